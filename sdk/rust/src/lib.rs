@@ -1,0 +1,1 @@
+//! Write Airlock passes in Rust.

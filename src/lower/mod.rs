@@ -1,0 +1,3 @@
+//! Lowering to the NPU.
+
+pub mod ge;
