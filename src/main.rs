@@ -1,1 +1,3 @@
+//! The `airlock` command.
+
 fn main() {}

@@ -1,1 +1,40 @@
-//! (being written)
+//! The Graph: FX's graph, stored in columns.
+//!
+//! An ordered list of nodes, each with a target, args, kwargs, a name and a type; multi-output operators give a tuple and
+//! `getitem`; sub-graphs ("bodies") are reached through get_attr nodes. Everything that Airlock knows of a model before
+//! it knows any operator lives here: ids, types, arguments, order, users, signature, weights.
+//!
+//! Promises:
+//! - a stale [`NodeId`] is never another node: ids carry a generation;
+//! - users, names and order labels agree with rows and list after every call;
+//! - "is a before b" is one comparison; appending, inserting, unlinking are amortised O(log n).
+//!
+//! Leaves to others: what operators mean (`ops`), checked changes with undo (`editor`), files (`formats`).
+
+mod arg;
+mod build;
+mod dtype;
+mod ids;
+mod log;
+mod model;
+mod names;
+mod node;
+mod order;
+mod read;
+mod signature;
+mod types;
+mod users;
+mod weights;
+
+pub use arg::{Arg, NodesIn};
+pub use build::{Graph, NewNode};
+pub use dtype::{Device, Dtype, Layout, MemoryFormat};
+pub use ids::{BodyId, Interner, NodeId, StrId};
+pub use model::{Envelope, Model};
+pub use node::{Meta, MetaEntry, NodeKind, Row, Span};
+pub use order::Link;
+pub use read::{Nodes, View};
+pub use signature::{InputKind, InputSpec, OutputKind, OutputSpec, Signature};
+pub use types::{TensorType, ValueType};
+pub use users::Users;
+pub use weights::{Bytes, Weight, WeightError, Weights};
