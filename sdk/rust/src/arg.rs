@@ -190,10 +190,7 @@ impl<T: Into<Scalar> + Clone> From<&[T]> for Arg {
 
 impl<K: Into<String>, V: Into<Arg>> From<(K, V)> for NamedArg {
     fn from((name, value): (K, V)) -> NamedArg {
-        NamedArg {
-            name: name.into(),
-            value: value.into(),
-        }
+        NamedArg { name: name.into(), value: value.into() }
     }
 }
 

@@ -23,9 +23,7 @@ pub struct InsertionPoint {
 
 impl InsertionPoint {
     pub(crate) fn new(point: Point) -> InsertionPoint {
-        InsertionPoint {
-            point: Cell::new(point),
-        }
+        InsertionPoint { point: Cell::new(point) }
     }
 
     /// Inserts a call without keyword arguments.
@@ -35,10 +33,7 @@ impl InsertionPoint {
 
     /// Begins a call; [`Call::insert`] inserts it.
     pub fn call(&self, target: &str) -> Call<'_> {
-        Call {
-            at: self,
-            new: new_node(self.point.get(), target),
-        }
+        Call { at: self, new: new_node(self.point.get(), target) }
     }
 }
 
@@ -88,11 +83,5 @@ impl Call<'_> {
 }
 
 pub(crate) fn new_node(at: Point, target: &str) -> NewNode {
-    NewNode {
-        at,
-        target: target.to_owned(),
-        args: Vec::new(),
-        kwargs: Vec::new(),
-        name: None,
-    }
+    NewNode { at, target: target.to_owned(), args: Vec::new(), kwargs: Vec::new(), name: None }
 }

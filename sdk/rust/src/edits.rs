@@ -64,13 +64,7 @@ impl Edits {
     }
 
     /// Inserts a call with keyword arguments at a point of the contract.
-    pub fn insert(
-        &mut self,
-        at: Point,
-        target: &str,
-        args: impl IntoArgs,
-        kwargs: Vec<NamedArg>,
-    ) -> Node {
+    pub fn insert(&mut self, at: Point, target: &str, args: impl IntoArgs, kwargs: Vec<NamedArg>) -> Node {
         let mut new = new_node(at, target);
         new.args = args.into_args();
         new.kwargs = kwargs;
@@ -82,14 +76,12 @@ impl Edits {
 
     /// Replaces a node's arguments.
     pub fn set_args(&mut self, node: Node, args: impl IntoArgs, kwargs: Vec<NamedArg>) {
-        self.edits
-            .push(Edit::SetArgs((node.id(), args.into_args(), kwargs)));
+        self.edits.push(Edit::SetArgs((node.id(), args.into_args(), kwargs)));
     }
 
     /// Replaces a call's operator.
     pub fn set_target(&mut self, node: Node, target: &str) {
-        self.edits
-            .push(Edit::SetTarget((node.id(), target.to_owned())));
+        self.edits.push(Edit::SetTarget((node.id(), target.to_owned())));
     }
 
     /// Makes every user of `old` use `new`.
@@ -100,20 +92,17 @@ impl Edits {
     /// Makes the listed users of `old` use `new`.
     pub fn replace_uses_in(&mut self, old: Node, new: Node, users: &[Node]) {
         let users = users.iter().map(|user| user.id()).collect();
-        self.edits
-            .push(Edit::ReplaceUsesIn((old.id(), new.id(), users)));
+        self.edits.push(Edit::ReplaceUsesIn((old.id(), new.id(), users)));
     }
 
     /// Moves a node right before another.
     pub fn move_before(&mut self, node: Node, other: Node) {
-        self.edits
-            .push(Edit::MoveNode((node.id(), Point::Before(other.id()))));
+        self.edits.push(Edit::MoveNode((node.id(), Point::Before(other.id()))));
     }
 
     /// Moves a node right after another.
     pub fn move_after(&mut self, node: Node, other: Node) {
-        self.edits
-            .push(Edit::MoveNode((node.id(), Point::After(other.id()))));
+        self.edits.push(Edit::MoveNode((node.id(), Point::After(other.id()))));
     }
 
     /// Erases a node.
@@ -124,8 +113,7 @@ impl Edits {
     /// Writes a note on a node, or with `None` removes it.
     pub fn annotate(&mut self, node: Node, key: &str, value: Option<&str>) {
         let value = value.map(str::to_owned);
-        self.edits
-            .push(Edit::Annotate((node.id(), key.to_owned(), value)));
+        self.edits.push(Edit::Annotate((node.id(), key.to_owned(), value)));
     }
 
     /// Makes the edits, all or none, and empties the batch. Gives the new nodes in the order in which they were inserted.

@@ -114,10 +114,7 @@ impl From<EditError> for Error {
 
 impl From<BatchError> for Error {
     fn from(error: BatchError) -> Error {
-        Error::Batch {
-            index: error.index as usize,
-            error: error.error,
-        }
+        Error::Batch { index: error.index as usize, error: error.error }
     }
 }
 
@@ -152,23 +149,13 @@ mod tests {
         assert_eq!(error.code(), Some(EditCode::TypeMismatch));
         assert_eq!(error.node(), Some(Node::from_id(5)));
         assert_eq!(error.argument(), Some("1"));
-        assert_eq!(
-            error.to_string(),
-            "type mismatch (argument 1): `mm` takes f32[4, 3], found f32[3, 4]"
-        );
+        assert_eq!(error.to_string(), "type mismatch (argument 1): `mm` takes f32[4, 3], found f32[3, 4]");
     }
 
     #[test]
     fn a_refused_batch_says_which_edit() {
-        let error = Error::from(BatchError {
-            index: 3,
-            error: refused(),
-        });
-        assert!(
-            error
-                .to_string()
-                .starts_with("edit 3 of the batch: type mismatch")
-        );
+        let error = Error::from(BatchError { index: 3, error: refused() });
+        assert!(error.to_string().starts_with("edit 3 of the batch: type mismatch"));
         assert_eq!(error.code(), Some(EditCode::TypeMismatch));
     }
 

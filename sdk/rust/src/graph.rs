@@ -35,10 +35,7 @@ impl Graph {
 
     /// The calls that have this target, in order.
     pub fn find_nodes(self, target: &str) -> Vec<Node> {
-        raw::find(self.0, target)
-            .into_iter()
-            .map(Node::from_id)
-            .collect()
+        raw::find(self.0, target).into_iter().map(Node::from_id).collect()
     }
 
     /// The output node: the last one.

@@ -57,9 +57,7 @@ pub fn parsed_option<T: FromStr>(key: &str) -> Result<Option<T>> {
 fn parse<T: FromStr>(key: &str, text: &str) -> Result<T> {
     text.parse().map_err(|_| {
         let kind = std::any::type_name::<T>();
-        Error::Pass(format!(
-            "option `{key}` is `{text}`, which is not a `{kind}`"
-        ))
+        Error::Pass(format!("option `{key}` is `{text}`, which is not a `{kind}`"))
     })
 }
 
@@ -76,9 +74,6 @@ mod tests {
     fn an_option_that_cannot_be_read_is_named() {
         assert_eq!(parse::<u32>("depth", "3"), Ok(3));
         let error = parse::<u32>("depth", "deep").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "option `depth` is `deep`, which is not a `u32`"
-        );
+        assert_eq!(error.to_string(), "option `depth` is `deep`, which is not a `u32`");
     }
 }

@@ -1,9 +1,7 @@
 //! A node: what it is, and the edits that begin at it.
 
 use crate::bindings::airlock::pass::graph as raw;
-use crate::bindings::airlock::pass::types::{
-    self, Arg, ElementType, NamedArg, NodeKind, TensorType,
-};
+use crate::bindings::airlock::pass::types::{self, Arg, ElementType, NamedArg, NodeKind, TensorType};
 use crate::{Error, Graph, IntoArgs, Result, texts};
 
 /// A node of a graph. It is a number: copy it, compare it, put it in a map.
@@ -63,8 +61,7 @@ impl Node {
 
     /// Whether it is a call of this target. False for a node that does not exist.
     pub fn is_call(self, target: &str) -> bool {
-        matches!(self.kind(), Ok(NodeKind::Call))
-            && self.target().is_ok_and(|found| found == target)
+        matches!(self.kind(), Ok(NodeKind::Call)) && self.target().is_ok_and(|found| found == target)
     }
 
     /// Its name, unique in its graph.
@@ -90,9 +87,7 @@ impl Node {
     /// The keyword argument of a name; nothing where the call leaves it out.
     pub fn kwarg(self, name: &str) -> Result<Option<Arg>> {
         let mut kwargs = self.kwargs()?.into_iter();
-        Ok(kwargs
-            .find(|kwarg| kwarg.name == name)
-            .map(|kwarg| kwarg.value))
+        Ok(kwargs.find(|kwarg| kwarg.name == name).map(|kwarg| kwarg.value))
     }
 
     /// The node that is the positional argument at an index; an error where there is none or it is no node.

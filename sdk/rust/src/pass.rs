@@ -19,10 +19,7 @@ impl Outcome {
 
     /// The graph was edited.
     pub fn changed(note: impl Into<String>) -> Outcome {
-        Outcome {
-            changed: true,
-            note: note.into(),
-        }
+        Outcome { changed: true, note: note.into() }
     }
 
     /// So many places were edited; none is [`unchanged`](Outcome::unchanged).

@@ -74,11 +74,7 @@ impl Operand<'_> {
 impl Snapshot {
     /// A snapshot of flat lists. Lists that do not fit together give nodes without arguments, never a panic.
     pub fn from_columns(columns: Columns) -> Snapshot {
-        Snapshot {
-            columns,
-            by_id: OnceCell::new(),
-            users: OnceCell::new(),
-        }
+        Snapshot { columns, by_id: OnceCell::new(), users: OnceCell::new() }
     }
 
     /// How many nodes there are.
@@ -93,17 +89,13 @@ impl Snapshot {
 
     /// The nodes in order.
     pub fn nodes(&self) -> impl Iterator<Item = NodeRef<'_>> {
-        (0..self.len()).map(|index| NodeRef {
-            snapshot: self,
-            index,
-        })
+        (0..self.len()).map(|index| NodeRef { snapshot: self, index })
     }
 
     /// The calls that have this target, in order.
     pub fn calls(&self, target: &str) -> impl Iterator<Item = NodeRef<'_>> {
         let id = self.columns.texts.iter().position(|text| text == target);
-        self.nodes()
-            .filter(move |node| node.kind() == NodeKind::Call && Some(node.target_id()) == id)
+        self.nodes().filter(move |node| node.kind() == NodeKind::Call && Some(node.target_id()) == id)
     }
 
     /// The node with this id, if the snapshot has it.
@@ -115,10 +107,7 @@ impl Snapshot {
         });
         let at = by_id.binary_search_by_key(&node.id(), |(id, _)| *id).ok()?;
         let index = by_id[at].1 as usize;
-        Some(NodeRef {
-            snapshot: self,
-            index,
-        })
+        Some(NodeRef { snapshot: self, index })
     }
 
     /// The texts that targets and keywords are indices of.
@@ -132,10 +121,7 @@ impl Snapshot {
     }
 
     fn text(&self, id: u32) -> &str {
-        self.columns
-            .texts
-            .get(id as usize)
-            .map_or("", String::as_str)
+        self.columns.texts.get(id as usize).map_or("", String::as_str)
     }
 
     fn operand(&self, raw: u64) -> Operand<'_> {
@@ -211,11 +197,7 @@ impl<'s> NodeRef<'s> {
 
     /// Its target as an index of [`Snapshot::texts`].
     pub fn target_id(self) -> usize {
-        self.snapshot
-            .columns
-            .targets
-            .get(self.index)
-            .map_or(usize::MAX, |id| *id as usize)
+        self.snapshot.columns.targets.get(self.index).map_or(usize::MAX, |id| *id as usize)
     }
 
     /// Whether it is a call of this target.
@@ -256,10 +238,7 @@ impl<'s> NodeRef<'s> {
         let users = self.snapshot.users();
         let list = slice(&users.list, &users.starts, self.index);
         let snapshot = self.snapshot;
-        list.iter().map(move |user| NodeRef {
-            snapshot,
-            index: *user as usize,
-        })
+        list.iter().map(move |user| NodeRef { snapshot, index: *user as usize })
     }
 }
 
@@ -285,13 +264,8 @@ mod tests {
             kw_starts: vec![0, 0, 0, 1, 1],
             kw_names: vec![4],
             kw_operands: vec![LITERAL],
-            literals: vec![
-                Arg::from(1),
-                Arg::Many(vec![Scalar::Node(10), Scalar::Node(11)]),
-            ],
-            texts: ["x", "aten.add.Tensor", "aten.cat.default", "output", "dim"]
-                .map(String::from)
-                .to_vec(),
+            literals: vec![Arg::from(1), Arg::Many(vec![Scalar::Node(10), Scalar::Node(11)])],
+            texts: ["x", "aten.add.Tensor", "aten.cat.default", "output", "dim"].map(String::from).to_vec(),
         }
     }
 
@@ -307,10 +281,7 @@ mod tests {
         assert_eq!(cat.target(), "aten.cat.default");
         let (name, value) = cat.kwargs().next().unwrap();
         assert_eq!((name, value.to_arg()), ("dim", Arg::from(1)));
-        assert_eq!(
-            cat.input_nodes().map(Node::id).collect::<Vec<_>>(),
-            [10, 11]
-        );
+        assert_eq!(cat.input_nodes().map(Node::id).collect::<Vec<_>>(), [10, 11]);
         assert_eq!(snapshot.nodes().last().unwrap().kind(), NodeKind::Output);
     }
 
