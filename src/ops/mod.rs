@@ -1,48 +1,46 @@
-//! Operators.
+//! The registry: what Airlock knows of operators. Schema, effects, type rule and facts of each.
+//!
+//! - `schema`, `schema_text`: PyTorch's schemas, read and printed;
+//! - `table`, `schemas/*.txt`: the operators, one a line; `file`: more of them from an operator file;
+//! - `effects`: what a call reads, writes, shares, draws and does;
+//! - `bind`, `call`: arguments of a call by parameter, with typed access;
+//! - `registry`, `infer`, `check`: lookup, the type of a call, the types of a whole graph;
+//! - `sizes`, `layout`, `promote`, `out`: what rules are made of;
+//! - one file a family of rules, listed in `rules`.
+//!
+//! Promises: a known operator's type is its rule's; what cannot be decided about symbols is never called a contradiction; adding an
+//! operator is adding a line to a table and, for a type rule, an entry to its family.
+//! Leaves kernels to `exec`, lowering to `lower`, storages to `analysis`.
 
-/// A call that no rule gives a type.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{target}` is not known; describe it with --ops")]
-pub struct TypeError {
-    /// Target.
-    pub target: String,
-}
+mod bind;
+mod call;
+mod check;
+mod effects;
+mod error;
+mod infer;
+mod layout;
+mod operator;
+mod out;
+mod promote;
+mod registry;
+mod rules;
+mod schema;
+mod schema_text;
+mod sizes;
+mod table;
 
-impl TypeError {
-    /// Returns whether nothing is known of the operator.
-    pub fn is_unknown_target(&self) -> bool {
-        true
-    }
+mod pointwise;
 
-    /// Returns whether an argument does not fit the schema.
-    pub fn is_bad_argument(&self) -> bool {
-        false
-    }
-
-    /// Returns the argument's name.
-    pub fn argument(&self) -> Option<&str> {
-        None
-    }
-}
-
-/// All operators that are known.
-#[derive(Clone, Debug, Default)]
-pub struct Registry {}
-
-impl Registry {
-    /// Returns the operators that Airlock knows by itself.
-    pub fn standard() -> Self {
-        Self::default()
-    }
-
-    /// Returns the type of a call.
-    pub fn infer(
-        &self,
-        _graph: &mut crate::graph::Graph,
-        target: &str,
-        _args: &[crate::graph::Arg],
-        _kwargs: &[(crate::graph::StrId, crate::graph::Arg)],
-    ) -> Result<crate::graph::ValueType, TypeError> {
-        Err(TypeError { target: target.to_string() })
-    }
-}
+pub use bind::Bound;
+pub use call::{Call, Number, Operand};
+pub use check::{Problem, TypeProblem, contradicts};
+pub use effects::{Access, Effects, Marks, ReturnAlias, Sharing, SideEffect};
+pub use error::{Fault, TypeError};
+pub use infer::CallSite;
+pub use layout::{Viewed, contiguous as contiguous_strides, is_contiguous, view as view_strides};
+pub use operator::{Operator, Rule};
+pub use promote::promote as promote_types;
+pub use registry::Registry;
+pub use schema::{Alias, Base, Default as ParamDefault, Param, Return, Schema, SchemaType, Suffix};
+pub use schema_text::SchemaError;
+pub use table::TableError;

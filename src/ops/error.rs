@@ -1,0 +1,117 @@
+//! What can be wrong with a call: a fault, and the operator that was called.
+
+use thiserror::Error;
+
+use crate::sym::SymError;
+
+/// A call that does not hold.
+#[derive(Clone, PartialEq, Debug, Error)]
+#[error("`{target}`: {fault}")]
+pub struct TypeError {
+    /// The operator, as the node names it.
+    pub target: String,
+    /// What is wrong.
+    pub fault: Box<Fault>,
+}
+
+/// What is wrong with a call.
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum Fault {
+    /// No schema is known.
+    #[error("nobody described this operator; describe it in an operator file (`--ops FILE`)")]
+    Opaque,
+    /// The schema is known, the types of its results are not.
+    #[error("its schema is known, but no rule that types its results; it can be kept where it stands, not inserted")]
+    NoRule,
+    /// A target without overload that no overload takes.
+    #[error("no overload takes these arguments; tried {}", .tried.join(", "))]
+    NoOverload {
+        /// The overloads.
+        tried: Vec<String>,
+    },
+    /// An argument that has no default is missing.
+    #[error("argument `{argument}` is missing")]
+    Missing {
+        /// The parameter.
+        argument: String,
+    },
+    /// More positional arguments than the schema has.
+    #[error("takes at most {limit} positional arguments, {found} are given")]
+    TooMany {
+        /// How many there may be.
+        limit: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A keyword that is no parameter.
+    #[error("`{keyword}` is none of its arguments ({known})")]
+    UnknownKeyword {
+        /// The keyword.
+        keyword: String,
+        /// The parameters.
+        known: String,
+    },
+    /// An argument given by position and by keyword.
+    #[error("argument `{argument}` is given twice")]
+    Twice {
+        /// The parameter.
+        argument: String,
+    },
+    /// A value of the wrong kind.
+    #[error("argument `{argument}`: expected {expected}, found {found}")]
+    Kind {
+        /// The parameter.
+        argument: String,
+        /// Its type in the schema.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// An operand whose type nobody knows.
+    #[error("argument `{argument}`: the type of its value is not known; annotate the node that makes it")]
+    Untyped {
+        /// The parameter.
+        argument: String,
+    },
+    /// Values of the right kinds that do not fit.
+    #[error("argument `{argument}`: expected {expected}, found {found}")]
+    Mismatch {
+        /// The parameter.
+        argument: String,
+        /// What fits.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// Something that the rule does not cover.
+    #[error("{what}: not supported")]
+    Unsupported {
+        /// What it is.
+        what: String,
+    },
+    /// A size that cannot be computed.
+    #[error(transparent)]
+    Symbol(Box<SymError>),
+}
+
+impl Fault {
+    /// Returns a mismatch.
+    pub(super) fn mismatch(argument: &str, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Fault::Mismatch { argument: argument.into(), expected: expected.into(), found: found.into() }
+    }
+
+    /// Returns whether the fault says that something is not known, not that something is wrong.
+    pub fn is_ignorance(&self) -> bool {
+        matches!(self, Fault::Opaque | Fault::NoRule | Fault::Untyped { .. } | Fault::Unsupported { .. })
+    }
+
+    pub(super) fn of(self, target: &str) -> TypeError {
+        TypeError { target: target.into(), fault: Box::new(self) }
+    }
+}
+
+impl From<SymError> for Fault {
+    fn from(e: SymError) -> Self {
+        Fault::Symbol(Box::new(e))
+    }
+}

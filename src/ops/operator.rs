@@ -1,0 +1,69 @@
+//! One operator: schema, effects, type rule, facts.
+
+use super::call::Call;
+use super::effects::{Effects, Marks};
+use super::error::Fault;
+use super::rules;
+use super::schema::Schema;
+use crate::graph::ValueType;
+
+/// Types a call whose arguments are bound.
+pub type Rule = fn(&mut Call<'_>) -> Result<ValueType, Fault>;
+
+/// Namespaces of Python functions and of higher-order operators: their targets have no overload.
+const BARE: &[&str] = &["_operator", "torch", "math", "builtins", "higher_order"];
+
+/// An operator of the registry.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    /// The target of calls: `aten.add.Tensor`, `_operator.mul`, `higher_order.cond`.
+    pub target: Box<str>,
+    /// How it is called.
+    pub schema: Schema,
+    /// What it does beside its results.
+    pub effects: Effects,
+    /// Types its results; `None`: annotations are believed.
+    pub rule: Option<Rule>,
+    /// Whether its first two tensor arguments may be exchanged bit for bit, where all others have their defaults.
+    pub commutes: bool,
+    /// Whether it applies element by element.
+    pub pointwise: bool,
+    /// Its meaning in other operators as text, where an operator file gives one.
+    pub meaning: Option<Box<str>>,
+    /// What an operator file says about it.
+    pub about: Option<Box<str>>,
+}
+
+impl Operator {
+    pub(super) fn new(schema: Schema, marks: &Marks) -> Self {
+        let bare = BARE.contains(&&*schema.namespace);
+        let target = if bare { format!("{}.{}", schema.namespace, schema.name) } else { schema.target() };
+        let effects = Effects::derive(&schema, marks);
+        let rule = rules::default_rule(&schema, &effects);
+        Operator {
+            target: target.into(),
+            schema,
+            effects,
+            rule,
+            commutes: marks.commutes,
+            pointwise: marks.pointwise,
+            meaning: None,
+            about: None,
+        }
+    }
+
+    /// Returns the target without overload: `aten.add`.
+    pub fn packet(&self) -> String {
+        format!("{}.{}", self.schema.namespace, self.schema.name)
+    }
+
+    /// Returns the parameter of which the first result surely is a view, or which it is.
+    pub fn view_of(&self) -> Option<usize> {
+        self.effects.view_of()
+    }
+
+    /// Returns whether the results surely lie in an argument's memory, and nothing is written.
+    pub fn is_view(&self) -> bool {
+        self.view_of().is_some() && !self.effects.writes()
+    }
+}
