@@ -27,12 +27,18 @@ pub enum Edit {
     Insert(Point, NewCall),
     /// Replace arguments.
     SetArgs(NodeId, Vec<Arg>, Vec<(String, Arg)>),
+    /// Replace the operator of a call.
+    SetTarget(NodeId, String),
     /// Replace all uses of the first by the second.
     ReplaceUses(NodeId, NodeId),
+    /// Replace uses of the first by the second in the users given.
+    ReplaceUsesIn(NodeId, NodeId, Vec<NodeId>),
     /// Move a node.
     Move(NodeId, Point),
     /// Erase a node without users.
     Erase(NodeId),
+    /// Set (or, with `None`, remove) an entry of the node's metadata.
+    Annotate(NodeId, String, Option<String>),
 }
 
 /// Owns a Graph while it is edited, and gives it back.
@@ -281,9 +287,15 @@ impl Editor {
                 Ok(())
             }
             Edit::SetArgs(n, a, k) => self.set_args(real(made, *n), args(made, a), kwargs(made, k)),
+            Edit::SetTarget(n, target) => self.set_target(real(made, *n), target),
             Edit::ReplaceUses(old, new) => self.replace_uses(real(made, *old), real(made, *new), None).map(|_| ()),
+            Edit::ReplaceUsesIn(old, new, users) => {
+                let users: Vec<NodeId> = users.iter().map(|u| real(made, *u)).collect();
+                self.replace_uses(real(made, *old), real(made, *new), Some(&users)).map(|_| ())
+            }
             Edit::Move(n, to) => self.move_node(real(made, *n), to.map_node(|n| real(made, n))),
             Edit::Erase(n) => self.erase(real(made, *n)),
+            Edit::Annotate(n, key, value) => self.annotate(real(made, *n), key, value.as_deref()),
         }
     }
 
