@@ -33,7 +33,6 @@ pub mod passes;
 pub mod lower;
 pub mod verify;
 
-pub mod guest;
 #[cfg(feature = "sandbox")]
 pub mod sandbox;
 

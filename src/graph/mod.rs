@@ -30,7 +30,6 @@ pub use arg::{Arg, NodesIn};
 pub use build::{Graph, NewNode};
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};
 pub use ids::{BodyId, Interner, NodeId, StrId};
-pub(crate) use log::Log;
 pub use model::{Envelope, Model};
 pub use node::{Meta, MetaEntry, NodeKind, Row, Span};
 pub use order::Link;

@@ -26,13 +26,9 @@ mod print;
 mod python;
 mod range;
 mod rebuild;
-mod reduce;
 mod srepr;
 mod store;
 mod symbols;
-#[cfg(test)]
-mod tests;
-mod tighten;
 mod tree;
 
 pub use decide::Relation;
