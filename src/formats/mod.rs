@@ -1,4 +1,7 @@
 //! File formats that hold graphs: read and write, nothing else.
 
+mod map;
 pub mod pt2;
 pub mod text;
+
+pub use map::{map, write_whole};

@@ -266,6 +266,12 @@ impl Graph {
         put(&mut self.columns.users, place, Users::default());
     }
 
+    /// Returns a name that is free in the body, made of `wanted` as FX makes it: legal in Python, with a number where it is taken.
+    pub fn free_name(&mut self, body: BodyId, wanted: &str) -> String {
+        let (id, _, _) = self.names.free(body, wanted, &mut self.texts);
+        self.texts.text(id).to_string()
+    }
+
     fn take_name(&mut self, body: BodyId, wanted: &str) -> StrId {
         // A name that was read stands as it is, reserved or not, as long as it is free.
         if let Some(id) = self.texts.find(wanted)

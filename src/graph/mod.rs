@@ -30,7 +30,7 @@ pub use arg::{Arg, NodesIn};
 pub use build::{Graph, NewNode};
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};
 pub use ids::{BodyId, Interner, NodeId, StrId};
-pub use model::{Envelope, Model};
+pub use model::{Envelope, Model, OpaqueForm, SymText};
 pub use node::{Meta, MetaEntry, NodeKind, Row, Span};
 pub use order::Link;
 pub use read::{Nodes, View};

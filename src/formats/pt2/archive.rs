@@ -1,0 +1,130 @@
+//! The zip around a model: entries by name, mapped where they are stored, inflated within a bound where they are compressed.
+//!
+//! Promises: a stored entry is a cut of the file's bytes, never a copy; all compressed entries together inflate to at most
+//! [`RATIO`] times the file (and [`FLOOR`]); names are those below the one root folder. Leaves to `read` what the entries mean. As
+//! PyTorch's reader, it does not check the checksums of stored entries.
+
+use std::io::{Cursor, Read};
+
+use indexmap::IndexMap;
+use zip::{CompressionMethod, ZipArchive};
+
+use super::error::Problem;
+use crate::graph::Bytes;
+
+/// How many times larger than the file its entries may become, all together.
+pub(super) const RATIO: u64 = 64;
+/// What entries may become in any case.
+const FLOOR: u64 = 1 << 20;
+
+/// An opened archive.
+pub(super) struct Archive {
+    bytes: Bytes,
+    zip: ZipArchive<Cursor<Bytes>>,
+    /// Position in the central directory, by name below the root folder, in the order of the directory.
+    places: IndexMap<String, usize>,
+    /// What may still be inflated.
+    left: u64,
+    limit: u64,
+}
+
+impl Archive {
+    /// Reads the directory of the archive that `bytes` are.
+    pub(super) fn open(bytes: Bytes) -> Result<Self, Problem> {
+        let zip = ZipArchive::new(Cursor::new(bytes.clone())).map_err(|e| Problem::NotZip { reason: e.to_string() })?;
+        let names: Vec<String> = zip.file_names_raw().map(|n| String::from_utf8_lossy(n).into_owned()).collect();
+        refuse_old(&names)?;
+        let root = one_root(&names)?;
+        let mut places = IndexMap::with_capacity(names.len());
+        for (place, name) in names.iter().enumerate() {
+            if let Some(below) = name.strip_prefix(root).and_then(|n| n.strip_prefix('/'))
+                && !below.is_empty()
+            {
+                places.insert(below.to_string(), place);
+            }
+        }
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let limit = size.saturating_mul(RATIO).max(FLOOR);
+        Ok(Self { bytes, zip, places, left: limit, limit })
+    }
+
+    /// Returns the names of all entries, in the order of the directory.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.places.keys().map(String::as_str)
+    }
+
+    /// Returns whether there is an entry of that name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
+    /// Returns the content of an entry that must be there.
+    pub(super) fn entry(&mut self, name: &str) -> Result<Bytes, Problem> {
+        let place = *self.places.get(name).ok_or_else(|| Problem::MissingEntry { entry: name.to_string() })?;
+        let failed = |reason: String| Problem::Entry { entry: name.to_string(), reason };
+        let raw = self.zip.by_index_raw(place).map_err(|e| failed(e.to_string()))?;
+        if raw.encrypted() {
+            return Err(failed("it is encrypted".to_string()));
+        }
+        let (method, size, packed) = (raw.compression(), raw.size(), raw.compressed_size());
+        let start = raw.data_start().ok_or_else(|| failed("its local header is not readable".to_string()))?;
+        drop(raw);
+        if method == CompressionMethod::Stored {
+            if size != packed {
+                return Err(failed(format!("stored in {packed} bytes, but said to have {size}")));
+            }
+            let cut = usize::try_from(start).ok().zip(usize::try_from(size).ok());
+            return cut
+                .and_then(|(start, size)| self.bytes.cut(start, size))
+                .ok_or_else(|| failed(format!("its {size} bytes from {start} do not lie inside the file")));
+        }
+        self.inflate(name, place)
+    }
+
+    fn inflate(&mut self, name: &str, place: usize) -> Result<Bytes, Problem> {
+        let failed = |reason: String| Problem::Entry { entry: name.to_string(), reason };
+        let reader = self.zip.by_index(place).map_err(|e| failed(e.to_string()))?;
+        let mut content = Vec::new();
+        reader.take(self.left.saturating_add(1)).read_to_end(&mut content).map_err(|e| failed(e.to_string()))?;
+        let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
+        match self.left.checked_sub(size) {
+            Some(left) => self.left = left,
+            None => return Err(Problem::Inflates { entry: name.to_string(), limit: self.limit, ratio: RATIO }),
+        }
+        content.shrink_to_fit();
+        Ok(Bytes::new(content))
+    }
+}
+
+/// Refuses the containers before PyTorch 2.8, which have no folder.
+fn refuse_old(names: &[String]) -> Result<(), Problem> {
+    if names.iter().any(|n| n == "serialized_exported_program.json") {
+        return Err(Problem::Old { what: "the container serialized_exported_program.json", by: "2.5 to 2.7" });
+    }
+    Ok(())
+}
+
+/// Returns the one folder in which all entries lie.
+fn one_root(names: &[String]) -> Result<&str, Problem> {
+    let mut roots: Vec<&str> = Vec::new();
+    for name in names {
+        let root = match name.split_once('/') {
+            Some((root, _)) if !root.is_empty() => root,
+            _ => return Err(Problem::NotPt2 { found: format!("`{name}` lies in no folder") }),
+        };
+        if roots.last() != Some(&root) && !roots.contains(&root) {
+            roots.push(root);
+        }
+        if roots.len() > 1 {
+            return Err(Problem::NotPt2 { found: format!("there are several folders, {}", quoted(&roots)) });
+        }
+    }
+    roots.first().copied().ok_or_else(|| Problem::NotPt2 { found: "it is empty".to_string() })
+}
+
+/// Returns names in backticks, the first few of them.
+pub(super) fn quoted(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(4).map(|n| format!("`{n}`")).collect();
+    let more = names.len().saturating_sub(shown.len());
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+}

@@ -1,0 +1,515 @@
+//! The JSON of a `.pt2` file as typed structs that borrow from it: PyTorch's `torch/_export/serde/schema.py`, version 8.
+//!
+//! Promises: unknown keys are skipped, as PyTorch skips them; texts without escapes are not copied; what Airlock carries through
+//! unread stays [`RawValue`]; objects keep their order. Nesting is bounded by `serde_json`'s limit of 128 levels. Leaves what names and
+//! numbers mean to `read`.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A text, borrowed where the JSON holds it without escapes.
+#[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(transparent)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+impl std::ops::Deref for Text<'_> {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// An object as pairs, in its order.
+#[derive(Debug)]
+pub(super) struct Pairs<K, V>(pub(super) Vec<(K, V)>);
+
+impl<K, V> Default for Pairs<K, V> {
+    fn default() -> Self {
+        Pairs(Vec::new())
+    }
+}
+
+impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de> for Pairs<K, V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PairsVisitor<K, V>(PhantomData<(K, V)>);
+        impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Visitor<'de> for PairsVisitor<K, V> {
+            type Value = Pairs<K, V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(PairsVisitor(PhantomData))
+    }
+}
+
+/// Just the version, to tell a newer file from a broken one.
+#[derive(Deserialize)]
+pub(super) struct VersionOnly {
+    pub(super) schema_version: SchemaVersion,
+}
+
+#[derive(Deserialize)]
+pub(super) struct SchemaVersion {
+    pub(super) major: i64,
+    pub(super) minor: i64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Program<'a> {
+    #[serde(borrow)]
+    pub(super) graph_module: GraphModule<'a>,
+    #[serde(borrow)]
+    pub(super) opset_version: &'a RawValue,
+    #[serde(borrow)]
+    pub(super) range_constraints: Pairs<Text<'a>, RangeConstraint>,
+    pub(super) schema_version: SchemaVersion,
+    #[serde(borrow, default)]
+    pub(super) verifiers: Vec<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) torch_version: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) guards_code: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RangeConstraint {
+    #[serde(default)]
+    pub(super) min_val: Option<i64>,
+    #[serde(default)]
+    pub(super) max_val: Option<i64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct GraphModule<'a> {
+    #[serde(borrow)]
+    pub(super) graph: Graph<'a>,
+    #[serde(borrow)]
+    pub(super) signature: Signature<'a>,
+    #[serde(borrow)]
+    pub(super) module_call_graph: &'a RawValue,
+    #[serde(borrow, default)]
+    pub(super) metadata: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) treespec_namedtuple_fields: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Graph<'a> {
+    #[serde(borrow)]
+    pub(super) inputs: Vec<Argument<'a>>,
+    #[serde(borrow)]
+    pub(super) outputs: Vec<Argument<'a>>,
+    #[serde(borrow)]
+    pub(super) nodes: Vec<Node<'a>>,
+    #[serde(borrow)]
+    pub(super) tensor_values: Pairs<Text<'a>, TensorMeta<'a>>,
+    #[serde(borrow)]
+    pub(super) sym_int_values: Pairs<Text<'a>, SymInt<'a>>,
+    #[serde(borrow)]
+    pub(super) sym_bool_values: Pairs<Text<'a>, SymBool<'a>>,
+    #[serde(default)]
+    pub(super) is_single_tensor_return: bool,
+    #[serde(borrow, default)]
+    pub(super) custom_obj_values: Pairs<Text<'a>, CustomObj<'a>>,
+    #[serde(borrow, default)]
+    pub(super) sym_float_values: Pairs<Text<'a>, SymFloat<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Node<'a> {
+    #[serde(borrow)]
+    pub(super) target: Text<'a>,
+    #[serde(borrow)]
+    pub(super) inputs: Vec<NamedArgument<'a>>,
+    #[serde(borrow)]
+    pub(super) outputs: Vec<Argument<'a>>,
+    #[serde(borrow)]
+    pub(super) metadata: &'a RawValue,
+    #[serde(default)]
+    pub(super) is_hop_single_tensor_return: Option<bool>,
+    #[serde(borrow, default)]
+    pub(super) name: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct NamedArgument<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arg: Argument<'a>,
+    #[serde(default)]
+    pub(super) kind: Option<i64>,
+}
+
+#[derive(Deserialize, Debug)]
+pub(super) struct Named<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+}
+
+#[derive(Deserialize, Debug)]
+pub(super) struct CustomObj<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) class_fqn: Text<'a>,
+}
+
+#[derive(Deserialize, Debug, Clone)]
+pub(super) struct Device<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(default)]
+    pub(super) index: Option<i64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct TensorMeta<'a> {
+    pub(super) dtype: i64,
+    #[serde(borrow)]
+    pub(super) sizes: Vec<SymInt<'a>>,
+    pub(super) requires_grad: bool,
+    #[serde(borrow)]
+    pub(super) device: Device<'a>,
+    #[serde(borrow)]
+    pub(super) strides: Vec<SymInt<'a>>,
+    #[serde(borrow)]
+    pub(super) storage_offset: SymInt<'a>,
+    pub(super) layout: i64,
+}
+
+#[derive(Deserialize)]
+pub(super) enum SymInt<'a> {
+    #[serde(rename = "as_int")]
+    Int(i64),
+    #[serde(rename = "as_expr", borrow)]
+    Expr(SymExpr<'a>),
+}
+
+#[derive(Deserialize)]
+pub(super) enum SymFloat<'a> {
+    #[serde(rename = "as_float", borrow)]
+    Float(Float<'a>),
+    #[serde(rename = "as_expr", borrow)]
+    Expr(SymExpr<'a>),
+}
+
+#[derive(Deserialize)]
+pub(super) enum SymBool<'a> {
+    #[serde(rename = "as_bool")]
+    Bool(bool),
+    #[serde(rename = "as_expr", borrow)]
+    Expr(SymExpr<'a>),
+}
+
+#[derive(Deserialize)]
+pub(super) struct SymExpr<'a> {
+    #[serde(borrow)]
+    pub(super) expr_str: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) hint: Option<&'a RawValue>,
+}
+
+/// A number as it stands, or one of the texts `Infinity`, `-Infinity`, `NaN`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Float<'a>(pub(super) f64, PhantomData<&'a ()>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Float<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // serde_json's own numbers may be off by one unit in the last place; the standard library's are exact.
+        let text = <&'de RawValue>::deserialize(deserializer)?.get();
+        let value = match text {
+            "\"Infinity\"" => f64::INFINITY,
+            "\"-Infinity\"" => f64::NEG_INFINITY,
+            "\"NaN\"" => f64::NAN,
+            _ => text.parse().ok().filter(|_| !text.starts_with(|c: char| c.is_alphabetic())).ok_or_else(|| {
+                D::Error::custom(format!("expected a number, \"Infinity\", \"-Infinity\" or \"NaN\", found {text}"))
+            })?,
+        };
+        Ok(Float(value, PhantomData))
+    }
+}
+
+#[derive(Deserialize, Debug)]
+pub(super) struct Complex<'a> {
+    #[serde(borrow)]
+    pub(super) real: Float<'a>,
+    #[serde(borrow)]
+    pub(super) imag: Float<'a>,
+}
+
+/// A node by name, or a value.
+#[derive(Deserialize, Debug)]
+pub(super) enum SymArgument<'a> {
+    #[serde(rename = "as_name", borrow)]
+    Name(Text<'a>),
+    #[serde(rename = "as_int")]
+    Int(i64),
+    #[serde(rename = "as_float", borrow)]
+    Float(Float<'a>),
+    #[serde(rename = "as_bool")]
+    Bool(bool),
+}
+
+#[derive(Deserialize, Debug)]
+pub(super) enum OptionalTensor<'a> {
+    #[serde(rename = "as_tensor", borrow)]
+    Tensor(Named<'a>),
+    #[serde(rename = "as_none")]
+    None(serde::de::IgnoredAny),
+}
+
+#[derive(Deserialize)]
+pub(super) struct GraphArgument<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) graph: Graph<'a>,
+}
+
+/// An operand or a result: a union, which is an object of one key.
+pub(super) enum Argument<'a> {
+    None,
+    Tensor(Text<'a>),
+    Tensors(Vec<Named<'a>>),
+    OptionalTensors(Vec<OptionalTensor<'a>>),
+    NestedTensors(Vec<Vec<Named<'a>>>),
+    Int(i64),
+    Ints(Vec<i64>),
+    IntLists(Vec<Vec<i64>>),
+    Float(f64),
+    Floats(Vec<Float<'a>>),
+    FloatLists(Vec<Vec<Float<'a>>>),
+    Bool(bool),
+    Bools(Vec<bool>),
+    String(Text<'a>),
+    Strings(Vec<Text<'a>>),
+    Complex(f64, f64),
+    /// `as_sym_int`, `as_sym_float`, `as_sym_bool`.
+    Sym(SymArgument<'a>),
+    /// `as_sym_ints`, `as_sym_floats`, `as_sym_bools`.
+    Syms(Vec<SymArgument<'a>>),
+    ScalarType(i64),
+    MemoryFormat(i64),
+    Layout(i64),
+    Device(Box<Device<'a>>),
+    Graph(Box<GraphArgument<'a>>),
+    CustomObj(Box<CustomObj<'a>>),
+    Operator(Text<'a>),
+    Dict(Pairs<Text<'a>, Argument<'a>>),
+    /// What a newer PyTorch writes: the union as JSON text.
+    Other(Box<(Text<'a>, &'a RawValue)>),
+}
+
+struct ArgumentVisitor<'a>(PhantomData<&'a ()>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Argument<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ArgumentVisitor(PhantomData))
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for ArgumentVisitor<'a> {
+    type Value = Argument<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an argument: an object of one key such as as_tensor")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Argument<'a>, A::Error> {
+        let key: Text<'a> = map.next_key()?.ok_or_else(|| A::Error::custom("expected an argument, found {}"))?;
+        let value = variant(key, &mut map)?;
+        match map.next_key::<Text<'_>>()? {
+            None => Ok(value),
+            Some(second) => {
+                Err(A::Error::custom(format!("an argument has one key, found a second one, `{}`", &*second)))
+            }
+        }
+    }
+}
+
+fn variant<'de: 'a, 'a, A: MapAccess<'de>>(key: Text<'a>, map: &mut A) -> Result<Argument<'a>, A::Error> {
+    Ok(match &*key {
+        "as_none" => {
+            map.next_value::<serde::de::IgnoredAny>()?;
+            Argument::None
+        }
+        "as_tensor" => Argument::Tensor(map.next_value::<Named<'a>>()?.name),
+        "as_tensors" => Argument::Tensors(map.next_value()?),
+        "as_optional_tensor" => match map.next_value()? {
+            OptionalTensor::Tensor(t) => Argument::Tensor(t.name),
+            OptionalTensor::None(_) => Argument::None,
+        },
+        "as_optional_tensors" => Argument::OptionalTensors(map.next_value()?),
+        "as_nested_tensors" => Argument::NestedTensors(map.next_value()?),
+        "as_int" => Argument::Int(map.next_value()?),
+        "as_ints" => Argument::Ints(map.next_value()?),
+        "as_int_lists" => Argument::IntLists(map.next_value()?),
+        "as_float" => Argument::Float(map.next_value::<Float<'a>>()?.0),
+        "as_floats" => Argument::Floats(map.next_value()?),
+        "as_float_lists" => Argument::FloatLists(map.next_value()?),
+        "as_bool" => Argument::Bool(map.next_value()?),
+        "as_bools" => Argument::Bools(map.next_value()?),
+        "as_string" => Argument::String(map.next_value()?),
+        "as_strings" => Argument::Strings(map.next_value()?),
+        "as_complex" => {
+            let Complex { real, imag } = map.next_value()?;
+            Argument::Complex(real.0, imag.0)
+        }
+        "as_sym_int" | "as_sym_float" | "as_sym_bool" => Argument::Sym(map.next_value()?),
+        "as_sym_ints" | "as_sym_floats" | "as_sym_bools" => Argument::Syms(map.next_value()?),
+        "as_scalar_type" => Argument::ScalarType(map.next_value()?),
+        "as_memory_format" => Argument::MemoryFormat(map.next_value()?),
+        "as_layout" => Argument::Layout(map.next_value()?),
+        "as_device" => Argument::Device(map.next_value()?),
+        "as_graph" => Argument::Graph(map.next_value()?),
+        "as_custom_obj" => Argument::CustomObj(map.next_value()?),
+        "as_operator" => Argument::Operator(map.next_value()?),
+        "as_string_to_argument" => Argument::Dict(map.next_value()?),
+        _ => Argument::Other(Box::new((key, map.next_value()?))),
+    })
+}
+
+#[derive(Deserialize)]
+pub(super) struct Signature<'a> {
+    #[serde(borrow)]
+    pub(super) input_specs: Vec<InputSpec<'a>>,
+    #[serde(borrow)]
+    pub(super) output_specs: Vec<OutputSpec<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum InputSpec<'a> {
+    UserInput {
+        #[serde(borrow)]
+        arg: Argument<'a>,
+    },
+    Parameter {
+        #[serde(borrow)]
+        arg: Named<'a>,
+        #[serde(borrow)]
+        parameter_name: Text<'a>,
+    },
+    Buffer {
+        #[serde(borrow)]
+        arg: Named<'a>,
+        #[serde(borrow)]
+        buffer_name: Text<'a>,
+        persistent: bool,
+    },
+    TensorConstant {
+        #[serde(borrow)]
+        arg: Named<'a>,
+        #[serde(borrow)]
+        tensor_constant_name: Text<'a>,
+    },
+    CustomObj {
+        #[serde(borrow)]
+        arg: CustomObj<'a>,
+        #[serde(borrow)]
+        custom_obj_name: Text<'a>,
+    },
+    Token {
+        #[serde(borrow)]
+        arg: Named<'a>,
+    },
+    ConstantInput {
+        #[serde(borrow)]
+        name: Text<'a>,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum OutputSpec<'a> {
+    UserOutput {},
+    LossOutput {},
+    BufferMutation {
+        #[serde(borrow)]
+        buffer_name: Text<'a>,
+    },
+    ParameterMutation {
+        #[serde(borrow)]
+        parameter_name: Text<'a>,
+    },
+    GradientToParameter {
+        #[serde(borrow)]
+        parameter_name: Text<'a>,
+    },
+    GradientToUserInput {
+        #[serde(borrow)]
+        user_input_name: Text<'a>,
+    },
+    UserInputMutation {
+        #[serde(borrow)]
+        user_input_name: Text<'a>,
+    },
+    Token {},
+}
+
+/// `model_weights_config.json` and `model_constants_config.json`.
+#[derive(Deserialize)]
+pub(super) struct WeightsConfig<'a> {
+    #[serde(borrow)]
+    pub(super) config: Pairs<Text<'a>, Payload<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Payload<'a> {
+    #[serde(borrow)]
+    pub(super) path_name: Text<'a>,
+    pub(super) is_param: bool,
+    pub(super) use_pickle: bool,
+    #[serde(borrow, default)]
+    pub(super) tensor_meta: Option<TensorMeta<'a>>,
+}
+
+/// Returns where `json` is nested deeper than `limit` levels: line and column, from 1.
+///
+/// serde_json bounds what it takes apart; what it skips it would accept however deep. One rule for all is simpler to rely on.
+pub(super) fn too_deep(json: &[u8], limit: usize) -> Option<(usize, usize)> {
+    let (mut depth, mut line, mut line_start) = (0_usize, 1_usize, 0_usize);
+    let (mut in_text, mut escaped) = (false, false);
+    for (place, byte) in json.iter().enumerate() {
+        if in_text {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_text = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_text = true,
+            b'[' | b'{' => {
+                depth = depth.saturating_add(1);
+                if depth > limit {
+                    return Some((line, place.saturating_sub(line_start).saturating_add(1)));
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'\n' => {
+                line = line.saturating_add(1);
+                line_start = place.saturating_add(1);
+            }
+            _ => {}
+        }
+    }
+    None
+}
