@@ -33,6 +33,7 @@ pub mod passes;
 pub mod lower;
 pub mod verify;
 
+pub mod guest;
 #[cfg(feature = "sandbox")]
 pub mod sandbox;
 

@@ -27,6 +27,16 @@ impl NodeId {
         (generation < 1 << 31).then_some(Self { index, generation })
     }
 
+    /// The id that stands, inside one batch of edits, for the node that edit number `position` makes. No graph holds it.
+    pub fn new_in_batch(position: u32) -> Self {
+        Self { index: position, generation: 1 << 31 }
+    }
+
+    /// The position in its batch, for an id made by [`NodeId::new_in_batch`].
+    pub fn batch_position(self) -> Option<u32> {
+        (self.generation == 1 << 31).then_some(self.index)
+    }
+
     pub(crate) fn slot(self) -> usize {
         self.index as usize
     }

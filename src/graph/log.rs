@@ -17,12 +17,52 @@ pub(crate) struct Log {
     pub(crate) inserted: FxHashSet<u32>,
     pub(crate) erased: Vec<u32>,
     pub(crate) counters: FxHashMap<(BodyId, StrId), Option<u32>>,
+    /// The log that goes on when this one ends.
+    outer: Option<Box<Log>>,
+}
+
+impl Log {
+    /// Takes over a log that began later: what this one saved before, or saw made, stays as it is.
+    fn absorb(&mut self, inner: Log) {
+        for (slot, row) in inner.rows {
+            if !self.inserted.contains(&slot) {
+                self.rows.entry(slot).or_insert(row);
+            }
+        }
+        for (slot, link) in inner.links {
+            if !self.inserted.contains(&slot) {
+                self.links.entry(slot).or_insert(link);
+            }
+        }
+        for (body, old) in inner.bodies {
+            self.bodies.entry(body).or_insert(old);
+        }
+        for (key, old) in inner.counters {
+            self.counters.entry(key).or_insert(old);
+        }
+        self.inserted.extend(inner.inserted);
+        self.erased.extend(inner.erased);
+    }
 }
 
 impl Graph {
-    /// Begins to remember what changes overwrite. A log that is already kept goes on.
+    /// Begins to remember what changes overwrite, inside the log that is already kept, if there is one.
     pub fn begin_log(&mut self) {
-        self.log.get_or_insert_default();
+        let outer = self.log.take();
+        self.log = Some(Box::new(Log { outer, ..Log::default() }));
+    }
+
+    /// Ends the innermost log; its changes stand, and belong to the outer log if there is one. Without one they are final:
+    /// slots of erased nodes may be given out again.
+    pub fn commit_log(&mut self) {
+        let Some(mut log) = self.log.take() else { return };
+        match log.outer.take() {
+            None => log.erased.into_iter().for_each(|slot| self.recycle(slot)),
+            Some(mut outer) => {
+                outer.absorb(*log);
+                self.log = Some(outer);
+            }
+        }
     }
 
     /// Returns whether changes are being remembered.
@@ -30,18 +70,10 @@ impl Graph {
         self.log.is_some()
     }
 
-    /// Forgets what was overwritten: the changes stand, and slots of erased nodes may be given out again.
-    pub fn commit_log(&mut self) {
-        if let Some(log) = self.log.take() {
-            for slot in log.erased {
-                self.recycle(slot);
-            }
-        }
-    }
-
-    /// Takes every change since the log began back. Costs what was changed.
+    /// Takes every change since the innermost log began back. Costs what was changed.
     pub fn undo_log(&mut self) {
-        let Some(log) = self.log.take() else { return };
+        let Some(mut log) = self.log.take() else { return };
+        let outer = log.outer.take();
         let id = |g: &Graph, slot: u32| NodeId {
             index: slot,
             generation: g.columns.generation.get(slot as usize).copied().unwrap_or(0),
@@ -96,5 +128,6 @@ impl Graph {
                 None => self.names.counters.remove(&key),
             };
         }
+        self.log = outer;
     }
 }

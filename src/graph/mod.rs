@@ -31,6 +31,7 @@ pub use build::{Graph, NewNode};
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};
 pub use ids::{BodyId, Interner, NodeId, StrId};
 pub use model::{Envelope, Model, OpaqueForm, SymText};
+pub(crate) use log::Log;
 pub use node::{Meta, MetaEntry, NodeKind, Row, Span};
 pub use order::Link;
 pub use read::{Nodes, View};

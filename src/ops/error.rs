@@ -14,6 +14,35 @@ pub struct TypeError {
     pub fault: Box<Fault>,
 }
 
+impl TypeError {
+    /// Returns whether nothing is known of the results: the operator is opaque or has no rule.
+    pub fn is_unknown_target(&self) -> bool {
+        matches!(*self.fault, Fault::Opaque | Fault::NoRule)
+    }
+
+    /// Returns whether the arguments do not fit the schema (their kinds, names or number).
+    pub fn is_bad_argument(&self) -> bool {
+        use Fault::*;
+        matches!(
+            *self.fault,
+            NoOverload { .. } | Missing { .. } | TooMany { .. } | UnknownKeyword { .. } | Twice { .. } | Kind { .. }
+        )
+    }
+
+    /// Returns the name of the argument at fault.
+    pub fn argument(&self) -> Option<&str> {
+        match &*self.fault {
+            Fault::Missing { argument }
+            | Fault::Twice { argument }
+            | Fault::Kind { argument, .. }
+            | Fault::Untyped { argument }
+            | Fault::Mismatch { argument, .. } => Some(argument),
+            Fault::UnknownKeyword { keyword, .. } => Some(keyword),
+            _ => None,
+        }
+    }
+}
+
 /// What is wrong with a call.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum Fault {

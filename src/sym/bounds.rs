@@ -2,7 +2,7 @@
 //!
 //! Promise: it holds every value that the expression takes while each symbol is in its range. `decide` finds tighter ones.
 
-use super::expr::{BitOperator, Comparison, Dim, Expr};
+use super::expr::{BitOperator, Comparison, Dim, Expr, ExprId};
 use super::poly::Poly;
 use super::range::Range;
 use super::store::Arena;
@@ -11,7 +11,7 @@ use super::store::Arena;
 pub(super) fn quick<A: Arena + ?Sized>(arena: &A, expr: &Expr) -> Range {
     match expr {
         Expr::Symbol(symbol) => arena.symbol_range(*symbol),
-        Expr::Poly(poly) => of_poly(arena, poly),
+        Expr::Poly(poly) => of_poly(|atom| arena.facts(atom).range, poly),
         Expr::FloorDiv(a, b) => arena.quick_range(*a).floor_divided(&arena.quick_range(*b)),
         Expr::Mod(a, b) => arena.quick_range(*a).remainder(&arena.quick_range(*b)),
         Expr::Power(base, _) => of_power(&arena.quick_range(*base)),
@@ -43,12 +43,12 @@ pub(super) fn quick<A: Arena + ?Sized>(arena: &A, expr: &Expr) -> Range {
     }
 }
 
-/// The range of a polynomial, term by term.
-pub(super) fn of_poly<A: Arena + ?Sized>(arena: &A, poly: &Poly) -> Range {
+/// The range of a polynomial, term by term, given that of each atom.
+pub(super) fn of_poly(range: impl Fn(ExprId) -> Range, poly: &Poly) -> Range {
     poly.terms().fold(Range::only(0), |sum, (monomial, coefficient)| {
-        let term = monomial.factors().fold(Range::only(coefficient), |product, (atom, power)| {
-            product.times(&arena.facts(atom).range.power(power))
-        });
+        let term = monomial
+            .factors()
+            .fold(Range::only(coefficient), |product, (atom, power)| product.times(&range(atom).power(power)));
         sum.plus(&term)
     })
 }

@@ -26,9 +26,13 @@ mod print;
 mod python;
 mod range;
 mod rebuild;
+mod reduce;
 mod srepr;
 mod store;
 mod symbols;
+#[cfg(test)]
+mod tests;
+mod tighten;
 mod tree;
 
 pub use decide::Relation;

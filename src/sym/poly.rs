@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::error::SymError;
 use super::expr::ExprId;
+use super::range::floor_div;
 
 /// More terms than sizes ever have.
 pub(super) const MAX_TERMS: usize = 256;
@@ -148,10 +149,6 @@ impl Poly {
         self.terms.iter().map(|(monomial, coefficient)| (monomial, *coefficient))
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.terms.len()
-    }
-
     pub(super) fn is_zero(&self) -> bool {
         self.terms.is_empty()
     }
@@ -266,6 +263,18 @@ impl Poly {
             Some((monomial.divided(divisor)?, value.checked_div(number)?))
         };
         Some(Poly { terms: self.terms.iter().map(divide).collect::<Option<_>>()? })
+    }
+
+    /// The first term and the others.
+    pub(super) fn split_first(&self) -> Option<(Poly, Poly)> {
+        let (first, others) = self.terms.split_first()?;
+        Some((Poly { terms: vec![first.clone()] }, Poly { terms: others.to_vec() }))
+    }
+
+    /// Of a single term: the whole part of its quotient by another, rounded down in the coefficient.
+    pub(super) fn quotient_term(&self, divisor: &Monomial, number: i64) -> Option<Poly> {
+        let (monomial, value) = self.terms.first()?;
+        Poly::collect([(monomial.divided(divisor)?, floor_div(*value, number)?)]).ok()
     }
 
     /// The quotient, if `divisor` divides this polynomial (with integer coefficients); `None` also where the search gets long.

@@ -62,6 +62,8 @@ macro_rules! pass {
         $(,)?
     ) => {
         const _: () = {
+            const RUN: fn($crate::Graph) -> $crate::Result<$crate::Outcome> = $run;
+
             #[allow(dead_code)]
             struct Exported;
 
@@ -81,9 +83,12 @@ macro_rules! pass {
                     $crate::bindings::exports::airlock::pass::pass::Outcome,
                     ::std::string::String,
                 > {
-                    $crate::exported::run($run, config)
+                    $crate::exported::run(RUN, config)
                 }
             }
+
+            #[cfg(not(target_arch = "wasm32"))]
+            const _: fn($crate::Graph) -> $crate::Result<$crate::Outcome> = RUN;
 
             #[cfg(target_arch = "wasm32")]
             $crate::bindings::export!(Exported with_types_in $crate::bindings);

@@ -92,6 +92,16 @@ impl Snapshot {
         (0..self.len()).map(|index| NodeRef { snapshot: self, index })
     }
 
+    /// The node at a position.
+    ///
+    /// # Panics
+    ///
+    /// Where there is none, as with a slice.
+    pub fn at(&self, index: usize) -> NodeRef<'_> {
+        assert!(index < self.len(), "node {index} of {}", self.len());
+        NodeRef { snapshot: self, index }
+    }
+
     /// The calls that have this target, in order.
     pub fn calls(&self, target: &str) -> impl Iterator<Item = NodeRef<'_>> {
         let id = self.columns.texts.iter().position(|text| text == target);

@@ -1,0 +1,131 @@
+//! Types downstream of an edit.
+//!
+//! Promises: after an edit every call has the type that its rule gives; work stops where types come out as they were, so
+//! the cost follows the edit. Where nothing is known of an operator, its annotation stands as long as its operands'
+//! types do.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::{EditCode, EditError, Editor};
+use crate::graph::{Arg, NodeId, NodeKind, StrId, TensorType, ValueType, View};
+use crate::ops::TypeError;
+use crate::sym::{Dim, Symbols};
+
+impl EditError {
+    pub(super) fn of_type(node: Option<NodeId>, error: TypeError) -> Self {
+        let code = if error.is_unknown_target() {
+            EditCode::UnknownTarget
+        } else if error.is_bad_argument() {
+            EditCode::BadArgument
+        } else {
+            EditCode::TypeMismatch
+        };
+        Self { code, node, argument: error.argument().map(str::to_string), message: error.to_string() }
+    }
+}
+
+impl Editor {
+    /// Infers the type of a call with new arguments. An operator without a rule keeps its type if its operands' types are
+    /// what they were.
+    pub(super) fn infer_again(
+        &mut self,
+        id: NodeId,
+        target: &str,
+        args: &[Arg],
+        kwargs: &[(StrId, Arg)],
+    ) -> Result<ValueType, EditError> {
+        match self.infer(Some(id), target, args, kwargs) {
+            Err(e) if e.code == EditCode::UnknownTarget => {
+                let types = |args: &[Arg], kwargs: &[(StrId, Arg)]| -> Vec<ValueType> {
+                    let all = args.iter().chain(kwargs.iter().map(|(_, a)| a));
+                    all.flat_map(Arg::nodes).map(|n| self.graph.ty(n).clone()).collect()
+                };
+                let (old, new) = (types(self.graph.args(id), self.graph.kwargs(id)), types(args, kwargs));
+                let same =
+                    old.len() == new.len() && old.iter().zip(&new).all(|(a, b)| same_type(&self.graph.symbols, a, b));
+                if same { Ok(self.graph.ty(id).clone()) } else { Err(self.opaque_operand(id)) }
+            }
+            other => other,
+        }
+    }
+
+    fn opaque_operand(&self, id: NodeId) -> EditError {
+        let message = format!(
+            "nothing is known of the result of `{}` (`{}`) for operands of other types; describe it with --ops",
+            self.graph.target(id),
+            self.graph.name(id)
+        );
+        EditError::new(EditCode::TypeMismatch, Some(id), message)
+    }
+
+    /// Gives a node its new type and infers its users again as far as types change.
+    pub(super) fn retype(&mut self, id: NodeId, ty: ValueType) -> Result<(), EditError> {
+        if same_type(&self.graph.symbols, self.graph.ty(id), &ty) {
+            return Ok(());
+        }
+        self.graph.set_type(id, ty);
+        let users = self.graph.users_in_order(id);
+        self.infer_downstream(&users)
+    }
+
+    /// After `users` began to use `new` in place of `old`.
+    pub(super) fn retype_users(&mut self, old: NodeId, new: NodeId, users: &[NodeId]) -> Result<(), EditError> {
+        if same_type(&self.graph.symbols, self.graph.ty(old), self.graph.ty(new)) {
+            return Ok(());
+        }
+        self.infer_downstream(users)
+    }
+
+    fn infer_downstream(&mut self, first: &[NodeId]) -> Result<(), EditError> {
+        let mut queue: BinaryHeap<Reverse<(u64, NodeId)>> = BinaryHeap::new();
+        let label = |e: &Self, n: NodeId| e.graph.place(n).map_or(0, |(_, label)| label);
+        queue.extend(first.iter().map(|n| Reverse((label(self, *n), *n))));
+        while let Some(Reverse((_, id))) = queue.pop() {
+            while queue.peek().is_some_and(|Reverse((_, next))| *next == id) {
+                queue.pop();
+            }
+            if self.graph.kind(id) != NodeKind::Call {
+                continue;
+            }
+            let target = self.graph.target(id).to_string();
+            let (args, kwargs) = (self.graph.args(id).to_vec(), self.graph.kwargs(id).to_vec());
+            let ty = match self.infer(Some(id), &target, &args, &kwargs) {
+                Err(e) if e.code == EditCode::UnknownTarget => return Err(self.opaque_operand(id)),
+                other => other?,
+            };
+            if !same_type(&self.graph.symbols, self.graph.ty(id), &ty) {
+                self.graph.set_type(id, ty);
+                queue.extend(self.graph.users_in_order(id).into_iter().map(|n| Reverse((label(self, n), n))));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether two types are the same to every rule: dtype, sizes, device, and strides where both are known.
+fn same_type(symbols: &Symbols, a: &ValueType, b: &ValueType) -> bool {
+    match (a, b) {
+        (ValueType::Tensor(a), ValueType::Tensor(b)) => same_tensor(symbols, a, b),
+        (ValueType::Many(a), ValueType::Many(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| same_type(symbols, a, b))
+        }
+        (a, b) => a == b,
+    }
+}
+
+fn same_tensor(symbols: &Symbols, a: &TensorType, b: &TensorType) -> bool {
+    let equal = |a: &[Dim], b: &[Dim]| {
+        a.len() == b.len()
+            && a.iter().zip(b).all(|(a, b)| a == b || symbols.known(*a, crate::sym::Relation::Equal, *b) == Some(true))
+    };
+    a.dtype == b.dtype
+        && a.device == b.device
+        && a.layout == b.layout
+        && equal(&a.sizes, &b.sizes)
+        && match (&a.strides, &b.strides) {
+            (Some(a), Some(b)) => equal(a, b),
+            (None, None) => true,
+            _ => false,
+        }
+}

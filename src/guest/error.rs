@@ -1,0 +1,170 @@
+//! What can go wrong between a guest's sources and a component.
+
+use std::path::PathBuf;
+
+/// Why a component is not a pass for this host.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ContractError {
+    /// The bytes are no component.
+    #[error("not a WebAssembly component: {reason}")]
+    NotAComponent {
+        /// What the decoder says.
+        reason: String,
+    },
+    /// An import of another package, or by a bare name.
+    #[error("imports `{import}`, which is outside of the contract: a pass may import `airlock:pass` only")]
+    ForeignImport {
+        /// The import's name.
+        import: String,
+    },
+    /// The package is right, and its version is not.
+    #[error("was built for {import}, this host has airlock:pass {host}: build the pass with the SDK of this host")]
+    OtherVersion {
+        /// The import's or export's name, with its version.
+        import: String,
+        /// The host's version.
+        host: String,
+    },
+    /// A function or type that the host does not have.
+    #[error("needs `{item}` of `{interface}`, which airlock:pass {host} does not have: it is there in a newer Airlock")]
+    MissingItem {
+        /// The interface with its version.
+        interface: String,
+        /// The missing function.
+        item: String,
+        /// The host's version.
+        host: String,
+    },
+    /// The component does not export `pass`.
+    #[error("exports no `airlock:pass/pass`: in Rust, `airlock_pass::pass!(run)` exports it")]
+    NotAPass,
+}
+
+/// Why no component was built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The folder has no `Cargo.toml`.
+    #[error("{}: no Cargo.toml here: `airlock build` takes the folder of a Rust pass", .dir.display())]
+    NoManifest {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The folder is a workspace without a package of its own.
+    #[error("{}: a workspace, not a pass: build one of its members ({})", .dir.display(), .members.join(", "))]
+    Workspace {
+        /// The folder.
+        dir: PathBuf,
+        /// Names of the members.
+        members: Vec<String>,
+    },
+    /// The package has no library.
+    #[error("package `{package}` has no library: a pass is one, with `crate-type = [\"cdylib\"]`")]
+    NoLibrary {
+        /// The package.
+        package: String,
+    },
+    /// Cargo is not there.
+    #[error("cargo cannot be run ({source}): install Rust, https://rustup.rs or your distribution's package")]
+    NoCargo {
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// No compiler can build guests.
+    #[error(
+        "no Rust compiler here builds for wasm32-unknown-unknown\n{}\
+         one of these brings it:\n  \
+         scripts/setup.sh                                 in a checkout of Airlock: finds what suits this machine\n  \
+         rustup target add wasm32-unknown-unknown         where Rust came with rustup\n  \
+         apt-get install rustc-web rust-web-src           on Debian 12 (with the security archive)\n  \
+         AIRLOCK_GUEST_RUSTC=/path/to/rustc               a compiler of your own, with that target or with rust-src",
+        .tried.iter().map(|line| format!("  {line}\n")).collect::<String>()
+    )]
+    NoToolchain {
+        /// One line for each compiler that was looked at: what it lacks.
+        tried: Vec<String>,
+    },
+    /// The compiler that the user named is of no use.
+    #[error("AIRLOCK_GUEST_RUSTC: {reason}")]
+    NamedCompiler {
+        /// What it lacks.
+        reason: String,
+    },
+    /// No linker for wasm.
+    #[error(
+        "{}: no linker for WebAssembly (rust-lld, wasm-ld or lld): `apt-get install lld`, or a toolchain of rustup, which brings one",
+        .rustc.display()
+    )]
+    NoLinker {
+        /// The compiler that was chosen.
+        rustc: PathBuf,
+    },
+    /// Cargo said no; its own words went to standard error.
+    #[error("cargo could not build the pass ({status}); what it says is above")]
+    Cargo {
+        /// The exit status.
+        status: String,
+    },
+    /// Cargo's answer cannot be read.
+    #[error("cargo's answer is not what was expected: {reason}")]
+    CargoAnswer {
+        /// What was expected.
+        reason: String,
+    },
+    /// The core module cannot become a component.
+    #[error("the module of `{package}` does not become a component: {reason}")]
+    Componentize {
+        /// The package.
+        package: String,
+        /// What `wit-component` says.
+        reason: String,
+    },
+    /// The component is outside of the contract.
+    #[error("the component of `{package}` {source}")]
+    Contract {
+        /// The package.
+        package: String,
+        /// In what way.
+        source: ContractError,
+    },
+    /// A file cannot be read or written.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// Why no new pass was written.
+#[derive(Debug, thiserror::Error)]
+pub enum ScaffoldError {
+    /// A language without an SDK.
+    #[error("no SDK for `{found}`: there is one for {}", .known.join(", "))]
+    UnknownLanguage {
+        /// What was asked for.
+        found: String,
+        /// What there is.
+        known: Vec<&'static str>,
+    },
+    /// The folder holds something.
+    #[error("{}: is not empty: name a new folder", .dir.display())]
+    NotEmpty {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The folder's name cannot be a package's.
+    #[error("`{name}` cannot be the name of a pass: letters, digits, `-` and `_`, a letter first")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// A file cannot be written.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
