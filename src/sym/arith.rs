@@ -4,8 +4,9 @@
 //! exponent negative, no step beyond 64 bits), whatever the ranges: these are set later and may change. Polynomials that are equal are one id.
 //! Division and remainder are Python's. What PyTorch folds when it makes an expression is folded here too.
 
+use super::assume;
 use super::error::SymError;
-use super::expr::{BitOperator, Dim, Expr};
+use super::expr::{BitOperator, Dim, Expr, Modulus};
 use super::poly::{Monomial, Poly};
 use super::range::{floor_div, floor_mod};
 use super::store::Arena;
@@ -152,6 +153,12 @@ pub(super) fn ceildiv<A: Arena>(arena: &mut A, a: Dim, b: Dim) -> Made {
 }
 
 pub(super) fn modulo<A: Arena>(arena: &mut A, a: Dim, b: Dim) -> Made {
+    let spelling = assume::spelling(arena, a, b);
+    modulo_as(arena, spelling, a, b)
+}
+
+/// As [`modulo`], spelled as it was read.
+pub(super) fn modulo_as<A: Arena>(arena: &mut A, spelling: Modulus, a: Dim, b: Dim) -> Made {
     const NAME: &str = "a remainder";
     match (a, b) {
         (_, Dim::Fixed(0)) => return Err(SymError::DivisionByZero { operation: NAME }),
@@ -162,7 +169,7 @@ pub(super) fn modulo<A: Arena>(arena: &mut A, a: Dim, b: Dim) -> Made {
     if poly_of(arena, a)?.divided_exactly(&poly_of(arena, b)?).is_some() {
         return Ok(Dim::Fixed(0));
     }
-    arena.int(Expr::Mod(a, b))
+    arena.int(Expr::Mod(spelling, a, b))
 }
 
 /// Which of several values is taken.
@@ -204,10 +211,7 @@ pub(super) fn extreme<A: Arena>(arena: &mut A, which: Extreme, dims: &[Dim]) -> 
 pub(super) fn bitwise<A: Arena>(arena: &mut A, operator: BitOperator, a: Dim, b: Dim) -> Made {
     match (a, b) {
         (Dim::Fixed(x), Dim::Fixed(y)) => Ok(Dim::Fixed(bits(operator, x, y))),
-        _ => {
-            let (a, b) = if a <= b { (a, b) } else { (b, a) };
-            arena.int(Expr::Bitwise(operator, a, b))
-        }
+        _ => arena.int(Expr::Bitwise(operator, a, b)),
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) fn quick<A: Arena + ?Sized>(arena: &A, expr: &Expr) -> Range {
         Expr::Symbol(symbol) => arena.symbol_range(*symbol),
         Expr::Poly(poly) => of_poly(|atom| arena.facts(atom).range, poly),
         Expr::FloorDiv(a, b) => arena.quick_range(*a).floor_divided(&arena.quick_range(*b)),
-        Expr::Mod(a, b) => arena.quick_range(*a).remainder(&arena.quick_range(*b)),
+        Expr::Mod(_, a, b) => arena.quick_range(*a).remainder(&arena.quick_range(*b)),
         Expr::Power(base, _) => of_power(&arena.quick_range(*base)),
         Expr::Max(dims) => fold(arena, dims, |a, b| a.maximum(b)),
         Expr::Min(dims) => fold(arena, dims, |a, b| a.minimum(b)),
@@ -28,6 +28,7 @@ pub(super) fn quick<A: Arena + ?Sized>(arena: &A, expr: &Expr) -> Range {
         | Expr::IntTrueDiv(..)
         | Expr::FloatTrueDiv(..)
         | Expr::FloatPower(..)
+        | Expr::FloatIntPower(..)
         | Expr::FloatMax(_)
         | Expr::FloatMin(_)
         | Expr::FloatCall(..)

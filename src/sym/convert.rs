@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::arith::{self, Extreme};
 use super::error::SymError;
-use super::expr::{BitOperator, Comparison, Dim, Expr, ExprId, Rounding, SymBool, SymFloat, SymValue};
+use super::expr::{BitOperator, Comparison, Dim, Expr, ExprId, Modulus, Rounding, SymBool, SymFloat, SymValue};
 use super::logic;
 use super::poly::Monomial;
 use super::print;
@@ -96,6 +96,9 @@ fn power(symbols: &mut Symbols, base: &Tree, exponent: &Tree) -> Made<SymValue> 
         (SymValue::Int(base), SymValue::Int(exponent)) if exponent.fixed().is_none_or(|number| number >= 0) => {
             arith::power(symbols, base, exponent).map(SymValue::Int)
         }
+        (SymValue::Float(base), SymValue::Int(Dim::Fixed(exponent))) => {
+            logic::float_expr(symbols, Expr::FloatIntPower(base, exponent)).map(SymValue::Float)
+        }
         (base, exponent) => {
             let (base, exponent) = (logic::to_float(symbols, base)?, logic::to_float(symbols, exponent)?);
             logic::power(symbols, base, exponent).map(SymValue::Float)
@@ -121,16 +124,17 @@ fn call(symbols: &mut Symbols, name: &str, operands: &[Tree]) -> Made<SymValue> 
     match name {
         "FloorDiv" | "CleanDiv" => int2(symbols, name, two()?, arith::floordiv),
         "CeilDiv" => int2(symbols, name, two()?, arith::ceildiv),
-        "Mod" | "PythonMod" => int2(symbols, name, two()?, arith::modulo),
+        "%" => int2(symbols, name, two()?, arith::modulo),
+        "Mod" => int2(symbols, name, two()?, |s, a, b| arith::modulo_as(s, Modulus::Natural, a, b)),
+        "PythonMod" => int2(symbols, name, two()?, |s, a, b| arith::modulo_as(s, Modulus::Python, a, b)),
         "PowByNatural" => int2(symbols, name, two()?, arith::power),
         "LShift" => int2(symbols, name, two()?, arith::shift_left),
         "RShift" => int2(symbols, name, two()?, arith::shift_right),
         "BitwiseFn_bitwise_and" => int2(symbols, name, two()?, |s, a, b| arith::bitwise(s, BitOperator::And, a, b)),
         "BitwiseFn_bitwise_or" => int2(symbols, name, two()?, |s, a, b| arith::bitwise(s, BitOperator::Or, a, b)),
-        "BitwiseFn_bitwise_xor" | "^" => {
-            int2(symbols, name, two()?, |s, a, b| arith::bitwise(s, BitOperator::Xor, a, b))
-        }
-        "&" | "|" => ampersand(symbols, name, two()?),
+        "BitwiseFn_bitwise_xor" => int2(symbols, name, two()?, |s, a, b| arith::bitwise(s, BitOperator::Xor, a, b)),
+        "&" | "|" | "^" => of_either_sort(symbols, name, two()?),
+        "Xor" => of_either_sort(symbols, "^", two()?),
         "ModularIndexing" => {
             let [a, b, c] = operands else { return Err(count(name, "three", operands)) };
             let SymValue::Int(quotient) = int2(symbols, name, (a, b), arith::floordiv)? else {
@@ -148,6 +152,7 @@ fn call(symbols: &mut Symbols, name: &str, operands: &[Tree]) -> Made<SymValue> 
         }
         "Identity" => value(symbols, one()?),
         "Where" | "sym_ite" => choice(symbols, name, operands),
+        "Piecewise" => piecewise(symbols, operands),
         "sym_not" => {
             let [operand] = operands else { return Err(count(name, "one", operands)) };
             let truth = boolean(symbols, operand, name)?;
@@ -192,17 +197,29 @@ fn int2(symbols: &mut Symbols, name: &str, operands: (&Tree, &Tree), operation: 
     operation(symbols, a, b).map(SymValue::Int)
 }
 
-fn ampersand(symbols: &mut Symbols, name: &str, operands: (&Tree, &Tree)) -> Made<SymValue> {
+/// An operator that works on booleans and on the bits of integers.
+fn of_either_sort(symbols: &mut Symbols, name: &str, operands: (&Tree, &Tree)) -> Made<SymValue> {
+    let context = || format!("`{name}`");
     match (value(symbols, operands.0)?, value(symbols, operands.1)?) {
-        (SymValue::Bool(a), SymValue::Bool(b)) if name == "&" => logic::and(symbols, &[a, b]).map(SymValue::Bool),
-        (SymValue::Bool(a), SymValue::Bool(b)) => logic::or(symbols, &[a, b]).map(SymValue::Bool),
+        (SymValue::Bool(a), SymValue::Bool(b)) => {
+            let truth = match name {
+                "&" => logic::and(symbols, &[a, b]),
+                "|" => logic::or(symbols, &[a, b]),
+                _ => logic::xor(symbols, a, b),
+            };
+            truth.map(SymValue::Bool)
+        }
         (SymValue::Int(a), SymValue::Int(b)) => {
-            let operator = if name == "&" { BitOperator::And } else { BitOperator::Or };
+            let operator = match name {
+                "&" => BitOperator::And,
+                "|" => BitOperator::Or,
+                _ => BitOperator::Xor,
+            };
             arith::bitwise(symbols, operator, a, b).map(SymValue::Int)
         }
-        (SymValue::Bool(_), other) => Err(wrong_sort(&format!("`{name}`"), "a boolean", operands.1, other.sort())),
-        (SymValue::Int(_), other) => Err(wrong_sort(&format!("`{name}`"), "an integer", operands.1, other.sort())),
-        (other, _) => Err(wrong_sort(&format!("`{name}`"), "a boolean", operands.0, other.sort())),
+        (SymValue::Bool(_), other) => Err(wrong_sort(&context(), "a boolean", operands.1, other.sort())),
+        (SymValue::Int(_), other) => Err(wrong_sort(&context(), "an integer", operands.1, other.sort())),
+        (other, _) => Err(wrong_sort(&context(), "a boolean", operands.0, other.sort())),
     }
 }
 
@@ -221,6 +238,10 @@ fn choice(symbols: &mut Symbols, name: &str, operands: &[Tree]) -> Made<SymValue
     let [condition, a, b] = operands else { return Err(count(name, "three", operands)) };
     let condition = boolean(symbols, condition, name)?;
     let (a, b) = (number(symbols, a, name)?, number(symbols, b, name)?);
+    choose(symbols, condition, a, b)
+}
+
+fn choose(symbols: &mut Symbols, condition: SymBool, a: SymValue, b: SymValue) -> Made<SymValue> {
     match (a, b) {
         (SymValue::Int(a), SymValue::Int(b)) => logic::choose(symbols, condition, a, b).map(SymValue::Int),
         (a, b) => {
@@ -228,6 +249,32 @@ fn choice(symbols: &mut Symbols, name: &str, operands: &[Tree]) -> Made<SymValue
             logic::choose_float(symbols, condition, a, b).map(SymValue::Float)
         }
     }
+}
+
+/// `Piecewise((a, condition), (b, True))`, which is how PyTorch writes `torch.sym_ite`; the last condition must be `True`.
+fn piecewise(symbols: &mut Symbols, operands: &[Tree]) -> Made<SymValue> {
+    const NAME: &str = "Piecewise";
+    let mut chosen: Option<SymValue> = None;
+    for operand in operands.iter().rev() {
+        let (branch, condition) = match operand {
+            Tree::Call(pair, parts) if pair == "ExprCondPair" => binary(NAME, parts)?,
+            other => {
+                return Err(wrong_sort("`Piecewise`", "pairs of a value and a condition", other, "something else"));
+            }
+        };
+        let branch = number(symbols, branch, NAME)?;
+        chosen = Some(match (chosen, condition) {
+            (_, Tree::Bool(true)) => branch,
+            (Some(otherwise), condition) => {
+                let condition = boolean(symbols, condition, NAME)?;
+                choose(symbols, condition, branch, otherwise)?
+            }
+            (None, other) => {
+                return Err(wrong_sort("`Piecewise`", "`True` as its last condition", other, "a condition"));
+            }
+        });
+    }
+    chosen.ok_or_else(|| count(NAME, "one or more", operands))
 }
 
 fn round(symbols: &mut Symbols, rounding: Rounding, operand: &Tree) -> Made<SymValue> {
@@ -325,30 +372,28 @@ fn tree_of_expr(symbols: &Symbols, id: ExprId) -> Tree {
             Tree::add(poly.terms().map(|(monomial, value)| tree_of_term(symbols, monomial, value)).collect())
         }
         Expr::FloorDiv(a, b) => Tree::call("FloorDiv", [int(a), int(b)]),
-        Expr::Mod(a, b) => {
-            // PyTorch writes `Mod` where it knows both operands not to be negative.
-            let natural = symbols.quick_range(*a).at_least(0) && symbols.quick_range(*b).at_least(0);
-            Tree::call(if natural { "Mod" } else { "PythonMod" }, [int(a), int(b)])
-        }
+        Expr::Mod(Modulus::Natural, a, b) => Tree::call("Mod", [int(a), int(b)]),
+        Expr::Mod(Modulus::Python, a, b) => Tree::call("PythonMod", [int(a), int(b)]),
         Expr::Power(a, b) => Tree::call("PowByNatural", [int(a), int(b)]),
         Expr::Max(dims) => Tree::call("Max", dims.iter().map(int)),
         Expr::Min(dims) => Tree::call("Min", dims.iter().map(int)),
         Expr::Round(rounding, x) => Tree::call(rounding_name(*rounding), [float(x)]),
-        Expr::Where(c, a, b) => Tree::call("Where", [truth(c), int(a), int(b)]),
+        Expr::Where(c, a, b) => piecewise_tree(truth(c), int(a), int(b)),
         Expr::Bitwise(operator, a, b) => Tree::call(bit_name(*operator), [int(a), int(b)]),
         Expr::FloatConst(bits) => Tree::Float(f64::from_bits(*bits)),
         Expr::ToFloat(a) => Tree::call("ToFloat", [int(a)]),
         Expr::FloatSum(xs) => Tree::Add(xs.iter().map(float).collect()),
-        Expr::FloatProduct(xs) => Tree::Mul(xs.iter().map(float).collect()),
+        Expr::FloatProduct(xs) => Tree::Mul(xs.iter().map(float).map(sign_factor).collect()),
         Expr::IntTrueDiv(a, b) => Tree::call("IntTrueDiv", [int(a), int(b)]),
         Expr::FloatTrueDiv(x, y) => Tree::call("FloatTrueDiv", [float(x), float(y)]),
+        Expr::FloatIntPower(x, power) => Tree::pow(float(x), Tree::Int(*power)),
         Expr::FloatPower(x, y) => Tree::call("FloatPow", [float(x), float(y)]),
         Expr::FloatMax(xs) => Tree::call("Max", xs.iter().map(float)),
         Expr::FloatMin(xs) => Tree::call("Min", xs.iter().map(float)),
         Expr::FloatCall(name, x) => Tree::call(&format!("{OPAQUE}{name}"), [float(x)]),
         Expr::TruncToFloat(x) => Tree::call("TruncToFloat", [float(x)]),
         Expr::RoundDecimal(x, a) => Tree::call("RoundDecimal", [float(x), int(a)]),
-        Expr::FloatWhere(c, x, y) => Tree::call("Where", [truth(c), float(x), float(y)]),
+        Expr::FloatWhere(c, x, y) => piecewise_tree(truth(c), float(x), float(y)),
         Expr::BoolConst(value) => Tree::Bool(*value),
         Expr::Compare(comparison, a, b) => Tree::compare(*comparison, int(a), int(b)),
         Expr::FloatCompare(comparison, x, y) => Tree::compare(*comparison, float(x), float(y)),
@@ -368,6 +413,22 @@ fn tree_of_term(symbols: &Symbols, monomial: &Monomial, value: i64) -> Tree {
         factors.push(if power == 1 { base } else { Tree::pow(base, Tree::Int(i64::from(power))) });
     }
     Tree::mul(factors)
+}
+
+/// A factor of -1 is a sign, and is written as one.
+fn sign_factor(factor: Tree) -> Tree {
+    if factor == Tree::Float(-1.0) { Tree::Int(-1) } else { factor }
+}
+
+/// One level of `Piecewise`; a choice inside the last branch is a further branch.
+fn piecewise_tree(condition: Tree, a: Tree, b: Tree) -> Tree {
+    let pair = |value, condition| Tree::call("ExprCondPair", [value, condition]);
+    let mut branches = vec![pair(a, condition)];
+    match b {
+        Tree::Call(name, others) if name == "Piecewise" => branches.extend(others),
+        other => branches.push(pair(other, Tree::Bool(true))),
+    }
+    Tree::call("Piecewise", branches)
 }
 
 fn rounding_name(rounding: Rounding) -> &'static str {

@@ -97,7 +97,7 @@ impl Evaluator<'_> {
                 i64::try_from(sum).map_err(|_| overflow("a sum"))
             }
             Expr::FloorDiv(a, b) => divide(self.int(*a)?, self.int(*b)?, "a floor division", floor_div),
-            Expr::Mod(a, b) => divide(self.int(*a)?, self.int(*b)?, "a remainder", floor_mod),
+            Expr::Mod(_, a, b) => divide(self.int(*a)?, self.int(*b)?, "a remainder", floor_mod),
             Expr::Power(a, b) => {
                 let (base, exponent) = (self.int(*a)?, self.int(*b)?);
                 let exponent = u64::try_from(exponent).map_err(|_| SymError::NegativeExponent { exponent })?;
@@ -135,6 +135,7 @@ impl Evaluator<'_> {
                 let (x, y) = (self.float(*x)?, self.float(*y)?);
                 if y == 0.0 { Err(SymError::DivisionByZero { operation: "a float division" }) } else { Ok(x / y) }
             }
+            Expr::FloatIntPower(x, power) => Ok(self.float(*x)?.powf(*power as f64)),
             Expr::FloatPower(x, y) => Ok(self.float(*x)?.powf(self.float(*y)?)),
             Expr::FloatMax(xs) => self.fold(xs, |a, b| if b > a { b } else { a }),
             Expr::FloatMin(xs) => self.fold(xs, |a, b| if b < a { b } else { a }),

@@ -139,6 +139,15 @@ pub enum Rounding {
     Nearest,
 }
 
+/// How a remainder is spelled: both mean Python's `%`.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) enum Modulus {
+    /// `Mod`, which PyTorch writes where it assumes both operands not to be negative.
+    Natural,
+    /// `PythonMod`.
+    Python,
+}
+
 /// An operator on the bits of two integers.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum BitOperator {
@@ -168,7 +177,7 @@ pub(super) enum Expr {
     /// Never a number, never one bare atom.
     Poly(Poly),
     FloorDiv(Dim, Dim),
-    Mod(Dim, Dim),
+    Mod(Modulus, Dim, Dim),
     /// An exponent that is not a number, or a base that is one.
     Power(Dim, Dim),
     /// Flat, sorted, without repetition, at most one number, at least two operands; `Min` alike.
@@ -187,6 +196,8 @@ pub(super) enum Expr {
     IntTrueDiv(Dim, Dim),
     FloatTrueDiv(SymFloat, SymFloat),
     FloatPower(SymFloat, SymFloat),
+    /// `x**2`, which is another function than `FloatPower` to PyTorch.
+    FloatIntPower(SymFloat, i64),
     FloatMax(Box<[SymFloat]>),
     FloatMin(Box<[SymFloat]>),
     /// A function of `math`, by its name there.
@@ -226,6 +237,7 @@ impl Expr {
             | Expr::IntTrueDiv(..)
             | Expr::FloatTrueDiv(..)
             | Expr::FloatPower(..)
+            | Expr::FloatIntPower(..)
             | Expr::FloatMax(_)
             | Expr::FloatMin(_)
             | Expr::FloatCall(..)
@@ -258,7 +270,7 @@ impl Expr {
             Expr::Symbol(_) | Expr::FloatConst(_) | Expr::FloatSymbol(_) | Expr::BoolConst(_) => {}
             Expr::Poly(poly) => out.extend(poly.atoms()),
             Expr::FloorDiv(a, b)
-            | Expr::Mod(a, b)
+            | Expr::Mod(_, a, b)
             | Expr::Power(a, b)
             | Expr::Bitwise(_, a, b)
             | Expr::IntTrueDiv(a, b)
@@ -267,7 +279,9 @@ impl Expr {
                 push(&mut out, b);
             }
             Expr::Max(dims) | Expr::Min(dims) => dims.iter().for_each(|dim| push(&mut out, dim)),
-            Expr::Round(_, x) | Expr::FloatCall(_, x) | Expr::TruncToFloat(x) => out.push(x.0),
+            Expr::Round(_, x) | Expr::FloatCall(_, x) | Expr::TruncToFloat(x) | Expr::FloatIntPower(x, _) => {
+                out.push(x.0)
+            }
             Expr::Where(c, a, b) => {
                 out.push(c.0);
                 push(&mut out, a);

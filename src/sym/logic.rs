@@ -46,11 +46,34 @@ pub(super) fn sum<A: Arena>(arena: &mut A, operands: Vec<SymFloat>) -> Made<SymF
     }
 }
 
+/// A product; signs are drawn together, which is exact wherever they stand.
 pub(super) fn product<A: Arena>(arena: &mut A, operands: Vec<SymFloat>) -> Made<SymFloat> {
-    match operands.as_slice() {
+    let mut negative = false;
+    let mut factors = Vec::new();
+    let mut number = None;
+    for operand in operands {
+        match arena.expr_or_err(operand.0)? {
+            Expr::FloatConst(bits) if f64::from_bits(*bits) == -1.0 => {
+                negative = !negative;
+                continue;
+            }
+            Expr::FloatConst(bits) if number.is_none() => number = Some((factors.len(), f64::from_bits(*bits))),
+            _ => {}
+        }
+        factors.push(operand);
+    }
+    if negative {
+        let (place, value) = number.unwrap_or((0, 1.0));
+        let negated = constant(arena, -value)?;
+        match factors.get_mut(place).filter(|_| number.is_some()) {
+            Some(slot) => *slot = negated,
+            None => factors.insert(0, negated),
+        }
+    }
+    match factors.as_slice() {
         [] => constant(arena, 1.0),
         [one] => Ok(*one),
-        _ => float_expr(arena, Expr::FloatProduct(operands.into_boxed_slice())),
+        _ => float_expr(arena, Expr::FloatProduct(factors.into_boxed_slice())),
     }
 }
 
@@ -167,6 +190,13 @@ pub(super) fn not<A: Arena>(arena: &mut A, operand: SymBool) -> Made<SymBool> {
         _ => Expr::Not(operand),
     };
     bool_expr(arena, expr)
+}
+
+/// One, but not the other.
+pub(super) fn xor<A: Arena>(arena: &mut A, a: SymBool, b: SymBool) -> Made<SymBool> {
+    let (not_a, not_b) = (not(arena, a)?, not(arena, b)?);
+    let (first, second) = (and(arena, &[a, not_b])?, and(arena, &[not_a, b])?);
+    or(arena, &[first, second])
 }
 
 fn opposite(comparison: Comparison) -> Comparison {

@@ -12,6 +12,7 @@
 //! Leaves to others: which symbol belongs to which input, and what the program asserts about them.
 
 mod arith;
+mod assume;
 mod bounds;
 mod convert;
 mod decide;

@@ -57,6 +57,8 @@ fn key(tree: &Tree) -> Key {
         Tree::Call(name, operands) if name == "Max" || name == "Min" => {
             many((5, 0, name), keys(sorted_by_key(operands)), exponent)
         }
+        Tree::Call(name, operands) if name == "Piecewise" => many((4, 0, name), keys(operands), exponent),
+        Tree::Call(name, operands) if name == "ExprCondPair" => many((5, 0, name), keys(operands), exponent),
         Tree::Call(name, operands) => many((4, 10_000, name), keys(operands), exponent),
         Tree::Compare(comparison, a, b) => many((5, 0, class_of(*comparison)), keys([&**a, &**b]), exponent),
         Tree::And(operands) => many((5, 0, "And"), keys(operands), exponent),
@@ -84,11 +86,32 @@ pub(super) fn class_of(comparison: Comparison) -> &'static str {
     }
 }
 
-/// By key: operands of `Max`, `Min`, `And`, `Or`, and factors.
+/// By key: factors, and the operands of `Max` and `Min` where they are printed.
 pub(super) fn sorted_by_key<'t>(trees: impl IntoIterator<Item = &'t Tree>) -> Vec<&'t Tree> {
     let mut keyed: Vec<(Key, &Tree)> = trees.into_iter().map(|tree| (key(tree), tree)).collect();
     keyed.sort_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
     keyed.into_iter().map(|(_, tree)| tree).collect()
+}
+
+/// The order in which sympy keeps operands of `And`, `Or`, `Max` and `Min`: fewer nodes first, then by key.
+pub(super) fn in_argument_order(trees: &[Tree]) -> Vec<&Tree> {
+    let mut ordered = sorted_by_key(trees);
+    ordered.sort_by_cached_key(|tree| nodes(tree));
+    ordered
+}
+
+fn nodes(tree: &Tree) -> usize {
+    let pair = |a: &Tree, b: &Tree| nodes(a).saturating_add(nodes(b)).saturating_add(1);
+    match tree {
+        Tree::Int(_) | Tree::Rational(..) | Tree::Float(_) | Tree::Bool(_) | Tree::Infinite(_) | Tree::Symbol(_) => 1,
+        Tree::Pow(a, b) | Tree::Compare(_, a, b) => pair(a, b),
+        Tree::Not(operand) => nodes(operand).saturating_add(1),
+        Tree::Add(operands)
+        | Tree::Mul(operands)
+        | Tree::And(operands)
+        | Tree::Or(operands)
+        | Tree::Call(_, operands) => operands.iter().fold(1, |sum, operand| sum.saturating_add(nodes(operand))),
+    }
 }
 
 /// The terms of a sum in the order of printing; anything else is its own only term.
@@ -131,6 +154,7 @@ fn powers_of(term: &Tree) -> Vec<(&Tree, i64)> {
     let (_, factors) = term.split_coefficient();
     factors
         .into_iter()
+        .filter(|factor| factor.number().is_none())
         .map(|factor| match factor {
             Tree::Pow(base, exponent) => match **exponent {
                 Tree::Int(power) => (&**base, power),

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::expr::Comparison;
-use super::order::{ordered_terms, sorted_by_key};
+use super::order::{in_argument_order, ordered_terms, sorted_by_key};
 use super::tree::Tree;
 
 // sympy's precedences, doubled where it has halves.
@@ -14,6 +14,7 @@ const OR: u32 = 20;
 const AND: u32 = 30;
 const LOOSE: u32 = 35;
 const BIT_OR: u32 = 36;
+const BIT_XOR: u32 = 37;
 const BIT_AND: u32 = 38;
 const ADD: u32 = 40;
 const MUL: u32 = 50;
@@ -43,8 +44,8 @@ fn text(tree: &Tree) -> String {
         Tree::Mul(_) => product(tree),
         Tree::Pow(base, exponent) => power(base, exponent),
         Tree::Compare(comparison, a, b) => relation(*comparison, a, b),
-        Tree::And(operands) => joined(sorted_by_key(operands), " & ", BIT_AND),
-        Tree::Or(operands) => joined(sorted_by_key(operands), " | ", BIT_OR),
+        Tree::And(operands) => joined(in_argument_order(operands), " & ", BIT_AND),
+        Tree::Or(operands) => joined(in_argument_order(operands), " | ", BIT_OR),
         Tree::Not(operand) => format!("~{}", guarded(operand, NOT)),
         Tree::Call(name, operands) => call(name, operands),
     }
@@ -55,6 +56,8 @@ fn call(name: &str, operands: &[Tree]) -> String {
         ("FloorDiv" | "CleanDiv", [a, b]) => {
             format!("({}//{})", guarded(a, ATOM.saturating_sub(1)), guarded(b, ATOM.saturating_sub(1)))
         }
+        // PyTorch prints what an identity holds in parentheses, and sympy a branch of `Piecewise` as a tuple.
+        ("Identity" | "ExprCondPair", _) => format!("({})", listed(operands)),
         ("Max" | "Min", _) => format!("{name}({})", listed(sorted_by_key(operands))),
         _ => format!("{name}({})", listed(operands)),
     }
@@ -125,6 +128,9 @@ fn call_precedence(name: &str) -> u32 {
             LOOSE
         }
         "Identity" => 10,
+        "BitwiseFn_bitwise_or" => BIT_OR,
+        "BitwiseFn_bitwise_xor" => BIT_XOR,
+        "BitwiseFn_bitwise_and" => BIT_AND,
         "PowByNatural" => MUL,
         "FloatPow" => POW,
         "Max" | "Min" => ATOM,

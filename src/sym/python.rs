@@ -120,6 +120,9 @@ impl Parser<'_> {
             Token::Mark("(") => {
                 self.next();
                 let parsed = self.expression(0, nesting)?;
+                if *self.peek() == Token::Mark(",") {
+                    return self.pair(parsed, nesting);
+                }
                 self.expect(&Token::Mark(")"), "`)` or an operator")?;
                 Ok(parsed)
             }
@@ -148,6 +151,14 @@ impl Parser<'_> {
             }
             _ => self.fail(EXPECTED),
         }
+    }
+
+    /// The rest of `(value, condition)`, an operand of `Piecewise`.
+    fn pair(&mut self, (value, depth): Parsed, nesting: usize) -> Result<Parsed, SymError> {
+        self.next();
+        let (condition, other) = self.expression(0, nesting)?;
+        self.expect(&Token::Mark(")"), "`)` or an operator")?;
+        Ok((Tree::call("ExprCondPair", [value, condition]), depth.max(other).saturating_add(1)))
     }
 
     fn leaf(&mut self, tree: Tree) -> Result<Parsed, SymError> {
@@ -205,7 +216,7 @@ fn combine(mark: &'static str, left: Tree, right: Tree) -> Tree {
         "*" => Tree::mul(vec![left, right]),
         "/" => Tree::call("/", [left, right]),
         "//" => Tree::call("FloorDiv", [left, right]),
-        "%" => Tree::call("PythonMod", [left, right]),
+        "%" => Tree::call("%", [left, right]),
         "**" => Tree::pow(left, right),
         "<<" => Tree::call("LShift", [left, right]),
         ">>" => Tree::call("RShift", [left, right]),

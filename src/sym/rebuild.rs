@@ -135,9 +135,9 @@ impl<'a> Rebuild<'a> {
                 let (a, b) = (self.dim(*a)?, self.dim(*b)?);
                 arith::floordiv(self.target, a, b)
             }
-            Expr::Mod(a, b) => {
+            Expr::Mod(spelling, a, b) => {
                 let (a, b) = (self.dim(*a)?, self.dim(*b)?);
-                arith::modulo(self.target, a, b)
+                arith::modulo_as(self.target, *spelling, a, b)
             }
             Expr::Power(a, b) => {
                 let (a, b) = (self.dim(*a)?, self.dim(*b)?);
@@ -224,6 +224,7 @@ impl<'a> Rebuild<'a> {
                 return logic::int_true_div(self.target, a, b);
             }
             Expr::FloatTrueDiv(x, y) => Expr::FloatTrueDiv(self.float(*x)?, self.float(*y)?),
+            Expr::FloatIntPower(x, power) => Expr::FloatIntPower(self.float(*x)?, *power),
             Expr::FloatPower(x, y) => Expr::FloatPower(self.float(*x)?, self.float(*y)?),
             Expr::FloatMax(xs) => Expr::FloatMax(self.floats(xs)?),
             Expr::FloatMin(xs) => Expr::FloatMin(self.floats(xs)?),

@@ -54,7 +54,7 @@ impl Prover<'_> {
                 let (a, b) = (self.reduce(*a)?, self.reduce(*b)?);
                 self.quotient(a, b)
             }
-            Expr::Mod(a, b) => {
+            Expr::Mod(_, a, b) => {
                 let (a, b) = (self.reduce(*a)?, self.reduce(*b)?);
                 let quotient = self.quotient(a, b)?;
                 let product = arith::mul(&mut self.arena, b, quotient)?;

@@ -1,6 +1,6 @@
 //! Trees as sympy's `srepr`, which `torch.export.load` reads.
 
-use super::order::{class_of, ordered_terms, sorted_by_key};
+use super::order::{class_of, in_argument_order, ordered_terms, sorted_by_key};
 use super::print::{Zeros, float_text};
 use super::tree::Tree;
 
@@ -17,10 +17,10 @@ pub(super) fn text(tree: &Tree) -> String {
         Tree::Mul(operands) => call("Mul", sorted_by_key(operands)),
         Tree::Pow(base, exponent) => call("Pow", [&**base, &**exponent]),
         Tree::Compare(comparison, a, b) => call(class_of(*comparison), [&**a, &**b]),
-        Tree::And(operands) => call("And", sorted_by_key(operands)),
-        Tree::Or(operands) => call("Or", sorted_by_key(operands)),
+        Tree::And(operands) => call("And", in_argument_order(operands)),
+        Tree::Or(operands) => call("Or", in_argument_order(operands)),
         Tree::Not(operand) => call("Not", [&**operand]),
-        Tree::Call(name, operands) if name == "Max" || name == "Min" => call(name, sorted_by_key(operands)),
+        Tree::Call(name, operands) if name == "Max" || name == "Min" => call(name, in_argument_order(operands)),
         Tree::Call(name, operands) => call(name, operands),
     }
 }

@@ -37,6 +37,7 @@ pub(super) trait Arena {
     fn facts(&self, id: ExprId) -> Facts;
     fn intern(&mut self, expr: Expr) -> Result<ExprId, SymError>;
     fn symbol_range(&self, symbol: SymbolId) -> Range;
+    fn symbol_name(&self, symbol: SymbolId) -> Arc<str>;
 
     fn expr_or_err(&self, id: ExprId) -> Result<&Expr, SymError> {
         self.expr(id).ok_or(SymError::Foreign { id: id.0 })
@@ -103,10 +104,6 @@ impl Symbols {
             None => self.names.insert_full(Arc::from(name), Range::SIZE).0,
         };
         SymbolId(u32::try_from(index).unwrap_or(u32::MAX))
-    }
-
-    pub(super) fn symbol_name(&self, id: SymbolId) -> Arc<str> {
-        self.names.get_index(id.index()).map_or_else(|| Arc::from("?"), |(name, _)| name.clone())
     }
 
     /// The symbol of that name, if there is one.
@@ -184,6 +181,10 @@ impl Arena for Symbols {
     fn symbol_range(&self, symbol: SymbolId) -> Range {
         self.names.get_index(symbol.index()).map_or(Range::ALL, |(_, range)| *range)
     }
+
+    fn symbol_name(&self, symbol: SymbolId) -> Arc<str> {
+        self.names.get_index(symbol.index()).map_or_else(|| Arc::from("?"), |(name, _)| name.clone())
+    }
 }
 
 /// Expressions made while deciding, over those of a graph; dropped with it, so that asking changes nothing.
@@ -235,5 +236,9 @@ impl Arena for Scratch<'_> {
 
     fn symbol_range(&self, symbol: SymbolId) -> Range {
         self.base.symbol_range(symbol)
+    }
+
+    fn symbol_name(&self, symbol: SymbolId) -> Arc<str> {
+        self.base.symbol_name(symbol)
     }
 }

@@ -96,7 +96,7 @@ impl<'a> Prover<'a> {
         self.ranges.insert(atom, quick);
         let tighter = match self.arena.expr(atom).cloned() {
             Some(Expr::FloorDiv(a, b)) if self.step() => self.range_of(a).floor_divided(&self.range_of(b)),
-            Some(Expr::Mod(a, b)) if self.step() => self.range_of(a).remainder(&self.range_of(b)),
+            Some(Expr::Mod(_, a, b)) if self.step() => self.range_of(a).remainder(&self.range_of(b)),
             Some(Expr::Max(dims)) if self.step() => self.fold(&dims, Range::maximum),
             Some(Expr::Min(dims)) if self.step() => self.fold(&dims, Range::minimum),
             _ => quick,
@@ -171,7 +171,7 @@ impl<'a> Prover<'a> {
         }
         match self.arena.expr(atom).cloned() {
             Some(Expr::FloorDiv(a, b)) => self.without_quotient(poly, atom, a, b),
-            Some(Expr::Mod(a, b)) => {
+            Some(Expr::Mod(_, a, b)) => {
                 let quotient = arith::floordiv(&mut self.arena, a, b)?;
                 let product = arith::mul(&mut self.arena, b, quotient)?;
                 let instead = arith::sub(&mut self.arena, a, product)?;
