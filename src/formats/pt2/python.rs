@@ -77,11 +77,6 @@ pub(super) fn int(out: &mut String, value: i64) {
     let _ = write!(out, "{value}");
 }
 
-/// Appends `true` or `false`.
-pub(super) fn bool(out: &mut String, value: bool) {
-    out.push_str(if value { "true" } else { "false" });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,7 +27,7 @@ impl Style {
 }
 
 fn is_python(target: &str) -> bool {
-    ["_operator.", "math.", "torch.sym_"].iter().any(|p| target.starts_with(p))
+    ["_operator.", "math.", "torch.sym_", "torch._sym_"].iter().any(|p| target.starts_with(p))
 }
 
 /// Returns the target as the Graph spells it.
