@@ -139,6 +139,12 @@ impl Graph {
         id
     }
 
+    /// Gives a body another name.
+    pub fn set_body_name(&mut self, body: BodyId, name: &str) {
+        let name = self.texts.intern(name);
+        self.change_body(body, |b| b.name = name);
+    }
+
     /// Appends a node with exactly that name (a taken one is made free as FX does). Form and types are not checked.
     pub fn push(&mut self, body: BodyId, name: &str, node: NewNode) -> NodeId {
         self.insert(body, None, name, node)
