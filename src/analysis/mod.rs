@@ -1,1 +1,3 @@
-//! (being written)
+//! Facts about a Graph that many need.
+
+pub mod form;
