@@ -238,10 +238,11 @@ impl Candidate {
     }
 }
 
-/// Linkers by their usual names, the newest of Debian's numbered ones first.
+/// Linkers by their usual names, the newest of Debian's numbered ones first; also those that the set-up script unpacked.
 fn linkers_in_path() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let unpacked = cache_folder().join("root/usr/bin");
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).chain([unpacked]).collect();
     let numbered = (14..40).rev().map(|version| format!("wasm-ld-{version}"));
     let names = ["rust-lld", "wasm-ld"].map(str::to_owned).into_iter().chain(numbered);
     let paths = names.flat_map(|name| folders.iter().map(move |folder| folder.join(&name)).collect::<Vec<_>>());

@@ -1,0 +1,23 @@
+#!/bin/sh
+# The main job, from a fresh clone: a sandboxed pass edits a real exported model, is judged, and is lowered to the NPU graph.
+set -eu
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+"$root/scripts/setup.sh"
+cd "$root"
+airlock=${CARGO_TARGET_DIR:-target}/debug/airlock
+model=tests/models/torchair_doc_model/core.pt2
+out=target/demo
+mkdir -p "$out"
+
+show() {
+    printf '\n$ airlock %s\n' "$*"
+    "$airlock" "$@"
+}
+
+show run "$model" --pass target/components/stream-split.wasm -o "$out/edited.fx" --lower "$out/ge.pbtxt"
+# A diff that finds differences says so by its exit code.
+show diff "$model" "$out/edited.fx" || [ $? = 1 ]
+
+printf '\nThe edited model is %s, the NPU graph %s; these nodes of it run on the side stream:\n' "$out/edited.fx" "$out/ge.pbtxt"
+awk '/name: "/ && !named { name = $2; named = 1 } /^ *op {|^op {/ { named = 0 } /"stream_1"|s: "stream_1"/ { print "  " name }' "$out/ge.pbtxt" | sort -u

@@ -1,0 +1,175 @@
+#!/bin/sh
+# Sets up what building Airlock and its example passes needs, and builds both. Does only what is missing; run it again at will.
+#
+#   1. A Rust compiler for passes (target wasm32-unknown-unknown): one that is already there; else, on Debian and its
+#      relatives, Debian's packages, unpacked below target/ (nothing is installed, no root); else `rustup target add`.
+#   2. `airlock` itself.
+#   3. The example passes, to target/components/NAME.wasm. The first one builds the passes' standard library, if need be.
+#
+# `airlock build` looks for compilers in the same places and order (src/guest/toolchain.rs).
+#
+#   AIRLOCK_GUEST_RUSTC   a compiler for passes; nothing is looked for
+#   AIRLOCK_GUEST_CACHE   where packages are unpacked and passes are built (default: guest-toolchain in the target folder)
+#   CARGO_TARGET_DIR      as cargo has it
+set -eu
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+target=${CARGO_TARGET_DIR:-$root/target}
+cache=${AIRLOCK_GUEST_CACHE:-$target/guest-toolchain}
+wasm=wasm32-unknown-unknown
+oldest=1.85
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() { printf 'setup: error: %s\n' "$*" >&2; exit 2; }
+has() { command -v "$1" >/dev/null 2>&1; }
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# ---- compilers
+
+# Prints `target` or `sources` for a compiler that is of use.
+use_of() {
+    version=$("$@" -V 2>/dev/null | cut -d ' ' -f 2) || return 1
+    at_least "${version%%-*}" "$oldest" || return 1
+    lib=$("$@" --print sysroot)/lib/rustlib
+    if [ -d "$lib/$wasm/lib" ]; then
+        echo target
+    elif [ -f "$lib/src/rust/library/std/Cargo.toml" ]; then
+        echo sources
+    else
+        return 1
+    fi
+}
+
+unpacked() {
+    libraries=$(find "$cache/root/usr/lib" -maxdepth 1 -name '*-linux-gnu' 2>/dev/null | tr '\n' ':')
+    env LD_LIBRARY_PATH="$libraries$cache/root/usr/lib" "$cache/root/usr/bin/rustc" "$@"
+}
+
+# Prints the first compiler that has the target, else the first that has its own sources, with which of the two.
+find_compiler() {
+    from_source=
+    for rustc in rustc "${RUSTUP_HOME:-$HOME/.rustup}"/toolchains/*/bin/rustc unpacked /usr/bin/rustc; do
+        use=$(use_of "$rustc") || continue
+        [ "$use" = target ] && { echo "$rustc ($wasm is installed)"; return; }
+        [ -n "$from_source" ] || from_source="$rustc (the standard library of passes is built from its sources, once)"
+    done
+    [ -n "$from_source" ] && echo "$from_source"
+}
+
+# ---- Debian's packages
+
+apt_options=
+apt() { # the program, then its arguments
+    program=$1
+    shift
+    # Word splitting is wanted: no option has a space in it.
+    # shellcheck disable=SC2086
+    "$program" $apt_options "$@"
+}
+
+# From here on apt has lists of its own: bringing the system's up to date needs root.
+use_own_lists() {
+    case "$cache" in *[[:space:]]*) return 1 ;; esac
+    say "bringing package lists up to date, in $cache/apt"
+    mkdir -p "$cache/apt/lists/partial" "$cache/apt/archives/partial"
+    apt_options="-o Dir::State::Lists=$cache/apt/lists -o Dir::Cache=$cache/apt -o APT::Sandbox::User= -o Debug::NoLocking=1"
+    apt apt-get -q update >"$cache/apt/log" 2>&1 || { tail -n 5 "$cache/apt/log" >&2; return 1; }
+}
+
+candidate() { apt apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: //p' | grep -v none; }
+
+# Prints the packages to begin with: a compiler that is new enough, and the target's library or its sources.
+choose_packages() {
+    for pair in 'rustc libstd-rust-dev-wasm32' 'rustc-web libstd-rust-web-dev-wasm32' 'rustc-web rust-web-src' 'rustc rust-src'; do
+        version=$(candidate "${pair% *}") || continue
+        at_least "$version" "$oldest" || continue
+        [ "$(candidate "${pair#* }")" = "$version" ] || continue
+        echo "$pair"
+        return
+    done
+    return 1
+}
+
+# Prints all packages that are needed and not installed, but for the C compiler, which is there already.
+closure() {
+    # shellcheck disable=SC2086
+    apt apt-get -s --no-install-recommends install $1 2>/dev/null | sed -n 's/^Inst \([^ ]*\) .*/\1/p' |
+        grep -v -E '^(gcc|g\+\+|cpp|binutils|libbinutils|libc6-dev|libc-dev-bin|linux-libc-dev|libcrypt-dev|libnsl-dev|libtirpc|rpcsvc-proto|lib[a-z]*san|libgcc-[0-9]|libstdc\+\+-[0-9])'
+}
+
+has_linker() {
+    has wasm-ld || has rust-lld ||
+        find "$(rustc --print sysroot)" "${RUSTUP_HOME:-$HOME/.rustup}/toolchains" -name rust-lld 2>/dev/null | grep -q .
+}
+
+download() {
+    packages=$(choose_packages) || return 1
+    all=$(closure "$packages")
+    [ -n "$all" ] || return 1
+    llvm=$(printf '%s\n' "$all" | sed -n 's/^libllvm\([0-9]*\)$/\1/p')
+    has_linker || all="$all lld${llvm:+-$llvm}"
+    rm -rf "$cache/debs"
+    mkdir -p "$cache/debs"
+    say "downloading" $all
+    # shellcheck disable=SC2086
+    (cd "$cache/debs" && apt apt-get -q download $all >log 2>&1) || { tail -n 5 "$cache/debs/log" >&2; return 1; }
+}
+
+from_debian() {
+    has apt-get && has apt-cache && has dpkg-deb || return 1
+    say "no compiler here builds passes; taking Debian's packages (unpacked in $cache/root, not installed)"
+    mkdir -p "$cache"
+    download || { use_own_lists && download; } || return 1
+    rm -rf "$cache/root.new" "$cache/root"
+    for package in "$cache"/debs/*.deb; do
+        dpkg-deb -x "$package" "$cache/root.new"
+    done
+    mv "$cache/root.new" "$cache/root"
+    rm -rf "$cache/debs" "$cache/apt"
+    unpacked -V >/dev/null || {
+        say "the unpacked compiler does not run; it may lack a library of the system (ldd $cache/root/usr/bin/rustc)"
+        return 1
+    }
+}
+
+from_rustup() {
+    has rustup || return 1
+    say "rustup target add $wasm"
+    rustup target add "$wasm"
+}
+
+ensure_compiler() {
+    if [ -n "${AIRLOCK_GUEST_RUSTC:-}" ]; then
+        say "passes are built by $AIRLOCK_GUEST_RUSTC (AIRLOCK_GUEST_RUSTC)"
+        return
+    fi
+    found=$(find_compiler) || found=
+    if [ -z "$found" ]; then
+        from_debian || from_rustup || fail "no compiler for passes could be brought. One of these does it:
+  rustup target add $wasm                     where Rust came with rustup
+  sudo apt-get install rustc-web rust-web-src lld              on Debian 12, with the security archive
+  AIRLOCK_GUEST_RUSTC=/path/to/rustc $0"
+        found=$(find_compiler) || fail "what was brought is of no use: see $cache"
+    fi
+    case "$found" in unpacked*) found="$cache/root/usr/bin/rustc${found#unpacked}" ;; esac
+    say "passes are built by $found"
+}
+
+# ---- main
+
+has cargo || fail "cargo is not there: install Rust (https://rustup.rs), 1.95 or newer"
+has cc || has gcc || has clang || fail "a C compiler is not there (its linker links Rust programs): on Debian, sudo apt-get install gcc libc6-dev"
+at_least "$(rustc -V | cut -d ' ' -f 2)" 1.95 || fail "$(rustc -V) is too old: 1.95 or newer builds Airlock (rustup update stable)"
+
+ensure_compiler
+
+say "building airlock"
+cargo build --locked --manifest-path "$root/Cargo.toml" --bin airlock
+
+for manifest in "$root"/guest-examples/*/Cargo.toml; do
+    pass=$(dirname -- "$manifest")
+    name=$(basename -- "$pass")
+    say "building target/components/$name.wasm"
+    AIRLOCK_GUEST_CACHE=$cache "$target/debug/airlock" build "$pass" -o "$root/target/components/$name.wasm"
+done
+say "ready: $target/debug/airlock"

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Sets up and runs every check: format, lints, documentation, tests; of Airlock, the SDK and the example passes.
+set -eu
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+"$root/scripts/setup.sh"
+cd "$root"
+target=${CARGO_TARGET_DIR:-$root/target}
+
+step() {
+    printf '\ntest: %s\n' "$*" >&2
+    "$@"
+}
+
+step cargo fmt --all --check
+step cargo clippy --locked --workspace --all-targets -- -D warnings
+RUSTDOCFLAGS='-D warnings' step cargo doc --locked --workspace --no-deps
+step cargo test --locked --workspace
+
+cd guest-examples
+CARGO_TARGET_DIR=$target/guest-examples
+export CARGO_TARGET_DIR
+step cargo fmt --all --check
+step cargo clippy --locked --all-targets -- -D warnings
+step cargo test --locked
+printf '\ntest: all passed\n' >&2
