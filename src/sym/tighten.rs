@@ -19,9 +19,9 @@ use super::range::{Range, floor_div};
 use super::store::{Arena, Scratch};
 
 /// Steps of one question.
-const FUEL: u32 = 400;
+const FUEL: u32 = 120;
 /// How deep tactics go into the results of tactics.
-const LEVELS: u32 = 5;
+const LEVELS: u32 = 3;
 /// Of so few atoms every combination of shifts is tried.
 const SHIFTED_EACH_WAY: usize = 3;
 /// Tactics multiply terms: a longer polynomial is bounded term by term only.
