@@ -34,7 +34,6 @@ pub mod lower;
 pub mod verify;
 
 pub mod guest;
-#[cfg(feature = "sandbox")]
 pub mod sandbox;
 
 pub mod pipeline;

@@ -1,0 +1,237 @@
+//! The interface `graph`: each function checks its ids, asks the graph or the editor, and answers in the contract's words.
+
+use wasmtime::Result as Trap;
+
+use super::super::bindings::airlock::pass::graph::{
+    BatchError, Columns, Edit, Host as GraphHost, NewNode, Point, Relation,
+};
+use super::super::bindings::airlock::pass::types::{Arg, Dim, EditCode, EditError, NamedArg, NodeKind, ValueType};
+use super::edits::{self, EDIT_BYTES, Reader};
+use super::state::{edit_error, live, refused};
+use super::{Host, args, columns, sizes, types};
+use crate::graph::{BodyId, Graph, NodeId, NodeKind as Kind, View};
+
+type Answer<T> = Trap<Result<T, EditError>>;
+
+fn ids(nodes: impl IntoIterator<Item = NodeId>) -> Vec<u64> {
+    nodes.into_iter().map(NodeId::to_bits).collect()
+}
+
+/// Bodies in the order in which they are reached: 0 first, each body's own before those of bodies after it.
+fn reached(graph: &Graph) -> Vec<BodyId> {
+    let mut found = Vec::new();
+    let mut seen = vec![false; graph.body_count()];
+    let mut stack = vec![BodyId::ROOT];
+    while let Some(body) = stack.pop() {
+        let Some(seen) = seen.get_mut(body.0 as usize).filter(|s| !**s) else { continue };
+        *seen = true;
+        found.push(body);
+        let mut inner: Vec<BodyId> = graph
+            .nodes(body)
+            .filter_map(|n| match graph.ty(n) {
+                crate::graph::ValueType::Body(b) => Some(*b),
+                _ => None,
+            })
+            .collect();
+        inner.reverse();
+        stack.extend(inner);
+    }
+    found
+}
+
+impl Host {
+    /// Charges an edit, reads it, and hands it to the editor.
+    fn edit<R, T>(
+        &mut self,
+        function: &'static str,
+        bytes: u64,
+        read: impl FnOnce(&Reader<'_>) -> Result<R, EditError>,
+        make: impl FnOnce(&mut crate::editor::Editor, R) -> Result<T, crate::editor::EditError>,
+    ) -> Answer<T> {
+        self.enter(function)?;
+        self.charge(bytes.saturating_add(EDIT_BYTES))?;
+        let Self { editor, words, .. } = self;
+        let reader = Reader { graph: editor.graph(), words, in_batch: false };
+        match read(&reader) {
+            Ok(edit) => Ok(make(editor, edit).map_err(edit_error)),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+}
+
+impl GraphHost for Host {
+    fn sub_graphs(&mut self) -> Trap<Vec<u32>> {
+        Ok(reached(self.graph("graph.sub-graphs")?).into_iter().map(|b| b.0).collect())
+    }
+
+    fn nodes(&mut self, g: u32) -> Trap<Vec<u64>> {
+        Ok(ids(self.graph("graph.nodes")?.nodes(BodyId(g))))
+    }
+
+    fn find(&mut self, g: u32, target: String) -> Trap<Vec<u64>> {
+        let graph = self.graph("graph.find")?;
+        let target = target.strip_prefix("torch.ops.").unwrap_or(&target);
+        let Some(target) = graph.texts().find(target) else { return Ok(Vec::new()) };
+        let is_call = |n: &NodeId| graph.kind(*n) == Kind::Call && graph.target_id(*n) == target;
+        Ok(ids(graph.nodes(BodyId(g)).filter(is_call)))
+    }
+
+    fn kind(&mut self, n: u64) -> Answer<NodeKind> {
+        let found = self.node("graph.kind", n)?;
+        Ok(found.map(|(graph, n)| match graph.kind(n) {
+            Kind::Placeholder => NodeKind::Placeholder,
+            Kind::Call => NodeKind::Call,
+            Kind::GetAttr => NodeKind::GetAttr,
+            Kind::Output => NodeKind::Output,
+        }))
+    }
+
+    fn owner(&mut self, n: u64) -> Answer<u32> {
+        let found = self.node("graph.owner", n)?;
+        Ok(found.map(|(graph, n)| graph.place(n).map_or(0, |(body, _)| body.0)))
+    }
+
+    fn target_id(&mut self, n: u64) -> Answer<u32> {
+        let target = self.node("graph.target-id", n)?.map(|(graph, n)| columns::target_of(graph, n));
+        Ok(target.map(|t| self.texts.number(t)))
+    }
+
+    fn text(&mut self, id: u32) -> Trap<Option<String>> {
+        self.enter("graph.text")?;
+        let Self { editor, texts, .. } = self;
+        Ok(texts.text(id, editor.graph().texts()).map(str::to_string))
+    }
+
+    fn name(&mut self, n: u64) -> Answer<String> {
+        Ok(self.node("graph.name", n)?.map(|(graph, n)| graph.name(n).to_string()))
+    }
+
+    fn args(&mut self, n: u64) -> Answer<Vec<Arg>> {
+        self.enter("graph.args")?;
+        let Self { editor, words, .. } = self;
+        let graph = editor.graph();
+        Ok(live(graph, n).map(|n| columns::args_of(graph, n).iter().map(|a| words.give(a)).collect()))
+    }
+
+    fn kwargs(&mut self, n: u64) -> Answer<Vec<NamedArg>> {
+        self.enter("graph.kwargs")?;
+        let Self { editor, words, .. } = self;
+        let graph = editor.graph();
+        Ok(live(graph, n).map(|n| args::give_kwargs(words, graph.texts(), graph.kwargs(n))))
+    }
+
+    fn users(&mut self, n: u64) -> Answer<Vec<u64>> {
+        Ok(self.node("graph.users", n)?.map(|(graph, n)| ids(graph.users_in_order(n))))
+    }
+
+    fn type_of(&mut self, n: u64) -> Answer<ValueType> {
+        Ok(self.node("graph.type-of", n)?.map(|(graph, n)| types::value_type(graph, graph.ty(n))))
+    }
+
+    fn next(&mut self, n: u64) -> Answer<Option<u64>> {
+        Ok(self.node("graph.next", n)?.map(|(graph, n)| graph.next(n).map(NodeId::to_bits)))
+    }
+
+    fn previous(&mut self, n: u64) -> Answer<Option<u64>> {
+        Ok(self.node("graph.previous", n)?.map(|(graph, n)| graph.previous(n).map(NodeId::to_bits)))
+    }
+
+    fn is_before(&mut self, a: u64, b: u64) -> Answer<bool> {
+        let graph = self.graph("graph.is-before")?;
+        Ok(live(graph, a).and_then(|first| {
+            let second = live(graph, b)?;
+            let body = |n| graph.place(n).map(|(body, _)| body);
+            if body(first) != body(second) {
+                let message = "the nodes belong to different graphs, which have no common order";
+                return Err(refused(EditCode::NotAllowed, Some(b), message));
+            }
+            Ok(graph.is_before(first, second))
+        }))
+    }
+
+    fn annotation(&mut self, n: u64, key: String) -> Answer<Option<String>> {
+        Ok(self.node("graph.annotation", n)?.map(|(graph, n)| graph.annotation(n, &key)))
+    }
+
+    fn known(&mut self, a: Dim, r: Relation, b: Dim) -> Trap<Option<bool>> {
+        self.enter("graph.known")?;
+        self.charge(sizes::weight_of(&a).saturating_add(sizes::weight_of(&b)))?;
+        let Self { editor, sizes, .. } = self;
+        Ok(sizes.known(editor.graph(), &a, r, &b))
+    }
+
+    fn range_of(&mut self, a: Dim) -> Trap<(i64, Option<i64>)> {
+        self.enter("graph.range-of")?;
+        self.charge(sizes::weight_of(&a))?;
+        let Self { editor, sizes, .. } = self;
+        Ok(sizes.range_of(editor.graph(), &a))
+    }
+
+    fn read_columns(&mut self, g: u32) -> Trap<Columns> {
+        self.enter("graph.read-columns")?;
+        let Self { editor, texts, words, .. } = self;
+        Ok(columns::read(editor.graph(), BodyId(g), texts, words))
+    }
+
+    fn insert(&mut self, new: NewNode) -> Answer<u64> {
+        let bytes = edits::weight_of_call(&new);
+        let made = self.edit("graph.insert", bytes, |r| r.call(new), |e, (at, call)| e.insert(at, call))?;
+        Ok(made.map(NodeId::to_bits))
+    }
+
+    fn set_args(&mut self, n: u64, args: Vec<Arg>, kwargs: Vec<NamedArg>) -> Answer<()> {
+        let bytes = args::weight_of(&args, &kwargs);
+        let read = |r: &Reader<'_>| {
+            let n = r.node(n)?;
+            r.new_args(n, args, kwargs).map(|(args, kwargs)| (n, args, kwargs))
+        };
+        self.edit("graph.set-args", bytes, read, |e, (n, args, kwargs)| e.set_args(n, args, kwargs))
+    }
+
+    fn set_target(&mut self, n: u64, target: String) -> Answer<()> {
+        let bytes = u64::try_from(target.len()).unwrap_or(u64::MAX);
+        self.edit("graph.set-target", bytes, |r| r.node(n), |e, n| e.set_target(n, &target))
+    }
+
+    fn replace_uses(&mut self, old: u64, new: u64, only_in: Option<Vec<u64>>) -> Answer<u32> {
+        let read = |r: &Reader<'_>| {
+            let only_in = only_in.map(|users| users.into_iter().map(|u| r.node(u)).collect::<Result<Vec<_>, _>>());
+            Ok((r.node(old)?, r.node(new)?, only_in.transpose()?))
+        };
+        self.edit("graph.replace-uses", 0, read, |e, (old, new, users)| e.replace_uses(old, new, users.as_deref()))
+    }
+
+    fn move_node(&mut self, n: u64, to: Point) -> Answer<()> {
+        let read = |r: &Reader<'_>| Ok((r.node(n)?, r.point(&to)?));
+        self.edit("graph.move-node", 0, read, |e, (n, to)| e.move_node(n, to))
+    }
+
+    fn erase(&mut self, n: u64) -> Answer<()> {
+        self.edit("graph.erase", 0, |r| r.node(n), |e, n| e.erase(n))
+    }
+
+    fn annotate(&mut self, n: u64, key: String, value: Option<String>) -> Answer<()> {
+        let bytes = key.len().saturating_add(value.as_ref().map_or(0, String::len));
+        let read = |r: &Reader<'_>| edits::check_key(&key).and_then(|()| r.node(n));
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.edit("graph.annotate", bytes, read, |e, n| e.annotate(n, &key, value.as_deref()))
+    }
+
+    fn apply(&mut self, edits: Vec<Edit>) -> Trap<Result<Vec<u64>, BatchError>> {
+        self.enter("graph.apply")?;
+        self.charge(edits.iter().map(edits::weight_of).fold(0, u64::saturating_add))?;
+        let Self { editor, words, .. } = self;
+        let mut read = Vec::with_capacity(edits.len());
+        let reader = Reader { graph: editor.graph(), words, in_batch: true };
+        for (index, edit) in edits.into_iter().enumerate() {
+            match reader.edit(edit) {
+                Ok(edit) => read.push(edit),
+                Err(error) => return Ok(Err(BatchError { index: u32::try_from(index).unwrap_or(u32::MAX), error })),
+            }
+        }
+        Ok(match editor.apply(&read) {
+            Ok(made) => Ok(ids(made)),
+            Err((index, error)) => Err(BatchError { index, error: edit_error(error) }),
+        })
+    }
+}

@@ -1,0 +1,293 @@
+//! What is looked at before a component is compiled, without the engine.
+//!
+//! Checked here, in the order of the file, each with an error of its own:
+//! - it is a component: not empty, not text, not a core module, not compiled native code;
+//! - it is valid under [`FEATURES`] (function bodies are validated when they are compiled);
+//! - nothing in it is larger than [`Limits`] allow: bytes, functions, and for each function code, locals, nesting,
+//!   branch tables, locals times loops. The compiler's time and memory grow with those, not with the file;
+//! - strings are UTF-8 and calls are plain, also between its own parts;
+//! - it imports interfaces of [`Contract`] only, of a compatible version, and of them only functions that exist;
+//! - it exports what a pass exports. More exports are its own business.
+//!
+//! Leaves to the linker: whether imported and exported functions have the right types. Leaves to later walls: what
+//! compiling costs where these bounds still allow much.
+
+use wasmparser::component_types::ComponentEntityType;
+use wasmparser::types::Types;
+use wasmparser::{
+    CanonicalFunction, CanonicalOption, FunctionBody, Operator, Parser, Payload, ValidPayload, Validator, WasmFeatures,
+};
+
+use super::contract::{Contract, InterfaceName};
+use super::escape::shown;
+use super::{Limits, LoadError};
+
+/// The WebAssembly that a pass may use: 2.0 and what compilers emit by default, without SIMD, threads, tail calls,
+/// exceptions, garbage collection, memories of 64 bits or several memories in a module.
+pub const FEATURES: WasmFeatures = WasmFeatures::WASM2
+    .difference(WasmFeatures::SIMD)
+    .difference(WasmFeatures::GC_TYPES)
+    .union(WasmFeatures::EXTENDED_CONST)
+    .union(WasmFeatures::COMPONENT_MODEL);
+
+/// What the look at a component found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preflight {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Core functions.
+    pub functions: u64,
+    /// Imported interfaces and functions: `airlock:pass/graph@0.1.0`, `insert`; without a function where only types are
+    /// imported.
+    pub imports: Vec<(String, Option<String>)>,
+    /// Everything that it exports.
+    pub exports: Vec<String>,
+}
+
+/// Checks a component. `pass` is the name that errors give it.
+pub fn check(pass: &str, bytes: &[u8], limits: &Limits) -> Result<Preflight, LoadError> {
+    check_kind(pass, bytes)?;
+    let look = Look { pass, limits, contract: Contract::current()? };
+    let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    look.bound("bytes of the component", size, limits.component_bytes, "component_bytes")?;
+    let mut found = Preflight { bytes: size, ..Preflight::default() };
+    let (types, imports) = look.scan(bytes, &mut found)?;
+    look.check_imports(&types, &imports, &mut found)?;
+    look.check_exports(&types, &found)?;
+    Ok(found)
+}
+
+fn check_kind(pass: &str, bytes: &[u8]) -> Result<(), LoadError> {
+    let pass = pass.to_string();
+    if bytes.is_empty() {
+        return Err(LoadError::Empty { pass });
+    }
+    if bytes.starts_with(b"\x7fELF") {
+        return Err(LoadError::Artifact { pass });
+    }
+    if Parser::is_core_wasm(bytes) {
+        return Err(LoadError::CoreModule { pass });
+    }
+    if !bytes.starts_with(b"\0asm") {
+        let head = String::from_utf8_lossy(bytes.get(..8).unwrap_or(bytes)).into_owned();
+        let hint = if bytes.trim_ascii_start().starts_with(b"(") {
+            ": this is the text form; `wasm-tools parse` makes the binary"
+        } else {
+            ""
+        };
+        return Err(LoadError::NotWasm { pass, begins: format!("`{}`", shown(&head, 8)), hint });
+    }
+    Ok(())
+}
+
+struct Look<'a> {
+    pass: &'a str,
+    limits: &'a Limits,
+    contract: Contract,
+}
+
+impl Look<'_> {
+    fn bound(&self, what: &str, found: u64, limit: u64, key: &'static str) -> Result<(), LoadError> {
+        if found <= limit {
+            return Ok(());
+        }
+        Err(LoadError::TooLarge { pass: self.pass.to_string(), what: what.to_string(), found, limit, key })
+    }
+
+    fn malformed(&self, error: &wasmparser::Error) -> LoadError {
+        LoadError::Malformed {
+            pass: self.pass.to_string(),
+            offset: error.offset(),
+            message: shown(error.message(), self.limits.message_chars),
+        }
+    }
+
+    fn scan<'b>(&self, bytes: &'b [u8], found: &mut Preflight) -> Result<(Types, Vec<&'b str>), LoadError> {
+        let bad = |e: wasmparser::Error| self.malformed(&e);
+        let mut validator = Validator::new_with_features(FEATURES);
+        let mut parser = Parser::new(0);
+        parser.set_features(FEATURES);
+        let (mut outermost, mut imports, mut depth) = (None, Vec::new(), 0_u32);
+        for payload in parser.parse_all(bytes) {
+            let payload = payload.map_err(bad)?;
+            match &payload {
+                Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth = depth.saturating_add(1),
+                Payload::End(_) => depth = depth.saturating_sub(1),
+                Payload::ComponentImportSection(section) if depth == 0 => {
+                    for import in section.clone() {
+                        imports.push(import.map_err(bad)?.name.name);
+                    }
+                }
+                Payload::ComponentExportSection(section) if depth == 0 => {
+                    for export in section.clone() {
+                        found.exports.push(export.map_err(bad)?.name.name.to_string());
+                    }
+                }
+                Payload::CodeSectionStart { count, .. } => {
+                    found.functions = found.functions.saturating_add(u64::from(*count));
+                    self.bound("functions", found.functions, self.limits.functions, "functions")?;
+                }
+                Payload::CodeSectionEntry(body) => self.check_body(body)?,
+                Payload::ComponentCanonicalSection(section) => {
+                    for function in section.clone() {
+                        self.check_convention(&function.map_err(bad)?)?;
+                    }
+                }
+                _ => {}
+            }
+            // Every end of a nested module or component is followed by that of what holds it: the last one counts.
+            if let ValidPayload::End(types) = validator.payload(&payload).map_err(bad)? {
+                outermost = Some(types);
+            }
+        }
+        let types = outermost.ok_or_else(|| LoadError::Malformed {
+            pass: self.pass.to_string(),
+            offset: bytes.len(),
+            message: "the file ends before the component does".to_string(),
+        })?;
+        Ok((types, imports))
+    }
+
+    fn check_body(&self, body: &FunctionBody<'_>) -> Result<(), LoadError> {
+        let bad = |e: wasmparser::Error| self.malformed(&e);
+        let limits = self.limits;
+        let at = body.range().start;
+        let what = |of: &str| format!("{of} of the function at byte {at}");
+        let bytes = u64::try_from(body.range().len()).unwrap_or(u64::MAX);
+        self.bound(&what("bytes"), bytes, limits.function_bytes, "function_bytes")?;
+        let mut locals = 0_u64;
+        for group in body.get_locals_reader().map_err(bad)? {
+            locals = locals.saturating_add(u64::from(group.map_err(bad)?.0));
+        }
+        self.bound(&what("locals"), locals, limits.function_locals, "function_locals")?;
+        let (mut depth, mut deepest, mut loops, mut branches) = (0_u64, 0_u64, 0_u64, 0_u64);
+        for operator in body.get_operators_reader().map_err(bad)? {
+            match operator.map_err(bad)? {
+                Operator::Block { .. } | Operator::If { .. } => depth = depth.saturating_add(1),
+                Operator::Loop { .. } => {
+                    depth = depth.saturating_add(1);
+                    loops = loops.saturating_add(1);
+                }
+                Operator::End => depth = depth.saturating_sub(1),
+                Operator::BrTable { targets } => branches = branches.saturating_add(u64::from(targets.len())),
+                _ => {}
+            }
+            deepest = deepest.max(depth);
+        }
+        self.bound(&what("nested blocks"), deepest, limits.function_nesting, "function_nesting")?;
+        self.bound(&what("branch table targets"), branches, limits.function_branches, "function_branches")?;
+        let product = locals.saturating_mul(loops);
+        let key = "function_locals_times_loops";
+        self.bound(&what("locals times loops"), product, limits.function_locals_times_loops, key)
+    }
+
+    fn check_convention(&self, function: &CanonicalFunction) -> Result<(), LoadError> {
+        let options = match function {
+            CanonicalFunction::Lift { options, .. } | CanonicalFunction::Lower { options, .. } => options,
+            CanonicalFunction::ResourceNew { .. }
+            | CanonicalFunction::ResourceDrop { .. }
+            | CanonicalFunction::ResourceRep { .. } => return Ok(()),
+            other => return Err(self.convention(format!("uses the component built-in {other:?}"))),
+        };
+        for option in options {
+            match option {
+                CanonicalOption::UTF8
+                | CanonicalOption::Memory(_)
+                | CanonicalOption::Realloc(_)
+                | CanonicalOption::PostReturn(_) => {}
+                CanonicalOption::UTF16 | CanonicalOption::CompactUTF16 => {
+                    return Err(self.convention("uses strings in UTF-16".to_string()));
+                }
+                other => return Err(self.convention(format!("uses the calling convention {other:?}"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn convention(&self, what: String) -> LoadError {
+        LoadError::Convention { pass: self.pass.to_string(), what: shown(&what, self.limits.message_chars) }
+    }
+
+    fn check_imports(&self, types: &Types, imports: &[&str], found: &mut Preflight) -> Result<(), LoadError> {
+        let types = types.as_ref();
+        for name in imports {
+            let shown_name = shown(name, self.limits.message_chars);
+            let foreign = || LoadError::ForeignImport {
+                pass: self.pass.to_string(),
+                import: shown_name.clone(),
+                offered: self.contract.version.clone(),
+            };
+            let parts = InterfaceName::parse(name).filter(|p| p.package == Contract::PACKAGE).ok_or_else(foreign)?;
+            let item = types.component_item_for_import(name).ok_or_else(foreign)?;
+            let ComponentEntityType::Instance(instance) = item.ty else { return Err(foreign()) };
+            if !self.contract.accepts(parts.version) {
+                return Err(LoadError::Version {
+                    pass: self.pass.to_string(),
+                    wanted: shown(parts.version, self.limits.message_chars),
+                    offered: self.contract.version.clone(),
+                });
+            }
+            let missing = |item: String| LoadError::MissingItem {
+                pass: self.pass.to_string(),
+                item: shown(&item, self.limits.message_chars),
+                wanted: shown(parts.version, self.limits.message_chars),
+                offered: self.contract.version.clone(),
+            };
+            let interface = self.contract.imports.get(parts.interface);
+            let functions = interface.ok_or_else(|| missing(parts.interface.to_string()))?;
+            let before = found.imports.len();
+            for (export, item) in &types[instance].exports {
+                match item.ty {
+                    ComponentEntityType::Func(_) if functions.contains(export) => {
+                        found.imports.push((name.to_string(), Some(export.clone())));
+                    }
+                    ComponentEntityType::Type { referenced, .. } if !is_resource(referenced) => {}
+                    _ => return Err(missing(format!("{}.{export}", parts.interface))),
+                }
+            }
+            if found.imports.len() == before {
+                found.imports.push((name.to_string(), None));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_exports(&self, types: &Types, found: &Preflight) -> Result<(), LoadError> {
+        let missing = |export: String| LoadError::MissingExport {
+            pass: self.pass.to_string(),
+            export,
+            offered: self.contract.version.clone(),
+        };
+        for (interface, functions) in &self.contract.exports {
+            let wanted = format!("{}/{interface}@{}", Contract::PACKAGE, self.contract.version);
+            let of_contract = |name: &&String| {
+                InterfaceName::parse(name).is_some_and(|p| p.package == Contract::PACKAGE && p.interface == interface)
+            };
+            let name = found.exports.iter().find(of_contract).ok_or_else(|| missing(wanted.clone()))?;
+            let version = InterfaceName::parse(name).map_or("", |p| p.version);
+            if !self.contract.accepts(version) {
+                return Err(LoadError::Version {
+                    pass: self.pass.to_string(),
+                    wanted: shown(version, self.limits.message_chars),
+                    offered: self.contract.version.clone(),
+                });
+            }
+            let types = types.as_ref();
+            let Some(ComponentEntityType::Instance(instance)) =
+                types.component_item_for_export(name).map(|item| item.ty)
+            else {
+                return Err(missing(wanted));
+            };
+            for function in functions {
+                if !types[instance].exports.contains_key(function) {
+                    return Err(missing(format!("{wanted}.{function}")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_resource(id: wasmparser::component_types::ComponentAnyTypeId) -> bool {
+    matches!(id, wasmparser::component_types::ComponentAnyTypeId::Resource(_))
+}

@@ -1,0 +1,1 @@
+(func (export "airlock:pass/pass@0.1.0#describe") (result i32) (loop $again (br $again)) unreachable)

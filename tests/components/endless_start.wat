@@ -1,0 +1,2 @@
+(func $start (loop $again (br $again)))
+(start $start)
