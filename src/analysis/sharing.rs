@@ -1,0 +1,158 @@
+//! Whether a result lies in an operand's memory, where the schema says "sometimes".
+//!
+//! Promises: [`Shares::Fresh`] and the sure answers hold for all inputs; what sizes, strides and arguments do not decide is
+//! [`Shares::Maybe`]. Leaves to `storage`: what follows for writes.
+
+use smallvec::SmallVec;
+
+use super::place::{Place, place_of, type_of};
+use crate::graph::{Arg, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::ops::{Bound, Operator, Registry, ReturnAlias, Sharing};
+use crate::sym::Dim;
+
+/// How a result shares memory with an operand.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Shares {
+    /// It is the operand itself, or a view of all of it in the same shape.
+    Same(Place),
+    /// It is a view of the operand.
+    View(Place),
+    /// Nobody can say before the run.
+    Maybe(Place),
+}
+
+impl Shares {
+    /// Returns the operand.
+    pub fn place(self) -> Place {
+        match self {
+            Shares::Same(p) | Shares::View(p) | Shares::Maybe(p) => p,
+        }
+    }
+}
+
+/// What memory a value lies in: none of these is fresh memory.
+pub type Home = SmallVec<[Shares; 1]>;
+
+/// Returns the operands in whose memory a value (may) lie.
+pub fn home_of(view: &dyn View, registry: &Registry, place: Place) -> Home {
+    let mut home = Home::new();
+    if view.kind(place.node) != NodeKind::Call {
+        return home;
+    }
+    if let Some((of, _)) = super::place::getitem_of(view, place.node) {
+        // An item of an item: whatever the inner list is.
+        home.push(Shares::Maybe(place_of(view, of)));
+        return home;
+    }
+    if !holds_tensor(type_of(view, place)) {
+        return home;
+    }
+    let Some(operator) = registry.operator_of(view, place.node) else {
+        home.extend(tensor_operands(view, place.node).into_iter().map(Shares::Maybe));
+        return home;
+    };
+    let Ok(bound) = Bound::bind(&operator.schema, view, view.args(place.node), view.kwargs(place.node)) else {
+        home.extend(tensor_operands(view, place.node).into_iter().map(Shares::Maybe));
+        return home;
+    };
+    for alias in aliases(operator, place.item) {
+        for node in bound.get(alias.param).nodes() {
+            let operand = place_of(view, node);
+            match alias.sharing {
+                Sharing::Same => home.push(Shares::Same(operand)),
+                Sharing::View => home.push(Shares::View(operand)),
+                Sharing::Maybe => home.extend(decide(view, operator, &bound, place, operand)),
+            }
+        }
+    }
+    if home.len() > 1 {
+        // Of several candidates none is sure.
+        home = home.into_iter().map(|s| Shares::Maybe(s.place())).collect();
+    }
+    home
+}
+
+/// Returns the aliases of one result; a list that is one result in the schema has one entry for all its items.
+pub fn aliases(operator: &Operator, item: u32) -> &[ReturnAlias] {
+    let returns = &operator.effects.returns;
+    let index = if returns.len() == 1 || item == Place::WHOLE { 0 } else { item as usize };
+    returns.get(index).map_or(&[], |r| r.as_slice())
+}
+
+fn holds_tensor(ty: &ValueType) -> bool {
+    !matches!(ty, ValueType::None | ValueType::SymInt(_) | ValueType::SymFloat(_) | ValueType::SymBool(_))
+}
+
+/// Returns every operand that is or holds a tensor.
+pub fn tensor_operands(view: &dyn View, node: NodeId) -> Vec<Place> {
+    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
+    let mut out: Vec<Place> = Vec::new();
+    for operand in args.flat_map(Arg::nodes) {
+        for place in super::place::places_of(view, operand) {
+            if holds_tensor(type_of(view, place)) && !out.contains(&place) {
+                out.push(place);
+            }
+        }
+    }
+    out
+}
+
+fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place, operand: Place) -> Option<Shares> {
+    let (Some(from), Some(to)) = (type_of(view, operand).as_tensor(), type_of(view, place).as_tensor()) else {
+        return Some(Shares::Maybe(operand));
+    };
+    if from.dtype != to.dtype || from.device.kind != to.device.kind {
+        return None;
+    }
+    let argument = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
+    match &*operator.schema.name {
+        "to" | "_to_copy" if matches!(argument("copy"), Some(Arg::Bool(true))) => None,
+        "to" | "type_as" | "contiguous" => match argument("memory_format") {
+            None | Some(Arg::None | Arg::MemoryFormat(MemoryFormat::Preserve))
+                if operator.schema.name.as_ref() != "contiguous" =>
+            {
+                (from.device == to.device).then_some(Shares::Same(operand)).or(Some(Shares::Maybe(operand)))
+            }
+            Some(Arg::MemoryFormat(MemoryFormat::Contiguous) | Arg::None) | None => match contiguous(from) {
+                Some(true) => Some(Shares::Same(operand)),
+                _ => Some(Shares::Maybe(operand)),
+            },
+            Some(_) => Some(Shares::Maybe(operand)),
+        },
+        "wait_tensor" if &*operator.schema.namespace != "_c10d_functional" => Some(Shares::Same(operand)),
+        "dropout" | "alpha_dropout" | "feature_dropout" => match argument("train") {
+            Some(Arg::Bool(false)) => Some(Shares::Same(operand)),
+            _ => None,
+        },
+        "reshape" | "flatten" | "_unsafe_view" | "reshape_as" => match contiguous(from) {
+            Some(true) => Some(Shares::View(operand)),
+            _ if from.sizes == to.sizes && &*operator.schema.name != "_unsafe_view" => Some(Shares::View(operand)),
+            _ => Some(Shares::Maybe(operand)),
+        },
+        _ => Some(Shares::Maybe(operand)),
+    }
+}
+
+/// Returns whether a tensor surely is (or surely is not) laid out row by row; `None` where strides are not known.
+pub fn contiguous(tensor: &TensorType) -> Option<bool> {
+    let strides = tensor.strides.as_ref()?;
+    if tensor.sizes.iter().any(|s| s.fixed() == Some(0)) {
+        return Some(true);
+    }
+    let mut expected = Some(1_i64);
+    for (size, stride) in tensor.sizes.iter().zip(strides).rev() {
+        match (size, stride, expected) {
+            (Dim::Fixed(1), _, _) => {}
+            (Dim::Fixed(size), Dim::Fixed(stride), Some(want)) => {
+                if *stride != want {
+                    return Some(false);
+                }
+                expected = want.checked_mul(*size);
+            }
+            // The outermost symbolic size needs no product.
+            (Dim::Expr(_), Dim::Fixed(stride), Some(want)) if *stride == want => expected = None,
+            _ => return None,
+        }
+    }
+    Some(true)
+}

@@ -1,0 +1,155 @@
+//! Congruence: two values are equal if they are one, or if their forms are equal and their children are, pair by pair.
+//!
+//! Promises: (1) `true` rests on structure alone, down to shared inputs or nodes that the edit did not reach; (2) each
+//! pair is looked at once: what was shown equal is one class, what was not is remembered; (3) a worklist, no recursion; (4) the
+//! work is bounded, and running out of it is "not shown".
+
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::functional::Functional;
+use super::store::ValueId;
+use super::term::{Form, Side, Term};
+use crate::graph::BodyId;
+
+type Pairs = SmallVec<[(ValueId, ValueId); 4]>;
+
+struct Frame {
+    pair: (ValueId, ValueId),
+    /// Ways to match the children, the next one last.
+    ways: SmallVec<[Pairs; 2]>,
+    /// What is left of the way that is being tried.
+    rest: Pairs,
+}
+
+/// Compares values of both sides.
+#[derive(Debug, Default)]
+pub struct Congruence {
+    differ: FxHashSet<(ValueId, ValueId)>,
+    bodies: FxHashSet<(Side, BodyId, Side, BodyId)>,
+    /// The innermost pair of the last comparison that failed.
+    pub first_difference: Option<(ValueId, ValueId)>,
+    steps: usize,
+    limit: usize,
+}
+
+enum Step {
+    Equal,
+    Differ,
+    Open(Frame),
+}
+
+impl Congruence {
+    /// Returns a comparison that looks at no more than so many pairs.
+    pub fn with_limit(limit: usize) -> Self {
+        Congruence { limit, ..Congruence::default() }
+    }
+
+    /// Returns whether the work ran out.
+    pub fn is_exhausted(&self) -> bool {
+        self.steps >= self.limit
+    }
+
+    /// Returns whether two values are shown to be equal.
+    pub fn equal(&mut self, f: &mut Functional<'_>, a: ValueId, b: ValueId) -> bool {
+        let mut frames: Vec<Frame> = Vec::new();
+        let mut result = match self.step(f, a, b) {
+            Step::Equal => return true,
+            Step::Differ => false,
+            Step::Open(frame) => {
+                frames.push(frame);
+                true
+            }
+        };
+        if frames.is_empty() {
+            return result;
+        }
+        // `result` is that of the pair looked at last; at the start of a way it is true.
+        while let Some(frame) = frames.last_mut() {
+            if !result {
+                match frame.ways.pop() {
+                    Some(way) => {
+                        frame.rest = way;
+                        result = true;
+                    }
+                    None => {
+                        let (a, b) = frame.pair;
+                        self.differ.insert((a, b));
+                        frames.pop();
+                    }
+                }
+                continue;
+            }
+            let Some((a, b)) = frame.rest.pop() else {
+                let (a, b) = frame.pair;
+                f.store.union(a, b);
+                frames.pop();
+                continue;
+            };
+            match self.step(f, a, b) {
+                Step::Equal => {}
+                Step::Differ => result = false,
+                Step::Open(frame) => frames.push(frame),
+            }
+        }
+        result
+    }
+
+    fn step(&mut self, f: &mut Functional<'_>, a: ValueId, b: ValueId) -> Step {
+        if f.store.find(a) == f.store.find(b) {
+            return Step::Equal;
+        }
+        self.steps = self.steps.saturating_add(1);
+        if self.is_exhausted() {
+            return Step::Differ;
+        }
+        let (Some(x), Some(y)) = (f.term(a), f.term(b)) else { return Step::Differ };
+        let (ra, rb) = (f.store.find(a), f.store.find(b));
+        if ra == rb {
+            return Step::Equal;
+        }
+        if self.differ.contains(&(ra, rb)) {
+            return Step::Differ;
+        }
+        match self.ways(f, &x, &y) {
+            Some(mut ways) => match ways.pop() {
+                Some(rest) => Step::Open(Frame { pair: (ra, rb), ways, rest }),
+                None => Step::Differ,
+            },
+            None => {
+                self.first_difference = Some((a, b));
+                self.differ.insert((ra, rb));
+                Step::Differ
+            }
+        }
+    }
+
+    /// Ways in which the children may match; none where the forms differ.
+    fn ways(&mut self, f: &mut Functional<'_>, x: &Term, y: &Term) -> Option<SmallVec<[Pairs; 2]>> {
+        if let (Form::Body(side_a, body_a), Form::Body(side_b, body_b)) = (&*x.form, &*y.form) {
+            let same = self.bodies.contains(&(*side_a, *body_a, *side_b, *body_b))
+                || super::bodies::same(f, (*side_a, *body_a), (*side_b, *body_b));
+            return same.then(|| {
+                self.bodies.insert((*side_a, *body_a, *side_b, *body_b));
+                SmallVec::from_iter([Pairs::new()])
+            });
+        }
+        if x.form != y.form || x.children.len() != y.children.len() || matches!(*x.form, Form::Leaf(_)) {
+            return None;
+        }
+        // The last of a list is taken first: children are compared in written order.
+        let pairs = |swap: bool| -> Pairs {
+            let mut right = y.children.clone();
+            if swap && let [a, b, ..] = right.as_mut_slice() {
+                std::mem::swap(a, b);
+            }
+            x.children.iter().copied().zip(right).rev().collect()
+        };
+        let mut ways = SmallVec::new();
+        if matches!(*x.form, Form::Call { commutes: true, .. }) {
+            ways.push(pairs(true));
+        }
+        ways.push(pairs(false));
+        Some(ways)
+    }
+}

@@ -1,0 +1,427 @@
+//! The functional form: what each value is as a term, writes being new versions.
+//!
+//! Promises: (1) the term of a value is its meaning: equal terms, equal bits; (2) a write through a view is a scatter into the
+//! version before, a read of a view after it reads the view of the new version; (3) where memory may overlap in ways that
+//! nothing decides, or a write reads what it overwrites in another arrangement, the content is a leaf that equals
+//! nothing else; (4) terms are found when asked for, with worklists, never by recursion.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::arguments::Arguments;
+use super::effects::{Effect, effect_of};
+use super::identities::equal_operand;
+use super::sizes::{Dims, Sizes};
+use super::store::{Key, Store, ValueId};
+use super::term::{Form, Side, Term, Token};
+use super::viewmap::{Step, ViewMap};
+use super::views::ViewCall;
+use crate::analysis::{Place, Shares, Stamp, Storages, place_of, places_of, type_of};
+use crate::graph::{NodeId, NodeKind, TensorType, ValueType, View};
+use crate::ops::{Bound, Operator, Registry};
+
+/// What is known of a value when its term is asked for.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// A term.
+    Term(Form, Vec<ValueId>),
+    /// It is another value.
+    Same(ValueId),
+    /// The term of another value is needed first.
+    Need(ValueId),
+}
+
+/// One of the two graphs.
+pub struct Graphs<'a> {
+    /// The graph.
+    pub view: &'a dyn View,
+    /// Its storages.
+    pub storages: Storages<'a>,
+    /// Numbers of effects; without them a node is its own number (both sides have the same nodes).
+    pub events: Option<FxHashMap<NodeId, u64>>,
+    /// Numbers of inputs, by placeholder.
+    pub inputs: FxHashMap<NodeId, u32>,
+}
+
+/// Which nodes are one value on both sides.
+#[derive(Debug, Default)]
+pub enum Shared {
+    /// None: the graphs have nothing but their inputs in common.
+    #[default]
+    Nothing,
+    /// All but these, which the edit touched or reached.
+    AllBut(FxHashSet<NodeId>),
+}
+
+/// The functional form of both graphs.
+pub struct Functional<'a> {
+    /// Operators.
+    pub registry: &'a Registry,
+    /// The graph as it was.
+    pub before: Graphs<'a>,
+    /// The graph as it is.
+    pub after: Graphs<'a>,
+    /// All values.
+    pub store: Store,
+    /// Sizes of both.
+    pub sizes: Sizes<'a>,
+    /// What both have in common.
+    pub shared: Shared,
+}
+
+impl<'a> Functional<'a> {
+    /// Returns one side; what is common is read off the graph as it is.
+    pub fn side(&mut self, side: Side) -> &mut Graphs<'a> {
+        match side {
+            Side::Before => &mut self.before,
+            Side::After | Side::Both => &mut self.after,
+        }
+    }
+
+    /// Returns the graph of one side.
+    pub fn view(&self, side: Side) -> &'a dyn View {
+        match side {
+            Side::Before => self.before.view,
+            Side::After | Side::Both => self.after.view,
+        }
+    }
+
+    fn is_shared(&self, node: NodeId) -> bool {
+        match &self.shared {
+            Shared::Nothing => false,
+            Shared::AllBut(reached) => !reached.contains(&node),
+        }
+    }
+
+    /// Returns the value of a place at a version.
+    pub fn value(&mut self, side: Side, place: Place, stamp: Stamp) -> ValueId {
+        let writer_shared = match stamp {
+            Stamp::Birth => true,
+            Stamp::Write(writer) => self.is_shared(writer),
+            Stamp::Final(_) => false,
+        };
+        let side = match side {
+            _ if writer_shared && self.is_shared(place.node) => Side::Both,
+            // An operand of a node that the edit did not change was shown equal: either side's will do.
+            Side::Both => Side::After,
+            one => one,
+        };
+        self.store.at(Key { side, place, stamp })
+    }
+
+    /// Returns what `reader` sees of an operand.
+    pub fn read(&mut self, side: Side, operand: NodeId, reader: NodeId) -> ValueId {
+        let order = self.view(side).place(reader).map_or(0, |(_, order)| order);
+        let place = place_of(self.view(side), operand);
+        self.read_at(side, place, order)
+    }
+
+    /// Returns what stands in a place at a point of program order.
+    pub fn read_at(&mut self, side: Side, place: Place, order: u64) -> ValueId {
+        let stamp = match type_of(self.view(side), place) {
+            ValueType::SymInt(_)
+            | ValueType::SymFloat(_)
+            | ValueType::SymBool(_)
+            | ValueType::None
+            | ValueType::Body(_) => Stamp::Birth,
+            _ => self.side(side).storages.group(place).version_at(order),
+        };
+        self.value(side, place, stamp)
+    }
+
+    /// Returns what a node's result is right after the node, its own writes done.
+    pub fn outcome(&mut self, side: Side, place: Place) -> ValueId {
+        let order = self.view(side).place(place.node).map_or(0, |(_, order)| order);
+        self.read_at(side, place, order.saturating_add(1))
+    }
+
+    /// Returns whether a node is one on both sides.
+    pub fn is_untouched(&self, node: NodeId) -> bool {
+        self.is_shared(node)
+    }
+
+    /// Finds the term of a value, and of all that this needs.
+    pub fn resolve(&mut self, id: ValueId) {
+        let mut open = vec![id];
+        while let Some(&id) = open.last() {
+            if self.store.term(id).is_some() {
+                open.pop();
+                continue;
+            }
+            let root = self.store.find(id);
+            let Some(key) = self.store.key(root).or_else(|| self.store.key(id)) else {
+                self.store.define(id, Form::Leaf(root), []);
+                continue;
+            };
+            match self.find(key) {
+                Found::Need(other) => open.push(other),
+                Found::Term(form, children) => self.store.define(id, form, children),
+                Found::Same(other) => {
+                    if self.store.term(other).is_some() {
+                        self.store.union(id, other);
+                    } else if self.store.find(other) == root {
+                        self.store.define(id, Form::Leaf(root), []);
+                    } else {
+                        open.push(other);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the term of a value.
+    pub fn term(&mut self, id: ValueId) -> Option<Term> {
+        self.resolve(id);
+        self.store.term(id).cloned()
+    }
+
+    fn leaf(&mut self, key: Key) -> Found {
+        let id = self.store.at(key);
+        Found::Term(Form::Leaf(id), Vec::new())
+    }
+
+    fn find(&mut self, key: Key) -> Found {
+        match self.side(key.side).storages.parent(key.place) {
+            Some(Shares::Same(parent)) => Found::Same(self.value(key.side, parent, key.stamp)),
+            Some(Shares::View(parent)) => {
+                let child = self.value(key.side, parent, key.stamp);
+                self.find_view(key, parent, child)
+            }
+            Some(Shares::Maybe(_)) | None => match key.stamp {
+                Stamp::Birth => self.find_birth(key),
+                Stamp::Write(_) | Stamp::Final(_) => self.find_written(key),
+            },
+        }
+    }
+
+    /// A view of `child`: an index map where sizes say which, else a function of the arguments.
+    fn find_view(&mut self, key: Key, parent: Place, child: ValueId) -> Found {
+        let view = self.view(key.side);
+        let operator = self.registry.operator_of(view, key.place.node);
+        let bound = operator.and_then(|o| bind(o, view, key.place.node).map(|b| (o, b)));
+        let Some((operator, bound)) = bound else { return self.leaf(key) };
+        if equal_operand(view, operator, &bound, key.place, &mut self.sizes).is_some() {
+            return Found::Same(child);
+        }
+        if let Some(from) = type_of(view, parent).as_tensor() {
+            let call = ViewCall { view, operator, bound: &bound, place: key.place };
+            if let Some(step) = call.step(from, &mut self.sizes) {
+                match self.apply(&step, &from.sizes, child) {
+                    Some(found) => return found,
+                    None => return self.leaf(key),
+                }
+            }
+        }
+        let operand = |f: &mut Self, node: NodeId| {
+            if place_of(view, node) == parent { child } else { f.read(key.side, node, key.place.node) }
+        };
+        self.call_term(key, operator, &bound, operand)
+    }
+
+    /// Applies one view to a value; `None` where the arithmetic does not fit.
+    fn apply(&mut self, step: &Step, from: &[crate::sym::Dim], child: ValueId) -> Option<Found> {
+        let Some(term) = self.store.term(child).cloned() else { return Some(Found::Need(child)) };
+        let (start, base, inner) = match (&*term.form, term.children.first()) {
+            (Form::View { map, base }, Some(inner)) if map.sizes() == from => (map.clone(), base.clone(), *inner),
+            _ => (ViewMap::identity(from, &mut self.sizes)?, Dims::from(from), child),
+        };
+        let map = start.then(step, &mut self.sizes)?;
+        self.view_of(map, base, inner)
+    }
+
+    fn view_of(&mut self, map: ViewMap, base: Dims, inner: ValueId) -> Option<Found> {
+        let mut inner = inner;
+        loop {
+            if map.is_identity(&base, &mut self.sizes) {
+                return Some(Found::Same(inner));
+            }
+            let Some(term) = self.store.term(inner).cloned() else { return Some(Found::Need(inner)) };
+            match (&*term.form, term.children.as_slice()) {
+                (Form::Scatter { map: written, base: of }, [_, new]) if *of == base && *written == map => {
+                    return Some(Found::Same(*new));
+                }
+                (Form::Scatter { map: written, base: of }, [old, _]) if *of == base && !written.meets(&map) => {
+                    inner = *old;
+                }
+                _ => break,
+            }
+        }
+        Some(Found::Term(Form::View { map, base }, vec![inner]))
+    }
+
+    /// Puts `new` in the place of a part of `old`.
+    pub(super) fn scatter(&mut self, map: ViewMap, base: Dims, old: ValueId, new: ValueId) -> Found {
+        if map.is_identity(&base, &mut self.sizes) {
+            return Found::Same(new);
+        }
+        let Some(term) = self.store.term(old).cloned() else { return Found::Need(old) };
+        match (&*term.form, term.children.as_slice()) {
+            (Form::Scatter { map: written, base: of }, [older, _]) if *of == base && *written == map => {
+                Found::Term(Form::Scatter { map, base }, vec![*older, new])
+            }
+            _ => Found::Term(Form::Scatter { map, base }, vec![old, new]),
+        }
+    }
+
+    fn find_birth(&mut self, key: Key) -> Found {
+        let view = self.view(key.side);
+        let node = key.place.node;
+        match view.kind(node) {
+            NodeKind::Placeholder => match self.side(key.side).inputs.get(&node) {
+                Some(number) => Found::Term(Form::Input(*number), Vec::new()),
+                None => self.leaf(key),
+            },
+            NodeKind::GetAttr => match view.ty(node) {
+                ValueType::Body(body) => Found::Term(Form::Body(key.side, *body), Vec::new()),
+                _ => self.leaf(key),
+            },
+            NodeKind::Output => self.leaf(key),
+            NodeKind::Call => self.find_call(key),
+        }
+    }
+
+    fn find_call(&mut self, key: Key) -> Found {
+        let view = self.view(key.side);
+        let node = key.place.node;
+        if let Some((of, item)) = crate::analysis::getitem_of(view, node) {
+            let whole = self.read(key.side, of, node);
+            return Found::Term(Form::Item(item), vec![whole]);
+        }
+        let bound = self.registry.operator_of(view, node).and_then(|o| bind(o, view, node).map(|b| (o, b)));
+        let Some((operator, bound)) = bound else { return self.opaque(key) };
+        if let Some(operand) = equal_operand(view, operator, &bound, key.place, &mut self.sizes) {
+            return Found::Same(self.read(key.side, operand, node));
+        }
+        if let Some(found) = self.find_movement(key, operator, &bound) {
+            return found;
+        }
+        self.call_term(key, operator, &bound, |f, operand| f.read(key.side, operand, node))
+    }
+
+    /// Fresh results that only move elements: copies of views, and values with a part replaced.
+    fn find_movement(&mut self, key: Key, operator: &Operator, bound: &Bound<'_>) -> Option<Found> {
+        let view = self.view(key.side);
+        let node = key.place.node;
+        let crate::graph::Arg::Node(source) = bound.args.first()? else { return None };
+        let from = type_of(view, place_of(view, *source)).as_tensor()?;
+        let call = ViewCall { view, operator, bound, place: key.place };
+        if let Some(name) = operator.schema.name.strip_suffix("_scatter") {
+            return self.find_scatter(key, &call, name, *source, from);
+        }
+        let step = call.step(from, &mut self.sizes)?;
+        let child = self.read(key.side, *source, node);
+        self.apply(&step, &from.sizes, child)
+    }
+
+    fn find_scatter(
+        &mut self,
+        key: Key,
+        call: &ViewCall<'_, '_>,
+        name: &str,
+        source: NodeId,
+        from: &TensorType,
+    ) -> Option<Found> {
+        let view = self.view(key.side);
+        let index = call.operator.schema.param_index("src")?;
+        let new = call.bound.get(index).as_node()?;
+        let new_type = type_of(view, place_of(view, new)).as_tensor()?;
+        let step = call.scatter_step(name, from, new_type, &mut self.sizes)?;
+        let map = ViewMap::identity(&from.sizes, &mut self.sizes)?.then(&step, &mut self.sizes)?;
+        let fits = new_type.dtype == from.dtype && self.sizes.all_same(map.sizes(), &new_type.sizes);
+        if !fits {
+            return None;
+        }
+        let old = self.read(key.side, source, key.place.node);
+        let new = self.read(key.side, new, key.place.node);
+        Some(self.scatter(map, from.sizes.clone(), old, new))
+    }
+
+    /// The term of a call that is a function of its operands (and, for draws, of its number).
+    fn call_term(
+        &mut self,
+        key: Key,
+        operator: &Operator,
+        bound: &Bound<'_>,
+        mut operand: impl FnMut(&mut Self, NodeId) -> ValueId,
+    ) -> Found {
+        let view = self.view(key.side);
+        let Arguments { mut tokens, operands } = Arguments::bound(view, operator, bound, &mut self.sizes);
+        if effect_of(view, self.registry, key.place.node) == Some(Effect::Ordered) {
+            tokens.push(self.event(key));
+        }
+        let children = self.operands(key, &mut tokens, &operands, &mut operand);
+        let form = Form::Call {
+            target: operator.target.clone(),
+            commutes: operator.commutes && exchangeable(&tokens),
+            tokens: tokens.into(),
+        };
+        self.result(key, form, children)
+    }
+
+    /// An operator that nobody described: its operands, its number, and the type that was read.
+    fn opaque(&mut self, key: Key) -> Found {
+        let view = self.view(key.side);
+        let node = key.place.node;
+        let Arguments { mut tokens, operands } = Arguments::written(view, node, &mut self.sizes);
+        tokens.push(self.event(key));
+        let children = self.operands(key, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, node));
+        if let Some(t) = type_of(view, key.place).as_tensor() {
+            tokens.push(Token::Dtype(t.dtype));
+            tokens.extend(t.sizes.iter().map(|d| Token::Dim(*d)));
+        }
+        let form = Form::Call { target: view.target(node).into(), tokens: tokens.into(), commutes: false };
+        self.result(key, form, children)
+    }
+
+    /// Values of operands; a tuple or list node counts as its items.
+    pub(super) fn operands(
+        &mut self,
+        key: Key,
+        tokens: &mut Vec<Token>,
+        operands: &[NodeId],
+        read: &mut impl FnMut(&mut Self, NodeId) -> ValueId,
+    ) -> Vec<ValueId> {
+        let view = self.view(key.side);
+        let mut children = Vec::with_capacity(operands.len());
+        for (number, node) in operands.iter().enumerate() {
+            if let ValueType::Many(_) = view.ty(*node) {
+                let order = view.place(key.place.node).map_or(0, |(_, order)| order);
+                let places = places_of(view, *node);
+                // How many there are belongs to the arguments.
+                tokens.extend([Token::List(places.len()), Token::Int(i64::try_from(number).unwrap_or(i64::MAX))]);
+                for place in places {
+                    children.push(self.read_at(key.side, place, order));
+                }
+            } else {
+                children.push(read(self, *node));
+            }
+        }
+        children
+    }
+
+    pub(super) fn event(&mut self, key: Key) -> Token {
+        let node = key.place.node;
+        let number = self.side(key.side).events.as_ref().map_or(Some(node.to_bits()), |e| e.get(&node).copied());
+        Token::Event(number.unwrap_or(u64::MAX))
+    }
+
+    fn result(&mut self, key: Key, form: Form, children: Vec<ValueId>) -> Found {
+        if key.place.item == Place::WHOLE {
+            return Found::Term(form, children);
+        }
+        let whole = self.store.of_term(form, children, key.side);
+        Found::Term(Form::Item(key.place.item), vec![whole])
+    }
+}
+
+/// Binds a node's arguments.
+pub fn bind<'v>(operator: &'v Operator, view: &'v dyn View, node: NodeId) -> Option<Bound<'v>> {
+    Bound::bind(&operator.schema, view, view.args(node), view.kwargs(node)).ok()
+}
+
+/// Returns whether the first two arguments are operands and all others have no say (their defaults).
+pub(super) fn exchangeable(tokens: &[Token]) -> bool {
+    match tokens.split_first_chunk::<2>() {
+        Some(([Token::Child, Token::Child], rest)) => rest.iter().all(|t| matches!(t, Token::Int(1) | Token::None)),
+        _ => false,
+    }
+}

@@ -1,0 +1,197 @@
+//! The judge: from two graphs, and what was edited, to a verdict.
+//!
+//! Promises: (1) nothing is accepted that was not shown on every question; (2) [`judge_edit`] costs what the edit touched and
+//! what it reaches, not the graph, unless the edit touches effects, sub-graphs or streams; (3) nothing recurses; (4) what was
+//! shown rests on structure, never on a hash.
+
+use std::time::Instant;
+
+use rustc_hash::FxHashMap;
+
+use super::congruence::Congruence;
+use super::effects::trace;
+use super::findings::{Findings, Problem};
+use super::functional::{Functional, Graphs, Shared};
+use super::options::JudgeOptions;
+use super::order::judge_order;
+use super::outputs::{compare_finals, compare_inputs, compare_outputs, differing};
+use super::sizes::Sizes;
+use super::store::Store;
+use super::term::Side;
+use super::touched::Touched;
+use super::verdict::{Question, Verdict};
+use crate::analysis::{Place, Stamp, Storages, placeholders};
+use crate::editor::{Changes, Editor};
+use crate::graph::{BodyId, NodeId, View};
+use crate::ops::Registry;
+
+/// Judges what an editor changed since it began.
+pub fn judge_editor(editor: &Editor, options: &JudgeOptions) -> Verdict {
+    judge_edit(&editor.before(), editor.graph(), &editor.changes(), editor.registry(), options)
+}
+
+/// Judges an edit: `before` and `after` have the same node ids, and `changes` says where they differ.
+pub fn judge_edit(
+    before: &dyn View,
+    after: &dyn View,
+    changes: &Changes,
+    registry: &Registry,
+    options: &JudgeOptions,
+) -> Verdict {
+    let start = Instant::now();
+    let touched = Touched::of(before, after, changes, registry);
+    let mut findings = Findings::default();
+    let sizes = Sizes::new(after.symbols());
+    let mut f = functional(before, after, registry, options, sizes);
+    let mut c = Congruence::with_limit(options.max_pairs);
+    judge_order(after, registry, options, &mut findings);
+    match touched.is_local() {
+        true => super::local::judge_local(&mut f, &mut c, touched, &mut findings),
+        false => judge_whole(&mut f, &mut c, &mut findings),
+    }
+    finish(findings, &f, options, start)
+}
+
+/// Judges two graphs that have nothing but their inputs in common. Types must be settled and symbols shared.
+pub(super) fn judge_graphs(
+    before: &dyn View,
+    after: &dyn View,
+    registry: &Registry,
+    options: &JudgeOptions,
+    mut findings: Findings,
+    start: Instant,
+) -> Verdict {
+    let mut f = functional(before, after, registry, options, Sizes::new(after.symbols()));
+    let mut c = Congruence::with_limit(options.max_pairs);
+    judge_order(after, registry, options, &mut findings);
+    judge_whole(&mut f, &mut c, &mut findings);
+    finish(findings, &f, options, start)
+}
+
+fn functional<'a>(
+    before: &'a dyn View,
+    after: &'a dyn View,
+    registry: &'a Registry,
+    options: &'a JudgeOptions,
+    sizes: Sizes<'a>,
+) -> Functional<'a> {
+    let graphs = |view: &'a dyn View| Graphs {
+        view,
+        storages: Storages::new(view, registry, &options.may_alias),
+        events: None,
+        inputs: FxHashMap::default(),
+    };
+    let (before, after) = (graphs(before), graphs(after));
+    Functional { registry, before, after, store: Store::default(), sizes, shared: Shared::Nothing }
+}
+
+fn finish(findings: Findings, f: &Functional<'_>, options: &JudgeOptions, start: Instant) -> Verdict {
+    let mut verdict = findings.verdict();
+    verdict.terms = f.store.terms_hashed();
+    verdict.accepted = options.policy.accepts(&verdict);
+    verdict.ms = start.elapsed().as_secs_f64() * 1e3;
+    verdict
+}
+
+/// Judges whole graphs.
+fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findings) {
+    f.shared = Shared::Nothing;
+    let form = compare_inputs(f.before.view, f.after.view, f);
+    if !form.is_empty() {
+        findings.problems.extend(form);
+        return;
+    }
+    number_inputs(f);
+    let ordered = number_effects(f, findings);
+    findings.problems.extend(compare_outputs(f, c));
+    findings.problems.extend(compare_finals(f, c, None));
+    compare_effects(f, c, ordered, findings);
+    let nodes: Vec<NodeId> = nodes_of(f.after.view);
+    super::raises::check(f, c, &nodes, findings);
+}
+
+fn nodes_of(view: &dyn View) -> Vec<NodeId> {
+    let mut out = Vec::new();
+    let mut next = view.first(BodyId::ROOT);
+    while let Some(node) = next {
+        out.push(node);
+        next = view.next(node);
+    }
+    out
+}
+
+fn number_inputs(f: &mut Functional<'_>) {
+    for side in [Side::Before, Side::After] {
+        let nodes = placeholders(f.view(side), BodyId::ROOT);
+        let numbered = nodes.into_iter().zip(0_u32..).collect();
+        f.side(side).inputs = numbered;
+    }
+}
+
+type Effects = Option<Vec<(NodeId, NodeId)>>;
+
+/// Numbers ordered effects on both sides; `None` where their lists certainly differ.
+fn number_effects(f: &mut Functional<'_>, findings: &mut Findings) -> Effects {
+    let (x, _) = trace(f.before.view, f.registry);
+    let (y, _) = trace(f.after.view, f.registry);
+    f.before.events = Some(x.iter().copied().zip(0..).collect());
+    f.after.events = Some(y.iter().copied().zip(0..).collect());
+    let name = |view: &dyn View, n: Option<&NodeId>| n.map(|n| view.name(*n).to_string());
+    let parts = x.iter().zip(&y).position(|(p, q)| f.before.view.target(*p) != f.after.view.target(*q));
+    let parts = parts.or((x.len() != y.len()).then_some(x.len().min(y.len())));
+    if let Some(place) = parts {
+        let names: Vec<String> =
+            name(f.before.view, x.get(place)).into_iter().chain(name(f.after.view, y.get(place))).collect();
+        let reason = format!(
+            "draws, prints, collectives and opaque operators are not the same list: {} before, {} after, parting at `{}`",
+            x.len(),
+            y.len(),
+            names.join("` and `")
+        );
+        // Draws are counted by the caller's generator; what an opaque operator does nobody knows, so more is not claimed.
+        findings.push(Problem::unknown(Question::Effects, reason).at(names));
+        return None;
+    }
+    Some(x.into_iter().zip(y).collect())
+}
+
+fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects, findings: &mut Findings) {
+    for (p, q) in ordered.into_iter().flatten() {
+        compare_effect(f, c, p, q, findings);
+    }
+    let (_, x) = trace(f.before.view, f.registry);
+    let (_, y) = trace(f.after.view, f.registry);
+    for (own, others, from, to) in [(&x, &y, Side::Before, Side::After), (&y, &x, Side::After, Side::Before)] {
+        for node in own {
+            let a = f.value(from, Place::of(*node), Stamp::Birth);
+            let found = others.iter().take(MAX_ASSERTIONS).any(|other| {
+                let b = f.value(to, Place::of(*other), Stamp::Birth);
+                c.equal(f, a, b)
+            });
+            if !found {
+                let name = f.view(from).name(*node).to_string();
+                let what = if from == Side::Before { "is not kept" } else { "is new, or asks something else" };
+                findings.push(Problem::unknown(Question::Effects, format!("assertion `{name}` {what}")).at([name]));
+            }
+        }
+    }
+}
+
+/// How many assertions of the other side one is compared with.
+const MAX_ASSERTIONS: usize = 4096;
+
+/// Compares an ordered effect of both sides: same call, equal operands.
+pub(super) fn compare_effect(
+    f: &mut Functional<'_>,
+    c: &mut Congruence,
+    p: NodeId,
+    q: NodeId,
+    findings: &mut Findings,
+) {
+    let (a, b) = (f.outcome(Side::Before, Place::of(p)), f.outcome(Side::After, Place::of(q)));
+    if !c.equal(f, a, b) {
+        let what = format!("effect `{}` is not shown to have the same operands", f.after.view.name(q));
+        let problem = differing(f, c, &what, a, b);
+        findings.push(Problem { question: Question::Effects, ..problem });
+    }
+}

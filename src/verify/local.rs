@@ -1,0 +1,178 @@
+//! Judging from the journal: only what the edit touched, and what that reaches.
+//!
+//! Touched nodes and, as long as values differ, their users are compared in program order; where a node turns out equal its
+//! users are not asked. Every other node is one value on both sides.
+//!
+//! Why that is enough: let `n` be a node that is not reached. By induction over program order its operands are equal on both
+//! sides (an operand that is touched or not equal has reached its users, `n` among them) and so are the versions that it
+//! reads (a writer that is touched or not equal has reached everything that touches its storages). Equal calls of equal
+//! operands are equal. Nodes that moved are not compared in place: everything that uses them is.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet;
+
+use super::congruence::Congruence;
+use super::effects::{Effect, effect_of};
+use super::findings::{Findings, Problem};
+use super::functional::{Functional, Shared};
+use super::judge::compare_effect;
+use super::outputs::{compare_finals, compare_outputs, differing};
+use super::term::Side;
+use super::touched::Touched;
+use super::verdict::Question;
+use crate::analysis::{Place, Stamp, carriers, places_of, tensor_operands};
+use crate::graph::{NodeId, NodeKind};
+
+struct Reach {
+    /// Nodes to compare, in program order of the graph as it is.
+    queue: BTreeSet<(u64, NodeId)>,
+    /// Storages that were written otherwise, on either side.
+    written: FxHashSet<Place>,
+    /// Whether what the caller finds must be compared.
+    output: bool,
+}
+
+/// Judges an edit of calls that leave no trace but values and writes.
+pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched, findings: &mut Findings) {
+    f.shared = Shared::AllBut(touched.nodes().collect());
+    let mut reach = Reach { queue: BTreeSet::new(), written: FxHashSet::default(), output: false };
+    let moved: FxHashSet<NodeId> = touched.moved.iter().copied().collect();
+    for node in touched.changed.iter().filter(|n| !moved.contains(n)) {
+        reach.push(f, *node);
+    }
+    for node in touched.nodes() {
+        reach.follow_writes(f, node);
+    }
+    for node in &touched.moved {
+        reach.push_users(f, *node);
+    }
+    while let Some((_, node)) = reach.queue.pop_first() {
+        if moved.contains(&node) {
+            reach.push_users(f, node);
+        } else if f.after.view.kind(node) == NodeKind::Output {
+            reach.output = true;
+        } else {
+            compare(f, c, node, &mut reach, findings);
+        }
+    }
+    if reach.output {
+        findings.problems.extend(compare_outputs(f, c));
+    }
+    let written: Vec<Place> = reach.written.iter().copied().collect();
+    if !written.is_empty() {
+        findings.problems.extend(compare_finals(f, c, Some(&written)));
+    }
+    let mut checked: Vec<NodeId> = touched.inserted.iter().chain(&touched.changed).copied().collect();
+    checked.sort_by_key(|n| (f.after.view.place(*n), *n));
+    super::raises::check(f, c, &checked, findings);
+}
+
+/// Compares one node of both sides; where it differs, its users are next.
+fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut Reach, findings: &mut Findings) {
+    let (old, new) = (places_of(f.before.view, node), places_of(f.after.view, node));
+    let mut equal = f.before.view.ty(node) == f.after.view.ty(node) && old == new;
+    for place in &old {
+        if !equal {
+            break;
+        }
+        let homes = (f.before.storages.origin(*place), f.after.storages.origin(*place));
+        let sharing = (f.before.storages.home(homes.0), f.after.storages.home(homes.1));
+        let (a, b) = (f.outcome(Side::Before, *place), f.outcome(Side::After, *place));
+        equal = homes.0 == homes.1 && sharing.0 == sharing.1 && c.equal(f, a, b);
+    }
+    let contents = same_contents(f, c, node);
+    if effect_of(f.after.view, f.registry, node).is_some() {
+        match effect_of(f.after.view, f.registry, node) {
+            Some(Effect::Ordered) => compare_effect(f, c, node, node, findings),
+            _ if !equal => {
+                let (a, b) = (f.outcome(Side::Before, Place::of(node)), f.outcome(Side::After, Place::of(node)));
+                let name = f.after.view.name(node).to_string();
+                let problem = differing(f, c, &format!("assertion `{name}` asks something else"), a, b);
+                findings.push(Problem { question: Question::Effects, ..problem });
+            }
+            _ => {}
+        }
+    }
+    if !equal {
+        reach.push_users(f, node);
+    }
+    if !contents {
+        reach.follow_writes(f, node);
+    }
+}
+
+/// Returns whether a node leaves the same content in everything that it writes.
+fn same_contents(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId) -> bool {
+    let (old, new) = (written_by(f, Side::Before, node), written_by(f, Side::After, node));
+    let stamp = Stamp::Write(node);
+    old == new
+        && old.into_iter().all(|origin| {
+            let (a, b) = (f.value(Side::Before, origin, stamp), f.value(Side::After, origin, stamp));
+            c.equal(f, a, b)
+        })
+}
+
+/// Returns the storages that a node writes or may change by a write.
+fn written_by(f: &mut Functional<'_>, side: Side, node: NodeId) -> Vec<Place> {
+    let view = f.view(side);
+    let mut out = Vec::new();
+    if !view.contains(node) || view.kind(node) != NodeKind::Call || !may_write(f, side, node) {
+        return out;
+    }
+    for operand in tensor_operands(view, node) {
+        let group = f.side(side).storages.group(operand);
+        if group.writes(Stamp::Write(node)).next().is_some() {
+            out.extend(group.origins.iter().copied());
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+fn may_write(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
+    f.registry.operator_of(f.view(side), node).is_none_or(|o| {
+        o.effects.opaque || o.effects.writes() || o.effects.side == Some(crate::ops::SideEffect::Control)
+    })
+}
+
+impl Reach {
+    fn push(&mut self, f: &mut Functional<'_>, node: NodeId) {
+        if !f.after.view.contains(node) || !f.before.view.contains(node) {
+            return;
+        }
+        if let Shared::AllBut(reached) = &mut f.shared {
+            reached.insert(node);
+        }
+        let order = f.after.view.place(node).map_or(0, |(_, order)| order);
+        self.queue.insert((order, node));
+    }
+
+    fn push_users(&mut self, f: &mut Functional<'_>, node: NodeId) {
+        for user in f.after.view.users_in_order(node) {
+            self.push(f, user);
+        }
+    }
+
+    /// Everything that touches the storages that a node writes is reached.
+    fn follow_writes(&mut self, f: &mut Functional<'_>, node: NodeId) {
+        for side in [Side::Before, Side::After] {
+            for origin in written_by(f, side, node) {
+                if !self.written.insert(origin) {
+                    continue;
+                }
+                let group = f.side(side).storages.group(origin);
+                for member in &group.members {
+                    for carrier in carriers(f.view(side), *member) {
+                        for user in f.view(side).users_in_order(carrier) {
+                            if user != node {
+                                self.push(f, user);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What the judge is told: mode, policy, and what the host says of inputs.
+
+use super::policy::Policy;
+
+/// The NPU path for which is judged: each has its own rules of order.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Mode {
+    /// GE graphs: data edges order across streams, and control edges.
+    #[default]
+    MaxAutotune,
+    /// Captured graphs: only events order across streams.
+    ReduceOverhead,
+}
+
+impl Mode {
+    /// Returns the mode of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "max-autotune" => Some(Mode::MaxAutotune),
+            "reduce-overhead" => Some(Mode::ReduceOverhead),
+            _ => None,
+        }
+    }
+
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::MaxAutotune => "max-autotune",
+            Mode::ReduceOverhead => "reduce-overhead",
+        }
+    }
+}
+
+/// Options of a judgement.
+#[derive(Clone, PartialEq, Debug)]
+pub struct JudgeOptions {
+    /// The NPU path.
+    pub mode: Mode,
+    /// Which verdicts are taken.
+    pub policy: Policy,
+    /// Pairs of inputs, by name, that may be the same memory. Others never are.
+    pub may_alias: Vec<(String, String)>,
+    /// How many pairs of values are compared before the judge gives up.
+    pub max_pairs: usize,
+}
+
+impl Default for JudgeOptions {
+    fn default() -> Self {
+        JudgeOptions { mode: Mode::default(), policy: Policy::default(), may_alias: Vec::new(), max_pairs: 20_000_000 }
+    }
+}

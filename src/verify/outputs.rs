@@ -1,0 +1,293 @@
+//! What the caller finds: outputs, final contents, shared memory.
+//!
+//! Promises: outputs are compared after every final copy that the signature stands for, so that both ways of writing a
+//! mutation are one; an output that shares memory with an input or another output must share the same part of it.
+
+use super::congruence::Congruence;
+use super::findings::Problem;
+use super::functional::Functional;
+use super::show::side_by_side;
+use super::store::ValueId;
+use super::term::{Side, Token};
+use super::verdict::Question;
+use crate::analysis::{Place, Shares, place_of, placeholders, type_of};
+use crate::graph::{Arg, BodyId, NodeId, NodeKind, OutputKind, ValueType, View};
+
+/// One thing that the graph returns, mutations left out.
+#[derive(Clone, Debug)]
+pub struct Returned {
+    kind: OutputKind,
+    target: Option<Box<str>>,
+    value: Arg,
+}
+
+/// Returns what the graph returns to the caller, in order; `None` where it has no output node.
+pub fn returned(view: &dyn View) -> Option<Vec<Returned>> {
+    let output = view.last(BodyId::ROOT).filter(|n| view.kind(*n) == NodeKind::Output)?;
+    let values: Vec<Arg> = match view.args(output).first() {
+        Some(Arg::List(items) | Arg::Tuple(items)) => items.to_vec(),
+        Some(Arg::None) | None => Vec::new(),
+        Some(one) => vec![one.clone()],
+    };
+    let Some(signature) = view.signature() else {
+        let plain = |value| Returned { kind: OutputKind::UserOutput, target: None, value };
+        return Some(values.into_iter().map(plain).collect());
+    };
+    if signature.outputs.len() != values.len() {
+        return None;
+    }
+    let all = signature.outputs.iter().zip(values);
+    let kept = all.filter(|(spec, _)| !spec.kind.is_mutation());
+    Some(kept.map(|(spec, value)| Returned { kind: spec.kind, target: spec.target.clone(), value }).collect())
+}
+
+/// Compares what both graphs return.
+pub fn compare_outputs(f: &mut Functional<'_>, c: &mut Congruence) -> Vec<Problem> {
+    let (Some(before), Some(after)) = (returned(f.before.view), returned(f.after.view)) else {
+        return vec![Problem::refuted(Question::Form, "outputs and signature do not agree in number")];
+    };
+    if before.len() != after.len() {
+        let reason = format!("{} outputs before, {} after", before.len(), after.len());
+        return vec![Problem::refuted(Question::Form, reason)];
+    }
+    let mut problems = Vec::new();
+    let mut places: Vec<Option<(Place, Place)>> = Vec::new();
+    for (number, (x, y)) in before.iter().zip(&after).enumerate() {
+        let target = |r: &Returned| if r.kind == OutputKind::UserOutput { None } else { r.target.clone() };
+        if x.kind != y.kind || target(x) != target(y) {
+            let reason = format!("output {number} is {} before, {} after", x.kind.name(), y.kind.name());
+            problems.push(Problem::refuted(Question::Form, reason));
+        }
+        places.push(None);
+        match (&x.value, &y.value) {
+            (Arg::Node(a), Arg::Node(b)) => {
+                let (p, q) = (place_of(f.before.view, *a), place_of(f.after.view, *b));
+                problems.extend(compare_value(f, c, number, p, q));
+                if let Some(last) = places.last_mut() {
+                    *last = Some((p, q));
+                }
+            }
+            (x, y) if x == y || Token::scalar(x) == Token::scalar(y) && Token::scalar(x).is_some() => {}
+            _ => {
+                let reason = format!("output {number} is a constant on one side, or another one");
+                problems.push(Problem::unknown(Question::Values, reason));
+            }
+        }
+    }
+    problems.extend(compare_sharing(f, &places));
+    problems
+}
+
+fn compare_value(f: &mut Functional<'_>, c: &mut Congruence, number: usize, p: Place, q: Place) -> Option<Problem> {
+    let names = [f.before.view.name(p.node).to_string(), f.after.view.name(q.node).to_string()];
+    if let Some(reason) = types_differ(f, p, q) {
+        let reason = format!("output {number} is {reason}");
+        return Some(Problem::refuted(Question::Values, reason).at(names));
+    }
+    let a = f.read_at(Side::Before, p, u64::MAX);
+    let b = f.read_at(Side::After, q, u64::MAX);
+    (!c.equal(f, a, b)).then(|| differing(f, c, &format!("output {number} is not shown to be equal"), a, b))
+}
+
+/// Returns in words how two types certainly differ.
+fn types_differ(f: &mut Functional<'_>, p: Place, q: Place) -> Option<String> {
+    let (x, y) = (type_of(f.before.view, p), type_of(f.after.view, q));
+    match (x, y) {
+        (ValueType::Tensor(x), ValueType::Tensor(y)) => {
+            let certainly = |a, b| f.sizes.symbols().equal(a, b) == Some(false);
+            let differ = x.dtype != y.dtype
+                || x.rank() != y.rank()
+                || x.sizes.iter().zip(&y.sizes).any(|(a, b)| certainly(*a, *b));
+            let symbols = f.sizes.symbols();
+            differ.then(|| format!("{} before, {} after", x.print(symbols), y.print(symbols)))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the problem that two values are not shown equal, with the nodes where they part.
+pub fn differing(f: &mut Functional<'_>, c: &Congruence, what: &str, a: ValueId, b: ValueId) -> Problem {
+    let (x, y) = c.first_difference.unwrap_or((a, b));
+    let (shown, names) = side_by_side(f, x, y);
+    let why = if c.is_exhausted() { "the budget of comparisons ran out" } else { "the graphs part at" };
+    let reason = match names.as_slice() {
+        [] => what.to_string(),
+        _ if c.is_exhausted() => format!("{what}: {why}"),
+        names => format!("{what}: {why} `{}`", names.join("` and `")),
+    };
+    Problem { differing: Some(shown), ..Problem::unknown(Question::Values, reason).at(names) }
+}
+
+/// Compares the final content of inputs; `only` restricts it to these.
+pub fn compare_finals(f: &mut Functional<'_>, c: &mut Congruence, only: Option<&[Place]>) -> Vec<Problem> {
+    let (before, after) = (placeholders(f.before.view, BodyId::ROOT), placeholders(f.after.view, BodyId::ROOT));
+    let mut problems = Vec::new();
+    for (x, y) in before.into_iter().zip(after) {
+        let (p, q) = (Place::of(x), Place::of(y));
+        if only.is_some_and(|only| !only.contains(&p)) || f.before.view.ty(x).as_tensor().is_none() {
+            continue;
+        }
+        let old = f.before.storages.group(p).last_version();
+        let new = f.after.storages.group(q).last_version();
+        let (a, b) = (f.value(Side::Before, p, old), f.value(Side::After, q, new));
+        if !c.equal(f, a, b) {
+            let what = format!("the final content of `{}` is not shown to be equal", f.before.view.name(x));
+            problems.push(differing(f, c, &what, a, b));
+        }
+    }
+    problems
+}
+
+/// Where the memory of an output comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Source {
+    /// Number of the input, or number of the first output born there.
+    from: Birth,
+    /// Whether it surely is that memory.
+    sure: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Birth {
+    Input(usize),
+    Output(usize),
+    /// A value that is returned nowhere itself.
+    Inner(Place),
+}
+
+fn compare_sharing(f: &mut Functional<'_>, places: &[Option<(Place, Place)>]) -> Vec<Problem> {
+    let before: Vec<Option<Place>> = places.iter().map(|p| p.map(|(p, _)| p)).collect();
+    let after: Vec<Option<Place>> = places.iter().map(|p| p.map(|(_, q)| q)).collect();
+    let (x, y) = (sources(f, Side::Before, &before), sources(f, Side::After, &after));
+    let mut problems = Vec::new();
+    for (number, (x, y)) in x.iter().zip(&y).enumerate() {
+        let Some(Some((p, q))) = places.get(number) else { continue };
+        let names = [f.before.view.name(p.node).to_string(), f.after.view.name(q.node).to_string()];
+        let sure = |s: &[Source]| s.iter().all(|s| s.sure);
+        if sure(x) && sure(y) {
+            if x != y {
+                let (x, y) = (words(f, Side::Before, x), words(f, Side::After, y));
+                let reason = format!("output {number} {x} before, {y} after");
+                problems.push(Problem::refuted(Question::Effects, reason).at(names));
+            } else if is_visible(x, number) && !same_part(f, *p, *q) {
+                let reason = format!("output {number} is not shown to be the same part of the memory that it shares");
+                problems.push(Problem::unknown(Question::Effects, reason).at(names));
+            }
+        } else if p != q || !f.is_untouched(p.node) {
+            let reason = format!(
+                "whether output {number} shares memory depends on its strides, and was not shown to be as before"
+            );
+            problems.push(Problem::unknown(Question::Effects, reason).at(names));
+        }
+    }
+    problems
+}
+
+fn is_visible(sources: &[Source], number: usize) -> bool {
+    sources.iter().any(|s| s.from != Birth::Output(number))
+}
+
+fn same_part(f: &mut Functional<'_>, p: Place, q: Place) -> bool {
+    match (f.map_of(Side::Before, p), f.map_of(Side::After, q)) {
+        (Some((a, base_a)), Some((b, base_b))) => a == b && f.sizes.all_same(&base_a, &base_b),
+        _ => p == q && f.is_untouched(p.node),
+    }
+}
+
+fn words(f: &Functional<'_>, side: Side, sources: &[Source]) -> String {
+    let inputs = placeholders(f.view(side), BodyId::ROOT);
+    let one = |s: &Source| match s.from {
+        Birth::Input(n) => {
+            let name = inputs.get(n).map_or("?", |n| f.view(side).name(*n));
+            format!("shares memory with input `{name}`")
+        }
+        Birth::Output(n) => format!("shares memory with output {n}"),
+        Birth::Inner(_) => "has memory of its own".into(),
+    };
+    match sources {
+        [] => "has memory of its own".into(),
+        many => many.iter().map(one).collect::<Vec<_>>().join(" and "),
+    }
+}
+
+/// Returns for each output where its memory comes from, so that equal lists mean equal sharing.
+fn sources(f: &mut Functional<'_>, side: Side, outputs: &[Option<Place>]) -> Vec<Vec<Source>> {
+    let inputs = placeholders(f.view(side), BodyId::ROOT);
+    let mut born: Vec<(Place, usize)> = Vec::new();
+    let mut all = Vec::new();
+    for (number, place) in outputs.iter().enumerate() {
+        let Some(place) = place.filter(|p| has_memory(type_of(f.view(side), *p))) else {
+            all.push(Vec::new());
+            continue;
+        };
+        let mut out: Vec<Source> = Vec::new();
+        let mut open = vec![(place, true)];
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some((at, sure)) = open.pop() {
+            if !seen.insert(at) {
+                continue;
+            }
+            let home = f.side(side).storages.home(at);
+            let certain = matches!(home.as_slice(), [Shares::Same(_) | Shares::View(_)]);
+            open.extend(home.iter().map(|s| (s.place(), sure && certain)));
+            if certain {
+                continue;
+            }
+            let input = inputs.iter().position(|n| Place::of(*n) == at);
+            let from = match (input, born.iter().find(|(p, _)| *p == at)) {
+                (Some(n), _) => Birth::Input(n),
+                (None, Some((_, first))) => Birth::Output(*first),
+                (None, None) => {
+                    born.push((at, number));
+                    if sure { Birth::Output(number) } else { Birth::Inner(at) }
+                }
+            };
+            out.push(Source { from, sure: sure && home.is_empty() });
+        }
+        all.push(out);
+    }
+    all
+}
+
+fn has_memory(ty: &ValueType) -> bool {
+    match ty {
+        ValueType::Tensor(t) => !t.sizes.iter().any(|d| d.fixed() == Some(0)),
+        ValueType::Unknown | ValueType::Many(_) | ValueType::Other(_) => true,
+        _ => false,
+    }
+}
+
+/// Returns whether nodes are the same calling convention: inputs by name, kind, target and type.
+pub fn compare_inputs(before: &dyn View, after: &dyn View, f: &Functional<'_>) -> Vec<Problem> {
+    let (x, y) = (placeholders(before, BodyId::ROOT), placeholders(after, BodyId::ROOT));
+    let names = |view: &dyn View, nodes: &[NodeId]| nodes.iter().map(|n| view.name(*n).to_string()).collect::<Vec<_>>();
+    let (a, b) = (names(before, &x), names(after, &y));
+    if a != b {
+        let reason = format!("inputs are ({}) before, ({}) after", a.join(", "), b.join(", "));
+        return vec![Problem::refuted(Question::Form, reason)];
+    }
+    let mut problems = Vec::new();
+    for (p, q) in x.iter().zip(&y) {
+        if !same_input(before, *p, after, *q, f) {
+            let name = before.name(*p).to_string();
+            problems
+                .push(Problem::refuted(Question::Form, format!("input `{name}` has another type or kind")).at([name]));
+        }
+    }
+    if let (Some(old), Some(new)) = (before.signature(), after.signature())
+        && old.inputs != new.inputs
+    {
+        problems.push(Problem::refuted(Question::Form, "the signature names other inputs, kinds or targets"));
+    }
+    problems
+}
+
+fn same_input(before: &dyn View, p: NodeId, after: &dyn View, q: NodeId, f: &Functional<'_>) -> bool {
+    match (before.ty(p), after.ty(q)) {
+        (ValueType::Tensor(x), ValueType::Tensor(y)) => {
+            x.dtype == y.dtype && f.sizes.all_same(&x.sizes, &y.sizes) && x.device == y.device
+        }
+        (ValueType::SymInt(x), ValueType::SymInt(y)) => f.sizes.same(*x, *y),
+        (x, y) => x == y,
+    }
+}

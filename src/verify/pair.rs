@@ -1,0 +1,84 @@
+//! Two graphs that come from elsewhere: made comparable, then judged whole.
+//!
+//! Promises: types on both sides are what the rules give; symbols of the second graph become those of the first by name and
+//! keep the ranges of the first; a second graph that is not well formed is refused for its form.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::findings::{Findings, Problem};
+use super::judge::judge_graphs;
+use super::options::JudgeOptions;
+use super::verdict::{Question, Verdict};
+use crate::analysis::form::check_form;
+use crate::graph::{Graph, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::ops::Registry;
+use crate::sym::{Dim, SymError, SymValue, Symbols};
+
+/// Judges whether `after` means what `before` means. `before` must be well formed.
+pub fn judge_pair(before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Verdict {
+    let start = Instant::now();
+    let mut findings = Findings::default();
+    let (mut before, mut after) = (before.clone(), after.clone());
+    for error in check_form(&after) {
+        findings.push(Problem::refuted(Question::Form, error.to_string()).at([error.name]));
+    }
+    // What is wrong with the first graph is its reader's to say.
+    let _ = registry.check_types(&mut before);
+    let mut symbols = before.symbols.clone();
+    if let Err(error) = import_types(&mut after, &mut symbols) {
+        findings.push(Problem::unknown(Question::Form, format!("sizes of the second graph cannot be read: {error}")));
+    }
+    after.symbols = symbols;
+    for problem in registry.check_types(&mut after) {
+        let reason = problem.to_string();
+        findings.push(Problem::refuted(Question::Form, reason).at([problem.name]));
+    }
+    judge_graphs(&before, &after, registry, options, findings, start)
+}
+
+fn import_types(graph: &mut Graph, symbols: &mut Symbols) -> Result<(), SymError> {
+    let from = graph.symbols.clone();
+    let nodes: Vec<NodeId> = graph.bodies().flat_map(|b| graph.nodes(b).collect::<Vec<_>>()).collect();
+    for node in nodes {
+        if graph.kind(node) == NodeKind::Output {
+            continue;
+        }
+        let ty = import_type(graph.ty(node), &from, symbols, 0)?;
+        graph.set_type(node, ty);
+    }
+    Ok(())
+}
+
+/// How deep tuples of tuples may nest.
+const MAX_NESTING: usize = 8;
+
+fn import_type(ty: &ValueType, from: &Symbols, to: &mut Symbols, depth: usize) -> Result<ValueType, SymError> {
+    Ok(match ty {
+        ValueType::Tensor(t) => {
+            let mut dims = |d: &Dim| to.import_dim(from, *d);
+            let sizes = t.sizes.iter().map(&mut dims).collect::<Result<_, _>>()?;
+            let strides = match &t.strides {
+                Some(s) => Some(s.iter().map(&mut dims).collect::<Result<_, _>>()?),
+                None => None,
+            };
+            let offset = dims(&t.offset)?;
+            ValueType::Tensor(Arc::new(TensorType { sizes, strides, offset, ..(**t).clone() }))
+        }
+        ValueType::SymInt(d) => ValueType::SymInt(to.import_dim(from, *d)?),
+        ValueType::SymFloat(e) | ValueType::SymBool(e) => match from.value_of(*e) {
+            Some(value) => match to.import(from, value)? {
+                SymValue::Float(v) => ValueType::SymFloat(v.into()),
+                SymValue::Bool(v) => ValueType::SymBool(v.into()),
+                SymValue::Int(d) => ValueType::SymInt(d),
+            },
+            None => ValueType::Unknown,
+        },
+        ValueType::Many(items) if depth < MAX_NESTING => {
+            let below = depth.saturating_add(1);
+            let items = items.iter().map(|t| import_type(t, from, to, below)).collect::<Result<Vec<_>, _>>()?;
+            ValueType::Many(items.into())
+        }
+        other => other.clone(),
+    })
+}

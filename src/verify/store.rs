@@ -1,0 +1,174 @@
+//! The store: one hash-consed table of values for both graphs.
+//!
+//! A value is named by where it was found ([`Key`]) or by its term; its term is found when it is first needed. Values
+//! that were shown to be equal are one class (union-find).
+//!
+//! Promises: (1) one key is one value, one term is one class; (2) classes are joined only for equal terms, compared by
+//! their structure: a hash only finds the candidate; (3) [`Store::terms_hashed`] counts the work.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::term::{Form, Side, Term};
+use crate::analysis::{Place, Stamp};
+
+/// A value of either graph.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ValueId(u32);
+
+impl ValueId {
+    fn slot(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a value was found: a place, at a version of its storage.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Key {
+    /// Which graph.
+    pub side: Side,
+    /// Which result.
+    pub place: Place,
+    /// Which version.
+    pub stamp: Stamp,
+}
+
+#[derive(Clone, Debug)]
+struct Value {
+    parent: ValueId,
+    key: Option<Key>,
+    term: Option<Term>,
+    in_before: bool,
+}
+
+/// All values.
+#[derive(Debug, Default)]
+pub struct Store {
+    values: Vec<Value>,
+    keys: FxHashMap<Key, ValueId>,
+    terms: FxHashMap<Term, ValueId>,
+    terms_hashed: usize,
+}
+
+impl Store {
+    fn push(&mut self, key: Option<Key>, term: Option<Term>, in_before: bool) -> ValueId {
+        let id = ValueId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        self.values.push(Value { parent: id, key, term, in_before });
+        id
+    }
+
+    /// Returns the value found there; its term is not known yet if it is new.
+    pub fn at(&mut self, key: Key) -> ValueId {
+        if let Some(id) = self.keys.get(&key) {
+            return *id;
+        }
+        let id = self.push(Some(key), None, key.side != Side::After);
+        self.keys.insert(key, id);
+        id
+    }
+
+    /// Returns the value of a term. `side` says which graph asks for it.
+    pub fn of_term(&mut self, form: Form, children: impl IntoIterator<Item = ValueId>, side: Side) -> ValueId {
+        let term = self.canonical(Term { form: Arc::new(form), children: children.into_iter().collect() });
+        match self.terms.get(&term) {
+            Some(id) => {
+                let root = self.find(*id);
+                if side != Side::After
+                    && let Some(v) = self.values.get_mut(root.slot())
+                {
+                    v.in_before = true;
+                }
+                root
+            }
+            None => {
+                let id = self.push(None, Some(term.clone()), side != Side::After);
+                self.terms.insert(term, id);
+                id
+            }
+        }
+    }
+
+    fn canonical(&mut self, term: Term) -> Term {
+        self.terms_hashed = self.terms_hashed.saturating_add(1);
+        let Term { form, children } = term;
+        let mut children: SmallVec<[ValueId; 3]> = children.into_iter().map(|c| self.find(c)).collect();
+        if matches!(*form, Form::Call { commutes: true, .. })
+            && let [a, b, ..] = children.as_mut_slice()
+            && *a > *b
+        {
+            std::mem::swap(a, b);
+        }
+        Term { form, children }
+    }
+
+    /// Says what the value of `id` is; joins it with the value that has this term already.
+    pub fn define(&mut self, id: ValueId, form: Form, children: impl IntoIterator<Item = ValueId>) {
+        let term = self.canonical(Term { form: Arc::new(form), children: children.into_iter().collect() });
+        let root = self.find(id);
+        if let Some(v) = self.values.get_mut(root.slot()) {
+            v.term = Some(term.clone());
+        }
+        match self.terms.get(&term) {
+            Some(known) => self.union(*known, root),
+            None => {
+                self.terms.insert(term, root);
+            }
+        }
+    }
+
+    /// Returns the class of a value.
+    pub fn find(&mut self, id: ValueId) -> ValueId {
+        let parent_of = |values: &[Value], id: ValueId| values.get(id.slot()).map_or(id, |v| v.parent);
+        let mut root = id;
+        while parent_of(&self.values, root) != root {
+            root = parent_of(&self.values, root);
+        }
+        let mut at = id;
+        while at != root {
+            let Some(value) = self.values.get_mut(at.slot()) else { break };
+            at = std::mem::replace(&mut value.parent, root);
+        }
+        root
+    }
+
+    /// Joins two classes. The caller has shown that they are equal.
+    pub fn union(&mut self, a: ValueId, b: ValueId) {
+        let (a, b) = (self.find(a), self.find(b));
+        if a == b {
+            return;
+        }
+        let (root, child) = (a.min(b), a.max(b));
+        let Some(value) = self.values.get_mut(child.slot()) else { return };
+        value.parent = root;
+        let (term, key, in_before) = (value.term.clone(), value.key, value.in_before);
+        if let Some(value) = self.values.get_mut(root.slot()) {
+            value.in_before |= in_before;
+            value.term = value.term.take().or(term);
+            value.key = value.key.or(key);
+        }
+    }
+
+    /// Returns the term of a value, if it was found.
+    pub fn term(&mut self, id: ValueId) -> Option<&Term> {
+        let root = self.find(id);
+        self.values.get(root.slot())?.term.as_ref()
+    }
+
+    /// Returns where the value was found first; values that are only parts of others have no such place.
+    pub fn key(&self, id: ValueId) -> Option<Key> {
+        self.values.get(id.slot())?.key
+    }
+
+    /// Returns whether the graph before has this value.
+    pub fn is_in_before(&mut self, id: ValueId) -> bool {
+        let root = self.find(id);
+        self.values.get(root.slot()).is_some_and(|v| v.in_before)
+    }
+
+    /// Returns how many terms were built and looked up.
+    pub fn terms_hashed(&self) -> usize {
+        self.terms_hashed
+    }
+}

@@ -1,0 +1,163 @@
+//! Verdicts: what the judge says, and what it rests on.
+//!
+//! Promises: a verdict is a value, never an error; its JSON fields are fixed (`docs/json.md`). `accepted` is the policy's.
+
+use serde::Serialize;
+
+/// What is known of "the same meaning".
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finding {
+    /// It holds for all inputs and all sizes.
+    Proved,
+    /// Not proved; random evaluation with a bounded chance of a false accept says equal.
+    Checked,
+    /// It does not hold: the reason says where.
+    Refuted,
+    /// Neither was shown.
+    Unknown,
+}
+
+/// How equal values are.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Bit by bit.
+    Exact,
+    /// Over the reals, with bounded rounding.
+    Real,
+}
+
+/// The five questions of "the same meaning".
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Question {
+    Form,
+    Values,
+    Effects,
+    Order,
+    Lifetime,
+}
+
+impl Question {
+    /// Returns the word that verdicts print.
+    pub fn name(self) -> &'static str {
+        match self {
+            Question::Form => "form",
+            Question::Values => "values",
+            Question::Effects => "effects",
+            Question::Order => "order",
+            Question::Lifetime => "lifetime",
+        }
+    }
+}
+
+/// What a verdict rests on beyond the registry.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Assumption {
+    /// Something about the device: that a fused operator computes what its definition says.
+    Device(String),
+    /// Nodes of one stream run in list order.
+    StreamOrder,
+}
+
+impl Assumption {
+    /// Returns the assumption in words.
+    pub fn text(&self) -> String {
+        match self {
+            Assumption::Device(text) => text.clone(),
+            Assumption::StreamOrder => {
+                "nodes of one stream run in list order (GE's topological order StableRDFS keeps it)".into()
+            }
+        }
+    }
+
+    /// Returns whether it is about what the device computes.
+    pub fn is_device(&self) -> bool {
+        matches!(self, Assumption::Device(_))
+    }
+}
+
+impl Serialize for Assumption {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&self.text())
+    }
+}
+
+/// The two nodes at which the graphs part, as they print; empty where one side has none.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct SideBySide {
+    /// The node of the graph as it was.
+    pub before: String,
+    /// The node of the graph as it is.
+    pub after: String,
+}
+
+/// What the judge says.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Verdict {
+    /// The worst of the five answers.
+    pub verdict: Finding,
+    /// How equal values are, where they were shown to be.
+    pub level: Option<Level>,
+    /// Whether the policy takes it.
+    pub accepted: bool,
+    /// What failed or stayed open.
+    pub question: Option<Question>,
+    /// Every question that failed or stayed open.
+    pub open: Vec<Question>,
+    /// What it rests on.
+    pub assumes: Vec<Assumption>,
+    /// Whether discrete steps may fall to a neighbouring value.
+    pub quantum: bool,
+    /// The bound on a false accept, as a power of two.
+    pub bound_log2: Option<f64>,
+    /// Why, in words.
+    pub reason: String,
+    /// The nodes that the reason is about.
+    pub nodes: Vec<String>,
+    /// A file that shows the difference.
+    pub counterexample: Option<String>,
+    /// How long judging took.
+    pub ms: f64,
+    /// Where the graphs part.
+    pub differing: Option<SideBySide>,
+    /// How many terms were built: the work that the edit caused.
+    pub terms: usize,
+}
+
+impl Verdict {
+    /// Returns the verdict that nothing changed for the caller.
+    pub fn proved_exact(assumes: Vec<Assumption>) -> Self {
+        Verdict {
+            verdict: Finding::Proved,
+            level: Some(Level::Exact),
+            accepted: false,
+            question: None,
+            open: Vec::new(),
+            assumes,
+            quantum: false,
+            bound_log2: None,
+            reason: String::new(),
+            nodes: Vec::new(),
+            counterexample: None,
+            ms: 0.0,
+            differing: None,
+            terms: 0,
+        }
+    }
+
+    /// Returns a verdict that refuses.
+    pub fn refusal(finding: Finding, question: Question, reason: String, nodes: Vec<String>) -> Self {
+        Verdict {
+            verdict: finding,
+            level: None,
+            question: Some(question),
+            open: vec![question],
+            reason,
+            nodes,
+            ..Verdict::proved_exact(Vec::new())
+        }
+    }
+}
