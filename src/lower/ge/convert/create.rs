@@ -1,0 +1,82 @@
+//! Tensors out of nothing.
+
+use super::cx::{Cx, ge_type};
+use super::{Entry, Made, Rule};
+use crate::graph::{Arg, Layout};
+use crate::lower::ge::builder::{In, Refusal};
+use crate::lower::ge::literal::Literal;
+use crate::lower::ge::proto::DataType;
+use crate::lower::ge::value::Value;
+
+pub(super) const TABLE: &[Entry] = &[
+    ("aten.arange.default", Rule::By(|cx| arange(cx, Span::To))),
+    ("aten.arange.start", Rule::By(|cx| arange(cx, Span::FromTo))),
+    ("aten.arange.start_step", Rule::By(|cx| arange(cx, Span::FromToBy))),
+    ("aten.full.default", Rule::By(full)),
+    ("aten.new_zeros.default", Rule::By(new_zeros)),
+];
+
+fn full(cx: &mut Cx) -> Made {
+    let dtype = match cx.kwarg("dtype") {
+        Value::Dtype(d) => ge_type(d)?,
+        _ => cx.out_type()?,
+    };
+    let value = cx.get(1, "fill_value");
+    let value = cx.cast(value, dtype)?;
+    match cx.input(0, "size")? {
+        In::Literal(l) if l.is_empty() => Ok(value.into()),
+        size => cx.ge("Fill", vec![size, value.into()], &[]),
+    }
+}
+
+pub(super) fn refuse_layout(cx: &Cx) -> Result<(), Refusal> {
+    match cx.kwarg("layout") {
+        Value::Other(l) if *l != Arg::Layout(Layout::Strided) => {
+            Err(Refusal("only dense tensors are supported".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn new_zeros(cx: &mut Cx) -> Made {
+    refuse_layout(cx)?;
+    let x = cx.tensor(0, "self")?;
+    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or_else(|| cx.dtype(x));
+    let value = cx.always_cast(Literal::Float(0.0), dtype)?;
+    let size = cx.input(1, "size")?;
+    cx.ge("Fill", vec![size, value.into()], &[])
+}
+
+/// Which of start, end and step an overload takes.
+enum Span {
+    To,
+    FromTo,
+    FromToBy,
+}
+
+fn arange(cx: &mut Cx, span: Span) -> Made {
+    let dtype = match cx.dtype_arg(usize::MAX, "dtype")? {
+        Some(dtype) => dtype,
+        None => cx.out_type()?,
+    };
+    let (start, end, step) = match span {
+        Span::To => {
+            let start = cx.constant(Literal::Int(0), DataType::Int32)?;
+            let step = cx.constant(Literal::Int(1), DataType::Int32)?;
+            (In::Tensor(start), cx.input(0, "end")?, In::Tensor(step))
+        }
+        Span::FromTo => {
+            let step = cx.constant(Literal::Int(1), DataType::Int32)?;
+            (cx.input(0, "start")?, cx.input(1, "end")?, In::Tensor(step))
+        }
+        Span::FromToBy => {
+            let step = cx.get(2, "step");
+            let step = if step.is_none() { Value::Int(1) } else { step };
+            let (start, end) = (cx.get(0, "start"), cx.get(1, "end"));
+            let (start, end) = (cx.cast(start, dtype)?, cx.cast(end, dtype)?);
+            (start.into(), end.into(), cx.cast(step, dtype)?.into())
+        }
+    };
+    let range = cx.op("Range", vec![start, end, step], &[])?;
+    Ok(cx.cast(range, dtype)?.into())
+}

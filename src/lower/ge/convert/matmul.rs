@@ -1,0 +1,89 @@
+//! Matrix products.
+
+use super::cx::Cx;
+use super::{Entry, Made, Rule};
+use crate::lower::ge::builder::{In, Refusal};
+use crate::lower::ge::proto::DataType;
+use crate::lower::ge::value::{TensorId, Value};
+use crate::sym::Dim;
+
+pub(super) const TABLE: &[Entry] =
+    &[("aten.addmm.default", Rule::By(addmm)), ("aten.bmm.default", Rule::By(bmm)), ("aten.mm.default", Rule::By(mm))];
+
+fn refuse_int8(cx: &Cx, a: TensorId, b: TensorId) -> Result<(), Refusal> {
+    match [a, b].iter().any(|t| cx.dtype(*t) == DataType::Int8) {
+        true => Err(Refusal("int8 is not supported".into())),
+        false => Ok(()),
+    }
+}
+
+fn mm(cx: &mut Cx) -> Made {
+    let (a, b) = (cx.tensor(0, "self")?, cx.tensor(1, "mat2")?);
+    refuse_int8(cx, a, b)?;
+    cx.ge("MatMul", vec![a.into(), b.into(), In::None], &[])
+}
+
+fn bmm(cx: &mut Cx) -> Made {
+    let (a, b) = (cx.tensor(0, "self")?, cx.tensor(1, "mat2")?);
+    refuse_int8(cx, a, b)?;
+    let dtype = cx.out_type()?;
+    let (a, b) = (cx.cast(a, dtype)?, cx.cast(b, dtype)?);
+    cx.ge("BatchMatMul", vec![a.into(), b.into()], &[])
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::None => Some(1.0),
+        #[allow(clippy::cast_precision_loss)] // Only compared with 0 and 1.
+        Value::Int(i) => Some(*i as f64),
+        Value::Float(f) => Some(*f),
+        Value::Bool(b) => Some(f64::from(u8::from(*b))),
+        _ => None,
+    }
+}
+
+fn addmm(cx: &mut Cx) -> Made {
+    let factor = |v: Value| if v.is_none() { Value::Int(1) } else { v };
+    let (beta, alpha) = (factor(cx.kwarg("beta")), factor(cx.kwarg("alpha")));
+    let (beta_value, alpha_value) = (number(&beta), number(&alpha));
+    let dtype = cx.out_type()?;
+    let (mat1, mat2) = (cx.get(1, "mat1"), cx.get(2, "mat2"));
+    let (mut mat1, mat2) = (cx.cast(mat1, dtype)?, cx.cast(mat2, dtype)?);
+    let bias = cx.get(0, "self");
+    // Whether the bias can be one of the product is asked of it as it came, where its cast has no sizes yet.
+    let mut bias = cx.cast(bias, dtype)?;
+    let (alpha, beta) = (cx.cast(alpha, dtype)?, cx.cast(beta, dtype)?);
+    if alpha_value == Some(0.0) {
+        return cx.ge("Mul", vec![bias.into(), beta.into()], &[]);
+    }
+    if is_row(cx, bias, mat2)? {
+        if beta_value != Some(1.0) {
+            bias = cx.op("Mul", vec![bias.into(), beta.into()], &[])?;
+        }
+        if alpha_value != Some(1.0) {
+            mat1 = cx.op("Mul", vec![mat1.into(), alpha.into()], &[])?;
+        }
+        return cx.ge("MatMulV2", vec![mat1.into(), mat2.into(), bias.into(), In::None], &[]);
+    }
+    let product = cx.op("MatMulV2", vec![mat1.into(), mat2.into(), In::None, In::None], &[])?;
+    cx.b.set_desc_type(product, dtype);
+    let product = cx.op("Mul", vec![product.into(), alpha.into()], &[])?;
+    match beta_value {
+        Some(0.0) => Ok(product.into()),
+        Some(1.0) => cx.ge("Add", vec![product.into(), bias.into()], &[]),
+        _ => cx.ge("AxpyV2", vec![product.into(), bias.into(), beta.into()], &[]),
+    }
+}
+
+/// Returns whether a half-precision bias is one row as wide as the product.
+fn is_row(cx: &Cx, bias: TensorId, mat2: TensorId) -> Result<bool, Refusal> {
+    if !matches!(cx.dtype(bias), DataType::Float16 | DataType::Bf16) {
+        return Ok(false);
+    }
+    let sizes = cx.sizes(bias)?;
+    Ok(match &*sizes {
+        [_] => true,
+        [rows, columns] => *rows == Dim::Fixed(1) && cx.sizes(mat2)?.get(1) == Some(columns),
+        _ => false,
+    })
+}

@@ -1,0 +1,107 @@
+//! Converters: which FX operator becomes which GE operators. One file a family, as in `ops`; adding an operator is adding an entry.
+//!
+//! A converter sees arguments by name, makes GE operators and returns what the node stands for. It leaves scopes, control
+//! edges, result types and views that are put off to the lowering around it.
+
+mod create;
+mod cx;
+mod index;
+mod matmul;
+mod norm;
+mod pointwise;
+mod reduce;
+mod stream;
+mod symbolic;
+mod view;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+pub(super) use cx::Cx;
+
+use super::builder::Refusal;
+use super::value::Value;
+
+/// What a converter gives: the node's value, or why it refuses.
+pub(super) type Made = Result<Value, Refusal>;
+
+/// How an FX operator is converted.
+#[derive(Clone, Copy)]
+pub(super) enum Rule {
+    /// One GE operator of one tensor, with default attributes.
+    Unary(&'static str),
+    /// One GE operator of two arguments, both cast to the result's type.
+    Promoted(&'static str),
+    /// One GE operator of two arguments, both cast to their common type; the result has its own (comparisons).
+    Compared(&'static str),
+    /// Anything else.
+    By(fn(&mut Cx) -> Made),
+}
+
+/// One line of a family's table.
+pub(super) type Entry = (&'static str, Rule);
+
+static TABLE: LazyLock<HashMap<&'static str, Rule>> = LazyLock::new(|| {
+    let families: [&[Entry]; 9] = [
+        create::TABLE,
+        index::TABLE,
+        matmul::TABLE,
+        norm::TABLE,
+        pointwise::TABLE,
+        reduce::TABLE,
+        stream::TABLE,
+        symbolic::TABLE,
+        view::TABLE,
+    ];
+    families.into_iter().flatten().copied().collect()
+});
+
+/// Returns how a target is converted; `None` where it has no GE form.
+pub(super) fn rule(target: &str) -> Option<Rule> {
+    TABLE.get(target).copied()
+}
+
+/// Returns every target that has a GE form, sorted.
+pub fn targets() -> Vec<&'static str> {
+    let mut targets: Vec<_> = TABLE.keys().copied().collect();
+    targets.sort_unstable();
+    targets
+}
+
+/// Applies a rule to a call.
+pub(super) fn apply(rule: Rule, cx: &mut Cx) -> Made {
+    match rule {
+        Rule::By(converter) => converter(cx),
+        Rule::Unary(kind) => {
+            let x = cx.any(0)?;
+            cx.ge(kind, vec![x], &[])
+        }
+        Rule::Promoted(kind) => {
+            let dtype = cx.out_type()?;
+            let (a, b) = (cx.promoted(0, dtype)?, cx.promoted(1, dtype)?);
+            cx.ge(kind, vec![a.into(), b.into()], &[])
+        }
+        Rule::Compared(kind) => cx.compared(kind),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_target_stands_in_two_families() {
+        let count = [
+            create::TABLE.len(),
+            index::TABLE.len(),
+            matmul::TABLE.len(),
+            norm::TABLE.len(),
+            pointwise::TABLE.len(),
+            reduce::TABLE.len(),
+            stream::TABLE.len(),
+            symbolic::TABLE.len(),
+            view::TABLE.len(),
+        ];
+        assert_eq!(count.into_iter().sum::<usize>(), targets().len());
+    }
+}

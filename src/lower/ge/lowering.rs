@@ -1,0 +1,627 @@
+//! From an FX graph to the GE graph that TorchAir's max-autotune mode makes of it.
+//!
+//! Node by node: a placeholder becomes Data, a call what its converter makes, the output NetOutput; then `cleanup`. Views
+//! are put off (`views`), scopes put attributes on what is made inside, record and wait become control edges (`scopes`).
+//! No graph passes run here. Every node without a GE form is reported, not only the first.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::builder::{Builder, Refusal};
+use super::cleanup;
+use super::compare::Host;
+use super::convert::{self, Cx};
+use super::metas;
+use super::proto::{GraphDef, OpDef, ShapeDef, TensorDescriptor};
+use super::scopes::{Scopes, Streams};
+use super::types;
+use super::value::{Meta, Results, SymbolKind, TensorId, TensorMeta, Value};
+use super::views::{Kind, Views};
+use crate::graph::{Arg, BodyId, Graph, InputKind, NodeId, NodeKind, OutputKind, ValueType, View};
+use crate::ops::Registry;
+use crate::sym::{Dim, Symbols};
+
+/// What of TorchAir's configuration changes the GE graph.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// `experimental_config.enable_view_optimize`: views are put off.
+    pub enable_view_optimize: bool,
+    /// `experimental_config.enable_ref_data`: written inputs become RefData.
+    pub enable_ref_data: bool,
+    /// The seed of random numbers.
+    pub seed: i64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { enable_view_optimize: true, enable_ref_data: false, seed: 10 }
+    }
+}
+
+/// A GE graph and what the host does around it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lowered {
+    /// The GE graph.
+    pub graph: GraphDef,
+    /// The host's side.
+    pub host: Host,
+    /// Data indices whose memory the graph writes.
+    pub written_inputs: Vec<usize>,
+}
+
+/// A node that has no GE form.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Unsupported {
+    /// Its name.
+    pub node: String,
+    /// What it calls.
+    pub target: String,
+    /// Why it has none.
+    pub reason: String,
+}
+
+/// Why a graph cannot be lowered.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum LowerError {
+    /// Nodes without a GE form: all of them.
+    #[error("{} of the graph's nodes cannot be lowered to GE:{}", nodes.len(), listed(nodes))]
+    Unsupported {
+        /// The nodes, in order.
+        nodes: Vec<Unsupported>,
+    },
+    /// A scope is closed that was not opened.
+    #[error(
+        "{node}: scope_exit without a scope_enter before it; look at the passes that insert scopes, and for graph breaks"
+    )]
+    ExitWithoutEnter {
+        /// The scope_exit.
+        node: String,
+    },
+    /// A scope stays open.
+    #[error(
+        "{node}: scope_enter without a scope_exit after it; look at the passes that insert scopes, and for graph breaks"
+    )]
+    EnterWithoutExit {
+        /// The scope_enter.
+        node: String,
+    },
+    /// The graph has no output node.
+    #[error("the graph has no output node")]
+    NoOutput,
+}
+
+fn listed(nodes: &[Unsupported]) -> String {
+    nodes.iter().map(|n| format!("\n  {} ({}): {}", n.node, n.target, n.reason)).collect()
+}
+
+/// Lowers a graph, with the operators that Airlock knows.
+pub fn lower(graph: &Graph, options: &Options) -> Result<Lowered, LowerError> {
+    lower_with(graph, options, &Registry::standard())
+}
+
+/// Lowers a graph; `registry` types the nodes that have no type of their own.
+pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered, LowerError> {
+    check_scopes(graph)?;
+    let put_off = options.enable_view_optimize
+        && !graph.nodes(BodyId::ROOT).any(|n| graph.target(n).starts_with("npu.npu_weight_quant_batchmatmul."));
+    let mut lowering = Lowering {
+        graph,
+        registry,
+        put_off,
+        symbols: graph.symbols.clone(),
+        b: Builder::default(),
+        views: Views::default(),
+        scopes: Scopes::default(),
+        streams: Streams::default(),
+        values: vec![Value::Failed; graph.slots()],
+        inputs: Vec::new(),
+        info: HashMap::new(),
+        outputs: Vec::new(),
+        fx_outputs: Vec::new(),
+        unsupported: Vec::new(),
+    };
+    lowering.run()?;
+    if !lowering.unsupported.is_empty() {
+        return Err(LowerError::Unsupported { nodes: lowering.unsupported });
+    }
+    Ok(lowering.finish(options))
+}
+
+fn check_scopes(graph: &Graph) -> Result<(), LowerError> {
+    let mut open = Vec::new();
+    for n in graph.nodes(BodyId::ROOT) {
+        match graph.target(n) {
+            "air.scope_enter.default" => open.push(n),
+            "air.scope_exit.default" if open.pop().is_none() => {
+                return Err(LowerError::ExitWithoutEnter { node: graph.name(n).into() });
+            }
+            _ => {}
+        }
+    }
+    match open.last() {
+        Some(n) => Err(LowerError::EnterWithoutExit { node: graph.name(*n).into() }),
+        None => Ok(()),
+    }
+}
+
+struct Lowering<'g> {
+    graph: &'g Graph,
+    registry: &'g Registry,
+    put_off: bool,
+    symbols: Symbols,
+    b: Builder,
+    views: Views,
+    scopes: Scopes,
+    streams: Streams,
+    /// By slot of the node.
+    values: Vec<Value>,
+    /// One an FX input: its value.
+    inputs: Vec<Value>,
+    /// Where a Data's content comes from, by its name.
+    info: HashMap<String, String>,
+    /// What NetOutput takes.
+    outputs: Vec<TensorId>,
+    fx_outputs: Vec<String>,
+    unsupported: Vec<Unsupported>,
+}
+
+impl Lowering<'_> {
+    fn run(&mut self) -> Result<(), LowerError> {
+        let graph = self.graph;
+        for node in graph.nodes(BodyId::ROOT) {
+            let made = match graph.kind(node) {
+                NodeKind::Placeholder => self.placeholder(node),
+                NodeKind::Call => self.call(node),
+                NodeKind::GetAttr => Err(Refusal("sub-graphs and attributes have no GE form".into())),
+                NodeKind::Output => self.output(node).map(|()| Value::None),
+            };
+            let value = made.unwrap_or_else(|Refusal(reason)| {
+                let (node, target) = (graph.name(node).to_string(), graph.target(node).to_string());
+                self.unsupported.push(Unsupported { node, target, reason });
+                Value::Failed
+            });
+            if let Some(slot) = self.values.get_mut(graph.slot_of(node)) {
+                *slot = value;
+            }
+        }
+        graph.output(BodyId::ROOT).map(|_| ()).ok_or(LowerError::NoOutput)
+    }
+
+    fn placeholder(&mut self, node: NodeId) -> Result<Value, Refusal> {
+        let index = self.inputs.len();
+        let value = self.data(node, index);
+        self.inputs.push(value.as_ref().map_or(Value::Failed, Value::clone));
+        value
+    }
+
+    fn data(&mut self, node: NodeId, index: usize) -> Result<Value, Refusal> {
+        let (ty, name) = (self.graph.ty(node), self.graph.name(node).to_string());
+        if let ValueType::Const(constant) = ty {
+            return Ok(constant.as_ref().map_or(Value::None, |c| self.argument_scalar(c)));
+        }
+        let meta = metas::input_meta(&mut self.symbols, ty, index)
+            .ok_or_else(|| Refusal("an input of this type has no GE form, or its type is not stated".into()))?;
+        let dtype = types::type_of(&meta).ok_or_else(|| Refusal("GE has no type for this input's dtype".into()))?;
+        let (host, from) = match &meta {
+            // An exported program is on the CPU where it was exported; lowering is what brings it to the NPU.
+            Meta::Tensor(t) => {
+                let on_cpu = ty.as_tensor().is_some_and(|t| &*t.device.kind == "cpu");
+                let from = if metas::is_dense(&mut self.symbols, t) {
+                    format!("fx:{index}")
+                } else {
+                    format!("contiguous(fx:{index})")
+                };
+                (on_cpu && self.graph.signature.is_none(), from)
+            }
+            _ => (true, format!("sym:{index}")),
+        };
+        let t = self.b.data(Some(&name), index, dtype, types::dims(&meta.sizes()), host);
+        self.b.set_meta(t, meta, &self.symbols)?;
+        let made = self.b.op_of(t).map_or_else(String::new, |op| op.name.clone());
+        self.info.insert(made, from);
+        Ok(Value::Tensor(t))
+    }
+
+    fn call(&mut self, node: NodeId) -> Result<Value, Refusal> {
+        let graph = self.graph;
+        match graph.target(node) {
+            "_operator.getitem" | "operator.getitem" => return self.getitem(node),
+            // What exporters assert was true when the program was traced, or is the caller's to hold.
+            "aten._assert_tensor_metadata.default"
+            | "aten._assert_scalar.default"
+            | "aten.sym_constrain_range.default"
+            | "aten.sym_constrain_range_for_size.default" => return Ok(Value::None),
+            _ => {}
+        }
+        let operands: Vec<NodeId> = graph.operands(node).collect();
+        if operands.iter().any(|n| self.value(*n).has_failed()) {
+            return Ok(Value::Failed);
+        }
+        let (args, kwargs) = self.arguments(node)?;
+        match graph.target(node) {
+            "air.scope_enter.default" => self.enter(&args),
+            "air.scope_exit.default" => {
+                self.scopes.exit();
+                Ok(Value::None)
+            }
+            "air.record.default" => Ok(Value::Record(self.streams.record(self.scopes.stream()))),
+            "air.wait.default" => Ok(self.wait(&args)),
+            target => self.compute(node, target, args, kwargs),
+        }
+    }
+
+    fn compute(
+        &mut self,
+        node: NodeId,
+        target: &str,
+        args: Vec<Value>,
+        kwargs: Vec<(String, Value)>,
+    ) -> Result<Value, Refusal> {
+        let rule = convert::rule(target).ok_or_else(|| Refusal("no GE form is known of this operator".into()))?;
+        let (graph, registry) = (self.graph, self.registry);
+        let (values, b) = (&self.values, &self.b);
+        let operand = |n: NodeId| match values.get(graph.slot_of(n)) {
+            Some(Value::Tensor(t)) => b.tensor(*t)?.meta.as_ref()?.as_tensor().cloned(),
+            _ => None,
+        };
+        let results = metas::results(graph, registry, &mut self.symbols, node, operand)
+            .map_err(|reason| Refusal(format!("the type of its result is not known: {reason}")))?;
+        if let Some(view) = self.put_off(target, &args, &results)? {
+            return Ok(view);
+        }
+        let (args, kwargs) = self.with_views_made(&args, &kwargs)?;
+        let start = self.b.ops.len();
+        let value = match self.empty(&results) {
+            Some(empty) => empty,
+            None => {
+                let mut cx =
+                    Cx { b: &mut self.b, symbols: &mut self.symbols, args: &args, kwargs: &kwargs, results: &results };
+                let value = convert::apply(rule, &mut cx)?;
+                let stream = self.scopes.stream().map(str::to_string);
+                self.streams.made(stream.as_deref(), start..self.b.ops.len(), &mut self.b.ops);
+                self.set_types(node, &value, &results)?;
+                value
+            }
+        };
+        self.scopes.apply(self.b.ops.get_mut(start..).unwrap_or_default());
+        Ok(value)
+    }
+
+    /// Puts a view off where that is allowed: outside of scopes, or where these are all of super kernels.
+    fn put_off(&mut self, target: &str, args: &[Value], results: &Results) -> Result<Option<Value>, Refusal> {
+        if !self.put_off || (self.scopes.depth() > 0 && !self.scopes.only_super_kernel()) {
+            return Ok(None);
+        }
+        let (Some(Value::Tensor(source)), Results::One(Meta::Tensor(result))) = (args.first(), results) else {
+            return Ok(None);
+        };
+        let rank = match self.b.tensor(*source).and_then(|t| t.meta.as_ref()) {
+            Some(meta) => meta.sizes().len(),
+            None => return Ok(None),
+        };
+        let axis = |i: usize| match args.get(i) {
+            Some(Value::Int(i)) => metas::axis(*i, rank),
+            _ => None,
+        };
+        let kind = match target {
+            "aten.view.default" | "aten.reshape.default" => Some(Kind::Reshape),
+            "aten.permute.default" => {
+                let axes = args.get(1).and_then(Value::ints).unwrap_or_default();
+                axes.iter().map(|a| metas::axis(*a, rank)).collect::<Option<_>>().map(Kind::Permute)
+            }
+            "aten.transpose.int" => axis(1).zip(axis(2)).map(|(a, b)| Kind::Permute(metas::swapped(rank, a, b))),
+            "aten.t.default" => Some(Kind::Permute((0..rank).rev().collect())),
+            _ => None,
+        };
+        let Some(kind) = kind else { return Ok(None) };
+        let view = self.views.put_off(&mut self.b, &mut self.symbols, *source, &kind, args.get(1), result)?;
+        let Some(view) = view else { return Ok(None) };
+        self.b.set_meta(view, Meta::Tensor(result.clone()), &self.symbols)?;
+        Ok(Some(Value::Tensor(view)))
+    }
+
+    #[allow(clippy::type_complexity)] // Arguments by place, then by name.
+    fn with_views_made(
+        &mut self,
+        args: &[Value],
+        kwargs: &[(String, Value)],
+    ) -> Result<(Vec<Value>, Vec<(String, Value)>), Refusal> {
+        if !self.put_off {
+            return Ok((args.to_vec(), kwargs.to_vec()));
+        }
+        let start = self.b.ops.len();
+        let (b, symbols, views) = (&mut self.b, &mut self.symbols, &mut self.views);
+        let args = args.iter().map(|v| views.make_all(b, symbols, v)).collect::<Result<_, _>>()?;
+        let kwargs = kwargs
+            .iter()
+            .map(|(k, v)| Ok((k.clone(), views.make_all(b, symbols, v)?)))
+            .collect::<Result<_, Refusal>>()?;
+        if self.scopes.only_super_kernel() {
+            self.scopes.apply(self.b.ops.get_mut(start..).unwrap_or_default());
+        }
+        Ok((args, kwargs))
+    }
+
+    /// Returns empty constants where no result has an element.
+    fn empty(&mut self, results: &Results) -> Option<Value> {
+        let empty = |m: &Meta| match m {
+            Meta::Tensor(t) => t.sizes.contains(&Dim::Fixed(0)) && t.sizes.iter().all(|d| d.fixed().is_some()),
+            _ => false,
+        };
+        let all = match results {
+            Results::None => false,
+            Results::One(m) => empty(m),
+            Results::Many(list) => list.iter().all(|m| m.as_ref().is_some_and(empty)),
+        };
+        if !all {
+            return None;
+        }
+        let mut make = |m: &Meta| {
+            let dtype = types::type_of(m)?;
+            let t = self.b.raw_constant(dtype, types::dims(&m.sizes()), Vec::new(), None);
+            self.b.set_meta(t, m.clone(), &self.symbols).ok()?;
+            Some(Value::Tensor(t))
+        };
+        match results {
+            Results::None => None,
+            Results::One(m) => make(m),
+            Results::Many(list) => {
+                list.iter().map(|m| make(m.as_ref()?)).collect::<Option<Vec<_>>>().map(|l| Value::List(l.into()))
+            }
+        }
+    }
+
+    fn set_types(&mut self, node: NodeId, value: &Value, results: &Results) -> Result<(), Refusal> {
+        let graph = self.graph;
+        let tensors: Vec<(TensorId, Option<Meta>)> = match (value, results) {
+            (Value::Tensor(t), Results::One(m)) => vec![(*t, Some(m.clone()))],
+            (Value::List(items), Results::Many(metas)) => {
+                // Where only getitems tell the types, unused results at the end are not known of.
+                let metas = metas.iter().cloned().chain(std::iter::repeat(None));
+                items.iter().zip(metas).filter_map(|(v, m)| Some((v.tensor()?, m))).collect()
+            }
+            (Value::Tensor(t), Results::Many(metas)) => vec![(*t, metas.first().cloned().flatten())],
+            _ => Vec::new(),
+        };
+        for (i, (t, meta)) in tensors.into_iter().enumerate() {
+            if let Some(meta) = meta {
+                self.b.set_meta(t, meta, &self.symbols)?;
+            }
+            let name = format!("{}-{}.OUTPUT.{i}", graph.name(node), shown_target(graph.target(node)));
+            self.b.set_desc_text(t, "_fx_tensor_name", name);
+        }
+        Ok(())
+    }
+
+    fn getitem(&mut self, node: NodeId) -> Result<Value, Refusal> {
+        match self.graph.args(node) {
+            [Arg::Node(from), Arg::Int(i)] => match (self.value(*from), usize::try_from(*i)) {
+                (Value::Failed, _) => Ok(Value::Failed),
+                (Value::List(items), Ok(i)) => {
+                    items.get(i).cloned().ok_or_else(|| Refusal(format!("there are only {} results", items.len())))
+                }
+                _ => Err(Refusal("its operand gives no list of results".into())),
+            },
+            _ => Err(Refusal("only a fixed place of a list can be taken".into())),
+        }
+    }
+
+    fn enter(&mut self, args: &[Value]) -> Result<Value, Refusal> {
+        let texts = |v: Option<&Value>| -> Result<Vec<String>, Refusal> {
+            match v {
+                Some(Value::List(items)) => items
+                    .iter()
+                    .map(|v| match v {
+                        Value::Str(s) => Ok(s.to_string()),
+                        _ => Err(Refusal("keys and values must be texts".into())),
+                    })
+                    .collect(),
+                _ => Err(Refusal("keys and values must be lists of texts".into())),
+            }
+        };
+        let (keys, values) = (texts(args.first())?, texts(args.get(1))?);
+        self.scopes.enter(&keys, &values);
+        Ok(Value::None)
+    }
+
+    fn wait(&mut self, args: &[Value]) -> Value {
+        let Some(Value::List(items)) = args.first() else { return Value::None };
+        let ops: Vec<usize> = items
+            .iter()
+            .filter_map(|v| match v {
+                Value::Record(op) => *op,
+                Value::Tensor(t) => self.b.tensor(*t).map(|t| t.op),
+                _ => None,
+            })
+            .collect();
+        self.streams.wait(self.scopes.stream(), ops);
+        Value::None
+    }
+
+    fn value(&self, node: NodeId) -> &Value {
+        self.values.get(self.graph.slot_of(node)).unwrap_or(&Value::Failed)
+    }
+
+    #[allow(clippy::type_complexity)] // Arguments by place, then by name.
+    fn arguments(&mut self, node: NodeId) -> Result<(Vec<Value>, Vec<(String, Value)>), Refusal> {
+        let graph = self.graph;
+        let args = graph.args(node).iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
+        let kwargs = graph
+            .kwargs(node)
+            .iter()
+            .map(|(k, a)| Ok((graph.texts().text(*k).to_string(), self.argument(a)?)))
+            .collect::<Result<_, Refusal>>()?;
+        Ok((args, kwargs))
+    }
+
+    fn argument(&mut self, arg: &Arg) -> Result<Value, Refusal> {
+        match arg {
+            Arg::Node(n) => Ok(self.value(*n).clone()),
+            Arg::List(items) | Arg::Tuple(items) => {
+                if items.iter().any(|a| a.as_node().is_some_and(|n| self.is_size(n))) {
+                    return self.pack_sizes(items);
+                }
+                // Lists nest at most `Arg::MAX_DEPTH` deep.
+                items.iter().map(|a| self.argument(a)).collect::<Result<Vec<_>, _>>().map(|l| Value::List(l.into()))
+            }
+            scalar => Ok(self.argument_scalar(scalar)),
+        }
+    }
+
+    fn argument_scalar(&self, arg: &Arg) -> Value {
+        match arg {
+            Arg::None => Value::None,
+            Arg::Int(i) => Value::Int(*i),
+            Arg::Float(f) => Value::Float(*f),
+            Arg::Bool(b) => Value::Bool(*b),
+            Arg::Str(s) => Value::Str(Rc::from(&**s)),
+            Arg::Dtype(d) => Value::Dtype(*d),
+            other => Value::Other(Rc::new(other.clone())),
+        }
+    }
+
+    fn is_size(&self, node: NodeId) -> bool {
+        match self.graph.ty(node) {
+            ValueType::SymInt(_) => true,
+            ValueType::Unknown => match self.value(node) {
+                Value::Int(_) => true,
+                Value::Tensor(t) => {
+                    let meta = self.b.tensor(*t).and_then(|t| t.meta.as_ref());
+                    matches!(meta, Some(Meta::Symbol(_, SymbolKind::Int)))
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// A list of sizes with a symbol among them is one tensor.
+    fn pack_sizes(&mut self, items: &[Arg]) -> Result<Value, Refusal> {
+        let values: Vec<Value> = items.iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
+        if values.iter().all(|v| matches!(v, Value::Int(_))) {
+            return Ok(Value::List(values.into()));
+        }
+        let mut sizes = Vec::with_capacity(values.len());
+        let mut inputs = Vec::with_capacity(values.len());
+        for v in &values {
+            sizes.push(match v {
+                Value::Int(i) => Dim::Fixed(*i),
+                Value::Tensor(t) => match self.b.tensor(*t).and_then(|t| t.meta.as_ref()) {
+                    Some(Meta::Symbol(d, SymbolKind::Int)) => *d,
+                    _ => return Err(Refusal("a list of sizes holds something else".into())),
+                },
+                _ => return Err(Refusal("a list of sizes holds something else".into())),
+            });
+            inputs.push(super::builder::In::try_from(v)?);
+        }
+        let count = i64::try_from(values.len()).unwrap_or(i64::MAX);
+        let pack =
+            self.b.one("Pack", vec![super::builder::In::Many(inputs)], &[("N", count.into()), ("axis", 0.into())])?;
+        self.b.set_meta(pack, Meta::Sizes(sizes.into()), &self.symbols)?;
+        if values.iter().all(|v| v.tensor().is_some_and(|t| self.b.is_host_data(t))) {
+            self.b.mark(pack, "_inputs_all_sym");
+        }
+        self.b.mark(pack, "_force_unknown_shape");
+        Ok(Value::Tensor(pack))
+    }
+
+    fn output(&mut self, node: NodeId) -> Result<(), Refusal> {
+        let returned: Vec<Arg> = match self.graph.args(node) {
+            [Arg::List(items) | Arg::Tuple(items)] => items.to_vec(),
+            args => args.to_vec(),
+        };
+        let values: Vec<Value> = returned.iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
+        let (mut values, _) = self.with_views_made(&values, &[])?;
+        self.assign_mutations(&mut values)?;
+        for value in &values {
+            let text = self.fx_output(value);
+            self.fx_outputs.push(text);
+        }
+        self.net_output();
+        Ok(())
+    }
+
+    /// An exported program returns the new contents of what it writes; TorchAir's graphs write them at the end.
+    fn assign_mutations(&mut self, values: &mut [Value]) -> Result<(), Refusal> {
+        let Some(signature) = &self.graph.signature else { return Ok(()) };
+        for (value, output) in values.iter_mut().zip(&signature.outputs) {
+            if !output.kind.is_mutation() {
+                continue;
+            }
+            let written = signature.inputs.iter().position(|i| match output.kind {
+                OutputKind::UserInputMutation => Some(&*i.name) == output.target.as_deref(),
+                OutputKind::ParameterMutation => i.kind == InputKind::Parameter && i.target == output.target,
+                _ => i.kind == InputKind::Buffer && i.target == output.target,
+            });
+            let input = written.and_then(|i| self.inputs.get(i)).and_then(Value::tensor);
+            let (Some(input), Some(new)) = (input, value.tensor()) else {
+                return Err(Refusal("what it writes is no input".into()));
+            };
+            let assign = self.b.one("Assign", vec![input.into(), new.into()], &[])?;
+            if let Some(meta) = self.b.tensor(new).and_then(|t| t.meta.clone()) {
+                self.b.set_meta(assign, meta, &self.symbols)?;
+            }
+            *value = Value::None;
+        }
+        Ok(())
+    }
+
+    fn fx_output(&mut self, value: &Value) -> String {
+        let t = match value {
+            Value::Tensor(t) => *t,
+            Value::None => return "none".into(),
+            _ => return "const".into(),
+        };
+        match self.b.tensor(t).and_then(|t| t.meta.as_ref()) {
+            Some(Meta::Symbol(d, _)) => return format!("sym:{}", self.symbols.print_python(*d)),
+            Some(Meta::Tensor(TensorMeta { input: Some(i), .. })) => return format!("view-of-input:{i}"),
+            _ => {}
+        }
+        let edge = self.b.edge(t);
+        let place = self.outputs.iter().position(|o| self.b.edge(*o) == edge).unwrap_or_else(|| {
+            self.outputs.push(t);
+            self.outputs.len().saturating_sub(1)
+        });
+        format!("ge:{place}")
+    }
+
+    fn net_output(&mut self) {
+        let name = self.b.name(None, "NetOutput");
+        let mut op = OpDef { name, r#type: "NetOutput".into(), ..Default::default() };
+        for (i, t) in self.outputs.iter().enumerate() {
+            let output = self.b.tensor(*t).map_or(0, |t| t.output);
+            let desc = self.b.op_of(*t).and_then(|o| o.output_desc.get(output)).cloned().unwrap_or_default();
+            let meta = self.b.tensor(*t).and_then(|t| t.meta.as_ref());
+            let shape = meta.map(|m| ShapeDef { dim: types::dims(&m.sizes()) }).or(desc.shape.clone());
+            op.input.push(self.b.edge(*t));
+            op.input_desc.push(TensorDescriptor { name: format!("input{i}"), shape, ..desc });
+        }
+        self.b.ops.push(op);
+    }
+
+    fn finish(self, options: &Options) -> Lowered {
+        let types = self.outputs.iter().map(|t| self.b.dtype(*t).cpp()).collect();
+        let inputs = self.inputs.len();
+        let mut work = cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types };
+        work.pack_host_sizes();
+        let ge_inputs = work.remove_dead_data();
+        let written = work.drop_moves_before_writes();
+        let output_ref_input = work.assigns_to_outputs();
+        work.order_side_effects(&output_ref_input);
+        let mut written_inputs = written;
+        written_inputs.extend(output_ref_input.values().copied());
+        written_inputs.sort_unstable();
+        written_inputs.dedup();
+        let graph = work.finish(if options.enable_ref_data { &written_inputs } else { &[] });
+        let output_ref_input = output_ref_input.into_iter().map(|(o, i)| (o.to_string(), i)).collect();
+        Lowered { graph, host: Host { fx_outputs: self.fx_outputs, ge_inputs, output_ref_input }, written_inputs }
+    }
+}
+
+/// Python operators are builtin functions to TorchAir.
+fn shown_target(target: &str) -> String {
+    match target.strip_prefix("_operator.") {
+        Some(name) => format!("<built-in function {name}>"),
+        None => target.into(),
+    }
+}

@@ -1,0 +1,248 @@
+//! The FX types of a node's results: dtype, sizes, strides, and whose memory they are.
+//!
+//! Types come from the node, else from its rule, else from the getitems that take it apart. Strides are followed through
+//! views only as far as the lowering needs them: to tell a view of an input from a copy, and an input that is not contiguous.
+
+use std::rc::Rc;
+
+use super::value::{Meta, Results, SymbolKind, TensorMeta};
+use crate::graph::{Arg, Device, Graph, NodeId, TensorType, ValueType, View};
+use crate::ops::{CallSite, Registry, Sharing, Viewed, contiguous_strides, is_contiguous, view_strides};
+use crate::sym::{Dim, Symbols};
+
+/// Returns contiguous strides.
+pub(super) fn contiguous(symbols: &mut Symbols, sizes: &[Dim]) -> Rc<[Dim]> {
+    match contiguous_strides(symbols, sizes) {
+        Ok(strides) => strides.iter().copied().collect(),
+        // Products beyond 64 bits: such a tensor cannot exist.
+        Err(_) => sizes.iter().map(|_| Dim::Fixed(1)).collect(),
+    }
+}
+
+/// Returns the type of an FX input.
+pub(super) fn input_meta(symbols: &mut Symbols, ty: &ValueType, index: usize) -> Option<Meta> {
+    match ty {
+        ValueType::Tensor(t) => {
+            let mut meta = tensor_meta(symbols, t);
+            meta.input = Some(index);
+            Some(Meta::Tensor(meta))
+        }
+        other => scalar(other),
+    }
+}
+
+fn scalar(ty: &ValueType) -> Option<Meta> {
+    match ty {
+        ValueType::SymInt(d) => Some(Meta::Symbol(*d, SymbolKind::Int)),
+        ValueType::SymFloat(e) => Some(Meta::Symbol(Dim::Expr(*e), SymbolKind::Float)),
+        ValueType::SymBool(e) => Some(Meta::Symbol(Dim::Expr(*e), SymbolKind::Bool)),
+        _ => None,
+    }
+}
+
+fn tensor_meta(symbols: &mut Symbols, t: &TensorType) -> TensorMeta {
+    let strides = match &t.strides {
+        Some(s) => s.iter().copied().collect(),
+        None => contiguous(symbols, &t.sizes),
+    };
+    TensorMeta { dtype: t.dtype, sizes: t.sizes.iter().copied().collect(), strides, input: None }
+}
+
+fn as_type(meta: &TensorMeta) -> TensorType {
+    let mut t = TensorType::new(meta.dtype, meta.sizes.iter().copied(), Device::cpu());
+    t.strides = Some(meta.strides.iter().copied().collect());
+    t
+}
+
+/// Returns whether the tensor is contiguous; what symbols leave open counts as contiguous, as their hints mostly are.
+pub(super) fn is_dense(symbols: &mut Symbols, meta: &TensorMeta) -> bool {
+    is_contiguous(symbols, &as_type(meta)) != Some(false)
+}
+
+/// Returns the strides of a view in other sizes; `None` where only a copy has these sizes.
+pub(super) fn reshaped(symbols: &mut Symbols, meta: &TensorMeta, sizes: &[Dim]) -> Option<Rc<[Dim]>> {
+    match view_strides(symbols, &as_type(meta), sizes) {
+        Ok(Viewed::As(strides)) => Some(strides.iter().copied().collect()),
+        Ok(Viewed::Unknown) if is_dense(symbols, meta) => Some(contiguous(symbols, sizes)),
+        _ => None,
+    }
+}
+
+/// Returns the FX types of what a call gives, or why nobody knows them.
+pub(super) fn results(
+    graph: &Graph,
+    registry: &Registry,
+    symbols: &mut Symbols,
+    node: NodeId,
+    operand: impl Fn(NodeId) -> Option<TensorMeta>,
+) -> Result<Results, String> {
+    let ty = match graph.ty(node) {
+        ValueType::Unknown => inferred(graph, registry, symbols, node)?,
+        known => known.clone(),
+    };
+    let base = aliased(graph, registry, node).and_then(|(arg, sharing)| Some((operand(arg.as_node()?)?, sharing)));
+    Ok(match &ty {
+        ValueType::Many(list) => Results::Many(
+            list.iter()
+                .map(|ty| match ty {
+                    ValueType::Tensor(t) => Some(Meta::Tensor(result(graph, symbols, node, t, base.as_ref()))),
+                    other => scalar(other),
+                })
+                .collect(),
+        ),
+        ValueType::Tensor(t) => Results::One(Meta::Tensor(result(graph, symbols, node, t, base.as_ref()))),
+        other => scalar(other).map_or(Results::None, Results::One),
+    })
+}
+
+fn inferred(graph: &Graph, registry: &Registry, symbols: &mut Symbols, node: NodeId) -> Result<ValueType, String> {
+    let reason = match registry.infer_in(graph, symbols, CallSite::of(graph, node)) {
+        Ok(ty) => return Ok(ty),
+        Err(e) => e.to_string(),
+    };
+    let mut parts: Vec<ValueType> = Vec::new();
+    for user in graph.users_in_order(node) {
+        let place = match (graph.target(user), graph.args(user)) {
+            ("_operator.getitem" | "operator.getitem", [_, Arg::Int(i)]) => usize::try_from(*i).ok(),
+            _ => None,
+        };
+        // A tuple of a thousand results is no operator's.
+        let Some(place) = place.filter(|p| *p < 1000) else { continue };
+        if parts.len() <= place {
+            parts.resize(place.saturating_add(1), ValueType::Unknown);
+        }
+        if let Some(part) = parts.get_mut(place) {
+            *part = graph.ty(user).clone();
+        }
+    }
+    if parts.is_empty() { Err(reason) } else { Ok(ValueType::Many(parts.into())) }
+}
+
+fn aliased<'g>(graph: &'g Graph, registry: &Registry, node: NodeId) -> Option<(&'g Arg, Sharing)> {
+    let args = graph.args(node);
+    match registry.operator_of(graph, node) {
+        Some(operator) => {
+            let one = operator.effects.returns.first()?.first()?;
+            let name = &operator.schema.params.get(one.param)?.name;
+            let arg = args.get(one.param).or_else(|| graph.kwarg(node, name))?;
+            Some((arg, one.sharing))
+        }
+        // Nobody described it; by PyTorch's names a trailing underscore means that it is the first argument.
+        None => {
+            let base = graph.target(node).split('.').nth(1)?;
+            base.ends_with('_').then(|| args.first().map(|a| (a, Sharing::Same))).flatten()
+        }
+    }
+}
+
+fn result(
+    graph: &Graph,
+    symbols: &mut Symbols,
+    node: NodeId,
+    ty: &TensorType,
+    base: Option<&(TensorMeta, Sharing)>,
+) -> TensorMeta {
+    let mut meta = tensor_meta(symbols, ty);
+    let Some((base, sharing)) = base else { return meta };
+    let stated = ty.strides.is_some();
+    let target = graph.target(node);
+    let overload = target.strip_prefix("aten.").unwrap_or(target);
+    let name = overload.split('.').next().unwrap_or(overload);
+    match (sharing, name) {
+        (Sharing::Same, _) => return TensorMeta { dtype: meta.dtype, ..base.clone() },
+        (Sharing::Maybe, "reshape" | "_unsafe_view") => match reshaped(symbols, base, &meta.sizes) {
+            Some(strides) => {
+                meta.input = base.input;
+                meta.strides = strides;
+            }
+            None => return meta,
+        },
+        (Sharing::Maybe, "contiguous") => {
+            if is_dense(symbols, base) {
+                meta.input = base.input;
+            }
+        }
+        (Sharing::Maybe, _) => {}
+        (Sharing::View, _) => {
+            meta.input = base.input;
+            if !stated {
+                let strides = seen(graph, symbols, node, name, base, &meta);
+                meta.strides = strides.unwrap_or_else(|| meta.strides.clone());
+            }
+        }
+    }
+    meta
+}
+
+/// Returns the strides of a view; `None` for kinds of views of which nothing later asks.
+fn seen(
+    graph: &Graph,
+    symbols: &mut Symbols,
+    node: NodeId,
+    name: &str,
+    base: &TensorMeta,
+    meta: &TensorMeta,
+) -> Option<Rc<[Dim]>> {
+    let old = &base.strides;
+    let rank = base.sizes.len();
+    let ints = |i: usize| graph.args(node).get(i);
+    let at = |i: usize| ints(i).and_then(|a| if let Arg::Int(i) = a { axis(*i, rank) } else { None });
+    match name {
+        "view" => reshaped(symbols, base, &meta.sizes),
+        "t" => Some(old.iter().rev().copied().collect()),
+        "transpose" => permuted(old, &swapped(rank, at(1)?, at(2)?)),
+        "permute" => permuted(old, &permutation(ints(1)?, rank)?),
+        "alias" | "detach" => Some(old.clone()),
+        "expand" => {
+            let new = meta.sizes.len().checked_sub(rank)?;
+            let mut strides = vec![Dim::Fixed(0); new];
+            for ((size, stride), wide) in base.sizes.iter().zip(old.iter()).zip(meta.sizes.iter().skip(new)) {
+                strides.push(if *size == *wide { *stride } else { Dim::Fixed(0) });
+            }
+            Some(strides.into())
+        }
+        "unsqueeze" => {
+            let place =
+                ints(1).and_then(|a| if let Arg::Int(i) = a { axis(*i, rank.checked_add(1)?) } else { None })?;
+            let mut strides = old.to_vec();
+            let stride = match (base.sizes.get(place), old.get(place)) {
+                (Some(size), Some(stride)) => symbols.mul(*size, *stride).ok()?,
+                _ => Dim::Fixed(1),
+            };
+            strides.insert(place, stride);
+            Some(strides.into())
+        }
+        "slice" if graph.args(node).get(4).is_none_or(|a| *a == Arg::Int(1)) => Some(old.clone()),
+        "select" => {
+            let place = at(1)?;
+            Some(old.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, s)| *s).collect())
+        }
+        _ => None,
+    }
+}
+
+/// Returns the axis that an index means, which may count from the end.
+pub(super) fn axis(index: i64, rank: usize) -> Option<usize> {
+    let rank = i64::try_from(rank).ok()?;
+    let index = if index < 0 { index.checked_add(rank)? } else { index };
+    if (0..rank.max(1)).contains(&index) { usize::try_from(index).ok() } else { None }
+}
+
+/// Returns the axes of a permutation argument.
+pub(super) fn permutation(arg: &Arg, rank: usize) -> Option<Vec<usize>> {
+    arg.items()?.iter().map(|a| if let Arg::Int(i) = a { axis(*i, rank) } else { None }).collect()
+}
+
+/// Returns the axes in order with two of them swapped.
+pub(super) fn swapped(rank: usize, a: usize, b: usize) -> Vec<usize> {
+    let mut axes: Vec<usize> = (0..rank).collect();
+    if a < rank && b < rank {
+        axes.swap(a, b);
+    }
+    axes
+}
+
+/// Returns the entries in the order of the axes.
+pub(super) fn permuted(dims: &[Dim], axes: &[usize]) -> Option<Rc<[Dim]>> {
+    axes.iter().map(|a| dims.get(*a).copied()).collect()
+}
