@@ -32,6 +32,10 @@ impl Archive {
     /// Reads the directory of the archive that `bytes` are.
     pub(super) fn open(bytes: Bytes) -> Result<Self, Problem> {
         let zip = ZipArchive::new(Cursor::new(bytes.clone())).map_err(|e| Problem::NotZip { reason: e.to_string() })?;
+        if zip.offset() != 0 || !ends_with_directory(bytes.as_slice(), zip.comment().len()) {
+            // A part of an archive may hold another one whole: the pickled sample inputs are a zip.
+            return Err(Problem::NotZip { reason: "its directory does not stand at its end".to_string() });
+        }
         let names: Vec<String> = zip.file_names_raw().map(|n| String::from_utf8_lossy(n).into_owned()).collect();
         refuse_old(&names)?;
         let root = one_root(&names)?;
@@ -94,6 +98,13 @@ impl Archive {
         content.shrink_to_fit();
         Ok(Bytes::new(content))
     }
+}
+
+/// Returns whether the end record and its comment are the end of the file.
+fn ends_with_directory(bytes: &[u8], comment: usize) -> bool {
+    const END_RECORD: usize = 22;
+    let start = bytes.len().checked_sub(END_RECORD.saturating_add(comment));
+    start.and_then(|s| bytes.get(s..)).is_some_and(|end| end.starts_with(b"PK\x05\x06"))
 }
 
 /// Refuses the containers before PyTorch 2.8, which have no folder.

@@ -78,7 +78,9 @@ impl<'p> Reader<'p> {
         };
         if let Some(name) = named {
             let typed = self.value(scope, name, name)?;
-            let id = self.push(scope.body, NodeKind::Placeholder, name, name, Box::default(), typed);
+            // Python has no variable `class`: FX prints another one, and we name it so.
+            let legal = self.graph.free_name(scope.body, name);
+            let id = self.push(scope.body, NodeKind::Placeholder, &legal, name, Box::default(), typed);
             return define(scope, name, name, id);
         }
         let value = match input {
@@ -114,10 +116,8 @@ impl<'p> Reader<'p> {
         let target_id = self.graph.texts.intern(target);
 
         let (name, typed, results) = self.results(scope, node, style)?;
-        let name = match name {
-            Some(name) => name.to_string(),
-            None => self.graph.free_name(scope.body, &super::target::to_name(target)),
-        };
+        let made = || super::target::to_name(target).into();
+        let name = self.graph.free_name(scope.body, &name.map_or_else(made, std::borrow::Cow::Borrowed));
         let call =
             NewNode { kind: NodeKind::Call, target: target_id, args: operands.0, kwargs: operands.1, ty: typed.0 };
         let id = self.graph.push(scope.body, &name, call);
@@ -233,7 +233,8 @@ impl<'p> Reader<'p> {
                 }
             };
             if let Some(name) = name {
-                let id = self.getitem(scope.body, name, tuple, place, typed, meta);
+                let legal = self.graph.free_name(scope.body, name);
+                let id = self.getitem(scope.body, &legal, tuple, place, typed, meta);
                 define(scope, &node_label(node), name, id)?;
             }
         }

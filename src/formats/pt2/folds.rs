@@ -37,8 +37,13 @@ impl Folds {
         let [Arg::Node(tuple), Arg::Int(index)] = graph.args(node) else {
             return Err(bad("a getitem needs a node and a number"));
         };
-        let ValueType::Many(results) = graph.ty(*tuple) else {
-            return Err(bad("its operand is no node with several results"));
+        let results = match graph.ty(*tuple) {
+            ValueType::Many(results) => results,
+            ValueType::Unknown => {
+                let reason = "its type is not known; describe its operator in an operator file (--ops)".to_string();
+                return Err(Problem::Node { node: graph.name(*tuple).to_string(), reason });
+            }
+            _ => return Err(bad("its operand is no node with several results")),
         };
         let index = usize::try_from(*index).ok().filter(|i| *i < results.len());
         let index = index.ok_or_else(|| bad("there is no such result; count from 0"))?;

@@ -92,7 +92,7 @@ impl Writer<'_> {
     }
 
     fn input(&mut self, out: &mut String, tables: &mut Tables, node: NodeId) -> Result<(), Problem> {
-        let name = self.graph.name(node);
+        let name = self.name(node);
         match self.graph.ty(node) {
             ValueType::Const(Some(value)) => return self.constant(out, node, value),
             ValueType::Const(None) => {

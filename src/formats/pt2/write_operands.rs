@@ -176,7 +176,7 @@ impl Writer<'_> {
             out.push_str("}}");
             return Ok(());
         }
-        let name = graph.name(self.folds.canonical(n));
+        let name = self.name(n);
         let variant = match ty {
             ValueType::SymInt(_) => "as_sym_int",
             ValueType::SymFloat(_) => "as_sym_float",

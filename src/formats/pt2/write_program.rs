@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::error::Problem;
 use super::folds::Folds;
 use super::python;
-use crate::graph::{BodyId, Envelope, Graph, InputKind, Model, NodeKind, View};
+use crate::graph::{BodyId, Envelope, Graph, InputKind, Model, NodeId, NodeKind, View};
 use crate::ops::Registry;
 use crate::sym::{Bindings, Dim, Number, Range, SymValue, Symbols};
 
@@ -77,7 +77,19 @@ fn carried<'e>(envelope: &'e Envelope, key: &str) -> Option<&'e str> {
     envelope.json.iter().find(|(k, _)| k == key).map(|(_, v)| v.get())
 }
 
-impl Writer<'_> {
+impl<'m> Writer<'m> {
+    /// Returns the name that the file gives to a node: a placeholder's is the caller's word for it, which Python may reserve.
+    pub(super) fn name(&self, node: NodeId) -> &'m str {
+        let graph = self.graph;
+        let name = graph.name(self.folds.canonical(node));
+        if graph.kind(node) != NodeKind::Placeholder || graph.target(node) == name {
+            return name;
+        }
+        let body = graph.place(node).map_or(BodyId::ROOT, |(body, _)| body);
+        let free = graph.find_name(body, graph.target(node)).is_none() && !graph.target(node).is_empty();
+        if free { graph.target(node) } else { name }
+    }
+
     /// Appends the expression of a symbolic value: `{"as_expr": ..}`, or `{KEY: NUMBER}` where it is a number after all.
     pub(super) fn symbolic(&mut self, out: &mut String, value: SymValue) {
         if let Some(known) = self.exprs.get(&value) {
@@ -183,7 +195,7 @@ impl Writer<'_> {
             .filter(|n| self.graph.kind(*n) == NodeKind::Placeholder)
             .enumerate()
             .filter(|(i, _)| specs.and_then(|s| s.get(*i)).is_none_or(|s| s.kind == InputKind::UserInput))
-            .map(|(_, n)| self.graph.name(n).to_string())
+            .map(|(_, n)| self.name(n).to_string())
             .collect()
     }
 

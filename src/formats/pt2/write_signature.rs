@@ -20,7 +20,7 @@ impl Writer<'_> {
             None => Vec::new(),
         };
         let signature = graph.signature.clone().unwrap_or_else(|| crate::graph::Signature {
-            inputs: placeholders.iter().map(|n| plain_input(graph.name(*n))).collect(),
+            inputs: placeholders.iter().map(|n| plain_input(self.name(*n))).collect(),
             outputs: returned.iter().map(|_| OutputSpec { kind: OutputKind::UserOutput, target: None }).collect(),
         });
         let count = |what, found: usize, expected: usize| {
@@ -47,7 +47,7 @@ impl Writer<'_> {
     }
 
     fn input_spec(&mut self, out: &mut String, spec: &InputSpec, node: NodeId) -> Result<(), Problem> {
-        let name = python::quoted(self.graph.name(node));
+        let name = python::quoted(self.name(node));
         let target = python::quoted(spec.target.as_deref().unwrap_or_default());
         let arg = format!("{{\"arg\": {{\"name\": {name}}}");
         if matches!(
@@ -136,7 +136,7 @@ impl Writer<'_> {
             OutputKind::UserInputMutation => ("user_input_mutation", Some("user_input_name")),
             OutputKind::Token => ("token", None),
         };
-        let name = python::quoted(self.graph.name(self.folds.canonical(*node)));
+        let name = python::quoted(self.name(*node));
         let _ = write!(out, "{{\"{kind}\": {{\"arg\": {{\"name\": {name}}}");
         if let Some(field) = field {
             let target = python::quoted(spec.target.as_deref().unwrap_or_default());

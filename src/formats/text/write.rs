@@ -171,6 +171,8 @@ fn releases(graph: &Graph, nodes: &[NodeId]) -> Vec<SmallVec<[NodeId; 2]>> {
 
 fn annotation(graph: &Graph, node: NodeId) -> Option<std::borrow::Cow<'_, str>> {
     match graph.printed(node) {
+        // A symbolic scalar that is a number prints without annotation.
+        Some("") => None,
         Some(text) => Some(text.into()),
         None => graph.ty(node).annotation(&graph.symbols).map(Into::into),
     }
