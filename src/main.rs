@@ -1,3 +1,5 @@
 //! The `airlock` command.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    airlock::cli::main()
+}

@@ -1,1 +1,165 @@
-//! (being written)
+//! The command line: one file a command; each parses, calls, prints, exits.
+//!
+//! Promises: results on standard output, everything else on standard error; exit 0 done, 1 refused or different, 2 bad
+//! input or usage (nothing written), 3 a pass faulted. Leaves every decision to the layers below.
+
+mod build;
+mod convert;
+mod diff;
+mod inspect;
+mod load;
+mod lower;
+mod new;
+mod ops;
+mod output;
+mod progress;
+#[cfg(feature = "sandbox")]
+mod run;
+mod test;
+mod verify;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use output::Exit;
+
+use crate::verify::{Mode, Policy};
+
+/// Lets people who did not write your compiler change the graphs that it compiles, without being able to break them.
+#[derive(Parser, Debug)]
+#[command(name = "airlock", version, max_term_width = 120, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    global: Global,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  airlock run model.pt2 --pass split.wasm -o out.pt2 --lower out.pbtxt
+  airlock verify before.fx after.fx
+  airlock diff model.pt2 out.pt2
+  airlock new my-pass && airlock build my-pass -o my-pass.wasm";
+
+/// Options that every command takes.
+#[derive(Args, Debug, Clone)]
+pub struct Global {
+    /// Form of the results on standard output.
+    #[arg(long, value_enum, default_value = "text", global = true)]
+    pub format: Format,
+    /// Say less: no summaries, only results and errors.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more; adds up.
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    pub verbose: u8,
+    /// Colours.
+    #[arg(long, value_enum, default_value = "auto", global = true)]
+    pub color: Color,
+    /// No progress bars.
+    #[arg(long, global = true)]
+    pub no_progress: bool,
+}
+
+/// Form of the results.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One object.
+    Json,
+    /// SARIF 2.1.0 (`test`, `verify`, `run`).
+    Sarif,
+    /// JUnit XML (`test`).
+    Junit,
+}
+
+/// When to colour.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Reads a mode's name.
+fn modes() -> impl TypedValueParser<Value = Mode> {
+    PossibleValuesParser::new(["max-autotune", "reduce-overhead"])
+        .map(|name| Mode::from_name(&name).unwrap_or_default())
+}
+
+/// Reads a policy's name.
+fn policies() -> impl TypedValueParser<Value = Policy> {
+    PossibleValuesParser::new(["strict", "default", "advisory"])
+        .map(|name| Policy::from_name(&name).unwrap_or_default())
+}
+
+/// How graphs are read.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Reading {
+    /// More operators: an `ops.toml` with schemas. May be given more than once.
+    #[arg(long, value_name = "FILE")]
+    pub ops: Vec<PathBuf>,
+    /// Weights of a `.fx` model.
+    #[arg(long, value_name = "FILE.safetensors")]
+    pub weights: Option<PathBuf>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Run passes on a model, judge each, write what was accepted.
+    #[cfg(feature = "sandbox")]
+    Run(run::RunArgs),
+    /// Judge a rewrite that something else made.
+    Verify(verify::VerifyArgs),
+    /// Tell what is in a model, a graph, a pass or a GE graph.
+    Inspect(inspect::InspectArgs),
+    /// Show the edit between two graphs, node by node.
+    Diff(diff::DiffArgs),
+    /// Convert between `.pt2` and `.fx`; the output's ending decides.
+    Convert(convert::ConvertArgs),
+    /// Lower a model to a GE graph, or compare with one.
+    Lower(lower::LowerArgs),
+    /// Judge `.case` files and folders of them.
+    Test(test::TestArgs),
+    /// Tell what Airlock knows of operators.
+    Ops(ops::OpsArgs),
+    /// Begin a pass.
+    New(new::NewArgs),
+    /// Build a guest's sources to a component.
+    Build(build::BuildArgs),
+}
+
+/// Runs the command line; this is all of `main`.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let global = &cli.global;
+    output::set_color(global.color);
+    let result = match &cli.command {
+        #[cfg(feature = "sandbox")]
+        Command::Run(args) => run::run(args, global),
+        Command::Verify(args) => verify::verify(args, global),
+        Command::Inspect(args) => inspect::inspect(args, global),
+        Command::Diff(args) => diff::diff(args, global),
+        Command::Convert(args) => convert::convert(args, global),
+        Command::Lower(args) => lower::lower(args, global),
+        Command::Test(args) => test::test(args, global),
+        Command::Ops(args) => ops::ops(args, global),
+        Command::New(args) => new::new(args, global),
+        Command::Build(args) => build::build(args, global),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            output::error(&error);
+            Exit::Bad.into()
+        }
+    }
+}

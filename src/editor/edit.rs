@@ -50,11 +50,9 @@ pub struct Editor {
 }
 
 impl Editor {
-    /// Takes the graph, and begins to remember it as it is.
+    /// Takes the graph, and begins to remember it as it is, inside of a log that somebody else may keep.
     pub fn new(mut graph: Graph, registry: Arc<Registry>) -> Self {
-        if !graph.is_logging() {
-            graph.begin_log();
-        }
+        graph.begin_log();
         Self { graph, registry, max_nodes: usize::MAX }
     }
 
@@ -81,6 +79,13 @@ impl Editor {
     /// Returns the graph as it was when this editor began.
     pub fn before(&self) -> Before<'_> {
         Before::new(&self.graph)
+    }
+
+    /// Returns a copy of the graph as it was: for files that outlive the editor. Judging needs no copy.
+    pub fn copy_before(&self) -> Graph {
+        let mut copy = self.graph.clone();
+        copy.undo_log();
+        copy
     }
 
     /// Returns what was changed since this editor began.

@@ -3,5 +3,6 @@
 mod map;
 pub mod pt2;
 pub mod text;
+pub mod weights;
 
 pub use map::{map, write_whole};

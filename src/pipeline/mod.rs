@@ -1,1 +1,20 @@
-//! (being written)
+//! The pipeline: which passes run on a model, in which order, under which policy, and what a run leaves on disk.
+//!
+//! - `config`: `airlock.toml`, and flags over it;
+//! - `run`: stages `pre`, built-in, `post`; each pass judged before the next begins;
+//! - `dump`, `reproducer`: graphs before and after each pass; what was refused, to be run again.
+//!
+//! Promises: a refused or faulted pass leaves no trace in what is written; built-in passes are judged like any other; the
+//! graph is never cloned. Leaves printing to `report` and `cli`.
+
+mod config;
+mod dump;
+#[cfg(feature = "sandbox")]
+mod reproducer;
+#[cfg(feature = "sandbox")]
+mod run;
+
+pub use config::{Config, ConfigError, FileConfig, FilePass, Origin, Stage};
+pub use dump::Dump;
+#[cfg(feature = "sandbox")]
+pub use run::{Edits, FaultReport, Observer, Outcome, PassReport, PassSpec, RunError, RunReport, Settings, run};

@@ -1,1 +1,25 @@
-//! (being written)
+//! Verdicts, diffs and faults for people and machines: text, HTML; JUnit and SARIF for CI.
+//!
+//! Promises: what a pass or a file named is shown escaped, so that it cannot lie to the reader. Decides nothing.
+
+mod cases;
+mod diff;
+mod diff_text;
+#[cfg(feature = "sandbox")]
+mod html;
+mod junit;
+#[cfg(feature = "sandbox")]
+mod run_text;
+mod sarif;
+mod verdict_text;
+
+pub use cases::{CaseReport, TestReport};
+pub use diff::{Change, Entry, diff};
+pub use diff_text::diff_text;
+#[cfg(feature = "sandbox")]
+pub use html::html;
+pub use junit::junit;
+#[cfg(feature = "sandbox")]
+pub use run_text::run_text;
+pub use sarif::sarif;
+pub use verdict_text::{verdict_details, verdict_words};

@@ -1,0 +1,56 @@
+//! `airlock convert`: between `.pt2` and `.fx`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::{Exit, Format, Global, Reading, load, output};
+use crate::formats::{pt2, text, write_whole};
+use crate::graph::Model;
+use crate::ops::Registry;
+
+/// Converts a model; the output's ending decides what is written.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  airlock convert model.pt2 model.fx\n  airlock convert model.pt2 -    (text to standard output)\n  airlock convert model.fx model.pt2 --weights model.safetensors"
+)]
+pub struct ConvertArgs {
+    /// The model to read; `-` is standard input.
+    input: PathBuf,
+    /// The file to write: `.pt2` or `.fx`; `-` is text on standard output.
+    output: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+pub fn convert(args: &ConvertArgs, global: &Global) -> anyhow::Result<Exit> {
+    let loaded = load::model(&args.input, &args.reading)?;
+    write_model(&loaded.model, &loaded.registry, &args.output)?;
+    if global.format == Format::Json {
+        output::print_json(&serde_json::json!({
+            "input": args.input.display().to_string(),
+            "output": args.output.display().to_string(),
+            "nodes": loaded.model.graph.len(),
+        }))?;
+    } else if args.output != Path::new("-") {
+        output::status(global, "Wrote", &args.output.display().to_string());
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes a model in the form that the file's ending names; the file appears whole or not at all.
+pub fn write_model(model: &Model, registry: &Registry, path: &Path) -> anyhow::Result<()> {
+    if path == Path::new("-") {
+        return output::print_bytes(text::write(&model.graph).as_bytes());
+    }
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("pt2") => Ok(pt2::write(model, path, registry)?),
+        Some("fx") => {
+            let text = text::write(&model.graph);
+            write_whole(path, |file| std::io::Write::write_all(file, text.as_bytes()))
+                .with_context(|| format!("cannot write {}", path.display()))
+        }
+        _ => bail!("cannot tell what to write to {}: its ending must be .pt2 or .fx", path.display()),
+    }
+}

@@ -1,0 +1,34 @@
+//! `airlock diff`: the edit between two graphs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Exit, Format, Global, Reading, load, output};
+use crate::formats::text::write_node_line;
+use crate::report;
+
+/// Shows the edit between two graphs, node by node. Exit 1 where they differ.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  airlock diff model.pt2 out.pt2")]
+pub struct DiffArgs {
+    /// The first model.
+    before: PathBuf,
+    /// The second model.
+    after: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+pub fn diff(args: &DiffArgs, global: &Global) -> anyhow::Result<Exit> {
+    let registry = load::registry(&args.reading)?;
+    let (before, _) = load::unchecked(&args.before, &args.reading, &registry)?;
+    let (after, _) = load::unchecked(&args.after, &args.reading, &registry)?;
+    let (a, b) = (&before.graph, &after.graph);
+    let entries = report::diff(a, b, |n| write_node_line(a, n), |n| write_node_line(b, n));
+    match global.format {
+        Format::Json => output::print_json(&serde_json::json!({ "same": entries.is_empty(), "changes": entries }))?,
+        _ => output::print(&report::diff_text(&entries))?,
+    }
+    Ok(if entries.is_empty() { Exit::Done } else { Exit::Refused })
+}

@@ -1,0 +1,108 @@
+//! Reading what the command line names: content decides, not the ending.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow, bail};
+
+use super::{Reading, output};
+use crate::analysis::form::check_form;
+use crate::formats::{map, pt2, text, weights};
+use crate::graph::{Bytes, Graph, Model};
+use crate::ops::Registry;
+
+/// What kind of file a model came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A `torch.export` archive.
+    Pt2,
+    /// The text form.
+    Text,
+}
+
+/// A model that was read and checked, and the operators that it was checked against.
+pub struct Loaded {
+    pub model: Model,
+    pub registry: Arc<Registry>,
+    pub kind: Kind,
+}
+
+/// Returns the registry with what `--ops` adds.
+pub fn registry(reading: &Reading) -> anyhow::Result<Arc<Registry>> {
+    let mut registry = Registry::standard();
+    for path in &reading.ops {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let _ = (&mut registry, &text);
+        bail!("{}: operator files are not read in this build yet", path.display());
+    }
+    Ok(Arc::new(registry))
+}
+
+/// Returns all bytes of a file, mapped; `-` is standard input.
+pub fn bytes(path: &Path) -> anyhow::Result<Bytes> {
+    if path == Path::new("-") {
+        let mut all = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut all).context("cannot read standard input")?;
+        return Ok(Bytes::new(all));
+    }
+    map(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Reads a model without checking it: form and types are the caller's.
+pub fn unchecked(path: &Path, reading: &Reading, registry: &Registry) -> anyhow::Result<(Model, Kind)> {
+    let bytes = bytes(path)?;
+    let name = if path == Path::new("-") { "standard input".to_string() } else { path.display().to_string() };
+    if pt2::is_pt2(bytes.as_slice()) {
+        if reading.weights.is_some() {
+            bail!("{name} holds its own weights; --weights is for .fx models");
+        }
+        return Ok((pt2::read_bytes(&name, bytes, registry)?, Kind::Pt2));
+    }
+    let graph = read_text(&name, bytes.as_slice())?;
+    let weights = match &reading.weights {
+        Some(file) => weights::read(file, &graph)?,
+        None => Default::default(),
+    };
+    Ok((Model { graph, weights, ..Model::default() }, Kind::Text))
+}
+
+/// Reads a graph from text; the device of a graph without a signature is the NPU.
+fn read_text(name: &str, bytes: &[u8]) -> anyhow::Result<Graph> {
+    Ok(text::read_bytes(bytes, &text::ReadOptions::of_file(name))?)
+}
+
+/// Reads a model and checks form and types; a model that is not well formed is bad input.
+pub fn model(path: &Path, reading: &Reading) -> anyhow::Result<Loaded> {
+    let registry = registry(reading)?;
+    let (mut model, kind) = unchecked(path, reading, &registry)?;
+    let problems = problems(&mut model.graph, &registry);
+    if !problems.is_empty() {
+        let name = path.display();
+        return Err(anyhow!("{name} is not a well-formed model:\n  {}", problems.join("\n  ")));
+    }
+    Ok(Loaded { model, registry, kind })
+}
+
+/// Checks form, and where that holds types; fills in the types that rules give.
+pub fn problems(graph: &mut Graph, registry: &Registry) -> Vec<String> {
+    const SHOWN: usize = 20;
+    let mut problems: Vec<String> = check_form(graph).iter().map(ToString::to_string).collect();
+    if problems.is_empty() {
+        problems = registry.check_types(graph).iter().map(ToString::to_string).collect();
+    }
+    if problems.len() > SHOWN {
+        let more = problems.len().saturating_sub(SHOWN);
+        problems.truncate(SHOWN);
+        problems.push(format!("... and {more} more"));
+    }
+    problems
+}
+
+/// Says on standard error that a text model has no weights of its own.
+pub fn warn_of_absent_weights(loaded: &Loaded, path: &Path, reading: &Reading) {
+    let needs = loaded.model.graph.signature.as_ref().is_some_and(|s| s.inputs.iter().any(|i| i.target.is_some()));
+    if loaded.kind == Kind::Text && reading.weights.is_none() && needs {
+        output::warn(&format!("{} holds no weights; give them with --weights where they are needed", path.display()));
+    }
+}

@@ -1,0 +1,94 @@
+//! What every command prints with: standard streams, colours, exit codes.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use owo_colors::OwoColorize;
+
+use super::{Color, Global};
+
+/// How a command ends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Exit {
+    /// Accepted, equal, built.
+    Done,
+    /// Refused, different, failed.
+    Refused,
+    /// Bad input, bad usage, unsupported: nothing was written.
+    Bad,
+    /// A pass faulted.
+    Faulted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(match exit {
+            Exit::Done => 0_u8,
+            Exit::Refused => 1,
+            Exit::Bad => 2,
+            Exit::Faulted => 3,
+        })
+    }
+}
+
+/// Sets colours for the whole process; `auto` looks at the streams, `NO_COLOR` and `CLICOLOR_FORCE`.
+pub fn set_color(color: Color) {
+    let choice = match color {
+        Color::Auto => return,
+        Color::Always => anstream::ColorChoice::Always,
+        Color::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+}
+
+/// Writes results to standard output. A reader that went away is no error.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = anstream::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Writes bytes to standard output as they are.
+pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut out = io::stdout();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Writes one JSON object to standard output.
+pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    print_bytes(text.as_bytes())
+}
+
+/// Tells something on standard error, with a right-aligned status word as cargo does.
+pub fn status(global: &Global, word: &str, text: &str) {
+    if !global.quiet {
+        let _ = writeln!(anstream::stderr(), "{} {text}", format!("{word:>12}").green().bold());
+    }
+}
+
+/// Warns on standard error.
+pub fn warn(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{} {text}", "warning:".yellow().bold());
+}
+
+/// Shows an error and its causes on standard error.
+pub fn error(error: &anyhow::Error) {
+    let mut err = anstream::stderr();
+    let _ = writeln!(err, "{} {error}", "error:".red().bold());
+    let mut shown = error.to_string();
+    for cause in error.chain().skip(1) {
+        // Errors that print their source themselves are not shown twice.
+        let text = cause.to_string();
+        if !shown.contains(&text) {
+            let _ = writeln!(err, "  {} {text}", "caused by:".bold());
+            shown = text;
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! `airlock run`: passes on a model.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde::Serialize;
+
+use super::convert::write_model;
+use super::load::{self, Loaded};
+use super::lower::lower_model;
+use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress};
+use crate::formats::text::write_node_line;
+use crate::lower::ge;
+use crate::pipeline::{self, Config, Dump, FilePass, Observer, Outcome, PassReport, PassSpec, RunReport, Stage};
+use crate::report;
+use crate::sandbox::{Engine, Pass};
+
+/// Runs passes on a model: each in its sandbox, each judged, what is accepted is written.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  airlock run model.pt2 --pass split.wasm -o out.pt2
+  airlock run model.fx --pass a.wasm --pass b.wasm@post --lower out.pbtxt --dump graphs/
+  airlock run --print-config
+
+Exit: 0 all accepted, 1 a pass was refused, 2 bad input (nothing written), 3 a pass faulted.")]
+pub struct RunArgs {
+    /// The model: .pt2 or .fx; `-` is standard input.
+    #[arg(required_unless_present = "print_config")]
+    model: Option<PathBuf>,
+    /// A pass, and the stage in which it runs (`@pre`, the default, or `@post`). May be given more than once.
+    #[arg(long = "pass", value_name = "P.wasm[@STAGE]")]
+    passes: Vec<String>,
+    /// The edited model: .pt2 or .fx; `-` is text on standard output.
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// The NPU graph of the edited model: .txt, .pbtxt, .py or .bin.
+    #[arg(long, value_name = "OUT")]
+    lower: Option<PathBuf>,
+    /// Keep the graph before and after each pass, and reproducers, in this folder.
+    #[arg(long, value_name = "DIR")]
+    dump: Option<PathBuf>,
+    /// Keep a file for each refusal and fault that runs it again.
+    #[arg(long, value_name = "DIR")]
+    reproducer: Option<PathBuf>,
+    /// A report for people.
+    #[arg(long, value_name = "OUT.html")]
+    report: Option<PathBuf>,
+    /// Configuration; without it the nearest airlock.toml from the current folder upwards.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Show what holds and from where, and do nothing.
+    #[arg(long)]
+    print_config: bool,
+    /// The NPU path.
+    #[arg(long, value_parser = super::modes())]
+    mode: Option<Mode>,
+    /// What a verdict must say to be accepted.
+    #[arg(long, value_parser = super::policies())]
+    policy: Option<Policy>,
+    /// Write the original unless no pass was dropped.
+    #[arg(long)]
+    all_or_nothing: bool,
+    /// Run no built-in passes.
+    #[arg(long)]
+    no_builtin: bool,
+    /// Fuel of each pass, whatever the graph.
+    #[arg(long, value_name = "N")]
+    fuel: Option<u64>,
+    /// Bytes of memory of each pass.
+    #[arg(long, value_name = "N")]
+    memory: Option<u64>,
+    /// Seconds of each pass.
+    #[arg(long, value_name = "S")]
+    time: Option<f64>,
+    /// Given to the passes' `run`.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pass_config: String,
+    /// An option that passes read.
+    #[arg(long = "option", value_name = "KEY=VALUE")]
+    options: Vec<String>,
+    /// What passes may have beyond the graph: `constants` (weight bytes).
+    #[arg(long, value_name = "GRANT")]
+    grant: Vec<String>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    model: String,
+    mode: &'static str,
+    policy: &'static str,
+    passes: &'a [PassReport],
+    builtin: &'a [PassReport],
+    outputs: Outputs,
+}
+
+#[derive(Serialize, Default)]
+struct Outputs {
+    model: Option<String>,
+    lowered: Option<String>,
+}
+
+/// What holds, flags over file over defaults.
+struct Settled {
+    config: Config,
+    mode: Mode,
+    policy: Policy,
+    all_or_nothing: bool,
+}
+
+pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
+    let settled = settle(args)?;
+    if args.print_config {
+        output::print(&print_config(args, &settled)?)?;
+        return Ok(Exit::Done);
+    }
+    let Some(path) = args.model.as_deref() else { bail!("no model given") };
+    let mut reading = args.reading.clone();
+    reading.ops.extend(settled.config.file.ops.iter().cloned());
+    check_outputs(args)?;
+    let engine = Engine::new(&settled.config.file.limits)?;
+    let specs = load_passes(args, &settled.config, &engine, global)?;
+    let mut loaded = load::model(path, &reading)?;
+    load::warn_of_absent_weights(&loaded, path, &reading);
+    let mut settings = settings(args, &settled, &loaded)?;
+    let mut observer = Shown::new(global, specs.len());
+    let before = args.report.is_some().then(|| loaded.model.graph.clone());
+    let run = pipeline::run(&mut loaded.model, &specs, &mut settings, &mut observer)?;
+    observer.finish();
+    let outputs = write_outputs(args, &loaded, &settled, global)?;
+    if let (Some(path), Some(before)) = (&args.report, &before) {
+        let (a, b) = (before, &loaded.model.graph);
+        let changes = report::diff(a, b, |n| write_node_line(a, n), |n| write_node_line(b, n));
+        write_text(path, &report::html(&args_model(args), &run, &changes))?;
+    }
+    show(args, global, &settled, &run, outputs)?;
+    Ok(exit_of(&run))
+}
+
+fn args_model(args: &RunArgs) -> String {
+    args.model.as_deref().map_or_else(String::new, |p| p.display().to_string())
+}
+
+fn exit_of(run: &RunReport) -> Exit {
+    if run.any(Outcome::Faulted) {
+        Exit::Faulted
+    } else if run.any(Outcome::Refused) {
+        Exit::Refused
+    } else {
+        Exit::Done
+    }
+}
+
+fn settle(args: &RunArgs) -> anyhow::Result<Settled> {
+    let mut config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
+    let named = |what: &str, text: Option<&String>| -> anyhow::Result<Option<String>> {
+        let Some(text) = text else { return Ok(None) };
+        let known: &[&str] = match what {
+            "mode" => &["max-autotune", "reduce-overhead"],
+            _ => &["strict", "default", "advisory"],
+        };
+        if !known.contains(&text.as_str()) {
+            bail!("{what} = \"{text}\" in airlock.toml: expected one of {}", known.join(", "));
+        }
+        Ok(Some(text.clone()))
+    };
+    let mode = match named("mode", config.file.mode.as_ref())?.as_deref() {
+        Some("reduce-overhead") => Mode::ReduceOverhead,
+        _ => Mode::MaxAutotune,
+    };
+    let policy = match named("policy", config.file.policy.as_ref())?.as_deref() {
+        Some("strict") => Policy::Strict,
+        Some("advisory") => Policy::Advisory,
+        _ => Policy::Default,
+    };
+    let limits = &mut config.file.limits;
+    if let Some(fuel) = args.fuel {
+        limits.set_fuel(fuel);
+    }
+    if let Some(bytes) = args.memory {
+        limits.memory_bytes = bytes;
+    }
+    if let Some(seconds) = args.time {
+        limits.time_seconds = seconds;
+    }
+    if args.no_builtin {
+        config.file.builtin = crate::passes::BUILT_IN.iter().map(|b| (b.name.to_string(), false)).collect();
+    }
+    let all_or_nothing = args.all_or_nothing || config.file.all_or_nothing.unwrap_or(false);
+    Ok(Settled { mode: args.mode.unwrap_or(mode), policy: args.policy.unwrap_or(policy), all_or_nothing, config })
+}
+
+fn print_config(args: &RunArgs, settled: &Settled) -> anyhow::Result<String> {
+    let file = &settled.config.file;
+    let origin = |is_flag: bool, is_stated: bool| {
+        if is_flag { pipeline::Origin::Flag } else { settled.config.origin(is_stated) }
+    };
+    let mut text = format!(
+        "mode = \"{}\"  # {}\npolicy = \"{}\"  # {}\nall_or_nothing = {}  # {}\n",
+        settled.mode.name(),
+        origin(args.mode.is_some(), file.mode.is_some()),
+        settled.policy.name(),
+        origin(args.policy.is_some(), file.policy.is_some()),
+        settled.all_or_nothing,
+        origin(args.all_or_nothing, file.all_or_nothing.is_some()),
+    );
+    let limits_origin =
+        origin(args.fuel.is_some() || args.memory.is_some() || args.time.is_some(), settled.config.path.is_some());
+    text.push_str(&format!("\n[limits]  # {limits_origin}\n{}", toml::to_string(&file.limits)?));
+    text.push_str(&format!("\n[builtin]  # {}\n", origin(args.no_builtin, !file.builtin.is_empty())));
+    for built_in in crate::passes::BUILT_IN {
+        text.push_str(&format!("{} = {}\n", built_in.name, settled.config.runs_built_in(built_in.name)));
+    }
+    for pass in &file.pass {
+        text.push_str(&format!("\n[[pass]]\n{}", toml::to_string(pass)?));
+    }
+    Ok(text)
+}
+
+/// Refuses output names that nothing could be written to, before anything runs.
+fn check_outputs(args: &RunArgs) -> anyhow::Result<()> {
+    if let Some(path) = &args.lower {
+        ge::Format::of(path)?;
+    }
+    if let Some(path) = &args.output
+        && path != Path::new("-")
+        && !matches!(path.extension().and_then(|e| e.to_str()), Some("pt2" | "fx"))
+    {
+        bail!("cannot tell what to write to {}: its ending must be .pt2 or .fx", path.display());
+    }
+    Ok(())
+}
+
+fn load_passes<'e>(
+    args: &RunArgs,
+    config: &Config,
+    engine: &'e Engine,
+    global: &Global,
+) -> anyhow::Result<Vec<PassSpec<'e>>> {
+    let options = options(&args.options)?;
+    let mut wanted: Vec<FilePass> = Vec::new();
+    for text in &args.passes {
+        let (path, stage) = match text.rsplit_once('@') {
+            Some((path, "pre")) => (path, Stage::Pre),
+            Some((path, "post")) => (path, Stage::Post),
+            Some((_, other)) if !other.contains(['/', '.']) => {
+                bail!("--pass {text}: a stage is `pre` or `post`, not `{other}`")
+            }
+            _ => (text.as_str(), Stage::Pre),
+        };
+        let (config, grant) = (args.pass_config.clone(), args.grant.clone());
+        wanted.push(FilePass { path: path.into(), stage, config, options: options.clone(), grant });
+    }
+    // Flags win: passes of the file run only where the command line names none.
+    if wanted.is_empty() {
+        wanted.clone_from(&config.file.pass);
+    }
+    let bar = progress::bar(global, wanted.len(), "Compiling");
+    let mut specs = Vec::new();
+    for pass in wanted {
+        let loaded = Pass::load_file(&pass.path, engine, &config.file.limits)?;
+        let FilePass { path, stage, config, options, grant } = pass;
+        specs.push(PassSpec { pass: loaded, file: path.display().to_string(), stage, config, options, grants: grant });
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(specs)
+}
+
+fn options(texts: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut options = BTreeMap::new();
+    for text in texts {
+        let Some((key, value)) = text.split_once('=') else { bail!("--option {text}: expected KEY=VALUE") };
+        options.insert(key.to_string(), value.to_string());
+    }
+    Ok(options)
+}
+
+fn settings<'a>(args: &RunArgs, settled: &'a Settled, loaded: &Loaded) -> anyhow::Result<pipeline::Settings<'a>> {
+    let open = |path: &Option<PathBuf>| -> anyhow::Result<Option<Dump>> {
+        match path {
+            Some(path) => Ok(Some(Dump::open(path).with_context(|| format!("cannot open {}", path.display()))?)),
+            None => Ok(None),
+        }
+    };
+    Ok(pipeline::Settings {
+        config: &settled.config,
+        registry: loaded.registry.clone(),
+        judge: super::verify::options(settled.mode, settled.policy, &settled.config.file.may_alias),
+        mode: settled.mode.name(),
+        all_or_nothing: settled.all_or_nothing,
+        dump: open(&args.dump)?,
+        reproducers: match &args.reproducer {
+            Some(_) => open(&args.reproducer)?,
+            None => open(&args.dump.as_ref().map(|d| d.join("reproducers")))?,
+        },
+    })
+}
+
+/// Writes what was asked for. What cannot be lowered is an error before anything is written.
+fn write_outputs(args: &RunArgs, loaded: &Loaded, settled: &Settled, global: &Global) -> anyhow::Result<Outputs> {
+    let mut outputs = Outputs::default();
+    let lowered = match &args.lower {
+        Some(_) => Some(lower_model(&loaded.model, &loaded.registry, settled.mode)?),
+        None => None,
+    };
+    if let Some(path) = &args.output {
+        write_model(&loaded.model, &loaded.registry, path)?;
+        output::status(global, "Wrote", &path.display().to_string());
+        outputs.model = Some(path.display().to_string());
+    }
+    if let (Some(path), Some(graph)) = (&args.lower, &lowered) {
+        ge::write_file(graph, path).with_context(|| format!("cannot write {}", path.display()))?;
+        output::status(global, "Lowered", &format!("to {}, {} GE nodes", path.display(), graph.op.len()));
+        outputs.lowered = Some(path.display().to_string());
+    }
+    Ok(outputs)
+}
+
+fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
+    crate::formats::write_whole(path, |file| std::io::Write::write_all(file, text.as_bytes()))
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn show(args: &RunArgs, global: &Global, settled: &Settled, run: &RunReport, outputs: Outputs) -> anyhow::Result<()> {
+    for dropped in run.builtin.iter().filter(|p| p.outcome != Outcome::Accepted) {
+        let why = dropped.verdict.as_ref().map_or("", |v| v.reason.as_str());
+        output::warn(&format!(
+            "Airlock's own pass `{}` was dropped ({why}); please report this as a defect of Airlock",
+            dropped.name
+        ));
+    }
+    if global.format == Format::Json {
+        return output::print_json(&Report {
+            model: args_model(args),
+            mode: settled.mode.name(),
+            policy: settled.policy.name(),
+            passes: &run.passes,
+            builtin: &run.builtin,
+            outputs,
+        });
+    }
+    // The text of a model on standard output is not mixed with a table.
+    let text = report::run_text(run, global.verbose);
+    if args.output.as_deref() == Some(Path::new("-")) {
+        eprint!("{text}");
+        return Ok(());
+    }
+    output::print(&text)
+}
+
+/// Shows on a terminal which pass is running.
+struct Shown {
+    bar: indicatif::ProgressBar,
+}
+
+impl Shown {
+    fn new(global: &Global, passes: usize) -> Self {
+        Self { bar: progress::bar(global, passes, "Running") }
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for Shown {
+    fn begin(&mut self, name: &str, stage: &'static str) {
+        self.bar.set_message(format!("{stage} {name}"));
+    }
+
+    fn end(&mut self, report: &PassReport) {
+        if report.stage != "builtin" {
+            self.bar.inc(1);
+        }
+    }
+}

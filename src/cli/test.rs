@@ -1,0 +1,153 @@
+//! `airlock test`: cases, their verdicts beside what is known.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use rayon::prelude::*;
+
+use super::verify::options;
+use super::{Exit, Format, Global, Reading, load, output, progress};
+use crate::formats::text::{ReadOptions, case};
+use crate::ops::Registry;
+use crate::report::{CaseReport, TestReport, junit, sarif, verdict_words};
+use crate::verify::{self, Finding, Mode, Policy, Question, Verdict};
+
+/// Judges `.case` files and folders of them. Exit 1 where a verdict disagrees with its label.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  airlock test tests/cases\n  airlock test cases --format junit > report.xml")]
+pub struct TestArgs {
+    /// Files and folders.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// What a verdict must say to be accepted, whatever the label.
+    #[arg(long, value_parser = super::policies())]
+    policy: Option<Policy>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+pub fn test(args: &TestArgs, global: &Global) -> anyhow::Result<Exit> {
+    let registry = load::registry(&args.reading)?;
+    let mut files = Vec::new();
+    for path in &args.paths {
+        collect(path, &mut files)?;
+    }
+    if files.is_empty() {
+        bail!(
+            "there are no .case files in {}",
+            args.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
+        );
+    }
+    let bar = progress::bar(global, files.len(), "Judging");
+    let judged: Vec<anyhow::Result<CaseReport>> = files
+        .par_iter()
+        .map(|file| {
+            let report = judge_case(file, &registry, args.policy);
+            bar.inc(1);
+            report
+        })
+        .collect();
+    bar.finish_and_clear();
+    let report = TestReport::new(judged.into_iter().collect::<anyhow::Result<_>>()?);
+    show(&report, global)?;
+    Ok(if report.wrong == 0 { Exit::Done } else { Exit::Refused })
+}
+
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    if !path.is_dir() {
+        files.push(path.to_path_buf());
+        return Ok(());
+    }
+    let mut open = vec![path.to_path_buf()];
+    let mut found = Vec::new();
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(&dir).with_context(|| format!("cannot read {}", dir.display()))? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                open.push(entry.path());
+            } else if entry.path().extension().is_some_and(|e| e == "case") {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    files.extend(found);
+    Ok(())
+}
+
+/// Judges one case in its mode; one whose mode is `any` must be right in both.
+pub fn judge_case(file: &Path, registry: &Registry, policy: Option<Policy>) -> anyhow::Result<CaseReport> {
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    let mut case = case::read(&text, &ReadOptions::of_file(&name))?;
+    let modes: &[Mode] = match case.meta.mode.as_deref() {
+        Some("max-autotune") => &[Mode::MaxAutotune],
+        Some("reduce-overhead") => &[Mode::ReduceOverhead],
+        None | Some("any") => &[Mode::MaxAutotune, Mode::ReduceOverhead],
+        Some(other) => bail!("{name}: mode = \"{other}\": expected max-autotune, reduce-overhead or any"),
+    };
+    let problems = load::problems(&mut case.before, registry);
+    if !problems.is_empty() {
+        bail!("{name}: `before` is not well formed:\n  {}", problems.join("\n  "));
+    }
+    let label = case.meta.label.clone();
+    let mut worst: Option<(bool, Mode, Verdict)> = None;
+    for mode in modes {
+        let options = options(*mode, policy.unwrap_or_default(), &case.meta.may_alias);
+        let verdict = verify::judge_pair(&case.before, &case.after, registry, &options);
+        let right = is_right(&label, case.meta.judged.as_deref(), &verdict)
+            .with_context(|| format!("{name}: nothing is known of the label `{label}`"))?;
+        if worst.as_ref().is_none_or(|(was_right, _, _)| *was_right && !right) {
+            worst = Some((right, *mode, verdict));
+        }
+    }
+    let Some((right, mode, verdict)) = worst else { bail!("{name}: no mode to judge in") };
+    let shown = if case.meta.name.is_empty() { name.clone() } else { case.meta.name.clone() };
+    Ok(CaseReport { name: shown, file: name, label, right, mode: mode.name(), verdict })
+}
+
+/// Whether a verdict agrees with a label; `None` for a label that nobody knows.
+fn is_right(label: &str, judged: Option<&str>, verdict: &Verdict) -> Option<bool> {
+    let refused_for = |question: Question| !verdict.accepted && verdict.question == Some(question);
+    Some(match label {
+        "exact" | "real" | "equivalent" => verdict.accepted,
+        // A difference may be one of values or of effects: `differs_in` says which, the judge may see either first.
+        "different" => !verdict.accepted,
+        "race" => refused_for(Question::Order),
+        "lifetime" => refused_for(Question::Lifetime),
+        "malformed" => refused_for(Question::Form),
+        "recorded" => verdict.accepted == (judged == Some("equivalent")),
+        _ => return None,
+    })
+}
+
+fn show(report: &TestReport, global: &Global) -> anyhow::Result<()> {
+    match global.format {
+        Format::Json => return output::print_json(report),
+        Format::Sarif => return output::print_json(&sarif(&report.cases)),
+        Format::Junit => return output::print(&junit(report)),
+        Format::Text => {}
+    }
+    let mut text = String::new();
+    for case in report.cases.iter().filter(|c| !c.right || global.verbose > 0) {
+        let word = match (case.right, case.verdict.accepted, case.verdict.verdict) {
+            (true, _, _) => "right",
+            (false, true, _) => "ACCEPTED, MUST NOT BE",
+            (false, false, Finding::Unknown) => "not shown",
+            (false, false, _) => "wrong",
+        };
+        text.push_str(&format!("{word:<10} {:<10} {}   {}\n", case.label, case.file, verdict_words(&case.verdict)));
+        if global.verbose > 1 && !case.verdict.reason.is_empty() {
+            text.push_str(&format!("           {}\n", case.verdict.reason));
+        }
+    }
+    text.push_str(&format!(
+        "{} cases: {} right, {} wrong, of these {} accepted that must not be\n",
+        report.cases.len(),
+        report.right,
+        report.wrong,
+        report.accepted_wrong
+    ));
+    output::print(&text)
+}

@@ -1,0 +1,77 @@
+//! `airlock verify`: judges a rewrite that something else made.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+
+use super::{Exit, Format, Global, Reading, load, output};
+use crate::report::{CaseReport, sarif, verdict_details, verdict_words};
+use crate::verify::{self, Mode, Policy, Verdict};
+
+/// Judges a rewrite: the same values, effects, order? Exit 0 accepted, 1 refused.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  airlock verify before.fx after.fx\n  airlock verify refuted/rms-fuse.case --format json"
+)]
+pub struct VerifyArgs {
+    /// The graph before; or a `.case`, which holds both.
+    before: PathBuf,
+    /// The graph after.
+    after: Option<PathBuf>,
+    /// The NPU path whose order of streams counts.
+    #[arg(long, value_parser = super::modes(), default_value = "max-autotune")]
+    mode: Mode,
+    /// What a verdict must say to be accepted.
+    #[arg(long, value_parser = super::policies(), default_value = "default")]
+    policy: Policy,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// Returns how to judge.
+pub fn options(mode: Mode, policy: Policy, may_alias: &[(String, String)]) -> verify::JudgeOptions {
+    verify::JudgeOptions { mode, policy, may_alias: may_alias.to_vec(), ..verify::JudgeOptions::default() }
+}
+
+pub fn verify(args: &VerifyArgs, global: &Global) -> anyhow::Result<Exit> {
+    let verdict = match &args.after {
+        Some(after) => judge_files(args, after)?,
+        None if args.before.extension().is_some_and(|e| e == "case") => {
+            let registry = load::registry(&args.reading)?;
+            super::test::judge_case(&args.before, &registry, Some(args.policy))?.verdict
+        }
+        None => bail!("give the graph after as well, or one .case file that holds both"),
+    };
+    show(args, &verdict, global)?;
+    Ok(if verdict.accepted { Exit::Done } else { Exit::Refused })
+}
+
+fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<Verdict> {
+    let before = load::model(&args.before, &args.reading)?;
+    let (after, _) = load::unchecked(after, &args.reading, &before.registry)?;
+    let options = options(args.mode, args.policy, &[]);
+    Ok(verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options))
+}
+
+fn show(args: &VerifyArgs, verdict: &Verdict, global: &Global) -> anyhow::Result<()> {
+    match global.format {
+        Format::Json => output::print_json(verdict),
+        Format::Sarif => {
+            let file = args.after.as_ref().unwrap_or(&args.before).display().to_string();
+            output::print_json(&sarif(&[CaseReport {
+                name: file.clone(),
+                file,
+                label: "equivalent".into(),
+                right: verdict.accepted,
+                mode: args.mode.name(),
+                verdict: verdict.clone(),
+            }]))
+        }
+        _ => {
+            let word = if verdict.accepted { "accepted" } else { "refused" };
+            let time = format!("{:.1} ms to judge", verdict.ms);
+            output::print(&format!("{word}   {}   {time}\n{}", verdict_words(verdict), verdict_details(verdict)))
+        }
+    }
+}

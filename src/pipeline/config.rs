@@ -1,0 +1,218 @@
+//! `airlock.toml`, found upwards from the current folder as cargo does; flags win over it.
+//!
+//! Promises: an unknown key is an error that names it; every setting knows where it comes from.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::sandbox::Limits;
+
+/// When a pass runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Before the built-in passes: `post_grad_custom_pre_pass`.
+    #[default]
+    Pre,
+    /// After them: `post_grad_custom_post_pass`.
+    Post,
+}
+
+impl Stage {
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Pre => "pre",
+            Stage::Post => "post",
+        }
+    }
+}
+
+/// A pass that the file asks for.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FilePass {
+    /// The component, relative to the file.
+    pub path: PathBuf,
+    /// When it runs.
+    #[serde(default)]
+    pub stage: Stage,
+    /// Given to the pass's `run`.
+    #[serde(default)]
+    pub config: String,
+    /// Read by the pass with `get-option`.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+    /// What the pass may have beyond the graph: `constants`.
+    #[serde(default)]
+    pub grant: Vec<String>,
+}
+
+/// The file's content.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FileConfig {
+    /// `max-autotune` or `reduce-overhead`.
+    pub mode: Option<String>,
+    /// `strict`, `default` or `advisory`.
+    pub policy: Option<String>,
+    /// Write the original unless every pass was accepted.
+    pub all_or_nothing: Option<bool>,
+    /// More operators, relative to the file.
+    pub ops: Vec<PathBuf>,
+    /// Pairs of inputs, by name, that may be the same memory.
+    pub may_alias: Vec<(String, String)>,
+    /// Switches of the built-in passes, by name.
+    pub builtin: BTreeMap<String, bool>,
+    /// Limits of passes.
+    pub limits: Limits,
+    /// Passes, in order within their stage.
+    pub pass: Vec<FilePass>,
+}
+
+/// Why a configuration does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: std::io::Error,
+    },
+    /// The file is no TOML, or has a key or value that does not belong.
+    #[error("{}: {source}", path.display())]
+    Toml {
+        /// File.
+        path: PathBuf,
+        /// Cause, with line and column.
+        source: Box<toml::de::Error>,
+    },
+    /// A switch for a pass that is not built in.
+    #[error("{}: no built-in pass is called `{name}`; there are {}", path.display(), known.join(", "))]
+    UnknownBuiltIn {
+        /// File.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
+    },
+}
+
+/// Where a setting comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// The configuration file.
+    File(PathBuf),
+    /// A flag.
+    Flag,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File(path) => write!(f, "{}", path.display()),
+            Origin::Flag => f.write_str("flag"),
+        }
+    }
+}
+
+/// A configuration and the file that it was read from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config {
+    /// What the file says; defaults where it is silent.
+    pub file: FileConfig,
+    /// The file; `None` where there is none.
+    pub path: Option<PathBuf>,
+}
+
+/// The name looked for.
+const FILE_NAME: &str = "airlock.toml";
+
+impl Config {
+    /// Reads the file given, else the nearest `airlock.toml` from `folder` upwards, else takes the defaults.
+    pub fn find(given: Option<&Path>, folder: &Path) -> Result<Self, ConfigError> {
+        let path = match given {
+            Some(path) => Some(path.to_path_buf()),
+            None => folder.ancestors().map(|f| f.join(FILE_NAME)).find(|p| p.is_file()),
+        };
+        match path {
+            Some(path) => Self::read(&path),
+            None => Ok(Self::default()),
+        }
+    }
+
+    fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Io { path: path.into(), source })?;
+        let mut file: FileConfig = toml::from_str(&text)
+            .map_err(|source| ConfigError::Toml { path: path.into(), source: Box::new(source) })?;
+        let known: Vec<&'static str> = crate::passes::BUILT_IN.iter().map(|b| b.name).collect();
+        if let Some(name) = file.builtin.keys().find(|n| !known.contains(&n.as_str())) {
+            return Err(ConfigError::UnknownBuiltIn { path: path.into(), name: name.clone(), known });
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for relative in file.ops.iter_mut().chain(file.pass.iter_mut().map(|p| &mut p.path)) {
+            *relative = folder.join(&*relative);
+        }
+        Ok(Self { file, path: Some(path.into()) })
+    }
+
+    /// Returns where a setting comes from, given whether the file states it.
+    pub fn origin(&self, is_stated: bool) -> Origin {
+        match (&self.path, is_stated) {
+            (Some(path), true) => Origin::File(path.clone()),
+            _ => Origin::Default,
+        }
+    }
+
+    /// Returns whether a built-in pass runs.
+    pub fn runs_built_in(&self, name: &str) -> bool {
+        self.file.builtin.get(name).copied().unwrap_or(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(FILE_NAME), text).unwrap();
+        let below = folder.path().join("a/b");
+        std::fs::create_dir_all(&below).unwrap();
+        Config::find(None, &below)
+    }
+
+    #[test]
+    fn the_file_is_found_upwards_and_its_paths_are_relative_to_it() {
+        let config = read("mode = 'max-autotune'\n[[pass]]\npath = 'p.wasm'\nstage = 'post'\n").unwrap();
+        assert_eq!(config.file.pass[0].path, config.path.unwrap().parent().unwrap().join("p.wasm"));
+        assert_eq!(config.file.pass[0].stage, Stage::Post);
+    }
+
+    #[test]
+    fn an_unknown_key_is_named() {
+        let error = read("polcy = 'strict'").unwrap_err().to_string();
+        assert!(error.contains("polcy") && error.contains("policy"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_built_in_pass_is_named_with_those_that_there_are() {
+        let error = read("[builtin]\nremove_noops = false").unwrap_err().to_string();
+        assert!(error.contains("`remove_noops`") && error.contains("remove_noop_ops"), "{error}");
+    }
+
+    #[test]
+    fn without_a_file_everything_is_default() {
+        let config = Config::default();
+        assert!(config.runs_built_in("remove_dead_code"));
+        assert_eq!(config.origin(true), Origin::Default);
+    }
+}

@@ -1,0 +1,369 @@
+//! A run: `pre` passes, built-in passes, `post` passes; each judged before the next begins.
+//!
+//! Promises: what is refused or faulted is undone before the next pass begins, at the cost of what it edited; where every
+//! pass of the user was dropped, the graph is the one that came, built-in edits included. Leaves writing to the caller.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::{Config, Dump, Stage, reproducer};
+use crate::editor::{Changes, Editor};
+use crate::graph::{Graph, Model};
+use crate::ops::Registry;
+use crate::passes::{BUILT_IN, BuiltIn};
+use crate::sandbox::{Ended, Fault, Info, Job, LogLine, Pass};
+use crate::verify::{self, Verdict};
+
+/// A pass of the user, loaded.
+pub struct PassSpec<'e> {
+    /// The component.
+    pub pass: Pass<'e>,
+    /// Its file, as the user named it.
+    pub file: String,
+    /// When it runs.
+    pub stage: Stage,
+    /// Given to `run`.
+    pub config: String,
+    /// Read with `get-option`.
+    pub options: BTreeMap<String, String>,
+    /// What it may have beyond the graph.
+    pub grants: Vec<String>,
+}
+
+/// How a pass ended for the graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Its edits are in the graph.
+    Accepted,
+    /// Its edits were undone: the verdict says why.
+    Refused,
+    /// It failed.
+    Faulted,
+    /// It edited nothing.
+    Unchanged,
+}
+
+/// How many nodes a pass touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Edits {
+    /// Nodes that it made.
+    pub inserted: usize,
+    /// Nodes that it took out.
+    pub erased: usize,
+    /// Nodes that it gave other arguments, targets or types.
+    pub changed: usize,
+}
+
+/// A fault as the JSON has it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FaultReport {
+    /// `trap`, `fuel`, `time` ...
+    pub kind: &'static str,
+    /// The function of the contract in which it happened.
+    pub function: String,
+    /// For people.
+    pub message: String,
+    /// How much was used of what ran out.
+    pub used: Option<u64>,
+    /// How much there was.
+    pub limit: Option<u64>,
+}
+
+/// What became of one pass.
+#[derive(Clone, Debug, Serialize)]
+pub struct PassReport {
+    /// Its name, as it says, or as its file is called.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// `pre`, `post` or `builtin`.
+    pub stage: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The judgement, where it came to one.
+    pub verdict: Option<Verdict>,
+    /// The fault, where there is one.
+    pub fault: Option<FaultReport>,
+    /// What it edited.
+    pub edits: Edits,
+    /// Fuel that it used.
+    pub fuel: u64,
+    /// Fuel that there was.
+    pub fuel_limit: u64,
+    /// Time in the sandbox.
+    pub sandbox_ms: f64,
+    /// Time to judge.
+    pub judge_ms: f64,
+    /// What it was granted beyond the graph.
+    pub grants: Vec<String>,
+    /// One line that it said of its run.
+    pub note: String,
+    /// What it logged.
+    pub log: Vec<LogLine>,
+    /// The file that runs it again, where one was asked for.
+    pub reproducer: Option<String>,
+}
+
+/// What became of a run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RunReport {
+    /// The user's passes, in the order in which they ran.
+    pub passes: Vec<PassReport>,
+    /// Built-in passes that edited something.
+    pub builtin: Vec<PassReport>,
+    /// Whether the graph is the one that came because passes were dropped.
+    pub is_original: bool,
+}
+
+impl RunReport {
+    /// Returns whether a pass of the user ended in that way.
+    pub fn any(&self, outcome: Outcome) -> bool {
+        self.passes.iter().any(|p| p.outcome == outcome)
+    }
+}
+
+/// Why a run does not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A pass asks for what it was not granted.
+    #[error(
+        "pass `{pass}` asks for `{grant}`, which it was not granted; allow it with --grant {grant}, or `grant = [\"{grant}\"]` in airlock.toml, or leave the pass out"
+    )]
+    NotGranted {
+        /// Pass.
+        pass: String,
+        /// Grant.
+        grant: String,
+    },
+    /// A dump cannot be written.
+    #[error("cannot write to the dump folder: {0}")]
+    Dump(#[from] std::io::Error),
+}
+
+/// Who wants to know how far a run is.
+pub trait Observer {
+    /// A pass begins.
+    fn begin(&mut self, name: &str, stage: &'static str);
+    /// A pass is over.
+    fn end(&mut self, report: &PassReport);
+}
+
+/// All that a run needs besides model and passes.
+pub struct Settings<'a> {
+    /// The configuration, for limits and switches.
+    pub config: &'a Config,
+    /// Operators.
+    pub registry: Arc<Registry>,
+    /// How to judge.
+    pub judge: verify::JudgeOptions,
+    /// By TorchAir's name.
+    pub mode: &'static str,
+    /// Undo everything unless every pass was accepted or had nothing to do.
+    pub all_or_nothing: bool,
+    /// Where graphs go.
+    pub dump: Option<Dump>,
+    /// Where reproducers go.
+    pub reproducers: Option<Dump>,
+}
+
+/// Runs the passes on a model.
+pub fn run(
+    model: &mut Model,
+    passes: &[PassSpec<'_>],
+    settings: &mut Settings<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, RunError> {
+    let described = describe(passes, settings)?;
+    let constants =
+        passes.iter().any(|p| p.grants.iter().any(|g| g == "constants")).then(|| Arc::new(model.weights.clone()));
+    let mut graph = std::mem::take(&mut model.graph);
+    graph.begin_log();
+    let mut report = RunReport::default();
+    dump(settings, &graph, "graph")?;
+    for stage in [Stage::Pre, Stage::Post] {
+        for (spec, info) in passes.iter().zip(&described).filter(|(p, _)| p.stage == stage) {
+            let name = info.as_ref().map_or(spec.pass.label(), |i| &i.name).to_string();
+            observer.begin(&name, stage.name());
+            let (next, done) = run_component(graph, spec, info, constants.clone(), settings)?;
+            graph = next;
+            observer.end(&done);
+            report.passes.push(done);
+        }
+        if stage == Stage::Pre {
+            for built_in in BUILT_IN.iter().filter(|b| settings.config.runs_built_in(b.name)) {
+                let (next, done) = run_built_in(graph, built_in, settings)?;
+                graph = next;
+                if done.outcome != Outcome::Unchanged {
+                    observer.end(&done);
+                    report.builtin.push(done);
+                }
+            }
+        }
+    }
+    let dropped = |p: &PassReport| matches!(p.outcome, Outcome::Refused | Outcome::Faulted);
+    let nothing_stands = !report.passes.is_empty() && report.passes.iter().all(dropped);
+    report.is_original = nothing_stands || (settings.all_or_nothing && report.passes.iter().any(dropped));
+    if report.is_original {
+        graph.undo_log()
+    } else {
+        graph.commit_log()
+    }
+    model.graph = graph;
+    Ok(report)
+}
+
+/// Asks every pass what it is, before any runs on the graph.
+fn describe(passes: &[PassSpec<'_>], settings: &Settings<'_>) -> Result<Vec<Result<Info, Fault>>, RunError> {
+    let limits = &settings.config.file.limits;
+    let described: Vec<Result<Info, Fault>> = passes.iter().map(|p| p.pass.describe(limits)).collect();
+    for (spec, info) in passes.iter().zip(&described) {
+        let Ok(info) = info else { continue };
+        if let Some(grant) = info.needs.iter().find(|n| !spec.grants.contains(n)) {
+            return Err(RunError::NotGranted { pass: info.name.clone(), grant: grant.clone() });
+        }
+    }
+    Ok(described)
+}
+
+fn run_component(
+    graph: Graph,
+    spec: &PassSpec<'_>,
+    info: &Result<Info, Fault>,
+    constants: Option<Arc<crate::graph::Weights>>,
+    settings: &mut Settings<'_>,
+) -> Result<(Graph, PassReport), RunError> {
+    let mut report = blank(spec.pass.label(), spec.stage.name());
+    let info = match info {
+        Ok(info) => info,
+        Err(fault) => {
+            report.outcome = Outcome::Faulted;
+            report.fault = Some(fault_report(fault));
+            return Ok((graph, report));
+        }
+    };
+    report.name.clone_from(&info.name);
+    report.version.clone_from(&info.version);
+    report.grants.clone_from(&info.needs);
+    let job = Job {
+        config: spec.config.clone(),
+        stage: spec.stage.name().to_string(),
+        mode: settings.mode.to_string(),
+        options: spec.options.clone(),
+        constants: constants.filter(|_| info.needs.iter().any(|n| n == "constants")),
+    };
+    let editor = Editor::new(graph, settings.registry.clone());
+    let outcome = spec.pass.run(editor, job, &settings.config.file.limits);
+    report.fuel = outcome.usage.fuel;
+    report.fuel_limit = outcome.usage.fuel_limit;
+    report.sandbox_ms = outcome.usage.sandbox_ms;
+    report.log = outcome.log;
+    match outcome.ended {
+        Ended::Faulted(fault) => {
+            report.outcome = Outcome::Faulted;
+            report.fault = Some(fault_report(&fault));
+        }
+        Ended::Unchanged(said) | Ended::Changed(said) => report.note = said.note,
+    }
+    let graph = settle(outcome.editor, &mut report, &spec.file, settings)?;
+    Ok((graph, report))
+}
+
+fn run_built_in(
+    graph: Graph,
+    built_in: &BuiltIn,
+    settings: &mut Settings<'_>,
+) -> Result<(Graph, PassReport), RunError> {
+    let mut report = blank(built_in.name, "builtin");
+    report.version = env!("CARGO_PKG_VERSION").to_string();
+    let mut editor = Editor::new(graph, settings.registry.clone());
+    if let Err(error) = (built_in.run)(&mut editor) {
+        editor.undo();
+        report.outcome = Outcome::Faulted;
+        let function = "run".to_string();
+        report.fault =
+            Some(FaultReport { kind: "guest-error", function, message: error.to_string(), used: None, limit: None });
+    }
+    let graph = settle(editor, &mut report, built_in.name, settings)?;
+    Ok((graph, report))
+}
+
+/// Judges what a pass did and lets it stand or undoes it.
+fn settle(
+    mut editor: Editor,
+    report: &mut PassReport,
+    file: &str,
+    settings: &mut Settings<'_>,
+) -> Result<Graph, RunError> {
+    let changes = editor.changes();
+    report.edits = count(&changes);
+    if report.outcome == Outcome::Faulted {
+        report.reproducer = reproducer::fault(settings, editor.graph(), report, file)?;
+        editor.undo();
+        return Ok(editor.into_graph());
+    }
+    if changes.is_empty() {
+        return Ok(editor.into_graph());
+    }
+    let started = Instant::now();
+    let verdict = verify::judge_editor(&editor, &settings.judge);
+    report.judge_ms = started.elapsed().as_secs_f64() * 1e3;
+    report.outcome = if verdict.accepted { Outcome::Accepted } else { Outcome::Refused };
+    let what = format!("graph_after_{}", report.name);
+    if verdict.accepted {
+        dump(settings, editor.graph(), &what)?;
+        editor.commit();
+    } else {
+        dump(settings, editor.graph(), &format!("{what}_refused"))?;
+        report.verdict = Some(verdict);
+        report.reproducer = reproducer::refusal(settings, &editor, report, file)?;
+        editor.undo();
+        return Ok(editor.into_graph());
+    }
+    report.verdict = Some(verdict);
+    Ok(editor.into_graph())
+}
+
+fn dump(settings: &mut Settings<'_>, graph: &Graph, what: &str) -> Result<(), RunError> {
+    if let Some(dump) = &mut settings.dump {
+        dump.graph(graph, what)?;
+    }
+    Ok(())
+}
+
+fn count(changes: &Changes) -> Edits {
+    Edits { inserted: changes.inserted.len(), erased: changes.erased.len(), changed: changes.changed.len() }
+}
+
+fn fault_report(fault: &Fault) -> FaultReport {
+    FaultReport {
+        kind: fault.kind.name(),
+        function: fault.function.clone(),
+        message: fault.message.clone(),
+        used: fault.used,
+        limit: fault.limit,
+    }
+}
+
+fn blank(name: &str, stage: &'static str) -> PassReport {
+    PassReport {
+        name: name.to_string(),
+        version: String::new(),
+        stage,
+        outcome: Outcome::Unchanged,
+        verdict: None,
+        fault: None,
+        edits: Edits::default(),
+        fuel: 0,
+        fuel_limit: 0,
+        sandbox_ms: 0.0,
+        judge_ms: 0.0,
+        grants: Vec::new(),
+        note: String::new(),
+        log: Vec::new(),
+        reproducer: None,
+    }
+}

@@ -1,0 +1,51 @@
+//! A verdict as text: in a few words, and in full.
+
+use std::fmt::Write;
+
+use owo_colors::OwoColorize;
+
+use crate::sandbox::shown;
+use crate::verify::{Finding, Verdict};
+
+/// How many characters of a text that a file wrote are shown.
+const SHOWN: u32 = 400;
+
+/// Prints a verdict in a few words: `proved exact`, `values unknown`.
+pub fn verdict_words(verdict: &Verdict) -> String {
+    let finding = finding(verdict.verdict);
+    match (verdict.question, verdict.level) {
+        (Some(question), _) => format!("{} {finding}", question.name()),
+        (None, Some(level)) => format!("{finding} {}", format!("{level:?}").to_lowercase()),
+        (None, None) => finding.to_string(),
+    }
+}
+
+fn finding(finding: Finding) -> &'static str {
+    match finding {
+        Finding::Proved => "proved",
+        Finding::Checked => "checked",
+        Finding::Refuted => "refuted",
+        Finding::Unknown => "unknown",
+    }
+}
+
+/// Prints why, where the graphs part, and what the verdict rests on; indented.
+pub fn verdict_details(verdict: &Verdict) -> String {
+    let mut text = String::new();
+    if !verdict.reason.is_empty() {
+        let _ = writeln!(text, "   {}", shown(&verdict.reason, 4 * SHOWN));
+    }
+    if let Some(side) = &verdict.differing {
+        let show = |line: &str| if line.is_empty() { "(nothing)".to_string() } else { shown(line, SHOWN) };
+        let _ = writeln!(text, "   {} {}", "before".red(), show(&side.before));
+        let _ = writeln!(text, "   {} {}", "after ".green(), show(&side.after));
+    }
+    if !verdict.nodes.is_empty() && verdict.differing.is_none() {
+        let nodes: Vec<String> = verdict.nodes.iter().map(|n| shown(n, SHOWN)).collect();
+        let _ = writeln!(text, "   nodes: {}", nodes.join(", "));
+    }
+    for assumption in &verdict.assumes {
+        let _ = writeln!(text, "   assumes: {}", assumption.text());
+    }
+    text
+}

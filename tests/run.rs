@@ -1,0 +1,177 @@
+//! `airlock run`: what is accepted is written, what is refused or faulted is not in the output.
+#![cfg(feature = "sandbox")]
+
+mod e2e;
+
+use e2e::{airlock, component, file, json, listing, model, text};
+
+#[test]
+fn the_document_model_goes_through_stream_split_to_a_ge_graph_with_streams_and_control_edges() {
+    let Some(pass) = component("stream-split") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let lowered = folder.path().join("out.bin");
+    let output = airlock()
+        .args(["run", "--format", "json", "--lower"])
+        .arg(&lowered)
+        .arg(model("torchair_doc_model", "core"))
+        .arg("--pass")
+        .arg(&pass)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report = json(&output);
+    let pass = &report["passes"][0];
+    assert_eq!((pass["name"].as_str(), pass["outcome"].as_str()), (Some("stream-split"), Some("accepted")));
+    assert_eq!(
+        (pass["verdict"]["verdict"].as_str(), pass["verdict"]["level"].as_str()),
+        (Some("proved"), Some("exact"))
+    );
+    assert_eq!(pass["edits"]["inserted"], 4);
+    let graph = airlock::lower::ge::read_file(&lowered).unwrap();
+    let op = |kind: &str| graph.op.iter().find(|o| o.r#type == kind).unwrap();
+    let label = |kind: &str| {
+        op(kind)
+            .attr
+            .get("_user_stream_label")
+            .map(|a| format!("{a:?}").contains("stream_1") || a.as_s() == Some(b"stream_1"))
+    };
+    assert_eq!((label("MatMul"), label("Abs"), label("Add"), label("Sub")), (Some(true), Some(true), None, None));
+    let control: Vec<&str> = op("Sub").control_inputs().collect();
+    assert_eq!(control, [format!("{}:-1", op("Abs").name)], "Sub waits for where record stood");
+}
+
+#[test]
+fn stream_split_makes_what_torchair_lowers_of_its_documents_example() {
+    let Some(pass) = component("stream-split") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for case in ["doc_pre_pass", "doc_post_pass"] {
+        let case = file(&format!("tests/torchair/scope/{case}"));
+        let edited = folder.path().join("edited.fx");
+        let run = airlock()
+            .arg("run")
+            .arg(case.join("in.fx"))
+            .arg("--pass")
+            .arg(&pass)
+            .arg("-o")
+            .arg(&edited)
+            .output()
+            .unwrap();
+        assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+        let same = airlock().arg("lower").arg(&edited).arg("--compare").arg(case.join("ge.bin")).output().unwrap();
+        assert_eq!(same.status.code(), Some(0), "{}{}", text(&same.stdout), text(&same.stderr));
+    }
+}
+
+#[test]
+fn a_broken_pass_is_refused_with_the_differing_nodes_and_the_output_is_the_original_model() {
+    let Some(pass) = component("broken") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.pt2");
+    let model = model("torchair_doc_model", "core");
+    let output = airlock()
+        .args(["run", "--format", "json"])
+        .arg(&model)
+        .arg("--pass")
+        .arg(&pass)
+        .arg("-o")
+        .arg(&out)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let report = json(&output);
+    let pass = &report["passes"][0];
+    assert_eq!((pass["outcome"].as_str(), pass["verdict"]["accepted"].as_bool()), (Some("refused"), Some(false)));
+    assert!(!pass["verdict"]["nodes"].as_array().unwrap().is_empty(), "{pass}");
+    let diff = airlock().arg("diff").arg(&model).arg(&out).output().unwrap();
+    assert_eq!((diff.status.code(), diff.stdout.len()), (Some(0), 0), "{}", text(&diff.stdout));
+}
+
+#[test]
+fn an_endless_pass_ends_by_fuel_and_leaves_no_trace() {
+    let Some(pass) = component("endless") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.pt2");
+    let model = model("mlp_inplace_relu", "core");
+    let output = airlock()
+        .args(["run", "--format", "json", "--fuel", "10000000"])
+        .arg(&model)
+        .arg("--pass")
+        .arg(&pass)
+        .arg("-o")
+        .arg(&out)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let fault = &json(&output)["passes"][0]["fault"];
+    assert_eq!((fault["kind"].as_str(), fault["limit"].as_u64()), (Some("fuel"), Some(10_000_000)));
+    assert!(fault["used"].as_u64().unwrap() > 9_000_000, "{fault}");
+    let diff = airlock().arg("diff").arg(&model).arg(&out).output().unwrap();
+    assert_eq!((diff.status.code(), diff.stdout.len()), (Some(0), 0), "{}", text(&diff.stdout));
+}
+
+#[test]
+fn a_run_goes_on_after_a_refused_pass_unless_all_or_nothing_is_wanted() {
+    let (Some(broken), Some(split)) = (component("broken"), component("stream-split")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let model = model("torchair_doc_model", "core");
+    let run = |out: &str, more: &[&str]| {
+        let out = folder.path().join(out);
+        let mut command = airlock();
+        command
+            .arg("run")
+            .arg(&model)
+            .args(more)
+            .arg("--pass")
+            .arg(&broken)
+            .arg("--pass")
+            .arg(&split)
+            .arg("-o")
+            .arg(&out);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        std::fs::read_to_string(&out).unwrap()
+    };
+    assert!(run("on.fx", &[]).contains("air.scope_enter"));
+    assert!(!run("nothing.fx", &["--all-or-nothing"]).contains("air."));
+}
+
+#[test]
+fn a_dump_holds_the_graph_before_and_after_each_pass_and_what_runs_a_refusal_again() {
+    let (Some(broken), Some(split)) = (component("broken"), component("stream-split")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dump = folder.path().join("dump");
+    let output = airlock()
+        .arg("run")
+        .arg(model("torchair_doc_model", "core"))
+        .arg("--pass")
+        .arg(&split)
+        .arg("--pass")
+        .arg(format!("{}@post", broken.display()))
+        .arg("--dump")
+        .arg(&dump)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let expected =
+        ["000_graph.fx", "001_graph_after_stream-split.fx", "002_graph_after_broken_refused.fx", "reproducers"];
+    assert_eq!(listing(&dump), expected);
+    let again = airlock().arg("verify").arg(dump.join("reproducers/000_broken.case")).output().unwrap();
+    assert_eq!(again.status.code(), Some(1), "{}{}", text(&again.stdout), text(&again.stderr));
+}
+
+#[test]
+fn the_configuration_is_found_and_printed_with_where_it_comes_from() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("airlock.toml"), "policy = 'strict'\n[limits]\nfuel_base = 7\n").unwrap();
+    let output = airlock()
+        .current_dir(folder.path())
+        .args(["run", "--print-config", "--mode", "max-autotune"])
+        .output()
+        .unwrap();
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("policy = \"strict\"") && shown.contains("airlock.toml") && shown.contains("# flag"),
+        "{shown}"
+    );
+    assert!(shown.contains("fuel_base = 7"), "{shown}");
+}
