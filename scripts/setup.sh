@@ -67,7 +67,8 @@ apt() { # the program, then its arguments
     "$program" $apt_options "$@"
 }
 
-# From here on apt has lists of its own: bringing the system's up to date needs root.
+# From here on apt has lists of its own. The system's may be old, or lack the security archive, and then name a compiler that
+# is too old; bringing them up to date needs root.
 use_own_lists() {
     case "$cache" in *[[:space:]]*) return 1 ;; esac
     say "bringing package lists up to date, in $cache/apt"
@@ -119,7 +120,7 @@ from_debian() {
     has apt-get && has apt-cache && has dpkg-deb || return 1
     say "no compiler here builds passes; taking Debian's packages (unpacked in $cache/root, not installed)"
     mkdir -p "$cache"
-    download || { use_own_lists && download; } || return 1
+    { use_own_lists && download; } || { apt_options= && say "trying the system's package lists" && download; } || return 1
     rm -rf "$cache/root.new" "$cache/root"
     for package in "$cache"/debs/*.deb; do
         dpkg-deb -x "$package" "$cache/root.new"
