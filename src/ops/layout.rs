@@ -13,7 +13,7 @@ use crate::sym::{Dim, Symbols};
 type Order = SmallVec<[usize; 6]>;
 
 /// Returns the strides of a dense tensor whose dimensions are stored in `order`, innermost first.
-fn dense(s: &mut Symbols, sizes: &[Dim], order: impl Iterator<Item = usize>) -> Result<Sizes, Fault> {
+pub fn dense(s: &mut Symbols, sizes: &[Dim], order: impl Iterator<Item = usize>) -> Result<Sizes, Fault> {
     let mut strides: Sizes = SmallVec::from_elem(Dim::Fixed(1), sizes.len());
     let mut step = Dim::Fixed(1);
     for d in order {
@@ -114,27 +114,22 @@ fn mul_fixed(a: Dim, b: Dim) -> Option<Dim> {
 }
 
 /// Returns the dimensions of a dense, non-overlapping tensor innermost first; `None` if it is not one or that is not known.
+///
+/// Each dimension begins where those inside it end, so the order is found without comparing symbols.
 fn dense_order(s: &mut Symbols, t: &TensorType) -> Option<Order> {
     let strides = t.strides.as_ref()?;
-    let mut order: Order = (0..t.rank()).collect();
-    // Insertion sort: comparisons may be undecided, which a library sort must not see.
-    for i in 1..order.len() {
-        let mut j = i;
-        while j > 0 {
-            let (Some(&a), Some(&b)) = (order.get(j.saturating_sub(1)), order.get(j)) else { break };
-            if sizes::is(s, *t.sizes.get(b)?, 1) || sizes::is(s, *t.sizes.get(a)?, 1) {
-                // Sizes of 1 go innermost: their strides mean nothing.
-                if !(sizes::is(s, *t.sizes.get(b)?, 1) && !sizes::is(s, *t.sizes.get(a)?, 1)) {
-                    break;
-                }
-            } else if !sizes::less(s, *strides.get(b)?, *strides.get(a)?)? {
-                break;
-            }
-            order.swap(j.saturating_sub(1), j);
-            j = j.saturating_sub(1);
-        }
+    let one = |s: &Symbols, d: usize| t.sizes.get(d).is_some_and(|size| sizes::is(s, *size, 1));
+    let mut order: Order = (0..t.rank()).filter(|d| one(s, *d)).collect();
+    let mut rest: Order = (0..t.rank()).filter(|d| !one(s, *d)).collect();
+    let mut expected = Dim::Fixed(1);
+    while !rest.is_empty() {
+        let place =
+            rest.iter().position(|d| strides.get(*d).is_some_and(|x| sizes::same(s, *x, expected) == Some(true)))?;
+        let d = rest.remove(place);
+        expected = sizes::mul(s, expected, *t.sizes.get(d)?).ok()?;
+        order.push(d);
     }
-    (follows(s, t, order.iter().copied()) == Some(true)).then_some(order)
+    Some(order)
 }
 
 /// Returns whether every element has its own place and no place is empty.
@@ -164,7 +159,19 @@ pub fn pointwise(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Re
         }
     }
     let Some(order) = iterator_order(s, sizes, operands) else { return Ok(None) };
-    dense(s, sizes, order.into_iter()).map(Some)
+    if order.iter().copied().eq((0..sizes.len()).rev()) {
+        return contiguous(s, sizes).map(Some);
+    }
+    // Unlike a contiguous one, an empty permuted result has strides of 0.
+    let mut strides: Sizes = SmallVec::from_elem(Dim::Fixed(1), sizes.len());
+    let mut step = Dim::Fixed(1);
+    for d in order {
+        if let (Some(stride), Some(size)) = (strides.get_mut(d), sizes.get(d)) {
+            *stride = step;
+            step = sizes::mul(s, step, *size)?;
+        }
+    }
+    Ok(Some(strides))
 }
 
 /// The short ways, for operands of one shape.

@@ -1,19 +1,264 @@
-//! Element by element: arithmetic, activations, choices.
+//! Element by element: arithmetic, functions, activations.
+//!
+//! Every rule here: broadcast sizes, TensorIterator's strides; they differ in the dtype.
 
 use smallvec::SmallVec;
 
 use super::call::{Call, Operand};
 use super::error::Fault;
 use super::out;
-use super::promote::{Promotion, float_of};
+use super::promote::{Promotion, float_of, promote, to_complex, to_real};
 use super::rules::Entry;
-use crate::graph::{Dtype, ValueType};
+use super::sizes;
+use crate::graph::{Dtype, TensorType, ValueType};
+use crate::sym::Dim;
 
 type Typed = Result<ValueType, Fault>;
 
-pub(super) const RULES: &[Entry] = &[(binary, &["aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor"])];
+pub(super) const RULES: &[Entry] = &[
+    (
+        same,
+        &[
+            "aten.neg.default",
+            "aten.sign.default",
+            "aten.sgn.default",
+            "aten.ceil.default",
+            "aten.floor.default",
+            "aten.round.default",
+            "aten.round.decimals",
+            "aten.trunc.default",
+            "aten.frac.default",
+            "aten.nan_to_num.default",
+            "aten.bitwise_not.default",
+            "aten.relu.default",
+            "aten.relu6.default",
+            "aten.silu.default",
+            "aten.gelu.default",
+            "aten.mish.default",
+            "aten.hardtanh.default",
+            "aten.hardsigmoid.default",
+            "aten.hardswish.default",
+            "aten.elu.default",
+            "aten.selu.default",
+            "aten.celu.default",
+            "aten.leaky_relu.default",
+            "aten.softplus.default",
+            "aten.threshold.default",
+            "aten.log_sigmoid.default",
+            "aten.hardshrink.default",
+            "aten.softshrink.default",
+            "aten._conj_physical.default",
+            "prims.neg.default",
+            "prims.sign.default",
+            "prims.ceil.default",
+            "prims.floor.default",
+            "prims.round.default",
+            "prims.trunc.default",
+            "prims.conj_physical.default",
+        ],
+    ),
+    (square, &["aten.square.default"]),
+    (absolute, &["aten.abs.default", "prims.abs.default"]),
+    (angle, &["aten.angle.default"]),
+    (
+        float,
+        &[
+            "aten.sqrt.default",
+            "aten.rsqrt.default",
+            "aten.reciprocal.default",
+            "aten.exp.default",
+            "aten.exp2.default",
+            "aten.expm1.default",
+            "aten.log.default",
+            "aten.log2.default",
+            "aten.log10.default",
+            "aten.log1p.default",
+            "aten.sin.default",
+            "aten.cos.default",
+            "aten.tan.default",
+            "aten.asin.default",
+            "aten.acos.default",
+            "aten.atan.default",
+            "aten.sinh.default",
+            "aten.cosh.default",
+            "aten.tanh.default",
+            "aten.asinh.default",
+            "aten.acosh.default",
+            "aten.atanh.default",
+            "aten.sigmoid.default",
+            "aten.erf.default",
+            "aten.erfc.default",
+            "aten.erfinv.default",
+            "aten.lgamma.default",
+            "aten.digamma.default",
+            "aten.logit.default",
+            "aten.sinc.default",
+            "aten.deg2rad.default",
+            "aten.rad2deg.default",
+            "prims.acos.default",
+            "prims.acosh.default",
+            "prims.asin.default",
+            "prims.asinh.default",
+            "prims.atan.default",
+            "prims.atanh.default",
+            "prims.cos.default",
+            "prims.cosh.default",
+            "prims.digamma.default",
+            "prims.erf.default",
+            "prims.erf_inv.default",
+            "prims.erfc.default",
+            "prims.exp.default",
+            "prims.exp2.default",
+            "prims.expm1.default",
+            "prims.lgamma.default",
+            "prims.log.default",
+            "prims.log1p.default",
+            "prims.log2.default",
+            "prims.log10.default",
+            "prims.reciprocal.default",
+            "prims.rsqrt.default",
+            "prims.sin.default",
+            "prims.sinh.default",
+            "prims.sqrt.default",
+            "prims.tan.default",
+            "prims.tanh.default",
+        ],
+    ),
+    (
+        binary,
+        &[
+            "aten.add.Tensor",
+            "aten.add.Scalar",
+            "aten.sub.Tensor",
+            "aten.sub.Scalar",
+            "aten.rsub.Tensor",
+            "aten.rsub.Scalar",
+            "aten.mul.Tensor",
+            "aten.mul.Scalar",
+            "aten.multiply.Tensor",
+            "aten.subtract.Tensor",
+            "aten.floor_divide.default",
+            "aten.floor_divide.Scalar",
+            "aten.remainder.Tensor",
+            "aten.remainder.Scalar",
+            "aten.remainder.Scalar_Tensor",
+            "aten.fmod.Tensor",
+            "aten.fmod.Scalar",
+            "aten.pow.Tensor_Tensor",
+            "aten.pow.Tensor_Scalar",
+            "aten.pow.Scalar",
+            "aten.maximum.default",
+            "aten.minimum.default",
+            "aten.fmax.default",
+            "aten.fmin.default",
+            "aten.hypot.default",
+            "aten.nextafter.default",
+            "aten.logaddexp.default",
+            "aten.logaddexp2.default",
+            "aten.heaviside.default",
+            "aten.gcd.default",
+            "aten.lcm.default",
+            "aten.bitwise_and.Tensor",
+            "aten.bitwise_and.Scalar",
+            "aten.bitwise_and.Scalar_Tensor",
+            "aten.bitwise_or.Tensor",
+            "aten.bitwise_or.Scalar",
+            "aten.bitwise_or.Scalar_Tensor",
+            "aten.bitwise_xor.Tensor",
+            "aten.bitwise_xor.Scalar",
+            "aten.bitwise_xor.Scalar_Tensor",
+            "aten.bitwise_left_shift.Tensor",
+            "aten.bitwise_left_shift.Tensor_Scalar",
+            "aten.bitwise_left_shift.Scalar_Tensor",
+            "aten.bitwise_right_shift.Tensor",
+            "aten.bitwise_right_shift.Tensor_Scalar",
+            "aten.bitwise_right_shift.Scalar_Tensor",
+            "aten.__and__.Tensor",
+            "aten.__and__.Scalar",
+            "aten.__or__.Tensor",
+            "aten.__or__.Scalar",
+            "aten.__xor__.Tensor",
+            "aten.__xor__.Scalar",
+            "aten.__lshift__.Tensor",
+            "aten.__lshift__.Scalar",
+            "aten.__rshift__.Tensor",
+            "aten.__rshift__.Scalar",
+            "aten.clamp_min.default",
+            "aten.clamp_min.Tensor",
+            "aten.clamp_max.default",
+            "aten.clamp_max.Tensor",
+            "prims.add.default",
+            "prims.bitwise_and.default",
+            "prims.bitwise_or.default",
+            "prims.bitwise_xor.default",
+            "prims.fmax.default",
+            "prims.fmin.default",
+            "prims.fmod.default",
+            "prims.hypot.default",
+            "prims.maximum.default",
+            "prims.minimum.default",
+            "prims.mul.default",
+            "prims.nextafter.default",
+            "prims.pow.default",
+            "prims.remainder.default",
+            "prims.shift_left.default",
+            "prims.shift_right_arithmetic.default",
+            "prims.sub.default",
+            "prims.div.default",
+        ],
+    ),
+    (
+        divide,
+        &[
+            "aten.div.Tensor",
+            "aten.div.Scalar",
+            "aten.true_divide.Tensor",
+            "aten.divide.Tensor",
+            "aten.atan2.default",
+            "aten.copysign.Tensor",
+            "aten.copysign.Scalar",
+            "aten.xlogy.Tensor",
+            "aten.xlogy.Scalar_Other",
+            "aten.ldexp.Tensor",
+            "prims.atan2.default",
+        ],
+    ),
+    (divide_mode, &["aten.div.Tensor_mode", "aten.div.Scalar_mode"]),
+    (float_power, &["aten.float_power.Tensor_Tensor", "aten.float_power.Tensor_Scalar"]),
+    (bounded, &["aten.clamp.default", "aten.clamp.Tensor", "aten.clip.default"]),
+    (blend, &["aten.lerp.Scalar", "aten.lerp.Tensor"]),
+    (three, &["aten.addcmul.default", "aten.addcdiv.default"]),
+    (complex, &["aten.complex.default", "aten.polar.default"]),
+    (prelu, &["aten.prelu.default", "aten._prelu_kernel.default"]),
+    (log_sigmoid, &["aten.log_sigmoid_forward.default"]),
+    (glu, &["aten.glu.default"]),
+    (fake_quantized, &["aten.fake_quantize_per_tensor_affine.default"]),
+    (
+        fake_quantized_masked,
+        &[
+            "aten.fake_quantize_per_tensor_affine_cachemask.default",
+            "aten.fake_quantize_per_channel_affine_cachemask.default",
+        ],
+    ),
+    (dropout_backward, &["aten.native_dropout_backward.default"]),
+    (elu_backward, &["aten.elu_backward.default"]),
+    (loss_backward, &["aten.mse_loss_backward.default"]),
+    (
+        backward,
+        &[
+            "aten.gelu_backward.default",
+            "aten.silu_backward.default",
+            "aten.threshold_backward.default",
+            "aten.sigmoid_backward.default",
+            "aten.tanh_backward.default",
+            "aten.hardtanh_backward.default",
+            "aten.leaky_relu_backward.default",
+        ],
+    ),
+];
 
-fn operands<'a>(c: &Call<'a>, places: &[usize]) -> Result<(SmallVec<[Operand<'a>; 4]>, Promotion), Fault> {
+/// Operands with the dtype that they have together.
+pub(super) fn operands<'a>(c: &Call<'a>, places: &[usize]) -> Result<(SmallVec<[Operand<'a>; 4]>, Promotion), Fault> {
     let mut promotion = Promotion::default();
     let mut out = SmallVec::new();
     for &i in places {
@@ -24,8 +269,146 @@ fn operands<'a>(c: &Call<'a>, places: &[usize]) -> Result<(SmallVec<[Operand<'a>
     Ok((out, promotion))
 }
 
-/// Two operands in their common dtype.
+/// One operand, its dtype through `dtype`.
+pub(super) fn unary(c: &mut Call<'_>, dtype: fn(Dtype) -> Dtype) -> Typed {
+    match c.operand(0)? {
+        Operand::Tensor(t) => out::pointwise(c, dtype(t.dtype), &[Operand::Tensor(t)]),
+        number @ Operand::Number(n) => out::pointwise(c, dtype(n.dtype()), &[number]),
+    }
+}
+
+fn same(c: &mut Call<'_>) -> Typed {
+    unary(c, |d| d)
+}
+
+/// A power of 2, which has no booleans.
+fn square(c: &mut Call<'_>) -> Typed {
+    unary(c, |d| if d == Dtype::Bool { Dtype::I64 } else { d })
+}
+
+fn absolute(c: &mut Call<'_>) -> Typed {
+    unary(c, to_real)
+}
+
+fn float(c: &mut Call<'_>) -> Typed {
+    unary(c, float_of)
+}
+
+fn angle(c: &mut Call<'_>) -> Typed {
+    unary(c, |d| float_of(to_real(d)))
+}
+
 fn binary(c: &mut Call<'_>) -> Typed {
     let (operands, promotion) = operands(c, &[0, 1])?;
     out::pointwise(c, promotion.dtype()?, &operands)
+}
+
+fn divide(c: &mut Call<'_>) -> Typed {
+    let (operands, promotion) = operands(c, &[0, 1])?;
+    out::pointwise(c, float_of(promotion.dtype()?), &operands)
+}
+
+fn divide_mode(c: &mut Call<'_>) -> Typed {
+    if c.is_none(2) { divide(c) } else { binary(c) }
+}
+
+fn float_power(c: &mut Call<'_>) -> Typed {
+    let (operands, promotion) = operands(c, &[0, 1])?;
+    let dtype = if promotion.dtype()?.is_complex() { Dtype::C128 } else { Dtype::F64 };
+    out::pointwise(c, dtype, &operands)
+}
+
+fn bounded(c: &mut Call<'_>) -> Typed {
+    let places: SmallVec<[usize; 3]> = (0..3).filter(|i| !c.is_none(*i)).collect();
+    if places.len() < 2 {
+        return Err(c.bad(1, "a bound: `min`, `max` or both", "None"));
+    }
+    let (operands, promotion) = operands(c, &places)?;
+    out::pointwise(c, promotion.dtype()?, &operands)
+}
+
+/// The dtype is that of the first operand.
+fn blend(c: &mut Call<'_>) -> Typed {
+    let dtype = c.tensor(0)?.dtype;
+    let places: &[usize] = if matches!(c.operand(2)?, Operand::Tensor(_)) { &[0, 1, 2] } else { &[0, 1] };
+    let (operands, _) = operands(c, places)?;
+    out::pointwise(c, dtype, &operands)
+}
+
+fn three(c: &mut Call<'_>) -> Typed {
+    let (operands, promotion) = operands(c, &[0, 1, 2])?;
+    out::pointwise(c, promotion.dtype()?, &operands)
+}
+
+fn complex(c: &mut Call<'_>) -> Typed {
+    let (operands, promotion) = operands(c, &[0, 1])?;
+    out::pointwise(c, to_complex(promotion.dtype()?), &operands)
+}
+
+fn prelu(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    c.tensor(1)?;
+    out::pointwise(c, t.dtype, &[Operand::Tensor(t)])
+}
+
+/// The buffer is empty on the CPU.
+fn log_sigmoid(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    let result = out::contiguous(c.symbols, t.dtype, t.sizes.clone(), t.device.clone())?;
+    let buffer = if &*t.device.kind == "cpu" {
+        result.clone()
+    } else {
+        out::contiguous(c.symbols, t.dtype, smallvec::smallvec![Dim::Fixed(0)], t.device.clone())?
+    };
+    Ok(out::many([result, buffer]))
+}
+
+fn glu(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    let d = c.axis(1, t.rank())?;
+    let mut sizes = t.sizes.clone();
+    let size = sizes.get_mut(d).ok_or_else(|| Fault::mismatch("self", "a tensor with dimensions", "a scalar"))?;
+    if size.fixed().is_some_and(|n| n % 2 != 0) {
+        return Err(c.bad(0, format!("an even size of dimension {d}"), sizes::show(c.symbols, &t.sizes)));
+    }
+    *size = sizes::floordiv(c.symbols, *size, Dim::Fixed(2))?;
+    // One half times the gate of the other, element by element.
+    let half = TensorType { sizes, ..t.clone() };
+    out::pointwise(c, t.dtype, &[Operand::Tensor(&half)])
+}
+
+fn fake_quantized(c: &mut Call<'_>) -> Typed {
+    same(c)
+}
+
+fn fake_quantized_masked(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    Ok(out::many([out::like(c, t.dtype, t)?, out::like(c, Dtype::Bool, t)?]))
+}
+
+/// A gradient and what the operator saw.
+fn backward(c: &mut Call<'_>) -> Typed {
+    let (gradient, seen) = (c.operand(0)?, c.operand(1)?);
+    let (Operand::Tensor(g), Operand::Tensor(x)) = (gradient, seen) else {
+        return Err(c.bad(0, "tensors", "a number"));
+    };
+    let dtype = promote(g.dtype, x.dtype).unwrap_or(g.dtype);
+    out::pointwise(c, dtype, &[gradient, seen])
+}
+
+fn of_places(c: &mut Call<'_>, places: &[usize]) -> Typed {
+    let (operands, promotion) = operands(c, places)?;
+    out::pointwise(c, float_of(promotion.dtype()?), &operands)
+}
+
+fn dropout_backward(c: &mut Call<'_>) -> Typed {
+    of_places(c, &[0, 1])
+}
+
+fn elu_backward(c: &mut Call<'_>) -> Typed {
+    of_places(c, &[0, 5])
+}
+
+fn loss_backward(c: &mut Call<'_>) -> Typed {
+    of_places(c, &[1, 2])
 }

@@ -15,7 +15,29 @@ pub(super) type Entry = (Rule, &'static [&'static str]);
 
 /// Every entry of every family. A later one wins.
 pub(super) fn families() -> impl Iterator<Item = &'static Entry> {
-    [pointwise::RULES].into_iter().flatten()
+    [
+        pointwise::RULES,
+        compare::RULES,
+        create::RULES,
+        view::RULES,
+        split::RULES,
+        reduce::RULES,
+        sort::RULES,
+        matmul::RULES,
+        norm::RULES,
+        conv::RULES,
+        pool::RULES,
+        movement::RULES,
+        index::RULES,
+        random::RULES,
+        attention::RULES,
+        symbolic::RULES,
+        stream::RULES,
+        control::RULES,
+        npu::RULES,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// Returns the rule that a schema implies.

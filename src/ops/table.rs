@@ -47,7 +47,7 @@ pub(super) fn line(text: &str) -> Result<Option<(Schema, Marks)>, TableError> {
     Ok(Some((Schema::parse(schema)?, read_marks(marks)?)))
 }
 
-fn read_marks(text: &str) -> Result<Marks, TableError> {
+pub(super) fn read_marks(text: &str) -> Result<Marks, TableError> {
     let mut marks = Marks::default();
     for mark in text.split_whitespace().map(|m| m.trim_start_matches('#')) {
         let (name, value) = mark.split_once('=').unwrap_or((mark, ""));

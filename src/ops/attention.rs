@@ -1,0 +1,165 @@
+//! Attention and recurrent layers as single operators.
+
+use super::call::Call;
+use super::error::Fault;
+use super::layout;
+use super::out;
+use super::rules::Entry;
+use super::sizes::{self, Sizes};
+use crate::graph::{Dtype, TensorType, ValueType};
+use crate::sym::Dim;
+
+type Typed = Result<ValueType, Fault>;
+
+pub(super) const RULES: &[Entry] = &[
+    (attention, &["aten.scaled_dot_product_attention.default"]),
+    (flash_attention, &["aten._scaled_dot_product_flash_attention_for_cpu.default"]),
+    (attention_math, &["aten._scaled_dot_product_attention_math.default"]),
+    (lstm, &["aten.lstm.input"]),
+    (gru, &["aten.gru.input"]),
+    (lstm_cell, &["aten.lstm_cell.default"]),
+    (gru_cell, &["aten.gru_cell.default"]),
+];
+
+fn size(t: &TensorType, d: usize) -> Dim {
+    t.sizes.get(d).copied().unwrap_or(Dim::Fixed(1))
+}
+
+fn plain(c: &mut Call<'_>, t: &TensorType, dims: Sizes) -> Typed {
+    out::contiguous(c.symbols, t.dtype, dims, t.device.clone())
+}
+
+/// Sizes of the result and of the weights of keys, after checking that the three fit.
+fn attended(c: &mut Call<'_>) -> Result<(Sizes, Sizes), Fault> {
+    let (q, k, v) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    for (i, t) in [(0, q), (1, k), (2, v)] {
+        if t.rank() < 2 {
+            return Err(c.bad(i, "2 or more dimensions", t.rank().to_string()));
+        }
+        if t.dtype != q.dtype {
+            return Err(c.bad(i, format!("dtype {}", q.dtype.long()), t.dtype.long()));
+        }
+    }
+    let last = |t: &TensorType| size(t, t.rank().saturating_sub(1));
+    let rows = |t: &TensorType| size(t, t.rank().saturating_sub(2));
+    if sizes::differ(c.symbols, last(q), last(k)) {
+        return Err(c.bad(
+            1,
+            format!("a last size of {}", c.symbols.print_python(last(q))),
+            c.symbols.print_python(last(k)),
+        ));
+    }
+    if sizes::differ(c.symbols, rows(k), rows(v)) {
+        return Err(c.bad(2, format!("{} rows", c.symbols.print_python(rows(k))), c.symbols.print_python(rows(v))));
+    }
+    let batch: Sizes = q.sizes.iter().take(q.rank().saturating_sub(2)).copied().collect();
+    let (mut result, mut weights) = (batch.clone(), batch);
+    result.extend([rows(q), last(v)]);
+    weights.extend([rows(q), rows(k)]);
+    Ok((result, weights))
+}
+
+/// The fused kernel keeps the layout [batch, rows, heads, width] inside; which one runs depends on the call.
+fn attention(c: &mut Call<'_>) -> Typed {
+    let (dims, _) = attended(c)?;
+    let q = c.tensor(0)?;
+    Ok(out::strided(q.dtype, dims, None, q.device.clone()))
+}
+
+/// Heads are stored inside rows.
+fn heads_inside(c: &mut Call<'_>, dims: &Sizes) -> Result<Option<Sizes>, Fault> {
+    let [batch, heads, rows, width] = dims.as_slice() else { return Ok(None) };
+    let strides = layout::contiguous(c.symbols, &[*batch, *rows, *heads, *width])?;
+    Ok(match strides.as_slice() {
+        [a, b, s, w] => Some(smallvec::smallvec![*a, *s, *b, *w]),
+        _ => None,
+    })
+}
+
+fn flash_attention(c: &mut Call<'_>) -> Typed {
+    let (dims, _) = attended(c)?;
+    let q = c.tensor(0)?;
+    let like = TensorType { sizes: dims.clone(), ..q.clone() };
+    let strides = if dims == q.sizes { layout::preserved(c.symbols, &like)? } else { heads_inside(c, &dims)? };
+    let dtype = if matches!(q.dtype, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { q.dtype };
+    let sums: Sizes = dims.iter().take(3).copied().collect();
+    let sum_strides = match sums.as_slice() {
+        // Stored as [batch, rows, heads].
+        [batch, heads, rows] => {
+            let s = layout::contiguous(c.symbols, &[*batch, *rows, *heads])?;
+            match s.as_slice() {
+                [a, b, h] => Some(smallvec::smallvec![*a, *h, *b]),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    let sums = out::strided(dtype, sums, sum_strides, q.device.clone());
+    Ok(out::many([out::strided(q.dtype, dims, strides, q.device.clone()), sums]))
+}
+
+fn attention_math(c: &mut Call<'_>) -> Typed {
+    let (dims, weights) = attended(c)?;
+    let q = c.tensor(0)?;
+    Ok(out::many([plain(c, q, dims)?, plain(c, q, weights)?]))
+}
+
+/// Sizes of the sequence result: batch and steps of the input, width by direction.
+fn sequence(c: &mut Call<'_>, width: Dim, bidirectional: bool) -> Result<Sizes, Fault> {
+    let t = c.tensor(0)?;
+    let mut dims: Sizes = t.sizes.iter().take(t.rank().saturating_sub(1)).copied().collect();
+    let ways = Dim::Fixed(if bidirectional { 2 } else { 1 });
+    dims.push(sizes::mul(c.symbols, width, ways)?);
+    Ok(dims)
+}
+
+/// With the batch first the result is a transposed view of the steps-first one.
+fn sequence_type(c: &mut Call<'_>, dims: Sizes, batch_first: bool) -> Typed {
+    let t = c.tensor(0)?;
+    if let (true, [batch, steps, width]) = (batch_first, dims.as_slice()) {
+        let inside = layout::contiguous(c.symbols, &[*steps, *batch, *width])?;
+        if let [s, b, w] = inside.as_slice() {
+            let strides = smallvec::smallvec![*b, *s, *w];
+            return Ok(out::strided(t.dtype, dims, Some(strides), t.device.clone()));
+        }
+    }
+    plain(c, t, dims)
+}
+
+fn lstm(c: &mut Call<'_>) -> Typed {
+    let (states, params) = (c.tensors(1)?, c.tensors(2)?);
+    let (bidirectional, batch_first) = (c.bool(7)?, c.bool(8)?);
+    let (Some(h), Some(cell)) = (states.first().copied(), states.get(1).copied()) else {
+        return Err(c.bad(1, "two states", states.len().to_string()));
+    };
+    if params.is_empty() {
+        return Err(c.bad(2, "weights", "none"));
+    }
+    let width = h.sizes.last().copied().unwrap_or(Dim::Fixed(1));
+    let dims = sequence(c, width, bidirectional)?;
+    let result = sequence_type(c, dims, batch_first)?;
+    Ok(out::many([result, plain(c, h, h.sizes.clone())?, plain(c, cell, cell.sizes.clone())?]))
+}
+
+fn gru(c: &mut Call<'_>) -> Typed {
+    let h = c.tensor(1)?;
+    let (bidirectional, batch_first) = (c.bool(7)?, c.bool(8)?);
+    let width = h.sizes.last().copied().unwrap_or(Dim::Fixed(1));
+    let dims = sequence(c, width, bidirectional)?;
+    let result = sequence_type(c, dims, batch_first)?;
+    Ok(out::many([result, plain(c, h, h.sizes.clone())?]))
+}
+
+fn lstm_cell(c: &mut Call<'_>) -> Typed {
+    let states = c.tensors(1)?;
+    let mut all = Vec::new();
+    for t in states.iter().take(2) {
+        all.push(plain(c, t, t.sizes.clone())?);
+    }
+    Ok(out::many(all))
+}
+
+fn gru_cell(c: &mut Call<'_>) -> Typed {
+    let h = c.tensor(1)?;
+    plain(c, h, h.sizes.clone())
+}

@@ -1,0 +1,102 @@
+//! Comparisons, logic, choices by condition.
+
+use super::call::{Call, Operand};
+use super::error::Fault;
+use super::out;
+use super::pointwise::{operands, unary};
+use super::promote::Promotion;
+use super::rules::Entry;
+use crate::graph::{Dtype, ValueType};
+use crate::sym::Dim;
+
+type Typed = Result<ValueType, Fault>;
+
+pub(super) const RULES: &[Entry] = &[
+    (
+        compare,
+        &[
+            "aten.eq.Tensor",
+            "aten.eq.Scalar",
+            "aten.ne.Tensor",
+            "aten.ne.Scalar",
+            "aten.lt.Tensor",
+            "aten.lt.Scalar",
+            "aten.le.Tensor",
+            "aten.le.Scalar",
+            "aten.gt.Tensor",
+            "aten.gt.Scalar",
+            "aten.ge.Tensor",
+            "aten.ge.Scalar",
+            "aten.logical_and.default",
+            "aten.logical_or.default",
+            "aten.logical_xor.default",
+            "aten.isclose.default",
+            "prims.eq.default",
+            "prims.ge.default",
+            "prims.gt.default",
+            "prims.le.default",
+            "prims.lt.default",
+            "prims.ne.default",
+        ],
+    ),
+    (
+        test,
+        &[
+            "aten.logical_not.default",
+            "aten.isnan.default",
+            "aten.isinf.default",
+            "aten.isfinite.default",
+            "aten.isposinf.default",
+            "aten.isneginf.default",
+            "aten.signbit.default",
+            "prims.isfinite.default",
+            "prims.signbit.default",
+        ],
+    ),
+    (
+        choose,
+        &[
+            "aten.where.self",
+            "aten.where.ScalarOther",
+            "aten.where.ScalarSelf",
+            "aten.where.Scalar",
+            "prims.where.default",
+        ],
+    ),
+    (positions, &["aten.where.default"]),
+];
+
+fn compare(c: &mut Call<'_>) -> Typed {
+    let (operands, promotion) = operands(c, &[0, 1])?;
+    promotion.dtype()?;
+    out::pointwise(c, Dtype::Bool, &operands)
+}
+
+fn test(c: &mut Call<'_>) -> Typed {
+    unary(c, |_| Dtype::Bool)
+}
+
+fn choose(c: &mut Call<'_>) -> Typed {
+    let condition = c.tensor(0)?;
+    if !matches!(condition.dtype, Dtype::Bool | Dtype::U8) {
+        return Err(c.bad(0, "a condition of bool", condition.dtype.long()));
+    }
+    let (mut promotion, a, b) = (Promotion::default(), c.operand(1)?, c.operand(2)?);
+    promotion.operand(a)?;
+    promotion.operand(b)?;
+    out::pointwise(c, promotion.dtype()?, &[Operand::Tensor(condition), a, b])
+}
+
+/// One index tensor a dimension, as many elements as there are true ones.
+fn positions(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    let count = c.unbacked(0, 0);
+    // Columns of one result of `nonzero`.
+    let one = out::strided(
+        Dtype::I64,
+        smallvec::smallvec![count],
+        Some(smallvec::smallvec![Dim::Fixed(1)]),
+        t.device.clone(),
+    );
+    Ok(out::many(std::iter::repeat_n(one, t.rank().max(1))))
+}

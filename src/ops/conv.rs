@@ -1,0 +1,194 @@
+//! Convolutions.
+
+use smallvec::SmallVec;
+
+use super::call::Call;
+use super::error::Fault;
+use super::layout;
+use super::norm::joint_format;
+use super::out;
+use super::rules::Entry;
+use super::sizes::{self, Sizes};
+use crate::graph::{Arg, TensorType, ValueType};
+use crate::sym::Dim;
+
+type Typed = Result<ValueType, Fault>;
+
+pub(super) const RULES: &[Entry] = &[
+    (convolution, &["aten.convolution.default", "aten._convolution.default"]),
+    (
+        forward,
+        &[
+            "aten.conv1d.default",
+            "aten.conv1d.padding",
+            "aten.conv2d.default",
+            "aten.conv2d.padding",
+            "aten.conv3d.default",
+        ],
+    ),
+    (transposed, &["aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input"]),
+    (gradients, &["aten.convolution_backward.default"]),
+];
+
+/// What says how a window moves, one entry a spatial dimension.
+struct Window {
+    stride: SmallVec<[i64; 4]>,
+    padding: SmallVec<[i64; 4]>,
+    dilation: SmallVec<[i64; 4]>,
+    output_padding: SmallVec<[i64; 4]>,
+    groups: i64,
+    transposed: bool,
+    /// `padding='same'`.
+    same: bool,
+}
+
+fn at(list: &[i64], d: usize, default: i64) -> i64 {
+    match list {
+        [one] => *one,
+        many => many.get(d).copied().unwrap_or(default),
+    }
+}
+
+/// The size of one spatial dimension.
+fn spatial(c: &mut Call<'_>, w: &Window, d: usize, size: Dim, kernel: Dim) -> Result<Dim, Fault> {
+    if w.same {
+        return Ok(size);
+    }
+    let (stride, padding, dilation) = (at(&w.stride, d, 1), at(&w.padding, d, 0), at(&w.dilation, d, 1));
+    if stride < 1 || dilation < 1 || padding < 0 {
+        return Err(Fault::mismatch(
+            "stride",
+            "strides and dilations of 1 or more, paddings of 0 or more",
+            stride.to_string(),
+        ));
+    }
+    let one = Dim::Fixed(1);
+    let less = sizes::sub(c.symbols, kernel, one)?;
+    let reach = sizes::mul(c.symbols, less, Dim::Fixed(dilation))?;
+    let pads = Dim::Fixed(padding.saturating_mul(2));
+    if w.transposed {
+        let steps = sizes::sub(c.symbols, size, one)?;
+        let span = sizes::mul(c.symbols, steps, Dim::Fixed(stride))?;
+        let inside = sizes::sub(c.symbols, span, pads)?;
+        let whole = sizes::add(c.symbols, inside, reach)?;
+        let more = Dim::Fixed(at(&w.output_padding, d, 0).saturating_add(1));
+        return sizes::add(c.symbols, whole, more);
+    }
+    let padded = sizes::add(c.symbols, size, pads)?;
+    let room = sizes::sub(c.symbols, padded, reach)?;
+    let room = sizes::sub(c.symbols, room, one)?;
+    if sizes::less(c.symbols, room, Dim::Fixed(0)) == Some(true) {
+        let (kernel, padded) = (c.symbols.print_python(kernel), c.symbols.print_python(padded));
+        return Err(c.bad(1, format!("a kernel within the padded size {padded}"), kernel));
+    }
+    let steps = sizes::floordiv(c.symbols, room, Dim::Fixed(stride))?;
+    sizes::add(c.symbols, steps, one)
+}
+
+fn convolve(c: &mut Call<'_>, w: &Window) -> Typed {
+    let (t, weight) = (c.tensor(0)?, c.tensor(1)?);
+    let Some(space) = weight.rank().checked_sub(2).filter(|n| (1..=3).contains(n)) else {
+        return Err(c.bad(1, "3, 4 or 5 dimensions", weight.rank().to_string()));
+    };
+    if t.dtype != weight.dtype {
+        return Err(c.bad(1, format!("dtype {}", t.dtype.long()), weight.dtype.long()));
+    }
+    // Without a batch there is one dimension less.
+    let batch = match t.rank().checked_sub(space) {
+        Some(2) => 1,
+        Some(1) => 0,
+        _ => {
+            let expected = format!("{} dimensions, or one less", weight.rank());
+            return Err(c.bad(0, expected, t.rank().to_string()));
+        }
+    };
+    let weight_size = |d: usize| weight.sizes.get(d).copied().unwrap_or(Dim::Fixed(1));
+    let groups = Dim::Fixed(w.groups);
+    let channels = t.sizes.get(batch).copied().unwrap_or(Dim::Fixed(1));
+    let (takes, gives) = if w.transposed {
+        (weight_size(0), sizes::mul(c.symbols, weight_size(1), groups)?)
+    } else {
+        (sizes::mul(c.symbols, weight_size(1), groups)?, weight_size(0))
+    };
+    if sizes::differ(c.symbols, channels, takes) {
+        let (takes, channels) = (c.symbols.print_python(takes), c.symbols.print_python(channels));
+        return Err(c.bad(0, format!("{takes} channels"), channels));
+    }
+    let mut dims: Sizes = t.sizes.iter().take(batch).copied().collect();
+    dims.push(gives);
+    for d in 0..space {
+        let size = t.sizes.get(batch.saturating_add(1).saturating_add(d)).copied().unwrap_or(Dim::Fixed(1));
+        dims.push(spatial(c, w, d, size, weight_size(d.saturating_add(2)))?);
+    }
+    let strides = match joint_format(c, &[t, weight]) {
+        Some(format) => Some(layout::of_format(c.symbols, &dims, format)?),
+        None => None,
+    };
+    Ok(out::strided(t.dtype, dims, strides, t.device.clone()))
+}
+
+fn convolution(c: &mut Call<'_>) -> Typed {
+    let w = Window {
+        stride: c.ints(3)?,
+        padding: c.ints(4)?,
+        dilation: c.ints(5)?,
+        transposed: c.bool(6)?,
+        output_padding: c.ints(7)?,
+        groups: c.int(8)?,
+        same: false,
+    };
+    convolve(c, &w)
+}
+
+fn forward(c: &mut Call<'_>) -> Typed {
+    let (padding, same) = match c.arg(4) {
+        Arg::Str(word) => (SmallVec::new(), &**word == "same"),
+        _ => (c.ints(4)?, false),
+    };
+    let w = Window {
+        stride: c.ints(3)?,
+        padding,
+        dilation: c.ints(5)?,
+        transposed: false,
+        output_padding: SmallVec::new(),
+        groups: c.int(6)?,
+        same,
+    };
+    convolve(c, &w)
+}
+
+fn transposed(c: &mut Call<'_>) -> Typed {
+    let w = Window {
+        stride: c.ints(3)?,
+        padding: c.ints(4)?,
+        output_padding: c.ints(5)?,
+        groups: c.int(6)?,
+        dilation: c.ints(7)?,
+        transposed: true,
+        same: false,
+    };
+    convolve(c, &w)
+}
+
+fn gradients(c: &mut Call<'_>) -> Typed {
+    let (gradient, t, weight) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    let wanted = c.arg(10).items().unwrap_or_default();
+    let on = |k: usize| wanted.get(k).is_none_or(|a| *a == Arg::Bool(true));
+    let format = joint_format(c, &[t, weight]);
+    let mut like = |t: &TensorType| -> Typed {
+        let strides = match format {
+            Some(format) => Some(layout::of_format(c.symbols, &t.sizes, format)?),
+            None => None,
+        };
+        Ok(out::strided(t.dtype, t.sizes.clone(), strides, t.device.clone()))
+    };
+    let input = if on(0) { like(t)? } else { ValueType::None };
+    let kernel = if on(1) { like(weight)? } else { ValueType::None };
+    let bias = if on(2) {
+        let channels = gradient.sizes.get(1).copied().unwrap_or(Dim::Fixed(1));
+        out::contiguous(c.symbols, gradient.dtype, smallvec::smallvec![channels], gradient.device.clone())?
+    } else {
+        ValueType::None
+    };
+    Ok(out::many([input, kernel, bias]))
+}

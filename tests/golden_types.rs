@@ -1,0 +1,213 @@
+//! The type rules agree with PyTorch, sample by sample: dtype, sizes, strides, offset of every result.
+//!
+//! The samples (`golden/*.gold`: calls of ATen overloads that PyTorch 2.15 made on a CPU) are too large to be kept here. Set `AIRLOCK_CORPUS`
+//! to the folder that holds `golden/`; unset, the test is skipped with a message. `AIRLOCK_GOLDEN_SHOW=20` prints that many disagreements.
+
+use std::collections::BTreeMap;
+
+use airlock::graph::{
+    Arg, BodyId, Device, Dtype, Graph, Layout, MemoryFormat, NewNode, NodeKind, StrId, TensorType, ValueType,
+};
+use airlock::ops::Registry;
+use airlock::sym::Dim;
+use serde_json::Value;
+
+fn dims(v: &Value) -> Vec<Dim> {
+    v.as_array().unwrap().iter().map(|x| Dim::Fixed(x.as_i64().unwrap())).collect()
+}
+
+fn tensor(row: &Value) -> TensorType {
+    let dtype = Dtype::from_short(row[0].as_str().unwrap()).unwrap();
+    let t = TensorType::new(dtype, dims(&row[1]), Device::cpu());
+    TensorType { strides: Some(dims(&row[2]).into()), offset: Dim::Fixed(row[3].as_i64().unwrap()), ..t }
+}
+
+fn placeholder(g: &mut Graph, ty: ValueType) -> Arg {
+    let target = g.texts.intern("x");
+    let node = NewNode { kind: NodeKind::Placeholder, target, args: Box::default(), kwargs: Box::default(), ty };
+    Arg::Node(g.push(BodyId::ROOT, "x", node))
+}
+
+fn argument(g: &mut Graph, v: &Value, tensors: &[Arg]) -> Option<Arg> {
+    Some(match v {
+        Value::Null => Arg::None,
+        Value::Bool(b) => Arg::Bool(*b),
+        Value::Number(n) => n.as_i64().map_or_else(|| Arg::Float(n.as_f64().unwrap()), Arg::Int),
+        Value::String(s) => Arg::Str(s.as_str().into()),
+        Value::Array(items) => {
+            Arg::List(items.iter().map(|x| argument(g, x, tensors)).collect::<Option<Box<[Arg]>>>()?)
+        }
+        Value::Object(o) => {
+            let (key, value) = o.iter().next()?;
+            let text = value.as_str().unwrap_or("");
+            match key.as_str() {
+                "t" => tensors.get(usize::try_from(value.as_u64()?).ok()?)?.clone(),
+                "float" => Arg::Float(match text {
+                    "nan" => f64::NAN,
+                    "inf" => f64::INFINITY,
+                    _ => f64::NEG_INFINITY,
+                }),
+                "complex" => Arg::Complex(value[0].as_f64().unwrap_or(0.0), value[1].as_f64().unwrap_or(0.0)),
+                "dtype" => Arg::Dtype(Dtype::from_short(text)?),
+                "device" => Arg::Device(Device::new(text)),
+                "layout" => Arg::Layout(Layout::from_name(text)?),
+                "memory_format" => Arg::MemoryFormat(MemoryFormat::from_name(text)?),
+                _ => return None,
+            }
+        }
+    })
+}
+
+fn show(t: &TensorType) -> String {
+    let list =
+        |v: &[Dim]| v.iter().map(|d| d.fixed().map_or("?".into(), |n| n.to_string())).collect::<Vec<_>>().join(",");
+    let strides = t.strides.as_ref().map_or("?".into(), |s| list(s));
+    format!("{}[{}][{strides}]+{}", t.dtype, list(&t.sizes), t.offset.fixed().unwrap_or(-1))
+}
+
+fn shown(ty: &ValueType) -> String {
+    match ty {
+        ValueType::Tensor(t) => show(t),
+        ValueType::Many(all) => format!("({})", all.iter().map(shown).collect::<Vec<_>>().join(" ")),
+        ValueType::SymInt(d) => format!("{}", d.fixed().unwrap_or(-1)),
+        other => format!("{other:?}"),
+    }
+}
+
+fn expected(v: &Value, rows: &[Value]) -> ValueType {
+    match v {
+        Value::Object(o) if o.contains_key("t") => {
+            ValueType::tensor(tensor(&rows[usize::try_from(o["t"].as_u64().unwrap()).unwrap()]))
+        }
+        Value::Array(all) => ValueType::Many(all.iter().map(|x| expected(x, rows)).collect()),
+        Value::Null => ValueType::None,
+        Value::Number(n) if n.is_i64() => ValueType::SymInt(Dim::Fixed(n.as_i64().unwrap())),
+        _ => ValueType::Unknown,
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    agree: usize,
+    no_rule: usize,
+    differ: usize,
+    refused: usize,
+    lax: usize,
+    open: usize,
+    shown: Vec<String>,
+}
+
+/// Sizes that only running the call tells are symbols here: any number agrees with them.
+fn agrees(found: &ValueType, wanted: &ValueType) -> Option<bool> {
+    match (found, wanted) {
+        (ValueType::Tensor(a), ValueType::Tensor(b)) => {
+            let open = a.sizes.iter().any(|d| d.fixed().is_none());
+            if open {
+                return Some(a.dtype == b.dtype && a.sizes.len() == b.sizes.len());
+            }
+            if a.strides.is_none() {
+                return (a.dtype == b.dtype && a.sizes == b.sizes).then_some(true).or(Some(false)).filter(|ok| !ok);
+            }
+            Some(a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides && a.offset == b.offset)
+        }
+        (ValueType::Many(a), ValueType::Many(b)) => {
+            let each: Option<Vec<bool>> = a.iter().zip(b.iter()).map(|(x, y)| agrees(x, y)).collect();
+            each.map(|e| a.len() == b.len() && e.iter().all(|x| *x))
+        }
+        (_, ValueType::Unknown) => Some(true),
+        (ValueType::SymInt(d), ValueType::SymInt(_)) if d.fixed().is_none() => Some(true),
+        (ValueType::SymInt(_) | ValueType::SymFloat(_) | ValueType::SymBool(_), ValueType::SymInt(_)) => {
+            Some(found == wanted || !matches!(found, ValueType::SymInt(_)))
+        }
+        _ => Some(found == wanted),
+    }
+}
+
+fn run_sample(registry: &Registry, sample: &Value, tally: &mut BTreeMap<String, Tally>) {
+    let op = sample["op"].as_str().unwrap();
+    let entry = tally.entry(op.to_string()).or_default();
+    let rows = sample["tensors"].as_array().unwrap();
+    let mut g = Graph::new();
+    let tensors: Vec<Arg> = rows.iter().map(|r| placeholder(&mut g, ValueType::tensor(tensor(r)))).collect();
+    let convert = |g: &mut Graph, v: &Value| argument(g, v, &tensors);
+    let args: Option<Vec<Arg>> = sample["args"].as_array().unwrap().iter().map(|v| convert(&mut g, v)).collect();
+    let mut kwargs: Vec<(StrId, Arg)> = Vec::new();
+    for (k, v) in sample["kwargs"].as_object().unwrap() {
+        let Some(v) = convert(&mut g, v) else { return };
+        kwargs.push((g.texts.intern(k), v));
+    }
+    let Some(args) = args else { return };
+    let fails = sample.get("error").is_some();
+    match registry.infer(&mut g, op, &args, &kwargs) {
+        Err(e) if e.is_unknown_target() => entry.no_rule += 1,
+        Err(e) if e.fault.is_ignorance() => entry.open += 1,
+        Err(_) if fails => entry.agree += 1,
+        Err(e) => {
+            entry.refused += 1;
+            entry.shown.push(format!("{e}   args {} {} of {rows:?}", sample["args"], sample["kwargs"]));
+        }
+        Ok(_) if fails => entry.lax += 1,
+        Ok(ty) => {
+            let mut rows = rows.clone();
+            if let Some(after) = sample.get("meta_after").and_then(Value::as_object) {
+                for (i, row) in after {
+                    rows[i.parse::<usize>().unwrap()] = row.clone();
+                }
+            }
+            let wanted = expected(&sample["out"], &rows);
+            match agrees(&ty, &wanted) {
+                Some(true) => entry.agree += 1,
+                None => entry.open += 1,
+                Some(false) => {
+                    entry.differ += 1;
+                    entry.shown.push(format!(
+                        "{} but PyTorch {}   args {} {} of {}",
+                        shown(&ty),
+                        shown(&wanted),
+                        sample["args"],
+                        sample["kwargs"],
+                        sample["tensors"]
+                    ));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn type_rules_agree_with_recorded_calls() {
+    let Ok(corpus) = std::env::var("AIRLOCK_CORPUS") else {
+        eprintln!("skipped: AIRLOCK_CORPUS is not set");
+        return;
+    };
+    let show: usize = std::env::var("AIRLOCK_GOLDEN_SHOW").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let only = std::env::var("AIRLOCK_GOLDEN_ONLY").unwrap_or_default();
+    let registry = Registry::standard();
+    let mut tally = BTreeMap::new();
+    let mut files: Vec<_> = std::fs::read_dir(format!("{corpus}/golden")).unwrap().map(|f| f.unwrap().path()).collect();
+    files.sort();
+    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "gold")) {
+        for line in std::fs::read_to_string(file).unwrap().lines() {
+            let sample: Value = serde_json::from_str(line).unwrap();
+            if sample["op"].as_str().unwrap().contains(&only) {
+                run_sample(&registry, &sample, &mut tally);
+            }
+        }
+    }
+    let sum = |f: fn(&Tally) -> usize| tally.values().map(f).sum::<usize>();
+    let (agree, differ, refused) = (sum(|t| t.agree), sum(|t| t.differ), sum(|t| t.refused));
+    println!(
+        "agree {agree}, differ {differ}, refused {refused}, left open {}, errors not seen {}, without rule {} ({} overloads)",
+        sum(|t| t.open),
+        sum(|t| t.lax),
+        sum(|t| t.no_rule),
+        tally.values().filter(|t| t.no_rule > 0).count()
+    );
+    let without: Vec<&str> = tally.iter().filter(|(_, t)| t.no_rule > 0).map(|(op, _)| op.as_str()).collect();
+    println!("without rule: {}", without.join(" "));
+    for (op, t) in tally.iter().filter(|(_, t)| t.differ + t.refused > 0).take(show) {
+        println!("{op}: differ {} refused {} agree {}", t.differ, t.refused, t.agree);
+        t.shown.iter().take(2).for_each(|s| println!("    {}", s.chars().take(420).collect::<String>()));
+    }
+    assert_eq!((differ, refused), (0, 0), "type rules that disagree; AIRLOCK_GOLDEN_SHOW=20 shows them");
+}
