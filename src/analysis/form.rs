@@ -79,7 +79,11 @@ pub struct FormError {
 
 impl std::fmt::Display for FormError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}`: {}", self.name, self.fault)
+        // Names may come from a hostile pass or file, and messages go to terminals.
+        for c in format!("`{}`: {}", self.name, self.fault).chars() {
+            if c.is_control() { write!(f, "{}", c.escape_unicode())? } else { write!(f, "{c}")? }
+        }
+        Ok(())
     }
 }
 
@@ -88,6 +92,8 @@ impl std::error::Error for FormError {}
 /// Notes a fault that a graph cannot hold (a name defined twice), for [`check_form`] to report.
 pub fn note(graph: &mut Graph, node: NodeId, what: &str) {
     let all = match graph.annotation(node, NOTED) {
+        // More would not be reported, and copying them over and over would cost.
+        Some(before) if before.lines().count() >= LIMIT => return,
         Some(before) => format!("{before}\n{what}"),
         None => what.to_string(),
     };

@@ -31,7 +31,7 @@ pub(super) struct Annotations<'a> {
 type Dims = SmallVec<[Dim; 4]>;
 
 /// A piece of an annotation that is wrong, and how.
-type Wrong<'t> = (&'t str, TextFault);
+type Wrong<'t> = (&'t str, Box<TextFault>);
 
 impl<'a> Annotations<'a> {
     /// Returns a reader of annotations for which tensors live on `device` unless they say otherwise.
@@ -78,17 +78,17 @@ fn value_type<'t>(text: &'t str, device: &Device, symbols: &mut Symbols) -> Resu
             Err(source) => Err(expression_fault(expression, source)),
         };
     }
-    let not_a_type = || (text, TextFault::Annotation { found: text.to_string() });
+    let not_a_type = || (text, Box::new(TextFault::Annotation { found: text.to_string() }));
     let (dtype, rest) = text.split_once('[').ok_or_else(not_a_type)?;
-    if let Some((class, dtype)) = dtype.split_once('(')
+    if let Some((class, _)) = dtype.split_once('(')
         && Dtype::from_short(class).is_none()
     {
         let inner = text.get(class.len().saturating_add(1)..).unwrap_or("");
         let end = inner.rfind(']').map_or(inner.len(), |i| i.saturating_add(1));
-        let _ = dtype;
         return value_type(inner.get(..end).unwrap_or(inner), device, symbols);
     }
-    let known = Dtype::from_short(dtype).ok_or_else(|| (dtype, TextFault::Dtype { found: dtype.to_string() }))?;
+    let known =
+        Dtype::from_short(dtype).ok_or_else(|| (dtype, Box::new(TextFault::Dtype { found: dtype.to_string() })))?;
     let (sizes, mut rest) = rest.split_once(']').ok_or_else(not_a_type)?;
     let mut ty = TensorType::new(known, dims(sizes, symbols)?, device.clone());
     if let Some(strides) = rest.strip_prefix('[') {
@@ -110,7 +110,7 @@ fn value_type<'t>(text: &'t str, device: &Device, symbols: &mut Symbols) -> Resu
 }
 
 fn expression_fault(text: &str, source: SymError) -> Wrong<'_> {
-    (text, TextFault::Expression { text: text.to_string(), source })
+    (text, Box::new(TextFault::Expression { text: text.to_string(), source }))
 }
 
 fn dims<'t>(text: &'t str, symbols: &mut Symbols) -> Result<Dims, Wrong<'t>> {
@@ -153,7 +153,7 @@ mod tests {
     fn read(text: &str) -> Result<(String, bool), TextFault> {
         let (mut symbols, quoted) = (Symbols::new(), format!("\"{text}\""));
         let mut annotations = Annotations::new(Device::cpu());
-        let found = annotations.read(&mut Cursor::new("t.fx", &quoted), &mut symbols).map_err(|e| e.fault)?;
+        let found = annotations.read(&mut Cursor::new("t.fx", &quoted), &mut symbols).map_err(|e| *e.fault)?;
         let device = found.ty.as_tensor().map_or_else(String::new, |t| format!(" {}", t.device));
         let strides = found.ty.as_tensor().is_some_and(|t| t.strides.is_some());
         Ok((

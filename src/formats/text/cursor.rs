@@ -326,7 +326,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns the error of a fault of that width here.
-    pub(super) fn fault(&self, width: usize, fault: TextFault) -> TextError {
+    pub(super) fn fault(&self, width: usize, fault: impl Into<Box<TextFault>>) -> TextError {
         TextError::at(self.file, self.text, self.position, width, fault)
     }
 
@@ -372,8 +372,8 @@ mod tests {
     fn a_bad_escape_and_an_open_string_are_faults_with_a_place() {
         let error = string(r"'ab\q'").unwrap_err();
         assert_eq!((error.column, error.to_string().contains(r"`\q`")), (4, true));
-        assert_eq!(string(r"'\ud800'").unwrap_err().fault, TextFault::Escape { escape: r"\ud80".into() });
-        assert_eq!(string("'ab\n'").unwrap_err().fault, TextFault::OpenString);
+        assert_eq!(*string(r"'\ud800'").unwrap_err().fault, TextFault::Escape { escape: r"\ud80".into() });
+        assert_eq!(*string("'ab\n'").unwrap_err().fault, TextFault::OpenString);
         assert_eq!(string(r"'ab\").unwrap_err().column, 4);
     }
 

@@ -102,12 +102,12 @@ pub struct TextError {
     /// The line itself, without its end.
     pub text: String,
     /// What is wrong.
-    pub fault: TextFault,
+    pub fault: Box<TextFault>,
 }
 
 impl TextError {
     /// Returns the error of `fault` at a byte position of `text`, spanning `width` characters.
-    pub(crate) fn at(file: &str, text: &str, position: usize, width: usize, fault: TextFault) -> Self {
+    pub(crate) fn at(file: &str, text: &str, position: usize, width: usize, fault: impl Into<Box<TextFault>>) -> Self {
         let (before, after) = text.split_at_checked(position).unwrap_or((text, ""));
         let start = before.rfind('\n').map_or(0, |i| i.saturating_add(1));
         let head = before.get(start..).unwrap_or("");
@@ -118,7 +118,7 @@ impl TextError {
             column: head.chars().count().saturating_add(1),
             width: width.max(1),
             text: format!("{head}{}", tail.trim_end_matches('\r')),
-            fault,
+            fault: fault.into(),
         }
     }
 
@@ -137,14 +137,14 @@ impl TextError {
         let indent = before.chars().count().saturating_add(cut(skipped > 0).len());
         let carets = "^".repeat(self.width.min(after.chars().count()).max(1));
         let gutter = " ".repeat(self.line.to_string().len());
-        let mut out = format!("error: {}\n", self.fault);
+        let mut out = format!("error: {}\n", shown(&self.fault.to_string()));
         let _ = writeln!(out, "{gutter}--> {}:{}:{}", shown(&self.file), self.line, self.column);
         let _ = writeln!(out, "{gutter} |");
         let _ = writeln!(out, "{} | {line}", self.line);
         let _ = write!(out, "{gutter} | {}{carets}", " ".repeat(indent));
         let mut cause = self.fault.source();
         while let Some(error) = cause {
-            let _ = write!(out, "\n{gutter} = {error}");
+            let _ = write!(out, "\n{gutter} = {}", shown(&error.to_string()));
             cause = error.source();
         }
         out
@@ -153,7 +153,7 @@ impl TextError {
 
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", shown(&self.file), self.line, self.column, self.fault)
+        write!(f, "{}:{}:{}: {}", shown(&self.file), self.line, self.column, shown(&self.fault.to_string()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The text form: what PyTorch prints for an exported program, read and written.
 //!
 //! [`read`] takes what `print(exported_program)` and `graph_module.print_readable()` give (PyTorch 2.5 to 2.15) and returns an *unchecked*
-//! graph; `analysis::form` and `ops` check it. [`write`] gives what PyTorch 2.15 prints, line by line. [`case::read`] takes two programs in
+//! graph; `analysis::form` and `ops` check it. [`write()`] gives what PyTorch 2.15 prints, line by line. [`case::read`] takes two programs in
 //! one file. Nothing is executed or imported: a text is data.
 //!
 //! Promises: linear in the text; no recursion deeper than lists may nest; a fault is a [`TextError`] with its line and a caret; reading what
@@ -22,4 +22,4 @@ mod write;
 
 pub use error::{TextError, TextFault, shown};
 pub use read::{ReadOptions, read, read_bytes};
-pub use write::{write, write_node_line};
+pub use write::{show_form_error, write, write_node_line};

@@ -9,7 +9,8 @@ use super::read::Reader;
 use super::{target, value};
 use crate::analysis::form;
 use crate::graph::{Arg, BodyId, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType};
-use crate::sym::{Dim, Symbols};
+use crate::ops::contiguous_strides;
+use crate::sym::Symbols;
 
 const CALL: &str = "an operator call, such as `torch.ops.aten.add.Tensor(x, y)`";
 
@@ -365,21 +366,11 @@ fn operator(function: &str, args: Vec<Arg>) -> Right {
 
 /// An input whose annotation states no strides is contiguous.
 fn contiguous(ty: ValueType, symbols: &mut Symbols) -> ValueType {
-    let Some(tensor) = ty.as_tensor().filter(|t| t.strides.is_none()) else { return ty };
-    let mut strides = smallvec::SmallVec::<[Dim; 4]>::new();
-    let mut step = Dim::Fixed(1);
-    for &size in tensor.sizes.iter().rev() {
-        strides.push(step);
-        // PyTorch counts a dimension without elements as one, so that strides stay positive.
-        let size = match size {
-            Dim::Fixed(0) => Dim::Fixed(1),
-            size => size,
-        };
-        match symbols.mul(step, size) {
-            Ok(next) => step = next,
-            Err(_) => return ty,
-        }
+    match ty.as_tensor().filter(|t| t.strides.is_none()) {
+        Some(tensor) => match contiguous_strides(symbols, &tensor.sizes) {
+            Ok(strides) => ValueType::tensor(TensorType { strides: Some(strides), ..tensor.clone() }),
+            Err(_) => ty,
+        },
+        None => ty,
     }
-    strides.reverse();
-    ValueType::tensor(TensorType { strides: Some(strides), ..tensor.clone() })
 }

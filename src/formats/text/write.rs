@@ -11,6 +11,7 @@ use super::error::shown;
 use super::pyrepr;
 use super::signature;
 use super::target::{self, Form};
+use crate::analysis::form::FormError;
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
 
 /// Returns the text of a program: of an exported program where there is a signature, else of a bare graph module.
@@ -58,6 +59,14 @@ pub fn write_node_line(view: &impl View, node: NodeId) -> String {
         _ => statement(&mut out, view, node, annotation.as_deref()),
     }
     out
+}
+
+/// Returns a fault of form with the statement at which it was found, on two lines.
+pub fn show_form_error(view: &impl View, error: &FormError) -> String {
+    match error.node.filter(|n| view.contains(*n)) {
+        Some(node) => format!("{error}\n    {}", write_node_line(view, node)),
+        None => error.to_string(),
+    }
 }
 
 struct Writer<'a> {

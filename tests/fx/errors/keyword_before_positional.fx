@@ -1,0 +1,4 @@
+class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[2, 3]", y: "f32[2, 3]"):
+        add = torch.ops.aten.add.Tensor(x, alpha = 2, y)
+        return (x,)

@@ -1,0 +1,2 @@
+graph():
+    %x : [num_users=1] = placeholder[target=x]

@@ -1,0 +1,7 @@
+class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[2, 3]", y: "f32[2, 3]"):
+        return (x,)
+
+class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[2, 3]", y: "f32[2, 3]"):
+        return (x,)
