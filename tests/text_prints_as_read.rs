@@ -2,6 +2,14 @@
 //!
 //! `AIRLOCK_CORPUS=DIR` runs this over every `.fx` below DIR too.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
+
 mod common;
 
 use airlock::formats::text;
