@@ -1,5 +1,12 @@
 //! What is no pass is refused before anything of it runs, with an error that says what and where.
 #![cfg(feature = "sandbox")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects
+)]
 
 #[path = "components/mod.rs"]
 mod components;
@@ -112,7 +119,7 @@ fn a_function_of_another_type_does_not_fit() {
     let (engine, limits) = (Engine::new(&Limits::default()).unwrap(), Limits::default());
     let pass = Pass::load("p", &of_stage("string"), &engine, &limits).unwrap();
     let fault = pass.describe(&limits).unwrap_err();
-    assert_eq!((fault.kind, fault.function.as_str()), (FaultKind::Contract, "start"), "{fault}");
+    assert_eq!((fault.kind, fault.function), (FaultKind::Contract, "start"), "{fault}");
 }
 
 #[test]

@@ -258,16 +258,29 @@ impl Editor {
 
     /// Makes all edits or none. Returns the nodes made, in order; an error says which edit it is about.
     pub fn apply(&mut self, edits: &[Edit]) -> Result<Vec<NodeId>, (u32, EditError)> {
+        self.apply_while(edits, &mut || true).unwrap_or_else(|| Ok(Vec::new()))
+    }
+
+    /// As [`Editor::apply`], but makes none and answers `None` where `go_on` says no before one of them.
+    pub fn apply_while(
+        &mut self,
+        edits: &[Edit],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Option<Result<Vec<NodeId>, (u32, EditError)>> {
         let mut made = Vec::new();
         self.graph.begin_log();
         for (index, edit) in edits.iter().enumerate() {
+            if !go_on() {
+                self.graph.undo_log();
+                return None;
+            }
             if let Err(error) = self.apply_one(edit, &mut made) {
                 self.graph.undo_log();
-                return Err((u32::try_from(index).unwrap_or(u32::MAX), error));
+                return Some(Err((u32::try_from(index).unwrap_or(u32::MAX), error)));
             }
         }
         self.graph.commit_log();
-        Ok(made)
+        Some(Ok(made))
     }
 
     fn apply_one(&mut self, edit: &Edit, made: &mut Vec<NodeId>) -> Result<(), EditError> {

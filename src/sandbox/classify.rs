@@ -13,7 +13,7 @@ const FRAMES: usize = 8;
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) pass: &'a str,
-    pub(super) function: &'a str,
+    pub(super) function: &'static str,
     pub(super) limits: &'a Limits,
     pub(super) fuel: u64,
     pub(super) stack_bytes: usize,
@@ -29,7 +29,7 @@ pub(super) fn classify(error: &wasmtime::Error, context: &Context<'_>) -> Fault 
     Fault {
         kind,
         pass: context.pass.to_string(),
-        function: context.function.to_string(),
+        function: context.function,
         message,
         used: figures.map(|(used, _)| used),
         limit: figures.map(|(_, limit)| limit),
@@ -93,9 +93,9 @@ fn of_text(error: &wasmtime::Error, context: &Context<'_>) -> Said {
     (FaultKind::Contract, format!("it broke the calling convention: {message}"), None)
 }
 
-fn frames(error: &wasmtime::Error) -> Vec<String> {
+fn frames(error: &wasmtime::Error) -> Box<[String]> {
     const NAME_CHARS: u32 = 200;
-    let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else { return Vec::new() };
+    let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else { return Box::default() };
     let frames = backtrace.frames().iter().take(FRAMES);
     frames.filter_map(|f| f.func_name()).map(|name| shown(name, NAME_CHARS)).collect()
 }

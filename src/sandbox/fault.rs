@@ -61,7 +61,7 @@ pub struct Fault {
     pub pass: String,
     /// The function of the contract that was being called: `run`, `describe`, or `start` for what a component does when
     /// it is instantiated.
-    pub function: String,
+    pub function: &'static str,
     /// For people: what happened and, where something can be done, what.
     pub message: String,
     /// How much was used of what ran out, in the units of [`super::Limits`].
@@ -69,7 +69,7 @@ pub struct Fault {
     /// How much there was.
     pub limit: Option<u64>,
     /// The guest's own functions, innermost first, where the component has names. Escaped.
-    pub frames: Vec<String>,
+    pub frames: Box<[String]>,
 }
 
 impl fmt::Display for Fault {
@@ -96,11 +96,11 @@ mod tests {
         let fault = Fault {
             kind: FaultKind::Fuel,
             pass: "endless".into(),
-            function: "run".into(),
+            function: "run",
             message: "out of fuel".into(),
             used: Some(10),
             limit: Some(10),
-            frames: vec!["spin".into()],
+            frames: Box::new(["spin".into()]),
         };
         assert_eq!(fault.to_string(), "endless in `run`: out of fuel (used 10 of 10), in its function spin");
         assert_eq!(serde_json::to_value(fault.kind).unwrap(), fault.kind.name());

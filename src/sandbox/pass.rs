@@ -128,11 +128,12 @@ impl<'e> Pass<'e> {
         let no_thread = |e: std::io::Error| {
             self.fault(FaultKind::HostLimit, function, format!("no thread for it could be started: {e}"))
         };
-        let clock = match Clock::start(self.engine, limits.time()) {
+        let deadline = host.deadline;
+        let clock = match Clock::start(self.engine, deadline) {
             Ok(clock) => clock,
             Err(e) => return (Err(no_thread(e)), host, Usage::default()),
         };
-        let mut store = new_store(self.engine, host, limits, fuel, &clock);
+        let mut store = new_store(self.engine, host, limits, fuel);
         let context =
             Context { pass: &self.label, function, limits, fuel, stack_bytes: self.engine.guest_stack_bytes() };
         let result = on_thread(self.engine.thread_stack_bytes(), || {
@@ -143,6 +144,7 @@ impl<'e> Pass<'e> {
             call(&component, &mut store).map_err(|e| classify(&e, &context))
         });
         let result = result.unwrap_or_else(|e| Err(no_thread(e)));
+        drop(clock);
         let left = store.get_fuel().unwrap_or(0);
         let host = store.into_data();
         let usage = Usage {
@@ -153,7 +155,7 @@ impl<'e> Pass<'e> {
             host_bytes: host.host_bytes,
             host_limit: limits.host_bytes,
             calls: host.calls,
-            sandbox_ms: clock.elapsed().as_secs_f64() * 1e3,
+            sandbox_ms: deadline.elapsed().as_secs_f64() * 1e3,
         };
         (result, host, usage)
     }
@@ -184,9 +186,9 @@ impl<'e> Pass<'e> {
         Ok(Info { name: info.name, version: info.version, needs, about: text(&info.about) })
     }
 
-    fn fault(&self, kind: FaultKind, function: &str, message: String) -> Fault {
+    fn fault(&self, kind: FaultKind, function: &'static str, message: String) -> Fault {
         let pass = self.label.clone();
-        Fault { kind, pass, function: function.to_string(), message, used: None, limit: None, frames: Vec::new() }
+        Fault { kind, pass, function, message, used: None, limit: None, frames: Box::default() }
     }
 }
 

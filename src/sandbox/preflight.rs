@@ -236,7 +236,7 @@ impl Look<'_> {
             let interface = self.contract.imports.get(parts.interface);
             let functions = interface.ok_or_else(|| missing(parts.interface.to_string()))?;
             let before = found.imports.len();
-            for (export, item) in &types[instance].exports {
+            for (export, item) in types.get(instance).iter().flat_map(|i| &i.exports) {
                 match item.ty {
                     ComponentEntityType::Func(_) if functions.contains(export) => {
                         found.imports.push((name.to_string(), Some(export.clone())));
@@ -279,7 +279,7 @@ impl Look<'_> {
                 return Err(missing(wanted));
             };
             for function in functions {
-                if !types[instance].exports.contains_key(function) {
+                if types.get(instance).is_none_or(|i| !i.exports.contains_key(function)) {
                     return Err(missing(format!("{wanted}.{function}")));
                 }
             }

@@ -102,8 +102,8 @@ impl ResourceLimiter for Guard {
     }
 }
 
-/// Makes a store in which a guest may run until `clock` says stop.
-pub(super) fn new_store(engine: &Engine, host: Host, limits: &Limits, fuel: u64, clock: &Clock) -> Store<Host> {
+/// Makes a store in which a guest may run until its host's deadline; a [`Clock`] must tick for that to be noticed.
+pub(super) fn new_store(engine: &Engine, host: Host, limits: &Limits, fuel: u64) -> Store<Host> {
     let mut store = Store::new(&engine.wasmtime, host);
     store.limiter(|host| &mut host.guard);
     // This fails only for an engine that counts no fuel, and then its code would not have been compiled to need any.
@@ -111,50 +111,63 @@ pub(super) fn new_store(engine: &Engine, host: Host, limits: &Limits, fuel: u64,
     store.set_hostcall_fuel(usize::try_from(limits.call_bytes).unwrap_or(usize::MAX));
     store.set_max_component_handles(usize::try_from(limits.handles).unwrap_or(usize::MAX));
     store.set_epoch_deadline(1);
-    let (started, limit) = (clock.started, clock.limit);
-    store.epoch_deadline_callback(move |_| {
-        // Epochs belong to the engine: another run's clock may have ticked.
-        let used = started.elapsed();
-        if used < limit {
-            return Ok(UpdateDeadline::Continue(1));
-        }
-        Err(Stop::Time { used_ms: millis(used), limit_ms: millis(limit) }.into())
+    // Epochs belong to the engine: another run's clock may have ticked.
+    store.epoch_deadline_callback(|context| {
+        context.data().deadline.check()?;
+        Ok(UpdateDeadline::Continue(1))
     });
     store
 }
 
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Interrupts guests when their time is up. Ends, with its thread, when it is dropped.
-pub(super) struct Clock {
+/// When a run must have ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deadline {
     started: Instant,
     limit: Duration,
+}
+
+impl Deadline {
+    /// Returns the deadline of a run that begins now.
+    pub(super) fn from_now(limit: Duration) -> Self {
+        Self { started: Instant::now(), limit }
+    }
+
+    /// Returns how long the run has been going on.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Returns an error once the time is up.
+    pub(super) fn check(&self) -> Result<(), Stop> {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let used = self.elapsed();
+        if used < self.limit {
+            return Ok(());
+        }
+        Err(Stop::Time { used_ms: millis(used), limit_ms: millis(self.limit) })
+    }
+}
+
+/// Makes guests look at their deadline when it is over. Ends, with its thread, when it is dropped.
+pub(super) struct Clock {
     stop: Option<Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Clock {
-    /// Starts a clock of that limit.
-    pub(super) fn start(engine: &Engine, limit: Duration) -> std::io::Result<Self> {
+    /// Starts the clock of a run.
+    pub(super) fn start(engine: &Engine, deadline: Deadline) -> std::io::Result<Self> {
         const AGAIN: Duration = Duration::from_millis(10);
         let (stop, stopped) = channel();
         let engine = engine.wasmtime.clone();
-        let started = Instant::now();
         let thread = std::thread::Builder::new().name("airlock-clock".into()).spawn(move || {
-            let mut wait = limit;
+            let mut wait = deadline.limit.saturating_sub(deadline.elapsed());
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 engine.increment_epoch();
                 wait = AGAIN;
             }
         })?;
-        Ok(Self { started, limit, stop: Some(stop), thread: Some(thread) })
-    }
-
-    /// Returns how long the clock has been running.
-    pub(super) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
 }
 

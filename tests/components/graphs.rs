@@ -1,5 +1,7 @@
 //! Graphs to run passes on, and their whole content as text.
 
+#![allow(dead_code)]
+
 use std::fmt::Write;
 use std::sync::Arc;
 

@@ -28,7 +28,8 @@ pub fn encode(inside: &str, encoding: StringEncoding) -> Vec<u8> {
     for (export, file) in
         [("\"memory\"", "memory"), ("\"cabi_realloc\"", "realloc"), ("#describe\"", "describe"), ("#run\"", "run")]
     {
-        if !inside.contains(&format!("(export {export}")) && !(export.starts_with('#') && inside.contains(export)) {
+        let exports = format!("(export {export}");
+        if !inside.contains(if export.starts_with('#') { export } else { &exports }) {
             module += &std::fs::read_to_string(folder().join(format!("defaults/{file}.wat"))).unwrap();
         }
     }

@@ -176,8 +176,9 @@ pub(super) fn weight_of(args: &[WitArg], kwargs: &[NamedArg]) -> u64 {
         | Scalar::Device(t)
         | Scalar::Layout(t)
         | Scalar::MemoryFormat(t)
-        | Scalar::Operator(t)
-        | Scalar::Other(t) => ARG.saturating_add(t.len()),
+        | Scalar::Operator(t) => ARG.saturating_add(t.len()),
+        // The words of a nested argument: at least two bytes each for what it holds.
+        Scalar::Other(t) => ARG.saturating_add(t.len().saturating_mul(ARG)),
         _ => ARG,
     };
     let arg = |a: &WitArg| match a {

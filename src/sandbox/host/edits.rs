@@ -10,11 +10,17 @@ use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, View};
 /// Names and keys beyond this many bytes are refused.
 const MAX_NAME_BYTES: usize = 256;
 
+/// Keyword arguments beyond this many are refused: no schema has as many.
+const MAX_KWARGS: usize = 256;
+
 /// In a batch, ids from here on are its own new nodes.
 const FIRST_NEW: u64 = 1 << 63;
 
 /// What an edit keeps in host memory beside its arguments: a row, a link, a name, an entry of the log; derived types.
 pub(super) const EDIT_BYTES: u64 = 512;
+
+/// Positional and keyword arguments.
+type NewArgs = (Vec<Arg>, Vec<(String, Arg)>);
 
 /// Reads what guests send. Ids of nodes are looked at here only for their form: the editor knows which are alive.
 pub(super) struct Reader<'a> {
@@ -59,14 +65,12 @@ impl Reader<'_> {
     }
 
     /// Reads the new arguments of a node. Those of an output are put into the container that it returns.
-    pub(super) fn new_args(
-        &self,
-        n: NodeId,
-        args: Vec<WitArg>,
-        kwargs: Vec<NamedArg>,
-    ) -> Result<(Vec<Arg>, Vec<(String, Arg)>), EditError> {
-        let old = super::columns::args_of(self.graph, n);
-        let args = self.args(args, old)?;
+    pub(super) fn new_args(&self, n: NodeId, args: Vec<WitArg>, kwargs: Vec<NamedArg>) -> Result<NewArgs, EditError> {
+        if !self.graph.contains(n) {
+            // A node that this batch makes, or none: the editor will tell.
+            return Ok((self.args(args, &[])?, self.kwargs(kwargs, &|_| None)?));
+        }
+        let args = self.args(args, super::columns::args_of(self.graph, n))?;
         let args = match (self.graph.kind(n), self.graph.args(n)) {
             (NodeKind::Output, [Arg::Tuple(_)]) => vec![Arg::Tuple(args.into())],
             (NodeKind::Output, [Arg::List(_)]) => vec![Arg::List(args.into())],
@@ -90,6 +94,10 @@ impl Reader<'_> {
         kwargs: Vec<NamedArg>,
         old: &dyn Fn(&str) -> Option<&'b Arg>,
     ) -> Result<Vec<(String, Arg)>, EditError> {
+        if kwargs.len() > MAX_KWARGS {
+            let message = format!("{} keyword arguments, at most {MAX_KWARGS} are possible", kwargs.len());
+            return Err(refused(EditCode::BadArgument, None, message));
+        }
         let mut read: Vec<(String, Arg)> = Vec::with_capacity(kwargs.len());
         for NamedArg { name, value } in kwargs {
             check_name(&name)?;

@@ -220,7 +220,7 @@ impl GraphHost for Host {
     fn apply(&mut self, edits: Vec<Edit>) -> Trap<Result<Vec<u64>, BatchError>> {
         self.enter("graph.apply")?;
         self.charge(edits.iter().map(edits::weight_of).fold(0, u64::saturating_add))?;
-        let Self { editor, words, .. } = self;
+        let Self { editor, words, deadline, .. } = self;
         let mut read = Vec::with_capacity(edits.len());
         let reader = Reader { graph: editor.graph(), words, in_batch: true };
         for (index, edit) in edits.into_iter().enumerate() {
@@ -229,9 +229,134 @@ impl GraphHost for Host {
                 Err(error) => return Ok(Err(BatchError { index: u32::try_from(index).unwrap_or(u32::MAX), error })),
             }
         }
-        Ok(match editor.apply(&read) {
-            Ok(made) => Ok(ids(made)),
-            Err((index, error)) => Err(BatchError { index, error: edit_error(error) }),
-        })
+        // No epoch ends a host call, and a batch of a few million edits may take long.
+        match editor.apply_while(&read, &mut || deadline.check().is_ok()) {
+            Some(Ok(made)) => Ok(Ok(ids(made))),
+            Some(Err((index, error))) => Ok(Err(BatchError { index, error: edit_error(error) })),
+            None => deadline.check().map_err(Into::into).map(|()| Ok(Vec::new())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::super::Limits;
+    use super::super::super::bindings::airlock::pass::types::Scalar;
+    use super::super::super::store::Stop;
+    use super::super::Job;
+    use super::*;
+    use crate::editor::Editor;
+    use crate::graph::{Arg as GraphArg, Device, Dtype, NewNode as Row, TensorType, ValueType as GraphType};
+    use crate::ops::Registry;
+    use crate::sym::Dim as Size;
+
+    const FIRST_NEW: u64 = 1 << 63;
+
+    /// `x`, `add = x + x`, `return (add,)`.
+    fn host(limits: &Limits) -> (Host, [u64; 3]) {
+        let mut g = Graph::new();
+        let ty = GraphType::tensor(TensorType::new(Dtype::F32, [Size::Fixed(2)], Device::cpu()));
+        let mut push = |kind, name: &str, target: &str, args: &[GraphArg], ty: &GraphType| {
+            let target = g.texts.intern(target);
+            let row = Row { kind, target, args: args.into(), kwargs: Box::default(), ty: ty.clone() };
+            g.push(BodyId::ROOT, name, row)
+        };
+        let x = push(Kind::Placeholder, "x", "x", &[], &ty);
+        let add = push(Kind::Call, "add", "aten.add.Tensor", &[x.into(), x.into()], &ty);
+        let returned = GraphArg::Tuple(Box::new([add.into()]));
+        let out = push(Kind::Output, "output", "output", &[returned], &GraphType::Unknown);
+        let mut host = Host::new(Editor::new(g, Arc::new(Registry::standard())), Job::default(), limits);
+        host.is_open = true;
+        (host, [x, add, out].map(NodeId::to_bits))
+    }
+
+    fn call(at: Point, args: &[u64]) -> NewNode {
+        let args = args.iter().map(|n| Arg::One(Scalar::Node(*n))).collect();
+        NewNode { at, target: "torch.ops.aten.add.Tensor".into(), args, kwargs: Vec::new(), name: None }
+    }
+
+    fn code<T: std::fmt::Debug>(answer: Answer<T>) -> EditCode {
+        answer.unwrap().unwrap_err().code
+    }
+
+    #[test]
+    fn single_calls_edit_and_read_what_they_edited() {
+        let (mut host, [x, add, out]) = host(&Limits::default());
+        let new = host.insert(call(Point::Before(out), &[add, x])).unwrap().unwrap();
+        assert_eq!(host.name(new).unwrap().unwrap(), "add_tensor");
+        assert_eq!(host.replace_uses(add, new, None).unwrap().unwrap(), 1);
+        assert_eq!(host.users(new).unwrap().unwrap(), [out]);
+        assert_eq!(host.users(add).unwrap().unwrap(), [new]);
+        assert_eq!(host.nodes(0).unwrap(), [x, add, new, out]);
+        assert_eq!(host.find(0, "torch.ops.aten.add.Tensor".into()).unwrap(), [add, new]);
+        let id = host.target_id(new).unwrap().unwrap();
+        assert_eq!(host.text(id).unwrap().as_deref(), Some("aten.add.Tensor"));
+        assert_eq!(host.text(id + 1).unwrap(), None);
+        assert!(host.is_before(add, new).unwrap().unwrap());
+        host.annotate(new, "why".into(), Some("because".into())).unwrap().unwrap();
+        assert_eq!(host.annotation(new, "why".into()).unwrap().unwrap().as_deref(), Some("because"));
+    }
+
+    #[test]
+    fn an_output_keeps_its_container() {
+        let (mut host, [x, _, out]) = host(&Limits::default());
+        assert!(matches!(host.args(out).unwrap().unwrap().as_slice(), [Arg::One(Scalar::Node(_))]));
+        host.set_args(out, vec![Arg::One(Scalar::Node(x))], Vec::new()).unwrap().unwrap();
+        let graph = host.editor.graph();
+        let out = NodeId::from_bits(out).unwrap();
+        assert!(matches!(graph.args(out), [GraphArg::Tuple(items)] if items.len() == 1));
+    }
+
+    #[test]
+    fn refused_edits_are_typed_and_change_nothing() {
+        let (mut host, [x, add, out]) = host(&Limits::default());
+        assert_eq!(code(host.kind(77)), EditCode::Stale);
+        assert_eq!(code(host.erase(FIRST_NEW)), EditCode::Stale);
+        assert_eq!(code(host.erase(add)), EditCode::StillUsed);
+        assert_eq!(code(host.erase(x)), EditCode::NotAllowed);
+        assert_eq!(code(host.insert(call(Point::Before(add), &[add, x]))), EditCode::UseBeforeDefinition);
+        assert_eq!(code(host.insert(call(Point::Start(9), &[x, x]))), EditCode::NotAllowed);
+        let named = NewNode { name: Some("a b".into()), ..call(Point::End(0), &[x, x]) };
+        assert_eq!(code(host.insert(named)), EditCode::BadArgument);
+        let many = (0..1_000).map(|i| NamedArg { name: format!("k{i}"), value: Arg::One(Scalar::None) }).collect();
+        assert_eq!(code(host.set_args(add, Vec::new(), many)), EditCode::BadArgument);
+        assert_eq!(host.nodes(0).unwrap(), [x, add, out]);
+        assert!(host.editor.changes().is_empty());
+    }
+
+    #[test]
+    fn a_batch_names_its_own_nodes_and_holds_whole_or_not_at_all() {
+        let (mut host, [x, add, out]) = host(&Limits::default());
+        let edits = || {
+            vec![
+                Edit::Insert(call(Point::End(0), &[add, x])),
+                Edit::Insert(call(Point::After(FIRST_NEW), &[FIRST_NEW, x])),
+                Edit::ReplaceUsesIn((add, FIRST_NEW + 1, vec![out])),
+                // Its own node takes no part of whatever stands in the graph at that position.
+                Edit::SetArgs((
+                    FIRST_NEW + 1,
+                    vec![Arg::One(Scalar::Node(x)), Arg::One(Scalar::Node(FIRST_NEW))],
+                    vec![],
+                )),
+            ]
+        };
+        let mut wrong = edits();
+        wrong.push(Edit::Erase(add));
+        let error = host.apply(wrong).unwrap().unwrap_err();
+        assert_eq!((error.index, error.error.code), (4, EditCode::StillUsed));
+        assert!(host.editor.changes().is_empty());
+        let made = host.apply(edits()).unwrap().unwrap();
+        assert_eq!(host.nodes(0).unwrap(), [x, add, made[0], made[1], out]);
+        assert_eq!(host.users(made[1]).unwrap().unwrap(), [out]);
+    }
+
+    #[test]
+    fn a_batch_ends_when_the_time_is_up() {
+        let (mut host, [x, add, out]) = host(&Limits { time_seconds: 0.0, ..Limits::default() });
+        let error = host.apply(vec![Edit::Insert(call(Point::End(0), &[add, x]))]).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(Stop::Time { .. })), "{error}");
+        assert_eq!(host.nodes(0).unwrap(), [x, add, out]);
     }
 }

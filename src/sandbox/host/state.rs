@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::super::bindings::airlock::pass::types as wit;
 use super::super::escape::shown;
-use super::super::store::{Guard, Stop};
+use super::super::store::{Deadline, Guard, Stop};
 use super::super::{Limits, bindings};
 use super::args::Words;
 use super::sizes::Sizes;
@@ -58,6 +58,7 @@ pub struct Host {
     pub(in super::super) editor: Editor,
     /// Whether the guest may use the graph: while `run` runs, not in `describe` or a start function.
     pub(in super::super) is_open: bool,
+    pub(in super::super) deadline: Deadline,
     pub(in super::super) guard: Guard,
     pub(in super::super) log: Vec<LogLine>,
     pub(in super::super) log_dropped: u64,
@@ -76,6 +77,7 @@ impl Host {
         Self {
             editor,
             is_open: false,
+            deadline: Deadline::from_now(limits.time()),
             guard: Guard::new(limits),
             log: Vec::new(),
             log_dropped: 0,
