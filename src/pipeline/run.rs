@@ -341,7 +341,7 @@ fn count(changes: &Changes) -> Edits {
 fn fault_report(fault: &Fault) -> FaultReport {
     FaultReport {
         kind: fault.kind.name(),
-        function: fault.function.clone(),
+        function: fault.function.to_string(),
         message: fault.message.clone(),
         used: fault.used,
         limit: fault.limit,
