@@ -28,15 +28,11 @@ pub struct LowerArgs {
     /// A GE graph (.bin) to compare with; exit 1 where it is another.
     #[arg(long, value_name = "REF.bin")]
     compare: Option<PathBuf>,
+    /// What the host does around that graph, to be compared as well: a TOML with fx_outputs, ge_inputs, output_ref_input.
+    #[arg(long, value_name = "META.toml", requires = "compare")]
+    compare_host: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
-}
-
-#[derive(Serialize)]
-struct Unsupported {
-    node: String,
-    target: String,
-    reason: String,
 }
 
 #[derive(Serialize)]
@@ -44,8 +40,9 @@ struct Report {
     same: Option<bool>,
     differences: Vec<String>,
     nodes: usize,
-    unsupported: Vec<Unsupported>,
+    unsupported: Vec<ge::Unsupported>,
     output: Option<String>,
+    host: Option<ge::compare::Host>,
 }
 
 pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
@@ -57,42 +54,53 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
     }
     let loaded = load::model(&args.model, &args.reading)?;
     let lowered = match lower_model(&loaded.model, &loaded.registry, args.mode) {
-        Ok(graph) => graph,
+        Ok(lowered) => lowered,
         Err(error) => return refuse(error, global),
     };
-    let comparison = match &args.compare {
-        Some(path) => {
-            let reference = ge::read_file(path)?;
-            Some(ge::compare(&lowered, &reference))
-        }
-        None => None,
-    };
+    let comparison = compare(args, &lowered)?;
     if let Some(path) = &args.output {
-        ge::write_file(&lowered, path).with_context(|| format!("cannot write {}", path.display()))?;
+        ge::write_file(&lowered.graph, path).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let report = Report {
         same: comparison.as_ref().map(|c| c.same),
         differences: comparison.map(|c| c.differences).unwrap_or_default(),
-        nodes: lowered.op.len(),
+        nodes: lowered.graph.op.len(),
         unsupported: Vec::new(),
         output: args.output.as_ref().map(|p| p.display().to_string()),
+        host: Some(lowered.host),
     };
     show(&report, args, global)?;
     Ok(if report.same == Some(false) { Exit::Refused } else { Exit::Done })
 }
 
+fn compare(args: &LowerArgs, lowered: &ge::Lowered) -> anyhow::Result<Option<ge::Comparison>> {
+    let Some(path) = &args.compare else { return Ok(None) };
+    let mut comparison = ge::compare(&lowered.graph, &ge::read_file(path)?);
+    if let Some(path) = &args.compare_host {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let host = ge::compare::Host::from_toml(&text).with_context(|| format!("in {}", path.display()))?;
+        comparison.differences.extend(ge::compare::compare_host(&lowered.host, &host));
+        comparison.same = comparison.differences.is_empty();
+    }
+    Ok(Some(comparison))
+}
+
 /// Lowers a model in a mode, or says why it cannot.
-pub fn lower_model(model: &Model, registry: &Registry, mode: Mode) -> anyhow::Result<ge::GraphDef> {
+pub fn lower_model(model: &Model, registry: &Registry, mode: Mode) -> anyhow::Result<ge::Lowered> {
     if mode == Mode::ReduceOverhead {
         bail!("lowering to a launch plan (--mode reduce-overhead) is not supported yet; max-autotune is");
     }
-    let _ = (model, registry);
-    bail!("lowering is not in this build yet")
+    Ok(ge::lower_with(&model.graph, &ge::Options::default(), registry)?)
 }
 
 fn refuse(error: anyhow::Error, global: &Global) -> anyhow::Result<Exit> {
-    let _ = (global, Unsupported { node: String::new(), target: String::new(), reason: String::new() });
-    Err(error)
+    let Some(ge::LowerError::Unsupported { nodes }) = error.downcast_ref() else { return Err(error) };
+    if global.format == Format::Json {
+        let unsupported = nodes.clone();
+        output::print_json(&Report { same: None, differences: Vec::new(), nodes: 0, unsupported, output: None, host: None })?;
+    }
+    output::error(&error);
+    Ok(Exit::Bad)
 }
 
 fn show(report: &Report, args: &LowerArgs, global: &Global) -> anyhow::Result<()> {

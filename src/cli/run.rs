@@ -313,7 +313,8 @@ fn write_outputs(args: &RunArgs, loaded: &Loaded, settled: &Settled, global: &Gl
         output::status(global, "Wrote", &path.display().to_string());
         outputs.model = Some(path.display().to_string());
     }
-    if let (Some(path), Some(graph)) = (&args.lower, &lowered) {
+    if let (Some(path), Some(lowered)) = (&args.lower, &lowered) {
+        let graph = &lowered.graph;
         ge::write_file(graph, path).with_context(|| format!("cannot write {}", path.display()))?;
         output::status(global, "Lowered", &format!("to {}, {} GE nodes", path.display(), graph.op.len()));
         outputs.lowered = Some(path.display().to_string());
