@@ -21,7 +21,7 @@ pub struct BuildArgs {
 
 pub fn build(args: &BuildArgs, global: &Global) -> anyhow::Result<Exit> {
     let spinner = progress::spinner(global, format!("building {}", args.dir.display()));
-    let built = build_guest(&args.dir, args.output.as_deref(), &BuildOptions::default());
+    let built = build_guest(&args.dir, args.output.as_deref(), &BuildOptions { quiet: global.quiet });
     spinner.finish_and_clear();
     let report = built?;
     match global.format {
