@@ -26,7 +26,7 @@ fn archive(folder: &Path, change: impl Fn(&str, Vec<u8>) -> Option<Vec<u8>>) -> 
     let mut out = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
     for i in 0..zip.len() {
         let mut entry = zip.by_index(i).unwrap();
-        let name = entry.name().to_string();
+        let name = entry.name().unwrap().to_string();
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
         if let Some(bytes) = change(&name, bytes) {
