@@ -339,8 +339,10 @@ impl<'a> Reader<'a> {
 
     /// Takes `key =`, if that is what stands here.
     fn keyword(&mut self) -> Option<&'a str> {
+        self.cursor.space();
+        // An error would count the lines above it, so none is made where most values are no keywords.
         let mut ahead = self.cursor.clone();
-        let key = ahead.name("").ok()?;
+        let key = if ahead.at_name() { ahead.name("").ok()? } else { return None };
         if ahead.eat(b'=') && ahead.peek() != b'=' {
             self.cursor = ahead;
             return Some(key);
