@@ -19,6 +19,7 @@ mod decide;
 mod error;
 mod eval;
 mod expr;
+mod express;
 mod lex;
 mod logic;
 mod order;

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::expr::Comparison;
-use super::order::{in_argument_order, ordered_terms, sorted_by_key};
+use super::order::{Operands, arranged};
 use super::tree::Tree;
 
 // sympy's precedences, doubled where it has halves.
@@ -24,11 +24,11 @@ const NOT: u32 = 100;
 const ATOM: u32 = 1000;
 
 /// The text of a tree.
-pub(super) fn python(tree: &Tree) -> String {
-    match tree {
+pub(super) fn python(tree: Tree) -> String {
+    match arranged(tree, Operands::AsPrinted) {
         // At the top, and only there, sympy pads a float to 15 digits.
-        Tree::Float(value) => float_text(*value, 15, Zeros::Keep),
-        _ => text(tree),
+        Tree::Float(value) => float_text(value, 15, Zeros::Keep),
+        tree => text(&tree),
     }
 }
 
@@ -40,12 +40,12 @@ fn text(tree: &Tree) -> String {
         Tree::Bool(value) => if *value { "True" } else { "False" }.to_owned(),
         Tree::Infinite(negative) => if *negative { "-int_oo" } else { "int_oo" }.to_owned(),
         Tree::Symbol(name) => name.clone(),
-        Tree::Add(_) => sum(tree),
+        Tree::Add(terms) => sum(terms),
         Tree::Mul(_) => product(tree),
         Tree::Pow(base, exponent) => power(base, exponent),
         Tree::Compare(comparison, a, b) => relation(*comparison, a, b),
-        Tree::And(operands) => joined(in_argument_order(operands), " & ", BIT_AND),
-        Tree::Or(operands) => joined(in_argument_order(operands), " | ", BIT_OR),
+        Tree::And(operands) => joined(operands, " & ", BIT_AND),
+        Tree::Or(operands) => joined(operands, " | ", BIT_OR),
         Tree::Not(operand) => format!("~{}", guarded(operand, NOT)),
         Tree::Call(name, operands) => call(name, operands),
     }
@@ -58,7 +58,6 @@ fn call(name: &str, operands: &[Tree]) -> String {
         }
         // PyTorch prints what an identity holds in parentheses, and sympy a branch of `Piecewise` as a tuple.
         ("Identity" | "ExprCondPair", _) => format!("({})", listed(operands)),
-        ("Max" | "Min", _) => format!("{name}({})", listed(sorted_by_key(operands))),
         _ => format!("{name}({})", listed(operands)),
     }
 }
@@ -67,8 +66,8 @@ fn listed<'t>(operands: impl IntoIterator<Item = &'t Tree>) -> String {
     operands.into_iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-fn joined(operands: Vec<&Tree>, separator: &str, level: u32) -> String {
-    operands.into_iter().map(|operand| guarded(operand, level)).collect::<Vec<_>>().join(separator)
+fn joined(operands: &[Tree], separator: &str, level: u32) -> String {
+    operands.iter().map(|operand| guarded(operand, level)).collect::<Vec<_>>().join(separator)
 }
 
 /// The text, in parentheses unless it binds tighter than `level`.
@@ -138,9 +137,9 @@ fn call_precedence(name: &str) -> u32 {
     }
 }
 
-fn sum(tree: &Tree) -> String {
+fn sum(terms: &[Tree]) -> String {
     let mut out = String::new();
-    for (index, term) in ordered_terms(tree).into_iter().enumerate() {
+    for (index, term) in terms.iter().enumerate() {
         let printed = text(term);
         let (sign, body) = match printed.strip_prefix('-') {
             Some(rest) => ('-', rest),
@@ -185,7 +184,7 @@ fn product(tree: &Tree) -> String {
     } else if let Some(number) = shown {
         above.push(guarded(number, level));
     }
-    for factor in sorted_by_key(rest) {
+    for factor in rest {
         match negative_power(factor) {
             Some(inverse) => below.push(guarded(&inverse, level)),
             None => above.push(guarded(factor, level)),

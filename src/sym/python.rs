@@ -113,44 +113,55 @@ impl Parser<'_> {
     }
 
     fn prefix(&mut self, nesting: usize) -> Result<Parsed, SymError> {
-        const EXPECTED: &str = "a number, a symbol, a function or `(`";
-        match self.peek().clone() {
-            Token::Int(value) => self.leaf(Tree::Int(value)),
-            Token::Float(value) => self.leaf(Tree::Float(value)),
-            Token::Mark("(") => {
-                self.next();
-                let parsed = self.expression(0, nesting)?;
-                if *self.peek() == Token::Mark(",") {
-                    return self.pair(parsed, nesting);
-                }
-                self.expect(&Token::Mark(")"), "`)` or an operator")?;
-                Ok(parsed)
+        match self.peek() {
+            Token::Int(value) => {
+                let leaf = Tree::Int(*value);
+                self.leaf(leaf)
             }
-            Token::Mark("-") => {
-                self.next();
-                let (tree, depth) = self.expression(BIND_SIGN, nesting)?;
-                Ok((tree.negated(), depth.saturating_add(1)))
+            Token::Float(value) => {
+                let leaf = Tree::Float(*value);
+                self.leaf(leaf)
             }
-            Token::Mark("+") => {
-                self.next();
-                self.expression(BIND_SIGN, nesting)
-            }
-            Token::Mark("~") => {
-                self.next();
-                let (tree, depth) = self.expression(BIND_SIGN, nesting)?;
-                Ok((Tree::Not(Box::new(tree)), depth.saturating_add(1)))
-            }
-            Token::Name(name) if name == "not" => {
-                self.next();
-                let (tree, depth) = self.expression(BIND_NOT, nesting)?;
-                Ok((Tree::Not(Box::new(tree)), depth.saturating_add(1)))
+            Token::Mark("(") => self.bracketed(nesting),
+            Token::Mark(mark @ ("-" | "+" | "~")) => {
+                let mark = *mark;
+                self.sign(mark, nesting)
             }
             Token::Name(name) if name != "and" && name != "or" => {
-                self.next();
-                if *self.peek() == Token::Mark("(") { self.call(name, nesting) } else { Ok((named(name), 0)) }
+                let name = name.clone();
+                self.name(name, nesting)
             }
-            _ => self.fail(EXPECTED),
+            _ => self.fail("a number, a symbol, a function or `(`"),
         }
+    }
+
+    fn bracketed(&mut self, nesting: usize) -> Result<Parsed, SymError> {
+        self.next();
+        let parsed = self.expression(0, nesting)?;
+        if *self.peek() == Token::Mark(",") {
+            return self.pair(parsed, nesting);
+        }
+        self.expect(&Token::Mark(")"), "`)` or an operator")?;
+        Ok(parsed)
+    }
+
+    fn sign(&mut self, mark: &str, nesting: usize) -> Result<Parsed, SymError> {
+        self.next();
+        let (tree, depth) = self.expression(BIND_SIGN, nesting)?;
+        Ok(match mark {
+            "-" => (tree.negated(), depth.saturating_add(1)),
+            "~" => (Tree::Not(Box::new(tree)), depth.saturating_add(1)),
+            _ => (tree, depth),
+        })
+    }
+
+    fn name(&mut self, name: String, nesting: usize) -> Result<Parsed, SymError> {
+        self.next();
+        if name == "not" {
+            let (tree, depth) = self.expression(BIND_NOT, nesting)?;
+            return Ok((Tree::Not(Box::new(tree)), depth.saturating_add(1)));
+        }
+        if *self.peek() == Token::Mark("(") { self.call(name, nesting) } else { Ok((named(name), 0)) }
     }
 
     /// The rest of `(value, condition)`, an operand of `Piecewise`.
@@ -262,7 +273,7 @@ fn call(name: String, arguments: Vec<Argument>) -> Result<Parsed, SymError> {
             Argument::Named => {}
         }
     }
-    let depth = depth.saturating_add(2);
+    let depth = depth.saturating_add(1);
     if depth > MAX_TREE_DEPTH {
         return Err(too_deep());
     }

@@ -1,11 +1,15 @@
 //! Trees as sympy's `srepr`, which `torch.export.load` reads.
 
-use super::order::{class_of, in_argument_order, ordered_terms, sorted_by_key};
+use super::order::{Operands, arranged, class_of};
 use super::print::{Zeros, float_text};
 use super::tree::Tree;
 
 /// The `srepr` of a tree.
-pub(super) fn text(tree: &Tree) -> String {
+pub(super) fn srepr(tree: Tree) -> String {
+    text(&arranged(tree, Operands::AsKept))
+}
+
+fn text(tree: &Tree) -> String {
     match tree {
         Tree::Int(value) => format!("Integer({value})"),
         Tree::Rational(p, q) => format!("Rational({p}, {q})"),
@@ -13,14 +17,13 @@ pub(super) fn text(tree: &Tree) -> String {
         Tree::Bool(value) => if *value { "true" } else { "false" }.to_owned(),
         Tree::Infinite(negative) => if *negative { "-int_oo" } else { "int_oo" }.to_owned(),
         Tree::Symbol(name) => symbol(name),
-        Tree::Add(_) => call("Add", ordered_terms(tree)),
-        Tree::Mul(operands) => call("Mul", sorted_by_key(operands)),
+        Tree::Add(operands) => call("Add", operands),
+        Tree::Mul(operands) => call("Mul", operands),
         Tree::Pow(base, exponent) => call("Pow", [&**base, &**exponent]),
         Tree::Compare(comparison, a, b) => call(class_of(*comparison), [&**a, &**b]),
-        Tree::And(operands) => call("And", in_argument_order(operands)),
-        Tree::Or(operands) => call("Or", in_argument_order(operands)),
+        Tree::And(operands) => call("And", operands),
+        Tree::Or(operands) => call("Or", operands),
         Tree::Not(operand) => call("Not", [&**operand]),
-        Tree::Call(name, operands) if name == "Max" || name == "Min" => call(name, in_argument_order(operands)),
         Tree::Call(name, operands) => call(name, operands),
     }
 }

@@ -14,7 +14,7 @@ use super::expr::{Dim, Expr, ExprId, SymbolId};
 use super::range::Range;
 
 /// The greatest depth of nesting.
-pub const MAX_DEPTH: usize = 100;
+pub const MAX_DEPTH: usize = 48;
 /// The greatest number of parts (symbols, numbers, operators) of an expression as it prints.
 pub const MAX_WEIGHT: usize = 4096;
 

@@ -5,6 +5,7 @@ use super::convert;
 use super::error::SymError;
 use super::eval::{Bindings, Evaluator, Number};
 use super::expr::{BitOperator, Comparison, Dim, Expr, ExprId, SymBool, SymFloat, SymValue};
+use super::express;
 use super::logic;
 use super::print;
 use super::python;
@@ -165,7 +166,7 @@ impl Symbols {
 
     /// The text of a value of any sort as PyTorch prints it.
     pub fn print_value(&self, value: SymValue) -> String {
-        print::python(&convert::tree_of(self, value))
+        print::python(express::tree_of(self, value))
     }
 
     /// The text of an interned expression of any sort as PyTorch prints it.
@@ -180,7 +181,7 @@ impl Symbols {
 
     /// sympy's `srepr` of a value, as `.pt2` files hold it.
     pub fn print_srepr(&self, value: SymValue) -> String {
-        srepr::text(&convert::tree_of(self, value))
+        srepr::srepr(express::tree_of(self, value))
     }
 }
 
@@ -256,7 +257,7 @@ impl Symbols {
 
 /// Prints an `srepr` as PyTorch prints the same expression, without making it canonical: what a loaded `.pt2` shows.
 pub fn srepr_to_python(text: &str) -> Made<String> {
-    python::tree(text).map(|tree| print::python(&tree))
+    python::tree(text).map(print::python)
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ fn divides(a: i64, b: i64) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 250, ..ProptestConfig::default() })]
 
     #[test]
     fn canonical_arithmetic_agrees_with_direct_evaluation(recipe in recipe(), x in -20i64..40, y in -20i64..40, z in -20i64..40) {
@@ -342,4 +342,41 @@ fn errors_say_where_and_what_was_expected() {
     assert_eq!(message(&mut symbols, "Mod(s77)"), "`Mod` takes two arguments, 1 were given");
     assert_eq!(message(&mut symbols, "(s77 > 2) + 1"), "a sum needs a number, but `s77 > 2` is a boolean");
     assert_eq!(message(&mut symbols, "int_oo"), "`int_oo` is unbounded: no size has this value");
+}
+
+#[test]
+fn nesting_up_to_the_limit_fits_a_small_stack() {
+    let shapes: [fn(usize) -> String; 7] = [
+        |n| format!("{}s{}", "(".repeat(n), ")".repeat(n)),
+        |n| format!("{}s{}", "-(1 + t*".repeat(n), ")".repeat(n)),
+        |n| format!("{}s{}", "Max(t, ".repeat(n), " + 1)".repeat(n)),
+        |n| format!("{}s{}", "FloorDiv(7, ".repeat(n), ")".repeat(n)),
+        |n| format!("{}s > 1{}", "~(".repeat(n), ")".repeat(n)),
+        |n| format!("s{}", " // t // 2".repeat(n)),
+        |n| format!("{}s{}", "TruncToInt(OpaqueUnaryFn_sqrt(".repeat(n), "))".repeat(n)),
+    ];
+    let read = move || {
+        for shape in shapes {
+            let mut deepest = 0;
+            for depth in
+                [5, 10, 15, 20, 24, 30, 40, 46, 48, 50, 60, 70, 90, 97, 98, 99, 100, 150, 195, 198, 199, 200, 201, 220]
+            {
+                let mut symbols = Symbols::new();
+                let text = shape(depth);
+                let _ = srepr_to_python(&text);
+                if let Ok(value) = symbols.parse_python(&text) {
+                    deepest = depth;
+                    let _ = symbols.print_srepr(value);
+                    let mut other = Symbols::new();
+                    let imported = other.import(&symbols, value).unwrap();
+                    assert_eq!(other.print_value(imported), symbols.print_value(value));
+                    if let SymValue::Int(dim) = value {
+                        let _ = symbols.known(dim, Relation::Less, Dim::Fixed(7));
+                    }
+                }
+            }
+            assert!(deepest >= 10, "{:.20}", shape(10));
+        }
+    };
+    std::thread::Builder::new().stack_size(1 << 20).spawn(read).unwrap().join().unwrap();
 }

@@ -6,7 +6,7 @@
 use super::expr::Comparison;
 
 /// More nesting than the arena allows, since a polynomial is one level there and three here.
-pub(super) const MAX_TREE_DEPTH: usize = 320;
+pub(super) const MAX_TREE_DEPTH: usize = 200;
 
 /// A node of a tree, with the name that sympy has for it.
 #[derive(Clone, PartialEq, Debug)]
