@@ -148,3 +148,46 @@ fn types_that_nobody_annotated_come_from_the_rules() {
     assert_eq!((ty.dtype, ty.print(&graph.symbols)), (Dtype::F16, "f16[s0, 2]".to_string()));
     assert_eq!(ty.strides.as_ref().unwrap()[0].fixed(), Some(1));
 }
+
+/// Cases whose label says that they are well formed have nothing to report, and every call of a known operator is typed.
+#[test]
+fn cases_of_the_corpus_have_the_types_that_the_rules_give() {
+    if std::env::var_os("AIRLOCK_CORPUS").is_none() {
+        eprintln!("skipped: AIRLOCK_CORPUS is not set");
+        return;
+    }
+    let mut registry = Registry::standard();
+    let corpus = std::path::PathBuf::from(std::env::var_os("AIRLOCK_CORPUS").unwrap());
+    registry.extend_toml(&std::fs::read_to_string(corpus.join("cases/ops.toml")).unwrap()).unwrap();
+    let mut graphs: Vec<(String, Graph)> = Vec::new();
+    for file in common::files("case") {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let name = file.display().to_string();
+        let Ok(case) = text::case::read(&text, &text::ReadOptions::of_file(&name)) else { continue };
+        graphs.push((format!("{name} before"), case.before));
+        if !["malformed", "recorded"].contains(&case.meta.label.as_str()) {
+            graphs.push((format!("{name} after"), case.after));
+        }
+    }
+    for file in common::files("fx").into_iter().filter(|f| f.display().to_string().contains("torchair")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        if let Ok(graph) = text::read(&text, &text::ReadOptions::default()) {
+            graphs.push((file.display().to_string(), graph));
+        }
+    }
+    let (mut wrong, mut untyped, mut nodes) = (Vec::new(), std::collections::BTreeMap::<String, usize>::new(), 0);
+    for (name, graph) in &mut graphs {
+        wrong.extend(registry.check_types(graph).iter().map(|p| format!("{name}: {p}")));
+        for node in calls(graph) {
+            nodes += 1;
+            if let Err(e) = registry.infer_node(graph, node)
+                && e.fault.is_ignorance()
+            {
+                *untyped.entry(e.to_string()).or_default() += 1;
+            }
+        }
+    }
+    println!("{} graphs, {nodes} calls, {} wrong", graphs.len(), wrong.len());
+    untyped.iter().for_each(|(why, n)| println!("  {n} not typed: {why}"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

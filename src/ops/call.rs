@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::bind::{Bound, describe};
 use super::error::Fault;
 use super::operator::Operator;
+use super::registry::Registry;
 use super::sizes::Sizes;
 use crate::graph::{Arg, Device, Dtype, MemoryFormat, NodeId, TensorType, ValueType, View};
 use crate::sym::{Dim, Symbols};
@@ -50,6 +51,8 @@ pub enum Operand<'a> {
 pub struct Call<'a> {
     /// What is called.
     pub operator: &'a Operator,
+    /// The registry, for operators that call others.
+    pub registry: &'a Registry,
     /// Its arguments.
     pub bound: Bound<'a>,
     /// Where nodes have their types.

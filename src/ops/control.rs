@@ -1,8 +1,10 @@
 //! Higher-order operators: results are those of bodies or of the operator that is called.
 
+use super::bind::Bound;
 use super::call::Call;
 use super::check::contradicts;
 use super::error::Fault;
+use super::operator::Operator;
 use super::out;
 use super::rules::Entry;
 use super::sizes;
@@ -14,6 +16,7 @@ type Typed = Result<ValueType, Fault>;
 pub(super) const RULES: &[Entry] = &[
     (cond, &["higher_order.cond"]),
     (while_loop, &["higher_order.while_loop"]),
+    (functionalized, &["higher_order.auto_functionalized", "higher_order.auto_functionalized_v2"]),
     (wrapped, &["higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast"]),
 ];
 
@@ -129,4 +132,68 @@ fn while_loop(c: &mut Call<'_>) -> Typed {
 fn wrapped(c: &mut Call<'_>) -> Typed {
     let place = c.operator.schema.param_index("body").unwrap_or(0);
     Ok(out::many(returned(c, place)?))
+}
+
+/// Returns the operator that the first argument names.
+fn called<'a>(c: &Call<'a>) -> Result<&'a Operator, Fault> {
+    match c.arg(0) {
+        Arg::Operator(target) => c.registry.get(target).ok_or(Fault::Opaque),
+        other => Err(c.wrong_kind(0, "an operator", other)),
+    }
+}
+
+fn given<'a>(c: &Call<'a>, name: &str) -> Option<&'a Arg> {
+    let key = c.view.texts().find(name)?;
+    c.bound.extra.iter().find(|(k, _)| *k == Some(key)).map(|(_, a)| *a)
+}
+
+/// Results of the operator (`None` where it has none), then what it writes: each written argument (first version), each
+/// base (second).
+///
+/// Results are typed where the operator has a rule and its written arguments are bases themselves, not views of them.
+fn functionalized(c: &mut Call<'_>) -> Typed {
+    let operator = called(c)?;
+    let bases = given(c, "_all_bases").and_then(Arg::items);
+    let (mut args, mut written, mut views) = (Vec::new(), Vec::new(), false);
+    for (param, access) in operator.schema.params.iter().zip(&operator.effects.params) {
+        let part = |suffix: &str| given(c, &format!("_{}{suffix}", param.name));
+        views |= part("_size").is_some() || part("_slice_dim").is_some();
+        let arg = match (given(c, &param.name), part("_base_index"), bases) {
+            (Some(arg), _, _) => arg.clone(),
+            (None, Some(Arg::Int(k)), Some(bases)) => {
+                let base = usize::try_from(*k).ok().and_then(|k| bases.get(k));
+                base.cloned().ok_or_else(|| c.bad(0, format!("a base for `{}`", param.name), k.to_string()))?
+            }
+            _ => param.default.as_ref().map_or(Arg::None, |d| d.value.clone()),
+        };
+        if access.writes {
+            written.push(arg.clone());
+        }
+        args.push(arg);
+    }
+    let mut all = results_of(c, operator, &args, views)?;
+    all.extend(bases.unwrap_or(&written).iter().map(|a| match a {
+        Arg::Node(n) => c.view.ty(*n).clone(),
+        Arg::List(items) => {
+            ValueType::Many(items.iter().filter_map(Arg::as_node).map(|n| c.view.ty(n).clone()).collect())
+        }
+        _ => ValueType::None,
+    }));
+    Ok(out::many(all))
+}
+
+fn results_of(c: &mut Call<'_>, operator: &Operator, args: &[Arg], views: bool) -> Result<Vec<ValueType>, Fault> {
+    if operator.schema.returns.is_empty() {
+        return Ok(vec![ValueType::None]);
+    }
+    let (Some(rule), false) = (operator.rule, views) else {
+        return Ok(vec![ValueType::Unknown; operator.schema.returns.len()]);
+    };
+    let bound = Bound { args: args.iter().collect(), extra: smallvec::SmallVec::new() };
+    let symbols = &mut *c.symbols;
+    let mut inner = Call { operator, registry: c.registry, bound, view: c.view, symbols, annotated: None };
+    Ok(match rule(&mut inner)? {
+        ValueType::Many(all) => all.to_vec(),
+        one => vec![one],
+    })
 }

@@ -210,7 +210,7 @@ fn arange(c: &mut Call<'_>) -> Typed {
         return vector(c, dtype, size, o);
     };
     let size = ((end - start) / step).ceil();
-    if !size.is_finite() || size < 0.0 || size > 9e18 {
+    if !(0.0..=9e18).contains(&size) {
         return Err(Fault::mismatch("end", "an end that the step reaches", end.to_string()));
     }
     vector(c, dtype, Dim::Fixed(size as i64), o)

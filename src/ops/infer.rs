@@ -41,7 +41,7 @@ impl Registry {
         let bound = Bound::bind(&operator.schema, view, site.args, site.kwargs)?;
         let rule = operator.rule.ok_or(Fault::NoRule)?;
         let annotated = site.annotated;
-        rule(&mut Call { operator, bound, view, symbols, annotated })
+        rule(&mut Call { operator, registry: self, bound, view, symbols, annotated })
     }
 
     /// Returns the type of a call that is to be inserted into `graph`.

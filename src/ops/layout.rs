@@ -153,10 +153,10 @@ pub fn pointwise(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Re
     if operands.iter().any(|t| t.strides.is_none()) {
         return Ok(None);
     }
-    if operands.iter().all(|t| t.sizes.as_slice() == sizes) {
-        if let Some(strides) = same_shape(s, sizes, operands)? {
-            return Ok(Some(strides));
-        }
+    if operands.iter().all(|t| t.sizes.as_slice() == sizes)
+        && let Some(strides) = same_shape(s, sizes, operands)?
+    {
+        return Ok(Some(strides));
     }
     let Some(order) = iterator_order(s, sizes, operands) else { return Ok(None) };
     if order.iter().copied().eq((0..sizes.len()).rev()) {
@@ -290,11 +290,8 @@ fn chunks(s: &mut Symbols, old: &[Dim], strides: &[Dim], new: &[Dim]) -> Result<
             let Some(&wanted) = new.get(at) else { break };
             let full = match sizes::less(s, here, there) {
                 Some(below) => !below,
-                None => match sizes::same(s, here, there) {
-                    Some(same) => same,
-                    // Both grow to the same product in the end; between, sizes beyond 1 are what symbols stand for.
-                    None => false,
-                },
+                // Both grow to the same product in the end; between, sizes beyond 1 are what symbols stand for.
+                None => sizes::same(s, here, there).unwrap_or_default(),
             };
             if full && !sizes::is(s, wanted, 1) {
                 break;

@@ -35,6 +35,9 @@ pub(super) fn families() -> impl Iterator<Item = &'static Entry> {
         stream::RULES,
         control::RULES,
         npu::RULES,
+        npu_cache::RULES,
+        foreach::RULES,
+        gradient::RULES,
     ]
     .into_iter()
     .flatten()

@@ -230,7 +230,11 @@ fn getitem(c: &mut Call<'_>) -> Typed {
         ValueType::Many(all) => {
             let at = c.int(1)?;
             let place = usize::try_from(at).ok().and_then(|k| all.get(k));
-            place.cloned().ok_or_else(|| c.bad(1, format!("an index below {}", all.len()), at.to_string()))
+            match place {
+                Some(ValueType::Unknown) => Err(Fault::Untyped { argument: c.name(0).into() }),
+                Some(known) => Ok(known.clone()),
+                None => Err(c.bad(1, format!("an index below {}", all.len()), at.to_string())),
+            }
         }
         ValueType::Unknown | ValueType::Const(_) | ValueType::Other(_) => {
             Err(Fault::Untyped { argument: c.name(0).into() })
