@@ -15,7 +15,7 @@ step() {
 step cargo fmt --all --check
 step cargo clippy --locked --workspace --all-targets -- -D warnings
 RUSTDOCFLAGS='-D warnings' step cargo doc --locked --workspace --no-deps
-step cargo test --locked --workspace
+AIRLOCK_COMPONENTS_REQUIRED=1 step cargo test --locked --workspace
 
 cd guest-examples
 CARGO_TARGET_DIR=$target/guest-examples

@@ -26,7 +26,7 @@ fn archive(folder: &Path, change: impl Fn(&str, Vec<u8>) -> Option<Vec<u8>>) -> 
     let mut out = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
     for i in 0..zip.len() {
         let mut entry = zip.by_index(i).unwrap();
-        let name = entry.name().unwrap().to_string();
+        let name = entry.name().unwrap().into_owned();
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
         if let Some(bytes) = change(&name, bytes) {
@@ -110,9 +110,9 @@ fn text_that_is_not_the_text_form_shows_the_line_and_a_caret() {
     let folder = tempfile::tempdir().unwrap();
     let printed = std::fs::read_to_string(file("tests/models/torchair_doc_model/core.fx")).unwrap();
     let path = folder.path().join("bad.fx");
-    std::fs::write(&path, printed.replace("abs.default(mm)", "abs.default(mm")).unwrap();
+    std::fs::write(&path, printed.replace("abs.default(mm)", "abs.default(mm]")).unwrap();
     let said = refused(folder.path(), &path);
-    assert!(said.contains('^') && said.contains("abs.default(mm") && said.contains("bad.fx:8"), "{said}");
+    assert!(said.contains('^') && said.contains("abs.default(mm]") && said.contains("bad.fx:8"), "{said}");
 }
 
 #[test]

@@ -49,7 +49,9 @@ fn uses(text: &str) -> Vec<(usize, String)> {
                 }
                 None => vec![rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("")],
             };
-            found.extend(names.into_iter().filter(|n| !n.is_empty()).map(|n| (number + 1, n.to_string())));
+            found.extend(
+                names.into_iter().filter(|n| n.starts_with(char::is_alphabetic)).map(|n| (number + 1, n.to_string())),
+            );
         }
     }
     found

@@ -97,7 +97,14 @@ fn refuse(error: anyhow::Error, global: &Global) -> anyhow::Result<Exit> {
     let Some(ge::LowerError::Unsupported { nodes }) = error.downcast_ref() else { return Err(error) };
     if global.format == Format::Json {
         let unsupported = nodes.clone();
-        output::print_json(&Report { same: None, differences: Vec::new(), nodes: 0, unsupported, output: None, host: None })?;
+        output::print_json(&Report {
+            same: None,
+            differences: Vec::new(),
+            nodes: 0,
+            unsupported,
+            output: None,
+            host: None,
+        })?;
     }
     output::error(&error);
     Ok(Exit::Bad)

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use owo_colors::OwoColorize;
 
 use super::{Color, Global};
+use crate::formats::text::{TextError, case::CaseError};
 
 /// How a command ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -81,6 +82,11 @@ pub fn warn(text: &str) {
 /// Shows an error and its causes on standard error.
 pub fn error(error: &anyhow::Error) {
     let mut err = anstream::stderr();
+    if let Some(text) = text_error(error) {
+        let rendered = text.render();
+        let _ = writeln!(err, "{}{}", "error:".red().bold(), rendered.trim_start_matches("error:"));
+        return;
+    }
     let _ = writeln!(err, "{} {error}", "error:".red().bold());
     let mut shown = error.to_string();
     for cause in error.chain().skip(1) {
@@ -91,4 +97,12 @@ pub fn error(error: &anyhow::Error) {
             shown = text;
         }
     }
+}
+
+/// The error of a text that could not be read, which shows the line with a caret.
+fn text_error(error: &anyhow::Error) -> Option<&TextError> {
+    error.chain().find_map(|cause| match cause.downcast_ref::<CaseError>() {
+        Some(CaseError::Text(text)) => Some(&**text),
+        _ => cause.downcast_ref::<TextError>(),
+    })
 }
