@@ -141,3 +141,23 @@ class GraphModule(torch.nn.Module):
     let names: Vec<_> = nodes.iter().map(|n| (n.node.as_str(), n.target.as_str())).collect();
     assert_eq!(names, [("a", "demo.one.default"), ("c", "demo.two.default")]);
 }
+
+#[test]
+fn the_small_exported_models_have_ge_graphs() {
+    let models =
+        ["torchair_doc_model", "add_rms_norm", "quantize_chain", "mlp_inplace_relu", "bf16_mlp", "dynamic_batch"];
+    for name in models {
+        let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(name).join("core.fx");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let graph = text::read(&text, &text::ReadOptions::of_file(name)).unwrap();
+        let lowered = lower(&graph, &Options::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let on_npu = &lowered.graph.attr["_input_placements"].as_list().unwrap().i;
+        assert!(!on_npu.is_empty() && on_npu.iter().all(|p| *p == 1), "{name}: {on_npu:?}");
+        assert_eq!(on_npu.len(), lowered.host.ge_inputs.len(), "{name}");
+        assert!(
+            lowered.host.fx_outputs.iter().all(|o| o.starts_with("ge:") || o.starts_with("sym:")),
+            "{name}: {:?}",
+            lowered.host.fx_outputs
+        );
+    }
+}

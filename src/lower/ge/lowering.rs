@@ -239,13 +239,13 @@ impl Lowering<'_> {
         }
         let (args, kwargs) = self.arguments(node)?;
         match graph.target(node) {
-            "air.scope_enter.default" => self.enter(&args),
+            "air.scope_enter.default" => self.enter(&given(&args, &kwargs, &["keys", "values"])),
             "air.scope_exit.default" => {
                 self.scopes.exit();
                 Ok(Value::None)
             }
             "air.record.default" => Ok(Value::Record(self.streams.record(self.scopes.stream()))),
-            "air.wait.default" => Ok(self.wait(&args)),
+            "air.wait.default" => Ok(self.wait(&given(&args, &kwargs, &["x"]))),
             target => self.compute(node, target, args, kwargs),
         }
     }
@@ -616,6 +616,12 @@ impl Lowering<'_> {
         let output_ref_input = output_ref_input.into_iter().map(|(o, i)| (o.to_string(), i)).collect();
         Lowered { graph, host: Host { fx_outputs: self.fx_outputs, ge_inputs, output_ref_input }, written_inputs }
     }
+}
+
+/// Returns the arguments of these names, wherever they were given.
+fn given(args: &[Value], kwargs: &[(String, Value)], names: &[&str]) -> Vec<Value> {
+    let named = |name: &str| kwargs.iter().find(|(k, _)| k == name).map_or(Value::None, |(_, v)| v.clone());
+    names.iter().enumerate().map(|(i, name)| args.get(i).cloned().unwrap_or_else(|| named(name))).collect()
 }
 
 /// Python operators are builtin functions to TorchAir.
