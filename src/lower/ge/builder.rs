@@ -8,10 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::literal::Literal;
 use super::operators::{self, Feed};
-use super::proto::{
-    AttrDef, DataType, ListListFloat, ListListInt, ListValue, OpDef, ShapeDef, TensorDef, TensorDescriptor,
-    Value as Pb, attr_def,
-};
+use super::proto::{AttrDef, DataType, ListValue, OpDef, ShapeDef, TensorDef, TensorDescriptor, Value as Pb};
 use super::types;
 use super::value::{Meta, Tensor, TensorId, Value};
 use crate::sym::Symbols;
@@ -90,8 +87,6 @@ pub(super) enum Attr {
     Ints(Vec<i64>),
     Floats(Vec<f64>),
     Bools(Vec<bool>),
-    IntLists(Vec<Vec<i64>>),
-    FloatLists(Vec<Vec<f64>>),
 }
 
 impl Attr {
@@ -117,15 +112,6 @@ impl Attr {
                 Pb::List(ListValue { f: v.iter().map(|f| *f as f32).collect(), val_type: 3, ..Default::default() })
             }
             (Attr::Bools(v), _) => Pb::List(ListValue { b: v.clone(), val_type: 4, ..Default::default() }),
-            (Attr::IntLists(v), _) => Pb::ListListInt(ListListInt {
-                list_list_i: v.iter().map(|l| attr_def::ListInt { list_i: l.clone() }).collect(),
-            }),
-            (Attr::FloatLists(v), _) => Pb::ListListFloat(ListListFloat {
-                list_list_f: v
-                    .iter()
-                    .map(|l| attr_def::ListFloat { list_f: l.iter().map(|f| *f as f32).collect() })
-                    .collect(),
-            }),
         };
         value.into()
     }
@@ -154,6 +140,8 @@ impl From<&str> for Attr {
 pub(super) struct Builder {
     pub(super) ops: Vec<OpDef>,
     pub(super) tensors: Vec<Tensor>,
+    /// Operators that must run though nothing reads them.
+    pub(super) kept: Vec<usize>,
     names: HashSet<String>,
     counters: HashMap<String, usize>,
 }
@@ -460,6 +448,11 @@ impl Builder {
         if let Some(attrs) = self.attrs_mut(t) {
             attrs.insert(key.into(), Pb::B(true).into());
         }
+    }
+
+    /// Keeps the operator that makes the tensor from being dropped.
+    pub(super) fn keep(&mut self, t: TensorId) {
+        self.kept.extend(self.tensor(t).map(|t| t.op));
     }
 
     /// Keeps a text for people on the tensor's descriptor.

@@ -274,8 +274,7 @@ impl Lowering<'_> {
         let value = match self.empty(&results) {
             Some(empty) => empty,
             None => {
-                let mut cx =
-                    Cx { b: &mut self.b, symbols: &mut self.symbols, args: &args, kwargs: &kwargs, results: &results };
+                let mut cx = Cx { b: &mut self.b, args: &args, kwargs: &kwargs, results: &results };
                 let value = convert::apply(rule, &mut cx)?;
                 let stream = self.scopes.stream().map(str::to_string);
                 self.streams.made(stream.as_deref(), start..self.b.ops.len(), &mut self.b.ops);
@@ -587,7 +586,8 @@ impl Lowering<'_> {
 
     fn net_output(&mut self) {
         let name = self.b.name(None, "NetOutput");
-        let mut op = OpDef { name, r#type: "NetOutput".into(), ..Default::default() };
+        let kept = self.b.kept.iter().filter_map(|i| self.b.ops.get(*i)).map(|op| format!("{}:-1", op.name)).collect();
+        let mut op = OpDef { name, r#type: "NetOutput".into(), input: kept, ..Default::default() };
         for (i, t) in self.outputs.iter().enumerate() {
             let output = self.b.tensor(*t).map_or(0, |t| t.output);
             let desc = self.b.op_of(*t).and_then(|o| o.output_desc.get(output)).cloned().unwrap_or_default();

@@ -12,8 +12,17 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.arange.default", Rule::By(|cx| arange(cx, Span::To))),
     ("aten.arange.start", Rule::By(|cx| arange(cx, Span::FromTo))),
     ("aten.arange.start_step", Rule::By(|cx| arange(cx, Span::FromToBy))),
+    ("aten.empty.memory_format", Rule::By(empty)),
+    ("aten.empty_like.default", Rule::By(empty_like)),
+    ("aten.fill.Scalar", Rule::By(fill)),
     ("aten.full.default", Rule::By(full)),
+    ("aten.full_like.default", Rule::By(full_like)),
+    ("aten.new_empty.default", Rule::By(new_empty)),
+    ("aten.new_full.default", Rule::By(new_full)),
     ("aten.new_zeros.default", Rule::By(new_zeros)),
+    ("aten.ones_like.default", Rule::By(|cx| like(cx, "OnesLike"))),
+    ("aten.scalar_tensor.default", Rule::By(scalar_tensor)),
+    ("aten.zeros_like.default", Rule::By(|cx| like(cx, "ZerosLike"))),
 ];
 
 fn full(cx: &mut Cx) -> Made {
@@ -79,4 +88,76 @@ fn arange(cx: &mut Cx, span: Span) -> Made {
     };
     let range = cx.op("Range", vec![start, end, step], &[])?;
     Ok(cx.cast(range, dtype)?.into())
+}
+
+fn like(cx: &mut Cx, kind: &str) -> Made {
+    let mut x = cx.tensor(0, "self")?;
+    if let Some(dtype) = cx.dtype_arg(usize::MAX, "dtype")? {
+        x = cx.cast(x, dtype)?;
+    }
+    cx.ge(kind, vec![x.into()], &[])
+}
+
+fn empty(cx: &mut Cx) -> Made {
+    let (size, dtype) = (cx.input(0, "size")?, cx.out_type()?);
+    let zero = cx.always_cast(Literal::Float(0.0), dtype)?;
+    cx.ge("Fill", vec![size, zero.into()], &[])
+}
+
+fn empty_like(cx: &mut Cx) -> Made {
+    let (x, dtype) = (cx.input(0, "self")?, cx.out_type()?);
+    let shape = cx.op("Shape", vec![x], &[])?;
+    let zero = cx.always_cast(Literal::Float(0.0), dtype)?;
+    cx.ge("Fill", vec![shape.into(), zero.into()], &[])
+}
+
+fn fill(cx: &mut Cx) -> Made {
+    let (x, value) = (cx.tensor(0, "self")?, cx.input(1, "value")?);
+    let shape = cx.op("Shape", vec![x.into()], &[])?;
+    let dtype = cx.dtype(x);
+    let value = cx.always_cast(value, dtype)?;
+    cx.ge("Fill", vec![shape.into(), value.into()], &[])
+}
+
+fn full_like(cx: &mut Cx) -> Made {
+    let (x, value) = (cx.tensor(0, "self")?, cx.input(1, "fill_value")?);
+    let shape = cx.op("Shape", vec![x.into()], &[])?;
+    let dtype = match cx.dtype_arg(usize::MAX, "dtype")? {
+        Some(dtype) => {
+            // TorchAir casts the operand too, and uses only its type.
+            cx.cast(x, dtype)?;
+            dtype
+        }
+        None => cx.dtype(x),
+    };
+    let value = cx.always_cast(value, dtype)?;
+    cx.ge("Fill", vec![shape.into(), value.into()], &[])
+}
+
+fn own_type(cx: &Cx) -> Result<DataType, Refusal> {
+    let x = cx.tensor(0, "self")?;
+    Ok(cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or_else(|| cx.dtype(x)))
+}
+
+fn new_full(cx: &mut Cx) -> Made {
+    let (dtype, value) = (own_type(cx)?, cx.get(2, "fill_value"));
+    let value = cx.cast(value, dtype)?;
+    let size = cx.input(1, "size")?;
+    cx.ge("Fill", vec![size, value.into()], &[])
+}
+
+fn new_empty(cx: &mut Cx) -> Made {
+    let (dtype, size) = (own_type(cx)?, cx.get(1, "size"));
+    let size = cx.cast(size, DataType::Int32)?;
+    cx.ge("Empty", vec![size.into()], &[("dtype", dtype.into())])
+}
+
+fn scalar_tensor(cx: &mut Cx) -> Made {
+    let value = cx.get(0, "s");
+    match (cx.dtype_arg(usize::MAX, "dtype")?, value.tensor(), value.literal()) {
+        (Some(dtype), _, _) => Ok(cx.cast(value, dtype)?.into()),
+        (None, Some(t), _) => Ok(t.into()),
+        (None, None, Some(l)) => Ok(cx.b.constant(&l, None)?.into()),
+        _ => Err(Refusal("argument s is no number".into())),
+    }
 }

@@ -8,14 +8,13 @@ use crate::lower::ge::builder::{Attr, Builder, In, Refusal};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::proto::DataType;
 use crate::lower::ge::types;
-use crate::lower::ge::value::{Meta, Results, TensorId, TensorMeta, Value};
+use crate::lower::ge::value::{Meta, Results, TensorId, Value};
 use crate::ops::promote_types;
-use crate::sym::{Dim, Symbols};
+use crate::sym::Dim;
 
 /// A call that is being converted.
 pub(in crate::lower::ge) struct Cx<'a> {
     pub(in crate::lower::ge) b: &'a mut Builder,
-    pub(in crate::lower::ge) symbols: &'a mut Symbols,
     pub(in crate::lower::ge) args: &'a [Value],
     pub(in crate::lower::ge) kwargs: &'a [(String, Value)],
     pub(in crate::lower::ge) results: &'a Results,
@@ -135,12 +134,6 @@ impl Cx<'_> {
         types::type_of(self.out()?).ok_or_else(|| Refusal("GE has no type for the result's dtype".into()))
     }
 
-    /// Returns the FX type of a tensor.
-    pub(super) fn meta(&self, t: TensorId) -> Result<&TensorMeta, Refusal> {
-        let meta = self.b.tensor(t).and_then(|t| t.meta.as_ref()).and_then(Meta::as_tensor);
-        meta.ok_or_else(|| Refusal("the type of an argument is not known".into()))
-    }
-
     /// Returns the sizes of a tensor.
     pub(super) fn sizes(&self, t: TensorId) -> Result<Rc<[Dim]>, Refusal> {
         let meta = self.b.tensor(t).and_then(|t| t.meta.as_ref());
@@ -230,6 +223,11 @@ impl Cx<'_> {
             (false, true) => stronger(a.0, b.0),
             (false, false) => stronger(b.0, a.0),
         })
+    }
+
+    /// Returns the dtypes of the first two arguments.
+    pub(super) fn operand_types(&self) -> Result<(Dtype, Dtype), Refusal> {
+        Ok((self.operand(&self.get(0, "self"))?.0, self.operand(&self.get(1, "other"))?.0))
     }
 
     /// Returns dtype and strength of an operand: tensors beat scalar tensors beat Python numbers.

@@ -2,17 +2,22 @@
 
 use super::cx::Cx;
 use super::{Entry, Made, Rule};
-use crate::lower::ge::builder::{Attr, Refusal};
+use crate::lower::ge::builder::{Attr, In, Refusal};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::proto::DataType;
+use crate::lower::ge::value::Value;
 
 pub(super) const TABLE: &[Entry] = &[
     ("aten.embedding.default", Rule::By(embedding)),
     ("aten.gather.default", Rule::By(gather)),
     ("aten.index_select.default", Rule::By(index_select)),
+    ("aten.index.Tensor", Rule::By(index)),
     ("aten.scatter.src", Rule::By(scatter)),
+    ("aten.scatter_add.default", Rule::By(scatter_add)),
     ("aten.scatter.value", Rule::By(scatter_value)),
     ("aten.select.int", Rule::By(select)),
+    ("aten.select_scatter.default", Rule::By(select_scatter)),
+    ("aten._unsafe_index.Tensor", Rule::By(unsafe_index)),
 ];
 
 fn embedding(cx: &mut Cx) -> Made {
@@ -57,4 +62,45 @@ fn scatter_value(cx: &mut Cx) -> Made {
     let value = cx.always_cast(value, dtype)?;
     let src = cx.op("Fill", vec![shape.into(), value.into()], &[])?;
     cx.ge("ScatterElements", vec![x.into(), index.into(), src.into()], &[("axis", Attr::Int(axis))])
+}
+
+fn scatter_add(cx: &mut Cx) -> Made {
+    let (x, axis) = (cx.input(0, "self")?, cx.int(1, "dim", 0)?);
+    let (index, src) = (cx.input(2, "index")?, cx.input(3, "src")?);
+    let attrs = [("axis", Attr::Int(axis)), ("reduction", Attr::Str("add".into()))];
+    cx.ge("ScatterElements", vec![x, index, src], &attrs)
+}
+
+fn select_scatter(cx: &mut Cx) -> Made {
+    let (x, src, dim) = (cx.tensor(0, "self")?, cx.input(1, "src")?, cx.int(2, "dim", 0)?);
+    let shape = cx.op("Shape", vec![x.into()], &[])?;
+    let index = cx.input(3, "index")?;
+    let index = cx.op("BroadcastTo", vec![index, shape.into()], &[])?;
+    let src = cx.op("ExpandDims", vec![src, Literal::Int(dim).into()], &[])?;
+    let src = cx.op("BroadcastTo", vec![src.into(), shape.into()], &[])?;
+    cx.ge("ScatterElements", vec![x.into(), index.into(), src.into()], &[("axis", Attr::Int(dim))])
+}
+
+/// Which dimensions are indexed is an attribute; only those have a tensor.
+fn by_tensors(cx: &mut Cx, cast: bool) -> Made {
+    let x = cx.input(0, "self")?;
+    let given = cx.tensors(1, "indices")?;
+    let mask = given.iter().map(|v| i64::from(v.tensor().is_some())).collect();
+    let mut indices = Vec::new();
+    for index in given.iter().filter_map(Value::tensor) {
+        indices.push(In::Tensor(if cast { cx.cast(index, DataType::Int64)? } else { index }));
+    }
+    cx.ge("IndexByTensor", vec![x, In::Many(indices)], &[("indices_mask", Attr::Ints(mask))])
+}
+
+fn index(cx: &mut Cx) -> Made {
+    by_tensors(cx, true)
+}
+
+fn unsafe_index(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    if matches!(cx.dtype(x), DataType::Bool | DataType::Uint8) {
+        return Err(Refusal("bool and uint8 are not supported".into()));
+    }
+    by_tensors(cx, false)
 }

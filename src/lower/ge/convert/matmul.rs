@@ -7,8 +7,13 @@ use crate::lower::ge::proto::DataType;
 use crate::lower::ge::value::{TensorId, Value};
 use crate::sym::Dim;
 
-pub(super) const TABLE: &[Entry] =
-    &[("aten.addmm.default", Rule::By(addmm)), ("aten.bmm.default", Rule::By(bmm)), ("aten.mm.default", Rule::By(mm))];
+pub(super) const TABLE: &[Entry] = &[
+    ("aten.addmm.default", Rule::By(addmm)),
+    ("aten.baddbmm.default", Rule::By(baddbmm)),
+    ("aten.bmm.default", Rule::By(bmm)),
+    ("aten.matmul.default", Rule::By(matmul)),
+    ("aten.mm.default", Rule::By(mm)),
+];
 
 fn refuse_int8(cx: &Cx, a: TensorId, b: TensorId) -> Result<(), Refusal> {
     match [a, b].iter().any(|t| cx.dtype(*t) == DataType::Int8) {
@@ -86,4 +91,26 @@ fn is_row(cx: &Cx, bias: TensorId, mat2: TensorId) -> Result<bool, Refusal> {
         [rows, columns] => *rows == Dim::Fixed(1) && cx.sizes(mat2)?.get(1) == Some(columns),
         _ => false,
     })
+}
+
+fn baddbmm(cx: &mut Cx) -> Made {
+    let dtype = cx.out_type()?;
+    let (x, a, b) = (cx.input(0, "self")?, cx.input(1, "batch1")?, cx.input(2, "batch2")?);
+    let factor = |v: Value| if v.is_none() { Value::Int(1) } else { v };
+    let (beta, alpha) = (In::try_from(&factor(cx.kwarg("beta")))?, In::try_from(&factor(cx.kwarg("alpha")))?);
+    let product = cx.op("BatchMatMul", vec![a, b], &[])?;
+    let product = cx.op("Mul", vec![product.into(), alpha], &[])?;
+    let x = cx.op("Mul", vec![x, beta], &[])?;
+    let (product, x) = (cx.cast(product, dtype)?, cx.cast(x, dtype)?);
+    cx.ge("Add", vec![product.into(), x.into()], &[])
+}
+
+fn matmul(cx: &mut Cx) -> Made {
+    let (a, b) = (cx.tensor(0, "self")?, cx.tensor(1, "other")?);
+    if cx.rank(a)? < 3 && cx.rank(b)? < 3 {
+        return cx.ge("MatMul", vec![a.into(), b.into(), In::None], &[]);
+    }
+    let dtype = cx.out_type()?;
+    let (a, b) = (cx.cast(a, dtype)?, cx.cast(b, dtype)?);
+    cx.ge("BatchMatMul", vec![a.into(), b.into()], &[])
 }

@@ -5,11 +5,16 @@
 
 mod create;
 mod cx;
+mod direct;
+mod foreach;
 mod index;
+mod logic;
 mod matmul;
 mod norm;
+mod npu;
 mod pointwise;
 mod reduce;
+mod shape;
 mod stream;
 mod symbolic;
 mod view;
@@ -34,6 +39,8 @@ pub(super) enum Rule {
     Promoted(&'static str),
     /// One GE operator of two arguments, both cast to their common type; the result has its own (comparisons).
     Compared(&'static str),
+    /// One GE operator that takes the arguments as they are: parameter names, then the line (see `direct`).
+    Direct(&'static str, &'static str),
     /// Anything else.
     By(fn(&mut Cx) -> Made),
 }
@@ -42,13 +49,17 @@ pub(super) enum Rule {
 pub(super) type Entry = (&'static str, Rule);
 
 static TABLE: LazyLock<HashMap<&'static str, Rule>> = LazyLock::new(|| {
-    let families: [&[Entry]; 9] = [
+    let families: [&[Entry]; 13] = [
         create::TABLE,
+        foreach::TABLE,
         index::TABLE,
+        logic::TABLE,
         matmul::TABLE,
         norm::TABLE,
+        npu::TABLE,
         pointwise::TABLE,
         reduce::TABLE,
+        shape::TABLE,
         stream::TABLE,
         symbolic::TABLE,
         view::TABLE,
@@ -82,6 +93,7 @@ pub(super) fn apply(rule: Rule, cx: &mut Cx) -> Made {
             cx.ge(kind, vec![a.into(), b.into()], &[])
         }
         Rule::Compared(kind) => cx.compared(kind),
+        Rule::Direct(params, line) => direct::convert(cx, params, line),
     }
 }
 
@@ -93,11 +105,15 @@ mod tests {
     fn no_target_stands_in_two_families() {
         let count = [
             create::TABLE.len(),
+            foreach::TABLE.len(),
             index::TABLE.len(),
+            logic::TABLE.len(),
             matmul::TABLE.len(),
             norm::TABLE.len(),
+            npu::TABLE.len(),
             pointwise::TABLE.len(),
             reduce::TABLE.len(),
+            shape::TABLE.len(),
             stream::TABLE.len(),
             symbolic::TABLE.len(),
             view::TABLE.len(),

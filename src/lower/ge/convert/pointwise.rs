@@ -3,7 +3,7 @@
 use super::cx::Cx;
 use super::{Entry, Made, Rule};
 use crate::graph::{Arg, Layout, MemoryFormat};
-use crate::lower::ge::builder::{Attr, Refusal};
+use crate::lower::ge::builder::{Attr, In, Refusal};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::proto::DataType;
 use crate::lower::ge::value::Value;
@@ -54,13 +54,35 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.tanh.default", Rule::Unary("Tanh")),
     ("aten.zero.default", Rule::Unary("ZerosLike")),
     ("aten.floor_divide.default", Rule::Promoted("FloorDiv")),
-    ("aten.logical_or.default", Rule::Promoted("LogicalOr")),
     ("aten.maximum.default", Rule::Promoted("Maximum")),
     ("aten.remainder.Scalar", Rule::Promoted("FloorMod")),
     ("aten.remainder.Scalar_Tensor", Rule::Promoted("FloorMod")),
-    ("aten.gt.Scalar", Rule::Compared("Greater")),
-    ("aten.gt.Tensor", Rule::Compared("Greater")),
+    ("aten.addcdiv.default", Rule::By(|cx| fused(cx, "Addcdiv"))),
+    ("aten.addcmul.default", Rule::By(|cx| fused(cx, "Addcmul"))),
+    ("aten.asin.default", Rule::By(|cx| of_out_type(cx, "Asin"))),
+    ("aten.asinh.default", Rule::By(|cx| of_out_type(cx, "Asinh"))),
+    ("aten.ceil.default", Rule::By(|cx| then_cast(cx, "Ceil"))),
+    ("aten.exp.default", Rule::By(exp)),
+    ("aten.floor.default", Rule::By(|cx| then_cast(cx, "Floor"))),
+    ("aten.gelu_backward.default", Rule::Direct("grad_output self", "GeluGrad(grad_output, self, grad_output)")),
+    ("aten.hardswish_backward.default", Rule::Direct("grad_output self", "HardSwishGrad(grad_output, self)")),
+    ("aten.hardtanh.default", Rule::By(hardtanh)),
+    ("aten.lerp.Scalar", Rule::Direct("self end weight", "Lerp(self, end, weight)")),
+    ("aten.log2.default", Rule::Direct("self", "Log(self; base=-|2)")),
+    ("aten.log_sigmoid_backward.default", Rule::Direct("grad_output self", "LogSigmoidGrad(grad_output, self)")),
+    ("aten._prelu_kernel.default", Rule::Direct("self weight", "PRelu(self, weight)")),
+    (
+        "aten._prelu_kernel_backward.default",
+        Rule::Direct("grad_output self weight", "PReluGrad(grad_output, self, weight)"),
+    ),
+    ("aten.prelu.default", Rule::Direct("self weight", "PRelu(self, weight)")),
+    ("aten.reciprocal.default", Rule::By(reciprocal)),
     ("aten.relu.default", Rule::Unary("Relu")),
+    ("aten.rsub.Scalar", Rule::By(rsub_scalar)),
+    ("aten.rsub.Tensor", Rule::By(rsub)),
+    ("aten.sgn.default", Rule::Unary("Sign")),
+    ("aten.tanh_backward.default", Rule::Direct("grad_output output", "TanhGrad(output, grad_output)")),
+    ("aten.threshold_backward.default", Rule::By(threshold_backward)),
     ("aten.round.default", Rule::Unary("Round")),
     ("aten.rsqrt.default", Rule::Unary("Rsqrt")),
     ("aten.sigmoid.default", Rule::Unary("Sigmoid")),
@@ -194,4 +216,98 @@ fn to_copy(cx: &mut Cx) -> Made {
         Some(dtype) if dtype != cx.dtype(x) => Ok(cx.cast(x, dtype)?.into()),
         _ => cx.ge("TensorMove", vec![x.into()], &[]),
     }
+}
+
+/// `self + value * (tensor1 ? tensor2)`, all of the result's type.
+fn fused(cx: &mut Cx, kind: &str) -> Made {
+    let dtype = cx.out_type()?;
+    let value = cx.kwarg("value");
+    let operands = [
+        cx.get(0, "self"),
+        cx.get(1, "tensor1"),
+        cx.get(2, "tensor2"),
+        if value.is_none() { Value::Int(1) } else { value },
+    ];
+    let mut inputs = Vec::with_capacity(operands.len());
+    for operand in operands {
+        inputs.push(cx.cast(operand, dtype)?.into());
+    }
+    cx.ge(kind, inputs, &[])
+}
+
+fn of_out_type(cx: &mut Cx, kind: &str) -> Made {
+    let dtype = cx.out_type()?;
+    let x = cx.promoted(0, dtype)?;
+    cx.ge(kind, vec![x.into()], &[])
+}
+
+fn then_cast(cx: &mut Cx, kind: &str) -> Made {
+    let (x, dtype) = (cx.any(0)?, cx.out_type()?);
+    let y = cx.op(kind, vec![x], &[])?;
+    Ok(cx.cast(y, dtype)?.into())
+}
+
+fn exp(cx: &mut Cx) -> Made {
+    let mut x = cx.tensor(0, "self")?;
+    if cx.dtype(x) == DataType::Bool {
+        let dtype = cx.out_type()?;
+        x = cx.cast(x, dtype)?;
+    }
+    cx.ge("Exp", vec![x.into()], &[])
+}
+
+fn reciprocal(cx: &mut Cx) -> Made {
+    let mut x = cx.tensor(0, "self")?;
+    use DataType::{Bool, Float, Int8, Int16, Int32, Int64, Uint8};
+    if [Bool, Int8, Uint8, Int16, Int32, Int64].contains(&cx.dtype(x)) {
+        x = cx.always_cast(x, Float)?;
+    }
+    cx.ge("Reciprocal", vec![x.into()], &[])
+}
+
+fn rsub(cx: &mut Cx) -> Made {
+    let dtype = cx.out_type()?;
+    let (x, other) = (cx.promoted(0, dtype)?, cx.promoted(1, dtype)?);
+    let alpha = cx.get(2, "alpha");
+    if is_one(&alpha) {
+        return cx.ge("Sub", vec![other.into(), x.into()], &[]);
+    }
+    let alpha = cx.cast(alpha, dtype)?;
+    let scaled = cx.op("Mul", vec![x.into(), alpha.into()], &[])?;
+    cx.ge("Sub", vec![other.into(), scaled.into()], &[])
+}
+
+fn rsub_scalar(cx: &mut Cx) -> Made {
+    let dtype = cx.out_type()?;
+    let (x, other, alpha) = (cx.promoted(0, dtype)?, cx.promoted(1, dtype)?, cx.get(2, "alpha"));
+    let alpha = cx.cast(if alpha.is_none() { Value::Int(1) } else { alpha }, dtype)?;
+    cx.ge("Sxpy", vec![other.into(), x.into(), alpha.into()], &[])
+}
+
+fn hardtanh(cx: &mut Cx) -> Made {
+    let (low, high) = (cx.float(1, "min_val", -1.0)?, cx.float(2, "max_val", 1.0)?);
+    let x = cx.tensor(0, "self")?;
+    let given = |v: Value, default: i64| if v.is_none() { Value::Int(default) } else { v };
+    let (min, max) = (given(cx.get(1, "min_val"), -1), given(cx.get(2, "max_val"), 1));
+    if low >= high {
+        let shape = cx.op("Shape", vec![x.into()], &[])?;
+        let (dtype, max) = (cx.dtype(x), In::try_from(&max)?);
+        let max = cx.always_cast(max, dtype)?;
+        return cx.ge("Fill", vec![shape.into(), max.into()], &[]);
+    }
+    let dtype = cx.out_type()?;
+    let x = cx.cast(x, dtype)?;
+    let (min, max) = (cx.cast(min, dtype)?, cx.cast(max, dtype)?);
+    cx.ge("ClipByValueV2", vec![x.into(), min.into(), max.into()], &[])
+}
+
+fn threshold_backward(cx: &mut Cx) -> Made {
+    let dtype = cx.out_type()?;
+    let (grad, x) = (cx.get(0, "grad_output"), cx.get(1, "self"));
+    let (x, grad) = (cx.cast(x, dtype)?, cx.cast(grad, dtype)?);
+    let threshold = cx.float(2, "threshold", 0.0)?;
+    if threshold == 0.0 {
+        return cx.ge("ReluGrad", vec![grad.into(), x.into()], &[]);
+    }
+    cx.ge("ThresholdGradV2D", vec![grad.into(), x.into()], &[("threshold", Attr::Float(threshold))])
 }
