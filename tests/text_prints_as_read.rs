@@ -57,3 +57,11 @@ fn what_is_printed_reads_again_to_the_same_graph() {
     }
     assert!(count >= 60, "only {count} prints found");
 }
+
+#[test]
+fn a_print_with_a_parameter_a_line_is_the_same_program() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fx");
+    let plain = std::fs::read_to_string(folder.join("printed/every_literal.fx")).unwrap();
+    let expanded = std::fs::read_to_string(folder.join("expanded/every_literal.fx")).unwrap();
+    assert_eq!(text::write(&read(&folder, &expanded)), plain);
+}
