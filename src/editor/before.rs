@@ -1,5 +1,7 @@
 //! The graph as it was when the editor began: the log laid over the graph, never a copy.
 
+use rustc_hash::FxHashMap;
+
 use crate::graph::{Arg, BodyId, Graph, Interner, Link, Log, NodeId, NodeKind, Row, Signature, StrId, ValueType, View};
 use crate::sym::Symbols;
 
@@ -9,15 +11,29 @@ static UNKNOWN: ValueType = ValueType::Unknown;
 pub struct Before<'a> {
     graph: &'a Graph,
     log: Option<&'a Log>,
+    /// Who used what in the rows that were overwritten; made when users are first asked for.
+    old_users: std::cell::OnceCell<FxHashMap<NodeId, Vec<NodeId>>>,
 }
 
 impl<'a> Before<'a> {
     pub(crate) fn new(graph: &'a Graph) -> Self {
-        Self { graph, log: graph.log.as_deref() }
+        Self { graph, log: graph.log.as_deref(), old_users: std::cell::OnceCell::new() }
     }
 
     fn old(&self, id: NodeId) -> Option<&'a Row> {
         self.log?.rows.get(&id.index)
+    }
+
+    fn old_users(&self) -> &FxHashMap<NodeId, Vec<NodeId>> {
+        self.old_users.get_or_init(|| {
+            let mut users: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
+            for (slot, row) in self.log.iter().flat_map(|l| l.rows.iter()) {
+                for operand in row.operands() {
+                    users.entry(operand).or_default().extend(self.graph.at(*slot));
+                }
+            }
+            users
+        })
     }
 
     fn is_new(&self, id: NodeId) -> bool {
@@ -112,15 +128,11 @@ impl View for Before<'_> {
         }
     }
 
-    /// Costs the users as they are and what was edited.
+    /// Costs the users, and once what was edited.
     fn users_in_order(&self, id: NodeId) -> Vec<NodeId> {
         let untouched = self.graph.users(id).into_iter().flat_map(|u| u.iter()).filter(|u| self.old(*u).is_none());
         let mut users: Vec<NodeId> = untouched.filter(|u| self.contains(*u)).collect();
-        for (slot, row) in self.log.iter().flat_map(|l| l.rows.iter()) {
-            if row.operands().any(|o| o == id) {
-                users.extend(self.graph.at(*slot));
-            }
-        }
+        users.extend(self.old_users().get(&id).into_iter().flatten());
         users.sort_by_key(|u| (self.place(*u), *u));
         users.dedup();
         users

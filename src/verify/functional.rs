@@ -349,6 +349,9 @@ impl<'a> Functional<'a> {
             tokens.push(self.event(key));
         }
         let children = self.operands(key, &mut tokens, &operands, &mut operand);
+        if operator.rule.is_none() {
+            tokens.extend(annotation(type_of(view, key.place)));
+        }
         let form = Form::Call {
             target: operator.target.clone(),
             commutes: operator.commutes && exchangeable(&tokens),
@@ -364,10 +367,7 @@ impl<'a> Functional<'a> {
         let Arguments { mut tokens, operands } = Arguments::written(view, node, &mut self.sizes);
         tokens.push(self.event(key));
         let children = self.operands(key, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, node));
-        if let Some(t) = type_of(view, key.place).as_tensor() {
-            tokens.push(Token::Dtype(t.dtype));
-            tokens.extend(t.sizes.iter().map(|d| Token::Dim(*d)));
-        }
+        tokens.extend(annotation(type_of(view, key.place)));
         let form = Form::Call { target: view.target(node).into(), tokens: tokens.into(), commutes: false };
         self.result(key, form, children)
     }
@@ -411,6 +411,12 @@ impl<'a> Functional<'a> {
         let whole = self.store.of_term(form, children, key.side);
         Found::Term(Form::Item(key.place.item), vec![whole])
     }
+}
+
+/// A type that no rule gave belongs to the call: who reads another one reads another value.
+fn annotation(ty: &ValueType) -> Vec<Token> {
+    let Some(t) = ty.as_tensor() else { return Vec::new() };
+    [Token::Dtype(t.dtype)].into_iter().chain(t.sizes.iter().map(|d| Token::Dim(*d))).collect()
 }
 
 /// Binds a node's arguments.

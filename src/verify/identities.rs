@@ -31,7 +31,11 @@ pub fn equal_operand(
     let from = type_of(view, place_of(view, node)).as_tensor()?;
     let to = type_of(view, place).as_tensor()?;
     let same = from.dtype == to.dtype && from.device == to.device && sizes.all_same(&from.sizes, &to.sizes);
-    if !same || !matches!(&*operator.schema.namespace, "aten" | "prims" | "air" | "npugraph_ex") {
+    // A type that no rule gave is somebody's word.
+    if !same
+        || operator.rule.is_none()
+        || !matches!(&*operator.schema.namespace, "aten" | "prims" | "air" | "npugraph_ex")
+    {
         return None;
     }
     let rank_same = from.rank() == to.rank();

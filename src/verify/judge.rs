@@ -102,7 +102,7 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
         return;
     }
     number_inputs(f);
-    let ordered = number_effects(f, findings);
+    let Some(ordered) = number_effects(f, findings) else { return };
     findings.problems.extend(compare_outputs(f, c));
     findings.problems.extend(compare_finals(f, c, None));
     compare_effects(f, c, ordered, findings);
@@ -128,10 +128,10 @@ fn number_inputs(f: &mut Functional<'_>) {
     }
 }
 
-type Effects = Option<Vec<(NodeId, NodeId)>>;
+type Effects = Vec<(NodeId, NodeId)>;
 
-/// Numbers ordered effects on both sides; `None` where their lists certainly differ.
-fn number_effects(f: &mut Functional<'_>, findings: &mut Findings) -> Effects {
+/// Numbers ordered effects on both sides; `None` where their lists certainly differ, which makes values pointless to ask.
+fn number_effects(f: &mut Functional<'_>, findings: &mut Findings) -> Option<Effects> {
     let (x, _) = trace(f.before.view, f.registry);
     let (y, _) = trace(f.after.view, f.registry);
     f.before.events = Some(x.iter().copied().zip(0..).collect());
@@ -156,7 +156,7 @@ fn number_effects(f: &mut Functional<'_>, findings: &mut Findings) -> Effects {
 }
 
 fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects, findings: &mut Findings) {
-    for (p, q) in ordered.into_iter().flatten() {
+    for (p, q) in ordered {
         compare_effect(f, c, p, q, findings);
     }
     let (_, x) = trace(f.before.view, f.registry);

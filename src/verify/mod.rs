@@ -18,6 +18,8 @@ mod effects;
 mod findings;
 mod functional;
 mod identities;
+#[cfg(test)]
+mod journal;
 mod judge;
 mod local;
 mod options;
@@ -31,6 +33,8 @@ mod sizes;
 mod store;
 mod term;
 mod touched;
+#[cfg(test)]
+mod twins;
 mod verdict;
 mod viewmap;
 mod views;

@@ -46,6 +46,8 @@ pub enum Token {
     Dim(Dim),
     /// The next child.
     Child,
+    /// The part of a storage that an operand is.
+    Part(ViewMap),
     /// The so-many-th effect: draws and effects are never one.
     Event(u64),
 }
@@ -116,8 +118,8 @@ pub enum Form {
     },
     /// The first child, converted to a dtype.
     Cast(Dtype),
-    /// Memory that may overlap the others, after these were written.
-    Clobbered,
+    /// Memory that may overlap others, after these were written. Each is named: an input or an effect, by its number; itself first.
+    Clobbered(Box<[(bool, u64)]>),
 }
 
 /// A form and its children.

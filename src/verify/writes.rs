@@ -8,12 +8,12 @@ use super::effects::{Effect, effect_of};
 use super::functional::{Found, Functional, bind};
 use super::sizes::Dims;
 use super::store::{Key, ValueId};
-use super::term::{Form, Side};
+use super::term::{Form, Side, Token};
 use super::viewmap::{Step, ViewMap};
 use super::views::ViewCall;
 use crate::analysis::{Event, FINAL_ORDER, Place, Shares, Stamp, place_of, tensor_operands, type_of};
-use crate::graph::{NodeId, View};
-use crate::ops::{Bound, CallSite, Operator};
+use crate::graph::{NodeId, NodeKind, View};
+use crate::ops::{Bound, CallSite, Operator, SideEffect};
 
 impl<'a> Functional<'a> {
     /// The content of a storage (`key.place` is its origin) after the write that the stamp names.
@@ -21,22 +21,82 @@ impl<'a> Functional<'a> {
         let group = self.side(key.side).storages.group(key.place);
         let writes: Vec<Event> = group.writes(key.stamp).cloned().collect();
         let previous = group.version_before(key.stamp);
+        let order = |node: NodeId| self.view(key.side).place(node).map(|(_, order)| order);
+        if let Stamp::Write(writer) = key.stamp
+            && order(writer) <= order(key.place.node)
+        {
+            return Found::Same(self.value(key.side, key.place, Stamp::Birth));
+        }
+        if let Stamp::Write(writer) = key.stamp
+            && let Some(found) = self.find_unknown_write(key, writer, previous)
+        {
+            return found;
+        }
         let (own, others): (Vec<&Event>, Vec<&Event>) = writes.iter().partition(|e| e.origin == key.place);
         match (own.as_slice(), others.as_slice()) {
             ([one], []) => self.find_write(key, one, previous),
             ([], []) => Found::Same(self.value(key.side, key.place, previous)),
             ([], others) => {
-                let mut children = vec![self.value(key.side, key.place, previous)];
                 let mut origins: Vec<Place> = others.iter().map(|e| e.origin).collect();
                 origins.dedup();
-                if origins.len() > 1 {
-                    return self.lone(key);
-                }
-                children.extend(origins.into_iter().map(|o| self.value(key.side, o, key.stamp)));
-                Found::Term(Form::Clobbered, children)
+                self.find_clobbered(key, previous, &origins)
             }
             // Two writes of one node to storages that overlap: which comes last is nobody's promise.
             _ => self.lone(key),
+        }
+    }
+
+    /// What an operator that nobody described leaves in a storage that it was given: a function of all that it was given, of
+    /// which parts of the storage those were, and of its number.
+    fn find_unknown_write(&mut self, key: Key, writer: NodeId, previous: Stamp) -> Option<Found> {
+        let view = self.view(key.side);
+        let known = self.registry.operator_of(view, writer).and_then(|o| bind(o, view, writer)).is_some();
+        let control =
+            self.registry.operator_of(view, writer).is_some_and(|o| o.effects.side == Some(SideEffect::Control));
+        if known && !control {
+            return None;
+        }
+        let Arguments { mut tokens, operands } = Arguments::written(view, writer, &mut self.sizes);
+        let own = Key { side: key.side, place: Place::of(writer), stamp: Stamp::Birth };
+        tokens.push(self.event(own));
+        let mut first = None;
+        for (number, operand) in tensor_operands(view, writer).into_iter().enumerate() {
+            if self.side(key.side).storages.origin(operand) != key.place {
+                continue;
+            }
+            let Some((map, _)) = self.map_of(key.side, operand) else { return Some(self.lone(key)) };
+            tokens.extend([Token::Int(i64::try_from(number).unwrap_or(i64::MAX)), Token::Part(map)]);
+            first = first.or(Some(number));
+        }
+        // Memory that may overlap what it was given is clobbered like by any other write.
+        let param = first?;
+        let mut children = self.operands(own, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, writer));
+        children.push(self.value(key.side, key.place, previous));
+        let target = view.target(writer).into();
+        Some(Found::Term(Form::Written { target, tokens: tokens.into(), param }, children))
+    }
+
+    /// Memory that may overlap memory that was written: an input, or the result of an operator that nobody described.
+    fn find_clobbered(&mut self, key: Key, previous: Stamp, written: &[Place]) -> Found {
+        let all: Vec<Place> = [key.place].into_iter().chain(written.iter().copied()).collect();
+        let numbers: Option<Box<[(bool, u64)]>> = all.into_iter().map(|p| self.name_of_memory(key.side, p)).collect();
+        let Some(numbers) = numbers else { return self.lone(key) };
+        let mut children = vec![self.value(key.side, key.place, previous)];
+        children.extend(written.iter().map(|origin| self.value(key.side, *origin, key.stamp)));
+        Found::Term(Form::Clobbered(numbers), children)
+    }
+
+    /// Names memory so that both sides mean the same: inputs and results of effects by their numbers.
+    fn name_of_memory(&mut self, side: Side, place: Place) -> Option<(bool, u64)> {
+        let view = self.view(side);
+        if view.kind(place.node) == NodeKind::Placeholder {
+            let number = self.side(side).inputs.get(&place.node).copied();
+            return Some((true, number.map_or(place.node.to_bits(), u64::from)));
+        }
+        let key = Key { side, place, stamp: Stamp::Birth };
+        match (effect_of(view, self.registry, place.node), self.event(key)) {
+            (Some(Effect::Ordered), Token::Event(number)) if place.item == Place::WHOLE => Some((false, number)),
+            _ => None,
         }
     }
 

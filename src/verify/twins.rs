@@ -1,0 +1,304 @@
+//! Each rule of acceptance, and beside it the nearest rewrite that is wrong.
+
+use std::sync::Arc;
+
+use super::{Finding, JudgeOptions, Mode, Question, Verdict, judge_pair};
+use crate::formats::text::{self, ReadOptions};
+use crate::graph::Graph;
+use crate::ops::Registry;
+
+pub(super) fn program(inputs: &str, lines: &str) -> Graph {
+    let inputs: Vec<String> = inputs
+        .split(';')
+        .map(str::trim)
+        .filter(|i| !i.is_empty())
+        .map(|i| i.split_once(':').map(|(n, t)| format!("{}: \"{}\"", n.trim(), t.trim())).unwrap())
+        .collect();
+    let body: Vec<String> =
+        lines.lines().map(|l| format!("        {}", l.trim().replace("aten.", "torch.ops.aten."))).collect();
+    let body: Vec<String> = body.into_iter().map(|l| l.replace("air.", "torch.ops.air.")).collect();
+    let text = format!(
+        "class GraphModule(torch.nn.Module):\n    def forward(self, {}):\n{}\n",
+        inputs.join(", "),
+        body.join("\n")
+    );
+    let mut graph = text::read(&text, &ReadOptions::default()).unwrap_or_else(|e| panic!("{}", e.render()));
+    let problems = registry().check_types(&mut graph);
+    assert!(problems.is_empty(), "{problems:?}\n{text}");
+    graph
+}
+
+pub(super) fn registry() -> Arc<Registry> {
+    static REGISTRY: std::sync::OnceLock<Arc<Registry>> = std::sync::OnceLock::new();
+    REGISTRY.get_or_init(|| Arc::new(Registry::standard())).clone()
+}
+
+fn judge_with(inputs: &str, before: &str, after: &str, options: &JudgeOptions) -> Verdict {
+    judge_pair(&program(inputs, before), &program(inputs, after), &registry(), options)
+}
+
+fn judge(inputs: &str, before: &str, after: &str) -> Verdict {
+    judge_with(inputs, before, after, &JudgeOptions::default())
+}
+
+#[track_caller]
+fn same(inputs: &str, before: &str, after: &str) {
+    let v = judge(inputs, before, after);
+    assert!(v.accepted && v.verdict == Finding::Proved, "{v:#?}");
+}
+
+#[track_caller]
+fn refused(question: Question, inputs: &str, before: &str, after: &str) {
+    let v = judge(inputs, before, after);
+    assert!(!v.accepted && v.question == Some(question), "{v:#?}");
+}
+
+#[test]
+fn dead_code_goes_and_live_code_stays() {
+    let x = "x: f32[4]";
+    same(x, "a = aten.abs.default(x)\nb = aten.neg.default(x)\nreturn (b,)", "b = aten.neg.default(x)\nreturn (b,)");
+    refused(Question::Values, x, "a = aten.abs.default(x)\nreturn (a,)", "a = aten.neg.default(x)\nreturn (a,)");
+}
+
+#[test]
+fn common_subexpressions_merge_and_draws_do_not() {
+    let x = "x: f32[4]";
+    same(
+        x,
+        "a = aten.sin.default(x)\nb = aten.sin.default(x)\nc = aten.mul.Tensor(a, b)\nreturn (c,)",
+        "a = aten.sin.default(x)\nc = aten.mul.Tensor(a, a)\nreturn (c,)",
+    );
+    refused(
+        Question::Effects,
+        x,
+        "a = aten.rand_like.default(x)\nb = aten.rand_like.default(x)\nc = aten.mul.Tensor(a, b)\nreturn (c,)",
+        "a = aten.rand_like.default(x)\nc = aten.mul.Tensor(a, a)\nreturn (c,)",
+    );
+    refused(
+        Question::Values,
+        x,
+        "a = aten.rand_like.default(x)\nb = aten.rand_like.default(x)\nreturn (a, b)",
+        "a = aten.rand_like.default(x)\nb = aten.rand_like.default(x)\nreturn (b, a)",
+    );
+}
+
+#[test]
+fn an_unused_draw_is_not_dead() {
+    let x = "x: f32[4]";
+    let after = "b = aten.neg.default(x)\nreturn (b,)";
+    refused(Question::Effects, x, "a = aten.rand_like.default(x)\nb = aten.neg.default(x)\nreturn (b,)", after);
+}
+
+#[test]
+fn an_opaque_operator_is_neither_merged_nor_dropped() {
+    let x = "x: f32[4]";
+    let two = "a: \"f32[4]\" = torch.ops.mine.f.default(x)\nb: \"f32[4]\" = torch.ops.mine.f.default(x)\nreturn (a, b)";
+    same(x, two, two);
+    refused(Question::Effects, x, two, "a: \"f32[4]\" = torch.ops.mine.f.default(x)\nreturn (a, a)");
+    refused(
+        Question::Effects,
+        x,
+        "a: \"f32[4]\" = torch.ops.mine.f.default(x)\nb = aten.neg.default(x)\nreturn (b,)",
+        "b = aten.neg.default(x)\nreturn (b,)",
+    );
+}
+
+#[test]
+fn an_opaque_operator_may_write_what_it_is_given() {
+    let x = "x: f32[4]";
+    refused(
+        Question::Values,
+        x,
+        "b = aten.neg.default(x)\na: \"f32[4]\" = torch.ops.mine.f.default(x)\nreturn (a, b)",
+        "a: \"f32[4]\" = torch.ops.mine.f.default(x)\nb = aten.neg.default(x)\nreturn (a, b)",
+    );
+    same(
+        "x: f32[4]; y: f32[4]",
+        "b = aten.neg.default(y)\na: \"f32[4]\" = torch.ops.mine.f.default(x)\nreturn (a, b)",
+        "a: \"f32[4]\" = torch.ops.mine.f.default(x)\nb = aten.neg.default(y)\nreturn (a, b)",
+    );
+}
+
+#[test]
+fn operands_exchange_only_where_the_operator_commutes() {
+    let xy = "x: f32[4]; y: f32[4]";
+    same(xy, "a = aten.add.Tensor(x, y)\nreturn (a,)", "a = aten.add.Tensor(y, x)\nreturn (a,)");
+    refused(Question::Values, xy, "a = aten.sub.Tensor(x, y)\nreturn (a,)", "a = aten.sub.Tensor(y, x)\nreturn (a,)");
+    refused(
+        Question::Values,
+        xy,
+        "a = aten.add.Tensor(x, y, alpha = 2)\nreturn (a,)",
+        "a = aten.add.Tensor(y, x, alpha = 2)\nreturn (a,)",
+    );
+}
+
+#[test]
+fn a_default_may_be_spelled_out_and_no_other_value() {
+    let xy = "x: f32[4]; y: f32[4]";
+    same(xy, "a = aten.add.Tensor(x, y)\nreturn (a,)", "a = aten.add.Tensor(x, other = y, alpha = 1)\nreturn (a,)");
+    refused(
+        Question::Values,
+        xy,
+        "a = aten.add.Tensor(x, y)\nreturn (a,)",
+        "a = aten.add.Tensor(x, y, alpha = 2)\nreturn (a,)",
+    );
+}
+
+#[test]
+fn a_clone_goes_where_nothing_is_written_and_nobody_gets_it() {
+    let x = "x: f32[4]";
+    let through = "a = aten.clone.default(x)\nb = aten.neg.default(a)\nreturn (b,)";
+    same(x, through, "b = aten.neg.default(x)\nreturn (b,)");
+    refused(Question::Effects, x, "a = aten.clone.default(x)\nreturn (a,)", "return (x,)");
+    refused(
+        Question::Values,
+        x,
+        "a = aten.clone.default(x)\nw = aten.add_.Tensor(x, 1)\nb = aten.neg.default(a)\nreturn (b,)",
+        "w = aten.add_.Tensor(x, 1)\nb = aten.neg.default(x)\nreturn (b,)",
+    );
+}
+
+#[test]
+fn adding_zero_to_a_float_is_no_identity() {
+    let x = "x: f32[4]";
+    refused(
+        Question::Values,
+        x,
+        "a = aten.add.Tensor(x, 0)\nb = aten.neg.default(a)\nreturn (b,)",
+        "b = aten.neg.default(x)\nreturn (b,)",
+    );
+}
+
+#[test]
+fn a_cast_to_the_same_dtype_goes_and_one_to_another_stays() {
+    let x = "x: f32[4]";
+    let after = "b = aten.neg.default(x)\nreturn (b,)";
+    same(x, "a = aten._to_copy.default(x, dtype = torch.float32)\nb = aten.neg.default(a)\nreturn (b,)", after);
+    refused(
+        Question::Values,
+        x,
+        "a = aten._to_copy.default(x, dtype = torch.float16)\nc = aten._to_copy.default(a, dtype = torch.float32)\nb = aten.neg.default(c)\nreturn (b,)",
+        after,
+    );
+}
+
+#[test]
+fn permutations_that_cancel_go_and_others_stay() {
+    let x = "x: f32[3, 3, 3]";
+    let after = "b = aten.neg.default(x)\nreturn (b,)";
+    let twice = |p: &str, q: &str| {
+        format!(
+            "a = aten.permute.default(x, {p})\nc = aten.permute.default(a, {q})\nb = aten.neg.default(c)\nreturn (b,)"
+        )
+    };
+    same(x, &twice("[1, 2, 0]", "[2, 0, 1]"), after);
+    refused(Question::Values, x, &twice("[1, 2, 0]", "[1, 2, 0]"), after);
+}
+
+#[test]
+fn a_slice_of_everything_goes_also_for_symbolic_sizes() {
+    let x = "x: f32[s0, 4]";
+    let after = "b = aten.neg.default(x)\nreturn (b,)";
+    same(x, "a = aten.slice.Tensor(x, 0, 0, 9223372036854775807)\nb = aten.neg.default(a)\nreturn (b,)", after);
+    let v = judge(x, "a = aten.slice.Tensor(x, 0, 0, 4097)\nb = aten.neg.default(a)\nreturn (b,)", after);
+    assert!(!v.accepted, "{v:#?}");
+}
+
+#[test]
+fn a_read_moves_past_a_write_of_other_rows_only() {
+    let x = "x: f32[4, 4]";
+    let read = "s = aten.slice.Tensor(x, 0, 0, 2)\nr = aten.sum.default(s)";
+    let write = |from: usize| format!("t = aten.slice.Tensor(x, 0, {from}, 4)\nw = aten.mul_.Tensor(t, 3)");
+    let orders =
+        |from| [format!("{read}\n{}\nreturn (r,)", write(from)), format!("{}\n{read}\nreturn (r,)", write(from))];
+    let [before, after] = orders(2);
+    same(x, &before, &after);
+    let [before, after] = orders(1);
+    refused(Question::Values, x, &before, &after);
+}
+
+#[test]
+fn an_in_place_form_is_its_functional_twin_if_nobody_reads_the_old_value() {
+    let x = "x: f32[4]";
+    same(
+        x,
+        "a = aten.mul.Tensor(x, 2)\nb = aten.add.Tensor(a, 1)\nc = aten.neg.default(b)\nreturn (c,)",
+        "a = aten.mul.Tensor(x, 2)\nb = aten.add_.Tensor(a, 1)\nc = aten.neg.default(b)\nreturn (c,)",
+    );
+    refused(
+        Question::Values,
+        x,
+        "a = aten.mul.Tensor(x, 2)\nb = aten.add.Tensor(a, 1)\nc = aten.mul.Tensor(a, b)\nreturn (c,)",
+        "a = aten.mul.Tensor(x, 2)\nb = aten.add_.Tensor(a, 1)\nc = aten.mul.Tensor(a, b)\nreturn (c,)",
+    );
+}
+
+#[test]
+fn inputs_that_may_be_one_see_each_others_writes() {
+    let xy = "x: f32[4]; y: f32[4]";
+    let read_first = "r = aten.mul.Tensor(y, 2)\na = aten.add_.Tensor(x, 1)\nreturn (r,)";
+    let write_first = "a = aten.add_.Tensor(x, 1)\nr = aten.mul.Tensor(y, 2)\nreturn (r,)";
+    same(xy, read_first, write_first);
+    let options = JudgeOptions { may_alias: vec![("x".into(), "y".into())], ..JudgeOptions::default() };
+    assert!(judge_with(xy, read_first, read_first, &options).accepted);
+    assert!(!judge_with(xy, read_first, write_first, &options).accepted);
+}
+
+#[test]
+fn two_outputs_do_not_become_one_memory() {
+    let x = "x: f32[4]";
+    let two = "a = aten.sin.default(x)\nb = aten.sin.default(x)\nreturn (a, b)";
+    same(x, two, two);
+    refused(Question::Effects, x, two, "a = aten.sin.default(x)\nreturn (a, a)");
+}
+
+#[test]
+fn an_assertion_is_kept_and_asks_the_same() {
+    let x = "x: f32[4]";
+    let with = |scalar: &str| {
+        format!(
+            "m = aten.gt.Scalar(x, {scalar})\ns = aten.all.default(m)\nt = aten._assert_async.msg(s, 'm')\nr = aten.neg.default(x)\nreturn (r,)"
+        )
+    };
+    same(x, &with("0"), &with("0"));
+    refused(Question::Effects, x, &with("0"), &with("1"));
+    refused(Question::Effects, x, &with("0"), "r = aten.neg.default(x)\nreturn (r,)");
+    refused(Question::Effects, x, "r = aten.neg.default(x)\nreturn (r,)", &with("0"));
+}
+
+#[test]
+fn what_may_raise_is_not_added() {
+    let xi = "x: f32[4]; i: i64[2]";
+    let plain = "r = aten.neg.default(x)\nreturn (r,)";
+    let gather = "g = aten.gather.default(x, 0, i)\nr = aten.neg.default(x)\nreturn (r,)";
+    same(xi, gather, plain);
+    refused(Question::Effects, xi, plain, gather);
+}
+
+const SPLIT: &str = "e = air.scope_enter.default(['_user_stream_label'], ['s1'])\nm = aten.mm.default(x, x)\n\
+                     r = air.record.default()\nc = air.scope_exit.default()\nw = air.wait.default([r])\n\
+                     n = aten.neg.default(x)\no = aten.add.Tensor(m, n)\nreturn (o,)";
+const PLAIN: &str = "m = aten.mm.default(x, x)\nn = aten.neg.default(x)\no = aten.add.Tensor(m, n)\nreturn (o,)";
+
+#[test]
+fn streams_come_in_for_max_autotune_and_stay_open_for_reduce_overhead() {
+    let x = "x: f32[3, 3]";
+    let v = judge(x, PLAIN, SPLIT);
+    assert!(v.accepted && v.assumes.len() == 1, "{v:#?}");
+    let options = JudgeOptions { mode: Mode::ReduceOverhead, ..JudgeOptions::default() };
+    let v = judge_with(x, PLAIN, SPLIT, &options);
+    assert_eq!((v.accepted, v.question, v.verdict), (false, Some(Question::Order), Finding::Unknown));
+}
+
+#[test]
+fn a_storage_that_is_written_stays_on_one_stream() {
+    let x = "x: f32[3, 3]";
+    let written = |s: &str| s.replace("n = aten.neg.default(x)", "n = aten.neg_.default(x)");
+    refused(Question::Order, x, &written(PLAIN), &written(SPLIT));
+}
+
+#[test]
+fn scopes_are_paired() {
+    let x = "x: f32[3, 3]";
+    refused(Question::Form, x, PLAIN, &SPLIT.replace("c = air.scope_exit.default()\n", ""));
+}
