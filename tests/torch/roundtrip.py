@@ -62,11 +62,15 @@ def implementation(definition):
     return lambda *args, **kwargs: torch.empty(0)
 
 
-def run(path):
+def inputs_of(path):
+    """Returns the example inputs of a program."""
+    return torch.export.load(path).example_inputs
+
+
+def run(path, inputs):
     """Loads a program and returns all that a call shows."""
-    program = torch.export.load(path)
-    module = program.module()
-    args, kwargs = copy.deepcopy(program.example_inputs)
+    module = torch.export.load(path).module()
+    args, kwargs = copy.deepcopy(inputs)
     torch.manual_seed(0)
     with torch.no_grad():
         outputs = module(*args, **kwargs)
@@ -98,9 +102,9 @@ def difference(name, before, after):
     return None
 
 
-def compare(expected, path):
+def compare(expected, path, inputs):
     try:
-        shown = run(path)
+        shown = run(path, inputs)
     except Exception as error:
         # torch.export.load falls back to an old reader, whose error hides the first.
         try:
@@ -160,7 +164,8 @@ def main():
         out = pathlib.Path(folder) / "out.pt2"
         for path in files:
             name = f"{path.parent.name}/{path.stem}"
-            expected = run(path)
+            inputs = inputs_of(path)
+            expected = run(path, inputs)
             jobs = [("unedited", ["convert", path, out])]
             if not options.unedited:
                 jobs += [(edit, ["run", path, "-o", out, *arguments]) for edit, arguments in edits(passes)]
@@ -171,7 +176,7 @@ def main():
                     found = f"airlock ended with {done.returncode}: {done.stderr.strip()[-400:]}"
                 else:
                     written += 1
-                    found = compare(expected, out)
+                    found = compare(expected, out, inputs)
                 if found:
                     wrong.append(f"{name}, {job}: {found}")
                     print(f"wrong  {wrong[-1]}", flush=True)

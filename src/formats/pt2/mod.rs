@@ -29,6 +29,7 @@ mod write;
 mod write_body;
 mod write_operands;
 mod write_program;
+mod write_shown;
 mod write_signature;
 mod write_values;
 mod zip_out;

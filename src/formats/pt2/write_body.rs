@@ -111,7 +111,10 @@ impl Writer<'_> {
                 tables.objects.push_str(&object);
                 let _ = write!(out, "{{\"as_custom_obj\": {object}}}");
             }
-            ty => self.define(out, tables, node, name, ty)?,
+            ty => {
+                let ty = self.shown(node, ty);
+                self.define(out, tables, node, name, &ty)?;
+            }
         }
         Ok(())
     }
@@ -219,7 +222,10 @@ impl Writer<'_> {
                 }
                 Ok(())
             }
-            ty => self.define(out, tables, node, name, ty),
+            ty => {
+                let ty = self.shown(node, ty);
+                self.define(out, tables, node, name, &ty)
+            }
         }
     }
 
@@ -247,7 +253,8 @@ impl Writer<'_> {
             ty => {
                 let unused = || self.unused(node, &format!("{}_unused_{place}", self.graph.name(node)));
                 let name = item.map_or_else(unused, |n| self.graph.name(n).to_string());
-                self.define(out, tables, node, &name, ty)
+                let ty = item.map_or_else(|| ty.clone(), |n| self.shown(n, ty));
+                self.define(out, tables, node, &name, &ty)
             }
         }
     }
@@ -267,7 +274,8 @@ impl Writer<'_> {
             let item = if nested { None } else { self.folds.result(tuple, place) };
             let wanted = if nested { format!("{stem}_{place}") } else { format!("{stem}_unused_{place}") };
             let name = item.map_or_else(|| self.unused(node, &wanted), |n| self.graph.name(n).to_string());
-            let ValueType::Tensor(tensor) = ty else {
+            let ty = item.map_or_else(|| ty.clone(), |n| self.shown(n, ty));
+            let ValueType::Tensor(tensor) = &ty else {
                 let reason = format!("result {place} of its list is no tensor");
                 return Err(Problem::Node { node: self.graph.name(node).to_string(), reason });
             };
