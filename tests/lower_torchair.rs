@@ -161,3 +161,23 @@ fn the_small_exported_models_have_ge_graphs() {
         );
     }
 }
+
+#[test]
+fn fifty_thousand_nodes_are_lowered_and_compared() {
+    use std::fmt::Write;
+    let mut text = String::from("class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4, 6]\"):\n");
+    let mut last = "x".to_string();
+    for i in 0..17_000 {
+        writeln!(text, "        t{i}: \"f32[6, 4]\" = torch.ops.aten.t.default({last})").unwrap();
+        writeln!(text, "        a{i}: \"f32[6, 4]\" = torch.ops.aten.add.Tensor(t{i}, 1)").unwrap();
+        writeln!(text, "        r{i}: \"f32[4, 6]\" = torch.ops.aten.reshape.default(a{i}, [4, 6])").unwrap();
+        last = format!("r{i}");
+    }
+    writeln!(text, "        return ({last},)").unwrap();
+    let graph = text::read(&text, &text::ReadOptions::of_file("large")).unwrap();
+    let lowered = lower(&graph, &Options::default()).unwrap();
+    // Each round is Transpose, Add and Reshape with a constant each, and the Data and the NetOutput.
+    assert_eq!(lowered.graph.op.len(), 17_000 * 6 + 2);
+    let same = compare(&lowered.graph, &lowered.graph);
+    assert!(same.same, "{:?}", same.differences);
+}

@@ -1,0 +1,108 @@
+//! The tables of all families as one: lookup by target, and what a line of a table means.
+//!
+//! Promise: a target stands in one family only.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::cx::Cx;
+use super::{
+    create, direct, foreach, index, logic, matmul, norm, npu, pointwise, reduce, shape, stream, symbolic, view,
+};
+use crate::lower::ge::builder::Refusal;
+use crate::lower::ge::value::Value;
+
+/// What a converter gives: the node's value, or why it refuses.
+pub(in crate::lower::ge) type Made = Result<Value, Refusal>;
+
+/// How an FX operator is converted.
+#[derive(Clone, Copy)]
+pub(in crate::lower::ge) enum Rule {
+    /// One GE operator of one tensor, with default attributes.
+    Unary(&'static str),
+    /// One GE operator of two arguments, both cast to the result's type.
+    Promoted(&'static str),
+    /// One GE operator of two arguments, both cast to their common type; the result has its own (comparisons).
+    Compared(&'static str),
+    /// One GE operator that takes the arguments as they are: parameter names, then the line (see `direct`).
+    Direct(&'static str, &'static str),
+    /// Anything else.
+    By(fn(&mut Cx) -> Made),
+}
+
+/// One line of a family's table.
+pub(in crate::lower::ge) type Entry = (&'static str, Rule);
+
+static TABLE: LazyLock<HashMap<&'static str, Rule>> = LazyLock::new(|| {
+    let families: [&[Entry]; 13] = [
+        create::TABLE,
+        foreach::TABLE,
+        index::TABLE,
+        logic::TABLE,
+        matmul::TABLE,
+        norm::TABLE,
+        npu::TABLE,
+        pointwise::TABLE,
+        reduce::TABLE,
+        shape::TABLE,
+        stream::TABLE,
+        symbolic::TABLE,
+        view::TABLE,
+    ];
+    families.into_iter().flatten().copied().collect()
+});
+
+/// Returns how a target is converted; `None` where it has no GE form.
+pub(in crate::lower::ge) fn rule(target: &str) -> Option<Rule> {
+    TABLE.get(target).copied()
+}
+
+/// Returns every target that has a GE form, sorted.
+pub fn targets() -> Vec<&'static str> {
+    let mut targets: Vec<_> = TABLE.keys().copied().collect();
+    targets.sort_unstable();
+    targets
+}
+
+/// Applies a rule to a call.
+pub(in crate::lower::ge) fn apply(rule: Rule, cx: &mut Cx) -> Made {
+    match rule {
+        Rule::By(converter) => converter(cx),
+        Rule::Unary(kind) => {
+            let x = cx.any(0)?;
+            cx.ge(kind, vec![x], &[])
+        }
+        Rule::Promoted(kind) => {
+            let dtype = cx.out_type()?;
+            let (a, b) = (cx.promoted(0, dtype)?, cx.promoted(1, dtype)?);
+            cx.ge(kind, vec![a.into(), b.into()], &[])
+        }
+        Rule::Compared(kind) => cx.compared(kind),
+        Rule::Direct(params, line) => direct::convert(cx, params, line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_target_stands_in_two_families() {
+        let count = [
+            create::TABLE.len(),
+            foreach::TABLE.len(),
+            index::TABLE.len(),
+            logic::TABLE.len(),
+            matmul::TABLE.len(),
+            norm::TABLE.len(),
+            npu::TABLE.len(),
+            pointwise::TABLE.len(),
+            reduce::TABLE.len(),
+            shape::TABLE.len(),
+            stream::TABLE.len(),
+            symbolic::TABLE.len(),
+            view::TABLE.len(),
+        ];
+        assert_eq!(count.into_iter().sum::<usize>(), targets().len());
+    }
+}
