@@ -20,7 +20,7 @@ pub fn from_code(code: i64) -> Option<Dtype> {
 }
 
 /// bool, integer, float, complex: a higher one decides.
-fn category(d: Dtype) -> u8 {
+pub(super) fn category(d: Dtype) -> u8 {
     match d {
         Dtype::Bool => 0,
         d if d.is_float() => 2,
