@@ -1,5 +1,7 @@
 //! One edit on a graph of 50,000 nodes, judged from the journal; and the same by whole graphs, to compare.
 
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use airlock::editor::{Editor, NewCall, Point};

@@ -67,7 +67,7 @@ pub fn places_of(view: &dyn View, node: NodeId) -> Vec<Place> {
 }
 
 /// Returns the type of a value.
-pub fn type_of<'a>(view: &'a dyn View, place: Place) -> &'a ValueType {
+pub fn type_of(view: &dyn View, place: Place) -> &ValueType {
     match view.ty(place.node) {
         whole if place.item == Place::WHOLE => whole,
         ValueType::Many(items) => items.get(place.item as usize).unwrap_or(&ValueType::Unknown),

@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 
 use super::place::{Place, place_of, type_of};
 use crate::graph::{Arg, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Bound, Operator, Registry, ReturnAlias, Sharing};
-use crate::sym::Dim;
+use crate::ops::{Bound, Operator, Registry, ReturnAlias, Sharing, Viewed, view_strides};
+use crate::sym::{Dim, Symbols};
 
 /// How a result shares memory with an operand.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -126,11 +126,22 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
         },
         "reshape" | "flatten" | "_unsafe_view" | "reshape_as" => match contiguous(from) {
             Some(true) => Some(Shares::View(operand)),
+            _ if is_fixed(from) && is_fixed(to) => match view_strides(&mut Symbols::default(), from, &to.sizes) {
+                Ok(Viewed::As(_)) => Some(Shares::View(operand)),
+                Ok(Viewed::Never) => None,
+                Ok(Viewed::Unknown) | Err(_) => Some(Shares::Maybe(operand)),
+            },
             _ if from.sizes == to.sizes && &*operator.schema.name != "_unsafe_view" => Some(Shares::View(operand)),
             _ => Some(Shares::Maybe(operand)),
         },
         _ => Some(Shares::Maybe(operand)),
     }
+}
+
+/// Whether sizes and strides are numbers.
+fn is_fixed(tensor: &TensorType) -> bool {
+    let strides = tensor.strides.iter().flatten();
+    tensor.sizes.iter().chain(strides).all(|d| d.fixed().is_some())
 }
 
 /// Returns whether a tensor surely is (or surely is not) laid out row by row; `None` where strides are not known.

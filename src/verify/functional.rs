@@ -20,6 +20,8 @@ use crate::graph::{NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{Bound, Operator, Registry};
 
 /// What is known of a value when its term is asked for.
+// Lives for one step of a worklist: never stored, so its size costs nothing.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Found {
     /// A term.

@@ -3,6 +3,8 @@
 //! Promises: outputs are compared after every final copy that the signature stands for, so that both ways of writing a
 //! mutation are one; an output that shares memory with an input or another output must share the same part of it.
 
+use rustc_hash::FxHashMap;
+
 use super::congruence::Congruence;
 use super::findings::Problem;
 use super::functional::Functional;
@@ -147,7 +149,7 @@ struct Source {
     sure: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Birth {
     Input(usize),
     Output(usize),
@@ -159,6 +161,7 @@ fn compare_sharing(f: &mut Functional<'_>, places: &[Option<(Place, Place)>]) ->
     let before: Vec<Option<Place>> = places.iter().map(|p| p.map(|(p, _)| p)).collect();
     let after: Vec<Option<Place>> = places.iter().map(|p| p.map(|(_, q)| q)).collect();
     let (x, y) = (sources(f, Side::Before, &before), sources(f, Side::After, &after));
+    let users = count_users(&x);
     let mut problems = Vec::new();
     for (number, (x, y)) in x.iter().zip(&y).enumerate() {
         let Some(Some((p, q))) = places.get(number) else { continue };
@@ -166,14 +169,14 @@ fn compare_sharing(f: &mut Functional<'_>, places: &[Option<(Place, Place)>]) ->
         let sure = |s: &[Source]| s.iter().all(|s| s.sure);
         if sure(x) && sure(y) {
             if x != y {
-                let (x, y) = (words(f, Side::Before, x), words(f, Side::After, y));
+                let (x, y) = (words(f, Side::Before, number, x), words(f, Side::After, number, y));
                 let reason = format!("output {number} {x} before, {y} after");
                 problems.push(Problem::refuted(Question::Effects, reason).at(names));
-            } else if is_visible(x, number) && !same_part(f, *p, *q) {
+            } else if is_visible(x, &users) && !same_part(f, *p, *q) {
                 let reason = format!("output {number} is not shown to be the same part of the memory that it shares");
                 problems.push(Problem::unknown(Question::Effects, reason).at(names));
             }
-        } else if !(p == q && f.is_untouched(p.node)) && !(x == y && same_effect(f, *p, *q)) {
+        } else if (p != q || !f.is_untouched(p.node)) && (x != y || !same_effect(f, *p, *q)) {
             let reason = format!(
                 "whether output {number} shares memory depends on its strides, and was not shown to be as before"
             );
@@ -189,8 +192,19 @@ fn same_effect(f: &Functional<'_>, p: Place, q: Place) -> bool {
     p.item == q.item && number(&f.before, p).is_some() && number(&f.before, p) == number(&f.after, q)
 }
 
-fn is_visible(sources: &[Source], number: usize) -> bool {
-    sources.iter().any(|s| s.from != Birth::Output(number))
+/// Returns how many outputs lie in each memory.
+fn count_users(sources: &[Vec<Source>]) -> FxHashMap<Birth, usize> {
+    let mut users: FxHashMap<Birth, usize> = FxHashMap::default();
+    for source in sources.iter().flatten() {
+        let count = users.entry(source.from).or_default();
+        *count = count.saturating_add(1);
+    }
+    users
+}
+
+/// Returns whether the caller can see which part of its memory an output is: through an input, or another output.
+fn is_visible(sources: &[Source], users: &FxHashMap<Birth, usize>) -> bool {
+    sources.iter().any(|s| matches!(s.from, Birth::Input(_)) || users.get(&s.from).is_some_and(|n| *n > 1))
 }
 
 fn same_part(f: &mut Functional<'_>, p: Place, q: Place) -> bool {
@@ -200,13 +214,14 @@ fn same_part(f: &mut Functional<'_>, p: Place, q: Place) -> bool {
     }
 }
 
-fn words(f: &Functional<'_>, side: Side, sources: &[Source]) -> String {
+fn words(f: &Functional<'_>, side: Side, number: usize, sources: &[Source]) -> String {
     let inputs = placeholders(f.view(side), BodyId::ROOT);
     let one = |s: &Source| match s.from {
         Birth::Input(n) => {
             let name = inputs.get(n).map_or("?", |n| f.view(side).name(*n));
             format!("shares memory with input `{name}`")
         }
+        Birth::Output(n) if n == number => "has memory of its own".into(),
         Birth::Output(n) => format!("shares memory with output {n}"),
         Birth::Inner(_) => "has memory of its own".into(),
     };

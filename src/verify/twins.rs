@@ -253,6 +253,26 @@ fn two_outputs_do_not_become_one_memory() {
 }
 
 #[test]
+fn an_output_stays_the_same_part_of_memory_that_another_output_shows() {
+    let part = |n: usize| format!("a = aten.zeros.default([2, 2])\nb = aten.select.int(a, 0, {n})\nreturn (b, a)");
+    same("", &part(0), &part(0));
+    refused(
+        Question::Effects,
+        "",
+        &part(0),
+        "a = aten.zeros.default([2, 2])\nb = aten.zeros.default([2])\nreturn (b, a)",
+    );
+    let v = judge("", &part(0), &part(1));
+    assert!(!v.accepted, "{v:#?}");
+    let twice = |n: usize| {
+        format!(
+            "a = aten.zeros.default([1, 2])\nc = aten.expand.default(a, [2, 2])\nb = aten.select.int(c, 0, {n})\nreturn (b, a)"
+        )
+    };
+    same("", &twice(0), &twice(1));
+}
+
+#[test]
 fn an_assertion_is_kept_and_asks_the_same() {
     let x = "x: f32[4]";
     let with = |scalar: &str| {

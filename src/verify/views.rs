@@ -134,7 +134,7 @@ impl<'a, 'b> ViewCall<'a, 'b> {
     fn slice(&self, from: &TensorType, to: &TensorType, s: &mut Sizes<'_>) -> Option<Step> {
         let dim = self.axis("dim", from.rank())?;
         let size = *from.sizes.get(dim)?;
-        let Some(step) = self.dim_arg("step")?.fixed().filter(|step| *step > 0) else { return None };
+        let step = self.dim_arg("step")?.fixed().filter(|step| *step > 0)?;
         let start = match self.arg("start") {
             Arg::None => Dim::Fixed(0),
             arg => clamped_start(as_dim(self.view, arg)?, size, s)?,
