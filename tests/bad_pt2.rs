@@ -1,6 +1,12 @@
 //! A bad `.pt2` file gives one error that says what is wrong and where, and never a panic.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
 
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};

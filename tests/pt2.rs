@@ -136,7 +136,7 @@ fn edited_programs_read_again_as_they_were_left() {
                 continue;
             }
             // A scope, an event and a waiter around every third node, and a copy of its result under the name that FX would give.
-            if graph.slot_of(node) % 3 != 0 || graph.target(node) == "_operator.getitem" {
+            if !graph.slot_of(node).is_multiple_of(3) || graph.target(node) == "_operator.getitem" {
                 continue;
             }
             let words = |w: &str| Arg::list([w]);
