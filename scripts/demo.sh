@@ -19,5 +19,8 @@ show run "$model" --pass target/components/stream-split.wasm -o "$out/edited.fx"
 # A diff that finds differences says so by its exit code.
 show diff "$model" "$out/edited.fx" || [ $? = 1 ]
 
-printf '\nThe edited model is %s, the NPU graph %s; these nodes of it run on the side stream:\n' "$out/edited.fx" "$out/ge.pbtxt"
-awk '/name: "/ && !named { name = $2; named = 1 } /^ *op {|^op {/ { named = 0 } /"stream_1"|s: "stream_1"/ { print "  " name }' "$out/ge.pbtxt" | sort -u
+printf '\nThe edited model is %s, the NPU graph %s.\n' "$out/edited.fx" "$out/ge.pbtxt"
+echo 'These nodes of the NPU graph run on the side stream:'
+awk '$1 == "name:" { node = $2 } /stream_1/ { print "  " node }' "$out/ge.pbtxt"
+echo 'and these wait for others by control edges:'
+awk '$1 == "name:" { node = $2 } $1 == "input:" && $2 ~ /\^/ { print "  " node, "waits for", $2 }' "$out/ge.pbtxt"
