@@ -1,4 +1,13 @@
 //! Types of a whole graph: what a reader of 50,000 nodes waits for after parsing.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    missing_docs
+)]
 
 use airlock::graph::{Arg, BodyId, Device, Dtype, Graph, NewNode, NodeId, NodeKind, TensorType, ValueType};
 use airlock::ops::Registry;

@@ -1,6 +1,13 @@
 //! One edit on a graph of 50,000 nodes, judged from the journal; and the same by whole graphs, to compare.
-
-#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    missing_docs
+)]
 
 use std::sync::Arc;
 

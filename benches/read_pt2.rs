@@ -1,15 +1,15 @@
 //! Reading and writing a `.pt2` archive of 50,000 nodes and some 45 MB, most of it metadata, as PyTorch's are.
 //!
 //! The archive is made here. A real one of that size is timed instead where AIRLOCK_LARGE_PT2 names it.
-
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::arithmetic_side_effects
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    missing_docs
 )]
-#![allow(missing_docs)]
 
 use airlock::formats::pt2;
 use airlock::graph::{

@@ -1,13 +1,13 @@
 //! Reading and writing the text form of 50,000 nodes.
-
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::arithmetic_side_effects
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    missing_docs
 )]
-#![allow(missing_docs)]
 
 use airlock::formats::text::{self, ReadOptions};
 use criterion::{Criterion, criterion_group, criterion_main};

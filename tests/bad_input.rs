@@ -1,4 +1,12 @@
 //! Bad input: one clear error that says what and where, exit 2, nothing written, no panic.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects
+)]
 
 mod e2e;
 

@@ -1,10 +1,10 @@
 //! A bad `.pt2` file gives one error that says what is wrong and where, and never a panic.
-
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::arithmetic_side_effects
 )]
 

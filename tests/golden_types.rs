@@ -2,6 +2,14 @@
 //!
 //! The samples (`golden/*.gold`: calls of ATen overloads that PyTorch 2.15 made on a CPU) are too large to be kept here. Set `AIRLOCK_CORPUS`
 //! to the folder that holds `golden/`; unset, the test is skipped with a message. `AIRLOCK_GOLDEN_SHOW=20` prints that many disagreements.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects
+)]
 
 use std::collections::BTreeMap;
 
@@ -28,15 +36,13 @@ fn placeholder(g: &mut Graph, ty: ValueType) -> Arg {
     Arg::Node(g.push(BodyId::ROOT, "x", node))
 }
 
-fn argument(g: &mut Graph, v: &Value, tensors: &[Arg]) -> Option<Arg> {
+fn argument(v: &Value, tensors: &[Arg]) -> Option<Arg> {
     Some(match v {
         Value::Null => Arg::None,
         Value::Bool(b) => Arg::Bool(*b),
         Value::Number(n) => n.as_i64().map_or_else(|| Arg::Float(n.as_f64().unwrap()), Arg::Int),
         Value::String(s) => Arg::Str(s.as_str().into()),
-        Value::Array(items) => {
-            Arg::List(items.iter().map(|x| argument(g, x, tensors)).collect::<Option<Box<[Arg]>>>()?)
-        }
+        Value::Array(items) => Arg::List(items.iter().map(|x| argument(x, tensors)).collect::<Option<Box<[Arg]>>>()?),
         Value::Object(o) => {
             let (key, value) = o.iter().next()?;
             let text = value.as_str().unwrap_or("");
@@ -129,7 +135,7 @@ fn run_sample(registry: &Registry, sample: &Value, tally: &mut BTreeMap<String, 
     let rows = sample["tensors"].as_array().unwrap();
     let mut g = Graph::new();
     let tensors: Vec<Arg> = rows.iter().map(|r| placeholder(&mut g, ValueType::tensor(tensor(r)))).collect();
-    let convert = |g: &mut Graph, v: &Value| argument(g, v, &tensors);
+    let convert = |g: &mut Graph, v: &Value| argument(v, &tensors);
     let args: Option<Vec<Arg>> = sample["args"].as_array().unwrap().iter().map(|v| convert(&mut g, v)).collect();
     let mut kwargs: Vec<(StrId, Arg)> = Vec::new();
     for (k, v) in sample["kwargs"].as_object().unwrap() {

@@ -1,4 +1,12 @@
 //! The example passes, as built by `scripts/setup.sh`, take from the host what the contract has and nothing else.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects
+)]
 
 use std::path::PathBuf;
 

@@ -2,6 +2,14 @@
 //!
 //! `AIRLOCK_CORPUS=DIR` runs this over every `.case` below DIR too, and prints how many of each label and folder were accepted.
 //! `AIRLOCK_SHOW=TEXT` prints verdicts of the cases whose path contains TEXT.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects
+)]
 
 mod common;
 

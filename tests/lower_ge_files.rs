@@ -1,4 +1,12 @@
 //! GE graphs survive the way through a file, and their text is byte for byte what Python's protobuf prints.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects
+)]
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,12 @@
 //! The GE graph of a recorded case is the same as TorchAir's own, the host's side included.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! Every exported model reads from its `.pt2`.
-
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
-    clippy::string_slice,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::arithmetic_side_effects
 )]
 

@@ -1,4 +1,12 @@
 //! `airlock run`: what is accepted is written, what is refused or faulted is not in the output.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects
+)]
 #![cfg(feature = "sandbox")]
 
 mod e2e;

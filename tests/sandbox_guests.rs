@@ -1,12 +1,13 @@
 //! The example passes run over real graphs. Skipped, with a message, where they are not built (`scripts/setup.sh`).
-#![cfg(feature = "sandbox")]
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::arithmetic_side_effects
 )]
+#![cfg(feature = "sandbox")]
 
 #[path = "components/graphs.rs"]
 mod graphs;

@@ -1,13 +1,14 @@
 //! Whatever a component does, the process lives, the run ends with a typed fault within its limits, and the graph is as
 //! it was.
-#![cfg(feature = "sandbox")]
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::arithmetic_side_effects
 )]
+#![cfg(feature = "sandbox")]
 
 #[path = "components/mod.rs"]
 mod components;

@@ -1,12 +1,13 @@
 //! What is no pass is refused before anything of it runs, with an error that says what and where.
-#![cfg(feature = "sandbox")]
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::arithmetic_side_effects
 )]
+#![cfg(feature = "sandbox")]
 
 #[path = "components/mod.rs"]
 mod components;

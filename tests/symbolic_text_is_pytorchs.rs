@@ -1,6 +1,12 @@
 //! Symbolic expressions read and print as PyTorch prints them. Data and their sources: `tests/sym/README.md`.
-
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects
+)]
 
 use airlock::sym::{SymValue, Symbols, srepr_to_python};
 

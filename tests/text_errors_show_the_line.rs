@@ -1,12 +1,12 @@
 //! A text that cannot be read gives one message: what was expected, what stands there, the line and a caret.
 //!
 //! Each `tests/fx/errors/NAME.fx` has its message beside it in `NAME.txt`; `AIRLOCK_BLESS=1` writes the messages anew.
-
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::arithmetic_side_effects
 )]
 

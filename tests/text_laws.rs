@@ -1,10 +1,10 @@
 //! Laws of the text form: reading what was written gives the same graph, for any graph; no text makes the reader panic.
-
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::arithmetic_side_effects
 )]
 

@@ -1,12 +1,12 @@
 //! What PyTorch 2.15 printed is printed again as it was read, line by line, and reads again to the same graph.
 //!
 //! `AIRLOCK_CORPUS=DIR` runs this over every `.fx` below DIR too.
-
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::arithmetic_side_effects
 )]
 

@@ -1,12 +1,12 @@
 //! Both programs of every case read; those that are labelled well formed are.
 //!
 //! `AIRLOCK_CORPUS=DIR` runs this over every `.case` below DIR too.
-
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::arithmetic_side_effects
 )]
 

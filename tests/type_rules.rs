@@ -1,5 +1,13 @@
 //! The type rules say of every node of the exported models what PyTorch annotated: dtype and sizes in the printed form, strides too in
 //! the `.pt2` form. No call of these models is without a rule.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects
+)]
 
 use airlock::formats::{pt2, text};
 use airlock::graph::{Dtype, Graph, NodeId, NodeKind, TensorType, ValueType, View};

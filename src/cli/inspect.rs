@@ -125,7 +125,7 @@ fn inputs(graph: &Graph) -> Vec<Port> {
 fn outputs(graph: &Graph) -> Vec<Port> {
     let Some(output) = graph.output(crate::graph::BodyId::ROOT) else { return Vec::new() };
     let returned = match graph.args(output) {
-        [one] => one.items().map_or_else(|| std::slice::from_ref(one), |items| items),
+        [one] => one.items().unwrap_or_else(|| std::slice::from_ref(one)),
         all => all,
     };
     let mut specs = graph.signature.iter().flat_map(|s| s.outputs.iter());

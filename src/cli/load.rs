@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
 
-use super::{Reading, output};
+use super::Reading;
 use crate::analysis::form::check_form;
 use crate::formats::{map, pt2, text, weights};
 use crate::graph::{Bytes, Graph, Model};
@@ -25,6 +25,7 @@ pub enum Kind {
 pub struct Loaded {
     pub model: Model,
     pub registry: Arc<Registry>,
+    #[cfg_attr(not(feature = "sandbox"), allow(dead_code))]
     pub kind: Kind,
 }
 
@@ -99,9 +100,13 @@ pub fn problems(graph: &mut Graph, registry: &Registry) -> Vec<String> {
 }
 
 /// Says on standard error that a text model has no weights of its own.
+#[cfg(feature = "sandbox")]
 pub fn warn_of_absent_weights(loaded: &Loaded, path: &Path, reading: &Reading) {
     let needs = loaded.model.graph.signature.as_ref().is_some_and(|s| s.inputs.iter().any(|i| i.target.is_some()));
     if loaded.kind == Kind::Text && reading.weights.is_none() && needs {
-        output::warn(&format!("{} holds no weights; give them with --weights where they are needed", path.display()));
+        super::output::warn(&format!(
+            "{} holds no weights; give them with --weights where they are needed",
+            path.display()
+        ));
     }
 }

@@ -75,6 +75,7 @@ pub fn status(global: &Global, word: &str, text: &str) {
 }
 
 /// Warns on standard error.
+#[cfg(feature = "sandbox")]
 pub fn warn(text: &str) {
     let _ = writeln!(anstream::stderr(), "{} {text}", "warning:".yellow().bold());
 }

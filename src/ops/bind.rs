@@ -202,7 +202,10 @@ mod tests {
     #[test]
     fn positions_keywords_and_defaults_meet_their_parameters() {
         let x = Arg::Node(graph().1);
-        assert_eq!(bind(ADD, &[x.clone()], &[("other", x.clone())]), Ok(vec![x.clone(), x.clone(), Arg::Int(1)]));
+        assert_eq!(
+            bind(ADD, std::slice::from_ref(&x), &[("other", x.clone())]),
+            Ok(vec![x.clone(), x.clone(), Arg::Int(1)])
+        );
         assert_eq!(bind(ADD, &[x.clone(), Arg::Float(0.5)], &[]).unwrap()[1], Arg::Float(0.5));
     }
 
@@ -210,10 +213,13 @@ mod tests {
     fn a_wrong_call_says_which_argument_and_why() {
         let x = Arg::Node(graph().1);
         let error = |args: &[Arg], kwargs: &[(&str, Arg)]| bind(ADD, args, kwargs).unwrap_err();
-        assert_eq!(error(&[x.clone()], &[]), "argument `other` is missing");
+        assert_eq!(error(std::slice::from_ref(&x), &[]), "argument `other` is missing");
         assert_eq!(error(&[x.clone(), x.clone(), x.clone()], &[]), "takes at most 2 positional arguments, 3 are given");
-        assert_eq!(error(&[x.clone()], &[("self", x.clone())]), "argument `self` is given twice");
-        assert_eq!(error(&[x.clone()], &[("beta", x.clone())]), "`beta` is none of its arguments (self, other, alpha)");
+        assert_eq!(error(std::slice::from_ref(&x), &[("self", x.clone())]), "argument `self` is given twice");
+        assert_eq!(
+            error(std::slice::from_ref(&x), &[("beta", x.clone())]),
+            "`beta` is none of its arguments (self, other, alpha)"
+        );
         assert_eq!(
             error(&[x.clone(), Arg::from("s")], &[]),
             "argument `other`: expected `Tensor`, found the string 's'"
