@@ -8,7 +8,7 @@
     clippy::arithmetic_side_effects
 )]
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use airlock::formats::{pt2, text};
@@ -220,4 +220,111 @@ fn two_getitems_of_one_result_become_one() {
     let (first, user) = (model.graph.name(getitem), model.graph.name(user));
     let user = back.find_name(BodyId::ROOT, user).unwrap();
     assert!(back.operands(user).any(|n| back.name(n) == first));
+}
+
+/// The least that PyTorch loads: no kinds, no names of nodes, no optional fields; plain zip.
+fn minimal(nodes: &str, values: &[&str]) -> Vec<u8> {
+    let meta = r#"{"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 3}], "requires_grad": false, "device": {"type": "cpu"},
+        "strides": [{"as_int": 3}, {"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7}"#;
+    let table: Vec<String> = values.iter().map(|v| format!("{v:?}: {meta}")).collect();
+    let json = format!(
+        r#"{{"graph_module": {{"graph": {{
+            "inputs": [{{"as_tensor": {{"name": "p_w"}}}}, {{"as_tensor": {{"name": "x"}}}}],
+            "outputs": [{{"as_tensor": {{"name": "y"}}}}],
+            "nodes": [{nodes}],
+            "tensor_values": {{{}}}, "sym_int_values": {{}}, "sym_bool_values": {{}}}},
+          "signature": {{"input_specs": [{{"parameter": {{"arg": {{"name": "p_w"}}, "parameter_name": "w"}}}},
+                                       {{"user_input": {{"arg": {{"as_tensor": {{"name": "x"}}}}}}}}],
+                        "output_specs": [{{"user_output": {{"arg": {{"as_tensor": {{"name": "y"}}}}}}}}]}},
+          "module_call_graph": []}},
+         "opset_version": {{}}, "range_constraints": {{}}, "schema_version": {{"major": 8, "minor": 1}}}}"#,
+        table.join(", ")
+    );
+    let weights = format!(
+        r#"{{"config": {{"w": {{"path_name": "w", "is_param": true, "use_pickle": false, "tensor_meta": {meta}}}}}}}"#
+    );
+    let entries: [(&str, &[u8]); 8] = [
+        ("m/archive_format", b"pt2"),
+        ("m/archive_version", b"0"),
+        ("m/.data/version", b"6\n"),
+        ("m/data/sample_inputs/model.pt", b""),
+        ("m/data/constants/model_constants_config.json", b"{\"config\": {}}"),
+        ("m/data/weights/w", &[0; 24]),
+        ("m/data/weights/model_weights_config.json", weights.as_bytes()),
+        ("m/models/model.json", json.as_bytes()),
+    ];
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in entries {
+        zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(content).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+fn lines_of(archive: Vec<u8>) -> Vec<String> {
+    let ops = Registry::standard();
+    let model = pt2::read_bytes("m.pt2", Bytes::new(archive), &ops).unwrap_or_else(|e| panic!("{e}"));
+    let back = again(&model, &ops);
+    assert_eq!(text::write(&back.graph), text::write(&model.graph));
+    let printed = text::write(&model.graph);
+    printed
+        .lines()
+        .filter(|l| l.contains(" = torch.ops") || l.contains('['))
+        .map(|l| l.trim().to_string())
+        .skip(1)
+        .collect()
+}
+
+#[test]
+fn operands_without_kinds_are_positional_where_the_schema_has_no_default() {
+    // PyTorch's own order of operands does not count either.
+    let node = r#"{"target": "torch.ops.aten.add.Tensor", "inputs": [
+        {"name": "alpha", "arg": {"as_int": 2}},
+        {"name": "other", "arg": {"as_tensor": {"name": "p_w"}}},
+        {"name": "self", "arg": {"as_tensor": {"name": "x"}}}],
+        "outputs": [{"as_tensor": {"name": "y"}}], "metadata": {}}"#;
+    assert_eq!(
+        lines_of(minimal(node, &["p_w", "x", "y"])),
+        [r#"y: "f32[2, 3]" = torch.ops.aten.add.Tensor(x, p_w, alpha = 2);  x = p_w = None"#]
+    );
+}
+
+#[test]
+fn a_node_of_several_results_without_a_name_is_named_after_its_target() {
+    let node = r#"{"target": "torch.ops.aten.split.Tensor", "inputs": [
+        {"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1},
+        {"name": "split_size", "arg": {"as_int": 2}, "kind": 1}],
+        "outputs": [{"as_tensors": [{"name": "y"}, {"name": "z"}]}], "metadata": {}}"#;
+    assert_eq!(
+        lines_of(minimal(node, &["p_w", "x", "y", "z"])),
+        [
+            "split_tensor = torch.ops.aten.split.Tensor(x, 2);  x = None",
+            r#"y: "f32[2, 3]" = split_tensor[0]"#,
+            r#"z: "f32[2, 3]" = split_tensor[1];  split_tensor = z = None"#,
+        ]
+    );
+}
+
+#[test]
+fn an_operator_nobody_knows_is_carried_through_with_the_names_of_its_parameters() {
+    let node = r#"{"target": "torch.ops.mine.fuse.default", "inputs": [
+        {"name": "first", "arg": {"as_tensor": {"name": "x"}}, "kind": 1},
+        {"name": "second", "arg": {"as_new_thing": {"deep": [1, "é"]}}, "kind": 1},
+        {"name": "how", "arg": {"as_strings": ["a", "b"]}, "kind": 2}],
+        "outputs": [{"as_tensors": [{"name": "y"}]}], "metadata": {}, "name": "fuse"}"#;
+    let archive = minimal(node, &["p_w", "x", "y"]);
+    let ops = Registry::standard();
+    let model = pt2::read_bytes("m.pt2", Bytes::new(archive), &ops).unwrap();
+    let mut written = Vec::new();
+    pt2::write_to(&model, "m.pt2", &mut written, &ops).unwrap();
+    let all = entries(&written);
+    let json = String::from_utf8(all.iter().find(|(n, _)| n == "models/model.json").unwrap().1.clone()).unwrap();
+    for part in [
+        r#"{"name": "first", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}"#,
+        r#"{"name": "second", "arg": {"as_new_thing": {"deep": [1, "é"]}}, "kind": 1}"#,
+        r#"{"name": "how", "arg": {"as_strings": ["a", "b"]}, "kind": 2}"#,
+        r#""outputs": [{"as_tensors": [{"name": "y"}]}]"#,
+    ] {
+        assert!(json.contains(part), "{json}");
+    }
 }

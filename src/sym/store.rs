@@ -134,6 +134,12 @@ impl Symbols {
         if let (Some(min), Some(max), true) = (range.min, range.max, range.is_empty()) {
             return Err(SymError::EmptyRange { name: name.to_owned(), min, max });
         }
+        if !self.names.contains_key(name) {
+            // Nothing is made of a symbol that is new: no other range changes.
+            self.names.insert(Arc::from(name), range);
+            self.symbol(name);
+            return Ok(());
+        }
         self.symbol(name);
         let Some(slot) = self.names.get_mut(name) else { return Ok(()) };
         if *slot == range {

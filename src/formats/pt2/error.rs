@@ -44,7 +44,7 @@ pub enum Problem {
     },
     /// A container that is not read yet.
     #[error(
-        "{what}, as PyTorch {by} writes it, is not supported yet; load the file with PyTorch 2.9 or later and save it again"
+        "{what}, as PyTorch {by} writes it, is not supported yet; export the model again with PyTorch 2.9 or later"
     )]
     Old {
         /// The container.
@@ -120,7 +120,7 @@ pub enum Problem {
     },
     /// Another major version of the schema.
     #[error(
-        "schema version {major}.{minor}; only major version 8 (PyTorch 2.6 and later) is read: save the model again with such a PyTorch"
+        "schema version {major}.{minor}; only major version 8 is read: export the model again with PyTorch 2.9 or later"
     )]
     Schema {
         /// Found.

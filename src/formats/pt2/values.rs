@@ -63,10 +63,11 @@ impl<'p> Values<'p> {
         graph: &mut Graph,
         ranges: &schema::Pairs<schema::Text<'_>, schema::RangeConstraint>,
     ) {
+        let mut kept = FxHashSet::default();
         for (name, _) in &ranges.0 {
             if self.seen.contains(&**name)
                 && let Some(Dim::Expr(id)) = graph.symbols.find_symbol(name)
-                && !graph.range_constraints.contains(&id)
+                && kept.insert(id)
             {
                 graph.range_constraints.push(id);
             }
