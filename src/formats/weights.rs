@@ -75,7 +75,7 @@ pub fn read(path: &Path, graph: &Graph) -> Result<Weights, WeightsFileError> {
             kind: spec.kind.name(),
         })?;
         let stated = graph.ty(node).as_tensor();
-        let ty = placed(view.dtype(), view.shape(), stated);
+        let mut ty = placed(view.dtype(), view.shape(), stated);
         if let Some(stated) = stated
             && (ty.dtype, &ty.sizes) != (stated.dtype, &stated.sizes)
         {
@@ -86,6 +86,8 @@ pub fn read(path: &Path, graph: &Graph) -> Result<Weights, WeightsFileError> {
                 found: ty.print(&graph.symbols),
             });
         }
+        // PyTorch's default for a parameter. Its composite operators choose kernels by it (lstm's last bits depend on it).
+        ty.requires_grad |= spec.kind == InputKind::Parameter && (ty.dtype.is_float() || ty.dtype.is_complex());
         let storage: Arc<str> = name.into();
         weights.storages.insert(storage.clone(), cut_of(&bytes, view.data()));
         let weight = Weight { ty, storage, is_param: spec.kind == InputKind::Parameter };
