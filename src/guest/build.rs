@@ -1,5 +1,6 @@
 //! From a guest's folder to a component file.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use wit_component::ComponentEncoder;
@@ -42,7 +43,7 @@ pub fn build(dir: &Path, out: Option<&Path>, options: &BuildOptions) -> Result<B
     let interfaces =
         contract::check(&component).map_err(|source| BuildError::Contract { package: package.name.clone(), source })?;
     let path = out.map_or_else(|| PathBuf::from(format!("{}.wasm", package.name)), Path::to_owned);
-    write_whole(&path, &component)?;
+    write_component(&path, &component)?;
     Ok(BuildReport { package: package.name, component: path, bytes: component.len(), toolchain, interfaces })
 }
 
@@ -53,8 +54,8 @@ fn componentize(module: &[u8]) -> Result<Vec<u8>, String> {
     encoded.map_err(|error| format!("{error:#}"))
 }
 
-/// Writes beside the file and renames.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
+/// Writes the file, and makes its folder where it is not there.
+fn write_component(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
     let io = |path: &Path| {
         let path = path.to_owned();
         move |source| BuildError::Io { path, source }
@@ -63,14 +64,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
     if let Some(folder) = folder {
         std::fs::create_dir_all(folder).map_err(io(folder))?;
     }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.partial", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
-    written.map_err(|source| {
-        let _ = std::fs::remove_file(&beside);
-        io(path)(source)
-    })
+    crate::formats::write_whole(path, |file| file.write_all(bytes)).map_err(io(path))
 }
 
 #[cfg(test)]
@@ -97,7 +91,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let taken = dir.path().join("out.wasm");
         std::fs::create_dir_all(taken.join("full")).unwrap();
-        assert!(matches!(write_whole(&taken, b"x"), Err(BuildError::Io { .. })));
+        assert!(matches!(write_component(&taken, b"x"), Err(BuildError::Io { .. })));
         assert_eq!(dir.path().read_dir().unwrap().count(), 1);
     }
 
@@ -105,7 +99,7 @@ mod tests {
     fn folders_of_the_output_are_made() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b/out.wasm");
-        write_whole(&path, b"x").unwrap();
+        write_component(&path, b"x").unwrap();
         assert_eq!(std::fs::read(path).unwrap(), b"x");
     }
 }

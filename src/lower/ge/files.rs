@@ -8,6 +8,7 @@ use prost::Message;
 
 use super::proto::{GraphDef, ModelDef};
 use super::{python, text, viewer};
+use crate::formats::write_whole;
 
 /// How a GE graph is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,17 +107,7 @@ pub fn read_file(path: &Path) -> Result<GraphDef, FileError> {
 pub fn write_file(graph: &GraphDef, path: &Path) -> Result<(), FileError> {
     let bytes = encode(graph, Format::of(path)?);
     let io = |source| FileError::Io { path: path.to_path_buf(), source };
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
-    let written = std::fs::File::create(&part)
-        .and_then(|mut f| f.write_all(&bytes).and_then(|()| f.sync_all()))
-        .and_then(|()| std::fs::rename(&part, path));
-    if written.is_err() {
-        // The first error is the one to tell; the part may not even exist.
-        let _ = std::fs::remove_file(&part);
-    }
-    written.map_err(io)
+    write_whole(path, |file| file.write_all(&bytes)).map_err(io)
 }
 
 #[cfg(test)]
