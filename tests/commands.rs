@@ -10,7 +10,7 @@
 
 mod e2e;
 
-use e2e::{airlock, file, json, model, text};
+use e2e::{airlock, file, json, listing, model, text};
 
 #[test]
 fn every_command_has_help_with_an_example() {
@@ -104,4 +104,86 @@ fn an_operator_nobody_knows_is_read_and_a_command_that_needs_its_meaning_names_i
     assert_eq!(lower.status.code(), Some(2));
     assert!(text(&lower.stderr).contains("mine.thing.default"), "{}", text(&lower.stderr));
     assert!(!out.exists());
+}
+
+#[test]
+fn a_form_of_results_that_a_command_does_not_have_is_an_error_and_nothing_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = model("torchair_doc_model", "core");
+    let out = folder.path().join("out.fx");
+    for (form, args) in [
+        ("sarif", vec!["inspect".into(), model.clone()]),
+        ("junit", vec!["verify".into(), model.clone(), model.clone()]),
+        ("junit", vec!["convert".into(), model.clone(), out.clone()]),
+        ("sarif", vec!["ops".into(), "aten.neg".into()]),
+        ("junit", vec!["new".into(), folder.path().join("pass")]),
+    ] {
+        let output = airlock().args(["--format", form]).args(&args).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
+        assert!(said.contains(&format!("--format {form}")) && said.contains("json"), "{said}");
+    }
+    assert!(listing(folder.path()).is_empty());
+}
+
+#[test]
+fn standard_output_holds_a_model_or_a_report_and_standard_input_one_model() {
+    let model = model("torchair_doc_model", "core");
+    let both = airlock().args(["convert", "--format", "json"]).arg(&model).arg("-").output().unwrap();
+    assert_eq!((both.status.code(), both.stdout.len()), (Some(2), 0), "{}", text(&both.stderr));
+    for command in ["diff", "verify"] {
+        let output = airlock().args([command, "-", "-"]).write_stdin("").output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("standard input"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn inspect_reads_standard_input_once() {
+    let bytes = std::fs::read(model("torchair_doc_model", "core")).unwrap();
+    let output = airlock().args(["inspect", "-", "--format", "json"]).write_stdin(bytes).output().unwrap();
+    assert_eq!(json(&output)["nodes"], 6, "{}", text(&output.stderr));
+}
+
+#[test]
+fn names_cannot_lie_to_the_reader_in_text_or_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = std::fs::read_to_string(file("tests/models/torchair_doc_model/core.fx")).unwrap();
+    // A Cyrillic letter, and a file name that would colour the terminal.
+    let model = folder.path().join("red\u{1b}[31m.fx");
+    std::fs::write(&model, printed.replace("abs_1", "\u{430}bs_1").replace("x: \"f32", "\u{445}: \"f32")).unwrap();
+    for command in ["inspect", "diff"] {
+        for form in ["text", "json"] {
+            let mut run = airlock();
+            run.args([command, "--format", form]).arg(&model);
+            if command == "diff" {
+                run.arg(file("tests/models/torchair_doc_model/core.fx"));
+            }
+            let output = run.output().unwrap();
+            let plain = |c: &u8| *c == b'\n' || (b' '..=b'~').contains(c);
+            assert!(output.stdout.iter().chain(&output.stderr).all(plain), "{command} {form}");
+        }
+    }
+    let lost = airlock().arg("inspect").arg(folder.path().join("no\u{1b}[31m.fx")).output().unwrap();
+    assert!(text(&lost.stderr).contains("no\\u{1b}[31m.fx"), "{}", text(&lost.stderr));
+}
+
+#[test]
+fn verify_of_a_case_accepts_only_what_holds_in_every_mode_whatever_its_label_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = std::fs::read_to_string(file("tests/models/torchair_doc_model/core.fx")).unwrap();
+    let other = before.replace("(abs_1, 1)", "(abs_1, 2)");
+    for label in ["different", "recorded", "nobody knows"] {
+        let case = folder.path().join("x.case");
+        let write = |after: &str| {
+            let meta = format!("=== meta\nname = 'x'\nlabel = '{label}'\n");
+            std::fs::write(&case, format!("{meta}=== before\n{before}\n=== after\n{after}")).unwrap();
+        };
+        write(&other);
+        let refused = airlock().arg("verify").arg(&case).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stderr));
+        write(&before);
+        let accepted = airlock().arg("verify").arg(&case).output().unwrap();
+        assert_eq!(accepted.status.code(), Some(0), "{}", text(&accepted.stderr));
+    }
 }

@@ -182,3 +182,56 @@ fn the_configuration_is_found_and_printed_with_where_it_comes_from() {
     );
     assert!(shown.contains("fuel_base = 7"), "{shown}");
 }
+
+#[test]
+fn a_fault_leaves_a_file_that_run_reads_again() {
+    let Some(pass) = component("endless") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept");
+    let run = |model: &std::path::Path| {
+        let mut command = airlock();
+        command.args(["run", "--format", "json", "--fuel", "1000000", "--pass"]).arg(&pass).arg(model);
+        command.arg("--reproducer").arg(&kept).output().unwrap()
+    };
+    let first = run(&model("torchair_doc_model", "core"));
+    assert_eq!(first.status.code(), Some(3), "{}", text(&first.stderr));
+    let report = json(&first);
+    let again = run(std::path::Path::new(report["passes"][0]["reproducer"].as_str().unwrap()));
+    assert_eq!(again.status.code(), Some(3), "{}", text(&again.stderr));
+    assert_eq!(json(&again)["passes"][0]["fault"], report["passes"][0]["fault"]);
+}
+
+#[test]
+fn where_one_output_cannot_be_written_none_is() {
+    let Some(pass) = component("stream-split") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let model = model("torchair_doc_model", "core");
+    let out = folder.path().join("out.fx");
+    let lost = folder.path().join("lost/ge.txt");
+    let page = folder.path().join("lost/page.html");
+    let taken = folder.path().join("taken.fx");
+    let fails = |args: &[&std::ffi::OsStr]| {
+        let mut command = airlock();
+        command.arg("run").arg(&model).arg("--pass").arg(&pass).args(args);
+        let output = command.output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{}", text(&output.stderr));
+        assert!(listing(folder.path()).is_empty(), "{:?}", listing(folder.path()));
+    };
+    fails(&["-o".as_ref(), out.as_ref(), "--lower".as_ref(), lost.as_ref()]);
+    fails(&["-o".as_ref(), out.as_ref(), "--report".as_ref(), page.as_ref()]);
+    fails(&["-o".as_ref(), taken.as_ref(), "--report".as_ref(), taken.as_ref()]);
+    fails(&["-o".as_ref(), out.as_ref(), "--mode=reduce-overhead".as_ref(), "--lower=ge.txt".as_ref()]);
+    fails(&["-o".as_ref(), "-".as_ref(), "--format=json".as_ref()]);
+    fails(&["--time=nan".as_ref(), "-o".as_ref(), out.as_ref()]);
+}
+
+#[test]
+fn a_model_on_standard_output_is_nothing_but_the_model_and_the_table_beside_it_has_no_colours() {
+    let Some(pass) = component("stream-split") else { return };
+    let mut command = airlock();
+    command.arg("run").arg(model("torchair_doc_model", "core")).arg("--pass").arg(&pass).args(["-o", "-"]);
+    let output = command.output().unwrap();
+    assert!(text(&output.stdout).starts_with("ExportedProgram:"), "{}", text(&output.stdout));
+    let said = text(&output.stderr);
+    assert!(said.contains("accepted") && !said.contains('\u{1b}'), "{said}");
+}

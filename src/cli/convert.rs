@@ -25,6 +25,9 @@ pub struct ConvertArgs {
 }
 
 pub fn convert(args: &ConvertArgs, global: &Global) -> anyhow::Result<Exit> {
+    if args.output == Path::new("-") && global.format == Format::Json {
+        bail!("standard output cannot hold both the model (-) and the report (--format json): name a file");
+    }
     let loaded = load::model(&args.input, &args.reading)?;
     write_model(&loaded.model, &loaded.registry, &args.output)?;
     if global.format == Format::Json {
@@ -44,13 +47,18 @@ pub fn write_model(model: &Model, registry: &Registry, path: &Path) -> anyhow::R
     if path == Path::new("-") {
         return output::print_bytes(text::write(&model.graph).as_bytes());
     }
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("pt2") => Ok(pt2::write(model, path, registry)?),
+    write_model_as(model, registry, path, path)
+}
+
+/// Writes to `path` the model that will be called `file`, whose ending decides.
+pub fn write_model_as(model: &Model, registry: &Registry, path: &Path, file: &Path) -> anyhow::Result<()> {
+    match file.extension().and_then(|e| e.to_str()) {
+        Some("pt2") => Ok(pt2::write_as(model, path, file, registry)?),
         Some("fx") => {
             let text = text::write(&model.graph);
-            write_whole(path, |file| std::io::Write::write_all(file, text.as_bytes()))
-                .with_context(|| format!("cannot write {}", path.display()))
+            write_whole(path, |out| std::io::Write::write_all(out, text.as_bytes()))
+                .with_context(|| format!("cannot write {}", file.display()))
         }
-        _ => bail!("cannot tell what to write to {}: its ending must be .pt2 or .fx", path.display()),
+        _ => bail!("cannot tell what to write to {}: its ending must be .pt2 or .fx", file.display()),
     }
 }

@@ -21,6 +21,7 @@ pub struct DiffArgs {
 }
 
 pub fn diff(args: &DiffArgs, global: &Global) -> anyhow::Result<Exit> {
+    load::check_one_from_stdin(&[&args.before, &args.after])?;
     let registry = load::registry(&args.reading)?;
     let (before, _) = load::unchecked(&args.before, &args.reading, &registry)?;
     let (after, _) = load::unchecked(&args.after, &args.reading, &registry)?;

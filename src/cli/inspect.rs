@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 
 use super::{Exit, Format, Global, Reading, load, output};
-use crate::graph::{Graph, InputKind, NodeKind, View};
+use crate::graph::{Bytes, Graph, InputKind, NodeKind, View};
 use crate::lower::ge;
+use crate::report::plain;
 
 /// Tells what is in a model, a graph, a pass or a GE graph.
 #[derive(Args, Debug)]
@@ -67,9 +69,11 @@ struct GeFacts {
 pub fn inspect(args: &InspectArgs, global: &Global) -> anyhow::Result<Exit> {
     let bytes = load::bytes(&args.file)?;
     let found = match bytes.as_slice() {
-        b if b.starts_with(b"\0asm") => Found::Pass(pass(b)?),
-        b if args.file.extension().is_some_and(|e| e == "bin") => Found::Ge(ge_graph(b)?),
-        _ => model(args)?,
+        b if b.starts_with(b"\0asm") => Found::Pass(pass(b).with_context(|| unreadable(args))?),
+        b if args.file.extension().is_some_and(|e| e == "bin") => {
+            Found::Ge(ge_graph(b).with_context(|| unreadable(args))?)
+        }
+        _ => model(args, bytes)?,
     };
     match global.format {
         Format::Json => output::print_json(&found)?,
@@ -78,9 +82,13 @@ pub fn inspect(args: &InspectArgs, global: &Global) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn model(args: &InspectArgs) -> anyhow::Result<Found> {
+fn unreadable(args: &InspectArgs) -> String {
+    format!("cannot read {}", args.file.display())
+}
+
+fn model(args: &InspectArgs, bytes: Bytes) -> anyhow::Result<Found> {
     let registry = load::registry(&args.reading)?;
-    let (mut model, kind) = load::unchecked(&args.file, &args.reading, &registry)?;
+    let (mut model, kind) = load::unchecked_bytes(&args.file, bytes, &args.reading, &registry)?;
     let problems = load::problems(&mut model.graph, &registry);
     let graph = &model.graph;
     let mut operators = BTreeMap::new();
@@ -160,15 +168,15 @@ fn ge_graph(bytes: &[u8]) -> anyhow::Result<GeFacts> {
 }
 
 fn text(found: &Found, file: &Path) -> String {
-    let file = file.display();
+    let file = plain(&file.display().to_string());
     match found {
         Found::Model(m) => model_text(&format!("{file}: a model"), m),
         Found::Graph(m) => model_text(&format!("{file}: a graph"), m),
         Found::Pass(p) => format!(
             "{file}: a pass, {} bytes\n  imports  {}\n  exports  {}\n",
             p.bytes,
-            p.imports.join(", "),
-            p.exports.join(", ")
+            plain(&p.imports.join(", ")),
+            plain(&p.exports.join(", "))
         ),
         Found::Ge(g) => {
             let mut text = format!("{file}: a GE graph, {} nodes\n", g.nodes);
@@ -187,20 +195,21 @@ fn model_text(title: &str, m: &ModelFacts) -> String {
     for (what, ports) in [("inputs", &m.inputs), ("outputs", &m.outputs)] {
         text.push_str(&format!("  {what}\n"));
         for p in ports {
-            let target = p.target.as_deref().map(|t| format!(" {t}")).unwrap_or_default();
-            text.push_str(&format!("    {:<24} {:<20} {}{target}\n", p.name, p.ty.as_deref().unwrap_or("-"), p.kind));
+            let target = p.target.as_deref().map(|t| format!(" {}", plain(t))).unwrap_or_default();
+            let (name, ty) = (plain(&p.name), plain(p.ty.as_deref().unwrap_or("-")));
+            text.push_str(&format!("    {name:<24} {ty:<20} {}{target}\n", p.kind));
         }
     }
     if !m.symbols.is_empty() {
         let symbols: Vec<String> = m.symbols.iter().map(|(n, r)| format!("{n}: {r}")).collect();
-        text.push_str(&format!("  symbols  {}\n", symbols.join(", ")));
+        text.push_str(&format!("  symbols  {}\n", plain(&symbols.join(", "))));
     }
     text.push_str(&counts(&m.operators));
     if !m.opaque.is_empty() {
-        text.push_str(&format!("  nobody knows  {}\n", m.opaque.join(", ")));
+        text.push_str(&format!("  nobody knows  {}\n", plain(&m.opaque.join(", "))));
     }
     for problem in &m.problems {
-        text.push_str(&format!("  problem  {problem}\n"));
+        text.push_str(&format!("  problem  {}\n", plain(problem)));
     }
     text
 }
@@ -210,7 +219,7 @@ fn counts(operators: &BTreeMap<String, usize>) -> String {
     let mut sorted: Vec<(&String, &usize)> = operators.iter().collect();
     sorted.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
     for (name, count) in sorted {
-        text.push_str(&format!("    {count:>6}  {name}\n"));
+        text.push_str(&format!("    {count:>6}  {}\n", plain(name)));
     }
     text
 }

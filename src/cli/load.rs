@@ -51,7 +51,16 @@ pub fn bytes(path: &Path) -> anyhow::Result<Bytes> {
 
 /// Reads a model without checking it: form and types are the caller's.
 pub fn unchecked(path: &Path, reading: &Reading, registry: &Registry) -> anyhow::Result<(Model, Kind)> {
-    let bytes = bytes(path)?;
+    unchecked_bytes(path, bytes(path)?, reading, registry)
+}
+
+/// Reads a model from the bytes of `path`; of a case the program before.
+pub fn unchecked_bytes(
+    path: &Path,
+    bytes: Bytes,
+    reading: &Reading,
+    registry: &Registry,
+) -> anyhow::Result<(Model, Kind)> {
     let name = if path == Path::new("-") { "standard input".to_string() } else { path.display().to_string() };
     if pt2::is_pt2(bytes.as_slice()) {
         if reading.weights.is_some() {
@@ -69,7 +78,19 @@ pub fn unchecked(path: &Path, reading: &Reading, registry: &Registry) -> anyhow:
 
 /// Reads a graph from text; the device of a graph without a signature is the NPU.
 fn read_text(name: &str, bytes: &[u8]) -> anyhow::Result<Graph> {
-    Ok(text::read_bytes(bytes, &text::ReadOptions::of_file(name))?)
+    let options = text::ReadOptions::of_file(name);
+    match std::str::from_utf8(bytes) {
+        Ok(case) if case.starts_with("=== ") => Ok(text::case::read_before(case, &options)?),
+        _ => Ok(text::read_bytes(bytes, &options)?),
+    }
+}
+
+/// Refuses to read two models from one stream.
+pub fn check_one_from_stdin(paths: &[&Path]) -> anyhow::Result<()> {
+    if paths.iter().filter(|p| **p == Path::new("-")).count() > 1 {
+        bail!("only one of the models can be `-`: there is one standard input");
+    }
+    Ok(())
 }
 
 /// Reads a model and checks form and types; a model that is not well formed is bad input.

@@ -51,6 +51,7 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
     }
     if let Some(path) = &args.output {
         ge::Format::of(path)?;
+        check_lowers(args.mode)?;
     }
     let loaded = load::model(&args.model, &args.reading)?;
     let lowered = match lower_model(&loaded.model, &loaded.registry, args.mode) {
@@ -75,7 +76,8 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
 
 fn compare(args: &LowerArgs, lowered: &ge::Lowered) -> anyhow::Result<Option<ge::Comparison>> {
     let Some(path) = &args.compare else { return Ok(None) };
-    let mut comparison = ge::compare(&lowered.graph, &ge::read_file(path)?);
+    let reference = ge::read_file(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut comparison = ge::compare(&lowered.graph, &reference);
     if let Some(path) = &args.compare_host {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let host = ge::compare::Host::from_toml(&text).with_context(|| format!("in {}", path.display()))?;
@@ -85,11 +87,17 @@ fn compare(args: &LowerArgs, lowered: &ge::Lowered) -> anyhow::Result<Option<ge:
     Ok(Some(comparison))
 }
 
-/// Lowers a model in a mode, or says why it cannot.
-pub fn lower_model(model: &Model, registry: &Registry, mode: Mode) -> anyhow::Result<ge::Lowered> {
+/// Refuses a mode for which nothing can be lowered yet.
+pub fn check_lowers(mode: Mode) -> anyhow::Result<()> {
     if mode == Mode::ReduceOverhead {
         bail!("lowering to a launch plan (--mode reduce-overhead) is not supported yet; max-autotune is");
     }
+    Ok(())
+}
+
+/// Lowers a model in a mode, or says why it cannot.
+pub fn lower_model(model: &Model, registry: &Registry, mode: Mode) -> anyhow::Result<ge::Lowered> {
+    check_lowers(mode)?;
     Ok(ge::lower_with(&model.graph, &ge::Options::default(), registry)?)
 }
 

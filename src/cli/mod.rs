@@ -15,6 +15,8 @@ mod output;
 mod progress;
 #[cfg(feature = "sandbox")]
 mod run;
+#[cfg(feature = "sandbox")]
+mod staging;
 mod test;
 mod verify;
 
@@ -72,10 +74,21 @@ pub enum Format {
     Text,
     /// One object.
     Json,
-    /// SARIF 2.1.0 (`test`, `verify`, `run`).
+    /// SARIF 2.1.0 (`test`, `verify`).
     Sarif,
     /// JUnit XML (`test`).
     Junit,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Format::Text => "text",
+            Format::Json => "json",
+            Format::Sarif => "sarif",
+            Format::Junit => "junit",
+        }
+    }
 }
 
 /// When to colour.
@@ -137,12 +150,53 @@ enum Command {
     Build(build::BuildArgs),
 }
 
+impl Command {
+    /// The command's name, and the forms of results that it has.
+    fn forms(&self) -> (&'static str, &'static [Format]) {
+        use Format::{Json, Junit, Sarif, Text};
+        match self {
+            #[cfg(feature = "sandbox")]
+            Command::Run(_) => ("run", &[Text, Json]),
+            Command::Verify(_) => ("verify", &[Text, Json, Sarif]),
+            Command::Inspect(_) => ("inspect", &[Text, Json]),
+            Command::Diff(_) => ("diff", &[Text, Json]),
+            Command::Convert(_) => ("convert", &[Text, Json]),
+            Command::Lower(_) => ("lower", &[Text, Json]),
+            Command::Test(_) => ("test", &[Text, Json, Sarif, Junit]),
+            Command::Ops(_) => ("ops", &[Text, Json]),
+            Command::New(_) => ("new", &[Text, Json]),
+            Command::Build(_) => ("build", &[Text, Json]),
+        }
+    }
+}
+
+/// Refuses a form of results that the command does not have.
+fn check_format(command: &Command, wanted: Format) -> anyhow::Result<()> {
+    let (name, forms) = command.forms();
+    if !forms.contains(&wanted) {
+        let known: Vec<&str> = forms.iter().map(|f| f.name()).collect();
+        anyhow::bail!("`airlock {name}` has no --format {}; it has {}", wanted.name(), known.join(", "));
+    }
+    Ok(())
+}
+
 /// Runs the command line; this is all of `main`.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let global = &cli.global;
     output::set_color(global.color);
-    let result = match &cli.command {
+    let result = check_format(&cli.command, global.format).and_then(|()| dispatch(&cli.command, global));
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            output::error(&error);
+            Exit::Bad.into()
+        }
+    }
+}
+
+fn dispatch(command: &Command, global: &Global) -> anyhow::Result<Exit> {
+    match command {
         #[cfg(feature = "sandbox")]
         Command::Run(args) => run::run(args, global),
         Command::Verify(args) => verify::verify(args, global),
@@ -154,12 +208,5 @@ pub fn main() -> ExitCode {
         Command::Ops(args) => ops::ops(args, global),
         Command::New(args) => new::new(args, global),
         Command::Build(args) => build::build(args, global),
-    };
-    match result {
-        Ok(exit) => exit.into(),
-        Err(error) => {
-            output::error(&error);
-            Exit::Bad.into()
-        }
     }
 }

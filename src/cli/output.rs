@@ -7,6 +7,7 @@ use owo_colors::OwoColorize;
 
 use super::{Color, Global};
 use crate::formats::text::{TextError, case::CaseError};
+use crate::report::plain;
 
 /// How a command ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -60,24 +61,41 @@ pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// Writes one JSON object to standard output.
+/// Writes one JSON object to standard output, in ASCII: what looks like another letter is shown as what it is.
 pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
-    print_bytes(text.as_bytes())
+    let text = serde_json::to_string_pretty(value)?;
+    let mut out = String::with_capacity(text.len().saturating_add(1));
+    for c in text.chars() {
+        // Only strings hold such characters, and there this escape is JSON's own.
+        match c {
+            ' '..='~' | '\n' => out.push(c),
+            other => {
+                let mut units = [0_u16; 2];
+                out.extend(other.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    out.push('\n');
+    print_bytes(out.as_bytes())
+}
+
+/// Writes to standard error what would be a result, where standard output holds a model.
+#[cfg(feature = "sandbox")]
+pub fn print_aside(text: &str) {
+    let _ = anstream::stderr().write_all(text.as_bytes());
 }
 
 /// Tells something on standard error, with a right-aligned status word as cargo does.
 pub fn status(global: &Global, word: &str, text: &str) {
     if !global.quiet {
-        let _ = writeln!(anstream::stderr(), "{} {text}", format!("{word:>12}").green().bold());
+        let _ = writeln!(anstream::stderr(), "{} {}", format!("{word:>12}").green().bold(), plain(text));
     }
 }
 
 /// Warns on standard error.
 #[cfg(feature = "sandbox")]
 pub fn warn(text: &str) {
-    let _ = writeln!(anstream::stderr(), "{} {text}", "warning:".yellow().bold());
+    let _ = writeln!(anstream::stderr(), "{} {}", "warning:".yellow().bold(), plain(text));
 }
 
 /// Shows an error and its causes on standard error.
@@ -88,16 +106,21 @@ pub fn error(error: &anyhow::Error) {
         let _ = writeln!(err, "{}{}", "error:".red().bold(), rendered.trim_start_matches("error:"));
         return;
     }
-    let _ = writeln!(err, "{} {error}", "error:".red().bold());
+    let _ = writeln!(err, "{} {}", "error:".red().bold(), lines(&error.to_string()));
     let mut shown = error.to_string();
     for cause in error.chain().skip(1) {
         // Errors that print their source themselves are not shown twice.
         let text = cause.to_string();
         if !shown.contains(&text) {
-            let _ = writeln!(err, "  {} {text}", "caused by:".bold());
+            let _ = writeln!(err, "  {} {}", "caused by:".bold(), lines(&text));
             shown = text;
         }
     }
+}
+
+/// A message of several lines, each with everything escaped that a terminal might act on.
+fn lines(text: &str) -> String {
+    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
 }
 
 /// The error of a text that could not be read, which shows the line with a caret.

@@ -7,9 +7,10 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::convert::write_model;
+use super::convert::{write_model, write_model_as};
 use super::load::{self, Loaded};
-use super::lower::lower_model;
+use super::lower::{check_lowers, lower_model};
+use super::staging::{self, Staging};
 use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress};
 use crate::formats::text::write_node_line;
 use crate::lower::ge;
@@ -73,7 +74,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     memory: Option<u64>,
     /// Seconds of each pass.
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = seconds)]
     time: Option<f64>,
     /// Given to the passes' `run`.
     #[arg(long, value_name = "TEXT", default_value = "")]
@@ -86,6 +87,14 @@ pub struct RunArgs {
     grant: Vec<String>,
     #[command(flatten)]
     reading: Reading,
+}
+
+/// Reads a number of seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
+        _ => Err("expected a number of seconds, 0 or more".into()),
+    }
 }
 
 #[derive(Serialize)]
@@ -115,13 +124,16 @@ struct Settled {
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
     let settled = settle(args)?;
     if args.print_config {
+        if global.format == Format::Json {
+            bail!("--print-config prints TOML; it has no --format json");
+        }
         output::print(&print_config(args, &settled)?)?;
         return Ok(Exit::Done);
     }
     let Some(path) = args.model.as_deref() else { bail!("no model given") };
     let mut reading = args.reading.clone();
     reading.ops.extend(settled.config.file.ops.iter().cloned());
-    check_outputs(args)?;
+    check_outputs(args, settled.mode, global)?;
     let engine = Engine::new(&settled.config.file.limits)?;
     let specs = load_passes(args, &settled.config, &engine, global)?;
     let mut loaded = load::model(path, &reading)?;
@@ -131,12 +143,12 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
     let before = args.report.is_some().then(|| loaded.model.graph.clone());
     let run = pipeline::run(&mut loaded.model, &specs, &mut settings, &mut observer)?;
     observer.finish();
-    let outputs = write_outputs(args, &loaded, &settled, global)?;
-    if let (Some(path), Some(before)) = (&args.report, &before) {
-        let (a, b) = (before, &loaded.model.graph);
+    let page = before.map(|before| {
+        let (a, b) = (&before, &loaded.model.graph);
         let changes = report::diff(a, b, |n| write_node_line(a, n), |n| write_node_line(b, n));
-        write_text(path, &report::html(&args_model(args), &run, &changes))?;
-    }
+        report::html(&args_model(args), &run, &changes)
+    });
+    let outputs = write_outputs(args, &loaded, &settled, page.as_deref(), global)?;
     show(args, global, &settled, &run, outputs)?;
     Ok(exit_of(&run))
 }
@@ -157,6 +169,7 @@ fn exit_of(run: &RunReport) -> Exit {
 
 fn settle(args: &RunArgs) -> anyhow::Result<Settled> {
     let mut config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
+    let path = config.path.clone();
     let named = |what: &str, text: Option<&String>| -> anyhow::Result<Option<String>> {
         let Some(text) = text else { return Ok(None) };
         let known: &[&str] = match what {
@@ -164,7 +177,8 @@ fn settle(args: &RunArgs) -> anyhow::Result<Settled> {
             _ => &["strict", "default", "advisory"],
         };
         if !known.contains(&text.as_str()) {
-            bail!("{what} = \"{text}\" in airlock.toml: expected one of {}", known.join(", "));
+            let file = path.as_deref().unwrap_or(Path::new("airlock.toml")).display();
+            bail!("{file}: {what} = \"{text}\": expected one of {}", known.join(", "));
         }
         Ok(Some(text.clone()))
     };
@@ -221,18 +235,24 @@ fn print_config(args: &RunArgs, settled: &Settled) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Refuses output names that nothing could be written to, before anything runs.
-fn check_outputs(args: &RunArgs) -> anyhow::Result<()> {
+/// Refuses outputs that could not be written, before anything runs.
+fn check_outputs(args: &RunArgs, mode: Mode, global: &Global) -> anyhow::Result<()> {
     if let Some(path) = &args.lower {
         ge::Format::of(path)?;
+        check_lowers(mode)?;
     }
-    if let Some(path) = &args.output
-        && path != Path::new("-")
+    let to_stdout = args.output.as_deref() == Some(Path::new("-"));
+    if to_stdout && global.format == Format::Json {
+        bail!("standard output cannot hold both the model (-o -) and the report (--format json): name a file for one");
+    }
+    let model = args.output.as_deref().filter(|_| !to_stdout);
+    if let Some(path) = model
         && !matches!(path.extension().and_then(|e| e.to_str()), Some("pt2" | "fx"))
     {
         bail!("cannot tell what to write to {}: its ending must be .pt2 or .fx", path.display());
     }
-    Ok(())
+    let files: Vec<&Path> = [model, args.lower.as_deref(), args.report.as_deref()].into_iter().flatten().collect();
+    staging::check(&files)
 }
 
 fn load_passes<'e>(
@@ -262,7 +282,8 @@ fn load_passes<'e>(
     let bar = progress::bar(global, wanted.len(), "Compiling");
     let mut specs = Vec::new();
     for pass in wanted {
-        let loaded = Pass::load_file(&pass.path, engine, &config.file.limits)?;
+        let loaded = Pass::load_file(&pass.path, engine, &config.file.limits)
+            .with_context(|| format!("cannot load {}", pass.path.display()))?;
         let FilePass { path, stage, config, options, grant } = pass;
         specs.push(PassSpec { pass: loaded, file: path.display().to_string(), stage, config, options, grants: grant });
         bar.inc(1);
@@ -301,30 +322,46 @@ fn settings<'a>(args: &RunArgs, settled: &'a Settled, loaded: &Loaded) -> anyhow
     })
 }
 
-/// Writes what was asked for. What cannot be lowered is an error before anything is written.
-fn write_outputs(args: &RunArgs, loaded: &Loaded, settled: &Settled, global: &Global) -> anyhow::Result<Outputs> {
-    let mut outputs = Outputs::default();
-    let lowered = match &args.lower {
-        Some(_) => Some(lower_model(&loaded.model, &loaded.registry, settled.mode)?),
-        None => None,
-    };
-    if let Some(path) = &args.output {
-        write_model(&loaded.model, &loaded.registry, path)?;
-        output::status(global, "Wrote", &path.display().to_string());
-        outputs.model = Some(path.display().to_string());
-    }
-    if let (Some(path), Some(lowered)) = (&args.lower, &lowered) {
-        let graph = &lowered.graph;
-        ge::write_file(graph, path).with_context(|| format!("cannot write {}", path.display()))?;
-        output::status(global, "Lowered", &format!("to {}, {} GE nodes", path.display(), graph.op.len()));
-        outputs.lowered = Some(path.display().to_string());
-    }
-    Ok(outputs)
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
 }
 
-fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
-    crate::formats::write_whole(path, |file| std::io::Write::write_all(file, text.as_bytes()))
-        .with_context(|| format!("cannot write {}", path.display()))
+/// Writes what was asked for: all of it, or nothing.
+fn write_outputs(
+    args: &RunArgs,
+    loaded: &Loaded,
+    settled: &Settled,
+    page: Option<&str>,
+    global: &Global,
+) -> anyhow::Result<Outputs> {
+    let mut outputs = Outputs::default();
+    let mut told = Vec::new();
+    let mut stage = Staging::default();
+    if let Some(path) = &args.lower {
+        let graph = lower_model(&loaded.model, &loaded.registry, settled.mode)?.graph;
+        let bytes = ge::encode(&graph, ge::Format::of(path)?);
+        stage.add(path, |beside| std::fs::write(beside, &bytes).with_context(|| cannot_write(path)))?;
+        told.push(("Lowered", format!("to {}, {} GE nodes", path.display(), graph.op.len())));
+        outputs.lowered = Some(path.display().to_string());
+    }
+    if let (Some(path), Some(page)) = (&args.report, page) {
+        stage.add(path, |beside| std::fs::write(beside, page).with_context(|| cannot_write(path)))?;
+        told.push(("Reported", path.display().to_string()));
+    }
+    if let Some(path) = &args.output {
+        if path == Path::new("-") {
+            write_model(&loaded.model, &loaded.registry, path)?;
+        } else {
+            stage.add(path, |beside| write_model_as(&loaded.model, &loaded.registry, beside, path))?;
+            told.push(("Wrote", path.display().to_string()));
+        }
+        outputs.model = Some(path.display().to_string());
+    }
+    stage.commit()?;
+    for (word, text) in told.iter().rev() {
+        output::status(global, word, text);
+    }
+    Ok(outputs)
 }
 
 fn show(args: &RunArgs, global: &Global, settled: &Settled, run: &RunReport, outputs: Outputs) -> anyhow::Result<()> {
@@ -348,7 +385,7 @@ fn show(args: &RunArgs, global: &Global, settled: &Settled, run: &RunReport, out
     // The text of a model on standard output is not mixed with a table.
     let text = report::run_text(run, global.verbose);
     if args.output.as_deref() == Some(Path::new("-")) {
-        eprint!("{text}");
+        output::print_aside(&text);
         return Ok(());
     }
     output::print(&text)

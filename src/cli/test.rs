@@ -10,7 +10,7 @@ use super::verify::options;
 use super::{Exit, Format, Global, Reading, load, output, progress};
 use crate::formats::text::{ReadOptions, case};
 use crate::ops::Registry;
-use crate::report::{CaseReport, TestReport, junit, sarif, verdict_words};
+use crate::report::{CaseReport, TestReport, junit, plain, sarif, verdict_words};
 use crate::verify::{self, Finding, Mode, Policy, Question, Verdict};
 
 /// Judges `.case` files and folders of them. Exit 1 where a verdict disagrees with its label.
@@ -76,35 +76,56 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Judges one case in its mode; one whose mode is `any` must be right in both.
-pub fn judge_case(file: &Path, registry: &Registry, policy: Option<Policy>) -> anyhow::Result<CaseReport> {
-    let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
-    let mut case = case::read(&text, &ReadOptions::of_file(&name))?;
-    let modes: &[Mode] = match case.meta.mode.as_deref() {
-        Some("max-autotune") => &[Mode::MaxAutotune],
-        Some("reduce-overhead") => &[Mode::ReduceOverhead],
-        None | Some("any") => &[Mode::MaxAutotune, Mode::ReduceOverhead],
-        Some(other) => bail!("{name}: mode = \"{other}\": expected max-autotune, reduce-overhead or any"),
-    };
-    let problems = load::problems(&mut case.before, registry);
-    if !problems.is_empty() {
-        bail!("{name}: `before` is not well formed:\n  {}", problems.join("\n  "));
+/// A case that was read, and its verdict in each mode that it is for.
+pub struct JudgedCase {
+    meta: case::CaseMeta,
+    /// At least one.
+    pub verdicts: Vec<(Mode, Verdict)>,
+}
+
+impl JudgedCase {
+    /// Judges a case in the mode given, else in its own; one whose mode is `any` in both.
+    pub fn of(file: &Path, registry: &Registry, policy: Policy, mode: Option<Mode>) -> anyhow::Result<Self> {
+        let name = file.display();
+        let bytes = load::bytes(file)?;
+        let text = std::str::from_utf8(bytes.as_slice())
+            .with_context(|| format!("{name} is not UTF-8 text; a case has the parts `meta`, `before` and `after`"))?;
+        let mut case = case::read(text, &ReadOptions::of_file(&name.to_string()))?;
+        let modes =
+            match (mode, case.meta.mode.as_deref()) {
+                (Some(mode), _) => vec![mode],
+                (None, None | Some("any")) => vec![Mode::MaxAutotune, Mode::ReduceOverhead],
+                (None, Some(own)) => vec![Mode::from_name(own).with_context(|| {
+                    format!("{name}: mode = \"{own}\": expected max-autotune, reduce-overhead or any")
+                })?],
+            };
+        let problems = load::problems(&mut case.before, registry);
+        if !problems.is_empty() {
+            bail!("{name}: `before` is not well formed:\n  {}", problems.join("\n  "));
+        }
+        let judge = |mode| {
+            let options = options(mode, policy, &case.meta.may_alias);
+            (mode, verify::judge_pair(&case.before, &case.after, registry, &options))
+        };
+        Ok(Self { verdicts: modes.into_iter().map(judge).collect(), meta: case.meta })
     }
-    let label = case.meta.label.clone();
+}
+
+/// Judges one case; where it is for several modes, its verdict must be right in each.
+fn judge_case(file: &Path, registry: &Registry, policy: Option<Policy>) -> anyhow::Result<CaseReport> {
+    let JudgedCase { meta, verdicts } = JudgedCase::of(file, registry, policy.unwrap_or_default(), None)?;
+    let name = file.display().to_string();
     let mut worst: Option<(bool, Mode, Verdict)> = None;
-    for mode in modes {
-        let options = options(*mode, policy.unwrap_or_default(), &case.meta.may_alias);
-        let verdict = verify::judge_pair(&case.before, &case.after, registry, &options);
-        let right = is_right(&label, case.meta.judged.as_deref(), &verdict)
-            .with_context(|| format!("{name}: nothing is known of the label `{label}`"))?;
+    for (mode, verdict) in verdicts {
+        let right = is_right(&meta.label, meta.judged.as_deref(), &verdict)
+            .with_context(|| format!("{name}: nothing is known of the label `{}`", meta.label))?;
         if worst.as_ref().is_none_or(|(was_right, _, _)| *was_right && !right) {
-            worst = Some((right, *mode, verdict));
+            worst = Some((right, mode, verdict));
         }
     }
     let Some((right, mode, verdict)) = worst else { bail!("{name}: no mode to judge in") };
-    let shown = if case.meta.name.is_empty() { name.clone() } else { case.meta.name.clone() };
-    Ok(CaseReport { name: shown, file: name, label, right, mode: mode.name(), verdict })
+    let shown = if meta.name.is_empty() { name.clone() } else { meta.name };
+    Ok(CaseReport { name: shown, file: name, label: meta.label, right, mode: mode.name(), verdict })
 }
 
 /// Whether a verdict agrees with a label; `None` for a label that nobody knows.
@@ -137,9 +158,14 @@ fn show(report: &TestReport, global: &Global) -> anyhow::Result<()> {
             (false, false, Finding::Unknown) => "not shown",
             (false, false, _) => "wrong",
         };
-        text.push_str(&format!("{word:<10} {:<10} {}   {}\n", case.label, case.file, verdict_words(&case.verdict)));
+        text.push_str(&format!(
+            "{word:<10} {:<10} {}   {}\n",
+            case.label,
+            plain(&case.file),
+            verdict_words(&case.verdict)
+        ));
         if global.verbose > 1 && !case.verdict.reason.is_empty() {
-            text.push_str(&format!("           {}\n", case.verdict.reason));
+            text.push_str(&format!("           {}\n", plain(&case.verdict.reason)));
         }
     }
     text.push_str(&format!(

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 
+use super::test::JudgedCase;
 use super::{Exit, Format, Global, Reading, load, output};
 use crate::report::{CaseReport, sarif, verdict_details, verdict_words};
 use crate::verify::{self, Mode, Policy, Verdict};
@@ -19,9 +20,9 @@ pub struct VerifyArgs {
     before: PathBuf,
     /// The graph after.
     after: Option<PathBuf>,
-    /// The NPU path whose order of streams counts.
-    #[arg(long, value_parser = super::modes(), default_value = "max-autotune")]
-    mode: Mode,
+    /// The NPU path whose order of streams counts: max-autotune, or what a `.case` says.
+    #[arg(long, value_parser = super::modes())]
+    mode: Option<Mode>,
     /// What a verdict must say to be accepted.
     #[arg(long, value_parser = super::policies(), default_value = "default")]
     policy: Policy,
@@ -35,26 +36,33 @@ pub fn options(mode: Mode, policy: Policy, may_alias: &[(String, String)]) -> ve
 }
 
 pub fn verify(args: &VerifyArgs, global: &Global) -> anyhow::Result<Exit> {
-    let verdict = match &args.after {
+    let (mode, verdict) = match &args.after {
         Some(after) => judge_files(args, after)?,
-        None if args.before.extension().is_some_and(|e| e == "case") => {
-            let registry = load::registry(&args.reading)?;
-            super::test::judge_case(&args.before, &registry, Some(args.policy))?.verdict
-        }
+        None if args.before.extension().is_some_and(|e| e == "case") => judge_case(args)?,
         None => bail!("give the graph after as well, or one .case file that holds both"),
     };
-    show(args, &verdict, global)?;
+    show(args, mode, &verdict, global)?;
     Ok(if verdict.accepted { Exit::Done } else { Exit::Refused })
 }
 
-fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<Verdict> {
+fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict)> {
+    load::check_one_from_stdin(&[&args.before, after])?;
     let before = load::model(&args.before, &args.reading)?;
     let (after, _) = load::unchecked(after, &args.reading, &before.registry)?;
-    let options = options(args.mode, args.policy, &[]);
-    Ok(verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options))
+    let mode = args.mode.unwrap_or_default();
+    let options = options(mode, args.policy, &[]);
+    Ok((mode, verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options)))
 }
 
-fn show(args: &VerifyArgs, verdict: &Verdict, global: &Global) -> anyhow::Result<()> {
+/// Judges a case whatever its label says: a rewrite for any mode is accepted only if it is in every mode.
+fn judge_case(args: &VerifyArgs) -> anyhow::Result<(Mode, Verdict)> {
+    let registry = load::registry(&args.reading)?;
+    let case = JudgedCase::of(&args.before, &registry, args.policy, args.mode)?;
+    let refused = case.verdicts.iter().position(|(_, v)| !v.accepted).unwrap_or(0);
+    case.verdicts.into_iter().nth(refused).context("no mode to judge in")
+}
+
+fn show(args: &VerifyArgs, mode: Mode, verdict: &Verdict, global: &Global) -> anyhow::Result<()> {
     match global.format {
         Format::Json => output::print_json(verdict),
         Format::Sarif => {
@@ -64,7 +72,7 @@ fn show(args: &VerifyArgs, verdict: &Verdict, global: &Global) -> anyhow::Result
                 file,
                 label: "equivalent".into(),
                 right: verdict.accepted,
-                mode: args.mode.name(),
+                mode: mode.name(),
                 verdict: verdict.clone(),
             }]))
         }

@@ -101,6 +101,14 @@ pub enum ConfigError {
         /// The names that there are.
         known: Vec<&'static str>,
     },
+    /// A time limit that is no number of seconds.
+    #[error("{}: limits.time_seconds = {seconds}: expected a number of seconds, 0 or more", path.display())]
+    Seconds {
+        /// File.
+        path: PathBuf,
+        /// The limit.
+        seconds: f64,
+    },
 }
 
 /// Where a setting comes from.
@@ -157,6 +165,10 @@ impl Config {
         if let Some(name) = file.builtin.keys().find(|n| !known.contains(&n.as_str())) {
             return Err(ConfigError::UnknownBuiltIn { path: path.into(), name: name.clone(), known });
         }
+        let seconds = file.limits.time_seconds;
+        if !seconds.is_finite() || seconds < 0.0 {
+            return Err(ConfigError::Seconds { path: path.into(), seconds });
+        }
         let folder = path.parent().unwrap_or(Path::new(""));
         for relative in file.ops.iter_mut().chain(file.pass.iter_mut().map(|p| &mut p.path)) {
             *relative = folder.join(&*relative);
@@ -207,6 +219,14 @@ mod tests {
     fn an_unknown_built_in_pass_is_named_with_those_that_there_are() {
         let error = read("[builtin]\nremove_noops = false").unwrap_err().to_string();
         assert!(error.contains("`remove_noops`") && error.contains("remove_noop_ops"), "{error}");
+    }
+
+    #[test]
+    fn a_time_limit_that_is_no_number_of_seconds_is_an_error() {
+        for seconds in ["nan", "-1.0", "inf"] {
+            let error = read(&format!("[limits]\ntime_seconds = {seconds}")).unwrap_err().to_string();
+            assert!(error.contains("limits.time_seconds"), "{error}");
+        }
     }
 
     #[test]

@@ -1,9 +1,8 @@
-//! What runs a refusal or a fault again: one file with the model, the pass's digest, the settings and the command.
+//! What runs a refusal or a fault again: one file with the graph, the settings and the command.
 //!
 //! A refusal is a `.case`: `airlock verify FILE` judges it again, without the pass. A fault is a `.case` without an
-//! `after`: `airlock run FILE --pass PASS` runs the pass on it again.
+//! `after`: `airlock run FILE --pass PASS` runs the pass on it again. Leaves out what the graph does not need: weights.
 
-use super::Dump;
 use super::run::{PassReport, RunError, Settings};
 use crate::editor::Editor;
 use crate::formats::text;
@@ -16,11 +15,14 @@ pub(super) fn refusal(
     report: &PassReport,
     file: &str,
 ) -> Result<Option<String>, RunError> {
-    let Some(dump) = &mut settings.reproducers else { return Ok(None) };
-    let meta = meta(report, settings.mode, file, "airlock verify");
+    if settings.reproducers.is_none() {
+        return Ok(None);
+    }
+    let command = format!("airlock verify --policy {}", settings.judge.policy.name());
+    let meta = meta(settings, report, file, &command);
     let before = text::write(&editor.copy_before());
     let after = text::write(editor.graph());
-    keep(dump, report, &format!("=== meta\n{meta}=== before\n{before}\n=== after\n{after}"))
+    keep(settings, report, &format!("=== meta\n{meta}=== before\n{before}\n=== after\n{after}"))
 }
 
 /// Keeps the graph on which a pass faulted, where reproducers are asked for. Returns the file.
@@ -30,22 +32,32 @@ pub(super) fn fault(
     report: &PassReport,
     file: &str,
 ) -> Result<Option<String>, RunError> {
-    let Some(dump) = &mut settings.reproducers else { return Ok(None) };
-    let meta = meta(report, settings.mode, file, "airlock run");
-    keep(dump, report, &format!("=== meta\n{meta}=== before\n{}", text::write(graph)))
+    if settings.reproducers.is_none() {
+        return Ok(None);
+    }
+    let command = format!("airlock run --pass {file}@{} --fuel {}", report.stage, report.fuel_limit);
+    let meta = meta(settings, report, file, &command);
+    keep(settings, report, &format!("=== meta\n{meta}=== before\n{}", text::write(graph)))
 }
 
-fn keep(dump: &mut Dump, report: &PassReport, text: &str) -> Result<Option<String>, RunError> {
+fn keep(settings: &mut Settings<'_>, report: &PassReport, text: &str) -> Result<Option<String>, RunError> {
+    let Some(dump) = &mut settings.reproducers else { return Ok(None) };
     let path = dump.text(&report.name, "case", text)?;
     Ok(Some(path.display().to_string()))
 }
 
-fn meta(report: &PassReport, mode: &str, file: &str, command: &str) -> String {
+fn meta(settings: &Settings<'_>, report: &PassReport, file: &str, command: &str) -> String {
     let mut table = toml::Table::new();
+    let pairs = settings.judge.may_alias.iter();
+    let may_alias: Vec<toml::Value> =
+        pairs.map(|(a, b)| toml::Value::Array(vec![a.clone().into(), b.clone().into()])).collect();
+    if !may_alias.is_empty() {
+        table.insert("may_alias".into(), toml::Value::Array(may_alias));
+    }
     let mut set = |key: &str, value: &str| table.insert(key.to_string(), toml::Value::String(value.to_string()));
     set("name", &report.name);
     set("version", &report.version);
-    set("mode", mode);
+    set("mode", settings.mode);
     set("pass", file);
     set("command", command);
     if let Some(fault) = &report.fault {

@@ -80,6 +80,8 @@ pub struct PassReport {
     pub name: String,
     /// Its version.
     pub version: String,
+    /// Its file, as the user named it; empty for a built-in pass.
+    pub file: String,
     /// `pre`, `post` or `builtin`.
     pub stage: &'static str,
     /// How it ended.
@@ -237,6 +239,7 @@ fn run_component(
     settings: &mut Settings<'_>,
 ) -> Result<(Graph, PassReport), RunError> {
     let mut report = blank(spec.pass.label(), spec.stage.name());
+    report.file.clone_from(&spec.file);
     let info = match info {
         Ok(info) => info,
         Err(fault) => {
@@ -352,6 +355,7 @@ fn blank(name: &str, stage: &'static str) -> PassReport {
     PassReport {
         name: name.to_string(),
         version: String::new(),
+        file: String::new(),
         stage,
         outcome: Outcome::Unchanged,
         verdict: None,

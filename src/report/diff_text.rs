@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use owo_colors::OwoColorize;
 
-use super::{Change, Entry};
+use super::{Change, Entry, plain};
 
 /// Prints the entries of a diff; nothing where there are none.
 pub fn diff_text(entries: &[Entry]) -> String {
@@ -15,8 +15,8 @@ pub fn diff_text(entries: &[Entry]) -> String {
         // A run of neighbours needs its place named once.
         let goes_on = place.is_some_and(|(body, last)| body == here.0 && last == here.1);
         if !goes_on {
-            let body = if entry.body.is_empty() { String::new() } else { format!("in {} ", entry.body) };
-            let after = entry.follows.as_deref().map_or("at the start".to_string(), |f| format!("after {f}"));
+            let body = if entry.body.is_empty() { String::new() } else { format!("in {} ", plain(&entry.body)) };
+            let after = entry.follows.as_deref().map_or("at the start".to_string(), |f| format!("after {}", plain(f)));
             let _ = writeln!(text, "{}", format!("@@ {body}{after} @@").cyan());
         }
         lines(&mut text, entry);
@@ -26,7 +26,7 @@ pub fn diff_text(entries: &[Entry]) -> String {
 }
 
 fn lines(text: &mut String, entry: &Entry) {
-    let (old, new) = (entry.before.as_deref().unwrap_or(""), entry.after.as_deref().unwrap_or(""));
+    let (old, new) = (plain(entry.before.as_deref().unwrap_or("")), plain(entry.after.as_deref().unwrap_or("")));
     let _ = match entry.change {
         Change::Inserted => writeln!(text, "{}", format!("+ {new}").green()),
         Change::Erased => writeln!(text, "{}", format!("- {old}").red()),

@@ -8,6 +8,7 @@ mod diff_text;
 #[cfg(feature = "sandbox")]
 mod html;
 mod junit;
+mod plain;
 #[cfg(feature = "sandbox")]
 mod run_text;
 mod sarif;
@@ -19,6 +20,7 @@ pub use diff_text::diff_text;
 #[cfg(feature = "sandbox")]
 pub use html::html;
 pub use junit::junit;
+pub use plain::plain;
 #[cfg(feature = "sandbox")]
 pub use run_text::run_text;
 pub use sarif::sarif;

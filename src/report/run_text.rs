@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use owo_colors::OwoColorize;
 
-use super::{verdict_details, verdict_words};
+use super::{plain, verdict_details, verdict_words};
 use crate::pipeline::{Outcome, PassReport, RunReport};
 use crate::sandbox::shown;
 use crate::verify::Finding;
@@ -34,8 +34,9 @@ pub fn run_text(run: &RunReport, verbose: u8) -> String {
     .collect();
     let _ = write!(
         text,
-        "{} passes: {}",
+        "{} {}: {}",
         run.passes.len(),
+        if run.passes.len() == 1 { "pass" } else { "passes" },
         if parts.is_empty() { "none".into() } else { parts.join(", ") }
     );
     let _ = writeln!(text, "{}", if run.is_original { "; the output is the original model" } else { "" });
@@ -94,8 +95,11 @@ fn details(text: &mut String, pass: &PassReport, verbose: u8) {
         );
     }
     if let Some(file) = &pass.reproducer {
-        let command = if pass.fault.is_some() { "airlock run" } else { "airlock verify" };
-        let _ = writeln!(text, "   reproducer: {command} {file}");
+        let file = plain(file);
+        let _ = match &pass.fault {
+            Some(_) => writeln!(text, "   reproducer: airlock run {file} --pass {}", plain(&pass.file)),
+            None => writeln!(text, "   reproducer: airlock verify {file}"),
+        };
     }
     if verbose > 0 {
         let _ = writeln!(text, "   fuel {} of {}", pass.fuel, pass.fuel_limit);

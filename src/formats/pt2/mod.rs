@@ -36,4 +36,4 @@ mod zip_out;
 
 pub use error::{Problem, Pt2Error};
 pub use read::{is_pt2, read, read_bytes};
-pub use write::{write, write_to};
+pub use write::{write, write_as, write_to};

@@ -25,8 +25,13 @@ const ROOT: &str = "archive";
 
 /// Writes a model as a `.pt2` file, which appears whole or not at all.
 pub fn write(model: &Model, path: &Path, ops: &Registry) -> Result<(), Pt2Error> {
-    let name = path.display().to_string();
-    let root = path.file_stem().and_then(|s| s.to_str()).filter(|s| !s.is_empty()).unwrap_or(ROOT);
+    write_as(model, path, path, ops)
+}
+
+/// Writes to `path` the archive that will be called `file`: its root folder and errors go by that name.
+pub fn write_as(model: &Model, path: &Path, file: &Path, ops: &Registry) -> Result<(), Pt2Error> {
+    let name = file.display().to_string();
+    let root = file.file_stem().and_then(|s| s.to_str()).filter(|s| !s.is_empty()).unwrap_or(ROOT);
     let plan = Plan::of(model, ops).map_err(|problem| problem.of(&name))?;
     write_whole(path, |out| plan.write(out, root)).map_err(|source| Problem::Io { action: "write", source }.of(&name))
 }

@@ -129,11 +129,23 @@ struct Part<'a> {
 /// Reads a case.
 pub fn read(text: &str, options: &ReadOptions) -> Result<Case, CaseError> {
     let [meta, before, after] = parts(text, &options.file)?;
+    let meta = needed(meta, "meta", options)?;
+    let (before, after) = (needed(before, "before", options)?, needed(after, "after", options)?);
     // Empty lines above it make the lines of TOML errors those of the file.
     let padded = "\n".repeat(meta.above) + meta.text;
     let meta = toml::from_str(&padded)
         .map_err(|source| CaseError::Meta { file: shown(&options.file).into_owned(), source: Box::new(source) })?;
     Ok(Case { meta, before: program(before, options)?, after: program(after, options)? })
+}
+
+/// Reads the program before alone. A case that keeps the graph on which a pass failed has no `after`.
+pub fn read_before(text: &str, options: &ReadOptions) -> Result<Graph, CaseError> {
+    let [_, before, _] = parts(text, &options.file)?;
+    program(needed(before, "before", options)?, options)
+}
+
+fn needed<'a>(part: Option<Part<'a>>, name: &'static str, options: &ReadOptions) -> Result<Part<'a>, CaseError> {
+    part.ok_or_else(|| CaseError::MissingPart { file: shown(&options.file).into_owned(), part: name })
 }
 
 fn program(part: Part<'_>, options: &ReadOptions) -> Result<Graph, CaseError> {
@@ -143,7 +155,7 @@ fn program(part: Part<'_>, options: &ReadOptions) -> Result<Graph, CaseError> {
     })
 }
 
-fn parts<'a>(text: &'a str, file: &str) -> Result<[Part<'a>; 3], CaseError> {
+fn parts<'a>(text: &'a str, file: &str) -> Result<[Option<Part<'a>>; 3], CaseError> {
     let mut found: [Option<Part<'a>>; 3] = [None; 3];
     let mut current: Option<usize> = None;
     let (mut position, mut begun, mut above) = (0_usize, 0_usize, 0_usize);
@@ -170,13 +182,7 @@ fn parts<'a>(text: &'a str, file: &str) -> Result<[Part<'a>; 3], CaseError> {
         position = end;
     }
     close(current, begun, position, above);
-    let missing = |part| CaseError::MissingPart { file: shown(file).into_owned(), part };
-    let [meta, before, after] = found;
-    Ok([
-        meta.ok_or_else(|| missing("meta"))?,
-        before.ok_or_else(|| missing("before"))?,
-        after.ok_or_else(|| missing("after"))?,
-    ])
+    Ok(found)
 }
 
 #[cfg(test)]
