@@ -31,15 +31,15 @@ fn chain(length: usize) -> Graph {
 fn one_edit_costs_what_it_touches_and_not_the_graph() {
     let work = |length: usize| {
         let mut e = Editor::new(chain(length), registry());
-        let (n0, twin, x) = (find(e.graph(), "n0"), find(e.graph(), "twin"), find(e.graph(), "x"));
+        let (n0, twin) = (find(e.graph(), "n0"), find(e.graph(), "twin"));
         e.replace_uses(twin, n0, None).unwrap();
         e.erase(twin).unwrap();
         let v = judge_editor(&e, &JudgeOptions::default());
         assert!(v.accepted, "{v:#?}");
-        let _ = x;
+        println!("{length} nodes: {} terms, {} ms", v.terms, v.ms);
         v.terms
     };
-    assert_eq!(work(50), work(2000));
+    assert_eq!(work(50), work(50_000));
     assert!(work(50) < 12, "{}", work(50));
 }
 
