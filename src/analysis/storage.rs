@@ -14,8 +14,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::place::{Place, carriers, getitem_of, place_of, places_of};
 use super::sharing::{Home, Shares, home_of};
-use crate::graph::{Arg, BodyId, NodeId, NodeKind, View};
-use crate::ops::{Bound, Registry, SideEffect};
+use crate::graph::{Arg, BodyId, InputKind, NodeId, NodeKind, OutputKind, View};
+use crate::ops::{Bound, Operator, Registry, SideEffect};
 
 /// Which version of a storage: as it was born, or after a write.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -249,7 +249,7 @@ impl<'a> Storages<'a> {
             if !arg.nodes().any(|n| n == carrier) {
                 continue;
             }
-            if operator.effects.params.get(param).is_some_and(|a| a.writes) {
+            if operator.effects.params.get(param).is_some_and(|a| a.writes) && !is_spared(operator, &bound) {
                 write(group);
             }
         }
@@ -303,6 +303,16 @@ impl<'a> Storages<'a> {
     }
 }
 
+/// Returns whether a call that may write without saying so does not: statistics are updated in training only.
+fn is_spared(operator: &Operator, bound: &Bound<'_>) -> bool {
+    let name = match &*operator.schema.name {
+        "batch_norm" | "native_batch_norm" => "training",
+        "instance_norm" => "use_input_stats",
+        _ => return false,
+    };
+    operator.schema.param_index(name).is_some_and(|i| *bound.get(i) == Arg::Bool(false))
+}
+
 /// Where the final copies of the signature stand in the order of a body: behind every node.
 pub const FINAL_ORDER: u64 = 1 << 63;
 
@@ -346,7 +356,12 @@ fn final_copies(view: &dyn View) -> Vec<(Place, NodeId, u32)> {
             continue;
         }
         let target = spec.target.as_deref().unwrap_or("");
-        let written = signature.inputs.iter().find(|i| i.target.as_deref() == Some(target) || &*i.name == target);
+        // A buffer and an input may have one name.
+        let written = signature.inputs.iter().find(|i| match spec.kind {
+            OutputKind::BufferMutation => i.kind == InputKind::Buffer && i.target.as_deref() == Some(target),
+            OutputKind::ParameterMutation => i.kind == InputKind::Parameter && i.target.as_deref() == Some(target),
+            _ => i.kind == InputKind::UserInput && &*i.name == target,
+        });
         let written = written.and_then(|i| inputs.get(&*i.name));
         if let (Some(input), Arg::Node(value)) = (written, value) {
             out.push((Place::of(*input), *value, u32::try_from(number).unwrap_or(u32::MAX)));

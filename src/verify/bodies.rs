@@ -52,7 +52,13 @@ fn same_node(
         _ => {}
     }
     match left.kind(p) {
-        NodeKind::Placeholder | NodeKind::GetAttr => return true,
+        NodeKind::Placeholder => return true,
+        // Whose attribute it is, is said by the body that names it.
+        NodeKind::GetAttr => {
+            let path = |view: &dyn View, n: NodeId| view.place(n).map(|(body, _)| view.body_name(body).to_string());
+            let is_body = matches!(left.ty(p), ValueType::Body(_));
+            return is_body || (left.target(p) == right.target(q) && path(left, p) == path(right, q));
+        }
         NodeKind::Output => {}
         NodeKind::Call => {
             if left.target(p) != right.target(q) {

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::arguments::Arguments;
 use super::effects::{Effect, effect_of};
 use super::identities::equal_operand;
+use super::layout::sees_layout;
 use super::sizes::{Dims, Sizes};
 use super::store::{Key, Store, ValueId};
 use super::term::{Form, Side, Term, Token};
@@ -17,7 +18,7 @@ use super::viewmap::{Step, ViewMap};
 use super::views::ViewCall;
 use crate::analysis::{Place, Shares, Stamp, Storages, place_of, places_of, type_of};
 use crate::graph::{NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Bound, Operator, Registry};
+use crate::ops::{Bound, Operator, Registry, SideEffect};
 
 /// What is known of a value when its term is asked for.
 // Lives for one step of a worklist: never stored, so its size costs nothing.
@@ -350,9 +351,17 @@ impl<'a> Functional<'a> {
         if effect_of(view, self.registry, key.place.node) == Some(Effect::Ordered) {
             tokens.push(self.event(key));
         }
-        let children = self.operands(key, &mut tokens, &operands, &mut operand);
+        let mut children = self.operands(key, &mut tokens, &operands, &mut operand);
         if operator.rule.is_none() {
             tokens.extend(annotation(type_of(view, key.place)));
+        }
+        if operator.effects.writes() || operator.effects.side == Some(SideEffect::Control) {
+            tokens.extend(self.shared_parts(key));
+        }
+        if sees_layout(&operator.schema.name) {
+            let Some((layout, content)) = self.layout(key, bound) else { return self.leaf(key) };
+            tokens.extend(layout);
+            children.push(content);
         }
         let form = Form::Call {
             target: operator.target.clone(),
@@ -370,6 +379,7 @@ impl<'a> Functional<'a> {
         tokens.push(self.event(key));
         let children = self.operands(key, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, node));
         tokens.extend(annotation(type_of(view, key.place)));
+        tokens.extend(self.shared_parts(key));
         let form = Form::Call { target: view.target(node).into(), tokens: tokens.into(), commutes: false };
         self.result(key, form, children)
     }
@@ -418,7 +428,9 @@ impl<'a> Functional<'a> {
 /// A type that no rule gave belongs to the call: who reads another one reads another value.
 fn annotation(ty: &ValueType) -> Vec<Token> {
     let Some(t) = ty.as_tensor() else { return Vec::new() };
-    [Token::Dtype(t.dtype)].into_iter().chain(t.sizes.iter().map(|d| Token::Dim(*d))).collect()
+    let strides = t.strides.iter().flatten().map(|d| Token::Dim(*d));
+    let known = [Token::Dtype(t.dtype), Token::Device(t.device.clone()), Token::List(t.sizes.len())];
+    known.into_iter().chain(t.sizes.iter().map(|d| Token::Dim(*d))).chain(strides).collect()
 }
 
 /// Binds a node's arguments.

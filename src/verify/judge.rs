@@ -9,12 +9,12 @@ use std::time::Instant;
 use rustc_hash::FxHashMap;
 
 use super::congruence::Congruence;
-use super::effects::trace;
+use super::effects::{reshaping_in_place, trace};
 use super::findings::{Findings, Problem};
 use super::functional::{Functional, Graphs, Shared};
 use super::options::JudgeOptions;
 use super::order::judge_order;
-use super::outputs::{compare_finals, compare_inputs, compare_outputs, differing};
+use super::outputs::{compare_finals, compare_inputs, compare_outputs, differing, written_attributes};
 use super::sizes::Sizes;
 use super::store::Store;
 use super::term::Side;
@@ -85,7 +85,14 @@ fn functional<'a>(
     Functional { registry, before, after, store: Store::default(), sizes, shared: Shared::Nothing }
 }
 
-fn finish(findings: Findings, f: &Functional<'_>, options: &JudgeOptions, start: Instant) -> Verdict {
+fn finish(mut findings: Findings, f: &Functional<'_>, options: &JudgeOptions, start: Instant) -> Verdict {
+    for view in [f.before.view, f.after.view] {
+        for node in reshaping_in_place(view).into_iter().take(MAX_NAMED) {
+            let name = view.name(node).to_string();
+            let reason = format!("`{name}` gives a tensor another shape or memory in place, which is not understood");
+            findings.push(Problem::unknown(Question::Effects, reason).at([name]));
+        }
+    }
     let mut verdict = findings.verdict();
     verdict.terms = f.store.terms_hashed();
     verdict.accepted = options.policy.accepts(&verdict);
@@ -106,6 +113,10 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
     findings.problems.extend(compare_outputs(f, c));
     findings.problems.extend(compare_finals(f, c, None));
     compare_effects(f, c, ordered, findings);
+    for side in [Side::Before, Side::After] {
+        let nodes = nodes_of(f.view(side));
+        findings.problems.extend(written_attributes(f, &nodes, side));
+    }
     let nodes: Vec<NodeId> = nodes_of(f.after.view);
     super::raises::check(f, c, &nodes, findings);
 }
@@ -177,6 +188,9 @@ fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects,
     }
 }
 
+/// How many calls that are not understood are named.
+const MAX_NAMED: usize = 8;
+
 /// How many assertions of the other side one is compared with.
 const MAX_ASSERTIONS: usize = 4096;
 
@@ -188,6 +202,11 @@ pub(super) fn compare_effect(
     q: NodeId,
     findings: &mut Findings,
 ) {
+    if !super::raises::same_type(f, f.before.view.ty(p), f.after.view.ty(q)) {
+        let names = [f.before.view.name(p).to_string(), f.after.view.name(q).to_string()];
+        let reason = format!("effect `{}` is said to give another type", f.after.view.name(q));
+        findings.push(Problem::unknown(Question::Form, reason).at(names));
+    }
     let (a, b) = (f.outcome(Side::Before, Place::of(p)), f.outcome(Side::After, Place::of(q)));
     if !c.equal(f, a, b) {
         let what = format!("effect `{}` is not shown to have the same operands", f.after.view.name(q));

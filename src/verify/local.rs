@@ -17,7 +17,7 @@ use super::effects::{Effect, effect_of};
 use super::findings::{Findings, Problem};
 use super::functional::{Functional, Shared};
 use super::judge::compare_effect;
-use super::outputs::{compare_finals, compare_outputs, differing};
+use super::outputs::{compare_finals, compare_outputs, differing, written_attributes};
 use super::term::Side;
 use super::touched::Touched;
 use super::verdict::Question;
@@ -62,6 +62,11 @@ pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched,
     let written: Vec<Place> = reach.written.iter().copied().collect();
     if !written.is_empty() {
         findings.problems.extend(compare_finals(f, c, Some(&written)));
+        for side in [Side::Before, Side::After] {
+            let view = f.view(side);
+            let present: Vec<NodeId> = written.iter().map(|p| p.node).filter(|n| view.contains(*n)).collect();
+            findings.problems.extend(written_attributes(f, &present, side));
+        }
     }
     let mut checked: Vec<NodeId> = touched.inserted.iter().chain(&touched.changed).copied().collect();
     checked.sort_by_key(|n| (f.after.view.place(*n), *n));

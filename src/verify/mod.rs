@@ -3,8 +3,9 @@
 //! - `judge`: the entry; `local`: from the editor's journal; `pair`: for two files; `touched`: what an edit touched;
 //! - `functional`, `writes`, `views`, `arguments`, `identities`: what each value is, as a term;
 //! - `term`, `store`, `viewmap`, `sizes`: terms, hash-consed; index maps of views; arithmetic of sizes;
+//! - `layout`: what calls see of memory that no element shows;
 //! - `congruence`, `bodies`: whether two values are equal;
-//! - `outputs`, `effects`, `raises`, `order`: what else the caller sees;
+//! - `outputs`, `effects`, `raises`, `fits`, `order`: what else the caller sees;
 //! - `findings`, `verdict`, `policy`, `options`, `show`: what is said.
 //!
 //! Promises: (1) what is accepted was shown, for all inputs and all sizes; (2) no verdict rests on a hash alone; (3) no guest code
@@ -16,12 +17,16 @@ mod bodies;
 mod congruence;
 mod effects;
 mod findings;
+mod fits;
 mod functional;
 mod identities;
 #[cfg(test)]
 mod journal;
 mod judge;
+mod layout;
 mod local;
+#[cfg(test)]
+mod lookalikes;
 mod options;
 mod order;
 mod outputs;

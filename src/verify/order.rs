@@ -84,14 +84,10 @@ fn written_storages(
     let mut storages = Storages::new(view, registry, &options.may_alias);
     let mut seen: FxHashSet<Place> = FxHashSet::default();
     let mut next = view.first(BodyId::ROOT);
-    while let Some(node) = next {
-        next = view.next(node);
-        let writes = view.kind(node) == NodeKind::Call
-            && registry.operator_of(view, node).is_none_or(|o| o.effects.opaque || o.effects.writes());
-        if !writes {
-            continue;
-        }
-        for operand in tensor_operands(view, node) {
+    let mut written: Vec<Place> = storages.finals().iter().map(|(input, _, _)| *input).collect();
+    let finals: FxHashSet<Place> = written.iter().copied().collect();
+    loop {
+        for operand in std::mem::take(&mut written) {
             let group = storages.group(operand);
             let Some(origin) = group.origins.first().copied() else { continue };
             if group.events.is_empty() || !seen.insert(origin) {
@@ -108,7 +104,9 @@ fn written_storages(
                 }
             }
             touching.sort_by_key(|n| (view.place(*n), *n));
-            let first = touching.first().map(|n| streams.stream(*n));
+            // The copy at the end that the signature stands for runs on the main stream.
+            let is_final = group.members.iter().any(|m| finals.contains(m));
+            let first = if is_final { Some(None) } else { touching.first().map(|n| streams.stream(*n)) };
             if let Some(other) = touching.iter().find(|n| Some(streams.stream(**n)) != first) {
                 let names = [touching.first().copied(), Some(*other)].into_iter().flatten();
                 let names: Vec<String> = names.map(|n| view.name(n).to_string()).collect();
@@ -119,6 +117,13 @@ fn written_storages(
                 );
                 findings.push(Problem::unknown(Question::Order, reason).at(names));
             }
+        }
+        let Some(node) = next else { return };
+        next = view.next(node);
+        let writes = view.kind(node) == NodeKind::Call
+            && registry.operator_of(view, node).is_none_or(|o| o.effects.opaque || o.effects.writes());
+        if writes {
+            written = tensor_operands(view, node);
         }
     }
 }

@@ -48,6 +48,9 @@ pub fn compare_outputs(f: &mut Functional<'_>, c: &mut Congruence) -> Vec<Proble
     let (Some(before), Some(after)) = (returned(f.before.view), returned(f.after.view)) else {
         return vec![Problem::refuted(Question::Form, "outputs and signature do not agree in number")];
     };
+    if is_bare(f.before.view) != is_bare(f.after.view) {
+        return vec![Problem::refuted(Question::Form, "one graph returns a value, the other a tuple or list")];
+    }
     if before.len() != after.len() {
         let reason = format!("{} outputs before, {} after", before.len(), after.len());
         return vec![Problem::refuted(Question::Form, reason)];
@@ -60,24 +63,51 @@ pub fn compare_outputs(f: &mut Functional<'_>, c: &mut Congruence) -> Vec<Proble
             let reason = format!("output {number} is {} before, {} after", x.kind.name(), y.kind.name());
             problems.push(Problem::refuted(Question::Form, reason));
         }
-        places.push(None);
-        match (&x.value, &y.value) {
-            (Arg::Node(a), Arg::Node(b)) => {
-                let (p, q) = (place_of(f.before.view, *a), place_of(f.after.view, *b));
-                problems.extend(compare_value(f, c, number, p, q));
-                if let Some(last) = places.last_mut() {
-                    *last = Some((p, q));
-                }
-            }
-            (x, y) if x == y || Token::scalar(x) == Token::scalar(y) && Token::scalar(x).is_some() => {}
-            _ => {
-                let reason = format!("output {number} is a constant on one side, or another one");
-                problems.push(Problem::unknown(Question::Values, reason));
-            }
+        let ((shape, nodes), (other_shape, others)) = (flat(&x.value), flat(&y.value));
+        if shape != other_shape || nodes.len() != others.len() {
+            let reason = format!("output {number} is a constant or a structure on one side, or another one");
+            problems.push(Problem::unknown(Question::Values, reason));
+        }
+        for (a, b) in nodes.into_iter().zip(others) {
+            let (p, q) = (place_of(f.before.view, a), place_of(f.after.view, b));
+            problems.extend(compare_value(f, c, number, p, q));
+            places.push(Some((p, q)));
         }
     }
     problems.extend(compare_sharing(f, &places));
     problems
+}
+
+/// Returns whether the graph returns one value that stands in no tuple or list.
+fn is_bare(view: &dyn View) -> bool {
+    let output = view.last(BodyId::ROOT).filter(|n| view.kind(*n) == NodeKind::Output);
+    let first = output.and_then(|n| view.args(n).first());
+    first.is_some_and(|a| !matches!(a, Arg::List(_) | Arg::Tuple(_) | Arg::None))
+}
+
+/// Returns what an output is made of, and the nodes in it: node numbers of two graphs are not comparable.
+fn flat(arg: &Arg) -> (Vec<Token>, Vec<NodeId>) {
+    let (mut shape, mut nodes) = (Vec::new(), Vec::new());
+    let mut open: Vec<(Option<&str>, &Arg)> = vec![(None, arg)];
+    while let Some((key, arg)) = open.pop() {
+        shape.extend(key.map(|k| Token::Key(k.into())));
+        match arg {
+            Arg::Node(n) => {
+                shape.push(Token::Child);
+                nodes.push(*n);
+            }
+            Arg::List(items) | Arg::Tuple(items) => {
+                shape.push(Token::List(items.len()));
+                open.extend(items.iter().rev().map(|a| (None, a)));
+            }
+            Arg::Dict(items) => {
+                shape.extend([Token::Other("dict".into()), Token::List(items.len())]);
+                open.extend(items.iter().rev().map(|(k, a)| (Some(&**k), a)));
+            }
+            scalar => shape.extend(Token::scalar(scalar)),
+        }
+    }
+    (shape, nodes)
 }
 
 fn compare_value(f: &mut Functional<'_>, c: &mut Congruence, number: usize, p: Place, q: Place) -> Option<Problem> {
@@ -126,7 +156,8 @@ pub fn compare_finals(f: &mut Functional<'_>, c: &mut Congruence, only: Option<&
     let mut problems = Vec::new();
     for (x, y) in before.into_iter().zip(after) {
         let (p, q) = (Place::of(x), Place::of(y));
-        if only.is_some_and(|only| !only.contains(&p)) || f.before.view.ty(x).as_tensor().is_none() {
+        let holds = has_memory(f.before.view.ty(x)) || has_memory(f.after.view.ty(y));
+        if only.is_some_and(|only| !only.contains(&p)) || !holds {
             continue;
         }
         let old = f.before.storages.group(p).last_version();
@@ -135,6 +166,23 @@ pub fn compare_finals(f: &mut Functional<'_>, c: &mut Congruence, only: Option<&
         if !c.equal(f, a, b) {
             let what = format!("the final content of `{}` is not shown to be equal", f.before.view.name(x));
             problems.push(differing(f, c, &what, a, b));
+        }
+    }
+    problems
+}
+
+/// Tensors of the module outlive the call as inputs do; which of two graphs' are one nobody says here, so a write to one
+/// stays open.
+pub fn written_attributes(f: &mut Functional<'_>, nodes: &[NodeId], side: Side) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for node in nodes {
+        let view = f.view(side);
+        let is_tensor = view.kind(*node) == NodeKind::GetAttr && has_memory(view.ty(*node));
+        if is_tensor && !f.side(side).storages.group(Place::of(*node)).events.is_empty() {
+            let name = f.view(side).name(*node).to_string();
+            let reason =
+                format!("`{name}` is a tensor of the module and is written; its final content is not compared");
+            problems.push(Problem::unknown(Question::Effects, reason).at([name]));
         }
     }
     problems

@@ -87,7 +87,7 @@ impl<'a> Functional<'a> {
     }
 
     /// Names memory so that both sides mean the same: inputs and results of effects by their numbers.
-    fn name_of_memory(&mut self, side: Side, place: Place) -> Option<(bool, u64)> {
+    pub(super) fn name_of_memory(&mut self, side: Side, place: Place) -> Option<(bool, u64)> {
         let view = self.view(side);
         if view.kind(place.node) == NodeKind::Placeholder {
             let number = self.side(side).inputs.get(&place.node).copied();
