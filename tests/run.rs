@@ -180,7 +180,9 @@ fn the_configuration_is_found_and_printed_with_where_it_comes_from() {
         shown.contains("policy = \"strict\"") && shown.contains("airlock.toml") && shown.contains("# flag"),
         "{shown}"
     );
-    assert!(shown.contains("fuel_base = 7"), "{shown}");
+    let line = |name: &str| shown.lines().find(|l| l.starts_with(name)).unwrap_or_default();
+    assert!(line("fuel_base = 7 ").contains("airlock.toml"), "{shown}");
+    assert!(line("memory_bytes").ends_with("# default"), "{shown}");
 }
 
 #[test]
@@ -222,6 +224,7 @@ fn where_one_output_cannot_be_written_none_is() {
     fails(&["-o".as_ref(), taken.as_ref(), "--report".as_ref(), taken.as_ref()]);
     fails(&["-o".as_ref(), out.as_ref(), "--mode=reduce-overhead".as_ref(), "--lower=ge.txt".as_ref()]);
     fails(&["-o".as_ref(), "-".as_ref(), "--format=json".as_ref()]);
+    fails(&["--grant=everything".as_ref(), "-o".as_ref(), out.as_ref()]);
     fails(&["--time=nan".as_ref(), "-o".as_ref(), out.as_ref()]);
 }
 

@@ -16,7 +16,7 @@ use crate::formats::text::write_node_line;
 use crate::lower::ge;
 use crate::pipeline::{self, Config, Dump, FilePass, Observer, Outcome, PassReport, PassSpec, RunReport, Stage};
 use crate::report;
-use crate::sandbox::{Engine, Pass};
+use crate::sandbox::{Engine, GRANTS, Limits, Pass};
 
 /// Runs passes on a model: each in its sandbox, each judged, what is accepted is written.
 #[derive(Args, Debug)]
@@ -68,10 +68,10 @@ pub struct RunArgs {
     #[arg(long)]
     no_builtin: bool,
     /// Fuel of each pass, whatever the graph.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MOST))]
     fuel: Option<u64>,
     /// Bytes of memory of each pass.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MOST))]
     memory: Option<u64>,
     /// Seconds of each pass.
     #[arg(long, value_name = "S", value_parser = seconds)]
@@ -88,6 +88,9 @@ pub struct RunArgs {
     #[command(flatten)]
     reading: Reading,
 }
+
+/// The largest limit: what TOML can hold.
+const MOST: u64 = i64::MAX.unsigned_abs();
 
 /// Reads a number of seconds.
 fn seconds(text: &str) -> Result<f64, String> {
@@ -222,15 +225,33 @@ fn print_config(args: &RunArgs, settled: &Settled) -> anyhow::Result<String> {
         settled.all_or_nothing,
         origin(args.all_or_nothing, file.all_or_nothing.is_some()),
     );
-    let limits_origin =
-        origin(args.fuel.is_some() || args.memory.is_some() || args.time.is_some(), settled.config.path.is_some());
-    text.push_str(&format!("\n[limits]  # {limits_origin}\n{}", toml::to_string(&file.limits)?));
+    text.push_str(&format!("\n[limits]\n{}", limits_text(args, settled)?));
     text.push_str(&format!("\n[builtin]  # {}\n", origin(args.no_builtin, !file.builtin.is_empty())));
     for built_in in crate::passes::BUILT_IN {
         text.push_str(&format!("{} = {}\n", built_in.name, settled.config.runs_built_in(built_in.name)));
     }
     for pass in &file.pass {
         text.push_str(&format!("\n[[pass]]\n{}", toml::to_string(pass)?));
+    }
+    Ok(text)
+}
+
+/// The limits, each with where it comes from.
+fn limits_text(args: &RunArgs, settled: &Settled) -> anyhow::Result<String> {
+    let flags = [
+        ("fuel_base", args.fuel.is_some()),
+        ("fuel_per_node", args.fuel.is_some()),
+        ("memory_bytes", args.memory.is_some()),
+        ("time_seconds", args.time.is_some()),
+    ];
+    let defaults = toml::Table::try_from(Limits::default())?;
+    let mut text = String::new();
+    for (name, value) in toml::Table::try_from(&settled.config.file.limits)? {
+        let origin = match flags.contains(&(name.as_str(), true)) {
+            true => pipeline::Origin::Flag,
+            false => settled.config.origin(defaults.get(&name) != Some(&value)),
+        };
+        text.push_str(&format!("{name} = {value}  # {origin}\n"));
     }
     Ok(text)
 }
@@ -278,6 +299,9 @@ fn load_passes<'e>(
     // Flags win: passes of the file run only where the command line names none.
     if wanted.is_empty() {
         wanted.clone_from(&config.file.pass);
+    }
+    if let Some(grant) = wanted.iter().flat_map(|p| &p.grant).find(|g| !GRANTS.contains(&g.as_str())) {
+        bail!("there is nothing called `{grant}` to grant to a pass; there is {}", GRANTS.join(", "));
     }
     let bar = progress::bar(global, wanted.len(), "Compiling");
     let mut specs = Vec::new();

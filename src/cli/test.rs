@@ -169,8 +169,9 @@ fn show(report: &TestReport, global: &Global) -> anyhow::Result<()> {
         }
     }
     text.push_str(&format!(
-        "{} cases: {} right, {} wrong, of these {} accepted that must not be\n",
+        "{} {}: {} right, {} wrong, of these {} accepted that must not be\n",
         report.cases.len(),
+        if report.cases.len() == 1 { "case" } else { "cases" },
         report.right,
         report.wrong,
         report.accepted_wrong

@@ -61,7 +61,7 @@ fn line(text: &mut String, pass: &PassReport, name_width: usize) {
                 (Some(used), Some(limit)) => format!(" (used {used} of {limit})"),
                 _ => String::new(),
             };
-            format!("{} in `{}`: {}{used}", fault.kind, fault.function, shown(&fault.message, SHOWN))
+            format!("{} in `{}`: {}{used}", fault.kind, fault.function, plain(&fault.message))
         }
         (None, Some(verdict)) => {
             let edits = &pass.edits;
@@ -104,13 +104,13 @@ fn details(text: &mut String, pass: &PassReport, verbose: u8) {
     if verbose > 0 {
         let _ = writeln!(text, "   fuel {} of {}", pass.fuel, pass.fuel_limit);
         if !pass.note.is_empty() {
-            let _ = writeln!(text, "   note: {}", shown(&pass.note, SHOWN));
+            let _ = writeln!(text, "   note: {}", plain(&pass.note));
         }
         for grant in &pass.grants {
-            let _ = writeln!(text, "   granted: {grant}");
+            let _ = writeln!(text, "   granted: {}", plain(grant));
         }
         for log in &pass.log {
-            let _ = writeln!(text, "   {}: {}", format!("{:?}", log.level).to_lowercase(), shown(&log.text, SHOWN));
+            let _ = writeln!(text, "   {}: {}", format!("{:?}", log.level).to_lowercase(), plain(&log.text));
         }
     }
 }

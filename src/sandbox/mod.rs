@@ -46,4 +46,4 @@ pub use host::{Job, Level, LogLine};
 #[cfg(feature = "sandbox")]
 pub use outcome::{Ended, Info, Outcome, Said, Usage};
 #[cfg(feature = "sandbox")]
-pub use pass::Pass;
+pub use pass::{GRANTS, Pass};

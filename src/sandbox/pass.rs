@@ -23,7 +23,7 @@ use crate::editor::Editor;
 use crate::graph::Graph;
 
 /// The grants that exist.
-const GRANTS: &[&str] = &["constants"];
+pub const GRANTS: &[&str] = &["constants"];
 const MAX_NAME_BYTES: usize = 64;
 
 /// A pass that can be run.
