@@ -135,11 +135,11 @@ fn run_sample(registry: &Registry, sample: &Value, tally: &mut BTreeMap<String, 
     let rows = sample["tensors"].as_array().unwrap();
     let mut g = Graph::new();
     let tensors: Vec<Arg> = rows.iter().map(|r| placeholder(&mut g, ValueType::tensor(tensor(r)))).collect();
-    let convert = |g: &mut Graph, v: &Value| argument(v, &tensors);
-    let args: Option<Vec<Arg>> = sample["args"].as_array().unwrap().iter().map(|v| convert(&mut g, v)).collect();
+    let convert = |v: &Value| argument(v, &tensors);
+    let args: Option<Vec<Arg>> = sample["args"].as_array().unwrap().iter().map(|v| convert(v)).collect();
     let mut kwargs: Vec<(StrId, Arg)> = Vec::new();
     for (k, v) in sample["kwargs"].as_object().unwrap() {
-        let Some(v) = convert(&mut g, v) else { return };
+        let Some(v) = convert(v) else { return };
         kwargs.push((g.texts.intern(k), v));
     }
     let Some(args) = args else { return };
