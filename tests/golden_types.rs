@@ -136,7 +136,7 @@ fn run_sample(registry: &Registry, sample: &Value, tally: &mut BTreeMap<String, 
     let mut g = Graph::new();
     let tensors: Vec<Arg> = rows.iter().map(|r| placeholder(&mut g, ValueType::tensor(tensor(r)))).collect();
     let convert = |v: &Value| argument(v, &tensors);
-    let args: Option<Vec<Arg>> = sample["args"].as_array().unwrap().iter().map(|v| convert(v)).collect();
+    let args: Option<Vec<Arg>> = sample["args"].as_array().unwrap().iter().map(convert).collect();
     let mut kwargs: Vec<(StrId, Arg)> = Vec::new();
     for (k, v) in sample["kwargs"].as_object().unwrap() {
         let Some(v) = convert(v) else { return };
