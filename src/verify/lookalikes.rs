@@ -232,3 +232,15 @@ fn tensors_of_bodies_are_told_apart() {
     assert!(judge_texts(&text("const_a"), &text("const_a")).accepted);
     assert!(!judge_texts(&text("const_a"), &text("const_b")).accepted);
 }
+
+#[test]
+fn inputs_lie_in_memory_as_the_caller_laid_them() {
+    let text = |strides: &str| {
+        format!(
+            "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4, 4]{strides}\"):\n        r = torch.ops.aten.neg.default(x)\n        return (r,)\n"
+        )
+    };
+    assert!(judge_texts(&text("[1, 4]"), &text("[1, 4]")).accepted);
+    assert!(judge_texts(&text(""), &text("[4, 1]")).accepted);
+    assert!(!judge_texts(&text("[1, 4]"), &text("[4, 1]")).accepted);
+}
