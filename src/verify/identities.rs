@@ -59,11 +59,17 @@ pub fn equal_operand(
         | "cat" => true,
         "dropout" | "alpha_dropout" | "feature_dropout" => *arg("train") == Arg::Bool(false),
         "ceil" | "floor" | "round" | "trunc" => is_integer(from) && operator.schema.overload.is_empty(),
+        // PyTorch copies: no power is computed.
+        "pow" => &*operator.schema.overload == "Tensor_Scalar" && is_one(arg("exponent")),
         "repeat" => rank_same && all_are(view, arg("repeats"), 1),
         "constant_pad_nd" => all_are(view, arg("pad"), 0),
         _ => false,
     };
     holds.then_some(node)
+}
+
+fn is_one(exponent: &Arg) -> bool {
+    matches!(exponent, Arg::Int(1)) || matches!(exponent, Arg::Float(e) if *e == 1.0)
 }
 
 fn is_integer(t: &TensorType) -> bool {

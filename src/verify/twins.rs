@@ -183,6 +183,17 @@ fn a_cast_to_the_same_dtype_goes_and_one_to_another_stays() {
 }
 
 #[test]
+fn the_first_power_goes_and_another_stays() {
+    let x = "x: f32[4]";
+    let after = "b = aten.neg.default(x)\nreturn (b,)";
+    let power = |e: &str| format!("a = aten.pow.Tensor_Scalar(x, {e})\nb = aten.neg.default(a)\nreturn (b,)");
+    same(x, &power("1"), after);
+    same(x, &power("1.0"), after);
+    refused(Question::Values, x, &power("2"), after);
+    refused(Question::Values, x, &power("1.0000000000000002"), after);
+}
+
+#[test]
 fn permutations_that_cancel_go_and_others_stay() {
     let x = "x: f32[3, 3, 3]";
     let after = "b = aten.neg.default(x)\nreturn (b,)";
