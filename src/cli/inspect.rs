@@ -153,6 +153,8 @@ fn outputs(graph: &Graph) -> Vec<Port> {
 }
 
 fn pass(bytes: &[u8]) -> anyhow::Result<PassFacts> {
+    // What `run` would refuse before anything runs is refused here as well.
+    crate::sandbox::preflight("the component", bytes, &crate::sandbox::Limits::default())?;
     let found = crate::guest::contract::check(bytes)?;
     Ok(PassFacts { bytes: bytes.len(), imports: found.imports, exports: found.exports })
 }

@@ -184,6 +184,11 @@ fn check_format(command: &Command, wanted: Format) -> anyhow::Result<()> {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let global = &cli.global;
+    // Without a handler an interrupt still ends the process; only what is being written would stay behind.
+    let _ = ctrlc::set_handler(|| {
+        crate::formats::remove_unfinished();
+        std::process::exit(130);
+    });
     output::set_color(global.color);
     let result = check_format(&cli.command, global.format).and_then(|()| dispatch(&cli.command, global));
     match result {

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::formats::Unfinished;
+
 /// Files that wait to be renamed.
 #[derive(Default)]
 pub struct Staging {
@@ -17,6 +19,7 @@ struct Staged {
     folder: PathBuf,
     from: PathBuf,
     to: PathBuf,
+    _unfinished: Unfinished,
 }
 
 /// Refuses outputs that could not be written, before anything runs.
@@ -47,9 +50,10 @@ impl Staging {
         let name = to.file_name().with_context(cannot)?;
         let hidden = format!(".airlock-{}-{}", std::process::id(), self.files.len());
         let folder = folder_of(to).join(hidden);
+        let unfinished = Unfinished::begin(&folder);
         std::fs::create_dir(&folder).with_context(cannot)?;
         let from = folder.join(name);
-        self.files.push(Staged { folder, from: from.clone(), to: to.to_path_buf() });
+        self.files.push(Staged { folder, from: from.clone(), to: to.to_path_buf(), _unfinished: unfinished });
         write(&from)
     }
 

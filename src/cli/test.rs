@@ -49,9 +49,28 @@ pub fn test(args: &TestArgs, global: &Global) -> anyhow::Result<Exit> {
         })
         .collect();
     bar.finish_and_clear();
-    let report = TestReport::new(judged.into_iter().collect::<anyhow::Result<_>>()?);
+    let mut unreadable = false;
+    let cases = files.iter().zip(judged).map(|(file, judged)| {
+        judged.unwrap_or_else(|error| {
+            unreadable = true;
+            output::error(&error);
+            not_judged(file, &error)
+        })
+    });
+    let report = TestReport::new(cases.collect());
     show(&report, global)?;
-    Ok(if report.wrong == 0 { Exit::Done } else { Exit::Refused })
+    Ok(match (unreadable, report.wrong) {
+        (true, _) => Exit::Bad,
+        (false, 0) => Exit::Done,
+        (false, _) => Exit::Refused,
+    })
+}
+
+/// The report of a case that cannot be read: the others are judged all the same.
+fn not_judged(file: &Path, error: &anyhow::Error) -> CaseReport {
+    let file = file.display().to_string();
+    let verdict = Verdict::refusal(Finding::Unknown, Question::Form, format!("{error:#}"), Vec::new());
+    CaseReport { name: file.clone(), file, label: String::new(), right: false, mode: "", verdict }
 }
 
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {

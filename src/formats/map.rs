@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::Unfinished;
 use crate::graph::Bytes;
 
 /// Returns the bytes of a file without reading them yet.
@@ -34,6 +35,7 @@ pub fn map(path: &Path) -> io::Result<Bytes> {
 /// Nothing is left behind when `fill` fails; an existing file is replaced only by a whole one.
 pub fn write_whole<T>(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>) -> io::Result<T> {
     let (beside, file) = create_beside(path)?;
+    let _unfinished = Unfinished::begin(&beside);
     let written = (|| {
         let mut out = BufWriter::with_capacity(1 << 18, file);
         let value = fill(&mut out)?;

@@ -3,6 +3,8 @@
 mod map;
 pub mod pt2;
 pub mod text;
+mod unfinished;
 pub mod weights;
 
 pub use map::{map, write_whole};
+pub use unfinished::{Unfinished, remove_all as remove_unfinished};
