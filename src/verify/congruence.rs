@@ -29,6 +29,8 @@ pub struct Congruence {
     bodies: FxHashSet<(Side, BodyId, Side, BodyId)>,
     /// The innermost pair of the last comparison that failed.
     pub first_difference: Option<(ValueId, ValueId)>,
+    /// The pairs around it, from the inside out.
+    pub around: Vec<(ValueId, ValueId)>,
     steps: usize,
     limit: usize,
 }
@@ -86,9 +88,15 @@ impl Congruence {
                 frames.pop();
                 continue;
             };
+            let known = self.first_difference;
             match self.step(f, a, b) {
                 Step::Equal => {}
-                Step::Differ => result = false,
+                Step::Differ => {
+                    if self.first_difference != known {
+                        self.around = frames.iter().rev().map(|frame| frame.pair).collect();
+                    }
+                    result = false;
+                }
                 Step::Open(frame) => frames.push(frame),
             }
         }

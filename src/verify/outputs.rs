@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::congruence::Congruence;
 use super::findings::Problem;
 use super::functional::Functional;
-use super::show::side_by_side;
+use super::show::{node_of, side_by_side};
 use super::store::ValueId;
 use super::term::{Side, Token};
 use super::verdict::Question;
@@ -139,7 +139,7 @@ fn types_differ(f: &mut Functional<'_>, p: Place, q: Place) -> Option<String> {
 
 /// Returns the problem that two values are not shown equal, with the nodes where they part.
 pub fn differing(f: &mut Functional<'_>, c: &Congruence, what: &str, a: ValueId, b: ValueId) -> Problem {
-    let (x, y) = c.first_difference.unwrap_or((a, b));
+    let (x, y) = where_they_part(f, c).unwrap_or((a, b));
     let (shown, names) = side_by_side(f, x, y);
     let why = if c.is_exhausted() { "the budget of comparisons ran out" } else { "the graphs part at" };
     let reason = match names.as_slice() {
@@ -148,6 +148,15 @@ pub fn differing(f: &mut Functional<'_>, c: &Congruence, what: &str, a: ValueId,
         names => format!("{what}: {why} `{}`", names.join("` and `")),
     };
     Problem { differing: Some(shown), ..Problem::unknown(Question::Values, reason).at(names) }
+}
+
+/// The innermost pair that differs and that the edit touched: where an untouched `x` stands for an untouched `y`, the node
+/// that uses them is the one that was edited.
+fn where_they_part(f: &mut Functional<'_>, c: &Congruence) -> Option<(ValueId, ValueId)> {
+    let first = c.first_difference?;
+    let touched = |f: &mut Functional<'_>, id: ValueId| node_of(f, id).is_none_or(|(_, n)| !f.is_untouched(n));
+    let mut pairs = std::iter::once(first).chain(c.around.iter().copied());
+    pairs.find(|(x, y)| touched(f, *x) || touched(f, *y)).or(Some(first))
 }
 
 /// Compares the final content of inputs; `only` restricts it to these.
