@@ -129,7 +129,7 @@ pub struct Reading {
 enum Command {
     /// Run passes on a model, judge each, write what was accepted.
     #[cfg(feature = "sandbox")]
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     /// Judge a rewrite that something else made.
     Verify(verify::VerifyArgs),
     /// Tell what is in a model, a graph, a pass or a GE graph.
