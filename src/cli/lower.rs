@@ -31,6 +31,12 @@ pub struct LowerArgs {
     /// What the host does around that graph, to be compared as well: a TOML with fx_outputs, ge_inputs, output_ref_input.
     #[arg(long, value_name = "META.toml", requires = "compare")]
     compare_host: Option<PathBuf>,
+    /// TorchAir's `experimental_config.enable_ref_data`: inputs that the graph writes become RefData.
+    #[arg(long)]
+    enable_ref_data: bool,
+    /// TorchAir's `experimental_config.enable_view_optimize = False`: views are made where they stand.
+    #[arg(long)]
+    no_view_optimize: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -53,8 +59,13 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
         ge::Format::of(path)?;
         check_lowers(args.mode)?;
     }
+    let options = ge::Options {
+        enable_view_optimize: !args.no_view_optimize,
+        enable_ref_data: args.enable_ref_data,
+        ..ge::Options::default()
+    };
     let loaded = load::model(&args.model, &args.reading)?;
-    let lowered = match lower_model(&loaded.model, &loaded.registry, args.mode) {
+    let lowered = match lower_model(&loaded.model, &loaded.registry, args.mode, &options) {
         Ok(lowered) => lowered,
         Err(error) => return refuse(error, global),
     };
@@ -96,9 +107,14 @@ pub fn check_lowers(mode: Mode) -> anyhow::Result<()> {
 }
 
 /// Lowers a model in a mode, or says why it cannot.
-pub fn lower_model(model: &Model, registry: &Registry, mode: Mode) -> anyhow::Result<ge::Lowered> {
+pub fn lower_model(
+    model: &Model,
+    registry: &Registry,
+    mode: Mode,
+    options: &ge::Options,
+) -> anyhow::Result<ge::Lowered> {
     check_lowers(mode)?;
-    Ok(ge::lower_with(&model.graph, &ge::Options::default(), registry)?)
+    Ok(ge::lower_with(&model.graph, options, registry)?)
 }
 
 fn refuse(error: anyhow::Error, global: &Global) -> anyhow::Result<Exit> {

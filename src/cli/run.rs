@@ -362,7 +362,7 @@ fn write_outputs(
     let mut told = Vec::new();
     let mut stage = Staging::default();
     if let Some(path) = &args.lower {
-        let graph = lower_model(&loaded.model, &loaded.registry, settled.mode)?.graph;
+        let graph = lower_model(&loaded.model, &loaded.registry, settled.mode, &ge::Options::default())?.graph;
         let bytes = ge::encode(&graph, ge::Format::of(path)?);
         stage.add(path, |beside| std::fs::write(beside, &bytes).with_context(|| cannot_write(path)))?;
         told.push(("Lowered", format!("to {}, {} GE nodes", path.display(), graph.op.len())));
