@@ -64,6 +64,11 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// Returns the type that the operator's rule gives.
+    pub fn infer(&mut self) -> Result<ValueType, Fault> {
+        self.operator.rule.ok_or(Fault::NoRule)?(self)
+    }
+
     /// Returns the name of parameter `i`.
     pub fn name(&self, i: usize) -> &'a str {
         self.operator.schema.params.get(i).map_or("...", |p| &p.name)

@@ -125,7 +125,7 @@ pub enum Fault {
 
 impl Fault {
     /// Returns a mismatch.
-    pub(super) fn mismatch(argument: &str, expected: impl Into<String>, found: impl Into<String>) -> Self {
+    pub fn mismatch(argument: &str, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Fault::Mismatch { argument: argument.into(), expected: expected.into(), found: found.into() }
     }
 
@@ -134,7 +134,8 @@ impl Fault {
         matches!(self, Fault::Opaque | Fault::NoRule | Fault::Untyped { .. } | Fault::Unsupported { .. })
     }
 
-    pub(super) fn of(self, target: &str) -> TypeError {
+    /// Returns the fault as that of a call of `target`.
+    pub fn of(self, target: &str) -> TypeError {
         TypeError { target: target.into(), fault: Box::new(self) }
     }
 }

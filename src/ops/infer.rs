@@ -37,11 +37,19 @@ impl Registry {
     }
 
     fn infer_fault(&self, view: &dyn View, symbols: &mut Symbols, site: CallSite<'_>) -> Result<ValueType, Fault> {
+        self.bind(view, symbols, site)?.infer()
+    }
+
+    /// Returns the call with its arguments bound to the parameters of its operator.
+    pub fn bind<'a>(
+        &'a self,
+        view: &'a dyn View,
+        symbols: &'a mut Symbols,
+        site: CallSite<'a>,
+    ) -> Result<Call<'a>, Fault> {
         let operator = self.resolve(view, site.target, site.args, site.kwargs)?.ok_or(Fault::Opaque)?;
         let bound = Bound::bind(&operator.schema, view, site.args, site.kwargs)?;
-        let rule = operator.rule.ok_or(Fault::NoRule)?;
-        let annotated = site.annotated;
-        rule(&mut Call { operator, registry: self, bound, view, symbols, annotated })
+        Ok(Call { operator, registry: self, bound, view, symbols, annotated: site.annotated })
     }
 
     /// Returns the type of a call that is to be inserted into `graph`.
