@@ -27,6 +27,7 @@ pub(super) const RULES: &[Entry] = &[
     (inner, &["aten.inner.default"]),
     (linear, &["aten.linear.default"]),
     (bilinear, &["aten.bilinear.default"]),
+    (trilinear, &["aten._trilinear.default"]),
     (einsum, &["aten.einsum.default"]),
     (tensordot, &["aten.tensordot.default"]),
     (cdist, &["aten.cdist.default", "aten._cdist_forward.default"]),
@@ -255,6 +256,34 @@ fn bilinear(c: &mut Call<'_>) -> Typed {
     let mut dims: Sizes = a.sizes.iter().take(a.rank().saturating_sub(1)).copied().collect();
     dims.push(size(weight, 0));
     made(c, a, a.dtype, &dims)
+}
+
+/// Three operands with dimensions of size 1 put in, multiplied and summed over `sumdim`.
+fn trilinear(c: &mut Call<'_>) -> Typed {
+    let operands = [c.tensor(0)?, c.tensor(1)?, c.tensor(2)?];
+    let [first, ..] = operands;
+    let total = first.rank().saturating_add(c.ints(3)?.len());
+    let unrolled = c.int(7)?;
+    if usize::try_from(unrolled).map_or(true, |d| d >= total) {
+        return Err(c.bad(7, format!("a dimension from 0 to {}", total.saturating_sub(1)), unrolled.to_string()));
+    }
+    let summed = c.axes(6, total)?.unwrap_or_default();
+    let mut dims: Sizes = smallvec::SmallVec::from_elem(Dim::Fixed(0), total);
+    for (i, t) in operands.into_iter().enumerate() {
+        let place = i.saturating_add(3);
+        let put_in = c.axes(place, total)?.unwrap_or_default();
+        if put_in.len().saturating_add(t.rank()) != total {
+            return Err(c.bad(place, format!("dimensions that make {total}"), put_in.len().to_string()));
+        }
+        let own = (0..total).filter(|d| !put_in.contains(d)).zip(&t.sizes);
+        for (d, size) in own {
+            if let Some(slot) = dims.get_mut(d) {
+                *slot = *size;
+            }
+        }
+    }
+    let left: Sizes = dims.iter().enumerate().filter(|(d, _)| !summed.contains(d)).map(|(_, size)| *size).collect();
+    made(c, first, first.dtype, &left)
 }
 
 fn tensordot(c: &mut Call<'_>) -> Typed {

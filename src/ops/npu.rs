@@ -44,44 +44,43 @@ pub(super) const RULES: &[Entry] = &[
     (halved, &["npu.npu_swiglu.default", "npu.npu_clipped_swiglu.default", "npu.npu_gelu_mul.default"]),
     (geglu, &["npu.npu_geglu.default"]),
     (rotary_pair, &["npu.npu_apply_rotary_pos_emb.default"]),
-    (quantize, &["npu.npu_quantize.default"]),
-    (dynamic_quant, &["npu.npu_dynamic_quant.default"]),
-    (anti_quant, &["npu.npu_anti_quant.default"]),
-    (trans_quant_param, &["npu.npu_trans_quant_param.default"]),
-    (quant_matmul, &["npu.npu_quant_matmul.default"]),
-    (weight_quant_matmul, &["npu.npu_weight_quant_batchmatmul.default"]),
     (linear, &["npu.npu_linear.default"]),
     (bmm, &["npu.npu_bmmV2.default"]),
     (transpose_bmm, &["npu.npu_transpose_batchmatmul.default"]),
     (transpose, &["npu.npu_transpose.default"]),
     (confusion_transpose, &["npu.npu_confusion_transpose.default"]),
+    (grouped, &["npu.npu_grouped_matmul.default"]),
+    (cross_entropy, &["npu.npu_cross_entropy_loss.default"]),
     (cast, &["npu.npu_dtype_cast.default", "npu._npu_dtype_cast.default"]),
-    (gating_top_k_softmax, &["npu.npu_moe_gating_top_k_softmax.default"]),
-    (expert_tokens, &["npu.npu_moe_compute_expert_tokens.default"]),
 ];
 
-fn made(c: &mut Call<'_>, dtype: Dtype, t: &TensorType, dims: Sizes) -> Typed {
+pub(super) fn made(c: &mut Call<'_>, dtype: Dtype, t: &TensorType, dims: Sizes) -> Typed {
     out::contiguous(c.symbols, dtype, dims, t.device.clone())
 }
 
-fn same(c: &mut Call<'_>, t: &TensorType) -> Typed {
+pub(super) fn same(c: &mut Call<'_>, t: &TensorType) -> Typed {
     made(c, t.dtype, t, t.sizes.clone())
 }
 
-fn size(t: &TensorType, d: usize) -> Dim {
+pub(super) fn size(t: &TensorType, d: usize) -> Dim {
     t.sizes.get(d).copied().unwrap_or(Dim::Fixed(1))
 }
 
-fn last(t: &TensorType) -> Dim {
+pub(super) fn last(t: &TensorType) -> Dim {
     size(t, t.rank().saturating_sub(1))
 }
 
 /// Every size but the last.
-fn rows(t: &TensorType) -> Sizes {
+pub(super) fn rows(t: &TensorType) -> Sizes {
     t.sizes.iter().take(t.rank().saturating_sub(1)).copied().collect()
 }
 
-/// Reciprocal root mean squares: f32, every normalised dimension 1. `gamma` must be a tail of `t`.
+/// What statistics and scales of these are computed in: f64 where one is, else f32.
+pub(super) fn wide(tensors: &[&TensorType]) -> Dtype {
+    if tensors.iter().any(|t| t.dtype == Dtype::F64) { Dtype::F64 } else { Dtype::F32 }
+}
+
+/// Reciprocal root mean squares: every normalised dimension 1. `gamma` must be a tail of `t`.
 fn rstd(c: &mut Call<'_>, i: usize, t: &TensorType, gamma: &TensorType) -> Typed {
     let tail = t.rank().checked_sub(gamma.rank());
     let fits = tail.is_some_and(|start| {
@@ -92,7 +91,7 @@ fn rstd(c: &mut Call<'_>, i: usize, t: &TensorType, gamma: &TensorType) -> Typed
         return Err(c.bad(i, expected, sizes::show(c.symbols, &gamma.sizes)));
     };
     let dims = t.sizes.iter().enumerate().map(|(d, s)| if d < start { *s } else { Dim::Fixed(1) }).collect();
-    made(c, Dtype::F32, t, dims)
+    made(c, wide(&[t, gamma]), t, dims)
 }
 
 fn rms_norm(c: &mut Call<'_>) -> Typed {
@@ -131,7 +130,7 @@ fn add_rms_norm_functional(c: &mut Call<'_>) -> Typed {
 
 fn add_rms_norm_cast(c: &mut Call<'_>) -> Typed {
     let (t, x, rstd) = summed(c)?;
-    Ok(out::many([made(c, Dtype::F32, t, t.sizes.clone())?, x.clone(), rstd, x]))
+    Ok(out::many([made(c, wide(&[t]), t, t.sizes.clone())?, x.clone(), rstd, x]))
 }
 
 fn add_rms_norm_quant(c: &mut Call<'_>) -> Typed {
@@ -151,9 +150,9 @@ fn annotated(c: &Call<'_>, k: usize, otherwise: ValueType) -> ValueType {
 fn add_rms_norm_dynamic_quant(c: &mut Call<'_>) -> Typed {
     let (t, x, _) = summed(c)?;
     let quantised = made(c, Dtype::I8, t, t.sizes.clone())?;
-    let scale = made(c, Dtype::F32, t, rows(t))?;
+    let scale = made(c, wide(&[t]), t, rows(t))?;
     let none = made(c, Dtype::I8, t, smallvec::smallvec![Dim::Fixed(0)])?;
-    let no_scale = made(c, Dtype::F32, t, smallvec::smallvec![Dim::Fixed(0)])?;
+    let no_scale = made(c, wide(&[t]), t, smallvec::smallvec![Dim::Fixed(0)])?;
     let smooth = [!c.is_none(3), !c.is_none(4)];
     let on = |k: usize| match c.arg(7).items() {
         Some(mask) => mask.get(k) != Some(&crate::graph::Arg::Bool(false)),
@@ -226,61 +225,7 @@ fn rotary_pair(c: &mut Call<'_>) -> Typed {
     Ok(out::many([same(c, query)?, same(c, key)?]))
 }
 
-fn quantize(c: &mut Call<'_>) -> Typed {
-    let (t, code) = (c.tensor(0)?, c.arg(3));
-    let code = match code {
-        crate::graph::Arg::Dtype(Dtype::Qint8 | Dtype::I8) => 1,
-        crate::graph::Arg::Dtype(Dtype::Quint8 | Dtype::U8) => 13,
-        crate::graph::Arg::Dtype(Dtype::Qint32 | Dtype::I32) => 3,
-        crate::graph::Arg::Dtype(Dtype::Quint4x2) => 16,
-        _ => c.int(3)?,
-    };
-    let mut dims = t.sizes.clone();
-    let dtype = match code {
-        1 | 12 => Dtype::I8,
-        0 | 13 => Dtype::U8,
-        3 | 14 => Dtype::I32,
-        16 => {
-            if let Some(slot) = dims.last_mut() {
-                *slot = sizes::floordiv(c.symbols, *slot, Dim::Fixed(8))?;
-            }
-            Dtype::I32
-        }
-        other => return Err(c.bad(3, "a dtype code of i8, u8, i32 or packed int4", other.to_string())),
-    };
-    made(c, dtype, t, dims)
-}
-
-fn dynamic_quant(c: &mut Call<'_>) -> Typed {
-    let t = c.tensor(0)?;
-    if !c.is_none(3) && !matches!(c.opt_int(3), Ok(Some(1))) || c.text(4) != "pertoken" {
-        return Err(Fault::Unsupported { what: "quantising to another dtype than i8, or not by row".into() });
-    }
-    Ok(out::many([made(c, Dtype::I8, t, t.sizes.clone())?, made(c, Dtype::F32, t, rows(t))?]))
-}
-
-/// The dtype of a code in torch_npu's numbering; f16 where there is none.
-fn coded(c: &Call<'_>, i: usize, otherwise: Dtype) -> Result<Dtype, Fault> {
-    if c.is_none(i) { Ok(otherwise) } else { Ok(c.dtype(i)?.unwrap_or(otherwise)) }
-}
-
-fn anti_quant(c: &mut Call<'_>) -> Typed {
-    let t = c.tensor(0)?;
-    let dtype = coded(c, 3, Dtype::F16)?;
-    if t.dtype == Dtype::I32 {
-        let mut dims = rows(t);
-        dims.push(sizes::mul(c.symbols, last(t), Dim::Fixed(8))?);
-        return made(c, dtype, t, dims);
-    }
-    made(c, dtype, t, t.sizes.clone())
-}
-
-fn trans_quant_param(c: &mut Call<'_>) -> Typed {
-    let t = c.tensor(0)?;
-    made(c, Dtype::I64, t, t.sizes.clone())
-}
-
-fn product(c: &mut Call<'_>, dtype: Dtype) -> Typed {
+pub(super) fn product(c: &mut Call<'_>, dtype: Dtype) -> Typed {
     let (a, b) = (c.tensor(0)?, c.tensor(1)?);
     if a.rank() < 2 || b.rank() < 2 {
         return Err(c.bad(1, "2 or more dimensions", b.rank().to_string()));
@@ -294,26 +239,6 @@ fn product(c: &mut Call<'_>, dtype: Dtype) -> Typed {
     dims.push(size(a, a.rank().saturating_sub(2)));
     dims.push(last(b));
     made(c, dtype, a, dims)
-}
-
-fn quant_matmul(c: &mut Call<'_>) -> Typed {
-    let place = c.operator.schema.param_index("output_dtype").unwrap_or(6);
-    if c.tensor(1)?.dtype == Dtype::I32 {
-        return Err(Fault::Unsupported { what: "packed int4 weights".into() });
-    }
-    let dtype = coded(c, place, Dtype::I8)?;
-    product(c, dtype)
-}
-
-fn weight_quant_matmul(c: &mut Call<'_>) -> Typed {
-    let (t, weight) = (c.tensor(0)?, c.tensor(1)?);
-    if weight.dtype == Dtype::I32 {
-        return Err(Fault::Unsupported { what: "packed int4 weights".into() });
-    }
-    let dtype = if c.is_none(4) { t.dtype } else { Dtype::I8 };
-    let mut dims = rows(t);
-    dims.push(last(weight));
-    made(c, dtype, t, dims)
 }
 
 fn linear(c: &mut Call<'_>) -> Typed {
@@ -332,7 +257,7 @@ fn bmm(c: &mut Call<'_>) -> Typed {
     product(c, dtype)
 }
 
-/// Products of permuted batches, given as [rows, batch, columns].
+/// Products of permuted batches, always given as [rows, batch, columns].
 fn transpose_bmm(c: &mut Call<'_>) -> Typed {
     let (t, weight) = (c.tensor(0)?, c.tensor(1)?);
     if !c.is_none(3) || t.rank() != 3 || weight.rank() != 3 {
@@ -345,10 +270,22 @@ fn transpose_bmm(c: &mut Call<'_>) -> Typed {
             _ => Err(c.bad(i, "an order of 3 dimensions", dims.len().to_string())),
         }
     };
-    let ([b, m, _], [_, _, n], [x, y, z]) = (order(4)?, order(5)?, order(6)?);
-    let product = [size(t, b), size(t, m), size(weight, n)];
-    let dims = [x, y, z].iter().filter_map(|d| product.get(*d)).copied().collect();
-    made(c, t.dtype, t, dims)
+    let ([b, m, k], [groups, rows, n]) = (order(4)?, order(5)?);
+    if !c.is_none(6) && order(6)? != [1, 0, 2] {
+        return Err(c.bad(6, "[1, 0, 2]", "another order"));
+    }
+    let fits = !sizes::differ(c.symbols, size(t, b), size(weight, groups))
+        && !sizes::differ(c.symbols, size(t, k), size(weight, rows));
+    if !fits || t.dtype != weight.dtype {
+        let expected = format!("batches and rows that fit {}", sizes::show(c.symbols, &t.sizes));
+        return Err(c.bad(1, expected, sizes::show(c.symbols, &weight.sizes)));
+    }
+    made(c, t.dtype, t, smallvec::smallvec![size(t, m), size(t, b), size(weight, n)])
+}
+
+/// The dtype of a code in torch_npu's numbering; f16 where there is none.
+pub(super) fn coded(c: &Call<'_>, i: usize, otherwise: Dtype) -> Result<Dtype, Fault> {
+    if c.is_none(i) { Ok(otherwise) } else { Ok(c.dtype(i)?.unwrap_or(otherwise)) }
 }
 
 fn permuted(c: &Call<'_>, t: &TensorType) -> Result<Sizes, Fault> {
@@ -382,15 +319,55 @@ fn cast(c: &mut Call<'_>) -> Typed {
     made(c, dtype, t, t.sizes.clone())
 }
 
-fn gating_top_k_softmax(c: &mut Call<'_>) -> Typed {
-    let (t, k) = (c.tensor(0)?, c.int(2)?);
-    let mut dims = rows(t);
-    dims.push(Dim::Fixed(k));
-    let index = made(c, Dtype::I32, t, dims.clone())?;
-    Ok(out::many([made(c, t.dtype, t, dims)?, index.clone(), index]))
+/// One product a group of rows; joined in one tensor where `split_item` says so.
+fn grouped(c: &mut Call<'_>) -> Typed {
+    let (xs, weights) = (c.tensors(0)?, c.tensors(1)?);
+    let (Some(first), Some(weight)) = (xs.first().copied(), weights.first().copied()) else {
+        return Err(c.bad(0, "one tensor or more", "none"));
+    };
+    let place = |name| c.operator.schema.param_index(name).unwrap_or(usize::MAX);
+    for name in ["scale", "antiquant_scale", "per_token_scale", "activation_input"] {
+        if !c.is_none(place(name)) {
+            return Err(Fault::Unsupported { what: format!("`{name}`") });
+        }
+    }
+    if c.opt_int(place("group_type"))?.is_some_and(|kind| !matches!(kind, -1 | 0)) {
+        return Err(Fault::Unsupported { what: "groups along another dimension than rows".into() });
+    }
+    let joined = matches!(c.opt_int(place("split_item"))?, Some(2 | 3));
+    if joined {
+        let total = xs.iter().try_fold(Dim::Fixed(0), |sum, t| sizes::add(c.symbols, sum, size(t, 0)))?;
+        return Ok(out::many([made(c, first.dtype, first, smallvec::smallvec![total, last(weight)])?]));
+    }
+    // One tensor over several groups: how many rows each has only the list tells.
+    let spread = xs.len() == 1;
+    let groups = match (weight.rank(), weights.len()) {
+        (3, 1) => size(weight, 0).fixed().and_then(|n| usize::try_from(n).ok()).unwrap_or(1),
+        (_, many) => many,
+    };
+    if !spread && groups != xs.len() {
+        return Err(c.bad(1, format!("{} weights", xs.len()), groups.to_string()));
+    }
+    let mut all = Vec::new();
+    for k in 0..groups {
+        let (x, weight) = (xs.get(k).copied().unwrap_or(first), weights.get(k).copied().unwrap_or(weight));
+        let rows = if spread && groups > 1 { c.unbacked(k, 0) } else { size(x, 0) };
+        all.push(made(c, x.dtype, x, smallvec::smallvec![rows, last(weight)])?);
+    }
+    Ok(out::many(all))
 }
 
-fn expert_tokens(c: &mut Call<'_>) -> Typed {
-    let (t, experts) = (c.tensor(0)?, c.int(1)?);
-    made(c, Dtype::I32, t, smallvec::smallvec![Dim::Fixed(experts)])
+/// Loss (of one element, not a scalar), log probabilities, and two that are only defined with a z-loss: the loss' part of it, and each row's.
+fn cross_entropy(c: &mut Call<'_>) -> Typed {
+    let (t, target) = (c.tensor(0)?, c.tensor(1)?);
+    if t.rank() != 2 || target.rank() != 1 || sizes::differ(c.symbols, size(t, 0), size(target, 0)) {
+        let expected = format!("one class a row of {}", sizes::show(c.symbols, &t.sizes));
+        return Err(c.bad(1, expected, sizes::show(c.symbols, &target.sizes)));
+    }
+    let whole = matches!(c.text(3), "none");
+    let loss = if whole { size(t, 0) } else { Dim::Fixed(1) };
+    let loss = made(c, t.dtype, t, smallvec::smallvec![loss])?;
+    let probabilities = same(c, t)?;
+    let per_row = made(c, t.dtype, t, smallvec::smallvec![size(t, 0)])?;
+    Ok(out::many([loss.clone(), probabilities, loss, per_row]))
 }

@@ -59,19 +59,28 @@ fn last(t: &TensorType) -> Dim {
     t.sizes.last().copied().unwrap_or(Dim::Fixed(1))
 }
 
-/// Of the last dimension the first part, as long as `gamma`, is normalised and the rest rotated.
+/// Of the last dimension the first part, as long as `gamma`, is normalised and the rest rotated; where values are given, all of it is both.
 fn kv_norm(c: &mut Call<'_>, order: &[Of]) -> Typed {
     let (kv, gamma) = (c.tensor(0)?, c.tensor(1)?);
+    let place = c.operator.schema.param_index("v").unwrap_or(usize::MAX);
+    if let Some(value) = c.opt_tensor(place)? {
+        return kv_results(c, order, kv, last(kv), last(value));
+    }
     let width = last(gamma);
     let rest = sizes::sub(c.symbols, last(kv), width)?;
     if rest.fixed().is_some_and(|n| n < 1) {
         return Err(c.bad(1, "a size below the last of `kv`", c.symbols.print_python(width)));
     }
+    kv_results(c, order, kv, rest, width)
+}
+
+/// Keys and values of these widths, and the caches as they were given.
+fn kv_results(c: &mut Call<'_>, order: &[Of], kv: &TensorType, key: Dim, value: Dim) -> Typed {
     let mut all = Vec::new();
     for of in order {
         all.push(match of {
-            Of::Key => made(c, kv.dtype, kv, with_last(kv, rest))?,
-            Of::Value => made(c, kv.dtype, kv, with_last(kv, width))?,
+            Of::Key => made(c, kv.dtype, kv, with_last(kv, key))?,
+            Of::Value => made(c, kv.dtype, kv, with_last(kv, value))?,
             Of::KeyCache => cache(c, 5)?,
             Of::ValueCache => cache(c, 6)?,
         });
@@ -101,12 +110,12 @@ fn prolog(c: &mut Call<'_>, extra: Extra, caches: Caches) -> Typed {
     };
     let mut all = vec![made(c, x.dtype, x, by_head(last(up)))?, made(c, x.dtype, x, by_head(last(sine)))?];
     if extra == Extra::Three {
-        if c.operator.schema.param_index("query_norm_flag").map_or(Ok(false), |i| c.bool(i))? {
-            return Err(Fault::Unsupported { what: "`query_norm_flag`".into() });
-        }
-        for dtype in [Dtype::F32, x.dtype, Dtype::F32] {
-            all.push(made(c, dtype, x, smallvec::smallvec![Dim::Fixed(0)])?);
-        }
+        let normed = c.operator.schema.param_index("query_norm_flag").map_or(Ok(false), |i| c.bool(i))?;
+        let none: Sizes = smallvec::smallvec![Dim::Fixed(0)];
+        let norm = if normed { with_last(x, last(c.tensor(1)?)) } else { none.clone() };
+        all.push(made(c, Dtype::F32, x, none.clone())?);
+        all.push(made(c, x.dtype, x, norm)?);
+        all.push(made(c, Dtype::F32, x, none)?);
     }
     if caches == Caches::Returned {
         for name in ["kv_cache", "kr_cache"] {

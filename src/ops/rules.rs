@@ -38,7 +38,10 @@ pub(super) fn families() -> impl Iterator<Item = &'static Entry> {
         stream::RULES,
         control::RULES,
         npu::RULES,
+        npu_attention::RULES,
         npu_cache::RULES,
+        npu_moe::RULES,
+        npu_quant::RULES,
         foreach::RULES,
         gradient::RULES,
     ]
@@ -142,8 +145,9 @@ mod tests {
             infer("demo.magic.default", &[]).unwrap_err(),
             "`demo.magic.default`: nobody described this operator; describe it in an operator file (`--ops FILE`)"
         );
+        let x: &[i64] = &[3];
         assert!(
-            infer("aten.equal.default", &[(Dtype::F32, &[3]), (Dtype::F32, &[3])]).unwrap_err().contains("no rule")
+            infer("npu.npu_convert_weight_to_int4pack.default", &[(Dtype::I32, x)]).unwrap_err().contains("no rule")
         );
     }
 

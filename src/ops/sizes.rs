@@ -102,9 +102,17 @@ pub fn show(s: &Symbols, dims: &[Dim]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// A symbol that no size has yet: a free one of `u0`, `u1` ... Costs a logarithm of how many are taken.
+/// A symbol that no size has yet: a free one of `u0`, `u1` ...
 pub fn fresh_symbol(s: &mut Symbols) -> Dim {
-    let taken = |s: &Symbols, n: usize| s.find_symbol(&format!("u{n}")).is_some();
+    let name = fresh_name(s, "u");
+    s.symbol(&name)
+}
+
+/// Returns a name of that prefix and a number that no symbol has yet. Costs a logarithm of how many are taken.
+///
+/// PyTorch's prefixes: `u` for integers, `zuf` for floats.
+pub fn fresh_name(s: &Symbols, prefix: &str) -> String {
+    let taken = |s: &Symbols, n: usize| s.find_symbol(&format!("{prefix}{n}")).is_some();
     let mut above = 0_usize;
     while taken(s, above) {
         above = above.saturating_mul(2).saturating_add(1);
@@ -112,7 +120,7 @@ pub fn fresh_symbol(s: &mut Symbols) -> Dim {
     // Some number up to `above` is free; halving finds one whose predecessor is taken, or 0.
     let mut below = above >> 1;
     if above == 0 {
-        return s.symbol("u0");
+        return format!("{prefix}0");
     }
     while above.saturating_sub(below) > 1 {
         let middle = below.midpoint(above);
@@ -122,7 +130,7 @@ pub fn fresh_symbol(s: &mut Symbols) -> Dim {
             above = middle;
         }
     }
-    s.symbol(&format!("u{above}"))
+    format!("{prefix}{above}")
 }
 
 #[cfg(test)]

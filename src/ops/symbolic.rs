@@ -22,6 +22,10 @@ pub(super) const RULES: &[Entry] = &[
     (offset, &["aten.sym_storage_offset.default"]),
     (is_contiguous, &["aten.sym_is_contiguous.default"]),
     (item, &["aten.item.default", "aten._local_scalar_dense.default"]),
+    (is_nonzero, &["aten.is_nonzero.default"]),
+    (equal, &["aten.equal.default"]),
+    (all_close, &["aten.allclose.default"]),
+    (is_same_size, &["aten.is_same_size.default"]),
     (|c| infix(c, "+"), &["_operator.add"]),
     (|c| infix(c, "-"), &["_operator.sub"]),
     (|c| infix(c, "*"), &["_operator.mul"]),
@@ -126,13 +130,68 @@ fn is_contiguous(c: &mut Call<'_>) -> Typed {
 /// Only running it tells the value: as annotated, else a new symbol.
 fn item(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
+    single(c)?;
     match c.annotation(0) {
         Some(known @ (ValueType::SymInt(_) | ValueType::SymFloat(_) | ValueType::SymBool(_))) => Ok(known.clone()),
-        _ if t.dtype.is_float() || t.dtype == Dtype::Bool || t.dtype.is_complex() => {
-            Err(Fault::Unsupported { what: format!("a new symbol for a {} value", t.dtype.long()) })
+        // There are no complex symbols.
+        _ if t.dtype.is_complex() => Ok(ValueType::Unknown),
+        _ if t.dtype.is_float() => {
+            let name = sizes::fresh_name(c.symbols, "zuf");
+            parsed(c, &name)
         }
+        _ if t.dtype == Dtype::Bool => truth(c),
         _ => Ok(ValueType::SymInt(sizes::fresh_symbol(c.symbols))),
     }
+}
+
+/// A boolean that only running it tells, as PyTorch writes it: whether a new integer is 1.
+fn truth(c: &mut Call<'_>) -> Typed {
+    if let Some(known @ ValueType::SymBool(_)) = c.annotation(0) {
+        return Ok(known.clone());
+    }
+    let value = sizes::fresh_symbol(c.symbols);
+    let text = format!("Eq({}, 1)", c.symbols.print_python(value));
+    parsed(c, &text)
+}
+
+fn single(c: &Call<'_>) -> Result<(), Fault> {
+    let t = c.tensor(0)?;
+    match t.sizes.iter().find(|d| sizes::differ(c.symbols, **d, Dim::Fixed(1))) {
+        Some(_) => Err(c.bad(0, "a tensor of one element", sizes::show(c.symbols, &t.sizes))),
+        None => Ok(()),
+    }
+}
+
+fn is_nonzero(c: &mut Call<'_>) -> Typed {
+    single(c)?;
+    truth(c)
+}
+
+/// Whether two tensors are equal: known where their sizes are not.
+fn equal(c: &mut Call<'_>) -> Typed {
+    let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+    if a.dtype != b.dtype && super::promote::promote(a.dtype, b.dtype).is_none() {
+        return Err(c.bad(1, format!("a dtype that compares with {}", a.dtype.long()), b.dtype.long()));
+    }
+    truth(c)
+}
+
+fn all_close(c: &mut Call<'_>) -> Typed {
+    let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+    if a.dtype != b.dtype {
+        return Err(c.bad(1, format!("dtype {}", a.dtype.long()), b.dtype.long()));
+    }
+    out::broadcast(c, 1, &[&a.sizes, &b.sizes])?;
+    truth(c)
+}
+
+fn is_same_size(c: &mut Call<'_>) -> Typed {
+    let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+    if sizes::all_same(c.symbols, &a.sizes, &b.sizes) {
+        return Ok(ValueType::SymBool(c.symbols.constant_bool(true)?.into()));
+    }
+    let sure = a.rank() != b.rank() || a.sizes.iter().zip(&b.sizes).any(|(x, y)| sizes::differ(c.symbols, *x, *y));
+    if sure { Ok(ValueType::SymBool(c.symbols.constant_bool(false)?.into())) } else { truth(c) }
 }
 
 /// Returns an operand as text, in parentheses where that is needed, and as an integer where it is one.

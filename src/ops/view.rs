@@ -43,6 +43,8 @@ pub(super) const RULES: &[Entry] = &[
     (select, &["aten.select.int"]),
     (slice, &["aten.slice.Tensor"]),
     (narrow, &["aten.narrow.default"]),
+    (narrow_at, &["aten.narrow.Tensor"]),
+    (slice_inverse, &["aten.slice_inverse.default"]),
     (as_strided, &["aten.as_strided.default", "aten.as_strided_.default"]),
     (diagonal, &["aten.diagonal.default"]),
     (unfold, &["aten.unfold.default"]),
@@ -438,6 +440,31 @@ fn narrow(c: &mut Call<'_>) -> Typed {
         return Err(c.bad(3, format!("an end within {size}"), end));
     }
     piece(c, t, d, start, length)
+}
+
+/// Where the piece begins only running it tells.
+fn narrow_at(c: &mut Call<'_>) -> Typed {
+    let (t, start, length) = (c.tensor(0)?, c.tensor(2)?, c.dim(3)?);
+    if start.rank() > 0 || !start.dtype.is_integer() {
+        return Err(c.bad(2, "an integer without dimensions", sizes::show(c.symbols, &start.sizes)));
+    }
+    if t.rank() == 0 {
+        return Err(c.bad(0, "a tensor with dimensions", "a scalar"));
+    }
+    let d = c.axis(1, t.rank())?;
+    let size = t.sizes.get(d).copied().unwrap_or(Dim::Fixed(1));
+    if sizes::less(c.symbols, size, length) == Some(true) || length.fixed().is_some_and(|n| n < 0) {
+        let (length, size) = (c.symbols.print_python(length), c.symbols.print_python(size));
+        return Err(c.bad(3, format!("a length within {size}"), length));
+    }
+    let start = sizes::fresh_symbol(c.symbols);
+    piece(c, t, d, start, length)
+}
+
+/// The tensor of which `self` is a slice, seen through it: `src` says its sizes and strides.
+fn slice_inverse(c: &mut Call<'_>) -> Typed {
+    let (t, src) = (c.tensor(0)?, c.tensor(1)?);
+    Ok(seen(t, src.sizes.clone(), src.strides.clone(), src.offset))
 }
 
 fn as_strided(c: &mut Call<'_>) -> Typed {
