@@ -26,10 +26,12 @@ pub mod ops;
 
 pub mod analysis;
 pub mod editor;
+pub mod exec;
 
 pub mod formats;
 pub mod passes;
 
+pub mod golden;
 pub mod lower;
 pub mod verify;
 

@@ -1,0 +1,5 @@
+//! Activations: relu, gelu, silu and the like.
+
+use super::kernels::Entry;
+
+pub(super) const KERNELS: &[Entry] = &[];

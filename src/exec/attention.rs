@@ -1,0 +1,5 @@
+//! Attention.
+
+use super::kernels::Entry;
+
+pub(super) const KERNELS: &[Entry] = &[];

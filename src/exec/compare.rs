@@ -1,0 +1,5 @@
+//! Comparisons and logic, element by element.
+
+use super::kernels::Entry;
+
+pub(super) const KERNELS: &[Entry] = &[];

@@ -1,0 +1,228 @@
+//! Whole tensors as slices in row-major order: in lanes, or as raw elements of a width.
+//!
+//! Promises: what lies so in memory is lent; everything else is gathered once. Raw elements keep every bit.
+
+use std::ops::Deref;
+use std::sync::RwLockReadGuard;
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use super::lane::{Lane, with_lane};
+use super::shape::{self, Runs};
+use super::source::{CHUNK, Source};
+use super::storage::{Content, Meter, Storage};
+use super::tensor::{Meta, Tensor};
+use crate::ops::Fault;
+
+/// Elements in row-major order: lent from a storage, or gathered.
+pub enum Flat<'a, T: Pod> {
+    /// Lent.
+    Lent {
+        /// The open storage.
+        content: RwLockReadGuard<'a, Content>,
+        /// First byte.
+        start: usize,
+        /// How many bytes.
+        len: usize,
+    },
+    /// Gathered.
+    Own(Vec<T>),
+}
+
+impl<T: Pod> Deref for Flat<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Flat::Own(all) => all,
+            Flat::Lent { content, start, len } => {
+                let bytes = content.bytes().get(*start..start.saturating_add(*len)).unwrap_or(&[]);
+                bytemuck::try_cast_slice(bytes).unwrap_or(&[])
+            }
+        }
+    }
+}
+
+impl<T: Pod> Flat<'_, T> {
+    /// Returns the elements as a vector; copied only where they are lent.
+    pub fn into_vec(self) -> Vec<T> {
+        match self {
+            Flat::Own(all) => all,
+            lent => lent.to_vec(),
+        }
+    }
+}
+
+/// Runs `$body` with `$U` as the unsigned integer of that many bytes, or gives a fault.
+macro_rules! with_width {
+    ($bytes:expr, $U:ident => $body:expr) => {
+        match $bytes {
+            1 => {
+                type $U = u8;
+                $body
+            }
+            2 => {
+                type $U = u16;
+                $body
+            }
+            4 => {
+                type $U = u32;
+                $body
+            }
+            8 => {
+                type $U = u64;
+                $body
+            }
+            _ => {
+                type $U = u128;
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_width;
+
+impl Tensor {
+    /// Lends the elements if they lie in row-major order, are of `T`'s size and aligned.
+    fn lend<T: Pod>(&self) -> Result<Option<Flat<'_, T>>, Fault> {
+        if std::mem::size_of::<T>() != self.dtype().bytes() || !self.meta.is_contiguous() || self.conj || self.neg {
+            return Ok(None);
+        }
+        let content = self.storage.read()?;
+        let start = self.meta.offset.saturating_mul(self.dtype().bytes());
+        let len = self.byte_count();
+        let fits = content
+            .bytes()
+            .get(start..start.saturating_add(len))
+            .is_some_and(|b| bytemuck::try_cast_slice::<u8, T>(b).is_ok());
+        Ok(fits.then_some(Flat::Lent { content, start, len }))
+    }
+
+    /// Returns all values in lanes, in row-major order.
+    pub fn lanes<L: Lane>(&self) -> Result<Flat<'_, L>, Fault> {
+        if self.dtype() == L::DTYPE
+            && let Some(lent) = self.lend()?
+        {
+            return Ok(lent);
+        }
+        let source = Source::<L>::of(self)?;
+        let mut out = vec![L::default(); self.numel()];
+        if out.len() <= CHUNK.saturating_mul(16) {
+            source.load(0, &mut out);
+        } else {
+            out.par_chunks_mut(CHUNK).enumerate().for_each(|(k, part)| source.load(k.saturating_mul(CHUNK), part));
+        }
+        Ok(Flat::Own(out))
+    }
+
+    /// Returns all elements as they are stored, in row-major order. `U` has the dtype's width; lazy marks are resolved first.
+    pub fn raw<U: Pod + Default>(&self) -> Result<Flat<'_, U>, Fault> {
+        if self.conj || self.neg {
+            let plain = self.resolved(&Meter::default())?;
+            return Ok(Flat::Own(plain.raw::<U>()?.to_vec()));
+        }
+        if let Some(lent) = self.lend()? {
+            return Ok(lent);
+        }
+        let content = self.storage.read()?;
+        let size = std::mem::size_of::<U>();
+        let (sizes, strides) = shape::collapsed(&self.meta.sizes, &self.meta.strides);
+        let base = self.meta.offset.saturating_mul(size);
+        let mut out: Vec<U> = Vec::with_capacity(self.numel());
+        for run in Runs::new(&sizes, &strides, 0, self.numel()) {
+            let from = base.saturating_add(run.offset.saturating_mul(size));
+            let bytes = content.bytes().get(from..).unwrap_or(&[]);
+            let pitch = run.step.saturating_mul(size);
+            out.extend((0..run.len).map(|k| {
+                let at = k.saturating_mul(pitch);
+                bytes.get(at..at.saturating_add(size)).map_or(U::default(), bytemuck::pod_read_unaligned)
+            }));
+        }
+        Ok(Flat::Own(out))
+    }
+
+    /// Returns a row-major copy without lazy marks.
+    pub fn resolved(&self, meter: &Meter) -> Result<Tensor, Fault> {
+        let meta = Meta::contiguous(self.dtype(), self.sizes());
+        if self.conj || self.neg {
+            let storage = with_lane!(self.dtype(), L => {
+                let values = self.lanes::<L>()?.into_vec();
+                super::fill::stored(self.dtype(), values, meter)
+            });
+            return Tensor::new(meta, storage);
+        }
+        let storage = with_width!(self.dtype().bytes(), U => Storage::new(self.raw::<U>()?.into_vec(), meter));
+        Tensor::new(meta, storage)
+    }
+
+    /// Writes values, given in row-major order of this tensor's sizes.
+    pub fn write<L: Lane>(&self, values: &[L]) -> Result<(), Fault> {
+        let size = self.dtype().bytes();
+        let (sizes, strides) = shape::collapsed(&self.meta.sizes, &self.meta.strides);
+        let base = self.meta.offset.saturating_mul(size);
+        let marked: Vec<L>;
+        let mut rest = values;
+        if self.conj || self.neg {
+            let unmark = |v: &L| {
+                let v = if self.neg { v.negate() } else { *v };
+                if self.conj { v.conj() } else { v }
+            };
+            marked = values.iter().map(unmark).collect();
+            rest = &marked;
+        }
+        let mut content = self.storage.write()?;
+        let bytes = content.bytes_mut();
+        for run in Runs::new(&sizes, &strides, 0, self.numel()) {
+            let (now, later) = rest.split_at(run.len.min(rest.len()));
+            let from = base.saturating_add(run.offset.saturating_mul(size));
+            super::element::write(self.dtype(), now, run.step, bytes.get_mut(from..).unwrap_or(&mut []));
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Writes stored elements, given in row-major order of this tensor's sizes; `U` has the dtype's width.
+    pub fn write_raw<U: Pod>(&self, values: &[U]) -> Result<(), Fault> {
+        let size = std::mem::size_of::<U>();
+        let (sizes, strides) = shape::collapsed(&self.meta.sizes, &self.meta.strides);
+        let base = self.meta.offset.saturating_mul(size);
+        let mut content = self.storage.write()?;
+        let bytes = content.bytes_mut();
+        let mut rest = values;
+        for run in Runs::new(&sizes, &strides, 0, self.numel()) {
+            let (now, later) = rest.split_at(run.len.min(rest.len()));
+            let from = base.saturating_add(run.offset.saturating_mul(size));
+            let places = bytes.get_mut(from..).unwrap_or(&mut []).chunks_mut(run.step.max(1).saturating_mul(size));
+            for (value, place) in now.iter().zip(places) {
+                if let Some(place) = place.get_mut(..size) {
+                    place.copy_from_slice(bytemuck::bytes_of(value));
+                }
+            }
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Writes the values of `from`, broadcast and cast: `copy_`.
+    pub fn copy_from(&self, from: &Tensor) -> Result<(), Fault> {
+        let from = from.broadcast(self.sizes())?;
+        if from.dtype() == self.dtype() && !from.conj && !from.neg && !self.conj && !self.neg {
+            return with_width!(self.dtype().bytes(), U => {
+                let values = from.raw::<U>()?.into_vec_if_shared(self.shares_storage(&from));
+                self.write_raw(&values)
+            });
+        }
+        with_lane!(from.dtype(), L => {
+            let values = from.lanes::<L>()?.into_vec_if_shared(self.shares_storage(&from));
+            self.write(&values)
+        })
+    }
+}
+
+impl<'a, T: Pod> Flat<'a, T> {
+    /// Lets go of the storage where it is to be written next.
+    fn into_vec_if_shared(self, shared: bool) -> Flat<'a, T> {
+        if shared { Flat::Own(self.into_vec()) } else { self }
+    }
+}

@@ -1,0 +1,5 @@
+//! Gather and scatter, by index and by mask.
+
+use super::kernels::Entry;
+
+pub(super) const KERNELS: &[Entry] = &[];

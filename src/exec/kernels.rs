@@ -1,0 +1,89 @@
+//! Which kernel computes which operator: the families' tables.
+
+use rustc_hash::FxHashMap;
+
+use super::cx::Cx;
+use super::value::Value;
+use super::*;
+use crate::ops::Fault;
+
+/// Computes a call whose arguments are bound and whose result is typed.
+pub type Kernel = fn(&mut Cx<'_, '_, '_>) -> Result<Value, Fault>;
+
+/// A kernel and the operators that it computes.
+pub(super) type Entry = (Kernel, &'static [&'static str]);
+
+/// Kernels by target.
+#[derive(Clone, Debug, Default)]
+pub struct Kernels {
+    by_target: FxHashMap<&'static str, Kernel>,
+}
+
+impl Kernels {
+    /// Returns every kernel of this crate. A later entry wins.
+    pub fn standard() -> Kernels {
+        let families = [
+            activation::KERNELS,
+            arithmetic::KERNELS,
+            attention::KERNELS,
+            bitwise::KERNELS,
+            compare::KERNELS,
+            complex::KERNELS,
+            conv::KERNELS,
+            copy::KERNELS,
+            create::KERNELS,
+            foreach::KERNELS,
+            gradient::KERNELS,
+            index::KERNELS,
+            loss::KERNELS,
+            matmul::KERNELS,
+            movement::KERNELS,
+            norm::KERNELS,
+            npu::KERNELS,
+            npu_cache::KERNELS,
+            pool::KERNELS,
+            quant::KERNELS,
+            random::KERNELS,
+            recurrent::KERNELS,
+            reduce::KERNELS,
+            resample::KERNELS,
+            scan::KERNELS,
+            select::KERNELS,
+            sort::KERNELS,
+            stream::KERNELS,
+            symbolic::KERNELS,
+            ternary::KERNELS,
+            unary::KERNELS,
+            view::KERNELS,
+        ];
+        let mut by_target = FxHashMap::default();
+        for (kernel, targets) in families.into_iter().flatten() {
+            by_target.extend(targets.iter().map(|t| (*t, *kernel)));
+        }
+        Kernels { by_target }
+    }
+
+    /// Returns the kernel of a target; in-place and `out` forms mostly have none and run their functional form.
+    pub fn get(&self, target: &str) -> Option<Kernel> {
+        self.by_target.get(target).copied()
+    }
+
+    /// Returns the targets that have a kernel of their own, in no meaningful order.
+    pub fn targets(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.by_target.keys().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::Registry;
+
+    #[test]
+    fn every_kernel_names_an_operator_of_the_registry() {
+        let registry = Registry::standard();
+        let mut unknown: Vec<_> = Kernels::standard().targets().filter(|t| registry.get(t).is_none()).collect();
+        unknown.sort_unstable();
+        assert!(unknown.is_empty(), "kernels of operators without schema: {unknown:?}");
+    }
+}

@@ -1,0 +1,73 @@
+//! The reference executor: runs a graph, or one call, on the CPU, as PyTorch's CPU kernels compute.
+//!
+//! - `lane`, `element`: what is computed in, what is stored, and how one becomes the other;
+//! - `storage`, `shape`, `tensor`: memory, places in it, views;
+//! - `flat`, `source`, `fill`: whole tensors as slices, chunks of them, and how results are made;
+//! - `value`, `cx`: values of a run, and a call as its kernel sees it;
+//! - `kernels`: which kernel computes which operator; one file a family, as in `ops`;
+//! - `map`: the loops under pointwise kernels; `random`: numbers of a seed; `closeness`: how far two tensors are apart;
+//! - `dense`: matrix products, convolutions and rows on slices, in a fast and in a plain form;
+//! - `session`: what a run holds beside values, and one call with in-place and `out` forms.
+//!
+//! Promises: dtype, sizes and strides of a result are its type rule's; a view is a view; a call that fails changes nothing but what its
+//! kernel had written; the same seed gives the same run. Leaves types to `ops`, files to `formats`.
+
+mod closeness;
+mod cx;
+mod element;
+mod fill;
+mod flat;
+mod kernels;
+mod lane;
+mod map;
+mod operands;
+mod random;
+mod session;
+mod shape;
+mod source;
+mod storage;
+mod tensor;
+mod value;
+
+mod activation;
+mod arithmetic;
+mod attention;
+mod bitwise;
+mod compare;
+mod complex;
+mod conv;
+mod copy;
+mod create;
+mod foreach;
+mod gradient;
+mod index;
+mod loss;
+mod matmul;
+mod movement;
+mod norm;
+mod npu;
+mod npu_cache;
+mod pool;
+mod quant;
+mod random;
+mod recurrent;
+mod reduce;
+mod resample;
+mod scan;
+mod select;
+mod sort;
+mod stream;
+mod symbolic;
+mod ternary;
+mod unary;
+mod view;
+
+pub use closeness::{Comparison, Tolerance, compare};
+pub use cx::Cx;
+pub use kernels::{Kernel, Kernels};
+pub use random::Generator;
+pub use session::Session;
+pub use shape::Shape;
+pub use storage::{Meter, Storage};
+pub use tensor::{Meta, Tensor};
+pub use value::{Operand, Scalar, Value};

@@ -1,0 +1,160 @@
+//! A session: registry, kernels, random numbers and memory of a run; and one call.
+//!
+//! A call is bound, typed by its rule, and computed by its kernel. In-place forms (`add_`) and `out` forms without a kernel of their own
+//! run the functional form and copy its result. Promises: a call that the rule refuses computes nothing.
+
+use smallvec::SmallVec;
+
+use super::cx::Cx;
+use super::kernels::Kernels;
+use super::operands::Operands;
+use super::random::Generator;
+use super::storage::Meter;
+use super::tensor::Tensor;
+use super::value::Value;
+use crate::graph::{Arg, Device, StrId, ValueType};
+use crate::ops::{CallSite, Fault, Operator, Registry, Sharing, TypeError};
+use crate::sym::Symbols;
+
+/// What a run holds beside its values.
+pub struct Session<'r> {
+    registry: &'r Registry,
+    kernels: &'r Kernels,
+    /// Random numbers, from the seed.
+    pub random: Generator,
+    meter: Meter,
+    device: Device,
+    depth: usize,
+}
+
+/// Operators that call others nest no deeper than this.
+const DEEPEST: usize = 16;
+
+impl<'r> Session<'r> {
+    /// Returns a session that draws its random numbers from `seed`.
+    pub fn new(registry: &'r Registry, kernels: &'r Kernels, seed: u64) -> Self {
+        let (random, meter, device) = (Generator::new(seed), Meter::default(), Device::cpu());
+        Session { registry, kernels, random, meter, device, depth: 0 }
+    }
+
+    /// Returns the meter of memory that this session's tensors take.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// Returns the operators that this session knows.
+    pub fn registry(&self) -> &'r Registry {
+        self.registry
+    }
+
+    /// Calls an operator.
+    ///
+    /// Errors: arguments that do not fit, what the kernel refuses, an operator without kernel.
+    pub fn call(&mut self, target: &str, args: &[Value], kwargs: &[(&str, Value)]) -> Result<Value, TypeError> {
+        self.depth = self.depth.saturating_add(1);
+        let result = if self.depth > DEEPEST {
+            Err(Fault::Unsupported { what: format!("calls nested deeper than {DEEPEST}") })
+        } else {
+            self.call_once(target, args, kwargs)
+        };
+        self.depth = self.depth.saturating_sub(1);
+        result.map_err(|fault| fault.of(target))
+    }
+
+    fn call_once(&mut self, target: &str, args: &[Value], kwargs: &[(&str, Value)]) -> Result<Value, Fault> {
+        let mut operands = Operands::default();
+        let device = self.device.clone();
+        let bound_args: SmallVec<[Arg; 8]> = args.iter().map(|v| operands.arg(v, &device)).collect();
+        let bound_kwargs: SmallVec<[(StrId, Arg); 4]> =
+            kwargs.iter().map(|(k, v)| (operands.keyword(k), operands.arg(v, &device))).collect();
+        let mut symbols = Symbols::default();
+        let site = CallSite { target, args: &bound_args, kwargs: &bound_kwargs, annotated: None };
+        let mut call = self.registry.bind(&operands, &mut symbols, site)?;
+        let result = match call.infer() {
+            Ok(ty) => ty,
+            Err(fault) if fault.is_ignorance() => ValueType::Unknown,
+            Err(fault) => return Err(fault),
+        };
+        let (operator, kernel) = (call.operator, self.kernels.get(&call.operator.target));
+        let mut cx = Cx { call, operands: &operands, result, session: self };
+        if let Some(kernel) = kernel {
+            return kernel(&mut cx);
+        }
+        match functional_form(cx.session.registry, operator) {
+            Some(Form::InPlace(sibling, written)) => in_place(&mut cx, sibling, written),
+            Some(Form::Out(sibling)) => into_out(&mut cx, sibling),
+            None => Err(Fault::Unsupported { what: "running this operator: it has no kernel".into() }),
+        }
+    }
+}
+
+/// Which operator computes what another one writes.
+pub enum Form<'r> {
+    /// `add` for `add_`, which writes that parameter.
+    InPlace(&'r Operator, usize),
+    /// `add.Tensor` for `add.out`.
+    Out(&'r Operator),
+}
+
+/// Returns the operator without writes that computes what `operator` writes.
+pub fn functional_form<'r>(registry: &'r Registry, operator: &Operator) -> Option<Form<'r>> {
+    let schema = &operator.schema;
+    let written = |i: &usize| operator.effects.params.get(*i).is_some_and(|p| p.writes);
+    let plain: Vec<&str> =
+        schema.params.iter().enumerate().filter(|(i, _)| !written(i)).map(|(_, p)| &*p.name).collect();
+    if let Some(name) = schema.name.strip_suffix('_') {
+        let returned = operator.effects.returns.first()?.iter().find(|r| matches!(r.sharing, Sharing::Same))?.param;
+        let packet = format!("{}.{name}", schema.namespace);
+        let fits = |o: &&Operator| o.schema.params.len() == schema.params.len();
+        let same = registry.overloads(&packet).filter(fits).find(|o| o.schema.overload == schema.overload);
+        return same.or_else(|| registry.overloads(&packet).find(fits)).map(|o| Form::InPlace(o, returned));
+    }
+    let out = schema.params.iter().enumerate().any(|(i, p)| p.kwarg_only && written(&i));
+    let same = |o: &&Operator| {
+        o.schema.params.iter().map(|p| &*p.name).eq(plain.iter().copied()) && !o.effects.params.iter().any(|p| p.writes)
+    };
+    if !out {
+        return None;
+    }
+    registry.overloads(&operator.packet()).find(same).map(Form::Out)
+}
+
+fn in_place(cx: &mut Cx<'_, '_, '_>, sibling: &Operator, written: usize) -> Result<Value, Fault> {
+    let target = cx.tensor(written)?.clone();
+    let values = cx.values();
+    let result = cx.run_tensor(&sibling.target, &values)?;
+    target.copy_from(&result)?;
+    Ok(Value::Tensor(target))
+}
+
+fn into_out(cx: &mut Cx<'_, '_, '_>, sibling: &Operator) -> Result<Value, Fault> {
+    let operator = cx.call.operator;
+    let writes = |i: usize| operator.effects.params.get(i).is_some_and(|p| p.writes);
+    let (outs, values): (Vec<_>, Vec<_>) = cx.values().into_iter().enumerate().partition(|(i, _)| writes(*i));
+    let values: Vec<Value> = values.into_iter().map(|(_, v)| v).collect();
+    let results = cx.run(&sibling.target, &values)?;
+    let mut written = Vec::new();
+    for ((i, out), result) in outs.into_iter().zip(results.items()) {
+        let (Value::Tensor(out), Value::Tensor(result)) = (out, result) else {
+            return Err(cx.bad(i, "a tensor", result.kind()));
+        };
+        written.push(write_out(out, result)?);
+    }
+    match <[Tensor; 1]>::try_from(written) {
+        Ok([one]) => Ok(Value::Tensor(one)),
+        Err(several) => Ok(several.into()),
+    }
+}
+
+/// Writes a result into an `out` tensor, which takes the result's sizes where they differ.
+fn write_out(out: Tensor, result: &Tensor) -> Result<Tensor, Fault> {
+    if out.sizes() == result.sizes() {
+        out.copy_from(result)?;
+        return Ok(out);
+    }
+    let meta = super::tensor::Meta { dtype: out.dtype(), offset: out.meta.offset, ..result.meta.clone() };
+    out.storage.grow(meta.needed()?.saturating_mul(meta.dtype.bytes()))?;
+    let out = out.with_meta(meta)?;
+    out.copy_from(result)?;
+    Ok(out)
+}
