@@ -5,7 +5,7 @@
 //! - `flat`, `source`, `fill`: whole tensors as slices, chunks of them, and how results are made;
 //! - `value`, `cx`: values of a run, and a call as its kernel sees it;
 //! - `kernels`: which kernel computes which operator; one file a family, as in `ops`;
-//! - `map`: the loops under pointwise kernels; `random`: numbers of a seed; `closeness`: how far two tensors are apart;
+//! - `map`: the loops under pointwise kernels; `generator`: numbers of a seed; `closeness`: how far two tensors are apart;
 //! - `dense`: matrix products, convolutions and rows on slices, in a fast and in a plain form;
 //! - `session`: what a run holds beside values, and one call with in-place and `out` forms.
 //!
@@ -17,11 +17,11 @@ mod cx;
 mod element;
 mod fill;
 mod flat;
+mod generator;
 mod kernels;
 mod lane;
 mod map;
 mod operands;
-mod random;
 mod session;
 mod shape;
 mod source;
@@ -64,8 +64,8 @@ mod view;
 
 pub use closeness::{Comparison, Tolerance, compare};
 pub use cx::Cx;
+pub use generator::Generator;
 pub use kernels::{Kernel, Kernels};
-pub use random::Generator;
 pub use session::Session;
 pub use shape::Shape;
 pub use storage::{Meter, Storage};

@@ -6,9 +6,9 @@
 use smallvec::SmallVec;
 
 use super::cx::Cx;
+use super::generator::Generator;
 use super::kernels::Kernels;
 use super::operands::Operands;
-use super::random::Generator;
 use super::storage::Meter;
 use super::tensor::Tensor;
 use super::value::Value;
