@@ -114,6 +114,19 @@ fn an_unedited_model_is_written_byte_for_byte_as_it_was() {
     }
 }
 
+#[test]
+fn an_archive_reads_whatever_its_name_and_the_length_of_it() {
+    let ops = Registry::standard();
+    let dir = tempfile::tempdir().unwrap();
+    let model =
+        pt2::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/add_rms_norm/core.pt2"), &ops).unwrap();
+    for length in 1..80 {
+        let path = dir.path().join("m".repeat(length)).with_extension("pt2");
+        pt2::write(&model, &path, &ops).unwrap();
+        pt2::read(&path, &ops).unwrap_or_else(|e| panic!("{length}: {e}"));
+    }
+}
+
 fn call(graph: &mut Graph, target: &str, args: Vec<Arg>, ty: ValueType) -> NewNode {
     NewNode { kind: NodeKind::Call, target: graph.texts.intern(target), args: args.into(), kwargs: Box::default(), ty }
 }

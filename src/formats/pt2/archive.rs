@@ -7,6 +7,7 @@
 use std::io::{Cursor, Read};
 
 use indexmap::IndexMap;
+use zip::read::{ArchiveOffset, Config};
 use zip::{CompressionMethod, ZipArchive};
 
 use super::error::Problem;
@@ -31,7 +32,10 @@ pub(super) struct Archive {
 impl Archive {
     /// Reads the directory of the archive that `bytes` are.
     pub(super) fn open(bytes: Bytes) -> Result<Self, Problem> {
-        let zip = ZipArchive::new(Cursor::new(bytes.clone())).map_err(|e| Problem::NotZip { reason: e.to_string() })?;
+        // Detecting where the archive begins goes wrong where an entry's header lies as far before the end as the directory is long.
+        let config = Config { archive_offset: ArchiveOffset::Known(0) };
+        let zip = ZipArchive::with_config(config, Cursor::new(bytes.clone()))
+            .map_err(|e| Problem::NotZip { reason: e.to_string() })?;
         if zip.offset() != 0 || !ends_with_directory(bytes.as_slice(), zip.comment().len()) {
             // A part of an archive may hold another one whole: the pickled sample inputs are a zip.
             return Err(Problem::NotZip { reason: "its directory does not stand at its end".to_string() });
