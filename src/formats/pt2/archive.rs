@@ -1,7 +1,8 @@
 //! The zip around a model: entries by name, mapped where they are stored, inflated within a bound where they are compressed.
 //!
 //! Promises: a stored entry is a cut of the file's bytes, never a copy; all compressed entries together inflate to at most
-//! [`RATIO`] times the file (and [`FLOOR`]); names are those below the one root folder. Leaves to `read` what the entries mean. As
+//! [`RATIO`] times the file (and [`FLOOR`]); names are those below the one root folder, where
+//! the container has one; an archive inside an archive shares its bound. Leaves to `read` what the entries mean. As
 //! PyTorch's reader, it does not check the checksums of stored entries.
 
 use std::io::{Cursor, Read};
@@ -10,6 +11,7 @@ use indexmap::IndexMap;
 use zip::read::{ArchiveOffset, Config};
 use zip::{CompressionMethod, ZipArchive};
 
+use super::container::{Container, FLAT, FOLDER};
 use super::error::Problem;
 use crate::graph::Bytes;
 
@@ -24,6 +26,7 @@ pub(super) struct Archive {
     zip: ZipArchive<Cursor<Bytes>>,
     /// Position in the central directory, by name below the root folder, in the order of the directory.
     places: IndexMap<String, usize>,
+    container: &'static Container,
     /// What may still be inflated.
     left: u64,
     limit: u64,
@@ -32,6 +35,13 @@ pub(super) struct Archive {
 impl Archive {
     /// Reads the directory of the archive that `bytes` are.
     pub(super) fn open(bytes: Bytes) -> Result<Self, Problem> {
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let limit = size.saturating_mul(RATIO).max(FLOOR);
+        Self::within(bytes, limit, limit)
+    }
+
+    /// Reads the directory of an archive that may inflate `left` bytes of `limit`.
+    fn within(bytes: Bytes, left: u64, limit: u64) -> Result<Self, Problem> {
         // Detecting where the archive begins goes wrong where an entry's header lies as far before the end as the directory is long.
         let config = Config { archive_offset: ArchiveOffset::Known(0) };
         let zip = ZipArchive::with_config(config, Cursor::new(bytes.clone()))
@@ -41,19 +51,39 @@ impl Archive {
             return Err(Problem::NotZip { reason: "its directory does not stand at its end".to_string() });
         }
         let names: Vec<String> = zip.file_names_raw().map(|n| String::from_utf8_lossy(n).into_owned()).collect();
-        refuse_old(&names)?;
-        let root = one_root(&names)?;
+        let flat = names.iter().any(|name| name == FLAT.program);
+        let container = if flat { &FLAT } else { &FOLDER };
+        let root = if flat { None } else { Some(one_root(&names)?) };
+        let below = |name: &str| match root {
+            Some(root) => name.strip_prefix(root)?.strip_prefix('/').map(str::to_string),
+            None => Some(name.to_string()),
+        };
         let mut places = IndexMap::with_capacity(names.len());
         for (place, name) in names.iter().enumerate() {
-            if let Some(below) = name.strip_prefix(root).and_then(|n| n.strip_prefix('/'))
-                && !below.is_empty()
-            {
-                places.insert(below.to_string(), place);
+            if let Some(name) = below(name).filter(|n| !n.is_empty()) {
+                places.insert(name, place);
             }
         }
-        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        let limit = size.saturating_mul(RATIO).max(FLOOR);
-        Ok(Self { bytes, zip, places, left: limit, limit })
+        Ok(Self { bytes, zip, places, container, left, limit })
+    }
+
+    /// Returns how the archive is laid out.
+    pub(super) fn container(&self) -> &'static Container {
+        self.container
+    }
+
+    /// Does something with an entry that is an archive itself. What that inflates counts here.
+    pub(super) fn inside<T>(
+        &mut self,
+        entry: &str,
+        act: impl FnOnce(&mut Archive) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let wrap = |problem| Problem::Inside { entry: entry.to_string(), problem: Box::new(problem) };
+        let bytes = self.entry(entry)?;
+        let mut inner = Self::within(bytes, self.left, self.limit).map_err(wrap)?;
+        let done = act(&mut inner).map_err(wrap);
+        self.left = inner.left;
+        done
     }
 
     /// Returns the names of all entries, in the order of the directory.
@@ -109,14 +139,6 @@ fn ends_with_directory(bytes: &[u8], comment: usize) -> bool {
     const END_RECORD: usize = 22;
     let start = bytes.len().checked_sub(END_RECORD.saturating_add(comment));
     start.and_then(|s| bytes.get(s..)).is_some_and(|end| end.starts_with(b"PK\x05\x06"))
-}
-
-/// Refuses the containers before PyTorch 2.8, which have no folder.
-fn refuse_old(names: &[String]) -> Result<(), Problem> {
-    if names.iter().any(|n| n == "serialized_exported_program.json") {
-        return Err(Problem::Old { what: "the container serialized_exported_program.json", by: "2.5 to 2.7" });
-    }
-    Ok(())
 }
 
 /// Returns the one folder in which all entries lie.

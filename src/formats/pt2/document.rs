@@ -1,4 +1,9 @@
 //! JSON documents of an archive: parsed to typed structs, with errors that say where in the document.
+//!
+//! PyTorch 2.5 writes infinities and NaN as Python does, bare; later versions as the texts that the schema knows. [`quoted`] makes the
+//! one the other.
+
+use std::borrow::Cow;
 
 use serde::Deserialize;
 
@@ -7,8 +12,6 @@ use super::schema::{Program, VersionOnly, too_deep};
 
 /// How deep a document may nest; serde_json's own limit.
 const DEPTH: usize = 127;
-/// The schema's major version that is read.
-const MAJOR: i64 = 8;
 
 /// Parses a document.
 pub(super) fn parse<'a, T: Deserialize<'a>>(entry: &str, json: &'a [u8]) -> Result<T, Problem> {
@@ -25,8 +28,8 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(entry: &str, json: &'a [u8]) -> Resu
     })
 }
 
-/// Parses `model.json`, telling another version from a broken document.
-pub(super) fn program<'a>(entry: &str, json: &'a [u8]) -> Result<Program<'a>, Problem> {
+/// Parses the program, telling another version than those of `majors` from a broken document.
+pub(super) fn program<'a>(entry: &str, json: &'a [u8], majors: &'static [i64]) -> Result<Program<'a>, Problem> {
     let parsed: Result<Program<'a>, Problem> = parse(entry, json);
     let version = match &parsed {
         Ok(program) => Some((program.schema_version.major, program.schema_version.minor)),
@@ -37,9 +40,42 @@ pub(super) fn program<'a>(entry: &str, json: &'a [u8]) -> Result<Program<'a>, Pr
     };
     match version {
         // PyTorch takes 0.0 as well: a program that was never versioned.
-        Some((major, minor)) if major != MAJOR && (major, minor) != (0, 0) => Err(Problem::Schema { major, minor }),
+        Some((major, minor)) if !majors.contains(&major) && (major, minor) != (0, 0) => {
+            Err(Problem::Schema { major, minor, expected: majors })
+        }
         _ => parsed,
     }
+}
+
+/// The numbers that Python writes and JSON does not know. The longer spelling of two that begin alike comes first.
+const BARE: &[&str] = &["-Infinity", "Infinity", "NaN"];
+
+/// Returns the document with bare `Infinity`, `-Infinity` and `NaN` as texts.
+pub(super) fn quoted(json: &[u8]) -> Cow<'_, [u8]> {
+    let (mut made, mut copied) = (Vec::new(), 0_usize);
+    let (mut in_text, mut escaped) = (false, false);
+    for (place, byte) in json.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'-' | b'I' | b'N' if !in_text && place >= copied => {
+                let rest = json.get(place..).unwrap_or_default();
+                let Some(bare) = BARE.iter().find(|bare| rest.starts_with(bare.as_bytes())) else { continue };
+                made.extend_from_slice(json.get(copied..place).unwrap_or_default());
+                made.push(b'"');
+                made.extend_from_slice(bare.as_bytes());
+                made.push(b'"');
+                copied = place.saturating_add(bare.len());
+            }
+            _ => {}
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(json);
+    }
+    made.extend_from_slice(json.get(copied..).unwrap_or_default());
+    Cow::Owned(made)
 }
 
 fn broken(entry: &str, json: &[u8], error: &serde_json::Error, path: String) -> Problem {
@@ -63,4 +99,22 @@ fn near(json: &[u8], line: usize, column: usize) -> String {
     let start = end.saturating_sub(40);
     let cut = text.get(start..end).unwrap_or_default();
     String::from_utf8_lossy(cut).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bare_infinities_become_texts_and_texts_stay() {
+        let text = |json: &str| String::from_utf8(quoted(json.as_bytes()).into_owned()).unwrap();
+        assert_eq!(
+            text(r#"{"a": Infinity, "b": [-Infinity,NaN], "c": -1, "d": Infinity}"#),
+            r#"{"a": "Infinity", "b": ["-Infinity","NaN"], "c": -1, "d": "Infinity"}"#
+        );
+        for same in [r#"{"NaN": "-Infinity"}"#, r#"["\\\" Infinity"]"#, r#"["\\", "NaN\""]"#, "-1", ""] {
+            assert_eq!(text(same), same);
+            assert!(matches!(quoted(same.as_bytes()), Cow::Borrowed(_)));
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! One variant a situation; the fields are data and the message is made here. Nothing of a file that gives an error is used, and
 //! nothing is written where writing gives one.
 
+use crate::formats::pickle::PickleError;
 use crate::graph::WeightError;
 use crate::sym::SymError;
 
@@ -42,15 +43,22 @@ pub enum Problem {
         /// What is there instead.
         found: String,
     },
-    /// A container that is not read yet.
-    #[error(
-        "{what}, as PyTorch {by} writes it, is not supported yet; export the model again with PyTorch 2.9 or later"
-    )]
-    Old {
-        /// The container.
-        what: &'static str,
-        /// Which versions write it.
-        by: &'static str,
+    /// Something wrong with an archive inside the archive.
+    #[error("in entry `{entry}`: {problem}")]
+    Inside {
+        /// Name below the root folder.
+        entry: String,
+        /// What is wrong.
+        #[source]
+        problem: Box<Problem>,
+    },
+    /// A pickle that is not read.
+    #[error("entry `{entry}`: {source}")]
+    Pickle {
+        /// Name below the root folder.
+        entry: String,
+        /// Why.
+        source: PickleError,
     },
     /// An entry that every `.pt2` archive has.
     #[error("the archive has no entry `{entry}`; save the model again with torch.export.save")]
@@ -120,13 +128,15 @@ pub enum Problem {
     },
     /// Another major version of the schema.
     #[error(
-        "schema version {major}.{minor}; only major version 8 is read: export the model again with PyTorch 2.9 or later"
+        "schema version {major}.{minor}; only major version {} is read in this container: export the model again with PyTorch 2.9 or later", .expected.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
     )]
     Schema {
         /// Found.
         major: i64,
         /// Found.
         minor: i64,
+        /// Major versions.
+        expected: &'static [i64],
     },
     /// A number that stands for nothing known.
     #[error("{place}: {what} number {number} is unknown here")]

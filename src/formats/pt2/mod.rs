@@ -1,7 +1,7 @@
-//! The `.pt2` archive of `torch.export.save`: PyTorch 2.9 to 2.15 (schema 8), read and written.
+//! The `.pt2` archive of `torch.export.save`: read as PyTorch 2.5 to 2.15 write it (schema 7 and 8), written as 2.15 does.
 //!
 //! A `.pt2` file is a zip: one entry a storage with raw bytes, two JSON tables that place tensors in them, and `models/model.json`, the
-//! program. `read` gives the Graph that PyTorch's loader would make of it: same nodes, names, order, positional and keyword arguments.
+//! program. PyTorch 2.8 and before pickle the weights, which `formats::pickle` reads, and 2.5 to 2.7 have no folder (`container`). `read` gives the Graph that PyTorch's loader would make of it: same nodes, names, order, positional and keyword arguments.
 //!
 //! Promises:
 //! - weights are cuts of the mapped file and are never decoded; metadata of nodes stays in the file's JSON, as spans;
@@ -14,10 +14,12 @@
 
 mod archive;
 mod body;
+mod container;
 mod document;
 mod error;
 mod folds;
 mod operands;
+mod pickled;
 mod python;
 mod read;
 mod schema;

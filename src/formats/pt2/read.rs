@@ -1,5 +1,6 @@
 //! Reading an archive: entries, versions, weights, then the program.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde_json::value::RawValue;
@@ -13,19 +14,8 @@ use crate::formats::map;
 use crate::graph::{BodyId, Bytes, Envelope, Model};
 use crate::ops::Registry;
 
-pub(super) const PROGRAM: &str = "models/model.json";
-
 /// Entries that the writer makes anew.
-const REMADE: &[&str] = &[
-    PROGRAM,
-    weights::WEIGHTS_CONFIG,
-    weights::CONSTANTS_CONFIG,
-    "archive_format",
-    "archive_version",
-    ".data/version",
-    ".data/serialization_id",
-    "byteorder",
-];
+const REMADE: &[&str] = &["archive_format", "archive_version", ".data/version", ".data/serialization_id", "byteorder"];
 
 /// Returns whether bytes begin as a `.pt2` file does: a zip archive.
 pub fn is_pt2(bytes: &[u8]) -> bool {
@@ -46,13 +36,21 @@ pub fn read_bytes(name: &str, bytes: Bytes, ops: &Registry) -> Result<Model, Pt2
 
 fn archive(bytes: Bytes, ops: &Registry) -> Result<Model, Problem> {
     let mut archive = Archive::open(bytes)?;
-    says(&mut archive, "archive_format", "pt2")?;
-    says(&mut archive, "archive_version", "0")?;
-    if !archive.has(PROGRAM) {
+    let container = archive.container();
+    if container.is_stated {
+        says(&mut archive, "archive_format", "pt2")?;
+        says(&mut archive, "archive_version", "0")?;
+    }
+    if !archive.has(container.program) {
         return Err(no_program(&archive));
     }
-    let json = archive.entry(PROGRAM)?;
-    let program = document::program(PROGRAM, json.as_slice())?;
+    let mut json = archive.entry(container.program)?;
+    if !container.is_stated
+        && let Cow::Owned(quoted) = document::quoted(json.as_slice())
+    {
+        json = Bytes::new(quoted);
+    }
+    let program = document::program(container.program, json.as_slice(), container.majors)?;
     let weights = weights::read(&mut archive)?;
 
     let signature = signature::read(&program.graph_module)?;
@@ -65,8 +63,12 @@ fn archive(bytes: Bytes, ops: &Registry) -> Result<Model, Problem> {
 
     let mut envelope = envelope(&program);
     for entry in archive.names().map(str::to_string).collect::<Vec<_>>() {
-        if !REMADE.contains(&entry.as_str()) && !weights.storages.contains_key(entry.as_str()) {
-            envelope.entries.push((entry.clone(), archive.entry(&entry)?));
+        let remade = entry == container.program
+            || REMADE.contains(&entry.as_str())
+            || weights::is_remade(&archive, &entry)
+            || weights.storages.contains_key(entry.as_str());
+        if let Some(name) = container.carried(&entry).filter(|_| !remade) {
+            envelope.entries.push((name.into_owned(), archive.entry(&entry)?));
         }
     }
     let Reader { mut graph, values, opaque, .. } = reader;
@@ -86,7 +88,7 @@ fn says(archive: &mut Archive, entry: &'static str, expected: &'static str) -> R
 fn no_program(archive: &Archive) -> Problem {
     let others: Vec<&str> = archive.names().filter(|n| n.starts_with("models/") && n.ends_with(".json")).collect();
     if others.is_empty() {
-        return Problem::MissingEntry { entry: PROGRAM.to_string() };
+        return Problem::MissingEntry { entry: archive.container().program.to_string() };
     }
     Problem::NotPt2 { found: format!("its models are {}; only one that is named `model` is read", quoted(&others)) }
 }

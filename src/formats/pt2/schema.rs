@@ -87,10 +87,30 @@ pub(super) struct Program<'a> {
 
 #[derive(Deserialize)]
 pub(super) struct RangeConstraint {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bound")]
     pub(super) min_val: Option<i64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bound")]
     pub(super) max_val: Option<i64>,
+}
+
+/// A bound of a range: an integer, or null or (before PyTorch 2.8) an infinity where there is none.
+fn bound<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Bound {
+        Number(i64),
+        Infinity(Infinity),
+    }
+    #[derive(Deserialize)]
+    enum Infinity {
+        Infinity,
+        #[serde(rename = "-Infinity")]
+        Negative,
+    }
+    Ok(match Option::<Bound>::deserialize(deserializer)? {
+        Some(Bound::Number(number)) => Some(number),
+        None | Some(Bound::Infinity(Infinity::Infinity | Infinity::Negative)) => None,
+    })
 }
 
 #[derive(Deserialize)]

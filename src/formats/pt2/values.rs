@@ -204,9 +204,11 @@ impl<'p> Values<'p> {
         let theirs = srepr_to_python(text).map_err(failed)?;
         let ours = graph.symbols.print_value(value);
         self.seen.extend(graph.symbols.symbols_in(value));
-        self.texts
-            .entry(value)
-            .or_insert_with(|| SymText { srepr: text.into(), hint: expr.hint.map(|h| h.get().into()) });
+        self.texts.entry(value).or_insert_with(|| {
+            // PyTorch 2.5 writes Python's spelling, which later versions take apart otherwise (`//`).
+            let srepr = if text.contains("Symbol(") { text.into() } else { graph.symbols.print_srepr(value).into() };
+            SymText { srepr, hint: expr.hint.map(|h| h.get().into()) }
+        });
         let known = (value, (ours != theirs).then(|| theirs.into()));
         self.exprs.insert(text, known.clone());
         Ok(known)

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::archive::Archive;
+use super::container::Container;
 use super::error::Problem;
+use super::pickled;
 use super::schema::{self, Payload, SymInt, TensorMeta};
 use super::values::{dtype, layout};
 use crate::graph::{Device, InputKind, Signature, TensorType, Weight, WeightError, Weights};
@@ -19,24 +21,19 @@ pub(super) const CONSTANTS: &str = "data/constants/";
 pub(super) const WEIGHTS_CONFIG: &str = "data/weights/model_weights_config.json";
 pub(super) const CONSTANTS_CONFIG: &str = "data/constants/model_constants_config.json";
 
-/// Reads both configurations and the storages that they name.
+/// Reads both tables, pickled or not, and the storages that they name.
 pub(super) fn read(archive: &mut Archive) -> Result<Weights, Problem> {
     let mut weights = Weights::default();
     let mut used = Vec::new();
-    for (folder, pickled, config) in [(WEIGHTS, "model.pt", WEIGHTS_CONFIG), (CONSTANTS, "model.pt", CONSTANTS_CONFIG)]
+    let Container { weights: state, constants, .. } = *archive.container();
+    for (folder, config, pickle, stem) in
+        [(WEIGHTS, WEIGHTS_CONFIG, state, "state_dict"), (CONSTANTS, CONSTANTS_CONFIG, constants, "constants")]
     {
-        let old = format!("{folder}{pickled}");
-        if !archive.has(config) && archive.has(&old) {
-            return Err(Problem::Old { what: "an archive with pickled weights (data/weights/model.pt)", by: "2.8" });
-        }
-        let json = archive.entry(config)?;
-        let parsed: schema::WeightsConfig<'_> = super::document::parse(config, json.as_slice())?;
-        let mut table = IndexMap::with_capacity(parsed.config.0.len());
-        for (name, payload) in &parsed.config.0 {
-            let entry = format!("{folder}{}", &*payload.path_name);
-            table.insert(Box::from(&**name), weight(name, &entry, payload)?);
-            used.push(entry);
-        }
+        let table = if is_pickled(archive, config, pickle) {
+            pickled::read(archive, pickle, stem, &mut weights)?
+        } else {
+            configured(archive, folder, config, &mut used)?
+        };
         if folder == WEIGHTS {
             weights.state = table;
         } else {
@@ -48,6 +45,37 @@ pub(super) fn read(archive: &mut Archive) -> Result<Weights, Problem> {
         fits(name, weight, &weights)?;
     }
     Ok(weights)
+}
+
+/// Returns whether a table is a pickle: where there is one and no configuration, and always where there is no folder.
+fn is_pickled(archive: &Archive, config: &str, pickle: &str) -> bool {
+    !archive.container().is_stated || (!archive.has(config) && archive.has(pickle))
+}
+
+/// Returns the entries that were read as weights, which the writer makes anew.
+pub(super) fn is_remade(archive: &Archive, entry: &str) -> bool {
+    let Container { weights, constants, .. } = *archive.container();
+    [(WEIGHTS_CONFIG, weights), (CONSTANTS_CONFIG, constants)]
+        .into_iter()
+        .any(|(config, pickle)| entry == config || (entry == pickle && is_pickled(archive, config, pickle)))
+}
+
+/// Reads a configuration, and which storages it names.
+fn configured(
+    archive: &mut Archive,
+    folder: &str,
+    config: &str,
+    used: &mut Vec<String>,
+) -> Result<IndexMap<Box<str>, Weight>, Problem> {
+    let json = archive.entry(config)?;
+    let parsed: schema::WeightsConfig<'_> = super::document::parse(config, json.as_slice())?;
+    let mut table = IndexMap::with_capacity(parsed.config.0.len());
+    for (name, payload) in &parsed.config.0 {
+        let entry = format!("{folder}{}", &*payload.path_name);
+        table.insert(Box::from(&**name), weight(name, &entry, payload)?);
+        used.push(entry);
+    }
+    Ok(table)
 }
 
 /// Takes the storages, in the order in which the archive holds them.

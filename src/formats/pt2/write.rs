@@ -11,8 +11,8 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 
+use super::container::FOLDER;
 use super::error::{Problem, Pt2Error};
-use super::read::PROGRAM;
 use super::weights::{CONSTANTS, CONSTANTS_CONFIG, WEIGHTS, WEIGHTS_CONFIG, complete, extent};
 use super::zip_out::ZipOut;
 use super::{python, write_program, write_values};
@@ -71,7 +71,7 @@ impl<'m> Plan<'m> {
         if let Some(signature) = &model.graph.signature {
             complete(signature, &model.weights)?;
         }
-        entries.push((PROGRAM.to_string(), Content::Made(program)));
+        entries.push((FOLDER.program.to_string(), Content::Made(program)));
         if !model.envelope.entries.iter().any(|(name, _)| name == SAMPLE_INPUTS) {
             entries.push((SAMPLE_INPUTS.to_string(), Content::Made(String::new())));
         }
