@@ -22,6 +22,7 @@ mod kernels;
 mod lane;
 mod map;
 mod operands;
+mod overlap;
 mod session;
 mod shape;
 mod source;

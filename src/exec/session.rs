@@ -9,6 +9,7 @@ use super::cx::Cx;
 use super::generator::Generator;
 use super::kernels::Kernels;
 use super::operands::Operands;
+use super::overlap;
 use super::storage::Meter;
 use super::tensor::Tensor;
 use super::value::Value;
@@ -105,7 +106,9 @@ pub fn functional_form<'r>(registry: &'r Registry, operator: &Operator) -> Optio
     if let Some(name) = schema.name.strip_suffix('_') {
         let returned = operator.effects.returns.first()?.iter().find(|r| matches!(r.sharing, Sharing::Same))?.param;
         let packet = format!("{}.{name}", schema.namespace);
-        let fits = |o: &&Operator| o.schema.params.len() == schema.params.len();
+        // `pow.Scalar` and `pow_.Scalar` share a name, not a meaning: types of parameters tell.
+        let types = |o: &Operator| o.schema.params.iter().map(|p| p.ty.clone()).collect::<Vec<_>>();
+        let fits = |o: &&Operator| types(o) == types(operator);
         let same = registry.overloads(&packet).filter(fits).find(|o| o.schema.overload == schema.overload);
         return same.or_else(|| registry.overloads(&packet).find(fits)).map(|o| Form::InPlace(o, returned));
     }
@@ -121,10 +124,28 @@ pub fn functional_form<'r>(registry: &'r Registry, operator: &Operator) -> Optio
 
 fn in_place(cx: &mut Cx<'_, '_, '_>, sibling: &Operator, written: usize) -> Result<Value, Fault> {
     let target = cx.tensor(written)?.clone();
-    let values = cx.values();
-    let result = cx.run_tensor(&sibling.target, &values)?;
-    target.copy_from(&result)?;
+    if sibling.pointwise {
+        overlap::check_written(cx, written)?;
+    }
+    let result = run_sibling(cx, sibling, cx.values())?;
+    let [Value::Tensor(result)] = result.items() else {
+        return Err(Fault::mismatch("result", "a tensor", result.kind()));
+    };
+    target.copy_from(result)?;
     Ok(Value::Tensor(target))
+}
+
+/// Calls an operator that has the same parameters in the same order, those that go by keyword so.
+fn run_sibling(cx: &mut Cx<'_, '_, '_>, sibling: &Operator, values: Vec<Value>) -> Result<Value, Fault> {
+    let (mut args, mut kwargs) = (Vec::with_capacity(values.len()), Vec::new());
+    for (param, value) in sibling.schema.params.iter().zip(values) {
+        if param.kwarg_only {
+            kwargs.push((&*param.name, value));
+        } else {
+            args.push(value);
+        }
+    }
+    cx.session.call(&sibling.target, &args, &kwargs).map_err(|e| *e.fault)
 }
 
 fn into_out(cx: &mut Cx<'_, '_, '_>, sibling: &Operator) -> Result<Value, Fault> {
@@ -132,7 +153,10 @@ fn into_out(cx: &mut Cx<'_, '_, '_>, sibling: &Operator) -> Result<Value, Fault>
     let writes = |i: usize| operator.effects.params.get(i).is_some_and(|p| p.writes);
     let (outs, values): (Vec<_>, Vec<_>) = cx.values().into_iter().enumerate().partition(|(i, _)| writes(*i));
     let values: Vec<Value> = values.into_iter().map(|(_, v)| v).collect();
-    let results = cx.run(&sibling.target, &values)?;
+    if sibling.pointwise {
+        outs.iter().try_for_each(|(i, _)| overlap::check_written(cx, *i))?;
+    }
+    let results = run_sibling(cx, sibling, values)?;
     let mut written = Vec::new();
     for ((i, out), result) in outs.into_iter().zip(results.items()) {
         let (Value::Tensor(out), Value::Tensor(result)) = (out, result) else {
