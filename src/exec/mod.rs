@@ -14,6 +14,7 @@
 
 mod closeness;
 mod cx;
+pub mod dense;
 mod element;
 mod fill;
 mod flat;

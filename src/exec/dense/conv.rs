@@ -1,0 +1,238 @@
+//! Convolution: products of the weight with blocks of the matrix of windows; pointwise and depthwise ones without that matrix.
+//!
+//! Threads share images and groups where there are enough, else the parts of each block's product. Scratch is one block of windows
+//! for each thread, and a reordered copy of a weight whose strides do not fit the order of the windows.
+
+use std::borrow::Cow;
+
+use ndarray::{ArrayView2, ArrayViewMut2, Axis};
+use rayon::prelude::*;
+
+use super::depthwise::depthwise;
+use super::gemm::product;
+use super::im2col::{BLOCK_BYTES, Order, Part, gather};
+use super::{ConvShape, DenseError, Layout, Mat, MatMut, Scalar, Volume};
+
+/// Convolves `input` (batch, channels, spatial) with `weight` (output channels, channels of a group, window) and adds `bias`
+/// (output channels) into `out`, which is dense in `layout` and as large as [`ConvShape::output_sizes`] says.
+pub fn conv<T: Scalar>(
+    shape: &ConvShape,
+    input: &Volume<'_, T>,
+    weight: &Volume<'_, T>,
+    bias: Option<&[T]>,
+    out: &mut [T],
+    layout: Layout,
+) -> Result<(), DenseError> {
+    expect_input(shape, input)?;
+    expect_weight(shape, weight)?;
+    let (channels, positions) = (shape.out_channels(), shape.positions());
+    let image = channels.saturating_mul(positions);
+    DenseError::expect("the number of output elements", image.saturating_mul(shape.batch), out.len())?;
+    if let Some(bias) = bias {
+        DenseError::expect("the number of biases", channels, bias.len())?;
+    }
+    if image == 0 || shape.batch == 0 {
+        return Ok(());
+    }
+    let depthwise_case = shape.group_in == 1 && shape.groups > 1;
+    let order = if depthwise_case { Order::ChannelOuter } else { window_order(input) };
+    let weight = Weight::new(shape, weight, order);
+    let mut images = out
+        .chunks_mut(image)
+        .map(|out| image_matrix(out, channels, positions, layout))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut jobs = Vec::new();
+    for (image, out) in images.iter_mut().enumerate() {
+        for (group, out) in out.axis_chunks_iter_mut(Axis(0), shape.group_out.max(1)).enumerate() {
+            jobs.push((Part { image, group }, out));
+        }
+    }
+    let threads = rayon::current_num_threads();
+    let one = |(part, mut out): (Part, ArrayViewMut2<'_, T>), threads: usize| {
+        let beta = start_with_bias(shape, part, bias, &mut out);
+        let weight = weight.of(shape, part.group)?.view;
+        if depthwise_case {
+            depthwise(shape, input, part, weight, bias, out)
+        } else {
+            one_group(threads, shape, input, part, weight, beta, out)
+        }
+    };
+    if threads > 1 && jobs.len() >= threads {
+        jobs.into_par_iter().try_for_each(|job| one(job, 1))
+    } else {
+        jobs.into_iter().try_for_each(|job| one(job, threads))
+    }
+}
+
+pub(super) fn expect_input<T>(shape: &ConvShape, input: &Volume<'_, T>) -> Result<(), DenseError> {
+    let [batch, channels, d, h, w] = input.sizes;
+    DenseError::expect("the input's batch", shape.batch, batch)?;
+    DenseError::expect("the input's channels", shape.in_channels(), channels)?;
+    expect_spatial("an input size", &shape.input, &[d, h, w])
+}
+
+pub(super) fn expect_output<T>(shape: &ConvShape, output: &Volume<'_, T>) -> Result<(), DenseError> {
+    let [batch, channels, d, h, w] = output.sizes;
+    DenseError::expect("the output's batch", shape.batch, batch)?;
+    DenseError::expect("the output's channels", shape.out_channels(), channels)?;
+    expect_spatial("an output size", &shape.output, &[d, h, w])
+}
+
+pub(super) fn expect_weight<T>(shape: &ConvShape, weight: &Volume<'_, T>) -> Result<(), DenseError> {
+    let [out, group_in, d, h, w] = weight.sizes;
+    DenseError::expect("the weight's output channels", shape.out_channels(), out)?;
+    DenseError::expect("the weight's channels of a group", shape.group_in, group_in)?;
+    expect_spatial("a window size", &shape.kernel, &[d, h, w])
+}
+
+fn expect_spatial(what: &'static str, expected: &[usize; 3], found: &[usize; 3]) -> Result<(), DenseError> {
+    expected.iter().zip(found).try_for_each(|(&e, &f)| DenseError::expect(what, e, f))
+}
+
+/// Channels of an image as rows, positions as columns.
+pub(super) fn image_matrix<T>(
+    image: &mut [T],
+    channels: usize,
+    positions: usize,
+    layout: Layout,
+) -> Result<ArrayViewMut2<'_, T>, DenseError> {
+    let (row, column) = match layout {
+        Layout::ChannelsFirst => (positions, 1),
+        Layout::ChannelsLast => (1, channels),
+    };
+    Ok(MatMut::new(image, channels, positions, row, column)?.view)
+}
+
+/// Channels-last inputs are gathered window by window.
+pub(super) fn window_order<T>(input: &Volume<'_, T>) -> Order {
+    let [_, channel, .., width] = input.strides;
+    let [_, channels, ..] = input.sizes;
+    if channels > 1 && channel == 1 && width > 1 { Order::ChannelInner } else { Order::ChannelOuter }
+}
+
+/// Fills the rows with their bias; what the product is then to multiply them by.
+fn start_with_bias<T: Scalar>(shape: &ConvShape, part: Part, bias: Option<&[T]>, out: &mut ArrayViewMut2<'_, T>) -> T {
+    let Some(bias) = bias else {
+        return T::zero();
+    };
+    let first = part.group.saturating_mul(shape.group_out);
+    for (mut row, &bias) in out.outer_iter_mut().zip(bias.iter().skip(first)) {
+        row.fill(bias);
+    }
+    T::one()
+}
+
+/// A weight as one matrix: output channels x elements of a window, in the order of the windows.
+pub(super) struct Weight<'a, T: Clone> {
+    data: Cow<'a, [T]>,
+    row: usize,
+    column: usize,
+}
+
+impl<'a, T: Scalar> Weight<'a, T> {
+    pub(super) fn new(shape: &ConvShape, weight: &Volume<'a, T>, order: Order) -> Self {
+        let [row, channel, ..] = weight.strides;
+        let taps = shape.taps();
+        let spatial = weight.spatial_stride();
+        let column = match (order, spatial) {
+            (_, _) if taps == 1 => Some(channel),
+            (Order::ChannelOuter, Some(step)) if shape.group_in == 1 || channel == taps.saturating_mul(step) => {
+                Some(step)
+            }
+            (Order::ChannelInner, Some(step)) if step == shape.group_in.saturating_mul(channel) => Some(channel),
+            _ => None,
+        };
+        if let Some(column) = column {
+            return Self { data: weight.from([0; 5]).into(), row, column };
+        }
+        Self { data: reordered(shape, weight, order).into(), row: shape.depth(), column: 1 }
+    }
+
+    /// The rows of one group.
+    pub(super) fn of(&self, shape: &ConvShape, group: usize) -> Result<Mat<'_, T>, DenseError> {
+        let from = group.saturating_mul(shape.group_out).saturating_mul(self.row);
+        let data = self.data.get(from..).unwrap_or(&[]);
+        Mat::new(data, shape.group_out, shape.depth(), self.row, self.column)
+    }
+}
+
+/// A copy whose rows are in the order of the windows.
+fn reordered<T: Scalar>(shape: &ConvShape, weight: &Volume<'_, T>, order: Order) -> Vec<T> {
+    let mut copy = Vec::with_capacity(shape.out_channels().saturating_mul(shape.depth()));
+    let [kd, kh, kw] = shape.kernel;
+    let taps = || (0..kd).flat_map(move |d| (0..kh).flat_map(move |h| (0..kw).map(move |w| [d, h, w])));
+    let mut push = |index: [usize; 5]| copy.extend(weight.from(index).first());
+    for row in 0..shape.out_channels() {
+        match order {
+            Order::ChannelOuter => {
+                (0..shape.group_in).for_each(|c| taps().for_each(|[d, h, w]| push([row, c, d, h, w])));
+            }
+            Order::ChannelInner => {
+                taps().for_each(|[d, h, w]| (0..shape.group_in).for_each(|c| push([row, c, d, h, w])));
+            }
+        }
+    }
+    copy
+}
+
+/// The output channels of one group of one image, rows of `out`, block by block of positions.
+fn one_group<T: Scalar>(
+    threads: usize,
+    shape: &ConvShape,
+    input: &Volume<'_, T>,
+    part: Part,
+    weight: ArrayView2<'_, T>,
+    beta: T,
+    mut out: ArrayViewMut2<'_, T>,
+) -> Result<(), DenseError> {
+    if let Some(pixels) = pointwise_input(shape, input, part) {
+        product(threads, T::one(), weight, pixels, beta, out);
+        return Ok(());
+    }
+    let order = window_order(input);
+    let width = block_positions::<T>(shape);
+    let mut block = vec![T::zero(); width.min(shape.positions()).saturating_mul(shape.depth())];
+    let mut first = 0_usize;
+    for out in out.axis_chunks_iter_mut(Axis(1), width) {
+        let count = out.ncols();
+        let block = block.get_mut(..count.saturating_mul(shape.depth())).unwrap_or(&mut []);
+        let next = first.saturating_add(count);
+        gather(shape, input, part, order, first..next, block, threads);
+        product(threads, T::one(), weight, block_matrix(shape, order, count, block)?, beta, out);
+        first = next;
+    }
+    Ok(())
+}
+
+/// A block as `depth` x positions.
+pub(super) fn block_matrix<'a, T>(
+    shape: &ConvShape,
+    order: Order,
+    count: usize,
+    block: &'a [T],
+) -> Result<ArrayView2<'a, T>, DenseError> {
+    let (row, column) = match order {
+        Order::ChannelOuter => (count, 1),
+        Order::ChannelInner => (1, shape.depth()),
+    };
+    Ok(Mat::new(block, shape.depth(), count, row, column)?.view)
+}
+
+/// Positions of a block: as many as fit [`BLOCK_BYTES`], in equal shares, at least 32.
+pub(super) fn block_positions<T>(shape: &ConvShape) -> usize {
+    let column = shape.depth().saturating_mul(size_of::<T>());
+    let most = BLOCK_BYTES.checked_div(column).unwrap_or(usize::MAX).max(32);
+    let blocks = shape.positions().div_ceil(most).max(1);
+    shape.positions().div_ceil(blocks).checked_next_multiple_of(32).unwrap_or(most).max(1)
+}
+
+/// The group's channels x pixels, where the windows are the pixels and one stride walks them.
+fn pointwise_input<'a, T>(shape: &ConvShape, input: &Volume<'a, T>, part: Part) -> Option<ArrayView2<'a, T>> {
+    if !shape.is_pointwise() {
+        return None;
+    }
+    let [_, channel, ..] = input.strides;
+    let step = input.spatial_stride()?;
+    let data = input.from([part.image, part.group.checked_mul(shape.group_in)?, 0, 0, 0]);
+    Mat::new(data, shape.group_in, shape.positions(), channel, step).ok().map(|pixels| pixels.view)
+}

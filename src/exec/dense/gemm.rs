@@ -1,0 +1,131 @@
+//! Matrix products `c = alpha * a * b + beta * c` in the element type, single and batched.
+//!
+//! Operands have any strides: a transposed one costs nothing. `beta == 0` does not read `c`, so that NaN in it is ignored; the
+//! products and sums themselves never skip a NaN or an infinity. The order of additions over the inner dimension is the kernel's
+//! (blocks of some hundreds), and does not depend on the number of threads: those share the rows or columns of `c`.
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2, Axis};
+use rayon::prelude::*;
+
+use super::gemv::gemv;
+use super::{Batch, BatchMut, DenseError, Mat, MatMut, Scalar};
+
+/// Multiplications below which a second thread costs more than it brings.
+const MIN_PARALLEL: usize = 1 << 17;
+/// Rows or columns of a thread's share are a multiple of this: whole tiles of the kernel.
+const TILE: usize = 16;
+
+/// `c = alpha * a * b + beta * c`: `a` is m x k, `b` is k x n, `c` is m x n.
+///
+/// Uses the threads of the rayon pool that it is called in.
+pub fn gemm<T: Scalar>(alpha: T, a: &Mat<'_, T>, b: &Mat<'_, T>, beta: T, c: MatMut<'_, T>) -> Result<(), DenseError> {
+    DenseError::expect("the number of rows of the second matrix", a.cols(), b.rows())?;
+    DenseError::expect("the number of rows of the result", a.rows(), c.rows())?;
+    DenseError::expect("the number of columns of the result", b.cols(), c.cols())?;
+    product(rayon::current_num_threads(), alpha, a.view, b.view, beta, c.view);
+    Ok(())
+}
+
+/// `c[i] = alpha * a[i] * b[i] + beta * c[i]` for each matrix of a batch.
+///
+/// Threads share the batch where it has enough matrices, else the rows or columns of each.
+pub fn gemm_batch<T: Scalar>(
+    alpha: T,
+    a: &Batch<'_, T>,
+    b: &Batch<'_, T>,
+    beta: T,
+    mut c: BatchMut<'_, T>,
+) -> Result<(), DenseError> {
+    let (batch, m, k) = a.view.dim();
+    let (batch_b, k_b, n) = b.view.dim();
+    let (batch_c, m_c, n_c) = c.view.dim();
+    DenseError::expect("the number of second matrices", batch, batch_b)?;
+    DenseError::expect("the number of results", batch, batch_c)?;
+    DenseError::expect("the number of rows of the second matrices", k, k_b)?;
+    DenseError::expect("the number of rows of the results", m, m_c)?;
+    DenseError::expect("the number of columns of the results", n, n_c)?;
+    let threads = rayon::current_num_threads();
+    let work = m.saturating_mul(k).saturating_mul(n).saturating_mul(batch);
+    let mut jobs: Vec<_> = c.view.outer_iter_mut().zip(a.view.outer_iter().zip(b.view.outer_iter())).collect();
+    if threads > 1 && batch >= threads && work >= MIN_PARALLEL {
+        jobs.par_iter_mut().for_each(|(c, (a, b))| product(1, alpha, *a, *b, beta, c.view_mut()));
+    } else {
+        for (c, (a, b)) in jobs {
+            product(threads, alpha, a, b, beta, c);
+        }
+    }
+    Ok(())
+}
+
+/// The product of views whose sizes fit, by at most `threads` threads.
+pub(super) fn product<T: Scalar>(
+    threads: usize,
+    alpha: T,
+    a: ArrayView2<'_, T>,
+    b: ArrayView2<'_, T>,
+    beta: T,
+    mut c: ArrayViewMut2<'_, T>,
+) {
+    let ((m, k), n) = (a.dim(), b.ncols());
+    if m == 0 || n == 0 {
+        return;
+    }
+    if k == 0 {
+        scale(beta, &mut c);
+        return;
+    }
+    if n == 1 {
+        gemv(threads, alpha, &a, &b.index_axis(Axis(1), 0), beta, c.index_axis_mut(Axis(1), 0));
+        return;
+    }
+    if m == 1 {
+        gemv(threads, alpha, &b.t(), &a.index_axis(Axis(0), 0), beta, c.index_axis_mut(Axis(0), 0));
+        return;
+    }
+    let small = m.saturating_mul(k).saturating_mul(n) < MIN_PARALLEL;
+    split(if small { 1 } else { threads }, alpha, a, b, beta, c);
+}
+
+/// Halves the longer side of `c` until each thread has a share: each packs the operand of the shorter side again.
+fn split<T: Scalar>(
+    parts: usize,
+    alpha: T,
+    a: ArrayView2<'_, T>,
+    b: ArrayView2<'_, T>,
+    beta: T,
+    mut c: ArrayViewMut2<'_, T>,
+) {
+    let (m, n) = c.dim();
+    let first = parts / 2;
+    let Some(at) = share(m.max(n), first, parts) else {
+        general_mat_mul(alpha, &a, &b, beta, &mut c);
+        return;
+    };
+    let rest = parts.saturating_sub(first);
+    if m >= n {
+        let (a0, a1) = a.split_at(Axis(0), at);
+        let (c0, c1) = c.split_at(Axis(0), at);
+        rayon::join(|| split(first, alpha, a0, b, beta, c0), || split(rest, alpha, a1, b, beta, c1));
+    } else {
+        let (b0, b1) = b.split_at(Axis(1), at);
+        let (c0, c1) = c.split_at(Axis(1), at);
+        rayon::join(|| split(first, alpha, a, b0, beta, c0), || split(rest, alpha, a, b1, beta, c1));
+    }
+}
+
+/// Where to cut `length` so that `first` of `parts` lie before, in whole tiles; `None` if a side would be empty.
+pub(super) fn share(length: usize, first: usize, parts: usize) -> Option<usize> {
+    let exact = length.checked_mul(first)?.checked_div(parts)?;
+    let at = exact.checked_next_multiple_of(TILE)?;
+    (first > 0 && at > 0 && at < length).then_some(at)
+}
+
+/// `c = beta * c`, without reading `c` if `beta` is 0.
+fn scale<T: Scalar>(beta: T, c: &mut ArrayViewMut2<'_, T>) {
+    if beta == T::zero() {
+        c.fill(beta);
+    } else {
+        c.mapv_inplace(|v| beta.times(v));
+    }
+}

@@ -1,0 +1,300 @@
+//! The fast path against the plain one, over drawn shapes, strides, groups and dilations.
+//!
+//! Tolerance: values are at most 1 in magnitude, so a sum of n products may be off by some n units of the last place of n; what is
+//! asked is `1e-6 * (n + 4)`.
+
+use proptest::prelude::*;
+
+use super::{Batch, BatchMut, ConvOptions, ConvShape, Layout, Mat, MatMut, Volume};
+use super::{attention, conv, conv_back, gemm, plain, plain_conv};
+
+/// Numbers of -1..1 in a fixed order that hits no pattern of strides.
+fn numbers(count: usize, seed: usize) -> Vec<f32> {
+    (0..count).map(|i| (((i + seed) * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
+}
+
+fn close(fast: &[f32], exact: &[f64], terms: usize) -> Result<(), TestCaseError> {
+    let limit = 1e-6 * (terms as f64 + 4.0);
+    prop_assert_eq!(fast.len(), exact.len());
+    for (i, (f, e)) in fast.iter().zip(exact).enumerate() {
+        prop_assert!((f64::from(*f) - e).abs() <= limit, "element {} is {}, expected {}", i, f, e);
+    }
+    Ok(())
+}
+
+fn in_pool<R: Send>(threads: usize, job: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(job)
+}
+
+/// Row and column stride of a matrix that lies row by row or column by column, with gaps.
+fn strides(rows: usize, cols: usize, by_column: bool, gap: usize) -> (usize, usize, usize) {
+    if by_column {
+        (1 + gap, rows * (1 + gap) + gap, cols * (rows * (1 + gap) + gap) + 1)
+    } else {
+        (cols * (1 + gap) + gap, 1 + gap, rows * (cols * (1 + gap) + gap) + 1)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn products_agree(
+        (m, k, n) in (0_usize..70, 0_usize..90, 0_usize..70),
+        (at, bt, ct) in any::<(bool, bool, bool)>(),
+        gap in 0_usize..3,
+        (alpha, beta) in (prop_oneof![Just(1.0_f32), Just(0.5)], prop_oneof![Just(0.0_f32), Just(1.0), Just(-0.5)]),
+        threads in 1_usize..4,
+    ) {
+        let (ar, ac, al) = strides(m, k, at, gap);
+        let (br, bc, bl) = strides(k, n, bt, gap);
+        let (cr, cc, cl) = strides(m, n, ct, gap);
+        let (a, b, start) = (numbers(al, 1), numbers(bl, 2), numbers(cl, 3));
+        let a = Mat::new(&a, m, k, ar, ac).unwrap();
+        let b = Mat::new(&b, k, n, br, bc).unwrap();
+        let mut c = if beta == 0.0 { vec![f32::NAN; cl] } else { start.clone() };
+        in_pool(threads, || gemm::gemm(alpha, &a, &b, beta, MatMut::new(&mut c, m, n, cr, cc).unwrap())).unwrap();
+        let mut exact = vec![0.0_f64; m * n];
+        plain::matmul(&a, &b, &mut exact).unwrap();
+        let mut fast = Vec::new();
+        for (i, e) in exact.iter_mut().enumerate() {
+            let at = (i / n) * cr + (i % n) * cc;
+            *e = f64::from(alpha) * *e + if beta == 0.0 { 0.0 } else { f64::from(beta) * f64::from(start[at]) };
+            fast.push(c[at]);
+        }
+        close(&fast, &exact, k)?;
+    }
+
+    #[test]
+    fn batches_are_their_matrices(batch in 0_usize..6, m in 1_usize..20, k in 1_usize..20, n in 1_usize..20, shared in any::<bool>()) {
+        let (a, b) = (numbers(batch * m * k, 1), numbers(batch.max(1) * k * n, 2));
+        let step = if shared { 0 } else { k * n };
+        let mut c = vec![f32::NAN; batch * m * n];
+        in_pool(2, || gemm::gemm_batch(
+            1.0,
+            &Batch::new(&a, [batch, m, k], [m * k, k, 1]).unwrap(),
+            &Batch::new(&b, [batch, k, n], [step, n, 1]).unwrap(),
+            0.0,
+            BatchMut::new(&mut c, [batch, m, n], [m * n, n, 1]).unwrap(),
+        )).unwrap();
+        for i in 0..batch {
+            let mut exact = vec![0.0_f64; m * n];
+            plain::matmul(
+                &Mat::row_major(&a[i * m * k..], m, k).unwrap(),
+                &Mat::row_major(&b[i * step..], k, n).unwrap(),
+                &mut exact,
+            ).unwrap();
+            close(&c[i * m * n..][..m * n], &exact, k)?;
+        }
+    }
+}
+
+/// A drawn convolution.
+#[derive(Debug, Clone)]
+struct Case {
+    dims: usize,
+    batch: usize,
+    groups: usize,
+    group_in: usize,
+    group_out: usize,
+    input: Vec<usize>,
+    kernel: Vec<usize>,
+    stride: Vec<usize>,
+    padding: Vec<usize>,
+    dilation: Vec<usize>,
+    last: bool,
+    out_last: bool,
+    bias: bool,
+    threads: usize,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    (1_usize..=3)
+        .prop_flat_map(|dims| {
+            let each = |range: std::ops::Range<usize>| prop::collection::vec(range, dims..=dims);
+            let top = [14, 9, 6][dims - 1];
+            (
+                (Just(dims), 0_usize..3, prop_oneof![Just(1_usize), Just(1), Just(2), Just(3)], 1_usize..5, 1_usize..4),
+                (each(4..top), each(1..4), each(1..4), each(0..3), each(1..3)),
+                (any::<bool>(), any::<bool>(), any::<bool>(), 1_usize..3),
+            )
+        })
+        .prop_map(
+            |((dims, batch, groups, group_in, group_out), (mut input, kernel, stride, padding, dilation), rest)| {
+                for ((i, k), d) in input.iter_mut().zip(&kernel).zip(&dilation) {
+                    *i = (*i).max(d * (k - 1) + 1);
+                }
+                let (last, out_last, bias, threads) = rest;
+                Case {
+                    dims,
+                    batch,
+                    groups,
+                    group_in,
+                    group_out,
+                    input,
+                    kernel,
+                    stride,
+                    padding,
+                    dilation,
+                    last,
+                    out_last,
+                    bias,
+                    threads,
+                }
+            },
+        )
+}
+
+impl Case {
+    fn sizes(&self, channels: usize, spatial: &[usize]) -> Vec<usize> {
+        let mut sizes = vec![self.batch, channels];
+        sizes.extend(spatial);
+        sizes
+    }
+
+    fn options(&self) -> ConvOptions<'_> {
+        ConvOptions { stride: &self.stride, padding: &self.padding, dilation: &self.dilation, groups: self.groups }
+    }
+}
+
+/// Strides of dense sizes with channels last, or in order.
+fn dense_strides(sizes: &[usize], last: bool) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    if last {
+        order.remove(1);
+        order.push(1);
+    }
+    let mut strides = vec![0; sizes.len()];
+    let mut step = 1;
+    for &axis in order.iter().rev() {
+        strides[axis] = step;
+        step *= sizes[axis].max(1);
+    }
+    strides
+}
+
+/// A dense result in order, whichever layout it is in.
+fn in_order(values: &[f32], sizes: &[usize], layout: Layout) -> Vec<f32> {
+    let (channels, positions) = (sizes[1], sizes[2..].iter().product::<usize>());
+    match layout {
+        Layout::ChannelsFirst => values.to_vec(),
+        Layout::ChannelsLast => values
+            .chunks((channels * positions).max(1))
+            .flat_map(|image| (0..channels).flat_map(move |c| image.iter().skip(c).step_by(channels).copied()))
+            .collect(),
+    }
+}
+
+fn layout(last: bool) -> Layout {
+    if last { Layout::ChannelsLast } else { Layout::ChannelsFirst }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(160))]
+
+    #[test]
+    fn convolutions_and_their_gradients_agree(case in case()) {
+        let input = case.sizes(case.groups * case.group_in, &case.input);
+        let mut weight = vec![case.groups * case.group_out, case.group_in];
+        weight.extend(&case.kernel);
+        let shape = ConvShape::new(&input, &weight, &case.options()).unwrap();
+        let output = shape.output_sizes();
+        let count = |sizes: &[usize]| sizes.iter().product::<usize>();
+        let (x, w, g) = (numbers(count(&input), 1), numbers(count(&weight), 2), numbers(count(&output), 3));
+        let b = numbers(weight[0], 4);
+        let bias = case.bias.then_some(b.as_slice());
+        let x = Volume::new(&x, &input, &dense_strides(&input, case.last)).unwrap();
+        let w = Volume::new(&w, &weight, &dense_strides(&weight, case.out_last)).unwrap();
+        let g = Volume::new(&g, &output, &dense_strides(&output, case.last)).unwrap();
+        let layout = layout(case.out_last);
+        let depth = case.group_in * count(&case.kernel);
+
+        let (mut fast, mut exact) = (vec![f32::NAN; count(&output)], vec![f64::NAN; count(&output)]);
+        in_pool(case.threads, || conv::conv(&shape, &x, &w, bias, &mut fast, layout)).unwrap();
+        plain_conv::conv(&shape, &x, &w, bias, &mut exact).unwrap();
+        close(&in_order(&fast, &output, layout), &exact, depth)?;
+
+        let (mut fast, mut exact) = (vec![f32::NAN; count(&input)], vec![f64::NAN; count(&input)]);
+        in_pool(case.threads, || conv_back::conv_input_gradient(&shape, &g, &w, None, &mut fast, layout)).unwrap();
+        plain_conv::conv_input_gradient(&shape, &g, &w, &mut exact).unwrap();
+        close(&in_order(&fast, &input, layout), &exact, case.group_out * count(&case.kernel))?;
+
+        let terms = case.batch * count(&output[2..]);
+        let (mut fast, mut exact) = (vec![f32::NAN; count(&weight)], vec![f64::NAN; count(&weight)]);
+        in_pool(case.threads, || conv_back::conv_weight_gradient(&shape, &x, &g, &mut fast)).unwrap();
+        plain_conv::conv_weight_gradient(&shape, &x, &g, &mut exact).unwrap();
+        close(&fast, &exact, terms)?;
+
+        let (mut fast, mut exact) = (vec![f32::NAN; weight[0]], vec![f64::NAN; weight[0]]);
+        conv_back::conv_bias_gradient(&shape, &g, &mut fast).unwrap();
+        plain_conv::conv_bias_gradient(&shape, &g, &mut exact).unwrap();
+        close(&fast, &exact, terms)?;
+    }
+
+    #[test]
+    fn transposed_convolutions_have_the_size_that_convolves_back(case in case(), extra in 0_usize..2) {
+        let input = case.sizes(case.groups * case.group_out, &case.input);
+        let mut weight = vec![case.groups * case.group_out, case.group_in];
+        weight.extend(&case.kernel);
+        let padding: Vec<usize> =
+            case.padding.iter().zip(&case.kernel).zip(&case.dilation).map(|((&p, &k), &d)| p.min(d * (k - 1) / 2)).collect();
+        let extra: Vec<usize> = case.stride.iter().map(|&s| extra.min(s - 1)).collect();
+        let options = ConvOptions { padding: &padding, ..case.options() };
+        let shape = ConvShape::transposed(&input, &weight, &extra, &options).unwrap();
+        let back = ConvShape::new(&shape.input_sizes(), &weight, &options).unwrap();
+        prop_assert_eq!(back.output_sizes(), input.clone());
+        prop_assert_eq!(&back, &shape);
+        let (x, w) = (numbers(input.iter().product(), 1), numbers(weight.iter().product(), 2));
+        let (x, w) = (Volume::contiguous(&x, &input).unwrap(), Volume::contiguous(&w, &weight).unwrap());
+        let sizes = shape.input_sizes();
+        let count = sizes.iter().product::<usize>();
+        let b = numbers(sizes[1], 5);
+        let (mut fast, mut exact) = (vec![f32::NAN; count], vec![f64::NAN; count]);
+        conv_back::conv_input_gradient(&shape, &x, &w, Some(&b), &mut fast, Layout::ChannelsFirst).unwrap();
+        plain_conv::conv_input_gradient(&shape, &x, &w, &mut exact).unwrap();
+        let plane = sizes[2..].iter().product::<usize>().max(1);
+        for (plane, b) in exact.chunks_mut(plane).zip(b.iter().cycle()) {
+            plane.iter_mut().for_each(|e| *e += f64::from(*b));
+        }
+        close(&fast, &exact, case.group_out * case.kernel.iter().product::<usize>())?;
+        prop_assert!(case.dims <= 3);
+    }
+
+    #[test]
+    fn attention_agrees_with_its_definition(
+        heads in 1_usize..4, queries in 1_usize..80, keys in 1_usize..20, width in 1_usize..9, kind in 0_usize..4,
+    ) {
+        let (q, k, v) = (numbers(heads * queries * width, 1), numbers(heads * keys * width, 2), numbers(heads * keys * width, 3));
+        let added: Vec<f32> = numbers(heads * queries * keys, 4).iter().map(|&a| if a < -0.5 { f32::NEG_INFINITY } else { a }).collect();
+        let seen: Vec<bool> = added.iter().map(|&a| a > 0.0).collect();
+        let of = |data, rows, cols| Batch::new(data, [heads, rows, cols], [rows * cols, cols, 1]).unwrap();
+        let mask = match kind {
+            0 => attention::Mask::None,
+            1 => attention::Mask::Causal,
+            2 => attention::Mask::Added(of(&added, queries, keys)),
+            _ => attention::Mask::Seen(Batch::new(&seen, [heads, queries, keys], [queries * keys, keys, 1]).unwrap()),
+        };
+        let mut out = vec![f32::NAN; heads * queries * width];
+        let result = BatchMut::new(&mut out, [heads, queries, width], [queries * width, width, 1]).unwrap();
+        attention::attention(&of(&q, queries, width), &of(&k, keys, width), &of(&v, keys, width), &mask, 0.5, result).unwrap();
+        let mut exact = Vec::new();
+        for h in 0..heads {
+            for i in 0..queries {
+                let hidden = |j: usize| match kind {
+                    0 => 0.0,
+                    1 => if j > i { f64::NEG_INFINITY } else { 0.0 },
+                    2 => f64::from(added[(h * queries + i) * keys + j]),
+                    _ => if seen[(h * queries + i) * keys + j] { 0.0 } else { f64::NEG_INFINITY },
+                };
+                let dot = |j: usize| (0..width).map(|c| f64::from(q[(h * queries + i) * width + c]) * f64::from(k[(h * keys + j) * width + c])).sum::<f64>();
+                let weights: Vec<f64> = (0..keys).map(|j| (0.5 * dot(j) + hidden(j)).exp()).collect();
+                let total: f64 = weights.iter().sum();
+                for c in 0..width {
+                    let sum: f64 = (0..keys).map(|j| weights[j] * f64::from(v[(h * keys + j) * width + c])).sum();
+                    exact.push(if total == 0.0 { 0.0 } else { sum / total });
+                }
+            }
+        }
+        close(&out, &exact, keys)?;
+    }
+}
