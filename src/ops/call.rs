@@ -64,8 +64,11 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Returns the type that the operator's rule gives.
+    /// Returns the type that the operator's rule gives, after checking what the operator needs.
     pub fn infer(&mut self) -> Result<ValueType, Fault> {
+        for need in &self.operator.needs {
+            need(self)?;
+        }
         self.operator.rule.ok_or(Fault::NoRule)?(self)
     }
 

@@ -85,11 +85,86 @@ fn spatial(c: &mut Call<'_>, w: &Window, d: usize, size: Dim, kernel: Dim) -> Re
     sizes::add(c.symbols, steps, one)
 }
 
+/// Checks what the window says of itself: one number for all dimensions or one for each, strides and dilations of 1 or more.
+fn check_window(c: &Call<'_>, w: &Window, space: usize) -> Result<(), Fault> {
+    let lists = [
+        ("stride", &w.stride, 1, false),
+        ("padding", &w.padding, 0, w.same),
+        ("dilation", &w.dilation, 1, false),
+        (
+            "output_padding",
+            &w.output_padding,
+            0,
+            !c.operator.schema.params.iter().any(|p| &*p.name == "output_padding"),
+        ),
+    ];
+    let place = |name| c.operator.schema.param_index(name).unwrap_or(usize::MAX);
+    for (name, list, least, absent) in lists {
+        let word = matches!(c.arg(place(name)), Arg::Str(_));
+        if !absent && !word && list.len() != 1 && list.len() != space {
+            return Err(c.bad(place(name), format!("1 or {space} values"), list.len().to_string()));
+        }
+        if list.iter().any(|n| *n < least) {
+            return Err(c.bad(place(name), format!("values of {least} or more"), format!("{list:?}")));
+        }
+    }
+    if w.same && w.stride.iter().any(|n| *n != 1) {
+        return Err(c.bad(place("stride"), "strides of 1 for 'same'", format!("{:?}", w.stride)));
+    }
+    for d in 0..space {
+        let more = at(&w.output_padding, d, 0);
+        if w.transposed && more >= at(&w.stride, d, 1).max(at(&w.dilation, d, 1)) {
+            return Err(c.bad(place("output_padding"), "less than the stride or the dilation", more.to_string()));
+        }
+    }
+    if w.groups < 1 {
+        return Err(c.bad(place("groups"), "1 group or more", w.groups.to_string()));
+    }
+    Ok(())
+}
+
+/// Checks that there are filters for each group, that they have elements, and that the bias is one for each result channel.
+fn check_weights(c: &Call<'_>, w: &Window, t: &TensorType, weight: &TensorType, gives: Dim) -> Result<(), Fault> {
+    let filters = weight.sizes.first().and_then(|d| d.fixed());
+    if filters.is_some_and(|n| n < w.groups || n.checked_rem(w.groups) != Some(0)) {
+        let expected = format!("a multiple of {} filters", w.groups);
+        return Err(c.bad(1, expected, sizes::show(c.symbols, &weight.sizes)));
+    }
+    if weight.sizes.iter().skip(2).any(|d| *d == Dim::Fixed(0)) {
+        return Err(c.bad(1, "a kernel with elements", sizes::show(c.symbols, &weight.sizes)));
+    }
+    let space = weight.rank().saturating_sub(2);
+    if t.sizes.iter().rev().take(space).any(|d| *d == Dim::Fixed(0)) {
+        return Err(c.bad(0, "elements in every spatial dimension", sizes::show(c.symbols, &t.sizes)));
+    }
+    let Some(i) = c.operator.schema.param_index("bias") else { return Ok(()) };
+    match c.opt_tensor(i)? {
+        Some(bias) if bias.dtype != t.dtype => Err(c.bad(i, format!("dtype {}", t.dtype.long()), bias.dtype.long())),
+        Some(_) => c.need_sizes(i, &[gives]),
+        None => Ok(()),
+    }
+}
+
 fn convolve(c: &mut Call<'_>, w: &Window) -> Typed {
     let (t, weight) = (c.tensor(0)?, c.tensor(1)?);
+    let dims = convolved(c, w, t, weight)?;
+    let strides = match joint_format(c, &[t, weight]) {
+        Some(format) => Some(layout::of_format(c.symbols, &dims, format)?),
+        None => None,
+    };
+    Ok(out::strided(t.dtype, dims, strides, t.device.clone()))
+}
+
+/// The sizes of the result.
+fn convolved(c: &mut Call<'_>, w: &Window, t: &TensorType, weight: &TensorType) -> Result<Sizes, Fault> {
     let Some(space) = weight.rank().checked_sub(2).filter(|n| (1..=3).contains(n)) else {
         return Err(c.bad(1, "3, 4 or 5 dimensions", weight.rank().to_string()));
     };
+    let named = [("1d", 1), ("2d", 2), ("3d", 3)].iter().find(|(n, _)| c.operator.schema.name.contains(n));
+    if named.is_some_and(|(_, n)| *n != space) {
+        return Err(c.bad(1, "a kernel of the convolution's dimensions", sizes::show(c.symbols, &weight.sizes)));
+    }
+    check_window(c, w, space)?;
     if t.dtype != weight.dtype {
         return Err(c.bad(1, format!("dtype {}", t.dtype.long()), weight.dtype.long()));
     }
@@ -120,11 +195,8 @@ fn convolve(c: &mut Call<'_>, w: &Window) -> Typed {
         let size = t.sizes.get(batch.saturating_add(1).saturating_add(d)).copied().unwrap_or(Dim::Fixed(1));
         dims.push(spatial(c, w, d, size, weight_size(d.saturating_add(2)))?);
     }
-    let strides = match joint_format(c, &[t, weight]) {
-        Some(format) => Some(layout::of_format(c.symbols, &dims, format)?),
-        None => None,
-    };
-    Ok(out::strided(t.dtype, dims, strides, t.device.clone()))
+    check_weights(c, w, t, weight, gives)?;
+    Ok(dims)
 }
 
 fn convolution(c: &mut Call<'_>) -> Typed {
@@ -172,6 +244,21 @@ fn transposed(c: &mut Call<'_>) -> Typed {
 
 fn gradients(c: &mut Call<'_>) -> Typed {
     let (gradient, t, weight) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    let w = Window {
+        stride: c.ints(4)?,
+        padding: c.ints(5)?,
+        dilation: c.ints(6)?,
+        transposed: c.bool(7)?,
+        output_padding: c.ints(8)?,
+        groups: c.int(9)?,
+        same: false,
+    };
+    if t.rank() != weight.rank() {
+        return Err(c.bad(1, format!("{} dimensions", weight.rank()), t.rank().to_string()));
+    }
+    let forward = convolved(c, &w, t, weight)?;
+    c.need_sizes(0, &forward)?;
+    c.need_same_dtype(0, 1)?;
     let wanted = c.arg(10).items().unwrap_or_default();
     let on = |k: usize| wanted.get(k).is_none_or(|a| *a == Arg::Bool(true));
     let format = joint_format(c, &[t, weight]);

@@ -210,7 +210,8 @@ fn arange(c: &mut Call<'_>) -> Typed {
         return vector(c, dtype, size, o);
     };
     let size = ((end - start) / step).ceil();
-    if !(0.0..=9e18).contains(&size) {
+    let reached = if step > 0.0 { end >= start } else { end <= start };
+    if !reached || !(0.0..=9e18).contains(&size) {
         return Err(Fault::mismatch("end", "an end that the step reaches", end.to_string()));
     }
     vector(c, dtype, Dim::Fixed(size as i64), o)

@@ -159,11 +159,22 @@ fn index(c: &mut Call<'_>) -> Typed {
 
 fn masked_index(c: &mut Call<'_>) -> Typed {
     let (t, indices) = (c.tensor(0)?, c.opt_tensors(2)?);
-    indexed(c, t, indices)
+    let read = indexed(c, t, indices)?;
+    if let Some(read) = read.as_tensor() {
+        out::broadcast(c, 1, &[&read.sizes, &c.tensor(1)?.sizes])?;
+    }
+    Ok(read)
 }
 
+/// Values broadcast to what reading at the same indices gives.
 fn put(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
+    let place = c.operator.schema.param_index("indices").unwrap_or(1);
+    let indices = c.opt_tensors(place)?;
+    let read = indexed(c, t, indices)?;
+    if let Some(read) = read.as_tensor() {
+        c.need_broadcast_to(place.saturating_add(1), &read.sizes)?;
+    }
     out::like(c, t.dtype, t)
 }
 
@@ -201,6 +212,12 @@ fn take_along_dim(c: &mut Call<'_>) -> Typed {
     let (t, i) = (c.tensor(0)?, c.tensor(1)?);
     let Some(d) = c.opt_int(2)? else {
         let all = sizes::product(c.symbols, &i.sizes)?;
+        for (place, of) in [(0, t), (1, i)] {
+            let whole = sizes::product(c.symbols, &of.sizes)?;
+            if layout::view(c.symbols, of, &[whole])? == layout::Viewed::Never {
+                return Err(c.bad(place, "a tensor that can be seen as one row", sizes::show(c.symbols, &of.sizes)));
+            }
+        }
         return plain(c, t.dtype, t, smallvec::smallvec![all]);
     };
     let d = c.wrap(2, d, t.rank())?;

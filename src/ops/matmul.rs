@@ -167,6 +167,7 @@ fn addr(c: &mut Call<'_>) -> Typed {
     for one in [t, a, b] {
         p.tensor(one.dtype, one.rank())?;
     }
+    c.need_broadcast_to(0, &[size(a, 0), size(b, 0)])?;
     made(c, t, p.dtype()?, &[size(a, 0), size(b, 0)])
 }
 
@@ -245,6 +246,9 @@ fn linear(c: &mut Call<'_>) -> Typed {
         dims.push(size(weight, 0));
     }
     if let Some(bias) = c.opt_tensor(2)? {
+        if t.rank() == 2 {
+            rank(c, 1, weight, 2)?;
+        }
         one_dtype(c, 2, t, bias)?;
         out::broadcast(c, 2, &[&dims, &bias.sizes])?;
     }
@@ -269,17 +273,22 @@ fn trilinear(c: &mut Call<'_>) -> Typed {
     }
     let summed = c.axes(6, total)?.unwrap_or_default();
     let mut dims: Sizes = smallvec::SmallVec::from_elem(Dim::Fixed(0), total);
+    let mut known: smallvec::SmallVec<[bool; 6]> = smallvec::SmallVec::from_elem(false, total);
     for (i, t) in operands.into_iter().enumerate() {
         let place = i.saturating_add(3);
+        one_dtype(c, i, first, t)?;
         let put_in = c.axes(place, total)?.unwrap_or_default();
         if put_in.len().saturating_add(t.rank()) != total {
             return Err(c.bad(place, format!("dimensions that make {total}"), put_in.len().to_string()));
         }
         let own = (0..total).filter(|d| !put_in.contains(d)).zip(&t.sizes);
         for (d, size) in own {
-            if let Some(slot) = dims.get_mut(d) {
-                *slot = *size;
+            let (Some(slot), Some(seen)) = (dims.get_mut(d), known.get_mut(d)) else { continue };
+            if *seen && sizes::differ(c.symbols, *slot, *size) {
+                let expected = format!("a size of {}", c.symbols.print_python(*slot));
+                return Err(c.bad(i, expected, sizes::show(c.symbols, &t.sizes)));
             }
+            (*slot, *seen) = (*size, true);
         }
     }
     let left: Sizes = dims.iter().enumerate().filter(|(d, _)| !summed.contains(d)).map(|(_, size)| *size).collect();

@@ -6,6 +6,7 @@
 //! - `bind`, `call`: arguments of a call by parameter, with typed access;
 //! - `registry`, `infer`, `check`: lookup, the type of a call, the types of a whole graph;
 //! - `sizes`, `layout`, `promote`, `out`: what rules are made of;
+//! - `require`, `needs_*`: what calls must fulfil before a rule is asked;
 //! - one file a family of rules, listed in `rules`.
 //!
 //! Promises: a known operator's type is its rule's; what cannot be decided about symbols is never called a contradiction; adding an
@@ -24,6 +25,7 @@ mod operator;
 mod out;
 mod promote;
 mod registry;
+mod require;
 mod rules;
 mod schema;
 mod schema_text;
@@ -40,6 +42,12 @@ mod gradient;
 mod index;
 mod matmul;
 mod movement;
+mod needs_index;
+mod needs_make;
+mod needs_math;
+mod needs_nn;
+mod needs_norm;
+mod needs_shape;
 mod norm;
 mod npu;
 mod npu_attention;

@@ -3,6 +3,7 @@
 use super::call::Call;
 use super::error::Fault;
 use super::layout;
+use super::needs_shape::slice_of;
 use super::norm::suggested;
 use super::out;
 use super::promote::Promotion;
@@ -419,15 +420,23 @@ fn diag_embed(c: &mut Call<'_>) -> Typed {
 /// A copy in which a slice is another's.
 fn written(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
+    let slice = slice_of(c, &t.sizes, &c.operator.schema.name, 2)?;
+    c.need_sizes(1, &slice)?;
     out::like(c, t.dtype, t)
 }
 
 fn as_strided_scatter(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
+    c.need_sizes(1, &c.dims(2)?)?;
     Ok(out::strided(t.dtype, t.sizes.clone(), t.strides.clone(), t.device.clone()))
 }
 
 fn spread_back(c: &mut Call<'_>) -> Typed {
     let (t, dims) = (c.tensor(0)?, c.dims(1)?);
+    if dims.iter().any(|d| d.fixed().is_some_and(|n| n < 0)) {
+        return Err(c.bad(1, "sizes of 0 or more", sizes::show(c.symbols, &dims)));
+    }
+    let slice = slice_of(c, &dims, &c.operator.schema.name, 2)?;
+    c.need_broadcast_to(0, &slice)?;
     plain(c, t.dtype, t, dims)
 }

@@ -74,15 +74,21 @@ fn softmax(c: &mut Call<'_>) -> Typed {
     } else {
         c.dtype(2)?.unwrap_or(t.dtype)
     };
-    if !dtype.is_float() && !dtype.is_complex() {
+    if !dtype.is_float() && !dtype.is_complex() && !super::require::is_empty(t) {
         return Err(c.bad(0, "a floating point dtype", dtype.long()));
     }
     suggested(c, dtype, t, t.sizes.clone())
 }
 
 fn softmax_backward(c: &mut Call<'_>) -> Typed {
-    let (t, dtype) = (c.tensor(0)?, c.dtype(3)?);
-    suggested(c, dtype.unwrap_or(t.dtype), t, t.sizes.clone())
+    let (t, told) = (c.tensor(0)?, c.dtype(3)?);
+    let half = |d| matches!(d, Dtype::F16 | Dtype::Bf16);
+    match told {
+        Some(d) if d != t.dtype && (half(d) || half(t.dtype)) => {
+            Err(c.bad(3, format!("dtype {}", t.dtype.long()), d.long()))
+        }
+        _ => suggested(c, t.dtype, t, t.sizes.clone()),
+    }
 }
 
 /// Returns how many of the last dimensions are normalised, after checking that they are those of the argument.
@@ -155,11 +161,19 @@ fn native_layer_norm(c: &mut Call<'_>) -> Typed {
 }
 
 fn fused_rms_norm(c: &mut Call<'_>) -> Typed {
-    let t = c.tensor(0)?;
-    let start = normalized(c, t)?;
+    let (t, shape) = (c.tensor(0)?, c.dims(1)?);
+    let Some(start) = t.rank().checked_sub(shape.len()) else {
+        return Err(c.bad(1, format!("at most {} sizes", t.rank()), shape.len().to_string()));
+    };
+    // Without sizes everything is normalised.
+    let start = if shape.is_empty() { 0 } else { start };
     let dtype = if matches!(t.dtype, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { t.dtype };
     let stats = plain(c, dtype, t, statistics(t, start))?;
-    Ok(out::many([plain(c, t.dtype, t, t.sizes.clone())?, stats]))
+    let dims = match c.opt_tensor(2)? {
+        Some(w) => out::broadcast(c, 2, &[&t.sizes, &w.sizes])?,
+        None => t.sizes.clone(),
+    };
+    Ok(out::many([plain(c, t.dtype, t, dims)?, stats]))
 }
 
 fn channels(t: &TensorType) -> Sizes {

@@ -1,8 +1,11 @@
 //! One operator: schema, effects, type rule, facts.
 
+use smallvec::SmallVec;
+
 use super::call::Call;
 use super::effects::{Effects, Marks};
 use super::error::Fault;
+use super::require::Need;
 use super::rules;
 use super::schema::Schema;
 use crate::graph::ValueType;
@@ -24,6 +27,10 @@ pub struct Operator {
     pub effects: Effects,
     /// Types its results; `None`: annotations are believed.
     pub rule: Option<Rule>,
+    /// What its calls must fulfil before the rule is asked.
+    pub(super) needs: SmallVec<[Need; 1]>,
+    /// The operator that gives as a new tensor what this one writes (`add` of `add_`), as an index of the registry.
+    pub(super) functional: Option<usize>,
     /// Whether its first two tensor arguments may be exchanged bit for bit, where all others have their defaults.
     pub commutes: bool,
     /// Whether it applies element by element.
@@ -45,6 +52,8 @@ impl Operator {
             schema,
             effects,
             rule,
+            needs: SmallVec::new(),
+            functional: None,
             commutes: marks.commutes,
             pointwise: marks.pointwise,
             meaning: None,

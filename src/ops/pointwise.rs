@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::call::{Call, Operand};
 use super::error::Fault;
 use super::out;
-use super::promote::{Promotion, float_of, promote, to_complex, to_real};
+use super::promote::{Promotion, category, float_of, promote, to_complex, to_real};
 use super::rules::Entry;
 use super::sizes;
 use crate::graph::{Dtype, TensorType, ValueType};
@@ -409,6 +409,13 @@ fn elu_backward(c: &mut Call<'_>) -> Typed {
     of_places(c, &[0, 5])
 }
 
+/// Written into a contiguous tensor of the input's dtype.
 fn loss_backward(c: &mut Call<'_>) -> Typed {
-    of_places(c, &[1, 2])
+    let (gradient, t, target) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    let dims = out::broadcast(c, 2, &[&t.sizes, &target.sizes, &gradient.sizes])?;
+    let (_, promotion) = operands(c, &[0, 1, 2])?;
+    if category(promotion.dtype()?) > category(t.dtype) {
+        return Err(c.bad(1, "a dtype that holds the gradient", t.dtype.long()));
+    }
+    out::contiguous(c.symbols, t.dtype, dims, t.device.clone())
 }

@@ -235,6 +235,9 @@ fn upsample_by(c: &mut Call<'_>) -> Typed {
             None if factor.fract() == 0.0 => sizes::mul(c.symbols, *size, Dim::Fixed(factor as i64))?,
             None => c.unbacked(0, d.saturating_add(outer)),
         };
+        if grown.fixed().is_some_and(|n| n < 1) {
+            return Err(c.bad(place, "factors that leave an element", factor.to_string()));
+        }
         dims.push(grown);
     }
     suggested(c, t.dtype, t, dims)

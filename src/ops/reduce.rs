@@ -92,10 +92,10 @@ pub(super) const RULES: &[Entry] = &[
             "aten.smooth_l1_loss.default",
             "aten.huber_loss.default",
             "aten.binary_cross_entropy.default",
-            "aten.binary_cross_entropy_with_logits.default",
             "aten.kl_div.default",
         ],
     ),
+    (logits_loss, &["aten.binary_cross_entropy_with_logits.default"]),
     (class_loss, &["aten.nll_loss_nd.default", "aten.cross_entropy_loss.default"]),
     (class_loss_and_weight, &["aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default"]),
 ];
@@ -251,6 +251,9 @@ fn scan_with_indices(c: &mut Call<'_>) -> Typed {
 /// Each step subtracts neighbours: one element less a step.
 fn difference(c: &mut Call<'_>) -> Typed {
     let (t, times) = (c.tensor(0)?, c.int(1)?);
+    if times == 0 {
+        return out::like(c, t.dtype, t);
+    }
     let d = c.axis(2, t.rank())?;
     let mut size = t.sizes.get(d).copied().unwrap_or(Dim::Fixed(1));
     let mut joined = false;
@@ -290,6 +293,20 @@ fn loss(c: &mut Call<'_>) -> Typed {
     }
     let device = c.tensor(0)?.device.clone();
     out::contiguous(c.symbols, dtype, Sizes::new(), device)
+}
+
+/// Computed in place of 1 less the target, whose sizes and dtype it has.
+fn logits_loss(c: &mut Call<'_>) -> Typed {
+    let (t, target) = (c.tensor(0)?, c.tensor(1)?);
+    let (_, promotion) = super::pointwise::operands(c, &[0, 1])?;
+    let dtype = if target.dtype == Dtype::Bool { Dtype::I64 } else { target.dtype };
+    if super::promote::category(promotion.dtype()?) > super::promote::category(dtype) {
+        return Err(c.bad(1, format!("a dtype that holds {}", t.dtype.long()), target.dtype.long()));
+    }
+    if reduction(c)? != NONE {
+        return out::contiguous(c.symbols, dtype, Sizes::new(), t.device.clone());
+    }
+    out::pointwise(c, dtype, &[super::call::Operand::Tensor(target)])
 }
 
 fn class_loss_type(c: &mut Call<'_>) -> Typed {

@@ -35,7 +35,44 @@ impl Registry {
                 registry.set_rule(target, *rule);
             }
         }
+        for (need, targets) in rules::needs() {
+            for target in *targets {
+                if let Some(operator) = registry.by_target.get(*target).and_then(|i| registry.operators.get_mut(*i)) {
+                    operator.needs.push(*need);
+                }
+            }
+        }
+        let pairs: Vec<Option<usize>> = registry.operators.iter().map(|o| registry.functional_place(o)).collect();
+        for (operator, place) in registry.operators.iter_mut().zip(pairs) {
+            operator.functional = place;
+        }
         registry
+    }
+
+    /// Returns the operator that gives as a new tensor what `operator` writes and returns.
+    pub(super) fn functional(&self, operator: &Operator) -> Option<&Operator> {
+        self.operators.get(operator.functional?)
+    }
+
+    /// `add_.Tensor` writes what `add.Tensor` gives, `mm.out` what `mm.default` gives; a few overloads are named differently.
+    fn functional_place(&self, operator: &Operator) -> Option<usize> {
+        let schema = &operator.schema;
+        let overload = if schema.overload.is_empty() { "default" } else { &*schema.overload };
+        let place = |name: &str, overload: &str| {
+            self.by_target.get(&*format!("{}.{name}.{overload}", schema.namespace)).copied()
+        };
+        if let Some(name) = schema.name.strip_suffix('_') {
+            let others: &[&str] = match (name, overload) {
+                ("pow", "Tensor") => &["Tensor_Tensor"],
+                ("pow", "Scalar") => &["Tensor_Scalar"],
+                ("floor_divide", "Tensor") => &["default"],
+                ("bernoulli", "float") => &["p"],
+                _ => &[],
+            };
+            return place(name, overload).or_else(|| others.iter().find_map(|o| place(name, o)));
+        }
+        let stem = overload.strip_suffix("out")?;
+        place(&schema.name, if stem.is_empty() { "default" } else { stem.trim_end_matches('_') })
     }
 
     fn set_rule(&mut self, target: &str, rule: Rule) {
@@ -112,10 +149,9 @@ mod tests {
     #[test]
     fn every_rule_names_an_operator_of_the_tables() {
         let registry = Registry::standard();
-        for (_, targets) in rules::families() {
-            for target in *targets {
-                assert!(registry.by_target.contains_key(*target), "no schema for the rule of {target}");
-            }
+        let ruled = rules::families().flat_map(|(_, targets)| *targets);
+        for target in ruled.chain(rules::needs().flat_map(|(_, targets)| *targets)) {
+            assert!(registry.by_target.contains_key(*target), "no schema for the rule of {target}");
         }
     }
 

@@ -9,6 +9,7 @@ use super::call::Call;
 use super::effects::{Effects, Sharing};
 use super::error::Fault;
 use super::operator::Rule;
+use super::require::{self, overlaps_itself};
 use super::schema::Schema;
 use super::*;
 use crate::graph::{Arg, TensorType, ValueType};
@@ -49,6 +50,13 @@ pub(super) fn families() -> impl Iterator<Item = &'static Entry> {
     .flatten()
 }
 
+/// Every need of every family: what calls must fulfil before their rule is asked.
+pub(super) fn needs() -> impl Iterator<Item = &'static require::Entry> {
+    [needs_index::NEEDS, needs_make::NEEDS, needs_math::NEEDS, needs_norm::NEEDS, needs_nn::NEEDS, needs_shape::NEEDS]
+        .into_iter()
+        .flatten()
+}
+
 /// Returns the rule that a schema implies.
 pub(super) fn default_rule(schema: &Schema, effects: &Effects) -> Option<Rule> {
     let in_place =
@@ -64,47 +72,91 @@ fn nothing(_: &mut Call<'_>) -> Result<ValueType, Fault> {
     Ok(ValueType::None)
 }
 
-/// The written argument itself.
+/// The written argument itself, after checking that it can take what is written.
 fn its_argument(c: &mut Call<'_>) -> Result<ValueType, Fault> {
     let returned = c.operator.effects.returns.first().and_then(|r| r.first()).map_or(0, |r| r.param);
     match c.arg(returned) {
         Arg::Node(n) => {
             let t = c.tensor(returned)?;
-            holds_result(c, returned, t)?;
-            Ok(c.view.ty(*n).clone())
+            let ty = c.view.ty(*n).clone();
+            if !OVERLAP.contains(&&*c.operator.target) && overlaps_itself(c, t) {
+                let strides = sizes::show(c.symbols, t.strides.as_deref().unwrap_or_default());
+                return Err(c.bad(returned, "a tensor of which each element has its own place", strides));
+            }
+            let Some(result) = functional_result(c)? else { return Ok(ty) };
+            match c.operator.schema.name.ends_with('_') {
+                true => holds(c, returned, t, &result).map(|()| ty),
+                false => resized(c, returned, t, &result),
+            }
         }
         other => Err(c.wrong_kind(returned, "a tensor", other)),
     }
 }
 
-/// Checks that the written argument can hold what the functional form of a pointwise operator gives (`add` of `add_`): it
-/// is not broadcast, and its dtype is not of a lower category.
-fn holds_result(c: &mut Call<'_>, i: usize, t: &TensorType) -> Result<(), Fault> {
-    let schema = &c.operator.schema;
-    let Some(name) = schema.name.strip_suffix('_') else { return Ok(()) };
-    let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
-    let sibling = c.registry.get(&format!("{}.{name}.{overload}", schema.namespace));
-    let Some(sibling) = sibling.filter(|s| s.pointwise && s.schema.params.len() == schema.params.len()) else {
-        return Ok(());
-    };
-    let Some(rule) = sibling.rule else { return Ok(()) };
-    let result = {
-        let args = c.bound.args.iter().map(|a| &**a).collect();
-        let (bound, symbols) = (Bound { args, extra: SmallVec::new() }, &mut *c.symbols);
-        rule(&mut Call { operator: sibling, registry: c.registry, bound, view: c.view, symbols, annotated: None })?
-    };
-    let Some(result) = result.as_tensor() else { return Ok(()) };
-    let fits =
-        result.rank() == t.rank() && !result.sizes.iter().zip(&t.sizes).any(|(a, b)| sizes::differ(c.symbols, *a, *b));
-    if !fits {
+/// Operators that may write several elements in one place.
+const OVERLAP: &[&str] = &[
+    "aten.fill_.Scalar",
+    "aten.zero_.default",
+    "aten.embedding_renorm_.default",
+    "aten.masked_fill_.Scalar",
+    "aten.masked_fill_.Tensor",
+    "aten.baddbmm_.default",
+    "aten.index_put_.default",
+    "aten._index_put_impl_.default",
+    "aten.threshold_.default",
+    "aten.tril_.default",
+    "aten.triu_.default",
+    "aten.dropout_.default",
+];
+
+/// Returns what the functional form of this call gives.
+fn functional_result(c: &mut Call<'_>) -> Result<Option<TensorType>, Fault> {
+    let Some(sibling) = c.registry.functional(c.operator).filter(|s| s.rule.is_some()) else { return Ok(None) };
+    let schema = &sibling.schema;
+    // Of an `out` form the functional one lacks the last parameters.
+    if c.bound.args.len() < schema.params.len() {
+        return Ok(None);
+    }
+    let args = c.bound.args.iter().take(schema.params.len()).copied().collect();
+    let (bound, symbols) = (Bound { args, extra: SmallVec::new() }, &mut *c.symbols);
+    let mut call = Call { operator: sibling, registry: c.registry, bound, view: c.view, symbols, annotated: None };
+    match call.infer() {
+        Ok(ty) => Ok(ty.as_tensor().cloned()),
+        Err(fault) if fault.is_ignorance() => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Checks that the written argument holds the result: it is not broadcast, and its dtype is not of a lower category.
+fn holds(c: &Call<'_>, i: usize, t: &TensorType, result: &TensorType) -> Result<(), Fault> {
+    if !c.can_equal(&result.sizes, &t.sizes) {
         let (own, wanted) = (sizes::show(c.symbols, &t.sizes), sizes::show(c.symbols, &result.sizes));
         return Err(c.bad(i, format!("the sizes {wanted} of the result"), own));
     }
-    if promote::category(result.dtype) > promote::category(t.dtype) {
+    let told = c.operator.schema.param_index("dtype").map_or(Ok(None), |p| c.dtype(p))?;
+    let other = told.is_some_and(|d| d != t.dtype);
+    if other || promote::category(result.dtype) > promote::category(t.dtype) {
         let expected = format!("a dtype that holds the result's {}", result.dtype.long());
         return Err(c.bad(i, expected, t.dtype.long()));
     }
     Ok(())
+}
+
+/// An `out` argument takes the sizes of the result, its own layout where it has them already. Only what works element by element casts.
+fn resized(c: &mut Call<'_>, i: usize, t: &TensorType, result: &TensorType) -> Result<ValueType, Fault> {
+    let casts = c.registry.functional(c.operator).is_some_and(|s| s.pointwise || &*s.schema.name == "cat");
+    let fits = match casts {
+        true => promote::category(result.dtype) <= promote::category(t.dtype),
+        false => result.dtype == t.dtype,
+    };
+    if !fits {
+        return Err(c.bad(i, format!("a dtype that holds the result's {}", result.dtype.long()), t.dtype.long()));
+    }
+    if sizes::all_same(c.symbols, &t.sizes, &result.sizes) {
+        return Ok(ValueType::tensor(t.clone()));
+    }
+    let (sizes, strides) = (result.sizes.clone(), result.strides.clone());
+    Ok(ValueType::tensor(TensorType { sizes, strides, ..t.clone() }))
 }
 
 #[cfg(test)]
@@ -137,6 +189,45 @@ mod tests {
             infer("aten.add_.Tensor", &[(Dtype::I64, &[3]), (Dtype::F32, &[3])]).unwrap_err(),
             "`aten.add_.Tensor`: argument `self`: expected a dtype that holds the result's float32, found int64"
         );
+    }
+
+    /// Types a call of two tensors, the first stretched along dimension 0.
+    fn infer_stretched(target: &str) -> Result<ValueType, String> {
+        let mut g = Graph::new();
+        let sizes = [Dim::Fixed(3), Dim::Fixed(2)];
+        let t = TensorType::new(Dtype::F32, sizes, Device::cpu());
+        let stretched = TensorType { strides: Some(smallvec::smallvec![Dim::Fixed(0), Dim::Fixed(1)]), ..t.clone() };
+        let mut args = Vec::new();
+        for ty in [stretched, t] {
+            let (kind, target, ty) = (NodeKind::Placeholder, g.texts.intern("x"), ValueType::tensor(ty));
+            let node = NewNode { kind, target, args: Box::default(), kwargs: Box::default(), ty };
+            args.push(Arg::Node(g.push(BodyId::ROOT, "x", node)));
+        }
+        Registry::standard().infer(&mut g, target, &args, &[]).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn nothing_is_written_twice_into_one_place() {
+        assert!(infer_stretched("aten.add.Tensor").is_ok());
+        assert_eq!(
+            infer_stretched("aten.add_.Tensor").unwrap_err(),
+            "`aten.add_.Tensor`: argument `self`: expected a tensor of which each element has its own place, found [0, 1]"
+        );
+    }
+
+    #[test]
+    fn what_an_operator_needs_is_asked_of_its_in_place_form_too() {
+        let shapes: &[(Dtype, &[i64])] = &[(Dtype::I64, &[2, 3]), (Dtype::I64, &[2, 3])];
+        assert!(infer("aten.floor_divide_.Tensor", shapes).is_ok());
+        assert!(infer("aten.addcdiv_.default", &[shapes[0], shapes[0], shapes[0]]).is_err());
+        assert!(infer("aten.pow_.Tensor", &[(Dtype::I64, &[3]), (Dtype::F32, &[3])]).is_err());
+    }
+
+    #[test]
+    fn a_reduction_without_identity_needs_an_element_where_it_reduces() {
+        assert!(infer("aten.max.default", &[(Dtype::F32, &[2, 3])]).is_ok());
+        assert!(infer("aten.max.default", &[(Dtype::F32, &[2, 0])]).is_err());
+        assert!(infer("aten.sum.default", &[(Dtype::F32, &[2, 0])]).is_ok());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::promote::{to_complex, to_real};
 use super::rules::Entry;
 use super::sizes::{self, Sizes};
 use super::view::{copied, piece, seen};
-use crate::graph::{TensorType, ValueType};
+use crate::graph::{Dtype, TensorType, ValueType};
 use crate::sym::Dim;
 
 type Typed = Result<ValueType, Fault>;
@@ -199,6 +199,20 @@ fn as_dtype(c: &mut Call<'_>) -> Typed {
     if let Some(slot) = result.sizes.last_mut() {
         *slot = scaled;
     }
+    if new > old {
+        let by = i64::try_from(new.checked_div(old).unwrap_or(1)).unwrap_or(1);
+        let inner = t.rank().saturating_sub(1);
+        let outer = t.strides.iter().flat_map(|s| s.iter().take(inner)).chain([&t.offset]);
+        for step in outer {
+            if step.fixed().is_some_and(|n| n.checked_rem(by) != Some(0)) {
+                return Err(c.bad(
+                    0,
+                    format!("strides and an offset that {by} divides"),
+                    c.symbols.print_python(*step),
+                ));
+            }
+        }
+    }
     result.offset = scale(c, t.offset)?;
     if let Some(strides) = &mut result.strides {
         if strides.last().is_some_and(|s| sizes::differ(c.symbols, *s, Dim::Fixed(1))) {
@@ -241,6 +255,16 @@ fn view_as_complex(c: &mut Call<'_>) -> Typed {
         return Err(c.bad(0, "a last dimension of size 2", sizes::show(c.symbols, &t.sizes)));
     }
     let rank = t.rank().saturating_sub(1);
+    if !matches!(t.dtype, Dtype::F16 | Dtype::F32 | Dtype::F64) {
+        return Err(c.bad(0, "dtype float16, float32 or float64", t.dtype.long()));
+    }
+    if let Some(steps) = &t.strides {
+        let odd = |d: &Dim| d.fixed().is_some_and(|n| n % 2 != 0);
+        let inner = steps.last().is_some_and(|s| sizes::differ(c.symbols, *s, Dim::Fixed(1)));
+        if inner || steps.iter().take(rank).any(odd) || odd(&t.offset) {
+            return Err(c.bad(0, "pairs side by side, at even places", sizes::show(c.symbols, steps)));
+        }
+    }
     let strides = match &t.strides {
         Some(old) => {
             let mut strides = Sizes::new();

@@ -130,7 +130,10 @@ fn is_contiguous(c: &mut Call<'_>) -> Typed {
 /// Only running it tells the value: as annotated, else a new symbol.
 fn item(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
-    single(c)?;
+    // The inner operator reads the first element, whatever follows.
+    if &*c.operator.schema.name == "item" {
+        single(c)?;
+    }
     match c.annotation(0) {
         Some(known @ (ValueType::SymInt(_) | ValueType::SymFloat(_) | ValueType::SymBool(_))) => Ok(known.clone()),
         // There are no complex symbols.
