@@ -6,6 +6,7 @@
 mod build;
 mod convert;
 mod diff;
+mod exec;
 mod inspect;
 mod load;
 mod lower;
@@ -138,6 +139,8 @@ enum Command {
     Diff(diff::DiffArgs),
     /// Convert between `.pt2` and `.fx`; the output's ending decides.
     Convert(convert::ConvertArgs),
+    /// Run a model on the CPU, and compare.
+    Exec(exec::ExecArgs),
     /// Lower a model to a GE graph, or compare with one.
     Lower(lower::LowerArgs),
     /// Judge `.case` files and folders of them.
@@ -161,6 +164,7 @@ impl Command {
             Command::Inspect(_) => ("inspect", &[Text, Json]),
             Command::Diff(_) => ("diff", &[Text, Json]),
             Command::Convert(_) => ("convert", &[Text, Json]),
+            Command::Exec(_) => ("exec", &[Text, Json]),
             Command::Lower(_) => ("lower", &[Text, Json]),
             Command::Test(_) => ("test", &[Text, Json, Sarif, Junit]),
             Command::Ops(_) => ("ops", &[Text, Json]),
@@ -208,6 +212,7 @@ fn dispatch(command: &Command, global: &Global) -> anyhow::Result<Exit> {
         Command::Inspect(args) => inspect::inspect(args, global),
         Command::Diff(args) => diff::diff(args, global),
         Command::Convert(args) => convert::convert(args, global),
+        Command::Exec(args) => exec::exec(args, global),
         Command::Lower(args) => lower::lower(args, global),
         Command::Test(args) => test::test(args, global),
         Command::Ops(args) => ops::ops(args, global),

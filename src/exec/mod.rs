@@ -7,23 +7,28 @@
 //! - `kernels`: which kernel computes which operator; one file a family, as in `ops`;
 //! - `map`: the loops under pointwise kernels; `generator`: numbers of a seed; `closeness`: how far two tensors are apart;
 //! - `dense`: matrix products, convolutions and rows on slices, in a fast and in a plain form;
+//! - `run`, `inputs`, `control`: a whole graph, and its bodies;
 //! - `session`: what a run holds beside values, and one call with in-place and `out` forms.
 //!
 //! Promises: dtype, sizes and strides of a result are its type rule's; a view is a view; a call that fails changes nothing but what its
 //! kernel had written; the same seed gives the same run. Leaves types to `ops`, files to `formats`.
 
 mod closeness;
+mod control;
 mod cx;
 pub mod dense;
 mod element;
+mod error;
 mod fill;
 mod flat;
 mod generator;
+mod inputs;
 mod kernels;
 mod lane;
 mod map;
 mod operands;
 mod overlap;
+mod run;
 mod session;
 mod shape;
 mod source;
@@ -66,8 +71,10 @@ mod view;
 
 pub use closeness::{Comparison, Tolerance, compare};
 pub use cx::Cx;
+pub use error::ExecError;
 pub use generator::Generator;
 pub use kernels::{Kernel, Kernels};
+pub use run::{Observer, Outcome, Step, run};
 pub use session::Session;
 pub use shape::Shape;
 pub use storage::{Meter, Storage};

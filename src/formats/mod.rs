@@ -3,6 +3,7 @@
 mod map;
 pub mod pickle;
 pub mod pt2;
+pub mod recording;
 pub mod text;
 mod unfinished;
 pub mod weights;

@@ -98,13 +98,13 @@ pub fn read(path: &Path, graph: &Graph) -> Result<Weights, WeightsFileError> {
 }
 
 /// The part of the mapped file that `data` is.
-fn cut_of(bytes: &Bytes, data: &[u8]) -> Bytes {
+pub(super) fn cut_of(bytes: &Bytes, data: &[u8]) -> Bytes {
     let start = (data.as_ptr() as usize).wrapping_sub(bytes.as_slice().as_ptr() as usize);
     bytes.cut(start, data.len()).unwrap_or_else(|| Bytes::new(data.to_vec()))
 }
 
 /// The type of a tensor that lies contiguously in a storage of its own.
-fn placed(dtype: FileDtype, shape: &[usize], stated: Option<&TensorType>) -> TensorType {
+pub(super) fn placed(dtype: FileDtype, shape: &[usize], stated: Option<&TensorType>) -> TensorType {
     let fixed = |size: usize| Dim::Fixed(i64::try_from(size).unwrap_or(i64::MAX));
     let device = stated.map_or_else(crate::graph::Device::cpu, |t| t.device.clone());
     let mut ty = TensorType::new(dtype_of(dtype), shape.iter().copied().map(fixed), device);

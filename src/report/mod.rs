@@ -12,6 +12,7 @@ mod plain;
 #[cfg(feature = "sandbox")]
 mod run_text;
 mod sarif;
+mod trace;
 mod verdict_text;
 
 pub use cases::{CaseReport, TestReport};
@@ -24,4 +25,5 @@ pub use plain::plain;
 #[cfg(feature = "sandbox")]
 pub use run_text::run_text;
 pub use sarif::sarif;
+pub use trace::Trace;
 pub use verdict_text::{verdict_details, verdict_words};

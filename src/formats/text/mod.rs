@@ -22,4 +22,5 @@ mod write;
 
 pub use error::{TextError, TextFault, shown};
 pub use read::{ReadOptions, read, read_bytes};
+pub use value::literal;
 pub use write::{show_form_error, write, write_node_line};

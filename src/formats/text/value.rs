@@ -19,6 +19,30 @@ pub(super) struct Scope<'a> {
     pub(super) unresolved: bool,
 }
 
+/// Reads a Python literal that stands alone: a number, a text, `True`, `False` or `None`.
+pub fn literal(text: &str) -> Option<Arg> {
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let signed = |v: f64| if negative { -v } else { v };
+    match digits {
+        "None" => return Some(Arg::None),
+        "True" => return Some(Arg::Bool(true)),
+        "False" => return Some(Arg::Bool(false)),
+        "inf" => return Some(Arg::Float(signed(f64::INFINITY))),
+        "nan" => return Some(Arg::Float(f64::NAN)),
+        _ => {}
+    }
+    let mut cursor = Cursor::new("literal", digits);
+    let value = match cursor.peek() {
+        b'\'' | b'"' if !negative => Arg::Str(cursor.string("a text").ok()?.into()),
+        _ => match cursor.number().ok()? {
+            Number::Int(v) => Arg::Int(if negative { v.checked_neg()? } else { v }),
+            Number::Float(v) => Arg::Float(signed(v)),
+            Number::Large(_) | Number::Imaginary(_) => return None,
+        },
+    };
+    cursor.at_end().then_some(value)
+}
+
 /// Takes a value.
 pub(super) fn value<'a>(cursor: &mut Cursor<'a>, scope: &mut Scope<'a>) -> Result<Arg, TextError> {
     nested(cursor, scope, 0)

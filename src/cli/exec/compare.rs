@@ -1,0 +1,143 @@
+//! Outputs, changed buffers and changed inputs of a run, against recorded ones.
+
+use anyhow::Context;
+use serde::Serialize;
+
+use super::feed;
+use crate::exec::{Outcome, Tensor, Tolerance, Value, compare};
+use crate::formats::recording::{Recorded, Recording};
+
+/// One tensor of the result.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    /// `out_0`, the name of a buffer or `in_1`.
+    pub name: String,
+    /// `output`, `buffer` or `input`.
+    pub role: &'static str,
+    /// Short name.
+    pub dtype: String,
+    /// Sizes.
+    pub shape: Vec<usize>,
+    /// Whether it is near enough; true where nothing is compared.
+    pub equal: bool,
+    /// Largest absolute difference.
+    pub max_abs: Option<f64>,
+    /// Largest relative difference.
+    pub max_rel: Option<f64>,
+    /// Largest difference in units in the last place.
+    pub max_ulp: Option<u64>,
+    /// What else differs, or the first element that does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Row {
+    fn new(name: String, role: &'static str, value: &Value) -> Row {
+        let (dtype, shape) = match value {
+            Value::Tensor(t) => (t.dtype().short().into(), t.sizes().to_vec()),
+            other => (other.kind().into(), Vec::new()),
+        };
+        Row { name, role, dtype, shape, equal: true, max_abs: None, max_rel: None, max_ulp: None, reason: None }
+    }
+
+    fn differs(self, reason: String) -> Row {
+        Row { equal: false, reason: Some(reason), ..self }
+    }
+}
+
+/// Tolerances that the user states in place of those of the dtype.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stated {
+    /// Relative.
+    pub rtol: Option<f64>,
+    /// Absolute.
+    pub atol: Option<f64>,
+}
+
+impl Stated {
+    fn of(self, t: &Tensor) -> Tolerance {
+        let Tolerance::Close { rtol, atol } = Tolerance::close(t.dtype()) else { return Tolerance::Exact };
+        if !(t.dtype().is_float() || t.dtype().is_complex()) {
+            return Tolerance::Exact;
+        }
+        Tolerance::Close { rtol: self.rtol.unwrap_or(rtol), atol: self.atol.unwrap_or(atol) }
+    }
+}
+
+/// Lists what a run leaves, compared with a recording where there is one.
+pub fn rows(outcome: &Outcome, recording: Option<&Recording>, stated: Stated) -> anyhow::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let outputs = recording.map(|r| r.outputs.as_slice());
+    for (i, value) in outcome.outputs.iter().enumerate() {
+        let wanted = outputs.map(|o| o.get(i));
+        rows.push(row(format!("out_{i}"), "output", value, wanted, stated)?);
+    }
+    for (i, _) in outputs.unwrap_or_default().iter().enumerate().skip(outcome.outputs.len()) {
+        rows.push(Row::new(format!("out_{i}"), "output", &Value::None).differs("recorded, and not made here".into()));
+    }
+    for (name, tensor) in &outcome.buffers {
+        let wanted = recording.map(|r| r.buffers.get(name));
+        rows.push(row(name.clone(), "buffer", &Value::Tensor(tensor.clone()), wanted, stated)?);
+    }
+    for (number, tensor) in &outcome.inputs {
+        let wanted = recording.map(|r| r.changed.get(number));
+        rows.push(row(format!("in_{number}"), "input", &Value::Tensor(tensor.clone()), wanted, stated)?);
+    }
+    for name in recording.iter().flat_map(|r| r.buffers.keys()) {
+        if !outcome.buffers.iter().any(|(n, _)| n == name) {
+            rows.push(
+                Row::new(name.clone(), "buffer", &Value::None).differs("changed in the recording, not here".into()),
+            );
+        }
+    }
+    for number in recording.iter().flat_map(|r| r.changed.keys()) {
+        if !outcome.inputs.iter().any(|(n, _)| n == number) {
+            let row = Row::new(format!("in_{number}"), "input", &Value::None);
+            rows.push(row.differs("changed in the recording, not here".into()));
+        }
+    }
+    Ok(rows)
+}
+
+/// `wanted` is `None` where nothing is compared, `Some(None)` where the recording lacks the value.
+fn row(
+    name: String,
+    role: &'static str,
+    value: &Value,
+    wanted: Option<Option<&Recorded>>,
+    stated: Stated,
+) -> anyhow::Result<Row> {
+    let row = Row::new(name, role, value);
+    match wanted {
+        None => Ok(row),
+        // Constants and values of dtypes that the format lacks are not in recordings; an output that is None is.
+        Some(None) => Ok(row.differs("not in the recording".into())),
+        Some(Some(recorded)) => {
+            let wanted = feed::value(recorded).with_context(|| format!("recorded `{}`", row.name))?;
+            Ok(held_against(row, value, &wanted, stated))
+        }
+    }
+}
+
+fn held_against(mut row: Row, value: &Value, wanted: &Value, stated: Stated) -> Row {
+    match (value, wanted) {
+        (Value::Tensor(found), Value::Tensor(wanted)) => match compare(found, wanted, stated.of(wanted)) {
+            Err(fault) => row.differs(fault.to_string()),
+            Ok(c) => {
+                (row.max_abs, row.max_rel, row.max_ulp) = (Some(c.max_abs), Some(c.max_rel), Some(c.max_ulp));
+                match c.first {
+                    Some((at, own, theirs)) => {
+                        row.differs(format!("element {at} is {own}, recorded {theirs}; {} are too far off", c.wrong))
+                    }
+                    None => row,
+                }
+            }
+        },
+        (found, wanted) => match (found.as_scalar(), wanted.as_scalar()) {
+            _ if matches!((found, wanted), (Value::None, Value::None)) => row,
+            (Some(a), Some(b)) if a.to_f64() == b.to_f64() => row,
+            _ if matches!((found, wanted), (Value::Literal(a), Value::Literal(b)) if a == b) => row,
+            _ => row.differs(format!("{found:?}, recorded {wanted:?}")),
+        },
+    }
+}
