@@ -302,7 +302,8 @@ fn damaged_bytes_never_panic() {
         usize::try_from(state >> 33).unwrap()
     };
     let ops = Registry::standard();
-    for model in ["torchair_doc_model", "nested_io", "kv_cache_update", "cond_while"] {
+    let older = ["older/torch-2.5.1/add_rms_norm", "older/torch-2.8.0/kv_cache_update"];
+    for model in ["torchair_doc_model", "nested_io", "kv_cache_update", "cond_while"].into_iter().chain(older) {
         let whole = std::fs::read(path(model)).unwrap();
         for _ in 0..400 {
             let mut bytes = whole.clone();

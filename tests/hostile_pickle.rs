@@ -74,6 +74,28 @@ fn dtypes_without_a_storage_type_come_with_the_tensor() {
 }
 
 #[test]
+fn attributes_of_tensors_are_left_aside_and_are_data_too() {
+    let tensor = rebuilt("_rebuild_tensor_v2", &float(), PLAIN);
+    let with = |state: &[u8]| rebuilt("_rebuild_parameter_with_state", &tensor, &[b"\x88}", state].concat());
+    let bytes = program(&with(&[b"}", &text("is_special")[..], b"\x88s"].concat()));
+    let pickle = pickle::read(&bytes).unwrap();
+    assert!(matches!(pickle.root(), Value::Tensor(t) if t.is_parameter && t.requires_grad));
+    says(&with(b"cos\ngetcwd\n)R"), &["`os.getcwd`"]);
+
+    let typed = |function: &str, kind: &str| {
+        let operands = [b"(", &float()[..], PLAIN, b"t"].concat();
+        let head = [b"ctorch._tensor\n_rebuild_from_type_v2\n(c", function.as_bytes(), b"\nc", kind.as_bytes(), b"\n"]
+            .concat();
+        [&head[..], &operands, b"}tR"].concat()
+    };
+    let bytes = program(&typed("torch._utils\n_rebuild_tensor_v2", "torch\nTensor"));
+    assert!(matches!(pickle::read(&bytes).unwrap().root(), Value::Tensor(t) if !t.is_parameter));
+    says(&typed("torch._utils\n_rebuild_tensor_v2", "torch\nFloatStorage"), &["expected `torch.Tensor`"]);
+    says(&typed("torch._tensor\n_rebuild_from_type_v2", "torch\nTensor"), &["expected one that rebuilds a tensor"]);
+    says(&typed("torch._utils\n_rebuild_tensor_v2", "mine\nTensor"), &["`mine.Tensor`"]);
+}
+
+#[test]
 fn any_other_name_is_refused_before_anything_uses_it() {
     for (module, name) in [
         ("os", "system"),
@@ -150,6 +172,7 @@ fn names_are_called_only_as_pytorch_calls_them() {
     says(&storage("torch\nfloat32", b"K\x01"), &["a storage type", "`float32`"]);
     says(&storage("torch\nFloatStorage", b"J\xff\xff\xff\xff"), &["number of elements", "-1"]);
     says(&rebuilt("_rebuild_parameter", b"K\x01", b"\x88}"), &["expected a tensor"]);
+    says(&rebuilt("_rebuild_parameter_with_state", b"K\x01", b"\x88}"), &["attributes", "a tuple of 3"]);
 }
 
 #[test]

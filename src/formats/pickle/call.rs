@@ -44,8 +44,11 @@ impl<'m, 'p> Call<'m, 'p> {
         match function {
             Global::OrderedDict => self.count(0, "no operands").map(|()| Value::Dict(Vec::new())),
             Global::RebuildTensor | Global::RebuildTypedTensor => self.tensor(function),
-            Global::RebuildParameter => self.parameter(),
-            Global::TypedStorage(_) | Global::UntypedStorage | Global::Dtype(_) => {
+            Global::RebuildParameter => self.parameter(3, "tensor, requires_grad, hooks"),
+            // Attributes are data like all else in the pickle; a program cannot see them.
+            Global::RebuildParameterWithState => self.parameter(4, "tensor, requires_grad, hooks, attributes"),
+            Global::RebuildFromType => self.attributed(),
+            Global::TypedStorage(_) | Global::UntypedStorage | Global::Dtype(_) | Global::PlainTensor => {
                 let found = format!("`{}`", function.name());
                 Err(self.wrong("function", "a function that rebuilds a tensor", found))
             }
@@ -99,15 +102,31 @@ impl<'m, 'p> Call<'m, 'p> {
         })))
     }
 
-    /// `(tensor, requires_grad, hooks)`
-    fn parameter(&self) -> Result<Value<'p>, PickleError> {
-        self.count(3, "tensor, requires_grad, hooks")?;
+    /// `(tensor, requires_grad, hooks[, attributes])`
+    fn parameter(&self, count: usize, expected: &'static str) -> Result<Value<'p>, PickleError> {
+        self.count(count, expected)?;
         let Value::Tensor(tensor) = self.operand(0) else {
             return Err(self.wrong("data", "a tensor", self.operand(0).kind()));
         };
         self.empty(2, "hooks")?;
         let requires_grad = self.truth(1, "requires_grad")?;
         Ok(Value::Tensor(Box::new(Tensor { requires_grad, is_parameter: true, ..(**tensor).clone() })))
+    }
+
+    /// `(function, type, operands, attributes)`, of a plain tensor.
+    fn attributed(&self) -> Result<Value<'p>, PickleError> {
+        self.count(4, "function, type, operands, attributes")?;
+        match self.operand(1) {
+            Value::Global(Global::PlainTensor) => {}
+            other => return Err(self.wrong("type", "`torch.Tensor`", other.kind())),
+        }
+        match (self.operand(0), self.operands.get(2)) {
+            // These call nothing in turn.
+            (Value::Global(function @ (Global::RebuildTensor | Global::RebuildTypedTensor)), Some(operands)) => {
+                Call::new(self.values, *operands, function.name(), self.place)?.tensor(*function)
+            }
+            (other, _) => Err(self.wrong("function", "one that rebuilds a tensor", other.kind())),
+        }
     }
 
     fn operand(&self, place: usize) -> &'m Value<'p> {

@@ -11,6 +11,12 @@ pub enum Global {
     RebuildTypedTensor,
     /// `torch._utils._rebuild_parameter`.
     RebuildParameter,
+    /// `torch._utils._rebuild_parameter_with_state`: a parameter to which somebody gave attributes.
+    RebuildParameterWithState,
+    /// `torch._tensor._rebuild_from_type_v2`: a tensor to which somebody gave attributes.
+    RebuildFromType,
+    /// `torch.Tensor`, the only type of such a tensor.
+    PlainTensor,
     /// `collections.OrderedDict`.
     OrderedDict,
     /// `torch.FloatStorage` and siblings.
@@ -44,6 +50,9 @@ impl Global {
             ("torch._utils", "_rebuild_tensor_v2") => Self::RebuildTensor,
             ("torch._utils", "_rebuild_tensor_v3") => Self::RebuildTypedTensor,
             ("torch._utils", "_rebuild_parameter") => Self::RebuildParameter,
+            ("torch._utils", "_rebuild_parameter_with_state") => Self::RebuildParameterWithState,
+            ("torch._tensor", "_rebuild_from_type_v2") => Self::RebuildFromType,
+            ("torch", "Tensor") => Self::PlainTensor,
             ("collections", "OrderedDict") => Self::OrderedDict,
             ("torch.storage" | "torch", "UntypedStorage") => Self::UntypedStorage,
             ("torch", name) => match STORAGES.iter().find(|(storage, _)| *storage == name) {
@@ -60,6 +69,9 @@ impl Global {
             Self::RebuildTensor => "torch._utils._rebuild_tensor_v2",
             Self::RebuildTypedTensor => "torch._utils._rebuild_tensor_v3",
             Self::RebuildParameter => "torch._utils._rebuild_parameter",
+            Self::RebuildParameterWithState => "torch._utils._rebuild_parameter_with_state",
+            Self::RebuildFromType => "torch._tensor._rebuild_from_type_v2",
+            Self::PlainTensor => "torch.Tensor",
             Self::OrderedDict => "collections.OrderedDict",
             Self::UntypedStorage => "torch.storage.UntypedStorage",
             Self::TypedStorage(dtype) => {

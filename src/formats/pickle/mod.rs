@@ -1,7 +1,7 @@
 //! Pickles as `torch.save` writes them: tensors, the containers around them, and nothing else.
 //!
 //! A pickle is a program for a stack machine that may call anything in Python. [`read`] runs that machine over the opcodes that
-//! `torch.save` writes (protocol 2) and knows six names: the functions that rebuild a tensor or a parameter, the storage types, the
+//! `torch.save` writes (protocol 2) and knows a short table of names: the functions that rebuild a tensor or a parameter, the storage types, the
 //! dtypes, and `OrderedDict`. Any other name, call or opcode is a [`PickleError`] that says which.
 //!
 //! Promises:
