@@ -289,6 +289,38 @@ fn lines_of(archive: Vec<u8>) -> Vec<String> {
 }
 
 #[test]
+fn derived_dimensions_keep_their_range_in_both_forms() {
+    let node = r#"{"target": "torch.ops.aten.mul.Tensor", "inputs": [
+        {"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1},
+        {"name": "other", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}],
+        "outputs": [{"as_tensor": {"name": "y"}}], "metadata": {}, "name": "y"}"#;
+    let derived = "Mul(Integer(2), Symbol('s39', positive=True, integer=True))";
+    let mut all = entries(&minimal(node, &["p_w", "x", "y"]));
+    let json = &mut all.iter_mut().find(|(n, _)| n == "models/model.json").unwrap().1;
+    let changed = String::from_utf8(json.clone())
+        .unwrap()
+        .replace(r#"{"as_int": 2}"#, &format!(r#"{{"as_expr": {{"expr_str": "{derived}", "hint": null}}}}"#))
+        .replace(
+            r#""range_constraints": {}"#,
+            r#""range_constraints": {"2*s39": {"min_val": 4, "max_val": 100}, "s39": {"min_val": 2, "max_val": 50}, "2*s1": {}}"#,
+        );
+    *json = changed.into_bytes();
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in &all {
+        zip.start_file(format!("m/{name}"), zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(content).unwrap();
+    }
+    let ops = Registry::standard();
+    let bytes = Bytes::new(zip.finish().unwrap().into_inner());
+    let model = pt2::read_bytes("m.pt2", bytes, &ops).unwrap();
+    let printed = text::write(&model.graph);
+    assert!(printed.ends_with("Range constraints: {2*s39: VR[4, 100], s39: VR[2, 50]}\n\n"), "{printed}");
+    assert_eq!(printed, text::write(&again(&model, &ops).graph));
+    let reread = text::read(&printed, &text::ReadOptions::of_file("m.fx")).unwrap_or_else(|e| panic!("{}", e.render()));
+    assert_eq!(printed, text::write(&reread));
+}
+
+#[test]
 fn operands_without_kinds_are_positional_where_the_schema_has_no_default() {
     // PyTorch's own order of operands does not count either.
     let node = r#"{"target": "torch.ops.aten.add.Tensor", "inputs": [

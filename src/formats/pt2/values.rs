@@ -47,7 +47,7 @@ impl<'p> Values<'p> {
         graph: &mut Graph,
         ranges: &schema::Pairs<schema::Text<'_>, schema::RangeConstraint>,
     ) -> Result<(), Problem> {
-        for (name, range) in &ranges.0 {
+        for (name, range) in ranges.0.iter().filter(|(name, _)| is_symbol(name)) {
             let range = Range { min: range.min_val, max: range.max_val };
             graph.symbols.set_range(name, range).map_err(|source| Problem::Symbol {
                 place: format!("range_constraints, symbol `{}`", &**name),
@@ -58,6 +58,8 @@ impl<'p> Values<'p> {
     }
 
     /// Keeps the order of those ranges whose symbols occur, as PyTorch does.
+    ///
+    /// A derived dimension (`2*s0`) has an entry of its own; its range follows from those of its symbols.
     pub(super) fn keep_ranges(
         &self,
         graph: &mut Graph,
@@ -65,8 +67,10 @@ impl<'p> Values<'p> {
     ) {
         let mut kept = FxHashSet::default();
         for (name, _) in &ranges.0 {
-            if self.seen.contains(&**name)
-                && let Some(Dim::Expr(id)) = graph.symbols.find_symbol(name)
+            let dim =
+                if is_symbol(name) { graph.symbols.find_symbol(name) } else { graph.symbols.parse_dim(name).ok() };
+            if let Some(Dim::Expr(id)) = dim
+                && graph.symbols.symbols_in(SymValue::Int(Dim::Expr(id))).iter().all(|s| self.seen.contains(s))
                 && kept.insert(id)
             {
                 graph.range_constraints.push(id);
@@ -226,6 +230,11 @@ impl<'p> Values<'p> {
         }
         new
     }
+}
+
+/// Returns whether a key of the ranges is a symbol rather than an expression.
+fn is_symbol(key: &str) -> bool {
+    key.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 /// A scalar that is known prints without annotation.

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap;
 
 use super::error::Problem;
@@ -141,19 +141,28 @@ impl<'m> Writer<'m> {
         }
     }
 
-    /// Every symbol has a range: those of the program in its order, then others that occur.
+    /// Every symbol has a range: those of the program in its order (with derived dimensions), then others that occur.
     fn ranges(&mut self, out: &mut String) {
-        let mut names: IndexSet<String> = IndexSet::new();
+        let symbols = &self.graph.symbols;
+        let mut ranges: IndexMap<String, Range> = IndexMap::new();
+        let declared = |name: &str| symbols.declared_range(name).unwrap_or(Range::SIZE);
         for id in &self.graph.range_constraints {
-            names.extend(self.graph.symbols.symbols_in(SymValue::Int(Dim::Expr(*id))));
+            let dim = Dim::Expr(*id);
+            ranges
+                .entry(symbols.print_expr(*id))
+                .or_insert_with_key(|name| symbols.declared_range(name).unwrap_or_else(|| symbols.range_of(dim)));
+            for name in symbols.symbols_in(SymValue::Int(dim)) {
+                ranges.entry(name).or_insert_with_key(|name| declared(name));
+            }
         }
-        names.extend(self.used.iter().cloned());
+        for name in &self.used {
+            ranges.entry(name.clone()).or_insert_with_key(|name| declared(name));
+        }
         let bound = |b: Option<i64>| b.map_or_else(|| "null".to_string(), |v| v.to_string());
         out.push('{');
-        python::joined(out, &names, |out, name| {
-            let Range { min, max } = self.graph.symbols.declared_range(name).unwrap_or(Range::SIZE);
+        python::joined(out, &ranges, |out, (name, Range { min, max })| {
             python::quote(out, name);
-            let _ = write!(out, ": {{\"min_val\": {}, \"max_val\": {}}}", bound(min), bound(max));
+            let _ = write!(out, ": {{\"min_val\": {}, \"max_val\": {}}}", bound(*min), bound(*max));
         });
         out.push('}');
     }

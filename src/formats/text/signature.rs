@@ -186,7 +186,12 @@ pub(super) fn read_ranges(cursor: &mut Cursor<'_>, symbols: &mut Symbols) -> Res
     while !cursor.close(b'}') {
         cursor.space();
         let at = cursor.clone();
-        let name = cursor.name("a symbol")?;
+        // A derived dimension (`2*s0`) has an entry too; its range follows from those of its symbols.
+        let name = cursor.balanced(b":")?.trim();
+        let is_symbol = name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric());
+        if is_symbol && !at.at_name() {
+            return Err(at.expected("a symbol"));
+        }
         cursor.expect(b':', "`:`")?;
         if !cursor.eat_word("VR") {
             return Err(cursor.expected("a range, such as `VR[2, 1024]`"));
@@ -198,10 +203,14 @@ pub(super) fn read_ranges(cursor: &mut Cursor<'_>, symbols: &mut Symbols) -> Res
         if !cursor.close(b']') {
             return Err(cursor.expected("`]`"));
         }
-        symbols
-            .set_range(name, Range::new(min, max))
-            .map_err(|source| at.fault(name.chars().count(), TextFault::Range { name: name.to_string(), source }))?;
-        if let Some(Dim::Expr(id)) = symbols.find_symbol(name) {
+        let faulty = |source| at.fault(name.chars().count(), TextFault::Range { name: name.to_string(), source });
+        let dim = if is_symbol {
+            symbols.set_range(name, Range::new(min, max)).map_err(faulty)?;
+            symbols.find_symbol(name)
+        } else {
+            Some(symbols.parse_dim(name).map_err(faulty)?)
+        };
+        if let Some(Dim::Expr(id)) = dim {
             order.push(id);
         }
         value::separator(cursor, b'}')?;
@@ -257,7 +266,7 @@ pub(super) fn write(out: &mut String, graph: &Graph, signature: &Signature) {
     out.push_str(" {");
     for (index, id) in graph.range_constraints.iter().enumerate() {
         let name = graph.symbols.print_expr(*id);
-        let range = graph.symbols.declared_range(&name).unwrap_or(Range::ALL);
+        let range = graph.symbols.declared_range(&name).unwrap_or_else(|| graph.symbols.range_of(Dim::Expr(*id)));
         let _ = write!(out, "{}{name}: {range}", if index > 0 { ", " } else { "" });
     }
     out.push_str("}\n");
