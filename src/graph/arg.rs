@@ -83,6 +83,24 @@ impl From<&str> for Arg {
     }
 }
 
+impl From<Dtype> for Arg {
+    fn from(v: Dtype) -> Self {
+        Arg::Dtype(v)
+    }
+}
+
+impl From<Vec<Arg>> for Arg {
+    fn from(v: Vec<Arg>) -> Self {
+        Arg::List(v.into())
+    }
+}
+
+impl<A: Into<Arg>> From<Option<A>> for Arg {
+    fn from(v: Option<A>) -> Self {
+        v.map_or(Arg::None, Into::into)
+    }
+}
+
 impl Arg {
     /// How deep lists may nest; deeper input is refused by readers and by the editor.
     pub const MAX_DEPTH: usize = 16;

@@ -7,6 +7,7 @@
 //! - `registry`, `infer`, `check`: lookup, the type of a call, the types of a whole graph;
 //! - `sizes`, `layout`, `promote`, `out`: what rules are made of;
 //! - `require`, `needs_*`: what calls must fulfil before a rule is asked;
+//! - `decompose`: what operators are in more basic ones;
 //! - one file a family of rules, listed in `rules`.
 //!
 //! Promises: a known operator's type is its rule's; what cannot be decided about symbols is never called a contradiction; adding an
@@ -16,6 +17,7 @@
 mod bind;
 mod call;
 mod check;
+mod decompose;
 mod effects;
 mod error;
 mod file;
@@ -67,6 +69,7 @@ mod view;
 pub use bind::Bound;
 pub use call::{Call, Number, Operand};
 pub use check::{Problem, TypeProblem, contradicts};
+pub use decompose::{Exactness, Expansion};
 pub use effects::{Access, Effects, Marks, ReturnAlias, Sharing, SideEffect};
 pub use error::{Fault, TypeError};
 pub use file::FileError;

@@ -1,5 +1,7 @@
 //! One operator: schema, effects, type rule, facts.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::call::Call;
@@ -8,7 +10,7 @@ use super::error::Fault;
 use super::require::Need;
 use super::rules;
 use super::schema::Schema;
-use crate::graph::ValueType;
+use crate::graph::{Graph, ValueType};
 
 /// Types a call whose arguments are bound.
 pub type Rule = fn(&mut Call<'_>) -> Result<ValueType, Fault>;
@@ -37,6 +39,8 @@ pub struct Operator {
     pub pointwise: bool,
     /// Its meaning in other operators as text, where an operator file gives one.
     pub meaning: Option<Box<str>>,
+    /// That text as a graph, once it was read and checked: placeholders named as the parameters, one output.
+    pub body: Option<Arc<Graph>>,
     /// What an operator file says about it.
     pub about: Option<Box<str>>,
 }
@@ -57,6 +61,7 @@ impl Operator {
             commutes: marks.commutes,
             pointwise: marks.pointwise,
             meaning: None,
+            body: None,
             about: None,
         }
     }

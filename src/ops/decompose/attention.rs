@@ -1,0 +1,91 @@
+//! Attention and recurrent cells.
+
+use super::matmul::{linear_of, product};
+use super::prelude::*;
+
+pub(super) const TABLE: &[Line] = &[
+    (Real, |b| attention(b, false), &["aten.scaled_dot_product_attention.default"]),
+    (Exact, |b| attention(b, true), &["aten._scaled_dot_product_attention_math.default"]),
+    (Exact, lstm_cell, &["aten.lstm_cell.default"]),
+    (Exact, gru_cell, &["aten.gru_cell.default"]),
+];
+
+/// `softmax(q @ k.T * scale + mask) @ v`; the square root of the scale on either factor, against overflow.
+fn attention(b: &Builder<'_>, with_weights: bool) -> Made {
+    let (q, mut k, mut v) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    b.only(b.float("dropout_p")? == 0.0, "dropout")?;
+    if with_weights {
+        b.only(b.is_none("dropout_mask"), "a dropout mask")?;
+    }
+    let wide = matches!(q.dtype(), Dtype::F16 | Dtype::Bf16);
+    let dtype = q.dtype();
+    if b.flag("enable_gqa")? && q.rank() >= 3 {
+        (k, v) = (repeated(b, q, k)?, repeated(b, q, v)?);
+    }
+    let mask = mask(b, q, k)?;
+    #[allow(clippy::cast_precision_loss)] // Sizes are far below 2^53.
+    let scale = match b.opt_float("scale")? {
+        Some(s) => s,
+        None => 1.0 / (q.fixed(-1)? as f64).sqrt(),
+    };
+    b.only(scale >= 0.0, "a negative scale")?;
+    let part = scale.sqrt();
+    let (q, k, v) = if wide { (q.wide(), k.wide(), v.wide()) } else { (q, k, v) };
+    let scores = product(b, q * part, k.transpose(-2, -1) * part)?;
+    let scores = mask.map_or(scores, |m| scores + m.to(scores.dtype()));
+    let weights = scores.call("_safe_softmax", args![-1]);
+    let y = product(b, weights, v)?.to(dtype);
+    if with_weights { done![y, weights.to(dtype)] } else { done![y] }
+}
+
+fn repeated<'b>(b: &'b Builder<'_>, q: T<'b>, t: T<'b>) -> Result<T<'b>, Fault> {
+    let (heads, own) = (q.fixed(-3)?, t.fixed(-3)?);
+    let times = heads.checked_div(own).filter(|n| n.saturating_mul(own) == heads);
+    let times = times.ok_or_else(|| b.unsupported("heads that do not divide"))?;
+    Ok(if times == 1 { t } else { t.call("repeat_interleave.self_int", args![times, -3]) })
+}
+
+/// The mask as what is added: a boolean one says what takes part.
+fn mask<'b>(b: &'b Builder<'_>, q: T<'b>, k: T<'b>) -> Result<Option<T<'b>>, Fault> {
+    let given = if b.flag("is_causal")? {
+        b.only(b.is_none("attn_mask"), "a mask and is_causal")?;
+        let all = b.full(q, vec![q.size(-2), k.size(-2)], true, Dtype::Bool);
+        Some(all.op("tril"))
+    } else {
+        b.opt("attn_mask")?
+    };
+    Ok(given.map(|m| {
+        if m.dtype() != Dtype::Bool {
+            return m;
+        }
+        let zero = b.full(q, Vec::new(), 0, q.dtype());
+        let never = b.full(q, Vec::new(), f64::NEG_INFINITY, q.dtype());
+        b.op("where.self", args![m, zero, never])
+    }))
+}
+
+fn quarters<'b, const N: usize>(b: &'b Builder<'_>, t: T<'b>) -> Result<[T<'b>; N], Fault> {
+    let parts = b.list("chunk", args![t, signed(N), 1]);
+    parts.try_into().map_err(|_| b.unsupported("gates of unequal sizes"))
+}
+
+fn lstm_cell(b: &Builder<'_>) -> Made {
+    let (x, hidden) = (b.t(0)?, b.ts(1)?);
+    let [h, c] = hidden.as_slice() else { return Err(b.unsupported("other than two states")) };
+    let gates = linear_of(b, x, b.t(2)?, b.opt(4)?)? + linear_of(b, *h, b.t(3)?, b.opt(5)?)?;
+    let [i, f, g, o] = quarters::<4>(b, gates)?;
+    let next = f.op("sigmoid") * *c + i.op("sigmoid") * g.op("tanh");
+    done![o.op("sigmoid") * next.op("tanh"), next]
+}
+
+fn gru_cell(b: &Builder<'_>) -> Made {
+    let (x, h) = (b.t(0)?, b.t(1)?);
+    let from_input = linear_of(b, x, b.t(2)?, b.opt(4)?)?;
+    let from_state = linear_of(b, h, b.t(3)?, b.opt(5)?)?;
+    let [ri, zi, ni] = quarters::<3>(b, from_input)?;
+    let [rh, zh, nh] = quarters::<3>(b, from_state)?;
+    let reset = (rh + ri).op("sigmoid");
+    let update = (zh + zi).op("sigmoid");
+    let fresh = (ni + nh * reset).op("tanh");
+    done![(h - fresh) * update + fresh]
+}

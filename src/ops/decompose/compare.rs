@@ -1,0 +1,36 @@
+//! Comparisons.
+
+use super::prelude::*;
+
+pub(super) const TABLE: &[Line] = &[
+    (Exact, isclose, &["aten.isclose.default"]),
+    (Exact, |b| done![b.t(0)?.call("ne.Tensor", args![b.t(0)?])], &["aten.isnan.default"]),
+    (Exact, isinf, &["aten.isinf.default"]),
+];
+
+fn isinf(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(x.dtype().is_float(), "this dtype")?;
+    done![x.op("abs").call("eq", args![f64::INFINITY])]
+}
+
+/// `a == b`, or both NaN where asked for, or `|a - b| <= atol + |rtol * b|` and finite.
+fn isclose(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    let (rtol, atol) = (b.float(2)?, b.float(3)?);
+    b.only(!x.dtype().is_complex() && x.dtype() == y.dtype(), "these dtypes")?;
+    let is_float = x.dtype().is_float();
+    let mut close = x.call("eq.Tensor", args![y]);
+    if b.flag(4)? && is_float {
+        let nans = x.op("isnan").call("logical_and", args![y.op("isnan")]);
+        close = close.call("logical_or", args![nans]);
+    }
+    if rtol == 0.0 && atol == 0.0 {
+        return done![close];
+    }
+    let y = if is_float { y } else { y.to(Dtype::F32) };
+    let allowed = (y * rtol).op("abs") + atol;
+    let actual = (x - y).op("abs");
+    let near = actual.op("isfinite").call("logical_and", args![actual.call("le.Tensor", args![allowed])]);
+    done![close.call("logical_or", args![near])]
+}

@@ -1,0 +1,106 @@
+//! New tensors by `full` and `arange`, filling, casting.
+
+use super::prelude::*;
+use crate::graph::MemoryFormat;
+use crate::ops::layout;
+
+pub(super) const TABLE: &[Line] = &[
+    (Exact, |b| filled(b, 0, None), &["aten.zeros.default"]),
+    (Exact, |b| filled(b, 1, None), &["aten.ones.default"]),
+    (Exact, |b| like(b, 0.into()), &["aten.zeros_like.default"]),
+    (Exact, |b| like(b, 1.into()), &["aten.ones_like.default"]),
+    (Exact, |b| filled(b, 0, Some(1)), &["aten.new_zeros.default"]),
+    (Exact, |b| filled(b, 1, Some(1)), &["aten.new_ones.default"]),
+    (Exact, new_full, &["aten.new_full.default"]),
+    (Exact, |b| arange(b, 1), &["aten.arange.default"]),
+    (Exact, |b| arange(b, 2), &["aten.arange.start"]),
+    (Exact, fill, &["aten.fill.Scalar", "aten.fill.Tensor"]),
+    (Exact, |b| done![b.t(0)?.call("fill.Scalar", args![0])], &["aten.zero.default"]),
+    (Exact, eye, &["aten.eye.default", "aten.eye.m"]),
+    (Exact, contiguous, &["aten.contiguous.default"]),
+    (Exact, to, &["aten.to.dtype", "aten.to.device", "aten.to.dtype_layout"]),
+    (Exact, to_other, &["aten.to.other", "aten.type_as.default"]),
+];
+
+/// Sizes in parameter `sizes`; dtype and device are those of the result.
+fn filled_with(b: &Builder<'_>, sizes: usize, value: Arg) -> Made {
+    let own = b.own_tensor()?;
+    done![b.op("full", args![b.sizes(sizes), value; dtype = own.dtype, device = Arg::Device(own.device.clone())])]
+}
+
+fn filled(b: &Builder<'_>, value: i64, sizes: Option<usize>) -> Made {
+    filled_with(b, sizes.unwrap_or(0), value.into())
+}
+
+fn new_full(b: &Builder<'_>) -> Made {
+    filled_with(b, 1, b.arg(2))
+}
+
+fn like(b: &Builder<'_>, value: Arg) -> Made {
+    let x = b.t(0)?;
+    let own = b.own_tensor()?;
+    let format = b.arg("memory_format");
+    done![b.op("full_like", args![x, value; dtype = own.dtype, memory_format = format])]
+}
+
+fn arange(b: &Builder<'_>, given: usize) -> Made {
+    let own = b.own_tensor()?;
+    let (start, end) = if given == 1 { (Arg::Int(0), b.arg(0)) } else { (b.arg(0), b.arg(1)) };
+    let device = Arg::Device(own.device.clone());
+    done![b.op("arange.start_step", args![start, end, 1; dtype = own.dtype, device = device])]
+}
+
+fn fill(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    match b.arg(1) {
+        Arg::Node(_) => done![b.op("copy", args![x, b.t(1)?])],
+        number => done![b.op("full_like", args![x, number])],
+    }
+}
+
+fn eye(b: &Builder<'_>) -> Made {
+    let own = b.own_tensor()?;
+    let (rows, columns) = (b.arg(0), if b.operator().schema.overload.is_empty() { b.arg(0) } else { b.arg(1) });
+    let device = Arg::Device(own.device.clone());
+    let count = |n: Arg| b.op("arange.default", args![n; device = device.clone()]).id();
+    let (rows, columns) = (b.value(count(rows)), b.value(count(columns)));
+    done![rows.unsqueeze(-1).call("eq.Tensor", args![columns]).to(own.dtype)]
+}
+
+/// Itself where it lies so already.
+fn contiguous(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let format = b.ask(|c| Ok(c.memory_format(1)))?.unwrap_or(MemoryFormat::Contiguous);
+    let ty = x.ty().ok_or_else(|| b.unsupported("this input"))?;
+    match b.decide(|s| layout::is_in_format(s, &ty, format)) {
+        Some(true) => done![x],
+        Some(false) => done![x.call("clone", args![; memory_format = Arg::MemoryFormat(format)])],
+        None => Err(b.unsupported("strides that are not known")),
+    }
+}
+
+/// Itself where nothing changes.
+fn to(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let own = b.own_tensor()?;
+    let ty = x.ty().ok_or_else(|| b.unsupported("this input"))?;
+    let format = b.ask(|c| {
+        let place = c.operator.schema.param_index("memory_format").unwrap_or(usize::MAX);
+        Ok(c.memory_format(place))
+    })?;
+    let moved = own.dtype != ty.dtype || own.device != ty.device || own.strides != ty.strides;
+    if !moved && !b.flag("copy")? {
+        return done![x];
+    }
+    let dtype = (own.dtype != ty.dtype).then_some(own.dtype);
+    let device = (own.device != ty.device).then(|| Arg::Device(own.device.clone()));
+    let format = format.filter(|f| *f != MemoryFormat::Preserve).map(Arg::MemoryFormat);
+    done![x.call("_to_copy", args![; dtype = dtype, device = device, memory_format = format])]
+}
+
+fn to_other(b: &Builder<'_>) -> Made {
+    let (x, other) = (b.t(0)?, b.t(1)?);
+    let same_device = x.ty().map(|t| t.device.clone()) == other.ty().map(|t| t.device.clone());
+    b.only(same_device, "another device")?;
+    done![b.op("to.dtype", args![x, other.dtype()])]
+}

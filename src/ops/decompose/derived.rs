@@ -1,0 +1,152 @@
+//! Decompositions that follow from a schema: in-place and out forms are the functional form and `copy_`, `_foreach_*` is the
+//! operator on each element.
+//!
+//! Promises: only where the functional operator takes the same parameters and gives fresh memory; forms that change an argument's own
+//! sizes or storage (`t_`, `resize_`, `set_`) have none.
+
+use super::builder::{Actual, Builder, Made, args};
+use crate::graph::Arg;
+use crate::ops::effects::Sharing;
+use crate::ops::error::Fault;
+use crate::ops::operator::Operator;
+use crate::ops::registry::Registry;
+use crate::ops::schema::Param;
+
+/// How such an operator is said in another one.
+#[derive(Clone, Copy, Debug)]
+pub enum Derived<'r> {
+    /// Its functional form, then `copy_` into the first argument.
+    InPlace(&'r Operator),
+    /// Its functional form, then `copy_` into `out`.
+    Out(&'r Operator),
+    /// That operator on each element of the lists.
+    Each(&'r Operator),
+}
+
+/// Names whose functional form changes no values but shape or storage, or is this very copy.
+const NOT_BY_COPY: &[&str] = &["copy_", "resize_", "resize_as_", "set_", "detach_"];
+
+/// Returns how an operator follows from another one.
+pub fn of<'r>(registry: &'r Registry, operator: &Operator) -> Option<Derived<'r>> {
+    let schema = &operator.schema;
+    let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
+    let sibling = |name: &str, overload: &str| registry.get(&format!("{}.{name}.{overload}", schema.namespace));
+    if let Some(name) = schema.name.strip_prefix("_foreach_") {
+        return each(registry, operator, name, overload);
+    }
+    if overload == "out" || overload.ends_with("_out") {
+        let plain = overload.strip_suffix("_out").unwrap_or("default");
+        let same = |o: &&Operator| same_params(&o.schema.params, &schema.params, 1) && is_fresh(o);
+        return sibling(&schema.name, plain).filter(same).map(Derived::Out);
+    }
+    let name = schema.name.strip_suffix('_').filter(|n| !n.ends_with('_'))?;
+    let returns_itself =
+        matches!(operator.effects.returns.first()?.as_slice(), [r] if r.param == 0 && r.sharing == Sharing::Same);
+    if !returns_itself || NOT_BY_COPY.contains(&&*schema.name) {
+        return None;
+    }
+    let overload = functional_overload(&schema.name, overload);
+    let same = |o: &&Operator| same_params(&o.schema.params, &schema.params, 0) && is_fresh(o);
+    sibling(name, overload).filter(same).map(Derived::InPlace)
+}
+
+/// In two packets the in-place overloads are named otherwise than the functional ones.
+fn functional_overload<'a>(name: &str, overload: &'a str) -> &'a str {
+    match (name, overload) {
+        ("pow_", "Scalar") => "Tensor_Scalar",
+        ("pow_", "Tensor") => "Tensor_Tensor",
+        ("floor_divide_", "Tensor") => "default",
+        _ => overload,
+    }
+}
+
+/// Whether the functional form has the same parameters, `more` of the writing form's last ones left out.
+fn same_params(functional: &[Param], writing: &[Param], more: usize) -> bool {
+    let shared = writing.len().saturating_sub(more);
+    functional.len() == shared
+        && functional
+            .iter()
+            .zip(writing)
+            .all(|(a, b)| a.name == b.name && a.ty.base == b.ty.base && a.kwarg_only == b.kwarg_only)
+}
+
+fn is_fresh(o: &Operator) -> bool {
+    o.schema.returns.len() == 1 && o.effects.returns.iter().all(|r| r.is_empty()) && !o.effects.writes()
+}
+
+fn each<'r>(registry: &'r Registry, operator: &Operator, name: &str, overload: &str) -> Option<Derived<'r>> {
+    if name.ends_with('_') || operator.schema.returns.len() != 1 || operator.schema.params.len() > 2 {
+        return None;
+    }
+    let one = |overload: &str| registry.get(&format!("aten.{name}.{overload}")).filter(|o| is_fresh(o));
+    let wanted = operator.schema.params.len();
+    let fits = |o: &&Operator| o.schema.params.iter().filter(|p| p.default.is_none()).count() == wanted;
+    match overload {
+        "default" => one("default"),
+        "List" | "Tensor" => one("Tensor").or_else(|| one("default")),
+        "Scalar" | "ScalarList" => one("Tensor_Scalar").or_else(|| one("Scalar")),
+        _ => None,
+    }
+    .filter(fits)
+    .map(Derived::Each)
+}
+
+impl Derived<'_> {
+    /// Emits it.
+    pub(super) fn build(self, b: &Builder<'_>) -> Made {
+        match self {
+            Derived::InPlace(o) => by_copy(b, o, 0),
+            Derived::Out(o) => by_copy(b, o, b.operator().schema.params.len().saturating_sub(1)),
+            Derived::Each(o) => on_each(b, o),
+        }
+    }
+}
+
+/// The arguments of the call as those of `o`: keyword-only ones by name, those that have their default left out.
+fn passed_on(b: &Builder<'_>, o: &Operator) -> Actual {
+    let mut actual = Actual::default();
+    let mut rest = Vec::new();
+    for (i, p) in o.schema.params.iter().enumerate() {
+        let arg = b.arg(i);
+        if p.kwarg_only {
+            if p.default.as_ref().is_none_or(|d| d.value != arg) {
+                actual.named.push((p.name.clone(), arg));
+            }
+            continue;
+        }
+        let default = p.default.as_ref().is_some_and(|d| d.value == arg);
+        rest.push(arg);
+        if !default {
+            actual.args.append(&mut rest);
+        }
+    }
+    actual
+}
+
+fn by_copy(b: &Builder<'_>, o: &Operator, written: usize) -> Made {
+    let target = b.t(written)?;
+    let value = b.op(&o.target, passed_on(b, o));
+    if written > 0 && value.sizes() != target.sizes() {
+        return Err(b.unsupported("an `out` that is resized"));
+    }
+    Ok(vec![b.op("copy_", args![target, value]).into()])
+}
+
+fn on_each(b: &Builder<'_>, o: &Operator) -> Made {
+    let firsts = b.ts(0)?;
+    let second = (b.operator().schema.params.len() > 1).then(|| b.arg(1));
+    let seconds: Option<Vec<Arg>> = match &second {
+        Some(Arg::List(items) | Arg::Tuple(items)) => Some(items.to_vec()),
+        Some(one) => Some(vec![one.clone(); firsts.len()]),
+        None => None,
+    };
+    if seconds.as_ref().is_some_and(|s| s.len() != firsts.len()) {
+        return Err(Fault::Unsupported { what: "lists of unequal lengths".into() });
+    }
+    let made = firsts.iter().enumerate().map(|(i, x)| {
+        let mut args = args![*x];
+        args.args.extend(seconds.as_ref().and_then(|s| s.get(i)).cloned());
+        Arg::from(b.op(&o.target, args))
+    });
+    Ok(vec![Arg::List(made.collect())])
+}

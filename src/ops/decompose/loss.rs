@@ -1,0 +1,142 @@
+//! Losses. `reduction` is 0 for none, 1 for the mean, 2 for the sum.
+
+use super::prelude::*;
+
+pub(super) const TABLE: &[Line] = &[
+    (Exact, l1, &["aten.l1_loss.default"]),
+    (Exact, kl_div, &["aten.kl_div.default"]),
+    (Exact, nll, &["aten.nll_loss_nd.default"]),
+    (Exact, cross_entropy, &["aten.cross_entropy_loss.default"]),
+    (Real, mse, &["aten.mse_loss.default"]),
+    (Real, smooth_l1, &["aten.smooth_l1_loss.default"]),
+    (Real, huber, &["aten.huber_loss.default"]),
+    (Real, binary_cross_entropy, &["aten.binary_cross_entropy.default"]),
+    (Real, with_logits, &["aten.binary_cross_entropy_with_logits.default"]),
+    (Real, nll_forward, &["aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default"]),
+];
+
+fn reduced(b: &Builder<'_>, loss: T<'_>, reduction: i64) -> Made {
+    match reduction {
+        0 => done![loss],
+        1 => done![loss.op("mean.default")],
+        2 => done![loss.op("sum.default")],
+        _ => Err(b.unsupported("this reduction")),
+    }
+}
+
+/// Computed and reduced widened, rounded once.
+fn rounded(b: &Builder<'_>, loss: T<'_>, reduction: i64, dtype: Dtype) -> Made {
+    let value = match reduction {
+        0 => loss,
+        1 => loss.op("mean.default"),
+        2 => loss.op("sum.default"),
+        _ => return Err(b.unsupported("this reduction")),
+    };
+    done![value.to(dtype)]
+}
+
+fn l1(b: &Builder<'_>) -> Made {
+    reduced(b, (b.t(0)? - b.t(1)?).op("abs"), b.int(2)?)
+}
+
+fn mse(b: &Builder<'_>) -> Made {
+    let dtype = b.own_tensor()?.dtype;
+    let d = b.t(0)?.to(wide(dtype)) - b.t(1)?.to(wide(dtype));
+    rounded(b, d * d, b.int(2)?, dtype)
+}
+
+fn smooth_l1(b: &Builder<'_>) -> Made {
+    let (beta, dtype) = (b.float(3)?, b.own_tensor()?.dtype);
+    if beta == 0.0 {
+        return done![b.op("l1_loss", args![b.t(0)?, b.t(1)?, b.arg(2)])];
+    }
+    let d = (b.t(0)?.to(wide(dtype)) - b.t(1)?.to(wide(dtype))).op("abs");
+    let near = d * d * 0.5 / beta;
+    rounded(b, b.choose(d.call("lt", args![beta]), near, d - 0.5 * beta), b.int(2)?, dtype)
+}
+
+fn huber(b: &Builder<'_>) -> Made {
+    let (delta, dtype) = (b.float(3)?, b.own_tensor()?.dtype);
+    let d = (b.t(0)?.to(wide(dtype)) - b.t(1)?.to(wide(dtype))).op("abs");
+    let far = (d - 0.5 * delta) * delta;
+    rounded(b, b.choose(d.call("le", args![delta]), d * d * 0.5, far), b.int(2)?, dtype)
+}
+
+fn kl_div(b: &Builder<'_>) -> Made {
+    let (x, target) = (b.t(0)?, b.t(1)?);
+    let loss = if b.flag(3)? {
+        target.op("exp") * (target - x)
+    } else {
+        b.op("xlogy.Tensor", args![target, target]) - target * x
+    };
+    reduced(b, loss, b.int(2)?)
+}
+
+/// Logarithms no less than -100.
+fn binary_cross_entropy(b: &Builder<'_>) -> Made {
+    let (x, y, dtype) = (b.t(0)?.wide(), b.t(1)?.wide(), b.own_tensor()?.dtype);
+    let log = |t: T<'_>| t.op("log").call("clamp_min", args![-100]).id();
+    let (at_one, at_zero) = (b.value(log(x)), b.value(log(x.minus_from(1))));
+    let mut loss = (y - 1) * at_zero - y * at_one;
+    if let Some(weight) = b.opt(2)? {
+        loss = loss * weight.wide();
+    }
+    rounded(b, loss, b.int(3)?, dtype)
+}
+
+fn with_logits(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    let log = x.op("log_sigmoid");
+    let rest = y.minus_from(1) * x;
+    let mut loss = match b.opt(3)? {
+        Some(positive) => rest - ((positive - 1) * y + 1) * log,
+        None => rest - log,
+    };
+    if let Some(weight) = b.opt(2)? {
+        loss = loss * weight;
+    }
+    reduced(b, loss, b.int(4)?)
+}
+
+/// By the rank of the input: vectors, or images.
+fn nll(b: &Builder<'_>) -> Made {
+    let (x, target) = (b.t(0)?, b.t(1)?);
+    let target_name = match x.rank() {
+        1 | 2 => "nll_loss_forward",
+        4 => "nll_loss2d_forward",
+        _ => return Err(b.unsupported("this rank")),
+    };
+    done![b.pick(target_name, args![x, target, b.arg(2), b.arg(3), b.arg(4)], 0)]
+}
+
+fn cross_entropy(b: &Builder<'_>) -> Made {
+    let (x, target) = (b.t(0)?, b.t(1)?);
+    b.only(b.float(5)? == 0.0 && !target.dtype().is_float(), "smoothing or probabilities")?;
+    let axis = i64::from(x.rank() > 1);
+    let log = b.op("log_softmax.int", args![x, axis, x.dtype()]);
+    done![b.op("nll_loss_nd", args![log, target, b.arg(2), b.arg(3), b.arg(4)])]
+}
+
+/// The weight of each target's class, 0 for ignored targets; classes are along dimension 1.
+fn nll_forward(b: &Builder<'_>) -> Made {
+    let (x, target, reduction, ignored) = (b.t(0)?, b.t(1)?, b.int(3)?, b.int(4)?);
+    b.only(x.sizes().iter().all(|s| s.fixed() != Some(0)), "an empty input")?;
+    let axis = i64::from(x.rank() > 1);
+    let kept = target.call("ne", args![ignored]);
+    let safe = target.fill_where(kept.op("logical_not"), 0);
+    let picked = |t: T<'_>| t.call("gather", args![axis, safe.unsqueeze(axis)]).squeeze(axis).id();
+    let weight = match b.opt(2)? {
+        Some(w) => w.wide().call("index.Tensor", args![vec![Arg::from(safe)]]),
+        None => b.value(picked(x.wide())).op("ones_like"),
+    };
+    let weight = weight * kept.to(weight.dtype());
+    let loss = -b.value(picked(x.wide())) * weight;
+    let loss = loss.fill_where(kept.op("logical_not"), 0);
+    let zero = b.full(x, Vec::new(), 0, x.dtype());
+    if reduction == 0 && x.rank() > 1 {
+        return done![loss.to(x.dtype()), zero];
+    }
+    let total = weight.op("sum.default");
+    let sum = loss.op("sum.default");
+    done![if reduction == 1 { sum / total } else { sum }.to(x.dtype()), total.to(x.dtype())]
+}

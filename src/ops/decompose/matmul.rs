@@ -1,0 +1,241 @@
+//! Matrix products by `mm`, `bmm`, `mv`, `dot`.
+
+use super::prelude::*;
+
+pub(super) const TABLE: &[Line] = &[
+    (Exact, matmul, &["aten.matmul.default", "aten.linalg_matmul.default"]),
+    (Exact, linear, &["aten.linear.default"]),
+    (Exact, inner, &["aten.inner.default"]),
+    (Exact, outer, &["aten.outer.default"]),
+    (Exact, bilinear, &["aten.bilinear.default"]),
+    (Exact, tensordot, &["aten.tensordot.default"]),
+    (Exact, kron, &["aten.kron.default"]),
+    (Exact, |b| done![b.op("_cdist_forward", args![b.t(0)?, b.t(1)?, b.arg(2), b.arg(3)])], &["aten.cdist.default"]),
+    (Exact, cosine_similarity, &["aten.cosine_similarity.default"]),
+    (Real, |b| with_addend(b, "mm"), &["aten.addmm.default"]),
+    (Real, |b| with_addend(b, "bmm"), &["aten.baddbmm.default"]),
+    (Real, |b| with_addend(b, "mv"), &["aten.addmv.default"]),
+    (Real, addr, &["aten.addr.default"]),
+    (Real, |b| done![(b.t(0)? * b.t(1)?).sum(&[1], false)], &["aten.mv.default"]),
+    (Real, dot, &["aten.dot.default", "aten.vdot.default"]),
+    (Real, cross, &["aten.linalg_cross.default"]),
+    (Real, addbmm, &["aten.addbmm.default"]),
+];
+
+fn matmul(b: &Builder<'_>) -> Made {
+    done![product(b, b.t(0)?, b.t(1)?)?]
+}
+
+/// `a @ b` as PyTorch folds it.
+pub(super) fn product<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>) -> Result<T<'b>, Fault> {
+    match (x.rank(), y.rank()) {
+        (0, _) | (_, 0) => Err(b.unsupported("a scalar")),
+        (1, 1) => Ok(b.op("dot", args![x, y])),
+        (2, 1) => Ok(b.op("mv", args![x, y])),
+        (1, 2) => Ok(b.op("mm", args![x.unsqueeze(0), y]).squeeze(0)),
+        (2, 2) => Ok(b.op("mm", args![x, y])),
+        (rank, 1 | 2) => folded(b, x, y, rank),
+        _ => batched(b, x, y),
+    }
+}
+
+/// Leading dimensions of the first become rows.
+fn folded<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>, rank: usize) -> Result<T<'b>, Fault> {
+    let mut lead = x.shape();
+    let width = lead.pop().unwrap_or(Arg::Int(1));
+    b.only(rank > 2, "this rank")?;
+    let rows = b.size_product(&lead);
+    let flat = x.reshape(vec![rows, width]);
+    if y.rank() == 1 {
+        return Ok(b.op("mv", args![flat, y]).call("_unsafe_view", args![lead]));
+    }
+    lead.push(y.size(1));
+    Ok(b.op("mm", args![flat, y]).call("_unsafe_view", args![lead]))
+}
+
+/// Leading dimensions broadcast and become one.
+fn batched<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>) -> Result<T<'b>, Fault> {
+    let column = y.rank() == 1;
+    let row = x.rank() == 1;
+    let (x, y) = (if row { x.unsqueeze(0) } else { x }, if column { y.unsqueeze(1) } else { y });
+    let (mut lead_x, mut lead_y) = (x.shape(), y.shape());
+    let tail_x = lead_x.split_off(x.rank().saturating_sub(2));
+    let tail_y = lead_y.split_off(y.rank().saturating_sub(2));
+    let lead = broadcast(b, &lead_x, &lead_y)?;
+    let together = |lead: &[Arg], tail: &[Arg]| -> Vec<Arg> { lead.iter().chain(tail).cloned().collect() };
+    let batch = b.size_product(&lead);
+    let flat =
+        |t: T<'b>, tail: &[Arg]| t.expand(together(&lead, tail)).reshape(together(std::slice::from_ref(&batch), tail));
+    let z = b.op("bmm", args![flat(x, &tail_x), flat(y, &tail_y)]);
+    let mut sizes = lead.clone();
+    sizes.extend((!row).then(|| tail_x.first().cloned()).flatten());
+    sizes.extend((!column).then(|| tail_y.get(1).cloned()).flatten());
+    Ok(z.call("_unsafe_view", args![sizes]))
+}
+
+/// The sizes that both broadcast to; unlike symbols are refused.
+pub(super) fn broadcast(b: &Builder<'_>, x: &[Arg], y: &[Arg]) -> Result<Vec<Arg>, Fault> {
+    let rank = x.len().max(y.len());
+    let at = |v: &[Arg], d: usize| d.checked_sub(rank.saturating_sub(v.len())).and_then(|d| v.get(d).cloned());
+    (0..rank)
+        .map(|d| match (at(x, d), at(y, d)) {
+            (Some(p), Some(q)) if p == q || q == Arg::Int(1) => Ok(p),
+            (Some(Arg::Int(1)), Some(q)) => Ok(q),
+            (Some(p), None) | (None, Some(p)) => Ok(p),
+            _ => Err(b.unsupported("sizes of which it is not known how they broadcast")),
+        })
+        .collect()
+}
+
+fn linear(b: &Builder<'_>) -> Made {
+    done![linear_of(b, b.t(0)?, b.t(1)?, b.opt(2)?)?]
+}
+
+/// `x @ weight.T + bias`: `addmm` where there are two dimensions.
+pub(super) fn linear_of<'b>(b: &'b Builder<'_>, x: T<'b>, weight: T<'b>, bias: Option<T<'b>>) -> Result<T<'b>, Fault> {
+    let turned = if weight.rank() == 2 { weight.op("t") } else { weight };
+    match (bias, x.rank(), weight.rank()) {
+        (Some(bias), 2, 2) => Ok(b.op("addmm", args![bias, x, turned])),
+        (Some(bias), rank, 2) if rank > 2 && x.is_contiguous() => {
+            let mut lead = x.shape();
+            let width = lead.pop().unwrap_or(Arg::Int(1));
+            let flat = x.view(vec![b.size_product(&lead), width]);
+            lead.push(weight.size(0));
+            Ok(b.op("addmm", args![bias, flat, turned]).view(lead))
+        }
+        (bias, ..) => {
+            let y = product(b, x, turned)?;
+            Ok(bias.map_or(y, |v| y + v))
+        }
+    }
+}
+
+fn inner(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    if x.rank() == 0 || y.rank() == 0 {
+        return done![x * y];
+    }
+    done![b.op("tensordot", args![x, y, ints(&[-1]), ints(&[-1])])]
+}
+
+fn outer(b: &Builder<'_>) -> Made {
+    done![b.t(0)?.unsqueeze(1) * b.t(1)?]
+}
+
+fn bilinear(b: &Builder<'_>) -> Made {
+    let (x, y, weight) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    let width = |t: T<'_>| t.size(-1);
+    let lead: Vec<Arg> = x.shape().into_iter().take(x.rank().saturating_sub(1)).collect();
+    let rows = b.size_product(&lead);
+    let flat = |t: T<'_>| t.reshape(vec![rows.clone(), width(t)]).id();
+    let given = args![flat(x), weight, flat(y), ints(&[1, 3]), ints(&[0]), ints(&[1, 2]), ints(&[2, 3])];
+    let z = b.op("_trilinear", given);
+    let mut sizes = lead;
+    sizes.push(weight.size(0));
+    let z = z.reshape(sizes);
+    done![b.opt(3)?.map_or(z, |v| z + v)]
+}
+
+/// The contracted dimensions last in one and first in the other, then one product.
+fn tensordot(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    let (over_x, over_y) = (b.axes(2, x.rank())?, b.axes(3, y.rank())?);
+    b.only(!b.ints(2)?.is_empty() && over_x.len() == over_y.len(), "no dimensions to contract")?;
+    let agree = over_x.iter().zip(&over_y).all(|(p, q)| x.dim(*p) == y.dim(*q));
+    b.only(agree, "contracted sizes of 1 against others")?;
+    let kept =
+        |t: T<'_>, over: &[i64]| -> Vec<i64> { range(t.rank()).into_iter().filter(|d| !over.contains(d)).collect() };
+    let (rows, columns) = (kept(x, &over_x), kept(y, &over_y));
+    let sizes = |t: T<'_>, dims: &[i64]| -> Vec<Arg> { dims.iter().map(|d| t.size(*d)).collect() };
+    let (m, n) = (sizes(x, &rows), sizes(y, &columns));
+    let k = b.size_product(&sizes(x, &over_x));
+    let left = x.permute(&[rows, over_x].concat()).reshape(vec![b.size_product(&m), k.clone()]);
+    let right = y.permute(&[over_y, columns].concat()).reshape(vec![k, b.size_product(&n)]);
+    done![b.op("mm", args![left, right]).reshape([m, n].concat())]
+}
+
+fn kron(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    let rank = x.rank().max(y.rank());
+    let padded = |t: T<'_>| -> Vec<Arg> {
+        let missing = rank.saturating_sub(t.rank());
+        std::iter::repeat_n(Arg::Int(1), missing).chain(t.shape()).collect()
+    };
+    let (p, q) = (padded(x), padded(y));
+    let one = Arg::Int(1);
+    let left: Vec<Arg> = p.iter().flat_map(|s| [s.clone(), one.clone()]).collect();
+    let right: Vec<Arg> = q.iter().flat_map(|s| [one.clone(), s.clone()]).collect();
+    let sizes: Vec<Arg> = p.into_iter().zip(q).map(|(s, t)| b.size_op("mul", s, t)).collect();
+    done![(x.reshape(left) * y.reshape(right)).reshape(sizes)]
+}
+
+/// The product of the vectors, each divided by its norm or by eps.
+fn cosine_similarity(b: &Builder<'_>) -> Made {
+    let (x, y, eps) = (b.t(0)?, b.t(1)?, b.float(3)?);
+    let dtype = b.own_tensor()?.dtype;
+    let rank = x.rank().max(y.rank());
+    let axis = b.axis(2, rank)?;
+    let sizes = broadcast(b, &x.shape(), &y.shape())?;
+    let (x, y) = (x.to(dtype).expand(sizes.clone()), y.to(dtype).expand(sizes));
+    let unit = |t: T<'_>| {
+        let norm = t.call("linalg_vector_norm", args![2, ints(&[axis]), true]);
+        (t / norm.call("clamp_min", args![eps])).id()
+    };
+    done![b.op("mul.Tensor", args![unit(x), unit(y)]).sum(&[axis], false)]
+}
+
+/// `beta * self + alpha * product`.
+fn with_addend(b: &Builder<'_>, target: &str) -> Made {
+    let (addend, beta, alpha) = (b.t(0)?, b.float(3)?, b.float(4)?);
+    let dtype = addend.dtype();
+    b.only(dtype.is_float() && addend.dtype() == b.t(1)?.dtype(), "integers")?;
+    let z = b.op(target, args![b.t(1)?.wide(), b.t(2)?.wide()]);
+    let z = if alpha == 1.0 { z } else { z * alpha };
+    let sum = if beta == 0.0 {
+        z
+    } else if beta == 1.0 {
+        z + addend.wide()
+    } else {
+        z + addend.wide() * beta
+    };
+    done![sum.to(dtype)]
+}
+
+fn addr(b: &Builder<'_>) -> Made {
+    let (addend, beta, alpha) = (b.t(0)?, b.float(3)?, b.float(4)?);
+    let dtype = b.own_tensor()?.dtype;
+    b.only(dtype.is_float(), "integers")?;
+    let z = b.t(1)?.to(wide(dtype)).unsqueeze(1) * b.t(2)?.to(wide(dtype));
+    let z = if alpha == 1.0 { z } else { z * alpha };
+    let sum = match beta {
+        0.0 => z,
+        1.0 => z + addend.to(wide(dtype)),
+        _ => z + addend.to(wide(dtype)) * beta,
+    };
+    done![sum.to(dtype)]
+}
+
+fn dot(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    b.only(!x.dtype().is_complex(), "complex numbers")?;
+    let dtype = b.own_tensor()?.dtype;
+    done![(x.wide() * y.wide()).sum(&[0], false).to(dtype)]
+}
+
+fn cross(b: &Builder<'_>) -> Made {
+    let (x, y, axis) = (b.t(0)?, b.t(1)?, b.int("dim")?);
+    let [around, back] = [ints(&[-1]), ints(&[1])];
+    let roll = |t: T<'_>, by: &Arg| t.call("roll", args![by.clone(), ints(&[axis])]).id();
+    let first = b.op("mul.Tensor", args![roll(x, &around), roll(y, &back)]);
+    let second = b.op("mul.Tensor", args![roll(x, &back), roll(y, &around)]);
+    done![first - second]
+}
+
+fn addbmm(b: &Builder<'_>) -> Made {
+    let (addend, beta, alpha) = (b.t(0)?, b.float(3)?, b.float(4)?);
+    let dtype = addend.dtype();
+    b.only(dtype.is_float(), "integers")?;
+    let z = b.op("bmm", args![b.t(1)?.wide(), b.t(2)?.wide()]).sum(&[0], false) * alpha;
+    let sum = if beta == 0.0 { z } else { z + addend.wide() * beta };
+    done![sum.to(dtype)]
+}

@@ -1,0 +1,334 @@
+//! Joining, repeating, padding and turning.
+
+use super::prelude::*;
+
+pub(super) const TABLE: &[Line] = &[
+    (Exact, |b| done![b.op("cat", args![parts(&b.ts(0)?), b.arg(1)])], &["aten.concat.default"]),
+    (Exact, stack, &["aten.stack.default"]),
+    (Exact, hstack, &["aten.hstack.default"]),
+    (Exact, vstack, &["aten.vstack.default"]),
+    (Exact, tile, &["aten.tile.default"]),
+    (Exact, repeat_interleave, &["aten.repeat_interleave.self_int"]),
+    (Exact, repeat_interleave_tensor, &["aten.repeat_interleave.self_Tensor"]),
+    (Exact, roll, &["aten.roll.default"]),
+    (Exact, rot90, &["aten.rot90.default"]),
+    (Exact, |b| triangle(b, "le"), &["aten.tril.default"]),
+    (Exact, |b| triangle(b, "ge"), &["aten.triu.default"]),
+    (Exact, pad, &["aten.pad.default"]),
+    (Exact, pad_circular, &["aten._pad_circular.default"]),
+    (Exact, |b| by_places(b, 1, reflected), &["aten.reflection_pad1d.default"]),
+    (Exact, |b| by_places(b, 2, reflected), &["aten.reflection_pad2d.default"]),
+    (Exact, |b| by_places(b, 3, reflected), &["aten.reflection_pad3d.default"]),
+    (Exact, |b| by_places(b, 1, replicated), &["aten.replication_pad1d.default"]),
+    (Exact, |b| by_places(b, 2, replicated), &["aten.replication_pad2d.default"]),
+    (Exact, |b| by_places(b, 3, replicated), &["aten.replication_pad3d.default"]),
+    (Exact, pixel_shuffle, &["aten.pixel_shuffle.default"]),
+    (Exact, pixel_unshuffle, &["aten.pixel_unshuffle.default"]),
+    (Exact, channel_shuffle, &["aten.channel_shuffle.default"]),
+    (Exact, diag, &["aten.diag.default"]),
+    (Exact, select_scatter, &["aten.select_scatter.default"]),
+    (Exact, meshgrid, &["aten.meshgrid.indexing"]),
+];
+
+fn parts(items: &[T<'_>]) -> Arg {
+    Arg::List(items.iter().map(|t| Arg::from(*t)).collect())
+}
+
+fn stack(b: &Builder<'_>) -> Made {
+    let items = b.ts(0)?;
+    let rank = items.first().map_or(0, |t| t.rank()).saturating_add(1);
+    let axis = b.axis(1, rank)?;
+    let wider: Vec<T<'_>> = items.iter().map(|t| t.unsqueeze(axis)).collect();
+    done![b.op("cat", args![parts(&wider), axis])]
+}
+
+fn hstack(b: &Builder<'_>) -> Made {
+    let items: Vec<T<'_>> = b.ts(0)?.into_iter().map(|t| t.op("atleast_1d")).collect();
+    let axis = i64::from(items.first().is_some_and(|t| t.rank() > 1));
+    done![b.op("cat", args![parts(&items), axis])]
+}
+
+fn vstack(b: &Builder<'_>) -> Made {
+    let items: Vec<T<'_>> = b.ts(0)?.into_iter().map(|t| t.op("atleast_2d")).collect();
+    done![b.op("cat", args![parts(&items), 0])]
+}
+
+fn tile(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let times = b.sizes(1);
+    let missing = x.rank().saturating_sub(times.len());
+    let all: Vec<Arg> = std::iter::repeat_n(Arg::Int(1), missing).chain(times).collect();
+    done![x.call("repeat", args![all])]
+}
+
+/// Each element some times: a new dimension, broadcast, folded into its neighbour.
+fn repeat_interleave(b: &Builder<'_>) -> Made {
+    let mut x = b.t(0)?;
+    let times = b.arg(1);
+    let axis = match b.opt_int(2)? {
+        Some(_) => b.axis(2_usize, x.rank())?,
+        None => {
+            x = x.reshape(vec![x.numel()]);
+            0
+        }
+    };
+    if x.rank() == 0 {
+        x = x.reshape(vec![Arg::Int(1)]);
+    }
+    let wider = x.unsqueeze(axis.saturating_add(1));
+    let mut sizes = wider.shape();
+    if let Some(slot) = usize::try_from(axis).ok().and_then(|a| sizes.get_mut(a.saturating_add(1))) {
+        *slot = times;
+    }
+    let repeated = wider.expand(sizes).copy();
+    done![repeated.call("flatten.using_ints", args![axis, axis.saturating_add(1)])]
+}
+
+fn repeat_interleave_tensor(b: &Builder<'_>) -> Made {
+    let (mut x, mut times) = (b.t(0)?, b.t(1)?);
+    let axis = match b.opt_int(2)? {
+        Some(_) => b.axis(2_usize, x.rank())?,
+        None => {
+            x = x.reshape(vec![x.numel()]);
+            0
+        }
+    };
+    if times.rank() == 0 || times.dim(0).fixed() == Some(1) {
+        times = times.reshape(vec![Arg::Int(1)]).expand(vec![x.size(axis)]);
+    }
+    let places = times.call("repeat_interleave.Tensor", args![; output_size = b.arg(3)]);
+    done![x.call("index_select", args![axis, places])]
+}
+
+/// The end of a dimension comes before its beginning.
+fn roll(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let (shifts, dims) = (b.ints(1)?, b.ints(2)?);
+    if x.sizes().iter().any(|s| s.fixed() == Some(0)) {
+        return done![x.duplicate()];
+    }
+    if dims.is_empty() {
+        let shift = shifts.first().copied().unwrap_or(0);
+        let flat = x.contiguous().view(vec![x.numel()]);
+        return done![rolled(b, flat, shift, 0)?.view(x.shape())];
+    }
+    b.only(shifts.len() == dims.len(), "lists of unequal lengths")?;
+    let mut y = x;
+    for (shift, dim) in shifts.iter().zip(dims) {
+        y = rolled(b, y, *shift, if dim < 0 { dim.saturating_add(x.dims()) } else { dim })?;
+    }
+    done![y]
+}
+
+fn rolled<'b>(b: &'b Builder<'_>, x: T<'b>, shift: i64, axis: i64) -> Result<T<'b>, Fault> {
+    let size = x.fixed(axis)?;
+    let start = size.saturating_sub(shift).checked_rem_euclid(size).unwrap_or(0);
+    let (tail, head) = (x.slice(axis, start, size), x.slice(axis, 0, start));
+    Ok(b.op("cat", args![parts(&[tail, head]), axis]))
+}
+
+fn rot90(b: &Builder<'_>) -> Made {
+    let (x, times) = (b.t(0)?, b.int(1)?);
+    let plane = b.axes(2_usize, x.rank())?;
+    let [p, q] = plane.as_slice() else { return Err(b.unsupported("other than two dimensions")) };
+    let flip = |t: T<'_>, dims: &[i64]| t.call("flip", args![ints(dims)]).id();
+    let id = match times.rem_euclid(4) {
+        0 => x.duplicate().id(),
+        1 => b.op("transpose.int", args![flip(x, &[*q]), *p, *q]).id(),
+        2 => flip(x, &plane),
+        _ => b.op("transpose.int", args![flip(x, &[*p]), *p, *q]).id(),
+    };
+    done![id]
+}
+
+/// Zero where the column is not in relation `keep` to row + diagonal.
+fn triangle(b: &Builder<'_>, keep: &str) -> Made {
+    let (x, diagonal) = (b.t(0)?, b.int(1)?);
+    let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    let count = |n: Arg| b.op("arange.default", args![n; device = device.clone()]).id();
+    let (rows, columns) = (b.value(count(x.size(-2))).unsqueeze(-1), b.value(count(x.size(-1))));
+    let kept = (columns - rows).call(keep, args![diagonal]);
+    done![x.fill_where(kept.op("logical_not"), 0)]
+}
+
+fn pad(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let sides = b.sizes(1);
+    let pairs = sides.len().div_euclid(2);
+    let spatial = x.rank().saturating_sub(pairs);
+    b.only(sides.len().is_multiple_of(2), "an odd number of sides")?;
+    let (one, two, three) = match b.text(2).as_str() {
+        "constant" => {
+            let value = if b.is_none(3) { Arg::Int(0) } else { b.arg(3) };
+            return done![x.call("constant_pad_nd", args![sides, value])];
+        }
+        "reflect" => ("reflection_pad1d", "reflection_pad2d", "reflection_pad3d"),
+        "replicate" => ("replication_pad1d", "replication_pad2d", "replication_pad3d"),
+        "circular" => return done![x.call("_pad_circular", args![sides])],
+        other => return Err(b.unsupported(format!("mode '{other}'"))),
+    };
+    b.only((1..=2).contains(&spatial), "this rank")?;
+    match pairs {
+        1 => done![x.call(one, args![sides])],
+        2 => done![x.call(two, args![sides])],
+        3 => done![x.call(three, args![sides])],
+        _ => Err(b.unsupported("this number of dimensions")),
+    }
+}
+
+/// The far end of each padded dimension on its near side, and the other way round.
+fn pad_circular(b: &Builder<'_>) -> Made {
+    let mut x = b.t(0)?;
+    let sides = b.ints(1)?;
+    for (pair, axis) in sides.chunks(2).zip((0..x.dims()).rev()) {
+        let [before, after] = pair else { return Err(b.unsupported("an odd number of sides")) };
+        let size = x.fixed(axis)?;
+        b.only(*before <= size && *after <= size, "padding beyond the size")?;
+        // Negative padding cuts.
+        let core = x.slice(axis, (*before).min(0).saturating_neg(), size.saturating_add((*after).min(0)));
+        let head = x.slice(
+            axis,
+            size.saturating_sub((*before).max(0)).saturating_add((*after).min(0)),
+            size.saturating_add((*after).min(0)),
+        );
+        let from = (*before).min(0).saturating_neg();
+        let tail = x.slice(axis, from, from.saturating_add((*after).max(0)));
+        let mut all = Vec::new();
+        all.extend((*before > 0).then_some(head));
+        all.push(core);
+        all.extend((*after > 0).then_some(tail));
+        x = b.op("cat", args![parts(&all), axis]);
+    }
+    done![x]
+}
+
+/// Which place of a dimension of that size each place of the padded one shows.
+type Place = fn(place: i64, size: i64) -> i64;
+
+fn reflected(place: i64, size: i64) -> i64 {
+    let last = size.saturating_sub(1);
+    let place = place.saturating_abs();
+    if place > last { last.saturating_mul(2).saturating_sub(place) } else { place }
+}
+
+fn replicated(place: i64, size: i64) -> i64 {
+    place.clamp(0, size.saturating_sub(1).max(0))
+}
+
+fn by_places(b: &Builder<'_>, spatial: usize, place: Place) -> Made {
+    let mut x = b.t(0)?;
+    let sides = b.ints(1)?;
+    b.only(sides.len() == spatial.saturating_mul(2), "this number of sides")?;
+    for (pair, axis) in sides.chunks(2).zip((0..x.dims()).rev()) {
+        let [before, after] = pair else { return Err(b.unsupported("an odd number of sides")) };
+        if (*before, *after) == (0, 0) {
+            continue;
+        }
+        let size = x.fixed(axis)?;
+        let end = size.saturating_add(*after);
+        b.only(size > 0 && end.saturating_add(*before) <= 65_536, "this many places")?;
+        let shown = before.saturating_neg()..end;
+        let mut pieces: Vec<(i64, i64, bool)> = Vec::new();
+        for p in shown.map(|p| place(p, size)) {
+            extend_piece(&mut pieces, p);
+        }
+        let all: Vec<T<'_>> = pieces.iter().map(|(from, to, _)| ranged(x, axis, *from, *to)).collect();
+        x = if all.len() == 1 { all.first().copied().unwrap_or(x) } else { b.op("cat", args![parts(&all), axis]) };
+    }
+    done![if x.id() == b.t(0)?.id() { x.duplicate() } else { x }]
+}
+
+/// Joins a place to the run before it, where it goes on in the run's direction.
+fn extend_piece(pieces: &mut Vec<(i64, i64, bool)>, place: i64) {
+    if let Some((from, to, turned)) = pieces.last_mut() {
+        let step = place.saturating_sub(*to);
+        let fresh = from == to && !*turned;
+        if step == 1 && (fresh || from < to) || step == -1 && (fresh || from > to) {
+            *to = place;
+            return;
+        }
+    }
+    pieces.push((place, place, false));
+}
+
+fn ranged(x: T<'_>, axis: i64, from: i64, to: i64) -> T<'_> {
+    let piece = x.slice(axis, from.min(to), from.max(to).saturating_add(1));
+    if from > to { piece.call("flip", args![ints(&[axis])]) } else { piece }
+}
+
+/// Leading sizes, then the last three.
+fn image(x: T<'_>) -> Option<(Vec<Arg>, [Arg; 3])> {
+    let mut lead = x.shape();
+    let tail = lead.split_off(x.rank().checked_sub(3)?);
+    Some((lead, tail.try_into().ok()?))
+}
+
+fn pixel_shuffle(b: &Builder<'_>) -> Made {
+    let (x, factor) = (b.t(0)?, b.int(1)?);
+    let (lead, [c, h, w]) = image(x).ok_or_else(|| b.unsupported("this rank"))?;
+    let out = b.size_op("floordiv", c, factor.saturating_mul(factor));
+    let n = signed(lead.len());
+    let split = [lead.clone(), vec![out.clone(), factor.into(), factor.into(), h.clone(), w.clone()]].concat();
+    let order = [range(lead.len()), [0, 3, 1, 4, 2].map(|d: i64| d.saturating_add(n)).to_vec()].concat();
+    let sizes = [lead, vec![out, b.size_op("mul", h, factor), b.size_op("mul", w, factor)]].concat();
+    done![x.reshape(split).permute(&order).copy().view(sizes)]
+}
+
+fn pixel_unshuffle(b: &Builder<'_>) -> Made {
+    let (x, factor) = (b.t(0)?, b.int(1)?);
+    let (lead, [c, h, w]) = image(x).ok_or_else(|| b.unsupported("this rank"))?;
+    let (h, w) = (b.size_op("floordiv", h, factor), b.size_op("floordiv", w, factor));
+    let n = signed(lead.len());
+    let split = [lead.clone(), vec![c.clone(), h.clone(), factor.into(), w.clone(), factor.into()]].concat();
+    let order = [range(lead.len()), [0, 2, 4, 1, 3].map(|d: i64| d.saturating_add(n)).to_vec()].concat();
+    let sizes = [lead, vec![b.size_op("mul", c, factor.saturating_mul(factor)), h, w]].concat();
+    done![x.reshape(split).permute(&order).copy().view(sizes)]
+}
+
+fn channel_shuffle(b: &Builder<'_>) -> Made {
+    let (x, groups) = (b.t(0)?, b.int(1)?);
+    let shape = x.shape();
+    let (Some(n), Some(c)) = (shape.first(), shape.get(1)) else { return Err(b.unsupported("this rank")) };
+    let per = b.size_op("floordiv", c.clone(), groups);
+    let rest = shape.get(2..).unwrap_or(&[]).to_vec();
+    let split = [vec![n.clone(), groups.into(), per], rest].concat();
+    done![x.reshape(split).transpose(1, 2).copy().view(shape)]
+}
+
+fn diag(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    match x.rank() {
+        1 => done![x.call("diag_embed", args![b.arg(1)])],
+        _ => done![x.call("diagonal", args![b.arg(1)]).copy()],
+    }
+}
+
+fn select_scatter(b: &Builder<'_>) -> Made {
+    let (x, src, axis) = (b.t(0)?, b.t(1)?, b.axis(2_usize, b.t(0)?.rank())?);
+    let size = x.fixed(axis)?;
+    let at = b.int(3)?;
+    let at = if at < 0 { at.saturating_add(size) } else { at };
+    let part = src.unsqueeze(axis);
+    done![x.call("slice_scatter", args![part, axis, at, at.saturating_add(1)])]
+}
+
+/// Each vector along a dimension of its own, broadcast; `xy` exchanges the first two.
+fn meshgrid(b: &Builder<'_>) -> Made {
+    let mut items = b.ts(0)?;
+    let swap = b.text(1) == "xy" && items.len() >= 2;
+    if swap {
+        items.swap(0, 1);
+    }
+    let sizes: Vec<Arg> = items.iter().map(|t| t.numel()).collect();
+    let count = items.len();
+    let mut grids: Vec<T<'_>> = Vec::new();
+    for (i, t) in items.iter().enumerate() {
+        let own = (0..count).map(|d| if d == i { t.numel() } else { Arg::Int(1) }).collect::<Vec<_>>();
+        let grid = t.view(own).expand(sizes.clone());
+        grids.push(if swap { grid.transpose(0, 1) } else { grid });
+    }
+    if swap {
+        grids.swap(0, 1);
+    }
+    Ok(vec![parts(&grids)])
+}

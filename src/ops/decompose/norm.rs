@@ -1,0 +1,161 @@
+//! Normalisations. f16 and bf16 are computed in f32 and rounded once.
+
+use super::prelude::*;
+
+pub(super) const TABLE: &[Line] = &[
+    (Exact, |b| by_kernel(b, "_softmax"), &["aten.softmax.int"]),
+    (Exact, |b| by_kernel(b, "_log_softmax"), &["aten.log_softmax.int"]),
+    (Real, softmax, &["aten._softmax.default"]),
+    (Real, log_softmax, &["aten._log_softmax.default"]),
+    (Exact, safe_softmax, &["aten._safe_softmax.default"]),
+    (Exact, layer_norm, &["aten.layer_norm.default"]),
+    (Real, native_layer_norm, &["aten.native_layer_norm.default"]),
+    (Exact, rms_norm, &["aten.rms_norm.default", "aten._fused_rms_norm.default"]),
+    (Exact, group_norm, &["aten.group_norm.default"]),
+    (Real, native_group_norm, &["aten.native_group_norm.default"]),
+    (Exact, batch_norm, &["aten.batch_norm.default"]),
+    (Exact, instance_norm, &["aten.instance_norm.default"]),
+    (
+        Real,
+        batch_norm_inference,
+        &["aten._native_batch_norm_legit_no_training.default", "aten._batch_norm_no_update.default"],
+    ),
+];
+
+/// With `dtype` the input is converted first.
+fn by_kernel(b: &Builder<'_>, target: &str) -> Made {
+    let x = b.t(0)?;
+    let x = b.dtype(2)?.map_or(x, |d| x.to(d));
+    done![b.op(target, args![x, b.arg(1), false])]
+}
+
+/// The input less its greatest along the dimension, widened; a scalar counts as of one dimension.
+fn shifted<'b>(b: &'b Builder<'_>) -> Result<(T<'b>, i64, Dtype), Fault> {
+    let x = b.t(0)?;
+    let axis = b.axis(1, x.rank())?;
+    b.only(!b.flag(2)? && x.sizes().iter().all(|s| s.fixed() != Some(0)), "half_to_float or an empty input")?;
+    let wide = x.wide();
+    Ok((wide - wide.amax(&[axis], true), axis, x.dtype()))
+}
+
+fn softmax(b: &Builder<'_>) -> Made {
+    let (x, axis, dtype) = shifted(b)?;
+    let e = x.op("exp");
+    done![(e / e.sum(&[axis], true)).to(dtype)]
+}
+
+fn log_softmax(b: &Builder<'_>) -> Made {
+    let (x, axis, dtype) = shifted(b)?;
+    done![(x - x.op("exp").sum(&[axis], true).op("log")).to(dtype)]
+}
+
+/// Rows of nothing but -inf give zeros.
+fn safe_softmax(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let y = b.op("softmax.int", args![x, b.arg(1), b.arg(2)]);
+    let masked = x.call("eq", args![f64::NEG_INFINITY]).call("all.dim", args![b.arg(1), true]);
+    done![b.choose(masked, y.op("zeros_like"), y)]
+}
+
+fn layer_norm(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    done![b.pick("native_layer_norm", args![x, b.arg(1), b.arg(2), b.arg(3), b.arg(4)], 0)]
+}
+
+fn native_layer_norm(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let count = b.sizes(1).len();
+    let (gamma, beta, eps) = (b.opt(2)?, b.opt(3)?, b.float(4)?);
+    b.only(x.sizes().iter().all(|s| s.fixed() != Some(0)) && x.dtype().is_float(), "this input")?;
+    let dims: Vec<i64> = range(x.rank()).split_off(x.rank().saturating_sub(count));
+    let v = x.wide();
+    let [var, mean] = b.many("var_mean.correction", args![v, ints(&dims); correction = 0, keepdim = true])?;
+    let rstd = (var + eps).op("rsqrt");
+    let mut y = (v - mean) * rstd;
+    y = gamma.map_or(y, |g| y * g.wide());
+    y = beta.map_or(y, |g| y + g.wide());
+    let kept = match b.own_type()? {
+        crate::graph::ValueType::Many(all) => all.get(1).and_then(|t| t.as_tensor()).map_or(x.dtype(), |t| t.dtype),
+        _ => x.dtype(),
+    };
+    done![y.to(x.dtype()), mean.to(kept), rstd.to(kept)]
+}
+
+/// Both names; the second also gives the reciprocal root.
+fn rms_norm(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let count = b.sizes(1).len();
+    let v = x.wide();
+    b.only(x.dtype().is_float(), "this dtype")?;
+    let usual = if v.dtype() == Dtype::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+    let eps = b.opt_float(3)?.unwrap_or(usual);
+    let dims: Vec<i64> = range(x.rank()).split_off(x.rank().saturating_sub(count));
+    let rstd = (v.pow(2).mean(&dims, true) + eps).op("rsqrt");
+    let y = v * rstd;
+    let y = b.opt(2)?.map_or(y, |g| y * g).to(x.dtype());
+    if b.operator().schema.returns.len() == 2 { done![y, rstd] } else { done![y] }
+}
+
+fn group_norm(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let (n, c) = (x.size(0), x.size(1));
+    let inner = b.size_product(&x.shape().split_off(2));
+    let x = x.contiguous();
+    done![b.pick("native_group_norm", args![x, b.arg(2), b.arg(3), n, c, inner, b.arg(1), b.arg(4)], 0)]
+}
+
+fn native_group_norm(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let (n, c, groups) = (b.arg(3), b.arg(4), b.arg(6));
+    let (gamma, beta, eps) = (b.opt(1)?, b.opt(2)?, b.float(7)?);
+    b.only(x.dtype().is_float() && x.sizes().iter().all(|s| s.fixed() != Some(0)), "this input")?;
+    let per = b.size_op("floordiv", c.clone(), groups.clone());
+    let inner = b.size_op("mul", per, b.arg(5));
+    let v = x.wide().reshape(vec![n.clone(), groups.clone(), inner]);
+    let [var, mean] = b.many("var_mean.correction", args![v, ints(&[2]); correction = 0, keepdim = true])?;
+    let rstd = (var + eps).op("rsqrt");
+    let mut y = ((v - mean) * rstd).reshape(x.shape());
+    let along =
+        |t: T<'_>| -> Vec<Arg> { (0..x.rank()).map(|d| if d == 1 { t.size(0) } else { Arg::Int(1) }).collect() };
+    y = gamma.map_or(y, |g| y * g.wide().reshape(along(g)));
+    y = beta.map_or(y, |g| y + g.wide().reshape(along(g)));
+    let kept = gamma.map_or(x.dtype(), T::dtype);
+    let flat = |t: T<'_>| t.reshape(vec![n.clone(), groups.clone()]).to(kept).id();
+    done![y.to(x.dtype()), flat(mean), flat(rstd)]
+}
+
+fn batch_norm(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let given = args![x, b.arg(1), b.arg(2), b.arg(3), b.arg(4), b.arg(5), b.arg(6), b.arg(7)];
+    done![b.pick("native_batch_norm", given, 0)]
+}
+
+fn instance_norm(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(b.is_none(3) && b.is_none(4) && b.flag(5)?, "running statistics")?;
+    let (n, c) = (x.size(0), x.size(1));
+    let repeated = |t: Option<T<'_>>| t.map(|t| t.call("repeat", args![vec![n.clone()]]).id());
+    let mut sizes = vec![Arg::Int(1), b.size_op("mul", n.clone(), c)];
+    sizes.extend(x.shape().split_off(2));
+    let flat = x.contiguous().view(sizes);
+    let given =
+        args![flat, repeated(b.opt(1)?), repeated(b.opt(2)?), Arg::None, Arg::None, true, b.arg(6), b.arg(7), b.arg(8)];
+    done![b.op("batch_norm", given).view(x.shape())]
+}
+
+/// Running statistics normalise and stay. The statistics that it gives back are empty.
+fn batch_norm_inference(b: &Builder<'_>) -> Made {
+    let (x, gamma, beta) = (b.t(0)?, b.opt(1)?, b.opt(2)?);
+    let (mean, var, eps) = (b.t(3)?, b.t(4)?, b.float(6)?);
+    b.only(b.operator().schema.returns.len() == 3, "reserved memory as a result")?;
+    let along: Vec<Arg> = (0..x.rank()).map(|d| if d == 1 { x.size(1) } else { Arg::Int(1) }).collect();
+    let shaped = |t: T<'_>| t.wide().reshape(along.clone()).id();
+    let column = |t: T<'_>| b.value(shaped(t)).id();
+    let scale = (var.wide() + eps).op("sqrt").recip();
+    let mut y = (x.wide() - b.value(column(mean))) * b.value(column(scale));
+    y = gamma.map_or(y, |g| y * b.value(column(g)));
+    y = beta.map_or(y, |g| y + b.value(column(g)));
+    let none = || b.op("new_empty", args![mean, ints(&[0])]);
+    let kept = |t: T<'_>| -> Arg { t.into() };
+    done![y.to(x.dtype()), kept(none()), kept(none())]
+}

@@ -1,0 +1,63 @@
+//! Poolings by those of two and three dimensions.
+
+use super::prelude::*;
+
+pub(super) const TABLE: &[Line] = &[
+    (Exact, |b| done![max_pool(b, 1)?[0]], &["aten.max_pool1d.default"]),
+    (Exact, |b| max_pool(b, 1).map(|[y, at]| vec![y.into(), at.into()]), &["aten.max_pool1d_with_indices.default"]),
+    (Exact, |b| done![max_pool(b, 2)?[0]], &["aten.max_pool2d.default"]),
+    (Exact, |b| done![max_pool(b, 3)?[0]], &["aten.max_pool3d.default"]),
+    (Exact, avg_pool1d, &["aten.avg_pool1d.default"]),
+    (Exact, |b| adaptive_avg(b, 1), &["aten.adaptive_avg_pool1d.default"]),
+    (Exact, |b| adaptive_avg(b, 2), &["aten.adaptive_avg_pool2d.default"]),
+    (Exact, |b| adaptive_avg(b, 3), &["aten.adaptive_avg_pool3d.default"]),
+    (Exact, adaptive_max1d, &["aten.adaptive_max_pool1d.default"]),
+];
+
+/// Values and places; one dimension is two of which the first has size 1.
+fn max_pool<'b>(b: &'b Builder<'_>, spatial: usize) -> Result<[T<'b>; 2], Fault> {
+    let x = b.t(0)?;
+    let kernel = b.ints_of(1, spatial)?;
+    let stride = if b.ints(2)?.is_empty() { kernel.clone() } else { b.ints_of(2, spatial)? };
+    let (padding, dilation, ceil) = (b.ints_of(3, spatial)?, b.ints_of(4, spatial)?, b.flag(5)?);
+    let list = |first: i64, v: &[i64]| if spatial == 1 { ints(&[&[first], v].concat()) } else { ints(v) };
+    let target = if spatial == 3 { "max_pool3d_with_indices" } else { "max_pool2d_with_indices" };
+    let input = if spatial == 1 { x.unsqueeze(-2) } else { x };
+    let given = args![input, list(1, &kernel), list(1, &stride), list(0, &padding), list(1, &dilation), ceil];
+    let [y, at] = b.many(target, given)?;
+    Ok(if spatial == 1 { [y.squeeze(-2), at.squeeze(-2)] } else { [y, at] })
+}
+
+fn avg_pool1d(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let kernel = b.ints_of(1, 1)?;
+    let stride = if b.ints(2)?.is_empty() { kernel.clone() } else { b.ints_of(2, 1)? };
+    let padding = b.ints_of(3, 1)?;
+    let list = |first: i64, v: &[i64]| ints(&[&[first], v].concat());
+    let given = args![x.unsqueeze(-2), list(1, &kernel), list(1, &stride), list(0, &padding), b.arg(4), b.arg(5)];
+    done![b.op("avg_pool2d", given).squeeze(-2)]
+}
+
+/// To size 1 it is the mean.
+fn adaptive_avg(b: &Builder<'_>, spatial: usize) -> Made {
+    let x = b.t(0)?;
+    let sizes = b.sizes(1);
+    if spatial == 1 {
+        let two = [vec![Arg::Int(1)], sizes].concat();
+        return done![b.op("adaptive_avg_pool2d", args![x.unsqueeze(-2), two]).squeeze(-2)];
+    }
+    let to_one = sizes.iter().all(|s| *s == Arg::Int(1));
+    if to_one && sizes.len() == spatial {
+        let dims: Vec<i64> = (1..=signed(spatial)).rev().map(i64::wrapping_neg).collect();
+        return done![x.mean(&dims, true)];
+    }
+    let target = if spatial == 2 { "_adaptive_avg_pool2d" } else { "_adaptive_avg_pool3d" };
+    done![b.op(target, args![x, sizes])]
+}
+
+fn adaptive_max1d(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let two = [vec![Arg::Int(1)], b.sizes(1)].concat();
+    let [y, at] = b.many("adaptive_max_pool2d", args![x.unsqueeze(-2), two])?;
+    done![y.squeeze(-2), at.squeeze(-2)]
+}

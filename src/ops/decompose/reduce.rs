@@ -1,0 +1,196 @@
+//! Reductions that others say: variances, norms, counts.
+
+use super::prelude::*;
+
+pub(super) const TABLE: &[Line] = &[
+    (Exact, |b| by_correction(b, "var.correction"), &["aten.var.default", "aten.var.dim", "aten.var_mean.dim"]),
+    (Exact, |b| by_correction(b, "std.correction"), &["aten.std.default", "aten.std.dim"]),
+    (
+        Exact,
+        |b| done![b.t(0)?.call("sum.dim_IntList", args![ints(&range(b.t(0)?.rank())), false; dtype = b.arg(1)])],
+        &["aten.sum.default"],
+    ),
+    (Exact, nanmean, &["aten.nanmean.default"]),
+    (Exact, |b| done![b.t(0)?.amin_of(b)?, b.t(0)?.amax_of(b)?], &["aten.aminmax.default"]),
+    (Exact, all, &["aten.all.default", "aten.all.dim", "aten.all.dims"]),
+    (Exact, count_nonzero, &["aten.count_nonzero.default", "aten.count_nonzero.dim_IntList"]),
+    (Real, trace, &["aten.trace.default"]),
+    (Real, nansum, &["aten.nansum.default"]),
+    (Real, logsumexp, &["aten.logsumexp.default"]),
+    (Real, std, &["aten.std.correction"]),
+    (Real, std_mean, &["aten.std_mean.correction"]),
+    (Real, var_mean, &["aten.var_mean.correction"]),
+    (Real, vector_norm, &["aten.linalg_vector_norm.default"]),
+    (Exact, norm, &["aten.norm.Scalar", "aten.norm.ScalarOpt_dim"]),
+    (Exact, diff, &["aten.diff.default"]),
+];
+
+impl<'b> T<'b> {
+    fn amin_of(self, b: &Builder<'_>) -> Result<T<'b>, Fault> {
+        Ok(self.call("amin", args![one_axis(b, self)?, b.flag(2)?]))
+    }
+
+    fn amax_of(self, b: &Builder<'_>) -> Result<T<'b>, Fault> {
+        Ok(self.call("amax", args![one_axis(b, self)?, b.flag(2)?]))
+    }
+}
+
+/// Parameter 1 as a list of one dimension; of all where it is `None`.
+fn one_axis(b: &Builder<'_>, x: T<'_>) -> Result<Arg, Fault> {
+    Ok(match b.opt_int(1)? {
+        Some(d) => ints(&[d]),
+        None => ints(&range(x.rank())),
+    })
+}
+
+/// The forms with `unbiased` of var, std, var_mean.
+fn by_correction(b: &Builder<'_>, target: &str) -> Made {
+    let params = &b.operator().schema;
+    let correction = i64::from(b.flag("unbiased")?);
+    let dims = if params.param_index("dim").is_some() { b.arg("dim") } else { Arg::None };
+    let keep = params.param_index("keepdim").is_some() && b.flag("keepdim")?;
+    let given = args![b.t(0)?, dims; correction = correction, keepdim = keep];
+    if params.returns.len() == 2 {
+        let [var, mean] = b.many("var_mean.correction", given)?;
+        return done![var, mean];
+    }
+    done![b.op(target, given)]
+}
+
+fn std(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    done![
+        x.wide()
+            .call("var.correction", args![b.arg(1); correction = b.arg(2), keepdim = b.arg(3)])
+            .op("sqrt")
+            .to(x.dtype())
+    ]
+}
+
+fn std_mean(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let [var, mean] =
+        b.many("var_mean.correction", args![x.wide(), b.arg(1); correction = b.arg(2), keepdim = b.arg(3)])?;
+    done![var.op("sqrt").to(x.dtype()), mean.to(x.dtype())]
+}
+
+fn var_mean(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(x.dtype().is_float(), "this dtype")?;
+    let dims = b.axes(1, x.rank())?;
+    let var = x.call("var.correction", args![ints(&dims); correction = b.arg(2), keepdim = b.arg(3)]);
+    done![var, x.mean(&dims, b.flag(3)?)]
+}
+
+fn nanmean(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let dims = match b.arg(1) {
+        Arg::None => ints(&range(x.rank())),
+        given => given,
+    };
+    let count = x.op("isnan").op("logical_not").call("sum.dim_IntList", args![dims.clone(), b.flag(2)?]);
+    done![x.call("nansum", args![dims, b.flag(2)?; dtype = b.arg(3)]) / count]
+}
+
+fn nansum(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let dims = ints(&b.axes(1, x.rank())?);
+    let clean = if x.dtype().is_float() { x.fill_where(x.op("isnan"), 0) } else { x };
+    done![clean.call("sum.dim_IntList", args![dims, b.flag(2)?; dtype = b.arg(3)])]
+}
+
+/// Not any zero. The result of u8 is u8.
+fn all(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let zero = x.op("logical_not");
+    let some = match &*b.operator().schema.overload {
+        "dim" => zero.call("any.dim", args![b.arg(1), b.flag(2)?]),
+        "dims" => zero.call("any.dims", args![b.arg(1), b.flag(2)?]),
+        _ => zero.op("any.default"),
+    };
+    done![some.op("logical_not").to(b.own_tensor()?.dtype)]
+}
+
+fn count_nonzero(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let list = &*b.operator().schema.overload == "dim_IntList";
+    let dims = match (list, b.arg(1)) {
+        (true, given) => given,
+        (false, Arg::None) => ints(&range(x.rank())),
+        (false, one) => Arg::list([one]),
+    };
+    let other = if x.dtype() == Dtype::Bool { x } else { x.call("ne", args![0]) };
+    done![other.call("sum.dim_IntList", args![dims])]
+}
+
+fn trace(b: &Builder<'_>) -> Made {
+    done![b.t(0)?.op("diagonal").op("sum.default")]
+}
+
+fn logsumexp(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let (dims, keep, dtype) = (b.axes(1, x.rank())?, b.flag(2)?, b.own_tensor()?.dtype);
+    b.only(dtype.is_float() && x.sizes().iter().all(|s| s.fixed().is_some_and(|n| n > 0)), "this input")?;
+    let x = x.to(dtype);
+    let most = x.amax(&dims, true);
+    let most = most.fill_where(most.op("abs").call("eq", args![f64::INFINITY]), 0);
+    let sum = (x - most).op("exp").sum(&dims, keep);
+    let most = if keep { most } else { most.call("squeeze.dims", args![ints(&dims)]) };
+    done![sum.op("log") + most]
+}
+
+fn vector_norm(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let (order, dims, keep) = (b.float(1)?, b.axes(2, x.rank())?, b.flag(3)?);
+    let dtype = b.own_tensor()?.dtype;
+    b.only(!x.dtype().is_complex() && !dtype.is_complex(), "complex numbers")?;
+    let size = x.op("abs").to(wide(dtype));
+    let full = x.sizes().iter().all(|s| s.fixed().is_some_and(|n| n > 0));
+    let y = if order == 0.0 {
+        size.call("ne", args![0]).to(wide(dtype)).sum(&dims, keep)
+    } else if order.is_infinite() {
+        b.only(full, "an empty input")?;
+        let target = if order > 0.0 { "amax" } else { "amin" };
+        size.call(target, args![ints(&dims), keep])
+    } else if order == 1.0 {
+        size.sum(&dims, keep)
+    } else if order == 2.0 {
+        (size * size).sum(&dims, keep).op("sqrt")
+    } else {
+        size.pow(order).sum(&dims, keep).pow(1.0 / order)
+    };
+    done![y.to(dtype)]
+}
+
+/// `aten.norm` is the vector norm for real tensors.
+fn norm(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let order = b.opt_float(1)?.unwrap_or(2.0);
+    let with_dims = b.operator().schema.params.len() > 2;
+    let dims = if with_dims { b.arg(2) } else { Arg::None };
+    let keep = with_dims && b.flag(3)?;
+    done![x.call("linalg_vector_norm", args![order, dims, keep])]
+}
+
+/// Differences of neighbours, `n` times; booleans differ.
+fn diff(b: &Builder<'_>) -> Made {
+    let mut x = b.t(0)?;
+    let axis = b.axis(2, x.rank())?;
+    let ends = [b.opt(3)?, b.opt(4)?];
+    if ends.iter().any(Option::is_some) {
+        let parts: Vec<Arg> = [ends[0], Some(x), ends[1]].into_iter().flatten().map(Arg::from).collect();
+        x = b.op("cat", args![parts, axis]);
+    }
+    let length = x.fixed(axis)?;
+    let times = b.int(1)?;
+    b.only((0..=64).contains(&times) && times < length.max(1), "this n")?;
+    if times == 0 {
+        return done![x.duplicate()];
+    }
+    for _ in 0..times {
+        let n = x.fixed(axis)?;
+        let (later, earlier) = (x.slice(axis, 1, n), x.slice(axis, 0, n.saturating_sub(1)));
+        x = if x.dtype() == Dtype::Bool { later.call("logical_xor", args![earlier]) } else { later - earlier };
+    }
+    done![x]
+}

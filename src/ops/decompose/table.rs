@@ -1,0 +1,91 @@
+//! The tables of all families as one: lookup by target.
+//!
+//! Promise: a target stands in one family only, and only targets that the registry knows stand in any.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use super::builder::{Builder, Made};
+use super::{
+    Exactness, activation, attention, compare, conv, create, gradient, index, loss, matmul, movement, norm, npu,
+    npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool, random, reduce, resample, sort, split, symbolic,
+    ternary, view,
+};
+
+/// A decomposition: emits calls for the call that the builder holds.
+pub type Build = fn(&Builder<'_>) -> Made;
+
+/// Lines of a family's table: how exact, by what, for which targets.
+pub(super) type Line = (Exactness, Build, &'static [&'static str]);
+
+/// What is known of one operator.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) exactness: Exactness,
+    pub(super) build: Build,
+}
+
+/// Every line of every family.
+pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
+    [
+        activation::TABLE,
+        attention::TABLE,
+        compare::TABLE,
+        conv::TABLE,
+        create::TABLE,
+        gradient::TABLE,
+        index::TABLE,
+        loss::TABLE,
+        matmul::TABLE,
+        movement::TABLE,
+        norm::TABLE,
+        npu::TABLE,
+        npu_attention::TABLE,
+        npu_cache::TABLE,
+        npu_moe::TABLE,
+        npu_norm::TABLE,
+        npu_quant::TABLE,
+        pool::TABLE,
+        random::TABLE,
+        reduce::TABLE,
+        resample::TABLE,
+        sort::TABLE,
+        split::TABLE,
+        symbolic::TABLE,
+        ternary::TABLE,
+        view::TABLE,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+static TABLE: LazyLock<FxHashMap<&'static str, Entry>> = LazyLock::new(|| {
+    let each = |(exactness, build, targets): &'static Line| {
+        targets.iter().map(|t| (*t, Entry { exactness: *exactness, build: *build }))
+    };
+    lines().flat_map(each).collect()
+});
+
+/// Returns the decomposition of a target.
+pub(super) fn entry(target: &str) -> Option<Entry> {
+    TABLE.get(target).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::ops::Registry;
+
+    #[test]
+    fn every_target_is_known_and_stands_once() {
+        let registry = Registry::standard();
+        let mut seen = BTreeSet::new();
+        for target in lines().flat_map(|(_, _, targets)| targets.iter()) {
+            assert!(registry.get(target).is_some_and(|o| *o.target == **target), "no operator {target}");
+            assert!(seen.insert(*target), "{target} stands twice");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Views by `view`, `permute`, `expand`, `slice`, and copies of views.
+
+use super::prelude::*;
+use crate::graph::ValueType;
+
+pub(super) const TABLE: &[Line] = &[
+    (Exact, reshape, &["aten.reshape.default"]),
+    (Exact, |b| done![b.t(0)?.view(b.sizes(1))], &["aten._unsafe_view.default"]),
+    (Exact, |b| done![b.t(0)?.view(b.t(1)?.shape())], &["aten.view_as.default"]),
+    (Exact, |b| done![b.t(0)?.reshape(b.t(1)?.shape())], &["aten.reshape_as.default"]),
+    (Exact, |b| done![b.t(0)?.expand(b.t(1)?.shape())], &["aten.expand_as.default"]),
+    (Exact, |b| done![b.t(0)?.expand(b.sizes(1))], &["aten.broadcast_to.default"]),
+    (Exact, turned, &["aten.numpy_T.default", "aten.t.default"]),
+    (Exact, |b| done![b.t(0)?.transpose(-2, -1)], &["aten.mT.default"]),
+    (Exact, adjoint, &["aten.adjoint.default"]),
+    (Exact, transpose, &["aten.transpose.int", "aten.swapaxes.default"]),
+    (Exact, narrow, &["aten.narrow.default"]),
+    (Exact, flatten, &["aten.flatten.using_ints"]),
+    (Exact, unflatten, &["aten.unflatten.int"]),
+    (Exact, movedim, &["aten.movedim.int", "aten.movedim.intlist"]),
+    (Exact, |b| at_least(b, 1), &["aten.atleast_1d.default"]),
+    (Exact, |b| at_least(b, 2), &["aten.atleast_2d.default"]),
+    (Exact, |b| done![b.t(0)?.op("alias")], &["aten.detach.default"]),
+    (Exact, squeeze_all, &["aten.squeeze.default"]),
+    (Exact, |b| done![b.t(0)?.call("squeeze.dims", args![ints(&[b.int(1)?])])], &["aten.squeeze.dim"]),
+    (
+        Exact,
+        copied,
+        &[
+            "aten.view_copy.default",
+            "aten.view_copy.dtype",
+            "aten.expand_copy.default",
+            "aten.permute_copy.default",
+            "aten.transpose_copy.int",
+            "aten.t_copy.default",
+            "aten.squeeze_copy.default",
+            "aten.squeeze_copy.dim",
+            "aten.squeeze_copy.dims",
+            "aten.unsqueeze_copy.default",
+            "aten.select_copy.int",
+            "aten.slice_copy.Tensor",
+            "aten.as_strided_copy.default",
+            "aten.diagonal_copy.default",
+            "aten.alias_copy.default",
+            "aten.detach_copy.default",
+            "aten.unfold_copy.default",
+            "aten.narrow_copy.default",
+        ],
+    ),
+];
+
+/// A view where there can be one, else a copy.
+fn reshape(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let sizes = b.own_tensor()?.sizes.clone();
+    match x.viewable(&sizes)? {
+        Some(true) => done![x.view(b.sizes(1))],
+        Some(false) => done![x.copy().call("_unsafe_view", args![b.sizes(1)])],
+        None => Err(b.unsupported("strides of which it is not known whether a view is possible")),
+    }
+}
+
+fn turned(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    done![x.permute(&range(x.rank()).into_iter().rev().collect::<Vec<_>>())]
+}
+
+fn adjoint(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(!x.dtype().is_complex(), "complex numbers")?;
+    done![x.transpose(-2, -1)]
+}
+
+fn transpose(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let (p, q) = (b.axis(1, x.rank())?, b.axis(2, x.rank())?);
+    if b.operator().schema.name.starts_with("swap") {
+        return done![x.transpose(b.int(1)?, b.int(2)?)];
+    }
+    let exchanged = |d: i64| {
+        if d == p {
+            q
+        } else if d == q {
+            p
+        } else {
+            d
+        }
+    };
+    done![x.permute(&range(x.rank()).into_iter().map(exchanged).collect::<Vec<_>>())]
+}
+
+fn narrow(b: &Builder<'_>) -> Made {
+    let (x, start, length) = (b.t(0)?, b.int(2)?, b.int(3)?);
+    let axis = b.axis(1, x.rank())?;
+    let start = if start < 0 { start.saturating_add(x.fixed(axis)?) } else { start };
+    done![x.slice(axis, start, start.saturating_add(length))]
+}
+
+fn flatten(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let (first, last) = (b.axis(1, x.rank())?, b.axis(2, x.rank())?);
+    if x.rank() == 0 {
+        return done![x.reshape(vec![Arg::Int(1)])];
+    }
+    if first == last {
+        return done![x];
+    }
+    let shape = x.shape();
+    let (first, after) = (usize::try_from(first).unwrap_or(0), usize::try_from(last).unwrap_or(0).saturating_add(1));
+    let middle = b.size_product(shape.get(first..after).unwrap_or(&[]));
+    let sizes = [shape.get(..first).unwrap_or(&[]), &[middle], shape.get(after..).unwrap_or(&[])].concat();
+    done![x.reshape(sizes)]
+}
+
+fn unflatten(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let axis = usize::try_from(b.axis(1, x.rank())?).unwrap_or(0);
+    let own = b.own_tensor()?;
+    let inner: Vec<Arg> = b.sizes(2);
+    let inner = inner.into_iter().enumerate().map(|(i, s)| match own.sizes.get(axis.saturating_add(i)) {
+        Some(d) if d.fixed().is_some() => Arg::from(d.fixed()),
+        _ => s,
+    });
+    let shape = x.shape();
+    let mut sizes = shape.get(..axis).unwrap_or(&[]).to_vec();
+    sizes.extend(inner);
+    sizes.extend_from_slice(shape.get(axis.saturating_add(1)..).unwrap_or(&[]));
+    done![x.view(sizes)]
+}
+
+fn movedim(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let (from, to) = (b.axes(1, x.rank())?, b.axes(2, x.rank())?);
+    b.only(from.len() == to.len() && !b.ints(1)?.is_empty(), "lists of unequal lengths")?;
+    let mut rest = range(x.rank()).into_iter().filter(|d| !from.contains(d)).collect::<Vec<_>>().into_iter();
+    let order = range(x.rank()).into_iter().map(|d| {
+        let given = to.iter().position(|t| *t == d).and_then(|i| from.get(i)).copied();
+        given.or_else(|| rest.next()).unwrap_or(0)
+    });
+    done![x.permute(&order.collect::<Vec<_>>())]
+}
+
+fn at_least(b: &Builder<'_>, rank: usize) -> Made {
+    let x = b.t(0)?;
+    let one = Arg::Int(1);
+    match (x.rank(), rank) {
+        (0, 1) => done![x.reshape(vec![one])],
+        (0, 2) => done![x.reshape(vec![one.clone(), one])],
+        (1, 2) => done![x.unsqueeze(0)],
+        _ => done![x],
+    }
+}
+
+fn squeeze_all(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let dims: Vec<i64> = range(x.rank()).into_iter().filter(|d| x.dim(*d).fixed() == Some(1)).collect();
+    b.only(x.sizes().iter().all(|s| s.fixed().is_some()), "symbolic sizes")?;
+    if dims.is_empty() {
+        return done![x.op("alias")];
+    }
+    done![x.call("squeeze.dims", args![ints(&dims)])]
+}
+
+/// The view of that name, copied.
+fn copied(b: &Builder<'_>) -> Made {
+    let schema = &b.operator().schema;
+    let name = schema.name.trim_end_matches("_copy");
+    let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
+    let given: Vec<Arg> = (0..schema.params.len()).map(|i| b.arg(i)).collect();
+    let view = b.op(&format!("aten.{name}.{overload}"), super::builder::Actual::new(given, Vec::new()));
+    match b.own_type()? {
+        ValueType::Tensor(_) => done![view.copy()],
+        _ => Err(b.unsupported("several results")),
+    }
+}

@@ -1,0 +1,91 @@
+//! Every decomposition gives the types that the operator's rule gives, for the calls that PyTorch recorded.
+//!
+//! The samples (`golden/*.gold`, `golden-npu/*.gold`) are too large to be kept here. Set `AIRLOCK_CORPUS` to the folder that holds them;
+//! unset, the test is skipped with a message. `AIRLOCK_DECOMPOSITIONS=FILE` writes each expansion as a line of JSON with its sample's place.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects
+)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use airlock::formats::text;
+use airlock::graph::{Arg, Graph, StrId, View};
+use airlock::ops::{CallSite, Registry};
+use common::golden;
+use serde_json::{Value, json};
+
+#[derive(Default)]
+struct Tally {
+    made: usize,
+    refused: BTreeMap<String, usize>,
+    wrong: Vec<String>,
+}
+
+/// Expands one sample; the expansion as text, its statements without names of results.
+fn expand(registry: &Registry, sample: &Value, tally: &mut Tally) -> Option<Value> {
+    let mut g = Graph::new();
+    let (args, kwargs): (Vec<Arg>, Vec<(StrId, Arg)>) = golden::call(&mut g, sample)?;
+    let target = sample["op"].as_str().unwrap();
+    let mut symbols = std::mem::take(&mut g.symbols);
+    let site = CallSite { target, args: &args, kwargs: &kwargs, annotated: None };
+    let expansion = match registry.decompose(&g, &mut symbols, site) {
+        Ok(Some(expansion)) => expansion,
+        Ok(None) => return None,
+        Err(e) if sample.get("error").is_some() || e.fault.is_ignorance() => {
+            *tally.refused.entry(e.to_string()).or_default() += 1;
+            return None;
+        }
+        Err(e) => {
+            tally.wrong.push(format!("{e}   {}", sample["args"]));
+            return None;
+        }
+    };
+    tally.made += 1;
+    let operands: Vec<usize> = expansion.inputs.iter().map(|n| golden::place(&g, *n)).collect();
+    let mut body = String::new();
+    for node in expansion.graph.nodes(airlock::graph::BodyId::ROOT) {
+        writeln!(body, "{}", text::write_node_line(&expansion.graph, node)).unwrap();
+    }
+    Some(json!({ "op": target, "inputs": operands, "body": body, "exact": expansion.exactness }))
+}
+
+#[test]
+fn every_decomposition_gives_the_types_of_the_rule() {
+    let Ok(corpus) = std::env::var("AIRLOCK_CORPUS") else {
+        eprintln!("skipped: AIRLOCK_CORPUS is not set");
+        return;
+    };
+    let registry = Registry::standard();
+    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+    let mut lines = String::new();
+    for (file, number, sample) in golden::samples(&corpus) {
+        let tally = tallies.entry(sample["op"].as_str().unwrap().to_string()).or_default();
+        if let Some(mut expansion) = expand(&registry, &sample, tally) {
+            expansion["file"] = file.into();
+            expansion["line"] = number.into();
+            writeln!(lines, "{expansion}").unwrap();
+        }
+    }
+    if let Ok(path) = std::env::var("AIRLOCK_DECOMPOSITIONS") {
+        std::fs::write(path, lines).unwrap();
+    }
+    let made: usize = tallies.values().map(|t| t.made).sum();
+    let covered = tallies.values().filter(|t| t.made > 0).count();
+    let refused: usize = tallies.values().flat_map(|t| t.refused.values()).sum();
+    println!("{made} calls of {covered} overloads decomposed, {refused} refused");
+    if std::env::var_os("AIRLOCK_GOLDEN_SHOW").is_some() {
+        for (op, tally) in &tallies {
+            tally.refused.iter().for_each(|(why, count)| println!("{op}: {count} x {why}"));
+        }
+    }
+    let wrong: Vec<&String> = tallies.values().flat_map(|t| &t.wrong).collect();
+    assert!(wrong.is_empty(), "{} calls: {:#?}", wrong.len(), &wrong[..wrong.len().min(40)]);
+}
