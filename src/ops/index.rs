@@ -226,7 +226,7 @@ fn take_along_dim(c: &mut Call<'_>) -> Typed {
     plain(c, t.dtype, t, dims)
 }
 
-/// The operand's dtype, whatever the value's.
+/// The operand's dtype, whatever the value's; a contiguous copy is filled.
 fn masked_fill(c: &mut Call<'_>) -> Typed {
     let (t, mask) = (c.tensor(0)?, c.tensor(1)?);
     if mask.dtype != Dtype::Bool {
@@ -238,11 +238,7 @@ fn masked_fill(c: &mut Call<'_>) -> Typed {
         return Err(c.bad(2, "a tensor without dimensions", sizes::show(c.symbols, &v.sizes)));
     }
     let dims = out::broadcast(c, 1, &[&t.sizes, &mask.sizes])?;
-    if dims == t.sizes {
-        return out::like(c, t.dtype, t);
-    }
-    let strides = layout::pointwise(c.symbols, &dims, &[t])?;
-    Ok(out::strided(t.dtype, dims, strides, t.device.clone()))
+    plain(c, t.dtype, t, dims)
 }
 
 fn masked_scatter(c: &mut Call<'_>) -> Typed {
