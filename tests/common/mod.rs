@@ -1,6 +1,8 @@
 //! What several tests of the text form share.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod golden;
+
 use std::path::{Path, PathBuf};
 
 use airlock::formats::text::{self, ReadOptions};

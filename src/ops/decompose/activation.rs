@@ -173,6 +173,7 @@ fn log_sigmoid(b: &Builder<'_>) -> Made {
 
 fn softshrink(b: &Builder<'_>) -> Made {
     let bound = b.float(1)?;
+    b.only(bound >= 0.0, "a negative bound")?;
     rounded(b, |x| {
         let outside = x.op("abs").call("gt", args![bound]);
         b.choose(outside, x - x.op("sign") * bound, x * 0.0)
@@ -190,7 +191,7 @@ fn gelu(b: &Builder<'_>) -> Made {
     const CUBE: f64 = 0.044_715;
     let slope = (2.0 / PI).sqrt();
     match b.text(1).as_str() {
-        "none" => rounded(b, |x| x * 0.5 * ((x * FRAC_1_SQRT_2).op("erf") + 1)),
+        "none" => rounded(b, |x| x * ((x * FRAC_1_SQRT_2).op("erf") + 1) * 0.5),
         "tanh" => rounded(b, |x| x * 0.5 * (((x + x * x * x * CUBE) * slope).op("tanh") + 1)),
         other => Err(b.unsupported(format!("approximate='{other}'"))),
     }

@@ -22,7 +22,7 @@ fn attention(b: &Builder<'_>, with_weights: bool) -> Made {
     if b.flag("enable_gqa")? && q.rank() >= 3 {
         (k, v) = (repeated(b, q, k)?, repeated(b, q, v)?);
     }
-    let mask = mask(b, q, k)?;
+    let mask = mask(b, q, k, with_weights)?;
     #[allow(clippy::cast_precision_loss)] // Sizes are far below 2^53.
     let scale = match b.opt_float("scale")? {
         Some(s) => s,
@@ -45,9 +45,10 @@ fn repeated<'b>(b: &'b Builder<'_>, q: T<'b>, t: T<'b>) -> Result<T<'b>, Fault> 
     Ok(if times == 1 { t } else { t.call("repeat_interleave.self_int", args![times, -3]) })
 }
 
-/// The mask as what is added: a boolean one says what takes part.
-fn mask<'b>(b: &'b Builder<'_>, q: T<'b>, k: T<'b>) -> Result<Option<T<'b>>, Fault> {
-    let given = if b.flag("is_causal")? {
+/// The mask as what is added: a boolean one says what takes part. (The form with weights adds a boolean one as it stands.)
+fn mask<'b>(b: &'b Builder<'_>, q: T<'b>, k: T<'b>, with_weights: bool) -> Result<Option<T<'b>>, Fault> {
+    let causal = b.flag("is_causal")?;
+    let given = if causal {
         b.only(b.is_none("attn_mask"), "a mask and is_causal")?;
         let all = b.full(q, vec![q.size(-2), k.size(-2)], true, Dtype::Bool);
         Some(all.op("tril"))
@@ -55,7 +56,7 @@ fn mask<'b>(b: &'b Builder<'_>, q: T<'b>, k: T<'b>) -> Result<Option<T<'b>>, Fau
         b.opt("attn_mask")?
     };
     Ok(given.map(|m| {
-        if m.dtype() != Dtype::Bool {
+        if m.dtype() != Dtype::Bool || with_weights && !causal {
             return m;
         }
         let zero = b.full(q, Vec::new(), 0, q.dtype());

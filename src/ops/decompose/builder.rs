@@ -110,6 +110,11 @@ impl<'r> Builder<'r> {
         self.operator
     }
 
+    /// Returns the registry.
+    pub fn registry(&self) -> &'r Registry {
+        self.registry
+    }
+
     /// Asks the call that is decomposed, with the accessors that type rules have.
     pub fn ask<R>(&self, question: impl FnOnce(&mut Call<'_>) -> Result<R, Fault>) -> Result<R, Fault> {
         let mut state = self.state.borrow_mut();

@@ -18,7 +18,8 @@ fn isinf(b: &Builder<'_>) -> Made {
 fn isclose(b: &Builder<'_>) -> Made {
     let (x, y) = (b.t(0)?, b.t(1)?);
     let (rtol, atol) = (b.float(2)?, b.float(3)?);
-    b.only(!x.dtype().is_complex() && x.dtype() == y.dtype(), "these dtypes")?;
+    let plain = |d: Dtype| d.is_float() || d.is_integer();
+    b.only(plain(x.dtype()) && x.dtype() == y.dtype(), "these dtypes")?;
     let is_float = x.dtype().is_float();
     let mut close = x.call("eq.Tensor", args![y]);
     if b.flag(4)? && is_float {

@@ -20,6 +20,8 @@ fn with_batch<'b>(x: T<'b>, spatial: usize) -> (T<'b>, bool) {
 fn conv(b: &Builder<'_>, spatial: usize) -> Made {
     let (mut x, added) = with_batch(b.t(0)?, spatial);
     let weight = b.t(1)?;
+    b.only(!x.dtype().is_complex(), "complex numbers")?;
+    b.only(b.opt(2)?.is_none_or(|t| t.dtype() == x.dtype()), "a bias of another dtype")?;
     let (stride, dilation) = (b.ints_of(3, spatial)?, b.ints_of(5, spatial)?);
     let padding = match b.text(4).as_str() {
         "" => b.ints_of(4, spatial)?,
@@ -57,6 +59,7 @@ fn same_padding(b: &Builder<'_>, weight: T<'_>, dilation: &[i64]) -> Result<(Vec
 fn transposed(b: &Builder<'_>, spatial: usize) -> Made {
     let (x, added) = with_batch(b.t(0)?, spatial);
     let list = |i: usize| b.ints_of(i, spatial).map(|v| ints(&v));
+    b.only(!x.dtype().is_complex(), "complex numbers")?;
     let given = args![x, b.t(1)?, b.arg(2), list(3)?, list(4)?, list(7)?, true, list(5)?, b.arg(6)];
     let y = b.op("convolution", given);
     done![if added { y.squeeze(0) } else { y }]

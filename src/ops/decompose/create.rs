@@ -53,7 +53,10 @@ fn arange(b: &Builder<'_>, given: usize) -> Made {
 fn fill(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
     match b.arg(1) {
-        Arg::Node(_) => done![b.op("copy", args![x, b.t(1)?])],
+        Arg::Node(_) => {
+            b.only(b.t(1)?.rank() == 0, "a value with dimensions")?;
+            done![b.op("copy", args![x, b.t(1)?])]
+        }
         number => done![b.op("full_like", args![x, number])],
     }
 }

@@ -5,10 +5,12 @@
 //! sizes or storage (`t_`, `resize_`, `set_`) have none.
 
 use super::builder::{Actual, Builder, Made, args};
+use super::value::T;
 use crate::graph::Arg;
 use crate::ops::effects::Sharing;
 use crate::ops::error::Fault;
 use crate::ops::operator::Operator;
+use crate::ops::promote::category;
 use crate::ops::registry::Registry;
 use crate::ops::schema::Param;
 
@@ -103,7 +105,7 @@ impl Derived<'_> {
 }
 
 /// The arguments of the call as those of `o`: keyword-only ones by name, those that have their default left out.
-fn passed_on(b: &Builder<'_>, o: &Operator) -> Actual {
+pub(super) fn passed_on(b: &Builder<'_>, o: &Operator) -> Actual {
     let mut actual = Actual::default();
     let mut rest = Vec::new();
     for (i, p) in o.schema.params.iter().enumerate() {
@@ -126,10 +128,18 @@ fn passed_on(b: &Builder<'_>, o: &Operator) -> Actual {
 fn by_copy(b: &Builder<'_>, o: &Operator, written: usize) -> Made {
     let target = b.t(written)?;
     let value = b.op(&o.target, passed_on(b, o));
-    if written > 0 && value.sizes() != target.sizes() {
-        return Err(b.unsupported("an `out` that is resized"));
-    }
+    b.only(written == 0 || value.sizes() == target.sizes(), "an `out` that is resized")?;
+    b.only(category(value.dtype()) <= category(target.dtype()), "a dtype that cannot hold the result")?;
+    b.only(value.dtype().is_complex() == target.dtype().is_complex(), "a real result in complex memory")?;
+    b.only(!overlaps(target), "an argument whose elements share memory")?;
     Ok(vec![b.op("copy_", args![target, value]).into()])
+}
+
+fn overlaps(t: T<'_>) -> bool {
+    t.ty().is_some_and(|t| {
+        let strides = t.strides.iter().flatten();
+        t.sizes.iter().zip(strides).any(|(n, s)| s.fixed() == Some(0) && n.fixed() != Some(1))
+    })
 }
 
 fn on_each(b: &Builder<'_>, o: &Operator) -> Made {

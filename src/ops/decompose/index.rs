@@ -109,9 +109,19 @@ fn one_hot(b: &Builder<'_>) -> Made {
 }
 
 fn embedding_bag(b: &Builder<'_>) -> Made {
-    let given: Vec<Arg> = (0..b.operator().schema.params.len()).map(|i| b.arg(i)).collect();
-    let padded = b.operator().schema.param_index("padding_idx").is_some();
-    b.only(!padded || !b.is_none("padding_idx"), "padding_idx=None")?;
+    let mut given: Vec<Arg> = (0..b.operator().schema.params.len()).map(|i| b.arg(i)).collect();
+    for (i, t) in [b.t(1)?, b.t(2)?].into_iter().enumerate() {
+        if let Some(slot) = given.get_mut(i.saturating_add(1)) {
+            *slot = t.contiguous().into();
+        }
+    }
+    if b.operator().schema.param_index("padding_idx").is_some() {
+        // Counted from the front: below 0 there is no padding for `_embedding_bag`.
+        let padding = b.opt_int("padding_idx")?;
+        let rows = b.t(0)?.fixed(0)?;
+        given.pop();
+        given.push(padding.map_or(-1, |p| if p < 0 { p.saturating_add(rows) } else { p }).into());
+    }
     let [y, a, c, d] = b.many("_embedding_bag", super::builder::Actual::new(given, Vec::new()))?;
     done![y, a, c, d]
 }

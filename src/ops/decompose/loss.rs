@@ -40,9 +40,8 @@ fn l1(b: &Builder<'_>) -> Made {
 }
 
 fn mse(b: &Builder<'_>) -> Made {
-    let dtype = b.own_tensor()?.dtype;
-    let d = b.t(0)?.to(wide(dtype)) - b.t(1)?.to(wide(dtype));
-    rounded(b, d * d, b.int(2)?, dtype)
+    let d = b.t(0)? - b.t(1)?;
+    reduced(b, d * d, b.int(2)?)
 }
 
 fn smooth_l1(b: &Builder<'_>) -> Made {
@@ -57,6 +56,7 @@ fn smooth_l1(b: &Builder<'_>) -> Made {
 
 fn huber(b: &Builder<'_>) -> Made {
     let (delta, dtype) = (b.float(3)?, b.own_tensor()?.dtype);
+    b.only(delta > 0.0, "a delta that is not positive")?;
     let d = (b.t(0)?.to(wide(dtype)) - b.t(1)?.to(wide(dtype))).op("abs");
     let far = (d - 0.5 * delta) * delta;
     rounded(b, b.choose(d.call("le", args![delta]), d * d * 0.5, far), b.int(2)?, dtype)

@@ -16,7 +16,7 @@ pub(super) const TABLE: &[Line] = &[
     (Real, |b| with_addend(b, "bmm"), &["aten.baddbmm.default"]),
     (Real, |b| with_addend(b, "mv"), &["aten.addmv.default"]),
     (Real, addr, &["aten.addr.default"]),
-    (Real, |b| done![(b.t(0)? * b.t(1)?).sum(&[1], false)], &["aten.mv.default"]),
+    (Real, mv, &["aten.mv.default"]),
     (Real, dot, &["aten.dot.default", "aten.vdot.default"]),
     (Real, cross, &["aten.linalg_cross.default"]),
     (Real, addbmm, &["aten.addbmm.default"]),
@@ -215,6 +215,12 @@ fn addr(b: &Builder<'_>) -> Made {
     done![sum.to(dtype)]
 }
 
+fn mv(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    b.only(x.dtype() == wide(x.dtype()), "f16 or bf16, which its kernel sums in steps")?;
+    done![(x * y).sum(&[1], false).to(x.dtype())]
+}
+
 fn dot(b: &Builder<'_>) -> Made {
     let (x, y) = (b.t(0)?, b.t(1)?);
     b.only(!x.dtype().is_complex(), "complex numbers")?;
@@ -224,6 +230,7 @@ fn dot(b: &Builder<'_>) -> Made {
 
 fn cross(b: &Builder<'_>) -> Made {
     let (x, y, axis) = (b.t(0)?, b.t(1)?, b.int("dim")?);
+    b.only(x.rank() == y.rank(), "unlike ranks")?;
     let [around, back] = [ints(&[-1]), ints(&[1])];
     let roll = |t: T<'_>, by: &Arg| t.call("roll", args![by.clone(), ints(&[axis])]).id();
     let first = b.op("mul.Tensor", args![roll(x, &around), roll(y, &back)]);
@@ -234,7 +241,7 @@ fn cross(b: &Builder<'_>) -> Made {
 fn addbmm(b: &Builder<'_>) -> Made {
     let (addend, beta, alpha) = (b.t(0)?, b.float(3)?, b.float(4)?);
     let dtype = addend.dtype();
-    b.only(dtype.is_float(), "integers")?;
+    b.only(dtype.is_float() && dtype == wide(dtype), "integers, f16 or bf16")?;
     let z = b.op("bmm", args![b.t(1)?.wide(), b.t(2)?.wide()]).sum(&[0], false) * alpha;
     let sum = if beta == 0.0 { z } else { z + addend.wide() * beta };
     done![sum.to(dtype)]

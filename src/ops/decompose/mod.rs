@@ -14,6 +14,8 @@ mod derived;
 mod expand;
 mod meaning;
 mod table;
+#[cfg(test)]
+mod tests;
 mod value;
 
 mod activation;

@@ -219,6 +219,7 @@ fn by_places(b: &Builder<'_>, spatial: usize, place: Place) -> Made {
     let mut x = b.t(0)?;
     let sides = b.ints(1)?;
     b.only(sides.len() == spatial.saturating_mul(2), "this number of sides")?;
+    let mirrored = b.operator().schema.name.starts_with("reflection");
     for (pair, axis) in sides.chunks(2).zip((0..x.dims()).rev()) {
         let [before, after] = pair else { return Err(b.unsupported("an odd number of sides")) };
         if (*before, *after) == (0, 0) {
@@ -226,7 +227,8 @@ fn by_places(b: &Builder<'_>, spatial: usize, place: Place) -> Made {
         }
         let size = x.fixed(axis)?;
         let end = size.saturating_add(*after);
-        b.only(size > 0 && end.saturating_add(*before) <= 65_536, "this many places")?;
+        let beyond = mirrored && (*before >= size || *after >= size);
+        b.only(!beyond && size > 0 && end.saturating_add(*before) <= 65_536, "this many places")?;
         let shown = before.saturating_neg()..end;
         let mut pieces: Vec<(i64, i64, bool)> = Vec::new();
         for p in shown.map(|p| place(p, size)) {

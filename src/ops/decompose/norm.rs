@@ -46,6 +46,7 @@ fn softmax(b: &Builder<'_>) -> Made {
 
 fn log_softmax(b: &Builder<'_>) -> Made {
     let (x, axis, dtype) = shifted(b)?;
+    b.only(dtype == wide(dtype), "f16 or bf16, which its kernel rounds in between")?;
     done![(x - x.op("exp").sum(&[axis], true).op("log")).to(dtype)]
 }
 
@@ -126,6 +127,7 @@ fn native_group_norm(b: &Builder<'_>) -> Made {
 
 fn batch_norm(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
+    b.only(x.rank() >= 2, "this rank")?;
     let given = args![x, b.arg(1), b.arg(2), b.arg(3), b.arg(4), b.arg(5), b.arg(6), b.arg(7)];
     done![b.pick("native_batch_norm", given, 0)]
 }

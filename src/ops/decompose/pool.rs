@@ -42,6 +42,7 @@ fn avg_pool1d(b: &Builder<'_>) -> Made {
 fn adaptive_avg(b: &Builder<'_>, spatial: usize) -> Made {
     let x = b.t(0)?;
     let sizes = b.sizes(1);
+    b.only(!sizes.iter().any(|s| matches!(s, Arg::Int(..0))), "a negative size")?;
     if spatial == 1 {
         let two = [vec![Arg::Int(1)], sizes].concat();
         return done![b.op("adaptive_avg_pool2d", args![x.unsqueeze(-2), two]).squeeze(-2)];

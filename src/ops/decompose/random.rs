@@ -25,7 +25,7 @@ fn dropout(b: &Builder<'_>) -> Made {
         return done![x];
     }
     if p == 1.0 {
-        return done![x * 0];
+        return done![x.call("mul.Tensor", args![0])];
     }
     done![x * noise(b, x, 1.0 - p)]
 }

@@ -11,21 +11,21 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| with_alpha(b, "add.Tensor"), &["aten.add.Scalar"]),
     (Exact, div_scalar_mode, &["aten.div.Scalar_mode"]),
     (Exact, floor_divide, &["aten.floor_divide.default", "aten.floor_divide.Scalar"]),
-    (Exact, |b| renamed(b, "remainder.Tensor"), &["aten.remainder.Scalar"]),
-    (Exact, |b| renamed(b, "fmod.Tensor"), &["aten.fmod.Scalar"]),
+    (Exact, |b| of_tensors(b, "remainder.Tensor"), &["aten.remainder.Scalar"]),
+    (Exact, |b| of_tensors(b, "fmod.Tensor"), &["aten.fmod.Scalar"]),
     (
         Exact,
-        |b| renamed(b, "bitwise_and.Tensor"),
+        |b| of_tensors(b, "bitwise_and.Tensor"),
         &["aten.__and__.Tensor", "aten.bitwise_and.Scalar", "aten.__and__.Scalar"],
     ),
     (
         Exact,
-        |b| renamed(b, "bitwise_or.Tensor"),
+        |b| of_tensors(b, "bitwise_or.Tensor"),
         &["aten.__or__.Tensor", "aten.bitwise_or.Scalar", "aten.__or__.Scalar"],
     ),
     (
         Exact,
-        |b| renamed(b, "bitwise_xor.Tensor"),
+        |b| of_tensors(b, "bitwise_xor.Tensor"),
         &["aten.__xor__.Tensor", "aten.bitwise_xor.Scalar", "aten.__xor__.Scalar"],
     ),
     (Exact, rsub, &["aten.rsub.Tensor", "aten.rsub.Scalar"]),
@@ -49,6 +49,18 @@ pub(super) const TABLE: &[Line] = &[
 /// Another name for an operator of two operands.
 fn renamed(b: &Builder<'_>, target: &str) -> Made {
     done![b.op(target, args![b.arg(0), b.arg(1)])]
+}
+
+/// An operator of two tensors: a number becomes one of the result's dtype.
+fn of_tensors(b: &Builder<'_>, target: &str) -> Made {
+    let dtype = b.own_tensor()?.dtype;
+    match b.arg(1) {
+        Arg::Node(_) => renamed(b, target),
+        number => {
+            let other = b.op("scalar_tensor", args![number; dtype = dtype]);
+            done![b.op(target, args![b.t(0)?.to(dtype), other])]
+        }
+    }
 }
 
 fn with_alpha(b: &Builder<'_>, target: &str) -> Made {
@@ -98,6 +110,7 @@ fn clamp_max(b: &Builder<'_>) -> Made {
 
 fn heaviside(b: &Builder<'_>) -> Made {
     let (x, at_zero) = (b.t(0)?, b.t(1)?);
+    b.only(x.dtype() == at_zero.dtype(), "unlike dtypes")?;
     let step = x.call("gt", args![0]).to(x.dtype());
     done![b.choose(x.call("eq", args![0]), at_zero, step)]
 }

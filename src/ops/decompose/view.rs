@@ -166,8 +166,9 @@ fn copied(b: &Builder<'_>) -> Made {
     let schema = &b.operator().schema;
     let name = schema.name.trim_end_matches("_copy");
     let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
-    let given: Vec<Arg> = (0..schema.params.len()).map(|i| b.arg(i)).collect();
-    let view = b.op(&format!("aten.{name}.{overload}"), super::builder::Actual::new(given, Vec::new()));
+    let target = format!("aten.{name}.{overload}");
+    let plain = b.registry().get(&target).ok_or_else(|| b.unsupported("a view that nobody knows"))?;
+    let view = b.op(&target, super::derived::passed_on(b, plain));
     match b.own_type()? {
         ValueType::Tensor(_) => done![view.copy()],
         _ => Err(b.unsupported("several results")),

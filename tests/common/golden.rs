@@ -1,0 +1,87 @@
+//! Recorded calls of operators as call sites in a graph.
+
+use airlock::graph::{
+    Arg, BodyId, Device, Dtype, Graph, Layout, MemoryFormat, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType,
+    View,
+};
+use airlock::sym::Dim;
+use serde_json::Value;
+
+/// Returns every sample below a corpus: file, line from 1, the sample.
+pub fn samples(corpus: &str) -> Vec<(String, usize, Value)> {
+    let mut found = Vec::new();
+    for folder in ["golden", "golden-npu"] {
+        let Ok(entries) = std::fs::read_dir(format!("{corpus}/{folder}")) else { continue };
+        let mut files: Vec<_> = entries.map(|f| f.unwrap().path()).collect();
+        files.retain(|f| f.extension().is_some_and(|e| e == "gold"));
+        files.sort();
+        for file in files {
+            let name = format!("{folder}/{}", file.file_name().unwrap().to_string_lossy());
+            let text = std::fs::read_to_string(&file).unwrap();
+            let line = |(i, l): (usize, &str)| (name.clone(), i + 1, serde_json::from_str(l).unwrap());
+            found.extend(text.lines().enumerate().map(line));
+        }
+    }
+    found
+}
+
+/// Returns the arguments of a sample in a graph that has its tensors as placeholders `t0`, `t1` ...
+pub fn call(g: &mut Graph, sample: &Value) -> Option<(Vec<Arg>, Vec<(StrId, Arg)>)> {
+    let rows = sample["tensors"].as_array().unwrap();
+    let tensors: Vec<Arg> = rows.iter().enumerate().map(|(i, r)| placeholder(g, i, tensor(r))).collect();
+    let args = sample["args"].as_array().unwrap().iter().map(|v| argument(v, &tensors)).collect::<Option<_>>()?;
+    let mut kwargs = Vec::new();
+    for (k, v) in sample["kwargs"].as_object().unwrap() {
+        kwargs.push((g.texts.intern(k), argument(v, &tensors)?));
+    }
+    Some((args, kwargs))
+}
+
+/// Returns the place in the sample's table of the tensor that a placeholder is.
+pub fn place(g: &Graph, node: NodeId) -> usize {
+    g.name(node)[1..].parse().unwrap()
+}
+
+fn dims(v: &Value) -> Vec<Dim> {
+    v.as_array().unwrap().iter().map(|x| Dim::Fixed(x.as_i64().unwrap())).collect()
+}
+
+fn tensor(row: &Value) -> TensorType {
+    let dtype = Dtype::from_short(row[0].as_str().unwrap()).unwrap();
+    let t = TensorType::new(dtype, dims(&row[1]), Device::cpu());
+    TensorType { strides: Some(dims(&row[2]).into()), offset: Dim::Fixed(row[3].as_i64().unwrap()), ..t }
+}
+
+fn placeholder(g: &mut Graph, index: usize, ty: TensorType) -> Arg {
+    let (target, ty) = (g.texts.intern("x"), ValueType::tensor(ty));
+    let node = NewNode { kind: NodeKind::Placeholder, target, args: Box::default(), kwargs: Box::default(), ty };
+    Arg::Node(g.push(BodyId::ROOT, &format!("t{index}"), node))
+}
+
+fn argument(v: &Value, tensors: &[Arg]) -> Option<Arg> {
+    Some(match v {
+        Value::Null => Arg::None,
+        Value::Bool(b) => Arg::Bool(*b),
+        Value::Number(n) => n.as_i64().map_or_else(|| Arg::Float(n.as_f64().unwrap()), Arg::Int),
+        Value::String(s) => Arg::Str(s.as_str().into()),
+        Value::Array(items) => Arg::List(items.iter().map(|x| argument(x, tensors)).collect::<Option<Box<[Arg]>>>()?),
+        Value::Object(o) => {
+            let (key, value) = o.iter().next()?;
+            let text = value.as_str().unwrap_or("");
+            match key.as_str() {
+                "t" => tensors.get(usize::try_from(value.as_u64()?).ok()?)?.clone(),
+                "float" => Arg::Float(match text {
+                    "nan" => f64::NAN,
+                    "inf" => f64::INFINITY,
+                    _ => f64::NEG_INFINITY,
+                }),
+                "complex" => Arg::Complex(value[0].as_f64().unwrap_or(0.0), value[1].as_f64().unwrap_or(0.0)),
+                "dtype" => Arg::Dtype(Dtype::from_short(text)?),
+                "device" => Arg::Device(Device::new(text)),
+                "layout" => Arg::Layout(Layout::from_name(text)?),
+                "memory_format" => Arg::MemoryFormat(MemoryFormat::from_name(text)?),
+                _ => return None,
+            }
+        }
+    })
+}
