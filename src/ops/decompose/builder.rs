@@ -285,8 +285,7 @@ impl<'r> Builder<'r> {
 
     /// Returns the type that the rule gives the call that is decomposed.
     pub fn own_type(&self) -> Result<ValueType, Fault> {
-        let rule = self.operator.rule.ok_or(Fault::NoRule)?;
-        self.ask(rule)
+        self.ask(|c| c.infer())
     }
 
     /// Returns the tensor type that the rule gives the (first) result.

@@ -193,8 +193,10 @@ fn end(graph: &mut Graph, mut results: Vec<Arg>) {
 
 /// Holds results against the operator's own rule, and lays them out as it says.
 fn settle(b: &Builder<'_>, results: Vec<Arg>) -> Result<Vec<Arg>, Fault> {
-    let Some(rule) = b.operator().rule else { return Ok(results) };
-    let wanted = match b.ask(rule)? {
+    if b.operator().rule.is_none() {
+        return Ok(results);
+    }
+    let wanted = match b.own_type()? {
         ValueType::Many(all) if b.operator().schema.returns.len() != 1 => all.to_vec(),
         ValueType::None => Vec::new(),
         one => vec![one],

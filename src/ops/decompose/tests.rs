@@ -98,11 +98,8 @@ fn a_result_lies_as_the_rule_says() {
     let mut g = Graph::new();
     let x = fixed(&mut g, Dtype::F32, &[2, 3]);
     let turned = Arg::Node(call(&mut g, "aten.t.default", vec![x]));
-    let e = expand(
-        &mut g,
-        "aten.masked_fill.Scalar",
-        vec![turned.clone(), Arg::Node(call(&mut g, "aten.isnan.default", vec![turned])), Arg::Int(0)],
-    );
+    let mask = Arg::Node(call(&mut g, "aten.isnan.default", vec![turned.clone()]));
+    let e = expand(&mut g, "aten.masked_fill.Scalar", vec![turned, mask, Arg::Int(0)]);
     let e = e.unwrap().unwrap();
     let result = e.results()[0].as_node().unwrap();
     let strides = e.graph.ty(result).as_tensor().unwrap().strides.clone().unwrap();
