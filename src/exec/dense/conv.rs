@@ -8,10 +8,13 @@ use std::borrow::Cow;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
-use super::depthwise::depthwise;
+use super::depthwise::{depthwise, depthwise_last};
 use super::gemm::product;
-use super::im2col::{BLOCK_BYTES, Order, Part, gather};
+use super::im2col::{Cut, Order, Part, gather};
 use super::{ConvShape, DenseError, Layout, Mat, MatMut, Scalar, Volume};
+
+/// Channels of a group from which on copying all of them at a pixel is worth its overhead.
+const MIN_CHANNELS: usize = 16;
 
 /// Convolves `input` (batch, channels, spatial) with `weight` (output channels, channels of a group, window) and adds `bias`
 /// (output channels) into `out`, which is dense in `layout` and as large as [`ConvShape::output_sizes`] says.
@@ -35,7 +38,10 @@ pub fn conv<T: Scalar>(
         return Ok(());
     }
     let depthwise_case = shape.group_in == 1 && shape.groups > 1;
-    let order = if depthwise_case { Order::ChannelOuter } else { window_order(input) };
+    if depthwise_case && layout == Layout::ChannelsLast && depthwise_last(shape, input, weight, bias, out) {
+        return Ok(());
+    }
+    let order = if depthwise_case { Order::ChannelOuter } else { window_order(shape, input) };
     let weight = Weight::new(shape, weight, order);
     let mut images = out
         .chunks_mut(image)
@@ -103,16 +109,19 @@ pub(super) fn image_matrix<T>(
     Ok(MatMut::new(image, channels, positions, row, column)?.view)
 }
 
-/// Channels-last inputs are gathered window by window.
-pub(super) fn window_order<T>(input: &Volume<'_, T>) -> Order {
+/// Inputs whose many channels are fastest are gathered window by window.
+fn window_order<T>(shape: &ConvShape, input: &Volume<'_, T>) -> Order {
     let [_, channel, .., width] = input.strides;
-    let [_, channels, ..] = input.sizes;
-    if channels > 1 && channel == 1 && width > 1 { Order::ChannelInner } else { Order::ChannelOuter }
+    if shape.group_in >= MIN_CHANNELS && channel == 1 && width > 1 { Order::ChannelInner } else { Order::ChannelOuter }
 }
 
 /// Fills the rows with their bias; what the product is then to multiply them by.
 fn start_with_bias<T: Scalar>(shape: &ConvShape, part: Part, bias: Option<&[T]>, out: &mut ArrayViewMut2<'_, T>) -> T {
     let Some(bias) = bias else {
+        // Where a window has no element there is no product to overwrite what lies there.
+        if shape.depth() == 0 {
+            out.fill(T::zero());
+        }
         return T::zero();
     };
     let first = part.group.saturating_mul(shape.group_out);
@@ -175,7 +184,7 @@ fn reordered<T: Scalar>(shape: &ConvShape, weight: &Volume<'_, T>, order: Order)
     copy
 }
 
-/// The output channels of one group of one image, rows of `out`, block by block of positions.
+/// The output channels of one group of one image, rows of `out`.
 fn one_group<T: Scalar>(
     threads: usize,
     shape: &ConvShape,
@@ -189,41 +198,68 @@ fn one_group<T: Scalar>(
         product(threads, T::one(), weight, pixels, beta, out);
         return Ok(());
     }
-    let order = window_order(input);
-    let width = block_positions::<T>(shape);
-    let mut block = vec![T::zero(); width.min(shape.positions()).saturating_mul(shape.depth())];
-    let mut first = 0_usize;
-    for out in out.axis_chunks_iter_mut(Axis(1), width) {
-        let count = out.ncols();
-        let block = block.get_mut(..count.saturating_mul(shape.depth())).unwrap_or(&mut []);
-        let next = first.saturating_add(count);
-        gather(shape, input, part, order, first..next, block, threads);
-        product(threads, T::one(), weight, block_matrix(shape, order, count, block)?, beta, out);
-        first = next;
+    let order = window_order(shape, input);
+    // Threads take positions of their own, unless the weight is the larger operand: each of them would prepare all of it.
+    let apart = threads > 1 && shape.positions() >= shape.group_out.max(threads.saturating_mul(32));
+    let cut = if apart || threads == 1 { Cut::new(shape, order, threads) } else { Cut::tall(shape, order) };
+    let job = Strip { shape, input, part, cut, weight, beta };
+    let strips = out.axis_chunks_iter_mut(Axis(1), cut.columns).enumerate();
+    let mut strips: Vec<_> = strips.map(|(strip, out)| (strip.saturating_mul(cut.columns), out)).collect();
+    let scratch = || vec![T::zero(); cut.elements(shape)];
+    if apart {
+        strips.par_iter_mut().try_for_each_init(scratch, |block, (first, out)| job.run(1, *first, block, out))
+    } else {
+        let mut block = scratch();
+        strips.iter_mut().try_for_each(|(first, out)| job.run(threads, *first, &mut block, out))
     }
-    Ok(())
 }
 
-/// A block as `depth` x positions.
-pub(super) fn block_matrix<'a, T>(
-    shape: &ConvShape,
+/// What the strips of output positions of one group of one image have in common.
+struct Strip<'a, T> {
+    shape: &'a ConvShape,
+    input: &'a Volume<'a, T>,
+    part: Part,
+    cut: Cut,
+    weight: ArrayView2<'a, T>,
+    beta: T,
+}
+
+impl<T: Scalar> Strip<'_, T> {
+    /// The output at the positions from `first` on, which are the columns of `out`: some rows of the windows after the other.
+    fn run(
+        &self,
+        threads: usize,
+        first: usize,
+        block: &mut [T],
+        out: &mut ArrayViewMut2<'_, T>,
+    ) -> Result<(), DenseError> {
+        let Self { shape, input, part, cut, weight, mut beta } = *self;
+        let count = out.ncols();
+        let positions = first..first.saturating_add(count);
+        for rows in cut.row_ranges(shape) {
+            let block = block.get_mut(..count.saturating_mul(rows.len())).unwrap_or(&mut []);
+            gather(shape, input, part, cut.order, (rows.clone(), positions.clone()), block, threads);
+            let windows = block_matrix(cut.order, rows.len(), count, block)?;
+            let weight = weight.slice_axis(Axis(1), rows.into());
+            product(threads, T::one(), weight, windows, beta, out.view_mut());
+            beta = T::one();
+        }
+        Ok(())
+    }
+}
+
+/// A block as rows x positions.
+pub(super) fn block_matrix<T>(
     order: Order,
+    rows: usize,
     count: usize,
-    block: &'a [T],
-) -> Result<ArrayView2<'a, T>, DenseError> {
+    block: &[T],
+) -> Result<ArrayView2<'_, T>, DenseError> {
     let (row, column) = match order {
         Order::ChannelOuter => (count, 1),
-        Order::ChannelInner => (1, shape.depth()),
+        Order::ChannelInner => (1, rows),
     };
-    Ok(Mat::new(block, shape.depth(), count, row, column)?.view)
-}
-
-/// Positions of a block: as many as fit [`BLOCK_BYTES`], in equal shares, at least 32.
-pub(super) fn block_positions<T>(shape: &ConvShape) -> usize {
-    let column = shape.depth().saturating_mul(size_of::<T>());
-    let most = BLOCK_BYTES.checked_div(column).unwrap_or(usize::MAX).max(32);
-    let blocks = shape.positions().div_ceil(most).max(1);
-    shape.positions().div_ceil(blocks).checked_next_multiple_of(32).unwrap_or(most).max(1)
+    Ok(Mat::new(block, rows, count, row, column)?.view)
 }
 
 /// The group's channels x pixels, where the windows are the pixels and one stride walks them.

@@ -2,12 +2,15 @@
 
 use ndarray::{ArrayView2, ArrayViewMut1, Axis};
 
-use super::conv::{Weight, block_matrix, block_positions, expect_input, expect_output, expect_weight, image_matrix};
+use super::conv::{Weight, block_matrix, expect_input, expect_output, expect_weight, image_matrix};
 use super::gemm::product;
 use super::gemv::Sum;
 use super::im2col::{Order, Part, gather, scatter_add};
 use super::simd::vectorised;
 use super::{ConvShape, DenseError, Layout, Mat, MatMut, Scalar, Volume};
+
+/// Elements of a block of windows.
+const STRIP: usize = 1 << 19;
 
 /// The gradient of the input (dense in `layout`, as large as [`ConvShape::input_sizes`] says), from that of the output.
 ///
@@ -46,6 +49,11 @@ pub fn conv_input_gradient<T: Scalar>(
     Ok(())
 }
 
+/// Positions whose whole windows are held at once: some MB, at least 32.
+fn strip(shape: &ConvShape) -> usize {
+    STRIP.checked_div(shape.depth()).unwrap_or(STRIP).max(32)
+}
+
 /// One group of one image: blocks of windows are products, and are added back to the planes.
 fn input_gradient_group<T: Scalar>(
     threads: usize,
@@ -57,7 +65,7 @@ fn input_gradient_group<T: Scalar>(
 ) -> Result<(), DenseError> {
     let mut copy = Vec::new();
     let grad = output_matrix(shape, grad_out, part, &mut copy)?;
-    let width = block_positions::<T>(shape);
+    let width = strip(shape);
     let mut block = vec![T::zero(); width.min(shape.positions()).saturating_mul(shape.depth())];
     let mut first = 0_usize;
     for grad in grad.axis_chunks_iter(Axis(1), width) {
@@ -88,7 +96,7 @@ pub fn conv_weight_gradient<T: Scalar>(
         return Ok(());
     }
     let threads = rayon::current_num_threads();
-    let width = block_positions::<T>(shape);
+    let width = strip(shape);
     let mut block = vec![T::zero(); width.min(shape.positions()).saturating_mul(shape.depth())];
     let mut copy = Vec::new();
     for image in 0..shape.batch {
@@ -101,8 +109,9 @@ pub fn conv_weight_gradient<T: Scalar>(
                 let count = grad.ncols();
                 let next = first.saturating_add(count);
                 let block = block.get_mut(..count.saturating_mul(shape.depth())).unwrap_or(&mut []);
-                gather(shape, input, part, Order::ChannelOuter, first..next, block, threads);
-                let windows = block_matrix(shape, Order::ChannelOuter, count, block)?;
+                let rows = 0..shape.depth();
+                gather(shape, input, part, Order::ChannelOuter, (rows, first..next), block, threads);
+                let windows = block_matrix(Order::ChannelOuter, shape.depth(), count, block)?;
                 product(threads, T::one(), grad, windows.reversed_axes(), T::one(), sums.view_mut());
                 first = next;
             }

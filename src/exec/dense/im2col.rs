@@ -8,10 +8,13 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::simd::{Kernel, vectorised};
 use super::{ConvShape, Scalar, Volume};
 
-/// Bytes of a block: small enough for the second-level cache, and what a convolution takes beside its operands.
-pub(super) const BLOCK_BYTES: usize = 2 << 20;
+/// Elements of a block: small enough for the second-level cache, and what a convolution takes beside its operands.
+const BLOCK: usize = 1 << 18;
+/// Rows of a block, about: what the product's kernel takes of the inner dimension at once.
+const ROWS: usize = 256;
 
 /// The order of a window's elements in the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +48,7 @@ fn runs(shape: &ConvShape, positions: Range<usize>) -> Vec<Run> {
 }
 
 /// Where a tap reads: position * stride + tap * dilation - padding, if that is inside.
-fn source(shape: &ConvShape, axis: usize, position: usize, tap: usize) -> Option<usize> {
+pub(super) fn source(shape: &ConvShape, axis: usize, position: usize, tap: usize) -> Option<usize> {
     let at = position
         .checked_mul(*shape.stride.get(axis)?)?
         .checked_add(tap.checked_mul(*shape.dilation.get(axis)?)?)?
@@ -69,7 +72,7 @@ fn inside(shape: &ConvShape, columns: &Range<usize>, tap: usize) -> (Range<usize
 }
 
 /// (depth, height, width) of a tap.
-fn tap_of(shape: &ConvShape, tap: usize) -> [usize; 3] {
+pub(super) fn tap_of(shape: &ConvShape, tap: usize) -> [usize; 3] {
     let [_, height, width] = shape.kernel;
     let plane = height.saturating_mul(width);
     [
@@ -86,48 +89,96 @@ pub(super) struct Part {
     pub(super) group: usize,
 }
 
-/// Fills a block of windows at `positions`: `depth` x positions, or positions x `depth` for [`Order::ChannelInner`].
+/// How the rows (elements of a window) and columns (output positions) of the matrix of windows are cut into blocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    pub(super) order: Order,
+    /// Rows of a block; whole taps if channels are fastest.
+    pub(super) rows: usize,
+    /// Columns of a block.
+    pub(super) columns: usize,
+}
+
+impl Cut {
+    /// Blocks of at most some MB, for `shares` threads that have columns of their own.
+    pub(super) fn new(shape: &ConvShape, order: Order, shares: usize) -> Self {
+        let rows = match order {
+            Order::ChannelOuter => ROWS,
+            Order::ChannelInner => ROWS.div_ceil(shape.group_in.max(1)).saturating_mul(shape.group_in),
+        };
+        let rows = rows.min(shape.depth()).max(1);
+        let most = BLOCK.checked_div(rows).unwrap_or(1).max(32);
+        let strips = shape.positions().div_ceil(most).max(1).checked_next_multiple_of(shares.max(1)).unwrap_or(1);
+        let columns = shape.positions().div_ceil(strips).checked_next_multiple_of(16).unwrap_or(most).max(1);
+        Self { order, rows, columns }
+    }
+
+    /// As many rows as fit together with all columns: for threads that fill each block together.
+    pub(super) fn tall(shape: &ConvShape, order: Order) -> Self {
+        let cut = Self::new(shape, order, 1);
+        let blocks = BLOCK.saturating_mul(2).checked_div(cut.columns.saturating_mul(cut.rows)).unwrap_or(1).max(1);
+        Self { rows: cut.rows.saturating_mul(blocks).min(shape.depth()), ..cut }
+    }
+
+    /// Elements of a block.
+    pub(super) fn elements(&self, shape: &ConvShape) -> usize {
+        self.rows.saturating_mul(self.columns.min(shape.positions()))
+    }
+
+    /// The ranges of rows, first to last.
+    pub(super) fn row_ranges(&self, shape: &ConvShape) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (rows, depth) = (self.rows, shape.depth());
+        (0..depth).step_by(rows.max(1)).map(move |first| first..first.saturating_add(rows).min(depth))
+    }
+}
+
+/// Fills a block with some rows of the matrix of windows at `positions`: rows x positions, or positions x rows for
+/// [`Order::ChannelInner`].
 pub(super) fn gather<T: Scalar>(
     shape: &ConvShape,
     input: &Volume<'_, T>,
     part: Part,
     order: Order,
-    positions: Range<usize>,
+    (rows, positions): (Range<usize>, Range<usize>),
     block: &mut [T],
     threads: usize,
 ) {
-    let count = positions.len();
-    let runs = runs(shape, positions);
+    let count = positions.len().max(1);
+    let runs = runs(shape, positions.clone());
     match order {
         Order::ChannelOuter => {
-            let row = |(row, to): (usize, &mut [T])| gather_row(shape, input, part, row, &runs, to);
+            let row = |(row, to): (usize, &mut [T])| {
+                gather_row(shape, input, part, rows.start.saturating_add(row), &runs, positions.start, to);
+            };
             if threads > 1 {
-                block.par_chunks_mut(count.max(1)).with_min_len(8).enumerate().for_each(row);
+                block.par_chunks_mut(count).with_min_len(8).enumerate().for_each(row);
             } else {
-                block.chunks_mut(count.max(1)).enumerate().for_each(row);
+                block.chunks_mut(count).enumerate().for_each(row);
             }
         }
         Order::ChannelInner => {
             let spots: Vec<[usize; 3]> =
                 runs.iter().flat_map(|run| run.columns.clone().map(|c| [run.depth, run.row, c])).collect();
-            let window = |(spot, to): (&[usize; 3], &mut [T])| gather_window(shape, input, part, *spot, to);
-            let depth = shape.depth().max(1);
+            let first_tap = rows.start.checked_div(shape.group_in).unwrap_or(0);
+            let window = |(spot, to): (&[usize; 3], &mut [T])| gather_window(shape, input, part, *spot, first_tap, to);
+            let width = rows.len().max(1);
             if threads > 1 {
-                spots.par_iter().zip(block.par_chunks_mut(depth)).with_min_len(16).for_each(window);
+                spots.par_iter().zip(block.par_chunks_mut(width)).with_min_len(16).for_each(window);
             } else {
-                spots.iter().zip(block.chunks_mut(depth)).for_each(window);
+                spots.iter().zip(block.chunks_mut(width)).for_each(window);
             }
         }
     }
 }
 
-/// One element of the window at all positions of the runs.
+/// One element of the window at all positions of the runs, of which the first is `start`.
 fn gather_row<T: Scalar>(
     shape: &ConvShape,
     input: &Volume<'_, T>,
     part: Part,
     row: usize,
     runs: &[Run],
+    start: usize,
     mut to: &mut [T],
 ) {
     let taps = shape.taps();
@@ -137,6 +188,7 @@ fn gather_row<T: Scalar>(
     let [_, _, stride] = shape.stride;
     let [.., width] = input.strides;
     let step = stride.saturating_mul(width).max(1);
+    let copied = copy_shifted(shape, input, [part.image, channel], [th, tw], start, to);
     for run in runs {
         let Some((now, later)) = std::mem::take(&mut to).split_at_mut_checked(run.columns.len()) else { return };
         to = later;
@@ -148,11 +200,14 @@ fn gather_row<T: Scalar>(
         let before = valid.start.saturating_sub(run.columns.start);
         let Some((zeros, rest)) = now.split_at_mut_checked(before) else { return };
         let Some((values, tail)) = rest.split_at_mut_checked(valid.len()) else { return };
-        zeros.fill(T::zero());
-        tail.fill(T::zero());
+        zeros.iter_mut().chain(tail).for_each(|v| *v = T::zero());
+        if copied {
+            continue;
+        }
         let from = input.from([part.image, channel, depth, height, first]);
-        match from.get(..values.len()) {
-            Some(from) if step == 1 => values.copy_from_slice(from),
+        match (step, from.get(..values.len())) {
+            (1, Some(from)) => values.copy_from_slice(from),
+            (2, _) => vectorised::<EverySecond, _>((from, values)),
             _ => {
                 for (value, &from) in values.iter_mut().zip(from.iter().step_by(step)) {
                     *value = from;
@@ -162,13 +217,71 @@ fn gather_row<T: Scalar>(
     }
 }
 
-/// The whole window at one position, channels fastest.
-fn gather_window<T: Scalar>(shape: &ConvShape, input: &Volume<'_, T>, part: Part, spot: [usize; 3], to: &mut [T]) {
+/// Where the output is as wide as the input, each tap's row is the input plane itself, moved by some elements: copies it whole, and
+/// says so. What comes from another line, or from none, is left to be overwritten.
+fn copy_shifted<T: Scalar>(
+    shape: &ConvShape,
+    input: &Volume<'_, T>,
+    [image, channel]: [usize; 2],
+    [th, tw]: [usize; 2],
+    start: usize,
+    to: &mut [T],
+) -> bool {
+    let ([depth, height, width], [_, rows, columns]) = (shape.input, shape.output);
+    let [.., line, pixel] = input.strides;
+    let same_lines = shape.stride == [1; 3] && width == columns && pixel == 1 && (line == width || height == 1);
+    if !same_lines || depth != 1 || shape.positions() != rows.saturating_mul(columns) {
+        return false;
+    }
+    let ([_, ph, pw], [_, dh, dw]) = (shape.padding, shape.dilation);
+    // The source of position p is p + forward - back.
+    let forward = th.saturating_mul(dh).saturating_mul(width).saturating_add(tw.saturating_mul(dw));
+    let back = ph.saturating_mul(width).saturating_add(pw);
+    let from = start.saturating_add(forward);
+    let plane = input.from([image, channel, 0, 0, 0]);
+    let plane = plane.get(..height.saturating_mul(width)).unwrap_or(plane);
+    let source = plane.get(from.saturating_sub(back)..).unwrap_or(&[]);
+    let to = to.get_mut(back.saturating_sub(from)..).unwrap_or(&mut []);
+    let count = to.len().min(source.len());
+    if let (Some(to), Some(source)) = (to.get_mut(..count), source.get(..count)) {
+        to.copy_from_slice(source);
+    }
+    true
+}
+
+/// Every second element of the first slice into the second.
+struct EverySecond;
+
+impl<T: Scalar> Kernel<(&[T], &mut [T])> for EverySecond {
+    type Output = ();
+
+    #[inline(always)]
+    fn run((from, to): (&[T], &mut [T])) {
+        let (pairs, last) = from.as_chunks::<2>();
+        let (most, rest) = to.split_at_mut(pairs.len().min(to.len()));
+        for (to, [from, _]) in most.iter_mut().zip(pairs) {
+            *to = *from;
+        }
+        for (to, from) in rest.iter_mut().zip(last) {
+            *to = *from;
+        }
+    }
+}
+
+/// The window at one position from `first_tap` on, channels fastest.
+fn gather_window<T: Scalar>(
+    shape: &ConvShape,
+    input: &Volume<'_, T>,
+    part: Part,
+    spot: [usize; 3],
+    first_tap: usize,
+    to: &mut [T],
+) {
     let [depth, row, column] = spot;
     let first = part.group.saturating_mul(shape.group_in);
     let [_, step, ..] = input.strides;
     for (tap, to) in to.chunks_mut(shape.group_in.max(1)).enumerate() {
-        let [td, th, tw] = tap_of(shape, tap);
+        let [td, th, tw] = tap_of(shape, first_tap.saturating_add(tap));
         let at = (source(shape, 0, depth, td), source(shape, 1, row, th), source(shape, 2, column, tw));
         let (Some(d), Some(h), Some(w)) = at else {
             to.fill(T::zero());

@@ -189,46 +189,87 @@ fn layout(last: bool) -> Layout {
     if last { Layout::ChannelsLast } else { Layout::ChannelsFirst }
 }
 
+/// Forward and all gradients of a case, fast against plain.
+fn check(case: &Case) -> Result<(), TestCaseError> {
+    let input = case.sizes(case.groups * case.group_in, &case.input);
+    let mut weight = vec![case.groups * case.group_out, case.group_in];
+    weight.extend(&case.kernel);
+    let shape = ConvShape::new(&input, &weight, &case.options()).unwrap();
+    let output = shape.output_sizes();
+    let count = |sizes: &[usize]| sizes.iter().product::<usize>();
+    let (x, w, g) = (numbers(count(&input), 1), numbers(count(&weight), 2), numbers(count(&output), 3));
+    let b = numbers(weight[0], 4);
+    let bias = case.bias.then_some(b.as_slice());
+    let x = Volume::new(&x, &input, &dense_strides(&input, case.last)).unwrap();
+    let w = Volume::new(&w, &weight, &dense_strides(&weight, case.out_last)).unwrap();
+    let g = Volume::new(&g, &output, &dense_strides(&output, case.last)).unwrap();
+    let layout = layout(case.out_last);
+    let depth = case.group_in * count(&case.kernel);
+
+    let (mut fast, mut exact) = (vec![f32::NAN; count(&output)], vec![f64::NAN; count(&output)]);
+    in_pool(case.threads, || conv::conv(&shape, &x, &w, bias, &mut fast, layout)).unwrap();
+    plain_conv::conv(&shape, &x, &w, bias, &mut exact).unwrap();
+    close(&in_order(&fast, &output, layout), &exact, depth)?;
+
+    let (mut fast, mut exact) = (vec![f32::NAN; count(&input)], vec![f64::NAN; count(&input)]);
+    in_pool(case.threads, || conv_back::conv_input_gradient(&shape, &g, &w, None, &mut fast, layout)).unwrap();
+    plain_conv::conv_input_gradient(&shape, &g, &w, &mut exact).unwrap();
+    close(&in_order(&fast, &input, layout), &exact, case.group_out * count(&case.kernel))?;
+
+    let terms = case.batch * count(&output[2..]);
+    let (mut fast, mut exact) = (vec![f32::NAN; count(&weight)], vec![f64::NAN; count(&weight)]);
+    in_pool(case.threads, || conv_back::conv_weight_gradient(&shape, &x, &g, &mut fast)).unwrap();
+    plain_conv::conv_weight_gradient(&shape, &x, &g, &mut exact).unwrap();
+    close(&fast, &exact, terms)?;
+
+    let (mut fast, mut exact) = (vec![f32::NAN; weight[0]], vec![f64::NAN; weight[0]]);
+    conv_back::conv_bias_gradient(&shape, &g, &mut fast).unwrap();
+    plain_conv::conv_bias_gradient(&shape, &g, &mut exact).unwrap();
+    close(&fast, &exact, terms)?;
+    Ok(())
+}
+
+/// Sizes at which the matrix of windows is cut into several blocks both ways, and channel by channel convolutions.
+#[test]
+fn large_convolutions_agree() {
+    let plane = |groups, group_in, group_out, size, kernel, stride, padding| Case {
+        dims: 2,
+        batch: 1,
+        groups,
+        group_in,
+        group_out,
+        input: vec![size, size + 1],
+        kernel: vec![kernel; 2],
+        stride: vec![stride; 2],
+        padding: vec![padding; 2],
+        dilation: vec![1; 2],
+        last: false,
+        out_last: false,
+        bias: true,
+        threads: 1,
+    };
+    for base in [
+        plane(1, 30, 2, 32, 3, 1, 1),
+        plane(1, 30, 1, 40, 3, 2, 1),
+        plane(1, 30, 40, 5, 3, 1, 1),
+        plane(5, 1, 1, 30, 3, 1, 1),
+        plane(5, 1, 2, 20, 3, 2, 0),
+        plane(2, 3, 5, 33, 1, 1, 0),
+    ] {
+        for threads in [1, 2] {
+            for (last, out_last) in [(false, false), (true, true), (true, false)] {
+                check(&Case { threads, last, out_last, ..base.clone() }).unwrap();
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(160))]
 
     #[test]
     fn convolutions_and_their_gradients_agree(case in case()) {
-        let input = case.sizes(case.groups * case.group_in, &case.input);
-        let mut weight = vec![case.groups * case.group_out, case.group_in];
-        weight.extend(&case.kernel);
-        let shape = ConvShape::new(&input, &weight, &case.options()).unwrap();
-        let output = shape.output_sizes();
-        let count = |sizes: &[usize]| sizes.iter().product::<usize>();
-        let (x, w, g) = (numbers(count(&input), 1), numbers(count(&weight), 2), numbers(count(&output), 3));
-        let b = numbers(weight[0], 4);
-        let bias = case.bias.then_some(b.as_slice());
-        let x = Volume::new(&x, &input, &dense_strides(&input, case.last)).unwrap();
-        let w = Volume::new(&w, &weight, &dense_strides(&weight, case.out_last)).unwrap();
-        let g = Volume::new(&g, &output, &dense_strides(&output, case.last)).unwrap();
-        let layout = layout(case.out_last);
-        let depth = case.group_in * count(&case.kernel);
-
-        let (mut fast, mut exact) = (vec![f32::NAN; count(&output)], vec![f64::NAN; count(&output)]);
-        in_pool(case.threads, || conv::conv(&shape, &x, &w, bias, &mut fast, layout)).unwrap();
-        plain_conv::conv(&shape, &x, &w, bias, &mut exact).unwrap();
-        close(&in_order(&fast, &output, layout), &exact, depth)?;
-
-        let (mut fast, mut exact) = (vec![f32::NAN; count(&input)], vec![f64::NAN; count(&input)]);
-        in_pool(case.threads, || conv_back::conv_input_gradient(&shape, &g, &w, None, &mut fast, layout)).unwrap();
-        plain_conv::conv_input_gradient(&shape, &g, &w, &mut exact).unwrap();
-        close(&in_order(&fast, &input, layout), &exact, case.group_out * count(&case.kernel))?;
-
-        let terms = case.batch * count(&output[2..]);
-        let (mut fast, mut exact) = (vec![f32::NAN; count(&weight)], vec![f64::NAN; count(&weight)]);
-        in_pool(case.threads, || conv_back::conv_weight_gradient(&shape, &x, &g, &mut fast)).unwrap();
-        plain_conv::conv_weight_gradient(&shape, &x, &g, &mut exact).unwrap();
-        close(&fast, &exact, terms)?;
-
-        let (mut fast, mut exact) = (vec![f32::NAN; weight[0]], vec![f64::NAN; weight[0]]);
-        conv_back::conv_bias_gradient(&shape, &g, &mut fast).unwrap();
-        plain_conv::conv_bias_gradient(&shape, &g, &mut exact).unwrap();
-        close(&fast, &exact, terms)?;
+        check(&case)?;
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use super::DenseError;
+use super::simd::{Kernel, vectorised};
 
 /// A pooling's sizes; up to three dimensions, right-aligned, missing ones of size 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,8 +136,7 @@ fn max_plane<T: Pooled>(shape: &PoolShape, input: &[T], out: &mut [T], places: &
                 if fresh {
                     // Until a greater one is found, the first element of the window is the place of the maximum.
                     for (column, place) in places.iter_mut().enumerate() {
-                        let first = window(shape, 2, column).next().unwrap_or(0);
-                        *place = as_place(at.saturating_add(first));
+                        *place = window(shape, 2, column).next().map_or(0, |first| as_place(at.saturating_add(first)));
                     }
                     fresh = false;
                 }
@@ -144,21 +144,58 @@ fn max_plane<T: Pooled>(shape: &PoolShape, input: &[T], out: &mut [T], places: &
                     let offset = tap.saturating_mul(dilation);
                     let skip = padding.saturating_sub(offset).div_ceil(stride.max(1));
                     let first = skip.saturating_mul(stride).saturating_add(offset).saturating_sub(padding);
-                    let from = source.get(first..).unwrap_or(&[]).iter().step_by(stride.max(1));
-                    let to = out.iter_mut().zip(places.iter_mut()).skip(skip);
-                    let mut place = as_place(at.saturating_add(first));
-                    let step = as_place(stride);
-                    for ((max, index), &v) in to.zip(from) {
-                        let replaces = v.replaces(*max);
-                        *max = if replaces { v } else { *max };
-                        *index = if replaces { place } else { *index };
-                        place = place.wrapping_add(step);
+                    let from = source.get(first..).unwrap_or(&[]);
+                    let place = as_place(at.saturating_add(first));
+                    let out = out.get_mut(skip..).unwrap_or(&mut []);
+                    let places = places.get_mut(skip..).unwrap_or(&mut []);
+                    match stride {
+                        1 => vectorised::<Maxima<1>, _>((from, out, places, place)),
+                        2 => vectorised::<Maxima<2>, _>((from, out, places, place)),
+                        3 => vectorised::<Maxima<3>, _>((from, out, places, place)),
+                        _ => {
+                            let from = from.iter().step_by(stride.max(1));
+                            let step = as_place(stride);
+                            for (n, ((max, index), &v)) in out.iter_mut().zip(places).zip(from).enumerate() {
+                                take(v, place.wrapping_add(step.wrapping_mul(as_place(n))), max, index);
+                            }
+                        }
                     }
                 }
             }
         }
         if fresh {
             places.fill(0);
+        }
+    }
+}
+
+/// Takes a value in.
+#[inline(always)]
+fn take<T: Pooled>(value: T, place: i64, max: &mut T, index: &mut i64) {
+    let replaces = value.replaces(*max);
+    *max = if replaces { value } else { *max };
+    *index = if replaces { place } else { *index };
+}
+
+/// Takes in every `STEP`th element of a slice, the first of which is at a place.
+struct Maxima<const STEP: usize>;
+
+impl<const STEP: usize, T: Pooled> Kernel<(&[T], &mut [T], &mut [i64], i64)> for Maxima<STEP> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run((from, out, places, mut place): (&[T], &mut [T], &mut [i64], i64)) {
+        let (whole, last) = from.as_chunks::<STEP>();
+        let (most, rest) = out.split_at_mut(whole.len().min(out.len()));
+        let (most_places, rest_places) = places.split_at_mut(whole.len().min(places.len()));
+        for ((max, index), chunk) in most.iter_mut().zip(most_places).zip(whole.iter()) {
+            if let Some(value) = chunk.first() {
+                take(*value, place, max, index);
+            }
+            place = place.wrapping_add(STEP as i64);
+        }
+        if let (Some(max), Some(index), Some(value)) = (rest.first_mut(), rest_places.first_mut(), last.first()) {
+            take(*value, place, max, index);
         }
     }
 }
@@ -314,6 +351,66 @@ mod tests {
         assert_eq!(places, [1, 1, 3, 3, 4, 5]);
         assert!(out[2].is_nan() && out[3].is_nan());
         assert_eq!((out[0], out[4], out[5]), (3.0, 2.0, f32::NEG_INFINITY));
+    }
+
+    /// Nested loops, as the definition reads.
+    fn plain_max(shape: &PoolShape, x: &[f32]) -> (Vec<f32>, Vec<i64>) {
+        let at = |axis: usize, o: usize, k: usize| {
+            (o * shape.stride[axis] + k * shape.dilation[axis])
+                .checked_sub(shape.padding[axis])
+                .filter(|i| *i < shape.input[axis])
+        };
+        let (mut out, mut places) = (Vec::new(), Vec::new());
+        for (row, column) in (0..shape.output[1]).flat_map(|h| (0..shape.output[2]).map(move |w| (h, w))) {
+            let (mut max, mut place) = (f32::NEG_INFINITY, None);
+            for (kh, kw) in (0..shape.kernel[1]).flat_map(|h| (0..shape.kernel[2]).map(move |w| (h, w))) {
+                if let (Some(h), Some(w)) = (at(1, row, kh), at(2, column, kw)) {
+                    let i = h * shape.input[2] + w;
+                    place = place.or(Some(i));
+                    if x[i] > max || x[i].is_nan() {
+                        (max, place) = (x[i], Some(i));
+                    }
+                }
+            }
+            out.push(max);
+            places.push(place.unwrap_or(0) as i64);
+        }
+        (out, places)
+    }
+
+    #[test]
+    fn maxima_are_those_of_the_definition() {
+        for (stride, padding, dilation, kernel) in [
+            (1, 0, 1, 2),
+            (1, 1, 1, 3),
+            (2, 1, 1, 3),
+            (2, 1, 2, 3),
+            (3, 1, 1, 2),
+            (3, 0, 2, 3),
+            (4, 2, 1, 5),
+            (5, 0, 1, 1),
+        ] {
+            for (height, width) in [(9, 40), (11, 41), (10, 17)] {
+                let out = |n: usize| (n + 2 * padding - dilation * (kernel - 1) - 1).div_ceil(stride) + 1;
+                let shape = PoolShape {
+                    input: [1, height, width],
+                    kernel: [1, kernel, kernel],
+                    stride: [1, stride, stride],
+                    padding: [0, padding, padding],
+                    dilation: [1, dilation, dilation],
+                    output: [1, out(height), out(width)],
+                };
+                let mut x: Vec<f32> = (0..height * width).map(|i| ((i * 7919) % 23) as f32).collect();
+                x[width + 3] = f32::NAN;
+                x[2 * width + 5] = f32::NEG_INFINITY;
+                let count = out(height) * out(width);
+                let (mut got, mut places) = (vec![0.0; count], vec![0; count]);
+                max_pool(&shape, &x, &mut got, &mut places).unwrap();
+                let (want, want_places) = plain_max(&shape, &x);
+                let bits = |v: &[f32]| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                assert_eq!((bits(&got), places), (bits(&want), want_places), "{shape:?}");
+            }
+        }
     }
 
     #[test]
