@@ -1,5 +1,280 @@
-//! Order: sort, topk, unique, search.
+//! Sorting, and what finds values by their rank: topk, kthvalue, median, mode.
+//!
+//! NaN counts as larger than everything. Sorting keeps equals in order; which of equals the others name is what the algorithms of
+//! PyTorch's CPU kernels leave in that place.
 
+use std::cmp::Ordering;
+
+use super::cx::Cx;
+use super::extrema::check_rows;
+use super::introsort;
 use super::kernels::Entry;
+use super::lane::Lane;
+use super::reduce::Made;
+use super::rows::{self, with_order};
+use super::shape::Shape;
+use super::tensor::Tensor;
+use super::value::Value;
+use crate::ops::Fault;
 
-pub(super) const KERNELS: &[Entry] = &[];
+pub(super) const KERNELS: &[Entry] = &[
+    (sort, &["aten.sort.default", "aten.sort.stable"]),
+    (argsort, &["aten.argsort.default", "aten.argsort.stable"]),
+    (msort, &["aten.msort.default"]),
+    (topk, &["aten.topk.default"]),
+    (kthvalue, &["aten.kthvalue.default"]),
+    (|cx| median(cx, Nan::Wins), &["aten.median.default"]),
+    (|cx| median(cx, Nan::Ignored), &["aten.nanmedian.default"]),
+    (|cx| median_along(cx, Nan::Wins), &["aten.median.dim"]),
+    (|cx| median_along(cx, Nan::Ignored), &["aten.nanmedian.dim"]),
+    (mode, &["aten.mode.default"]),
+];
+
+/// What a median makes of NaNs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nan {
+    Wins,
+    Ignored,
+}
+
+/// A value and its place.
+pub(super) type Pair<L> = (L, i64);
+
+#[allow(clippy::eq_op)]
+#[inline]
+pub(super) fn is_nan<L: PartialEq>(v: L) -> bool {
+    v != v
+}
+
+/// Returns whether `a` comes before `b`, NaN last.
+#[inline]
+pub(super) fn less<L: PartialOrd + Copy>(a: L, b: L) -> bool {
+    (!is_nan(a) && is_nan(b)) || a < b
+}
+
+/// Returns whether `a` comes before `b` in descending order, NaN first.
+#[inline]
+pub(super) fn greater<L: PartialOrd + Copy>(a: L, b: L) -> bool {
+    (is_nan(a) && !is_nan(b)) || a > b
+}
+
+pub(super) fn order<L: PartialOrd + Copy>(a: L, b: L) -> Ordering {
+    if less(a, b) {
+        Ordering::Less
+    } else if less(b, a) {
+        Ordering::Greater
+    } else {
+        Ordering::Equal
+    }
+}
+
+/// Returns the values of a row with their places.
+pub(super) fn pairs<L: Copy>(row: &[L]) -> Vec<Pair<L>> {
+    row.iter().copied().zip(0_i64..).collect()
+}
+
+fn param(cx: &Cx<'_, '_, '_>, name: &str) -> usize {
+    cx.operator.schema.param_index(name).unwrap_or(usize::MAX)
+}
+
+/// Returns, row after row along `d`, the places of the sorted values.
+fn sorted_places(t: &Tensor, d: usize, descending: bool) -> Result<Vec<i64>, Fault> {
+    let len = rows::length(t, &[d]);
+    with_order!(t.dtype(), L => {
+        rows::map::<L, i64>(t, &[d], t.dtype(), len, |row, out| {
+            let mut all = pairs(row);
+            if descending {
+                all.sort_by(|a, b| order(b.0, a.0));
+            } else {
+                all.sort_by(|a, b| order(a.0, b.0));
+            }
+            out.iter_mut().zip(all).for_each(|(o, (_, k))| *o = k);
+        })
+    })
+}
+
+fn sort(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let t = cx.tensor(0)?;
+    let (d, descending) = (cx.axis(param(cx, "dim"), t.rank())?, cx.bool(param(cx, "descending"))?);
+    let places = sorted_places(t, d, descending)?;
+    let len = rows::length(t, &[d]);
+    with_order!(t.dtype(), L => {
+        let values = rows::at_places::<L>(t, d, len, &places)?;
+        Ok(vec![rows::emit(cx, 0, d, values)?, rows::emit(cx, 1, d, places)?].into())
+    })
+}
+
+fn argsort(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let t = cx.tensor(0)?;
+    let (d, descending) = (cx.axis(param(cx, "dim"), t.rank())?, cx.bool(param(cx, "descending"))?);
+    let places = sorted_places(t, d, descending)?;
+    rows::emit(cx, 0, d, places).map(Value::Tensor)
+}
+
+fn msort(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let t = cx.tensor(0)?;
+    let places = sorted_places(t, 0, false)?;
+    let len = rows::length(t, &[0]);
+    with_order!(t.dtype(), L => rows::emit(cx, 0, 0, rows::at_places::<L>(t, 0, len, &places)?)).map(Value::Tensor)
+}
+
+/// Puts the `k` first of a row in front: a heap where few of many are wanted, else a partition.
+fn select_first<L: Copy>(all: &mut [Pair<L>], k: usize, sorted: bool, before: impl Fn(&Pair<L>, &Pair<L>) -> bool) {
+    if k.saturating_mul(64) <= all.len() {
+        introsort::partial_sort(all, k, &before);
+        return;
+    }
+    let last = k.saturating_sub(1);
+    introsort::nth_element(all, last, &before);
+    if sorted && let Some(front) = all.get_mut(..last) {
+        introsort::sort(front, &before);
+    }
+}
+
+fn topk(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let t = cx.tensor(0)?;
+    let (d, largest, sorted) = (cx.axis(2, t.rank())?, cx.bool(3)?, cx.bool(4)?);
+    let len = rows::length(t, &[d]);
+    let k = usize::try_from(cx.int(1)?).ok().filter(|k| *k <= len);
+    let k = k.ok_or_else(|| cx.bad(1, format!("0 to {len}"), cx.int(1).unwrap_or(0).to_string()))?;
+    with_order!(t.dtype(), L => {
+        let places = rows::map::<L, i64>(t, &[d], t.dtype(), k, |row, out| {
+            let mut all = pairs(row);
+            if largest {
+                select_first(&mut all, k, sorted, |a, b| greater(a.0, b.0));
+            } else {
+                select_first(&mut all, k, sorted, |a, b| less(a.0, b.0));
+            }
+            out.iter_mut().zip(all).for_each(|(o, (_, place))| *o = place);
+        })?;
+        let values = rows::at_places::<L>(t, d, k, &places)?;
+        Ok(vec![rows::emit(cx, 0, d, values)?, rows::emit(cx, 1, d, places)?].into())
+    })
+}
+
+/// Hoare's selection with the median of three, as PyTorch writes it out: element `k` ends in its place.
+fn quick_select<L: Copy + PartialOrd>(v: &mut [Pair<L>], k: usize) {
+    let after =
+        |v: &[Pair<L>], a: usize, b: usize| matches!((v.get(a), v.get(b)), (Some(a), Some(b)) if greater(a.0, b.0));
+    let (mut low, mut high) = (0_usize, v.len().saturating_sub(1));
+    while high > low {
+        let next = low.saturating_add(1);
+        if high == next {
+            if after(v, low, high) {
+                v.swap(low, high);
+            }
+            return;
+        }
+        v.swap(low.saturating_add(high.saturating_sub(low) >> 1), next);
+        if after(v, next, high) {
+            v.swap(next, high);
+        }
+        if after(v, low, high) {
+            v.swap(low, high);
+        }
+        if after(v, next, low) {
+            v.swap(next, low);
+        }
+        let (mut i, mut j) = (next, high);
+        loop {
+            i = i.saturating_add(1);
+            while after(v, low, i) {
+                i = i.saturating_add(1);
+            }
+            j = j.saturating_sub(1);
+            while after(v, j, low) {
+                j = j.saturating_sub(1);
+            }
+            if j < i {
+                break;
+            }
+            v.swap(i, j);
+        }
+        v.swap(low, j);
+        if j >= k {
+            high = j.saturating_sub(1);
+        }
+        if j <= k {
+            low = i;
+        }
+    }
+}
+
+/// Gives value and place of one element a row, which `pick` finds.
+fn picked<L: Lane + PartialOrd>(
+    cx: &Cx<'_, '_, '_>,
+    t: &Tensor,
+    d: usize,
+    pick: impl Fn(&[L]) -> Pair<L> + Sync + Send,
+) -> Made {
+    check_rows(cx, t, &[d])?;
+    let found = rows::fold::<L, Pair<L>>(t, &[d], t.dtype(), pick)?;
+    let (values, places): (Vec<L>, Vec<i64>) = found.into_iter().unzip();
+    Ok(vec![cx.emit_at(0, values)?, cx.emit_at(1, places)?].into())
+}
+
+fn kthvalue(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let t = cx.tensor(0)?;
+    let d = cx.axis(2, t.rank())?;
+    let len = rows::length(t, &[d]);
+    let wanted = cx.int(1)?;
+    let k = wanted.checked_sub(1).and_then(|k| usize::try_from(k).ok()).filter(|k| *k < len);
+    let k = k.ok_or_else(|| cx.bad(1, format!("1 to {len}"), wanted.to_string()))?;
+    with_order!(t.dtype(), L => picked::<L>(cx, t, d, |row| {
+        let mut all = pairs(row);
+        quick_select(&mut all, k);
+        all.get(k).copied().unwrap_or_default()
+    }))
+}
+
+/// Returns the lower median and its place.
+fn row_median<L: Lane + PartialOrd>(row: &[L], nan: Nan) -> Pair<L> {
+    let nans = row.iter().filter(|v| is_nan(**v)).count();
+    if nan == Nan::Wins && nans > 0 {
+        return row.iter().copied().zip(0_i64..).find(|(v, _)| is_nan(*v)).unwrap_or_default();
+    }
+    let mut all = pairs(row);
+    let nth = row.len().saturating_sub(nans).saturating_sub(1) >> 1;
+    introsort::nth_element(&mut all, nth, &|a: &Pair<L>, b: &Pair<L>| less(a.0, b.0));
+    all.get(nth).copied().unwrap_or_default()
+}
+
+fn median(cx: &mut Cx<'_, '_, '_>, nan: Nan) -> Made {
+    let t = cx.tensor(0)?;
+    if t.numel() == 0 {
+        return cx.emit(vec![f64::NAN]);
+    }
+    let all: Shape = (0..t.rank()).collect();
+    with_order!(t.dtype(), L => cx.emit(rows::fold::<L, L>(t, &all, t.dtype(), |row| row_median(row, nan).0)?))
+}
+
+fn median_along(cx: &mut Cx<'_, '_, '_>, nan: Nan) -> Made {
+    let t = cx.tensor(0)?;
+    let d = cx.axis(1, t.rank())?;
+    with_order!(t.dtype(), L => picked::<L>(cx, t, d, |row| row_median(row, nan)))
+}
+
+/// Of values that are equally frequent the smallest, with the place that sorting leaves last or first of it.
+fn row_mode<L: Lane + PartialOrd>(row: &[L]) -> Pair<L> {
+    let mut all = pairs(row);
+    introsort::sort(&mut all, &|a: &Pair<L>, b: &Pair<L>| a.0 < b.0);
+    let mut best = Pair::<L>::default();
+    let (mut most, mut run) = (0_usize, 0_usize);
+    for (k, pair) in all.iter().enumerate() {
+        run = run.saturating_add(1);
+        let ends = all.get(k.saturating_add(1)).is_none_or(|next| next.0 != pair.0);
+        if ends && run > most {
+            (best, most) = (*pair, run);
+        }
+        if ends {
+            run = 0;
+        }
+    }
+    best
+}
+
+fn mode(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let t = cx.tensor(0)?;
+    let d = cx.axis(1, t.rank())?;
+    with_order!(t.dtype(), L => picked::<L>(cx, t, d, row_mode))
+}
