@@ -6,6 +6,7 @@
 //! - `value`, `cx`: values of a run, and a call as its kernel sees it;
 //! - `kernels`: which kernel computes which operator; one file a family, as in `ops`;
 //! - `map`: the loops under pointwise kernels; `generator`: numbers of a seed; `closeness`: how far two tensors are apart;
+//! - `rows`: the loops under kernels that work along dimensions; `introsort`: which of equals C++ would choose;
 //! - `dense`: matrix products, convolutions and rows on slices, in a fast and in a plain form;
 //! - `run`, `inputs`, `control`: a whole graph, and its bodies;
 //! - `session`: what a run holds beside values, and one call with in-place and `out` forms.
