@@ -12,6 +12,7 @@ use super::lane::{Lane, with_lane};
 use super::shape::{self, Runs};
 use super::source::{CHUNK, Source};
 use super::storage::{Content, Meter, Storage};
+use super::strided::{self, Place};
 use super::tensor::{Meta, Tensor};
 use crate::ops::Fault;
 
@@ -126,19 +127,11 @@ impl Tensor {
             return Ok(lent);
         }
         let content = self.storage.read()?;
-        let size = std::mem::size_of::<U>();
-        let (sizes, strides) = shape::collapsed(&self.meta.sizes, &self.meta.strides);
-        let base = self.meta.offset.saturating_mul(size);
-        let mut out: Vec<U> = Vec::with_capacity(self.numel());
-        for run in Runs::new(&sizes, &strides, 0, self.numel()) {
-            let from = base.saturating_add(run.offset.saturating_mul(size));
-            let bytes = content.bytes().get(from..).unwrap_or(&[]);
-            let pitch = run.step.saturating_mul(size);
-            out.extend((0..run.len).map(|k| {
-                let at = k.saturating_mul(pitch);
-                bytes.get(at..at.saturating_add(size)).map_or(U::default(), bytemuck::pod_read_unaligned)
-            }));
-        }
+        let mut out = vec![U::default(); self.numel()];
+        let strides = shape::contiguous(self.sizes());
+        let to = (bytemuck::cast_slice_mut(&mut out), Place { offset: 0, strides: &strides });
+        strided::copy(std::mem::size_of::<U>(), self.sizes(), (content.bytes(), self.place()), to);
+        drop(content);
         Ok(Flat::Own(out))
     }
 
@@ -184,34 +177,32 @@ impl Tensor {
 
     /// Writes stored elements, given in row-major order of this tensor's sizes; `U` has the dtype's width.
     pub fn write_raw<U: Pod>(&self, values: &[U]) -> Result<(), Fault> {
-        let size = std::mem::size_of::<U>();
-        let (sizes, strides) = shape::collapsed(&self.meta.sizes, &self.meta.strides);
-        let base = self.meta.offset.saturating_mul(size);
+        let strides = shape::contiguous(self.sizes());
+        let from = (bytemuck::cast_slice(values), Place { offset: 0, strides: &strides });
         let mut content = self.storage.write()?;
-        let bytes = content.bytes_mut();
-        let mut rest = values;
-        for run in Runs::new(&sizes, &strides, 0, self.numel()) {
-            let (now, later) = rest.split_at(run.len.min(rest.len()));
-            let from = base.saturating_add(run.offset.saturating_mul(size));
-            let places = bytes.get_mut(from..).unwrap_or(&mut []).chunks_mut(run.step.max(1).saturating_mul(size));
-            for (value, place) in now.iter().zip(places) {
-                if let Some(place) = place.get_mut(..size) {
-                    place.copy_from_slice(bytemuck::bytes_of(value));
-                }
-            }
-            rest = later;
-        }
+        strided::copy(std::mem::size_of::<U>(), self.sizes(), from, (content.bytes_mut(), self.place()));
         Ok(())
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place { offset: self.meta.offset, strides: &self.meta.strides }
     }
 
     /// Writes the values of `from`, broadcast and cast: `copy_`.
     pub fn copy_from(&self, from: &Tensor) -> Result<(), Fault> {
         let from = from.broadcast(self.sizes())?;
         if from.dtype() == self.dtype() && !from.conj && !from.neg && !self.conj && !self.neg {
-            return with_width!(self.dtype().bytes(), U => {
-                let values = from.raw::<U>()?.into_vec_if_shared(self.shares_storage(&from));
-                self.write_raw(&values)
-            });
+            if self.shares_storage(&from) {
+                return with_width!(self.dtype().bytes(), U => {
+                    let values = from.raw::<U>()?.into_vec();
+                    self.write_raw(&values)
+                });
+            }
+            let content = from.storage.read()?;
+            let mut target = self.storage.write()?;
+            let to = (target.bytes_mut(), self.place());
+            strided::copy(self.dtype().bytes(), self.sizes(), (content.bytes(), from.place()), to);
+            return Ok(());
         }
         with_lane!(from.dtype(), L => {
             let values = from.lanes::<L>()?.into_vec_if_shared(self.shares_storage(&from));

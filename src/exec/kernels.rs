@@ -59,6 +59,8 @@ impl Kernels {
             unary::KERNELS,
             unique::KERNELS,
             view::KERNELS,
+            view_complex::KERNELS,
+            view_in_place::KERNELS,
         ];
         let mut by_target = FxHashMap::default();
         for (kernel, targets) in families.into_iter().flatten() {

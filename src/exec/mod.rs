@@ -3,6 +3,7 @@
 //! - `lane`, `element`: what is computed in, what is stored, and how one becomes the other;
 //! - `storage`, `shape`, `tensor`: memory, places in it, views;
 //! - `flat`, `source`, `fill`: whole tensors as slices, chunks of them, and how results are made;
+//! - `strided`: copies of elements between two places;
 //! - `value`, `cx`: values of a run, and a call as its kernel sees it;
 //! - `kernels`: which kernel computes which operator; one file a family, as in `ops`;
 //! - `map`: the loops under pointwise kernels; `generator`: numbers of a seed; `closeness`: how far two tensors are apart;
@@ -36,6 +37,7 @@ mod session;
 mod shape;
 mod source;
 mod storage;
+mod strided;
 mod tensor;
 mod value;
 
@@ -75,6 +77,8 @@ mod ternary;
 mod unary;
 mod unique;
 mod view;
+mod view_complex;
+mod view_in_place;
 
 pub use closeness::{Comparison, Tolerance, compare};
 pub use cx::Cx;
