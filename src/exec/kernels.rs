@@ -43,9 +43,11 @@ impl Kernels {
             norm::KERNELS,
             npu::KERNELS,
             npu_cache::KERNELS,
+            pad::KERNELS,
             pool::KERNELS,
             quant::KERNELS,
             random::KERNELS,
+            rearrange::KERNELS,
             recurrent::KERNELS,
             reduce::KERNELS,
             resample::KERNELS,
@@ -56,11 +58,13 @@ impl Kernels {
             stream::KERNELS,
             symbolic::KERNELS,
             ternary::KERNELS,
+            triangle::KERNELS,
             unary::KERNELS,
             unique::KERNELS,
             view::KERNELS,
             view_complex::KERNELS,
             view_in_place::KERNELS,
+            window::KERNELS,
         ];
         let mut by_target = FxHashMap::default();
         for (kernel, targets) in families.into_iter().flatten() {

@@ -6,6 +6,7 @@
 //! - `strided`: copies of elements between two places;
 //! - `value`, `cx`: values of a run, and a call as its kernel sees it;
 //! - `kernels`: which kernel computes which operator; one file a family, as in `ops`;
+//! - `checked`, `ring`: numbers that a dtype can hold, and what writing by index accumulates with;
 //! - `map`: the loops under pointwise kernels; `generator`: numbers of a seed; `closeness`: how far two tensors are apart;
 //! - `rows`: the loops under kernels that work along dimensions; `introsort`: which of equals C++ would choose;
 //! - `dense`: matrix products, convolutions and rows on slices, in a fast and in a plain form;
@@ -15,6 +16,7 @@
 //! Promises: dtype, sizes and strides of a result are its type rule's; a view is a view; a call that fails changes nothing but what its
 //! kernel had written; the same seed gives the same run. Leaves types to `ops`, files to `formats`.
 
+mod checked;
 mod closeness;
 mod control;
 mod cx;
@@ -31,6 +33,7 @@ mod lane;
 mod map;
 mod operands;
 mod overlap;
+mod ring;
 mod rows;
 mod run;
 mod session;
@@ -61,9 +64,11 @@ mod movement;
 mod norm;
 mod npu;
 mod npu_cache;
+mod pad;
 mod pool;
 mod quant;
 mod random;
+mod rearrange;
 mod recurrent;
 mod reduce;
 mod resample;
@@ -74,11 +79,13 @@ mod sort;
 mod stream;
 mod symbolic;
 mod ternary;
+mod triangle;
 mod unary;
 mod unique;
 mod view;
 mod view_complex;
 mod view_in_place;
+mod window;
 
 pub use closeness::{Comparison, Tolerance, compare};
 pub use cx::Cx;

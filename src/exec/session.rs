@@ -14,7 +14,7 @@ use super::storage::Meter;
 use super::tensor::Tensor;
 use super::value::Value;
 use crate::graph::{Arg, Device, StrId, ValueType};
-use crate::ops::{CallSite, Fault, Operator, Registry, Sharing, TypeError};
+use crate::ops::{CallSite, Fault, Operator, Param, Registry, Sharing, TypeError};
 use crate::sym::Symbols;
 
 /// What a run holds beside its values.
@@ -107,7 +107,8 @@ pub fn functional_form<'r>(registry: &'r Registry, operator: &Operator) -> Optio
         let returned = operator.effects.returns.first()?.iter().find(|r| matches!(r.sharing, Sharing::Same))?.param;
         let packet = format!("{}.{name}", schema.namespace);
         // `pow.Scalar` and `pow_.Scalar` share a name, not a meaning: types of parameters tell.
-        let types = |o: &Operator| o.schema.params.iter().map(|p| p.ty.clone()).collect::<Vec<_>>();
+        let kind = |p: &Param| (p.ty.base.clone(), p.ty.suffixes.clone());
+        let types = |o: &Operator| o.schema.params.iter().map(kind).collect::<Vec<_>>();
         let fits = |o: &&Operator| types(o) == types(operator);
         let same = registry.overloads(&packet).filter(fits).find(|o| o.schema.overload == schema.overload);
         return same.or_else(|| registry.overloads(&packet).find(fits)).map(|o| Form::InPlace(o, returned));
@@ -133,6 +134,12 @@ fn in_place(cx: &mut Cx<'_, '_, '_>, sibling: &Operator, written: usize) -> Resu
     };
     target.copy_from(result)?;
     Ok(Value::Tensor(target))
+}
+
+/// Calls an operator by name that has the same parameters in the same order, those that go by keyword so.
+pub(super) fn run_as(cx: &mut Cx<'_, '_, '_>, target: &str, values: Vec<Value>) -> Result<Value, Fault> {
+    let sibling = cx.session.registry.get(target).ok_or(Fault::Opaque)?;
+    run_sibling(cx, sibling, values)
 }
 
 /// Calls an operator that has the same parameters in the same order, those that go by keyword so.

@@ -201,8 +201,8 @@ fn narrow_at(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 /// The view of the same name, copied.
 fn copied(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let (target, values) = (cx.operator.target.replacen("_copy.", ".", 1), cx.values());
-    let seen = cx.run(&target, &values)?;
+    let target = cx.operator.target.replacen("_copy.", ".", 1);
+    let seen = super::session::run_as(cx, &target, cx.values())?;
     let copies = seen.items().iter().enumerate().map(|(k, piece)| match piece {
         Value::Tensor(t) => fresh(cx, k, t),
         other => Err(cx.bad(0, "a tensor", other.kind())),

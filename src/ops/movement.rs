@@ -229,19 +229,19 @@ fn flip(c: &mut Call<'_>) -> Typed {
     out::like(c, t.dtype, t)
 }
 
+/// A flip, laid out as the tensor; behind it the two dimensions are swapped where the turns are odd.
 fn rotate(c: &mut Call<'_>) -> Typed {
     let (t, times) = (c.tensor(0)?, c.int(1)?);
     let over = c.axes(2, t.rank())?.unwrap_or_default();
-    let mut dims = t.sizes.clone();
-    if let (true, [a, b]) = (times.rem_euclid(2) == 1, over.as_slice()) {
-        dims.swap(*a, *b);
+    let [a, b] = over.as_slice() else { return Err(c.bad(2, "2 dimensions", over.len().to_string())) };
+    if times.rem_euclid(4) == 0 {
+        return plain(c, t.dtype, t, t.sizes.clone());
     }
-    let unknown = plain(c, t.dtype, t, dims)?;
-    // How a rotated result is stored depends on the copies inside.
-    Ok(match unknown.as_tensor() {
-        Some(t) => ValueType::tensor(TensorType { strides: None, ..t.clone() }),
-        None => unknown,
-    })
+    let flipped = out::like(c, t.dtype, t)?;
+    match flipped.as_tensor() {
+        Some(flipped) if times.rem_euclid(2) == 1 => Ok(super::view::swapped(flipped, *a, *b)),
+        _ => Ok(flipped),
+    }
 }
 
 /// Sizes with pairs of paddings added, the last dimension first.

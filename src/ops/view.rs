@@ -257,7 +257,7 @@ fn permute(c: &mut Call<'_>) -> Typed {
     Ok(in_order(t, &order))
 }
 
-fn swapped(t: &TensorType, a: usize, b: usize) -> ValueType {
+pub(super) fn swapped(t: &TensorType, a: usize, b: usize) -> ValueType {
     let mut order: SmallVec<[usize; 6]> = (0..t.rank()).collect();
     if a < order.len() && b < order.len() {
         order.swap(a, b);
