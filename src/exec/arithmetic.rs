@@ -1,5 +1,191 @@
-//! Arithmetic of two operands, element by element.
+//! Arithmetic of two operands: sums, differences, products.
+//!
+//! Promises: PyTorch's roundings. A number is rounded to the narrow float dtype before it is added, but multiplies as it is; `alpha`
+//! times the operand is rounded by itself in narrow floats, and not at all in wide ones. Leaves quotients to `division`.
 
+use std::ops::{Add, Mul};
+
+use super::cx::Cx;
 use super::kernels::Entry;
+use super::lane::{C64, C128, LaneKind, round_f32};
+use super::map::map2;
+use super::promoted::check_fits;
+use super::source::number;
+use super::tensor::Meta;
+use super::value::{Operand, Scalar, Value};
+use crate::graph::Dtype;
+use crate::ops::Fault;
 
-pub(super) const KERNELS: &[Entry] = &[];
+pub(super) const KERNELS: &[Entry] = &[
+    (add, &["aten.add.Tensor", "aten.add.Scalar", "prims.add.default"]),
+    (sub, &["aten.sub.Tensor", "aten.sub.Scalar", "aten.subtract.Tensor", "prims.sub.default"]),
+    (rsub, &["aten.rsub.Tensor", "aten.rsub.Scalar"]),
+    (mul, &["aten.mul.Tensor", "aten.mul.Scalar", "aten.multiply.Tensor", "prims.mul.default"]),
+];
+
+pub(super) type Made = Result<Value, Fault>;
+
+/// Computes two operands element by element in the lane of `$common`; what is not given is not supported.
+macro_rules! pointwise2 {
+    ($cx:expr, $out:expr, $operands:expr, $common:expr; $($kind:ident |$a:pat_param, $b:pat_param| $body:expr;)+) => {{
+        let (cx, out, operands, common): (_, _, _, $crate::graph::Dtype) = (&*$cx, $out, $operands, $common);
+        match $crate::exec::lane::LaneKind::of(common) {
+            $($crate::exec::arithmetic::pointwise2!(@kind $kind) => {
+                $crate::exec::map::map2(
+                    cx,
+                    out,
+                    operands,
+                    common,
+                    |$a: $crate::exec::arithmetic::pointwise2!(@lane $kind), $b: $crate::exec::arithmetic::pointwise2!(@lane $kind)| $body,
+                )
+                .map($crate::exec::value::Value::Tensor)
+            })+
+            #[allow(unreachable_patterns)]
+            _ => Err($crate::exec::arithmetic::no_kernel(cx, common)),
+        }
+    }};
+    (@kind f32) => { $crate::exec::lane::LaneKind::F32 };
+    (@kind f64) => { $crate::exec::lane::LaneKind::F64 };
+    (@kind i64) => { $crate::exec::lane::LaneKind::I64 };
+    (@kind c64) => { $crate::exec::lane::LaneKind::C64 };
+    (@kind c128) => { $crate::exec::lane::LaneKind::C128 };
+    (@lane f32) => { f32 };
+    (@lane f64) => { f64 };
+    (@lane i64) => { i64 };
+    (@lane c64) => { $crate::exec::lane::C64 };
+    (@lane c128) => { $crate::exec::lane::C128 };
+}
+pub(super) use pointwise2;
+
+pub(super) fn no_kernel(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Fault {
+    Fault::Unsupported { what: format!("`{}` in {}", cx.call.operator.target, dtype.long()) }
+}
+
+/// Returns the result's type and the first two operands.
+pub(super) fn two<'a>(cx: &Cx<'a, '_, '_>) -> Result<(Meta, [Operand<'a>; 2]), Fault> {
+    Ok((cx.meta()?, [cx.operand(0)?, cx.operand(1)?]))
+}
+
+/// Returns whether a dtype is a float that is computed in `f32` and rounded.
+pub(super) fn is_narrow(dtype: Dtype) -> bool {
+    LaneKind::of(dtype) == LaneKind::F32 && dtype != Dtype::F32
+}
+
+/// Returns the number that an operand of one element is, before any cast to a narrow dtype.
+pub(super) fn single(operand: &Operand<'_>) -> Result<Option<f32>, Fault> {
+    match operand {
+        Operand::Number(n) => Ok(Some(number(*n, Some(Dtype::F32)))),
+        Operand::Tensor(t) if t.numel() == 1 => Ok(t.lanes::<f32>()?.first().copied()),
+        Operand::Tensor(_) => Ok(None),
+    }
+}
+
+fn add(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, operands) = two(cx)?;
+    let alpha = alpha(cx, &meta)?;
+    sum(cx, &meta, operands, alpha)
+}
+
+fn sub(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, operands) = two(cx)?;
+    refuse_booleans(cx, &operands)?;
+    let alpha = alpha(cx, &meta)?;
+    sum(cx, &meta, operands, negated(alpha))
+}
+
+fn rsub(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, [a, b]) = two(cx)?;
+    refuse_booleans(cx, &[a, b])?;
+    let alpha = alpha(cx, &meta)?;
+    sum(cx, &meta, [b, a], negated(alpha))
+}
+
+fn negated(n: Scalar) -> Scalar {
+    match n {
+        Scalar::Bool(v) => Scalar::Int(i64::from(v).wrapping_neg()),
+        Scalar::Int(v) => Scalar::Int(v.wrapping_neg()),
+        Scalar::Float(v) => Scalar::Float(-v),
+        Scalar::Complex(re, im) => Scalar::Complex(-re, -im),
+    }
+}
+
+fn refuse_booleans(cx: &Cx<'_, '_, '_>, operands: &[Operand<'_>]) -> Result<(), Fault> {
+    let boolean = |o: &Operand<'_>| match o {
+        Operand::Tensor(t) => t.dtype() == Dtype::Bool,
+        Operand::Number(n) => matches!(n, Scalar::Bool(_)),
+    };
+    if operands.iter().any(boolean) {
+        return Err(cx.bad(0, "numbers (of booleans take `bitwise_xor` or `logical_not`)", "booleans"));
+    }
+    Ok(())
+}
+
+/// Returns `alpha`, which must be of the result's kind.
+fn alpha(cx: &Cx<'_, '_, '_>, meta: &Meta) -> Result<Scalar, Fault> {
+    let Some(i) = cx.operator.schema.param_index("alpha") else { return Ok(Scalar::Int(1)) };
+    let alpha = cx.scalar(i)?;
+    let kind = match alpha {
+        Scalar::Bool(_) => meta.dtype == Dtype::Bool,
+        Scalar::Int(_) => true,
+        Scalar::Float(_) => meta.dtype.is_float() || meta.dtype.is_complex(),
+        Scalar::Complex(..) => meta.dtype.is_complex(),
+    };
+    if !kind {
+        return Err(cx.bad(i, format!("a number of the kind of {}", meta.dtype.long()), format!("{alpha:?}")));
+    }
+    check_fits(cx, i, alpha, meta.dtype)?;
+    Ok(alpha)
+}
+
+/// How long a vector loop of PyTorch is in elements of a narrow float.
+const VECTORS: usize = 64;
+
+/// Computes `a + alpha * b`.
+fn sum(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2], alpha: Scalar) -> Made {
+    let dtype = meta.dtype;
+    let (one, minus) = (number::<f64>(alpha, None) == 1.0, number::<f64>(alpha, None) == -1.0);
+    if matches!(alpha, Scalar::Int(_) | Scalar::Float(_)) && (one || minus) && LaneKind::of(dtype) != LaneKind::I64 {
+        if one {
+            return pointwise2!(cx, meta, operands, dtype;
+                f32 |a, b| a + b; f64 |a, b| a + b; c64 |a, b| a + b; c128 |a, b| a + b;);
+        }
+        return pointwise2!(cx, meta, operands, dtype;
+            f32 |a, b| a - b; f64 |a, b| a - b; c64 |a, b| a - b; c128 |a, b| a - b;);
+    }
+    let (integer, narrow) = (number::<i64>(alpha, Some(dtype)), number::<f32>(alpha, Some(dtype)));
+    let wide = number::<f64>(alpha, Some(dtype));
+    let (c64, c128) = (number::<C64>(alpha, Some(dtype)), number::<C128>(alpha, Some(dtype)));
+    // PyTorch's loop over single elements rounds the product to the dtype, its vector loop does not.
+    if is_narrow(dtype) && meta.numel() < VECTORS {
+        return map2(cx, meta, operands, dtype, |a: f32, b: f32| a + round_f32(dtype, narrow * b)).map(Value::Tensor);
+    }
+    pointwise2!(cx, meta, operands, dtype;
+        f32 |a, b| fused(a, narrow, b);
+        f64 |a, b| wide.mul_add(b, a);
+        i64 |a, b| a.wrapping_add(integer.wrapping_mul(b));
+        c64 |a, b| a + c64 * b;
+        c128 |a, b| a + c128 * b;)
+}
+
+/// `a + alpha * b`, rounded once but for doubles' own precision.
+#[allow(clippy::cast_possible_truncation)]
+fn fused(a: f32, alpha: f32, b: f32) -> f32 {
+    f64::from(alpha).mul(f64::from(b)).add(f64::from(a)) as f32
+}
+
+fn mul(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, operands) = two(cx)?;
+    let dtype = meta.dtype;
+    if is_narrow(dtype)
+        && let [a, b] = &operands
+        && let Some(factor) = single(b)?
+    {
+        return super::map::map1(cx, &meta, *a, dtype, |v: f32| v * factor).map(Value::Tensor);
+    }
+    pointwise2!(cx, &meta, operands, dtype;
+        f32 |a, b| a * b;
+        f64 |a, b| a * b;
+        i64 |a, b| a.wrapping_mul(b);
+        c64 |a, b| a * b;
+        c128 |a, b| a * b;)
+}

@@ -76,7 +76,7 @@ pub use file::FileError;
 pub use infer::CallSite;
 pub use layout::{Viewed, contiguous as contiguous_strides, is_contiguous, view as view_strides};
 pub use operator::{Operator, Rule};
-pub use promote::promote as promote_types;
+pub use promote::{Promotion, promote as promote_types};
 pub use registry::Registry;
 pub use schema::{Alias, Base, Default as ParamDefault, Param, Return, Schema, SchemaType, Suffix};
 pub use schema_text::SchemaError;

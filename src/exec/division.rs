@@ -1,0 +1,246 @@
+//! Quotients and what remains: division with its rounding modes, `remainder`, `fmod`, common divisors.
+//!
+//! Promises: integers divided by zero are an error; floats follow PyTorch's steps, each rounded in narrow floats as there; complex
+//! numbers are divided as `c10::complex` does it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::arithmetic::{Made, is_narrow, pointwise2, single, two};
+use super::cx::Cx;
+use super::kernels::Entry;
+use super::lane::{C64, C128, round_f32};
+use super::map::{map1, map2};
+use super::source::number;
+use super::tensor::Meta;
+use super::value::{Operand, Scalar, Value};
+use crate::graph::Dtype;
+
+pub(super) const KERNELS: &[Entry] = &[
+    (div, &["aten.div.Tensor", "aten.div.Scalar", "aten.true_divide.Tensor", "aten.divide.Tensor"]),
+    (prims_div, &["prims.div.default"]),
+    (div_mode, &["aten.div.Tensor_mode", "aten.div.Scalar_mode"]),
+    (floor_divide, &["aten.floor_divide.default", "aten.floor_divide.Scalar"]),
+    (
+        remainder,
+        &["aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor", "prims.remainder.default"],
+    ),
+    (fmod, &["aten.fmod.Tensor", "aten.fmod.Scalar", "prims.fmod.default"]),
+    (gcd, &["aten.gcd.default"]),
+    (lcm, &["aten.lcm.default"]),
+];
+
+macro_rules! complex_quotient {
+    ($name:ident, $complex:ty) => {
+        /// The quotient, by the larger part of the divisor (Smith's way, as numpy and `c10::complex`).
+        pub(super) fn $name(x: $complex, y: $complex) -> $complex {
+            let (a, b, c, d) = (x.re, x.im, y.re, y.im);
+            if c.abs() >= d.abs() {
+                if c == 0.0 && d == 0.0 {
+                    return <$complex>::new(a / c.abs(), b / d.abs());
+                }
+                let ratio = d / c;
+                let scale = 1.0 / (c + d * ratio);
+                return <$complex>::new((a + b * ratio) * scale, (b - a * ratio) * scale);
+            }
+            let ratio = c / d;
+            let scale = 1.0 / (c * ratio + d);
+            <$complex>::new((a * ratio + b) * scale, (b * ratio - a) * scale)
+        }
+    };
+}
+
+complex_quotient!(quotient64, C64);
+complex_quotient!(quotient128, C128);
+
+/// Notes a division of integers by zero, which is an error once all elements are done.
+#[derive(Default)]
+struct ByZero(AtomicBool);
+
+impl ByZero {
+    fn or(&self, divisor: i64, f: impl FnOnce() -> i64) -> i64 {
+        if divisor == 0 {
+            self.0.store(true, Ordering::Relaxed);
+            return 0;
+        }
+        f()
+    }
+
+    fn check(&self, cx: &Cx<'_, '_, '_>, made: Made) -> Made {
+        if self.0.load(Ordering::Relaxed) {
+            return Err(cx.bad(1, "integers other than 0 to divide by", "0"));
+        }
+        made
+    }
+}
+
+fn div(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, operands) = two(cx)?;
+    quotient(cx, &meta, operands)
+}
+
+fn quotient(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2]) -> Made {
+    let [a, b] = operands;
+    if is_narrow(meta.dtype)
+        && let Some(divisor) = single(&b)?
+    {
+        return map1(cx, meta, a, meta.dtype, |v: f32| v / divisor).map(Value::Tensor);
+    }
+    pointwise2!(cx, meta, operands, meta.dtype;
+        f32 |a, b| a / b;
+        f64 |a, b| a / b;
+        c64 |a, b| quotient64(a, b);
+        c128 |a, b| quotient128(a, b);)
+}
+
+/// Integers stay integers, towards zero.
+fn prims_div(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, operands) = two(cx)?;
+    if meta.dtype.is_float() || meta.dtype.is_complex() {
+        return quotient(cx, &meta, operands);
+    }
+    towards_zero(cx, &meta, operands)
+}
+
+fn div_mode(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, operands) = two(cx)?;
+    match cx.text(2) {
+        "" => quotient(cx, &meta, operands),
+        "trunc" => towards_zero(cx, &meta, operands),
+        "floor" => downwards(cx, &meta, operands),
+        other => Err(cx.bad(2, "None, `trunc` or `floor`", format!("`{other}`"))),
+    }
+}
+
+fn floor_divide(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, operands) = two(cx)?;
+    downwards(cx, &meta, operands)
+}
+
+fn towards_zero(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2]) -> Made {
+    let (dtype, by_zero) = (meta.dtype, ByZero::default());
+    if is_narrow(dtype) {
+        let [a, b] = operands;
+        return match single(&b)? {
+            Some(divisor) => map1(cx, meta, a, dtype, |v: f32| (v / divisor).trunc()),
+            None => map2(cx, meta, operands, dtype, |a: f32, b: f32| round_f32(dtype, a / b).trunc()),
+        }
+        .map(Value::Tensor);
+    }
+    let made = pointwise2!(cx, meta, operands, dtype;
+        f32 |a, b| (a / b).trunc();
+        f64 |a, b| (a / b).trunc();
+        i64 |a, b| by_zero.or(b, || a.wrapping_div(b)););
+    by_zero.check(cx, made)
+}
+
+/// Python's floor division of floats; `r` rounds each step.
+macro_rules! floored {
+    ($zero:expr, $a:expr, $b:expr, $r:expr) => {{
+        let (a, b, r) = ($a, $b, $r);
+        if b == 0.0 {
+            a / b
+        } else {
+            let rest = r(a % b);
+            let mut quotient = r(r(a - rest) / b);
+            if rest != 0.0 && (b < 0.0) != (rest < 0.0) {
+                quotient = r(quotient - 1.0);
+            }
+            if quotient == 0.0 {
+                $zero.copysign(r(a / b))
+            } else {
+                let floor = quotient.floor();
+                if r(quotient - floor) > 0.5 { r(floor + 1.0) } else { floor }
+            }
+        }
+    }};
+}
+
+fn floor_f32(a: f32, b: f32, r: impl Fn(f32) -> f32) -> f32 {
+    floored!(0.0_f32, a, b, r)
+}
+
+fn floor_f64(a: f64, b: f64) -> f64 {
+    floored!(0.0_f64, a, b, |v: f64| v)
+}
+
+fn downwards(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2]) -> Made {
+    let (dtype, by_zero) = (meta.dtype, ByZero::default());
+    if is_narrow(dtype) {
+        let [a, b] = operands;
+        return match single(&b)? {
+            Some(divisor) => map1(cx, meta, a, dtype, |v: f32| floor_f32(v, divisor, |v| v)),
+            None => map2(cx, meta, operands, dtype, |a: f32, b: f32| floor_f32(a, b, |v| round_f32(dtype, v))),
+        }
+        .map(Value::Tensor);
+    }
+    let made = pointwise2!(cx, meta, operands, dtype;
+        f32 |a, b| floor_f32(a, b, |v| v);
+        f64 |a, b| floor_f64(a, b);
+        i64 |a, b| by_zero.or(b, || floor_i64(a, b)););
+    by_zero.check(cx, made)
+}
+
+fn floor_i64(a: i64, b: i64) -> i64 {
+    let quotient = a.wrapping_div(b);
+    let below = a.wrapping_rem(b) != 0 && (a < 0) != (b < 0);
+    if below { quotient.wrapping_sub(1) } else { quotient }
+}
+
+/// Takes the divisor's sign.
+macro_rules! modulo {
+    ($a:expr, $b:expr) => {{
+        let (rest, b) = ($a % $b, $b);
+        if rest != 0.0 && (b < 0.0) != (rest < 0.0) { rest + b } else { rest }
+    }};
+}
+
+fn remainder(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let ((meta, operands), by_zero) = (two(cx)?, ByZero::default());
+    let modulo_i64 = |a: i64, b: i64| {
+        let rest = a.wrapping_rem(b);
+        if rest != 0 && (rest < 0) != (b < 0) { rest.wrapping_add(b) } else { rest }
+    };
+    let made = pointwise2!(cx, &meta, operands, meta.dtype;
+        f32 |a, b| modulo!(a, b);
+        f64 |a, b| modulo!(a, b);
+        i64 |a, b| by_zero.or(b, || modulo_i64(a, b)););
+    by_zero.check(cx, made)
+}
+
+fn fmod(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let ((meta, operands), by_zero) = (two(cx)?, ByZero::default());
+    let made = pointwise2!(cx, &meta, operands, meta.dtype;
+        f32 |a, b| a % b;
+        f64 |a, b| a % b;
+        i64 |a, b| by_zero.or(b, || a.wrapping_rem(b)););
+    by_zero.check(cx, made)
+}
+
+/// The absolute value as the dtype has it: of its least number that number again.
+fn magnitude(dtype: Dtype, v: i64) -> i64 {
+    number(Scalar::Int(v.wrapping_abs()), Some(dtype))
+}
+
+fn common_divisor(dtype: Dtype, a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (magnitude(dtype, a), magnitude(dtype, b));
+    while a != 0 {
+        (a, b) = (b.wrapping_rem(a), a);
+    }
+    b
+}
+
+fn gcd(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, operands) = two(cx)?;
+    let dtype = meta.dtype;
+    pointwise2!(cx, &meta, operands, dtype; i64 |a, b| common_divisor(dtype, a, b);)
+}
+
+fn lcm(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, operands) = two(cx)?;
+    let dtype = meta.dtype;
+    let multiple = |a: i64, b: i64| match common_divisor(dtype, a, b) {
+        0 => 0,
+        divisor => magnitude(dtype, number(Scalar::Int(a.wrapping_div(divisor).wrapping_mul(b)), Some(dtype))),
+    };
+    pointwise2!(cx, &meta, operands, dtype; i64 |a, b| multiple(a, b);)
+}

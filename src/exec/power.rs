@@ -1,0 +1,171 @@
+//! Powers.
+//!
+//! Promises: the exponents that PyTorch treats apart (0.5, 2, 3, -0.5, -1, -2) are computed its way, which decides infinities and
+//! signs of zero; integers wrap; a negative number as exponent of integers is an error, a negative element is not.
+
+use super::arithmetic::{Made, is_narrow, pointwise2, two};
+use super::cx::Cx;
+use super::division::{quotient64, quotient128};
+use super::kernels::Entry;
+use super::lane::{C64, C128, LaneKind, round_f32};
+use super::map::map1;
+use super::promoted::check_fits;
+use super::source::number;
+use super::tensor::Meta;
+use super::value::{Operand, Scalar, Value};
+use crate::graph::Dtype;
+
+pub(super) const KERNELS: &[Entry] = &[
+    (pow, &["aten.pow.Tensor_Tensor", "aten.pow.Scalar", "prims.pow.default", "aten.float_power.Tensor_Tensor"]),
+    (pow_number, &["aten.pow.Tensor_Scalar", "aten.float_power.Tensor_Scalar"]),
+    (ldexp, &["aten.ldexp.Tensor"]),
+];
+
+/// `base` to the power of `exponent`, wrapped.
+fn pow_i64(base: i64, exponent: i64) -> i64 {
+    if exponent < 0 {
+        return match base {
+            1 => 1,
+            -1 if exponent & 1 == 0 => 1,
+            -1 => -1,
+            _ => 0,
+        };
+    }
+    let (mut result, mut square, mut left) = (1_i64, base, exponent);
+    while left > 0 {
+        if left & 1 == 1 {
+            result = result.wrapping_mul(square);
+        }
+        square = square.wrapping_mul(square);
+        left >>= 1;
+    }
+    result
+}
+
+/// `exp(y * log(x))`, as the C library has it.
+macro_rules! complex_power {
+    ($name:ident, $complex:ty) => {
+        fn $name(x: $complex, y: $complex) -> $complex {
+            if y.re == 0.0 && y.im == 0.0 {
+                return <$complex>::new(1.0, 0.0);
+            }
+            let log = <$complex>::new(x.re.hypot(x.im).ln(), x.im.atan2(x.re));
+            let power = y * log;
+            let scale = power.re.exp();
+            if power.im == 0.0 {
+                return <$complex>::new(scale, power.im);
+            }
+            <$complex>::new(scale * power.im.cos(), scale * power.im.sin())
+        }
+    };
+}
+
+complex_power!(pow64, C64);
+complex_power!(pow128, C128);
+
+fn pow(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, operands) = two(cx)?;
+    if let [Operand::Number(base), _] = operands
+        && number::<C128>(base, None) == C128::new(1.0, 0.0)
+    {
+        return constant(cx, &meta);
+    }
+    powers(cx, &meta, operands)
+}
+
+fn powers(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2]) -> Made {
+    pointwise2!(cx, meta, operands, meta.dtype;
+        f32 |a, b| a.powf(b);
+        f64 |a, b| a.powf(b);
+        i64 |a, b| pow_i64(a, b);
+        c64 |a, b| pow64(a, b);
+        c128 |a, b| pow128(a, b);)
+}
+
+/// All ones.
+fn constant(cx: &Cx<'_, '_, '_>, meta: &Meta) -> Made {
+    super::create::filled_with(cx, meta, Scalar::Int(1)).map(Value::Tensor)
+}
+
+fn pow_number(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, [base, exponent]) = two(cx)?;
+    let (n, dtype) = (cx.scalar(1)?, meta.dtype);
+    let value: C128 = number(n, None);
+    if LaneKind::of(dtype) == LaneKind::I64 && value.re < 0.0 {
+        return Err(cx.bad(1, "0 or more as exponent of integers", format!("{n:?}")));
+    }
+    if value == C128::new(0.0, 0.0) {
+        return constant(cx, &meta);
+    }
+    if value == C128::new(1.0, 0.0) {
+        let copied = cast(cx, &meta, base)?;
+        return Ok(copied);
+    }
+    if LaneKind::of(dtype) == LaneKind::I64 {
+        check_fits(cx, 1, n, dtype)?;
+    }
+    if value.im == 0.0
+        && let Some(made) = special(cx, &meta, base, value.re)
+    {
+        return made;
+    }
+    powers(cx, &meta, [base, exponent])
+}
+
+fn cast(cx: &Cx<'_, '_, '_>, meta: &Meta, base: Operand<'_>) -> Made {
+    pointwise2!(cx, meta, [base, Operand::Number(Scalar::Int(0))], meta.dtype;
+        f32 |a, _| a; f64 |a, _| a; i64 |a, _| a; c64 |a, _| a; c128 |a, _| a;)
+}
+
+/// An exponent that PyTorch computes by products, roots and quotients.
+fn special(cx: &Cx<'_, '_, '_>, meta: &Meta, base: Operand<'_>, exponent: f64) -> Option<Made> {
+    let dtype = meta.dtype;
+    // Half precision is widened first; bfloat16 rounds each product.
+    let steps = |v: f32| if is_narrow(dtype) && dtype != Dtype::F16 { round_f32(dtype, v) } else { v };
+    macro_rules! each {
+        (f32 $f:expr, f64 $d:expr, c64 $c:expr, c128 $e:expr) => {
+            match LaneKind::of(dtype) {
+                LaneKind::F32 => map1(cx, meta, base, dtype, $f),
+                LaneKind::F64 => map1(cx, meta, base, dtype, $d),
+                LaneKind::C64 => map1(cx, meta, base, dtype, $c),
+                LaneKind::C128 => map1(cx, meta, base, dtype, $e),
+                LaneKind::I64 => return None,
+            }
+        };
+    }
+    let (one64, one128) = (C64::new(1.0, 0.0), C128::new(1.0, 0.0));
+    let made = match exponent {
+        0.5 => each!(f32 |v: f32| v.sqrt(), f64 |v: f64| v.sqrt(), c64 |v: C64| v.sqrt(), c128 |v: C128| v.sqrt()),
+        2.0 => each!(f32 |v: f32| v * v, f64 |v: f64| v * v, c64 |v: C64| v * v, c128 |v: C128| v * v),
+        3.0 => {
+            each!(f32 |v: f32| steps(v * v) * v, f64 |v: f64| v * v * v, c64 |v: C64| v * v * v, c128 |v: C128| v * v * v)
+        }
+        -0.5 => each!(f32 |v: f32| 1.0 / v.sqrt(), f64 |v: f64| 1.0 / v.sqrt(),
+            c64 |v: C64| quotient64(one64, v.sqrt()), c128 |v: C128| quotient128(one128, v.sqrt())),
+        -1.0 => each!(f32 |v: f32| 1.0 / v, f64 |v: f64| 1.0 / v,
+            c64 |v: C64| quotient64(one64, v), c128 |v: C128| quotient128(one128, v)),
+        -2.0 => each!(f32 |v: f32| 1.0 / steps(v * v), f64 |v: f64| 1.0 / (v * v),
+            c64 |v: C64| quotient64(one64, v * v), c128 |v: C128| quotient128(one128, v * v)),
+        _ => return None,
+    };
+    Some(made.map(Value::Tensor))
+}
+
+/// `self * 2^other`, by way of the power in its own dtype.
+fn ldexp(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (this, other) = (cx.value(0), cx.value(1));
+    let power = cx.run_tensor("aten.pow.Scalar", &[Value::Float(2.0), other])?;
+    let product = cx.run_tensor("aten.mul.Tensor", &[this, Value::Tensor(power)])?;
+    cx.laid_out(0, product).map(Value::Tensor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integer_powers_wrap_and_vanish_below_zero() {
+        assert_eq!([pow_i64(3, 4), pow_i64(-2, 63), pow_i64(2, 64)], [81, i64::MIN, 0]);
+        assert_eq!([1, 2, -1, -2].map(|v| pow_i64(v, -1)), [1, 0, -1, 0]);
+    }
+}
