@@ -1,0 +1,132 @@
+//! Elementary and special functions of one float operand: exp, log, sin, erf, lgamma and their like.
+//!
+//! An operand of integers is cast to the result's dtype first. Complex operands are computed in `f64` parts and rounded once.
+
+use super::complex_math as complex;
+use super::cx::Cx;
+use super::kernels::Entry;
+use super::lane::{C64, C128, LaneKind};
+use super::map::map1;
+use super::real::{Real, narrowed, not_real, with_real};
+use super::special;
+use super::value::Value;
+use crate::ops::Fault;
+
+type Made = Result<Value, Fault>;
+
+pub(super) const KERNELS: &[Entry] = &[
+    (|cx| all(cx, f32::sqrt, f64::sqrt, complex::sqrt), &["aten.sqrt.default", "prims.sqrt.default"]),
+    (
+        |cx| composed(cx, |v| 1.0 / v.sqrt(), |v| 1.0 / v.sqrt(), complex::rsqrt),
+        &["aten.rsqrt.default", "prims.rsqrt.default"],
+    ),
+    (
+        |cx| all(cx, |v| 1.0 / v, |v| 1.0 / v, complex::reciprocal),
+        &["aten.reciprocal.default", "prims.reciprocal.default"],
+    ),
+    (|cx| all(cx, f32::exp, f64::exp, complex::exp), &["aten.exp.default", "prims.exp.default"]),
+    (|cx| composed(cx, f32::exp2, f64::exp2, complex::exp2), &["aten.exp2.default", "prims.exp2.default"]),
+    (|cx| all(cx, f32::exp_m1, f64::exp_m1, complex::exp_m1), &["aten.expm1.default", "prims.expm1.default"]),
+    (|cx| all(cx, f32::ln, f64::ln, complex::ln), &["aten.log.default", "prims.log.default"]),
+    (|cx| all(cx, f32::log2, f64::log2, complex::log2), &["aten.log2.default", "prims.log2.default"]),
+    (|cx| all(cx, f32::log10, f64::log10, complex::log10), &["aten.log10.default", "prims.log10.default"]),
+    (|cx| all(cx, f32::ln_1p, f64::ln_1p, complex::ln_1p), &["aten.log1p.default", "prims.log1p.default"]),
+    (|cx| all(cx, f32::sin, f64::sin, complex::sin), &["aten.sin.default", "prims.sin.default"]),
+    (|cx| all(cx, f32::cos, f64::cos, complex::cos), &["aten.cos.default", "prims.cos.default"]),
+    (|cx| all(cx, f32::tan, f64::tan, complex::tan), &["aten.tan.default", "prims.tan.default"]),
+    (|cx| all(cx, f32::asin, f64::asin, complex::asin), &["aten.asin.default", "prims.asin.default"]),
+    (|cx| all(cx, f32::acos, f64::acos, complex::acos), &["aten.acos.default", "prims.acos.default"]),
+    (|cx| all(cx, f32::atan, f64::atan, complex::atan), &["aten.atan.default", "prims.atan.default"]),
+    (|cx| all(cx, f32::sinh, f64::sinh, complex::sinh), &["aten.sinh.default", "prims.sinh.default"]),
+    (|cx| all(cx, f32::cosh, f64::cosh, complex::cosh), &["aten.cosh.default", "prims.cosh.default"]),
+    (|cx| all(cx, f32::tanh, f64::tanh, complex::tanh), &["aten.tanh.default", "prims.tanh.default"]),
+    (|cx| all(cx, narrowed(libm::asinh), libm::asinh, complex::asinh), &["aten.asinh.default", "prims.asinh.default"]),
+    (|cx| all(cx, narrowed(libm::acosh), libm::acosh, complex::acosh), &["aten.acosh.default", "prims.acosh.default"]),
+    (|cx| all(cx, narrowed(libm::atanh), libm::atanh, complex::atanh), &["aten.atanh.default", "prims.atanh.default"]),
+    (|cx| composed(cx, special::sigmoid, special::sigmoid, complex::sigmoid), &["aten.sigmoid.default"]),
+    (|cx| real(cx, narrowed(libm::erf), libm::erf), &["aten.erf.default", "prims.erf.default"]),
+    (|cx| real(cx, narrowed(libm::erfc), libm::erfc), &["aten.erfc.default", "prims.erfc.default"]),
+    (|cx| real(cx, narrowed(special::erfinv), special::erfinv), &["aten.erfinv.default", "prims.erf_inv.default"]),
+    (|cx| real(cx, narrowed(libm::lgamma), libm::lgamma), &["aten.lgamma.default", "prims.lgamma.default"]),
+    (|cx| real(cx, special::digamma, special::digamma), &["aten.digamma.default", "prims.digamma.default"]),
+    (|cx| composed(cx, special::sinc, special::sinc, complex::sinc), &["aten.sinc.default"]),
+    (|cx| scaled(cx, 0.017_453_292_519_943_295), &["aten.deg2rad.default"]),
+    (|cx| scaled(cx, 57.295_779_513_082_32), &["aten.rad2deg.default"]),
+    (logit, &["aten.logit.default"]),
+];
+
+/// A function of real numbers.
+pub(super) fn real(
+    cx: &mut Cx<'_, '_, '_>,
+    single: impl Fn(f32) -> f32 + Sync,
+    double: impl Fn(f64) -> f64 + Sync,
+) -> Made {
+    let (meta, x) = (cx.meta()?, cx.operand(0)?);
+    let out = match LaneKind::of(meta.dtype) {
+        LaneKind::F32 => map1(cx, &meta, x, meta.dtype, single),
+        LaneKind::F64 => map1(cx, &meta, x, meta.dtype, double),
+        _ => Err(not_real(cx, meta.dtype)),
+    };
+    out.map(Value::Tensor)
+}
+
+/// A function of real and complex numbers.
+pub(super) fn all(
+    cx: &mut Cx<'_, '_, '_>,
+    single: impl Fn(f32) -> f32 + Sync,
+    double: impl Fn(f64) -> f64 + Sync,
+    of_complex: fn(C128) -> C128,
+) -> Made {
+    let (meta, x) = (cx.meta()?, cx.operand(0)?);
+    match LaneKind::of(meta.dtype) {
+        LaneKind::C64 => {
+            map1(cx, &meta, x, meta.dtype, |z: C64| complex::narrow(of_complex(complex::widen(z)))).map(Value::Tensor)
+        }
+        LaneKind::C128 => map1(cx, &meta, x, meta.dtype, of_complex).map(Value::Tensor),
+        _ => real(cx, single, double),
+    }
+}
+
+/// A function whose complex form is computed step by step in the operand's dtype.
+pub(super) fn composed(
+    cx: &mut Cx<'_, '_, '_>,
+    single: impl Fn(f32) -> f32 + Sync,
+    double: impl Fn(f64) -> f64 + Sync,
+    of_complex: fn(C128, complex::Round) -> C128,
+) -> Made {
+    let (meta, x) = (cx.meta()?, cx.operand(0)?);
+    match LaneKind::of(meta.dtype) {
+        LaneKind::C64 => {
+            let round: complex::Round = |z| complex::widen(complex::narrow(z));
+            let f = |z: C64| complex::narrow(of_complex(complex::widen(z), round));
+            map1(cx, &meta, x, meta.dtype, f).map(Value::Tensor)
+        }
+        LaneKind::C128 => map1(cx, &meta, x, meta.dtype, |z: C128| of_complex(z, |z| z)).map(Value::Tensor),
+        _ => real(cx, single, double),
+    }
+}
+
+/// A product with a constant, which is rounded to the lane.
+fn scaled(cx: &mut Cx<'_, '_, '_>, factor: f64) -> Made {
+    #[allow(clippy::cast_possible_truncation)]
+    let narrow = factor as f32;
+    real(cx, |v| v * narrow, |v| v * factor)
+}
+
+/// The logarithm of the odds; with `eps`, of what has been clamped to `eps..=1 - eps`.
+fn logit(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, x) = (cx.meta()?, cx.operand(0)?);
+    let eps = cx.opt_scalar(1)?.map(super::value::Scalar::to_f64);
+    with_real!(cx, meta.dtype, R => {
+        let bounds = eps.map(|e| (R::of(e), R::one() - R::of(e)));
+        map1(cx, &meta, x, meta.dtype, |v: R| {
+            let v = match bounds {
+                Some((low, _)) if v < low => low,
+                Some((_, high)) if v > high => high,
+                _ => v,
+            };
+            (v / (R::one() - v)).ln()
+        })
+    })
+    .map(Value::Tensor)
+}
