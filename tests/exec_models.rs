@@ -13,9 +13,11 @@
 
 use std::path::{Path, PathBuf};
 
-use airlock::exec::{Kernels, Meter, Meta, Observer, Outcome, Session, Step, Storage, Tensor, Tolerance, Value, compare, run};
-use airlock::formats::recording::{self, Recorded, Recording};
+use airlock::exec::{
+    Kernels, Meta, Meter, Observer, Outcome, Session, Step, Storage, Tensor, Tolerance, Value, compare, run,
+};
 use airlock::formats::pt2;
+use airlock::formats::recording::{self, Recorded, Recording};
 use airlock::graph::{Arg, Dtype, View};
 use airlock::ops::Registry;
 
@@ -24,11 +26,14 @@ struct Longest(usize);
 
 impl Observer for Longest {
     fn computed(&mut self, step: &Step<'_>) {
-        let sizes = |i: usize| step.args.get(i).and_then(Value::as_tensor).map(|t| t.sizes().to_vec()).unwrap_or_default();
+        let sizes =
+            |i: usize| step.args.get(i).and_then(Value::as_tensor).map(|t| t.sizes().to_vec()).unwrap_or_default();
         let length = match step.graph.target(step.node).split('.').nth(1).unwrap_or("") {
             "addmm" | "baddbmm" => *sizes(1).last().unwrap_or(&1),
             "convolution" | "conv1d" | "conv2d" => sizes(1).iter().skip(1).product(),
-            "mm" | "bmm" | "matmul" | "linear" | "lstm" | "scaled_dot_product_attention" => *sizes(0).last().unwrap_or(&1),
+            "mm" | "bmm" | "matmul" | "linear" | "lstm" | "scaled_dot_product_attention" => {
+                *sizes(0).last().unwrap_or(&1)
+            }
             "sum" | "mean" | "native_layer_norm" | "layer_norm" | "native_group_norm" => sizes(0).iter().product(),
             _ => 1,
         };

@@ -75,7 +75,10 @@ fn the_larger_collection_agrees_to_199_in_200() {
         for f in &report.failures {
             println!("{} {}: {}", f.sample, f.op, f.reason);
         }
-        println!("{folder}: {} of {} agree, {} of {} operators", report.passed, report.samples, report.overloads_passed, report.overloads);
+        println!(
+            "{folder}: {} of {} agree, {} of {} operators",
+            report.passed, report.samples, report.overloads_passed, report.overloads
+        );
         assert!(report.passed * 1000 >= report.samples * 995, "{folder}");
     }
 }

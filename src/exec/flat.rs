@@ -100,6 +100,20 @@ impl Tensor {
         Ok(fits.then_some(Flat::Lent { content, start, len }))
     }
 
+    /// Lends the memory of `view`, a view of this tensor, from its first element to its last, if it holds lanes as they are.
+    pub fn lend_span<L: Lane>(&self, view: &Tensor) -> Result<Option<Flat<'_, L>>, Fault> {
+        if view.dtype() != L::DTYPE || view.conj || view.neg || !self.shares_storage(view) {
+            return Ok(None);
+        }
+        let size = std::mem::size_of::<L>();
+        let content = self.storage.read()?;
+        let start = view.meta.offset.saturating_mul(size);
+        let len = shape::extent(&view.meta.sizes, &view.meta.strides)?.saturating_mul(size);
+        let span = content.bytes().get(start..start.saturating_add(len));
+        let fits = span.is_some_and(|b| bytemuck::try_cast_slice::<u8, L>(b).is_ok());
+        Ok(fits.then_some(Flat::Lent { content, start, len }))
+    }
+
     /// Returns all values in lanes, in row-major order.
     pub fn lanes<L: Lane>(&self) -> Result<Flat<'_, L>, Fault> {
         if self.dtype() == L::DTYPE

@@ -2,7 +2,7 @@
 //!
 //! - `lane`, `element`: what is computed in, what is stored, and how one becomes the other;
 //! - `storage`, `shape`, `tensor`: memory, places in it, views;
-//! - `flat`, `source`, `fill`: whole tensors as slices, chunks of them, and how results are made;
+//! - `flat`, `span`, `source`, `fill`: whole tensors as slices, chunks of them, and how results are made;
 //! - `strided`: copies of elements between two places;
 //! - `value`, `cx`: values of a run, and a call as its kernel sees it;
 //! - `kernels`: which kernel computes which operator; one file a family, as in `ops`;
@@ -40,6 +40,7 @@ mod run;
 mod session;
 mod shape;
 mod source;
+mod span;
 mod storage;
 mod strided;
 mod tensor;
