@@ -1,6 +1,6 @@
 //! Attention and recurrent layers as single operators.
 
-use super::call::Call;
+use super::call::{Call, Operand};
 use super::error::Fault;
 use super::layout;
 use super::out;
@@ -52,8 +52,13 @@ fn attended(c: &mut Call<'_>) -> Result<(Sizes, Sizes), Fault> {
     if sizes::differ(c.symbols, rows(k), rows(v)) {
         return Err(c.bad(2, format!("{} rows", c.symbols.print_python(rows(k))), c.symbols.print_python(rows(v))));
     }
-    let batch: Sizes = q.sizes.iter().take(q.rank().saturating_sub(2)).copied().collect();
-    let (mut result, mut weights) = (batch.clone(), batch);
+    let batch = |t: &TensorType| t.sizes.iter().take(t.rank().saturating_sub(2)).copied().collect::<Sizes>();
+    let grouped = c.operator.schema.param_index("enable_gqa").map_or(Ok(true), |i| c.bool(i))?;
+    let (mut result, mut weights) = (batch(q), batch(q));
+    if !grouped {
+        weights = out::broadcast(c, 1, &[&batch(q), &batch(k)])?;
+        result = out::broadcast(c, 2, &[&weights, &batch(v)])?;
+    }
     result.extend([rows(q), last(v)]);
     weights.extend([rows(q), rows(k)]);
     Ok((result, weights))
@@ -63,7 +68,39 @@ fn attended(c: &mut Call<'_>) -> Result<(Sizes, Sizes), Fault> {
 fn attention(c: &mut Call<'_>) -> Typed {
     let (dims, _) = attended(c)?;
     let q = c.tensor(0)?;
-    Ok(out::strided(q.dtype, dims, None, q.device.clone()))
+    match fused(c)? {
+        Some(true) => Ok(out::strided(q.dtype, dims, layout::preserved(c.symbols, q)?, q.device.clone())),
+        Some(false) => plain(c, q, dims),
+        None => Ok(out::strided(q.dtype, dims, None, q.device.clone())),
+    }
+}
+
+/// Whether the fused kernel of the CPU takes the call; `None` where symbols or another device leave it open.
+fn fused(c: &Call<'_>) -> Result<Option<bool>, Fault> {
+    let (q, k, v) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    let four = [q, k, v].iter().all(|t| t.rank() == 4);
+    if !four || !q.dtype.is_float() || c.float(4).is_some_and(|p| p > 0.0) {
+        return Ok(Some(false));
+    }
+    if &*q.device.kind != "cpu" || [q, k, v].iter().any(|t| t.strides.is_none()) {
+        return Ok(None);
+    }
+    let fixed = |t: &TensorType, d: usize| size(t, d).fixed();
+    let all = |d: usize| (fixed(q, d), fixed(k, d), fixed(v, d));
+    let (Some(a), Some(b), Some(w)) = all(3) else { return Ok(None) };
+    let (Some(rows), Some(keys), _) = all(2) else { return Ok(None) };
+    let (Some(heads), Some(shared), Some(values)) = all(1) else { return Ok(None) };
+    let (Some(x), Some(y), Some(z)) = all(0) else { return Ok(None) };
+    let grouped = c.operator.schema.param_index("enable_gqa").map_or(Ok(false), |i| c.bool(i))?;
+    let same_heads = heads == shared && shared == values;
+    let heads_fit = same_heads || (grouped && shared == values && heads.checked_rem(shared) == Some(0));
+    let unit = |t: &TensorType| t.strides.as_ref().and_then(|s| s.last()) == Some(&Dim::Fixed(1));
+    let masked = match c.opt_tensor(3)? {
+        Some(m) => m.rank() == 2 || m.rank() == 4,
+        None => true,
+    };
+    let fits = a == b && b == w && rows > 0 && keys > 0 && heads_fit && x == y && y == z;
+    Ok(Some(fits && masked && [q, k, v].into_iter().all(unit)))
 }
 
 /// Heads are stored inside rows.
@@ -161,5 +198,8 @@ fn lstm_cell(c: &mut Call<'_>) -> Typed {
 
 fn gru_cell(c: &mut Call<'_>) -> Typed {
     let h = c.tensor(1)?;
-    plain(c, h, h.sizes.clone())
+    let strides = layout::contiguous(c.symbols, &h.sizes)?;
+    let gate = out::tensor(h.dtype, h.sizes.clone(), Some(strides), h.device.clone());
+    // What is left of the state, over the gates.
+    out::pointwise(c, h.dtype, &[Operand::Tensor(h), Operand::Tensor(&gate)])
 }

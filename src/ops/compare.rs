@@ -44,8 +44,6 @@ pub(super) const RULES: &[Entry] = &[
         &[
             "aten.logical_not.default",
             "aten.isnan.default",
-            "aten.isinf.default",
-            "aten.isfinite.default",
             "aten.isposinf.default",
             "aten.isneginf.default",
             "aten.signbit.default",
@@ -53,6 +51,7 @@ pub(super) const RULES: &[Entry] = &[
             "prims.signbit.default",
         ],
     ),
+    (of_floats, &["aten.isinf.default", "aten.isfinite.default"]),
     (
         choose,
         &[
@@ -74,6 +73,12 @@ fn compare(c: &mut Call<'_>) -> Typed {
 
 fn test(c: &mut Call<'_>) -> Typed {
     unary(c, |_| Dtype::Bool)
+}
+
+/// Of integers nothing is compared.
+fn of_floats(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    if t.dtype.is_float() || t.dtype.is_complex() { test(c) } else { out::like(c, Dtype::Bool, t) }
 }
 
 fn choose(c: &mut Call<'_>) -> Typed {

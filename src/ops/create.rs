@@ -275,7 +275,7 @@ fn cast(c: &mut Call<'_>) -> Typed {
         o.device.as_ref().is_none_or(|d| d.kind == t.device.kind && (d.index.is_none() || d.index == t.device.index));
     let same_format = match o.format {
         None | Some(MemoryFormat::Preserve) => true,
-        Some(format) => layout::is_in_format(c.symbols, t, format) == Some(true),
+        Some(format) => layout::suggested_format(c.symbols, t) == Some(format),
     };
     if !copies && o.dtype.is_none_or(|d| d == t.dtype) && same_device && same_format {
         return Ok(out::itself(t));

@@ -1,14 +1,11 @@
-//! Gradients that have the types of what they are gradients of, and Fourier transforms.
+//! Gradients that have the types of what they are gradients of.
 
 use super::call::Call;
 use super::error::Fault;
 use super::norm::suggested;
 use super::out;
-use super::promote::{to_complex, to_real};
 use super::rules::Entry;
-use super::sizes;
 use crate::graph::{Arg, TensorType, ValueType};
-use crate::sym::Dim;
 
 type Typed = Result<ValueType, Fault>;
 
@@ -25,8 +22,13 @@ pub(super) const RULES: &[Entry] = &[
     (of_both, &["aten._prelu_kernel_backward.default"]),
     (masked, &["aten.matmul_backward.default", "aten.grid_sampler_2d_backward.default"]),
     (of_sizes, &["aten.upsample_nearest2d_backward.default"]),
-    (|c| like(c, 0), &["aten.rrelu_with_noise.default"]),
-    (transform, &["aten._fft_c2c.default", "aten._fft_r2c.default", "aten._fft_c2r.default"]),
+    (
+        |c| {
+            let t = c.tensor(0)?;
+            plain(c, t)
+        },
+        &["aten.rrelu_with_noise.default"],
+    ),
 ];
 
 fn like(c: &mut Call<'_>, i: usize) -> Typed {
@@ -62,27 +64,4 @@ fn masked(c: &mut Call<'_>) -> Typed {
 fn of_sizes(c: &mut Call<'_>) -> Typed {
     let (t, dims) = (c.tensor(0)?, c.dims(2)?);
     suggested(c, t.dtype, t, dims)
-}
-
-/// How transforms are stored depends on the library that computes them.
-fn transform(c: &mut Call<'_>) -> Typed {
-    let t = c.tensor(0)?;
-    let axes = c.axes(1, t.rank())?.unwrap_or_default();
-    let mut dims = t.sizes.clone();
-    let last = axes.last().and_then(|d| dims.get_mut(*d));
-    let dtype = match (&*c.operator.schema.name, last) {
-        ("_fft_r2c", Some(size)) => {
-            if c.bool(3)? {
-                let half = sizes::floordiv(c.symbols, *size, Dim::Fixed(2))?;
-                *size = sizes::add(c.symbols, half, Dim::Fixed(1))?;
-            }
-            to_complex(t.dtype)
-        }
-        ("_fft_c2r", Some(size)) => {
-            *size = c.dim(3)?;
-            to_real(t.dtype)
-        }
-        _ => to_complex(t.dtype),
-    };
-    Ok(out::strided(dtype, dims, None, t.device.clone()))
 }

@@ -26,12 +26,11 @@ pub(super) const RULES: &[Entry] = &[
     ),
     (masked_index, &["aten._unsafe_masked_index.default"]),
     (select, &["aten.index_select.default"]),
+    (like_self, &["aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor", "aten.put.default"]),
     (
-        like_self,
+        plain_self,
         &[
             "aten.index_copy.default",
-            "aten.index_fill.int_Scalar",
-            "aten.index_fill.int_Tensor",
             "aten.index_add.default",
             "aten.index_reduce.default",
             "aten.scatter.value",
@@ -40,7 +39,6 @@ pub(super) const RULES: &[Entry] = &[
             "aten.scatter.value_reduce",
             "aten.scatter_add.default",
             "aten.scatter_reduce.two",
-            "aten.put.default",
         ],
     ),
     (gather, &["aten.gather.default"]),
@@ -186,6 +184,13 @@ fn like_self(c: &mut Call<'_>) -> Typed {
     out::like(c, t.dtype, t)
 }
 
+/// As `like_self`, but contiguous.
+fn plain_self(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    c.axis(1, t.rank())?;
+    plain(c, t.dtype, t, t.sizes.clone())
+}
+
 fn select(c: &mut Call<'_>) -> Typed {
     let (t, i) = (c.tensor(0)?, c.tensor(2)?);
     let d = c.axis(1, t.rank())?;
@@ -280,12 +285,15 @@ fn embedding_bag(c: &mut Call<'_>) -> Typed {
     let padded = padding.is_some_and(|p| p >= 0) || &*c.operator.schema.overload == "padding_idx" && padding.is_some();
     let (zero, count) = (Dim::Fixed(0), size(i, 0));
     // The fast path for sums keeps no list of bags.
-    let fast = mode == 0 && matches!(weight.dtype, Dtype::F32 | Dtype::F16 | Dtype::Bf16) && !padded;
+    let unit = |t: &TensorType, d: usize| t.strides.as_ref().and_then(|s| s.get(d)) == Some(&Dim::Fixed(1));
+    let scaled = c.opt_tensor(6)?.is_none_or(|scale| unit(scale, 0));
+    let dense = unit(weight, 1) && scaled;
+    let fast = mode == 0 && dense && matches!(weight.dtype, Dtype::F32 | Dtype::F16 | Dtype::Bf16) && !padded;
     let index = i.dtype;
     let result = plain(c, weight.dtype, weight, smallvec::smallvec![bags, size(weight, 1)])?;
     let list = if fast { zero } else { count };
     let list = plain(c, index, weight, smallvec::smallvec![list])?;
-    let kept = if fast { size(offsets, 0) } else { bags };
+    let kept = if mode == 0 { size(offsets, 0) } else { bags };
     let per_bag = plain(c, index, weight, smallvec::smallvec![kept])?;
     let maxima =
         if mode == 2 { plain(c, index, weight, smallvec::smallvec![bags, size(weight, 1)])? } else { per_bag.clone() };

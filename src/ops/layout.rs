@@ -35,8 +35,8 @@ pub fn contiguous(s: &mut Symbols, sizes: &[Dim]) -> Result<Sizes, Fault> {
 /// Returns the strides of a memory format; `Preserve` counts as contiguous.
 pub fn of_format(s: &mut Symbols, sizes: &[Dim], format: MemoryFormat) -> Result<Sizes, Fault> {
     match (format, sizes.len()) {
-        (MemoryFormat::ChannelsLast, 4) => dense(s, sizes, [1, 3, 2, 0].into_iter()),
-        (MemoryFormat::ChannelsLast3d, 5) => dense(s, sizes, [1, 4, 3, 2, 0].into_iter()),
+        (MemoryFormat::ChannelsLast, 4) => permuted(s, sizes, [1, 3, 2, 0].into_iter()),
+        (MemoryFormat::ChannelsLast3d, 5) => permuted(s, sizes, [1, 4, 3, 2, 0].into_iter()),
         _ => contiguous(s, sizes),
     }
 }
@@ -150,19 +150,29 @@ pub fn preserved(s: &mut Symbols, t: &TensorType) -> Result<Option<Sizes>, Fault
 
 /// Returns the strides of a pointwise result of these sizes: TensorIterator's rule.
 pub fn pointwise(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Result<Option<Sizes>, Fault> {
-    if operands.iter().any(|t| t.strides.is_none()) {
-        return Ok(None);
-    }
     if operands.iter().all(|t| t.sizes.as_slice() == sizes)
+        && operands.iter().all(|t| t.strides.is_some())
         && let Some(strides) = same_shape(s, sizes, operands)?
     {
         return Ok(Some(strides));
+    }
+    in_order(s, sizes, operands)
+}
+
+/// Returns the strides of a pointwise result by the order of dimensions alone: where a number is among the operands, which has another shape.
+pub fn in_order(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Result<Option<Sizes>, Fault> {
+    if operands.iter().any(|t| t.strides.is_none()) {
+        return Ok(None);
     }
     let Some(order) = iterator_order(s, sizes, operands) else { return Ok(None) };
     if order.iter().copied().eq((0..sizes.len()).rev()) {
         return contiguous(s, sizes).map(Some);
     }
-    // Unlike a contiguous one, an empty permuted result has strides of 0.
+    permuted(s, sizes, order.into_iter()).map(Some)
+}
+
+/// As `dense`, but of an empty tensor strides are 0: so PyTorch computes permuted strides.
+fn permuted(s: &mut Symbols, sizes: &[Dim], order: impl Iterator<Item = usize>) -> Result<Sizes, Fault> {
     let mut strides: Sizes = SmallVec::from_elem(Dim::Fixed(1), sizes.len());
     let mut step = Dim::Fixed(1);
     for d in order {
@@ -171,7 +181,7 @@ pub fn pointwise(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Re
             step = sizes::mul(s, step, *size)?;
         }
     }
-    Ok(Some(strides))
+    Ok(strides)
 }
 
 /// The short ways, for operands of one shape.
@@ -253,6 +263,14 @@ pub fn view(s: &mut Symbols, t: &TensorType, sizes: &[Dim]) -> Result<Viewed, Fa
     if t.sizes.contains(&Dim::Fixed(0)) {
         let same = t.sizes.as_slice() == sizes;
         return Ok(Viewed::As(if same { old_strides } else { contiguous(s, sizes)? }));
+    }
+    // Of numbers, dimensions of size 1 too get the strides that PyTorch computes; of symbols, what is the same stays as it is.
+    let fixed = |dims: &[Dim]| dims.iter().all(|d| d.fixed().is_some());
+    if t.sizes.is_empty() && fixed(sizes) {
+        return Ok(Viewed::As(SmallVec::from_elem(Dim::Fixed(1), sizes.len())));
+    }
+    if fixed(sizes) && fixed(&t.sizes) && fixed(&old_strides) {
+        return chunks(s, &t.sizes, &old_strides, sizes);
     }
     if is_contiguous(s, t) == Some(true) {
         let same = t.sizes.as_slice() == sizes;

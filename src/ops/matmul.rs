@@ -28,7 +28,6 @@ pub(super) const RULES: &[Entry] = &[
     (linear, &["aten.linear.default"]),
     (bilinear, &["aten.bilinear.default"]),
     (trilinear, &["aten._trilinear.default"]),
-    (einsum, &["aten.einsum.default"]),
     (tensordot, &["aten.tensordot.default"]),
     (cdist, &["aten.cdist.default", "aten._cdist_forward.default"]),
     (pdist, &["aten._pdist_forward.default"]),
@@ -216,7 +215,8 @@ fn matmul(c: &mut Call<'_>) -> Typed {
 fn inner(c: &mut Call<'_>) -> Typed {
     let (a, b) = (c.tensor(0)?, c.tensor(1)?);
     if a.rank() == 0 || b.rank() == 0 {
-        return super::out::pointwise(c, a.dtype, &[super::call::Operand::Tensor(a), super::call::Operand::Tensor(b)]);
+        let (operands, promotion) = super::pointwise::operands(c, &[0, 1])?;
+        return out::pointwise(c, promotion.dtype()?, &operands);
     }
     let last = |t: &TensorType| size(t, t.rank().saturating_sub(1));
     one_dtype(c, 1, a, b)?;
@@ -364,42 +364,4 @@ fn cosine_similarity(c: &mut Call<'_>) -> Typed {
     p.tensor(a.dtype, a.rank())?;
     p.tensor(b.dtype, b.rank())?;
     made(c, a, float_of(p.dtype()?), &dims)
-}
-
-/// Sizes follow from the equation; the order in which they are stored does not.
-fn einsum(c: &mut Call<'_>) -> Typed {
-    let (equation, tensors) = (c.text(0).replace(' ', ""), c.tensors(1)?);
-    let (inputs, result) = equation.split_once("->").map_or((equation.as_str(), None), |(i, r)| (i, Some(r)));
-    let mut known: std::collections::BTreeMap<char, Dim> = std::collections::BTreeMap::new();
-    let mut times: std::collections::BTreeMap<char, usize> = std::collections::BTreeMap::new();
-    let terms: Vec<&str> = inputs.split(',').collect();
-    if terms.len() != tensors.len() {
-        return Err(c.bad(1, format!("{} tensors", terms.len()), tensors.len().to_string()));
-    }
-    for (term, t) in terms.iter().zip(&tensors) {
-        if term.contains('.') {
-            return Err(Fault::Unsupported { what: "`...` in an equation".into() });
-        }
-        if term.chars().count() != t.rank() {
-            return Err(c.bad(1, format!("{} dimensions for `{term}`", term.chars().count()), t.rank().to_string()));
-        }
-        for (label, size) in term.chars().zip(&t.sizes) {
-            let old = known.entry(label).or_insert(*size);
-            if sizes::is(c.symbols, *old, 1) {
-                *old = *size;
-            }
-            let seen = times.entry(label).or_default();
-            *seen = seen.saturating_add(1);
-        }
-    }
-    let implied: String = times.iter().filter(|(_, n)| **n == 1).map(|(label, _)| *label).collect();
-    let mut dims = Sizes::new();
-    for label in result.unwrap_or(&implied).chars() {
-        match known.get(&label) {
-            Some(size) => dims.push(*size),
-            None => return Err(c.bad(0, "labels of the operands", label.to_string())),
-        }
-    }
-    let first = tensors.first().ok_or_else(|| c.bad(1, "a tensor", "none"))?;
-    Ok(out::strided(first.dtype, dims, None, first.device.clone()))
 }

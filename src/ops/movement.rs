@@ -7,6 +7,7 @@ use super::needs_shape::slice_of;
 use super::norm::suggested;
 use super::out;
 use super::promote::Promotion;
+use super::require::overlaps_itself;
 use super::rules::Entry;
 use super::sizes::{self, Sizes};
 use super::view::diagonal_size;
@@ -220,6 +221,9 @@ fn repeat_by_tensor(c: &mut Call<'_>) -> Typed {
 
 fn contiguous(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
+    if &*c.operator.schema.name == "roll" && t.sizes.contains(&Dim::Fixed(0)) {
+        return out::like(c, t.dtype, t);
+    }
     plain(c, t.dtype, t, t.sizes.clone())
 }
 
@@ -265,7 +269,12 @@ fn padded_sizes(c: &mut Call<'_>, t: &TensorType) -> Result<Sizes, Fault> {
 fn pad(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let dims = padded_sizes(c, t)?;
+    let cuts = c.ints(1).is_ok_and(|pads| pads.iter().all(|p| *p <= 0));
     let constant = &*c.operator.schema.name == "constant_pad_nd" || matches!(c.text(2), "constant");
+    if constant && cuts {
+        // Nothing is added: a copy of a piece.
+        return out::like(c, t.dtype, &TensorType { sizes: dims, ..t.clone() });
+    }
     if constant { suggested(c, t.dtype, t, dims) } else { plain(c, t.dtype, t, dims) }
 }
 
@@ -287,6 +296,9 @@ fn shuffle(c: &mut Call<'_>) -> Typed {
     if factor < 1 {
         return Err(c.bad(1, "a factor of 1 or more", factor.to_string()));
     }
+    if factor == 1 {
+        return out::like(c, t.dtype, t);
+    }
     let square = Dim::Fixed(factor.saturating_mul(factor));
     let mut dims = t.sizes.clone();
     // One way channels are divided and height and width multiplied, the other way the contrary.
@@ -295,7 +307,7 @@ fn shuffle(c: &mut Call<'_>) -> Typed {
         let grows = (d == outer) == un;
         *slot = if grows { sizes::mul(c.symbols, *slot, by)? } else { sizes::floordiv(c.symbols, *slot, by)? };
     }
-    plain(c, t.dtype, t, dims)
+    suggested(c, t.dtype, t, dims)
 }
 
 fn channel_shuffle(c: &mut Call<'_>) -> Typed {
@@ -422,13 +434,18 @@ fn written(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let slice = slice_of(c, &t.sizes, &c.operator.schema.name, 2)?;
     c.need_sizes(1, &slice)?;
-    out::like(c, t.dtype, t)
+    kept(c, t)
 }
 
 fn as_strided_scatter(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     c.need_sizes(1, &c.dims(2)?)?;
-    Ok(out::strided(t.dtype, t.sizes.clone(), t.strides.clone(), t.device.clone()))
+    kept(c, t)
+}
+
+/// A copy that keeps strides and offset, gaps too, unless elements lie on one another.
+pub(super) fn kept(c: &mut Call<'_>, t: &TensorType) -> Typed {
+    if overlaps_itself(c, t) { out::like(c, t.dtype, t) } else { Ok(out::itself(t)) }
 }
 
 fn spread_back(c: &mut Call<'_>) -> Typed {

@@ -77,7 +77,7 @@ fn softmax(c: &mut Call<'_>) -> Typed {
     if !dtype.is_float() && !dtype.is_complex() && !super::require::is_empty(t) {
         return Err(c.bad(0, "a floating point dtype", dtype.long()));
     }
-    suggested(c, dtype, t, t.sizes.clone())
+    plain(c, dtype, t, t.sizes.clone())
 }
 
 fn softmax_backward(c: &mut Call<'_>) -> Typed {
@@ -87,7 +87,7 @@ fn softmax_backward(c: &mut Call<'_>) -> Typed {
         Some(d) if d != t.dtype && (half(d) || half(t.dtype)) => {
             Err(c.bad(3, format!("dtype {}", t.dtype.long()), d.long()))
         }
-        _ => suggested(c, t.dtype, t, t.sizes.clone()),
+        _ => plain(c, t.dtype, t, t.sizes.clone()),
     }
 }
 
@@ -228,13 +228,13 @@ fn native_batch_norm(c: &mut Call<'_>) -> Typed {
 }
 
 /// Gradients of input, weight and bias, as far as the mask asks for them.
-fn gradients(c: &mut Call<'_>, mask: usize, of: &[Option<&TensorType>; 3]) -> Typed {
+fn gradients(c: &mut Call<'_>, mask: usize, first: ValueType, of: &[Option<&TensorType>; 2]) -> Typed {
     let wanted = c.arg(mask).items().unwrap_or_default();
-    let mut all = Vec::new();
+    let on = |k: usize| wanted.get(k).is_none_or(|a| *a == crate::graph::Arg::Bool(true));
+    let mut all = vec![if on(0) { first } else { ValueType::None }];
     for (k, t) in of.iter().enumerate() {
-        let on = wanted.get(k).is_none_or(|a| *a == crate::graph::Arg::Bool(true));
         all.push(match t {
-            Some(t) if on => plain(c, t.dtype, t, t.sizes.clone())?,
+            Some(t) if on(k.saturating_add(1)) => plain(c, t.dtype, t, t.sizes.clone())?,
             _ => ValueType::None,
         });
     }
@@ -242,20 +242,30 @@ fn gradients(c: &mut Call<'_>, mask: usize, of: &[Option<&TensorType>; 3]) -> Ty
 }
 
 fn native_layer_norm_backward(c: &mut Call<'_>) -> Typed {
-    let of = [Some(c.tensor(1)?), c.opt_tensor(5)?, c.opt_tensor(6)?];
-    gradients(c, 7, &of)
+    let t = c.tensor(1)?;
+    let first = plain(c, t.dtype, t, t.sizes.clone())?;
+    let of = [c.opt_tensor(5)?, c.opt_tensor(6)?];
+    gradients(c, 7, first, &of)
+}
+
+/// One element a channel, of the weight's dtype if there is one.
+fn channel_gradient(c: &mut Call<'_>, t: &TensorType, weight: usize, count: Dim) -> Result<TensorType, Fault> {
+    let dtype = c.opt_tensor(weight)?.map_or(t.dtype, |w| w.dtype);
+    Ok(out::tensor(dtype, smallvec::smallvec![count], Some(smallvec::smallvec![Dim::Fixed(1)]), t.device.clone()))
 }
 
 fn native_group_norm_backward(c: &mut Call<'_>) -> Typed {
-    let weight = c.opt_tensor(4)?;
-    let of = [Some(c.tensor(1)?), weight, weight];
-    gradients(c, 9, &of)
+    let (t, count) = (c.tensor(1)?, c.dim(6)?);
+    let each = channel_gradient(c, t, 4, count)?;
+    let first = out::like(c, t.dtype, t)?;
+    gradients(c, 9, first, &[Some(&each), Some(&each)])
 }
 
 fn native_batch_norm_backward(c: &mut Call<'_>) -> Typed {
-    let weight = c.opt_tensor(2)?;
-    let of = [Some(c.tensor(1)?), weight, weight];
-    gradients(c, 9, &of)
+    let t = c.tensor(1)?;
+    let each = channel_gradient(c, t, 2, t.sizes.get(1).copied().unwrap_or(Dim::Fixed(1)))?;
+    let first = suggested(c, t.dtype, t, t.sizes.clone())?;
+    gradients(c, 9, first, &[Some(&each), Some(&each)])
 }
 
 /// The memory format of convolutions: channels-last where input or weight is.

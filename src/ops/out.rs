@@ -84,7 +84,11 @@ pub fn pointwise(c: &mut Call<'_>, dtype: Dtype, operands: &[Operand<'_>]) -> Re
         .collect();
     let shapes: smallvec::SmallVec<[&[Dim]; 4]> = tensors.iter().map(|t| t.sizes.as_slice()).collect();
     let sizes = broadcast(c, tensors.len().saturating_sub(1), &shapes)?;
-    let strides = layout::pointwise(c.symbols, &sizes, &tensors)?;
+    // A number is a tensor without dimensions, unlike the others.
+    let strides = match tensors.len() < operands.len() && !sizes.is_empty() {
+        true => layout::in_order(c.symbols, &sizes, &tensors)?,
+        false => layout::pointwise(c.symbols, &sizes, &tensors)?,
+    };
     Ok(strided(dtype, sizes, strides, c.common_device(&tensors)))
 }
 

@@ -4,7 +4,7 @@
 
 use smallvec::SmallVec;
 
-use super::call::{Call, Operand};
+use super::call::{Call, Number, Operand};
 use super::error::Fault;
 use super::out;
 use super::promote::{Promotion, category, float_of, promote, to_complex, to_real};
@@ -28,14 +28,11 @@ pub(super) const RULES: &[Entry] = &[
             "aten.round.decimals",
             "aten.trunc.default",
             "aten.frac.default",
-            "aten.nan_to_num.default",
             "aten.bitwise_not.default",
             "aten.relu.default",
-            "aten.relu6.default",
             "aten.silu.default",
             "aten.gelu.default",
             "aten.mish.default",
-            "aten.hardtanh.default",
             "aten.hardsigmoid.default",
             "aten.hardswish.default",
             "aten.elu.default",
@@ -47,7 +44,6 @@ pub(super) const RULES: &[Entry] = &[
             "aten.log_sigmoid.default",
             "aten.hardshrink.default",
             "aten.softshrink.default",
-            "aten._conj_physical.default",
             "prims.neg.default",
             "prims.sign.default",
             "prims.ceil.default",
@@ -57,6 +53,9 @@ pub(super) const RULES: &[Entry] = &[
             "prims.conj_physical.default",
         ],
     ),
+    (like, &["aten.relu6.default", "aten.hardtanh.default", "aten._conj_physical.default"]),
+    (number, &["aten.nan_to_num.default"]),
+    (scaled, &["aten.deg2rad.default", "aten.rad2deg.default"]),
     (square, &["aten.square.default"]),
     (absolute, &["aten.abs.default", "prims.abs.default"]),
     (angle, &["aten.angle.default"]),
@@ -93,8 +92,6 @@ pub(super) const RULES: &[Entry] = &[
             "aten.digamma.default",
             "aten.logit.default",
             "aten.sinc.default",
-            "aten.deg2rad.default",
-            "aten.rad2deg.default",
             "prims.acos.default",
             "prims.acosh.default",
             "prims.asin.default",
@@ -131,8 +128,6 @@ pub(super) const RULES: &[Entry] = &[
             "aten.add.Scalar",
             "aten.sub.Tensor",
             "aten.sub.Scalar",
-            "aten.rsub.Tensor",
-            "aten.rsub.Scalar",
             "aten.mul.Tensor",
             "aten.mul.Scalar",
             "aten.multiply.Tensor",
@@ -145,7 +140,6 @@ pub(super) const RULES: &[Entry] = &[
             "aten.fmod.Tensor",
             "aten.fmod.Scalar",
             "aten.pow.Tensor_Tensor",
-            "aten.pow.Tensor_Scalar",
             "aten.pow.Scalar",
             "aten.maximum.default",
             "aten.minimum.default",
@@ -183,9 +177,7 @@ pub(super) const RULES: &[Entry] = &[
             "aten.__lshift__.Scalar",
             "aten.__rshift__.Tensor",
             "aten.__rshift__.Scalar",
-            "aten.clamp_min.default",
             "aten.clamp_min.Tensor",
-            "aten.clamp_max.default",
             "aten.clamp_max.Tensor",
             "prims.add.default",
             "prims.bitwise_and.default",
@@ -224,6 +216,8 @@ pub(super) const RULES: &[Entry] = &[
         ],
     ),
     (divide_mode, &["aten.div.Tensor_mode", "aten.div.Scalar_mode"]),
+    (by_number, &["aten.pow.Tensor_Scalar", "aten.clamp_min.default", "aten.clamp_max.default"]),
+    (reversed, &["aten.rsub.Tensor", "aten.rsub.Scalar"]),
     (float_power, &["aten.float_power.Tensor_Tensor", "aten.float_power.Tensor_Scalar"]),
     (bounded, &["aten.clamp.default", "aten.clamp.Tensor", "aten.clip.default"]),
     (blend, &["aten.lerp.Scalar", "aten.lerp.Tensor"]),
@@ -312,6 +306,35 @@ fn divide_mode(c: &mut Call<'_>) -> Typed {
     if c.is_none(2) { divide(c) } else { binary(c) }
 }
 
+/// The number is a parameter here, no operand: it decides the dtype alone.
+fn by_number(c: &mut Call<'_>) -> Typed {
+    let (_, promotion) = operands(c, &[0, 1])?;
+    out::pointwise(c, promotion.dtype()?, &[c.operand(0)?])
+}
+
+/// The other less the first.
+fn reversed(c: &mut Call<'_>) -> Typed {
+    let (operands, promotion) = operands(c, &[1, 0])?;
+    out::pointwise(c, promotion.dtype()?, &operands)
+}
+
+fn like(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    out::like(c, t.dtype, t)
+}
+
+/// Of integers a copy.
+fn number(c: &mut Call<'_>) -> Typed {
+    if category(c.tensor(0)?.dtype) < 2 { like(c) } else { same(c) }
+}
+
+/// Times a number.
+fn scaled(c: &mut Call<'_>) -> Typed {
+    let (t, factor) = (c.operand(0)?, Operand::Number(Number::Float(None)));
+    let dtype = float_of(c.tensor(0)?.dtype);
+    out::pointwise(c, dtype, &[t, factor])
+}
+
 fn float_power(c: &mut Call<'_>) -> Typed {
     let (operands, promotion) = operands(c, &[0, 1])?;
     let dtype = if promotion.dtype()?.is_complex() { Dtype::C128 } else { Dtype::F64 };
@@ -323,7 +346,8 @@ fn bounded(c: &mut Call<'_>) -> Typed {
     if places.len() < 2 {
         return Err(c.bad(1, "a bound: `min`, `max` or both", "None"));
     }
-    let (operands, promotion) = operands(c, &places)?;
+    let (mut operands, promotion) = operands(c, &places)?;
+    operands.retain(|o| matches!(o, Operand::Tensor(_)));
     out::pointwise(c, promotion.dtype()?, &operands)
 }
 
@@ -345,10 +369,18 @@ fn complex(c: &mut Call<'_>) -> Typed {
     out::pointwise(c, to_complex(promotion.dtype()?), &operands)
 }
 
+/// The weight as one that broadcasts over channels.
 fn prelu(c: &mut Call<'_>) -> Typed {
-    let t = c.tensor(0)?;
-    c.tensor(1)?;
-    out::pointwise(c, t.dtype, &[Operand::Tensor(t)])
+    let (t, weight) = (c.tensor(0)?, c.tensor(1)?);
+    if t.rank() == weight.rank() || &*c.operator.schema.name != "prelu" {
+        return out::pointwise(c, t.dtype, &[Operand::Tensor(t), Operand::Tensor(weight)]);
+    }
+    let count = sizes::product(c.symbols, &weight.sizes)?;
+    let own = |d: usize| if d == 1 { count } else { Dim::Fixed(1) };
+    let dims: sizes::Sizes = (0..t.rank()).map(own).collect();
+    let strides = super::layout::contiguous(c.symbols, &dims)?;
+    let seen = out::tensor(weight.dtype, dims, Some(strides), weight.device.clone());
+    out::pointwise(c, t.dtype, &[Operand::Tensor(t), Operand::Tensor(&seen)])
 }
 
 /// The buffer is empty on CUDA devices alone.

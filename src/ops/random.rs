@@ -6,6 +6,7 @@ use super::out;
 use super::rules::Entry;
 use super::sizes::Sizes;
 use crate::graph::{Dtype, ValueType};
+use crate::sym::Dim;
 
 type Typed = Result<ValueType, Fault>;
 
@@ -13,18 +14,15 @@ pub(super) const RULES: &[Entry] = &[
     (
         like,
         &[
-            "aten.bernoulli.default",
-            "aten.bernoulli.p",
             "aten.bernoulli.Tensor",
             "aten.uniform.default",
-            "aten.normal.Tensor_float",
             "aten.exponential.default",
             "aten.random.default",
             "aten.random.from",
             "aten.random.to",
-            "aten.poisson.default",
         ],
     ),
+    (contiguous, &["aten.bernoulli.default", "aten.bernoulli.p", "aten.normal.Tensor_float", "aten.poisson.default"]),
     (normal_scaled, &["aten.normal.float_Tensor"]),
     (normal_both, &["aten.normal.Tensor_Tensor"]),
     (native_dropout, &["aten.native_dropout.default"]),
@@ -39,17 +37,25 @@ fn like(c: &mut Call<'_>) -> Typed {
 
 fn normal_scaled(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(1)?;
-    out::like(c, t.dtype, t)
+    out::contiguous(c.symbols, t.dtype, t.sizes.clone(), t.device.clone())
+}
+
+fn contiguous(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    out::contiguous(c.symbols, t.dtype, t.sizes.clone(), t.device.clone())
 }
 
 fn normal_both(c: &mut Call<'_>) -> Typed {
-    let (operands, promotion) = super::pointwise::operands(c, &[0, 1])?;
-    out::pointwise(c, promotion.dtype()?, &operands)
+    let (mean, deviation) = (c.tensor(0)?, c.tensor(1)?);
+    let dims = out::broadcast(c, 1, &[&mean.sizes, &deviation.sizes])?;
+    out::contiguous(c.symbols, mean.dtype, dims, mean.device.clone())
 }
 
 fn native_dropout(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
-    Ok(out::many([out::like(c, t.dtype, t)?, out::like(c, Dtype::Bool, t)?]))
+    // Of nothing there is no mask.
+    let mask = if t.sizes.contains(&Dim::Fixed(0)) { t.dtype } else { Dtype::Bool };
+    Ok(out::many([out::like(c, t.dtype, t)?, out::like(c, mask, t)?]))
 }
 
 /// Outside training it gives its operand.

@@ -287,8 +287,9 @@ fn reduction(c: &Call<'_>) -> Result<i64, Fault> {
 fn loss(c: &mut Call<'_>) -> Typed {
     let (operands, promotion) = super::pointwise::operands(c, &[0, 1])?;
     let dtype = if &*c.operator.schema.name == "l1_loss" { to_real(promotion.dtype()?) } else { promotion.dtype()? };
+    let dtype = if &*c.operator.schema.name == "huber_loss" { c.tensor(0)?.dtype } else { dtype };
     let whole = out::pointwise(c, dtype, &operands)?;
-    if reduction(c)? == NONE {
+    if !matches!(reduction(c)?, 1 | 2) {
         return Ok(whole);
     }
     let device = c.tensor(0)?.device.clone();

@@ -45,6 +45,8 @@ pub(super) fn families() -> impl Iterator<Item = &'static Entry> {
         npu_quant::RULES,
         foreach::RULES,
         gradient::RULES,
+        einsum::RULES,
+        fourier::RULES,
     ]
     .into_iter()
     .flatten()

@@ -157,6 +157,10 @@ fn bucketize(c: &mut Call<'_>) -> Typed {
 
 fn bincount(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
+    if t.sizes.contains(&Dim::Fixed(0)) {
+        let least = c.dim(2)?;
+        return out::contiguous(c.symbols, Dtype::I64, smallvec::smallvec![least], t.device.clone());
+    }
     let dtype = match c.opt_tensor(1)? {
         Some(w) if w.dtype == Dtype::F32 => Dtype::F32,
         Some(_) => Dtype::F64,
