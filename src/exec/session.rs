@@ -1,11 +1,12 @@
 //! A session: registry, kernels, random numbers and memory of a run; and one call.
 //!
 //! A call is bound, typed by its rule, and computed by its kernel. In-place forms (`add_`) and `out` forms without a kernel of their own
-//! run the functional form and copy its result. Promises: a call that the rule refuses computes nothing.
+//! run the functional form and copy its result; what has a decomposition only runs that. Promises: a call that the rule refuses computes nothing.
 
 use smallvec::SmallVec;
 
 use super::cx::Cx;
+use super::error::ExecError;
 use super::generator::Generator;
 use super::kernels::Kernels;
 use super::operands::Operands;
@@ -84,8 +85,29 @@ impl<'r> Session<'r> {
         match functional_form(cx.session.registry, operator) {
             Some(Form::InPlace(sibling, written)) => in_place(&mut cx, sibling, written),
             Some(Form::Out(sibling)) => into_out(&mut cx, sibling),
-            None => Err(Fault::Unsupported { what: "running this operator: it has no kernel".into() }),
+            None => {
+                drop(cx);
+                self.call_parts(&operands, site)
+            }
         }
+    }
+
+    /// Runs the more basic calls that an operator without kernel is made of.
+    fn call_parts(&mut self, operands: &Operands, site: CallSite<'_>) -> Result<Value, Fault> {
+        let none =
+            || Fault::Unsupported { what: "running this operator: it has neither kernel nor decomposition".into() };
+        let expansion = self.registry.decompose(operands, &mut Symbols::default(), site).map_err(|e| *e.fault)?;
+        let expansion = expansion.ok_or_else(none)?;
+        let inputs = expansion.inputs.iter().map(|n| operands.get(*n).cloned().map_or(Value::None, Value::Tensor));
+        let results = super::run::run_expansion(&expansion.graph, inputs, self).map_err(|e| match e {
+            ExecError::Node { source, .. } => *source.fault,
+            other => Fault::Unsupported { what: other.to_string() },
+        })?;
+        Ok(match <[Value; 1]>::try_from(results) {
+            Ok([one]) => one,
+            Err(several) if several.is_empty() => Value::None,
+            Err(several) => Value::List(several),
+        })
     }
 }
 

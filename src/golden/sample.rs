@@ -197,7 +197,9 @@ fn special(key: &str, inner: &Json, tensors: &BTreeMap<usize, Tensor>) -> Result
         "dtype" => Dtype::from_short(text).map(|d| Value::Literal(Arg::Dtype(d))),
         "device" => Some(Value::Literal(Arg::Device(Device::new(text)))),
         "layout" => Layout::from_name(text).map(|l| Value::Literal(Arg::Layout(l))),
-        "memory_format" => MemoryFormat::from_name(text).map(|m| Value::Literal(Arg::MemoryFormat(m))),
+        "memory_format" => MemoryFormat::from_name(text)
+            .or_else(|| MemoryFormat::from_name(&format!("{text}_format")))
+            .map(|m| Value::Literal(Arg::MemoryFormat(m))),
         _ => None,
     })
 }
