@@ -8,6 +8,10 @@ pub trait Ring: Lane {
     fn plus(self, other: Self) -> Self;
     /// The product.
     fn times(self, other: Self) -> Self;
+    /// This plus a product; of floats rounded once.
+    fn plus_product(self, a: Self, b: Self) -> Self {
+        self.plus(a.times(b))
+    }
     /// The larger one; of complex numbers, which have no order, the first.
     fn larger(self, other: Self) -> Self;
     /// The smaller one; of complex numbers, which have no order, the first.
@@ -24,6 +28,9 @@ macro_rules! floats {
             }
             fn times(self, other: Self) -> Self {
                 self * other
+            }
+            fn plus_product(self, a: Self, b: Self) -> Self {
+                a.mul_add(b, self)
             }
             fn larger(self, other: Self) -> Self {
                 if self.is_nan() || self >= other { self } else { other }

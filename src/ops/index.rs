@@ -293,7 +293,8 @@ fn embedding_bag(c: &mut Call<'_>) -> Typed {
     let result = plain(c, weight.dtype, weight, smallvec::smallvec![bags, size(weight, 1)])?;
     let list = if fast { zero } else { count };
     let list = plain(c, index, weight, smallvec::smallvec![list])?;
-    let kept = if mode == 0 { size(offsets, 0) } else { bags };
+    // Sums need no sizes of bags, and without gradients not even their number.
+    let kept = if mode == 0 && &*c.operator.schema.name != "_embedding_bag" { size(offsets, 0) } else { bags };
     let per_bag = plain(c, index, weight, smallvec::smallvec![kept])?;
     let maxima =
         if mode == 2 { plain(c, index, weight, smallvec::smallvec![bags, size(weight, 1)])? } else { per_bag.clone() };

@@ -2,17 +2,17 @@
 //!
 //! Promises: the result is the tensor as it is afterwards, in the same storage (`set_` apart); who calls lets it take the argument's place.
 
-use super::cx::Cx;
-use super::kernels::Entry;
-use super::storage::Storage;
-use super::tensor::{Meta, Tensor};
-use super::value::Value;
+use crate::exec::cx::Cx;
+use crate::exec::kernels::Entry;
+use crate::exec::storage::Storage;
+use crate::exec::tensor::{Meta, Tensor};
+use crate::exec::value::Value;
 use crate::graph::MemoryFormat;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
 
-pub(super) const KERNELS: &[Entry] = &[
+pub(in crate::exec) const KERNELS: &[Entry] = &[
     (
         reseen,
         &[
@@ -39,7 +39,7 @@ fn reseen(cx: &mut Cx<'_, '_, '_>) -> Made {
 /// The storage grows where it must, and never shrinks; sizes that stay leave strides alone.
 fn resize(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
-    let mut sizes = super::shape::Shape::new();
+    let mut sizes = crate::exec::shape::Shape::new();
     for n in cx.ints(1)? {
         sizes.push(usize::try_from(n).map_err(|_| cx.bad(1, "sizes of 0 or more", n.to_string()))?);
     }
@@ -53,7 +53,7 @@ fn resize(cx: &mut Cx<'_, '_, '_>) -> Made {
         meta.strides = t.meta.strides.clone();
     }
     if !order.is_empty() {
-        let dense = super::shape::contiguous(&super::shape::permuted(&sizes, order));
+        let dense = crate::exec::shape::contiguous(&crate::exec::shape::permuted(&sizes, order));
         for (d, stride) in order.iter().zip(dense) {
             if let Some(slot) = meta.strides.get_mut(*d) {
                 *slot = stride;
@@ -86,16 +86,16 @@ fn set_source(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn set_place(cx: &mut Cx<'_, '_, '_>) -> Made {
     let source = source(cx)?;
-    let list = |i: usize| -> Result<super::shape::Shape, Fault> {
+    let list = |i: usize| -> Result<crate::exec::shape::Shape, Fault> {
         let one = |n: i64| usize::try_from(n).map_err(|_| cx.bad(i, "numbers of 0 or more", n.to_string()));
         cx.ints(i)?.into_iter().map(one).collect()
     };
     let offset = cx.int(2)?;
     let offset = usize::try_from(offset).map_err(|_| cx.bad(2, "an offset of 0 or more", offset.to_string()))?;
     let sizes = list(3)?;
-    let mut strides = if cx.is_none(4) { super::shape::Shape::new() } else { list(4)? };
+    let mut strides = if cx.is_none(4) { crate::exec::shape::Shape::new() } else { list(4)? };
     if strides.is_empty() {
-        strides = super::shape::contiguous(&sizes);
+        strides = crate::exec::shape::contiguous(&sizes);
     }
     let meta = Meta { dtype: source.dtype(), sizes, strides, offset };
     if meta.numel() > 0 {

@@ -1,18 +1,18 @@
 //! Windows over images as columns, and columns summed back into images.
 
-use super::cx::Cx;
-use super::flat::with_width;
-use super::kernels::Entry;
-use super::lane::with_lane;
-use super::ring::Ring;
-use super::shape;
-use super::tensor::{Meta, Tensor};
-use super::value::Value;
+use crate::exec::cx::Cx;
+use crate::exec::flat::with_width;
+use crate::exec::kernels::Entry;
+use crate::exec::lane::with_lane;
+use crate::exec::ring::Ring;
+use crate::exec::shape;
+use crate::exec::tensor::{Meta, Tensor};
+use crate::exec::value::Value;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
 
-pub(super) const KERNELS: &[Entry] = &[(im2col, &["aten.im2col.default"]), (col2im, &["aten.col2im.default"])];
+pub(in crate::exec) const KERNELS: &[Entry] = &[(im2col, &["aten.im2col.default"]), (col2im, &["aten.col2im.default"])];
 
 /// One direction of a sliding window.
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ fn windowed(cx: &Cx<'_, '_, '_>, t: &Tensor, planes: usize, axes: [Axis; 2]) -> 
     let strides =
         [plane, down.dilation.saturating_mul(row), across.dilation, down.stride.saturating_mul(row), across.stride];
     let seen = Meta { sizes: sizes.as_slice().into(), strides: strides.as_slice().into(), ..padded.clone() };
-    Ok((super::fill::empty(&padded, cx.meter())?, seen))
+    Ok((crate::exec::fill::empty(&padded, cx.meter())?, seen))
 }
 
 fn inside(image: &Tensor, axes: [Axis; 2]) -> Result<Tensor, Fault> {
@@ -83,7 +83,7 @@ fn planes(cx: &Cx<'_, '_, '_>, t: &Tensor, inner: usize) -> Result<Tensor, Fault
     };
     let (outer, rest) = t.sizes().split_at(lead);
     let sizes: Vec<usize> = std::iter::once(shape::numel(outer)).chain(rest.iter().copied()).collect();
-    t.resolved(cx.meter())?.with_meta(Meta::contiguous(t.dtype(), &sizes))
+    crate::exec::movement::rows_of(cx, t, &sizes)
 }
 
 fn im2col(cx: &mut Cx<'_, '_, '_>) -> Made {

@@ -4,19 +4,19 @@
 
 use rayon::prelude::*;
 
-use super::cx::Cx;
-use super::fill;
-use super::flat::with_width;
-use super::kernels::Entry;
-use super::movement::emit_view;
-use super::shape::{self, Shape};
-use super::tensor::{Meta, Tensor};
-use super::value::Value;
+use crate::exec::cx::Cx;
+use crate::exec::fill;
+use crate::exec::flat::with_width;
+use crate::exec::kernels::Entry;
+use crate::exec::movement::emit_view;
+use crate::exec::shape::{self, Shape};
+use crate::exec::tensor::{Meta, Tensor};
+use crate::exec::value::Value;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
 
-pub(super) const KERNELS: &[Entry] = &[
+pub(in crate::exec) const KERNELS: &[Entry] = &[
     (roll, &["aten.roll.default"]),
     (flip, &["aten.flip.default"]),
     (rotate, &["aten.rot90.default"]),
@@ -29,7 +29,12 @@ pub(super) const KERNELS: &[Entry] = &[
 const ALONE: usize = 1 << 14;
 
 /// Returns a tensor of type `meta` whose element at `[i, j, ..]` is that of `t` at `[maps[0][i], maps[1][j], ..]`.
-pub(super) fn picked(cx: &Cx<'_, '_, '_>, t: &Tensor, meta: &Meta, maps: Vec<Vec<usize>>) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn picked(
+    cx: &Cx<'_, '_, '_>,
+    t: &Tensor,
+    meta: &Meta,
+    maps: Vec<Vec<usize>>,
+) -> Result<Tensor, Fault> {
     let strides = shape::contiguous(t.sizes());
     let mut tables = maps;
     for (table, stride) in tables.iter_mut().zip(&strides) {
@@ -81,24 +86,33 @@ fn pick<T: Copy + Send + Sync>(source: &[T], tables: &[Vec<usize>], out: &mut [T
 }
 
 /// Returns for each dimension the places in order.
-pub(super) fn identity(sizes: &[usize]) -> Vec<Vec<usize>> {
+pub(in crate::exec) fn identity(sizes: &[usize]) -> Vec<Vec<usize>> {
     sizes.iter().map(|n| (0..*n).collect()).collect()
 }
 
+/// Returns the tensor in other row-major sizes: a view where it lies so, else a copy.
+pub(in crate::exec) fn rows_of(cx: &Cx<'_, '_, '_>, t: &Tensor, sizes: &[usize]) -> Result<Tensor, Fault> {
+    let rows = if t.meta.is_contiguous() { t.clone() } else { t.resolved(cx.meter())? };
+    let offset = rows.meta.offset;
+    rows.with_meta(Meta { offset, ..Meta::contiguous(t.dtype(), sizes) })
+}
+
 /// Returns a row-major tensor of the slices of `t` at these places of dimension `d`.
-pub(super) fn rows_at(cx: &Cx<'_, '_, '_>, t: &Tensor, d: usize, places: &[usize]) -> Result<Tensor, Fault> {
-    let mut meta = Meta::contiguous(t.dtype(), t.sizes());
-    if let Some(size) = meta.sizes.get_mut(d) {
-        *size = places.len();
-    }
-    meta = Meta::contiguous(t.dtype(), &meta.sizes);
+pub(in crate::exec) fn rows_at(cx: &Cx<'_, '_, '_>, t: &Tensor, d: usize, places: &[usize]) -> Result<Tensor, Fault> {
     let inner = shape::numel(t.sizes().get(d.saturating_add(1)..).unwrap_or(&[]));
     let outer = shape::numel(t.sizes().get(..d).unwrap_or(&[]));
-    let size = t.meta.size(d);
-    let maps = vec![(0..outer).collect(), places.to_vec(), (0..inner).collect()];
-    let rows = t.resolved(cx.meter())?.with_meta(Meta::contiguous(t.dtype(), &[outer, size, inner]))?;
-    let flat = picked(cx, &rows, &Meta::contiguous(t.dtype(), &[outer, places.len(), inner]), maps)?;
-    flat.with_meta(meta)
+    let rows = rows_of(cx, t, &[outer, t.meta.size(d), inner])?;
+    let meta = Meta::contiguous(t.dtype(), &[outer, places.len(), inner]);
+    let mut maps = vec![(0..outer).collect(), places.to_vec()];
+    if inner != 1 {
+        maps.push((0..inner).collect());
+    }
+    let flat = picked(cx, &rows, &meta, maps)?;
+    let mut sizes: Shape = t.sizes().into();
+    if let Some(size) = sizes.get_mut(d) {
+        *size = places.len();
+    }
+    flat.with_meta(Meta::contiguous(t.dtype(), &sizes))
 }
 
 /// The last places of a dimension come first, as many as it is shifted by.
@@ -125,8 +139,8 @@ fn roll(cx: &mut Cx<'_, '_, '_>) -> Made {
             return Err(cx.bad(1, "one shift, as no dimensions are given", shifts.len().to_string()));
         };
         let count = t.numel();
-        let flat = t.resolved(cx.meter())?.with_meta(Meta::contiguous(t.dtype(), &[count]))?;
-        let flat = picked(cx, &flat, &flat.meta, vec![turned(count, *by)])?;
+        let flat = rows_of(cx, t, &[count])?;
+        let flat = picked(cx, &flat, &Meta::contiguous(t.dtype(), &[count]), vec![turned(count, *by)])?;
         return Ok(flat.with_meta(meta)?.into());
     }
     if dims.len() != shifts.len() {

@@ -1,17 +1,16 @@
 //! Padding: by a number, by reflection, by the border, around in a circle.
 
-use super::checked::{filled, fits, scalar_for};
-use super::cx::Cx;
-use super::kernels::Entry;
-use super::rearrange::{identity, picked};
-use super::shape::Shape;
-use super::tensor::Tensor;
-use super::value::{Scalar, Value};
+use crate::exec::checked::{filled, fits, scalar_for};
+use crate::exec::cx::Cx;
+use crate::exec::kernels::Entry;
+use crate::exec::movement::{identity, picked};
+use crate::exec::tensor::Tensor;
+use crate::exec::value::{Scalar, Value};
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
 
-pub(super) const KERNELS: &[Entry] = &[
+pub(in crate::exec) const KERNELS: &[Entry] = &[
     (constant, &["aten.constant_pad_nd.default"]),
     (by_mode, &["aten.pad.default"]),
     (

@@ -1,17 +1,17 @@
 //! Triangles and diagonals of matrices.
 
-use super::cx::Cx;
-use super::fill;
-use super::flat::with_width;
-use super::kernels::Entry;
-use super::tensor::Tensor;
-use super::value::Value;
-use super::view::fresh;
+use crate::exec::cx::Cx;
+use crate::exec::fill;
+use crate::exec::flat::with_width;
+use crate::exec::kernels::Entry;
+use crate::exec::tensor::Tensor;
+use crate::exec::value::Value;
+use crate::exec::view::fresh;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
 
-pub(super) const KERNELS: &[Entry] = &[
+pub(in crate::exec) const KERNELS: &[Entry] = &[
     (|cx| kept(cx, Side::Lower), &["aten.tril.default"]),
     (|cx| kept(cx, Side::Upper), &["aten.triu.default"]),
     (|cx| indices(cx, Side::Lower), &["aten.tril_indices.default"]),

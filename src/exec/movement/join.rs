@@ -3,20 +3,21 @@
 //! Promises: bits are kept where dtypes are equal. Leaves rearrangement within a tensor to `rearrange`, padding to `pad`, triangles and
 //! diagonals to `triangle`, windows to `window`.
 
-use super::cx::Cx;
-use super::flat::with_width;
-use super::kernels::Entry;
-use super::session::run_as;
-use super::shape::Shape;
-use super::tensor::{Meta, Tensor};
-use super::value::Value;
-use super::view::{copy_of, fresh};
+use crate::exec::cx::Cx;
+use crate::exec::flat::with_width;
+use crate::exec::kernels::Entry;
+use crate::exec::movement::{rows_at, rows_of};
+use crate::exec::session::run_as;
+use crate::exec::shape::Shape;
+use crate::exec::tensor::{Meta, Tensor};
+use crate::exec::value::Value;
+use crate::exec::view::{copy_of, fresh};
 use crate::graph::Dtype;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
 
-pub(super) const KERNELS: &[Entry] = &[
+pub(in crate::exec) const KERNELS: &[Entry] = &[
     (cat, &["aten.cat.default", "aten.concat.default"]),
     (stack, &["aten.stack.default"]),
     (|cx| cat_raised(cx, 1), &["aten.hstack.default"]),
@@ -57,7 +58,7 @@ fn stack(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Returns the view with a dimension of size 1 more.
-pub(super) fn unsqueezed(t: &Tensor, d: usize) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn unsqueezed(t: &Tensor, d: usize) -> Result<Tensor, Fault> {
     let mut meta = t.meta.clone();
     let d = d.min(meta.rank());
     meta.sizes.insert(d, 1);
@@ -74,7 +75,7 @@ fn cat_raised(cx: &mut Cx<'_, '_, '_>, least: usize) -> Made {
 }
 
 /// Copies a view that has the result's elements in its order.
-pub(super) fn emit_view(cx: &Cx<'_, '_, '_>, view: &Tensor) -> Made {
+pub(in crate::exec) fn emit_view(cx: &Cx<'_, '_, '_>, view: &Tensor) -> Made {
     with_width!(view.dtype().bytes(), U => cx.emit_raw(view.raw::<U>()?.into_vec()))
 }
 
@@ -92,17 +93,11 @@ fn repeat(cx: &mut Cx<'_, '_, '_>) -> Made {
     emit_view(cx, &t.with_meta(seen)?)
 }
 
-fn flattened(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Result<Tensor, Fault> {
-    let rows = t.resolved(cx.meter())?;
-    let count = rows.numel();
-    rows.with_meta(Meta::contiguous(t.dtype(), &[count]))
-}
-
 fn repeat_each(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
     let times = cx.int(1)?;
     let times = usize::try_from(times).map_err(|_| cx.bad(1, "0 repeats or more", times.to_string()))?;
-    let (t, d) = if cx.is_none(2) { (flattened(cx, t)?, 0) } else { (t.clone(), cx.axis(2, t.rank())?) };
+    let (t, d) = if cx.is_none(2) { (rows_of(cx, t, &[t.numel()])?, 0) } else { (t.clone(), cx.axis(2, t.rank())?) };
     let mut seen = unsqueezed(&t, d.saturating_add(1))?.meta;
     let place = if t.rank() == 0 { 0 } else { d.saturating_add(1) };
     if let (Some(size), Some(stride)) = (seen.sizes.get_mut(place), seen.strides.get_mut(place)) {
@@ -147,7 +142,7 @@ fn repeated_places(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn repeat_by_tensor(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
-    let (t, d) = if cx.is_none(2) { (flattened(cx, t)?, 0) } else { (t.clone(), cx.axis(2, t.rank())?) };
+    let (t, d) = if cx.is_none(2) { (rows_of(cx, t, &[t.numel()])?, 0) } else { (t.clone(), cx.axis(2, t.rank())?) };
     let (size, repeats) = (t.meta.size(d), cx.tensor(1)?);
     let mut places = places(cx, 1)?;
     if repeats.numel() == 1 {
@@ -156,7 +151,7 @@ fn repeat_by_tensor(cx: &mut Cx<'_, '_, '_>) -> Made {
     } else if repeats.numel() != size {
         return Err(cx.bad(1, format!("1 or {size} repeats"), repeats.numel().to_string()));
     }
-    Ok(super::rearrange::rows_at(cx, &t, d, &places)?.into())
+    Ok(rows_at(cx, &t, d, &places)?.into())
 }
 
 fn meshgrid(cx: &mut Cx<'_, '_, '_>) -> Made {
@@ -210,7 +205,7 @@ fn as_strided_scatter(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, source) = (cx.tensor(0)?, cx.tensor(1)?);
     // The view may reach all of the storage, so all of it is copied.
     let bytes = t.storage.read()?.bytes().to_vec();
-    let storage = super::storage::Storage::new(bytes, cx.meter());
+    let storage = crate::exec::storage::Storage::new(bytes, cx.meter());
     let whole = Tensor { storage, ..t.clone() };
     write_view(cx, "aten.as_strided.default", &whole, source, 2)?;
     let meta = cx.meta()?;

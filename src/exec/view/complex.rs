@@ -2,16 +2,15 @@
 //!
 //! Promises: conjugating is a mark, not a copy; a part of a conjugated tensor is a view too, its imaginary one lazily negated.
 
-use super::cx::Cx;
-use super::kernels::Entry;
-use super::tensor::Tensor;
-use super::value::Value;
-use super::view::fresh;
+use crate::exec::cx::Cx;
+use crate::exec::kernels::Entry;
+use crate::exec::tensor::Tensor;
+use crate::exec::value::Value;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
 
-pub(super) const KERNELS: &[Entry] = &[
+pub(in crate::exec) const KERNELS: &[Entry] = &[
     (conj, &["aten._conj.default", "aten.conj.default", "aten.adjoint.default"]),
     (resolve_conj, &["aten.resolve_conj.default"]),
     (resolve_neg, &["aten.resolve_neg.default"]),
@@ -39,9 +38,9 @@ fn resolve_neg(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn resolved(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Made {
     let mut meta = cx.meta()?;
     if !t.meta.is_dense() {
-        meta.strides = super::shape::contiguous(&meta.sizes);
+        meta.strides = crate::exec::shape::contiguous(&meta.sizes);
     }
-    let out = super::fill::empty(&meta, cx.meter())?;
+    let out = crate::exec::fill::empty(&meta, cx.meter())?;
     out.copy_from(t)?;
     Ok(out.into())
 }

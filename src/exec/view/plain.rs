@@ -3,18 +3,17 @@
 //! The type rule says sizes, strides and offset; a kernel here decides whose memory they are. Leaves lazy conjugation and complex parts to
 //! `view_complex`, views that change the tensor itself to `view_in_place`.
 
-use super::cx::Cx;
-use super::kernels::Entry;
-use super::lane::with_lane;
-use super::shape::{self, Shape};
-use super::tensor::{Meta, Tensor};
-use super::value::Value;
+use crate::exec::cx::Cx;
+use crate::exec::kernels::Entry;
+use crate::exec::shape::{self, Shape};
+use crate::exec::tensor::{Meta, Tensor};
+use crate::exec::value::Value;
 use crate::graph::MemoryFormat;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
 
-pub(super) const KERNELS: &[Entry] = &[
+pub(in crate::exec) const KERNELS: &[Entry] = &[
     (
         view,
         &[
@@ -120,9 +119,9 @@ fn views(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Returns a copy of its own in row-major order; lazy marks are kept, not resolved.
-pub(super) fn copy_of(cx: &Cx<'_, '_, '_>, t: &Tensor, meta: Meta) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn copy_of(cx: &Cx<'_, '_, '_>, t: &Tensor, meta: Meta) -> Result<Tensor, Fault> {
     let plain = Tensor { conj: false, neg: false, ..t.clone() };
-    let mut out = super::fill::empty(&meta, cx.meter())?;
+    let mut out = crate::exec::fill::empty(&meta, cx.meter())?;
     out.copy_from(&plain)?;
     (out.conj, out.neg) = (t.conj, t.neg);
     Ok(out)
@@ -202,7 +201,7 @@ fn narrow_at(cx: &mut Cx<'_, '_, '_>) -> Made {
 /// The view of the same name, copied.
 fn copied(cx: &mut Cx<'_, '_, '_>) -> Made {
     let target = cx.operator.target.replacen("_copy.", ".", 1);
-    let seen = super::session::run_as(cx, &target, cx.values())?;
+    let seen = crate::exec::session::run_as(cx, &target, cx.values())?;
     let copies = seen.items().iter().enumerate().map(|(k, piece)| match piece {
         Value::Tensor(t) => fresh(cx, k, t),
         other => Err(cx.bad(0, "a tensor", other.kind())),
@@ -215,7 +214,7 @@ fn copied(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Returns result `k`, a copy without lazy marks.
-pub(super) fn fresh(cx: &Cx<'_, '_, '_>, k: usize, t: &Tensor) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn fresh(cx: &Cx<'_, '_, '_>, k: usize, t: &Tensor) -> Result<Tensor, Fault> {
     let out = cx.zeros(k)?;
     out.copy_from(t)?;
     Ok(out)
@@ -225,12 +224,6 @@ fn view_copy(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, meta) = (cx.tensor(0)?, cx.meta()?);
     let plain = t.resolved(cx.meter())?;
     Ok(plain.with_meta(Meta::contiguous(meta.dtype, &meta.sizes))?.into())
-}
-
-/// Returns whether any value of the tensor is true.
-pub(super) fn truth(t: &Tensor) -> Result<Vec<bool>, Fault> {
-    use super::lane::Lane;
-    with_lane!(t.dtype(), L => Ok(t.lanes::<L>()?.iter().map(|v| v.truth()).collect()))
 }
 
 #[cfg(test)]
