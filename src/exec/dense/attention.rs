@@ -6,34 +6,34 @@ use ndarray::Axis;
 use rayon::prelude::*;
 
 use super::gemm::product;
-use super::softmax::softmax_row;
-use super::{Batch, BatchMut, DenseError, MatMut};
+use super::softmax::{Exponential, Soft};
+use super::{Batch, BatchMut, DenseError, MatMut, Scalar};
 
 /// Queries whose scores are held at once.
 const QUERIES: usize = 64;
 
 /// What a query may look at.
 #[derive(Debug, Clone)]
-pub enum Mask<'a> {
+pub enum Mask<'a, T> {
     /// Everything.
     None,
     /// Keys up to the query's own index.
     Causal,
     /// Numbers that are added to the scores (heads x queries x keys; -inf hides a key).
-    Added(Batch<'a, f32>),
+    Added(Batch<'a, T>),
     /// Keys that are seen (heads x queries x keys).
     Seen(Batch<'a, bool>),
 }
 
 /// softmax(scale * q * k^T + mask) * v for each head: `q` is heads x queries x width, `k` heads x keys x width, `v` heads x keys x
 /// value width, `out` heads x queries x value width. Heads are all leading dimensions in one; a stride of 0 shares keys between them.
-pub fn attention(
-    q: &Batch<'_, f32>,
-    k: &Batch<'_, f32>,
-    v: &Batch<'_, f32>,
-    mask: &Mask<'_>,
-    scale: f32,
-    mut out: BatchMut<'_, f32>,
+pub fn attention<T: Scalar + Exponential>(
+    q: &Batch<'_, T>,
+    k: &Batch<'_, T>,
+    v: &Batch<'_, T>,
+    mask: &Mask<'_, T>,
+    scale: T,
+    mut out: BatchMut<'_, T>,
 ) -> Result<(), DenseError> {
     let (heads, queries, width) = q.view.dim();
     let (heads_k, keys, width_k) = k.view.dim();
@@ -63,21 +63,24 @@ pub fn attention(
     }
     jobs.into_par_iter().try_for_each(|(head, first, out)| {
         let last = first.saturating_add(out.nrows());
+        let looked_at = if matches!(mask, Mask::Causal) { keys.min(last) } else { keys };
         let rows = q.view.index_axis(Axis(0), head);
         let rows = rows.slice_axis(Axis(0), (first..last).into());
-        let (keys_t, values) = (k.view.index_axis(Axis(0), head).reversed_axes(), v.view.index_axis(Axis(0), head));
-        let mut scores = vec![0.0; out.nrows().saturating_mul(keys)];
-        product(1, scale, rows, keys_t, 0.0, MatMut::row_major(&mut scores, out.nrows(), keys)?.view);
-        for (row, scores) in scores.chunks_mut(keys.max(1)).enumerate() {
+        let (keys, values) = (k.view.index_axis(Axis(0), head), v.view.index_axis(Axis(0), head));
+        let keys = keys.slice_axis(Axis(0), (0..looked_at).into()).reversed_axes();
+        let values = values.slice_axis(Axis(0), (0..looked_at).into());
+        let mut scores = vec![T::zero(); out.nrows().saturating_mul(looked_at)];
+        product(1, scale, rows, keys, T::zero(), MatMut::row_major(&mut scores, out.nrows(), looked_at)?.view);
+        for (row, scores) in scores.chunks_mut(looked_at.max(1)).enumerate() {
             hide(mask, head, first.saturating_add(row), scores);
-            if scores.iter().all(|s| *s == f32::NEG_INFINITY) {
-                scores.fill(0.0);
+            if scores.iter().all(|s| *s == T::HIDDEN) {
+                scores.fill(T::zero());
             } else {
-                softmax_row(scores);
+                T::soft_row(Soft::Max, scores);
             }
         }
-        let weights = MatMut::row_major(&mut scores, out.nrows(), keys)?.view;
-        product(1, 1.0, weights.view(), values, 0.0, out);
+        let weights = MatMut::row_major(&mut scores, out.nrows(), looked_at)?.view;
+        product(1, T::one(), weights.view(), values, T::zero(), out);
         Ok(())
     })
 }
@@ -89,25 +92,25 @@ fn expect_mask(found: (usize, usize, usize), needed: (usize, usize, usize)) -> R
 }
 
 /// Adds the mask of one query to its scores.
-fn hide(mask: &Mask<'_>, head: usize, query: usize, scores: &mut [f32]) {
+fn hide<T: Scalar + Exponential>(mask: &Mask<'_, T>, head: usize, query: usize, scores: &mut [T]) {
     match mask {
         Mask::None => {}
         Mask::Causal => {
             for score in scores.iter_mut().skip(query.saturating_add(1)) {
-                *score = f32::NEG_INFINITY;
+                *score = T::HIDDEN;
             }
         }
         Mask::Added(m) => {
             let row = m.view.index_axis(Axis(0), head);
             for (score, &add) in scores.iter_mut().zip(row.index_axis(Axis(0), query)) {
-                *score += add;
+                *score = score.plus(add);
             }
         }
         Mask::Seen(m) => {
             let row = m.view.index_axis(Axis(0), head);
             for (score, &seen) in scores.iter_mut().zip(row.index_axis(Axis(0), query)) {
                 if !seen {
-                    *score = f32::NEG_INFINITY;
+                    *score = T::HIDDEN;
                 }
             }
         }

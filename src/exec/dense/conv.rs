@@ -10,11 +10,11 @@ use rayon::prelude::*;
 
 use super::depthwise::{depthwise, depthwise_last};
 use super::gemm::product;
-use super::im2col::{Cut, Order, Part, gather};
+use super::im2col::{Cut, Order, Part, gather, lines_run_on};
 use super::{ConvShape, DenseError, Layout, Mat, MatMut, Scalar, Volume};
 
-/// Channels of a group from which on copying all of them at a pixel is worth its overhead.
-const MIN_CHANNELS: usize = 16;
+/// Elements from which on copying them is worth its overhead.
+const MIN_RUN: usize = 32;
 
 /// Convolves `input` (batch, channels, spatial) with `weight` (output channels, channels of a group, window) and adds `bias`
 /// (output channels) into `out`, which is dense in `layout` and as large as [`ConvShape::output_sizes`] says.
@@ -109,10 +109,11 @@ pub(super) fn image_matrix<T>(
     Ok(MatMut::new(image, channels, positions, row, column)?.view)
 }
 
-/// Inputs whose many channels are fastest are gathered window by window.
+/// Inputs whose channels are fastest are gathered window by window, where that copies more than some elements at once.
 fn window_order<T>(shape: &ConvShape, input: &Volume<'_, T>) -> Order {
-    let [_, channel, .., width] = input.strides;
-    if shape.group_in >= MIN_CHANNELS && channel == 1 && width > 1 { Order::ChannelInner } else { Order::ChannelOuter }
+    let ([_, channel, .., pixel], [.., width]) = (input.strides, shape.kernel);
+    let run = if lines_run_on(shape, input) { width.saturating_mul(shape.group_in) } else { shape.group_in };
+    if channel == 1 && pixel > 1 && run >= MIN_RUN { Order::ChannelInner } else { Order::ChannelOuter }
 }
 
 /// Fills the rows with their bias; what the product is then to multiply them by.

@@ -93,7 +93,7 @@ pub(super) struct Part {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
     pub(super) order: Order,
-    /// Rows of a block; whole taps if channels are fastest.
+    /// Rows of a block; whole lines of taps if channels are fastest.
     pub(super) rows: usize,
     /// Columns of a block.
     pub(super) columns: usize,
@@ -104,7 +104,11 @@ impl Cut {
     pub(super) fn new(shape: &ConvShape, order: Order, shares: usize) -> Self {
         let rows = match order {
             Order::ChannelOuter => ROWS,
-            Order::ChannelInner => ROWS.div_ceil(shape.group_in.max(1)).saturating_mul(shape.group_in),
+            Order::ChannelInner => {
+                let [.., width] = shape.kernel;
+                let line = width.saturating_mul(shape.group_in).max(1);
+                ROWS.div_ceil(line).saturating_mul(line)
+            }
         };
         let rows = rows.min(shape.depth()).max(1);
         let most = BLOCK.checked_div(rows).unwrap_or(1).max(32);
@@ -159,8 +163,9 @@ pub(super) fn gather<T: Scalar>(
         Order::ChannelInner => {
             let spots: Vec<[usize; 3]> =
                 runs.iter().flat_map(|run| run.columns.clone().map(|c| [run.depth, run.row, c])).collect();
-            let first_tap = rows.start.checked_div(shape.group_in).unwrap_or(0);
-            let window = |(spot, to): (&[usize; 3], &mut [T])| gather_window(shape, input, part, *spot, first_tap, to);
+            let [.., taps] = shape.kernel;
+            let first_line = rows.start.checked_div(taps.saturating_mul(shape.group_in)).unwrap_or(0);
+            let window = |(spot, to): (&[usize; 3], &mut [T])| gather_window(shape, input, part, *spot, first_line, to);
             let width = rows.len().max(1);
             if threads > 1 {
                 spots.par_iter().zip(block.par_chunks_mut(width)).with_min_len(16).for_each(window);
@@ -268,32 +273,73 @@ impl<T: Scalar> Kernel<(&[T], &mut [T])> for EverySecond {
     }
 }
 
-/// The window at one position from `first_tap` on, channels fastest.
+/// Whether the pixels of an input line follow each other without a gap, and a window's taps too.
+pub(super) fn lines_run_on<T>(shape: &ConvShape, input: &Volume<'_, T>) -> bool {
+    let ([_, channel, .., pixel], [.., dilation]) = (input.strides, shape.dilation);
+    channel == 1 && pixel == shape.group_in && dilation == 1
+}
+
+/// The window at one position from a line of taps on, channels fastest.
 fn gather_window<T: Scalar>(
     shape: &ConvShape,
     input: &Volume<'_, T>,
     part: Part,
-    spot: [usize; 3],
-    first_tap: usize,
+    [depth, row, column]: [usize; 3],
+    first_line: usize,
     to: &mut [T],
 ) {
-    let [depth, row, column] = spot;
-    let first = part.group.saturating_mul(shape.group_in);
-    let [_, step, ..] = input.strides;
-    for (tap, to) in to.chunks_mut(shape.group_in.max(1)).enumerate() {
-        let [td, th, tw] = tap_of(shape, first_tap.saturating_add(tap));
-        let at = (source(shape, 0, depth, td), source(shape, 1, row, th), source(shape, 2, column, tw));
-        let (Some(d), Some(h), Some(w)) = at else {
+    let (channels, [.., width]) = (shape.group_in, shape.kernel);
+    let first = part.group.saturating_mul(channels);
+    let run_on = lines_run_on(shape, input);
+    for (line, to) in to.chunks_mut(width.saturating_mul(channels).max(1)).enumerate() {
+        let [td, th, _] = tap_of(shape, first_line.saturating_add(line).saturating_mul(width));
+        let (Some(d), Some(h)) = (source(shape, 0, depth, td), source(shape, 1, row, th)) else {
             to.fill(T::zero());
             continue;
         };
-        let from = input.from([part.image, first, d, h, w]);
-        match from.get(..to.len()) {
-            Some(from) if step == 1 => to.copy_from_slice(from),
-            _ => {
-                for (to, &from) in to.iter_mut().zip(from.iter().step_by(step.max(1))) {
-                    *to = from;
-                }
+        if run_on {
+            gather_line(shape, input, [part.image, d, h], column, to);
+            continue;
+        }
+        for (tw, to) in to.chunks_mut(channels.max(1)).enumerate() {
+            match source(shape, 2, column, tw) {
+                Some(w) => copy_strided(input.from([part.image, first, d, h, w]), input.strides, to),
+                None => to.fill(T::zero()),
+            }
+        }
+    }
+}
+
+/// One line of a window where [`lines_run_on`]: what is inside the input is one run of elements.
+fn gather_line<T: Scalar>(
+    shape: &ConvShape,
+    input: &Volume<'_, T>,
+    [image, depth, height]: [usize; 3],
+    column: usize,
+    to: &mut [T],
+) {
+    let ([.., stride], [.., padding], [.., width]) = (shape.stride, shape.padding, shape.input);
+    let [.., taps] = shape.kernel;
+    let start = column.saturating_mul(stride);
+    let first = padding.saturating_sub(start).min(taps);
+    let end = width.saturating_add(padding).saturating_sub(start).clamp(first, taps);
+    let at = start.saturating_add(first).saturating_sub(padding);
+    let elements = |taps: usize| taps.saturating_mul(shape.group_in);
+    let (before, rest) = to.split_at_mut(elements(first).min(to.len()));
+    let (values, after) = rest.split_at_mut(elements(end.saturating_sub(first)).min(rest.len()));
+    before.iter_mut().chain(after).for_each(|v| *v = T::zero());
+    if let Some(from) = input.from([image, 0, depth, height, at]).get(..values.len()) {
+        values.copy_from_slice(from);
+    }
+}
+
+/// The channels of one pixel.
+fn copy_strided<T: Scalar>(from: &[T], [_, step, ..]: [usize; 5], to: &mut [T]) {
+    match from.get(..to.len()) {
+        Some(from) if step == 1 => to.copy_from_slice(from),
+        _ => {
+            for (to, &from) in to.iter_mut().zip(from.iter().step_by(step.max(1))) {
+                *to = from;
             }
         }
     }

@@ -265,7 +265,7 @@ fn large_convolutions_agree() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(160))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn convolutions_and_their_gradients_agree(case in case()) {

@@ -23,20 +23,26 @@ pub enum Soft {
 
 /// A real number that softmax is computed in.
 pub trait Exponential: Copy + Send + Sync + 'static {
+    /// A score that no other is below: its share is 0.
+    const HIDDEN: Self;
     /// Makes a row the softmax, or log-softmax, of itself.
     fn soft_row(kind: Soft, row: &mut [Self]);
 }
 
 impl Exponential for f32 {
+    const HIDDEN: Self = f32::NEG_INFINITY;
+
     fn soft_row(kind: Soft, row: &mut [f32]) {
         match kind {
-            Soft::Max => softmax_row(row),
+            Soft::Max => vectorised::<SoftmaxRow, _>(row),
             Soft::LogMax => vectorised::<LogSoftmaxRow, _>(row),
         }
     }
 }
 
 impl Exponential for f64 {
+    const HIDDEN: Self = f64::NEG_INFINITY;
+
     fn soft_row(kind: Soft, row: &mut [f64]) {
         let max = row.iter().fold(f64::NEG_INFINITY, |m, &v| if v > m || v.is_nan() { v } else { m });
         let sum: f64 = row.iter().map(|v| (v - max).exp()).sum();
@@ -92,11 +98,6 @@ fn soft_columns<T: Exponential>(kind: Soft, x: &[T], out: &mut [T], inner: usize
             *out = v;
         }
     }
-}
-
-/// Makes a row its own softmax.
-pub(super) fn softmax_row(row: &mut [f32]) {
-    vectorised::<SoftmaxRow, _>(row);
 }
 
 /// The largest element, NaN left out: the sum of exponentials becomes NaN by itself.

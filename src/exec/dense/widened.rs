@@ -1,9 +1,10 @@
 //! Products outside the kernel's types: reduced precision, computed in `f32` and rounded once, and integers that wrap around.
 
-use ndarray::{ArrayView2, ArrayViewMut2, Axis, ShapeBuilder};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
 use super::gemm::product;
+use super::simd::{Kernel, vectorised};
 use super::{DenseError, Mat, MatMut};
 
 /// Rows and columns of a block of the result: its widened operands stay in the second-level cache.
@@ -15,30 +16,62 @@ const DEPTH: usize = 1024;
 pub trait Reduced: Copy + Send + Sync {
     /// Exactly.
     fn widen(self) -> f32;
+    /// Exactly, each element; the slices are of one length.
+    fn widen_slice(from: &[Self], to: &mut [f32]);
     /// To the nearest, ties to even.
     fn round(value: f32) -> Self;
 }
 
-impl Reduced for half::f16 {
-    #[inline(always)]
-    fn widen(self) -> f32 {
-        self.to_f32()
-    }
-    #[inline(always)]
-    fn round(value: f32) -> Self {
-        Self::from_f32(value)
-    }
+/// One kernel a format, so that the conversion becomes vector code.
+struct Widen;
+
+macro_rules! reduced {
+    ($($t:ty: $widen:expr;)*) => {$(
+        impl Kernel<(&[$t], &mut [f32])> for Widen {
+            type Output = ();
+
+            #[inline(always)]
+            fn run((from, to): (&[$t], &mut [f32])) {
+                for (to, &from) in to.iter_mut().zip(from) {
+                    *to = $widen(from.to_bits());
+                }
+            }
+        }
+
+        impl Reduced for $t {
+            #[inline(always)]
+            fn widen(self) -> f32 {
+                self.to_f32()
+            }
+            fn widen_slice(from: &[Self], to: &mut [f32]) {
+                vectorised::<Widen, _>((from, to));
+            }
+            #[inline(always)]
+            fn round(value: f32) -> Self {
+                Self::from_f32(value)
+            }
+        }
+    )*};
 }
 
-impl Reduced for half::bf16 {
-    #[inline(always)]
-    fn widen(self) -> f32 {
-        self.to_f32()
-    }
-    #[inline(always)]
-    fn round(value: f32) -> Self {
-        Self::from_f32(value)
-    }
+reduced! {
+    half::f16: widen_f16;
+    half::bf16: widen_bf16;
+}
+
+#[inline(always)]
+fn widen_bf16(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
+/// Moves exponent and mantissa to their places in an `f32` and scales by the difference of the biases, which also makes small numbers
+/// normal; only infinities and NaN need more.
+#[inline(always)]
+fn widen_f16(bits: u16) -> f32 {
+    let bits = u32::from(bits);
+    let scaled = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits(0x7780_0000);
+    let magnitude = if bits & 0x7c00 == 0x7c00 { scaled.to_bits() | 0x7f80_0000 } else { scaled.to_bits() };
+    f32::from_bits(magnitude | (bits & 0x8000) << 16)
 }
 
 /// An integer whose products and sums wrap around.
@@ -94,8 +127,7 @@ pub fn gemm_reduced<T: Reduced>(
             blocks.push((block, a, b));
         }
     }
-    blocks.into_par_iter().for_each(|(c, a, b)| reduced_block(alpha, a, b, beta, c));
-    Ok(())
+    blocks.into_par_iter().try_for_each(|(c, a, b)| reduced_block(alpha, a, b, beta, c))
 }
 
 fn reduced_block<T: Reduced>(
@@ -104,35 +136,36 @@ fn reduced_block<T: Reduced>(
     b: ArrayView2<'_, T>,
     beta: f32,
     c: ArrayViewMut2<'_, T>,
-) {
+) -> Result<(), DenseError> {
     let mut sums = vec![0.0; c.len()];
     let (mut wide_a, mut wide_b) = (Vec::new(), Vec::new());
     for (a, b) in a.axis_chunks_iter(Axis(1), DEPTH).zip(b.axis_chunks_iter(Axis(0), DEPTH)) {
-        let (Some(a), Some(b)) = (widen_into(&a, &mut wide_a), widen_into(&b, &mut wide_b)) else { return };
-        let Ok(sums) = ArrayViewMut2::from_shape(c.raw_dim(), &mut sums) else { return };
-        product(1, 1.0, a, b, 1.0, sums);
+        let (a, b) = (widen_into(&a, &mut wide_a)?, widen_into(&b, &mut wide_b)?);
+        product(1, 1.0, a, b, 1.0, MatMut::row_major(&mut sums, a.nrows(), b.ncols())?.view);
     }
     for (c, sum) in c.into_iter().zip(sums) {
         *c = T::round(if beta == 0.0 { alpha * sum } else { alpha * sum + beta * c.widen() });
     }
+    Ok(())
 }
 
 /// A widened copy, in the order of memory.
-fn widen_into<'a, T: Reduced>(source: &ArrayView2<'_, T>, buffer: &'a mut Vec<f32>) -> Option<ArrayView2<'a, f32>> {
+fn widen_into<'a, T: Reduced>(
+    source: &ArrayView2<'_, T>,
+    buffer: &'a mut Vec<f32>,
+) -> Result<ArrayView2<'a, f32>, DenseError> {
     let (rows, cols) = source.dim();
-    buffer.clear();
     let column_major = source.strides().first() < source.strides().get(1);
-    if column_major {
-        for column in source.columns() {
-            buffer.extend(column.iter().map(|v| v.widen()));
+    let lines = if column_major { source.t() } else { source.view() };
+    buffer.resize(source.len(), 0.0);
+    for (line, to) in lines.outer_iter().zip(buffer.chunks_mut(lines.ncols().max(1))) {
+        match line.to_slice() {
+            Some(line) => T::widen_slice(line, to),
+            None => to.iter_mut().zip(line).for_each(|(to, from)| *to = from.widen()),
         }
-        ArrayView2::from_shape((rows, cols).strides((1, rows)), buffer).ok()
-    } else {
-        for row in source.rows() {
-            buffer.extend(row.iter().map(|v| v.widen()));
-        }
-        ArrayView2::from_shape((rows, cols), buffer).ok()
     }
+    let (row, column) = if column_major { (1, rows) } else { (cols, 1) };
+    Ok(Mat::new(buffer, rows, cols, row, column)?.view)
 }
 
 /// `c = a * b` modulo the integer's width; threads share the rows.
@@ -186,6 +219,19 @@ mod tests {
             let exact: f32 = (0..k).map(|x| a[r * k + x].to_f32() * b[c_ * k + x].to_f32()).sum();
             assert_eq!(c[r * n + c_], bf16::from_f32(exact));
         }
+    }
+
+    #[test]
+    fn every_reduced_number_widens_exactly() {
+        let all: Vec<u16> = (0..=u16::MAX).collect();
+        let mut wide = vec![0.0; all.len()];
+        let f16s: Vec<half::f16> = all.iter().map(|&b| half::f16::from_bits(b)).collect();
+        half::f16::widen_slice(&f16s, &mut wide);
+        let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+        assert!(wide.iter().zip(&f16s).all(|(&w, h)| same(w, h.to_f32())));
+        let bf16s: Vec<bf16> = all.iter().map(|&b| bf16::from_bits(b)).collect();
+        bf16::widen_slice(&bf16s, &mut wide);
+        assert!(wide.iter().zip(&bf16s).all(|(&w, h)| same(w, h.to_f32())));
     }
 
     #[test]
