@@ -6,11 +6,11 @@
 use std::ops::{Add, Mul};
 
 use super::cx::Cx;
+use super::fill::Order;
 use super::kernels::Entry;
-use super::lane::{C64, C128, LaneKind, round_f32};
-use super::map::map2;
+use super::lane::{C64, C128, Lane, LaneKind, round_f32};
 use super::promoted::check_fits;
-use super::source::number;
+use super::source::{CHUNK, Source, number};
 use super::tensor::Meta;
 use super::value::{Operand, Scalar, Value};
 use crate::graph::Dtype;
@@ -137,8 +137,39 @@ fn alpha(cx: &Cx<'_, '_, '_>, meta: &Meta) -> Result<Scalar, Fault> {
     Ok(alpha)
 }
 
-/// How long a vector loop of PyTorch is in elements of a narrow float.
-const VECTORS: usize = 64;
+/// Returns how many elements PyTorch's vector loop computes, which rounds less often here and there: whole vectors of 64 bytes where
+/// operands lie in memory as the result does. The rest is computed one by one.
+pub(super) fn in_vectors(meta: &Meta, operands: &[Operand<'_>]) -> usize {
+    let along = |o: &Operand<'_>| match o {
+        Operand::Number(_) => true,
+        Operand::Tensor(t) => t.numel() == 1 || t.meta.sizes == meta.sizes && t.meta.strides == meta.strides,
+    };
+    if !meta.is_dense() || !operands.iter().all(along) {
+        return 0;
+    }
+    let (total, len) = (meta.numel(), 64_usize.checked_div(meta.dtype.bytes()).unwrap_or(1));
+    total.saturating_sub(total.checked_rem(len).unwrap_or(0))
+}
+
+/// Computes `out = f(k, a, b)`, where `k` counts elements in the order in which they lie in memory.
+pub(super) fn map2_counted<L: Lane>(
+    cx: &Cx<'_, '_, '_>,
+    meta: &Meta,
+    [a, b]: [Operand<'_>; 2],
+    f: impl Fn(usize, L, L) -> L + Sync,
+) -> Made {
+    let order = Order::of(meta);
+    let a = Source::<L>::broadcast(&a, &meta.sizes, &order.dims, Some(meta.dtype))?;
+    let b = Source::<L>::broadcast(&b, &meta.sizes, &order.dims, Some(meta.dtype))?;
+    let out = cx.fill(meta, &order, &|start, part: &mut [L]| {
+        let (mut first, mut second) = ([L::default(); CHUNK], [L::default(); CHUNK]);
+        let a = a.chunk(start, part.len(), &mut first);
+        let b = b.chunk(start, part.len(), &mut second);
+        let each = part.iter_mut().zip(a).zip(b).enumerate();
+        each.for_each(|(k, ((o, a), b))| *o = f(start.saturating_add(k), *a, *b));
+    })?;
+    Ok(Value::Tensor(out))
+}
 
 /// Computes `a + alpha * b`.
 fn sum(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2], alpha: Scalar) -> Made {
@@ -156,8 +187,11 @@ fn sum(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2], alpha: Scal
     let wide = number::<f64>(alpha, Some(dtype));
     let (c64, c128) = (number::<C64>(alpha, Some(dtype)), number::<C128>(alpha, Some(dtype)));
     // PyTorch's loop over single elements rounds the product to the dtype, its vector loop does not.
-    if is_narrow(dtype) && meta.numel() < VECTORS {
-        return map2(cx, meta, operands, dtype, |a: f32, b: f32| a + round_f32(dtype, narrow * b)).map(Value::Tensor);
+    if is_narrow(dtype) {
+        let vectors = in_vectors(meta, &operands);
+        return map2_counted(cx, meta, operands, |k, a: f32, b: f32| {
+            if k < vectors { fused(a, narrow, b) } else { a + round_f32(dtype, narrow * b) }
+        });
     }
     pointwise2!(cx, meta, operands, dtype;
         f32 |a, b| fused(a, narrow, b);
@@ -169,7 +203,7 @@ fn sum(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2], alpha: Scal
 
 /// `a + alpha * b`, rounded once but for doubles' own precision.
 #[allow(clippy::cast_possible_truncation)]
-fn fused(a: f32, alpha: f32, b: f32) -> f32 {
+pub(super) fn fused(a: f32, alpha: f32, b: f32) -> f32 {
     f64::from(alpha).mul(f64::from(b)).add(f64::from(a)) as f32
 }
 
@@ -182,10 +216,30 @@ fn mul(cx: &mut Cx<'_, '_, '_>) -> Made {
     {
         return super::map::map1(cx, &meta, *a, dtype, |v: f32| v * factor).map(Value::Tensor);
     }
+    if dtype.is_complex() {
+        return complex_product(cx, &meta, operands);
+    }
     pointwise2!(cx, &meta, operands, dtype;
         f32 |a, b| a * b;
         f64 |a, b| a * b;
-        i64 |a, b| a.wrapping_mul(b);
-        c64 |a, b| a * b;
-        c128 |a, b| a * b;)
+        i64 |a, b| a.wrapping_mul(b);)
+}
+
+/// The loop over single elements has fused products, which its vectors and its last odd element have not.
+fn complex_product(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2]) -> Made {
+    let singles = in_vectors(meta, &operands)..meta.numel() & !1;
+    if LaneKind::of(meta.dtype) == LaneKind::C128 {
+        return map2_counted(cx, meta, operands, |k, a: C128, b: C128| {
+            if !singles.contains(&k) {
+                return a * b;
+            }
+            C128::new(a.re.mul_add(b.re, -(a.im * b.im)), a.re.mul_add(b.im, a.im * b.re))
+        });
+    }
+    map2_counted(cx, meta, operands, |k, a: C64, b: C64| {
+        if !singles.contains(&k) {
+            return a * b;
+        }
+        C64::new(fused(-(a.im * b.im), a.re, b.re), fused(a.im * b.re, a.re, b.im))
+    })
 }

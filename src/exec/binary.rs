@@ -2,10 +2,10 @@
 
 use half::{bf16, f16};
 
-use super::arithmetic::{Made, pointwise2, two};
+use super::arithmetic::{Made, fused, pointwise2, two};
 use super::cx::Cx;
 use super::kernels::Entry;
-use super::lane::round_f32;
+use super::lane::{C64, C128, round_f32};
 use crate::graph::Dtype;
 
 pub(super) const KERNELS: &[Entry] = &[
@@ -53,17 +53,47 @@ macro_rules! log_of_sum {
             $a
         } else {
             let larger = if $a.is_nan() || $a > $b { $a } else { $b };
-            larger + $rest
+            $rest(larger)
         }
     };
 }
 
+macro_rules! complex_log_of_sum {
+    ($name:ident, $complex:ty) => {
+        /// From the operand with the larger real part (of equal ones the larger imaginary part).
+        fn $name(a: $complex, b: $complex) -> $complex {
+            let a_is_less = a.re < b.re || a.re == b.re && a.im < b.im;
+            let (small, large) = if a_is_less || b.is_nan() { (a, b) } else { (b, a) };
+            if small.is_nan() || large.is_nan() {
+                let nan = small.re + large.re + small.im + large.im;
+                return <$complex>::new(nan, nan);
+            }
+            if !small.re.is_finite() && small.re == large.re {
+                if small.re < 0.0 {
+                    return small;
+                }
+                return (small.exp() + large.exp()).ln();
+            }
+            let ratio = (small - large).exp();
+            // The logarithm of 1 + ratio, with care for small ones.
+            let (re, im) = (ratio.re, ratio.im);
+            let square = re * (re + 2.0) + im * im;
+            large + <$complex>::new(0.5 * square.ln_1p(), im.atan2(1.0 + re))
+        }
+    };
+}
+
+complex_log_of_sum!(log_of_sum64, C64);
+complex_log_of_sum!(log_of_sum128, C128);
+
 kernel!(logaddexp;
-    f32 |a, b| log_of_sum!(a, b, (-(a - b).abs()).exp().ln_1p());
-    f64 |a, b| log_of_sum!(a, b, (-(a - b).abs()).exp().ln_1p()););
+    f32 |a, b| log_of_sum!(a, b, |m| m + (-(a - b).abs()).exp().ln_1p());
+    f64 |a, b| log_of_sum!(a, b, |m| m + (-(a - b).abs()).exp().ln_1p());
+    c64 |a, b| log_of_sum64(a, b);
+    c128 |a, b| log_of_sum128(a, b););
 kernel!(logaddexp2;
-    f32 |a, b| log_of_sum!(a, b, (-(a - b).abs()).exp2().ln_1p() * std::f32::consts::LOG2_E);
-    f64 |a, b| log_of_sum!(a, b, (-(a - b).abs()).exp2().ln_1p() * std::f64::consts::LOG2_E););
+    f32 |a, b| log_of_sum!(a, b, |m| fused(m, (-(a - b).abs()).exp2().ln_1p(), std::f32::consts::LOG2_E));
+    f64 |a, b| log_of_sum!(a, b, |m| (-(a - b).abs()).exp2().ln_1p().mul_add(std::f64::consts::LOG2_E, m)););
 
 /// A step: 0 below zero and for NaN, 1 above, the second operand at zero.
 macro_rules! step {

@@ -114,8 +114,7 @@ struct Vectors {
 impl Vectors {
     fn of(total: usize, bytes: usize) -> Vectors {
         let len = 64_usize.checked_div(bytes).unwrap_or(1).max(1);
-        let both = len.saturating_mul(2);
-        let upto = total.saturating_sub(total.checked_rem(both).unwrap_or(0));
+        let upto = total.saturating_sub(total.checked_rem(len).unwrap_or(0));
         Vectors { len, upto }
     }
 

@@ -5,10 +5,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::arithmetic::{Made, is_narrow, pointwise2, single, two};
+use super::arithmetic::{Made, fused, in_vectors, is_narrow, map2_counted, pointwise2, single, two};
 use super::cx::Cx;
 use super::kernels::Entry;
-use super::lane::{C64, C128, round_f32};
+use super::lane::{C64, C128, LaneKind, round_f32};
 use super::map::{map1, map2};
 use super::source::number;
 use super::tensor::Meta;
@@ -30,27 +30,28 @@ pub(super) const KERNELS: &[Entry] = &[
 ];
 
 macro_rules! complex_quotient {
-    ($name:ident, $complex:ty) => {
-        /// The quotient, by the larger part of the divisor (Smith's way, as numpy and `c10::complex`).
+    ($name:ident, $complex:ty, $fused:expr) => {
+        /// The quotient, by the larger part of the divisor (Smith's way, as numpy and `c10::complex`), products fused with sums.
         pub(super) fn $name(x: $complex, y: $complex) -> $complex {
+            let fused = $fused;
             let (a, b, c, d) = (x.re, x.im, y.re, y.im);
             if c.abs() >= d.abs() {
                 if c == 0.0 && d == 0.0 {
                     return <$complex>::new(a / c.abs(), b / d.abs());
                 }
                 let ratio = d / c;
-                let scale = 1.0 / (c + d * ratio);
-                return <$complex>::new((a + b * ratio) * scale, (b - a * ratio) * scale);
+                let scale = 1.0 / fused(d, ratio, c);
+                return <$complex>::new(fused(b, ratio, a) * scale, fused(-a, ratio, b) * scale);
             }
             let ratio = c / d;
-            let scale = 1.0 / (c * ratio + d);
-            <$complex>::new((a * ratio + b) * scale, (b * ratio - a) * scale)
+            let scale = 1.0 / fused(c, ratio, d);
+            <$complex>::new(fused(a, ratio, b) * scale, fused(b, ratio, -a) * scale)
         }
     };
 }
 
-complex_quotient!(quotient64, C64);
-complex_quotient!(quotient128, C128);
+complex_quotient!(quotient64, C64, |a: f32, b: f32, c: f32| fused(c, a, b));
+complex_quotient!(quotient128, C128, f64::mul_add);
 
 /// Notes a division of integers by zero, which is an error once all elements are done.
 #[derive(Default)]
@@ -186,10 +187,17 @@ fn floor_i64(a: i64, b: i64) -> i64 {
     if below { quotient.wrapping_sub(1) } else { quotient }
 }
 
+/// What remains of a division, with the sign of the dividend; in vectors NaN where the quotient is too large for the dtype.
+macro_rules! rest {
+    ($vector:expr, $a:expr, $b:expr) => {
+        if $vector && ($a / $b).is_infinite() { $a % 0.0 } else { $a % $b }
+    };
+}
+
 /// Takes the divisor's sign.
 macro_rules! modulo {
-    ($a:expr, $b:expr) => {{
-        let (rest, b) = ($a % $b, $b);
+    ($rest:expr, $b:expr) => {{
+        let (rest, b) = ($rest, $b);
         if rest != 0.0 && (b < 0.0) != (rest < 0.0) { rest + b } else { rest }
     }};
 }
@@ -200,20 +208,30 @@ fn remainder(cx: &mut Cx<'_, '_, '_>) -> Made {
         let rest = a.wrapping_rem(b);
         if rest != 0 && (rest < 0) != (b < 0) { rest.wrapping_add(b) } else { rest }
     };
-    let made = pointwise2!(cx, &meta, operands, meta.dtype;
-        f32 |a, b| modulo!(a, b);
-        f64 |a, b| modulo!(a, b);
-        i64 |a, b| by_zero.or(b, || modulo_i64(a, b)););
-    by_zero.check(cx, made)
+    let vectors = in_vectors(&meta, &operands);
+    match LaneKind::of(meta.dtype) {
+        LaneKind::F32 => map2_counted(cx, &meta, operands, |k, a: f32, b: f32| modulo!(rest!(k < vectors, a, b), b)),
+        LaneKind::F64 => map2_counted(cx, &meta, operands, |k, a: f64, b: f64| modulo!(rest!(k < vectors, a, b), b)),
+        _ => {
+            let made = pointwise2!(cx, &meta, operands, meta.dtype;
+                i64 |a, b| by_zero.or(b, || modulo_i64(a, b)););
+            by_zero.check(cx, made)
+        }
+    }
 }
 
 fn fmod(cx: &mut Cx<'_, '_, '_>) -> Made {
     let ((meta, operands), by_zero) = (two(cx)?, ByZero::default());
-    let made = pointwise2!(cx, &meta, operands, meta.dtype;
-        f32 |a, b| a % b;
-        f64 |a, b| a % b;
-        i64 |a, b| by_zero.or(b, || a.wrapping_rem(b)););
-    by_zero.check(cx, made)
+    let vectors = in_vectors(&meta, &operands);
+    match LaneKind::of(meta.dtype) {
+        LaneKind::F32 => map2_counted(cx, &meta, operands, |k, a: f32, b: f32| rest!(k < vectors, a, b)),
+        LaneKind::F64 => map2_counted(cx, &meta, operands, |k, a: f64, b: f64| rest!(k < vectors, a, b)),
+        _ => {
+            let made = pointwise2!(cx, &meta, operands, meta.dtype;
+                i64 |a, b| by_zero.or(b, || a.wrapping_rem(b)););
+            by_zero.check(cx, made)
+        }
+    }
 }
 
 /// The absolute value as the dtype has it: of its least number that number again.

@@ -34,6 +34,7 @@ impl Kernels {
             copy::KERNELS,
             create::KERNELS,
             division::KERNELS,
+            dropout::KERNELS,
             elementary::KERNELS,
             extrema::KERNELS,
             fft::KERNELS,

@@ -58,6 +58,7 @@ mod conv;
 mod copy;
 mod create;
 mod division;
+mod dropout;
 mod elementary;
 mod extrema;
 mod fft;

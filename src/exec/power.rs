@@ -101,7 +101,7 @@ fn pow_number(cx: &mut Cx<'_, '_, '_>) -> Made {
         let copied = cast(cx, &meta, base)?;
         return Ok(copied);
     }
-    if LaneKind::of(dtype) == LaneKind::I64 {
+    if LaneKind::of(dtype) == LaneKind::I64 || is_narrow(dtype) {
         check_fits(cx, 1, n, dtype)?;
     }
     if value.im == 0.0

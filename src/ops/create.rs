@@ -64,7 +64,7 @@ pub(super) const RULES: &[Entry] = &[
     (fresh, &["aten.lift_fresh_copy.default"]),
     (iota, &["prims.iota.default"]),
     (resize, &["aten.resize_.default"]),
-    (set, &["aten.set_.default", "aten.set_.source_Tensor"]),
+    (set, &["aten.set_.default", "aten.set_.source_Tensor", "aten.set_.source_Tensor_storage_offset"]),
     (triangle_indices, &["aten.tril_indices.default", "aten.triu_indices.default"]),
 ];
 
@@ -307,10 +307,19 @@ fn resize(c: &mut Call<'_>) -> Typed {
 /// Another storage: the source's, or an empty one.
 fn set(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
-    if c.bound.args.len() > 1 {
-        return Ok(out::itself(c.tensor(1)?));
+    match c.bound.args.len() {
+        1 => out::contiguous(c.symbols, t.dtype, smallvec::smallvec![Dim::Fixed(0)], t.device.clone()),
+        2 => Ok(out::itself(c.tensor(1)?)),
+        _ => {
+            let (source, offset, dims, strides) = (c.tensor(1)?, c.dim(2)?, c.dims(3)?, c.dims(4)?);
+            check_sizes(c, 3, &dims)?;
+            let strides = if strides.is_empty() { layout::contiguous(c.symbols, &dims)? } else { strides };
+            if strides.len() != dims.len() {
+                return Err(c.bad(4, format!("{} strides", dims.len()), strides.len().to_string()));
+            }
+            Ok(super::view::seen(source, dims, Some(strides), offset))
+        }
     }
-    out::contiguous(c.symbols, t.dtype, smallvec::smallvec![Dim::Fixed(0)], t.device.clone())
 }
 
 fn triangle_indices(c: &mut Call<'_>) -> Typed {
