@@ -13,8 +13,10 @@ use super::gemm::product;
 use super::im2col::{Cut, Order, Part, gather, lines_run_on};
 use super::{ConvShape, DenseError, Layout, Mat, MatMut, Scalar, Volume};
 
-/// Elements from which on copying them is worth its overhead.
-const MIN_RUN: usize = 32;
+/// Channels from which on copying those of a pixel is worth its overhead.
+const MIN_CHANNELS: usize = 16;
+/// Elements from which on copying a line of a window is worth its overhead.
+const MIN_LINE: usize = 32;
 
 /// Convolves `input` (batch, channels, spatial) with `weight` (output channels, channels of a group, window) and adds `bias`
 /// (output channels) into `out`, which is dense in `layout` and as large as [`ConvShape::output_sizes`] says.
@@ -58,7 +60,8 @@ pub fn conv<T: Scalar>(
         let beta = start_with_bias(shape, part, bias, &mut out);
         let weight = weight.of(shape, part.group)?.view;
         if depthwise_case {
-            depthwise(shape, input, part, weight, bias, out)
+            depthwise(shape, input, part, weight, bias, out);
+            Ok(())
         } else {
             one_group(threads, shape, input, part, weight, beta, out)
         }
@@ -112,8 +115,9 @@ pub(super) fn image_matrix<T>(
 /// Inputs whose channels are fastest are gathered window by window, where that copies more than some elements at once.
 fn window_order<T>(shape: &ConvShape, input: &Volume<'_, T>) -> Order {
     let ([_, channel, .., pixel], [.., width]) = (input.strides, shape.kernel);
-    let run = if lines_run_on(shape, input) { width.saturating_mul(shape.group_in) } else { shape.group_in };
-    if channel == 1 && pixel > 1 && run >= MIN_RUN { Order::ChannelInner } else { Order::ChannelOuter }
+    let long_lines = lines_run_on(shape, input) && width.saturating_mul(shape.group_in) >= MIN_LINE;
+    let worth_it = shape.group_in >= MIN_CHANNELS || long_lines;
+    if channel == 1 && pixel > 1 && worth_it { Order::ChannelInner } else { Order::ChannelOuter }
 }
 
 /// Fills the rows with their bias; what the product is then to multiply them by.

@@ -5,12 +5,9 @@ use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
 use super::gemv::Axpy;
-use super::im2col::{Order, Part, gather, source, tap_of};
+use super::im2col::{Part, copy_every, inside, source, tap_of};
 use super::simd::{Kernel, vectorised};
-use super::{ConvShape, DenseError, Scalar, Volume};
-
-/// Positions that are computed at once: a window's elements at them stay in the first-level cache.
-const STRIP: usize = 512;
+use super::{ConvShape, Scalar, Volume};
 
 /// Convolves one input channel with each row of `weight` (output channels x window) into the rows of `out`.
 pub(super) fn depthwise<T: Scalar>(
@@ -20,30 +17,55 @@ pub(super) fn depthwise<T: Scalar>(
     weight: ArrayView2<'_, T>,
     bias: Option<&[T]>,
     mut out: ArrayViewMut2<'_, T>,
-) -> Result<(), DenseError> {
+) {
+    let [_, rows, columns] = shape.output;
     let channel = part.group.saturating_mul(shape.group_out);
-    let mut block = vec![T::zero(); STRIP.saturating_mul(shape.taps())];
-    let mut sums = [T::zero(); STRIP];
-    let mut first = 0_usize;
-    for mut out in out.axis_chunks_iter_mut(Axis(1), STRIP) {
-        let count = out.ncols();
-        let next = first.saturating_add(count);
-        let block = block.get_mut(..count.saturating_mul(shape.taps())).unwrap_or(&mut []);
-        let sums = sums.get_mut(..count).unwrap_or(&mut []);
-        gather(shape, input, part, Order::ChannelOuter, (0..shape.taps(), first..next), block, 1);
-        let biases = bias.unwrap_or(&[]).iter().skip(channel).copied().map(Some).chain(std::iter::repeat(None));
-        for ((mut out, weight), bias) in out.outer_iter_mut().zip(weight.outer_iter()).zip(biases) {
-            sums.fill(bias.unwrap_or(T::zero()));
-            for (&factor, values) in weight.iter().zip(block.chunks(count.max(1))) {
-                vectorised::<Axpy, _>((factor, values, &mut *sums));
+    let biases = bias.unwrap_or(&[]).iter().skip(channel).copied().map(Some).chain(std::iter::repeat(None));
+    let mut line = Line { shape, input, part, picked: vec![T::zero(); columns], sums: vec![T::zero(); columns] };
+    for ((mut out, weight), bias) in out.outer_iter_mut().zip(weight.outer_iter()).zip(biases) {
+        for (index, mut out) in out.axis_chunks_iter_mut(Axis(0), columns.max(1)).enumerate() {
+            line.sums.fill(bias.unwrap_or(T::zero()));
+            let depth = index.checked_div(rows).unwrap_or(0);
+            let row = index.checked_rem(rows).unwrap_or(0);
+            for (tap, &factor) in weight.iter().enumerate() {
+                line.add(depth, row, tap_of(shape, tap), factor);
             }
-            for (out, &sum) in out.iter_mut().zip(sums.iter()) {
-                *out = sum;
+            match out.as_slice_mut() {
+                Some(out) => out.copy_from_slice(&line.sums),
+                None => out.iter_mut().zip(&line.sums).for_each(|(out, &sum)| *out = sum),
             }
         }
-        first = next;
     }
-    Ok(())
+}
+
+/// One output line while it is summed.
+struct Line<'a, T> {
+    shape: &'a ConvShape,
+    input: &'a Volume<'a, T>,
+    part: Part,
+    /// Elements of a tap that do not lie side by side.
+    picked: Vec<T>,
+    sums: Vec<T>,
+}
+
+impl<T: Scalar> Line<'_, T> {
+    /// Adds what one tap reads, times its factor.
+    fn add(&mut self, depth: usize, row: usize, [td, th, tw]: [usize; 3], factor: T) {
+        let Self { shape, input, part, picked, sums } = self;
+        let (Some(d), Some(h)) = (source(shape, 0, depth, td), source(shape, 1, row, th)) else { return };
+        let (valid, first) = inside(shape, &(0..sums.len()), tw);
+        let from = input.from([part.image, part.group, d, h, first]);
+        let sums = sums.get_mut(valid).unwrap_or(&mut []);
+        let ([.., stride], [.., pixel]) = (shape.stride, input.strides);
+        let step = stride.saturating_mul(pixel).max(1);
+        if step == 1 {
+            vectorised::<Axpy, _>((factor, from, sums));
+            return;
+        }
+        let picked = picked.get_mut(..sums.len()).unwrap_or(&mut []);
+        copy_every(step, from, picked);
+        vectorised::<Axpy, _>((factor, &*picked, sums));
+    }
 }
 
 /// Convolves all channels at once, one output channel each, where channels are fastest in input and `out`; false if they are not.

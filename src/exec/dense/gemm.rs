@@ -129,3 +129,51 @@ fn scale<T: Scalar>(beta: T, c: &mut ArrayViewMut2<'_, T>) {
         c.mapv_inplace(|v| beta.times(v));
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use num_complex::Complex;
+
+    use super::*;
+
+    #[test]
+    fn complex_products_are_not_conjugated() {
+        let i = Complex::new(0.0_f32, 1.0);
+        for size in [1_usize, 2, 40] {
+            let (a, mut c) = (vec![i; size * size], vec![Complex::new(f32::NAN, 0.0); size * size]);
+            let a = Mat::row_major(&a, size, size).unwrap();
+            gemm(i, &a, &a, Complex::new(0.0, 0.0), MatMut::row_major(&mut c, size, size).unwrap()).unwrap();
+            assert_eq!(c, vec![Complex::new(0.0, -(size as f32)); size * size]);
+        }
+    }
+
+    #[test]
+    fn a_zero_beta_ignores_what_was_there_and_a_zero_factor_does_not_hide_infinity() {
+        for (m, k, n) in [(1, 5, 7), (7, 5, 1), (1, 1, 1), (20, 30, 20), (3, 0, 3)] {
+            let (mut a, b) = (vec![0.0_f64; m * k], vec![1.0_f64; k * n]);
+            if let Some(first) = a.first_mut() {
+                *first = f64::INFINITY;
+            }
+            let mut c = vec![f64::NAN; m * n];
+            let (a_mat, b_mat) = (Mat::row_major(&a, m, k).unwrap(), Mat::row_major(&b, k, n).unwrap());
+            gemm(1.0, &a_mat, &b_mat, 0.0, MatMut::row_major(&mut c, m, n).unwrap()).unwrap();
+            assert!(c.iter().all(|v| !v.is_nan()));
+            let zeros = vec![0.0_f64; k * n];
+            gemm(1.0, &a_mat, &Mat::row_major(&zeros, k, n).unwrap(), 0.0, MatMut::row_major(&mut c, m, n).unwrap())
+                .unwrap();
+            assert_eq!(c[0].is_nan(), k > 0);
+        }
+    }
+
+    #[test]
+    fn matrices_that_do_not_fit_are_refused() {
+        let data = [1.0_f32; 12];
+        let mut out = [0.0_f32; 16];
+        let (a, b) = (Mat::row_major(&data, 3, 4).unwrap(), Mat::row_major(&data, 4, 3).unwrap());
+        let refusal = gemm(1.0, &a, &a, 0.0, MatMut::row_major(&mut out, 3, 4).unwrap()).unwrap_err();
+        assert_eq!(refusal.to_string(), "the number of rows of the second matrix is 3, expected 4");
+        assert!(gemm(1.0, &a, &b, 0.0, MatMut::row_major(&mut out, 4, 4).unwrap()).is_err());
+        assert!(gemm(1.0, &a, &b, 0.0, MatMut::row_major(&mut out, 3, 3).unwrap()).is_ok());
+    }
+}

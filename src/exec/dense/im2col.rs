@@ -57,7 +57,7 @@ pub(super) fn source(shape: &ConvShape, axis: usize, position: usize, tap: usize
 }
 
 /// Of a run of output columns: those whose tap is inside the input row, and where the first of them reads.
-fn inside(shape: &ConvShape, columns: &Range<usize>, tap: usize) -> (Range<usize>, usize) {
+pub(super) fn inside(shape: &ConvShape, columns: &Range<usize>, tap: usize) -> (Range<usize>, usize) {
     let [_, _, stride] = shape.stride;
     let [_, _, padding] = shape.padding;
     let [_, _, dilation] = shape.dilation;
@@ -210,15 +210,7 @@ fn gather_row<T: Scalar>(
             continue;
         }
         let from = input.from([part.image, channel, depth, height, first]);
-        match (step, from.get(..values.len())) {
-            (1, Some(from)) => values.copy_from_slice(from),
-            (2, _) => vectorised::<EverySecond, _>((from, values)),
-            _ => {
-                for (value, &from) in values.iter_mut().zip(from.iter().step_by(step)) {
-                    *value = from;
-                }
-            }
-        }
+        copy_every(step, from, values);
     }
 }
 
@@ -252,6 +244,19 @@ fn copy_shifted<T: Scalar>(
         to.copy_from_slice(source);
     }
     true
+}
+
+/// Fills a slice with every `step`th element of another, the first included.
+pub(super) fn copy_every<T: Scalar>(step: usize, from: &[T], to: &mut [T]) {
+    match (step, from.get(..to.len())) {
+        (1, Some(from)) => to.copy_from_slice(from),
+        (2, _) => vectorised::<EverySecond, _>((from, to)),
+        _ => {
+            for (to, &from) in to.iter_mut().zip(from.iter().step_by(step.max(1))) {
+                *to = from;
+            }
+        }
+    }
 }
 
 /// Every second element of the first slice into the second.
@@ -291,6 +296,7 @@ fn gather_window<T: Scalar>(
     let (channels, [.., width]) = (shape.group_in, shape.kernel);
     let first = part.group.saturating_mul(channels);
     let run_on = lines_run_on(shape, input);
+    let [_, step, ..] = input.strides;
     for (line, to) in to.chunks_mut(width.saturating_mul(channels).max(1)).enumerate() {
         let [td, th, _] = tap_of(shape, first_line.saturating_add(line).saturating_mul(width));
         let (Some(d), Some(h)) = (source(shape, 0, depth, td), source(shape, 1, row, th)) else {
@@ -303,7 +309,7 @@ fn gather_window<T: Scalar>(
         }
         for (tw, to) in to.chunks_mut(channels.max(1)).enumerate() {
             match source(shape, 2, column, tw) {
-                Some(w) => copy_strided(input.from([part.image, first, d, h, w]), input.strides, to),
+                Some(w) => copy_every(step, input.from([part.image, first, d, h, w]), to),
                 None => to.fill(T::zero()),
             }
         }
@@ -330,18 +336,6 @@ fn gather_line<T: Scalar>(
     before.iter_mut().chain(after).for_each(|v| *v = T::zero());
     if let Some(from) = input.from([image, 0, depth, height, at]).get(..values.len()) {
         values.copy_from_slice(from);
-    }
-}
-
-/// The channels of one pixel.
-fn copy_strided<T: Scalar>(from: &[T], [_, step, ..]: [usize; 5], to: &mut [T]) {
-    match from.get(..to.len()) {
-        Some(from) if step == 1 => to.copy_from_slice(from),
-        _ => {
-            for (to, &from) in to.iter_mut().zip(from.iter().step_by(step.max(1))) {
-                *to = from;
-            }
-        }
     }
 }
 
