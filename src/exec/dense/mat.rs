@@ -143,6 +143,29 @@ impl<'a, T> BatchMut<'a, T> {
     }
 }
 
+impl<T> Batch<'_, T> {
+    /// The matrices, one by one.
+    pub fn matrices(&self) -> impl Iterator<Item = Mat<'_, T>> {
+        self.view.outer_iter().map(|view| Mat { view })
+    }
+}
+
+impl<T> BatchMut<'_, T> {
+    /// The matrices, one by one, to be written.
+    pub fn matrices_mut(&mut self) -> impl Iterator<Item = MatMut<'_, T>> {
+        self.view.outer_iter_mut().map(|view| MatMut { view })
+    }
+}
+
+impl<T: Copy> MatMut<'_, T> {
+    /// Replaces each element by `f` of the value at its row-major place in `values` and itself.
+    pub fn update(&mut self, values: &[T], f: impl Fn(T, T) -> T) {
+        for (slot, value) in self.view.iter_mut().zip(values) {
+            *slot = f(*value, *slot);
+        }
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests {
@@ -166,28 +189,5 @@ mod tests {
         assert!(MatMut::new(&mut data, 3, 2, 1, 3).is_ok());
         let refusal = MatMut::new(&mut data, 2, 3, 1, 1).unwrap_err();
         assert_eq!(refusal.to_string(), "sizes [2, 3] with strides [1, 1] do not describe a part of 6 elements");
-    }
-}
-
-impl<T> Batch<'_, T> {
-    /// The matrices, one by one.
-    pub fn matrices(&self) -> impl Iterator<Item = Mat<'_, T>> {
-        self.view.outer_iter().map(|view| Mat { view })
-    }
-}
-
-impl<T> BatchMut<'_, T> {
-    /// The matrices, one by one, to be written.
-    pub fn matrices_mut(&mut self) -> impl Iterator<Item = MatMut<'_, T>> {
-        self.view.outer_iter_mut().map(|view| MatMut { view })
-    }
-}
-
-impl<T: Copy> MatMut<'_, T> {
-    /// Replaces each element by `f` of the value at its row-major place in `values` and itself.
-    pub fn update(&mut self, values: &[T], f: impl Fn(T, T) -> T) {
-        for (slot, value) in self.view.iter_mut().zip(values) {
-            *slot = f(*value, *slot);
-        }
     }
 }
