@@ -78,14 +78,19 @@ fn attention(c: &mut Call<'_>) -> Typed {
 /// Whether the fused kernel of the CPU takes the call; `None` where symbols or another device leave it open.
 fn fused(c: &Call<'_>) -> Result<Option<bool>, Fault> {
     let (q, k, v) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
-    let four = [q, k, v].iter().all(|t| t.rank() == 4);
+    // Without a batch it is put in front.
+    let missing = 4_usize.saturating_sub(q.rank());
+    let four = missing < 2 && [q, k, v].iter().all(|t| t.rank() == q.rank());
     if !four || !q.dtype.is_float() || c.float(4).is_some_and(|p| p > 0.0) {
         return Ok(Some(false));
     }
     if &*q.device.kind != "cpu" || [q, k, v].iter().any(|t| t.strides.is_none()) {
         return Ok(None);
     }
-    let fixed = |t: &TensorType, d: usize| size(t, d).fixed();
+    let fixed = |t: &TensorType, d: usize| match d.checked_sub(missing) {
+        Some(d) => size(t, d).fixed(),
+        None => Some(1),
+    };
     let all = |d: usize| (fixed(q, d), fixed(k, d), fixed(v, d));
     let (Some(a), Some(b), Some(w)) = all(3) else { return Ok(None) };
     let (Some(rows), Some(keys), _) = all(2) else { return Ok(None) };
@@ -96,7 +101,7 @@ fn fused(c: &Call<'_>) -> Result<Option<bool>, Fault> {
     let heads_fit = same_heads || (grouped && shared == values && heads.checked_rem(shared) == Some(0));
     let unit = |t: &TensorType| t.strides.as_ref().and_then(|s| s.last()) == Some(&Dim::Fixed(1));
     let masked = match c.opt_tensor(3)? {
-        Some(m) => m.rank() == 2 || m.rank() == 4,
+        Some(m) => m.rank() == 2 || m.rank() == q.rank(),
         None => true,
     };
     let fits = a == b && b == w && rows > 0 && keys > 0 && heads_fit && x == y && y == z;

@@ -148,11 +148,53 @@ fn check_weights(c: &Call<'_>, w: &Window, t: &TensorType, weight: &TensorType, 
 fn convolve(c: &mut Call<'_>, w: &Window) -> Typed {
     let (t, weight) = (c.tensor(0)?, c.tensor(1)?);
     let dims = convolved(c, w, t, weight)?;
-    let strides = match joint_format(c, &[t, weight]) {
-        Some(format) => Some(layout::of_format(c.symbols, &dims, format)?),
-        None => None,
-    };
+    let strides = stored(c, &[t, weight], &dims, weight.rank())?;
     Ok(out::strided(t.dtype, dims, strides, t.device.clone()))
+}
+
+/// Where dimensions of size 1 are put in so that there is a batch and an image.
+fn raised(t: &TensorType, rank: usize) -> Option<TensorType> {
+    let (mut t, batch) = (t.clone(), t.rank() < rank);
+    for d in [(batch, 0), (rank == 3, 2)].into_iter().filter_map(|(wanted, d)| wanted.then_some(d)) {
+        let strides = t.strides.as_mut()?;
+        let (size, stride) = (t.sizes.get(d).copied()?.fixed(), strides.get(d).copied()?.fixed());
+        let step = size.zip(stride).and_then(|(a, b)| a.checked_mul(b)).map_or(Dim::Fixed(1), Dim::Fixed);
+        strides.insert(d, step);
+        t.sizes.insert(d, Dim::Fixed(1));
+    }
+    Some(t)
+}
+
+/// Strides of a result of these sizes: channels-last where an operand is, seen with a batch and as an image.
+fn stored(c: &mut Call<'_>, operands: &[&TensorType], dims: &Sizes, rank: usize) -> Result<Option<Sizes>, Fault> {
+    let fixed = |t: &&TensorType| t.sizes.iter().chain(t.strides.iter().flatten()).all(|d| d.fixed().is_some());
+    if !operands.iter().all(fixed) {
+        // Of symbols only what has a batch and is an image can be seen to be channels-last.
+        return match joint_format(c, operands) {
+            Some(format) => layout::of_format(c.symbols, dims, format).map(Some),
+            None => Ok(None),
+        };
+    }
+    let seen: Option<Vec<TensorType>> = operands.iter().map(|t| raised(t, rank)).collect();
+    let Some(seen) = seen else { return Ok(None) };
+    let refs: Vec<&TensorType> = seen.iter().collect();
+    let Some(format) = joint_format(c, &refs) else { return Ok(None) };
+    let (batch, row) = (dims.len() < rank, rank == 3);
+    let mut whole = dims.clone();
+    if batch {
+        whole.insert(0, Dim::Fixed(1));
+    }
+    if row {
+        whole.insert(2, Dim::Fixed(1));
+    }
+    let mut strides = layout::of_format(c.symbols, &whole, format)?;
+    if row {
+        strides.remove(2);
+    }
+    if batch {
+        strides.remove(0);
+    }
+    Ok(Some(strides))
 }
 
 /// The sizes of the result.
@@ -261,12 +303,9 @@ fn gradients(c: &mut Call<'_>) -> Typed {
     c.need_same_dtype(0, 1)?;
     let wanted = c.arg(10).items().unwrap_or_default();
     let on = |k: usize| wanted.get(k).is_none_or(|a| *a == Arg::Bool(true));
-    let format = joint_format(c, &[t, weight]);
-    let mut like = |t: &TensorType| -> Typed {
-        let strides = match format {
-            Some(format) => Some(layout::of_format(c.symbols, &t.sizes, format)?),
-            None => None,
-        };
+    let mut like = |of: &TensorType| -> Typed {
+        let strides = stored(c, &[t, weight], &of.sizes, weight.rank())?;
+        let t = of;
         Ok(out::strided(t.dtype, t.sizes.clone(), strides, t.device.clone()))
     };
     let input = if on(0) { like(t)? } else { ValueType::None };

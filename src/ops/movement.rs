@@ -296,7 +296,7 @@ fn shuffle(c: &mut Call<'_>) -> Typed {
     if factor < 1 {
         return Err(c.bad(1, "a factor of 1 or more", factor.to_string()));
     }
-    if factor == 1 {
+    if factor == 1 && un {
         return out::like(c, t.dtype, t);
     }
     let square = Dim::Fixed(factor.saturating_mul(factor));

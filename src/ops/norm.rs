@@ -31,7 +31,8 @@ pub(super) const RULES: &[Entry] = &[
     (fused_rms_norm, &["aten._fused_rms_norm.default"]),
     (group_norm, &["aten.group_norm.default"]),
     (native_group_norm, &["aten.native_group_norm.default"]),
-    (batch_norm, &["aten.batch_norm.default", "aten.instance_norm.default"]),
+    (batch_norm, &["aten.batch_norm.default"]),
+    (instance_norm, &["aten.instance_norm.default"]),
     (
         native_batch_norm,
         &[
@@ -202,6 +203,12 @@ fn batch_norm(c: &mut Call<'_>) -> Typed {
     suggested(c, t.dtype, t, t.sizes.clone())
 }
 
+/// Channels of all samples become those of one: for that they must lie together.
+fn instance_norm(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    plain(c, t.dtype, t, t.sizes.clone())
+}
+
 fn native_batch_norm(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let name = &*c.operator.schema.name;
@@ -257,7 +264,10 @@ fn channel_gradient(c: &mut Call<'_>, t: &TensorType, weight: usize, count: Dim)
 fn native_group_norm_backward(c: &mut Call<'_>) -> Typed {
     let (t, count) = (c.tensor(1)?, c.dim(6)?);
     let each = channel_gradient(c, t, 4, count)?;
-    let first = out::like(c, t.dtype, t)?;
+    let first = match layout::is_contiguous(c.symbols, t) {
+        Some(true) => out::like(c, t.dtype, t)?,
+        _ => suggested(c, t.dtype, t, t.sizes.clone())?,
+    };
     gradients(c, 9, first, &[Some(&each), Some(&each)])
 }
 

@@ -369,18 +369,17 @@ fn complex(c: &mut Call<'_>) -> Typed {
     out::pointwise(c, to_complex(promotion.dtype()?), &operands)
 }
 
-/// The weight as one that broadcasts over channels.
+/// Written into a tensor like the input, unless the weight makes it larger.
 fn prelu(c: &mut Call<'_>) -> Typed {
     let (t, weight) = (c.tensor(0)?, c.tensor(1)?);
-    if t.rank() == weight.rank() || &*c.operator.schema.name != "prelu" {
-        return out::pointwise(c, t.dtype, &[Operand::Tensor(t), Operand::Tensor(weight)]);
+    if &*c.operator.schema.name == "prelu" {
+        return out::like(c, t.dtype, t);
     }
-    let count = sizes::product(c.symbols, &weight.sizes)?;
-    let own = |d: usize| if d == 1 { count } else { Dim::Fixed(1) };
-    let dims: sizes::Sizes = (0..t.rank()).map(own).collect();
-    let strides = super::layout::contiguous(c.symbols, &dims)?;
-    let seen = out::tensor(weight.dtype, dims, Some(strides), weight.device.clone());
-    out::pointwise(c, t.dtype, &[Operand::Tensor(t), Operand::Tensor(&seen)])
+    let dims = out::broadcast(c, 1, &[&t.sizes, &weight.sizes])?;
+    if sizes::all_same(c.symbols, &dims, &t.sizes) {
+        return out::like(c, t.dtype, t);
+    }
+    out::pointwise(c, t.dtype, &[Operand::Tensor(t), Operand::Tensor(weight)])
 }
 
 /// The buffer is empty on CUDA devices alone.

@@ -166,13 +166,33 @@ fn max_pool(c: &mut Call<'_>) -> Typed {
 fn max_pool_with_indices(c: &mut Call<'_>) -> Typed {
     let dims = pooled_sizes(c, &Pool { dilation: Some(4), ceil: 5 })?;
     let t = c.tensor(0)?;
-    Ok(out::many([suggested(c, t.dtype, t, dims.clone())?, suggested(c, Dtype::I64, t, dims)?]))
+    Ok(out::many([kept_format(c, t.dtype, t, dims.clone())?, kept_format(c, Dtype::I64, t, dims)?]))
 }
 
 fn avg_pool(c: &mut Call<'_>) -> Typed {
     let dims = pooled_sizes(c, &Pool { dilation: None, ceil: 4 })?;
     let t = c.tensor(0)?;
-    suggested(c, t.dtype, t, dims)
+    kept_format(c, t.dtype, t, dims)
+}
+
+/// Rows are pooled as images of one row, whose channels may be innermost.
+fn kept_format(c: &mut Call<'_>, dtype: Dtype, t: &TensorType, dims: Sizes) -> Typed {
+    let last = t.strides.as_ref().and_then(|s| s.last().copied()).and_then(|s| s.fixed());
+    let length = t.sizes.last().and_then(|d| d.fixed());
+    let (Some(stride), Some(length), 1, 3) = (last, length, spatial_rank(c), t.rank()) else {
+        return suggested(c, dtype, t, dims);
+    };
+    let mut image = t.clone();
+    image.sizes.insert(2, Dim::Fixed(1));
+    if let Some(s) = &mut image.strides {
+        s.insert(2, Dim::Fixed(stride.saturating_mul(length)));
+    }
+    let mut whole = dims.clone();
+    whole.insert(2, Dim::Fixed(1));
+    let stored = suggested(c, dtype, &image, whole)?;
+    let Some(mut strides) = stored.as_tensor().and_then(|t| t.strides.clone()) else { return Ok(stored) };
+    strides.remove(2);
+    Ok(out::strided(dtype, dims, Some(strides), t.device.clone()))
 }
 
 /// The input's outer sizes, then `space` sizes of argument `i` (one for all, or one each).
@@ -192,7 +212,12 @@ fn resized(c: &mut Call<'_>, t: &TensorType, i: usize) -> Result<Sizes, Fault> {
 fn adaptive(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let dims = resized(c, t, 1)?;
-    suggested(c, t.dtype, t, dims)
+    let volume = spatial_rank(c) == 3;
+    let single = dims.iter().rev().take(3).all(|d| *d == Dim::Fixed(1));
+    if volume && !single {
+        return out::contiguous(c.symbols, t.dtype, dims, t.device.clone());
+    }
+    kept_format(c, t.dtype, t, dims)
 }
 
 fn adaptive_with_indices(c: &mut Call<'_>) -> Typed {

@@ -285,7 +285,9 @@ fn reduction(c: &Call<'_>) -> Result<i64, Fault> {
 }
 
 fn loss(c: &mut Call<'_>) -> Typed {
-    let (operands, promotion) = super::pointwise::operands(c, &[0, 1])?;
+    // The divergence is computed from the target on.
+    let places: &[usize] = if &*c.operator.schema.name == "kl_div" { &[1, 0] } else { &[0, 1] };
+    let (operands, promotion) = super::pointwise::operands(c, places)?;
     let dtype = if &*c.operator.schema.name == "l1_loss" { to_real(promotion.dtype()?) } else { promotion.dtype()? };
     let dtype = if &*c.operator.schema.name == "huber_loss" { c.tensor(0)?.dtype } else { dtype };
     let whole = out::pointwise(c, dtype, &operands)?;

@@ -104,6 +104,8 @@ const OVERLAP: &[&str] = &[
     "aten.masked_fill_.Tensor",
     "aten.baddbmm_.default",
     "aten.index_put_.default",
+    "aten.index_fill_.int_Scalar",
+    "aten.index_fill_.int_Tensor",
     "aten._index_put_impl_.default",
     "aten.threshold_.default",
     "aten.tril_.default",

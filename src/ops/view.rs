@@ -68,7 +68,7 @@ pub(super) const RULES: &[Entry] = &[
     ),
     (contiguous, &["aten.contiguous.default"]),
     (at_least, &["aten.atleast_1d.default", "aten.atleast_2d.default"]),
-    (|c| copied(view(c), c), &["aten.view_copy.default"]),
+    (|c| copied(reshape(c), c), &["aten.view_copy.default"]),
     (|c| copied(expand(c), c), &["aten.expand_copy.default"]),
     (|c| copied(permute(c), c), &["aten.permute_copy.default"]),
     (|c| copied(transpose(c), c), &["aten.transpose_copy.int"]),
