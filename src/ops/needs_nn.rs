@@ -131,11 +131,10 @@ fn pooled(c: &Call<'_>) -> Needed {
     if let Some(i) = c.operator.schema.param_index("dilation") {
         c.need_length(i, lengths)?;
     }
-    if let Some(i) = c.operator.schema.param_index("divisor_override") {
-        match c.opt_int(i)? {
-            Some(0) => return Err(c.bad(i, "another divisor than 0", "0")),
-            _ => {}
-        }
+    if let Some(i) = c.operator.schema.param_index("divisor_override")
+        && c.opt_int(i)? == Some(0)
+    {
+        return Err(c.bad(i, "another divisor than 0", "0"));
     }
     has_places(c, 0, n, 0)
 }
