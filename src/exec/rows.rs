@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use super::cx::Cx;
+use super::dense::DenseError;
 use super::flat::Flat;
 use super::lane::{Lane, LaneKind};
 use super::shape::{self, Shape};
@@ -152,4 +153,9 @@ pub fn at_places<L: Lane>(t: &Tensor, d: usize, len: usize, places: &[i64]) -> R
     let each = values.chunks(own).zip(places.chunks(len));
     let at = |row: &[L], k: &i64| usize::try_from(*k).ok().and_then(|k| row.get(k).copied()).unwrap_or_default();
     Ok(each.flat_map(|(row, places)| places.iter().map(move |k| at(row, k))).collect())
+}
+
+/// Says as a fault that sizes do not fit each other.
+pub fn refused(error: DenseError) -> Fault {
+    Fault::mismatch("self", "operands that fit each other", error.to_string())
 }
