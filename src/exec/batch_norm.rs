@@ -13,7 +13,6 @@ use super::reduce::Made;
 use super::rows;
 use super::shape::{self, Shape};
 use super::tensor::{Meta, Tensor};
-use super::value::Value;
 use crate::graph::Dtype;
 use crate::ops::Fault;
 
@@ -83,8 +82,8 @@ fn of_batch(t: &Tensor, over: &[usize], kept: Dtype) -> Result<Statistics, Fault
     for (mean, squares) in all {
         let squares = step(squares);
         out.mean.push(step(mean));
-        out.var.push(squares / n);
-        out.unbiased.push(squares / (n - 1.0));
+        out.var.push(step(squares / n));
+        out.unbiased.push(step(squares / (n - 1.0)));
     }
     Ok(out)
 }

@@ -92,7 +92,8 @@ fn nll_loss(cx: &mut Cx<'_, '_, '_>) -> Made {
     let found = losses(&t.lanes::<f64>()?, layout, &targets, weight.as_deref());
     let total: f64 = found.weights.iter().sum();
     let (values, total) = match reduction(cx)? {
-        Reduction::None => (found.each, 0.0),
+        Reduction::None if t.rank() > 1 => (found.each, 0.0),
+        Reduction::None => (found.each, total),
         Reduction::Sum => (vec![found.each.iter().sum()], total),
         Reduction::Mean => (vec![round(dtype, found.each.iter().sum::<f64>()) / round(dtype, total)], total),
     };

@@ -69,6 +69,11 @@ fn layer_norm(cx: &mut Cx<'_, '_, '_>) -> Made {
     let sizes: Vec<usize> = cx.ints(2)?.iter().filter_map(|n| usize::try_from(*n).ok()).collect();
     let width = shape::count(&sizes)?;
     let (mean, rstd) = (wide(cx.tensor(3)?)?, wide(cx.tensor(4)?)?);
+    for (k, i) in [(1, 5), (2, 6)] {
+        if super::gradient::asked(cx, 7, k) && cx.is_none(i) {
+            return Err(cx.bad(i, "a tensor, since its gradient is asked for", "None"));
+        }
+    }
     let weight = opt_wide(cx.opt_tensor(5)?)?;
     let own = |k: usize| weight.as_ref().map_or(1.0, |w| w.get(k).copied().unwrap_or(1.0));
     let rows: Vec<Row<'_>> = grad

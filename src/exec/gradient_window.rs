@@ -146,7 +146,7 @@ fn avg_pool2d(cx: &mut Cx<'_, '_, '_>) -> Made {
         let (rows, columns) = (window(y, [kh, sh, ph, h]), window(x, [kw, sw, pw, w]));
         let inside = rows.end.saturating_sub(rows.start).saturating_mul(columns.end.saturating_sub(columns.start));
         let own = if with_padding { rows.padded.saturating_mul(columns.padded) } else { signed(inside) };
-        (rows.start..rows.end, columns.start..columns.end, divisor.unwrap_or(own) as f64)
+        (rows.start..rows.end, columns.start..columns.end, [divisor.unwrap_or(own) as f64, 1.0])
     };
     shared_out(cx, [h, w], [oh, ow], shares)
 }
@@ -161,13 +161,14 @@ fn adaptive_avg_pool2d(cx: &mut Cx<'_, '_, '_>) -> Made {
     };
     shared_out(cx, [h, w], [oh, ow], |y, x| {
         let (rows, columns) = (range(y, h, oh), range(x, w, ow));
-        let n = count_of(rows.len()) * count_of(columns.len());
-        (rows, columns, n)
+        let counts = [count_of(rows.len()), count_of(columns.len())];
+        (rows, columns, counts)
     })
 }
 
-type Share = (std::ops::Range<usize>, std::ops::Range<usize>, f64);
+type Share = (std::ops::Range<usize>, std::ops::Range<usize>, [f64; 2]);
 
+/// Shares are divided by two counts, one after the other, and added up; each step rounds to the dtype.
 fn shared_out(
     cx: &Cx<'_, '_, '_>,
     [h, w]: [usize; 2],
@@ -175,14 +176,16 @@ fn shared_out(
     share: impl Fn(usize, usize) -> Share,
 ) -> Made {
     let grads = wide(cx.tensor(0)?)?;
+    let dtype = cx.meta()?.dtype;
     let mut out = vec![0_f64; cx.tensor(1)?.numel()];
     let (size, each) = (h.saturating_mul(w).max(1), oh.saturating_mul(ow).max(1));
     for (grads, out) in grads.chunks(each).zip(out.chunks_mut(size)) {
         for (y, line) in grads.chunks(ow.max(1)).enumerate() {
             for (x, g) in line.iter().enumerate() {
-                let (rows, columns, n) = share(y, x);
+                let (rows, columns, [first, second]) = share(y, x);
+                let own = round(dtype, round(dtype, g / first) / second);
                 for row in out.chunks_mut(w.max(1)).skip(rows.start).take(rows.len()) {
-                    row.get_mut(columns.clone()).into_iter().flatten().for_each(|o| *o += g / n);
+                    row.get_mut(columns.clone()).into_iter().flatten().for_each(|o| *o = round(dtype, *o + own));
                 }
             }
         }

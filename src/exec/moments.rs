@@ -66,6 +66,11 @@ pub(super) fn moments(row: &[f64]) -> (f64, f64) {
     (mean, squares - if off.is_finite() { off * off / n } else { 0.0 })
 }
 
+/// The running mean that `PyTorch` computes element by element: an infinity that is not the last element makes it NaN.
+fn mean_of_infinite(row: &[f64]) -> f64 {
+    row.iter().enumerate().fold(0.0, |mean, (k, v)| mean + (v - mean) / count_of(k.saturating_add(1)))
+}
+
 fn correction(cx: &Cx<'_, '_, '_>) -> Result<f64, Fault> {
     let schema = &cx.operator.schema;
     if let Some(i) = schema.param_index("correction") {
@@ -88,7 +93,10 @@ fn spread(cx: &mut Cx<'_, '_, '_>, finish: fn(f64) -> f64) -> Made {
             (C128::new(re.0, im.0), finish(re.1 + im.1))
         })?,
         _ => rows::fold::<f64, _>(t, &over, Dtype::F64, |row| {
-            let (mean, var) = divided(moments(row), row.len());
+            let (mut mean, var) = divided(moments(row), row.len());
+            if mean.is_infinite() {
+                mean = mean_of_infinite(row);
+            }
             (C128::new(mean, 0.0), finish(var))
         })?,
     };
@@ -142,6 +150,9 @@ fn norm(cx: &mut Cx<'_, '_, '_>) -> Made {
     if !dtype.is_float() && !dtype.is_complex() {
         return Err(cx.bad(0, "a floating point or complex dtype", dtype.long()));
     }
+    if dtype.is_complex() != t.dtype().is_complex() {
+        return Err(cx.bad(0, format!("a dtype as complex as {}", dtype.long()), t.dtype().long()));
+    }
     if rows::length(t, &over) == 0 && (ord < 0.0 || ord == f64::INFINITY) {
         return Err(cx.bad(0, format!("elements, for a norm of order {ord}"), format!("the sizes {:?}", t.sizes())));
     }
@@ -173,6 +184,9 @@ fn complex_log_sum(row: &[C128]) -> C128 {
 fn logsumexp(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, dtype) = (cx.tensor(0)?, cx.meta()?.dtype);
     let over = axes(cx, t.rank())?;
+    if cx.ints(1)?.is_empty() && !cx.bool(2)? && t.rank() > 0 && t.numel() > 0 {
+        return Err(cx.bad(1, "dimensions, or `keepdim`", "none"));
+    }
     if dtype.is_complex() {
         return cx.emit(rows::fold::<C128, C128>(t, &over, Dtype::C128, complex_log_sum)?);
     }

@@ -152,12 +152,18 @@ fn diff(cx: &mut Cx<'_, '_, '_>) -> Made {
         return Err(cx.bad(0, "at least one dimension", "a scalar"));
     }
     let d = cx.axis(2, t.rank())?;
+    let times = usize::try_from(times).map_err(|_| cx.bad(1, "no negative number", times.to_string()))?;
+    if times == 0 {
+        // Nothing is joined either.
+        let copy = cx.zeros(0)?;
+        copy.copy_from(t)?;
+        return Ok(Value::Tensor(copy));
+    }
     let mut now = t.clone();
     if let Some(joined) = joined(cx, t, d)? {
         now = joined;
     }
     let size = now.meta.size(d);
-    let times = usize::try_from(times).map_err(|_| cx.bad(1, "no negative number", times.to_string()))?;
     if times >= size {
         return Ok(Value::Tensor(cx.zeros(0)?));
     }
@@ -172,11 +178,6 @@ fn diff(cx: &mut Cx<'_, '_, '_>) -> Made {
             LaneKind::I64 => map2(cx, &meta, pair, meta.dtype, i64::wrapping_sub),
             LaneKind::C64 | LaneKind::C128 => map2(cx, &meta, pair, meta.dtype, |a: C128, b| a - b),
         }?;
-    }
-    if times == 0 {
-        let copy = cx.zeros(0)?;
-        copy.copy_from(&now)?;
-        return Ok(Value::Tensor(copy));
     }
     cx.laid_out(0, now).map(Value::Tensor)
 }

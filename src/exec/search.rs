@@ -3,9 +3,10 @@
 use super::cx::Cx;
 use super::kernels::Entry;
 use super::lane::{Lane, LaneKind, with_lane};
+use super::moments::{count_of, round};
 use super::reduce::Made;
 use super::rows::{self, with_order};
-use super::shape::{self, Shape};
+use super::shape;
 use super::sort::is_nan;
 use super::source::number;
 use super::tensor::{Meta, Tensor};
@@ -304,7 +305,6 @@ fn range(cx: &Cx<'_, '_, '_>, all: &[f64]) -> Result<(f64, f64), Fault> {
     Ok((low, high))
 }
 
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 fn histc(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, bins, dtype) = (cx.tensor(0)?, cx.int(1)?, cx.meta()?.dtype);
     let count = usize::try_from(bins).ok().filter(|n| *n > 0);
@@ -314,23 +314,14 @@ fn histc(cx: &mut Cx<'_, '_, '_>) -> Made {
     }
     let all = t.lanes::<f64>()?;
     let (low, high) = range(cx, &all)?;
-    let single = dtype != Dtype::F64;
+    let r = |v: f64| round(dtype, v);
+    let (low, high, steps) = (r(low), r(high), r(count_of(count)));
     let mut out = vec![0_f64; count];
-    for v in all.iter() {
+    for v in all.iter().filter(|v| **v >= low && **v <= high) {
         // The place is computed in the dtype itself; the right end belongs to the last bin.
-        let place = if single {
-            let (v, low, high) = (*v as f32, low as f32, high as f32);
-            (v >= low && v <= high).then(|| f64::from((v - low) * count as f32 / (high - low)))
-        } else {
-            (*v >= low && *v <= high).then(|| (*v - low) * count as f64 / (high - low))
-        };
-        let place = place.map(|p| usize::try_from(p.to_i64()).unwrap_or(0).min(count.saturating_sub(1)));
-        place.and_then(|k| out.get_mut(k)).into_iter().for_each(|n| *n += 1.0);
+        let place = r(r(r(v - low) * steps) / r(high - low));
+        let place = usize::try_from(place.to_i64()).unwrap_or(0).min(count.saturating_sub(1));
+        out.get_mut(place).into_iter().for_each(|n| *n += 1.0);
     }
     cx.emit(out)
-}
-
-/// Returns sizes with one of them replaced.
-pub(super) fn resized(sizes: &[usize], d: usize, size: usize) -> Shape {
-    sizes.iter().enumerate().map(|(k, s)| if k == d { size } else { *s }).collect()
 }

@@ -1,6 +1,6 @@
 //! Sorting, and what finds values by their rank: topk, kthvalue, median, mode.
 //!
-//! NaN counts as larger than everything. Sorting keeps equals in order; which of equals the others name is what the algorithms of
+//! NaN counts as larger than everything. Stable sorting keeps equals in order; which of equals the others name is what the algorithms of
 //! PyTorch's CPU kernels leave in that place.
 
 use std::cmp::Ordering;
@@ -77,16 +77,29 @@ fn param(cx: &Cx<'_, '_, '_>, name: &str) -> usize {
     cx.operator.schema.param_index(name).unwrap_or(usize::MAX)
 }
 
+/// Whether equals keep their order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Equals {
+    Keep,
+    Mix,
+}
+
+fn equals(cx: &Cx<'_, '_, '_>) -> Result<Equals, Fault> {
+    let stable = cx.operator.schema.param_index("stable").map_or(Ok(false), |i| cx.bool(i))?;
+    Ok(if stable { Equals::Keep } else { Equals::Mix })
+}
+
 /// Returns, row after row along `d`, the places of the sorted values.
-fn sorted_places(t: &Tensor, d: usize, descending: bool) -> Result<Vec<i64>, Fault> {
+fn sorted_places(t: &Tensor, d: usize, descending: bool, equals: Equals) -> Result<Vec<i64>, Fault> {
     let len = rows::length(t, &[d]);
     with_order!(t.dtype(), L => {
         rows::map::<L, i64>(t, &[d], t.dtype(), len, |row, out| {
             let mut all = pairs(row);
-            if descending {
-                all.sort_by(|a, b| order(b.0, a.0));
-            } else {
-                all.sort_by(|a, b| order(a.0, b.0));
+            match (equals, descending) {
+                (Equals::Keep, true) => all.sort_by(|a, b| order(b.0, a.0)),
+                (Equals::Keep, false) => all.sort_by(|a, b| order(a.0, b.0)),
+                (Equals::Mix, true) => introsort::sort(&mut all, &|a: &Pair<L>, b: &Pair<L>| greater(a.0, b.0)),
+                (Equals::Mix, false) => introsort::sort(&mut all, &|a: &Pair<L>, b: &Pair<L>| less(a.0, b.0)),
             }
             out.iter_mut().zip(all).for_each(|(o, (_, k))| *o = k);
         })
@@ -96,7 +109,7 @@ fn sorted_places(t: &Tensor, d: usize, descending: bool) -> Result<Vec<i64>, Fau
 fn sort(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
     let (d, descending) = (cx.axis(param(cx, "dim"), t.rank())?, cx.bool(param(cx, "descending"))?);
-    let places = sorted_places(t, d, descending)?;
+    let places = sorted_places(t, d, descending, equals(cx)?)?;
     let len = rows::length(t, &[d]);
     with_order!(t.dtype(), L => {
         let values = rows::at_places::<L>(t, d, len, &places)?;
@@ -107,13 +120,13 @@ fn sort(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn argsort(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
     let (d, descending) = (cx.axis(param(cx, "dim"), t.rank())?, cx.bool(param(cx, "descending"))?);
-    let places = sorted_places(t, d, descending)?;
+    let places = sorted_places(t, d, descending, equals(cx)?)?;
     rows::emit(cx, 0, d, places).map(Value::Tensor)
 }
 
 fn msort(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
-    let places = sorted_places(t, 0, false)?;
+    let places = sorted_places(t, 0, false, Equals::Mix)?;
     let len = rows::length(t, &[0]);
     with_order!(t.dtype(), L => rows::emit(cx, 0, 0, rows::at_places::<L>(t, 0, len, &places)?)).map(Value::Tensor)
 }
@@ -227,7 +240,7 @@ fn kthvalue(cx: &mut Cx<'_, '_, '_>) -> Made {
     }))
 }
 
-/// Returns the lower median and its place.
+/// Returns the lower median and its place: that which a stable sort would give it.
 fn row_median<L: Lane + PartialOrd>(row: &[L], nan: Nan) -> Pair<L> {
     let nans = row.iter().filter(|v| is_nan(**v)).count();
     if nan == Nan::Wins && nans > 0 {
@@ -235,7 +248,9 @@ fn row_median<L: Lane + PartialOrd>(row: &[L], nan: Nan) -> Pair<L> {
     }
     let mut all = pairs(row);
     let nth = row.len().saturating_sub(nans).saturating_sub(1) >> 1;
-    introsort::nth_element(&mut all, nth, &|a: &Pair<L>, b: &Pair<L>| less(a.0, b.0));
+    if nth < all.len() {
+        all.select_nth_unstable_by(nth, |a, b| order(a.0, b.0).then(a.1.cmp(&b.1)));
+    }
     all.get(nth).copied().unwrap_or_default()
 }
 

@@ -9,7 +9,6 @@ use super::kernels::Entry;
 use super::lane::Lane;
 use super::reduce::Made;
 use super::rows::{self, with_order};
-use super::search::resized;
 use super::sort::{order, pairs};
 use super::tensor::Tensor;
 use super::value::Value;
@@ -115,8 +114,7 @@ fn slices(cx: &Cx<'_, '_, '_>, t: &Tensor, d: usize, sorted: bool) -> Made {
         let number = found.first.len();
         let mut distinct: Vec<L> = Vec::with_capacity(number.saturating_mul(each));
         found.first.iter().for_each(|k| distinct.extend_from_slice(slice(*k)));
-        // Slices stand first here and at `d` in the result.
-        let sizes = resized(t.sizes(), d, number);
+        // Slices stand first in memory, and at `d` in the result.
         let lead: Vec<usize> = std::iter::once(number).chain(rest.iter().map(|k| t.meta.size(*k))).collect();
         let lead = if t.rank() == 0 { vec![] } else { lead };
         let made = cx.make(t.dtype(), &lead, distinct)?;
@@ -125,8 +123,7 @@ fn slices(cx: &Cx<'_, '_, '_>, t: &Tensor, d: usize, sorted: bool) -> Made {
             Ordering::Equal => 0,
             Ordering::Greater => k,
         }).collect();
-        let whole = cx.make(t.dtype(), &sizes, vec![L::default(); made.numel()])?;
-        whole.copy_from(&made.permute(&back))?;
+        let whole = made.permute(&back);
         let inverse = cx.make(Dtype::I64, &[count], found.group_of)?;
         let counts = cx.make(Dtype::I64, &[number], found.counts)?;
         Ok(Value::from(vec![whole, inverse, counts]))
