@@ -3,11 +3,12 @@
 //! Promises: NaN stays NaN; narrow floats are computed in `f32` and rounded once; parameters are not rounded to the operand's dtype
 //! unless an operator compares with them exactly.
 
-use super::complex_math::{self, Round};
+use super::blocks::in_blocks;
+use super::complex_math;
 use super::cx::Cx;
 use super::elementary;
 use super::kernels::Entry;
-use super::lane::{C128, Lane, LaneKind};
+use super::lane::{C64, C128, Lane, LaneKind};
 use super::map::{map1, map2};
 use super::real::{Real, with_real};
 use super::source::number;
@@ -24,7 +25,7 @@ pub(super) const KERNELS: &[Entry] = &[
     (|cx| clamped(cx, Scalar::Int(0), Scalar::Int(6)), &["aten.relu6.default"]),
     (hardtanh, &["aten.hardtanh.default"]),
     (threshold, &["aten.threshold.default"]),
-    (|cx| elementary::composed(cx, silu, silu, complex_silu), &["aten.silu.default"]),
+    (silu, &["aten.silu.default"]),
     (|cx| elementary::real(cx, mish, mish), &["aten.mish.default"]),
     (|cx| elementary::real(cx, hardsigmoid, hardsigmoid), &["aten.hardsigmoid.default"]),
     (|cx| elementary::real(cx, hardswish, hardswish), &["aten.hardswish.default"]),
@@ -43,13 +44,19 @@ pub(super) const KERNELS: &[Entry] = &[
     (glu, &["aten.glu.default"]),
 ];
 
-#[inline]
-fn silu<R: Real>(x: R) -> R {
-    x / (R::one() + (-x).exp())
-}
-
-fn complex_silu(z: C128, round: Round) -> C128 {
-    complex_math::divide(z, round(round(complex_math::exp(-z)) + 1.0))
+/// x / (1 + e^-x).
+fn silu(cx: &mut Cx<'_, '_, '_>) -> Made {
+    use complex_math::{divide, divide_rounded, one_and_exp};
+    let (meta, x) = (cx.meta()?, cx.operand(0)?);
+    let out = match LaneKind::of(meta.dtype) {
+        LaneKind::C64 => {
+            let in_vectors = |z: C64| divide(z, one_and_exp(z));
+            in_blocks(cx, &meta, in_vectors, |z: C64| divide_rounded(z, one_and_exp(z)))
+        }
+        LaneKind::C128 => map1(cx, &meta, x, meta.dtype, |z: C128| divide(z, one_and_exp(z))),
+        _ => return elementary::real(cx, |v| v / (1.0 + (-v).exp()), |v| v / (1.0 + (-v).exp())),
+    };
+    out.map(Value::Tensor)
 }
 
 #[inline]
@@ -164,7 +171,10 @@ fn gelu(cx: &mut Cx<'_, '_, '_>) -> Made {
     use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
     let (meta, x) = (cx.meta()?, cx.operand(0)?);
     let dtype = meta.dtype;
+    let in_row = cx.tensor(0).is_ok_and(|t| t.meta.is_contiguous() && t.numel() > 1);
     let out = match cx.text(1) {
+        "none" if in_row && dtype == Dtype::Bf16 => map1(cx, &meta, x, dtype, |v: f32| flushed(gelu_of_rows(v))),
+        "none" if in_row && dtype == Dtype::F32 => map1(cx, &meta, x, dtype, gelu_of_rows),
         "none" => with_real!(cx, dtype, R => {
             let scale = R::of(FRAC_1_SQRT_2);
             map1(cx, &meta, x, dtype, |v: R| v * R::of(0.5) * (R::one() + Real::erf(v * scale)))
@@ -172,13 +182,27 @@ fn gelu(cx: &mut Cx<'_, '_, '_>) -> Made {
         "tanh" => with_real!(cx, dtype, R => {
             let (beta, kappa) = (R::of(SQRT_2 * FRAC_2_SQRT_PI * 0.5), R::of(0.044_715));
             map1(cx, &meta, x, dtype, |v: R| {
-                let inner = beta * (v + kappa * (v * v * v));
+                let inner = beta * kappa.mul_add(v * v * v, v);
                 R::of(0.5) * v * (R::one() + Real::tanh(inner))
             })
         }),
         other => return Err(cx.bad(1, "\"none\" or \"tanh\"", format!("{other:?}"))),
     };
     out.map(Value::Tensor)
+}
+
+/// The library that PyTorch asks for rows of `float32` and `bfloat16` halves last, and has no value at infinity.
+#[inline]
+fn gelu_of_rows(x: f32) -> f32 {
+    if x == f32::INFINITY {
+        return f32::NAN;
+    }
+    x * (1.0 + Real::erf(x * std::f32::consts::FRAC_1_SQRT_2)) * 0.5
+}
+
+/// The same library writes zeros in place of what is too small for a normal `bfloat16`.
+fn flushed(x: f32) -> f32 {
+    if x.abs() < f32::MIN_POSITIVE { 0_f32.copysign(x) } else { x }
 }
 
 /// Above 0 times `positive`, else `negative * (e^(inner x) - 1)`.

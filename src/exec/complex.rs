@@ -1,8 +1,5 @@
-//! Complex numbers made of parts, taken apart, conjugated; views between them and pairs of real numbers.
-//!
-//! Conjugation is lazy, as in PyTorch: a mark on a view. The imaginary part of such a view is marked as negated.
+//! Complex numbers made of parts, their angles, and conjugates carried out. Leaves views of their parts to `view_complex`.
 
-use super::complex_math;
 use super::cx::Cx;
 use super::kernels::Entry;
 use super::lane::{C64, C128, Lane, LaneKind, with_lane};
@@ -16,16 +13,9 @@ type Made = Result<Value, Fault>;
 pub(super) const KERNELS: &[Entry] = &[
     (complex, &["aten.complex.default"]),
     (polar, &["aten.polar.default"]),
-    (|cx| part(cx, Part::Real), &["aten.real.default"]),
-    (|cx| part(cx, Part::Imaginary), &["aten.imag.default"]),
-    (conj, &["aten._conj.default", "aten.conj.default"]),
     (conj_physical, &["aten._conj_physical.default", "prims.conj_physical.default"]),
-    (resolve_conj, &["aten.resolve_conj.default"]),
-    (resolve_neg, &["aten.resolve_neg.default"]),
     (positive, &["aten.positive.default"]),
     (angle, &["aten.angle.default"]),
-    (view_as_real, &["aten.view_as_real.default"]),
-    (view_as_complex, &["aten.view_as_complex.default"]),
 ];
 
 /// A complex tensor of two operands that have one float dtype.
@@ -55,62 +45,9 @@ fn polar(cx: &mut Cx<'_, '_, '_>) -> Made {
     )
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Real,
-    Imaginary,
-}
-
-/// A view of one part; a real tensor is its own real part.
-fn part(cx: &mut Cx<'_, '_, '_>, part: Part) -> Made {
-    let t = cx.tensor(0)?;
-    if !t.dtype().is_complex() {
-        return Ok(Value::Tensor(t.clone()));
-    }
-    let negated = t.neg != (part == Part::Imaginary && t.conj);
-    Ok(Value::Tensor(Tensor { conj: false, neg: negated, ..t.with_meta(cx.meta()?)? }))
-}
-
-/// Of a real tensor the tensor itself.
-fn conj(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let t = cx.tensor(0)?;
-    Ok(Value::Tensor(Tensor { conj: t.dtype().is_complex() && !t.conj, ..t.clone() }))
-}
-
 fn conj_physical(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, x) = (cx.meta()?, cx.operand(0)?);
     with_lane!(meta.dtype, L => map1(cx, &meta, x, meta.dtype, |v: L| v.conj())).map(Value::Tensor)
-}
-
-/// The tensor with its marks carried out; values as they are.
-fn carried_out(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Made {
-    let meta = super::tensor::Meta { offset: 0, ..t.meta.clone() };
-    let dense = super::shape::is_contiguous(&meta.sizes, &meta.strides);
-    let meta = if dense { meta } else { dense_like(t) };
-    let operand = super::value::Operand::Tensor(t);
-    with_lane!(meta.dtype, L => map1(cx, &meta, operand, meta.dtype, |v: L| v)).map(Value::Tensor)
-}
-
-/// What `clone` makes of a layout: the same order of dimensions, without gaps.
-fn dense_like(t: &Tensor) -> super::tensor::Meta {
-    let order = super::shape::memory_order(t.sizes(), &t.meta.strides);
-    let packed = super::shape::contiguous(&super::shape::permuted(t.sizes(), &order));
-    let mut meta = super::tensor::Meta::contiguous(t.dtype(), t.sizes());
-    let expanded = t.meta.strides.iter().zip(t.sizes()).any(|(stride, size)| *stride == 0 && *size > 1);
-    if !expanded && super::shape::permuted(&t.meta.strides, &order) == packed {
-        meta.strides.clone_from(&t.meta.strides);
-    }
-    meta
-}
-
-fn resolve_conj(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let t = cx.tensor(0)?;
-    if t.conj { carried_out(cx, t) } else { Ok(Value::Tensor(t.clone())) }
-}
-
-fn resolve_neg(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let t = cx.tensor(0)?;
-    if t.neg { carried_out(cx, t) } else { Ok(Value::Tensor(t.clone())) }
 }
 
 /// The tensor itself.
@@ -128,16 +65,12 @@ fn angle(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, x) = (cx.meta()?, cx.operand(0)?);
     let from = cx.tensor(0).map_or(meta.dtype, Tensor::dtype);
     let out = match LaneKind::of(from) {
-        LaneKind::C64 => map1(cx, &meta, x, from, |z: C64| complex_math::narrow(angle_of(complex_math::widen(z))).re),
-        LaneKind::C128 => map1(cx, &meta, x, from, |z: C128| angle_of(z).re),
+        LaneKind::C64 => map1(cx, &meta, x, from, |z: C64| z.im.atan2(z.re)),
+        LaneKind::C128 => map1(cx, &meta, x, from, |z: C128| z.im.atan2(z.re)),
         LaneKind::F64 => map1(cx, &meta, x, from, |v: f64| real_angle(v, PI)),
         _ => map1(cx, &meta, x, meta.dtype, |v: f32| real_angle(v, std::f32::consts::PI)),
     };
     out.map(Value::Tensor)
-}
-
-fn angle_of(z: C128) -> C128 {
-    C128::new(z.im.atan2(z.re), 0.0)
 }
 
 fn real_angle<R: super::real::Real>(v: R, pi: R) -> R {
@@ -148,26 +81,4 @@ fn real_angle<R: super::real::Real>(v: R, pi: R) -> R {
     } else {
         R::zero()
     }
-}
-
-fn view_as_real(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let t = cx.tensor(0)?;
-    if t.conj {
-        return Err(cx.bad(0, "a tensor that is not lazily conjugated; see resolve_conj", "a lazily conjugated one"));
-    }
-    t.with_meta(cx.meta()?).map(Value::Tensor)
-}
-
-fn view_as_complex(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let t = cx.tensor(0)?;
-    if t.neg {
-        return Err(cx.bad(0, "a tensor that is not lazily negated; see resolve_neg", "a lazily negated one"));
-    }
-    let odd = |v: &usize| v % 2 != 0;
-    let (last, others) = t.meta.strides.split_last().unwrap_or((&0, &[]));
-    if *last != 1 || others.iter().any(odd) || odd(&t.meta.offset) {
-        let found = format!("strides {:?}, offset {}", t.meta.strides, t.meta.offset);
-        return Err(cx.bad(0, "a last stride of 1, other strides and the offset even", found));
-    }
-    t.with_meta(cx.meta()?).map(Value::Tensor)
 }

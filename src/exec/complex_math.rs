@@ -1,4 +1,4 @@
-//! Complex elementary functions, computed in `f64` parts.
+//! Complex elementary functions, computed in `f64` parts; quotients, roots and what is made of them in the operand's own.
 //!
 //! Branch cuts, signs of zeros and values at infinities are those of C99's Annex G, as PyTorch takes them from the C library. Inverse
 //! sine and cosine follow Hull, Fairgrieve and Tang ("Implementing the complex arcsine and arccosine functions using exception
@@ -6,7 +6,10 @@
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LN_10, PI};
 
+use num_complex::Complex;
+
 use super::lane::{C64, C128};
+use super::real::Real;
 
 /// Above this the exponential function overflows.
 const LARGE: f64 = 709.0;
@@ -24,10 +27,11 @@ pub fn narrow(z: C128) -> C64 {
     C64::new(z.re as f32, z.im as f32)
 }
 
-/// Rounds an intermediate result to the parts of the result's dtype.
-///
-/// PyTorch computes some functions of `complex64` step by step; where such a step cancels, the result shows it.
-pub type Round = fn(C128) -> C128;
+/// Applies a function of `f64` parts to a number of either width.
+fn wide<R: Real>(f: fn(C128) -> C128, z: Complex<R>) -> Complex<R> {
+    let w = f(C128::new(z.re.wide(), z.im.wide()));
+    Complex::new(R::of(w.re), R::of(w.im))
+}
 
 /// i z.
 fn turned(z: C128) -> C128 {
@@ -40,57 +44,72 @@ fn turned_back(z: C128) -> C128 {
 }
 
 /// 1 / z.
-pub fn reciprocal(z: C128) -> C128 {
-    divide(C128::new(1.0, 0.0), z)
+pub fn reciprocal<R: Real>(z: Complex<R>) -> Complex<R> {
+    divide(Complex::new(R::one(), R::zero()), z)
 }
 
-/// a / b, scaled so that no intermediate overflows.
-pub fn divide(a: C128, b: C128) -> C128 {
-    if b.re.abs() >= b.im.abs() {
-        if b.re == 0.0 && b.im == 0.0 {
-            return C128::new(a.re / b.re.abs(), a.im / b.im.abs());
+/// a / b by Smith's method, in which products are added without being rounded first.
+pub fn divide<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R> {
+    smith(a, b, |x, y, term| x.mul_add(y, term))
+}
+
+/// a / b by Smith's method, in which the numerator's products are rounded.
+pub fn divide_rounded<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R> {
+    smith(a, b, |x, y, term| x * y + term)
+}
+
+#[inline]
+fn smith<R: Real>(a: Complex<R>, b: Complex<R>, plus: impl Fn(R, R, R) -> R) -> Complex<R> {
+    let (c, d) = (Real::abs(b.re), Real::abs(b.im));
+    if c >= d {
+        if c == R::zero() && d == R::zero() {
+            return Complex::new(a.re / c, a.im / d);
         }
         let ratio = b.im / b.re;
-        let scale = 1.0 / (b.re + b.im * ratio);
-        C128::new((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale)
+        let scale = R::one() / b.im.mul_add(ratio, b.re);
+        Complex::new(plus(a.im, ratio, a.re) * scale, plus(-a.re, ratio, a.im) * scale)
     } else {
         let ratio = b.re / b.im;
-        let scale = 1.0 / (b.im + b.re * ratio);
-        C128::new((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale)
+        let scale = R::one() / b.re.mul_add(ratio, b.im);
+        Complex::new(plus(a.re, ratio, a.im) * scale, plus(a.im, ratio, -a.re) * scale)
     }
-}
-
-/// z / |z|, and 0 at 0.
-pub fn sgn(z: C128) -> C128 {
-    let magnitude = z.re.hypot(z.im);
-    if magnitude == 0.0 { C128::new(0.0, 0.0) } else { C128::new(z.re / magnitude, z.im / magnitude) }
 }
 
 /// The root with a real part that is not negative.
-pub fn sqrt(z: C128) -> C128 {
+pub fn sqrt<R: Real>(z: Complex<R>) -> Complex<R> {
     let (a, b) = (z.re, z.im);
-    if a == 0.0 && b == 0.0 {
-        return C128::new(0.0, b);
+    if a == R::zero() && b == R::zero() {
+        return Complex::new(R::zero(), b);
     }
-    if b.is_infinite() {
-        return C128::new(f64::INFINITY, b);
+    if Real::abs(b) == R::infinity() {
+        return Complex::new(R::infinity(), b);
     }
-    if a.is_infinite() {
+    if Real::abs(a) == R::infinity() {
         let other = b - b;
-        return if a > 0.0 { C128::new(a, other.copysign(b)) } else { C128::new(other.abs(), (-a).copysign(b)) };
+        let positive = a > R::zero();
+        return if positive {
+            Complex::new(a, other.copysign(b))
+        } else {
+            Complex::new(Real::abs(other), (-a).copysign(b))
+        };
     }
-    let large = a.abs() > HUGE || b.abs() > HUGE;
-    let small = a.abs() < 1.0 / HUGE && b.abs() < 1.0 / HUGE;
+    let large = Real::abs(a) > R::HUGE || Real::abs(b) > R::HUGE;
+    let small = Real::abs(a) < R::one() / R::HUGE && Real::abs(b) < R::one() / R::HUGE;
     // Powers of 4, whose roots are exact.
     let (down, up) = match (large, small) {
-        (true, _) => (0.0625, 4.0),
-        (_, true) => (2_f64.powi(600), 2_f64.powi(-300)),
-        _ => (1.0, 1.0),
+        (true, _) => (R::of(0.0625), R::of(4.0)),
+        (_, true) => (R::of(2_f64.powi(80)), R::of(2_f64.powi(-40))),
+        _ => (R::one(), R::one()),
     };
     let (a, b) = (a * down, b * down);
-    let t = ((a.abs() + a.hypot(b)) * 0.5).sqrt();
-    let other = b.abs() / (2.0 * t);
-    if a >= 0.0 { C128::new(t * up, other.copysign(b) * up) } else { C128::new(other * up, t.copysign(b) * up) }
+    let half = R::of(0.5);
+    let t = Real::sqrt((Real::abs(a) + a.hypot(b)) * half);
+    let other = half * (Real::abs(b) / t);
+    if a >= R::zero() {
+        Complex::new(t * up, other.copysign(b) * up)
+    } else {
+        Complex::new(other * up, t.copysign(b) * up)
+    }
 }
 
 /// e^re (cos, sin), where e^re alone may overflow.
@@ -121,8 +140,9 @@ pub fn exp(z: C128) -> C128 {
 }
 
 /// 2^z.
-pub fn exp2(z: C128, round: Round) -> C128 {
-    exp(round(z * round(C128::new(LN_2, 0.0)).re))
+pub fn exp2<R: Real>(z: Complex<R>) -> Complex<R> {
+    let ln_2 = R::of(LN_2);
+    wide(exp, Complex::new(z.re * ln_2, z.im * ln_2))
 }
 
 /// e^z - 1.
@@ -137,7 +157,10 @@ fn ln_abs(z: C128) -> f64 {
     let (large, small) = (z.re.abs().max(z.im.abs()), z.re.abs().min(z.im.abs()));
     let magnitude = z.re.hypot(z.im);
     if (0.5..2.0).contains(&magnitude) {
-        return 0.5 * small.mul_add(small, (large - 1.0) * (large + 1.0)).ln_1p();
+        // large^2 + small^2 - 1 with the rounding errors of both squares.
+        let (first, second) = (large * large, small * small);
+        let errors = large.mul_add(large, -first) + small.mul_add(small, -second);
+        return 0.5 * ((first - 1.0) + second + errors).ln_1p();
     }
     if magnitude.is_infinite() && z.re.is_finite() && z.im.is_finite() {
         return (z.re * 0.5).hypot(z.im * 0.5).ln() + LN_2;
@@ -171,23 +194,35 @@ pub fn ln_1p(z: C128) -> C128 {
     C128::new(ln_abs(C128::new(z.re + 1.0, z.im)), angle)
 }
 
+/// 1 + e^-z: what sigmoid and silu divide by; every step rounded to the parts: where 1 cancels, that shows.
+pub fn one_and_exp<R: Real>(z: Complex<R>) -> Complex<R> {
+    let (x, y) = (-z.re, -z.im);
+    let (magnitude, finite) = (Real::exp(x), y.wide().is_finite());
+    if !finite || y == R::zero() || magnitude == R::zero() || magnitude == R::infinity() {
+        let e = wide(exp, Complex::new(x, y));
+        return Complex::new(e.re + R::one(), e.im);
+    }
+    Complex::new(magnitude * Real::cos(y) + R::one(), magnitude * Real::sin(y))
+}
+
 /// 1 / (1 + e^-z).
-pub fn sigmoid(z: C128, round: Round) -> C128 {
-    reciprocal(round(round(exp(-z)) + 1.0))
+pub fn sigmoid<R: Real>(z: Complex<R>) -> Complex<R> {
+    reciprocal(one_and_exp(z))
 }
 
 /// 1 / sqrt z.
-pub fn rsqrt(z: C128, round: Round) -> C128 {
-    reciprocal(round(sqrt(z)))
+pub fn rsqrt<R: Real>(z: Complex<R>) -> Complex<R> {
+    reciprocal(sqrt(z))
 }
 
 /// sin(pi z) / (pi z), and 1 at 0.
-pub fn sinc(z: C128, round: Round) -> C128 {
-    if z.re == 0.0 && z.im == 0.0 {
-        return C128::new(1.0, 0.0);
+pub fn sinc<R: Real>(z: Complex<R>) -> Complex<R> {
+    if z.re == R::zero() && z.im == R::zero() {
+        return Complex::new(R::one(), R::zero());
     }
-    let product = round(z * round(C128::new(PI, 0.0)).re);
-    divide(round(sin(product)), product)
+    let pi = R::of(PI);
+    let product = Complex::new(z.re * pi, z.im * pi);
+    divide(wide(sin, product), product)
 }
 
 /// The hyperbolic sine.

@@ -5,27 +5,34 @@
 use super::complex_math as complex;
 use super::cx::Cx;
 use super::kernels::Entry;
-use super::lane::{C64, C128, LaneKind};
+use super::lane::{C64, C128, LaneKind, round_f32};
 use super::map::map1;
 use super::real::{Real, narrowed, not_real, with_real};
 use super::special;
 use super::value::Value;
+use crate::graph::Dtype;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
 
 pub(super) const KERNELS: &[Entry] = &[
-    (|cx| all(cx, f32::sqrt, f64::sqrt, complex::sqrt), &["aten.sqrt.default", "prims.sqrt.default"]),
     (
-        |cx| composed(cx, |v| 1.0 / v.sqrt(), |v| 1.0 / v.sqrt(), complex::rsqrt),
+        |cx| composed(cx, f32::sqrt, f64::sqrt, complex::sqrt, complex::sqrt),
+        &["aten.sqrt.default", "prims.sqrt.default"],
+    ),
+    (
+        |cx| composed(cx, |v| 1.0 / v.sqrt(), |v| 1.0 / v.sqrt(), complex::rsqrt, complex::rsqrt),
         &["aten.rsqrt.default", "prims.rsqrt.default"],
     ),
     (
-        |cx| all(cx, |v| 1.0 / v, |v| 1.0 / v, complex::reciprocal),
+        |cx| composed(cx, |v| 1.0 / v, |v| 1.0 / v, complex::reciprocal, complex::reciprocal),
         &["aten.reciprocal.default", "prims.reciprocal.default"],
     ),
     (|cx| all(cx, f32::exp, f64::exp, complex::exp), &["aten.exp.default", "prims.exp.default"]),
-    (|cx| composed(cx, f32::exp2, f64::exp2, complex::exp2), &["aten.exp2.default", "prims.exp2.default"]),
+    (
+        |cx| composed(cx, f32::exp2, f64::exp2, complex::exp2, complex::exp2),
+        &["aten.exp2.default", "prims.exp2.default"],
+    ),
     (|cx| all(cx, f32::exp_m1, f64::exp_m1, complex::exp_m1), &["aten.expm1.default", "prims.expm1.default"]),
     (|cx| all(cx, f32::ln, f64::ln, complex::ln), &["aten.log.default", "prims.log.default"]),
     (|cx| all(cx, f32::log2, f64::log2, complex::log2), &["aten.log2.default", "prims.log2.default"]),
@@ -43,13 +50,16 @@ pub(super) const KERNELS: &[Entry] = &[
     (|cx| all(cx, narrowed(libm::asinh), libm::asinh, complex::asinh), &["aten.asinh.default", "prims.asinh.default"]),
     (|cx| all(cx, narrowed(libm::acosh), libm::acosh, complex::acosh), &["aten.acosh.default", "prims.acosh.default"]),
     (|cx| all(cx, narrowed(libm::atanh), libm::atanh, complex::atanh), &["aten.atanh.default", "prims.atanh.default"]),
-    (|cx| composed(cx, special::sigmoid, special::sigmoid, complex::sigmoid), &["aten.sigmoid.default"]),
-    (|cx| real(cx, narrowed(libm::erf), libm::erf), &["aten.erf.default", "prims.erf.default"]),
+    (
+        |cx| composed(cx, special::sigmoid, special::sigmoid, complex::sigmoid, complex::sigmoid),
+        &["aten.sigmoid.default"],
+    ),
+    (erf, &["aten.erf.default", "prims.erf.default"]),
     (|cx| real(cx, narrowed(libm::erfc), libm::erfc), &["aten.erfc.default", "prims.erfc.default"]),
     (|cx| real(cx, narrowed(special::erfinv), special::erfinv), &["aten.erfinv.default", "prims.erf_inv.default"]),
     (|cx| real(cx, narrowed(libm::lgamma), libm::lgamma), &["aten.lgamma.default", "prims.lgamma.default"]),
     (|cx| real(cx, special::digamma, special::digamma), &["aten.digamma.default", "prims.digamma.default"]),
-    (|cx| composed(cx, special::sinc, special::sinc, complex::sinc), &["aten.sinc.default"]),
+    (|cx| composed(cx, special::sinc, special::sinc, complex::sinc, complex::sinc), &["aten.sinc.default"]),
     (|cx| scaled(cx, 0.017_453_292_519_943_295), &["aten.deg2rad.default"]),
     (|cx| scaled(cx, 57.295_779_513_082_32), &["aten.rad2deg.default"]),
     (logit, &["aten.logit.default"]),
@@ -87,21 +97,18 @@ pub(super) fn all(
     }
 }
 
-/// A function whose complex form is computed step by step in the operand's dtype.
+/// A function that is computed in the operand's own parts where it is complex.
 pub(super) fn composed(
     cx: &mut Cx<'_, '_, '_>,
     single: impl Fn(f32) -> f32 + Sync,
     double: impl Fn(f64) -> f64 + Sync,
-    of_complex: fn(C128, complex::Round) -> C128,
+    single_complex: fn(C64) -> C64,
+    double_complex: fn(C128) -> C128,
 ) -> Made {
     let (meta, x) = (cx.meta()?, cx.operand(0)?);
     match LaneKind::of(meta.dtype) {
-        LaneKind::C64 => {
-            let round: complex::Round = |z| complex::widen(complex::narrow(z));
-            let f = |z: C64| complex::narrow(of_complex(complex::widen(z), round));
-            map1(cx, &meta, x, meta.dtype, f).map(Value::Tensor)
-        }
-        LaneKind::C128 => map1(cx, &meta, x, meta.dtype, |z: C128| of_complex(z, |z| z)).map(Value::Tensor),
+        LaneKind::C64 => map1(cx, &meta, x, meta.dtype, single_complex).map(Value::Tensor),
+        LaneKind::C128 => map1(cx, &meta, x, meta.dtype, double_complex).map(Value::Tensor),
         _ => real(cx, single, double),
     }
 }
@@ -113,19 +120,33 @@ fn scaled(cx: &mut Cx<'_, '_, '_>, factor: f64) -> Made {
     real(cx, |v| v * narrow, |v| v * factor)
 }
 
-/// The logarithm of the odds; with `eps`, of what has been clamped to `eps..=1 - eps`.
+fn erf(cx: &mut Cx<'_, '_, '_>) -> Made {
+    if matches!(cx.meta()?.dtype, Dtype::F16 | Dtype::Bf16) {
+        return real(cx, special::coarse_erf, libm::erf);
+    }
+    real(cx, narrowed(libm::erf), libm::erf)
+}
+
+/// The logarithm of the odds, each step rounded to the dtype; with `eps`, of what has been clamped to `eps..=1 - eps`.
 fn logit(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, x) = (cx.meta()?, cx.operand(0)?);
     let eps = cx.opt_scalar(1)?.map(super::value::Scalar::to_f64);
+    #[allow(clippy::cast_possible_truncation)]
+    let rounded = |v: f64| match meta.dtype {
+        Dtype::F16 | Dtype::Bf16 => f64::from(round_f32(meta.dtype, v as f32)),
+        _ => v,
+    };
     with_real!(cx, meta.dtype, R => {
-        let bounds = eps.map(|e| (R::of(e), R::one() - R::of(e)));
+        let round = |v: R| R::of(rounded(v.wide()));
+        let bounds = eps.map(|e| (round(R::of(e)), round(R::one() - round(R::of(e)))));
         map1(cx, &meta, x, meta.dtype, |v: R| {
             let v = match bounds {
                 Some((low, _)) if v < low => low,
                 Some((_, high)) if v > high => high,
                 _ => v,
             };
-            (v / (R::one() - v)).ln()
+            let rest = round(R::one() - v);
+            round(v / rest).ln()
         })
     })
     .map(Value::Tensor)

@@ -4,11 +4,14 @@
 //! Computed in `f64`, so that a result in `f32` is right to the last digit or nearly. Leaves scaling conventions to the operators'
 //! `normalization`: 0 none, 1 by the root of the size, 2 by the size.
 
+use std::cmp::Reverse;
 use std::f64::consts::PI;
 
 use super::cx::Cx;
 use super::kernels::Entry;
 use super::lane::{C128, Lane};
+use super::shape::Shape;
+use super::tensor::Meta;
 use super::value::Value;
 use crate::ops::Fault;
 
@@ -157,8 +160,35 @@ fn dims(cx: &Cx<'_, '_, '_>) -> Result<Vec<usize>, Fault> {
     Ok(cx.axes(1, rank)?.unwrap_or_default().to_vec())
 }
 
-fn emit<L: Lane>(cx: &Cx<'_, '_, '_>, field: &Field, scale: f64, f: impl Fn(C128) -> L) -> Made {
-    cx.emit(field.values.iter().map(|v| f(v * scale)).collect())
+/// The strides in which PyTorch's library leaves a transform: transformed dimensions innermost in the order in which they were done,
+/// around them the others from the largest stride of the operand to the smallest.
+fn strides_after(before: &[usize], sizes: &[usize], dims: &[usize]) -> Shape {
+    let mut order: Shape = (0..sizes.len()).filter(|d| !dims.contains(d)).collect();
+    order.sort_by_key(|d| Reverse(before.get(*d).copied()));
+    order.extend(dims.iter().copied());
+    let mut strides: Shape = sizes.iter().map(|_| 1).collect();
+    let mut step = 1_usize;
+    for d in order.into_iter().rev() {
+        if let (Some(stride), Some(size)) = (strides.get_mut(d), sizes.get(d)) {
+            *stride = step;
+            step = step.saturating_mul(*size);
+        }
+    }
+    strides
+}
+
+/// Dimensions from the largest stride to the smallest: the order in which they are done.
+fn by_stride(strides: &[usize], dims: &[usize]) -> Vec<usize> {
+    let mut dims = dims.to_vec();
+    dims.sort_by_key(|d| Reverse(strides.get(*d).copied()));
+    dims
+}
+
+fn emit<L: Lane>(cx: &Cx<'_, '_, '_>, field: &Field, strides: Shape, scale: f64, f: impl Fn(C128) -> L) -> Made {
+    // The type rule leaves strides open.
+    let meta = Meta { strides, offset: 0, ..cx.meta()? };
+    let values = field.values.iter().map(|v| f(v * scale)).collect();
+    super::fill::from_lanes(&meta, values, cx.meter()).map(Value::Tensor)
 }
 
 fn complex_to_complex(cx: &mut Cx<'_, '_, '_>) -> Made {
@@ -166,18 +196,27 @@ fn complex_to_complex(cx: &mut Cx<'_, '_, '_>) -> Made {
     let direction = if cx.bool(3)? { Direction::Forward } else { Direction::Backward };
     dims.iter().for_each(|d| field.transform(*d, direction));
     let scale = scale(cx, &field.sizes, &dims)?;
-    emit(cx, &field, scale, |v| v)
+    let before = &cx.tensor(0)?.meta.strides;
+    let strides = strides_after(before, &field.sizes, &by_stride(before, &dims));
+    emit(cx, &field, strides, scale, |v| v)
 }
 
 fn real_to_complex(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (mut field, dims) = (Field::of(cx)?, dims(cx)?);
     let scale = scale(cx, &field.sizes, &dims)?;
     dims.iter().rev().for_each(|d| field.transform(*d, Direction::Forward));
-    if let (true, Some(last)) = (cx.bool(3)?, dims.last()) {
-        let kept = field.sizes.get(*last).map_or(1, |n| (n / 2).saturating_add(1));
-        field.along(*last, kept, |line| line.iter().take(kept).copied().collect());
+    let before = &cx.tensor(0)?.meta.strides;
+    let mut order = Vec::new();
+    if let Some((last, others)) = dims.split_last() {
+        order = by_stride(before, others);
+        order.push(*last);
+        if cx.bool(3)? {
+            let kept = field.sizes.get(*last).map_or(1, |n| (n / 2).saturating_add(1));
+            field.along(*last, kept, |line| line.iter().take(kept).copied().collect());
+        }
     }
-    emit(cx, &field, scale, |v| v)
+    let strides = strides_after(before, &field.sizes, &order);
+    emit(cx, &field, strides, scale, |v| v)
 }
 
 /// The last dimension holds the first half of a spectrum whose other half is its mirror image.
@@ -185,25 +224,32 @@ fn complex_to_real(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (mut field, dims) = (Field::of(cx)?, dims(cx)?);
     let size = usize::try_from(cx.int(3)?).ok().filter(|n| *n > 0);
     let size = size.ok_or_else(|| cx.bad(3, "a size above 0", cx.int(3).map_or(String::new(), |n| n.to_string())))?;
+    let mut strides = cx.tensor(0)?.meta.strides.clone();
     let Some((last, others)) = dims.split_last() else {
-        return emit(cx, &field, 1.0, |v| v.re);
+        return Err(cx.bad(1, "at least one dimension", "none"));
     };
-    others.iter().for_each(|d| field.transform(*d, Direction::Backward));
-    field.along(*last, size, |line| {
-        let given = |k: usize| line.get(k).copied().unwrap_or_default();
-        let mut whole: Vec<C128> = (0..size)
-            .map(|k| match size.saturating_sub(k) {
-                mirrored if k > mirrored => given(mirrored).conj(),
-                // What has no partner is its own mirror image.
-                mirrored if k == mirrored || k == 0 => C128::new(given(k).re, 0.0),
-                _ => given(k),
-            })
-            .collect();
-        transform(&mut whole, Direction::Backward);
-        whole
-    });
+    if !others.is_empty() {
+        others.iter().for_each(|d| field.transform(*d, Direction::Backward));
+        strides = strides_after(&strides, &field.sizes, &by_stride(&strides, others));
+    }
+    field.along(*last, size, |line| from_half_spectrum(line, size));
     let scale = scale(cx, &field.sizes, &dims)?;
-    emit(cx, &field, scale, |v| v.re)
+    let strides = strides_after(&strides, &field.sizes, &[*last]);
+    emit(cx, &field, strides, scale, |v| v.re)
+}
+
+fn from_half_spectrum(line: &[C128], size: usize) -> Vec<C128> {
+    let given = |k: usize| line.get(k).copied().unwrap_or_default();
+    let mut whole: Vec<C128> = (0..size)
+        .map(|k| match size.saturating_sub(k) {
+            mirrored if k > mirrored => given(mirrored).conj(),
+            // What has no partner is its own mirror image.
+            mirrored if k == mirrored || k == 0 => C128::new(given(k).re, 0.0),
+            _ => given(k),
+        })
+        .collect();
+    transform(&mut whole, Direction::Backward);
+    whole
 }
 
 #[cfg(test)]

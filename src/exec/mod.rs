@@ -52,6 +52,7 @@ mod attention;
 mod batch_norm;
 mod binary;
 mod bitwise;
+mod blocks;
 mod class_loss;
 mod compare;
 mod complex;

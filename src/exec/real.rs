@@ -17,6 +17,8 @@ pub trait Real:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
+    /// Squares of larger numbers overflow, those of numbers below its inverse vanish.
+    const HUGE: Self;
     /// Returns a constant in this width.
     fn of(v: f64) -> Self;
     /// Returns the value in `f64`.
@@ -25,6 +27,12 @@ pub trait Real:
     fn abs(self) -> Self;
     /// Returns the integer part.
     fn trunc(self) -> Self;
+    /// Returns the square root.
+    fn sqrt(self) -> Self;
+    /// Returns the hypotenuse of a right triangle with these legs.
+    fn hypot(self, other: Self) -> Self;
+    /// Returns `self * factor + term`, rounded once.
+    fn mul_add(self, factor: Self, term: Self) -> Self;
     /// Returns e to this power.
     fn exp(self) -> Self;
     /// Returns e to this power, less 1.
@@ -35,6 +43,8 @@ pub trait Real:
     fn ln_1p(self) -> Self;
     /// Returns the sine.
     fn sin(self) -> Self;
+    /// Returns the cosine.
+    fn cos(self) -> Self;
     /// Returns the hyperbolic tangent.
     fn tanh(self) -> Self;
     /// Returns this magnitude with the sign of another number.
@@ -56,9 +66,10 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($t:ident, $erf:expr) => {
+    ($t:ident, $huge:expr, $erf:expr) => {
         #[allow(clippy::cast_possible_truncation, clippy::cast_lossless)]
         impl Real for $t {
+            const HUGE: Self = $huge;
             #[inline]
             fn of(v: f64) -> Self {
                 v as $t
@@ -68,6 +79,14 @@ macro_rules! real {
                 self as f64
             }
             #[inline]
+            fn hypot(self, other: Self) -> Self {
+                $t::hypot(self, other)
+            }
+            #[inline]
+            fn mul_add(self, factor: Self, term: Self) -> Self {
+                $t::mul_add(self, factor, term)
+            }
+            #[inline]
             fn erf(self) -> Self {
                 $erf(self)
             }
@@ -75,7 +94,7 @@ macro_rules! real {
             fn copysign(self, sign: Self) -> Self {
                 $t::copysign(self, sign)
             }
-            real!($t: abs, trunc, exp, exp_m1, ln, ln_1p, sin, tanh);
+            real!($t: abs, trunc, sqrt, exp, exp_m1, ln, ln_1p, sin, cos, tanh);
         }
     };
     ($t:ident: $($f:ident),*) => {
@@ -86,8 +105,8 @@ macro_rules! real {
     };
 }
 
-real!(f32, libm::erff);
-real!(f64, libm::erf);
+real!(f32, 1e18, libm::erff);
+real!(f64, 1e150, libm::erf);
 
 /// Returns a function of `f64` as one of `f32`, rounded once.
 #[allow(clippy::cast_possible_truncation)]

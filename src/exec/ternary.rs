@@ -1,6 +1,8 @@
 //! Arithmetic of three operands: addcmul, addcdiv, lerp; and the distance of two tensors.
 
-use super::complex_math;
+use num_complex::Complex;
+
+use super::complex_math::divide;
 use super::cx::Cx;
 use super::kernels::Entry;
 use super::lane::{C64, C128, Lane, LaneKind, round_f32};
@@ -24,11 +26,19 @@ pub(super) const KERNELS: &[Entry] = &[
 /// The weighted mean, from whichever end is nearer: both ends are met exactly.
 fn blend<R: Real>(from: R, to: R, weight: R) -> R {
     let half = R::of(0.5);
-    if Real::abs(weight) < half { from + weight * (to - from) } else { to - (to - from) * (R::one() - weight) }
+    if Real::abs(weight) < half { weight.mul_add(to - from, from) } else { (to - from).mul_add(weight - R::one(), to) }
 }
 
-fn complex_blend(from: C128, to: C128, weight: C128) -> C128 {
-    if weight.norm_sqr() < 0.25 { from + weight * (to - from) } else { to - (to - from) * (-weight + 1.0) }
+fn complex_blend<R: Real>(from: Complex<R>, to: Complex<R>, weight: Complex<R>) -> Complex<R> {
+    let product = |a: Complex<R>, b: Complex<R>| Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+    let apart = Complex::new(to.re - from.re, to.im - from.im);
+    if weight.re * weight.re + weight.im * weight.im < R::of(0.25) {
+        let step = product(weight, apart);
+        Complex::new(from.re + step.re, from.im + step.im)
+    } else {
+        let step = product(apart, Complex::new(R::one() - weight.re, -weight.im));
+        Complex::new(to.re - step.re, to.im - step.im)
+    }
 }
 
 fn lerp(cx: &mut Cx<'_, '_, '_>) -> Made {
@@ -52,11 +62,8 @@ fn lerp(cx: &mut Cx<'_, '_, '_>) -> Made {
         }
         (LaneKind::F32, _) => map3(cx, &meta, operands, dtype, blend::<f32>),
         (LaneKind::F64, _) => map3(cx, &meta, operands, dtype, blend::<f64>),
-        (LaneKind::C64, _) => map3(cx, &meta, operands, dtype, |a: C64, b: C64, w: C64| {
-            use complex_math::{narrow, widen};
-            narrow(complex_blend(widen(a), widen(b), widen(w)))
-        }),
-        (LaneKind::C128, _) => map3(cx, &meta, operands, dtype, complex_blend),
+        (LaneKind::C64, _) => map3(cx, &meta, operands, dtype, complex_blend::<f32>),
+        (LaneKind::C128, _) => map3(cx, &meta, operands, dtype, complex_blend::<f64>),
         (LaneKind::I64, _) => return Err(cx.bad(0, "floats or complex numbers", dtype.long())),
     };
     out.map(Value::Tensor)
@@ -79,6 +86,10 @@ fn addcmul(cx: &mut Cx<'_, '_, '_>) -> Made {
         LaneKind::C64 => lanes!(C64),
         LaneKind::C128 => lanes!(C128),
         LaneKind::I64 => {
+            if number::<i64>(factor, Some(dtype)) != factor.to_i64() {
+                let found = factor.to_f64().to_string();
+                return Err(cx.bad(3, format!("a number that {} holds", dtype.long()), found));
+            }
             let factor = factor.to_i64();
             map3(cx, &meta, operands, dtype, |a: i64, b: i64, c: i64| {
                 a.wrapping_add(factor.wrapping_mul(b).wrapping_mul(c))
@@ -97,7 +108,6 @@ fn addcdiv(cx: &mut Cx<'_, '_, '_>) -> Made {
     if integers(1) && integers(2) {
         return Err(cx.bad(1, "floats: integers are not divided here", "integers"));
     }
-    let complex = |a: C128, b: C128, c: C128| a + complex_math::divide(number::<C128>(factor, None) * b, c);
     let out = match LaneKind::of(dtype) {
         LaneKind::F32 => {
             let factor = number::<f32>(factor, None);
@@ -107,11 +117,14 @@ fn addcdiv(cx: &mut Cx<'_, '_, '_>) -> Made {
             let factor = number::<f64>(factor, None);
             map3(cx, &meta, operands, dtype, |a: f64, b: f64, c: f64| a + factor * b / c)
         }
-        LaneKind::C64 => map3(cx, &meta, operands, dtype, |a: C64, b: C64, c: C64| {
-            use complex_math::{narrow, widen};
-            narrow(complex(widen(a), widen(b), widen(c)))
-        }),
-        LaneKind::C128 => map3(cx, &meta, operands, dtype, complex),
+        LaneKind::C64 => {
+            let factor = number::<C64>(factor, None);
+            map3(cx, &meta, operands, dtype, |a: C64, b: C64, c: C64| a + divide(factor * b, c))
+        }
+        LaneKind::C128 => {
+            let factor = number::<C128>(factor, None);
+            map3(cx, &meta, operands, dtype, |a: C128, b: C128, c: C128| a + divide(factor * b, c))
+        }
         LaneKind::I64 => return Err(cx.bad(0, "floats or complex numbers", dtype.long())),
     };
     out.map(Value::Tensor)

@@ -1,11 +1,15 @@
 //! Exact functions of one operand: signs, rounding, tests. No result here is rounded but to its dtype.
 
+use num_complex::Complex;
+
+use super::blocks::in_blocks;
 use super::complex_math;
 use super::cx::Cx;
 use super::kernels::Entry;
-use super::lane::{C64, C128, Lane, LaneKind, round_f32, with_lane};
+use super::lane::{C64, C128, Lane, LaneKind, with_lane};
 use super::map::map1;
 use super::real::{Real, not_real, with_real};
+use super::tensor::Tensor;
 use super::value::{Scalar, Value};
 use crate::graph::Dtype;
 use crate::ops::Fault;
@@ -53,7 +57,7 @@ fn neg(cx: &mut Cx<'_, '_, '_>) -> Made {
 /// The magnitude; of complex numbers a real one.
 fn abs(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, x) = (cx.meta()?, cx.operand(0)?);
-    let from = cx.tensor(0).map_or(meta.dtype, super::tensor::Tensor::dtype);
+    let from = cx.tensor(0).map_or(meta.dtype, Tensor::dtype);
     let out = match LaneKind::of(from) {
         LaneKind::F32 => map1(cx, &meta, x, from, f32::abs),
         LaneKind::F64 => map1(cx, &meta, x, from, f64::abs),
@@ -78,12 +82,33 @@ fn sign(cx: &mut Cx<'_, '_, '_>) -> Made {
         LaneKind::F64 => map1(cx, &meta, x, dtype, of::<f64>),
         LaneKind::I64 if dtype == Dtype::U64 => map1(cx, &meta, x, dtype, |v: i64| i64::from(v != 0)),
         LaneKind::I64 => map1(cx, &meta, x, dtype, i64::signum),
-        LaneKind::C64 => {
-            map1(cx, &meta, x, dtype, |z: C64| complex_math::narrow(complex_math::sgn(complex_math::widen(z))))
-        }
-        LaneKind::C128 => map1(cx, &meta, x, dtype, complex_math::sgn),
+        LaneKind::C64 => in_blocks(cx, &meta, direction::<f32>, direction_by_quotient::<f32>),
+        LaneKind::C128 => in_blocks(cx, &meta, direction::<f64>, direction_by_quotient::<f64>),
     };
     out.map(Value::Tensor)
+}
+
+/// z / |z|, and 0 at 0.
+fn direction<R: Real>(z: Complex<R>) -> Complex<R> {
+    let magnitude = z.re.hypot(z.im);
+    if magnitude == R::zero() {
+        return Complex::default();
+    }
+    Complex::new(z.re / magnitude, z.im / magnitude)
+}
+
+/// The same by a division of complex numbers, whose rounding differs.
+fn direction_by_quotient<R: Real>(z: Complex<R>) -> Complex<R> {
+    let magnitude = z.re.hypot(z.im);
+    if magnitude == R::zero() {
+        return Complex::default();
+    }
+    complex_math::divide(z, Complex::new(magnitude, R::zero()))
+}
+
+fn fused_square<R: Real>(z: Complex<R>) -> Complex<R> {
+    let cross = z.re * z.im;
+    Complex::new(z.re.mul_add(z.re, -(z.im * z.im)), cross + cross)
 }
 
 fn square(cx: &mut Cx<'_, '_, '_>) -> Made {
@@ -93,8 +118,8 @@ fn square(cx: &mut Cx<'_, '_, '_>) -> Made {
         LaneKind::F32 => map1(cx, &meta, x, dtype, |v: f32| v * v),
         LaneKind::F64 => map1(cx, &meta, x, dtype, |v: f64| v * v),
         LaneKind::I64 => map1(cx, &meta, x, dtype, |v: i64| v.wrapping_mul(v)),
-        LaneKind::C64 => map1(cx, &meta, x, dtype, |z: C64| z * z),
-        LaneKind::C128 => map1(cx, &meta, x, dtype, |z: C128| z * z),
+        LaneKind::C64 => in_blocks(cx, &meta, |z: C64| z * z, fused_square::<f32>),
+        LaneKind::C128 => in_blocks(cx, &meta, |z: C128| z * z, fused_square::<f64>),
     };
     out.map(Value::Tensor)
 }
@@ -113,7 +138,7 @@ fn rounded(cx: &mut Cx<'_, '_, '_>, single: impl Fn(f32) -> f32 + Sync, double: 
     out.map(Value::Tensor)
 }
 
-/// Scales by a power of 10, rounds, scales back: each step rounds to the dtype, as PyTorch does it.
+/// Scales by a power of 10, rounds, scales back.
 fn round_decimals(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, x) = (cx.meta()?, cx.operand(0)?);
     let (dtype, decimals) = (meta.dtype, cx.int(1)?);
@@ -121,14 +146,13 @@ fn round_decimals(cx: &mut Cx<'_, '_, '_>) -> Made {
         return rounded(cx, f32::round_ties_even, f64::round_ties_even);
     }
     let power = i32::try_from(decimals.unsigned_abs()).map_or(f64::INFINITY, |n| 10_f64.powi(n));
-    let narrow = |v: f32| round_f32(dtype, v);
     let out = match LaneKind::of(dtype) {
         LaneKind::F32 => {
-            let ten = narrow(f32::from_f64(power));
+            let ten = f32::from_f64(power);
             map1(cx, &meta, x, dtype, move |v: f32| match decimals {
                 0 => v.round_ties_even(),
-                ..0 => narrow(v / ten).round_ties_even() * ten,
-                _ => narrow(v * ten).round_ties_even() / ten,
+                ..0 => (v / ten).round_ties_even() * ten,
+                _ => (v * ten).round_ties_even() / ten,
             })
         }
         LaneKind::F64 => map1(cx, &meta, x, dtype, move |v: f64| match decimals {
@@ -215,7 +239,7 @@ enum Parts {
 
 fn test(cx: &mut Cx<'_, '_, '_>, holds: fn(f64) -> bool, parts: Parts) -> Made {
     let (meta, x) = (cx.meta()?, cx.operand(0)?);
-    let from = cx.tensor(0).map_or(Dtype::F64, super::tensor::Tensor::dtype);
+    let from = cx.tensor(0).map_or(Dtype::F64, Tensor::dtype);
     let out = match LaneKind::of(from) {
         LaneKind::F32 => map1(cx, &meta, x, from, |v: f32| i64::from(holds(f64::from(v)))),
         LaneKind::F64 => map1(cx, &meta, x, from, |v: f64| i64::from(holds(v))),
@@ -232,7 +256,7 @@ fn test(cx: &mut Cx<'_, '_, '_>, holds: fn(f64) -> bool, parts: Parts) -> Made {
 
 fn signbit(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, x) = (cx.meta()?, cx.operand(0)?);
-    let from = cx.tensor(0).map_or(Dtype::F64, super::tensor::Tensor::dtype);
+    let from = cx.tensor(0).map_or(Dtype::F64, Tensor::dtype);
     let out = match LaneKind::of(from) {
         LaneKind::F32 => map1(cx, &meta, x, from, |v: f32| i64::from(v.is_sign_negative())),
         LaneKind::F64 => map1(cx, &meta, x, from, |v: f64| i64::from(v.is_sign_negative())),

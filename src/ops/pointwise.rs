@@ -41,7 +41,6 @@ pub(super) const RULES: &[Entry] = &[
             "aten.leaky_relu.default",
             "aten.softplus.default",
             "aten.threshold.default",
-            "aten.log_sigmoid.default",
             "aten.hardshrink.default",
             "aten.softshrink.default",
             "prims.neg.default",
@@ -56,6 +55,7 @@ pub(super) const RULES: &[Entry] = &[
     (like, &["aten.relu6.default", "aten.hardtanh.default", "aten._conj_physical.default"]),
     (number, &["aten.nan_to_num.default"]),
     (scaled, &["aten.deg2rad.default", "aten.rad2deg.default"]),
+    (in_row, &["aten.log_sigmoid.default"]),
     (square, &["aten.square.default"]),
     (absolute, &["aten.abs.default", "prims.abs.default"]),
     (angle, &["aten.angle.default"]),
@@ -273,6 +273,12 @@ pub(super) fn unary(c: &mut Call<'_>, dtype: fn(Dtype) -> Dtype) -> Typed {
 
 fn same(c: &mut Call<'_>) -> Typed {
     unary(c, |d| d)
+}
+
+/// Computed into a contiguous result, whatever the operand's layout.
+fn in_row(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    out::contiguous(c.symbols, t.dtype, t.sizes.clone(), t.device.clone())
 }
 
 /// A power of 2, which has no booleans.
