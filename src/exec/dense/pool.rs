@@ -222,6 +222,14 @@ macro_rules! averaged {
 
 averaged!(f32, f64);
 
+impl Averaged for i64 {
+    /// The quotient is cut off, and the sum wraps, as integers do.
+    #[allow(clippy::cast_possible_truncation)]
+    fn mean(values: impl Iterator<Item = Self>, divisor: f64) -> Self {
+        values.fold(0_i64, |s, v| s.wrapping_add(v)).checked_div(divisor as i64).unwrap_or(0)
+    }
+}
+
 /// The average of each window; dilation is 1.
 pub fn avg_pool<T: Averaged>(
     shape: &PoolShape,
