@@ -133,7 +133,7 @@ fn size(sizes: &Shape, d: usize) -> usize {
     sizes.get(d).copied().unwrap_or(1)
 }
 
-fn three(values: &Shape) -> [usize; 3] {
+pub(super) fn three(values: &Shape) -> [usize; 3] {
     [size(values, 0), size(values, 1), size(values, 2)]
 }
 
@@ -233,7 +233,7 @@ fn broadcast_batch(a: &Tensor, b: &Tensor) -> Result<Shape, Fault> {
 }
 
 /// The matrices of a tensor, repeated to a batch, as rank 3; gathered where no strides say so.
-fn with_batch(t: &Tensor, batch: &Shape) -> Result<Tensor, Fault> {
+pub(super) fn with_batch(t: &Tensor, batch: &Shape) -> Result<Tensor, Fault> {
     let matrix = t.rank().saturating_sub(2);
     let sizes: Shape = batch.iter().chain(t.meta.sizes.iter().skip(matrix)).copied().collect();
     let wide = t.broadcast(&sizes)?;

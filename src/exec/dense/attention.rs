@@ -33,7 +33,20 @@ pub fn attention<T: Scalar + Exponential>(
     v: &Batch<'_, T>,
     mask: &Mask<'_, T>,
     scale: T,
+    out: BatchMut<'_, T>,
+) -> Result<(), DenseError> {
+    attention_with_sums(q, k, v, mask, scale, out, None)
+}
+
+/// As [`attention`]; `sums`, heads x queries, gets the logarithm of the sum of exponentials of each query's scores.
+pub fn attention_with_sums<T: Scalar + Exponential>(
+    q: &Batch<'_, T>,
+    k: &Batch<'_, T>,
+    v: &Batch<'_, T>,
+    mask: &Mask<'_, T>,
+    scale: T,
     mut out: BatchMut<'_, T>,
+    sums: Option<&mut [T]>,
 ) -> Result<(), DenseError> {
     let (heads, queries, width) = q.view.dim();
     let (heads_k, keys, width_k) = k.view.dim();
@@ -51,17 +64,24 @@ pub fn attention<T: Scalar + Exponential>(
         Mask::Seen(m) => expect_mask(m.view.dim(), (heads, queries, keys))?,
         Mask::None | Mask::Causal => {}
     }
+    let rows = heads.saturating_mul(queries);
+    DenseError::expect("the number of sums", rows, sums.as_ref().map_or(rows, |s| s.len()))?;
+    let mut sums = sums.unwrap_or(&mut []);
     let mut jobs = Vec::new();
     for (head, out) in out.view.outer_iter_mut().enumerate() {
         let mut out = Some(out);
         for first in (0..queries).step_by(QUERIES) {
             let Some(whole) = out.take() else { break };
-            let (now, later) = whole.split_at(Axis(0), QUERIES.min(queries.saturating_sub(first)));
+            let count = QUERIES.min(queries.saturating_sub(first));
+            let (now, later) = whole.split_at(Axis(0), count);
             out = Some(later);
-            jobs.push((head, first, now));
+            let (own, rest) = std::mem::take(&mut sums).split_at_mut_checked(count).unwrap_or_default();
+            sums = rest;
+            jobs.push((head, first, now, own));
         }
     }
-    jobs.into_par_iter().try_for_each(|(head, first, out)| {
+    jobs.into_par_iter().try_for_each(|(head, first, out, sums)| {
+        let mut sums = sums.iter_mut();
         let last = first.saturating_add(out.nrows());
         let looked_at = if matches!(mask, Mask::Causal) { keys.min(last) } else { keys };
         let rows = q.view.index_axis(Axis(0), head);
@@ -73,16 +93,26 @@ pub fn attention<T: Scalar + Exponential>(
         product(1, scale, rows, keys, T::zero(), MatMut::row_major(&mut scores, out.nrows(), looked_at)?.view);
         for (row, scores) in scores.chunks_mut(looked_at.max(1)).enumerate() {
             hide(mask, head, first.saturating_add(row), scores);
-            if scores.iter().all(|s| *s == T::HIDDEN) {
-                scores.fill(T::zero());
-            } else {
-                T::soft_row(Soft::Max, scores);
-            }
+            weigh(scores, sums.next());
         }
         let weights = MatMut::row_major(&mut scores, out.nrows(), looked_at)?.view;
         product(1, T::one(), weights.view(), values, T::zero(), out);
         Ok(())
     })
+}
+
+/// Makes the scores of a query its weights; `sum` gets the logarithm of the sum of their exponentials.
+pub fn weigh<T: Scalar + Exponential>(scores: &mut [T], sum: Option<&mut T>) {
+    if scores.iter().all(|s| *s == T::HIDDEN) {
+        scores.fill(T::zero());
+        sum.into_iter().for_each(|s| *s = T::HIDDEN);
+        return;
+    }
+    let Some(sum) = sum else { return T::soft_row(Soft::Max, scores) };
+    let pick = |best: (usize, T), (k, v): (usize, &T)| if *v > best.1 { (k, *v) } else { best };
+    let (at, largest) = scores.iter().enumerate().fold((0, T::HIDDEN), pick);
+    T::soft_row(Soft::Max, scores);
+    *sum = T::log_sum(largest, scores.get(at).copied().unwrap_or(T::one()));
 }
 
 fn expect_mask(found: (usize, usize, usize), needed: (usize, usize, usize)) -> Result<(), DenseError> {

@@ -144,6 +144,18 @@ impl<'a, T> BatchMut<'a, T> {
 }
 
 impl<T> Batch<'_, T> {
+    /// Rows and columns of each exchanged; nothing is moved.
+    #[must_use]
+    pub fn transposed(mut self) -> Self {
+        self.view.swap_axes(1, 2);
+        self
+    }
+
+    /// All elements, matrix by matrix and row by row.
+    pub fn elements(&self) -> impl Iterator<Item = &T> {
+        self.view.iter()
+    }
+
     /// The matrices, one by one.
     pub fn matrices(&self) -> impl Iterator<Item = Mat<'_, T>> {
         self.view.outer_iter().map(|view| Mat { view })

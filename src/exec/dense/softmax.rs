@@ -22,11 +22,13 @@ pub enum Soft {
 }
 
 /// A real number that softmax is computed in.
-pub trait Exponential: Copy + Send + Sync + 'static {
+pub trait Exponential: Copy + PartialOrd + Send + Sync + 'static {
     /// A score that no other is below: its share is 0.
     const HIDDEN: Self;
     /// Makes a row the softmax, or log-softmax, of itself.
     fn soft_row(kind: Soft, row: &mut [Self]);
+    /// The logarithm of the sum of a row's exponentials, from its largest element and that one's softmax.
+    fn log_sum(largest: Self, share: Self) -> Self;
 }
 
 impl Exponential for f32 {
@@ -37,6 +39,10 @@ impl Exponential for f32 {
             Soft::Max => vectorised::<SoftmaxRow, _>(row),
             Soft::LogMax => vectorised::<LogSoftmaxRow, _>(row),
         }
+    }
+
+    fn log_sum(largest: f32, share: f32) -> f32 {
+        largest - share.ln()
     }
 }
 
@@ -53,6 +59,10 @@ impl Exponential for f64 {
                 Soft::LogMax => (*v - max) - (log - max),
             };
         }
+    }
+
+    fn log_sum(largest: f64, share: f64) -> f64 {
+        largest - share.ln()
     }
 }
 
