@@ -42,6 +42,7 @@ impl Kernels {
             fft::KERNELS,
             foreach::KERNELS,
             gradient::KERNELS,
+            grid_sample::KERNELS,
             index::ADVANCED,
             index::BAGS,
             index::EMBEDDING,
