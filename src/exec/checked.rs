@@ -57,7 +57,8 @@ fn integer_fits(v: i64, dtype: Dtype) -> bool {
 
 fn float_fits(v: f64, dtype: Dtype) -> bool {
     if let Some((least, most)) = range(dtype) {
-        // Unsigned dtypes take no negative fraction of their own range from floats either: they wrap as integers do.
+        // Of integers negative ones wrap in unsigned dtypes; floats must not be below 0.
+        let least = if matches!(dtype, Dtype::U8 | Dtype::U16 | Dtype::U32) { 0.0 } else { least };
         return (least..=most).contains(&v);
     }
     let most = match dtype {

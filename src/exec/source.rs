@@ -156,6 +156,13 @@ pub fn number<L: Lane>(n: Scalar, through: Option<Dtype>) -> L {
         Scalar::Complex(re, im) => L::from_complex(C128::new(re, im)),
     };
     let Some(through) = through else { return plain };
+    if through == Dtype::Bool {
+        let truth = match n {
+            Scalar::Complex(re, im) => re != 0.0 || im != 0.0,
+            other => other.to_f64() != 0.0,
+        };
+        return L::from_i64(i64::from(truth));
+    }
     let (mut bytes, mut out) = ([0_u8; 16], [plain]);
     element::write(through, &out, 1, &mut bytes);
     element::read(through, &bytes, 1, &mut out);

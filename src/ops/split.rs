@@ -260,8 +260,10 @@ fn view_as_complex(c: &mut Call<'_>) -> Typed {
     }
     if let Some(steps) = &t.strides {
         let odd = |d: &Dim| d.fixed().is_some_and(|n| n % 2 != 0);
+        // A dimension of size 1 has no pitch that could be odd.
+        let pitches = steps.iter().zip(&t.sizes).take(rank).filter(|(_, size)| **size != Dim::Fixed(1)).map(|(s, _)| s);
         let inner = steps.last().is_some_and(|s| sizes::differ(c.symbols, *s, Dim::Fixed(1)));
-        if inner || steps.iter().take(rank).any(odd) || odd(&t.offset) {
+        if inner || pitches.clone().any(odd) || odd(&t.offset) {
             return Err(c.bad(0, "pairs side by side, at even places", sizes::show(c.symbols, steps)));
         }
     }

@@ -98,8 +98,16 @@ impl Plan {
             let (sizes, strides) = (shape::permuted(&meta.sizes, &dims), shape::permuted(&meta.strides, &dims));
             Meta { sizes, strides, offset: 0, ..meta.clone() }
         };
+        if used.is_empty() {
+            return Err(cx.bad(i, "one index tensor or more", "none"));
+        }
         let joint = joint_sizes(cx, i, indices)?;
         let mut at = vec![meta.offset; shape::count(&joint)?];
+        let (before, after) = (pick(&|d| d < front), pick(&|d| d >= front));
+        if before.numel() == 0 || after.numel() == 0 {
+            // Nothing is touched, so no index is looked at.
+            return Ok(Plan { before, after, joint, at });
+        }
         for (d, index) in indices.iter().enumerate() {
             let Some(index) = index else { continue };
             let (size, stride, spread) = (meta.size(d), meta.stride(d), index.broadcast(&joint)?);
@@ -108,7 +116,7 @@ impl Plan {
                 *slot = slot.wrapping_add(place.wrapping_mul(stride));
             }
         }
-        Ok(Plan { before: pick(&|d| d < front), after: pick(&|d| d >= front), joint, at })
+        Ok(Plan { before, after, joint, at })
     }
 
     /// Returns the sizes of what is named.

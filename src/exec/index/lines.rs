@@ -1,14 +1,14 @@
 //! `gather` and `scatter`: an index for every element, along one dimension.
 
 use super::cells::{Range, apart, emit_taken, overwrite, target, without};
-use super::reduction::{Reduction, Start, reduce};
+use super::reduction::{Reduction, Start, reduce_wide};
 use crate::exec::checked::{filled, scalar_for};
 use crate::exec::cx::Cx;
 use crate::exec::kernels::Entry;
 use crate::exec::movement::rows_of;
 use crate::exec::shape::{Runs, Shape};
 use crate::exec::tensor::{Meta, Tensor};
-use crate::exec::value::Value;
+use crate::exec::value::{Scalar, Value};
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
@@ -108,7 +108,7 @@ fn scatter_tensor(cx: &mut Cx<'_, '_, '_>, by: Option<Reduction>) -> Made {
 
 fn scatter_number(cx: &mut Cx<'_, '_, '_>, by: Option<Reduction>) -> Made {
     let (t, index) = (cx.tensor(0)?, cx.tensor(2)?);
-    let value = scalar_for(cx, 3, t.dtype())?;
+    let value = if index.numel() == 0 { Scalar::Int(0) } else { scalar_for(cx, 3, t.dtype())? };
     let one = filled(cx, &Meta::contiguous(t.dtype(), &[]), value)?;
     scattered(cx, by, &one.broadcast(index.sizes())?)
 }
@@ -125,7 +125,7 @@ fn scattered(cx: &Cx<'_, '_, '_>, by: Option<Reduction>, values: &Tensor) -> Mad
     let kept = cx.operator.schema.param_index("include_self").map_or(Ok(true), |p| cx.bool(p))?;
     match by {
         None => overwrite(&out, &at, &values)?,
-        Some(by) => reduce(&out, &at, &values, by, if kept { Start::Included } else { Start::Replaced })?,
+        Some(by) => reduce_wide(&out, &at, &values, by, if kept { Start::Included } else { Start::Replaced })?,
     }
     Ok(out.into())
 }

@@ -11,7 +11,6 @@ use crate::exec::session::run_as;
 use crate::exec::shape::Shape;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::exec::value::Value;
-use crate::exec::view::{copy_of, fresh};
 use crate::graph::Dtype;
 use crate::ops::Fault;
 
@@ -142,6 +141,9 @@ fn repeated_places(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn repeat_by_tensor(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
+    if t.rank() == 0 && !cx.is_none(2) {
+        return Err(cx.bad(0, "a tensor with dimensions", "a scalar"));
+    }
     let (t, d) = if cx.is_none(2) { (rows_of(cx, t, &[t.numel()])?, 0) } else { (t.clone(), cx.axis(2, t.rank())?) };
     let (size, repeats) = (t.meta.size(d), cx.tensor(1)?);
     let mut places = places(cx, 1)?;
@@ -175,10 +177,19 @@ fn block_diag(cx: &mut Cx<'_, '_, '_>) -> Made {
     Ok(out.into())
 }
 
+/// Returns a copy that lies as the rule says, offset and gaps too, in a storage of so many elements or more.
+fn preserved(cx: &Cx<'_, '_, '_>, t: &Tensor, elements: usize) -> Result<Tensor, Fault> {
+    let meta = cx.meta()?;
+    let whole = Meta::contiguous(t.dtype(), &[elements.max(meta.needed()?)]);
+    let out = crate::exec::fill::empty(&whole, cx.meter())?.with_meta(meta)?;
+    out.copy_from(t)?;
+    Ok(out)
+}
+
 /// A copy in which the view of the same name is written: `slice_scatter` writes `slice`.
 fn scattered(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, source) = (cx.tensor(0)?, cx.tensor(1)?);
-    let out = fresh(cx, 0, t)?;
+    let out = preserved(cx, t, cx.meta()?.needed()?)?;
     let target = match &*cx.operator.schema.name {
         "select_scatter" => "aten.select.int",
         "slice_scatter" => "aten.slice.Tensor",
@@ -194,6 +205,10 @@ fn write_view(cx: &mut Cx<'_, '_, '_>, target: &str, out: &Tensor, source: &Tens
     let args = std::iter::once(Value::Tensor(out.clone())).chain(values).collect();
     let seen = run_as(cx, target, args)?;
     let Value::Tensor(seen) = seen else { return Err(cx.bad(0, "a tensor", seen.kind())) };
+    if crate::exec::overlap::overlaps_itself(&seen) {
+        let found = format!("sizes {:?} with strides {:?}", seen.meta.sizes, seen.meta.strides);
+        return Err(cx.bad(0, "a slice each of whose elements has its own memory", found));
+    }
     if seen.sizes() != source.sizes() {
         let at = usize::from(cx.operator.schema.param_index("src") == Some(1));
         return Err(cx.bad(at, format!("sizes {:?}", seen.sizes()), format!("{:?}", source.sizes())));
@@ -201,15 +216,17 @@ fn write_view(cx: &mut Cx<'_, '_, '_>, target: &str, out: &Tensor, source: &Tens
     seen.copy_from(source)
 }
 
+/// The view may reach all of the storage, so all of it is copied; a tensor that overlaps itself is copied alone.
 fn as_strided_scatter(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, source) = (cx.tensor(0)?, cx.tensor(1)?);
-    // The view may reach all of the storage, so all of it is copied.
-    let bytes = t.storage.read()?.bytes().to_vec();
-    let storage = crate::exec::storage::Storage::new(bytes, cx.meter());
-    let whole = Tensor { storage, ..t.clone() };
-    write_view(cx, "aten.as_strided.default", &whole, source, 2)?;
-    let meta = cx.meta()?;
-    if meta == whole.meta { Ok(whole.into()) } else { Ok(copy_of(cx, &whole, meta)?.into()) }
+    let out = if crate::exec::overlap::overlaps_itself(t) {
+        preserved(cx, t, 0)?
+    } else {
+        let storage = crate::exec::storage::Storage::new(t.storage.read()?.bytes().to_vec(), cx.meter());
+        Tensor { storage, ..t.clone() }
+    };
+    write_view(cx, "aten.as_strided.default", &out, source, 2)?;
+    Ok(out.into())
 }
 
 fn spread_back(cx: &mut Cx<'_, '_, '_>) -> Made {

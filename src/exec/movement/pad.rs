@@ -48,7 +48,9 @@ fn paddings(cx: &Cx<'_, '_, '_>, rank: usize) -> Result<Vec<(i64, i64)>, Fault> 
 }
 
 fn constant(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let value = scalar_for(cx, 2, cx.tensor(0)?.dtype())?;
+    // Where nothing is filled PyTorch does not look at the number.
+    let grows = cx.ints(1)?.iter().any(|p| *p > 0) && cx.meta()?.numel() > 0;
+    let value = if grows { scalar_for(cx, 2, cx.tensor(0)?.dtype())? } else { Scalar::Int(0) };
     by_number(cx, value)
 }
 
@@ -75,7 +77,8 @@ fn by_mode(cx: &mut Cx<'_, '_, '_>) -> Made {
     match cx.text(2) {
         "constant" => {
             let value = if cx.is_none(3) { Scalar::Float(0.0) } else { cx.scalar(3)? };
-            if !fits(value, dtype) {
+            let grows = cx.ints(1)?.iter().any(|p| *p > 0) && cx.meta()?.numel() > 0;
+            if grows && !fits(value, dtype) {
                 return Err(cx.bad(3, format!("a number that {} holds", dtype.long()), format!("{value:?}")));
             }
             by_number(cx, value)
@@ -128,9 +131,12 @@ fn outside(cx: &Cx<'_, '_, '_>, border: Border, size: usize, before: i64, after:
         return Err(cx.bad(1, format!("paddings of {what} {n}"), format!("{before}, {after}")));
     }
     let last = n.saturating_sub(1);
+    // Around goes what negative paddings leave.
+    let cut = before.min(0).saturating_neg();
+    let left = n.saturating_sub(cut).saturating_add(after.min(0));
     let at = |k: i64| match border {
         Border::Replicate => k.clamp(0, last),
-        Border::Circular => k.checked_rem_euclid(n).unwrap_or(0),
+        Border::Circular => k.saturating_sub(cut).checked_rem_euclid(left).unwrap_or(0).saturating_add(cut),
         Border::Reflect if k < 0 => k.saturating_neg(),
         Border::Reflect if k > last => last.saturating_mul(2).saturating_sub(k),
         Border::Reflect => k,

@@ -55,8 +55,10 @@ fn as_real(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn as_complex(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
-    let inner = t.meta.strides.split_last();
-    let paired = inner.is_some_and(|(last, rest)| *last == 1 && rest.iter().all(|s| s.is_multiple_of(2)));
+    // A dimension of size 1 has no pitch that could be odd.
+    let even = |(size, stride): (&usize, &usize)| *size == 1 || stride.is_multiple_of(2);
+    let rest = t.rank().saturating_sub(1);
+    let paired = t.meta.stride(rest) == 1 && t.sizes().iter().zip(&t.meta.strides).take(rest).all(even);
     if !paired || !t.meta.offset.is_multiple_of(2) {
         let found = format!("strides {:?}, offset {}", t.meta.strides.as_slice(), t.meta.offset);
         return Err(cx.bad(0, "a last stride of 1, and an even offset and other strides", found));

@@ -72,20 +72,18 @@ fn set_empty(cx: &mut Cx<'_, '_, '_>) -> Made {
     Ok(Tensor::new(Meta::contiguous(t.dtype(), &[0]), storage)?.into())
 }
 
-fn source<'a>(cx: &Cx<'a, '_, '_>) -> Result<&'a Tensor, Fault> {
-    let (t, source) = (cx.tensor(0)?, cx.tensor(1)?);
-    if source.dtype() != t.dtype() {
-        return Err(cx.bad(1, format!("dtype {}", t.dtype().long()), source.dtype().long()));
-    }
-    Ok(source)
-}
-
+/// The other's memory and shape under the own dtype.
 fn set_source(cx: &mut Cx<'_, '_, '_>) -> Made {
-    Ok(source(cx)?.clone().into())
+    let (t, source) = (cx.tensor(0)?, cx.tensor(1)?);
+    let meta = Meta { dtype: t.dtype(), ..source.meta.clone() };
+    if meta.numel() > 0 {
+        source.storage.grow(meta.needed()?.saturating_mul(meta.dtype.bytes()))?;
+    }
+    Ok(Tensor::new(meta, source.storage.clone())?.into())
 }
 
 fn set_place(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let source = source(cx)?;
+    let (t, source) = (cx.tensor(0)?, cx.tensor(1)?);
     let list = |i: usize| -> Result<crate::exec::shape::Shape, Fault> {
         let one = |n: i64| usize::try_from(n).map_err(|_| cx.bad(i, "numbers of 0 or more", n.to_string()));
         cx.ints(i)?.into_iter().map(one).collect()
@@ -97,9 +95,9 @@ fn set_place(cx: &mut Cx<'_, '_, '_>) -> Made {
     if strides.is_empty() {
         strides = crate::exec::shape::contiguous(&sizes);
     }
-    let meta = Meta { dtype: source.dtype(), sizes, strides, offset };
+    let meta = Meta { dtype: t.dtype(), sizes, strides, offset };
     if meta.numel() > 0 {
         source.storage.grow(meta.needed()?.saturating_mul(meta.dtype.bytes()))?;
     }
-    Ok(source.with_meta(meta)?.into())
+    Ok(Tensor::new(meta, source.storage.clone())?.into())
 }
