@@ -256,10 +256,8 @@ fn large_convolutions_agree() {
         plane(5, 1, 2, 20, 3, 2, 0),
         plane(2, 3, 5, 33, 1, 1, 0),
     ] {
-        for threads in [1, 2] {
-            for (last, out_last) in [(false, false), (true, true), (true, false)] {
-                check(&Case { threads, last, out_last, ..base.clone() }).unwrap();
-            }
+        for (threads, last, out_last) in [(1, false, false), (2, false, false), (2, true, true)] {
+            check(&Case { threads, last, out_last, ..base.clone() }).unwrap();
         }
     }
 }
