@@ -122,6 +122,29 @@ fn scaled<L: Lane + Real>(
     Ok(out)
 }
 
+/// Whether PyTorch takes each step in the dtype itself: of narrow floats that lie neither row by row nor channels last.
+fn in_steps(t: &Tensor, kept: Dtype) -> bool {
+    let last: Shape = (0..t.rank()).filter(|d| *d != 1).chain([1]).collect();
+    let plain = t.meta.is_contiguous() || (t.rank() > 3 && t.permute(&last).meta.is_contiguous());
+    !plain && matches!(kept, Dtype::F16 | Dtype::Bf16)
+}
+
+/// Returns `(x - mean) * inverse * weight + bias`, every step rounded.
+fn stepwise<L: Lane>(t: &Tensor, mean: &[f64], inverse: &[f64], o: &Options<'_>) -> Result<Vec<L>, Fault> {
+    let r = |v: f64| round(o.kept, v);
+    let ones = |t: Option<&Tensor>, v: f64| t.map_or(Ok(vec![v; mean.len()]), wide);
+    let (weight, bias) = (ones(o.weight, 1.0)?, ones(o.bias, 0.0)?);
+    let inner = shape::numel(t.sizes().get(2..).unwrap_or(&[])).max(1);
+    let channels = mean.iter().zip(inverse).zip(weight.iter().zip(&bias)).cycle();
+    let values = t.lanes::<f64>()?;
+    let planes = values.chunks(inner).zip(channels);
+    let plane = |(x, ((mean, inverse), (weight, bias))): (&[f64], ((&f64, &f64), (&f64, &f64)))| {
+        let one = |x: &f64| L::from_f64(r(r(r(x - mean) * inverse) * weight) + bias);
+        x.iter().map(one).collect::<Vec<L>>()
+    };
+    Ok(planes.flat_map(plane).collect())
+}
+
 /// What channels are multiplied by: of the batch it is kept in a dtype, of running statistics it is not.
 fn inverse(var: &[f64], eps: f64, kept: Option<Dtype>) -> Vec<f64> {
     let one = |v: &f64| 1.0 / (v + eps).sqrt();
@@ -137,13 +160,21 @@ fn batch_norm_in<L: Lane + Real>(cx: &Cx<'_, '_, '_>) -> Made {
     let functional = cx.operator.schema.name.ends_with("functional");
     let over: Shape = (0..t.rank()).filter(|d| *d != 1).collect();
     let own = o.training || o.mean.is_none();
-    let batch = if own { of_batch(t, &over, o.kept)? } else { Statistics::default() };
+    let steps = in_steps(t, o.kept);
+    let batch = if own { of_batch(t, &over, if steps { Dtype::F32 } else { o.kept })? } else { Statistics::default() };
     let (mean, var) = match (own, o.mean, o.var) {
         (false, Some(mean), Some(var)) => (wide(mean)?, wide(var)?),
         _ => (batch.mean.iter().map(|m| round(o.kept, *m)).collect(), batch.var.clone()),
     };
     let inverse = inverse(&var, o.eps, own.then_some(o.kept));
-    let mut all = vec![cx.emit_at(0, scaled::<L>(t, &mean, &inverse, &o, 1)?)?];
+    let first = if steps {
+        let r = |v: f64| round(o.kept, v);
+        let running = || var.iter().map(|v| r(1.0 / r(r(v + o.eps).sqrt()))).collect();
+        stepwise::<L>(t, &mean, &if own { inverse.clone() } else { running() }, &o)?
+    } else {
+        scaled::<L>(t, &mean, &inverse, &o, 1)?
+    };
+    let mut all = vec![cx.emit_at(0, first)?];
     if o.training && !functional {
         write_running(&o, &batch)?;
     }

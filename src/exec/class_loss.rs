@@ -84,18 +84,59 @@ fn losses(scores: &[f64], layout: Layout, targets: &[Option<usize>], weight: Opt
     out
 }
 
+/// Losses that are added up as PyTorch does it: in the dtype, in levels of sixteen, ignored targets left out.
+#[derive(Clone, Copy)]
+struct Steps<'a> {
+    dtype: Dtype,
+    losses: &'a [f64],
+    targets: &'a [Option<usize>],
+}
+
+impl Steps<'_> {
+    fn sum(self) -> f64 {
+        let r = |v: f64| round(self.dtype, v);
+        let power = self.losses.len().next_power_of_two().trailing_zeros().checked_div(8).unwrap_or(0).max(4);
+        let mut levels = [0_f64; 8];
+        for (k, (loss, _)) in self.losses.iter().zip(self.targets).enumerate().filter(|(_, (_, t))| t.is_some()) {
+            let mut carried = r(*loss);
+            let mut rest = k;
+            for (level, sum) in levels.iter_mut().enumerate() {
+                *sum = r(*sum + carried);
+                let full = rest.checked_shr(power).is_some_and(|up| up.checked_shl(power) == Some(rest));
+                if !full || level == 7 {
+                    break;
+                }
+                carried = std::mem::take(sum);
+                rest = rest.checked_shr(power).unwrap_or(0);
+            }
+        }
+        levels.iter().fold(0.0, |a, b| r(a + b))
+    }
+}
+
+/// Returns what losses and weights sum up to; without weights targets are counted.
+fn sums(found: &Losses, targets: &[Option<usize>], dtype: Dtype, weighted: bool) -> [f64; 2] {
+    let each = Steps { dtype, losses: &found.each, targets };
+    let total = if weighted {
+        Steps { losses: &found.weights, ..each }.sum()
+    } else {
+        round(dtype, found.weights.iter().sum())
+    };
+    [each.sum(), total]
+}
+
 fn nll_loss(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, dtype) = (cx.tensor(0)?, cx.meta()?.dtype);
     let layout = Layout::of(t);
     let targets = targets(cx, layout.classes)?;
     let weight = weights::<f64>(cx, param(cx, "weight"))?;
     let found = losses(&t.lanes::<f64>()?, layout, &targets, weight.as_deref());
-    let total: f64 = found.weights.iter().sum();
+    let [sum, total] = sums(&found, &targets, dtype, weight.is_some());
     let (values, total) = match reduction(cx)? {
         Reduction::None if t.rank() > 1 => (found.each, 0.0),
         Reduction::None => (found.each, total),
-        Reduction::Sum => (vec![found.each.iter().sum()], total),
-        Reduction::Mean => (vec![round(dtype, found.each.iter().sum::<f64>()) / round(dtype, total)], total),
+        Reduction::Sum => (vec![sum], total),
+        Reduction::Mean => (vec![sum / total], total),
     };
     let first = cx.emit_at(0, values)?;
     if cx.result_count() < 2 {
@@ -136,7 +177,11 @@ fn cross_entropy(cx: &mut Cx<'_, '_, '_>) -> Made {
     }
     let targets = targets(cx, layout.classes)?;
     let found = losses(&scores, layout, &targets, weight);
-    let plain = combined(&found.each, &found.weights, reduction(cx)?);
+    let plain = match (reduction(cx)?, sums(&found, &targets, dtype, weight.is_some())) {
+        (Reduction::None, _) => found.each,
+        (Reduction::Sum, [sum, _]) => vec![sum],
+        (Reduction::Mean, [sum, total]) => vec![sum / total],
+    };
     if smoothing == 0.0 {
         return cx.emit(plain);
     }

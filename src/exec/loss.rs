@@ -149,8 +149,10 @@ fn binary_cross_entropy(cx: &mut Cx<'_, '_, '_>) -> Made {
     operands.extend(cx.opt_tensor(2)?.map(Operand::Tensor));
     let losses = elementwise(cx, &operands, dtype, |v| {
         let [x, y, ..] = v else { return 0.0 };
-        let loss = (y - 1.0) * (-x).ln_1p().max(-100.0) - y * x.ln().max(-100.0);
-        round(dtype, loss) * v.get(2).copied().unwrap_or(1.0)
+        let r = |v: f64| round(dtype, v);
+        let (no, yes) = (r((-x).ln_1p()).max(-100.0), r(x.ln()).max(-100.0));
+        let loss = r(r(r(y - 1.0) * no) - r(y * yes));
+        loss * v.get(2).copied().unwrap_or(1.0)
     })?;
     reduced(cx, losses)
 }

@@ -142,6 +142,13 @@ fn vector_norm<L: Sum>(row: &[L], ord: f64, lane: LaneKind) -> f64 {
     powers(row, |v| v.powf(ord), lane).powf(1.0 / ord)
 }
 
+/// Whether casting loses values.
+fn narrows(from: Dtype, to: Dtype) -> bool {
+    let wide = |d: Dtype| matches!(LaneKind::of(d), LaneKind::F64 | LaneKind::C128);
+    let halves = |d: Dtype| matches!(d, Dtype::F16 | Dtype::Bf16);
+    from != to && ((wide(from) && !wide(to)) || halves(to))
+}
+
 fn norm(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
     let over = axes(cx, t.rank())?;
@@ -150,8 +157,8 @@ fn norm(cx: &mut Cx<'_, '_, '_>) -> Made {
     if !dtype.is_float() && !dtype.is_complex() {
         return Err(cx.bad(0, "a floating point or complex dtype", dtype.long()));
     }
-    if dtype.is_complex() != t.dtype().is_complex() {
-        return Err(cx.bad(0, format!("a dtype as complex as {}", dtype.long()), t.dtype().long()));
+    if dtype.is_complex() != t.dtype().is_complex() || narrows(t.dtype(), dtype) {
+        return Err(cx.bad(0, format!("a dtype that {} holds, as complex as it", dtype.long()), t.dtype().long()));
     }
     if rows::length(t, &over) == 0 && (ord < 0.0 || ord == f64::INFINITY) {
         return Err(cx.bad(0, format!("elements, for a norm of order {ord}"), format!("the sizes {:?}", t.sizes())));

@@ -5,11 +5,12 @@
 use std::cmp::Ordering;
 
 use super::cx::Cx;
+use super::introsort;
 use super::kernels::Entry;
 use super::lane::Lane;
 use super::reduce::Made;
 use super::rows::{self, with_order};
-use super::sort::{order, pairs};
+use super::sort::{Pair, less, order, pairs};
 use super::tensor::Tensor;
 use super::value::Value;
 use crate::graph::Dtype;
@@ -68,7 +69,8 @@ fn unique(cx: &mut Cx<'_, '_, '_>) -> Made {
     with_order!(t.dtype(), L => {
         let values = t.lanes::<L>()?;
         let mut sorted = pairs(&values);
-        sorted.sort_by(|a, b| order(a.0, b.0));
+        // Of equals, of zeros of both signs for one, the first stays: not of a stable sort.
+        introsort::sort(&mut sorted, &|a: &Pair<L>, b: &Pair<L>| less(a.0, b.0));
         let places: Vec<usize> = sorted.iter().filter_map(|(_, k)| usize::try_from(*k).ok()).collect();
         flat_results(cx, t, &values, groups(&places, |a, b| values.get(a) == values.get(b)))
     })
@@ -76,7 +78,9 @@ fn unique(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn consecutive(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
-    if !cx.is_none(3) {
+    // Along the only dimension, if it is called 0, values are looked at one by one.
+    let flat = cx.is_none(3) || (cx.int(3)? == 0 && t.rank() == 1);
+    if !flat {
         return slices(cx, t, cx.axis(3, t.rank())?, false);
     }
     with_order!(t.dtype(), L => {

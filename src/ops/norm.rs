@@ -130,10 +130,21 @@ fn layer_norm(c: &mut Call<'_>) -> Typed {
 /// The normalised input times the weight, element by element.
 fn rms_norm(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
-    normalized(c, t)?;
-    let mut operands: SmallVec<[Operand<'_>; 2]> = smallvec::smallvec![Operand::Tensor(t)];
-    operands.extend(c.opt_tensor(2)?.map(Operand::Tensor));
-    out::pointwise(c, t.dtype, &operands)
+    let start = normalized(c, t)?;
+    scaled_rows(c, t, start)
+}
+
+/// The input times one factor a row, times the weight: each product lies in memory as that of any two tensors.
+fn scaled_rows(c: &mut Call<'_>, t: &TensorType, start: usize) -> Typed {
+    let factors = plain(c, t.dtype, t, statistics(t, start))?;
+    let product = match &factors {
+        ValueType::Tensor(f) => out::pointwise(c, t.dtype, &[Operand::Tensor(t), Operand::Tensor(f)])?,
+        _ => return Ok(factors),
+    };
+    match (&product, c.opt_tensor(2)?) {
+        (ValueType::Tensor(p), Some(w)) => out::pointwise(c, t.dtype, &[Operand::Tensor(p), Operand::Tensor(w)]),
+        _ => Ok(product),
+    }
 }
 
 /// Sizes with every dimension from `start` on reduced to 1.
@@ -174,7 +185,7 @@ fn fused_rms_norm(c: &mut Call<'_>) -> Typed {
         Some(w) => out::broadcast(c, 2, &[&t.sizes, &w.sizes])?,
         None => t.sizes.clone(),
     };
-    Ok(out::many([plain(c, t.dtype, t, dims)?, stats]))
+    Ok(out::many([suggested(c, t.dtype, t, dims)?, stats]))
 }
 
 fn channels(t: &TensorType) -> Sizes {
@@ -217,7 +228,8 @@ fn native_batch_norm(c: &mut Call<'_>) -> Typed {
         None => name == "_batch_norm_with_update",
     };
     let mut place: SmallVec<[usize; 4]> = SmallVec::new();
-    place.extend(c.operator.schema.param_index("weight"));
+    let schema = &c.operator.schema;
+    place.extend(["weight", "bias", "running_mean", "running_var"].iter().filter_map(|name| schema.param_index(name)));
     let dtype = statistics_dtype(c, t, &place)?;
     let result = suggested(c, t.dtype, t, t.sizes.clone())?;
     let stats = if training { plain(c, dtype, t, channels(t))? } else { empty(c, dtype, t)? };

@@ -242,13 +242,12 @@ pub(super) const RULES: &[Entry] = &[
         &[
             "aten.gelu_backward.default",
             "aten.silu_backward.default",
-            "aten.threshold_backward.default",
             "aten.sigmoid_backward.default",
             "aten.tanh_backward.default",
             "aten.hardtanh_backward.default",
-            "aten.leaky_relu_backward.default",
         ],
     ),
+    (backward_of_input, &["aten.threshold_backward.default", "aten.leaky_relu_backward.default"]),
 ];
 
 /// Operands with the dtype that they have together.
@@ -431,6 +430,12 @@ fn backward(c: &mut Call<'_>) -> Typed {
     };
     let dtype = promote(g.dtype, x.dtype).unwrap_or(g.dtype);
     out::pointwise(c, dtype, &[gradient, seen])
+}
+
+/// The input leads: the result is laid out as it is.
+fn backward_of_input(c: &mut Call<'_>) -> Typed {
+    let (operands, promotion) = operands(c, &[1, 0])?;
+    out::pointwise(c, promotion.dtype()?, &operands)
 }
 
 fn of_places(c: &mut Call<'_>, places: &[usize]) -> Typed {
