@@ -1,7 +1,7 @@
-//! Every decomposition gives the types that the operator's rule gives, for the calls that PyTorch recorded.
+//! Every decomposition gives the types that the operator's rule gives, and the values that PyTorch recorded.
 //!
 //! The samples (`golden/*.gold`, `golden-npu/*.gold`) are too large to be kept here. Set `AIRLOCK_CORPUS` to the folder that holds them;
-//! unset, the test is skipped with a message. `AIRLOCK_DECOMPOSITIONS=FILE` writes each expansion as a line of JSON with its sample's place.
+//! unset, the tests are skipped with a message. `AIRLOCK_DECOMPOSITIONS=FILE` writes each expansion as a line of JSON with its sample's place.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -16,9 +16,11 @@ mod common;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use airlock::exec::Kernels;
 use airlock::formats::text;
+use airlock::golden::{Sample, check};
 use airlock::graph::{Arg, Graph, StrId, View};
-use airlock::ops::{CallSite, Registry};
+use airlock::ops::{CallSite, Exactness, Registry};
 use common::golden;
 use serde_json::{Value, json};
 
@@ -88,4 +90,50 @@ fn every_decomposition_gives_the_types_of_the_rule() {
     }
     let wrong: Vec<&String> = tallies.values().flat_map(|t| &t.wrong).collect();
     assert!(wrong.is_empty(), "{} calls: {:#?}", wrong.len(), &wrong[..wrong.len().min(40)]);
+}
+
+/// The tolerance of each overload in `schemas.json`.
+fn tolerances(corpus: &str) -> BTreeMap<String, String> {
+    let rows: Value =
+        serde_json::from_str(&std::fs::read_to_string(format!("{corpus}/golden/schemas.json")).unwrap()).unwrap();
+    let row = |r: &Value| Some((r["name"].as_str()?.to_string(), r["tolerance"].as_str()?.to_string()));
+    rows.as_array().unwrap().iter().filter_map(row).collect()
+}
+
+/// What a decomposition that is the same function of real numbers may differ by: that of a kernel of its own, but never single units.
+fn tolerance<'a>(own: &'a str, exactness: Exactness) -> &'a str {
+    match exactness {
+        Exactness::Real if own.starts_with("ulp") => "close",
+        _ => own,
+    }
+}
+
+/// Runs each operator by its decomposition, though it may have a kernel.
+#[test]
+fn decomposed_calls_give_the_recorded_values() {
+    let Ok(corpus) = std::env::var("AIRLOCK_CORPUS") else {
+        eprintln!("skipped: AIRLOCK_CORPUS is not set");
+        return;
+    };
+    let (registry, kernels, tolerances) = (Registry::standard(), Kernels::standard(), tolerances(&corpus));
+    let mut without: BTreeMap<String, Kernels> = BTreeMap::new();
+    let (mut agree, mut differ) = (0, BTreeMap::<String, Vec<String>>::new());
+    for (file, number, line) in golden::samples(&corpus) {
+        let sample = Sample::parse(&line.to_string()).unwrap();
+        let Some(operator) = registry.get(&sample.op) else { continue };
+        let Some(exactness) = registry.exactness(operator).filter(|_| sample.error.is_none()) else { continue };
+        let mut tally = Tally::default();
+        if expand(&registry, &line, &mut tally).is_none() {
+            continue;
+        }
+        let rest = without.entry(sample.op.clone()).or_insert_with(|| kernels.without(&sample.op));
+        let own = sample.tolerance.clone().or_else(|| tolerances.get(&sample.op).cloned()).unwrap_or("exact".into());
+        match check(&sample, tolerance(&own, exactness), &registry, rest).unwrap() {
+            None => agree += 1,
+            Some(why) => differ.entry(sample.op.clone()).or_default().push(format!("{file}:{number} {why}")),
+        }
+    }
+    let count: usize = differ.values().map(Vec::len).sum();
+    println!("{agree} calls agree decomposed, {count} of {} overloads differ", differ.len());
+    differ.iter().for_each(|(op, all)| println!("{op}: {} x, {}", all.len(), all[0]));
 }

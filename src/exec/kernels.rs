@@ -96,6 +96,13 @@ impl Kernels {
         self.by_target.get(target).copied()
     }
 
+    /// Returns the same without the kernel of one target, which then runs in other operators.
+    pub fn without(&self, target: &str) -> Kernels {
+        let mut rest = self.clone();
+        rest.by_target.remove(target);
+        rest
+    }
+
     /// Returns the targets that have a kernel of their own, in no meaningful order.
     pub fn targets(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.by_target.keys().copied()

@@ -57,6 +57,7 @@ fn of_tensors(b: &Builder<'_>, target: &str) -> Made {
     match b.arg(1) {
         Arg::Node(_) => renamed(b, target),
         number => {
+            b.only(dtype == wide(dtype), "f16 or bf16 and a number, which they may not hold")?;
             let other = b.op("scalar_tensor", args![number; dtype = dtype]);
             done![b.op(target, args![b.t(0)?.to(dtype), other])]
         }
