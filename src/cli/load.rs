@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow, bail};
 
 use super::Reading;
 use crate::analysis::form::check_form;
-use crate::formats::{map, pt2, text, weights};
+use crate::formats::{map, operators, pt2, text, weights};
 use crate::graph::{Bytes, Graph, Model};
 use crate::ops::Registry;
 
@@ -34,7 +34,7 @@ pub fn registry(reading: &Reading) -> anyhow::Result<Arc<Registry>> {
     let mut registry = Registry::standard();
     for path in &reading.ops {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        registry.extend_toml(&text).with_context(|| format!("in {}", path.display()))?;
+        operators::extend(&mut registry, &path.display().to_string(), &text)?;
     }
     Ok(Arc::new(registry))
 }

@@ -1,6 +1,7 @@
 //! File formats that hold graphs: read and write, nothing else.
 
 mod map;
+pub mod operators;
 pub mod pickle;
 pub mod pt2;
 pub mod recording;

@@ -69,7 +69,10 @@ impl<'a> Call<'a> {
         for need in &self.operator.needs {
             need(self)?;
         }
-        self.operator.rule.ok_or(Fault::NoRule)?(self)
+        match self.operator.rule {
+            Some(rule) => rule(self),
+            None => super::decompose::result_type(self),
+        }
     }
 
     /// Returns the name of parameter `i`.

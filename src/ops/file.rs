@@ -1,60 +1,77 @@
 //! Operator files (`--ops FILE`): operators that a user describes, as TOML.
 //!
-//! One `[[op]]` an operator: `name` (the target), `schema` (PyTorch's text), and if wanted `about`, `meaning` (the operator in other
-//! operators, as text), `marks` (as in this crate's tables) and `like` (a known operator whose type rule holds).
-//! A file only adds; what it says of a known operator replaces that.
+//! One `[[op]]` an operator: `name` (the target), `schema` (PyTorch's text), and if wanted
+//! - `about`: a sentence for people;
+//! - `marks`: as in this crate's tables (`#random`, `#writes=NAMES`, `#effect=KIND` ...);
+//! - `like`: a known operator whose type rule holds;
+//! - `meaning`: the operator in other operators, as a function in the text form whose parameters are the schema's;
+//! - `lowering`: the GE operator that it becomes, as `Kind(inputs; attributes) -> (outputs)`: see [`Lowering`].
+//!
+//! A file only adds; what it says of a known operator replaces that. An operator with a schema and nothing else has every effect that the
+//! schema admits. Errors name file, line, operator and key. Leaves reading `meaning` to `formats::operators`.
 
 use serde::Deserialize;
 use thiserror::Error;
+use toml::Spanned;
 
 use super::effects::Marks;
-use super::operator::Operator;
+use super::lowering::{Lowering, LoweringError};
+use super::operator::{Meaning, Operator};
 use super::registry::Registry;
 use super::schema::Schema;
 use super::schema_text::SchemaError;
 use super::table::{self, TableError};
 
-/// Why an operator file cannot be read.
+/// Why an operator file cannot be read: where, and what is wrong.
 #[derive(Clone, PartialEq, Debug, Error)]
-pub enum FileError {
+#[error("{file}:{line}: {}{problem}", place(operator, key))]
+pub struct FileError {
+    /// The file, as the caller names it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The operator; empty where the file is no TOML.
+    pub operator: String,
+    /// The key of its entry.
+    pub key: &'static str,
+    /// What is wrong.
+    pub problem: FileProblem,
+}
+
+fn place(operator: &str, key: &str) -> String {
+    if operator.is_empty() { String::new() } else { format!("operator `{operator}`, `{key}`: ") }
+}
+
+/// What is wrong with an operator file.
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum FileProblem {
     /// It is not TOML, or has other entries.
     #[error("the operator file cannot be read: {message}")]
     Toml {
-        /// Place and reason.
+        /// The reason.
         message: String,
     },
     /// A schema does not parse.
-    #[error("operator `{name}`: {error}")]
-    Schema {
-        /// The operator.
-        name: String,
-        /// Why.
-        error: SchemaError,
-    },
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
     /// Name and schema disagree.
-    #[error("operator `{name}`: its schema is that of `{found}`")]
+    #[error("its schema is that of `{found}`")]
     Name {
-        /// As given.
-        name: String,
         /// As the schema says.
         found: String,
     },
     /// A mark that is none.
-    #[error("operator `{name}`: {error}")]
-    Marks {
-        /// The operator.
-        name: String,
-        /// Why.
-        error: TableError,
-    },
+    #[error(transparent)]
+    Marks(#[from] TableError),
     /// `like` names an operator that is not known or has no rule.
-    #[error("operator `{name}`: `like` names `{like}`, which has no type rule here")]
+    #[error("`like` names `{like}`, which has no type rule here")]
     Like {
-        /// The operator.
-        name: String,
         /// As given.
         like: String,
     },
+    /// A lowering that does not fit the schema.
+    #[error(transparent)]
+    Lowering(#[from] LoweringError),
 }
 
 #[derive(Deserialize)]
@@ -67,44 +84,92 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    name: String,
-    schema: String,
-    #[serde(default)]
+    name: Spanned<String>,
+    schema: Spanned<String>,
     about: Option<String>,
-    #[serde(default)]
-    meaning: Option<String>,
-    #[serde(default)]
-    marks: String,
-    #[serde(default)]
-    like: Option<String>,
+    meaning: Option<Spanned<String>>,
+    marks: Option<Spanned<String>>,
+    like: Option<Spanned<String>>,
+    lowering: Option<Spanned<String>>,
+}
+
+/// A file that is being read.
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn line(&self, at: usize) -> usize {
+        let before = self.text.get(..at).unwrap_or(self.text);
+        before.bytes().filter(|b| *b == b'\n').count().saturating_add(1)
+    }
+
+    fn wrong(&self, operator: &str, key: &'static str, at: usize, problem: impl Into<FileProblem>) -> FileError {
+        let (file, operator) = (self.file.to_string(), operator.to_string());
+        FileError { file, line: self.line(at), operator, key, problem: problem.into() }
+    }
+
+    /// The line on which a text begins: below the quotes, where these stand alone.
+    fn first_line(&self, at: usize) -> usize {
+        let rest = self.text.get(at..).unwrap_or("");
+        let below =
+            [r#"""\"#, "\'\'\'"].iter().any(|q| rest.strip_prefix(q).is_some_and(|r| r.starts_with(['\n', '\r'])));
+        self.line(at).saturating_add(usize::from(below))
+    }
 }
 
 impl Registry {
     /// Adds the operators of an operator file; all of them or, with an error, none. Returns how many there were.
     pub fn extend_toml(&mut self, text: &str) -> Result<usize, FileError> {
-        let file: File = toml::from_str(text).map_err(|e| FileError::Toml { message: e.to_string() })?;
-        let operators = file.op.iter().map(|e| self.read(e)).collect::<Result<Vec<_>, _>>()?;
-        let count = operators.len();
+        self.extend_file("the operator file", text).map(|added| added.len())
+    }
+
+    /// Adds the operators of an operator file of that name; all of them or, with an error, none. Returns their targets, in order.
+    pub fn extend_file(&mut self, file: &str, text: &str) -> Result<Vec<String>, FileError> {
+        let source = Source { file, text };
+        let unreadable = |e: toml::de::Error| {
+            let at = e.span().map_or(0, |s| s.start);
+            source.wrong("", "", at, FileProblem::Toml { message: e.message().to_string() })
+        };
+        let entries: File = toml::from_str(text).map_err(unreadable)?;
+        let operators = entries.op.iter().map(|e| self.read(&source, e)).collect::<Result<Vec<_>, _>>()?;
+        let added = operators.iter().map(|o| o.target.to_string()).collect();
         for operator in operators {
             self.add(operator);
         }
-        Ok(count)
+        Ok(added)
     }
 
-    fn read(&self, entry: &Entry) -> Result<Operator, FileError> {
-        let name = || entry.name.clone();
-        let schema = Schema::parse(&entry.schema).map_err(|error| FileError::Schema { name: name(), error })?;
-        let marks: Marks = table::read_marks(&entry.marks).map_err(|error| FileError::Marks { name: name(), error })?;
+    fn read(&self, source: &Source<'_>, entry: &Entry) -> Result<Operator, FileError> {
+        let name = entry.name.get_ref().as_str();
+        let at = |key: &'static str, text: &Spanned<String>| {
+            let start = text.span().start;
+            move |problem: FileProblem| source.wrong(name, key, start, problem)
+        };
+        let schema = Schema::parse(entry.schema.get_ref()).map_err(|e| at("schema", &entry.schema)(e.into()))?;
+        let marks = match &entry.marks {
+            Some(marks) => table::read_marks(marks.get_ref()).map_err(|e| at("marks", marks)(e.into()))?,
+            None => Marks::default(),
+        };
         let mut operator = Operator::new(schema, &marks);
-        if *operator.target != *entry.name {
-            return Err(FileError::Name { name: name(), found: operator.target.to_string() });
+        if *operator.target != *name {
+            return Err(at("name", &entry.name)(FileProblem::Name { found: operator.target.to_string() }));
         }
         if let Some(like) = &entry.like {
-            let rule = self.get(like).and_then(|o| o.rule);
-            operator.rule = Some(rule.ok_or_else(|| FileError::Like { name: name(), like: like.clone() })?);
+            let rule = self.get(like.get_ref()).and_then(|o| o.rule);
+            let unknown = || at("like", like)(FileProblem::Like { like: like.get_ref().clone() });
+            operator.rule = Some(rule.ok_or_else(unknown)?);
+        }
+        if let Some(text) = &entry.lowering {
+            let lowering = Lowering::parse(text.get_ref(), &operator.schema);
+            operator.lowering = Some(lowering.map_err(|e| at("lowering", text)(e.into()))?);
         }
         operator.about = entry.about.as_deref().map(Into::into);
-        operator.meaning = entry.meaning.as_deref().map(Into::into);
+        operator.meaning = entry.meaning.as_ref().map(|text| {
+            let line = source.first_line(text.span().start);
+            Meaning { text: text.get_ref().as_str().into(), line }
+        });
         Ok(operator)
     }
 }
@@ -145,6 +210,37 @@ like = "aten.relu.default"
         let wrong = SIN_INTO.replace("aten.relu.default", "aten.rulu.default");
         assert!(error(&mut registry, &wrong).contains("`like` names `aten.rulu.default`"));
         assert!(error(&mut registry, "[[op]]\nnam = 1").contains("cannot be read"));
+        let wrong = SIN_INTO.replace("about =", "lowering = \"Sin(y)\"\nabout =");
+        assert!(error(&mut registry, &wrong).contains("`y` is no parameter"));
         assert!(registry.get("demo.sin_into.default").is_none());
+    }
+
+    #[test]
+    fn an_error_names_file_line_operator_and_key() {
+        let mut registry = Registry::standard();
+        let wrong = SIN_INTO.replace("like = \"aten.relu.default\"", "marks = \"#fast\"");
+        let error = registry.extend_file("my.toml", &wrong).unwrap_err();
+        assert!(
+            error.to_string().starts_with("my.toml:10: operator `demo.twice.default`, `marks`: `fast` is no mark"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn with_a_schema_alone_an_operator_has_every_effect_that_it_admits_and_no_type() {
+        let mut registry = Registry::standard();
+        let text = "[[op]]\nname = \"demo.f.default\"\nschema = \"demo::f(Tensor(a!) x, Tensor y) -> Tensor\"";
+        registry.extend_toml(text).unwrap();
+        let f = registry.get("demo.f.default").unwrap();
+        assert!(f.effects.params[0].writes && !f.effects.params[1].writes && !f.effects.may_be_dropped());
+        assert!(f.rule.is_none() && f.body.is_none() && f.lowering.is_none());
+    }
+
+    #[test]
+    fn the_line_of_a_meaning_is_that_of_its_first_statement() {
+        let mut registry = Registry::standard();
+        let text = SIN_INTO.replace("about = \"Writes sin(x) into result.\"", "meaning = \"\"\"\nx\n\"\"\"");
+        registry.extend_toml(&text).unwrap();
+        assert_eq!(registry.get("demo.sin_into.default").unwrap().meaning.as_ref().unwrap().line, 6);
     }
 }

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::call::Call;
 use super::effects::{Effects, Marks};
 use super::error::Fault;
+use super::lowering::Lowering;
 use super::require::Need;
 use super::rules;
 use super::schema::Schema;
@@ -17,6 +18,15 @@ pub type Rule = fn(&mut Call<'_>) -> Result<ValueType, Fault>;
 
 /// Namespaces of Python functions and of higher-order operators: their targets have no overload.
 const BARE: &[&str] = &["_operator", "torch", "math", "builtins", "higher_order"];
+
+/// An operator's meaning as text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Meaning {
+    /// A function in the text form.
+    pub text: Box<str>,
+    /// The line of the operator file on which it begins, from 1.
+    pub line: usize,
+}
 
 /// An operator of the registry.
 #[derive(Clone, Debug)]
@@ -38,9 +48,11 @@ pub struct Operator {
     /// Whether it applies element by element.
     pub pointwise: bool,
     /// Its meaning in other operators as text, where an operator file gives one.
-    pub meaning: Option<Box<str>>,
+    pub meaning: Option<Meaning>,
     /// That text as a graph, once it was read and checked: placeholders named as the parameters, one output.
     pub body: Option<Arc<Graph>>,
+    /// The GE operator that it becomes, where an operator file says so.
+    pub lowering: Option<Lowering>,
     /// What an operator file says about it.
     pub about: Option<Box<str>>,
 }
@@ -62,6 +74,7 @@ impl Operator {
             pointwise: marks.pointwise,
             meaning: None,
             body: None,
+            lowering: None,
             about: None,
         }
     }

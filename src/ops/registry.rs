@@ -3,6 +3,8 @@
 //! Promises: [`Registry::standard`] is the tables and rules of this crate, the same at every call; lookup is one hash; an operator file
 //! only adds. Leaves inference to `infer`, whole graphs to `check`.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -10,7 +12,7 @@ use super::bind::Bound;
 use super::error::Fault;
 use super::operator::{Operator, Rule};
 use super::{rules, table};
-use crate::graph::{Arg, StrId, View};
+use crate::graph::{Arg, Graph, StrId, View};
 
 /// Operators by target.
 #[derive(Clone, Debug, Default)]
@@ -93,6 +95,13 @@ impl Registry {
         overloads.insert(place, index);
         self.by_target.insert(operator.target.clone(), index);
         self.operators.push(operator);
+    }
+
+    /// Gives an operator the graph of its meaning: placeholders named as its parameters, one output.
+    pub fn set_body(&mut self, target: &str, body: Graph) {
+        if let Some(operator) = self.by_target.get(target).and_then(|i| self.operators.get_mut(*i)) {
+            operator.body = Some(Arc::new(body));
+        }
     }
 
     /// Returns the operator of that target. A target without overload is found only where one operator has that name.

@@ -257,8 +257,12 @@ impl Lowering<'_> {
         args: Vec<Value>,
         kwargs: Vec<(String, Value)>,
     ) -> Result<Value, Refusal> {
-        let rule = convert::rule(target).ok_or_else(|| Refusal("no GE form is known of this operator".into()))?;
         let (graph, registry) = (self.graph, self.registry);
+        let described = registry.operator_of(graph, node).and_then(|o| o.lowering.as_ref());
+        let rule = convert::rule(target);
+        if rule.is_none() && described.is_none() {
+            return Err(Refusal("no GE form is known of this operator".into()));
+        }
         let (values, b) = (&self.values, &self.b);
         let operand = |n: NodeId| match values.get(graph.slot_of(n)) {
             Some(Value::Tensor(t)) => b.tensor(*t)?.meta.as_ref()?.as_tensor().cloned(),
@@ -275,7 +279,11 @@ impl Lowering<'_> {
             Some(empty) => empty,
             None => {
                 let mut cx = Cx { b: &mut self.b, args: &args, kwargs: &kwargs, results: &results };
-                let value = convert::apply(rule, &mut cx)?;
+                let value = match (described, rule) {
+                    (Some(lowering), _) => convert::apply_described(lowering, &mut cx)?,
+                    (None, Some(rule)) => convert::apply(rule, &mut cx)?,
+                    (None, None) => Value::Failed,
+                };
                 let stream = self.scopes.stream().map(str::to_string);
                 self.streams.made(stream.as_deref(), start..self.b.ops.len(), &mut self.b.ops);
                 self.set_types(node, &value, &results)?;

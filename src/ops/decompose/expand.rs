@@ -11,13 +11,14 @@ use super::derived;
 use super::meaning;
 use super::{Exactness, table};
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType, View};
+use crate::ops::call::Call;
 use crate::ops::error::{Fault, TypeError};
 use crate::ops::infer::CallSite;
 use crate::ops::layout;
 use crate::ops::operator::Operator;
 use crate::ops::registry::Registry;
 use crate::ops::sizes;
-use crate::sym::Symbols;
+use crate::sym::{Dim, Symbols};
 
 /// A call in more basic calls.
 #[derive(Clone, Debug)]
@@ -118,26 +119,37 @@ impl Registry {
             (operator, (0..params).map(|i| call.arg(i).clone()).collect::<Vec<_>>())
         };
         let Some(exactness) = self.exactness(operator) else { return Ok(None) };
-        let (mut graph, inputs, args) = begin(view, &given);
+        self.expand(view, symbols, operator, &given, exactness).map(Some)
+    }
+
+    fn expand(
+        &self,
+        view: &dyn View,
+        symbols: &mut Symbols,
+        operator: &Operator,
+        given: &[Arg],
+        exactness: Exactness,
+    ) -> Result<Expansion, TypeError> {
+        let (mut graph, inputs, args) = begin(view, given);
         graph.symbols = std::mem::take(symbols);
         let builder = Builder::new(self, operator, graph, args);
         let made = self.build(&builder, operator).and_then(|results| settle(&builder, results));
         let (mut graph, fault) = builder.finish();
         let result = match (fault, made) {
             (Some(fault), _) => Err(fault),
-            (None, Err(fault)) => Err(of(fault)),
-            (None, Ok(results)) => Ok(results),
+            (None, made) => made.map_err(|fault| fault.of(&operator.target)),
         };
-        let results = match result {
-            Ok(results) => results,
+        match result {
+            Ok(results) => {
+                symbols.clone_from(&graph.symbols);
+                end(&mut graph, results);
+                Ok(Expansion { graph, inputs, exactness })
+            }
             Err(error) => {
                 *symbols = std::mem::take(&mut graph.symbols);
-                return Err(error);
+                Err(error)
             }
-        };
-        symbols.clone_from(&graph.symbols);
-        end(&mut graph, results);
-        Ok(Some(Expansion { graph, inputs, exactness }))
+        }
     }
 
     /// Returns the call that a node of `graph` is in more basic calls; see [`Registry::decompose`].
@@ -158,6 +170,27 @@ impl Registry {
             (None, None) => Err(Fault::NoRule),
         }
     }
+}
+
+/// Returns the type of a call of an operator without rule: that of its meaning.
+pub fn result_type(c: &mut Call<'_>) -> Result<ValueType, Fault> {
+    if c.operator.body.is_none() {
+        return Err(Fault::NoRule);
+    }
+    let given: Vec<Arg> = (0..c.operator.schema.params.len()).map(|i| c.arg(i).clone()).collect();
+    let expansion = c.registry.expand(c.view, c.symbols, c.operator, &given, Exactness::Exact).map_err(|e| *e.fault)?;
+    let ty = |a: &Arg| match a {
+        Arg::Node(n) => expansion.graph.ty(*n).clone(),
+        Arg::Int(v) => ValueType::SymInt(Dim::Fixed(*v)),
+        _ => ValueType::Unknown,
+    };
+    let list = |a: &Arg| a.items().map(|items| ValueType::Many(items.iter().map(ty).collect()));
+    let results: Vec<ValueType> = expansion.results().iter().map(|a| list(a).unwrap_or_else(|| ty(a))).collect();
+    Ok(match <[ValueType; 1]>::try_from(results) {
+        Ok([one]) => one,
+        Err(none) if none.is_empty() => ValueType::None,
+        Err(several) => ValueType::Many(several.into()),
+    })
 }
 
 /// Returns a graph with the operands as placeholders, the nodes that they stand for, and the arguments in terms of the placeholders.

@@ -47,6 +47,7 @@ mod view;
 
 pub use exactness::Exactness;
 pub use expand::Expansion;
+pub(super) use expand::result_type;
 
 mod exactness;
 

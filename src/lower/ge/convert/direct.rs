@@ -2,15 +2,45 @@
 //!
 //! A line is `Kind(inputs; attributes)`. Inputs name arguments in slot order, `-` leaves a slot unfed. An attribute is
 //! `name` (the argument of that name), `name=argument`, or either with `|default` for what an argument that was not given
-//! is; without one it is the GE operator's own default.
+//! is; without one it is the GE operator's own default. Operators of an operator file may add `-> (outputs)`: which of the GE
+//! operator's outputs are the results.
 
 use super::Made;
 use super::cx::Cx;
 use crate::lower::ge::builder::{Attr, In, Refusal};
+use crate::lower::ge::operators;
 use crate::lower::ge::value::Value;
+use crate::ops::Lowering;
 
 /// Converts a call by its line; `params` are the argument names in order.
 pub(super) fn convert(cx: &mut Cx, params: &str, line: &str) -> Made {
+    let (kind, slots, attrs) = call(cx, params, line)?;
+    cx.ge(kind, slots, &attrs)
+}
+
+/// Converts a call as an operator file says.
+pub(super) fn described(cx: &mut Cx, lowering: &Lowering) -> Made {
+    let (kind, slots, attrs) = call(cx, &lowering.params, &lowering.line)?;
+    if lowering.outputs.is_empty() {
+        return cx.ge(kind, slots, &attrs);
+    }
+    let known = operators::operator(kind).ok_or_else(|| Refusal(format!("GE has no operator {kind}")))?;
+    let made = cx.b.many(kind, slots, &attrs, None)?;
+    let mut results = Vec::new();
+    for output in &lowering.outputs {
+        let place = known.outputs.iter().position(|(name, _)| *name == &**output);
+        let tensor = place.and_then(|p| made.get(p)).copied();
+        results.push(Value::Tensor(tensor.ok_or_else(|| Refusal(format!("{kind} has no output {output}")))?));
+    }
+    Ok(match <[Value; 1]>::try_from(results) {
+        Ok([one]) => one,
+        Err(several) => Value::List(several.into()),
+    })
+}
+
+type Parts<'t> = (&'t str, Vec<In>, Vec<(&'t str, Attr)>);
+
+fn call<'t>(cx: &mut Cx, params: &str, line: &'t str) -> Result<Parts<'t>, Refusal> {
     let bad = || Refusal(format!("the line `{line}` of the table is malformed"));
     let (kind, rest) = line.split_once('(').ok_or_else(bad)?;
     let rest = rest.strip_suffix(')').ok_or_else(bad)?;
@@ -39,7 +69,7 @@ pub(super) fn convert(cx: &mut Cx, params: &str, line: &str) -> Made {
             (value, _) => attrs.push((name, attribute(from, &value)?)),
         }
     }
-    cx.ge(kind, slots, &attrs)
+    Ok((kind, slots, attrs))
 }
 
 fn literal(text: &str) -> Attr {

@@ -22,4 +22,4 @@ mod view;
 
 pub(super) use cx::Cx;
 pub use table::targets;
-pub(super) use table::{Entry, Made, Rule, apply, rule};
+pub(super) use table::{Entry, Made, Rule, apply, apply_described, rule};

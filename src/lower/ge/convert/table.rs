@@ -11,6 +11,7 @@ use super::{
 };
 use crate::lower::ge::builder::Refusal;
 use crate::lower::ge::value::Value;
+use crate::ops::Lowering;
 
 /// What a converter gives: the node's value, or why it refuses.
 pub(in crate::lower::ge) type Made = Result<Value, Refusal>;
@@ -55,6 +56,11 @@ static TABLE: LazyLock<HashMap<&'static str, Rule>> = LazyLock::new(|| {
 /// Returns how a target is converted; `None` where it has no GE form.
 pub(in crate::lower::ge) fn rule(target: &str) -> Option<Rule> {
     TABLE.get(target).copied()
+}
+
+/// Converts a call of a user's operator as its file says.
+pub(in crate::lower::ge) fn apply_described(lowering: &Lowering, cx: &mut Cx) -> Made {
+    direct::described(cx, lowering)
 }
 
 /// Returns every target that has a GE form, sorted.
