@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use serde::Serialize;
 
 use super::{Exit, Format, Global, Reading, load, output, progress};
 use crate::exec::Kernels;
 use crate::golden::{Suite, SuiteReport};
 use crate::ops::{Operator, Registry};
+use crate::report::operators::{self, Examples};
 
 /// Tells what Airlock knows of operators.
 #[derive(Args, Debug)]
@@ -22,19 +22,11 @@ pub struct OpsArgs {
     /// Make the recorded calls of a folder (`*.gold`) of operators whose names begin so, and tell which differ.
     #[arg(long, value_name = "DIR")]
     golden: Option<PathBuf>,
+    /// Print tables in Markdown, one a family.
+    #[arg(long, conflicts_with = "golden")]
+    markdown: bool,
     #[command(flatten)]
     reading: Reading,
-}
-
-#[derive(Serialize)]
-struct Known {
-    target: String,
-    schema: String,
-    rule: bool,
-    pure: bool,
-    writes: Vec<String>,
-    random: bool,
-    effect: Option<&'static str>,
 }
 
 pub fn ops(args: &OpsArgs, global: &Global) -> anyhow::Result<Exit> {
@@ -43,10 +35,12 @@ pub fn ops(args: &OpsArgs, global: &Global) -> anyhow::Result<Exit> {
         return golden(folder, args.name.as_deref(), &registry, global);
     }
     let chosen = choose(&registry, args.name.as_deref())?;
-    let known: Vec<Known> = chosen.into_iter().map(describe).collect();
+    let known = operators::known(&registry, &Kernels::standard(), chosen);
+    let examples = if args.name.is_some() { Examples::Shown } else { Examples::Left };
     match global.format {
         Format::Json => output::print_json(&serde_json::json!({ "operators": known }))?,
-        _ => output::print(&table(&known))?,
+        _ if args.markdown => output::print(&operators::write_markdown(&known, ""))?,
+        _ => output::print(&operators::write_text(&known, examples))?,
     }
     Ok(Exit::Done)
 }
@@ -86,37 +80,4 @@ fn choose<'a>(registry: &'a Registry, name: Option<&str>) -> anyhow::Result<Vec<
         return Err(anyhow!("no operator `{name}` is known; --ops FILE adds operators"));
     }
     Ok(found)
-}
-
-fn describe(operator: &Operator) -> Known {
-    let effects = &operator.effects;
-    let written = operator.schema.params.iter().zip(&effects.params).filter(|(_, a)| a.writes);
-    Known {
-        target: operator.schema.target(),
-        schema: operator.schema.to_string(),
-        rule: operator.rule.is_some(),
-        pure: effects.is_pure(),
-        writes: written.map(|(p, _)| p.name.to_string()).collect(),
-        random: effects.random,
-        effect: effects.side.map(|s| s.name()),
-    }
-}
-
-fn table(known: &[Known]) -> String {
-    let mut text = String::new();
-    for k in known {
-        let mut facts: Vec<String> = vec![if k.rule { "type rule".into() } else { "no type rule".into() }];
-        if k.pure {
-            facts.push("pure".into());
-        }
-        if !k.writes.is_empty() {
-            facts.push(format!("writes {}", k.writes.join(", ")));
-        }
-        if k.random {
-            facts.push("random".into());
-        }
-        facts.extend(k.effect.map(str::to_string));
-        text.push_str(&format!("{}\n    {}\n", k.schema, facts.join(", ")));
-    }
-    text
 }

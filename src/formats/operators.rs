@@ -117,13 +117,13 @@ fn line_of(text: &str, graph: &Graph, node: Option<NodeId>) -> usize {
 type Wrong = (Option<NodeId>, MeaningProblem);
 
 fn check(registry: &Registry, operator: &Operator, graph: &Graph) -> Result<(), Wrong> {
+    parameters(operator, graph)?;
     if let Some(error) = form::check_form(graph).first() {
         return Err((error.node, MeaningProblem::Form(error.to_string())));
     }
     if graph.body_count() > 1 {
         return Err((None, MeaningProblem::Form("it has bodies of its own; only calls may stand in a meaning".into())));
     }
-    parameters(operator, graph)?;
     let returned = graph.output(BodyId::ROOT).and_then(|n| graph.args(n).first());
     let (found, wanted) = (results(returned), operator.schema.returns.len());
     if found != wanted {
@@ -290,9 +290,9 @@ def forward(self, x, by):
             (
                 "def forward(self, x, by)",
                 "def forward(self, x)",
-                "my.toml:16: operator `demo.scaled.default`, `meaning`: ",
+                "my.toml:17: operator `demo.scaled.default`, `meaning`: its parameters are (x), the schema's are (x, by)",
             ),
-            ("aten.mul.Tensor(x, by)", "aten.mul.Tensor(x", "my.toml:17: operator"),
+            ("aten.mul.Tensor(x, by)", "aten.mul.Tensor(x", "my.toml:18: operator"),
             (
                 "aten.mul.Tensor(x, by)",
                 "aten.mul.Tensor(x)",

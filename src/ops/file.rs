@@ -113,8 +113,8 @@ impl Source<'_> {
     /// The line on which a text begins: below the quotes, where these stand alone.
     fn first_line(&self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or("");
-        let below =
-            [r#"""\"#, "\'\'\'"].iter().any(|q| rest.strip_prefix(q).is_some_and(|r| r.starts_with(['\n', '\r'])));
+        let quoted = rest.strip_prefix("\"\"\"").or_else(|| rest.strip_prefix("'''"));
+        let below = quoted.is_some_and(|r| r.starts_with(['\n', '\r']));
         self.line(at).saturating_add(usize::from(below))
     }
 }

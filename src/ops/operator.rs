@@ -33,6 +33,8 @@ pub struct Meaning {
 pub struct Operator {
     /// The target of calls: `aten.add.Tensor`, `_operator.mul`, `higher_order.cond`.
     pub target: Box<str>,
+    /// The family that it stands in; its namespace where no table says.
+    pub family: Box<str>,
     /// How it is called.
     pub schema: Schema,
     /// What it does beside its results.
@@ -65,6 +67,7 @@ impl Operator {
         let rule = rules::default_rule(&schema, &effects);
         Operator {
             target: target.into(),
+            family: schema.namespace.clone(),
             schema,
             effects,
             rule,

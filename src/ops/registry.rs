@@ -27,10 +27,18 @@ impl Registry {
     /// Returns every operator of this crate. Building it takes a few milliseconds: build once a run and share.
     pub fn standard() -> Registry {
         let mut registry = Registry::default();
-        let lines = table::TABLES.iter().flat_map(|t| t.lines());
-        // A test holds that every line parses.
-        for (schema, marks) in lines.filter_map(|l| table::line(l).ok().flatten()) {
-            registry.add(Operator::new(schema, &marks));
+        for table in table::TABLES {
+            let mut family = "";
+            for line in table.lines() {
+                family = table::heading(line).unwrap_or(family);
+                // A test holds that every line parses.
+                let Some((schema, marks)) = table::line(line).ok().flatten() else { continue };
+                let mut operator = Operator::new(schema, &marks);
+                if !family.is_empty() {
+                    operator.family = family.into();
+                }
+                registry.add(operator);
+            }
         }
         for (rule, targets) in rules::families() {
             for target in *targets {

@@ -37,6 +37,12 @@ pub(super) const TABLES: &[&str] = &[
     include_str!("schemas/npu.txt"),
 ];
 
+/// Returns the family that a comment line begins: a few words, what follows a colon left out.
+pub(super) fn heading(text: &str) -> Option<&str> {
+    let words = text.strip_prefix("# ")?.split(':').next()?.trim();
+    (words.split_whitespace().count() <= 4 && !words.contains(['.', '('])).then_some(words)
+}
+
 /// Reads one line; `None` for an empty one or a comment.
 pub(super) fn line(text: &str) -> Result<Option<(Schema, Marks)>, TableError> {
     let text = text.trim();

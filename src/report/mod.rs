@@ -8,6 +8,7 @@ mod diff_text;
 #[cfg(feature = "sandbox")]
 mod html;
 mod junit;
+pub mod operators;
 mod plain;
 #[cfg(feature = "sandbox")]
 mod run_text;

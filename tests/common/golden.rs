@@ -7,6 +7,11 @@ use airlock::graph::{
 use airlock::sym::Dim;
 use serde_json::Value;
 
+/// The folder whose `golden` holds samples: `AIRLOCK_CORPUS`, or the tests' own.
+pub fn corpus() -> String {
+    std::env::var("AIRLOCK_CORPUS").unwrap_or_else(|_| format!("{}/tests", env!("CARGO_MANIFEST_DIR")))
+}
+
 /// Returns every sample below a corpus: file, line from 1, the sample.
 pub fn samples(corpus: &str) -> Vec<(String, usize, Value)> {
     let mut found = Vec::new();

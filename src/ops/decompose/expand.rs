@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::builder::{Builder, args};
-use super::derived;
+use super::derived::{self, Derived};
 use super::meaning;
 use super::{Exactness, table};
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType, View};
@@ -96,6 +96,12 @@ impl Registry {
             Some(entry) => Some(entry.exactness),
             None => derived::of(self, operator).map(|_| Exactness::Exact),
         }
+    }
+
+    /// Returns whether an operator is said as its functional form and `copy_`: an in-place or out form without a decomposition of its own.
+    pub fn is_written_form(&self, operator: &Operator) -> bool {
+        table::entry(&operator.target).is_none()
+            && matches!(derived::of(self, operator), Some(Derived::InPlace(_) | Derived::Out(_)))
     }
 
     /// Returns a call in more basic calls: by the operator's meaning (operator files), by the table of its family, or as the functional

@@ -1,0 +1,330 @@
+//! What is known of operators: schema, types, effects, kernel, decomposition, lowering; as data, as text and as tables in Markdown.
+//!
+//! Promises: everything is read off registry, kernels and converters, nothing is said twice; an example of a decomposition is the real
+//! one of a small call. Leaves choosing operators to the caller.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::exec::Kernels;
+use crate::formats::text;
+use crate::graph::{Arg, BodyId, Device, Dtype, Graph, NewNode, NodeKind, TensorType, ValueType};
+use crate::lower::ge;
+use crate::ops::{Base, CallSite, Effects, Exactness, Expansion, Operator, Param, Registry, Sharing};
+use crate::sym::Dim;
+
+/// What is known of one operator.
+#[derive(Clone, Debug, Serialize)]
+pub struct Known {
+    /// The target of calls.
+    pub target: String,
+    /// PyTorch's schema.
+    pub schema: String,
+    /// The family that it stands in.
+    pub family: String,
+    /// Where the types of results come from: `rule`, `derived` from its meaning, `annotation`.
+    pub types: &'static str,
+    /// Whether a rule types it.
+    pub rule: bool,
+    /// Whether a call is a function of its arguments and leaves no trace.
+    pub pure: bool,
+    /// Parameters whose memory is read.
+    pub reads: Vec<String>,
+    /// Parameters whose memory is written.
+    pub writes: Vec<String>,
+    /// Those of them of which the schema keeps silent.
+    pub hidden_writes: Vec<String>,
+    /// Results that lie in memory of parameters.
+    pub aliases: Vec<Alias>,
+    /// Whether it draws random numbers.
+    pub random: bool,
+    /// What else it does.
+    pub effect: Option<&'static str>,
+    /// How it runs: `own` kernel, `functional` form and a copy, `decomposed`, or not at all.
+    pub kernel: Option<&'static str>,
+    /// What it is in other operators.
+    pub decomposition: Option<Decomposition>,
+    /// What lowers it to GE: a `converter`, or the GE operator that a `file` says.
+    pub lowering: Option<&'static str>,
+    /// What an operator file says about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+}
+
+/// A result in memory of a parameter.
+#[derive(Clone, Debug, Serialize)]
+pub struct Alias {
+    /// Which result, from 0.
+    pub result: usize,
+    /// Which parameter.
+    pub parameter: String,
+    /// `same`, `view`, `maybe`.
+    pub sharing: &'static str,
+}
+
+/// What an operator is in other operators.
+#[derive(Clone, Debug, Serialize)]
+pub struct Decomposition {
+    /// How far it is the operator's own kernel.
+    pub exactness: Exactness,
+    /// The calls of a small example, a line each; empty where no example was found.
+    pub example: Vec<String>,
+}
+
+/// Tells of operators, in their order.
+pub fn known<'a>(
+    registry: &Registry,
+    kernels: &Kernels,
+    operators: impl IntoIterator<Item = &'a Operator>,
+) -> Vec<Known> {
+    let lowered: BTreeSet<&str> = ge::targets().into_iter().collect();
+    operators.into_iter().map(|o| one(registry, kernels, &lowered, o)).collect()
+}
+
+fn one(registry: &Registry, kernels: &Kernels, lowered: &BTreeSet<&str>, operator: &Operator) -> Known {
+    let effects = &operator.effects;
+    let named = |wanted: fn(&crate::ops::Access) -> bool| {
+        let each = operator.schema.params.iter().zip(&effects.params);
+        each.filter(|(_, a)| wanted(a)).map(|(p, _)| p.name.to_string()).collect::<Vec<_>>()
+    };
+    let exactness = registry.exactness(operator);
+    Known {
+        target: operator.target.to_string(),
+        schema: operator.schema.to_string(),
+        family: operator.family.to_string(),
+        types: match (operator.rule, &operator.body) {
+            (Some(_), _) => "rule",
+            (None, Some(_)) => "derived",
+            (None, None) => "annotation",
+        },
+        rule: operator.rule.is_some(),
+        pure: effects.is_pure(),
+        reads: named(|a| a.reads),
+        writes: named(|a| a.writes),
+        hidden_writes: named(|a| a.hidden),
+        aliases: aliases(operator, effects),
+        random: effects.random,
+        effect: effects.side.map(|s| s.name()),
+        kernel: kernel(registry, kernels, operator),
+        decomposition: exactness
+            .map(|exactness| Decomposition { exactness, example: example(registry, operator).unwrap_or_default() }),
+        lowering: match (&operator.lowering, lowered.contains(&*operator.target)) {
+            (Some(_), _) => Some("file"),
+            (None, true) => Some("converter"),
+            (None, false) => None,
+        },
+        about: operator.about.as_ref().map(ToString::to_string),
+    }
+}
+
+fn aliases(operator: &Operator, effects: &Effects) -> Vec<Alias> {
+    let mut all = Vec::new();
+    for (result, shared) in effects.returns.iter().enumerate() {
+        for one in shared {
+            let parameter = operator.schema.params.get(one.param).map_or(String::new(), |p| p.name.to_string());
+            let sharing = match one.sharing {
+                Sharing::Same => "same",
+                Sharing::View => "view",
+                Sharing::Maybe => "maybe",
+            };
+            all.push(Alias { result, parameter, sharing });
+        }
+    }
+    all
+}
+
+fn kernel(registry: &Registry, kernels: &Kernels, operator: &Operator) -> Option<&'static str> {
+    if kernels.get(&operator.target).is_some() {
+        return Some("own");
+    }
+    if registry.is_written_form(operator) {
+        return Some("functional");
+    }
+    registry.exactness(operator).map(|_| "decomposed")
+}
+
+/// Dtype and sizes of the tensors of an example.
+type Shapes = (Dtype, &'static [i64]);
+
+const SHAPES: &[Shapes] = &[
+    (Dtype::F32, &[4, 4]),
+    (Dtype::F32, &[2, 4, 4, 4]),
+    (Dtype::F32, &[2, 4, 4]),
+    (Dtype::F32, &[4]),
+    (Dtype::I64, &[4, 4]),
+];
+
+/// The calls of a small example: the first of a few shapes that the operator takes.
+fn example(registry: &Registry, operator: &Operator) -> Option<Vec<String>> {
+    SHAPES.iter().find_map(|shapes| {
+        let expansion = small(registry, operator, *shapes)?;
+        Some(expansion.calls().map(|n| text::write_node_line(&expansion.graph, n)).collect())
+    })
+}
+
+fn small(registry: &Registry, operator: &Operator, shapes: Shapes) -> Option<Expansion> {
+    let mut graph = Graph::new();
+    let (mut args, mut kwargs) = (Vec::new(), Vec::new());
+    for param in &operator.schema.params {
+        let arg = match &param.default {
+            Some(default) if !matches!(param.ty.base, Base::Tensor) || param.ty.is_optional() => default.value.clone(),
+            _ => argument(&mut graph, param, shapes)?,
+        };
+        if param.kwarg_only {
+            kwargs.push((graph.texts.intern(&param.name), arg));
+        } else {
+            args.push(arg);
+        }
+    }
+    let mut symbols = std::mem::take(&mut graph.symbols);
+    let site = CallSite { target: &operator.target, args: &args, kwargs: &kwargs, annotated: None };
+    registry.decompose(&graph, &mut symbols, site).ok().flatten()
+}
+
+/// An argument that many operators take there.
+fn argument(graph: &mut Graph, param: &Param, (dtype, sizes): Shapes) -> Option<Arg> {
+    if param.ty.is_optional() {
+        return Some(Arg::None);
+    }
+    let list = param.ty.is_list();
+    let one = match param.ty.base {
+        Base::Tensor => {
+            let dtype = match &*param.name {
+                "index" | "indices" | "target" => Dtype::I64,
+                "mask" | "condition" => Dtype::Bool,
+                _ => dtype,
+            };
+            tensor(graph, &param.name, dtype, sizes)
+        }
+        Base::Int | Base::SymInt if list => return Some(Arg::list(sizes.iter().copied())),
+        Base::Int | Base::SymInt => Arg::Int(0),
+        Base::Scalar | Base::Float => Arg::Float(1.0),
+        Base::Bool | Base::SymBool => Arg::Bool(true),
+        Base::Dtype => Arg::Dtype(dtype),
+        _ => return None,
+    };
+    Some(if list { Arg::List(Box::new([one.clone(), one])) } else { one })
+}
+
+fn tensor(graph: &mut Graph, name: &str, dtype: Dtype, sizes: &[i64]) -> Arg {
+    let dims: Vec<Dim> = sizes.iter().map(|n| Dim::Fixed(*n)).collect();
+    let strides = crate::ops::contiguous_strides(&mut graph.symbols, &dims).ok();
+    let ty = ValueType::tensor(TensorType { strides, ..TensorType::new(dtype, dims, Device::cpu()) });
+    let (kind, target) = (NodeKind::Placeholder, graph.texts.intern(name));
+    let node = NewNode { kind, target, args: Box::default(), kwargs: Box::default(), ty };
+    let name = graph.free_name(BodyId::ROOT, name);
+    Arg::Node(graph.push(BodyId::ROOT, &name, node))
+}
+
+/// Returns a few lines for each operator; with `examples` the calls of its decomposition too.
+pub fn write_text(known: &[Known], examples: Examples) -> String {
+    let mut text = String::new();
+    for k in known {
+        let _ = writeln!(text, "{}", k.schema);
+        if let Some(about) = &k.about {
+            let _ = writeln!(text, "    {about}");
+        }
+        let _ = writeln!(text, "    {}", facts(k));
+        if let Some(d) = k.decomposition.as_ref().filter(|_| examples == Examples::Shown) {
+            for line in &d.example {
+                let _ = writeln!(text, "        {line}");
+            }
+        }
+    }
+    text
+}
+
+/// Whether calls of decompositions are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Examples {
+    /// A line each.
+    Shown,
+    /// Only that there is one.
+    Left,
+}
+
+fn facts(k: &Known) -> String {
+    let mut facts: Vec<String> = vec![match k.types {
+        "rule" => "type rule".into(),
+        "derived" => "types by its meaning".into(),
+        _ => "no type rule".into(),
+    }];
+    facts.extend(k.pure.then(|| "pure".into()));
+    if !k.writes.is_empty() {
+        facts.push(format!("writes {}", k.writes.join(", ")));
+    }
+    if !k.hidden_writes.is_empty() {
+        facts.push(format!("the schema keeps silent of {}", k.hidden_writes.join(", ")));
+    }
+    for alias in &k.aliases {
+        let how = match alias.sharing {
+            "same" => "is",
+            "view" => "is a view of",
+            _ => "may share memory with",
+        };
+        facts.push(format!("result {} {how} {}", alias.result, alias.parameter));
+    }
+    facts.extend(k.random.then(|| "random".into()));
+    facts.extend(k.effect.map(str::to_string));
+    facts.push(match k.kernel {
+        Some("own") => "kernel".into(),
+        Some("functional") => "runs as its functional form and a copy".into(),
+        Some(_) => "runs decomposed".into(),
+        None => "no kernel".into(),
+    });
+    facts.push(
+        k.decomposition
+            .as_ref()
+            .map_or("no decomposition".into(), |d| format!("decomposition ({})", d.exactness.name())),
+    );
+    facts.push(match k.lowering {
+        Some("file") => "GE by its file".into(),
+        Some(_) => "GE converter".into(),
+        None => "no GE form".into(),
+    });
+    facts.join(", ")
+}
+
+/// Returns the tables of `docs/operators.md`: one a family, then the recorded calls that differ (`failing`: as `tests/golden/failing.txt`).
+pub fn write_markdown(known: &[Known], failing: &str) -> String {
+    let mut text = String::from(HEAD);
+    let mut families: Vec<&str> = Vec::new();
+    for k in known {
+        if !families.contains(&&*k.family) {
+            families.push(&k.family);
+        }
+    }
+    for family in families {
+        let _ = write!(
+            text,
+            "\n## {family}\n\n| overload | types | kernel | decomposition | GE |\n|---|---|---|---|---|\n"
+        );
+        for k in known.iter().filter(|k| k.family == family) {
+            let decomposition = k.decomposition.as_ref().map_or("-", |d| d.exactness.name());
+            let (kernel, lowering) = (k.kernel.unwrap_or("-"), k.lowering.unwrap_or("-"));
+            let _ = writeln!(text, "| `{}` | {} | {kernel} | {decomposition} | {lowering} |", k.target, k.types);
+        }
+    }
+    text.push_str("\n## Recorded calls that differ\n\n");
+    let failing: Vec<&str> = failing.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')).collect();
+    if failing.is_empty() {
+        text.push_str("None.\n");
+    }
+    failing.iter().for_each(|line| {
+        let _ = writeln!(text, "- {line}");
+    });
+    text
+}
+
+const HEAD: &str = "\
+# Operators
+
+What Airlock knows of each operator; `airlock ops NAME` tells more. Generated: `AIRLOCK_UPDATE=1 cargo test --test operators_doc`.
+
+- types: by a *rule*, or kept as annotated;
+- kernel: of its *own*, as its *functional* form and a copy, or *decomposed*;
+- decomposition: *exact* is bit by bit the operator's own kernel, *real* the same function of real numbers;
+- GE: what lowers it.
+";
