@@ -292,7 +292,7 @@ def forward(self, x, by):
                 "def forward(self, x)",
                 "my.toml:17: operator `demo.scaled.default`, `meaning`: its parameters are (x), the schema's are (x, by)",
             ),
-            ("aten.mul.Tensor(x, by)", "aten.mul.Tensor(x", "my.toml:18: operator"),
+            ("aten.mul.Tensor(x, by)", "aten.mul.Tensor(x by)", "my.toml:18: operator"),
             (
                 "aten.mul.Tensor(x, by)",
                 "aten.mul.Tensor(x)",
