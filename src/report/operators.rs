@@ -328,3 +328,45 @@ What Airlock knows of each operator; `airlock ops NAME` tells more. Generated: `
 - decomposition: *exact* is bit by bit the operator's own kernel, *real* the same function of real numbers;
 - GE: what lowers it.
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_decomposition_panics_whatever_the_rank() {
+        const ODD: &[Shapes] = &[
+            (Dtype::F32, &[]),
+            (Dtype::F32, &[0]),
+            (Dtype::F32, &[1]),
+            (Dtype::F32, &[3, 0]),
+            (Dtype::Bf16, &[4, 3]),
+            (Dtype::I8, &[2, 2]),
+            (Dtype::C64, &[4, 4]),
+            (Dtype::Bool, &[4, 4]),
+            (Dtype::F64, &[2, 4, 4, 4, 4]),
+            (Dtype::F16, &[1, 1, 2, 2, 2, 2]),
+        ];
+        let registry = Registry::standard();
+        let mut made = 0;
+        for operator in registry.operators().iter().filter(|o| registry.exactness(o).is_some()) {
+            for shapes in ODD.iter().chain(SHAPES) {
+                made += usize::from(small(&registry, operator, *shapes).is_some());
+            }
+        }
+        assert!(made > 2000, "{made}");
+    }
+
+    #[test]
+    fn an_operator_is_told_with_the_calls_that_it_is() {
+        let registry = Registry::standard();
+        let silu = known(&registry, &Kernels::standard(), registry.get("aten.silu_.default"));
+        let text = write_text(&silu, Examples::Shown);
+        assert!(text.contains("writes self, result 0 is self"), "{text}");
+        assert!(
+            text.contains("decomposition (exact)") && text.contains("torch.ops.aten.copy_.default(self, silu)"),
+            "{text}"
+        );
+        assert!(!write_text(&silu, Examples::Left).contains("copy_.default"));
+    }
+}

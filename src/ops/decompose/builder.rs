@@ -474,6 +474,11 @@ pub fn signed(i: usize) -> i64 {
     i64::try_from(i).unwrap_or(i64::MAX)
 }
 
+/// The elements from place `from` on; none where there are fewer.
+pub fn tail<A: Clone>(list: &[A], from: usize) -> Vec<A> {
+    list.get(from..).unwrap_or(&[]).to_vec()
+}
+
 /// `[0, 1, .. rank)`.
 pub fn range(rank: usize) -> Vec<i64> {
     (0..signed(rank)).collect()

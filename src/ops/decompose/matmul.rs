@@ -58,9 +58,11 @@ fn batched<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>) -> Result<T<'b>, Fault> {
     let column = y.rank() == 1;
     let row = x.rank() == 1;
     let (x, y) = (if row { x.unsqueeze(0) } else { x }, if column { y.unsqueeze(1) } else { y });
-    let (mut lead_x, mut lead_y) = (x.shape(), y.shape());
-    let tail_x = lead_x.split_off(x.rank().saturating_sub(2));
-    let tail_y = lead_y.split_off(y.rank().saturating_sub(2));
+    let parts = |t: T<'b>| {
+        let (shape, at) = (t.shape(), t.rank().saturating_sub(2));
+        (shape.get(..at).unwrap_or(&[]).to_vec(), tail(&shape, at))
+    };
+    let ((lead_x, tail_x), (lead_y, tail_y)) = (parts(x), parts(y));
     let lead = broadcast(b, &lead_x, &lead_y)?;
     let together = |lead: &[Arg], tail: &[Arg]| -> Vec<Arg> { lead.iter().chain(tail).cloned().collect() };
     let batch = b.size_product(&lead);

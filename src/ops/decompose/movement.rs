@@ -192,11 +192,11 @@ fn pad_circular(b: &Builder<'_>) -> Made {
             size.saturating_add((*after).min(0)),
         );
         let from = (*before).min(0).saturating_neg();
-        let tail = x.slice(axis, from, from.saturating_add((*after).max(0)));
+        let end = x.slice(axis, from, from.saturating_add((*after).max(0)));
         let mut all = Vec::new();
         all.extend((*before > 0).then_some(head));
         all.push(core);
-        all.extend((*after > 0).then_some(tail));
+        all.extend((*after > 0).then_some(end));
         x = b.op("cat", args![parts(&all), axis]);
     }
     done![x]
@@ -260,9 +260,8 @@ fn ranged(x: T<'_>, axis: i64, from: i64, to: i64) -> T<'_> {
 
 /// Leading sizes, then the last three.
 fn image(x: T<'_>) -> Option<(Vec<Arg>, [Arg; 3])> {
-    let mut lead = x.shape();
-    let tail = lead.split_off(x.rank().checked_sub(3)?);
-    Some((lead, tail.try_into().ok()?))
+    let (shape, at) = (x.shape(), x.rank().checked_sub(3)?);
+    Some((shape.get(..at)?.to_vec(), tail(&shape, at).try_into().ok()?))
 }
 
 fn pixel_shuffle(b: &Builder<'_>) -> Made {

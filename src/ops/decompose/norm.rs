@@ -68,7 +68,7 @@ fn native_layer_norm(b: &Builder<'_>) -> Made {
     let count = b.sizes(1).len();
     let (gamma, beta, eps) = (b.opt(2)?, b.opt(3)?, b.float(4)?);
     b.only(x.sizes().iter().all(|s| s.fixed() != Some(0)) && x.dtype().is_float(), "this input")?;
-    let dims: Vec<i64> = range(x.rank()).split_off(x.rank().saturating_sub(count));
+    let dims: Vec<i64> = tail(&range(x.rank()), x.rank().saturating_sub(count));
     let v = x.wide();
     let [var, mean] = b.many("var_mean.correction", args![v, ints(&dims); correction = 0, keepdim = true])?;
     let rstd = (var + eps).op("rsqrt");
@@ -90,7 +90,7 @@ fn rms_norm(b: &Builder<'_>) -> Made {
     b.only(x.dtype().is_float(), "this dtype")?;
     let usual = if v.dtype() == Dtype::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
     let eps = b.opt_float(3)?.unwrap_or(usual);
-    let dims: Vec<i64> = range(x.rank()).split_off(x.rank().saturating_sub(count));
+    let dims: Vec<i64> = tail(&range(x.rank()), x.rank().saturating_sub(count));
     let rstd = (v.pow(2).mean(&dims, true) + eps).op("rsqrt");
     let y = v * rstd;
     let y = b.opt(2)?.map_or(y, |g| y * g).to(x.dtype());
@@ -100,7 +100,7 @@ fn rms_norm(b: &Builder<'_>) -> Made {
 fn group_norm(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
     let (n, c) = (x.size(0), x.size(1));
-    let inner = b.size_product(&x.shape().split_off(2));
+    let inner = b.size_product(&tail(&x.shape(), 2));
     let x = x.contiguous();
     done![b.pick("native_group_norm", args![x, b.arg(2), b.arg(3), n, c, inner, b.arg(1), b.arg(4)], 0)]
 }
@@ -138,7 +138,7 @@ fn instance_norm(b: &Builder<'_>) -> Made {
     let (n, c) = (x.size(0), x.size(1));
     let repeated = |t: Option<T<'_>>| t.map(|t| t.call("repeat", args![vec![n.clone()]]).id());
     let mut sizes = vec![Arg::Int(1), b.size_op("mul", n.clone(), c)];
-    sizes.extend(x.shape().split_off(2));
+    sizes.extend(tail(&x.shape(), 2));
     let flat = x.contiguous().view(sizes);
     let given =
         args![flat, repeated(b.opt(1)?), repeated(b.opt(2)?), Arg::None, Arg::None, true, b.arg(6), b.arg(7), b.arg(8)];

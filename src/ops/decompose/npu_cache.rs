@@ -53,8 +53,8 @@ fn scatter_nd_update(b: &Builder<'_>) -> Made {
     b.only((1..=x.dims()).contains(&depth), "this depth of indices")?;
     let flat = at.reshape(vec![Arg::Int(-1), depth.into()]);
     let columns: Vec<T<'_>> = (0..depth).map(|i| flat.select(1, i).to(Dtype::I64)).collect();
-    let tail = x.shape().split_off(usize::try_from(depth).unwrap_or(0));
-    let values = updates.reshape([vec![flat.size(0)], tail].concat());
+    let rest = tail(&x.shape(), usize::try_from(depth).unwrap_or(0));
+    let values = updates.reshape([vec![flat.size(0)], rest].concat());
     done![put(b, x, &columns, values)]
 }
 

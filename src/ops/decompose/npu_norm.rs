@@ -18,7 +18,7 @@ pub(super) const TABLE: &[Line] = &[
 
 /// The dimensions that gamma covers.
 fn covered(x: T<'_>, gamma: T<'_>) -> Vec<i64> {
-    range(x.rank()).split_off(x.rank().saturating_sub(gamma.rank()))
+    tail(&range(x.rank()), x.rank().saturating_sub(gamma.rank()))
 }
 
 /// The norm before rounding, and its reciprocal root.
