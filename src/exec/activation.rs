@@ -3,15 +3,18 @@
 //! Promises: NaN stays NaN; narrow floats are computed in `f32` and rounded once; parameters are not rounded to the operand's dtype
 //! unless an operator compares with them exactly.
 
+#![allow(clippy::arithmetic_side_effects, reason = "floats and complex numbers; integers wrap or saturate by name")]
+
 use super::blocks::in_blocks;
 use super::complex_math;
 use super::cx::Cx;
+use super::dense::exp;
 use super::elementary;
 use super::kernels::Entry;
 use super::lane::{C64, C128, Lane, LaneKind};
 use super::map::{map1, map2};
 use super::real::{Real, with_real};
-use super::source::number;
+use super::source::{fits, number};
 use super::special::sigmoid;
 use super::tensor::{Meta, Tensor};
 use super::value::{Operand, Scalar, Value};
@@ -25,13 +28,21 @@ pub(super) const KERNELS: &[Entry] = &[
     (|cx| clamped(cx, Scalar::Int(0), Scalar::Int(6)), &["aten.relu6.default"]),
     (hardtanh, &["aten.hardtanh.default"]),
     (threshold, &["aten.threshold.default"]),
-    (silu, &["aten.silu.default"]),
+    (threshold_in_place, &["aten.threshold_.default"]),
+    (|cx| elementary::by_slices(cx, exp::silu_slice, silu), &["aten.silu.default"]),
     (|cx| elementary::real(cx, mish, mish), &["aten.mish.default"]),
     (|cx| elementary::real(cx, hardsigmoid, hardsigmoid), &["aten.hardsigmoid.default"]),
     (|cx| elementary::real(cx, hardswish, hardswish), &["aten.hardswish.default"]),
     (|cx| elementary::real(cx, log_sigmoid, log_sigmoid), &["aten.log_sigmoid.default"]),
     (log_sigmoid_forward, &["aten.log_sigmoid_forward.default"]),
-    (gelu, &["aten.gelu.default"]),
+    (
+        |cx| match cx.text(1) {
+            "none" => elementary::by_slices(cx, gelu_slice, gelu),
+            "tanh" => elementary::by_slices(cx, exp::gelu_tanh_slice, gelu),
+            _ => gelu(cx),
+        },
+        &["aten.gelu.default"],
+    ),
     (elu, &["aten.elu.default"]),
     (selu, &["aten.selu.default"]),
     (celu, &["aten.celu.default"]),
@@ -155,7 +166,7 @@ fn threshold(cx: &mut Cx<'_, '_, '_>) -> Made {
         LaneKind::F64 => lanes!(f64),
         LaneKind::I64 if dtype != Dtype::Bool => {
             for (i, n) in [(1, limit), (2, value)] {
-                if number::<i64>(n, Some(dtype)) != n.to_i64() {
+                if !fits(n, dtype) {
                     return Err(cx.bad(i, format!("a number that {} holds", dtype.long()), n.to_f64().to_string()));
                 }
             }
@@ -164,6 +175,14 @@ fn threshold(cx: &mut Cx<'_, '_, '_>) -> Made {
         _ => return Err(cx.bad(0, "integers or floats", dtype.long())),
     };
     out.map(Value::Tensor)
+}
+
+/// The only activation that may be written into a tensor whose elements share memory.
+fn threshold_in_place(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let target = cx.tensor(0)?;
+    let made = cx.run_tensor("aten.threshold.default", &cx.values())?;
+    target.copy_from(&made)?;
+    Ok(Value::Tensor(target.clone()))
 }
 
 /// `x/2 (1 + erf(x / sqrt 2))`, or its approximation by tanh.
@@ -198,6 +217,12 @@ fn gelu_of_rows(x: f32) -> f32 {
         return f32::NAN;
     }
     x * (1.0 + Real::erf(x * std::f32::consts::FRAC_1_SQRT_2)) * 0.5
+}
+
+/// Long rows, with the same gap at infinity.
+fn gelu_slice(x: &[f32], out: &mut [f32]) {
+    exp::gelu_slice(x, out);
+    out.iter_mut().zip(x).filter(|(_, x)| **x == f32::INFINITY).for_each(|(out, _)| *out = f32::NAN);
 }
 
 /// The same library writes zeros in place of what is too small for a normal `bfloat16`.

@@ -4,6 +4,8 @@
 //! sine and cosine follow Hull, Fairgrieve and Tang ("Implementing the complex arcsine and arccosine functions using exception
 //! handling", 1997); the hyperbolic tangent follows Kahan ("Branch cuts for complex elementary functions", 1987).
 
+#![allow(clippy::arithmetic_side_effects, reason = "floats and complex numbers; integers wrap or saturate by name")]
+
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LN_10, PI};
 
 use num_complex::Complex;
@@ -85,7 +87,7 @@ pub fn sqrt<R: Real>(z: Complex<R>) -> Complex<R> {
         return Complex::new(R::infinity(), b);
     }
     if Real::abs(a) == R::infinity() {
-        let other = b - b;
+        let other = if b.wide().is_nan() { b } else { R::zero() };
         let positive = a > R::zero();
         return if positive {
             Complex::new(a, other.copysign(b))

@@ -4,6 +4,8 @@
 //! Computed in `f64`, so that a result in `f32` is right to the last digit or nearly. Leaves scaling conventions to the operators'
 //! `normalization`: 0 none, 1 by the root of the size, 2 by the size.
 
+#![allow(clippy::arithmetic_side_effects, reason = "floats and complex numbers; integers wrap or saturate by name")]
+
 use std::cmp::Reverse;
 use std::f64::consts::PI;
 
@@ -160,10 +162,32 @@ fn dims(cx: &Cx<'_, '_, '_>) -> Result<Vec<usize>, Fault> {
     Ok(cx.axes(1, rank)?.unwrap_or_default().to_vec())
 }
 
+/// The dimensions that are not transformed, in the order in which `std::partition` leaves them: it decides where strides are equal.
+fn others_first(rank: usize, dims: &[usize]) -> Shape {
+    let mut all: Shape = (0..rank).collect();
+    let (mut first, mut last) = (0_usize, rank);
+    loop {
+        while first < last && all.get(first).is_some_and(|d| !dims.contains(d)) {
+            first = first.saturating_add(1);
+        }
+        while first < last && all.get(last.saturating_sub(1)).is_some_and(|d| dims.contains(d)) {
+            last = last.saturating_sub(1);
+        }
+        if first >= last {
+            break;
+        }
+        last = last.saturating_sub(1);
+        all.swap(first, last);
+        first = first.saturating_add(1);
+    }
+    all.truncate(first);
+    all
+}
+
 /// The strides in which PyTorch's library leaves a transform: transformed dimensions innermost in the order in which they were done,
 /// around them the others from the largest stride of the operand to the smallest.
 fn strides_after(before: &[usize], sizes: &[usize], dims: &[usize]) -> Shape {
-    let mut order: Shape = (0..sizes.len()).filter(|d| !dims.contains(d)).collect();
+    let mut order = others_first(sizes.len(), dims);
     order.sort_by_key(|d| Reverse(before.get(*d).copied()));
     order.extend(dims.iter().copied());
     let mut strides: Shape = sizes.iter().map(|_| 1).collect();

@@ -2,6 +2,8 @@
 //!
 //! Where PyTorch's formula loses digits (digamma, sinc) the same formula is used in the same width, so that the same digits are lost.
 
+#![allow(clippy::arithmetic_side_effects, reason = "floats and complex numbers; integers wrap or saturate by name")]
+
 use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
 use super::real::Real;
@@ -10,6 +12,11 @@ use super::real::Real;
 #[inline]
 pub fn sigmoid<R: Real>(x: R) -> R {
     R::one() / (R::one() + (-x).exp())
+}
+
+/// The inverse hyperbolic cosine; NaN below 1.
+pub fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
 /// sin(pi x) / (pi x), and 1 at 0.

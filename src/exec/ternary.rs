@@ -1,5 +1,7 @@
 //! Arithmetic of three operands: addcmul, addcdiv, lerp; and the distance of two tensors.
 
+#![allow(clippy::arithmetic_side_effects, reason = "floats and complex numbers; integers wrap or saturate by name")]
+
 use num_complex::Complex;
 
 use super::complex_math::divide;
@@ -9,7 +11,7 @@ use super::lane::{C64, C128, Lane, LaneKind, round_f32};
 use super::map::{map2, map3};
 use super::real::Real;
 use super::shape::Shape;
-use super::source::number;
+use super::source::{fits, number};
 use super::value::{Operand, Value};
 use crate::graph::Dtype;
 use crate::ops::Fault;
@@ -86,7 +88,7 @@ fn addcmul(cx: &mut Cx<'_, '_, '_>) -> Made {
         LaneKind::C64 => lanes!(C64),
         LaneKind::C128 => lanes!(C128),
         LaneKind::I64 => {
-            if number::<i64>(factor, Some(dtype)) != factor.to_i64() {
+            if !fits(factor, dtype) {
                 let found = factor.to_f64().to_string();
                 return Err(cx.bad(3, format!("a number that {} holds", dtype.long()), found));
             }

@@ -1,5 +1,7 @@
 //! Exact functions of one operand: signs, rounding, tests. No result here is rounded but to its dtype.
 
+#![allow(clippy::arithmetic_side_effects, reason = "floats and complex numbers; integers wrap or saturate by name")]
+
 use num_complex::Complex;
 
 use super::blocks::in_blocks;

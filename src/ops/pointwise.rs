@@ -293,7 +293,13 @@ fn float(c: &mut Call<'_>) -> Typed {
     unary(c, float_of)
 }
 
+/// Of complex numbers it is copied out of a complex result, in row-major order.
 fn angle(c: &mut Call<'_>) -> Typed {
+    if let Operand::Tensor(t) = c.operand(0)?
+        && t.dtype.is_complex()
+    {
+        return out::contiguous(c.symbols, to_real(t.dtype), t.sizes.clone(), t.device.clone());
+    }
     unary(c, |d| float_of(to_real(d)))
 }
 
