@@ -46,6 +46,11 @@ impl Operands {
         self.texts.intern(text)
     }
 
+    /// Returns whether any operand is a tensor.
+    pub fn has_tensors(&self) -> bool {
+        self.tensors.iter().any(Option::is_some)
+    }
+
     /// Returns the tensor of an operand.
     pub fn get(&self, id: NodeId) -> Option<&Tensor> {
         self.tensors.get(place(id))?.as_ref()

@@ -234,7 +234,7 @@ fn integer_power(a: i64, b: i64) -> Option<i64> {
 }
 
 fn float_power(cx: &Cx<'_, '_, '_>, a: f64, b: f64) -> Made {
-    if a == 0.0 && b < 0.0 {
+    if a == 0.0 && b < 0.0 && b.is_finite() {
         return Err(cx.bad(1, "an exponent of 0 or more for the base 0", b.to_string()));
     }
     finite(a.powf(b), a.is_finite() && b.is_finite())

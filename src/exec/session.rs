@@ -75,6 +75,8 @@ impl<'r> Session<'r> {
         let result = match call.infer() {
             Ok(ty) => ty,
             Err(fault) if fault.is_ignorance() => ValueType::Unknown,
+            // Symbols hold less than numbers do; what numbers alone come to is for the kernel to say.
+            Err(Fault::Symbol(_)) if !operands.has_tensors() => ValueType::Unknown,
             Err(fault) => return Err(fault),
         };
         let (operator, kernel) = (call.operator, self.kernels.get(&call.operator.target));

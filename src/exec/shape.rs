@@ -54,6 +54,18 @@ pub fn is_contiguous(sizes: &[usize], strides: &[usize]) -> bool {
     true
 }
 
+/// Returns whether elements lie without gaps with dimensions in that order, outermost first: PyTorch's check of a memory format, for which
+/// empty tensors are no exception.
+pub fn follows(sizes: &[usize], strides: &[usize], order: &[usize]) -> bool {
+    let mut step = 1_usize;
+    sizes.len() == order.len()
+        && permuted(sizes, order).into_iter().zip(permuted(strides, order)).rev().all(|(size, stride)| {
+            let fits = size == 1 || stride == step;
+            step = if size == 1 { step } else { step.saturating_mul(size) };
+            fits
+        })
+}
+
 /// Returns the order of dimensions, outermost first, in which these strides descend (dimensions of equal stride keep their order).
 pub fn memory_order(sizes: &[usize], strides: &[usize]) -> Shape {
     let mut order: Shape = (0..strides.len()).collect();

@@ -7,6 +7,7 @@ use super::checked::only;
 use super::cx::Cx;
 use super::kernels::Entry;
 use super::lane::{Lane, with_lane};
+use super::shape;
 use super::tensor::Tensor;
 use super::value::{Scalar, Value};
 use super::view::fresh;
@@ -70,7 +71,7 @@ fn is_contiguous(cx: &mut Cx<'_, '_, '_>) -> Made {
         Some(MemoryFormat::ChannelsLast3d) => &[0, 2, 3, 4, 1],
         _ => return Ok(t.meta.is_contiguous().into()),
     };
-    Ok((t.rank() == order.len() && t.permute(order).meta.is_contiguous()).into())
+    Ok(shape::follows(t.sizes(), &t.meta.strides, order).into())
 }
 
 fn item(cx: &mut Cx<'_, '_, '_>) -> Made {

@@ -43,9 +43,6 @@ pub fn of_format(s: &mut Symbols, sizes: &[Dim], format: MemoryFormat) -> Result
 
 fn follows(s: &mut Symbols, t: &TensorType, order: impl Iterator<Item = usize>) -> Option<bool> {
     let strides = t.strides.as_ref()?;
-    if t.sizes.contains(&Dim::Fixed(0)) {
-        return Some(true);
-    }
     let mut expected = Dim::Fixed(1);
     let mut sure = true;
     for d in order {
@@ -65,6 +62,9 @@ fn follows(s: &mut Symbols, t: &TensorType, order: impl Iterator<Item = usize>) 
 
 /// Returns whether the tensor is contiguous, where it is known.
 pub fn is_contiguous(s: &mut Symbols, t: &TensorType) -> Option<bool> {
+    if t.strides.is_some() && t.sizes.contains(&Dim::Fixed(0)) {
+        return Some(true);
+    }
     follows(s, t, (0..t.rank()).rev())
 }
 

@@ -98,14 +98,17 @@ impl Plan {
             let (sizes, strides) = (shape::permuted(&meta.sizes, &dims), shape::permuted(&meta.strides, &dims));
             Meta { sizes, strides, offset: 0, ..meta.clone() }
         };
-        if used.is_empty() {
+        if used.is_empty() && meta.numel() > 0 {
             return Err(cx.bad(i, "one index tensor or more", "none"));
         }
         let joint = joint_sizes(cx, i, indices)?;
         let mut at = vec![meta.offset; shape::count(&joint)?];
         let (before, after) = (pick(&|d| d < front), pick(&|d| d >= front));
         if before.numel() == 0 || after.numel() == 0 {
-            // Nothing is touched, so no index is looked at.
+            // Nothing is touched, so no index is looked at; but an empty dimension has none.
+            if !at.is_empty() && used.iter().any(|d| meta.size(*d) == 0) {
+                return Err(cx.bad(i, "no index into an empty dimension", format!("{} of them", at.len())));
+            }
             return Ok(Plan { before, after, joint, at });
         }
         for (d, index) in indices.iter().enumerate() {

@@ -139,6 +139,9 @@ fn pooled<L: Ring>(bags: &Bags, table: &Tensor, values: &[L], weights: Option<&[
             join(bags, count == 0, (&mut sums, &mut best), from, (row, weight));
             count = count.saturating_add(1);
         }
+        if bags.joining == Joining::Fused && table.dtype() == Dtype::Bf16 && bags.mode != Mode::Largest {
+            sums.iter_mut().for_each(|s| *s = halves_up(*s));
+        }
         if bags.mode == Mode::Mean && count > 0 {
             let n = L::from_i64(count);
             sums.iter_mut().for_each(|s| *s = rounded(table.dtype(), *s).over(n));
@@ -161,7 +164,7 @@ fn join<L: Ring>(
 ) {
     for ((sum, best), v) in sums.iter_mut().zip(best).zip(from) {
         if bags.mode == Mode::Largest {
-            if first || *sum != sum.larger(*v) {
+            if first || v.to_f64() > sum.to_f64() {
                 (*sum, *best) = (*v, row as i64);
             }
         } else {
@@ -172,6 +175,12 @@ fn join<L: Ring>(
             };
         }
     }
+}
+
+/// PyTorch's fast kernels round to bf16 by adding half a unit: ties go away from zero.
+fn halves_up<L: Lane>(v: L) -> L {
+    let bits = v.to_f32().to_bits();
+    if v.to_f32().is_finite() { L::from_f32(f32::from_bits(bits.saturating_add(0x8000) & 0xffff_0000)) } else { v }
 }
 
 fn rounded<L: Lane>(dtype: Dtype, v: L) -> L {

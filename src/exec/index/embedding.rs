@@ -6,7 +6,8 @@ use crate::exec::kernels::Entry;
 use crate::exec::lane::{Lane, with_lane};
 use crate::exec::movement::rows_at;
 use crate::exec::ring::Ring;
-use crate::exec::value::Value;
+use crate::exec::source::number;
+use crate::exec::value::{Scalar, Value};
 use crate::graph::Dtype;
 use crate::ops::Fault;
 
@@ -57,7 +58,8 @@ fn gradient(cx: &mut Cx<'_, '_, '_>) -> Made {
             let first = place.saturating_mul(width);
             let at: Vec<usize> = (first..first.saturating_add(width)).collect();
             let n = uses.get(place).copied().unwrap_or(1).max(1);
-            let scale = L::from_f64(if by_count { 1.0 / n as f64 } else { 1.0 });
+            let scale = if by_count { 1.0 / n as f64 } else { 1.0 };
+            let scale = number::<L>(Scalar::Float(scale), Some(out.dtype()));
             update(&out, &at, row, |a: L, b| a.plus(b.times(scale)))?;
         }
         Ok(out.into())

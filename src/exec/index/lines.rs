@@ -9,6 +9,7 @@ use crate::exec::movement::rows_of;
 use crate::exec::shape::{Runs, Shape};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::exec::value::{Scalar, Value};
+use crate::graph::Dtype;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
@@ -88,6 +89,10 @@ fn take_along_dim(cx: &mut Cx<'_, '_, '_>) -> Made {
     if let Some(size) = sizes.get_mut(d) {
         *size = t.meta.size(d);
     }
+    // Along a dimension indices are taken modulo its size, as PyTorch does.
+    let size = i64::try_from(t.meta.size(d)).unwrap_or(i64::MAX);
+    let around = index.lanes::<i64>()?.iter().map(|v| v.checked_rem_euclid(size).unwrap_or(*v)).collect();
+    let index = cx.make::<i64>(Dtype::I64, index.sizes(), around)?;
     gathered(cx, &t.broadcast(&sizes)?, d, &index.broadcast(&wanted.sizes)?, 1)
 }
 

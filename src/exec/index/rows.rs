@@ -35,7 +35,17 @@ fn chosen(cx: &Cx<'_, '_, '_>, size: usize, range: Range) -> Result<Vec<usize>, 
     if index.rank() > 1 {
         return Err(cx.bad(2, "at most 1 dimension", index.rank().to_string()));
     }
-    index.lanes::<i64>()?.iter().map(|v| range.place(cx, 2, *v, size)).collect()
+    let values = index.lanes::<i64>()?;
+    let lenient = match &*cx.operator.schema.name {
+        "index_add" | "index_add_" => true,
+        "index_fill" | "index_fill_" => size > 0,
+        _ => false,
+    };
+    if lenient && cx.tensor(0)?.numel() == 0 {
+        // Nothing is written, so no index is looked at.
+        return Ok(vec![0; values.len()]);
+    }
+    values.iter().map(|v| range.place(cx, 2, *v, size)).collect()
 }
 
 fn select(cx: &mut Cx<'_, '_, '_>) -> Made {

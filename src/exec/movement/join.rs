@@ -94,6 +94,9 @@ fn repeat(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn repeat_each(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
+    if t.rank() == 0 && !cx.is_none(2) {
+        return Err(cx.bad(0, "a tensor with dimensions", "a scalar"));
+    }
     let times = cx.int(1)?;
     let times = usize::try_from(times).map_err(|_| cx.bad(1, "0 repeats or more", times.to_string()))?;
     let (t, d) = if cx.is_none(2) { (rows_of(cx, t, &[t.numel()])?, 0) } else { (t.clone(), cx.axis(2, t.rank())?) };

@@ -49,7 +49,7 @@ fn paddings(cx: &Cx<'_, '_, '_>, rank: usize) -> Result<Vec<(i64, i64)>, Fault> 
 
 fn constant(cx: &mut Cx<'_, '_, '_>) -> Made {
     // Where nothing is filled PyTorch does not look at the number.
-    let grows = cx.ints(1)?.iter().any(|p| *p > 0) && cx.meta()?.numel() > 0;
+    let grows = cx.ints(1)?.iter().any(|p| *p > 0);
     let value = if grows { scalar_for(cx, 2, cx.tensor(0)?.dtype())? } else { Scalar::Int(0) };
     by_number(cx, value)
 }
@@ -77,7 +77,7 @@ fn by_mode(cx: &mut Cx<'_, '_, '_>) -> Made {
     match cx.text(2) {
         "constant" => {
             let value = if cx.is_none(3) { Scalar::Float(0.0) } else { cx.scalar(3)? };
-            let grows = cx.ints(1)?.iter().any(|p| *p > 0) && cx.meta()?.numel() > 0;
+            let grows = cx.ints(1)?.iter().any(|p| *p > 0);
             if grows && !fits(value, dtype) {
                 return Err(cx.bad(3, format!("a number that {} holds", dtype.long()), format!("{value:?}")));
             }
@@ -96,6 +96,9 @@ fn border(cx: &mut Cx<'_, '_, '_>, border: Border) -> Made {
     let pads = paddings(cx, t.rank())?;
     let padded = cx.ints(1)?.len() / 2;
     check_rank(cx, t, padded)?;
+    if meta.sizes.iter().rev().take(padded).any(|n| *n == 0) {
+        return Err(cx.bad(1, "paddings that leave something", format!("the sizes {:?}", meta.sizes.as_slice())));
+    }
     let mut maps = identity(t.sizes());
     for ((map, (before, after)), size) in maps.iter_mut().zip(pads).zip(t.sizes()) {
         if (before, after) != (0, 0) {

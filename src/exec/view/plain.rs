@@ -178,8 +178,9 @@ fn contiguous(cx: &mut Cx<'_, '_, '_>) -> Made {
         Some(MemoryFormat::ChannelsLast3d) => &[0, 2, 3, 4, 1],
         _ => &[],
     };
-    let seen = if order.is_empty() { t.clone() } else { t.permute(order) };
-    if seen.meta.is_contiguous() { Ok(t.clone().into()) } else { Ok(copy_of(cx, t, meta)?.into()) }
+    let lies_so =
+        if order.is_empty() { t.meta.is_contiguous() } else { shape::follows(t.sizes(), &t.meta.strides, order) };
+    if lies_so { Ok(t.clone().into()) } else { Ok(copy_of(cx, t, meta)?.into()) }
 }
 
 /// Bits in another dtype; lazy marks would say something else there.
