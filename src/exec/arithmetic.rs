@@ -140,6 +140,11 @@ fn alpha(cx: &Cx<'_, '_, '_>, meta: &Meta) -> Result<Scalar, Fault> {
 /// Returns how many elements PyTorch's vector loop computes, which rounds less often here and there: whole vectors of 64 bytes where
 /// operands lie in memory as the result does. The rest is computed one by one.
 pub(super) fn in_vectors(meta: &Meta, operands: &[Operand<'_>]) -> usize {
+    in_lines(meta, operands, 64)
+}
+
+/// As [`in_vectors`], for a loop that takes `line` bytes at once.
+pub(super) fn in_lines(meta: &Meta, operands: &[Operand<'_>], line: usize) -> usize {
     let along = |o: &Operand<'_>| match o {
         Operand::Number(_) => true,
         Operand::Tensor(t) => t.numel() == 1 || t.meta.sizes == meta.sizes && t.meta.strides == meta.strides,
@@ -147,7 +152,7 @@ pub(super) fn in_vectors(meta: &Meta, operands: &[Operand<'_>]) -> usize {
     if !meta.is_dense() || !operands.iter().all(along) {
         return 0;
     }
-    let (total, len) = (meta.numel(), 64_usize.checked_div(meta.dtype.bytes()).unwrap_or(1));
+    let (total, len) = (meta.numel(), line.checked_div(meta.dtype.bytes()).unwrap_or(1));
     total.saturating_sub(total.checked_rem(len).unwrap_or(0))
 }
 
@@ -175,13 +180,12 @@ pub(super) fn map2_counted<L: Lane>(
 fn sum(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2], alpha: Scalar) -> Made {
     let dtype = meta.dtype;
     let (one, minus) = (number::<f64>(alpha, None) == 1.0, number::<f64>(alpha, None) == -1.0);
-    if matches!(alpha, Scalar::Int(_) | Scalar::Float(_)) && (one || minus) && LaneKind::of(dtype) != LaneKind::I64 {
+    // Complex numbers are multiplied by `alpha` in any case, which makes NaN of infinities.
+    if (one || minus) && dtype.is_float() {
         if one {
-            return pointwise2!(cx, meta, operands, dtype;
-                f32 |a, b| a + b; f64 |a, b| a + b; c64 |a, b| a + b; c128 |a, b| a + b;);
+            return pointwise2!(cx, meta, operands, dtype; f32 |a, b| a + b; f64 |a, b| a + b;);
         }
-        return pointwise2!(cx, meta, operands, dtype;
-            f32 |a, b| a - b; f64 |a, b| a - b; c64 |a, b| a - b; c128 |a, b| a - b;);
+        return pointwise2!(cx, meta, operands, dtype; f32 |a, b| a - b; f64 |a, b| a - b;);
     }
     let (integer, narrow) = (number::<i64>(alpha, Some(dtype)), number::<f32>(alpha, Some(dtype)));
     let wide = number::<f64>(alpha, Some(dtype));

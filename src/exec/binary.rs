@@ -77,8 +77,9 @@ macro_rules! complex_log_of_sum {
             let ratio = (small - large).exp();
             // The logarithm of 1 + ratio, with care for small ones.
             let (re, im) = (ratio.re, ratio.im);
-            let square = re * (re + 2.0) + im * im;
-            large + <$complex>::new(0.5 * square.ln_1p(), im.atan2(1.0 + re))
+            let length =
+                if ratio.norm() < 0.5 { 0.5 * (re * (re + 2.0) + im * im).ln_1p() } else { (re + 1.0).hypot(im).ln() };
+            large + <$complex>::new(length, im.atan2(1.0 + re))
         }
     };
 }

@@ -29,7 +29,6 @@ pub(super) const KERNELS: &[Entry] = &[
     (isclose, &["aten.isclose.default"]),
     (allclose, &["aten.allclose.default"]),
     (equal, &["aten.equal.default"]),
-    (is_same_size, &["aten.is_same_size.default"]),
 ];
 
 /// Comparisons of order have no complex form.
@@ -190,8 +189,4 @@ fn same_values(a: &Tensor, b: &Tensor) -> Result<bool, Fault> {
         return Ok(with_width!(a.dtype().bytes(), U => *a.raw::<U>()? == *b.raw::<U>()?));
     }
     Ok(with_lane!(a.dtype(), L => *a.lanes::<L>()? == *b.lanes::<L>()?))
-}
-
-fn is_same_size(cx: &mut Cx<'_, '_, '_>) -> Made {
-    Ok(Value::Bool(cx.tensor(0)?.sizes() == cx.tensor(1)?.sizes()))
 }

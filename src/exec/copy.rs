@@ -1,4 +1,4 @@
-//! Copies, casts and fills; what changes the place of a tensor; single elements as numbers.
+//! Copies, casts and fills; what changes the place of a tensor.
 //!
 //! Promises: a copy of the same dtype keeps every bit; a call that changes nothing gives its operand itself. Storage of a functional `copy`
 //! reaches as far as the operand's, so that strides and offset are kept.
@@ -9,13 +9,11 @@ use super::cx::Cx;
 use super::fill;
 use super::flat::with_width;
 use super::kernels::Entry;
-use super::lane::{C128, Lane, LaneKind, with_lane};
 use super::overlap;
 use super::promoted::check_fits;
 use super::storage::Storage;
 use super::tensor::{Meta, Tensor};
 use super::value::Value;
-use crate::graph::Dtype;
 use crate::ops::Fault;
 
 pub(super) const KERNELS: &[Entry] = &[
@@ -38,8 +36,6 @@ pub(super) const KERNELS: &[Entry] = &[
             "aten.type_as.default",
         ],
     ),
-    (item, &["aten._local_scalar_dense.default", "aten.item.default"]),
-    (is_nonzero, &["aten.is_nonzero.default"]),
     (resize, &["aten.resize_.default"]),
     (set_source, &["aten.set_.source_Tensor", "aten.set_.source_Tensor_storage_offset"]),
     (set_empty, &["aten.set_.default"]),
@@ -114,34 +110,6 @@ fn cast(cx: &mut Cx<'_, '_, '_>) -> Made {
         return Ok(Value::Tensor(t.clone()));
     }
     fresh(cx)
-}
-
-fn item(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let t = cx.tensor(0)?;
-    if t.numel() != 1 {
-        return Err(cx.bad(0, "a tensor of one element", format!("{} elements", t.numel())));
-    }
-    let first = || cx.bad(0, "a tensor of one element", "none");
-    Ok(match LaneKind::of(t.dtype()) {
-        LaneKind::I64 => {
-            let value = t.lanes::<i64>()?.first().copied().ok_or_else(first)?;
-            if t.dtype() == Dtype::Bool { Value::Bool(value != 0) } else { Value::Int(value) }
-        }
-        LaneKind::F32 | LaneKind::F64 => Value::Float(t.lanes::<f64>()?.first().copied().ok_or_else(first)?),
-        LaneKind::C64 | LaneKind::C128 => {
-            let value = t.lanes::<C128>()?.first().copied().ok_or_else(first)?;
-            Value::Complex(value.re, value.im)
-        }
-    })
-}
-
-fn is_nonzero(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let t = cx.tensor(0)?;
-    if t.numel() != 1 {
-        return Err(cx.bad(0, "a tensor of one element, whose truth is clear", format!("{} elements", t.numel())));
-    }
-    let truth = with_lane!(t.dtype(), L => t.lanes::<L>()?.iter().all(|v| v.truth()));
-    Ok(Value::Bool(truth))
 }
 
 /// The same memory in other sizes; it grows where they need more.

@@ -3,12 +3,12 @@
 //! Promises: a number that the dtype cannot hold is an error; ranges are computed as PyTorch's CPU kernels compute them, in its precision.
 //! What `empty` gives is zero here.
 
-use super::arithmetic::{Made, no_kernel};
+use super::arithmetic::{Made, fused, no_kernel};
 use super::cx::Cx;
 use super::fill::Order;
 use super::kernels::Entry;
 use super::lane::{C64, C128, LaneKind, round_f32, with_lane};
-use super::promoted::check_fits;
+use super::promoted::{check_fits, check_wrapped};
 use super::source::number;
 use super::tensor::{Meta, Tensor};
 use super::value::{Scalar, Value};
@@ -68,7 +68,9 @@ fn full(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 fn scalar_tensor(cx: &mut Cx<'_, '_, '_>) -> Made {
-    of_argument(cx, 0)
+    let (meta, n) = (cx.meta()?, cx.scalar(0)?);
+    check_wrapped(cx, 0, n, meta.dtype)?;
+    filled_with(cx, &meta, n).map(Value::Tensor)
 }
 
 fn eye(cx: &mut Cx<'_, '_, '_>) -> Made {
@@ -106,6 +108,7 @@ fn iota(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// PyTorch fills so many elements at once by steps from the first of them, and the rest one by one.
+#[derive(Clone, Copy)]
 struct Vectors {
     len: usize,
     upto: usize,
@@ -113,7 +116,7 @@ struct Vectors {
 
 impl Vectors {
     fn of(total: usize, bytes: usize) -> Vectors {
-        let len = 64_usize.checked_div(bytes).unwrap_or(1).max(1);
+        let len = 32_usize.checked_div(bytes).unwrap_or(1).max(1);
         let upto = total.saturating_sub(total.checked_rem(len).unwrap_or(0));
         Vectors { len, upto }
     }
@@ -139,11 +142,17 @@ fn range(cx: &Cx<'_, '_, '_>, start: Scalar, step: Scalar) -> Made {
             let (first, by): (i64, i64) = (number(start, None), number(step, None));
             cx.emit((0..total).map(|k| first.wrapping_add(by.wrapping_mul(ordinal(k)))).collect())
         }
-        LaneKind::F64 => cx.emit((0..total).map(|k| by.mul_add(float(k), first)).collect()),
+        LaneKind::F64 => {
+            let at = |k: usize| {
+                let (base, behind) = vectors.split(k);
+                by.mul_add(float(base), first) + by * float(behind)
+            };
+            cx.emit((0..total).map(at).collect())
+        }
         LaneKind::F32 if dtype == Dtype::F32 => {
             let at = |k: usize| {
                 let (base, behind) = vectors.split(k);
-                let base = (first + by * float(base)) as f32;
+                let base = by.mul_add(float(base), first) as f32;
                 (f64::from(base) + by * float(behind)) as f32
             };
             cx.emit((0..total).map(at).collect())
@@ -152,7 +161,7 @@ fn range(cx: &Cx<'_, '_, '_>, start: Scalar, step: Scalar) -> Made {
             let (first, by) = (first as f32, by as f32);
             let at = |k: usize| {
                 let (base, behind) = vectors.split(k);
-                let base = by * base as f32 + first;
+                let base = fused(first, by, base as f32);
                 if behind == 0 { base } else { by * behind as f32 + round_f32(dtype, base) }
             };
             cx.emit((0..total).map(at).collect())
@@ -173,18 +182,21 @@ fn ends(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<(Scalar, Scalar), Fault> {
     Ok((start, end))
 }
 
-/// From both ends to the middle: element `k` of `$steps`, `$r` rounds each step of the computation.
+/// From both ends to the middle: element `k` of `$steps`, by steps from the first element of its vector; `$r` rounds each step of the
+/// computation.
 macro_rules! between {
-    ($start:expr, $end:expr, $steps:expr, $from:expr, $r:expr) => {{
-        let (start, end, steps, from, r) = ($start, $end, $steps, $from, $r);
+    ($start:expr, $end:expr, $steps:expr, $vectors:expr, $from:expr, $r:expr) => {{
+        let (start, end, steps, vectors, from, r) = ($start, $end, $steps, $vectors, $from, $r);
         let step = r(r(end - start) / from(steps.saturating_sub(1)));
         let half = steps >> 1;
         move |k: usize| {
-            if k < half {
-                r(start + r(step * from(k)))
+            let (base, behind) = vectors.split(k);
+            let first = if base < half {
+                r(start + r(step * from(base)))
             } else {
-                r(end - r(step * from(steps.saturating_sub(k).saturating_sub(1))))
-            }
+                r(end - r(step * from(steps.saturating_sub(base).saturating_sub(1))))
+            };
+            if behind == 0 { first } else { r(first + step * from(behind)) }
         }
     }};
 }
@@ -197,28 +209,32 @@ fn linspace(cx: &mut Cx<'_, '_, '_>) -> Made {
     if steps == 1 {
         return filled_with(cx, &meta, start).map(Value::Tensor);
     }
-    let all = 0..steps;
+    let (all, vectors, singly) = (0..steps, Vectors::of(steps, dtype.bytes()), Vectors { len: 1, upto: 0 });
     match LaneKind::of(dtype) {
         LaneKind::F32 => {
             let (start, end): (f32, f32) = (number(start, Some(dtype)), number(end, Some(dtype)));
-            cx.emit(all.map(between!(start, end, steps, |k| float(k) as f32, |v| round_f32(dtype, v))).collect())
+            cx.emit(
+                all.map(between!(start, end, steps, vectors, |k| float(k) as f32, |v| round_f32(dtype, v))).collect(),
+            )
         }
         LaneKind::F64 => {
             let (start, end): (f64, f64) = (number(start, Some(dtype)), number(end, Some(dtype)));
-            cx.emit(all.map(between!(start, end, steps, float, |v| v)).collect())
+            cx.emit(all.map(between!(start, end, steps, vectors, float, |v| v)).collect())
         }
         LaneKind::I64 => {
             let (start, end): (i64, i64) = (number(start, Some(dtype)), number(end, Some(dtype)));
             let (start, end): (f64, f64) = (number(Scalar::Int(start), None), number(Scalar::Int(end), None));
-            cx.emit(all.map(between!(start, end, steps, float, |v| v)).map(|v: f64| v as i64).collect())
+            cx.emit(all.map(between!(start, end, steps, singly, float, |v| v)).map(|v: f64| v as i64).collect())
         }
         LaneKind::C64 => {
             let (start, end): (C64, C64) = (number(start, Some(dtype)), number(end, Some(dtype)));
-            cx.emit(all.map(between!(start, end, steps, |k| C64::new(float(k) as f32, 0.0), |v: C64| v)).collect())
+            cx.emit(
+                all.map(between!(start, end, steps, singly, |k| C64::new(float(k) as f32, 0.0), |v: C64| v)).collect(),
+            )
         }
         LaneKind::C128 => {
             let (start, end): (C128, C128) = (number(start, Some(dtype)), number(end, Some(dtype)));
-            cx.emit(all.map(between!(start, end, steps, |k| C128::new(float(k), 0.0), |v: C128| v)).collect())
+            cx.emit(all.map(between!(start, end, steps, singly, |k| C128::new(float(k), 0.0), |v: C128| v)).collect())
         }
     }
 }
@@ -228,34 +244,33 @@ fn logspace(cx: &mut Cx<'_, '_, '_>) -> Made {
     let meta = cx.meta()?;
     let (dtype, steps, base) = (meta.dtype, meta.numel(), cx.f64(3)?);
     let (start, end) = ends(cx, dtype)?;
-    let all = 0..steps;
+    let (all, singly) = (0..steps, Vectors { len: 1, upto: 0 });
     match LaneKind::of(dtype) {
         LaneKind::F32 => {
             let (start, end): (f32, f32) = (number(start, Some(dtype)), number(end, Some(dtype)));
-            let power = |v: f32| base.powf(f64::from(v)) as f32;
-            let row = between!(start, end, steps, |k| float(k) as f32, |v| round_f32(dtype, v));
-            cx.emit(all.map(|k| power(if steps == 1 { start } else { row(k) })).collect())
+            let span = f64::from(round_f32(dtype, end - start));
+            let row = exponents(f64::from(start), f64::from(end), span, steps);
+            cx.emit(all.map(|k| base.powf(row(k)) as f32).collect())
         }
         LaneKind::F64 => {
             let (start, end): (f64, f64) = (number(start, Some(dtype)), number(end, Some(dtype)));
-            let row = between!(start, end, steps, float, |v| v);
-            cx.emit(all.map(|k| base.powf(if steps == 1 { start } else { row(k) })).collect())
+            let row = exponents(start, end, end - start, steps);
+            cx.emit(all.map(|k| base.powf(row(k))).collect())
         }
         LaneKind::I64 => {
             let (start, end): (i64, i64) = (number(start, Some(dtype)), number(end, Some(dtype)));
             let (start, end): (f64, f64) = (number(Scalar::Int(start), None), number(Scalar::Int(end), None));
-            let step = (end - start) as f32 / float(steps.saturating_sub(1)) as f32;
-            let at = |k: usize| if steps == 1 { start } else { f64::from(start as f32 + step * float(k) as f32) };
-            cx.emit(all.map(|k| base.powf(at(k)) as i64).collect())
+            let row = exponents(start, end, end - start, steps);
+            cx.emit(all.map(|k| base.powf(row(k)) as i64).collect())
         }
         LaneKind::C64 => {
             let (start, end): (C64, C64) = (number(start, Some(dtype)), number(end, Some(dtype)));
-            let row = between!(start, end, steps, |k| C64::new(float(k) as f32, 0.0), |v: C64| v);
+            let row = between!(start, end, steps, singly, |k| C64::new(float(k) as f32, 0.0), |v: C64| v);
             cx.emit(all.map(|k| complex_power(base, if steps == 1 { start } else { row(k) })).collect())
         }
         LaneKind::C128 => {
             let (start, end): (C128, C128) = (number(start, Some(dtype)), number(end, Some(dtype)));
-            let row = between!(start, end, steps, |k| C128::new(float(k), 0.0), |v: C128| v);
+            let row = between!(start, end, steps, singly, |k| C128::new(float(k), 0.0), |v: C128| v);
             let power = |v: C128| if base == 0.0 { v * 0.0 } else { C128::new(base, 0.0).powc(v) };
             cx.emit(all.map(|k| power(if steps == 1 { start } else { row(k) })).collect())
         }
@@ -267,4 +282,14 @@ fn complex_power(base: f64, v: C64) -> C64 {
     let v = C128::new(f64::from(v.re), f64::from(v.im));
     let power = C128::new(base, 0.0).powc(v);
     C64::new(power.re as f32, power.im as f32)
+}
+
+/// The exponents of `logspace`, in doubles whatever the dtype; `span` is rounded to it.
+fn exponents(start: f64, end: f64, span: f64, steps: usize) -> impl Fn(usize) -> f64 {
+    let (step, half) = (span / float(steps.saturating_sub(1)), steps >> 1);
+    move |k| match k {
+        _ if steps == 1 => start,
+        k if k < half => start + step * float(k),
+        k => end - step * float(steps.saturating_sub(k).saturating_sub(1)),
+    }
 }

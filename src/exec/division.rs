@@ -256,9 +256,11 @@ fn gcd(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn lcm(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, operands) = two(cx)?;
     let dtype = meta.dtype;
+    // Narrow integers are multiplied as `int`, and only the result is cut.
+    let wide = if dtype.bytes() < 8 { Dtype::I32 } else { Dtype::I64 };
     let multiple = |a: i64, b: i64| match common_divisor(dtype, a, b) {
         0 => 0,
-        divisor => magnitude(dtype, number(Scalar::Int(a.wrapping_div(divisor).wrapping_mul(b)), Some(dtype))),
+        divisor => magnitude(wide, number(Scalar::Int(a.wrapping_div(divisor).wrapping_mul(b)), Some(wide))),
     };
     pointwise2!(cx, &meta, operands, dtype; i64 |a, b| multiple(a, b);)
 }

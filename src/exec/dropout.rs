@@ -97,7 +97,10 @@ fn native_dropout(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, p) = (cx.tensor(0)?, cx.f64(1)?);
     let train = cx.is_none(2) || cx.bool(2)?;
     let kept = cx.meta_of(1)?;
-    if !train || t.numel() == 0 {
+    if t.numel() == 0 {
+        return Ok(vec![t.clone(), cx.zeros(1)?].into());
+    }
+    if !train {
         let (out, all) = (cx.zeros(0)?, cx.zeros(1)?);
         out.copy_from(t)?;
         all.copy_from(&fill::from_lanes(&Meta::contiguous(kept.dtype, &[]), vec![1_i64], cx.meter())?)?;

@@ -64,7 +64,7 @@ impl Mini {
         // In units of the last place at this exponent the value is exact in f32, and rounding is to even.
         let unit = 2_f64.powi(exponent - self.mantissa as i32);
         let steps = (f64::from(magnitude) / unit).round_ties_even() as i64;
-        let code = steps + (i64::from(exponent - 1 + self.bias) << self.mantissa);
+        let code = steps.saturating_add(i64::from(exponent - 1 + self.bias) << self.mantissa);
         let code = if code > i64::from(self.max) { self.over } else { code as u8 };
         if self.fnuz && (code == 0 || code == 0x80) { code } else { sign | code }
     }

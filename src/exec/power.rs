@@ -3,7 +3,7 @@
 //! Promises: the exponents that PyTorch treats apart (0.5, 2, 3, -0.5, -1, -2) are computed its way, which decides infinities and
 //! signs of zero; integers wrap; a negative number as exponent of integers is an error, a negative element is not.
 
-use super::arithmetic::{Made, is_narrow, pointwise2, two};
+use super::arithmetic::{Made, in_lines, is_narrow, map2_counted, pointwise2, two};
 use super::cx::Cx;
 use super::division::{quotient64, quotient128};
 use super::kernels::Entry;
@@ -11,7 +11,7 @@ use super::lane::{C64, C128, LaneKind, round_f32};
 use super::map::map1;
 use super::promoted::check_fits;
 use super::source::number;
-use super::tensor::Meta;
+use super::tensor::{Meta, Tensor};
 use super::value::{Operand, Scalar, Value};
 use crate::graph::Dtype;
 
@@ -42,15 +42,47 @@ fn pow_i64(base: i64, exponent: i64) -> i64 {
     result
 }
 
+/// The product of complex numbers as C has it: where both parts are NaN, infinities among the factors are recovered (annex G).
+macro_rules! recovered {
+    ($x:expr, $y:expr, $complex:ty, $part:ty) => {{
+        let (x, y): ($complex, $complex) = ($x, $y);
+        let product = x * y;
+        let infinite = |z: $complex| z.re.is_infinite() || z.im.is_infinite();
+        if product.re.is_nan() && product.im.is_nan() && (infinite(x) || infinite(y)) {
+            // An infinite factor is taken to the corner of the unit square, NaN in the other one is zero.
+            let corner = |z: $complex| {
+                let unit =
+                    |v: $part| if v.is_infinite() { (1.0 as $part).copysign(v) } else { (0.0 as $part).copysign(v) };
+                let finite = |v: $part| if v.is_nan() { 0.0 } else { v };
+                let part = |v: $part| if infinite(z) { unit(v) } else { finite(v) };
+                <$complex>::new(part(z.re), part(z.im))
+            };
+            let (x, y) = (corner(x), corner(y));
+            let inf = <$part>::INFINITY;
+            <$complex>::new((x.re * y.re - x.im * y.im) * inf, (x.re * y.im + x.im * y.re) * inf)
+        } else {
+            product
+        }
+    }};
+}
+
 /// `exp(y * log(x))`, as the C library has it.
 macro_rules! complex_power {
-    ($name:ident, $complex:ty) => {
+    ($name:ident, $complex:ty, $part:ty) => {
+        #[allow(clippy::cast_possible_truncation)]
         fn $name(x: $complex, y: $complex) -> $complex {
             if y.re == 0.0 && y.im == 0.0 {
                 return <$complex>::new(1.0, 0.0);
             }
-            let log = <$complex>::new(x.re.hypot(x.im).ln(), x.im.atan2(x.re));
-            let power = y * log;
+            let length = f64::from(x.re).hypot(f64::from(x.im)).ln() as $part;
+            let log = <$complex>::new(length, x.im.atan2(x.re));
+            let power = recovered!(y, log, $complex, $part);
+            if power.re == <$part>::NEG_INFINITY && !power.im.is_finite() {
+                return <$complex>::new(0.0, (0.0 as $part).copysign(power.im));
+            }
+            if power.re == <$part>::INFINITY && !power.im.is_finite() {
+                return <$complex>::new(<$part>::INFINITY, <$part>::NAN);
+            }
             let scale = power.re.exp();
             if power.im == 0.0 {
                 return <$complex>::new(scale, power.im);
@@ -60,8 +92,8 @@ macro_rules! complex_power {
     };
 }
 
-complex_power!(pow64, C64);
-complex_power!(pow128, C128);
+complex_power!(pow64, C64, f32);
+complex_power!(pow128, C128, f64);
 
 fn pow(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, operands) = two(cx)?;
@@ -109,7 +141,24 @@ fn pow_number(cx: &mut Cx<'_, '_, '_>) -> Made {
     {
         return made;
     }
+    if dtype == Dtype::F32 && !matches!(n, Scalar::Complex(..)) {
+        return powers_f32(cx, &meta, [base, exponent], n.to_f64());
+    }
     powers(cx, &meta, [base, exponent])
+}
+
+/// In vectors the exponent is rounded to `f32`, in the loop over single elements it stays a double.
+#[allow(clippy::cast_possible_truncation)]
+fn powers_f32(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2], exponent: f64) -> Made {
+    let vectors = in_lines(meta, &operands, 128);
+    map2_counted(
+        cx,
+        meta,
+        operands,
+        |k, a: f32, b: f32| {
+            if k < vectors { a.powf(b) } else { f64::from(a).powf(exponent) as f32 }
+        },
+    )
 }
 
 fn cast(cx: &Cx<'_, '_, '_>, meta: &Meta, base: Operand<'_>) -> Made {
@@ -151,12 +200,29 @@ fn special(cx: &Cx<'_, '_, '_>, meta: &Meta, base: Operand<'_>, exponent: f64) -
     Some(made.map(Value::Tensor))
 }
 
-/// `self * 2^other`, by way of the power in its own dtype.
+/// `self * 2^other`: of floats with integers exact, else by way of the power in its own dtype.
 fn ldexp(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
+    if a.dtype().is_float() && LaneKind::of(b.dtype()) == LaneKind::I64 && b.dtype() != Dtype::Bool {
+        return scaled(cx, a, b);
+    }
     let (this, other) = (cx.value(0), cx.value(1));
     let power = cx.run_tensor("aten.pow.Scalar", &[Value::Float(2.0), other])?;
     let product = cx.run_tensor("aten.mul.Tensor", &[this, Value::Tensor(power)])?;
     cx.laid_out(0, product).map(Value::Tensor)
+}
+
+/// Floats by powers of two; the exponents are cut to 32 bits.
+#[allow(clippy::cast_possible_truncation)]
+fn scaled(cx: &Cx<'_, '_, '_>, a: &Tensor, b: &Tensor) -> Made {
+    let meta = cx.meta()?;
+    let (values, exponents) = (a.broadcast(&meta.sizes)?, b.broadcast(&meta.sizes)?);
+    let (values, exponents) = (values.lanes::<f64>()?, exponents.lanes::<i64>()?);
+    let each = values.iter().zip(exponents.iter()).map(|(v, n)| libm::ldexp(*v, *n as i32));
+    if LaneKind::of(meta.dtype) == LaneKind::F64 {
+        return cx.emit(each.collect::<Vec<f64>>());
+    }
+    cx.emit(each.map(|v| v as f32).collect::<Vec<f32>>())
 }
 
 #[cfg(test)]

@@ -82,6 +82,12 @@ pub fn check_fits(cx: &Cx<'_, '_, '_>, i: usize, n: Scalar, dtype: Dtype) -> Res
     Err(cx.bad(i, format!("a number that {} can hold", dtype.long()), format!("{n:?}")))
 }
 
+/// As [`check_fits`], where PyTorch makes a tensor of the number: half precision takes any, as infinity.
+pub fn check_wrapped(cx: &Cx<'_, '_, '_>, i: usize, n: Scalar, dtype: Dtype) -> Result<(), Fault> {
+    let real = !matches!(n, Scalar::Complex(..));
+    if real && matches!(dtype, Dtype::F16 | Dtype::Bf16) { Ok(()) } else { check_fits(cx, i, n, dtype) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

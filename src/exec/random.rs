@@ -56,9 +56,10 @@ pub(super) fn drawn(
     fill::from_lanes::<f64>(meta, values, cx.meter())
 }
 
-/// Refuses dtypes that are no floats (nor complex).
-fn continuous(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<(), Fault> {
-    if dtype.is_float() || dtype.is_complex() { Ok(()) } else { Err(no_kernel(cx, dtype)) }
+/// Refuses dtypes that are no floats (nor complex), where anything is to be drawn.
+fn continuous(cx: &Cx<'_, '_, '_>, meta: &Meta) -> Result<(), Fault> {
+    let fits = meta.dtype.is_float() || meta.dtype.is_complex() || meta.numel() == 0;
+    if fits { Ok(()) } else { Err(no_kernel(cx, meta.dtype)) }
 }
 
 /// A number from 0 inclusive to 1 exclusive, which the dtype holds exactly.
@@ -76,13 +77,13 @@ fn fraction(dtype: Dtype, random: &mut Generator) -> f64 {
 
 fn rand(cx: &mut Cx<'_, '_, '_>) -> Made {
     let meta = cx.meta()?;
-    continuous(cx, meta.dtype)?;
+    continuous(cx, &meta)?;
     drawn(cx, &meta, |random| fraction(meta.dtype, random)).map(Value::Tensor)
 }
 
 fn randn(cx: &mut Cx<'_, '_, '_>) -> Made {
     let meta = cx.meta()?;
-    continuous(cx, meta.dtype)?;
+    continuous(cx, &meta)?;
     let scale = if meta.dtype.is_complex() { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
     drawn(cx, &meta, |random| scale * random.normal()).map(Value::Tensor)
 }
@@ -145,7 +146,7 @@ fn range(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<(i64, i64), Fault> {
 
 fn randint(cx: &mut Cx<'_, '_, '_>) -> Made {
     let meta = cx.meta()?;
-    if meta.dtype.is_complex() {
+    if meta.dtype.is_complex() && meta.numel() > 0 {
         return Err(no_kernel(cx, meta.dtype));
     }
     let (first, last) = range(cx, meta.dtype)?;
@@ -181,7 +182,7 @@ fn randperm(cx: &mut Cx<'_, '_, '_>) -> Made {
 #[allow(clippy::cast_possible_truncation)]
 fn uniform(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, from, to) = (cx.meta()?, cx.f64(1)?, cx.f64(2)?);
-    continuous(cx, meta.dtype)?;
+    continuous(cx, &meta)?;
     for (i, v) in [(1, from), (2, to)] {
         super::promoted::check_fits(cx, i, super::value::Scalar::Float(v), meta.dtype)?;
         if !v.is_finite() {
@@ -246,7 +247,7 @@ fn deviation(cx: &Cx<'_, '_, '_>, i: usize, std: f64) -> Result<(), Fault> {
 
 fn normal(cx: &mut Cx<'_, '_, '_>) -> Made {
     let meta = cx.meta()?;
-    continuous(cx, meta.dtype)?;
+    continuous(cx, &meta)?;
     if cx.tensor(1).is_ok_and(|t| t.dtype().is_complex()) {
         return Err(cx.bad(1, "a real standard deviation", "a complex one"));
     }
@@ -272,7 +273,7 @@ fn normal(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn normal_in_place(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (target, mean, std) = (cx.tensor(0)?, cx.f64(1)?, cx.f64(2)?);
-    continuous(cx, target.dtype())?;
+    continuous(cx, &target.meta)?;
     deviation(cx, 2, std)?;
     let scale = if target.dtype().is_complex() { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
     let meta = Meta::contiguous(target.dtype(), target.sizes());
@@ -283,7 +284,7 @@ fn normal_in_place(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn exponential(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, rate) = (cx.meta()?, cx.f64(1)?);
-    if !meta.dtype.is_float() {
+    if !meta.dtype.is_float() && meta.numel() > 0 {
         return Err(cx.bad(0, "a tensor of floats, as the distribution is continuous", meta.dtype.long()));
     }
     if rate.is_nan() || rate <= 0.0 {

@@ -8,7 +8,7 @@ use super::fill::Order;
 use super::kernels::Entry;
 use super::lane::{Lane, LaneKind, with_lane};
 use super::map::map3;
-use super::promoted::check_fits;
+use super::promoted::{check_fits, check_wrapped};
 use super::source::{CHUNK, Source, number};
 use super::storage::Storage;
 use super::tensor::{Meta, Tensor};
@@ -38,7 +38,7 @@ fn choose(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (condition, a, b) = (cx.operand(0)?, cx.operand(1)?, cx.operand(2)?);
     for (i, operand) in [(1, &a), (2, &b)] {
         if let Operand::Number(n) = operand {
-            check_fits(cx, i, *n, meta.dtype)?;
+            check_wrapped(cx, i, *n, meta.dtype)?;
         }
     }
     with_lane!(meta.dtype, L => chosen::<L>(cx, &meta, &condition, [&a, &b])).map(Value::Tensor)

@@ -100,6 +100,9 @@ fn made(c: &mut Call<'_>, dtype: Dtype, dims: Sizes, o: Options) -> Typed {
 fn of_sizes(c: &mut Call<'_>) -> Typed {
     let (dims, o) = (c.dims(0)?, options(c)?);
     check_sizes(c, 0, &dims)?;
+    if o.format == Some(MemoryFormat::Preserve) {
+        return Err(Fault::mismatch("memory_format", "a format (there is no tensor whose layout to keep)", "preserve"));
+    }
     made(c, o.dtype.unwrap_or(Dtype::F32), dims, o)
 }
 
@@ -253,6 +256,9 @@ fn copy(c: &mut Call<'_>) -> Typed {
     }
     // A clone keeps strides and offset, gaps too, unless elements lie on one another.
     let overlaps = t.strides.as_ref().is_some_and(|s| s.contains(&Dim::Fixed(0)));
+    if t.sizes.contains(&Dim::Fixed(0)) {
+        return Ok(super::view::seen(t, t.sizes.clone(), t.strides.clone(), Dim::Fixed(0)));
+    }
     if overlaps {
         return out::contiguous(c.symbols, t.dtype, t.sizes.clone(), t.device.clone());
     }
@@ -285,7 +291,7 @@ fn cast(c: &mut Call<'_>) -> Typed {
 
 fn fresh(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
-    out::like(c, t.dtype, t)
+    out::contiguous(c.symbols, t.dtype, t.sizes.clone(), t.device.clone())
 }
 
 fn iota(c: &mut Call<'_>) -> Typed {
@@ -308,6 +314,9 @@ fn resize(c: &mut Call<'_>) -> Typed {
 fn set(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     match c.bound.args.len() {
+        1 if t.sizes.as_slice() == [Dim::Fixed(0)] => {
+            Ok(super::view::seen(t, t.sizes.clone(), t.strides.clone(), Dim::Fixed(0)))
+        }
         1 => out::contiguous(c.symbols, t.dtype, smallvec::smallvec![Dim::Fixed(0)], t.device.clone()),
         2 => Ok(out::itself(c.tensor(1)?)),
         _ => {

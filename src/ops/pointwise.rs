@@ -140,7 +140,6 @@ pub(super) const RULES: &[Entry] = &[
             "aten.fmod.Tensor",
             "aten.fmod.Scalar",
             "aten.pow.Tensor_Tensor",
-            "aten.pow.Scalar",
             "aten.maximum.default",
             "aten.minimum.default",
             "aten.fmax.default",
@@ -215,6 +214,7 @@ pub(super) const RULES: &[Entry] = &[
             "prims.atan2.default",
         ],
     ),
+    (power_of_number, &["aten.pow.Scalar"]),
     (divide_mode, &["aten.div.Tensor_mode", "aten.div.Scalar_mode"]),
     (by_number, &["aten.pow.Tensor_Scalar", "aten.clamp_min.default", "aten.clamp_max.default"]),
     (reversed, &["aten.rsub.Tensor", "aten.rsub.Scalar"]),
@@ -306,6 +306,14 @@ fn angle(c: &mut Call<'_>) -> Typed {
 fn binary(c: &mut Call<'_>) -> Typed {
     let (operands, promotion) = operands(c, &[0, 1])?;
     out::pointwise(c, promotion.dtype()?, &operands)
+}
+
+/// The exponent's layout is not kept. (Of `pow_.Scalar`, which shares the name, the exponent is the number.)
+fn power_of_number(c: &mut Call<'_>) -> Typed {
+    let (operands, promotion) = operands(c, &[0, 1])?;
+    let dtype = promotion.dtype()?;
+    let [_, Operand::Tensor(t)] = operands.as_slice() else { return binary(c) };
+    out::contiguous(c.symbols, dtype, t.sizes.clone(), t.device.clone())
 }
 
 fn divide(c: &mut Call<'_>) -> Typed {

@@ -1,6 +1,6 @@
 //! Draws that follow an operand's sizes; draws by sizes are in `create`.
 
-use super::call::Call;
+use super::call::{Call, Operand};
 use super::error::Fault;
 use super::out;
 use super::rules::Entry;
@@ -55,14 +55,19 @@ fn native_dropout(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     // Of nothing there is no mask.
     let mask = if t.sizes.contains(&Dim::Fixed(0)) { t.dtype } else { Dtype::Bool };
-    Ok(out::many([out::like(c, t.dtype, t)?, out::like(c, mask, t)?]))
+    let result = match mask {
+        Dtype::Bool if c.is_none(2) || c.bool(2)? => out::pointwise(c, t.dtype, &[Operand::Tensor(t)])?,
+        Dtype::Bool => out::like(c, t.dtype, t)?,
+        _ => out::itself(t),
+    };
+    Ok(out::many([result, out::like(c, mask, t)?]))
 }
 
 /// Outside training it gives its operand.
 fn dropout(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let idle = !c.bool(2)? || c.float(1) == Some(0.0);
-    if idle { Ok(out::itself(t)) } else { out::like(c, t.dtype, t) }
+    if idle { Ok(out::itself(t)) } else { out::pointwise(c, t.dtype, &[Operand::Tensor(t)]) }
 }
 
 fn multinomial(c: &mut Call<'_>) -> Typed {
