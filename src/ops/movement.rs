@@ -296,7 +296,8 @@ fn shuffle(c: &mut Call<'_>) -> Typed {
     if factor < 1 {
         return Err(c.bad(1, "a factor of 1 or more", factor.to_string()));
     }
-    if factor == 1 && un {
+    if un && t.sizes.contains(&Dim::Fixed(0)) {
+        // PyTorch clones an empty tensor, whatever the factor.
         return out::like(c, t.dtype, t);
     }
     let square = Dim::Fixed(factor.saturating_mul(factor));
@@ -369,8 +370,9 @@ fn meshgrid(c: &mut Call<'_>) -> Typed {
         let strides = match &t.strides {
             Some(s) => {
                 // Of size 1 but for its own dimension, then expanded.
-                let own = s.first().copied().unwrap_or(Dim::Fixed(1));
-                let left = sizes::mul(c.symbols, own, size(t))?;
+                let empty = size(t) == Dim::Fixed(0);
+                let own = if empty { Dim::Fixed(1) } else { s.first().copied().unwrap_or(Dim::Fixed(1)) };
+                let left = if empty { own } else { sizes::mul(c.symbols, own, size(t))? };
                 let own_place = order.iter().position(|o| *o == k).unwrap_or(k);
                 let stride = |(place, wanted): (usize, &Dim)| match place.cmp(&own_place) {
                     std::cmp::Ordering::Equal => own,

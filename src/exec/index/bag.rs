@@ -3,9 +3,9 @@
 //! A bag is what lies between two offsets. Promises: sums are rounded to the dtype once, means twice, as PyTorch's kernels do; rows of
 //! the padding index take no part.
 
+use super::cells::rounded;
 use super::embedding::rows;
 use crate::exec::cx::Cx;
-use crate::exec::element;
 use crate::exec::kernels::Entry;
 use crate::exec::lane::{Lane, with_lane};
 use crate::exec::ring::Ring;
@@ -181,14 +181,6 @@ fn join<L: Ring>(
 fn halves_up<L: Lane>(v: L) -> L {
     let bits = v.to_f32().to_bits();
     if v.to_f32().is_finite() { L::from_f32(f32::from_bits(bits.saturating_add(0x8000) & 0xffff_0000)) } else { v }
-}
-
-fn rounded<L: Lane>(dtype: Dtype, v: L) -> L {
-    let (mut bytes, mut out) = ([0_u8; 16], [v]);
-    element::write(dtype, &out, 1, &mut bytes);
-    element::read(dtype, &bytes, 1, &mut out);
-    let [value] = out;
-    value
 }
 
 /// Which bag each index belongs to, how many rows each bag has, and where its maxima are; a result that its rule keeps shorter is so.

@@ -10,6 +10,7 @@ use crate::exec::shape::{Runs, Shape};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::exec::value::Value;
 use crate::exec::view::fresh;
+use crate::graph::Dtype;
 use crate::ops::Fault;
 
 /// Returns what the call writes: the tensor itself if the operator's name ends in `_`, a copy laid out as the rule says otherwise.
@@ -105,6 +106,15 @@ pub fn update<L: Lane>(t: &Tensor, at: &[usize], values: &[L], f: impl Fn(L, L) 
         element::write(dtype, &[f(old, *v)], 1, place);
     }
     Ok(())
+}
+
+/// Returns what storing a value and reading it back gives.
+pub fn rounded<L: Lane>(dtype: Dtype, v: L) -> L {
+    let (mut bytes, mut out) = ([0_u8; 16], [v]);
+    element::write(dtype, &out, 1, &mut bytes);
+    element::read(dtype, &bytes, 1, &mut out);
+    let [value] = out;
+    value
 }
 
 /// Which indices a kernel takes.

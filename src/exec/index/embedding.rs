@@ -1,6 +1,6 @@
 //! Rows of a table by number: `embedding`, its gradient and renormalisation, `one_hot`.
 
-use super::cells::{Range, target, update};
+use super::cells::{Range, rounded, target, update};
 use crate::exec::cx::Cx;
 use crate::exec::kernels::Entry;
 use crate::exec::lane::{Lane, with_lane};
@@ -35,7 +35,7 @@ fn embedding(cx: &mut Cx<'_, '_, '_>) -> Made {
     Ok(found.with_meta(meta)?.into())
 }
 
-/// Sums the gradients of each row's uses; those of the padding row are left out.
+/// Sums the gradients of each row's uses, rounding at each step; those of the padding row are left out.
 #[allow(clippy::cast_precision_loss)]
 fn gradient(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (gradient, out) = (cx.tensor(0)?, cx.zeros(0)?);
@@ -60,7 +60,7 @@ fn gradient(cx: &mut Cx<'_, '_, '_>) -> Made {
             let n = uses.get(place).copied().unwrap_or(1).max(1);
             let scale = if by_count { 1.0 / n as f64 } else { 1.0 };
             let scale = number::<L>(Scalar::Float(scale), Some(out.dtype()));
-            update(&out, &at, row, |a: L, b| a.plus(b.times(scale)))?;
+            update(&out, &at, row, |a: L, b| a.plus(rounded(out.dtype(), b.times(scale))))?;
         }
         Ok(out.into())
     })

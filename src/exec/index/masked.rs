@@ -1,6 +1,6 @@
 //! Where a mask is true.
 
-use super::cells::{apart, emit_taken, offsets, overwrite, target};
+use super::cells::{apart, offsets, overwrite, target};
 use crate::exec::checked::{filled, fits, only, scalar_for};
 use crate::exec::cx::Cx;
 use crate::exec::flat::with_width;

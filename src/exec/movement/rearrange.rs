@@ -159,7 +159,11 @@ fn roll(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn flipped(cx: &Cx<'_, '_, '_>, t: &Tensor, dims: &[usize], meta: &Meta) -> Result<Tensor, Fault> {
     let mut maps = identity(t.sizes());
-    dims.iter().filter_map(|d| Some(maps.get_mut(*d)?.reverse())).for_each(drop);
+    for d in dims {
+        if let Some(map) = maps.get_mut(*d) {
+            map.reverse();
+        }
+    }
     picked(cx, t, meta, maps)
 }
 
@@ -236,6 +240,9 @@ fn pixel_shuffle(cx: &mut Cx<'_, '_, '_>) -> Made {
 /// Rows and columns become channels: `[C, H, r, W, r]` read as `[C, r, r, H, W]`.
 fn pixel_unshuffle(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, r) = (cx.tensor(0)?, factor(cx)?);
+    if t.numel() == 0 {
+        return Ok(cx.zeros(0)?.into());
+    }
     let Some(d) = t.rank().checked_sub(3) else { return Err(cx.bad(0, "3 dimensions", t.rank().to_string())) };
     let (rows, columns) = (d.saturating_add(1), d.saturating_add(2));
     let height = part(cx, t.meta.size(rows), r, "rows")?;

@@ -8,4 +8,4 @@ mod plain;
 
 pub(super) use complex::KERNELS as COMPLEX;
 pub(super) use in_place::KERNELS as IN_PLACE;
-pub(super) use plain::{KERNELS as PLAIN, copy_of, fresh};
+pub(super) use plain::{KERNELS as PLAIN, fresh};

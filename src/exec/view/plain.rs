@@ -119,7 +119,7 @@ fn views(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Returns a copy of its own in row-major order; lazy marks are kept, not resolved.
-pub(in crate::exec) fn copy_of(cx: &Cx<'_, '_, '_>, t: &Tensor, meta: Meta) -> Result<Tensor, Fault> {
+fn copy_of(cx: &Cx<'_, '_, '_>, t: &Tensor, meta: Meta) -> Result<Tensor, Fault> {
     let plain = Tensor { conj: false, neg: false, ..t.clone() };
     let mut out = crate::exec::fill::empty(&meta, cx.meter())?;
     out.copy_from(&plain)?;
