@@ -129,4 +129,6 @@ fn decomposed_calls_give_the_recorded_values() {
     let count: usize = differ.values().map(Vec::len).sum();
     println!("{agree} calls agree decomposed, {count} of {} overloads differ", differ.len());
     differ.iter().for_each(|(op, all)| println!("{op}: {} x, {}", all.len(), all[0]));
+    // What differs is told above: kernels that round otherwise, and values beyond all bounds.
+    assert!(count * 50 <= agree, "{count} decomposed calls differ, {agree} agree");
 }

@@ -30,7 +30,7 @@ pub enum OperatorFileError {
         /// The operator.
         operator: String,
         /// What is wrong.
-        problem: MeaningProblem,
+        problem: Box<MeaningProblem>,
     },
 }
 
@@ -97,7 +97,7 @@ fn meaning(registry: &Registry, file: &str, target: &str) -> Result<Option<Graph
         file: file.into(),
         line: meaning.line.saturating_add(line.saturating_sub(1)),
         operator: target.into(),
-        problem,
+        problem: Box::new(problem),
     };
     let unread = |e: TextError| wrong(e.line, MeaningProblem::Text(format!("{}\n    {}", e.fault, e.text.trim())));
     let graph = text::read(&meaning.text, &ReadOptions::of_file(file)).map_err(unread)?;

@@ -35,7 +35,7 @@ pub struct FileError {
     /// The key of its entry.
     pub key: &'static str,
     /// What is wrong.
-    pub problem: FileProblem,
+    pub problem: Box<FileProblem>,
 }
 
 fn place(operator: &str, key: &str) -> String {
@@ -107,7 +107,7 @@ impl Source<'_> {
 
     fn wrong(&self, operator: &str, key: &'static str, at: usize, problem: impl Into<FileProblem>) -> FileError {
         let (file, operator) = (self.file.to_string(), operator.to_string());
-        FileError { file, line: self.line(at), operator, key, problem: problem.into() }
+        FileError { file, line: self.line(at), operator, key, problem: Box::new(problem.into()) }
     }
 
     /// The line on which a text begins: below the quotes, where these stand alone.

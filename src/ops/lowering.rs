@@ -72,7 +72,7 @@ impl Lowering {
             None => Box::default(),
             Some(list) => {
                 let list = list.strip_prefix('(').and_then(|l| l.strip_suffix(')')).ok_or_else(bad)?;
-                list.split(',').map(|o| o.trim().into()).filter(|o: &Box<str>| !o.is_empty()).collect()
+                list.split(',').map(str::trim).filter(|o| !o.is_empty()).map(Into::into).collect()
             }
         };
         if !outputs.is_empty() && outputs.len() != schema.returns.len() {

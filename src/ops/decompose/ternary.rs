@@ -146,6 +146,7 @@ fn xlogy(b: &Builder<'_>) -> Made {
 }
 
 fn xlogy_number<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<T<'b>, Fault> {
+    b.only(b.own_tensor()?.dtype == x.dtype(), "f16 or bf16 and a number, which they may not hold")?;
     let y = b.float(1)?;
     if y.is_nan() {
         return Ok(x * f64::NAN);
