@@ -15,9 +15,9 @@ use e2e::{airlock, file, json, listing, model, text};
 #[test]
 fn every_command_has_help_with_an_example() {
     let commands: &[&str] = if cfg!(feature = "sandbox") {
-        &["run", "verify", "inspect", "diff", "convert", "lower", "test", "ops", "new", "build"]
+        &["run", "verify", "inspect", "diff", "convert", "exec", "lower", "test", "ops", "new", "build"]
     } else {
-        &["verify", "inspect", "diff", "convert", "lower", "test", "ops", "new", "build"]
+        &["verify", "inspect", "diff", "convert", "exec", "lower", "test", "ops", "new", "build"]
     };
     for command in commands {
         let output = airlock().args([command, "--help"]).output().unwrap();
