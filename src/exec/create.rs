@@ -117,7 +117,7 @@ struct Vectors {
 impl Vectors {
     fn of(total: usize, bytes: usize) -> Vectors {
         let len = 32_usize.checked_div(bytes).unwrap_or(1).max(1);
-        let upto = total.saturating_sub(total.checked_rem(len).unwrap_or(0));
+        let upto = total.saturating_sub(total.checked_rem(len.saturating_mul(2)).unwrap_or(0));
         Vectors { len, upto }
     }
 
@@ -261,7 +261,7 @@ fn logspace(cx: &mut Cx<'_, '_, '_>) -> Made {
             let (start, end): (i64, i64) = (number(start, Some(dtype)), number(end, Some(dtype)));
             let (start, end): (f64, f64) = (number(Scalar::Int(start), None), number(Scalar::Int(end), None));
             let row = exponents(start, end, end - start, steps);
-            cx.emit(all.map(|k| base.powf(row(k)) as i64).collect())
+            cx.emit(all.map(|k| base.powf(row(k))).collect::<Vec<f64>>())
         }
         LaneKind::C64 => {
             let (start, end): (C64, C64) = (number(start, Some(dtype)), number(end, Some(dtype)));
