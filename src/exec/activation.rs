@@ -367,3 +367,56 @@ fn glu(cx: &mut Cx<'_, '_, '_>) -> Made {
     })
     .map(Value::Tensor)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::exec::{Kernels, Meta, Session, Tensor, Value, fill};
+    use crate::graph::Dtype;
+    use crate::ops::Registry;
+
+    fn call(target: &str, values: &[f32], more: &[Value]) -> Option<Vec<f32>> {
+        let (registry, kernels) = (Registry::standard(), Kernels::standard());
+        let mut session = Session::new(&registry, &kernels, 0);
+        let meta = Meta::contiguous(Dtype::F32, &[values.len()]);
+        let t = fill::from_lanes(&meta, values.to_vec(), session.meter()).unwrap();
+        let args: Vec<Value> = std::iter::once(Value::Tensor(t)).chain(more.iter().cloned()).collect();
+        let made = session.call(target, &args, &[]).ok()?;
+        Some(made.as_tensor().map(Tensor::lanes::<f32>).unwrap().unwrap().into_vec())
+    }
+
+    #[test]
+    fn nan_stays_nan_under_every_activation() {
+        for name in
+            "relu relu6 silu gelu mish hardtanh hardsigmoid hardswish elu selu celu leaky_relu softplus log_sigmoid \
+                     hardshrink softshrink"
+                .split_whitespace()
+        {
+            let out = call(&format!("aten.{name}.default"), &[f32::NAN, 1.0], &[]).unwrap();
+            assert!(out[0].is_nan() && !out[1].is_nan(), "{name} gives {out:?}");
+        }
+    }
+
+    #[test]
+    fn relu_keeps_the_sign_of_zero() {
+        let out = call("aten.relu.default", &[-0.0, 0.0, -1.0], &[]).unwrap();
+        assert_eq!(out.into_iter().map(f32::to_bits).collect::<Vec<_>>(), [(-0.0_f32).to_bits(), 0, 0]);
+    }
+
+    #[test]
+    fn crossed_bounds_give_the_upper_one() {
+        let out = call("aten.hardtanh.default", &[0.0, 5.0], &[Value::Int(2), Value::Int(1)]).unwrap();
+        assert_eq!(out, [1.0, 1.0]);
+    }
+
+    #[test]
+    fn softshrink_takes_zero_as_limit_and_nothing_below() {
+        assert_eq!(call("aten.softshrink.default", &[1.0], &[Value::Float(0.0)]), Some(vec![1.0]));
+        assert_eq!(call("aten.softshrink.default", &[1.0], &[Value::Float(-0.5)]), None);
+    }
+
+    #[test]
+    fn celu_needs_a_slope() {
+        assert!(call("aten.celu.default", &[-1.0], &[Value::Float(0.5)]).is_some());
+        assert!(call("aten.celu.default", &[-1.0], &[Value::Float(0.0)]).is_none());
+    }
+}

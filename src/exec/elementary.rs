@@ -191,3 +191,55 @@ fn logit(cx: &mut Cx<'_, '_, '_>) -> Made {
     })
     .map(Value::Tensor)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::exec::lane::C64;
+    use crate::exec::{Kernels, Meta, Session, Tensor, Value, fill};
+    use crate::graph::Dtype;
+    use crate::ops::Registry;
+
+    /// The values that an operator makes of these.
+    fn call<L: super::super::lane::Lane>(target: &str, dtype: Dtype, values: &[L]) -> Vec<L> {
+        let (registry, kernels) = (Registry::standard(), Kernels::standard());
+        let mut session = Session::new(&registry, &kernels, 0);
+        let meta = Meta::contiguous(dtype, &[values.len()]);
+        let t = fill::from_lanes(&meta, values.to_vec(), session.meter()).unwrap();
+        let made = session.call(target, &[Value::Tensor(t)], &[]).unwrap();
+        made.as_tensor().map(Tensor::lanes::<L>).unwrap().unwrap().into_vec()
+    }
+
+    #[test]
+    fn long_rows_give_what_short_ones_give_to_a_few_units_in_the_last_place() {
+        for target in ["exp", "tanh", "sigmoid", "silu", "erf"].map(|n| format!("aten.{n}.default")) {
+            let values: Vec<f32> = (0..2048_u16).map(|k| f32::from(k) / 128.0 - 8.0).collect();
+            let long = call(&target, Dtype::F32, &values);
+            let short: Vec<f32> = values.chunks(512).flat_map(|part| call(&target, Dtype::F32, part)).collect();
+            for (a, b) in long.iter().zip(&short) {
+                assert!(a.to_bits().abs_diff(b.to_bits()) <= 4, "{target}: {a} is not {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn roots_and_logarithms_of_negative_numbers_are_nan_and_signs_of_zeros_stay() {
+        assert!(call("aten.sqrt.default", Dtype::F32, &[-1.0_f32])[0].is_nan());
+        assert!(call("aten.log.default", Dtype::F32, &[-1.0_f32])[0].is_nan());
+        assert_eq!(call("aten.rsqrt.default", Dtype::F32, &[-0.0_f32]), [f32::NEG_INFINITY]);
+        assert!(call("aten.sin.default", Dtype::F32, &[-0.0_f32])[0].is_sign_negative());
+        assert!(call("aten.acosh.default", Dtype::F64, &[f64::NEG_INFINITY])[0].is_nan());
+    }
+
+    #[test]
+    fn halves_are_computed_in_single_precision_and_rounded_once() {
+        // e^0.5 = 1.6487: the nearest bfloat16 is 1.6484375.
+        assert_eq!(call("aten.exp.default", Dtype::Bf16, &[0.5_f32]), [1.648_437_5]);
+        assert_eq!(call("aten.reciprocal.default", Dtype::F16, &[3.0_f32]), [0.333_251_95]);
+    }
+
+    #[test]
+    fn a_complex_reciprocal_of_zero_has_an_infinite_real_part_only() {
+        let z = call("aten.reciprocal.default", Dtype::C64, &[C64::new(0.0, 0.0)])[0];
+        assert!(z.re == f32::INFINITY && z.im.is_nan());
+    }
+}

@@ -122,3 +122,24 @@ fn mapped(cx: &mut Cx<'_, '_, '_>, target: &str, keyword: Option<&str>) -> Made 
     }
     Ok(Value::List(results))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::exec::{Kernels, Meta, Session, Value, fill};
+    use crate::graph::Dtype;
+    use crate::ops::Registry;
+
+    #[test]
+    fn each_tensor_gets_its_own_number_and_lists_must_be_as_long() {
+        let (registry, kernels) = (Registry::standard(), Kernels::standard());
+        let mut session = Session::new(&registry, &kernels, 0);
+        let make = |v: f32| fill::from_lanes(&Meta::contiguous(Dtype::F32, &[1]), vec![v], session.meter()).unwrap();
+        let tensors = Value::from(vec![make(2.0), make(3.0)]);
+        let numbers = |all: &[i64]| Value::List(all.iter().map(|n| Value::Int(*n)).collect());
+        let target = "aten._foreach_mul.ScalarList";
+        let made = session.call(target, &[tensors.clone(), numbers(&[5, 7])], &[]).unwrap();
+        let first = |v: &Value| v.as_tensor().unwrap().lanes::<f32>().unwrap()[0];
+        assert_eq!(made.items().iter().map(first).collect::<Vec<_>>(), [10.0, 21.0]);
+        assert!(session.call(target, &[tensors, numbers(&[5])], &[]).is_err());
+    }
+}
