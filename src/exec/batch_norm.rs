@@ -135,10 +135,11 @@ fn stepwise<L: Lane>(t: &Tensor, mean: &[f64], inverse: &[f64], o: &Options<'_>)
     let ones = |t: Option<&Tensor>, v: f64| t.map_or(Ok(vec![v; mean.len()]), wide);
     let (weight, bias) = (ones(o.weight, 1.0)?, ones(o.bias, 0.0)?);
     let inner = shape::numel(t.sizes().get(2..).unwrap_or(&[])).max(1);
-    let channels = mean.iter().zip(inverse).zip(weight.iter().zip(&bias)).cycle();
+    let channels = mean.iter().zip(inverse).zip(weight.iter().zip(&bias));
+    let channels: Vec<[f64; 4]> = channels.map(|((m, i), (w, b))| [*m, *i, *w, *b]).collect();
     let values = t.lanes::<f64>()?;
-    let planes = values.chunks(inner).zip(channels);
-    let plane = |(x, ((mean, inverse), (weight, bias))): (&[f64], ((&f64, &f64), (&f64, &f64)))| {
+    let planes = values.chunks(inner).zip(channels.iter().cycle());
+    let plane = |(x, [mean, inverse, weight, bias]): (&[f64], &[f64; 4])| {
         let one = |x: &f64| L::from_f64(r(r(r(x - mean) * inverse) * weight) + bias);
         x.iter().map(one).collect::<Vec<L>>()
     };
@@ -241,4 +242,31 @@ fn instance_norm_in<L: Lane + Real>(cx: &Cx<'_, '_, '_>) -> Made {
         }
     }
     cx.emit(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::testing::{call, tensor, values};
+    use crate::exec::Value;
+    use crate::graph::Dtype;
+
+    #[test]
+    fn running_variances_are_unbiased_and_written_in_place() {
+        let one = |v: f64| tensor(Dtype::F32, &[1], &[v]);
+        let (mean, var) = (one(0.0), one(1.0));
+        let t = tensor(Dtype::F32, &[2, 1], &[1.0, 3.0]);
+        let args = [
+            t.into(),
+            Value::None,
+            Value::None,
+            mean.clone().into(),
+            var.clone().into(),
+            Value::Bool(true),
+            Value::Float(0.5),
+            Value::Float(0.0),
+        ];
+        let found = call("aten.native_batch_norm.default", &args).unwrap();
+        assert_eq!(found, [vec![-1.0, 1.0], vec![2.0], vec![1.0]]);
+        assert_eq!((values(&mean), values(&var)), (vec![1.0], vec![1.5]));
+    }
 }

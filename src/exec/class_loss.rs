@@ -252,3 +252,28 @@ fn nll_loss_backward(cx: &mut Cx<'_, '_, '_>) -> Made {
     }
     cx.emit(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::testing::{call, tensor};
+    use crate::exec::Value;
+    use crate::graph::Dtype;
+
+    fn nll(target: f64) -> Result<Vec<Vec<f64>>, String> {
+        let scores = tensor(Dtype::F32, &[2, 3], &[-1.0, -2.0, -3.0, -4.0, -5.0, -6.0]);
+        let target = tensor(Dtype::I64, &[2], &[1.0, target]);
+        let args = [scores.into(), target.into(), Value::None, Value::Int(1), Value::Int(-100)];
+        call("aten.nll_loss_forward.default", &args)
+    }
+
+    #[test]
+    fn ignored_targets_count_neither_as_loss_nor_as_weight() {
+        assert_eq!(nll(-100.0).unwrap(), [[2.0], [1.0]]);
+        assert_eq!(nll(2.0).unwrap(), [[4.0], [2.0]]);
+    }
+
+    #[test]
+    fn a_class_that_does_not_exist_is_refused() {
+        assert!(nll(3.0).unwrap_err().contains("classes below 3"));
+    }
+}

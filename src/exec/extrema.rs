@@ -36,11 +36,10 @@ impl End {
     /// Returns whether `v` takes the place of `best`; a NaN does.
     #[inline]
     fn takes<L: PartialOrd>(self, v: L, best: L) -> bool {
+        #[allow(clippy::neg_cmp_op_on_partial_ord)]
         match self {
-            End::Largest => !matches!(v.partial_cmp(&best), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal)),
-            End::Smallest => {
-                !matches!(v.partial_cmp(&best), Some(std::cmp::Ordering::Greater | std::cmp::Ordering::Equal))
-            }
+            End::Largest => !(v <= best),
+            End::Smallest => !(v >= best),
         }
     }
 }
@@ -62,6 +61,21 @@ fn extreme<L: Lane + PartialOrd>(row: &[L], end: End) -> (L, i64) {
     (best, i64::try_from(at).unwrap_or(i64::MAX))
 }
 
+/// Returns the extreme of a row: of several parts side by side, then of those.
+#[allow(clippy::eq_op)]
+fn extreme_value<L: Lane + PartialOrd>(row: &[L], end: End) -> L {
+    const SIDE: usize = 16;
+    let pick = |best: L, v: L| if best == best && end.takes(v, best) { v } else { best };
+    let (whole, rest) = row.as_chunks::<SIDE>();
+    let Some((first, others)) = whole.split_first() else { return extreme(row, end).0 };
+    let mut best = *first;
+    for part in others {
+        best.iter_mut().zip(part).for_each(|(b, v)| *b = pick(*b, *v));
+    }
+    let [one, more @ ..] = best;
+    more.iter().chain(rest).fold(one, |b, v| pick(b, *v))
+}
+
 /// What has no elements has no extreme.
 pub(super) fn check_rows(cx: &Cx<'_, '_, '_>, t: &Tensor, over: &[usize]) -> Result<(), Fault> {
     if rows::length(t, over) > 0 {
@@ -74,7 +88,7 @@ fn value(cx: &mut Cx<'_, '_, '_>, end: End) -> Made {
     let t = cx.tensor(0)?;
     let over = axes(cx, t.rank())?;
     check_rows(cx, t, &over)?;
-    with_order!(t.dtype(), L => cx.emit(rows::fold::<L, L>(t, &over, t.dtype(), |row| extreme(row, end).0)?))
+    with_order!(t.dtype(), L => cx.emit(rows::fold::<L, L>(t, &over, t.dtype(), |row| extreme_value(row, end))?))
 }
 
 fn value_and_place(cx: &mut Cx<'_, '_, '_>, end: End) -> Made {
@@ -100,7 +114,7 @@ fn both(cx: &mut Cx<'_, '_, '_>) -> Made {
     let over = axes(cx, t.rank())?;
     check_rows(cx, t, &over)?;
     with_order!(t.dtype(), L => {
-        let ends = |row: &[L]| (extreme(row, End::Smallest).0, extreme(row, End::Largest).0);
+        let ends = |row: &[L]| (extreme_value(row, End::Smallest), extreme_value(row, End::Largest));
         let (low, high): (Vec<L>, Vec<L>) = rows::fold::<L, (L, L)>(t, &over, t.dtype(), ends)?.into_iter().unzip();
         Ok(vec![cx.emit_at(0, low)?, cx.emit_at(1, high)?].into())
     })
@@ -114,4 +128,28 @@ fn of_two(cx: &mut Cx<'_, '_, '_>, end: End) -> Made {
         map2(cx, &meta, operands, meta.dtype, |a: L, b: L| if a == a && end.takes(b, a) { b } else { a })
     })?;
     Ok(Value::Tensor(out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::testing::{call, tensor};
+    use crate::exec::Value;
+    use crate::graph::Dtype;
+
+    #[test]
+    fn the_first_of_equals_is_named_and_a_nan_wins() {
+        let nan = f64::NAN;
+        let row = |v: &[f64]| Value::from(tensor(Dtype::F32, &[v.len()], v));
+        assert_eq!(call("aten.argmax.default", &[row(&[1.0, 3.0, 3.0])]).unwrap(), [[1.0]]);
+        assert_eq!(call("aten.argmin.default", &[row(&[1.0, nan, 0.0, nan])]).unwrap(), [[1.0]]);
+        assert!(call("aten.amax.default", &[row(&[&[nan][..], &[1.0; 40]].concat())]).unwrap()[0][0].is_nan());
+        assert_eq!(call("aten.amin.default", &[row(&[3.0, -1.0, 2.0])]).unwrap(), [[-1.0]]);
+    }
+
+    #[test]
+    fn nothing_has_no_extreme() {
+        let none = Value::from(tensor(Dtype::F32, &[2, 0], &[]));
+        assert!(call("aten.amax.default", &[none.clone(), Value::List(vec![Value::Int(1)])]).is_err());
+        assert_eq!(call("aten.amax.default", &[none, Value::List(vec![Value::Int(0)])]).unwrap(), [[0.0; 0]]);
+    }
 }

@@ -5,6 +5,7 @@
 use rayon::prelude::*;
 
 use super::cx::Cx;
+use super::dense::Scalar;
 use super::dense::norm::{Real, RowStatistics, layer_norm as layer_rows, rms_norm as rms_rows};
 use super::flat::Flat;
 use super::kernels::Entry;
@@ -168,7 +169,7 @@ fn group_norm(cx: &mut Cx<'_, '_, '_>) -> Made {
     in_float_lane!(cx.tensor(0)?.dtype(), group_norm_in(cx))
 }
 
-fn group_norm_in<L: Lane + Real + std::ops::Mul<Output = L> + std::ops::Add<Output = L>>(cx: &Cx<'_, '_, '_>) -> Made {
+fn group_norm_in<L: Lane + Real + Scalar>(cx: &Cx<'_, '_, '_>) -> Made {
     let (t, g) = (cx.tensor(0)?, groups(cx)?);
     let each = g.channels.checked_div(g.groups).unwrap_or(0);
     let width = each.saturating_mul(g.inner);
@@ -185,14 +186,11 @@ fn group_norm_in<L: Lane + Real + std::ops::Mul<Output = L> + std::ops::Add<Outp
             (*mean, *rstd) = L::layer_norm_row(x, out, None, None, eps);
             let first = k.checked_rem(g.groups).unwrap_or(0).saturating_mul(each);
             for (c, plane) in (first..).zip(out.chunks_mut(g.inner.max(1))) {
-                let w = weight.as_ref().and_then(|w| w.get(c).copied());
-                let b = bias.as_ref().and_then(|b| b.get(c).copied());
-                if let Some(w) = w {
-                    plane.iter_mut().for_each(|v| *v = *v * w);
-                }
-                if let Some(b) = b {
-                    plane.iter_mut().for_each(|v| *v = *v + b);
-                }
+                let at = |all: &Option<Flat<'_, L>>, other: f64| {
+                    all.as_ref().and_then(|v| v.get(c).copied()).unwrap_or(L::from_f64(other))
+                };
+                let (w, b) = (at(&weight, 1.0), at(&bias, 0.0));
+                plane.iter_mut().for_each(|v| *v = v.fused(w, b));
             }
         });
     }

@@ -280,3 +280,36 @@ fn count_nonzero(cx: &mut Cx<'_, '_, '_>) -> Made {
     });
     cx.emit(counts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::testing::{call, ints, tensor};
+    use crate::graph::Dtype;
+
+    #[test]
+    fn sums_of_narrow_floats_are_rounded_once() {
+        // Step by step 256 + 1 stays 256 in bf16.
+        let t = tensor(Dtype::Bf16, &[257], &[vec![256.0], vec![1.0; 256]].concat());
+        assert_eq!(call("aten.sum.default", &[t.into()]).unwrap(), [[512.0]]);
+    }
+
+    #[test]
+    fn products_of_narrow_floats_round_at_every_step() {
+        let t = tensor(Dtype::Bf16, &[3], &[1.0078125, 1.0078125, 1.0078125]);
+        assert_eq!(call("aten.prod.default", &[t.into()]).unwrap(), [[1.0234375]]);
+    }
+
+    #[test]
+    fn an_empty_list_reduces_all_but_in_logic_nothing() {
+        let t = || tensor(Dtype::F32, &[2, 2], &[0.0, 1.0, 2.0, 3.0]).into();
+        assert_eq!(call("aten.sum.dim_IntList", &[t(), ints(&[])]).unwrap(), [[6.0]]);
+        assert_eq!(call("aten.any.dims", &[t(), ints(&[])]).unwrap(), [[0.0, 1.0, 1.0, 1.0]]);
+        assert_eq!(call("aten.any.dims", &[t(), ints(&[0])]).unwrap(), [[1.0, 1.0]]);
+    }
+
+    #[test]
+    fn a_middle_dimension_is_reduced_in_place_of_others() {
+        let t = tensor(Dtype::I64, &[2, 2, 2], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+        assert_eq!(call("aten.sum.dim_IntList", &[t.into(), ints(&[1])]).unwrap(), [[4.0, 6.0, 12.0, 14.0]]);
+    }
+}

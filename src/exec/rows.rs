@@ -159,3 +159,34 @@ pub fn at_places<L: Lane>(t: &Tensor, d: usize, len: usize, places: &[i64]) -> R
 pub fn refused(error: DenseError) -> Fault {
     Fault::mismatch("self", "operands that fit each other", error.to_string())
 }
+
+/// What tests of the families along dimensions share.
+#[cfg(test)]
+pub mod testing {
+    use crate::exec::tensor::{Meta, Tensor};
+    use crate::exec::{Kernels, Meter, Session, Value, fill};
+    use crate::graph::Dtype;
+    use crate::ops::Registry;
+
+    /// Makes a tensor of values in row-major order.
+    pub fn tensor(dtype: Dtype, sizes: &[usize], values: &[f64]) -> Tensor {
+        fill::from_lanes(&Meta::contiguous(dtype, sizes), values.to_vec(), &Meter::default()).unwrap()
+    }
+
+    /// Returns a tensor's values in row-major order.
+    pub fn values(t: &Tensor) -> Vec<f64> {
+        t.lanes::<f64>().unwrap().to_vec()
+    }
+
+    /// Calls an operator; returns the values of each result, or the refusal.
+    pub fn call(target: &str, args: &[Value]) -> Result<Vec<Vec<f64>>, String> {
+        let (registry, kernels) = (Registry::standard(), Kernels::standard());
+        let made = Session::new(&registry, &kernels, 0).call(target, args, &[]).map_err(|e| e.to_string())?;
+        Ok(made.items().iter().filter_map(Value::as_tensor).map(values).collect())
+    }
+
+    /// Returns integers as an argument.
+    pub fn ints(all: &[i64]) -> Value {
+        Value::List(all.iter().map(|n| Value::Int(*n)).collect())
+    }
+}

@@ -212,3 +212,30 @@ fn joined(cx: &Cx<'_, '_, '_>, t: &Tensor, d: usize) -> Result<Option<Tensor>, F
     }
     Ok(Some(whole))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::testing::{call, tensor};
+    use crate::exec::Value;
+    use crate::graph::Dtype;
+
+    #[test]
+    fn running_extremes_name_the_last_of_equals_and_the_last_nan() {
+        let t = Value::from(tensor(Dtype::F32, &[5], &[1.0, 1.0, f64::NAN, 7.0, f64::NAN]));
+        let found = call("aten.cummax.default", &[t, Value::Int(0)]).unwrap();
+        assert_eq!(found[1], [0.0, 1.0, 2.0, 2.0, 4.0]);
+    }
+
+    #[test]
+    fn running_sums_of_narrow_floats_run_in_single_precision() {
+        let t = Value::from(tensor(Dtype::Bf16, &[4], &[256.0, 1.0, 1.0, 1.0]));
+        assert_eq!(call("aten.cumsum.default", &[t, Value::Int(0)]).unwrap(), [[256.0, 256.0, 258.0, 260.0]]);
+    }
+
+    #[test]
+    fn what_is_summed_up_along_a_dimension_is_undone_by_differences() {
+        let t = tensor(Dtype::I64, &[3, 2], &[1.0, 4.0, 9.0, 16.0, 25.0, 36.0]);
+        let args = [t.into(), Value::Int(1), Value::Int(0)];
+        assert_eq!(call("aten.diff.default", &args).unwrap(), [[8.0, 12.0, 16.0, 20.0]]);
+    }
+}

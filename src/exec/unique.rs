@@ -133,3 +133,28 @@ fn slices(cx: &Cx<'_, '_, '_>, t: &Tensor, d: usize, sorted: bool) -> Made {
         Ok(Value::from(vec![whole, inverse, counts]))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::testing::{call, tensor};
+    use crate::exec::Value;
+    use crate::graph::Dtype;
+
+    #[test]
+    fn each_nan_is_a_value_of_its_own() {
+        let t = Value::from(tensor(Dtype::F32, &[4], &[2.0, f64::NAN, 2.0, f64::NAN]));
+        let yes = Value::Bool(true);
+        let found = call("aten._unique2.default", &[t, yes.clone(), yes.clone(), yes]).unwrap();
+        assert_eq!(
+            (found[0].len(), &found[1][..], &found[2][..]),
+            (3, &[0.0, 1.0, 0.0, 2.0][..], &[2.0, 1.0, 1.0][..])
+        );
+    }
+
+    #[test]
+    fn slices_are_told_apart_along_a_dimension() {
+        let t = Value::from(tensor(Dtype::I64, &[2, 3], &[5.0, 1.0, 5.0, 6.0, 2.0, 6.0]));
+        let found = call("aten.unique_dim.default", &[t, Value::Int(1)]).unwrap();
+        assert_eq!((&found[0][..], &found[1][..]), (&[1.0, 5.0, 2.0, 6.0][..], &[1.0, 0.0, 1.0][..]));
+    }
+}
