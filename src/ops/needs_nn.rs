@@ -366,17 +366,22 @@ fn rnn(c: &Call<'_>) -> Needed {
     c.need_dtype(0, "of floats", Dtype::is_float)?;
     c.need_int(4, 1..=i64::MAX)?;
     let ways = layers.saturating_mul(if both { 2 } else { 1 });
-    let each = if biased { 4 } else { 2 };
-    let params = c.tensors(2)?;
-    if i64::try_from(params.len()).unwrap_or(0) != ways.saturating_mul(each) {
-        let expected = format!("{} weights", ways.saturating_mul(each));
-        return Err(c.bad(2, expected, params.len().to_string()));
-    }
     let t = c.tensor(0)?;
     let states = match c.operator.schema.name.as_ref() {
         "lstm" => c.tensors(1)?,
         _ => vec![c.tensor(1)?],
     };
+    // A state narrower than its cell is a projection, which has a weight of its own.
+    let projected = match states.as_slice() {
+        [h, cell] => sizes::differ(c.symbols, size(h, 2), size(cell, 2)),
+        _ => false,
+    };
+    let each = if biased { 4_usize } else { 2 }.saturating_add(usize::from(projected));
+    let params = c.tensors(2)?;
+    let wanted = usize::try_from(ways).unwrap_or(0).saturating_mul(each);
+    if params.len() != wanted {
+        return Err(c.bad(2, format!("{wanted} weights"), params.len().to_string()));
+    }
     if &*c.operator.schema.name == "lstm" && states.len() != 2 {
         return Err(c.bad(1, "two states", states.len().to_string()));
     }
@@ -387,12 +392,13 @@ fn rnn(c: &Call<'_>) -> Needed {
         c.need_equal(1, "states:", Dim::Fixed(ways), size(s, 0))?;
     }
     let gates = if &*c.operator.schema.name == "lstm" { 4 } else { 3 };
-    let width = states.first().and_then(|s| size(s, 2).fixed());
+    let width = states.last().and_then(|s| size(s, 2).fixed());
     for (k, p) in params.iter().enumerate() {
+        let is_projection = projected && k.saturating_add(1).is_multiple_of(each);
         if p.dtype != t.dtype {
             return Err(c.bad(2, format!("weights of {}", t.dtype.long()), p.dtype.long()));
         }
-        if let Some(w) = width {
+        if let Some(w) = width.filter(|_| !is_projection) {
             c.need_equal(2, "rows, one a gate and unit:", Dim::Fixed(w.saturating_mul(gates)), size(p, 0))?;
         }
         if k == 0 {
