@@ -145,6 +145,16 @@ fn attend(cx: &Cx<'_, '_, '_>, places: &Places, beside: Beside) -> Result<(Tenso
 /// The operator that shows its weights takes booleans for numbers too: true adds 1.
 fn added<T: Attended>(cx: &Cx<'_, '_, '_>, i: usize, sizes: &[usize], beside: Beside) -> Result<Option<Tensor>, Fault> {
     let Some(mask) = cx.opt_tensor(i)? else { return Ok(None) };
+    let q = cx.tensor(0)?;
+    let fits = match beside {
+        Beside::Sums => matches!(mask.rank(), 2 | 4) && mask.dtype() == q.dtype(),
+        Beside::Nothing => mask.rank() > 1 || q.rank() != 4,
+        Beside::Weights => true,
+    };
+    if !fits {
+        let found = format!("{}{:?}", mask.dtype().short(), mask.sizes());
+        return Err(cx.bad(i, "a mask of queries by keys, or of heads of them", found));
+    }
     let values: Vec<T> = if mask.dtype() == Dtype::Bool && beside != Beside::Weights {
         let seen = mask.lanes::<i64>()?;
         seen.iter().map(|s| if *s == 0 { T::HIDDEN } else { T::default() }).collect()
@@ -331,5 +341,18 @@ impl Landing {
                 Tensor::new(Meta { offset: 0, ..meta.clone() }, storage)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_group_of_every_image_is_visited_once() {
+        let all: Vec<Vec<usize>> = positions(&[2], 2).map(|p| p.to_vec()).collect();
+        assert_eq!(all, [[0, 0], [0, 1], [1, 0], [1, 1]]);
+        assert_eq!(positions(&[0], 3).count(), 0);
+        assert_eq!(positions(&[], 1).count(), 1);
     }
 }

@@ -1,8 +1,9 @@
 //! Convolutions, forwards and transposed.
 //!
 //! Operands keep their strides, and a result lies as its type rule says, so that channels-last images are neither gathered nor turned.
-//! Narrow floats are computed in `f32` and rounded once; integers wrap. Leaves the products to `dense`.
+//! Narrow floats are computed in `f32` and rounded once (but see `conv_columns`); integers wrap. Leaves the products to `dense`.
 
+use super::conv_columns::Columns;
 use super::cx::Cx;
 use super::dense::plain::Accumulator;
 use super::dense::{ConvOptions, ConvShape, Layout, Volume, conv, conv_back, plain_conv};
@@ -13,6 +14,7 @@ use super::shape::{self, Shape};
 use super::span::Span;
 use super::tensor::{Meta, Tensor};
 use super::value::{Scalar, Value};
+use crate::graph::Dtype;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
@@ -250,6 +252,9 @@ fn convolved(cx: &Cx<'_, '_, '_>, input: &Tensor, window: &Window) -> Made {
     };
     let shape = shape.map_err(refused)?;
     let integral = LaneKind::of(meta.dtype) == LaneKind::I64;
+    if meta.dtype == Dtype::F16 && window.output_padding.is_some() {
+        return by_columns(cx, &input_view, window);
+    }
     let layout = layout_of(&meta, weight.rank()).filter(|l| !integral || *l == Layout::ChannelsFirst);
     with_lane!(meta.dtype, L => {
         let input = Span::<L>::open(input, &input_view)?;
@@ -262,6 +267,43 @@ fn convolved(cx: &Cx<'_, '_, '_>, input: &Tensor, window: &Window) -> Made {
         run(&shape, &input, &kernel, bias.as_deref(), &mut out, layout.unwrap_or(Layout::ChannelsFirst))?;
         placed(cx, &meta, layout, out)
     })
+}
+
+/// Up to three numbers, right-aligned.
+fn three(values: &[usize], fill: usize) -> [usize; 3] {
+    let mut all = [fill; 3];
+    for (to, from) in all.iter_mut().rev().zip(values.iter().rev()) {
+        *to = *from;
+    }
+    all
+}
+
+/// The transposed convolution, rounded to its dtype at every step.
+fn by_columns(cx: &Cx<'_, '_, '_>, input: &Tensor, window: &Window) -> Made {
+    let (weight, bias, meta) = (cx.tensor(1)?, cx.opt_tensor(2)?, cx.meta()?);
+    let spatial = |sizes: &[usize]| three(sizes.get(2..).unwrap_or(&[]), 1);
+    let result = batched_sizes(&meta.sizes, weight.rank());
+    let columns = Columns {
+        batch: input.meta.size(0),
+        groups: window.groups,
+        takes: input.meta.size(1).checked_div(window.groups).unwrap_or(0),
+        gives: weight.meta.size(1),
+        input: spatial(input.sizes()),
+        kernel: spatial(weight.sizes()),
+        output: spatial(&result),
+        stride: three(&window.stride, 1),
+        padding: three(&window.padding, 0),
+        dilation: three(&window.dilation, 1),
+    };
+    let bias = bias.map(|b| b.lanes::<f32>()).transpose()?;
+    let mut out = vec![0.0; shape::count(&meta.sizes)?];
+    columns.run(meta.dtype, &input.lanes::<f32>()?, &weight.lanes::<f32>()?, bias.as_deref(), &mut out)?;
+    cx.emit(out)
+}
+
+/// Sizes with a batch of 1, where there is none.
+fn batched_sizes(sizes: &[usize], rank: usize) -> Shape {
+    std::iter::repeat_n(1, rank.saturating_sub(sizes.len())).chain(sizes.iter().copied()).collect()
 }
 
 /// Returns the layout in which a result may be computed where it lies; `None` where it lies otherwise.
@@ -287,7 +329,6 @@ fn placed<L: Lane>(cx: &Cx<'_, '_, '_>, meta: &Meta, layout: Option<Layout>, val
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::Dtype;
 
     #[test]
     fn a_result_whose_channels_are_fastest_is_computed_where_it_lies() {

@@ -299,6 +299,12 @@ pub fn round_f32(dtype: Dtype, v: f32) -> f32 {
     }
 }
 
+/// Returns what rounds to a dtype that is narrower than its lane; lanes that are stored as they are stay.
+pub fn rounding<L: Lane>(dtype: Dtype) -> impl Fn(L) -> L + Sync {
+    let narrow = dtype.is_float() && dtype != L::DTYPE;
+    move |v| if narrow { L::from_f32(round_f32(dtype, v.to_f32())) } else { v }
+}
+
 /// Runs `$body` with `$L` as the lane type of a dtype.
 macro_rules! with_lane {
     ($dtype:expr, $L:ident => $body:expr) => {

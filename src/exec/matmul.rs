@@ -5,7 +5,7 @@
 use super::cx::Cx;
 use super::dense::gemm::gemm_batch;
 use super::dense::widened::gemm_wrapping;
-use super::dense::{Batch, BatchMut, DenseError, Mat, MatMut};
+use super::dense::{Batch, BatchMut, DenseError, MatMut};
 use super::kernels::Entry;
 use super::lane::{C64, C128, Lane, with_lane};
 use super::shape::Shape;
@@ -16,10 +16,10 @@ use super::value::{Scalar, Value};
 use crate::ops::Fault;
 
 pub(super) const KERNELS: &[Entry] = &[
-    (mm, &["aten.mm.default", "aten.bmm.default"]),
+    (mm, &["aten.mm.default", "aten.bmm.default", "aten._int_mm.default"]),
     (addmm, &["aten.addmm.default", "aten.baddbmm.default"]),
     (addmv, &["aten.addmv.default"]),
-    (matmul, &["aten.matmul.default", "aten.linalg_matmul.default", "aten.mv.default", "aten.dot.default"]),
+    (matmul, &["aten.matmul.default", "aten.linalg_matmul.default", "aten.mv.default"]),
     (linear, &["aten.linear.default"]),
 ];
 
@@ -104,7 +104,7 @@ pub(super) fn product(
     })
 }
 
-fn product_lanes<L: Product>(
+pub(super) fn product_lanes<L: Product>(
     meta: &Meta,
     (a, a_view): (&Tensor, &Tensor),
     (b, b_view): (&Tensor, &Tensor),
@@ -263,6 +263,13 @@ fn linear(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.opt_tensor(2)?);
     let right = if weight.rank() == 1 { column(weight) } else { weight.permute(&[1, 0]) };
     let left = if input.rank() == 1 { row(input) } else { input.clone() };
+    // Only where PyTorch has one product with an addend is a narrow float rounded once.
+    let joint = input.rank() == 2 || (input.rank() == 3 && input.meta.is_contiguous());
+    if let Some(bias) = bias.filter(|_| !joint && meta.dtype.is_float() && meta.dtype.bytes() < 4) {
+        let product = matrices(cx, &meta, input, &weight.permute(if weight.rank() == 2 { &[1, 0] } else { &[0] }))?;
+        let sum = cx.run_tensor("aten.add.Tensor", &[product.into(), bias.clone().into()])?;
+        return cx.laid_out(0, sum).map(Value::Tensor);
+    }
     let plus = Plus { alpha: Scalar::Int(1), beta: Scalar::Int(1), added: bias };
     let rows = match folded(&left) {
         Some(rows) => batched(&rows),

@@ -8,11 +8,12 @@ use rayon::prelude::*;
 use super::cx::Cx;
 use super::dense::pool::{self, Divisor, PoolShape, Pooled};
 use super::kernels::Entry;
-use super::lane::{Lane, LaneKind, with_lane};
+use super::lane::{Lane, LaneKind, round_f32, with_lane};
 use super::matmul::refused;
 use super::shape;
 use super::tensor::{Meta, Tensor};
 use super::value::Value;
+use crate::graph::Dtype;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
@@ -153,11 +154,41 @@ fn avg_pool(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn adaptive_avg_pool(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, meta, space) = (cx.tensor(0)?, cx.meta()?, spatial_rank(cx));
     let (from, to) = (spatial(t.sizes(), space), spatial(&meta.sizes, space));
+    // To one element a plane it is a mean.
+    let mean = to == [1; 3] && !cx.call.operator.schema.name.starts_with('_');
+    if space == 3 && !mean && LaneKind::of(meta.dtype) == LaneKind::F32 && meta.dtype != Dtype::F32 {
+        return cx.emit(narrow_averages(t, &meta, from, to)?);
+    }
     with_real_lane!(meta.dtype, L => {
         let mut out = vec![L::default(); shape::count(&meta.sizes)?];
         pool::adaptive_avg_pool(from, to, &t.lanes::<L>()?, &mut out).map_err(refused)?;
         cx.emit(out)
     })
+}
+
+/// Averages of equal parts of volumes of a narrow float, whose sums PyTorch rounds at every step.
+fn narrow_averages(t: &Tensor, meta: &Meta, from: [usize; 3], to: [usize; 3]) -> Result<Vec<f32>, Fault> {
+    let (plane, result) = (shape::numel(&from), shape::numel(&to));
+    let mut out = vec![0.0_f32; shape::count(&meta.sizes)?];
+    let round = |v: f32| round_f32(meta.dtype, v);
+    let ([depths, height, width], [d_to, h_to, w_to]) = (from, to);
+    let input = t.lanes::<f32>()?;
+    for (out, input) in out.chunks_mut(result.max(1)).zip(input.chunks(plane.max(1))) {
+        let spots = (0..d_to).flat_map(|d| (0..h_to).flat_map(move |h| (0..w_to).map(move |w| (d, h, w))));
+        for (out, (d, h, w)) in out.iter_mut().zip(spots) {
+            let (deep, down, across) = (part(depths, d_to, d), part(height, h_to, h), part(width, w_to, w));
+            let mut sum = 0.0;
+            for d in deep.clone() {
+                for h in down.clone() {
+                    let line = d.saturating_mul(height).saturating_add(h).saturating_mul(width);
+                    let row = across.clone().filter_map(|w| input.get(line.saturating_add(w)));
+                    sum = row.fold(sum, |sum, v| round(sum + v));
+                }
+            }
+            *out = [deep, down, across].iter().fold(sum, |sum, range| round(sum / range.len() as f32));
+        }
+    }
+    Ok(out)
 }
 
 /// The part of `from` elements that stands for number `at` of `to`.
@@ -231,4 +262,16 @@ fn max_unpool(cx: &mut Cx<'_, '_, '_>) -> Made {
         }
         cx.emit(out)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_cover_all_and_overlap_by_one_at_most() {
+        let parts: Vec<_> = (0..3).map(|k| part(5, 3, k)).collect();
+        assert_eq!(parts, [0..2, 1..4, 3..5]);
+        assert_eq!(spatial(&[7, 2, 3], 2), [1, 2, 3]);
+    }
 }

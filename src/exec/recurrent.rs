@@ -1,16 +1,18 @@
 //! Recurrent layers: LSTM and GRU, layer by layer, one product a layer for the inputs and one a step for the state.
 //!
-//! Narrow floats are computed in `f32` from end to end. Dropout between layers is refused.
+//! Each operation on gates is rounded to their dtype, but for whole LSTM layers of `bf16`. Dropout between layers is refused.
 
 use super::cx::Cx;
 use super::dense::{Batch, BatchMut};
 use super::flat::Flat;
 use super::kernels::Entry;
-use super::lane::LaneKind;
+use super::lane::{LaneKind, rounding};
 use super::matmul::{Product, refused};
+use super::ring::Ring;
 use super::span::Span;
 use super::tensor::Tensor;
 use super::value::Value;
+use crate::graph::Dtype;
 use crate::ops::Fault;
 
 type Made = Result<Value, Fault>;
@@ -23,15 +25,11 @@ pub(super) const KERNELS: &[Entry] = &[
 ];
 
 /// A lane that gates are computed in.
-trait Gated: Product {
+trait Gated: Product + Ring {
     /// 1 / (1 + e^-x).
     fn sigmoid(self) -> Self;
     /// The hyperbolic tangent.
     fn tanh(self) -> Self;
-    /// `self * factor + term`.
-    fn scaled(self, factor: Self, term: Self) -> Self;
-    /// `self - other`.
-    fn less(self, other: Self) -> Self;
 }
 
 macro_rules! gated {
@@ -43,14 +41,6 @@ macro_rules! gated {
 
             fn tanh(self) -> Self {
                 <$t>::tanh(self)
-            }
-
-            fn scaled(self, factor: Self, term: Self) -> Self {
-                self * factor + term
-            }
-
-            fn less(self, other: Self) -> Self {
-                self - other
             }
         }
     )*};
@@ -77,6 +67,10 @@ macro_rules! with_float_lane {
 
 /// The weights of one layer in one direction.
 struct Weights<'a, L: Gated> {
+    /// What each operation on gates is rounded to.
+    dtype: Dtype,
+    /// What the hidden state is rounded to after each step.
+    hidden: Dtype,
     input: Span<'a, L>,
     state: Span<'a, L>,
     input_bias: Option<Flat<'a, L>>,
@@ -87,7 +81,7 @@ struct Weights<'a, L: Gated> {
 
 impl<'a, L: Gated> Weights<'a, L> {
     /// Reads them in the order in which PyTorch lists them.
-    fn of(params: &[&'a Tensor], biases: bool) -> Result<Self, Fault> {
+    fn of(params: &[&'a Tensor], biases: bool, dtype: Dtype) -> Result<Self, Fault> {
         let at = |k: usize| {
             let found = params.get(k).copied();
             found.ok_or_else(|| {
@@ -97,6 +91,8 @@ impl<'a, L: Gated> Weights<'a, L> {
         let bias = |k: usize| if biases { at(k)?.lanes::<L>().map(Some) } else { Ok(None) };
         let last = if biases { 4 } else { 2 };
         Ok(Weights {
+            dtype,
+            hidden: at(0)?.dtype(),
             input: Span::open(at(0)?, at(0)?)?,
             state: Span::open(at(1)?, at(1)?)?,
             input_bias: bias(2)?,
@@ -125,6 +121,11 @@ fn affine<L: Gated>(x: &[L], rows: usize, weight: &Span<'_, L>, bias: Option<&[L
     Ok(out)
 }
 
+fn rounded<L: Gated>(mut values: Vec<L>, round: &impl Fn(L) -> L) -> Vec<L> {
+    values.iter_mut().for_each(|v| *v = round(*v));
+    values
+}
+
 /// Rows and columns of a weight.
 fn dims<L: Gated>(weight: &Span<'_, L>) -> (usize, usize) {
     (weight.sizes.first().copied().unwrap_or(0), weight.sizes.get(1).copied().unwrap_or(0))
@@ -146,7 +147,8 @@ enum Kind {
 
 /// One step: gates of the input, and the state before, give the state after.
 fn step<L: Gated>(kind: Kind, x: &[L], state: &mut State<L>, batch: usize, w: &Weights<'_, L>) -> Result<(), Fault> {
-    let h = affine(&state.hidden, batch, &w.state, w.state_bias.as_deref())?;
+    let (round, round_state) = (rounding::<L>(w.dtype), rounding::<L>(w.hidden));
+    let h = rounded(affine(&state.hidden, batch, &w.state, w.state_bias.as_deref())?, &round);
     let gates = dims(&w.state).0;
     let width = gates.checked_div(if kind == Kind::Lstm { 4 } else { 3 }).unwrap_or(0).max(1);
     let rows = x.chunks_exact(gates.max(1)).zip(h.chunks_exact(gates.max(1)));
@@ -154,14 +156,15 @@ fn step<L: Gated>(kind: Kind, x: &[L], state: &mut State<L>, batch: usize, w: &W
         Kind::Lstm => {
             let mut hidden = vec![L::default(); state.cell.len()];
             let states = hidden.chunks_exact_mut(width).zip(state.cell.chunks_exact_mut(width));
-            rows.zip(states).for_each(|((x, h), (hidden, cell))| lstm_row(x, h, hidden, cell, width));
+            rows.zip(states).for_each(|((x, h), (hidden, cell))| lstm_row(x, h, hidden, cell, width, &round));
             state.hidden = match &w.projection {
-                Some(p) => affine(&hidden, batch, p, None)?,
-                None => hidden,
+                Some(p) => rounded(affine(&hidden, batch, p, None)?, &round),
+                None => rounded(hidden, &round_state),
             };
         }
         Kind::Gru => {
-            rows.zip(state.hidden.chunks_exact_mut(width)).for_each(|((x, h), hidden)| gru_row(x, h, hidden, width));
+            rows.zip(state.hidden.chunks_exact_mut(width))
+                .for_each(|((x, h), hidden)| gru_row(x, h, hidden, width, &round));
         }
     }
     Ok(())
@@ -173,22 +176,23 @@ fn gate<L>(all: &[L], k: usize, width: usize) -> &[L] {
     all.get(start..start.saturating_add(width)).unwrap_or(&[])
 }
 
-fn lstm_row<L: Gated>(x: &[L], h: &[L], hidden: &mut [L], cell: &mut [L], width: usize) {
-    let sum = |k: usize| gate(x, k, width).iter().zip(gate(h, k, width)).map(|(x, h)| x.scaled(L::from_i64(1), *h));
+fn lstm_row<L: Gated>(x: &[L], h: &[L], hidden: &mut [L], cell: &mut [L], width: usize, round: &impl Fn(L) -> L) {
+    let sum = |k: usize| gate(x, k, width).iter().zip(gate(h, k, width)).map(|(x, h)| round(x.plus(*h)));
     let gates = sum(0).zip(sum(1)).zip(sum(2)).zip(sum(3));
     for ((hidden, cell), (((enter, keep), new), show)) in hidden.iter_mut().zip(cell).zip(gates) {
-        let entering = enter.sigmoid().scaled(new.tanh(), L::default());
-        *cell = keep.sigmoid().scaled(*cell, entering);
-        *hidden = show.sigmoid().scaled(cell.tanh(), L::default());
+        let entering = round(round(enter.sigmoid()).times(round(new.tanh())));
+        *cell = round(round(round(keep.sigmoid()).times(*cell)).plus(entering));
+        *hidden = round(round(show.sigmoid()).times(round(cell.tanh())));
     }
 }
 
-fn gru_row<L: Gated>(x: &[L], h: &[L], hidden: &mut [L], width: usize) {
-    let sum = |k: usize| gate(x, k, width).iter().zip(gate(h, k, width)).map(|(x, h)| x.scaled(L::from_i64(1), *h));
+fn gru_row<L: Gated>(x: &[L], h: &[L], hidden: &mut [L], width: usize, round: &impl Fn(L) -> L) {
+    let sum = |k: usize| gate(x, k, width).iter().zip(gate(h, k, width)).map(|(x, h)| round(x.plus(*h)));
     let new = gate(x, 2, width).iter().zip(gate(h, 2, width));
     for (hidden, ((reset, keep), (x, h))) in hidden.iter_mut().zip(sum(0).zip(sum(1)).zip(new)) {
-        let new = reset.sigmoid().scaled(*h, *x).tanh();
-        *hidden = hidden.less(new).scaled(keep.sigmoid(), new);
+        let new = round(round(x.plus(round(round(reset.sigmoid()).times(*h)))).tanh());
+        let kept = round(round(hidden.plus(new.negate())).times(round(keep.sigmoid())));
+        *hidden = round(kept.plus(new));
     }
 }
 
@@ -216,7 +220,7 @@ fn direction<L: Gated>(
             expected.to_string(),
         ));
     }
-    let x = affine(&input.values, rows, &w.input, w.input_bias.as_deref())?;
+    let x = rounded(affine(&input.values, rows, &w.input, w.input_bias.as_deref())?, &rounding(w.dtype));
     let line = dims(&w.input).0.saturating_mul(input.batch).max(1);
     let mut out = vec![L::default(); state.hidden.len().saturating_mul(input.steps)];
     let width = state.hidden.len().max(1);
@@ -261,6 +265,13 @@ impl Plan {
     }
 }
 
+/// What operations on gates are rounded to: PyTorch has one kernel for whole LSTM layers of `bf16` without projections, which computes
+/// in `f32`.
+fn steps_in(kind: Kind, dtype: Dtype, weights: usize, biases: bool) -> Dtype {
+    let whole = kind == Kind::Lstm && dtype == Dtype::Bf16 && weights == if biases { 4 } else { 2 };
+    if whole { Dtype::F32 } else { dtype }
+}
+
 /// Runs all layers; returns the last one's sequence, and the state of each layer and direction.
 fn layers<L: Gated>(
     cx: &Cx<'_, '_, '_>,
@@ -281,7 +292,7 @@ fn layers<L: Gated>(
     for _ in 0..plan.layers {
         let mut ways = Vec::with_capacity(plan.ways);
         for (way, (unit, params)) in weights.by_ref().take(plan.ways).enumerate() {
-            let w = Weights::of(params, plan.biases)?;
+            let w = Weights::of(params, plan.biases, steps_in(kind, input.dtype(), each, plan.biases))?;
             let cell = cell.map_or(Ok(Vec::new()), |c| row(c, unit))?;
             let mut state = State { hidden: row(hidden, unit)?, cell };
             ways.push(direction(kind, &sequence, &mut state, &w, way == 1)?);
@@ -324,10 +335,10 @@ fn gru(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn cell<L: Gated>(cx: &Cx<'_, '_, '_>, kind: Kind, mut state: State<L>) -> Result<State<L>, Fault> {
     let params: Vec<&Tensor> =
         [cx.opt_tensor(2)?, cx.opt_tensor(3)?, cx.opt_tensor(4)?, cx.opt_tensor(5)?].into_iter().flatten().collect();
-    let w = Weights::of(&params, params.len() == 4)?;
+    let w = Weights::of(&params, params.len() == 4, cx.tensor(0)?.dtype())?;
     let input = cx.tensor(0)?;
     let batch = input.meta.size(0);
-    let x = affine(&input.lanes::<L>()?, batch, &w.input, w.input_bias.as_deref())?;
+    let x = rounded(affine(&input.lanes::<L>()?, batch, &w.input, w.input_bias.as_deref())?, &rounding(w.dtype));
     step(kind, &x, &mut state, batch, &w)?;
     Ok(state)
 }
@@ -348,4 +359,32 @@ fn gru_cell(cx: &mut Cx<'_, '_, '_>) -> Made {
         let state = State { hidden: hidden.lanes::<L>()?.into_vec(), cell: Vec::new() };
         cx.emit(cell(cx, Kind::Gru, state)?.hidden)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_gate_keeps_the_cell_and_shows_nothing() {
+        let (x, h) = ([-100.0_f32, 100.0, 5.0, -100.0], [0.0; 4]);
+        let (mut hidden, mut cell) = ([9.0], [0.25]);
+        lstm_row(&x, &h, &mut hidden, &mut cell, 1, &|v| v);
+        assert_eq!((hidden, cell), ([0.0], [0.25]));
+    }
+
+    #[test]
+    fn an_update_gate_of_one_keeps_the_state() {
+        let mut hidden = [0.75_f32];
+        gru_row(&[0.0, 100.0, 3.0], &[0.0; 3], &mut hidden, 1, &|v| v);
+        assert_eq!(hidden, [0.75]);
+    }
+
+    #[test]
+    fn directions_stand_side_by_side() {
+        assert_eq!(
+            beside(&[vec![1, 2, 3, 4], vec![5, 6, 7, 8]].map(|w| w.iter().map(|v| f64::from(*v)).collect()), 2),
+            [1.0, 2.0, 5.0, 6.0, 3.0, 4.0, 7.0, 8.0]
+        );
+    }
 }

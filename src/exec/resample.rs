@@ -10,7 +10,7 @@ use super::flat::with_width;
 use super::kernels::Entry;
 use super::lane::{Lane, LaneKind};
 use super::resample_taps::{Filter, Span, Taps, Weighing};
-use super::shape;
+use super::shape::{self, Shape};
 use super::value::Value;
 use crate::graph::{Arg, Dtype};
 use crate::ops::Fault;
@@ -110,7 +110,9 @@ fn product(sizes: [usize; 3]) -> usize {
 fn nearest(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (input, resized) = (cx.tensor(0)?, Resized::of(cx)?);
     let exact = cx.call.operator.schema.name.contains("exact");
-    let [depths, rows, columns] = resized.spans.map(|s| s.nearest(exact));
+    // The same loops double by shifting, and compute in `f32` whatever the image is.
+    let direct = input.rank() > 3 && !stores_weights(cx, Filter::Linear)?;
+    let [depths, rows, columns] = resized.spans.map(|s| s.nearest(exact, direct));
     let [_, height, width] = resized.from;
     let (plane, result) = (product(resized.from), product(resized.to));
     let count = shape::count(&cx.meta()?.sizes)?;
@@ -154,7 +156,8 @@ fn weighted(cx: &Cx<'_, '_, '_>, filter: Filter) -> Made {
             cx.emit(resampled(&values, &resized, &taps, count))
         }
         (_, LaneKind::F32) => {
-            let taps = resized.taps(filter, false).map(|t| t.map(|w| w as f32));
+            let stored = if stores_weights(cx, filter)? { input.dtype() } else { Dtype::F32 };
+            let taps = resized.taps(filter, false).map(|t| t.stored(stored));
             cx.emit(resampled(&input.lanes::<f32>()?, &resized, &taps, count))
         }
         (_, LaneKind::F64) => {
@@ -163,6 +166,21 @@ fn weighted(cx: &Cx<'_, '_, '_>, filter: Filter) -> Made {
         }
         (dtype, _) => Err(Fault::Unsupported { what: format!("resampling of {}", dtype.long()) }),
     }
+}
+
+/// Whether PyTorch keeps the weights in the image's dtype: its loops over channels-last or small images do not.
+fn stores_weights(cx: &Cx<'_, '_, '_>, filter: Filter) -> Result<bool, Fault> {
+    let (input, result) = (cx.tensor(0)?, cx.meta()?);
+    let space: usize = result.sizes.iter().skip(2).sum();
+    let order: Shape = [0].into_iter().chain(2..input.rank()).chain([1]).collect();
+    let (sizes, strides) = (shape::permuted(input.sizes(), &order), shape::permuted(&input.meta.strides, &order));
+    let channels_last = shape::is_contiguous(&sizes, &strides) && input.meta.size(1) > 3;
+    Ok(match (filter, input.rank()) {
+        (Filter::Linear, 4) => !channels_last && space > 128,
+        (Filter::Linear, 5) => !channels_last,
+        (Filter::SmoothLinear, _) => false,
+        _ => true,
+    })
 }
 
 /// Resamples each plane: first along its rows, then rows with rows.
@@ -179,14 +197,15 @@ fn resampled<T: Weighing + Lane>(values: &[T], resized: &Resized, taps: &[Taps<T
         let mut narrow = vec![T::default(); plane.checked_div(width).unwrap_or(0).saturating_mul(line)];
         for (to, from) in narrow.chunks_mut(line).zip(values.chunks(width)) {
             for (o, (places, shares)) in to.iter_mut().zip(columns.iter()) {
-                let terms = places.iter().zip(shares).map(|(p, w)| from.get(*p).copied().unwrap_or_default().times(*w));
+                let counted = places.iter().zip(shares).filter(|(_, w)| columns.counts(**w));
+                let terms = counted.map(|(p, w)| from.get(*p).copied().unwrap_or_default().times(*w));
                 *o = columns.finish(terms.fold(T::default(), T::plus));
             }
         }
         let pairs = depths.iter().flat_map(|d| rows.iter().map(move |r| (d, r)));
         for (out, ((depths_of, depth_shares), (rows_of, row_shares))) in out.chunks_mut(line).zip(pairs) {
             for (d, dw) in depths_of.iter().zip(depth_shares) {
-                for (r, rw) in rows_of.iter().zip(row_shares) {
+                for (r, rw) in rows_of.iter().zip(row_shares).filter(|(_, w)| rows.counts(**w)) {
                     let share = T::joint(*dw, *rw);
                     let start = d.saturating_mul(height).saturating_add(*r).saturating_mul(line);
                     let from = narrow.get(start..start.saturating_add(line)).unwrap_or(&[]);

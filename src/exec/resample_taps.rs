@@ -3,6 +3,9 @@
 //! Promises: numbers are PyTorch's, operation by operation: in `f32`, or in `f64` where the span says so. (`f32` operations are done in `f64` and
 //! rounded, which gives the same.)
 
+use super::lane::round_f32;
+use crate::graph::Dtype;
+
 /// One dimension before and after.
 #[derive(Clone, Copy)]
 pub struct Span {
@@ -72,12 +75,16 @@ impl Span {
         if may_be_negative { place } else { place.max(0.0) }
     }
 
-    /// Returns the element that each one of the result is taken from; `exact` looks at centres.
-    pub fn nearest(&self, exact: bool) -> Vec<usize> {
-        let (scale, last) = (self.ratio(), self.from.saturating_sub(1));
-        let place = |at: usize| {
-            let centre = if exact { float(at) + 0.5 } else { float(at) };
-            index(self.round(centre * scale).floor(), last)
+    /// Returns the element that each one of the result is taken from; `exact` looks at centres, `direct` is single precision and
+    /// takes no factor where elements stay or double.
+    pub fn nearest(&self, exact: bool, direct: bool) -> Vec<usize> {
+        let span = Span { wide: self.wide && !direct, ..*self };
+        let (scale, last) = (span.ratio(), span.from.saturating_sub(1));
+        let place = |at: usize| match (exact, direct) {
+            (true, _) => index(span.round((float(at) + 0.5) * scale).floor(), last),
+            (false, true) if span.to == span.from => at,
+            (false, true) if span.to == span.from.saturating_mul(2) => at / 2,
+            (false, _) => index(span.round(float(at) * scale).floor(), last),
         };
         (0..self.to).map(place).collect()
     }
@@ -92,6 +99,8 @@ pub struct Taps<T = f64> {
     count: usize,
     /// Bits behind the point of weights in fixed point.
     precision: u32,
+    /// Whether weights of 0 only fill up.
+    filled: bool,
 }
 
 impl<T> Taps<T> {
@@ -104,18 +113,12 @@ impl<T> Taps<T> {
     pub fn iter(&self) -> impl Iterator<Item = (&[usize], &[T])> + Clone {
         self.places.chunks(self.width.max(1)).zip(self.shares.chunks(self.width.max(1)))
     }
-
-    /// Returns the same with other weights.
-    pub fn map<U>(self, f: impl Fn(T) -> U) -> Taps<U> {
-        let Taps { places, shares, width, count, precision } = self;
-        Taps { places, shares: shares.into_iter().map(f).collect(), width, count, precision }
-    }
 }
 
 impl Taps {
     /// Returns the weights of a dimension of one element that stays.
     pub fn only() -> Taps {
-        Taps { places: vec![0], shares: vec![1.0], width: 1, count: 1, precision: 0 }
+        Taps { places: vec![0], shares: vec![1.0], width: 1, count: 1, precision: 0, filled: false }
     }
 
     /// Returns the weights of a dimension.
@@ -131,6 +134,7 @@ impl Taps {
             width,
             count: span.to,
             precision: 0,
+            filled: filter == Filter::SmoothLinear,
         };
         let scale = span.scale();
         for at in 0..span.to {
@@ -141,6 +145,20 @@ impl Taps {
             }
         }
         taps
+    }
+
+    /// Returns weights as `dtype` keeps them; of two, the first is what the second leaves of 1.
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn stored(self, dtype: Dtype) -> Taps<f32> {
+        let Taps { places, shares, width, count, precision, filled } = self;
+        let mut shares: Vec<f32> = shares.into_iter().map(|w| round_f32(dtype, w as f32)).collect();
+        if width == 2 {
+            for pair in shares.as_chunks_mut::<2>().0 {
+                let [first, second] = pair;
+                *first = round_f32(dtype, 1.0 - *second);
+            }
+        }
+        Taps { places, shares, width, count, precision, filled }
     }
 
     fn push(&mut self, place: usize, share: f64) {
@@ -214,8 +232,8 @@ impl Taps {
                 merged.push(if first { rounded(sum) } else { 0 });
             }
         }
-        let Taps { places, width, count, .. } = self;
-        Taps { places, shares: merged, width, count, precision }
+        let Taps { places, width, count, filled, .. } = self;
+        Taps { places, shares: merged, width, count, precision, filled }
     }
 }
 
@@ -288,7 +306,12 @@ impl Weighing for i64 {
     }
 }
 
-impl<T: Weighing> Taps<T> {
+impl<T: Weighing + PartialEq + Default> Taps<T> {
+    /// Returns whether an element with this weight counts at all.
+    pub fn counts(&self, share: T) -> bool {
+        !self.filled || share != T::default()
+    }
+
     /// Returns what a sum with these weights is in the end.
     pub fn finish(&self, sum: T) -> T {
         sum.finish(self.precision)
@@ -319,9 +342,9 @@ mod tests {
 
     #[test]
     fn the_nearest_element_is_the_one_before_or_the_one_whose_centre_is_near() {
-        assert_eq!(span(3, 7, false).nearest(false), [0, 0, 0, 1, 1, 2, 2]);
-        assert_eq!(span(5, 3, false).nearest(false), [0, 1, 3]);
-        assert_eq!(span(5, 3, false).nearest(true), [0, 2, 4]);
+        assert_eq!(span(3, 7, false).nearest(false, false), [0, 0, 0, 1, 1, 2, 2]);
+        assert_eq!(span(5, 3, false).nearest(false, false), [0, 1, 3]);
+        assert_eq!(span(5, 3, false).nearest(true, false), [0, 2, 4]);
     }
 
     #[test]
