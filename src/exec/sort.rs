@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn nan_is_sorted_last_and_wins_a_median() {
         let t = Value::from(tensor(Dtype::F32, &[3], &[f64::NAN, 1.0, 0.0]));
-        assert_eq!(call("aten.sort.default", &[t.clone()]).unwrap()[1], [2.0, 1.0, 0.0]);
+        assert_eq!(call("aten.sort.default", std::slice::from_ref(&t)).unwrap()[1], [2.0, 1.0, 0.0]);
         assert_eq!(call("aten.median.dim", &[t.clone(), Value::Int(0)]).unwrap()[1], [0.0]);
         assert_eq!(call("aten.nanmedian.dim", &[t, Value::Int(0)]).unwrap()[0], [0.0]);
     }
