@@ -139,7 +139,7 @@ macro_rules! neighbour {
         let (a, b): ($float, $float) = ($a, $b);
         let code = a.to_bits();
         if a.is_nan() || b.is_nan() {
-            a + b
+            <$float>::NAN
         } else if a == b {
             b
         } else if code & !$sign == 0 {

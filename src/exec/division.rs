@@ -130,7 +130,7 @@ fn towards_zero(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2]) ->
     let made = pointwise2!(cx, meta, operands, dtype;
         f32 |a, b| (a / b).trunc();
         f64 |a, b| (a / b).trunc();
-        i64 |a, b| by_zero.or(b, || a.wrapping_div(b)););
+        i64 |a, b| by_zero.or(b, || a.checked_div(b).unwrap_or(a)););
     by_zero.check(cx, made)
 }
 
@@ -182,8 +182,8 @@ fn downwards(cx: &Cx<'_, '_, '_>, meta: &Meta, operands: [Operand<'_>; 2]) -> Ma
 }
 
 fn floor_i64(a: i64, b: i64) -> i64 {
-    let quotient = a.wrapping_div(b);
-    let below = a.wrapping_rem(b) != 0 && (a < 0) != (b < 0);
+    let quotient = a.checked_div(b).unwrap_or(a);
+    let below = a.checked_rem(b).unwrap_or(0) != 0 && (a < 0) != (b < 0);
     if below { quotient.wrapping_sub(1) } else { quotient }
 }
 
@@ -205,7 +205,7 @@ macro_rules! modulo {
 fn remainder(cx: &mut Cx<'_, '_, '_>) -> Made {
     let ((meta, operands), by_zero) = (two(cx)?, ByZero::default());
     let modulo_i64 = |a: i64, b: i64| {
-        let rest = a.wrapping_rem(b);
+        let rest = a.checked_rem(b).unwrap_or(0);
         if rest != 0 && (rest < 0) != (b < 0) { rest.wrapping_add(b) } else { rest }
     };
     let vectors = in_vectors(&meta, &operands);
@@ -228,7 +228,7 @@ fn fmod(cx: &mut Cx<'_, '_, '_>) -> Made {
         LaneKind::F64 => map2_counted(cx, &meta, operands, |k, a: f64, b: f64| rest!(k < vectors, a, b)),
         _ => {
             let made = pointwise2!(cx, &meta, operands, meta.dtype;
-                i64 |a, b| by_zero.or(b, || a.wrapping_rem(b)););
+                i64 |a, b| by_zero.or(b, || a.checked_rem(b).unwrap_or(0)););
             by_zero.check(cx, made)
         }
     }
@@ -242,7 +242,7 @@ fn magnitude(dtype: Dtype, v: i64) -> i64 {
 fn common_divisor(dtype: Dtype, a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (magnitude(dtype, a), magnitude(dtype, b));
     while a != 0 {
-        (a, b) = (b.wrapping_rem(a), a);
+        (a, b) = (b.checked_rem(a).unwrap_or(0), a);
     }
     b
 }
@@ -260,7 +260,9 @@ fn lcm(cx: &mut Cx<'_, '_, '_>) -> Made {
     let wide = if dtype.bytes() < 8 { Dtype::I32 } else { Dtype::I64 };
     let multiple = |a: i64, b: i64| match common_divisor(dtype, a, b) {
         0 => 0,
-        divisor => magnitude(wide, number(Scalar::Int(a.wrapping_div(divisor).wrapping_mul(b)), Some(wide))),
+        divisor => {
+            magnitude(wide, number(Scalar::Int(a.checked_div(divisor).unwrap_or(a).wrapping_mul(b)), Some(wide)))
+        }
     };
     pointwise2!(cx, &meta, operands, dtype; i64 |a, b| multiple(a, b);)
 }

@@ -26,7 +26,8 @@ const QUANTISED: &[&str] = &[
 /// One product a group: the rows of one tensor split as `group_list` says, or one tensor a group.
 fn grouped_matmul(cx: &mut Cx<'_, '_, '_>) -> Made {
     let place = |name: &str| cx.operator.schema.param_index(name).unwrap_or(usize::MAX);
-    let plain = QUANTISED.iter().all(|name| cx.is_none(place(name))) && cx.opt_int(place("act_type"))?.unwrap_or(0) == 0;
+    let plain =
+        QUANTISED.iter().all(|name| cx.is_none(place(name))) && cx.opt_int(place("act_type"))?.unwrap_or(0) == 0;
     if !plain || !matches!(cx.opt_int(place("output_dtype"))?, None | Some(-1)) {
         return Err(Fault::Unsupported { what: "a quantised or activated form, which has no definition".into() });
     }
