@@ -26,57 +26,82 @@ pub(super) const KERNELS: &[Entry] = &[
     (transposed, &["aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input"]),
 ];
 
+/// A tensor as its lanes lie.
+#[derive(Clone, Copy)]
+struct Laid<'a, T> {
+    data: &'a [T],
+    sizes: &'a [usize],
+    strides: &'a [usize],
+}
+
+impl<'a, T> Laid<'a, T> {
+    fn volume(self) -> Result<Volume<'a, T>, Fault> {
+        Volume::new(self.data, self.sizes, self.strides).map_err(refused)
+    }
+
+    /// The same places with other elements.
+    fn with<U>(self, data: &'a [U]) -> Laid<'a, U> {
+        Laid { data, sizes: self.sizes, strides: self.strides }
+    }
+}
+
+/// A convolution, forwards or transposed: then what the shape calls output is `input`.
+#[derive(Clone, Copy)]
+struct Job<'a, T> {
+    shape: &'a ConvShape,
+    input: Laid<'a, T>,
+    weight: Laid<'a, T>,
+    bias: Option<&'a [T]>,
+    layout: Layout,
+    transposed: bool,
+}
+
 /// A lane that convolutions are computed in.
-pub(super) trait Convolved: Lane {
-    /// The convolution of an input with a weight, plus a bias for each channel.
-    fn forward(
-        shape: &ConvShape,
-        input: &Volume<'_, Self>,
-        weight: &Volume<'_, Self>,
-        bias: Option<&[Self]>,
-        out: &mut [Self],
-        layout: Layout,
-    ) -> Result<(), Fault>;
-    /// The transposed convolution: what the shape calls output is `input`.
-    fn backward(
-        shape: &ConvShape,
-        input: &Volume<'_, Self>,
-        weight: &Volume<'_, Self>,
-        bias: Option<&[Self]>,
-        out: &mut [Self],
-        layout: Layout,
-    ) -> Result<(), Fault>;
+trait Convolved: Lane {
+    /// Computes the result.
+    fn run(job: Job<'_, Self>, out: &mut [Self]) -> Result<(), Fault>;
 }
 
 macro_rules! floating {
     ($($t:ty),*) => {$(
         impl Convolved for $t {
-            fn forward(
-                shape: &ConvShape,
-                input: &Volume<'_, Self>,
-                weight: &Volume<'_, Self>,
-                bias: Option<&[Self]>,
-                out: &mut [Self],
-                layout: Layout,
-            ) -> Result<(), Fault> {
-                conv::conv(shape, input, weight, bias, out, layout).map_err(refused)
-            }
-
-            fn backward(
-                shape: &ConvShape,
-                input: &Volume<'_, Self>,
-                weight: &Volume<'_, Self>,
-                bias: Option<&[Self]>,
-                out: &mut [Self],
-                layout: Layout,
-            ) -> Result<(), Fault> {
-                conv_back::conv_input_gradient(shape, input, weight, bias, out, layout).map_err(refused)
+            fn run(job: Job<'_, $t>, out: &mut [$t]) -> Result<(), Fault> {
+                let (input, weight) = (job.input.volume()?, job.weight.volume()?);
+                let run = if job.transposed { conv_back::conv_input_gradient } else { conv::conv };
+                run(job.shape, &input, &weight, job.bias, out, job.layout).map_err(refused)
             }
         }
     )*};
 }
 
-floating!(f32, f64, C64, C128);
+floating!(f32, f64);
+
+macro_rules! complex {
+    ($($t:ty => $part:ty),*) => {$(
+        impl Convolved for $t {
+            /// Three real ones, as PyTorch has it: of real parts, of imaginary parts, and of their sums.
+            fn run(job: Job<'_, $t>, out: &mut [$t]) -> Result<(), Fault> {
+                let part = |of: fn(&$t) -> $part, biased: bool| -> Result<Vec<$part>, Fault> {
+                    let parts = |data: &[$t]| data.iter().map(of).collect::<Vec<$part>>();
+                    let (input, weight) = (parts(job.input.data), parts(job.weight.data));
+                    let bias = job.bias.filter(|_| biased).map(parts);
+                    let mut out = vec![0.0; out.len()];
+                    let (input, weight) = (job.input.with(&input), job.weight.with(&weight));
+                    let Job { shape, layout, transposed, .. } = job;
+                    <$part>::run(Job { shape, input, weight, bias: bias.as_deref(), layout, transposed }, &mut out)?;
+                    Ok(out)
+                };
+                let (real, imaginary, sum) = (part(|v| v.re, true)?, part(|v| v.im, false)?, part(|v| v.re + v.im, true)?);
+                for (o, ((a, b), c)) in out.iter_mut().zip(real.iter().zip(&imaginary).zip(&sum)) {
+                    *o = <$t>::new(a - b, c - a - b);
+                }
+                Ok(())
+            }
+        }
+    )*};
+}
+
+complex!(C64 => f32, C128 => f64);
 
 /// An integer that wraps, as sums of `dense`'s plain loops. Results lie in order: no other layout is asked for.
 #[derive(Clone, Copy)]
@@ -99,34 +124,19 @@ impl Accumulator<i64> for Wrapped {
 }
 
 impl Convolved for i64 {
-    fn forward(
-        shape: &ConvShape,
-        input: &Volume<'_, i64>,
-        weight: &Volume<'_, i64>,
-        bias: Option<&[i64]>,
-        out: &mut [i64],
-        _: Layout,
-    ) -> Result<(), Fault> {
+    fn run(job: Job<'_, i64>, out: &mut [i64]) -> Result<(), Fault> {
+        let (input, weight) = (job.input.volume()?, job.weight.volume()?);
         let mut sums = vec![Wrapped(0); out.len()];
-        plain_conv::conv(shape, input, weight, bias, &mut sums).map_err(refused)?;
+        if !job.transposed {
+            plain_conv::conv(job.shape, &input, &weight, job.bias, &mut sums).map_err(refused)?;
+            out.iter_mut().zip(sums).for_each(|(o, s)| *o = s.0);
+            return Ok(());
+        }
+        plain_conv::conv_input_gradient(job.shape, &input, &weight, &mut sums).map_err(refused)?;
         out.iter_mut().zip(sums).for_each(|(o, s)| *o = s.0);
-        Ok(())
-    }
-
-    fn backward(
-        shape: &ConvShape,
-        input: &Volume<'_, i64>,
-        weight: &Volume<'_, i64>,
-        bias: Option<&[i64]>,
-        out: &mut [i64],
-        _: Layout,
-    ) -> Result<(), Fault> {
-        let mut sums = vec![Wrapped(0); out.len()];
-        plain_conv::conv_input_gradient(shape, input, weight, &mut sums).map_err(refused)?;
-        out.iter_mut().zip(sums).for_each(|(o, s)| *o = s.0);
-        let sizes = shape.input_sizes();
+        let sizes = job.shape.input_sizes();
         let plane = sizes.iter().skip(2).fold(1_usize, |n, s| n.saturating_mul(*s)).max(1);
-        let planes = out.chunks_mut(plane).zip(bias.unwrap_or(&[]).iter().cycle());
+        let planes = out.chunks_mut(plane).zip(job.bias.unwrap_or(&[]).iter().cycle());
         planes.for_each(|(plane, b)| plane.iter_mut().for_each(|o| *o = o.wrapping_add(*b)));
         Ok(())
     }
@@ -260,11 +270,16 @@ fn convolved(cx: &Cx<'_, '_, '_>, input: &Tensor, window: &Window) -> Made {
         let input = Span::<L>::open(input, &input_view)?;
         let kernel = Span::<L>::open(weight, weight)?;
         let bias = bias.map(|b| b.lanes::<L>()).transpose()?;
-        let input = Volume::new(&input.data, &input.sizes, &input.strides).map_err(refused)?;
-        let kernel = Volume::new(&kernel.data, &kernel.sizes, &kernel.strides).map_err(refused)?;
         let mut out = vec![L::default(); shape::count(&meta.sizes)?];
-        let run = if window.output_padding.is_some() { L::backward } else { L::forward };
-        run(&shape, &input, &kernel, bias.as_deref(), &mut out, layout.unwrap_or(Layout::ChannelsFirst))?;
+        let job = Job {
+            shape: &shape,
+            input: Laid { data: &input.data, sizes: &input.sizes, strides: &input.strides },
+            weight: Laid { data: &kernel.data, sizes: &kernel.sizes, strides: &kernel.strides },
+            bias: bias.as_deref(),
+            layout: layout.unwrap_or(Layout::ChannelsFirst),
+            transposed: window.output_padding.is_some(),
+        };
+        L::run(job, &mut out)?;
         placed(cx, &meta, layout, out)
     })
 }
