@@ -217,12 +217,15 @@ fn sampled<L: Lane>(cx: &Cx<'_, '_, '_>, rules: Rules) -> Made {
     cx.emit(out)
 }
 
+/// Elements of a plane with their weights; `None` stands for one outside.
+type Terms = Vec<(Option<usize>, f64)>;
+
 /// What one element of the result is made of.
 enum Spot {
     /// Elements with their weights.
-    Flat(Vec<(Option<usize>, f64)>),
+    Flat(Terms),
     /// Rows of weighted elements, each with its weight.
-    Rows(Vec<(Vec<(Option<usize>, f64)>, f64)>),
+    Rows(Vec<(Terms, f64)>),
 }
 
 impl Spot {

@@ -264,7 +264,7 @@ fn linear(cx: &mut Cx<'_, '_, '_>) -> Made {
     let right = if weight.rank() == 1 { column(weight) } else { weight.permute(&[1, 0]) };
     let left = if input.rank() == 1 { row(input) } else { input.clone() };
     // Only where PyTorch has one product with an addend is a narrow float rounded once.
-    let joint = input.rank() == 2 || (input.rank() == 3 && input.meta.is_contiguous());
+    let joint = input.rank() == 2 || input.meta.is_contiguous();
     if let Some(bias) = bias.filter(|_| !joint && meta.dtype.is_float() && meta.dtype.bytes() < 4) {
         let product = matrices(cx, &meta, input, &weight.permute(if weight.rank() == 2 { &[1, 0] } else { &[0] }))?;
         let sum = cx.run_tensor("aten.add.Tensor", &[product.into(), bias.clone().into()])?;
