@@ -326,7 +326,7 @@ fn layout_of(meta: &Meta, rank: usize) -> Option<Layout> {
     if meta.is_contiguous() {
         return Some(Layout::ChannelsFirst);
     }
-    let channels = rank.min(meta.rank()).checked_sub(1).map(|space| meta.rank().saturating_sub(space))?;
+    let channels = meta.rank().checked_sub(rank.checked_sub(1)?)?;
     let order: Shape = (0..meta.rank()).filter(|d| *d != channels).chain([channels]).collect();
     let (sizes, strides) = (shape::permuted(&meta.sizes, &order), shape::permuted(&meta.strides, &order));
     shape::is_contiguous(&sizes, &strides).then_some(Layout::ChannelsLast)
