@@ -156,17 +156,19 @@ fn bits(t: &Tensor) -> Result<Vec<Bits>, Fault> {
         let half = u32::try_from(width / 2).unwrap_or(32);
         return with_width!(dtype.bytes(), U => {
             let all = t.raw::<U>()?;
-            #[allow(clippy::cast_lossless)]
-            let split = |v: &U| (ordered(*v as u128, half), ordered((*v as u128) >> half, half));
+                let split = |v: &U| (ordered(wide(*v), half), ordered(wide(*v) >> half, half));
             Ok(all.iter().map(split).collect())
         });
     }
     if dtype.is_float() {
         let width = u32::try_from(width).unwrap_or(32);
-        #[allow(clippy::cast_lossless)]
-        return with_width!(dtype.bytes(), U => Ok(t.raw::<U>()?.iter().map(|v| (ordered(*v as u128, width), 0)).collect()));
+        return with_width!(dtype.bytes(), U => Ok(t.raw::<U>()?.iter().map(|v| (ordered(wide(*v), width), 0)).collect()));
     }
     Ok(t.lanes::<i64>()?.iter().map(|v| (*v, 0)).collect())
+}
+
+fn wide<U: Into<u128>>(v: U) -> u128 {
+    v.into()
 }
 
 /// Maps the lower `width` bits, a float's, to an integer in the same order.

@@ -46,7 +46,7 @@ pub enum ExecError {
         /// Fully qualified name.
         weight: String,
         /// What is wrong.
-        fault: Fault,
+        fault: Box<Fault>,
     },
     /// A call that fails.
     #[error("node `{node}`: {source}")]

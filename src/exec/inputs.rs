@@ -81,7 +81,7 @@ fn weight(
         .or_insert_with(|| Storage::mapped(bytes.clone(), session.meter()))
         .clone();
     let place = Meta::of(&weight.ty).and_then(|meta| Tensor::new(meta, storage));
-    place.map_err(|fault| ExecError::Place { name: name(), weight: target.into(), fault })
+    place.map_err(|fault| ExecError::Place { name: name(), weight: target.into(), fault: Box::new(fault) })
 }
 
 /// Checks a user's input against its placeholder, and binds the symbols of its sizes.

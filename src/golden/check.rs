@@ -214,7 +214,7 @@ impl Run<'_> {
             let len = bytes.len().min(storage.len()) / row.meta.dtype.bytes().max(1);
             let whole = |s: Storage| {
                 let meta = crate::exec::Meta::contiguous(row.meta.dtype, &[len]);
-                Tensor::new(meta, s).map_err(|fault| SampleError::Tensor { index: i, fault })
+                Tensor::new(meta, s).map_err(|fault| SampleError::Tensor { index: i, fault: Box::new(fault) })
             };
             let wanted = whole(sample::storage(Some(bytes), &row, &self.meter))?;
             if let Some(text) = self.values(&whole(storage.clone())?, &wanted) {

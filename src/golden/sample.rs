@@ -30,7 +30,7 @@ pub enum SampleError {
         /// Its place in the table.
         index: usize,
         /// What is wrong.
-        fault: Fault,
+        fault: Box<Fault>,
     },
 }
 
@@ -152,7 +152,8 @@ fn row(value: &Json) -> Result<Row, SampleError> {
 
 /// Returns a tensor of a row, in that storage.
 pub fn tensor(row: &Row, storage: Storage, index: usize) -> Result<Tensor, SampleError> {
-    let mut t = Tensor::new(row.meta.clone(), storage).map_err(|fault| SampleError::Tensor { index, fault })?;
+    let mut t = Tensor::new(row.meta.clone(), storage)
+        .map_err(|fault| SampleError::Tensor { index, fault: Box::new(fault) })?;
     (t.conj, t.neg) = (row.conj, row.neg);
     Ok(t)
 }
