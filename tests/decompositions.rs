@@ -97,7 +97,7 @@ fn tolerances(corpus: &str) -> BTreeMap<String, String> {
 }
 
 /// What a decomposition that is the same function of real numbers may differ by: that of a kernel of its own, but never single units.
-fn tolerance<'a>(own: &'a str, exactness: Exactness) -> &'a str {
+fn tolerance(own: &str, exactness: Exactness) -> &str {
     match exactness {
         Exactness::Real if own.starts_with("ulp") => "close",
         _ => own,

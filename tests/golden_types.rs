@@ -108,7 +108,7 @@ struct Tally {
 
 impl Tally {
     fn note(&mut self, sample: &Value, what: &str, why: &str) {
-        let given = |v: &Value| v.to_string().replace("{\"t\":", "t").replace('}', "").replace('"', "");
+        let given = |v: &Value| v.to_string().replace("{\"t\":", "t").replace(['}', '"'], "");
         let (args, kwargs) = (given(&sample["args"]), given(&sample["kwargs"]));
         self.shown.push(format!("{what}: {why}   args {args} {kwargs} of {}", given(&sample["tensors"])));
     }

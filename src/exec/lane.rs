@@ -79,7 +79,8 @@ pub trait Lane: Pod + PartialEq + Default + Send + Sync {
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 fn f64_to_i64(v: f64) -> i64 {
     // 2^63 is the first value that does not fit; NaN fails both comparisons.
-    if v >= -9_223_372_036_854_775_808.0 && v < 9_223_372_036_854_775_808.0 { v as i64 } else { i64::MIN }
+    let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&v);
+    if fits { v as i64 } else { i64::MIN }
 }
 
 #[allow(clippy::cast_possible_truncation)]

@@ -136,10 +136,10 @@ fn changed(inputs: &[inputs::Input], before: &[Value], out: &mut Outcome) {
             (InputKind::UserInput, _) if !out.inputs.iter().any(|(i, _)| *i == number) => {
                 out.inputs.push((number, t.clone()))
             }
-            (InputKind::Buffer | InputKind::Parameter, Some(name)) => {
-                if !out.buffers.iter().any(|(n, _)| **n == **name) {
-                    out.buffers.push((name.to_string(), t.clone()));
-                }
+            (InputKind::Buffer | InputKind::Parameter, Some(name))
+                if !out.buffers.iter().any(|(n, _)| **n == **name) =>
+            {
+                out.buffers.push((name.to_string(), t.clone()));
             }
             _ => {}
         }

@@ -56,7 +56,7 @@ pub enum RecordingError {
 #[derive(Clone, Debug)]
 pub enum Recorded {
     /// A row-major tensor and its bytes.
-    Tensor(TensorType, Bytes),
+    Tensor(Box<TensorType>, Bytes),
     /// Anything else.
     Literal(Arg),
 }
@@ -83,7 +83,7 @@ pub fn read(path: &Path) -> Result<Recording, RecordingError> {
     let mut values: Vec<(String, Recorded)> = Vec::new();
     for (name, view) in file.tensors() {
         let ty = weights::placed(view.dtype(), view.shape(), None);
-        values.push((name, Recorded::Tensor(ty, weights::cut_of(&bytes, view.data()))));
+        values.push((name, Recorded::Tensor(Box::new(ty), weights::cut_of(&bytes, view.data()))));
     }
     for (name, value) in header.metadata().iter().flatten() {
         if !(name.starts_with("in_") || name.starts_with("out_")) {

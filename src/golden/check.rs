@@ -211,7 +211,7 @@ impl Run<'_> {
             else {
                 continue;
             };
-            let len = bytes.len().min(storage.len()) / row.meta.dtype.bytes().max(1);
+            let len = bytes.len().min(storage.len()).checked_div(row.meta.dtype.bytes()).unwrap_or(0);
             let whole = |s: Storage| {
                 let meta = crate::exec::Meta::contiguous(row.meta.dtype, &[len]);
                 Tensor::new(meta, s).map_err(|fault| SampleError::Tensor { index: i, fault: Box::new(fault) })

@@ -30,8 +30,11 @@ pub fn samples(corpus: &str) -> Vec<(String, usize, Value)> {
     found
 }
 
+/// Positional and keyword arguments.
+pub type Arguments = (Vec<Arg>, Vec<(StrId, Arg)>);
+
 /// Returns the arguments of a sample in a graph that has its tensors as placeholders `t0`, `t1` ...
-pub fn call(g: &mut Graph, sample: &Value) -> Option<(Vec<Arg>, Vec<(StrId, Arg)>)> {
+pub fn call(g: &mut Graph, sample: &Value) -> Option<Arguments> {
     let rows = sample["tensors"].as_array().unwrap();
     let tensors: Vec<Arg> = rows.iter().enumerate().map(|(i, r)| placeholder(g, i, tensor(r))).collect();
     let args = sample["args"].as_array().unwrap().iter().map(|v| argument(v, &tensors)).collect::<Option<_>>()?;
