@@ -101,11 +101,11 @@ pub fn attention_with_sums<T: Scalar + Exponential>(
     })
 }
 
-/// Makes the scores of a query its weights; `sum` gets the logarithm of the sum of their exponentials.
+/// Makes the scores of a query its weights; `sum` gets the logarithm of the sum of their exponentials, 0 where all keys are hidden.
 pub fn weigh<T: Scalar + Exponential>(scores: &mut [T], sum: Option<&mut T>) {
     if scores.iter().all(|s| *s == T::HIDDEN) {
         scores.fill(T::zero());
-        sum.into_iter().for_each(|s| *s = T::HIDDEN);
+        sum.into_iter().for_each(|s| *s = T::zero());
         return;
     }
     let Some(sum) = sum else { return T::soft_row(Soft::Max, scores) };
