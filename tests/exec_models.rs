@@ -111,8 +111,8 @@ fn folders(root: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(root).unwrap().map(|e| e.unwrap().path()).collect();
     let older = root.join("older");
     if older.is_dir() {
-        for version in std::fs::read_dir(older).unwrap() {
-            found.extend(std::fs::read_dir(version.unwrap().path()).unwrap().map(|e| e.unwrap().path()));
+        for version in std::fs::read_dir(older).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()) {
+            found.extend(std::fs::read_dir(version).unwrap().map(|e| e.unwrap().path()));
         }
     }
     found.retain(|p| p.join("io.safetensors").exists());

@@ -16,14 +16,7 @@ use crate::ops::Fault;
 pub(super) const KERNELS: &[Entry] = &[
     (
         |cx| spread(cx, f64::sqrt),
-        &[
-            "aten.std.default",
-            "aten.std.dim",
-            "aten.std.correction",
-            "aten.std_mean.correction",
-            "aten.std_mean.default",
-            "aten.std_mean.dim",
-        ],
+        &["aten.std.default", "aten.std.dim", "aten.std.correction", "aten.std_mean.correction"],
     ),
     (
         |cx| spread(cx, |v| v),
