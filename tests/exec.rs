@@ -174,3 +174,32 @@ fn a_text_model_without_weights_runs_on_drawn_ones_and_says_so() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("--weights gives real ones"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn an_operator_of_the_user_runs_by_its_meaning_and_is_lowered_as_its_file_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let ops = folder.path().join("my.toml");
+    let page = std::fs::read_to_string(file("docs/operator-files.md")).unwrap();
+    let example = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    std::fs::write(&ops, example).unwrap();
+    let body = "    leaky = torch.ops.acme.leaky.default(x, 3.0)\n    return (leaky,)\n";
+    let graph = fx(folder.path(), "leaky.fx", "x: \"f32[2]\"", body);
+    let inputs = folder.path().join("io.safetensors");
+    let row = |name, values: &[f32]| (name, Dtype::F32, vec![2], floats(values));
+    write(&inputs, &[row("in_0", &[-1.0, 2.0]), row("out_0", &[-3.0, 2.0])]);
+    let command = |name: &str| {
+        let mut command = airlock();
+        command.arg(name).arg(&graph).arg("--ops").arg(&ops);
+        command
+    };
+    let output = command("exec").arg("--compare").arg("--inputs").arg(&inputs).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    let lowered = folder.path().join("ge.txt");
+    let output = command("lower").arg("-o").arg(&lowered).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let ge = std::fs::read_to_string(lowered).unwrap();
+    assert!(ge.contains("type: \"LeakyRelu\"") && ge.contains("negative_slope"), "{ge}");
+    let without = airlock().arg("exec").arg(&graph).arg("--inputs").arg(&inputs).output().unwrap();
+    assert_eq!(without.status.code(), Some(2));
+    assert!(text(&without.stderr).contains("--ops"), "{}", text(&without.stderr));
+}

@@ -50,9 +50,9 @@ pub struct Outcome {
     pub buffers: Vec<(String, Tensor)>,
     /// User inputs that the program changed, by their number, with their final content.
     pub inputs: Vec<(usize, Tensor)>,
-    /// The most bytes that tensors took at once after a node, scratch memory of kernels left out.
+    /// The most bytes that tensors took at once after any node.
     pub live_bytes: usize,
-    /// The most bytes that were taken at once.
+    /// The most bytes that tensors took at once, those inside a kernel too; scratch memory of kernels is not counted.
     pub peak_bytes: usize,
 }
 
