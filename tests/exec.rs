@@ -203,3 +203,34 @@ fn an_operator_of_the_user_runs_by_its_meaning_and_is_lowered_as_its_file_says()
     assert_eq!(without.status.code(), Some(2));
     assert!(text(&without.stderr).contains("--ops"), "{}", text(&without.stderr));
 }
+
+#[test]
+fn what_no_machine_can_hold_is_refused_and_never_ends_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = folder.path().join("in.safetensors");
+    write(&inputs, &[("in_0", Dtype::F32, vec![1], floats(&[1.0]))]);
+    let bodies = [
+        ("full", "    big = torch.ops.aten.full.default([1099511627776, 1024], 1.0)\n    return (big,)\n"),
+        (
+            "clone",
+            "    wide = torch.ops.aten.expand.default(x, [1152921504606846976])\n    big = torch.ops.aten.clone.default(wide)\n    return (big,)\n",
+        ),
+        (
+            "sum",
+            "    wide = torch.ops.aten.expand.default(x, [9223372036854775807])\n    big = torch.ops.aten.sum.default(wide)\n    return (big,)\n",
+        ),
+    ];
+    for (name, body) in bodies {
+        let graph = fx(folder.path(), &format!("{name}.fx"), "x: \"f32[1]\"", body);
+        let said = refused(&graph, &inputs);
+        assert!(said.contains("`big`") && said.contains("memory"), "{name}: {said}");
+    }
+    let graph = fx(
+        folder.path(),
+        "view.fx",
+        "x: \"f32[1]\"",
+        "    wide = torch.ops.aten.expand.default(x, [1099511627776])\n    one = torch.ops.aten.select.int(wide, 0, 7)\n    return (one,)\n",
+    );
+    let output = airlock().arg("exec").arg(&graph).arg("--inputs").arg(&inputs).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "a view takes no memory: {}", text(&output.stderr));
+}

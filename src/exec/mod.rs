@@ -11,6 +11,7 @@
 //! - `rows`: the loops under kernels that work along dimensions; `introsort`: which of equals C++ would choose;
 //! - `dense`: matrix products, convolutions and rows on slices, in a fast and in a plain form;
 //! - `run`, `inputs`, `control`: a whole graph, and its bodies;
+//! - `room`: whether there is memory for a call;
 //! - `session`: what a run holds beside values, and one call with in-place and `out` forms.
 //!
 //! Promises: dtype, sizes and strides of a result are its type rule's; a view is a view; a call that fails changes nothing but what its
@@ -36,6 +37,7 @@ mod operands;
 mod overlap;
 mod promoted;
 mod ring;
+mod room;
 mod rows;
 mod run;
 mod session;

@@ -51,6 +51,11 @@ impl Operands {
         self.tensors.iter().any(Option::is_some)
     }
 
+    /// Returns the tensors, in the order in which they were met.
+    pub fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        self.tensors.iter().flatten()
+    }
+
     /// Returns the tensor of an operand.
     pub fn get(&self, id: NodeId) -> Option<&Tensor> {
         self.tensors.get(place(id))?.as_ref()

@@ -11,6 +11,7 @@ use super::generator::Generator;
 use super::kernels::Kernels;
 use super::operands::Operands;
 use super::overlap;
+use super::room;
 use super::storage::Meter;
 use super::tensor::Tensor;
 use super::value::Value;
@@ -80,6 +81,7 @@ impl<'r> Session<'r> {
             Err(fault) => return Err(fault),
         };
         let (operator, kernel) = (call.operator, self.kernels.get(&call.operator.target));
+        room::check(operator, &operands, &result)?;
         let mut cx = Cx { call, operands: &operands, result, session: self };
         if let Some(kernel) = kernel {
             return kernel(&mut cx);

@@ -50,8 +50,8 @@ pub struct ExecArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
     /// Number of threads; by default one a core.
-    #[arg(long)]
-    threads: Option<usize>,
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
     #[command(flatten)]
     reading: Reading,
 }
@@ -71,7 +71,7 @@ struct Report {
 
 pub fn exec(args: &ExecArgs, global: &Global) -> anyhow::Result<Exit> {
     if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+        rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
     }
     let loaded = load(&args.model, args, global)?;
     let recording = args.inputs.as_deref().map(feed::recorded).transpose()?;

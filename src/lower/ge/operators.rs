@@ -3,7 +3,7 @@
 //! The table is `operators.txt`, one operator a line: `Type(input, optional?, dynamic*) -> (outputs) {attr: type=default; ...}`.
 //! A default is JSON; an attribute without one is required (or its default is not a plain value).
 //!
-//! Inputs that hold positions or sizes are known by their names ([`POSITIONS`]): TorchAir gives reduction axes, permutations, shapes and repeats
+//! Inputs that hold positions or sizes are known by their names (`POSITIONS`): TorchAir gives reduction axes, permutations, shapes and repeats
 //! as inputs wherever an operator has one for them, and a Python number given there becomes an int64 constant, whatever the data beside it is.
 
 use std::collections::HashMap;
