@@ -234,3 +234,20 @@ fn what_no_machine_can_hold_is_refused_and_never_ends_the_process() {
     let output = airlock().arg("exec").arg(&graph).arg("--inputs").arg(&inputs).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "a view takes no memory: {}", text(&output.stderr));
 }
+
+#[test]
+fn two_graphs_are_compared_by_their_outputs_too_and_loops_round_by_round() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = |name: &str, node: &str, target: &str| {
+        let body = format!("    {node} = torch.ops.aten.{target}.default(x)\n    return ({node},)\n");
+        fx(folder.path(), name, "x: \"f32[4]\"", &body)
+    };
+    let (one, other) = (graph("one.fx", "a", "abs"), graph("other.fx", "n", "neg"));
+    let output =
+        airlock().args(["exec", "--format", "json"]).arg(&one).arg("--all-nodes").arg(&other).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(json(&output)["nodes_compared"], 0);
+    let looped = model("cond_while", "core");
+    let output = airlock().arg("exec").arg(&looped).arg("--all-nodes").arg(&looped).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+}

@@ -99,6 +99,7 @@ fn check(graph: &Graph, node: NodeId, index: usize, value: &Value, bindings: &mu
             true => Ok(()),
             false => wrong(graph.symbols.print_python(*dim), n.to_string()),
         },
+        (ValueType::SymInt(dim), other) => wrong(graph.symbols.print_python(*dim), other.kind().into()),
         (ValueType::Const(Some(stated)), found) if !same_constant(stated, found) => {
             wrong(format!("the constant {stated:?} with which it was exported"), format!("{found:?}"))
         }

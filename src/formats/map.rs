@@ -32,8 +32,14 @@ pub fn map(path: &Path) -> io::Result<Bytes> {
 
 /// Writes a file that appears whole or not at all: `fill` writes beside it, and the result is renamed. Returns what `fill` returns.
 ///
-/// Nothing is left behind when `fill` fails; an existing file is replaced only by a whole one.
+/// Nothing is left behind when `fill` fails; an existing file is replaced only by a whole one. A device or a pipe is written as it stands.
 pub fn write_whole<T>(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>) -> io::Result<T> {
+    if std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        let mut out = BufWriter::new(File::options().write(true).open(path)?);
+        let value = fill(&mut out)?;
+        out.flush()?;
+        return Ok(value);
+    }
     let (beside, file) = create_beside(path)?;
     let _unfinished = Unfinished::begin(&beside);
     let written = (|| {
@@ -73,6 +79,17 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_and_stays_a_device() {
+        let link = tempfile::tempdir().unwrap();
+        let path = link.path().join("null");
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        write_whole(&path, |out| out.write_all(b"gone")).unwrap();
+        assert!(std::fs::symlink_metadata(&path).unwrap().is_symlink());
+        assert!(!std::fs::metadata(&path).unwrap().is_file());
+    }
+
     use super::*;
 
     #[test]

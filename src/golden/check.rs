@@ -78,7 +78,7 @@ impl Run<'_> {
         let storage = match self.storages.get(&row.storage) {
             Some(known) => known.clone(),
             None => {
-                let made = sample::storage(self.sample.bytes(row.storage)?, &row, &self.meter);
+                let made = sample::storage(self.sample.bytes(row.storage)?, &row, &self.meter)?;
                 self.storages.insert(row.storage, made.clone());
                 made
             }
@@ -156,7 +156,7 @@ impl Run<'_> {
         }
         let bytes = self.sample.bytes_after(row.storage)?;
         let Some(bytes) = bytes else { return Ok(None) };
-        let wanted = sample::tensor(&row, sample::storage(Some(bytes), &row, &self.meter), index)?;
+        let wanted = sample::tensor(&row, sample::storage(Some(bytes), &row, &self.meter)?, index)?;
         Ok(self.values(t, &wanted))
     }
 
@@ -216,7 +216,7 @@ impl Run<'_> {
                 let meta = crate::exec::Meta::contiguous(row.meta.dtype, &[len]);
                 Tensor::new(meta, s).map_err(|fault| SampleError::Tensor { index: i, fault: Box::new(fault) })
             };
-            let wanted = whole(sample::storage(Some(bytes), &row, &self.meter))?;
+            let wanted = whole(sample::storage(Some(bytes), &row, &self.meter)?)?;
             if let Some(text) = self.values(&whole(storage.clone())?, &wanted) {
                 return Ok(Some(format!("input {i} afterwards: {text}")));
             }

@@ -158,11 +158,23 @@ pub fn tensor(row: &Row, storage: Storage, index: usize) -> Result<Tensor, Sampl
     Ok(t)
 }
 
+/// The most that a storage without recorded content may need: recorded calls are small.
+const LARGEST: usize = 1 << 30;
+
 /// Returns a storage of these bytes, or of as many zeros as the row needs.
-pub fn storage(bytes: Option<Vec<u8>>, row: &Row, meter: &Meter) -> Storage {
-    let needed = row.meta.needed().unwrap_or(0).saturating_mul(row.meta.dtype.bytes());
-    let bytes = bytes.unwrap_or_else(|| vec![0; needed]);
-    Storage::mapped(Bytes::new(bytes), meter)
+pub fn storage(bytes: Option<Vec<u8>>, row: &Row, meter: &Meter) -> Result<Storage, SampleError> {
+    let bytes = match bytes {
+        Some(bytes) => bytes,
+        None => {
+            let needed = row.meta.needed().unwrap_or(usize::MAX).saturating_mul(row.meta.dtype.bytes());
+            if needed > LARGEST {
+                let value = format!("{:?}", row.meta.sizes);
+                return Err(SampleError::Value { what: "size of a tensor without recorded content", value });
+            }
+            vec![0; needed]
+        }
+    };
+    Ok(Storage::mapped(Bytes::new(bytes), meter))
 }
 
 /// Returns the value that an argument or a result is; tensors are looked up in `tensors`.

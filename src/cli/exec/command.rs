@@ -4,11 +4,11 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::compare::{Row, Stated, rows};
+use super::compare::{Row, Stated, rows, rows_of_both};
 use super::feed;
 use super::nodes::{Against, Differing, Keep};
 use crate::cli::load::{self, Kind, Loaded};
@@ -38,7 +38,7 @@ pub struct ExecArgs {
     #[arg(long, requires = "compare")]
     atol: Option<f64>,
     /// Run another graph on the same inputs and name the first node whose value differs.
-    #[arg(long, value_name = "OTHER")]
+    #[arg(long, value_name = "OTHER", conflicts_with_all = ["compare", "profile"])]
     all_nodes: Option<PathBuf>,
     /// Write a Chrome trace: one row an operator call.
     #[arg(long, value_name = "OUT.json")]
@@ -89,7 +89,7 @@ pub fn exec(args: &ExecArgs, global: &Global) -> anyhow::Result<Exit> {
     };
     if args.compare {
         report.1.tensors = rows(&report.0, recording.as_ref(), Stated { rtol: args.rtol, atol: args.atol })?;
-    } else {
+    } else if args.all_nodes.is_none() {
         report.1.tensors = rows(&report.0, None, Stated::default())?;
     }
     let mut report = report.1;
@@ -161,13 +161,14 @@ fn against(
     }
     let other = load(other, args, global)?;
     let mut keep = Keep::default();
-    run(&loaded.model, given()?, &mut Session::new(&loaded.registry, kernels, args.seed), &mut keep)?;
+    let first = run(&loaded.model, given()?, &mut Session::new(&loaded.registry, kernels, args.seed), &mut keep)?;
     let mut against = Against::new(keep);
     let start = Instant::now();
     let outcome = run(&other.model, given()?, &mut Session::new(&other.registry, kernels, args.seed), &mut against)?;
     let mut report = report(&outcome, start.elapsed());
     report.nodes_compared = Some(against.compared);
     report.first_difference = against.differing;
+    report.tensors = rows_of_both(&outcome, &first);
     Ok((outcome, report))
 }
 
@@ -187,7 +188,8 @@ impl Watch {
         self.bar.finish_and_clear();
         if let (Some(trace), Some(path)) = (self.trace, &args.profile) {
             let text = trace.into_json();
-            write_whole(path, |out| out.write_all(text.as_bytes()))?;
+            write_whole(path, |out| out.write_all(text.as_bytes()))
+                .with_context(|| format!("cannot write {}", path.display()))?;
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Outputs, changed buffers and changed inputs of a run, against recorded ones.
 
+use std::collections::BTreeMap;
+
 use anyhow::Context;
 use serde::Serialize;
 
@@ -99,6 +101,38 @@ pub fn rows(outcome: &Outcome, recording: Option<&Recording>, stated: Stated) ->
     Ok(rows)
 }
 
+/// Lists what a second run leaves, compared with a first one: outputs, changed buffers and changed inputs, by their places and names.
+pub fn rows_of_both(second: &Outcome, first: &Outcome) -> Vec<Row> {
+    let none = Value::None;
+    let mut rows = Vec::new();
+    for i in 0..second.outputs.len().max(first.outputs.len()) {
+        let name = format!("out_{i}");
+        rows.push(match (second.outputs.get(i), first.outputs.get(i)) {
+            (Some(found), Some(wanted)) => {
+                held_against(Row::new(name, "output", found), found, wanted, Stated::default(), "the first's")
+            }
+            (found, _) => Row::new(name, "output", found.unwrap_or(&none)).differs("one graph has it alone".into()),
+        });
+    }
+    let buffers = |o: &Outcome| o.buffers.iter().map(|(n, t)| (n.clone(), t.clone())).collect::<BTreeMap<_, _>>();
+    let inputs = |o: &Outcome| o.inputs.iter().map(|(n, t)| (format!("in_{n}"), t.clone())).collect::<BTreeMap<_, _>>();
+    for (role, second, first) in [("buffer", buffers(second), buffers(first)), ("input", inputs(second), inputs(first))]
+    {
+        for name in second.keys().chain(first.keys().filter(|n| !second.contains_key(*n))) {
+            let (found, wanted) = (second.get(name), first.get(name));
+            let shown = found.or(wanted).cloned().map_or(Value::None, Value::Tensor);
+            let row = Row::new(name.clone(), role, &shown);
+            rows.push(match (found, wanted) {
+                (Some(_), Some(wanted)) => {
+                    held_against(row, &shown, &Value::Tensor(wanted.clone()), Stated::default(), "the first's")
+                }
+                _ => row.differs("one graph changes it alone".into()),
+            });
+        }
+    }
+    rows
+}
+
 /// `wanted` is `None` where nothing is compared, `Some(None)` where the recording lacks the value.
 fn row(
     name: String,
@@ -114,12 +148,13 @@ fn row(
         Some(None) => Ok(row.differs("not in the recording".into())),
         Some(Some(recorded)) => {
             let wanted = feed::value(recorded).with_context(|| format!("recorded `{}`", row.name))?;
-            Ok(held_against(row, value, &wanted, stated))
+            Ok(held_against(row, value, &wanted, stated, "recorded"))
         }
     }
 }
 
-fn held_against(mut row: Row, value: &Value, wanted: &Value, stated: Stated) -> Row {
+/// `whose` says in words where the wanted value is from.
+fn held_against(mut row: Row, value: &Value, wanted: &Value, stated: Stated, whose: &str) -> Row {
     match (value, wanted) {
         (Value::Tensor(found), Value::Tensor(wanted)) => match compare(found, wanted, stated.of(wanted)) {
             Err(fault) => row.differs(fault.to_string()),
@@ -127,7 +162,7 @@ fn held_against(mut row: Row, value: &Value, wanted: &Value, stated: Stated) -> 
                 (row.max_abs, row.max_rel, row.max_ulp) = (Some(c.max_abs), Some(c.max_rel), Some(c.max_ulp));
                 match c.first {
                     Some((at, own, theirs)) => {
-                        row.differs(format!("element {at} is {own}, recorded {theirs}; {} are too far off", c.wrong))
+                        row.differs(format!("element {at} is {own}, {whose} {theirs}; {} are too far off", c.wrong))
                     }
                     None => row,
                 }
@@ -135,9 +170,9 @@ fn held_against(mut row: Row, value: &Value, wanted: &Value, stated: Stated) -> 
         },
         (found, wanted) => match (found.as_scalar(), wanted.as_scalar()) {
             _ if matches!((found, wanted), (Value::None, Value::None)) => row,
-            (Some(a), Some(b)) if a.to_f64() == b.to_f64() => row,
+            (Some(a), Some(b)) if a.to_f64() == b.to_f64() || a.to_f64().is_nan() && b.to_f64().is_nan() => row,
             _ if matches!((found, wanted), (Value::Literal(a), Value::Literal(b)) if a == b) => row,
-            _ => row.differs(format!("{found:?}, recorded {wanted:?}")),
+            _ => row.differs(format!("{found:?}, {whose} {wanted:?}")),
         },
     }
 }

@@ -121,13 +121,15 @@ pub fn seed_weights(model: &mut Model, seed: u64) -> anyhow::Result<usize> {
     let specs = model.graph.signature.clone().map(|s| s.inputs).unwrap_or_default();
     let placeholders: Vec<NodeId> =
         model.graph.nodes(BodyId::ROOT).filter(|n| model.graph.kind(*n) == NodeKind::Placeholder).collect();
-    let (mut random, mut count) = (Generator::new(seed), 0_usize);
+    let mut count = 0_usize;
     for (spec, node) in specs.iter().zip(placeholders) {
         let Some(name) = spec.target.as_deref().filter(|n| model.weights.find(n).is_err()) else { continue };
         let Some(ty) = model.graph.ty(node).as_tensor() else { continue };
         if ty.dtype == Dtype::F4E2m1fnX2 {
             return Err(anyhow!("weight `{name}` of dtype {} cannot be drawn from a seed", ty.dtype.long()));
         }
+        // By name: an edit that drops one weight leaves the others what they were.
+        let mut random = Generator::new(seed ^ u64::from(crc32fast::hash(name.as_bytes())));
         let t = drawn(&model.graph, ty, &Bindings::new(), &mut random, 0.1)?;
         let content = t.storage.read()?.bytes().to_vec();
         let storage: Arc<str> = name.into();

@@ -2,6 +2,8 @@
 //!
 //! Nodes are matched by name. Values of the first graph are kept until the second has run.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -11,7 +13,8 @@ use crate::graph::View;
 /// Keeps every tensor that a run makes.
 #[derive(Default)]
 pub struct Keep {
-    values: FxHashMap<String, Vec<Tensor>>,
+    /// Of a node that runs again, in a loop, each time in order.
+    values: FxHashMap<String, VecDeque<Vec<Tensor>>>,
     meter: Meter,
 }
 
@@ -19,7 +22,7 @@ impl Observer for Keep {
     fn computed(&mut self, step: &Step<'_>) {
         // Copies: later nodes may write into what this one made.
         let copies = tensors(step.result).filter_map(|t| t.resolved(&self.meter).ok()).collect();
-        self.values.insert(step.graph.name(step.node).into(), copies);
+        self.values.entry(step.graph.name(step.node).into()).or_default().push_back(copies);
     }
 }
 
@@ -59,7 +62,7 @@ impl Against {
 impl Observer for Against {
     fn computed(&mut self, step: &Step<'_>) {
         let name = step.graph.name(step.node);
-        let Some(expected) = self.first.values.remove(name) else { return };
+        let Some(expected) = self.first.values.get_mut(name).and_then(VecDeque::pop_front) else { return };
         if self.differing.is_some() {
             return;
         }

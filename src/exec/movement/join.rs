@@ -117,19 +117,22 @@ fn places(cx: &Cx<'_, '_, '_>, i: usize) -> Result<Vec<usize>, Fault> {
     if repeats.rank() > 1 {
         return Err(cx.bad(i, "at most 1 dimension", repeats.rank().to_string()));
     }
+    let count = |n: &i64| usize::try_from(*n).map_err(|_| cx.bad(i, "repeats of 0 or more", n.to_string()));
+    let counts = repeats.lanes::<i64>()?.iter().map(count).collect::<Result<Vec<usize>, Fault>>()?;
+    let sum = counts.iter().fold(0_usize, |sum, n| sum.saturating_add(*n));
+    let place = cx.operator.schema.param_index("output_size");
+    if let Some(told) = place.map_or(Ok(None), |p| cx.opt_int(p))?
+        && usize::try_from(told) != Ok(sum)
+    {
+        return Err(cx.bad(place.unwrap_or(0), format!("the sum of the repeats, {sum}"), told.to_string()));
+    }
     let mut out = Vec::new();
-    for (k, n) in repeats.lanes::<i64>()?.iter().enumerate() {
-        let n = usize::try_from(*n).map_err(|_| cx.bad(i, "repeats of 0 or more", n.to_string()))?;
+    out.try_reserve_exact(sum)
+        .map_err(|_| cx.bad(i, "a size that fits in this machine's memory", format!("{sum} repeats")))?;
+    for (k, n) in counts.into_iter().enumerate() {
         out.extend(std::iter::repeat_n(k, n));
     }
-    let place = cx.operator.schema.param_index("output_size");
-    let told = place.map_or(Ok(None), |p| cx.opt_int(p))?;
-    match told {
-        Some(n) if usize::try_from(n) != Ok(out.len()) => {
-            Err(cx.bad(place.unwrap_or(0), format!("the sum of the repeats, {}", out.len()), n.to_string()))
-        }
-        _ => Ok(out),
-    }
+    Ok(out)
 }
 
 #[allow(clippy::cast_possible_wrap)]
