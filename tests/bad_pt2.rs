@@ -8,44 +8,22 @@
     clippy::arithmetic_side_effects
 )]
 
-use std::io::{Cursor, Read, Write};
+mod common;
+
 use std::path::{Path, PathBuf};
 
 use airlock::formats::pt2;
 use airlock::graph::{Arg, BodyId, Bytes, Model, NewNode, NodeKind, ValueType, View};
 use airlock::ops::Registry;
-use zip::write::SimpleFileOptions;
+use common::archive::{self, Entries, read, zipped};
 
 /// The entries of an archive, by name with the root folder.
-type Entries = Vec<(String, Vec<u8>)>;
-
 fn path(model: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(model).join("core.pt2")
 }
 
 fn entries(model: &str) -> Entries {
-    let mut zip = zip::ZipArchive::new(Cursor::new(std::fs::read(path(model)).unwrap())).unwrap();
-    (0..zip.len())
-        .map(|i| {
-            let mut entry = zip.by_index(i).unwrap();
-            let mut content = Vec::new();
-            entry.read_to_end(&mut content).unwrap();
-            (entry.name().unwrap().into_owned(), content)
-        })
-        .collect()
-}
-
-fn zipped(entries: &Entries, method: zip::CompressionMethod) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, content) in entries {
-        zip.start_file(name.as_str(), SimpleFileOptions::default().compression_method(method)).unwrap();
-        zip.write_all(content).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
-}
-
-fn read(bytes: Vec<u8>) -> Result<Model, String> {
-    pt2::read_bytes("m.pt2", Bytes::new(bytes), &Registry::standard()).map_err(|e| e.to_string())
+    archive::entries(&std::fs::read(path(model)).unwrap())
 }
 
 fn read_entries(entries: &Entries) -> Result<Model, String> {

@@ -1,9 +1,8 @@
 //! The type rules agree with PyTorch, sample by sample: dtype, sizes, strides, offset of every result.
 //!
-//! The samples (`golden/*.gold`: calls of ATen overloads that PyTorch 2.15 made on a CPU; `golden-npu/*.gold`: calls of npu operators, from
-//! their reference definitions) are too large to be kept here. Set `AIRLOCK_CORPUS` to the folder that holds them; unset, the tests are
-//! skipped with a message. `AIRLOCK_GOLDEN_SHOW=20` lists that many overloads with samples that do not agree, each with `AIRLOCK_GOLDEN_EACH`
-//! of them (2): results that differ, calls refused that PyTorch takes, calls taken that PyTorch refuses, and results left open.
+//! `tests/golden` holds a third of the samples; `AIRLOCK_CORPUS` names a folder whose `golden` and `golden-npu` hold more. `AIRLOCK_GOLDEN_SHOW=20`
+//! lists that many overloads with samples that do not agree, each with `AIRLOCK_GOLDEN_EACH` of them (2): results that differ, calls refused that
+//! PyTorch takes, calls taken that PyTorch refuses, and results left open.
 //! `AIRLOCK_GOLDEN_ONLY=pool` looks only at overloads whose names hold that.
 #![allow(
     clippy::unwrap_used,
@@ -14,58 +13,15 @@
     clippy::arithmetic_side_effects
 )]
 
+mod common;
+
 use std::collections::BTreeMap;
 
-use airlock::graph::{
-    Arg, BodyId, Device, Dtype, Graph, Layout, MemoryFormat, NewNode, NodeKind, StrId, TensorType, ValueType,
-};
+use airlock::graph::{Graph, TensorType, ValueType};
 use airlock::ops::Registry;
 use airlock::sym::Dim;
+use common::golden;
 use serde_json::Value;
-
-fn dims(v: &Value) -> Vec<Dim> {
-    v.as_array().unwrap().iter().map(|x| Dim::Fixed(x.as_i64().unwrap())).collect()
-}
-
-fn tensor(row: &Value) -> TensorType {
-    let dtype = Dtype::from_short(row[0].as_str().unwrap()).unwrap();
-    let t = TensorType::new(dtype, dims(&row[1]), Device::cpu());
-    TensorType { strides: Some(dims(&row[2]).into()), offset: Dim::Fixed(row[3].as_i64().unwrap()), ..t }
-}
-
-fn placeholder(g: &mut Graph, ty: ValueType) -> Arg {
-    let target = g.texts.intern("x");
-    let node = NewNode { kind: NodeKind::Placeholder, target, args: Box::default(), kwargs: Box::default(), ty };
-    Arg::Node(g.push(BodyId::ROOT, "x", node))
-}
-
-fn argument(v: &Value, tensors: &[Arg]) -> Option<Arg> {
-    Some(match v {
-        Value::Null => Arg::None,
-        Value::Bool(b) => Arg::Bool(*b),
-        Value::Number(n) => n.as_i64().map_or_else(|| Arg::Float(n.as_f64().unwrap()), Arg::Int),
-        Value::String(s) => Arg::Str(s.as_str().into()),
-        Value::Array(items) => Arg::List(items.iter().map(|x| argument(x, tensors)).collect::<Option<Box<[Arg]>>>()?),
-        Value::Object(o) => {
-            let (key, value) = o.iter().next()?;
-            let text = value.as_str().unwrap_or("");
-            match key.as_str() {
-                "t" => tensors.get(usize::try_from(value.as_u64()?).ok()?)?.clone(),
-                "float" => Arg::Float(match text {
-                    "nan" => f64::NAN,
-                    "inf" => f64::INFINITY,
-                    _ => f64::NEG_INFINITY,
-                }),
-                "complex" => Arg::Complex(value[0].as_f64().unwrap_or(0.0), value[1].as_f64().unwrap_or(0.0)),
-                "dtype" => Arg::Dtype(Dtype::from_short(text)?),
-                "device" => Arg::Device(Device::new(text)),
-                "layout" => Arg::Layout(Layout::from_name(text)?),
-                "memory_format" => Arg::MemoryFormat(MemoryFormat::from_name(text)?),
-                _ => return None,
-            }
-        }
-    })
-}
 
 fn show(t: &TensorType) -> String {
     let list =
@@ -86,7 +42,7 @@ fn shown(ty: &ValueType) -> String {
 fn expected(v: &Value, rows: &[Value]) -> ValueType {
     match v {
         Value::Object(o) if o.contains_key("t") => {
-            ValueType::tensor(tensor(&rows[usize::try_from(o["t"].as_u64().unwrap()).unwrap()]))
+            ValueType::tensor(golden::tensor(&rows[usize::try_from(o["t"].as_u64().unwrap()).unwrap()]))
         }
         Value::Array(all) => ValueType::Many(all.iter().map(|x| expected(x, rows)).collect()),
         Value::Null => ValueType::None,
@@ -149,15 +105,7 @@ fn run_sample(registry: &Registry, sample: &Value, tally: &mut BTreeMap<String, 
     let entry = tally.entry(op.to_string()).or_default();
     let rows = sample["tensors"].as_array().unwrap();
     let mut g = Graph::new();
-    let tensors: Vec<Arg> = rows.iter().map(|r| placeholder(&mut g, ValueType::tensor(tensor(r)))).collect();
-    let convert = |v: &Value| argument(v, &tensors);
-    let args: Option<Vec<Arg>> = sample["args"].as_array().unwrap().iter().map(convert).collect();
-    let mut kwargs: Vec<(StrId, Arg)> = Vec::new();
-    for (k, v) in sample["kwargs"].as_object().unwrap() {
-        let Some(v) = convert(v) else { return };
-        kwargs.push((g.texts.intern(k), v));
-    }
-    let Some(args) = args else { return };
+    let (args, kwargs) = golden::call(&mut g, sample).expect("arguments of a known form");
     let fails = sample.get("error").is_some();
     match registry.infer(&mut g, op, &args, &kwargs) {
         Err(e) if e.is_unknown_target() => entry.no_rule += 1,
@@ -200,33 +148,21 @@ fn run_sample(registry: &Registry, sample: &Value, tally: &mut BTreeMap<String, 
     }
 }
 
-fn run_folder(folder: &str) -> Option<BTreeMap<String, Tally>> {
-    let Ok(corpus) = std::env::var("AIRLOCK_CORPUS") else {
-        eprintln!("skipped: AIRLOCK_CORPUS is not set");
-        return None;
-    };
+fn run_folder(folder: &str) -> BTreeMap<String, Tally> {
     let only = std::env::var("AIRLOCK_GOLDEN_ONLY").unwrap_or_default();
     let registry = Registry::standard();
     let mut tally = BTreeMap::new();
-    let Ok(files) = std::fs::read_dir(format!("{corpus}/{folder}")) else {
-        eprintln!("skipped: no {folder} in AIRLOCK_CORPUS");
-        return None;
-    };
-    let mut files: Vec<_> = files.map(|f| f.unwrap().path()).collect();
-    files.sort();
-    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "gold")) {
-        for line in std::fs::read_to_string(file).unwrap().lines() {
-            let sample: Value = serde_json::from_str(line).unwrap();
-            if sample["op"].as_str().unwrap().contains(&only) {
-                run_sample(&registry, &sample, &mut tally);
-            }
+    for (file, _, sample) in golden::samples(&golden::corpus()) {
+        let of_npu = file.ends_with("/npu.gold");
+        if of_npu == (folder == "golden-npu") && sample["op"].as_str().unwrap().contains(&only) {
+            run_sample(&registry, &sample, &mut tally);
         }
     }
-    Some(tally)
+    tally
 }
 
 fn judge(folder: &str) {
-    let Some(tally) = run_folder(folder) else { return };
+    let tally = run_folder(folder);
     let number = |name: &str, otherwise| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise);
     let (show, each): (usize, usize) = (number("AIRLOCK_GOLDEN_SHOW", 0), number("AIRLOCK_GOLDEN_EACH", 2));
     let sum = |f: fn(&Tally) -> usize| tally.values().map(f).sum::<usize>();
@@ -244,6 +180,7 @@ fn judge(folder: &str) {
         println!("{op}: differ {} refused {} taken {} open {} agree {}", t.differ, t.refused, t.lax, t.open, t.agree);
         t.shown.iter().take(each).for_each(|s| println!("    {}", s.chars().take(420).collect::<String>()));
     }
+    assert!(agree > 0, "no samples for {folder}");
     assert_eq!((differ, refused), (0, 0), "type rules that disagree; AIRLOCK_GOLDEN_SHOW=20 shows them");
 }
 

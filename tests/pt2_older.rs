@@ -10,15 +10,14 @@
     clippy::arithmetic_side_effects
 )]
 
-use std::io::{Cursor, Read, Write};
+mod common;
+
 use std::path::{Path, PathBuf};
 
 use airlock::formats::{pt2, text};
 use airlock::graph::{Bytes, InputKind, Model};
 use airlock::ops::Registry;
-use zip::write::SimpleFileOptions;
-
-type Entries = Vec<(String, Vec<u8>)>;
+use common::archive::{Entries, entries, read, zipped};
 
 fn older() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/older")
@@ -165,32 +164,6 @@ fn every_storage_type_stride_offset_and_sharing_survives() {
         };
         assert_eq!((flags("weight"), flags("frozen"), flags("left")), ((true, true), (true, false), (false, false)));
     }
-}
-
-/// The entries of an archive by their whole names.
-fn entries(bytes: &[u8]) -> Entries {
-    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
-    (0..zip.len())
-        .map(|i| {
-            let mut entry = zip.by_index(i).unwrap();
-            let mut content = Vec::new();
-            entry.read_to_end(&mut content).unwrap();
-            (entry.name().unwrap().into_owned(), content)
-        })
-        .collect()
-}
-
-fn zipped(entries: &Entries, method: zip::CompressionMethod) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, content) in entries {
-        zip.start_file(name.as_str(), SimpleFileOptions::default().compression_method(method)).unwrap();
-        zip.write_all(content).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
-}
-
-fn read(bytes: Vec<u8>) -> Result<Model, String> {
-    pt2::read_bytes("m.pt2", Bytes::new(bytes), &Registry::standard()).map_err(|e| e.to_string())
 }
 
 const STORED: zip::CompressionMethod = zip::CompressionMethod::Stored;

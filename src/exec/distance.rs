@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::cx::Cx;
 use super::kernels::Entry;
-use super::lane::{Lane, LaneKind, rounding, with_lane};
+use super::lane::{Lane, rounding, with_float_lane, with_lane};
 use super::map::map3;
 use super::matmul::{Plus, matrices, product, product_lanes};
 use super::ring::Ring;
@@ -80,23 +80,6 @@ macro_rules! far {
 
 far!(f32, f64);
 
-/// Runs `$body` with the lane of a float dtype as `$L`.
-macro_rules! with_float_lane {
-    ($dtype:expr, $L:ident => $body:expr) => {
-        match LaneKind::of($dtype) {
-            LaneKind::F32 => {
-                type $L = f32;
-                $body
-            }
-            LaneKind::F64 => {
-                type $L = f64;
-                $body
-            }
-            _ => Err(Fault::Unsupported { what: format!("distances of {}", $dtype.long()) }),
-        }
-    };
-}
-
 /// The same matrices for each position of a batch.
 fn repeated(t: &Tensor, batch: &[usize]) -> Result<Tensor, Fault> {
     let matrix = t.sizes().iter().skip(t.rank().saturating_sub(2));
@@ -110,7 +93,7 @@ fn cdist(cx: &mut Cx<'_, '_, '_>) -> Made {
     let width = a.meta.size(a.rank().saturating_sub(1));
     let rows = |t: &Tensor| t.meta.size(t.rank().saturating_sub(2));
     let (of_a, of_b) = (rows(&a), rows(&b));
-    with_float_lane!(meta.dtype, L => {
+    with_float_lane!(meta.dtype, "distances", L => {
         let (x, y) = (a.lanes::<L>()?, b.lanes::<L>()?);
         let mut out = vec![L::default(); shape::count(&meta.sizes)?];
         if width > 0 {
@@ -128,7 +111,7 @@ fn cdist(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn pdist(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, meta, norm) = (cx.tensor(0)?, cx.meta()?, Norm::of(cx.f64(1)?));
     let (rows, width) = (t.meta.size(0), t.meta.size(1));
-    with_float_lane!(meta.dtype, L => {
+    with_float_lane!(meta.dtype, "distances", L => {
         let x = t.lanes::<L>()?;
         let row = |k: usize| {
             let start = k.saturating_mul(width);

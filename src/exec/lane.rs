@@ -335,6 +335,24 @@ macro_rules! with_lane {
 }
 pub(super) use with_lane;
 
+/// Runs `$body` with `$L` as the lane type of a real float dtype; for another dtype gives a fault that says what is refused.
+macro_rules! with_float_lane {
+    ($dtype:expr, $what:literal, $L:ident => $body:expr) => {
+        match $crate::exec::lane::LaneKind::of($dtype) {
+            $crate::exec::lane::LaneKind::F32 => {
+                type $L = f32;
+                $body
+            }
+            $crate::exec::lane::LaneKind::F64 => {
+                type $L = f64;
+                $body
+            }
+            _ => Err($crate::ops::Fault::Unsupported { what: format!("{} of {}", $what, $dtype.long()) }),
+        }
+    };
+}
+pub(super) use with_float_lane;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use super::cx::Cx;
 use super::kernels::Entry;
-use super::lane::{Lane, LaneKind};
+use super::lane::{Lane, with_float_lane};
 use super::shape;
 use super::value::Value;
 use crate::ops::Fault;
@@ -56,23 +56,6 @@ macro_rules! quantised {
 
 quantised!(f32, f64);
 
-/// Runs `$body` with the lane of a float dtype as `$L`.
-macro_rules! with_float_lane {
-    ($dtype:expr, $L:ident => $body:expr) => {
-        match LaneKind::of($dtype) {
-            LaneKind::F32 => {
-                type $L = f32;
-                $body
-            }
-            LaneKind::F64 => {
-                type $L = f64;
-                $body
-            }
-            _ => Err(Fault::Unsupported { what: format!("fake quantisation of {}", $dtype.long()) }),
-        }
-    };
-}
-
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 fn grid(cx: &Cx<'_, '_, '_>) -> Result<Grid, Fault> {
     Ok(Grid { scale: cx.f64(1)? as f32, zero: cx.int(2)? as f64, least: cx.int(3)?, most: cx.int(4)? })
@@ -89,13 +72,13 @@ fn ordered(cx: &Cx<'_, '_, '_>, i: usize, grid: &Grid) -> Result<(), Fault> {
 fn per_tensor(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, grid) = (cx.tensor(0)?, grid(cx)?);
     ordered(cx, 3, &grid)?;
-    with_float_lane!(t.dtype(), L => cx.emit(t.lanes::<L>()?.iter().map(|v| v.on_grid(&grid).0).collect()))
+    with_float_lane!(t.dtype(), "fake quantisation", L => cx.emit(t.lanes::<L>()?.iter().map(|v| v.on_grid(&grid).0).collect()))
 }
 
 fn per_tensor_with_mask(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, grid) = (cx.tensor(0)?, grid(cx)?);
     ordered(cx, 3, &grid)?;
-    with_float_lane!(t.dtype(), L => {
+    with_float_lane!(t.dtype(), "fake quantisation", L => {
         let pairs = t.lanes::<L>()?.iter().map(|v| v.on_grid(&grid)).collect();
         both::<L>(cx, pairs)
     })
@@ -124,7 +107,7 @@ fn per_channel_with_mask(cx: &mut Cx<'_, '_, '_>) -> Made {
     let grids: Vec<Grid> = each.map(|(scale, zero)| Grid { scale: *scale, zero: *zero, least, most }).collect();
     grids.first().map_or(Ok(()), |g| ordered(cx, 4, g))?;
     let inner = shape::numel(t.sizes().get(axis.saturating_add(1)..).unwrap_or(&[]));
-    with_float_lane!(t.dtype(), L => {
+    with_float_lane!(t.dtype(), "fake quantisation", L => {
         let values = t.lanes::<L>()?;
         let lines = values.chunks(inner.max(1)).zip(grids.iter().cycle());
         both::<L>(cx, lines.flat_map(|(line, grid)| line.iter().map(|v| v.on_integer_grid(grid))).collect())

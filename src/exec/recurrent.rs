@@ -6,7 +6,7 @@ use super::cx::Cx;
 use super::dense::{Batch, BatchMut};
 use super::flat::Flat;
 use super::kernels::Entry;
-use super::lane::{LaneKind, rounding};
+use super::lane::{rounding, with_float_lane};
 use super::matmul::{Product, refused};
 use super::ring::Ring;
 use super::span::Span;
@@ -47,23 +47,6 @@ macro_rules! gated {
 }
 
 gated!(f32, f64);
-
-/// Runs `$body` with the lane of a float dtype as `$L`.
-macro_rules! with_float_lane {
-    ($dtype:expr, $L:ident => $body:expr) => {
-        match LaneKind::of($dtype) {
-            LaneKind::F32 => {
-                type $L = f32;
-                $body
-            }
-            LaneKind::F64 => {
-                type $L = f64;
-                $body
-            }
-            _ => Err(Fault::Unsupported { what: format!("recurrent layers of {}", $dtype.long()) }),
-        }
-    };
-}
 
 /// The weights of one layer in one direction.
 struct Weights<'a, L: Gated> {
@@ -315,7 +298,7 @@ fn shown<L: Gated>(cx: &Cx<'_, '_, '_>, plan: &Plan, sequence: Sequence<L>) -> R
 fn lstm(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (plan, states) = (Plan::of(cx)?, cx.tensors(1)?);
     let [hidden, cell] = states.as_slice() else { return Err(cx.bad(1, "two states", states.len().to_string())) };
-    with_float_lane!(cx.tensor(0)?.dtype(), L => {
+    with_float_lane!(cx.tensor(0)?.dtype(), "recurrent layers", L => {
         let (sequence, last) = layers::<L>(cx, Kind::Lstm, &plan, (hidden, Some(cell)))?;
         let shown = shown(cx, &plan, sequence)?;
         Ok(vec![shown, cx.emit_at(1, last.hidden)?, cx.emit_at(2, last.cell)?].into())
@@ -324,7 +307,7 @@ fn lstm(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn gru(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (plan, hidden) = (Plan::of(cx)?, cx.tensor(1)?);
-    with_float_lane!(hidden.dtype(), L => {
+    with_float_lane!(hidden.dtype(), "recurrent layers", L => {
         let (sequence, last) = layers::<L>(cx, Kind::Gru, &plan, (hidden, None))?;
         let shown = shown(cx, &plan, sequence)?;
         Ok(vec![shown, cx.emit_at(1, last.hidden)?].into())
@@ -346,7 +329,7 @@ fn cell<L: Gated>(cx: &Cx<'_, '_, '_>, kind: Kind, mut state: State<L>) -> Resul
 fn lstm_cell(cx: &mut Cx<'_, '_, '_>) -> Made {
     let states = cx.tensors(1)?;
     let [hidden, before] = states.as_slice() else { return Err(cx.bad(1, "two states", states.len().to_string())) };
-    with_float_lane!(hidden.dtype(), L => {
+    with_float_lane!(hidden.dtype(), "recurrent layers", L => {
         let state = State { hidden: hidden.lanes::<L>()?.into_vec(), cell: before.lanes::<L>()?.into_vec() };
         let state = cell(cx, Kind::Lstm, state)?;
         Ok(vec![cx.emit_at(0, state.hidden)?, cx.emit_at(1, state.cell)?].into())
@@ -355,7 +338,7 @@ fn lstm_cell(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn gru_cell(cx: &mut Cx<'_, '_, '_>) -> Made {
     let hidden = cx.tensor(1)?;
-    with_float_lane!(hidden.dtype(), L => {
+    with_float_lane!(hidden.dtype(), "recurrent layers", L => {
         let state = State { hidden: hidden.lanes::<L>()?.into_vec(), cell: Vec::new() };
         cx.emit(cell(cx, Kind::Gru, state)?.hidden)
     })

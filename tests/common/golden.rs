@@ -54,7 +54,8 @@ fn dims(v: &Value) -> Vec<Dim> {
     v.as_array().unwrap().iter().map(|x| Dim::Fixed(x.as_i64().unwrap())).collect()
 }
 
-fn tensor(row: &Value) -> TensorType {
+/// Returns the type that a row of a sample's table of tensors states.
+pub fn tensor(row: &Value) -> TensorType {
     let dtype = Dtype::from_short(row[0].as_str().unwrap()).unwrap();
     let t = TensorType::new(dtype, dims(&row[1]), Device::cpu());
     TensorType { strides: Some(dims(&row[2]).into()), offset: Dim::Fixed(row[3].as_i64().unwrap()), ..t }
@@ -87,7 +88,10 @@ fn argument(v: &Value, tensors: &[Arg]) -> Option<Arg> {
                 "dtype" => Arg::Dtype(Dtype::from_short(text)?),
                 "device" => Arg::Device(Device::new(text)),
                 "layout" => Arg::Layout(Layout::from_name(text)?),
-                "memory_format" => Arg::MemoryFormat(MemoryFormat::from_name(text)?),
+                "memory_format" => {
+                    let long = format!("{text}_format");
+                    Arg::MemoryFormat(MemoryFormat::from_name(text).or_else(|| MemoryFormat::from_name(&long))?)
+                }
                 _ => return None,
             }
         }

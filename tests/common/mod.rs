@@ -1,6 +1,7 @@
 //! What several tests of the text form share.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod archive;
 pub mod golden;
 
 use std::path::{Path, PathBuf};
