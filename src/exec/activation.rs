@@ -6,6 +6,7 @@
 #![allow(clippy::arithmetic_side_effects, reason = "floats and complex numbers; integers wrap or saturate by name")]
 
 use super::blocks::in_blocks;
+use super::checked::check_fits;
 use super::complex_math;
 use super::cx::Cx;
 use super::dense::exp;
@@ -14,7 +15,7 @@ use super::kernels::Entry;
 use super::lane::{C64, C128, Lane, LaneKind};
 use super::map::{map1, map2};
 use super::real::{Real, with_real};
-use super::source::{fits, number};
+use super::source::number;
 use super::special::sigmoid;
 use super::tensor::{Meta, Tensor};
 use super::value::{Operand, Scalar, Value};
@@ -166,9 +167,7 @@ fn threshold(cx: &mut Cx<'_, '_, '_>) -> Made {
         LaneKind::F64 => lanes!(f64),
         LaneKind::I64 if dtype != Dtype::Bool => {
             for (i, n) in [(1, limit), (2, value)] {
-                if !fits(n, dtype) {
-                    return Err(cx.bad(i, format!("a number that {} holds", dtype.long()), n.to_f64().to_string()));
-                }
+                check_fits(cx, i, n, dtype)?;
             }
             lanes!(i64)
         }

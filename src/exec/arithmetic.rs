@@ -5,11 +5,11 @@
 
 use std::ops::{Add, Mul};
 
+use super::checked::check_fits;
 use super::cx::Cx;
 use super::fill::Order;
 use super::kernels::Entry;
 use super::lane::{C64, C128, Lane, LaneKind, round_f32};
-use super::promoted::check_fits;
 use super::source::{CHUNK, Source, number};
 use super::tensor::Meta;
 use super::value::{Operand, Scalar, Value};

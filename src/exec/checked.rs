@@ -15,60 +15,63 @@ use crate::ops::Fault;
 /// Returns the number of parameter `i` if the dtype can hold it.
 pub fn scalar_for(cx: &Cx<'_, '_, '_>, i: usize, dtype: Dtype) -> Result<Scalar, Fault> {
     let value = cx.scalar(i)?;
-    if fits(value, dtype) {
-        return Ok(value);
-    }
-    Err(cx.bad(i, format!("a number that {} holds", dtype.long()), format!("{value:?}")))
+    check_fits(cx, i, value, dtype)?;
+    Ok(value)
 }
 
-/// Returns whether a dtype can hold a number.
-pub fn fits(value: Scalar, dtype: Dtype) -> bool {
-    if dtype.is_complex() || dtype == Dtype::Bool {
-        return !matches!(value, Scalar::Complex(_, im) if dtype == Dtype::Bool && im != 0.0);
-    }
-    match value {
-        Scalar::Bool(_) => true,
-        Scalar::Int(v) => integer_fits(v, dtype),
-        Scalar::Float(v) => float_fits(v, dtype),
-        Scalar::Complex(re, im) => im == 0.0 && float_fits(re, dtype),
+/// The least and the largest number of a real dtype, and whether it has infinities.
+fn range(dtype: Dtype) -> (f64, f64, bool) {
+    let float = |max: f64| (-max, max, true);
+    match dtype {
+        Dtype::F16 | Dtype::C32 => float(65504.0),
+        Dtype::Bf16 => float(3.389_531_389_251_535_5e38),
+        Dtype::F32 | Dtype::C64 => float(f64::from(f32::MAX)),
+        Dtype::F8E5m2 => float(57344.0),
+        Dtype::F8E4m3fn => (-448.0, 448.0, false),
+        Dtype::F8E4m3fnuz => (-240.0, 240.0, false),
+        Dtype::F8E5m2fnuz => (-57344.0, 57344.0, false),
+        Dtype::U8 => (0.0, 255.0, false),
+        Dtype::I8 => (-128.0, 127.0, false),
+        Dtype::I16 => (-32768.0, 32767.0, false),
+        Dtype::U16 => (0.0, 65535.0, false),
+        Dtype::I32 => (-2_147_483_648.0, 2_147_483_647.0, false),
+        Dtype::U32 => (0.0, 4_294_967_295.0, false),
+        Dtype::I64 => (-9_223_372_036_854_775_808.0, 9_223_372_036_854_775_808.0, false),
+        Dtype::U64 => (0.0, 18_446_744_073_709_551_616.0, false),
+        _ => float(f64::MAX),
     }
 }
 
-/// The range of an integer dtype, with the largest magnitude of negative numbers that wrap.
-fn range(dtype: Dtype) -> Option<(f64, f64)> {
-    Some(match dtype {
-        Dtype::U8 => (-255.0, 255.0),
-        Dtype::I8 => (-128.0, 127.0),
-        Dtype::I16 => (-32768.0, 32767.0),
-        Dtype::U16 => (-65535.0, 65535.0),
-        Dtype::I32 => (-2_147_483_648.0, 2_147_483_647.0),
-        Dtype::U32 => (-4_294_967_295.0, 4_294_967_295.0),
-        _ => return None,
-    })
-}
-
+/// Returns whether a number can be converted to a dtype, as `Scalar::to` of PyTorch sees it: negative integers may wrap to unsigned
+/// ones, fractions are cut, infinities and NaN fit where the dtype has them.
 #[allow(clippy::cast_precision_loss)]
-fn integer_fits(v: i64, dtype: Dtype) -> bool {
-    match range(dtype) {
-        Some((least, most)) => (least..=most).contains(&(v as f64)),
-        None => dtype.is_integer() || float_fits(v as f64, dtype),
+pub fn fits(n: Scalar, dtype: Dtype) -> bool {
+    if dtype == Dtype::Bool {
+        return !matches!(n, Scalar::Complex(_, im) if im != 0.0);
+    }
+    let (low, high, infinite) = range(dtype);
+    let real = |v: f64| {
+        if infinite && v.is_infinite() || v.is_nan() && dtype.is_float() {
+            return true;
+        }
+        !v.is_nan() && v >= low && v <= high
+    };
+    match n {
+        Scalar::Bool(_) => true,
+        Scalar::Int(v) if low == 0.0 => v as f64 <= high && v as f64 >= -high,
+        Scalar::Int(v) => real(v as f64),
+        Scalar::Float(v) => real(v) || dtype.is_complex() && v.is_nan(),
+        Scalar::Complex(re, im) if dtype.is_complex() => [re, im].into_iter().all(|v| v.is_nan() || real(v)),
+        Scalar::Complex(re, im) => im == 0.0 && real(re),
     }
 }
 
-fn float_fits(v: f64, dtype: Dtype) -> bool {
-    if let Some((least, most)) = range(dtype) {
-        // Of integers negative ones wrap in unsigned dtypes; floats must not be below 0.
-        let least = if matches!(dtype, Dtype::U8 | Dtype::U16 | Dtype::U32) { 0.0 } else { least };
-        return (least..=most).contains(&v);
+/// Checks that the number of argument `i` can be converted to `dtype`.
+pub fn check_fits(cx: &Cx<'_, '_, '_>, i: usize, n: Scalar, dtype: Dtype) -> Result<(), Fault> {
+    if fits(n, dtype) {
+        return Ok(());
     }
-    let most = match dtype {
-        Dtype::I64 | Dtype::U64 => return (-9_223_372_036_854_775_808.0..=9_223_372_036_854_775_807.0).contains(&v),
-        Dtype::F32 => f64::from(f32::MAX),
-        Dtype::F16 => 65504.0,
-        Dtype::Bf16 => f64::from(f32::from_bits(0x7f7f_0000)),
-        _ => return true,
-    };
-    !v.is_finite() || v.abs() <= most
+    Err(cx.bad(i, format!("a number that {} can hold", dtype.long()), format!("{n:?}")))
 }
 
 /// Returns a tensor all of whose elements are this number.
@@ -102,5 +105,29 @@ mod tests {
         assert!(fits(Scalar::Int(-1), Dtype::U8) && !fits(Scalar::Int(-129), Dtype::I8));
         assert!(fits(Scalar::Float(f64::INFINITY), Dtype::F16) && !fits(Scalar::Float(-1e9), Dtype::F16));
         assert!(!fits(Scalar::Float(f64::NAN), Dtype::I32) && !fits(Scalar::Complex(1.0, 1.0), Dtype::F32));
+    }
+
+    #[test]
+    fn numbers_fit_as_pytorch_converts_them() {
+        for (n, dtype, answer) in [
+            (Scalar::Int(255), Dtype::U8, true),
+            (Scalar::Int(256), Dtype::U8, false),
+            (Scalar::Int(-1), Dtype::U8, true),
+            (Scalar::Int(-256), Dtype::U8, false),
+            (Scalar::Int(-129), Dtype::I8, false),
+            (Scalar::Float(-1.0), Dtype::U8, false),
+            (Scalar::Float(65504.0), Dtype::F16, true),
+            (Scalar::Float(65505.0), Dtype::F16, false),
+            (Scalar::Float(f64::INFINITY), Dtype::F16, true),
+            (Scalar::Float(f64::NAN), Dtype::I32, false),
+            (Scalar::Float(2.7), Dtype::I32, true),
+            (Scalar::Float(1e39), Dtype::F32, false),
+            (Scalar::Float(1e39), Dtype::Bool, true),
+            (Scalar::Complex(1.0, 2.0), Dtype::F32, false),
+            (Scalar::Complex(1.0, 0.0), Dtype::F32, true),
+            (Scalar::Complex(1.0, f64::NAN), Dtype::C64, true),
+        ] {
+            assert_eq!(fits(n, dtype), answer, "{n:?} as {}", dtype.long());
+        }
     }
 }

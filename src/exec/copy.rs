@@ -4,13 +4,13 @@
 //! reaches as far as the operand's, so that strides and offset are kept.
 
 use super::arithmetic::Made;
+use super::checked::check_fits;
 use super::create::filled_with;
 use super::cx::Cx;
 use super::fill;
 use super::flat::with_width;
 use super::kernels::Entry;
 use super::overlap;
-use super::promoted::check_fits;
 use super::storage::Storage;
 use super::tensor::{Meta, Tensor};
 use super::value::Value;

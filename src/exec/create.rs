@@ -4,11 +4,12 @@
 //! What `empty` gives is zero here.
 
 use super::arithmetic::{Made, fused, no_kernel};
+use super::checked::check_fits;
 use super::cx::Cx;
 use super::fill::Order;
 use super::kernels::Entry;
 use super::lane::{C64, C128, LaneKind, round_f32, with_lane};
-use super::promoted::{check_fits, check_wrapped};
+use super::promoted::check_wrapped;
 use super::source::number;
 use super::tensor::{Meta, Tensor};
 use super::value::{Scalar, Value};

@@ -4,12 +4,12 @@
 //! signs of zero; integers wrap; a negative number as exponent of integers is an error, a negative element is not.
 
 use super::arithmetic::{Made, in_lines, is_narrow, map2_counted, pointwise2, two};
+use super::checked::check_fits;
 use super::cx::Cx;
 use super::division::{quotient64, quotient128};
 use super::kernels::Entry;
 use super::lane::{C64, C128, LaneKind, round_f32};
 use super::map::map1;
-use super::promoted::check_fits;
 use super::source::number;
 use super::tensor::{Meta, Tensor};
 use super::value::{Operand, Scalar, Value};

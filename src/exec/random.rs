@@ -184,7 +184,7 @@ fn uniform(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, from, to) = (cx.meta()?, cx.f64(1)?, cx.f64(2)?);
     continuous(cx, &meta)?;
     for (i, v) in [(1, from), (2, to)] {
-        super::promoted::check_fits(cx, i, super::value::Scalar::Float(v), meta.dtype)?;
+        super::checked::check_fits(cx, i, super::value::Scalar::Float(v), meta.dtype)?;
         if !v.is_finite() {
             return Err(cx.bad(i, "a finite number", v.to_string()));
         }

@@ -3,12 +3,13 @@
 //! Promises: NaN passes every bound, and a bound that is NaN gives NaN; bounds of integers that lie outside the dtype do not wrap.
 
 use super::arithmetic::{Made, no_kernel, pointwise2};
+use super::checked::check_fits;
 use super::cx::Cx;
 use super::fill::Order;
 use super::kernels::Entry;
 use super::lane::{Lane, LaneKind, with_lane};
 use super::map::map3;
-use super::promoted::{check_fits, check_wrapped};
+use super::promoted::check_wrapped;
 use super::source::{CHUNK, Source, number};
 use super::storage::Storage;
 use super::tensor::{Meta, Tensor};

@@ -147,19 +147,6 @@ impl Placed<'_> {
     }
 }
 
-/// Whether PyTorch takes a number for a parameter of an integer dtype: a negative integer may stand for what it wraps to.
-pub fn fits(n: Scalar, dtype: Dtype) -> bool {
-    let (value, bits) = (n.to_i64(), u32::try_from(dtype.bytes().saturating_mul(8)).unwrap_or(64));
-    let unsigned = matches!(dtype, Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64);
-    let top = 1_i128.checked_shl(if unsigned { bits } else { bits.saturating_sub(1) }).unwrap_or(i128::MAX);
-    let below = match (n, unsigned) {
-        (Scalar::Float(v), true) if v < 0.0 => return false,
-        (_, true) => top.saturating_neg().saturating_add(1),
-        _ => top.saturating_neg(),
-    };
-    (below..top).contains(&i128::from(value))
-}
-
 /// A number as a lane, cast to a dtype first where one is given.
 pub fn number<L: Lane>(n: Scalar, through: Option<Dtype>) -> L {
     let plain = match n {

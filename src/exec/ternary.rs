@@ -4,6 +4,7 @@
 
 use num_complex::Complex;
 
+use super::checked::fits;
 use super::complex_math::divide;
 use super::cx::Cx;
 use super::kernels::Entry;
@@ -11,7 +12,7 @@ use super::lane::{C64, C128, Lane, LaneKind, round_f32};
 use super::map::{map2, map3};
 use super::real::Real;
 use super::shape::Shape;
-use super::source::{fits, number};
+use super::source::number;
 use super::value::{Operand, Value};
 use crate::graph::Dtype;
 use crate::ops::Fault;
