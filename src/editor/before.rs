@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::graph::{Arg, BodyId, Graph, Interner, Link, Log, NodeId, NodeKind, Row, Signature, StrId, ValueType, View};
+use crate::graph::{Arg, BodyId, Graph, Hearsay, Interner, Link, Log, NodeId, NodeKind, Row, Signature, StrId, ValueType, View};
 use crate::sym::Symbols;
 
 static UNKNOWN: ValueType = ValueType::Unknown;
@@ -126,6 +126,10 @@ impl View for Before<'_> {
             None if self.contains(id) => self.graph.ty(id),
             None => &UNKNOWN,
         }
+    }
+
+    fn hearsay(&self, id: NodeId) -> Hearsay {
+        self.old(id).map_or_else(|| self.graph.hearsay(id), |r| r.hearsay)
     }
 
     /// Costs the users, and once what was edited.

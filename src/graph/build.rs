@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::log::Log;
 use super::names::Names;
 use super::order::{self, Link, NONE};
-use super::{Arg, BodyId, Bytes, Interner, Meta, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType, View};
+use super::{Arg, BodyId, Bytes, Hearsay, Interner, Meta, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType, View};
 use crate::sym::{ExprId, Symbols};
 
 /// A body: the graph itself or a sub-graph.
@@ -52,6 +52,7 @@ pub(crate) struct Columns {
     pub(crate) args: Vec<Box<[Arg]>>,
     pub(crate) kwargs: Vec<Box<[(StrId, Arg)]>>,
     pub(crate) ty: Vec<ValueType>,
+    pub(crate) hearsay: Vec<Hearsay>,
     pub(crate) printed: Vec<Option<StrId>>,
     pub(crate) meta: Vec<Meta>,
     pub(crate) users: Vec<Users>,
@@ -94,6 +95,7 @@ impl Columns {
         put(&mut self.args, slot, row.args);
         put(&mut self.kwargs, slot, row.kwargs);
         put(&mut self.ty, slot, row.ty);
+        put(&mut self.hearsay, slot, row.hearsay);
         put(&mut self.printed, slot, row.printed);
         put(&mut self.meta, slot, row.meta);
     }
@@ -106,6 +108,7 @@ impl Columns {
             args: self.args.get(slot)?.clone(),
             kwargs: self.kwargs.get(slot)?.clone(),
             ty: self.ty.get(slot)?.clone(),
+            hearsay: *self.hearsay.get(slot)?,
             printed: *self.printed.get(slot)?,
             meta: self.meta.get(slot)?.clone(),
         })
@@ -163,7 +166,10 @@ impl Graph {
         put(&mut self.columns.generation, place, generation);
         put(&mut self.columns.alive, place, true);
         let NewNode { kind, target, args, kwargs, ty } = node;
-        self.columns.set_row(place, Row { kind, target, name, args, kwargs, ty, printed: None, meta: Meta::default() });
+        // Until a rule was asked, what a call's annotation says is somebody's word.
+        let hearsay = if kind == NodeKind::Call { Hearsay::TOLD } else { Hearsay::NONE };
+        let (printed, meta) = (None, Meta::default());
+        self.columns.set_row(place, Row { kind, target, name, args, kwargs, ty, hearsay, printed, meta });
         put(&mut self.columns.users, place, Users::default());
         put(&mut self.columns.link, place, Link { previous: NONE, next: NONE, label: 0, body });
         self.names.nodes.insert((body, name), id);
@@ -198,6 +204,14 @@ impl Graph {
             self.save_row(id);
             put(&mut self.columns.ty, id.slot(), ty);
             put(&mut self.columns.printed, id.slot(), None);
+        }
+    }
+
+    /// Says what of the type is somebody's word.
+    pub fn set_hearsay(&mut self, id: NodeId, hearsay: Hearsay) {
+        if self.contains(id) && self.columns.hearsay.get(id.slot()) != Some(&hearsay) {
+            self.save_row(id);
+            put(&mut self.columns.hearsay, id.slot(), hearsay);
         }
     }
 

@@ -126,7 +126,7 @@ impl<'r> Builder<'r> {
             bound,
             view: &state.graph,
             symbols: &mut symbols,
-            annotated: None,
+            annotated: None, consulted: Default::default(),
         });
         state.graph.symbols = symbols;
         answer
