@@ -1,5 +1,6 @@
 //! Facts about a graph that many need: which values share memory, which writes they see, which stream a node runs in.
 //!
+//! - `call`: what one call does with its arguments as they stand; `results`: where results of bodies lie;
 //! - `form`: what is wrong with the form of a graph;
 //! - `place`: the values of a graph, results of multi-output calls told apart;
 //! - `sharing`: whether a result lies in an operand's memory;
@@ -9,8 +10,10 @@
 //! Promises: facts are found where they are asked for and cost what they look at; nothing recurses; what cannot be
 //! decided is said to be undecided. Leaves judging to `verify`.
 
+pub mod call;
 pub mod form;
 mod place;
+mod results;
 mod sharing;
 mod storage;
 mod streams;

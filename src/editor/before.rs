@@ -142,6 +142,10 @@ impl View for Before<'_> {
         users
     }
 
+    fn targets(&self) -> &[StrId] {
+        self.graph.targets()
+    }
+
     fn body_count(&self) -> usize {
         self.graph.body_count()
     }

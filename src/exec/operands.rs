@@ -137,6 +137,10 @@ impl View for Operands {
         Vec::new()
     }
 
+    fn targets(&self) -> &[StrId] {
+        &[]
+    }
+
     fn body_count(&self) -> usize {
         0
     }

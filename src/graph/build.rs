@@ -3,7 +3,7 @@
 //! Promises: users, names and order labels agree with the rows after every call; where a log is kept (an editor is at
 //! work), every first change of a row or link saves what it overwrites. Leaves form and types to the editor.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::log::Log;
 use super::names::Names;
@@ -35,6 +35,7 @@ pub struct Graph {
     /// The bytes that the spans of node metadata point into.
     pub meta_source: Option<Bytes>,
     pub(crate) columns: Columns,
+    pub(crate) targets: Targets,
     pub(crate) bodies: Vec<Body>,
     pub(crate) names: Names,
     pub(crate) free: Vec<u32>,
@@ -57,6 +58,21 @@ pub(crate) struct Columns {
     pub(crate) meta: Vec<Meta>,
     pub(crate) users: Vec<Users>,
     pub(crate) link: Vec<Link>,
+}
+
+/// Targets that calls have or had: never taken out, so that asking "does any call ...?" needs no walk where none ever did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Targets {
+    seen: FxHashSet<StrId>,
+    pub(crate) list: Vec<StrId>,
+}
+
+impl Targets {
+    fn add(&mut self, target: StrId) {
+        if self.seen.insert(target) {
+            self.list.push(target);
+        }
+    }
 }
 
 /// A node to be made.
@@ -127,6 +143,7 @@ impl Graph {
             signature: None,
             meta_source: None,
             columns: Columns::default(),
+            targets: Targets::default(),
             bodies: vec![Body { name, parent: None, head: NONE, tail: NONE, len: 0 }],
             names: Names::default(),
             free: Vec::new(),
@@ -166,6 +183,9 @@ impl Graph {
         put(&mut self.columns.generation, place, generation);
         put(&mut self.columns.alive, place, true);
         let NewNode { kind, target, args, kwargs, ty } = node;
+        if kind == NodeKind::Call {
+            self.targets.add(target);
+        }
         // Until a rule was asked, what a call's annotation says is somebody's word.
         let hearsay = if kind == NodeKind::Call { Hearsay::TOLD } else { Hearsay::NONE };
         let (printed, meta) = (None, Meta::default());
@@ -194,6 +214,7 @@ impl Graph {
     pub fn set_target(&mut self, id: NodeId, target: StrId) {
         if self.contains(id) {
             self.save_row(id);
+            self.targets.add(target);
             put(&mut self.columns.target, id.slot(), target);
         }
     }

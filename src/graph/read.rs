@@ -45,6 +45,8 @@ pub trait View {
     fn hearsay(&self, id: NodeId) -> Hearsay;
     /// Returns the users, each once, in program order.
     fn users_in_order(&self, id: NodeId) -> Vec<NodeId>;
+    /// Returns every target that a call has, or had since the graph was made: a few, each once.
+    fn targets(&self) -> &[StrId];
     /// Returns how many bodies there are; their ids are `0..count`.
     fn body_count(&self) -> usize;
     /// Returns the name of a body.
@@ -275,6 +277,10 @@ impl View for Graph {
 
     fn hearsay(&self, id: NodeId) -> Hearsay {
         self.columns.hearsay.get(id.slot()).copied().unwrap_or(Hearsay::TOLD)
+    }
+
+    fn targets(&self) -> &[StrId] {
+        &self.targets.list
     }
 
     fn users_in_order(&self, id: NodeId) -> Vec<NodeId> {

@@ -24,6 +24,7 @@ mod identities;
 mod journal;
 mod judge;
 mod layout;
+mod memory;
 mod local;
 #[cfg(test)]
 mod lookalikes;
