@@ -7,7 +7,8 @@
 use super::functional::Functional;
 use super::term::Side;
 use super::views::{ViewCall, as_dim, axis};
-use crate::analysis::{Place, Stamp, call::Known, getitem_of, place_of, tensor_operands};
+use crate::analysis::call::{Known, only_orders};
+use crate::analysis::{Place, getitem_of, place_of, tensor_operands};
 use crate::graph::{Arg, Dtype, NodeId, NodeKind, TensorType, ValueType};
 use crate::ops::{Bound, Operator, Total, ViewStep, Viewed, view_strides};
 use crate::sym::Dim;
@@ -26,6 +27,10 @@ pub fn surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         return (item as usize) < count;
     }
     let Known::As(operator, bound) = Known::of(view, f.registry, node) else { return false };
+    // A call that only orders streams takes what it is given.
+    if only_orders(operator) {
+        return true;
+    }
     if view.hearsay(node).is_told() || operands_are_hearsay(f, side, node) {
         return false;
     }
@@ -36,14 +41,10 @@ pub fn surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
         Total::Never => false,
     };
-    let total = total || operator.facts.copies || is_plain_order(operator);
-    total && (!is_symbolic(f, side, node) || fits(f, side, node, stated, &bound)) && holds_by_layout(f, side, node, operator, &bound)
-        && (functional.is_none() || holds_in_place(f, side, node, operator))
-}
-
-/// Whether a call only orders streams: it takes what it is given.
-fn is_plain_order(operator: &Operator) -> bool {
-    crate::analysis::call::only_orders(operator)
+    (total || operator.facts.copies)
+        && (!is_symbolic(f, side, node) || fits(f, side, node, stated, &bound))
+        && holds_by_layout(f, side, node, operator, &bound)
+        && (!operator.effects.writes() || f.writes_plainly(side, node, operator))
 }
 
 fn operands_are_hearsay(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
@@ -222,14 +223,4 @@ fn holds_by_layout(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
     }
     crate::analysis::contiguous(from) == Some(true)
         || matches!(view_strides(f.sizes.own(), from, &to.sizes), Ok(Viewed::As(_)))
-}
-
-/// Whether what is written takes the result: it is of that size, and its dtype holds it.
-fn holds_in_place(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator) -> bool {
-    let view = f.view(side);
-    let group = tensor_operands(view, node).into_iter().next().map(|p| (p, f.side(side).storages.group(p)));
-    let Some((_, group)) = group else { return false };
-    let events = group.writes(Stamp::Write(node)).to_vec();
-    let Some(operator) = f.registry.get(&operator.target) else { return false };
-    events.len() == 1 && events.iter().all(|event| f.twin(side, operator, event, node).is_some())
 }

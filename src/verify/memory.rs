@@ -114,18 +114,17 @@ impl Functional<'_> {
         for place in chain.into_iter().rev() {
             let next = map.as_ref().and_then(|map| self.step_of_part(side, place, map));
             if next.is_none() {
-                part = self.flushed(side, map.take(), sizes.take(), part);
+                part = self.flushed(map.take(), sizes.take(), part);
                 part = self.part_by_call(side, place, part);
                 sizes = self.tensor(side, place).map(|t| t.sizes.clone());
             }
             map = next.or_else(|| sizes.as_ref().and_then(|s| ViewMap::identity(s, &mut self.sizes)));
         }
-        self.flushed(side, map, sizes, part)
+        self.flushed(map, sizes, part)
     }
 
     fn flushed(
         &mut self,
-        side: Side,
         map: Option<ViewMap>,
         base: Option<super::sizes::Dims>,
         part: ValueId,

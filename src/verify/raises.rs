@@ -16,10 +16,11 @@ use super::findings::{Findings, Problem};
 use super::fits::surely_holds;
 use super::functional::{Functional, bind};
 use super::store::{Aspect, Key, ValueId};
-use super::term::{Callee, Fact, Form, Side, Token};
+use super::term::{Fact, Form, Side, Token};
 use super::verdict::Question;
 use crate::analysis::{Place, Stamp, getitem_of, tensor_operands};
 use crate::graph::{BodyId, NodeId, NodeKind, ValueType, View};
+use crate::ops::Operator;
 
 /// Returns what a call asks in order not to raise; `None` where it surely holds, or is compared elsewhere.
 fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
@@ -43,34 +44,25 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
         None => Arguments::written(view, node, &mut f.sizes),
     };
     let mut children = f.operands(own, &mut tokens, &operands, &mut |f, n| f.read(side, n, node));
+    let stated = stated(f, side, node);
     for operand in tensor_operands(view, node) {
-        // Broadcasts, overlaps of what is written and views that may not exist depend on it.
-        if bound.as_ref().is_none_or(|(o, _)| {
+        // Overlaps of what is written and views that may not exist depend on it.
+        if stated.is_none_or(|o| {
             o.facts.layout_decides || o.facts.sees_layout || o.effects.writes() || o.effects.view_of().is_some()
         }) {
             children.push(f.layout(side, operand));
         }
     }
     tokens.extend(f.told(own));
-    let callee = callee(f, side, node);
+    let callee = f.store.callee(stated.map_or(view.target(node), |o| &o.target));
     Some(f.store.of_term(Form::Of(Fact::Asks(callee), tokens.into()), children))
 }
 
-/// The functional form's number where it asks the same, else the call's own.
-fn callee(f: &mut Functional<'_>, side: Side, node: NodeId) -> Callee {
-    let view = f.view(side);
-    let operator = f.registry.operator_of(view, node).filter(|o| o.effects.writes());
-    let written = tensor_operands(view, node).into_iter().next();
-    if let (Some(operator), Some(written)) = (operator, written) {
-        let group = f.side(side).storages.group(written);
-        let events = group.writes(Stamp::Write(node)).to_vec();
-        if let [one] = events.as_slice()
-            && let Some(twin) = f.twin(side, operator, one, node)
-        {
-            return f.store.callee(&twin.target);
-        }
-    }
-    f.store.callee(view.target(node))
+/// The functional form where it asks the same, else the call's own operator.
+fn stated<'a>(f: &mut Functional<'a>, side: Side, node: NodeId) -> Option<&'a Operator> {
+    let operator = f.registry.operator_of(f.view(side), node)?;
+    let twin = if operator.effects.writes() { f.plain_twin(side, node, operator) } else { None };
+    Some(twin.unwrap_or(operator))
 }
 
 /// Checks all calls of both graphs. Everything below what is asked is found, so that equal questions are one class.
@@ -111,7 +103,7 @@ pub fn check_some(
     after: &[NodeId],
     findings: &mut Findings,
 ) {
-    let mut calls: [Option<FxHashMap<Callee, Vec<NodeId>>>; 2] = [None, None];
+    let mut calls: [Option<FxHashMap<String, Vec<NodeId>>>; 2] = [None, None];
     let touched: [Vec<NodeId>; 2] = [before.to_vec(), after.to_vec()];
     let mut live = Liveness::default();
     for (side, nodes) in [(Side::After, after), (Side::Before, before)] {
@@ -129,7 +121,7 @@ pub fn check_some(
             let near = touched.get(place).cloned().unwrap_or_default();
             let mut found = is_same(f, c, node) || near.into_iter().take(MAX_NEAR).any(|n| is_same(f, c, n));
             if !found && (side == Side::After || live.is_live(f, node)) {
-                let callee = callee(f, side, node);
+                let callee = stated(f, side, node).map_or(f.view(side).target(node), |o| &o.target).to_string();
                 if let Some(slot) = calls.get_mut(place) {
                     let all = slot.get_or_insert_with(|| by_callee(f, other));
                     let candidates = all.get(&callee).cloned().unwrap_or_default();
@@ -240,11 +232,11 @@ const MAX_NEAR: usize = 64;
 /// How many calls of one operator are tried.
 const MAX_CANDIDATES: usize = 1024;
 
-fn by_callee(f: &mut Functional<'_>, side: Side) -> FxHashMap<Callee, Vec<NodeId>> {
+fn by_callee(f: &mut Functional<'_>, side: Side) -> FxHashMap<String, Vec<NodeId>> {
     let view = f.view(side);
-    let mut out: FxHashMap<Callee, Vec<NodeId>> = FxHashMap::default();
+    let mut out: FxHashMap<String, Vec<NodeId>> = FxHashMap::default();
     for node in nodes_of(view).into_iter().filter(|n| view.kind(*n) == NodeKind::Call) {
-        let callee = callee(f, side, node);
+        let callee = stated(f, side, node).map_or(view.target(node), |o| &o.target).to_string();
         out.entry(callee).or_default().push(node);
     }
     out

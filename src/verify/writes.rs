@@ -275,6 +275,34 @@ impl<'a> Functional<'a> {
         Some(self.store.of_term(Form::View { map, base: from.sizes.clone() }, [value]))
     }
 
+    /// Returns whether a call writes one operand, of which each element has its own place, reads it in no other arrangement, and
+    /// surely holds the result.
+    pub(super) fn writes_plainly(&mut self, side: Side, writer: NodeId, operator: &'a Operator) -> bool {
+        let Some(event) = self.only_write(side, writer, operator) else { return false };
+        if operator.facts.copies {
+            return true;
+        }
+        self.twin(side, operator, &event, writer).is_some()
+    }
+
+    /// Returns the functional form of a call that writes plainly: it asks the same of its operands.
+    pub(super) fn plain_twin(&mut self, side: Side, writer: NodeId, operator: &'a Operator) -> Option<&'a Operator> {
+        let event = self.only_write(side, writer, operator)?;
+        self.twin(side, operator, &event, writer)
+    }
+
+    fn only_write(&mut self, side: Side, writer: NodeId, operator: &Operator) -> Option<Event> {
+        let view = self.view(side);
+        let operands = tensor_operands(view, writer);
+        let group = self.side(side).storages.group(*operands.first()?);
+        let [event] = group.writes(Stamp::Write(writer)) else { return None };
+        let (event, strides) = (event.clone(), view.hearsay(event.place.node).strides());
+        let is_laid_out = !strides && self.tensor(side, event.place)?.strides.is_some();
+        let key = Key { side, place: event.origin, stamp: event.stamp, aspect: Aspect::Value };
+        let injective = self.map_of(side, event.place).is_some_and(|(map, _)| map.is_injective());
+        (is_laid_out && injective && !self.overlaps(key, &event, writer, operator)).then_some(event)
+    }
+
     /// The functional operator that gives what this one writes: its arguments the same, its result of the type of what is written.
     pub(super) fn twin(
         &mut self,
