@@ -156,10 +156,14 @@ fn step_fits(
 
 /// A size of -1 stands for what is left: where another may be 0, nobody knows what that is. Sizes are not negative.
 fn guesses_no_size(f: &mut Functional<'_>, bound: &Bound<'_>, to: &TensorType) -> bool {
-    let lists = bound.args.iter().filter_map(|a| a.items());
-    let guesses = lists.flatten().any(|a| matches!(a, Arg::Int(-1)));
-    let least = Dim::Fixed(i64::from(guesses));
-    to.sizes.iter().all(|d| f.sizes.at_most(least, *d))
+    let given: Vec<&Arg> = bound.args.iter().filter_map(|a| a.items()).flatten().collect();
+    let is_guess = |a: &Arg| matches!(a, Arg::Int(-1));
+    let least = Dim::Fixed(i64::from(given.iter().any(|a| is_guess(a))));
+    let aligned = given.len() == to.rank();
+    to.sizes.iter().enumerate().all(|(i, d)| {
+        let guessed = aligned && given.get(i).is_some_and(|a| is_guess(a));
+        f.sizes.at_most(if guessed { Dim::Fixed(0) } else { least }, *d)
+    })
 }
 
 /// Pieces of a size that is a symbol: there are as many as said, and they make up the whole.

@@ -18,6 +18,7 @@ use super::functional::{Functional, bind};
 use super::store::{Aspect, Key, ValueId};
 use super::term::{Fact, Form, Side, Token};
 use super::verdict::Question;
+use crate::analysis::call::{self, Known};
 use crate::analysis::{Place, Stamp, getitem_of, tensor_operands};
 use crate::graph::{BodyId, NodeId, NodeKind, ValueType, View};
 use crate::ops::Operator;
@@ -187,9 +188,16 @@ impl Liveness {
 }
 
 fn shows(view: &dyn View, f: &Functional<'_>, node: NodeId) -> bool {
-    view.kind(node) == NodeKind::Output
-        || effect_of(view, f.registry, node).is_some()
-        || f.registry.operator_of(view, node).is_some_and(|o| o.effects.writes())
+    if view.kind(node) != NodeKind::Call {
+        return view.kind(node) == NodeKind::Output;
+    }
+    match Known::of(view, f.registry, node) {
+        Known::As(operator, bound) => {
+            effect_of(view, f.registry, node).is_some()
+                || (0..bound.args.len()).any(|i| call::writes(operator, &bound, i))
+        }
+        Known::Not => true,
+    }
 }
 
 fn nodes_of(view: &dyn View) -> Vec<NodeId> {
