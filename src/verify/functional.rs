@@ -255,11 +255,9 @@ impl<'a> Functional<'a> {
         }
         if let Some(from) = self.tensor(key.side, parent)
             && let Some(step) = self.view_step(key.side, operator, &bound, key.place)
+            && let Some(found) = self.apply(&step, &from.sizes, child)
         {
-            return match self.apply(&step, &from.sizes, child) {
-                Some(found) => found,
-                None => self.leaf(key),
-            };
+            return found;
         }
         let operand = |f: &mut Self, node: NodeId| {
             if place_of(view, node) == parent { child } else { f.read(key.side, node, key.place.node) }

@@ -61,6 +61,11 @@ pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched,
     }
     if reach.output {
         findings.problems.extend(compare_outputs(f, c));
+        // What the signature copies to inputs is returned too.
+        for side in [Side::Before, Side::After] {
+            let copied: Vec<Place> = f.side(side).storages.finals().iter().map(|(input, _, _)| *input).collect();
+            reach.written.extend(copied);
+        }
     }
     let written: Vec<Place> = reach.written.iter().copied().collect();
     if !written.is_empty() {
