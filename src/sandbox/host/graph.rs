@@ -3,12 +3,13 @@
 use wasmtime::Result as Trap;
 
 use super::super::bindings::airlock::pass::graph::{
-    BatchError, Columns, Edit, Host as GraphHost, NewNode, Point, Relation,
+    BatchError, Columns, Edit, EffectsTable, Host as GraphHost, NewNode, Point, Relation,
 };
 use super::super::bindings::airlock::pass::types::{Arg, Dim, EditCode, EditError, NamedArg, NodeKind, ValueType};
 use super::edits::{self, EDIT_BYTES, Reader};
 use super::state::{edit_error, live, refused};
-use super::{Host, args, columns, sizes, types};
+use super::{Host, args, columns, effects, sizes, types};
+use crate::analysis::{EffectsOf, effects_of_target};
 use crate::graph::{BodyId, Graph, NodeId, NodeKind as Kind, View};
 
 type Answer<T> = Trap<Result<T, EditError>>;
@@ -171,6 +172,33 @@ impl GraphHost for Host {
         self.enter("graph.read-columns")?;
         let Self { editor, texts, words, .. } = self;
         Ok(columns::read(editor.graph(), BodyId(g), texts, words))
+    }
+
+    fn effects_of(&mut self, nodes: Vec<u64>) -> Answer<EffectsTable> {
+        self.enter("graph.effects-of")?;
+        let Self { editor, deadline, .. } = self;
+        let graph = editor.graph();
+        let (mut asked, mut table) = (EffectsOf::new(graph, editor.registry()), effects::Table::default());
+        for id in nodes {
+            // No epoch ends a host call, and some millions of nodes may take long.
+            deadline.check()?;
+            match live(graph, id) {
+                Ok(node) => table.push(asked.of(node)),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(table.finish()))
+    }
+
+    fn effects_of_target(&mut self, targets: Vec<String>) -> Trap<EffectsTable> {
+        self.enter("graph.effects-of-target")?;
+        let Self { editor, deadline, .. } = self;
+        let mut table = effects::Table::default();
+        for target in targets {
+            deadline.check()?;
+            table.push(effects_of_target(editor.registry(), &target));
+        }
+        Ok(table.finish())
     }
 
     fn insert(&mut self, new: NewNode) -> Answer<u64> {
