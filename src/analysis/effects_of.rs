@@ -10,13 +10,15 @@
 //! parameter of that name.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::place::{GETITEM, Place, place_of, places_of};
 use super::sharing::{Shares, aliases};
 use super::storage::{Stamp, Storages};
-use crate::graph::{Arg, NodeId, NodeKind, ValueType, View};
+use crate::graph::{Arg, NodeId, NodeKind, StrId, ValueType, View};
 use crate::ops::{Base, Bound, Operator, Registry, Schema, Sharing, SideEffect};
 
 /// A result that (maybe) lies in the memory of an operand.
@@ -35,7 +37,7 @@ pub type Operands = SmallVec<[u32; 4]>;
 pub type ResultMemory = SmallVec<[SharedResult; 1]>;
 
 /// What a call does.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallEffects<'a> {
     /// The names of the parameters; those that only varargs or an operator that nobody described gives a place have none
     /// where they are positional.
@@ -60,6 +62,17 @@ pub struct CallEffects<'a> {
     pub commutes: bool,
 }
 
+/// Of the names only their lengths: a graph has few different effects, and each of its calls is looked up among them.
+impl Hash for CallEffects<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let names = self.parameters.iter().fold(self.parameters.len(), |sum, name| sum.wrapping_mul(31) ^ name.len());
+        (names, self.is_opaque, self.is_pure, self.draws, self.may_raise, self.side, self.commutes).hash(state);
+        self.reads.hash(state);
+        self.writes.hash(state);
+        self.results.hash(state);
+    }
+}
+
 impl CallEffects<'_> {
     fn settle(mut self, fills: bool) -> Self {
         self.is_pure = fills && !self.is_opaque && !self.draws && self.side.is_none() && self.writes.is_empty();
@@ -73,12 +86,14 @@ pub struct EffectsOf<'a> {
     view: &'a dyn View,
     registry: &'a Registry,
     storages: Storages<'a>,
+    /// Operators of targets that name one.
+    operators: FxHashMap<StrId, &'a Operator>,
 }
 
 impl<'a> EffectsOf<'a> {
     /// Returns who answers for a graph; nothing is computed yet.
     pub fn new(view: &'a dyn View, registry: &'a Registry) -> Self {
-        EffectsOf { view, registry, storages: Storages::new(view, registry, &[]) }
+        EffectsOf { view, registry, storages: Storages::new(view, registry, &[]), operators: FxHashMap::default() }
     }
 
     /// Returns what a node does with its arguments as they stand. What is no call reads its arguments and nothing else.
@@ -87,7 +102,7 @@ impl<'a> EffectsOf<'a> {
         if view.kind(node) != NodeKind::Call {
             return not_a_call(view, node);
         }
-        let operator = self.registry.operator_of(view, node);
+        let operator = self.operator(node);
         let bound = operator.and_then(|o| Bound::bind(&o.schema, view, view.args(node), view.kwargs(node)).ok());
         match (operator, bound) {
             (Some(operator), Some(bound)) if !operator.effects.opaque && self.is_understood(operator, &bound) => {
@@ -95,6 +110,19 @@ impl<'a> EffectsOf<'a> {
             }
             _ => undescribed(view, node),
         }
+    }
+
+    fn operator(&mut self, node: NodeId) -> Option<&'a Operator> {
+        let target = self.view.target_id(node);
+        if let Some(known) = self.operators.get(&target) {
+            return Some(known);
+        }
+        let named = self.registry.get(self.view.target(node));
+        if let Some(operator) = named {
+            self.operators.insert(target, operator);
+        }
+        // Which overload a target without one means, its arguments say.
+        named.or_else(|| self.registry.operator_of(self.view, node))
     }
 
     /// Returns whether every operator that the call is handed does nothing that is not seen here, and every argument has one

@@ -271,6 +271,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::super::Limits;
+    use super::super::super::bindings::airlock::pass::graph::SideEffect;
     use super::super::super::bindings::airlock::pass::types::Scalar;
     use super::super::super::store::Stop;
     use super::super::Job;
@@ -378,6 +379,42 @@ mod tests {
         let made = host.apply(edits()).unwrap().unwrap();
         assert_eq!(host.nodes(0).unwrap(), [x, add, made[0], made[1], out]);
         assert_eq!(host.users(made[1]).unwrap().unwrap(), [out]);
+    }
+
+    #[test]
+    fn effects_of_many_calls_are_there_once_and_a_stale_id_is_named() {
+        let (mut host, [x, add, out]) = host(&Limits::default());
+        let new = host.insert(call(Point::Before(out), &[add, x])).unwrap().unwrap();
+        let table = host.effects_of(vec![x, add, new, out]).unwrap().unwrap();
+        assert_eq!((table.positions.as_slice(), table.distinct.len()), (&[0, 1, 1, 2][..], 3));
+        let does = &table.distinct[1];
+        assert_eq!(does.parameters, ["self", "other", "alpha"]);
+        assert!(does.pure && does.commutes && !does.draws && does.writes.is_empty() && does.results[0].is_empty());
+        assert_eq!((does.reads.as_slice(), does.side), (&[0, 1][..], SideEffect::None));
+        host.erase(new).unwrap().unwrap();
+        let error = host.effects_of(vec![x, new]).unwrap().unwrap_err();
+        assert_eq!((error.code, error.node), (EditCode::Stale, Some(new)));
+        assert_eq!(host.effects_of(Vec::new()).unwrap().unwrap().distinct.len(), 0);
+    }
+
+    #[test]
+    fn effects_of_targets_are_those_of_the_operators_that_the_run_knows() {
+        let (mut host, _) = host(&Limits::default());
+        let targets = ["aten.add_.Tensor", "demo.mystery.default", "torch.ops.aten.add_.Tensor"];
+        let table = host.effects_of_target(targets.map(String::from).to_vec()).unwrap();
+        assert_eq!(table.positions, [0, 1, 0]);
+        let (write, mystery) = (&table.distinct[0], &table.distinct[1]);
+        assert!(!write.pure && write.writes == [0] && write.results[0][0].parameter == 0);
+        assert!(mystery.side == SideEffect::Opaque && mystery.draws && mystery.may_raise && !mystery.pure);
+    }
+
+    #[test]
+    fn what_many_calls_do_is_answered_within_the_time() {
+        let (mut host, [x, ..]) = host(&Limits { time_seconds: 0.0, ..Limits::default() });
+        let error = host.effects_of(vec![x]).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(Stop::Time { .. })), "{error}");
+        let error = host.effects_of_target(vec!["aten.add.Tensor".into()]).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(Stop::Time { .. })), "{error}");
     }
 
     #[test]
