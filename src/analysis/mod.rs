@@ -4,7 +4,7 @@
 //! - `place`: the values of a graph, results of multi-output calls told apart;
 //! - `sharing`: whether a result lies in an operand's memory;
 //! - `storage`: storages, their versions, and what may overlap;
-//! - `streams`: scopes, labels, events.
+//! - `streams/`: scopes, labels, events, what they order, and what should be ordered.
 //!
 //! Promises: facts are found where they are asked for and cost what they look at; nothing recurses; what cannot be
 //! decided is said to be undecided. Leaves judging to `verify`.
@@ -13,9 +13,8 @@ pub mod form;
 mod place;
 mod sharing;
 mod storage;
-mod streams;
+pub mod streams;
 
 pub use place::{GETITEM, Place, carriers, getitem_of, place_of, places_of, type_of};
 pub use sharing::{Home, Shares, aliases, contiguous, home_of, tensor_operands};
 pub use storage::{Event, FINAL_ORDER, Group, MayAlias, Stamp, Storages, bodies_called, inputs_by_name, placeholders};
-pub use streams::{Fault, STREAM_LABEL, StreamFault, StreamOperator, Streams, mentions_streams, stream_operator};
