@@ -126,7 +126,10 @@ impl<'a> Accesses<'a> {
         let is_view = effects.is_pure() && !homes.is_empty() && homes.iter().all(|(_, home)| is_sure(home));
         Does {
             effect: has_effect(operator) || inner.effect,
-            certain: !runs_operator && !effects.params.iter().any(|p| p.hidden),
+            // Who gives no tensor and writes none may look at sizes only.
+            certain: !runs_operator
+                && !effects.params.iter().any(|p| p.hidden)
+                && (!homes.is_empty() || effects.writes()),
             allocates: homes.iter().any(|(_, home)| !is_sure(home)),
             launches: !runs_operator && launches(view, operator, &touches, &homes),
             is_view,

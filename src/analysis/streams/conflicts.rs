@@ -473,15 +473,16 @@ impl Search<'_, '_> {
                         return self.report(conflict);
                     }
                     self.budget = self.budget.saturating_sub(1);
-                    let is_pair = (other.writes || access.writes) && other.node != access.node;
-                    if is_pair && !self.is_operand_of(other, access) {
-                        match self.meeting(other, access) {
-                            Meeting::Apart => {}
-                            meeting => {
-                                let certain = meeting == Meeting::Certain && other.certain && access.certain;
-                                self.report(conflict_of(kind, other, access, certain));
-                            }
-                        }
+                    if !(other.writes || access.writes) || other.node == access.node {
+                        continue;
+                    }
+                    let meeting = self.meeting(other, access);
+                    if meeting != Meeting::Apart && !self.is_operand_of(other, access) {
+                        let certain = meeting == Meeting::Certain && other.certain && access.certain;
+                        self.report(conflict_of(kind, other, access, certain));
+                    }
+                    if self.out.is_cut_short {
+                        return;
                     }
                 }
             }
