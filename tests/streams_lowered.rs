@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 
 use airlock::analysis::Storages;
-use airlock::analysis::streams::{Accesses, Order, Rules, Streams};
+use airlock::analysis::streams::{Accesses, Order, Rules, Streams, Work};
 use airlock::formats::text::{self, ReadOptions};
 use airlock::graph::{BodyId, Graph, NodeId, View};
 use airlock::lower::ge::{GraphDef, Options, lower_with};
@@ -126,9 +126,9 @@ fn paths(graph: &GraphDef) -> Vec<Vec<bool>> {
 
 fn judged(graph: &Graph, registry: &Registry) -> impl Fn(&str, &str) -> bool + use<> {
     let mut storages = Storages::new(graph, registry, &[]);
-    let mut accesses = Accesses::new(graph, registry);
+    let work = Work::of(graph, &mut Accesses::new(graph, registry), &mut storages);
     let streams = Streams::of(graph);
-    let order = Order::of(graph, &streams, Rules::MaxAutotune, &mut accesses, &mut storages).unwrap();
+    let order = Order::of(graph, &streams, Rules::MaxAutotune, &work, &mut storages).unwrap();
     let nodes: HashMap<String, NodeId> = graph.nodes(BodyId::ROOT).map(|n| (graph.name(n).to_string(), n)).collect();
     move |a: &str, b: &str| order.before(nodes[&format!("{a}_1")], nodes[&format!("{b}_1")])
 }

@@ -14,7 +14,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use airlock::analysis::Storages;
-use airlock::analysis::streams::{Accesses, Order, Rules, Streams};
+use airlock::analysis::streams::{Accesses, Order, Rules, Streams, Work};
 use airlock::formats::text::{self, ReadOptions};
 use airlock::graph::{BodyId, NodeId, View};
 use airlock::ops::Registry;
@@ -119,10 +119,10 @@ fn clocks_say_what_events_and_list_order_say() {
         let mut graph = text::read(&text, &ReadOptions::default()).unwrap_or_else(|e| panic!("{}", e.render()));
         registry.check_types(&mut graph);
         let mut storages = Storages::new(&graph, &registry, &[]);
-        let mut accesses = Accesses::new(&graph, &registry);
+        let work = Work::of(&graph, &mut Accesses::new(&graph, &registry), &mut storages);
         let streams = Streams::of(&graph);
         assert!(streams.faults.is_empty(), "{text}");
-        let order = Order::of(&graph, &streams, Rules::ReduceOverhead, &mut accesses, &mut storages).unwrap();
+        let order = Order::of(&graph, &streams, Rules::ReduceOverhead, &work, &mut storages).unwrap();
         let nodes: HashMap<&str, NodeId> = graph.nodes(BodyId::ROOT).map(|n| (graph.name(n), n)).collect();
         for (b, before) in &program.before {
             for (a, _) in &program.before {

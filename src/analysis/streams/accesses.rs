@@ -53,6 +53,21 @@ pub struct Accesses<'a> {
     bodies: FxHashMap<BodyId, Summary>,
 }
 
+/// What all nodes do, in list order.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    /// Calls that do something.
+    pub nodes: Vec<(NodeId, Does)>,
+}
+
+impl Work {
+    /// Returns what the nodes of the root body do.
+    pub fn of(view: &dyn View, accesses: &mut Accesses<'_>, storages: &mut Storages<'_>) -> Self {
+        let calls = nodes_of(view, BodyId::ROOT).filter(|(_, kind)| *kind == NodeKind::Call);
+        Work { nodes: calls.map(|(n, _)| (n, accesses.of(storages, n))).collect() }
+    }
+}
+
 /// What a body does, those that it calls included.
 #[derive(Copy, Clone, Debug, Default)]
 struct Summary {

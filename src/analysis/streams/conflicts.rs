@@ -16,7 +16,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::accesses::{Accesses, Does, holds_tensor};
+use super::accesses::{Work, holds_tensor};
 use super::order::{Order, Rules, Step};
 use super::region::{Meeting, Region};
 use super::scopes::nodes_of;
@@ -80,20 +80,6 @@ struct Access {
     made: Option<Place>,
     writes: bool,
     certain: bool,
-}
-
-/// What all nodes do, in list order.
-pub struct Work {
-    /// Calls that do something.
-    pub nodes: Vec<(NodeId, Does)>,
-}
-
-impl Work {
-    /// Returns what the nodes of the root body do.
-    pub fn of(view: &dyn View, accesses: &mut Accesses<'_>, storages: &mut Storages<'_>) -> Self {
-        let calls = nodes_of(view, BodyId::ROOT).filter(|(_, kind)| *kind == NodeKind::Call);
-        Work { nodes: calls.map(|(n, _)| (n, accesses.of(storages, n))).collect() }
-    }
 }
 
 impl Conflicts {

@@ -10,7 +10,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::conflicts::Work;
+use super::accesses::Work;
 use super::order::{Order, Step};
 use super::scopes::{StreamId, nodes_of};
 use crate::analysis::{Place, Storages, getitem_of, place_of, places_of};

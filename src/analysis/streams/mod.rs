@@ -18,8 +18,8 @@ mod order;
 mod region;
 mod scopes;
 
-pub use accesses::{Accesses, Does, Touch};
-pub use conflicts::{Conflict, Conflicts, Kind, MAX_CONFLICTS, Work};
+pub use accesses::{Accesses, Does, Touch, Work};
+pub use conflicts::{Conflict, Conflicts, Kind, MAX_CONFLICTS};
 pub use events::{Action, On, Tag};
 pub use lifetime::{Reuse, reuses};
 pub use order::{MAX_STREAMS, Order, Rules, Step, TooManyStreams};

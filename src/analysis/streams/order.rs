@@ -23,7 +23,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::accesses::{Accesses, Does};
+use super::accesses::{Does, Work};
 use super::events::{Action, On, Tag};
 use super::scopes::{StreamId, Streams, nodes_of, stream_operator};
 use crate::analysis::{Place, Shares, Storages, place_of};
@@ -86,12 +86,12 @@ pub struct Order {
 pub struct TooManyStreams(pub usize);
 
 impl Order {
-    /// Returns the order of a graph's root body.
+    /// Returns the order of a graph's root body. What its nodes do counts in `max-autotune` only.
     pub fn of(
         view: &dyn View,
         streams: &Streams,
         rules: Rules,
-        accesses: &mut Accesses<'_>,
+        work: &Work,
         storages: &mut Storages<'_>,
     ) -> Result<Self, TooManyStreams> {
         let width = streams.count();
@@ -99,6 +99,7 @@ impl Order {
             return Err(TooManyStreams(width));
         }
         let mut walk = Walk::new(view, streams, width);
+        let (mut work, nothing) = (work.nodes.iter().peekable(), Does::default());
         for (node, kind) in nodes_of(view, BodyId::ROOT) {
             match kind {
                 NodeKind::Placeholder | NodeKind::GetAttr => {}
@@ -109,8 +110,8 @@ impl Order {
                     match rules {
                         Rules::ReduceOverhead => walk.captured(node, kind),
                         Rules::MaxAutotune => {
-                            let does = accesses.of(storages, node);
-                            walk.compiled(node, kind, &does, storages);
+                            let does = work.next_if(|(n, _)| *n == node).map_or(&nothing, |(_, does)| does);
+                            walk.compiled(node, kind, does, storages);
                         }
                     }
                 }

@@ -190,10 +190,14 @@ impl Hazards {
         options: &JudgeOptions,
     ) -> Result<Self, String> {
         let mut storages = Storages::new(view, registry, &options.may_alias);
-        let mut accesses = Accesses::new(view, registry);
-        let order = Order::of(view, streams, rules, &mut accesses, &mut storages).map_err(|e| e.to_string())?;
+        let is_multi_stream = streams.is_multi_stream(view);
+        let work = match is_multi_stream {
+            true => Work::of(view, &mut Accesses::new(view, registry), &mut storages),
+            false => Work::default(),
+        };
+        let order = Order::of(view, streams, rules, &work, &mut storages).map_err(|e| e.to_string())?;
         let mut out = Hazards { order, list: Vec::new(), is_cut_short: false };
-        if !streams.is_multi_stream(view) {
+        if !is_multi_stream {
             return Ok(out);
         }
         if let Some(node) = out.order.unclear.first() {
@@ -206,7 +210,6 @@ impl Hazards {
                 certain: false,
             });
         }
-        let work = Work::of(view, &mut accesses, &mut storages);
         let conflicts = Conflicts::of(view, registry, rules, &out.order, &work, &mut storages);
         out.is_cut_short = conflicts.is_cut_short;
         let is_exact = out.order.is_exact;
