@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use airlock::formats::text::{ReadOptions, case};
 use airlock::ops::Registry;
-use airlock::verify::{Finding, JudgeOptions, Mode, Policy, Verdict, judge_pair};
+use airlock::verify::{Closure, Finding, JudgeOptions, Mode, Policy, Verdict, judge_pair};
 use common::files;
 
 fn judge(case: &case::Case, registry: &Registry, mode: Mode) -> Verdict {
@@ -25,6 +25,8 @@ fn judge(case: &case::Case, registry: &Registry, mode: Mode) -> Verdict {
         mode,
         policy: Policy::Default,
         may_alias: case.meta.may_alias.clone(),
+        tags: case.meta.tags.clone(),
+        closure: if case.meta.closure.as_deref() == Some("applied") { Closure::InGraph } else { Closure::ByMode },
         ..JudgeOptions::default()
     };
     judge_pair(&case.before, &case.after, registry, &options)

@@ -15,11 +15,12 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::place::{GETITEM, Place, place_of, places_of};
-use super::sharing::{Shares, aliases};
+use super::call;
+use super::place::{GETITEM, Place, place_of, places_of, type_of};
+use super::sharing::{Shares, aliases, tensor_operands};
 use super::storage::{Stamp, Storages};
-use crate::graph::{Arg, NodeId, NodeKind, StrId, ValueType, View};
-use crate::ops::{Base, Bound, Operator, Registry, Schema, Sharing, SideEffect};
+use crate::graph::{Arg, Dtype, NodeId, NodeKind, StrId, ValueType, View};
+use crate::ops::{Base, Bound, Operator, Registry, Sharing, SideEffect, Total};
 
 /// A result that (maybe) lies in the memory of an operand.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -147,8 +148,8 @@ impl<'a> EffectsOf<'a> {
         let runs_bodies = effects.side == Some(SideEffect::Control);
         let mut out = CallEffects {
             parameters: operator.schema.params.iter().map(|p| &*p.name).collect(),
-            draws: runs_bodies || (effects.random && draws(&operator.schema, bound)),
-            may_raise: may_raise(operator),
+            draws: runs_bodies || call::draws(operator, bound),
+            may_raise: self.may_raise(node, operator),
             side: effects.side,
             commutes: commutes_here(operator, bound),
             ..CallEffects::default()
@@ -172,7 +173,7 @@ impl<'a> EffectsOf<'a> {
             true => anything(&out.reads),
             false => self.results(node, operator, bound),
         };
-        out.settle(fills_its_results(operator))
+        out.settle(!operator.facts.unset)
     }
 
     /// Returns whether the call, which may write this operand, does so.
@@ -180,9 +181,22 @@ impl<'a> EffectsOf<'a> {
         arg.nodes().any(|operand| {
             places_of(self.view, operand).into_iter().any(|place| {
                 let group = self.storages.group(place);
-                group.writes(Stamp::Write(node)).any(|event| event.place == place)
+                group.writes(Stamp::Write(node)).iter().any(|event| event.place == place)
             })
         })
+    }
+
+    /// Returns whether the call may raise: unless its operator states that it never does where types fit.
+    fn may_raise(&self, node: NodeId, operator: &Operator) -> bool {
+        let plain = |place: &Place| {
+            type_of(self.view, *place).as_tensor().is_some_and(|t| matches!(t.dtype, Dtype::F32 | Dtype::F64))
+        };
+        let total = match operator.facts.total {
+            Total::Always => true,
+            Total::Floats => tensor_operands(self.view, node).iter().all(plain),
+            Total::Never => false,
+        };
+        !total || operator.effects.writes()
     }
 
     /// Returns the memory of each result that the schema names; where the items of a list differ, the least sure holds.
@@ -277,44 +291,12 @@ pub fn effects_of_target<'a>(registry: &'a Registry, target: &str) -> CallEffect
         writes: those(&|i| runs_bodies || access(i).writes),
         results,
         draws: runs_bodies || effects.random,
-        may_raise: may_raise(operator),
+        may_raise: operator.facts.total != Total::Always || operator.effects.writes(),
         side: effects.side,
         commutes: operator.commutes && schema.params.len() == 2,
         ..CallEffects::default()
     }
-    .settle(fills_its_results(operator))
-}
-
-/// Whether a call of the operator may raise though the types of its arguments fit. An operator that is no function of one
-/// tensor alone, element by element, has not been shown not to.
-fn may_raise(operator: &Operator) -> bool {
-    let takes_one_tensor = matches!(&*operator.schema.params, [only] if only.ty.holds_tensors() && !only.ty.is_list());
-    !(operator.pointwise && takes_one_tensor && !operator.effects.writes())
-}
-
-/// Returns whether an operator that draws does so with these arguments: not where it is told that nothing is trained, or to
-/// drop nothing.
-fn draws(schema: &Schema, bound: &Bound<'_>) -> bool {
-    let is = |name: &str, value: &Arg| schema.param_index(name).is_some_and(|i| bound.get(i) == value);
-    let never = is("train", &Arg::Bool(false))
-        || is("training", &Arg::Bool(false))
-        || is("dropout_p", &Arg::Float(0.0))
-        || is("dropout_p", &Arg::Int(0));
-    !never
-}
-
-/// Operators that leave what is in their results to chance: no function of their operands.
-const UNINITIALISED: &[&str] = &[
-    "aten.empty.memory_format",
-    "aten.empty_like.default",
-    "aten.empty_permuted.default",
-    "aten.empty_strided.default",
-    "aten.new_empty.default",
-    "aten.new_empty_strided.default",
-];
-
-fn fills_its_results(operator: &Operator) -> bool {
-    !UNINITIALISED.contains(&&*operator.target)
+    .settle(!operator.facts.unset)
 }
 
 /// Returns whether the first two arguments may be exchanged: all others have their defaults.

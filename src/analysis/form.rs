@@ -6,7 +6,7 @@
 //! - a name that nothing defines, or that is defined twice (readers of text leave these: see [`note`]);
 //! - arguments nested deeper than [`Arg::MAX_DEPTH`];
 //! - a get_attr node that refers to nothing;
-//! - a scope that is closed without being opened or opened without being closed, keys without as many values, a wait for nothing;
+//! - scopes, super kernels and waits that are not well formed, in both name spaces (see `streams::Fault`);
 //! - a signature that is not that of the placeholders and the output, or changes what is no input.
 //!
 //! Promises: linear in the size of the graph; nothing is changed. Leaves to others: types and schemas (`ops`), and the rules of streams
@@ -14,6 +14,7 @@
 
 use thiserror::Error;
 
+use super::streams::{Fault, Scopes};
 use crate::graph::{Arg, BodyId, Graph, InputKind, NodeId, NodeKind, OutputKind, Signature, ValueType, View};
 
 /// How many problems are reported.
@@ -46,14 +47,8 @@ pub enum FormFault {
     TooDeep { limit: usize },
     #[error("refers to `self.{target}`, and there is no such sub-graph")]
     NoSuchAttribute { target: String },
-    #[error("closes a scope, and none is open")]
-    ExitWithoutEnter,
-    #[error("opens a scope that is never closed")]
-    EnterWithoutExit,
-    #[error("gives {keys} keys and {values} values; a scope needs as many values as keys")]
-    KeysWithoutValues { keys: usize, values: usize },
-    #[error("waits for nothing; name at least one record")]
-    EmptyWait,
+    #[error("{0}")]
+    Streams(Fault),
     #[error("the signature has {signature} inputs, the graph has {graph}")]
     InputCount { signature: usize, graph: usize },
     #[error("is called `{signature}` in the signature")]
@@ -127,7 +122,7 @@ impl Check<'_> {
 
     fn body(&mut self, body: BodyId) {
         let (mut inputs_over, mut output) = (false, None);
-        let mut scopes = Vec::new();
+        let mut scopes = Scopes::default();
         for node in self.graph.nodes(body) {
             if self.errors.len() >= LIMIT {
                 return;
@@ -140,7 +135,10 @@ impl Check<'_> {
                 NodeKind::Placeholder => {}
                 NodeKind::Output => output = Some(node),
                 NodeKind::GetAttr => self.attribute(node),
-                NodeKind::Call => self.scope(node, &mut scopes),
+                NodeKind::Call => {
+                    scopes.read(self.graph, node);
+                    self.streams(&mut scopes);
+                }
             }
             inputs_over |= self.graph.kind(node) != NodeKind::Placeholder;
             self.arguments(body, node);
@@ -150,9 +148,8 @@ impl Check<'_> {
                 }
             }
         }
-        for node in scopes {
-            self.report(node, FormFault::EnterWithoutExit);
-        }
+        scopes.finish();
+        self.streams(&mut scopes);
         if output.is_none() && self.errors.len() < LIMIT {
             let name = self.graph.body_name(body).to_string();
             self.errors.push(FormError { node: None, name, fault: FormFault::NoOutput });
@@ -201,22 +198,9 @@ impl Check<'_> {
         }
     }
 
-    fn scope(&mut self, node: NodeId, open: &mut Vec<NodeId>) {
-        let graph = self.graph;
-        let length = |index: usize| graph.args(node).get(index).and_then(Arg::items).map_or(0, <[Arg]>::len);
-        match graph.target(node) {
-            "air.scope_enter.default" | "air.scope_enter" => {
-                open.push(node);
-                let (keys, values) = (length(0), length(1));
-                if keys != values {
-                    self.report(node, FormFault::KeysWithoutValues { keys, values });
-                }
-            }
-            "air.scope_exit.default" | "air.scope_exit" if open.pop().is_none() => {
-                self.report(node, FormFault::ExitWithoutEnter);
-            }
-            "air.wait.default" | "air.wait" if length(0) == 0 => self.report(node, FormFault::EmptyWait),
-            _ => {}
+    fn streams(&mut self, scopes: &mut Scopes) {
+        for found in scopes.faults.drain(..).filter(|f| f.fault.is_of_form()) {
+            self.report(found.node, FormFault::Streams(found.fault));
         }
     }
 

@@ -123,7 +123,12 @@ impl JudgedCase {
             bail!("{name}: `before` is not well formed:\n  {}", problems.join("\n  "));
         }
         let judge = |mode| {
-            let options = options(mode, policy, &case.meta.may_alias);
+            let is_applied = case.meta.closure.as_deref() == Some("applied");
+            let options = verify::JudgeOptions {
+                tags: case.meta.tags.clone(),
+                closure: if is_applied { verify::Closure::InGraph } else { verify::Closure::ByMode },
+                ..options(mode, policy, &case.meta.may_alias)
+            };
             (mode, verify::judge_pair(&case.before, &case.after, registry, &options))
         };
         Ok(Self { verdicts: modes.into_iter().map(judge).collect(), meta: case.meta })

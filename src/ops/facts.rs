@@ -132,6 +132,8 @@ pub struct Facts {
     pub layout_decides: bool,
     /// `#reshapes`: gives its operand another shape or other memory in place.
     pub reshapes: bool,
+    /// `#unset`: leaves to chance what is in its results.
+    pub unset: bool,
     /// `#copies`: the result and what is written is the second operand, converted and repeated to the first.
     pub copies: bool,
     /// `#writes-if=NAME`: what the marks say is written is written only where that argument is true.
@@ -156,6 +158,7 @@ impl Facts {
             "sees-layout" => self.sees_layout = true,
             "layout-decides" => self.layout_decides = true,
             "reshapes" => self.reshapes = true,
+            "unset" => self.unset = true,
             "copies" => self.copies = true,
             "writes-if" => self.writes_if = Some(value.into()),
             "draws-unless" => self.draws_unless = Some(ArgumentIs::parse(value)?),

@@ -44,7 +44,7 @@ pub fn judge_edit(
     let sizes = Sizes::new(after.symbols(), before);
     let mut f = functional(before, after, registry, options, sizes);
     let mut c = Congruence::with_limit(options.max_pairs);
-    judge_order(after, registry, options, &mut findings);
+    judge_order(before, after, registry, options, &mut findings);
     match touched.is_local() {
         true => super::local::judge_local(&mut f, &mut c, touched, &mut findings),
         false => judge_whole(&mut f, &mut c, &mut findings),
@@ -63,7 +63,7 @@ pub(super) fn judge_graphs(
 ) -> Verdict {
     let mut f = functional(before, after, registry, options, Sizes::new(after.symbols(), before));
     let mut c = Congruence::with_limit(options.max_pairs);
-    judge_order(after, registry, options, &mut findings);
+    judge_order(before, after, registry, options, &mut findings);
     judge_whole(&mut f, &mut c, &mut findings);
     finish(findings, &f, options, start)
 }

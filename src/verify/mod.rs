@@ -47,7 +47,7 @@ mod views;
 mod writes;
 
 pub use judge::{judge_edit, judge_editor};
-pub use options::{JudgeOptions, Mode};
+pub use options::{Closure, JudgeOptions, Mode};
 pub use pair::judge_pair;
 pub use policy::Policy;
 pub use show::line as print_node;

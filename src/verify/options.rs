@@ -31,6 +31,16 @@ impl Mode {
     }
 }
 
+/// Who adds the forks and joins of side streams that `reduce-overhead` needs.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Closure {
+    /// The mode, after the passes.
+    #[default]
+    ByMode,
+    /// They are in the graph already, which must hold all of them.
+    InGraph,
+}
+
 /// Options of a judgement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct JudgeOptions {
@@ -40,12 +50,23 @@ pub struct JudgeOptions {
     pub policy: Policy,
     /// Pairs of inputs, by name, that may be the same memory. Others never are.
     pub may_alias: Vec<(String, String)>,
+    /// Tagged events that the user creates, by tag; `None` where nobody says.
+    pub tags: Option<Vec<String>>,
+    /// Who forks and joins side streams in `reduce-overhead`.
+    pub closure: Closure,
     /// How many pairs of values are compared before the judge gives up.
     pub max_pairs: usize,
 }
 
 impl Default for JudgeOptions {
     fn default() -> Self {
-        JudgeOptions { mode: Mode::default(), policy: Policy::default(), may_alias: Vec::new(), max_pairs: 20_000_000 }
+        JudgeOptions {
+            mode: Mode::default(),
+            policy: Policy::default(),
+            may_alias: Vec::new(),
+            tags: None,
+            closure: Closure::default(),
+            max_pairs: 20_000_000,
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Finding, JudgeOptions, Mode, Question, Verdict, judge_pair};
+use super::{Finding, JudgeOptions, Question, Verdict, judge_pair};
 use crate::formats::text::{self, ReadOptions};
 use crate::graph::Graph;
 use crate::ops::Registry;
@@ -311,32 +311,4 @@ fn what_may_raise_is_not_added() {
     let gather = "g = aten.gather.default(x, 0, i)\nr = aten.neg.default(x)\nreturn (r,)";
     same(xi, gather, plain);
     refused(Question::Effects, xi, plain, gather);
-}
-
-const SPLIT: &str = "e = air.scope_enter.default(['_user_stream_label'], ['s1'])\nm = aten.mm.default(x, x)\n\
-                     r = air.record.default()\nc = air.scope_exit.default()\nw = air.wait.default([r])\n\
-                     n = aten.neg.default(x)\no = aten.add.Tensor(m, n)\nreturn (o,)";
-const PLAIN: &str = "m = aten.mm.default(x, x)\nn = aten.neg.default(x)\no = aten.add.Tensor(m, n)\nreturn (o,)";
-
-#[test]
-fn streams_come_in_for_max_autotune_and_stay_open_for_reduce_overhead() {
-    let x = "x: f32[3, 3]";
-    let v = judge(x, PLAIN, SPLIT);
-    assert!(v.accepted && v.assumes.len() == 1, "{v:#?}");
-    let options = JudgeOptions { mode: Mode::ReduceOverhead, ..JudgeOptions::default() };
-    let v = judge_with(x, PLAIN, SPLIT, &options);
-    assert_eq!((v.accepted, v.question, v.verdict), (false, Some(Question::Order), Finding::Unknown));
-}
-
-#[test]
-fn a_storage_that_is_written_stays_on_one_stream() {
-    let x = "x: f32[3, 3]";
-    let written = |s: &str| s.replace("n = aten.neg.default(x)", "n = aten.neg_.default(x)");
-    refused(Question::Order, x, &written(PLAIN), &written(SPLIT));
-}
-
-#[test]
-fn scopes_are_paired() {
-    let x = "x: f32[3, 3]";
-    refused(Question::Form, x, PLAIN, &SPLIT.replace("c = air.scope_exit.default()\n", ""));
 }

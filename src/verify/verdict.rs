@@ -60,6 +60,8 @@ pub enum Assumption {
     Device(String),
     /// Nodes of one stream run in list order.
     StreamOrder,
+    /// A hazard that the graph as it was has itself: reported, not charged.
+    OwnHazard(String),
 }
 
 impl Assumption {
@@ -70,6 +72,7 @@ impl Assumption {
             Assumption::StreamOrder => {
                 "nodes of one stream run in list order (GE's topological order StableRDFS keeps it)".into()
             }
+            Assumption::OwnHazard(text) => format!("the graph as it was has it too: {text}"),
         }
     }
 

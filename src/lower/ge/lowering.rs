@@ -13,10 +13,11 @@ use super::compare::Host;
 use super::convert::{self, Cx};
 use super::metas;
 use super::proto::{GraphDef, OpDef, ShapeDef, TensorDescriptor};
-use super::scopes::{Scopes, Streams};
+use super::scopes::{self, Edges};
 use super::types;
 use super::value::{Meta, Results, SymbolKind, TensorId, TensorMeta, Value};
 use super::views::{Kind, Views};
+use crate::analysis::streams::{Fault, Scopes, Streams};
 use crate::graph::{Arg, BodyId, Graph, InputKind, NodeId, NodeKind, OutputKind, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, Symbols};
@@ -112,7 +113,7 @@ pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Resu
         b: Builder::default(),
         views: Views::default(),
         scopes: Scopes::default(),
-        streams: Streams::default(),
+        edges: Edges::default(),
         values: vec![Value::Failed; graph.slots()],
         inputs: Vec::new(),
         info: HashMap::new(),
@@ -128,20 +129,15 @@ pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Resu
 }
 
 fn check_scopes(graph: &Graph) -> Result<(), LowerError> {
-    let mut open = Vec::new();
-    for n in graph.nodes(BodyId::ROOT) {
-        match graph.target(n) {
-            "air.scope_enter.default" => open.push(n),
-            "air.scope_exit.default" if open.pop().is_none() => {
-                return Err(LowerError::ExitWithoutEnter { node: graph.name(n).into() });
-            }
-            _ => {}
-        }
+    let name = |n: NodeId| graph.name(n).to_string();
+    for found in Streams::of(graph).faults {
+        return Err(match found.fault {
+            Fault::ExitWithoutEnter => LowerError::ExitWithoutEnter { node: name(found.node) },
+            Fault::NeverClosed => LowerError::EnterWithoutExit { node: name(found.node) },
+            _ => continue,
+        });
     }
-    match open.last() {
-        Some(n) => Err(LowerError::EnterWithoutExit { node: graph.name(*n).into() }),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 struct Lowering<'g> {
@@ -152,7 +148,7 @@ struct Lowering<'g> {
     b: Builder,
     views: Views,
     scopes: Scopes,
-    streams: Streams,
+    edges: Edges,
     /// By slot of the node.
     values: Vec<Value>,
     /// One an FX input: its value.
@@ -239,12 +235,8 @@ impl Lowering<'_> {
         }
         let (args, kwargs) = self.arguments(node)?;
         match graph.target(node) {
-            "air.scope_enter.default" => self.enter(&given(&args, &kwargs, &["keys", "values"])),
-            "air.scope_exit.default" => {
-                self.scopes.exit();
-                Ok(Value::None)
-            }
-            "air.record.default" => Ok(Value::Record(self.streams.record(self.scopes.stream()))),
+            "air.scope_enter.default" | "air.scope_exit.default" => self.scope(node),
+            "air.record.default" => Ok(Value::Record(self.edges.record(self.scopes.outer()))),
             "air.wait.default" => Ok(self.wait(&given(&args, &kwargs, &["x"]))),
             target => self.compute(node, target, args, kwargs),
         }
@@ -284,19 +276,18 @@ impl Lowering<'_> {
                     (None, Some(rule)) => convert::apply(rule, &mut cx)?,
                     (None, None) => Value::Failed,
                 };
-                let stream = self.scopes.stream().map(str::to_string);
-                self.streams.made(stream.as_deref(), start..self.b.ops.len(), &mut self.b.ops);
+                self.edges.made(self.scopes.outer(), start..self.b.ops.len(), &mut self.b.ops);
                 self.set_types(node, &value, &results)?;
                 value
             }
         };
-        self.scopes.apply(self.b.ops.get_mut(start..).unwrap_or_default());
+        scopes::apply(&self.scopes, self.b.ops.get_mut(start..).unwrap_or_default());
         Ok(value)
     }
 
     /// Puts a view off where that is allowed: outside of scopes, or where these are all of super kernels.
     fn put_off(&mut self, target: &str, args: &[Value], results: &Results) -> Result<Option<Value>, Refusal> {
-        if !self.put_off || (self.scopes.depth() > 0 && !self.scopes.only_super_kernel()) {
+        if !self.put_off || (!self.scopes.open.is_empty() && !scopes::only_super_kernel(&self.scopes)) {
             return Ok(None);
         }
         let (Some(Value::Tensor(source)), Results::One(Meta::Tensor(result))) = (args.first(), results) else {
@@ -343,8 +334,8 @@ impl Lowering<'_> {
             .iter()
             .map(|(k, v)| Ok((k.clone(), views.make_all(b, symbols, v)?)))
             .collect::<Result<_, Refusal>>()?;
-        if self.scopes.only_super_kernel() {
-            self.scopes.apply(self.b.ops.get_mut(start..).unwrap_or_default());
+        if scopes::only_super_kernel(&self.scopes) {
+            scopes::apply(&self.scopes, self.b.ops.get_mut(start..).unwrap_or_default());
         }
         Ok((args, kwargs))
     }
@@ -413,22 +404,13 @@ impl Lowering<'_> {
         }
     }
 
-    fn enter(&mut self, args: &[Value]) -> Result<Value, Refusal> {
-        let texts = |v: Option<&Value>| -> Result<Vec<String>, Refusal> {
-            match v {
-                Some(Value::List(items)) => items
-                    .iter()
-                    .map(|v| match v {
-                        Value::Str(s) => Ok(s.to_string()),
-                        _ => Err(Refusal("keys and values must be texts".into())),
-                    })
-                    .collect(),
-                _ => Err(Refusal("keys and values must be lists of texts".into())),
-            }
-        };
-        let (keys, values) = (texts(args.first())?, texts(args.get(1))?);
-        self.scopes.enter(&keys, &values);
-        Ok(Value::None)
+    /// Scopes are read in one place; what is paired was checked before.
+    fn scope(&mut self, node: NodeId) -> Result<Value, Refusal> {
+        self.scopes.read(self.graph, node);
+        match self.scopes.faults.drain(..).any(|f| f.fault == Fault::NoText) {
+            true => Err(Refusal("keys and values must be texts".into())),
+            false => Ok(Value::None),
+        }
     }
 
     fn wait(&mut self, args: &[Value]) -> Value {
@@ -441,7 +423,7 @@ impl Lowering<'_> {
                 _ => None,
             })
             .collect();
-        self.streams.wait(self.scopes.stream(), ops);
+        self.edges.wait(self.scopes.outer(), ops);
         Value::None
     }
 
