@@ -64,6 +64,8 @@ struct Tally {
     refused: Vec<String>,
     /// Whether contents alone made a call raise.
     raised_by_contents: bool,
+    /// Whether a call ended the process: PyTorch reads or writes where nothing is.
+    crashed: bool,
     /// Whether some result shared memory in one call and not in another.
     shared: (usize, usize),
     /// Calls of mixed dtypes or with a scalar that do not commute, though the mark says so.
@@ -122,8 +124,7 @@ fn compare(found: &ValueType, wanted: &ValueType, differ: &mut BTreeSet<About>, 
     match (found, wanted) {
         (ValueType::Tensor(a), ValueType::Tensor(b)) => {
             let told = |d: &Dim| d.fixed().is_some();
-            let sizes = a.sizes.len() == b.sizes.len()
-                && a.sizes.iter().zip(&b.sizes).all(|(x, y)| !told(x) || x == y);
+            let sizes = a.sizes.len() == b.sizes.len() && a.sizes.iter().zip(&b.sizes).all(|(x, y)| !told(x) || x == y);
             if a.dtype != b.dtype || !sizes {
                 differ.insert(About::Type);
                 return;
@@ -134,8 +135,9 @@ fn compare(found: &ValueType, wanted: &ValueType, differ: &mut BTreeSet<About>, 
                 Some(own) => {
                     let other = b.strides.as_ref().unwrap();
                     let ones = !exact();
-                    let stray =
-                        |(i, (x, y)): (usize, (&Dim, &Dim))| (!ones || b.sizes[i] != Dim::Fixed(1)) && told(x) && x != y;
+                    let stray = |(i, (x, y)): (usize, (&Dim, &Dim))| {
+                        (!ones || b.sizes[i] != Dim::Fixed(1)) && told(x) && x != y
+                    };
                     // Of no elements strides are nobody's business.
                     if !empty && own.iter().zip(other).enumerate().any(stray) {
                         differ.insert(About::Strides);
@@ -164,9 +166,12 @@ fn compare(found: &ValueType, wanted: &ValueType, differ: &mut BTreeSet<About>, 
 /// Results one by one: those of the schema, or the items of a list.
 fn results(out: &Value) -> Vec<(u32, &Value)> {
     match out {
-        Value::Array(items) => {
-            items.iter().enumerate().filter(|(_, v)| index(v).is_some()).map(|(i, v)| (u32::try_from(i).unwrap(), v)).collect()
-        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .filter(|(_, v)| index(v).is_some())
+            .map(|(i, v)| (u32::try_from(i).unwrap(), v))
+            .collect(),
         one if index(one).is_some() => vec![(Place::WHOLE, one)],
         _ => Vec::new(),
     }
@@ -209,7 +214,9 @@ fn sharing(made: &Made, line: &Line, home: &Home, result: usize) -> Result<(), S
     let named: Vec<u64> = home.iter().map(|s| made.storage_of(s.place().node)).collect();
     match home.as_slice() {
         _ if with_operand && !named.contains(&own) => Err("it shares memory, which nothing says".into()),
-        [Shares::Same(p) | Shares::View(p)] if made.storage_of(p.node) != own => Err("it is said to share surely, and is another tensor".into()),
+        [Shares::Same(p) | Shares::View(p)] if made.storage_of(p.node) != own => {
+            Err("it is said to share surely, and is another tensor".into())
+        }
         [Shares::Same(p)] => {
             let (a, b) = (&made.rows[result], &made.rows[golden::place(&made.graph, p.node)]);
             if a[1] == b[1] { Ok(()) } else { Err("it is said to be the operand, and has other sizes".into()) }
@@ -220,6 +227,17 @@ fn sharing(made: &Made, line: &Line, home: &Home, result: usize) -> Result<(), S
 
 fn check(registry: &Registry, target: &str, line: &Line, tally: &mut Tally) {
     let operator = registry.get(target).unwrap();
+    if line.raised.as_ref().is_some_and(|(class, _)| class == "Crash") {
+        tally.crashed = true;
+        if is_total(operator) {
+            tally.contradicted.push((
+                About::Total,
+                "it is said never to raise, and ended the process".into(),
+                line.text.clone(),
+            ));
+        }
+        return;
+    }
     let mut graph = Graph::new();
     let Some((args, kwargs)) = golden::call(&mut graph, &line.sample) else {
         panic!("{target}: arguments of an unknown form: {}", line.text)
@@ -369,9 +387,13 @@ fn nothing_that_the_registry_states_is_contradicted_by_pytorch() {
     let tally = judge(&all);
     let (calls, lines) = (all.iter().map(|f| f.calls).sum::<u64>(), tally.values().map(|t| t.lines).sum::<usize>());
     let wrong: usize = tally.values().map(|t| t.contradicted.len()).sum();
-    let sum = |f: fn(&Tally) -> usize| (tally.values().map(f).sum::<usize>(), tally.values().filter(|t| f(t) > 0).count());
+    let sum =
+        |f: fn(&Tally) -> usize| (tally.values().map(f).sum::<usize>(), tally.values().filter(|t| f(t) > 0).count());
     println!("{calls} calls of {} operators were made, {lines} lines are kept", all.len());
-    println!("{wrong} statements contradicted, of {} operators", tally.values().filter(|t| !t.contradicted.is_empty()).count());
+    println!(
+        "{wrong} statements contradicted, of {} operators",
+        tally.values().filter(|t| !t.contradicted.is_empty()).count()
+    );
     let mut kinds: BTreeMap<About, (usize, BTreeSet<&str>)> = BTreeMap::new();
     for (op, t) in &tally {
         for (about, ..) in &t.contradicted {
@@ -405,10 +427,27 @@ fn nothing_that_the_registry_states_is_contradicted_by_pytorch() {
         }
     }
     if std::env::var_os("AIRLOCK_FACTS_LIST").is_some() {
-        let conditional: Vec<&String> = tally.iter().filter(|(_, t)| t.shared.0 > 0 && t.shared.1 > 0).map(|(op, _)| op).collect();
+        let conditional: Vec<&String> =
+            tally.iter().filter(|(_, t)| t.shared.0 > 0 && t.shared.1 > 0).map(|(op, _)| op).collect();
         println!("shares in some calls and not in others: {conditional:?}");
-        let open: Vec<String> = tally.iter().filter(|(_, t)| t.open_strides + t.open_type > 0).map(|(op, t)| format!("{op} {}/{}/{}", t.open_type, t.open_strides, t.lines)).collect();
+        let open: Vec<String> = tally
+            .iter()
+            .filter(|(_, t)| t.open_strides + t.open_type > 0)
+            .map(|(op, t)| format!("{op} {}/{}/{}", t.open_type, t.open_strides, t.lines))
+            .collect();
         println!("open: {open:?}");
+        for (op, t) in tally.iter().filter(|(_, t)| !t.refused.is_empty()) {
+            println!(
+                "refused: {op} {} {:?}",
+                t.refused.len(),
+                t.refused.iter().collect::<BTreeSet<_>>().iter().take(4).collect::<Vec<_>>()
+            );
+        }
+        for (op, t) in tally.iter().filter(|(_, t)| !t.admitted.is_empty()) {
+            let mut words: BTreeMap<&str, usize> = BTreeMap::new();
+            t.admitted.iter().for_each(|m| *words.entry(m.as_str()).or_default() += 1);
+            println!("taken: {op} {words:?}");
+        }
     }
     assert!(lines > 0, "no recordings");
     assert_eq!(wrong, 0, "statements that PyTorch contradicts; AIRLOCK_FACTS_SHOW=20 shows them");
@@ -424,7 +463,10 @@ fn hold(file: &str, about: &str, rows: &[String]) {
     let held = std::fs::read_to_string(&path).unwrap_or_default();
     let stray: Vec<&str> = text.lines().filter(|l| !held.lines().any(|h| h == *l)).collect();
     let gone: Vec<&str> = held.lines().filter(|l| !text.lines().any(|h| h == *l)).collect();
-    assert!(held == text, "{file} is not what the recordings say; new: {stray:#?}; gone: {gone:#?}; AIRLOCK_FACTS_WRITE=1 writes it");
+    assert!(
+        held == text,
+        "{file} is not what the recordings say; new: {stray:#?}; gone: {gone:#?}; AIRLOCK_FACTS_WRITE=1 writes it"
+    );
 }
 
 #[test]
@@ -433,8 +475,14 @@ fn operators_that_raise_for_contents_alone_are_listed() {
         return;
     }
     let tally = judge(&recordings());
-    let rows: Vec<String> = tally.iter().filter(|(_, t)| t.raised_by_contents).map(|(op, _)| op.clone()).collect();
-    hold("raises_by_contents.txt", "# Operators that raised in a recorded call and did not with other contents, all else being the same.", &rows);
+    let row = |(op, t): (&String, &Tally)| match (t.raised_by_contents, t.crashed) {
+        (false, false) => None,
+        (_, true) => Some(format!("{op} (some call ended the process)")),
+        _ => Some(op.clone()),
+    };
+    let rows: Vec<String> = tally.iter().filter_map(row).collect();
+    let about = "# Operators that raised in a recorded call and did not with other contents, all else being the same.";
+    hold("raises_by_contents.txt", about, &rows);
 }
 
 #[test]
@@ -447,7 +495,11 @@ fn calls_that_the_rules_refuse_and_pytorch_takes_are_listed() {
     for t in tally.values().filter(|t| !t.refused.is_empty()) {
         rows.push(format!("{} {}", t.refused.len(), t.refused.first().unwrap()));
     }
-    hold("refused_though_taken.txt", "# How many recorded calls of an operator PyTorch takes and the type rules refuse, and the first refusal.", &rows);
+    hold(
+        "refused_though_taken.txt",
+        "# How many recorded calls of an operator PyTorch takes and the type rules refuse, and the first refusal.",
+        &rows,
+    );
 }
 
 #[test]
@@ -459,7 +511,15 @@ fn calls_that_the_rules_take_and_pytorch_refuses_are_listed() {
     let mut rows = Vec::new();
     for (op, t) in tally.iter().filter(|(_, t)| !t.admitted.is_empty()) {
         let first = t.admitted.first().unwrap();
-        rows.push(format!("{op} {} {}", t.admitted.len(), first.chars().take(90).collect::<String>().trim_end_matches('}')));
+        rows.push(format!(
+            "{op} {} {}",
+            t.admitted.len(),
+            first.chars().take(90).collect::<String>().trim_end_matches('}')
+        ));
     }
-    hold("taken_though_refused.txt", "# Operators, how many recorded calls PyTorch refuses whatever the contents and the type rules take, and the first exception.", &rows);
+    hold(
+        "taken_though_refused.txt",
+        "# Operators, how many recorded calls PyTorch refuses whatever the contents and the type rules take, and the first exception.",
+        &rows,
+    );
 }

@@ -128,15 +128,15 @@ fn with(c: &mut Call<'_>, dtype: fn(Dtype) -> Dtype) -> Typed {
 /// Two or three lists, walked together. A blend has the dtype of its first operand.
 fn side_by_side(c: &mut Call<'_>) -> Typed {
     let blend = &*c.operator.schema.name == "_foreach_lerp";
-    let lists: Vec<_> = (0..3).filter(|i| c.arg(*i).items().is_some()).map(|i| c.tensors(i)).collect::<Result<_, _>>()?;
+    let lists: Vec<_> =
+        (0..3).filter(|i| c.arg(*i).items().is_some()).map(|i| c.tensors(i)).collect::<Result<_, _>>()?;
     let count = lists.first().map_or(0, Vec::len);
     if let Some(place) = lists.iter().position(|l| l.len() != count) {
         return Err(c.bad(place, format!("{count} tensors"), lists.get(place).map_or(0, Vec::len).to_string()));
     }
     let mut all = Vec::new();
     for k in 0..count {
-        let operands: Vec<Operand<'_>> =
-            lists.iter().filter_map(|l| l.get(k)).copied().map(Operand::Tensor).collect();
+        let operands: Vec<Operand<'_>> = lists.iter().filter_map(|l| l.get(k)).copied().map(Operand::Tensor).collect();
         let mut p = Promotion::default();
         for operand in operands.iter().take(if blend { 1 } else { 3 }) {
             p.operand(*operand)?;

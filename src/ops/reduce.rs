@@ -343,11 +343,7 @@ fn class_loss_type(c: &mut Call<'_>) -> Typed {
         return out::contiguous(c.symbols, p.dtype()?, Sizes::new(), t.device.clone());
     }
     // Targets that are probabilities have the input's shape; classes lack its second dimension.
-    let left = if probabilities {
-        reduced_sizes(t, &[usize::from(t.rank() > 1)], false)
-    } else {
-        target.sizes.clone()
-    };
+    let left = if probabilities { reduced_sizes(t, &[usize::from(t.rank() > 1)], false) } else { target.sizes.clone() };
     out::contiguous(c.symbols, p.dtype()?, left, t.device.clone())
 }
 

@@ -69,7 +69,8 @@ pub fn read(folder: &std::path::Path) -> Vec<Facts> {
 
 fn call(text: &str, line: &Value) -> Line {
     let mut storages = 0;
-    let tensors: Vec<Value> = line["t"].as_array().unwrap().iter().map(|t| row(t.as_str().unwrap(), &mut storages)).collect();
+    let tensors: Vec<Value> =
+        line["t"].as_array().unwrap().iter().map(|t| row(t.as_str().unwrap(), &mut storages)).collect();
     let kwargs: serde_json::Map<_, _> =
         line.get("k").and_then(Value::as_object).into_iter().flatten().map(|(k, v)| (k.clone(), value(v))).collect();
     let mut largest = None;

@@ -2,7 +2,8 @@
 """Records facts of operators from PyTorch on a CPU, once, so that the registry can be held against them.
 
     python tests/torch/record_facts.py                              # writes tests/facts (some minutes on two cores)
-    python tests/torch/record_facts.py --wide DIR                   # ten times as many lines, for mending a rule
+    python tests/torch/record_facts.py --wide DIR                   # six times as many lines, for mending a rule
+    python tests/torch/record_facts.py --of DIR                     # tests/facts from such a recording
     python tests/torch/record_facts.py --only aten.add --show       # one family of names, to the screen
 
 What is called: every overload of src/ops/schemas/aten.txt and prims.txt that can be. The calls begin with the recorded samples of
@@ -815,14 +816,15 @@ WEIGHT = {"share": 6, "by": 5, "shapes": 2, "layouts": 3, "e": 0.7, "c": 1.5}
 
 
 def choose(lines, most, budget):
-    have, picked, size, raised = collections.Counter(), [], 0, 0
+    have, size, raised = collections.Counter(), 0, 0
+    picked = [i for i, x in enumerate(lines) if x.get("e", [""])[0] == "Crash"]
     rest = [(features(x), len(json.dumps(x, separators=(",", ":"))), x) for x in lines]
 
     def score(item):
         new = sum(WEIGHT.get(f[0], 1) / (1 + 3 * have[f]) for f in item[0])
         return new / math.sqrt(item[1]) * (0.6 if "e" in item[2] and "by" not in item[2] else 1)
     import heapq
-    heap = [(-score(x), i) for i, x in enumerate(rest)]
+    heap = [(-score(x), i) for i, x in enumerate(rest) if i not in picked]
     heapq.heapify(heap)
     while heap and len(picked) < most and size < budget:
         old, i = heapq.heappop(heap)
@@ -979,7 +981,7 @@ def isolated(name, op, golden, path, options):
                     page[0:8] = k.to_bytes(8, "little", signed=True)
                 with open(path, "w") as out:
                     run_operator(name, op, golden, out, options, begin, crashes, note)
-                    for k in crashes:
+                    for k in sorted(set(crashes)):
                         out.write(json.dumps({"a": [], "t": [], "e": ["Crash", f"signal {k}"]}, separators=(",", ":")) + "\n")
                 code = 0
             except BaseException as e:
@@ -999,22 +1001,41 @@ def isolated(name, op, golden, path, options):
         crashes.append(os.WTERMSIG(status))
 
 
+def choose_of(options):
+    """Writes the lines that say most of those that a wide recording has."""
+    for file in sorted(pathlib.Path(options.of).glob("*.facts")):
+        heads = []
+        for line in map(json.loads, file.read_text().splitlines()):
+            if "op" in line:
+                heads.append((line, []))
+            else:
+                heads[-1][1].append(line)
+        with open(pathlib.Path(options.out) / file.name, "w") as out:
+            for head, lines in heads:
+                for line in [head] + choose(lines, options.lines, options.bytes):
+                    out.write(json.dumps(line, separators=(",", ":")) + "\n")
+        print(f"{file.name}: {len(heads)} overloads")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--golden", default=str(ROOT / "tests/golden"), help="folder of recorded samples to begin with")
     p.add_argument("--out", default=str(ROOT / "tests/facts"))
     p.add_argument("--wide", metavar="DIR", help="write many more lines there instead")
+    p.add_argument("--of", metavar="DIR", help="choose from the lines of a wide recording; nothing is called")
     p.add_argument("--only", nargs="*", default=[], help="beginnings of names")
     p.add_argument("--show", action="store_true", help="write to the screen")
     p.add_argument("--bases", type=int, default=8, help="recorded samples of an operator that are varied")
     p.add_argument("--calls", type=int, default=900, help="calls of an operator at most")
     p.add_argument("--seconds", type=float, default=20.0, help="time for an operator at most")
-    p.add_argument("--lines", type=int, default=22, help="lines kept of an operator")
-    p.add_argument("--bytes", type=int, default=3400, help="bytes kept of an operator")
+    p.add_argument("--lines", type=int, default=40, help="lines kept of an operator")
+    p.add_argument("--bytes", type=int, default=5600, help="bytes kept of an operator")
     p.add_argument("--jobs", type=int, default=2)
     options = p.parse_args()
     if options.wide:
-        options.out, options.lines, options.bytes = options.wide, options.lines * 10, options.bytes * 12
+        options.out, options.lines, options.bytes = options.wide, options.lines * 6, options.bytes * 8
+    if options.of:
+        return choose_of(options)
     golden = collections.defaultdict(list)
     for file in sorted(pathlib.Path(options.golden).glob("*.gold")):
         for line in file.read_text().splitlines():
