@@ -126,9 +126,19 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
             Some(_) => Some(Shares::Maybe(operand)),
         },
         "wait_tensor" if &*operator.schema.namespace != "_c10d_functional" => Some(Shares::Same(operand)),
-        "dropout" | "alpha_dropout" | "feature_dropout" => match argument("train") {
-            Some(Arg::Bool(false)) => Some(Shares::Same(operand)),
-            _ => None,
+        "device_put" => (from.device == to.device).then_some(Shares::Same(operand)).or(Some(Shares::Maybe(operand))),
+        "dropout" | "alpha_dropout" | "feature_dropout" => match (argument("train"), argument("p")) {
+            (Some(Arg::Bool(false)), _) => Some(Shares::Same(operand)),
+            (_, Some(Arg::Float(p))) if *p == 0.0 => Some(Shares::Same(operand)),
+            (_, Some(Arg::Int(0))) => Some(Shares::Same(operand)),
+            // In training, with a probability that surely is another.
+            (Some(Arg::Bool(true)), Some(Arg::Float(_) | Arg::Int(_))) => None,
+            _ => Some(Shares::Maybe(operand)),
+        },
+        // Of one operand it is a view, where it sums over nothing; of several a product.
+        "einsum" => match argument("tensors").and_then(Arg::items) {
+            Some([_, _, ..]) => None,
+            _ => Some(Shares::Maybe(operand)),
         },
         "reshape" | "flatten" | "_unsafe_view" | "reshape_as" => match contiguous(from) {
             Some(true) => Some(Shares::View(operand)),

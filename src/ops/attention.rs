@@ -4,6 +4,7 @@ use super::call::{Call, Operand};
 use super::error::Fault;
 use super::layout;
 use super::out;
+use super::promote::Promotion;
 use super::rules::Entry;
 use super::sizes::{self, Sizes};
 use crate::graph::{Dtype, TensorType, ValueType};
@@ -194,9 +195,15 @@ fn gru(c: &mut Call<'_>) -> Typed {
 
 fn lstm_cell(c: &mut Call<'_>) -> Typed {
     let states = c.tensors(1)?;
+    // The cell meets the gates, and the new state the cell.
+    let mut p = Promotion::default();
+    for t in &states {
+        p.tensor(t.dtype, t.rank())?;
+    }
+    let dtype = p.dtype()?;
     let mut all = Vec::new();
     for t in states.iter().take(2) {
-        all.push(plain(c, t, t.sizes.clone())?);
+        all.push(out::contiguous(c.symbols, dtype, t.sizes.clone(), t.device.clone())?);
     }
     Ok(out::many(all))
 }

@@ -7,7 +7,6 @@ use super::pointwise::{operands, unary};
 use super::promote::Promotion;
 use super::rules::Entry;
 use crate::graph::{Dtype, ValueType};
-use crate::sym::Dim;
 
 type Typed = Result<ValueType, Fault>;
 
@@ -96,12 +95,5 @@ fn choose(c: &mut Call<'_>) -> Typed {
 fn positions(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let count = c.unbacked(0, 0);
-    // Columns of one result of `nonzero`.
-    let one = out::strided(
-        Dtype::I64,
-        smallvec::smallvec![count],
-        Some(smallvec::smallvec![Dim::Fixed(1)]),
-        t.device.clone(),
-    );
-    Ok(out::many(std::iter::repeat_n(one, t.rank().max(1))))
+    super::sort::columns(c, t, count)
 }

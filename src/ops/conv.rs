@@ -157,49 +157,27 @@ fn convolve(c: &mut Call<'_>, w: &Window) -> Typed {
     Ok(out::strided(t.dtype, dims, strides, t.device.clone()))
 }
 
-/// Where dimensions of size 1 are put in so that there is a batch and an image.
-fn raised(t: &TensorType, rank: usize) -> Option<TensorType> {
-    let (mut t, batch) = (t.clone(), t.rank() < rank);
-    for d in [(batch, 0), (rank == 3, 2)].into_iter().filter_map(|(wanted, d)| wanted.then_some(d)) {
-        let strides = t.strides.as_mut()?;
-        let (size, stride) = (t.sizes.get(d).copied()?.fixed(), strides.get(d).copied()?.fixed());
-        let step = size.zip(stride).and_then(|(a, b)| a.checked_mul(b)).map_or(Dim::Fixed(1), Dim::Fixed);
-        strides.insert(d, step);
-        t.sizes.insert(d, Dim::Fixed(1));
-    }
-    Some(t)
-}
-
-/// Strides of a result of these sizes: channels-last where an operand is, seen with a batch and as an image.
+/// Strides of a result of these sizes: row by row where all operands surely are, channels-last where an image or its kernel is.
+///
+/// Which kernel convolves anything else (rows, volumes, what has no batch, integers), and so what it makes of channels that lie innermost,
+/// depends on sizes and on the machine.
 fn stored(c: &mut Call<'_>, operands: &[&TensorType], dims: &Sizes, rank: usize) -> Result<Option<Sizes>, Fault> {
-    let fixed = |t: &&TensorType| t.sizes.iter().chain(t.strides.iter().flatten()).all(|d| d.fixed().is_some());
-    if !operands.iter().all(fixed) {
-        // Of symbols only what has a batch and is an image can be seen to be channels-last.
-        return match joint_format(c, operands) {
-            Some(format) => layout::of_format(c.symbols, dims, format).map(Some),
-            None => Ok(None),
-        };
-    }
-    let seen: Option<Vec<TensorType>> = operands.iter().map(|t| raised(t, rank)).collect();
-    let Some(seen) = seen else { return Ok(None) };
-    let refs: Vec<&TensorType> = seen.iter().collect();
-    let Some(format) = joint_format(c, &refs) else { return Ok(None) };
-    let (batch, row) = (dims.len() < rank, rank == 3);
-    let mut whole = dims.clone();
-    if batch {
-        whole.insert(0, Dim::Fixed(1));
+    let mut row = true;
+    for t in operands {
+        // Strides of sizes of 1 count too: a kernel of one channel may look like channels-last.
+        let plain = layout::contiguous(c.symbols, &t.sizes)?;
+        row &= t.strides.as_ref() == Some(&plain);
     }
     if row {
-        whole.insert(2, Dim::Fixed(1));
+        return layout::contiguous(c.symbols, dims).map(Some);
     }
-    let mut strides = layout::of_format(c.symbols, &whole, format)?;
-    if row {
-        strides.remove(2);
+    if rank != 4 || dims.len() != 4 || operands.iter().any(|t| !t.dtype.is_float()) {
+        return Ok(None);
     }
-    if batch {
-        strides.remove(0);
+    match joint_format(c, operands) {
+        Some(format) => layout::of_format(c.symbols, dims, format).map(Some),
+        None => Ok(None),
     }
-    Ok(Some(strides))
 }
 
 /// The sizes of the result.
@@ -212,6 +190,11 @@ fn convolved(c: &mut Call<'_>, w: &Window, t: &TensorType, weight: &TensorType) 
         return Err(c.bad(1, "a kernel of the convolution's dimensions", sizes::show(c.symbols, &weight.sizes)));
     }
     check_window(c, w, space)?;
+    if t.sizes.iter().chain(&weight.sizes).take(t.rank().saturating_sub(space)).any(|d| *d == Dim::Fixed(0))
+        && weight.sizes.get(1) == Some(&Dim::Fixed(0))
+    {
+        return Err(Fault::Unsupported { what: "a convolution of no channels".into() });
+    }
     if t.dtype != weight.dtype {
         return Err(c.bad(1, format!("dtype {}", t.dtype.long()), weight.dtype.long()));
     }

@@ -235,7 +235,8 @@ fn randint(c: &mut Call<'_>) -> Typed {
     let place = c.operator.schema.param_index("size").unwrap_or(1);
     let (dims, o) = (c.dims(place)?, options(c)?);
     check_sizes(c, place, &dims)?;
-    made(c, o.dtype.unwrap_or(Dtype::I64), dims, o)
+    // The default is int64; that nothing is said is said only by None, which is the dtype of all that is made from nothing.
+    made(c, o.dtype.unwrap_or(Dtype::F32), dims, o)
 }
 
 fn randperm(c: &mut Call<'_>) -> Typed {
@@ -272,7 +273,7 @@ fn cast(c: &mut Call<'_>) -> Typed {
     }
     let copies = match c.operator.schema.param_index("copy") {
         Some(i) => c.bool(i)?,
-        None => matches!(&*c.operator.schema.name, "_to_copy" | "convert_element_type" | "device_put"),
+        None => matches!(&*c.operator.schema.name, "_to_copy" | "convert_element_type"),
     };
     let same_device =
         o.device.as_ref().is_none_or(|d| d.kind == t.device.kind && (d.index.is_none() || d.index == t.device.index));
@@ -315,7 +316,12 @@ fn set(c: &mut Call<'_>) -> Typed {
             Ok(super::view::seen(t, t.sizes.clone(), t.strides.clone(), Dim::Fixed(0)))
         }
         1 => out::contiguous(c.symbols, t.dtype, smallvec::smallvec![Dim::Fixed(0)], t.device.clone()),
-        2 => Ok(out::itself(c.tensor(1)?)),
+        2 => {
+            let source = c.tensor(1)?;
+            // PyTorch would make the source's storage larger where its elements are smaller.
+            c.need_same_dtype(1, 0)?;
+            Ok(out::itself(source))
+        }
         _ => {
             let (source, offset, dims, strides) = (c.tensor(1)?, c.dim(2)?, c.dims(3)?, c.dims(4)?);
             check_sizes(c, 3, &dims)?;

@@ -3,7 +3,7 @@
 use super::call::{Call, Operand};
 use super::error::Fault;
 use super::out;
-use super::promote::{Promotion, float_of};
+use super::promote::{Promotion, float_of, to_real};
 use super::rules::Entry;
 use crate::graph::{Arg, Dtype, TensorType, ValueType};
 
@@ -13,7 +13,6 @@ pub(super) const RULES: &[Entry] = &[
     (
         |c| each(c, |d| d),
         &[
-            "aten._foreach_abs.default",
             "aten._foreach_ceil.default",
             "aten._foreach_floor.default",
             "aten._foreach_frac.default",
@@ -21,6 +20,12 @@ pub(super) const RULES: &[Entry] = &[
             "aten._foreach_round.default",
             "aten._foreach_sign.default",
             "aten._foreach_trunc.default",
+        ],
+    ),
+    (|c| each(c, to_real), &["aten._foreach_abs.default"]),
+    (
+        side_by_side,
+        &[
             "aten._foreach_lerp.List",
             "aten._foreach_lerp.Scalar",
             "aten._foreach_addcmul.Scalar",
@@ -120,11 +125,36 @@ fn with(c: &mut Call<'_>, dtype: fn(Dtype) -> Dtype) -> Typed {
     Ok(out::many(all))
 }
 
+/// Two or three lists, walked together. A blend has the dtype of its first operand.
+fn side_by_side(c: &mut Call<'_>) -> Typed {
+    let blend = &*c.operator.schema.name == "_foreach_lerp";
+    let lists: Vec<_> =
+        (0..3).filter(|i| c.arg(*i).items().is_some()).map(|i| c.tensors(i)).collect::<Result<_, _>>()?;
+    let count = lists.first().map_or(0, Vec::len);
+    if let Some(place) = lists.iter().position(|l| l.len() != count) {
+        return Err(c.bad(place, format!("{count} tensors"), lists.get(place).map_or(0, Vec::len).to_string()));
+    }
+    let mut all = Vec::new();
+    for k in 0..count {
+        let operands: Vec<Operand<'_>> = lists.iter().filter_map(|l| l.get(k)).copied().map(Operand::Tensor).collect();
+        let mut p = Promotion::default();
+        for operand in operands.iter().take(if blend { 1 } else { 3 }) {
+            p.operand(*operand)?;
+        }
+        all.push(out::pointwise(c, p.dtype()?, &operands)?);
+    }
+    Ok(out::many(all))
+}
+
+/// Powers of a number are written row by row.
 fn power(c: &mut Call<'_>) -> Typed {
-    let base = Operand::Number(c.number(0)?);
+    let base = c.number(0)?;
     let mut all = Vec::new();
     for t in c.tensors(1)? {
-        all.push(joined(c, t, base, |d| d)?);
+        let mut p = Promotion::default();
+        p.tensor(t.dtype, t.rank())?;
+        p.number(base)?;
+        all.push(out::contiguous(c.symbols, p.dtype()?, t.sizes.clone(), t.device.clone())?);
     }
     Ok(out::many(all))
 }

@@ -1,24 +1,31 @@
 //! Gradients that have the types of what they are gradients of.
 
-use super::call::Call;
+use super::call::{Call, Operand};
 use super::error::Fault;
 use super::norm::suggested;
 use super::out;
 use super::rules::Entry;
+use super::sizes;
 use crate::graph::{Arg, TensorType, ValueType};
 
 type Typed = Result<ValueType, Fault>;
 
 pub(super) const RULES: &[Entry] = &[
     (
-        |c| like(c, 1),
-        &[
-            "aten.hardswish_backward.default",
-            "aten.log_sigmoid_backward.default",
-            "aten.reflection_pad2d_backward.default",
-            "aten.nll_loss_backward.default",
-        ],
+        |c| {
+            let t = c.tensor(1)?;
+            suggested(c, t.dtype, t, t.sizes.clone())
+        },
+        &["aten.reflection_pad2d_backward.default"],
     ),
+    (
+        |c| {
+            let t = c.tensor(1)?;
+            plain(c, t)
+        },
+        &["aten.nll_loss_backward.default"],
+    ),
+    (of_gradient, &["aten.log_sigmoid_backward.default"]),
     (of_both, &["aten._prelu_kernel_backward.default"]),
     (masked, &["aten.matmul_backward.default", "aten.grid_sampler_2d_backward.default"]),
     (of_sizes, &["aten.upsample_nearest2d_backward.default"]),
@@ -31,21 +38,26 @@ pub(super) const RULES: &[Entry] = &[
     ),
 ];
 
-fn like(c: &mut Call<'_>, i: usize) -> Typed {
-    let t = c.tensor(i)?;
-    out::like(c, t.dtype, t)
-}
-
 fn plain(c: &mut Call<'_>, t: &TensorType) -> Typed {
     out::contiguous(c.symbols, t.dtype, t.sizes.clone(), t.device.clone())
 }
 
-/// The weight's gradient is not yet summed over what the weight was broadcast to.
+/// Written into a tensor like the gradient that comes in, unless the input makes it larger.
+fn of_gradient(c: &mut Call<'_>) -> Typed {
+    let (gradient, t, buffer) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    let dims = out::broadcast(c, 1, &[&gradient.sizes, &t.sizes, &buffer.sizes])?;
+    if sizes::all_same(c.symbols, &dims, &gradient.sizes) {
+        return out::like(c, gradient.dtype, gradient);
+    }
+    out::row_or_open(c, gradient.dtype, dims, &[Some(gradient), Some(t), Some(buffer)])
+}
+
+/// One walk over input, weight and gradient gives both. The weight's gradient is not yet summed over what the weight was broadcast to.
 fn of_both(c: &mut Call<'_>) -> Typed {
-    let (t, weight) = (c.tensor(1)?, c.tensor(2)?);
-    let wide = out::broadcast(c, 2, &[&t.sizes, &weight.sizes])?;
-    let first = out::like(c, t.dtype, t)?;
-    Ok(out::many([first, out::contiguous(c.symbols, weight.dtype, wide, t.device.clone())?]))
+    let (gradient, t, weight) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    let walked = [Operand::Tensor(t), Operand::Tensor(weight), Operand::Tensor(gradient)];
+    let first = out::pointwise(c, t.dtype, &walked)?;
+    Ok(out::many([first, out::pointwise(c, weight.dtype, &walked)?]))
 }
 
 /// Two gradients, each only if the mask asks for it.

@@ -289,7 +289,7 @@ fn embedding_bag(c: &mut Call<'_>) -> Typed {
     let scaled = c.opt_tensor(6)?.is_none_or(|scale| unit(scale, 0));
     let dense = unit(weight, 1) && scaled;
     let fast = mode == 0 && dense && matches!(weight.dtype, Dtype::F32 | Dtype::F16 | Dtype::Bf16) && !padded;
-    let index = i.dtype;
+    let index = super::promote::promote(i.dtype, offsets.dtype).unwrap_or(i.dtype);
     let result = plain(c, weight.dtype, weight, smallvec::smallvec![bags, size(weight, 1)])?;
     let list = if fast { zero } else { count };
     let list = plain(c, index, weight, smallvec::smallvec![list])?;

@@ -155,6 +155,12 @@ fn mv(c: &mut Call<'_>) -> Typed {
 
 fn addmv(c: &mut Call<'_>) -> Typed {
     let rows = vector_product(c, 1, 2)?;
+    // Where there is nothing to multiply, what is added is given back as it is, not broadcast.
+    let (t, columns) = (c.tensor(0)?, size(c.tensor(2)?, 0));
+    if rows == Dim::Fixed(0) || columns == Dim::Fixed(0) {
+        added(c, &[rows])?;
+        return made(c, t, t.dtype, &t.sizes);
+    }
     added(c, &[rows])
 }
 
@@ -163,11 +169,12 @@ fn addr(c: &mut Call<'_>) -> Typed {
     rank(c, 1, a, 1)?;
     rank(c, 2, b, 1)?;
     let mut p = Promotion::default();
-    for one in [t, a, b] {
-        p.tensor(one.dtype, one.rank())?;
+    // What is added is broadcast first: a scalar counts as a matrix.
+    for (one, rank) in [(t, 2), (a, 1), (b, 1)] {
+        p.tensor(one.dtype, rank)?;
     }
     c.need_broadcast_to(0, &[size(a, 0), size(b, 0)])?;
-    made(c, t, p.dtype()?, &[size(a, 0), size(b, 0)])
+    out::row_or_open(c, p.dtype()?, smallvec::smallvec![size(a, 0), size(b, 0)], &[Some(t), Some(a), Some(b)])
 }
 
 fn dot(c: &mut Call<'_>) -> Typed {
@@ -349,9 +356,10 @@ fn kron(c: &mut Call<'_>) -> Typed {
         };
         dims.push(sizes::mul(c.symbols, at(a), at(b))?);
     }
+    // Both are seen in as many dimensions before they are multiplied.
     let mut p = Promotion::default();
-    p.tensor(a.dtype, a.rank())?;
-    p.tensor(b.dtype, b.rank())?;
+    p.tensor(a.dtype, rank)?;
+    p.tensor(b.dtype, rank)?;
     made(c, a, p.dtype()?, &dims)
 }
 
@@ -361,7 +369,7 @@ fn cosine_similarity(c: &mut Call<'_>) -> Typed {
     let d = c.axis(2, both.len())?;
     let dims: Sizes = both.iter().enumerate().filter(|(i, _)| *i != d).map(|(_, s)| *s).collect();
     let mut p = Promotion::default();
-    p.tensor(a.dtype, a.rank())?;
-    p.tensor(b.dtype, b.rank())?;
+    p.tensor(a.dtype, both.len())?;
+    p.tensor(b.dtype, both.len())?;
     made(c, a, float_of(p.dtype()?), &dims)
 }

@@ -50,6 +50,7 @@ mod gradient;
 mod index;
 mod matmul;
 mod movement;
+mod needs_dtype;
 mod needs_index;
 mod needs_make;
 mod needs_math;

@@ -125,6 +125,11 @@ fn stack(c: &mut Call<'_>) -> Typed {
     }
     let mut dims = first.sizes.clone();
     dims.insert(d.min(first.rank()), Dim::Fixed(i64::try_from(tensors.len()).unwrap_or(i64::MAX)));
+    // Images and volumes may be joined channels-last before the new dimension is seen.
+    if matches!(first.rank(), 4 | 5) {
+        let operands: Vec<Option<&TensorType>> = tensors.iter().copied().map(Some).collect();
+        return out::row_or_open(c, joined_dtype(&tensors)?, dims, &operands);
+    }
     plain(c, joined_dtype(&tensors)?, first, dims)
 }
 
@@ -197,7 +202,12 @@ fn repeat_interleave(c: &mut Call<'_>) -> Typed {
 fn repeat_by_tensor(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let place = c.operator.schema.param_index("output_size").unwrap_or(1);
-    let told = c.opt_dim(place)?;
+    let mut told = c.opt_dim(place)?;
+    // Of no elements there are no repetitions, whatever is said.
+    let repeats = c.tensor(c.operator.schema.param_index("repeats").unwrap_or(0))?;
+    if repeats.sizes.contains(&Dim::Fixed(0)) {
+        told = Some(Dim::Fixed(0));
+    }
     if c.operator.schema.param_index("self").is_none() {
         let size = told.unwrap_or_else(|| c.unbacked(0, 0));
         return plain(c, t.dtype, t, smallvec::smallvec![size]);
@@ -275,7 +285,13 @@ fn pad(c: &mut Call<'_>) -> Typed {
         // Nothing is added: a copy of a piece.
         return out::like(c, t.dtype, &TensorType { sizes: dims, ..t.clone() });
     }
-    if constant { suggested(c, t.dtype, t, dims) } else { plain(c, t.dtype, t, dims) }
+    let circular = &*c.operator.schema.name == "_pad_circular" || matches!(c.text(2), "circular");
+    match () {
+        () if constant => suggested(c, t.dtype, t, dims),
+        // Images and volumes are padded by operators that keep channels-last.
+        () if !circular && c.ints(1)?.len() > 2 => suggested(c, t.dtype, t, dims),
+        () => plain(c, t.dtype, t, dims),
+    }
 }
 
 fn pad_border(c: &mut Call<'_>) -> Typed {

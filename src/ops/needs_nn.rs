@@ -390,6 +390,10 @@ fn rnn(c: &Call<'_>) -> Needed {
             return Err(c.bad(1, format!("states of 3 dimensions, {}", t.dtype.long()), s.dtype.long()));
         }
         c.need_equal(1, "states:", Dim::Fixed(ways), size(s, 0))?;
+        if t.rank() == 3 {
+            // PyTorch would broadcast one against the other, and give what no rule says.
+            c.need_equal(1, "a batch of", size(t, usize::from(!c.bool(8)?)), size(s, 1))?;
+        }
     }
     let gates = if &*c.operator.schema.name == "lstm" { 4 } else { 3 };
     let width = states.last().and_then(|s| size(s, 2).fixed());

@@ -18,6 +18,12 @@ pub(super) const NEEDS: &[Entry] = &[
     (unshuffle, &["aten.pixel_unshuffle.default"]),
     (shuffle, &["aten.pixel_shuffle.default"]),
     (channels, &["aten.channel_shuffle.default"]),
+    (none_below_zero, &["aten.repeat.default", "aten.tile.default"]),
+    (
+        from_the_front,
+        &["prims.sum.default", "prims.prod.default", "prims.amax.default", "prims.amin.default", "prims.var.default"],
+    ),
+    (|c| not_preserved(c, "memory_format"), &["aten.resize_.default"]),
     (repeats, &["aten.repeat_interleave.self_int"]),
     (repeats_by_tensor, &["aten.repeat_interleave.Tensor", "aten.repeat_interleave.self_Tensor"]),
     (along, &["aten.unique_dim.default", "aten.unique_consecutive.default"]),
@@ -114,6 +120,33 @@ fn channels(c: &Call<'_>) -> Needed {
     c.need_rank(0, 3..=usize::MAX)?;
     c.need_int(1, 1..=i64::MAX)?;
     divides(c, t, 1, groups)
+}
+
+fn none_below_zero(c: &Call<'_>) -> Needed {
+    match c.dims(1)?.iter().find(|d| d.fixed().is_some_and(|n| n < 0)) {
+        Some(d) => Err(c.bad(1, "counts of 0 or more", c.symbols.print_python(*d))),
+        None => Ok(()),
+    }
+}
+
+/// Elementary reductions name each dimension, counted from the front.
+fn from_the_front(c: &Call<'_>) -> Needed {
+    if c.is_none(1) {
+        return Err(c.bad(1, "dimensions", "None"));
+    }
+    match c.dims(1)?.iter().find(|d| d.fixed().is_some_and(|n| n < 0)) {
+        Some(d) => Err(c.bad(1, "dimensions counted from the front", c.symbols.print_python(*d))),
+        None => Ok(()),
+    }
+}
+
+/// A format, not whatever the operand has.
+fn not_preserved(c: &Call<'_>, name: &str) -> Needed {
+    let Some(i) = c.operator.schema.param_index(name) else { return Ok(()) };
+    match c.memory_format(i) {
+        Some(crate::graph::MemoryFormat::Preserve) => Err(c.bad(i, "a memory format", "preserve")),
+        _ => Ok(()),
+    }
 }
 
 fn repeats(c: &Call<'_>) -> Needed {

@@ -127,11 +127,18 @@ fn layer_norm(c: &mut Call<'_>) -> Typed {
     plain(c, t.dtype, t, t.sizes.clone())
 }
 
-/// The normalised input times the weight, element by element.
+/// One kernel on the CPU, which writes row by row whatever it reads; elsewhere, and with another dtype, products that may keep a layout.
 fn rms_norm(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let start = normalized(c, t)?;
-    scaled_rows(c, t, start)
+    let weight = c.opt_tensor(2)?;
+    let fused = &*t.device.kind == "cpu" && weight.is_none_or(|w| w.dtype == t.dtype);
+    match fused {
+        // Of no elements it is the products, here too.
+        _ if super::require::is_empty(t) => scaled_rows(c, t, start),
+        true => plain(c, t.dtype, t, t.sizes.clone()),
+        false => out::row_or_open(c, t.dtype, t.sizes.clone(), &[Some(t), weight]),
+    }
 }
 
 /// The input times one factor a row, times the weight: each product lies in memory as that of any two tensors.
@@ -211,6 +218,17 @@ fn native_group_norm(c: &mut Call<'_>) -> Typed {
 
 fn batch_norm(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
+    by_channel(c, t)
+}
+
+/// A result in the format of the input; unknown where a batch of one with a stride of its own makes kernels answer differently what that is.
+fn by_channel(c: &mut Call<'_>, t: &TensorType) -> Typed {
+    let last = [MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d];
+    let plain = layout::suggested_format(c.symbols, t) == Some(MemoryFormat::Contiguous);
+    let seen = last.iter().any(|f| layout::is_in_format(c.symbols, t, *f) == Some(true));
+    if plain && seen && layout::is_contiguous(c.symbols, t) != Some(true) {
+        return Ok(out::strided(t.dtype, t.sizes.clone(), None, t.device.clone()));
+    }
     suggested(c, t.dtype, t, t.sizes.clone())
 }
 
@@ -231,7 +249,7 @@ fn native_batch_norm(c: &mut Call<'_>) -> Typed {
     let schema = &c.operator.schema;
     place.extend(["weight", "bias", "running_mean", "running_var"].iter().filter_map(|name| schema.param_index(name)));
     let dtype = statistics_dtype(c, t, &place)?;
-    let result = suggested(c, t.dtype, t, t.sizes.clone())?;
+    let result = by_channel(c, t)?;
     let stats = if training { plain(c, dtype, t, channels(t))? } else { empty(c, dtype, t)? };
     let mut all = vec![result, stats.clone(), stats];
     if name.starts_with("_batch_norm") {

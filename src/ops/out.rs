@@ -23,6 +23,20 @@ pub fn contiguous(s: &mut Symbols, dtype: Dtype, sizes: Sizes, device: Device) -
     Ok(strided(dtype, sizes, Some(strides), device))
 }
 
+/// Returns a tensor that surely is contiguous where all operands are; of others the layout is left open.
+pub fn row_or_open(
+    c: &mut Call<'_>,
+    dtype: Dtype,
+    sizes: Sizes,
+    operands: &[Option<&TensorType>],
+) -> Result<ValueType, Fault> {
+    let device = operands.iter().flatten().next().map_or_else(|| c.default_device(), |t| t.device.clone());
+    if operands.iter().flatten().all(|t| layout::is_contiguous(c.symbols, t) == Some(true)) {
+        return contiguous(c.symbols, dtype, sizes, device);
+    }
+    Ok(strided(dtype, sizes, None, device))
+}
+
 /// Returns several results.
 pub fn many(types: impl IntoIterator<Item = ValueType>) -> ValueType {
     ValueType::Many(types.into_iter().collect())

@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 
 use super::call::{Call, Number, Operand};
 use super::error::Fault;
+use super::layout;
 use super::out;
-use super::promote::{Promotion, category, float_of, promote, to_complex, to_real};
+use super::promote::{Promotion, category, float_of, to_complex, to_real};
 use super::rules::Entry;
 use super::sizes;
 use crate::graph::{Dtype, TensorType, ValueType};
@@ -195,7 +196,6 @@ pub(super) const RULES: &[Entry] = &[
             "prims.shift_left.default",
             "prims.shift_right_arithmetic.default",
             "prims.sub.default",
-            "prims.div.default",
         ],
     ),
     (
@@ -210,11 +210,12 @@ pub(super) const RULES: &[Entry] = &[
             "aten.copysign.Scalar",
             "aten.xlogy.Tensor",
             "aten.xlogy.Scalar_Other",
-            "aten.ldexp.Tensor",
             "prims.atan2.default",
         ],
     ),
     (power_of_number, &["aten.pow.Scalar"]),
+    (times_power, &["aten.ldexp.Tensor"]),
+    (quotient, &["prims.div.default"]),
     (divide_mode, &["aten.div.Tensor_mode", "aten.div.Scalar_mode"]),
     (by_number, &["aten.pow.Tensor_Scalar", "aten.clamp_min.default", "aten.clamp_max.default"]),
     (reversed, &["aten.rsub.Tensor", "aten.rsub.Scalar"]),
@@ -245,6 +246,7 @@ pub(super) const RULES: &[Entry] = &[
             "aten.sigmoid_backward.default",
             "aten.tanh_backward.default",
             "aten.hardtanh_backward.default",
+            "aten.hardswish_backward.default",
         ],
     ),
     (backward_of_input, &["aten.threshold_backward.default", "aten.leaky_relu_backward.default"]),
@@ -321,6 +323,28 @@ fn divide(c: &mut Call<'_>) -> Typed {
     out::pointwise(c, float_of(promotion.dtype()?), &operands)
 }
 
+/// Times a power of 2, which is written row by row, or laid out as its exponent, by dtypes: known where that is the same.
+fn times_power(c: &mut Call<'_>) -> Typed {
+    let (operands, promotion) = operands(c, &[0, 1])?;
+    let dtype = float_of(promotion.dtype()?);
+    let kept = out::pointwise(c, dtype, &operands)?;
+    let [first, Operand::Tensor(exponent)] = operands.as_slice() else { return Ok(kept) };
+    let strides = layout::contiguous(c.symbols, &exponent.sizes)?;
+    let power = TensorType { strides: Some(strides), ..(*exponent).clone() };
+    let row = out::pointwise(c, dtype, &[*first, Operand::Tensor(&power)])?;
+    match row.as_tensor() {
+        Some(t) if row != kept => Ok(out::strided(dtype, t.sizes.clone(), None, t.device.clone())),
+        _ => Ok(row),
+    }
+}
+
+/// Of integers an integer, of booleans a float.
+fn quotient(c: &mut Call<'_>) -> Typed {
+    let (operands, promotion) = operands(c, &[0, 1])?;
+    let dtype = promotion.dtype()?;
+    out::pointwise(c, if dtype == Dtype::Bool { Dtype::F32 } else { dtype }, &operands)
+}
+
 fn divide_mode(c: &mut Call<'_>) -> Typed {
     if c.is_none(2) { divide(c) } else { binary(c) }
 }
@@ -357,7 +381,23 @@ fn scaled(c: &mut Call<'_>) -> Typed {
 fn float_power(c: &mut Call<'_>) -> Typed {
     let (operands, promotion) = operands(c, &[0, 1])?;
     let dtype = if promotion.dtype()?.is_complex() { Dtype::C128 } else { Dtype::F64 };
-    out::pointwise(c, dtype, &operands)
+    // Operands of other dtypes are cast first: copies, in which nothing is stretched and no gap is left.
+    let mut cast: SmallVec<[TensorType; 2]> = SmallVec::new();
+    for operand in &operands {
+        if let Operand::Tensor(t) = operand {
+            let strides = if t.dtype == dtype { t.strides.clone() } else { layout::preserved(c.symbols, t)? };
+            cast.push(TensorType { strides, ..(*t).clone() });
+        }
+    }
+    let mut tensors = cast.iter();
+    let seen: SmallVec<[Operand<'_>; 2]> = operands
+        .iter()
+        .filter_map(|o| match o {
+            Operand::Tensor(_) => tensors.next().map(Operand::Tensor),
+            number => Some(*number),
+        })
+        .collect();
+    out::pointwise(c, dtype, &seen)
 }
 
 fn bounded(c: &mut Call<'_>) -> Typed {
@@ -438,12 +478,8 @@ fn fake_quantized_masked(c: &mut Call<'_>) -> Typed {
 
 /// A gradient and what the operator saw.
 fn backward(c: &mut Call<'_>) -> Typed {
-    let (gradient, seen) = (c.operand(0)?, c.operand(1)?);
-    let (Operand::Tensor(g), Operand::Tensor(x)) = (gradient, seen) else {
-        return Err(c.bad(0, "tensors", "a number"));
-    };
-    let dtype = promote(g.dtype, x.dtype).unwrap_or(g.dtype);
-    out::pointwise(c, dtype, &[gradient, seen])
+    let (operands, promotion) = operands(c, &[0, 1])?;
+    out::pointwise(c, promotion.dtype()?, &operands)
 }
 
 /// The input leads: the result is laid out as it is.

@@ -172,6 +172,9 @@ fn max_pool_with_indices(c: &mut Call<'_>) -> Typed {
 fn avg_pool(c: &mut Call<'_>) -> Typed {
     let dims = pooled_sizes(c, &Pool { dilation: None, ceil: 4 })?;
     let t = c.tensor(0)?;
+    if spatial_rank(c) == 3 && &*t.device.kind == "cpu" {
+        return out::contiguous(c.symbols, t.dtype, dims, t.device.clone());
+    }
     kept_format(c, t.dtype, t, dims)
 }
 
@@ -223,7 +226,7 @@ fn adaptive(c: &mut Call<'_>) -> Typed {
 fn adaptive_with_indices(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let dims = resized(c, t, 1)?;
-    Ok(out::many([suggested(c, t.dtype, t, dims.clone())?, suggested(c, Dtype::I64, t, dims)?]))
+    Ok(out::many([kept_format(c, t.dtype, t, dims.clone())?, kept_format(c, Dtype::I64, t, dims)?]))
 }
 
 fn unpool(c: &mut Call<'_>) -> Typed {

@@ -26,7 +26,6 @@ pub(super) const RULES: &[Entry] = &[
             "aten.nansum.default",
             "aten.trace.default",
             "prims.sum.default",
-            "prims.prod.default",
         ],
     ),
     (mean, &["aten.mean.default", "aten.mean.dim", "aten.nanmean.default"]),
@@ -83,6 +82,7 @@ pub(super) const RULES: &[Entry] = &[
     (scan, &["aten.cumsum.default", "aten.cumprod.default"]),
     (scan_same, &["aten.logcumsumexp.default"]),
     (scan_with_indices, &["aten.cummax.default", "aten.cummin.default"]),
+    (product_over, &["prims.prod.default"]),
     (difference, &["aten.diff.default"]),
     (
         loss,
@@ -146,6 +146,15 @@ fn sum(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let dtype = dtype_of(c)?.unwrap_or_else(|| widened(t.dtype));
     reduced(c, t, dtype)
+}
+
+/// Reduced one dimension after another: over none nothing is.
+fn product_over(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    if !c.is_none(1) && c.dims(1)?.is_empty() {
+        return out::like(c, dtype_of(c)?.unwrap_or(t.dtype), t);
+    }
+    sum(c)
 }
 
 fn mean(c: &mut Call<'_>) -> Typed {
@@ -257,9 +266,12 @@ fn difference(c: &mut Call<'_>) -> Typed {
     let d = c.axis(2, t.rank())?;
     let mut size = t.sizes.get(d).copied().unwrap_or(Dim::Fixed(1));
     let mut joined = false;
+    let mut p = Promotion::default();
+    p.tensor(t.dtype, t.rank())?;
     for i in [3, 4] {
         if let Some(more) = c.opt_tensor(i)? {
             joined = true;
+            p.tensor(more.dtype, more.rank())?;
             size = sizes::add(c.symbols, size, more.sizes.get(d).copied().unwrap_or(Dim::Fixed(1)))?;
         }
     }
@@ -275,10 +287,14 @@ fn difference(c: &mut Call<'_>) -> Typed {
     } else {
         layout::pointwise(c.symbols, &wanted, &[&narrow])?
     };
-    Ok(out::strided(t.dtype, wanted, strides, t.device.clone()))
+    Ok(out::strided(p.dtype()?, wanted, strides, t.device.clone()))
 }
 
-const NONE: i64 = 0;
+/// A mean.
+const MEAN: i64 = 1;
+
+/// A sum. What is neither keeps all elements.
+const SUM: i64 = 2;
 
 fn reduction(c: &Call<'_>) -> Result<i64, Fault> {
     c.operator.schema.param_index("reduction").map_or(Ok(1), |i| c.int(i))
@@ -291,9 +307,11 @@ fn loss(c: &mut Call<'_>) -> Typed {
     let dtype = if &*c.operator.schema.name == "l1_loss" { to_real(promotion.dtype()?) } else { promotion.dtype()? };
     let dtype = if &*c.operator.schema.name == "huber_loss" { c.tensor(0)?.dtype } else { dtype };
     let whole = out::pointwise(c, dtype, &operands)?;
-    if !matches!(reduction(c)?, 1 | 2) {
-        return Ok(whole);
-    }
+    let dtype = match reduction(c)? {
+        MEAN => dtype,
+        SUM => widened(dtype),
+        _ => return Ok(whole),
+    };
     let device = c.tensor(0)?.device.clone();
     out::contiguous(c.symbols, dtype, Sizes::new(), device)
 }
@@ -306,7 +324,7 @@ fn logits_loss(c: &mut Call<'_>) -> Typed {
     if super::promote::category(promotion.dtype()?) > super::promote::category(dtype) {
         return Err(c.bad(1, format!("a dtype that holds {}", t.dtype.long()), target.dtype.long()));
     }
-    if reduction(c)? != NONE {
+    if matches!(reduction(c)?, MEAN | SUM) {
         return out::contiguous(c.symbols, dtype, Sizes::new(), t.device.clone());
     }
     out::pointwise(c, dtype, &[super::call::Operand::Tensor(target)])
@@ -316,15 +334,16 @@ fn class_loss_type(c: &mut Call<'_>) -> Typed {
     let (t, target) = (c.tensor(0)?, c.tensor(1)?);
     let mut p = Promotion::default();
     p.tensor(t.dtype, t.rank())?;
-    if reduction(c)? != NONE {
+    let probabilities = target.dtype.is_float() && target.rank() == t.rank();
+    if probabilities {
+        p.tensor(target.dtype, target.rank())?;
+    }
+    // Here all but 0 is reduced.
+    if reduction(c)? != 0 {
         return out::contiguous(c.symbols, p.dtype()?, Sizes::new(), t.device.clone());
     }
     // Targets that are probabilities have the input's shape; classes lack its second dimension.
-    let left = if target.dtype.is_float() && target.rank() == t.rank() {
-        reduced_sizes(t, &[usize::from(t.rank() > 1)], false)
-    } else {
-        target.sizes.clone()
-    };
+    let left = if probabilities { reduced_sizes(t, &[usize::from(t.rank() > 1)], false) } else { target.sizes.clone() };
     out::contiguous(c.symbols, p.dtype()?, left, t.device.clone())
 }
 

@@ -54,9 +54,17 @@ pub(super) fn families() -> impl Iterator<Item = &'static Entry> {
 
 /// Every need of every family: what calls must fulfil before their rule is asked.
 pub(super) fn needs() -> impl Iterator<Item = &'static require::Entry> {
-    [needs_index::NEEDS, needs_make::NEEDS, needs_math::NEEDS, needs_norm::NEEDS, needs_nn::NEEDS, needs_shape::NEEDS]
-        .into_iter()
-        .flatten()
+    [
+        needs_dtype::NEEDS,
+        needs_index::NEEDS,
+        needs_make::NEEDS,
+        needs_math::NEEDS,
+        needs_norm::NEEDS,
+        needs_nn::NEEDS,
+        needs_shape::NEEDS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// Returns the rule that a schema implies.

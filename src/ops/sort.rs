@@ -86,13 +86,19 @@ fn nonzero_static(c: &mut Call<'_>) -> Typed {
 fn nonzero_numpy(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let found = c.unbacked(0, 0);
-    let one = out::strided(
-        Dtype::I64,
-        smallvec::smallvec![found],
-        Some(smallvec::smallvec![Dim::Fixed(1)]),
-        t.device.clone(),
-    );
-    Ok(out::many(std::iter::repeat_n(one, t.rank().max(1))))
+    columns(c, t, found)
+}
+
+/// Columns of one result of `nonzero`, which lie one behind the other.
+pub(super) fn columns(c: &mut Call<'_>, t: &TensorType, found: Dim) -> Typed {
+    let (mut all, mut offset) = (Vec::new(), Dim::Fixed(0));
+    for _ in 0..t.rank().max(1) {
+        let strides = Some(smallvec::smallvec![Dim::Fixed(1)]);
+        let one = out::tensor(Dtype::I64, smallvec::smallvec![found], strides, t.device.clone());
+        all.push(ValueType::tensor(TensorType { offset, ..one }));
+        offset = sizes::add(c.symbols, offset, found)?;
+    }
+    Ok(out::many(all))
 }
 
 fn unique(c: &mut Call<'_>) -> Typed {
@@ -101,7 +107,10 @@ fn unique(c: &mut Call<'_>) -> Typed {
         && !c.is_none(place)
     {
         let d = c.axis(place, t.rank())?;
-        return unique_along(c, d);
+        // Dimension 0 of a vector, written so, is as if none were given.
+        if &*c.operator.schema.name != "unique_consecutive" || t.rank() != 1 || c.int(place)? != 0 {
+            return unique_along(c, d);
+        }
     }
     let found = c.unbacked(0, 0);
     let flag = |name| c.operator.schema.param_index(name).map_or(Ok(false), |i| c.bool(i));

@@ -60,12 +60,11 @@ pub(super) const RULES: &[Entry] = &[
             "aten.lift.default",
             "aten.lift_fresh.default",
             "aten.positive.default",
-            "aten.resolve_conj.default",
-            "aten.resolve_neg.default",
             "aten._conj.default",
             "aten.conj.default",
         ],
     ),
+    (resolved, &["aten.resolve_conj.default", "aten.resolve_neg.default"]),
     (contiguous, &["aten.contiguous.default"]),
     (at_least, &["aten.atleast_1d.default", "aten.atleast_2d.default"]),
     (|c| copied(reshape(c), c), &["aten.view_copy.default"]),
@@ -188,7 +187,18 @@ fn reshape_as(c: &mut Call<'_>) -> Typed {
 }
 
 fn reshape_alias(c: &mut Call<'_>) -> Typed {
-    let (t, wanted, strides) = (c.tensor(0)?, c.dims(1)?, c.dims(2)?);
+    let (t, wanted, mut strides) = (c.tensor(0)?, c.dims(1)?, c.dims(2)?);
+    if strides.len() != wanted.len() {
+        return Err(c.bad(2, format!("{} strides", wanted.len()), strides.len().to_string()));
+    }
+    // A negative stride stands for that of a dimension around the next one.
+    let mut around = Dim::Fixed(1);
+    for (stride, size) in strides.iter_mut().zip(&wanted).rev() {
+        if stride.fixed().is_some_and(|n| n < 0) {
+            *stride = around;
+        }
+        around = if *size == Dim::Fixed(0) { *stride } else { sizes::mul(c.symbols, *stride, *size)? };
+    }
     Ok(seen(t, wanted, Some(strides), t.offset))
 }
 
@@ -594,6 +604,17 @@ fn movedim(c: &mut Call<'_>) -> Typed {
 
 fn same(c: &mut Call<'_>) -> Typed {
     Ok(out::itself(c.tensor(0)?))
+}
+
+/// The operand itself, or a copy where it is to be conjugated or negated, which no type tells.
+fn resolved(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    if !t.dtype.is_float() && !t.dtype.is_complex() {
+        return Ok(out::itself(t));
+    }
+    let strides = if layout::is_dense(c.symbols, t) { t.strides.clone() } else { None };
+    let offset = if t.offset == Dim::Fixed(0) { t.offset } else { sizes::fresh_symbol(c.symbols) };
+    Ok(seen(t, t.sizes.clone(), strides, offset))
 }
 
 fn contiguous(c: &mut Call<'_>) -> Typed {

@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod archive;
+pub mod facts;
 pub mod golden;
 
 use std::path::{Path, PathBuf};
