@@ -19,6 +19,7 @@
 )]
 
 pub mod sym;
+pub mod term;
 
 pub mod graph;
 

@@ -179,10 +179,7 @@ impl<'a> Storages<'a> {
 
     fn runs_bodies(&self, node: NodeId) -> bool {
         self.view.kind(node) == NodeKind::Call
-            && self
-                .registry
-                .operator_of(self.view, node)
-                .is_some_and(|o| o.effects.side == Some(SideEffect::Control))
+            && self.registry.operator_of(self.view, node).is_some_and(|o| o.effects.side == Some(SideEffect::Control))
     }
 
     /// A result of bodies: what they return lies in operands, in memory that another result lies in too, or is new.
@@ -517,7 +514,10 @@ impl<'a> Storages<'a> {
             write(group);
         }
         // Of results beyond count, those of a tuple that surely shares nothing need no look each.
-        if !operator.effects.returns.is_empty() && operator.effects.returns.iter().all(|r| r.is_empty()) && !known_writes {
+        if !operator.effects.returns.is_empty()
+            && operator.effects.returns.iter().all(|r| r.is_empty())
+            && !known_writes
+        {
             return;
         }
         for result in self.places(user) {

@@ -2,7 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::graph::{Arg, BodyId, Graph, Hearsay, Interner, Link, Log, NodeId, NodeKind, Row, Signature, StrId, ValueType, View};
+use crate::graph::{
+    Arg, BodyId, Graph, Hearsay, Interner, Link, Log, NodeId, NodeKind, Row, Signature, StrId, ValueType, View,
+};
 use crate::sym::Symbols;
 
 static UNKNOWN: ValueType = ValueType::Unknown;

@@ -8,7 +8,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::log::Log;
 use super::names::Names;
 use super::order::{self, Link, NONE};
-use super::{Arg, BodyId, Bytes, Hearsay, Interner, Meta, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType, View};
+use super::{
+    Arg, BodyId, Bytes, Hearsay, Interner, Meta, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType, View,
+};
 use crate::sym::{ExprId, Symbols};
 
 /// A body: the graph itself or a sub-graph.

@@ -3,7 +3,7 @@
 //! Promises: a verdict is "proved" only if no question has a problem; a policy that takes unknown values takes them only where
 //! nothing else is open.
 
-use super::verdict::{Assumption, Finding, Question, SideBySide, Verdict};
+use crate::verify::verdict::{Assumption, Finding, Question, SideBySide, Verdict};
 
 /// Something that keeps the verdict from being "proved".
 #[derive(Clone, PartialEq, Debug)]

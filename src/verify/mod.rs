@@ -1,54 +1,33 @@
 //! The judge: from a graph as it was and as it is to a verdict.
 //!
-//! - `judge`: the entry; `local`: from the editor's journal; `pair`: for two files; `touched`: what an edit touched;
-//! - `functional`, `writes`, `views`, `arguments`, `identities`: what each value is, as a term;
-//! - `term`, `store`, `viewmap`, `sizes`: terms, hash-consed; index maps of views; arithmetic of sizes;
-//! - `layout`: what calls see of memory that no element shows;
-//! - `congruence`, `bodies`: whether two values are equal;
-//! - `outputs`, `effects`, `raises`, `fits`, `order`: what else the caller sees;
+//! - `judge/`: the entries, from an editor's journal or for two files; what an edit touched, and what that reaches;
+//! - `functional/`: what each value is, as a term: views, writes, memory that may overlap, layouts, bodies;
+//! - `form/`: the calling convention, what is returned; `effects/`: draws, prints, assertions, what may raise;
+//! - `order/`: streams; `prove/`: whether two values are equal;
 //! - `findings`, `verdict`, `policy`, `options`, `show`: what is said.
+//!
+//! Terms, their arithmetic and their store are `crate::term`.
 //!
 //! Promises: (1) what is accepted was shown, for all inputs and all sizes; (2) no verdict rests on a hash alone; (3) no guest code
 //! runs here, and there is no `unsafe`; (4) nothing recurses on graph depth; (5) judging an edit costs what it touched and
 //! what that reaches. What cannot be shown is "unknown", and refused.
 
-mod arguments;
-mod bodies;
-mod congruence;
 mod effects;
 mod findings;
-mod fits;
+mod form;
 mod functional;
-mod identities;
-#[cfg(test)]
-mod journal;
 mod judge;
-mod layout;
-mod memory;
-mod local;
-#[cfg(test)]
-mod lookalikes;
 mod options;
 mod order;
-mod outputs;
-mod pair;
 mod policy;
-mod raises;
+mod prove;
 mod show;
-mod sizes;
-mod store;
-mod term;
-mod touched;
 #[cfg(test)]
-mod twins;
+mod tests;
 mod verdict;
-mod viewmap;
-mod views;
-mod writes;
 
-pub use judge::{judge_edit, judge_editor};
+pub use judge::{judge_edit, judge_editor, judge_pair};
 pub use options::{Closure, JudgeOptions, Mode};
-pub use pair::judge_pair;
 pub use policy::Policy;
 pub use show::line as print_node;
 pub use verdict::{Assumption, Finding, Level, Question, SideBySide, Verdict};

@@ -1,6 +1,6 @@
 //! What the judge is told: mode, policy, and what the host says of inputs.
 
-use super::policy::Policy;
+use crate::verify::policy::Policy;
 
 /// The NPU path for which is judged: each has its own rules of order.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

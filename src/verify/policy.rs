@@ -2,7 +2,7 @@
 //!
 //! Promises: no policy takes what is refuted, or unknown form, effects, order or lifetime.
 
-use super::verdict::{Finding, Level, Question, Verdict};
+use crate::verify::verdict::{Finding, Level, Question, Verdict};
 
 /// A policy.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]

@@ -1,10 +1,10 @@
 //! Nodes as they print, for verdicts.
 
-use super::functional::Functional;
-use super::store::ValueId;
-use super::term::Side;
-use super::verdict::SideBySide;
 use crate::graph::{Arg, NodeId, NodeKind, View};
+use crate::term::store::ValueId;
+use crate::term::term::Side;
+use crate::verify::functional::values::Functional;
+use crate::verify::verdict::SideBySide;
 
 /// Returns the line of a node: `add: "f32[2]" = aten.add.Tensor(x, 1)`.
 pub fn line(view: &dyn View, node: NodeId) -> String {

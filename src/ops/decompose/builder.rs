@@ -126,7 +126,8 @@ impl<'r> Builder<'r> {
             bound,
             view: &state.graph,
             symbols: &mut symbols,
-            annotated: None, consulted: Default::default(),
+            annotated: None,
+            consulted: Default::default(),
         });
         state.graph.symbols = symbols;
         answer

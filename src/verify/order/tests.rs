@@ -1,6 +1,6 @@
 //! Each promise of the question "order", and beside it the nearest rewrite that breaks it.
 
-use crate::verify::twins::{program, registry};
+use crate::verify::tests::twins::{program, registry};
 use crate::verify::{Assumption, Finding, JudgeOptions, Mode, Question, Verdict, judge_pair};
 
 const X: &str = "x: f32[3, 3]";

@@ -4,14 +4,14 @@
 //! rules', and sizes that are symbols fit for all their values. Positional and keyword arguments count alike. What nobody states,
 //! and what is not known, is "no".
 
-use super::functional::Functional;
-use super::term::Side;
-use super::views::{ViewCall, as_dim, axis};
 use crate::analysis::call::{Known, only_orders};
 use crate::analysis::{Place, getitem_of, place_of, tensor_operands};
 use crate::graph::{Arg, Dtype, NodeId, NodeKind, TensorType, ValueType};
 use crate::ops::{Bound, Operator, Total, ViewStep, Viewed, view_strides};
 use crate::sym::Dim;
+use crate::term::term::Side;
+use crate::verify::functional::values::Functional;
+use crate::verify::functional::views::{ViewCall, as_dim, axis};
 
 /// Returns whether a call never raises.
 pub fn surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
@@ -63,8 +63,11 @@ fn is_symbolic(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let open = |t: &TensorType| t.sizes.iter().any(|d| d.fixed().is_none());
     let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
     let mut given = args.flat_map(Arg::nodes);
-    given.any(|n| !matches!(view.ty(n), ValueType::Tensor(_) | ValueType::Many(_)) && view.ty(n) != &ValueType::None && !is_fixed_scalar(view.ty(n)))
-        || tensor_operands(view, node).into_iter().any(|p| f.tensor(side, p).is_none_or(open))
+    given.any(|n| {
+        !matches!(view.ty(n), ValueType::Tensor(_) | ValueType::Many(_))
+            && view.ty(n) != &ValueType::None
+            && !is_fixed_scalar(view.ty(n))
+    }) || tensor_operands(view, node).into_iter().any(|p| f.tensor(side, p).is_none_or(open))
 }
 
 fn is_fixed_scalar(ty: &ValueType) -> bool {
@@ -74,8 +77,7 @@ fn is_fixed_scalar(ty: &ValueType) -> bool {
 /// Whether the sizes of a call fit for all values of their symbols.
 fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> bool {
     let view = f.view(side);
-    let types: Vec<&TensorType> =
-        tensor_operands(view, node).into_iter().filter_map(|p| f.tensor(side, p)).collect();
+    let types: Vec<&TensorType> = tensor_operands(view, node).into_iter().filter_map(|p| f.tensor(side, p)).collect();
     let result = f.tensor(side, place_of(view, node));
     let from = bound.args.first().and_then(|a| a.as_node()).and_then(|n| f.tensor(side, place_of(view, n)));
     if let Some(step) = operator.facts.step {
@@ -111,7 +113,8 @@ fn is_size_query(operator: &Operator) -> bool {
 
 /// Whether an operator takes numbers only: no size has to fit another.
 fn is_python(operator: &Operator) -> bool {
-    operator.schema.params.iter().all(|p| !p.ty.holds_tensors()) && !operator.schema.returns.is_empty()
+    operator.schema.params.iter().all(|p| !p.ty.holds_tensors())
+        && !operator.schema.returns.is_empty()
         && operator.schema.returns.iter().all(|r| !r.ty.holds_tensors())
 }
 
@@ -141,9 +144,12 @@ fn step_fits(
             not_negative && fits_into(f, Some(from), to)
         }
         ViewStep::Select => selects(f, side, bound, from),
-        ViewStep::Unbind => {
-            bound.args.get(1).and_then(|a| axis(a, from.rank())).and_then(|d| from.sizes.get(d)).is_some_and(|d| d.fixed().is_some())
-        }
+        ViewStep::Unbind => bound
+            .args
+            .get(1)
+            .and_then(|a| axis(a, from.rank()))
+            .and_then(|d| from.sizes.get(d))
+            .is_some_and(|d| d.fixed().is_some()),
         ViewStep::Pieces => pieces_fit(f, side, node, bound, from),
         ViewStep::Reshape => {
             let Some(to) = to else { return false };

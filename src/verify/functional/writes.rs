@@ -4,20 +4,21 @@
 //! element is written twice; else it is a function of the call and of the memory that it takes. What may overlap in unknown ways is
 //! asked of the joint state (`memory`).
 
-use super::arguments::Arguments;
-use super::effects::{Effect, effect_of};
-use super::functional::{Found, Functional, bind};
-use super::sizes::Dims;
-use super::store::{Aspect, Key, ValueId};
-use super::term::{Form, Side, Token};
-use super::viewmap::{Step, ViewMap};
 use crate::analysis::{Event, FINAL_ORDER, Place, Shares, Stamp, call, place_of, tensor_operands};
 use crate::graph::NodeId;
 use crate::ops::{Bound, CallSite, Operator};
+use crate::term::call::Arguments;
+use crate::term::index_map::{Step, ViewMap};
+use crate::term::sizes::Dims;
+use crate::term::store::ValueId;
+use crate::term::term::{Form, Side, Token};
+use crate::verify::effects::trace::{Effect, effect_of};
+use crate::verify::functional::key::{Aspect, Key};
+use crate::verify::functional::values::{Found, Functional, bind};
 
 impl<'a> Functional<'a> {
     /// The content of a storage (`key.place` is its origin) after the write that the stamp names.
-    pub(super) fn find_written(&mut self, key: Key) -> Found {
+    pub(in crate::verify) fn find_written(&mut self, key: Key) -> Found {
         let group = self.side(key.side).storages.group(key.place);
         if let Stamp::Write(writer) = key.stamp
             && self.order(key.side, writer) <= self.order(key.side, key.place.node)
@@ -82,7 +83,7 @@ impl<'a> Functional<'a> {
     }
 
     /// Returns what a write leaves in the elements of `event.place`.
-    pub(super) fn written(&mut self, key: Key, event: &Event) -> ValueId {
+    pub(in crate::verify) fn written(&mut self, key: Key, event: &Event) -> ValueId {
         let found = match event.stamp {
             Stamp::Final(number) => self.final_value(key, number),
             Stamp::Write(writer) if self.is_described(key.side, writer) => self.written_value(key, event, writer),
@@ -104,8 +105,7 @@ impl<'a> Functional<'a> {
         let (Arguments { mut tokens, operands }, param) = match &bound {
             Some((operator, bound)) => {
                 let written = (0..bound.args.len()).filter(|i| {
-                    call::writes(operator, bound, *i)
-                        && bound.get(*i).nodes().any(|n| place_of(view, n) == event.place)
+                    call::writes(operator, bound, *i) && bound.get(*i).nodes().any(|n| place_of(view, n) == event.place)
                 });
                 let params: Vec<usize> = written.collect();
                 let mut arguments = Arguments::bound(view, operator, bound, &mut self.sizes);
@@ -169,7 +169,7 @@ impl<'a> Functional<'a> {
         for place in chain.into_iter().rev() {
             let operator = self.registry.operator_of(view, place.node)?;
             let bound = bind(operator, view, place.node)?;
-            if super::identities::equal_operand(self, side, operator, &bound, place).is_some() {
+            if crate::verify::functional::identities::equal_operand(self, side, operator, &bound, place).is_some() {
                 continue;
             }
             let step = self.view_step(side, operator, &bound, place)?;
@@ -214,7 +214,7 @@ impl<'a> Functional<'a> {
             Some(twin) => Form::Call {
                 callee,
                 commutes: twin.commutes
-                    && super::functional::exchangeable(&tokens)
+                    && crate::verify::functional::values::exchangeable(&tokens)
                     && self.are_alike(key.side, &operands),
                 tokens: tokens.into(),
             },
@@ -277,7 +277,7 @@ impl<'a> Functional<'a> {
 
     /// Returns whether a call writes one operand, of which each element has its own place, reads it in no other arrangement, and
     /// surely holds the result.
-    pub(super) fn writes_plainly(&mut self, side: Side, writer: NodeId, operator: &'a Operator) -> bool {
+    pub(in crate::verify) fn writes_plainly(&mut self, side: Side, writer: NodeId, operator: &'a Operator) -> bool {
         let Some(event) = self.only_write(side, writer, operator) else { return false };
         if operator.facts.copies {
             return true;
@@ -286,7 +286,12 @@ impl<'a> Functional<'a> {
     }
 
     /// Returns the functional form of a call that writes plainly: it asks the same of its operands.
-    pub(super) fn plain_twin(&mut self, side: Side, writer: NodeId, operator: &'a Operator) -> Option<&'a Operator> {
+    pub(in crate::verify) fn plain_twin(
+        &mut self,
+        side: Side,
+        writer: NodeId,
+        operator: &'a Operator,
+    ) -> Option<&'a Operator> {
         let event = self.only_write(side, writer, operator)?;
         self.twin(side, operator, &event, writer)
     }
@@ -304,7 +309,7 @@ impl<'a> Functional<'a> {
     }
 
     /// The functional operator that gives what this one writes: its arguments the same, its result of the type of what is written.
-    pub(super) fn twin(
+    pub(in crate::verify) fn twin(
         &mut self,
         side: Side,
         operator: &'a Operator,

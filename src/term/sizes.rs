@@ -6,8 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::analysis::placeholders;
-use crate::graph::{BodyId, ValueType, View};
+use crate::graph::{BodyId, NodeKind, ValueType, View};
 use crate::sym::{Dim, ExprId, Relation, SymValue, Symbols};
 
 /// Sizes, strides: one a dimension.
@@ -33,9 +32,13 @@ impl<'a> Sizes<'a> {
     fn bound(&mut self) -> &FxHashSet<String> {
         let (view, symbols) = (self.inputs, self.symbols);
         self.bound.get_or_insert_with(|| {
-            let inputs = placeholders(view, BodyId::ROOT);
+            let inputs: Vec<_> = std::iter::successors(view.first(BodyId::ROOT), |n| view.next(*n))
+                .take_while(|n| view.kind(*n) == NodeKind::Placeholder)
+                .collect();
             let dims = inputs.iter().flat_map(|n| match view.ty(*n) {
-                ValueType::Tensor(t) => t.sizes.iter().chain(t.strides.iter().flatten()).chain([&t.offset]).copied().collect(),
+                ValueType::Tensor(t) => {
+                    t.sizes.iter().chain(t.strides.iter().flatten()).chain([&t.offset]).copied().collect()
+                }
                 ValueType::SymInt(d) => vec![*d],
                 _ => Vec::new(),
             });

@@ -1,8 +1,8 @@
 //! Rewrites that look alike and are not: what memory, annotations, signatures and structures hide.
 
-use super::twins::{program, registry};
-use super::{JudgeOptions, Verdict, judge_pair};
 use crate::formats::text::{self, ReadOptions};
+use crate::verify::tests::twins::{program, registry};
+use crate::verify::{JudgeOptions, Verdict, judge_pair};
 
 fn judge(inputs: &str, before: &str, after: &str) -> Verdict {
     judge_pair(&program(inputs, before), &program(inputs, after), &registry(), &JudgeOptions::default())

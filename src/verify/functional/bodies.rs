@@ -5,9 +5,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::functional::Functional;
-use super::term::{Side, Token};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, ValueType, View};
+use crate::term::term::{Side, Token};
+use crate::verify::functional::values::Functional;
 
 /// Returns the number of a body's structure, the same for equal ones of both graphs.
 pub fn number(f: &mut Functional<'_>, side: Side, body: BodyId) -> u32 {
@@ -84,7 +84,8 @@ fn printed(view: &dyn View, ty: &ValueType) -> String {
     let symbols = view.symbols();
     match ty {
         ValueType::Tensor(t) => {
-            let dims = |d: &[crate::sym::Dim]| d.iter().map(|d| symbols.print_python(*d)).collect::<Vec<_>>().join(", ");
+            let dims =
+                |d: &[crate::sym::Dim]| d.iter().map(|d| symbols.print_python(*d)).collect::<Vec<_>>().join(", ");
             let strides = t.strides.as_deref().map(dims);
             format!("{}[{}] {strides:?} {}", t.dtype.long(), dims(&t.sizes), t.device)
         }

@@ -5,15 +5,15 @@
 
 use rustc_hash::FxHashMap;
 
-use super::congruence::Congruence;
-use super::findings::Problem;
-use super::functional::Functional;
-use super::show::{node_of, side_by_side};
-use super::store::ValueId;
-use super::term::{Side, Token};
-use super::verdict::Question;
 use crate::analysis::{Home, Place, Shares, Stamp, place_of, placeholders, type_of};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, OutputKind, StrId, ValueType, View};
+use crate::term::store::ValueId;
+use crate::term::term::{Side, Token};
+use crate::verify::findings::Problem;
+use crate::verify::functional::values::Functional;
+use crate::verify::prove::congruence::Congruence;
+use crate::verify::show::{node_of, side_by_side};
+use crate::verify::verdict::Question;
 
 /// One thing that the graph returns, mutations left out.
 #[derive(Clone, Debug)]

@@ -3,12 +3,12 @@
 //! Promises: a step is what PyTorch's operator does, for all values of the symbols; what sizes, indices or an unknown operator
 //! leave open is `None`, and the operator stays a function of its arguments. Result sizes come from the type rules.
 
-use super::sizes::Sizes;
-use super::viewmap::Step;
 use crate::analysis::Place;
 use crate::graph::{Arg, TensorType, ValueType, View};
 use crate::ops::{Bound, Operator, ViewStep};
 use crate::sym::Dim;
+use crate::term::index_map::Step;
+use crate::term::sizes::Sizes;
 
 /// A call of a view operator, bound.
 pub struct ViewCall<'a, 'b> {

@@ -3,10 +3,10 @@
 //! Promises: a node in none of the lists has the same arguments, target and type on both sides, and stands in the same order
 //! to all other such nodes. Costs the edit.
 
-use super::effects::effect_of;
 use crate::editor::Changes;
 use crate::graph::{BodyId, NodeId, NodeKind, View};
 use crate::ops::Registry;
+use crate::verify::effects::trace::effect_of;
 
 /// Nodes that an edit touched.
 #[derive(Clone, Debug, Default)]

@@ -1,18 +1,18 @@
 //! The store: one hash-consed table of values for both graphs.
 //!
-//! A value is named by where it was found ([`Key`]) or by its term; its term is found when it is first needed. Values
+//! A value is named by where it was found (a key that the caller chooses) or by its term; its term is found when it is first needed. Values
 //! that were shown to be equal are one class (union-find).
 //!
 //! Promises: (1) one key is one value, one term is one class; (2) classes are joined only for equal terms, compared by
 //! their structure: a hash only finds the candidate; (3) [`Store::terms_hashed`] counts the work.
 
+use std::hash::Hash;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::term::{Callee, Form, Side, Term, Token};
-use crate::analysis::{Place, Stamp};
+use crate::term::term::{Callee, Form, Term, Token};
 
 /// A value of either graph.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -24,51 +24,40 @@ impl ValueId {
     }
 }
 
-/// What is asked of a place.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Aspect {
-    /// Its value.
-    Value,
-    /// How it lies in memory.
-    Layout,
-    /// The state of all storages that may overlap with it.
-    Memory,
-}
-
-/// Where a value was found: a place, at a version of its storage.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Key {
-    /// Which graph.
-    pub side: Side,
-    /// Which result.
-    pub place: Place,
-    /// Which version.
-    pub stamp: Stamp,
-    /// What of it.
-    pub aspect: Aspect,
-}
-
 #[derive(Clone, Debug)]
-struct Value {
+struct Value<K> {
     parent: ValueId,
-    key: Option<Key>,
+    key: Option<K>,
     term: Option<Term>,
     settled: bool,
 }
 
 /// All values.
-#[derive(Debug, Default)]
-pub struct Store {
-    values: Vec<Value>,
-    keys: FxHashMap<Key, ValueId>,
+#[derive(Debug)]
+pub struct Store<K> {
+    values: Vec<Value<K>>,
+    keys: FxHashMap<K, ValueId>,
     terms: FxHashMap<Term, ValueId>,
     callees: FxHashMap<Box<str>, Callee>,
     bodies: FxHashMap<Box<[Token]>, u32>,
     terms_hashed: usize,
 }
 
-impl Store {
-    fn push(&mut self, key: Option<Key>, term: Option<Term>) -> ValueId {
+impl<K> Default for Store<K> {
+    fn default() -> Self {
+        Store {
+            values: Vec::new(),
+            keys: FxHashMap::default(),
+            terms: FxHashMap::default(),
+            callees: FxHashMap::default(),
+            bodies: FxHashMap::default(),
+            terms_hashed: 0,
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Store<K> {
+    fn push(&mut self, key: Option<K>, term: Option<Term>) -> ValueId {
         let id = ValueId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
         self.values.push(Value { parent: id, key, term, settled: false });
         id
@@ -91,7 +80,7 @@ impl Store {
     }
 
     /// Returns the value found there; its term is not known yet if it is new.
-    pub fn at(&mut self, key: Key) -> ValueId {
+    pub fn at(&mut self, key: K) -> ValueId {
         if let Some(id) = self.keys.get(&key) {
             return *id;
         }
@@ -173,7 +162,7 @@ impl Store {
 
     /// Returns the class of a value.
     pub fn find(&mut self, id: ValueId) -> ValueId {
-        let parent_of = |values: &[Value], id: ValueId| values.get(id.slot()).map_or(id, |v| v.parent);
+        let parent_of = |values: &[Value<K>], id: ValueId| values.get(id.slot()).map_or(id, |v| v.parent);
         let mut root = id;
         while parent_of(&self.values, root) != root {
             root = parent_of(&self.values, root);
@@ -212,7 +201,7 @@ impl Store {
     }
 
     /// Returns where the value was found first; values that are only parts of others have no such place.
-    pub fn key(&self, id: ValueId) -> Option<Key> {
+    pub fn key(&self, id: ValueId) -> Option<K> {
         self.values.get(id.slot())?.key
     }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Finding, JudgeOptions, Question, Verdict, judge_pair};
 use crate::formats::text::{self, ReadOptions};
 use crate::graph::Graph;
 use crate::ops::Registry;
+use crate::verify::{Finding, JudgeOptions, Question, Verdict, judge_pair};
 
-pub(super) fn program(inputs: &str, lines: &str) -> Graph {
+pub(in crate::verify) fn program(inputs: &str, lines: &str) -> Graph {
     let inputs: Vec<String> = inputs
         .split(';')
         .map(str::trim)
@@ -28,7 +28,7 @@ pub(super) fn program(inputs: &str, lines: &str) -> Graph {
     graph
 }
 
-pub(super) fn registry() -> Arc<Registry> {
+pub(in crate::verify) fn registry() -> Arc<Registry> {
     static REGISTRY: std::sync::OnceLock<Arc<Registry>> = std::sync::OnceLock::new();
     REGISTRY.get_or_init(|| Arc::new(Registry::standard())).clone()
 }

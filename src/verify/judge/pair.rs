@@ -6,14 +6,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::findings::{Findings, Problem};
-use super::judge::judge_graphs;
-use super::options::JudgeOptions;
-use super::verdict::{Question, Verdict};
 use crate::analysis::form::check_form;
 use crate::graph::{Graph, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, SymError, SymValue, Symbols};
+use crate::verify::findings::{Findings, Problem};
+use crate::verify::judge::edit::judge_graphs;
+use crate::verify::options::JudgeOptions;
+use crate::verify::verdict::{Question, Verdict};
 
 /// Judges whether `after` means what `before` means. `before` must be well formed.
 pub fn judge_pair(before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Verdict {

@@ -8,13 +8,14 @@
 //! every storage of the group holds the same; (2) two parts with equal terms are the same elements of the storage of the same rank. Nothing
 //! is promised of states with different terms.
 
-use super::arguments::Arguments;
-use super::functional::{Found, Functional, bind};
-use super::store::{Aspect, Key, ValueId};
-use super::term::{Fact, Form, Side, Token};
-use super::viewmap::ViewMap;
 use crate::analysis::{Event, Group, Place, Shares, Stamp, tensor_operands};
 use crate::graph::NodeKind;
+use crate::term::call::Arguments;
+use crate::term::index_map::ViewMap;
+use crate::term::store::ValueId;
+use crate::term::term::{Fact, Form, Side, Token};
+use crate::verify::functional::key::{Aspect, Key};
+use crate::verify::functional::values::{Found, Functional, bind};
 
 impl Functional<'_> {
     /// Returns the state of a group after a version.
@@ -25,7 +26,7 @@ impl Functional<'_> {
     }
 
     /// Returns what a storage that may overlap others holds at a version.
-    pub(super) fn held(&mut self, key: Key, group: &Group) -> Found {
+    pub(in crate::verify) fn held(&mut self, key: Key, group: &Group) -> Found {
         let (Some(rank), Some(memory)) = (group.rank(key.place), self.memory(key.side, group, key.stamp)) else {
             return self.leaf(key);
         };
@@ -33,7 +34,7 @@ impl Functional<'_> {
     }
 
     /// The state after the write that the stamp names.
-    pub(super) fn find_memory(&mut self, key: Key) -> Found {
+    pub(in crate::verify) fn find_memory(&mut self, key: Key) -> Found {
         let group = self.side(key.side).storages.group(key.place);
         let order = group.writes(key.stamp).first().map_or(0, |e| e.order);
         let (mut tokens, mut children) = (Vec::new(), Vec::new());
@@ -48,7 +49,7 @@ impl Functional<'_> {
     }
 
     /// Returns the state of the group of a value right before a point of program order, for calls that take several of its storages.
-    pub(super) fn memory_before(&mut self, side: Side, place: Place, order: u64) -> ValueId {
+    pub(in crate::verify) fn memory_before(&mut self, side: Side, place: Place, order: u64) -> ValueId {
         let group = self.side(side).storages.group(place);
         let (mut tokens, mut children) = (Vec::new(), Vec::new());
         self.add_births(side, &group, order, &mut tokens, &mut children);
@@ -88,12 +89,12 @@ impl Functional<'_> {
     }
 
     /// Returns which part of its storage a value is, whichever storage of its group that is.
-    pub(super) fn part_of_any(&mut self, side: Side, place: Place) -> ValueId {
+    pub(in crate::verify) fn part_of_any(&mut self, side: Side, place: Place) -> ValueId {
         self.part_from(side, place, Token::None)
     }
 
     /// Returns which part of its storage a value is, and which storage of the group that is.
-    pub(super) fn part(&mut self, side: Side, place: Place) -> ValueId {
+    pub(in crate::verify) fn part(&mut self, side: Side, place: Place) -> ValueId {
         let origin = self.side(side).storages.origin(place);
         let rank = self.side(side).storages.group(origin).rank(origin);
         self.part_from(side, place, rank.map_or(Token::None, Token::count))
@@ -123,12 +124,7 @@ impl Functional<'_> {
         self.flushed(map, sizes, part)
     }
 
-    fn flushed(
-        &mut self,
-        map: Option<ViewMap>,
-        base: Option<super::sizes::Dims>,
-        part: ValueId,
-    ) -> ValueId {
+    fn flushed(&mut self, map: Option<ViewMap>, base: Option<crate::term::sizes::Dims>, part: ValueId) -> ValueId {
         match (map, base) {
             (Some(map), Some(base)) if !map.is_identity(&base, &mut self.sizes) => {
                 self.store.of_term(Form::Part(map), [part])
@@ -141,7 +137,7 @@ impl Functional<'_> {
         let view = self.view(side);
         let operator = self.registry.operator_of(view, place.node)?;
         let bound = bind(operator, view, place.node)?;
-        if super::identities::equal_operand(self, side, operator, &bound, place).is_some() {
+        if crate::verify::functional::identities::equal_operand(self, side, operator, &bound, place).is_some() {
             return Some(map.clone());
         }
         let step = self.view_step(side, operator, &bound, place)?;
@@ -176,7 +172,12 @@ impl Functional<'_> {
     }
 
     /// Which operands of a call lie in one memory, and which parts of it they are: equal contents in memory of their own are another call.
-    pub(super) fn add_shared_operands(&mut self, key: Key, tokens: &mut Vec<Token>, children: &mut Vec<ValueId>) {
+    pub(in crate::verify) fn add_shared_operands(
+        &mut self,
+        key: Key,
+        tokens: &mut Vec<Token>,
+        children: &mut Vec<ValueId>,
+    ) {
         let view = self.view(key.side);
         let order = self.order(key.side, key.place.node);
         let mut groups: Vec<(Place, Vec<(usize, Place)>)> = Vec::new();
@@ -205,7 +206,12 @@ impl Functional<'_> {
     }
 
     /// Memory beyond its operands that an operator which nobody described can know, and that is not as the caller gave it.
-    pub(super) fn add_memory_known_to_opaque(&mut self, key: Key, tokens: &mut Vec<Token>, children: &mut Vec<ValueId>) {
+    pub(in crate::verify) fn add_memory_known_to_opaque(
+        &mut self,
+        key: Key,
+        tokens: &mut Vec<Token>,
+        children: &mut Vec<ValueId>,
+    ) {
         let known = self.written_known(key.side);
         if known.is_empty() || !self.is_opaque(key) {
             return;
@@ -272,5 +278,4 @@ impl Functional<'_> {
             _ => vec![Token::None],
         }
     }
-
 }

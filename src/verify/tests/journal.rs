@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::twins::{program, registry};
-use super::{JudgeOptions, judge_editor, judge_pair};
 use crate::editor::{Editor, NewCall, Point};
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, View};
+use crate::verify::tests::twins::{program, registry};
+use crate::verify::{JudgeOptions, judge_editor, judge_pair};
 
 fn find(g: &Graph, name: &str) -> NodeId {
     g.find_name(BodyId::ROOT, name).unwrap()

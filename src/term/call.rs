@@ -5,11 +5,11 @@
 
 use smallvec::SmallVec;
 
-use super::sizes::Sizes;
-use super::term::Token;
 use crate::graph::{Arg, NodeId, ValueType, View};
 use crate::ops::{Bound, Operator};
 use crate::sym::Dim;
+use crate::term::sizes::Sizes;
+use crate::term::term::Token;
 
 /// Tokens, and the nodes that stand where a token is [`Token::Child`].
 #[derive(Clone, Debug, Default)]

@@ -12,17 +12,17 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use super::congruence::Congruence;
-use super::effects::{Effect, effect_of};
-use super::findings::{Findings, Problem};
-use super::functional::{Functional, Shared};
-use super::judge::compare_effect;
-use super::outputs::{compare_attributes, compare_finals, compare_outputs, differing};
-use super::term::Side;
-use super::touched::Touched;
-use super::verdict::Question;
 use crate::analysis::{Place, Stamp, carriers, places_of, tensor_operands};
 use crate::graph::{NodeId, NodeKind};
+use crate::term::term::Side;
+use crate::verify::effects::trace::{Effect, effect_of};
+use crate::verify::findings::{Findings, Problem};
+use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_outputs, differing};
+use crate::verify::functional::values::{Functional, Shared};
+use crate::verify::judge::edit::compare_effect;
+use crate::verify::judge::touched::Touched;
+use crate::verify::prove::congruence::Congruence;
+use crate::verify::verdict::Question;
 
 struct Reach {
     /// Nodes to compare, in program order of the graph as it is.
@@ -38,7 +38,8 @@ struct Reach {
 /// Judges an edit of calls that leave no trace but values and writes.
 pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched, findings: &mut Findings) {
     f.shared = Shared::AllBut(touched.nodes().collect());
-    let mut reach = Reach { queue: BTreeSet::new(), written: FxHashSet::default(), output: false, compared: Vec::new() };
+    let mut reach =
+        Reach { queue: BTreeSet::new(), written: FxHashSet::default(), output: false, compared: Vec::new() };
     let moved: FxHashSet<NodeId> = touched.moved.iter().copied().collect();
     for node in touched.changed.iter().filter(|n| !moved.contains(n)) {
         reach.push(f, *node);
@@ -79,7 +80,7 @@ pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched,
     after.sort_by_key(|n| (f.after.view.place(*n), *n));
     before.dedup();
     after.dedup();
-    super::raises::check_some(f, c, &before, &after, findings);
+    crate::verify::effects::raises::check_some(f, c, &before, &after, findings);
 }
 
 /// Compares one node of both sides; where it differs, its users are next.

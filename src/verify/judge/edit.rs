@@ -8,22 +8,22 @@ use std::time::Instant;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::congruence::Congruence;
-use super::effects::{reshaping_in_place, trace};
-use super::findings::{Findings, Problem};
-use super::functional::{Functional, Graphs, Shared};
-use super::options::JudgeOptions;
-use super::order::judge_order;
-use super::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, differing};
-use super::sizes::Sizes;
-use super::store::{Store, ValueId};
-use super::term::Side;
-use super::touched::Touched;
-use super::verdict::{Question, Verdict};
 use crate::analysis::{Place, Stamp, Storages, placeholders};
 use crate::editor::{Changes, Editor};
 use crate::graph::{BodyId, NodeId, View};
 use crate::ops::Registry;
+use crate::term::sizes::Sizes;
+use crate::term::store::{Store, ValueId};
+use crate::term::term::Side;
+use crate::verify::effects::trace::{reshaping_in_place, trace};
+use crate::verify::findings::{Findings, Problem};
+use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, differing};
+use crate::verify::functional::values::{Functional, Graphs, Shared};
+use crate::verify::judge::touched::Touched;
+use crate::verify::options::JudgeOptions;
+use crate::verify::order::judge_order;
+use crate::verify::prove::congruence::Congruence;
+use crate::verify::verdict::{Question, Verdict};
 
 /// Judges what an editor changed since it began.
 pub fn judge_editor(editor: &Editor, options: &JudgeOptions) -> Verdict {
@@ -46,14 +46,14 @@ pub fn judge_edit(
     let mut c = Congruence::with_limit(options.max_pairs);
     judge_order(before, after, registry, options, &mut findings);
     match touched.is_local() {
-        true => super::local::judge_local(&mut f, &mut c, touched, &mut findings),
+        true => crate::verify::judge::reach::judge_local(&mut f, &mut c, touched, &mut findings),
         false => judge_whole(&mut f, &mut c, &mut findings),
     }
     finish(findings, &f, options, start)
 }
 
 /// Judges two graphs that have nothing but their inputs in common. Types must be settled and symbols shared.
-pub(super) fn judge_graphs(
+pub(in crate::verify) fn judge_graphs(
     before: &dyn View,
     after: &dyn View,
     registry: &Registry,
@@ -116,7 +116,7 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
     findings.problems.extend(compare_finals(f, c, None));
     findings.problems.extend(compare_attributes(f, c, None));
     compare_effects(f, c, ordered, findings);
-    super::raises::check_whole(f, findings);
+    crate::verify::effects::raises::check_whole(f, findings);
 }
 
 fn number_inputs(f: &mut Functional<'_>) {
@@ -182,14 +182,14 @@ fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects,
 const MAX_NAMED: usize = 8;
 
 /// Compares an ordered effect of both sides: same call, equal operands.
-pub(super) fn compare_effect(
+pub(in crate::verify) fn compare_effect(
     f: &mut Functional<'_>,
     c: &mut Congruence,
     p: NodeId,
     q: NodeId,
     findings: &mut Findings,
 ) {
-    if !super::raises::same_type(f, f.before.view.ty(p), f.after.view.ty(q)) {
+    if !crate::verify::effects::raises::same_type(f, f.before.view.ty(p), f.after.view.ty(q)) {
         let names = [f.before.view.name(p).to_string(), f.after.view.name(q).to_string()];
         let reason = format!("effect `{}` is said to give another type", f.after.view.name(q));
         findings.push(Problem::unknown(Question::Form, reason).at(names));

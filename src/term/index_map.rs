@@ -9,8 +9,8 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::sizes::{Dims, Sizes};
 use crate::sym::Dim;
+use crate::term::sizes::{Dims, Sizes};
 
 /// One layer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -7,9 +7,9 @@
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::functional::Functional;
-use super::store::ValueId;
-use super::term::{Form, Term};
+use crate::term::store::ValueId;
+use crate::term::term::{Form, Term};
+use crate::verify::functional::values::Functional;
 
 type Pairs = SmallVec<[(ValueId, ValueId); 4]>;
 

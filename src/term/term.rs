@@ -5,11 +5,11 @@
 
 use smallvec::SmallVec;
 
-use super::sizes::Dims;
-use super::store::ValueId;
-use super::viewmap::ViewMap;
 use crate::graph::{Arg, Device, Dtype, Layout, MemoryFormat};
 use crate::sym::Dim;
+use crate::term::index_map::ViewMap;
+use crate::term::sizes::Dims;
+use crate::term::store::ValueId;
 
 /// Which graph a value was found in.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -9,27 +9,25 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::arguments::Arguments;
-use super::congruence::Congruence;
-use super::effects::effect_of;
-use super::findings::{Findings, Problem};
-use super::fits::surely_holds;
-use super::functional::{Functional, bind};
-use super::store::{Aspect, Key, ValueId};
-use super::term::{Fact, Form, Side, Token};
-use super::verdict::Question;
 use crate::analysis::call::{self, Known};
 use crate::analysis::{Place, Stamp, getitem_of, tensor_operands};
 use crate::graph::{BodyId, NodeId, NodeKind, ValueType, View};
 use crate::ops::Operator;
+use crate::term::call::Arguments;
+use crate::term::store::ValueId;
+use crate::term::term::{Fact, Form, Side, Token};
+use crate::verify::effects::fits::surely_holds;
+use crate::verify::effects::trace::effect_of;
+use crate::verify::findings::{Findings, Problem};
+use crate::verify::functional::key::{Aspect, Key};
+use crate::verify::functional::values::{Functional, bind};
+use crate::verify::prove::congruence::Congruence;
+use crate::verify::verdict::Question;
 
 /// Returns what a call asks in order not to raise; `None` where it surely holds, or is compared elsewhere.
 fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
     let view = f.view(side);
-    if view.kind(node) != NodeKind::Call
-        || effect_of(view, f.registry, node).is_some()
-        || surely_holds(f, side, node)
-    {
+    if view.kind(node) != NodeKind::Call || effect_of(view, f.registry, node).is_some() || surely_holds(f, side, node) {
         return None;
     }
     let own = Key { side, place: Place::of(node), stamp: Stamp::Birth, aspect: Aspect::Value };

@@ -5,13 +5,14 @@
 //! or the memory around its operand has equal terms only where these are equal too; (3) a draw has equal terms only where the
 //! memory that it fills lies alike.
 
-use super::arguments::Arguments;
-use super::functional::{Found, Functional};
-use super::store::{Key, ValueId};
-use super::term::{Fact, Form, Side, Token};
 use crate::analysis::{Place, call::Known, getitem_of, place_of, tensor_operands};
 use crate::graph::{NodeKind, TensorType};
 use crate::ops::Bound;
+use crate::term::call::Arguments;
+use crate::term::store::ValueId;
+use crate::term::term::{Fact, Form, Side, Token};
+use crate::verify::functional::key::Key;
+use crate::verify::functional::values::{Found, Functional};
 
 impl<'a> Functional<'a> {
     /// Returns a tensor whose strides rules computed from what inputs state.
@@ -22,7 +23,7 @@ impl<'a> Functional<'a> {
         (settled && self.sizes.are_settled(&ty.sizes)).then_some(ty)
     }
 
-    pub(super) fn find_layout(&mut self, key: Key) -> Found {
+    pub(in crate::verify) fn find_layout(&mut self, key: Key) -> Found {
         if let Some(ty) = self.laid_out(key.side, key.place) {
             let dims = ty.strides.iter().flatten().zip(&ty.sizes);
             // A stride that no index uses says nothing.
@@ -34,10 +35,9 @@ impl<'a> Functional<'a> {
         let node = key.place.node;
         match view.kind(node) {
             NodeKind::Placeholder => match self.side(key.side).inputs.get(&node) {
-                Some(number) => Found::Term(
-                    Form::Of(Fact::InputLayout, Box::new([Token::Int(i64::from(*number))])),
-                    Vec::new(),
-                ),
+                Some(number) => {
+                    Found::Term(Form::Of(Fact::InputLayout, Box::new([Token::Int(i64::from(*number))])), Vec::new())
+                }
                 None => self.leaf(key),
             },
             NodeKind::GetAttr => {
@@ -55,7 +55,10 @@ impl<'a> Functional<'a> {
         let node = key.place.node;
         if let Some((of, item)) = getitem_of(view, node) {
             let whole = self.layout(key.side, place_of(view, of));
-            return Found::Term(Form::Of(Fact::InputLayout, Box::new([Token::Int(i64::from(item)), Token::Child])), vec![whole]);
+            return Found::Term(
+                Form::Of(Fact::InputLayout, Box::new([Token::Int(i64::from(item)), Token::Child])),
+                vec![whole],
+            );
         }
         let Arguments { mut tokens, operands } = match Known::of(view, self.registry, node) {
             Known::As(operator, bound) => Arguments::bound(view, operator, &bound, &mut self.sizes),
@@ -69,7 +72,7 @@ impl<'a> Functional<'a> {
         for operand in tensor_operands(view, node) {
             children.push(self.layout(key.side, operand));
         }
-        if super::effects::effect_of(view, self.registry, node).is_some() {
+        if crate::verify::effects::trace::effect_of(view, self.registry, node).is_some() {
             tokens.push(self.event(key));
         }
         if key.place.item != Place::WHOLE {
@@ -81,7 +84,12 @@ impl<'a> Functional<'a> {
     }
 
     /// A draw fills memory in its order: how the results lie belongs to it.
-    pub(super) fn add_layouts_of_results(&mut self, key: Key, tokens: &mut Vec<Token>, children: &mut Vec<ValueId>) {
+    pub(in crate::verify) fn add_layouts_of_results(
+        &mut self,
+        key: Key,
+        tokens: &mut Vec<Token>,
+        children: &mut Vec<ValueId>,
+    ) {
         let places = self.side(key.side).storages.places(key.place.node);
         tokens.push(Token::List(places.len()));
         for place in places {
@@ -92,7 +100,7 @@ impl<'a> Functional<'a> {
     }
 
     /// What an operator sees that no element shows: strides and offsets, and the memory around its operand.
-    pub(super) fn add_seen_layout(
+    pub(in crate::verify) fn add_seen_layout(
         &mut self,
         key: Key,
         bound: &Bound<'_>,

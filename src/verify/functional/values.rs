@@ -8,17 +8,18 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::arguments::Arguments;
-use super::effects::{Effect, effect_of};
-use super::identities::equal_operand;
-use super::sizes::{Dims, Sizes};
-use super::store::{Aspect, Key, Store, ValueId};
-use super::term::{Form, Side, Term, Token};
-use super::viewmap::{Step, ViewMap};
-use super::views::ViewCall;
 use crate::analysis::{Place, Shares, Stamp, Storages, call, getitem_of, place_of};
 use crate::graph::{Arg, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{Bound, Operator, Registry};
+use crate::term::call::Arguments;
+use crate::term::index_map::{Step, ViewMap};
+use crate::term::sizes::{Dims, Sizes};
+use crate::term::store::{Store, ValueId};
+use crate::term::term::{Form, Side, Term, Token};
+use crate::verify::effects::trace::{Effect, effect_of};
+use crate::verify::functional::identities::equal_operand;
+use crate::verify::functional::key::{Aspect, Key};
+use crate::verify::functional::views::ViewCall;
 
 /// What is known of a value when its term is asked for.
 // Lives for one step of a worklist: never stored, so its size costs nothing.
@@ -66,7 +67,7 @@ pub struct Functional<'a> {
     /// The graph as it is.
     pub after: Graphs<'a>,
     /// All values.
-    pub store: Store,
+    pub store: Store<Key>,
     /// Sizes of both.
     pub sizes: Sizes<'a>,
     /// What both have in common.
@@ -220,7 +221,7 @@ impl<'a> Functional<'a> {
         self.store.term(id).cloned()
     }
 
-    pub(super) fn leaf(&mut self, key: Key) -> Found {
+    pub(in crate::verify) fn leaf(&mut self, key: Key) -> Found {
         let id = self.store.at(key);
         Found::Term(Form::Leaf(id), Vec::new())
     }
@@ -266,7 +267,7 @@ impl<'a> Functional<'a> {
     }
 
     /// Returns the index map that a call of a view operator is, where types that rules computed say which.
-    pub(super) fn view_step(
+    pub(in crate::verify) fn view_step(
         &mut self,
         side: Side,
         operator: &Operator,
@@ -312,7 +313,7 @@ impl<'a> Functional<'a> {
     }
 
     /// Puts `new` in the place of a part of `old`.
-    pub(super) fn scatter(&mut self, map: ViewMap, base: Dims, old: ValueId, new: ValueId) -> Found {
+    pub(in crate::verify) fn scatter(&mut self, map: ViewMap, base: Dims, old: ValueId, new: ValueId) -> Found {
         if map.is_identity(&base, &mut self.sizes) {
             return Found::Same(new);
         }
@@ -335,7 +336,7 @@ impl<'a> Functional<'a> {
             },
             NodeKind::GetAttr => match view.ty(node) {
                 ValueType::Body(body) => {
-                    let number = super::bodies::number(self, key.side, *body);
+                    let number = crate::verify::functional::bodies::number(self, key.side, *body);
                     Found::Term(Form::Body(number), Vec::new())
                 }
                 _ => Found::Term(Form::Attribute(view.target(node).into()), Vec::new()),
@@ -436,7 +437,7 @@ impl<'a> Functional<'a> {
     }
 
     /// Whether two operands have one dtype: then none of them is converted, and they may be exchanged where the operator commutes.
-    pub(super) fn are_alike(&mut self, side: Side, operands: &[NodeId]) -> bool {
+    pub(in crate::verify) fn are_alike(&mut self, side: Side, operands: &[NodeId]) -> bool {
         let view = self.view(side);
         let [a, b] = operands else { return false };
         match (view.ty(*a), view.ty(*b)) {
@@ -450,7 +451,7 @@ impl<'a> Functional<'a> {
     }
 
     /// What an annotation alone says of a result belongs to the call: who reads another type reads another value.
-    pub(super) fn told(&mut self, key: Key) -> Vec<Token> {
+    pub(in crate::verify) fn told(&mut self, key: Key) -> Vec<Token> {
         if !self.view(key.side).hearsay(key.place.node).is_told() {
             return Vec::new();
         }
@@ -475,7 +476,7 @@ impl<'a> Functional<'a> {
     }
 
     /// Values of operands; a tuple or list node counts as its items.
-    pub(super) fn operands(
+    pub(in crate::verify) fn operands(
         &mut self,
         key: Key,
         tokens: &mut Vec<Token>,
@@ -500,7 +501,7 @@ impl<'a> Functional<'a> {
         children
     }
 
-    pub(super) fn event(&mut self, key: Key) -> Token {
+    pub(in crate::verify) fn event(&mut self, key: Key) -> Token {
         let node = key.place.node;
         let number = self.side(key.side).events.as_ref().map_or(Some(node.to_bits()), |e| e.get(&node).copied());
         Token::Event(number.unwrap_or(u64::MAX))
@@ -529,7 +530,7 @@ pub fn bind<'v>(operator: &'v Operator, view: &'v dyn View, node: NodeId) -> Opt
 }
 
 /// Returns whether the first two arguments are operands and all others have no say (their defaults).
-pub(super) fn exchangeable(tokens: &[Token]) -> bool {
+pub(in crate::verify) fn exchangeable(tokens: &[Token]) -> bool {
     match tokens.split_first_chunk::<2>() {
         Some(([Token::Child, Token::Child], rest)) => rest.iter().all(|t| matches!(t, Token::Int(1) | Token::None)),
         _ => false,

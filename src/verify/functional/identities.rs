@@ -6,11 +6,11 @@
 //! else must hold is the mark's condition. Whether the result may also *be* the operand's memory is not asked here: that is
 //! aliasing. Each rule has its wrong twin in the tests of this file or of `judge`.
 
-use super::functional::Functional;
-use super::term::Side;
 use crate::analysis::{Place, place_of};
 use crate::graph::{Arg, NodeId};
 use crate::ops::{Bound, Given, Operator};
+use crate::term::term::Side;
+use crate::verify::functional::values::Functional;
 
 /// Returns the operand that the call's result equals.
 pub fn equal_operand(

@@ -1,0 +1,8 @@
+//! What no value shows: effects in order, and what may raise.
+//!
+//! - `trace`: draws, prints, collectives, sub-graphs, assertions;
+//! - `raises`: what calls ask of their operands; `fits`: which calls surely hold.
+
+pub(in crate::verify) mod fits;
+pub(in crate::verify) mod raises;
+pub(in crate::verify) mod trace;

@@ -1,0 +1,3 @@
+//! The calling convention: inputs, and what is returned.
+
+pub(in crate::verify) mod outputs;

@@ -1,0 +1,13 @@
+//! The entries of the judge.
+//!
+//! - `edit`: an editor's changes, or two whole graphs; which questions there are;
+//! - `touched`, `reach`: what an edit touched, and what that reaches;
+//! - `pair`: two graphs that come from elsewhere.
+
+pub(in crate::verify) mod edit;
+pub(in crate::verify) mod pair;
+pub(in crate::verify) mod reach;
+pub(in crate::verify) mod touched;
+
+pub use edit::{judge_edit, judge_editor};
+pub use pair::judge_pair;

@@ -1,0 +1,3 @@
+//! Provers, in order of cost.
+
+pub(in crate::verify) mod congruence;

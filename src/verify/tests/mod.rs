@@ -1,0 +1,5 @@
+//! What the judge promises, each rule with its wrong twin beside it.
+
+mod journal;
+mod lookalikes;
+pub(in crate::verify) mod twins;
