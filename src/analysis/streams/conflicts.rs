@@ -100,6 +100,7 @@ impl Conflicts {
             storages,
             classes: Classes::default(),
             regions: FxHashMap::default(),
+            asked: FxHashSet::default(),
             attributes: None,
             budget: MAX_PAIRS,
             out: Conflicts::default(),
@@ -150,6 +151,8 @@ struct Search<'s, 'a> {
     storages: &'s mut Storages<'a>,
     classes: Classes,
     regions: FxHashMap<Place, Option<Region>>,
+    /// Storages whose groups were asked for.
+    asked: FxHashSet<Place>,
     /// Stands for all attributes of the module.
     attributes: Option<Place>,
     budget: usize,
@@ -209,7 +212,6 @@ impl Search<'_, '_> {
 
     /// Puts storages that may overlap into one class, as far as something is written in them.
     fn join_storages(&mut self, work: &Work) {
-        let mut asked: FxHashSet<Place> = FxHashSet::default();
         for (node, kind) in nodes_of(self.view, BodyId::ROOT) {
             if kind == NodeKind::GetAttr && !matches!(self.view.ty(node), ValueType::Body(_)) {
                 // Two of them may name one tensor.
@@ -220,11 +222,11 @@ impl Search<'_, '_> {
         }
         let finals: Vec<Place> = self.finals().into_iter().map(|(input, _, _)| input).collect();
         for place in finals {
-            self.join_group(place, &mut asked);
+            self.join_group(place);
         }
         for (node, does) in &work.nodes {
             for touch in does.touches.iter().filter(|t| t.writes || does.is_control) {
-                self.join_group(touch.place, &mut asked);
+                self.join_group(touch.place);
             }
             if !does.is_control && !does.opaque {
                 continue;
@@ -234,7 +236,7 @@ impl Search<'_, '_> {
                 places_of(self.view, *node).into_iter().chain(does.touches.iter().map(|t| t.place)).collect();
             let mut first: Option<Place> = None;
             for place in places {
-                self.join_group(place, &mut asked);
+                self.join_group(place);
                 let origin = self.storages.origin(place);
                 let one = *first.get_or_insert(origin);
                 self.classes.join(one, origin);
@@ -242,13 +244,13 @@ impl Search<'_, '_> {
         }
     }
 
-    fn join_group(&mut self, place: Place, asked: &mut FxHashSet<Place>) {
+    fn join_group(&mut self, place: Place) {
         let origin = self.storages.origin(place);
-        if !asked.insert(origin) {
+        if !self.asked.insert(origin) {
             return;
         }
         for other in &self.storages.group(origin).origins {
-            asked.insert(*other);
+            self.asked.insert(*other);
             self.classes.join(origin, *other);
         }
     }
@@ -319,8 +321,14 @@ impl Search<'_, '_> {
             });
         }
         if let Some((end, step)) = end.and_then(|n| Some((n, self.order.step(n)?))) {
+            let made = self.order.made(end);
             for value in self.returned(end) {
                 let origin = self.storages.origin(value);
+                let is_view = !matches!(self.storages.home(value).as_slice(), [] | [Shares::Same(_)]);
+                if let Some(step) = made.filter(|_| is_view) {
+                    let (place, made) = (Some(value), Some(value));
+                    out.push(Access { node: end, step, origin, place, made, writes: false, certain: false });
+                }
                 out.push(Access {
                     node: end,
                     step,
@@ -382,24 +390,31 @@ impl Search<'_, '_> {
         if !work.nodes.iter().any(|(_, does)| does.opaque) {
             return;
         }
-        let mut known: FxHashSet<Place> = FxHashSet::default();
+        let mut accesses = self.accesses(work);
+        let mut places: Vec<Place> = self.attributes.into_iter().collect();
         for (node, does) in work.nodes.iter().filter(|(_, does)| does.opaque) {
-            for place in places_of(self.view, *node).into_iter().chain(does.touches.iter().map(|t| t.place)) {
-                let origin = self.storages.origin(place);
-                known.insert(self.classes.find(origin));
-            }
+            places.extend(places_of(self.view, *node));
+            places.extend(does.touches.iter().map(|t| t.place));
         }
         for (node, kind) in nodes_of(self.view, BodyId::ROOT) {
             let is_input = matches!(kind, NodeKind::Placeholder | NodeKind::GetAttr);
             if is_input && holds_tensor(self.view.ty(node)) {
-                known.insert(self.classes.find(Place::of(node)));
+                places.push(Place::of(node));
             }
+        }
+        // What may lie in memory that is known is known.
+        for place in &places {
+            self.join_group(*place);
+        }
+        let mut known: FxHashSet<Place> = FxHashSet::default();
+        for place in places {
+            let origin = self.storages.origin(place);
+            known.insert(self.classes.find(origin));
         }
         let opaque: FxHashSet<NodeId> =
             work.nodes.iter().filter(|(_, does)| does.opaque).map(|(node, _)| *node).collect();
         let mut list: Vec<Access> = Vec::new();
         let mut given: FxHashSet<NodeId> = FxHashSet::default();
-        let mut accesses = self.accesses(work);
         for (node, _) in work.nodes.iter().filter(|(_, does)| does.opaque && does.touches.is_empty()) {
             if let Some(step) = self.order.step(*node) {
                 let origin = Place::of(*node);

@@ -477,7 +477,9 @@ impl<'a> Walk<'a> {
         self.make_views(node, &passed, storages);
         if launches {
             self.learn(member.inner, &passed);
-            for waiting in self.waiting.remove(&member.outer).unwrap_or_default() {
+            // Nothing is made for the output but what gives its operands: what still waits there is lost.
+            let waiting = self.waiting.remove(&member.outer).filter(|_| kind == NodeKind::Call);
+            for waiting in waiting.unwrap_or_default() {
                 if !waiting.lost && waiting.passed.is_none_or(|s| s == member.inner) {
                     self.learn(member.inner, &waiting.clock);
                 }

@@ -216,6 +216,38 @@ fn an_opaque_operator_accesses_all_that_it_can_know_also_without_arguments() {
 }
 
 #[test]
+fn a_copy_that_may_be_a_view_of_known_memory_is_known() {
+    let inputs = "x: f32[s77, 4]";
+    let opaque = "a: \"f32[3, 3]\" = torch.ops.mine.f.default()";
+    let seen = "v = aten.permute.default(x, [1, 0])\nw = aten.reshape.default(v, [-1])";
+    let end = "b = aten.exp.default(w)\nreturn (a, b)";
+    let before = numbered(&[seen, opaque, end]);
+    let after = |wait: &str| {
+        numbered(&[
+            seen,
+            "q = air.record.default()",
+            &on("s1", &format!("W = air.wait.default([q])\n{opaque}\n{RECORD}")),
+            wait,
+            end,
+        ])
+    };
+    let options = JudgeOptions { mode: ACL, ..JudgeOptions::default() };
+    let v = judge_with(inputs, &before, &after(WAIT), &options);
+    assert!(v.accepted, "{v:#?}");
+    let v = judge_with(inputs, &before, &after("c = aten.abs.default(x)"), &options);
+    assert_eq!((v.accepted, v.question), (false, Some(Question::Order)), "{v:#?}");
+}
+
+#[test]
+fn a_wait_with_nothing_behind_it_orders_nothing_in_max_autotune() {
+    let before = "n = aten.neg_.default(x)\nreturn (x,)";
+    let side = on("s1", &format!("n = aten.neg_.default(x)\n{RECORD}"));
+    refused(GE, Question::Order, before, &numbered(&[&side, WAIT, "return (x,)"]));
+    same(GE, before, &numbered(&[&side, WAIT, "return (n,)"]));
+    same(ACL, before, &numbered(&[&side, WAIT, "return (x,)"]));
+}
+
+#[test]
 fn a_hazard_of_the_graph_as_it_was_is_told_and_not_charged() {
     let race = |lines: &str| {
         numbered(&[&on("s1", "a = aten.exp.default(x)"), lines, "b = aten.add_.Tensor(x, 1)\nreturn (a, b)"])
