@@ -19,21 +19,26 @@
 )]
 
 pub mod sym;
-pub mod term;
 
 pub mod graph;
 
 pub mod ops;
 
-pub mod analysis;
 pub mod editor;
+pub mod term;
+
+pub mod analysis;
 pub mod exec;
 
 pub mod formats;
 pub mod passes;
+pub mod rules;
 
 pub mod golden;
 pub mod lower;
+
+pub mod certificate;
+
 pub mod verify;
 
 pub mod guest;

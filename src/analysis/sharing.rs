@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::place::{Place, place_of, type_of};
 use crate::graph::{Arg, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Bound, Operator, Registry, ReturnAlias, Sharing, Viewed, view_strides};
+use crate::ops::{Bound, Operator, Registry, ReturnAlias, SharesWhen, Sharing, Viewed, view_strides};
 use crate::sym::{Dim, Symbols};
 
 /// How a result shares memory with an operand.
@@ -111,45 +111,49 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
     let unknown = TensorType { strides: None, ..from.clone() };
     let from = if view.hearsay(operand.node).strides() { &unknown } else { from };
     let argument = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
-    match &*operator.schema.name {
-        "to" | "_to_copy" if matches!(argument("copy"), Some(Arg::Bool(true))) => None,
-        "to" | "type_as" | "contiguous" => match argument("memory_format") {
-            None | Some(Arg::None | Arg::MemoryFormat(MemoryFormat::Preserve))
-                if operator.schema.name.as_ref() != "contiguous" =>
-            {
-                (from.device == to.device).then_some(Shares::Same(operand)).or(Some(Shares::Maybe(operand)))
-            }
-            Some(Arg::MemoryFormat(MemoryFormat::Contiguous) | Arg::None) | None => match contiguous(from) {
-                Some(true) => Some(Shares::Same(operand)),
-                _ => Some(Shares::Maybe(operand)),
-            },
-            Some(_) => Some(Shares::Maybe(operand)),
+    let maybe = Some(Shares::Maybe(operand));
+    let same = Some(Shares::Same(operand));
+    match operator.facts.shares {
+        None => maybe,
+        Some(SharesWhen::Itself) => same,
+        Some(SharesWhen::Converted) => match (argument("copy"), argument("memory_format")) {
+            (Some(Arg::Bool(true)), _) => None,
+            (_, None | Some(Arg::None | Arg::MemoryFormat(MemoryFormat::Preserve))) if from.device == to.device => same,
+            _ => maybe,
         },
-        "wait_tensor" if &*operator.schema.namespace != "_c10d_functional" => Some(Shares::Same(operand)),
-        "device_put" => (from.device == to.device).then_some(Shares::Same(operand)).or(Some(Shares::Maybe(operand))),
-        "dropout" | "alpha_dropout" | "feature_dropout" => match (argument("train"), argument("p")) {
-            (Some(Arg::Bool(false)), _) => Some(Shares::Same(operand)),
-            (_, Some(Arg::Float(p))) if *p == 0.0 => Some(Shares::Same(operand)),
-            (_, Some(Arg::Int(0))) => Some(Shares::Same(operand)),
+        Some(SharesWhen::Contiguous) => match argument("memory_format") {
+            None | Some(Arg::MemoryFormat(MemoryFormat::Contiguous) | Arg::None) if contiguous(from) == Some(true) => {
+                same
+            }
+            _ => maybe,
+        },
+        Some(SharesWhen::Undropped) => match (argument("train"), argument("p")) {
+            (Some(Arg::Bool(false)), _) | (_, Some(Arg::Int(0))) => same,
+            (_, Some(Arg::Float(p))) if *p == 0.0 => same,
             // In training, with a probability that surely is another.
             (Some(Arg::Bool(true)), Some(Arg::Float(_) | Arg::Int(_))) => None,
-            _ => Some(Shares::Maybe(operand)),
+            _ => maybe,
         },
         // Of one operand it is a view, where it sums over nothing; of several a product.
-        "einsum" => match argument("tensors").and_then(Arg::items) {
+        Some(SharesWhen::Alone) => match argument("tensors").and_then(Arg::items) {
             Some([_, _, ..]) => None,
-            _ => Some(Shares::Maybe(operand)),
+            _ => maybe,
         },
-        "reshape" | "flatten" | "_unsafe_view" | "reshape_as" => match contiguous(from) {
-            Some(true) => Some(Shares::View(operand)),
-            _ if is_fixed(from) && is_fixed(to) => match view_strides(&mut Symbols::default(), from, &to.sizes) {
-                Ok(Viewed::As(_)) => Some(Shares::View(operand)),
-                Ok(Viewed::Never) => None,
-                Ok(Viewed::Unknown) | Err(_) => Some(Shares::Maybe(operand)),
-            },
-            _ if from.sizes == to.sizes && &*operator.schema.name != "_unsafe_view" => Some(Shares::View(operand)),
-            _ => Some(Shares::Maybe(operand)),
+        Some(SharesWhen::Reshaped) => reshaped(operator, from, to, operand),
+    }
+}
+
+/// Whether a reshape is a view: of a contiguous operand it is, else its strides decide.
+fn reshaped(operator: &Operator, from: &TensorType, to: &TensorType, operand: Place) -> Option<Shares> {
+    let says_view = operator.schema.returns.first().is_some_and(|r| r.ty.alias.is_some());
+    match contiguous(from) {
+        Some(true) => Some(Shares::View(operand)),
+        _ if is_fixed(from) && is_fixed(to) => match view_strides(&mut Symbols::default(), from, &to.sizes) {
+            Ok(Viewed::As(_)) => Some(Shares::View(operand)),
+            Ok(Viewed::Never) => None,
+            Ok(Viewed::Unknown) | Err(_) => Some(Shares::Maybe(operand)),
         },
+        _ if from.sizes == to.sizes && says_view => Some(Shares::View(operand)),
         _ => Some(Shares::Maybe(operand)),
     }
 }

@@ -119,6 +119,37 @@ pub enum Given {
     Argument(ArgumentIs),
 }
 
+/// When a result that may be an operand, or a view of it, is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SharesWhen {
+    /// It is the operand.
+    Itself,
+    /// Where dtype and device are the operand's and no other memory format or copy is asked for.
+    Converted,
+    /// Where the operand lies in the memory format that is asked for.
+    Contiguous,
+    /// Where nothing is dropped: not in training, or with probability 0.
+    Undropped,
+    /// Where it is the only operand; then it may be.
+    Alone,
+    /// Where there is a view of the operand in the result's sizes.
+    Reshaped,
+}
+
+impl SharesWhen {
+    fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "itself" => SharesWhen::Itself,
+            "converted" => SharesWhen::Converted,
+            "contiguous" => SharesWhen::Contiguous,
+            "undropped" => SharesWhen::Undropped,
+            "alone" => SharesWhen::Alone,
+            "reshaped" => SharesWhen::Reshaped,
+            _ => return None,
+        })
+    }
+}
+
 /// What marks state of an operator beside its effects.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
@@ -142,6 +173,8 @@ pub struct Facts {
     pub draws_unless: Option<ArgumentIs>,
     /// `#same-as=NAME[,CONDITION]`.
     pub same_as: Option<SameAs>,
+    /// `#shares=WHEN`: when results that may share memory do; without it nobody knows.
+    pub shares: Option<SharesWhen>,
     /// `#step=KIND`: the result is that view of the first operand's elements.
     pub step: Option<ViewStep>,
     /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
@@ -171,6 +204,7 @@ impl Facts {
                 };
                 self.same_as = Some(SameAs { param: param.into(), given });
             }
+            "shares" => self.shares = Some(SharesWhen::from_name(value)?),
             "step" => self.step = Some(ViewStep::from_name(value)?),
             "scatters" => self.scatters = Some(ViewStep::from_name(value)?),
             _ => return None,

@@ -79,7 +79,7 @@ pub use check::{Problem, TypeProblem, contradicts};
 pub use decompose::{Exactness, Expansion};
 pub use effects::{Access, Effects, Marks, ReturnAlias, Sharing, SideEffect};
 pub use error::{Fault, TypeError};
-pub use facts::{ArgumentIs, Facts, Given, SameAs, Total, ViewStep};
+pub use facts::{ArgumentIs, Facts, Given, SameAs, SharesWhen, Total, ViewStep};
 pub use file::{FileError, FileProblem};
 pub use hearsay::hearsay_of;
 pub use infer::CallSite;

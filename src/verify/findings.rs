@@ -1,9 +1,10 @@
-//! Findings on the way to a verdict: every problem of every question, then the worst.
+//! Findings on the way to a verdict: an answer to every question, with what it rests on; then the worst.
 //!
-//! Promises: a verdict is "proved" only if no question has a problem; a policy that takes unknown values takes them only where
-//! nothing else is open.
+//! Promises: a question that nobody answered is unknown; a verdict is "proved" only if every question was answered and none has a
+//! problem; every reason is kept; a policy that takes unknown values takes them only where nothing else is open.
 
-use crate::verify::verdict::{Assumption, Finding, Question, SideBySide, Verdict};
+use super::verdict::{Answer, Assumption, Finding, Level, Question, SideBySide, Verdict};
+use crate::certificate::Evidence;
 
 /// Something that keeps the verdict from being "proved".
 #[derive(Clone, PartialEq, Debug)]
@@ -59,7 +60,12 @@ pub struct Findings {
     pub problems: Vec<Problem>,
     /// What the verdict rests on.
     pub assumes: Vec<Assumption>,
+    /// Questions that were looked into to the end, and what the answer rests on.
+    answered: Vec<(Question, Evidence)>,
 }
+
+/// How many reasons are kept for one question.
+const MAX_REASONS: usize = 32;
 
 impl Findings {
     /// Adds a problem.
@@ -67,20 +73,81 @@ impl Findings {
         self.problems.push(problem);
     }
 
+    /// Says that a question was looked into to the end: unless a problem says otherwise, it is proved by that.
+    pub fn answer(&mut self, question: Question, evidence: Evidence) {
+        self.answered.push((question, evidence));
+    }
+
     /// Returns the verdict, without policy and times.
     pub fn verdict(mut self) -> Verdict {
         self.assumes.sort();
         self.assumes.dedup();
-        let mut open: Vec<Question> = self.problems.iter().map(|p| p.question).collect();
-        open.sort_unstable();
-        open.dedup();
+        for question in Question::ALL {
+            let answered = self.answered.iter().any(|(q, _)| *q == question);
+            if !answered && !self.problems.iter().any(|p| p.question == question) {
+                let reason = format!("nothing answered the question of {}", question.name());
+                self.push(Problem::unknown(question, reason));
+            }
+        }
+        let answers: Vec<Answer> = Question::ALL.into_iter().map(|q| self.answer_to(q)).collect();
+        let open = answers.iter().filter(|a| a.finding != Finding::Proved).map(|a| a.question).collect();
         let worst = self.problems.into_iter().min_by_key(Problem::rank);
-        let Some(worst) = worst else { return Verdict::proved_exact(self.assumes) };
+        let Some(worst) = worst else { return Verdict { answers, ..Verdict::proved_exact(self.assumes) } };
         Verdict {
             assumes: self.assumes,
             differing: worst.differing,
             open,
+            answers,
             ..Verdict::refusal(worst.finding, worst.question, worst.reason, worst.nodes)
         }
+    }
+
+    fn answer_to(&self, question: Question) -> Answer {
+        let own = || self.problems.iter().filter(|p| p.question == question);
+        let finding = match own().map(|p| p.finding).collect::<Vec<_>>().as_slice() {
+            [] => Finding::Proved,
+            all if all.contains(&Finding::Refuted) => Finding::Refuted,
+            _ => Finding::Unknown,
+        };
+        let evidence = self.answered.iter().find(|(q, _)| *q == question).map(|(_, e)| *e);
+        let is_proved = finding == Finding::Proved;
+        Answer {
+            question,
+            finding,
+            level: (is_proved && question == Question::Values).then_some(Level::Exact),
+            evidence: evidence.filter(|_| is_proved),
+            reasons: own().map(|p| p.reason.clone()).take(MAX_REASONS).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_that_nobody_answered_is_unknown() {
+        let mut findings = Findings::default();
+        for question in Question::ALL.into_iter().skip(1) {
+            findings.answer(question, Evidence::Untouched);
+        }
+        let verdict = findings.clone().verdict();
+        assert_eq!((verdict.verdict, verdict.question), (Finding::Unknown, Some(Question::ALL[0])));
+        findings.answer(Question::ALL[0], Evidence::Untouched);
+        assert_eq!(findings.verdict().verdict, Finding::Proved);
+    }
+
+    #[test]
+    fn every_reason_is_kept_and_the_worst_is_named() {
+        let mut findings = Findings::default();
+        Question::ALL.into_iter().for_each(|q| findings.answer(q, Evidence::Untouched));
+        findings.push(Problem::unknown(Question::Values, "first"));
+        findings.push(Problem::unknown(Question::Values, "second"));
+        findings.push(Problem::refuted(Question::Effects, "third"));
+        let verdict = findings.verdict();
+        assert_eq!((verdict.verdict, &*verdict.reason), (Finding::Refuted, "third"));
+        let values = verdict.answers.iter().find(|a| a.question == Question::Values).unwrap();
+        assert_eq!(values.reasons, ["first", "second"]);
+        assert_eq!(verdict.open, [Question::Values, Question::Effects]);
     }
 }

@@ -27,7 +27,7 @@ mod tests;
 mod verdict;
 
 pub use judge::{judge_edit, judge_editor, judge_pair};
-pub use options::{Closure, JudgeOptions, Mode};
+pub use options::{Budget, Closure, JudgeOptions, Mode};
 pub use policy::Policy;
 pub use show::line as print_node;
-pub use verdict::{Assumption, Finding, Level, Question, SideBySide, Verdict};
+pub use verdict::{Answer, Assumption, Finding, Level, Question, SideBySide, Stop, Verdict};

@@ -54,8 +54,27 @@ pub struct JudgeOptions {
     pub tags: Option<Vec<String>>,
     /// Who forks and joins side streams in `reduce-overhead`.
     pub closure: Closure,
-    /// How many pairs of values are compared before the judge gives up.
-    pub max_pairs: usize,
+    /// How much work a judgement may be.
+    pub budget: Budget,
+}
+
+/// How much work a judgement may be; what ends it is in the verdict.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Budget {
+    /// Pairs of values that are compared.
+    pub pairs: usize,
+    /// Calls near the edit that are tried for one that asks the same.
+    pub near: usize,
+    /// Calls of the whole graph that are tried for one that asks the same.
+    pub candidates: usize,
+    /// Calls of one kind that are named.
+    pub named: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget { pairs: 20_000_000, near: 64, candidates: 1024, named: 8 }
+    }
 }
 
 impl Default for JudgeOptions {
@@ -66,7 +85,7 @@ impl Default for JudgeOptions {
             may_alias: Vec::new(),
             tags: None,
             closure: Closure::default(),
-            max_pairs: 20_000_000,
+            budget: Budget::default(),
         }
     }
 }

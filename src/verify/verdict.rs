@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use crate::certificate::Evidence;
+
 /// What is known of "the same meaning".
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -18,15 +20,7 @@ pub enum Finding {
     Unknown,
 }
 
-/// How equal values are.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Bit by bit.
-    Exact,
-    /// Over the reals, with bounded rounding.
-    Real,
-}
+pub use crate::rules::Level;
 
 /// The five questions of "the same meaning".
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
@@ -41,6 +35,10 @@ pub enum Question {
 }
 
 impl Question {
+    /// Every question: each must be answered.
+    pub const ALL: [Question; 5] =
+        [Question::Form, Question::Values, Question::Effects, Question::Order, Question::Lifetime];
+
     /// Returns the word that verdicts print.
     pub fn name(self) -> &'static str {
         match self {
@@ -97,6 +95,29 @@ pub struct SideBySide {
     pub after: String,
 }
 
+/// The answer to one question.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Answer {
+    /// Which question.
+    pub question: Question,
+    /// What was found.
+    pub finding: Finding,
+    /// How equal, where that was shown.
+    pub level: Option<Level>,
+    /// What it rests on, where it was shown.
+    pub evidence: Option<Evidence>,
+    /// Every reason why it was not, up to a limit.
+    pub reasons: Vec<String>,
+}
+
+/// What ended the judge's work before it was through.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// The budget of comparisons ran out.
+    Pairs,
+}
+
 /// What the judge says.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Verdict {
@@ -128,6 +149,10 @@ pub struct Verdict {
     pub differing: Option<SideBySide>,
     /// How many terms were built: the work that the edit caused.
     pub terms: usize,
+    /// One answer a question.
+    pub answers: Vec<Answer>,
+    /// What ended the work early.
+    pub stopped: Option<Stop>,
 }
 
 impl Verdict {
@@ -148,6 +173,8 @@ impl Verdict {
             ms: 0.0,
             differing: None,
             terms: 0,
+            answers: Vec::new(),
+            stopped: None,
         }
     }
 

@@ -249,8 +249,9 @@ fn launches(view: &dyn View, operator: &Operator, touches: &[Touch], homes: &[(P
         let is_empty = result.sizes.iter().any(|d| d.fixed() == Some(0));
         let is_unsigned = result.dtype == crate::graph::Dtype::U8;
         let same = |p: Place| tensor(p).is_some_and(|t| t.dtype == result.dtype && t.sizes == result.sizes);
-        let is_copy =
-            !operator.pointwise && operator.schema.name.contains("copy") && touches.iter().all(|t| same(t.place));
+        let is_copy = !operator.pointwise
+            && (operator.facts.same_as.is_some() || operator.facts.step.is_some())
+            && touches.iter().all(|t| same(t.place));
         !is_empty && !is_unsigned && !is_copy
     };
     homes.iter().any(|(place, home)| computes(*place, home))

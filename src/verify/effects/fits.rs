@@ -6,7 +6,7 @@
 
 use crate::analysis::call::{Known, only_orders};
 use crate::analysis::{Place, getitem_of, place_of, tensor_operands};
-use crate::graph::{Arg, Dtype, NodeId, NodeKind, TensorType, ValueType};
+use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType};
 use crate::ops::{Bound, Operator, Total, ViewStep, Viewed, view_strides};
 use crate::sym::Dim;
 use crate::term::term::Side;
@@ -42,9 +42,38 @@ pub fn surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         Total::Never => false,
     };
     (total || operator.facts.copies)
-        && (!is_symbolic(f, side, node) || fits(f, side, node, stated, &bound))
+        && has_plain_options(f, side, node, &bound)
+        && (is_fixed_call(f, side, node, stated) || fits(f, side, node, stated, &bound))
         && holds_by_layout(f, side, node, operator, &bound)
         && (!operator.effects.writes() || f.writes_plainly(side, node, operator))
+}
+
+/// Whether sizes are numbers, which type rules checked, and the call is no view, whose arguments say more than its sizes do.
+fn is_fixed_call(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator) -> bool {
+    operator.facts.step.is_none() && !is_python(operator) && !is_symbolic(f, side, node)
+}
+
+/// Whether no argument asks for another layout, pinned memory, a memory format of some ranks only, or another device.
+fn has_plain_options(f: &mut Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_>) -> bool {
+    let view = f.view(side);
+    let devices: Vec<_> =
+        tensor_operands(view, node).into_iter().filter_map(|p| f.tensor(side, p)).map(|t| t.device.clone()).collect();
+    let one_device = devices.windows(2).all(|pair| pair.first() == pair.last());
+    let args = bound.args.iter().copied().chain(bound.extra.iter().map(|(_, a)| *a));
+    one_device
+        && args.into_iter().all(|a| match a {
+            Arg::Layout(layout) => *layout == Layout::Strided,
+            Arg::MemoryFormat(format) => matches!(format, MemoryFormat::Preserve | MemoryFormat::Contiguous),
+            Arg::Device(device) => devices.iter().all(|d| d == device),
+            _ => true,
+        })
+        && !pins_memory(f, side, node)
+}
+
+fn pins_memory(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
+    let view = f.view(side);
+    let Known::As(operator, bound) = Known::of(view, f.registry, node) else { return true };
+    operator.schema.param_index("pin_memory").is_some_and(|i| *bound.get(i) == Arg::Bool(true))
 }
 
 fn operands_are_hearsay(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
@@ -93,7 +122,12 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         return !given_sizes || &*operator.schema.namespace == "aten" && result.is_none() && is_size_query(operator);
     }
     if is_python(operator) {
-        return true;
+        let is_int = |a: &&Arg| match a {
+            Arg::Int(_) => true,
+            Arg::Node(n) => matches!(view.ty(*n), ValueType::SymInt(_)),
+            _ => false,
+        };
+        return bound.args.iter().all(|a| is_int(&a));
     }
     operator.pointwise
         && !given_sizes
@@ -131,6 +165,7 @@ fn step_fits(
     let place = place_of(view, node);
     let to = f.tensor(side, place);
     match step {
+        _ if to.is_some_and(|t| !t.sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d))) => false,
         ViewStep::Permute
         | ViewStep::Transpose
         | ViewStep::Reverse
@@ -156,7 +191,8 @@ fn step_fits(
             let call = ViewCall { view, operator, bound, place };
             call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(f, bound, to)
         }
-        ViewStep::Narrow | ViewStep::PiecesAt => false,
+        ViewStep::PiecesAt => !is_symbolic(f, side, node),
+        ViewStep::Narrow => false,
     }
 }
 
@@ -174,6 +210,14 @@ fn guesses_no_size(f: &mut Functional<'_>, bound: &Bound<'_>, to: &TensorType) -
 
 /// Pieces of a size that is a symbol: there are as many as said, and they make up the whole.
 fn pieces_fit(f: &mut Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_>, from: &TensorType) -> bool {
+    let positive = |a: &Arg| matches!(a, Arg::Int(n) if *n > 0);
+    let lengths_are_sizes = bound.args.get(1).is_some_and(|a| match a.items() {
+        Some(all) => all.iter().all(|a| positive(a) || *a == Arg::Int(0)),
+        None => positive(a),
+    });
+    if !lengths_are_sizes {
+        return false;
+    }
     let places = f.side(side).storages.places(node);
     let Some(dim) = bound.args.get(2).and_then(|a| axis(a, from.rank())) else { return false };
     let Some(whole) = from.sizes.get(dim).copied() else { return false };

@@ -118,13 +118,13 @@ pub fn check_some(
             };
             let place = usize::from(other == Side::After);
             let near = touched.get(place).cloned().unwrap_or_default();
-            let mut found = is_same(f, c, node) || near.into_iter().take(MAX_NEAR).any(|n| is_same(f, c, n));
+            let mut found = is_same(f, c, node) || near.into_iter().take(f.budget.near).any(|n| is_same(f, c, n));
             if !found && (side == Side::After || live.is_live(f, node)) {
                 let callee = stated(f, side, node).map_or(f.view(side).target(node), |o| &o.target).to_string();
                 if let Some(slot) = calls.get_mut(place) {
                     let all = slot.get_or_insert_with(|| by_callee(f, other));
                     let candidates = all.get(&callee).cloned().unwrap_or_default();
-                    found = candidates.into_iter().take(MAX_CANDIDATES).any(|n| is_same(f, c, n));
+                    found = candidates.into_iter().take(f.budget.candidates).any(|n| is_same(f, c, n));
                 }
                 if !found {
                     let problem = if side == Side::After { new_question(f, node) } else { lost_question(f, node) };
@@ -231,12 +231,6 @@ pub fn same_type(f: &Functional<'_>, a: &ValueType, b: &ValueType) -> bool {
     }
     true
 }
-
-/// How many calls that the edit touched are tried before those of the whole graph.
-const MAX_NEAR: usize = 64;
-
-/// How many calls of one operator are tried.
-const MAX_CANDIDATES: usize = 1024;
 
 fn by_callee(f: &mut Functional<'_>, side: Side) -> FxHashMap<String, Vec<NodeId>> {
     let view = f.view(side);

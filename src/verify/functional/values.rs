@@ -20,6 +20,7 @@ use crate::verify::effects::trace::{Effect, effect_of};
 use crate::verify::functional::identities::equal_operand;
 use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::views::ViewCall;
+use crate::verify::options::Budget;
 
 /// What is known of a value when its term is asked for.
 // Lives for one step of a worklist: never stored, so its size costs nothing.
@@ -72,6 +73,8 @@ pub struct Functional<'a> {
     pub sizes: Sizes<'a>,
     /// What both have in common.
     pub shared: Shared,
+    /// How much work there may be.
+    pub budget: Budget,
 }
 
 impl<'a> Functional<'a> {

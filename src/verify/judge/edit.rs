@@ -9,6 +9,7 @@ use std::time::Instant;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::{Place, Stamp, Storages, placeholders};
+use crate::certificate::Evidence;
 use crate::editor::{Changes, Editor};
 use crate::graph::{BodyId, NodeId, View};
 use crate::ops::Registry;
@@ -23,7 +24,7 @@ use crate::verify::judge::touched::Touched;
 use crate::verify::options::JudgeOptions;
 use crate::verify::order::judge_order;
 use crate::verify::prove::congruence::Congruence;
-use crate::verify::verdict::{Question, Verdict};
+use crate::verify::verdict::{Question, Stop, Verdict};
 
 /// Judges what an editor changed since it began.
 pub fn judge_editor(editor: &Editor, options: &JudgeOptions) -> Verdict {
@@ -43,13 +44,13 @@ pub fn judge_edit(
     let mut findings = Findings::default();
     let sizes = Sizes::new(after.symbols(), before);
     let mut f = functional(before, after, registry, options, sizes);
-    let mut c = Congruence::with_limit(options.max_pairs);
+    let mut c = Congruence::with_limit(options.budget.pairs);
     judge_order(before, after, registry, options, &mut findings);
     match touched.is_local() {
         true => crate::verify::judge::reach::judge_local(&mut f, &mut c, touched, &mut findings),
         false => judge_whole(&mut f, &mut c, &mut findings),
     }
-    finish(findings, &f, options, start)
+    finish(findings, &f, &c, options, start)
 }
 
 /// Judges two graphs that have nothing but their inputs in common. Types must be settled and symbols shared.
@@ -62,10 +63,10 @@ pub(in crate::verify) fn judge_graphs(
     start: Instant,
 ) -> Verdict {
     let mut f = functional(before, after, registry, options, Sizes::new(after.symbols(), before));
-    let mut c = Congruence::with_limit(options.max_pairs);
+    let mut c = Congruence::with_limit(options.budget.pairs);
     judge_order(before, after, registry, options, &mut findings);
     judge_whole(&mut f, &mut c, &mut findings);
-    finish(findings, &f, options, start)
+    finish(findings, &f, &c, options, start)
 }
 
 fn functional<'a>(
@@ -83,12 +84,26 @@ fn functional<'a>(
         known_to_opaque: None,
     };
     let (before, after) = (graphs(before), graphs(after));
-    Functional { registry, before, after, store: Store::default(), sizes, shared: Shared::Nothing }
+    Functional {
+        registry,
+        before,
+        after,
+        store: Store::default(),
+        sizes,
+        shared: Shared::Nothing,
+        budget: options.budget,
+    }
 }
 
-fn finish(mut findings: Findings, f: &Functional<'_>, options: &JudgeOptions, start: Instant) -> Verdict {
+fn finish(
+    mut findings: Findings,
+    f: &Functional<'_>,
+    c: &Congruence,
+    options: &JudgeOptions,
+    start: Instant,
+) -> Verdict {
     for view in [f.before.view, f.after.view] {
-        for node in reshaping_in_place(view, f.registry).into_iter().take(MAX_NAMED) {
+        for node in reshaping_in_place(view, f.registry).into_iter().take(f.budget.named) {
             let name = view.name(node).to_string();
             let reason = format!("`{name}` gives a tensor another shape or memory in place, which is not understood");
             findings.push(Problem::unknown(Question::Effects, reason).at([name]));
@@ -96,6 +111,7 @@ fn finish(mut findings: Findings, f: &Functional<'_>, options: &JudgeOptions, st
     }
     let mut verdict = findings.verdict();
     verdict.terms = f.store.terms_hashed();
+    verdict.stopped = c.is_exhausted().then_some(Stop::Pairs);
     verdict.accepted = options.policy.accepts(&verdict);
     verdict.ms = start.elapsed().as_secs_f64() * 1e3;
     verdict
@@ -115,8 +131,13 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
     findings.problems.extend(compare_outputs(f, c));
     findings.problems.extend(compare_finals(f, c, None));
     findings.problems.extend(compare_attributes(f, c, None));
+    let effects = ordered.len();
     compare_effects(f, c, ordered, findings);
     crate::verify::effects::raises::check_whole(f, findings);
+    let inputs = f.before.inputs.len();
+    findings.answer(Question::Form, Evidence::Compared { pairs: inputs });
+    findings.answer(Question::Values, Evidence::Congruence { terms: f.store.terms_hashed() });
+    findings.answer(Question::Effects, Evidence::Compared { pairs: effects });
 }
 
 fn number_inputs(f: &mut Functional<'_>) {
@@ -177,9 +198,6 @@ fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects,
         }
     }
 }
-
-/// How many calls that are not understood are named.
-const MAX_NAMED: usize = 8;
 
 /// Compares an ordered effect of both sides: same call, equal operands.
 pub(in crate::verify) fn compare_effect(

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 
 use crate::analysis::{Place, Stamp, carriers, places_of, tensor_operands};
+use crate::certificate::Evidence;
 use crate::graph::{NodeId, NodeKind};
 use crate::term::term::Side;
 use crate::verify::effects::trace::{Effect, effect_of};
@@ -81,6 +82,9 @@ pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched,
     before.dedup();
     after.dedup();
     crate::verify::effects::raises::check_some(f, c, &before, &after, findings);
+    findings.answer(Question::Form, Evidence::Untouched);
+    findings.answer(Question::Values, Evidence::Congruence { terms: f.store.terms_hashed() });
+    findings.answer(Question::Effects, Evidence::Compared { pairs: reach.compared.len() });
 }
 
 /// Compares one node of both sides; where it differs, its users are next.

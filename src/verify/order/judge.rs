@@ -17,6 +17,7 @@ use crate::analysis::Storages;
 use crate::analysis::streams::{
     Accesses, Conflicts, Fault, MAX_CONFLICTS, Order, Rules, StreamOperator, Streams, Work, mentions_streams, reuses,
 };
+use crate::certificate::Evidence;
 use crate::graph::{NodeId, View};
 use crate::ops::Registry;
 use crate::verify::findings::{Findings, Problem};
@@ -34,8 +35,22 @@ pub fn judge_order(
     options: &JudgeOptions,
     findings: &mut Findings,
 ) {
+    if let Some(evidence) = look(before, after, registry, options, findings) {
+        findings.answer(Question::Order, evidence);
+        findings.answer(Question::Lifetime, evidence);
+    }
+}
+
+/// Looks at every access across streams; `None` where that could not be done.
+fn look(
+    before: &dyn View,
+    after: &dyn View,
+    registry: &Registry,
+    options: &JudgeOptions,
+    findings: &mut Findings,
+) -> Option<Evidence> {
     if !mentions_streams(after) {
-        return;
+        return Some(Evidence::Untouched);
     }
     let streams = Streams::of(after);
     if let Some(node) = streams.in_body {
@@ -43,7 +58,7 @@ pub fn judge_order(
         findings.push(problem(after, Finding::Unknown, Question::Order, reason, &[node]));
     }
     if streams.operators.is_empty() {
-        return;
+        return Some(Evidence::Untouched);
     }
     let rules = match options.mode {
         Mode::MaxAutotune => Rules::MaxAutotune,
@@ -57,13 +72,13 @@ pub fn judge_order(
         Ok(hazards) => hazards,
         Err(reason) => {
             findings.push(Problem::unknown(Question::Order, reason));
-            return;
+            return None;
         }
     };
     closure(after, &streams, &hazards.order, options, findings);
     tags(before, after, registry, rules, &hazards.order, options, findings);
     if hazards.list.is_empty() && !hazards.is_cut_short {
-        return;
+        return Some(Evidence::Ordered);
     }
     let own = own_hazards(before, registry, rules, options);
     let mut charged = 0_usize;
@@ -80,7 +95,9 @@ pub fn judge_order(
     }
     if hazards.is_cut_short {
         findings.push(Problem::unknown(Question::Order, "there are more accesses across streams than are looked at"));
+        return None;
     }
+    Some(Evidence::Ordered)
 }
 
 fn problem(view: &dyn View, finding: Finding, question: Question, reason: &str, nodes: &[NodeId]) -> Problem {

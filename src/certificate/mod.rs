@@ -1,0 +1,26 @@
+//! What a verdict rests on, as data that a checker can replay without the search. Trusted.
+//!
+//! Promises: evidence names what was shown and how much of it there is; it is never a claim of the pass. The checker that replays it on whole
+//! graphs is not here yet: until it is, evidence says what was compared.
+
+use serde::Serialize;
+
+/// What an answer rests on.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum Evidence {
+    /// The edit does not touch what the question asks about.
+    Untouched,
+    /// Two lists were compared one by one.
+    Compared {
+        /// How many pairs.
+        pairs: usize,
+    },
+    /// Terms of both graphs were shown to be one class by their structure.
+    Congruence {
+        /// How many terms were built.
+        terms: usize,
+    },
+    /// Every two accesses that conflict are ordered, or there are none.
+    Ordered,
+}
