@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use airlock::editor::Editor;
+use airlock::formats::text::ReadOptions;
 use airlock::graph::{BodyId, Graph, View};
 use airlock::ops::Registry;
 use airlock::sandbox::{Ended, Engine, FaultKind, Job, Limits, Outcome, Pass};
@@ -82,6 +83,20 @@ fn endless_ends_by_fuel_and_changes_nothing() {
 fn dedup_of_a_chain_of_fifty_thousand_calls_is_within_the_default_limits() {
     let Some(outcome) = run("dedup", graphs::chain(50_000), &Limits::default()) else { return };
     assert!(!matches!(outcome.ended, Ended::Faulted(_)), "{:?}", outcome.ended);
+}
+
+#[test]
+fn dedup_makes_one_of_what_the_host_says_is_a_function_of_its_operands() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/effects/twice.fx");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let graph = airlock::formats::text::read(&text, &ReadOptions::of_file("twice.fx")).unwrap();
+    let Some(outcome) = run("dedup", graph, &Limits::default()) else { return };
+    assert!(matches!(outcome.ended, Ended::Changed(_)), "{:?} {:?}", outcome.ended, outcome.log);
+    let found = targets(outcome.editor.graph());
+    let count = |target: &str| found.iter().filter(|t| **t == target).count();
+    // Of four dropouts two draw.
+    assert_eq!((count("aten.nonzero.default"), count("aten.item.default"), count("aten.dropout.default")), (1, 1, 3));
+    assert_eq!(count("aten.empty_like.default"), 2);
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn an_endless_start_function_ends_by_fuel() {
 fn without_enough_fuel_to_matter_the_clock_ends_a_run() {
     let limits = Limits { fuel_base: u64::MAX, time_seconds: 0.2, ..limits() };
     let started = Instant::now();
-    for name in ["endless_run", "endless_host_calls"] {
+    for name in ["endless_run", "endless_host_calls", "endless_effects"] {
         let fault = fault_with(name, &limits);
         ended_by(&fault, FaultKind::Time, "run");
         assert_eq!(fault.limit, Some(200));
@@ -131,6 +131,7 @@ fn giant_texts_and_lists_are_refused_before_they_are_copied() {
     ended_by(&handed, FaultKind::HostLimit, "run");
     assert_eq!(handed.limit, Some(32 << 20));
     ended_by(&fault("giant_list"), FaultKind::Contract, "run");
+    ended_by(&fault("giant_nodes"), FaultKind::Contract, "run");
     ended_by(&fault("bad_string"), FaultKind::Contract, "run");
 }
 

@@ -79,7 +79,7 @@ pub fn aliases(operator: &Operator, item: u32) -> &[ReturnAlias] {
     returns.get(index).map_or(&[], |r| r.as_slice())
 }
 
-fn holds_tensor(ty: &ValueType) -> bool {
+pub(super) fn holds_tensor(ty: &ValueType) -> bool {
     !matches!(ty, ValueType::None | ValueType::SymInt(_) | ValueType::SymFloat(_) | ValueType::SymBool(_))
 }
 
@@ -101,9 +101,15 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
     let (Some(from), Some(to)) = (type_of(view, operand).as_tensor(), type_of(view, place).as_tensor()) else {
         return Some(Shares::Maybe(operand));
     };
+    // What is somebody's word decides nothing.
+    if view.hearsay(operand.node).sizes() || view.hearsay(place.node).sizes() {
+        return Some(Shares::Maybe(operand));
+    }
     if from.dtype != to.dtype || from.device.kind != to.device.kind {
         return None;
     }
+    let unknown = TensorType { strides: None, ..from.clone() };
+    let from = if view.hearsay(operand.node).strides() { &unknown } else { from };
     let argument = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
     match &*operator.schema.name {
         "to" | "_to_copy" if matches!(argument("copy"), Some(Arg::Bool(true))) => None,

@@ -1,21 +1,27 @@
 //! Storages and their versions: which values share memory, and which writes that memory sees.
 //!
 //! A storage is named by the [`Place`] where its memory is born: an input, or a fresh result. Views are views of it.
-//! Storages that *may* overlap (a conditional view, an operator that nobody described, inputs that the host says may be
-//! one) form a group and see each other's writes.
+//! Storages that *may* overlap (a conditional view, a result of a body, whatever operators that nobody described were given or
+//! gave, inputs that the host says may be one) form a group and see each other's writes.
+//!
+//! An operator that nobody described may write all memory that it can know: what it is given, inputs, tensors of the module, and
+//! whatever such operators were given or gave before.
 //!
 //! Promises: (1) every write to a storage is an [`Event`] of its group, events are in program order; (2) a value that shares
-//! memory surely or possibly is in the group; (3) what is asked of one storage costs what uses it, not the graph; (4) nothing
+//! memory surely or possibly is in the group, whichever of them is asked for first; (3) what is asked of one storage costs what
+//! uses it, not the graph, and the calls of operators that nobody described; (4) nothing
 //! recurses. Leaves to others: what a write means (`verify`), whether streams respect the order (`streams`).
 
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::place::{Place, carriers, getitem_of, place_of, places_of};
-use super::sharing::{Home, Shares, home_of};
-use crate::graph::{Arg, BodyId, InputKind, NodeId, NodeKind, OutputKind, View};
-use crate::ops::{Bound, Operator, Registry, SideEffect};
+use super::call::{Bodies, Known, opaque_calls, writes};
+use super::place::{Place, getitem_of, places_of};
+use super::results::{self, Reached};
+use super::sharing::{Home, Shares, home_of, tensor_operands};
+use crate::graph::{Arg, BodyId, InputKind, NodeId, NodeKind, OutputKind, StrId, ValueType, View};
+use crate::ops::{Registry, SideEffect};
 
 /// Which version of a storage: as it was born, or after a write.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -50,6 +56,10 @@ pub struct Group {
     pub members: Vec<Place>,
     /// Writes, in program order; one node that writes two storages of the group has two events.
     pub events: Vec<Event>,
+    /// Where the writes of a version stand among the events.
+    spans: FxHashMap<Stamp, (usize, usize)>,
+    /// Where the births stand in program order, by origin.
+    ranks: FxHashMap<Place, usize>,
 }
 
 impl Group {
@@ -66,15 +76,50 @@ impl Group {
 
     /// Returns the version before the one that `stamp` names.
     pub fn version_before(&self, stamp: Stamp) -> Stamp {
-        let first = self.events.iter().position(|e| e.stamp == stamp);
+        let first = self.spans.get(&stamp).map(|(first, _)| *first);
         first.and_then(|i| i.checked_sub(1)).and_then(|i| self.events.get(i)).map_or(Stamp::Birth, |e| e.stamp)
     }
 
     /// Returns the writes of one version.
-    pub fn writes(&self, stamp: Stamp) -> impl Iterator<Item = &Event> {
-        self.events.iter().filter(move |e| e.stamp == stamp)
+    pub fn writes(&self, stamp: Stamp) -> &[Event] {
+        let span = self.spans.get(&stamp).and_then(|(first, end)| self.events.get(*first..*end));
+        span.unwrap_or(&[])
+    }
+
+    /// Returns the how-many-th storage of the group was born there.
+    pub fn rank(&self, origin: Place) -> Option<usize> {
+        self.ranks.get(&origin).copied()
+    }
+
+    /// Returns whether writes to one storage may be seen in another.
+    pub fn is_shared(&self) -> bool {
+        self.origins.len() > 1
+    }
+
+    fn settle(&mut self, view: &dyn View) {
+        self.events.sort_by_key(|e| (e.order, e.stamp, e.place));
+        self.events.dedup();
+        for (i, event) in self.events.iter().enumerate() {
+            let end = i.saturating_add(1);
+            self.spans.entry(event.stamp).and_modify(|span| span.1 = end).or_insert((i, end));
+        }
+        self.origins.sort_by_key(|p| (view.place(p.node).map(|(_, order)| order), *p));
+        self.ranks = self.origins.iter().enumerate().map(|(i, p)| (*p, i)).collect();
+        self.members.sort_unstable();
     }
 }
+
+/// What operators that nobody described can know of memory.
+#[derive(Clone, Debug, Default)]
+struct World {
+    /// Their calls, in order.
+    calls: Vec<(u64, NodeId)>,
+    /// Whatever they were given or gave, and since when.
+    known: FxHashMap<Place, u64>,
+}
+
+/// Nodes that take one result of a node out of its tuple, by the number of the result.
+type Items = FxHashMap<u32, Vec<NodeId>>;
 
 /// Pairs of inputs, by name, that the host says may be the same memory.
 pub type MayAlias = [(String, String)];
@@ -87,7 +132,14 @@ pub struct Storages<'a> {
     homes: FxHashMap<Place, Home>,
     origins: FxHashMap<Place, Place>,
     groups: FxHashMap<Place, Arc<Group>>,
-    writing_bodies: FxHashMap<BodyId, bool>,
+    bodies: Bodies,
+    reached: FxHashMap<BodyId, Arc<[Reached]>>,
+    /// How many bodies are being looked into, one inside the other.
+    depth: usize,
+    items: FxHashMap<NodeId, Arc<Items>>,
+    world: Option<Arc<World>>,
+    inputs: Option<Arc<FxHashMap<&'a str, NodeId>>>,
+    attributes: Option<Arc<FxHashMap<StrId, Vec<NodeId>>>>,
     finals: Option<Vec<(Place, NodeId, u32)>>,
 }
 
@@ -101,7 +153,13 @@ impl<'a> Storages<'a> {
             homes: FxHashMap::default(),
             origins: FxHashMap::default(),
             groups: FxHashMap::default(),
-            writing_bodies: FxHashMap::default(),
+            bodies: Bodies::default(),
+            reached: FxHashMap::default(),
+            depth: 0,
+            items: FxHashMap::default(),
+            world: None,
+            inputs: None,
+            attributes: None,
             finals: None,
         }
     }
@@ -111,9 +169,165 @@ impl<'a> Storages<'a> {
         if let Some(home) = self.homes.get(&place) {
             return home.clone();
         }
-        let home = home_of(self.view, self.registry, place);
+        let home = match self.runs_bodies(place.node) {
+            true => self.home_of_result(place),
+            false => home_of(self.view, self.registry, place),
+        };
         self.homes.insert(place, home.clone());
         home
+    }
+
+    fn runs_bodies(&self, node: NodeId) -> bool {
+        self.view.kind(node) == NodeKind::Call
+            && self.registry.operator_of(self.view, node).is_some_and(|o| o.effects.side == Some(SideEffect::Control))
+    }
+
+    /// A result of bodies: what they return lies in operands, in memory that another result lies in too, or is new.
+    fn home_of_result(&mut self, place: Place) -> Home {
+        if !super::sharing::holds_tensor(self.type_of(place)) {
+            return Home::new();
+        }
+        let bodies = bodies_called(self.view, place.node);
+        let mut reached = Vec::new();
+        for body in &bodies {
+            reached.push(self.reached(*body));
+        }
+        results::home_of(self.view, place, &bodies, &reached)
+    }
+
+    /// Returns for each result of a body in which memory it may lie.
+    fn reached(&mut self, body: BodyId) -> Arc<[Reached]> {
+        if let Some(known) = self.reached.get(&body) {
+            return known.clone();
+        }
+        // An empty list says nothing of any result: then all is possible. So it is for bodies nested too deeply.
+        if self.depth >= MAX_NESTED_BODIES {
+            return Arc::from([]);
+        }
+        self.depth = self.depth.saturating_add(1);
+        let found: Arc<[Reached]> = results::returned(self.view, body).into_iter().map(|a| self.reach(&a)).collect();
+        self.depth = self.depth.saturating_sub(1);
+        self.reached.insert(body, found.clone());
+        found
+    }
+
+    fn reach(&mut self, returned: &Arg) -> Reached {
+        let mut out = Reached::default();
+        let mut open: Vec<Place> = returned.nodes().flat_map(|n| places_of(self.view, n)).collect();
+        let mut seen = FxHashSet::default();
+        while let Some(place) = open.pop() {
+            if !seen.insert(place) {
+                continue;
+            }
+            let home = self.home(place);
+            match self.view.kind(place.node) {
+                NodeKind::Placeholder => out.placeholders.push(place.node),
+                _ if home.is_empty() || home.iter().any(|s| matches!(s, Shares::Maybe(_))) => out.births.push(place),
+                _ => {}
+            }
+            open.extend(home.iter().map(|s| s.place()));
+        }
+        out.births.sort_unstable();
+        out
+    }
+
+    /// Returns the type of a value.
+    pub fn type_of(&mut self, place: Place) -> &'a ValueType {
+        match self.view.ty(place.node) {
+            whole if place.item == Place::WHOLE => whole,
+            ValueType::Many(items) => items.get(place.item as usize).unwrap_or(&ValueType::Unknown),
+            _ => {
+                let items = self.items(place.node);
+                let taken = items.get(&place.item).and_then(|nodes| nodes.first());
+                taken.map_or(&ValueType::Unknown, |n| self.view.ty(*n))
+            }
+        }
+    }
+
+    /// Returns every value that a node stands for: the items of a tuple (of an unknown number: those that are taken), else itself.
+    pub fn places(&mut self, node: NodeId) -> Vec<Place> {
+        match self.view.ty(node) {
+            ValueType::Unknown | ValueType::Other(_) if getitem_of(self.view, node).is_none() => {
+                let mut taken: Vec<u32> = self.items(node).keys().copied().collect();
+                taken.sort_unstable();
+                taken.into_iter().map(|item| Place { node, item }).chain([Place::of(node)]).collect()
+            }
+            _ => places_of(self.view, node),
+        }
+    }
+
+    fn items(&mut self, node: NodeId) -> Arc<Items> {
+        if let Some(known) = self.items.get(&node) {
+            return known.clone();
+        }
+        let mut items = Items::default();
+        for user in self.view.users_in_order(node) {
+            if let Some((of, item)) = getitem_of(self.view, user).filter(|(of, _)| *of == node) {
+                debug_assert_eq!(of, node);
+                items.entry(item).or_default().push(user);
+            }
+        }
+        let items = Arc::new(items);
+        self.items.insert(node, items.clone());
+        items
+    }
+
+    /// Returns the nodes through which others name a value: the node itself, or its `getitem`s.
+    pub fn carriers(&mut self, place: Place) -> Vec<NodeId> {
+        if place.item == Place::WHOLE {
+            return vec![place.node];
+        }
+        let items = self.items(place.node);
+        let taken = items.get(&place.item).map(Vec::as_slice).unwrap_or(&[]);
+        [place.node].into_iter().chain(taken.iter().copied()).collect()
+    }
+
+    /// What operators that nobody described can know; found once.
+    fn world(&mut self) -> Arc<World> {
+        if let Some(known) = &self.world {
+            return known.clone();
+        }
+        let mut world = World::default();
+        for node in opaque_calls(self.view, self.registry, &mut self.bodies) {
+            let order = self.view.place(node).map_or(0, |(_, order)| order);
+            world.calls.push((order, node));
+            let own = self.places(node);
+            for place in tensor_operands(self.view, node).into_iter().chain(own) {
+                world.known.entry(place).or_insert(order);
+            }
+        }
+        let world = Arc::new(world);
+        self.world = Some(world.clone());
+        world
+    }
+
+    /// Returns the nodes that name tensors of the module. Costs a walk, once, where the graph names any.
+    pub fn attributes(&mut self) -> Vec<NodeId> {
+        self.named_tensors().values().flatten().copied().collect()
+    }
+
+    /// Nodes that name a tensor of the module, by its target.
+    fn named_tensors(&mut self) -> Arc<FxHashMap<StrId, Vec<NodeId>>> {
+        if let Some(known) = &self.attributes {
+            return known.clone();
+        }
+        let view = self.view;
+        let mut found: FxHashMap<StrId, Vec<NodeId>> = FxHashMap::default();
+        let mut next = view.first(BodyId::ROOT);
+        while let Some(node) = next {
+            next = view.next(node);
+            if view.kind(node) == NodeKind::GetAttr && !matches!(view.ty(node), ValueType::Body(_)) {
+                found.entry(view.target_id(node)).or_default().push(node);
+            }
+        }
+        let found = Arc::new(found);
+        self.attributes = Some(found.clone());
+        found
+    }
+
+    /// Returns the calls of operators that nobody described, in order.
+    pub fn opaque_calls(&mut self) -> Vec<NodeId> {
+        self.world().calls.iter().map(|(_, node)| *node).collect()
     }
 
     /// Returns the operand of which a value surely is a view, or which it is.
@@ -175,6 +389,11 @@ impl<'a> Storages<'a> {
         let mut group = Group::default();
         let mut seen: FxHashSet<Place> = FxHashSet::default();
         let mut open = vec![origin];
+        let world = self.world();
+        // Since when operators that nobody described can know of this memory.
+        let mut known: Option<u64> = None;
+        let mut linked = false;
+        let mut siblings: FxHashSet<NodeId> = FxHashSet::default();
         while let Some(place) = open.pop() {
             if !seen.insert(place) {
                 continue;
@@ -184,20 +403,56 @@ impl<'a> Storages<'a> {
             if self.origin(place) == place {
                 group.origins.push(place);
                 open.extend(self.partners(place));
+                let lasts = matches!(self.view.kind(place.node), NodeKind::Placeholder | NodeKind::GetAttr);
+                let in_root = self.view.place(place.node).is_some_and(|(body, _)| body == BodyId::ROOT);
+                known = if lasts && in_root { Some(0) } else { known };
+            }
+            if let Some(since) = world.known.get(&place) {
+                known = Some(known.map_or(*since, |k| k.min(*since)));
+                // What one of them was given, another may keep and give back.
+                if !std::mem::replace(&mut linked, true) {
+                    open.extend(world.known.keys());
+                }
             }
             open.extend(home.iter().map(|s| s.place()));
-            for carrier in carriers(self.view, place) {
+            if self.runs_bodies(place.node) && siblings.insert(place.node) {
+                let results = self.places(place.node);
+                for result in results {
+                    if self.home(result).iter().any(|s| s.place().node == place.node) {
+                        open.push(result);
+                        open.extend(self.home(result).iter().map(|s| s.place()));
+                    }
+                }
+            }
+            // A tuple's users are its items' and those of the calls that take it whole.
+            for carrier in self.carriers(place) {
+                let skip_items = carrier == place.node && place.item != Place::WHOLE;
                 for user in self.view.users_in_order(carrier) {
+                    if skip_items && getitem_of(self.view, user).is_some() {
+                        continue;
+                    }
                     self.follow(place, carrier, user, &mut group, &mut open);
                 }
             }
         }
+        if let Some(since) = known {
+            self.add_unknown_writes(&mut group, &world, since);
+        }
         self.add_finals(&mut group, &seen);
-        group.events.sort_by_key(|e| (e.order, e.stamp, e.place));
-        group.events.dedup();
-        group.origins.sort_unstable();
-        group.members.sort_unstable();
+        group.settle(self.view);
         group
+    }
+
+    /// Operators that nobody described may write what they were not given.
+    fn add_unknown_writes(&self, group: &mut Group, world: &World, since: u64) {
+        let Some(first) = group.origins.iter().min().copied() else { return };
+        let given: FxHashSet<Stamp> = group.events.iter().map(|e| e.stamp).collect();
+        for (order, node) in world.calls.iter().filter(|(order, _)| *order >= since) {
+            let stamp = Stamp::Write(*node);
+            if !given.contains(&stamp) {
+                group.events.push(Event { order: *order, stamp, place: first, origin: first });
+            }
+        }
     }
 
     fn add_finals(&mut self, group: &mut Group, members: &FxHashSet<Place>) {
@@ -209,7 +464,12 @@ impl<'a> Storages<'a> {
         }
     }
 
-    fn partners(&self, place: Place) -> Vec<Place> {
+    fn partners(&mut self, place: Place) -> Vec<Place> {
+        if self.view.kind(place.node) == NodeKind::GetAttr {
+            let named = self.named_tensors();
+            let same = named.get(&self.view.target_id(place.node));
+            return same.into_iter().flatten().filter(|n| **n != place.node).map(|n| Place::of(*n)).collect();
+        }
         if self.may_alias.is_empty() || self.view.kind(place.node) != NodeKind::Placeholder {
             return Vec::new();
         }
@@ -219,7 +479,8 @@ impl<'a> Storages<'a> {
             () if b == name => Some(a),
             () => None,
         });
-        let inputs = inputs_by_name(self.view);
+        let view = self.view;
+        let inputs = self.inputs.get_or_insert_with(|| Arc::new(inputs_by_name(view))).clone();
         others.filter_map(|other| inputs.get(other.as_str())).map(|n| Place::of(*n)).collect()
     }
 
@@ -233,85 +494,42 @@ impl<'a> Storages<'a> {
             group.events.push(Event { order, stamp: Stamp::Write(user), place, origin });
         };
         let view = self.view;
-        let operator = self.registry.operator_of(view, user);
-        let bound = operator.and_then(|o| Bound::bind(&o.schema, view, view.args(user), view.kwargs(user)).ok());
-        let (Some(operator), Some(bound)) = (operator, bound) else {
-            write(group);
-            open.extend(places_of(view, user));
-            return;
+        let (operator, bound) = match Known::of(view, self.registry, user) {
+            Known::As(operator, bound) => (operator, bound),
+            Known::Not => {
+                write(group);
+                open.extend(self.places(user));
+                return;
+            }
         };
-        if operator.effects.side == Some(SideEffect::Control) && self.has_writing_body(user) {
-            write(group);
-            open.extend(places_of(view, user));
-            return;
+        let (mut writing, mut known_writes) = (false, false);
+        if operator.effects.side == Some(SideEffect::Control) || self.bodies.is_opaque(view, self.registry, user) {
+            writing = self.bodies.write(view, self.registry, user);
+            known_writes = true;
         }
         for (param, arg) in bound.args.iter().enumerate() {
-            if !arg.nodes().any(|n| n == carrier) {
-                continue;
-            }
-            if operator.effects.params.get(param).is_some_and(|a| a.writes) && !is_spared(operator, &bound) {
-                write(group);
-            }
+            writing |= !known_writes && arg.nodes().any(|n| n == carrier) && writes(operator, &bound, param);
         }
-        for result in places_of(view, user) {
+        if writing {
+            write(group);
+        }
+        // Of results beyond count, those of a tuple that surely shares nothing need no look each.
+        if !operator.effects.returns.is_empty()
+            && operator.effects.returns.iter().all(|r| r.is_empty())
+            && !known_writes
+        {
+            return;
+        }
+        for result in self.places(user) {
             if self.home(result).iter().any(|s| s.place() == place) {
                 open.push(result);
             }
         }
     }
-
-    /// Returns whether a body that the node calls writes anything, returns an input, or is not understood.
-    fn has_writing_body(&mut self, node: NodeId) -> bool {
-        bodies_called(self.view, node).into_iter().any(|body| self.is_writing_body(body))
-    }
-
-    fn is_writing_body(&mut self, body: BodyId) -> bool {
-        if let Some(known) = self.writing_bodies.get(&body) {
-            return *known;
-        }
-        let mut writing = false;
-        let mut open = vec![body];
-        let mut seen = FxHashSet::default();
-        while let Some(body) = open.pop().filter(|_| !writing) {
-            if !seen.insert(body) {
-                continue;
-            }
-            let mut next = self.view.first(body);
-            while let Some(node) = next {
-                writing |= match self.view.kind(node) {
-                    NodeKind::Call => self
-                        .registry
-                        .operator_of(self.view, node)
-                        .is_none_or(|o| o.effects.opaque || o.effects.writes()),
-                    NodeKind::Output => self.returns_an_input(node),
-                    NodeKind::Placeholder | NodeKind::GetAttr => false,
-                };
-                open.extend(bodies_called(self.view, node));
-                next = self.view.next(node);
-            }
-        }
-        self.writing_bodies.insert(body, writing);
-        writing
-    }
-
-    fn returns_an_input(&mut self, output: NodeId) -> bool {
-        let returned: Vec<NodeId> = self.view.args(output).iter().flat_map(Arg::nodes).collect();
-        returned.into_iter().any(|n| {
-            let origin = self.origin(place_of(self.view, n));
-            self.view.kind(origin.node) == NodeKind::Placeholder && self.view.ty(origin.node).as_tensor().is_some()
-        })
-    }
 }
 
-/// Returns whether a call that may write without saying so does not: statistics are updated in training only.
-fn is_spared(operator: &Operator, bound: &Bound<'_>) -> bool {
-    let name = match &*operator.schema.name {
-        "batch_norm" | "native_batch_norm" => "training",
-        "instance_norm" => "use_input_stats",
-        _ => return false,
-    };
-    operator.schema.param_index(name).is_some_and(|i| *bound.get(i) == Arg::Bool(false))
-}
+/// How deep bodies are looked into: this follows bodies in bodies, not the graph.
+const MAX_NESTED_BODIES: usize = 32;
 
 /// Where the final copies of the signature stand in the order of a body: behind every node.
 pub const FINAL_ORDER: u64 = 1 << 63;

@@ -2,7 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::graph::{Arg, BodyId, Graph, Interner, Link, Log, NodeId, NodeKind, Row, Signature, StrId, ValueType, View};
+use crate::graph::{
+    Arg, BodyId, Graph, Hearsay, Interner, Link, Log, NodeId, NodeKind, Row, Signature, StrId, ValueType, View,
+};
 use crate::sym::Symbols;
 
 static UNKNOWN: ValueType = ValueType::Unknown;
@@ -128,6 +130,10 @@ impl View for Before<'_> {
         }
     }
 
+    fn hearsay(&self, id: NodeId) -> Hearsay {
+        self.old(id).map_or_else(|| self.graph.hearsay(id), |r| r.hearsay)
+    }
+
     /// Costs the users, and once what was edited.
     fn users_in_order(&self, id: NodeId) -> Vec<NodeId> {
         let untouched = self.graph.users(id).into_iter().flat_map(|u| u.iter()).filter(|u| self.old(*u).is_none());
@@ -136,6 +142,10 @@ impl View for Before<'_> {
         users.sort_by_key(|u| (self.place(*u), *u));
         users.dedup();
         users
+    }
+
+    fn targets(&self) -> &[StrId] {
+        self.graph.targets()
     }
 
     fn body_count(&self) -> usize {

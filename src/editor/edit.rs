@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Before, Changes, EditCode, EditError, Point};
-use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, ValueType, View};
-use crate::ops::Registry;
+use crate::graph::{Arg, BodyId, Graph, Hearsay, NewNode, NodeId, NodeKind, StrId, ValueType, View};
+use crate::ops::{Registry, hearsay_of};
 
 /// A call to be inserted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -125,7 +125,9 @@ impl Editor {
         let name = new.name.unwrap_or_else(|| default_name(&target));
         let target = self.graph.texts.intern(&target);
         let node = NewNode { kind: NodeKind::Call, target, args: new.args.into(), kwargs, ty };
-        Ok(self.graph.insert(body, Some(before), &name, node))
+        let id = self.graph.insert(body, Some(before), &name, node);
+        self.graph.set_hearsay(id, hearsay_of(&self.graph, id, Hearsay::NONE));
+        Ok(id)
     }
 
     /// Replaces the arguments of a call, or what a body returns.

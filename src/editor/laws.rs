@@ -132,6 +132,7 @@ fn see_before(b: &Before<'_>, copy: &Graph) -> Seen {
         args: b.args(n).into(),
         kwargs: b.kwargs(n).into(),
         ty: b.ty(n).clone(),
+        hearsay: b.hearsay(n),
         printed: None,
         meta: copy.meta(n).cloned().unwrap_or_default(),
     })

@@ -8,9 +8,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{EditCode, EditError, Editor};
-use crate::graph::{Arg, NodeId, NodeKind, StrId, TensorType, ValueType, View};
-use crate::ops::TypeError;
+use crate::graph::{Arg, Hearsay, NodeId, NodeKind, StrId, TensorType, ValueType, View};
+use crate::ops::{TypeError, hearsay_of};
 use crate::sym::{Dim, Symbols};
+
+/// Calls by their place in the list, the first on top.
+type Queue = BinaryHeap<Reverse<(u64, NodeId)>>;
 
 impl EditError {
     pub(super) fn of_type(node: Option<NodeId>, error: TypeError) -> Self {
@@ -62,9 +65,12 @@ impl Editor {
     /// Gives a node its new type and infers its users again as far as types change.
     pub(super) fn retype(&mut self, id: NodeId, ty: ValueType) -> Result<(), EditError> {
         if same_type(&self.graph.symbols, self.graph.ty(id), &ty) {
+            self.follow_hearsay(&[id]);
             return Ok(());
         }
         self.graph.set_type(id, ty);
+        // A rule gave the new type: what nobody described keeps its own.
+        self.graph.set_hearsay(id, hearsay_of(&self.graph, id, Hearsay::NONE));
         let users = self.graph.users_in_order(id);
         self.infer_downstream(&users)
     }
@@ -72,31 +78,60 @@ impl Editor {
     /// After `users` began to use `new` in place of `old`.
     pub(super) fn retype_users(&mut self, old: NodeId, new: NodeId, users: &[NodeId]) -> Result<(), EditError> {
         if same_type(&self.graph.symbols, self.graph.ty(old), self.graph.ty(new)) {
+            self.follow_hearsay(users);
             return Ok(());
         }
         self.infer_downstream(users)
     }
 
-    fn infer_downstream(&mut self, first: &[NodeId]) -> Result<(), EditError> {
-        let mut queue: BinaryHeap<Reverse<(u64, NodeId)>> = BinaryHeap::new();
-        let label = |e: &Self, n: NodeId| e.graph.place(n).map_or(0, |(_, label)| label);
-        queue.extend(first.iter().map(|n| Reverse((label(self, *n), *n))));
+    /// Says again of calls, and of those that use them, what of their types is somebody's word, as far as that changes.
+    fn follow_hearsay(&mut self, first: &[NodeId]) {
+        let mut queue = self.in_order(first);
+        while let Some(id) = self.next_in_order(&mut queue) {
+            let said = hearsay_of(&self.graph, id, self.graph.hearsay(id).told());
+            if said != self.graph.hearsay(id) {
+                self.graph.set_hearsay(id, said);
+                let users = self.graph.users_in_order(id);
+                queue.extend(self.in_order(&users));
+            }
+        }
+    }
+
+    fn in_order(&self, nodes: &[NodeId]) -> Queue {
+        nodes.iter().map(|n| Reverse((self.graph.place(*n).map_or(0, |(_, label)| label), *n))).collect()
+    }
+
+    /// Takes the first call of a queue out, as often as it stands there.
+    fn next_in_order(&self, queue: &mut Queue) -> Option<NodeId> {
         while let Some(Reverse((_, id))) = queue.pop() {
             while queue.peek().is_some_and(|Reverse((_, next))| *next == id) {
                 queue.pop();
             }
-            if self.graph.kind(id) != NodeKind::Call {
-                continue;
+            if self.graph.kind(id) == NodeKind::Call {
+                return Some(id);
             }
+        }
+        None
+    }
+
+    fn infer_downstream(&mut self, first: &[NodeId]) -> Result<(), EditError> {
+        let mut queue = self.in_order(first);
+        while let Some(id) = self.next_in_order(&mut queue) {
             let target = self.graph.target(id).to_string();
             let (args, kwargs) = (self.graph.args(id).to_vec(), self.graph.kwargs(id).to_vec());
             let ty = match self.infer(Some(id), &target, &args, &kwargs) {
                 Err(e) if e.code == EditCode::UnknownTarget => return Err(self.opaque_operand(id)),
                 other => other?,
             };
-            if !same_type(&self.graph.symbols, self.graph.ty(id), &ty) {
+            let said = hearsay_of(&self.graph, id, Hearsay::NONE);
+            let retyped = !same_type(&self.graph.symbols, self.graph.ty(id), &ty);
+            if retyped {
                 self.graph.set_type(id, ty);
-                queue.extend(self.graph.users_in_order(id).into_iter().map(|n| Reverse((label(self, n), n))));
+            }
+            if retyped || said != self.graph.hearsay(id) {
+                self.graph.set_hearsay(id, said);
+                let users = self.graph.users_in_order(id);
+                queue.extend(self.in_order(&users));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Promises: every tensor of the call is a node of known sizes, strides and offset; every number is a literal.
 
-use crate::graph::{Arg, BodyId, Device, Interner, NodeId, NodeKind, Signature, StrId, ValueType, View};
+use crate::graph::{Arg, BodyId, Device, Hearsay, Interner, NodeId, NodeKind, Signature, StrId, ValueType, View};
 use crate::sym::Symbols;
 
 use super::tensor::Tensor;
@@ -129,8 +129,16 @@ impl View for Operands {
         self.types.get(place(id)).unwrap_or(&UNKNOWN)
     }
 
+    fn hearsay(&self, _: NodeId) -> Hearsay {
+        Hearsay::NONE
+    }
+
     fn users_in_order(&self, _: NodeId) -> Vec<NodeId> {
         Vec::new()
+    }
+
+    fn targets(&self) -> &[StrId] {
+        &[]
     }
 
     fn body_count(&self) -> usize {

@@ -3,12 +3,14 @@
 //! Promises: users, names and order labels agree with the rows after every call; where a log is kept (an editor is at
 //! work), every first change of a row or link saves what it overwrites. Leaves form and types to the editor.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::log::Log;
 use super::names::Names;
 use super::order::{self, Link, NONE};
-use super::{Arg, BodyId, Bytes, Interner, Meta, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType, View};
+use super::{
+    Arg, BodyId, Bytes, Hearsay, Interner, Meta, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType, View,
+};
 use crate::sym::{ExprId, Symbols};
 
 /// A body: the graph itself or a sub-graph.
@@ -35,6 +37,7 @@ pub struct Graph {
     /// The bytes that the spans of node metadata point into.
     pub meta_source: Option<Bytes>,
     pub(crate) columns: Columns,
+    pub(crate) targets: Targets,
     pub(crate) bodies: Vec<Body>,
     pub(crate) names: Names,
     pub(crate) free: Vec<u32>,
@@ -52,10 +55,26 @@ pub(crate) struct Columns {
     pub(crate) args: Vec<Box<[Arg]>>,
     pub(crate) kwargs: Vec<Box<[(StrId, Arg)]>>,
     pub(crate) ty: Vec<ValueType>,
+    pub(crate) hearsay: Vec<Hearsay>,
     pub(crate) printed: Vec<Option<StrId>>,
     pub(crate) meta: Vec<Meta>,
     pub(crate) users: Vec<Users>,
     pub(crate) link: Vec<Link>,
+}
+
+/// Targets that calls have or had: never taken out, so that asking "does any call ...?" needs no walk where none ever did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Targets {
+    seen: FxHashSet<StrId>,
+    pub(crate) list: Vec<StrId>,
+}
+
+impl Targets {
+    fn add(&mut self, target: StrId) {
+        if self.seen.insert(target) {
+            self.list.push(target);
+        }
+    }
 }
 
 /// A node to be made.
@@ -94,6 +113,7 @@ impl Columns {
         put(&mut self.args, slot, row.args);
         put(&mut self.kwargs, slot, row.kwargs);
         put(&mut self.ty, slot, row.ty);
+        put(&mut self.hearsay, slot, row.hearsay);
         put(&mut self.printed, slot, row.printed);
         put(&mut self.meta, slot, row.meta);
     }
@@ -106,6 +126,7 @@ impl Columns {
             args: self.args.get(slot)?.clone(),
             kwargs: self.kwargs.get(slot)?.clone(),
             ty: self.ty.get(slot)?.clone(),
+            hearsay: *self.hearsay.get(slot)?,
             printed: *self.printed.get(slot)?,
             meta: self.meta.get(slot)?.clone(),
         })
@@ -124,6 +145,7 @@ impl Graph {
             signature: None,
             meta_source: None,
             columns: Columns::default(),
+            targets: Targets::default(),
             bodies: vec![Body { name, parent: None, head: NONE, tail: NONE, len: 0 }],
             names: Names::default(),
             free: Vec::new(),
@@ -163,7 +185,13 @@ impl Graph {
         put(&mut self.columns.generation, place, generation);
         put(&mut self.columns.alive, place, true);
         let NewNode { kind, target, args, kwargs, ty } = node;
-        self.columns.set_row(place, Row { kind, target, name, args, kwargs, ty, printed: None, meta: Meta::default() });
+        if kind == NodeKind::Call {
+            self.targets.add(target);
+        }
+        // Until a rule was asked, what a call's annotation says is somebody's word.
+        let hearsay = if kind == NodeKind::Call { Hearsay::TOLD } else { Hearsay::NONE };
+        let (printed, meta) = (None, Meta::default());
+        self.columns.set_row(place, Row { kind, target, name, args, kwargs, ty, hearsay, printed, meta });
         put(&mut self.columns.users, place, Users::default());
         put(&mut self.columns.link, place, Link { previous: NONE, next: NONE, label: 0, body });
         self.names.nodes.insert((body, name), id);
@@ -188,6 +216,7 @@ impl Graph {
     pub fn set_target(&mut self, id: NodeId, target: StrId) {
         if self.contains(id) {
             self.save_row(id);
+            self.targets.add(target);
             put(&mut self.columns.target, id.slot(), target);
         }
     }
@@ -198,6 +227,14 @@ impl Graph {
             self.save_row(id);
             put(&mut self.columns.ty, id.slot(), ty);
             put(&mut self.columns.printed, id.slot(), None);
+        }
+    }
+
+    /// Says what of the type is somebody's word.
+    pub fn set_hearsay(&mut self, id: NodeId, hearsay: Hearsay) {
+        if self.contains(id) && self.columns.hearsay.get(id.slot()) != Some(&hearsay) {
+            self.save_row(id);
+            put(&mut self.columns.hearsay, id.slot(), hearsay);
         }
     }
 

@@ -32,7 +32,7 @@ pub use dtype::{Device, Dtype, Layout, MemoryFormat};
 pub use ids::{BodyId, Interner, NodeId, StrId};
 pub(crate) use log::Log;
 pub use model::{Envelope, Model, OpaqueForm, SymText};
-pub use node::{Meta, MetaEntry, NodeKind, Row, Span};
+pub use node::{Hearsay, Meta, MetaEntry, NodeKind, Row, Span};
 pub use order::Link;
 pub use read::{Nodes, View};
 pub use signature::{InputKind, InputSpec, OutputKind, OutputSpec, Signature};

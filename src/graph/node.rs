@@ -36,6 +36,52 @@ pub struct Meta {
     pub set: Option<Box<Vec<MetaEntry>>>,
 }
 
+/// What of a node's type is somebody's word: an annotation that no rule confirmed, or what rules computed from one.
+///
+/// A type is a function of the inputs only where this is [`Hearsay::NONE`]. Two facts are told apart: what the node's own annotation
+/// says (*told*), and what follows from it and from operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Hearsay(u8);
+
+impl Hearsay {
+    /// Rules computed all of it from what the inputs state.
+    pub const NONE: Hearsay = Hearsay(0);
+    /// Strides are told by the annotation alone.
+    pub const TOLD_STRIDES: Hearsay = Hearsay(0b1010);
+    /// All of it is told by the annotation alone.
+    pub const TOLD: Hearsay = Hearsay(0b1111);
+
+    /// Returns whether sizes, dtype or a scalar's value are somebody's word.
+    pub fn sizes(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// Returns whether strides are somebody's word; they are wherever sizes are.
+    pub fn strides(self) -> bool {
+        self.0 & 2 != 0
+    }
+
+    /// Returns what the node's own annotation says that no rule confirmed.
+    pub fn told(self) -> Hearsay {
+        Hearsay(self.0 & 0b1100 | (self.0 & 0b1100) >> 2)
+    }
+
+    /// Returns whether the node's own annotation says what no rule confirmed about sizes.
+    pub fn is_told(self) -> bool {
+        self.0 & 4 != 0
+    }
+
+    /// Returns both.
+    pub fn max(self, other: Hearsay) -> Hearsay {
+        Hearsay(self.0 | other.0)
+    }
+
+    /// Returns this and what follows from an operand.
+    pub fn with_operand(self, operand: Hearsay) -> Hearsay {
+        Hearsay(self.0 | operand.0 & 0b11 | (operand.0 & 1) << 1)
+    }
+}
+
 /// All columns of one node but users and order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -51,6 +97,8 @@ pub struct Row {
     pub kwargs: Box<[(StrId, Arg)]>,
     /// Type.
     pub ty: ValueType,
+    /// What of the type is somebody's word.
+    pub hearsay: Hearsay,
     /// The annotation as it was read, where the writer would print another one.
     pub printed: Option<StrId>,
     /// Metadata.

@@ -4,7 +4,7 @@
 //! [`View::contains`] first.
 
 use super::order::NONE;
-use super::{Arg, BodyId, Graph, Interner, Link, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType};
+use super::{Arg, BodyId, Graph, Hearsay, Interner, Link, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType};
 use crate::sym::Symbols;
 
 static UNKNOWN: ValueType = ValueType::Unknown;
@@ -41,8 +41,12 @@ pub trait View {
     fn kwargs(&self, id: NodeId) -> &[(StrId, Arg)];
     /// Returns the type.
     fn ty(&self, id: NodeId) -> &ValueType;
+    /// Returns what of the type is somebody's word.
+    fn hearsay(&self, id: NodeId) -> Hearsay;
     /// Returns the users, each once, in program order.
     fn users_in_order(&self, id: NodeId) -> Vec<NodeId>;
+    /// Returns every target that a call has, or had since the graph was made: a few, each once.
+    fn targets(&self) -> &[StrId];
     /// Returns how many bodies there are; their ids are `0..count`.
     fn body_count(&self) -> usize;
     /// Returns the name of a body.
@@ -269,6 +273,14 @@ impl View for Graph {
 
     fn ty(&self, id: NodeId) -> &ValueType {
         self.columns.ty.get(id.slot()).unwrap_or(&UNKNOWN)
+    }
+
+    fn hearsay(&self, id: NodeId) -> Hearsay {
+        self.columns.hearsay.get(id.slot()).copied().unwrap_or(Hearsay::TOLD)
+    }
+
+    fn targets(&self) -> &[StrId] {
+        &self.targets.list
     }
 
     fn users_in_order(&self, id: NodeId) -> Vec<NodeId> {

@@ -18,7 +18,7 @@ use super::ContractError;
 pub const WIT: &str = include_str!("../../wit/airlock-pass.wit");
 
 /// The version of the contract.
-pub const VERSION: &str = "0.1.0";
+pub const VERSION: &str = "0.1.1";
 
 /// What a component takes from the host, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,6 +177,12 @@ mod tests {
         encoder.encode().unwrap()
     }
 
+    /// The contract as it was released, oldest first.
+    const RELEASED: [(&str, &str); 2] = [
+        ("0.1.0", include_str!("../../wit/released/0.1.0/airlock-pass.wit")),
+        ("0.1.1", include_str!("../../wit/released/0.1.1/airlock-pass.wit")),
+    ];
+
     fn with_contract(world: &str) -> Vec<u8> {
         component(&format!("{WIT}=====package test:test; world test {{ {world} }}"))
     }
@@ -214,23 +220,38 @@ mod tests {
 
     #[test]
     fn the_released_copy_of_this_version_is_what_was_released() {
-        assert_eq!(WIT, include_str!("../../wit/released/0.1.0/airlock-pass.wit"));
+        assert_eq!(RELEASED.last(), Some(&(VERSION, WIT)));
     }
 
     #[test]
-    fn a_pass_within_the_contract_fits() {
-        let bytes =
-            with_contract("import airlock:pass/graph@0.1.0; export airlock:pass/pass@0.1.0; export more: func();");
-        let found = check(&bytes).unwrap();
-        assert!(found.imports.contains(&"graph.read-columns".to_owned()));
-        assert_eq!(found.exports, ["airlock:pass/pass@0.1.0", "more"]);
+    fn a_version_has_every_line_of_the_one_before_it() {
+        for pair in RELEASED.windows(2) {
+            let [(_, older), (version, newer)] = pair else { panic!() };
+            let mut lines = newer.lines();
+            for line in older.lines().filter(|line| !line.starts_with("package ")) {
+                assert!(lines.any(|l| l == line), "{version} lost or moved: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pass_within_any_version_of_the_contract_fits() {
+        for (version, wit) in RELEASED {
+            let world = format!(
+                "import airlock:pass/graph@{version}; export airlock:pass/pass@{version}; export more: func();"
+            );
+            let found = check(&component(&format!("{wit}=====package test:test; world test {{ {world} }}"))).unwrap();
+            assert!(found.imports.contains(&"graph.read-columns".to_owned()));
+            assert_eq!(found.imports.contains(&"graph.effects-of".to_owned()), version != "0.1.0");
+            assert_eq!(found.exports, [&format!("airlock:pass/pass@{version}"), "more"]);
+        }
     }
 
     #[test]
     fn an_import_of_another_package_is_foreign() {
         let wit = format!(
             "{WIT}=====package wasi:clocks@0.2.0; interface wall-clock {{ now: func() -> u64; }}\
-             =====package test:test; world test {{ import wasi:clocks/wall-clock@0.2.0; export airlock:pass/pass@0.1.0; }}"
+             =====package test:test; world test {{ import wasi:clocks/wall-clock@0.2.0; export airlock:pass/pass@{VERSION}; }}"
         );
         let import = "wasi:clocks/wall-clock@0.2.0".to_owned();
         assert_eq!(check(&component(&wit)), Err(ContractError::ForeignImport { import }));
@@ -238,19 +259,19 @@ mod tests {
 
     #[test]
     fn a_bare_function_import_is_foreign() {
-        let bytes = with_contract("import read-file: func() -> string; export airlock:pass/pass@0.1.0;");
+        let bytes = with_contract("import read-file: func() -> string; export airlock:pass/pass@0.1.1;");
         let import = "read-file".to_owned();
         assert_eq!(check(&bytes), Err(ContractError::ForeignImport { import }));
     }
 
     #[test]
     fn a_function_that_the_host_does_not_have_is_named() {
-        let wit = "package airlock:pass@0.1.7; interface graph { teleport: func(); } interface pass { run: func(); }\
-                   =====package test:test; world test { import airlock:pass/graph@0.1.7; export airlock:pass/pass@0.1.7; }";
+        let wit = "package airlock:pass@0.1.2; interface graph { teleport: func(); } interface pass { run: func(); }\
+                   =====package test:test; world test { import airlock:pass/graph@0.1.2; export airlock:pass/pass@0.1.2; }";
         let error = check(&component(wit)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "needs `teleport` of `airlock:pass/graph@0.1.7`, which airlock:pass 0.1.0 does not have: it is there in a newer Airlock"
+            "needs `teleport` of `airlock:pass/graph@0.1.2`, which airlock:pass 0.1.1 does not have: it is there in a newer Airlock"
         );
     }
 
@@ -259,7 +280,7 @@ mod tests {
         let wit = "package airlock:pass@0.2.0; interface pass { run: func(); }\
                    =====package test:test; world test { export airlock:pass/pass@0.2.0; }";
         let error = check(&component(wit)).unwrap_err().to_string();
-        assert!(error.contains("airlock:pass/pass@0.2.0") && error.contains("airlock:pass 0.1.0"), "{error}");
+        assert!(error.contains("airlock:pass/pass@0.2.0") && error.contains("airlock:pass 0.1.1"), "{error}");
     }
 
     #[test]

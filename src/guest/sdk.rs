@@ -11,6 +11,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("sdk/rust/src/bindings.rs", include_str!("../../sdk/rust/src/bindings.rs")),
     ("sdk/rust/src/call.rs", include_str!("../../sdk/rust/src/call.rs")),
     ("sdk/rust/src/edits.rs", include_str!("../../sdk/rust/src/edits.rs")),
+    ("sdk/rust/src/effects.rs", include_str!("../../sdk/rust/src/effects.rs")),
     ("sdk/rust/src/error.rs", include_str!("../../sdk/rust/src/error.rs")),
     ("sdk/rust/src/graph.rs", include_str!("../../sdk/rust/src/graph.rs")),
     ("sdk/rust/src/host.rs", include_str!("../../sdk/rust/src/host.rs")),

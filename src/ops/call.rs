@@ -60,7 +60,9 @@ pub struct Call<'a> {
     /// For new sizes. (The view's own symbols may be taken out of it meanwhile.)
     pub symbols: &'a mut Symbols,
     /// The annotation of the call, where it has one: names for sizes that only running it tells.
-    pub annotated: Option<&'a ValueType>,
+    pub(super) annotated: Option<&'a ValueType>,
+    /// Whether the rule asked what the annotation says of sizes.
+    pub(super) consulted: std::cell::Cell<bool>,
 }
 
 impl<'a> Call<'a> {
@@ -370,9 +372,15 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Returns the annotation; that it was asked for is remembered.
+    pub fn told(&self) -> Option<&'a ValueType> {
+        self.consulted.set(true);
+        self.annotated
+    }
+
     /// Returns the annotation of result `k`.
     pub fn annotation(&self, k: usize) -> Option<&'a ValueType> {
-        match self.annotated? {
+        match self.told()? {
             ValueType::Many(all) => all.get(k),
             one => (k == 0).then_some(one),
         }

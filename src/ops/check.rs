@@ -6,12 +6,14 @@
 
 use thiserror::Error;
 
-use super::error::TypeError;
+use super::effects::SideEffect;
+use super::error::{Fault, TypeError};
+use super::hearsay::{Owners, bodies_take_what_is_passed, hearsay_of};
 use super::infer::CallSite;
 use super::layout;
 use super::registry::Registry;
 use super::sizes;
-use crate::graph::{BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::graph::{BodyId, Graph, Hearsay, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::sym::Symbols;
 
 /// A node whose type does not hold.
@@ -50,6 +52,7 @@ impl Registry {
     /// A node with a problem keeps its annotation. Inputs of the graph without strides are contiguous.
     pub fn check_types(&self, graph: &mut Graph) -> Vec<TypeProblem> {
         let mut symbols = std::mem::take(&mut graph.symbols);
+        let mut owners = Owners::of_inputs(graph, &symbols);
         let mut problems: Vec<Vec<TypeProblem>> = Vec::new();
         let bodies: Vec<BodyId> = graph.bodies().collect();
         for body in bodies.into_iter().rev() {
@@ -58,7 +61,7 @@ impl Registry {
             while let Some(node) = next {
                 next = graph.next(node);
                 match graph.kind(node) {
-                    NodeKind::Call => found.extend(self.check_node(graph, &mut symbols, node)),
+                    NodeKind::Call => found.extend(self.check_node(graph, &mut symbols, &mut owners, node)),
                     NodeKind::Placeholder if body == BodyId::ROOT => fill_input(graph, &mut symbols, node),
                     NodeKind::Placeholder | NodeKind::GetAttr | NodeKind::Output => {}
                 }
@@ -69,12 +72,19 @@ impl Registry {
         problems.into_iter().rev().flatten().collect()
     }
 
-    fn check_node(&self, graph: &mut Graph, symbols: &mut Symbols, node: NodeId) -> Option<TypeProblem> {
+    fn check_node(
+        &self,
+        graph: &mut Graph,
+        symbols: &mut Symbols,
+        owners: &mut Owners,
+        node: NodeId,
+    ) -> Option<TypeProblem> {
+        graph.set_hearsay(node, Hearsay::TOLD);
         let problem = |graph: &Graph, problem| Some(TypeProblem { node, name: graph.name(node).to_string(), problem });
-        let inferred = match self.infer_in(graph, symbols, CallSite::of(graph, node)) {
-            Ok(ty) => ty,
-            Err(e) if e.fault.is_ignorance() => return None,
-            Err(e) => return problem(graph, Problem::Call(e)),
+        let (inferred, told) = match self.infer_told(graph, symbols, owners, node) {
+            Ok(found) => found,
+            Err(fault) if fault.is_ignorance() => return None,
+            Err(fault) => return problem(graph, Problem::Call(fault.of(graph.target(node)))),
         };
         let annotated = graph.ty(node);
         if contradicts(symbols, annotated, &inferred) {
@@ -82,9 +92,42 @@ impl Registry {
             let target = graph.target(node).to_string();
             return problem(graph, Problem::Annotation { target, annotated, inferred });
         }
+        let laid_out_by_word = is_strided(&inferred) == Some(false) && is_strided(annotated) == Some(true);
         settle(graph, symbols, node, inferred);
+        let told = if laid_out_by_word { Hearsay::TOLD_STRIDES } else { Hearsay::NONE }.max(told);
+        graph.set_hearsay(node, hearsay_of(graph, node, told));
         None
     }
+
+    /// The type of a node, and what of it is its annotation's word.
+    fn infer_told(
+        &self,
+        graph: &Graph,
+        symbols: &mut Symbols,
+        owners: &mut Owners,
+        node: NodeId,
+    ) -> Result<(ValueType, Hearsay), Fault> {
+        let site = CallSite::of(graph, node);
+        let (ty, consulted, control) = {
+            let mut call = self.bind(graph, symbols, site)?;
+            let ty = call.infer()?;
+            (ty, call.consulted.get(), call.operator.effects.side == Some(SideEffect::Control))
+        };
+        if control && !bodies_take_what_is_passed(graph, symbols, node) {
+            return Ok((ty, Hearsay::TOLD));
+        }
+        if !consulted || site.annotated.is_none() {
+            return Ok((ty, Hearsay::NONE));
+        }
+        let alone = self.bind(graph, symbols, CallSite { annotated: None, ..site }).and_then(|mut call| call.infer());
+        let confirmed = alone.is_ok_and(|alone| owners.confirm(symbols, &ty, &alone));
+        Ok((ty, if confirmed { Hearsay::NONE } else { Hearsay::TOLD }))
+    }
+}
+
+/// Whether the strides of a tensor are given.
+fn is_strided(ty: &ValueType) -> Option<bool> {
+    ty.as_tensor().map(|t| t.strides.is_some())
 }
 
 fn fill_input(graph: &mut Graph, symbols: &mut Symbols, node: NodeId) {

@@ -191,7 +191,15 @@ fn results_of(c: &mut Call<'_>, operator: &Operator, args: &[Arg], views: bool) 
     };
     let bound = Bound { args: args.iter().collect(), extra: smallvec::SmallVec::new() };
     let symbols = &mut *c.symbols;
-    let mut inner = Call { operator, registry: c.registry, bound, view: c.view, symbols, annotated: None };
+    let mut inner = Call {
+        operator,
+        registry: c.registry,
+        bound,
+        view: c.view,
+        symbols,
+        annotated: None,
+        consulted: Default::default(),
+    };
     Ok(match rule(&mut inner)? {
         ValueType::Many(all) => all.to_vec(),
         one => vec![one],

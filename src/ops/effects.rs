@@ -6,6 +6,7 @@
 
 use smallvec::SmallVec;
 
+use super::facts::Facts;
 use super::schema::{Alias, Schema};
 
 /// What a call does that no result shows.
@@ -142,6 +143,8 @@ pub struct Marks {
     pub commutes: bool,
     /// Applies element by element.
     pub pointwise: bool,
+    /// What else is stated.
+    pub facts: Facts,
 }
 
 fn meets(a: &Alias, b: &Alias) -> bool {

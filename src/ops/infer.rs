@@ -49,7 +49,15 @@ impl Registry {
     ) -> Result<Call<'a>, Fault> {
         let operator = self.resolve(view, site.target, site.args, site.kwargs)?.ok_or(Fault::Opaque)?;
         let bound = Bound::bind(&operator.schema, view, site.args, site.kwargs)?;
-        Ok(Call { operator, registry: self, bound, view, symbols, annotated: site.annotated })
+        Ok(Call {
+            operator,
+            registry: self,
+            bound,
+            view,
+            symbols,
+            annotated: site.annotated,
+            consulted: Default::default(),
+        })
     }
 
     /// Returns the type of a call that is to be inserted into `graph`.

@@ -2,6 +2,7 @@
 //!
 //! - `schema`, `schema_text`: PyTorch's schemas, read and printed;
 //! - `table`, `schemas/*.txt`: the operators, one a line; `file`: more of them from an operator file;
+//! - `facts`: what marks state for the judge; `hearsay`: what of a type is an annotation's word;
 //! - `effects`: what a call reads, writes, shares, draws and does;
 //! - `bind`, `call`: arguments of a call by parameter, with typed access;
 //! - `registry`, `infer`, `check`: lookup, the type of a call, the types of a whole graph;
@@ -20,7 +21,9 @@ mod check;
 mod decompose;
 mod effects;
 mod error;
+mod facts;
 mod file;
+mod hearsay;
 mod infer;
 mod layout;
 mod lowering;
@@ -76,7 +79,9 @@ pub use check::{Problem, TypeProblem, contradicts};
 pub use decompose::{Exactness, Expansion};
 pub use effects::{Access, Effects, Marks, ReturnAlias, Sharing, SideEffect};
 pub use error::{Fault, TypeError};
+pub use facts::{ArgumentIs, Facts, Given, SameAs, Total, ViewStep};
 pub use file::{FileError, FileProblem};
+pub use hearsay::hearsay_of;
 pub use infer::CallSite;
 pub use layout::{Viewed, contiguous as contiguous_strides, is_contiguous, view as view_strides};
 pub use lowering::{Lowering, LoweringError};

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::call::Call;
 use super::effects::{Effects, Marks};
 use super::error::Fault;
+use super::facts::Facts;
 use super::lowering::Lowering;
 use super::require::Need;
 use super::rules;
@@ -49,6 +50,8 @@ pub struct Operator {
     pub commutes: bool,
     /// Whether it applies element by element.
     pub pointwise: bool,
+    /// What its marks state beside effects.
+    pub facts: Facts,
     /// Its meaning in other operators as text, where an operator file gives one.
     pub meaning: Option<Meaning>,
     /// That text as a graph, once it was read and checked: placeholders named as the parameters, one output.
@@ -75,6 +78,7 @@ impl Operator {
             functional: None,
             commutes: marks.commutes,
             pointwise: marks.pointwise,
+            facts: marks.facts.clone(),
             meaning: None,
             body: None,
             lowering: None,

@@ -60,7 +60,7 @@ impl Registry {
     }
 
     /// Returns the operator that gives as a new tensor what `operator` writes and returns.
-    pub(super) fn functional(&self, operator: &Operator) -> Option<&Operator> {
+    pub fn functional(&self, operator: &Operator) -> Option<&Operator> {
         self.operators.get(operator.functional?)
     }
 

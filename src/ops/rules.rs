@@ -131,7 +131,15 @@ fn functional_result(c: &mut Call<'_>) -> Result<Option<TensorType>, Fault> {
     }
     let args = c.bound.args.iter().take(schema.params.len()).copied().collect();
     let (bound, symbols) = (Bound { args, extra: SmallVec::new() }, &mut *c.symbols);
-    let mut call = Call { operator: sibling, registry: c.registry, bound, view: c.view, symbols, annotated: None };
+    let mut call = Call {
+        operator: sibling,
+        registry: c.registry,
+        bound,
+        view: c.view,
+        symbols,
+        annotated: None,
+        consulted: Default::default(),
+    };
     match call.infer() {
         Ok(ty) => Ok(ty.as_tensor().cloned()),
         Err(fault) if fault.is_ignorance() => Ok(None),

@@ -86,7 +86,7 @@ fn by_length(c: &mut Call<'_>, t: &TensorType, d: usize, length: Dim, count: Opt
 }
 
 fn annotated_count(c: &Call<'_>) -> Option<i64> {
-    match c.annotated {
+    match c.told() {
         Some(ValueType::Many(all)) => i64::try_from(all.len()).ok(),
         _ => None,
     }

@@ -2,7 +2,7 @@
 //!
 //! Marks say what a schema cannot: `#random` (draws random numbers), `#may-alias` (the alias marks of results hold only
 //! sometimes), `#may-return=NAME` (results may share memory with that parameter), `#writes=NAMES` (hidden writes),
-//! `#effect=KIND`, `#commutes`, `#pointwise`. Lines that begin with `# ` are comments. Adding an operator is adding a
+//! `#effect=KIND`, `#commutes`, `#pointwise`, and the facts of `facts.rs`. Lines that begin with `# ` are comments. Adding an operator is adding a
 //! line here and, where its results have a type rule, an entry in its family's `RULES`.
 
 use thiserror::Error;
@@ -19,7 +19,7 @@ pub enum TableError {
     Schema(#[from] SchemaError),
     /// A mark that is not one of the known ones.
     #[error(
-        "`{mark}` is no mark of an operator; known: #random #may-alias #may-return= #writes= #effect= #commutes #pointwise"
+        "`{mark}` is no mark of an operator; known: #random #may-alias #may-return= #writes= #effect= #commutes #pointwise #total #any-size #sees-layout #layout-decides #reshapes #copies #writes-if= #draws-unless= #same-as= #step= #scatters="
     )]
     Mark {
         /// As written.
@@ -65,6 +65,7 @@ pub(super) fn read_marks(text: &str) -> Result<Marks, TableError> {
             "commutes" => marks.commutes = true,
             "pointwise" => marks.pointwise = true,
             "effect" if SideEffect::from_name(value).is_some() => marks.effect = SideEffect::from_name(value),
+            _ if marks.facts.read(name, value).is_some() => {}
             _ => return Err(TableError::Mark { mark: mark.into() }),
         }
     }

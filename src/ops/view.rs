@@ -312,8 +312,12 @@ fn keep(t: &TensorType, stays: impl Fn(usize) -> bool) -> ValueType {
 fn squeeze(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let dims = if c.bound.args.len() > 1 { c.axes(1, t.rank())? } else { None };
-    let one = |d: usize| t.sizes.get(d).is_some_and(|size| sizes::is(c.symbols, *size, 1));
-    Ok(keep(t, |d| !(one(d) && dims.as_ref().is_none_or(|dims| dims.contains(&d)))))
+    let named = |d: usize| dims.as_ref().is_none_or(|dims| dims.contains(&d));
+    let one = |d: usize| t.sizes.get(d).map_or(Some(false), |size| sizes::same(c.symbols, *size, Dim::Fixed(1)));
+    if (0..t.rank()).any(|d| named(d) && one(d).is_none()) {
+        return Err(Fault::Unsupported { what: "a size that may be 1 or not, which decides how many are left".into() });
+    }
+    Ok(keep(t, |d| !(named(d) && one(d) == Some(true))))
 }
 
 fn unsqueeze(c: &mut Call<'_>) -> Typed {

@@ -14,7 +14,7 @@ const WIT: &str = include_str!("../../wit/airlock-pass.wit");
 /// Interfaces, functions and exports of the contract.
 #[derive(Clone, Debug)]
 pub struct Contract {
-    /// `0.1.0`.
+    /// `0.1.1`.
     pub version: String,
     /// Functions by imported interface. An interface of types alone has none.
     pub imports: BTreeMap<String, BTreeSet<String>>,
@@ -92,7 +92,7 @@ mod tests {
     fn the_contract_is_what_the_wit_says() {
         let contract = Contract::current().unwrap();
         assert_eq!(contract.imports.keys().collect::<Vec<_>>(), ["constants", "graph", "host", "types"]);
-        assert!(contract.imports["graph"].contains("read-columns"));
+        assert!(contract.imports["graph"].contains("read-columns") && contract.imports["graph"].contains("effects-of"));
         assert_eq!(contract.exports["pass"].iter().collect::<Vec<_>>(), ["describe", "run"]);
     }
 

@@ -86,11 +86,14 @@ pub enum LoadError {
     },
     /// A version of the contract that is not compatible.
     #[error(
-        "{pass}: was built against airlock:pass@{wanted}; this Airlock offers {offered}: build it again against {offered}"
+        "{pass}: needs `{item}` of airlock:pass@{wanted}; this Airlock offers airlock:pass@{offered}, which is another contract: \
+         build the pass against {offered}"
     )]
     Version {
         /// The pass.
         pass: String,
+        /// The interface: `graph`.
+        item: String,
         /// The version that the pass was built against.
         wanted: String,
         /// The version that is offered.

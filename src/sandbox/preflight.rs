@@ -223,6 +223,7 @@ impl Look<'_> {
             if !self.contract.accepts(parts.version) {
                 return Err(LoadError::Version {
                     pass: self.pass.to_string(),
+                    item: shown(parts.interface, self.limits.message_chars),
                     wanted: shown(parts.version, self.limits.message_chars),
                     offered: self.contract.version.clone(),
                 });
@@ -268,6 +269,7 @@ impl Look<'_> {
             if !self.contract.accepts(version) {
                 return Err(LoadError::Version {
                     pass: self.pass.to_string(),
+                    item: interface.clone(),
                     wanted: shown(version, self.limits.message_chars),
                     offered: self.contract.version.clone(),
                 });

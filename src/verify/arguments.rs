@@ -80,6 +80,11 @@ impl Arguments {
 
     fn push_node(&mut self, view: &dyn View, node: NodeId, sizes: &mut Sizes<'_>) {
         match view.ty(node) {
+            // A number that is somebody's word is not that number.
+            _ if view.hearsay(node).sizes() => {
+                self.tokens.push(Token::Child);
+                self.operands.push(node);
+            }
             ValueType::SymInt(Dim::Fixed(v)) => self.tokens.push(Token::Int(*v)),
             ValueType::SymInt(dim) if sizes.is_settled(*dim) => self.tokens.push(Token::Dim(*dim)),
             _ => {

@@ -1,102 +1,116 @@
 //! Sub-graphs: two bodies are one if they are the same list of calls, up to names.
 //!
-//! Promises: equal bodies do the same, effects and writes included, for they are equal node by node, in order. Bodies that only
-//! mean the same are not shown equal here.
+//! Promises: bodies with one number do the same, effects and writes included, for they are equal node by node, in order; so are all
+//! bodies that they run. Bodies that only mean the same have different numbers.
 
 use rustc_hash::FxHashMap;
 
 use super::functional::Functional;
 use super::term::{Side, Token};
-use crate::graph::{Arg, BodyId, NodeId, NodeKind, StrId, ValueType, View};
+use crate::graph::{Arg, BodyId, NodeId, NodeKind, ValueType, View};
 
-/// Returns whether two bodies are the same, and all bodies that they call.
-pub fn same(f: &Functional<'_>, a: (Side, BodyId), b: (Side, BodyId)) -> bool {
-    let (left, right) = (f.view(a.0), f.view(b.0));
-    let mut open = vec![(a.1, b.1)];
-    let mut seen = Vec::new();
-    while let Some((x, y)) = open.pop() {
-        if seen.contains(&(x, y)) {
+/// Returns the number of a body's structure, the same for equal ones of both graphs.
+pub fn number(f: &mut Functional<'_>, side: Side, body: BodyId) -> u32 {
+    let view = f.view(side);
+    let order = inner_first(view, body);
+    let mut numbers: FxHashMap<BodyId, u32> = FxHashMap::default();
+    for inner in order {
+        let structure = structure(view, inner, &numbers);
+        numbers.insert(inner, f.store.body(structure));
+    }
+    numbers.get(&body).copied().unwrap_or(u32::MAX)
+}
+
+/// A body and those that it names, each after those that it names itself.
+fn inner_first(view: &dyn View, body: BodyId) -> Vec<BodyId> {
+    let mut order = Vec::new();
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut open = vec![(body, false)];
+    while let Some((body, is_done)) = open.pop() {
+        if is_done {
+            order.push(body);
             continue;
         }
-        seen.push((x, y));
-        let mut pairs: FxHashMap<NodeId, NodeId> = FxHashMap::default();
-        let (mut at_x, mut at_y) = (left.first(x), right.first(y));
-        while let (Some(p), Some(q)) = (at_x, at_y) {
-            if !same_node(left, p, right, q, &pairs, &mut open) {
-                return false;
-            }
-            pairs.insert(p, q);
-            (at_x, at_y) = (left.next(p), right.next(q));
+        if !seen.insert(body) {
+            continue;
         }
-        if at_x.is_some() || at_y.is_some() {
-            return false;
-        }
-    }
-    true
-}
-
-fn same_node(
-    left: &dyn View,
-    p: NodeId,
-    right: &dyn View,
-    q: NodeId,
-    pairs: &FxHashMap<NodeId, NodeId>,
-    open: &mut Vec<(BodyId, BodyId)>,
-) -> bool {
-    if left.kind(p) != right.kind(q) {
-        return false;
-    }
-    match (left.ty(p), right.ty(q)) {
-        (ValueType::Body(x), ValueType::Body(y)) => open.push((*x, *y)),
-        (x, y) if x != y => return false,
-        _ => {}
-    }
-    match left.kind(p) {
-        NodeKind::Placeholder => return true,
-        // Whose attribute it is, is said by the body that names it.
-        NodeKind::GetAttr => {
-            let path = |view: &dyn View, n: NodeId| view.place(n).map(|(body, _)| view.body_name(body).to_string());
-            let is_body = matches!(left.ty(p), ValueType::Body(_));
-            return is_body || (left.target(p) == right.target(q) && path(left, p) == path(right, q));
-        }
-        NodeKind::Output => {}
-        NodeKind::Call => {
-            if left.target(p) != right.target(q) {
-                return false;
+        open.push((body, true));
+        let mut next = view.first(body);
+        while let Some(node) = next {
+            next = view.next(node);
+            if let ValueType::Body(inner) = view.ty(node) {
+                open.push((*inner, false));
             }
         }
     }
-    flat(left, left.args(p), left.kwargs(p), &|n| pairs.get(&n).copied())
-        == flat(right, right.args(q), right.kwargs(q), &Some)
+    order
 }
 
-/// Arguments as a list of tokens and nodes; a node that has no partner is `None`.
-fn flat(
-    view: &dyn View,
-    args: &[Arg],
-    kwargs: &[(StrId, Arg)],
-    map: &dyn Fn(NodeId) -> Option<NodeId>,
-) -> Option<Vec<(Option<Token>, Option<NodeId>)>> {
-    let mut out = vec![(Some(Token::List(args.len())), None)];
-    let keyed = kwargs.iter().map(|(k, a)| (Some(view.texts().text(*k)), a));
-    let mut open: Vec<(Option<&str>, &Arg)> = args.iter().map(|a| (None, a)).chain(keyed).collect();
+fn structure(view: &dyn View, body: BodyId, numbers: &FxHashMap<BodyId, u32>) -> Vec<Token> {
+    let mut out = Vec::new();
+    let mut places: FxHashMap<NodeId, usize> = FxHashMap::default();
+    let mut next = view.first(body);
+    while let Some(node) = next {
+        next = view.next(node);
+        let place = places.len();
+        places.insert(node, place);
+        out.push(Token::Other(format!("{:?}", view.kind(node)).into()));
+        match (view.kind(node), view.ty(node)) {
+            // Types of what is passed and of what calls give follow from the call; what an annotation alone says belongs to it.
+            (NodeKind::Placeholder, ty) => out.push(Token::Other(printed(view, ty).into())),
+            (_, ValueType::Body(inner)) => {
+                out.push(Token::Int(numbers.get(inner).map_or(i64::MAX, |n| i64::from(*n))));
+            }
+            // Whose attribute it is, is said by the body that names it.
+            (NodeKind::GetAttr, _) => {
+                let path = view.place(node).map_or("", |(body, _)| view.body_name(body));
+                out.extend([Token::Str(path.into()), Token::Str(view.target(node).into())]);
+            }
+            (kind, ty) => {
+                if kind == NodeKind::Call {
+                    out.push(Token::Str(view.target(node).into()));
+                    if view.hearsay(node).is_told() {
+                        out.push(Token::Other(printed(view, ty).into()));
+                    }
+                }
+                add_arguments(view, node, &places, &mut out);
+            }
+        }
+    }
+    out
+}
+
+fn printed(view: &dyn View, ty: &ValueType) -> String {
+    let symbols = view.symbols();
+    match ty {
+        ValueType::Tensor(t) => {
+            let dims =
+                |d: &[crate::sym::Dim]| d.iter().map(|d| symbols.print_python(*d)).collect::<Vec<_>>().join(", ");
+            let strides = t.strides.as_deref().map(dims);
+            format!("{}[{}] {strides:?} {}", t.dtype.long(), dims(&t.sizes), t.device)
+        }
+        other => other.annotation(symbols).unwrap_or_else(|| format!("{other:?}")),
+    }
+}
+
+fn add_arguments(view: &dyn View, node: NodeId, places: &FxHashMap<NodeId, usize>, out: &mut Vec<Token>) {
+    out.push(Token::List(view.args(node).len()));
+    let keyed = view.kwargs(node).iter().map(|(k, a)| (Some(view.texts().text(*k)), a));
+    let mut open: Vec<(Option<&str>, &Arg)> = view.args(node).iter().map(|a| (None, a)).chain(keyed).collect();
     open.reverse();
     while let Some((key, arg)) = open.pop() {
-        if let Some(key) = key {
-            out.push((Some(Token::Key(key.into())), None));
-        }
+        out.extend(key.map(|key| Token::Key(key.into())));
         match arg {
-            Arg::Node(n) => out.push((None, Some(map(*n)?))),
+            Arg::Node(n) => out.extend([Token::Child, places.get(n).map_or(Token::None, |p| Token::count(*p))]),
             Arg::List(items) | Arg::Tuple(items) => {
-                out.push((Some(Token::List(items.len())), None));
+                out.push(Token::List(items.len()));
                 open.extend(items.iter().rev().map(|a| (None, a)));
             }
             Arg::Dict(items) => {
-                out.push((Some(Token::List(items.len())), None));
+                out.extend([Token::Other("dict".into()), Token::List(items.len())]);
                 open.extend(items.iter().rev().map(|(k, a)| (Some(&**k), a)));
             }
-            scalar => out.push((Token::scalar(scalar), None)),
+            scalar => out.extend(Token::scalar(scalar)),
         }
     }
-    Some(out)
 }

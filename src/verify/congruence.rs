@@ -9,8 +9,7 @@ use smallvec::SmallVec;
 
 use super::functional::Functional;
 use super::store::ValueId;
-use super::term::{Form, Side, Term};
-use crate::graph::BodyId;
+use super::term::{Form, Term};
 
 type Pairs = SmallVec<[(ValueId, ValueId); 4]>;
 
@@ -26,13 +25,14 @@ struct Frame {
 #[derive(Debug, Default)]
 pub struct Congruence {
     differ: FxHashSet<(ValueId, ValueId)>,
-    bodies: FxHashSet<(Side, BodyId, Side, BodyId)>,
     /// The innermost pair of the last comparison that failed.
     pub first_difference: Option<(ValueId, ValueId)>,
     /// The pairs around it, from the inside out.
     pub around: Vec<(ValueId, ValueId)>,
     steps: usize,
     limit: usize,
+    /// Whether everything below two values is found first: then equal structures are one class already.
+    settles: bool,
 }
 
 enum Step {
@@ -47,6 +47,11 @@ impl Congruence {
         Congruence { limit, ..Congruence::default() }
     }
 
+    /// From here on everything below two values is found before they are compared: for whole graphs.
+    pub fn settle_first(&mut self) {
+        self.settles = true;
+    }
+
     /// Returns whether the work ran out.
     pub fn is_exhausted(&self) -> bool {
         self.steps >= self.limit
@@ -54,6 +59,10 @@ impl Congruence {
 
     /// Returns whether two values are shown to be equal.
     pub fn equal(&mut self, f: &mut Functional<'_>, a: ValueId, b: ValueId) -> bool {
+        if self.settles {
+            f.settle(a);
+            f.settle(b);
+        }
         let mut frames: Vec<Frame> = Vec::new();
         let mut result = match self.step(f, a, b) {
             Step::Equal => return true,
@@ -119,7 +128,7 @@ impl Congruence {
         if self.differ.contains(&(ra, rb)) {
             return Step::Differ;
         }
-        match self.ways(f, &x, &y) {
+        match ways(&x, &y) {
             Some(mut ways) => match ways.pop() {
                 Some(rest) => Step::Open(Frame { pair: (ra, rb), ways, rest }),
                 None => Step::Differ,
@@ -131,33 +140,25 @@ impl Congruence {
             }
         }
     }
+}
 
-    /// Ways in which the children may match; none where the forms differ.
-    fn ways(&mut self, f: &mut Functional<'_>, x: &Term, y: &Term) -> Option<SmallVec<[Pairs; 2]>> {
-        if let (Form::Body(side_a, body_a), Form::Body(side_b, body_b)) = (&*x.form, &*y.form) {
-            let same = self.bodies.contains(&(*side_a, *body_a, *side_b, *body_b))
-                || super::bodies::same(f, (*side_a, *body_a), (*side_b, *body_b));
-            return same.then(|| {
-                self.bodies.insert((*side_a, *body_a, *side_b, *body_b));
-                SmallVec::from_iter([Pairs::new()])
-            });
-        }
-        if x.form != y.form || x.children.len() != y.children.len() || matches!(*x.form, Form::Leaf(_)) {
-            return None;
-        }
-        // The last of a list is taken first: children are compared in written order.
-        let pairs = |swap: bool| -> Pairs {
-            let mut right = y.children.clone();
-            if swap && let [a, b, ..] = right.as_mut_slice() {
-                std::mem::swap(a, b);
-            }
-            x.children.iter().copied().zip(right).rev().collect()
-        };
-        let mut ways = SmallVec::new();
-        if matches!(*x.form, Form::Call { commutes: true, .. }) {
-            ways.push(pairs(true));
-        }
-        ways.push(pairs(false));
-        Some(ways)
+/// Ways in which the children may match; none where the forms differ.
+fn ways(x: &Term, y: &Term) -> Option<SmallVec<[Pairs; 2]>> {
+    if x.form != y.form || x.children.len() != y.children.len() || matches!(*x.form, Form::Leaf(_)) {
+        return None;
     }
+    // The last of a list is taken first: children are compared in written order.
+    let pairs = |swap: bool| -> Pairs {
+        let mut right = y.children.clone();
+        if swap && let [a, b, ..] = right.as_mut_slice() {
+            std::mem::swap(a, b);
+        }
+        x.children.iter().copied().zip(right).rev().collect()
+    };
+    let mut ways = SmallVec::new();
+    if matches!(*x.form, Form::Call { commutes: true, .. }) {
+        ways.push(pairs(true));
+    }
+    ways.push(pairs(false));
+    Some(ways)
 }

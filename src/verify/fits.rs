@@ -1,96 +1,200 @@
-//! Whether a call holds for all values of the symbols in the sizes of its operands.
+//! Whether a call surely holds: it never raises, for all inputs and all sizes.
 //!
-//! Promises: "yes" is said only where it was shown: sizes broadcast, or have one product, or the operator takes any size; sizes
-//! that are numbers were checked by the type rules. What is not known is "no".
+//! Promises: "yes" is said only where it was shown: the operator states that it never raises where types fit (`#total`), types are the
+//! rules', and sizes that are symbols fit for all their values. Positional and keyword arguments count alike. What nobody states,
+//! and what is not known, is "no".
 
-use super::functional::{Functional, bind};
-use super::views::{ViewCall, as_dim};
-use crate::analysis::{place_of, tensor_operands, type_of};
-use crate::graph::{Arg, NodeId, NodeKind, TensorType, ValueType};
-use crate::ops::{Bound, Operator};
+use super::functional::Functional;
+use super::term::Side;
+use super::views::{ViewCall, as_dim, axis};
+use crate::analysis::call::{Known, only_orders};
+use crate::analysis::{Place, getitem_of, place_of, tensor_operands};
+use crate::graph::{Arg, Dtype, NodeId, NodeKind, TensorType, ValueType};
+use crate::ops::{Bound, Operator, Total, ViewStep, Viewed, view_strides};
 use crate::sym::Dim;
 
-/// Operators that take tensors of any size.
-const ANY_SIZE: &[&str] = &[
-    "_to_copy",
-    "alias",
-    "clone",
-    "contiguous",
-    "conj",
-    "cumsum",
-    "detach",
-    "detach_",
-    "empty_like",
-    "fill",
-    "fill_",
-    "full_like",
-    "gelu",
-    "lift",
-    "lift_fresh",
-    "lift_fresh_copy",
-    "log_softmax",
-    "_log_softmax",
-    "logsumexp",
-    "mean",
-    "ones_like",
-    "permute",
-    "positive",
-    "prod",
-    "slice",
-    "softmax",
-    "_softmax",
-    "squeeze",
-    "sum",
-    "sym_numel",
-    "sym_size",
-    "t",
-    "to",
-    "transpose",
-    "unsqueeze",
-    "zero",
-    "zero_",
-    "zeros_like",
-];
+/// Returns whether a call never raises.
+pub fn surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
+    let view = f.view(side);
+    if view.kind(node) != NodeKind::Call {
+        return true;
+    }
+    if let Some((of, item)) = getitem_of(view, node) {
+        let count = match view.ty(of) {
+            ValueType::Many(items) if !view.hearsay(of).sizes() => items.len(),
+            _ => return false,
+        };
+        return (item as usize) < count;
+    }
+    let Known::As(operator, bound) = Known::of(view, f.registry, node) else { return false };
+    // A call that only orders streams takes what it is given.
+    if only_orders(operator) {
+        return true;
+    }
+    if view.hearsay(node).is_told() || operands_are_hearsay(f, side, node) {
+        return false;
+    }
+    let functional = f.registry.functional(operator).filter(|_| operator.effects.writes());
+    let stated = functional.unwrap_or(operator);
+    let total = match stated.facts.total {
+        Total::Always => true,
+        Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
+        Total::Never => false,
+    };
+    (total || operator.facts.copies)
+        && (!is_symbolic(f, side, node) || fits(f, side, node, stated, &bound))
+        && holds_by_layout(f, side, node, operator, &bound)
+        && (!operator.effects.writes() || f.writes_plainly(side, node, operator))
+}
 
-/// Returns whether a call fits its operands for all sizes.
-pub fn fits_for_all_sizes(f: &mut Functional<'_>, node: NodeId) -> bool {
-    let view = f.after.view;
-    if view.kind(node) != NodeKind::Call || crate::analysis::getitem_of(view, node).is_some() {
-        return true;
-    }
-    let Some(operator) = f.registry.operator_of(view, node) else { return true };
-    if !matches!(&*operator.schema.namespace, "aten" | "prims" | "npu") {
-        return true;
-    }
-    let types: Vec<&TensorType> =
-        tensor_operands(view, node).into_iter().filter_map(|p| type_of(view, p).as_tensor()).collect();
+fn operands_are_hearsay(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
+    let view = f.view(side);
+    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
+    args.flat_map(Arg::nodes).any(|n| view.hearsay(n).sizes() || *view.ty(n) == ValueType::Unknown)
+}
+
+fn is_plain_float(f: &mut Functional<'_>, side: Side, place: Place) -> bool {
+    f.tensor(side, place).is_some_and(|t| matches!(t.dtype, Dtype::F32 | Dtype::F64))
+}
+
+/// Whether any size that the call sees is a symbol.
+fn is_symbolic(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
+    let view = f.view(side);
     let open = |t: &TensorType| t.sizes.iter().any(|d| d.fixed().is_none());
-    let given = view.args(node).iter().flat_map(Arg::nodes);
-    let mut sizes_given = given.filter(|n| matches!(view.ty(*n), ValueType::SymInt(d) if d.fixed().is_none()));
-    if !types.iter().any(|t| open(t)) && sizes_given.next().is_none() {
+    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
+    let mut given = args.flat_map(Arg::nodes);
+    given.any(|n| {
+        !matches!(view.ty(n), ValueType::Tensor(_) | ValueType::Many(_))
+            && view.ty(n) != &ValueType::None
+            && !is_fixed_scalar(view.ty(n))
+    }) || tensor_operands(view, node).into_iter().any(|p| f.tensor(side, p).is_none_or(open))
+}
+
+fn is_fixed_scalar(ty: &ValueType) -> bool {
+    matches!(ty, ValueType::SymInt(Dim::Fixed(_)) | ValueType::Body(_))
+}
+
+/// Whether the sizes of a call fit for all values of their symbols.
+fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> bool {
+    let view = f.view(side);
+    let types: Vec<&TensorType> = tensor_operands(view, node).into_iter().filter_map(|p| f.tensor(side, p)).collect();
+    let result = f.tensor(side, place_of(view, node));
+    let from = bound.args.first().and_then(|a| a.as_node()).and_then(|n| f.tensor(side, place_of(view, n)));
+    if let Some(step) = operator.facts.step {
+        let Some(from) = from else { return false };
+        return step_fits(f, side, node, step, operator, bound, from);
+    }
+    if operator.facts.copies {
+        return types.len() < 2 || fits_into(f, types.get(1).copied(), types.first().copied());
+    }
+    let scalars = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a)).flat_map(Arg::nodes);
+    let given_sizes = scalars.into_iter().any(|n| !matches!(view.ty(n), ValueType::Tensor(_) | ValueType::Many(_)));
+    if operator.facts.any_size {
+        return !given_sizes || &*operator.schema.namespace == "aten" && result.is_none() && is_size_query(operator);
+    }
+    if is_python(operator) {
         return true;
     }
-    if ANY_SIZE.contains(&&*operator.schema.name) {
-        return true;
-    }
-    let Some(bound) = bind(operator, view, node) else { return false };
-    match &*operator.schema.name {
-        "expand" => fits_into(f, types.first().copied(), type_of(view, place_of(view, node)).as_tensor()),
-        "copy_" => fits_into(f, types.get(1).copied(), types.first().copied()),
-        "select" => selects(f, node, operator, &bound),
-        _ if operator.pointwise => types.iter().enumerate().all(|(i, a)| {
+    operator.pointwise
+        && !given_sizes
+        && types.iter().enumerate().all(|(i, a)| {
             types.iter().take(i).all(|b| {
                 let pairs = a.sizes.iter().rev().zip(b.sizes.iter().rev());
                 let one = Dim::Fixed(1);
                 pairs.into_iter().all(|(x, y)| *x == one || *y == one || f.sizes.same(*x, *y))
             })
-        }),
-        _ => {
-            let place = place_of(view, node);
-            let call = ViewCall { view, operator, bound: &bound, place };
-            types.first().is_some_and(|from| call.step(from, &mut f.sizes).is_some())
+        })
+}
+
+/// Whether an operator asks a tensor for numbers only.
+fn is_size_query(operator: &Operator) -> bool {
+    operator.schema.params.iter().filter(|p| p.ty.holds_tensors()).count() == 1
+}
+
+/// Whether an operator takes numbers only: no size has to fit another.
+fn is_python(operator: &Operator) -> bool {
+    operator.schema.params.iter().all(|p| !p.ty.holds_tensors())
+        && !operator.schema.returns.is_empty()
+        && operator.schema.returns.iter().all(|r| !r.ty.holds_tensors())
+}
+
+fn step_fits(
+    f: &mut Functional<'_>,
+    side: Side,
+    node: NodeId,
+    step: ViewStep,
+    operator: &Operator,
+    bound: &Bound<'_>,
+    from: &TensorType,
+) -> bool {
+    let view = f.view(side);
+    let place = place_of(view, node);
+    let to = f.tensor(side, place);
+    match step {
+        ViewStep::Permute
+        | ViewStep::Transpose
+        | ViewStep::Reverse
+        | ViewStep::LastTwo
+        | ViewStep::Move
+        | ViewStep::Flip
+        | ViewStep::Diagonal => true,
+        ViewStep::Slice => bound.args.get(4).is_none_or(|a| matches!(a, Arg::Int(step) if *step > 0)),
+        ViewStep::Expand => {
+            let not_negative = to.is_some_and(|t| t.sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d)));
+            not_negative && fits_into(f, Some(from), to)
         }
+        ViewStep::Select => selects(f, side, bound, from),
+        ViewStep::Unbind => bound
+            .args
+            .get(1)
+            .and_then(|a| axis(a, from.rank()))
+            .and_then(|d| from.sizes.get(d))
+            .is_some_and(|d| d.fixed().is_some()),
+        ViewStep::Pieces => pieces_fit(f, side, node, bound, from),
+        ViewStep::Reshape => {
+            let Some(to) = to else { return false };
+            let call = ViewCall { view, operator, bound, place };
+            call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(f, bound, to)
+        }
+        ViewStep::Narrow | ViewStep::PiecesAt => false,
     }
+}
+
+/// A size of -1 stands for what is left: where another may be 0, nobody knows what that is. Sizes are not negative.
+fn guesses_no_size(f: &mut Functional<'_>, bound: &Bound<'_>, to: &TensorType) -> bool {
+    let given: Vec<&Arg> = bound.args.iter().filter_map(|a| a.items()).flatten().collect();
+    let is_guess = |a: &Arg| matches!(a, Arg::Int(-1));
+    let least = Dim::Fixed(i64::from(given.iter().any(|a| is_guess(a))));
+    let aligned = given.len() == to.rank();
+    to.sizes.iter().enumerate().all(|(i, d)| {
+        let guessed = aligned && given.get(i).is_some_and(|a| is_guess(a));
+        f.sizes.at_most(if guessed { Dim::Fixed(0) } else { least }, *d)
+    })
+}
+
+/// Pieces of a size that is a symbol: there are as many as said, and they make up the whole.
+fn pieces_fit(f: &mut Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_>, from: &TensorType) -> bool {
+    let places = f.side(side).storages.places(node);
+    let Some(dim) = bound.args.get(2).and_then(|a| axis(a, from.rank())) else { return false };
+    let Some(whole) = from.sizes.get(dim).copied() else { return false };
+    let mut lengths = Vec::new();
+    for place in places {
+        let Some(length) = f.tensor(side, place).and_then(|t| t.sizes.get(dim)).copied() else { return false };
+        lengths.push(length);
+    }
+    if whole.fixed().is_some() && lengths.iter().all(|l| l.fixed().is_some()) {
+        return true;
+    }
+    let mut sum = Dim::Fixed(0);
+    for length in &lengths {
+        let Some(more) = f.sizes.add(sum, *length) else { return false };
+        sum = more;
+    }
+    let (Some(first), Some(last)) = (lengths.first().copied(), lengths.last().copied()) else { return false };
+    let listed = bound.args.get(1).is_some_and(|a| a.items().is_some());
+    let even = lengths.iter().rev().skip(1).all(|l| f.sizes.same(*l, first)) && f.sizes.at_most(last, first);
+    let least = Dim::Fixed(i64::from(!listed));
+    f.sizes.same(sum, whole) && lengths.iter().all(|l| f.sizes.at_most(least, *l)) && (listed || even)
 }
 
 /// Returns whether one broadcasts to the sizes of the other.
@@ -101,15 +205,32 @@ fn fits_into(f: &Functional<'_>, from: Option<&TensorType>, to: Option<&TensorTy
 }
 
 /// Returns whether the index of a selection is always in range.
-fn selects(f: &mut Functional<'_>, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> bool {
-    let view = f.after.view;
-    let arg = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
-    let from = bound.args.first().and_then(|a| a.as_node()).and_then(|n| type_of(view, place_of(view, n)).as_tensor());
-    let (Some(from), Some(dim), Some(index)) = (from, arg("dim"), arg("index")) else { return false };
-    let size = super::views::axis(dim, from.rank()).and_then(|d| from.sizes.get(d).copied());
+fn selects(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>, from: &TensorType) -> bool {
+    let view = f.view(side);
+    let (Some(dim), Some(index)) = (bound.args.get(1), bound.args.get(2)) else { return false };
+    let size = axis(dim, from.rank()).and_then(|d| from.sizes.get(d).copied());
     let (Some(size), Some(index)) = (size, as_dim(view, index)) else { return false };
     let Some(after) = f.sizes.add(index, Dim::Fixed(1)) else { return false };
     let Some(end) = f.sizes.add(index, size) else { return false };
-    let settled = f.sizes.are_settled(&[index, size]) && view.kind(node) == NodeKind::Call;
-    settled && f.sizes.at_most(after, size) && f.sizes.at_most(Dim::Fixed(0), end)
+    f.sizes.are_settled(&[index, size]) && f.sizes.at_most(after, size) && f.sizes.at_most(Dim::Fixed(0), end)
+}
+
+/// Whether there is a view of that operand, where its strides decide.
+fn holds_by_layout(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> bool {
+    if !operator.facts.layout_decides {
+        return true;
+    }
+    let view = f.view(side);
+    let Some(source) = bound.args.first().and_then(|a| a.as_node()) else { return false };
+    let source = place_of(view, source);
+    if view.hearsay(source.node).strides() {
+        return false;
+    }
+    let (Some(from), Some(to)) = (f.tensor(side, source), f.tensor(side, place_of(view, node))) else { return false };
+    if bound.args.iter().any(|a| matches!(a, Arg::Dtype(_))) {
+        // A dtype of another width sees other elements.
+        return from.dtype.bytes() == to.dtype.bytes();
+    }
+    crate::analysis::contiguous(from) == Some(true)
+        || matches!(view_strides(f.sizes.own(), from, &to.sizes), Ok(Viewed::As(_)))
 }

@@ -2,23 +2,23 @@
 //!
 //! Promises: (1) the term of a value is its meaning: equal terms, equal bits; (2) a write through a view is a scatter into the
 //! version before, a read of a view after it reads the view of the new version; (3) where memory may overlap in ways that
-//! nothing decides, or a write reads what it overwrites in another arrangement, the content is a leaf that equals
-//! nothing else; (4) terms are found when asked for, with worklists, never by recursion.
+//! nothing decides, or a write reads what it overwrites in another arrangement, the content is a function of the calls and of the
+//! memory that they take, in order; (4) no type that is hearsay decides what a term is; (5) terms are found when asked for, with
+//! worklists, never by recursion.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::arguments::Arguments;
 use super::effects::{Effect, effect_of};
 use super::identities::equal_operand;
-use super::layout::sees_layout;
 use super::sizes::{Dims, Sizes};
-use super::store::{Key, Store, ValueId};
+use super::store::{Aspect, Key, Store, ValueId};
 use super::term::{Form, Side, Term, Token};
 use super::viewmap::{Step, ViewMap};
 use super::views::ViewCall;
-use crate::analysis::{Place, Shares, Stamp, Storages, place_of, places_of, type_of};
-use crate::graph::{NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Bound, Operator, Registry, SideEffect};
+use crate::analysis::{Place, Shares, Stamp, Storages, call, getitem_of, place_of};
+use crate::graph::{Arg, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::ops::{Bound, Operator, Registry};
 
 /// What is known of a value when its term is asked for.
 // Lives for one step of a worklist: never stored, so its size costs nothing.
@@ -43,6 +43,8 @@ pub struct Graphs<'a> {
     pub events: Option<FxHashMap<NodeId, u64>>,
     /// Numbers of inputs, by placeholder.
     pub inputs: FxHashMap<NodeId, u32>,
+    /// Written memory that operators which nobody described can know.
+    pub known_to_opaque: Option<std::sync::Arc<[Place]>>,
 }
 
 /// Which nodes are one value on both sides.
@@ -108,19 +110,34 @@ impl<'a> Functional<'a> {
             Side::Both => Side::After,
             one => one,
         };
-        self.store.at(Key { side, place, stamp })
+        self.store.at(Key { side, place, stamp, aspect: Aspect::Value })
+    }
+
+    /// Returns how a value lies in memory.
+    pub fn layout(&mut self, side: Side, place: Place) -> ValueId {
+        let side = match side {
+            _ if self.is_shared(place.node) => Side::Both,
+            Side::Both => Side::After,
+            one => one,
+        };
+        self.store.at(Key { side, place, stamp: Stamp::Birth, aspect: Aspect::Layout })
     }
 
     /// Returns what `reader` sees of an operand.
     pub fn read(&mut self, side: Side, operand: NodeId, reader: NodeId) -> ValueId {
-        let order = self.view(side).place(reader).map_or(0, |(_, order)| order);
+        let order = self.order(side, reader);
         let place = place_of(self.view(side), operand);
         self.read_at(side, place, order)
     }
 
+    /// Returns where a node stands in program order.
+    pub fn order(&self, side: Side, node: NodeId) -> u64 {
+        self.view(side).place(node).map_or(0, |(_, order)| order)
+    }
+
     /// Returns what stands in a place at a point of program order.
     pub fn read_at(&mut self, side: Side, place: Place, order: u64) -> ValueId {
-        let stamp = match type_of(self.view(side), place) {
+        let stamp = match self.side(side).storages.type_of(place) {
             ValueType::SymInt(_)
             | ValueType::SymFloat(_)
             | ValueType::SymBool(_)
@@ -133,13 +150,21 @@ impl<'a> Functional<'a> {
 
     /// Returns what a node's result is right after the node, its own writes done.
     pub fn outcome(&mut self, side: Side, place: Place) -> ValueId {
-        let order = self.view(side).place(place.node).map_or(0, |(_, order)| order);
+        let order = self.order(side, place.node);
         self.read_at(side, place, order.saturating_add(1))
     }
 
     /// Returns whether a node is one on both sides.
     pub fn is_untouched(&self, node: NodeId) -> bool {
         self.is_shared(node)
+    }
+
+    /// Returns the type of a tensor that rules computed from what inputs state; `None` for any other.
+    pub fn tensor(&mut self, side: Side, place: Place) -> Option<&'a TensorType> {
+        if self.view(side).hearsay(place.node).sizes() {
+            return None;
+        }
+        self.side(side).storages.type_of(place).as_tensor()
     }
 
     /// Finds the term of a value, and of all that this needs.
@@ -171,18 +196,41 @@ impl<'a> Functional<'a> {
         }
     }
 
+    /// Finds the term of a value and of everything below it, so that equal structures are one class.
+    pub fn settle(&mut self, id: ValueId) {
+        let mut open = vec![(id, false)];
+        while let Some((id, below_done)) = open.pop() {
+            if self.store.is_settled(id) {
+                continue;
+            }
+            if below_done {
+                self.store.rehash(id);
+                continue;
+            }
+            self.resolve(id);
+            let children = self.store.term(id).map(|t| t.children.clone()).unwrap_or_default();
+            open.push((id, true));
+            open.extend(children.into_iter().filter(|c| !self.store.is_settled(*c)).map(|c| (c, false)));
+        }
+    }
+
     /// Returns the term of a value.
     pub fn term(&mut self, id: ValueId) -> Option<Term> {
         self.resolve(id);
         self.store.term(id).cloned()
     }
 
-    fn leaf(&mut self, key: Key) -> Found {
+    pub(super) fn leaf(&mut self, key: Key) -> Found {
         let id = self.store.at(key);
         Found::Term(Form::Leaf(id), Vec::new())
     }
 
     fn find(&mut self, key: Key) -> Found {
+        match key.aspect {
+            Aspect::Layout => return self.find_layout(key),
+            Aspect::Memory => return self.find_memory(key),
+            Aspect::Value => {}
+        }
         match self.side(key.side).storages.parent(key.place) {
             Some(Shares::Same(parent)) => Found::Same(self.value(key.side, parent, key.stamp)),
             Some(Shares::View(parent)) => {
@@ -202,22 +250,34 @@ impl<'a> Functional<'a> {
         let operator = self.registry.operator_of(view, key.place.node);
         let bound = operator.and_then(|o| bind(o, view, key.place.node).map(|b| (o, b)));
         let Some((operator, bound)) = bound else { return self.leaf(key) };
-        if equal_operand(view, operator, &bound, key.place, &mut self.sizes).is_some() {
+        if equal_operand(self, key.side, operator, &bound, key.place).is_some() {
             return Found::Same(child);
         }
-        if let Some(from) = type_of(view, parent).as_tensor() {
-            let call = ViewCall { view, operator, bound: &bound, place: key.place };
-            if let Some(step) = call.step(from, &mut self.sizes) {
-                match self.apply(&step, &from.sizes, child) {
-                    Some(found) => return found,
-                    None => return self.leaf(key),
-                }
-            }
+        if let Some(from) = self.tensor(key.side, parent)
+            && let Some(step) = self.view_step(key.side, operator, &bound, key.place)
+            && let Some(found) = self.apply(&step, &from.sizes, child)
+        {
+            return found;
         }
         let operand = |f: &mut Self, node: NodeId| {
             if place_of(view, node) == parent { child } else { f.read(key.side, node, key.place.node) }
         };
         self.call_term(key, operator, &bound, operand)
+    }
+
+    /// Returns the index map that a call of a view operator is, where types that rules computed say which.
+    pub(super) fn view_step(
+        &mut self,
+        side: Side,
+        operator: &Operator,
+        bound: &Bound<'_>,
+        place: Place,
+    ) -> Option<Step> {
+        let view = self.view(side);
+        operator.facts.step?;
+        let source = place_of(view, bound.args.first()?.as_node()?);
+        let (from, to) = (self.tensor(side, source)?, self.tensor(side, place)?);
+        ViewCall { view, operator, bound, place }.step(from, to, &mut self.sizes)
     }
 
     /// Applies one view to a value; `None` where the arithmetic does not fit.
@@ -274,8 +334,11 @@ impl<'a> Functional<'a> {
                 None => self.leaf(key),
             },
             NodeKind::GetAttr => match view.ty(node) {
-                ValueType::Body(body) => Found::Term(Form::Body(key.side, *body), Vec::new()),
-                _ => self.leaf(key),
+                ValueType::Body(body) => {
+                    let number = super::bodies::number(self, key.side, *body);
+                    Found::Term(Form::Body(number), Vec::new())
+                }
+                _ => Found::Term(Form::Attribute(view.target(node).into()), Vec::new()),
             },
             NodeKind::Output => self.leaf(key),
             NodeKind::Call => self.find_call(key),
@@ -285,13 +348,13 @@ impl<'a> Functional<'a> {
     fn find_call(&mut self, key: Key) -> Found {
         let view = self.view(key.side);
         let node = key.place.node;
-        if let Some((of, item)) = crate::analysis::getitem_of(view, node) {
+        if let Some((of, item)) = getitem_of(view, node) {
             let whole = self.read(key.side, of, node);
             return Found::Term(Form::Item(item), vec![whole]);
         }
         let bound = self.registry.operator_of(view, node).and_then(|o| bind(o, view, node).map(|b| (o, b)));
         let Some((operator, bound)) = bound else { return self.opaque(key) };
-        if let Some(operand) = equal_operand(view, operator, &bound, key.place, &mut self.sizes) {
+        if let Some(operand) = equal_operand(self, key.side, operator, &bound, key.place) {
             return Found::Same(self.read(key.side, operand, node));
         }
         if let Some(found) = self.find_movement(key, operator, &bound) {
@@ -304,30 +367,23 @@ impl<'a> Functional<'a> {
     fn find_movement(&mut self, key: Key, operator: &Operator, bound: &Bound<'_>) -> Option<Found> {
         let view = self.view(key.side);
         let node = key.place.node;
-        let crate::graph::Arg::Node(source) = bound.args.first()? else { return None };
-        let from = type_of(view, place_of(view, *source)).as_tensor()?;
-        let call = ViewCall { view, operator, bound, place: key.place };
-        if let Some(name) = operator.schema.name.strip_suffix("_scatter") {
-            return self.find_scatter(key, &call, name, *source, from);
+        let Arg::Node(source) = bound.args.first()? else { return None };
+        if operator.facts.scatters.is_some() {
+            return self.find_scatter(key, operator, bound, *source);
         }
-        let step = call.step(from, &mut self.sizes)?;
+        let step = self.view_step(key.side, operator, bound, key.place)?;
+        let from = self.tensor(key.side, place_of(view, *source))?;
         let child = self.read(key.side, *source, node);
         self.apply(&step, &from.sizes, child)
     }
 
-    fn find_scatter(
-        &mut self,
-        key: Key,
-        call: &ViewCall<'_, '_>,
-        name: &str,
-        source: NodeId,
-        from: &TensorType,
-    ) -> Option<Found> {
+    fn find_scatter(&mut self, key: Key, operator: &Operator, bound: &Bound<'_>, source: NodeId) -> Option<Found> {
         let view = self.view(key.side);
-        let index = call.operator.schema.param_index("src")?;
-        let new = call.bound.get(index).as_node()?;
-        let new_type = type_of(view, place_of(view, new)).as_tensor()?;
-        let step = call.scatter_step(name, from, new_type, &mut self.sizes)?;
+        let new = bound.args.get(1)?.as_node()?;
+        let from = self.tensor(key.side, place_of(view, source))?;
+        let new_type = self.tensor(key.side, place_of(view, new))?;
+        let call = ViewCall { view, operator, bound, place: key.place };
+        let step = call.scatter_step(from, new_type, &mut self.sizes)?;
         let map = ViewMap::identity(&from.sizes, &mut self.sizes)?.then(&step, &mut self.sizes)?;
         let fits = new_type.dtype == from.dtype && self.sizes.all_same(map.sizes(), &new_type.sizes);
         if !fits {
@@ -338,7 +394,7 @@ impl<'a> Functional<'a> {
         Some(self.scatter(map, from.sizes.clone(), old, new))
     }
 
-    /// The term of a call that is a function of its operands (and, for draws, of its number).
+    /// The term of a call that is a function of its operands (and, for draws, of its number and of the memory that it fills).
     fn call_term(
         &mut self,
         key: Key,
@@ -347,40 +403,74 @@ impl<'a> Functional<'a> {
         mut operand: impl FnMut(&mut Self, NodeId) -> ValueId,
     ) -> Found {
         let view = self.view(key.side);
+        let node = key.place.node;
         let Arguments { mut tokens, operands } = Arguments::bound(view, operator, bound, &mut self.sizes);
-        if effect_of(view, self.registry, key.place.node) == Some(Effect::Ordered) {
+        let ordered = effect_of(view, self.registry, node) == Some(Effect::Ordered);
+        if ordered {
             tokens.push(self.event(key));
         }
         let mut children = self.operands(key, &mut tokens, &operands, &mut operand);
-        if operator.rule.is_none() {
-            tokens.extend(annotation(type_of(view, key.place)));
+        tokens.extend(self.told(key));
+        if ordered || operator.effects.writes() {
+            self.add_shared_operands(key, &mut tokens, &mut children);
         }
-        if operator.effects.writes() || operator.effects.side == Some(SideEffect::Control) {
-            tokens.extend(self.shared_parts(key));
+        if ordered {
+            self.add_memory_known_to_opaque(key, &mut tokens, &mut children);
         }
-        if sees_layout(&operator.schema.name) {
-            let Some((layout, content)) = self.layout(key, bound) else { return self.leaf(key) };
-            tokens.extend(layout);
-            children.push(content);
+        if call::draws(operator, bound) {
+            self.add_layouts_of_results(key, &mut tokens, &mut children);
+        }
+        if operator.facts.sees_layout {
+            self.add_seen_layout(key, bound, &mut tokens, &mut children);
+        }
+        if operator.facts.layout_decides {
+            let Some(source) = bound.args.first().and_then(|a| a.as_node()) else { return self.leaf(key) };
+            children.push(self.layout(key.side, place_of(view, source)));
         }
         let form = Form::Call {
-            target: operator.target.clone(),
-            commutes: operator.commutes && exchangeable(&tokens),
+            callee: self.store.callee(&operator.target),
+            commutes: operator.commutes && exchangeable(&tokens) && self.are_alike(key.side, &operands),
             tokens: tokens.into(),
         };
         self.result(key, form, children)
     }
 
-    /// An operator that nobody described: its operands, its number, and the type that was read.
+    /// Whether two operands have one dtype: then none of them is converted, and they may be exchanged where the operator commutes.
+    pub(super) fn are_alike(&mut self, side: Side, operands: &[NodeId]) -> bool {
+        let view = self.view(side);
+        let [a, b] = operands else { return false };
+        match (view.ty(*a), view.ty(*b)) {
+            (ValueType::Tensor(_), ValueType::Tensor(_)) => {
+                let (a, b) = (self.tensor(side, place_of(view, *a)), self.tensor(side, place_of(view, *b)));
+                matches!((a, b), (Some(a), Some(b)) if a.dtype == b.dtype && a.device == b.device)
+            }
+            (ValueType::SymInt(_), ValueType::SymInt(_)) | (ValueType::SymBool(_), ValueType::SymBool(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// What an annotation alone says of a result belongs to the call: who reads another type reads another value.
+    pub(super) fn told(&mut self, key: Key) -> Vec<Token> {
+        if !self.view(key.side).hearsay(key.place.node).is_told() {
+            return Vec::new();
+        }
+        annotation(self.side(key.side).storages.type_of(key.place))
+    }
+
+    /// An operator that nobody described: its operands, its number, the memory that it can know, and the type that was read.
     fn opaque(&mut self, key: Key) -> Found {
         let view = self.view(key.side);
         let node = key.place.node;
         let Arguments { mut tokens, operands } = Arguments::written(view, node, &mut self.sizes);
         tokens.push(self.event(key));
-        let children = self.operands(key, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, node));
-        tokens.extend(annotation(type_of(view, key.place)));
-        tokens.extend(self.shared_parts(key));
-        let form = Form::Call { target: view.target(node).into(), tokens: tokens.into(), commutes: false };
+        let mut children = self.operands(key, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, node));
+        for operand in crate::analysis::tensor_operands(view, node) {
+            children.push(self.layout(key.side, operand));
+        }
+        tokens.extend(self.told(key));
+        self.add_shared_operands(key, &mut tokens, &mut children);
+        self.add_memory_known_to_opaque(key, &mut tokens, &mut children);
+        let form = Form::Call { callee: self.store.callee(view.target(node)), tokens: tokens.into(), commutes: false };
         self.result(key, form, children)
     }
 
@@ -396,10 +486,10 @@ impl<'a> Functional<'a> {
         let mut children = Vec::with_capacity(operands.len());
         for (number, node) in operands.iter().enumerate() {
             if let ValueType::Many(_) = view.ty(*node) {
-                let order = view.place(key.place.node).map_or(0, |(_, order)| order);
-                let places = places_of(view, *node);
+                let order = self.order(key.side, key.place.node);
+                let places = self.side(key.side).storages.places(*node);
                 // How many there are belongs to the arguments.
-                tokens.extend([Token::List(places.len()), Token::Int(i64::try_from(number).unwrap_or(i64::MAX))]);
+                tokens.extend([Token::List(places.len()), Token::count(number)]);
                 for place in places {
                     children.push(self.read_at(key.side, place, order));
                 }
@@ -420,12 +510,12 @@ impl<'a> Functional<'a> {
         if key.place.item == Place::WHOLE {
             return Found::Term(form, children);
         }
-        let whole = self.store.of_term(form, children, key.side);
+        let whole = self.store.of_term(form, children);
         Found::Term(Form::Item(key.place.item), vec![whole])
     }
 }
 
-/// A type that no rule gave belongs to the call: who reads another one reads another value.
+/// A type as tokens.
 fn annotation(ty: &ValueType) -> Vec<Token> {
     let Some(t) = ty.as_tensor() else { return Vec::new() };
     let strides = t.strides.iter().flatten().map(|d| Token::Dim(*d));

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::congruence::Congruence;
 use super::effects::{reshaping_in_place, trace};
@@ -14,9 +14,9 @@ use super::findings::{Findings, Problem};
 use super::functional::{Functional, Graphs, Shared};
 use super::options::JudgeOptions;
 use super::order::judge_order;
-use super::outputs::{compare_finals, compare_inputs, compare_outputs, differing, written_attributes};
+use super::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, differing};
 use super::sizes::Sizes;
-use super::store::Store;
+use super::store::{Store, ValueId};
 use super::term::Side;
 use super::touched::Touched;
 use super::verdict::{Question, Verdict};
@@ -41,7 +41,7 @@ pub fn judge_edit(
     let start = Instant::now();
     let touched = Touched::of(before, after, changes, registry);
     let mut findings = Findings::default();
-    let sizes = Sizes::new(after.symbols());
+    let sizes = Sizes::new(after.symbols(), before);
     let mut f = functional(before, after, registry, options, sizes);
     let mut c = Congruence::with_limit(options.max_pairs);
     judge_order(after, registry, options, &mut findings);
@@ -61,7 +61,7 @@ pub(super) fn judge_graphs(
     mut findings: Findings,
     start: Instant,
 ) -> Verdict {
-    let mut f = functional(before, after, registry, options, Sizes::new(after.symbols()));
+    let mut f = functional(before, after, registry, options, Sizes::new(after.symbols(), before));
     let mut c = Congruence::with_limit(options.max_pairs);
     judge_order(after, registry, options, &mut findings);
     judge_whole(&mut f, &mut c, &mut findings);
@@ -80,6 +80,7 @@ fn functional<'a>(
         storages: Storages::new(view, registry, &options.may_alias),
         events: None,
         inputs: FxHashMap::default(),
+        known_to_opaque: None,
     };
     let (before, after) = (graphs(before), graphs(after));
     Functional { registry, before, after, store: Store::default(), sizes, shared: Shared::Nothing }
@@ -87,7 +88,7 @@ fn functional<'a>(
 
 fn finish(mut findings: Findings, f: &Functional<'_>, options: &JudgeOptions, start: Instant) -> Verdict {
     for view in [f.before.view, f.after.view] {
-        for node in reshaping_in_place(view).into_iter().take(MAX_NAMED) {
+        for node in reshaping_in_place(view, f.registry).into_iter().take(MAX_NAMED) {
             let name = view.name(node).to_string();
             let reason = format!("`{name}` gives a tensor another shape or memory in place, which is not understood");
             findings.push(Problem::unknown(Question::Effects, reason).at([name]));
@@ -110,25 +111,12 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
     }
     number_inputs(f);
     let Some(ordered) = number_effects(f, findings) else { return };
+    c.settle_first();
     findings.problems.extend(compare_outputs(f, c));
     findings.problems.extend(compare_finals(f, c, None));
+    findings.problems.extend(compare_attributes(f, c, None));
     compare_effects(f, c, ordered, findings);
-    for side in [Side::Before, Side::After] {
-        let nodes = nodes_of(f.view(side));
-        findings.problems.extend(written_attributes(f, &nodes, side));
-    }
-    let nodes: Vec<NodeId> = nodes_of(f.after.view);
-    super::raises::check(f, c, &nodes, findings);
-}
-
-fn nodes_of(view: &dyn View) -> Vec<NodeId> {
-    let mut out = Vec::new();
-    let mut next = view.first(BodyId::ROOT);
-    while let Some(node) = next {
-        out.push(node);
-        next = view.next(node);
-    }
-    out
+    super::raises::check_whole(f, findings);
 }
 
 fn number_inputs(f: &mut Functional<'_>) {
@@ -172,14 +160,16 @@ fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects,
     }
     let (_, x) = trace(f.before.view, f.registry);
     let (_, y) = trace(f.after.view, f.registry);
-    for (own, others, from, to) in [(&x, &y, Side::Before, Side::After), (&y, &x, Side::After, Side::Before)] {
-        for node in own {
-            let a = f.value(from, Place::of(*node), Stamp::Birth);
-            let found = others.iter().take(MAX_ASSERTIONS).any(|other| {
-                let b = f.value(to, Place::of(*other), Stamp::Birth);
-                c.equal(f, a, b)
-            });
-            if !found {
+    let classes = |f: &mut Functional<'_>, side: Side, nodes: &[NodeId]| -> Vec<(NodeId, ValueId)> {
+        let values: Vec<ValueId> = nodes.iter().map(|n| f.value(side, Place::of(*n), Stamp::Birth)).collect();
+        values.iter().for_each(|v| f.settle(*v));
+        nodes.iter().zip(values).map(|(n, v)| (*n, f.store.find(v))).collect()
+    };
+    let (old, new) = (classes(f, Side::Before, &x), classes(f, Side::After, &y));
+    for (own, others, from) in [(&old, &new, Side::Before), (&new, &old, Side::After)] {
+        let kept: FxHashSet<ValueId> = others.iter().map(|(_, v)| f.store.find(*v)).collect();
+        for (node, value) in own.iter() {
+            if !kept.contains(&f.store.find(*value)) {
                 let name = f.view(from).name(*node).to_string();
                 let what = if from == Side::Before { "is not kept" } else { "is new, or asks something else" };
                 findings.push(Problem::unknown(Question::Effects, format!("assertion `{name}` {what}")).at([name]));
@@ -190,9 +180,6 @@ fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects,
 
 /// How many calls that are not understood are named.
 const MAX_NAMED: usize = 8;
-
-/// How many assertions of the other side one is compared with.
-const MAX_ASSERTIONS: usize = 4096;
 
 /// Compares an ordered effect of both sides: same call, equal operands.
 pub(super) fn compare_effect(

@@ -1,80 +1,119 @@
-//! What a call sees of memory that no element shows: which operands lie in one storage, and how they lie there.
+//! How values lie in memory, as terms beside their values.
 //!
-//! Promises: (1) two calls that may write have equal terms only if the same operands share memory, in the same parts; (2) an
-//! operator that sees strides, offsets or the memory around its operand has equal terms only where these are equal too.
+//! Promises: (1) two layouts with equal terms are equal strides for all inputs: stated by an input, computed by a rule, or the same
+//! function of the same call; a layout that an annotation alone states is none of these; (2) an operator that sees strides, offsets
+//! or the memory around its operand has equal terms only where these are equal too; (3) a draw has equal terms only where the
+//! memory that it fills lies alike.
 
-use rustc_hash::FxHashMap;
-
-use super::functional::Functional;
+use super::arguments::Arguments;
+use super::functional::{Found, Functional};
 use super::store::{Key, ValueId};
-use super::term::Token;
-use crate::analysis::{Place, place_of, tensor_operands, type_of};
+use super::term::{Fact, Form, Side, Token};
+use crate::analysis::{Place, call::Known, getitem_of, place_of, tensor_operands};
+use crate::graph::{NodeKind, TensorType};
 use crate::ops::Bound;
 
-/// Returns whether an operator's result depends on how its operand lies in memory.
-pub fn sees_layout(name: &str) -> bool {
-    let name = name.trim_end_matches("_copy").trim_end_matches("_scatter").trim_end_matches('_');
-    matches!(
-        name,
-        "as_strided"
-            | "sym_stride"
-            | "stride"
-            | "sym_storage_offset"
-            | "storage_offset"
-            | "is_contiguous"
-            | "sym_is_contiguous"
-            | "is_strides_like_format"
-            | "is_non_overlapping_and_dense"
-            | "_assert_tensor_metadata"
-    )
-}
+impl<'a> Functional<'a> {
+    /// Returns a tensor whose strides rules computed from what inputs state.
+    fn laid_out(&mut self, side: Side, place: Place) -> Option<&'a TensorType> {
+        let from_rules = !self.view(side).hearsay(place.node).strides();
+        let ty = self.tensor(side, place).filter(|_| from_rules)?;
+        let settled = ty.strides.as_ref().is_some_and(|s| self.sizes.are_settled(s));
+        (settled && self.sizes.are_settled(&ty.sizes)).then_some(ty)
+    }
 
-impl Functional<'_> {
-    /// Which operands of a call that may write lie in one memory, and which parts of it they are: equal contents in
-    /// memory of their own are another call.
-    pub(super) fn shared_parts(&mut self, key: Key) -> Vec<Token> {
+    pub(super) fn find_layout(&mut self, key: Key) -> Found {
+        if let Some(ty) = self.laid_out(key.side, key.place) {
+            let dims = ty.strides.iter().flatten().zip(&ty.sizes);
+            // A stride that no index uses says nothing.
+            let one = crate::sym::Dim::Fixed(1);
+            let tokens = dims.map(|(stride, size)| if *size == one { Token::None } else { Token::Dim(*stride) });
+            return Found::Term(Form::Of(Fact::Strides, tokens.collect()), Vec::new());
+        }
         let view = self.view(key.side);
-        let operands = tensor_operands(view, key.place.node);
-        let number = |i: usize| Token::Int(i64::try_from(i).unwrap_or(i64::MAX));
-        let mut out = vec![Token::List(operands.len())];
-        let mut first: FxHashMap<Place, (usize, Place)> = FxHashMap::default();
-        // What cannot be said equals itself only.
-        let unsaid = || Token::Other(format!("{:?} {:?}", key.side, key.place).into());
-        for (i, operand) in operands.into_iter().enumerate() {
-            let origin = self.side(key.side).storages.origin(operand);
-            if !self.side(key.side).storages.home(origin).is_empty() {
-                // It may lie in another's memory: where it does, is said by the effect whose result it is.
-                let name = self.name_of_memory(key.side, origin);
-                out.push(name.map_or_else(unsaid, |(_, number)| Token::Event(number)));
+        let node = key.place.node;
+        match view.kind(node) {
+            NodeKind::Placeholder => match self.side(key.side).inputs.get(&node) {
+                Some(number) => {
+                    Found::Term(Form::Of(Fact::InputLayout, Box::new([Token::Int(i64::from(*number))])), Vec::new())
+                }
+                None => self.leaf(key),
+            },
+            NodeKind::GetAttr => {
+                let name = Token::Str(view.target(node).into());
+                Found::Term(Form::Of(Fact::InputLayout, Box::new([name])), Vec::new())
             }
-            let Some((other, place)) = first.get(&origin).copied() else {
-                first.insert(origin, (i, operand));
-                continue;
-            };
-            out.extend([number(i), number(other)]);
-            for part in [operand, place] {
-                let map = self.map_of(key.side, part);
-                out.push(map.map_or_else(unsaid, |(map, _)| Token::Part(map)));
+            NodeKind::Output => self.leaf(key),
+            NodeKind::Call => self.layout_of_call(key),
+        }
+    }
+
+    /// The same function of the call's value and of how its operands lie.
+    fn layout_of_call(&mut self, key: Key) -> Found {
+        let view = self.view(key.side);
+        let node = key.place.node;
+        if let Some((of, item)) = getitem_of(view, node) {
+            let whole = self.layout(key.side, place_of(view, of));
+            return Found::Term(
+                Form::Of(Fact::InputLayout, Box::new([Token::Int(i64::from(item)), Token::Child])),
+                vec![whole],
+            );
+        }
+        let Arguments { mut tokens, operands } = match Known::of(view, self.registry, node) {
+            Known::As(operator, bound) => Arguments::bound(view, operator, &bound, &mut self.sizes),
+            Known::Not => Arguments::written(view, node, &mut self.sizes),
+        };
+        let order = self.order(key.side, node);
+        let mut children = self.operands(key, &mut tokens, &operands, &mut |f, n| {
+            let place = place_of(view, n);
+            f.read_at(key.side, place, order)
+        });
+        for operand in tensor_operands(view, node) {
+            children.push(self.layout(key.side, operand));
+        }
+        if super::effects::effect_of(view, self.registry, node).is_some() {
+            tokens.push(self.event(key));
+        }
+        if key.place.item != Place::WHOLE {
+            tokens.push(Token::Int(i64::from(key.place.item)));
+        }
+        tokens.extend(self.told(key));
+        let callee = self.store.callee(view.target(node));
+        Found::Term(Form::Of(Fact::LayoutOf(callee), tokens.into()), children)
+    }
+
+    /// A draw fills memory in its order: how the results lie belongs to it.
+    pub(super) fn add_layouts_of_results(&mut self, key: Key, tokens: &mut Vec<Token>, children: &mut Vec<ValueId>) {
+        let places = self.side(key.side).storages.places(key.place.node);
+        tokens.push(Token::List(places.len()));
+        for place in places {
+            if self.side(key.side).storages.type_of(place).as_tensor().is_some() {
+                children.push(self.layout(key.side, place));
             }
         }
-        out
     }
 
     /// What an operator sees that no element shows: strides and offsets, and the memory around its operand.
-    pub(super) fn layout(&mut self, key: Key, bound: &Bound<'_>) -> Option<(Vec<Token>, ValueId)> {
+    pub(super) fn add_seen_layout(
+        &mut self,
+        key: Key,
+        bound: &Bound<'_>,
+        tokens: &mut Vec<Token>,
+        children: &mut Vec<ValueId>,
+    ) {
         let view = self.view(key.side);
-        let operand = place_of(view, bound.args.first()?.as_node()?);
+        let Some(operand) = bound.args.first().and_then(|a| a.as_node()).map(|n| place_of(view, n)) else { return };
         let origin = self.side(key.side).storages.origin(operand);
-        if !self.side(key.side).storages.home(origin).is_empty() {
-            return None;
-        }
-        let mut tokens = Vec::new();
         for place in [operand, origin] {
-            let ty = type_of(view, place).as_tensor()?;
-            let strides = ty.strides.as_ref()?;
-            (self.sizes.are_settled(strides) && self.sizes.is_settled(ty.offset)).then_some(())?;
-            tokens.push(Token::List(strides.len()));
-            tokens.extend(strides.iter().chain([&ty.offset]).map(|d| Token::Dim(*d)));
+            children.push(self.layout(key.side, place));
+            match self.laid_out(key.side, place).map(|t| t.offset) {
+                Some(offset) if self.sizes.is_settled(offset) => tokens.push(Token::Dim(offset)),
+                _ => {
+                    // What cannot be said equals itself only.
+                    let own = self.store.at(Key { place, ..key });
+                    tokens.push(Token::Other(format!("{own:?}").into()));
+                }
+            }
         }
         let input = self.side(key.side).inputs.get(&origin.node).copied();
         tokens.push(input.map_or(Token::None, |number| Token::Int(i64::from(number))));
@@ -82,9 +121,14 @@ impl Functional<'_> {
         let content = if is_view {
             self.value(key.side, origin, key.stamp)
         } else {
-            let order = view.place(key.place.node).map_or(0, |(_, order)| order);
+            let order = self.order(key.side, key.place.node);
             self.read_at(key.side, origin, order)
         };
-        Some((tokens, content))
+        children.push(content);
+        if self.side(key.side).storages.group(origin).is_shared() {
+            let order = self.order(key.side, key.place.node);
+            let memory = self.memory_before(key.side, origin, order);
+            children.push(memory);
+        }
     }
 }

@@ -17,7 +17,7 @@ use super::effects::{Effect, effect_of};
 use super::findings::{Findings, Problem};
 use super::functional::{Functional, Shared};
 use super::judge::compare_effect;
-use super::outputs::{compare_finals, compare_outputs, differing, written_attributes};
+use super::outputs::{compare_attributes, compare_finals, compare_outputs, differing};
 use super::term::Side;
 use super::touched::Touched;
 use super::verdict::Question;
@@ -31,12 +31,15 @@ struct Reach {
     written: FxHashSet<Place>,
     /// Whether what the caller finds must be compared.
     output: bool,
+    /// Nodes that were compared.
+    compared: Vec<NodeId>,
 }
 
 /// Judges an edit of calls that leave no trace but values and writes.
 pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched, findings: &mut Findings) {
     f.shared = Shared::AllBut(touched.nodes().collect());
-    let mut reach = Reach { queue: BTreeSet::new(), written: FxHashSet::default(), output: false };
+    let mut reach =
+        Reach { queue: BTreeSet::new(), written: FxHashSet::default(), output: false, compared: Vec::new() };
     let moved: FxHashSet<NodeId> = touched.moved.iter().copied().collect();
     for node in touched.changed.iter().filter(|n| !moved.contains(n)) {
         reach.push(f, *node);
@@ -53,24 +56,31 @@ pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched,
         } else if f.after.view.kind(node) == NodeKind::Output {
             reach.output = true;
         } else {
+            reach.compared.push(node);
             compare(f, c, node, &mut reach, findings);
         }
     }
     if reach.output {
         findings.problems.extend(compare_outputs(f, c));
+        // What the signature copies to inputs is returned too.
+        for side in [Side::Before, Side::After] {
+            let copied: Vec<Place> = f.side(side).storages.finals().iter().map(|(input, _, _)| *input).collect();
+            reach.written.extend(copied);
+        }
     }
     let written: Vec<Place> = reach.written.iter().copied().collect();
     if !written.is_empty() {
         findings.problems.extend(compare_finals(f, c, Some(&written)));
-        for side in [Side::Before, Side::After] {
-            let view = f.view(side);
-            let present: Vec<NodeId> = written.iter().map(|p| p.node).filter(|n| view.contains(*n)).collect();
-            findings.problems.extend(written_attributes(f, &present, side));
-        }
+        findings.problems.extend(compare_attributes(f, c, Some(&written)));
     }
-    let mut checked: Vec<NodeId> = touched.inserted.iter().chain(&touched.changed).copied().collect();
-    checked.sort_by_key(|n| (f.after.view.place(*n), *n));
-    super::raises::check(f, c, &checked, findings);
+    let reached = reach.compared.iter().chain(&touched.changed).chain(&touched.moved);
+    let mut before: Vec<NodeId> = reached.clone().chain(&touched.erased).copied().collect();
+    let mut after: Vec<NodeId> = reached.chain(&touched.inserted).copied().collect();
+    before.sort_by_key(|n| (f.before.view.place(*n), *n));
+    after.sort_by_key(|n| (f.after.view.place(*n), *n));
+    before.dedup();
+    after.dedup();
+    super::raises::check_some(f, c, &before, &after, findings);
 }
 
 /// Compares one node of both sides; where it differs, its users are next.
@@ -127,7 +137,7 @@ fn written_by(f: &mut Functional<'_>, side: Side, node: NodeId) -> Vec<Place> {
     }
     for operand in tensor_operands(view, node) {
         let group = f.side(side).storages.group(operand);
-        if group.writes(Stamp::Write(node)).next().is_some() {
+        if !group.writes(Stamp::Write(node)).is_empty() {
             out.extend(group.origins.iter().copied());
         }
     }

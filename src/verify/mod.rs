@@ -27,6 +27,7 @@ mod layout;
 mod local;
 #[cfg(test)]
 mod lookalikes;
+mod memory;
 mod options;
 mod order;
 mod outputs;

@@ -12,8 +12,8 @@ use super::show::{node_of, side_by_side};
 use super::store::ValueId;
 use super::term::{Side, Token};
 use super::verdict::Question;
-use crate::analysis::{Place, Shares, place_of, placeholders, type_of};
-use crate::graph::{Arg, BodyId, NodeId, NodeKind, OutputKind, ValueType, View};
+use crate::analysis::{Home, Place, Shares, Stamp, place_of, placeholders, type_of};
+use crate::graph::{Arg, BodyId, NodeId, NodeKind, OutputKind, StrId, ValueType, View};
 
 /// One thing that the graph returns, mutations left out.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ pub fn compare_outputs(f: &mut Functional<'_>, c: &mut Congruence) -> Vec<Proble
             places.push(Some((p, q)));
         }
     }
-    problems.extend(compare_sharing(f, &places));
+    problems.extend(compare_sharing(f, c, &places));
     problems
 }
 
@@ -169,9 +169,7 @@ pub fn compare_finals(f: &mut Functional<'_>, c: &mut Congruence, only: Option<&
         if only.is_some_and(|only| !only.contains(&p)) || !holds {
             continue;
         }
-        let old = f.before.storages.group(p).last_version();
-        let new = f.after.storages.group(q).last_version();
-        let (a, b) = (f.value(Side::Before, p, old), f.value(Side::After, q, new));
+        let (a, b) = (f.read_at(Side::Before, p, u64::MAX), f.read_at(Side::After, q, u64::MAX));
         if !c.equal(f, a, b) {
             let what = format!("the final content of `{}` is not shown to be equal", f.before.view.name(x));
             problems.push(differing(f, c, &what, a, b));
@@ -180,41 +178,79 @@ pub fn compare_finals(f: &mut Functional<'_>, c: &mut Congruence, only: Option<&
     problems
 }
 
-/// Tensors of the module outlive the call as inputs do; which of two graphs' are one nobody says here, so a write to one
-/// stays open.
-pub fn written_attributes(f: &mut Functional<'_>, nodes: &[NodeId], side: Side) -> Vec<Problem> {
+/// Tensors of the module outlive the call as inputs do, and are named by their targets: both graphs take those that they name of one
+/// module. Compares what is found in them; `only` restricts it to these.
+pub fn compare_attributes(f: &mut Functional<'_>, c: &mut Congruence, only: Option<&[Place]>) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for node in nodes {
+    let sides = [Side::Before, Side::After].map(|side| {
+        let nodes: Vec<NodeId> = match only {
+            Some(only) => only.iter().map(|p| p.node).filter(|n| f.view(side).contains(*n)).collect(),
+            None => f.side(side).storages.attributes(),
+        };
         let view = f.view(side);
-        let is_tensor = view.kind(*node) == NodeKind::GetAttr && has_memory(view.ty(*node));
-        if is_tensor && !f.side(side).storages.group(Place::of(*node)).events.is_empty() {
-            let name = f.view(side).name(*node).to_string();
-            let reason =
-                format!("`{name}` is a tensor of the module and is written; its final content is not compared");
-            problems.push(Problem::unknown(Question::Effects, reason).at([name]));
+        let tensors = nodes.into_iter().filter(|n| view.kind(*n) == NodeKind::GetAttr && has_memory(view.ty(*n)));
+        tensors.map(|n| (view.target(n), n)).collect::<std::collections::BTreeMap<&str, NodeId>>()
+    });
+    let [before, after] = sides;
+    let written = |f: &mut Functional<'_>, side: Side, node: NodeId| {
+        !f.side(side).storages.group(Place::of(node)).events.is_empty()
+    };
+    for (target, node) in &before {
+        match after.get(target) {
+            Some(other) => problems.extend(compare_attribute(f, c, *node, *other)),
+            None if written(f, Side::Before, *node) => problems.push(lone_attribute(f, Side::Before, *node)),
+            None => {}
+        }
+    }
+    for (target, node) in &after {
+        if !before.contains_key(target) && (written(f, Side::After, *node) || only.is_none()) {
+            problems.push(lone_attribute(f, Side::After, *node));
         }
     }
     problems
 }
 
+fn compare_attribute(f: &mut Functional<'_>, c: &mut Congruence, p: NodeId, q: NodeId) -> Option<Problem> {
+    let name = f.before.view.name(p).to_string();
+    if !same_input(f.before.view, p, f.after.view, q, f) {
+        let reason = format!("tensor `{name}` of the module has another type");
+        return Some(Problem::refuted(Question::Form, reason).at([name]));
+    }
+    let a = f.read_at(Side::Before, Place::of(p), u64::MAX);
+    let b = f.read_at(Side::After, Place::of(q), u64::MAX);
+    let what = format!("the final content of tensor `{name}` of the module is not shown to be equal");
+    (!c.equal(f, a, b)).then(|| differing(f, c, &what, a, b))
+}
+
+fn lone_attribute(f: &Functional<'_>, side: Side, node: NodeId) -> Problem {
+    let name = f.view(side).name(node).to_string();
+    let reason = match side {
+        Side::Before => format!("`{name}` is a tensor of the module and was written; now nothing names it"),
+        _ => format!("`{name}` is a tensor of the module that the graph did not name before"),
+    };
+    Problem::unknown(Question::Effects, reason).at([name])
+}
+
 /// Where the memory of an output comes from.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 struct Source {
-    /// Number of the input, or number of the first output born there.
     from: Birth,
     /// Whether it surely is that memory.
     sure: bool,
+    /// Where that depends on a call: its value, how its operands lie, and which parts of memory they are.
+    decided_by: Vec<ValueId>,
 }
 
+/// Numbers are given in the order in which outputs lead to memory, so that equal lists mean equal sharing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Birth {
     Input(usize),
-    Output(usize),
-    /// A value that is returned nowhere itself.
-    Inner(Place),
+    Attribute(StrId),
+    /// Memory of the graph's own.
+    Own(usize),
 }
 
-fn compare_sharing(f: &mut Functional<'_>, places: &[Option<(Place, Place)>]) -> Vec<Problem> {
+fn compare_sharing(f: &mut Functional<'_>, c: &mut Congruence, places: &[Option<(Place, Place)>]) -> Vec<Problem> {
     let before: Vec<Option<Place>> = places.iter().map(|p| p.map(|(p, _)| p)).collect();
     let after: Vec<Option<Place>> = places.iter().map(|p| p.map(|(_, q)| q)).collect();
     let (x, y) = (sources(f, Side::Before, &before), sources(f, Side::After, &after));
@@ -224,16 +260,20 @@ fn compare_sharing(f: &mut Functional<'_>, places: &[Option<(Place, Place)>]) ->
         let Some(Some((p, q))) = places.get(number) else { continue };
         let names = [f.before.view.name(p.node).to_string(), f.after.view.name(q.node).to_string()];
         let sure = |s: &[Source]| s.iter().all(|s| s.sure);
+        let births = |f: &Functional<'_>, side: Side, s: &[Source]| -> Vec<(Option<String>, Birth)> {
+            s.iter().map(|s| named(f, side, s.from)).collect()
+        };
+        let same = births(f, Side::Before, x) == births(f, Side::After, y);
         if sure(x) && sure(y) {
-            if x != y {
-                let (x, y) = (words(f, Side::Before, number, x), words(f, Side::After, number, y));
+            if !same {
+                let (x, y) = (words(f, Side::Before, x), words(f, Side::After, y));
                 let reason = format!("output {number} {x} before, {y} after");
                 problems.push(Problem::refuted(Question::Effects, reason).at(names));
-            } else if is_visible(x, &users) && !same_part(f, *p, *q) {
+            } else if is_visible(x, &users) && !same_part(f, c, *p, *q) {
                 let reason = format!("output {number} is not shown to be the same part of the memory that it shares");
                 problems.push(Problem::unknown(Question::Effects, reason).at(names));
             }
-        } else if (p != q || !f.is_untouched(p.node)) && (x != y || !same_effect(f, *p, *q)) {
+        } else if (p != q || !f.is_untouched(p.node)) && !(same && decided_alike(f, c, x, y)) {
             let reason = format!(
                 "whether output {number} shares memory depends on its strides, and was not shown to be as before"
             );
@@ -243,10 +283,21 @@ fn compare_sharing(f: &mut Functional<'_>, places: &[Option<(Place, Place)>]) ->
     problems
 }
 
-/// Returns whether two values are results of the same effect, so that they share what they share by the same call.
-fn same_effect(f: &Functional<'_>, p: Place, q: Place) -> bool {
-    let number = |side: &super::functional::Graphs<'_>, p: Place| side.events.as_ref()?.get(&p.node).copied();
-    p.item == q.item && number(&f.before, p).is_some() && number(&f.before, p) == number(&f.after, q)
+/// Attributes are the same by name, all else by number.
+fn named(f: &Functional<'_>, side: Side, birth: Birth) -> (Option<String>, Birth) {
+    match birth {
+        Birth::Attribute(target) => (Some(f.view(side).texts().text(target).to_string()), Birth::Own(usize::MAX)),
+        other => (None, other),
+    }
+}
+
+/// Returns whether sharing depends on the same calls of equal operands that lie alike.
+fn decided_alike(f: &mut Functional<'_>, c: &mut Congruence, x: &[Source], y: &[Source]) -> bool {
+    x.iter().zip(y).all(|(x, y)| {
+        x.sure == y.sure
+            && x.decided_by.len() == y.decided_by.len()
+            && x.decided_by.iter().zip(&y.decided_by).all(|(a, b)| c.equal(f, *a, *b))
+    })
 }
 
 /// Returns how many outputs lie in each memory.
@@ -264,23 +315,27 @@ fn is_visible(sources: &[Source], users: &FxHashMap<Birth, usize>) -> bool {
     sources.iter().any(|s| matches!(s.from, Birth::Input(_)) || users.get(&s.from).is_some_and(|n| *n > 1))
 }
 
-fn same_part(f: &mut Functional<'_>, p: Place, q: Place) -> bool {
+fn same_part(f: &mut Functional<'_>, c: &mut Congruence, p: Place, q: Place) -> bool {
     match (f.map_of(Side::Before, p), f.map_of(Side::After, q)) {
         (Some((a, base_a)), Some((b, base_b))) => a == b && f.sizes.all_same(&base_a, &base_b),
-        _ => p == q && f.is_untouched(p.node),
+        _ if p == q && f.is_untouched(p.node) => true,
+        _ => {
+            // Which storage it is was compared: its rank in the group is each graph's own.
+            let (a, b) = (f.part_of_any(Side::Before, p), f.part_of_any(Side::After, q));
+            c.equal(f, a, b)
+        }
     }
 }
 
-fn words(f: &Functional<'_>, side: Side, number: usize, sources: &[Source]) -> String {
+fn words(f: &Functional<'_>, side: Side, sources: &[Source]) -> String {
     let inputs = placeholders(f.view(side), BodyId::ROOT);
     let one = |s: &Source| match s.from {
         Birth::Input(n) => {
             let name = inputs.get(n).map_or("?", |n| f.view(side).name(*n));
             format!("shares memory with input `{name}`")
         }
-        Birth::Output(n) if n == number => "has memory of its own".into(),
-        Birth::Output(n) => format!("shares memory with output {n}"),
-        Birth::Inner(_) => "has memory of its own".into(),
+        Birth::Attribute(target) => format!("shares memory with tensor `{}`", f.view(side).texts().text(target)),
+        Birth::Own(n) => format!("has memory of its own (number {n})"),
     };
     match sources {
         [] => "has memory of its own".into(),
@@ -288,13 +343,15 @@ fn words(f: &Functional<'_>, side: Side, number: usize, sources: &[Source]) -> S
     }
 }
 
-/// Returns for each output where its memory comes from, so that equal lists mean equal sharing.
+/// Returns for each output where its memory comes from.
 fn sources(f: &mut Functional<'_>, side: Side, outputs: &[Option<Place>]) -> Vec<Vec<Source>> {
-    let inputs = placeholders(f.view(side), BodyId::ROOT);
-    let mut born: Vec<(Place, usize)> = Vec::new();
+    let view = f.view(side);
+    let inputs: FxHashMap<NodeId, usize> =
+        placeholders(view, BodyId::ROOT).into_iter().enumerate().map(|(i, n)| (n, i)).collect();
+    let mut born: FxHashMap<Place, usize> = FxHashMap::default();
     let mut all = Vec::new();
-    for (number, place) in outputs.iter().enumerate() {
-        let Some(place) = place.filter(|p| has_memory(type_of(f.view(side), *p))) else {
+    for place in outputs {
+        let Some(place) = place.filter(|p| has_memory(f.side(side).storages.type_of(*p))) else {
             all.push(Vec::new());
             continue;
         };
@@ -307,24 +364,31 @@ fn sources(f: &mut Functional<'_>, side: Side, outputs: &[Option<Place>]) -> Vec
             }
             let home = f.side(side).storages.home(at);
             let certain = matches!(home.as_slice(), [Shares::Same(_) | Shares::View(_)]);
-            open.extend(home.iter().map(|s| (s.place(), sure && certain)));
+            open.extend(home.iter().rev().map(|s| (s.place(), sure && certain)));
             if certain {
                 continue;
             }
-            let input = inputs.iter().position(|n| Place::of(*n) == at);
-            let from = match (input, born.iter().find(|(p, _)| *p == at)) {
-                (Some(n), _) => Birth::Input(n),
-                (None, Some((_, first))) => Birth::Output(*first),
-                (None, None) => {
-                    born.push((at, number));
-                    if sure { Birth::Output(number) } else { Birth::Inner(at) }
-                }
+            let next = born.len();
+            let from = match (inputs.get(&at.node), view.kind(at.node)) {
+                (Some(n), _) => Birth::Input(*n),
+                (None, NodeKind::GetAttr) => Birth::Attribute(view.target_id(at.node)),
+                _ => Birth::Own(*born.entry(at).or_insert(next)),
             };
-            out.push(Source { from, sure: sure && home.is_empty() });
+            let decided_by = if home.is_empty() { Vec::new() } else { what_decides(f, side, at, &home) };
+            out.push(Source { from, sure: sure && home.is_empty(), decided_by });
         }
         all.push(out);
     }
     all
+}
+
+/// The call of which a value is a result, how each operand lies whose memory it may be in, and which part that is.
+fn what_decides(f: &mut Functional<'_>, side: Side, at: Place, home: &Home) -> Vec<ValueId> {
+    let mut out = vec![f.value(side, at, Stamp::Birth), f.layout(side, at)];
+    for shares in home {
+        out.extend([f.layout(side, shares.place()), f.part_of_any(side, shares.place())]);
+    }
+    out
 }
 
 fn has_memory(ty: &ValueType) -> bool {

@@ -1,61 +1,210 @@
-//! An operator may raise for its operands only where the graph as it was raises.
+//! An operator may raise only where the graph as it was raises, and may stop raising only by being dead there.
 //!
-//! Promises: (1) a call that may raise (an index out of range, an integer division by zero, sizes that fit for some values of the
-//! symbols only) passes only if the graph as it was makes the same call with equal operands; (2) where only running a call tells
-//! its type, what an annotation says of it passes only if the graph as it was says the same of the same call.
+//! What a call asks of its operands in order not to raise is a term: the call and its operands, views and copies not seen through. In-place forms
+//! ask what their functional form asks, where what is written surely takes the result.
+//!
+//! Promises: (1) a call that is not shown to hold passes only if the graph as it was asks the same somewhere, outside of branches; so
+//! does one whose type only an annotation tells, which is then told alike; (2) what a live call of the graph as it was asks is still
+//! asked. Draws, sub-graphs and operators that nobody described are compared one by one elsewhere (`judge`), as are assertions.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::arguments::Arguments;
 use super::congruence::Congruence;
-use super::effects::{effect_of, may_raise, tells_its_type};
+use super::effects::effect_of;
 use super::findings::{Findings, Problem};
-use super::fits::fits_for_all_sizes;
-use super::functional::Functional;
-use super::term::Side;
+use super::fits::surely_holds;
+use super::functional::{Functional, bind};
+use super::store::{Aspect, Key, ValueId};
+use super::term::{Fact, Form, Side, Token};
 use super::verdict::Question;
-use crate::analysis::{Place, place_of};
-use crate::graph::{BodyId, NodeId, NodeKind, ValueType};
+use crate::analysis::call::{self, Known};
+use crate::analysis::{Place, Stamp, getitem_of, tensor_operands};
+use crate::graph::{BodyId, NodeId, NodeKind, ValueType, View};
+use crate::ops::Operator;
 
-/// Checks nodes of the graph as it is.
-pub fn check(f: &mut Functional<'_>, c: &mut Congruence, nodes: &[NodeId], findings: &mut Findings) {
-    let mut candidates: Option<FxHashMap<String, Calls>> = None;
-    for node in nodes {
-        let view = f.after.view;
-        let told = tells_its_type(view, f.registry, *node);
-        let raises = may_raise(view, f.registry, *node) || !fits_for_all_sizes(f, *node);
-        if !(told || raises) || effect_of(view, f.registry, *node).is_some() {
-            continue;
+/// Returns what a call asks in order not to raise; `None` where it surely holds, or is compared elsewhere.
+fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
+    let view = f.view(side);
+    if view.kind(node) != NodeKind::Call || effect_of(view, f.registry, node).is_some() || surely_holds(f, side, node) {
+        return None;
+    }
+    let own = Key { side, place: Place::of(node), stamp: Stamp::Birth, aspect: Aspect::Value };
+    if let Some((of, item)) = getitem_of(view, node) {
+        let whole = f.read(side, of, node);
+        let callee = f.store.callee(view.target(node));
+        let tokens = Box::new([Token::Int(i64::from(item))]);
+        return Some(f.store.of_term(Form::Of(Fact::Asks(callee), tokens), [whole]));
+    }
+    let bound = f.registry.operator_of(view, node).and_then(|o| bind(o, view, node).map(|b| (o, b)));
+    let Arguments { mut tokens, operands } = match &bound {
+        Some((operator, bound)) => Arguments::bound(view, operator, bound, &mut f.sizes),
+        None => Arguments::written(view, node, &mut f.sizes),
+    };
+    let mut children = f.operands(own, &mut tokens, &operands, &mut |f, n| f.read(side, n, node));
+    let stated = stated(f, side, node);
+    for operand in tensor_operands(view, node) {
+        // Overlaps of what is written and views that may not exist depend on it.
+        if stated.is_none_or(|o| {
+            o.facts.layout_decides || o.facts.sees_layout || o.effects.writes() || o.effects.view_of().is_some()
+        }) {
+            children.push(f.layout(side, operand));
         }
-        let value = f.outcome(Side::After, value_of(f, Side::After, *node));
-        f.resolve(value);
-        if !told && f.store.is_in_before(value) {
-            continue;
+    }
+    tokens.extend(f.told(own));
+    let callee = f.store.callee(stated.map_or(view.target(node), |o| &o.target));
+    Some(f.store.of_term(Form::Of(Fact::Asks(callee), tokens.into()), children))
+}
+
+/// The functional form where it asks the same, else the call's own operator.
+fn stated<'a>(f: &mut Functional<'a>, side: Side, node: NodeId) -> Option<&'a Operator> {
+    let operator = f.registry.operator_of(f.view(side), node)?;
+    let twin = if operator.effects.writes() { f.plain_twin(side, node, operator) } else { None };
+    Some(twin.unwrap_or(operator))
+}
+
+/// Checks all calls of both graphs. Everything below what is asked is found, so that equal questions are one class.
+pub fn check_whole(f: &mut Functional<'_>, findings: &mut Findings) {
+    let [before, after] = [Side::Before, Side::After].map(|side| {
+        let nodes = nodes_of(f.view(side));
+        let mut asked_by: Vec<(NodeId, ValueId)> = Vec::new();
+        for node in nodes {
+            asked_by.extend(asked(f, side, node).map(|a| (node, a)));
         }
-        let all = candidates.get_or_insert_with(|| by_target(f));
-        let found = all.get_mut(&plain(view.target(*node))).is_some_and(|calls| {
-            let found = calls.around().find(|other| {
-                let old = f.outcome(Side::Before, value_of(f, Side::Before, *other));
-                c.equal(f, old, value) && (!told || same_type(f, f.before.view.ty(*other), view.ty(*node)))
-            });
-            calls.next =
-                found.and_then(|n| calls.nodes.iter().position(|o| *o == n)).map_or(calls.next, |i| i.wrapping_add(1));
-            found.is_some()
-        });
-        if !found {
-            let name = view.name(*node).to_string();
-            let (question, reason) = match raises {
-                true => (Question::Effects, format!("`{name}` may raise for operands for which nothing raised before")),
-                false => {
-                    (Question::Form, format!("only running `{name}` tells its type, and before nothing said the same"))
-                }
-            };
-            findings.push(Problem::unknown(question, reason).at([name]));
+        asked_by
+    });
+    for (_, value) in before.iter().chain(&after) {
+        f.settle(*value);
+    }
+    let classes = |f: &mut Functional<'_>, all: &[(NodeId, ValueId)]| -> FxHashSet<ValueId> {
+        all.iter().map(|(_, v)| f.store.find(*v)).collect()
+    };
+    let (old, new) = (classes(f, &before), classes(f, &after));
+    for (node, value) in &after {
+        if !old.contains(&f.store.find(*value)) {
+            findings.push(new_question(f, *node));
+        }
+    }
+    let mut live = Liveness::default();
+    for (node, value) in &before {
+        if !new.contains(&f.store.find(*value)) && live.is_live(f, *node) {
+            findings.push(lost_question(f, *node));
         }
     }
 }
 
-fn value_of(f: &Functional<'_>, side: Side, node: NodeId) -> Place {
-    place_of(f.view(side), node)
+/// Checks calls that an edit touched or reached: `after` of the graph as it is, `before` of the graph as it was.
+pub fn check_some(
+    f: &mut Functional<'_>,
+    c: &mut Congruence,
+    before: &[NodeId],
+    after: &[NodeId],
+    findings: &mut Findings,
+) {
+    let mut calls: [Option<FxHashMap<String, Vec<NodeId>>>; 2] = [None, None];
+    let touched: [Vec<NodeId>; 2] = [before.to_vec(), after.to_vec()];
+    let mut live = Liveness::default();
+    for (side, nodes) in [(Side::After, after), (Side::Before, before)] {
+        let other = if side == Side::After { Side::Before } else { Side::After };
+        for node in nodes.iter().copied() {
+            if !f.view(side).contains(node) {
+                continue;
+            }
+            let Some(value) = asked(f, side, node) else { continue };
+            let is_same = |f: &mut Functional<'_>, c: &mut Congruence, candidate: NodeId| {
+                f.view(other).contains(candidate)
+                    && asked(f, other, candidate).is_some_and(|old| c.equal(f, value, old))
+            };
+            let place = usize::from(other == Side::After);
+            let near = touched.get(place).cloned().unwrap_or_default();
+            let mut found = is_same(f, c, node) || near.into_iter().take(MAX_NEAR).any(|n| is_same(f, c, n));
+            if !found && (side == Side::After || live.is_live(f, node)) {
+                let callee = stated(f, side, node).map_or(f.view(side).target(node), |o| &o.target).to_string();
+                if let Some(slot) = calls.get_mut(place) {
+                    let all = slot.get_or_insert_with(|| by_callee(f, other));
+                    let candidates = all.get(&callee).cloned().unwrap_or_default();
+                    found = candidates.into_iter().take(MAX_CANDIDATES).any(|n| is_same(f, c, n));
+                }
+                if !found {
+                    let problem = if side == Side::After { new_question(f, node) } else { lost_question(f, node) };
+                    findings.push(problem);
+                }
+            }
+        }
+    }
+}
+
+fn new_question(f: &Functional<'_>, node: NodeId) -> Problem {
+    let view = f.view(Side::After);
+    let name = view.name(node).to_string();
+    let (question, reason) = if view.hearsay(node).is_told() {
+        (Question::Form, format!("only running `{name}` tells its type, and before nothing said the same"))
+    } else {
+        (Question::Effects, format!("`{name}` may raise for operands for which nothing raised before"))
+    };
+    Problem::unknown(question, reason).at([name])
+}
+
+fn lost_question(f: &Functional<'_>, node: NodeId) -> Problem {
+    let name = f.view(Side::Before).name(node).to_string();
+    let reason = format!("`{name}` may raise, and after nothing asks the same of the same operands");
+    Problem::unknown(Question::Effects, reason).at([name])
+}
+
+/// Whether what a call of the graph as it was gives reaches anything that anyone sees.
+#[derive(Default)]
+struct Liveness {
+    known: FxHashMap<NodeId, bool>,
+}
+
+impl Liveness {
+    /// Costs the way to the first thing that is seen.
+    fn is_live(&mut self, f: &Functional<'_>, node: NodeId) -> bool {
+        let view = f.view(Side::Before);
+        let mut open = vec![node];
+        let mut seen: Vec<NodeId> = Vec::new();
+        let mut visited = FxHashSet::default();
+        while let Some(at) = open.pop() {
+            if !visited.insert(at) {
+                continue;
+            }
+            seen.push(at);
+            let known = self.known.get(&at).copied();
+            if known == Some(true) || shows(view, f, at) {
+                self.known.insert(node, true);
+                return true;
+            }
+            if known.is_none() {
+                open.extend(view.users_in_order(at).into_iter().rev());
+            }
+        }
+        // Nothing that was passed leads anywhere.
+        self.known.extend(seen.into_iter().map(|n| (n, false)));
+        false
+    }
+}
+
+fn shows(view: &dyn View, f: &Functional<'_>, node: NodeId) -> bool {
+    if view.kind(node) != NodeKind::Call {
+        return view.kind(node) == NodeKind::Output;
+    }
+    match Known::of(view, f.registry, node) {
+        Known::As(operator, bound) => {
+            effect_of(view, f.registry, node).is_some()
+                || (0..bound.args.len()).any(|i| call::writes(operator, &bound, i))
+        }
+        Known::Not => true,
+    }
+}
+
+fn nodes_of(view: &dyn View) -> Vec<NodeId> {
+    let mut out = Vec::new();
+    let mut next = view.first(BodyId::ROOT);
+    while let Some(node) = next {
+        out.push(node);
+        next = view.next(node);
+    }
+    out
 }
 
 /// Returns whether two values are said to have one type, strides left out.
@@ -82,39 +231,18 @@ pub fn same_type(f: &Functional<'_>, a: &ValueType, b: &ValueType) -> bool {
     true
 }
 
+/// How many calls that the edit touched are tried before those of the whole graph.
+const MAX_NEAR: usize = 64;
+
 /// How many calls of one operator are tried.
 const MAX_CANDIDATES: usize = 1024;
 
-/// Calls of one operator in order, and which comes after the last that was found: graphs mostly keep their order.
-#[derive(Default)]
-struct Calls {
-    nodes: Vec<NodeId>,
-    next: usize,
-}
-
-impl Calls {
-    fn around(&self) -> impl Iterator<Item = NodeId> + use<> {
-        let start = self.next.min(self.nodes.len());
-        let (before, after) = self.nodes.split_at(start);
-        let all: Vec<NodeId> = after.iter().chain(before).take(MAX_CANDIDATES).copied().collect();
-        all.into_iter()
-    }
-}
-
-/// In-place and functional forms raise alike.
-fn plain(target: &str) -> String {
-    target.replace("_.", ".")
-}
-
-fn by_target(f: &Functional<'_>) -> FxHashMap<String, Calls> {
-    let view = f.before.view;
-    let mut out: FxHashMap<String, Calls> = FxHashMap::default();
-    let mut next = view.first(BodyId::ROOT);
-    while let Some(node) = next {
-        if view.kind(node) == NodeKind::Call {
-            out.entry(plain(view.target(node))).or_default().nodes.push(node);
-        }
-        next = view.next(node);
+fn by_callee(f: &mut Functional<'_>, side: Side) -> FxHashMap<String, Vec<NodeId>> {
+    let view = f.view(side);
+    let mut out: FxHashMap<String, Vec<NodeId>> = FxHashMap::default();
+    for node in nodes_of(view).into_iter().filter(|n| view.kind(*n) == NodeKind::Call) {
+        let callee = stated(f, side, node).map_or(view.target(node), |o| &o.target).to_string();
+        out.entry(callee).or_default().push(node);
     }
     out
 }

@@ -3,10 +3,12 @@
 //! Promises: (1) a size is *settled* only if every symbol in it is bound by the inputs, so that it is one number on both
 //! sides; (2) what is not known for all values in the ranges is not claimed.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::sym::{Dim, ExprId, Relation, SymValue, Symbols, is_unbacked};
+use crate::analysis::placeholders;
+use crate::graph::{BodyId, ValueType, View};
+use crate::sym::{Dim, ExprId, Relation, SymValue, Symbols};
 
 /// Sizes, strides: one a dimension.
 pub type Dims = SmallVec<[Dim; 4]>;
@@ -14,14 +16,33 @@ pub type Dims = SmallVec<[Dim; 4]>;
 /// Sizes and what is known of them.
 pub struct Sizes<'a> {
     symbols: &'a Symbols,
+    /// The graph whose inputs bind symbols.
+    inputs: &'a dyn View,
+    bound: Option<FxHashSet<String>>,
     own: Option<Box<Symbols>>,
     settled: FxHashMap<ExprId, bool>,
 }
 
 impl<'a> Sizes<'a> {
     /// Returns arithmetic over the symbols of both sides.
-    pub fn new(symbols: &'a Symbols) -> Self {
-        Sizes { symbols, own: None, settled: FxHashMap::default() }
+    pub fn new(symbols: &'a Symbols, inputs: &'a dyn View) -> Self {
+        Sizes { symbols, inputs, bound: None, own: None, settled: FxHashMap::default() }
+    }
+
+    /// Symbols that stand in the types of inputs: found when the first symbol is asked for.
+    fn bound(&mut self) -> &FxHashSet<String> {
+        let (view, symbols) = (self.inputs, self.symbols);
+        self.bound.get_or_insert_with(|| {
+            let inputs = placeholders(view, BodyId::ROOT);
+            let dims = inputs.iter().flat_map(|n| match view.ty(*n) {
+                ValueType::Tensor(t) => {
+                    t.sizes.iter().chain(t.strides.iter().flatten()).chain([&t.offset]).copied().collect()
+                }
+                ValueType::SymInt(d) => vec![*d],
+                _ => Vec::new(),
+            });
+            dims.flat_map(|d| symbols.symbols_in(SymValue::Int(d))).collect()
+        })
     }
 
     /// Returns the symbols, with whatever arithmetic added.
@@ -96,7 +117,9 @@ impl<'a> Sizes<'a> {
         if let Some(known) = self.settled.get(&id) {
             return *known;
         }
-        let settled = !self.symbols().symbols_in(SymValue::Int(dim)).iter().any(|name| is_unbacked(name));
+        let names = self.symbols().symbols_in(SymValue::Int(dim));
+        let bound = self.bound();
+        let settled = names.iter().all(|name| bound.contains(name));
         self.settled.insert(id, settled);
         settled
     }

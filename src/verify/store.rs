@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::term::{Form, Side, Term};
+use super::term::{Callee, Form, Side, Term, Token};
 use crate::analysis::{Place, Stamp};
 
 /// A value of either graph.
@@ -24,6 +24,17 @@ impl ValueId {
     }
 }
 
+/// What is asked of a place.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Aspect {
+    /// Its value.
+    Value,
+    /// How it lies in memory.
+    Layout,
+    /// The state of all storages that may overlap with it.
+    Memory,
+}
+
 /// Where a value was found: a place, at a version of its storage.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Key {
@@ -33,6 +44,8 @@ pub struct Key {
     pub place: Place,
     /// Which version.
     pub stamp: Stamp,
+    /// What of it.
+    pub aspect: Aspect,
 }
 
 #[derive(Clone, Debug)]
@@ -40,7 +53,7 @@ struct Value {
     parent: ValueId,
     key: Option<Key>,
     term: Option<Term>,
-    in_before: bool,
+    settled: bool,
 }
 
 /// All values.
@@ -49,14 +62,32 @@ pub struct Store {
     values: Vec<Value>,
     keys: FxHashMap<Key, ValueId>,
     terms: FxHashMap<Term, ValueId>,
+    callees: FxHashMap<Box<str>, Callee>,
+    bodies: FxHashMap<Box<[Token]>, u32>,
     terms_hashed: usize,
 }
 
 impl Store {
-    fn push(&mut self, key: Option<Key>, term: Option<Term>, in_before: bool) -> ValueId {
+    fn push(&mut self, key: Option<Key>, term: Option<Term>) -> ValueId {
         let id = ValueId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        self.values.push(Value { parent: id, key, term, in_before });
+        self.values.push(Value { parent: id, key, term, settled: false });
         id
+    }
+
+    /// Returns the number of a target.
+    pub fn callee(&mut self, target: &str) -> Callee {
+        if let Some(known) = self.callees.get(target) {
+            return *known;
+        }
+        let new = Callee(u32::try_from(self.callees.len()).unwrap_or(u32::MAX));
+        self.callees.insert(target.into(), new);
+        new
+    }
+
+    /// Returns the number of a sub-graph of that structure.
+    pub fn body(&mut self, structure: Vec<Token>) -> u32 {
+        let next = u32::try_from(self.bodies.len()).unwrap_or(u32::MAX);
+        *self.bodies.entry(structure.into()).or_insert(next)
     }
 
     /// Returns the value found there; its term is not known yet if it is new.
@@ -64,26 +95,21 @@ impl Store {
         if let Some(id) = self.keys.get(&key) {
             return *id;
         }
-        let id = self.push(Some(key), None, key.side != Side::After);
+        let id = self.push(Some(key), None);
         self.keys.insert(key, id);
         id
     }
 
-    /// Returns the value of a term. `side` says which graph asks for it.
-    pub fn of_term(&mut self, form: Form, children: impl IntoIterator<Item = ValueId>, side: Side) -> ValueId {
+    /// Returns the value of a term.
+    pub fn of_term(&mut self, form: Form, children: impl IntoIterator<Item = ValueId>) -> ValueId {
         let term = self.canonical(Term { form: Arc::new(form), children: children.into_iter().collect() });
         match self.terms.get(&term) {
             Some(id) => {
                 let root = self.find(*id);
-                if side != Side::After
-                    && let Some(v) = self.values.get_mut(root.slot())
-                {
-                    v.in_before = true;
-                }
                 root
             }
             None => {
-                let id = self.push(None, Some(term.clone()), side != Side::After);
+                let id = self.push(None, Some(term.clone()));
                 self.terms.insert(term, id);
                 id
             }
@@ -118,6 +144,33 @@ impl Store {
         }
     }
 
+    /// Looks a term up again after those of its children were found; from then on the class is settled.
+    pub fn rehash(&mut self, id: ValueId) {
+        let root = self.find(id);
+        if let Some(old) = self.values.get(root.slot()).and_then(|v| v.term.clone()) {
+            let term = self.canonical(old);
+            match self.terms.get(&term) {
+                Some(known) => self.union(*known, root),
+                None => {
+                    self.terms.insert(term.clone(), root);
+                    if let Some(v) = self.values.get_mut(root.slot()) {
+                        v.term = Some(term);
+                    }
+                }
+            }
+        }
+        let root = self.find(id);
+        if let Some(v) = self.values.get_mut(root.slot()) {
+            v.settled = true;
+        }
+    }
+
+    /// Returns whether everything below a value was found.
+    pub fn is_settled(&mut self, id: ValueId) -> bool {
+        let root = self.find(id);
+        self.values.get(root.slot()).is_some_and(|v| v.settled)
+    }
+
     /// Returns the class of a value.
     pub fn find(&mut self, id: ValueId) -> ValueId {
         let parent_of = |values: &[Value], id: ValueId| values.get(id.slot()).map_or(id, |v| v.parent);
@@ -142,9 +195,11 @@ impl Store {
         let (root, child) = (a.min(b), a.max(b));
         let Some(value) = self.values.get_mut(child.slot()) else { return };
         value.parent = root;
-        let (term, key, in_before) = (value.term.clone(), value.key, value.in_before);
+        let (term, key) = (value.term.clone(), value.key);
+        let settled = value.settled;
         if let Some(value) = self.values.get_mut(root.slot()) {
-            value.in_before |= in_before;
+            // Whatever is below either was found: their terms are equal.
+            value.settled |= settled;
             value.term = value.term.take().or(term);
             value.key = value.key.or(key);
         }
@@ -159,12 +214,6 @@ impl Store {
     /// Returns where the value was found first; values that are only parts of others have no such place.
     pub fn key(&self, id: ValueId) -> Option<Key> {
         self.values.get(id.slot())?.key
-    }
-
-    /// Returns whether the graph before has this value.
-    pub fn is_in_before(&mut self, id: ValueId) -> bool {
-        let root = self.find(id);
-        self.values.get(root.slot()).is_some_and(|v| v.in_before)
     }
 
     /// Returns how many terms were built and looked up.

@@ -1,14 +1,14 @@
 //! Terms: what a value is, without names, order and memory.
 //!
-//! Promises: two values with equal terms are equal for all inputs, bit by bit. A [`Form`] is compared by its whole
-//! structure, and floats by their bits.
+//! Promises: two values with equal terms are equal for all inputs, bit by bit; so are two layouts, memories and parts of memory. A
+//! [`Form`] is compared by its whole structure, and floats by their bits.
 
 use smallvec::SmallVec;
 
 use super::sizes::Dims;
 use super::store::ValueId;
 use super::viewmap::ViewMap;
-use crate::graph::{Arg, BodyId, Device, Dtype, Layout, MemoryFormat};
+use crate::graph::{Arg, Device, Dtype, Layout, MemoryFormat};
 use crate::sym::Dim;
 
 /// Which graph a value was found in.
@@ -21,6 +21,10 @@ pub enum Side {
     /// A node that the edit did not reach: one value on both sides.
     Both,
 }
+
+/// What is called, by its number in the store: one number a target.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Callee(pub u32);
 
 /// A piece of an operator's arguments.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -46,8 +50,6 @@ pub enum Token {
     Dim(Dim),
     /// The next child.
     Child,
-    /// The part of a storage that an operand is.
-    Part(ViewMap),
     /// The so-many-th effect: draws and effects are never one.
     Event(u64),
 }
@@ -71,6 +73,32 @@ impl Token {
             Arg::Node(_) | Arg::List(_) | Arg::Tuple(_) | Arg::Dict(_) => return None,
         })
     }
+
+    /// Returns the token of a count.
+    pub fn count(n: usize) -> Self {
+        Token::Int(i64::try_from(n).unwrap_or(i64::MAX))
+    }
+}
+
+/// Terms that are no tensors.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Fact {
+    /// How a value lies in memory: strides that a rule or an input states.
+    Strides,
+    /// How an input lies that states nothing, by its number.
+    InputLayout,
+    /// How the result of a call lies, as a function of the call and of how its operands lie.
+    LayoutOf(Callee),
+    /// Storages that may overlap, after a write: the state before, what was born since, what was written where.
+    Memory,
+    /// What one of these storages holds.
+    Held,
+    /// The storage of that rank in its group.
+    Origin,
+    /// A part of memory that a call takes, where no index map says which.
+    PartBy(Callee),
+    /// What a call asks of its operands in order not to raise.
+    Asks(Callee),
 }
 
 /// What is done to the children.
@@ -78,14 +106,16 @@ impl Token {
 pub enum Form {
     /// An input of the graph, by its number.
     Input(u32),
+    /// A tensor of the module, by its target.
+    Attribute(Box<str>),
     /// A value that equals itself only.
     Leaf(ValueId),
-    /// A sub-graph; equality is that of the bodies.
-    Body(Side, BodyId),
+    /// A sub-graph, by the number of its structure in the store.
+    Body(u32),
     /// A call, its arguments in the order of the schema with all defaults.
     Call {
         /// The target.
-        target: Box<str>,
+        callee: Callee,
         /// The arguments.
         tokens: Box<[Token]>,
         /// Whether the first two children may be exchanged.
@@ -94,7 +124,7 @@ pub enum Form {
     /// The value that a call leaves in what it writes.
     Written {
         /// The target.
-        target: Box<str>,
+        callee: Callee,
         /// The arguments.
         tokens: Box<[Token]>,
         /// The parameter that is written.
@@ -116,10 +146,14 @@ pub enum Form {
         /// The sizes of the first child.
         base: Dims,
     },
+    /// The first child, with the second written to a part of it that the third says.
+    ScatterAt,
     /// The first child, converted to a dtype.
     Cast(Dtype),
-    /// Memory that may overlap others, after these were written. Each is named: an input or an effect, by its number; itself first.
-    Clobbered(Box<[(bool, u64)]>),
+    /// A part of memory: these elements of the child.
+    Part(ViewMap),
+    /// What is no tensor.
+    Of(Fact, Box<[Token]>),
 }
 
 /// A form and its children.

@@ -112,10 +112,17 @@ fn an_opaque_operator_may_write_what_it_is_given() {
         "b = aten.neg.default(x)\na: \"f32[4]\" = torch.ops.mine.f.default(x)\nreturn (a, b)",
         "a: \"f32[4]\" = torch.ops.mine.f.default(x)\nb = aten.neg.default(x)\nreturn (a, b)",
     );
-    same(
+    // Inputs it may know though it is not given them; what was made for itself it cannot.
+    refused(
+        Question::Values,
         "x: f32[4]; y: f32[4]",
         "b = aten.neg.default(y)\na: \"f32[4]\" = torch.ops.mine.f.default(x)\nreturn (a, b)",
         "a: \"f32[4]\" = torch.ops.mine.f.default(x)\nb = aten.neg.default(y)\nreturn (a, b)",
+    );
+    same(
+        "x: f32[4]; y: f32[4]",
+        "t = aten.neg.default(y)\nb = aten.abs.default(t)\na: \"f32[4]\" = torch.ops.mine.f.default(x)\nreturn (a, b)",
+        "t = aten.neg.default(y)\na: \"f32[4]\" = torch.ops.mine.f.default(x)\nb = aten.abs.default(t)\nreturn (a, b)",
     );
 }
 

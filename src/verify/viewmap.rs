@@ -356,7 +356,8 @@ mod tests {
 
     fn map(sizes: &[i64], steps: &[Step]) -> ViewMap {
         let symbols = Symbols::default();
-        let mut s = Sizes::new(&symbols);
+        let graph = crate::graph::Graph::new();
+        let mut s = Sizes::new(&symbols, &graph);
         let start = ViewMap::identity(&fixed(sizes), &mut s).unwrap();
         steps.iter().fold(start, |m, step| m.then(step, &mut s).unwrap())
     }

@@ -5,9 +5,9 @@
 
 use super::sizes::Sizes;
 use super::viewmap::Step;
-use crate::analysis::{Place, type_of};
+use crate::analysis::Place;
 use crate::graph::{Arg, TensorType, ValueType, View};
-use crate::ops::{Bound, Operator};
+use crate::ops::{Bound, Operator, ViewStep};
 use crate::sym::Dim;
 
 /// A call of a view operator, bound.
@@ -22,129 +22,132 @@ pub struct ViewCall<'a, 'b> {
     pub place: Place,
 }
 
-impl<'a, 'b> ViewCall<'a, 'b> {
-    fn arg(&self, name: &str) -> &Arg {
-        self.operator.schema.param_index(name).map_or(&Arg::None, |i| self.bound.get(i))
+impl ViewCall<'_, '_> {
+    /// The argument at a place of the schema.
+    fn arg(&self, place: usize) -> &Arg {
+        self.bound.args.get(place).copied().unwrap_or(&Arg::None)
     }
 
-    fn dim_arg(&self, name: &str) -> Option<Dim> {
-        as_dim(self.view, self.arg(name))
-    }
-
-    fn axis(&self, name: &str, rank: usize) -> Option<usize> {
-        axis(self.arg(name), rank)
+    fn axis(&self, place: usize, rank: usize) -> Option<usize> {
+        axis(self.arg(place), rank)
     }
 
     /// Returns what the call does to a value of type `from`; `None` where it is no index map that can be said.
-    pub fn step(&self, from: &TensorType, s: &mut Sizes<'_>) -> Option<Step> {
-        let name = &*self.operator.schema.name;
-        let name = name.strip_suffix("_copy").unwrap_or(name);
-        self.step_to(name, from, type_of(self.view, self.place).as_tensor()?, s)
+    pub fn step(&self, from: &TensorType, to: &TensorType, s: &mut Sizes<'_>) -> Option<Step> {
+        self.step_to(self.operator.facts.step?, 1, from, to, s)
     }
 
-    /// Returns which part of a value of type `from` a `NAME_scatter` replaces by one of type `to`.
-    pub fn scatter_step(&self, name: &str, from: &TensorType, to: &TensorType, s: &mut Sizes<'_>) -> Option<Step> {
-        matches!(name, "slice" | "select" | "diagonal").then(|| self.step_to(name, from, to, s))?
+    /// Returns which part of a value of type `from` a call replaces by one of type `to`, its second operand.
+    pub fn scatter_step(&self, from: &TensorType, to: &TensorType, s: &mut Sizes<'_>) -> Option<Step> {
+        self.step_to(self.operator.facts.scatters?, 2, from, to, s)
     }
 
-    fn step_to(&self, name: &str, from: &TensorType, to: &TensorType, s: &mut Sizes<'_>) -> Option<Step> {
+    /// `first` is the place of the first argument after the operands.
+    fn step_to(
+        &self,
+        kind: ViewStep,
+        first: usize,
+        from: &TensorType,
+        to: &TensorType,
+        s: &mut Sizes<'_>,
+    ) -> Option<Step> {
         if from.dtype != to.dtype || !s.are_settled(&from.sizes) || !s.are_settled(&to.sizes) {
             return None;
         }
-        // Sizes that no rule gave are somebody's word.
-        if self.operator.rule.is_none() || !matches!(&*self.operator.schema.namespace, "aten" | "prims") {
-            return None;
-        }
-        match name {
-            "view" | "_unsafe_view" | "reshape" | "reshape_as" | "view_as" | "flatten" | "unflatten" | "squeeze"
-            | "unsqueeze" | "atleast_1d" | "atleast_2d" => {
+        let (second, third) = (first.saturating_add(1), first.saturating_add(2));
+        let rank = from.rank();
+        match kind {
+            ViewStep::Reshape => {
                 let (old, new) = (s.product(&from.sizes)?, s.product(&to.sizes)?);
                 s.same(old, new).then(|| Step::Reshape(to.sizes.clone()))
             }
-            "permute" | "transpose" | "swapaxes" | "t" | "numpy_T" | "mT" | "movedim" => self.permutation(name, from),
-            "expand" | "expand_as" | "broadcast_to" => Some(Step::Expand(to.sizes.clone())),
-            "select" => {
-                let dim = self.axis("dim", from.rank())?;
-                let index = self.dim_arg("index")?;
+            ViewStep::Permute | ViewStep::Transpose | ViewStep::Reverse | ViewStep::LastTwo | ViewStep::Move => {
+                self.permutation(kind, first, rank)
+            }
+            ViewStep::Expand => Some(Step::Expand(to.sizes.clone())),
+            ViewStep::Select => {
+                let dim = self.axis(first, rank)?;
+                let index = as_dim(self.view, self.arg(second))?;
                 Some(Step::Select { dim, index: from_end(index, *from.sizes.get(dim)?, s)? })
             }
-            "unbind" if self.place.item != Place::WHOLE => {
-                let dim = self.axis("dim", from.rank())?;
+            ViewStep::Unbind => {
+                let dim = self.axis(first, rank).filter(|_| self.place.item != Place::WHOLE)?;
                 Some(Step::Select { dim, index: Dim::Fixed(i64::from(self.place.item)) })
             }
-            "slice" => self.slice(from, to, s),
-            "narrow" if matches!(self.arg("start"), Arg::Int(_) | Arg::Node(_)) => {
-                let dim = self.axis("dim", from.rank())?;
-                let start = from_end(self.dim_arg("start")?, *from.sizes.get(dim)?, s)?;
+            ViewStep::Slice => {
+                let dim = self.axis(first, rank)?;
+                let step = as_dim(self.view, self.arg(first.saturating_add(3)))?.fixed().filter(|step| *step > 0)?;
+                let start = self.begin(self.arg(second), *from.sizes.get(dim)?, s)?;
+                Some(Step::Slice { dim, start, step, size: *to.sizes.get(dim)? })
+            }
+            ViewStep::Narrow => {
+                let dim = self.axis(first, rank)?;
+                let start = from_end(as_dim(self.view, self.arg(second))?, *from.sizes.get(dim)?, s)?;
                 Some(Step::Slice { dim, start, step: 1, size: *to.sizes.get(dim)? })
             }
-            "split"
-            | "split_with_sizes"
-            | "chunk"
-            | "tensor_split"
-            | "unsafe_split"
-            | "unsafe_chunk"
-            | "unsafe_split_with_sizes" => self.piece(from, to, s),
-            "flip" => match self.arg("dims").items()? {
-                [one] => axis(one, from.rank()).map(Step::Flip),
+            ViewStep::Pieces => self.piece(second, from, to, s),
+            ViewStep::PiecesAt => {
+                let dim = self.axis(second, rank)?;
+                // A piece begins at the index before it, wherever the pieces before it ended.
+                let start = match (self.place.item as usize).checked_sub(1) {
+                    None => Dim::Fixed(0),
+                    Some(before) => self.begin(self.arg(first).items()?.get(before)?, *from.sizes.get(dim)?, s)?,
+                };
+                let size = *to.sizes.get(dim)?;
+                (self.place.item != Place::WHOLE).then_some(Step::Slice { dim, start, step: 1, size })
+            }
+            ViewStep::Flip => match self.arg(first).items()? {
+                [one] => axis(one, rank).map(Step::Flip),
                 _ => None,
             },
-            "diagonal" => {
-                let (dim1, dim2) = (self.axis("dim1", from.rank())?, self.axis("dim2", from.rank())?);
-                let Arg::Int(offset) = self.arg("offset") else { return None };
+            ViewStep::Diagonal => {
+                let (dim1, dim2) = (self.axis(second, rank)?, self.axis(third, rank)?);
+                let Arg::Int(offset) = self.arg(first) else { return None };
                 let size = *to.sizes.last()?;
                 (dim1 != dim2).then_some(Step::Diagonal { dim1, dim2, offset: *offset, size })
             }
-            _ => None,
         }
     }
 
-    fn permutation(&self, name: &str, from: &TensorType) -> Option<Step> {
-        let rank = from.rank();
+    fn permutation(&self, kind: ViewStep, first: usize, rank: usize) -> Option<Step> {
+        let second = first.saturating_add(1);
         let mut perm: smallvec::SmallVec<[usize; 4]> = (0..rank).collect();
-        match name {
-            "permute" => {
-                let dims = self.arg("dims").items()?;
-                perm = dims.iter().map(|d| axis(d, rank)).collect::<Option<_>>()?;
+        match kind {
+            ViewStep::Permute => {
+                perm = self.arg(first).items()?.iter().map(|d| axis(d, rank)).collect::<Option<_>>()?;
             }
-            "transpose" | "swapaxes" => {
-                let names = if name == "transpose" { ["dim0", "dim1"] } else { ["axis0", "axis1"] };
-                let [a, b] = names.map(|n| self.axis(n, rank));
-                perm.swap(a?, b?);
-            }
-            "mT" => perm.swap(rank.checked_sub(2)?, rank.checked_sub(1)?),
-            "movedim" => {
-                let (source, target) = (self.axes("source", rank)?, self.axes("destination", rank)?);
+            ViewStep::Transpose => perm.swap(self.axis(first, rank)?, self.axis(second, rank)?),
+            ViewStep::LastTwo => perm.swap(rank.checked_sub(2)?, rank.checked_sub(1)?),
+            ViewStep::Move => {
+                let (source, target) = (self.axes(first, rank)?, self.axes(second, rank)?);
                 perm = moved(&source, &target, rank)?;
             }
-            _ => perm.reverse(),
+            ViewStep::Reverse => perm.reverse(),
+            _ => return None,
         }
         let mut sorted = perm.clone();
         sorted.sort_unstable();
         sorted.into_iter().eq(0..rank).then_some(Step::Permute(perm))
     }
 
-    fn axes(&self, name: &str, rank: usize) -> Option<Vec<usize>> {
-        match self.arg(name) {
+    fn axes(&self, place: usize, rank: usize) -> Option<Vec<usize>> {
+        match self.arg(place) {
             one @ Arg::Int(_) => Some(vec![axis(one, rank)?]),
             many => many.items()?.iter().map(|d| axis(d, rank)).collect(),
         }
     }
 
-    fn slice(&self, from: &TensorType, to: &TensorType, s: &mut Sizes<'_>) -> Option<Step> {
-        let dim = self.axis("dim", from.rank())?;
-        let size = *from.sizes.get(dim)?;
-        let step = self.dim_arg("step")?.fixed().filter(|step| *step > 0)?;
-        let start = match self.arg("start") {
-            Arg::None => Dim::Fixed(0),
-            arg => clamped_start(as_dim(self.view, arg)?, size, s)?,
-        };
-        Some(Step::Slice { dim, start, step, size: *to.sizes.get(dim)? })
+    /// Where a slice begins; at the front where nothing is said.
+    fn begin(&self, arg: &Arg, size: Dim, s: &mut Sizes<'_>) -> Option<Dim> {
+        match arg {
+            Arg::None => Some(Dim::Fixed(0)),
+            arg => clamped_start(as_dim(self.view, arg)?, size, s),
+        }
     }
 
     /// A piece of a split begins where the pieces before it end.
-    fn piece(&self, from: &TensorType, to: &TensorType, s: &mut Sizes<'_>) -> Option<Step> {
-        let dim = self.axis("dim", from.rank())?;
+    fn piece(&self, dim: usize, from: &TensorType, to: &TensorType, s: &mut Sizes<'_>) -> Option<Step> {
+        let dim = self.axis(dim, from.rank())?;
         let ValueType::Many(pieces) = self.view.ty(self.place.node) else { return None };
         let mut start = Dim::Fixed(0);
         for piece in pieces.iter().take(self.place.item as usize) {
@@ -159,6 +162,7 @@ impl<'a, 'b> ViewCall<'a, 'b> {
 pub fn as_dim(view: &dyn View, arg: &Arg) -> Option<Dim> {
     match arg {
         Arg::Int(v) => Some(Dim::Fixed(*v)),
+        Arg::Node(n) if view.hearsay(*n).sizes() => None,
         Arg::Node(n) => match view.ty(*n) {
             ValueType::SymInt(d) => Some(*d),
             _ => None,

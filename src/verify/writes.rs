@@ -1,135 +1,153 @@
 //! The content of a storage after a write.
 //!
-//! Promises: the functional value of an in-place operator is its functional twin's where that has the type of what is written;
-//! else it is a function of its own. What may overlap in unknown ways is a leaf.
+//! Promises: the functional value of an in-place operator is its functional twin's where that has the type of what is written, and no
+//! element is written twice; else it is a function of the call and of the memory that it takes. What may overlap in unknown ways is
+//! asked of the joint state (`memory`).
 
 use super::arguments::Arguments;
 use super::effects::{Effect, effect_of};
 use super::functional::{Found, Functional, bind};
 use super::sizes::Dims;
-use super::store::{Key, ValueId};
+use super::store::{Aspect, Key, ValueId};
 use super::term::{Form, Side, Token};
 use super::viewmap::{Step, ViewMap};
-use super::views::ViewCall;
-use crate::analysis::{Event, FINAL_ORDER, Place, Shares, Stamp, place_of, tensor_operands, type_of};
-use crate::graph::{NodeId, NodeKind, View};
-use crate::ops::{Bound, CallSite, Operator, SideEffect};
+use crate::analysis::{Event, FINAL_ORDER, Place, Shares, Stamp, call, place_of, tensor_operands};
+use crate::graph::NodeId;
+use crate::ops::{Bound, CallSite, Operator};
 
 impl<'a> Functional<'a> {
     /// The content of a storage (`key.place` is its origin) after the write that the stamp names.
     pub(super) fn find_written(&mut self, key: Key) -> Found {
         let group = self.side(key.side).storages.group(key.place);
-        let writes: Vec<Event> = group.writes(key.stamp).cloned().collect();
-        let previous = group.version_before(key.stamp);
-        let order = |node: NodeId| self.view(key.side).place(node).map(|(_, order)| order);
         if let Stamp::Write(writer) = key.stamp
-            && order(writer) <= order(key.place.node)
+            && self.order(key.side, writer) <= self.order(key.side, key.place.node)
         {
             return Found::Same(self.value(key.side, key.place, Stamp::Birth));
         }
-        if let Stamp::Write(writer) = key.stamp
-            && let Some(found) = self.find_unknown_write(key, writer, previous)
-        {
-            return found;
-        }
-        let (own, others): (Vec<&Event>, Vec<&Event>) = writes.iter().partition(|e| e.origin == key.place);
-        match (own.as_slice(), others.as_slice()) {
-            ([one], []) => self.find_write(key, one, previous),
-            ([], []) => Found::Same(self.value(key.side, key.place, previous)),
-            ([], others) => {
-                let mut origins: Vec<Place> = others.iter().map(|e| e.origin).collect();
-                origins.dedup();
-                self.find_clobbered(key, previous, &origins)
+        match group.writes(key.stamp) {
+            // All of it was written at once: whatever overlaps has no say.
+            [one] if one.place == key.place && one.origin == key.place && self.is_known_write(key.side, one) => {
+                Found::Same(self.written(key, one))
             }
-            // Two writes of one node to storages that overlap: which comes last is nobody's promise.
-            _ => self.lone(key),
+            _ if group.is_shared() => self.held(key, &group),
+            [one] => self.find_write(key, one, group.version_before(key.stamp)),
+            [] => Found::Same(self.value(key.side, key.place, group.version_before(key.stamp))),
+            several => self.written_twice(key, several, group.version_before(key.stamp)),
         }
     }
 
-    /// What an operator that nobody described leaves in a storage that it was given: a function of all that it was given, of
-    /// which parts of the storage those were, and of its number.
-    fn find_unknown_write(&mut self, key: Key, writer: NodeId, previous: Stamp) -> Option<Found> {
-        let view = self.view(key.side);
-        let known = self.registry.operator_of(view, writer).and_then(|o| bind(o, view, writer)).is_some();
-        let control =
-            self.registry.operator_of(view, writer).is_some_and(|o| o.effects.side == Some(SideEffect::Control));
-        if known && !control {
-            return None;
+    /// Whether what is written is exactly what is said to be: the writer is an operator that is described, and runs no bodies.
+    fn is_known_write(&self, side: Side, event: &Event) -> bool {
+        match event.stamp {
+            Stamp::Write(writer) => self.is_described(side, writer),
+            Stamp::Final(_) => true,
+            Stamp::Birth => false,
         }
-        let Arguments { mut tokens, operands } = Arguments::written(view, writer, &mut self.sizes);
-        let own = Key { side: key.side, place: Place::of(writer), stamp: Stamp::Birth };
-        tokens.push(self.event(own));
-        let mut first = None;
-        for (number, operand) in tensor_operands(view, writer).into_iter().enumerate() {
-            if self.side(key.side).storages.origin(operand) != key.place {
-                continue;
-            }
-            let Some((map, _)) = self.map_of(key.side, operand) else { return Some(self.lone(key)) };
-            tokens.extend([Token::Int(i64::try_from(number).unwrap_or(i64::MAX)), Token::Part(map)]);
-            first = first.or(Some(number));
-        }
-        // Memory that may overlap what it was given is clobbered like by any other write.
-        let param = first?;
-        let mut children = self.operands(own, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, writer));
-        children.push(self.value(key.side, key.place, previous));
-        let target = view.target(writer).into();
-        Some(Found::Term(Form::Written { target, tokens: tokens.into(), param }, children))
     }
 
-    /// Memory that may overlap memory that was written: an input, or the result of an operator that nobody described.
-    fn find_clobbered(&mut self, key: Key, previous: Stamp, written: &[Place]) -> Found {
-        let all: Vec<Place> = [key.place].into_iter().chain(written.iter().copied()).collect();
-        let numbers: Option<Box<[(bool, u64)]>> = all.into_iter().map(|p| self.name_of_memory(key.side, p)).collect();
-        let Some(numbers) = numbers else { return self.lone(key) };
-        let mut children = vec![self.value(key.side, key.place, previous)];
-        children.extend(written.iter().map(|origin| self.value(key.side, *origin, key.stamp)));
-        Found::Term(Form::Clobbered(numbers), children)
-    }
-
-    /// Names memory so that both sides mean the same: inputs and results of effects by their numbers.
-    pub(super) fn name_of_memory(&mut self, side: Side, place: Place) -> Option<(bool, u64)> {
+    fn is_described(&self, side: Side, writer: NodeId) -> bool {
         let view = self.view(side);
-        if view.kind(place.node) == NodeKind::Placeholder {
-            let number = self.side(side).inputs.get(&place.node).copied();
-            return Some((true, number.map_or(place.node.to_bits(), u64::from)));
-        }
-        let key = Key { side, place, stamp: Stamp::Birth };
-        match (effect_of(view, self.registry, place.node), self.event(key)) {
-            (Some(Effect::Ordered), Token::Event(number)) if place.item == Place::WHOLE => Some((false, number)),
-            _ => None,
-        }
-    }
-
-    fn lone(&mut self, key: Key) -> Found {
-        let id = self.store.at(key);
-        Found::Term(Form::Leaf(id), Vec::new())
+        let known = self.registry.operator_of(view, writer).and_then(|o| bind(o, view, writer).map(|_| o));
+        known.is_some_and(|o| o.effects.side != Some(crate::ops::SideEffect::Control) && !o.effects.opaque)
+            && !call::takes_operator(view, writer)
     }
 
     fn find_write(&mut self, key: Key, event: &Event, previous: Stamp) -> Found {
-        let new = match event.stamp {
-            Stamp::Final(number) => self.final_value(key, number),
-            Stamp::Write(writer) => self.written_value(key, event, writer),
-            Stamp::Birth => None,
-        };
-        let Some(new) = new else { return self.lone(key) };
-        if event.place == key.place {
-            return Found::Same(new);
-        }
-        let Some((map, base)) = self.map_of(key.side, event.place) else { return self.lone(key) };
-        if !map.is_injective() {
-            return self.lone(key);
-        }
         let old = self.value(key.side, key.place, previous);
-        self.scatter(map, base, old, new)
+        if !self.is_known_write(key.side, event) {
+            let new = self.written(key, event);
+            return Found::Term(Form::ScatterAt, vec![old, new, self.part(key.side, event.place)]);
+        }
+        match self.map_of(key.side, event.place).filter(|(map, _)| map.is_injective()) {
+            Some((map, base)) => {
+                let new = self.written(key, event);
+                if event.place == key.place { Found::Same(new) } else { self.scatter(map, base, old, new) }
+            }
+            None => {
+                let new = self.written_alike(key, event);
+                Found::Term(Form::ScatterAt, vec![old, new, self.part(key.side, event.place)])
+            }
+        }
+    }
+
+    /// One call writes several parts of one storage: a function of the call and of the parts.
+    fn written_twice(&mut self, key: Key, events: &[Event], previous: Stamp) -> Found {
+        let mut value = self.value(key.side, key.place, previous);
+        for event in events {
+            let new = self.written_alike(key, event);
+            let part = self.part(key.side, event.place);
+            value = self.store.of_term(Form::ScatterAt, [value, new, part]);
+        }
+        Found::Same(value)
+    }
+
+    /// Returns what a write leaves in the elements of `event.place`.
+    pub(super) fn written(&mut self, key: Key, event: &Event) -> ValueId {
+        let found = match event.stamp {
+            Stamp::Final(number) => self.final_value(key, number),
+            Stamp::Write(writer) if self.is_described(key.side, writer) => self.written_value(key, event, writer),
+            Stamp::Write(_) | Stamp::Birth => None,
+        };
+        found.unwrap_or_else(|| self.written_alike(key, event))
+    }
+
+    /// What a write leaves, as a function of the very call, of the memory that it takes, and of what was there.
+    fn written_alike(&mut self, key: Key, event: &Event) -> ValueId {
+        let writer = match event.stamp {
+            Stamp::Write(writer) => writer,
+            Stamp::Final(number) => return self.final_alike(key, number),
+            Stamp::Birth => return self.store.at(key),
+        };
+        let view = self.view(key.side);
+        let own = Key { side: key.side, place: Place::of(writer), stamp: Stamp::Birth, aspect: Aspect::Value };
+        let bound = self.registry.operator_of(view, writer).and_then(|o| bind(o, view, writer).map(|b| (o, b)));
+        let (Arguments { mut tokens, operands }, param) = match &bound {
+            Some((operator, bound)) => {
+                let written = (0..bound.args.len()).filter(|i| {
+                    call::writes(operator, bound, *i) && bound.get(*i).nodes().any(|n| place_of(view, n) == event.place)
+                });
+                let params: Vec<usize> = written.collect();
+                let mut arguments = Arguments::bound(view, operator, bound, &mut self.sizes);
+                arguments.tokens.extend(params.iter().map(|p| Token::count(*p)));
+                (arguments, params.first().copied().unwrap_or(usize::MAX))
+            }
+            None => (Arguments::written(view, writer, &mut self.sizes), usize::MAX),
+        };
+        if effect_of(view, self.registry, writer) == Some(Effect::Ordered) {
+            tokens.push(self.event(own));
+        }
+        let mut children = self.operands(own, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, writer));
+        // Which of the operands it is that is written, where a list is.
+        for (i, operand) in tensor_operands(view, writer).into_iter().enumerate() {
+            if operand == event.place {
+                tokens.push(Token::count(i));
+            }
+            children.push(self.layout(key.side, operand));
+        }
+        self.add_shared_operands(own, &mut tokens, &mut children);
+        self.add_memory_known_to_opaque(own, &mut tokens, &mut children);
+        let callee = self.store.callee(view.target(writer));
+        self.store.of_term(Form::Written { callee, tokens: tokens.into(), param }, children)
+    }
+
+    /// A final copy of a value of another type, or of one whose type nobody stated.
+    fn final_alike(&mut self, key: Key, number: u32) -> ValueId {
+        let finals = self.side(key.side).storages.finals().to_vec();
+        let Some((_, value, _)) = finals.into_iter().find(|(_, _, n)| *n == number) else { return self.store.at(key) };
+        let place = place_of(self.view(key.side), value);
+        let new = self.read_at(key.side, place, FINAL_ORDER.saturating_add(u64::from(number)));
+        let old = self.store.at(Key { stamp: Stamp::Birth, ..key });
+        let callee = self.store.callee("final copy");
+        let tokens = Box::new([]);
+        self.store.of_term(Form::Written { callee, tokens, param: usize::MAX }, [old, new])
     }
 
     /// What a mutation in the signature copies to its input at the end.
     fn final_value(&mut self, key: Key, number: u32) -> Option<ValueId> {
         let finals = self.side(key.side).storages.finals().to_vec();
         let (_, value, _) = finals.into_iter().find(|(_, _, n)| *n == number)?;
-        let view = self.view(key.side);
-        let place = place_of(view, value);
-        let (from, to) = (type_of(view, place).as_tensor()?, type_of(view, key.place).as_tensor()?);
+        let place = place_of(self.view(key.side), value);
+        let (from, to) = (self.tensor(key.side, place)?, self.tensor(key.side, key.place)?);
         let fits = from.dtype == to.dtype && self.sizes.all_same(&from.sizes, &to.sizes);
         fits.then(|| self.read_at(key.side, place, FINAL_ORDER.saturating_add(u64::from(number))))
     }
@@ -145,17 +163,15 @@ impl<'a> Functional<'a> {
             at = shares.place();
         }
         let view = self.view(side);
-        let base = type_of(view, at).as_tensor()?.sizes.clone();
+        let base = self.tensor(side, at)?.sizes.clone();
         let mut map = ViewMap::identity(&base, &mut self.sizes)?;
         for place in chain.into_iter().rev() {
-            let parent = self.side(side).storages.parent(place)?.place();
-            let from = type_of(view, parent).as_tensor()?;
             let operator = self.registry.operator_of(view, place.node)?;
             let bound = bind(operator, view, place.node)?;
-            if super::identities::equal_operand(view, operator, &bound, place, &mut self.sizes).is_some() {
+            if super::identities::equal_operand(self, side, operator, &bound, place).is_some() {
                 continue;
             }
-            let step = ViewCall { view, operator, bound: &bound, place }.step(from, &mut self.sizes)?;
+            let step = self.view_step(side, operator, &bound, place)?;
             map = map.then(&step, &mut self.sizes)?;
         }
         Some((map, base))
@@ -167,35 +183,43 @@ impl<'a> Functional<'a> {
         let operator = self.registry.operator_of(view, writer)?;
         let bound = bind(operator, view, writer)?;
         let mut written = (0..bound.args.len()).filter(|i| {
-            operator.effects.params.get(*i).is_some_and(|a| a.writes)
-                && bound.get(*i).nodes().any(|n| place_of(view, n) == event.place)
+            call::writes(operator, &bound, *i) && bound.get(*i).nodes().any(|n| place_of(view, n) == event.place)
         });
         let (param, None) = (written.next()?, written.next()) else { return None };
         let in_list = bound.get(param).as_node().is_none();
-        if in_list || self.overlaps(key, event, writer, operator) {
+        let injective = self.map_of(key.side, event.place).is_some_and(|(map, _)| map.is_injective());
+        if in_list || !injective || self.overlaps(key, event, writer, operator) {
             return None;
         }
-        let own = Key { side: key.side, place: Place::of(writer), stamp: Stamp::Birth };
-        if operator.schema.name.as_ref() == "copy_" && &*operator.schema.namespace == "aten" {
+        let own = Key { side: key.side, place: Place::of(writer), stamp: Stamp::Birth, aspect: Aspect::Value };
+        if operator.facts.copies {
             return self.copied(own, event, &bound);
         }
-        let twin = self.twin(view, operator, event, writer);
+        let twin = self.twin(key.side, operator, event, writer);
         let called = twin.unwrap_or(operator);
         let bound = bind(called, view, writer)?;
         let Arguments { mut tokens, operands } = Arguments::bound(view, called, &bound, &mut self.sizes);
         if effect_of(view, self.registry, writer) == Some(Effect::Ordered) {
             tokens.push(self.event(own));
         }
-        let children = self.operands(own, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, writer));
+        let mut children = self.operands(own, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, writer));
+        if call::draws(called, &bound) {
+            // A draw fills the memory that it writes in its order.
+            tokens.push(Token::List(1));
+            children.push(self.layout(key.side, event.place));
+        }
+        let callee = self.store.callee(&called.target);
         let form = match twin {
             Some(twin) => Form::Call {
-                target: twin.target.clone(),
-                commutes: twin.commutes && super::functional::exchangeable(&tokens),
+                callee,
+                commutes: twin.commutes
+                    && super::functional::exchangeable(&tokens)
+                    && self.are_alike(key.side, &operands),
                 tokens: tokens.into(),
             },
-            None => Form::Written { target: operator.target.clone(), tokens: tokens.into(), param },
+            None => Form::Written { callee, tokens: tokens.into(), param },
         };
-        Some(self.store.of_term(form, children, key.side))
+        Some(self.store.of_term(form, children))
     }
 
     /// Returns whether another operand may overlap what is written in another arrangement.
@@ -236,10 +260,10 @@ impl<'a> Functional<'a> {
     fn copied(&mut self, own: Key, event: &Event, bound: &Bound<'_>) -> Option<ValueId> {
         let view = self.view(own.side);
         let source = bound.get(1).as_node()?;
-        let (from, to) = (type_of(view, place_of(view, source)).as_tensor()?, type_of(view, event.place).as_tensor()?);
+        let (from, to) = (self.tensor(own.side, place_of(view, source))?, self.tensor(own.side, event.place)?);
         let mut value = self.read(own.side, source, own.place.node);
         if from.dtype != to.dtype {
-            value = self.store.of_term(Form::Cast(to.dtype), [value], own.side);
+            value = self.store.of_term(Form::Cast(to.dtype), [value]);
         }
         if self.sizes.all_same(&from.sizes, &to.sizes) {
             return Some(value);
@@ -247,23 +271,61 @@ impl<'a> Functional<'a> {
         let settled = self.sizes.are_settled(&from.sizes) && self.sizes.are_settled(&to.sizes);
         let map = ViewMap::identity(&from.sizes, &mut self.sizes).filter(|_| settled)?;
         let map = map.then(&Step::Expand(to.sizes.clone()), &mut self.sizes)?;
-        Some(self.store.of_term(Form::View { map, base: from.sizes.clone() }, [value], own.side))
+        Some(self.store.of_term(Form::View { map, base: from.sizes.clone() }, [value]))
     }
 
-    /// The functional operator that gives what this one writes: same name without `_`, same arguments, a result of the type of what is written.
-    fn twin(&mut self, view: &dyn View, operator: &Operator, event: &Event, writer: NodeId) -> Option<&'a Operator> {
+    /// Returns whether a call writes one operand, of which each element has its own place, reads it in no other arrangement, and
+    /// surely holds the result.
+    pub(super) fn writes_plainly(&mut self, side: Side, writer: NodeId, operator: &'a Operator) -> bool {
+        let Some(event) = self.only_write(side, writer, operator) else { return false };
+        if operator.facts.copies {
+            return true;
+        }
+        self.twin(side, operator, &event, writer).is_some()
+    }
+
+    /// Returns the functional form of a call that writes plainly: it asks the same of its operands.
+    pub(super) fn plain_twin(&mut self, side: Side, writer: NodeId, operator: &'a Operator) -> Option<&'a Operator> {
+        let event = self.only_write(side, writer, operator)?;
+        self.twin(side, operator, &event, writer)
+    }
+
+    fn only_write(&mut self, side: Side, writer: NodeId, operator: &Operator) -> Option<Event> {
+        let view = self.view(side);
+        let operands = tensor_operands(view, writer);
+        let group = self.side(side).storages.group(*operands.first()?);
+        let [event] = group.writes(Stamp::Write(writer)) else { return None };
+        let (event, strides) = (event.clone(), view.hearsay(event.place.node).strides());
+        let is_laid_out = !strides && self.tensor(side, event.place)?.strides.is_some();
+        let key = Key { side, place: event.origin, stamp: event.stamp, aspect: Aspect::Value };
+        let injective = self.map_of(side, event.place).is_some_and(|(map, _)| map.is_injective());
+        (is_laid_out && injective && !self.overlaps(key, &event, writer, operator)).then_some(event)
+    }
+
+    /// The functional operator that gives what this one writes: its arguments the same, its result of the type of what is written.
+    pub(super) fn twin(
+        &mut self,
+        side: Side,
+        operator: &'a Operator,
+        event: &Event,
+        writer: NodeId,
+    ) -> Option<&'a Operator> {
+        let view = self.view(side);
         let schema = &operator.schema;
         if operator.effects.params.iter().filter(|a| a.writes).count() != 1 || schema.returns.len() > 1 {
             return None;
         }
-        let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
-        let target = format!("{}.{}.{overload}", schema.namespace, schema.name.strip_suffix('_')?);
-        let registry = self.registry;
-        let twin =
-            registry.get(&target).filter(|t| !t.effects.writes() && t.effects.returns.iter().all(|r| r.is_empty()))?;
+        let twin = self.registry.functional(operator)?;
+        // An `out` argument is no operand of the functional form: then the call has other arguments.
+        let same_arguments = twin.schema.params.len() == schema.params.len();
+        let fresh = !twin.effects.writes() && twin.effects.returns.iter().all(|r| r.is_empty());
+        if !same_arguments || !fresh || self.view(side).hearsay(writer).sizes() {
+            return None;
+        }
+        let target = twin.target.clone();
         let site = CallSite { target: &target, args: view.args(writer), kwargs: view.kwargs(writer), annotated: None };
-        let result = registry.infer_in(view, self.sizes.own(), site).ok()?;
-        let (result, written) = (result.as_tensor()?, type_of(view, event.place).as_tensor()?);
+        let result = self.registry.infer_in(view, self.sizes.own(), site).ok()?;
+        let (result, written) = (result.as_tensor()?, self.tensor(side, event.place)?);
         (result.dtype == written.dtype && self.sizes.all_same(&result.sizes, &written.sizes)).then_some(twin)
     }
 }

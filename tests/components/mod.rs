@@ -22,21 +22,27 @@ pub fn component(inside: &str) -> Vec<u8> {
     encode(inside, StringEncoding::UTF8)
 }
 
+/// The newest contract, for components that name it; all others are of the first.
+const NEWEST: &str = "0.1.1";
+const FIRST: &str = "0.1.0";
+
 /// The same with another encoding of strings.
 pub fn encode(inside: &str, encoding: StringEncoding) -> Vec<u8> {
+    let version = if inside.contains(&format!("@{NEWEST}")) { NEWEST } else { FIRST };
     let mut module = format!("(module\n{inside}\n");
     for (export, file) in
         [("\"memory\"", "memory"), ("\"cabi_realloc\"", "realloc"), ("#describe\"", "describe"), ("#run\"", "run")]
     {
         let exports = format!("(export {export}");
         if !inside.contains(if export.starts_with('#') { export } else { &exports }) {
-            module += &std::fs::read_to_string(folder().join(format!("defaults/{file}.wat"))).unwrap();
+            let default = std::fs::read_to_string(folder().join(format!("defaults/{file}.wat"))).unwrap();
+            module += &default.replace(&format!("@{FIRST}"), &format!("@{version}"));
         }
     }
     module.push(')');
     let mut wasm = wat::parse_str(&module).unwrap_or_else(|e| panic!("{e}\n{module}"));
     let mut resolve = Resolve::default();
-    let wit = std::fs::read_to_string(folder().join("../../wit/airlock-pass.wit")).unwrap();
+    let wit = std::fs::read_to_string(folder().join(format!("../../wit/released/{version}/airlock-pass.wit"))).unwrap();
     let package = resolve.push_str("airlock-pass.wit", &wit).unwrap();
     let world = resolve.select_world(&[package], Some("graph-pass")).unwrap();
     wit_component::embed_component_metadata(&mut wasm, &resolve, world, encoding).unwrap();

@@ -1,11 +1,11 @@
 //! Which values may be written, and which the graph returns: both also through views.
 //!
-//! One walk backwards: what an operator writes, and what the output returns, is marked; an operator that may give a view
-//! hands its marks on to what it views.
+//! One walk backwards: what a call writes, and what the output returns, is marked; a call whose result may lie in an
+//! operand's memory hands its marks on to that operand.
 
 use airlock_pass::{NodeKind, Snapshot};
 
-use crate::purity::{Purity, may_alias};
+use crate::facts::Facts;
 
 pub struct Aliases {
     marks: Vec<Mark>,
@@ -18,24 +18,18 @@ struct Mark {
 }
 
 impl Aliases {
-    pub fn of(snapshot: &Snapshot, purity: &[Purity]) -> Aliases {
+    pub fn of(snapshot: &Snapshot, facts: &Facts<'_>) -> Aliases {
         let mut marks = vec![Mark::default(); snapshot.len()];
-        let aliasing: Vec<bool> = snapshot.texts().iter().map(|target| may_alias(target)).collect();
         for index in (0..snapshot.len()).rev() {
             let node = snapshot.at(index);
             let own = marks[index];
-            let what = purity.get(node.target_id()).copied().unwrap_or(Purity::Unknown);
-            let views = node.kind() == NodeKind::Call && aliasing.get(node.target_id()).copied().unwrap_or(true);
-            for (position, input) in node.input_nodes().enumerate() {
+            let effects = facts.effects(index);
+            for (parameter, input) in node.inputs_by_parameter(effects) {
                 let Some(input) = snapshot.get(input) else { continue };
                 let mark = &mut marks[input.index()];
-                match node.kind() {
-                    NodeKind::Output => mark.returned = true,
-                    NodeKind::Call if what == Purity::Unknown => mark.written = true,
-                    NodeKind::Call if what == Purity::WritesFirst && position == 0 => mark.written = true,
-                    _ => {}
-                }
-                if views {
+                mark.returned |= node.kind() == NodeKind::Output;
+                mark.written |= effects.may_write(parameter);
+                if effects.may_share(parameter) {
                     mark.written |= own.written;
                     mark.returned |= own.returned;
                 }
@@ -62,5 +56,45 @@ impl Aliases {
         if let Some(mark) = self.marks.get_mut(into) {
             mark.returned |= returned;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::tests::{pure, view, write};
+    use airlock_pass::bindings::airlock::pass::graph::EffectsTable as Raw;
+    use airlock_pass::{Columns, EffectsTable};
+
+    /// x; neg(x); view(neg); add_(view, x); output(add_). Node `i` has the id `i`.
+    fn marks() -> Aliases {
+        let columns = Columns {
+            ids: vec![0, 1, 2, 3, 4],
+            kinds: vec![0, 1, 1, 1, 3],
+            targets: vec![0; 5],
+            starts: vec![0, 0, 1, 2, 4, 5],
+            operands: vec![0, 1, 2, 0, 3],
+            kw_starts: vec![0; 6],
+            kw_names: vec![],
+            kw_operands: vec![],
+            literals: vec![],
+            texts: vec!["t".into()],
+        };
+        let table =
+            EffectsTable::from_raw(Raw { positions: vec![0, 0, 1, 2, 0], distinct: vec![pure(), view(), write()] });
+        Aliases::of(&Snapshot::from_columns(columns), &Facts::new(&table, 0))
+    }
+
+    #[test]
+    fn a_value_that_is_written_through_a_view_is_written() {
+        let aliases = marks();
+        assert!(aliases.may_be_written(2) && aliases.may_be_written(1));
+        assert!(!aliases.may_be_written(0), "what is added is read");
+    }
+
+    #[test]
+    fn a_value_that_is_returned_through_a_view_is_returned() {
+        let aliases = marks();
+        assert!(!aliases.may_merge(1, 3) && aliases.may_merge(0, 3));
     }
 }

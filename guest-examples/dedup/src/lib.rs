@@ -4,38 +4,41 @@
 //! by the first one that computes the same; the second call with a key is replaced by the first. Edits go to the host in
 //! batches. Time and memory are linear in the graph.
 //!
-//! What is left alone (`purity` says why for each operator): what nobody here knows, what draws random numbers, what has
-//! effects. In addition:
+//! What each call does is asked of the host, once for all graphs: no list of operators is kept here. What is left alone: what
+//! nobody described, what draws random numbers, what has effects. In addition:
 //!
 //! * no call is merged across a write or a stream operator: reads may differ, and work would change streams;
 //! * a value that may be written later is not merged: the other name would be written with it;
 //! * of two values that the graph returns only one may be another's: outputs would begin to share memory.
 
 mod alias;
+mod facts;
 mod keys;
-mod purity;
 
 use std::collections::HashMap;
 
-use airlock_pass::{Edits, Graph, NodeKind, Outcome, Result, Snapshot, pass};
+use airlock_pass::{Edits, Graph, Node, NodeKind, Outcome, Result, Snapshot, pass};
 use alias::Aliases;
+use facts::{Facts, Kind};
 use keys::Keys;
-use purity::Purity;
 
 /// A batch is sent when it is this long: one call to the host carries a limited amount of data.
 const BATCH: usize = 4096;
 
 fn run(_main: Graph) -> Result<Outcome> {
-    let mut merged = 0;
-    for graph in Graph::all() {
-        merged += dedup(&graph.read())?;
+    let snapshots: Vec<Snapshot> = Graph::all().into_iter().map(Graph::read).collect();
+    let nodes: Vec<Node> = snapshots.iter().flat_map(|snapshot| snapshot.nodes().map(|node| node.node())).collect();
+    let effects = Graph::effects_of(&nodes)?;
+    let (mut merged, mut first) = (0, 0);
+    for snapshot in &snapshots {
+        merged += dedup(snapshot, &Facts::new(&effects, first))?;
+        first += snapshot.len();
     }
     Ok(Outcome::edits(merged))
 }
 
-fn dedup(snapshot: &Snapshot) -> Result<usize> {
-    let purity = purity::of_texts(snapshot);
-    let mut aliases = Aliases::of(snapshot, &purity);
+fn dedup(snapshot: &Snapshot, facts: &Facts<'_>) -> Result<usize> {
+    let mut aliases = Aliases::of(snapshot, facts);
     let mut keys = Keys::default();
     let mut first: HashMap<Box<[u64]>, usize> = HashMap::new();
     let mut edits = Edits::new();
@@ -44,10 +47,10 @@ fn dedup(snapshot: &Snapshot) -> Result<usize> {
         if call.kind() != NodeKind::Call {
             continue;
         }
-        match purity.get(call.target_id()).copied().unwrap_or(Purity::Unknown) {
-            Purity::Pure => {}
-            Purity::Single => continue,
-            Purity::Barrier | Purity::WritesFirst | Purity::Unknown => {
+        match facts.kind(index) {
+            Kind::Pure => {}
+            Kind::Single => continue,
+            Kind::Barrier => {
                 keys.forget();
                 continue;
             }

@@ -3,7 +3,7 @@
 use crate::bindings::airlock::pass::graph as raw;
 use crate::bindings::airlock::pass::types::Dim;
 use crate::call::InsertionPoint;
-use crate::{Node, Relation, Result, Snapshot};
+use crate::{EffectsTable, Node, Relation, Result, Snapshot};
 
 /// The model's graph, or the body of a `cond`, `while_loop` and the like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,6 +46,38 @@ impl Graph {
     /// Reads the whole graph at once: for passes over many thousand nodes.
     pub fn read(self) -> Snapshot {
         Snapshot::from_columns(raw::read_columns(self.0))
+    }
+
+    /// What nodes do with their arguments as they stand, of any graphs: one question for all of them.
+    ///
+    /// ```no_run
+    /// # use airlock_pass::{Graph, Result};
+    /// # fn f(graph: Graph) -> Result<()> {
+    /// let nodes = graph.nodes();
+    /// let effects = Graph::effects_of(&nodes)?;
+    /// for (node, does) in nodes.iter().zip(effects.iter()).rev() {
+    ///     if does.pure && !does.may_raise && node.users()?.is_empty() {
+    ///         node.erase()?;
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn effects_of(nodes: &[Node]) -> Result<EffectsTable> {
+        let ids: Vec<u64> = nodes.iter().map(|node| node.id()).collect();
+        Ok(EffectsTable::from_raw(raw::effects_of(&ids)?))
+    }
+
+    /// What calls of operators do, the worst over all arguments that they take. What nobody described is
+    /// [`SideEffect::Opaque`](crate::SideEffect::Opaque).
+    ///
+    /// ```no_run
+    /// # use airlock_pass::Graph;
+    /// let effects = Graph::effects_of_target(&["aten.add.Tensor", "aten.copy_.default"]);
+    /// assert!(effects.at(0).pure && effects.at(1).may_write(0));
+    /// ```
+    pub fn effects_of_target(targets: &[impl AsRef<str>]) -> EffectsTable {
+        let targets: Vec<String> = targets.iter().map(|target| target.as_ref().to_owned()).collect();
+        EffectsTable::from_raw(raw::effects_of_target(&targets))
     }
 
     /// A place right before a node.

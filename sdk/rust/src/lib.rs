@@ -40,6 +40,8 @@
 //! * **Errors** are values ([`Error`]) with code, node and argument. A pass that returns one leaves the graph as it was.
 //! * **Long passes** read the whole graph at once ([`Graph::read`]) and edit in batches ([`Edits`]): the same words, a
 //!   hundred times cheaper on graphs of many thousand nodes.
+//! * **What an operator does** (writes, shares memory, draws, raises) is asked, not listed: [`Graph::effects_of`], for a whole
+//!   graph in one call.
 //! * Outside of a component the calls to the host are not there: unit tests can use [`Arg`], [`Snapshot::from_columns`]
 //!   and the like, but not [`Graph`].
 
@@ -50,6 +52,7 @@ pub mod bindings;
 mod arg;
 mod call;
 mod edits;
+mod effects;
 mod error;
 mod graph;
 pub mod host;
@@ -59,12 +62,13 @@ mod snapshot;
 mod texts;
 
 pub use arg::{IntoArgs, device, dtype, layout, memory_format, operator};
-pub use bindings::airlock::pass::graph::{Columns, Relation};
+pub use bindings::airlock::pass::graph::{Columns, Effects, Relation, SharedOperand, Sharing, SideEffect};
 pub use bindings::airlock::pass::types::{
     Arg, Dim, EditCode, EditError, ElementType, NamedArg, NodeKind, Scalar, TensorType,
 };
 pub use call::{Call, InsertionPoint};
 pub use edits::Edits;
+pub use effects::EffectsTable;
 pub use error::{Error, Result};
 pub use graph::{Graph, known, range_of};
 pub use node::{Node, ValueType};

@@ -6,7 +6,7 @@
 use std::cell::OnceCell;
 
 use crate::Node;
-use crate::bindings::airlock::pass::graph::Columns;
+use crate::bindings::airlock::pass::graph::{Columns, Effects};
 use crate::bindings::airlock::pass::types::{Arg, NodeKind};
 
 /// Operands from here on are indices of literals.
@@ -53,7 +53,16 @@ pub enum Operand<'s> {
     },
 }
 
-impl Operand<'_> {
+impl<'s> Operand<'s> {
+    /// The nodes in it: itself, or those in the list.
+    pub fn nodes(self) -> impl Iterator<Item = Node> + 's {
+        let (one, list) = match self {
+            Operand::Node(node) => (Some(node), None),
+            Operand::Literal { arg, .. } => (None, Some(arg.nodes())),
+        };
+        one.into_iter().chain(list.into_iter().flatten())
+    }
+
     /// As an argument of an edit.
     pub fn to_arg(self) -> Arg {
         match self {
@@ -234,13 +243,15 @@ impl<'s> NodeRef<'s> {
     /// Every node that it uses, in argument order, also in lists.
     pub fn input_nodes(self) -> impl Iterator<Item = Node> {
         let operands = self.args().chain(self.kwargs().map(|(_, operand)| operand));
-        operands.flat_map(|operand| {
-            let (one, list) = match operand {
-                Operand::Node(node) => (Some(node), None),
-                Operand::Literal { arg, .. } => (None, Some(arg.nodes())),
-            };
-            one.into_iter().chain(list.into_iter().flatten())
-        })
+        operands.flat_map(Operand::nodes)
+    }
+
+    /// Every node that it uses with the parameter of `effects`, which are those of this node or of its target, that it is an
+    /// argument of. A keyword that they do not name has the number `u32::MAX`.
+    pub fn inputs_by_parameter(self, effects: &Effects) -> impl Iterator<Item = (u32, Node)> {
+        let args = (0..).zip(self.args());
+        let kwargs = self.kwargs().map(|(name, operand)| (effects.parameter(name).unwrap_or(u32::MAX), operand));
+        args.chain(kwargs).flat_map(|(parameter, operand)| operand.nodes().map(move |node| (parameter, node)))
     }
 
     /// The nodes that use it, each once, in graph order. The first call reads all users of the snapshot.

@@ -127,6 +127,7 @@ impl<'r> Builder<'r> {
             view: &state.graph,
             symbols: &mut symbols,
             annotated: None,
+            consulted: Default::default(),
         });
         state.graph.symbols = symbols;
         answer

@@ -3,12 +3,13 @@
 use wasmtime::Result as Trap;
 
 use super::super::bindings::airlock::pass::graph::{
-    BatchError, Columns, Edit, Host as GraphHost, NewNode, Point, Relation,
+    BatchError, Columns, Edit, EffectsTable, Host as GraphHost, NewNode, Point, Relation,
 };
 use super::super::bindings::airlock::pass::types::{Arg, Dim, EditCode, EditError, NamedArg, NodeKind, ValueType};
 use super::edits::{self, EDIT_BYTES, Reader};
 use super::state::{edit_error, live, refused};
-use super::{Host, args, columns, sizes, types};
+use super::{Host, args, columns, effects, sizes, types};
+use crate::analysis::{EffectsOf, effects_of_target};
 use crate::graph::{BodyId, Graph, NodeId, NodeKind as Kind, View};
 
 type Answer<T> = Trap<Result<T, EditError>>;
@@ -173,6 +174,33 @@ impl GraphHost for Host {
         Ok(columns::read(editor.graph(), BodyId(g), texts, words))
     }
 
+    fn effects_of(&mut self, nodes: Vec<u64>) -> Answer<EffectsTable> {
+        self.enter("graph.effects-of")?;
+        let Self { editor, deadline, .. } = self;
+        let graph = editor.graph();
+        let (mut asked, mut table) = (EffectsOf::new(graph, editor.registry()), effects::Table::default());
+        for id in nodes {
+            // No epoch ends a host call, and some millions of nodes may take long.
+            deadline.check()?;
+            match live(graph, id) {
+                Ok(node) => table.push(asked.of(node)),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(table.finish()))
+    }
+
+    fn effects_of_target(&mut self, targets: Vec<String>) -> Trap<EffectsTable> {
+        self.enter("graph.effects-of-target")?;
+        let Self { editor, deadline, .. } = self;
+        let mut table = effects::Table::default();
+        for target in targets {
+            deadline.check()?;
+            table.push(effects_of_target(editor.registry(), &target));
+        }
+        Ok(table.finish())
+    }
+
     fn insert(&mut self, new: NewNode) -> Answer<u64> {
         let bytes = edits::weight_of_call(&new);
         let made = self.edit("graph.insert", bytes, |r| r.call(new), |e, (at, call)| e.insert(at, call))?;
@@ -243,6 +271,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::super::Limits;
+    use super::super::super::bindings::airlock::pass::graph::SideEffect;
     use super::super::super::bindings::airlock::pass::types::Scalar;
     use super::super::super::store::Stop;
     use super::super::Job;
@@ -350,6 +379,42 @@ mod tests {
         let made = host.apply(edits()).unwrap().unwrap();
         assert_eq!(host.nodes(0).unwrap(), [x, add, made[0], made[1], out]);
         assert_eq!(host.users(made[1]).unwrap().unwrap(), [out]);
+    }
+
+    #[test]
+    fn effects_of_many_calls_are_there_once_and_a_stale_id_is_named() {
+        let (mut host, [x, add, out]) = host(&Limits::default());
+        let new = host.insert(call(Point::Before(out), &[add, x])).unwrap().unwrap();
+        let table = host.effects_of(vec![x, add, new, out]).unwrap().unwrap();
+        assert_eq!((table.positions.as_slice(), table.distinct.len()), (&[0, 1, 1, 2][..], 3));
+        let does = &table.distinct[1];
+        assert_eq!(does.parameters, ["self", "other", "alpha"]);
+        assert!(does.pure && does.commutes && !does.draws && does.writes.is_empty() && does.results[0].is_empty());
+        assert_eq!((does.reads.as_slice(), does.side), (&[0, 1][..], SideEffect::None));
+        host.erase(new).unwrap().unwrap();
+        let error = host.effects_of(vec![x, new]).unwrap().unwrap_err();
+        assert_eq!((error.code, error.node), (EditCode::Stale, Some(new)));
+        assert_eq!(host.effects_of(Vec::new()).unwrap().unwrap().distinct.len(), 0);
+    }
+
+    #[test]
+    fn effects_of_targets_are_those_of_the_operators_that_the_run_knows() {
+        let (mut host, _) = host(&Limits::default());
+        let targets = ["aten.add_.Tensor", "demo.mystery.default", "torch.ops.aten.add_.Tensor"];
+        let table = host.effects_of_target(targets.map(String::from).to_vec()).unwrap();
+        assert_eq!(table.positions, [0, 1, 0]);
+        let (write, mystery) = (&table.distinct[0], &table.distinct[1]);
+        assert!(!write.pure && write.writes == [0] && write.results[0][0].parameter == 0);
+        assert!(mystery.side == SideEffect::Opaque && mystery.draws && mystery.may_raise && !mystery.pure);
+    }
+
+    #[test]
+    fn what_many_calls_do_is_answered_within_the_time() {
+        let (mut host, [x, ..]) = host(&Limits { time_seconds: 0.0, ..Limits::default() });
+        let error = host.effects_of(vec![x]).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(Stop::Time { .. })), "{error}");
+        let error = host.effects_of_target(vec!["aten.add.Tensor".into()]).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(Stop::Time { .. })), "{error}");
     }
 
     #[test]

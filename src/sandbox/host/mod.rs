@@ -1,7 +1,8 @@
 //! The host's side of the contract: what a component's imports do.
 //!
 //! - `state`: what one run holds: the editor, the log, what its calls have filled;
-//! - `graph`: the interface `graph`, one call after another; `columns`: a whole graph at once; `edits`: batches;
+//! - `graph`: the interface `graph`, one call after another; `columns`: a whole graph at once; `effects`: what calls do;
+//!   `edits`: batches;
 //! - `service`: the interfaces `host` and `constants`; `weights`: which bytes a node stands for;
 //! - `args`, `types`, `sizes`: values on their way between guest and graph.
 //!
@@ -12,6 +13,7 @@
 mod args;
 mod columns;
 mod edits;
+mod effects;
 mod graph;
 mod service;
 mod sizes;

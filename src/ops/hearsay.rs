@@ -1,0 +1,150 @@
+//! What of a call's type is somebody's word: an annotation that no rule confirmed.
+//!
+//! Promises: a type is free of hearsay only if a rule computed it from types that are; a size that only running the call tells is then
+//! a symbol that belongs to that result alone, bound by no input and by no other result. What an annotation claims beyond
+//! that is told, and stays told for whatever is computed from it. Leaves what follows for verdicts to `verify`.
+
+use rustc_hash::FxHashSet;
+
+use crate::graph::{Arg, BodyId, Hearsay, NodeId, NodeKind, ValueType, View};
+use crate::sym::{Dim, SymValue, Symbols};
+
+/// Symbols that have an owner: an input, or a result that only running tells.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    taken: FxHashSet<String>,
+}
+
+impl Owners {
+    /// Returns the symbols that the inputs of a graph bind.
+    pub(super) fn of_inputs(view: &dyn View, symbols: &Symbols) -> Self {
+        let mut out = Owners::default();
+        let mut next = view.first(BodyId::ROOT);
+        while let Some(node) = next.filter(|n| view.kind(*n) == NodeKind::Placeholder) {
+            out.taken.extend(symbols_of(symbols, view.ty(node)));
+            next = view.next(node);
+        }
+        out
+    }
+
+    /// Returns whether a type that the annotation had a say in is the one that the rule gives alone, up to the names of new symbols;
+    /// these belong to the result from then on.
+    pub(super) fn confirm(&mut self, symbols: &Symbols, told: &ValueType, alone: &ValueType) -> bool {
+        let mut open = vec![(told, alone)];
+        while let Some(pair) = open.pop() {
+            let same = match pair {
+                (ValueType::Tensor(a), ValueType::Tensor(b)) => {
+                    a.dtype == b.dtype
+                        && a.rank() == b.rank()
+                        && a.strides.is_some() == b.strides.is_some()
+                        && a.sizes.iter().zip(&b.sizes).all(|(x, y)| x == y || self.takes_dim(symbols, *x))
+                }
+                (ValueType::SymInt(x), ValueType::SymInt(y)) => x == y || self.takes_dim(symbols, *x),
+                (ValueType::SymBool(x), ValueType::SymBool(y)) | (ValueType::SymFloat(x), ValueType::SymFloat(y)) => {
+                    x == y || self.takes_renamed(symbols, symbols.value_of(*x), symbols.value_of(*y))
+                }
+                (ValueType::Many(a), ValueType::Many(b)) => {
+                    open.extend(a.iter().zip(b.iter()));
+                    a.len() == b.len()
+                }
+                (a, b) => a == b,
+            };
+            if !same {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn takes_dim(&mut self, symbols: &Symbols, dim: Dim) -> bool {
+        match symbols.symbols_in(SymValue::Int(dim)).as_slice() {
+            [name] if symbols.find_symbol(name) == Some(dim) => self.taken.insert(name.clone()),
+            _ => false,
+        }
+    }
+
+    /// Two values of one symbol each that print alike but for its name.
+    fn takes_renamed(&mut self, symbols: &Symbols, told: Option<SymValue>, alone: Option<SymValue>) -> bool {
+        let (Some(told), Some(alone)) = (told, alone) else { return false };
+        let (x, y) = (symbols.symbols_in(told), symbols.symbols_in(alone));
+        let ([x], [y]) = (x.as_slice(), y.as_slice()) else { return false };
+        symbols.print_value(told).replace(x.as_str(), "?") == symbols.print_value(alone).replace(y.as_str(), "?")
+            && self.taken.insert(x.clone())
+    }
+}
+
+fn symbols_of(symbols: &Symbols, ty: &ValueType) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut open = vec![ty];
+    while let Some(ty) = open.pop() {
+        match ty {
+            ValueType::Tensor(t) => {
+                let dims = t.sizes.iter().chain(t.strides.iter().flatten()).chain([&t.offset]);
+                out.extend(dims.flat_map(|d| symbols.symbols_in(SymValue::Int(*d))));
+            }
+            ValueType::SymInt(d) => out.extend(symbols.symbols_in(SymValue::Int(*d))),
+            ValueType::SymFloat(e) | ValueType::SymBool(e) => {
+                out.extend(symbols.value_of(*e).into_iter().flat_map(|v| symbols.symbols_in(v)));
+            }
+            ValueType::Many(all) => open.extend(all.iter()),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Returns what of a call's type is somebody's word, given what its own annotation told.
+pub fn hearsay_of(view: &dyn View, node: NodeId, told: Hearsay) -> Hearsay {
+    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
+    args.flat_map(Arg::nodes).fold(told, |sum, n| sum.with_operand(view.hearsay(n)))
+}
+
+/// Returns whether every body that a call runs states for its placeholders what the call passes.
+pub(super) fn bodies_take_what_is_passed(view: &dyn View, symbols: &Symbols, node: NodeId) -> bool {
+    let body_of = |arg: &Arg| match arg {
+        Arg::Node(n) => match view.ty(*n) {
+            ValueType::Body(body) => Some(*body),
+            _ => None,
+        },
+        _ => None,
+    };
+    let args = view.args(node);
+    let bodies: Vec<BodyId> = args.iter().filter_map(body_of).collect();
+    let Some(last) = args.iter().rposition(|a| body_of(a).is_some()) else { return false };
+    let passed: Vec<&Arg> =
+        args.iter().skip(last).skip(1).flat_map(|a| a.items().map_or(vec![a], |all| all.iter().collect())).collect();
+    bodies.into_iter().all(|body| {
+        let mut given = passed.iter();
+        let mut next = view.first(body);
+        while let Some(node) = next.filter(|n| view.kind(*n) == NodeKind::Placeholder) {
+            next = view.next(node);
+            let fits = match given.next() {
+                Some(Arg::Node(n)) => states(symbols, view.ty(node), view.ty(*n)),
+                Some(Arg::Int(v)) => *view.ty(node) == ValueType::SymInt(Dim::Fixed(*v)),
+                _ => false,
+            };
+            if !fits {
+                return false;
+            }
+        }
+        given.next().is_none()
+    })
+}
+
+fn states(symbols: &Symbols, stated: &ValueType, passed: &ValueType) -> bool {
+    let same = |a: &[Dim], b: &[Dim]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| super::sizes::same(symbols, *a, *b) == Some(true))
+    };
+    match (stated, passed) {
+        (ValueType::Tensor(a), ValueType::Tensor(b)) => {
+            let laid_out = match (&a.strides, &b.strides) {
+                (Some(a), Some(b)) => same(a, b),
+                (None, _) => true,
+                (Some(_), None) => false,
+            };
+            a.dtype == b.dtype && same(&a.sizes, &b.sizes) && laid_out
+        }
+        (ValueType::SymInt(a), ValueType::SymInt(b)) => same(&[*a], &[*b]),
+        (a, b) => a == b && *a != ValueType::Unknown,
+    }
+}
