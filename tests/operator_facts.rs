@@ -9,6 +9,8 @@
 //!
 //! `AIRLOCK_FACTS` names another folder of recordings (`record_facts.py --wide`); `AIRLOCK_FACTS_SHOW=20` shows so many operators that are
 //! contradicted, `AIRLOCK_FACTS_EACH` lines of each (3); `AIRLOCK_FACTS_ONLY=pool` looks only at operators whose names hold that.
+//! `AIRLOCK_FACTS_LIST=1` lists what shares in some calls only, what is left open, and what is taken or refused otherwise than by PyTorch;
+//! `AIRLOCK_FACTS_EXACT=1` compares strides of sizes of 1 too, which nobody can see but a convolution.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
