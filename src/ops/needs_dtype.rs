@@ -1,4 +1,5 @@
-//! Dtypes that operators refuse on every device, whatever the contents: what PyTorch's own checks say before any kernel is asked.
+//! Dtypes, flags and absent operands that operators refuse on every device, whatever the contents: what PyTorch's own checks say before any
+//! kernel is asked.
 //!
 //! Promises: a call that is refused here raises always (`tests/facts` has each refusal recorded). Leaves dtypes for which only some
 //! device lacks a kernel to that device: such a call is typed.
@@ -8,6 +9,7 @@ use super::promote::Promotion;
 use super::require::{Entry, Needed, is_inexact, is_integral, is_long, is_real};
 use super::sizes;
 use crate::graph::{Dtype, TensorType};
+use crate::sym::Dim;
 
 pub(super) const NEEDS: &[Entry] = &[
     (
@@ -80,6 +82,66 @@ pub(super) const NEEDS: &[Entry] = &[
         &["aten.complex.default", "aten.polar.default"],
     ),
     (|c| first(c, "of complex numbers", Dtype::is_complex), &["prims.conj_physical.default"]),
+    (
+        bits,
+        &[
+            "aten.bitwise_and.Scalar",
+            "aten.bitwise_and.Scalar_Tensor",
+            "aten.bitwise_and.Tensor",
+            "aten.bitwise_left_shift.Scalar_Tensor",
+            "aten.bitwise_left_shift.Tensor",
+            "aten.bitwise_left_shift.Tensor_Scalar",
+            "aten.bitwise_not.default",
+            "aten.bitwise_or.Scalar",
+            "aten.bitwise_or.Scalar_Tensor",
+            "aten.bitwise_or.Tensor",
+            "aten.bitwise_right_shift.Scalar_Tensor",
+            "aten.bitwise_right_shift.Tensor",
+            "aten.bitwise_right_shift.Tensor_Scalar",
+            "aten.bitwise_xor.Scalar",
+            "aten.bitwise_xor.Scalar_Tensor",
+            "aten.bitwise_xor.Tensor",
+            "aten.__and__.Scalar",
+            "aten.__and__.Tensor",
+            "aten.__or__.Scalar",
+            "aten.__or__.Tensor",
+            "aten.__xor__.Scalar",
+            "aten.__xor__.Tensor",
+            "aten.__lshift__.Scalar",
+            "aten.__lshift__.Tensor",
+            "aten.__rshift__.Scalar",
+            "aten.__rshift__.Tensor",
+            "aten.gcd.default",
+            "aten.lcm.default",
+        ],
+    ),
+    (
+        no_complex_result,
+        &[
+            "aten.nanmean.default",
+            "aten.nansum.default",
+            "aten.softmax.int",
+            "aten.log_softmax.int",
+            "aten._safe_softmax.default",
+        ],
+    ),
+    (
+        evaluated,
+        &[
+            "aten.batch_norm.default",
+            "aten.instance_norm.default",
+            "aten.native_batch_norm.default",
+            "aten._batch_norm_no_update.default",
+        ],
+    ),
+    (with_channels, &["aten.group_norm.default", "aten.instance_norm.default"]),
+    (
+        |c| match c.arg(1).items() {
+            Some([]) if c.tensor(0)?.rank() > 0 => Err(c.bad(1, "a dimension", "none")),
+            _ => Ok(()),
+        },
+        &["aten.logsumexp.default"],
+    ),
     (no_boolean_difference, &["aten.dist.default", "aten.l1_loss.default"]),
     (of_one_dtype, &["aten._prelu_kernel_backward.default", "aten.log_sigmoid_backward.default"]),
     (blended, &["aten._foreach_lerp.List", "aten._foreach_lerp.Scalar"]),
@@ -137,6 +199,71 @@ fn first(c: &Call<'_>, what: &str, fits: fn(Dtype) -> bool) -> Needed {
         Some(t) => Err(c.bad(0, format!("dtype {what}"), t.dtype.long())),
         None => Ok(()),
     }
+}
+
+fn no_complex_result(c: &Call<'_>) -> Needed {
+    let Some(i) = c.operator.schema.param_index("dtype") else { return Ok(()) };
+    match c.dtype(i)? {
+        Some(d) if d.is_complex() => Err(c.bad(i, "a dtype of reals", d.long())),
+        _ => Ok(()),
+    }
+}
+
+/// Floats have no bits to combine, and no divisors.
+fn bits(c: &Call<'_>) -> Needed {
+    for (i, p) in c.operator.schema.params.iter().enumerate().filter(|(_, p)| p.ty.alias.is_none()) {
+        if !matches!(&*p.name, "self" | "other") {
+            continue;
+        }
+        match c.operand(i)? {
+            Operand::Tensor(t) if !is_integral(t.dtype) => {
+                return Err(c.bad(i, "a dtype of integers or bool", t.dtype.long()));
+            }
+            Operand::Number(Number::Float(_) | Number::Complex) => {
+                return Err(c.bad(i, "an integer or boolean", "another number"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+const STATISTICS: [&str; 2] = ["running_mean", "running_var"];
+
+/// Without taking statistics of the input there must be some; else both or none.
+fn evaluated(c: &Call<'_>) -> Needed {
+    let schema = &c.operator.schema;
+    let flag = schema.param_index("training").or_else(|| schema.param_index("use_input_stats"));
+    let given = |name| schema.param_index(name).is_some_and(|i| !c.is_none(i));
+    if let [true, false] | [false, true] = STATISTICS.map(given) {
+        return Err(c.bad(schema.param_index("running_var").unwrap_or(0), "both running statistics or none", "one"));
+    }
+    if flag.map_or(Ok(false), |i| c.bool(i))? {
+        return Ok(());
+    }
+    for name in STATISTICS {
+        if let Some(i) = c.operator.schema.param_index(name)
+            && c.is_none(i)
+        {
+            return Err(c.bad(i, "statistics to evaluate with", "None"));
+        }
+    }
+    Ok(())
+}
+
+/// There is a channel, and of groups something in it.
+fn with_channels(c: &Call<'_>) -> Needed {
+    let t = c.tensor(0)?;
+    let looked_at = if &*c.operator.schema.name == "group_norm" { usize::MAX } else { 1 };
+    if t.sizes.iter().skip(1).take(looked_at).any(|d| *d == Dim::Fixed(0)) {
+        return Err(c.bad(0, "channels with elements", sizes::show(c.symbols, &t.sizes)));
+    }
+    // Running statistics are taken of the first sample's channels, for all of them.
+    let kept = c.operator.schema.param_index("running_mean").is_some_and(|i| !c.is_none(i));
+    if kept && t.sizes.first() == Some(&Dim::Fixed(0)) {
+        return Err(c.bad(0, "a sample", "none"));
+    }
+    Ok(())
 }
 
 fn no_boolean_difference(c: &Call<'_>) -> Needed {

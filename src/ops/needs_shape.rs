@@ -4,7 +4,7 @@ use super::call::Call;
 use super::require::{Entry, Needed, size};
 use super::sizes::{self, Sizes};
 use super::view::{diagonal_size, slice_range};
-use crate::graph::TensorType;
+use crate::graph::{Arg, TensorType};
 use crate::sym::Dim;
 
 pub(super) const NEEDS: &[Entry] = &[
@@ -18,12 +18,35 @@ pub(super) const NEEDS: &[Entry] = &[
     (unshuffle, &["aten.pixel_unshuffle.default"]),
     (shuffle, &["aten.pixel_shuffle.default"]),
     (channels, &["aten.channel_shuffle.default"]),
+    (
+        |c| match (c.arg(2), c.float(1)) {
+            (Arg::Bool(true), p) if p != Some(0.0) => c.need_rank(0, 2..=usize::MAX),
+            _ => Ok(()),
+        },
+        &["aten.feature_dropout.default"],
+    ),
+    (
+        |c| match (c.arg(2).items(), c.tensors(1)?.len()) {
+            (Some(path), n) if n < 2 || path.len() != n.saturating_sub(1).saturating_mul(2) => {
+                Err(c.bad(2, "a pair of places for each product", path.len().to_string()))
+            }
+            _ => Ok(()),
+        },
+        &["aten.einsum.default"],
+    ),
     (none_below_zero, &["aten.repeat.default", "aten.tile.default"]),
     (
         from_the_front,
-        &["prims.sum.default", "prims.prod.default", "prims.amax.default", "prims.amin.default", "prims.var.default"],
+        &[
+            "prims.sum.default",
+            "prims.prod.default",
+            "prims.amax.default",
+            "prims.amin.default",
+            "prims.var.default",
+            "prims.transpose.default",
+        ],
     ),
-    (|c| not_preserved(c, "memory_format"), &["aten.resize_.default"]),
+    (|c| not_preserved(c, "memory_format"), &["aten.resize_.default", "aten.contiguous.default"]),
     (repeats, &["aten.repeat_interleave.self_int"]),
     (repeats_by_tensor, &["aten.repeat_interleave.Tensor", "aten.repeat_interleave.self_Tensor"]),
     (along, &["aten.unique_dim.default", "aten.unique_consecutive.default"]),
@@ -213,7 +236,17 @@ fn strided(c: &Call<'_>) -> Needed {
 
 fn differences(c: &Call<'_>) -> Needed {
     c.need_rank(0, 1..=usize::MAX)?;
-    c.need_int(1, 0..=i64::MAX)
+    c.need_int(1, 0..=i64::MAX)?;
+    let (t, d) = (c.tensor(0)?, c.axis(2, c.tensor(0)?.rank())?);
+    for i in [3, 4] {
+        let Some(more) = c.opt_tensor(i)? else { continue };
+        let mut wanted = t.sizes.clone();
+        if let (Some(slot), Some(own)) = (wanted.get_mut(d), more.sizes.get(d)) {
+            *slot = *own;
+        }
+        c.need_sizes(i, &wanted)?;
+    }
+    Ok(())
 }
 
 fn padded_around(c: &Call<'_>) -> Needed {

@@ -34,6 +34,8 @@ pub struct Line {
     pub reshaped: Vec<(usize, Value)>,
     /// Whether the generator moved.
     pub drew: bool,
+    /// Which operands the first result equals bit for bit, of those with its dtype and sizes; `None`: none has them.
+    pub equals: Option<Vec<usize>>,
     /// Whether the first two tensors can be exchanged bit for bit; `None`: not tried.
     pub commutes: Option<bool>,
 }
@@ -92,6 +94,10 @@ fn call(text: &str, line: &Value) -> Line {
             .map(|(i, t)| (i.parse().unwrap(), row(t.as_str().unwrap(), &mut 0)))
             .collect(),
         drew: line.get("d").is_some(),
+        equals: line
+            .get("q")
+            .and_then(Value::as_array)
+            .map(|all| all.iter().map(|i| usize::try_from(i.as_u64().unwrap()).unwrap()).collect()),
         commutes: line.get("c").map(|c| c != 0),
     }
 }

@@ -346,13 +346,23 @@ def bits(value):
     out = []
     for t in torch.utils._pytree.tree_leaves(value):
         if isinstance(t, torch.Tensor):
-            u = t.detach().resolve_conj().resolve_neg().contiguous()
+            u = t.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
             if u.dtype.is_floating_point:
                 u = torch.where(u.isnan(), torch.full_like(u, math.nan), u)
             out.append((DTN[u.dtype], tuple(u.size()), bytes(u.flatten().view(torch.uint8).numpy()) if u.numel() else b""))
         else:
             out.append(repr(t))
     return out
+
+
+def same_bits(value, operands):
+    """Which operands the first result equals bit for bit, of those with its dtype and sizes; `None` where none has them."""
+    leaves = [t for t in torch.utils._pytree.tree_leaves(value) if isinstance(t, torch.Tensor)]
+    if not leaves or not leaves[0].numel():
+        return None
+    flat = lambda t: bytes(t.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format).flatten().view(torch.uint8).numpy())
+    like = [i for i, t in enumerate(operands) if t.dtype == leaves[0].dtype and t.size() == leaves[0].size()]
+    return [i for i in like if flat(operands[i]) == flat(leaves[0])] if like else None
 
 
 def strides_of(value):
@@ -420,6 +430,15 @@ def by_contents(op, call, key):
     return BENIGN[key]
 
 
+def described(call):
+    """A call that is not made."""
+    table = Table()
+    for t in copies(call.tensors):
+        table.add(t)
+    line = {"a": plain(call.args), "t": list(table.rows)}
+    return line | {"k": {k: plain(a) for k, a in call.kwargs.items()}} if call.kwargs else line
+
+
 def observe(op, call, commutes):
     """Makes one call and returns what there is to say of it."""
     tensors = copies(call.tensors)
@@ -444,6 +463,9 @@ def observe(op, call, commutes):
     except TooLong:
         return None
     except Exception as e:
+        if "NVIDIA" in str(e):
+            # What this machine lacks is no fact of the operator.
+            return None
         line["e"] = [type(e).__name__, small_message(e)]
         if torch.utils._pytree.tree_leaves(call.tensors) and by_contents(op, call, key):
             line["by"] = "contents"
@@ -466,6 +488,9 @@ def observe(op, call, commutes):
         line["m"] = after
     if moved:
         line["d"] = 1
+    equal = same_bits(result, call.tensors)
+    if equal is not None:
+        line["q"] = equal
     if index_like:
         line["v"] = index_like
     if commutes is not None and not moved:
@@ -808,11 +833,12 @@ def features(line):
     else:
         out.add(("share", str(line["o"]), tuple(x[4] for x in rows), tuple(line.get("w", [])), tuple(sorted(line.get("m", {}))), line.get("d", 0)))
         out.add(("c", line.get("c"), tuple(x[0] for x in rows)))
+        out.add(("q", str(line.get("q")), rows[0][0] if rows else ""))
     return out
 
 
 # Features that decide what a registry states weigh most.
-WEIGHT = {"share": 6, "by": 5, "shapes": 2, "layouts": 3, "e": 0.7, "c": 1.5}
+WEIGHT = {"q": 2, "share": 6, "by": 5, "shapes": 2, "layouts": 3, "e": 0.7, "c": 1.5}
 
 
 def choose(lines, most, budget):
@@ -913,6 +939,8 @@ def run_operator(name, op, golden, out, options, begin, crashes, note):
     plan += [(0, c) for c in errors]
     rng.shuffle(plan)
     plan.sort(key=lambda x: x[0])
+    # What ended the process that tried it is a fact too.
+    ended = [described(plan[k][1]) | {"e": ["Crash", "the process ended"]} for k in sorted(begin) if 0 <= k < len(plan)]
     # An operator that checks nothing is left alone after some crashes.
     plan = plan[:options.calls if len(crashes) < 5 else 12]
     seen, lines, made, adverse, raised = set(), [], 0, 0, 0
@@ -937,7 +965,7 @@ def run_operator(name, op, golden, out, options, begin, crashes, note):
             seen.add(text)
             lines.append(line)
     note(-1)
-    lines = choose(lines, options.lines, options.bytes)
+    lines = choose(lines + ended, options.lines, options.bytes)
     head = {"op": name, "calls": made, "adverse": adverse, "raised_by_contents": raised}
     out.write(json.dumps(head, separators=(",", ":")) + "\n")
     for line in lines:
@@ -981,8 +1009,6 @@ def isolated(name, op, golden, path, options):
                     page[0:8] = k.to_bytes(8, "little", signed=True)
                 with open(path, "w") as out:
                     run_operator(name, op, golden, out, options, begin, crashes, note)
-                    for k in sorted(set(crashes)):
-                        out.write(json.dumps({"a": [], "t": [], "e": ["Crash", f"signal {k}"]}, separators=(",", ":")) + "\n")
                 code = 0
             except BaseException as e:
                 print(name, type(e).__name__, e, file=sys.stderr)
