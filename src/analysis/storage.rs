@@ -140,6 +140,8 @@ pub struct Storages<'a> {
     world: Option<Arc<World>>,
     inputs: Option<Arc<FxHashMap<&'a str, NodeId>>>,
     attributes: Option<Arc<FxHashMap<StrId, Vec<NodeId>>>>,
+    /// Nodes that are one tensor of the module, where there are several.
+    targets: Option<FxHashMap<NodeId, Arc<[NodeId]>>>,
     finals: Option<Vec<(Place, NodeId, u32)>>,
 }
 
@@ -160,6 +162,7 @@ impl<'a> Storages<'a> {
             world: None,
             inputs: None,
             attributes: None,
+            targets: None,
             finals: None,
         }
     }
@@ -296,6 +299,12 @@ impl<'a> Storages<'a> {
                 world.known.entry(place).or_insert(order);
             }
         }
+        // What they were not given they may know all the same, and give back.
+        if !world.calls.is_empty() {
+            let attributes = self.attributes();
+            let lasting = placeholders(self.view, BodyId::ROOT).into_iter().chain(attributes);
+            world.known.extend(lasting.map(|n| (Place::of(n), 0)));
+        }
         let world = Arc::new(world);
         self.world = Some(world.clone());
         world
@@ -306,6 +315,35 @@ impl<'a> Storages<'a> {
         self.named_tensors().values().flatten().copied().collect()
     }
 
+    /// Other nodes that are the same parameter, buffer or tensor of the module, by its target.
+    fn of_one_target(&mut self, node: NodeId) -> Vec<Place> {
+        let view = self.view;
+        let is_input = view.kind(node) == NodeKind::Placeholder;
+        if !is_input && view.kind(node) != NodeKind::GetAttr {
+            return Vec::new();
+        }
+        if self.targets.is_none() {
+            let inputs = self.inputs.get_or_insert_with(|| Arc::new(inputs_by_name(view))).clone();
+            let mut targets: FxHashMap<Box<str>, Vec<NodeId>> = FxHashMap::default();
+            for spec in view.signature().map_or(&[][..], |s| &s.inputs) {
+                if let (Some(target), Some(node)) = (&spec.target, inputs.get(&*spec.name)) {
+                    targets.entry(target.clone()).or_default().push(*node);
+                }
+            }
+            for (target, nodes) in self.named_tensors().iter() {
+                targets.entry(view.texts().text(*target).into()).or_default().extend(nodes);
+            }
+            let mut one: FxHashMap<NodeId, Arc<[NodeId]>> = FxHashMap::default();
+            for nodes in targets.into_values().filter(|nodes| nodes.len() > 1) {
+                let nodes: Arc<[NodeId]> = nodes.into();
+                one.extend(nodes.iter().map(|n| (*n, nodes.clone())));
+            }
+            self.targets = Some(one);
+        }
+        let all = self.targets.as_ref().and_then(|t| t.get(&node));
+        all.into_iter().flat_map(|all| all.iter()).filter(|n| **n != node).map(|n| Place::of(*n)).collect()
+    }
+
     /// Nodes that name a tensor of the module, by its target.
     fn named_tensors(&mut self) -> Arc<FxHashMap<StrId, Vec<NodeId>>> {
         if let Some(known) = &self.attributes {
@@ -313,7 +351,7 @@ impl<'a> Storages<'a> {
         }
         let view = self.view;
         let mut found: FxHashMap<StrId, Vec<NodeId>> = FxHashMap::default();
-        let mut next = view.first(BodyId::ROOT);
+        let mut next = view.first(BodyId::ROOT).filter(|_| view.names_attributes());
         while let Some(node) = next {
             next = view.next(node);
             if view.kind(node) == NodeKind::GetAttr && !matches!(view.ty(node), ValueType::Body(_)) {
@@ -369,6 +407,28 @@ impl<'a> Storages<'a> {
             self.groups.insert(*origin, group.clone());
         }
         group
+    }
+
+    /// Returns every value whose content a call may change.
+    pub fn written_by(&mut self, node: NodeId) -> Vec<Place> {
+        let view = self.view;
+        let may_write = match Known::of(view, self.registry, node) {
+            Known::As(operator, bound) => {
+                operator.effects.side == Some(SideEffect::Control)
+                    || (0..bound.args.len()).any(|i| writes(operator, &bound, i))
+            }
+            Known::Not => true,
+        };
+        let mut out = Vec::new();
+        for operand in tensor_operands(view, node).into_iter().filter(|_| may_write) {
+            let group = self.group(operand);
+            if !group.writes(Stamp::Write(node)).is_empty() {
+                out.extend(group.members.iter().copied());
+            }
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
     }
 
     /// Returns the version of a value's storage that a reader sees.
@@ -465,10 +525,9 @@ impl<'a> Storages<'a> {
     }
 
     fn partners(&mut self, place: Place) -> Vec<Place> {
-        if self.view.kind(place.node) == NodeKind::GetAttr {
-            let named = self.named_tensors();
-            let same = named.get(&self.view.target_id(place.node));
-            return same.into_iter().flatten().filter(|n| **n != place.node).map(|n| Place::of(*n)).collect();
+        let named = self.of_one_target(place.node);
+        if !named.is_empty() || self.view.kind(place.node) == NodeKind::GetAttr {
+            return named;
         }
         if self.may_alias.is_empty() || self.view.kind(place.node) != NodeKind::Placeholder {
             return Vec::new();

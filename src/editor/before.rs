@@ -144,6 +144,10 @@ impl View for Before<'_> {
         users
     }
 
+    fn names_attributes(&self) -> bool {
+        self.graph.names_attributes()
+    }
+
     fn targets(&self) -> &[StrId] {
         self.graph.targets()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Before, Changes, EditCode, EditError, Point};
 use crate::graph::{Arg, BodyId, Graph, Hearsay, NewNode, NodeId, NodeKind, StrId, ValueType, View};
-use crate::ops::{Registry, hearsay_of};
+use crate::ops::Registry;
 
 /// A call to be inserted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -126,7 +126,8 @@ impl Editor {
         let target = self.graph.texts.intern(&target);
         let node = NewNode { kind: NodeKind::Call, target, args: new.args.into(), kwargs, ty };
         let id = self.graph.insert(body, Some(before), &name, node);
-        self.graph.set_hearsay(id, hearsay_of(&self.graph, id, Hearsay::NONE));
+        let said = self.said_of(id, Hearsay::NONE);
+        self.graph.set_hearsay(id, said);
         Ok(id)
     }
 

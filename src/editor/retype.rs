@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use super::{EditCode, EditError, Editor};
 use crate::graph::{Arg, Hearsay, NodeId, NodeKind, StrId, TensorType, ValueType, View};
-use crate::ops::{TypeError, hearsay_of};
+use crate::ops::TypeError;
 use crate::sym::{Dim, Symbols};
 
 /// Calls by their place in the list, the first on top.
@@ -70,7 +70,8 @@ impl Editor {
         }
         self.graph.set_type(id, ty);
         // A rule gave the new type: what nobody described keeps its own.
-        self.graph.set_hearsay(id, hearsay_of(&self.graph, id, Hearsay::NONE));
+        let said = self.said_of(id, Hearsay::NONE);
+        self.graph.set_hearsay(id, said);
         let users = self.graph.users_in_order(id);
         self.infer_downstream(&users)
     }
@@ -88,13 +89,21 @@ impl Editor {
     fn follow_hearsay(&mut self, first: &[NodeId]) {
         let mut queue = self.in_order(first);
         while let Some(id) = self.next_in_order(&mut queue) {
-            let said = hearsay_of(&self.graph, id, self.graph.hearsay(id).told());
+            let said = self.said_of(id, self.graph.hearsay(id).told());
             if said != self.graph.hearsay(id) {
                 self.graph.set_hearsay(id, said);
                 let users = self.graph.users_in_order(id);
                 queue.extend(self.in_order(&users));
             }
         }
+    }
+
+    /// Returns what of a call's type is somebody's word.
+    pub(super) fn said_of(&mut self, id: NodeId, told: Hearsay) -> Hearsay {
+        let mut symbols = std::mem::take(&mut self.graph.symbols);
+        let said = self.registry.hearsay(&self.graph, &mut symbols, id, told);
+        self.graph.symbols = symbols;
+        said
     }
 
     fn in_order(&self, nodes: &[NodeId]) -> Queue {
@@ -123,7 +132,7 @@ impl Editor {
                 Err(e) if e.code == EditCode::UnknownTarget => return Err(self.opaque_operand(id)),
                 other => other?,
             };
-            let said = hearsay_of(&self.graph, id, Hearsay::NONE);
+            let said = self.said_of(id, Hearsay::NONE);
             let retyped = !same_type(&self.graph.symbols, self.graph.ty(id), &ty);
             if retyped {
                 self.graph.set_type(id, ty);

@@ -137,6 +137,10 @@ impl View for Operands {
         Vec::new()
     }
 
+    fn names_attributes(&self) -> bool {
+        false
+    }
+
     fn targets(&self) -> &[StrId] {
         &[]
     }

@@ -67,6 +67,7 @@ pub(crate) struct Columns {
 pub(crate) struct Targets {
     seen: FxHashSet<StrId>,
     pub(crate) list: Vec<StrId>,
+    pub(crate) names_attributes: bool,
 }
 
 impl Targets {
@@ -185,8 +186,10 @@ impl Graph {
         put(&mut self.columns.generation, place, generation);
         put(&mut self.columns.alive, place, true);
         let NewNode { kind, target, args, kwargs, ty } = node;
-        if kind == NodeKind::Call {
-            self.targets.add(target);
+        match kind {
+            NodeKind::Call => self.targets.add(target),
+            NodeKind::GetAttr => self.targets.names_attributes = true,
+            NodeKind::Placeholder | NodeKind::Output => {}
         }
         // Until a rule was asked, what a call's annotation says is somebody's word.
         let hearsay = if kind == NodeKind::Call { Hearsay::TOLD } else { Hearsay::NONE };

@@ -46,6 +46,8 @@ pub struct Hearsay(u8);
 impl Hearsay {
     /// Rules computed all of it from what the inputs state.
     pub const NONE: Hearsay = Hearsay(0);
+    /// No recording says that the rule's strides hold for operands that lie so.
+    pub const STRIDES: Hearsay = Hearsay(0b0010);
     /// Strides are told by the annotation alone.
     pub const TOLD_STRIDES: Hearsay = Hearsay(0b1010);
     /// All of it is told by the annotation alone.

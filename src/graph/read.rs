@@ -47,6 +47,8 @@ pub trait View {
     fn users_in_order(&self, id: NodeId) -> Vec<NodeId>;
     /// Returns every target that a call has, or had since the graph was made: a few, each once.
     fn targets(&self) -> &[StrId];
+    /// Returns whether any node names an attribute, or did since the graph was made.
+    fn names_attributes(&self) -> bool;
     /// Returns how many bodies there are; their ids are `0..count`.
     fn body_count(&self) -> usize;
     /// Returns the name of a body.
@@ -277,6 +279,10 @@ impl View for Graph {
 
     fn hearsay(&self, id: NodeId) -> Hearsay {
         self.columns.hearsay.get(id.slot()).copied().unwrap_or(Hearsay::TOLD)
+    }
+
+    fn names_attributes(&self) -> bool {
+        self.targets.names_attributes
     }
 
     fn targets(&self) -> &[StrId] {

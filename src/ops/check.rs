@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::effects::SideEffect;
 use super::error::{Fault, TypeError};
-use super::hearsay::{Owners, bodies_take_what_is_passed, hearsay_of};
+use super::hearsay::{Owners, bodies_take_what_is_passed};
 use super::infer::CallSite;
 use super::layout;
 use super::registry::Registry;
@@ -63,7 +63,11 @@ impl Registry {
                 match graph.kind(node) {
                     NodeKind::Call => found.extend(self.check_node(graph, &mut symbols, &mut owners, node)),
                     NodeKind::Placeholder if body == BodyId::ROOT => fill_input(graph, &mut symbols, node),
-                    NodeKind::Placeholder | NodeKind::GetAttr | NodeKind::Output => {}
+                    NodeKind::GetAttr => {
+                        let said = of_the_module(graph.ty(node));
+                        graph.set_hearsay(node, said);
+                    }
+                    NodeKind::Placeholder | NodeKind::Output => {}
                 }
             }
             problems.push(found);
@@ -95,7 +99,8 @@ impl Registry {
         let laid_out_by_word = is_strided(&inferred) == Some(false) && is_strided(annotated) == Some(true);
         settle(graph, symbols, node, inferred);
         let told = if laid_out_by_word { Hearsay::TOLD_STRIDES } else { Hearsay::NONE }.max(told);
-        graph.set_hearsay(node, hearsay_of(graph, node, told));
+        let said = self.hearsay(graph, symbols, node, told);
+        graph.set_hearsay(node, said);
         None
     }
 
@@ -122,6 +127,15 @@ impl Registry {
         let alone = self.bind(graph, symbols, CallSite { annotated: None, ..site }).and_then(|mut call| call.infer());
         let confirmed = alone.is_ok_and(|alone| owners.confirm(symbols, &ty, &alone));
         Ok((ty, if confirmed { Hearsay::NONE } else { Hearsay::TOLD }))
+    }
+}
+
+/// Of a tensor of the module the graph states sizes that are numbers; how it lies, and what symbols mean, nobody states.
+fn of_the_module(ty: &ValueType) -> Hearsay {
+    match ty {
+        ValueType::Tensor(t) if t.sizes.iter().all(|d| d.fixed().is_some()) => Hearsay::TOLD_STRIDES,
+        ValueType::Body(_) => Hearsay::NONE,
+        _ => Hearsay::TOLD,
     }
 }
 

@@ -14,6 +14,8 @@ pub enum Total {
     Never,
     /// Where every tensor operand is `f32` or `f64`: every kernel takes these, and no value of theirs is refused.
     Floats,
+    /// Where all tensor operands have one dtype of real numbers that every kernel takes, and all else has its default.
+    Numbers,
     /// For all.
     Always,
 }
@@ -153,7 +155,7 @@ impl SharesWhen {
 /// What marks state of an operator beside its effects.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
-    /// `#total`, `#total=float`: when it never raises, types and sizes being right.
+    /// `#total`, `#total=numbers`, `#total=float`: when it never raises, types and sizes being right.
     pub total: Total,
     /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
     pub any_size: bool,
@@ -186,6 +188,7 @@ impl Facts {
     pub(super) fn read(&mut self, name: &str, value: &str) -> Option<()> {
         match name {
             "total" if value.is_empty() => self.total = Total::Always,
+            "total" if value == "numbers" => self.total = Total::Numbers,
             "total" if value == "float" => self.total = Total::Floats,
             "any-size" => self.any_size = true,
             "sees-layout" => self.sees_layout = true,

@@ -5,8 +5,11 @@
 //! that is told, and stays told for whatever is computed from it. Leaves what follows for verdicts to `verify`.
 
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
-use crate::graph::{Arg, BodyId, Hearsay, NodeId, NodeKind, ValueType, View};
+use super::layout;
+use super::registry::Registry;
+use crate::graph::{Arg, BodyId, Hearsay, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::sym::{Dim, SymValue, Symbols};
 
 /// Symbols that have an owner: an input, or a result that only running tells.
@@ -73,6 +76,20 @@ impl Owners {
     }
 }
 
+/// Whether each element surely has its own place: numbers show it.
+fn has_no_overlap(t: &TensorType) -> bool {
+    let dims = t.sizes.iter().zip(t.strides.iter().flatten()).map(|(d, s)| Some((d.fixed()?, s.fixed()?)));
+    let Some(mut dims) = dims.collect::<Option<Vec<(i64, i64)>>>() else { return false };
+    dims.retain(|(size, _)| *size != 1);
+    dims.sort_by_key(|(_, stride)| *stride);
+    let mut reach = 0_i64;
+    dims.into_iter().all(|(size, stride)| {
+        let is_apart = stride > reach;
+        reach = reach.saturating_add(size.saturating_sub(1).saturating_mul(stride));
+        is_apart
+    })
+}
+
 fn symbols_of(symbols: &Symbols, ty: &ValueType) -> Vec<String> {
     let mut out = Vec::new();
     let mut open = vec![ty];
@@ -93,10 +110,44 @@ fn symbols_of(symbols: &Symbols, ty: &ValueType) -> Vec<String> {
     out
 }
 
-/// Returns what of a call's type is somebody's word, given what its own annotation told.
-pub fn hearsay_of(view: &dyn View, node: NodeId, told: Hearsay) -> Hearsay {
-    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
-    args.flat_map(Arg::nodes).fold(told, |sum, n| sum.with_operand(view.hearsay(n)))
+impl Registry {
+    /// Returns what of a call's type is somebody's word, given what its own annotation told. `symbols` are the graph's.
+    pub fn hearsay(&self, view: &dyn View, symbols: &mut Symbols, node: NodeId, told: Hearsay) -> Hearsay {
+        let own = if self.lies_as_ruled(view, symbols, node) { Hearsay::NONE } else { Hearsay::STRIDES };
+        let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
+        args.flat_map(Arg::nodes).fold(told.max(own), |sum, n| sum.with_operand(view.hearsay(n)))
+    }
+
+    /// Whether the strides that a rule gives are those of recorded calls: of operands that lie row by row, or of one dtype and without
+    /// holes and overlaps; views of whatever lies anyhow. PyTorch lays out other results by rules of each kernel.
+    fn lies_as_ruled(&self, view: &dyn View, symbols: &mut Symbols, node: NodeId) -> bool {
+        let is_laid_out = |ty: &ValueType| match ty {
+            ValueType::Tensor(t) => t.strides.is_some() && t.rank() > 1,
+            ValueType::Many(_) => true,
+            _ => false,
+        };
+        if !is_laid_out(view.ty(node)) {
+            return true;
+        }
+        let args = || view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
+        let operands: SmallVec<[&TensorType; 4]> =
+            args().flat_map(Arg::nodes).filter_map(|n| view.ty(n).as_tensor()).collect();
+        if operands.iter().all(|t| layout::is_contiguous(symbols, t) == Some(true)) {
+            return true;
+        }
+        let Some(operator) = self.operator_of(view, node) else { return false };
+        if operator.is_view() || operator.facts.step.is_some() {
+            return true;
+        }
+        let one_dtype = operands.windows(2).all(|pair| match pair {
+            [a, b] => a.dtype == b.dtype,
+            _ => true,
+        });
+        let fits = |t: &&TensorType, s: &mut Symbols| {
+            layout::is_dense(s, t) || operator.pointwise && operands.len() == 1 && has_no_overlap(t)
+        };
+        operator.rule.is_some() && one_dtype && operands.iter().all(|t| fits(t, symbols))
+    }
 }
 
 /// Returns whether every body that a call runs states for its placeholders what the call passes.

@@ -32,7 +32,7 @@ pub(super) const RULES: &[Entry] = &[
     (cdist, &["aten.cdist.default", "aten._cdist_forward.default"]),
     (pdist, &["aten._pdist_forward.default"]),
     (cross, &["aten.linalg_cross.default"]),
-    (kron, &["aten.kron.default"]),
+    (|c| out::loosely(kron(c), c), &["aten.kron.default"]),
     (cosine_similarity, &["aten.cosine_similarity.default"]),
     (int8_mm, &["aten._weight_int8pack_mm.default"]),
 ];

@@ -81,7 +81,6 @@ pub use effects::{Access, Effects, Marks, ReturnAlias, Sharing, SideEffect};
 pub use error::{Fault, TypeError};
 pub use facts::{ArgumentIs, Facts, Given, SameAs, SharesWhen, Total, ViewStep};
 pub use file::{FileError, FileProblem};
-pub use hearsay::hearsay_of;
 pub use infer::CallSite;
 pub use layout::{Viewed, contiguous as contiguous_strides, is_contiguous, view as view_strides};
 pub use lowering::{Lowering, LoweringError};

@@ -116,3 +116,13 @@ pub fn like(c: &mut Call<'_>, dtype: Dtype, t: &TensorType) -> Result<ValueType,
 pub fn itself(t: &TensorType) -> ValueType {
     ValueType::tensor(TensorType { requires_grad: false, ..t.clone() })
 }
+
+/// A result whose strides are known only where every operand lies row by row.
+pub fn loosely(typed: Result<ValueType, Fault>, c: &mut Call<'_>) -> Result<ValueType, Fault> {
+    let nodes = c.bound.args.iter().flat_map(|a| a.nodes()).filter_map(|n| c.view.ty(n).as_tensor());
+    let plain = nodes.collect::<Vec<_>>().iter().all(|t| layout::is_contiguous(c.symbols, t) == Some(true));
+    Ok(match typed? {
+        ValueType::Tensor(t) if !plain => ValueType::tensor(TensorType { strides: None, ..(*t).clone() }),
+        other => other,
+    })
+}

@@ -83,7 +83,7 @@ pub(super) const RULES: &[Entry] = &[
     (scan_same, &["aten.logcumsumexp.default"]),
     (scan_with_indices, &["aten.cummax.default", "aten.cummin.default"]),
     (product_over, &["prims.prod.default"]),
-    (difference, &["aten.diff.default"]),
+    (|c| out::loosely(difference(c), c), &["aten.diff.default"]),
     (
         loss,
         &[

@@ -39,6 +39,7 @@ pub fn surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let total = match stated.facts.total {
         Total::Always => true,
         Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
+        Total::Numbers => numbers_of(f, side, node).is_some_and(|dtype| has_defaults(operator, &bound, dtype)),
         Total::Never => false,
     };
     (total || operator.facts.copies)
@@ -84,6 +85,32 @@ fn operands_are_hearsay(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
 
 fn is_plain_float(f: &mut Functional<'_>, side: Side, place: Place) -> bool {
     f.tensor(side, place).is_some_and(|t| matches!(t.dtype, Dtype::F32 | Dtype::F64))
+}
+
+/// Returns the one dtype of all operands, where all are tensors and every kernel takes it.
+fn numbers_of(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<Dtype> {
+    let view = f.view(side);
+    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
+    let nodes: Vec<NodeId> = args.flat_map(Arg::nodes).collect();
+    let dtypes: Vec<Option<Dtype>> =
+        nodes.into_iter().map(|n| f.tensor(side, place_of(view, n)).map(|t| t.dtype)).collect();
+    let first = dtypes.first().copied()??;
+    let taken =
+        [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64, Dtype::I8, Dtype::I16, Dtype::I32, Dtype::I64, Dtype::U8];
+    (taken.contains(&first) && dtypes.iter().all(|d| *d == Some(first))).then_some(first)
+}
+
+/// Whether everything that is no tensor has its default, or is a number that every such dtype holds.
+fn has_defaults(operator: &Operator, bound: &Bound<'_>, dtype: Dtype) -> bool {
+    let is_small = |arg: &Arg| match arg {
+        Arg::Int(v) => (0..=100).contains(v) || dtype.is_float() && v.unsigned_abs() < 1 << 15,
+        Arg::Float(v) => dtype.is_float() && v.abs() < f64::from(1_u16 << 15),
+        _ => false,
+    };
+    let mut given = operator.schema.params.iter().zip(&bound.args);
+    given.all(|(param, arg)| {
+        arg.as_node().is_some() || is_small(arg) || param.default.as_ref().is_some_and(|d| d.value == **arg)
+    })
 }
 
 /// Whether any size that the call sees is a symbol.
@@ -189,7 +216,7 @@ fn step_fits(
         ViewStep::Reshape => {
             let Some(to) = to else { return false };
             let call = ViewCall { view, operator, bound, place };
-            call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(f, bound, to)
+            call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(f, side, bound, to)
         }
         ViewStep::PiecesAt => !is_symbolic(f, side, node),
         ViewStep::Narrow => false,
@@ -197,9 +224,11 @@ fn step_fits(
 }
 
 /// A size of -1 stands for what is left: where another may be 0, nobody knows what that is. Sizes are not negative.
-fn guesses_no_size(f: &mut Functional<'_>, bound: &Bound<'_>, to: &TensorType) -> bool {
+fn guesses_no_size(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>, to: &TensorType) -> bool {
+    let view = f.view(side);
     let given: Vec<&Arg> = bound.args.iter().filter_map(|a| a.items()).flatten().collect();
-    let is_guess = |a: &Arg| matches!(a, Arg::Int(-1));
+    let sizes = &f.sizes;
+    let is_guess = |a: &Arg| as_dim(view, a).is_none_or(|d| !sizes.at_most(Dim::Fixed(0), d));
     let least = Dim::Fixed(i64::from(given.iter().any(|a| is_guess(a))));
     let aligned = given.len() == to.rank();
     to.sizes.iter().enumerate().all(|(i, d)| {
@@ -271,6 +300,10 @@ fn holds_by_layout(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
         return false;
     }
     let (Some(from), Some(to)) = (f.tensor(side, source), f.tensor(side, place_of(view, node))) else { return false };
+    if from.dtype.is_complex() {
+        // A conjugate that is not computed yet has no such view.
+        return false;
+    }
     if bound.args.iter().any(|a| matches!(a, Arg::Dtype(_))) {
         // A dtype of another width sees other elements.
         return from.dtype.bytes() == to.dtype.bytes();

@@ -9,7 +9,6 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::call::{self, Known};
 use crate::analysis::{Place, Stamp, getitem_of, tensor_operands};
 use crate::graph::{BodyId, NodeId, NodeKind, ValueType, View};
 use crate::ops::Operator;
@@ -160,7 +159,7 @@ struct Liveness {
 
 impl Liveness {
     /// Costs the way to the first thing that is seen.
-    fn is_live(&mut self, f: &Functional<'_>, node: NodeId) -> bool {
+    fn is_live(&mut self, f: &mut Functional<'_>, node: NodeId) -> bool {
         let view = f.view(Side::Before);
         let mut open = vec![node];
         let mut seen: Vec<NodeId> = Vec::new();
@@ -171,12 +170,18 @@ impl Liveness {
             }
             seen.push(at);
             let known = self.known.get(&at).copied();
-            if known == Some(true) || shows(view, f, at) {
+            if known == Some(true) || shows(f, at) {
                 self.known.insert(node, true);
                 return true;
             }
             if known.is_none() {
                 open.extend(view.users_in_order(at).into_iter().rev());
+                // Whoever reads what it writes sees it.
+                for place in f.before.storages.written_by(at) {
+                    for carrier in f.before.storages.carriers(place) {
+                        open.extend(view.users_in_order(carrier));
+                    }
+                }
             }
         }
         // Nothing that was passed leads anywhere.
@@ -185,17 +190,17 @@ impl Liveness {
     }
 }
 
-fn shows(view: &dyn View, f: &Functional<'_>, node: NodeId) -> bool {
+/// Whether anyone sees a node itself: it is the output, has an effect, or writes memory that lasts.
+fn shows(f: &mut Functional<'_>, node: NodeId) -> bool {
+    let view = f.view(Side::Before);
     if view.kind(node) != NodeKind::Call {
         return view.kind(node) == NodeKind::Output;
     }
-    match Known::of(view, f.registry, node) {
-        Known::As(operator, bound) => {
-            effect_of(view, f.registry, node).is_some()
-                || (0..bound.args.len()).any(|i| call::writes(operator, &bound, i))
-        }
-        Known::Not => true,
+    if effect_of(view, f.registry, node).is_some() {
+        return true;
     }
+    let written = f.before.storages.written_by(node);
+    written.iter().any(|place| view.kind(place.node) != NodeKind::Call)
 }
 
 fn nodes_of(view: &dyn View) -> Vec<NodeId> {

@@ -19,6 +19,8 @@ impl<'a> Functional<'a> {
     fn laid_out(&mut self, side: Side, place: Place) -> Option<&'a TensorType> {
         let from_rules = !self.view(side).hearsay(place.node).strides();
         let ty = self.tensor(side, place).filter(|_| from_rules)?;
+        // Whether a complex value is a conjugate that is not computed yet belongs to how it lies.
+        let ty = Some(ty).filter(|t| !t.dtype.is_complex())?;
         let settled = ty.strides.as_ref().is_some_and(|s| self.sizes.are_settled(s));
         (settled && self.sizes.are_settled(&ty.sizes)).then_some(ty)
     }

@@ -45,6 +45,8 @@ pub struct Graphs<'a> {
     pub events: Option<FxHashMap<NodeId, u64>>,
     /// Numbers of inputs, by placeholder.
     pub inputs: FxHashMap<NodeId, u32>,
+    /// Numbers of calls that leave what they give to chance, each target's own; without them a node is its own number.
+    pub unset: Option<FxHashMap<NodeId, u64>>,
     /// Written memory that operators which nobody described can know.
     pub known_to_opaque: Option<std::sync::Arc<[Place]>>,
 }
@@ -412,6 +414,11 @@ impl<'a> Functional<'a> {
         let ordered = effect_of(view, self.registry, node) == Some(Effect::Ordered);
         if ordered {
             tokens.push(self.event(key));
+        }
+        if operator.facts.unset {
+            let numbers = self.side(key.side).unset.as_ref();
+            let number = numbers.map_or(Some(node.to_bits()), |n| n.get(&node).copied());
+            tokens.push(Token::Event(number.unwrap_or(u64::MAX)));
         }
         let mut children = self.operands(key, &mut tokens, &operands, &mut operand);
         tokens.extend(self.told(key));

@@ -5,7 +5,7 @@
 //! asked of the joint state (`memory`).
 
 use crate::analysis::{Event, FINAL_ORDER, Place, Shares, Stamp, call, place_of, tensor_operands};
-use crate::graph::NodeId;
+use crate::graph::{Arg, Dtype, NodeId};
 use crate::ops::{Bound, CallSite, Operator};
 use crate::term::call::Arguments;
 use crate::term::index_map::{Step, ViewMap};
@@ -325,7 +325,11 @@ impl<'a> Functional<'a> {
         // An `out` argument is no operand of the functional form: then the call has other arguments.
         let same_arguments = twin.schema.params.len() == schema.params.len();
         let fresh = !twin.effects.writes() && twin.effects.returns.iter().all(|r| r.is_empty());
-        if !same_arguments || !fresh || self.view(side).hearsay(writer).sizes() {
+        // Numbers beyond what a narrow float holds are rounded at another place in the functional form.
+        let narrow = self.tensor(side, event.place).is_none_or(|t| matches!(t.dtype, Dtype::F16 | Dtype::Bf16));
+        let args = view.args(writer).iter().chain(view.kwargs(writer).iter().map(|(_, a)| a));
+        let numbers = args.into_iter().any(|a| matches!(a, Arg::Float(_) | Arg::Int(_) | Arg::Complex(..)));
+        if !same_arguments || !fresh || (narrow && numbers) || self.view(side).hearsay(writer).sizes() {
             return None;
         }
         let target = twin.target.clone();

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::{Place, Stamp, Storages, placeholders};
 use crate::certificate::Evidence;
 use crate::editor::{Changes, Editor};
-use crate::graph::{BodyId, NodeId, View};
+use crate::graph::{BodyId, NodeId, NodeKind, StrId, View};
 use crate::ops::Registry;
 use crate::term::sizes::Sizes;
 use crate::term::store::{Store, ValueId};
@@ -81,6 +81,7 @@ fn functional<'a>(
         storages: Storages::new(view, registry, &options.may_alias),
         events: None,
         inputs: FxHashMap::default(),
+        unset: None,
         known_to_opaque: None,
     };
     let (before, after) = (graphs(before), graphs(after));
@@ -126,6 +127,7 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
         return;
     }
     number_inputs(f);
+    number_unset(f);
     let Some(ordered) = number_effects(f, findings) else { return };
     c.settle_first();
     findings.problems.extend(compare_outputs(f, c));
@@ -145,6 +147,28 @@ fn number_inputs(f: &mut Functional<'_>) {
         let nodes = placeholders(f.view(side), BodyId::ROOT);
         let numbered = nodes.into_iter().zip(0_u32..).collect();
         f.side(side).inputs = numbered;
+    }
+}
+
+/// The so-many-th `empty` of one graph is that of the other. Costs no walk where no call ever was one.
+fn number_unset(f: &mut Functional<'_>) {
+    for side in [Side::Before, Side::After] {
+        let (view, registry) = (f.view(side), f.registry);
+        let is_unset = |target| registry.get(view.texts().text(target)).is_some_and(|o| o.facts.unset);
+        let targets: FxHashSet<StrId> = view.targets().iter().copied().filter(|t| is_unset(*t)).collect();
+        let mut counts: FxHashMap<StrId, u64> = FxHashMap::default();
+        let mut numbers = FxHashMap::default();
+        let mut next = view.first(BodyId::ROOT).filter(|_| !targets.is_empty());
+        while let Some(node) = next {
+            next = view.next(node);
+            let target = view.target_id(node);
+            if view.kind(node) == NodeKind::Call && targets.contains(&target) {
+                let count = counts.entry(target).or_default();
+                numbers.insert(node, *count);
+                *count = count.saturating_add(1);
+            }
+        }
+        f.side(side).unset = Some(numbers);
     }
 }
 
