@@ -24,7 +24,9 @@ pub(super) const KERNELS: &[Entry] = &[
     (copy, &["aten.copy.default"]),
     (copy_in_place, &["aten.copy_.default"]),
     (fresh, &["aten.clone.default", "aten._to_copy.default", "aten.lift_fresh_copy.default"]),
-    (fresh, &["prims.convert_element_type.default", "prims.device_put.default"]),
+    (fresh, &["prims.convert_element_type.default"]),
+    // A run has everything on one device.
+    (|cx| cx.tensor(0).cloned().map(Value::Tensor), &["prims.device_put.default"]),
     (
         cast,
         &[

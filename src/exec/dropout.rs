@@ -6,7 +6,8 @@ use super::arithmetic::Made;
 use super::cx::Cx;
 use super::fill;
 use super::kernels::Entry;
-use super::random::{coin, probability};
+use super::random::{coin, drawn, probability};
+use super::shape;
 use super::tensor::{Meta, Tensor};
 use super::value::Value;
 use crate::graph::Dtype;
@@ -20,11 +21,25 @@ pub(super) const KERNELS: &[Entry] = &[
     (rrelu_with_noise, &["aten.rrelu_with_noise.default"]),
 ];
 
-/// Returns a row-major tensor that is 1 with probability `keep`, else 0.
-fn mask(cx: &mut Cx<'_, '_, '_>, dtype: Dtype, sizes: &[usize], keep: f64) -> Result<Tensor, Fault> {
-    let meta = Meta::contiguous(dtype, sizes);
-    let values: Vec<f64> = (0..meta.numel()).map(|_| coin(&mut cx.session.random, keep)).collect();
-    fill::from_lanes(&meta, values, cx.meter())
+/// Returns a tensor that is 1 with probability `keep`, else 0; it lies in memory, and is drawn, as `like` lies there, and else row by row.
+fn mask(
+    cx: &mut Cx<'_, '_, '_>,
+    dtype: Dtype,
+    sizes: &[usize],
+    like: Option<&Tensor>,
+    keep: f64,
+) -> Result<Tensor, Fault> {
+    let mut meta = Meta::contiguous(dtype, sizes);
+    if let Some(t) = like {
+        let order = shape::memory_order(t.sizes(), &t.meta.strides);
+        let dense = shape::contiguous(&shape::permuted(sizes, &order));
+        for (d, stride) in order.iter().zip(dense) {
+            if let Some(place) = meta.strides.get_mut(*d) {
+                *place = stride;
+            }
+        }
+    }
+    drawn(cx, &meta, |random| coin(random, keep))
 }
 
 /// What becomes of kept elements.
@@ -55,7 +70,7 @@ fn drop(cx: &mut Cx<'_, '_, '_>, kind: Kind, per_channel: bool) -> Made {
     }
     let sizes: Vec<usize> =
         t.sizes().iter().enumerate().map(|(d, n)| if per_channel && d > 1 { 1 } else { *n }).collect();
-    let noise = mask(cx, t.dtype(), &sizes, 1.0 - p)?;
+    let noise = mask(cx, t.dtype(), &sizes, (!per_channel).then_some(t), 1.0 - p)?;
     match kind {
         Kind::Scaled => {
             let noise = cx.run_tensor("aten.div.Scalar", &[noise.into(), Value::Float(1.0 - p)])?;
@@ -111,7 +126,7 @@ fn native_dropout(cx: &mut Cx<'_, '_, '_>) -> Made {
     }
     let keep = 1.0 - probability(cx, 1, p)?;
     let scale = if keep == 0.0 { 0.0 } else { 1.0 / keep };
-    let stays = mask(cx, Dtype::Bool, t.sizes(), keep)?;
+    let stays = mask(cx, Dtype::Bool, t.sizes(), Some(t), keep)?;
     let product = cx.run_tensor("aten.mul.Tensor", &[Value::Tensor(t.clone()), stays.clone().into()])?;
     let scaled = cx.run_tensor("aten.mul.Scalar", &[product.into(), Value::Float(scale)])?;
     Ok(vec![cx.laid_out(0, scaled)?, cx.laid_out(1, stays)?].into())

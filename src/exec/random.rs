@@ -1,5 +1,8 @@
 //! Random operators: shapes and dtypes are exact, numbers are those of the run's seed, of the distribution that is asked for.
 //!
+//! Numbers are drawn in the order in which the result's elements lie in memory, as PyTorch's loops fill it: a transposed result has other
+//! numbers in its elements than a row-major one.
+//!
 //! Leaves dropout and its kin to `dropout`. Parameters that PyTorch refuses (probabilities beyond 0 to 1, empty ranges) are refused.
 
 use super::arithmetic::{Made, no_kernel};
@@ -7,7 +10,9 @@ use super::cx::Cx;
 use super::fill;
 use super::generator::Generator;
 use super::kernels::Entry;
-use super::lane::LaneKind;
+use super::lane::{Lane, LaneKind};
+use super::shape::{self, Shape};
+use super::storage::Meter;
 use super::tensor::{Meta, Tensor};
 use super::value::Value;
 use crate::graph::Dtype;
@@ -40,6 +45,19 @@ pub(super) const KERNELS: &[Entry] = &[
     (poisson, &["aten.poisson.default"]),
 ];
 
+/// Returns the order of a result's dimensions in memory, outermost first.
+fn order(meta: &Meta) -> Shape {
+    shape::memory_order(&meta.sizes, &meta.strides)
+}
+
+/// Makes a tensor of values in the order in which its elements lie in memory.
+pub(super) fn in_memory<L: Lane>(meta: &Meta, values: Vec<L>, meter: &Meter) -> Result<Tensor, Fault> {
+    let order = order(meta);
+    let (sizes, strides) = (shape::permuted(&meta.sizes, &order), shape::permuted(&meta.strides, &order));
+    let rows = fill::from_lanes(&Meta { sizes, strides, ..meta.clone() }, values, meter)?;
+    rows.with_meta(Meta { offset: 0, ..meta.clone() })
+}
+
 /// Makes a tensor of drawn numbers.
 pub(super) fn drawn(
     cx: &mut Cx<'_, '_, '_>,
@@ -50,10 +68,10 @@ pub(super) fn drawn(
     let mut next = || draw(&mut cx.session.random);
     if parts == 2 {
         let values = (0..meta.numel()).map(|_| super::lane::C128::new(next(), next())).collect();
-        return fill::from_lanes::<super::lane::C128>(meta, values, cx.meter());
+        return in_memory::<super::lane::C128>(meta, values, cx.meter());
     }
     let values = (0..meta.numel()).map(|_| next()).collect();
-    fill::from_lanes::<f64>(meta, values, cx.meter())
+    in_memory::<f64>(meta, values, cx.meter())
 }
 
 /// Refuses dtypes that are no floats (nor complex), where anything is to be drawn.
@@ -155,7 +173,7 @@ fn randint(cx: &mut Cx<'_, '_, '_>) -> Made {
         None => cx.session.random.integer(first, last),
     };
     let values: Vec<i64> = (0..meta.numel()).map(|_| next()).collect();
-    cx.emit(values)
+    in_memory(&meta, values, cx.meter()).map(Value::Tensor)
 }
 
 /// Exchanges each element with one not yet placed (Fisher and Yates).
@@ -211,11 +229,11 @@ fn bernoulli_of(cx: &mut Cx<'_, '_, '_>, i: usize) -> Made {
     if !p.dtype().is_float() {
         return Err(no_kernel(cx, p.dtype()));
     }
-    let all = p.broadcast(&meta.sizes)?;
+    let all = p.broadcast(&meta.sizes)?.permute(&order(&meta));
     let all = all.lanes::<f64>()?;
     all.iter().try_for_each(|p| probability(cx, i, *p).map(|_| ()))?;
     let values: Vec<f64> = all.iter().map(|p| coin(&mut cx.session.random, *p)).collect();
-    cx.emit(values)
+    in_memory(&meta, values, cx.meter()).map(Value::Tensor)
 }
 
 fn bernoulli_self(cx: &mut Cx<'_, '_, '_>) -> Made {
@@ -229,14 +247,13 @@ fn bernoulli_tensor(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn bernoulli_p(cx: &mut Cx<'_, '_, '_>) -> Made {
     let meta = cx.meta()?;
     let p = probability(cx, 1, cx.f64(1)?)?;
-    let values: Vec<f64> = (0..meta.numel()).map(|_| coin(&mut cx.session.random, p)).collect();
-    cx.emit(values)
+    drawn(cx, &meta, |random| coin(random, p)).map(Value::Tensor)
 }
 
-/// A parameter for each element: a number or a tensor, broadcast.
+/// A parameter for each element in memory's order: a number or a tensor, broadcast.
 fn parameter(cx: &Cx<'_, '_, '_>, i: usize, meta: &Meta) -> Result<Vec<f64>, Fault> {
     match cx.tensor(i) {
-        Ok(t) => Ok(t.broadcast(&meta.sizes)?.lanes::<f64>()?.to_vec()),
+        Ok(t) => Ok(t.broadcast(&meta.sizes)?.permute(&order(meta)).lanes::<f64>()?.to_vec()),
         Err(_) => Ok(vec![cx.f64(i)?; meta.numel()]),
     }
 }
@@ -257,18 +274,18 @@ fn normal(cx: &mut Cx<'_, '_, '_>) -> Made {
         deviation(cx, 1, cx.f64(1)?)?;
     }
     if meta.dtype.is_complex() {
-        let mean = cx.tensor(0)?.broadcast(&meta.sizes)?;
+        let mean = cx.tensor(0)?.broadcast(&meta.sizes)?.permute(&order(&meta));
         let mean = mean.lanes::<super::lane::C128>()?;
         let random = &mut cx.session.random;
         let mut part = |std: f64| std * std::f64::consts::FRAC_1_SQRT_2 * random.normal();
         let values = mean.iter().zip(&std).map(|(m, s)| m + super::lane::C128::new(part(*s), part(*s)));
         let values: Vec<_> = values.collect();
-        return cx.emit(values);
+        return in_memory(&meta, values, cx.meter()).map(Value::Tensor);
     }
     let mean = parameter(cx, 0, &meta)?;
     let random = &mut cx.session.random;
     let values: Vec<f64> = mean.iter().zip(&std).map(|(m, s)| m + s * random.normal()).collect();
-    cx.emit(values)
+    in_memory(&meta, values, cx.meter()).map(Value::Tensor)
 }
 
 fn normal_in_place(cx: &mut Cx<'_, '_, '_>) -> Made {
@@ -276,9 +293,11 @@ fn normal_in_place(cx: &mut Cx<'_, '_, '_>) -> Made {
     continuous(cx, &target.meta)?;
     deviation(cx, 2, std)?;
     let scale = if target.dtype().is_complex() { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
-    let meta = Meta::contiguous(target.dtype(), target.sizes());
+    // Its memory need not be dense: numbers are drawn in the order of its strides, and then written.
+    let places = order(&target.meta);
+    let meta = Meta::contiguous(target.dtype(), &shape::permuted(target.sizes(), &places));
     let values = drawn(cx, &meta, |random| mean + std * scale * random.normal())?;
-    target.copy_from(&values)?;
+    target.permute(&places).copy_from(&values)?;
     Ok(Value::Tensor(target.clone()))
 }
 
@@ -359,13 +378,14 @@ fn poisson(cx: &mut Cx<'_, '_, '_>) -> Made {
     if !rates.dtype().is_float() {
         return Err(no_kernel(cx, rates.dtype()));
     }
+    let rates = rates.permute(&order(&meta));
     let rates = rates.lanes::<f64>()?;
     if let Some(rate) = rates.iter().find(|r| r.is_nan() || **r < 0.0) {
         return Err(cx.bad(0, "rates of 0 or more", rate.to_string()));
     }
     let values: Vec<f64> = rates.iter().map(|r| poisson_of(&mut cx.session.random, *r)).collect();
     debug_assert_eq!(values.len(), meta.numel());
-    cx.emit(values)
+    in_memory(&meta, values, cx.meter()).map(Value::Tensor)
 }
 
 /// The logarithm of `k!`, by Stirling's series from 10 on.
@@ -430,6 +450,17 @@ mod tests {
             );
         }
         assert_eq!(poisson_of(&mut random, 0.0), 0.0);
+    }
+
+    #[test]
+    fn numbers_are_drawn_in_the_order_of_memory() {
+        let meta =
+            Meta { dtype: Dtype::F32, sizes: [2, 3].as_slice().into(), strides: [1, 2].as_slice().into(), offset: 0 };
+        let drawn = in_memory(&meta, vec![0_f32, 1.0, 2.0, 3.0, 4.0, 5.0], &Meter::default()).unwrap();
+        assert_eq!(drawn.lanes::<f32>().unwrap().to_vec(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
+        let rows = Meta::contiguous(Dtype::F32, &[2, 3]);
+        let drawn = in_memory(&rows, vec![0_f32, 1.0, 2.0, 3.0, 4.0, 5.0], &Meter::default()).unwrap();
+        assert_eq!(drawn.lanes::<f32>().unwrap().to_vec(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
         if stated.is_none_or(|o| {
             o.facts.layout_decides || o.facts.sees_layout || o.effects.writes() || o.effects.view_of().is_some()
         }) {
-            children.push(f.layout(side, operand));
+            children.push(f.layout_as(side, operand, Aspect::Exact));
         }
     }
     tokens.extend(f.told(own));

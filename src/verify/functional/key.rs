@@ -8,8 +8,10 @@ use crate::term::term::Side;
 pub enum Aspect {
     /// Its value.
     Value,
-    /// How it lies in memory.
+    /// How it lies in memory, strides that no index uses left out.
     Layout,
+    /// How it lies in memory, strides of dimensions of size one included: some operators look at these.
+    Exact,
     /// The state of all storages that may overlap with it.
     Memory,
 }

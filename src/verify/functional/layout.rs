@@ -11,7 +11,7 @@ use crate::ops::Bound;
 use crate::term::call::Arguments;
 use crate::term::store::ValueId;
 use crate::term::term::{Fact, Form, Side, Token};
-use crate::verify::functional::key::Key;
+use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::values::{Found, Functional};
 
 impl<'a> Functional<'a> {
@@ -26,10 +26,12 @@ impl<'a> Functional<'a> {
     }
 
     pub(in crate::verify) fn find_layout(&mut self, key: Key) -> Found {
-        if let Some(ty) = self.laid_out(key.side, key.place) {
+        let one = crate::sym::Dim::Fixed(1);
+        // No recording says what rules give for strides that no index uses.
+        let is_said =
+            |t: &&TensorType| key.aspect == Aspect::Layout || !t.sizes.iter().any(|d| d.fixed().is_none_or(|n| n == 1));
+        if let Some(ty) = self.laid_out(key.side, key.place).filter(is_said) {
             let dims = ty.strides.iter().flatten().zip(&ty.sizes);
-            // A stride that no index uses says nothing.
-            let one = crate::sym::Dim::Fixed(1);
             let tokens = dims.map(|(stride, size)| if *size == one { Token::None } else { Token::Dim(*stride) });
             return Found::Term(Form::Of(Fact::Strides, tokens.collect()), Vec::new());
         }
@@ -56,7 +58,7 @@ impl<'a> Functional<'a> {
         let view = self.view(key.side);
         let node = key.place.node;
         if let Some((of, item)) = getitem_of(view, node) {
-            let whole = self.layout(key.side, place_of(view, of));
+            let whole = self.layout_as(key.side, place_of(view, of), key.aspect);
             return Found::Term(
                 Form::Of(Fact::InputLayout, Box::new([Token::Int(i64::from(item)), Token::Child])),
                 vec![whole],
@@ -72,7 +74,7 @@ impl<'a> Functional<'a> {
             f.read_at(key.side, place, order)
         });
         for operand in tensor_operands(view, node) {
-            children.push(self.layout(key.side, operand));
+            children.push(self.layout_as(key.side, operand, key.aspect));
         }
         if crate::verify::effects::trace::effect_of(view, self.registry, node).is_some() {
             tokens.push(self.event(key));
@@ -113,7 +115,7 @@ impl<'a> Functional<'a> {
         let Some(operand) = bound.args.first().and_then(|a| a.as_node()).map(|n| place_of(view, n)) else { return };
         let origin = self.side(key.side).storages.origin(operand);
         for place in [operand, origin] {
-            children.push(self.layout(key.side, place));
+            children.push(self.layout_as(key.side, place, Aspect::Exact));
             match self.laid_out(key.side, place).map(|t| t.offset) {
                 Some(offset) if self.sizes.is_settled(offset) => tokens.push(Token::Dim(offset)),
                 _ => {

@@ -119,14 +119,19 @@ impl<'a> Functional<'a> {
         self.store.at(Key { side, place, stamp, aspect: Aspect::Value })
     }
 
-    /// Returns how a value lies in memory.
+    /// Returns how a value lies in memory, strides that no index uses left out.
     pub fn layout(&mut self, side: Side, place: Place) -> ValueId {
+        self.layout_as(side, place, Aspect::Layout)
+    }
+
+    /// Returns how a value lies in memory; `aspect` says how exactly.
+    pub fn layout_as(&mut self, side: Side, place: Place, aspect: Aspect) -> ValueId {
         let side = match side {
             _ if self.is_shared(place.node) => Side::Both,
             Side::Both => Side::After,
             one => one,
         };
-        self.store.at(Key { side, place, stamp: Stamp::Birth, aspect: Aspect::Layout })
+        self.store.at(Key { side, place, stamp: Stamp::Birth, aspect })
     }
 
     /// Returns what `reader` sees of an operand.
@@ -233,7 +238,7 @@ impl<'a> Functional<'a> {
 
     fn find(&mut self, key: Key) -> Found {
         match key.aspect {
-            Aspect::Layout => return self.find_layout(key),
+            Aspect::Layout | Aspect::Exact => return self.find_layout(key),
             Aspect::Memory => return self.find_memory(key),
             Aspect::Value => {}
         }

@@ -123,7 +123,7 @@ impl<'a> Functional<'a> {
             if operand == event.place {
                 tokens.push(Token::count(i));
             }
-            children.push(self.layout(key.side, operand));
+            children.push(self.layout_as(key.side, operand, Aspect::Exact));
         }
         self.add_shared_operands(own, &mut tokens, &mut children);
         self.add_memory_known_to_opaque(own, &mut tokens, &mut children);
@@ -250,7 +250,8 @@ impl<'a> Functional<'a> {
             else {
                 return true;
             };
-            if a.meets(&b) && !(a == b && operator.pointwise) {
+            // The same elements laid out otherwise are an overlap in part: PyTorch looks at strides that no index uses too.
+            if a.meets(&b) {
                 return true;
             }
         }

@@ -12,7 +12,7 @@ use crate::analysis::{Place, Stamp, Storages, placeholders};
 use crate::certificate::Evidence;
 use crate::editor::{Changes, Editor};
 use crate::graph::{BodyId, NodeId, NodeKind, StrId, View};
-use crate::ops::Registry;
+use crate::ops::{Registry, SideEffect};
 use crate::term::sizes::Sizes;
 use crate::term::store::{Store, ValueId};
 use crate::term::term::Side;
@@ -46,11 +46,30 @@ pub fn judge_edit(
     let mut f = functional(before, after, registry, options, sizes);
     let mut c = Congruence::with_limit(options.budget.pairs);
     judge_order(before, after, registry, options, &mut findings);
-    match touched.is_local() {
+    match touched.is_local() && is_plain(after, registry) {
         true => crate::verify::judge::reach::judge_local(&mut f, &mut c, touched, &mut findings),
         false => judge_whole(&mut f, &mut c, &mut findings),
     }
     finish(findings, &f, &c, options, start)
+}
+
+/// Whether every call that the graph ever had is a function of its operands that may be judged by itself: no writes, draws, bodies, nor
+/// operators that nobody described. Then an edit reaches what uses it and nothing else. Costs the targets, a few.
+fn is_plain(view: &dyn View, registry: &Registry) -> bool {
+    view.targets().iter().map(|t| view.texts().text(*t)).all(|target| {
+        registry.get(target).is_some_and(|o| {
+            let side = matches!(
+                o.effects.side,
+                None | Some(SideEffect::Stream | SideEffect::Record | SideEffect::Prefetch | SideEffect::Assert)
+            );
+            *o.target == *target
+                && side
+                && !o.effects.opaque
+                && !o.effects.random
+                && !o.effects.writes()
+                && !o.facts.unset
+        })
+    })
 }
 
 /// Judges two graphs that have nothing but their inputs in common. Types must be settled and symbols shared.
