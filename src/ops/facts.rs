@@ -161,6 +161,8 @@ pub struct Facts {
     pub any_size: bool,
     /// `#sees-layout`: its result depends on how operands lie in memory.
     pub sees_layout: bool,
+    /// `#sees-layout=NAME`: it does only where that argument is given.
+    pub sees_layout_if: Option<Box<str>>,
     /// `#layout-decides`: whether the call holds depends on the strides of its first operand: there is such a view, or it raises.
     pub layout_decides: bool,
     /// `#reshapes`: gives its operand another shape or other memory in place.
@@ -184,6 +186,12 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Returns whether the result of a call depends on how its operands lie; `given` finds an argument by name.
+    pub fn sees_layout<'a>(&self, given: impl Fn(&str) -> Option<&'a Arg>) -> bool {
+        let asked = self.sees_layout_if.as_ref().is_none_or(|name| given(name).is_none_or(|arg| *arg != Arg::None));
+        self.sees_layout && asked
+    }
+
     /// Reads one mark; `None` where it is none of these, or its value is no value of it.
     pub(super) fn read(&mut self, name: &str, value: &str) -> Option<()> {
         match name {
@@ -191,7 +199,10 @@ impl Facts {
             "total" if value == "numbers" => self.total = Total::Numbers,
             "total" if value == "float" => self.total = Total::Floats,
             "any-size" => self.any_size = true,
-            "sees-layout" => self.sees_layout = true,
+            "sees-layout" => {
+                self.sees_layout = true;
+                self.sees_layout_if = Some(value.into()).filter(|v: &Box<str>| !v.is_empty());
+            }
             "layout-decides" => self.layout_decides = true,
             "reshapes" => self.reshapes = true,
             "unset" => self.unset = true,

@@ -7,6 +7,8 @@
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use super::blurred::Blurred;
+use super::infer::CallSite;
 use super::layout;
 use super::registry::Registry;
 use crate::graph::{Arg, BodyId, Hearsay, NodeId, NodeKind, TensorType, ValueType, View};
@@ -114,8 +116,25 @@ impl Registry {
     /// Returns what of a call's type is somebody's word, given what its own annotation told. `symbols` are the graph's.
     pub fn hearsay(&self, view: &dyn View, symbols: &mut Symbols, node: NodeId, told: Hearsay) -> Hearsay {
         let own = if self.lies_as_ruled(view, symbols, node) { Hearsay::NONE } else { Hearsay::STRIDES };
+        let own = told.max(own);
         let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
-        args.flat_map(Arg::nodes).fold(told.max(own), |sum, n| sum.with_operand(view.hearsay(n)))
+        let all = args.flat_map(Arg::nodes).fold(own, |sum, n| sum.with_operand(view.hearsay(n)));
+        // Whose result lies alike however its operands lie takes nobody's word for strides.
+        if all == own.max(Hearsay::STRIDES) && !own.strides() && self.lies_alike_anyhow(view, symbols, node) {
+            return own;
+        }
+        all
+    }
+
+    /// Whether the rule gives strides though nobody says how the operands lie.
+    fn lies_alike_anyhow(&self, view: &dyn View, symbols: &mut Symbols, node: NodeId) -> bool {
+        let blurred = Blurred::of(view, node);
+        let site = CallSite { annotated: None, ..CallSite::of(view, node) };
+        match self.infer_in(&blurred, symbols, site) {
+            Ok(ValueType::Tensor(t)) => t.strides.is_some(),
+            Ok(ValueType::Many(all)) => all.iter().all(|ty| ty.as_tensor().is_none_or(|t| t.strides.is_some())),
+            _ => false,
+        }
     }
 
     /// Whether the strides that a rule gives are those of recorded calls: of operands that lie row by row, or of one dtype and without
@@ -146,6 +165,10 @@ impl Registry {
         let fits = |t: &&TensorType, s: &mut Symbols| {
             layout::is_dense(s, t) || operator.pointwise && operands.len() == 1 && has_no_overlap(t)
         };
+        // What reads its operands where they lie is laid out by a rule of its own; element by element, operands are converted first.
+        if !operator.pointwise || &*operator.family == "select" {
+            return operator.rule.is_some();
+        }
         operator.rule.is_some() && one_dtype && operands.iter().all(|t| fits(t, symbols))
     }
 }

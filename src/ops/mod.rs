@@ -16,6 +16,7 @@
 //! Leaves kernels to `exec`, lowering to `lower`, storages to `analysis`.
 
 mod bind;
+mod blurred;
 mod call;
 mod check;
 mod decompose;

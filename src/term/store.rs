@@ -181,7 +181,10 @@ impl<K: Copy + Eq + Hash> Store<K> {
         if a == b {
             return;
         }
-        let (root, child) = (a.min(b), a.max(b));
+        // Terms above a settled class name it as it is: it stays the root.
+        let (first, second) = (a.min(b), a.max(b));
+        let keeps_second = self.is_settled(second) && !self.is_settled(first);
+        let (root, child) = if keeps_second { (second, first) } else { (first, second) };
         let Some(value) = self.values.get_mut(child.slot()) else { return };
         value.parent = root;
         let (term, key) = (value.term.clone(), value.key);

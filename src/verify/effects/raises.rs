@@ -48,7 +48,9 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
         if stated.is_none_or(|o| {
             o.facts.layout_decides || o.facts.sees_layout || o.effects.writes() || o.effects.view_of().is_some()
         }) {
-            children.push(f.layout_as(side, operand, Aspect::Exact));
+            let exact = stated.is_none_or(|o| o.effects.writes() || o.facts.sees_layout);
+            let aspect = if exact { Aspect::Exact } else { Aspect::Layout };
+            children.push(f.layout_as(side, operand, aspect));
         }
     }
     tokens.extend(f.told(own));

@@ -118,11 +118,7 @@ impl<'a> Functional<'a> {
             children.push(self.layout_as(key.side, place, Aspect::Exact));
             match self.laid_out(key.side, place).map(|t| t.offset) {
                 Some(offset) if self.sizes.is_settled(offset) => tokens.push(Token::Dim(offset)),
-                _ => {
-                    // What cannot be said equals itself only.
-                    let own = self.store.at(Key { place, ..key });
-                    tokens.push(Token::Other(format!("{own:?}").into()));
-                }
+                _ => children.push(self.part_of_any(key.side, place)),
             }
         }
         let input = self.side(key.side).inputs.get(&origin.node).copied();

@@ -436,7 +436,7 @@ impl<'a> Functional<'a> {
         if call::draws(operator, bound) {
             self.add_layouts_of_results(key, &mut tokens, &mut children);
         }
-        if operator.facts.sees_layout {
+        if operator.facts.sees_layout(|name| operator.schema.param_index(name).map(|i| bound.get(i))) {
             self.add_seen_layout(key, bound, &mut tokens, &mut children);
         }
         if operator.facts.layout_decides {

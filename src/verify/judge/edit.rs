@@ -68,6 +68,7 @@ fn is_plain(view: &dyn View, registry: &Registry) -> bool {
                 && !o.effects.random
                 && !o.effects.writes()
                 && !o.facts.unset
+                && !o.facts.sees_layout
         })
     })
 }

@@ -98,7 +98,7 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
         let homes = (f.before.storages.origin(*place), f.after.storages.origin(*place));
         let sharing = (f.before.storages.home(homes.0), f.after.storages.home(homes.1));
         let (a, b) = (f.outcome(Side::Before, *place), f.outcome(Side::After, *place));
-        equal = homes.0 == homes.1 && sharing.0 == sharing.1 && c.equal(f, a, b);
+        equal = homes.0 == homes.1 && sharing.0 == sharing.1 && c.equal(f, a, b) && lies_alike(f, c, *place);
     }
     let contents = same_contents(f, c, node);
     if effect_of(f.after.view, f.registry, node).is_some() {
@@ -119,6 +119,15 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
     if !contents {
         reach.follow_writes(f, node);
     }
+}
+
+/// Returns whether a value lies alike on both sides: what it shares, and what its users ask, may depend on it.
+fn lies_alike(f: &mut Functional<'_>, c: &mut Congruence, place: Place) -> bool {
+    if f.before.storages.type_of(place).as_tensor().is_none() {
+        return true;
+    }
+    let (a, b) = (f.layout(Side::Before, place), f.layout(Side::After, place));
+    c.equal(f, a, b)
 }
 
 /// Returns whether a node leaves the same content in everything that it writes.
