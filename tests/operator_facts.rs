@@ -83,6 +83,10 @@ fn is_total(operator: &Operator, rows: &[Value]) -> bool {
     match operator.facts.total {
         Total::Always => true,
         Total::Floats => rows.iter().all(float),
+        Total::Numbers => {
+            let numbers = ["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8"];
+            rows.iter().all(|r| r[0] == rows[0][0] && numbers.iter().any(|n| r[0] == *n))
+        }
         Total::Never => false,
     }
 }
