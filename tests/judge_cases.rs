@@ -78,7 +78,7 @@ fn what_is_not_the_same_is_refused() {
             Some(judged) => format!("{} {judged}", case.meta.label),
             None => case.meta.label.clone(),
         };
-        let count = counts.entry((folder, label)).or_default();
+        let count = counts.entry((folder.clone(), label)).or_default();
         count[0] += 1;
         count[1] += usize::from(accepted);
         count[2] += usize::from(verdicts.iter().any(|v| v.verdict == Finding::Refuted));
