@@ -63,7 +63,8 @@ fn folder() -> std::path::PathBuf {
 #[test]
 fn calls_do_what_their_arguments_make_of_their_operators() {
     let registry = Registry::standard();
-    let graph = common::read(Path::new("calls.fx"), &std::fs::read_to_string(folder().join("calls.fx")).unwrap());
+    let mut graph = common::read(Path::new("calls.fx"), &std::fs::read_to_string(folder().join("calls.fx")).unwrap());
+    registry.check_types(&mut graph);
     let mut asked = EffectsOf::new(&graph, &registry);
     let mut found = String::new();
     for body in graph.bodies() {

@@ -92,7 +92,10 @@ fn what_is_not_the_same_is_refused() {
         }
         // The twins of pairs that were judged wrongly once: what is the same stays accepted.
         if folder == "adversary" && must_refuse(&case) == Some(false) && !accepted {
-            wrong.push(format!("{name}: not accepted: {}", verdicts.iter().map(|v| &*v.reason).collect::<Vec<_>>().join("; ")));
+            wrong.push(format!(
+                "{name}: not accepted: {}",
+                verdicts.iter().map(|v| &*v.reason).collect::<Vec<_>>().join("; ")
+            ));
         }
         if must_refuse(&case) == Some(true) && verdicts.iter().any(|v| v.accepted) {
             wrong.push(format!("{name}: {}", case.meta.why));

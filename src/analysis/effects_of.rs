@@ -196,7 +196,7 @@ impl<'a> EffectsOf<'a> {
             Total::Floats => tensor_operands(self.view, node).iter().all(plain),
             Total::Numbers | Total::Never => false,
         };
-        !total || operator.effects.writes()
+        !total || operator.effects.writes() || operator.facts.step.is_some()
     }
 
     /// Returns the memory of each result that the schema names; where the items of a list differ, the least sure holds.
@@ -291,7 +291,7 @@ pub fn effects_of_target<'a>(registry: &'a Registry, target: &str) -> CallEffect
         writes: those(&|i| runs_bodies || access(i).writes),
         results,
         draws: runs_bodies || effects.random,
-        may_raise: operator.facts.total != Total::Always || operator.effects.writes(),
+        may_raise: operator.facts.total != Total::Always || operator.effects.writes() || operator.facts.step.is_some(),
         side: effects.side,
         commutes: operator.commutes && schema.params.len() == 2,
         ..CallEffects::default()

@@ -82,6 +82,8 @@ impl Findings {
     pub fn verdict(mut self) -> Verdict {
         self.assumes.sort();
         self.assumes.dedup();
+        // What stayed unanswered is told only where nothing else is wrong: it mostly follows from that.
+        let worst = self.problems.iter().min_by_key(|p| p.rank()).cloned();
         for question in Question::ALL {
             let answered = self.answered.iter().any(|(q, _)| *q == question);
             if !answered && !self.problems.iter().any(|p| p.question == question) {
@@ -91,7 +93,7 @@ impl Findings {
         }
         let answers: Vec<Answer> = Question::ALL.into_iter().map(|q| self.answer_to(q)).collect();
         let open = answers.iter().filter(|a| a.finding != Finding::Proved).map(|a| a.question).collect();
-        let worst = self.problems.into_iter().min_by_key(Problem::rank);
+        let worst = worst.or_else(|| self.problems.into_iter().min_by_key(Problem::rank));
         let Some(worst) = worst else { return Verdict { answers, ..Verdict::proved_exact(self.assumes) } };
         Verdict {
             assumes: self.assumes,

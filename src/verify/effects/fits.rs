@@ -10,6 +10,7 @@ use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorTyp
 use crate::ops::{Bound, Operator, Total, ViewStep, Viewed, view_strides};
 use crate::sym::Dim;
 use crate::term::term::Side;
+use crate::verify::functional::identities::equal_operand;
 use crate::verify::functional::values::Functional;
 use crate::verify::functional::views::{ViewCall, as_dim, axis};
 
@@ -33,6 +34,15 @@ pub fn surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     }
     if view.hearsay(node).is_told() || operands_are_hearsay(f, side, node) {
         return false;
+    }
+    // What is its operand as it is needs no kernel.
+    let numbers = f.tensor(side, place_of(view, node)).is_some_and(|t| t.dtype.is_float() || t.dtype.is_integer());
+    if numbers
+        && !operator.effects.writes()
+        && equal_operand(f, side, operator, &bound, place_of(view, node)).is_some()
+        && has_plain_options(f, side, node, &bound)
+    {
+        return true;
     }
     let functional = f.registry.functional(operator).filter(|_| operator.effects.writes());
     let stated = functional.unwrap_or(operator);

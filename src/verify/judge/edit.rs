@@ -147,6 +147,7 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
         return;
     }
     number_inputs(f);
+    findings.answer(Question::Form, Evidence::Compared { pairs: f.before.inputs.len() });
     number_unset(f);
     let Some(ordered) = number_effects(f, findings) else { return };
     c.settle_first();
@@ -156,8 +157,6 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
     let effects = ordered.len();
     compare_effects(f, c, ordered, findings);
     crate::verify::effects::raises::check_whole(f, findings);
-    let inputs = f.before.inputs.len();
-    findings.answer(Question::Form, Evidence::Compared { pairs: inputs });
     findings.answer(Question::Values, Evidence::Congruence { terms: f.store.terms_hashed() });
     findings.answer(Question::Effects, Evidence::Compared { pairs: effects });
 }
