@@ -201,7 +201,7 @@ impl Facts {
             "any-size" => self.any_size = true,
             "sees-layout" => {
                 self.sees_layout = true;
-                self.sees_layout_if = Some(value.into()).filter(|v: &Box<str>| !v.is_empty());
+                self.sees_layout_if = (!value.is_empty()).then(|| value.into());
             }
             "layout-decides" => self.layout_decides = true,
             "reshapes" => self.reshapes = true,

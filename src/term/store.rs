@@ -94,8 +94,8 @@ impl<K: Copy + Eq + Hash> Store<K> {
         let term = self.canonical(Term { form: Arc::new(form), children: children.into_iter().collect() });
         match self.terms.get(&term) {
             Some(id) => {
-                let root = self.find(*id);
-                root
+                let id = *id;
+                self.find(id)
             }
             None => {
                 let id = self.push(None, Some(term.clone()));

@@ -42,7 +42,7 @@ pub enum Closure {
 }
 
 /// Options of a judgement.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct JudgeOptions {
     /// The NPU path.
     pub mode: Mode,
@@ -74,18 +74,5 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Budget { pairs: 20_000_000, near: 64, candidates: 1024, named: 8 }
-    }
-}
-
-impl Default for JudgeOptions {
-    fn default() -> Self {
-        JudgeOptions {
-            mode: Mode::default(),
-            policy: Policy::default(),
-            may_alias: Vec::new(),
-            tags: None,
-            closure: Closure::default(),
-            budget: Budget::default(),
-        }
     }
 }

@@ -499,7 +499,7 @@ impl Gen {
         }
         for _ in 0..self.rng.between(0, 3) {
             for _ in 0..4 {
-                if inner.from_menu().is_some() {
+                if inner.take_from_menu().is_some() {
                     break;
                 }
             }

@@ -75,7 +75,7 @@ fn ints(all: impl IntoIterator<Item = i64>) -> A {
 
 impl Gen {
     /// Tries an entry.
-    pub fn from_menu(&mut self) -> Option<String> {
+    pub fn take_from_menu(&mut self) -> Option<String> {
         let part = self.part(10);
         self.menu(part)
     }
@@ -152,9 +152,8 @@ impl Gen {
         let (r, sizes) = (t.rank(), dims(&t));
         match self.rng.below(29) {
             0..=5 => {
-                let mut wanted: Vec<A> = match self.same_count(&t) {
-                    all => all.into_iter().map(|n| self.number(n)).collect(),
-                };
+                let all = self.same_count(&t);
+                let mut wanted: Vec<A> = all.into_iter().map(|n| self.number(n)).collect();
                 if self.rng.percent(35) && !wanted.is_empty() {
                     let k = self.rng.below(wanted.len());
                     wanted[k] = A::I(-1);

@@ -159,12 +159,12 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         return !given_sizes || &*operator.schema.namespace == "aten" && result.is_none() && is_size_query(operator);
     }
     if is_python(operator) {
-        let is_int = |a: &&Arg| match a {
+        let is_int = |a: &Arg| match a {
             Arg::Int(_) => true,
             Arg::Node(n) => matches!(view.ty(*n), ValueType::SymInt(_)),
             _ => false,
         };
-        return bound.args.iter().all(|a| is_int(&a));
+        return bound.args.iter().all(|a| is_int(a));
     }
     operator.pointwise
         && !given_sizes
