@@ -35,6 +35,11 @@ pub type Home = SmallVec<[Shares; 1]>;
 
 /// Returns the operands in whose memory a value (may) lie.
 pub fn home_of(view: &dyn View, registry: &Registry, place: Place) -> Home {
+    home_of_typed(view, registry, place, type_of(view, place))
+}
+
+/// The same, for whoever knows the type: to find that of an item may cost all users of its tuple.
+pub(super) fn home_of_typed(view: &dyn View, registry: &Registry, place: Place, ty: &ValueType) -> Home {
     let mut home = Home::new();
     if view.kind(place.node) != NodeKind::Call {
         return home;
@@ -44,7 +49,7 @@ pub fn home_of(view: &dyn View, registry: &Registry, place: Place) -> Home {
         home.push(Shares::Maybe(place_of(view, of)));
         return home;
     }
-    if !holds_tensor(type_of(view, place)) {
+    if !holds_tensor(ty) {
         return home;
     }
     let Some(operator) = registry.operator_of(view, place.node) else {

@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::call::{Bodies, Known, opaque_calls, writes};
 use super::place::{Place, getitem_of, places_of};
 use super::results::{self, Reached};
-use super::sharing::{Home, Shares, home_of, tensor_operands};
+use super::sharing::{Home, Shares, home_of_typed, tensor_operands};
 use crate::graph::{Arg, BodyId, InputKind, NodeId, NodeKind, OutputKind, StrId, ValueType, View};
 use crate::ops::{Registry, SideEffect};
 
@@ -174,7 +174,7 @@ impl<'a> Storages<'a> {
         }
         let home = match self.runs_bodies(place.node) {
             true => self.home_of_result(place),
-            false => home_of(self.view, self.registry, place),
+            false => home_of_typed(self.view, self.registry, place, self.type_of(place)),
         };
         self.homes.insert(place, home.clone());
         home

@@ -62,7 +62,10 @@ fn is_plain(view: &dyn View, registry: &Registry) -> bool {
                 o.effects.side,
                 None | Some(SideEffect::Stream | SideEffect::Record | SideEffect::Prefetch | SideEffect::Assert)
             );
+            // One that takes an operator may hide another.
+            let hides = o.schema.params.first().is_some_and(|p| &*p.name == "op");
             *o.target == *target
+                && !hides
                 && side
                 && !o.effects.opaque
                 && !o.effects.random
