@@ -79,6 +79,15 @@ pub fn type_of(view: &dyn View, place: Place) -> &ValueType {
     }
 }
 
+/// The same, for whoever came to the value through `carrier`: that says what it is where nobody said what the call gives.
+pub(super) fn type_of_item(view: &dyn View, place: Place, carrier: NodeId) -> &ValueType {
+    match view.ty(place.node) {
+        ValueType::Many(_) => type_of(view, place),
+        _ if place.item != Place::WHOLE && carrier != place.node => view.ty(carrier),
+        _ => type_of(view, place),
+    }
+}
+
 /// Returns the nodes through which others name a value: the node itself, or its `getitem`s.
 pub fn carriers(view: &dyn View, place: Place) -> Vec<NodeId> {
     let mut out = vec![place.node];

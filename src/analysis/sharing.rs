@@ -3,9 +3,10 @@
 //! Promises: [`Shares::Fresh`] and the sure answers hold for all inputs; what sizes, strides and arguments do not decide is
 //! [`Shares::Maybe`]. Leaves to `storage`: what follows for writes.
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::place::{Place, place_of, type_of};
+use super::place::{Place, place_of, type_of, type_of_item};
 use crate::graph::{Arg, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{Bound, Operator, Registry, ReturnAlias, SharesWhen, Sharing, Viewed, view_strides};
 use crate::sym::{Dim, Symbols};
@@ -92,9 +93,10 @@ pub(super) fn holds_tensor(ty: &ValueType) -> bool {
 pub fn tensor_operands(view: &dyn View, node: NodeId) -> Vec<Place> {
     let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
     let mut out: Vec<Place> = Vec::new();
+    let mut seen: FxHashSet<Place> = FxHashSet::default();
     for operand in args.flat_map(Arg::nodes) {
         for place in super::place::places_of(view, operand) {
-            if holds_tensor(type_of(view, place)) && !out.contains(&place) {
+            if holds_tensor(type_of_item(view, place, operand)) && seen.insert(place) {
                 out.push(place);
             }
         }

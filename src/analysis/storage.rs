@@ -15,6 +15,7 @@
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::call::{Bodies, Known, opaque_calls, writes};
 use super::place::{Place, getitem_of, places_of};
@@ -60,6 +61,8 @@ pub struct Group {
     spans: FxHashMap<Stamp, (usize, usize)>,
     /// Where the births stand in program order, by origin.
     ranks: FxHashMap<Place, usize>,
+    /// When each storage was born, in the order of `origins`: right behind the call; what the caller gives is there at 0.
+    born: Vec<u64>,
 }
 
 impl Group {
@@ -91,6 +94,13 @@ impl Group {
         self.ranks.get(&origin).copied()
     }
 
+    /// Returns the storages, as ranks, that were born with a version or after it, by calls before `order`; with [`Stamp::Birth`]
+    /// also those that the caller gives.
+    pub fn born_since(&self, version: Stamp, order: u64) -> std::ops::Range<usize> {
+        let since = self.writes(version).first().map_or(0, |e| e.order.saturating_add(1));
+        self.born.partition_point(|b| *b < since)..self.born.partition_point(|b| *b <= order)
+    }
+
     /// Returns whether writes to one storage may be seen in another.
     pub fn is_shared(&self) -> bool {
         self.origins.len() > 1
@@ -103,8 +113,14 @@ impl Group {
             let end = i.saturating_add(1);
             self.spans.entry(event.stamp).and_modify(|span| span.1 = end).or_insert((i, end));
         }
-        self.origins.sort_by_key(|p| (view.place(p.node).map(|(_, order)| order), *p));
+        let born = |p: &Place| match view.kind(p.node) {
+            NodeKind::Call => view.place(p.node).map_or(0, |(_, order)| order.saturating_add(1)),
+            _ => 0,
+        };
+        let order = |p: &Place| view.place(p.node).map(|(_, order)| order);
+        self.origins.sort_by_cached_key(|p| (born(p), order(p), *p));
         self.ranks = self.origins.iter().enumerate().map(|(i, p)| (*p, i)).collect();
+        self.born = self.origins.iter().map(born).collect();
         self.members.sort_unstable();
     }
 }
@@ -118,8 +134,12 @@ struct World {
     known: FxHashMap<Place, u64>,
 }
 
-/// Nodes that take one result of a node out of its tuple, by the number of the result.
-type Items = FxHashMap<u32, Vec<NodeId>>;
+/// Who uses a node: those that take one result out of its tuple, by the number of the result, and all others, in order.
+#[derive(Clone, Debug, Default)]
+struct Items {
+    taken: FxHashMap<u32, Vec<NodeId>>,
+    others: Vec<NodeId>,
+}
 
 /// Pairs of inputs, by name, that the host says may be the same memory.
 pub type MayAlias = [(String, String)];
@@ -137,6 +157,7 @@ pub struct Storages<'a> {
     /// How many bodies are being looked into, one inside the other.
     depth: usize,
     items: FxHashMap<NodeId, Arc<Items>>,
+    flows: FxHashMap<NodeId, Arc<Flow>>,
     world: Option<Arc<World>>,
     inputs: Option<Arc<FxHashMap<&'a str, NodeId>>>,
     attributes: Option<Arc<FxHashMap<StrId, Vec<NodeId>>>>,
@@ -159,6 +180,7 @@ impl<'a> Storages<'a> {
             reached: FxHashMap::default(),
             depth: 0,
             items: FxHashMap::default(),
+            flows: FxHashMap::default(),
             world: None,
             inputs: None,
             attributes: None,
@@ -241,7 +263,7 @@ impl<'a> Storages<'a> {
             ValueType::Many(items) => items.get(place.item as usize).unwrap_or(&ValueType::Unknown),
             _ => {
                 let items = self.items(place.node);
-                let taken = items.get(&place.item).and_then(|nodes| nodes.first());
+                let taken = items.taken.get(&place.item).and_then(|nodes| nodes.first());
                 taken.map_or(&ValueType::Unknown, |n| self.view.ty(*n))
             }
         }
@@ -251,7 +273,7 @@ impl<'a> Storages<'a> {
     pub fn places(&mut self, node: NodeId) -> Vec<Place> {
         match self.view.ty(node) {
             ValueType::Unknown | ValueType::Other(_) if getitem_of(self.view, node).is_none() => {
-                let mut taken: Vec<u32> = self.items(node).keys().copied().collect();
+                let mut taken: Vec<u32> = self.items(node).taken.keys().copied().collect();
                 taken.sort_unstable();
                 taken.into_iter().map(|item| Place { node, item }).chain([Place::of(node)]).collect()
             }
@@ -265,9 +287,9 @@ impl<'a> Storages<'a> {
         }
         let mut items = Items::default();
         for user in self.view.users_in_order(node) {
-            if let Some((of, item)) = getitem_of(self.view, user).filter(|(of, _)| *of == node) {
-                debug_assert_eq!(of, node);
-                items.entry(item).or_default().push(user);
+            match getitem_of(self.view, user) {
+                Some((of, item)) if of == node => items.taken.entry(item).or_default().push(user),
+                _ => items.others.push(user),
             }
         }
         let items = Arc::new(items);
@@ -281,7 +303,7 @@ impl<'a> Storages<'a> {
             return vec![place.node];
         }
         let items = self.items(place.node);
-        let taken = items.get(&place.item).map(Vec::as_slice).unwrap_or(&[]);
+        let taken = items.taken.get(&place.item).map(Vec::as_slice).unwrap_or(&[]);
         [place.node].into_iter().chain(taken.iter().copied()).collect()
     }
 
@@ -366,6 +388,12 @@ impl<'a> Storages<'a> {
     /// Returns the calls of operators that nobody described, in order.
     pub fn opaque_calls(&mut self) -> Vec<NodeId> {
         self.world().calls.iter().map(|(_, node)| *node).collect()
+    }
+
+    /// Returns whether a call of the graph itself is of an operator that nobody described, or runs one.
+    pub fn is_opaque_call(&mut self, node: NodeId) -> bool {
+        let Some((_, order)) = self.view.place(node) else { return false };
+        self.world().calls.binary_search(&(order, node)).is_ok()
     }
 
     /// Returns the operand of which a value surely is a view, or which it is.
@@ -486,11 +514,11 @@ impl<'a> Storages<'a> {
             }
             // A tuple's users are its items' and those of the calls that take it whole.
             for carrier in self.carriers(place) {
-                let skip_items = carrier == place.node && place.item != Place::WHOLE;
-                for user in self.view.users_in_order(carrier) {
-                    if skip_items && getitem_of(self.view, user).is_some() {
-                        continue;
-                    }
+                let users = match carrier == place.node && place.item != Place::WHOLE {
+                    true => self.items(carrier).others.clone(),
+                    false => self.view.users_in_order(carrier),
+                };
+                for user in users {
                     self.follow(place, carrier, user, &mut group, &mut open);
                 }
             }
@@ -549,43 +577,71 @@ impl<'a> Storages<'a> {
         }
         let order = self.view.place(user).map_or(0, |(_, order)| order);
         let origin = self.origin(place);
-        let write = |group: &mut Group| {
+        let flow = self.flow(user);
+        if flow.writes_all || flow.written.contains(&carrier) {
             group.events.push(Event { order, stamp: Stamp::Write(user), place, origin });
-        };
+        }
+        open.extend(&flow.any);
+        open.extend(flow.lies_in.get(&place).into_iter().flatten());
+    }
+
+    /// Returns what a call does with its operands' memory; of calls with many operands it is kept, for each of them asks.
+    fn flow(&mut self, user: NodeId) -> Arc<Flow> {
+        if let Some(known) = self.flows.get(&user) {
+            return known.clone();
+        }
+        let flow = Arc::new(self.find_flow(user));
+        let args = self.view.args(user).iter().chain(self.view.kwargs(user).iter().map(|(_, a)| a));
+        if args.flat_map(Arg::nodes).nth(FEW_OPERANDS).is_some() {
+            self.flows.insert(user, flow.clone());
+        }
+        flow
+    }
+
+    fn find_flow(&mut self, user: NodeId) -> Flow {
+        let mut flow = Flow::default();
         let view = self.view;
         let (operator, bound) = match Known::of(view, self.registry, user) {
             Known::As(operator, bound) => (operator, bound),
-            Known::Not => {
-                write(group);
-                open.extend(self.places(user));
-                return;
-            }
+            Known::Not => return Flow { writes_all: true, any: self.places(user), ..flow },
         };
-        let (mut writing, mut known_writes) = (false, false);
-        if operator.effects.side == Some(SideEffect::Control) || self.bodies.is_opaque(view, self.registry, user) {
-            writing = self.bodies.write(view, self.registry, user);
-            known_writes = true;
-        }
-        for (param, arg) in bound.args.iter().enumerate() {
-            writing |= !known_writes && arg.nodes().any(|n| n == carrier) && writes(operator, &bound, param);
-        }
-        if writing {
-            write(group);
+        let runs_others =
+            operator.effects.side == Some(SideEffect::Control) || self.bodies.is_opaque(view, self.registry, user);
+        if runs_others {
+            flow.writes_all = self.bodies.write(view, self.registry, user);
+        } else {
+            for param in (0..bound.args.len()).filter(|i| writes(operator, &bound, *i)) {
+                flow.written.extend(bound.get(param).nodes());
+            }
         }
         // Of results beyond count, those of a tuple that surely shares nothing need no look each.
-        if !operator.effects.returns.is_empty()
-            && operator.effects.returns.iter().all(|r| r.is_empty())
-            && !known_writes
-        {
-            return;
-        }
-        for result in self.places(user) {
-            if self.home(result).iter().any(|s| s.place() == place) {
-                open.push(result);
+        let returns = &operator.effects.returns;
+        if runs_others || returns.is_empty() || !returns.iter().all(|r| r.is_empty()) {
+            for result in self.places(user) {
+                for home in self.home(result) {
+                    flow.lies_in.entry(home.place()).or_default().push(result);
+                }
             }
         }
+        flow
     }
 }
+
+/// What a call does with the memory of its operands.
+#[derive(Debug, Default)]
+struct Flow {
+    /// It writes whatever it is given.
+    writes_all: bool,
+    /// What it writes.
+    written: FxHashSet<NodeId>,
+    /// Results that may lie in any operand.
+    any: Vec<Place>,
+    /// Results by the operand in which they may lie.
+    lies_in: FxHashMap<Place, SmallVec<[Place; 1]>>,
+}
+
+/// Up to so many operands each asks anew what the call does.
+const FEW_OPERANDS: usize = 8;
 
 /// How deep bodies are looked into: this follows bodies in bodies, not the graph.
 const MAX_NESTED_BODIES: usize = 32;

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::{Home, Place, Shares, Stamp, place_of, placeholders, type_of};
+use crate::analysis::{Home, Place, Shares, Stamp, place_of, placeholders};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, OutputKind, StrId, ValueType, View};
 use crate::term::store::ValueId;
 use crate::term::term::{Side, Token};
@@ -123,7 +123,7 @@ fn compare_value(f: &mut Functional<'_>, c: &mut Congruence, number: usize, p: P
 
 /// Returns in words how two types certainly differ.
 fn types_differ(f: &mut Functional<'_>, p: Place, q: Place) -> Option<String> {
-    let (x, y) = (type_of(f.before.view, p), type_of(f.after.view, q));
+    let (x, y) = (f.before.storages.type_of(p), f.after.storages.type_of(q));
     match (x, y) {
         (ValueType::Tensor(x), ValueType::Tensor(y)) => {
             let certainly = |a, b| f.sizes.symbols().equal(a, b) == Some(false);

@@ -8,8 +8,11 @@
 //! every storage of the group holds the same; (2) two parts with equal terms are the same elements of the storage of the same rank. Nothing
 //! is promised of states with different terms.
 
-use crate::analysis::{Event, Group, Place, Shares, Stamp, tensor_operands};
-use crate::graph::NodeKind;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashSet};
+
+use crate::analysis::{Event, Group, Place, Shares, Stamp, placeholders, tensor_operands};
+use crate::graph::{BodyId, NodeId, NodeKind};
 use crate::term::call::Arguments;
 use crate::term::index_map::ViewMap;
 use crate::term::store::ValueId;
@@ -66,21 +69,15 @@ impl Functional<'_> {
         children: &mut Vec<ValueId>,
     ) {
         let previous = group.version_at(order);
-        let since = group.writes(previous).first().map(|e| e.order);
         let memory = self.memory(side, group, previous);
         tokens.push(Token::Bool(memory.is_some()));
         children.extend(memory);
-        for (rank, origin) in group.origins.iter().enumerate() {
-            let born = self.order(side, origin.node);
-            let is_input = self.view(side).kind(origin.node) != NodeKind::Call;
-            // What is born at `order` is the result of the call that asks; what was born with the last write is new since.
-            let is_new = since.is_none_or(|s| !is_input && born >= s);
-            if !is_new || (!is_input && born >= order) {
-                continue;
-            }
+        // What is born at `order` is the result of the call that asks.
+        for rank in group.born_since(previous, order) {
+            let Some(origin) = group.origins.get(rank).copied() else { continue };
             tokens.push(Token::count(rank));
-            children.push(self.value(side, *origin, Stamp::Birth));
-            for home in self.side(side).storages.home(*origin) {
+            children.push(self.value(side, origin, Stamp::Birth));
+            for home in self.side(side).storages.home(origin) {
                 tokens.push(Token::Child);
                 children.push(self.part(side, home.place()));
                 children.push(self.layout(side, home.place()));
@@ -180,14 +177,11 @@ impl Functional<'_> {
     ) {
         let view = self.view(key.side);
         let order = self.order(key.side, key.place.node);
-        let mut groups: Vec<(Place, Vec<(usize, Place)>)> = Vec::new();
+        let mut groups: IndexMap<Place, Vec<(usize, Place)>, FxBuildHasher> = IndexMap::default();
         for (i, operand) in tensor_operands(view, key.place.node).into_iter().enumerate() {
             let group = self.side(key.side).storages.group(operand);
             let Some(first) = group.origins.first().copied() else { continue };
-            match groups.iter_mut().find(|(g, _)| *g == first) {
-                Some((_, all)) => all.push((i, operand)),
-                None => groups.push((first, vec![(i, operand)])),
-            }
+            groups.entry(first).or_default().push((i, operand));
         }
         for (first, operands) in groups {
             let shared = self.side(key.side).storages.group(first).is_shared();
@@ -212,53 +206,58 @@ impl Functional<'_> {
         tokens: &mut Vec<Token>,
         children: &mut Vec<ValueId>,
     ) {
-        let known = self.written_known(key.side);
-        if known.is_empty() || !self.is_opaque(key) {
+        if !self.is_opaque(key) {
             return;
         }
+        let known = self.written_known(key.side);
         let order = self.order(key.side, key.place.node);
+        let mut states: FxHashSet<Place> = FxHashSet::default();
         for place in known.iter() {
             let group = self.side(key.side).storages.group(*place);
-            if group.version_at(order) != Stamp::Birth && self.order(key.side, place.node) < order.max(1) {
-                let name = self.name_of_memory(key.side, *place);
-                tokens.extend(name);
-                children.push(self.read_at(key.side, *place, order));
+            if group.version_at(order) == Stamp::Birth || self.order(key.side, place.node) >= order.max(1) {
+                continue;
+            }
+            // Of storages that may overlap, one state says what all of them hold.
+            match group.origins.first().filter(|_| group.is_shared()) {
+                Some(first) if !states.insert(*first) => {}
+                Some(first) => children.push(self.memory_before(key.side, *first, order)),
+                None => {
+                    let name = self.name_of_memory(key.side, *place);
+                    tokens.extend(name);
+                    children.push(self.read_at(key.side, *place, order));
+                }
             }
         }
     }
 
     fn is_opaque(&mut self, key: Key) -> bool {
-        let calls = self.side(key.side).storages.opaque_calls();
-        calls.binary_search_by_key(&self.order(key.side, key.place.node), |n| self.order(key.side, *n)).is_ok()
+        self.side(key.side).storages.is_opaque_call(key.place.node)
     }
 
-    /// Storages that operators which nobody described can know, and that something else writes; none where there are no such operators.
+    /// Storages that operators which nobody described can know, and that something else writes: one of each group, for such
+    /// operators can know all of it; none where there are no such operators.
     fn written_known(&mut self, side: Side) -> std::sync::Arc<[Place]> {
         if let Some(known) = &self.side(side).known_to_opaque {
             return known.clone();
         }
         let view = self.view(side);
-        let calls: rustc_hash::FxHashSet<_> = self.side(side).storages.opaque_calls().into_iter().collect();
-        let mut found: Vec<Place> = Vec::new();
+        let calls = self.side(side).storages.opaque_calls();
+        let mut given: Vec<Place> = Vec::new();
         if !calls.is_empty() {
+            given.extend(placeholders(view, BodyId::ROOT).into_iter().map(Place::of));
+            given.extend(self.side(side).storages.attributes().into_iter().map(Place::of));
+            given.extend(calls.iter().flat_map(|n| tensor_operands(view, *n)));
+        }
+        let calls: FxHashSet<NodeId> = calls.into_iter().collect();
+        let mut seen: FxHashSet<Place> = FxHashSet::default();
+        let mut found: Vec<Place> = Vec::new();
+        for place in given {
+            let origin = self.side(side).storages.origin(place);
+            let group = self.side(side).storages.group(origin);
+            let first = group.origins.first().copied().unwrap_or(origin);
             let by_others = |e: &Event| !matches!(e.stamp, Stamp::Write(n) if calls.contains(&n));
-            let mut next = view.first(crate::graph::BodyId::ROOT);
-            while let Some(node) = next {
-                next = view.next(node);
-                let lasts = matches!(view.kind(node), NodeKind::Placeholder | NodeKind::GetAttr);
-                let given = calls.contains(&node);
-                let places = match (lasts, given) {
-                    (true, _) => vec![Place::of(node)],
-                    (false, true) => tensor_operands(view, node),
-                    (false, false) => continue,
-                };
-                for place in places {
-                    let origin = self.side(side).storages.origin(place);
-                    let group = self.side(side).storages.group(origin);
-                    if group.events.iter().any(by_others) && !found.contains(&origin) {
-                        found.push(origin);
-                    }
-                }
+            if seen.insert(first) && group.events.iter().any(by_others) {
+                found.push(first);
             }
         }
         let found: std::sync::Arc<[Place]> = found.into();
