@@ -183,6 +183,9 @@ impl<'a> Runner<'a, '_, '_> {
         if self.depth >= DEEPEST {
             return Err(ExecError::Body { what: format!("{} lies deeper than {DEEPEST} bodies", name()) });
         }
+        if self.session.spend().is_err() {
+            return Err(ExecError::Body { what: format!("{} is run when the limit of calls is used up", name()) });
+        }
         self.depth = self.depth.saturating_add(1);
         let last_uses = last_uses(self.graph, body);
         let mut next = self.graph.first(body);

@@ -28,6 +28,8 @@ pub struct Session<'r> {
     meter: Meter,
     device: Device,
     depth: usize,
+    /// How many calls and bodies may still run.
+    left: u64,
 }
 
 /// Operators that call others nest no deeper than this.
@@ -37,12 +39,31 @@ impl<'r> Session<'r> {
     /// Returns a session that draws its random numbers from `seed`.
     pub fn new(registry: &'r Registry, kernels: &'r Kernels, seed: u64) -> Self {
         let (random, meter, device) = (Generator::new(seed), Meter::default(), Device::cpu());
-        Session { registry, kernels, random, meter, device, depth: 0 }
+        Session { registry, kernels, random, meter, device, depth: 0, left: u64::MAX }
     }
 
     /// Returns the meter of memory that this session's tensors take.
     pub fn meter(&self) -> &Meter {
         &self.meter
+    }
+
+    /// Lets no more than so many calls and bodies run from here on: a loop of the program need not end.
+    pub fn limit(&mut self, calls: u64) {
+        self.left = calls;
+    }
+
+    /// Returns whether a limit that was set is used up.
+    pub fn is_spent(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Counts a call or a body.
+    pub(super) fn spend(&mut self) -> Result<(), Fault> {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            return Err(Fault::Unsupported { what: "running on: the limit of calls is used up".into() });
+        }
+        Ok(())
     }
 
     /// Returns the operators that this session knows.
@@ -65,6 +86,7 @@ impl<'r> Session<'r> {
     }
 
     fn call_once(&mut self, target: &str, args: &[Value], kwargs: &[(&str, Value)]) -> Result<Value, Fault> {
+        self.spend()?;
         let mut operands = Operands::default();
         let device = self.device.clone();
         let bound_args: SmallVec<[Arg; 8]> = args.iter().map(|v| operands.arg(v, &device)).collect();

@@ -35,6 +35,7 @@ impl Owners {
     /// Returns whether a type that the annotation had a say in is the one that the rule gives alone, up to the names of new symbols;
     /// these belong to the result from then on.
     pub(super) fn confirm(&mut self, symbols: &Symbols, told: &ValueType, alone: &ValueType) -> bool {
+        let mut renamed = Renamed::default();
         let mut open = vec![(told, alone)];
         while let Some(pair) = open.pop() {
             let same = match pair {
@@ -42,9 +43,12 @@ impl Owners {
                     a.dtype == b.dtype
                         && a.rank() == b.rank()
                         && a.strides.is_some() == b.strides.is_some()
-                        && a.sizes.iter().zip(&b.sizes).all(|(x, y)| x == y || self.takes_dim(symbols, *x))
+                        && a.sizes
+                            .iter()
+                            .zip(&b.sizes)
+                            .all(|(x, y)| x == y || self.takes_dim(symbols, *x, *y, &mut renamed))
                 }
-                (ValueType::SymInt(x), ValueType::SymInt(y)) => x == y || self.takes_dim(symbols, *x),
+                (ValueType::SymInt(x), ValueType::SymInt(y)) => x == y || self.takes_dim(symbols, *x, *y, &mut renamed),
                 (ValueType::SymBool(x), ValueType::SymBool(y)) | (ValueType::SymFloat(x), ValueType::SymFloat(y)) => {
                     x == y || self.takes_renamed(symbols, symbols.value_of(*x), symbols.value_of(*y))
                 }
@@ -61,9 +65,14 @@ impl Owners {
         true
     }
 
-    fn takes_dim(&mut self, symbols: &Symbols, dim: Dim) -> bool {
-        match symbols.symbols_in(SymValue::Int(dim)).as_slice() {
-            [name] if symbols.find_symbol(name) == Some(dim) => self.taken.insert(name.clone()),
+    /// One symbol stands for one: told twice of a result, it must be the rule's one twice.
+    fn takes_dim(&mut self, symbols: &Symbols, told: Dim, alone: Dim, renamed: &mut Renamed) -> bool {
+        if let Some((_, of)) = renamed.iter().find(|(name, _)| *name == told) {
+            return *of == alone;
+        }
+        renamed.push((told, alone));
+        match symbols.symbols_in(SymValue::Int(told)).as_slice() {
+            [name] if symbols.find_symbol(name) == Some(told) => self.taken.insert(name.clone()),
             _ => false,
         }
     }
@@ -77,6 +86,9 @@ impl Owners {
             && self.taken.insert(x.clone())
     }
 }
+
+/// New symbols of one result: as they are told, and as the rule alone names them.
+type Renamed = SmallVec<[(Dim, Dim); 2]>;
 
 /// Whether each element surely has its own place: numbers show it.
 fn has_no_overlap(t: &TensorType) -> bool {

@@ -137,7 +137,7 @@ impl<'a> Functional<'a> {
         let Some((_, value, _)) = finals.into_iter().find(|(_, _, n)| *n == number) else { return self.store.at(key) };
         let place = place_of(self.view(key.side), value);
         let new = self.read_at(key.side, place, FINAL_ORDER.saturating_add(u64::from(number)));
-        let old = self.store.at(Key { stamp: Stamp::Birth, ..key });
+        let old = self.value(key.side, key.place, Stamp::Birth);
         let callee = self.store.callee("final copy");
         let tokens = Box::new([]);
         self.store.of_term(Form::Written { callee, tokens, param: usize::MAX }, [old, new])

@@ -345,3 +345,15 @@ proptest! {
         prop_assert!(verdict.accepted, "{:#?}", verdict);
     }
 }
+
+#[test]
+fn a_final_copy_of_another_shape_is_the_same_from_the_journal() {
+    let text = "ExportedProgram:\n    class GraphModule(torch.nn.Module):\n        def forward(self, x0: \"f32[1, 1]\", x1: \"f32[1, s0]\"):\n            e = torch.ops.aten.expand.default(x1, [5, 5])\n            p = torch.ops.aten.permute.default(x0, [1, 0])\n            return (e, p)\n\nGraph signature:\n    # inputs\n    x0: USER_INPUT\n    x1: USER_INPUT\n\n    # outputs\n    e: USER_INPUT_MUTATION target='x1'\n    p: USER_OUTPUT\n\nRange constraints: {s0: VR[2, 40]}\n";
+    let mut graph = crate::formats::text::read(text, &Default::default()).unwrap_or_else(|e| panic!("{}", e.render()));
+    registry().check_types(&mut graph);
+    let mut e = Editor::new(graph, registry());
+    let (copied, other) = (find(e.graph(), "e"), find(e.graph(), "p"));
+    e.move_node(other, Point::Before(copied)).unwrap();
+    let v = judge_editor(&e, &JudgeOptions::default());
+    assert!(v.accepted, "{v:#?}");
+}

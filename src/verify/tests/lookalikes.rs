@@ -244,3 +244,10 @@ fn inputs_lie_in_memory_as_the_caller_laid_them() {
     assert!(judge_texts(&text(""), &text("[4, 1]")).accepted);
     assert!(!judge_texts(&text("[1, 4]"), &text("[4, 1]")).accepted);
 }
+
+#[test]
+fn a_size_that_only_running_tells_may_stand_twice_in_one_result() {
+    let lines = "u = aten.unique_dim.default(x, 0)\ng = u[0]\nc = u[2]\nreturn (g, c)";
+    same(X, lines, lines);
+    refused(X, lines, "u = aten.unique_dim.default(x, 1)\ng = u[0]\nc = u[2]\nreturn (g, c)");
+}
