@@ -3,9 +3,9 @@
 //! Promises: NaN equals NaN whatever its bits; the tolerances are those of `torch.testing.assert_close`. Leaves what to do about a
 //! difference to callers.
 
-use super::flat::with_width;
-use super::lane::{C128, Lane};
 use super::tensor::Tensor;
+use crate::exec::tensor::flat::with_width;
+use crate::exec::tensor::lane::{C128, Lane};
 use crate::graph::Dtype;
 use crate::ops::Fault;
 
@@ -189,7 +189,7 @@ fn values(t: &Tensor) -> Result<Vec<C128>, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::fill;
+    use crate::exec::tensor::fill;
     use crate::exec::{Meta, Meter};
 
     fn tensor(values: &[f32]) -> Tensor {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use super::sample::{self, Sample, SampleError};
-use crate::exec::{Kernels, Meter, Session, Storage, Tensor, Tolerance, Value, compare};
+use crate::exec::compare;
+use crate::exec::{Kernels, Meter, Session, Storage, Tensor, Tolerance, Value};
 use crate::ops::Registry;
 
 /// Operators on whose ties of +0 and -0 either sign is right: it depends on the vector unit.

@@ -13,7 +13,8 @@ use super::feed;
 use super::nodes::{Against, Differing, Keep};
 use crate::cli::load::{self, Kind, Loaded};
 use crate::cli::{Exit, Format, Global, Reading, output, progress};
-use crate::exec::{Kernels, Observer, Outcome, Session, Step, Value, run};
+use crate::exec::run;
+use crate::exec::{Kernels, Observer, Outcome, Session, Step, Value};
 use crate::formats::write_whole;
 use crate::report::Trace;
 

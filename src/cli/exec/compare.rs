@@ -6,7 +6,8 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::feed;
-use crate::exec::{Outcome, Tensor, Tolerance, Value, compare};
+use crate::exec::compare;
+use crate::exec::{Outcome, Tensor, Tolerance, Value};
 use crate::formats::recording::{Recorded, Recording};
 
 /// One tensor of the result.

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::exec::{Meter, Observer, Step, Tensor, Tolerance, Value, compare};
+use crate::exec::compare;
+use crate::exec::{Meter, Observer, Step, Tensor, Tolerance, Value};
 use crate::graph::View;
 
 /// Keeps every tensor that a run makes.

@@ -1,0 +1,46 @@
+//! Whether there is memory for a call: asked before its kernel runs, so that a size from a file ends in an error and not in an abort.
+
+use crate::exec::call::operands::Operands;
+use crate::exec::tensor::Tensor;
+use crate::graph::{Dtype, TensorType, ValueType};
+use crate::ops::{Fault, Operator};
+
+/// What is smaller than this is not asked for: the allocator has it, or the machine has other troubles.
+const SMALL: usize = 1 << 28;
+
+/// Checks that the operands of a call, gathered in lanes, and its results could be held.
+///
+/// A view takes no memory, whatever its sizes.
+pub(in crate::exec) fn check(operator: &Operator, operands: &Operands, result: &ValueType) -> Result<(), Fault> {
+    if operator.is_view() {
+        return Ok(());
+    }
+    let results = match result {
+        ValueType::Many(all) => all.iter().filter_map(ValueType::as_tensor).collect::<Vec<_>>(),
+        one => one.as_tensor().into_iter().collect(),
+    };
+    for ty in results {
+        ask("result", ty.dtype, count(ty))?;
+    }
+    operands.tensors().try_for_each(|t: &Tensor| ask("operands", t.dtype(), Some(t.numel())))
+}
+
+/// The number of elements; `None` where a size is not known before the call runs.
+fn count(ty: &TensorType) -> Option<usize> {
+    ty.sizes.iter().try_fold(1_usize, |n, d| Some(n.saturating_mul(usize::try_from(d.fixed()?).ok()?)))
+}
+
+fn ask(what: &str, dtype: Dtype, count: Option<usize>) -> Result<(), Fault> {
+    let Some(count) = count else { return Ok(()) };
+    // Narrow elements are computed in lanes of up to 8 bytes.
+    let bytes = count.saturating_mul(dtype.bytes().max(8));
+    if bytes < SMALL {
+        return Ok(());
+    }
+    let fits = isize::try_from(bytes).is_ok() && Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
+    if fits {
+        return Ok(());
+    }
+    let found = format!("{count} elements of {}, for which {bytes} bytes would be needed", dtype.long());
+    Err(Fault::mismatch(what, "a size that fits in this machine's memory", found))
+}

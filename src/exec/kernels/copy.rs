@@ -1,0 +1,136 @@
+//! Copies, casts and fills; what changes the place of a tensor.
+//!
+//! Promises: a copy of the same dtype keeps every bit; a call that changes nothing gives its operand itself. Storage of a functional `copy`
+//! reaches as far as the operand's, so that strides and offset are kept.
+
+use crate::exec::call::cx::Cx;
+use crate::exec::call::overlap;
+use crate::exec::kernels::Entry;
+use crate::exec::kernels::arithmetic::Made;
+use crate::exec::kernels::create::filled_with;
+use crate::exec::numbers::checked::check_fits;
+use crate::exec::tensor::fill;
+use crate::exec::tensor::flat::with_width;
+use crate::exec::tensor::storage::Storage;
+use crate::exec::tensor::value::Value;
+use crate::exec::tensor::{Meta, Tensor};
+use crate::ops::Fault;
+
+pub(in crate::exec) const KERNELS: &[Entry] = &[
+    (fill, &["aten.fill.Scalar", "aten.fill.Tensor"]),
+    (fill_in_place, &["aten.fill_.Scalar", "aten.fill_.Tensor"]),
+    (zero, &["aten.zero.default"]),
+    (zero_in_place, &["aten.zero_.default"]),
+    (copy, &["aten.copy.default"]),
+    (copy_in_place, &["aten.copy_.default"]),
+    (fresh, &["aten.clone.default", "aten._to_copy.default", "aten.lift_fresh_copy.default"]),
+    (fresh, &["prims.convert_element_type.default"]),
+    // A run has everything on one device.
+    (|cx| cx.tensor(0).cloned().map(Value::Tensor), &["prims.device_put.default"]),
+    (
+        cast,
+        &[
+            "aten.contiguous.default",
+            "aten.to.device",
+            "aten.to.dtype",
+            "aten.to.other",
+            "aten.to.dtype_layout",
+            "aten.type_as.default",
+        ],
+    ),
+    (resize, &["aten.resize_.default"]),
+    (set_source, &["aten.set_.source_Tensor", "aten.set_.source_Tensor_storage_offset"]),
+    (set_empty, &["aten.set_.default"]),
+];
+
+/// Returns what `fill` writes: a tensor of one element that broadcasts.
+fn filling(cx: &Cx<'_, '_, '_>) -> Result<Tensor, Fault> {
+    let dtype = cx.tensor(0)?.dtype();
+    if let Ok(value) = cx.tensor(1) {
+        if value.rank() > 0 {
+            return Err(cx.bad(1, "a tensor without dimensions", format!("sizes {:?}", value.sizes())));
+        }
+        return Ok(value.clone());
+    }
+    let n = cx.scalar(1)?;
+    check_fits(cx, 1, n, dtype)?;
+    filled_with(cx, &Meta::contiguous(dtype, &[]), n)
+}
+
+fn fill(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (out, value) = (cx.zeros(0)?, filling(cx)?);
+    out.copy_from(&value)?;
+    Ok(Value::Tensor(out))
+}
+
+fn fill_in_place(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (target, value) = (cx.tensor(0)?, filling(cx)?);
+    target.copy_from(&value)?;
+    Ok(Value::Tensor(target.clone()))
+}
+
+fn zero(cx: &mut Cx<'_, '_, '_>) -> Made {
+    cx.zeros(0).map(Value::Tensor)
+}
+
+fn zero_in_place(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let target = cx.tensor(0)?;
+    target.copy_from(&fill::empty(&Meta::contiguous(target.dtype(), &[]), cx.meter())?)?;
+    Ok(Value::Tensor(target.clone()))
+}
+
+fn copy(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let meta = cx.meta()?;
+    let needed = meta.needed()?;
+    let storage = with_width!(meta.dtype.bytes(), U => Storage::new(vec![U::default(); needed], cx.meter()));
+    let out = Tensor::new(meta, storage)?;
+    out.copy_from(cx.tensor(1)?)?;
+    Ok(Value::Tensor(out))
+}
+
+fn copy_in_place(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (target, source) = (cx.tensor(0)?, cx.tensor(1)?);
+    let same_view = target.shares_storage(source) && target.meta == source.meta;
+    if !same_view || target.conj != source.conj || target.neg != source.neg {
+        overlap::check_written(cx, 0)?;
+        target.copy_from(source)?;
+    }
+    Ok(Value::Tensor(target.clone()))
+}
+
+fn fresh(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let out = cx.zeros(0)?;
+    out.copy_from(cx.tensor(0)?)?;
+    Ok(Value::Tensor(out))
+}
+
+/// The operand itself where it is of that dtype and layout already and no copy is asked for.
+fn cast(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, t) = (cx.meta()?, cx.tensor(0)?);
+    let copies = cx.operator.schema.param_index("copy").map_or(Ok(false), |i| cx.bool(i))?;
+    if !copies && meta.dtype == t.dtype() && meta.strides == t.meta.strides {
+        return Ok(Value::Tensor(t.clone()));
+    }
+    fresh(cx)
+}
+
+/// The same memory in other sizes; it grows where they need more.
+fn resize(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, t) = (cx.meta()?, cx.tensor(0)?);
+    if meta.numel() > 0 {
+        t.storage.grow(meta.needed()?.saturating_mul(meta.dtype.bytes()))?;
+    }
+    t.with_meta(meta).map(Value::Tensor)
+}
+
+fn set_source(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, source) = (cx.meta()?, cx.tensor(1)?);
+    if meta.numel() > 0 {
+        source.storage.grow(meta.needed()?.saturating_mul(meta.dtype.bytes()))?;
+    }
+    source.with_meta(meta).map(Value::Tensor)
+}
+
+fn set_empty(cx: &mut Cx<'_, '_, '_>) -> Made {
+    fill::empty(&cx.meta()?, cx.meter()).map(Value::Tensor)
+}

@@ -1,0 +1,205 @@
+//! Calls that run bodies or other operators: `cond`, `while_loop`, functionalized operators, wrapped regions.
+
+use crate::exec::error::ExecError;
+use crate::exec::run::program::Runner;
+use crate::exec::tensor::value::Value;
+use crate::exec::tensor::{Meta, Tensor};
+use crate::graph::{Arg, BodyId, NodeId, NodeKind, View};
+use crate::ops::{Fault, Operator};
+
+type Made = Result<Value, ExecError>;
+type Named<'k> = (&'k str, Value);
+
+impl Runner<'_, '_, '_> {
+    /// Runs a higher-order call; `None` where `target` is none.
+    pub(in crate::exec) fn higher_order(
+        &mut self,
+        node: NodeId,
+        target: &str,
+        args: &[Value],
+        kwargs: &[Named<'_>],
+    ) -> Option<Made> {
+        Some(match target {
+            "_operator.getitem" => self.getitem(node, args),
+            "higher_order.cond" => self.cond(node, args),
+            "higher_order.while_loop" => self.while_loop(node, args),
+            "higher_order.wrap_with_set_grad_enabled" => self.wrapped(node, args, 1),
+            "higher_order.wrap_with_autocast" => self.wrapped(node, args, 4),
+            "higher_order.auto_functionalized" => self.functionalized(node, args, kwargs),
+            "higher_order.auto_functionalized_v2" => self.functionalized_v2(node, args, kwargs),
+            _ if target.starts_with("higher_order.") => {
+                Err(self.fault(node, Fault::Unsupported { what: "running this higher-order call".into() }))
+            }
+            _ => return None,
+        })
+    }
+
+    fn getitem(&mut self, node: NodeId, args: &[Value]) -> Made {
+        let (Some(Value::List(all)), Some(Value::Int(at))) = (args.first(), args.get(1)) else {
+            let found = args.first().map_or("nothing", Value::kind);
+            return Err(self.fault(node, Fault::mismatch("a", "several results and a number", found)));
+        };
+        let place = if *at < 0 {
+            usize::try_from(*at)
+                .ok()
+                .or(all.len().checked_sub(usize::try_from(at.unsigned_abs()).unwrap_or(usize::MAX)))
+        } else {
+            usize::try_from(*at).ok()
+        };
+        place.and_then(|p| all.get(p)).cloned().ok_or_else(|| {
+            self.fault(node, Fault::mismatch("b", format!("a number below {}", all.len()), at.to_string()))
+        })
+    }
+
+    /// Runs a body on these operands.
+    fn call_body(&mut self, node: NodeId, body: &Value, operands: Vec<Value>) -> Result<Vec<Value>, ExecError> {
+        let Value::Body(body) = body else {
+            return Err(self.fault(node, Fault::mismatch("body", "a sub-graph", body.kind())));
+        };
+        let placeholders: Vec<NodeId> = self.placeholders(*body);
+        if placeholders.len() != operands.len() {
+            let name = self.graph.body_name(*body).to_string();
+            let expected = format!("{} operands for `{name}`", placeholders.len());
+            return Err(self.fault(node, Fault::mismatch("operands", expected, operands.len().to_string())));
+        }
+        for (placeholder, operand) in placeholders.into_iter().zip(operands) {
+            self.set(placeholder, operand);
+        }
+        self.body(*body)
+    }
+
+    fn placeholders(&self, body: BodyId) -> Vec<NodeId> {
+        self.graph.nodes(body).filter(|n| self.graph.kind(*n) == NodeKind::Placeholder).collect()
+    }
+
+    fn cond(&mut self, node: NodeId, args: &[Value]) -> Made {
+        let [pred, on_true, on_false, rest @ ..] = args else {
+            return Err(self.fault(node, Fault::Missing { argument: "pred".into() }));
+        };
+        let operands = rest.first().map(|o| o.items().to_vec()).unwrap_or_default();
+        let chosen = if self.truth(node, pred)? { on_true } else { on_false };
+        self.call_body(node, chosen, operands).map(Value::List)
+    }
+
+    fn truth(&self, node: NodeId, value: &Value) -> Result<bool, ExecError> {
+        match value {
+            Value::Bool(v) => Ok(*v),
+            Value::Int(v) => Ok(*v != 0),
+            Value::Tensor(t) if t.numel() == 1 => {
+                let all = t.lanes::<i64>().map_err(|f| self.fault(node, f))?;
+                Ok(all.first().is_some_and(|v| *v != 0))
+            }
+            other => Err(self.fault(node, Fault::mismatch("pred", "a truth value", other.kind()))),
+        }
+    }
+
+    fn while_loop(&mut self, node: NodeId, args: &[Value]) -> Made {
+        let [condition, body, carried, rest @ ..] = args else {
+            return Err(self.fault(node, Fault::Missing { argument: "carried_inputs".into() }));
+        };
+        let additional: Vec<Value> = rest.first().map(|o| o.items().to_vec()).unwrap_or_default();
+        let mut carried = carried.items().to_vec();
+        loop {
+            let operands: Vec<Value> = carried.iter().chain(&additional).cloned().collect();
+            let verdict = self.call_body(node, condition, operands.clone())?;
+            if !self.truth(node, verdict.first().unwrap_or(&Value::None))? {
+                return Ok(Value::List(carried));
+            }
+            carried = self.call_body(node, body, operands)?;
+        }
+    }
+
+    fn wrapped(&mut self, node: NodeId, args: &[Value], at: usize) -> Made {
+        let body = args.get(at).cloned().unwrap_or_default();
+        let operands = args.get(at.saturating_add(1)..).unwrap_or(&[]).to_vec();
+        self.call_body(node, &body, operands).map(Value::List)
+    }
+
+    fn operator(&self, node: NodeId, args: &[Value]) -> Result<(String, Operator), ExecError> {
+        let Some(Value::Literal(Arg::Operator(name))) = args.first() else {
+            let found = args.first().map_or("nothing", Value::kind);
+            return Err(self.fault(node, Fault::mismatch("op", "an operator", found)));
+        };
+        let found = self.session.registry().get(name).cloned();
+        found.map(|o| (name.to_string(), o)).ok_or_else(|| self.fault(node, Fault::Opaque))
+    }
+
+    /// A call of an operator that writes, on copies of what it writes: its results, then the copies.
+    fn functionalized(&mut self, node: NodeId, args: &[Value], kwargs: &[Named<'_>]) -> Made {
+        let (name, operator) = self.operator(node, args)?;
+        let mut given: Vec<Named<'_>> = kwargs.to_vec();
+        let mut copies = Vec::new();
+        for (param, effect) in operator.schema.params.iter().zip(&operator.effects.params) {
+            let Some((_, value)) = given.iter_mut().find(|(k, _)| effect.writes && **k == *param.name) else {
+                continue;
+            };
+            *value = self.copied(node, value)?;
+            copies.push(value.clone());
+        }
+        let result = self.session.call(&name, &[], &given).map_err(|e| self.failed(node, e))?;
+        Ok(results(result, operator.schema.returns.len(), copies))
+    }
+
+    fn copied(&self, node: NodeId, value: &Value) -> Made {
+        match value {
+            Value::Tensor(t) => {
+                // The copy keeps strides and place: views of it are as views of the original.
+                let bytes = t.storage.read().map(|c| c.bytes().to_vec()).map_err(|f| self.fault(node, f))?;
+                let storage = crate::exec::tensor::storage::Storage::new(bytes, self.session.meter());
+                Tensor::new(t.meta.clone(), storage).map(Value::Tensor).map_err(|f| self.fault(node, f))
+            }
+            Value::List(all) => all.iter().map(|v| self.copied(node, v)).collect::<Result<_, _>>().map(Value::List),
+            other => Ok(other.clone()),
+        }
+    }
+
+    /// As above with bases named once (`_all_bases`) and each written argument a view of one (`_NAME_base_index` and its place).
+    fn functionalized_v2(&mut self, node: NodeId, args: &[Value], kwargs: &[Named<'_>]) -> Made {
+        let (name, operator) = self.operator(node, args)?;
+        let find = |key: &str| kwargs.iter().find(|(k, _)| *k == key).map(|(_, v)| v.clone());
+        let bases = self.copied(node, &find("_all_bases").unwrap_or(Value::List(Vec::new())))?;
+        let mut given: Vec<Named<'_>> = kwargs.iter().filter(|(k, _)| !k.starts_with('_')).cloned().collect();
+        for (param, effect) in operator.schema.params.iter().zip(&operator.effects.params) {
+            if !effect.writes {
+                continue;
+            }
+            let Some(Value::Int(index)) = find(&format!("_{}_base_index", param.name)) else { continue };
+            let base = usize::try_from(index).ok().and_then(|i| bases.items().get(i));
+            let Some(Value::Tensor(base)) = base else {
+                return Err(self.fault(node, Fault::mismatch(&param.name, "one of the bases", index.to_string())));
+            };
+            let view = placed(base, &param.name, &find).map_err(|f| self.fault(node, f))?;
+            given.push((&param.name, Value::Tensor(view)));
+        }
+        let result = self.session.call(&name, &[], &given).map_err(|e| self.failed(node, e))?;
+        Ok(results(result, operator.schema.returns.len(), bases.items().to_vec()))
+    }
+}
+
+/// Returns the view of a base that stands for a written argument.
+fn placed(base: &Tensor, name: &str, find: &dyn Fn(&str) -> Option<Value>) -> Result<Tensor, Fault> {
+    let numbers = |key: &str| {
+        let list = find(&format!("_{name}_{key}"))?;
+        list.items()
+            .iter()
+            .map(|v| v.as_scalar().and_then(|n| usize::try_from(n.to_i64()).ok()))
+            .collect::<Option<crate::exec::Shape>>()
+    };
+    let (Some(sizes), Some(strides)) = (numbers("size"), numbers("stride")) else { return Ok(base.clone()) };
+    let offset = match find(&format!("_{name}_storage_offset")).and_then(|v| v.as_scalar()) {
+        Some(n) => usize::try_from(n.to_i64()).map_err(|_| Fault::mismatch(name, "an offset", "a negative number"))?,
+        None => base.meta.offset,
+    };
+    base.with_meta(Meta { dtype: base.dtype(), sizes, strides, offset })
+}
+
+/// What a functionalized call gives: the operator's results, then what it wrote.
+fn results(result: Value, returns: usize, written: Vec<Value>) -> Value {
+    let mut all = match (result, returns) {
+        (_, 0) => vec![Value::None],
+        (Value::List(all), n) if n > 1 => all,
+        (one, _) => vec![one],
+    };
+    all.extend(written);
+    Value::List(all)
+}

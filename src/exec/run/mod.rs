@@ -1,0 +1,8 @@
+//! A run: a whole graph on given inputs.
+//!
+//! - `program`: node by node, in list order; `control`: calls that run bodies or other operators;
+//! - `inputs`: what a run begins with.
+
+pub(in crate::exec) mod control;
+pub(in crate::exec) mod inputs;
+pub(in crate::exec) mod program;

@@ -1,0 +1,312 @@
+//! A graph, run node by node.
+//!
+//! Promises: nodes run in their order; a value is dropped with its last use; an operator that changes a tensor's shape changes it for
+//! every later user of that value; what the caller holds (buffers, inputs) is written where the program writes it. Leaves calls to
+//! `session`, bodies of higher-order calls to `control`.
+
+use std::time::{Duration, Instant};
+
+use crate::exec::call::session::Session;
+use crate::exec::error::ExecError;
+use crate::exec::run::inputs;
+use crate::exec::tensor::Tensor;
+use crate::exec::tensor::value::Value;
+use crate::graph::{Arg, BodyId, Graph, InputKind, Model, NodeId, NodeKind, OutputKind, ValueType, View};
+use crate::ops::{Fault, Sharing};
+
+/// A node that has just been computed.
+pub struct Step<'a> {
+    /// The program.
+    pub graph: &'a Graph,
+    /// The node.
+    pub node: NodeId,
+    /// Its positional and keyword arguments.
+    pub args: &'a [Value],
+    /// What it gave.
+    pub result: &'a Value,
+    /// When it began, from the start of the run.
+    pub began: Duration,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Is told of every call of a run.
+pub trait Observer {
+    /// Called after each call.
+    fn computed(&mut self, step: &Step<'_>);
+}
+
+/// Looks at nothing.
+impl Observer for () {
+    fn computed(&mut self, _: &Step<'_>) {}
+}
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The user's outputs, in order.
+    pub outputs: Vec<Value>,
+    /// Buffers and parameters that the program changed, by their names, with their final content.
+    pub buffers: Vec<(String, Tensor)>,
+    /// User inputs that the program changed, by their number, with their final content.
+    pub inputs: Vec<(usize, Tensor)>,
+    /// The most bytes that tensors took at once after any node.
+    pub live_bytes: usize,
+    /// The most bytes that tensors took at once, those inside a kernel too; scratch memory of kernels is not counted.
+    pub peak_bytes: usize,
+}
+
+/// Runs a program on the user's inputs, in order.
+pub fn run(
+    model: &Model,
+    given: Vec<Value>,
+    session: &mut Session<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, ExecError> {
+    let graph = &model.graph;
+    let inputs = inputs::of(graph);
+    let values = inputs::values(model, &inputs, given, session)?;
+    let before: Vec<Value> = values.iter().map(|(_, v)| v.clone()).collect();
+    let mut runner = Runner { graph, session, observer, start: Instant::now(), live: 0, values: Vec::new(), depth: 0 };
+    for (node, value) in values {
+        runner.set(node, value);
+    }
+    let returned = runner.body(BodyId::ROOT)?;
+    let live_bytes = runner.live.max(runner.session.meter().live());
+    let mut outcome = sorted(graph, &inputs, returned);
+    changed(&inputs, &before, &mut outcome);
+    outcome.live_bytes = live_bytes;
+    outcome.peak_bytes = runner.session.meter().peak();
+    Ok(outcome)
+}
+
+/// Runs the graph of a decomposed call; returns what stands for the results.
+pub(in crate::exec) fn run_expansion(
+    graph: &Graph,
+    inputs: impl Iterator<Item = Value>,
+    session: &mut Session<'_>,
+) -> Result<Vec<Value>, ExecError> {
+    let placeholders = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Placeholder);
+    let observer = &mut ();
+    let mut runner = Runner { graph, session, observer, start: Instant::now(), live: 0, values: Vec::new(), depth: 0 };
+    for (node, value) in placeholders.zip(inputs) {
+        runner.set(node, value);
+    }
+    runner.body(BodyId::ROOT)
+}
+
+/// Splits what the program returns by what its signature says of it.
+fn sorted(graph: &Graph, inputs: &[inputs::Input], returned: Vec<Value>) -> Outcome {
+    let mut out =
+        Outcome { outputs: Vec::new(), buffers: Vec::new(), inputs: Vec::new(), live_bytes: 0, peak_bytes: 0 };
+    let users: Vec<&str> =
+        inputs.iter().filter(|i| i.kind == InputKind::UserInput).map(|i| graph.name(i.node)).collect();
+    let mut specs = graph.signature.iter().flat_map(|s| s.outputs.iter());
+    for value in returned {
+        let spec = specs.next();
+        let target = spec.and_then(|s| s.target.as_deref()).unwrap_or("");
+        match (spec.map(|s| s.kind), value) {
+            (Some(OutputKind::BufferMutation | OutputKind::ParameterMutation), Value::Tensor(t)) => {
+                out.buffers.push((target.into(), t));
+            }
+            (Some(OutputKind::UserInputMutation), Value::Tensor(t)) => {
+                let index = users.iter().position(|n| *n == target).unwrap_or(0);
+                out.inputs.push((index, t));
+            }
+            (Some(OutputKind::Token), _) => {}
+            (_, value) => out.outputs.push(value),
+        }
+    }
+    out
+}
+
+/// Adds what the program wrote into the memory of its inputs.
+fn changed(inputs: &[inputs::Input], before: &[Value], out: &mut Outcome) {
+    let mut users = 0_usize;
+    for (input, value) in inputs.iter().zip(before) {
+        let number = users;
+        if input.kind == InputKind::UserInput {
+            users = users.saturating_add(1);
+        }
+        let Value::Tensor(t) = value else { continue };
+        if t.storage.is_untouched() {
+            continue;
+        }
+        match (&input.kind, &input.target) {
+            (InputKind::UserInput, _) if !out.inputs.iter().any(|(i, _)| *i == number) => {
+                out.inputs.push((number, t.clone()))
+            }
+            (InputKind::Buffer | InputKind::Parameter, Some(name))
+                if !out.buffers.iter().any(|(n, _)| **n == **name) =>
+            {
+                out.buffers.push((name.to_string(), t.clone()));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A run under way.
+pub(in crate::exec) struct Runner<'a, 's, 'r> {
+    pub(in crate::exec) graph: &'a Graph,
+    pub(in crate::exec) session: &'s mut Session<'r>,
+    observer: &'s mut dyn Observer,
+    start: Instant,
+    live: usize,
+    /// By slot of the node.
+    values: Vec<Value>,
+    pub(in crate::exec) depth: usize,
+}
+
+/// Bodies nest no deeper than this.
+const DEEPEST: usize = 64;
+
+impl<'a> Runner<'a, '_, '_> {
+    /// Gives a node its value.
+    pub(in crate::exec) fn set(&mut self, node: NodeId, value: Value) {
+        let slot = slot(node);
+        if self.values.len() <= slot {
+            self.values.resize_with(slot.saturating_add(1), Value::default);
+        }
+        if let Some(place) = self.values.get_mut(slot) {
+            *place = value;
+        }
+    }
+
+    fn get(&self, node: NodeId) -> Value {
+        self.values.get(slot(node)).cloned().unwrap_or_default()
+    }
+
+    /// Runs a body whose placeholders have their values; returns what it returns.
+    pub(in crate::exec) fn body(&mut self, body: BodyId) -> Result<Vec<Value>, ExecError> {
+        let name = || format!("body `{}`", self.graph.body_name(body));
+        if self.depth >= DEEPEST {
+            return Err(ExecError::Body { what: format!("{} lies deeper than {DEEPEST} bodies", name()) });
+        }
+        if self.session.spend().is_err() {
+            return Err(ExecError::Body { what: format!("{} is run when the limit of calls is used up", name()) });
+        }
+        self.depth = self.depth.saturating_add(1);
+        let last_uses = last_uses(self.graph, body);
+        let mut next = self.graph.first(body);
+        let mut returned = None;
+        let mut dying = last_uses.iter().peekable();
+        let mut position = 0_usize;
+        while let Some(node) = next {
+            match self.graph.kind(node) {
+                NodeKind::Call => self.call(node)?,
+                NodeKind::Output => {
+                    let arg = self.graph.args(node).first().unwrap_or(&Arg::None);
+                    let value = self.value(node, arg)?;
+                    returned = Some(match value {
+                        Value::List(all) => all,
+                        one => vec![one],
+                    });
+                }
+                NodeKind::GetAttr => self.attribute(node),
+                NodeKind::Placeholder => {}
+            }
+            while let Some((_, dead)) = dying.next_if(|(at, _)| *at == position) {
+                self.set(*dead, Value::None);
+            }
+            position = position.saturating_add(1);
+            next = self.graph.next(node);
+        }
+        self.depth = self.depth.saturating_sub(1);
+        returned.ok_or_else(|| ExecError::Body { what: format!("body `{}` has no output", self.graph.body_name(body)) })
+    }
+
+    fn attribute(&mut self, node: NodeId) {
+        if let ValueType::Body(body) = self.graph.ty(node) {
+            self.set(node, Value::Body(*body));
+        }
+    }
+
+    fn call(&mut self, node: NodeId) -> Result<(), ExecError> {
+        let graph = self.graph;
+        let args = graph.args(node).iter().map(|a| self.value(node, a)).collect::<Result<Vec<_>, _>>()?;
+        let named = graph.kwargs(node).iter().map(|(k, a)| Ok((graph.texts.text(*k), self.value(node, a)?)));
+        let kwargs = named.collect::<Result<Vec<_>, ExecError>>()?;
+        let began = Instant::now();
+        let target = graph.target(node);
+        let result = match self.higher_order(node, target, &args, &kwargs) {
+            Some(result) => result?,
+            None => self.session.call(target, &args, &kwargs).map_err(|source| self.failed(node, source))?,
+        };
+        let (took, began) = (began.elapsed(), began.duration_since(self.start));
+        self.live = self.live.max(self.session.meter().live());
+        self.observer.computed(&Step { graph, node, args: &args, result: &result, began, took });
+        self.reshape_written(node, target, &result);
+        self.set(node, result);
+        Ok(())
+    }
+
+    pub(in crate::exec) fn failed(&self, node: NodeId, source: crate::ops::TypeError) -> ExecError {
+        ExecError::Node { node: self.graph.name(node).into(), source }
+    }
+
+    pub(in crate::exec) fn fault(&self, node: NodeId, fault: Fault) -> ExecError {
+        self.failed(node, fault.of(self.graph.target(node)))
+    }
+
+    /// An operator that returns its written argument may have given it another shape (`transpose_`); its node has it from now on.
+    fn reshape_written(&mut self, node: NodeId, target: &str, result: &Value) {
+        let Value::Tensor(t) = result else { return };
+        let Some(operator) = self.session.registry().get(target).filter(|o| o.effects.writes()) else { return };
+        let same = operator.effects.returns.first().and_then(|r| r.iter().find(|r| matches!(r.sharing, Sharing::Same)));
+        let Some(Arg::Node(written)) = same.and_then(|r| self.graph.args(node).get(r.param)) else { return };
+        if let Value::Tensor(old) = self.get(*written)
+            && old.meta != t.meta
+        {
+            self.set(*written, result.clone());
+        }
+    }
+
+    /// Returns the value of an argument of `node`.
+    fn value(&self, node: NodeId, arg: &Arg) -> Result<Value, ExecError> {
+        Ok(match arg {
+            Arg::Node(operand) => match (self.get(*operand), self.graph.ty(*operand)) {
+                (Value::None, ValueType::Tensor(_) | ValueType::SymInt(_) | ValueType::Many(_)) => {
+                    let name = |n| self.graph.name(n).to_string();
+                    return Err(ExecError::NoValue { node: name(node), operand: name(*operand) });
+                }
+                (Value::None, ValueType::Const(Some(constant))) => self.value(node, constant)?,
+                (value, _) => value,
+            },
+            Arg::None => Value::None,
+            Arg::Bool(v) => Value::Bool(*v),
+            Arg::Int(v) => Value::Int(*v),
+            Arg::Float(v) => Value::Float(*v),
+            Arg::Complex(re, im) => Value::Complex(*re, *im),
+            // Lists nest at most as deep as `Arg::MAX_DEPTH`.
+            Arg::List(all) | Arg::Tuple(all) => {
+                Value::List(all.iter().map(|a| self.value(node, a)).collect::<Result<_, _>>()?)
+            }
+            other => Value::Literal(other.clone()),
+        })
+    }
+}
+
+fn slot(node: NodeId) -> usize {
+    usize::try_from(node.to_bits() & 0xffff_ffff).unwrap_or(usize::MAX)
+}
+
+/// Returns which values are used for the last time where: positions in the body and nodes, in order. A call whose result nothing uses ends
+/// with itself.
+fn last_uses(graph: &Graph, body: BodyId) -> Vec<(usize, NodeId)> {
+    let nodes: Vec<NodeId> = graph.nodes(body).collect();
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut out = Vec::new();
+    for (position, node) in nodes.iter().enumerate().rev() {
+        if graph.kind(*node) == NodeKind::Call && seen.insert(*node) {
+            out.push((position, *node));
+        }
+        for operand in graph.operands(*node) {
+            if seen.insert(operand) {
+                out.push((position, operand));
+            }
+        }
+    }
+    out.reverse();
+    out
+}
