@@ -11,11 +11,11 @@ use smallvec::SmallVec;
 
 use super::value::T;
 use crate::graph::{Arg, BodyId, Dtype, Graph, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType, View};
-use crate::ops::bind::Bound;
-use crate::ops::call::Call;
 use crate::ops::error::{Fault, TypeError};
-use crate::ops::operator::Operator;
 use crate::ops::registry::Registry;
+use crate::ops::registry::operator::Operator;
+use crate::ops::schema::bind::Bound;
+use crate::ops::typing::call::Call;
 use crate::sym::{Dim, Symbols};
 
 /// What a decomposition gives: what stands for the results, one a result of the schema.

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::graph::MemoryFormat;
-use crate::ops::layout;
+use crate::ops::typing::layout;
 
 pub(super) const TABLE: &[Line] = &[
     (Exact, |b| filled(b, 0, None), &["aten.zeros.default"]),

@@ -7,12 +7,12 @@
 use super::builder::{Actual, Builder, Made, args};
 use super::value::T;
 use crate::graph::Arg;
-use crate::ops::effects::Sharing;
 use crate::ops::error::Fault;
-use crate::ops::operator::Operator;
-use crate::ops::promote::category;
+use crate::ops::facts::effects::Sharing;
 use crate::ops::registry::Registry;
+use crate::ops::registry::operator::Operator;
 use crate::ops::schema::Param;
+use crate::ops::typing::promote::category;
 
 /// How such an operator is said in another one.
 #[derive(Clone, Copy, Debug)]

@@ -11,13 +11,13 @@ use super::derived::{self, Derived};
 use super::meaning;
 use super::{Exactness, table};
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType, View};
-use crate::ops::call::Call;
 use crate::ops::error::{Fault, TypeError};
-use crate::ops::infer::CallSite;
-use crate::ops::layout;
-use crate::ops::operator::Operator;
 use crate::ops::registry::Registry;
-use crate::ops::sizes;
+use crate::ops::registry::operator::Operator;
+use crate::ops::typing::call::Call;
+use crate::ops::typing::infer::CallSite;
+use crate::ops::typing::layout;
+use crate::ops::typing::sizes;
 use crate::sym::{Dim, Symbols};
 
 /// A call in more basic calls.

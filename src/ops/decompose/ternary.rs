@@ -2,7 +2,7 @@
 
 use super::activation::LOG2_E;
 use super::prelude::*;
-use crate::ops::promote::category;
+use crate::ops::typing::promote::category;
 
 pub(super) const TABLE: &[Line] = &[
     (Exact, |b| renamed(b, "mul.Tensor"), &["aten.multiply.Tensor", "aten.mul.Scalar"]),

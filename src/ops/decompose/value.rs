@@ -8,8 +8,10 @@ use std::sync::Arc;
 use super::builder::{Actual, Builder, args, signed};
 use crate::graph::{Arg, Dtype, MemoryFormat, NodeId, TensorType};
 use crate::ops::error::Fault;
-use crate::ops::layout::{self, Viewed};
-use crate::ops::sizes::{self, Sizes};
+use crate::ops::typing::layout;
+use crate::ops::typing::layout::Viewed;
+use crate::ops::typing::sizes;
+use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
 /// A value that was emitted or is an operand.

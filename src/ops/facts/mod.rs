@@ -1,0 +1,258 @@
+//! Facts of operators that the judge rests on, stated by marks beside the schema.
+//!
+//! Promises: every fact is a statement that narrows what may happen; an operator without a mark is the worst in that respect: it may
+//! raise, sees how its operands lie, fits no unknown size, equals no operand and is no view. Each mark is held against calls recorded
+//! from PyTorch (`tests/operator_facts.rs`). Leaves what follows for a call to `analysis` and `verify`.
+
+pub(in crate::ops) mod effects;
+
+use crate::graph::Arg;
+
+/// For which operands an operator whose types fit never raises.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Total {
+    /// It may raise for any.
+    #[default]
+    Never,
+    /// Where every tensor operand is `f32` or `f64`: every kernel takes these, and no value of theirs is refused.
+    Floats,
+    /// Where all tensor operands have one dtype of real numbers that every kernel takes, and all else has its default.
+    Numbers,
+    /// For all.
+    Always,
+}
+
+/// What a view operator does to its operand: arguments are found by place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum ViewStep {
+    /// The same elements in order, in other sizes.
+    Reshape,
+    Permute,
+    Transpose,
+    /// All dimensions in reverse.
+    Reverse,
+    /// The last two dimensions exchanged.
+    LastTwo,
+    Move,
+    Expand,
+    Select,
+    Unbind,
+    Slice,
+    Narrow,
+    /// Pieces that follow one another.
+    Pieces,
+    /// Pieces between indices.
+    PiecesAt,
+    Flip,
+    Diagonal,
+}
+
+impl ViewStep {
+    const NAMES: &'static [(&'static str, ViewStep)] = &[
+        ("reshape", ViewStep::Reshape),
+        ("permute", ViewStep::Permute),
+        ("transpose", ViewStep::Transpose),
+        ("reverse", ViewStep::Reverse),
+        ("last-two", ViewStep::LastTwo),
+        ("move", ViewStep::Move),
+        ("expand", ViewStep::Expand),
+        ("select", ViewStep::Select),
+        ("unbind", ViewStep::Unbind),
+        ("slice", ViewStep::Slice),
+        ("narrow", ViewStep::Narrow),
+        ("pieces", ViewStep::Pieces),
+        ("pieces-at", ViewStep::PiecesAt),
+        ("flip", ViewStep::Flip),
+        ("diagonal", ViewStep::Diagonal),
+    ];
+
+    /// Returns the step of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, s)| *s)
+    }
+}
+
+/// An argument and the value that it must have: `train:False`, `pad:0` (of a list: every item).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArgumentIs {
+    /// The parameter.
+    pub param: Box<str>,
+    /// The value.
+    pub value: Arg,
+}
+
+impl ArgumentIs {
+    fn parse(text: &str) -> Option<Self> {
+        let (param, value) = text.split_once(':')?;
+        let value = match value {
+            "True" => Arg::Bool(true),
+            "False" => Arg::Bool(false),
+            number => Arg::Int(number.parse().ok()?),
+        };
+        Some(ArgumentIs { param: param.into(), value })
+    }
+
+    /// Returns whether an argument has that value; a float counts as the integer that it equals.
+    pub fn holds(&self, given: &Arg) -> bool {
+        let one = |a: &Arg| match (a, &self.value) {
+            (Arg::Float(f), Arg::Int(i)) => i32::try_from(*i).is_ok_and(|i| *f == f64::from(i)),
+            (a, b) => a == b,
+        };
+        given.items().map_or_else(|| one(given), |all| all.iter().all(one))
+    }
+}
+
+/// When a result equals an operand bit for bit, provided that dtype, device and sizes are the operand's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SameAs {
+    /// The operand: of a list, its only item.
+    pub param: Box<str>,
+    /// What else must hold.
+    pub given: Given,
+}
+
+/// A condition of [`SameAs`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Given {
+    /// Nothing.
+    Always,
+    /// The dtype is one of integers.
+    Integer,
+    /// An argument has a value.
+    Argument(ArgumentIs),
+}
+
+/// When a result that may be an operand, or a view of it, is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SharesWhen {
+    /// It is the operand.
+    Itself,
+    /// Where dtype and device are the operand's and no other memory format or copy is asked for.
+    Converted,
+    /// Where the operand lies in the memory format that is asked for.
+    Contiguous,
+    /// Where nothing is dropped: not in training, or with probability 0.
+    Undropped,
+    /// Where it is the only operand; then it may be.
+    Alone,
+    /// Where there is a view of the operand in the result's sizes.
+    Reshaped,
+}
+
+impl SharesWhen {
+    fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "itself" => SharesWhen::Itself,
+            "converted" => SharesWhen::Converted,
+            "contiguous" => SharesWhen::Contiguous,
+            "undropped" => SharesWhen::Undropped,
+            "alone" => SharesWhen::Alone,
+            "reshaped" => SharesWhen::Reshaped,
+            _ => return None,
+        })
+    }
+}
+
+/// What marks state of an operator beside its effects.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Facts {
+    /// `#total`, `#total=numbers`, `#total=float`: when it never raises, types and sizes being right.
+    pub total: Total,
+    /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
+    pub any_size: bool,
+    /// `#sees-layout`: its result depends on how operands lie in memory.
+    pub sees_layout: bool,
+    /// `#sees-layout=NAME`: it does only where that argument is given.
+    pub sees_layout_if: Option<Box<str>>,
+    /// `#layout-decides`: whether the call holds depends on the strides of its first operand: there is such a view, or it raises.
+    pub layout_decides: bool,
+    /// `#reshapes`: gives its operand another shape or other memory in place.
+    pub reshapes: bool,
+    /// `#unset`: leaves to chance what is in its results.
+    pub unset: bool,
+    /// `#copies`: the result and what is written is the second operand, converted and repeated to the first.
+    pub copies: bool,
+    /// `#writes-if=NAME`: what the marks say is written is written only where that argument is true.
+    pub writes_if: Option<Box<str>>,
+    /// `#draws-unless=NAME:VALUE`: draws nothing where that argument has that value.
+    pub draws_unless: Option<ArgumentIs>,
+    /// `#same-as=NAME[,CONDITION]`.
+    pub same_as: Option<SameAs>,
+    /// `#shares=WHEN`: when results that may share memory do; without it nobody knows.
+    pub shares: Option<SharesWhen>,
+    /// `#step=KIND`: the result is that view of the first operand's elements.
+    pub step: Option<ViewStep>,
+    /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
+    pub scatters: Option<ViewStep>,
+}
+
+impl Facts {
+    /// Returns whether the result of a call depends on how its operands lie; `given` finds an argument by name.
+    pub fn sees_layout<'a>(&self, given: impl Fn(&str) -> Option<&'a Arg>) -> bool {
+        let asked = self.sees_layout_if.as_ref().is_none_or(|name| given(name).is_none_or(|arg| *arg != Arg::None));
+        self.sees_layout && asked
+    }
+
+    /// Reads one mark; `None` where it is none of these, or its value is no value of it.
+    pub(super) fn read(&mut self, name: &str, value: &str) -> Option<()> {
+        match name {
+            "total" if value.is_empty() => self.total = Total::Always,
+            "total" if value == "numbers" => self.total = Total::Numbers,
+            "total" if value == "float" => self.total = Total::Floats,
+            "any-size" => self.any_size = true,
+            "sees-layout" => {
+                self.sees_layout = true;
+                self.sees_layout_if = (!value.is_empty()).then(|| value.into());
+            }
+            "layout-decides" => self.layout_decides = true,
+            "reshapes" => self.reshapes = true,
+            "unset" => self.unset = true,
+            "copies" => self.copies = true,
+            "writes-if" => self.writes_if = Some(value.into()),
+            "draws-unless" => self.draws_unless = Some(ArgumentIs::parse(value)?),
+            "same-as" => {
+                let (param, given) = value.split_once(',').unwrap_or((value, ""));
+                let given = match given {
+                    "" => Given::Always,
+                    "integer" => Given::Integer,
+                    argument => Given::Argument(ArgumentIs::parse(argument)?),
+                };
+                self.same_as = Some(SameAs { param: param.into(), given });
+            }
+            "shares" => self.shares = Some(SharesWhen::from_name(value)?),
+            "step" => self.step = Some(ViewStep::from_name(value)?),
+            "scatters" => self.scatters = Some(ViewStep::from_name(value)?),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operator_without_marks_states_nothing() {
+        let facts = Facts::default();
+        assert_eq!((facts.total, facts.any_size, facts.step), (Total::Never, false, None));
+    }
+
+    #[test]
+    fn a_mark_that_says_nothing_sensible_is_none() {
+        let mut facts = Facts::default();
+        assert_eq!(facts.read("total", "mostly"), None);
+        assert_eq!(facts.read("step", "sideways"), None);
+        assert_eq!(facts.read("draws-unless", "train"), None);
+        assert_eq!(facts, Facts::default());
+    }
+
+    #[test]
+    fn a_number_may_be_given_as_a_float_and_a_list_means_every_item() {
+        let zero = ArgumentIs::parse("pad:0").unwrap();
+        assert!(zero.holds(&Arg::Float(0.0)) && !zero.holds(&Arg::Float(0.5)));
+        assert!(zero.holds(&Arg::List(vec![Arg::Int(0), Arg::Int(0)].into())));
+        assert!(!zero.holds(&Arg::List(vec![Arg::Int(0), Arg::Int(1)].into())));
+    }
+}

@@ -1,0 +1,160 @@
+//! `_foreach_*`: an operator on each tensor of a list. Tensor by tensor they are the operators of `pointwise`.
+
+use crate::graph::{Arg, Dtype, TensorType, ValueType};
+use crate::ops::error::Fault;
+use crate::ops::families::Entry;
+use crate::ops::typing::call::{Call, Operand};
+use crate::ops::typing::out;
+use crate::ops::typing::promote::{Promotion, float_of, to_real};
+
+type Typed = Result<ValueType, Fault>;
+
+pub(in crate::ops) const RULES: &[Entry] = &[
+    (
+        |c| each(c, |d| d),
+        &[
+            "aten._foreach_ceil.default",
+            "aten._foreach_floor.default",
+            "aten._foreach_frac.default",
+            "aten._foreach_neg.default",
+            "aten._foreach_round.default",
+            "aten._foreach_sign.default",
+            "aten._foreach_trunc.default",
+        ],
+    ),
+    (|c| each(c, to_real), &["aten._foreach_abs.default"]),
+    (
+        side_by_side,
+        &[
+            "aten._foreach_lerp.List",
+            "aten._foreach_lerp.Scalar",
+            "aten._foreach_addcmul.Scalar",
+            "aten._foreach_addcdiv.Scalar",
+        ],
+    ),
+    (
+        |c| each(c, float_of),
+        &[
+            "aten._foreach_acos.default",
+            "aten._foreach_asin.default",
+            "aten._foreach_atan.default",
+            "aten._foreach_cos.default",
+            "aten._foreach_cosh.default",
+            "aten._foreach_erf.default",
+            "aten._foreach_erfc.default",
+            "aten._foreach_exp.default",
+            "aten._foreach_expm1.default",
+            "aten._foreach_log.default",
+            "aten._foreach_log1p.default",
+            "aten._foreach_log2.default",
+            "aten._foreach_log10.default",
+            "aten._foreach_reciprocal.default",
+            "aten._foreach_sigmoid.default",
+            "aten._foreach_sin.default",
+            "aten._foreach_sinh.default",
+            "aten._foreach_sqrt.default",
+            "aten._foreach_tan.default",
+            "aten._foreach_tanh.default",
+        ],
+    ),
+    (
+        |c| with(c, |d| d),
+        &[
+            "aten._foreach_add.List",
+            "aten._foreach_add.Scalar",
+            "aten._foreach_add.ScalarList",
+            "aten._foreach_sub.List",
+            "aten._foreach_sub.Scalar",
+            "aten._foreach_sub.ScalarList",
+            "aten._foreach_mul.List",
+            "aten._foreach_mul.Scalar",
+            "aten._foreach_mul.ScalarList",
+            "aten._foreach_pow.List",
+            "aten._foreach_pow.Scalar",
+            "aten._foreach_pow.ScalarList",
+            "aten._foreach_maximum.List",
+            "aten._foreach_maximum.Scalar",
+            "aten._foreach_maximum.ScalarList",
+            "aten._foreach_minimum.List",
+            "aten._foreach_minimum.Scalar",
+            "aten._foreach_minimum.ScalarList",
+            "aten._foreach_clamp_min.List",
+            "aten._foreach_clamp_min.Scalar",
+            "aten._foreach_clamp_min.ScalarList",
+            "aten._foreach_clamp_max.List",
+            "aten._foreach_clamp_max.Scalar",
+            "aten._foreach_clamp_max.ScalarList",
+        ],
+    ),
+    (|c| with(c, float_of), &["aten._foreach_div.List", "aten._foreach_div.Scalar", "aten._foreach_div.ScalarList"]),
+    (power, &["aten._foreach_pow.ScalarAndTensor"]),
+];
+
+fn each(c: &mut Call<'_>, dtype: fn(Dtype) -> Dtype) -> Typed {
+    let mut all = Vec::new();
+    for t in c.tensors(0)? {
+        all.push(out::pointwise(c, dtype(t.dtype), &[Operand::Tensor(t)])?);
+    }
+    Ok(out::many(all))
+}
+
+fn joined(c: &mut Call<'_>, t: &TensorType, other: Operand<'_>, dtype: fn(Dtype) -> Dtype) -> Typed {
+    let mut p = Promotion::default();
+    p.tensor(t.dtype, t.rank())?;
+    p.operand(other)?;
+    out::pointwise(c, dtype(p.dtype()?), &[Operand::Tensor(t), other])
+}
+
+/// With the tensors of another list, the numbers of a list, or one number.
+fn with(c: &mut Call<'_>, dtype: fn(Dtype) -> Dtype) -> Typed {
+    let tensors = c.tensors(0)?;
+    let others: Vec<Operand<'_>> = match (&*c.operator.schema.overload, c.arg(1)) {
+        ("List", _) => c.tensors(1)?.into_iter().map(Operand::Tensor).collect(),
+        ("ScalarList", Arg::List(numbers)) => {
+            numbers.iter().map(|n| c.number_in(1, n).map(Operand::Number)).collect::<Result<_, _>>()?
+        }
+        _ => vec![Operand::Number(c.number(1)?); tensors.len()],
+    };
+    if others.len() != tensors.len() {
+        return Err(c.bad(1, format!("{} elements", tensors.len()), others.len().to_string()));
+    }
+    let mut all = Vec::new();
+    for (t, other) in tensors.into_iter().zip(others) {
+        all.push(joined(c, t, other, dtype)?);
+    }
+    Ok(out::many(all))
+}
+
+/// Two or three lists, walked together. A blend has the dtype of its first operand.
+fn side_by_side(c: &mut Call<'_>) -> Typed {
+    let blend = &*c.operator.schema.name == "_foreach_lerp";
+    let lists: Vec<_> =
+        (0..3).filter(|i| c.arg(*i).items().is_some()).map(|i| c.tensors(i)).collect::<Result<_, _>>()?;
+    let count = lists.first().map_or(0, Vec::len);
+    if let Some(place) = lists.iter().position(|l| l.len() != count) {
+        return Err(c.bad(place, format!("{count} tensors"), lists.get(place).map_or(0, Vec::len).to_string()));
+    }
+    let mut all = Vec::new();
+    for k in 0..count {
+        let operands: Vec<Operand<'_>> = lists.iter().filter_map(|l| l.get(k)).copied().map(Operand::Tensor).collect();
+        let mut p = Promotion::default();
+        for operand in operands.iter().take(if blend { 1 } else { 3 }) {
+            p.operand(*operand)?;
+        }
+        all.push(out::pointwise(c, p.dtype()?, &operands)?);
+    }
+    Ok(out::many(all))
+}
+
+/// Powers of a number are written row by row.
+fn power(c: &mut Call<'_>) -> Typed {
+    let base = c.number(0)?;
+    let mut all = Vec::new();
+    for t in c.tensors(1)? {
+        let mut p = Promotion::default();
+        p.tensor(t.dtype, t.rank())?;
+        p.number(base)?;
+        all.push(out::contiguous(c.symbols, p.dtype()?, t.sizes.clone(), t.device.clone())?);
+    }
+    Ok(out::many(all))
+}

@@ -1,0 +1,314 @@
+//! What moving elements needs: slices that are filled exactly, dimensions that differ, memory that suffices.
+
+use crate::graph::{Arg, TensorType};
+use crate::ops::families::view::{diagonal_size, slice_range};
+use crate::ops::typing::call::Call;
+use crate::ops::typing::require::{Entry, Needed, size};
+use crate::ops::typing::sizes;
+use crate::ops::typing::sizes::Sizes;
+use crate::sym::Dim;
+
+pub(in crate::ops) const NEEDS: &[Entry] = &[
+    (|c| c.need_rank(0, 2..=usize::MAX), &["aten.tril.default", "aten.triu.default"]),
+    (roll, &["aten.roll.default"]),
+    (|c| c.need_length(2, &[2]), &["aten.rot90.default"]),
+    (|c| two_dimensions(c, 2, 1), &["aten.diag_embed.default"]),
+    (|c| two_dimensions(c, 3, 0), &["aten.diagonal_scatter.default"]),
+    (block, &["aten.block_diag.default"]),
+    (mesh, &["aten.meshgrid.indexing"]),
+    (unshuffle, &["aten.pixel_unshuffle.default"]),
+    (shuffle, &["aten.pixel_shuffle.default"]),
+    (channels, &["aten.channel_shuffle.default"]),
+    (
+        |c| match (c.arg(2), c.float(1)) {
+            (Arg::Bool(true), p) if p != Some(0.0) => c.need_rank(0, 2..=usize::MAX),
+            _ => Ok(()),
+        },
+        &["aten.feature_dropout.default"],
+    ),
+    (
+        |c| match (c.arg(2).items(), c.tensors(1)?.len()) {
+            (Some(path), n) if n < 2 || path.len() != n.saturating_sub(1).saturating_mul(2) => {
+                Err(c.bad(2, "a pair of places for each product", path.len().to_string()))
+            }
+            _ => Ok(()),
+        },
+        &["aten.einsum.default"],
+    ),
+    (none_below_zero, &["aten.repeat.default", "aten.tile.default"]),
+    (
+        from_the_front,
+        &[
+            "prims.sum.default",
+            "prims.prod.default",
+            "prims.amax.default",
+            "prims.amin.default",
+            "prims.var.default",
+            "prims.transpose.default",
+        ],
+    ),
+    (|c| not_preserved(c, "memory_format"), &["aten.resize_.default", "aten.contiguous.default"]),
+    (repeats, &["aten.repeat_interleave.self_int"]),
+    (repeats_by_tensor, &["aten.repeat_interleave.Tensor", "aten.repeat_interleave.self_Tensor"]),
+    (along, &["aten.unique_dim.default", "aten.unique_consecutive.default"]),
+    (
+        strided,
+        &[
+            "aten.as_strided.default",
+            "aten.as_strided_.default",
+            "aten.as_strided_copy.default",
+            "aten.as_strided_scatter.default",
+            "aten._reshape_alias.default",
+        ],
+    ),
+    (|c| c.need_int(2, 0..=i64::MAX), &["aten.unfold.default", "aten.unfold_copy.default"]),
+    (differences, &["aten.diff.default"]),
+    (padded_around, &["aten._pad_circular.default"]),
+    (padded_in_mode, &["aten.pad.default"]),
+    (tensordot, &["aten.tensordot.default"]),
+];
+
+fn roll(c: &Call<'_>) -> Needed {
+    let (t, shifts, dims) = (c.tensor(0)?, c.dims(1)?, c.dims(2)?);
+    if shifts.is_empty() {
+        return Err(c.bad(1, "a shift", "none"));
+    }
+    let whole = dims.is_empty() && shifts.len() == 1;
+    if !whole && shifts.len() != dims.len() {
+        return Err(c.bad(2, format!("{} dimensions, one a shift", shifts.len()), dims.len().to_string()));
+    }
+    for d in c.ints(2)? {
+        if t.rank() == 0 {
+            return Err(c.bad(2, "no dimensions of a scalar", d.to_string()));
+        }
+        c.wrap(2, d, t.rank())?;
+    }
+    Ok(())
+}
+
+/// `more`: how many dimensions the result has beyond the tensor's.
+fn two_dimensions(c: &Call<'_>, i: usize, more: usize) -> Needed {
+    let rank = c.tensor(0)?.rank().saturating_add(more);
+    let next = i.saturating_add(1);
+    let (a, b) = (c.axis(i, rank)?, c.axis(next, rank)?);
+    if a == b { Err(c.bad(next, "another dimension than the first", b.to_string())) } else { Ok(()) }
+}
+
+fn block(c: &Call<'_>) -> Needed {
+    match c.tensors(0)?.iter().find(|t| t.rank() > 2) {
+        Some(t) => Err(c.bad(0, "at most 2 dimensions", sizes::show(c.symbols, &t.sizes))),
+        None => Ok(()),
+    }
+}
+
+fn mesh(c: &Call<'_>) -> Needed {
+    let tensors = c.tensors(0)?;
+    let Some(first) = tensors.first() else { return Err(c.bad(0, "one tensor or more", "none")) };
+    for t in &tensors {
+        if t.rank() > 1 {
+            return Err(c.bad(0, "at most 1 dimension", sizes::show(c.symbols, &t.sizes)));
+        }
+        if t.dtype != first.dtype {
+            return Err(c.bad(0, format!("dtype {}", first.dtype.long()), t.dtype.long()));
+        }
+    }
+    c.need_word(1, &["ij", "xy"])
+}
+
+fn divides(c: &Call<'_>, t: &TensorType, d: usize, by: i64) -> Needed {
+    match size(t, d).fixed() {
+        Some(n) if n.checked_rem(by) != Some(0) => {
+            Err(c.bad(0, format!("a size of dimension {d} that {by} divides"), n.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unshuffle(c: &Call<'_>) -> Needed {
+    let (t, by) = (c.tensor(0)?, c.int(1)?);
+    c.need_rank(0, 3..=usize::MAX)?;
+    c.need_int(1, 1..=i64::MAX)?;
+    divides(c, t, t.rank().saturating_sub(2), by)?;
+    divides(c, t, t.rank().saturating_sub(1), by)
+}
+
+fn shuffle(c: &Call<'_>) -> Needed {
+    let (t, by) = (c.tensor(0)?, c.int(1)?);
+    c.need_rank(0, 3..=usize::MAX)?;
+    c.need_int(1, 1..=i64::MAX)?;
+    divides(c, t, t.rank().saturating_sub(3), by.saturating_mul(by))
+}
+
+fn channels(c: &Call<'_>) -> Needed {
+    let (t, groups) = (c.tensor(0)?, c.int(1)?);
+    c.need_rank(0, 3..=usize::MAX)?;
+    c.need_int(1, 1..=i64::MAX)?;
+    divides(c, t, 1, groups)
+}
+
+fn none_below_zero(c: &Call<'_>) -> Needed {
+    match c.dims(1)?.iter().find(|d| d.fixed().is_some_and(|n| n < 0)) {
+        Some(d) => Err(c.bad(1, "counts of 0 or more", c.symbols.print_python(*d))),
+        None => Ok(()),
+    }
+}
+
+/// Elementary reductions name each dimension, counted from the front.
+fn from_the_front(c: &Call<'_>) -> Needed {
+    if c.is_none(1) {
+        return Err(c.bad(1, "dimensions", "None"));
+    }
+    match c.dims(1)?.iter().find(|d| d.fixed().is_some_and(|n| n < 0)) {
+        Some(d) => Err(c.bad(1, "dimensions counted from the front", c.symbols.print_python(*d))),
+        None => Ok(()),
+    }
+}
+
+/// A format, not whatever the operand has.
+fn not_preserved(c: &Call<'_>, name: &str) -> Needed {
+    let Some(i) = c.operator.schema.param_index(name) else { return Ok(()) };
+    match c.memory_format(i) {
+        Some(crate::graph::MemoryFormat::Preserve) => Err(c.bad(i, "a memory format", "preserve")),
+        _ => Ok(()),
+    }
+}
+
+fn repeats(c: &Call<'_>) -> Needed {
+    let (t, times) = (c.tensor(0)?, c.int(1)?);
+    c.need_int(1, 0..=i64::MAX)?;
+    let length = match c.opt_int(2)? {
+        Some(d) => size(t, c.wrap(2, d, t.rank())?).fixed(),
+        None => t.sizes.iter().try_fold(1_i64, |n, d| n.checked_mul(d.fixed()?)),
+    };
+    match (c.opt_int(3)?, length.and_then(|n| n.checked_mul(times))) {
+        (Some(told), Some(wanted)) if told != wanted => Err(c.bad(3, wanted.to_string(), told.to_string())),
+        _ => Ok(()),
+    }
+}
+
+fn repeats_by_tensor(c: &Call<'_>) -> Needed {
+    let i = c.operator.schema.param_index("repeats").unwrap_or(0);
+    let repeats = c.tensor(i)?;
+    let told = c.operator.schema.param_index("output_size").unwrap_or(usize::MAX);
+    c.need_int(told, 0..=i64::MAX)?;
+    if i == 0 {
+        c.need_dtype(i, "int32 or int64", crate::ops::typing::require::is_index)?;
+        return c.need_rank(0, 1..=1);
+    }
+    c.need_rank(i, 0..=1)?;
+    let t = c.tensor(0)?;
+    let single = repeats.rank() == 0 || size(repeats, 0) == Dim::Fixed(1);
+    match c.opt_int(2)? {
+        _ if single => Ok(()),
+        Some(d) => c.need_equal(i, "as many repeats as elements,", size(t, c.wrap(2, d, t.rank())?), size(repeats, 0)),
+        None => match t.sizes.iter().try_fold(1_i64, |n, d| n.checked_mul(d.fixed()?)) {
+            Some(n) => c.need_equal(i, "as many repeats as elements,", Dim::Fixed(n), size(repeats, 0)),
+            None => Ok(()),
+        },
+    }
+}
+
+fn along(c: &Call<'_>) -> Needed {
+    let i = c.operator.schema.param_index("dim").unwrap_or(usize::MAX);
+    if c.is_none(i) { Ok(()) } else { c.need_nonscalar_axis(i, c.tensor(0)?).map(|_| ()) }
+}
+
+/// No strides or sizes below 0, as many of one as of the other.
+fn strided(c: &Call<'_>) -> Needed {
+    let i = c.operator.schema.param_index("size").unwrap_or(1);
+    let next = i.saturating_add(1);
+    let (dims, strides) = (c.dims(i)?, c.dims(next)?);
+    if dims.len() != strides.len() {
+        return Err(c.bad(next, format!("{} strides", dims.len()), strides.len().to_string()));
+    }
+    for (place, list) in [(i, &dims), (next, &strides)] {
+        if list.iter().any(|d| d.fixed().is_some_and(|n| n < 0)) {
+            let alias = place == next && &*c.operator.schema.name == "_reshape_alias";
+            if !alias {
+                return Err(c.bad(place, "values of 0 or more", sizes::show(c.symbols, list)));
+            }
+        }
+    }
+    match c.operator.schema.param_index("storage_offset") {
+        Some(offset) => c.need_int(offset, 0..=i64::MAX),
+        None => Ok(()),
+    }
+}
+
+fn differences(c: &Call<'_>) -> Needed {
+    c.need_rank(0, 1..=usize::MAX)?;
+    c.need_int(1, 0..=i64::MAX)?;
+    let (t, d) = (c.tensor(0)?, c.axis(2, c.tensor(0)?.rank())?);
+    for i in [3, 4] {
+        let Some(more) = c.opt_tensor(i)? else { continue };
+        let mut wanted = t.sizes.clone();
+        if let (Some(slot), Some(own)) = (wanted.get_mut(d), more.sizes.get(d)) {
+            *slot = *own;
+        }
+        c.need_sizes(i, &wanted)?;
+    }
+    Ok(())
+}
+
+fn padded_around(c: &Call<'_>) -> Needed {
+    let (t, pads) = (c.tensor(0)?, c.ints(1)?);
+    if !matches!(t.rank().checked_sub(pads.len() / 2), Some(1 | 2)) {
+        let expected = format!("pairs for all but 1 or 2 of {} dimensions", t.rank());
+        return Err(c.bad(1, expected, pads.len().to_string()));
+    }
+    for (k, pair) in pads.chunks(2).enumerate() {
+        let d = t.rank().saturating_sub(1).saturating_sub(k);
+        let Some(n) = size(t, d).fixed() else { continue };
+        if pair.iter().any(|p| *p > n) {
+            return Err(c.bad(1, format!("at most {n} in dimension {d}: it goes round once"), format!("{pair:?}")));
+        }
+    }
+    Ok(())
+}
+
+fn padded_in_mode(c: &Call<'_>) -> Needed {
+    c.need_word(2, &["constant", "reflect", "replicate", "circular"])?;
+    match c.text(2) {
+        "constant" => Ok(()),
+        "circular" if c.is_none(3) => padded_around(c),
+        _ if c.float(3).is_some_and(|v| v != 0.0) => Err(c.bad(3, "no value but for constants", "a number")),
+        "circular" => padded_around(c),
+        _ => Ok(()),
+    }
+}
+
+fn tensordot(c: &Call<'_>) -> Needed {
+    c.need_same_dtype(1, 0)
+}
+
+/// Sizes of the slice that `select`, `slice` or `diagonal` with these arguments gives.
+pub(in crate::ops) fn slice_of(
+    c: &mut Call<'_>,
+    from: &Sizes,
+    name: &str,
+    first: usize,
+) -> Result<Sizes, crate::ops::error::Fault> {
+    let whole = TensorType { sizes: from.clone(), ..c.tensor(0)?.clone() };
+    let place = |k: usize| first.saturating_add(k);
+    if name.starts_with("diagonal") {
+        let shift = c.int(place(0))?;
+        let (a, b) = (c.axis(place(1), whole.rank())?, c.axis(place(2), whole.rank())?);
+        let length = diagonal_size(c, shift, size(&whole, a), size(&whole, b))?;
+        let mut left: Sizes = from.iter().enumerate().filter(|(d, _)| *d != a && *d != b).map(|(_, s)| *s).collect();
+        left.push(length);
+        return Ok(left);
+    }
+    let d = c.need_nonscalar_axis(place(0), &whole)?;
+    if name.starts_with("select") {
+        if let (Some(n), Some(at)) = (size(&whole, d).fixed(), c.dim(place(1))?.fixed())
+            && (at >= n || at < 0_i64.saturating_sub(n))
+        {
+            return Err(c.bad(place(1), format!("an index into {n} elements"), at.to_string()));
+        }
+        return Ok(from.iter().enumerate().filter(|(k, _)| *k != d).map(|(_, s)| *s).collect());
+    }
+    c.need_int(place(3), 1..=i64::MAX)?;
+    let (start, end, step) = (c.opt_dim(place(1))?, c.opt_dim(place(2))?, c.dim(place(3))?);
+    let (_, count) = slice_range(c, size(&whole, d), start, end, step)?;
+    Ok(from.iter().enumerate().map(|(k, s)| if k == d { count } else { *s }).collect())
+}

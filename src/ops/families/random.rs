@@ -1,0 +1,78 @@
+//! Draws that follow an operand's sizes; draws by sizes are in `create`.
+
+use crate::graph::{Dtype, ValueType};
+use crate::ops::error::Fault;
+use crate::ops::families::Entry;
+use crate::ops::typing::call::{Call, Operand};
+use crate::ops::typing::out;
+use crate::ops::typing::sizes::Sizes;
+use crate::sym::Dim;
+
+type Typed = Result<ValueType, Fault>;
+
+pub(in crate::ops) const RULES: &[Entry] = &[
+    (
+        like,
+        &[
+            "aten.bernoulli.Tensor",
+            "aten.uniform.default",
+            "aten.exponential.default",
+            "aten.random.default",
+            "aten.random.from",
+            "aten.random.to",
+        ],
+    ),
+    (contiguous, &["aten.bernoulli.default", "aten.bernoulli.p", "aten.normal.Tensor_float", "aten.poisson.default"]),
+    (normal_scaled, &["aten.normal.float_Tensor"]),
+    (normal_both, &["aten.normal.Tensor_Tensor"]),
+    (native_dropout, &["aten.native_dropout.default"]),
+    (dropout, &["aten.dropout.default", "aten.alpha_dropout.default", "aten.feature_dropout.default"]),
+    (multinomial, &["aten.multinomial.default"]),
+];
+
+fn like(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    out::like(c, t.dtype, t)
+}
+
+fn normal_scaled(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(1)?;
+    out::contiguous(c.symbols, t.dtype, t.sizes.clone(), t.device.clone())
+}
+
+fn contiguous(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    out::contiguous(c.symbols, t.dtype, t.sizes.clone(), t.device.clone())
+}
+
+fn normal_both(c: &mut Call<'_>) -> Typed {
+    let (mean, deviation) = (c.tensor(0)?, c.tensor(1)?);
+    let dims = out::broadcast(c, 1, &[&mean.sizes, &deviation.sizes])?;
+    out::contiguous(c.symbols, mean.dtype, dims, mean.device.clone())
+}
+
+fn native_dropout(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    // Of nothing there is no mask.
+    let mask = if t.sizes.contains(&Dim::Fixed(0)) { t.dtype } else { Dtype::Bool };
+    let result = match mask {
+        Dtype::Bool if c.is_none(2) || c.bool(2)? => out::pointwise(c, t.dtype, &[Operand::Tensor(t)])?,
+        Dtype::Bool => out::like(c, t.dtype, t)?,
+        _ => out::itself(t),
+    };
+    Ok(out::many([result, out::like(c, mask, t)?]))
+}
+
+/// Outside training it gives its operand.
+fn dropout(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    let idle = !c.bool(2)? || c.float(1) == Some(0.0);
+    if idle { Ok(out::itself(t)) } else { out::pointwise(c, t.dtype, &[Operand::Tensor(t)]) }
+}
+
+fn multinomial(c: &mut Call<'_>) -> Typed {
+    let (t, count) = (c.tensor(0)?, c.dim(1)?);
+    let mut dims: Sizes = t.sizes.iter().take(t.rank().saturating_sub(1)).copied().collect();
+    dims.push(count);
+    out::contiguous(c.symbols, Dtype::I64, dims, t.device.clone())
+}

@@ -1,0 +1,249 @@
+//! Types of whole graphs: what the rules say everywhere, and where an annotation contradicts them.
+//!
+//! Promises: one pass in list order (bodies before the calls that name them), no recursion; a type is reported as wrong only where
+//! it provably is: another dtype or rank, or a size that cannot be equal. Where nothing is known (opaque operators,
+//! operands without types) annotations stand.
+
+use thiserror::Error;
+
+use crate::graph::{BodyId, Graph, Hearsay, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::ops::error::{Fault, TypeError};
+use crate::ops::facts::effects::SideEffect;
+use crate::ops::registry::Registry;
+use crate::ops::typing::hearsay::{Owners, bodies_take_what_is_passed};
+use crate::ops::typing::infer::CallSite;
+use crate::ops::typing::layout;
+use crate::ops::typing::sizes;
+use crate::sym::Symbols;
+
+/// A node whose type does not hold.
+#[derive(Clone, PartialEq, Debug, Error)]
+#[error("node `{name}`: {problem}")]
+pub struct TypeProblem {
+    /// The node.
+    pub node: NodeId,
+    /// Its name.
+    pub name: String,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a node's type.
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum Problem {
+    /// The call itself does not hold.
+    #[error(transparent)]
+    Call(#[from] TypeError),
+    /// The annotation contradicts the type rule.
+    #[error("annotated {annotated}, but `{target}` gives {inferred}")]
+    Annotation {
+        /// The operator.
+        target: String,
+        /// As annotated.
+        annotated: String,
+        /// As the rule says.
+        inferred: String,
+    },
+}
+
+impl Registry {
+    /// Gives every node the type that the rules give it, keeping annotations for printing, and returns what does not hold, in graph order.
+    ///
+    /// A node with a problem keeps its annotation. Inputs of the graph without strides are contiguous.
+    pub fn check_types(&self, graph: &mut Graph) -> Vec<TypeProblem> {
+        let mut symbols = std::mem::take(&mut graph.symbols);
+        super::one_valued::number(graph, &mut symbols);
+        let mut owners = Owners::of_inputs(graph, &symbols);
+        let mut problems: Vec<Vec<TypeProblem>> = Vec::new();
+        let bodies: Vec<BodyId> = graph.bodies().collect();
+        for body in bodies.into_iter().rev() {
+            let mut found = Vec::new();
+            let mut next = graph.first(body);
+            while let Some(node) = next {
+                next = graph.next(node);
+                match graph.kind(node) {
+                    NodeKind::Call => found.extend(self.check_node(graph, &mut symbols, &mut owners, node)),
+                    NodeKind::Placeholder if body == BodyId::ROOT => fill_input(graph, &mut symbols, node),
+                    NodeKind::GetAttr => {
+                        let said = of_the_module(graph.ty(node));
+                        graph.set_hearsay(node, said);
+                    }
+                    NodeKind::Placeholder | NodeKind::Output => {}
+                }
+            }
+            problems.push(found);
+        }
+        graph.symbols = symbols;
+        problems.into_iter().rev().flatten().collect()
+    }
+
+    fn check_node(
+        &self,
+        graph: &mut Graph,
+        symbols: &mut Symbols,
+        owners: &mut Owners,
+        node: NodeId,
+    ) -> Option<TypeProblem> {
+        graph.set_hearsay(node, Hearsay::TOLD);
+        let problem = |graph: &Graph, problem| Some(TypeProblem { node, name: graph.name(node).to_string(), problem });
+        let (inferred, told) = match self.infer_told(graph, symbols, owners, node) {
+            Ok(found) => found,
+            Err(fault) if fault.is_ignorance() => return None,
+            Err(fault) => return problem(graph, Problem::Call(fault.of(graph.target(node)))),
+        };
+        let annotated = graph.ty(node);
+        if contradicts(symbols, annotated, &inferred) {
+            let (annotated, inferred) = (show(symbols, annotated), show(symbols, &inferred));
+            let target = graph.target(node).to_string();
+            return problem(graph, Problem::Annotation { target, annotated, inferred });
+        }
+        let laid_out_by_word = is_strided(&inferred) == Some(false) && is_strided(annotated) == Some(true);
+        settle(graph, symbols, node, inferred);
+        let told = if laid_out_by_word { Hearsay::TOLD_STRIDES } else { Hearsay::NONE }.max(told);
+        let said = self.hearsay(graph, symbols, node, told);
+        graph.set_hearsay(node, said);
+        None
+    }
+
+    /// The type of a node, and what of it is its annotation's word.
+    fn infer_told(
+        &self,
+        graph: &Graph,
+        symbols: &mut Symbols,
+        owners: &mut Owners,
+        node: NodeId,
+    ) -> Result<(ValueType, Hearsay), Fault> {
+        let site = CallSite::of(graph, node);
+        let (ty, consulted, control) = {
+            let mut call = self.bind(graph, symbols, site)?;
+            let ty = call.infer()?;
+            (ty, call.consulted.get(), call.operator.effects.side == Some(SideEffect::Control))
+        };
+        if control && !bodies_take_what_is_passed(graph, symbols, node) {
+            return Ok((ty, Hearsay::TOLD));
+        }
+        if !consulted || site.annotated.is_none() {
+            return Ok((ty, Hearsay::NONE));
+        }
+        let alone = self.bind(graph, symbols, CallSite { annotated: None, ..site }).and_then(|mut call| call.infer());
+        let confirmed = alone.is_ok_and(|alone| owners.confirm(symbols, &ty, &alone));
+        Ok((ty, if confirmed { Hearsay::NONE } else { Hearsay::TOLD }))
+    }
+}
+
+/// Of a tensor of the module the graph states sizes that are numbers; how it lies, and what symbols mean, nobody states.
+fn of_the_module(ty: &ValueType) -> Hearsay {
+    match ty {
+        ValueType::Tensor(t) if t.sizes.iter().all(|d| d.fixed().is_some()) => Hearsay::TOLD_STRIDES,
+        ValueType::Body(_) => Hearsay::NONE,
+        _ => Hearsay::TOLD,
+    }
+}
+
+/// Whether the strides of a tensor are given.
+fn is_strided(ty: &ValueType) -> Option<bool> {
+    ty.as_tensor().map(|t| t.strides.is_some())
+}
+
+fn fill_input(graph: &mut Graph, symbols: &mut Symbols, node: NodeId) {
+    let ValueType::Tensor(ty) = graph.ty(node) else { return };
+    if ty.strides.is_some() {
+        return;
+    }
+    if let Ok(strides) = layout::contiguous(symbols, &ty.sizes) {
+        let ty = TensorType { strides: Some(strides), ..(**ty).clone() };
+        replace(graph, node, ValueType::tensor(ty));
+    }
+}
+
+/// Sets the type that the rule gives, keeping what only the file knows and the annotation as it prints.
+pub(super) fn settle(graph: &mut Graph, symbols: &Symbols, node: NodeId, inferred: ValueType) {
+    let annotated = graph.ty(node);
+    let inferred = match (annotated, inferred) {
+        (ValueType::Tensor(old), ValueType::Tensor(mut new)) => {
+            if let Some(t) = std::sync::Arc::get_mut(&mut new) {
+                t.requires_grad = old.requires_grad;
+                if t.strides.is_none() {
+                    t.strides.clone_from(&old.strides);
+                    t.offset = old.offset;
+                }
+            }
+            ValueType::Tensor(new)
+        }
+        (_, new) => new,
+    };
+    if *annotated == inferred {
+        return;
+    }
+    let unread = matches!(annotated, ValueType::Unknown);
+    let same_text = unread || same_sizes(annotated, &inferred);
+    let text = if same_text { None } else { annotated.annotation(symbols) };
+    if let (Some(text), None) = (&text, graph.printed(node)) {
+        let text = graph.texts.intern(text);
+        graph.set_type(node, inferred);
+        graph.set_printed(node, Some(text));
+        return;
+    }
+    replace(graph, node, inferred);
+}
+
+fn same_sizes(a: &ValueType, b: &ValueType) -> bool {
+    match (a, b) {
+        (ValueType::Tensor(a), ValueType::Tensor(b)) => a.dtype == b.dtype && a.sizes == b.sizes,
+        _ => a == b,
+    }
+}
+
+fn replace(graph: &mut Graph, node: NodeId, ty: ValueType) {
+    let printed = graph.printed(node).map(str::to_string);
+    graph.set_type(node, ty);
+    if let Some(text) = printed {
+        let text = graph.texts.intern(&text);
+        graph.set_printed(node, Some(text));
+    }
+}
+
+/// Returns whether no value can have both types.
+pub fn contradicts(symbols: &Symbols, annotated: &ValueType, inferred: &ValueType) -> bool {
+    let mut work = vec![(annotated, inferred)];
+    while let Some(pair) = work.pop() {
+        match pair {
+            (ValueType::Tensor(a), ValueType::Tensor(b)) => {
+                if a.dtype != b.dtype || a.rank() != b.rank() {
+                    return true;
+                }
+                if a.sizes.iter().zip(&b.sizes).any(|(x, y)| sizes::same(symbols, *x, *y) == Some(false)) {
+                    return true;
+                }
+            }
+            (ValueType::SymInt(a), ValueType::SymInt(b)) if sizes::same(symbols, *a, *b) == Some(false) => return true,
+            (ValueType::Many(a), ValueType::Many(b)) => {
+                if a.len() != b.len() {
+                    return true;
+                }
+                work.extend(a.iter().zip(b.iter()));
+            }
+            (ValueType::Tensor(_) | ValueType::SymInt(_), ValueType::None | ValueType::Many(_))
+            | (ValueType::Tensor(_), ValueType::SymInt(_) | ValueType::SymFloat(_) | ValueType::SymBool(_))
+            | (
+                ValueType::SymInt(_) | ValueType::SymFloat(_) | ValueType::SymBool(_) | ValueType::Many(_),
+                ValueType::Tensor(_),
+            ) => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Returns a type in words, for messages.
+pub fn show(symbols: &Symbols, ty: &ValueType) -> String {
+    match ty {
+        ValueType::Many(all) => {
+            let inner: Vec<String> =
+                all.iter().map(|t| t.annotation(symbols).unwrap_or_else(|| "several values".into())).collect();
+            format!("({})", inner.join(", "))
+        }
+        ValueType::None => "no value".into(),
+        other => other.annotation(symbols).unwrap_or_else(|| "an object".into()),
+    }
+}
