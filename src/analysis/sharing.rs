@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::place::{Place, place_of, type_of, type_of_item};
 use crate::graph::{Arg, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Bound, Operator, Registry, ReturnAlias, SharesWhen, Sharing, Viewed, view_strides};
+use crate::ops::{Bound, Operator, Registry, ReturnAlias, SharesWhen, Sharing, Viewed, memory_format_of, view_strides};
 use crate::sym::{Dim, Symbols};
 
 /// How a result shares memory with an operand.
@@ -125,15 +125,13 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
         Some(SharesWhen::Itself) => same,
         Some(SharesWhen::Converted) => match (argument("copy"), argument("memory_format")) {
             (Some(Arg::Bool(true)), _) => None,
-            (_, None | Some(Arg::None | Arg::MemoryFormat(MemoryFormat::Preserve))) if from.device == to.device => same,
+            (_, format) if from.device == to.device && is_format(format, MemoryFormat::Preserve) => same,
             _ => maybe,
         },
-        Some(SharesWhen::Contiguous) => match argument("memory_format") {
-            None | Some(Arg::MemoryFormat(MemoryFormat::Contiguous) | Arg::None) if contiguous(from) == Some(true) => {
-                same
-            }
-            _ => maybe,
-        },
+        Some(SharesWhen::Contiguous) => {
+            let row_major = is_format(argument("memory_format"), MemoryFormat::Contiguous);
+            if row_major && contiguous(from) == Some(true) { same } else { maybe }
+        }
         Some(SharesWhen::Undropped) => match (argument("train"), argument("p")) {
             (Some(Arg::Bool(false)), _) | (_, Some(Arg::Int(0))) => same,
             (_, Some(Arg::Float(p))) if *p == 0.0 => same,
@@ -148,6 +146,11 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
         },
         Some(SharesWhen::Reshaped) => reshaped(operator, from, to, operand),
     }
+}
+
+/// Whether an argument asks for a format, or leaves it to the default, which that is.
+fn is_format(arg: Option<&Arg>, format: MemoryFormat) -> bool {
+    arg.is_none_or(|a| matches!(a, Arg::None) || memory_format_of(a) == Some(format))
 }
 
 /// Whether a reshape is a view: of a contiguous operand it is, else its strides decide.

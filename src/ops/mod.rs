@@ -31,7 +31,7 @@ pub use registry::table::TableError;
 pub use schema::bind::Bound;
 pub use schema::text::SchemaError;
 pub use schema::{Alias, Base, Default as ParamDefault, Param, Return, Schema, SchemaType, Suffix};
-pub use typing::call::{Call, Number, Operand};
+pub use typing::call::{Call, Number, Operand, memory_format_of};
 pub use typing::check::{Problem, TypeProblem, contradicts};
 pub use typing::infer::CallSite;
 pub use typing::layout::{Viewed, contiguous as contiguous_strides, is_contiguous, view as view_strides};

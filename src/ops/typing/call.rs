@@ -312,14 +312,7 @@ impl<'a> Call<'a> {
 
     /// Returns the memory format of parameter `i`, if there is one.
     pub fn memory_format(&self, i: usize) -> Option<MemoryFormat> {
-        match self.arg(i) {
-            Arg::MemoryFormat(m) => Some(*m),
-            Arg::Int(0) => Some(MemoryFormat::Contiguous),
-            Arg::Int(1) => Some(MemoryFormat::Preserve),
-            Arg::Int(2) => Some(MemoryFormat::ChannelsLast),
-            Arg::Int(3) => Some(MemoryFormat::ChannelsLast3d),
-            _ => None,
-        }
+        memory_format_of(self.arg(i))
     }
 
     /// Returns dimension `dim` of `rank`, counted from the front; a scalar counts as of rank 1.
@@ -392,5 +385,17 @@ impl<'a> Call<'a> {
             return *size;
         }
         crate::ops::typing::sizes::fresh_symbol(self.symbols)
+    }
+}
+
+/// Returns the memory format that an argument names, by name or as the number that schemas write for defaults.
+pub fn memory_format_of(arg: &Arg) -> Option<MemoryFormat> {
+    match arg {
+        Arg::MemoryFormat(m) => Some(*m),
+        Arg::Int(0) => Some(MemoryFormat::Contiguous),
+        Arg::Int(1) => Some(MemoryFormat::Preserve),
+        Arg::Int(2) => Some(MemoryFormat::ChannelsLast),
+        Arg::Int(3) => Some(MemoryFormat::ChannelsLast3d),
+        _ => None,
     }
 }

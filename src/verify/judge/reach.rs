@@ -25,6 +25,7 @@ use crate::verify::judge::touched::Touched;
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::verdict::Question;
 
+#[derive(Default)]
 struct Reach {
     /// Nodes to compare, in program order of the graph as it is.
     queue: BTreeSet<(u64, NodeId)>,
@@ -34,13 +35,14 @@ struct Reach {
     output: bool,
     /// Nodes that were compared.
     compared: Vec<NodeId>,
+    /// Those of them that were not shown equal: what may lie in their memory lies in other memory than before.
+    differing: FxHashSet<NodeId>,
 }
 
 /// Judges an edit of calls that leave no trace but values and writes.
 pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched, findings: &mut Findings) {
     f.shared = Shared::AllBut(touched.nodes().collect());
-    let mut reach =
-        Reach { queue: BTreeSet::new(), written: FxHashSet::default(), output: false, compared: Vec::new() };
+    let mut reach = Reach::default();
     let moved: FxHashSet<NodeId> = touched.moved.iter().copied().collect();
     for node in touched.changed.iter().filter(|n| !moved.contains(n)) {
         reach.push(f, *node);
@@ -98,7 +100,11 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
         let homes = (f.before.storages.origin(*place), f.after.storages.origin(*place));
         let sharing = (f.before.storages.home(homes.0), f.after.storages.home(homes.1));
         let (a, b) = (f.outcome(Side::Before, *place), f.outcome(Side::After, *place));
-        equal = homes.0 == homes.1 && sharing.0 == sharing.1 && c.equal(f, a, b) && lies_alike(f, c, *place);
+        let same_memory = homes.0 == homes.1
+            && sharing.0 == sharing.1
+            && (homes.0.node == node || !reach.differing.contains(&homes.0.node))
+            && !sharing.0.iter().any(|s| reach.differing.contains(&s.place().node));
+        equal = same_memory && c.equal(f, a, b) && lies_alike(f, c, *place);
     }
     let contents = same_contents(f, c, node);
     if effect_of(f.after.view, f.registry, node).is_some() {
@@ -114,6 +120,7 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
         }
     }
     if !equal {
+        reach.differing.insert(node);
         reach.push_users(f, node);
     }
     if !contents {

@@ -357,3 +357,27 @@ fn a_final_copy_of_another_shape_is_the_same_from_the_journal() {
     let v = judge_editor(&e, &JudgeOptions::default());
     assert!(v.accepted, "{v:#?}");
 }
+
+#[test]
+fn what_may_lie_in_other_memory_than_before_is_followed_through_what_may_lie_in_it() {
+    let lines = "l1 = aten.lift.default(x)\nl2 = aten.lift.default(l1)\nl3 = aten.lift.default(l2)\nreturn (l3,)";
+    let mut e = Editor::new(program("x: f32[4]", lines), registry());
+    let (l1, x) = (find(e.graph(), "l1"), find(e.graph(), "x"));
+    let copy = e.insert(Point::Before(l1), call("aten.clone.default", vec![Arg::Node(x)])).unwrap();
+    e.set_args(l1, vec![Arg::Node(copy)], Vec::new()).unwrap();
+    assert!(!judge_editor(&e, &JudgeOptions::default()).accepted);
+}
+
+#[test]
+fn contiguous_of_what_lies_row_by_row_is_its_operand() {
+    let lines = "c = aten.contiguous.default(x)\nw = aten.add_.Tensor(c, 1)\nreturn (w,)";
+    let direct = "w = aten.add_.Tensor(x, 1)\nreturn (w,)";
+    let v =
+        judge_pair(&program("x: f32[4]", lines), &program("x: f32[4]", direct), &registry(), &JudgeOptions::default());
+    assert!(v.accepted, "{v:#?}");
+    // The wrong twin: asked for another format it may be a copy.
+    let other = lines.replace("(x)", "(x, memory_format = torch.channels_last)");
+    let x = "x: f32[2, 2, 2, 2]";
+    let v = judge_pair(&program(x, &other), &program(x, direct), &registry(), &JudgeOptions::default());
+    assert!(!v.accepted, "{v:#?}");
+}
