@@ -130,7 +130,11 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
         },
         Some(SharesWhen::Contiguous) => {
             let row_major = is_format(argument("memory_format"), MemoryFormat::Contiguous);
-            if row_major && contiguous(from) == Some(true) { same } else { maybe }
+            match contiguous(from).filter(|_| row_major) {
+                Some(true) => same,
+                Some(false) => None,
+                None => maybe,
+            }
         }
         Some(SharesWhen::Undropped) => match (argument("train"), argument("p")) {
             (Some(Arg::Bool(false)), _) | (_, Some(Arg::Int(0))) => same,
