@@ -3,7 +3,7 @@
 //! A pass is a WebAssembly component. The host owns the graph; the pass edits it through a WIT interface; what it leaves
 //! behind is judged for the same meaning, and only then lowered to the NPU. `docs/architecture.md` is the map.
 //!
-//! Modules are layers: each uses those below it (`tests/layers.rs` holds the table).
+//! Modules are layers: each uses those below it (`tests/it/layers.rs` holds the table).
 
 #![cfg_attr(
     test,

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::storage::bodies_called;
+use crate::analysis::sharing::storages::bodies_called;
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, View};
 use crate::ops::{Bound, Operator, Registry, SideEffect};
 

@@ -16,9 +16,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::call;
-use super::place::{GETITEM, Place, place_of, places_of, type_of};
-use super::sharing::{Shares, aliases, tensor_operands};
-use super::storage::{Stamp, Storages};
+use crate::analysis::sharing::may_share::{Shares, aliases, tensor_operands};
+use crate::analysis::sharing::place::{GETITEM, Place, place_of, places_of, type_of};
+use crate::analysis::sharing::storages::{Stamp, Storages};
 use crate::graph::{Arg, Dtype, NodeId, NodeKind, StrId, ValueType, View};
 use crate::ops::{Base, Bound, Operator, Registry, Sharing, SideEffect, Total};
 

@@ -1,10 +1,8 @@
 //! Facts about a graph that many need: which values share memory, which writes they see, which stream a node runs in.
 //!
-//! - `call`: what one call does with its arguments as they stand; `results`: where results of bodies lie;
+//! - `call`: what one call does with its arguments as they stand;
 //! - `form`: what is wrong with the form of a graph;
-//! - `place`: the values of a graph, results of multi-output calls told apart;
-//! - `sharing`: whether a result lies in an operand's memory;
-//! - `storage`: storages, their versions, and what may overlap;
+//! - `sharing/`: the values of a graph, which memory they lie in, its versions, and what may overlap;
 //! - `effects_of`: what a call does beside computing its results, as a pass is told;
 //! - `streams/`: scopes, labels, events, what they order, and what should be ordered.
 //!
@@ -14,13 +12,12 @@
 pub mod call;
 mod effects_of;
 pub mod form;
-mod place;
-mod results;
 mod sharing;
-mod storage;
 pub mod streams;
 
 pub use effects_of::{CallEffects, EffectsOf, ResultMemory, SharedResult, effects_of_target};
-pub use place::{GETITEM, Place, carriers, getitem_of, place_of, places_of, type_of};
-pub use sharing::{Home, Shares, aliases, contiguous, home_of, tensor_operands};
-pub use storage::{Event, FINAL_ORDER, Group, MayAlias, Stamp, Storages, bodies_called, inputs_by_name, placeholders};
+pub use sharing::may_share::{Home, Shares, aliases, contiguous, home_of, tensor_operands};
+pub use sharing::place::{GETITEM, Place, carriers, getitem_of, place_of, places_of, type_of};
+pub use sharing::storages::{
+    Event, FINAL_ORDER, Group, MayAlias, Stamp, Storages, bodies_called, inputs_by_name, placeholders,
+};

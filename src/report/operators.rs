@@ -321,7 +321,7 @@ pub fn write_markdown(known: &[Known], failing: &str) -> String {
 const HEAD: &str = "\
 # Operators
 
-What Airlock knows of each operator; `airlock ops NAME` tells more. Generated: `AIRLOCK_UPDATE=1 cargo test --test operators_doc`.
+What Airlock knows of each operator; `airlock ops NAME` tells more. Generated: `AIRLOCK_UPDATE=1 cargo test --test it operators_doc`.
 
 - types: by a *rule*, or kept as annotated;
 - kernel: of its *own*, as its *functional* form and a copy, or *decomposed*;

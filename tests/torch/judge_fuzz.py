@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the judge accepts, PyTorch runs to the same end.
 
-    AIRLOCK_FUZZ_DUMP=target/pairs AIRLOCK_FUZZ_SECONDS=600 cargo test --release --no-default-features --test judge_fuzz
+    AIRLOCK_FUZZ_DUMP=target/pairs AIRLOCK_FUZZ_SECONDS=600 cargo test --release --no-default-features --test it judge_fuzz
     python tests/torch/judge_fuzz.py target/pairs             # every .case there
     python tests/torch/judge_fuzz.py -v a.case b.case         # these, with what is found
 

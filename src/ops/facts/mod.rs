@@ -2,7 +2,7 @@
 //!
 //! Promises: every fact is a statement that narrows what may happen; an operator without a mark is the worst in that respect: it may
 //! raise, sees how its operands lie, fits no unknown size, equals no operand and is no view. Each mark is held against calls recorded
-//! from PyTorch (`tests/operator_facts.rs`). Leaves what follows for a call to `analysis` and `verify`.
+//! from PyTorch (`tests/it/operator_facts.rs`). Leaves what follows for a call to `analysis` and `verify`.
 
 pub(in crate::ops) mod effects;
 

@@ -1,0 +1,67 @@
+//! What Airlock promises, one module a promise, in one binary: linked once.
+//!
+//! - `e2e`: the binary, as a user runs it; `common`: files of the tree, archives, recordings; `graphs`, `components`: what sandboxes are tried on.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    clippy::explicit_auto_deref,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
+    missing_docs
+)]
+
+mod common;
+#[cfg(feature = "sandbox")]
+mod components;
+mod e2e;
+#[cfg(feature = "sandbox")]
+mod graphs;
+
+mod bad_input;
+mod bad_pt2;
+mod builtin_passes;
+mod commands;
+mod decompositions;
+mod effects_of_calls;
+mod exec;
+mod exec_facts;
+mod exec_models;
+mod golden;
+mod golden_types;
+mod guests;
+mod hostile_pickle;
+mod judge_cases;
+mod judge_fuzz;
+mod judge_laws;
+mod layers;
+mod lower_ge_files;
+mod lower_torchair;
+mod operator_facts;
+mod operators_doc;
+mod pt2;
+mod pt2_older;
+#[cfg(feature = "sandbox")]
+mod released_components;
+#[cfg(feature = "sandbox")]
+mod run;
+#[cfg(feature = "sandbox")]
+mod sandbox_guests;
+#[cfg(feature = "sandbox")]
+mod sandbox_hostile;
+#[cfg(feature = "sandbox")]
+mod sandbox_refused;
+mod streams_cases;
+mod streams_lowered;
+mod streams_schedules;
+mod symbolic_text_is_pytorchs;
+mod text_errors_show_the_line;
+mod text_laws;
+mod text_prints_as_read;
+mod text_reads_cases;
+mod type_rules;
