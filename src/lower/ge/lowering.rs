@@ -31,11 +31,20 @@ pub struct Options {
     pub enable_ref_data: bool,
     /// The seed of random numbers.
     pub seed: i64,
+    /// The device, by CANN's name of it (`Ascend910B1`, `Ascend950`); none: one before Ascend 950.
+    pub soc_version: Option<String>,
+}
+
+impl Options {
+    /// Returns whether the device is of the generation of Ascend 950.
+    fn is_arch35(&self) -> bool {
+        self.soc_version.as_ref().is_some_and(|s| s.contains("Ascend910_95") || s.contains("Ascend950"))
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { enable_view_optimize: true, enable_ref_data: false, seed: 10 }
+        Self { enable_view_optimize: true, enable_ref_data: false, seed: 10, soc_version: None }
     }
 }
 
@@ -110,7 +119,7 @@ pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Resu
         registry,
         put_off,
         symbols: graph.symbols.clone(),
-        b: Builder::default(),
+        b: Builder::new(options.seed, options.is_arch35()),
         views: Views::default(),
         scopes: Scopes::default(),
         edges: Edges::default(),
@@ -589,7 +598,10 @@ impl Lowering<'_> {
         self.b.ops.push(op);
     }
 
-    fn finish(self, options: &Options) -> Lowered {
+    fn finish(mut self, options: &Options) -> Lowered {
+        if let Some(name) = self.b.offsets() {
+            self.info.insert(name.to_string(), "rng-offsets".into());
+        }
         let types = self.outputs.iter().map(|t| self.b.dtype(*t).cpp()).collect();
         let inputs = self.inputs.len();
         let mut work = cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types };

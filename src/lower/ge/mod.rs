@@ -4,12 +4,13 @@
 //! - `files` with `text`, `viewer`, `python`: the four forms in which TorchAir dumps a graph; `.bin` is read back.
 //! - `compare`: whether two graphs are the same, up to what means nothing.
 //! - `lowering`: from FX; with `convert` (operators, a file a family), `views` (put off), `scopes` (streams), `metas` (types),
-//!   `builder` and `literal` (making operators and constants), `cleanup` (what TorchAir does at the end).
+//!   `builder`, `draws` and `literal` (making operators, random states and constants), `cleanup` (what TorchAir does at the end).
 
 mod builder;
 mod cleanup;
 pub mod compare;
 mod convert;
+mod draws;
 pub mod files;
 mod literal;
 mod lowering;
