@@ -186,6 +186,12 @@ impl Builder {
         id
     }
 
+    /// Returns another tensor of the same output, seen as something else.
+    pub(super) fn again(&mut self, t: TensorId, meta: Meta) -> TensorId {
+        let (op, output, dtype) = self.tensor(t).map_or((0, 0, DataType::Undefined), |t| (t.op, t.output, t.dtype));
+        self.add_tensor(Tensor { op, output, dtype, meta: Some(meta), view: None })
+    }
+
     pub(super) fn output(&mut self, op: usize, output: usize) -> TensorId {
         self.add_tensor(Tensor { op, output, dtype: DataType::Undefined, meta: None, view: None })
     }

@@ -11,12 +11,14 @@ use super::builder::{Builder, Refusal};
 use super::cleanup;
 use super::compare::Host;
 use super::convert::{self, Cx};
+use super::expand::Expanded;
 use super::metas;
 use super::proto::{GraphDef, OpDef, ShapeDef, TensorDescriptor};
 use super::scopes::{self, Edges};
 use super::types;
 use super::value::{Meta, Results, SymbolKind, TensorId, TensorMeta, Value};
 use super::views::{Kind, Views};
+use super::writes;
 use crate::analysis::streams::{Fault, Scopes, Streams};
 use crate::graph::{Arg, BodyId, Graph, InputKind, NodeId, NodeKind, OutputKind, ValueType, View};
 use crate::ops::Registry;
@@ -33,6 +35,8 @@ pub struct Options {
     pub seed: i64,
     /// The device, by CANN's name of it (`Ascend910B1`, `Ascend950`); none: one before Ascend 950.
     pub soc_version: Option<String>,
+    /// Whether operators without a converter are taken apart by their decompositions. TorchAir stops at them.
+    pub decompose: bool,
 }
 
 impl Options {
@@ -44,7 +48,7 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { enable_view_optimize: true, enable_ref_data: false, seed: 10, soc_version: None }
+        Self { enable_view_optimize: true, enable_ref_data: false, seed: 10, soc_version: None, decompose: true }
     }
 }
 
@@ -57,6 +61,19 @@ pub struct Lowered {
     pub host: Host,
     /// Data indices whose memory the graph writes.
     pub written_inputs: Vec<usize>,
+    /// Where this is not what TorchAir does, and what it does there.
+    pub remarks: Vec<Remark>,
+}
+
+/// What is to be said of how a node was lowered.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Remark {
+    /// Its name.
+    pub node: String,
+    /// What it calls.
+    pub target: String,
+    /// What is to be said.
+    pub what: String,
 }
 
 /// A node that has no GE form.
@@ -109,8 +126,33 @@ pub fn lower(graph: &Graph, options: &Options) -> Result<Lowered, LowerError> {
     lower_with(graph, options, &Registry::standard())
 }
 
-/// Lowers a graph; `registry` types the nodes that have no type of their own.
+/// How often what a node was taken apart into is taken apart again.
+const ROUNDS: usize = 16;
+
+/// Lowers a graph; `registry` types the nodes that have no type of their own, and takes those apart that have no converter.
 pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered, LowerError> {
+    let mut lacking = match lower_once(graph, options, registry) {
+        Err(LowerError::Unsupported { nodes }) if options.decompose => nodes,
+        done => return done,
+    };
+    let mut expanded = Expanded::of(graph);
+    for _ in 0..ROUNDS {
+        if !expanded.expand(registry, &lacking) {
+            break;
+        }
+        lacking = match lower_once(&expanded.graph, options, registry) {
+            Ok(mut lowered) => {
+                lowered.remarks.append(&mut expanded.remarks);
+                return Ok(lowered);
+            }
+            Err(LowerError::Unsupported { nodes }) => nodes,
+            Err(other) => return Err(other),
+        };
+    }
+    Err(LowerError::Unsupported { nodes: expanded.blame(lacking) })
+}
+
+fn lower_once(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered, LowerError> {
     check_scopes(graph)?;
     let put_off = options.enable_view_optimize
         && !graph.nodes(BodyId::ROOT).any(|n| graph.target(n).starts_with("npu.npu_weight_quant_batchmatmul."));
@@ -124,11 +166,13 @@ pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Resu
         scopes: Scopes::default(),
         edges: Edges::default(),
         values: vec![Value::Failed; graph.slots()],
+        done: vec![false; graph.slots()],
         inputs: Vec::new(),
         info: HashMap::new(),
         outputs: Vec::new(),
         fx_outputs: Vec::new(),
         unsupported: Vec::new(),
+        remarks: Vec::new(),
     };
     lowering.run()?;
     if !lowering.unsupported.is_empty() {
@@ -149,17 +193,19 @@ fn check_scopes(graph: &Graph) -> Result<(), LowerError> {
     Ok(())
 }
 
-struct Lowering<'g> {
-    graph: &'g Graph,
+pub(super) struct Lowering<'g> {
+    pub(super) graph: &'g Graph,
     registry: &'g Registry,
     put_off: bool,
     symbols: Symbols,
-    b: Builder,
+    pub(super) b: Builder,
     views: Views,
     scopes: Scopes,
     edges: Edges,
     /// By slot of the node.
     values: Vec<Value>,
+    /// By slot of the node: whether it was reached.
+    done: Vec<bool>,
     /// One an FX input: its value.
     inputs: Vec<Value>,
     /// Where a Data's content comes from, by its name.
@@ -168,6 +214,7 @@ struct Lowering<'g> {
     outputs: Vec<TensorId>,
     fx_outputs: Vec<String>,
     unsupported: Vec<Unsupported>,
+    remarks: Vec<Remark>,
 }
 
 impl Lowering<'_> {
@@ -185,8 +232,9 @@ impl Lowering<'_> {
                 self.unsupported.push(Unsupported { node, target, reason });
                 Value::Failed
             });
-            if let Some(slot) = self.values.get_mut(graph.slot_of(node)) {
-                *slot = value;
+            self.set_value(node, value);
+            if let Some(done) = self.done.get_mut(graph.slot_of(node)) {
+                *done = true;
             }
         }
         graph.output(BodyId::ROOT).map(|_| ()).ok_or(LowerError::NoOutput)
@@ -261,8 +309,10 @@ impl Lowering<'_> {
         let (graph, registry) = (self.graph, self.registry);
         let described = registry.operator_of(graph, node).and_then(|o| o.lowering.as_ref());
         let rule = convert::rule(target);
-        if rule.is_none() && described.is_none() {
-            return Err(Refusal("no GE form is known of this operator".into()));
+        let own = if rule.is_none() && described.is_none() { convert::own_operator(target) } else { None };
+        if rule.is_none() && described.is_none() && own.is_none() {
+            let hint = "a `lowering` in an operator file gives it one";
+            return Err(Refusal(format!("no GE form is known of this operator; {hint}")));
         }
         let (values, b) = (&self.values, &self.b);
         let operand = |n: NodeId| match values.get(graph.slot_of(n)) {
@@ -283,13 +333,25 @@ impl Lowering<'_> {
                 let value = match (described, rule) {
                     (Some(lowering), _) => convert::apply_described(lowering, &mut cx)?,
                     (None, Some(rule)) => convert::apply(rule, &mut cx)?,
-                    (None, None) => Value::Failed,
+                    (None, None) => match own {
+                        Some(known) => convert::convert_own(&mut cx, known, &params(graph, registry, node))?,
+                        None => Value::Failed,
+                    },
                 };
                 self.edges.made(self.scopes.outer(), start..self.b.ops.len(), &mut self.b.ops);
                 self.set_types(node, &value, &results)?;
-                value
+                match target {
+                    "aten.copy_.default" => self.written(node, &args, value)?,
+                    _ => value,
+                }
             }
         };
+        if let Some(known) = own {
+            self.remark(node, format!("lowered by its name to GE's {}", known.name));
+        }
+        if writes::is_unwritten(target) {
+            self.remark(node, "as TorchAir has it, the graph does not write what this is told to write".into());
+        }
         scopes::apply(&self.scopes, self.b.ops.get_mut(start..).unwrap_or_default());
         Ok(value)
     }
@@ -436,7 +498,23 @@ impl Lowering<'_> {
         Value::None
     }
 
-    fn value(&self, node: NodeId) -> &Value {
+    /// Returns whether a node is still to come.
+    pub(super) fn is_ahead(&self, node: NodeId) -> bool {
+        self.done.get(self.graph.slot_of(node)) == Some(&false)
+    }
+
+    pub(super) fn set_value(&mut self, node: NodeId, value: Value) {
+        if let Some(slot) = self.values.get_mut(self.graph.slot_of(node)) {
+            *slot = value;
+        }
+    }
+
+    fn remark(&mut self, node: NodeId, what: String) {
+        let (node, target) = (self.graph.name(node).to_string(), self.graph.target(node).to_string());
+        self.remarks.push(Remark { node, target, what });
+    }
+
+    pub(super) fn value(&self, node: NodeId) -> &Value {
         self.values.get(self.graph.slot_of(node)).unwrap_or(&Value::Failed)
     }
 
@@ -616,7 +694,8 @@ impl Lowering<'_> {
         written_inputs.dedup();
         let graph = work.finish(if options.enable_ref_data { &written_inputs } else { &[] });
         let output_ref_input = output_ref_input.into_iter().map(|(o, i)| (o.to_string(), i)).collect();
-        Lowered { graph, host: Host { fx_outputs: self.fx_outputs, ge_inputs, output_ref_input }, written_inputs }
+        let host = Host { fx_outputs: self.fx_outputs, ge_inputs, output_ref_input };
+        Lowered { graph, host, written_inputs, remarks: self.remarks }
     }
 }
 
@@ -624,6 +703,12 @@ impl Lowering<'_> {
 fn given(args: &[Value], kwargs: &[(String, Value)], names: &[&str]) -> Vec<Value> {
     let named = |name: &str| kwargs.iter().find(|(k, _)| k == name).map_or(Value::None, |(_, v)| v.clone());
     names.iter().enumerate().map(|(i, name)| args.get(i).cloned().unwrap_or_else(|| named(name))).collect()
+}
+
+/// Returns the names of an operator's parameters, as far as they are known.
+fn params(graph: &Graph, registry: &Registry, node: NodeId) -> Vec<String> {
+    let operator = registry.operator_of(graph, node);
+    operator.map_or_else(Vec::new, |o| o.schema.params.iter().map(|p| p.name.to_string()).collect())
 }
 
 /// Python operators are builtin functions to TorchAir.

@@ -112,7 +112,11 @@ fn send(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "tensor dst ranks pg_tag= tag=0 group_dst shape")?;
     let to = rank_in_group(&args, "dst", "group_dst")?;
     let attrs = [("dest_rank", Attr::Int(to)), group(&args, "pg_tag")?];
-    direct::make(cx, &args, "HcomSend(tensor; sr_tag=tag)", &attrs)
+    let made = direct::make(cx, &args, "HcomSend(tensor; sr_tag=tag)", &attrs)?;
+    if let Some(op) = cx.b.ops.last_mut() {
+        op.attr.insert("_force_skip_prune".into(), crate::lower::ge::proto::Value::B(true).into());
+    }
+    Ok(made)
 }
 
 fn receive(cx: &mut Cx) -> Made {

@@ -27,6 +27,7 @@ mod npu_grouped;
 mod npu_matmul;
 mod npu_moe;
 mod npu_quant;
+mod own;
 mod packed;
 mod pad;
 mod pointwise;
@@ -41,5 +42,6 @@ mod table;
 mod view;
 
 pub(super) use cx::Cx;
+pub(super) use own::{convert as convert_own, operator_of as own_operator};
 pub use table::targets;
 pub(super) use table::{Entry, Made, Rule, apply, apply_described, rule};
