@@ -126,6 +126,19 @@ pub fn lower(graph: &Graph, options: &Options) -> Result<Lowered, LowerError> {
     lower_with(graph, options, &Registry::standard())
 }
 
+/// How a call is lowered.
+#[derive(Clone, Copy)]
+enum Form<'r> {
+    /// By the lowering itself: it makes no operator.
+    None,
+    /// As an operator file says.
+    Described(&'r crate::ops::Lowering),
+    /// By a converter.
+    Rule(convert::Rule),
+    /// By the name of a user's own operator.
+    Own(&'static super::operators::Operator),
+}
+
 /// How often what a node was taken apart into is taken apart again.
 const ROUNDS: usize = 16;
 
@@ -217,7 +230,7 @@ pub(super) struct Lowering<'g> {
     remarks: Vec<Remark>,
 }
 
-impl Lowering<'_> {
+impl<'g> Lowering<'g> {
     fn run(&mut self) -> Result<(), LowerError> {
         let graph = self.graph;
         for node in graph.nodes(BodyId::ROOT) {
@@ -288,7 +301,8 @@ impl Lowering<'_> {
         }
         let operands: Vec<NodeId> = graph.operands(node).collect();
         if operands.iter().any(|n| self.value(*n).has_failed()) {
-            return Ok(Value::Failed);
+            // What comes after a node that failed is only told where it cannot be lowered itself.
+            return self.form(node).map(|_| Value::Failed);
         }
         let (args, kwargs) = self.arguments(node)?;
         match graph.target(node) {
@@ -299,6 +313,30 @@ impl Lowering<'_> {
         }
     }
 
+    /// Returns how a call is lowered, or that nobody knows.
+    fn form(&self, node: NodeId) -> Result<Form<'g>, Refusal> {
+        let (graph, target) = (self.graph, self.graph.target(node));
+        // What the lowering does itself makes no operator.
+        if target.starts_with("air.") && convert::rule(target).is_none() && self.is_scope(target) {
+            return Ok(Form::None);
+        }
+        if let Some(lowering) = self.registry.operator_of(graph, node).and_then(|o| o.lowering.as_ref()) {
+            return Ok(Form::Described(lowering));
+        }
+        match (convert::rule(target), convert::own_operator(target)) {
+            (Some(rule), _) => Ok(Form::Rule(rule)),
+            (None, Some(known)) => Ok(Form::Own(known)),
+            (None, None) => {
+                let hint = "a `lowering` in an operator file gives it one";
+                Err(Refusal(format!("no GE form is known of this operator; {hint}")))
+            }
+        }
+    }
+
+    fn is_scope(&self, target: &str) -> bool {
+        ["air.scope_enter.default", "air.scope_exit.default", "air.record.default", "air.wait.default"].contains(&target)
+    }
+
     fn compute(
         &mut self,
         node: NodeId,
@@ -307,13 +345,7 @@ impl Lowering<'_> {
         kwargs: Vec<(String, Value)>,
     ) -> Result<Value, Refusal> {
         let (graph, registry) = (self.graph, self.registry);
-        let described = registry.operator_of(graph, node).and_then(|o| o.lowering.as_ref());
-        let rule = convert::rule(target);
-        let own = if rule.is_none() && described.is_none() { convert::own_operator(target) } else { None };
-        if rule.is_none() && described.is_none() && own.is_none() {
-            let hint = "a `lowering` in an operator file gives it one";
-            return Err(Refusal(format!("no GE form is known of this operator; {hint}")));
-        }
+        let form = self.form(node)?;
         let (values, b) = (&self.values, &self.b);
         let operand = |n: NodeId| match values.get(graph.slot_of(n)) {
             Some(Value::Tensor(t)) => b.tensor(*t)?.meta.as_ref()?.as_tensor().cloned(),
@@ -330,13 +362,11 @@ impl Lowering<'_> {
             Some(empty) => empty,
             None => {
                 let mut cx = Cx { b: &mut self.b, args: &args, kwargs: &kwargs, results: &results };
-                let value = match (described, rule) {
-                    (Some(lowering), _) => convert::apply_described(lowering, &mut cx)?,
-                    (None, Some(rule)) => convert::apply(rule, &mut cx)?,
-                    (None, None) => match own {
-                        Some(known) => convert::convert_own(&mut cx, known, &params(graph, registry, node))?,
-                        None => Value::Failed,
-                    },
+                let value = match form {
+                    Form::None => Value::None,
+                    Form::Described(lowering) => convert::apply_described(lowering, &mut cx)?,
+                    Form::Rule(rule) => convert::apply(rule, &mut cx)?,
+                    Form::Own(known) => convert::convert_own(&mut cx, known, &params(graph, registry, node))?,
                 };
                 self.edges.made(self.scopes.outer(), start..self.b.ops.len(), &mut self.b.ops);
                 self.set_types(node, &value, &results)?;
@@ -346,8 +376,11 @@ impl Lowering<'_> {
                 }
             }
         };
-        if let Some(known) = own {
+        if let Form::Own(known) = form {
             self.remark(node, format!("lowered by its name to GE's {}", known.name));
+        }
+        if convert::is_beyond(target) {
+            self.remark(node, "TorchAir has no converter for it".into());
         }
         if writes::is_unwritten(target) {
             self.remark(node, "as TorchAir has it, the graph does not write what this is told to write".into());

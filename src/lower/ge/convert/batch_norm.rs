@@ -133,13 +133,28 @@ fn training(cx: &mut Cx, statistics: Statistics) -> Made {
 
 fn inference(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "input weight bias running_mean running_var momentum eps")?;
+    let (momentum, eps) = (cx.float(5, "momentum", 0.1)?, cx.float(6, "eps", 1e-5)?);
+    infer(cx, &args, momentum, eps)
+}
+
+/// The form that training graphs have, where it does not train.
+pub(super) fn native(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "input weight bias running_mean running_var training momentum eps")?;
+    if args.flag("training")? {
+        return Err(Refusal("training=True is not supported".into()));
+    }
+    let (momentum, eps) = (cx.float(6, "momentum", 0.1)?, cx.float(7, "eps", 1e-5)?);
+    infer(cx, &args, momentum, eps)
+}
+
+fn infer(cx: &mut Cx, args: &Args, momentum: f64, eps: f64) -> Made {
     let x = args.tensor("input")?;
     let rank = at_least_two(cx, x)?;
     let dtype = cx.dtype(x);
     let sizes = cx.shape32(x)?;
-    let (weight, bias) = (channels(cx, &args, "weight", sizes, 1.0)?, channels(cx, &args, "bias", sizes, 0.0)?);
+    let (weight, bias) = (channels(cx, args, "weight", sizes, 1.0)?, channels(cx, args, "bias", sizes, 0.0)?);
     let empty = cx.filled(ints(&[0]), 0.0, dtype)?;
-    let epsilon = ("epsilon", Attr::Float(cx.float(6, "eps", 1e-5)?));
+    let epsilon = ("epsilon", Attr::Float(eps));
     let mut operand = filled_up(cx, x, rank)?;
     let most = if cx.b.arch35 { 5 } else { 4 };
     if rank > most {
@@ -149,7 +164,7 @@ fn inference(cx: &mut Cx) -> Made {
     let statistics = [args.input("running_mean")?, args.input("running_var")?];
     let inputs = [In::Tensor(operand), weight.into(), bias.into()].into_iter().chain(statistics).collect();
     let output = if cx.b.arch35 {
-        let momentum = ("momentum", Attr::Float(cx.float(5, "momentum", 0.1)?));
+        let momentum = ("momentum", Attr::Float(momentum));
         third(cx, inputs, &[epsilon, momentum, ("is_training", Attr::Bool(false))], rank)?[0]
     } else {
         let made = cx.op("BNInfer", inputs, &[epsilon])?;

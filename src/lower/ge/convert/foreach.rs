@@ -20,7 +20,7 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten._foreach_addcmul.ScalarList", Rule::By(|cx| fused(cx, "ForeachAddcmulScalarList"))),
     ("aten._foreach_addcmul.Tensor", Rule::By(|cx| fused(cx, "ForeachAddcmulList"))),
     ("aten._foreach_asin.default", Rule::By(|cx| unary(cx, "ForeachAsin"))),
-    ("aten._foreach_atan.default", Rule::By(|cx| unary(cx, "ForeachATan"))),
+    ("aten._foreach_atan.default", Rule::By(|cx| unary(cx, "ForeachAtan"))),
     ("aten._foreach_ceil.default", Rule::By(|cx| rounded(cx, 3))),
     ("aten._foreach_cos.default", Rule::By(|cx| unary(cx, "ForeachCos"))),
     ("aten._foreach_cosh.default", Rule::By(|cx| unary(cx, "ForeachCosh"))),

@@ -6,6 +6,7 @@
 mod activation;
 mod args;
 mod batch_norm;
+mod beyond;
 mod comm;
 mod conv;
 mod create;
@@ -41,6 +42,7 @@ mod symbolic;
 mod table;
 mod view;
 
+pub(super) use beyond::is_beyond;
 pub(super) use cx::Cx;
 pub(super) use own::{convert as convert_own, operator_of as own_operator};
 pub use table::targets;

@@ -156,3 +156,23 @@ fn dropout_backward(cx: &mut Cx) -> Made {
     let keep = In::Literal(Literal::Float(1.0 / cx.float(2, "scale", 1.0)?));
     cx.ge("DropOutDoMask", vec![args.input("grad_output")?, args.input("mask")?, keep], &[])
 }
+
+/// Draws in the sizes of an operand.
+pub(super) fn like(cx: &mut Cx, kind: &str) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or_else(|| cx.dtype(x));
+    let shape = cx.shape(x)?;
+    Ok(draw(cx, kind, shape.into(), dtype)?.into())
+}
+
+/// Integers from a bound up to another, as scaled and cut draws from the unit interval.
+pub(super) fn randint_low(cx: &mut Cx) -> Made {
+    let (low, high, size) = (cx.int(0, "low", 0)?, cx.int(1, "high", 0)?, cx.input(2, "size")?);
+    let width = high.checked_sub(low).filter(|w| *w > 0).ok_or_else(|| Refusal("the bounds hold no number".into()))?;
+    let uniform = draw(cx, "StatelessRandomUniformV2", size, DataType::Float)?;
+    let scaled = cx.op("Mul", vec![uniform.into(), int(width)], &[])?;
+    let whole = cx.always_cast(scaled, DataType::Int64)?;
+    let moved = cx.op("Add", vec![whole.into(), int(low)], &[])?;
+    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or(DataType::Int64);
+    Ok(cx.cast(moved, dtype)?.into())
+}

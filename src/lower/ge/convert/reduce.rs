@@ -229,7 +229,7 @@ fn logsumexp(cx: &mut Cx) -> Made {
     cx.ge("Add", vec![sum.into(), back.into()], &[])
 }
 
-fn places(dims: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
+pub(super) fn places(dims: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
     let places: Option<Vec<usize>> = dims.iter().map(|d| metas::axis(*d, rank)).collect();
     let places = places.ok_or_else(|| Refusal("a dimension is out of range".into()))?;
     let twice = places.iter().enumerate().any(|(i, p)| places.iter().take(i).any(|q| q == p));
@@ -237,7 +237,7 @@ fn places(dims: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
 }
 
 #[allow(clippy::cast_precision_loss)] // Only compared with small numbers.
-fn std(cx: &mut Cx) -> Made {
+pub(super) fn std(cx: &mut Cx) -> Made {
     let x = cx.tensor(0, "self")?;
     let (rank, keep) = (cx.rank(x)?, cx.bool(usize::MAX, "keepdim", false)?);
     let dims = cx.ints(1, "dim")?.unwrap_or_default();

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::cx::Cx;
 use super::{
-    activation, batch_norm, comm, conv, create, direct, foreach, fourier, group_norm, index, logic, matmul, norm, npu, npu_attention, npu_cache, npu_comm, npu_dequant, npu_grouped, npu_matmul, npu_moe, npu_quant, pad, pointwise, pool, random, reduce, shape, slices, stream, symbolic, view,
+    activation, batch_norm, beyond, comm, conv, create, direct, foreach, fourier, group_norm, index, logic, matmul, norm, npu, npu_attention, npu_cache, npu_comm, npu_dequant, npu_grouped, npu_matmul, npu_moe, npu_quant, pad, pointwise, pool, random, reduce, shape, slices, stream, symbolic, view,
 };
 use crate::lower::ge::builder::Refusal;
 use crate::lower::ge::value::Value;
@@ -34,9 +34,10 @@ pub(in crate::lower::ge) enum Rule {
 /// One line of a family's table.
 pub(in crate::lower::ge) type Entry = (&'static str, Rule);
 
-const FAMILIES: [&[Entry]; 31] = [
+const FAMILIES: [&[Entry]; 32] = [
     activation::TABLE,
     batch_norm::TABLE,
+    beyond::TABLE,
     comm::TABLE,
     conv::TABLE,
     create::TABLE,
