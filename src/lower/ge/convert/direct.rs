@@ -9,7 +9,8 @@
 //!   the line does not name and the signature does. Without one it is the GE operator's own default.
 //! - Outputs name those of the GE operator in the order of the results, each with `: type` where the graph cannot say it: a GE type's name,
 //!   the argument that names it, or the tensor argument that has it. Without a list they are the results in order.
-//! What is given as `Line` may hold any of that; operator files have the part that `ops::Lowering` describes.
+//!
+//! A line of a table may hold any of that; operator files have the part that `ops::Lowering` describes.
 
 use super::Made;
 use super::args::{Args, attribute, constant};
@@ -46,12 +47,7 @@ pub(super) fn make(cx: &mut Cx, args: &Args, line: &str, more: &[(&str, Attr)]) 
 }
 
 /// As `make`, but gives the results as tensors.
-pub(super) fn outputs(
-    cx: &mut Cx,
-    args: &Args,
-    line: &str,
-    more: &[(&str, Attr)],
-) -> Result<Vec<TensorId>, Refusal> {
+pub(super) fn outputs(cx: &mut Cx, args: &Args, line: &str, more: &[(&str, Attr)]) -> Result<Vec<TensorId>, Refusal> {
     let bad = || Refusal(format!("the line `{line}` of the table is malformed"));
     let (call, results) = line.split_once("->").map_or((line, None), |(c, r)| (c.trim(), Some(r.trim())));
     let (kind, rest) = call.split_once('(').ok_or_else(bad)?;
