@@ -35,7 +35,7 @@ pub struct Options {
     pub seed: i64,
     /// The device, by CANN's name of it (`Ascend910B1`, `Ascend950`); none: one before Ascend 950.
     pub soc_version: Option<String>,
-    /// Whether operators without a converter are taken apart by their decompositions. TorchAir stops at them.
+    /// Whether operators for which TorchAir has no converter are lowered by what else is known of them, decompositions too.
     pub decompose: bool,
 }
 
@@ -172,6 +172,7 @@ fn lower_once(graph: &Graph, options: &Options, registry: &Registry) -> Result<L
     let mut lowering = Lowering {
         graph,
         registry,
+        beyond: options.decompose,
         put_off,
         symbols: graph.symbols.clone(),
         b: Builder::new(options.seed, options.is_arch35()),
@@ -209,6 +210,7 @@ fn check_scopes(graph: &Graph) -> Result<(), LowerError> {
 pub(super) struct Lowering<'g> {
     pub(super) graph: &'g Graph,
     registry: &'g Registry,
+    beyond: bool,
     put_off: bool,
     symbols: Symbols,
     pub(super) b: Builder,
@@ -324,6 +326,9 @@ impl<'g> Lowering<'g> {
             return Ok(Form::Described(lowering));
         }
         match (convert::rule(target), convert::own_operator(target)) {
+            (Some(_), _) if !self.beyond && convert::is_beyond(target) => {
+                Err(Refusal("TorchAir has no converter for it".into()))
+            }
             (Some(rule), _) => Ok(Form::Rule(rule)),
             (None, Some(known)) => Ok(Form::Own(known)),
             (None, None) => {
