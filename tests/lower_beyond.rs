@@ -127,3 +127,19 @@ fn all_draws_share_one_input_of_offsets() {
     assert_eq!(offsets[0].output_desc[0].shape.as_ref().unwrap().dim, [2]);
     assert_eq!(lowered.host.ge_inputs, ["rng-offsets"]);
 }
+
+#[test]
+fn a_transposed_weight_and_scale_are_transposed_by_the_product() {
+    let inputs = "x: \"f8e4m3fn[4, 64]\", w: \"f8e4m3fn[8, 64]\", s: \"u8[8, 2]\", p: \"u8[4, 2]\"";
+    let lines = [
+        "wt: \"f8e4m3fn[64, 8]\" = torch.ops.aten.t.default(w)",
+        "st: \"u8[2, 8]\" = torch.ops.aten.t.default(s)",
+        "y: \"f16[4, 8]\" = torch.ops.npu.npu_quant_matmul.default(x, wt, st, pertoken_scale = p, output_dtype = 5, x2_dtype = 292, \
+         scale_dtype = 293, pertoken_scale_dtype = 293)",
+    ];
+    let newer = Options { soc_version: Some("Ascend950PR".into()), ..Options::default() };
+    let lowered = lower(&graph(inputs, &lines, "y"), &newer).unwrap();
+    assert!(!kinds(&lowered).contains(&"Transpose"), "{:?}", kinds(&lowered));
+    let product = lowered.graph.op.iter().find(|op| op.r#type == "QuantBatchMatmulV4").unwrap();
+    assert!(matches!(product.attr["transpose_x2"].value, Some(airlock::lower::ge::proto::Value::B(true))));
+}

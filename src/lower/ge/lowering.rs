@@ -4,7 +4,7 @@
 //! are put off (`views`), scopes put attributes on what is made inside, record and wait become control edges (`scopes`).
 //! No graph passes run here. Every node without a GE form is reported, not only the first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::builder::{Builder, Refusal};
 use super::cleanup;
@@ -562,12 +562,14 @@ impl<'g> Lowering<'g> {
         }
         let types = self.outputs.iter().map(|t| self.b.dtype(*t).cpp()).collect();
         let inputs = self.inputs.len();
-        let mut work = cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types };
+        let mut work =
+            cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types, gone: HashSet::new() };
         work.pack_host_sizes();
         let ge_inputs = work.remove_dead_data();
         let written = work.drop_moves_before_writes();
         let output_ref_input = work.assigns_to_outputs();
         work.order_side_effects(&output_ref_input);
+        work.move_weight_transposes();
         let mut written_inputs = written;
         written_inputs.extend(output_ref_input.values().copied());
         written_inputs.sort_unstable();

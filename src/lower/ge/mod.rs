@@ -5,7 +5,7 @@
 //! - `compare`: whether two graphs are the same, up to what means nothing.
 //! - `lowering`: from FX; with `arguments`, `outputs`, `convert` (operators, a file a family), `views` (put off), `scopes` (streams), `metas` (types),
 //!   `builder`, `draws` and `literal` (making operators, random states and constants), `expand` (operators
-//!   without a converter), `writes` (what `copy_` means for later readers), `cleanup` (what TorchAir does at the end).
+//!   without a converter), `writes` (what `copy_` means for later readers), `cleanup` and `transposes` (what TorchAir does at the end).
 
 mod arguments;
 mod builder;
@@ -24,6 +24,7 @@ pub mod proto;
 mod python;
 mod scopes;
 mod text;
+mod transposes;
 mod types;
 mod value;
 mod viewer;
