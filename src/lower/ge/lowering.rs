@@ -4,21 +4,22 @@
 //! are put off (`views`), scopes put attributes on what is made inside, record and wait become control edges (`scopes`).
 //! No graph passes run here. Every node without a GE form is reported, not only the first.
 
-use std::collections::HashMap;
-use std::rc::Rc;
+use std::collections::{HashMap, HashSet};
 
 use super::builder::{Builder, Refusal};
 use super::cleanup;
 use super::compare::Host;
 use super::convert::{self, Cx};
+use super::expand::Expanded;
 use super::metas;
-use super::proto::{GraphDef, OpDef, ShapeDef, TensorDescriptor};
+use super::proto::GraphDef;
 use super::scopes::{self, Edges};
 use super::types;
-use super::value::{Meta, Results, SymbolKind, TensorId, TensorMeta, Value};
+use super::value::{Meta, Results, TensorId, Value};
 use super::views::{Kind, Views};
+use super::writes;
 use crate::analysis::streams::{Fault, Scopes, Streams};
-use crate::graph::{Arg, BodyId, Graph, InputKind, NodeId, NodeKind, OutputKind, ValueType, View};
+use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, Symbols};
 
@@ -31,11 +32,22 @@ pub struct Options {
     pub enable_ref_data: bool,
     /// The seed of random numbers.
     pub seed: i64,
+    /// The device, by CANN's name of it (`Ascend910B1`, `Ascend950`); none: one before Ascend 950.
+    pub soc_version: Option<String>,
+    /// Whether operators for which TorchAir has no converter are lowered by what else is known of them, decompositions too.
+    pub decompose: bool,
+}
+
+impl Options {
+    /// Returns whether the device is of the generation of Ascend 950.
+    fn is_arch35(&self) -> bool {
+        self.soc_version.as_ref().is_some_and(|s| s.contains("Ascend910_95") || s.contains("Ascend950"))
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { enable_view_optimize: true, enable_ref_data: false, seed: 10 }
+        Self { enable_view_optimize: true, enable_ref_data: false, seed: 10, soc_version: None, decompose: true }
     }
 }
 
@@ -48,6 +60,19 @@ pub struct Lowered {
     pub host: Host,
     /// Data indices whose memory the graph writes.
     pub written_inputs: Vec<usize>,
+    /// Where this is not what TorchAir does, and what it does there.
+    pub remarks: Vec<Remark>,
+}
+
+/// What is to be said of how a node was lowered.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Remark {
+    /// Its name.
+    pub node: String,
+    /// What it calls.
+    pub target: String,
+    /// What is to be said.
+    pub what: String,
 }
 
 /// A node that has no GE form.
@@ -100,26 +125,67 @@ pub fn lower(graph: &Graph, options: &Options) -> Result<Lowered, LowerError> {
     lower_with(graph, options, &Registry::standard())
 }
 
-/// Lowers a graph; `registry` types the nodes that have no type of their own.
+/// How a call is lowered.
+#[derive(Clone, Copy)]
+enum Form<'r> {
+    /// By the lowering itself: it makes no operator.
+    None,
+    /// As an operator file says.
+    Described(&'r crate::ops::Lowering),
+    /// By a converter.
+    Rule(convert::Rule),
+    /// By the name of a user's own operator.
+    Own(&'static super::operators::Operator),
+}
+
+/// How often what a node was taken apart into is taken apart again.
+const ROUNDS: usize = 16;
+
+/// Lowers a graph; `registry` types the nodes that have no type of their own, and takes those apart that have no converter.
 pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered, LowerError> {
+    let mut lacking = match lower_once(graph, options, registry) {
+        Err(LowerError::Unsupported { nodes }) if options.decompose => nodes,
+        done => return done,
+    };
+    let mut expanded = Expanded::of(graph);
+    for _ in 0..ROUNDS {
+        if !expanded.expand(registry, &lacking) {
+            break;
+        }
+        lacking = match lower_once(&expanded.graph, options, registry) {
+            Ok(mut lowered) => {
+                lowered.remarks.append(&mut expanded.remarks);
+                return Ok(lowered);
+            }
+            Err(LowerError::Unsupported { nodes }) => nodes,
+            Err(other) => return Err(other),
+        };
+    }
+    Err(LowerError::Unsupported { nodes: expanded.blame(lacking) })
+}
+
+fn lower_once(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered, LowerError> {
     check_scopes(graph)?;
     let put_off = options.enable_view_optimize
         && !graph.nodes(BodyId::ROOT).any(|n| graph.target(n).starts_with("npu.npu_weight_quant_batchmatmul."));
     let mut lowering = Lowering {
         graph,
         registry,
+        beyond: options.decompose,
         put_off,
         symbols: graph.symbols.clone(),
-        b: Builder::default(),
+        b: Builder::new(options.seed, options.is_arch35()),
         views: Views::default(),
         scopes: Scopes::default(),
         edges: Edges::default(),
         values: vec![Value::Failed; graph.slots()],
+        done: vec![false; graph.slots()],
         inputs: Vec::new(),
         info: HashMap::new(),
         outputs: Vec::new(),
         fx_outputs: Vec::new(),
         unsupported: Vec::new(),
+        remarks: Vec::new(),
     };
     lowering.run()?;
     if !lowering.unsupported.is_empty() {
@@ -140,28 +206,32 @@ fn check_scopes(graph: &Graph) -> Result<(), LowerError> {
     Ok(())
 }
 
-struct Lowering<'g> {
-    graph: &'g Graph,
+pub(super) struct Lowering<'g> {
+    pub(super) graph: &'g Graph,
     registry: &'g Registry,
+    beyond: bool,
     put_off: bool,
-    symbols: Symbols,
-    b: Builder,
+    pub(super) symbols: Symbols,
+    pub(super) b: Builder,
     views: Views,
     scopes: Scopes,
     edges: Edges,
     /// By slot of the node.
     values: Vec<Value>,
+    /// By slot of the node: whether it was reached.
+    done: Vec<bool>,
     /// One an FX input: its value.
-    inputs: Vec<Value>,
+    pub(super) inputs: Vec<Value>,
     /// Where a Data's content comes from, by its name.
     info: HashMap<String, String>,
     /// What NetOutput takes.
-    outputs: Vec<TensorId>,
-    fx_outputs: Vec<String>,
+    pub(super) outputs: Vec<TensorId>,
+    pub(super) fx_outputs: Vec<String>,
     unsupported: Vec<Unsupported>,
+    remarks: Vec<Remark>,
 }
 
-impl Lowering<'_> {
+impl<'g> Lowering<'g> {
     fn run(&mut self) -> Result<(), LowerError> {
         let graph = self.graph;
         for node in graph.nodes(BodyId::ROOT) {
@@ -176,8 +246,9 @@ impl Lowering<'_> {
                 self.unsupported.push(Unsupported { node, target, reason });
                 Value::Failed
             });
-            if let Some(slot) = self.values.get_mut(graph.slot_of(node)) {
-                *slot = value;
+            self.set_value(node, value);
+            if let Some(done) = self.done.get_mut(graph.slot_of(node)) {
+                *done = true;
             }
         }
         graph.output(BodyId::ROOT).map(|_| ()).ok_or(LowerError::NoOutput)
@@ -231,7 +302,8 @@ impl Lowering<'_> {
         }
         let operands: Vec<NodeId> = graph.operands(node).collect();
         if operands.iter().any(|n| self.value(*n).has_failed()) {
-            return Ok(Value::Failed);
+            // What comes after a node that failed is only told where it cannot be lowered itself.
+            return self.form(node).map(|_| Value::Failed);
         }
         let (args, kwargs) = self.arguments(node)?;
         match graph.target(node) {
@@ -242,6 +314,34 @@ impl Lowering<'_> {
         }
     }
 
+    /// Returns how a call is lowered, or that nobody knows.
+    fn form(&self, node: NodeId) -> Result<Form<'g>, Refusal> {
+        let (graph, target) = (self.graph, self.graph.target(node));
+        // What the lowering does itself makes no operator.
+        if target.starts_with("air.") && convert::rule(target).is_none() && self.is_scope(target) {
+            return Ok(Form::None);
+        }
+        if let Some(lowering) = self.registry.operator_of(graph, node).and_then(|o| o.lowering.as_ref()) {
+            return Ok(Form::Described(lowering));
+        }
+        match (convert::rule(target), convert::own_operator(target)) {
+            (Some(_), _) if !self.beyond && convert::is_beyond(target) => {
+                Err(Refusal("TorchAir has no converter for it".into()))
+            }
+            (Some(rule), _) => Ok(Form::Rule(rule)),
+            (None, Some(known)) => Ok(Form::Own(known)),
+            (None, None) => {
+                let hint = "a `lowering` in an operator file gives it one";
+                Err(Refusal(format!("no GE form is known of this operator; {hint}")))
+            }
+        }
+    }
+
+    fn is_scope(&self, target: &str) -> bool {
+        ["air.scope_enter.default", "air.scope_exit.default", "air.record.default", "air.wait.default"]
+            .contains(&target)
+    }
+
     fn compute(
         &mut self,
         node: NodeId,
@@ -250,11 +350,7 @@ impl Lowering<'_> {
         kwargs: Vec<(String, Value)>,
     ) -> Result<Value, Refusal> {
         let (graph, registry) = (self.graph, self.registry);
-        let described = registry.operator_of(graph, node).and_then(|o| o.lowering.as_ref());
-        let rule = convert::rule(target);
-        if rule.is_none() && described.is_none() {
-            return Err(Refusal("no GE form is known of this operator".into()));
-        }
+        let form = self.form(node)?;
         let (values, b) = (&self.values, &self.b);
         let operand = |n: NodeId| match values.get(graph.slot_of(n)) {
             Some(Value::Tensor(t)) => b.tensor(*t)?.meta.as_ref()?.as_tensor().cloned(),
@@ -271,16 +367,29 @@ impl Lowering<'_> {
             Some(empty) => empty,
             None => {
                 let mut cx = Cx { b: &mut self.b, args: &args, kwargs: &kwargs, results: &results };
-                let value = match (described, rule) {
-                    (Some(lowering), _) => convert::apply_described(lowering, &mut cx)?,
-                    (None, Some(rule)) => convert::apply(rule, &mut cx)?,
-                    (None, None) => Value::Failed,
+                let value = match form {
+                    Form::None => Value::None,
+                    Form::Described(lowering) => convert::apply_described(lowering, &mut cx)?,
+                    Form::Rule(rule) => convert::apply(rule, &mut cx)?,
+                    Form::Own(known) => convert::convert_own(&mut cx, known, &params(graph, registry, node))?,
                 };
                 self.edges.made(self.scopes.outer(), start..self.b.ops.len(), &mut self.b.ops);
                 self.set_types(node, &value, &results)?;
-                value
+                match target {
+                    "aten.copy_.default" => self.written(node, &args, value)?,
+                    _ => value,
+                }
             }
         };
+        if let Form::Own(known) = form {
+            self.remark(node, format!("lowered by its name to GE's {}", known.name));
+        }
+        if convert::is_beyond(target) {
+            self.remark(node, "TorchAir has no converter for it".into());
+        }
+        if writes::is_unwritten(target) {
+            self.remark(node, "as TorchAir has it, the graph does not write what this is told to write".into());
+        }
         scopes::apply(&self.scopes, self.b.ops.get_mut(start..).unwrap_or_default());
         Ok(value)
     }
@@ -319,7 +428,7 @@ impl Lowering<'_> {
     }
 
     #[allow(clippy::type_complexity)] // Arguments by place, then by name.
-    fn with_views_made(
+    pub(super) fn with_views_made(
         &mut self,
         args: &[Value],
         kwargs: &[(String, Value)],
@@ -427,184 +536,48 @@ impl Lowering<'_> {
         Value::None
     }
 
-    fn value(&self, node: NodeId) -> &Value {
+    /// Returns whether a node is still to come.
+    pub(super) fn is_ahead(&self, node: NodeId) -> bool {
+        self.done.get(self.graph.slot_of(node)) == Some(&false)
+    }
+
+    pub(super) fn set_value(&mut self, node: NodeId, value: Value) {
+        if let Some(slot) = self.values.get_mut(self.graph.slot_of(node)) {
+            *slot = value;
+        }
+    }
+
+    fn remark(&mut self, node: NodeId, what: String) {
+        let (node, target) = (self.graph.name(node).to_string(), self.graph.target(node).to_string());
+        self.remarks.push(Remark { node, target, what });
+    }
+
+    pub(super) fn value(&self, node: NodeId) -> &Value {
         self.values.get(self.graph.slot_of(node)).unwrap_or(&Value::Failed)
     }
 
-    #[allow(clippy::type_complexity)] // Arguments by place, then by name.
-    fn arguments(&mut self, node: NodeId) -> Result<(Vec<Value>, Vec<(String, Value)>), Refusal> {
-        let graph = self.graph;
-        let args = graph.args(node).iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
-        let kwargs = graph
-            .kwargs(node)
-            .iter()
-            .map(|(k, a)| Ok((graph.texts().text(*k).to_string(), self.argument(a)?)))
-            .collect::<Result<_, Refusal>>()?;
-        Ok((args, kwargs))
-    }
-
-    fn argument(&mut self, arg: &Arg) -> Result<Value, Refusal> {
-        match arg {
-            Arg::Node(n) => Ok(self.value(*n).clone()),
-            Arg::List(items) | Arg::Tuple(items) => {
-                if items.iter().any(|a| a.as_node().is_some_and(|n| self.is_size(n))) {
-                    return self.pack_sizes(items);
-                }
-                // Lists nest at most `Arg::MAX_DEPTH` deep.
-                items.iter().map(|a| self.argument(a)).collect::<Result<Vec<_>, _>>().map(|l| Value::List(l.into()))
-            }
-            scalar => Ok(self.argument_scalar(scalar)),
+    fn finish(mut self, options: &Options) -> Lowered {
+        if let Some(name) = self.b.offsets() {
+            self.info.insert(name.to_string(), "rng-offsets".into());
         }
-    }
-
-    fn argument_scalar(&self, arg: &Arg) -> Value {
-        match arg {
-            Arg::None => Value::None,
-            Arg::Int(i) => Value::Int(*i),
-            Arg::Float(f) => Value::Float(*f),
-            Arg::Bool(b) => Value::Bool(*b),
-            Arg::Str(s) => Value::Str(Rc::from(&**s)),
-            Arg::Dtype(d) => Value::Dtype(*d),
-            other => Value::Other(Rc::new(other.clone())),
-        }
-    }
-
-    fn is_size(&self, node: NodeId) -> bool {
-        match self.graph.ty(node) {
-            ValueType::SymInt(_) => true,
-            ValueType::Unknown => match self.value(node) {
-                Value::Int(_) => true,
-                Value::Tensor(t) => {
-                    let meta = self.b.tensor(*t).and_then(|t| t.meta.as_ref());
-                    matches!(meta, Some(Meta::Symbol(_, SymbolKind::Int)))
-                }
-                _ => false,
-            },
-            _ => false,
-        }
-    }
-
-    /// A list of sizes with a symbol among them is one tensor.
-    fn pack_sizes(&mut self, items: &[Arg]) -> Result<Value, Refusal> {
-        let values: Vec<Value> = items.iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
-        if values.iter().all(|v| matches!(v, Value::Int(_))) {
-            return Ok(Value::List(values.into()));
-        }
-        let mut sizes = Vec::with_capacity(values.len());
-        let mut inputs = Vec::with_capacity(values.len());
-        for v in &values {
-            sizes.push(match v {
-                Value::Int(i) => Dim::Fixed(*i),
-                Value::Tensor(t) => match self.b.tensor(*t).and_then(|t| t.meta.as_ref()) {
-                    Some(Meta::Symbol(d, SymbolKind::Int)) => *d,
-                    _ => return Err(Refusal("a list of sizes holds something else".into())),
-                },
-                _ => return Err(Refusal("a list of sizes holds something else".into())),
-            });
-            inputs.push(super::builder::In::try_from(v)?);
-        }
-        let count = i64::try_from(values.len()).unwrap_or(i64::MAX);
-        let pack =
-            self.b.one("Pack", vec![super::builder::In::Many(inputs)], &[("N", count.into()), ("axis", 0.into())])?;
-        self.b.set_meta(pack, Meta::Sizes(sizes.into()), &self.symbols)?;
-        if values.iter().all(|v| v.tensor().is_some_and(|t| self.b.is_host_data(t))) {
-            self.b.mark(pack, "_inputs_all_sym");
-        }
-        self.b.mark(pack, "_force_unknown_shape");
-        Ok(Value::Tensor(pack))
-    }
-
-    fn output(&mut self, node: NodeId) -> Result<(), Refusal> {
-        let returned: Vec<Arg> = match self.graph.args(node) {
-            [Arg::List(items) | Arg::Tuple(items)] => items.to_vec(),
-            args => args.to_vec(),
-        };
-        let values: Vec<Value> = returned.iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
-        let (mut values, _) = self.with_views_made(&values, &[])?;
-        self.assign_mutations(&mut values)?;
-        for value in &values {
-            let text = self.fx_output(value);
-            self.fx_outputs.push(text);
-        }
-        self.net_output();
-        Ok(())
-    }
-
-    /// An exported program returns the new contents of what it writes; TorchAir's graphs write them at the end.
-    fn assign_mutations(&mut self, values: &mut [Value]) -> Result<(), Refusal> {
-        let Some(signature) = &self.graph.signature else { return Ok(()) };
-        for (value, output) in values.iter_mut().zip(&signature.outputs) {
-            if !output.kind.is_mutation() {
-                continue;
-            }
-            let written = signature.inputs.iter().position(|i| match output.kind {
-                OutputKind::UserInputMutation => Some(&*i.name) == output.target.as_deref(),
-                OutputKind::ParameterMutation => i.kind == InputKind::Parameter && i.target == output.target,
-                _ => i.kind == InputKind::Buffer && i.target == output.target,
-            });
-            let input = written.and_then(|i| self.inputs.get(i)).and_then(Value::tensor);
-            let (Some(input), Some(new)) = (input, value.tensor()) else {
-                return Err(Refusal("what it writes is no input".into()));
-            };
-            let assign = self.b.one("Assign", vec![input.into(), new.into()], &[])?;
-            if let Some(meta) = self.b.tensor(new).and_then(|t| t.meta.clone()) {
-                self.b.set_meta(assign, meta, &self.symbols)?;
-            }
-            *value = Value::None;
-        }
-        Ok(())
-    }
-
-    fn fx_output(&mut self, value: &Value) -> String {
-        let t = match value {
-            Value::Tensor(t) => *t,
-            Value::None => return "none".into(),
-            _ => return "const".into(),
-        };
-        match self.b.tensor(t).and_then(|t| t.meta.as_ref()) {
-            Some(Meta::Symbol(d, _)) => return format!("sym:{}", self.symbols.print_python(*d)),
-            Some(Meta::Tensor(TensorMeta { input: Some(i), .. })) => return format!("view-of-input:{i}"),
-            _ => {}
-        }
-        let edge = self.b.edge(t);
-        let place = self.outputs.iter().position(|o| self.b.edge(*o) == edge).unwrap_or_else(|| {
-            self.outputs.push(t);
-            self.outputs.len().saturating_sub(1)
-        });
-        format!("ge:{place}")
-    }
-
-    fn net_output(&mut self) {
-        let name = self.b.name(None, "NetOutput");
-        let kept = self.b.kept.iter().filter_map(|i| self.b.ops.get(*i)).map(|op| format!("{}:-1", op.name)).collect();
-        let mut op = OpDef { name, r#type: "NetOutput".into(), input: kept, ..Default::default() };
-        for (i, t) in self.outputs.iter().enumerate() {
-            let output = self.b.tensor(*t).map_or(0, |t| t.output);
-            let desc = self.b.op_of(*t).and_then(|o| o.output_desc.get(output)).cloned().unwrap_or_default();
-            let meta = self.b.tensor(*t).and_then(|t| t.meta.as_ref());
-            let shape = meta.map(|m| ShapeDef { dim: types::dims(&m.sizes()) }).or(desc.shape.clone());
-            op.input.push(self.b.edge(*t));
-            op.input_desc.push(TensorDescriptor { name: format!("input{i}"), shape, ..desc });
-        }
-        self.b.ops.push(op);
-    }
-
-    fn finish(self, options: &Options) -> Lowered {
         let types = self.outputs.iter().map(|t| self.b.dtype(*t).cpp()).collect();
         let inputs = self.inputs.len();
-        let mut work = cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types };
+        let mut work =
+            cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types, gone: HashSet::new() };
         work.pack_host_sizes();
         let ge_inputs = work.remove_dead_data();
         let written = work.drop_moves_before_writes();
         let output_ref_input = work.assigns_to_outputs();
         work.order_side_effects(&output_ref_input);
+        work.move_weight_transposes();
         let mut written_inputs = written;
         written_inputs.extend(output_ref_input.values().copied());
         written_inputs.sort_unstable();
         written_inputs.dedup();
         let graph = work.finish(if options.enable_ref_data { &written_inputs } else { &[] });
         let output_ref_input = output_ref_input.into_iter().map(|(o, i)| (o.to_string(), i)).collect();
-        Lowered { graph, host: Host { fx_outputs: self.fx_outputs, ge_inputs, output_ref_input }, written_inputs }
+        let host = Host { fx_outputs: self.fx_outputs, ge_inputs, output_ref_input };
+        Lowered { graph, host, written_inputs, remarks: self.remarks }
     }
 }
 
@@ -612,6 +585,12 @@ impl Lowering<'_> {
 fn given(args: &[Value], kwargs: &[(String, Value)], names: &[&str]) -> Vec<Value> {
     let named = |name: &str| kwargs.iter().find(|(k, _)| k == name).map_or(Value::None, |(_, v)| v.clone());
     names.iter().enumerate().map(|(i, name)| args.get(i).cloned().unwrap_or_else(|| named(name))).collect()
+}
+
+/// Returns the names of an operator's parameters, as far as they are known.
+fn params(graph: &Graph, registry: &Registry, node: NodeId) -> Vec<String> {
+    let operator = registry.operator_of(graph, node);
+    operator.map_or_else(Vec::new, |o| o.schema.params.iter().map(|p| p.name.to_string()).collect())
 }
 
 /// Python operators are builtin functions to TorchAir.
