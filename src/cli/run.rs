@@ -12,11 +12,12 @@ use super::load::{self, Loaded};
 use super::lower::{check_lowers, lower_model};
 use super::staging::{self, Staging};
 use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress};
+use crate::contract::Limits;
 use crate::formats::text::write_node_line;
 use crate::lower::ge;
 use crate::pipeline::{self, Config, Dump, FilePass, Observer, Outcome, PassReport, PassSpec, RunReport, Stage};
 use crate::report;
-use crate::sandbox::{Engine, GRANTS, Limits, Pass};
+use crate::sandbox::{Engine, GRANTS, Pass};
 
 /// Runs passes on a model: each in its sandbox, each judged, what is accepted is written.
 #[derive(Args, Debug)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use owo_colors::OwoColorize;
 
-use crate::sandbox::shown;
+use crate::contract::shown;
 use crate::verify::{Finding, Verdict};
 
 /// How many characters of a text that a file wrote are shown.

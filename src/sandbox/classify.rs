@@ -2,9 +2,9 @@
 
 use wasmtime::{Trap, WasmBacktrace};
 
-use super::escape::shown;
 use super::store::Stop;
 use super::{Fault, FaultKind, Limits};
+use crate::contract::escape::shown;
 
 /// How many of the guest's functions a fault names.
 const FRAMES: usize = 8;

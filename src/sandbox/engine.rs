@@ -4,7 +4,7 @@
 //! calls, exceptions, several memories in a module, memories of 64 bits. 21 of wasmtime's 35 advisories from 2023 to
 //! 2026 were in these. On: fuel (runs end the same way each time), epochs (the clock), one form of NaN.
 //!
-//! Promises: every component that an engine compiles was looked at by [`super::preflight`] first.
+//! Promises: every component that an engine compiles was looked at by [`crate::contract::preflight`] first.
 
 use wasmtime::{Config, OptLevel, Strategy};
 

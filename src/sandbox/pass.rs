@@ -13,12 +13,13 @@ use wasmtime::component::{Component, HasSelf, Linker};
 use super::bindings::exports::airlock::pass::pass as export;
 use super::bindings::{GraphPass, GraphPassPre};
 use super::classify::{Context, classify};
-use super::contract::Contract;
-use super::escape::shown;
 use super::host::{Host, Job};
-use super::preflight::{self, Preflight};
 use super::store::{Clock, new_store};
 use super::{Ended, Engine, Fault, FaultKind, Info, Limits, LoadError, Outcome, Said, Usage};
+use crate::contract::escape::shown;
+use crate::contract::offered::Contract;
+use crate::contract::preflight;
+use crate::contract::preflight::Preflight;
 use crate::editor::Editor;
 use crate::graph::Graph;
 

@@ -11,6 +11,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("sym", 0),
     ("graph", 1),
     ("ops", 2),
+    ("contract", 2),
     ("editor", 3),
     ("term", 3),
     ("analysis", 4),
