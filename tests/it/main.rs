@@ -32,6 +32,7 @@ mod effects_of_calls;
 mod exec;
 mod exec_facts;
 mod exec_models;
+mod fuzz_corpus;
 mod golden;
 mod golden_types;
 mod guests;
