@@ -126,6 +126,9 @@ impl JudgedCase {
             let is_applied = case.meta.closure.as_deref() == Some("applied");
             let options = verify::JudgeOptions {
                 tags: case.meta.tags.clone(),
+                domains: domains(&case.meta),
+                allow_wider: case.meta.allow_wider,
+                integer_slack: case.meta.integer_slack,
                 closure: if is_applied { verify::Closure::InGraph } else { verify::Closure::ByMode },
                 ..options(mode, policy, &case.meta.may_alias)
             };
@@ -133,6 +136,14 @@ impl JudgedCase {
         };
         Ok(Self { verdicts: modes.into_iter().map(judge).collect(), meta: case.meta })
     }
+}
+
+/// What a case says of its inputs. A word that is not understood leaves the input every value.
+fn domains(meta: &case::CaseMeta) -> Vec<(String, verify::Domain)> {
+    let base = |name: &str| name.split('[').next().unwrap_or(name).to_string();
+    let words = meta.inputs.iter().filter_map(|(n, w)| Some((base(n), verify::Domain::parse(w)?)));
+    let values = meta.values.iter().filter_map(|(n, v)| Some((n.clone(), verify::Domain::from_table(v.as_table()?)?)));
+    words.chain(values).collect()
 }
 
 /// Judges one case; where it is for several modes, its verdict must be right in each.

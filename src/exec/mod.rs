@@ -11,6 +11,7 @@
 //! - `rows`: the loops under kernels that work along dimensions; `introsort`: which of equals C++ would choose;
 //! - `dense`: matrix products, convolutions and rows on slices, in a fast and in a plain form;
 //! - `run`, `inputs`, `control`: a whole graph, and its bodies;
+//! - `wide`: a whole run in f64;
 //! - `room`: whether there is memory for a call;
 //! - `session`: what a run holds beside values, and one call with in-place and `out` forms.
 //!
@@ -105,15 +106,17 @@ mod ternary;
 mod unary;
 mod unique;
 mod view;
+mod wide;
 
 pub use closeness::{Comparison, Tolerance, compare};
 pub use cx::Cx;
 pub use error::ExecError;
 pub use generator::Generator;
 pub use kernels::{Kernel, Kernels};
-pub use run::{Observer, Outcome, Step, run};
+pub use run::{Observer, Outcome, Step, run, run_on};
 pub use session::Session;
 pub use shape::Shape;
 pub use storage::{Meter, Storage};
 pub use tensor::{Meta, Tensor};
 pub use value::{Operand, Scalar, Value};
+pub use wide::{Casts, widened};

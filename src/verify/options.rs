@@ -1,5 +1,6 @@
 //! What the judge is told: mode, policy, and what the host says of inputs.
 
+use crate::verify::domain::Domain;
 use crate::verify::policy::Policy;
 
 /// The NPU path for which is judged: each has its own rules of order.
@@ -52,6 +53,14 @@ pub struct JudgeOptions {
     pub may_alias: Vec<(String, String)>,
     /// Tagged events that the user creates, by tag; `None` where nobody says.
     pub tags: Option<Vec<String>>,
+    /// What inputs may hold, by name; others any value.
+    pub domains: Vec<(String, Domain)>,
+    /// Whether a rounding to a narrower dtype may be dropped, added or moved.
+    pub allow_wider: bool,
+    /// Whether integers behind a quantisation may be one quantum apart.
+    pub integer_slack: bool,
+    /// From which seed the values of trials are drawn.
+    pub seed: u64,
     /// Who forks and joins side streams in `reduce-overhead`.
     pub closure: Closure,
     /// How much work a judgement may be.
@@ -69,10 +78,16 @@ pub struct Budget {
     pub candidates: usize,
     /// Calls of one kind that are named.
     pub named: usize,
+    /// Inputs on which both graphs are run to find a difference; 0: none.
+    pub trials: usize,
+    /// Milliseconds that this may take.
+    pub time_ms: u64,
+    /// Bytes that the inputs of one trial may take.
+    pub bytes: usize,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { pairs: 20_000_000, near: 64, candidates: 1024, named: 8 }
+        Budget { pairs: 20_000_000, near: 64, candidates: 1024, named: 8, trials: 1000, time_ms: 2000, bytes: 1 << 26 }
     }
 }
