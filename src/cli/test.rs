@@ -7,7 +7,7 @@ use clap::Args;
 use rayon::prelude::*;
 
 use super::verify::options;
-use super::{Exit, Format, Global, Reading, load, output, progress};
+use super::{Exit, Format, Global, Reading, Searching, load, output, progress};
 use crate::formats::text::{ReadOptions, case};
 use crate::ops::Registry;
 use crate::report::{CaseReport, TestReport, junit, plain, sarif, verdict_words};
@@ -23,6 +23,8 @@ pub struct TestArgs {
     /// What a verdict must say to be accepted, whatever the label.
     #[arg(long, value_parser = super::policies())]
     policy: Option<Policy>,
+    #[command(flatten)]
+    searching: Searching,
     #[command(flatten)]
     reading: Reading,
 }
@@ -43,7 +45,7 @@ pub fn test(args: &TestArgs, global: &Global) -> anyhow::Result<Exit> {
     let judged: Vec<anyhow::Result<CaseReport>> = files
         .par_iter()
         .map(|file| {
-            let report = judge_case(file, &registry, args.policy);
+            let report = judge_case(file, &registry, args);
             bar.inc(1);
             report
         })
@@ -104,7 +106,12 @@ pub struct JudgedCase {
 
 impl JudgedCase {
     /// Judges a case in the mode given, else in its own; one whose mode is `any` in both.
-    pub fn of(file: &Path, registry: &Registry, policy: Policy, mode: Option<Mode>) -> anyhow::Result<Self> {
+    pub fn of(
+        file: &Path,
+        registry: &Registry,
+        (policy, mode): (Policy, Option<Mode>),
+        searching: &Searching,
+    ) -> anyhow::Result<Self> {
         let name = file.display();
         let bytes = load::bytes(file)?;
         let text = std::str::from_utf8(bytes.as_slice())
@@ -132,6 +139,7 @@ impl JudgedCase {
                 closure: if is_applied { verify::Closure::InGraph } else { verify::Closure::ByMode },
                 ..options(mode, policy, &case.meta.may_alias)
             };
+            let options = searching.applied(options);
             (mode, verify::judge_pair(&case.before, &case.after, registry, &options))
         };
         Ok(Self { verdicts: modes.into_iter().map(judge).collect(), meta: case.meta })
@@ -147,8 +155,9 @@ fn domains(meta: &case::CaseMeta) -> Vec<(String, verify::Domain)> {
 }
 
 /// Judges one case; where it is for several modes, its verdict must be right in each.
-fn judge_case(file: &Path, registry: &Registry, policy: Option<Policy>) -> anyhow::Result<CaseReport> {
-    let JudgedCase { meta, verdicts } = JudgedCase::of(file, registry, policy.unwrap_or_default(), None)?;
+fn judge_case(file: &Path, registry: &Registry, args: &TestArgs) -> anyhow::Result<CaseReport> {
+    let how = (args.policy.unwrap_or_default(), None);
+    let JudgedCase { meta, verdicts } = JudgedCase::of(file, registry, how, &args.searching)?;
     let name = file.display().to_string();
     let mut worst: Option<(bool, Mode, Verdict)> = None;
     for (mode, verdict) in verdicts {

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::test::JudgedCase;
-use super::{Exit, Format, Global, Reading, load, output};
+use super::{Exit, Format, Global, Reading, Searching, load, output};
 use crate::report::{CaseReport, sarif, verdict_details, verdict_words};
 use crate::verify::{self, Mode, Policy, Verdict};
 
@@ -26,6 +26,8 @@ pub struct VerifyArgs {
     /// What a verdict must say to be accepted.
     #[arg(long, value_parser = super::policies(), default_value = "default")]
     policy: Policy,
+    #[command(flatten)]
+    searching: Searching,
     #[command(flatten)]
     reading: Reading,
 }
@@ -50,14 +52,14 @@ fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict
     let before = load::model(&args.before, &args.reading)?;
     let (after, _) = load::unchecked(after, &args.reading, &before.registry)?;
     let mode = args.mode.unwrap_or_default();
-    let options = options(mode, args.policy, &[]);
+    let options = args.searching.applied(options(mode, args.policy, &[]));
     Ok((mode, verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options)))
 }
 
 /// Judges a case whatever its label says: a rewrite for any mode is accepted only if it is in every mode.
 fn judge_case(args: &VerifyArgs) -> anyhow::Result<(Mode, Verdict)> {
     let registry = load::registry(&args.reading)?;
-    let case = JudgedCase::of(&args.before, &registry, args.policy, args.mode)?;
+    let case = JudgedCase::of(&args.before, &registry, (args.policy, args.mode), &args.searching)?;
     let refused = case.verdicts.iter().position(|(_, v)| !v.accepted).unwrap_or(0);
     case.verdicts.into_iter().nth(refused).context("no mode to judge in")
 }

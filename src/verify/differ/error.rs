@@ -285,7 +285,10 @@ fn function(lab: &Lab<'_, '_>, slot: &Slot<'_>, (x, y): Two<'_>, (ra, rb): Two<'
     let (wide, own) = (apart(ra, rb), apart(x, y));
     let shown: Vec<f64> = wide.iter().zip(&own).map(|(w, o)| if *o >= 0.25 * w { *w } else { 0.0 }).collect();
     let (k, far) = worst(&shown)?;
-    if far <= 1e-6 * scale + 1e-30 {
+    // What wide runs lose themselves: a thousand of their units of the largest value on the way.
+    let (a, b) = lab.wide()?;
+    let lost = 1e3 * roundoff(Dtype::F64) * a.magnitude.max(b.magnitude);
+    if far <= (1e-6 * scale).max(lost) + 1e-30 {
         return None;
     }
     if lab.subject.other_discrete() {

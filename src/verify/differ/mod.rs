@@ -49,10 +49,15 @@ pub struct Tried {
     pub obstacle: Option<String>,
 }
 
+/// Whether a verdict leaves values or effects unknown, and nothing else, and there is a budget to run both programs.
+pub fn is_open(verdict: &Verdict, options: &JudgeOptions) -> bool {
+    let settles = |q: &Question| matches!(q, Question::Values | Question::Effects);
+    verdict.verdict == Finding::Unknown && verdict.open.iter().all(settles) && options.budget.trials > 0
+}
+
 /// Runs both programs against each other where a verdict left values or effects unknown, and nothing else.
 pub fn settle(verdict: Verdict, before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Verdict {
-    let settles = |q: &Question| matches!(q, Question::Values | Question::Effects);
-    if verdict.verdict != Finding::Unknown || !verdict.open.iter().all(settles) || options.budget.trials == 0 {
+    if !is_open(&verdict, options) {
         return verdict;
     }
     let start = Instant::now();

@@ -6,8 +6,10 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use crate::exec::{self, Casts, ExecError, Kernels, Meta, Meter, Session, Storage, Tensor, Value};
-use crate::graph::{Bytes, Graph, OutputKind, View};
+use crate::exec::{
+    self, Casts, ExecError, Kernels, Meta, Meter, Observer, Session, Step, Storage, Tensor, Value,
+};
+use crate::graph::{Bytes, Dtype, Graph, OutputKind, View};
 use crate::verify::differ::regimes::{self, Regime, Values, Wanted};
 use crate::verify::differ::sizes::{self, Sizes};
 use crate::verify::differ::subject::{Kind, Subject};
@@ -23,6 +25,24 @@ pub struct Ran {
     pub inputs: Vec<Value>,
     /// What is drawn next.
     pub next_draw: u64,
+    /// Of a wide run: the largest magnitude that a value in it had, those left out that are no part of a sum of ordinary ones.
+    pub magnitude: f64,
+}
+
+/// Larger magnitudes are masks and fills: what is added to them is lost on both sides.
+const ORDINARY: f64 = 1e7;
+
+/// Keeps the largest magnitude.
+#[derive(Default)]
+struct Largest(f64);
+
+impl Observer for Largest {
+    fn computed(&mut self, step: &Step<'_>) {
+        for t in step.result.items().iter().filter_map(Value::as_tensor).filter(|t| t.dtype() == Dtype::F64) {
+            let Ok(all) = t.lanes::<f64>() else { continue };
+            self.0 = all.iter().map(|v| v.abs()).filter(|v| *v < ORDINARY).fold(self.0, f64::max);
+        }
+    }
 }
 
 /// How a run ended.
@@ -147,8 +167,16 @@ pub fn run(
         let Some(made) = made else { return Run::NotRun("an input cannot be made".into()) };
         given.push(made);
     }
-    match exec::run_on(graph, &given, &mut session, &mut ()) {
-        Ok(returned) => done(subject, graph, returned, given, session),
+    let mut largest = Largest::default();
+    let returned = match casts {
+        Some(_) => exec::run_on(graph, &given, &mut session, &mut largest),
+        None => exec::run_on(graph, &given, &mut session, &mut ()),
+    };
+    match returned {
+        Ok(returned) => match done(subject, graph, returned, given, session) {
+            Run::Done(ran) => Run::Done(Ran { magnitude: largest.0, ..ran }),
+            other => other,
+        },
         Err(ExecError::Node { node, source }) if !source.fault.is_ignorance() && is_the_programs(&source.fault) => {
             Run::Raised(node, source.to_string())
         }
@@ -164,7 +192,7 @@ fn is_the_programs(fault: &crate::ops::Fault) -> bool {
 /// What the signature says becomes of inputs happens after all else, in order.
 fn done(subject: &Subject<'_>, graph: &Graph, returned: Vec<Value>, inputs: Vec<Value>, mut session: Session<'_>) -> Run {
     let specs = graph.signature().map_or(&[][..], |s| &s.outputs);
-    let mut ran = Ran { outputs: Vec::new(), places: Vec::new(), inputs, next_draw: 0 };
+    let mut ran = Ran { outputs: Vec::new(), places: Vec::new(), inputs, next_draw: 0, magnitude: 0.0 };
     for (place, value) in returned.into_iter().enumerate() {
         let spec = specs.get(place);
         let Some(spec) = spec.filter(|s| s.kind.is_mutation()) else {
