@@ -5,6 +5,7 @@
 
 mod build;
 mod convert;
+mod counterexample;
 mod diff;
 mod exec;
 mod inspect;

@@ -6,9 +6,11 @@ use anyhow::{Context, bail};
 use clap::Args;
 use rayon::prelude::*;
 
+use super::counterexample;
 use super::verify::options;
 use super::{Exit, Format, Global, Reading, Searching, load, output, progress};
 use crate::formats::text::{ReadOptions, case};
+use crate::graph::Graph;
 use crate::ops::Registry;
 use crate::report::{CaseReport, TestReport, junit, plain, sarif, verdict_words};
 use crate::verify::{self, Finding, Mode, Policy, Question, Verdict};
@@ -23,6 +25,9 @@ pub struct TestArgs {
     /// What a verdict must say to be accepted, whatever the label.
     #[arg(long, value_parser = super::policies())]
     policy: Option<Policy>,
+    /// Keep what refutes each case in this folder: a `.case` with its inputs, and a script for PyTorch.
+    #[arg(long, value_name = "DIR")]
+    counterexamples: Option<PathBuf>,
     #[command(flatten)]
     searching: Searching,
     #[command(flatten)]
@@ -100,6 +105,9 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 /// A case that was read, and its verdict in each mode that it is for.
 pub struct JudgedCase {
     meta: case::CaseMeta,
+    before: Graph,
+    after: Graph,
+    options: verify::JudgeOptions,
     /// At least one.
     pub verdicts: Vec<(Mode, Verdict)>,
 }
@@ -129,9 +137,11 @@ impl JudgedCase {
         if !problems.is_empty() {
             bail!("{name}: `before` is not well formed:\n  {}", problems.join("\n  "));
         }
-        let judge = |mode| {
+        let given = given(file, &case.meta)?;
+        let how = |mode| {
             let is_applied = case.meta.closure.as_deref() == Some("applied");
             let options = verify::JudgeOptions {
+                given: given.clone(),
                 tags: case.meta.tags.clone(),
                 domains: domains(&case.meta),
                 allow_wider: case.meta.allow_wider,
@@ -139,11 +149,26 @@ impl JudgedCase {
                 closure: if is_applied { verify::Closure::InGraph } else { verify::Closure::ByMode },
                 ..options(mode, policy, &case.meta.may_alias)
             };
-            let options = searching.applied(options);
-            (mode, verify::judge_pair(&case.before, &case.after, registry, &options))
+            searching.applied(options)
         };
-        Ok(Self { verdicts: modes.into_iter().map(judge).collect(), meta: case.meta })
+        let judge = |mode| (mode, verify::judge_pair(&case.before, &case.after, registry, &how(mode)));
+        let verdicts = modes.iter().copied().map(judge).collect();
+        let options = how(modes.first().copied().unwrap_or_default());
+        Ok(Self { verdicts, options, meta: case.meta, before: case.before, after: case.after })
     }
+
+    /// Keeps what refutes the case beside others in a folder; returns the file.
+    pub fn keep(&self, verdict: &Verdict, dir: &Path, name: &str) -> anyhow::Result<Option<PathBuf>> {
+        counterexample::keep((&self.before, &self.after), verdict, &self.options, dir, name)
+    }
+}
+
+/// The inputs that a case states, from the file beside where it names one.
+fn given(file: &Path, meta: &case::CaseMeta) -> anyhow::Result<Option<verify::Given>> {
+    let beside = meta.counterexample.as_ref().and_then(|c| c.file.as_deref());
+    let bytes = beside.map(|name| load::bytes(&file.with_file_name(name))).transpose()?;
+    let given = verify::given(meta, bytes.as_ref().map(|b| b.as_slice()));
+    given.with_context(|| file.display().to_string())
 }
 
 /// What a case says of its inputs. A word that is not understood leaves the input every value.
@@ -157,7 +182,9 @@ fn domains(meta: &case::CaseMeta) -> Vec<(String, verify::Domain)> {
 /// Judges one case; where it is for several modes, its verdict must be right in each.
 fn judge_case(file: &Path, registry: &Registry, args: &TestArgs) -> anyhow::Result<CaseReport> {
     let how = (args.policy.unwrap_or_default(), None);
-    let JudgedCase { meta, verdicts } = JudgedCase::of(file, registry, how, &args.searching)?;
+    let mut judged = JudgedCase::of(file, registry, how, &args.searching)?;
+    let verdicts = std::mem::take(&mut judged.verdicts);
+    let meta = &judged.meta;
     let name = file.display().to_string();
     let mut worst: Option<(bool, Mode, Verdict)> = None;
     for (mode, verdict) in verdicts {
@@ -167,9 +194,13 @@ fn judge_case(file: &Path, registry: &Registry, args: &TestArgs) -> anyhow::Resu
             worst = Some((right, mode, verdict));
         }
     }
-    let Some((right, mode, verdict)) = worst else { bail!("{name}: no mode to judge in") };
-    let shown = if meta.name.is_empty() { name.clone() } else { meta.name };
-    Ok(CaseReport { name: shown, file: name, label: meta.label, right, mode: mode.name(), verdict })
+    let Some((right, mode, mut verdict)) = worst else { bail!("{name}: no mode to judge in") };
+    if let Some(dir) = &args.counterexamples {
+        let stem = file.file_stem().map_or("case".into(), |s| s.to_string_lossy().into_owned());
+        verdict.counterexample = judged.keep(&verdict, dir, &stem)?.map(|p| p.display().to_string());
+    }
+    let shown = if meta.name.is_empty() { name.clone() } else { meta.name.clone() };
+    Ok(CaseReport { name: shown, file: name, label: meta.label.clone(), right, mode: mode.name(), verdict })
 }
 
 /// Whether a verdict agrees with a label; `None` for a label that nobody knows.

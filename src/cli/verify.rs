@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
+use super::counterexample;
 use super::test::JudgedCase;
 use super::{Exit, Format, Global, Reading, Searching, load, output};
 use crate::report::{CaseReport, sarif, verdict_details, verdict_words};
@@ -26,6 +27,9 @@ pub struct VerifyArgs {
     /// What a verdict must say to be accepted.
     #[arg(long, value_parser = super::policies(), default_value = "default")]
     policy: Policy,
+    /// Keep what refutes the rewrite: `FILE.case` with its inputs, and beside it a script for PyTorch.
+    #[arg(long, value_name = "FILE.case")]
+    counterexample: Option<PathBuf>,
     #[command(flatten)]
     searching: Searching,
     #[command(flatten)]
@@ -53,7 +57,19 @@ fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict
     let (after, _) = load::unchecked(after, &args.reading, &before.registry)?;
     let mode = args.mode.unwrap_or_default();
     let options = args.searching.applied(options(mode, args.policy, &[]));
-    Ok((mode, verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options)))
+    let mut verdict = verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options);
+    if let Some((dir, name)) = place(args) {
+        let kept = counterexample::keep((&before.model.graph, &after.graph), &verdict, &options, dir, &name)?;
+        verdict.counterexample = kept.map(|p| p.display().to_string());
+    }
+    Ok((mode, verdict))
+}
+
+/// The folder and the name of the counterexample that is asked for.
+fn place(args: &VerifyArgs) -> Option<(&Path, String)> {
+    let file = args.counterexample.as_deref()?;
+    let name = file.file_stem()?.to_string_lossy().into_owned();
+    Some((file.parent().unwrap_or(Path::new(".")), name))
 }
 
 /// Judges a case whatever its label says: a rewrite for any mode is accepted only if it is in every mode.
@@ -61,7 +77,11 @@ fn judge_case(args: &VerifyArgs) -> anyhow::Result<(Mode, Verdict)> {
     let registry = load::registry(&args.reading)?;
     let case = JudgedCase::of(&args.before, &registry, (args.policy, args.mode), &args.searching)?;
     let refused = case.verdicts.iter().position(|(_, v)| !v.accepted).unwrap_or(0);
-    case.verdicts.into_iter().nth(refused).context("no mode to judge in")
+    let (mode, mut verdict) = case.verdicts.get(refused).cloned().context("no mode to judge in")?;
+    if let Some((dir, name)) = place(args) {
+        verdict.counterexample = case.keep(&verdict, dir, &name)?.map(|p| p.display().to_string());
+    }
+    Ok((mode, verdict))
 }
 
 fn show(args: &VerifyArgs, mode: Mode, verdict: &Verdict, global: &Global) -> anyhow::Result<()> {

@@ -1,5 +1,6 @@
 //! What the judge is told: mode, policy, and what the host says of inputs.
 
+use crate::verify::differ::Given;
 use crate::verify::domain::Domain;
 use crate::verify::policy::Policy;
 
@@ -59,6 +60,8 @@ pub struct JudgeOptions {
     pub allow_wider: bool,
     /// Whether integers behind a quantisation may be one quantum apart.
     pub integer_slack: bool,
+    /// Inputs on which both graphs are run first.
+    pub given: Option<Given>,
     /// From which seed the values of trials are drawn.
     pub seed: u64,
     /// Who forks and joins side streams in `reduce-overhead`.

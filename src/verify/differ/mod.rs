@@ -2,16 +2,18 @@
 //!
 //! - `subject`, `steps`: the pair, its inputs, which steps each side takes; `sizes`, `regimes`, `trials`: what is tried;
 //! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are;
-//! - `witness`: what is kept of it.
+//! - `witness`: what is kept of it; `counterexample`, `script`: that as files.
 //!
 //! Promises: what is refuted is refuted at level `real` (at `exact` where operators leave no `real`) by inputs of the graph as it was given,
 //! on which both programs were run; nothing else is concluded. Parameters and buffers are inputs of a witness. A run that only the
 //! executor cannot make shows nothing. Leaves proofs to `prove`.
 
+mod counterexample;
 mod error;
 mod lab;
 mod regimes;
 mod run;
+mod script;
 mod sharing;
 mod sizes;
 mod steps;
@@ -19,6 +21,7 @@ mod subject;
 mod trials;
 mod witness;
 
+pub use counterexample::{Given, GivenError, Written, read as given, write as write_counterexample};
 pub use error::Shows;
 pub use regimes::Values;
 pub use witness::{Held, Witness};
@@ -30,7 +33,8 @@ use crate::graph::{BodyId, Graph, View};
 use crate::ops::Registry;
 use crate::verify::differ::error::{Difference, Ground};
 use crate::verify::differ::lab::Lab;
-use crate::verify::differ::run::Run;
+use crate::verify::differ::regimes::Regime;
+use crate::verify::differ::run::{From, Run};
 use crate::verify::differ::subject::Subject;
 use crate::verify::differ::trials::Trial;
 use crate::verify::options::JudgeOptions;
@@ -80,6 +84,11 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
     let budget = options.budget;
     let deadline = Instant::now() + Duration::from_millis(budget.time_ms);
     let trials = trials::of(&mut subject, budget.bytes);
+    if let Some(given) = &options.given
+        && let Some(witness) = shown_by(&mut subject, given, deadline)
+    {
+        return Tried { witness: Some(witness), ..Tried::default() };
+    }
     let mut tried = Tried { stopped: trials.too_large.then_some(Stop::Bytes), ..Tried::default() };
     for (made, trial) in trials.list.iter().enumerate() {
         if made >= budget.trials || Instant::now() >= deadline {
@@ -87,10 +96,10 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
             break;
         }
         let sizes = trials.sizes.get(trial.sizes).cloned().unwrap_or_default();
-        let Some(inputs) = run::inputs(&mut subject, &sizes, &trial.regime, options.seed) else { continue };
+        let Some(inputs) = run::inputs(&mut subject, &sizes, From::Regime(&trial.regime, options.seed)) else { continue };
         match once(&subject, trial, &inputs, deadline) {
             Once::Differs(difference) => {
-                tried.witness = Some(Witness::of(&subject, &trials, trial, &inputs, difference));
+                tried.witness = Some(Witness::of(&subject, &sizes, trial, &inputs, difference));
                 break;
             }
             Once::Same => tried.ran = tried.ran.saturating_add(1),
@@ -98,6 +107,17 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
         }
     }
     tried
+}
+
+/// Runs both programs on given inputs.
+fn shown_by(subject: &mut Subject<'_>, given: &Given, deadline: Instant) -> Option<Witness> {
+    let inputs = run::inputs(subject, &given.sizes, From::Held(&given.inputs))?;
+    let ground = run::ground(&inputs, subject.is_narrow());
+    let trial = Trial { sizes: 0, regime: Regime::Given, ground, aliased: given.aliased };
+    match once(subject, &trial, &inputs, deadline) {
+        Once::Differs(difference) => Some(Witness::of(subject, &given.sizes, &trial, &inputs, difference)),
+        _ => None,
+    }
 }
 
 /// What one trial came to.

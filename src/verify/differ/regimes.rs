@@ -35,6 +35,8 @@ pub enum Regime {
     Special(u64),
     /// Normal, far beyond the working range.
     Huge(u64),
+    /// As they were given.
+    Given,
     /// Normal (or large), and one element of one input is NaN.
     Nan {
         /// Whether the others are large.
@@ -144,6 +146,21 @@ pub enum Values {
     Whole(Vec<i64>),
 }
 
+impl Values {
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Floats(all) => all.len(),
+            Values::Whole(all) => all.len(),
+        }
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// Draws by place: what an element is depends on nothing but seed and place.
 #[derive(Clone, Copy)]
 struct Draw(u64);
@@ -211,7 +228,7 @@ fn seed(regime: &Regime) -> u64 {
     match regime {
         Normal(s) | Large(s) | Small(s) | Offset(s) | Halves(s) | Equal(s) | Integers(s) | Row(s) | Special(s) | Huge(s) => *s,
         Masks(on) => 5_u64.saturating_add(u64::from(*on)),
-        Ramp | Fill(_) | Nan { .. } => 0,
+        Ramp | Fill(_) | Nan { .. } | Given => 0,
     }
 }
 
@@ -249,7 +266,7 @@ fn float(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> f64 {
             (at.checked_rem(23).unwrap_or(0) as f64 - 11.0) / 4.0
         }
         Regime::Normal(_) | Regime::Masks(_) | Regime::Row(_) | Regime::Integers(_) => draw.normal(i),
-        Regime::Nan { .. } => draw.normal(i),
+        Regime::Nan { .. } | Regime::Given => draw.normal(i),
         Regime::Large(_) => draw.normal(i) * (working / 3.0),
         Regime::Small(_) => draw.normal(i) * 1e-3,
         Regime::Offset(_) => working + draw.normal(i),

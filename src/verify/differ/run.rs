@@ -10,9 +10,12 @@ use crate::exec::{
     self, Casts, ExecError, Kernels, Meta, Meter, Observer, Session, Step, Storage, Tensor, Value,
 };
 use crate::graph::{Bytes, Dtype, Graph, OutputKind, View};
+use crate::sym::Dim;
+use crate::verify::differ::error::Ground;
 use crate::verify::differ::regimes::{self, Regime, Values, Wanted};
 use crate::verify::differ::sizes::{self, Sizes};
-use crate::verify::differ::subject::{Kind, Subject};
+use crate::verify::differ::subject::{Input, Kind, Subject};
+use crate::verify::differ::witness::Held;
 
 /// What a run leaves.
 #[derive(Debug)]
@@ -78,40 +81,69 @@ pub fn bytes(subject: &mut Subject<'_>, sizes: &Sizes) -> Option<usize> {
     total
 }
 
-/// Makes the inputs of one trial.
-pub fn inputs(subject: &mut Subject<'_>, sizes: &Sizes, regime: &Regime, shift: u64) -> Option<Vec<Value>> {
+/// Where the values of inputs come from.
+#[derive(Clone, Copy)]
+pub enum From<'a> {
+    /// A regime, varied by a number.
+    Regime(&'a Regime, u64),
+    /// What was kept.
+    Held(&'a [Held]),
+}
+
+/// Makes the inputs of one trial; `None` where there are none of these sizes, or what was kept does not fit.
+pub fn inputs(subject: &mut Subject<'_>, sizes: &Sizes, from: From<'_>) -> Option<Vec<Value>> {
     let narrow = subject.is_narrow();
     let mut symbols = std::mem::take(&mut subject.symbols);
     let bindings = sizes::bindings(sizes, &mut symbols);
-    let number = |d: &crate::sym::Dim| symbols.eval(*d, &bindings).ok().and_then(|v| usize::try_from(v).ok());
-    let mut out: Vec<Value> = Vec::new();
-    for (place, input) in subject.inputs.iter().enumerate() {
-        let value = match &input.kind {
-            Kind::Fixed(value) => Some(value.clone()),
-            Kind::Size(dim) => symbols.eval(*dim, &bindings).ok().map(Value::Int),
-            Kind::Tensor(ty) => (|| {
-                let own: Vec<usize> = ty.sizes.iter().map(number).collect::<Option<_>>()?;
-                let strides: Option<Vec<usize>> = ty.strides.as_ref().and_then(|s| s.iter().map(number).collect());
-                let mut meta = Meta::contiguous(ty.dtype, &own);
-                if let Some(strides) = strides {
-                    meta.strides = strides.as_slice().into();
-                }
-                let wanted = Wanted {
-                    number: place,
-                    dtype: ty.dtype,
-                    count: meta.numel(),
-                    row: own.last().copied().unwrap_or(1),
-                    domain: &input.domain,
-                    narrow,
-                };
-                tensor(meta, &regimes::values(regime, wanted, shift)).map(Value::Tensor)
-            })(),
-        };
-        let Some(value) = value else { break };
-        out.push(value);
-    }
+    let number = |d: &Dim| symbols.eval(*d, &bindings).ok();
+    let each = subject.inputs.iter().enumerate();
+    let out = each.map(|(place, input)| one(input, place, from, narrow, &number)).collect();
     subject.symbols = symbols;
-    (out.len() == subject.inputs.len()).then_some(out)
+    out
+}
+
+fn one(
+    input: &Input,
+    place: usize,
+    from: From<'_>,
+    narrow: bool,
+    number: &dyn Fn(&Dim) -> Option<i64>,
+) -> Option<Value> {
+    let ty = match &input.kind {
+        Kind::Fixed(value) => return Some(value.clone()),
+        Kind::Size(dim) => return number(dim).map(Value::Int),
+        Kind::Tensor(ty) => ty,
+    };
+    let all = |dims: &[Dim]| dims.iter().map(|d| number(d).and_then(|n| usize::try_from(n).ok())).collect::<Option<Vec<usize>>>();
+    let sizes = all(&ty.sizes)?;
+    let mut meta = Meta::contiguous(ty.dtype, &sizes);
+    if let Some(strides) = ty.strides.as_ref().and_then(|s| all(s)) {
+        meta.strides = strides.as_slice().into();
+    }
+    let values = match from {
+        From::Regime(regime, shift) => {
+            let (count, row) = (meta.numel(), sizes.last().copied().unwrap_or(1));
+            let wanted = Wanted { number: place, dtype: ty.dtype, count, row, domain: &input.domain, narrow };
+            regimes::values(regime, wanted, shift)
+        }
+        From::Held(held) => {
+            let fits = |h: &&Held| h.name == input.name && h.dtype == Some(ty.dtype) && h.sizes == sizes;
+            held.iter().find(fits)?.values.clone()
+        }
+    };
+    tensor(meta, &values).map(Value::Tensor)
+}
+
+/// Returns what inputs may show, by their values.
+pub fn ground(inputs: &[Value], narrow: bool) -> Ground {
+    let floats = inputs.iter().filter_map(Value::as_tensor).filter(|t| t.dtype().is_float());
+    let all: Vec<f64> = floats.filter_map(|t| t.lanes::<f64>().ok().map(|v| v.to_vec())).flatten().collect();
+    // A few values of the regimes lie a little beyond the working range.
+    let working = if narrow { 64.0 } else { 4096.0 };
+    if all.iter().any(|v| v.abs() > working) {
+        return Ground::Outside;
+    }
+    if all.iter().any(|v| v.is_nan()) { Ground::Nan } else { Ground::Inside }
 }
 
 /// Makes a tensor of these values.
@@ -202,7 +234,7 @@ fn done(subject: &Subject<'_>, graph: &Graph, returned: Vec<Value>, inputs: Vec<
             }
             continue;
         };
-        let is_target = |i: &crate::verify::differ::subject::Input| match spec.kind {
+        let is_target = |i: &Input| match spec.kind {
             OutputKind::UserInputMutation => spec.target.as_deref() == Some(&i.name),
             _ => spec.target.is_some() && spec.target.as_deref() == i.target.as_deref(),
         };

@@ -5,7 +5,7 @@
 use crate::graph::Dtype;
 use crate::verify::differ::error::Ground;
 use crate::verify::differ::regimes::{self, Regime};
-use crate::verify::differ::run;
+use crate::verify::differ::run::{self, From};
 use crate::verify::differ::sizes::{self, Sizes};
 use crate::verify::differ::subject::{Kind, Subject};
 
@@ -80,7 +80,7 @@ pub fn of(subject: &mut Subject<'_>, bytes: usize) -> Trials {
 
 /// Single NaN elements: in each float input whose domain is every value, at the first, the last and some others.
 fn nans(subject: &mut Subject<'_>, sizes: &Sizes) -> Vec<Regime> {
-    let Some(inputs) = run::inputs(subject, sizes, &Regime::Ramp, 0) else { return Vec::new() };
+    let Some(inputs) = run::inputs(subject, sizes, From::Regime(&Regime::Ramp, 0)) else { return Vec::new() };
     let mut out = Vec::new();
     for (input, (value, stated)) in inputs.iter().zip(&subject.inputs).enumerate() {
         let Some(t) = value.as_tensor().filter(|t| t.dtype().is_float() && t.dtype() != Dtype::F8E8m0fnu) else { continue };

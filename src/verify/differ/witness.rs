@@ -11,7 +11,7 @@ use crate::verify::differ::error::{Difference, Shows};
 use crate::verify::differ::regimes::Values;
 use crate::verify::differ::sizes::Sizes;
 use crate::verify::differ::subject::Subject;
-use crate::verify::differ::trials::{Trial, Trials};
+use crate::verify::differ::trials::Trial;
 use crate::verify::verdict::{Finding, Question, Verdict};
 
 /// The values of one input.
@@ -48,6 +48,8 @@ pub struct Witness {
     pub regime: String,
     /// The sizes of symbols.
     pub sizes: Sizes,
+    /// Whether inputs that may be the same memory were.
+    pub aliased: bool,
     /// The inputs.
     #[serde(skip)]
     pub inputs: Vec<Held>,
@@ -57,7 +59,7 @@ impl Witness {
     /// Keeps what a trial showed.
     pub(super) fn of(
         subject: &Subject<'_>,
-        trials: &Trials,
+        sizes: &Sizes,
         trial: &Trial,
         inputs: &[Value],
         difference: Difference,
@@ -72,7 +74,8 @@ impl Witness {
             wide: difference.wide,
             units: difference.units,
             regime: format!("{:?}", trial.regime),
-            sizes: trials.sizes.get(trial.sizes).cloned().unwrap_or_default(),
+            sizes: sizes.clone(),
+            aliased: trial.aliased,
             inputs: held.collect(),
         }
     }
