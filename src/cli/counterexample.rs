@@ -11,6 +11,9 @@ use crate::formats::write_whole;
 use crate::graph::Graph;
 use crate::verify::{self, JudgeOptions, Verdict};
 
+/// How many runs are made to show a difference on smaller inputs.
+pub const SHRINKS: usize = 400;
+
 /// Writes a witness to `DIR/NAME.case`, with the files beside that it needs; returns that file, `None` where nothing was shown by running.
 pub fn keep(
     (before, after): (&Graph, &Graph),

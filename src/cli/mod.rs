@@ -152,7 +152,9 @@ impl Searching {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn applied(&self, mut options: crate::verify::JudgeOptions) -> crate::verify::JudgeOptions {
         options.seed = self.seed.unwrap_or(options.seed);
-        options.budget.trials = self.trials.unwrap_or(options.budget.trials);
+        if options.budget.trials > 0 {
+            options.budget.trials = self.trials.unwrap_or(options.budget.trials);
+        }
         options.budget.time_ms = self.time.map_or(options.budget.time_ms, |s| (s * 1e3) as u64);
         options
     }

@@ -7,7 +7,6 @@ use clap::Args;
 use rayon::prelude::*;
 
 use super::counterexample;
-use super::verify::options;
 use super::{Exit, Format, Global, Reading, Searching, load, output, progress};
 use crate::formats::text::{ReadOptions, case};
 use crate::graph::Graph;
@@ -119,6 +118,7 @@ impl JudgedCase {
         registry: &Registry,
         (policy, mode): (Policy, Option<Mode>),
         searching: &Searching,
+        shrinks: bool,
     ) -> anyhow::Result<Self> {
         let name = file.display();
         let bytes = load::bytes(file)?;
@@ -139,17 +139,10 @@ impl JudgedCase {
         }
         let given = given(file, &case.meta)?;
         let how = |mode| {
-            let is_applied = case.meta.closure.as_deref() == Some("applied");
-            let options = verify::JudgeOptions {
-                given: given.clone(),
-                tags: case.meta.tags.clone(),
-                domains: domains(&case.meta),
-                allow_wider: case.meta.allow_wider,
-                integer_slack: case.meta.integer_slack,
-                closure: if is_applied { verify::Closure::InGraph } else { verify::Closure::ByMode },
-                ..options(mode, policy, &case.meta.may_alias)
-            };
-            searching.applied(options)
+            let options = verify::JudgeOptions { given: given.clone(), ..verify::JudgeOptions::of_case(&case.meta, mode) };
+            let mut options = searching.applied(verify::JudgeOptions { policy, ..options });
+            options.budget.shrinks = if shrinks { counterexample::SHRINKS } else { 0 };
+            options
         };
         let judge = |mode| (mode, verify::judge_pair(&case.before, &case.after, registry, &how(mode)));
         let verdicts = modes.iter().copied().map(judge).collect();
@@ -163,6 +156,13 @@ impl JudgedCase {
     }
 }
 
+/// The name under which a case's counterexample is kept: cases of two folders may have one name.
+fn kept_name(file: &Path) -> String {
+    let part = |p: Option<&std::ffi::OsStr>| p.map(|s| s.to_string_lossy().into_owned());
+    let folder = part(file.parent().and_then(Path::file_name));
+    folder.into_iter().chain(part(file.file_stem())).collect::<Vec<_>>().join("-")
+}
+
 /// The inputs that a case states, from the file beside where it names one.
 fn given(file: &Path, meta: &case::CaseMeta) -> anyhow::Result<Option<verify::Given>> {
     let beside = meta.counterexample.as_ref().and_then(|c| c.file.as_deref());
@@ -171,18 +171,10 @@ fn given(file: &Path, meta: &case::CaseMeta) -> anyhow::Result<Option<verify::Gi
     given.with_context(|| file.display().to_string())
 }
 
-/// What a case says of its inputs. A word that is not understood leaves the input every value.
-fn domains(meta: &case::CaseMeta) -> Vec<(String, verify::Domain)> {
-    let base = |name: &str| name.split('[').next().unwrap_or(name).to_string();
-    let words = meta.inputs.iter().filter_map(|(n, w)| Some((base(n), verify::Domain::parse(w)?)));
-    let values = meta.values.iter().filter_map(|(n, v)| Some((n.clone(), verify::Domain::from_table(v.as_table()?)?)));
-    words.chain(values).collect()
-}
-
 /// Judges one case; where it is for several modes, its verdict must be right in each.
 fn judge_case(file: &Path, registry: &Registry, args: &TestArgs) -> anyhow::Result<CaseReport> {
     let how = (args.policy.unwrap_or_default(), None);
-    let mut judged = JudgedCase::of(file, registry, how, &args.searching)?;
+    let mut judged = JudgedCase::of(file, registry, how, &args.searching, args.counterexamples.is_some())?;
     let verdicts = std::mem::take(&mut judged.verdicts);
     let meta = &judged.meta;
     let name = file.display().to_string();
@@ -196,8 +188,7 @@ fn judge_case(file: &Path, registry: &Registry, args: &TestArgs) -> anyhow::Resu
     }
     let Some((right, mode, mut verdict)) = worst else { bail!("{name}: no mode to judge in") };
     if let Some(dir) = &args.counterexamples {
-        let stem = file.file_stem().map_or("case".into(), |s| s.to_string_lossy().into_owned());
-        verdict.counterexample = judged.keep(&verdict, dir, &stem)?.map(|p| p.display().to_string());
+        verdict.counterexample = judged.keep(&verdict, dir, &kept_name(file))?.map(|p| p.display().to_string());
     }
     let shown = if meta.name.is_empty() { name.clone() } else { meta.name.clone() };
     Ok(CaseReport { name: shown, file: name, label: meta.label.clone(), right, mode: mode.name(), verdict })

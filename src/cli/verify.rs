@@ -56,7 +56,8 @@ fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict
     let before = load::model(&args.before, &args.reading)?;
     let (after, _) = load::unchecked(after, &args.reading, &before.registry)?;
     let mode = args.mode.unwrap_or_default();
-    let options = args.searching.applied(options(mode, args.policy, &[]));
+    let mut options = args.searching.applied(options(mode, args.policy, &[]));
+    options.budget.shrinks = counterexample::SHRINKS;
     let mut verdict = verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options);
     if let Some((dir, name)) = place(args) {
         let kept = counterexample::keep((&before.model.graph, &after.graph), &verdict, &options, dir, &name)?;
@@ -75,7 +76,7 @@ fn place(args: &VerifyArgs) -> Option<(&Path, String)> {
 /// Judges a case whatever its label says: a rewrite for any mode is accepted only if it is in every mode.
 fn judge_case(args: &VerifyArgs) -> anyhow::Result<(Mode, Verdict)> {
     let registry = load::registry(&args.reading)?;
-    let case = JudgedCase::of(&args.before, &registry, (args.policy, args.mode), &args.searching)?;
+    let case = JudgedCase::of(&args.before, &registry, (args.policy, args.mode), &args.searching, true)?;
     let refused = case.verdicts.iter().position(|(_, v)| !v.accepted).unwrap_or(0);
     let (mode, mut verdict) = case.verdicts.get(refused).cloned().context("no mode to judge in")?;
     if let Some((dir, name)) = place(args) {

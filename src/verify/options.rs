@@ -1,5 +1,6 @@
 //! What the judge is told: mode, policy, and what the host says of inputs.
 
+use crate::formats::text::case::CaseMeta;
 use crate::verify::differ::Given;
 use crate::verify::domain::Domain;
 use crate::verify::policy::Policy;
@@ -70,6 +71,32 @@ pub struct JudgeOptions {
     pub budget: Budget,
 }
 
+impl JudgeOptions {
+    /// Returns how a case is judged in a mode: all that its `meta` says but the inputs that it states.
+    pub fn of_case(meta: &CaseMeta, mode: Mode) -> JudgeOptions {
+        let words = meta.inputs.iter().filter_map(|(n, w)| Some((n.clone(), Domain::parse(w)?)));
+        let values = meta.values.iter().filter_map(|(n, v)| Some((n.clone(), Domain::from_table(v.as_table()?)?)));
+        let is_applied = meta.closure.as_deref() == Some("applied");
+        let domains: Vec<(String, Domain)> = words.chain(values).collect();
+        let mut budget = Budget::default();
+        // Nobody knows which values an input may hold of which something is said that is not understood.
+        if domains.len() < meta.inputs.len().saturating_add(meta.values.len()) {
+            budget.trials = 0;
+        }
+        JudgeOptions {
+            mode,
+            budget,
+            may_alias: meta.may_alias.clone(),
+            tags: meta.tags.clone(),
+            domains,
+            allow_wider: meta.allow_wider,
+            integer_slack: meta.integer_slack,
+            closure: if is_applied { Closure::InGraph } else { Closure::ByMode },
+            ..JudgeOptions::default()
+        }
+    }
+}
+
 /// How much work a judgement may be; what ends it is in the verdict.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Budget {
@@ -83,6 +110,8 @@ pub struct Budget {
     pub named: usize,
     /// Inputs on which both graphs are run to find a difference; 0: none.
     pub trials: usize,
+    /// Runs that are made to show what was found on smaller inputs.
+    pub shrinks: usize,
     /// Milliseconds that this may take.
     pub time_ms: u64,
     /// Bytes that the inputs of one trial may take.
@@ -91,6 +120,6 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { pairs: 20_000_000, near: 64, candidates: 1024, named: 8, trials: 1000, time_ms: 2000, bytes: 1 << 26 }
+        Budget { pairs: 20_000_000, near: 64, candidates: 1024, named: 8, trials: 1000, shrinks: 0, time_ms: 2000, bytes: 1 << 26 }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! - `subject`, `steps`: the pair, its inputs, which steps each side takes; `sizes`, `regimes`, `trials`: what is tried;
 //! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are;
-//! - `witness`: what is kept of it; `counterexample`, `script`: that as files.
+//! - `witness`: what is kept of it, made smaller by `shrink`; `counterexample`, `script`: that as files.
 //!
 //! Promises: what is refuted is refuted at level `real` (at `exact` where operators leave no `real`) by inputs of the graph as it was given,
 //! on which both programs were run; nothing else is concluded. Parameters and buffers are inputs of a witness. A run that only the
@@ -15,6 +15,7 @@ mod regimes;
 mod run;
 mod script;
 mod sharing;
+mod shrink;
 mod sizes;
 mod steps;
 mod subject;
@@ -35,6 +36,7 @@ use crate::verify::differ::error::{Difference, Ground};
 use crate::verify::differ::lab::Lab;
 use crate::verify::differ::regimes::Regime;
 use crate::verify::differ::run::{From, Run};
+use crate::verify::differ::shrink::Shrunk;
 use crate::verify::differ::subject::Subject;
 use crate::verify::differ::trials::Trial;
 use crate::verify::options::JudgeOptions;
@@ -99,6 +101,10 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
         let Some(inputs) = run::inputs(&mut subject, &sizes, From::Regime(&trial.regime, options.seed)) else { continue };
         match once(&subject, trial, &inputs, deadline) {
             Once::Differs(difference) => {
+                let found = Shrunk { sizes, inputs, difference };
+                let now = (trial, options.seed);
+                let Shrunk { sizes, inputs, difference } =
+                    shrink::shrink(&mut subject, &trials, now, found, (budget.shrinks, deadline));
                 tried.witness = Some(Witness::of(&subject, &sizes, trial, &inputs, difference));
                 break;
             }

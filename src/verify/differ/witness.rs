@@ -108,7 +108,8 @@ impl Witness {
     }
 }
 
-fn held(name: &str, value: &Value) -> Option<Held> {
+/// Keeps the values of an input.
+pub(super) fn held(name: &str, value: &Value) -> Option<Held> {
     let name = name.to_string();
     let number = |values| Some(Held { name: name.clone(), dtype: None, sizes: Vec::new(), values });
     match value {
