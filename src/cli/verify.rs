@@ -38,7 +38,8 @@ pub struct VerifyArgs {
 
 /// Returns how to judge.
 pub fn options(mode: Mode, policy: Policy, may_alias: &[(String, String)]) -> verify::JudgeOptions {
-    verify::JudgeOptions { mode, policy, may_alias: may_alias.to_vec(), ..verify::JudgeOptions::default() }
+    let budget = verify::Budget::searching();
+    verify::JudgeOptions { mode, policy, may_alias: may_alias.to_vec(), budget, ..verify::JudgeOptions::default() }
 }
 
 pub fn verify(args: &VerifyArgs, global: &Global) -> anyhow::Result<Exit> {

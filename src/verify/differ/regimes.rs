@@ -81,13 +81,13 @@ const WIDE_FILLS: &[&[f64]] = &[&[100.0], &[-100.0], &[300.0]];
 /// Returns the regimes of the working range, the telling ones first.
 pub fn inside(narrow: bool) -> Vec<Regime> {
     use Regime::*;
-    let mut all = vec![Ramp, Normal(1), Integers(1), Halves(1), Large(1), Integers(2), Small(1), Offset(1), Equal(1)];
+    let mut all = vec![Ramp, Normal(1), Normal(2), Integers(1), Halves(1), Large(1), Integers(2), Small(1), Offset(1), Equal(1)];
     all.extend([Masks(true), Masks(false), Row(0), Row(1)]);
     all.extend(FILLS.iter().map(|f| Fill(f)));
     if !narrow {
         all.extend(WIDE_FILLS.iter().map(|f| Fill(f)));
     }
-    all.extend([Normal(2), Normal(3), Large(2), Halves(2), Integers(3), Integers(4), Equal(2), Integers(5), Integers(6)]);
+    all.extend([Normal(3), Large(2), Halves(2), Integers(3), Integers(4), Equal(2), Integers(5), Integers(6)]);
     all
 }
 
@@ -135,6 +135,8 @@ pub struct Wanted<'a> {
     pub domain: &'a Domain,
     /// Whether the working range is the narrow one.
     pub narrow: bool,
+    /// Whether it is a parameter or a buffer.
+    pub weight: bool,
 }
 
 /// The values of one input.
@@ -260,6 +262,12 @@ fn float(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> f64 {
     if let Domain::Spread(spread) = wanted.domain {
         return draw.normal(i) * spread;
     }
+    // Weights as models have them keep values ordinary through many layers; variances are positive.
+    match regime {
+        Regime::Normal(2) | Regime::Large(2) | Regime::Halves(2) if wanted.weight => return draw.uniform(i) * 0.25 + 0.05,
+        Regime::Normal(3) if wanted.weight => return draw.normal(i) * 0.1,
+        _ => {}
+    }
     match regime {
         Regime::Ramp => {
             let at = i.wrapping_mul(7).wrapping_add(wanted.number).wrapping_add(3);
@@ -363,7 +371,7 @@ mod tests {
     use super::*;
 
     fn wanted(dtype: Dtype, domain: &Domain) -> Wanted<'_> {
-        Wanted { number: 0, dtype, count: 24, row: 6, domain, narrow: false }
+        Wanted { number: 0, dtype, count: 24, row: 6, domain, narrow: false, weight: false }
     }
 
     fn floats(regime: &Regime, domain: &Domain) -> Vec<f64> {

@@ -123,7 +123,7 @@ fn one(
     let values = match from {
         From::Regime(regime, shift) => {
             let (count, row) = (meta.numel(), sizes.last().copied().unwrap_or(1));
-            let wanted = Wanted { number: place, dtype: ty.dtype, count, row, domain: &input.domain, narrow };
+            let wanted = Wanted { number: place, dtype: ty.dtype, count, row, domain: &input.domain, narrow, weight: input.target.is_some() };
             regimes::values(regime, wanted, shift)
         }
         From::Held(held) => {
