@@ -43,6 +43,7 @@ mod judge_laws;
 mod layers;
 mod lower_ge_files;
 mod lower_torchair;
+mod mutants;
 mod operator_facts;
 mod operators_doc;
 mod pt2;

@@ -183,6 +183,10 @@ pub struct Facts {
     pub shares: Option<SharesWhen>,
     /// `#step=KIND`: the result is that view of the first operand's elements.
     pub step: Option<ViewStep>,
+    /// `#moves`: every float of its results is an element of an operand, that with another sign, or an argument: nothing is rounded but by a dtype.
+    pub moves: bool,
+    /// `#discrete`: its results jump where its operands do not, though they are floats.
+    pub discrete: bool,
     /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
     pub scatters: Option<ViewStep>,
 }
@@ -209,6 +213,8 @@ impl Facts {
             "reshapes" => self.reshapes = true,
             "unset" => self.unset = true,
             "copies" => self.copies = true,
+            "moves" => self.moves = true,
+            "discrete" => self.discrete = true,
             "writes-if" => self.writes_if = Some(value.into()),
             "draws-unless" => self.draws_unless = Some(ArgumentIs::parse(value)?),
             "same-as" => {

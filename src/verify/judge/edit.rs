@@ -16,6 +16,7 @@ use crate::ops::{Registry, SideEffect};
 use crate::term::sizes::Sizes;
 use crate::term::store::{Store, ValueId};
 use crate::term::term::Side;
+use crate::verify::differ;
 use crate::verify::effects::trace::{reshaping_in_place, trace};
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, differing};
@@ -26,9 +27,13 @@ use crate::verify::order::judge_order;
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::verdict::{Question, Stop, Verdict};
 
-/// Judges what an editor changed since it began.
+/// Judges what an editor changed since it began. Where that leaves values or effects unknown, both graphs are run, which costs the graph.
 pub fn judge_editor(editor: &Editor, options: &JudgeOptions) -> Verdict {
-    judge_edit(&editor.before(), editor.graph(), &editor.changes(), editor.registry(), options)
+    let verdict = judge_edit(&editor.before(), editor.graph(), &editor.changes(), editor.registry(), options);
+    if !differ::is_open(&verdict, options) {
+        return verdict;
+    }
+    differ::settle(verdict, &editor.copy_before(), editor.graph(), editor.registry(), options)
 }
 
 /// Judges an edit: `before` and `after` have the same node ids, and `changes` says where they differ.
