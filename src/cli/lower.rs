@@ -37,6 +37,12 @@ pub struct LowerArgs {
     /// TorchAir's `experimental_config.enable_view_optimize = False`: views are made where they stand.
     #[arg(long)]
     no_view_optimize: bool,
+    /// Stop at operators without a converter, as TorchAir does, instead of taking them apart.
+    #[arg(long)]
+    no_decompose: bool,
+    /// The device, by CANN's name of it (Ascend910B1, Ascend950); some operators are made otherwise from Ascend950 on.
+    #[arg(long, value_name = "NAME")]
+    soc_version: Option<String>,
     #[command(flatten)]
     reading: Reading,
 }
@@ -47,6 +53,7 @@ struct Report {
     differences: Vec<String>,
     nodes: usize,
     unsupported: Vec<ge::Unsupported>,
+    remarks: Vec<ge::Remark>,
     output: Option<String>,
     host: Option<ge::compare::Host>,
 }
@@ -62,6 +69,8 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
     let options = ge::Options {
         enable_view_optimize: !args.no_view_optimize,
         enable_ref_data: args.enable_ref_data,
+        decompose: !args.no_decompose,
+        soc_version: args.soc_version.clone(),
         ..ge::Options::default()
     };
     let loaded = load::model(&args.model, &args.reading)?;
@@ -78,6 +87,7 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
         differences: comparison.map(|c| c.differences).unwrap_or_default(),
         nodes: lowered.graph.op.len(),
         unsupported: Vec::new(),
+        remarks: lowered.remarks,
         output: args.output.as_ref().map(|p| p.display().to_string()),
         host: Some(lowered.host),
     };
@@ -126,6 +136,7 @@ fn refuse(error: anyhow::Error, global: &Global) -> anyhow::Result<Exit> {
             differences: Vec::new(),
             nodes: 0,
             unsupported,
+            remarks: Vec::new(),
             output: None,
             host: None,
         })?;
@@ -140,6 +151,9 @@ fn show(report: &Report, args: &LowerArgs, global: &Global) -> anyhow::Result<()
     }
     if let Some(path) = &report.output {
         output::status(global, "Lowered", &format!("{} to {path}, {} GE nodes", args.model.display(), report.nodes));
+    }
+    for remark in &report.remarks {
+        output::status(global, "Note", &format!("{} ({}): {}", remark.node, remark.target, remark.what));
     }
     match report.same {
         Some(true) => output::print("same\n"),

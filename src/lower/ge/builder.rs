@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::draws::Draws;
 use super::literal::Literal;
 use super::operators::{self, Feed};
 use super::proto::{AttrDef, DataType, ListValue, OpDef, ShapeDef, TensorDef, TensorDescriptor, Value as Pb};
@@ -142,11 +143,21 @@ pub(super) struct Builder {
     pub(super) tensors: Vec<Tensor>,
     /// Operators that must run though nothing reads them.
     pub(super) kept: Vec<usize>,
+    /// The seed of random numbers.
+    pub(super) seed: i64,
+    /// Whether the device is of the generation of Ascend 950, for which some operators are made otherwise.
+    pub(super) arch35: bool,
+    pub(super) draws: Option<Draws>,
     names: HashSet<String>,
     counters: HashMap<String, usize>,
 }
 
 impl Builder {
+    /// Returns an empty graph.
+    pub(super) fn new(seed: i64, arch35: bool) -> Builder {
+        Builder { seed, arch35, ..Builder::default() }
+    }
+
     /// Returns the tensor's record. Ids are only made here, so there always is one.
     pub(super) fn tensor(&self, t: TensorId) -> Option<&Tensor> {
         self.tensors.get(t.0)
@@ -173,6 +184,12 @@ impl Builder {
         let id = TensorId(self.tensors.len());
         self.tensors.push(tensor);
         id
+    }
+
+    /// Returns another tensor of the same output, seen as something else.
+    pub(super) fn again(&mut self, t: TensorId, meta: Meta) -> TensorId {
+        let (op, output, dtype) = self.tensor(t).map_or((0, 0, DataType::Undefined), |t| (t.op, t.output, t.dtype));
+        self.add_tensor(Tensor { op, output, dtype, meta: Some(meta), view: None })
     }
 
     pub(super) fn output(&mut self, op: usize, output: usize) -> TensorId {
@@ -450,6 +467,16 @@ impl Builder {
         }
     }
 
+    /// Adds the format of a slot to one of the operator's two lists of formats.
+    pub(super) fn add_format(&mut self, t: TensorId, key: &str, place: i64, format: &str) {
+        let Some(attrs) = self.attrs_mut(t) else { return };
+        let entry = attrs.entry(key.into()).or_insert_with(|| Pb::List(ListValue::default()).into());
+        if let Some(Pb::List(list)) = &mut entry.value {
+            list.i.push(place);
+            list.s.push(format.as_bytes().to_vec());
+        }
+    }
+
     /// Keeps the operator that makes the tensor from being dropped.
     pub(super) fn keep(&mut self, t: TensorId) {
         self.kept.extend(self.tensor(t).map(|t| t.op));
@@ -468,6 +495,13 @@ impl Builder {
         if let Some(op) = self.tensor(t).map(|t| t.op).and_then(|op| self.ops.get_mut(op)) {
             op.input.push(control);
         }
+    }
+
+    /// Returns the type of a descriptor, which may be another than casts look at.
+    pub(super) fn desc_type(&self, t: TensorId) -> DataType {
+        let output = self.tensor(t).map_or(0, |t| t.output);
+        let desc = self.op_of(t).and_then(|op| op.output_desc.get(output));
+        desc.and_then(|d| DataType::try_from(d.dtype).ok()).unwrap_or(DataType::Undefined)
     }
 
     /// Sets the type of a descriptor alone: what consumers copy, not what casts look at.

@@ -11,12 +11,14 @@ use super::builder::{Builder, Refusal};
 use super::cleanup;
 use super::compare::Host;
 use super::convert::{self, Cx};
+use super::expand::Expanded;
 use super::metas;
 use super::proto::{GraphDef, OpDef, ShapeDef, TensorDescriptor};
 use super::scopes::{self, Edges};
 use super::types;
 use super::value::{Meta, Results, SymbolKind, TensorId, TensorMeta, Value};
 use super::views::{Kind, Views};
+use super::writes;
 use crate::analysis::streams::{Fault, Scopes, Streams};
 use crate::graph::{Arg, BodyId, Graph, InputKind, NodeId, NodeKind, OutputKind, ValueType, View};
 use crate::ops::Registry;
@@ -31,11 +33,22 @@ pub struct Options {
     pub enable_ref_data: bool,
     /// The seed of random numbers.
     pub seed: i64,
+    /// The device, by CANN's name of it (`Ascend910B1`, `Ascend950`); none: one before Ascend 950.
+    pub soc_version: Option<String>,
+    /// Whether operators without a converter are taken apart by their decompositions. TorchAir stops at them.
+    pub decompose: bool,
+}
+
+impl Options {
+    /// Returns whether the device is of the generation of Ascend 950.
+    fn is_arch35(&self) -> bool {
+        self.soc_version.as_ref().is_some_and(|s| s.contains("Ascend910_95") || s.contains("Ascend950"))
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { enable_view_optimize: true, enable_ref_data: false, seed: 10 }
+        Self { enable_view_optimize: true, enable_ref_data: false, seed: 10, soc_version: None, decompose: true }
     }
 }
 
@@ -48,6 +61,19 @@ pub struct Lowered {
     pub host: Host,
     /// Data indices whose memory the graph writes.
     pub written_inputs: Vec<usize>,
+    /// Where this is not what TorchAir does, and what it does there.
+    pub remarks: Vec<Remark>,
+}
+
+/// What is to be said of how a node was lowered.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Remark {
+    /// Its name.
+    pub node: String,
+    /// What it calls.
+    pub target: String,
+    /// What is to be said.
+    pub what: String,
 }
 
 /// A node that has no GE form.
@@ -100,8 +126,46 @@ pub fn lower(graph: &Graph, options: &Options) -> Result<Lowered, LowerError> {
     lower_with(graph, options, &Registry::standard())
 }
 
-/// Lowers a graph; `registry` types the nodes that have no type of their own.
+/// How a call is lowered.
+#[derive(Clone, Copy)]
+enum Form<'r> {
+    /// By the lowering itself: it makes no operator.
+    None,
+    /// As an operator file says.
+    Described(&'r crate::ops::Lowering),
+    /// By a converter.
+    Rule(convert::Rule),
+    /// By the name of a user's own operator.
+    Own(&'static super::operators::Operator),
+}
+
+/// How often what a node was taken apart into is taken apart again.
+const ROUNDS: usize = 16;
+
+/// Lowers a graph; `registry` types the nodes that have no type of their own, and takes those apart that have no converter.
 pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered, LowerError> {
+    let mut lacking = match lower_once(graph, options, registry) {
+        Err(LowerError::Unsupported { nodes }) if options.decompose => nodes,
+        done => return done,
+    };
+    let mut expanded = Expanded::of(graph);
+    for _ in 0..ROUNDS {
+        if !expanded.expand(registry, &lacking) {
+            break;
+        }
+        lacking = match lower_once(&expanded.graph, options, registry) {
+            Ok(mut lowered) => {
+                lowered.remarks.append(&mut expanded.remarks);
+                return Ok(lowered);
+            }
+            Err(LowerError::Unsupported { nodes }) => nodes,
+            Err(other) => return Err(other),
+        };
+    }
+    Err(LowerError::Unsupported { nodes: expanded.blame(lacking) })
+}
+
+fn lower_once(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered, LowerError> {
     check_scopes(graph)?;
     let put_off = options.enable_view_optimize
         && !graph.nodes(BodyId::ROOT).any(|n| graph.target(n).starts_with("npu.npu_weight_quant_batchmatmul."));
@@ -110,16 +174,18 @@ pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Resu
         registry,
         put_off,
         symbols: graph.symbols.clone(),
-        b: Builder::default(),
+        b: Builder::new(options.seed, options.is_arch35()),
         views: Views::default(),
         scopes: Scopes::default(),
         edges: Edges::default(),
         values: vec![Value::Failed; graph.slots()],
+        done: vec![false; graph.slots()],
         inputs: Vec::new(),
         info: HashMap::new(),
         outputs: Vec::new(),
         fx_outputs: Vec::new(),
         unsupported: Vec::new(),
+        remarks: Vec::new(),
     };
     lowering.run()?;
     if !lowering.unsupported.is_empty() {
@@ -140,17 +206,19 @@ fn check_scopes(graph: &Graph) -> Result<(), LowerError> {
     Ok(())
 }
 
-struct Lowering<'g> {
-    graph: &'g Graph,
+pub(super) struct Lowering<'g> {
+    pub(super) graph: &'g Graph,
     registry: &'g Registry,
     put_off: bool,
     symbols: Symbols,
-    b: Builder,
+    pub(super) b: Builder,
     views: Views,
     scopes: Scopes,
     edges: Edges,
     /// By slot of the node.
     values: Vec<Value>,
+    /// By slot of the node: whether it was reached.
+    done: Vec<bool>,
     /// One an FX input: its value.
     inputs: Vec<Value>,
     /// Where a Data's content comes from, by its name.
@@ -159,9 +227,10 @@ struct Lowering<'g> {
     outputs: Vec<TensorId>,
     fx_outputs: Vec<String>,
     unsupported: Vec<Unsupported>,
+    remarks: Vec<Remark>,
 }
 
-impl Lowering<'_> {
+impl<'g> Lowering<'g> {
     fn run(&mut self) -> Result<(), LowerError> {
         let graph = self.graph;
         for node in graph.nodes(BodyId::ROOT) {
@@ -176,8 +245,9 @@ impl Lowering<'_> {
                 self.unsupported.push(Unsupported { node, target, reason });
                 Value::Failed
             });
-            if let Some(slot) = self.values.get_mut(graph.slot_of(node)) {
-                *slot = value;
+            self.set_value(node, value);
+            if let Some(done) = self.done.get_mut(graph.slot_of(node)) {
+                *done = true;
             }
         }
         graph.output(BodyId::ROOT).map(|_| ()).ok_or(LowerError::NoOutput)
@@ -231,7 +301,8 @@ impl Lowering<'_> {
         }
         let operands: Vec<NodeId> = graph.operands(node).collect();
         if operands.iter().any(|n| self.value(*n).has_failed()) {
-            return Ok(Value::Failed);
+            // What comes after a node that failed is only told where it cannot be lowered itself.
+            return self.form(node).map(|_| Value::Failed);
         }
         let (args, kwargs) = self.arguments(node)?;
         match graph.target(node) {
@@ -242,6 +313,30 @@ impl Lowering<'_> {
         }
     }
 
+    /// Returns how a call is lowered, or that nobody knows.
+    fn form(&self, node: NodeId) -> Result<Form<'g>, Refusal> {
+        let (graph, target) = (self.graph, self.graph.target(node));
+        // What the lowering does itself makes no operator.
+        if target.starts_with("air.") && convert::rule(target).is_none() && self.is_scope(target) {
+            return Ok(Form::None);
+        }
+        if let Some(lowering) = self.registry.operator_of(graph, node).and_then(|o| o.lowering.as_ref()) {
+            return Ok(Form::Described(lowering));
+        }
+        match (convert::rule(target), convert::own_operator(target)) {
+            (Some(rule), _) => Ok(Form::Rule(rule)),
+            (None, Some(known)) => Ok(Form::Own(known)),
+            (None, None) => {
+                let hint = "a `lowering` in an operator file gives it one";
+                Err(Refusal(format!("no GE form is known of this operator; {hint}")))
+            }
+        }
+    }
+
+    fn is_scope(&self, target: &str) -> bool {
+        ["air.scope_enter.default", "air.scope_exit.default", "air.record.default", "air.wait.default"].contains(&target)
+    }
+
     fn compute(
         &mut self,
         node: NodeId,
@@ -250,11 +345,7 @@ impl Lowering<'_> {
         kwargs: Vec<(String, Value)>,
     ) -> Result<Value, Refusal> {
         let (graph, registry) = (self.graph, self.registry);
-        let described = registry.operator_of(graph, node).and_then(|o| o.lowering.as_ref());
-        let rule = convert::rule(target);
-        if rule.is_none() && described.is_none() {
-            return Err(Refusal("no GE form is known of this operator".into()));
-        }
+        let form = self.form(node)?;
         let (values, b) = (&self.values, &self.b);
         let operand = |n: NodeId| match values.get(graph.slot_of(n)) {
             Some(Value::Tensor(t)) => b.tensor(*t)?.meta.as_ref()?.as_tensor().cloned(),
@@ -271,16 +362,29 @@ impl Lowering<'_> {
             Some(empty) => empty,
             None => {
                 let mut cx = Cx { b: &mut self.b, args: &args, kwargs: &kwargs, results: &results };
-                let value = match (described, rule) {
-                    (Some(lowering), _) => convert::apply_described(lowering, &mut cx)?,
-                    (None, Some(rule)) => convert::apply(rule, &mut cx)?,
-                    (None, None) => Value::Failed,
+                let value = match form {
+                    Form::None => Value::None,
+                    Form::Described(lowering) => convert::apply_described(lowering, &mut cx)?,
+                    Form::Rule(rule) => convert::apply(rule, &mut cx)?,
+                    Form::Own(known) => convert::convert_own(&mut cx, known, &params(graph, registry, node))?,
                 };
                 self.edges.made(self.scopes.outer(), start..self.b.ops.len(), &mut self.b.ops);
                 self.set_types(node, &value, &results)?;
-                value
+                match target {
+                    "aten.copy_.default" => self.written(node, &args, value)?,
+                    _ => value,
+                }
             }
         };
+        if let Form::Own(known) = form {
+            self.remark(node, format!("lowered by its name to GE's {}", known.name));
+        }
+        if convert::is_beyond(target) {
+            self.remark(node, "TorchAir has no converter for it".into());
+        }
+        if writes::is_unwritten(target) {
+            self.remark(node, "as TorchAir has it, the graph does not write what this is told to write".into());
+        }
         scopes::apply(&self.scopes, self.b.ops.get_mut(start..).unwrap_or_default());
         Ok(value)
     }
@@ -427,7 +531,23 @@ impl Lowering<'_> {
         Value::None
     }
 
-    fn value(&self, node: NodeId) -> &Value {
+    /// Returns whether a node is still to come.
+    pub(super) fn is_ahead(&self, node: NodeId) -> bool {
+        self.done.get(self.graph.slot_of(node)) == Some(&false)
+    }
+
+    pub(super) fn set_value(&mut self, node: NodeId, value: Value) {
+        if let Some(slot) = self.values.get_mut(self.graph.slot_of(node)) {
+            *slot = value;
+        }
+    }
+
+    fn remark(&mut self, node: NodeId, what: String) {
+        let (node, target) = (self.graph.name(node).to_string(), self.graph.target(node).to_string());
+        self.remarks.push(Remark { node, target, what });
+    }
+
+    pub(super) fn value(&self, node: NodeId) -> &Value {
         self.values.get(self.graph.slot_of(node)).unwrap_or(&Value::Failed)
     }
 
@@ -589,7 +709,10 @@ impl Lowering<'_> {
         self.b.ops.push(op);
     }
 
-    fn finish(self, options: &Options) -> Lowered {
+    fn finish(mut self, options: &Options) -> Lowered {
+        if let Some(name) = self.b.offsets() {
+            self.info.insert(name.to_string(), "rng-offsets".into());
+        }
         let types = self.outputs.iter().map(|t| self.b.dtype(*t).cpp()).collect();
         let inputs = self.inputs.len();
         let mut work = cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types };
@@ -604,7 +727,8 @@ impl Lowering<'_> {
         written_inputs.dedup();
         let graph = work.finish(if options.enable_ref_data { &written_inputs } else { &[] });
         let output_ref_input = output_ref_input.into_iter().map(|(o, i)| (o.to_string(), i)).collect();
-        Lowered { graph, host: Host { fx_outputs: self.fx_outputs, ge_inputs, output_ref_input }, written_inputs }
+        let host = Host { fx_outputs: self.fx_outputs, ge_inputs, output_ref_input };
+        Lowered { graph, host, written_inputs, remarks: self.remarks }
     }
 }
 
@@ -612,6 +736,12 @@ impl Lowering<'_> {
 fn given(args: &[Value], kwargs: &[(String, Value)], names: &[&str]) -> Vec<Value> {
     let named = |name: &str| kwargs.iter().find(|(k, _)| k == name).map_or(Value::None, |(_, v)| v.clone());
     names.iter().enumerate().map(|(i, name)| args.get(i).cloned().unwrap_or_else(|| named(name))).collect()
+}
+
+/// Returns the names of an operator's parameters, as far as they are known.
+fn params(graph: &Graph, registry: &Registry, node: NodeId) -> Vec<String> {
+    let operator = registry.operator_of(graph, node);
+    operator.map_or_else(Vec::new, |o| o.schema.params.iter().map(|p| p.name.to_string()).collect())
 }
 
 /// Python operators are builtin functions to TorchAir.

@@ -4,12 +4,15 @@
 //! - `files` with `text`, `viewer`, `python`: the four forms in which TorchAir dumps a graph; `.bin` is read back.
 //! - `compare`: whether two graphs are the same, up to what means nothing.
 //! - `lowering`: from FX; with `convert` (operators, a file a family), `views` (put off), `scopes` (streams), `metas` (types),
-//!   `builder` and `literal` (making operators and constants), `cleanup` (what TorchAir does at the end).
+//!   `builder`, `draws` and `literal` (making operators, random states and constants), `expand` (operators
+//!   without a converter), `writes` (what `copy_` means for later readers), `cleanup` (what TorchAir does at the end).
 
 mod builder;
 mod cleanup;
 pub mod compare;
 mod convert;
+mod draws;
+mod expand;
 pub mod files;
 mod literal;
 mod lowering;
@@ -23,9 +26,10 @@ mod types;
 mod value;
 mod viewer;
 mod views;
+mod writes;
 
 pub use compare::{Comparison, compare};
 pub use convert::targets;
 pub use files::{FileError, Format, decode, encode, read_file, write_file};
-pub use lowering::{LowerError, Lowered, Options, Unsupported, lower, lower_with};
+pub use lowering::{LowerError, Lowered, Options, Remark, Unsupported, lower, lower_with};
 pub use proto::GraphDef;

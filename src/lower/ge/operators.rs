@@ -1,42 +1,15 @@
 //! What GE operators look like: slots, outputs, attributes with their defaults.
 //!
-//! The table is `operators.txt`, one operator a line: `Type(input, optional?, dynamic*) -> (outputs) {attr: type=default; ...}`.
+//! The table is `operators.txt`, one operator a line: `Type(input, optional?, dynamic*, positions#) -> (outputs) {attr: type=default; ...}`.
 //! A default is JSON; an attribute without one is required (or its default is not a plain value).
 //!
-//! Inputs that hold positions or sizes are known by their names (`POSITIONS`): TorchAir gives reduction axes, permutations, shapes and repeats
-//! as inputs wherever an operator has one for them, and a Python number given there becomes an int64 constant, whatever the data beside it is.
+//! A `#` after an input's name says that GE declares it as holding positions or sizes (reduction axes, permutations, shapes, repeats, indices):
+//! a Python number given there becomes an int64 constant, whatever the data beside it is.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::proto::{AttrDef, ListListInt, ListValue, Value, attr_def};
-
-/// Names of inputs that hold positions or sizes, in every operator.
-const POSITIONS: &[&str] = &[
-    "axes",
-    "axis",
-    "begin",
-    "concat_dim",
-    "dimension",
-    "dims",
-    "dst_size",
-    "dst_storage_offset",
-    "dst_stride",
-    "end",
-    "multiples",
-    "num",
-    "paddings",
-    "perm",
-    "repeats",
-    "shape",
-    "size",
-    "src_size",
-    "src_storage_offset",
-    "src_stride",
-    "storage_offset",
-    "stride",
-    "strides",
-];
 
 static TABLE: LazyLock<HashMap<&'static str, Operator>> =
     LazyLock::new(|| include_str!("operators.txt").lines().filter_map(parse).map(|o| (o.name, o)).collect());
@@ -59,7 +32,7 @@ pub struct Slot {
     pub name: &'static str,
     /// How it is fed.
     pub feed: Feed,
-    /// Whether it holds positions or sizes: by its name.
+    /// Whether it holds positions or sizes.
     pub index: bool,
 }
 
@@ -134,8 +107,7 @@ fn slot(text: &'static str) -> Slot {
     } else {
         Feed::Required
     };
-    let name = text.trim_end_matches(['?', '*']);
-    Slot { name, feed, index: POSITIONS.contains(&name) }
+    Slot { name: text.trim_end_matches(['?', '*', '#']), feed, index: text.contains('#') }
 }
 
 fn attribute(text: &'static str) -> Option<Attribute> {

@@ -22,7 +22,7 @@ pub(super) fn only_super_kernel(scopes: &Scopes) -> bool {
 
 /// Puts the open scopes' attributes on operators: outermost first, so that an inner value wins.
 pub(super) fn apply(scopes: &Scopes, ops: &mut [OpDef]) {
-    for op in ops {
+    for op in ops.iter_mut().filter(|op| op.r#type != "Data") {
         for scope in &scopes.open {
             for (key, value) in &scope.pairs {
                 if &**key == "_super_kernel_scope" && value.is_empty() {
@@ -65,7 +65,7 @@ impl Edges {
     pub(super) fn made(&mut self, stream: StreamId, made: Range<usize>, ops: &mut [OpDef]) {
         let Some(last) = made.clone().next_back() else { return };
         self.last.insert(stream, last);
-        let Some(first) = made.into_iter().find(|i| ops.get(*i).is_some_and(|op| op.r#type != "Const")) else { return };
+        let Some(first) = made.into_iter().find(|i| ops.get(*i).is_some_and(|op| !matches!(op.r#type.as_str(), "Const" | "Data"))) else { return };
         let edges: Vec<String> = self
             .waiting
             .remove(&stream)

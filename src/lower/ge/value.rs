@@ -184,3 +184,9 @@ impl From<TensorId> for Value {
         Value::Tensor(t)
     }
 }
+
+impl From<i64> for Value {
+    fn from(i: i64) -> Self {
+        Value::Int(i)
+    }
+}

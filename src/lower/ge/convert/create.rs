@@ -15,13 +15,18 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.empty.memory_format", Rule::By(empty)),
     ("aten.empty_like.default", Rule::By(empty_like)),
     ("aten.fill.Scalar", Rule::By(fill)),
+    ("aten.fill.Tensor", Rule::By(fill)),
     ("aten.full.default", Rule::By(full)),
     ("aten.full_like.default", Rule::By(full_like)),
+    ("aten.linspace.default", Rule::By(linspace)),
     ("aten.new_empty.default", Rule::By(new_empty)),
     ("aten.new_full.default", Rule::By(new_full)),
-    ("aten.new_zeros.default", Rule::By(new_zeros)),
+    ("aten.new_ones.default", Rule::By(|cx| new_filled(cx, 1.0))),
+    ("aten.new_zeros.default", Rule::By(|cx| new_filled(cx, 0.0))),
+    ("aten.ones.default", Rule::By(ones)),
     ("aten.ones_like.default", Rule::By(|cx| like(cx, "OnesLike"))),
     ("aten.scalar_tensor.default", Rule::By(scalar_tensor)),
+    ("aten.zeros.default", Rule::By(zeros)),
     ("aten.zeros_like.default", Rule::By(|cx| like(cx, "ZerosLike"))),
 ];
 
@@ -47,13 +52,41 @@ pub(super) fn refuse_layout(cx: &Cx) -> Result<(), Refusal> {
     }
 }
 
-fn new_zeros(cx: &mut Cx) -> Made {
+fn new_filled(cx: &mut Cx, value: f64) -> Made {
     refuse_layout(cx)?;
-    let x = cx.tensor(0, "self")?;
-    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or_else(|| cx.dtype(x));
-    let value = cx.always_cast(Literal::Float(0.0), dtype)?;
-    let size = cx.input(1, "size")?;
+    let (dtype, size) = (own_type(cx)?, cx.input(1, "size")?);
+    let value = cx.always_cast(Literal::Float(value), dtype)?;
     cx.ge("Fill", vec![size, value.into()], &[])
+}
+
+fn zeros(cx: &mut Cx) -> Made {
+    refuse_layout(cx)?;
+    let size = cx.input(0, "size")?;
+    let zero = match cx.dtype_arg(usize::MAX, "dtype")? {
+        None => Literal::Float(0.0).into(),
+        Some(dtype) => cx.always_cast(Literal::Float(0.0), dtype)?.into(),
+    };
+    cx.ge("Fill", vec![size, zero], &[])
+}
+
+fn ones(cx: &mut Cx) -> Made {
+    refuse_layout(cx)?;
+    let (size, dtype) = (cx.input(0, "size")?, cx.dtype_arg(usize::MAX, "dtype")?);
+    let one = cx.constant(Literal::Int(1), dtype.unwrap_or(DataType::Float))?;
+    cx.ge("Fill", vec![size, one.into()], &[])
+}
+
+fn linspace(cx: &mut Cx) -> Made {
+    refuse_layout(cx)?;
+    if cx.int(2, "steps", 0)? < 0 {
+        return Err(Refusal("the number of steps must not be negative".into()));
+    }
+    let (start, end, steps) = (cx.input(0, "start")?, cx.input(1, "end")?, cx.input(2, "steps")?);
+    let line = cx.op("LinSpace", vec![start, end, steps], &[])?;
+    match cx.dtype_arg(usize::MAX, "dtype")? {
+        None => Ok(line.into()),
+        Some(dtype) => Ok(cx.cast(line, dtype)?.into()),
+    }
 }
 
 /// Which of start, end and step an overload takes.

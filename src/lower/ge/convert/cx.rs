@@ -196,6 +196,67 @@ impl Cx<'_> {
         Ok(list(&self.b.many(kind, inputs, attrs, Some(count))?))
     }
 
+    /// Returns the sizes of a tensor as a tensor.
+    pub(super) fn shape(&mut self, x: impl Into<In>) -> Result<TensorId, Refusal> {
+        self.op("Shape", vec![x.into()], &[])
+    }
+
+    /// Returns the sizes of a tensor as a tensor of int32.
+    pub(super) fn shape32(&mut self, x: impl Into<In>) -> Result<TensorId, Refusal> {
+        self.op("Shape", vec![x.into()], &[("dtype", Attr::Type(DataType::Int32))])
+    }
+
+    /// Returns an element of a vector.
+    pub(super) fn element(&mut self, vector: impl Into<In>, place: i64) -> Result<TensorId, Refusal> {
+        self.op("Gather", vec![vector.into(), int(place)], &[])
+    }
+
+    /// Returns a vector of scalars.
+    pub(super) fn pack(&mut self, parts: Vec<In>) -> Result<TensorId, Refusal> {
+        let count = i64::try_from(parts.len()).unwrap_or(i64::MAX);
+        self.op("Pack", vec![In::Many(parts)], &[("N", Attr::Int(count)), ("axis", Attr::Int(0))])
+    }
+
+    /// Returns a tensor of one value, cast to a type.
+    pub(super) fn filled(&mut self, dims: impl Into<In>, value: f64, dtype: DataType) -> Result<TensorId, Refusal> {
+        let value = self.always_cast(Literal::Float(value), dtype)?;
+        self.op("Fill", vec![dims.into(), value.into()], &[])
+    }
+
+    /// Returns the tensor with dimensions of size 1 inserted.
+    pub(super) fn unsqueeze(&mut self, x: impl Into<In>, axes: &[i64]) -> Result<TensorId, Refusal> {
+        self.op("Unsqueeze", vec![x.into()], &[("axes", Attr::Ints(axes.to_vec()))])
+    }
+
+    /// Returns the tensor with dimensions of size 1 taken out.
+    pub(super) fn squeeze(&mut self, x: impl Into<In>, axes: &[i64]) -> Result<TensorId, Refusal> {
+        self.op("Squeeze", vec![x.into()], &[("axis", Attr::Ints(axes.to_vec()))])
+    }
+
+    /// Returns the fixed sizes of a tensor; none where a symbol is among them.
+    pub(super) fn fixed_sizes(&self, t: TensorId) -> Result<Option<Vec<i64>>, Refusal> {
+        Ok(self.sizes(t)?.iter().map(|d| d.fixed()).collect())
+    }
+
+    /// Marks inputs and outputs of the operator that makes the tensor as having a format.
+    pub(super) fn formats(&mut self, t: TensorId, inputs: &[i64], outputs: &[i64], format: &str) {
+        for (key, places) in [("input_layout_info", inputs), ("output_layout_info", outputs)] {
+            for place in places {
+                self.b.add_format(t, key, *place, format);
+            }
+        }
+    }
+
+    /// Returns the GE type of a result.
+    pub(super) fn result_type(&self, place: usize) -> Result<DataType, Refusal> {
+        let meta = match (self.results, place) {
+            (Results::Many(list), place) => list.get(place).and_then(Option::as_ref),
+            (Results::One(meta), 0) => Some(meta),
+            _ => None,
+        };
+        meta.and_then(types::type_of).ok_or_else(|| Refusal(format!("the type of result {place} is not known")))
+    }
+
     /// Returns how many results the node has.
     pub(super) fn result_count(&self) -> usize {
         match self.results {
@@ -268,4 +329,19 @@ pub(super) fn ge_type(dtype: Dtype) -> Result<DataType, Refusal> {
 
 pub(super) fn list(tensors: &[TensorId]) -> Value {
     Value::List(tensors.iter().map(|t| Value::Tensor(*t)).collect())
+}
+
+/// Returns a number as an input.
+pub(super) fn int(value: i64) -> In {
+    In::Literal(Literal::Int(value))
+}
+
+/// Returns a list of numbers as an input.
+pub(super) fn ints(values: &[i64]) -> In {
+    In::Literal(Literal::Ints(values.to_vec()))
+}
+
+/// Returns a rank or count as GE's integer.
+pub(super) fn signed(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -1,20 +1,28 @@
 //! Gathering and scattering.
 
-use super::cx::Cx;
+use super::args::Args;
+use super::cx::{Cx, signed};
+use super::direct;
 use super::{Entry, Made, Rule};
 use crate::lower::ge::builder::{Attr, In, Refusal};
 use crate::lower::ge::literal::Literal;
+use crate::lower::ge::metas;
 use crate::lower::ge::proto::DataType;
 use crate::lower::ge::value::Value;
 
 pub(super) const TABLE: &[Entry] = &[
     ("aten.embedding.default", Rule::By(embedding)),
+    ("aten._embedding_bag.default", Rule::By(|cx| embedding_bag(cx, false))),
+    ("aten._embedding_bag_forward_only.default", Rule::By(|cx| embedding_bag(cx, true))),
+    ("aten.embedding_dense_backward.default", Rule::By(embedding_backward)),
     ("aten.gather.default", Rule::By(gather)),
+    ("aten.index_add.default", Rule::By(index_add)),
     ("aten.index_select.default", Rule::By(index_select)),
     ("aten.index.Tensor", Rule::By(index)),
     ("aten.scatter.src", Rule::By(scatter)),
     ("aten.scatter_add.default", Rule::By(scatter_add)),
     ("aten.scatter.value", Rule::By(scatter_value)),
+    ("aten.searchsorted.Tensor", Rule::By(searchsorted)),
     ("aten.select.int", Rule::By(select)),
     ("aten.select_scatter.default", Rule::By(select_scatter)),
     ("aten._unsafe_index.Tensor", Rule::By(unsafe_index)),
@@ -103,4 +111,73 @@ fn unsafe_index(cx: &mut Cx) -> Made {
         return Err(Refusal("bool and uint8 are not supported".into()));
     }
     by_tensors(cx, false)
+}
+
+const BAG: &str = "weight indices offsets scale_grad_by_freq=false mode=0 sparse=false per_sample_weights \
+                   include_last_offset=false padding_idx=-1";
+
+fn embedding_bag(cx: &mut Cx, narrow: bool) -> Made {
+    let mut args = Args::of(cx, BAG)?;
+    let mode = match args.int("mode")? {
+        Some(0) => "sum",
+        Some(2) => "max",
+        _ => "mean",
+    };
+    if narrow {
+        for name in ["indices", "offsets"] {
+            let value = args.get(name);
+            let value = cx.cast(value, DataType::Int32)?;
+            args.set(name, value);
+        }
+    }
+    let attrs = [("mode", Attr::Str(mode.into()))];
+    direct::make(cx, &args, "EmbeddingBag(weight, indices, offsets, per_sample_weights; *)", &attrs)
+}
+
+fn embedding_backward(cx: &mut Cx) -> Made {
+    let mut args = Args::of(cx, "grad_output indices num_weights padding_idx scale_grad_by_freq")?;
+    if args.flag("scale_grad_by_freq")? {
+        let indices = cx.always_cast(args.input("indices")?, DataType::Int32)?;
+        args.set("indices", indices);
+    }
+    direct::make(cx, &args, "EmbeddingDenseGrad(grad_output, indices; *)", &[])
+}
+
+fn searchsorted(cx: &mut Cx) -> Made {
+    let mut args = Args::of(cx, "sorted_sequence self out_int32=false right=false side sorter")?;
+    match args.text("side")?.as_str() {
+        "" => {}
+        "left" => args.set("right", Value::Bool(false)),
+        "right" => args.set("right", Value::Bool(true)),
+        other => return Err(Refusal(format!("argument side is {other:?}, not left or right"))),
+    }
+    let dtype = if args.flag("out_int32")? { DataType::Int32 } else { DataType::Int64 };
+    let line = "SearchSorted(sorted_sequence, self, sorter; right)";
+    direct::make(cx, &args, line, &[("dtype", Attr::Type(dtype))])
+}
+
+/// The source is spread over the sizes of the result but for the index's along `dim`, then added in place to a copy.
+fn index_add(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self dim index source alpha=1")?;
+    let (x, mut index) = (args.tensor("self")?, args.tensor("index")?);
+    let rank = cx.rank(x)?;
+    let dim = args.int("dim")?.unwrap_or(0);
+    let dim = metas::axis(dim, rank).ok_or_else(|| Refusal(format!("there is no dimension {dim}")))?;
+    let dtype = cx.dtype(x);
+    let alpha = cx.cast(args.get("alpha"), dtype)?;
+    if cx.rank(index)? == 0 {
+        index = cx.unsqueeze(index, &[0])?;
+    }
+    let (of_index, of_self) = (cx.shape32(index)?, cx.shape32(x)?);
+    let index = cx.cast(index, DataType::Int32)?;
+    let mut sizes: Vec<In> = Vec::new();
+    for axis in 0..rank {
+        let size = if axis == dim { cx.element(of_index, 0)? } else { cx.element(of_self, signed(axis))? };
+        sizes.push(size.into());
+    }
+    let sizes = cx.pack(sizes)?;
+    let source = cx.op("BroadcastTo", vec![args.input("source")?, sizes.into()], &[])?;
+    let copy = cx.op("TensorMove", vec![x.into()], &[])?;
+    let inputs = vec![copy.into(), index.into(), source.into(), alpha.into()];
+    cx.ge("InplaceIndexAdd", inputs, &[("axis", Attr::Int(signed(dim)))])
 }

@@ -1,8 +1,10 @@
 //! Matrix products.
 
-use super::cx::Cx;
+use super::cx::{Cx, list, signed};
 use super::{Entry, Made, Rule};
 use crate::lower::ge::builder::{In, Refusal};
+use crate::lower::ge::literal::Literal;
+use crate::lower::ge::metas;
 use crate::lower::ge::proto::DataType;
 use crate::lower::ge::value::{TensorId, Value};
 use crate::sym::Dim;
@@ -12,6 +14,7 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.baddbmm.default", Rule::By(baddbmm)),
     ("aten.bmm.default", Rule::By(bmm)),
     ("aten.matmul.default", Rule::By(matmul)),
+    ("aten.matmul_backward.default", Rule::By(matmul_backward)),
     ("aten.mm.default", Rule::By(mm)),
 ];
 
@@ -113,4 +116,24 @@ fn matmul(cx: &mut Cx) -> Made {
     let dtype = cx.out_type()?;
     let (a, b) = (cx.cast(a, dtype)?, cx.cast(b, dtype)?);
     cx.ge("BatchMatMul", vec![a.into(), b.into()], &[])
+}
+
+fn matmul_backward(cx: &mut Cx) -> Made {
+    let (grad, a, b) = (cx.tensor(0, "grad")?, cx.tensor(1, "self")?, cx.tensor(2, "other")?);
+    if cx.get(3, "mask").literal() != Some(Literal::Bools(vec![true, true])) {
+        return Err(Refusal("only both gradients at once are supported".into()));
+    }
+    let mut turned = |t: TensorId| {
+        let rank = cx.rank(t)?;
+        let Some(last) = rank.checked_sub(1).filter(|last| *last > 0) else {
+            return Err(Refusal("an operand with fewer than two dimensions is not supported".into()));
+        };
+        let axes = metas::swapped(rank, last.saturating_sub(1), last).into_iter().map(signed).collect();
+        let axes = cx.constant(Literal::Ints(axes), DataType::Int64)?;
+        cx.op("Transpose", vec![t.into(), axes.into()], &[])
+    };
+    let (a, b) = (turned(a)?, turned(b)?);
+    let of_self = cx.op("BatchMatMul", vec![grad.into(), b.into()], &[])?;
+    let of_other = cx.op("BatchMatMul", vec![a.into(), grad.into()], &[])?;
+    Ok(list(&[of_self, of_other]))
 }

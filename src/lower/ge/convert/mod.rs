@@ -3,23 +3,47 @@
 //! A converter sees arguments by name, makes GE operators and returns what the node stands for. It leaves scopes, control
 //! edges, result types and views that are put off to the lowering around it.
 
+mod activation;
+mod args;
+mod batch_norm;
+mod beyond;
+mod comm;
+mod conv;
 mod create;
 mod cx;
 mod direct;
 mod foreach;
+mod fourier;
+mod group_norm;
 mod index;
 mod logic;
 mod matmul;
 mod norm;
 mod npu;
+mod npu_attention;
+mod npu_cache;
+mod npu_comm;
+mod npu_dequant;
+mod npu_grouped;
+mod npu_matmul;
+mod npu_moe;
+mod npu_quant;
+mod own;
+mod packed;
+mod pad;
 mod pointwise;
+mod pool;
+mod random;
 mod reduce;
 mod shape;
+mod slices;
 mod stream;
 mod symbolic;
 mod table;
 mod view;
 
+pub(super) use beyond::is_beyond;
 pub(super) use cx::Cx;
+pub(super) use own::{convert as convert_own, operator_of as own_operator};
 pub use table::targets;
 pub(super) use table::{Entry, Made, Rule, apply, apply_described, rule};

@@ -64,30 +64,39 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.ceil.default", Rule::By(|cx| then_cast(cx, "Ceil"))),
     ("aten.exp.default", Rule::By(exp)),
     ("aten.floor.default", Rule::By(|cx| then_cast(cx, "Floor"))),
-    ("aten.gelu_backward.default", Rule::Direct("grad_output self", "GeluGrad(grad_output, self, grad_output)")),
-    ("aten.hardswish_backward.default", Rule::Direct("grad_output self", "HardSwishGrad(grad_output, self)")),
     ("aten.hardtanh.default", Rule::By(hardtanh)),
     ("aten.lerp.Scalar", Rule::Direct("self end weight", "Lerp(self, end, weight)")),
-    ("aten.log2.default", Rule::Direct("self", "Log(self; base=-|2)")),
-    ("aten.log_sigmoid_backward.default", Rule::Direct("grad_output self", "LogSigmoidGrad(grad_output, self)")),
-    ("aten._prelu_kernel.default", Rule::Direct("self weight", "PRelu(self, weight)")),
-    (
-        "aten._prelu_kernel_backward.default",
-        Rule::Direct("grad_output self weight", "PReluGrad(grad_output, self, weight)"),
-    ),
-    ("aten.prelu.default", Rule::Direct("self weight", "PRelu(self, weight)")),
+    ("aten.log10.default", Rule::Direct("self", "Log(self; base=|10)")),
+    ("aten.log2.default", Rule::Direct("self", "Log(self; base=|2)")),
     ("aten.reciprocal.default", Rule::By(reciprocal)),
     ("aten.relu.default", Rule::Unary("Relu")),
     ("aten.rsub.Scalar", Rule::By(rsub_scalar)),
     ("aten.rsub.Tensor", Rule::By(rsub)),
     ("aten.sgn.default", Rule::Unary("Sign")),
-    ("aten.tanh_backward.default", Rule::Direct("grad_output output", "TanhGrad(output, grad_output)")),
-    ("aten.threshold_backward.default", Rule::By(threshold_backward)),
     ("aten.round.default", Rule::Unary("Round")),
     ("aten.rsqrt.default", Rule::Unary("Rsqrt")),
     ("aten.sigmoid.default", Rule::Unary("Sigmoid")),
     ("aten.silu.default", Rule::Unary("Swish")),
     ("aten.sub.Tensor", Rule::By(sub)),
+    ("aten.bitwise_right_shift_.Tensor", Rule::Direct("self other", "RightShift(self, other)")),
+    ("aten.clamp_min.default", Rule::By(clamp_min)),
+    ("aten.copy.default", Rule::By(copy)),
+    ("aten.erfinv.out", Rule::By(|_| Err(Refusal("the form with out has no GE form".into())))),
+    ("aten.expm1.out", Rule::Direct("self out", "Expm1(self)")),
+    ("aten.less.Tensor", Rule::By(less)),
+    ("aten.masked_fill_.Scalar", Rule::Direct("self mask value", "MaskedFill(self, mask, value)")),
+    ("aten.minimum.default", Rule::By(minimum)),
+    ("aten.nan_to_num.default", Rule::Direct("self nan posinf neginf", "NanToNum(self; *)")),
+    ("aten.nan_to_num.out", Rule::Direct("self nan posinf neginf out", "NanToNum(self; *)")),
+    ("aten.remainder.Tensor", Rule::By(remainder)),
+    ("aten.sqrt.default", Rule::By(|cx| of_out_type(cx, "Sqrt"))),
+    ("prims.add.default", Rule::Direct("a b", "Add(a, b)")),
+    ("prims.convert_element_type.default", Rule::By(convert)),
+    ("prims.le.default", Rule::Direct("a b", "LessEqual(a, b)")),
+    ("prims.lt.default", Rule::Direct("a b", "Less(a, b)")),
+    ("prims.maximum.default", Rule::Direct("a b", "Maximum(a, b)")),
+    ("prims.minimum.default", Rule::Direct("a b", "Minimum(a, b)")),
+    ("prims.mul.default", Rule::Direct("a b", "Mul(a, b)")),
 ];
 
 fn abs(cx: &mut Cx) -> Made {
@@ -301,13 +310,66 @@ fn hardtanh(cx: &mut Cx) -> Made {
     cx.ge("ClipByValueV2", vec![x.into(), min.into(), max.into()], &[])
 }
 
-fn threshold_backward(cx: &mut Cx) -> Made {
+fn clamp_min(cx: &mut Cx) -> Made {
     let dtype = cx.out_type()?;
-    let (grad, x) = (cx.get(0, "grad_output"), cx.get(1, "self"));
-    let (x, grad) = (cx.cast(x, dtype)?, cx.cast(grad, dtype)?);
-    let threshold = cx.float(2, "threshold", 0.0)?;
-    if threshold == 0.0 {
-        return cx.ge("ReluGrad", vec![grad.into(), x.into()], &[]);
+    let x = cx.tensor(0, "self")?;
+    let (_, greatest) = limits(cx.dtype(x));
+    let (x, low) = (cx.cast(x, dtype)?, cx.get(1, "min"));
+    let (low, high) = (cx.cast(low, dtype)?, cx.constant(greatest, dtype)?);
+    cx.ge("ClipByValueV2", vec![x.into(), low.into(), high.into()], &[])
+}
+
+fn copy(cx: &mut Cx) -> Made {
+    let (x, src) = (cx.tensor(0, "self")?, cx.tensor(1, "src")?);
+    if x == src {
+        return cx.ge("Identity", vec![src.into()], &[]);
     }
-    cx.ge("ThresholdGradV2D", vec![grad.into(), x.into()], &[("threshold", Attr::Float(threshold))])
+    let dtype = cx.dtype(x);
+    if cx.dtype(src) == dtype && cx.sizes(src)? == cx.sizes(x)? {
+        return Ok(src.into());
+    }
+    let src = cx.cast(src, dtype)?;
+    let shape = cx.shape(x)?;
+    cx.ge("BroadcastTo", vec![src.into(), shape.into()], &[])
+}
+
+fn less(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let other = cx.promoted(1, cx.dtype(x))?;
+    cx.ge("Less", vec![x.into(), other.into()], &[])
+}
+
+fn minimum(cx: &mut Cx) -> Made {
+    let dtype = cx.out_type()?;
+    match dtype {
+        DataType::Bool => {
+            let (a, b) = (cx.any(0)?, cx.any(1)?);
+            cx.ge("Mul", vec![a, b], &[])
+        }
+        // The device compares these only as int32.
+        DataType::Uint8 | DataType::Int16 => {
+            let (a, b) = (cx.promoted(0, DataType::Int32)?, cx.promoted(1, DataType::Int32)?);
+            let least = cx.op("Minimum", vec![a.into(), b.into()], &[])?;
+            Ok(cx.cast(least, dtype)?.into())
+        }
+        _ => {
+            let (a, b) = (cx.promoted(0, dtype)?, cx.promoted(1, dtype)?);
+            cx.ge("Minimum", vec![a.into(), b.into()], &[])
+        }
+    }
+}
+
+fn remainder(cx: &mut Cx) -> Made {
+    let (mut a, mut b) = (cx.tensor(0, "self")?, cx.tensor(1, "other")?);
+    if cx.dtype(a) != cx.dtype(b) {
+        let dtype = cx.out_type()?;
+        (a, b) = (cx.cast(a, dtype)?, cx.cast(b, dtype)?);
+    }
+    cx.ge("FloorMod", vec![a.into(), b.into()], &[])
+}
+
+fn convert(cx: &mut Cx) -> Made {
+    let x = cx.input(0, "a")?;
+    let dtype = cx.dtype_arg(1, "dtype")?.ok_or_else(|| Refusal("argument dtype is missing".into()))?;
+    Ok(cx.always_cast(x, dtype)?.into())
 }

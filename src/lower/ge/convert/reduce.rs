@@ -16,9 +16,13 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.argmax.default", Rule::By(|cx| arg_extreme(cx, "ArgMaxV2", "ArgMaxWithValue"))),
     ("aten.argmin.default", Rule::By(|cx| arg_extreme(cx, "ArgMin", "ArgMinWithValue"))),
     ("aten.cumsum.default", Rule::By(cumsum)),
+    ("aten.linalg_vector_norm.default", Rule::By(vector_norm)),
+    ("aten.logsumexp.default", Rule::By(logsumexp)),
+    ("aten.max.default", Rule::By(max)),
     ("aten.max.dim", Rule::By(max_dim)),
     ("aten.mean.default", Rule::By(mean)),
     ("aten.mean.dim", Rule::By(mean_dim)),
+    ("aten.std.correction", Rule::By(std)),
     ("aten.sum.default", Rule::By(sum)),
     ("aten.sum.dim_IntList", Rule::By(sum_dim)),
 ];
@@ -172,4 +176,125 @@ fn cumsum(cx: &mut Cx) -> Made {
     let x = cx.promoted(0, dtype)?;
     let dim = cx.input(1, "dim")?;
     cx.ge("Cumsum", vec![x.into(), dim], &[])
+}
+
+fn max(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let (axes, dtype) = (all_axes(cx, x)?, cx.out_type()?);
+    let axes = cx.constant(Literal::Ints(axes), DataType::Int64)?;
+    let x = cx.cast(x, dtype)?;
+    cx.ge("ReduceMax", vec![x.into(), axes.into()], &[])
+}
+
+#[allow(clippy::cast_precision_loss)] // As Python does it.
+fn vector_norm(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let order = match cx.float(1, "ord", 2.0)? {
+        f if f == f64::INFINITY => f64::from(i32::MAX),
+        f if f == f64::NEG_INFINITY => f64::from(i32::MIN),
+        f => f,
+    };
+    let attrs = [
+        ("p", Attr::Float(order)),
+        ("axes", Attr::Ints(cx.ints(2, "dim")?.unwrap_or_default())),
+        ("keepdim", Attr::Bool(cx.bool(3, "keepdim", false)?)),
+        ("epsilon", Attr::Float(0.0)),
+    ];
+    let norm = cx.op("LpNormV2", vec![x.into()], &attrs)?;
+    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or_else(|| cx.dtype(x));
+    Ok(cx.cast(norm, dtype)?.into())
+}
+
+/// The greatest element is taken out of the exponential, and put back unless it is infinite.
+fn logsumexp(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let (rank, dtype) = (cx.rank(x)?, cx.out_type()?);
+    let dims = cx.ints(1, "dim")?.unwrap_or_default();
+    let keep = cx.bool(2, "keepdim", false)?;
+    let x = cx.cast(x, dtype)?;
+    let axes = cx.constant(Literal::Ints(dims.clone()), DataType::Int64)?;
+    let greatest = cx.op("ReduceMax", vec![x.into(), axes.into()], &[("keep_dims", Attr::Bool(true))])?;
+    let size = cx.op("Abs", vec![greatest.into()], &[])?;
+    let infinity = cx.constant(Literal::Float(f64::INFINITY), dtype)?;
+    let infinite = cx.op("Equal", vec![size.into(), infinity.into()], &[])?;
+    let shift = cx.op("MaskedFill", vec![greatest.into(), infinite.into(), Literal::Float(0.0).into()], &[])?;
+    let mut back = shift;
+    if !keep {
+        let places = if dims.is_empty() { (0..rank).collect() } else { places(&dims, rank)? };
+        let places: Vec<i64> = places.into_iter().map(super::cx::signed).collect();
+        back = cx.squeeze(shift, &places)?;
+    }
+    let rest = cx.op("Sub", vec![x.into(), shift.into()], &[])?;
+    let sum = cx.op("ReduceLogSumExp", vec![rest.into(), axes.into()], &[("keep_dims", Attr::Bool(keep))])?;
+    cx.ge("Add", vec![sum.into(), back.into()], &[])
+}
+
+pub(super) fn places(dims: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
+    let places: Option<Vec<usize>> = dims.iter().map(|d| metas::axis(*d, rank)).collect();
+    let places = places.ok_or_else(|| Refusal("a dimension is out of range".into()))?;
+    let twice = places.iter().enumerate().any(|(i, p)| places.iter().take(i).any(|q| q == p));
+    if twice { Err(Refusal("a dimension appears twice".into())) } else { Ok(places) }
+}
+
+#[allow(clippy::cast_precision_loss)] // Only compared with small numbers.
+pub(super) fn std(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let (rank, keep) = (cx.rank(x)?, cx.bool(usize::MAX, "keepdim", false)?);
+    let dims = cx.ints(1, "dim")?.unwrap_or_default();
+    let correction = cx.float(usize::MAX, "correction", 1.0)?;
+    let reduced = places(&dims, rank)?;
+    let sizes = cx.sizes(x)?;
+    let over = if reduced.is_empty() { (0..rank).collect() } else { reduced.clone() };
+    let count = over.iter().try_fold(1_i64, |n, a| n.checked_mul(sizes.get(*a)?.fixed()?));
+    if let Some(count) = count {
+        let left = left_sizes(cx, x, rank, &reduced, keep)?;
+        let fewer = count as f64 <= correction;
+        if let Some(value) = match count {
+            0 => Some(f64::NAN),
+            1 if fewer => Some(f64::NAN),
+            _ if correction > 1.0 && fewer => Some(f64::INFINITY),
+            _ => None,
+        } {
+            let dtype = cx.out_type()?;
+            return Ok(cx.filled(left, value, dtype)?.into());
+        }
+    }
+    let correction = match cx.kwarg("correction") {
+        Value::None => Attr::Int(1),
+        Value::Float(f) => Attr::Float(f),
+        _ => Attr::Int(cx.int(usize::MAX, "correction", 1)?),
+    };
+    let attrs = [("dim", Attr::Ints(dims.clone())), ("keepdim", Attr::Bool(keep)), ("correction", correction)];
+    if cx.b.arch35 {
+        let attrs = [attrs.as_slice(), &[("is_mean_out", Attr::Bool(false))]].concat();
+        let made = cx.b.many("ReduceStdV2", vec![x.into()], &attrs, None)?;
+        return made.first().map(|t| Value::Tensor(*t)).ok_or_else(|| Refusal("a result was expected".into()));
+    }
+    let axes = In::Literal(Literal::Ints(dims.clone()));
+    let mut mean = cx.op("ReduceMean", vec![x.into(), axes], &[("keep_dims", Attr::Bool(keep))])?;
+    if !keep && dims.len() != rank && dims != [-1] {
+        let mut sorted = dims;
+        sorted.sort_unstable();
+        for dim in sorted {
+            mean = cx.unsqueeze(mean, &[dim])?;
+        }
+    }
+    let shape = cx.shape(x)?;
+    let mean = cx.op("Expand", vec![mean.into(), shape.into()], &[])?;
+    cx.ge("ReduceStdWithMean", vec![x.into(), mean.into()], &attrs)
+}
+
+/// Returns the sizes that are left, read off the operand.
+fn left_sizes(cx: &mut Cx, x: TensorId, rank: usize, reduced: &[usize], keep: bool) -> Result<In, Refusal> {
+    let shape = cx.shape(x)?;
+    let mut parts = Vec::new();
+    for axis in 0..rank {
+        let size = cx.element(shape, super::cx::signed(axis))?;
+        match reduced.contains(&axis) {
+            false => parts.push(In::Tensor(size)),
+            true if keep => parts.push(In::Literal(Literal::Int(1))),
+            true => {}
+        }
+    }
+    if parts.is_empty() { Ok(super::cx::ints(&[])) } else { Ok(cx.pack(parts)?.into()) }
 }

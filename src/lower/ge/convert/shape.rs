@@ -10,6 +10,7 @@ use crate::lower::ge::value::{TensorId, Value};
 
 pub(super) const TABLE: &[Entry] = &[
     ("aten.expand.default", Rule::By(expand)),
+    ("aten.flip.default", Rule::Direct("self dims", "ReverseV2(self, dims)")),
     ("aten.repeat.default", Rule::Direct("self repeats", "Tile(self, repeats)")),
     ("aten.slice.Tensor", Rule::By(slice)),
     ("aten.sort.default", Rule::By(sort)),
@@ -17,6 +18,7 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.split_with_sizes.default", Rule::By(split_with_sizes)),
     ("aten.stack.default", Rule::By(stack)),
     ("aten.topk.default", Rule::By(topk)),
+    ("aten.tril.default", Rule::Direct("self diagonal", "Tril(self; diagonal|0)")),
     ("aten.triu.default", Rule::Direct("self diagonal", "Triu(self; diagonal|0)")),
     ("aten.unbind.int", Rule::By(unbind)),
 ];

@@ -24,6 +24,8 @@ pub(super) const TABLE: &[Entry] = &[
     ("math.ceil", Rule::By(|cx| rounded(cx, "Ceil", f64::ceil))),
     ("math.floor", Rule::By(|cx| rounded(cx, "Floor", f64::floor))),
     ("torch.sym_float", Rule::By(sym_float)),
+    ("torch.sym_max", Rule::By(|cx| arithmetic(cx, "Maximum", |a, b| Some(a.max(b)), f64::max))),
+    ("torch.sym_min", Rule::By(|cx| arithmetic(cx, "Minimum", |a, b| Some(a.min(b)), f64::min))),
 ];
 
 fn power(a: i64, b: i64) -> Option<i64> {

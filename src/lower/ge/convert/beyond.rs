@@ -1,0 +1,270 @@
+//! Operators of core graphs for which TorchAir has no converter: each is one GE operator, or a few, of the same meaning.
+//!
+//! What is converted here is said in the report, since TorchAir stops at it.
+
+use super::args::Args;
+use super::cx::{Cx, ints, list, signed};
+use super::random;
+use super::reduce::places;
+use super::{Entry, Made, Rule};
+use crate::lower::ge::builder::{Attr, In, Refusal};
+use crate::lower::ge::metas;
+use crate::lower::ge::proto::DataType;
+use crate::lower::ge::value::{TensorId, Value};
+
+use Rule::{By, Unary};
+
+pub(super) const TABLE: &[Entry] = &[
+    ("aten.__lshift__.Scalar", By(|cx| of_result(cx, "LeftShift"))),
+    ("aten.__rshift__.Scalar", By(|cx| of_result(cx, "RightShift"))),
+    ("aten._conj.default", Unary("Conj")),
+    ("aten.amax.default", By(|cx| extreme(cx, "ReduceMax"))),
+    ("aten.amin.default", By(|cx| extreme(cx, "ReduceMin"))),
+    ("aten.any.dims", By(any_dims)),
+    ("aten.bitwise_and.Scalar", By(|cx| bits(cx, "LogicalAnd", "BitwiseAnd"))),
+    ("aten.bitwise_left_shift.Tensor", By(|cx| of_result(cx, "LeftShift"))),
+    ("aten.bitwise_left_shift.Tensor_Scalar", By(|cx| of_result(cx, "LeftShift"))),
+    ("aten.bitwise_or.Scalar", By(|cx| bits(cx, "LogicalOr", "BitwiseOr"))),
+    ("aten.bitwise_right_shift.Tensor", By(|cx| of_result(cx, "RightShift"))),
+    ("aten.bitwise_right_shift.Tensor_Scalar", By(|cx| of_result(cx, "RightShift"))),
+    ("aten.bitwise_xor.Scalar", By(|cx| bits(cx, "NotEqual", "BitwiseXor"))),
+    ("aten.bitwise_xor.Tensor", By(|cx| bits(cx, "NotEqual", "BitwiseXor"))),
+    ("aten.detach_.default", Unary("Identity")),
+    ("aten.diagonal.default", By(diagonal)),
+    ("aten.index_put.default", By(index_put)),
+    ("aten.native_batch_norm.default", By(super::batch_norm::native)),
+    ("aten.rand_like.default", By(|cx| random::like(cx, "StatelessRandomUniformV2"))),
+    ("aten.randint.low", By(random::randint_low)),
+    ("aten.randn_like.default", By(|cx| random::like(cx, "StatelessRandomNormalV2"))),
+    ("aten.scatter_reduce.two", By(scatter_reduce)),
+    ("aten.sort.stable", By(sort_stable)),
+    ("aten.squeeze.dims", By(squeeze_dims)),
+    ("aten.upsample_bilinear2d.default", By(bilinear2d)),
+    ("aten.var.correction", By(var)),
+];
+
+/// Both operands as the result's type.
+fn of_result(cx: &mut Cx, kind: &str) -> Made {
+    let dtype = cx.out_type()?;
+    let (a, b) = (cx.promoted(0, dtype)?, cx.promoted(1, dtype)?);
+    cx.ge(kind, vec![a.into(), b.into()], &[])
+}
+
+fn bits(cx: &mut Cx, logical: &str, bitwise: &str) -> Made {
+    let kind = if cx.out_type()? == DataType::Bool { logical } else { bitwise };
+    of_result(cx, kind)
+}
+
+/// Returns the dimensions of a list as positions from the front; all of them where it is missing or empty.
+fn axes(cx: &Cx, x: TensorId, place: usize) -> Result<Vec<i64>, Refusal> {
+    let (rank, dims) = (cx.rank(x)?, cx.ints(place, "dim")?.unwrap_or_default());
+    let axes = if dims.is_empty() { (0..rank).collect() } else { places(&dims, rank)? };
+    Ok(axes.into_iter().map(signed).collect())
+}
+
+fn extreme(cx: &mut Cx, kind: &str) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let (axes, keep) = (axes(cx, x, 1)?, cx.bool(2, "keepdim", false)?);
+    cx.ge(kind, vec![x.into(), ints(&axes)], &[("keep_dims", Attr::Bool(keep))])
+}
+
+fn any_dims(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let (axes, keep) = (axes(cx, x, 1)?, cx.bool(2, "keepdim", false)?);
+    let x = cx.cast(x, DataType::Bool)?;
+    cx.ge("ReduceAny", vec![x.into(), ints(&axes)], &[("keep_dims", Attr::Bool(keep))])
+}
+
+/// Of the listed dimensions those of size 1 go.
+fn squeeze_dims(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let sizes = cx.sizes(x)?;
+    let dims = cx.ints(1, "dim")?.unwrap_or_default();
+    let is_one = |p: &usize| sizes.get(*p) == Some(&crate::sym::Dim::Fixed(1));
+    let ones: Vec<i64> = places(&dims, sizes.len())?.into_iter().filter(is_one).map(signed).collect();
+    if ones.is_empty() {
+        return cx.ge("Identity", vec![x.into()], &[]);
+    }
+    Ok(cx.squeeze(x, &ones)?.into())
+}
+
+/// As a strided view of the operand, which is dense.
+fn diagonal(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self offset=0 dim1=0 dim2=1")?;
+    let x = args.tensor("self")?;
+    let Some(sizes) = cx.fixed_sizes(x)? else {
+        return Err(Refusal("sizes that are not fixed are not supported".into()));
+    };
+    let axis = |name: &str| metas::axis(args.int(name).ok()??, sizes.len());
+    let (Some(a), Some(b)) = (axis("dim1"), axis("dim2")) else {
+        return Err(Refusal("a dimension is out of range".into()));
+    };
+    let mut strides = vec![1_i64; sizes.len()];
+    let mut step = 1_i64;
+    for (stride, size) in strides.iter_mut().zip(&sizes).rev() {
+        *stride = step;
+        step = step.saturating_mul(*size);
+    }
+    let at = |list: &[i64], place: usize| list.get(place).copied().unwrap_or(1);
+    let offset = args.int("offset")?.unwrap_or(0);
+    let start = if offset >= 0 { offset.saturating_mul(at(&strides, b)) } else { offset.saturating_neg().saturating_mul(at(&strides, a)) };
+    let rows = at(&sizes, a).saturating_add(offset.min(0));
+    let columns = at(&sizes, b).saturating_sub(offset.max(0));
+    let kept = |list: &[i64]| list.iter().enumerate().filter(|(i, _)| *i != a && *i != b).map(|(_, v)| *v).collect::<Vec<_>>();
+    let (mut of_sizes, mut of_strides) = (kept(&sizes), kept(&strides));
+    of_sizes.push(rows.min(columns).max(0));
+    of_strides.push(at(&strides, a).saturating_add(at(&strides, b)));
+    cx.ge("AsStrided", vec![x.into(), ints(&of_sizes), ints(&of_strides), super::cx::int(start)], &[])
+}
+
+fn fixed(cx: &Cx, t: TensorId) -> Result<Vec<i64>, Refusal> {
+    cx.fixed_sizes(t)?.ok_or_else(|| Refusal("sizes that are not fixed are not supported".into()))
+}
+
+/// Returns the sizes that all broadcast to.
+fn broadcast(all: &[Vec<i64>]) -> Result<Vec<i64>, Refusal> {
+    let mut sizes = vec![1_i64; all.iter().map(Vec::len).max().unwrap_or(0)];
+    for one in all {
+        for (size, own) in sizes.iter_mut().rev().zip(one.iter().rev()) {
+            match (*size, *own) {
+                (_, 1) => {}
+                (1, own) => *size = own,
+                (size, own) if size == own => {}
+                _ => return Err(Refusal("the indices do not broadcast".into())),
+            }
+        }
+    }
+    Ok(sizes)
+}
+
+fn transposed(cx: &mut Cx, t: TensorId, perm: &[usize]) -> Result<TensorId, Refusal> {
+    if perm.is_sorted() {
+        return Ok(t);
+    }
+    let perm: Vec<i64> = perm.iter().copied().map(signed).collect();
+    cx.op("Transpose", vec![t.into(), ints(&perm)], &[])
+}
+
+/// Writes rows of a copy: the indexed dimensions are brought to the front, and back; places from the end are counted from the front.
+fn index_put(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self indices values accumulate=false")?;
+    let (x, dtype) = (args.tensor("self")?, cx.out_type()?);
+    let (sizes, given) = (fixed(cx, x)?, cx.tensors(1, "indices")?);
+    let indexed: Vec<(usize, TensorId)> =
+        given.iter().enumerate().filter_map(|(axis, index)| Some((axis, index.tensor()?))).collect();
+    let Some((first, _)) = indexed.first().copied() else { return Err(Refusal("an index is missing".into())) };
+    if indexed.iter().enumerate().any(|(i, (axis, _))| *axis != first.saturating_add(i)) {
+        return Err(Refusal("indexed dimensions that are not side by side are not supported".into()));
+    }
+    let mut of_indices = Vec::new();
+    for (_, index) in &indexed {
+        if matches!(cx.dtype(*index), DataType::Bool | DataType::Uint8) {
+            return Err(Refusal("an index by truth values is not supported".into()));
+        }
+        of_indices.push(fixed(cx, *index)?);
+    }
+    let spread = broadcast(&of_indices)?;
+    let after = first.saturating_add(indexed.len());
+    let part = |from: usize, to: usize| sizes.get(from..to).unwrap_or_default();
+    let mut parts = Vec::new();
+    for (axis, index) in &indexed {
+        let size = sizes.get(*axis).copied().unwrap_or(1);
+        let index = cx.cast(*index, DataType::Int64)?;
+        let negative = cx.op("Less", vec![index.into(), super::cx::int(0)], &[])?;
+        let wrapped = cx.op("Add", vec![index.into(), super::cx::int(size)], &[])?;
+        let index = cx.op("SelectV2", vec![negative.into(), wrapped.into(), index.into()], &[])?;
+        parts.push(In::Tensor(cx.op("BroadcastTo", vec![index.into(), ints(&spread)], &[])?));
+    }
+    let count = Attr::Int(signed(parts.len()));
+    let index = cx.op("Pack", vec![In::Many(parts)], &[("N", count), ("axis", Attr::Int(-1))])?;
+    let values = cx.cast(args.get("values"), dtype)?;
+    let shape = [part(0, first), &spread, part(after, sizes.len())].concat();
+    let values = cx.op("BroadcastTo", vec![values.into(), ints(&shape)], &[])?;
+    let to_front = |block: usize, rank: usize| -> Vec<usize> {
+        let end = first.saturating_add(block);
+        (first..end).chain(0..first).chain(end..rank).collect()
+    };
+    let perm = to_front(indexed.len(), sizes.len());
+    let updates = transposed(cx, values, &to_front(spread.len(), shape.len()))?;
+    let copy = cx.op("TensorMove", vec![x.into()], &[])?;
+    let rows = transposed(cx, copy, &perm)?;
+    let kind = if args.flag("accumulate")? { "ScatterNdAdd" } else { "ScatterNdUpdate" };
+    let made = cx.op(kind, vec![rows.into(), index.into(), updates.into()], &[])?;
+    let back: Vec<usize> = (0..sizes.len()).map(|axis| perm.iter().position(|p| *p == axis).unwrap_or(0)).collect();
+    Ok(transposed(cx, made, &back)?.into())
+}
+
+fn scatter_reduce(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self dim index src reduce include_self=true")?;
+    let reduction = match args.text("reduce")?.as_str() {
+        "sum" => "add",
+        "prod" => "mul",
+        other => return Err(Refusal(format!("a reduction by {other} is not supported, only sum and prod"))),
+    };
+    if !args.flag("include_self")? {
+        return Err(Refusal("include_self=False is not supported".into()));
+    }
+    let attrs = [("axis", Attr::Int(args.int("dim")?.unwrap_or(0))), ("reduction", Attr::Str(reduction.into()))];
+    cx.ge("ScatterElements", vec![args.input("self")?, args.input("index")?, args.input("src")?], &attrs)
+}
+
+/// Along the last dimension; another one is brought there and back.
+fn sort_stable(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let rank = cx.rank(x)?;
+    // All but the operand are given by name, or follow one that is only given by name.
+    let dim = cx.int(1, "dim", -1)?;
+    let descending = cx.bool(2, "descending", false)?;
+    let axis = metas::axis(dim, rank).ok_or_else(|| Refusal(format!("there is no dimension {dim}")))?;
+    let last = rank.saturating_sub(1);
+    let attrs = [("axis", Attr::Int(signed(last))), ("descending", Attr::Bool(descending)), ("stable", Attr::Bool(true))];
+    let perm: Vec<i64> = metas::swapped(rank, axis, last).into_iter().map(signed).collect();
+    let operand = if axis == last { x } else { cx.op("Transpose", vec![x.into(), ints(&perm)], &[])? };
+    let made = cx.b.many("Sort", vec![operand.into()], &attrs, None)?;
+    let [mut values, mut indices] = <[TensorId; 2]>::try_from(made).map_err(|_| Refusal("two results were expected".into()))?;
+    if axis != last {
+        values = cx.op("Transpose", vec![values.into(), ints(&perm)], &[])?;
+        indices = cx.op("Transpose", vec![indices.into(), ints(&perm)], &[])?;
+    }
+    let indices = cx.cast(indices, DataType::Int64)?;
+    Ok(list(&[values, indices]))
+}
+
+/// The square of the deviation.
+fn var(cx: &mut Cx) -> Made {
+    match super::reduce::std(cx)? {
+        Value::Tensor(deviation) => cx.ge("Square", vec![deviation.into()], &[]),
+        _ => Err(Refusal("one result was expected".into())),
+    }
+}
+
+#[allow(clippy::cast_precision_loss)] // Sizes of images.
+fn bilinear2d(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self output_size align_corners scales_h scales_w")?;
+    let x = args.tensor("self")?;
+    let (from, to) = (cx.fixed_sizes(x)?, args.ints("output_size")?);
+    for (place, name) in [(0_usize, "scales_h"), (1, "scales_w")] {
+        let Some(scale) = (match args.get(name) {
+            Value::Float(f) => Some(f),
+            Value::Int(i) => Some(i as f64),
+            _ => None,
+        }) else {
+            continue;
+        };
+        let wide = from.as_ref().and_then(|f| f.get(place.saturating_add(2))).map(|n| *n as f64 * scale);
+        if wide != to.as_ref().and_then(|t| t.get(place)).map(|n| *n as f64) {
+            return Err(Refusal(format!("argument {name} is not the ratio of the sizes")));
+        }
+    }
+    let corners = args.flag("align_corners")?;
+    let size = cx.cast(args.get("output_size"), DataType::Int32)?;
+    let attrs = [("align_corners", Attr::Bool(corners)), ("half_pixel_centers", Attr::Bool(!corners))];
+    let made = cx.op("ResizeBilinearV2", vec![x.into(), size.into()], &attrs)?;
+    cx.formats(made, &[0], &[0], "NCHW");
+    Ok(made.into())
+}
+
+/// Returns whether TorchAir has no converter for what is converted here.
+pub(in crate::lower::ge) fn is_beyond(target: &str) -> bool {
+    TABLE.iter().any(|(t, _)| *t == target)
+}

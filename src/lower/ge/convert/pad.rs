@@ -1,0 +1,108 @@
+//! Padding, and its gradients.
+
+use super::args::Args;
+use super::cx::{Cx, ints};
+use super::{Entry, Made, Rule};
+use crate::lower::ge::builder::{Attr, Refusal};
+use crate::lower::ge::value::TensorId;
+
+use Rule::By;
+
+pub(super) const TABLE: &[Entry] = &[
+    ("aten.constant_pad_nd.default", By(constant_pad)),
+    ("aten.reflection_pad2d.default", By(reflection_pad2d)),
+    ("aten.reflection_pad2d_backward.default", By(reflection_pad2d_backward)),
+    ("aten.replication_pad1d.default", By(replication_pad1d)),
+    ("aten.replication_pad1d_backward.default", By(replication_pad1d_backward)),
+];
+
+/// PyTorch gives pairs from the last dimension on, GE takes one for each dimension from the first on.
+fn by_dimension(padding: &[i64], rank: usize) -> Vec<i64> {
+    let mut pairs: Vec<(i64, i64)> = Vec::with_capacity(rank);
+    let mut given = padding.iter().copied();
+    for _ in 0..rank {
+        pairs.push((given.next().unwrap_or(0), given.next().unwrap_or(0)));
+    }
+    pairs.into_iter().rev().flat_map(|(a, b)| [a, b]).collect()
+}
+
+fn padding(args: &Args, name: &str) -> Result<Vec<i64>, Refusal> {
+    args.ints(name)?.ok_or_else(|| Refusal(format!("argument {name} is no fixed list")))
+}
+
+fn constant_pad(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self pad value=0")?;
+    let (x, pad) = (args.tensor("self")?, padding(&args, "pad")?);
+    let rank = cx.rank(x)?;
+    if pad.len() % 2 != 0 || pad.len() / 2 > rank {
+        return Err(Refusal(format!("{} numbers are no padding of {rank} dimensions", pad.len())));
+    }
+    let pads = by_dimension(&pad, rank);
+    cx.ge("PadV3", vec![x.into(), ints(&pads), args.input("value")?], &[])
+}
+
+/// Returns the tensor with a first dimension of size 1 where it has only three.
+fn four(cx: &mut Cx, x: TensorId, rank: usize) -> Result<TensorId, Refusal> {
+    if rank == 3 { cx.unsqueeze(x, &[0]) } else { Ok(x) }
+}
+
+fn three(cx: &mut Cx, x: TensorId, rank: usize) -> Made {
+    Ok(if rank == 3 { cx.squeeze(x, &[0])? } else { x }.into())
+}
+
+fn reflection_pad2d(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self padding")?;
+    let (x, pad) = (args.tensor("self")?, padding(&args, "padding")?);
+    if pad.len() != 4 {
+        return Err(Refusal("a padding of two dimensions has four numbers".into()));
+    }
+    let rank = cx.rank(x)?;
+    let x = four(cx, x, rank)?;
+    let dimensions = rank.max(4);
+    let pairs = ints(&by_dimension(&pad, dimensions));
+    let pairs = cx.op("Reshape", vec![pairs, ints(&[super::cx::signed(dimensions), 2])], &[])?;
+    let padded = cx.op("MirrorPad", vec![x.into(), pairs.into()], &[("mode", Attr::Str("REFLECT".into()))])?;
+    three(cx, padded, rank)
+}
+
+fn gradient(cx: &mut Cx, grad: TensorId, pads: &[i64], mode: &str) -> Result<TensorId, Refusal> {
+    let attrs = [("mode", Attr::Str(mode.into())), ("paddings_contiguous", Attr::Bool(true))];
+    cx.op("PadV3Grad", vec![grad.into(), ints(pads)], &attrs)
+}
+
+fn reflection_pad2d_backward(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "grad_output self padding")?;
+    let (grad, pad) = (args.tensor("grad_output")?, padding(&args, "padding")?);
+    let rank = cx.rank(args.tensor("self")?)?;
+    let grad = four(cx, grad, rank)?;
+    let made = gradient(cx, grad, &by_dimension(&pad, rank.max(4)), "reflect")?;
+    three(cx, made, rank)
+}
+
+fn two(pad: &[i64]) -> Result<[i64; 8], Refusal> {
+    match pad {
+        [before, after, ..] => Ok([0, 0, 0, 0, 0, 0, *before, *after]),
+        _ => Err(Refusal("a padding has at least two numbers".into())),
+    }
+}
+
+fn replication_pad1d(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self padding")?;
+    let pads = two(&padding(&args, "padding")?)?;
+    let x = cx.unsqueeze(args.tensor("self")?, &[0])?;
+    let attrs = [("mode", Attr::Str("edge".into())), ("paddings_contiguous", Attr::Bool(true))];
+    let padded = cx.op("PadV3", vec![x.into(), ints(&pads), ints(&[0])], &attrs)?;
+    Ok(cx.squeeze(padded, &[0])?.into())
+}
+
+fn replication_pad1d_backward(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "grad_output self padding")?;
+    let (grad, pad) = (args.tensor("grad_output")?, padding(&args, "padding")?);
+    let pads = two(&pad)?;
+    let four = cx.unsqueeze(grad, &[0])?;
+    if pad.iter().fold(0_i64, |sum, p| sum.saturating_add(*p)) == 0 {
+        return cx.ge("Identity", vec![grad.into()], &[]);
+    }
+    let made = gradient(cx, four, &pads, "edge")?;
+    Ok(cx.squeeze(made, &[0])?.into())
+}

@@ -1,0 +1,178 @@
+//! Draws of random numbers, and dropout.
+
+use super::args::Args;
+use super::cx::{Cx, int, list};
+use super::{Entry, Made, Rule};
+use crate::lower::ge::builder::{Attr, In, Refusal};
+use crate::lower::ge::literal::Literal;
+use crate::lower::ge::proto::DataType;
+use crate::lower::ge::value::{TensorId, Value};
+
+use Rule::By;
+
+pub(super) const TABLE: &[Entry] = &[
+    ("aten.bernoulli.Tensor", By(bernoulli)),
+    ("aten.bernoulli.default", By(bernoulli)),
+    ("aten.bernoulli.p", By(bernoulli)),
+    ("aten.multinomial.default", By(multinomial)),
+    ("aten.native_dropout.default", By(dropout)),
+    ("aten.native_dropout_backward.default", By(dropout_backward)),
+    ("aten.rand.default", By(|cx| filled(cx, "StatelessRandomUniformV2"))),
+    ("aten.randint.default", By(randint)),
+    ("aten.randn.default", By(|cx| filled(cx, "StatelessRandomNormalV2"))),
+    ("aten.randn.generator", By(|cx| filled(cx, "StatelessRandomNormalV2"))),
+    ("aten.randperm.default", By(randperm)),
+    ("aten.uniform.default", By(uniform)),
+];
+
+/// The graph's own generator is the only one.
+fn refuse_generator(cx: &Cx) -> Result<(), Refusal> {
+    match cx.kwarg("generator") {
+        Value::None => Ok(()),
+        _ => Err(Refusal("a generator other than the default one is not supported".into())),
+    }
+}
+
+/// Returns the vector of a zero and the offset.
+fn offsets(cx: &mut Cx, offset: TensorId) -> Result<TensorId, Refusal> {
+    let zero = cx.constant(Literal::Int(0), DataType::Int64)?;
+    let both = In::Many(vec![zero.into(), offset.into()]);
+    cx.op("ConcatV2", vec![both, int(0)], &[("N", Attr::Int(2))])
+}
+
+/// Returns a tensor of draws by Philox, keyed by the seed and counted by the offset.
+fn draw(cx: &mut Cx, kind: &str, size: In, dtype: DataType) -> Result<TensorId, Refusal> {
+    refuse_generator(cx)?;
+    let (seed, offset) = cx.b.draw()?;
+    let key = cx.always_cast(seed, DataType::Uint64)?;
+    let key = cx.unsqueeze(key, &[0])?;
+    let counter = offsets(cx, offset)?;
+    let counter = cx.always_cast(counter, DataType::Uint64)?;
+    let algorithm = cx.always_cast(Literal::Int(1), DataType::Int32)?;
+    let inputs = vec![size, key.into(), counter.into(), algorithm.into()];
+    cx.op(kind, inputs, &[("dtype", Attr::Type(dtype))])
+}
+
+fn filled(cx: &mut Cx, kind: &str) -> Made {
+    let size = cx.input(0, "size")?;
+    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.map_or_else(|| cx.out_type(), Ok)?;
+    Ok(draw(cx, kind, size, dtype)?.into())
+}
+
+fn randint(cx: &mut Cx) -> Made {
+    let high = cx.get(0, "high");
+    if cx.get(1, "size").tensor().is_some() {
+        return Err(Refusal("sizes that are not fixed are not supported".into()));
+    }
+    if matches!(high, Value::Int(high) if high <= 0) {
+        return Err(Refusal("the upper bound must be above 0".into()));
+    }
+    let size = cx.input(1, "size")?;
+    let uniform = draw(cx, "StatelessRandomUniformV2", size, DataType::Float)?;
+    let scaled = cx.op("Mul", vec![uniform.into(), In::try_from(&high)?], &[])?;
+    match cx.dtype_arg(usize::MAX, "dtype")? {
+        None => Ok(cx.always_cast(scaled, DataType::Int64)?.into()),
+        Some(DataType::Bool) => {
+            let shape = cx.shape(uniform)?;
+            let one = cx.always_cast(Literal::Int(1), DataType::Bool)?;
+            cx.ge("Fill", vec![shape.into(), one.into()], &[])
+        }
+        Some(dtype) => {
+            let whole = cx.always_cast(scaled, DataType::Int64)?;
+            Ok(cx.always_cast(whole, dtype)?.into())
+        }
+    }
+}
+
+fn randperm(cx: &mut Cx) -> Made {
+    if cx.get(0, "n").tensor().is_none() && cx.int(0, "n", 0)? <= 0 {
+        return Err(Refusal("a permutation of no elements is not supported".into()));
+    }
+    refuse_generator(cx)?;
+    let (n, dtype) = (cx.input(0, "n")?, cx.out_type()?);
+    let (seed, offset) = cx.b.draw()?;
+    let attrs = [("layout", Attr::Int(1)), ("dtype", Attr::Type(dtype))];
+    cx.ge("StatelessRandperm", vec![n, seed.into(), offset.into()], &attrs)
+}
+
+fn uniform(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let (from, to) = (cx.float(1, "from", 0.0)?, cx.float(2, "to", 1.0)?);
+    let (shape, dtype) = (cx.shape(x)?, cx.dtype(x));
+    let unit = draw(cx, "StatelessRandomUniformV2", shape.into(), dtype)?;
+    // Relative to 0 nothing but 0 is near.
+    if from == 0.0 && (to - 1.0).abs() <= 1e-9 {
+        return Ok(unit.into());
+    }
+    let (from, to) = (cx.constant(Literal::Float(from), dtype)?, cx.constant(Literal::Float(to), dtype)?);
+    let low = cx.op("Mul", vec![unit.into(), from.into()], &[])?;
+    let low = cx.op("Sub", vec![low.into(), from.into()], &[])?;
+    let high = cx.op("Mul", vec![unit.into(), to.into()], &[])?;
+    cx.ge("Sub", vec![high.into(), low.into()], &[])
+}
+
+fn bernoulli(cx: &mut Cx) -> Made {
+    refuse_generator(cx)?;
+    let x = cx.tensor(0, "self")?;
+    let p = if cx.get(1, "p").is_none() { x.into() } else { cx.input(1, "p")? };
+    let (shape, dtype) = (cx.shape(x)?, cx.dtype(x));
+    let (seed, offset) = cx.b.draw()?;
+    let inputs = vec![shape.into(), p, seed.into(), offset.into()];
+    cx.ge("StatelessBernoulli", inputs, &[("dtype", Attr::Type(dtype))])
+}
+
+fn multinomial(cx: &mut Cx) -> Made {
+    refuse_generator(cx)?;
+    let (x, count) = (cx.tensor(0, "self")?, cx.int(1, "num_samples", 0)?);
+    if !matches!(cx.rank(x)?, 1 | 2) {
+        return Err(Refusal("only one or two dimensions are supported".into()));
+    }
+    let (seed, offset) = cx.b.draw()?;
+    let inputs = vec![x.into(), seed.into(), offset.into()];
+    cx.ge("MultinomialWithReplacement", inputs, &[("numsamples", Attr::Int(count))])
+}
+
+fn dropout(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "input p train")?;
+    let x = args.tensor("input")?;
+    if !args.get("train").is_none() && !args.flag("train")? {
+        let shape = cx.shape(x)?;
+        let mask = cx.filled(shape, 1.0, DataType::Bool)?;
+        return Ok(list(&[x, mask]));
+    }
+    let keep = cx.constant(Literal::Float(1.0 - cx.float(1, "p", 0.5)?), cx.dtype(x))?;
+    let shape = cx.shape(x)?;
+    let (seed, offset) = cx.b.draw()?;
+    let second = cx.constant(Literal::Int(0), DataType::Int64)?;
+    let offset = offsets(cx, offset)?;
+    let inputs = vec![shape.into(), keep.into(), seed.into(), second.into(), offset.into()];
+    let mask = cx.op("StatelessDropOutGenMask", inputs, &[])?;
+    let kept = cx.op("DropOutDoMask", vec![x.into(), mask.into(), keep.into()], &[])?;
+    Ok(list(&[kept, mask]))
+}
+
+fn dropout_backward(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "grad_output mask scale")?;
+    let keep = In::Literal(Literal::Float(1.0 / cx.float(2, "scale", 1.0)?));
+    cx.ge("DropOutDoMask", vec![args.input("grad_output")?, args.input("mask")?, keep], &[])
+}
+
+/// Draws in the sizes of an operand.
+pub(super) fn like(cx: &mut Cx, kind: &str) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or_else(|| cx.dtype(x));
+    let shape = cx.shape(x)?;
+    Ok(draw(cx, kind, shape.into(), dtype)?.into())
+}
+
+/// Integers from a bound up to another, as scaled and cut draws from the unit interval.
+pub(super) fn randint_low(cx: &mut Cx) -> Made {
+    let (low, high, size) = (cx.int(0, "low", 0)?, cx.int(1, "high", 0)?, cx.input(2, "size")?);
+    let width = high.checked_sub(low).filter(|w| *w > 0).ok_or_else(|| Refusal("the bounds hold no number".into()))?;
+    let uniform = draw(cx, "StatelessRandomUniformV2", size, DataType::Float)?;
+    let scaled = cx.op("Mul", vec![uniform.into(), int(width)], &[])?;
+    let whole = cx.always_cast(scaled, DataType::Int64)?;
+    let moved = cx.op("Add", vec![whole.into(), int(low)], &[])?;
+    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or(DataType::Int64);
+    Ok(cx.cast(moved, dtype)?.into())
+}

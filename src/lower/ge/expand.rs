@@ -1,0 +1,116 @@
+//! Operators without a converter, taken apart by their decompositions, in a copy of the graph that is lowered instead.
+//!
+//! A node is replaced by the calls of its decomposition, and these in turn, until all have a converter or one has neither. What
+//! cannot be lowered is then said of the node that the graph has, not of one that stands in for it.
+
+use std::collections::HashMap;
+
+use super::lowering::{Remark, Unsupported};
+use crate::graph::{Arg, BodyId, Graph, NodeId, View};
+use crate::ops::{Expansion, Registry};
+
+/// A copy of a graph with some of its nodes taken apart.
+pub(super) struct Expanded {
+    pub(super) graph: Graph,
+    pub(super) remarks: Vec<Remark>,
+    /// Nodes that stand in for others: name to the name and target of the graph's own node.
+    origins: HashMap<String, (String, String)>,
+}
+
+impl Expanded {
+    pub(super) fn of(graph: &Graph) -> Self {
+        Self { graph: graph.clone(), remarks: Vec::new(), origins: HashMap::new() }
+    }
+
+    /// Takes nodes apart; returns whether any could be.
+    pub(super) fn expand(&mut self, registry: &Registry, nodes: &[Unsupported]) -> bool {
+        let mut any = false;
+        for lacking in nodes {
+            let Some(node) = self.graph.find_name(BodyId::ROOT, &lacking.node) else { continue };
+            let Ok(Some(expansion)) = registry.decompose_node(&mut self.graph, node) else { continue };
+            if expansion.calls().any(|c| expansion.graph.target(c) == lacking.target) {
+                continue;
+            }
+            let own = self.origins.get(&lacking.node).cloned();
+            let own = own.unwrap_or_else(|| (lacking.node.clone(), lacking.target.clone()));
+            self.note(&own, &expansion);
+            let before = self.graph.previous(node);
+            let results = expansion.inline(&mut self.graph, BodyId::ROOT, Some(node));
+            let mut new = before.map_or_else(|| self.graph.first(BodyId::ROOT), |b| self.graph.next(b));
+            while let Some(inserted) = new.filter(|n| *n != node) {
+                self.origins.insert(self.graph.name(inserted).to_string(), own.clone());
+                new = self.graph.next(inserted);
+            }
+            replace(&mut self.graph, node, &results);
+            any = true;
+        }
+        any
+    }
+
+    fn note(&mut self, (node, target): &(String, String), expansion: &Expansion) {
+        if self.remarks.iter().all(|r| r.node != *node) {
+            let parts: Vec<&str> = expansion.calls().map(|c| expansion.graph.target(c)).collect();
+            let what = format!("has no converter; taken apart into {}", parts.join(", "));
+            self.remarks.push(Remark { node: node.clone(), target: target.clone(), what });
+        }
+    }
+
+    /// Returns what cannot be lowered, said of the graph's own nodes, each once.
+    pub(super) fn blame(&self, nodes: Vec<Unsupported>) -> Vec<Unsupported> {
+        let mut blamed: Vec<Unsupported> = Vec::new();
+        for lacking in nodes {
+            let said = match self.origins.get(&lacking.node) {
+                None => lacking,
+                Some((node, target)) => Unsupported {
+                    node: node.clone(),
+                    target: target.clone(),
+                    reason: format!("it has no converter, and its decomposition needs {}: {}", lacking.target, lacking.reason),
+                },
+            };
+            if blamed.iter().all(|b| b.node != said.node) {
+                blamed.push(said);
+            }
+        }
+        blamed
+    }
+}
+
+/// Lets the users of a node use its results instead, and removes it.
+fn replace(graph: &mut Graph, node: NodeId, results: &[Arg]) {
+    let whole = match results {
+        [one] => one.clone(),
+        all => Arg::Tuple(all.into()),
+    };
+    let users: Vec<NodeId> = graph.users_in_order(node);
+    for user in users {
+        let part = match (graph.target(user), graph.args(user)) {
+            ("_operator.getitem" | "operator.getitem", [_, Arg::Int(i)]) => usize::try_from(*i).ok(),
+            _ => None,
+        };
+        match part.and_then(|i| results.get(i)).cloned() {
+            Some(result) => {
+                let takers = graph.users_in_order(user);
+                takers.into_iter().for_each(|taker| put(graph, taker, user, &result));
+                graph.remove(user);
+            }
+            None => put(graph, user, node, &whole),
+        }
+    }
+    graph.remove(node);
+}
+
+fn put(graph: &mut Graph, user: NodeId, old: NodeId, new: &Arg) {
+    let args = graph.args(user).iter().map(|a| with(a, old, new)).collect();
+    let kwargs = graph.kwargs(user).iter().map(|(k, a)| (*k, with(a, old, new))).collect();
+    graph.set_args(user, args, kwargs);
+}
+
+/// Returns the argument with a node replaced. Lists nest at most `Arg::MAX_DEPTH` deep.
+fn with(arg: &Arg, old: NodeId, new: &Arg) -> Arg {
+    match arg {
+        Arg::Node(n) if *n == old => new.clone(),
+        Arg::List(items) => Arg::List(items.iter().map(|a| with(a, old, new)).collect()),
+        Arg::Tuple(items) => Arg::Tuple(items.iter().map(|a| with(a, old, new)).collect()),
+        other => other.clone(),
+    }
+}
