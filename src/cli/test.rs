@@ -139,7 +139,8 @@ impl JudgedCase {
         }
         let given = given(file, &case.meta)?;
         let how = |mode| {
-            let options = verify::JudgeOptions { given: given.clone(), ..verify::JudgeOptions::of_case(&case.meta, mode) };
+            let options =
+                verify::JudgeOptions { given: given.clone(), ..verify::JudgeOptions::of_case(&case.meta, mode) };
             let mut options = searching.applied(verify::JudgeOptions { policy, ..options });
             options.budget.shrinks = if shrinks { counterexample::SHRINKS } else { 0 };
             options

@@ -29,7 +29,9 @@ mod show;
 mod tests;
 mod verdict;
 
-pub use differ::{Given, GivenError, Held, Shows, Tried, Values, Witness, Written, given, refute, settle, write_counterexample};
+pub use differ::{
+    Given, GivenError, Held, Shows, Tried, Values, Witness, Written, given, refute, settle, write_counterexample,
+};
 pub use domain::Domain;
 pub use judge::{judge_edit, judge_editor, judge_pair};
 pub use options::{Budget, Closure, JudgeOptions, Mode};

@@ -120,7 +120,16 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { pairs: 20_000_000, near: 64, candidates: 1024, named: 8, trials: 0, shrinks: 0, time_ms: 2000, bytes: 1 << 26 }
+        Budget {
+            pairs: 20_000_000,
+            near: 64,
+            candidates: 1024,
+            named: 8,
+            trials: 0,
+            shrinks: 0,
+            time_ms: 2000,
+            bytes: 1 << 26,
+        }
     }
 }
 

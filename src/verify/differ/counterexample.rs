@@ -79,8 +79,12 @@ pub fn write(before: &Graph, after: &Graph, witness: &Witness, options: &JudgeOp
     if options.integer_slack {
         meta.insert("integer_slack".into(), true.into());
     }
-    let pairs: Vec<toml::Value> =
-        options.may_alias.iter().map(|(a, b)| vec![a.clone().into(), b.clone().into()]).map(toml::Value::Array).collect();
+    let pairs: Vec<toml::Value> = options
+        .may_alias
+        .iter()
+        .map(|(a, b)| vec![a.clone().into(), b.clone().into()])
+        .map(toml::Value::Array)
+        .collect();
     if !pairs.is_empty() {
         meta.insert("may_alias".into(), toml::Value::Array(pairs));
     }
@@ -139,8 +143,11 @@ fn beside(inputs: &[Held]) -> Option<Vec<u8>> {
         Values::Floats(all) => (FileDtype::F64, all.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>()),
         Values::Whole(all) => (FileDtype::I64, all.iter().flat_map(|v| v.to_le_bytes()).collect()),
     };
-    let all: Vec<(&str, &[usize], (FileDtype, Vec<u8>))> = inputs.iter().map(|h| (&*h.name, &*h.sizes, bytes(h))).collect();
-    let views = all.iter().map(|(name, sizes, (dtype, data))| Some((*name, TensorView::new(*dtype, sizes.to_vec(), data).ok()?)));
+    let all: Vec<(&Held, (FileDtype, Vec<u8>))> = inputs.iter().map(|h| (h, bytes(h))).collect();
+    fn view<'a>(h: &Held, dtype: FileDtype, data: &'a [u8]) -> Option<(String, TensorView<'a>)> {
+        Some((h.name.clone(), TensorView::new(dtype, h.sizes.clone(), data).ok()?))
+    }
+    let views = all.iter().map(|(h, (dtype, data))| view(h, *dtype, data));
     safetensors::serialize(views.collect::<Option<Vec<_>>>()?, None).ok()
 }
 
@@ -150,9 +157,10 @@ pub fn read(meta: &CaseMeta, beside: Option<&[u8]>) -> Result<Option<Given>, Giv
     let file = beside.map(SafeTensors::deserialize).transpose().map_err(|e| GivenError::Beside(e.to_string()))?;
     let mut inputs = Vec::new();
     for (name, one) in &stated.inputs {
-        let dtype = one.dtype.as_deref().map(|d| {
-            Dtype::from_short(d).ok_or_else(|| GivenError::Dtype { name: name.clone(), dtype: d.into() })
-        });
+        let dtype = one
+            .dtype
+            .as_deref()
+            .map(|d| Dtype::from_short(d).ok_or_else(|| GivenError::Dtype { name: name.clone(), dtype: d.into() }));
         let dtype = dtype.transpose()?;
         let tensor = file.as_ref().and_then(|f| f.tensor(name).ok());
         let values = match &tensor {

@@ -114,7 +114,13 @@ pub fn compare(lab: &Lab<'_, '_>, ground: Ground, a: &Ran, b: &Ran) -> Option<Di
         }
         let exact = a.places.get(k).is_some_and(|p| lab.subject.is_exact(*p));
         let items = v.items().iter().zip(w.items()).enumerate();
-        slots.extend(items.map(|(i, (before, after))| Slot { what: what.clone(), at: At::Output(k, i), exact, before, after }));
+        slots.extend(items.map(|(i, (before, after))| Slot {
+            what: what.clone(),
+            at: At::Output(k, i),
+            exact,
+            before,
+            after,
+        }));
     }
     for (k, (v, w)) in a.inputs.iter().zip(&b.inputs).enumerate() {
         let touched = |v: &Value| v.as_tensor().is_some_and(|t| !t.storage.is_untouched());
@@ -221,7 +227,8 @@ fn floats(lab: &Lab<'_, '_>, ground: Ground, slot: &Slot<'_>, t: &Tensor, u: &Te
     if ground == Ground::Nan {
         return at(Shows::HiddenNan, pairs().position(|(p, q)| p.is_nan() && !q.is_nan())?);
     }
-    let unlike = |p: &f64, q: &f64| p.is_nan() != q.is_nan() || (p.is_infinite() || q.is_infinite()) && p != q && !p.is_nan();
+    let unlike =
+        |p: &f64, q: &f64| p.is_nan() != q.is_nan() || (p.is_infinite() || q.is_infinite()) && p != q && !p.is_nan();
     let bits = |p: &f64, q: &f64| !(p.is_nan() && q.is_nan()) && p.to_bits() != q.to_bits();
     if ground == Ground::Outside && !subject.other_roundings() && !subject.reads_bits() {
         return None;
@@ -241,9 +248,9 @@ fn floats(lab: &Lab<'_, '_>, ground: Ground, slot: &Slot<'_>, t: &Tensor, u: &Te
     if ground == Ground::Inside {
         let wide = lab.wide().and_then(|(a, b)| Some((slot.at.floats(a)?, slot.at.floats(b)?)));
         if let Some((ra, rb)) = wide
-            && let Some(k) = function(lab, slot, (&x, &y), (&ra, &rb)).map(|k| (Shows::Value, k)).or_else(|| {
-                precision(lab, slot, (&x, &y), (&ra, &rb)).map(|k| (Shows::Precision, k))
-            })
+            && let Some(k) = function(lab, slot, (&x, &y), (&ra, &rb))
+                .map(|k| (Shows::Value, k))
+                .or_else(|| precision(lab, slot, (&x, &y), (&ra, &rb)).map(|k| (Shows::Precision, k)))
         {
             let scale = largest(&ra) * roundoff(t.dtype());
             let (found, wide) = (y.get(k.1)?, ra.get(k.1)?);

@@ -65,7 +65,11 @@ impl<'a, 's> Lab<'a, 's> {
     /// Returns runs of both programs on inputs that lie within a relative distance.
     pub fn around(&self, distance: f64, casts: Option<Casts>, count: u64) -> Vec<Pair> {
         let runs = (1..=count).filter_map(|seed| {
-            let moved = self.inputs.iter().enumerate().map(|(k, v)| moved(v, distance, seed.wrapping_mul(977).wrapping_add(k as u64), casts));
+            let moved = self
+                .inputs
+                .iter()
+                .enumerate()
+                .map(|(k, v)| moved(v, distance, seed.wrapping_mul(977).wrapping_add(k as u64), casts));
             self.both(&moved.collect::<Option<Vec<Value>>>()?, casts)
         });
         runs.collect()

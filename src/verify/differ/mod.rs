@@ -84,7 +84,8 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
         Err(obstacle) => return Tried { obstacle: Some(obstacle), ..Tried::default() },
     };
     let budget = options.budget;
-    let deadline = Instant::now() + Duration::from_millis(budget.time_ms);
+    let now = Instant::now();
+    let deadline = now.checked_add(Duration::from_millis(budget.time_ms)).unwrap_or(now);
     let trials = trials::of(&mut subject, budget.bytes);
     if let Some(given) = &options.given
         && let Some(witness) = shown_by(&mut subject, given, deadline)
@@ -98,7 +99,9 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
             break;
         }
         let sizes = trials.sizes.get(trial.sizes).cloned().unwrap_or_default();
-        let Some(inputs) = run::inputs(&mut subject, &sizes, From::Regime(&trial.regime, options.seed)) else { continue };
+        let Some(inputs) = run::inputs(&mut subject, &sizes, From::Regime(&trial.regime, options.seed)) else {
+            continue;
+        };
         match once(&subject, trial, &inputs, deadline) {
             Once::Differs(difference) => {
                 let found = Shrunk { sizes, inputs, difference };
@@ -136,12 +139,22 @@ enum Once {
 fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instant) -> Once {
     let lab = Lab::new(subject, inputs, trial.aliased, deadline);
     let raise = |shows, before: String, after: String| {
-        Once::Differs(Difference { shows, what: "the run".into(), index: Vec::new(), before, after, wide: None, units: None })
+        Once::Differs(Difference {
+            shows,
+            what: "the run".into(),
+            index: Vec::new(),
+            before,
+            after,
+            wide: None,
+            units: None,
+        })
     };
     match lab.own() {
-        (Run::NotRun(why), _) | (_, Run::NotRun(why)) => Once::NotRun(why),
+        (Run::Barred(why), _) | (_, Run::Barred(why)) => Once::NotRun(why),
         (Run::Raised(..), Run::Raised(..)) => Once::Same,
-        (Run::Done(_), Run::Raised(node, why)) => raise(Shows::Raises, "runs".into(), format!("raises at `{node}`: {why}")),
+        (Run::Done(_), Run::Raised(node, why)) => {
+            raise(Shows::Raises, "runs".into(), format!("raises at `{node}`: {why}"))
+        }
         (Run::Raised(node, why), Run::Done(_)) => match is_live(subject, &node) {
             true => raise(Shows::StopsRaising, format!("raises at `{node}`: {why}"), "runs".into()),
             false => Once::NotRun(format!("the graph before raises at `{node}`, which is dead")),

@@ -81,7 +81,8 @@ const WIDE_FILLS: &[&[f64]] = &[&[100.0], &[-100.0], &[300.0]];
 /// Returns the regimes of the working range, the telling ones first.
 pub fn inside(narrow: bool) -> Vec<Regime> {
     use Regime::*;
-    let mut all = vec![Ramp, Normal(1), Normal(2), Integers(1), Halves(1), Large(1), Integers(2), Small(1), Offset(1), Equal(1)];
+    let mut all =
+        vec![Ramp, Normal(1), Normal(2), Integers(1), Halves(1), Large(1), Integers(2), Small(1), Offset(1), Equal(1)];
     all.extend([Masks(true), Masks(false), Row(0), Row(1)]);
     all.extend(FILLS.iter().map(|f| Fill(f)));
     if !narrow {
@@ -215,7 +216,8 @@ pub fn values(regime: &Regime, wanted: Wanted<'_>, shift: u64) -> Values {
     if !wanted.dtype.is_float() && !wanted.dtype.is_complex() {
         return Values::Whole(whole(regime, wanted, draw));
     }
-    let mut all: Vec<f64> = (0..wanted.count).map(|i| in_domain(float(regime, wanted, draw, i), wanted.domain)).collect();
+    let mut all: Vec<f64> =
+        (0..wanted.count).map(|i| in_domain(float(regime, wanted, draw, i), wanted.domain)).collect();
     if let Some((input, element)) = nan
         && input == wanted.number
         && let Some(value) = all.get_mut(element)
@@ -228,7 +230,8 @@ pub fn values(regime: &Regime, wanted: Wanted<'_>, shift: u64) -> Values {
 fn seed(regime: &Regime) -> u64 {
     use Regime::*;
     match regime {
-        Normal(s) | Large(s) | Small(s) | Offset(s) | Halves(s) | Equal(s) | Integers(s) | Row(s) | Special(s) | Huge(s) => *s,
+        Normal(s) | Large(s) | Small(s) | Offset(s) | Halves(s) | Equal(s) | Integers(s) | Row(s) | Special(s)
+        | Huge(s) => *s,
         Masks(on) => 5_u64.saturating_add(u64::from(*on)),
         Ramp | Fill(_) | Nan { .. } | Given => 0,
     }
@@ -264,7 +267,9 @@ fn float(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> f64 {
     }
     // Weights as models have them keep values ordinary through many layers; variances are positive.
     match regime {
-        Regime::Normal(2) | Regime::Large(2) | Regime::Halves(2) if wanted.weight => return draw.uniform(i) * 0.25 + 0.05,
+        Regime::Normal(2) | Regime::Large(2) | Regime::Halves(2) if wanted.weight => {
+            return draw.uniform(i) * 0.25 + 0.05;
+        }
         Regime::Normal(3) if wanted.weight => return draw.normal(i) * 0.1,
         _ => {}
     }
@@ -326,7 +331,8 @@ fn whole(regime: &Regime, wanted: Wanted<'_>, draw: Draw) -> Vec<i64> {
     }
     let (lo, hi) = ends(wanted.dtype);
     let half = hi.checked_div(2).unwrap_or(0).saturating_add(1);
-    let extremes = [hi, lo, 0, 1, if lo < 0 { -1 } else { 3 }, hi.saturating_sub(1), 2, 7, lo.saturating_add(1), half, 5, 100];
+    let extremes =
+        [hi, lo, 0, 1, if lo < 0 { -1 } else { 3 }, hi.saturating_sub(1), 2, 7, lo.saturating_add(1), half, 5, 100];
     let clamped = |v: i64| v.clamp(lo, hi);
     let span = u64::try_from(i128::from(hi).saturating_sub(i128::from(lo))).unwrap_or(u64::MAX);
     #[allow(clippy::cast_possible_truncation)]
@@ -334,7 +340,11 @@ fn whole(regime: &Regime, wanted: Wanted<'_>, draw: Draw) -> Vec<i64> {
         Regime::Fill(all) => clamped(filling(all, wanted.number) as i64),
         Regime::Integers(seed) if *seed & 1 == 1 => draw.one(i, &extremes),
         Regime::Integers(_) | Regime::Large(_) | Regime::Offset(_) | Regime::Huge(_) => {
-            let offset = if span == u64::MAX { draw.bits(i) } else { draw.bits(i).checked_rem(span.saturating_add(1)).unwrap_or(0) };
+            let offset = if span == u64::MAX {
+                draw.bits(i)
+            } else {
+                draw.bits(i).checked_rem(span.saturating_add(1)).unwrap_or(0)
+            };
             lo.wrapping_add(i64::from_ne_bytes(offset.to_ne_bytes()))
         }
         Regime::Special(_) => draw.one(i, &extremes),

@@ -6,9 +6,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use crate::exec::{
-    self, Casts, ExecError, Kernels, Meta, Meter, Observer, Session, Step, Storage, Tensor, Value,
-};
+use crate::exec::{self, Casts, ExecError, Kernels, Meta, Meter, Observer, Session, Step, Storage, Tensor, Value};
 use crate::graph::{Bytes, Dtype, Graph, OutputKind, View};
 use crate::sym::Dim;
 use crate::verify::differ::error::Ground;
@@ -56,7 +54,7 @@ pub enum Run {
     /// At a node that raises, for this reason.
     Raised(String, String),
     /// Nowhere: nothing is known of what the program does.
-    NotRun(String),
+    Barred(String),
 }
 
 fn kernels() -> &'static Kernels {
@@ -114,7 +112,9 @@ fn one(
         Kind::Size(dim) => return number(dim).map(Value::Int),
         Kind::Tensor(ty) => ty,
     };
-    let all = |dims: &[Dim]| dims.iter().map(|d| number(d).and_then(|n| usize::try_from(n).ok())).collect::<Option<Vec<usize>>>();
+    let all = |dims: &[Dim]| {
+        dims.iter().map(|d| number(d).and_then(|n| usize::try_from(n).ok())).collect::<Option<Vec<usize>>>()
+    };
     let sizes = all(&ty.sizes)?;
     let mut meta = Meta::contiguous(ty.dtype, &sizes);
     if let Some(strides) = ty.strides.as_ref().and_then(|s| all(s)) {
@@ -123,7 +123,15 @@ fn one(
     let values = match from {
         From::Regime(regime, shift) => {
             let (count, row) = (meta.numel(), sizes.last().copied().unwrap_or(1));
-            let wanted = Wanted { number: place, dtype: ty.dtype, count, row, domain: &input.domain, narrow, weight: input.target.is_some() };
+            let wanted = Wanted {
+                number: place,
+                dtype: ty.dtype,
+                count,
+                row,
+                domain: &input.domain,
+                narrow,
+                weight: input.target.is_some(),
+            };
             regimes::values(regime, wanted, shift)
         }
         From::Held(held) => {
@@ -187,16 +195,19 @@ pub fn run(
     let mut session = Session::new(subject.registry, kernels(), 1);
     session.wide = casts;
     session.deadline = Some(deadline);
+    session.most_bytes = Some(subject.most_bytes);
     let meter = session.meter().clone();
     let mut given: Vec<Value> = Vec::with_capacity(inputs.len());
     for (value, input) in inputs.iter().zip(&subject.inputs) {
         let twin = input.twin.filter(|_| aliased).and_then(|t| given.get(t)).and_then(Value::as_tensor);
-        let same = twin.zip(value.as_tensor()).is_some_and(|(a, b)| a.sizes() == b.sizes() && a.meta.strides == b.meta.strides);
+        let same = twin
+            .zip(value.as_tensor())
+            .is_some_and(|(a, b)| a.sizes() == b.sizes() && a.meta.strides == b.meta.strides);
         let made = match twin.filter(|_| same) {
             Some(twin) => Some(Value::Tensor(twin.clone())),
             None => own(value, casts, &meter),
         };
-        let Some(made) = made else { return Run::NotRun("an input cannot be made".into()) };
+        let Some(made) = made else { return Run::Barred("an input cannot be made".into()) };
         given.push(made);
     }
     let mut largest = Largest::default();
@@ -212,7 +223,7 @@ pub fn run(
         Err(ExecError::Node { node, source }) if !source.fault.is_ignorance() && is_the_programs(&source.fault) => {
             Run::Raised(node, source.to_string())
         }
-        Err(other) => Run::NotRun(other.to_string()),
+        Err(other) => Run::Barred(other.to_string()),
     }
 }
 
@@ -222,7 +233,13 @@ fn is_the_programs(fault: &crate::ops::Fault) -> bool {
 }
 
 /// What the signature says becomes of inputs happens after all else, in order.
-fn done(subject: &Subject<'_>, graph: &Graph, returned: Vec<Value>, inputs: Vec<Value>, mut session: Session<'_>) -> Run {
+fn done(
+    subject: &Subject<'_>,
+    graph: &Graph,
+    returned: Vec<Value>,
+    inputs: Vec<Value>,
+    mut session: Session<'_>,
+) -> Run {
     let specs = graph.signature().map_or(&[][..], |s| &s.outputs);
     let mut ran = Ran { outputs: Vec::new(), places: Vec::new(), inputs, next_draw: 0, magnitude: 0.0 };
     for (place, value) in returned.into_iter().enumerate() {
@@ -240,10 +257,10 @@ fn done(subject: &Subject<'_>, graph: &Graph, returned: Vec<Value>, inputs: Vec<
         };
         let at = subject.inputs.iter().position(is_target);
         let (Some(Value::Tensor(to)), Value::Tensor(from)) = (at.and_then(|k| ran.inputs.get(k)), &value) else {
-            return Run::NotRun("an output that changes an input names none".into());
+            return Run::Barred("an output that changes an input names none".into());
         };
         if to.copy_from(from).is_err() {
-            return Run::NotRun("the new content of an input does not fit it".into());
+            return Run::Barred("the new content of an input does not fit it".into());
         }
     }
     ran.next_draw = session.random.bits();

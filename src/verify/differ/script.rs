@@ -18,7 +18,9 @@ pub fn write(before: &Graph, after: &Graph, witness: &Witness) -> Option<String>
     let (old, new) = (program(before)?, program(after)?);
     let mut out = String::from("\"\"\"");
     let _ = writeln!(out, "{}\"\"\"", witness.sentence().replace(['\\', '"'], "'"));
-    out.push_str("import math\nimport torch\nfrom torch import device\n\ninf, nan = math.inf, math.nan\n\nINPUTS = [\n");
+    out.push_str(
+        "import math\nimport torch\nfrom torch import device\n\ninf, nan = math.inf, math.nan\n\nINPUTS = [\n",
+    );
     for input in &witness.inputs {
         let _ = writeln!(out, "    {},  # {}", value(input), input.name);
     }
@@ -106,7 +108,11 @@ fn value(input: &Held) -> String {
         Some(dtype) => {
             let wide = if dtype.is_float() { "float64" } else { "int64" };
             let dtype = dtype.long();
-            format!("torch.tensor([{}], dtype=torch.{wide}).to(torch.{dtype}).reshape({:?})", all.join(", "), input.sizes)
+            format!(
+                "torch.tensor([{}], dtype=torch.{wide}).to(torch.{dtype}).reshape({:?})",
+                all.join(", "),
+                input.sizes
+            )
         }
         None => all.join(", "),
     }

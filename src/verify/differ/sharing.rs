@@ -16,7 +16,8 @@ pub fn compare(subject: &Subject<'_>, a: &Ran, b: &Ran) -> Option<Difference> {
     }
     let (old, new) = (shared(subject, a), shared(subject, b));
     let (output, with) = old.symmetric_difference(&new).next()?.clone();
-    let side = |all: &BTreeSet<_>| if all.contains(&(output.clone(), with.clone())) { "shared" } else { "apart" }.to_string();
+    let side =
+        |all: &BTreeSet<_>| if all.contains(&(output.clone(), with.clone())) { "shared" } else { "apart" }.to_string();
     let what = format!("memory of {output} and {with}");
     let (before, after) = (side(&old), side(&new));
     Some(Difference { shows: Shows::Sharing, what, index: Vec::new(), before, after, wide: None, units: None })
@@ -28,8 +29,10 @@ fn shared(subject: &Subject<'_>, ran: &Ran) -> BTreeSet<(String, String)> {
     });
     let outputs: Vec<(String, &Tensor)> = named.filter(|(_, t)| t.numel() > 0).collect();
     let inputs = ran.inputs.iter().zip(&subject.inputs);
-    let inputs: Vec<(String, &Tensor)> =
-        inputs.filter_map(|(v, i)| Some((format!("input `{}`", i.name), v.as_tensor()?))).filter(|(_, t)| t.numel() > 0).collect();
+    let inputs: Vec<(String, &Tensor)> = inputs
+        .filter_map(|(v, i)| Some((format!("input `{}`", i.name), v.as_tensor()?)))
+        .filter(|(_, t)| t.numel() > 0)
+        .collect();
     let mut out = BTreeSet::new();
     for (k, (name, t)) in outputs.iter().enumerate() {
         let earlier = outputs.iter().take(k);

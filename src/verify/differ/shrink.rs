@@ -73,11 +73,17 @@ impl Shrinker<'_, '_> {
             return;
         }
         let own = run::bytes(self.subject, &self.now.sizes).unwrap_or(usize::MAX);
-        let mut smaller: Vec<(usize, &Sizes)> =
-            trials.sizes.iter().filter_map(|s| Some((run::bytes(self.subject, s)?, s))).filter(|(n, _)| *n < own).collect();
+        let mut smaller: Vec<(usize, &Sizes)> = trials
+            .sizes
+            .iter()
+            .filter_map(|s| Some((run::bytes(self.subject, s)?, s)))
+            .filter(|(n, _)| *n < own)
+            .collect();
         smaller.sort();
         for (_, sizes) in smaller {
-            let Some(inputs) = run::inputs(self.subject, sizes, From::Regime(&self.trial.regime, seed)) else { continue };
+            let Some(inputs) = run::inputs(self.subject, sizes, From::Regime(&self.trial.regime, seed)) else {
+                continue;
+            };
             if self.takes(sizes, inputs) {
                 return;
             }

@@ -57,7 +57,8 @@ fn tested(graphs: [&Graph; 2]) -> BTreeSet<i64> {
     for graph in graphs {
         let nodes: Vec<NodeId> = graph.bodies().flat_map(|b| graph.nodes(b).collect::<Vec<_>>()).collect();
         for node in nodes {
-            let mut open: Vec<&Arg> = graph.args(node).iter().chain(graph.kwargs(node).iter().map(|(_, a)| a)).collect();
+            let mut open: Vec<&Arg> =
+                graph.args(node).iter().chain(graph.kwargs(node).iter().map(|(_, a)| a)).collect();
             while let Some(arg) = open.pop() {
                 match arg {
                     Arg::Int(n) => found.extend(n.checked_abs().filter(|n| (2..LARGEST).contains(n))),
@@ -84,8 +85,7 @@ fn combined(pools: &[(String, Vec<i64>)]) -> Vec<Sizes> {
         };
         pools.iter().enumerate().filter_map(one).collect()
     };
-    let mut out: Vec<Sizes> =
-        (0..rounds).map(|i| pick(i, &|j| j.saturating_mul(2).saturating_add(1))).collect();
+    let mut out: Vec<Sizes> = (0..rounds).map(|i| pick(i, &|j| j.saturating_mul(2).saturating_add(1))).collect();
     if pools.len() > 1 {
         out.extend((0..rounds).map(|i| pick(i, &|_| 1)));
     }

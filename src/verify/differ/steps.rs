@@ -112,7 +112,8 @@ fn rounded(graph: &Graph, registry: &Registry) -> Vec<bool> {
                 let hit = !exact || graph.operands(node).any(|n| reached.contains(&n));
                 // What is written into is reached too.
                 if hit {
-                    let written = operator.filter(|o| o.effects.writes()).into_iter().flat_map(|_| graph.operands(node));
+                    let written =
+                        operator.filter(|o| o.effects.writes()).into_iter().flat_map(|_| graph.operands(node));
                     reached.extend(written);
                     reached.insert(node);
                 }

@@ -60,6 +60,8 @@ pub struct Subject<'a> {
     pub allow_wider: bool,
     /// Whether integers behind a quantisation may be one quantum apart.
     pub integer_slack: bool,
+    /// The most bytes that a tensor of a run may take.
+    pub most_bytes: usize,
 }
 
 impl<'a> Subject<'a> {
@@ -86,6 +88,7 @@ impl<'a> Subject<'a> {
             new,
             allow_wider: options.allow_wider,
             integer_slack: options.integer_slack,
+            most_bytes: options.budget.bytes.saturating_mul(4),
         })
     }
 
@@ -167,7 +170,13 @@ fn inputs(graph: &Graph, options: &JudgeOptions) -> Result<Vec<Input>, Obstacle>
         };
         let stated = options.domains.iter().find(|(n, _)| *n == name);
         let twin = options.may_alias.iter().find_map(|(a, b)| {
-            let other = if *b == name { a } else if *a == name { b } else { return None };
+            let other = if *b == name {
+                a
+            } else if *a == name {
+                b
+            } else {
+                return None;
+            };
             out.iter().position(|i| i.name == *other)
         });
         out.push(Input {

@@ -83,13 +83,16 @@ fn nans(subject: &mut Subject<'_>, sizes: &Sizes) -> Vec<Regime> {
     let Some(inputs) = run::inputs(subject, sizes, From::Regime(&Regime::Ramp, 0)) else { return Vec::new() };
     let mut out = Vec::new();
     for (input, (value, stated)) in inputs.iter().zip(&subject.inputs).enumerate() {
-        let Some(t) = value.as_tensor().filter(|t| t.dtype().is_float() && t.dtype() != Dtype::F8E8m0fnu) else { continue };
+        let Some(t) = value.as_tensor().filter(|t| t.dtype().is_float() && t.dtype() != Dtype::F8E8m0fnu) else {
+            continue;
+        };
         if !stated.domain.is_any() || !matches!(stated.kind, Kind::Tensor(_)) || t.numel() == 0 {
             continue;
         }
         let n = t.numel();
         let part = |k: usize| n.saturating_mul(k).checked_div(7).unwrap_or(0);
-        let mut places: Vec<usize> = if n <= 6 { (0..n).collect() } else { vec![0, n.saturating_sub(1), part(2), part(3), part(5)] };
+        let mut places: Vec<usize> =
+            if n <= 6 { (0..n).collect() } else { vec![0, n.saturating_sub(1), part(2), part(3), part(5)] };
         places.dedup();
         for large in [false, true] {
             out.extend(places.iter().map(|element| Regime::Nan { large, input, element: *element }));

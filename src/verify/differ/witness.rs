@@ -113,12 +113,7 @@ pub(super) fn held(name: &str, value: &Value) -> Option<Held> {
     let name = name.to_string();
     let number = |values| Some(Held { name: name.clone(), dtype: None, sizes: Vec::new(), values });
     match value {
-        Value::Tensor(t) => Some(Held {
-            dtype: Some(t.dtype()),
-            sizes: t.sizes().to_vec(),
-            values: values(t)?,
-            name,
-        }),
+        Value::Tensor(t) => Some(Held { dtype: Some(t.dtype()), sizes: t.sizes().to_vec(), values: values(t)?, name }),
         Value::Int(v) => number(Values::Whole(vec![*v])),
         Value::Float(v) => number(Values::Floats(vec![*v])),
         Value::Bool(v) => number(Values::Whole(vec![i64::from(*v)])),
