@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use safetensors::tensor::{Dtype as FileDtype, SafeTensors, TensorView};
 use thiserror::Error;
 
-use crate::formats::text;
-use crate::formats::text::case::{CaseMeta, GivenInput};
+use crate::formats::text::case::{self, CaseMeta, GivenInput};
 use crate::graph::{Dtype, Graph};
 use crate::verify::differ::regimes::Values;
 use crate::verify::differ::witness::{Held, Witness};
@@ -72,7 +71,7 @@ pub fn write(before: &Graph, after: &Graph, witness: &Witness, options: &JudgeOp
     meta.insert("name".into(), name.into());
     meta.insert("label".into(), "different".into());
     meta.insert("why".into(), witness.sentence().into());
-    meta.insert("mode".into(), options.mode.name().into());
+    meta.insert(case::MODE.into(), options.mode.name().into());
     if options.allow_wider {
         meta.insert("allow_wider".into(), true.into());
     }
@@ -90,8 +89,7 @@ pub fn write(before: &Graph, after: &Graph, witness: &Witness, options: &JudgeOp
     }
     let file = is_large.then(|| format!("{name}.safetensors"));
     meta.insert("counterexample".into(), toml::Value::Table(table(witness, file.as_deref())));
-    let meta = toml::to_string(&meta).unwrap_or_default();
-    let case = format!("=== meta\n{meta}=== before\n{}\n=== after\n{}", text::write(before), text::write(after));
+    let case = case::write(&meta, before, after);
     let beside = if is_large { beside(&witness.inputs) } else { None };
     let script = if is_large { None } else { super::script::write(before, after, witness) };
     Written { case, beside, script }

@@ -4,11 +4,11 @@
 //! [`Obstacle`] that says why. Parameters and buffers are inputs; lifted constants are not. Leaves values to `regimes`.
 
 use crate::exec::Value;
+use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, Graph, InputKind, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, Symbols};
 use crate::verify::differ::steps::{self, Steps};
-use crate::verify::domain::Domain;
 use crate::verify::options::JudgeOptions;
 
 /// What an input is given.
