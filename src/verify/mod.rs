@@ -14,7 +14,6 @@
 //! what that reaches. What cannot be shown is "unknown", and refused.
 
 mod differ;
-mod domain;
 mod effects;
 mod findings;
 mod form;
@@ -29,10 +28,10 @@ mod show;
 mod tests;
 mod verdict;
 
+pub use crate::formats::text::domain::Domain;
 pub use differ::{
     Given, GivenError, Held, Shows, Tried, Values, Witness, Written, given, refute, settle, write_counterexample,
 };
-pub use domain::Domain;
 pub use judge::{judge_edit, judge_editor, judge_pair};
 pub use options::{Budget, Closure, JudgeOptions, Mode};
 pub use policy::Policy;

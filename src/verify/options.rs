@@ -1,8 +1,8 @@
 //! What the judge is told: mode, policy, and what the host says of inputs.
 
 use crate::formats::text::case::CaseMeta;
+use crate::formats::text::domain::Domain;
 use crate::verify::differ::Given;
-use crate::verify::domain::Domain;
 use crate::verify::policy::Policy;
 
 /// The NPU path for which is judged: each has its own rules of order.

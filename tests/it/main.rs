@@ -49,6 +49,7 @@ mod operator_facts;
 mod operators_doc;
 mod pt2;
 mod pt2_older;
+mod refuted;
 #[cfg(feature = "sandbox")]
 mod released_components;
 #[cfg(feature = "sandbox")]

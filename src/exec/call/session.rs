@@ -37,6 +37,8 @@ pub struct Session<'r> {
     pub wide: Option<Casts>,
     /// When a run ends that has not come to its end: an error that says so.
     pub deadline: Option<Instant>,
+    /// The most bytes that a tensor may take; what is larger is not made.
+    pub most_bytes: Option<usize>,
 }
 
 /// Operators that call others nest no deeper than this.
@@ -46,7 +48,18 @@ impl<'r> Session<'r> {
     /// Returns a session that draws its random numbers from `seed`.
     pub fn new(registry: &'r Registry, kernels: &'r Kernels, seed: u64) -> Self {
         let (random, meter, device) = (Generator::new(seed), Meter::default(), Device::cpu());
-        Session { registry, kernels, random, meter, device, depth: 0, left: u64::MAX, wide: None, deadline: None }
+        Session {
+            registry,
+            kernels,
+            random,
+            meter,
+            device,
+            depth: 0,
+            left: u64::MAX,
+            wide: None,
+            deadline: None,
+            most_bytes: None,
+        }
     }
 
     /// Returns the meter of memory that this session's tensors take.
@@ -128,7 +141,7 @@ impl<'r> Session<'r> {
             Err(fault) => return Err(fault),
         };
         let (operator, kernel) = (call.operator, self.kernels.get(&call.operator.target));
-        memory::check(operator, &operands, &result)?;
+        memory::check(operator, &operands, &result, self.most_bytes)?;
         let mut cx = Cx { call, operands: &operands, result, session: self };
         if let Some(kernel) = kernel {
             return kernel(&mut cx);

@@ -150,6 +150,15 @@ pub enum CaseError {
     Text(#[from] Box<TextError>),
 }
 
+/// The key of `meta` that names the mode.
+pub const MODE: &str = "mode";
+
+/// Returns a case of these parts.
+pub fn write(meta: &toml::Table, before: &Graph, after: &Graph) -> String {
+    let meta = toml::to_string(meta).unwrap_or_default();
+    format!("=== meta\n{meta}=== before\n{}\n=== after\n{}", super::write(before), super::write(after))
+}
+
 /// The parts in the order in which they stand.
 const PARTS: [&str; 3] = ["meta", "before", "after"];
 

@@ -64,7 +64,10 @@ impl Expanded {
                 Some((node, target)) => Unsupported {
                     node: node.clone(),
                     target: target.clone(),
-                    reason: format!("it has no converter, and its decomposition needs {}: {}", lacking.target, lacking.reason),
+                    reason: format!(
+                        "it has no converter, and its decomposition needs {}: {}",
+                        lacking.target, lacking.reason
+                    ),
                 },
             };
             if blamed.iter().all(|b| b.node != said.node) {

@@ -334,7 +334,8 @@ impl<'g> Lowering<'g> {
     }
 
     fn is_scope(&self, target: &str) -> bool {
-        ["air.scope_enter.default", "air.scope_exit.default", "air.record.default", "air.wait.default"].contains(&target)
+        ["air.scope_enter.default", "air.scope_exit.default", "air.record.default", "air.wait.default"]
+            .contains(&target)
     }
 
     fn compute(

@@ -65,7 +65,11 @@ impl Edges {
     pub(super) fn made(&mut self, stream: StreamId, made: Range<usize>, ops: &mut [OpDef]) {
         let Some(last) = made.clone().next_back() else { return };
         self.last.insert(stream, last);
-        let Some(first) = made.into_iter().find(|i| ops.get(*i).is_some_and(|op| !matches!(op.r#type.as_str(), "Const" | "Data"))) else { return };
+        let Some(first) =
+            made.into_iter().find(|i| ops.get(*i).is_some_and(|op| !matches!(op.r#type.as_str(), "Const" | "Data")))
+        else {
+            return;
+        };
         let edges: Vec<String> = self
             .waiting
             .remove(&stream)

@@ -30,7 +30,8 @@ impl Lowering<'_> {
     /// Lets the node that a `copy_` writes stand for what was written; returns what the `copy_` itself stands for.
     pub(super) fn written(&mut self, node: NodeId, args: &[Value], made: Value) -> Result<Value, Refusal> {
         let target = self.graph.args(node).first().and_then(|a| a.as_node());
-        let (Some(target), Some(Value::Tensor(old)), Some(Value::Tensor(new))) = (target, args.first(), args.get(1)) else {
+        let (Some(target), Some(Value::Tensor(old)), Some(Value::Tensor(new))) = (target, args.first(), args.get(1))
+        else {
             return Ok(made);
         };
         let reads_later = |n: NodeId| {

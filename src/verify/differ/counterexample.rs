@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use safetensors::tensor::{Dtype as FileDtype, SafeTensors, TensorView};
 use thiserror::Error;
 
-use crate::formats::text;
-use crate::formats::text::case::{CaseMeta, GivenInput};
+use crate::formats::text::case::{self, CaseMeta, GivenInput};
 use crate::graph::{Dtype, Graph};
 use crate::verify::differ::regimes::Values;
 use crate::verify::differ::witness::{Held, Witness};
@@ -72,7 +71,7 @@ pub fn write(before: &Graph, after: &Graph, witness: &Witness, options: &JudgeOp
     meta.insert("name".into(), name.into());
     meta.insert("label".into(), "different".into());
     meta.insert("why".into(), witness.sentence().into());
-    meta.insert("mode".into(), options.mode.name().into());
+    meta.insert(case::MODE.into(), options.mode.name().into());
     if options.allow_wider {
         meta.insert("allow_wider".into(), true.into());
     }
@@ -90,8 +89,7 @@ pub fn write(before: &Graph, after: &Graph, witness: &Witness, options: &JudgeOp
     }
     let file = is_large.then(|| format!("{name}.safetensors"));
     meta.insert("counterexample".into(), toml::Value::Table(table(witness, file.as_deref())));
-    let meta = toml::to_string(&meta).unwrap_or_default();
-    let case = format!("=== meta\n{meta}=== before\n{}\n=== after\n{}", text::write(before), text::write(after));
+    let case = case::write(&meta, before, after);
     let beside = if is_large { beside(&witness.inputs) } else { None };
     let script = if is_large { None } else { super::script::write(before, after, witness) };
     Written { case, beside, script }
@@ -143,11 +141,11 @@ fn beside(inputs: &[Held]) -> Option<Vec<u8>> {
         Values::Floats(all) => (FileDtype::F64, all.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>()),
         Values::Whole(all) => (FileDtype::I64, all.iter().flat_map(|v| v.to_le_bytes()).collect()),
     };
-    let all: Vec<(&str, &[usize], (FileDtype, Vec<u8>))> =
-        inputs.iter().map(|h| (&*h.name, &*h.sizes, bytes(h))).collect();
-    let views = all
-        .iter()
-        .map(|(name, sizes, (dtype, data))| Some((*name, TensorView::new(*dtype, sizes.to_vec(), data).ok()?)));
+    let all: Vec<(&Held, (FileDtype, Vec<u8>))> = inputs.iter().map(|h| (h, bytes(h))).collect();
+    fn view<'a>(h: &Held, dtype: FileDtype, data: &'a [u8]) -> Option<(String, TensorView<'a>)> {
+        Some((h.name.clone(), TensorView::new(dtype, h.sizes.clone(), data).ok()?))
+    }
+    let views = all.iter().map(|(h, (dtype, data))| view(h, *dtype, data));
     safetensors::serialize(views.collect::<Option<Vec<_>>>()?, None).ok()
 }
 

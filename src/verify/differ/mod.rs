@@ -84,7 +84,8 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
         Err(obstacle) => return Tried { obstacle: Some(obstacle), ..Tried::default() },
     };
     let budget = options.budget;
-    let deadline = Instant::now() + Duration::from_millis(budget.time_ms);
+    let now = Instant::now();
+    let deadline = now.checked_add(Duration::from_millis(budget.time_ms)).unwrap_or(now);
     let trials = trials::of(&mut subject, budget.bytes);
     if let Some(given) = &options.given
         && let Some(witness) = shown_by(&mut subject, given, deadline)
@@ -149,7 +150,7 @@ fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instan
         })
     };
     match lab.own() {
-        (Run::NotRun(why), _) | (_, Run::NotRun(why)) => Once::NotRun(why),
+        (Run::Barred(why), _) | (_, Run::Barred(why)) => Once::NotRun(why),
         (Run::Raised(..), Run::Raised(..)) => Once::Same,
         (Run::Done(_), Run::Raised(node, why)) => {
             raise(Shows::Raises, "runs".into(), format!("raises at `{node}`: {why}"))

@@ -3,8 +3,8 @@
 //! Promises: the same regime, number of input and sizes give the same values; values lie in the input's domain; regimes of [`inside`] lie in the
 //! working range (2^10, 2^5 where f16 occurs), those of [`outside`] do not. No value is infinite. Leaves tensors to `run`.
 
+use crate::formats::text::domain::Domain;
 use crate::graph::Dtype;
-use crate::verify::domain::Domain;
 
 /// One way to fill all inputs.
 #[derive(Clone, PartialEq, Debug)]

@@ -54,7 +54,7 @@ pub enum Run {
     /// At a node that raises, for this reason.
     Raised(String, String),
     /// Nowhere: nothing is known of what the program does.
-    NotRun(String),
+    Barred(String),
 }
 
 fn kernels() -> &'static Kernels {
@@ -195,6 +195,7 @@ pub fn run(
     let mut session = Session::new(subject.registry, kernels(), 1);
     session.wide = casts;
     session.deadline = Some(deadline);
+    session.most_bytes = Some(subject.most_bytes);
     let meter = session.meter().clone();
     let mut given: Vec<Value> = Vec::with_capacity(inputs.len());
     for (value, input) in inputs.iter().zip(&subject.inputs) {
@@ -206,7 +207,7 @@ pub fn run(
             Some(twin) => Some(Value::Tensor(twin.clone())),
             None => own(value, casts, &meter),
         };
-        let Some(made) = made else { return Run::NotRun("an input cannot be made".into()) };
+        let Some(made) = made else { return Run::Barred("an input cannot be made".into()) };
         given.push(made);
     }
     let mut largest = Largest::default();
@@ -222,7 +223,7 @@ pub fn run(
         Err(ExecError::Node { node, source }) if !source.fault.is_ignorance() && is_the_programs(&source.fault) => {
             Run::Raised(node, source.to_string())
         }
-        Err(other) => Run::NotRun(other.to_string()),
+        Err(other) => Run::Barred(other.to_string()),
     }
 }
 
@@ -256,10 +257,10 @@ fn done(
         };
         let at = subject.inputs.iter().position(is_target);
         let (Some(Value::Tensor(to)), Value::Tensor(from)) = (at.and_then(|k| ran.inputs.get(k)), &value) else {
-            return Run::NotRun("an output that changes an input names none".into());
+            return Run::Barred("an output that changes an input names none".into());
         };
         if to.copy_from(from).is_err() {
-            return Run::NotRun("the new content of an input does not fit it".into());
+            return Run::Barred("the new content of an input does not fit it".into());
         }
     }
     ran.next_draw = session.random.bits();

@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use crate::exec::Value;
+use crate::formats::text::domain::Domain;
 use crate::verify::differ::error::Difference;
 use crate::verify::differ::regimes::{Regime, Values};
 use crate::verify::differ::run::{self, From};
@@ -14,7 +15,6 @@ use crate::verify::differ::subject::Subject;
 use crate::verify::differ::trials::{Trial, Trials};
 use crate::verify::differ::witness::{Held, held};
 use crate::verify::differ::{Once, once};
-use crate::verify::domain::Domain;
 
 /// What shows a difference, on its way to something smaller.
 pub struct Shrunk {

@@ -4,11 +4,11 @@
 //! [`Obstacle`] that says why. Parameters and buffers are inputs; lifted constants are not. Leaves values to `regimes`.
 
 use crate::exec::Value;
+use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, Graph, InputKind, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, Symbols};
 use crate::verify::differ::steps::{self, Steps};
-use crate::verify::domain::Domain;
 use crate::verify::options::JudgeOptions;
 
 /// What an input is given.
@@ -60,6 +60,8 @@ pub struct Subject<'a> {
     pub allow_wider: bool,
     /// Whether integers behind a quantisation may be one quantum apart.
     pub integer_slack: bool,
+    /// The most bytes that a tensor of a run may take.
+    pub most_bytes: usize,
 }
 
 impl<'a> Subject<'a> {
@@ -86,6 +88,7 @@ impl<'a> Subject<'a> {
             new,
             allow_wider: options.allow_wider,
             integer_slack: options.integer_slack,
+            most_bytes: options.budget.bytes.saturating_mul(4),
         })
     }
 

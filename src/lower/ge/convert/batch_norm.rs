@@ -176,8 +176,7 @@ fn infer(cx: &mut Cx, args: &Args, momentum: f64, eps: f64) -> Made {
 }
 
 fn backward(cx: &mut Cx) -> Made {
-    let signature =
-        "grad_out input weight running_mean running_var save_mean save_invstd train eps output_mask";
+    let signature = "grad_out input weight running_mean running_var save_mean save_invstd train eps output_mask";
     let args = Args::of(cx, signature)?;
     let x = args.tensor("input")?;
     let rank = at_least_two(cx, x)?;
@@ -244,11 +243,10 @@ fn gradient_of_third(
         inputs.push(args.input(name)?);
     }
     let attrs = [("is_training", Attr::Bool(train)), ("epsilon", Attr::Float(eps))];
-    let made: [TensorId; 3] = cx
-        .b
-        .many("BatchNormGradV3", inputs, &attrs, None)?
-        .try_into()
-        .map_err(|_| Refusal("three results were expected".into()))?;
+    let made: [TensorId; 3] =
+        cx.b.many("BatchNormGradV3", inputs, &attrs, None)?
+            .try_into()
+            .map_err(|_| Refusal("three results were expected".into()))?;
     let [made, mut scale, mut offset] = made;
     cx.formats(made, &[0, 1], &[0], if rank > 4 { "NCDHW" } else { "NCHW" });
     let wanted = |place: usize| mask.get(place) == Some(&true);
@@ -360,7 +358,8 @@ fn gather_stats(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self sum square_sum running_mean running_var momentum eps counts")?;
     four(cx, args.tensor("self")?)?;
     let counts = cx.always_cast(args.input("counts")?, DataType::Int32)?;
-    let attrs = [("momentum", Attr::Float(cx.float(5, "momentum", 0.1)?)), ("eps", Attr::Float(cx.float(6, "eps", 1e-5)?))];
+    let attrs =
+        [("momentum", Attr::Float(cx.float(5, "momentum", 0.1)?)), ("eps", Attr::Float(cx.float(6, "eps", 1e-5)?))];
     let inputs = vec![
         args.input("sum")?,
         args.input("square_sum")?,

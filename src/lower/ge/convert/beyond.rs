@@ -107,10 +107,15 @@ fn diagonal(cx: &mut Cx) -> Made {
     }
     let at = |list: &[i64], place: usize| list.get(place).copied().unwrap_or(1);
     let offset = args.int("offset")?.unwrap_or(0);
-    let start = if offset >= 0 { offset.saturating_mul(at(&strides, b)) } else { offset.saturating_neg().saturating_mul(at(&strides, a)) };
+    let start = if offset >= 0 {
+        offset.saturating_mul(at(&strides, b))
+    } else {
+        offset.saturating_neg().saturating_mul(at(&strides, a))
+    };
     let rows = at(&sizes, a).saturating_add(offset.min(0));
     let columns = at(&sizes, b).saturating_sub(offset.max(0));
-    let kept = |list: &[i64]| list.iter().enumerate().filter(|(i, _)| *i != a && *i != b).map(|(_, v)| *v).collect::<Vec<_>>();
+    let kept =
+        |list: &[i64]| list.iter().enumerate().filter(|(i, _)| *i != a && *i != b).map(|(_, v)| *v).collect::<Vec<_>>();
     let (mut of_sizes, mut of_strides) = (kept(&sizes), kept(&strides));
     of_sizes.push(rows.min(columns).max(0));
     of_strides.push(at(&strides, a).saturating_add(at(&strides, b)));
@@ -217,11 +222,13 @@ fn sort_stable(cx: &mut Cx) -> Made {
     let descending = cx.bool(2, "descending", false)?;
     let axis = metas::axis(dim, rank).ok_or_else(|| Refusal(format!("there is no dimension {dim}")))?;
     let last = rank.saturating_sub(1);
-    let attrs = [("axis", Attr::Int(signed(last))), ("descending", Attr::Bool(descending)), ("stable", Attr::Bool(true))];
+    let attrs =
+        [("axis", Attr::Int(signed(last))), ("descending", Attr::Bool(descending)), ("stable", Attr::Bool(true))];
     let perm: Vec<i64> = metas::swapped(rank, axis, last).into_iter().map(signed).collect();
     let operand = if axis == last { x } else { cx.op("Transpose", vec![x.into(), ints(&perm)], &[])? };
     let made = cx.b.many("Sort", vec![operand.into()], &attrs, None)?;
-    let [mut values, mut indices] = <[TensorId; 2]>::try_from(made).map_err(|_| Refusal("two results were expected".into()))?;
+    let [mut values, mut indices] =
+        <[TensorId; 2]>::try_from(made).map_err(|_| Refusal("two results were expected".into()))?;
     if axis != last {
         values = cx.op("Transpose", vec![values.into(), ints(&perm)], &[])?;
         indices = cx.op("Transpose", vec![indices.into(), ints(&perm)], &[])?;

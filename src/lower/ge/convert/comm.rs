@@ -21,7 +21,10 @@ pub(super) const TABLE: &[Entry] = &[
     ("_c10d_functional.wait_tensor.default", Unary("Identity")),
     ("c10d_functional.all_gather_into_tensor.default", By(|cx| all_gather(cx, "input tag ranks group_size"))),
     ("c10d_functional.all_reduce.default", By(|cx| all_reduce(cx, "input reduce_op tag ranks group_size"))),
-    ("c10d_functional.reduce_scatter_tensor.default", By(|cx| reduce_scatter(cx, "input reduce_op tag ranks group_size"))),
+    (
+        "c10d_functional.reduce_scatter_tensor.default",
+        By(|cx| reduce_scatter(cx, "input reduce_op tag ranks group_size")),
+    ),
     ("c10d_functional.wait_tensor.default", Unary("Identity")),
     ("npu_define._recv.default", By(receive)),
     ("npu_define._send.default", By(send)),
@@ -34,7 +37,9 @@ fn group(args: &Args, tag: &str) -> Result<(&'static str, Attr), Refusal> {
     let name = match args.get("group_name") {
         Value::Str(name) => name.to_string(),
         _ => {
-            let Some(ranks) = args.ints("ranks")? else { return Err(Refusal("the ranks of the group are missing".into())) };
+            let Some(ranks) = args.ints("ranks")? else {
+                return Err(Refusal("the ranks of the group are missing".into()));
+            };
             let ranks: Vec<String> = ranks.iter().map(ToString::to_string).collect();
             format!("tag={};rank_list={}", args.text(tag)?, ranks.join(","))
         }
@@ -94,8 +99,7 @@ fn broadcast(cx: &mut Cx, signature: &str) -> Made {
 }
 
 fn all_to_all(cx: &mut Cx) -> Made {
-    let signature =
-        "send_data send_counts send_displacements recv_counts recv_displacements tag ranks group_size out";
+    let signature = "send_data send_counts send_displacements recv_counts recv_displacements tag ranks group_size out";
     let mut args = Args::of(cx, signature)?;
     for name in ["send_counts", "send_displacements", "recv_counts", "recv_displacements"] {
         let value = args.get(name);

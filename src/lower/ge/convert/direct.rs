@@ -46,12 +46,7 @@ pub(super) fn make(cx: &mut Cx, args: &Args, line: &str, more: &[(&str, Attr)]) 
 }
 
 /// As `make`, but gives the results as tensors.
-pub(super) fn outputs(
-    cx: &mut Cx,
-    args: &Args,
-    line: &str,
-    more: &[(&str, Attr)],
-) -> Result<Vec<TensorId>, Refusal> {
+pub(super) fn outputs(cx: &mut Cx, args: &Args, line: &str, more: &[(&str, Attr)]) -> Result<Vec<TensorId>, Refusal> {
     let bad = || Refusal(format!("the line `{line}` of the table is malformed"));
     let (call, results) = line.split_once("->").map_or((line, None), |(c, r)| (c.trim(), Some(r.trim())));
     let (kind, rest) = call.split_once('(').ok_or_else(bad)?;

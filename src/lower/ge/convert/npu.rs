@@ -40,11 +40,20 @@ pub(super) const TABLE: &[Entry] = &[
     ("npu.npu_prefetch.default", By(prefetch)),
     ("npu.npu_rms_norm.default", Direct("self gamma epsilon=1e-06", "RmsNorm(self, gamma; epsilon)")),
     ("npu.npu_rms_norm_backward.default", Direct("dy self gamma rstd", "RmsNormGrad(dy, self, rstd, gamma)")),
-    ("npu.npu_scatter_nd_update.default", Direct("self indices updates", "ScatterNdUpdate(move(self), indices, updates)")),
-    ("npu.npu_scatter_nd_update_.default", By(|cx| kept(cx, "self indices updates", "ScatterNdUpdate(self, indices, updates)"))),
+    (
+        "npu.npu_scatter_nd_update.default",
+        Direct("self indices updates", "ScatterNdUpdate(move(self), indices, updates)"),
+    ),
+    (
+        "npu.npu_scatter_nd_update_.default",
+        By(|cx| kept(cx, "self indices updates", "ScatterNdUpdate(self, indices, updates)")),
+    ),
     ("npu.npu_swiglu.default", Direct("self dim=-1", "SwiGlu(self; dim)")),
     ("npu.npu_swiglu_backward.default", Direct("y_grad x dim=-1", "SwiGluGrad(y_grad, x; dim)")),
-    ("npu.npu_trans_quant_param.default", Direct("scale offset round_mode=0", "TransQuantParamV2(scale, offset; round_mode)")),
+    (
+        "npu.npu_trans_quant_param.default",
+        Direct("scale offset round_mode=0", "TransQuantParamV2(scale, offset; round_mode)"),
+    ),
     (
         "npu.scatter_update.default",
         Direct("self indices updates axis", "Scatter(move(self), indices, updates; reduce=|update, axis|0)"),

@@ -124,7 +124,13 @@ fn incremental(cx: &mut Cx) -> Made {
 fn apart(cx: &mut Cx, args: &mut Args, names: &[&str], dtype: DataType, count: i64) -> Result<(), Refusal> {
     let (key, value) = (cx.rank(args.tensor("key")?)?, cx.rank(args.tensor("value")?)?);
     let three = args.text("input_layout")? == "BSH" || key == 3 || value == 3;
-    let ones: usize = if key == 5 || value == 5 { 4 } else if three { 2 } else { 3 };
+    let ones: usize = if key == 5 || value == 5 {
+        4
+    } else if three {
+        2
+    } else {
+        3
+    };
     let factors = cx.constant(Literal::Ints([vec![1; ones], vec![count]].concat()), DataType::Int64)?;
     for name in names {
         let Some(t) = args.optional(name) else { continue };

@@ -47,7 +47,9 @@ pub(super) const TABLE: &[Entry] = &[
     ("npu.npu_mla_prolog_v3.default", By(|cx| mla_prolog_v3(cx, "MlaPrologV3(*; *)", Caches::Own))),
     (
         "npu.npu_mla_prolog_v3_functional.default",
-        By(|cx| mla_prolog_v3(cx, "MlaPrologV3(kv_cache=move(kv_cache), kr_cache=move(kr_cache), *; *)", Caches::Copied)),
+        By(|cx| {
+            mla_prolog_v3(cx, "MlaPrologV3(kv_cache=move(kv_cache), kr_cache=move(kr_cache), *; *)", Caches::Copied)
+        }),
     ),
     ("npu.npu_qkv_rms_norm_rope_cache.default", Direct(QKV_CACHE, "QkvRmsNormRopeCache(*; *)")),
     (
@@ -217,7 +219,9 @@ fn rotary_mul_backward(cx: &mut Cx) -> Made {
     let [x, r1, ..] = fixed.as_slice() else { return Err(Refusal("operands are missing".into())) };
     let spread = x.iter().zip(r1).filter(|(a, b)| a != b).fold(1_i64, |n, (a, _)| n.saturating_mul(*a));
     if spread > 1024 || x.last().is_some_and(|last| last % 64 != 0) {
-        return Err(Refusal("the last dimension must be a multiple of 64, and at most 1024 rows share a position".into()));
+        return Err(Refusal(
+            "the last dimension must be a multiple of 64, and at most 1024 rows share a position".into(),
+        ));
     }
     direct::make(cx, &args, "RotaryMulGrad(self, r1, r2, grad; need_backward)", &[])
 }

@@ -16,7 +16,10 @@ pub(super) const TABLE: &[Entry] = &[
         "npu._npu_distribute_barrier.default",
         Direct("x_ref group world_size time_out elastic_info", "DistributeBarrier(*; *)"),
     ),
-    ("npu.attention_worker_scheduler.default", Direct("schedule_context", "AttentionWorkerScheduler(move(schedule_context))")),
+    (
+        "npu.attention_worker_scheduler.default",
+        Direct("schedule_context", "AttentionWorkerScheduler(move(schedule_context))"),
+    ),
     (
         "npu.ffn_worker_scheduler.default",
         Direct("schedule_context sync_group_size=1 execute_mode=0", "FfnWorkerScheduler(move(schedule_context); *)"),
@@ -27,7 +30,13 @@ pub(super) const TABLE: &[Entry] = &[
     ("npu.npu_all_to_all_quant_matmul.default", By(all_to_all_quant)),
     (
         "npu.npu_alltoallv_gmm.default",
-        By(|cx| plain_v(cx, "trans_gmm_weight=false trans_mm_weight=false permute_out_flag=false", "AlltoAllvGroupedMatMul(*; group=hcom, *)")),
+        By(|cx| {
+            plain_v(
+                cx,
+                "trans_gmm_weight=false trans_mm_weight=false permute_out_flag=false",
+                "AlltoAllvGroupedMatMul(*; group=hcom, *)",
+            )
+        }),
     ),
     ("npu.npu_alltoallv_quant_gmm.default", By(all_to_all_v_quant)),
     (
@@ -61,7 +70,12 @@ pub(super) const TABLE: &[Entry] = &[
             "FfnWorkerBatching(schedule_context; *)",
         ),
     ),
-    ("npu.npu_gmm_alltoallv.default", By(|cx| plain_v(cx, "trans_gmm_weight=false trans_mm_weight=false", "GroupedMatMulAlltoAllv(*; group=hcom, *)"))),
+    (
+        "npu.npu_gmm_alltoallv.default",
+        By(|cx| {
+            plain_v(cx, "trans_gmm_weight=false trans_mm_weight=false", "GroupedMatMulAlltoAllv(*; group=hcom, *)")
+        }),
+    ),
     ("npu.npu_matmul_all_to_all.default", By(matmul_all_to_all)),
     ("npu.npu_mm_all_reduce_base.default", By(all_reduce)),
     ("npu.npu_mm_reduce_scatter_base.default", By(reduce_scatter_base)),
@@ -250,7 +264,8 @@ fn all_to_all_quant(cx: &mut Cx) -> Made {
     attrs.extend(quant.map(|d| ("x1_quant_dtype", d.into())));
     let line = "AlltoAllMatmul(comm_scale=common_scale, *; *, group=hcom, alltoall_out_flag=all2all_out_flag)";
     let made = direct::outputs(cx, &args, line, &attrs)?;
-    let sent = args.dtype("x1_dtype")?.unwrap_or_else(|| args.optional("x1").map_or(DataType::Undefined, |t| cx.dtype(t)));
+    let sent =
+        args.dtype("x1_dtype")?.unwrap_or_else(|| args.optional("x1").map_or(DataType::Undefined, |t| cx.dtype(t)));
     let [y, out] = made.as_slice() else { return Err(Refusal("two results were expected".into())) };
     cx.b.set_desc_type(*y, dtype);
     if args.flag("all2all_out_flag")? {
@@ -309,7 +324,9 @@ fn quantized_v(cx: &mut Cx, signature: &str) -> Result<(Args, Vec<(&'static str,
         [_, ..] => return Err(Refusal("only quantization by tensor (mode 1) of all operands is supported".into())),
         [] => return Err(Refusal("the quantization modes are missing".into())),
     }
-    for name in ["gmm_x", "gmm_weight", "gmm_x_scale", "gmm_weight_scale", "mm_x", "mm_weight", "mm_x_scale", "mm_weight_scale"] {
+    for name in
+        ["gmm_x", "gmm_weight", "gmm_x_scale", "gmm_weight_scale", "mm_x", "mm_weight", "mm_x_scale", "mm_weight_scale"]
+    {
         if let (Some(t), Some(dtype)) = (args.optional(name), args.dtype(&format!("{name}_dtype"))?) {
             let seen = seen_as(cx, t, dtype)?;
             args.set(name, seen);
@@ -323,10 +340,13 @@ fn quantized_v(cx: &mut Cx, signature: &str) -> Result<(Args, Vec<(&'static str,
 }
 
 fn all_to_all_v_quant(cx: &mut Cx) -> Made {
-    let signature = format!("{V_QUANT} {} permute_out_flag=false group_size {V_TYPES} mm_y_dtype comm_mode", V_MODES.join(" "));
+    let signature =
+        format!("{V_QUANT} {} permute_out_flag=false group_size {V_TYPES} mm_y_dtype comm_mode", V_MODES.join(" "));
     let (mut args, attrs, [y, mm]) = quantized_v(cx, &signature)?;
     V_MODES.iter().for_each(|name| args.or(name, 1));
-    let sent = args.dtype("gmm_x_dtype")?.unwrap_or_else(|| args.optional("gmm_x").map_or(DataType::Undefined, |t| cx.dtype(t)));
+    let sent = args
+        .dtype("gmm_x_dtype")?
+        .unwrap_or_else(|| args.optional("gmm_x").map_or(DataType::Undefined, |t| cx.dtype(t)));
     let made = direct::outputs(cx, &args, "AlltoAllvQuantGroupedMatMul(*; *, group=hcom)", &attrs)?;
     let [gmm_y, mm_y, permuted] = made.as_slice() else { return Err(Refusal("three results were expected".into())) };
     cx.b.set_desc_type(*gmm_y, y);

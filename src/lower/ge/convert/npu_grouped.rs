@@ -80,7 +80,13 @@ fn fillers(cx: &Cx, args: &Args, x: DataType, weight: DataType) -> Result<Filler
     let bias = match x {
         _ if eight || four => Float,
         Bf16 => Float,
-        Int8 => if weight == Int32 { Float } else { Int32 },
+        Int8 => {
+            if weight == Int32 {
+                Float
+            } else {
+                Int32
+            }
+        }
         _ if mixed => named,
         other => other,
     };
@@ -162,12 +168,7 @@ fn see_first(cx: &mut Cx, args: &Args, list: &mut [TensorId], of: &str) -> Resul
 }
 
 /// Scales of 8 bits are seen as such; where the weight is transposed, in the order in which they are stored.
-fn scale_in_stored_order(
-    cx: &mut Cx,
-    scale: TensorId,
-    x: TensorId,
-    weight: TensorId,
-) -> Result<TensorId, Refusal> {
+fn scale_in_stored_order(cx: &mut Cx, scale: TensorId, x: TensorId, weight: TensorId) -> Result<TensorId, Refusal> {
     let inner = size(cx, weight, 2)?.and_then(|n| n.checked_mul(8));
     let turned = inner.is_some() && size(cx, x, 1)? == inner;
     let perm = ints(&[0, 2, 1, 3]);
@@ -243,7 +244,8 @@ fn finalize_routing(cx: &mut Cx) -> Made {
         return Err(Refusal("argument dtype must be float32".into()));
     }
     let (x, w) = (args.tensor("x")?, args.tensor("w")?);
-    let float4 = ["x_dtype", "w_dtype"].iter().any(|n| args.int(n).is_ok_and(|d| d.is_some_and(|d| FLOAT4.contains(&d))));
+    let float4 =
+        ["x_dtype", "w_dtype"].iter().any(|n| args.int(n).is_ok_and(|d| d.is_some_and(|d| FLOAT4.contains(&d))));
     if float4 {
         return Err(Refusal("operands of 4-bit floats are not supported".into()));
     }

@@ -97,10 +97,8 @@ fn add_quant_gmm(cx: &mut Cx, target: Target) -> Made {
 
 fn add_quant_matmul(cx: &mut Cx, target: Target) -> Made {
     only_arch35(cx)?;
-    let mut args = Args::of(
-        cx,
-        "self x1 x2 x2_scale x1_scale group_sizes x1_dtype x2_dtype x1_scale_dtype x2_scale_dtype",
-    )?;
+    let mut args =
+        Args::of(cx, "self x1 x2 x2_scale x1_scale group_sizes x1_dtype x2_dtype x1_scale_dtype x2_scale_dtype")?;
     let size = group_size(&args, "group_sizes")?;
     let line = "QuantBatchMatmulInplaceAdd(x1, x2, x2_scale, self, x1_scale)";
     add_in_place(cx, &mut args, line, target, &[("group_size", Attr::Int(size))])

@@ -89,8 +89,7 @@ fn is_float4(dtype: DataType) -> bool {
 }
 
 fn dispatch(cx: &mut Cx) -> Made {
-    let signature =
-        "x expert_ids group_ep ep_world_size ep_rank_id moe_expert_num scales x_active_mask expert_scales elastic_info \
+    let signature = "x expert_ids group_ep ep_world_size ep_rank_id moe_expert_num scales x_active_mask expert_scales elastic_info \
          performance_info group_tp= tp_world_size=0 tp_rank_id=0 expert_shard_type=0 shared_expert_num=1 \
          shared_expert_rank_num=0 quant_mode=0 global_bs=0 expert_token_nums_type=1 comm_alg= zero_expert_num=0 \
          copy_expert_num=0 const_expert_num=0 y_dtype x_dtype scales_dtype";

@@ -35,7 +35,8 @@ pub(in crate::lower::ge) fn convert(cx: &mut Cx, known: &'static Operator, param
     let mut inputs: Vec<In> = Vec::new();
     let mut attrs = Vec::new();
     let named = cx.args.iter().enumerate().map(|(i, v)| (params.get(i).cloned(), v));
-    let named: Vec<(Option<String>, &Value)> = named.chain(cx.kwargs.iter().map(|(k, v)| (Some(k.clone()), v))).collect();
+    let named: Vec<(Option<String>, &Value)> =
+        named.chain(cx.kwargs.iter().map(|(k, v)| (Some(k.clone()), v))).collect();
     for (name, value) in named {
         let is_attribute = name.as_deref().is_some_and(|n| known.attribute(n).is_some());
         match (value, name) {

@@ -61,7 +61,8 @@ fn average(args: &Args, exclusive: bool) -> Result<[(&'static str, Attr); 6], Re
     ])
 }
 
-const AVERAGE: &str = "self kernel_size stride=[] padding=[0,0] ceil_mode=false count_include_pad=true divisor_override";
+const AVERAGE: &str =
+    "self kernel_size stride=[] padding=[0,0] ceil_mode=false count_include_pad=true divisor_override";
 
 fn avg_pool2d(cx: &mut Cx) -> Made {
     let args = Args::of(cx, AVERAGE)?;

@@ -171,9 +171,8 @@ fn between(cx: &mut Cx, x: TensorId, src: TensorId, dim: i64, start: i64, end: i
     let end = from_end(end)?;
     let start = from_end(start)?.min(end);
     let axis = int(signed(axis));
-    let mut part = |from: i64, to: i64| {
-        cx.op("StridedSliceV2", vec![x.into(), int(from), int(to), axis.clone(), int(1)], &[])
-    };
+    let mut part =
+        |from: i64, to: i64| cx.op("StridedSliceV2", vec![x.into(), int(from), int(to), axis.clone(), int(1)], &[]);
     let (before, after) = (part(0, start)?, part(end, last)?);
     joined(cx, [before, src, after], axis)
 }
@@ -232,15 +231,7 @@ fn slice_backward(cx: &mut Cx) -> Made {
     scatter(cx, zeros, grad, bounds.dim, [start, limit, step])
 }
 
-fn zeros_around(
-    cx: &mut Cx,
-    grad: TensorId,
-    sizes: &[i64],
-    length: i64,
-    dim: i64,
-    start: i64,
-    end: i64,
-) -> Made {
+fn zeros_around(cx: &mut Cx, grad: TensorId, sizes: &[i64], length: i64, dim: i64, start: i64, end: i64) -> Made {
     let within = |bound: i64| if bound >= length { length } else { bound.checked_rem_euclid(length).unwrap_or(0) };
     let end = within(end);
     let start = within(start).min(end);

@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 
 use super::cx::Cx;
 use super::{
-    activation, batch_norm, beyond, comm, conv, create, direct, foreach, fourier, group_norm, index, logic, matmul, norm, npu, npu_attention, npu_cache, npu_comm, npu_dequant, npu_grouped, npu_matmul, npu_moe, npu_quant, pad, pointwise, pool, random, reduce, shape, slices, stream, symbolic, view,
+    activation, batch_norm, beyond, comm, conv, create, direct, foreach, fourier, group_norm, index, logic, matmul,
+    norm, npu, npu_attention, npu_cache, npu_comm, npu_dequant, npu_grouped, npu_matmul, npu_moe, npu_quant, pad,
+    pointwise, pool, random, reduce, shape, slices, stream, symbolic, view,
 };
 use crate::lower::ge::builder::Refusal;
 use crate::lower::ge::value::Value;

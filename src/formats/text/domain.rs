@@ -1,7 +1,7 @@
-//! What the host says of an input: which values it may hold.
+//! Domains: what a case says of the values that an input may hold.
 //!
-//! Promises: only the host narrows a domain; what is not understood is `None`, and then nothing is run. Leaves to `differ` which values
-//! of a domain are tried.
+//! Promises: only the host narrows a domain; what is not understood is `None`, and then nothing is run. Leaves to others which
+//! values of a domain are tried.
 
 /// The values that the elements of an input may have.
 #[derive(Clone, PartialEq, Debug, Default)]
