@@ -2,12 +2,17 @@
 //!
 //! - `element`: values element by element; each family of rules on scalars, indices and choices in one file, applied where an expression
 //!   is made;
-//! - `table`: which operator is which function of elements: the one place with names; `meaning`: what a call of one of these is.
+//! - `table`: which operator is which function of elements: the one place with names; `meaning`: what a call is, `pointwise` and
+//!   `movement` where the table says.
 //!
 //! A file of rules says what it says and when it is wrong. Rules of level [`Level::Exact`] hold bit by bit; those of [`Level::Real`] are not here
 //! yet. `tests/rule_admission.rs` runs random instances of both sides.
 
 pub mod element;
+pub mod meaning;
+mod movement;
+mod pointwise;
+pub mod table;
 
 use serde::Serialize;
 

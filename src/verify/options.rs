@@ -69,10 +69,18 @@ pub struct Budget {
     pub candidates: usize,
     /// Calls of one kind that are named.
     pub named: usize,
+    /// Terms that one proof by rules looks into.
+    pub region: usize,
+    /// Work of one proof by rules: expressions made and compared.
+    pub work: usize,
+    /// Work of all of them.
+    pub rules: usize,
+    /// Places where graphs part that are tried by rules.
+    pub differences: usize,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { pairs: 20_000_000, near: 64, candidates: 1024, named: 8 }
+        Budget { pairs: 20_000_000, near: 64, candidates: 1024, named: 8, region: 2000, work: 200_000, rules: 2_000_000, differences: 256 }
     }
 }

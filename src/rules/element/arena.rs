@@ -180,8 +180,8 @@ pub struct Elements {
     pub fuel: usize,
     /// Names of the rules that were applied.
     pub applied: std::collections::BTreeSet<&'static str>,
-    pub(super) unequal: FxHashSet<(ExprId, ExprId)>,
-    pub(super) equal: FxHashSet<(ExprId, ExprId)>,
+    /// Tensors that were compared, and whether they were shown equal.
+    pub(super) compared: FxHashMap<(TensorId, TensorId), bool>,
 }
 
 #[derive(Debug)]
@@ -228,9 +228,23 @@ impl Elements {
             truths: FxHashMap::default(),
             fuel,
             applied: std::collections::BTreeSet::new(),
-            unequal: FxHashSet::default(),
-            equal: FxHashSet::default(),
+            compared: FxHashMap::default(),
         }
+    }
+
+    /// Returns how much is assumed.
+    pub fn assumed(&self) -> usize {
+        self.facts.len()
+    }
+
+    /// Assumes that indices are at least 0: what is made from here on stands only where they are.
+    pub fn suppose(&mut self, facts: &[IndexId]) {
+        self.facts.extend_from_slice(facts);
+    }
+
+    /// Forgets what was assumed since.
+    pub fn forget(&mut self, assumed: usize) {
+        self.facts.truncate(assumed);
     }
 
     /// Says that a rule was applied.

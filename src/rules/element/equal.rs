@@ -37,11 +37,16 @@ impl Elements {
         if x.sizes.contains(&Dim::Fixed(0)) {
             return true;
         }
+        if let Some(known) = self.compared.get(&(a, b)) {
+            return *known;
+        }
+        // What is assumed of the index around says nothing of the index within.
         let facts = std::mem::take(&mut self.facts);
         let truths = std::mem::take(&mut self.truths);
         let equal = self.equal_exprs(x.expr, y.expr, DEPTH, calls);
         self.facts = facts;
         self.truths = truths;
+        self.compared.insert((a, b), equal);
         equal
     }
 
@@ -177,7 +182,7 @@ impl Elements {
         let mut open = vec![(a, b)];
         let mut seen = rustc_hash::FxHashSet::default();
         while let Some((a, b)) = open.pop() {
-            if a == b || self.equal.contains(&(a, b)) || !seen.insert((a, b)) {
+            if a == b || !seen.insert((a, b)) {
                 continue;
             }
             if self.spend(1).is_none() {

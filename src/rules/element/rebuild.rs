@@ -78,11 +78,11 @@ impl Elements {
 
     /// Returns whether dimensions that are reduced at that level or above stand in an expression.
     pub(super) fn mentions(&self, root: ExprId, level: u32) -> bool {
-        self.highest(root).is_some_and(|l| l >= level)
+        self.highest_level(root).is_some_and(|l| l >= level)
     }
 
     /// Returns the highest dimension that is reduced anywhere in an expression.
-    pub(super) fn highest(&self, root: ExprId) -> Option<u32> {
+    pub fn highest_level(&self, root: ExprId) -> Option<u32> {
         let mut most = None;
         for id in self.below(root) {
             let Some(expr) = self.expr(id) else { continue };

@@ -23,6 +23,7 @@ use crate::verify::functional::values::{Functional, Shared};
 use crate::verify::judge::edit::compare_effect;
 use crate::verify::judge::touched::Touched;
 use crate::verify::prove::congruence::Congruence;
+use crate::verify::prove::widen;
 use crate::verify::verdict::Question;
 
 struct Reach {
@@ -83,7 +84,7 @@ pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched,
     after.dedup();
     crate::verify::effects::raises::check_some(f, c, &before, &after, findings);
     findings.answer(Question::Form, Evidence::Untouched);
-    findings.answer(Question::Values, Evidence::Congruence { terms: f.store.terms_hashed() });
+    findings.answer(Question::Values, crate::verify::judge::edit::values_by(f, c));
     findings.answer(Question::Effects, Evidence::Compared { pairs: reach.compared.len() });
 }
 
@@ -98,7 +99,7 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
         let homes = (f.before.storages.origin(*place), f.after.storages.origin(*place));
         let sharing = (f.before.storages.home(homes.0), f.after.storages.home(homes.1));
         let (a, b) = (f.outcome(Side::Before, *place), f.outcome(Side::After, *place));
-        equal = homes.0 == homes.1 && sharing.0 == sharing.1 && c.equal(f, a, b) && lies_alike(f, c, *place);
+        equal = homes.0 == homes.1 && sharing.0 == sharing.1 && widen::equal(f, c, a, b) && lies_alike(f, c, *place);
     }
     let contents = same_contents(f, c, node);
     if effect_of(f.after.view, f.registry, node).is_some() {
@@ -137,7 +138,7 @@ fn same_contents(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId) -> bo
     old == new
         && old.into_iter().all(|origin| {
             let (a, b) = (f.value(Side::Before, origin, stamp), f.value(Side::After, origin, stamp));
-            c.equal(f, a, b)
+            widen::equal(f, c, a, b)
         })
 }
 
