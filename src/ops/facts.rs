@@ -4,7 +4,7 @@
 //! raise, sees how its operands lie, fits no unknown size, equals no operand and is no view. Each mark is held against calls recorded
 //! from PyTorch (`tests/operator_facts.rs`). Leaves what follows for a call to `analysis` and `verify`.
 
-use crate::graph::Arg;
+use crate::graph::{Arg, Dtype};
 
 /// For which operands an operator whose types fit never raises.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -16,8 +16,51 @@ pub enum Total {
     Floats,
     /// Where all tensor operands have one dtype of real numbers that every kernel takes, and all else has its default.
     Numbers,
+    /// Where every tensor operand has a dtype of [`PLAIN`] and numbers fit it: every kernel takes these, whatever they hold.
+    Plain,
+    /// The same, where the second argument is a number other than 0.
+    Divisor,
     /// For all.
     Always,
+}
+
+/// Dtypes that every kernel marked so takes, where the type rule does.
+pub const PLAIN: &[Dtype] = &[
+    Dtype::Bool,
+    Dtype::U8,
+    Dtype::I8,
+    Dtype::I16,
+    Dtype::I32,
+    Dtype::I64,
+    Dtype::F16,
+    Dtype::Bf16,
+    Dtype::F32,
+    Dtype::F64,
+];
+
+/// Returns whether a number may be given to an operator marked `#total=plain` beside tensors of these dtypes: it fits each of its own
+/// kind, and is no float among integers.
+pub fn fits_plainly(number: &Arg, dtypes: &[Dtype]) -> bool {
+    let integers = |v: i64| {
+        dtypes.iter().all(|d| match d {
+            Dtype::U8 => (0..=255).contains(&v),
+            Dtype::I8 => i8::try_from(v).is_ok(),
+            Dtype::I16 => i16::try_from(v).is_ok(),
+            Dtype::I32 => i32::try_from(v).is_ok(),
+            Dtype::F16 => v.unsigned_abs() <= 65504,
+            _ => true,
+        })
+    };
+    match number {
+        Arg::Int(v) => integers(*v),
+        Arg::Float(v) => {
+            let floats = dtypes.is_empty() || dtypes.iter().any(|d| d.is_float());
+            let most = if dtypes.contains(&Dtype::F16) { 65504.0 } else { 3.0e38 };
+            floats && (!v.is_finite() || v.abs() <= most)
+        }
+        Arg::Complex(..) => false,
+        _ => true,
+    }
 }
 
 /// What a view operator does to its operand: arguments are found by place.
@@ -155,7 +198,7 @@ impl SharesWhen {
 /// What marks state of an operator beside its effects.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
-    /// `#total`, `#total=numbers`, `#total=float`: when it never raises, types and sizes being right.
+    /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=divisor`: when it never raises, types and sizes being right.
     pub total: Total,
     /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
     pub any_size: bool,
@@ -198,6 +241,8 @@ impl Facts {
             "total" if value.is_empty() => self.total = Total::Always,
             "total" if value == "numbers" => self.total = Total::Numbers,
             "total" if value == "float" => self.total = Total::Floats,
+            "total" if value == "plain" => self.total = Total::Plain,
+            "total" if value == "divisor" => self.total = Total::Divisor,
             "any-size" => self.any_size = true,
             "sees-layout" => {
                 self.sees_layout = true;

@@ -80,7 +80,7 @@ pub use check::{Problem, TypeProblem, contradicts};
 pub use decompose::{Exactness, Expansion};
 pub use effects::{Access, Effects, Marks, ReturnAlias, Sharing, SideEffect};
 pub use error::{Fault, TypeError};
-pub use facts::{ArgumentIs, Facts, Given, SameAs, SharesWhen, Total, ViewStep};
+pub use facts::{ArgumentIs, Facts, Given, PLAIN, SameAs, SharesWhen, Total, ViewStep, fits_plainly};
 pub use file::{FileError, FileProblem};
 pub use infer::CallSite;
 pub use layout::{Viewed, contiguous as contiguous_strides, is_contiguous, view as view_strides};
