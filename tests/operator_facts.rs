@@ -87,18 +87,21 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
             let numbers = ["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8"];
             rows.iter().all(|r| r[0] == rows[0][0] && numbers.iter().any(|n| r[0] == *n))
         }
-        Total::Plain | Total::Divisor => {
+        Total::Plain | Total::Reals | Total::AnyFloats | Total::Divisor => {
             let dtypes: Option<Vec<Dtype>> = rows.iter().map(|r| Dtype::from_short(r[0].as_str()?)).collect();
             let (Some(mut dtypes), Some(bound)) = (dtypes, bound) else { return false };
+            let taken = dtypes.iter().all(|d| operator.facts.total.takes(*d) == Some(true));
+            let none = dtypes.is_empty();
             dtypes.extend(result);
             let numbers = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
-            let fit = numbers.into_iter().all(|(_, a)| fits_plainly(a, &dtypes));
+            let finite = |a: &Arg| !none || !matches!(a, Arg::Float(v) if !v.is_finite());
+            let fit = numbers.into_iter().all(|(_, a)| fits_plainly(a, &dtypes) && finite(a));
             let divides = match bound.get(1) {
                 Arg::Int(v) => *v != 0,
                 Arg::Float(v) => *v != 0.0,
                 _ => false,
             };
-            fit && dtypes.iter().all(|d| PLAIN.contains(d)) && (operator.facts.total == Total::Plain || divides)
+            fit && taken && dtypes.iter().all(|d| PLAIN.contains(d)) && (operator.facts.total != Total::Divisor || divides)
         }
         Total::Never => false,
     }

@@ -18,10 +18,27 @@ pub enum Total {
     Numbers,
     /// Where every tensor operand has a dtype of [`PLAIN`] and numbers fit it: every kernel takes these, whatever they hold.
     Plain,
-    /// The same, where the second argument is a number other than 0.
+    /// The same without bool.
+    Reals,
+    /// The same for floats alone, narrow ones included.
+    AnyFloats,
+    /// As [`Total::Plain`], where the second argument is a number other than 0.
     Divisor,
     /// For all.
     Always,
+}
+
+impl Total {
+    /// Returns whether tensors of that dtype are among those for which it is stated; `None` where it does not go by dtypes and numbers.
+    pub fn takes(self, dtype: Dtype) -> Option<bool> {
+        let plain = PLAIN.contains(&dtype);
+        match self {
+            Total::Plain | Total::Divisor => Some(plain),
+            Total::Reals => Some(plain && dtype != Dtype::Bool),
+            Total::AnyFloats => Some(plain && dtype.is_float()),
+            _ => None,
+        }
+    }
 }
 
 /// Dtypes that every kernel marked so takes, where the type rule does.
@@ -198,7 +215,8 @@ impl SharesWhen {
 /// What marks state of an operator beside its effects.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
-    /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=divisor`: when it never raises, types and sizes being right.
+    /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=reals`, `#total=any-float`,
+    /// `#total=divisor`: when it never raises, types and sizes being right.
     pub total: Total,
     /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
     pub any_size: bool,
@@ -224,6 +242,11 @@ pub struct Facts {
     pub shares: Option<SharesWhen>,
     /// `#step=KIND`: the result is that view of the first operand's elements.
     pub step: Option<ViewStep>,
+    /// `#joins`: sizes of all tensors of the list agree but along `dim`; then every size fits.
+    pub joins: bool,
+    /// `#within=INDEX`: types being right, it raises only where an integer of INDEX is no place along `dim` (the first dimension where there is no
+    /// `dim`) of its first tensor, negative ones included.
+    pub within: Option<Box<str>>,
     /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
     pub scatters: Option<ViewStep>,
 }
@@ -242,6 +265,8 @@ impl Facts {
             "total" if value == "numbers" => self.total = Total::Numbers,
             "total" if value == "float" => self.total = Total::Floats,
             "total" if value == "plain" => self.total = Total::Plain,
+            "total" if value == "reals" => self.total = Total::Reals,
+            "total" if value == "any-float" => self.total = Total::AnyFloats,
             "total" if value == "divisor" => self.total = Total::Divisor,
             "any-size" => self.any_size = true,
             "sees-layout" => {
@@ -250,6 +275,8 @@ impl Facts {
             }
             "layout-decides" => self.layout_decides = true,
             "reshapes" => self.reshapes = true,
+            "joins" => self.joins = true,
+            "within" => self.within = Some(value.into()),
             "unset" => self.unset = true,
             "copies" => self.copies = true,
             "writes-if" => self.writes_if = Some(value.into()),

@@ -189,10 +189,10 @@ impl Elements {
                 return false;
             }
             let (Some(x), Some(y)) = (self.expr(a).cloned(), self.expr(b).cloned()) else { return false };
-            if x.dtype != y.dtype || x.kids.len() != y.kids.len() {
+            if x.dtype != y.dtype {
                 return false;
             }
-            let same = match (&x.form, &y.form) {
+            let same = x.kids.len() == y.kids.len() && match (&x.form, &y.form) {
                 (Form::Load(s, at), Form::Load(t, to)) => {
                     at.len() == to.len()
                         && at.iter().zip(to).all(|(i, j)| self.same_index(*i, *j, calls))

@@ -127,7 +127,7 @@ impl Elements {
             Op::Cast | Op::Bits => self.converted(op, dtype, *kids.first()?),
             Op::Choose => self.choose(dtype, *kids.first()?, *kids.get(1)?, *kids.get(2)?),
             Op::Lt | Op::Le | Op::Eq => self.compared(op, *kids.first()?, *kids.get(1)?),
-            Op::Not => self.negated(*kids.first()?),
+            Op::Not if dtype == Dtype::Bool => self.negated(*kids.first()?),
             Op::Max | Op::Min | Op::AtLeast | Op::AtMost => self.bounded_by(op, dtype, *kids.first()?, *kids.get(1)?),
             _ if dtype == Dtype::Bool => self.logic(op, kids),
             _ if dtype.is_float() => self.float_op(op, dtype, kids),

@@ -17,7 +17,7 @@ const CALLS: usize = 400;
 /// Returns whether every call of a call's definition never raises.
 pub fn by_definition(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let view = f.view(side);
-    let Some(first) = expanded(f, view, node) else { return false };
+    let Some(first) = expanded(f, view, node, false) else { return false };
     let mut open = vec![first];
     let mut calls = 0_usize;
     while let Some(graph) = open.pop() {
@@ -30,7 +30,7 @@ pub fn by_definition(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
             if getitem_of(&graph, node).is_some() || holds(f, &graph, node) {
                 continue;
             }
-            match expanded(f, &graph, node) {
+            match expanded(f, &graph, node, true) {
                 Some(inner) => open.push(inner),
                 None => return false,
             }
@@ -40,10 +40,10 @@ pub fn by_definition(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
 }
 
 /// Returns the exact definition of a call whose types are numbers and the rules'.
-fn expanded(f: &mut Functional<'_>, view: &dyn View, node: NodeId) -> Option<Graph> {
+fn expanded(f: &mut Functional<'_>, view: &dyn View, node: NodeId, typed: bool) -> Option<Graph> {
     let operator = f.registry.operator_of(view, node)?;
     let exact = f.registry.exactness(operator) == Some(Exactness::Exact);
-    if !exact || !operator.effects.is_pure() || operands(view, node)?.iter().any(|t| !is_fixed(t)) {
+    if !exact || !operator.effects.is_pure() || operands(view, node, typed)?.iter().any(|t| !is_fixed(t)) {
         return None;
     }
     let site = CallSite { annotated: None, ..CallSite::of(view, node) };
@@ -55,12 +55,13 @@ fn is_fixed(t: &TensorType) -> bool {
     t.sizes.iter().all(|d| d.fixed().is_some())
 }
 
-/// Types of all tensors that a call is given; `None` where something else is a node, or nobody knows.
-fn operands(view: &dyn View, node: NodeId) -> Option<Vec<&TensorType>> {
+/// Types of all tensors that a call is given; `None` where something else is a node, or nobody knows. `typed`: rules gave all types.
+fn operands(view: &dyn View, node: NodeId, typed: bool) -> Option<Vec<&TensorType>> {
     let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
     let mut out = Vec::new();
     for n in args.flat_map(Arg::nodes) {
-        if view.hearsay(n).sizes() || view.hearsay(n).strides() {
+        // Calls of a definition were typed as they were made.
+        if !typed && (view.hearsay(n).sizes() || view.hearsay(n).strides()) {
             return None;
         }
         match view.ty(n) {
@@ -80,7 +81,7 @@ fn operands(view: &dyn View, node: NodeId) -> Option<Vec<&TensorType>> {
 fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
     let registry = f.registry;
     let found = registry.operator_of(graph, node).and_then(|o| {
-        Some((o, Bound::bind(&o.schema, graph, graph.args(node), graph.kwargs(node)).ok()?, operands(graph, node)?))
+        Some((o, Bound::bind(&o.schema, graph, graph.args(node), graph.kwargs(node)).ok()?, operands(graph, node, true)?))
     });
     let Some((operator, bound, types)) = found else { return false };
     if !operator.effects.is_pure() || !types.iter().all(|t| is_fixed(t)) {
@@ -93,7 +94,7 @@ fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
 fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
     match operator.facts.total {
         Total::Always => true,
-        Total::Plain | Total::Divisor => holds_plainly(graph, node, operator, bound, Some(types)),
+        Total::Plain | Total::Reals | Total::AnyFloats | Total::Divisor => holds_plainly(graph, node, operator, bound, Some(types)),
         Total::Floats | Total::Numbers => {
             types.iter().all(|t| matches!(t.dtype, crate::graph::Dtype::F32 | crate::graph::Dtype::F64))
                 && operator.schema.params.iter().zip(&bound.args).all(|(p, a)| {

@@ -51,7 +51,7 @@ pub fn surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         Total::Always => true,
         Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
         Total::Numbers => numbers_of(f, side, node).is_some_and(|dtype| has_defaults(operator, &bound, dtype)),
-        Total::Plain | Total::Divisor => {
+        Total::Plain | Total::Reals | Total::AnyFloats | Total::Divisor => {
             let view = f.view(side);
             holds_plainly(view, node, stated, &bound, tensor_types(f, side, node).as_deref())
         }
@@ -81,11 +81,13 @@ pub(super) fn holds_plainly(
     operands: Option<&[&TensorType]>,
 ) -> bool {
     let Some(operands) = operands else { return false };
+    let total = operator.facts.total;
     let mut dtypes: Vec<Dtype> = operands.iter().map(|t| t.dtype).collect();
     dtypes.extend(view.ty(node).as_tensor().map(|t| t.dtype));
     let numbers = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
     let fit = numbers.into_iter().all(|(_, arg)| match arg {
         Arg::Node(n) => operands.is_empty() && matches!(view.ty(*n), ValueType::SymInt(_)),
+        Arg::Float(v) if operands.is_empty() && !v.is_finite() => false,
         number => fits_plainly(number, &dtypes),
     });
     let divides = match bound.args.get(1) {
@@ -93,7 +95,8 @@ pub(super) fn holds_plainly(
         Some(Arg::Float(v)) => *v != 0.0,
         _ => false,
     };
-    fit && dtypes.iter().all(|d| PLAIN.contains(d)) && (operator.facts.total == Total::Plain || divides)
+    let taken = operands.iter().all(|t| total.takes(t.dtype) == Some(true)) && dtypes.iter().all(|d| PLAIN.contains(d));
+    fit && taken && (total != Total::Divisor || divides)
 }
 
 /// Whether sizes are numbers, which type rules checked, and the call is no view, whose arguments say more than its sizes do.
@@ -195,6 +198,13 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if operator.facts.any_size && types.is_empty() && operator.facts.total == Total::Plain {
         return numbers_rise(f, side, operator, bound);
     }
+    if operator.facts.joins {
+        let dim = bound.args.get(1).and_then(|a| result.and_then(|t| axis(a, t.rank())));
+        return dim.is_some_and(|dim| agree_but(f, &types, dim));
+    }
+    if operator.facts.any_size && operator.facts.total == Total::Plain && given_sizes {
+        return numbers_rise(f, side, operator, bound);
+    }
     if operator.facts.any_size {
         return !given_sizes || &*operator.schema.namespace == "aten" && result.is_none() && is_size_query(operator);
     }
@@ -217,13 +227,26 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         })
 }
 
+/// Whether tensors have the same sizes along all dimensions but one.
+fn agree_but(f: &Functional<'_>, types: &[&TensorType], dim: usize) -> bool {
+    types.windows(2).all(|pair| match pair {
+        [a, b] => {
+            let pairs = a.sizes.iter().zip(&b.sizes).enumerate();
+            a.rank() == b.rank() && pairs.into_iter().all(|(k, (x, y))| k == dim || f.sizes.same(*x, *y))
+        }
+        _ => false,
+    })
+}
+
 /// Whether sizes are at least 0 and the first two numbers do not fall: what is made of sizes and numbers alone.
 fn numbers_rise(f: &mut Functional<'_>, side: Side, operator: &Operator, bound: &Bound<'_>) -> bool {
     let view = f.view(side);
     let mut numbers = Vec::new();
     for (param, arg) in operator.schema.params.iter().zip(&bound.args) {
         let all = arg.items().map_or_else(|| vec![*arg], |items| items.iter().collect());
-        for arg in all.into_iter().filter(|a| matches!(a, Arg::Node(_) | Arg::Int(_))) {
+        // Dimensions are checked by the type rule; tensors are no numbers.
+        let counts = matches!(param.ty.base, Base::Scalar | Base::SymInt);
+        for arg in all.into_iter().filter(|a| counts && matches!(a, Arg::Node(_) | Arg::Int(_))) {
             let Some(dim) = as_dim(view, arg).filter(|d| f.sizes.is_settled(*d)) else { return false };
             if param.ty.base == Base::Scalar {
                 numbers.push(dim);
