@@ -244,6 +244,10 @@ pub struct Facts {
     pub step: Option<ViewStep>,
     /// `#joins`: sizes of all tensors of the list agree but along `dim`; then every size fits.
     pub joins: bool,
+    /// `#any-number`: sizes and numbers that are symbols fit whatever they are, negative ones too.
+    pub any_number: bool,
+    /// `#states-type`: an assertion that a tensor has the sizes, strides, dtype, device and layout that are given.
+    pub states_type: bool,
     /// `#within=INDEX`: types being right, it raises only where an integer of INDEX is no place along `dim` (the first dimension where there is no
     /// `dim`) of its first tensor, negative ones included.
     pub within: Option<Box<str>>,
@@ -276,6 +280,8 @@ impl Facts {
             "layout-decides" => self.layout_decides = true,
             "reshapes" => self.reshapes = true,
             "joins" => self.joins = true,
+            "any-number" => self.any_number = true,
+            "states-type" => self.states_type = true,
             "within" => self.within = Some(value.into()),
             "unset" => self.unset = true,
             "copies" => self.copies = true,

@@ -87,6 +87,7 @@ impl Speaker<'_> {
             Meaning::Fold(fold) => self.folded(c, fold),
             Meaning::Sum(fold) => self.summed(c, Some(fold)),
             Meaning::Mean => self.summed(c, None),
+            Meaning::MatMul => self.multiplied(c),
             Meaning::Power => match c.arg(1) {
                 Arg::Int(2) if to.is_float() => {
                     let x = self.operand(c, c.arg(0), to, false)?;
@@ -320,5 +321,23 @@ impl Speaker<'_> {
         let vars = self.vars(&c.result.sizes);
         let kept = (0_usize..).zip(vars).filter(|(k, _)| !keeps || !dims.contains(k)).map(|(_, v)| v);
         self.e.load(to, source, kept.collect())
+    }
+
+    /// A product of matrices of integers: a sum of products, wrapping around.
+    fn multiplied(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let (a, b) = (c.array(0)?.clone(), c.array(1)?.clone());
+        let to = c.result.dtype;
+        let inner = *a.sizes.last()?;
+        width(to).filter(|w| *w > 1 && a.dtype == to && b.dtype == to)?;
+        let level = self.e.highest_level(a.expr).max(self.e.highest_level(b.expr)).map_or(0, |l| l.saturating_add(1));
+        let bound = self.e.place(crate::rules::element::index::Place::Bound(level, inner));
+        let vars = self.vars(&c.result.sizes);
+        let (column, rows) = vars.split_last()?;
+        let (row, batch) = rows.split_last()?;
+        let left = batch.iter().copied().chain([*row, bound]).collect();
+        let right = batch.iter().copied().chain([bound, *column]).collect();
+        let (x, y) = (self.at(&a, left)?, self.at(&b, right)?);
+        let product = self.e.op(Op::Mul, to, &[x, y])?;
+        self.e.reduced(Fold::Sum, level, &[inner], product)
     }
 }

@@ -48,6 +48,8 @@ pub enum Meaning {
     /// Elements taken together in the kernel's order, in the dtype of the result.
     Sum(Fold),
     Mean,
+    /// Products summed: of integers in any order.
+    MatMul,
     /// The second power is the number times itself.
     Power,
     /// Below zero a multiple.
@@ -108,6 +110,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Sum(Fold::Sum), &["aten.sum.default", "aten.sum.dim_IntList"]),
     (Sum(Fold::Product), &["aten.prod.default", "aten.prod.dim_int"]),
     (Mean, &["aten.mean.default", "aten.mean.dim"]),
+    (MatMul, &["aten.mm.default", "aten.bmm.default"]),
     (Power, &["aten.pow.Tensor_Scalar"]),
     (Leaky, &["aten.leaky_relu.default"]),
 ];

@@ -3,7 +3,7 @@
 //! ## What it says
 //! A conversion to the own dtype is nothing. Of two in a row the first is nothing where it loses nothing: every number of the first dtype is one of
 //! the second. Among integers the second one decides where it is not wider than the first. To bool is "not equal to 0". A sign passes
-//! through a conversion of floats. A sum or product of integers may be converted to fewer bits before or after. `abs` and the sign are bits.
+//! through a conversion of floats. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer bits before or after. `abs` and the sign are bits.
 //!
 //! ## When it is wrong
 //! f32 to f16 and back rounds. i32 to f32 and back rounds above 2^24. i64 to bool and on is 0 or 1. A float to an integer cuts, and out of
@@ -12,8 +12,8 @@
 use half::{bf16, f16};
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Form, Op};
-use crate::rules::element::make::width;
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::make::{width, wrapped};
 
 /// Returns a number rounded to a float dtype; `None` for other dtypes.
 pub fn round(dtype: Dtype, v: f64) -> Option<f64> {
@@ -59,6 +59,10 @@ impl Elements {
         if let Some(known) = self.cast_number(to, from, x) {
             return Some(known);
         }
+        if matches!(to, Dtype::I8 | Dtype::U8 | Dtype::I16) && self.is_nan(x)? {
+            self.by("nan-to-few-bits");
+            return self.integer(to, 0);
+        }
         if to == Dtype::Bool && (width(from).is_some() || from.is_float()) {
             let zero = if from.is_float() { self.rounded(from, 0.0)? } else { self.integer(from, 0)? };
             let is_zero = self.op(Op::Eq, Dtype::Bool, &[x, zero])?;
@@ -89,6 +93,16 @@ impl Elements {
             }
             _ => {}
         }
+        let folded = self.expr(x).cloned().filter(|e| matches!(e.form, Form::Reduce(Fold::Sum | Fold::Product, ..)));
+        if let (Some(wide), Some(narrow)) = (width(from), width(to))
+            && narrow <= wide
+            && to != Dtype::Bool
+            && let Some(Expr { form: Form::Reduce(fold, level, sizes), kids, .. }) = folded
+        {
+            self.by("cast-of-integer-sum");
+            let body = self.converted(Op::Cast, to, *kids.first()?)?;
+            return self.reduced(fold, level, &sizes, body);
+        }
         if let (Some(wide), Some(narrow)) = (width(from), width(to))
             && narrow <= wide
             && to != Dtype::Bool
@@ -108,6 +122,11 @@ impl Elements {
             let v = self.float(x)?;
             return match to {
                 Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64 => self.rounded(to, v),
+                _ if to != Dtype::Bool && v.fract() == 0.0 && v.abs() < 1e6 => {
+                    #[allow(clippy::cast_possible_truncation)]
+                    let v = v as i64;
+                    if wrapped(to, v) == Some(v) { self.integer(to, v) } else { None }
+                }
                 _ => None,
             };
         }
@@ -141,8 +160,8 @@ impl Elements {
                 let Some((Op::Bits, [inner])) = self.op_of(value) else { continue };
                 let inner = *inner;
                 let Some(bits) = self.number(number) else { continue };
-                let sign = crate::rules::element::make::wrapped(from, lowest)?;
-                let rest = crate::rules::element::make::wrapped(from, lowest.wrapping_sub(1))?;
+                let sign = wrapped(from, lowest)?;
+                let rest = wrapped(from, lowest.wrapping_sub(1))?;
                 let meant = match mask {
                     Op::And if bits == rest => Some(Op::Abs),
                     Op::Xor if bits == sign => Some(Op::Neg),

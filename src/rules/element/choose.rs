@@ -96,7 +96,19 @@ impl Elements {
         }
     }
 
+    /// Whether a number is assumed not to equal itself.
+    pub(super) fn is_nan(&mut self, x: ExprId) -> Option<bool> {
+        if self.truths.is_empty() || !self.dtype(x)?.is_float() {
+            return Some(false);
+        }
+        let itself = self.raw(Op::Eq, Dtype::Bool, &[x, x])?;
+        Some(self.truths.get(&itself) == Some(&false))
+    }
+
     pub(super) fn bounded_by(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        if self.is_nan(a)? && (self.is_firm(b) || matches!(op, Op::AtLeast | Op::AtMost)) {
+            return Some(a);
+        }
         let op = match op {
             Op::AtLeast if self.is_firm(b) || !dtype.is_float() => Op::Max,
             Op::AtMost if self.is_firm(b) || !dtype.is_float() => Op::Min,

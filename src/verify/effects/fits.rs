@@ -248,6 +248,9 @@ fn numbers_rise(f: &mut Functional<'_>, side: Side, operator: &Operator, bound: 
         let counts = matches!(param.ty.base, Base::Scalar | Base::SymInt);
         for arg in all.into_iter().filter(|a| counts && matches!(a, Arg::Node(_) | Arg::Int(_))) {
             let Some(dim) = as_dim(view, arg).filter(|d| f.sizes.is_settled(*d)) else { return false };
+            if operator.facts.any_number {
+                continue;
+            }
             if param.ty.base == Base::Scalar {
                 numbers.push(dim);
             } else if !f.sizes.at_most(Dim::Fixed(0), dim) {

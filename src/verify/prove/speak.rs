@@ -176,6 +176,10 @@ impl Lowering<'_, '_> {
                 args.push(arg);
             }
         }
+        // Whether there is such a view depends on how the operand lies; what is in it does not.
+        if operator.facts.layout_decides {
+            operands.next();
+        }
         if rest.next().is_some() || operands.next().is_some() {
             return None;
         }
