@@ -194,7 +194,7 @@ impl<'a> EffectsOf<'a> {
         let total = match operator.facts.total {
             Total::Always => true,
             Total::Floats => tensor_operands(self.view, node).iter().all(plain),
-            Total::Numbers | Total::Never => false,
+            _ => false,
         };
         !total || operator.effects.writes() || operator.facts.step.is_some()
     }

@@ -116,6 +116,14 @@ pub struct Budget {
     pub time_ms: u64,
     /// Bytes that the inputs of one trial may take.
     pub bytes: usize,
+    /// Terms that one proof by rules looks into.
+    pub region: usize,
+    /// Work of one proof by rules: expressions made and compared.
+    pub work: usize,
+    /// Work of all of them.
+    pub rules: usize,
+    /// Places where graphs part that are tried by rules.
+    pub differences: usize,
 }
 
 impl Default for Budget {
@@ -129,6 +137,10 @@ impl Default for Budget {
             shrinks: 0,
             time_ms: 2000,
             bytes: 1 << 26,
+            region: 2000,
+            work: 200_000,
+            rules: 2_000_000,
+            differences: 256,
         }
     }
 }

@@ -52,6 +52,7 @@ mod pt2_older;
 mod refuted;
 #[cfg(feature = "sandbox")]
 mod released_components;
+mod rule_admission;
 #[cfg(feature = "sandbox")]
 mod run;
 #[cfg(feature = "sandbox")]
