@@ -3,8 +3,9 @@
 use wasmtime::{Trap, WasmBacktrace};
 
 use super::store::Stop;
-use super::{Fault, FaultKind, Limits};
-use crate::contract::escape::shown;
+use super::{Fault, FaultKind};
+use crate::contract::Limits;
+use crate::contract::shown;
 
 /// How many of the guest's functions a fault names.
 const FRAMES: usize = 8;

@@ -15,11 +15,11 @@ use super::bindings::{GraphPass, GraphPassPre};
 use super::classify::{Context, classify};
 use super::host::{Host, Job};
 use super::store::{Clock, new_store};
-use super::{Ended, Engine, Fault, FaultKind, Info, Limits, LoadError, Outcome, Said, Usage};
-use crate::contract::escape::shown;
-use crate::contract::offered::Contract;
-use crate::contract::preflight;
-use crate::contract::preflight::Preflight;
+use super::{Ended, Engine, Fault, FaultKind, Info, Outcome, Said, Usage};
+use crate::contract::Contract;
+use crate::contract::shown;
+use crate::contract::{self, Preflight};
+use crate::contract::{Limits, LoadError};
 use crate::editor::Editor;
 use crate::graph::Graph;
 
@@ -56,7 +56,7 @@ impl<'e> Pass<'e> {
     /// Loads a component; errors and faults name it `label`.
     pub fn load(label: &str, bytes: &[u8], engine: &'e Engine, limits: &Limits) -> Result<Self, LoadError> {
         let label = shown(label, limits.message_chars);
-        let preflight = preflight::check(&label, bytes, limits)?;
+        let preflight = contract::check(&label, bytes, limits)?;
         let failed = |e: wasmtime::Error| LoadError::Compile {
             pass: label.clone(),
             message: shown(&format!("{e:#}"), limits.message_chars),

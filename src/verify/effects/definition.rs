@@ -1,6 +1,6 @@
 //! Whether a call surely holds because each call of its exact definition does.
 //!
-//! Promises: "yes" only for sizes that are numbers, which type rules checked, where every call of the decomposition (in turn decomposed, where
+//! Promises: "yes" only for operators that are nothing but their definition (what PyTorch's own refuse, no decomposition says), and for sizes that are numbers, which type rules checked, where every call of the decomposition (in turn decomposed, where
 //! need be) never raises for the types that the rules give. A fused operator means its one definition; that the device raises for nothing else is
 //! the same assumption as that it computes that. Work is bounded.
 
@@ -42,7 +42,7 @@ pub fn by_definition(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
 /// Returns the exact definition of a call whose types are numbers and the rules'.
 fn expanded(f: &mut Functional<'_>, view: &dyn View, node: NodeId, typed: bool) -> Option<Graph> {
     let operator = f.registry.operator_of(view, node)?;
-    let exact = f.registry.exactness(operator) == Some(Exactness::Exact);
+    let exact = f.registry.exactness(operator) == Some(Exactness::Exact) && operator.means_its_definition();
     if !exact || !operator.effects.is_pure() || operands(view, node, typed)?.iter().any(|t| !is_fixed(t)) {
         return None;
     }
