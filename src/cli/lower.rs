@@ -37,7 +37,7 @@ pub struct LowerArgs {
     /// TorchAir's `experimental_config.enable_view_optimize = False`: views are made where they stand.
     #[arg(long)]
     no_view_optimize: bool,
-    /// Stop at operators without a converter, as TorchAir does, instead of taking them apart.
+    /// Stop at operators for which TorchAir has no converter, instead of lowering what stands for them.
     #[arg(long)]
     no_decompose: bool,
     /// The device, by CANN's name of it (Ascend910B1, Ascend950); some operators are made otherwise from Ascend950 on.

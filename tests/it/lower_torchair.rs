@@ -31,6 +31,7 @@ fn options(meta: &Meta) -> Options {
     Options {
         enable_view_optimize: flag("enable_view_optimize", true),
         enable_ref_data: flag("enable_ref_data", false),
+        decompose: false,
         ..Options::default()
     }
 }

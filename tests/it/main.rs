@@ -41,6 +41,7 @@ mod judge_cases;
 mod judge_fuzz;
 mod judge_laws;
 mod layers;
+mod lower_beyond;
 mod lower_converters;
 mod lower_ge_files;
 mod lower_torchair;

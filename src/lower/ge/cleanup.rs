@@ -31,6 +31,8 @@ pub(super) struct Work {
     pub(super) inputs: usize,
     /// Types of the outputs in the numbering of attributes.
     pub(super) output_types: Vec<i64>,
+    /// Names of operators that are about to be dropped.
+    pub(super) gone: HashSet<String>,
 }
 
 fn first_output(op: &OpDef) -> String {

@@ -80,9 +80,10 @@ impl Expanded {
 
 /// Lets the users of a node use its results instead, and removes it.
 fn replace(graph: &mut Graph, node: NodeId, results: &[Arg]) {
-    let whole = match results {
-        [one] => one.clone(),
-        all => Arg::Tuple(all.into()),
+    let (whole, results) = match results {
+        [list @ (Arg::List(items) | Arg::Tuple(items))] => (list.clone(), &**items),
+        [one] => (one.clone(), &[][..]),
+        all => (Arg::Tuple(all.into()), all),
     };
     let users: Vec<NodeId> = graph.users_in_order(node);
     for user in users {

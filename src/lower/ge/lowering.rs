@@ -4,8 +4,7 @@
 //! are put off (`views`), scopes put attributes on what is made inside, record and wait become control edges (`scopes`).
 //! No graph passes run here. Every node without a GE form is reported, not only the first.
 
-use std::collections::HashMap;
-use std::rc::Rc;
+use std::collections::{HashMap, HashSet};
 
 use super::builder::{Builder, Refusal};
 use super::cleanup;
@@ -13,14 +12,14 @@ use super::compare::Host;
 use super::convert::{self, Cx};
 use super::expand::Expanded;
 use super::metas;
-use super::proto::{GraphDef, OpDef, ShapeDef, TensorDescriptor};
+use super::proto::GraphDef;
 use super::scopes::{self, Edges};
 use super::types;
-use super::value::{Meta, Results, SymbolKind, TensorId, TensorMeta, Value};
+use super::value::{Meta, Results, TensorId, Value};
 use super::views::{Kind, Views};
 use super::writes;
 use crate::analysis::streams::{Fault, Scopes, Streams};
-use crate::graph::{Arg, BodyId, Graph, InputKind, NodeId, NodeKind, OutputKind, ValueType, View};
+use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, Symbols};
 
@@ -35,7 +34,7 @@ pub struct Options {
     pub seed: i64,
     /// The device, by CANN's name of it (`Ascend910B1`, `Ascend950`); none: one before Ascend 950.
     pub soc_version: Option<String>,
-    /// Whether operators without a converter are taken apart by their decompositions. TorchAir stops at them.
+    /// Whether operators for which TorchAir has no converter are lowered by what else is known of them, decompositions too.
     pub decompose: bool,
 }
 
@@ -172,6 +171,7 @@ fn lower_once(graph: &Graph, options: &Options, registry: &Registry) -> Result<L
     let mut lowering = Lowering {
         graph,
         registry,
+        beyond: options.decompose,
         put_off,
         symbols: graph.symbols.clone(),
         b: Builder::new(options.seed, options.is_arch35()),
@@ -209,8 +209,9 @@ fn check_scopes(graph: &Graph) -> Result<(), LowerError> {
 pub(super) struct Lowering<'g> {
     pub(super) graph: &'g Graph,
     registry: &'g Registry,
+    beyond: bool,
     put_off: bool,
-    symbols: Symbols,
+    pub(super) symbols: Symbols,
     pub(super) b: Builder,
     views: Views,
     scopes: Scopes,
@@ -220,12 +221,12 @@ pub(super) struct Lowering<'g> {
     /// By slot of the node: whether it was reached.
     done: Vec<bool>,
     /// One an FX input: its value.
-    inputs: Vec<Value>,
+    pub(super) inputs: Vec<Value>,
     /// Where a Data's content comes from, by its name.
     info: HashMap<String, String>,
     /// What NetOutput takes.
-    outputs: Vec<TensorId>,
-    fx_outputs: Vec<String>,
+    pub(super) outputs: Vec<TensorId>,
+    pub(super) fx_outputs: Vec<String>,
     unsupported: Vec<Unsupported>,
     remarks: Vec<Remark>,
 }
@@ -324,6 +325,9 @@ impl<'g> Lowering<'g> {
             return Ok(Form::Described(lowering));
         }
         match (convert::rule(target), convert::own_operator(target)) {
+            (Some(_), _) if !self.beyond && convert::is_beyond(target) => {
+                Err(Refusal("TorchAir has no converter for it".into()))
+            }
             (Some(rule), _) => Ok(Form::Rule(rule)),
             (None, Some(known)) => Ok(Form::Own(known)),
             (None, None) => {
@@ -424,7 +428,7 @@ impl<'g> Lowering<'g> {
     }
 
     #[allow(clippy::type_complexity)] // Arguments by place, then by name.
-    fn with_views_made(
+    pub(super) fn with_views_made(
         &mut self,
         args: &[Value],
         kwargs: &[(String, Value)],
@@ -552,176 +556,20 @@ impl<'g> Lowering<'g> {
         self.values.get(self.graph.slot_of(node)).unwrap_or(&Value::Failed)
     }
 
-    #[allow(clippy::type_complexity)] // Arguments by place, then by name.
-    fn arguments(&mut self, node: NodeId) -> Result<(Vec<Value>, Vec<(String, Value)>), Refusal> {
-        let graph = self.graph;
-        let args = graph.args(node).iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
-        let kwargs = graph
-            .kwargs(node)
-            .iter()
-            .map(|(k, a)| Ok((graph.texts().text(*k).to_string(), self.argument(a)?)))
-            .collect::<Result<_, Refusal>>()?;
-        Ok((args, kwargs))
-    }
-
-    fn argument(&mut self, arg: &Arg) -> Result<Value, Refusal> {
-        match arg {
-            Arg::Node(n) => Ok(self.value(*n).clone()),
-            Arg::List(items) | Arg::Tuple(items) => {
-                if items.iter().any(|a| a.as_node().is_some_and(|n| self.is_size(n))) {
-                    return self.pack_sizes(items);
-                }
-                // Lists nest at most `Arg::MAX_DEPTH` deep.
-                items.iter().map(|a| self.argument(a)).collect::<Result<Vec<_>, _>>().map(|l| Value::List(l.into()))
-            }
-            scalar => Ok(self.argument_scalar(scalar)),
-        }
-    }
-
-    fn argument_scalar(&self, arg: &Arg) -> Value {
-        match arg {
-            Arg::None => Value::None,
-            Arg::Int(i) => Value::Int(*i),
-            Arg::Float(f) => Value::Float(*f),
-            Arg::Bool(b) => Value::Bool(*b),
-            Arg::Str(s) => Value::Str(Rc::from(&**s)),
-            Arg::Dtype(d) => Value::Dtype(*d),
-            other => Value::Other(Rc::new(other.clone())),
-        }
-    }
-
-    fn is_size(&self, node: NodeId) -> bool {
-        match self.graph.ty(node) {
-            ValueType::SymInt(_) => true,
-            ValueType::Unknown => match self.value(node) {
-                Value::Int(_) => true,
-                Value::Tensor(t) => {
-                    let meta = self.b.tensor(*t).and_then(|t| t.meta.as_ref());
-                    matches!(meta, Some(Meta::Symbol(_, SymbolKind::Int)))
-                }
-                _ => false,
-            },
-            _ => false,
-        }
-    }
-
-    /// A list of sizes with a symbol among them is one tensor.
-    fn pack_sizes(&mut self, items: &[Arg]) -> Result<Value, Refusal> {
-        let values: Vec<Value> = items.iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
-        if values.iter().all(|v| matches!(v, Value::Int(_))) {
-            return Ok(Value::List(values.into()));
-        }
-        let mut sizes = Vec::with_capacity(values.len());
-        let mut inputs = Vec::with_capacity(values.len());
-        for v in &values {
-            sizes.push(match v {
-                Value::Int(i) => Dim::Fixed(*i),
-                Value::Tensor(t) => match self.b.tensor(*t).and_then(|t| t.meta.as_ref()) {
-                    Some(Meta::Symbol(d, SymbolKind::Int)) => *d,
-                    _ => return Err(Refusal("a list of sizes holds something else".into())),
-                },
-                _ => return Err(Refusal("a list of sizes holds something else".into())),
-            });
-            inputs.push(super::builder::In::try_from(v)?);
-        }
-        let count = i64::try_from(values.len()).unwrap_or(i64::MAX);
-        let pack =
-            self.b.one("Pack", vec![super::builder::In::Many(inputs)], &[("N", count.into()), ("axis", 0.into())])?;
-        self.b.set_meta(pack, Meta::Sizes(sizes.into()), &self.symbols)?;
-        if values.iter().all(|v| v.tensor().is_some_and(|t| self.b.is_host_data(t))) {
-            self.b.mark(pack, "_inputs_all_sym");
-        }
-        self.b.mark(pack, "_force_unknown_shape");
-        Ok(Value::Tensor(pack))
-    }
-
-    fn output(&mut self, node: NodeId) -> Result<(), Refusal> {
-        let returned: Vec<Arg> = match self.graph.args(node) {
-            [Arg::List(items) | Arg::Tuple(items)] => items.to_vec(),
-            args => args.to_vec(),
-        };
-        let values: Vec<Value> = returned.iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
-        let (mut values, _) = self.with_views_made(&values, &[])?;
-        self.assign_mutations(&mut values)?;
-        for value in &values {
-            let text = self.fx_output(value);
-            self.fx_outputs.push(text);
-        }
-        self.net_output();
-        Ok(())
-    }
-
-    /// An exported program returns the new contents of what it writes; TorchAir's graphs write them at the end.
-    fn assign_mutations(&mut self, values: &mut [Value]) -> Result<(), Refusal> {
-        let Some(signature) = &self.graph.signature else { return Ok(()) };
-        for (value, output) in values.iter_mut().zip(&signature.outputs) {
-            if !output.kind.is_mutation() {
-                continue;
-            }
-            let written = signature.inputs.iter().position(|i| match output.kind {
-                OutputKind::UserInputMutation => Some(&*i.name) == output.target.as_deref(),
-                OutputKind::ParameterMutation => i.kind == InputKind::Parameter && i.target == output.target,
-                _ => i.kind == InputKind::Buffer && i.target == output.target,
-            });
-            let input = written.and_then(|i| self.inputs.get(i)).and_then(Value::tensor);
-            let (Some(input), Some(new)) = (input, value.tensor()) else {
-                return Err(Refusal("what it writes is no input".into()));
-            };
-            let assign = self.b.one("Assign", vec![input.into(), new.into()], &[])?;
-            if let Some(meta) = self.b.tensor(new).and_then(|t| t.meta.clone()) {
-                self.b.set_meta(assign, meta, &self.symbols)?;
-            }
-            *value = Value::None;
-        }
-        Ok(())
-    }
-
-    fn fx_output(&mut self, value: &Value) -> String {
-        let t = match value {
-            Value::Tensor(t) => *t,
-            Value::None => return "none".into(),
-            _ => return "const".into(),
-        };
-        match self.b.tensor(t).and_then(|t| t.meta.as_ref()) {
-            Some(Meta::Symbol(d, _)) => return format!("sym:{}", self.symbols.print_python(*d)),
-            Some(Meta::Tensor(TensorMeta { input: Some(i), .. })) => return format!("view-of-input:{i}"),
-            _ => {}
-        }
-        let edge = self.b.edge(t);
-        let place = self.outputs.iter().position(|o| self.b.edge(*o) == edge).unwrap_or_else(|| {
-            self.outputs.push(t);
-            self.outputs.len().saturating_sub(1)
-        });
-        format!("ge:{place}")
-    }
-
-    fn net_output(&mut self) {
-        let name = self.b.name(None, "NetOutput");
-        let kept = self.b.kept.iter().filter_map(|i| self.b.ops.get(*i)).map(|op| format!("{}:-1", op.name)).collect();
-        let mut op = OpDef { name, r#type: "NetOutput".into(), input: kept, ..Default::default() };
-        for (i, t) in self.outputs.iter().enumerate() {
-            let output = self.b.tensor(*t).map_or(0, |t| t.output);
-            let desc = self.b.op_of(*t).and_then(|o| o.output_desc.get(output)).cloned().unwrap_or_default();
-            let meta = self.b.tensor(*t).and_then(|t| t.meta.as_ref());
-            let shape = meta.map(|m| ShapeDef { dim: types::dims(&m.sizes()) }).or(desc.shape.clone());
-            op.input.push(self.b.edge(*t));
-            op.input_desc.push(TensorDescriptor { name: format!("input{i}"), shape, ..desc });
-        }
-        self.b.ops.push(op);
-    }
-
     fn finish(mut self, options: &Options) -> Lowered {
         if let Some(name) = self.b.offsets() {
             self.info.insert(name.to_string(), "rng-offsets".into());
         }
         let types = self.outputs.iter().map(|t| self.b.dtype(*t).cpp()).collect();
         let inputs = self.inputs.len();
-        let mut work = cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types };
+        let mut work =
+            cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types, gone: HashSet::new() };
         work.pack_host_sizes();
         let ge_inputs = work.remove_dead_data();
         let written = work.drop_moves_before_writes();
         let output_ref_input = work.assigns_to_outputs();
         work.order_side_effects(&output_ref_input);
+        work.move_weight_transposes();
         let mut written_inputs = written;
         written_inputs.extend(output_ref_input.values().copied());
         written_inputs.sort_unstable();

@@ -3,10 +3,11 @@
 //! - `proto`, `operators`: the messages; what each GE operator looks like.
 //! - `files` with `text`, `viewer`, `python`: the four forms in which TorchAir dumps a graph; `.bin` is read back.
 //! - `compare`: whether two graphs are the same, up to what means nothing.
-//! - `lowering`: from FX; with `convert` (operators, a file a family), `views` (put off), `scopes` (streams), `metas` (types),
+//! - `lowering`: from FX; with `arguments`, `outputs`, `convert` (operators, a file a family), `views` (put off), `scopes` (streams), `metas` (types),
 //!   `builder`, `draws` and `literal` (making operators, random states and constants), `expand` (operators
-//!   without a converter), `writes` (what `copy_` means for later readers), `cleanup` (what TorchAir does at the end).
+//!   without a converter), `writes` (what `copy_` means for later readers), `cleanup` and `transposes` (what TorchAir does at the end).
 
+mod arguments;
 mod builder;
 mod cleanup;
 pub mod compare;
@@ -18,10 +19,12 @@ mod literal;
 mod lowering;
 mod metas;
 pub mod operators;
+mod outputs;
 pub mod proto;
 mod python;
 mod scopes;
 mod text;
+mod transposes;
 mod types;
 mod value;
 mod viewer;

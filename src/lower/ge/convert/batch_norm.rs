@@ -127,7 +127,8 @@ fn training(cx: &mut Cx, statistics: Statistics) -> Made {
     Ok(match statistics {
         Statistics::Missing => list(&[output, batch_mean, batch_var]),
         Statistics::Written => list(&[output, batch_mean, batch_var, mean, var]),
-        Statistics::Returned => list(&[output, mean, var, batch_mean, batch_var]),
+        // PyTorch's order; TorchAir gives the running statistics first.
+        Statistics::Returned => list(&[output, batch_mean, batch_var, mean, var]),
     })
 }
 

@@ -220,6 +220,9 @@ struct Operands {
     dtype: DataType,
 }
 
+/// Makes one of the three gradients.
+type Part = fn(&mut Cx, &Window, &Operands) -> Result<TensorId, Refusal>;
+
 fn backward(cx: &mut Cx) -> Made {
     let signature =
         "grad_output input weight bias_sizes stride padding dilation transposed output_padding groups output_mask";
@@ -246,7 +249,7 @@ fn backward(cx: &mut Cx) -> Made {
     };
     let mask = args.get("output_mask").literal();
     let Some(Literal::Bools(mask)) = mask else { return Err(Refusal("argument output_mask is no fixed list".into())) };
-    let parts: [fn(&mut Cx, &Window, &Operands) -> Result<TensorId, Refusal>; 3] = [of_input, of_weight, of_bias];
+    let parts: [Part; 3] = [of_input, of_weight, of_bias];
     let mut results = Vec::with_capacity(3);
     for (place, (wanted, part)) in mask.into_iter().zip(parts).enumerate() {
         results.push(match wanted {

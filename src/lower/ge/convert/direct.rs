@@ -9,7 +9,8 @@
 //!   the line does not name and the signature does. Without one it is the GE operator's own default.
 //! - Outputs name those of the GE operator in the order of the results, each with `: type` where the graph cannot say it: a GE type's name,
 //!   the argument that names it, or the tensor argument that has it. Without a list they are the results in order.
-//! What is given as `Line` may hold any of that; operator files have the part that `ops::Lowering` describes.
+//!
+//! A line of a table may hold any of that; operator files have the part that `ops::Lowering` describes.
 
 use super::Made;
 use super::args::{Args, attribute, constant};

@@ -311,8 +311,11 @@ const V_TYPES: &str = "gmm_x_dtype gmm_weight_dtype gmm_x_scale_dtype gmm_weight
                        mm_x_scale_dtype mm_weight_scale_dtype";
 const V_MODES: [&str; 4] = ["gmm_x_quant_mode", "gmm_weight_quant_mode", "mm_x_quant_mode", "mm_weight_quant_mode"];
 
+/// The arguments, the attributes that are computed of them, and the types of the two results.
+type Quantized = (Args, Vec<(&'static str, Attr)>, [DataType; 2]);
+
 /// Reads and checks what both exchanges with quantized grouped products have; sees operands as the types that are named.
-fn quantized_v(cx: &mut Cx, signature: &str) -> Result<(Args, Vec<(&'static str, Attr)>, [DataType; 2]), Refusal> {
+fn quantized_v(cx: &mut Cx, signature: &str) -> Result<Quantized, Refusal> {
     let mut args = Args::of(cx, signature)?;
     refuse_mode(&args)?;
     let mut modes = Vec::new();

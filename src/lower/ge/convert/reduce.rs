@@ -272,8 +272,12 @@ pub(super) fn std(cx: &mut Cx) -> Made {
     }
     let axes = In::Literal(Literal::Ints(dims.clone()));
     let mut mean = cx.op("ReduceMean", vec![x.into(), axes], &[("keep_dims", Attr::Bool(keep))])?;
+    // GE's Expand lets a missing last dimension be.
     if !keep && dims.len() != rank && dims != [-1] {
-        let mut sorted = dims;
+        let mut sorted = match dims.as_slice() {
+            [dim] => vec![*dim],
+            _ => reduced.into_iter().map(super::cx::signed).collect(),
+        };
         sorted.sort_unstable();
         for dim in sorted {
             mean = cx.unsqueeze(mean, &[dim])?;

@@ -1,0 +1,85 @@
+//! What a graph gives: NetOutput, what the host does for the rest, and writes that only the signature names.
+
+use super::builder::Refusal;
+use super::lowering::Lowering;
+use super::proto::{OpDef, ShapeDef, TensorDescriptor};
+use super::types;
+use super::value::{Meta, TensorMeta, Value};
+use crate::graph::{Arg, InputKind, NodeId, OutputKind, View};
+
+impl Lowering<'_> {
+    pub(super) fn output(&mut self, node: NodeId) -> Result<(), Refusal> {
+        let returned: Vec<Arg> = match self.graph.args(node) {
+            [Arg::List(items) | Arg::Tuple(items)] => items.to_vec(),
+            args => args.to_vec(),
+        };
+        let values: Vec<Value> = returned.iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
+        let (mut values, _) = self.with_views_made(&values, &[])?;
+        self.assign_mutations(&mut values)?;
+        for value in &values {
+            let text = self.fx_output(value);
+            self.fx_outputs.push(text);
+        }
+        self.net_output();
+        Ok(())
+    }
+
+    /// An exported program returns the new contents of what it writes; TorchAir's graphs write them at the end.
+    fn assign_mutations(&mut self, values: &mut [Value]) -> Result<(), Refusal> {
+        let Some(signature) = &self.graph.signature else { return Ok(()) };
+        for (value, output) in values.iter_mut().zip(&signature.outputs) {
+            if !output.kind.is_mutation() {
+                continue;
+            }
+            let written = signature.inputs.iter().position(|i| match output.kind {
+                OutputKind::UserInputMutation => Some(&*i.name) == output.target.as_deref(),
+                OutputKind::ParameterMutation => i.kind == InputKind::Parameter && i.target == output.target,
+                _ => i.kind == InputKind::Buffer && i.target == output.target,
+            });
+            let input = written.and_then(|i| self.inputs.get(i)).and_then(Value::tensor);
+            let (Some(input), Some(new)) = (input, value.tensor()) else {
+                return Err(Refusal("what it writes is no input".into()));
+            };
+            let assign = self.b.one("Assign", vec![input.into(), new.into()], &[])?;
+            if let Some(meta) = self.b.tensor(new).and_then(|t| t.meta.clone()) {
+                self.b.set_meta(assign, meta, &self.symbols)?;
+            }
+            *value = Value::None;
+        }
+        Ok(())
+    }
+
+    fn fx_output(&mut self, value: &Value) -> String {
+        let t = match value {
+            Value::Tensor(t) => *t,
+            Value::None => return "none".into(),
+            _ => return "const".into(),
+        };
+        match self.b.tensor(t).and_then(|t| t.meta.as_ref()) {
+            Some(Meta::Symbol(d, _)) => return format!("sym:{}", self.symbols.print_python(*d)),
+            Some(Meta::Tensor(TensorMeta { input: Some(i), .. })) => return format!("view-of-input:{i}"),
+            _ => {}
+        }
+        let edge = self.b.edge(t);
+        let place = self.outputs.iter().position(|o| self.b.edge(*o) == edge).unwrap_or_else(|| {
+            self.outputs.push(t);
+            self.outputs.len().saturating_sub(1)
+        });
+        format!("ge:{place}")
+    }
+
+    fn net_output(&mut self) {
+        let name = self.b.name(None, "NetOutput");
+        let kept = self.b.kept.iter().filter_map(|i| self.b.ops.get(*i)).map(|op| format!("{}:-1", op.name)).collect();
+        let mut op = OpDef { name, r#type: "NetOutput".into(), input: kept, ..Default::default() };
+        for (i, t) in self.outputs.iter().enumerate() {
+            let output = self.b.tensor(*t).map_or(0, |t| t.output);
+            let desc = self.b.op_of(*t).and_then(|o| o.output_desc.get(output)).cloned().unwrap_or_default();
+            let meta = self.b.tensor(*t).and_then(|t| t.meta.as_ref());
+            let shape = meta.map(|m| ShapeDef { dim: types::dims(&m.sizes()) }).or(desc.shape.clone());
+            op.input.push(self.b.edge(*t));
+            op.input_desc.push(TensorDescriptor { name: format!("input{i}"), shape, ..desc });
+        }
+        self.b.ops.push(op);
+    }
+}

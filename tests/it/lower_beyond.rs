@@ -1,0 +1,137 @@
+//! What is lowered where TorchAir has no converter, what is said of it, and what is refused.
+
+use airlock::formats::text;
+use airlock::graph::Graph;
+use airlock::lower::ge::proto::OpDef;
+use airlock::lower::ge::{LowerError, Lowered, Options, lower};
+
+fn graph(inputs: &str, lines: &[&str], returned: &str) -> Graph {
+    let body: String = lines.iter().map(|l| format!("        {l}\n")).collect();
+    let text = format!(
+        "class GraphModule(torch.nn.Module):\n    def forward(self, {inputs}):\n{body}        return ({returned},)\n"
+    );
+    text::read(&text, &text::ReadOptions::of_file("t.fx")).unwrap()
+}
+
+fn kinds(lowered: &Lowered) -> Vec<&str> {
+    lowered.graph.op.iter().map(|op| op.r#type.as_str()).collect()
+}
+
+fn refused(graph: &Graph, options: &Options) -> Vec<(String, String)> {
+    match lower(graph, options) {
+        Err(LowerError::Unsupported { nodes }) => nodes.into_iter().map(|n| (n.node, n.reason)).collect(),
+        other => panic!("{:?}", other.map(|l| kinds(&l).join(" "))),
+    }
+}
+
+#[test]
+fn an_operator_without_converter_is_taken_apart_and_that_is_said() {
+    let g = graph("x: \"f32[2, 4]\"", &["y: \"f32[2, 4]\" = torch.ops.aten.relu6.default(x)"], "y");
+    let lowered = lower(&g, &Options::default()).unwrap();
+    assert!(kinds(&lowered).len() > 2, "{:?}", kinds(&lowered));
+    assert_eq!(lowered.remarks.len(), 1);
+    assert!(lowered.remarks[0].what.starts_with("has no converter; taken apart into aten."), "{:?}", lowered.remarks);
+    let stops = refused(&g, &Options { decompose: false, ..Options::default() });
+    assert_eq!(stops[0].0, "y");
+}
+
+#[test]
+fn what_core_graphs_hold_is_converted_and_that_is_said() {
+    let g = graph("x: \"f32[2, 4]\"", &["y: \"f32[2]\" = torch.ops.aten.amax.default(x, [1])"], "y");
+    let lowered = lower(&g, &Options::default()).unwrap();
+    assert!(kinds(&lowered).contains(&"ReduceMax"));
+    assert_eq!(lowered.remarks[0].what, "TorchAir has no converter for it");
+    assert_eq!(refused(&g, &Options { decompose: false, ..Options::default() }).len(), 1);
+}
+
+#[test]
+fn every_node_that_cannot_be_lowered_is_named_also_behind_another() {
+    let lines = [
+        "a: \"f32[2]\" = torch.ops.demo.one.default(x)",
+        "b: \"f32[2]\" = torch.ops.demo.two.default(a)",
+        "c: \"f32[2]\" = torch.ops.aten.relu.default(b)",
+    ];
+    let found = refused(&graph("x: \"f32[2]\"", &lines, "c"), &Options::default());
+    assert_eq!(found.iter().map(|(node, _)| node.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    assert!(found[0].1.contains("operator file"), "{found:?}");
+}
+
+#[test]
+fn an_argument_that_no_parameter_takes_is_refused() {
+    let line = "y: \"f16[2, 4]\" = torch.ops.npu.npu_swiglu.default(x, dim = -1, more = 2)";
+    let found = refused(&graph("x: \"f16[2, 8]\"", &[line], "y"), &Options::default());
+    assert_eq!(found[0].1, "argument more is not supported");
+}
+
+#[test]
+fn a_users_operator_is_lowered_by_its_name() {
+    let line = "r: \"f32[2]\" = torch.ops.mine.real_div.default(x, y)";
+    let lowered = lower(&graph("x: \"f32[2]\", y: \"f32[2]\"", &[line], "r"), &Options::default()).unwrap();
+    let made: Vec<&OpDef> = lowered.graph.op.iter().filter(|op| op.r#type == "RealDiv").collect();
+    assert_eq!(made[0].input, ["x:0", "y:0"]);
+    assert_eq!(lowered.remarks[0].what, "lowered by its name to GE's RealDiv");
+    let line = "r: \"f32[2]\" = torch.ops.mine.real_div.default(x)";
+    assert!(refused(&graph("x: \"f32[2]\"", &[line], "r"), &Options::default())[0].1.contains("with 1 tensors"));
+}
+
+#[test]
+fn who_reads_after_a_write_reads_what_was_written() {
+    let lines = [
+        "a: \"f32[2]\" = torch.ops.aten.relu.default(y)",
+        "w: \"f32[2]\" = torch.ops.aten.copy_.default(x, a)",
+        "s: \"f32[2]\" = torch.ops.aten.sin.default(x)",
+    ];
+    let lowered = lower(&graph("x: \"f32[2]\", y: \"f32[2]\"", &lines, "s"), &Options::default()).unwrap();
+    let sin = lowered.graph.op.iter().find(|op| op.r#type == "Sin").unwrap();
+    assert_eq!(sin.input, ["Relu:0"]);
+    assert!(lowered.host.output_ref_input.values().any(|i| *i == 0), "{:?}", lowered.host);
+}
+
+#[test]
+fn a_view_of_what_is_written_that_is_read_later_is_refused() {
+    let lines = [
+        "v: \"f32[2]\" = torch.ops.aten.alias.default(x)",
+        "w: \"f32[2]\" = torch.ops.aten.copy_.default(x, y)",
+        "s: \"f32[2]\" = torch.ops.aten.sin.default(x)",
+        "t: \"f32[2]\" = torch.ops.aten.sin.default(v)",
+    ];
+    let found = refused(&graph("x: \"f32[2]\", y: \"f32[2]\"", &lines, "s, t"), &Options::default());
+    assert!(found[0].1.contains("v shares the memory"), "{found:?}");
+}
+
+#[test]
+fn the_device_decides_which_operator_is_made() {
+    let inputs = "x: \"f16[1, 2, 3, 64]\", r1: \"f16[1, 2, 3, 64]\", r2: \"f16[1, 2, 3, 64]\"";
+    let line = "y: \"f16[1, 2, 3, 64]\" = torch.ops.npu.npu_rotary_mul.default(x, r1, r2)";
+    let g = graph(inputs, &[line], "y");
+    assert!(kinds(&lower(&g, &Options::default()).unwrap()).contains(&"RotaryMul"));
+    let newer = Options { soc_version: Some("Ascend950PR".into()), ..Options::default() };
+    assert!(kinds(&lower(&g, &newer).unwrap()).contains(&"RotaryPositionEmbedding"));
+}
+
+#[test]
+fn all_draws_share_one_input_of_offsets() {
+    let lines =
+        ["a: \"f32[2]\" = torch.ops.aten.rand.default([2])", "b: \"f32[2]\" = torch.ops.aten.randn.default([2])"];
+    let lowered = lower(&graph("x: \"f32[2]\"", &lines, "a, b"), &Options::default()).unwrap();
+    let offsets: Vec<_> = lowered.graph.op.iter().filter(|op| op.r#type == "Data").collect();
+    assert_eq!(offsets.len(), 1);
+    assert_eq!(offsets[0].output_desc[0].shape.as_ref().unwrap().dim, [2]);
+    assert_eq!(lowered.host.ge_inputs, ["rng-offsets"]);
+}
+
+#[test]
+fn a_transposed_weight_and_scale_are_transposed_by_the_product() {
+    let inputs = "x: \"f8e4m3fn[4, 64]\", w: \"f8e4m3fn[8, 64]\", s: \"u8[8, 2]\", p: \"u8[4, 2]\"";
+    let lines = [
+        "wt: \"f8e4m3fn[64, 8]\" = torch.ops.aten.t.default(w)",
+        "st: \"u8[2, 8]\" = torch.ops.aten.t.default(s)",
+        "y: \"f16[4, 8]\" = torch.ops.npu.npu_quant_matmul.default(x, wt, st, pertoken_scale = p, output_dtype = 5, x2_dtype = 292, \
+         scale_dtype = 293, pertoken_scale_dtype = 293)",
+    ];
+    let newer = Options { soc_version: Some("Ascend950PR".into()), ..Options::default() };
+    let lowered = lower(&graph(inputs, &lines, "y"), &newer).unwrap();
+    assert!(!kinds(&lowered).contains(&"Transpose"), "{:?}", kinds(&lowered));
+    let product = lowered.graph.op.iter().find(|op| op.r#type == "QuantBatchMatmulV4").unwrap();
+    assert!(matches!(product.attr["transpose_x2"].value, Some(airlock::lower::ge::proto::Value::B(true))));
+}
