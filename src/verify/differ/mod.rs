@@ -22,7 +22,7 @@ mod subject;
 mod trials;
 mod witness;
 
-pub use counterexample::{Given, GivenError, Written, read as given, write as write_counterexample};
+pub use counterexample::{Given, GivenError, Written, inline_table, read as given, write as write_counterexample};
 pub use error::Shows;
 pub use regimes::Values;
 pub use witness::{Held, Witness};
