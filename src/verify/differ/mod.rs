@@ -173,10 +173,14 @@ fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instan
     }
 }
 
-/// Whether what a node of the graph before gives reaches an output.
+/// Whether what a node of the graph before gives reaches an output, or it is there for what it does.
 fn is_live(subject: &Subject<'_>, name: &str) -> bool {
     let graph = subject.before;
     let Some(node) = graph.find_name(BodyId::ROOT, name) else { return false };
+    // What only asserts is never dead.
+    if subject.registry.get(graph.target(node)).is_some_and(|o| o.effects.side.is_some()) {
+        return true;
+    }
     let mut seen = rustc_hash::FxHashSet::default();
     let mut open: Vec<_> = graph.output(BodyId::ROOT).into_iter().collect();
     while let Some(next) = open.pop() {
