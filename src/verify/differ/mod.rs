@@ -106,8 +106,13 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
             Once::Differs(difference) => {
                 let found = Shrunk { sizes, inputs, difference };
                 let now = (trial, options.seed);
-                let Shrunk { sizes, inputs, difference } =
-                    shrink::shrink(&mut subject, &trials, now, found, (budget.shrinks, deadline));
+                let Shrunk { sizes, inputs, difference } = shrink::shrink(
+                    &mut subject,
+                    &trials,
+                    now,
+                    found,
+                    (budget.shrinks, shrinks_until(budget.time_ms, deadline)),
+                );
                 tried.witness = Some(Witness::of(&subject, &sizes, trial, &inputs, difference));
                 break;
             }
@@ -116,6 +121,12 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
         }
     }
     tried
+}
+
+/// Making a witness smaller takes a quarter of the time at most.
+fn shrinks_until(time_ms: u64, deadline: Instant) -> Instant {
+    let quarter = Duration::from_millis(time_ms.checked_div(4).unwrap_or(0));
+    Instant::now().checked_add(quarter).unwrap_or(deadline).min(deadline)
 }
 
 /// Runs both programs on given inputs.
@@ -151,7 +162,7 @@ fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instan
     };
     match lab.own() {
         (Run::Barred(why), _) | (_, Run::Barred(why)) => Once::NotRun(why),
-        (Run::Raised(..), Run::Raised(..)) => Once::Same,
+        (Run::Raised(node, why), Run::Raised(..)) => Once::NotRun(format!("both graphs raise: `{node}`: {why}")),
         (Run::Done(_), Run::Raised(node, why)) => {
             raise(Shows::Raises, "runs".into(), format!("raises at `{node}`: {why}"))
         }
