@@ -153,6 +153,9 @@ pub enum CaseError {
 /// The key of `meta` that names the mode.
 pub const MODE: &str = "mode";
 
+/// The key of `meta` under which inputs stand on which both programs are run first.
+pub const GIVEN: &str = "counterexample";
+
 /// Returns a case of these parts.
 pub fn write(meta: &toml::Table, before: &Graph, after: &Graph) -> String {
     let meta = toml::to_string(meta).unwrap_or_default();

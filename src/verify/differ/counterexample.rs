@@ -88,7 +88,7 @@ pub fn write(before: &Graph, after: &Graph, witness: &Witness, options: &JudgeOp
         meta.insert("may_alias".into(), toml::Value::Array(pairs));
     }
     let file = is_large.then(|| format!("{name}.safetensors"));
-    meta.insert("counterexample".into(), toml::Value::Table(table(witness, file.as_deref())));
+    meta.insert(case::GIVEN.into(), toml::Value::Table(table(witness, file.as_deref())));
     let case = case::write(&meta, before, after);
     let beside = if is_large { beside(&witness.inputs) } else { None };
     let script = if is_large { None } else { super::script::write(before, after, witness) };
@@ -97,6 +97,12 @@ pub fn write(before: &Graph, after: &Graph, witness: &Witness, options: &JudgeOp
 
 fn count(sizes: &[usize]) -> usize {
     sizes.iter().fold(1, |n, s| n.saturating_mul(*s))
+}
+
+/// Returns what a case's `meta` says of a witness under [`case::GIVEN`]; `None` where its inputs are too large to stand there.
+pub fn inline_table(witness: &Witness) -> Option<toml::Table> {
+    let total = witness.inputs.iter().map(|h| count(&h.sizes)).fold(0_usize, usize::saturating_add);
+    (total <= INLINE).then(|| table(witness, None))
 }
 
 #[allow(clippy::cast_possible_wrap)]

@@ -22,7 +22,7 @@ mod subject;
 mod trials;
 mod witness;
 
-pub use counterexample::{Given, GivenError, Written, read as given, write as write_counterexample};
+pub use counterexample::{Given, GivenError, Written, inline_table, read as given, write as write_counterexample};
 pub use error::Shows;
 pub use regimes::Values;
 pub use witness::{Held, Witness};
@@ -106,8 +106,13 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
             Once::Differs(difference) => {
                 let found = Shrunk { sizes, inputs, difference };
                 let now = (trial, options.seed);
-                let Shrunk { sizes, inputs, difference } =
-                    shrink::shrink(&mut subject, &trials, now, found, (budget.shrinks, deadline));
+                let Shrunk { sizes, inputs, difference } = shrink::shrink(
+                    &mut subject,
+                    &trials,
+                    now,
+                    found,
+                    (budget.shrinks, shrinks_until(budget.time_ms, deadline)),
+                );
                 tried.witness = Some(Witness::of(&subject, &sizes, trial, &inputs, difference));
                 break;
             }
@@ -116,6 +121,12 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
         }
     }
     tried
+}
+
+/// Making a witness smaller takes a quarter of the time at most.
+fn shrinks_until(time_ms: u64, deadline: Instant) -> Instant {
+    let quarter = Duration::from_millis(time_ms.checked_div(4).unwrap_or(0));
+    Instant::now().checked_add(quarter).unwrap_or(deadline).min(deadline)
 }
 
 /// Runs both programs on given inputs.
@@ -151,7 +162,7 @@ fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instan
     };
     match lab.own() {
         (Run::Barred(why), _) | (_, Run::Barred(why)) => Once::NotRun(why),
-        (Run::Raised(..), Run::Raised(..)) => Once::Same,
+        (Run::Raised(node, why), Run::Raised(..)) => Once::NotRun(format!("both graphs raise: `{node}`: {why}")),
         (Run::Done(_), Run::Raised(node, why)) => {
             raise(Shows::Raises, "runs".into(), format!("raises at `{node}`: {why}"))
         }
@@ -173,10 +184,14 @@ fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instan
     }
 }
 
-/// Whether what a node of the graph before gives reaches an output.
+/// Whether what a node of the graph before gives reaches an output, or it is there for what it does.
 fn is_live(subject: &Subject<'_>, name: &str) -> bool {
     let graph = subject.before;
     let Some(node) = graph.find_name(BodyId::ROOT, name) else { return false };
+    // What only asserts is never dead.
+    if subject.registry.get(graph.target(node)).is_some_and(|o| o.effects.side.is_some()) {
+        return true;
+    }
     let mut seen = rustc_hash::FxHashSet::default();
     let mut open: Vec<_> = graph.output(BodyId::ROOT).into_iter().collect();
     while let Some(next) = open.pop() {

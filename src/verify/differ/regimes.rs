@@ -349,6 +349,9 @@ fn whole(regime: &Regime, wanted: Wanted<'_>, draw: Draw) -> Vec<i64> {
         }
         Regime::Special(_) => draw.one(i, &extremes),
         Regime::Equal(_) => clamped(draw.one(i, &[1, 2])),
+        // Indices that almost every table has.
+        Regime::Normal(2) | Regime::Small(_) => draw.one(i, &[0, 1]),
+        Regime::Normal(3) => draw.one(i, &[0, 1, 2, 3]),
         _ => {
             let least = lo.max(-9);
             let width = usize::try_from(10_i64.saturating_sub(least)).unwrap_or(1);

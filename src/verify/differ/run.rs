@@ -183,6 +183,17 @@ fn own(value: &Value, casts: Option<Casts>, meter: &Meter) -> Option<Value> {
     }
 }
 
+/// An input of that shape in the memory of another one, where it fits there.
+fn within(twin: &Tensor, value: &Value, casts: Option<Casts>) -> Option<Value> {
+    let t = value.as_tensor()?;
+    let dtype = if casts.is_some() && t.dtype().is_float() { Dtype::F64 } else { t.dtype() };
+    if dtype != twin.dtype() {
+        return None;
+    }
+    let meta = Meta { dtype, ..t.meta.clone() };
+    Tensor::new(meta, twin.storage.clone()).ok().map(Value::Tensor)
+}
+
 /// Runs a program of the pair.
 pub fn run(
     subject: &Subject<'_>,
@@ -200,11 +211,8 @@ pub fn run(
     let mut given: Vec<Value> = Vec::with_capacity(inputs.len());
     for (value, input) in inputs.iter().zip(&subject.inputs) {
         let twin = input.twin.filter(|_| aliased).and_then(|t| given.get(t)).and_then(Value::as_tensor);
-        let same = twin
-            .zip(value.as_tensor())
-            .is_some_and(|(a, b)| a.sizes() == b.sizes() && a.meta.strides == b.meta.strides);
-        let made = match twin.filter(|_| same) {
-            Some(twin) => Some(Value::Tensor(twin.clone())),
+        let made = match twin.and_then(|t| within(t, value, casts)) {
+            Some(shared) => Some(shared),
             None => own(value, casts, &meter),
         };
         let Some(made) = made else { return Run::Barred("an input cannot be made".into()) };
