@@ -39,6 +39,11 @@ impl Diagram {
         Diagram { nodes, known: FxHashMap::default(), chosen: FxHashMap::default(), limit }
     }
 
+    /// Returns how many nodes there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     fn node(&mut self, level: u32, low: Ref, high: Ref) -> Option<Ref> {
         if low == high {
             return Some(low);
