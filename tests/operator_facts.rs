@@ -101,7 +101,9 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
                 Arg::Float(v) => *v != 0.0,
                 _ => false,
             };
-            fit && taken && dtypes.iter().all(|d| PLAIN.contains(d)) && (operator.facts.total != Total::Divisor || divides)
+            fit && taken
+                && dtypes.iter().all(|d| PLAIN.contains(d))
+                && (operator.facts.total != Total::Divisor || divides)
         }
         Total::Never => false,
     }

@@ -28,12 +28,7 @@ struct Statement {
     shown: &'static str,
 }
 
-const fn rule(
-    inputs: &'static str,
-    before: &'static str,
-    after: &'static str,
-    shown: &'static str,
-) -> Statement {
+const fn rule(inputs: &'static str, before: &'static str, after: &'static str, shown: &'static str) -> Statement {
     Statement { inputs, before, after, shown }
 }
 
@@ -99,7 +94,8 @@ const HARD: &[f64] = &[
     -7.25,
 ];
 
-const HARD_INTEGERS: &[i64] = &[0, 1, -1, 2, 3, -3, 7, -7, 127, 128, -128, 255, i64::MAX, i64::MIN, 1 << 31, -(1 << 31), 12345678901];
+const HARD_INTEGERS: &[i64] =
+    &[0, 1, -1, 2, 3, -3, 7, -7, 127, 128, -128, 255, i64::MAX, i64::MIN, 1 << 31, -(1 << 31), 12345678901];
 
 fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -118,7 +114,11 @@ fn filled(dtype: Dtype, sizes: &[usize], seed: u64, meter: &Meter) -> Tensor {
     let mut content = Vec::new();
     for k in 0..count.max(1) {
         let r = mix(seed ^ (k as u64) << 20);
-        let v = if r % 3 == 0 { (mix(r) % 4000) as f64 / 130.0 - 15.0 } else { HARD[(mix(r) % HARD.len() as u64) as usize] };
+        let v = if r % 3 == 0 {
+            (mix(r) % 4000) as f64 / 130.0 - 15.0
+        } else {
+            HARD[(mix(r) % HARD.len() as u64) as usize]
+        };
         let i = if r % 4 == 0 { mix(r) as i64 } else { HARD_INTEGERS[(mix(r) % HARD_INTEGERS.len() as u64) as usize] };
         match dtype {
             Dtype::F64 => content.extend(v.to_le_bytes()),
@@ -195,17 +195,24 @@ fn what_rules_show_equal_is_equal_when_it_is_run() {
     for s in STATEMENTS {
         for dtype in ALL.split(' ') {
             for (n, m) in [(2, 5), (0, 2), (1, 1), (5, 1), (1, 2)] {
-                let (Some(a), Some(b)) = (program(s.inputs, s.before, dtype, n, m), program(s.inputs, s.after, dtype, n, m))
+                let (Some(a), Some(b)) =
+                    (program(s.inputs, s.before, dtype, n, m), program(s.inputs, s.after, dtype, n, m))
                 else {
                     continue;
                 };
+                let start = std::time::Instant::now();
                 let accepted = judge_pair(&a, &b, registry(), &JudgeOptions::default()).accepted;
+                let took = start.elapsed();
+                if took.as_secs() >= 5 {
+                    wrong.push(format!("{dtype} [{n}, {m}]: {took:?} of judging: {} == {}", s.before, s.after));
+                }
                 let must = (n, m) == (2, 5) && s.shown.split(' ').any(|d| d == dtype);
                 if must && !accepted {
                     wrong.push(format!("{dtype}: not shown: {} == {}", s.before, s.after));
                 }
                 if accepted && let Some(what) = differ(&a, &b) {
-                    wrong.push(format!("{dtype} [{n}, {m}]: accepted and differs: {} == {}: {what}", s.before, s.after));
+                    wrong
+                        .push(format!("{dtype} [{n}, {m}]: accepted and differs: {} == {}: {what}", s.before, s.after));
                 }
             }
         }
@@ -218,7 +225,8 @@ fn what_is_nearly_a_rule_is_refused() {
     let mut wrong = Vec::new();
     for s in TWINS {
         for dtype in s.shown.split(' ') {
-            let (Some(a), Some(b)) = (program(s.inputs, s.before, dtype, 2, 5), program(s.inputs, s.after, dtype, 2, 5))
+            let (Some(a), Some(b)) =
+                (program(s.inputs, s.before, dtype, 2, 5), program(s.inputs, s.after, dtype, 2, 5))
             else {
                 panic!("{dtype}: {} or {} has no type", s.before, s.after);
             };

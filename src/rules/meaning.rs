@@ -327,8 +327,7 @@ impl<'r> Speaker<'r> {
         let alike = kids.windows(2).all(|pair| matches!(pair, [a, b] if a.dtype == b.dtype));
         let plain_alpha = c.named("alpha").is_none_or(|a| matches!(a, Arg::Int(1)));
         if c.operator.pointwise && c.item.is_none() && alike && !kids.is_empty() && plain_alpha {
-            let each: Vec<ExprId> =
-                kids.iter().map(|k| self.broadcast(k, &c.result.sizes)).collect::<Option<_>>()?;
+            let each: Vec<ExprId> = kids.iter().map(|k| self.broadcast(k, &c.result.sizes)).collect::<Option<_>>()?;
             let form = Form::Named(c.operator.target.clone(), tokens.into());
             let expr = self.e.named(c.result.dtype, form, &each)?;
             let (dtype, sizes, device) = (c.result.dtype, c.result.sizes.clone(), c.result.device.clone());

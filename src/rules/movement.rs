@@ -71,7 +71,8 @@ impl Speaker<'_> {
             return None;
         }
         let vars = self.vars(to);
-        let kept: Vec<(Dim, IndexId)> = to.iter().copied().zip(vars.iter().copied()).filter(|(d, _)| *d != ONE).collect();
+        let kept: Vec<(Dim, IndexId)> =
+            to.iter().copied().zip(vars.iter().copied()).filter(|(d, _)| *d != ONE).collect();
         let wanted: Vec<Dim> = from.iter().copied().filter(|d| *d != ONE).collect();
         if self.same_sizes(&kept.iter().map(|(d, _)| *d).collect::<Vec<_>>(), &wanted) {
             let mut left = kept.into_iter().map(|(_, i)| i);
@@ -107,7 +108,9 @@ impl Speaker<'_> {
         let to = c.result;
         if from.dtype != to.dtype {
             let same = kind == ViewStep::Reshape && from.dtype.bytes() == to.dtype.bytes() && !from.dtype.is_complex();
-            let plain = |d: Dtype| width(d).is_some_and(|w| w > 1) || matches!(d, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
+            let plain = |d: Dtype| {
+                width(d).is_some_and(|w| w > 1) || matches!(d, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64)
+            };
             let same = same && plain(from.dtype) && plain(to.dtype) && self.same_sizes(&from.sizes, &to.sizes);
             return same.then(|| self.e.op(Op::Bits, to.dtype, &[from.expr]))?;
         }
@@ -477,8 +480,7 @@ impl Speaker<'_> {
         let given: Vec<usize> = (0..items.len()).filter(|k| items.get(*k) != Some(&Arg::None)).collect();
         let (first, last) = (*given.first()?, *given.last()?);
         let adjacent = last.checked_sub(first)?.checked_add(1)? == given.len();
-        let arrays: Vec<Array> =
-            given.iter().map(|k| c.array_of(items.get(*k)?).cloned()).collect::<Option<_>>()?;
+        let arrays: Vec<Array> = given.iter().map(|k| c.array_of(items.get(*k)?).cloned()).collect::<Option<_>>()?;
         if arrays.iter().any(|a| width(a.dtype).is_none_or(|w| w < 32)) {
             return None;
         }

@@ -46,7 +46,9 @@ impl Speaker<'_> {
             Meaning::Compare(op, exchanged, opposite) => {
                 let dtype = self.common(c)?;
                 let (a, b) = (self.operand(c, c.arg(0), dtype, false)?, self.operand(c, c.arg(1), dtype, false)?);
-                if is_narrow(dtype) && (self.exact(c, c.arg(0), dtype).is_none() || self.exact(c, c.arg(1), dtype).is_none()) {
+                if is_narrow(dtype)
+                    && (self.exact(c, c.arg(0), dtype).is_none() || self.exact(c, c.arg(1), dtype).is_none())
+                {
                     return None;
                 }
                 let (a, b) = if exchanged { (b, a) } else { (a, b) };
@@ -59,8 +61,7 @@ impl Speaker<'_> {
             }
             Meaning::DivMode => {
                 let op = match c.arg(2) {
-                    Arg::Str(mode) if &**mode == "floor" => Op::DivFloor,
-                    Arg::Str(mode) if &**mode == "trunc" => Op::DivTrunc,
+                    Arg::Str(mode) => crate::rules::table::rounding(mode)?,
                     _ => return None,
                 };
                 width(to).filter(|_| to != Dtype::Bool)?;
@@ -80,7 +81,8 @@ impl Speaker<'_> {
             }
             Meaning::Convert => self.operand(c, c.arg(0), to, true),
             Meaning::Full => {
-                let at = c.operator.schema.params.iter().position(|p| !p.ty.holds_tensors() && p.ty.suffixes.is_empty())?;
+                let at =
+                    c.operator.schema.params.iter().position(|p| !p.ty.holds_tensors() && p.ty.suffixes.is_empty())?;
                 self.constant(c, c.arg(at), to, false)
             }
             Meaning::FullLike => self.constant(c, c.arg(1), to, false),
@@ -317,7 +319,8 @@ impl Speaker<'_> {
         let keeps = c.named("keepdim") == Some(&Arg::Bool(true));
         let kid = self.e.tensor(Tensor { dtype: to, sizes: array.sizes.clone(), expr });
         let name = format!("{fold:?}").into();
-        let source = self.e.source(Source::Call { target: name, tokens: tokens.into(), kids: Box::new([kid]), item: 0 });
+        let source =
+            self.e.source(Source::Call { target: name, tokens: tokens.into(), kids: Box::new([kid]), item: 0 });
         let vars = self.vars(&c.result.sizes);
         let kept = (0_usize..).zip(vars).filter(|(k, _)| !keeps || !dims.contains(k)).map(|(_, v)| v);
         self.e.load(to, source, kept.collect())

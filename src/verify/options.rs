@@ -81,6 +81,15 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { pairs: 20_000_000, near: 64, candidates: 1024, named: 8, region: 2000, work: 100_000, rules: 800_000, differences: 256 }
+        Budget {
+            pairs: 20_000_000,
+            near: 64,
+            candidates: 1024,
+            named: 8,
+            region: 2000,
+            work: 100_000,
+            rules: 800_000,
+            differences: 256,
+        }
     }
 }

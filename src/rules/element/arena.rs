@@ -264,7 +264,8 @@ impl Elements {
     /// Returns whether inputs settle every symbol of these sizes.
     pub fn are_settled(&self, sizes: &[Dim]) -> bool {
         sizes.iter().all(|d| {
-            d.fixed().is_some() || self.symbols.symbols_in(SymValue::Int(*d)).iter().all(|name| self.bound.contains(name))
+            d.fixed().is_some()
+                || self.symbols.symbols_in(SymValue::Int(*d)).iter().all(|name| self.bound.contains(name))
         })
     }
 

@@ -192,16 +192,17 @@ impl Elements {
             if x.dtype != y.dtype {
                 return false;
             }
-            let same = x.kids.len() == y.kids.len() && match (&x.form, &y.form) {
-                (Form::Load(s, at), Form::Load(t, to)) => {
-                    at.len() == to.len()
-                        && at.iter().zip(to).all(|(i, j)| self.same_index(*i, *j, calls))
-                        && self.same_source(*s, *t, calls)
-                }
-                (Form::Index(i), Form::Index(j)) => self.same_index(*i, *j, calls),
-                (Form::Reduce(f, l, s), Form::Reduce(g, m, t)) => f == g && l == m && s == t,
-                (f, g) => f == g,
-            };
+            let same = x.kids.len() == y.kids.len()
+                && match (&x.form, &y.form) {
+                    (Form::Load(s, at), Form::Load(t, to)) => {
+                        at.len() == to.len()
+                            && at.iter().zip(to).all(|(i, j)| self.same_index(*i, *j, calls))
+                            && self.same_source(*s, *t, calls)
+                    }
+                    (Form::Index(i), Form::Index(j)) => self.same_index(*i, *j, calls),
+                    (Form::Reduce(f, l, s), Form::Reduce(g, m, t)) => f == g && l == m && s == t,
+                    (f, g) => f == g,
+                };
             if self.equal_bits(a, b, calls) {
                 self.by("bit-by-bit");
                 continue;
@@ -254,8 +255,10 @@ impl Elements {
             return true;
         }
         let Some(calls) = calls.checked_sub(1) else { return false };
-        let (Some(Source::Call { target, tokens, kids, item }), Some(Source::Call { target: u, tokens: v, kids: w, item: k })) =
-            (self.source_of(s).cloned(), self.source_of(t).cloned())
+        let (
+            Some(Source::Call { target, tokens, kids, item }),
+            Some(Source::Call { target: u, tokens: v, kids: w, item: k }),
+        ) = (self.source_of(s).cloned(), self.source_of(t).cloned())
         else {
             return false;
         };

@@ -95,7 +95,9 @@ impl Elements {
     /// Returns `a / b` where `b` surely divides `a`.
     fn exactly(&mut self, a: Dim, b: Dim) -> Option<Dim> {
         match (a, b) {
-            (Dim::Fixed(a), Dim::Fixed(b)) if b > 0 => (floor_mod(a, b)? == 0).then(|| floor_div(a, b).map(Dim::Fixed))?,
+            (Dim::Fixed(a), Dim::Fixed(b)) if b > 0 => {
+                (floor_mod(a, b)? == 0).then(|| floor_div(a, b).map(Dim::Fixed))?
+            }
             (Dim::Fixed(_), Dim::Fixed(_)) => None,
             _ if a == b => Some(ONE),
             _ => {
@@ -273,7 +275,9 @@ impl Elements {
         let (whole, rest) = self.split(a, n)?;
         let whole = self.index_of(whole);
         let rest_id = self.index_of(rest.clone());
-        if self.linear(rest_id).terms.is_empty() && self.linear(rest_id).constant.is_none() || self.is_within(rest_id, n) {
+        if self.linear(rest_id).terms.is_empty() && self.linear(rest_id).constant.is_none()
+            || self.is_within(rest_id, n)
+        {
             return Some(whole);
         }
         if let Some(g) = self.common(&rest, n) {
@@ -347,7 +351,11 @@ impl Elements {
     fn reach(&mut self, place: Place, upper: bool, depth: usize) -> Option<Dim> {
         match place {
             Place::Var(_, n) | Place::Bound(_, n) | Place::Mod(_, n) => {
-                if upper { self.plus(n, Dim::Fixed(-1)) } else { Some(ZERO) }
+                if upper {
+                    self.plus(n, Dim::Fixed(-1))
+                } else {
+                    Some(ZERO)
+                }
             }
             Place::Div(e, n) => {
                 let bound = self.bound(e, upper, depth.checked_sub(1)?)?;

@@ -166,9 +166,11 @@ impl Elements {
             for (place, by) in sum.terms {
                 let part = match place {
                     Place::Var(k, _) => work.moves.vars.get(k as usize).copied(),
-                    Place::Bound(k, _) => work.moves.bound.as_ref().and_then(|(level, with)| {
-                        with.get(usize::try_from(k.checked_sub(*level)?).ok()?).copied()
-                    }),
+                    Place::Bound(k, _) => work
+                        .moves
+                        .bound
+                        .as_ref()
+                        .and_then(|(level, with)| with.get(usize::try_from(k.checked_sub(*level)?).ok()?).copied()),
                     Place::Div(e, n) => Some(self.quotient(*work.indices.get(&e)?, n)?),
                     Place::Mod(e, n) => Some(self.remainder(*work.indices.get(&e)?, n)?),
                     Place::Data(e) => {

@@ -34,7 +34,11 @@ impl Elements {
             return Some(total);
         }
         let dtype = if fold == Fold::Any { Dtype::Bool } else { dtype };
-        Some(self.store_expr(Expr { dtype, form: Form::Reduce(fold, level, sizes.into()), kids: smallvec::SmallVec::from_elem(body, 1) }))
+        Some(self.store_expr(Expr {
+            dtype,
+            form: Form::Reduce(fold, level, sizes.into()),
+            kids: smallvec::SmallVec::from_elem(body, 1),
+        }))
     }
 
     /// The sum of a multiple of the index and a number, over few enough places that nothing wraps around.

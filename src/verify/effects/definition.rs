@@ -81,7 +81,11 @@ fn operands(view: &dyn View, node: NodeId, typed: bool) -> Option<Vec<&TensorTyp
 fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
     let registry = f.registry;
     let found = registry.operator_of(graph, node).and_then(|o| {
-        Some((o, Bound::bind(&o.schema, graph, graph.args(node), graph.kwargs(node)).ok()?, operands(graph, node, true)?))
+        Some((
+            o,
+            Bound::bind(&o.schema, graph, graph.args(node), graph.kwargs(node)).ok()?,
+            operands(graph, node, true)?,
+        ))
     });
     let Some((operator, bound, types)) = found else { return false };
     if !operator.effects.is_pure() || !types.iter().all(|t| is_fixed(t)) {
@@ -94,7 +98,9 @@ fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
 fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
     match operator.facts.total {
         Total::Always => true,
-        Total::Plain | Total::Reals | Total::AnyFloats | Total::Divisor => holds_plainly(graph, node, operator, bound, Some(types)),
+        Total::Plain | Total::Reals | Total::AnyFloats | Total::Divisor => {
+            holds_plainly(graph, node, operator, bound, Some(types))
+        }
         Total::Floats | Total::Numbers => {
             types.iter().all(|t| matches!(t.dtype, crate::graph::Dtype::F32 | crate::graph::Dtype::F64))
                 && operator.schema.params.iter().zip(&bound.args).all(|(p, a)| {

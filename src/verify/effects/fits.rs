@@ -8,9 +8,9 @@ use crate::analysis::call::{Known, only_orders};
 use crate::analysis::{Place, getitem_of, place_of, tensor_operands};
 use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{Base, Bound, Operator, PLAIN, Total, ViewStep, Viewed, fits_plainly, view_strides};
-use crate::verify::effects::definition::by_definition;
 use crate::sym::{Dim, Symbols};
 use crate::term::term::Side;
+use crate::verify::effects::definition::by_definition;
 use crate::verify::functional::identities::equal_operand;
 use crate::verify::functional::values::Functional;
 use crate::verify::functional::views::{ViewCall, as_dim, axis};
@@ -313,6 +313,10 @@ fn step_fits(
         ViewStep::Pieces => pieces_fit(f, side, node, bound, from),
         ViewStep::Reshape => {
             let Some(to) = to else { return false };
+            // Another dtype of the same width sees each element where it is.
+            if bound.args.iter().any(|a| matches!(a, Arg::Dtype(_))) && from.dtype.bytes() == to.dtype.bytes() {
+                return !from.dtype.is_complex() && !to.dtype.is_complex();
+            }
             let call = ViewCall { view, operator, bound, place };
             call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(f, side, bound, to)
         }

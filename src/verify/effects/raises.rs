@@ -65,19 +65,15 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
 }
 
 /// The question of a call that raises only for places that are not there: which integers, and how many places there are.
-fn within(
-    f: &mut Functional<'_>,
-    side: Side,
-    node: NodeId,
-    operator: &Operator,
-    bound: &Bound<'_>,
-) -> Option<ValueId> {
+fn within(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> Option<ValueId> {
     let view = f.view(side);
     let index = bound.get(operator.schema.param_index(operator.facts.within.as_ref()?)?).as_node()?;
     let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?;
     let integers = f.tensor(side, place_of(view, index))?.dtype;
     let plain = from.dtype.is_float() || from.dtype.is_integer() || from.dtype == crate::graph::Dtype::Bool;
-    let known = plain && !view.hearsay(node).is_told() && matches!(integers, crate::graph::Dtype::I32 | crate::graph::Dtype::I64);
+    let known = plain
+        && !view.hearsay(node).is_told()
+        && matches!(integers, crate::graph::Dtype::I32 | crate::graph::Dtype::I64);
     let dim = match operator.schema.param_index("dim") {
         Some(i) => axis(bound.get(i), from.rank())?,
         None => 0,

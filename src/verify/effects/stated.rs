@@ -21,26 +21,27 @@ fn said(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<()> {
     let subject = bound.args.first()?.as_node()?;
     let ty = f.tensor(side, place_of(view, subject))?;
     let mut given = bound.args.iter().skip(1);
-    given.all(|arg| match arg {
-        Arg::None => true,
-        Arg::Dtype(d) => *d == ty.dtype,
-        Arg::Device(d) => *d == ty.device,
-        Arg::Layout(l) => *l == ty.layout,
-        _ => false,
-    })
-    .then_some(())
-    .or_else(|| {
-        // Sizes stand first; nothing is said of strides.
-        let sizes = bound.args.get(1)?.items()?;
-        let same = sizes.len() == ty.rank()
-            && sizes.iter().zip(&ty.sizes).all(|(a, d)| as_dim(view, a).is_some_and(|a| f.sizes.same(a, *d)));
-        let rest = bound.args.iter().skip(2).all(|arg| match arg {
+    given
+        .all(|arg| match arg {
             Arg::None => true,
             Arg::Dtype(d) => *d == ty.dtype,
             Arg::Device(d) => *d == ty.device,
             Arg::Layout(l) => *l == ty.layout,
             _ => false,
-        });
-        (same && rest).then_some(())
-    })
+        })
+        .then_some(())
+        .or_else(|| {
+            // Sizes stand first; nothing is said of strides.
+            let sizes = bound.args.get(1)?.items()?;
+            let same = sizes.len() == ty.rank()
+                && sizes.iter().zip(&ty.sizes).all(|(a, d)| as_dim(view, a).is_some_and(|a| f.sizes.same(a, *d)));
+            let rest = bound.args.iter().skip(2).all(|arg| match arg {
+                Arg::None => true,
+                Arg::Dtype(d) => *d == ty.dtype,
+                Arg::Device(d) => *d == ty.device,
+                Arg::Layout(l) => *l == ty.layout,
+                _ => false,
+            });
+            (same && rest).then_some(())
+        })
 }

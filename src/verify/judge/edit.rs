@@ -246,7 +246,8 @@ fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects,
     for (own, others, from) in [(&old, &new, Side::Before), (&new, &old, Side::After)] {
         let kept: FxHashSet<ValueId> = others.iter().map(|(_, v)| f.store.find(*v)).collect();
         for (node, value) in own.iter() {
-            let states = kept.contains(&f.store.find(*value)) || crate::verify::effects::stated::surely_true(f, from, *node);
+            let states =
+                kept.contains(&f.store.find(*value)) || crate::verify::effects::stated::surely_true(f, from, *node);
             if !states {
                 let name = f.view(from).name(*node).to_string();
                 let what = if from == Side::Before { "is not kept" } else { "is new, or asks something else" };

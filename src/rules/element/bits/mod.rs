@@ -21,7 +21,7 @@ use diagram::{Diagram, Ref};
 use vector::Vector;
 
 /// How many nodes diagrams may have.
-const NODES: usize = 40_000;
+const NODES: usize = 20_000;
 /// How many values without bits of their own may stand in an expression.
 const ATOMS: usize = 12;
 
@@ -41,14 +41,13 @@ impl Elements {
         if !self.tried_bits.insert((a, b)) {
             return false;
         }
-        let mut c =
-            Compiler { diagram: Diagram::with_limit(NODES), atoms: Vec::new(), done: FxHashMap::default() };
+        let mut c = Compiler { diagram: Diagram::with_limit(NODES), atoms: Vec::new(), done: FxHashMap::default() };
         if self.spend(64).is_none() {
             return false;
         }
         let (x, y) = (self.compile(&mut c, a, calls), self.compile(&mut c, b, calls));
         // What a diagram costs counts, whether it showed something or not.
-        let spent = self.spend(c.diagram.len());
+        let spent = self.spend(c.diagram.work());
         let equal = x.is_some() && x == y && spent.is_some();
         if equal {
             self.tried_bits.remove(&(a, b));
@@ -210,7 +209,9 @@ impl Elements {
             Form::Poly(products) => products.iter().any(|(n, _)| *n <= 1) || products.len() > 1,
             Form::Op(op) => match op {
                 Op::Not | Op::And | Op::Or | Op::Xor | Op::Shr | Op::Max | Op::Min => integer(Some(e.dtype)),
-                Op::DivFloor | Op::DivTrunc => integer(Some(e.dtype)) && e.kids.get(1).is_some_and(|k| self.number(*k).is_some()),
+                Op::DivFloor | Op::DivTrunc => {
+                    integer(Some(e.dtype)) && e.kids.get(1).is_some_and(|k| self.number(*k).is_some())
+                }
                 Op::Choose => integer(Some(e.dtype)),
                 Op::Lt | Op::Eq => integer(of(0)),
                 Op::Abs => integer(Some(e.dtype)) || bits_of(e.dtype).is_some(),

@@ -49,8 +49,7 @@ pub fn times(d: &mut Diagram, a: &[Ref], factor: i64) -> Option<Vector> {
     let size = factor.unsigned_abs();
     for k in 0..a.len().min(64) {
         if size.checked_shr(u32::try_from(k).ok()?).unwrap_or(0) & 1 == 1 {
-            let moved: Vector =
-                std::iter::repeat_n(Ref::FALSE, k).chain(a.iter().copied()).take(a.len()).collect();
+            let moved: Vector = std::iter::repeat_n(Ref::FALSE, k).chain(a.iter().copied()).take(a.len()).collect();
             total = sum(d, &total, &moved)?;
         }
     }
