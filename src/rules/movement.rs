@@ -84,7 +84,7 @@ impl Speaker<'_> {
     }
 
     /// Returns an index counted from the front.
-    fn from_end(&mut self, at: Dim, size: Dim) -> Option<Dim> {
+    fn counted_from_front(&mut self, at: Dim, size: Dim) -> Option<Dim> {
         if self.e.at_most(ZERO, at) {
             return Some(at);
         }
@@ -96,7 +96,7 @@ impl Speaker<'_> {
             Arg::None => return Some(ZERO),
             arg => c.dim(arg)?,
         };
-        let at = self.from_end(at, size)?;
+        let at = self.counted_from_front(at, size)?;
         if let (Dim::Fixed(at), Dim::Fixed(size)) = (at, size) {
             return Some(Dim::Fixed(at.clamp(0, size)));
         }
@@ -148,7 +148,7 @@ impl Speaker<'_> {
                 let size = *from.sizes.get(dim)?;
                 let at = match c.item {
                     Some(item) if kind == ViewStep::Unbind => Dim::Fixed(i64::from(item)),
-                    _ => self.from_end(c.dim(c.arg(2))?, size)?,
+                    _ => self.counted_from_front(c.dim(c.arg(2))?, size)?,
                 };
                 let at = self.e.at(at);
                 (dim <= vars.len()).then(|| vars.insert(dim, at));
@@ -206,7 +206,7 @@ impl Speaker<'_> {
                 let step = c.dim(c.arg(4))?.fixed().filter(|s| *s > 0)?;
                 Some((dim, self.begin(c, c.arg(2), size)?, Dim::Fixed(step)))
             }
-            ViewStep::Narrow => Some((dim, self.from_end(c.dim(c.arg(2))?, size)?, ONE)),
+            ViewStep::Narrow => Some((dim, self.counted_from_front(c.dim(c.arg(2))?, size)?, ONE)),
             ViewStep::PiecesAt => {
                 let start = match c.item?.checked_sub(1) {
                     None => ZERO,
@@ -249,7 +249,7 @@ impl Speaker<'_> {
                 let step = c.dim(c.arg(5))?.fixed().filter(|s| *s > 0)?;
                 (self.begin(c, c.arg(3), size)?, step, *new.sizes.get(dim)?)
             }
-            ViewStep::Select => (self.from_end(c.dim(c.arg(3))?, size)?, 1, ONE),
+            ViewStep::Select => (self.counted_from_front(c.dim(c.arg(3))?, size)?, 1, ONE),
             _ => return None,
         };
         if old.dtype != new.dtype {

@@ -61,8 +61,7 @@ impl Speaker<'_> {
             }
             Meaning::DivMode => {
                 let op = match c.arg(2) {
-                    Arg::Str(mode) if &**mode == "floor" => Op::DivFloor,
-                    Arg::Str(mode) if &**mode == "trunc" => Op::DivTrunc,
+                    Arg::Str(mode) => crate::rules::table::rounding(mode)?,
                     _ => return None,
                 };
                 width(to).filter(|_| to != Dtype::Bool)?;

@@ -122,3 +122,12 @@ static BY_TARGET: LazyLock<FxHashMap<&'static str, Meaning>> =
 pub fn meaning(target: &str) -> Option<Meaning> {
     BY_TARGET.get(target).copied()
 }
+
+/// Returns the quotient of integers that a rounding mode names.
+pub fn rounding(mode: &str) -> Option<Op> {
+    match mode {
+        "floor" => Some(Op::DivFloor),
+        "trunc" => Some(Op::DivTrunc),
+        _ => None,
+    }
+}

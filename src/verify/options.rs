@@ -138,8 +138,8 @@ impl Default for Budget {
             time_ms: 2000,
             bytes: 1 << 26,
             region: 2000,
-            work: 200_000,
-            rules: 2_000_000,
+            work: 100_000,
+            rules: 800_000,
             differences: 256,
         }
     }

@@ -122,6 +122,8 @@ const NAME_TABLES: &[&str] = &[
     "analysis/streams/scopes.rs",
     // Inductor's no-op passes.
     "passes/noop.rs",
+    // Which operator is which function of elements.
+    "rules/table.rs",
 ];
 
 /// The text literals of the code of a source text, tests left out.

@@ -9,6 +9,7 @@ use airlock::formats::text::{self, ReadOptions};
 use airlock::graph::{Dtype, Graph, Model};
 use airlock::ops::Registry;
 use airlock::verify::{JudgeOptions, judge_pair};
+use rayon::prelude::*;
 
 /// Inputs by name and type (`$d` the dtype, `$n` and `$m` sizes), both sides, and the dtypes in which it is true.
 struct Statement {
@@ -157,7 +158,7 @@ fn run(graph: &Graph, seed: u64) -> Result<Vec<Value>, String> {
 
 /// Runs both sides; what differs, in words.
 fn differ(a: &Graph, b: &Graph) -> Option<String> {
-    for seed in 0..12 {
+    for seed in 0..6 {
         let (x, y) = (run(a, mix(seed)), run(b, mix(seed)));
         let (x, y) = match (x, y) {
             (Ok(x), Ok(y)) => (x, y),
@@ -182,28 +183,31 @@ fn differ(a: &Graph, b: &Graph) -> Option<String> {
 
 #[test]
 fn what_rules_show_equal_is_equal_when_it_is_run() {
+    let wrong: Vec<String> = STATEMENTS.par_iter().flat_map_iter(of_statement).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn of_statement(s: &Statement) -> Vec<String> {
     let mut wrong = Vec::new();
-    for s in STATEMENTS {
-        for dtype in ALL.split(' ') {
-            for (n, m) in [(2, 5), (0, 2), (1, 1), (5, 1), (1, 2)] {
-                let (Some(a), Some(b)) =
-                    (program(s.inputs, s.before, dtype, n, m), program(s.inputs, s.after, dtype, n, m))
-                else {
-                    continue;
-                };
-                let accepted = judge_pair(&a, &b, registry(), &JudgeOptions::default()).accepted;
-                let must = (n, m) == (2, 5) && s.shown.split(' ').any(|d| d == dtype);
-                if must && !accepted {
-                    wrong.push(format!("{dtype}: not shown: {} == {}", s.before, s.after));
-                }
-                if accepted && let Some(what) = differ(&a, &b) {
-                    wrong
-                        .push(format!("{dtype} [{n}, {m}]: accepted and differs: {} == {}: {what}", s.before, s.after));
-                }
+    for dtype in ALL.split(' ') {
+        for (n, m) in [(2, 5), (0, 2), (1, 1), (5, 1)] {
+            let both = (program(s.inputs, s.before, dtype, n, m), program(s.inputs, s.after, dtype, n, m));
+            let (Some(a), Some(b)) = both else { continue };
+            let accepted = judge_pair(&a, &b, registry(), &JudgeOptions::default()).accepted;
+            let must = (n, m) == (2, 5) && s.shown.split(' ').any(|d| d == dtype);
+            if must && !accepted {
+                wrong.push(format!("{dtype}: not shown: {} == {}", s.before, s.after));
+            }
+            if accepted && let Some(what) = differ(&a, &b) {
+                wrong.push(format!("{dtype} [{n}, {m}]: accepted and differs: {} == {}: {what}", s.before, s.after));
+            }
+            if (n, m) == (2, 5) && !accepted {
+                // Where it is not shown at one size, others are not tried.
+                break;
             }
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    wrong
 }
 
 #[test]

@@ -182,6 +182,8 @@ pub struct Elements {
     pub applied: std::collections::BTreeSet<&'static str>,
     /// Tensors that were compared, and whether they were shown equal.
     pub(super) compared: FxHashMap<(TensorId, TensorId), bool>,
+    /// Pairs whose bits were not shown equal: not tried again.
+    pub(super) tried_bits: FxHashSet<(ExprId, ExprId)>,
 }
 
 #[derive(Debug)]
@@ -229,6 +231,7 @@ impl Elements {
             fuel,
             applied: std::collections::BTreeSet::new(),
             compared: FxHashMap::default(),
+            tried_bits: FxHashSet::default(),
         }
     }
 

@@ -127,7 +127,8 @@ impl Elements {
             self.by("bound-itself");
             return Some(a);
         }
-        if self.is_firm(a) && self.is_firm(b) {
+        let unlike = matches!((self.float(a), self.float(b)), (Some(x), Some(y)) if x.partial_cmp(&y).is_some_and(|o| o.is_ne()));
+        if unlike || self.is_firm(a) && self.is_firm(b) {
             let less = self.is_less(a, b)?;
             return Some(if less == (op == Op::Max) { b } else { a });
         }

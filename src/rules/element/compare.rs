@@ -68,8 +68,8 @@ impl Elements {
 
     fn small(&mut self, x: ExprId, dtype: Dtype) -> Option<ExprId> {
         let v = match self.float(x) {
-            Some(v) if v == 0.0 => 0,
-            Some(v) if v == 1.0 => 1,
+            Some(0.0) => 0,
+            Some(1.0) => 1,
             Some(_) => return None,
             None => self.number(x).filter(|v| (0..=1).contains(v))?,
         };

@@ -313,6 +313,10 @@ fn step_fits(
         ViewStep::Pieces => pieces_fit(f, side, node, bound, from),
         ViewStep::Reshape => {
             let Some(to) = to else { return false };
+            // Another dtype of the same width sees each element where it is.
+            if bound.args.iter().any(|a| matches!(a, Arg::Dtype(_))) && from.dtype.bytes() == to.dtype.bytes() {
+                return !from.dtype.is_complex() && !to.dtype.is_complex();
+            }
             let call = ViewCall { view, operator, bound, place };
             call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(f, side, bound, to)
         }

@@ -135,7 +135,7 @@ impl Lowering<'_, '_> {
         }
         let fixed = |dims: &[Dim]| dims.iter().map(|d| d.fixed()).collect::<Option<Vec<i64>>>();
         let (base, sizes, strides) = (fixed(base)?, fixed(sizes)?, fixed(strides)?);
-        let parts = crate::verify::prove::speak::boxed(&base, &sizes, &strides, offset.fixed()?)?;
+        let parts = boxed(&base, &sizes, &strides, offset.fixed()?)?;
         let s = &mut self.speaker;
         let vars = s.vars(&from.sizes);
         let mut index: smallvec::SmallVec<[_; 4]> = sizes.iter().map(|_| s.e.at(Dim::Fixed(0))).collect();
@@ -267,8 +267,11 @@ fn plain(token: &Token) -> Option<Arg> {
     })
 }
 
+/// Where a part begins along a dimension, its step, its length, and which dimension of the map it is.
+type Side = (i64, i64, i64, Option<usize>);
+
 /// For each dimension of the base where the part begins, its step, its length, and which dimension of the map it is.
-fn boxed(base: &[i64], sizes: &[i64], strides: &[i64], offset: i64) -> Option<Vec<(i64, i64, i64, Option<usize>)>> {
+fn boxed(base: &[i64], sizes: &[i64], strides: &[i64], offset: i64) -> Option<Vec<Side>> {
     let mut out = Vec::new();
     let mut left = offset;
     let mut taken = vec![false; sizes.len()];

@@ -39,6 +39,11 @@ impl Diagram {
         Diagram { nodes, known: FxHashMap::default(), chosen: FxHashMap::default(), limit }
     }
 
+    /// Returns how much work was done.
+    pub fn work(&self) -> usize {
+        self.nodes.len().saturating_add(self.chosen.len())
+    }
+
     fn node(&mut self, level: u32, low: Ref, high: Ref) -> Option<Ref> {
         if low == high {
             return Some(low);
@@ -87,6 +92,9 @@ impl Diagram {
         let low = self.choose(part(x, p, false), part(y, a, false), part(z, b, false))?;
         let high = self.choose(part(x, p, true), part(y, a, true), part(z, b, true))?;
         let made = self.node(level, low, high)?;
+        if self.chosen.len() >= self.limit.saturating_mul(4) {
+            return None;
+        }
         self.chosen.insert((p, a, b), made);
         Some(made)
     }

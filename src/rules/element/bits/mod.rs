@@ -21,7 +21,7 @@ use diagram::{Diagram, Ref};
 use vector::Vector;
 
 /// How many nodes diagrams may have.
-const NODES: usize = 40_000;
+const NODES: usize = 20_000;
 /// How many values without bits of their own may stand in an expression.
 const ATOMS: usize = 12;
 
@@ -38,14 +38,21 @@ impl Elements {
         if width(dtype).is_none() || self.dtype(b) != Some(dtype) || !(self.has_bits(a) || self.has_bits(b)) {
             return false;
         }
+        if !self.tried_bits.insert((a, b)) {
+            return false;
+        }
         let mut c = Compiler { diagram: Diagram::with_limit(NODES), atoms: Vec::new(), done: FxHashMap::default() };
         if self.spend(64).is_none() {
             return false;
         }
-        match (self.compile(&mut c, a, calls), self.compile(&mut c, b, calls)) {
-            (Some(x), Some(y)) => x == y,
-            _ => false,
+        let (x, y) = (self.compile(&mut c, a, calls), self.compile(&mut c, b, calls));
+        // What a diagram costs counts, whether it showed something or not.
+        let spent = self.spend(c.diagram.work());
+        let equal = x.is_some() && x == y && spent.is_some();
+        if equal {
+            self.tried_bits.remove(&(a, b));
         }
+        equal
     }
 
     fn has_bits(&self, x: ExprId) -> bool {
