@@ -220,6 +220,8 @@ fn of_statement(s: &Statement) -> Vec<String> {
             }
         }
     }
+    // Told as it is found: the whole run takes minutes without optimisation.
+    wrong.iter().for_each(|w| eprintln!("{w}"));
     wrong
 }
 
