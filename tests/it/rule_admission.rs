@@ -106,12 +106,16 @@ fn filled(dtype: Dtype, sizes: &[usize], seed: u64, meter: &Meter) -> Tensor {
     let mut content = Vec::new();
     for k in 0..count.max(1) {
         let r = mix(seed ^ (k as u64) << 20);
-        let v = if r % 3 == 0 {
+        let v = if r.is_multiple_of(3) {
             (mix(r) % 4000) as f64 / 130.0 - 15.0
         } else {
             HARD[(mix(r) % HARD.len() as u64) as usize]
         };
-        let i = if r % 4 == 0 { mix(r) as i64 } else { HARD_INTEGERS[(mix(r) % HARD_INTEGERS.len() as u64) as usize] };
+        let i = if r.is_multiple_of(4) {
+            mix(r) as i64
+        } else {
+            HARD_INTEGERS[(mix(r) % HARD_INTEGERS.len() as u64) as usize]
+        };
         match dtype {
             Dtype::F64 => content.extend(v.to_le_bytes()),
             Dtype::F32 => content.extend((v as f32).to_le_bytes()),
@@ -207,6 +211,8 @@ fn of_statement(s: &Statement) -> Vec<String> {
             }
         }
     }
+    // Told as it is found: the whole run takes minutes without optimisation.
+    wrong.iter().for_each(|w| eprintln!("{w}"));
     wrong
 }
 

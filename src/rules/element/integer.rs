@@ -175,6 +175,8 @@ impl Elements {
                 self.raw(op, dtype, kids)
             }
             (Op::Round, [a]) => Some(*a),
+            // Without a sign there is nothing to take away.
+            (Op::Abs, [a]) if dtype == Dtype::U8 => Some(*a),
             _ => self.raw(op, dtype, kids),
         }
     }

@@ -90,13 +90,15 @@ pub(super) fn holds_plainly(
         Arg::Float(v) if operands.is_empty() && !v.is_finite() => false,
         number => fits_plainly(number, &dtypes),
     });
+    // What a word asks for, or a dtype of truth values, kernels refuse as they like.
+    let options = bound.args.iter().all(|a| !matches!(a, Arg::Str(_) | Arg::Dtype(Dtype::Bool)));
     let divides = match bound.args.get(1) {
         Some(Arg::Int(v)) => *v != 0,
         Some(Arg::Float(v)) => *v != 0.0,
         _ => false,
     };
     let taken = operands.iter().all(|t| total.takes(t.dtype) == Some(true)) && dtypes.iter().all(|d| PLAIN.contains(d));
-    fit && taken && (total != Total::Divisor || divides)
+    fit && options && taken && (total != Total::Divisor || divides)
 }
 
 /// Whether sizes are numbers, which type rules checked, and the call is no view, whose arguments say more than its sizes do.

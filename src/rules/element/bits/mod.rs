@@ -133,6 +133,7 @@ impl Elements {
                     let sign = d.not(*a.last()?)?;
                     vector::with_top(a, sign)
                 }
+                (Op::Abs, [a]) if !is_signed(expr.dtype) => Some(a.clone()),
                 (Op::Abs, [a]) => {
                     let minus = vector::times(d, a, -1)?;
                     vector::choose(d, *a.last()?, &minus, a)
