@@ -16,8 +16,11 @@ use airlock::lower::ge as lowered;
 use airlock::ops::{Registry, Schema};
 use airlock::verify::{JudgeOptions, judge_editor, judge_pair};
 
+/// Takes any bytes.
+pub type Target = fn(&[u8]);
+
 /// Every target by its name.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[(&str, Target)] = &[
     ("text", text),
     ("pt2", pt2),
     ("pickle", pickle),
