@@ -34,6 +34,9 @@ pub fn equal(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId)
     false
 }
 
+/// What an attempt costs at least: to look at a region is work, too.
+const ATTEMPT: usize = 1000;
+
 /// Tries pairs from the inside out, ever fewer of those far out; the outermost one at last.
 fn by_rules(f: &mut Functional<'_>, c: &mut Congruence, pairs: &[(ValueId, ValueId)]) -> bool {
     let last = pairs.len().saturating_sub(1);
@@ -43,9 +46,13 @@ fn by_rules(f: &mut Functional<'_>, c: &mut Congruence, pairs: &[(ValueId, Value
             continue;
         }
         let mut fuel = f.budget.rules.saturating_sub(c.rules.spent);
+        if fuel == 0 {
+            return false;
+        }
         let before = fuel;
         let shown = normal::equal(f, a, b, &mut fuel);
-        c.rules.spent = c.rules.spent.saturating_add(before.saturating_sub(fuel));
+        let used = before.saturating_sub(fuel).max(ATTEMPT);
+        c.rules.spent = c.rules.spent.saturating_add(used);
         if let Some(names) = shown {
             c.rules.names.extend(names);
             f.store.union(a, b);
