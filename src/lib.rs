@@ -22,6 +22,7 @@ pub mod sym;
 
 pub mod graph;
 
+pub mod contract;
 pub mod ops;
 
 pub mod editor;

@@ -194,7 +194,12 @@ impl<'a> EffectsOf<'a> {
         let total = match operator.facts.total {
             Total::Always => true,
             Total::Floats => tensor_operands(self.view, node).iter().all(plain),
-            Total::Numbers | Total::Never => false,
+            // Stated for numbers that fit, too: told where none is given.
+            Total::Plain | Total::Reals | Total::AnyFloats => {
+                let mut args = self.view.args(node).iter().chain(self.view.kwargs(node).iter().map(|(_, a)| a));
+                args.all(|a| matches!(a, Arg::Node(_))) && tensor_operands(self.view, node).iter().all(plain)
+            }
+            _ => false,
         };
         !total || operator.effects.writes() || operator.facts.step.is_some()
     }

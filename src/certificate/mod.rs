@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 /// What an answer rests on.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Evidence {
     /// The edit does not touch what the question asks about.
@@ -20,6 +20,13 @@ pub enum Evidence {
     Congruence {
         /// How many terms were built.
         terms: usize,
+    },
+    /// Terms that structure does not show equal were shown equal element by element, by rules.
+    Rules {
+        /// How many terms were built.
+        terms: usize,
+        /// The rules, by name.
+        names: Vec<String>,
     },
     /// Every two accesses that conflict are ordered, or there are none.
     Ordered,

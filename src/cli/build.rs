@@ -29,8 +29,8 @@ pub fn build(args: &BuildArgs, global: &Global) -> anyhow::Result<Exit> {
             "package": report.package,
             "component": report.component.display().to_string(),
             "bytes": report.bytes,
-            "imports": report.interfaces.imports,
-            "exports": report.interfaces.exports,
+            "imports": report.contract.functions_used(),
+            "exports": report.contract.exports,
         }))?,
         _ => output::status(global, "Built", &format!("{} ({} bytes)", report.component.display(), report.bytes)),
     }

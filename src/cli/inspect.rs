@@ -8,6 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Exit, Format, Global, Reading, load, output};
+use crate::contract::{self, Limits};
 use crate::graph::{Bytes, Graph, InputKind, NodeKind, View};
 use crate::lower::ge;
 use crate::report::plain;
@@ -154,9 +155,8 @@ fn outputs(graph: &Graph) -> Vec<Port> {
 
 fn pass(bytes: &[u8]) -> anyhow::Result<PassFacts> {
     // What `run` would refuse before anything runs is refused here as well.
-    crate::sandbox::preflight("the component", bytes, &crate::sandbox::Limits::default())?;
-    let found = crate::guest::contract::check(bytes)?;
-    Ok(PassFacts { bytes: bytes.len(), imports: found.imports, exports: found.exports })
+    let found = contract::check("the component", bytes, &Limits::default())?;
+    Ok(PassFacts { bytes: bytes.len(), imports: found.functions_used(), exports: found.exports })
 }
 
 fn ge_graph(bytes: &[u8]) -> anyhow::Result<GeFacts> {

@@ -5,6 +5,7 @@
 
 mod build;
 mod convert;
+mod counterexample;
 mod diff;
 mod exec;
 mod inspect;
@@ -124,6 +125,39 @@ pub struct Reading {
     /// Weights of a `.fx` model.
     #[arg(long, value_name = "FILE.safetensors")]
     pub weights: Option<PathBuf>,
+}
+
+/// How long is looked for inputs that show a difference.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Searching {
+    /// Seed of the inputs on which both graphs are run.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// On how many inputs both graphs are run where values are not proved; 0: on none.
+    #[arg(long, value_name = "N")]
+    pub trials: Option<usize>,
+    /// How many seconds this may take.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub time: Option<f64>,
+}
+
+/// Reads a number of seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|v| (0.0..=1e6).contains(v));
+    number.ok_or_else(|| "expected seconds from 0 to 1000000".into())
+}
+
+impl Searching {
+    /// Returns the options of a judgement, with what was asked for.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn applied(&self, mut options: crate::verify::JudgeOptions) -> crate::verify::JudgeOptions {
+        options.seed = self.seed.unwrap_or(options.seed);
+        if options.budget.trials > 0 {
+            options.budget.trials = self.trials.unwrap_or(options.budget.trials);
+        }
+        options.budget.time_ms = self.time.map_or(options.budget.time_ms, |s| (s * 1e3) as u64);
+        options
+    }
 }
 
 #[derive(Subcommand, Debug)]

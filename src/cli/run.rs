@@ -12,11 +12,12 @@ use super::load::{self, Loaded};
 use super::lower::{check_lowers, lower_model};
 use super::staging::{self, Staging};
 use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress};
+use crate::contract::Limits;
 use crate::formats::text::write_node_line;
 use crate::lower::ge;
 use crate::pipeline::{self, Config, Dump, FilePass, Observer, Outcome, PassReport, PassSpec, RunReport, Stage};
 use crate::report;
-use crate::sandbox::{Engine, GRANTS, Limits, Pass};
+use crate::sandbox::{Engine, GRANTS, Pass};
 
 /// Runs passes on a model: each in its sandbox, each judged, what is accepted is written.
 #[derive(Args, Debug)]
@@ -76,6 +77,15 @@ pub struct RunArgs {
     /// Seconds of each pass.
     #[arg(long, value_name = "S", value_parser = seconds)]
     time: Option<f64>,
+    /// Seed of the inputs on which graphs are run before and after.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// On how many inputs graphs are run before and after where values are not proved; 0: on none.
+    #[arg(long, value_name = "N")]
+    trials: Option<usize>,
+    /// Seconds that this may take, for each pass.
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    trial_time: Option<f64>,
     /// Given to the passes' `run`.
     #[arg(long, value_name = "TEXT", default_value = "")]
     pass_config: String,
@@ -335,7 +345,10 @@ fn settings<'a>(args: &RunArgs, settled: &'a Settled, loaded: &Loaded) -> anyhow
     Ok(pipeline::Settings {
         config: &settled.config,
         registry: loaded.registry.clone(),
-        judge: super::verify::options(settled.mode, settled.policy, &settled.config.file.may_alias),
+        judge: {
+            let searching = super::Searching { seed: args.seed, trials: args.trials, time: args.trial_time };
+            searching.applied(super::verify::options(settled.mode, settled.policy, &settled.config.file.may_alias))
+        },
         mode: settled.mode.name(),
         all_or_nothing: settled.all_or_nothing,
         dump: open(&args.dump)?,

@@ -6,9 +6,10 @@ use anyhow::{Context, bail};
 use clap::Args;
 use rayon::prelude::*;
 
-use super::verify::options;
-use super::{Exit, Format, Global, Reading, load, output, progress};
+use super::counterexample;
+use super::{Exit, Format, Global, Reading, Searching, load, output, progress};
 use crate::formats::text::{ReadOptions, case};
+use crate::graph::Graph;
 use crate::ops::Registry;
 use crate::report::{CaseReport, TestReport, junit, plain, sarif, verdict_words};
 use crate::verify::{self, Finding, Mode, Policy, Question, Verdict};
@@ -23,6 +24,11 @@ pub struct TestArgs {
     /// What a verdict must say to be accepted, whatever the label.
     #[arg(long, value_parser = super::policies())]
     policy: Option<Policy>,
+    /// Keep what refutes each case in this folder: a `.case` with its inputs, and a script for PyTorch.
+    #[arg(long, value_name = "DIR")]
+    counterexamples: Option<PathBuf>,
+    #[command(flatten)]
+    searching: Searching,
     #[command(flatten)]
     reading: Reading,
 }
@@ -43,7 +49,7 @@ pub fn test(args: &TestArgs, global: &Global) -> anyhow::Result<Exit> {
     let judged: Vec<anyhow::Result<CaseReport>> = files
         .par_iter()
         .map(|file| {
-            let report = judge_case(file, &registry, args.policy);
+            let report = judge_case(file, &registry, args);
             bar.inc(1);
             report
         })
@@ -98,13 +104,22 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 /// A case that was read, and its verdict in each mode that it is for.
 pub struct JudgedCase {
     meta: case::CaseMeta,
+    before: Graph,
+    after: Graph,
+    options: verify::JudgeOptions,
     /// At least one.
     pub verdicts: Vec<(Mode, Verdict)>,
 }
 
 impl JudgedCase {
     /// Judges a case in the mode given, else in its own; one whose mode is `any` in both.
-    pub fn of(file: &Path, registry: &Registry, policy: Policy, mode: Option<Mode>) -> anyhow::Result<Self> {
+    pub fn of(
+        file: &Path,
+        registry: &Registry,
+        (policy, mode): (Policy, Option<Mode>),
+        searching: &Searching,
+        shrinks: bool,
+    ) -> anyhow::Result<Self> {
         let name = file.display();
         let bytes = load::bytes(file)?;
         let text = std::str::from_utf8(bytes.as_slice())
@@ -122,22 +137,47 @@ impl JudgedCase {
         if !problems.is_empty() {
             bail!("{name}: `before` is not well formed:\n  {}", problems.join("\n  "));
         }
-        let judge = |mode| {
-            let is_applied = case.meta.closure.as_deref() == Some("applied");
-            let options = verify::JudgeOptions {
-                tags: case.meta.tags.clone(),
-                closure: if is_applied { verify::Closure::InGraph } else { verify::Closure::ByMode },
-                ..options(mode, policy, &case.meta.may_alias)
-            };
-            (mode, verify::judge_pair(&case.before, &case.after, registry, &options))
+        let given = given(file, &case.meta)?;
+        let how = |mode| {
+            let options =
+                verify::JudgeOptions { given: given.clone(), ..verify::JudgeOptions::of_case(&case.meta, mode) };
+            let mut options = searching.applied(verify::JudgeOptions { policy, ..options });
+            options.budget.shrinks = if shrinks { counterexample::SHRINKS } else { 0 };
+            options
         };
-        Ok(Self { verdicts: modes.into_iter().map(judge).collect(), meta: case.meta })
+        let judge = |mode| (mode, verify::judge_pair(&case.before, &case.after, registry, &how(mode)));
+        let verdicts = modes.iter().copied().map(judge).collect();
+        let options = how(modes.first().copied().unwrap_or_default());
+        Ok(Self { verdicts, options, meta: case.meta, before: case.before, after: case.after })
+    }
+
+    /// Keeps what refutes the case beside others in a folder; returns the file.
+    pub fn keep(&self, verdict: &Verdict, dir: &Path, name: &str) -> anyhow::Result<Option<PathBuf>> {
+        counterexample::keep((&self.before, &self.after), verdict, &self.options, dir, name)
     }
 }
 
+/// The name under which a case's counterexample is kept: cases of two folders may have one name.
+fn kept_name(file: &Path) -> String {
+    let part = |p: Option<&std::ffi::OsStr>| p.map(|s| s.to_string_lossy().into_owned());
+    let folder = part(file.parent().and_then(Path::file_name));
+    folder.into_iter().chain(part(file.file_stem())).collect::<Vec<_>>().join("-")
+}
+
+/// The inputs that a case states, from the file beside where it names one.
+fn given(file: &Path, meta: &case::CaseMeta) -> anyhow::Result<Option<verify::Given>> {
+    let beside = meta.counterexample.as_ref().and_then(|c| c.file.as_deref());
+    let bytes = beside.map(|name| load::bytes(&file.with_file_name(name))).transpose()?;
+    let given = verify::given(meta, bytes.as_ref().map(|b| b.as_slice()));
+    given.with_context(|| file.display().to_string())
+}
+
 /// Judges one case; where it is for several modes, its verdict must be right in each.
-fn judge_case(file: &Path, registry: &Registry, policy: Option<Policy>) -> anyhow::Result<CaseReport> {
-    let JudgedCase { meta, verdicts } = JudgedCase::of(file, registry, policy.unwrap_or_default(), None)?;
+fn judge_case(file: &Path, registry: &Registry, args: &TestArgs) -> anyhow::Result<CaseReport> {
+    let how = (args.policy.unwrap_or_default(), None);
+    let mut judged = JudgedCase::of(file, registry, how, &args.searching, args.counterexamples.is_some())?;
+    let verdicts = std::mem::take(&mut judged.verdicts);
+    let meta = &judged.meta;
     let name = file.display().to_string();
     let mut worst: Option<(bool, Mode, Verdict)> = None;
     for (mode, verdict) in verdicts {
@@ -147,9 +187,12 @@ fn judge_case(file: &Path, registry: &Registry, policy: Option<Policy>) -> anyho
             worst = Some((right, mode, verdict));
         }
     }
-    let Some((right, mode, verdict)) = worst else { bail!("{name}: no mode to judge in") };
-    let shown = if meta.name.is_empty() { name.clone() } else { meta.name };
-    Ok(CaseReport { name: shown, file: name, label: meta.label, right, mode: mode.name(), verdict })
+    let Some((right, mode, mut verdict)) = worst else { bail!("{name}: no mode to judge in") };
+    if let Some(dir) = &args.counterexamples {
+        verdict.counterexample = judged.keep(&verdict, dir, &kept_name(file))?.map(|p| p.display().to_string());
+    }
+    let shown = if meta.name.is_empty() { name.clone() } else { meta.name.clone() };
+    Ok(CaseReport { name: shown, file: name, label: meta.label.clone(), right, mode: mode.name(), verdict })
 }
 
 /// Whether a verdict agrees with a label; `None` for a label that nobody knows.

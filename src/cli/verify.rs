@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
+use super::counterexample;
 use super::test::JudgedCase;
-use super::{Exit, Format, Global, Reading, load, output};
+use super::{Exit, Format, Global, Reading, Searching, load, output};
 use crate::report::{CaseReport, sarif, verdict_details, verdict_words};
 use crate::verify::{self, Mode, Policy, Verdict};
 
@@ -26,13 +27,19 @@ pub struct VerifyArgs {
     /// What a verdict must say to be accepted.
     #[arg(long, value_parser = super::policies(), default_value = "default")]
     policy: Policy,
+    /// Keep what refutes the rewrite: `FILE.case` with its inputs, and beside it a script for PyTorch.
+    #[arg(long, value_name = "FILE.case")]
+    counterexample: Option<PathBuf>,
+    #[command(flatten)]
+    searching: Searching,
     #[command(flatten)]
     reading: Reading,
 }
 
 /// Returns how to judge.
 pub fn options(mode: Mode, policy: Policy, may_alias: &[(String, String)]) -> verify::JudgeOptions {
-    verify::JudgeOptions { mode, policy, may_alias: may_alias.to_vec(), ..verify::JudgeOptions::default() }
+    let budget = verify::Budget::searching();
+    verify::JudgeOptions { mode, policy, may_alias: may_alias.to_vec(), budget, ..verify::JudgeOptions::default() }
 }
 
 pub fn verify(args: &VerifyArgs, global: &Global) -> anyhow::Result<Exit> {
@@ -50,16 +57,33 @@ fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict
     let before = load::model(&args.before, &args.reading)?;
     let (after, _) = load::unchecked(after, &args.reading, &before.registry)?;
     let mode = args.mode.unwrap_or_default();
-    let options = options(mode, args.policy, &[]);
-    Ok((mode, verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options)))
+    let mut options = args.searching.applied(options(mode, args.policy, &[]));
+    options.budget.shrinks = counterexample::SHRINKS;
+    let mut verdict = verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options);
+    if let Some((dir, name)) = place(args) {
+        let kept = counterexample::keep((&before.model.graph, &after.graph), &verdict, &options, dir, &name)?;
+        verdict.counterexample = kept.map(|p| p.display().to_string());
+    }
+    Ok((mode, verdict))
+}
+
+/// The folder and the name of the counterexample that is asked for.
+fn place(args: &VerifyArgs) -> Option<(&Path, String)> {
+    let file = args.counterexample.as_deref()?;
+    let name = file.file_stem()?.to_string_lossy().into_owned();
+    Some((file.parent().unwrap_or(Path::new(".")), name))
 }
 
 /// Judges a case whatever its label says: a rewrite for any mode is accepted only if it is in every mode.
 fn judge_case(args: &VerifyArgs) -> anyhow::Result<(Mode, Verdict)> {
     let registry = load::registry(&args.reading)?;
-    let case = JudgedCase::of(&args.before, &registry, args.policy, args.mode)?;
+    let case = JudgedCase::of(&args.before, &registry, (args.policy, args.mode), &args.searching, true)?;
     let refused = case.verdicts.iter().position(|(_, v)| !v.accepted).unwrap_or(0);
-    case.verdicts.into_iter().nth(refused).context("no mode to judge in")
+    let (mode, mut verdict) = case.verdicts.get(refused).cloned().context("no mode to judge in")?;
+    if let Some((dir, name)) = place(args) {
+        verdict.counterexample = case.keep(&verdict, dir, &name)?.map(|p| p.display().to_string());
+    }
+    Ok((mode, verdict))
 }
 
 fn show(args: &VerifyArgs, mode: Mode, verdict: &Verdict, global: &Global) -> anyhow::Result<()> {

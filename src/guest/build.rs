@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use wit_component::ComponentEncoder;
 
-use super::contract::{self, Interfaces};
 use super::{BuildError, Toolchain, cargo};
+use crate::contract::{self, Limits, Preflight};
 
 /// How to build.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub struct BuildReport {
     /// The compiler that was used.
     pub toolchain: Toolchain,
     /// What the component takes from the host and gives it.
-    pub interfaces: Interfaces,
+    pub contract: Preflight,
 }
 
 /// Builds the pass in `dir` and writes its component to `out` (`None`: `NAME.wasm` in the current folder).
@@ -40,11 +40,10 @@ pub fn build(dir: &Path, out: Option<&Path>, options: &BuildOptions) -> Result<B
     let module = std::fs::read(&module_path).map_err(|source| BuildError::Io { path: module_path, source })?;
     let component =
         componentize(&module).map_err(|reason| BuildError::Componentize { package: package.name.clone(), reason })?;
-    let interfaces =
-        contract::check(&component).map_err(|source| BuildError::Contract { package: package.name.clone(), source })?;
+    let contract = contract::check(&package.name, &component, &Limits::default()).map_err(Box::new)?;
     let path = out.map_or_else(|| PathBuf::from(format!("{}.wasm", package.name)), Path::to_owned);
     write_component(&path, &component)?;
-    Ok(BuildReport { package: package.name, component: path, bytes: component.len(), toolchain, interfaces })
+    Ok(BuildReport { package: package.name, component: path, bytes: component.len(), toolchain, contract })
 }
 
 /// Wraps a core module that carries the types of its world, as `wit-bindgen` writes them.
@@ -75,8 +74,8 @@ mod tests {
     fn a_module_without_a_world_is_no_pass() {
         let module = wat::parse_str("(module)").unwrap();
         let component = componentize(&module).unwrap();
-        let error = contract::check(&component).unwrap_err();
-        assert_eq!(error, super::super::ContractError::NotAPass);
+        let error = contract::check("p", &component, &Limits::default()).unwrap_err();
+        assert!(matches!(error, contract::LoadError::MissingExport { .. }), "{error}");
     }
 
     #[test]

@@ -2,43 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Why a component is not a pass for this host.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum ContractError {
-    /// The bytes are no component.
-    #[error("not a WebAssembly component: {reason}")]
-    NotAComponent {
-        /// What the decoder says.
-        reason: String,
-    },
-    /// An import of another package, or by a bare name.
-    #[error("imports `{import}`, which is outside of the contract: a pass may import `airlock:pass` only")]
-    ForeignImport {
-        /// The import's name.
-        import: String,
-    },
-    /// The package is right, and its version is not.
-    #[error("was built for {import}, this host has airlock:pass {host}: build the pass with the SDK of this host")]
-    OtherVersion {
-        /// The import's or export's name, with its version.
-        import: String,
-        /// The host's version.
-        host: String,
-    },
-    /// A function or type that the host does not have.
-    #[error("needs `{item}` of `{interface}`, which airlock:pass {host} does not have: it is there in a newer Airlock")]
-    MissingItem {
-        /// The interface with its version.
-        interface: String,
-        /// The missing function.
-        item: String,
-        /// The host's version.
-        host: String,
-    },
-    /// The component does not export `pass`.
-    #[error("exports no `airlock:pass/pass`: in Rust, `airlock_pass::pass!(run)` exports it")]
-    NotAPass,
-}
+use crate::contract::LoadError;
 
 /// Why no component was built.
 #[derive(Debug, thiserror::Error)]
@@ -119,13 +83,8 @@ pub enum BuildError {
         reason: String,
     },
     /// The component is outside of the contract.
-    #[error("the component of `{package}` {source}")]
-    Contract {
-        /// The package.
-        package: String,
-        /// In what way.
-        source: ContractError,
-    },
+    #[error("the component of {0}")]
+    Contract(#[from] Box<LoadError>),
     /// A file cannot be read or written.
     #[error("{}: {source}", .path.display())]
     Io {

@@ -1,6 +1,6 @@
 //! The SDK's own sources, carried along: a new pass gets a copy, so that it builds anywhere.
 
-use super::contract;
+use crate::contract;
 
 /// Paths below the copy's folder, with contents. The SDK finds the contract at `../../wit`.
 pub const FILES: &[(&str, &str)] = &[

@@ -5,8 +5,9 @@
 
 use super::run::{PassReport, RunError, Settings};
 use crate::editor::Editor;
-use crate::formats::text;
+use crate::formats::text::{self, case};
 use crate::graph::Graph;
+use crate::verify;
 
 /// Keeps a refused edit, where reproducers are asked for. Returns the file.
 pub(super) fn refusal(
@@ -66,6 +67,9 @@ fn meta(settings: &Settings<'_>, report: &PassReport, file: &str, command: &str)
     if let Some(verdict) = &report.verdict {
         set("label", "different");
         set("why", &verdict.reason);
+        if let Some(inputs) = verdict.witness.as_ref().and_then(verify::inline_table) {
+            table.insert(case::GIVEN.into(), toml::Value::Table(inputs));
+        }
     }
     toml::to_string(&table).unwrap_or_default()
 }

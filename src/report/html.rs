@@ -5,8 +5,8 @@
 use std::fmt::Write;
 
 use super::{Change, Entry, verdict_words};
+use crate::contract::shown;
 use crate::pipeline::{Outcome, PassReport, RunReport};
-use crate::sandbox::shown;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em;color:#222}\
 table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.35em .8em;border-bottom:1px solid #ddd;vertical-align:top}\

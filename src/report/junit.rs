@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{TestReport, verdict_words};
-use crate::sandbox::shown;
+use crate::contract::shown;
 
 /// Prints the cases as one test suite.
 pub fn junit(report: &TestReport) -> String {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use owo_colors::OwoColorize;
 
 use super::{plain, verdict_details, verdict_words};
+use crate::contract::shown;
 use crate::pipeline::{Outcome, PassReport, RunReport};
-use crate::sandbox::shown;
 use crate::verify::Finding;
 
 /// How many characters of a text that a pass or file wrote are shown.

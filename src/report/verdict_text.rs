@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use owo_colors::OwoColorize;
 
-use crate::sandbox::shown;
-use crate::verify::{Finding, Verdict};
+use crate::contract::shown;
+use crate::verify::{Finding, Stop, Verdict};
 
 /// How many characters of a text that a file wrote are shown.
 const SHOWN: u32 = 400;
@@ -29,6 +29,15 @@ fn finding(finding: Finding) -> &'static str {
     }
 }
 
+fn stopped(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Pairs => "the budget of comparisons ran out",
+        Stop::Trials => "the budget of trials ran out",
+        Stop::Time => "the time for trials ran out",
+        Stop::Bytes => "inputs of other sizes would take too many bytes",
+    }
+}
+
 /// Prints why, where the graphs part, and what the verdict rests on; indented.
 pub fn verdict_details(verdict: &Verdict) -> String {
     let mut text = String::new();
@@ -43,6 +52,14 @@ pub fn verdict_details(verdict: &Verdict) -> String {
     if !verdict.nodes.is_empty() && verdict.differing.is_none() {
         let nodes: Vec<String> = verdict.nodes.iter().map(|n| shown(n, SHOWN)).collect();
         let _ = writeln!(text, "   nodes: {}", nodes.join(", "));
+    }
+    if let Some(tried) = verdict.tried {
+        let ended = verdict.stopped.map_or(String::new(), |s| format!("; {}", stopped(s)));
+        let kept = verdict.obstacle.as_ref().map_or(String::new(), |o| format!("; not all could: {}", shown(o, SHOWN)));
+        let _ = writeln!(text, "   both graphs ran on {tried} inputs, and none shows a difference{ended}{kept}");
+    }
+    if let Some(file) = &verdict.counterexample {
+        let _ = writeln!(text, "   shown again by {}", shown(file, SHOWN));
     }
     for assumption in &verdict.assumes {
         let _ = writeln!(text, "   assumes: {}", assumption.text());

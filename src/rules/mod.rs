@@ -1,7 +1,18 @@
 //! Statements that are true: which terms mean the same, and how equal they are. Trusted.
 //!
-//! A rule will be one file of a family's folder: two terms with typed variables, conditions, and how strong it is. None is needed for
-//! what the judge proves today, which is congruence; [`Level`] is what rules and verdicts have in common.
+//! - `element`: values element by element; each family of rules on scalars, indices and choices in one file, applied where an expression
+//!   is made;
+//! - `table`: which operator is which function of elements: the one place with names; `meaning`: what a call is, `pointwise` and
+//!   `movement` where the table says.
+//!
+//! A file of rules says what it says and when it is wrong. Rules of level [`Level::Exact`] hold bit by bit; those of [`Level::Real`] are not here
+//! yet. `tests/rule_admission.rs` runs random instances of both sides.
+
+pub mod element;
+pub mod meaning;
+mod movement;
+mod pointwise;
+pub mod table;
 
 use serde::Serialize;
 

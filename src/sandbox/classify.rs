@@ -2,9 +2,10 @@
 
 use wasmtime::{Trap, WasmBacktrace};
 
-use super::escape::shown;
 use super::store::Stop;
-use super::{Fault, FaultKind, Limits};
+use super::{Fault, FaultKind};
+use crate::contract::Limits;
+use crate::contract::shown;
 
 /// How many of the guest's functions a fault names.
 const FRAMES: usize = 8;

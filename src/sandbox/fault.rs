@@ -64,7 +64,7 @@ pub struct Fault {
     pub function: &'static str,
     /// For people: what happened and, where something can be done, what.
     pub message: String,
-    /// How much was used of what ran out, in the units of [`super::Limits`].
+    /// How much was used of what ran out, in the units of [`crate::contract::Limits`].
     pub used: Option<u64>,
     /// How much there was.
     pub limit: Option<u64>,

@@ -13,12 +13,13 @@ use wasmtime::component::{Component, HasSelf, Linker};
 use super::bindings::exports::airlock::pass::pass as export;
 use super::bindings::{GraphPass, GraphPassPre};
 use super::classify::{Context, classify};
-use super::contract::Contract;
-use super::escape::shown;
 use super::host::{Host, Job};
-use super::preflight::{self, Preflight};
 use super::store::{Clock, new_store};
-use super::{Ended, Engine, Fault, FaultKind, Info, Limits, LoadError, Outcome, Said, Usage};
+use super::{Ended, Engine, Fault, FaultKind, Info, Outcome, Said, Usage};
+use crate::contract::Contract;
+use crate::contract::shown;
+use crate::contract::{self, Preflight};
+use crate::contract::{Limits, LoadError};
 use crate::editor::Editor;
 use crate::graph::Graph;
 
@@ -55,7 +56,7 @@ impl<'e> Pass<'e> {
     /// Loads a component; errors and faults name it `label`.
     pub fn load(label: &str, bytes: &[u8], engine: &'e Engine, limits: &Limits) -> Result<Self, LoadError> {
         let label = shown(label, limits.message_chars);
-        let preflight = preflight::check(&label, bytes, limits)?;
+        let preflight = contract::check(&label, bytes, limits)?;
         let failed = |e: wasmtime::Error| LoadError::Compile {
             pass: label.clone(),
             message: shown(&format!("{e:#}"), limits.message_chars),

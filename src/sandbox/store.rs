@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
 
+use super::Engine;
 use super::host::Host;
-use super::{Engine, Limits};
+use crate::contract::Limits;
 
 /// Why the host stopped a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

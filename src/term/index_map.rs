@@ -318,6 +318,11 @@ impl ViewMap {
         Some(ViewMap { layers })
     }
 
+    /// Returns sizes, strides and offset of each layer, the one next to the value first.
+    pub fn layers(&self) -> impl DoubleEndedIterator<Item = (&[Dim], &[Dim], Dim)> {
+        self.layers.iter().map(|l| (l.sizes.as_slice(), l.strides.as_slice(), l.offset))
+    }
+
     /// Returns the sizes of the view.
     pub fn sizes(&self) -> &[Dim] {
         self.layers.last().map_or(&[], |l| &l.sizes)

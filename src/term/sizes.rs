@@ -46,6 +46,11 @@ impl<'a> Sizes<'a> {
         })
     }
 
+    /// Returns the names of the symbols that inputs settle.
+    pub fn settled_names(&mut self) -> FxHashSet<String> {
+        self.bound().clone()
+    }
+
     /// Returns the symbols, with whatever arithmetic added.
     pub fn symbols(&self) -> &Symbols {
         self.own.as_deref().unwrap_or(self.symbols)

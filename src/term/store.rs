@@ -73,6 +73,11 @@ impl<K: Copy + Eq + Hash> Store<K> {
         new
     }
 
+    /// Returns the targets with their numbers.
+    pub fn targets(&self) -> impl Iterator<Item = (Callee, &str)> {
+        self.callees.iter().map(|(target, callee)| (*callee, &**target))
+    }
+
     /// Returns the number of a sub-graph of that structure.
     pub fn body(&mut self, structure: Vec<Token>) -> u32 {
         let next = u32::try_from(self.bodies.len()).unwrap_or(u32::MAX);

@@ -99,6 +99,8 @@ pub enum Fact {
     PartBy(Callee),
     /// What a call asks of its operands in order not to raise.
     Asks(Callee),
+    /// Whether all integers of the child are places along a dimension of a size.
+    Within,
 }
 
 /// What is done to the children.

@@ -111,7 +111,7 @@ impl Findings {
             all if all.contains(&Finding::Refuted) => Finding::Refuted,
             _ => Finding::Unknown,
         };
-        let evidence = self.answered.iter().find(|(q, _)| *q == question).map(|(_, e)| *e);
+        let evidence = self.answered.iter().find(|(q, _)| *q == question).map(|(_, e)| e.clone());
         let is_proved = finding == Finding::Proved;
         Answer {
             question,

@@ -3,6 +3,7 @@
 //! - `judge/`: the entries, from an editor's journal or for two files; what an edit touched, and what that reaches;
 //! - `functional/`: what each value is, as a term: views, writes, memory that may overlap, layouts, bodies;
 //! - `form/`: the calling convention, what is returned; `effects/`: draws, prints, assertions, what may raise;
+//! - `differ/`: both graphs run on inputs that may show a difference;
 //! - `order/`: streams; `prove/`: whether two values are equal;
 //! - `findings`, `verdict`, `policy`, `options`, `show`: what is said.
 //!
@@ -12,6 +13,7 @@
 //! runs here, and there is no `unsafe`; (4) nothing recurses on graph depth; (5) judging an edit costs what it touched and
 //! what that reaches. What cannot be shown is "unknown", and refused.
 
+mod differ;
 mod effects;
 mod findings;
 mod form;
@@ -26,6 +28,11 @@ mod show;
 mod tests;
 mod verdict;
 
+pub use crate::formats::text::domain::Domain;
+pub use differ::{
+    Given, GivenError, Held, Shows, Tried, Values, Witness, Written, given, inline_table, refute, settle,
+    write_counterexample,
+};
 pub use judge::{judge_edit, judge_editor, judge_pair};
 pub use options::{Budget, Closure, JudgeOptions, Mode};
 pub use policy::Policy;

@@ -1,5 +1,8 @@
 //! What the judge is told: mode, policy, and what the host says of inputs.
 
+use crate::formats::text::case::CaseMeta;
+use crate::formats::text::domain::Domain;
+use crate::verify::differ::Given;
 use crate::verify::policy::Policy;
 
 /// The NPU path for which is judged: each has its own rules of order.
@@ -52,10 +55,46 @@ pub struct JudgeOptions {
     pub may_alias: Vec<(String, String)>,
     /// Tagged events that the user creates, by tag; `None` where nobody says.
     pub tags: Option<Vec<String>>,
+    /// What inputs may hold, by name; others any value.
+    pub domains: Vec<(String, Domain)>,
+    /// Whether a rounding to a narrower dtype may be dropped, added or moved.
+    pub allow_wider: bool,
+    /// Whether integers behind a quantisation may be one quantum apart.
+    pub integer_slack: bool,
+    /// Inputs on which both graphs are run first.
+    pub given: Option<Given>,
+    /// From which seed the values of trials are drawn.
+    pub seed: u64,
     /// Who forks and joins side streams in `reduce-overhead`.
     pub closure: Closure,
     /// How much work a judgement may be.
     pub budget: Budget,
+}
+
+impl JudgeOptions {
+    /// Returns how a case is judged in a mode: all that its `meta` says but the inputs that it states.
+    pub fn of_case(meta: &CaseMeta, mode: Mode) -> JudgeOptions {
+        let words = meta.inputs.iter().filter_map(|(n, w)| Some((n.clone(), Domain::parse(w)?)));
+        let values = meta.values.iter().filter_map(|(n, v)| Some((n.clone(), Domain::from_table(v.as_table()?)?)));
+        let is_applied = meta.closure.as_deref() == Some("applied");
+        let domains: Vec<(String, Domain)> = words.chain(values).collect();
+        let mut budget = Budget::searching();
+        // Nobody knows which values an input may hold of which something is said that is not understood.
+        if domains.len() < meta.inputs.len().saturating_add(meta.values.len()) {
+            budget.trials = 0;
+        }
+        JudgeOptions {
+            mode,
+            budget,
+            may_alias: meta.may_alias.clone(),
+            tags: meta.tags.clone(),
+            domains,
+            allow_wider: meta.allow_wider,
+            integer_slack: meta.integer_slack,
+            closure: if is_applied { Closure::InGraph } else { Closure::ByMode },
+            ..JudgeOptions::default()
+        }
+    }
 }
 
 /// How much work a judgement may be; what ends it is in the verdict.
@@ -69,10 +108,46 @@ pub struct Budget {
     pub candidates: usize,
     /// Calls of one kind that are named.
     pub named: usize,
+    /// Inputs on which both graphs are run to find a difference; 0: none.
+    pub trials: usize,
+    /// Runs that are made to show what was found on smaller inputs.
+    pub shrinks: usize,
+    /// Milliseconds that this may take.
+    pub time_ms: u64,
+    /// Bytes that the inputs of one trial may take.
+    pub bytes: usize,
+    /// Terms that one proof by rules looks into.
+    pub region: usize,
+    /// Work of one proof by rules: expressions made and compared.
+    pub work: usize,
+    /// Work of all of them.
+    pub rules: usize,
+    /// Places where graphs part that are tried by rules.
+    pub differences: usize,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { pairs: 20_000_000, near: 64, candidates: 1024, named: 8 }
+        Budget {
+            pairs: 20_000_000,
+            near: 64,
+            candidates: 1024,
+            named: 8,
+            trials: 0,
+            shrinks: 0,
+            time_ms: 2000,
+            bytes: 1 << 26,
+            region: 400,
+            work: 40_000,
+            rules: 120_000,
+            differences: 24,
+        }
+    }
+}
+
+impl Budget {
+    /// Returns a budget in which both graphs are run where their values are not proved.
+    pub fn searching() -> Budget {
+        Budget { trials: 1000, ..Budget::default() }
     }
 }

@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use crate::certificate::Evidence;
+use crate::verify::differ::Witness;
 
 /// What is known of "the same meaning".
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
@@ -116,6 +117,12 @@ pub struct Answer {
 pub enum Stop {
     /// The budget of comparisons ran out.
     Pairs,
+    /// The budget of trials ran out.
+    Trials,
+    /// The time for trials ran out.
+    Time,
+    /// Inputs of some sizes would have taken more bytes than the budget has.
+    Bytes,
 }
 
 /// What the judge says.
@@ -153,6 +160,12 @@ pub struct Verdict {
     pub answers: Vec<Answer>,
     /// What ended the work early.
     pub stopped: Option<Stop>,
+    /// Inputs that show the difference.
+    pub witness: Option<Witness>,
+    /// How many trials ran and showed none.
+    pub tried: Option<usize>,
+    /// What kept trials from running.
+    pub obstacle: Option<String>,
 }
 
 impl Verdict {
@@ -175,6 +188,9 @@ impl Verdict {
             terms: 0,
             answers: Vec::new(),
             stopped: None,
+            witness: None,
+            tried: None,
+            obstacle: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use airlock::guest::contract;
+use airlock::contract::{self, Limits};
 
 const EXAMPLES: [&str; 5] = ["add-rms-norm", "broken", "dedup", "endless", "stream-split"];
 
@@ -19,20 +19,23 @@ fn component(name: &str) -> Option<Vec<u8>> {
 #[test]
 fn example_passes_import_nothing_outside_of_the_contract() {
     for (name, bytes) in EXAMPLES.iter().filter_map(|name| Some((name, component(name)?))) {
-        let found = contract::check(&bytes).unwrap_or_else(|error| panic!("{name} {error}"));
+        let found = contract::check("p", &bytes, &Limits::default()).unwrap_or_else(|error| panic!("{name} {error}"));
         assert!(found.exports.iter().any(|export| export == "airlock:pass/pass@0.1.1"), "{name}: {found:?}");
-        assert!(!found.imports.iter().any(|import| import.starts_with("constants.")), "{name} asks for weights");
+        assert!(
+            !found.functions_used().iter().any(|import| import.starts_with("constants.")),
+            "{name} asks for weights"
+        );
     }
 }
 
 #[test]
 fn dedup_reads_in_columns_and_edits_in_batches() {
     let Some(bytes) = component("dedup") else { return };
-    let found = contract::check(&bytes).unwrap();
+    let found = contract::check("p", &bytes, &Limits::default()).unwrap();
     for call in ["graph.read-columns", "graph.effects-of", "graph.apply"] {
-        assert!(found.imports.iter().any(|import| import == call), "{call}: {found:?}");
+        assert!(found.functions_used().iter().any(|import| import == call), "{call}: {found:?}");
     }
-    assert!(!found.imports.iter().any(|import| import == "graph.args"), "{found:?}");
+    assert!(!found.functions_used().iter().any(|import| import == "graph.args"), "{found:?}");
 }
 
 #[test]

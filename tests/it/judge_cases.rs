@@ -8,17 +8,10 @@ use std::collections::BTreeMap;
 use crate::common::files;
 use airlock::formats::text::{ReadOptions, case};
 use airlock::ops::Registry;
-use airlock::verify::{Closure, Finding, JudgeOptions, Mode, Policy, Verdict, judge_pair};
+use airlock::verify::{Finding, JudgeOptions, Mode, Policy, Verdict, judge_pair};
 
 fn judge(case: &case::Case, registry: &Registry, mode: Mode) -> Verdict {
-    let options = JudgeOptions {
-        mode,
-        policy: Policy::Default,
-        may_alias: case.meta.may_alias.clone(),
-        tags: case.meta.tags.clone(),
-        closure: if case.meta.closure.as_deref() == Some("applied") { Closure::InGraph } else { Closure::ByMode },
-        ..JudgeOptions::default()
-    };
+    let options = JudgeOptions { policy: Policy::Default, ..JudgeOptions::of_case(&case.meta, mode) };
     judge_pair(&case.before, &case.after, registry, &options)
 }
 
@@ -92,7 +85,7 @@ fn what_is_not_the_same_is_refused() {
         }
         let refuted = verdicts.iter().find(|v| v.verdict == Finding::Refuted);
         if let (Some(false), Some(v)) = (must_refuse(&case), refuted) {
-            println!("REFUTED though equal: {name}: {}", v.reason);
+            wrong.push(format!("{name}: refuted though equal: {}", v.reason));
         }
     }
     for ((folder, label), [all, accepted, refuted]) in &counts {

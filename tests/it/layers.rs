@@ -11,6 +11,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("sym", 0),
     ("graph", 1),
     ("ops", 2),
+    ("contract", 2),
     ("editor", 3),
     ("term", 3),
     ("analysis", 4),
@@ -121,6 +122,8 @@ const NAME_TABLES: &[&str] = &[
     "analysis/streams/scopes.rs",
     // Inductor's no-op passes.
     "passes/noop.rs",
+    // Which operator is which function of elements.
+    "rules/table.rs",
 ];
 
 /// The text literals of the code of a source text, tests left out.

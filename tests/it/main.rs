@@ -32,6 +32,7 @@ mod effects_of_calls;
 mod exec;
 mod exec_facts;
 mod exec_models;
+mod fuzz_corpus;
 mod golden;
 mod golden_types;
 mod guests;
@@ -44,12 +45,15 @@ mod lower_beyond;
 mod lower_converters;
 mod lower_ge_files;
 mod lower_torchair;
+mod mutants;
 mod operator_facts;
 mod operators_doc;
 mod pt2;
 mod pt2_older;
+mod refuted;
 #[cfg(feature = "sandbox")]
 mod released_components;
+mod rule_admission;
 #[cfg(feature = "sandbox")]
 mod run;
 #[cfg(feature = "sandbox")]

@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::common::facts::{self, Facts, Line};
 use crate::common::golden;
 use airlock::analysis::{Home, Place, Shares, home_of};
-use airlock::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, TensorType, ValueType};
-use airlock::ops::{Bound, Given, Operator, Registry, Total};
+use airlock::graph::{Arg, BodyId, Dtype, Graph, NewNode, NodeId, NodeKind, TensorType, ValueType};
+use airlock::ops::{Base, Bound, Given, Operator, PLAIN, Registry, Total, fits_plainly};
 use airlock::sym::Dim;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -68,7 +68,7 @@ struct Tally {
 }
 
 /// Whether the registry says that this call never raises, its types being right.
-fn is_total(operator: &Operator, rows: &[Value]) -> bool {
+fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, result: Option<Dtype>) -> bool {
     let float = |r: &Value| r[0] == "f32" || r[0] == "f64";
     match operator.facts.total {
         Total::Always => true,
@@ -76,6 +76,24 @@ fn is_total(operator: &Operator, rows: &[Value]) -> bool {
         Total::Numbers => {
             let numbers = ["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8"];
             rows.iter().all(|r| r[0] == rows[0][0] && numbers.iter().any(|n| r[0] == *n))
+        }
+        Total::Plain | Total::Reals | Total::AnyFloats | Total::Divisor => {
+            let dtypes: Option<Vec<Dtype>> = rows.iter().map(|r| Dtype::from_short(r[0].as_str()?)).collect();
+            let (Some(mut dtypes), Some(bound)) = (dtypes, bound) else { return false };
+            let taken = dtypes.iter().all(|d| operator.facts.total.takes(*d) == Some(true));
+            let none = dtypes.is_empty();
+            dtypes.extend(result);
+            let numbers = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
+            let finite = |a: &Arg| !none || !matches!(a, Arg::Float(v) if !v.is_finite());
+            let fit = numbers.into_iter().all(|(_, a)| fits_plainly(a, &dtypes) && finite(a));
+            let divides = match bound.get(1) {
+                Arg::Int(v) => *v != 0,
+                Arg::Float(v) => *v != 0.0,
+                _ => false,
+            };
+            fit && taken
+                && dtypes.iter().all(|d| PLAIN.contains(d))
+                && (operator.facts.total != Total::Divisor || divides)
         }
         Total::Never => false,
     }
@@ -258,7 +276,9 @@ fn check(registry: &Registry, target: &str, line: &Line, tally: &mut Tally) {
         let operands = &line.sample["tensors"].as_array().unwrap()[..];
         // Operands that lie one in another are not what a graph's inputs are taken to be.
         let aliased = line.text.contains("unsupported operation: ") || line.text.contains("NVIDIA");
-        if taken && !aliased && is_total(operator, operands) {
+        let bound = Bound::bind(&operator.schema, &graph, &args, &kwargs).ok();
+        let result = inferred.as_ref().ok().and_then(|t| t.as_tensor()).map(|t| t.dtype);
+        if taken && !aliased && is_total(operator, operands, bound.as_ref(), result) {
             let why = if *contents {
                 "it is said never to raise, and did for its contents"
             } else {
@@ -300,7 +320,10 @@ fn check(registry: &Registry, target: &str, line: &Line, tally: &mut Tally) {
     let mut say = |about: About, why: String| tally.contradicted.push((about, why, line.text.clone()));
     let mut fresh: Vec<(u64, BTreeSet<i64>)> = Vec::new();
     for (item, value) in results(&line.sample["out"]) {
-        let home = home_of(&made.graph, registry, Place { node: made.node, item });
+        let mut home = home_of(&made.graph, registry, Place { node: made.node, item });
+        // What another result of the call may lie in is no operand's memory.
+        let of_the_call = home.iter().any(|s| s.place().node == made.node);
+        home.retain(|s| s.place().node != made.node);
         let result = index(value).unwrap();
         tally.maybe += usize::from(home.iter().any(|s| matches!(s, Shares::Maybe(_))));
         let own = made.storage(result);
@@ -312,7 +335,10 @@ fn check(registry: &Registry, target: &str, line: &Line, tally: &mut Tally) {
             tally.shared.1 += 1;
             // Results may lie side by side in one new storage, as long as no write to one is seen in another.
             let elements = elements(&made.rows[result]);
-            if home.is_empty() && fresh.iter().any(|(s, e)| *s == own && e.iter().any(|x| elements.contains(x))) {
+            if home.is_empty()
+                && !of_the_call
+                && fresh.iter().any(|(s, e)| *s == own && e.iter().any(|x| elements.contains(x)))
+            {
                 say(About::Sharing, "two results share memory that is no operand's".into());
             }
             fresh.push((own, elements));

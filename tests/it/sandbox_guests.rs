@@ -4,11 +4,12 @@ use crate::graphs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use airlock::contract::Limits;
 use airlock::editor::Editor;
 use airlock::formats::text::ReadOptions;
 use airlock::graph::{BodyId, Graph, View};
 use airlock::ops::Registry;
-use airlock::sandbox::{Ended, Engine, FaultKind, Job, Limits, Outcome, Pass};
+use airlock::sandbox::{Ended, Engine, FaultKind, Job, Outcome, Pass};
 
 fn component(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("target/components/{name}.wasm"));

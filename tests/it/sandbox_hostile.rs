@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::components::hostile;
 use crate::graphs::{content, editor};
-use airlock::sandbox::{Ended, Engine, Fault, FaultKind, Job, Limits, Outcome, Pass, Said};
+use airlock::contract::Limits;
+use airlock::sandbox::{Ended, Engine, Fault, FaultKind, Job, Outcome, Pass, Said};
 
 /// Small limits, so that each end comes soon; time is ample, so that it is never what ends a run by accident.
 fn limits() -> Limits {

@@ -1,7 +1,8 @@
 //! What is no pass is refused before anything of it runs, with an error that says what and where.
 
 use crate::components::{component, encode, hostile};
-use airlock::sandbox::{Engine, FaultKind, Limits, LoadError, Pass};
+use airlock::contract::{Limits, LoadError};
+use airlock::sandbox::{Engine, FaultKind, Pass};
 use wit_component::StringEncoding;
 
 fn refused_with(bytes: &[u8], limits: &Limits) -> LoadError {
@@ -43,7 +44,7 @@ fn no_byte_of_a_component_can_be_changed_into_a_panic() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x55;
         // Refused or not: it comes back.
-        let _ = airlock::sandbox::preflight("p", &bytes, &limits);
+        let _ = airlock::contract::check("p", &bytes, &limits);
     }
 }
 

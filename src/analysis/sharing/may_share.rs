@@ -61,6 +61,9 @@ pub(in crate::analysis) fn home_of_typed(view: &dyn View, registry: &Registry, p
         home.extend(tensor_operands(view, place.node).into_iter().map(Shares::Maybe));
         return home;
     };
+    if operator.facts.one_memory && place.item != Place::WHOLE {
+        home.push(Shares::Maybe(Place::of(place.node)));
+    }
     for alias in aliases(operator, place.item) {
         for node in bound.get(alias.param).nodes() {
             let operand = place_of(view, node);

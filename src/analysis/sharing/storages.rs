@@ -208,6 +208,12 @@ impl<'a> Storages<'a> {
             && self.registry.operator_of(self.view, node).is_some_and(|o| o.effects.side == Some(SideEffect::Control))
     }
 
+    /// Whether results of one call may lie in memory that another of them lies in.
+    fn may_be_one_memory(&self, node: NodeId) -> bool {
+        let is_marked = || self.registry.operator_of(self.view, node).is_some_and(|o| o.facts.one_memory);
+        self.view.kind(node) == NodeKind::Call && (self.runs_bodies(node) || is_marked())
+    }
+
     /// A result of bodies: what they return lies in operands, in memory that another result lies in too, or is new.
     fn home_of_result(&mut self, place: Place) -> Home {
         if !crate::analysis::sharing::may_share::holds_tensor(self.type_of(place)) {
@@ -504,7 +510,7 @@ impl<'a> Storages<'a> {
                 }
             }
             open.extend(home.iter().map(|s| s.place()));
-            if self.runs_bodies(place.node) && siblings.insert(place.node) {
+            if self.may_be_one_memory(place.node) && siblings.insert(place.node) {
                 let results = self.places(place.node);
                 for result in results {
                     if self.home(result).iter().any(|s| s.place().node == place.node) {

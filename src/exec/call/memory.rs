@@ -11,7 +11,13 @@ const SMALL: usize = 1 << 28;
 /// Checks that the operands of a call, gathered in lanes, and its results could be held.
 ///
 /// A view takes no memory, whatever its sizes.
-pub(in crate::exec) fn check(operator: &Operator, operands: &Operands, result: &ValueType) -> Result<(), Fault> {
+/// Beyond `most` bytes nothing is asked: the run may not make it.
+pub(in crate::exec) fn check(
+    operator: &Operator,
+    operands: &Operands,
+    result: &ValueType,
+    most: Option<usize>,
+) -> Result<(), Fault> {
     if operator.is_view() {
         return Ok(());
     }
@@ -20,9 +26,9 @@ pub(in crate::exec) fn check(operator: &Operator, operands: &Operands, result: &
         one => one.as_tensor().into_iter().collect(),
     };
     for ty in results {
-        ask("result", ty.dtype, count(ty))?;
+        ask("result", ty.dtype, count(ty), most)?;
     }
-    operands.tensors().try_for_each(|t: &Tensor| ask("operands", t.dtype(), Some(t.numel())))
+    operands.tensors().try_for_each(|t: &Tensor| ask("operands", t.dtype(), Some(t.numel()), most))
 }
 
 /// The number of elements; `None` where a size is not known before the call runs.
@@ -30,10 +36,13 @@ fn count(ty: &TensorType) -> Option<usize> {
     ty.sizes.iter().try_fold(1_usize, |n, d| Some(n.saturating_mul(usize::try_from(d.fixed()?).ok()?)))
 }
 
-fn ask(what: &str, dtype: Dtype, count: Option<usize>) -> Result<(), Fault> {
+fn ask(what: &str, dtype: Dtype, count: Option<usize>, most: Option<usize>) -> Result<(), Fault> {
     let Some(count) = count else { return Ok(()) };
     // Narrow elements are computed in lanes of up to 8 bytes.
     let bytes = count.saturating_mul(dtype.bytes().max(8));
+    if most.is_some_and(|most| bytes > most) {
+        return Err(Fault::Unsupported { what: format!("a tensor of {bytes} bytes in this run") });
+    }
     if bytes < SMALL {
         return Ok(());
     }

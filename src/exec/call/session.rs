@@ -3,6 +3,8 @@
 //! A call is bound, typed by its rule, and computed by its kernel. In-place forms (`add_`) and `out` forms without a kernel of their own
 //! run the functional form and copy its result; what has a decomposition only runs that. Promises: a call that the rule refuses computes nothing.
 
+use std::time::Instant;
+
 use smallvec::SmallVec;
 
 use crate::exec::call::cx::Cx;
@@ -12,6 +14,7 @@ use crate::exec::call::overlap;
 use crate::exec::error::ExecError;
 use crate::exec::kernels::Kernels;
 use crate::exec::numbers::generator::Generator;
+use crate::exec::run::wide::Casts;
 use crate::exec::tensor::Tensor;
 use crate::exec::tensor::storage::Meter;
 use crate::exec::tensor::value::Value;
@@ -30,6 +33,12 @@ pub struct Session<'r> {
     depth: usize,
     /// How many calls and bodies may still run.
     left: u64,
+    /// Whether calls are made in f64.
+    pub wide: Option<Casts>,
+    /// When a run ends that has not come to its end: an error that says so.
+    pub deadline: Option<Instant>,
+    /// The most bytes that a tensor may take; what is larger is not made.
+    pub most_bytes: Option<usize>,
 }
 
 /// Operators that call others nest no deeper than this.
@@ -39,7 +48,18 @@ impl<'r> Session<'r> {
     /// Returns a session that draws its random numbers from `seed`.
     pub fn new(registry: &'r Registry, kernels: &'r Kernels, seed: u64) -> Self {
         let (random, meter, device) = (Generator::new(seed), Meter::default(), Device::cpu());
-        Session { registry, kernels, random, meter, device, depth: 0, left: u64::MAX }
+        Session {
+            registry,
+            kernels,
+            random,
+            meter,
+            device,
+            depth: 0,
+            left: u64::MAX,
+            wide: None,
+            deadline: None,
+            most_bytes: None,
+        }
     }
 
     /// Returns the meter of memory that this session's tensors take.
@@ -75,6 +95,24 @@ impl<'r> Session<'r> {
     ///
     /// Errors: arguments that do not fit, what the kernel refuses, an operator without kernel.
     pub fn call(&mut self, target: &str, args: &[Value], kwargs: &[(&str, Value)]) -> Result<Value, TypeError> {
+        match self.wide {
+            Some(casts) => self.call_wide(target, args, kwargs, casts),
+            None => self.call_as_is(target, args, kwargs),
+        }
+    }
+
+    /// Checks that the run may go on.
+    pub(in crate::exec) fn check_time(&self) -> Result<(), Fault> {
+        let over = self.deadline.is_some_and(|end| Instant::now() >= end);
+        if over { Err(Fault::Unsupported { what: "a run beyond its time".into() }) } else { Ok(()) }
+    }
+
+    pub(in crate::exec) fn call_as_is(
+        &mut self,
+        target: &str,
+        args: &[Value],
+        kwargs: &[(&str, Value)],
+    ) -> Result<Value, TypeError> {
         self.depth = self.depth.saturating_add(1);
         let result = if self.depth > DEEPEST {
             Err(Fault::Unsupported { what: format!("calls nested deeper than {DEEPEST}") })
@@ -103,7 +141,7 @@ impl<'r> Session<'r> {
             Err(fault) => return Err(fault),
         };
         let (operator, kernel) = (call.operator, self.kernels.get(&call.operator.target));
-        memory::check(operator, &operands, &result)?;
+        memory::check(operator, &operands, &result, self.most_bytes)?;
         let mut cx = Cx { call, operands: &operands, result, session: self };
         if let Some(kernel) = kernel {
             return kernel(&mut cx);

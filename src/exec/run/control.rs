@@ -100,6 +100,7 @@ impl Runner<'_, '_, '_> {
         let additional: Vec<Value> = rest.first().map(|o| o.items().to_vec()).unwrap_or_default();
         let mut carried = carried.items().to_vec();
         loop {
+            self.session.check_time().map_err(|fault| self.fault(node, fault))?;
             let operands: Vec<Value> = carried.iter().chain(&additional).cloned().collect();
             let verdict = self.call_body(node, condition, operands.clone())?;
             if !self.truth(node, verdict.first().unwrap_or(&Value::None))? {

@@ -1,8 +1,9 @@
 //! A run: a whole graph on given inputs.
 //!
 //! - `program`: node by node, in list order; `control`: calls that run bodies or other operators;
-//! - `inputs`: what a run begins with.
+//! - `inputs`: what a run begins with; `wide`: a whole run in f64.
 
 pub(in crate::exec) mod control;
 pub(in crate::exec) mod inputs;
 pub(in crate::exec) mod program;
+pub(in crate::exec) mod wide;

@@ -80,6 +80,23 @@ pub fn run(
     Ok(outcome)
 }
 
+/// Runs a program on a value for every placeholder, weights included, in order; returns what it returns, in order.
+///
+/// Nothing is held against what the program states of its inputs.
+pub fn run_on(
+    graph: &Graph,
+    given: &[Value],
+    session: &mut Session<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Value>, ExecError> {
+    let placeholders = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Placeholder);
+    let mut runner = Runner { graph, session, observer, start: Instant::now(), live: 0, values: Vec::new(), depth: 0 };
+    for (node, value) in placeholders.zip(given) {
+        runner.set(node, value.clone());
+    }
+    runner.body(BodyId::ROOT)
+}
+
 /// Runs the graph of a decomposed call; returns what stands for the results.
 pub(in crate::exec) fn run_expansion(
     graph: &Graph,
@@ -228,6 +245,7 @@ impl<'a> Runner<'a, '_, '_> {
         let named = graph.kwargs(node).iter().map(|(k, a)| Ok((graph.texts.text(*k), self.value(node, a)?)));
         let kwargs = named.collect::<Result<Vec<_>, ExecError>>()?;
         let began = Instant::now();
+        self.session.check_time().map_err(|fault| self.fault(node, fault))?;
         let target = graph.target(node);
         let result = match self.higher_order(node, target, &args, &kwargs) {
             Some(result) => result?,

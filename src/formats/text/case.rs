@@ -74,9 +74,43 @@ pub struct CaseMeta {
     /// Of recorded cases: what a checker says of `after` against `before`.
     #[serde(default)]
     pub judged: Option<String>,
+    /// Inputs on which both programs are run first.
+    #[serde(default)]
+    pub counterexample: Option<StatedInputs>,
     /// All other keys.
     #[serde(flatten)]
     pub other: toml::Table,
+}
+
+/// Inputs that a case states, complete.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct StatedInputs {
+    /// The sizes of symbols.
+    #[serde(default)]
+    pub sizes: BTreeMap<String, i64>,
+    /// Whether inputs that may be the same memory are.
+    #[serde(default)]
+    pub aliased: bool,
+    /// The file beside that holds the values.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// By name.
+    #[serde(default)]
+    pub inputs: BTreeMap<String, GivenInput>,
+}
+
+/// One input that a case states.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct GivenInput {
+    /// `f32`; none of a number.
+    #[serde(default)]
+    pub dtype: Option<String>,
+    /// Sizes.
+    #[serde(default)]
+    pub sizes: Vec<usize>,
+    /// Row-major; none where they stand in the file beside.
+    #[serde(default)]
+    pub values: Vec<toml::Value>,
 }
 
 /// Why a case cannot be read.
@@ -114,6 +148,18 @@ pub enum CaseError {
     /// A program cannot be read.
     #[error("{0}")]
     Text(#[from] Box<TextError>),
+}
+
+/// The key of `meta` that names the mode.
+pub const MODE: &str = "mode";
+
+/// The key of `meta` under which inputs stand on which both programs are run first.
+pub const GIVEN: &str = "counterexample";
+
+/// Returns a case of these parts.
+pub fn write(meta: &toml::Table, before: &Graph, after: &Graph) -> String {
+    let meta = toml::to_string(meta).unwrap_or_default();
+    format!("=== meta\n{meta}=== before\n{}\n=== after\n{}", super::write(before), super::write(after))
 }
 
 /// The parts in the order in which they stand.

@@ -11,6 +11,7 @@ mod annotation;
 pub mod case;
 mod comment;
 mod cursor;
+pub mod domain;
 mod error;
 mod pyrepr;
 mod read;

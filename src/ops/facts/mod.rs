@@ -6,7 +6,7 @@
 
 pub(in crate::ops) mod effects;
 
-use crate::graph::Arg;
+use crate::graph::{Arg, Dtype};
 
 /// For which operands an operator whose types fit never raises.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,8 +18,68 @@ pub enum Total {
     Floats,
     /// Where all tensor operands have one dtype of real numbers that every kernel takes, and all else has its default.
     Numbers,
+    /// Where every tensor operand has a dtype of [`PLAIN`] and numbers fit it: every kernel takes these, whatever they hold.
+    Plain,
+    /// The same without bool.
+    Reals,
+    /// The same for floats alone, narrow ones included.
+    AnyFloats,
+    /// As [`Total::Plain`], where the second argument is a number other than 0.
+    Divisor,
     /// For all.
     Always,
+}
+
+impl Total {
+    /// Returns whether tensors of that dtype are among those for which it is stated; `None` where it does not go by dtypes and numbers.
+    pub fn takes(self, dtype: Dtype) -> Option<bool> {
+        let plain = PLAIN.contains(&dtype);
+        match self {
+            Total::Plain | Total::Divisor => Some(plain),
+            Total::Reals => Some(plain && dtype != Dtype::Bool),
+            Total::AnyFloats => Some(plain && dtype.is_float()),
+            _ => None,
+        }
+    }
+}
+
+/// Dtypes that every kernel marked so takes, where the type rule does.
+pub const PLAIN: &[Dtype] = &[
+    Dtype::Bool,
+    Dtype::U8,
+    Dtype::I8,
+    Dtype::I16,
+    Dtype::I32,
+    Dtype::I64,
+    Dtype::F16,
+    Dtype::Bf16,
+    Dtype::F32,
+    Dtype::F64,
+];
+
+/// Returns whether a number may be given to an operator marked `#total=plain` beside tensors of these dtypes: it fits each of its own
+/// kind, and is no float among integers.
+pub fn fits_plainly(number: &Arg, dtypes: &[Dtype]) -> bool {
+    let integers = |v: i64| {
+        dtypes.iter().all(|d| match d {
+            Dtype::U8 => (0..=255).contains(&v),
+            Dtype::I8 => i8::try_from(v).is_ok(),
+            Dtype::I16 => i16::try_from(v).is_ok(),
+            Dtype::I32 => i32::try_from(v).is_ok(),
+            Dtype::F16 => v.unsigned_abs() <= 65504,
+            _ => true,
+        })
+    };
+    match number {
+        Arg::Int(v) => integers(*v),
+        Arg::Float(v) => {
+            let floats = dtypes.is_empty() || dtypes.iter().any(|d| d.is_float());
+            let most = if dtypes.contains(&Dtype::F16) { 65504.0 } else { 3.0e38 };
+            floats && (!v.is_finite() || v.abs() <= most)
+        }
+        Arg::Complex(..) => false,
+        _ => true,
+    }
 }
 
 /// What a view operator does to its operand: arguments are found by place.
@@ -157,7 +217,8 @@ impl SharesWhen {
 /// What marks state of an operator beside its effects.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
-    /// `#total`, `#total=numbers`, `#total=float`: when it never raises, types and sizes being right.
+    /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=reals`, `#total=any-float`,
+    /// `#total=divisor`: when it never raises, types and sizes being right.
     pub total: Total,
     /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
     pub any_size: bool,
@@ -179,10 +240,25 @@ pub struct Facts {
     pub draws_unless: Option<ArgumentIs>,
     /// `#same-as=NAME[,CONDITION]`.
     pub same_as: Option<SameAs>,
+    /// `#one-memory`: its results may lie in one memory, of their own.
+    pub one_memory: bool,
     /// `#shares=WHEN`: when results that may share memory do; without it nobody knows.
     pub shares: Option<SharesWhen>,
     /// `#step=KIND`: the result is that view of the first operand's elements.
     pub step: Option<ViewStep>,
+    /// `#moves`: every float of its results is an element of an operand, that with another sign, or an argument: nothing is rounded but by a dtype.
+    pub moves: bool,
+    /// `#discrete`: its results jump where its operands do not, though they are floats.
+    pub discrete: bool,
+    /// `#joins`: sizes of all tensors of the list agree but along `dim`; then every size fits.
+    pub joins: bool,
+    /// `#any-number`: sizes and numbers that are symbols fit whatever they are, negative ones too.
+    pub any_number: bool,
+    /// `#states-type`: an assertion that a tensor has the sizes, strides, dtype, device and layout that are given.
+    pub states_type: bool,
+    /// `#within=INDEX`: types being right, it raises only where an integer of INDEX is no place along `dim` (the first dimension where there is no
+    /// `dim`) of its first tensor, negative ones included.
+    pub within: Option<Box<str>>,
     /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
     pub scatters: Option<ViewStep>,
 }
@@ -200,6 +276,10 @@ impl Facts {
             "total" if value.is_empty() => self.total = Total::Always,
             "total" if value == "numbers" => self.total = Total::Numbers,
             "total" if value == "float" => self.total = Total::Floats,
+            "total" if value == "plain" => self.total = Total::Plain,
+            "total" if value == "reals" => self.total = Total::Reals,
+            "total" if value == "any-float" => self.total = Total::AnyFloats,
+            "total" if value == "divisor" => self.total = Total::Divisor,
             "any-size" => self.any_size = true,
             "sees-layout" => {
                 self.sees_layout = true;
@@ -207,8 +287,15 @@ impl Facts {
             }
             "layout-decides" => self.layout_decides = true,
             "reshapes" => self.reshapes = true,
+            "joins" => self.joins = true,
+            "any-number" => self.any_number = true,
+            "states-type" => self.states_type = true,
+            "within" => self.within = Some(value.into()),
             "unset" => self.unset = true,
+            "one-memory" => self.one_memory = true,
             "copies" => self.copies = true,
+            "moves" => self.moves = true,
+            "discrete" => self.discrete = true,
             "writes-if" => self.writes_if = Some(value.into()),
             "draws-unless" => self.draws_unless = Some(ArgumentIs::parse(value)?),
             "same-as" => {

@@ -273,7 +273,7 @@ fn transpose_bmm(c: &mut Call<'_>) -> Typed {
     };
     let ([b, m, k], [groups, rows, n]) = (order(4)?, order(5)?);
     if !c.is_none(6) && order(6)? != [1, 0, 2] {
-        return Err(c.bad(6, "[1, 0, 2]", "another order"));
+        return Err(Fault::Unsupported { what: "another perm_y than [1, 0, 2]".into() });
     }
     let fits = !sizes::differ(c.symbols, size(t, b), size(weight, groups))
         && !sizes::differ(c.symbols, size(t, k), size(weight, rows));

@@ -91,6 +91,12 @@ impl Operator {
         format!("{}.{}", self.schema.namespace, self.schema.name)
     }
 
+    /// Returns whether the operator means its definition in this registry and nothing else. PyTorch's own operators refuse what their kernels
+    /// refuse, whatever they are made of.
+    pub fn means_its_definition(&self) -> bool {
+        &*self.schema.namespace == "npu"
+    }
+
     /// Returns the parameter of which the first result surely is a view, or which it is.
     pub fn view_of(&self) -> Option<usize> {
         self.effects.view_of()

@@ -270,12 +270,12 @@ impl GraphHost for Host {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::super::Limits;
     use super::super::super::bindings::airlock::pass::graph::SideEffect;
     use super::super::super::bindings::airlock::pass::types::Scalar;
     use super::super::super::store::Stop;
     use super::super::Job;
     use super::*;
+    use crate::contract::Limits;
     use crate::editor::Editor;
     use crate::graph::{Arg as GraphArg, Device, Dtype, NewNode as Row, TensorType, ValueType as GraphType};
     use crate::ops::Registry;

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use super::super::bindings;
 use super::super::bindings::airlock::pass::types as wit;
-use super::super::escape::shown;
 use super::super::store::{Deadline, Guard, Stop};
-use super::super::{Limits, bindings};
 use super::args::Words;
 use super::sizes::Sizes;
 use super::weights::Named;
+use crate::contract::Limits;
+use crate::contract::shown;
 use crate::editor::{EditCode, EditError, Editor};
 use crate::graph::{Graph, Interner, NodeId, StrId, View, Weights};
 

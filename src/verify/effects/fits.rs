@@ -6,10 +6,11 @@
 
 use crate::analysis::call::{Known, only_orders};
 use crate::analysis::{Place, getitem_of, place_of, tensor_operands};
-use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType};
-use crate::ops::{Bound, Operator, Total, ViewStep, Viewed, view_strides};
-use crate::sym::Dim;
+use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::ops::{Base, Bound, Operator, PLAIN, Total, ViewStep, Viewed, fits_plainly, view_strides};
+use crate::sym::{Dim, Symbols};
 use crate::term::term::Side;
+use crate::verify::effects::definition::by_definition;
 use crate::verify::functional::identities::equal_operand;
 use crate::verify::functional::values::Functional;
 use crate::verify::functional::views::{ViewCall, as_dim, axis};
@@ -50,13 +51,54 @@ pub fn surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         Total::Always => true,
         Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
         Total::Numbers => numbers_of(f, side, node).is_some_and(|dtype| has_defaults(operator, &bound, dtype)),
+        Total::Plain | Total::Reals | Total::AnyFloats | Total::Divisor => {
+            let view = f.view(side);
+            holds_plainly(view, node, stated, &bound, tensor_types(f, side, node).as_deref())
+        }
         Total::Never => false,
     };
+    if !total && !operator.effects.writes() && by_definition(f, side, node) {
+        return true;
+    }
     (total || operator.facts.copies)
         && has_plain_options(f, side, node, &bound)
         && (is_fixed_call(f, side, node, stated) || fits(f, side, node, stated, &bound))
         && holds_by_layout(f, side, node, operator, &bound)
         && (!operator.effects.writes() || f.writes_plainly(side, node, operator))
+}
+
+/// Types of all tensors that a call is given; `None` where one is not the rules'.
+fn tensor_types<'a>(f: &mut Functional<'a>, side: Side, node: NodeId) -> Option<Vec<&'a TensorType>> {
+    tensor_operands(f.view(side), node).into_iter().map(|p| f.tensor(side, p)).collect()
+}
+
+/// Whether a call is one of those that never raise among plain dtypes.
+pub(super) fn holds_plainly(
+    view: &dyn View,
+    node: NodeId,
+    operator: &Operator,
+    bound: &Bound<'_>,
+    operands: Option<&[&TensorType]>,
+) -> bool {
+    let Some(operands) = operands else { return false };
+    let total = operator.facts.total;
+    let mut dtypes: Vec<Dtype> = operands.iter().map(|t| t.dtype).collect();
+    dtypes.extend(view.ty(node).as_tensor().map(|t| t.dtype));
+    let numbers = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
+    let fit = numbers.into_iter().all(|(_, arg)| match arg {
+        Arg::Node(n) => operands.is_empty() && matches!(view.ty(*n), ValueType::SymInt(_)),
+        Arg::Float(v) if operands.is_empty() && !v.is_finite() => false,
+        number => fits_plainly(number, &dtypes),
+    });
+    // What a word asks for, or a dtype of truth values, kernels refuse as they like.
+    let options = bound.args.iter().all(|a| !matches!(a, Arg::Str(_) | Arg::Dtype(Dtype::Bool)));
+    let divides = match bound.args.get(1) {
+        Some(Arg::Int(v)) => *v != 0,
+        Some(Arg::Float(v)) => *v != 0.0,
+        _ => false,
+    };
+    let taken = operands.iter().all(|t| total.takes(t.dtype) == Some(true)) && dtypes.iter().all(|d| PLAIN.contains(d));
+    fit && options && taken && (total != Total::Divisor || divides)
 }
 
 /// Whether sizes are numbers, which type rules checked, and the call is no view, whose arguments say more than its sizes do.
@@ -155,6 +197,16 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     }
     let scalars = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a)).flat_map(Arg::nodes);
     let given_sizes = scalars.into_iter().any(|n| !matches!(view.ty(n), ValueType::Tensor(_) | ValueType::Many(_)));
+    if operator.facts.any_size && types.is_empty() && operator.facts.total == Total::Plain {
+        return numbers_rise(f, side, operator, bound);
+    }
+    if operator.facts.joins {
+        let dim = bound.args.get(1).and_then(|a| result.and_then(|t| axis(a, t.rank())));
+        return dim.is_some_and(|dim| agree_but(f, &types, dim));
+    }
+    if operator.facts.any_size && operator.facts.total == Total::Plain && given_sizes {
+        return numbers_rise(f, side, operator, bound);
+    }
     if operator.facts.any_size {
         return !given_sizes || &*operator.schema.namespace == "aten" && result.is_none() && is_size_query(operator);
     }
@@ -175,6 +227,44 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
                 pairs.into_iter().all(|(x, y)| *x == one || *y == one || f.sizes.same(*x, *y))
             })
         })
+}
+
+/// Whether tensors have the same sizes along all dimensions but one.
+fn agree_but(f: &Functional<'_>, types: &[&TensorType], dim: usize) -> bool {
+    types.windows(2).all(|pair| match pair {
+        [a, b] => {
+            let pairs = a.sizes.iter().zip(&b.sizes).enumerate();
+            a.rank() == b.rank() && pairs.into_iter().all(|(k, (x, y))| k == dim || f.sizes.same(*x, *y))
+        }
+        _ => false,
+    })
+}
+
+/// Whether sizes are at least 0 and the first two numbers do not fall: what is made of sizes and numbers alone.
+fn numbers_rise(f: &mut Functional<'_>, side: Side, operator: &Operator, bound: &Bound<'_>) -> bool {
+    let view = f.view(side);
+    let mut numbers = Vec::new();
+    for (param, arg) in operator.schema.params.iter().zip(&bound.args) {
+        let all = arg.items().map_or_else(|| vec![*arg], |items| items.iter().collect());
+        // Dimensions are checked by the type rule; tensors are no numbers.
+        let counts = matches!(param.ty.base, Base::Scalar | Base::SymInt);
+        for arg in all.into_iter().filter(|a| counts && matches!(a, Arg::Node(_) | Arg::Int(_))) {
+            let Some(dim) = as_dim(view, arg).filter(|d| f.sizes.is_settled(*d)) else { return false };
+            if operator.facts.any_number {
+                continue;
+            }
+            if param.ty.base == Base::Scalar {
+                numbers.push(dim);
+            } else if !f.sizes.at_most(Dim::Fixed(0), dim) {
+                return false;
+            }
+        }
+    }
+    match numbers.as_slice() {
+        [first, second, ..] => f.sizes.at_most(*first, *second),
+        [only] => f.sizes.at_most(Dim::Fixed(0), *only),
+        [] => true,
+    }
 }
 
 /// Whether an operator asks a tensor for numbers only.
@@ -225,6 +315,14 @@ fn step_fits(
         ViewStep::Pieces => pieces_fit(f, side, node, bound, from),
         ViewStep::Reshape => {
             let Some(to) = to else { return false };
+            // Another dtype of the same width sees each element where it is.
+            if bound.args.iter().any(|a| matches!(a, Arg::Dtype(_))) && from.dtype.bytes() == to.dtype.bytes() {
+                // Parts of complex numbers may be negations that are not computed yet.
+                let source = bound.args.first().and_then(|a| a.as_node()).map(|n| place_of(view, n));
+                let origin = source.map(|s| f.side(side).storages.origin(s));
+                let memory = origin.and_then(|o| f.tensor(side, o)).map(|t| t.dtype);
+                return memory.is_some_and(|d| !d.is_complex()) && !to.dtype.is_complex();
+            }
             let call = ViewCall { view, operator, bound, place };
             call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(f, side, bound, to)
         }
@@ -310,6 +408,11 @@ fn holds_by_layout(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
         return false;
     }
     let (Some(from), Some(to)) = (f.tensor(side, source), f.tensor(side, place_of(view, node))) else { return false };
+    has_view(f.sizes.own(), from, to, bound)
+}
+
+/// Whether a tensor that lies so has a view of that type.
+pub(super) fn has_view(symbols: &mut Symbols, from: &TensorType, to: &TensorType, bound: &Bound<'_>) -> bool {
     if from.dtype.is_complex() {
         // A conjugate that is not computed yet has no such view.
         return false;
@@ -319,5 +422,5 @@ fn holds_by_layout(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
         return from.dtype.bytes() == to.dtype.bytes();
     }
     crate::analysis::contiguous(from) == Some(true)
-        || matches!(view_strides(f.sizes.own(), from, &to.sizes), Ok(Viewed::As(_)))
+        || matches!(view_strides(symbols, from, &to.sizes), Ok(Viewed::As(_)))
 }

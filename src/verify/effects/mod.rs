@@ -1,8 +1,10 @@
 //! What no value shows: effects in order, and what may raise.
 //!
 //! - `trace`: draws, prints, collectives, sub-graphs, assertions;
-//! - `raises`: what calls ask of their operands; `fits`: which calls surely hold.
+//! - `raises`: what calls ask of their operands; `fits`, `definition`: which calls surely hold; `stated`: assertions that types answer.
 
+mod definition;
 pub(in crate::verify) mod fits;
 pub(in crate::verify) mod raises;
+pub(in crate::verify) mod stated;
 pub(in crate::verify) mod trace;

@@ -9,9 +9,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::{Place, Stamp, getitem_of, tensor_operands};
+use crate::analysis::{Place, Stamp, getitem_of, place_of, tensor_operands};
 use crate::graph::{BodyId, NodeId, NodeKind, ValueType, View};
-use crate::ops::Operator;
+use crate::ops::{Bound, Operator};
 use crate::term::call::Arguments;
 use crate::term::store::ValueId;
 use crate::term::term::{Fact, Form, Side, Token};
@@ -20,6 +20,7 @@ use crate::verify::effects::trace::effect_of;
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::values::{Functional, bind};
+use crate::verify::functional::views::axis;
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::verdict::Question;
 
@@ -37,6 +38,11 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
         return Some(f.store.of_term(Form::Of(Fact::Asks(callee), tokens), [whole]));
     }
     let bound = f.registry.operator_of(view, node).and_then(|o| bind(o, view, node).map(|b| (o, b)));
+    if let Some((operator, bound)) = &bound
+        && let Some(question) = within(f, side, node, operator, bound)
+    {
+        return Some(question);
+    }
     let Arguments { mut tokens, operands } = match &bound {
         Some((operator, bound)) => Arguments::bound(view, operator, bound, &mut f.sizes),
         None => Arguments::written(view, node, &mut f.sizes),
@@ -56,6 +62,28 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
     tokens.extend(f.told(own));
     let callee = f.store.callee(stated.map_or(view.target(node), |o| &o.target));
     Some(f.store.of_term(Form::Of(Fact::Asks(callee), tokens.into()), children))
+}
+
+/// The question of a call that raises only for places that are not there: which integers, and how many places there are.
+fn within(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> Option<ValueId> {
+    let view = f.view(side);
+    let index = bound.get(operator.schema.param_index(operator.facts.within.as_ref()?)?).as_node()?;
+    let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?;
+    let integers = f.tensor(side, place_of(view, index))?.dtype;
+    let plain = from.dtype.is_float() || from.dtype.is_integer() || from.dtype == crate::graph::Dtype::Bool;
+    let known = plain
+        && !view.hearsay(node).is_told()
+        && matches!(integers, crate::graph::Dtype::I32 | crate::graph::Dtype::I64);
+    let dim = match operator.schema.param_index("dim") {
+        Some(i) => axis(bound.get(i), from.rank())?,
+        None => 0,
+    };
+    let size = *from.sizes.get(dim)?;
+    if !known || !f.sizes.is_settled(size) {
+        return None;
+    }
+    let child = f.read(side, index, node);
+    Some(f.store.of_term(Form::Of(Fact::Within, Box::new([Token::Dim(size)])), [child]))
 }
 
 /// The functional form where it asks the same, else the call's own operator.

@@ -12,6 +12,7 @@ use crate::term::term::{Side, Token};
 use crate::verify::findings::Problem;
 use crate::verify::functional::values::Functional;
 use crate::verify::prove::congruence::Congruence;
+use crate::verify::prove::widen;
 use crate::verify::show::{node_of, side_by_side};
 use crate::verify::verdict::Question;
 
@@ -118,7 +119,7 @@ fn compare_value(f: &mut Functional<'_>, c: &mut Congruence, number: usize, p: P
     }
     let a = f.read_at(Side::Before, p, u64::MAX);
     let b = f.read_at(Side::After, q, u64::MAX);
-    (!c.equal(f, a, b)).then(|| differing(f, c, &format!("output {number} is not shown to be equal"), a, b))
+    (!widen::equal(f, c, a, b)).then(|| differing(f, c, &format!("output {number} is not shown to be equal"), a, b))
 }
 
 /// Returns in words how two types certainly differ.
@@ -170,7 +171,7 @@ pub fn compare_finals(f: &mut Functional<'_>, c: &mut Congruence, only: Option<&
             continue;
         }
         let (a, b) = (f.read_at(Side::Before, p, u64::MAX), f.read_at(Side::After, q, u64::MAX));
-        if !c.equal(f, a, b) {
+        if !widen::equal(f, c, a, b) {
             let what = format!("the final content of `{}` is not shown to be equal", f.before.view.name(x));
             problems.push(differing(f, c, &what, a, b));
         }
@@ -219,7 +220,7 @@ fn compare_attribute(f: &mut Functional<'_>, c: &mut Congruence, p: NodeId, q: N
     let a = f.read_at(Side::Before, Place::of(p), u64::MAX);
     let b = f.read_at(Side::After, Place::of(q), u64::MAX);
     let what = format!("the final content of tensor `{name}` of the module is not shown to be equal");
-    (!c.equal(f, a, b)).then(|| differing(f, c, &what, a, b))
+    (!widen::equal(f, c, a, b)).then(|| differing(f, c, &what, a, b))
 }
 
 fn lone_attribute(f: &Functional<'_>, side: Side, node: NodeId) -> Problem {

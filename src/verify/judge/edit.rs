@@ -16,6 +16,7 @@ use crate::ops::{Registry, SideEffect};
 use crate::term::sizes::Sizes;
 use crate::term::store::{Store, ValueId};
 use crate::term::term::Side;
+use crate::verify::differ;
 use crate::verify::effects::trace::{reshaping_in_place, trace};
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, differing};
@@ -24,11 +25,16 @@ use crate::verify::judge::touched::Touched;
 use crate::verify::options::JudgeOptions;
 use crate::verify::order::judge_order;
 use crate::verify::prove::congruence::Congruence;
+use crate::verify::prove::widen;
 use crate::verify::verdict::{Question, Stop, Verdict};
 
-/// Judges what an editor changed since it began.
+/// Judges what an editor changed since it began. Where that leaves values or effects unknown, both graphs are run, which costs the graph.
 pub fn judge_editor(editor: &Editor, options: &JudgeOptions) -> Verdict {
-    judge_edit(&editor.before(), editor.graph(), &editor.changes(), editor.registry(), options)
+    let verdict = judge_edit(&editor.before(), editor.graph(), &editor.changes(), editor.registry(), options);
+    if !differ::is_open(&verdict, options) {
+        return verdict;
+    }
+    differ::settle(verdict, &editor.copy_before(), editor.graph(), editor.registry(), options)
 }
 
 /// Judges an edit: `before` and `after` have the same node ids, and `changes` says where they differ.
@@ -160,8 +166,17 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
     let effects = ordered.len();
     compare_effects(f, c, ordered, findings);
     crate::verify::effects::raises::check_whole(f, findings);
-    findings.answer(Question::Values, Evidence::Congruence { terms: f.store.terms_hashed() });
+    findings.answer(Question::Values, values_by(f, c));
     findings.answer(Question::Effects, Evidence::Compared { pairs: effects });
+}
+
+/// What equal values rest on: structure, and rules where there were any.
+pub(in crate::verify) fn values_by(f: &Functional<'_>, c: &Congruence) -> Evidence {
+    let terms = f.store.terms_hashed();
+    match c.rules.names.is_empty() {
+        true => Evidence::Congruence { terms },
+        false => Evidence::Rules { terms, names: c.rules.names.iter().map(ToString::to_string).collect() },
+    }
 }
 
 fn number_inputs(f: &mut Functional<'_>) {
@@ -236,7 +251,9 @@ fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects,
     for (own, others, from) in [(&old, &new, Side::Before), (&new, &old, Side::After)] {
         let kept: FxHashSet<ValueId> = others.iter().map(|(_, v)| f.store.find(*v)).collect();
         for (node, value) in own.iter() {
-            if !kept.contains(&f.store.find(*value)) {
+            let states =
+                kept.contains(&f.store.find(*value)) || crate::verify::effects::stated::surely_true(f, from, *node);
+            if !states {
                 let name = f.view(from).name(*node).to_string();
                 let what = if from == Side::Before { "is not kept" } else { "is new, or asks something else" };
                 findings.push(Problem::unknown(Question::Effects, format!("assertion `{name}` {what}")).at([name]));
@@ -259,7 +276,7 @@ pub(in crate::verify) fn compare_effect(
         findings.push(Problem::unknown(Question::Form, reason).at(names));
     }
     let (a, b) = (f.outcome(Side::Before, Place::of(p)), f.outcome(Side::After, Place::of(q)));
-    if !c.equal(f, a, b) {
+    if !widen::equal(f, c, a, b) {
         let what = format!("effect `{}` is not shown to have the same operands", f.after.view.name(q));
         let problem = differing(f, c, &what, a, b);
         findings.push(Problem { question: Question::Effects, ..problem });

@@ -10,6 +10,7 @@ use crate::analysis::form::check_form;
 use crate::graph::{Graph, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, SymError, SymValue, Symbols};
+use crate::verify::differ::settle;
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::judge::edit::judge_graphs;
 use crate::verify::options::JudgeOptions;
@@ -34,7 +35,8 @@ pub fn judge_pair(before: &Graph, after: &Graph, registry: &Registry, options: &
         let reason = problem.to_string();
         findings.push(Problem::refuted(Question::Form, reason).at([problem.name]));
     }
-    judge_graphs(&before, &after, registry, options, findings, start)
+    let verdict = judge_graphs(&before, &after, registry, options, findings, start);
+    settle(verdict, &before, &after, registry, options)
 }
 
 fn import_types(graph: &mut Graph, symbols: &mut Symbols) -> Result<(), SymError> {

@@ -23,6 +23,7 @@ use crate::verify::functional::values::{Functional, Shared};
 use crate::verify::judge::edit::compare_effect;
 use crate::verify::judge::touched::Touched;
 use crate::verify::prove::congruence::Congruence;
+use crate::verify::prove::widen;
 use crate::verify::verdict::Question;
 
 #[derive(Default)]
@@ -85,7 +86,7 @@ pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched,
     after.dedup();
     crate::verify::effects::raises::check_some(f, c, &before, &after, findings);
     findings.answer(Question::Form, Evidence::Untouched);
-    findings.answer(Question::Values, Evidence::Congruence { terms: f.store.terms_hashed() });
+    findings.answer(Question::Values, crate::verify::judge::edit::values_by(f, c));
     findings.answer(Question::Effects, Evidence::Compared { pairs: reach.compared.len() });
 }
 
@@ -104,7 +105,7 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
             && sharing.0 == sharing.1
             && (homes.0.node == node || !reach.differing.contains(&homes.0.node))
             && !sharing.0.iter().any(|s| reach.differing.contains(&s.place().node));
-        equal = same_memory && c.equal(f, a, b) && lies_alike(f, c, *place);
+        equal = same_memory && widen::equal(f, c, a, b) && lies_alike(f, c, *place);
     }
     let contents = same_contents(f, c, node);
     if effect_of(f.after.view, f.registry, node).is_some() {
@@ -144,7 +145,7 @@ fn same_contents(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId) -> bo
     old == new
         && old.into_iter().all(|origin| {
             let (a, b) = (f.value(Side::Before, origin, stamp), f.value(Side::After, origin, stamp));
-            c.equal(f, a, b)
+            widen::equal(f, c, a, b)
         })
 }
 

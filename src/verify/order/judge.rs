@@ -36,7 +36,7 @@ pub fn judge_order(
     findings: &mut Findings,
 ) {
     if let Some(evidence) = look(before, after, registry, options, findings) {
-        findings.answer(Question::Order, evidence);
+        findings.answer(Question::Order, evidence.clone());
         findings.answer(Question::Lifetime, evidence);
     }
 }

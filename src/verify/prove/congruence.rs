@@ -29,6 +29,9 @@ pub struct Congruence {
     pub first_difference: Option<(ValueId, ValueId)>,
     /// The pairs around it, from the inside out.
     pub around: Vec<(ValueId, ValueId)>,
+    /// What rules showed.
+    pub rules: crate::verify::prove::widen::Rules,
+    tried: FxHashSet<(ValueId, ValueId)>,
     steps: usize,
     limit: usize,
     /// Whether everything below two values is found first: then equal structures are one class already.
@@ -50,6 +53,18 @@ impl Congruence {
     /// From here on everything below two values is found before they are compared: for whole graphs.
     pub fn settle_first(&mut self) {
         self.settles = true;
+    }
+
+    /// Forgets what was not shown: something else was since.
+    pub fn forget(&mut self) {
+        self.differ.clear();
+        self.first_difference = None;
+        self.around.clear();
+    }
+
+    /// Returns whether a pair was not tried by rules before.
+    pub fn try_once(&mut self, a: ValueId, b: ValueId) -> bool {
+        self.tried.insert((a, b))
     }
 
     /// Returns whether the work ran out.

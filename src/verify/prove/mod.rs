@@ -1,3 +1,11 @@
 //! Provers, in order of cost.
+//!
+//! - `congruence`: equal forms, equal children;
+//! - `normal`: values element by element, by rules; `region`: which terms are looked into; `speak`: terms as calls that rules understand;
+//! - `widen`: where congruence parts, the smallest terms around it that rules show equal.
 
 pub(in crate::verify) mod congruence;
+pub(in crate::verify) mod normal;
+mod region;
+mod speak;
+pub(in crate::verify) mod widen;

@@ -251,3 +251,10 @@ fn a_size_that_only_running_tells_may_stand_twice_in_one_result() {
     same(X, lines, lines);
     refused(X, lines, "u = aten.unique_dim.default(x, 1)\ng = u[0]\nc = u[2]\nreturn (g, c)");
 }
+
+#[test]
+fn results_of_one_call_may_lie_in_one_memory_and_those_of_two_do_not() {
+    let two = "w = aten.where.default(x)\na = w[1]\nv = aten.where.default(x)\nb = v[0]\nreturn (a, b)";
+    refused(X, two, "w = aten.where.default(x)\na = w[1]\nb = w[0]\nreturn (a, b)");
+    same(X, two, two);
+}

@@ -5,11 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use semver::Version;
 use wit_parser::{Resolve, WorldItem};
 
-use super::LoadError;
+use crate::contract::LoadError;
 
-const WIT: &str = include_str!("../../wit/airlock-pass.wit");
+/// The text of the contract.
+pub const WIT: &str = include_str!("../../wit/airlock-pass.wit");
+
+/// The version of the contract.
+pub const VERSION: &str = "0.1.1";
 
 /// Interfaces, functions and exports of the contract.
 #[derive(Clone, Debug)]
@@ -53,14 +58,11 @@ impl Contract {
         })
     }
 
-    /// Returns whether something built against `wanted` may run here at all: versions are compatible as Cargo has it.
+    /// Returns whether something built against `wanted` may run here at all: versions are compatible as Cargo has it. Growth is by addition,
+    /// so a newer patch is fine: what it uses is looked at item by item.
     pub fn accepts(&self, wanted: &str) -> bool {
-        let series = |v: &str| {
-            let mut parts = v.split('.');
-            let (major, minor) = (parts.next()?.to_string(), parts.next()?.to_string());
-            Some(if major == "0" { (major, Some(minor)) } else { (major, None) })
-        };
-        series(wanted).is_some() && series(wanted) == series(&self.version)
+        let (Ok(wanted), Ok(own)) = (Version::parse(wanted), Version::parse(&self.version)) else { return false };
+        wanted.major == own.major && (own.major > 0 || wanted.minor == own.minor)
     }
 }
 

@@ -18,9 +18,9 @@ use wasmparser::{
     CanonicalFunction, CanonicalOption, FunctionBody, Operator, Parser, Payload, ValidPayload, Validator, WasmFeatures,
 };
 
-use super::contract::{Contract, InterfaceName};
-use super::escape::shown;
-use super::{Limits, LoadError};
+use crate::contract::escape::shown;
+use crate::contract::offered::{Contract, InterfaceName};
+use crate::contract::{Limits, LoadError};
 
 /// The WebAssembly that a pass may use: 2.0 and what compilers emit by default, without SIMD, threads, tail calls,
 /// exceptions, garbage collection, memories of 64 bits or several memories in a module.
@@ -40,8 +40,20 @@ pub struct Preflight {
     /// Imported interfaces and functions: `airlock:pass/graph@0.1.0`, `insert`; without a function where only types are
     /// imported.
     pub imports: Vec<(String, Option<String>)>,
-    /// Everything that it exports.
+    /// Everything that it exports, sorted.
     pub exports: Vec<String>,
+}
+
+impl Preflight {
+    /// Returns the imported functions without package and version, `graph.insert`, sorted.
+    pub fn functions_used(&self) -> Vec<String> {
+        let short = |name: &str| InterfaceName::parse(name).map_or(String::new(), |parts| parts.interface.to_string());
+        let used =
+            self.imports.iter().filter_map(|(name, function)| Some(format!("{}.{}", short(name), function.as_ref()?)));
+        let mut used: Vec<String> = used.collect();
+        used.sort_unstable();
+        used
+    }
 }
 
 /// Checks a component. `pass` is the name that errors give it.
@@ -54,6 +66,7 @@ pub fn check(pass: &str, bytes: &[u8], limits: &Limits) -> Result<Preflight, Loa
     let (types, imports) = look.scan(bytes, &mut found)?;
     look.check_imports(&types, &imports, &mut found)?;
     look.check_exports(&types, &found)?;
+    found.exports.sort_unstable();
     Ok(found)
 }
 

@@ -1,0 +1,148 @@
+//! Floats: arithmetic that is exact, or rounds once the same number.
+//!
+//! ## What it says
+//! `x + -0.0`, `x - 0.0`, `x * 1` and `x / 1` are `x`; `x * -1` is `-x`; `a - b` is `a + (-b)`; sums and products commute; a sign passes through
+//! products and quotients; `x / 2^k` is `x * 2^-k` where the dtype has both; `x + x` is `2 * x`; rounding to an integer is idempotent.
+//!
+//! ## When it is wrong
+//! `x + 0.0` is not `x` (-0.0). `-(a - b)` is not `b - a` (0.0). Nothing associates or distributes: each step rounds. A quotient by a number
+//! that is no power of two is no product. In narrow floats a number that the dtype does not hold is another operand than its rounding.
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, ExprId, Op};
+
+impl Elements {
+    /// Returns the operand of which this is the negative.
+    fn negative_of(&self, x: ExprId) -> Option<ExprId> {
+        match self.op_of(x)? {
+            (Op::Neg, [inner]) => Some(*inner),
+            _ => None,
+        }
+    }
+
+    pub(super) fn float_op(&mut self, op: Op, dtype: Dtype, kids: &[ExprId]) -> Option<ExprId> {
+        if !matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64) {
+            return self.raw(op, dtype, kids);
+        }
+        match (op, kids) {
+            (Op::Add, [a, b]) => self.added(dtype, *a, *b),
+            (Op::Sub, [a, b]) => match self.float(*b).filter(|v| !v.is_nan()) {
+                Some(v) => {
+                    self.by("sub-number");
+                    let b = self.rounded(dtype, -v)?;
+                    self.added(dtype, *a, b)
+                }
+                None => match self.negative_of(*b) {
+                    Some(b) => self.added(dtype, *a, b),
+                    None => self.raw(op, dtype, kids),
+                },
+            },
+            (Op::Mul, [a, b]) => self.multiplied(dtype, *a, *b),
+            (Op::Div, [a, b]) => self.quotient_of(dtype, *a, *b),
+            (Op::Neg, [a]) => self.opposite(dtype, *a),
+            (Op::Abs, [a]) => match (self.op_of(*a), self.float(*a)) {
+                (Some((Op::Neg | Op::Abs, [inner])), _) => {
+                    let inner = *inner;
+                    self.by("abs-of-sign");
+                    self.op(Op::Abs, dtype, &[inner])
+                }
+                (_, Some(v)) => self.rounded(dtype, v.abs()),
+                _ => self.raw(op, dtype, kids),
+            },
+            (Op::Round, [a]) => self.rounded_to_integer(dtype, *a),
+            _ => self.raw(op, dtype, kids),
+        }
+    }
+
+    fn added(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        let is_negative_zero = |e: &Self, x| e.float(x).is_some_and(|v| v == 0.0 && v.is_sign_negative());
+        if is_negative_zero(self, b) || is_negative_zero(self, a) {
+            self.by("add-negative-zero");
+            return Some(if is_negative_zero(self, b) { a } else { b });
+        }
+        if a == b {
+            self.by("add-itself");
+            let two = self.rounded(dtype, 2.0)?;
+            return self.multiplied(dtype, a, two);
+        }
+        for (x, y) in [(a, b), (b, a)] {
+            if let Some(y) = self.negative_of(y)
+                && self.negative_of(x).is_none()
+            {
+                self.by("add-negative");
+                return self.raw(Op::Sub, dtype, &[x, y]);
+            }
+        }
+        self.raw(Op::Add, dtype, &[a.min(b), a.max(b)])
+    }
+
+    fn multiplied(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        for (x, y) in [(a, b), (b, a)] {
+            match self.float(y) {
+                Some(1.0) => {
+                    self.by("mul-one");
+                    return Some(x);
+                }
+                Some(-1.0) => {
+                    self.by("mul-minus-one");
+                    return self.opposite(dtype, x);
+                }
+                _ => {}
+            }
+            if let Some(y) = self.negative_of(y) {
+                self.by("sign-of-product");
+                let product = self.multiplied(dtype, x, y)?;
+                return self.opposite(dtype, product);
+            }
+        }
+        self.raw(Op::Mul, dtype, &[a.min(b), a.max(b)])
+    }
+
+    fn quotient_of(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        if let Some(c) = self.float(b) {
+            let inverse = c.recip();
+            let power = c.is_normal() && inverse.is_normal() && c.to_bits() & ((1 << 52) - 1) == 0;
+            if power && crate::rules::element::cast::round(dtype, inverse) == Some(inverse) {
+                self.by("div-power-of-two");
+                let inverse = self.rounded(dtype, inverse)?;
+                return self.multiplied(dtype, a, inverse);
+            }
+        }
+        for (x, y, first) in [(a, b, true), (b, a, false)] {
+            if let Some(x) = self.negative_of(x) {
+                self.by("sign-of-quotient");
+                let quotient = if first { self.quotient_of(dtype, x, y) } else { self.quotient_of(dtype, y, x) }?;
+                return self.opposite(dtype, quotient);
+            }
+        }
+        self.raw(Op::Div, dtype, &[a, b])
+    }
+
+    fn opposite(&mut self, dtype: Dtype, a: ExprId) -> Option<ExprId> {
+        if let Some(inner) = self.negative_of(a) {
+            self.by("neg-neg");
+            return Some(inner);
+        }
+        match self.float(a) {
+            Some(v) => self.rounded(dtype, -v),
+            None => self.raw(Op::Neg, dtype, &[a]),
+        }
+    }
+
+    fn rounded_to_integer(&mut self, dtype: Dtype, a: ExprId) -> Option<ExprId> {
+        match self.op_of(a) {
+            Some((Op::Round, _)) => return Some(a),
+            // Rounding keeps the order of numbers, and integers: a bound that is one may be held before or after.
+            Some((op @ (Op::Max | Op::Min), [x, c])) => {
+                let (x, c) = (*x, *c);
+                if self.float(c).is_some_and(|c| c != 0.0 && c.fract() == 0.0) {
+                    self.by("round-within-integers");
+                    let x = self.rounded_to_integer(dtype, x)?;
+                    return self.op(op, dtype, &[x, c]);
+                }
+            }
+            _ => {}
+        }
+        self.raw(Op::Round, dtype, &[a])
+    }
+}

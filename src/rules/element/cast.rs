@@ -1,0 +1,178 @@
+//! Conversions.
+//!
+//! ## What it says
+//! A conversion to the own dtype is nothing. Of two in a row the first is nothing where it loses nothing: every number of the first dtype is one of
+//! the second. Among integers the second one decides where it is not wider than the first. To bool is "not equal to 0". A sign passes
+//! through a conversion of floats. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer bits before or after. `abs` and the sign are bits.
+//!
+//! ## When it is wrong
+//! f32 to f16 and back rounds. i32 to f32 and back rounds above 2^24. i64 to bool and on is 0 or 1. A float to an integer cuts, and out of
+//! range gives what the machine gives: never moved. A bit view shows the payload of a NaN: only the sign's bit is looked through.
+
+use half::{bf16, f16};
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::make::{width, wrapped};
+
+/// Returns a number rounded to a float dtype; `None` for other dtypes.
+pub fn round(dtype: Dtype, v: f64) -> Option<f64> {
+    // As native code does: a narrow float is made of an f32.
+    #[allow(clippy::cast_possible_truncation)]
+    let single = v as f32;
+    Some(match dtype {
+        Dtype::F64 => v,
+        Dtype::F32 => f64::from(single),
+        Dtype::F16 => f16::from_f32(single).to_f64(),
+        Dtype::Bf16 => bf16::from_f32(single).to_f64(),
+        _ => return None,
+    })
+}
+
+/// Returns whether every number of `from` is one of `to`, so that what comes next sees the same number.
+pub fn loses_nothing(from: Dtype, to: Dtype) -> bool {
+    use Dtype::*;
+    match (from, to) {
+        _ if from == to => true,
+        (Bool, U8 | I8 | I16 | I32 | I64 | F16 | Bf16 | F32 | F64) => true,
+        (U8, I16 | I32 | I64 | F16 | Bf16 | F32 | F64) | (I8, I16 | I32 | I64 | F16 | Bf16 | F32 | F64) => true,
+        (I16, I32 | I64 | F32 | F64) | (I32, I64 | F64) => true,
+        (F16 | Bf16, F32 | F64) | (F32, F64) => true,
+        (F8E4m3fn | F8E5m2, F16 | Bf16 | F32 | F64) => true,
+        _ => false,
+    }
+}
+
+impl Elements {
+    pub(super) fn converted(&mut self, op: Op, to: Dtype, x: ExprId) -> Option<ExprId> {
+        let from = self.dtype(x)?;
+        if from == to {
+            return Some(x);
+        }
+        match op {
+            Op::Bits => self.seen_as(to, from, x),
+            _ => self.cast(to, from, x),
+        }
+    }
+
+    fn cast(&mut self, to: Dtype, from: Dtype, x: ExprId) -> Option<ExprId> {
+        if let Some(known) = self.cast_number(to, from, x) {
+            return Some(known);
+        }
+        if matches!(to, Dtype::I8 | Dtype::U8 | Dtype::I16) && self.is_nan(x)? {
+            self.by("nan-to-few-bits");
+            return self.integer(to, 0);
+        }
+        if to == Dtype::Bool && (width(from).is_some() || from.is_float()) {
+            let zero = if from.is_float() { self.rounded(from, 0.0)? } else { self.integer(from, 0)? };
+            let is_zero = self.op(Op::Eq, Dtype::Bool, &[x, zero])?;
+            return self.op(Op::Not, Dtype::Bool, &[is_zero]);
+        }
+        match self.op_of(x) {
+            Some((Op::Cast, [inner])) => {
+                let inner = *inner;
+                let first = self.dtype(inner)?;
+                let integers = |d: Dtype| width(d).filter(|_| d != Dtype::Bool);
+                let cuts = match (integers(first), integers(from), integers(to)) {
+                    (Some(_), Some(between), Some(last)) => last <= between,
+                    _ => false,
+                };
+                if loses_nothing(first, from) || cuts {
+                    self.by("cast-of-cast");
+                    return self.converted(Op::Cast, to, inner);
+                }
+            }
+            Some((sign @ (Op::Neg | Op::Abs), [inner])) => {
+                let inner = *inner;
+                let plain = |d| matches!(d, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
+                if plain(from) && plain(to) {
+                    self.by("cast-of-sign");
+                    let inner = self.converted(Op::Cast, to, inner)?;
+                    return self.op(sign, to, &[inner]);
+                }
+            }
+            _ => {}
+        }
+        let folded = self.expr(x).cloned().filter(|e| matches!(e.form, Form::Reduce(Fold::Sum | Fold::Product, ..)));
+        if let (Some(wide), Some(narrow)) = (width(from), width(to))
+            && narrow <= wide
+            && to != Dtype::Bool
+            && let Some(Expr { form: Form::Reduce(fold, level, sizes), kids, .. }) = folded
+        {
+            self.by("cast-of-integer-sum");
+            let body = self.converted(Op::Cast, to, *kids.first()?)?;
+            return self.reduced(fold, level, &sizes, body);
+        }
+        if let (Some(wide), Some(narrow)) = (width(from), width(to))
+            && narrow <= wide
+            && to != Dtype::Bool
+            && let Some(Form::Poly(products)) = self.expr(x).map(|e| e.form.clone())
+        {
+            self.by("cast-of-integer-sum");
+            let kids = self.expr(x)?.kids.clone();
+            let kids: Vec<ExprId> = kids.into_iter().map(|k| self.converted(Op::Cast, to, k)).collect::<Option<_>>()?;
+            return self.sum_of_products(to, &products, &kids);
+        }
+        self.raw(Op::Cast, to, &[x])
+    }
+
+    fn cast_number(&mut self, to: Dtype, from: Dtype, x: ExprId) -> Option<ExprId> {
+        let v = self.number(x)?;
+        if from.is_float() {
+            let v = self.float(x)?;
+            return match to {
+                Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64 => self.rounded(to, v),
+                _ if to != Dtype::Bool && v.fract() == 0.0 && v.abs() < 1e6 => {
+                    #[allow(clippy::cast_possible_truncation)]
+                    let v = v as i64;
+                    if wrapped(to, v) == Some(v) { self.integer(to, v) } else { None }
+                }
+                _ => None,
+            };
+        }
+        match to {
+            Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64 if v.unsigned_abs() <= 1 << 24 => {
+                #[allow(clippy::cast_precision_loss)]
+                let v = v as f64;
+                self.rounded(to, v)
+            }
+            _ if width(to).is_some() => self.integer(to, v),
+            _ => None,
+        }
+    }
+
+    /// The same bits as another dtype of that width.
+    fn seen_as(&mut self, to: Dtype, from: Dtype, x: ExprId) -> Option<ExprId> {
+        if from.bytes() != to.bytes() {
+            return None;
+        }
+        if let Some((Op::Bits, [inner])) = self.op_of(x) {
+            let inner = *inner;
+            return self.converted(Op::Bits, to, inner);
+        }
+        // The sign of a float is its highest bit.
+        if to.is_float()
+            && let Some((mask @ (Op::And | Op::Xor), [a, b])) = self.op_of(x)
+        {
+            let (a, b) = (*a, *b);
+            let lowest = 1_i64.checked_shl(width(from)?.checked_sub(1)?)?;
+            for (value, number) in [(a, b), (b, a)] {
+                let Some((Op::Bits, [inner])) = self.op_of(value) else { continue };
+                let inner = *inner;
+                let Some(bits) = self.number(number) else { continue };
+                let sign = wrapped(from, lowest)?;
+                let rest = wrapped(from, lowest.wrapping_sub(1))?;
+                let meant = match mask {
+                    Op::And if bits == rest => Some(Op::Abs),
+                    Op::Xor if bits == sign => Some(Op::Neg),
+                    _ => None,
+                };
+                if let Some(meant) = meant.filter(|_| self.dtype(inner) == Some(to)) {
+                    self.by("sign-bit");
+                    return self.op(meant, to, &[inner]);
+                }
+            }
+        }
+        self.raw(Op::Bits, to, &[x])
+    }
+}

@@ -1,0 +1,180 @@
+//! Choices, bounds and truths.
+//!
+//! ## What it says
+//! A choice of equal values is that value; with the opposite condition its values are exchanged. A bound within bounds: constants are
+//! taken together, in the order in which they are applied. The greater one of a value and itself is that value. Bool algebra.
+//!
+//! ## When it is wrong
+//! Bounds apply in order: `clamp(clamp(x, 0, 1), 2, 3)` is 2, not `clamp(x, 2, 1)`. NaN passes. Which of 0.0 and -0.0 is the greater one is
+//! the kernel's: a bound of 0 is never moved past another, nor are such operands exchanged. `where(a > b, a, b)` is not `maximum`.
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, ExprId, Op};
+
+impl Elements {
+    pub(super) fn choose(&mut self, dtype: Dtype, c: ExprId, a: ExprId, b: ExprId) -> Option<ExprId> {
+        if let Some(known) = self.number(c).map(|v| v != 0).or_else(|| self.truths.get(&c).copied()) {
+            return Some(if known { a } else { b });
+        }
+        if a == b {
+            self.by("choose-equal");
+            return Some(a);
+        }
+        if let Some((Op::Not, [inner])) = self.op_of(c) {
+            let inner = *inner;
+            self.by("choose-not");
+            return self.choose(dtype, inner, b, a);
+        }
+        // Below its own condition a choice is made.
+        let a = match self.op_of(a) {
+            Some((Op::Choose, [d, x, _])) if *d == c => *x,
+            _ => a,
+        };
+        let b = match self.op_of(b) {
+            Some((Op::Choose, [d, _, y])) if *d == c => *y,
+            _ => b,
+        };
+        if a == b {
+            return Some(a);
+        }
+        self.raw(Op::Choose, dtype, &[c, a, b])
+    }
+
+    pub(super) fn negated(&mut self, a: ExprId) -> Option<ExprId> {
+        if let Some(v) = self.number(a) {
+            return self.truth(v == 0);
+        }
+        match self.op_of(a) {
+            Some((Op::Not, [inner])) => Some(*inner),
+            _ => self.raw(Op::Not, Dtype::Bool, &[a]),
+        }
+    }
+
+    /// Operators on truths: a sum is "or", a product is "and".
+    pub(super) fn logic(&mut self, op: Op, kids: &[ExprId]) -> Option<ExprId> {
+        let [a, b] = kids else { return None };
+        let (a, b) = (*a.min(b), *a.max(b));
+        let known = |e: &Self, x| e.number(x).map(|v| v != 0);
+        match op {
+            Op::And | Op::Mul | Op::Or | Op::Add => {
+                // What decides: false for "and", true for "or".
+                let decides = matches!(op, Op::Or | Op::Add);
+                for (x, y) in [(a, b), (b, a)] {
+                    if let Some(v) = known(self, x) {
+                        return if v == decides { self.truth(v) } else { Some(y) };
+                    }
+                }
+                if a == b {
+                    return Some(a);
+                }
+                self.raw(if decides { Op::Or } else { Op::And }, Dtype::Bool, &[a, b])
+            }
+            Op::Xor => {
+                for (x, y) in [(a, b), (b, a)] {
+                    if let Some(v) = known(self, x) {
+                        return if v { self.negated(y) } else { Some(y) };
+                    }
+                }
+                if a == b { self.truth(false) } else { self.raw(Op::Xor, Dtype::Bool, &[a, b]) }
+            }
+            _ => None,
+        }
+    }
+
+    /// A number that may be taken together with others: not 0 among floats, whose sign a bound may keep or not, and no NaN.
+    fn is_firm(&self, x: ExprId) -> bool {
+        match self.float(x) {
+            Some(v) => v != 0.0 && !v.is_nan(),
+            None => self.number(x).is_some(),
+        }
+    }
+
+    fn is_less(&self, a: ExprId, b: ExprId) -> Option<bool> {
+        match (self.float(a), self.float(b)) {
+            (Some(a), Some(b)) => Some(a < b),
+            _ => Some(self.number(a)? < self.number(b)?),
+        }
+    }
+
+    /// Whether a number is assumed not to equal itself.
+    pub(super) fn is_nan(&mut self, x: ExprId) -> Option<bool> {
+        if self.truths.is_empty() || !self.dtype(x)?.is_float() {
+            return Some(false);
+        }
+        let itself = self.raw(Op::Eq, Dtype::Bool, &[x, x])?;
+        Some(self.truths.get(&itself) == Some(&false))
+    }
+
+    pub(super) fn bounded_by(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        if self.is_nan(a)? && (self.is_firm(b) || matches!(op, Op::AtLeast | Op::AtMost)) {
+            return Some(a);
+        }
+        let op = match op {
+            Op::AtLeast if self.is_firm(b) || !dtype.is_float() => Op::Max,
+            Op::AtMost if self.is_firm(b) || !dtype.is_float() => Op::Min,
+            other => other,
+        };
+        if matches!(op, Op::AtLeast | Op::AtMost) {
+            return match self.op_of(a) {
+                Some((inner, [_, c])) if inner == op && *c == b => Some(a),
+                _ => self.raw(op, dtype, &[a, b]),
+            };
+        }
+        if dtype == Dtype::Bool {
+            return self.logic(if op == Op::Max { Op::Or } else { Op::And }, &[a, b]);
+        }
+        if a == b {
+            self.by("bound-itself");
+            return Some(a);
+        }
+        let unlike = matches!((self.float(a), self.float(b)), (Some(x), Some(y)) if x.partial_cmp(&y).is_some_and(|o| o.is_ne()));
+        if unlike || self.is_firm(a) && self.is_firm(b) {
+            let less = self.is_less(a, b)?;
+            return Some(if less == (op == Op::Max) { b } else { a });
+        }
+        let (x, c) = if self.is_firm(a) { (b, a) } else { (a, b) };
+        if !self.is_firm(c) {
+            let (x, c) = if dtype.is_float() { (x, c) } else { (x.min(c), x.max(c)) };
+            return self.raw(op, dtype, &[x, c]);
+        }
+        self.within(op, dtype, x, c)
+    }
+
+    /// `min(max(x, low), high)` with one more bound.
+    fn within(&mut self, op: Op, dtype: Dtype, x: ExprId, c: ExprId) -> Option<ExprId> {
+        let firm = |e: &Self, x: ExprId, op: Op| match e.op_of(x) {
+            Some((found, [inner, c])) if found == op && e.is_firm(*c) => Some((*inner, *c)),
+            _ => None,
+        };
+        let (inner, high) = firm(self, x, Op::Min).map_or((x, None), |(x, c)| (x, Some(c)));
+        let (inner, low) = firm(self, inner, Op::Max).map_or((inner, None), |(x, c)| (x, Some(c)));
+        if low.is_some() || high.is_some() {
+            self.by("bounds-together");
+        }
+        let beyond = |e: &Self, a: Option<ExprId>, b: Option<ExprId>, most: bool| match (a, b) {
+            (Some(a), Some(b)) => e.is_less(a, b).map(|less| Some(if less == most { b } else { a })),
+            (one, None) => Some(one),
+            (None, Some(_)) => Some(None),
+        };
+        let (low, high) = if op == Op::Max {
+            let low = low.map_or(Some(Some(c)), |low| beyond(self, Some(low), Some(c), true))?;
+            (low, beyond(self, high, Some(c), true)?)
+        } else {
+            let high = high.map_or(Some(Some(c)), |high| beyond(self, Some(high), Some(c), false))?;
+            (low, high)
+        };
+        // Beyond the upper bound a lower one says nothing.
+        let low = match (low, high) {
+            (Some(low), Some(high)) if self.is_less(high, low)? => Some(high),
+            (low, _) => low,
+        };
+        let lowest = match low {
+            Some(low) => self.raw(Op::Max, dtype, &[inner, low])?,
+            None => inner,
+        };
+        match high {
+            Some(high) => self.raw(Op::Min, dtype, &[lowest, high]),
+            None => Some(lowest),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Comparisons.
+//!
+//! ## What it says
+//! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself. Conversions that lose nothing keep order
+//! and equality. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true. A truth as a number is 0 where it is false.
+//!
+//! ## When it is wrong
+//! With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
+//! no statement of the sign of `a - b` among integers either: that wraps around.
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op};
+use crate::rules::element::cast::loses_nothing;
+use crate::rules::element::index::IndexId;
+use crate::rules::element::make::width;
+use crate::sym::Dim;
+
+impl Elements {
+    pub(super) fn compared(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<ExprId> {
+        let dtype = self.dtype(a)?;
+        if self.dtype(b)? != dtype {
+            return None;
+        }
+        if let (Some(x), Some(y)) = (self.number(a), self.number(b)) {
+            let (x, y, floats) = (x, y, (self.float(a), self.float(b)));
+            return match (op, floats) {
+                (Op::Lt, (Some(x), Some(y))) => self.truth(x < y),
+                (Op::Le, (Some(x), Some(y))) => self.truth(x <= y),
+                (_, (Some(x), Some(y))) => self.truth(x == y),
+                (Op::Lt, _) => self.truth(x < y),
+                (Op::Le, _) => self.truth(x <= y),
+                _ => self.truth(x == y),
+            };
+        }
+        if let Some(same) = self.lifted(op, a, b) {
+            return Some(same);
+        }
+        if dtype == Dtype::Bool {
+            return self.truths_compared(op, a, b);
+        }
+        if width(dtype).is_some() {
+            return self.integers_compared(op, dtype, a, b);
+        }
+        let (a, b) = if op == Op::Eq { (a.min(b), a.max(b)) } else { (a, b) };
+        self.raw(op, Dtype::Bool, &[a, b])
+    }
+
+    /// Compares what was converted, before it was.
+    fn lifted(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<ExprId> {
+        let inner = |e: &Self, x: ExprId| match e.op_of(x) {
+            Some((Op::Cast, [inner])) => Some(*inner),
+            _ => None,
+        };
+        let to = self.dtype(a)?;
+        let (x, y) = match (inner(self, a), inner(self, b)) {
+            (Some(x), Some(y)) if self.dtype(x) == self.dtype(y) => (x, y),
+            // 0 and 1 are numbers of every dtype.
+            (Some(x), None) => (x, self.small(b, self.dtype(x)?)?),
+            (None, Some(y)) => (self.small(a, self.dtype(y)?)?, y),
+            _ => return None,
+        };
+        if !loses_nothing(self.dtype(x)?, to) {
+            return None;
+        }
+        self.by("compare-before-cast");
+        self.compared(op, x, y)
+    }
+
+    fn small(&mut self, x: ExprId, dtype: Dtype) -> Option<ExprId> {
+        let v = match self.float(x) {
+            Some(0.0) => 0,
+            Some(1.0) => 1,
+            Some(_) => return None,
+            None => self.number(x).filter(|v| (0..=1).contains(v))?,
+        };
+        if dtype.is_float() { self.rounded(dtype, if v == 0 { 0.0 } else { 1.0 }) } else { self.integer(dtype, v) }
+    }
+
+    fn truths_compared(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<ExprId> {
+        match op {
+            Op::Eq => {
+                let other = self.op(Op::Xor, Dtype::Bool, &[a, b])?;
+                self.op(Op::Not, Dtype::Bool, &[other])
+            }
+            Op::Lt => {
+                let low = self.op(Op::Not, Dtype::Bool, &[a])?;
+                self.op(Op::And, Dtype::Bool, &[low, b])
+            }
+            _ => {
+                let low = self.op(Op::Not, Dtype::Bool, &[a])?;
+                self.op(Op::Or, Dtype::Bool, &[low, b])
+            }
+        }
+    }
+
+    /// Returns the index that an expression is the number of.
+    fn as_index(&mut self, x: ExprId) -> Option<IndexId> {
+        match self.expr(x)?.form {
+            Form::Index(i) => Some(i),
+            Form::Const(v) => Some(self.at(Dim::Fixed(v))),
+            _ => None,
+        }
+    }
+
+    fn integers_compared(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        if op == Op::Le {
+            let other = self.compared(Op::Lt, b, a)?;
+            return self.op(Op::Not, Dtype::Bool, &[other]);
+        }
+        if let (Some(i), Some(j)) = (self.as_index(a), self.as_index(b)) {
+            self.by("compare-indices");
+            let over = self.difference(j, i)?;
+            if op == Op::Eq {
+                return self.is_zero_expr(over);
+            }
+            let over = self.shift(over, Dim::Fixed(-1))?;
+            return self.at_least_zero_expr(over);
+        }
+        if let Some(any) = self.counted(op, dtype, a, b) {
+            return Some(any);
+        }
+        if op == Op::Lt {
+            return if a == b { self.truth(false) } else { self.raw(op, Dtype::Bool, &[a, b]) };
+        }
+        // The difference is 0 in the ring only where both are equal; its sign is as well its opposite's.
+        let minus = self.integer_op(Op::Neg, dtype, &[b])?;
+        let over = self.integer_op(Op::Add, dtype, &[a, minus])?;
+        let under = self.integer_op(Op::Neg, dtype, &[over])?;
+        if let Some(v) = self.number(over) {
+            return self.truth(v == 0);
+        }
+        let zero = self.integer(dtype, 0)?;
+        let simple = self.expr(a).is_some_and(|e| matches!(e.form, Form::Const(_)));
+        let simple = simple || self.expr(b).is_some_and(|e| matches!(e.form, Form::Const(_)));
+        if simple && (a == zero || b == zero) {
+            let x = if a == zero { b } else { a };
+            let y = self.integer_op(Op::Neg, dtype, &[x])?;
+            return self.raw(Op::Eq, Dtype::Bool, &[x.min(y), zero]);
+        }
+        self.by("difference-is-zero");
+        self.raw(Op::Eq, Dtype::Bool, &[over.min(under), zero])
+    }
+
+    /// Whether a count of truths is above 0, or 0.
+    fn counted(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        let (zero, count, is_above) = match (op, self.number(a), self.number(b)) {
+            (Op::Lt, Some(0), _) => (a, b, true),
+            (Op::Eq, Some(0), _) => (a, b, false),
+            (Op::Eq, _, Some(0)) => (b, a, false),
+            _ => return None,
+        };
+        let _ = zero;
+        let expr = self.expr(count)?.clone();
+        let Form::Reduce(Fold::Sum, level, sizes) = &expr.form else { return None };
+        let truth = match self.op_of(*expr.kids.first()?)? {
+            (Op::Cast, [inner]) if self.dtype(*inner) == Some(Dtype::Bool) && dtype == Dtype::I64 => *inner,
+            _ => return None,
+        };
+        self.by("count-is-any");
+        let any = self.reduced(Fold::Any, *level, sizes, truth)?;
+        if is_above { Some(any) } else { self.op(Op::Not, Dtype::Bool, &[any]) }
+    }
+}

@@ -1,0 +1,271 @@
+//! Whether two expressions are equal: congruence first, then by cases, then bit by bit.
+//!
+//! ## What it says
+//! Operators of equal operands are equal; elements of one source at one index are; so are elements of calls that were given the same arguments and
+//! tensors that are equal element by element. Where a condition on the index, or a truth of the data, stands in either expression, it is
+//! true or false: both cases are looked at, each with what it says.
+//!
+//! Promises: `true` was shown; cases are bounded; nothing that was assumed outlives its case.
+
+use smallvec::SmallVec;
+
+use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op, Source, SourceId, TensorId};
+use crate::rules::element::index::IndexId;
+use crate::rules::element::rebuild::Moves;
+use crate::sym::Dim;
+
+/// How many conditions may be split, one within another.
+const DEPTH: usize = 10;
+/// How deep calls within calls are compared.
+const CALLS: usize = 64;
+
+impl Elements {
+    /// Returns whether two tensors are equal, element by element, with one dtype and one shape.
+    pub fn equal_tensors(&mut self, a: TensorId, b: TensorId) -> bool {
+        self.tensors_equal(a, b, CALLS)
+    }
+
+    fn tensors_equal(&mut self, a: TensorId, b: TensorId, calls: usize) -> bool {
+        if a == b {
+            return true;
+        }
+        let (Some(x), Some(y)) = (self.tensor_of(a).cloned(), self.tensor_of(b).cloned()) else { return false };
+        let sizes = x.sizes.len() == y.sizes.len() && x.sizes.iter().zip(&y.sizes).all(|(a, b)| self.same_size(*a, *b));
+        if x.dtype != y.dtype || !sizes {
+            return false;
+        }
+        if x.sizes.contains(&Dim::Fixed(0)) {
+            return true;
+        }
+        if let Some(known) = self.compared.get(&(a, b)) {
+            return *known;
+        }
+        // What is assumed of the index around says nothing of the index within.
+        let facts = std::mem::take(&mut self.facts);
+        let truths = std::mem::take(&mut self.truths);
+        let equal = self.equal_exprs(x.expr, y.expr, DEPTH, calls);
+        self.facts = facts;
+        self.truths = truths;
+        self.compared.insert((a, b), equal);
+        equal
+    }
+
+    fn equal_exprs(&mut self, a: ExprId, b: ExprId, depth: usize, calls: usize) -> bool {
+        if self.congruent(a, b, calls) {
+            return true;
+        }
+        if self.spend(16).is_none() {
+            return false;
+        }
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        let Some(condition) = self.condition_in(a).into_iter().chain(self.condition_in(b)).min() else { return false };
+        let split = self.split_on(condition, a, b, depth, calls);
+        if split {
+            self.by("by-cases");
+        }
+        split
+    }
+
+    fn split_on(&mut self, condition: ExprId, a: ExprId, b: ExprId, depth: usize, calls: usize) -> bool {
+        for holds in [true, false] {
+            let facts = self.facts.len();
+            self.truths.insert(condition, holds);
+            let assumed = self.assume(condition, holds);
+            let both = assumed.and_then(|()| {
+                let x = self.moved(a, &Moves::default())?;
+                let y = self.moved(b, &Moves::default())?;
+                Some((x, y))
+            });
+            // What two facts exclude needs no proof.
+            let never = self.facts.get(facts..).is_some_and(|new| !new.is_empty()) && self.contradicts(facts);
+            let equal = never || both.is_some_and(|(x, y)| self.equal_exprs(x, y, depth, calls));
+            self.truths.remove(&condition);
+            self.facts.truncate(facts);
+            if !equal {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn assume(&mut self, condition: ExprId, holds: bool) -> Option<()> {
+        match (self.expr(condition)?.form.clone(), holds) {
+            (Form::AtLeastZero(i), true) => self.facts.push(i),
+            (Form::AtLeastZero(i), false) => {
+                let i = self.scale(i, Dim::Fixed(-1))?;
+                let i = self.shift(i, Dim::Fixed(-1))?;
+                self.facts.push(i);
+            }
+            (Form::IsZero(i), true) => {
+                let minus = self.scale(i, Dim::Fixed(-1))?;
+                self.facts.extend([i, minus]);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Whether the facts from `first` on cannot hold with those before.
+    fn contradicts(&mut self, first: usize) -> bool {
+        let new: Vec<IndexId> = self.facts.get(first..).unwrap_or_default().to_vec();
+        let all = std::mem::take(&mut self.facts);
+        let mut found = false;
+        for fact in new {
+            self.facts = all.iter().copied().filter(|f| *f != fact).collect();
+            found |= self.at_least_zero(fact) == Some(false);
+        }
+        self.facts = all;
+        found
+    }
+
+    /// Returns the first condition that stands in an expression, on which both cases can be looked at.
+    fn condition_in(&self, root: ExprId) -> Option<ExprId> {
+        let mut best = None;
+        for id in self.below(root) {
+            let Some(expr) = self.expr(id) else { continue };
+            let Some(condition) = self.asked_by(expr, id) else { continue };
+            // What a reduction binds has no value outside of it.
+            let free = |c: ExprId| !self.names_bound(c);
+            if free(condition) && !self.truths.contains_key(&condition) {
+                best = best.min(Some(condition)).or(Some(condition));
+                break;
+            }
+        }
+        best
+    }
+
+    /// The truth that decides what an expression is: a choice's condition, a truth that is combined with others, a comparison of indices.
+    fn asked_by(&self, expr: &Expr, id: ExprId) -> Option<ExprId> {
+        let mut at = match &expr.form {
+            Form::AtLeastZero(_) | Form::IsZero(_) => return Some(id),
+            Form::Op(Op::Choose | Op::Not | Op::And | Op::Or | Op::Xor) => *expr.kids.first()?,
+            _ => return None,
+        };
+        // The innermost truth first: those around it are then known.
+        for _ in 0..64 {
+            let inner = self.expr(at)?;
+            match (&inner.form, inner.kids.first()) {
+                (Form::Op(Op::Not | Op::And | Op::Or | Op::Xor), Some(kid)) => at = *kid,
+                (Form::Op(Op::Choose), Some(kid)) => at = *kid,
+                (Form::Const(_), _) => return None,
+                _ => return (inner.dtype == crate::graph::Dtype::Bool).then_some(at),
+            }
+        }
+        None
+    }
+
+    fn names_bound(&self, root: ExprId) -> bool {
+        // A reduction within is closed: only its own dimensions are bound there.
+        let mut open = vec![root];
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(at) = open.pop() {
+            let Some(expr) = self.expr(at).filter(|_| seen.insert(at)) else { continue };
+            if matches!(expr.form, Form::Reduce(..)) {
+                return true;
+            }
+            let indices: SmallVec<[IndexId; 4]> = match &expr.form {
+                Form::Load(_, at) => at.clone(),
+                Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),
+                _ => SmallVec::new(),
+            };
+            let bound = |p: &super::index::Place| matches!(p, super::index::Place::Bound(..));
+            if indices.iter().any(|i| self.places_in(*i).iter().any(bound)) {
+                return true;
+            }
+            open.extend(self.parts(expr));
+        }
+        false
+    }
+
+    /// Equal operators of equal operands, down to equal elements: a worklist of pairs, all of which must hold.
+    pub(super) fn congruent(&mut self, a: ExprId, b: ExprId, calls: usize) -> bool {
+        let mut open = vec![(a, b)];
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some((a, b)) = open.pop() {
+            if a == b || !seen.insert((a, b)) {
+                continue;
+            }
+            if self.spend(1).is_none() {
+                return false;
+            }
+            let (Some(x), Some(y)) = (self.expr(a).cloned(), self.expr(b).cloned()) else { return false };
+            if x.dtype != y.dtype {
+                return false;
+            }
+            let same = x.kids.len() == y.kids.len()
+                && match (&x.form, &y.form) {
+                    (Form::Load(s, at), Form::Load(t, to)) => {
+                        at.len() == to.len()
+                            && at.iter().zip(to).all(|(i, j)| self.same_index(*i, *j, calls))
+                            && self.same_source(*s, *t, calls)
+                    }
+                    (Form::Index(i), Form::Index(j)) => self.same_index(*i, *j, calls),
+                    (Form::Reduce(f, l, s), Form::Reduce(g, m, t)) => f == g && l == m && s == t,
+                    (f, g) => f == g,
+                };
+            if self.equal_bits(a, b, calls) {
+                self.by("bit-by-bit");
+                continue;
+            }
+            if !same {
+                return false;
+            }
+            open.extend(x.kids.iter().copied().zip(y.kids.iter().copied()));
+        }
+        true
+    }
+
+    fn same_index(&mut self, i: IndexId, j: IndexId, calls: usize) -> bool {
+        if i == j {
+            return true;
+        }
+        self.index_equal(i, j, calls).is_some()
+    }
+
+    fn index_equal(&mut self, i: IndexId, j: IndexId, calls: usize) -> Option<()> {
+        let over = self.difference(i, j)?;
+        let under = self.scale(over, Dim::Fixed(-1))?;
+        if self.at_least_zero(over) == Some(true) && self.at_least_zero(under) == Some(true) {
+            return Some(());
+        }
+        let (x, y) = (self.linear(i).clone(), self.linear(j).clone());
+        let ([(p, c)], [(q, d)]) = (x.terms.as_slice(), y.terms.as_slice()) else { return None };
+        if c != d || !self.same_size(x.offset(), y.offset()) {
+            return None;
+        }
+        use super::index::Place;
+        match (*p, *q) {
+            // Remainders are equal where a multiple of the divisor is between.
+            (Place::Mod(e, n), Place::Mod(f, m)) if self.same_size(n, m) => {
+                let between = self.difference(e, f)?;
+                let left = self.remainder(between, n)?;
+                let zero = self.at(Dim::Fixed(0));
+                (left == zero).then_some(())
+            }
+            (Place::Data(e), Place::Data(f)) => {
+                let calls = calls.checked_sub(1)?;
+                self.congruent(e, f, calls).then_some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn same_source(&mut self, s: SourceId, t: SourceId, calls: usize) -> bool {
+        if s == t {
+            return true;
+        }
+        let Some(calls) = calls.checked_sub(1) else { return false };
+        let (
+            Some(Source::Call { target, tokens, kids, item }),
+            Some(Source::Call { target: u, tokens: v, kids: w, item: k }),
+        ) = (self.source_of(s).cloned(), self.source_of(t).cloned())
+        else {
+            return false;
+        };
+        target == u
+            && tokens == v
+            && item == k
+            && kids.len() == w.len()
+            && kids.iter().zip(&w).all(|(a, b)| self.tensors_equal(*a, *b, calls))
+    }
+}

@@ -1,0 +1,228 @@
+//! Integers: the ring modulo 2^n, and division by numbers.
+//!
+//! ## What it says
+//! Sums, differences, products, signs, `~x` (which is `-x - 1`) and shifts to the left by a number are sums of products, wrapping around: one normal
+//! form. `x mod c` is `x - c * (x / c)`, rounded down; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right.
+//!
+//! ## When it is wrong
+//! Division does not undo a product that wrapped around: `(x * 2) / 2` is not `x`. Rounded towards 0, a division is no shift for negative
+//! numbers. A divisor of 0 raises: only numbers divide here. Indices are no ring: their numbers never wrap.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op};
+use crate::rules::element::make::{width, wrapped};
+use crate::sym::Dim;
+
+type Product = SmallVec<[ExprId; 3]>;
+type Sum = FxHashMap<Product, i64>;
+
+/// How many products a sum may have.
+const MOST: usize = 64;
+
+impl Elements {
+    fn as_sum(&self, x: ExprId) -> Option<Sum> {
+        let expr = self.expr(x)?;
+        let mut out = Sum::default();
+        match &expr.form {
+            Form::Const(v) => {
+                out.insert(Product::new(), *v);
+            }
+            Form::Poly(products) => {
+                let mut kids = expr.kids.iter().copied();
+                for (count, factor) in products {
+                    out.insert(kids.by_ref().take(*count as usize).collect(), *factor);
+                }
+            }
+            _ => {
+                out.insert(SmallVec::from_elem(x, 1), 1);
+            }
+        }
+        Some(out)
+    }
+
+    fn of_sum(&mut self, dtype: Dtype, sum: Sum) -> Option<ExprId> {
+        let mut all: Vec<(Product, i64)> = Vec::with_capacity(sum.len());
+        for (product, factor) in sum {
+            let factor = wrapped(dtype, factor)?;
+            if factor != 0 {
+                all.push((product, factor));
+            }
+        }
+        all.sort_unstable();
+        if all.len() > MOST {
+            return None;
+        }
+        match all.as_slice() {
+            [] => return self.integer(dtype, 0),
+            [(product, factor)] if product.is_empty() => return self.integer(dtype, *factor),
+            [(product, 1)] if product.len() == 1 => return product.first().copied(),
+            _ => {}
+        }
+        if let Some(index) = self.index_sum(dtype, &all) {
+            return Some(index);
+        }
+        let form = all.iter().map(|(p, f)| (u32::try_from(p.len()).unwrap_or(u32::MAX), *f)).collect();
+        let kids = all.into_iter().flat_map(|(p, _)| p).collect();
+        self.spend(1)?;
+        Some(self.store_expr(Expr { dtype, form: Form::Poly(form), kids }))
+    }
+
+    /// A sum of indices is an index, where it surely does not wrap: dimensions have fewer than 2^48 places.
+    fn index_sum(&mut self, dtype: Dtype, all: &[(Product, i64)]) -> Option<ExprId> {
+        let mut total = self.at(Dim::Fixed(0));
+        let mut terms = 0_usize;
+        for (product, factor) in all {
+            if product.is_empty() {
+                if factor.unsigned_abs() > 1 << 32 {
+                    return None;
+                }
+                total = self.shift(total, Dim::Fixed(*factor))?;
+                continue;
+            }
+            let [one] = product.as_slice() else { return None };
+            let Form::Index(index) = self.expr(*one)?.form else { return None };
+            if factor.unsigned_abs() > 256 {
+                return None;
+            }
+            let part = self.scale(index, Dim::Fixed(*factor))?;
+            total = self.sum(total, part)?;
+            terms = terms.checked_add(1)?;
+        }
+        let modest = self.linear(total).terms.iter().all(|(_, c)| c.fixed().is_some_and(|c| c.unsigned_abs() <= 4096));
+        if terms == 0 || !modest || dtype != Dtype::I64 || self.linear(total).terms.len() > 8 {
+            return None;
+        }
+        self.by("sum-of-indices");
+        self.index_value(dtype, total)
+    }
+
+    /// Returns the sum of products of these children, each product by how many it takes and its factor.
+    pub(super) fn sum_of_products(&mut self, dtype: Dtype, form: &[(u32, i64)], kids: &[ExprId]) -> Option<ExprId> {
+        let mut kids = kids.iter().copied();
+        let mut total = Sum::default();
+        for (count, factor) in form {
+            let mut product = Sum::default();
+            product.insert(Product::new(), *factor);
+            for kid in kids.by_ref().take(*count as usize) {
+                let kid = self.as_sum(kid)?;
+                product = multiplied(&product, &kid)?;
+            }
+            add(&mut total, &product, 1);
+        }
+        self.of_sum(dtype, total)
+    }
+
+    pub(super) fn integer_op(&mut self, op: Op, dtype: Dtype, kids: &[ExprId]) -> Option<ExprId> {
+        match (op, kids) {
+            (Op::Add | Op::Sub | Op::Mul, [a, b]) => {
+                let (mut x, y) = (self.as_sum(*a)?, self.as_sum(*b)?);
+                match op {
+                    Op::Mul => x = multiplied(&x, &y)?,
+                    Op::Sub => add(&mut x, &y, -1),
+                    _ => add(&mut x, &y, 1),
+                }
+                self.by("integer-ring");
+                self.of_sum(dtype, x)
+            }
+            (Op::Neg, [a]) => {
+                let mut out = Sum::default();
+                add(&mut out, &self.as_sum(*a)?, -1);
+                self.of_sum(dtype, out)
+            }
+            (Op::Not, [a]) => {
+                let mut out = Sum::default();
+                out.insert(Product::new(), -1);
+                add(&mut out, &self.as_sum(*a)?, -1);
+                self.by("integer-ring");
+                self.of_sum(dtype, out)
+            }
+            (Op::Shl, [a, b]) => {
+                let by = self.number(*b).filter(|n| *n >= 0 && *n < i64::from(width(dtype).unwrap_or(0)))?;
+                let mut out = Sum::default();
+                add(&mut out, &self.as_sum(*a)?, 1_i64.checked_shl(u32::try_from(by).ok()?)?);
+                self.by("integer-ring");
+                self.of_sum(dtype, out)
+            }
+            (Op::DivFloor, [a, b]) => self.divided_down(dtype, *a, *b),
+            (Op::DivTrunc, [a, b]) => {
+                let by = self.number(*b).filter(|n| *n > 0)?;
+                match (dtype, by) {
+                    (_, 1) => Some(*a),
+                    (Dtype::U8, _) => self.divided_down(dtype, *a, *b),
+                    _ => self.raw(op, dtype, kids),
+                }
+            }
+            (Op::Rem, [a, b]) => {
+                self.number(*b).filter(|n| *n > 0)?;
+                self.by("remainder-by-quotient");
+                let quotient = self.divided_down(dtype, *a, *b)?;
+                let multiple = self.integer_op(Op::Mul, dtype, &[quotient, *b])?;
+                self.integer_op(Op::Sub, dtype, &[*a, multiple])
+            }
+            (Op::And | Op::Or | Op::Xor, [a, b]) => {
+                let kids = [*a.min(b), *a.max(b)];
+                match (op, a == b) {
+                    (Op::Xor, true) => self.integer(dtype, 0),
+                    (_, true) => Some(*a),
+                    _ => self.raw(op, dtype, &kids),
+                }
+            }
+            (Op::Shr, [_, b]) => {
+                self.number(*b).filter(|n| *n >= 0 && *n < i64::from(width(dtype).unwrap_or(0)))?;
+                self.raw(op, dtype, kids)
+            }
+            (Op::Round, [a]) => Some(*a),
+            // Without a sign there is nothing to take away.
+            (Op::Abs, [a]) if dtype == Dtype::U8 => Some(*a),
+            _ => self.raw(op, dtype, kids),
+        }
+    }
+
+    fn divided_down(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        let by = self.number(b).filter(|n| *n > 0)?;
+        if by == 1 {
+            return Some(a);
+        }
+        if let Some((Op::DivFloor, [inner, first])) = self.op_of(a) {
+            let (inner, first) = (*inner, *first);
+            let both = self.number(first)?.checked_mul(by)?;
+            if wrapped(dtype, both) == Some(both) {
+                self.by("divisions-compose");
+                let both = self.integer(dtype, both)?;
+                return self.divided_down(dtype, inner, both);
+            }
+        }
+        if by.count_ones() == 1 {
+            self.by("division-is-shift");
+            let bits = self.integer(dtype, i64::from(by.trailing_zeros()))?;
+            return self.raw(Op::Shr, dtype, &[a, bits]);
+        }
+        self.raw(Op::DivFloor, dtype, &[a, b])
+    }
+}
+
+fn add(to: &mut Sum, more: &Sum, factor: i64) {
+    for (product, by) in more {
+        let place = to.entry(product.clone()).or_insert(0);
+        *place = place.wrapping_add(by.wrapping_mul(factor));
+    }
+}
+
+fn multiplied(a: &Sum, b: &Sum) -> Option<Sum> {
+    let mut out = Sum::default();
+    if a.len().saturating_mul(b.len()) > MOST {
+        return None;
+    }
+    for (x, f) in a {
+        for (y, g) in b {
+            let mut product: Product = x.iter().chain(y).copied().collect();
+            product.sort_unstable();
+            let place = out.entry(product).or_insert(0);
+            *place = place.wrapping_add(f.wrapping_mul(*g));
+        }
+    }
+    Some(out)
+}

@@ -1,0 +1,148 @@
+//! The one way to make an expression: what the families' rules say of it, else as it is.
+//!
+//! Promises: what is made equals, bit by bit (payloads of NaN aside), the operator on the operands; `None` is work that ran out or arithmetic
+//! that does not fit.
+
+use smallvec::SmallVec;
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op};
+use crate::rules::element::index::IndexId;
+
+/// How many bits an integer dtype has; 1 for bool.
+pub fn width(dtype: Dtype) -> Option<u32> {
+    match dtype {
+        Dtype::Bool => Some(1),
+        Dtype::I8 | Dtype::U8 => Some(8),
+        Dtype::I16 => Some(16),
+        Dtype::I32 => Some(32),
+        Dtype::I64 => Some(64),
+        _ => None,
+    }
+}
+
+/// Brings a number into an integer dtype, wrapping around.
+pub fn wrapped(dtype: Dtype, v: i64) -> Option<i64> {
+    Some(match dtype {
+        Dtype::Bool => i64::from(v != 0),
+        Dtype::U8 => v & 0xff,
+        _ => {
+            let unused = 64_u32.checked_sub(width(dtype)?)?;
+            v.wrapping_shl(unused).wrapping_shr(unused)
+        }
+    })
+}
+
+impl Elements {
+    fn plain(&mut self, dtype: Dtype, form: Form, kids: &[ExprId]) -> Option<ExprId> {
+        self.spend(1)?;
+        Some(self.store_expr(Expr { dtype, form, kids: kids.into() }))
+    }
+
+    /// Makes an expression as it is.
+    pub(super) fn raw(&mut self, op: Op, dtype: Dtype, kids: &[ExprId]) -> Option<ExprId> {
+        self.plain(dtype, Form::Op(op), kids)
+    }
+
+    /// Returns a number of an integer dtype or of bool.
+    pub fn integer(&mut self, dtype: Dtype, v: i64) -> Option<ExprId> {
+        let v = wrapped(dtype, v)?;
+        self.plain(dtype, Form::Const(v), &[])
+    }
+
+    /// Returns a float rounded to the dtype.
+    pub fn rounded(&mut self, dtype: Dtype, v: f64) -> Option<ExprId> {
+        let v = crate::rules::element::cast::round(dtype, v)?;
+        let v = if v.is_nan() { f64::NAN } else { v };
+        self.plain(dtype, Form::Const(v.to_bits().cast_signed()), &[])
+    }
+
+    /// Returns a truth.
+    pub fn truth(&mut self, v: bool) -> Option<ExprId> {
+        self.integer(Dtype::Bool, i64::from(v))
+    }
+
+    /// Returns a number that is an operand of arithmetic as it is, rounded only where the operator rounds.
+    pub fn unrounded(&mut self, dtype: Dtype, v: f64) -> Option<ExprId> {
+        let near = crate::rules::element::cast::round(dtype, v)?;
+        let wide = matches!(dtype, Dtype::F32 | Dtype::F64);
+        if wide || near == v || v.is_nan() {
+            return self.rounded(dtype, v);
+        }
+        self.plain(dtype, Form::Number(v.to_bits()), &[])
+    }
+
+    /// Returns an element of a source.
+    pub fn load(&mut self, dtype: Dtype, source: super::arena::SourceId, at: SmallVec<[IndexId; 4]>) -> Option<ExprId> {
+        self.plain(dtype, Form::Load(source, at), &[])
+    }
+
+    /// Returns an index as a number.
+    pub fn index_value(&mut self, dtype: Dtype, index: IndexId) -> Option<ExprId> {
+        if self.linear(index).terms.is_empty()
+            && let Some(v) = self.linear(index).offset().fixed()
+        {
+            return self.integer(dtype, v);
+        }
+        self.plain(dtype, Form::Index(index), &[])
+    }
+
+    /// Returns whether an index is at least 0.
+    pub fn at_least_zero_expr(&mut self, index: IndexId) -> Option<ExprId> {
+        if let Some(known) = self.at_least_zero(index) {
+            return self.truth(known);
+        }
+        // One of `e >= 0` and `-e - 1 >= 0` stands for both.
+        let other = self.scale(index, crate::sym::Dim::Fixed(-1))?;
+        let other = self.shift(other, crate::sym::Dim::Fixed(-1))?;
+        let rises = self.linear(index).terms.first().is_none_or(|(_, c)| c.fixed().is_none_or(|c| c > 0));
+        let settled = self.linear(index).terms.first().is_some_and(|(_, c)| c.fixed().is_some());
+        if settled && !rises {
+            let other = self.plain(Dtype::Bool, Form::AtLeastZero(other), &[])?;
+            return self.op(Op::Not, Dtype::Bool, &[other]);
+        }
+        self.plain(Dtype::Bool, Form::AtLeastZero(index), &[])
+    }
+
+    /// Returns whether an index is 0.
+    pub fn is_zero_expr(&mut self, index: IndexId) -> Option<ExprId> {
+        let other = self.scale(index, crate::sym::Dim::Fixed(-1))?;
+        match (self.at_least_zero(index), self.at_least_zero(other)) {
+            (Some(true), Some(true)) => return self.truth(true),
+            (Some(false), _) | (_, Some(false)) => return self.truth(false),
+            _ => {}
+        }
+        self.plain(Dtype::Bool, Form::IsZero(index.min(other)), &[])
+    }
+
+    /// Returns a pointwise operator on operands.
+    pub fn named(&mut self, dtype: Dtype, form: Form, kids: &[ExprId]) -> Option<ExprId> {
+        self.plain(dtype, form, kids)
+    }
+
+    /// Returns an operator on operands; they have the dtype that it takes.
+    pub fn op(&mut self, op: Op, dtype: Dtype, kids: &[ExprId]) -> Option<ExprId> {
+        self.spend(1)?;
+        match op {
+            Op::Cast | Op::Bits => self.converted(op, dtype, *kids.first()?),
+            Op::Choose => self.choose(dtype, *kids.first()?, *kids.get(1)?, *kids.get(2)?),
+            Op::Lt | Op::Le | Op::Eq => self.compared(op, *kids.first()?, *kids.get(1)?),
+            Op::Not if dtype == Dtype::Bool => self.negated(*kids.first()?),
+            Op::Max | Op::Min | Op::AtLeast | Op::AtMost => self.bounded_by(op, dtype, *kids.first()?, *kids.get(1)?),
+            _ if dtype == Dtype::Bool => self.logic(op, kids),
+            _ if dtype.is_float() => self.float_op(op, dtype, kids),
+            _ if width(dtype).is_some() => self.integer_op(op, dtype, kids),
+            _ => None,
+        }
+    }
+
+    /// Makes an expression again of other children.
+    pub(super) fn again(&mut self, expr: &Expr, kids: &[ExprId]) -> Option<ExprId> {
+        match &expr.form {
+            Form::Op(op) => self.op(*op, expr.dtype, kids),
+            Form::Poly(products) => self.sum_of_products(expr.dtype, products, kids),
+            Form::Reduce(fold, level, sizes) => self.reduced(*fold, *level, sizes, *kids.first()?),
+            form => self.plain(expr.dtype, form.clone(), kids),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Values element by element: what stands at an index of a tensor, as a scalar expression over the index.
+//!
+//! A tensor is a function of its index. A view or a copy that moves elements only changes the index; `cat` and `pad` choose by it; a
+//! pointwise operator is applied at it; whatever else is computed is a call whose elements are looked up. Two ways to write one movement
+//! are then one expression, and two expressions that are equal as structures are equal element by element, bit by bit.
+//!
+//! - `index`: index arithmetic, sums of products with division and remainder; `arena`: expressions, each stored once;
+//! - `make`: the one way to make an expression: every rule on scalars is applied there, `arith`, `cast`, `compare`, `choose`, `integer`,
+//!   `reduce` holding one family each;
+//! - `rebuild`: an expression at another index, or where something is known;
+//! - `equal`: whether two expressions are equal: congruence, then by cases; `bits`: integers bit by bit.
+//!
+//! Promises: (1) every rule holds for all elements, NaN, infinities and -0.0 included (payloads of NaN aside, and never through a bit
+//! view), and for all sizes, 0 and 1 included: an index stands for a place that is there; (2) nothing is rounded, dropped or moved
+//! across a rounding; (3) nothing recurses on the depth of an expression; (4) work is bounded, running out is "not shown".
+//! Leaves which operator means which expression to `rules::meaning`, raising and sharing of memory to `verify`.
+
+pub mod arena;
+pub mod arith;
+pub mod bits;
+pub mod cast;
+pub mod choose;
+pub mod compare;
+pub mod equal;
+pub mod index;
+pub mod integer;
+pub mod make;
+pub mod rebuild;
+pub mod reduce;

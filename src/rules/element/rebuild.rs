@@ -1,0 +1,201 @@
+//! Expressions made again: at another index, or where something more is known.
+//!
+//! Promises: what is made again equals the expression with its indices replaced, for every element that is there; each expression is made once.
+//! A worklist, no recursion: children have smaller numbers.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::rules::element::arena::{Elements, Expr, ExprId, Form};
+use crate::rules::element::index::{IndexId, Place};
+
+/// What stands in place of index variables.
+#[derive(Clone, Debug, Default)]
+pub struct Moves {
+    /// For `Var(0), Var(1), ...`; those beyond stay.
+    pub vars: SmallVec<[IndexId; 4]>,
+    /// For `Bound(level)`.
+    pub bound: Option<(u32, SmallVec<[IndexId; 2]>)>,
+}
+
+struct Work {
+    moves: Moves,
+    exprs: FxHashMap<ExprId, ExprId>,
+    indices: FxHashMap<IndexId, IndexId>,
+}
+
+impl Elements {
+    /// Returns the indices that an expression names itself.
+    fn indices_in(expr: &Expr) -> SmallVec<[IndexId; 4]> {
+        match &expr.form {
+            Form::Load(_, at) => at.clone(),
+            Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),
+            _ => SmallVec::new(),
+        }
+    }
+
+    /// Returns the places in an index, those within divisions too.
+    pub(super) fn places_in(&self, index: IndexId) -> Vec<Place> {
+        let (mut out, mut open) = (Vec::new(), vec![index]);
+        while let Some(at) = open.pop() {
+            for (place, _) in &self.linear(at).terms {
+                out.push(*place);
+                if let Place::Div(inner, _) | Place::Mod(inner, _) = place {
+                    open.push(*inner);
+                }
+            }
+        }
+        out
+    }
+
+    /// Returns an expression's parts, children and those that stand in indices.
+    pub(super) fn parts(&self, expr: &Expr) -> Vec<ExprId> {
+        let mut out: Vec<ExprId> = expr.kids.to_vec();
+        for index in Self::indices_in(expr) {
+            out.extend(self.places_in(index).into_iter().filter_map(|p| match p {
+                Place::Data(e) => Some(e),
+                _ => None,
+            }));
+        }
+        out
+    }
+
+    /// Returns everything below an expression, children first.
+    pub(super) fn below(&self, root: ExprId) -> Vec<ExprId> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut open = vec![root];
+        while let Some(at) = open.pop() {
+            if seen.insert(at)
+                && let Some(expr) = self.expr(at)
+            {
+                open.extend(self.parts(expr));
+            }
+        }
+        let mut all: Vec<ExprId> = seen.into_iter().collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Returns whether dimensions that are reduced at that level or above stand in an expression.
+    pub(super) fn mentions(&self, root: ExprId, level: u32) -> bool {
+        self.highest_level(root).is_some_and(|l| l >= level)
+    }
+
+    /// Returns the highest dimension that is reduced anywhere in an expression.
+    pub fn highest_level(&self, root: ExprId) -> Option<u32> {
+        let mut most = None;
+        for id in self.below(root) {
+            let Some(expr) = self.expr(id) else { continue };
+            for index in Self::indices_in(expr) {
+                for place in self.places_in(index) {
+                    if let Place::Bound(level, _) = place {
+                        most = most.max(Some(level));
+                    }
+                }
+            }
+            if let Form::Reduce(_, level, sizes) = &expr.form {
+                let last = level.saturating_add(u32::try_from(sizes.len()).unwrap_or(u32::MAX));
+                most = most.max(Some(last));
+            }
+        }
+        most
+    }
+
+    /// Returns an expression with its index variables replaced, simplified by what is known now.
+    pub fn moved(&mut self, root: ExprId, moves: &Moves) -> Option<ExprId> {
+        let mut work = Work { moves: moves.clone(), exprs: FxHashMap::default(), indices: FxHashMap::default() };
+        let all = self.below(root);
+        self.spend(all.len())?;
+        for id in all {
+            let expr = self.expr(id)?.clone();
+            let made = match self.truths.get(&id) {
+                Some(known) => self.truth(*known)?,
+                None => self.remade(id, &expr, &mut work)?,
+            };
+            work.exprs.insert(id, made);
+        }
+        work.exprs.get(&root).copied()
+    }
+
+    fn remade(&mut self, id: ExprId, expr: &Expr, work: &mut Work) -> Option<ExprId> {
+        match &expr.form {
+            Form::Load(source, at) => {
+                let at = at.iter().map(|i| self.index_moved(*i, work)).collect::<Option<_>>()?;
+                self.load(expr.dtype, *source, at)
+            }
+            Form::Index(i) => {
+                let i = self.index_moved(*i, work)?;
+                self.index_value(expr.dtype, i)
+            }
+            Form::AtLeastZero(i) => {
+                let i = self.index_moved(*i, work)?;
+                self.at_least_zero_expr(i)
+            }
+            Form::IsZero(i) => {
+                let i = self.index_moved(*i, work)?;
+                self.is_zero_expr(i)
+            }
+            Form::Const(_) | Form::Number(_) => Some(id),
+            _ => {
+                let kids: Vec<ExprId> = expr.kids.iter().map(|k| work.exprs.get(k).copied()).collect::<Option<_>>()?;
+                // A choice that was made leaves only one of its values to be known.
+                self.again(expr, &kids)
+            }
+        }
+    }
+
+    fn index_moved(&mut self, index: IndexId, work: &mut Work) -> Option<IndexId> {
+        if let Some(known) = work.indices.get(&index) {
+            return Some(*known);
+        }
+        let mut open = vec![(index, false)];
+        while let Some((at, below_done)) = open.pop() {
+            if work.indices.contains_key(&at) {
+                continue;
+            }
+            let sum = self.linear(at).clone();
+            if !below_done {
+                open.push((at, true));
+                open.extend(sum.terms.iter().filter_map(|(p, _)| match p {
+                    Place::Div(e, _) | Place::Mod(e, _) => Some((*e, false)),
+                    _ => None,
+                }));
+                continue;
+            }
+            let mut total = self.at(sum.offset());
+            for (place, by) in sum.terms {
+                let part = match place {
+                    Place::Var(k, _) => work.moves.vars.get(k as usize).copied(),
+                    Place::Bound(k, _) => work
+                        .moves
+                        .bound
+                        .as_ref()
+                        .and_then(|(level, with)| with.get(usize::try_from(k.checked_sub(*level)?).ok()?).copied()),
+                    Place::Div(e, n) => Some(self.quotient(*work.indices.get(&e)?, n)?),
+                    Place::Mod(e, n) => Some(self.remainder(*work.indices.get(&e)?, n)?),
+                    Place::Data(e) => {
+                        let e = *work.exprs.get(&e)?;
+                        Some(self.data_index(e)?)
+                    }
+                };
+                let part = match part {
+                    Some(part) => part,
+                    None => self.place(place),
+                };
+                let part = self.scale(part, by)?;
+                total = self.sum(total, part)?;
+            }
+            work.indices.insert(at, total);
+        }
+        work.indices.get(&index).copied()
+    }
+
+    /// Returns the index that an integer of the data is.
+    pub fn data_index(&mut self, e: ExprId) -> Option<IndexId> {
+        match self.expr(e)?.form {
+            Form::Index(i) => Some(i),
+            Form::Const(v) => Some(self.at(crate::sym::Dim::Fixed(v))),
+            _ => Some(self.place(Place::Data(e))),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Reductions over elements that are the same in any order.
+//!
+//! ## What it says
+//! The greatest, the least and "any" of equal elements are that element. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2.
+//!
+//! ## When it is wrong
+//! Over no element: the dimensions must surely hold one. Sums of equal elements are multiples. Floats are summed in an order that the kernel
+//! chooses by shape: a sum of floats is never looked into.
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form};
+use crate::rules::element::index::Place;
+use crate::sym::Dim;
+
+impl Elements {
+    /// Returns the child over all places of the dimensions `Bound(level), Bound(level + 1), ...`.
+    pub fn reduced(&mut self, fold: Fold, level: u32, sizes: &[Dim], body: ExprId) -> Option<ExprId> {
+        self.spend(1)?;
+        let dtype = self.dtype(body)?;
+        let holds_one = sizes.iter().all(|d| self.at_most(Dim::Fixed(1), *d));
+        let is_one = sizes.iter().all(|d| *d == Dim::Fixed(1));
+        let settles = matches!(fold, Fold::Most | Fold::Least | Fold::Any) || is_one;
+        if holds_one && settles && !self.mentions(body, level) {
+            self.by("fold-of-equal");
+            return Some(body);
+        }
+        if fold == Fold::Any && self.number(body) == Some(0) {
+            return self.truth(false);
+        }
+        if fold == Fold::Sum
+            && let Some(total) = self.counted_up(level, sizes, dtype, body)
+        {
+            self.by("sum-of-indices");
+            return Some(total);
+        }
+        let dtype = if fold == Fold::Any { Dtype::Bool } else { dtype };
+        Some(self.store_expr(Expr {
+            dtype,
+            form: Form::Reduce(fold, level, sizes.into()),
+            kids: smallvec::SmallVec::from_elem(body, 1),
+        }))
+    }
+
+    /// The sum of a multiple of the index and a number, over few enough places that nothing wraps around.
+    fn counted_up(&mut self, level: u32, sizes: &[Dim], dtype: Dtype, body: ExprId) -> Option<ExprId> {
+        let Form::Index(index) = self.expr(body)?.form else { return None };
+        let ([size], Dtype::I64) = (sizes, dtype) else { return None };
+        let few = self.symbols.range_of(*size).at_most(1 << 20);
+        let sum = self.linear(index).clone();
+        let [(Place::Bound(at, _), by)] = sum.terms.as_slice() else { return None };
+        let small = by.fixed().is_some_and(|c| c.unsigned_abs() <= 4096);
+        let offset = sum.offset().fixed().is_some_and(|c| c.unsigned_abs() <= 1 << 20);
+        if *at != level || !few || !small || !offset {
+            return None;
+        }
+        let before = self.plus(*size, Dim::Fixed(-1))?;
+        let twice = self.times(*size, before)?;
+        let pairs = self.symbols.floordiv(twice, Dim::Fixed(2)).ok()?;
+        let (counted, all) = (self.times(pairs, *by)?, self.times(*size, sum.offset())?);
+        let total = self.plus(counted, all)?;
+        let at = self.at(total);
+        self.index_value(dtype, at)
+    }
+}

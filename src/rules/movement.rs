@@ -1,0 +1,523 @@
+//! Operators that move elements: the index at which an operand is read.
+//!
+//! ## What it says
+//! A view reads its operand at an index that is arithmetic on its own: row-major order is kept by a reshape, dimensions are exchanged, cut, read
+//! backwards. `cat`, `pad`, `tril` and scatters choose by the index. An index that comes from the data is one.
+//!
+//! ## When it is wrong
+//! Slices are clamped to the dimension; negative indices count from its end, once. Where sizes do not say which it is, nothing is said.
+//! `index` takes negative integers of the data, `index_select` and `gather` do not: they are different indices.
+
+use smallvec::SmallVec;
+
+use crate::graph::{Arg, Dtype};
+use crate::ops::ViewStep;
+use crate::rules::element::arena::{ExprId, Op};
+use crate::rules::element::index::IndexId;
+use crate::rules::element::make::width;
+use crate::rules::element::rebuild::Moves;
+use crate::rules::meaning::{Array, Meant, Said, Speaker};
+use crate::rules::table::Meaning;
+use crate::sym::Dim;
+use crate::term::sizes::Dims;
+
+type Index = SmallVec<[IndexId; 4]>;
+const ZERO: Dim = Dim::Fixed(0);
+const ONE: Dim = Dim::Fixed(1);
+
+impl Speaker<'_> {
+    pub(super) fn axis(&self, arg: &Arg, rank: usize) -> Option<usize> {
+        let Arg::Int(d) = arg else { return None };
+        let rank = i64::try_from(rank.max(1)).ok()?;
+        let d = if *d < 0 { d.checked_add(rank)? } else { *d };
+        usize::try_from(d).ok().filter(|_| d < rank)
+    }
+
+    /// Returns the place in row-major order of an index.
+    fn row_major(&mut self, index: &[IndexId], sizes: &[Dim]) -> Option<IndexId> {
+        let mut at = self.e.at(ZERO);
+        let mut stride = ONE;
+        for (i, size) in index.iter().zip(sizes).rev() {
+            let part = self.e.scale(*i, stride)?;
+            at = self.e.sum(at, part)?;
+            stride = self.e.times(stride, *size)?;
+        }
+        Some(at)
+    }
+
+    /// Returns the index of a place in row-major order.
+    pub fn index_at(&mut self, place: IndexId, sizes: &[Dim]) -> Option<Index> {
+        let mut out = Index::new();
+        for (k, size) in sizes.iter().enumerate() {
+            let stride = self.e.product(sizes.get(k.checked_add(1)?..)?)?;
+            if *size == ONE {
+                out.push(self.e.at(ZERO));
+                continue;
+            }
+            let over = self.e.quotient(place, stride)?;
+            let first = sizes.get(..k)?.iter().all(|d| *d == ONE);
+            out.push(if first { over } else { self.e.remainder(over, *size)? });
+        }
+        Some(out)
+    }
+
+    fn reshaped(&mut self, from: &[Dim], to: &[Dim]) -> Option<Index> {
+        if from.contains(&ZERO) || to.contains(&ZERO) {
+            let zero = self.e.at(ZERO);
+            return Some(from.iter().map(|_| zero).collect());
+        }
+        let (old, new) = (self.e.product(from)?, self.e.product(to)?);
+        if !self.e.same_size(old, new) {
+            return None;
+        }
+        let vars = self.vars(to);
+        let kept: Vec<(Dim, IndexId)> =
+            to.iter().copied().zip(vars.iter().copied()).filter(|(d, _)| *d != ONE).collect();
+        let wanted: Vec<Dim> = from.iter().copied().filter(|d| *d != ONE).collect();
+        if self.same_sizes(&kept.iter().map(|(d, _)| *d).collect::<Vec<_>>(), &wanted) {
+            let mut left = kept.into_iter().map(|(_, i)| i);
+            let zero = self.e.at(ZERO);
+            return from.iter().map(|d| if *d == ONE { Some(zero) } else { left.next() }).collect();
+        }
+        let place = self.row_major(&vars, to)?;
+        self.index_at(place, from)
+    }
+
+    /// Returns an index counted from the front.
+    fn counted_from_front(&mut self, at: Dim, size: Dim) -> Option<Dim> {
+        if self.e.at_most(ZERO, at) {
+            return Some(at);
+        }
+        if self.e.at_most(at, Dim::Fixed(-1)) { self.e.plus(at, size) } else { None }
+    }
+
+    fn begin(&mut self, c: &Said<'_, '_>, arg: &Arg, size: Dim) -> Option<Dim> {
+        let at = match arg {
+            Arg::None => return Some(ZERO),
+            arg => c.dim(arg)?,
+        };
+        let at = self.counted_from_front(at, size)?;
+        if let (Dim::Fixed(at), Dim::Fixed(size)) = (at, size) {
+            return Some(Dim::Fixed(at.clamp(0, size)));
+        }
+        (self.e.at_most(ZERO, at) && self.e.at_most(at, size)).then_some(at)
+    }
+
+    pub(super) fn viewed(&mut self, c: &Said<'_, '_>, kind: ViewStep) -> Option<ExprId> {
+        let from = c.array(0)?.clone();
+        let to = c.result;
+        if from.dtype != to.dtype {
+            let same = kind == ViewStep::Reshape && from.dtype.bytes() == to.dtype.bytes() && !from.dtype.is_complex();
+            let plain = |d: Dtype| {
+                width(d).is_some_and(|w| w > 1) || matches!(d, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64)
+            };
+            let same = same && plain(from.dtype) && plain(to.dtype) && self.same_sizes(&from.sizes, &to.sizes);
+            return same.then(|| self.e.op(Op::Bits, to.dtype, &[from.expr]))?;
+        }
+        let index = self.view_index(c, kind, &from)?;
+        self.at(&from, index)
+    }
+
+    fn view_index(&mut self, c: &Said<'_, '_>, kind: ViewStep, from: &Array) -> Option<Index> {
+        let to = &c.result.sizes;
+        let rank = from.sizes.len();
+        let mut vars = self.vars(to);
+        match kind {
+            ViewStep::Reshape => self.reshaped(&from.sizes, to),
+            ViewStep::Permute | ViewStep::Transpose | ViewStep::Reverse | ViewStep::LastTwo | ViewStep::Move => {
+                let perm = self.permutation(c, kind, rank)?;
+                let mut out: Vec<Option<IndexId>> = vec![None; rank];
+                for (k, d) in perm.iter().enumerate() {
+                    *out.get_mut(*d)? = vars.get(k).copied();
+                }
+                out.into_iter().collect()
+            }
+            ViewStep::Expand => {
+                let ahead = to.len().checked_sub(rank)?;
+                let zero = self.e.at(ZERO);
+                let pairs = from.sizes.iter().zip(to.iter().zip(&vars).skip(ahead));
+                pairs
+                    .map(|(old, (new, var))| match *old {
+                        ONE => Some(zero),
+                        old => self.e.same_size(old, *new).then_some(*var),
+                    })
+                    .collect()
+            }
+            ViewStep::Select | ViewStep::Unbind => {
+                let dim = self.axis(c.arg(1), rank)?;
+                let size = *from.sizes.get(dim)?;
+                let at = match c.item {
+                    Some(item) if kind == ViewStep::Unbind => Dim::Fixed(i64::from(item)),
+                    _ => self.counted_from_front(c.dim(c.arg(2))?, size)?,
+                };
+                let at = self.e.at(at);
+                (dim <= vars.len()).then(|| vars.insert(dim, at));
+                (vars.len() == rank).then_some(vars)
+            }
+            ViewStep::Slice | ViewStep::Narrow | ViewStep::Pieces | ViewStep::PiecesAt => {
+                let (dim, start, step) = self.part(c, kind, from)?;
+                let place = vars.get_mut(dim)?;
+                let stepped = self.e.scale(*place, step)?;
+                *place = self.e.shift(stepped, start)?;
+                Some(vars)
+            }
+            ViewStep::Flip => self.flipped(c, from),
+            ViewStep::Diagonal => None,
+        }
+    }
+
+    fn permutation(&self, c: &Said<'_, '_>, kind: ViewStep, rank: usize) -> Option<Vec<usize>> {
+        let mut perm: Vec<usize> = (0..rank).collect();
+        let axes = |arg: &Arg| -> Option<Vec<usize>> {
+            match arg {
+                Arg::Int(_) => Some(vec![self.axis(arg, rank)?]),
+                many => many.items()?.iter().map(|d| self.axis(d, rank)).collect(),
+            }
+        };
+        match kind {
+            ViewStep::Permute => perm = axes(c.arg(1))?,
+            ViewStep::Transpose if rank > 0 => perm.swap(self.axis(c.arg(1), rank)?, self.axis(c.arg(2), rank)?),
+            ViewStep::LastTwo => perm.swap(rank.checked_sub(2)?, rank.checked_sub(1)?),
+            ViewStep::Reverse => perm.reverse(),
+            ViewStep::Move => {
+                let (source, target) = (axes(c.arg(1))?, axes(c.arg(2))?);
+                let mut out: Vec<Option<usize>> = vec![None; rank];
+                for (from, to) in source.iter().zip(&target) {
+                    *out.get_mut(*to)? = Some(*from);
+                }
+                let mut rest = (0..rank).filter(|d| !source.contains(d));
+                perm = out.into_iter().map(|d| d.or_else(|| rest.next())).collect::<Option<_>>()?;
+            }
+            _ => {}
+        }
+        let mut sorted = perm.clone();
+        sorted.sort_unstable();
+        sorted.into_iter().eq(0..rank).then_some(perm)
+    }
+
+    /// Returns which dimension is cut, where the part begins, and its step.
+    fn part(&mut self, c: &Said<'_, '_>, kind: ViewStep, from: &Array) -> Option<(usize, Dim, Dim)> {
+        let rank = from.sizes.len();
+        let dim_at = if matches!(kind, ViewStep::Slice | ViewStep::Narrow) { 1 } else { 2 };
+        let dim = self.axis(c.arg(dim_at), rank)?;
+        let size = *from.sizes.get(dim)?;
+        match kind {
+            ViewStep::Slice => {
+                let step = c.dim(c.arg(4))?.fixed().filter(|s| *s > 0)?;
+                Some((dim, self.begin(c, c.arg(2), size)?, Dim::Fixed(step)))
+            }
+            ViewStep::Narrow => Some((dim, self.counted_from_front(c.dim(c.arg(2))?, size)?, ONE)),
+            ViewStep::PiecesAt => {
+                let start = match c.item?.checked_sub(1) {
+                    None => ZERO,
+                    Some(before) => self.begin(c, c.arg(1).items()?.get(before as usize)?, size)?,
+                };
+                Some((dim, start, ONE))
+            }
+            _ => {
+                let first = c.piece_sizes(dim)?;
+                let mut start = ZERO;
+                for piece in first {
+                    start = self.e.plus(start, piece)?;
+                }
+                self.e.are_settled(&[start]).then_some((dim, start, ONE))
+            }
+        }
+    }
+
+    fn flipped(&mut self, c: &Said<'_, '_>, from: &Array) -> Option<Index> {
+        let rank = from.sizes.len();
+        let mut vars = self.vars(&from.sizes);
+        for d in c.arg(1).items()? {
+            let d = self.axis(d, rank)?;
+            let last = self.e.plus(*from.sizes.get(d)?, Dim::Fixed(-1))?;
+            let place = vars.get_mut(d)?;
+            let back = self.e.scale(*place, Dim::Fixed(-1))?;
+            *place = self.e.shift(back, last)?;
+        }
+        Some(vars)
+    }
+
+    /// Returns the first operand with the second in place of a part of a dimension.
+    pub(super) fn scattered(&mut self, c: &Said<'_, '_>, kind: ViewStep) -> Option<Array> {
+        let (old, new) = (c.array(0)?.clone(), c.array(1)?.clone());
+        let rank = old.sizes.len();
+        let dim = self.axis(c.arg(2), rank)?;
+        let size = *old.sizes.get(dim)?;
+        let (start, step, count) = match kind {
+            ViewStep::Slice => {
+                let step = c.dim(c.arg(5))?.fixed().filter(|s| *s > 0)?;
+                (self.begin(c, c.arg(3), size)?, step, *new.sizes.get(dim)?)
+            }
+            ViewStep::Select => (self.counted_from_front(c.dim(c.arg(3))?, size)?, 1, ONE),
+            _ => return None,
+        };
+        if old.dtype != new.dtype {
+            return None;
+        }
+        let vars = self.vars(&old.sizes);
+        let over = self.e.minus(start)?;
+        let over = self.e.shift(*vars.get(dim)?, over)?;
+        let at = self.e.quotient(over, Dim::Fixed(step))?;
+        let mut index = vars;
+        if kind == ViewStep::Select {
+            index.remove(dim);
+        } else {
+            *index.get_mut(dim)? = at;
+        }
+        let inside = self.inside(over, at, step, count)?;
+        let new = self.at(&new, index)?;
+        let expr = self.e.op(Op::Choose, old.dtype, &[inside, new, old.expr])?;
+        Some(Array { expr, ..old })
+    }
+
+    /// Whether `over` is one of the first `count` multiples of `step`.
+    pub fn inside(&mut self, over: IndexId, at: IndexId, step: i64, count: Dim) -> Option<ExprId> {
+        let left = self.e.scale(at, Dim::Fixed(-1))?;
+        let last = self.e.plus(count, Dim::Fixed(-1))?;
+        let left = self.e.shift(left, last)?;
+        let (low, high) = (self.e.at_least_zero_expr(over)?, self.e.at_least_zero_expr(left)?);
+        let mut all = self.e.op(Op::And, Dtype::Bool, &[low, high])?;
+        if step > 1 {
+            let rest = self.e.remainder(over, Dim::Fixed(step))?;
+            let hits = self.e.is_zero_expr(rest)?;
+            all = self.e.op(Op::And, Dtype::Bool, &[all, hits])?;
+        }
+        Some(all)
+    }
+
+    pub(super) fn moved_by(&mut self, c: &Said<'_, '_>, meaning: Meaning) -> Option<ExprId> {
+        match meaning {
+            Meaning::Arange => self.counted(c),
+            Meaning::Cat => self.joined(c),
+            Meaning::Pad => self.padded(c),
+            Meaning::Flip => {
+                let from = c.array(0)?.clone();
+                let index = self.flipped(c, &from)?;
+                self.at(&from, index)
+            }
+            Meaning::Roll => self.rolled(c),
+            Meaning::Repeat => {
+                let from = c.array(0)?.clone();
+                let ahead = c.result.sizes.len().checked_sub(from.sizes.len())?;
+                let vars = self.vars(&c.result.sizes);
+                let pairs = from.sizes.iter().zip(vars.iter().skip(ahead));
+                let index = pairs.map(|(d, v)| self.e.remainder(*v, *d)).collect::<Option<_>>()?;
+                self.at(&from, index)
+            }
+            Meaning::Triangle(lower) => self.triangle(c, lower),
+            Meaning::IndexSelect => {
+                let (from, at) = (c.array(0)?.clone(), c.array(2)?.clone());
+                let dim = self.axis(c.arg(1), from.sizes.len())?;
+                let mut vars = self.vars(&c.result.sizes);
+                let along = if at.sizes.is_empty() { Index::new() } else { SmallVec::from_elem(*vars.get(dim)?, 1) };
+                *vars.get_mut(dim)? = self.data(&at, along)?;
+                self.at(&from, vars)
+            }
+            Meaning::Gather => {
+                let (from, at) = (c.array(0)?.clone(), c.array(2)?.clone());
+                let dim = self.axis(c.arg(1), from.sizes.len())?;
+                let vars = self.vars(&at.sizes);
+                let found = self.data(&at, vars.clone())?;
+                let mut index = vars;
+                *index.get_mut(dim)? = found;
+                self.at(&from, index)
+            }
+            Meaning::Index => self.indexed(c),
+            _ => None,
+        }
+    }
+
+    fn data(&mut self, array: &Array, at: Index) -> Option<IndexId> {
+        width(array.dtype).filter(|w| *w >= 32)?;
+        let x = self.at(array, at)?;
+        let x = self.e.op(Op::Cast, Dtype::I64, &[x])?;
+        self.e.data_index(x)
+    }
+
+    fn counted(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let to = c.result.dtype;
+        let (start, step) = (c.dim(c.arg(0))?, c.dim(c.arg(2))?);
+        let [size] = c.result.sizes.as_slice() else { return None };
+        let var = self.e.var(0, *size);
+        let index = self.e.scale(var, step)?;
+        let index = self.e.shift(index, start)?;
+        let number = self.e.index_value(Dtype::I64, index)?;
+        if to == Dtype::I64 {
+            return Some(number);
+        }
+        // Floats count exactly as long as every number is one of theirs.
+        let most = match to {
+            Dtype::F32 => 1_i64 << 24,
+            Dtype::F64 => 1 << 48,
+            Dtype::I32 => 1 << 30,
+            _ => return None,
+        };
+        let (low, high) = (self.e.shift(index, Dim::Fixed(most))?, self.e.scale(index, Dim::Fixed(-1))?);
+        let high = self.e.shift(high, Dim::Fixed(most))?;
+        let small = self.e.at_least_zero(low) == Some(true) && self.e.at_least_zero(high) == Some(true);
+        small.then(|| self.e.op(Op::Cast, to, &[number]))?
+    }
+
+    fn joined(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let parts: Vec<Array> = match c.arg(0) {
+            Arg::Node(n) => match c.values.get(n)? {
+                Meant::Many(all) => all
+                    .iter()
+                    .map(|m| match m {
+                        Meant::One(a) => Some(a.clone()),
+                        _ => None,
+                    })
+                    .collect::<Option<_>>()?,
+                _ => return None,
+            },
+            list => list.items()?.iter().map(|a| c.array_of(a).cloned()).collect::<Option<_>>()?,
+        };
+        let to = c.result;
+        let dim = self.axis(c.arg(1), to.sizes.len())?;
+        let parts: Vec<Array> = parts.into_iter().filter(|p| p.sizes.as_slice() != [ZERO]).collect();
+        let mut start = ZERO;
+        let mut made: Vec<(IndexId, ExprId)> = Vec::new();
+        for part in &parts {
+            let size = *part.sizes.get(dim)?;
+            let vars = self.vars(&to.sizes);
+            let var = *vars.get(dim)?;
+            let (over, end) = (self.e.minus(start)?, self.e.plus(start, size)?);
+            let over = self.e.shift(var, over)?;
+            let left = self.e.scale(var, Dim::Fixed(-1))?;
+            let last = self.e.plus(end, Dim::Fixed(-1))?;
+            let left = self.e.shift(left, last)?;
+            let mut index = vars;
+            *index.get_mut(dim)? = over;
+            let expr = self.within(&[over, left], |s| {
+                let x = s.at(part, index)?;
+                s.e.op(Op::Cast, to.dtype, &[x])
+            })?;
+            made.push((left, expr));
+            start = end;
+        }
+        self.e.same_size(start, *to.sizes.get(dim)?).then_some(())?;
+        let (_, mut expr) = made.pop()?;
+        for (left, part) in made.into_iter().rev() {
+            let inside = self.e.at_least_zero_expr(left)?;
+            expr = self.e.op(Op::Choose, to.dtype, &[inside, part, expr])?;
+        }
+        Some(expr)
+    }
+
+    /// Makes an expression that stands only where these indices are at least 0.
+    fn within(&mut self, facts: &[IndexId], make: impl FnOnce(&mut Self) -> Option<ExprId>) -> Option<ExprId> {
+        let before = self.e.assumed();
+        self.e.suppose(facts);
+        let made = make(self);
+        self.e.forget(before);
+        made
+    }
+
+    fn padded(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let from = c.array(0)?.clone();
+        let to = c.result;
+        let pads: Vec<Dim> = c.arg(1).items()?.iter().map(|a| c.dim(a)).collect::<Option<_>>()?;
+        let fill = self.constant(c, c.arg(2), to.dtype, false)?;
+        let rank = from.sizes.len();
+        let (mut index, mut facts) = (self.vars(&to.sizes), Vec::new());
+        for (k, pair) in pads.chunks(2).enumerate() {
+            let dim = rank.checked_sub(k.checked_add(1)?)?;
+            let ahead = self.e.minus(*pair.first()?)?;
+            let at = self.e.shift(*index.get(dim)?, ahead)?;
+            let left = self.e.scale(at, Dim::Fixed(-1))?;
+            let last = self.e.plus(*from.sizes.get(dim)?, Dim::Fixed(-1))?;
+            facts.extend([at, self.e.shift(left, last)?]);
+            *index.get_mut(dim)? = at;
+        }
+        let mut expr = self.within(&facts.clone(), |s| s.at(&from, index))?;
+        for fact in facts {
+            let inside = self.e.at_least_zero_expr(fact)?;
+            expr = self.e.op(Op::Choose, to.dtype, &[inside, expr, fill])?;
+        }
+        Some(expr)
+    }
+
+    fn rolled(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let from = c.array(0)?.clone();
+        let list = |a: &Arg| match a.items() {
+            Some(items) => items.to_vec(),
+            None => vec![a.clone()],
+        };
+        let (shifts, dims) = (list(c.arg(1)), list(c.arg(2)));
+        if dims.is_empty() || dims.len() != shifts.len() {
+            return None;
+        }
+        let mut vars = self.vars(&from.sizes);
+        for (shift, dim) in shifts.iter().zip(&dims) {
+            let dim = self.axis(dim, from.sizes.len())?;
+            let back = self.e.minus(c.dim(shift)?)?;
+            let place = vars.get_mut(dim)?;
+            let at = self.e.shift(*place, back)?;
+            *place = self.e.remainder(at, *from.sizes.get(dim)?)?;
+        }
+        self.at(&from, vars)
+    }
+
+    fn triangle(&mut self, c: &Said<'_, '_>, lower: bool) -> Option<ExprId> {
+        let from = c.array(0)?.clone();
+        let rank = from.sizes.len();
+        let vars = self.vars(&from.sizes);
+        let (row, column) = (*vars.get(rank.checked_sub(2)?)?, *vars.get(rank.checked_sub(1)?)?);
+        let diagonal = c.dim(c.arg(1))?;
+        // The element is kept where its column is at most (at least) its row and the diagonal.
+        let ahead = self.e.difference(row, column)?;
+        let ahead = self.e.shift(ahead, diagonal)?;
+        let ahead = if lower { ahead } else { self.e.scale(ahead, Dim::Fixed(-1))? };
+        let kept = self.e.at_least_zero_expr(ahead)?;
+        let zero = if from.dtype.is_float() { self.e.rounded(from.dtype, 0.0) } else { self.e.integer(from.dtype, 0) }?;
+        self.e.op(Op::Choose, from.dtype, &[kept, from.expr, zero])
+    }
+
+    fn indexed(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let from = c.array(0)?.clone();
+        let items = c.arg(1).items()?;
+        let given: Vec<usize> = (0..items.len()).filter(|k| items.get(*k) != Some(&Arg::None)).collect();
+        let (first, last) = (*given.first()?, *given.last()?);
+        let adjacent = last.checked_sub(first)?.checked_add(1)? == given.len();
+        let arrays: Vec<Array> = given.iter().map(|k| c.array_of(items.get(*k)?).cloned()).collect::<Option<_>>()?;
+        if arrays.iter().any(|a| width(a.dtype).is_none_or(|w| w < 32)) {
+            return None;
+        }
+        let most = arrays.iter().map(|a| a.sizes.len()).max()?;
+        let start = if adjacent { first } else { 0 };
+        let vars = self.vars(&c.result.sizes);
+        let block: Dims = c.result.sizes.get(start..start.checked_add(most)?)?.into();
+        let block_vars: Index = vars.get(start..start.checked_add(most)?)?.into();
+        let mut rest = vars.iter().take(start).chain(vars.iter().skip(start.checked_add(most)?)).copied();
+        let mut out = Index::new();
+        let mut arrays = arrays.into_iter();
+        for (k, size) in from.sizes.iter().enumerate() {
+            if !given.contains(&k) {
+                out.push(rest.next()?);
+                continue;
+            }
+            let array = arrays.next()?;
+            let x = self.broadcast(&array, &block)?;
+            let x = self.e.moved(x, &Moves { vars: block_vars.clone(), bound: None })?;
+            let x = self.e.op(Op::Cast, Dtype::I64, &[x])?;
+            out.push(self.wrapped_index(x, *size)?);
+        }
+        self.at(&from, out)
+    }
+
+    /// An integer of the data as an index: a negative one counts from the end.
+    fn wrapped_index(&mut self, x: ExprId, size: Dim) -> Option<IndexId> {
+        let plain = self.e.data_index(x)?;
+        if self.e.at_least_zero(plain) == Some(true) {
+            return Some(plain);
+        }
+        let zero = self.e.integer(Dtype::I64, 0)?;
+        let at = self.e.at(size);
+        let length = self.e.index_value(Dtype::I64, at)?;
+        let negative = self.e.op(Op::Lt, Dtype::Bool, &[x, zero])?;
+        let ahead = self.e.op(Op::Add, Dtype::I64, &[x, length])?;
+        let found = self.e.op(Op::Choose, Dtype::I64, &[negative, ahead, x])?;
+        self.e.data_index(found)
+    }
+}

@@ -1,0 +1,346 @@
+//! Operators on elements, as the table says them.
+//!
+//! ## What it says
+//! Operands are repeated to the sizes of the result and converted to the dtype in which the operator computes, then the operator is applied.
+//!
+//! ## When it is wrong
+//! Where a narrow float meets another dtype, kernels take an operand of one element as it is, not rounded: such calls are not looked
+//! into. A number is rounded to a narrow float before it is added, not before it multiplies. `alpha` of floats is another kernel.
+
+use smallvec::SmallVec;
+
+use crate::graph::{Arg, Dtype};
+use crate::ops::{Number, Promotion};
+use crate::rules::element::arena::{ExprId, Fold, Op, Source, Tensor};
+use crate::rules::element::make::width;
+use crate::rules::element::rebuild::Moves;
+use crate::rules::meaning::{Array, Said, Speaker};
+use crate::rules::table::Meaning;
+use crate::sym::Dim;
+use crate::term::term::Token;
+
+fn is_narrow(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::F16 | Dtype::Bf16)
+}
+
+fn is_plain(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64) || width(dtype).is_some()
+}
+
+impl Speaker<'_> {
+    pub(super) fn said(&mut self, c: &Said<'_, '_>, meaning: Meaning) -> Option<ExprId> {
+        let to = c.result.dtype;
+        match meaning {
+            Meaning::Unary(op) => {
+                let x = self.operand(c, c.arg(0), to, false)?;
+                if op == Op::Not && to == Dtype::Bool {
+                    return self.e.op(Op::Not, to, &[x]);
+                }
+                self.e.op(op, to, &[x])
+            }
+            Meaning::Not => {
+                let x = self.truth_of(c, c.arg(0))?;
+                self.e.op(Op::Not, Dtype::Bool, &[x])
+            }
+            Meaning::Binary(op) => self.binary(c, op),
+            Meaning::Compare(op, exchanged, opposite) => {
+                let dtype = self.common(c)?;
+                let (a, b) = (self.operand(c, c.arg(0), dtype, false)?, self.operand(c, c.arg(1), dtype, false)?);
+                if is_narrow(dtype)
+                    && (self.exact(c, c.arg(0), dtype).is_none() || self.exact(c, c.arg(1), dtype).is_none())
+                {
+                    return None;
+                }
+                let (a, b) = if exchanged { (b, a) } else { (a, b) };
+                let found = self.e.op(op, Dtype::Bool, &[a, b])?;
+                if opposite { self.e.op(Op::Not, Dtype::Bool, &[found]) } else { Some(found) }
+            }
+            Meaning::Logical(op) => {
+                let (a, b) = (self.truth_of(c, c.arg(0))?, self.truth_of(c, c.arg(1))?);
+                self.e.op(op, Dtype::Bool, &[a, b])
+            }
+            Meaning::DivMode => {
+                let op = match c.arg(2) {
+                    Arg::Str(mode) => crate::rules::table::rounding(mode)?,
+                    _ => return None,
+                };
+                width(to).filter(|_| to != Dtype::Bool)?;
+                let (a, b) = (self.operand(c, c.arg(0), to, false)?, self.operand(c, c.arg(1), to, false)?);
+                self.e.number(b)?;
+                self.e.op(op, to, &[a, b])
+            }
+            Meaning::Where => {
+                let p = self.truth_of(c, c.arg(0))?;
+                let (a, b) = (self.operand(c, c.arg(1), to, false)?, self.operand(c, c.arg(2), to, false)?);
+                self.e.op(Op::Choose, to, &[p, a, b])
+            }
+            Meaning::Clamp => self.clamped(c),
+            Meaning::Bound(op) => {
+                let (x, bound) = (self.operand(c, c.arg(0), to, false)?, self.bound(c, c.arg(1), to)?);
+                self.e.op(op, to, &[x, bound])
+            }
+            Meaning::Convert => self.operand(c, c.arg(0), to, true),
+            Meaning::Full => {
+                let at =
+                    c.operator.schema.params.iter().position(|p| !p.ty.holds_tensors() && p.ty.suffixes.is_empty())?;
+                self.constant(c, c.arg(at), to, false)
+            }
+            Meaning::FullLike => self.constant(c, c.arg(1), to, false),
+            Meaning::Fold(fold) => self.folded(c, fold),
+            Meaning::Sum(fold) => self.summed(c, Some(fold)),
+            Meaning::Mean => self.summed(c, None),
+            Meaning::MatMul => self.multiplied(c),
+            Meaning::Power => match c.arg(1) {
+                Arg::Int(2) if to.is_float() => {
+                    let x = self.operand(c, c.arg(0), to, false)?;
+                    (c.array(0)?.dtype == to).then(|| self.e.op(Op::Mul, to, &[x, x]))?
+                }
+                Arg::Float(2.0) if to.is_float() => {
+                    let x = self.operand(c, c.arg(0), to, false)?;
+                    (c.array(0)?.dtype == to).then(|| self.e.op(Op::Mul, to, &[x, x]))?
+                }
+                _ => None,
+            },
+            Meaning::Leaky => {
+                let x = self.operand(c, c.arg(0), to, false)?;
+                let slope = self.constant(c, c.arg(1), to, true)?;
+                let zero = self.e.rounded(to, 0.0)?;
+                let above = self.e.op(Op::Lt, Dtype::Bool, &[zero, x])?;
+                let multiple = self.e.op(Op::Mul, to, &[x, slope])?;
+                self.e.op(Op::Choose, to, &[above, x, multiple])
+            }
+            other => self.moved_by(c, other),
+        }
+    }
+
+    /// Returns an operand at the index of the result, in a dtype.
+    pub(super) fn operand(&mut self, c: &Said<'_, '_>, arg: &Arg, dtype: Dtype, converts: bool) -> Option<ExprId> {
+        let Some(array) = c.array_of(arg) else { return self.constant(c, arg, dtype, false) };
+        if array.dtype != dtype && is_narrow(dtype) && !converts || array.dtype.is_complex() {
+            return None;
+        }
+        let x = self.broadcast(array, &c.result.sizes)?;
+        self.e.op(Op::Cast, dtype, &[x])
+    }
+
+    /// Returns a number as an operand; `keeps` where the operator does not round it to a narrow dtype first.
+    pub(super) fn constant(&mut self, c: &Said<'_, '_>, arg: &Arg, dtype: Dtype, keeps: bool) -> Option<ExprId> {
+        if !is_plain(dtype) {
+            return None;
+        }
+        let float = |s: &mut Self, v: f64| if keeps { s.e.unrounded(dtype, v) } else { s.e.rounded(dtype, v) };
+        match arg {
+            Arg::Float(v) if dtype.is_float() => float(self, *v),
+            Arg::Bool(v) if dtype.is_float() => float(self, f64::from(u8::from(*v))),
+            Arg::Bool(v) => self.e.integer(dtype, i64::from(*v)),
+            Arg::Int(v) if dtype.is_float() => {
+                if v.unsigned_abs() > 1 << 24 {
+                    return None;
+                }
+                #[allow(clippy::cast_precision_loss)]
+                let v = *v as f64;
+                float(self, v)
+            }
+            Arg::Int(v) => {
+                let fits = crate::rules::element::make::wrapped(dtype, *v) == Some(*v);
+                // `full` of a bool takes any number; else a number that does not fit raises or wraps by kernel.
+                (fits || dtype == Dtype::Bool).then(|| self.e.integer(dtype, *v))?
+            }
+            Arg::Node(_) => {
+                let size = c.dim(arg)?;
+                let at = self.e.at(size);
+                let number = self.e.index_value(Dtype::I64, at)?;
+                if is_narrow(dtype) {
+                    return None;
+                }
+                self.e.op(Op::Cast, dtype, &[number])
+            }
+            _ => None,
+        }
+    }
+
+    /// A number that a narrow float holds, or no number.
+    fn exact(&mut self, c: &Said<'_, '_>, arg: &Arg, dtype: Dtype) -> Option<()> {
+        if c.array_of(arg).is_some() {
+            return Some(());
+        }
+        let v = match arg {
+            Arg::Float(v) => *v,
+            Arg::Int(v) if v.unsigned_abs() <= 2048 => f64::from(i32::try_from(*v).ok()?),
+            _ => return None,
+        };
+        (crate::rules::element::cast::round(dtype, v) == Some(v)).then_some(())
+    }
+
+    fn truth_of(&mut self, c: &Said<'_, '_>, arg: &Arg) -> Option<ExprId> {
+        let array = c.array_of(arg).filter(|a| is_plain(a.dtype))?;
+        let x = self.broadcast(array, &c.result.sizes)?;
+        self.e.op(Op::Cast, Dtype::Bool, &[x])
+    }
+
+    /// The dtype in which two operands are compared.
+    fn common(&mut self, c: &Said<'_, '_>) -> Option<Dtype> {
+        let mut promotion = Promotion::default();
+        for arg in [c.arg(0), c.arg(1)] {
+            match (c.array_of(arg), arg) {
+                (Some(a), _) => promotion.tensor(a.dtype, a.sizes.len()).ok()?,
+                (None, Arg::Float(v)) => promotion.number(Number::Float(Some(*v))).ok()?,
+                (None, Arg::Int(v)) => promotion.number(Number::Int(Dim::Fixed(*v))).ok()?,
+                (None, Arg::Node(_)) => promotion.number(Number::Int(c.dim(arg)?)).ok()?,
+                _ => return None,
+            }
+        }
+        promotion.dtype().ok().filter(|d| is_plain(*d))
+    }
+
+    fn binary(&mut self, c: &Said<'_, '_>, op: Op) -> Option<ExprId> {
+        let to = c.result.dtype;
+        let keeps = matches!(op, Op::Mul | Op::Div);
+        let side = |s: &mut Self, arg: &Arg| match c.array_of(arg) {
+            Some(_) => s.operand(c, arg, to, false),
+            None => s.constant(c, arg, to, keeps),
+        };
+        if matches!(op, Op::Sub) && to == Dtype::Bool || matches!(op, Op::Rem) && width(to).is_none() {
+            return None;
+        }
+        let (a, mut b) = (side(self, c.arg(0))?, side(self, c.arg(1))?);
+        match c.named("alpha") {
+            None | Some(Arg::Int(1)) => {}
+            Some(Arg::Float(1.0)) if to.is_float() => {}
+            Some(Arg::Int(alpha)) if width(to).is_some() && to != Dtype::Bool => {
+                let alpha = self.e.integer(to, *alpha)?;
+                b = self.e.op(Op::Mul, to, &[b, alpha])?;
+            }
+            Some(_) => return None,
+        }
+        if matches!(op, Op::Div) && !to.is_float() {
+            return None;
+        }
+        if matches!(op, Op::Shl | Op::Shr) && to == Dtype::Bool {
+            return None;
+        }
+        self.e.op(op, to, &[a, b])
+    }
+
+    fn bound(&mut self, c: &Said<'_, '_>, arg: &Arg, to: Dtype) -> Option<ExprId> {
+        if is_narrow(to) && c.array_of(arg).is_none() {
+            self.exact(c, arg, to)?;
+        }
+        self.operand(c, arg, to, false)
+    }
+
+    fn clamped(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let to = c.result.dtype;
+        let mut x = self.operand(c, c.arg(0), to, false)?;
+        for (i, op) in [(1, Op::AtLeast), (2, Op::AtMost)] {
+            if *c.arg(i) != Arg::None {
+                let bound = self.bound(c, c.arg(i), to)?;
+                // A bound that is NaN is taken or not, by which of the two it is.
+                let nan = self.e.float(bound).is_some_and(f64::is_nan);
+                let known = self.e.number(bound).is_some();
+                if nan || to.is_float() && !known {
+                    return None;
+                }
+                x = self.e.op(op, to, &[x, bound])?;
+            }
+        }
+        Some(x)
+    }
+
+    /// Returns the dimensions that are reduced.
+    fn reduced_dims(&self, c: &Said<'_, '_>, rank: usize) -> Option<Vec<usize>> {
+        let one = |a: &Arg| {
+            let Arg::Int(d) = a else { return None };
+            let signed = i64::try_from(rank).ok()?;
+            let d = if *d < 0 { d.checked_add(signed)? } else { *d };
+            usize::try_from(d).ok().filter(|d| *d < rank)
+        };
+        let mut dims: Vec<usize> = match c.named("dim") {
+            None | Some(Arg::None) => (0..rank).collect(),
+            Some(one_dim @ Arg::Int(_)) if rank > 0 => vec![one(one_dim)?],
+            Some(Arg::Int(_)) => Vec::new(),
+            Some(list) => match list.items()? {
+                [] => (0..rank).collect(),
+                many => many.iter().map(one).collect::<Option<_>>()?,
+            },
+        };
+        dims.sort_unstable();
+        dims.dedup();
+        Some(dims)
+    }
+
+    fn folded(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
+        let array = c.array(0)?.clone();
+        if !is_plain(array.dtype) || fold == Fold::Any && c.result.dtype != Dtype::Bool {
+            return None;
+        }
+        let expr = if fold == Fold::Any { self.e.op(Op::Cast, Dtype::Bool, &[array.expr])? } else { array.expr };
+        self.fold(c, fold, &Array { dtype: c.result.dtype, expr, ..array })
+    }
+
+    /// Takes the elements of an array together over the dimensions that the call names.
+    fn fold(&mut self, c: &Said<'_, '_>, fold: Fold, array: &Array) -> Option<ExprId> {
+        let rank = array.sizes.len();
+        let dims = self.reduced_dims(c, rank)?;
+        let keeps = c.named("keepdim") == Some(&Arg::Bool(true));
+        let level = self.e.highest_level(array.expr).map_or(0, |l| l.saturating_add(1));
+        let (mut next, mut out) = (level, 0_u32);
+        let (mut vars, mut sizes) = (SmallVec::new(), Vec::new());
+        for (k, size) in array.sizes.iter().enumerate() {
+            if dims.contains(&k) {
+                vars.push(self.e.place(crate::rules::element::index::Place::Bound(next, *size)));
+                sizes.push(*size);
+                next = next.checked_add(1)?;
+                out = out.checked_add(u32::from(keeps))?;
+            } else {
+                vars.push(self.e.var(out, *size));
+                out = out.checked_add(1)?;
+            }
+        }
+        let body = self.e.moved(array.expr, &Moves { vars, bound: None })?;
+        self.e.reduced(fold, level, &sizes, body)
+    }
+
+    fn summed(&mut self, c: &Said<'_, '_>, fold: Option<Fold>) -> Option<ExprId> {
+        let array = c.array(0)?.clone();
+        let to = c.result.dtype;
+        if !is_plain(array.dtype) || !is_plain(to) {
+            return None;
+        }
+        let expr = self.e.op(Op::Cast, to, &[array.expr])?;
+        let array = Array { dtype: to, expr, ..array };
+        if width(to).is_some() {
+            return self.fold(c, fold?, &array);
+        }
+        // The kernel's order is that of a call with this shape over these dimensions, whichever way they are named.
+        let dims = self.reduced_dims(c, array.sizes.len())?;
+        let mut tokens = vec![Token::List(dims.len())];
+        tokens.extend(dims.iter().map(|d| Token::count(*d)));
+        let keeps = c.named("keepdim") == Some(&Arg::Bool(true));
+        let kid = self.e.tensor(Tensor { dtype: to, sizes: array.sizes.clone(), expr });
+        let name = format!("{fold:?}").into();
+        let source =
+            self.e.source(Source::Call { target: name, tokens: tokens.into(), kids: Box::new([kid]), item: 0 });
+        let vars = self.vars(&c.result.sizes);
+        let kept = (0_usize..).zip(vars).filter(|(k, _)| !keeps || !dims.contains(k)).map(|(_, v)| v);
+        self.e.load(to, source, kept.collect())
+    }
+
+    /// A product of matrices of integers: a sum of products, wrapping around.
+    fn multiplied(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let (a, b) = (c.array(0)?.clone(), c.array(1)?.clone());
+        let to = c.result.dtype;
+        let inner = *a.sizes.last()?;
+        width(to).filter(|w| *w > 1 && a.dtype == to && b.dtype == to)?;
+        let level = self.e.highest_level(a.expr).max(self.e.highest_level(b.expr)).map_or(0, |l| l.saturating_add(1));
+        let bound = self.e.place(crate::rules::element::index::Place::Bound(level, inner));
+        let vars = self.vars(&c.result.sizes);
+        let (column, rows) = vars.split_last()?;
+        let (row, batch) = rows.split_last()?;
+        let left = batch.iter().copied().chain([*row, bound]).collect();
+        let right = batch.iter().copied().chain([bound, *column]).collect();
+        let (x, y) = (self.at(&a, left)?, self.at(&b, right)?);
+        let product = self.e.op(Op::Mul, to, &[x, y])?;
+        self.e.reduced(Fold::Sum, level, &[inner], product)
+    }
+}

@@ -1,0 +1,133 @@
+//! Which operator is which function of elements. The one place of the rules where operators have names.
+//!
+//! What is not here is a view by its marks, its decomposition where that is exact, an unknown function of elements where it is marked
+//! pointwise, and else a call of which nothing is known but that equal operands give equal results.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use crate::rules::element::arena::{Fold, Op};
+
+/// What an operator does to elements.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Meaning {
+    /// One operand, in the dtype of the result.
+    Unary(Op),
+    /// Two operands in the dtype of the result, and `alpha` where there is one.
+    Binary(Op),
+    /// A comparison: of the operands exchanged, and the opposite of it.
+    Compare(Op, bool, bool),
+    /// Truths of the operands.
+    Logical(Op),
+    Not,
+    /// A quotient with a rounding mode.
+    DivMode,
+    /// Where the first operand is true.
+    Where,
+    Clamp,
+    /// A bound of which the sign of zero is the kernel's.
+    Bound(Op),
+    Convert,
+    Full,
+    FullLike,
+    Arange,
+    Cat,
+    Pad,
+    Flip,
+    Roll,
+    Repeat,
+    /// The lower triangle, or the upper one.
+    Triangle(bool),
+    IndexSelect,
+    Gather,
+    Index,
+    /// Elements taken together in any order.
+    Fold(Fold),
+    /// Elements taken together in the kernel's order, in the dtype of the result.
+    Sum(Fold),
+    Mean,
+    /// Products summed: of integers in any order.
+    MatMul,
+    /// The second power is the number times itself.
+    Power,
+    /// Below zero a multiple.
+    Leaky,
+}
+
+use Meaning::*;
+
+const TABLE: &[(Meaning, &[&str])] = &[
+    (Unary(Op::Neg), &["aten.neg.default", "prims.neg.default"]),
+    (Unary(Op::Abs), &["aten.abs.default", "prims.abs.default"]),
+    (Unary(Op::Round), &["aten.round.default", "prims.round.default"]),
+    (Not, &["aten.logical_not.default"]),
+    (Unary(Op::Not), &["aten.bitwise_not.default"]),
+    (Binary(Op::Add), &["aten.add.Tensor", "aten.add.Scalar", "prims.add.default"]),
+    (Binary(Op::Sub), &["aten.sub.Tensor", "aten.sub.Scalar", "prims.sub.default"]),
+    (Binary(Op::Mul), &["aten.mul.Tensor", "aten.mul.Scalar", "prims.mul.default"]),
+    (Binary(Op::Div), &["aten.div.Tensor", "aten.div.Scalar"]),
+    (Binary(Op::Max), &["aten.maximum.default", "prims.maximum.default"]),
+    (Binary(Op::Min), &["aten.minimum.default", "prims.minimum.default"]),
+    (Binary(Op::And), &["aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "prims.bitwise_and.default"]),
+    (Binary(Op::Or), &["aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar", "prims.bitwise_or.default"]),
+    (Binary(Op::Xor), &["aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar", "prims.bitwise_xor.default"]),
+    (Binary(Op::Shl), &["aten.bitwise_left_shift.Tensor", "aten.bitwise_left_shift.Tensor_Scalar"]),
+    (Binary(Op::Shr), &["aten.bitwise_right_shift.Tensor", "aten.bitwise_right_shift.Tensor_Scalar"]),
+    (Binary(Op::Rem), &["aten.remainder.Scalar", "aten.remainder.Tensor"]),
+    (Compare(Op::Lt, false, false), &["aten.lt.Tensor", "aten.lt.Scalar", "prims.lt.default"]),
+    (Compare(Op::Lt, true, false), &["aten.gt.Tensor", "aten.gt.Scalar", "prims.gt.default"]),
+    (Compare(Op::Le, false, false), &["aten.le.Tensor", "aten.le.Scalar", "prims.le.default"]),
+    (Compare(Op::Le, true, false), &["aten.ge.Tensor", "aten.ge.Scalar", "prims.ge.default"]),
+    (Compare(Op::Eq, false, false), &["aten.eq.Tensor", "aten.eq.Scalar", "prims.eq.default"]),
+    (Compare(Op::Eq, false, true), &["aten.ne.Tensor", "aten.ne.Scalar", "prims.ne.default"]),
+    (Logical(Op::And), &["aten.logical_and.default"]),
+    (Logical(Op::Or), &["aten.logical_or.default"]),
+    (Logical(Op::Xor), &["aten.logical_xor.default"]),
+    (DivMode, &["aten.div.Tensor_mode", "aten.div.Scalar_mode"]),
+    (Where, &["aten.where.self", "prims.where.default"]),
+    (Clamp, &["aten.clamp.default", "aten.clamp.Tensor"]),
+    (Bound(Op::AtLeast), &["aten.clamp_min.default"]),
+    (Bound(Op::AtMost), &["aten.clamp_max.default"]),
+    (Convert, &["aten._to_copy.default", "aten.to.dtype", "prims.convert_element_type.default"]),
+    (Full, &["aten.full.default", "aten.scalar_tensor.default"]),
+    (FullLike, &["aten.full_like.default", "aten.fill.Scalar"]),
+    (Arange, &["aten.arange.start_step"]),
+    (Cat, &["aten.cat.default"]),
+    (Pad, &["aten.constant_pad_nd.default"]),
+    (Flip, &["aten.flip.default"]),
+    (Roll, &["aten.roll.default"]),
+    (Repeat, &["aten.repeat.default"]),
+    (Triangle(true), &["aten.tril.default"]),
+    (Triangle(false), &["aten.triu.default"]),
+    (IndexSelect, &["aten.index_select.default"]),
+    (Gather, &["aten.gather.default"]),
+    (Index, &["aten.index.Tensor"]),
+    (Fold(Fold::Most), &["aten.amax.default"]),
+    (Fold(Fold::Least), &["aten.amin.default"]),
+    (Fold(Fold::Any), &["aten.any.default", "aten.any.dim", "aten.any.dims"]),
+    (Sum(Fold::Sum), &["aten.sum.default", "aten.sum.dim_IntList"]),
+    (Sum(Fold::Product), &["aten.prod.default", "aten.prod.dim_int"]),
+    (Mean, &["aten.mean.default", "aten.mean.dim"]),
+    (MatMul, &["aten.mm.default", "aten.bmm.default"]),
+    (Power, &["aten.pow.Tensor_Scalar"]),
+    (Leaky, &["aten.leaky_relu.default"]),
+];
+
+static BY_TARGET: LazyLock<FxHashMap<&'static str, Meaning>> =
+    LazyLock::new(|| TABLE.iter().flat_map(|(m, targets)| targets.iter().map(|t| (*t, *m))).collect());
+
+/// Returns what an operator does to elements.
+pub fn meaning(target: &str) -> Option<Meaning> {
+    BY_TARGET.get(target).copied()
+}
+
+/// Returns the quotient of integers that a rounding mode names.
+pub fn rounding(mode: &str) -> Option<Op> {
+    match mode {
+        "floor" => Some(Op::DivFloor),
+        "trunc" => Some(Op::DivTrunc),
+        _ => None,
+    }
+}

@@ -1,0 +1,96 @@
+//! One trial: inputs, both runs, and what further runs on the same inputs say. Each further run is made when it is asked for.
+//!
+//! Promises: a wide run is that of the same inputs; neighbours lie within the relative distance asked for, zeros stay. Leaves tests to
+//! `error`.
+
+use std::cell::OnceCell;
+use std::time::Instant;
+
+use crate::exec::{Casts, Meta, Value};
+use crate::graph::Dtype;
+use crate::verify::differ::regimes::Values;
+use crate::verify::differ::run::{self, Ran, Run};
+use crate::verify::differ::subject::Subject;
+
+/// Both programs, run.
+pub type Pair = (Ran, Ran);
+
+/// One trial.
+pub struct Lab<'a, 's> {
+    /// The pair.
+    pub subject: &'a Subject<'s>,
+    /// The inputs.
+    pub inputs: &'a [Value],
+    /// Whether inputs that may be the same memory are.
+    pub aliased: bool,
+    /// When runs end.
+    pub deadline: Instant,
+    wide: OnceCell<Option<Pair>>,
+    near: OnceCell<Vec<Pair>>,
+}
+
+/// How many neighbours are asked.
+const NEIGHBOURS: u64 = 2;
+
+impl<'a, 's> Lab<'a, 's> {
+    /// Makes a trial; nothing is run yet.
+    pub fn new(subject: &'a Subject<'s>, inputs: &'a [Value], aliased: bool, deadline: Instant) -> Self {
+        Lab { subject, inputs, aliased, deadline, wide: OnceCell::new(), near: OnceCell::new() }
+    }
+
+    /// Runs both programs in their own dtypes.
+    pub fn own(&self) -> (Run, Run) {
+        let run = |graph| run::run(self.subject, graph, self.inputs, self.aliased, None, self.deadline);
+        (run(self.subject.before), run(self.subject.after))
+    }
+
+    fn both(&self, inputs: &[Value], casts: Option<Casts>) -> Option<Pair> {
+        let run = |graph| match run::run(self.subject, graph, inputs, self.aliased, casts, self.deadline) {
+            Run::Done(ran) => Some(ran),
+            _ => None,
+        };
+        Some((run(self.subject.before)?, run(self.subject.after)?))
+    }
+
+    /// Returns both programs' wide runs without casts; `None` where there is one that cannot be made.
+    pub fn wide(&self) -> Option<&Pair> {
+        self.wide.get_or_init(|| self.both(self.inputs, Some(Casts::Dropped))).as_ref()
+    }
+
+    /// Returns wide runs of neighbours at one unit of f32: how far values move there, rounding of literals moves them too.
+    pub fn near(&self) -> &[Pair] {
+        self.near.get_or_init(|| self.around(f64::from(f32::EPSILON), Some(Casts::Dropped), NEIGHBOURS))
+    }
+
+    /// Returns runs of both programs on inputs that lie within a relative distance.
+    pub fn around(&self, distance: f64, casts: Option<Casts>, count: u64) -> Vec<Pair> {
+        let runs = (1..=count).filter_map(|seed| {
+            let moved = self
+                .inputs
+                .iter()
+                .enumerate()
+                .map(|(k, v)| moved(v, distance, seed.wrapping_mul(977).wrapping_add(k as u64), casts));
+            self.both(&moved.collect::<Option<Vec<Value>>>()?, casts)
+        });
+        runs.collect()
+    }
+}
+
+/// Returns a value whose floats are moved by up to that part of them; wide where the run is.
+#[allow(clippy::cast_precision_loss, clippy::float_arithmetic)]
+fn moved(value: &Value, distance: f64, seed: u64, casts: Option<Casts>) -> Option<Value> {
+    let Value::Tensor(t) = value else { return Some(value.clone()) };
+    if !t.dtype().is_float() {
+        return Some(value.clone());
+    }
+    let dtype = if casts.is_some() { Dtype::F64 } else { t.dtype() };
+    let hash = |i: u64| {
+        let z = i.wrapping_add(seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let z = (z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((z ^ (z >> 32)) >> 11) as f64 / 4_503_599_627_370_496.0 - 1.0
+    };
+    let values = t.lanes::<f64>().ok()?;
+    let all = values.iter().zip(0_u64..).map(|(v, i)| v * (1.0 + distance * hash(i))).collect();
+    let meta = Meta { dtype, offset: 0, ..t.meta.clone() };
+    run::tensor(meta, &Values::Floats(all)).map(Value::Tensor)
+}

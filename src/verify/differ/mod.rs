@@ -1,0 +1,204 @@
+//! The half of the judge that refutes: both programs run on the same inputs, until one shows a difference or the budget ends.
+//!
+//! - `subject`, `steps`: the pair, its inputs, which steps each side takes; `sizes`, `regimes`, `trials`: what is tried;
+//! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are;
+//! - `witness`: what is kept of it, made smaller by `shrink`; `counterexample`, `script`: that as files.
+//!
+//! Promises: what is refuted is refuted at level `real` (at `exact` where operators leave no `real`) by inputs of the graph as it was given,
+//! on which both programs were run; nothing else is concluded. Parameters and buffers are inputs of a witness. A run that only the
+//! executor cannot make shows nothing. Leaves proofs to `prove`.
+
+mod counterexample;
+mod error;
+mod lab;
+mod regimes;
+mod run;
+mod script;
+mod sharing;
+mod shrink;
+mod sizes;
+mod steps;
+mod subject;
+mod trials;
+mod witness;
+
+pub use counterexample::{Given, GivenError, Written, inline_table, read as given, write as write_counterexample};
+pub use error::Shows;
+pub use regimes::Values;
+pub use witness::{Held, Witness};
+
+use std::time::{Duration, Instant};
+
+use crate::exec::Value;
+use crate::graph::{BodyId, Graph, View};
+use crate::ops::Registry;
+use crate::verify::differ::error::{Difference, Ground};
+use crate::verify::differ::lab::Lab;
+use crate::verify::differ::regimes::Regime;
+use crate::verify::differ::run::{From, Run};
+use crate::verify::differ::shrink::Shrunk;
+use crate::verify::differ::subject::Subject;
+use crate::verify::differ::trials::Trial;
+use crate::verify::options::JudgeOptions;
+use crate::verify::verdict::{Finding, Question, Stop, Verdict};
+
+/// What running both programs came to.
+#[derive(Debug, Default)]
+pub struct Tried {
+    /// Inputs that show a difference.
+    pub witness: Option<Witness>,
+    /// How many trials were made in which both programs ran.
+    pub ran: usize,
+    /// What ended it early.
+    pub stopped: Option<Stop>,
+    /// Why nothing could be run, or what kept the last trial from it.
+    pub obstacle: Option<String>,
+}
+
+/// Whether a verdict leaves values or effects unknown, and nothing else, and there is a budget to run both programs.
+pub fn is_open(verdict: &Verdict, options: &JudgeOptions) -> bool {
+    let settles = |q: &Question| matches!(q, Question::Values | Question::Effects);
+    verdict.verdict == Finding::Unknown && verdict.open.iter().all(settles) && options.budget.trials > 0
+}
+
+/// Runs both programs against each other where a verdict left values or effects unknown, and nothing else.
+pub fn settle(verdict: Verdict, before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Verdict {
+    if !is_open(&verdict, options) {
+        return verdict;
+    }
+    let start = Instant::now();
+    let tried = refute(before, after, registry, options);
+    let ms = verdict.ms + start.elapsed().as_secs_f64() * 1e3;
+    let stopped = verdict.stopped.or(tried.stopped);
+    let verdict = Verdict { ms, stopped, ..verdict };
+    match tried.witness {
+        Some(witness) => witness.refutes(verdict),
+        None => Verdict { tried: Some(tried.ran), obstacle: tried.obstacle, ..verdict },
+    }
+}
+
+/// Looks for inputs on which both programs differ.
+pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Tried {
+    let mut subject = match Subject::of(before, after, registry, options) {
+        Ok(subject) => subject,
+        Err(obstacle) => return Tried { obstacle: Some(obstacle), ..Tried::default() },
+    };
+    let budget = options.budget;
+    let now = Instant::now();
+    let deadline = now.checked_add(Duration::from_millis(budget.time_ms)).unwrap_or(now);
+    let trials = trials::of(&mut subject, budget.bytes);
+    if let Some(given) = &options.given
+        && let Some(witness) = shown_by(&mut subject, given, deadline)
+    {
+        return Tried { witness: Some(witness), ..Tried::default() };
+    }
+    let mut tried = Tried { stopped: trials.too_large.then_some(Stop::Bytes), ..Tried::default() };
+    for (made, trial) in trials.list.iter().enumerate() {
+        if made >= budget.trials || Instant::now() >= deadline {
+            tried.stopped = Some(if made >= budget.trials { Stop::Trials } else { Stop::Time });
+            break;
+        }
+        let sizes = trials.sizes.get(trial.sizes).cloned().unwrap_or_default();
+        let Some(inputs) = run::inputs(&mut subject, &sizes, From::Regime(&trial.regime, options.seed)) else {
+            continue;
+        };
+        match once(&subject, trial, &inputs, deadline) {
+            Once::Differs(difference) => {
+                let found = Shrunk { sizes, inputs, difference };
+                let now = (trial, options.seed);
+                let Shrunk { sizes, inputs, difference } = shrink::shrink(
+                    &mut subject,
+                    &trials,
+                    now,
+                    found,
+                    (budget.shrinks, shrinks_until(budget.time_ms, deadline)),
+                );
+                tried.witness = Some(Witness::of(&subject, &sizes, trial, &inputs, difference));
+                break;
+            }
+            Once::Same => tried.ran = tried.ran.saturating_add(1),
+            Once::NotRun(why) => tried.obstacle = Some(why),
+        }
+    }
+    tried
+}
+
+/// Making a witness smaller takes a quarter of the time at most.
+fn shrinks_until(time_ms: u64, deadline: Instant) -> Instant {
+    let quarter = Duration::from_millis(time_ms.checked_div(4).unwrap_or(0));
+    Instant::now().checked_add(quarter).unwrap_or(deadline).min(deadline)
+}
+
+/// Runs both programs on given inputs.
+fn shown_by(subject: &mut Subject<'_>, given: &Given, deadline: Instant) -> Option<Witness> {
+    let inputs = run::inputs(subject, &given.sizes, From::Held(&given.inputs))?;
+    let ground = run::ground(&inputs, subject.is_narrow());
+    let trial = Trial { sizes: 0, regime: Regime::Given, ground, aliased: given.aliased };
+    match once(subject, &trial, &inputs, deadline) {
+        Once::Differs(difference) => Some(Witness::of(subject, &given.sizes, &trial, &inputs, difference)),
+        _ => None,
+    }
+}
+
+/// What one trial came to.
+enum Once {
+    Differs(Difference),
+    Same,
+    NotRun(String),
+}
+
+fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instant) -> Once {
+    let lab = Lab::new(subject, inputs, trial.aliased, deadline);
+    let raise = |shows, before: String, after: String| {
+        Once::Differs(Difference {
+            shows,
+            what: "the run".into(),
+            index: Vec::new(),
+            before,
+            after,
+            wide: None,
+            units: None,
+        })
+    };
+    match lab.own() {
+        (Run::Barred(why), _) | (_, Run::Barred(why)) => Once::NotRun(why),
+        (Run::Raised(node, why), Run::Raised(..)) => Once::NotRun(format!("both graphs raise: `{node}`: {why}")),
+        (Run::Done(_), Run::Raised(node, why)) => {
+            raise(Shows::Raises, "runs".into(), format!("raises at `{node}`: {why}"))
+        }
+        (Run::Raised(node, why), Run::Done(_)) => match is_live(subject, &node) {
+            true => raise(Shows::StopsRaising, format!("raises at `{node}`: {why}"), "runs".into()),
+            false => Once::NotRun(format!("the graph before raises at `{node}`, which is dead")),
+        },
+        (Run::Done(a), Run::Done(b)) => {
+            // Draws that were not the same make every value another one.
+            if a.next_draw != b.next_draw {
+                return Once::NotRun("the two graphs draw other random numbers".into());
+            }
+            let shared = || if trial.ground == Ground::Inside { sharing::compare(subject, &a, &b) } else { None };
+            match error::compare(&lab, trial.ground, &a, &b).or_else(shared) {
+                Some(difference) => Once::Differs(difference),
+                None => Once::Same,
+            }
+        }
+    }
+}
+
+/// Whether what a node of the graph before gives reaches an output, or it is there for what it does.
+fn is_live(subject: &Subject<'_>, name: &str) -> bool {
+    let graph = subject.before;
+    let Some(node) = graph.find_name(BodyId::ROOT, name) else { return false };
+    // What only asserts is never dead.
+    if subject.registry.get(graph.target(node)).is_some_and(|o| o.effects.side.is_some()) {
+        return true;
+    }
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut open: Vec<_> = graph.output(BodyId::ROOT).into_iter().collect();
+    while let Some(next) = open.pop() {
+        if next == node {
+            return true;
+        }
+        open.extend(graph.operands(next).filter(|n| seen.insert(*n)));
+    }
+    false
+}

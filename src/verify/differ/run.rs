@@ -1,0 +1,276 @@
+//! Both programs on the same inputs, in their own dtypes and wide.
+//!
+//! Promises: each run begins with memory of its own and the same draws; a program that raises has run; what only the executor cannot do is no
+//! run. Leaves what a difference means to `error`.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use crate::exec::{self, Casts, ExecError, Kernels, Meta, Meter, Observer, Session, Step, Storage, Tensor, Value};
+use crate::graph::{Bytes, Dtype, Graph, OutputKind, View};
+use crate::sym::Dim;
+use crate::verify::differ::error::Ground;
+use crate::verify::differ::regimes::{self, Regime, Values, Wanted};
+use crate::verify::differ::sizes::{self, Sizes};
+use crate::verify::differ::subject::{Input, Kind, Subject};
+use crate::verify::differ::witness::Held;
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Ran {
+    /// What is returned to the caller.
+    pub outputs: Vec<Value>,
+    /// The place of each output in what the graph returns.
+    pub places: Vec<usize>,
+    /// The inputs, as the run left them.
+    pub inputs: Vec<Value>,
+    /// What is drawn next.
+    pub next_draw: u64,
+    /// Of a wide run: the largest magnitude that a value in it had, those left out that are no part of a sum of ordinary ones.
+    pub magnitude: f64,
+}
+
+/// Larger magnitudes are masks and fills: what is added to them is lost on both sides.
+const ORDINARY: f64 = 1e7;
+
+/// Keeps the largest magnitude.
+#[derive(Default)]
+struct Largest(f64);
+
+impl Observer for Largest {
+    fn computed(&mut self, step: &Step<'_>) {
+        for t in step.result.items().iter().filter_map(Value::as_tensor).filter(|t| t.dtype() == Dtype::F64) {
+            let Ok(all) = t.lanes::<f64>() else { continue };
+            self.0 = all.iter().map(|v| v.abs()).filter(|v| *v < ORDINARY).fold(self.0, f64::max);
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Run {
+    /// At its end.
+    Done(Ran),
+    /// At a node that raises, for this reason.
+    Raised(String, String),
+    /// Nowhere: nothing is known of what the program does.
+    Barred(String),
+}
+
+fn kernels() -> &'static Kernels {
+    static KERNELS: OnceLock<Kernels> = OnceLock::new();
+    KERNELS.get_or_init(Kernels::standard)
+}
+
+/// Returns the bytes that inputs of these sizes take; `None` where there are no such inputs.
+pub fn bytes(subject: &mut Subject<'_>, sizes: &Sizes) -> Option<usize> {
+    let mut symbols = std::mem::take(&mut subject.symbols);
+    let bindings = sizes::bindings(sizes, &mut symbols);
+    let mut total = Some(0_usize);
+    for input in &subject.inputs {
+        let Kind::Tensor(ty) = &input.kind else { continue };
+        let count = ty.sizes.iter().try_fold(1_usize, |n, d| {
+            let size = symbols.eval(*d, &bindings).ok().filter(|v| symbols.range_of(*d).contains(*v))?;
+            n.checked_mul(usize::try_from(size).ok()?)
+        });
+        total = total.zip(count).and_then(|(t, n)| t.checked_add(n.checked_mul(ty.dtype.bytes().max(8))?));
+    }
+    subject.symbols = symbols;
+    total
+}
+
+/// Where the values of inputs come from.
+#[derive(Clone, Copy)]
+pub enum From<'a> {
+    /// A regime, varied by a number.
+    Regime(&'a Regime, u64),
+    /// What was kept.
+    Held(&'a [Held]),
+}
+
+/// Makes the inputs of one trial; `None` where there are none of these sizes, or what was kept does not fit.
+pub fn inputs(subject: &mut Subject<'_>, sizes: &Sizes, from: From<'_>) -> Option<Vec<Value>> {
+    let narrow = subject.is_narrow();
+    let mut symbols = std::mem::take(&mut subject.symbols);
+    let bindings = sizes::bindings(sizes, &mut symbols);
+    let number = |d: &Dim| symbols.eval(*d, &bindings).ok();
+    let each = subject.inputs.iter().enumerate();
+    let out = each.map(|(place, input)| one(input, place, from, narrow, &number)).collect();
+    subject.symbols = symbols;
+    out
+}
+
+fn one(
+    input: &Input,
+    place: usize,
+    from: From<'_>,
+    narrow: bool,
+    number: &dyn Fn(&Dim) -> Option<i64>,
+) -> Option<Value> {
+    let ty = match &input.kind {
+        Kind::Fixed(value) => return Some(value.clone()),
+        Kind::Size(dim) => return number(dim).map(Value::Int),
+        Kind::Tensor(ty) => ty,
+    };
+    let all = |dims: &[Dim]| {
+        dims.iter().map(|d| number(d).and_then(|n| usize::try_from(n).ok())).collect::<Option<Vec<usize>>>()
+    };
+    let sizes = all(&ty.sizes)?;
+    let mut meta = Meta::contiguous(ty.dtype, &sizes);
+    if let Some(strides) = ty.strides.as_ref().and_then(|s| all(s)) {
+        meta.strides = strides.as_slice().into();
+    }
+    let values = match from {
+        From::Regime(regime, shift) => {
+            let (count, row) = (meta.numel(), sizes.last().copied().unwrap_or(1));
+            let wanted = Wanted {
+                number: place,
+                dtype: ty.dtype,
+                count,
+                row,
+                domain: &input.domain,
+                narrow,
+                weight: input.target.is_some(),
+            };
+            regimes::values(regime, wanted, shift)
+        }
+        From::Held(held) => {
+            let fits = |h: &&Held| h.name == input.name && h.dtype == Some(ty.dtype) && h.sizes == sizes;
+            held.iter().find(fits)?.values.clone()
+        }
+    };
+    tensor(meta, &values).map(Value::Tensor)
+}
+
+/// Returns what inputs may show, by their values.
+pub fn ground(inputs: &[Value], narrow: bool) -> Ground {
+    let floats = inputs.iter().filter_map(Value::as_tensor).filter(|t| t.dtype().is_float());
+    let all: Vec<f64> = floats.filter_map(|t| t.lanes::<f64>().ok().map(|v| v.to_vec())).flatten().collect();
+    // A few values of the regimes lie a little beyond the working range.
+    let working = if narrow { 64.0 } else { 4096.0 };
+    if all.iter().any(|v| v.abs() > working) {
+        return Ground::Outside;
+    }
+    if all.iter().any(|v| v.is_nan()) { Ground::Nan } else { Ground::Inside }
+}
+
+/// Makes a tensor of these values.
+pub fn tensor(meta: Meta, values: &Values) -> Option<Tensor> {
+    let bytes = meta.needed().ok()?.max(1).checked_mul(meta.dtype.bytes())?;
+    let out = Tensor::new(meta, Storage::new(vec![0_u8; bytes], &Meter::default())).ok()?;
+    match values {
+        Values::Floats(all) if all.len() == out.numel() => out.write(all).ok()?,
+        Values::Whole(all) if all.len() == out.numel() => out.write(all).ok()?,
+        _ => return None,
+    }
+    let content = out.storage.read().ok()?.bytes().to_vec();
+    Tensor::new(out.meta.clone(), Storage::mapped(Bytes::new(content), &Meter::default())).ok()
+}
+
+/// A value with memory of its own: writes of a run reach no other.
+fn own(value: &Value, casts: Option<Casts>, meter: &Meter) -> Option<Value> {
+    match value {
+        Value::Tensor(t) if casts.is_none() || !t.dtype().is_float() => {
+            let content = t.storage.read().ok()?.bytes().to_vec();
+            let storage = Storage::mapped(Bytes::new(content), meter);
+            Some(Value::Tensor(Tensor::new(t.meta.clone(), storage).ok()?))
+        }
+        Value::Tensor(t) => match exec::widened(value, meter).ok()? {
+            Value::Tensor(wide) if wide.shares_storage(t) => own(value, None, meter),
+            wide => Some(wide),
+        },
+        other => Some(other.clone()),
+    }
+}
+
+/// An input of that shape in the memory of another one, where it fits there.
+fn within(twin: &Tensor, value: &Value, casts: Option<Casts>) -> Option<Value> {
+    let t = value.as_tensor()?;
+    let dtype = if casts.is_some() && t.dtype().is_float() { Dtype::F64 } else { t.dtype() };
+    if dtype != twin.dtype() {
+        return None;
+    }
+    let meta = Meta { dtype, ..t.meta.clone() };
+    Tensor::new(meta, twin.storage.clone()).ok().map(Value::Tensor)
+}
+
+/// Runs a program of the pair.
+pub fn run(
+    subject: &Subject<'_>,
+    graph: &Graph,
+    inputs: &[Value],
+    aliased: bool,
+    casts: Option<Casts>,
+    deadline: Instant,
+) -> Run {
+    let mut session = Session::new(subject.registry, kernels(), 1);
+    session.wide = casts;
+    session.deadline = Some(deadline);
+    session.most_bytes = Some(subject.most_bytes);
+    let meter = session.meter().clone();
+    let mut given: Vec<Value> = Vec::with_capacity(inputs.len());
+    for (value, input) in inputs.iter().zip(&subject.inputs) {
+        let twin = input.twin.filter(|_| aliased).and_then(|t| given.get(t)).and_then(Value::as_tensor);
+        let made = match twin.and_then(|t| within(t, value, casts)) {
+            Some(shared) => Some(shared),
+            None => own(value, casts, &meter),
+        };
+        let Some(made) = made else { return Run::Barred("an input cannot be made".into()) };
+        given.push(made);
+    }
+    let mut largest = Largest::default();
+    let returned = match casts {
+        Some(_) => exec::run_on(graph, &given, &mut session, &mut largest),
+        None => exec::run_on(graph, &given, &mut session, &mut ()),
+    };
+    match returned {
+        Ok(returned) => match done(subject, graph, returned, given, session) {
+            Run::Done(ran) => Run::Done(Ran { magnitude: largest.0, ..ran }),
+            other => other,
+        },
+        Err(ExecError::Node { node, source }) if !source.fault.is_ignorance() && is_the_programs(&source.fault) => {
+            Run::Raised(node, source.to_string())
+        }
+        Err(other) => Run::Barred(other.to_string()),
+    }
+}
+
+/// Whether a fault is the program's and not the executor's.
+fn is_the_programs(fault: &crate::ops::Fault) -> bool {
+    !matches!(fault, crate::ops::Fault::Symbol(_))
+}
+
+/// What the signature says becomes of inputs happens after all else, in order.
+fn done(
+    subject: &Subject<'_>,
+    graph: &Graph,
+    returned: Vec<Value>,
+    inputs: Vec<Value>,
+    mut session: Session<'_>,
+) -> Run {
+    let specs = graph.signature().map_or(&[][..], |s| &s.outputs);
+    let mut ran = Ran { outputs: Vec::new(), places: Vec::new(), inputs, next_draw: 0, magnitude: 0.0 };
+    for (place, value) in returned.into_iter().enumerate() {
+        let spec = specs.get(place);
+        let Some(spec) = spec.filter(|s| s.kind.is_mutation()) else {
+            if spec.is_none_or(|s| s.kind != OutputKind::Token) {
+                ran.outputs.push(value);
+                ran.places.push(place);
+            }
+            continue;
+        };
+        let is_target = |i: &Input| match spec.kind {
+            OutputKind::UserInputMutation => spec.target.as_deref() == Some(&i.name),
+            _ => spec.target.is_some() && spec.target.as_deref() == i.target.as_deref(),
+        };
+        let at = subject.inputs.iter().position(is_target);
+        let (Some(Value::Tensor(to)), Value::Tensor(from)) = (at.and_then(|k| ran.inputs.get(k)), &value) else {
+            return Run::Barred("an output that changes an input names none".into());
+        };
+        if to.copy_from(from).is_err() {
+            return Run::Barred("the new content of an input does not fit it".into());
+        }
+    }
+    ran.next_draw = session.random.bits();
+    Run::Done(ran)
+}

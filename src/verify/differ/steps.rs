@@ -1,0 +1,126 @@
+//! Which steps a program takes that are no functions over the reals: roundings to narrower dtypes, and discrete steps.
+//!
+//! Promises: roundings are counted by dtype, discrete steps by operator; what an operator is stands in the registry's marks. Leaves to `error`
+//! what follows where two programs do not take the same steps.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use crate::graph::{BodyId, Dtype, Graph, NodeId, NodeKind, ValueType, View};
+use crate::ops::{Operator, Registry, SharesWhen};
+
+/// The steps of one program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Steps {
+    /// How often something is rounded to each dtype narrower than the widest.
+    pub roundings: BTreeMap<Dtype, usize>,
+    /// How often each discrete step is taken.
+    pub discrete: BTreeMap<String, usize>,
+    /// Whether bits are read as those of another dtype.
+    pub bits: bool,
+    /// Every float dtype that occurs.
+    pub floats: Vec<Dtype>,
+    /// Whether an operator may leave what it likes in its results, or nobody described it.
+    pub unset: bool,
+    /// By place in what the program returns: whether a rounding may have had a part in it.
+    pub rounded: Vec<bool>,
+}
+
+/// Returns the steps of a program.
+pub fn of(graph: &Graph, registry: &Registry) -> Steps {
+    let mut steps = Steps::default();
+    let nodes: Vec<NodeId> = graph.bodies().flat_map(|b| graph.nodes(b).collect::<Vec<_>>()).collect();
+    let dtypes = |n: &NodeId| tensors(graph.ty(*n));
+    let mut floats: Vec<Dtype> = nodes.iter().flat_map(dtypes).filter(|d| d.is_float()).collect();
+    floats.sort();
+    floats.dedup();
+    let widest = if floats.contains(&Dtype::F64) { 8 } else { 4 };
+    steps.floats = floats;
+    for node in nodes.iter().filter(|n| graph.kind(**n) == NodeKind::Call) {
+        let Some(operator) = registry.get(graph.target(maker(graph, *node))) else {
+            steps.unset = true;
+            continue;
+        };
+        steps.unset |= operator.facts.unset || operator.effects.opaque;
+        count(&mut steps, graph, *node, operator, widest);
+    }
+    steps.rounded = rounded(graph, registry);
+    steps
+}
+
+/// The call that makes a value: a result taken out of several is made by the call that gives all.
+fn maker(graph: &Graph, node: NodeId) -> NodeId {
+    let of = graph.operands(node).next();
+    of.filter(|n| matches!(graph.ty(*n), ValueType::Many(_)) && graph.kind(*n) == NodeKind::Call).unwrap_or(node)
+}
+
+fn tensors(ty: &ValueType) -> Vec<Dtype> {
+    match ty {
+        ValueType::Tensor(t) => vec![t.dtype],
+        ValueType::Many(all) => all.iter().filter_map(ValueType::as_tensor).map(|t| t.dtype).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a call only moves elements.
+fn moves(operator: &Operator) -> bool {
+    let facts = &operator.facts;
+    facts.moves || facts.step.is_some() || facts.scatters.is_some() || facts.copies || operator.is_view()
+}
+
+fn count(steps: &mut Steps, graph: &Graph, node: NodeId, operator: &Operator, widest: usize) {
+    let add = |n: &mut usize| *n = n.saturating_add(1);
+    if let ValueType::Tensor(t) = graph.ty(node)
+        && t.dtype.is_float()
+        && t.dtype.bytes() < widest
+        && !moves(operator)
+    {
+        add(steps.roundings.entry(t.dtype).or_default());
+    }
+    let operands: Vec<Dtype> = graph.operands(node).flat_map(|n| tensors(graph.ty(n))).collect();
+    let results = tensors(graph.ty(node));
+    let from_float = operands.iter().any(|d| d.is_float());
+    let to_whole = results.iter().any(|d| !d.is_float() && !d.is_complex());
+    let is_item = maker(graph, node) != node;
+    if !is_item && (operator.facts.discrete || from_float && to_whole && !moves(operator)) {
+        let name = match operator.facts.shares {
+            Some(SharesWhen::Converted) => format!("to {:?}", results.first()),
+            _ => operator.schema.name.trim_end_matches('_').to_string(),
+        };
+        add(steps.discrete.entry(name).or_default());
+    }
+    let same_operand = operands.first().zip(results.first()).is_some_and(|(a, b)| a == b);
+    steps.bits |= operator.facts.step.is_some() && !same_operand && !operands.is_empty();
+}
+
+/// Returns for each output whether a rounding had a part in it. Casts are none: they are functions of bits.
+fn rounded(graph: &Graph, registry: &Registry) -> Vec<bool> {
+    let mut reached: FxHashSet<NodeId> = FxHashSet::default();
+    let mut outputs = Vec::new();
+    // Bodies run in the middle of others: what they do is not followed.
+    let has_bodies = graph.bodies().count() > 1;
+    for node in graph.nodes(BodyId::ROOT) {
+        match graph.kind(node) {
+            NodeKind::Call => {
+                let operator = registry.get(graph.target(maker(graph, node)));
+                let exact = operator.is_some_and(|o| {
+                    let whole = tensors(graph.ty(node)).iter().all(|d| !d.is_float() && !d.is_complex());
+                    let item = maker(graph, node) != node;
+                    item || whole || moves(o) || o.facts.shares == Some(SharesWhen::Converted)
+                });
+                let hit = !exact || graph.operands(node).any(|n| reached.contains(&n));
+                // What is written into is reached too.
+                if hit {
+                    let written =
+                        operator.filter(|o| o.effects.writes()).into_iter().flat_map(|_| graph.operands(node));
+                    reached.extend(written);
+                    reached.insert(node);
+                }
+            }
+            NodeKind::Output => outputs = graph.operands(node).map(|n| has_bodies || reached.contains(&n)).collect(),
+            _ => {}
+        }
+    }
+    outputs
+}

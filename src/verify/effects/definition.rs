@@ -1,0 +1,123 @@
+//! Whether a call surely holds because each call of its exact definition does.
+//!
+//! Promises: "yes" only for operators that are nothing but their definition (what PyTorch's own refuse, no decomposition says), and for sizes that are numbers, which type rules checked, where every call of the decomposition (in turn decomposed, where
+//! need be) never raises for the types that the rules give. A fused operator means its one definition; that the device raises for nothing else is
+//! the same assumption as that it computes that. Work is bounded.
+
+use crate::analysis::{getitem_of, place_of};
+use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::ops::{Bound, CallSite, Exactness, Operator, Total};
+use crate::term::term::Side;
+use crate::verify::effects::fits::{has_view, holds_plainly};
+use crate::verify::functional::values::Functional;
+
+/// How many calls a definition may have, all in all.
+const CALLS: usize = 400;
+
+/// Returns whether every call of a call's definition never raises.
+pub fn by_definition(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
+    let view = f.view(side);
+    let Some(first) = expanded(f, view, node, false) else { return false };
+    let mut open = vec![first];
+    let mut calls = 0_usize;
+    while let Some(graph) = open.pop() {
+        let nodes: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).collect();
+        calls = calls.saturating_add(nodes.len());
+        if calls > CALLS {
+            return false;
+        }
+        for node in nodes {
+            if getitem_of(&graph, node).is_some() || holds(f, &graph, node) {
+                continue;
+            }
+            match expanded(f, &graph, node, true) {
+                Some(inner) => open.push(inner),
+                None => return false,
+            }
+        }
+    }
+    true
+}
+
+/// Returns the exact definition of a call whose types are numbers and the rules'.
+fn expanded(f: &mut Functional<'_>, view: &dyn View, node: NodeId, typed: bool) -> Option<Graph> {
+    let operator = f.registry.operator_of(view, node)?;
+    let exact = f.registry.exactness(operator) == Some(Exactness::Exact) && operator.means_its_definition();
+    if !exact || !operator.effects.is_pure() || operands(view, node, typed)?.iter().any(|t| !is_fixed(t)) {
+        return None;
+    }
+    let site = CallSite { annotated: None, ..CallSite::of(view, node) };
+    let expansion = f.registry.decompose(view, f.sizes.own(), site).ok()??;
+    Some(expansion.graph)
+}
+
+fn is_fixed(t: &TensorType) -> bool {
+    t.sizes.iter().all(|d| d.fixed().is_some())
+}
+
+/// Types of all tensors that a call is given; `None` where something else is a node, or nobody knows. `typed`: rules gave all types.
+fn operands(view: &dyn View, node: NodeId, typed: bool) -> Option<Vec<&TensorType>> {
+    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
+    let mut out = Vec::new();
+    for n in args.flat_map(Arg::nodes) {
+        // Calls of a definition were typed as they were made.
+        if !typed && (view.hearsay(n).sizes() || view.hearsay(n).strides()) {
+            return None;
+        }
+        match view.ty(n) {
+            ValueType::Tensor(t) => out.push(&**t),
+            ValueType::Many(all) => {
+                for t in all.iter() {
+                    out.push(t.as_tensor()?);
+                }
+            }
+            _ => return None,
+        }
+    }
+    Some(out)
+}
+
+/// Whether a call of a definition never raises for its types.
+fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
+    let registry = f.registry;
+    let found = registry.operator_of(graph, node).and_then(|o| {
+        Some((
+            o,
+            Bound::bind(&o.schema, graph, graph.args(node), graph.kwargs(node)).ok()?,
+            operands(graph, node, true)?,
+        ))
+    });
+    let Some((operator, bound, types)) = found else { return false };
+    if !operator.effects.is_pure() || !types.iter().all(|t| is_fixed(t)) {
+        return false;
+    }
+    let one_device = types.windows(2).all(|pair| matches!(pair, [a, b] if a.device == b.device));
+    one_device && states(operator, graph, node, &bound, &types) && lies_so(f, graph, node, operator, &bound)
+}
+
+fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
+    match operator.facts.total {
+        Total::Always => true,
+        Total::Plain | Total::Reals | Total::AnyFloats | Total::Divisor => {
+            holds_plainly(graph, node, operator, bound, Some(types))
+        }
+        Total::Floats | Total::Numbers => {
+            types.iter().all(|t| matches!(t.dtype, crate::graph::Dtype::F32 | crate::graph::Dtype::F64))
+                && operator.schema.params.iter().zip(&bound.args).all(|(p, a)| {
+                    p.ty.holds_tensors() || matches!(a, Arg::None | Arg::Int(_) | Arg::Float(_) | Arg::Bool(_))
+                })
+        }
+        Total::Never => false,
+    }
+}
+
+fn lies_so(f: &mut Functional<'_>, graph: &Graph, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> bool {
+    if !operator.facts.layout_decides {
+        return true;
+    }
+    let from = bound.args.first().and_then(|a| a.as_node()).map(|n| place_of(graph, n).node);
+    let (Some(from), Some(to)) = (from.and_then(|n| graph.ty(n).as_tensor()), graph.ty(node).as_tensor()) else {
+        return false;
+    };
+    has_view(f.sizes.own(), from, to, bound)
+}

@@ -1,0 +1,60 @@
+//! Normal forms: two values are equal if they are element by element.
+//!
+//! The terms of a region become expressions over the index (`rules`); these are compared. Rules say when they are wrong; here it is only said
+//! which terms they are asked of.
+//!
+//! Promises: (1) `Some` rests on rules alone, whose names it gives; (2) types of what stands between are the rules', those of what stands
+//! for itself are those of the graphs, where no annotation alone states them; (3) work is bounded.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use crate::rules::element::arena::{Elements, Tensor};
+use crate::rules::meaning::{Meant, Speaker};
+use crate::term::store::ValueId;
+use crate::verify::functional::values::Functional;
+use crate::verify::prove::region::region;
+use crate::verify::prove::speak::Lowering;
+
+/// Names of rules.
+pub type Names = BTreeSet<&'static str>;
+
+/// Returns the rules by which two values are equal; `None` where that is not shown.
+pub fn equal(f: &mut Functional<'_>, a: ValueId, b: ValueId, fuel: &mut usize) -> Option<Names> {
+    for cuts in [true, false] {
+        let limit = if cuts { f.budget.region } else { f.budget.region.min(512) };
+        let terms = region(f, a, b, limit, cuts).terms;
+        let bound = f.sizes.settled_names();
+        let symbols = f.sizes.symbols().clone();
+        let given = (*fuel).min(f.budget.work);
+        let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, given) };
+        let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
+        let mut lowering = Lowering { f: &mut *f, terms, names, speaker, meant: FxHashMap::default() };
+        let shown = shown(&mut lowering, a, b);
+        *fuel = fuel.saturating_sub(given.saturating_sub(lowering.speaker.e.fuel));
+        if shown.is_some() {
+            return shown;
+        }
+    }
+    None
+}
+
+fn shown(l: &mut Lowering<'_, '_>, a: ValueId, b: ValueId) -> Option<Names> {
+    let (x, y) = (l.meant(a)?, l.meant(b)?);
+    let mut open = vec![(x, y)];
+    while let Some((x, y)) = open.pop() {
+        match (x, y) {
+            (Meant::One(x), Meant::One(y)) => {
+                let e = &mut l.speaker.e;
+                let x = e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr: x.expr });
+                let y = e.tensor(Tensor { dtype: y.dtype, sizes: y.sizes, expr: y.expr });
+                e.equal_tensors(x, y).then_some(())?;
+            }
+            (Meant::Many(x), Meant::Many(y)) if x.len() == y.len() => open.extend(x.into_iter().zip(y)),
+            (Meant::Size(x), Meant::Size(y)) if l.speaker.e.same_size(x, y) => {}
+            _ => return None,
+        }
+    }
+    Some(std::mem::take(&mut l.speaker.e.applied))
+}

@@ -1,0 +1,48 @@
+//! Which terms are looked into: those of two values down to what both have in common.
+//!
+//! Promises: a breadth-first search from both, bounded; a value that both reach is not looked into (unless asked for), nor is one beyond the
+//! bound: it stands for itself. What is shown of values that stand for themselves holds for what they are.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use crate::term::store::ValueId;
+use crate::term::term::Term;
+use crate::verify::functional::values::Functional;
+
+/// Terms to look into.
+pub struct Region {
+    /// Terms by class. What is not here stands for itself.
+    pub terms: FxHashMap<ValueId, Term>,
+}
+
+/// Finds the terms of a region. `cuts`: what both values have in common is not looked into.
+pub fn region(f: &mut Functional<'_>, a: ValueId, b: ValueId, limit: usize, cuts: bool) -> Region {
+    let (a, b) = (f.store.find(a), f.store.find(b));
+    let mut reached: FxHashMap<ValueId, u8> = FxHashMap::default();
+    let mut terms: FxHashMap<ValueId, Term> = FxHashMap::default();
+    let mut open: VecDeque<(ValueId, u8)> = VecDeque::from([(a, 1), (b, 2)]);
+    while let Some((id, side)) = open.pop_front() {
+        let Some(term) = f.term(id) else { continue };
+        let id = f.store.find(id);
+        let marks = reached.entry(id).or_insert(0);
+        if *marks & side != 0 {
+            continue;
+        }
+        *marks |= side;
+        let common = *marks == 3 && id != a && id != b;
+        if cuts && common {
+            terms.remove(&id);
+            continue;
+        }
+        if terms.len() >= limit {
+            break;
+        }
+        for child in &term.children {
+            open.push_back((f.store.find(*child), side));
+        }
+        terms.insert(id, term);
+    }
+    Region { terms }
+}

@@ -1,0 +1,299 @@
+//! Terms as calls that rules understand.
+//!
+//! Promises: the arguments of a call are those that its term holds, and nothing else: a call with an effect, a draw, an annotated type or memory
+//! among its arguments stands for itself. The type of a call is what the registry's rule gives for the types of its operands; how they lie
+//! in memory is not among what rules may see.
+
+use rustc_hash::FxHashMap;
+
+use crate::graph::{Arg, BodyId, Device, Graph, Hearsay, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType};
+use crate::ops::{CallSite, contiguous_strides};
+use crate::rules::element::arena::{Op, Source};
+use crate::rules::meaning::{Array, Meant, Speaker};
+use crate::sym::Dim;
+use crate::term::index_map::ViewMap;
+use crate::term::store::ValueId;
+use crate::term::term::{Callee, Form, Term, Token};
+use crate::verify::functional::key::Aspect;
+use crate::verify::functional::values::Functional;
+
+/// Terms on their way to expressions.
+pub struct Lowering<'f, 'a> {
+    /// Values.
+    pub f: &'f mut Functional<'a>,
+    /// Terms that are looked into.
+    pub terms: FxHashMap<ValueId, Term>,
+    /// Targets by number.
+    pub names: FxHashMap<Callee, String>,
+    /// Rules.
+    pub speaker: Speaker<'a>,
+    /// What values mean; `None` where nobody can say.
+    pub meant: FxHashMap<ValueId, Option<Meant>>,
+}
+
+impl Lowering<'_, '_> {
+    /// Returns what a value means. A worklist: children first.
+    pub fn meant(&mut self, root: ValueId) -> Option<Meant> {
+        let root = self.f.store.find(root);
+        let mut open = vec![(root, false)];
+        while let Some((id, below_done)) = open.pop() {
+            if self.meant.contains_key(&id) {
+                continue;
+            }
+            let Some(term) = self.terms.get(&id).cloned() else {
+                let found = self.itself(id);
+                self.meant.insert(id, found);
+                continue;
+            };
+            let children: Vec<ValueId> = term.children.iter().map(|c| self.f.store.find(*c)).collect();
+            if !below_done {
+                open.push((id, true));
+                open.extend(children.iter().filter(|c| !self.meant.contains_key(c)).map(|c| (*c, false)));
+                continue;
+            }
+            let found = self.term(&term.form, &children).or_else(|| self.itself(id));
+            self.meant.insert(id, found);
+        }
+        self.meant.get(&root).cloned().flatten()
+    }
+
+    /// A value that stands for itself.
+    fn itself(&mut self, id: ValueId) -> Option<Meant> {
+        let key = self.f.store.key(id).filter(|k| k.aspect == Aspect::Value)?;
+        match self.f.side(key.side).storages.type_of(key.place) {
+            ValueType::Tensor(_) => {
+                let ty = self.f.tensor(key.side, key.place)?;
+                let settled = self.speaker.e.are_settled(&ty.sizes) && !ty.dtype.is_complex();
+                let ty = settled.then_some(ty)?;
+                self.speaker.looked_up(ty, Source::Value(id)).map(Meant::One)
+            }
+            ValueType::SymInt(d) if !self.f.view(key.side).hearsay(key.place.node).sizes() => {
+                let d = *d;
+                self.speaker.e.are_settled(&[d]).then_some(Meant::Size(d))
+            }
+            _ => None,
+        }
+    }
+
+    fn array(&self, id: ValueId) -> Option<Array> {
+        match self.meant.get(&id)? {
+            Some(Meant::One(a)) => Some(a.clone()),
+            _ => None,
+        }
+    }
+
+    fn term(&mut self, form: &Form, children: &[ValueId]) -> Option<Meant> {
+        match (form, children) {
+            (Form::Cast(dtype), [x]) => {
+                let x = self.array(*x)?;
+                let expr = self.speaker.e.op(Op::Cast, *dtype, &[x.expr])?;
+                Some(Meant::One(Array { dtype: *dtype, expr, ..x }))
+            }
+            (Form::View { map, base }, [x]) => self.view(map, base, *x).map(Meant::One),
+            (Form::Scatter { map, base }, [old, new]) => self.scatter(map, base, *old, *new).map(Meant::One),
+            (Form::Item(item), [whole]) => match self.meant.get(whole)? {
+                Some(Meant::Many(all)) => all.get(*item as usize).cloned(),
+                _ => None,
+            },
+            (Form::Call { callee, tokens, .. }, children) => self.call(*callee, tokens, children),
+            _ => None,
+        }
+    }
+
+    fn view(&mut self, map: &ViewMap, base: &[Dim], child: ValueId) -> Option<Array> {
+        let from = self.array(child)?;
+        let s = &mut self.speaker;
+        if from.sizes.len() != base.len() || !from.sizes.iter().zip(base).all(|(a, b)| s.e.same_size(*a, *b)) {
+            return None;
+        }
+        let layers: Vec<_> = map.layers().collect();
+        let sizes = map.sizes().into();
+        let mut index = s.vars(map.sizes());
+        for (k, (_, strides, offset)) in layers.iter().enumerate().rev() {
+            let under = k.checked_sub(1).and_then(|k| layers.get(k)).map_or(base, |(sizes, ..)| sizes);
+            let mut place = s.e.at(*offset);
+            for (i, stride) in index.iter().zip(*strides) {
+                let part = s.e.scale(*i, *stride)?;
+                place = s.e.sum(place, part)?;
+            }
+            if map.sizes().contains(&Dim::Fixed(0)) {
+                place = s.e.at(Dim::Fixed(0));
+            }
+            index = s.index_at(place, under)?;
+        }
+        let expr = s.at(&from, index)?;
+        Some(Array { sizes, expr, ..from })
+    }
+
+    /// A part replaced, where the part is a box: along each dimension some places in steps.
+    fn scatter(&mut self, map: &ViewMap, base: &[Dim], old: ValueId, new: ValueId) -> Option<Array> {
+        let (from, with) = (self.array(old)?, self.array(new)?);
+        let mut layers = map.layers();
+        let (Some((sizes, strides, offset)), None) = (layers.next(), layers.next()) else { return None };
+        if from.dtype != with.dtype || sizes.contains(&Dim::Fixed(0)) {
+            return None;
+        }
+        let fixed = |dims: &[Dim]| dims.iter().map(|d| d.fixed()).collect::<Option<Vec<i64>>>();
+        let (base, sizes, strides) = (fixed(base)?, fixed(sizes)?, fixed(strides)?);
+        let parts = boxed(&base, &sizes, &strides, offset.fixed()?)?;
+        let s = &mut self.speaker;
+        let vars = s.vars(&from.sizes);
+        let mut index: smallvec::SmallVec<[_; 4]> = sizes.iter().map(|_| s.e.at(Dim::Fixed(0))).collect();
+        let mut inside = s.e.truth(true)?;
+        for (var, (start, step, size, dim)) in vars.iter().zip(parts) {
+            let over = s.e.shift(*var, Dim::Fixed(start.checked_neg()?))?;
+            let at = s.e.quotient(over, Dim::Fixed(step))?;
+            let hits = s.inside(over, at, step, Dim::Fixed(size))?;
+            inside = s.e.op(Op::And, crate::graph::Dtype::Bool, &[inside, hits])?;
+            if let Some(dim) = dim {
+                *index.get_mut(dim)? = at;
+            }
+        }
+        let with = s.at(&with, index)?;
+        let expr = s.e.op(Op::Choose, from.dtype, &[inside, with, from.expr])?;
+        Some(Array { expr, ..from })
+    }
+
+    /// A call made again in a graph of its own, whose inputs are the call's operands.
+    fn call(&mut self, callee: Callee, tokens: &[Token], children: &[ValueId]) -> Option<Meant> {
+        let target = self.names.get(&callee)?.clone();
+        let registry = self.speaker.registry;
+        let operator = registry.get(&target)?;
+        if !operator.effects.is_pure() || operator.facts.unset {
+            return None;
+        }
+        let mut graph = Graph::new();
+        let mut values: FxHashMap<NodeId, Meant> = FxHashMap::default();
+        let mut operands = children.iter();
+        let mut rest = tokens.iter();
+        let (mut args, mut kwargs): (Vec<Arg>, Vec<(StrId, Arg)>) = (Vec::new(), Vec::new());
+        for param in &operator.schema.params {
+            let arg = self.argument(&mut graph, &mut values, &mut rest, &mut operands)?;
+            if param.kwarg_only {
+                let key = graph.texts.intern(&param.name);
+                kwargs.push((key, arg));
+            } else {
+                args.push(arg);
+            }
+        }
+        // Whether there is such a view depends on how the operand lies; what is in it does not.
+        if operator.facts.layout_decides {
+            operands.next();
+        }
+        if rest.next().is_some() || operands.next().is_some() {
+            return None;
+        }
+        let site = CallSite { target: &target, args: &args, kwargs: &kwargs, annotated: None };
+        let ty = registry.infer_in(&graph, &mut self.speaker.e.symbols, site).ok()?;
+        let target = graph.texts.intern(&target);
+        let new = NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs: kwargs.into(), ty };
+        let node = graph.push(BodyId::ROOT, "call", new);
+        graph.set_hearsay(node, Hearsay::NONE);
+        self.speaker.call(&graph, node, &values)
+    }
+
+    fn argument<'t>(
+        &mut self,
+        graph: &mut Graph,
+        values: &mut FxHashMap<NodeId, Meant>,
+        tokens: &mut impl Iterator<Item = &'t Token>,
+        operands: &mut impl Iterator<Item = &'t ValueId>,
+    ) -> Option<Arg> {
+        // Lists that are not full yet.
+        let mut open: Vec<(usize, Vec<Arg>)> = Vec::new();
+        loop {
+            let mut made = match tokens.next()? {
+                Token::List(n) => {
+                    open.push((*n, Vec::new()));
+                    None
+                }
+                Token::Child => {
+                    let meant = self.meant.get(operands.next()?)?.clone()?;
+                    Some(Arg::Node(self.input(graph, values, meant)?))
+                }
+                Token::Dim(d) => Some(Arg::Node(self.input(graph, values, Meant::Size(*d))?)),
+                Token::Key(_) | Token::Event(_) => return None,
+                scalar => Some(plain(scalar)?),
+            };
+            loop {
+                match (open.last_mut(), made.take()) {
+                    (None, Some(arg)) => return Some(arg),
+                    (Some((_, items)), Some(arg)) => items.push(arg),
+                    _ => {}
+                }
+                match open.last() {
+                    Some((n, items)) if items.len() >= *n => {
+                        made = open.pop().map(|(_, items)| Arg::List(items.into()));
+                    }
+                    _ => break,
+                }
+            }
+        }
+    }
+
+    fn input(&mut self, graph: &mut Graph, values: &mut FxHashMap<NodeId, Meant>, meant: Meant) -> Option<NodeId> {
+        let ty = match &meant {
+            Meant::One(a) => {
+                let strides = contiguous_strides(&mut self.speaker.e.symbols, &a.sizes).ok()?;
+                let ty = TensorType::new(a.dtype, a.sizes.iter().copied(), a.device.clone());
+                ValueType::tensor(TensorType { strides: Some(strides), ..ty })
+            }
+            Meant::Size(d) => ValueType::SymInt(*d),
+            Meant::Many(_) => return None,
+        };
+        let target = graph.texts.intern("input");
+        let new = NewNode { kind: NodeKind::Placeholder, target, args: Box::default(), kwargs: Box::default(), ty };
+        let node = graph.push(BodyId::ROOT, "input", new);
+        values.insert(node, meant);
+        Some(node)
+    }
+}
+
+fn plain(token: &Token) -> Option<Arg> {
+    Some(match token {
+        Token::None => Arg::None,
+        Token::Int(v) => Arg::Int(*v),
+        Token::Float(v) => Arg::Float(f64::from_bits(*v)),
+        Token::Complex(re, im) => Arg::Complex(f64::from_bits(*re), f64::from_bits(*im)),
+        Token::Bool(v) => Arg::Bool(*v),
+        Token::Str(v) => Arg::Str(v.clone()),
+        Token::Dtype(v) => Arg::Dtype(*v),
+        Token::Device(v) => Arg::Device(Device::clone(v)),
+        Token::Layout(v) => Arg::Layout(*v),
+        Token::MemoryFormat(v) => Arg::MemoryFormat(*v),
+        Token::Operator(v) => Arg::Operator(v.clone()),
+        Token::Other(v) => Arg::Other(v.clone()),
+        Token::List(_) | Token::Key(_) | Token::Dim(_) | Token::Child | Token::Event(_) => return None,
+    })
+}
+
+/// Where a part begins along a dimension, its step, its length, and which dimension of the map it is.
+type Side = (i64, i64, i64, Option<usize>);
+
+/// For each dimension of the base where the part begins, its step, its length, and which dimension of the map it is.
+fn boxed(base: &[i64], sizes: &[i64], strides: &[i64], offset: i64) -> Option<Vec<Side>> {
+    let mut out = Vec::new();
+    let mut left = offset;
+    let mut taken = vec![false; sizes.len()];
+    let mut unit = base.iter().try_fold(1_i64, |p, d| p.checked_mul(*d))?;
+    for length in base {
+        unit = unit.checked_div(*length)?;
+        let start = left.checked_div(unit)?;
+        left = left.checked_rem(unit)?;
+        let spans = |k: usize| -> Option<i64> {
+            let (size, stride) = (*sizes.get(k)?, *strides.get(k)?);
+            let step = stride.checked_div(unit)?;
+            let end = size.checked_sub(1)?.checked_mul(step)?.checked_add(start)?;
+            (size > 1 && stride.checked_rem(unit)? == 0 && step > 0 && end < *length && !*taken.get(k)?).then_some(step)
+        };
+        match (0..sizes.len()).find_map(|k| spans(k).map(|step| (k, step))) {
+            Some((k, step)) => {
+                *taken.get_mut(k)? = true;
+                out.push((start, step, *sizes.get(k)?, Some(k)));
+            }
+            None => out.push((start, 1, 1, None)),
+        }
+    }
+    let all = sizes.iter().zip(&taken).all(|(size, taken)| *size == 1 || *taken);
+    (all && left == 0).then_some(out)
+}

@@ -1,0 +1,63 @@
+//! Where congruence parts, rules are asked: of the innermost pair first, then of those around it.
+//!
+//! Promises: what rules show equal becomes one class, and congruence goes on from there; attempts are bounded, and what stopped them is
+//! known. Costs nothing where congruence suffices.
+
+use crate::term::store::ValueId;
+use crate::verify::functional::values::Functional;
+use crate::verify::prove::congruence::Congruence;
+use crate::verify::prove::normal::{self, Names};
+
+/// What provers by rules have done so far.
+#[derive(Debug, Default)]
+pub struct Rules {
+    /// Names of the rules by which values were shown equal.
+    pub names: Names,
+    /// Work that was done.
+    pub spent: usize,
+}
+
+/// Returns whether two values are shown to be equal.
+pub fn equal(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId) -> bool {
+    for _ in 0..f.budget.differences {
+        if c.equal(f, a, b) {
+            return true;
+        }
+        let mut pairs: Vec<(ValueId, ValueId)> = c.first_difference.into_iter().collect();
+        pairs.extend(c.around.iter().copied());
+        pairs.push((a, b));
+        if !by_rules(f, c, &pairs) {
+            return false;
+        }
+        c.forget();
+    }
+    false
+}
+
+/// What an attempt costs at least: to look at a region is work, too.
+const ATTEMPT: usize = 1000;
+
+/// Tries pairs from the inside out, ever fewer of those far out; the outermost one at last.
+fn by_rules(f: &mut Functional<'_>, c: &mut Congruence, pairs: &[(ValueId, ValueId)]) -> bool {
+    let last = pairs.len().saturating_sub(1);
+    for (k, (a, b)) in pairs.iter().copied().enumerate() {
+        let near = k < 6 || k.is_power_of_two() || k == last;
+        if !near || f.store.find(a) == f.store.find(b) || !c.try_once(a, b) {
+            continue;
+        }
+        let mut fuel = f.budget.rules.saturating_sub(c.rules.spent);
+        if fuel == 0 {
+            return false;
+        }
+        let before = fuel;
+        let shown = normal::equal(f, a, b, &mut fuel);
+        let used = before.saturating_sub(fuel).max(ATTEMPT);
+        c.rules.spent = c.rules.spent.saturating_add(used);
+        if let Some(names) = shown {
+            c.rules.names.extend(names);
+            f.store.union(a, b);
+            return true;
+        }
+    }
+    false
+}
