@@ -4,7 +4,7 @@
 //! among its arguments stands for itself. The type of a call is what the registry's rule gives for the types of its operands; how they lie
 //! in memory is not among what rules may see.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::{Arg, BodyId, Device, Graph, Hearsay, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType};
 use crate::ops::{CallSite, contiguous_strides};
@@ -32,15 +32,18 @@ pub struct Lowering<'f, 'a> {
 }
 
 impl Lowering<'_, '_> {
-    /// Returns what a value means. A worklist: children first.
+    /// Returns what a value means. A worklist: children first. Classes may stand below themselves (`relu(x)` is `relu(relu(x))`): one that
+    /// is met below itself stands for itself.
     pub fn meant(&mut self, root: ValueId) -> Option<Meant> {
         let root = self.f.store.find(root);
         let mut open = vec![(root, false)];
+        let mut above: FxHashSet<ValueId> = FxHashSet::default();
         while let Some((id, below_done)) = open.pop() {
             if self.meant.contains_key(&id) {
                 continue;
             }
-            let Some(term) = self.terms.get(&id).cloned() else {
+            let is_below_itself = !below_done && !above.insert(id);
+            let Some(term) = self.terms.get(&id).filter(|_| !is_below_itself).cloned() else {
                 let found = self.itself(id);
                 self.meant.insert(id, found);
                 continue;
