@@ -137,10 +137,10 @@ impl Default for Budget {
             shrinks: 0,
             time_ms: 2000,
             bytes: 1 << 26,
-            region: 400,
-            work: 40_000,
-            rules: 120_000,
-            differences: 24,
+            region: 2000,
+            work: 100_000,
+            rules: 800_000,
+            differences: 256,
         }
     }
 }

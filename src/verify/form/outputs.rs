@@ -316,7 +316,8 @@ fn is_visible(sources: &[Source], users: &FxHashMap<Birth, usize>) -> bool {
     sources.iter().any(|s| matches!(s.from, Birth::Input(_)) || users.get(&s.from).is_some_and(|n| *n > 1))
 }
 
-fn same_part(f: &mut Functional<'_>, c: &mut Congruence, p: Place, q: Place) -> bool {
+/// Returns whether two values are the same part of a memory that was compared.
+pub fn same_part(f: &mut Functional<'_>, c: &mut Congruence, p: Place, q: Place) -> bool {
     match (f.map_of(Side::Before, p), f.map_of(Side::After, q)) {
         (Some((a, base_a)), Some((b, base_b))) => a == b && f.sizes.all_same(&base_a, &base_b),
         _ if p == q && f.is_untouched(p.node) => true,

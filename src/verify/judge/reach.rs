@@ -18,7 +18,7 @@ use crate::graph::{NodeId, NodeKind};
 use crate::term::term::Side;
 use crate::verify::effects::trace::{Effect, effect_of};
 use crate::verify::findings::{Findings, Problem};
-use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_outputs, differing};
+use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_outputs, differing, same_part};
 use crate::verify::functional::values::{Functional, Shared};
 use crate::verify::judge::edit::compare_effect;
 use crate::verify::judge::touched::Touched;
@@ -105,7 +105,11 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
             && sharing.0 == sharing.1
             && (homes.0.node == node || !reach.differing.contains(&homes.0.node))
             && !sharing.0.iter().any(|s| reach.differing.contains(&s.place().node));
-        equal = same_memory && widen::equal(f, c, a, b) && lies_alike(f, c, *place);
+        // A rule may show equal what lies elsewhere in one memory.
+        equal = same_memory
+            && widen::equal(f, c, a, b)
+            && lies_alike(f, c, *place)
+            && (homes.0 == *place || same_part(f, c, *place, *place));
     }
     let contents = same_contents(f, c, node);
     if effect_of(f.after.view, f.registry, node).is_some() {

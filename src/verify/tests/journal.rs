@@ -77,6 +77,20 @@ fn a_write_that_moves_past_a_read_is_seen_from_the_journal() {
 }
 
 #[test]
+fn an_equal_part_elsewhere_in_one_memory_is_not_the_same_part() {
+    let lines = "c = aten.cat.default([x, x])\nv = aten.slice.Tensor(c, 0, 0, 4)\nreturn (c, v)";
+    let mut e = Editor::new(program("x: f32[4]", lines), registry());
+    let v = find(e.graph(), "v");
+    let c = Arg::Node(find(e.graph(), "c"));
+    e.set_args(v, vec![c.clone(), Arg::Int(0), Arg::Int(4), Arg::Int(8)], Vec::new()).unwrap();
+    assert!(!judge_editor(&e, &JudgeOptions::default()).accepted);
+    // The right twin: it is said in other words.
+    e.set_args(v, vec![c, Arg::Int(-1), Arg::Int(0), Arg::Int(-4)], Vec::new()).unwrap();
+    let verdict = judge_editor(&e, &JudgeOptions::default());
+    assert!(verdict.accepted, "{verdict:#?}");
+}
+
+#[test]
 fn a_view_of_an_equal_value_in_other_memory_is_not_the_same_view() {
     // `v` is written later: through the copy the write reaches nobody, through `x` it reaches the caller.
     let lines = "c = aten.clone.default(x)\nv = aten.view.default(c, [2, 2])\nw = aten.add_.Tensor(v, 1)\nr = aten.neg.default(x)\nreturn (r,)";
