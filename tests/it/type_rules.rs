@@ -4,7 +4,7 @@
 use crate::common;
 use airlock::formats::{pt2, text};
 use airlock::graph::{Dtype, Graph, NodeId, NodeKind, TensorType, ValueType, View};
-use airlock::ops::{CallSite, Registry};
+use airlock::ops::{Base, CallSite, Registry, Total};
 
 fn calls(graph: &Graph) -> Vec<NodeId> {
     graph
@@ -189,4 +189,40 @@ fn cases_of_the_corpus_have_the_types_that_the_rules_give() {
     println!("{} graphs, {nodes} calls, {} wrong", graphs.len(), wrong.len());
     untyped.iter().for_each(|(why, n)| println!("  {n} not typed: {why}"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What never raises where types are right takes every word that its type rule takes: the rule must know them.
+#[test]
+fn operators_that_never_raise_refuse_words_that_they_do_not_know() {
+    let registry = Registry::standard();
+    let total = registry.operators().iter().filter(|o| o.facts.total != Total::Never);
+    let mut asked = 0;
+    for operator in total {
+        let Some(word) = operator.schema.params.iter().position(|p| p.ty.base == Base::Str) else { continue };
+        let call = |word: &str| {
+            let args: Vec<String> = operator
+                .schema
+                .params
+                .iter()
+                .filter(|p| p.default.is_none() || p.ty.base == Base::Str)
+                .map(|p| match p.ty.base {
+                    Base::Tensor => format!("{} = x", p.name),
+                    Base::Str => format!("{} = '{word}'", p.name),
+                    _ => format!("{} = 1", p.name),
+                })
+                .collect();
+            let call = format!("        r = torch.ops.{}({})\n", operator.target, args.join(", "));
+            let text = format!(
+                "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[2, 3]\"):\n{call}        return (r,)\n"
+            );
+            let mut graph =
+                text::read(&text, &text::ReadOptions::default()).unwrap_or_else(|e| panic!("{}", e.render()));
+            registry.check_types(&mut graph)
+        };
+        asked += 1;
+        let param = &operator.schema.params[word].name;
+        let problems: Vec<String> = call("no such word").iter().map(ToString::to_string).collect();
+        assert!(problems.iter().any(|p| p.contains(&**param)), "{}: {problems:?}", operator.target);
+    }
+    assert!(asked > 1, "{asked}");
 }

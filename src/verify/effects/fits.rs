@@ -90,8 +90,8 @@ pub(super) fn holds_plainly(
         Arg::Float(v) if operands.is_empty() && !v.is_finite() => false,
         number => fits_plainly(number, &dtypes),
     });
-    // What a word asks for, or a dtype of truth values, kernels refuse as they like.
-    let options = bound.args.iter().all(|a| !matches!(a, Arg::Str(_) | Arg::Dtype(Dtype::Bool)));
+    // Words are the type rules' to refuse; a dtype of truth values kernels refuse as they like.
+    let options = bound.args.iter().all(|a| !matches!(a, Arg::Dtype(Dtype::Bool)));
     let divides = match bound.args.get(1) {
         Some(Arg::Int(v)) => *v != 0,
         Some(Arg::Float(v)) => *v != 0.0,

@@ -52,6 +52,10 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     (prelu, &["aten.prelu.default"]),
     (|c| c.need_same_dtype(1, 0), &["aten._prelu_kernel.default"]),
     (|c| c.need_word(1, &["none", "tanh"]), &["aten.gelu.default", "aten.gelu_.default"]),
+    (
+        |c| c.need_word(2, &["floor", "trunc"]),
+        &["aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.div_.Tensor_mode", "aten.div_.Scalar_mode"],
+    ),
     (|c| c.need_float(1, "another alpha than 0", |a| a != 0.0), &["aten.celu.default"]),
     (|c| c.need_float(1, "0 or more, finite", |l| l >= 0.0 && l.is_finite()), &["aten.softshrink.default"]),
     (|c| c.need_float(3, "0 or more", |e| e >= 0.0), &["aten.cosine_similarity.default"]),
