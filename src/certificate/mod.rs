@@ -28,6 +28,13 @@ pub enum Evidence {
         /// The rules, by name.
         names: Vec<String>,
     },
+    /// Terms were shown equal over the reals, with bounds of rounding, definedness and NaN; runs of both graphs do not disagree.
+    Reals {
+        /// How many terms were built.
+        terms: usize,
+        /// How many pairs of values are equal over the reals only.
+        pairs: usize,
+    },
     /// Every two accesses that conflict are ordered, or there are none.
     Ordered,
 }

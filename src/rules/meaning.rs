@@ -48,6 +48,8 @@ pub struct Speaker<'r> {
     pub registry: &'r Registry,
     /// Expressions.
     pub e: Elements,
+    /// Whether calls mean what they mean over the reals: sums of floats in any order, operators by their definitions.
+    pub over_reals: bool,
 }
 
 /// One call whose operands are known.
@@ -224,7 +226,7 @@ impl<'r> Speaker<'r> {
         values: &FxHashMap<NodeId, Meant>,
         nesting: usize,
     ) -> Option<Meant> {
-        if self.registry.exactness(operator) != Some(Exactness::Exact) {
+        if self.registry.exactness(operator) != Some(Exactness::Exact) && !self.over_reals {
             return None;
         }
         let mut symbols = std::mem::take(&mut self.e.symbols);
@@ -323,6 +325,11 @@ impl<'r> Speaker<'r> {
                 }
                 _ => self.tokens(c, arg, &mut tokens, &mut kids)?,
             }
+        }
+        // What the call does to a rounding, nobody knows.
+        if self.over_reals && !kids.iter().all(|k| crate::rules::rounding::is_exact(&self.e, k.expr)) {
+            let function = crate::rules::table::real(&c.operator.target);
+            function.filter(|_| kids.len() == 1)?;
         }
         let alike = kids.windows(2).all(|pair| matches!(pair, [a, b] if a.dtype == b.dtype));
         let plain_alpha = c.named("alpha").is_none_or(|a| matches!(a, Arg::Int(1)));

@@ -8,16 +8,19 @@
 //! A file of rules says what it says and when it is wrong. Rules of level [`Level::Exact`] hold bit by bit; those of [`Level::Real`] are not here
 //! yet. `tests/rule_admission.rs` runs random instances of both sides.
 
+pub mod definedness;
 pub mod element;
+pub mod field;
 pub mod meaning;
 mod movement;
 mod pointwise;
+pub mod rounding;
 pub mod table;
 
 use serde::Serialize;
 
 /// How equal values are.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Bit by bit.

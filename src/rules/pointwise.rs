@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::graph::{Arg, Dtype};
 use crate::ops::{Number, Promotion};
-use crate::rules::element::arena::{ExprId, Fold, Op, Source, Tensor};
+use crate::rules::element::arena::{ExprId, Fold, Form, Op, Source, Tensor};
 use crate::rules::element::make::width;
 use crate::rules::element::rebuild::Moves;
 use crate::rules::meaning::{Array, Said, Speaker};
@@ -99,6 +99,7 @@ impl Speaker<'_> {
                     let x = self.operand(c, c.arg(0), to, false)?;
                     (c.array(0)?.dtype == to).then(|| self.e.op(Op::Mul, to, &[x, x]))?
                 }
+                exponent if self.over_reals && to.is_float() && c.array(0)?.dtype == to => self.power(c, exponent),
                 _ => None,
             },
             Meaning::Leaky => {
@@ -111,6 +112,36 @@ impl Speaker<'_> {
             }
             other => self.moved_by(c, other),
         }
+    }
+
+    /// A small power that is a product, a root, or one divided by these.
+    fn power(&mut self, c: &Said<'_, '_>, exponent: &Arg) -> Option<ExprId> {
+        let to = c.result.dtype;
+        let x = self.operand(c, c.arg(0), to, false)?;
+        let exponent = match exponent {
+            Arg::Int(n) => f64::from(i32::try_from(*n).ok()?),
+            Arg::Float(v) => *v,
+            _ => return None,
+        };
+        let whole = exponent.abs().floor();
+        let mut out = self.e.rounded(to, 1.0)?;
+        if whole > 8.0 || exponent.abs() - whole != 0.0 && exponent.abs() - whole != 0.5 {
+            return None;
+        }
+        let mut k = 0.0;
+        while k < whole {
+            out = if k == 0.0 { x } else { self.e.op(Op::Mul, to, &[out, x])? };
+            k += 1.0;
+        }
+        if exponent.abs() > whole {
+            let root = self.e.named(to, Form::Named("aten.sqrt.default".into(), Box::new([Token::Child])), &[x])?;
+            out = if whole == 0.0 { root } else { self.e.op(Op::Mul, to, &[out, root])? };
+        }
+        if exponent < 0.0 {
+            let one = self.e.rounded(to, 1.0)?;
+            out = self.e.op(Op::Div, to, &[one, out])?;
+        }
+        Some(out)
     }
 
     /// Returns an operand at the index of the result, in a dtype.
@@ -209,6 +240,10 @@ impl Speaker<'_> {
             Some(Arg::Float(1.0)) if to.is_float() => {}
             Some(Arg::Int(alpha)) if width(to).is_some() && to != Dtype::Bool => {
                 let alpha = self.e.integer(to, *alpha)?;
+                b = self.e.op(Op::Mul, to, &[b, alpha])?;
+            }
+            Some(alpha) if self.over_reals && to.is_float() && !is_narrow(to) => {
+                let alpha = self.constant(c, alpha, to, true)?;
                 b = self.e.op(Op::Mul, to, &[b, alpha])?;
             }
             Some(_) => return None,
@@ -312,6 +347,9 @@ impl Speaker<'_> {
         if width(to).is_some() {
             return self.fold(c, fold?, &array);
         }
+        if self.over_reals {
+            return self.summed_over_reals(c, fold, &array);
+        }
         // The kernel's order is that of a call with this shape over these dimensions, whichever way they are named.
         let dims = self.reduced_dims(c, array.sizes.len())?;
         let mut tokens = vec![Token::List(dims.len())];
@@ -326,12 +364,40 @@ impl Speaker<'_> {
         self.e.load(to, source, kept.collect())
     }
 
-    /// A product of matrices of integers: a sum of products, wrapping around.
-    fn multiplied(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
-        let (a, b) = (c.array(0)?.clone(), c.array(1)?.clone());
+    /// A sum of floats, or its mean, in any order; narrow ones are summed as f32.
+    fn summed_over_reals(&mut self, c: &Said<'_, '_>, fold: Option<Fold>, array: &Array) -> Option<ExprId> {
+        if fold.is_some_and(|f| f != Fold::Sum) {
+            return None;
+        }
         let to = c.result.dtype;
+        let wide = if is_narrow(to) { Dtype::F32 } else { to };
+        let expr = self.e.op(Op::Cast, wide, &[array.expr])?;
+        let mut sum = self.fold(c, Fold::Sum, &Array { dtype: wide, expr, ..array.clone() })?;
+        if fold.is_none() {
+            let dims = self.reduced_dims(c, array.sizes.len())?;
+            let sizes: Vec<Dim> = dims.iter().filter_map(|d| array.sizes.get(*d).copied()).collect();
+            let count = self.e.product(&sizes)?;
+            let at = self.e.at(count);
+            let count = self.e.index_value(Dtype::I64, at)?;
+            let count = self.e.op(Op::Cast, wide, &[count])?;
+            sum = self.e.op(Op::Div, wide, &[sum, count])?;
+        }
+        self.e.op(Op::Cast, to, &[sum])
+    }
+
+    /// A product of matrices: of integers a sum of products, wrapping around; over the reals of floats too, narrow ones summed as f32.
+    fn multiplied(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let (mut a, mut b) = (c.array(0)?.clone(), c.array(1)?.clone());
+        let result = c.result.dtype;
         let inner = *a.sizes.last()?;
-        width(to).filter(|w| *w > 1 && a.dtype == to && b.dtype == to)?;
+        let to = if is_narrow(result) { Dtype::F32 } else { result };
+        let floats = self.over_reals && is_plain(to) && to.is_float();
+        if !floats && width(to).is_none_or(|w| w < 2) || a.dtype != result || b.dtype != result {
+            return None;
+        }
+        for array in [&mut a, &mut b] {
+            (array.dtype, array.expr) = (to, self.e.op(Op::Cast, to, &[array.expr])?);
+        }
         let level = self.e.highest_level(a.expr).max(self.e.highest_level(b.expr)).map_or(0, |l| l.saturating_add(1));
         let bound = self.e.place(crate::rules::element::index::Place::Bound(level, inner));
         let vars = self.vars(&c.result.sizes);
@@ -341,6 +407,7 @@ impl Speaker<'_> {
         let right = batch.iter().copied().chain([bound, *column]).collect();
         let (x, y) = (self.at(&a, left)?, self.at(&b, right)?);
         let product = self.e.op(Op::Mul, to, &[x, y])?;
-        self.e.reduced(Fold::Sum, level, &[inner], product)
+        let sum = self.e.reduced(Fold::Sum, level, &[inner], product)?;
+        self.e.op(Op::Cast, result, &[sum])
     }
 }

@@ -115,6 +115,50 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Leaky, &["aten.leaky_relu.default"]),
 ];
 
+/// A function of one real number.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Real {
+    Exp,
+    Expm1,
+    Log,
+    Log1p,
+    Sqrt,
+    Rsqrt,
+    Reciprocal,
+    Sigmoid,
+    Silu,
+    Relu,
+    Square,
+    Tanh,
+    Erf,
+    Sin,
+    Cos,
+}
+
+const REALS: &[(Real, &str)] = &[
+    (Real::Exp, "aten.exp.default"),
+    (Real::Expm1, "aten.expm1.default"),
+    (Real::Log, "aten.log.default"),
+    (Real::Log1p, "aten.log1p.default"),
+    (Real::Sqrt, "aten.sqrt.default"),
+    (Real::Rsqrt, "aten.rsqrt.default"),
+    (Real::Reciprocal, "aten.reciprocal.default"),
+    (Real::Sigmoid, "aten.sigmoid.default"),
+    (Real::Silu, "aten.silu.default"),
+    (Real::Relu, "aten.relu.default"),
+    (Real::Square, "aten.square.default"),
+    (Real::Tanh, "aten.tanh.default"),
+    (Real::Erf, "aten.erf.default"),
+    (Real::Sin, "aten.sin.default"),
+    (Real::Cos, "aten.cos.default"),
+];
+
+/// Returns the function of a real number that an operator of one operand is.
+pub fn real(target: &str) -> Option<Real> {
+    REALS.iter().find(|(_, t)| *t == target).map(|(r, _)| *r)
+}
+
 static BY_TARGET: LazyLock<FxHashMap<&'static str, Meaning>> =
     LazyLock::new(|| TABLE.iter().flat_map(|(m, targets)| targets.iter().map(|t| (*t, *m))).collect());
 

@@ -94,7 +94,10 @@ impl Findings {
         let answers: Vec<Answer> = Question::ALL.into_iter().map(|q| self.answer_to(q)).collect();
         let open = answers.iter().filter(|a| a.finding != Finding::Proved).map(|a| a.question).collect();
         let worst = worst.or_else(|| self.problems.into_iter().min_by_key(Problem::rank));
-        let Some(worst) = worst else { return Verdict { answers, ..Verdict::proved_exact(self.assumes) } };
+        let Some(worst) = worst else {
+            let level = answers.iter().find_map(|a| a.level);
+            return Verdict { answers, level, ..Verdict::proved_exact(self.assumes) };
+        };
         Verdict {
             assumes: self.assumes,
             differing: worst.differing,
@@ -113,10 +116,11 @@ impl Findings {
         };
         let evidence = self.answered.iter().find(|(q, _)| *q == question).map(|(_, e)| e.clone());
         let is_proved = finding == Finding::Proved;
+        let level = if matches!(evidence, Some(Evidence::Reals { .. })) { Level::Real } else { Level::Exact };
         Answer {
             question,
             finding,
-            level: (is_proved && question == Question::Values).then_some(Level::Exact),
+            level: (is_proved && question == Question::Values).then_some(level),
             evidence: evidence.filter(|_| is_proved),
             reasons: own().map(|p| p.reason.clone()).take(MAX_REASONS).collect(),
         }

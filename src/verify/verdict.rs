@@ -59,6 +59,8 @@ pub enum Assumption {
     Device(String),
     /// Nodes of one stream run in list order.
     StreamOrder,
+    /// A node whose elements lie in the working range.
+    Range(String),
     /// A hazard that the graph as it was has itself: reported, not charged.
     OwnHazard(String),
 }
@@ -71,6 +73,7 @@ impl Assumption {
             Assumption::StreamOrder => {
                 "nodes of one stream run in list order (GE's topological order StableRDFS keeps it)".into()
             }
+            Assumption::Range(node) => format!("|{node}| <= 2^10 (2^5 beside f16): what it holds is no input"),
             Assumption::OwnHazard(text) => format!("the graph as it was has it too: {text}"),
         }
     }

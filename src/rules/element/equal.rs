@@ -178,7 +178,7 @@ impl Elements {
     }
 
     /// Equal operators of equal operands, down to equal elements: a worklist of pairs, all of which must hold.
-    pub(super) fn congruent(&mut self, a: ExprId, b: ExprId, calls: usize) -> bool {
+    pub fn congruent(&mut self, a: ExprId, b: ExprId, calls: usize) -> bool {
         let mut open = vec![(a, b)];
         let mut seen = rustc_hash::FxHashSet::default();
         while let Some((a, b)) = open.pop() {

@@ -35,7 +35,7 @@ impl Elements {
     }
 
     /// Returns the places in an index, those within divisions too.
-    pub(super) fn places_in(&self, index: IndexId) -> Vec<Place> {
+    pub fn places_in(&self, index: IndexId) -> Vec<Place> {
         let (mut out, mut open) = (Vec::new(), vec![index]);
         while let Some(at) = open.pop() {
             for (place, _) in &self.linear(at).terms {
@@ -49,7 +49,7 @@ impl Elements {
     }
 
     /// Returns an expression's parts, children and those that stand in indices.
-    pub(super) fn parts(&self, expr: &Expr) -> Vec<ExprId> {
+    pub fn parts(&self, expr: &Expr) -> Vec<ExprId> {
         let mut out: Vec<ExprId> = expr.kids.to_vec();
         for index in Self::indices_in(expr) {
             out.extend(self.places_in(index).into_iter().filter_map(|p| match p {
@@ -61,7 +61,7 @@ impl Elements {
     }
 
     /// Returns everything below an expression, children first.
-    pub(super) fn below(&self, root: ExprId) -> Vec<ExprId> {
+    pub fn below(&self, root: ExprId) -> Vec<ExprId> {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut open = vec![root];
         while let Some(at) = open.pop() {

@@ -2,6 +2,7 @@
 //!
 //! - `subject`, `steps`: the pair, its inputs, which steps each side takes; `sizes`, `regimes`, `trials`: what is tried;
 //! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are;
+//! - `sampled`: what rounding does where values are equal over the reals;
 //! - `witness`: what is kept of it, made smaller by `shrink`; `counterexample`, `script`: that as files.
 //!
 //! Promises: what is refuted is refuted at level `real` (at `exact` where operators leave no `real`) by inputs of the graph as it was given,
@@ -13,6 +14,7 @@ mod error;
 mod lab;
 mod regimes;
 mod run;
+mod sampled;
 mod script;
 mod sharing;
 mod shrink;
@@ -32,6 +34,7 @@ use std::time::{Duration, Instant};
 use crate::exec::Value;
 use crate::graph::{BodyId, Graph, View};
 use crate::ops::Registry;
+use crate::rules::Level;
 use crate::verify::differ::error::{Difference, Ground};
 use crate::verify::differ::lab::Lab;
 use crate::verify::differ::regimes::Regime;
@@ -58,7 +61,13 @@ pub struct Tried {
 /// Whether a verdict leaves values or effects unknown, and nothing else, and there is a budget to run both programs.
 pub fn is_open(verdict: &Verdict, options: &JudgeOptions) -> bool {
     let settles = |q: &Question| matches!(q, Question::Values | Question::Effects);
-    verdict.verdict == Finding::Unknown && verdict.open.iter().all(settles) && options.budget.trials > 0
+    let is_open = verdict.verdict == Finding::Unknown && verdict.open.iter().all(settles);
+    (is_open || is_real(verdict)) && options.budget.trials > 0
+}
+
+/// Whether values were shown equal over the reals: what rounding does is sampled then.
+fn is_real(verdict: &Verdict) -> bool {
+    verdict.verdict == Finding::Proved && verdict.level == Some(Level::Real)
 }
 
 /// Runs both programs against each other where a verdict left values or effects unknown, and nothing else.
@@ -73,7 +82,36 @@ pub fn settle(verdict: Verdict, before: &Graph, after: &Graph, registry: &Regist
     let verdict = Verdict { ms, stopped, ..verdict };
     match tried.witness {
         Some(witness) => witness.refutes(verdict),
+        None if is_real(&verdict) => {
+            sampled(Verdict { tried: Some(tried.ran), ..verdict }, before, after, registry, options)
+        }
         None => Verdict { tried: Some(tried.ran), obstacle: tried.obstacle, ..verdict },
+    }
+}
+
+/// Takes what is equal over the reals where the sampled test of rounding holds; else it is unknown.
+fn sampled(verdict: Verdict, before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Verdict {
+    let now = Instant::now();
+    let deadline = now.checked_add(Duration::from_millis(options.budget.time_ms)).unwrap_or(now);
+    let held = Subject::of(before, after, registry, options).and_then(|mut subject| {
+        let trials = trials::of(&mut subject, options.budget.bytes);
+        sampled::rounding(&mut subject, &trials, options.seed, deadline)
+    });
+    match held {
+        Ok(_) => Verdict { accepted: options.policy.accepts(&verdict), ..verdict },
+        Err(why) => {
+            let mut answers = verdict.answers.clone();
+            for answer in answers.iter_mut().filter(|a| a.question == Question::Values) {
+                answer.finding = Finding::Unknown;
+                (answer.level, answer.evidence) = (None, None);
+                answer.reasons = vec![why.clone()];
+            }
+            let refusal = Verdict::refusal(Finding::Unknown, Question::Values, why, Vec::new());
+            let mut refused = Verdict { answers, open: vec![Question::Values], ..refusal };
+            (refused.ms, refused.terms, refused.tried) = (verdict.ms, verdict.terms, verdict.tried);
+            refused.accepted = options.policy.accepts(&refused);
+            refused
+        }
     }
 }
 

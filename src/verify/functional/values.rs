@@ -9,6 +9,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::{Place, Shares, Stamp, Storages, call, getitem_of, place_of};
+use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{Bound, Operator, Registry};
 use crate::term::call::Arguments;
@@ -77,6 +78,8 @@ pub struct Functional<'a> {
     pub shared: Shared,
     /// How much work there may be.
     pub budget: Budget,
+    /// What the host says of the values of inputs.
+    pub domains: &'a [(String, Domain)],
 }
 
 impl<'a> Functional<'a> {

@@ -25,8 +25,9 @@ use crate::verify::judge::touched::Touched;
 use crate::verify::options::JudgeOptions;
 use crate::verify::order::judge_order;
 use crate::verify::prove::congruence::Congruence;
+use crate::verify::prove::real;
 use crate::verify::prove::widen;
-use crate::verify::verdict::{Question, Stop, Verdict};
+use crate::verify::verdict::{Assumption, Level, Question, Stop, Verdict};
 
 /// Judges what an editor changed since it began. Where that leaves values or effects unknown, both graphs are run, which costs the graph.
 pub fn judge_editor(editor: &Editor, options: &JudgeOptions) -> Verdict {
@@ -56,7 +57,7 @@ pub fn judge_edit(
         true => crate::verify::judge::reach::judge_local(&mut f, &mut c, touched, &mut findings),
         false => judge_whole(&mut f, &mut c, &mut findings),
     }
-    finish(findings, &f, &c, options, start)
+    finish(findings, &mut f, &c, options, start)
 }
 
 /// Whether every call that the graph ever had is a function of its operands that may be judged by itself: no writes, draws, bodies, nor
@@ -95,7 +96,7 @@ pub(in crate::verify) fn judge_graphs(
     let mut c = Congruence::with_limit(options.budget.pairs);
     judge_order(before, after, registry, options, &mut findings);
     judge_whole(&mut f, &mut c, &mut findings);
-    finish(findings, &f, &c, options, start)
+    finish(findings, &mut f, &c, options, start)
 }
 
 fn functional<'a>(
@@ -122,12 +123,13 @@ fn functional<'a>(
         sizes,
         shared: Shared::Nothing,
         budget: options.budget,
+        domains: &options.domains,
     }
 }
 
 fn finish(
     mut findings: Findings,
-    f: &Functional<'_>,
+    f: &mut Functional<'_>,
     c: &Congruence,
     options: &JudgeOptions,
     start: Instant,
@@ -139,10 +141,16 @@ fn finish(
             findings.push(Problem::unknown(Question::Effects, reason).at([name]));
         }
     }
+    if let Err(node) = real::is_carried(f, &c.rules.reals) {
+        let reason = format!("values are equal over the reals only, and to `{node}` they are more than real numbers");
+        findings.push(Problem::unknown(Question::Values, reason).at([node]));
+    }
+    findings.assumes.extend(c.rules.reals.assumed.iter().cloned().map(Assumption::Range));
     let mut verdict = findings.verdict();
     verdict.terms = f.store.terms_hashed();
     verdict.stopped = c.is_exhausted().then_some(Stop::Pairs);
-    verdict.accepted = options.policy.accepts(&verdict);
+    // What rounding does is sampled, too, before it is taken.
+    verdict.accepted = verdict.level != Some(Level::Real) && options.policy.accepts(&verdict);
     verdict.ms = start.elapsed().as_secs_f64() * 1e3;
     verdict
 }
@@ -173,9 +181,10 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
 /// What equal values rest on: structure, and rules where there were any.
 pub(in crate::verify) fn values_by(f: &Functional<'_>, c: &Congruence) -> Evidence {
     let terms = f.store.terms_hashed();
-    match c.rules.names.is_empty() {
-        true => Evidence::Congruence { terms },
-        false => Evidence::Rules { terms, names: c.rules.names.iter().map(ToString::to_string).collect() },
+    match (c.rules.names.is_empty(), c.rules.reals.pairs.is_empty()) {
+        (true, true) => Evidence::Congruence { terms },
+        (_, false) => Evidence::Reals { terms, pairs: c.rules.reals.pairs.len() },
+        (false, true) => Evidence::Rules { terms, names: c.rules.names.iter().map(ToString::to_string).collect() },
     }
 }
 

@@ -7,6 +7,7 @@
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use crate::rules::Level;
 use crate::term::store::ValueId;
 use crate::term::term::{Form, Term};
 use crate::verify::functional::values::Functional;
@@ -31,7 +32,7 @@ pub struct Congruence {
     pub around: Vec<(ValueId, ValueId)>,
     /// What rules showed.
     pub rules: crate::verify::prove::widen::Rules,
-    tried: FxHashSet<(ValueId, ValueId)>,
+    tried: FxHashSet<(ValueId, ValueId, Level)>,
     steps: usize,
     limit: usize,
     /// Whether everything below two values is found first: then equal structures are one class already.
@@ -63,8 +64,8 @@ impl Congruence {
     }
 
     /// Returns whether a pair was not tried by rules before.
-    pub fn try_once(&mut self, a: ValueId, b: ValueId) -> bool {
-        self.tried.insert((a, b))
+    pub fn try_once(&mut self, a: ValueId, b: ValueId, level: Level) -> bool {
+        self.tried.insert((a, b, level))
     }
 
     /// Returns whether the work ran out.

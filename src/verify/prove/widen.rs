@@ -3,10 +3,12 @@
 //! Promises: what rules show equal becomes one class, and congruence goes on from there; attempts are bounded, and what stopped them is
 //! known. Costs nothing where congruence suffices.
 
+use crate::rules::Level;
 use crate::term::store::ValueId;
 use crate::verify::functional::values::Functional;
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::prove::normal::{self, Names};
+use crate::verify::prove::real::{self, Reals};
 
 /// What provers by rules have done so far.
 #[derive(Debug, Default)]
@@ -15,6 +17,8 @@ pub struct Rules {
     pub names: Names,
     /// Work that was done.
     pub spent: usize,
+    /// What is equal over the reals only.
+    pub reals: Reals,
 }
 
 /// Returns whether two values are shown to be equal.
@@ -26,7 +30,7 @@ pub fn equal(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId)
         let mut pairs: Vec<(ValueId, ValueId)> = c.first_difference.into_iter().collect();
         pairs.extend(c.around.iter().copied());
         pairs.push((a, b));
-        if !by_rules(f, c, &pairs) {
+        if !by_rules(f, c, &pairs, Level::Exact) && !(f.budget.trials > 0 && by_rules(f, c, &pairs, Level::Real)) {
             return false;
         }
         c.forget();
@@ -38,11 +42,11 @@ pub fn equal(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId)
 const ATTEMPT: usize = 1000;
 
 /// Tries pairs from the inside out, ever fewer of those far out; the outermost one at last.
-fn by_rules(f: &mut Functional<'_>, c: &mut Congruence, pairs: &[(ValueId, ValueId)]) -> bool {
+fn by_rules(f: &mut Functional<'_>, c: &mut Congruence, pairs: &[(ValueId, ValueId)], level: Level) -> bool {
     let last = pairs.len().saturating_sub(1);
     for (k, (a, b)) in pairs.iter().copied().enumerate() {
         let near = k < 6 || k.is_power_of_two() || k == last;
-        if !near || f.store.find(a) == f.store.find(b) || !c.try_once(a, b) {
+        if !near || f.store.find(a) == f.store.find(b) || !c.try_once(a, b, level) {
             continue;
         }
         let mut fuel = f.budget.rules.saturating_sub(c.rules.spent);
@@ -50,7 +54,10 @@ fn by_rules(f: &mut Functional<'_>, c: &mut Congruence, pairs: &[(ValueId, Value
             return false;
         }
         let before = fuel;
-        let shown = normal::equal(f, a, b, &mut fuel);
+        let shown = match level {
+            Level::Exact => normal::equal(f, a, b, &mut fuel),
+            Level::Real => real::equal(f, &mut c.rules.reals, a, b, &mut fuel).then(Names::new),
+        };
         let used = before.saturating_sub(fuel).max(ATTEMPT);
         c.rules.spent = c.rules.spent.saturating_add(used);
         if let Some(names) = shown {

@@ -1,0 +1,95 @@
+//! Which elements of the sources surely make an element NaN where they are, and which may.
+//!
+//! ## What it says
+//! Arithmetic, its functions, sums and the greatest of elements pass a NaN on, whichever operand it is. Of what a choice, a comparison or an unknown function
+//! does nothing is known but that it is the same on both sides.
+//!
+//! ## When it is wrong
+//! `0 * x`, `x - x` and `x / x` are gone over the reals, and their NaN with them: then the first side shows one that the second hides.
+
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::index::Place;
+use crate::rules::element::rebuild::Moves;
+use crate::rules::table::real;
+
+/// Names of dimensions where only which elements there are counts.
+const NAMES: u32 = 1 << 24;
+
+/// Returns whether every NaN that reaches `a` reaches `b`.
+pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
+    let mut reached = FxHashSet::default();
+    let mut open = vec![b];
+    let mut seen = FxHashSet::default();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let expr = e.expr(id)?.clone();
+        reached.insert(elements(e, id, &expr)?);
+        if passes_on(e, &expr) {
+            open.extend(expr.kids);
+        }
+    }
+    let mut open = vec![a];
+    let mut seen = FxHashSet::default();
+    while let Some(id) = open.pop() {
+        let expr = e.expr(id)?.clone();
+        if !seen.insert(id) || reached.contains(&elements(e, id, &expr)?) {
+            continue;
+        }
+        match &expr.form {
+            Form::Load(..) if expr.dtype.is_float() => return Some(false),
+            _ => open.extend(e.parts(&expr)),
+        }
+    }
+    Some(true)
+}
+
+/// Whether a NaN in any child is one in the element.
+fn passes_on(e: &Elements, expr: &Expr) -> bool {
+    if !expr.dtype.is_float() {
+        return false;
+    }
+    match &expr.form {
+        Form::Op(op) => match op {
+            Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::Neg
+            | Op::Abs
+            | Op::Max
+            | Op::Min
+            | Op::AtLeast
+            | Op::AtMost => true,
+            Op::Cast => expr.kids.first().and_then(|k| e.dtype(*k)).is_some_and(|d| d.is_float()),
+            _ => false,
+        },
+        Form::Named(target, _) => real(target).is_some(),
+        Form::Reduce(Fold::Sum | Fold::Most | Fold::Least, _, sizes) => {
+            sizes.iter().all(|d| d.fixed().is_some_and(|n| n > 0))
+        }
+        _ => false,
+    }
+}
+
+/// Returns an expression that stands for the set of elements that one is, as its dimensions run: those of a load are named in order.
+fn elements(e: &mut Elements, id: ExprId, expr: &Expr) -> Option<ExprId> {
+    let Form::Load(_, at) = &expr.form else { return Some(id) };
+    let mut names: SmallVec<[(u32, crate::sym::Dim); 4]> = SmallVec::new();
+    for place in at.iter().flat_map(|i| e.places_in(*i)) {
+        match place {
+            Place::Bound(level, size) if !names.iter().any(|(l, _)| *l == level) => names.push((level, size)),
+            _ => {}
+        }
+    }
+    let mut out = id;
+    for (k, (level, size)) in (NAMES..).zip(names) {
+        let with = e.place(Place::Bound(k, size));
+        out = e.moved(out, &Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(with, 1))) })?;
+    }
+    Some(out)
+}

@@ -1,0 +1,16 @@
+//! Equality over the reals: elements as sums of products.
+//!
+//! ## What it says
+//! Over a field sums and products have one form, whatever the order; sums over a dimension are linear, and what does not depend on it stands
+//! outside. `exp(a + b)` is `exp(a) * exp(b)`; `log(a * b)` is `log(a) + log(b)`; `sqrt(a) * sqrt(a)` is `a`; the least is the negative of the
+//! greatest of negatives. A conversion to a wider float is nothing. Numbers are equal where they round to one number of f32 (of f64: to a few units).
+//!
+//! ## When it is wrong
+//! It says nothing of NaN, of what is not defined (a denominator of 0, the logarithm of a negative number, an overflow), or of rounding: those are
+//! asked of both ends (`rounding`). A conversion to a narrower float, a comparison and a choice are steps: functions of which nothing is known.
+
+mod normal;
+mod poly;
+mod same;
+
+pub use normal::Field;

@@ -1,0 +1,267 @@
+//! Elements as sums of products.
+//!
+//! Promises: what is made equals the expression over the reals wherever both are defined; children first, no recursion on depth.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::cast::loses_nothing;
+use crate::rules::element::index::Place;
+use crate::rules::field::poly::{Atom, Binders, Function, Poly};
+use crate::rules::table::{Real, real};
+
+/// Names from here on are none of the arena's own.
+const FRESH: u32 = 1 << 20;
+
+/// Expressions over the reals.
+pub struct Field<'e> {
+    pub(super) e: &'e mut Elements,
+    /// The dtype of the ends: how near numbers must be.
+    pub(super) dtype: Dtype,
+    pub(super) next: u32,
+    known: FxHashMap<ExprId, Rc<Poly>>,
+}
+
+impl<'e> Field<'e> {
+    /// Returns whether two expressions of one dtype are equal over the reals; `None` where that was too much work.
+    pub fn equal(e: &'e mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
+        let mut field = Field { e, dtype, next: FRESH, known: FxHashMap::default() };
+        let (x, y) = (field.of(a)?, field.of(b)?);
+        field.same(&x, &y, &[])
+    }
+
+    fn of(&mut self, root: ExprId) -> Option<Rc<Poly>> {
+        for id in self.e.below(root) {
+            if self.known.contains_key(&id) {
+                continue;
+            }
+            self.e.spend(4)?;
+            let expr = self.e.expr(id)?.clone();
+            let made = self.one(id, &expr)?;
+            let made = self.settled(made)?;
+            self.known.insert(id, Rc::new(made));
+        }
+        self.known.get(&root).cloned()
+    }
+
+    fn leaf(id: ExprId) -> Option<Poly> {
+        Poly::atom(Atom::Leaf(id), 0)
+    }
+
+    fn call(function: Function, kids: Vec<Rc<Poly>>) -> Option<Poly> {
+        let depth = kids.iter().map(|k| k.depth).max().unwrap_or(0).checked_add(1)?;
+        Poly::atom(Atom::Call(function, kids.into()), depth)
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn one(&mut self, id: ExprId, expr: &Expr) -> Option<Poly> {
+        let kids: Vec<Rc<Poly>> = match expr.form {
+            Form::Load(..) | Form::Poly(_) => Vec::new(),
+            _ => expr.kids.iter().map(|k| self.known.get(k).cloned()).collect::<Option<_>>()?,
+        };
+        match &expr.form {
+            Form::Const(v) if expr.dtype.is_float() => Poly::number(f64::from_bits(v.cast_unsigned())),
+            Form::Const(v) => Poly::number(*v as f64),
+            Form::Number(bits) => Poly::number(f64::from_bits(*bits)),
+            Form::Op(op) => self.operator(*op, id, expr, &kids),
+            Form::Named(target, _) => self.named(target, expr, kids),
+            Form::Reduce(fold, level, sizes) => self.reduced(*fold, *level, sizes, id, expr, &kids),
+            _ => Self::leaf(id),
+        }
+    }
+
+    fn operator(&mut self, op: Op, id: ExprId, expr: &Expr, kids: &[Rc<Poly>]) -> Option<Poly> {
+        let other = || Self::call(Function::Other(expr.form.clone(), expr.dtype), kids.to_vec());
+        if !expr.dtype.is_float() {
+            // Integers wrap around: a ring of their own.
+            let floats = expr.kids.iter().any(|k| self.e.dtype(*k).is_some_and(Dtype::is_float));
+            return if floats { other() } else { Self::leaf(id) };
+        }
+        match (op, kids) {
+            (Op::Add, [a, b]) => self.plus(a, b, 1.0),
+            (Op::Sub, [a, b]) => self.plus(a, b, -1.0),
+            (Op::Neg, [a]) => self.plus(&Poly::default(), a, -1.0),
+            (Op::Mul, [a, b]) => self.times(a, b),
+            (Op::Div, [a, b]) => {
+                let inverse = self.power(b, -1)?;
+                self.times(a, &inverse)
+            }
+            (Op::Max | Op::AtLeast, [a, b]) => Self::call(Function::Max, vec![a.clone(), b.clone()]),
+            (Op::Min | Op::AtMost, [a, b]) => {
+                let (a, b) = (self.plus(&Poly::default(), a, -1.0)?, self.plus(&Poly::default(), b, -1.0)?);
+                let most = Self::call(Function::Max, vec![Rc::new(a), Rc::new(b)])?;
+                self.plus(&Poly::default(), &most, -1.0)
+            }
+            (Op::Cast, [a]) => {
+                let from = self.e.dtype(*expr.kids.first()?)?;
+                let few = matches!(self.e.expr(*expr.kids.first()?)?.form, Form::Index(_));
+                let keeps = loses_nothing(from, expr.dtype) || few && matches!(expr.dtype, Dtype::F32 | Dtype::F64);
+                if keeps { Some((**a).clone()) } else { other() }
+            }
+            _ => other(),
+        }
+    }
+
+    fn reduced(
+        &mut self,
+        fold: Fold,
+        level: u32,
+        sizes: &[crate::sym::Dim],
+        id: ExprId,
+        expr: &Expr,
+        kids: &[Rc<Poly>],
+    ) -> Option<Poly> {
+        let [body] = kids else { return None };
+        if !expr.dtype.is_float() || matches!(fold, Fold::Any | Fold::Product) {
+            return Self::leaf(id);
+        }
+        let mut binders = Binders::new();
+        let mut inner = (**body).clone();
+        for (k, size) in (0_u32..).zip(sizes) {
+            let name = self.next;
+            self.next = self.next.checked_add(1)?;
+            inner = self.poly_renamed(&inner, level.checked_add(k)?, name)?;
+            binders.push((name, *size));
+        }
+        match fold {
+            Fold::Sum => self.summed(&inner, &binders),
+            Fold::Most => Self::call(Function::Most(binders), vec![Rc::new(inner)]),
+            _ => {
+                let inner = self.plus(&Poly::default(), &inner, -1.0)?;
+                let most = Self::call(Function::Most(binders), vec![Rc::new(inner)])?;
+                self.plus(&Poly::default(), &most, -1.0)
+            }
+        }
+    }
+
+    fn named(&mut self, target: &str, expr: &Expr, kids: Vec<Rc<Poly>>) -> Option<Poly> {
+        let (Some(function), [x]) = (real(target).filter(|_| expr.dtype.is_float()), kids.as_slice()) else {
+            return Self::call(Function::Other(expr.form.clone(), expr.dtype), kids);
+        };
+        let x = x.clone();
+        let one = Poly::number(1.0)?;
+        match function {
+            Real::Exp => self.exp(&x),
+            Real::Expm1 => {
+                let exp = self.exp(&x)?;
+                self.plus(&exp, &one, -1.0)
+            }
+            Real::Log => self.log(&x),
+            Real::Log1p => {
+                let more = self.plus(&x, &one, 1.0)?;
+                self.log(&more)
+            }
+            Real::Sqrt => Self::call(Function::Sqrt, vec![x]),
+            Real::Rsqrt => {
+                let root = Self::call(Function::Sqrt, vec![x])?;
+                self.power(&root, -1)
+            }
+            Real::Reciprocal => self.power(&x, -1),
+            Real::Sigmoid => self.sigmoid(&x),
+            Real::Silu => {
+                let sigmoid = self.sigmoid(&x)?;
+                self.times(&x, &sigmoid)
+            }
+            Real::Relu => {
+                let zero = Rc::new(Poly::default());
+                Self::call(Function::Max, vec![x, zero])
+            }
+            Real::Square => self.times(&x, &x),
+            Real::Tanh | Real::Erf | Real::Sin | Real::Cos => {
+                Self::call(Function::Other(expr.form.clone(), Dtype::F64), vec![x])
+            }
+        }
+    }
+
+    /// `1 / (1 + exp(-x))`.
+    fn sigmoid(&mut self, x: &Poly) -> Option<Poly> {
+        let minus = self.plus(&Poly::default(), x, -1.0)?;
+        let exp = self.exp(&minus)?;
+        let one = Poly::number(1.0)?;
+        let below = self.plus(&one, &exp, 1.0)?;
+        self.power(&below, -1)
+    }
+
+    /// A product: one exponential for each product of the sum.
+    #[allow(clippy::cast_possible_truncation)]
+    fn exp(&mut self, x: &Poly) -> Option<Poly> {
+        let mut out = Poly::number(1.0)?;
+        for term in &x.terms {
+            if term.factors.is_empty() && term.binders.is_empty() {
+                out = self.plus(&Poly::default(), &out, term.number.exp())?;
+                continue;
+            }
+            let whole = term.number.fract() == 0.0 && term.number.abs() <= 8.0;
+            let exponent = if whole { term.number as i32 } else { 1 };
+            let mut inner = term.clone();
+            if whole {
+                (inner.number, inner.scale) = (1.0, 1.0);
+            }
+            // The exponential of a logarithm.
+            let alone = match inner.factors.as_slice() {
+                [(Atom::Call(Function::Log, kids), 1)] if whole && inner.binders.is_empty() => kids.first().cloned(),
+                _ => None,
+            };
+            let factor = match alone {
+                Some(of) => self.power(&of, exponent)?,
+                None => {
+                    let inner = Rc::new(Poly { terms: vec![inner], depth: x.depth });
+                    let mut one = Self::call(Function::Exp, vec![inner])?;
+                    one.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = exponent);
+                    one
+                }
+            };
+            out = self.times(&out, &factor)?;
+        }
+        Some(out)
+    }
+
+    /// A sum: one logarithm for each factor of a product.
+    fn log(&mut self, x: &Poly) -> Option<Poly> {
+        let [term] = x.terms.as_slice() else { return Self::call(Function::Log, vec![Rc::new(x.clone())]) };
+        if !term.binders.is_empty() || term.number <= 0.0 {
+            return Self::call(Function::Log, vec![Rc::new(x.clone())]);
+        }
+        let mut out = Poly::number(term.number.ln())?;
+        for (atom, exponent) in &term.factors {
+            let one = match atom {
+                Atom::Call(Function::Exp, kids) => (**kids.first()?).clone(),
+                Atom::Call(Function::Sqrt, kids) => {
+                    let log = Self::call(Function::Log, vec![kids.first()?.clone()])?;
+                    self.plus(&Poly::default(), &log, 0.5)?
+                }
+                other => {
+                    let inner = Poly::atom(other.clone(), x.depth)?;
+                    let inner = match other {
+                        Atom::Sum(p) => (**p).clone(),
+                        _ => inner,
+                    };
+                    Self::call(Function::Log, vec![Rc::new(inner)])?
+                }
+            };
+            out = self.plus(&out, &one, f64::from(*exponent))?;
+        }
+        Some(out)
+    }
+}
+
+impl Elements {
+    /// Returns the places in all indices of an expression.
+    pub fn places_below(&self, root: ExprId) -> Vec<Place> {
+        let mut out = Vec::new();
+        for id in self.below(root) {
+            let Some(expr) = self.expr(id) else { continue };
+            let indices: SmallVec<[_; 4]> = match &expr.form {
+                Form::Load(_, at) => at.clone(),
+                Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),
+                _ => SmallVec::new(),
+            };
+            out.extend(indices.into_iter().flat_map(|i| self.places_in(i)));
+        }
+        out
+    }
+}

@@ -1,0 +1,295 @@
+//! Sums of products: numbers times factors, summed over dimensions.
+//!
+//! Promises: equal products stand once in a sum; dimensions over which products are summed have names of their own, so that nothing is captured.
+//! `None` is work that ran out, or a form that grew too large.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{ExprId, Form};
+use crate::rules::field::normal::Field;
+use crate::sym::Dim;
+
+/// How many products a sum may have.
+const PRODUCTS: usize = 64;
+/// How many factors a product may have.
+const FACTORS: usize = 24;
+/// How deep sums may stand in factors.
+const DEPTH: usize = 48;
+
+/// A sum of products.
+#[derive(Clone, Debug, Default)]
+pub struct Poly {
+    /// The products.
+    pub terms: Vec<Product>,
+    /// How deep sums stand in it.
+    pub depth: usize,
+}
+
+/// Dimensions that are summed over, by name and size.
+pub type Binders = SmallVec<[(u32, Dim); 2]>;
+
+/// A number times factors, summed over dimensions.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// The number.
+    pub number: f64,
+    /// The largest number that was added to make it: what is lost beside it.
+    pub scale: f64,
+    /// The dimensions.
+    pub binders: Binders,
+    /// Factors with exponents that are not 0, each once.
+    pub factors: Vec<(Atom, i32)>,
+}
+
+/// A factor.
+#[derive(Clone, Debug)]
+pub enum Atom {
+    /// An expression of which nothing more is known.
+    Leaf(ExprId),
+    /// A function of sums of products.
+    Call(Function, Rc<[Rc<Poly>]>),
+    /// A sum of products.
+    Sum(Rc<Poly>),
+}
+
+/// A function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Function {
+    /// The exponential.
+    Exp,
+    /// The logarithm.
+    Log,
+    /// The root that is not negative.
+    Sqrt,
+    /// The greater of two.
+    Max,
+    /// The greatest over dimensions.
+    Most(Binders),
+    /// Any other.
+    Other(Form, Dtype),
+}
+
+impl Poly {
+    /// Returns a number.
+    pub fn number(v: f64) -> Option<Poly> {
+        let terms = if v == 0.0 { Vec::new() } else { vec![Product::of(v, Vec::new())] };
+        v.is_finite().then_some(Poly { terms, depth: 0 })
+    }
+
+    /// Returns a factor.
+    pub fn atom(atom: Atom, depth: usize) -> Option<Poly> {
+        Some(Poly { terms: vec![Product::of(1.0, vec![(atom, 1)])], depth: (depth <= DEPTH).then_some(depth)? })
+    }
+
+    /// Returns the number that it is.
+    pub fn as_number(&self) -> Option<f64> {
+        match self.terms.as_slice() {
+            [] => Some(0.0),
+            [one] if one.factors.is_empty() && one.binders.is_empty() => Some(one.number),
+            _ => None,
+        }
+    }
+}
+
+impl Product {
+    fn of(number: f64, factors: Vec<(Atom, i32)>) -> Product {
+        Product { number, scale: number.abs(), binders: Binders::new(), factors }
+    }
+}
+
+impl Field<'_> {
+    /// Returns a sum.
+    pub fn plus(&mut self, a: &Poly, b: &Poly, factor: f64) -> Option<Poly> {
+        let mut out = a.clone();
+        out.depth = a.depth.max(b.depth);
+        for term in &b.terms {
+            self.push(
+                &mut out,
+                Product { number: term.number * factor, scale: term.scale * factor.abs(), ..term.clone() },
+            )?;
+        }
+        Some(out)
+    }
+
+    fn push(&mut self, to: &mut Poly, term: Product) -> Option<()> {
+        self.e.spend(1)?;
+        for (k, known) in to.terms.iter().enumerate() {
+            if !self.same_product(known, &term, &[])? {
+                continue;
+            }
+            let (number, scale) = (known.number + term.number, known.scale.max(term.scale));
+            if number.abs() <= 0.5_f64.powi(48) * scale {
+                to.terms.remove(k);
+            } else if let Some(known) = to.terms.get_mut(k) {
+                (known.number, known.scale) = (number, scale);
+            }
+            return number.is_finite().then_some(());
+        }
+        if term.number == 0.0 {
+            return Some(());
+        }
+        to.terms.push(term);
+        (to.terms.len() <= PRODUCTS).then_some(())
+    }
+
+    /// Returns a product.
+    pub fn times(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
+        let mut out = Poly { terms: Vec::new(), depth: a.depth.max(b.depth) };
+        if a.terms.len().checked_mul(b.terms.len())? > PRODUCTS {
+            return None;
+        }
+        for x in &a.terms {
+            for y in &b.terms {
+                let product = self.product(x, y)?;
+                self.push(&mut out, product)?;
+            }
+        }
+        Some(out)
+    }
+
+    fn product(&mut self, x: &Product, y: &Product) -> Option<Product> {
+        let y = if x.binders.is_empty() { y.clone() } else { self.fresh(y)? };
+        let mut out = x.clone();
+        out.number *= y.number;
+        out.scale = out.number.abs();
+        out.binders.extend(y.binders);
+        for (atom, exponent) in y.factors {
+            self.multiply(&mut out, atom, exponent)?;
+        }
+        (out.number.is_finite() && out.number != 0.0).then_some(out)
+    }
+
+    /// Multiplies by a factor. A sum that stands in a product becomes products where it is no denominator.
+    pub(super) fn multiply(&mut self, to: &mut Product, atom: Atom, exponent: i32) -> Option<()> {
+        self.e.spend(1)?;
+        let mut at = None;
+        for (k, (known, _)) in to.factors.iter().enumerate() {
+            if self.same_atom(known, &atom, &[])? {
+                at = Some(k);
+                break;
+            }
+        }
+        match at {
+            Some(k) => {
+                let slot = to.factors.get_mut(k)?;
+                slot.1 = slot.1.checked_add(exponent)?;
+                if slot.1 == 0 {
+                    to.factors.remove(k);
+                }
+            }
+            None => to.factors.push((atom, exponent)),
+        }
+        (to.factors.len() <= FACTORS).then_some(())
+    }
+
+    /// Writes squares of roots, and sums with positive exponents, out.
+    pub(super) fn settled(&mut self, p: Poly) -> Option<Poly> {
+        let mut now = p;
+        for _ in 0..DEPTH {
+            let open = |(atom, exponent): &(Atom, i32)| match atom {
+                Atom::Call(Function::Sqrt, _) => exponent.abs() >= 2,
+                Atom::Sum(_) => *exponent > 0,
+                _ => false,
+            };
+            let Some(k) = now.terms.iter().position(|t| t.factors.iter().any(open)) else { return Some(now) };
+            let mut term = now.terms.remove(k);
+            let place = term.factors.iter().position(open)?;
+            let (atom, exponent) = term.factors.remove(place);
+            let inner = match &atom {
+                Atom::Call(_, kids) => kids.first()?.clone(),
+                Atom::Sum(p) => p.clone(),
+                Atom::Leaf(_) => return None,
+            };
+            let (whole, rest) = match atom {
+                Atom::Sum(_) => (exponent, 0),
+                _ => (exponent.checked_div(2)?, exponent.checked_rem(2)?),
+            };
+            if rest != 0 {
+                term.factors.push((atom, rest));
+            }
+            let depth = now.depth;
+            let mut product = Poly { terms: vec![term], depth };
+            let power = self.power(&inner, whole)?;
+            product = self.times(&product, &power)?;
+            now = self.plus(&now, &product, 1.0)?;
+        }
+        None
+    }
+
+    /// Returns a power. Negative ones are of single products, or factors of their own.
+    pub fn power(&mut self, p: &Poly, exponent: i32) -> Option<Poly> {
+        if exponent < 0 {
+            let inverse = self.inverse(p)?;
+            return self.power(&inverse, exponent.checked_neg()?);
+        }
+        let mut out = Poly::number(1.0)?;
+        for _ in 0..exponent.min(i32::try_from(FACTORS).ok()?) {
+            out = self.times(&out, p)?;
+        }
+        (exponent <= 16).then_some(out)
+    }
+
+    fn inverse(&mut self, p: &Poly) -> Option<Poly> {
+        let [term] = p.terms.as_slice() else {
+            if p.terms.is_empty() {
+                return None;
+            }
+            // One number in front: that of the largest product.
+            let lead = p.terms.iter().map(|t| t.number).fold(0.0_f64, |m, v| if v.abs() > m.abs() { v } else { m });
+            let scaled = self.plus(&Poly::default(), p, 1.0 / lead)?;
+            let depth = p.depth.checked_add(1)?;
+            let whole = Poly::atom(Atom::Sum(Rc::new(scaled)), depth)?;
+            let mut out = whole;
+            if let Some(one) = out.terms.first_mut() {
+                one.number = 1.0 / lead;
+                one.scale = one.number.abs();
+                one.factors.iter_mut().for_each(|f| f.1 = -1);
+            }
+            return Some(out);
+        };
+        let mut out = Product::of(1.0 / term.number, Vec::new());
+        let mut within = Product { number: 1.0, scale: 1.0, binders: term.binders.clone(), factors: Vec::new() };
+        for (atom, exponent) in &term.factors {
+            if !term.binders.is_empty() && self.names_any(atom, &term.binders) {
+                within.factors.push((atom.clone(), *exponent));
+            } else {
+                out.factors.push((atom.clone(), exponent.checked_neg()?));
+            }
+        }
+        let depth = p.depth.checked_add(1)?;
+        if !within.binders.is_empty() {
+            let sum = Poly { terms: vec![within], depth: p.depth };
+            out.factors.push((Atom::Sum(Rc::new(sum)), -1));
+        }
+        out.number.is_finite().then_some(Poly { terms: vec![out], depth })
+    }
+
+    /// Returns the sum over dimensions that stand in a sum of products by these names.
+    pub fn summed(&mut self, p: &Poly, binders: &[(u32, Dim)]) -> Option<Poly> {
+        let mut out = Poly { terms: Vec::new(), depth: p.depth };
+        for term in &p.terms {
+            let mut term = term.clone();
+            for (name, size) in binders {
+                let used = term.factors.iter().any(|(a, _)| self.names_any(a, &[(*name, *size)]));
+                match (used, size.fixed()) {
+                    (true, _) => term.binders.push((*name, *size)),
+                    #[allow(clippy::cast_precision_loss)]
+                    (false, Some(n)) => {
+                        term.number *= n as f64;
+                        term.scale *= n as f64;
+                    }
+                    (false, None) => {
+                        let at = self.e.at(*size);
+                        let size = self.e.index_value(Dtype::I64, at)?;
+                        self.multiply(&mut term, Atom::Leaf(size), 1)?;
+                    }
+                }
+            }
+            self.push(&mut out, term)?;
+        }
+        Some(out)
+    }
+}

@@ -1,0 +1,258 @@
+//! When two products are one: some naming of the dimensions of one by those of the other makes their factors the same.
+//!
+//! Promises: every naming is tried, of up to five dimensions; `None` is work that ran out.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::ExprId;
+use crate::rules::element::index::Place;
+use crate::rules::element::rebuild::Moves;
+use crate::rules::field::normal::Field;
+use crate::rules::field::poly::{Atom, Binders, Function, Poly, Product};
+use crate::sym::Dim;
+
+/// Names of the first side, and those of the second that they stand for.
+type Names = [(u32, u32)];
+
+/// How many dimensions may be named in all ways.
+const MOST: usize = 5;
+
+impl Field<'_> {
+    /// Returns whether two sums of products are one.
+    pub fn same(&mut self, a: &Poly, b: &Poly, names: &Names) -> Option<bool> {
+        if a.terms.len() != b.terms.len() {
+            return Some(false);
+        }
+        let mut left: Vec<&Product> = b.terms.iter().collect();
+        for x in &a.terms {
+            let mut at = None;
+            for (k, y) in left.iter().enumerate() {
+                if self.near(x.number, y.number) && self.same_product(x, y, names)? {
+                    at = Some(k);
+                    break;
+                }
+            }
+            let Some(k) = at else { return Some(false) };
+            left.swap_remove(k);
+        }
+        Some(true)
+    }
+
+    /// Numbers are one where a dtype makes them one: literals are rounded to it.
+    #[allow(clippy::cast_possible_truncation, clippy::float_cmp)]
+    fn near(&self, a: f64, b: f64) -> bool {
+        let far = (a - b).abs();
+        match self.dtype {
+            Dtype::F64 => far <= 0.5_f64.powi(51) * a.abs(),
+            _ => far <= 0.5_f64.powi(46) * a.abs() || a as f32 == b as f32 && (a as f32).is_normal(),
+        }
+    }
+
+    /// Returns whether two products are one, numbers left out.
+    pub(super) fn same_product(&mut self, a: &Product, b: &Product, names: &Names) -> Option<bool> {
+        if a.binders.len() != b.binders.len() || a.factors.len() != b.factors.len() {
+            return Some(false);
+        }
+        let mut exponents = [a, b].map(|p| p.factors.iter().map(|f| f.1).collect::<Vec<i32>>());
+        exponents.iter_mut().for_each(|e| e.sort_unstable());
+        if exponents.first() != exponents.last() {
+            return Some(false);
+        }
+        for naming in self.namings(&a.binders, &b.binders, names)? {
+            if self.same_factors(&a.factors, &b.factors, &naming)? {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+
+    /// Returns every naming of dimensions by dimensions of their size.
+    fn namings(&mut self, a: &Binders, b: &Binders, names: &Names) -> Option<Vec<Vec<(u32, u32)>>> {
+        let mut all: Vec<(Vec<(u32, u32)>, SmallVec<[usize; 5]>)> = vec![(names.to_vec(), SmallVec::new())];
+        if a.len() > MOST {
+            return None;
+        }
+        for (name, size) in a {
+            let mut next = Vec::new();
+            for (naming, used) in &all {
+                for (k, (other, of)) in b.iter().enumerate() {
+                    if !used.contains(&k) && self.e.same_size(*size, *of) {
+                        let (mut naming, mut used) = (naming.clone(), used.clone());
+                        naming.push((*name, *other));
+                        used.push(k);
+                        next.push((naming, used));
+                    }
+                }
+            }
+            all = next;
+        }
+        self.e.spend(all.len())?;
+        Some(all.into_iter().map(|(naming, _)| naming).collect())
+    }
+
+    fn same_factors(&mut self, a: &[(Atom, i32)], b: &[(Atom, i32)], names: &Names) -> Option<bool> {
+        let mut left: Vec<&(Atom, i32)> = b.iter().collect();
+        for (x, exponent) in a {
+            let mut at = None;
+            for (k, (y, other)) in left.iter().enumerate() {
+                if exponent == other && self.same_atom(x, y, names)? {
+                    at = Some(k);
+                    break;
+                }
+            }
+            let Some(k) = at else { return Some(false) };
+            left.swap_remove(k);
+        }
+        Some(true)
+    }
+
+    /// Returns whether two factors are one.
+    pub(super) fn same_atom(&mut self, a: &Atom, b: &Atom, names: &Names) -> Option<bool> {
+        self.e.spend(1)?;
+        match (a, b) {
+            (Atom::Leaf(x), Atom::Leaf(y)) => {
+                if names.is_empty() && x == y {
+                    return Some(true);
+                }
+                if self.e.dtype(*x) != self.e.dtype(*y) {
+                    return Some(false);
+                }
+                // By way of names that nobody has: both sides may have names in common.
+                let mut x = *x;
+                let mut between = Vec::with_capacity(names.len());
+                for (from, to) in names {
+                    between.push((self.next, *to));
+                    x = self.leaf_renamed(x, *from, self.next)?;
+                    self.next = self.next.checked_add(1)?;
+                }
+                for (from, to) in between {
+                    x = self.leaf_renamed(x, from, to)?;
+                }
+                Some(x == *y || self.e.congruent(x, *y, 8))
+            }
+            (Atom::Sum(x), Atom::Sum(y)) => self.same(x, y, names),
+            (Atom::Call(f, x), Atom::Call(g, y)) => self.same_call((f, x), (g, y), names),
+            _ => Some(false),
+        }
+    }
+
+    fn same_call(
+        &mut self,
+        (f, x): (&Function, &Rc<[Rc<Poly>]>),
+        (g, y): (&Function, &Rc<[Rc<Poly>]>),
+        names: &Names,
+    ) -> Option<bool> {
+        if x.len() != y.len() {
+            return Some(false);
+        }
+        if let (Function::Most(s), Function::Most(t), [p], [q]) = (f, g, &**x, &**y) {
+            if s.len() != t.len() {
+                return Some(false);
+            }
+            for naming in self.namings(s, t, names)? {
+                if self.same(p, q, &naming)? {
+                    return Some(true);
+                }
+            }
+            return Some(false);
+        }
+        if f != g {
+            return Some(false);
+        }
+        let mut orders = vec![y.to_vec()];
+        if *f == Function::Max {
+            orders.push(y.iter().rev().cloned().collect());
+        }
+        for order in orders {
+            let mut same = true;
+            for (p, q) in x.iter().zip(&order) {
+                same = same && self.same(p, q, names)?;
+            }
+            if same {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+
+    // ---- names
+
+    /// Whether a factor names one of these dimensions.
+    pub(super) fn names_any(&self, atom: &Atom, binders: &[(u32, Dim)]) -> bool {
+        let mut open = vec![atom.clone()];
+        while let Some(atom) = open.pop() {
+            match atom {
+                Atom::Leaf(id) => {
+                    if self.leaf_names(id, binders) {
+                        return true;
+                    }
+                }
+                Atom::Sum(p) => open.extend(p.terms.iter().flat_map(|t| t.factors.iter().map(|f| f.0.clone()))),
+                Atom::Call(_, kids) => {
+                    let all = kids.iter().flat_map(|p| p.terms.iter());
+                    open.extend(all.flat_map(|t| t.factors.iter().map(|f| f.0.clone())));
+                }
+            }
+        }
+        false
+    }
+
+    fn leaf_names(&self, id: ExprId, binders: &[(u32, Dim)]) -> bool {
+        self.e.places_below(id).into_iter().any(|p| match p {
+            Place::Bound(level, _) => binders.iter().any(|(name, _)| *name == level),
+            _ => false,
+        })
+    }
+
+    fn leaf_renamed(&mut self, id: ExprId, from: u32, to: u32) -> Option<ExprId> {
+        let size = self.e.places_below(id).into_iter().find_map(|p| match p {
+            Place::Bound(level, size) if level == from => Some(size),
+            _ => None,
+        });
+        let Some(size) = size else { return Some(id) };
+        let with = self.e.place(Place::Bound(to, size));
+        self.e.moved(id, &Moves { vars: SmallVec::new(), bound: Some((from, SmallVec::from_elem(with, 1))) })
+    }
+
+    /// Returns a product with names of its own for its dimensions.
+    pub(super) fn fresh(&mut self, p: &Product) -> Option<Product> {
+        let mut out = p.clone();
+        for (name, _) in &mut out.binders {
+            let new = self.next;
+            self.next = self.next.checked_add(1)?;
+            for (atom, _) in &mut out.factors {
+                *atom = self.renamed(atom, *name, new)?;
+            }
+            *name = new;
+        }
+        Some(out)
+    }
+
+    /// Returns a factor with one dimension by another name.
+    pub(super) fn renamed(&mut self, atom: &Atom, from: u32, to: u32) -> Option<Atom> {
+        self.e.spend(1)?;
+        if !self.names_any(atom, &[(from, Dim::Fixed(1))]) {
+            return Some(atom.clone());
+        }
+        Some(match atom {
+            Atom::Leaf(id) => Atom::Leaf(self.leaf_renamed(*id, from, to)?),
+            Atom::Sum(p) => Atom::Sum(Rc::new(self.poly_renamed(p, from, to)?)),
+            Atom::Call(f, kids) => {
+                let kids = kids.iter().map(|p| self.poly_renamed(p, from, to).map(Rc::new)).collect::<Option<_>>()?;
+                Atom::Call(f.clone(), kids)
+            }
+        })
+    }
+
+    /// Returns a sum of products with one dimension by another name.
+    pub(super) fn poly_renamed(&mut self, p: &Poly, from: u32, to: u32) -> Option<Poly> {
+        let mut out = p.clone();
+        for (atom, _) in out.terms.iter_mut().flat_map(|t| &mut t.factors) {
+            *atom = self.renamed(atom, from, to)?;
+        }
+        Some(out)
+    }
+}

@@ -1,0 +1,149 @@
+//! How far the end follows each element, and what all roundings come to.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::cast::loses_nothing;
+use crate::rules::rounding::forward::{Free, Ranges, count};
+use crate::rules::rounding::interval::Interval;
+use crate::rules::rounding::unit;
+use crate::rules::table::{Real, real};
+
+/// Returns a bound of the error of the last element; `None` where nothing bounds it.
+pub fn error(e: &Elements, order: &[ExprId], ranges: &Ranges, free: &FxHashMap<ExprId, Free>) -> Option<f64> {
+    let root = *order.last()?;
+    let inexact = inexact(e, order);
+    let mut follows: FxHashMap<ExprId, Interval> = FxHashMap::default();
+    follows.insert(root, Interval::point(1.0)?);
+    let mut total = 0.0;
+    for id in order.iter().rev() {
+        let Some(by) = follows.get(id).copied() else { continue };
+        if !inexact.contains(id) {
+            continue;
+        }
+        let expr = e.expr(*id)?;
+        // Which element it is may not hang on a rounding.
+        if e.parts(expr).iter().any(|p| inexact.contains(p) && !expr.kids.contains(p)) {
+            return None;
+        }
+        let times: f64 = free.get(id)?.iter().map(|(_, n)| n).product();
+        total += rounding(e, expr, ranges.get(id).copied(), ranges)? * by.most() * times;
+        let bound: Free = match &expr.form {
+            Form::Reduce(Fold::Sum, level, sizes) => {
+                let each = (*level..).zip(sizes.iter());
+                #[allow(clippy::cast_precision_loss)]
+                each.map(|(l, d)| d.fixed().map(|n| (l, n as f64))).collect::<Option<_>>()?
+            }
+            _ => Free::new(),
+        };
+        for (k, kid) in expr.kids.iter().enumerate() {
+            if !inexact.contains(kid) {
+                continue;
+            }
+            // Every way in which the end sees an element that is the same for several places.
+            let own = free.get(kid)?;
+            let around = free.get(id)?.iter().chain(&bound);
+            let shared: f64 = around.filter(|(l, _)| !own.iter().any(|(o, _)| o == l)).map(|(_, n)| n).product();
+            let more = by.times(slope(e, expr, k, ranges)?)?.scaled(shared)?;
+            let sum = match follows.get(kid) {
+                Some(known) => known.plus(more)?,
+                None => more,
+            };
+            follows.insert(*kid, sum);
+        }
+    }
+    Some(total)
+}
+
+/// Whether an element is rounded where it is made.
+fn rounds(e: &Elements, expr: &Expr) -> bool {
+    match &expr.form {
+        Form::Op(Op::Add | Op::Sub | Op::Mul | Op::Div) => expr.dtype.is_float(),
+        Form::Op(Op::Cast) => {
+            let from = expr.kids.first().and_then(|k| e.dtype(*k));
+            expr.dtype.is_float() && from.is_none_or(|from| !loses_nothing(from, expr.dtype))
+        }
+        Form::Named(target, _) => real(target) != Some(Real::Relu),
+        Form::Reduce(Fold::Sum | Fold::Product, ..) => expr.dtype.is_float(),
+        _ => false,
+    }
+}
+
+/// Returns the elements that a rounding reaches.
+pub fn inexact(e: &Elements, order: &[ExprId]) -> FxHashSet<ExprId> {
+    let mut out = FxHashSet::default();
+    for id in order {
+        let Some(expr) = e.expr(*id) else { continue };
+        if rounds(e, expr) || e.parts(expr).iter().any(|k| out.contains(k)) {
+            out.insert(*id);
+        }
+    }
+    out
+}
+
+/// Returns how much one rounding adds at most.
+fn rounding(e: &Elements, expr: &Expr, range: Option<Interval>, ranges: &Ranges) -> Option<f64> {
+    if !rounds(e, expr) {
+        return Some(0.0);
+    }
+    let most = range?.most();
+    Some(match &expr.form {
+        Form::Reduce(Fold::Sum, _, sizes) => {
+            let n = count(sizes)?;
+            let each = ranges.get(expr.kids.first()?)?.most();
+            (n - 1.0).max(0.0) * unit(expr.dtype) * n * each
+        }
+        Form::Named(..) => 2.0 * unit(expr.dtype) * most,
+        Form::Reduce(..) => return None,
+        _ => unit(expr.dtype) * most,
+    })
+}
+
+/// Returns the derivative of an element in one of those that it is made of.
+fn slope(e: &Elements, expr: &Expr, k: usize, ranges: &Ranges) -> Option<Interval> {
+    let range = |k: usize| expr.kids.get(k).and_then(|k| ranges.get(k)).copied();
+    let one = Interval::point(1.0)?;
+    let (none_or_all, either) = (one.or_nothing(), Interval::new(-1.0, 1.0)?);
+    match &expr.form {
+        Form::Op(op) => match (op, k) {
+            _ if !expr.dtype.is_float() => None,
+            (Op::Add, _) | (Op::Sub, 0) => Some(one),
+            (Op::Sub | Op::Neg, _) => Some(one.minus()),
+            (Op::Mul, 0) => range(1),
+            (Op::Mul, _) => range(0),
+            (Op::Div, 0) => range(1)?.inverse(),
+            (Op::Div, _) => range(0)?.times(range(1)?.squared()?.inverse()?).map(Interval::minus),
+            (Op::Abs, _) => Some(either),
+            (Op::Max | Op::Min | Op::AtLeast | Op::AtMost, _) => Some(none_or_all),
+            (Op::Choose, 1 | 2) => Some(none_or_all),
+            (Op::Cast, _) => expr.kids.first().and_then(|k| e.dtype(*k)).filter(|d| d.is_float()).map(|_| one),
+            _ => None,
+        },
+        Form::Reduce(Fold::Sum, ..) if expr.dtype.is_float() => Some(one),
+        Form::Reduce(Fold::Most | Fold::Least, ..) if expr.dtype.is_float() => Some(none_or_all),
+        Form::Named(target, _) => derivative(real(target)?, range(0)?),
+        _ => None,
+    }
+}
+
+/// Returns the derivative of a function on an interval.
+fn derivative(function: Real, x: Interval) -> Option<Interval> {
+    match function {
+        Real::Exp | Real::Expm1 => x.rising(f64::exp),
+        Real::Log => x.inverse(),
+        Real::Log1p => x.plus(Interval::point(1.0)?)?.inverse(),
+        Real::Sqrt if x.low > 0.0 => x.falling(|v| 0.5 / v.sqrt()),
+        Real::Rsqrt if x.low > 0.0 => x.rising(|v| -0.5 / (v * v.sqrt())),
+        Real::Reciprocal => x.squared()?.inverse().map(Interval::minus),
+        Real::Sigmoid => Interval::new(0.0, 0.25),
+        // It rises by at most 1.1, and falls by at most 0.1.
+        Real::Silu => Interval::new(-0.1, 1.1),
+        Real::Relu => Interval::new(0.0, 1.0),
+        Real::Square => x.scaled(2.0),
+        Real::Tanh => Interval::new(0.0, 1.0),
+        // The slope at 0 is 2 / sqrt(pi).
+        Real::Erf => Interval::new(0.0, 1.13),
+        Real::Sin | Real::Cos => Interval::new(-1.0, 1.0),
+        Real::Sqrt | Real::Rsqrt => None,
+    }
+}

@@ -1,0 +1,258 @@
+//! In which interval each element lies, and which dimensions it depends on.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::index::{IndexId, Place};
+use crate::rules::element::make::width;
+use crate::rules::rounding::Box;
+use crate::rules::rounding::interval::Interval;
+use crate::rules::table::{Real, real};
+
+/// Dimensions that are reduced around an element, by name, with their sizes.
+pub type Free = SmallVec<[(u32, f64); 2]>;
+
+/// What is known of each element.
+pub type Ranges = FxHashMap<ExprId, Interval>;
+
+/// Returns the largest finite number of a dtype.
+fn largest(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::F16 => 65504.0,
+        Dtype::F32 => f64::from(f32::MAX),
+        Dtype::Bf16 => 3.38e38,
+        _ => f64::MAX,
+    }
+}
+
+/// Returns the interval of each float element, and of each number that becomes one; `None` where one of them has none. Conditions of
+/// choices, and what only they ask, need none.
+pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<Ranges> {
+    let mut out = Ranges::default();
+    for id in order {
+        let expr = e.expr(*id)?;
+        match one(e, *id, expr, &out, sources) {
+            Some(range) if range.most() <= largest(expr.dtype) => {
+                out.insert(*id, range);
+            }
+            // An integer or a truth that no float is made of needs no interval.
+            _ if !expr.dtype.is_float() => {}
+            _ => return None,
+        }
+    }
+    Some(out)
+}
+
+fn one(e: &Elements, id: ExprId, expr: &Expr, known: &Ranges, sources: Box<'_>) -> Option<Interval> {
+    let kid = |k: usize| expr.kids.get(k).and_then(|k| known.get(k)).copied();
+    match &expr.form {
+        Form::Const(v) if expr.dtype.is_float() => Interval::point(f64::from_bits(v.cast_unsigned())),
+        #[allow(clippy::cast_precision_loss)]
+        Form::Const(v) => Interval::point(*v as f64),
+        Form::Number(bits) => Interval::point(f64::from_bits(*bits)),
+        Form::Load(source, _) if expr.dtype == Dtype::Bool => {
+            sources(Some(*source), expr.dtype).and(Interval::new(0.0, 1.0))
+        }
+        Form::Load(source, _) => sources(Some(*source), expr.dtype),
+        Form::Index(i) => index(e, *i),
+        Form::AtLeastZero(_) | Form::IsZero(_) => Interval::new(0.0, 1.0),
+        Form::Op(op) => operator(e, *op, expr, known),
+        Form::Named(target, _) => function(real(target).filter(|_| expr.dtype.is_float())?, kid(0)?),
+        Form::Reduce(Fold::Most | Fold::Least, ..) => kid(0),
+        Form::Reduce(Fold::Sum, _, sizes) if expr.dtype.is_float() => {
+            let count = count(sizes)?;
+            let sum = kid(0)?.scaled(count)?;
+            let low = if holds_a_one(e, id, expr) { sum.low.max(1.0) } else { sum.low };
+            Interval::new(low, sum.high)
+        }
+        _ => None,
+    }
+}
+
+/// Returns how many places dimensions have; at least one each.
+pub fn count(sizes: &[crate::sym::Dim]) -> Option<f64> {
+    #[allow(clippy::cast_precision_loss)]
+    sizes.iter().try_fold(1.0, |n, d| d.fixed().filter(|d| *d > 0).map(|d| n * d as f64))
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn index(e: &Elements, i: IndexId) -> Option<Interval> {
+    let sum = e.linear(i);
+    let mut out = Interval::point(sum.offset().fixed()? as f64)?;
+    for (place, by) in &sum.terms {
+        let (Place::Var(_, size) | Place::Bound(_, size)) = place else { return None };
+        let most = (size.fixed().filter(|n| *n > 0)? as f64) - 1.0;
+        out = out.plus(Interval::new(0.0, most)?.scaled(by.fixed()? as f64)?)?;
+    }
+    Some(out)
+}
+
+fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interval> {
+    let kid = |k: usize| expr.kids.get(k).and_then(|k| known.get(k)).copied();
+    if matches!(op, Op::Lt | Op::Le | Op::Eq) || expr.dtype == Dtype::Bool {
+        return Interval::new(0.0, 1.0);
+    }
+    if !expr.dtype.is_float() {
+        return None;
+    }
+    match (op, expr.kids.as_slice()) {
+        (Op::Add, _) => kid(0)?.plus(kid(1)?),
+        (Op::Sub, [a, b]) => {
+            let difference = kid(0)?.plus(kid(1)?.minus())?;
+            let high = if is_element_of(e, *a, *b, None) { difference.high.min(0.0) } else { difference.high };
+            Interval::new(difference.low.min(high), high)
+        }
+        (Op::Mul, [a, b]) if a == b => kid(0)?.squared(),
+        (Op::Mul, _) => kid(0)?.times(kid(1)?),
+        (Op::Div, _) => kid(0)?.times(kid(1)?.inverse()?),
+        (Op::Neg, _) => Some(kid(0)?.minus()),
+        (Op::Abs, _) => Some(kid(0)?.magnitude()),
+        (Op::Max | Op::AtLeast, _) => {
+            let (a, b) = (kid(0)?, kid(1)?);
+            Interval::new(a.low.max(b.low), a.high.max(b.high))
+        }
+        (Op::Min | Op::AtMost, _) => {
+            let (a, b) = (kid(0)?, kid(1)?);
+            Interval::new(a.low.min(b.low), a.high.min(b.high))
+        }
+        (Op::Choose, _) => Some(kid(1)?.with(kid(2)?)),
+        (Op::Cast, [from]) => kid(0).filter(|_| e.dtype(*from).is_some_and(|d| d.is_float() || width(d).is_some())),
+        _ => None,
+    }
+}
+
+/// Returns the values of a function on an interval.
+pub fn function(function: Real, x: Interval) -> Option<Interval> {
+    let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
+    match function {
+        Real::Exp => x.rising(f64::exp),
+        Real::Expm1 => x.rising(f64::exp_m1),
+        Real::Log if x.low > 0.0 => x.rising(f64::ln),
+        Real::Log1p if x.low > -1.0 => x.rising(f64::ln_1p),
+        Real::Sqrt if x.low >= 0.0 => x.rising(f64::sqrt),
+        Real::Rsqrt if x.low > 0.0 => x.falling(|v| 1.0 / v.sqrt()),
+        Real::Reciprocal => x.inverse(),
+        Real::Sigmoid => x.rising(sigmoid),
+        // Its least value is above -0.28.
+        Real::Silu => Interval::new((x.low * sigmoid(x.low)).min(-0.28), (x.high * sigmoid(x.high)).max(0.0)),
+        Real::Relu => x.rising(|v| v.max(0.0)),
+        Real::Square => x.squared(),
+        Real::Tanh => x.rising(f64::tanh),
+        Real::Erf | Real::Sin | Real::Cos => Interval::new(-1.0, 1.0),
+        Real::Log | Real::Log1p | Real::Sqrt | Real::Rsqrt => None,
+    }
+}
+
+/// Whether `a` is one of the elements of which `most` is the greatest; with a level, whether it is each of them as those dimensions run.
+fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) -> bool {
+    let Some(Expr { form: Form::Reduce(Fold::Most, from, sizes), kids, .. }) = e.expr(most) else { return false };
+    let Some(body) = kids.first() else { return false };
+    let mut names: Vec<Option<IndexId>> = vec![None; sizes.len()];
+    let mut open = vec![(*body, a)];
+    while let Some((x, y)) = open.pop() {
+        let (Some(p), Some(q)) = (e.expr(x), e.expr(y)) else { return false };
+        if p.dtype != q.dtype || p.kids.len() != q.kids.len() {
+            return false;
+        }
+        let same = match (&p.form, &q.form) {
+            (Form::Load(s, at), Form::Load(t, to)) => {
+                s == t
+                    && at.len() == to.len()
+                    && at.iter().zip(to).all(|(i, j)| stands_for(e, *i, *j, *from, &mut names))
+            }
+            // Nothing of what is bound within may be named.
+            (Form::Op(_) | Form::Const(_) | Form::Number(_) | Form::Named(..), _) => p.form == q.form,
+            _ => x == y && !e.places_below(x).iter().any(|p| matches!(p, Place::Bound(l, _) if l >= from)),
+        };
+        if !same {
+            return false;
+        }
+        if matches!(p.form, Form::Op(_) | Form::Named(..)) {
+            open.extend(p.kids.iter().copied().zip(q.kids.iter().copied()));
+        }
+    }
+    let Some(level) = level else { return true };
+    (0_u32..).zip(&names).zip(sizes.iter()).all(|((k, name), size)| {
+        let own = name.map(|i| e.linear(i).clone());
+        own.is_some_and(|i| {
+            i.constant.is_none()
+                && matches!(i.terms.as_slice(), [(Place::Bound(l, s), by)]
+                    if l.checked_sub(level) == Some(k) && s == size && by.fixed() == Some(1))
+        })
+    })
+}
+
+/// Whether an index is that of the greatest element with dimensions named otherwise; each has one name.
+fn stands_for(e: &Elements, i: IndexId, j: IndexId, level: u32, names: &mut [Option<IndexId>]) -> bool {
+    let sum = e.linear(i);
+    if let ([(Place::Bound(l, size), by)], None) = (sum.terms.as_slice(), sum.constant)
+        && by.fixed() == Some(1)
+        && let Some(slot) = l.checked_sub(level).and_then(|k| names.get_mut(k as usize))
+    {
+        return runs_over(e, j, *size) && *slot.get_or_insert(j) == j;
+    }
+    let names_one = e.places_in(i).iter().any(|p| match p {
+        Place::Bound(l, _) => l.checked_sub(level).is_some_and(|k| (k as usize) < names.len()),
+        Place::Data(_) => true,
+        _ => false,
+    });
+    !names_one && i == j
+}
+
+/// Whether an index is that along one dimension of this size.
+fn runs_over(e: &Elements, i: IndexId, size: crate::sym::Dim) -> bool {
+    let sum = e.linear(i);
+    match (sum.terms.as_slice(), sum.constant) {
+        ([(Place::Var(_, s) | Place::Bound(_, s), by)], None) => *s == size && by.fixed() == Some(1),
+        _ => false,
+    }
+}
+
+/// Whether a sum is one of exponentials of `x - max(x)` over all elements: one of them is 1.
+fn holds_a_one(e: &Elements, _: ExprId, sum: &Expr) -> bool {
+    let Form::Reduce(Fold::Sum, level, sizes) = &sum.form else { return false };
+    let body = sum.kids.first().and_then(|b| e.expr(*b));
+    let Some(Expr { form: Form::Named(target, _), kids, .. }) = body else { return false };
+    let Some(Expr { form: Form::Op(Op::Sub), kids, .. }) = kids.first().and_then(|d| e.expr(*d)) else { return false };
+    let [a, most] = kids.as_slice() else { return false };
+    let Some(Expr { form: Form::Reduce(Fold::Most, _, over), .. }) = e.expr(*most) else { return false };
+    // The greatest is the same for all of them.
+    let names = |p: &Place| matches!(p, Place::Bound(l, _) if *l >= *level && (*l as usize) < (*level as usize).saturating_add(sizes.len()));
+    real(target) == Some(Real::Exp)
+        && over == sizes
+        && !e.places_below(*most).iter().any(names)
+        && is_element_of(e, *a, *most, Some(*level))
+}
+
+/// Returns the reduced dimensions on which each element depends.
+pub fn free(e: &Elements, order: &[ExprId]) -> FxHashMap<ExprId, Free> {
+    let mut out: FxHashMap<ExprId, Free> = FxHashMap::default();
+    for id in order {
+        let Some(expr) = e.expr(*id) else { continue };
+        let mut own = Free::new();
+        let indices: SmallVec<[IndexId; 4]> = match &expr.form {
+            Form::Load(_, at) => at.clone(),
+            Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),
+            _ => SmallVec::new(),
+        };
+        for place in indices.into_iter().flat_map(|i| e.places_in(i)) {
+            if let Place::Bound(level, size) = place {
+                #[allow(clippy::cast_precision_loss)]
+                own.push((level, size.fixed().map_or(f64::INFINITY, |n| n as f64)));
+            }
+        }
+        for part in e.parts(expr) {
+            own.extend(out.get(&part).into_iter().flatten().copied());
+        }
+        if let Form::Reduce(_, level, sizes) = &expr.form {
+            let end = (*level as usize).saturating_add(sizes.len());
+            own.retain(|(l, _)| *l < *level || *l as usize >= end);
+        }
+        own.sort_unstable_by_key(|(l, _)| *l);
+        own.dedup_by_key(|(l, _)| *l);
+        out.insert(*id, own);
+    }
+    out
+}

@@ -1,0 +1,72 @@
+//! The sampled test of rounding: each program against its own wide run, on inputs of the working range.
+//!
+//! Promises: it holds only where both programs and both wide runs were made at least once, every element that is not finite on one side is not
+//! on the other, and no error of the second is above 12 times the first's and 64 units of the tensor. It is asked of what was shown equal over
+//! the reals, beside a bound; alone it shows nothing.
+
+use std::time::Instant;
+
+use crate::exec::Value;
+use crate::verify::differ::error::Ground;
+use crate::verify::differ::lab::Lab;
+use crate::verify::differ::run::{self, From, Ran, Run};
+use crate::verify::differ::subject::{Subject, roundoff};
+use crate::verify::differ::trials::Trials;
+
+/// On how many inputs it is asked.
+const INPUTS: usize = 24;
+
+/// Returns on how many inputs the second program's rounding is no worse; else why it is not taken.
+pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline: Instant) -> Result<usize, String> {
+    if subject.other_roundings() || subject.other_discrete() {
+        return Err("one graph rounds to a narrower dtype, or takes a step, that the other does not".into());
+    }
+    let mut held = 0_usize;
+    for trial in trials.list.iter().filter(|t| t.ground == Ground::Inside).take(INPUTS) {
+        let sizes = trials.sizes.get(trial.sizes).cloned().unwrap_or_default();
+        let Some(inputs) = run::inputs(subject, &sizes, From::Regime(&trial.regime, seed)) else { continue };
+        let lab = Lab::new(subject, &inputs, trial.aliased, deadline);
+        let (Run::Done(a), Run::Done(b)) = lab.own() else { continue };
+        let Some((ra, rb)) = lab.wide() else { continue };
+        if let Some(k) = worse(&a, &b, ra, rb) {
+            return Err(format!("output {k} is rounded more than 12 times as far as before, and 64 units"));
+        }
+        held = held.saturating_add(1);
+    }
+    if held == 0 {
+        return Err("no inputs could be run on both graphs to see what rounding does".into());
+    }
+    Ok(held)
+}
+
+/// The first output, or final content, whose rounding is worse.
+fn worse(a: &Ran, b: &Ran, ra: &Ran, rb: &Ran) -> Option<usize> {
+    let (x, y) = (floats(a), floats(b));
+    let (p, q) = (floats(ra), floats(rb));
+    if x.len() != y.len() || x.len() != p.len() || y.len() != q.len() {
+        return Some(0);
+    }
+    let both = x.iter().zip(&y).zip(p.iter().zip(&q));
+    both.enumerate().find_map(|(k, ((x, y), (p, q)))| {
+        let (Some((x, unit)), Some((y, _)), Some((p, _)), Some((q, _))) = (x, y, p, q) else { return None };
+        let alike = x.len() == y.len() && x.len() == p.len() && y.len() == q.len();
+        let defined = x.iter().zip(y).all(|(u, v)| u.is_finite() == v.is_finite());
+        let scale = p.iter().map(|v| v.abs()).filter(|v| v.is_finite()).fold(0.0, f64::max);
+        let fits = farthest(y, q) <= 12.0 * farthest(x, p) + 64.0 * unit * scale;
+        (!alike || !defined || !fits).then_some(k)
+    })
+}
+
+/// All float tensors that the caller sees, with the roundoff of their dtype; `None` for any other value.
+fn floats(ran: &Ran) -> Vec<Option<(Vec<f64>, f64)>> {
+    let all = ran.outputs.iter().flat_map(|v| v.items().to_vec()).chain(ran.inputs.iter().cloned());
+    all.map(|v: Value| {
+        let t = v.as_tensor().filter(|t| t.dtype().is_float())?.clone();
+        Some((t.lanes::<f64>().ok()?.to_vec(), roundoff(t.dtype())))
+    })
+    .collect()
+}
+
+fn farthest(x: &[f64], p: &[f64]) -> f64 {
+    x.iter().zip(p).map(|(u, v)| (u - v).abs()).filter(|d| d.is_finite()).fold(0.0, f64::max)
+}
