@@ -18,21 +18,12 @@ use crate::rules::table::real;
 /// Names of dimensions where only which elements there are counts.
 const NAMES: u32 = 1 << 24;
 
+/// How deep choices may stand in choices.
+const CHOICES: usize = 4;
+
 /// Returns whether every NaN that reaches `a` reaches `b`.
 pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
-    let mut reached = FxHashSet::default();
-    let mut open = vec![b];
-    let mut seen = FxHashSet::default();
-    while let Some(id) = open.pop() {
-        if !seen.insert(id) {
-            continue;
-        }
-        let expr = e.expr(id)?.clone();
-        reached.insert(elements(e, id, &expr)?);
-        if passes_on(e, &expr) {
-            open.extend(expr.kids);
-        }
-    }
+    let reached = reached(e, b, CHOICES)?;
     let mut open = vec![a];
     let mut seen = FxHashSet::default();
     while let Some(id) = open.pop() {
@@ -46,6 +37,30 @@ pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
         }
     }
     Some(true)
+}
+
+/// Returns what makes an expression NaN where it is. Of a choice, what both of its values have in common does.
+fn reached(e: &mut Elements, root: ExprId, choices: usize) -> Option<FxHashSet<ExprId>> {
+    let mut reached = FxHashSet::default();
+    let mut open = vec![root];
+    let mut seen = FxHashSet::default();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        e.spend(1)?;
+        let expr = e.expr(id)?.clone();
+        reached.insert(elements(e, id, &expr)?);
+        if passes_on(e, &expr) {
+            open.extend(expr.kids);
+        } else if let (Form::Op(Op::Choose), [_, x, y]) = (&expr.form, expr.kids.as_slice())
+            && let Some(choices) = choices.checked_sub(1)
+        {
+            let (x, y) = (self::reached(e, *x, choices)?, self::reached(e, *y, choices)?);
+            reached.extend(x.intersection(&y).copied());
+        }
+    }
+    Some(reached)
 }
 
 /// Whether a NaN in any child is one in the element.

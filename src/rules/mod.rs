@@ -14,6 +14,7 @@ pub mod field;
 pub mod meaning;
 mod movement;
 mod pointwise;
+mod real_sums;
 pub mod rounding;
 pub mod table;
 

@@ -406,7 +406,11 @@ impl Speaker<'_> {
     }
 
     /// Makes an expression that stands only where these indices are at least 0.
-    fn within(&mut self, facts: &[IndexId], make: impl FnOnce(&mut Self) -> Option<ExprId>) -> Option<ExprId> {
+    pub(super) fn within(
+        &mut self,
+        facts: &[IndexId],
+        make: impl FnOnce(&mut Self) -> Option<ExprId>,
+    ) -> Option<ExprId> {
         let before = self.e.assumed();
         self.e.suppose(facts);
         let made = make(self);

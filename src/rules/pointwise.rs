@@ -90,6 +90,9 @@ impl Speaker<'_> {
             Meaning::Sum(fold) => self.summed(c, Some(fold)),
             Meaning::Mean => self.summed(c, None),
             Meaning::MatMul => self.multiplied(c),
+            Meaning::Variance if self.over_reals => self.varied(c),
+            Meaning::Convolution if self.over_reals => self.convolved(c),
+            Meaning::Variance | Meaning::Convolution => None,
             Meaning::Power => match c.arg(1) {
                 Arg::Int(2) if to.is_float() => {
                     let x = self.operand(c, c.arg(0), to, false)?;
@@ -283,7 +286,7 @@ impl Speaker<'_> {
     }
 
     /// Returns the dimensions that are reduced.
-    fn reduced_dims(&self, c: &Said<'_, '_>, rank: usize) -> Option<Vec<usize>> {
+    pub(super) fn reduced_dims(&self, c: &Said<'_, '_>, rank: usize) -> Option<Vec<usize>> {
         let one = |a: &Arg| {
             let Arg::Int(d) = a else { return None };
             let signed = i64::try_from(rank).ok()?;

@@ -50,6 +50,10 @@ pub enum Meaning {
     Mean,
     /// Products summed: of integers in any order.
     MatMul,
+    /// The mean of the squares of differences from the mean, over the reals.
+    Variance,
+    /// Products summed over a window, over the reals.
+    Convolution,
     /// The second power is the number times itself.
     Power,
     /// Below zero a multiple.
@@ -111,6 +115,8 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Sum(Fold::Product), &["aten.prod.default", "aten.prod.dim_int"]),
     (Mean, &["aten.mean.default", "aten.mean.dim"]),
     (MatMul, &["aten.mm.default", "aten.bmm.default"]),
+    (Variance, &["aten.var.correction"]),
+    (Convolution, &["aten.convolution.default"]),
     (Power, &["aten.pow.Tensor_Scalar"]),
     (Leaky, &["aten.leaky_relu.default"]),
 ];

@@ -43,15 +43,21 @@ impl Elements {
         // What is assumed of the index around says nothing of the index within.
         let facts = std::mem::take(&mut self.facts);
         let truths = std::mem::take(&mut self.truths);
-        let equal = self.equal_exprs(x.expr, y.expr, DEPTH, calls);
+        let equal = self.equal_by_cases((x.expr, y.expr), DEPTH, &mut |e, a, b| e.congruent(a, b, calls));
         self.facts = facts;
         self.truths = truths;
         self.compared.insert((a, b), equal);
         equal
     }
 
-    fn equal_exprs(&mut self, a: ExprId, b: ExprId, depth: usize, calls: usize) -> bool {
-        if self.congruent(a, b, calls) {
+    /// Returns whether two expressions are equal, by what `equal` says of them in every case of the conditions that stand in them.
+    pub fn equal_by_cases(
+        &mut self,
+        (a, b): (ExprId, ExprId),
+        depth: usize,
+        equal: &mut dyn FnMut(&mut Elements, ExprId, ExprId) -> bool,
+    ) -> bool {
+        if equal(self, a, b) {
             return true;
         }
         if self.spend(16).is_none() {
@@ -59,14 +65,20 @@ impl Elements {
         }
         let Some(depth) = depth.checked_sub(1) else { return false };
         let Some(condition) = self.condition_in(a).into_iter().chain(self.condition_in(b)).min() else { return false };
-        let split = self.split_on(condition, a, b, depth, calls);
+        let split = self.split_on(condition, (a, b), depth, equal);
         if split {
             self.by("by-cases");
         }
         split
     }
 
-    fn split_on(&mut self, condition: ExprId, a: ExprId, b: ExprId, depth: usize, calls: usize) -> bool {
+    fn split_on(
+        &mut self,
+        condition: ExprId,
+        (a, b): (ExprId, ExprId),
+        depth: usize,
+        equal: &mut dyn FnMut(&mut Elements, ExprId, ExprId) -> bool,
+    ) -> bool {
         for holds in [true, false] {
             let facts = self.facts.len();
             self.truths.insert(condition, holds);
@@ -78,7 +90,7 @@ impl Elements {
             });
             // What two facts exclude needs no proof.
             let never = self.facts.get(facts..).is_some_and(|new| !new.is_empty()) && self.contradicts(facts);
-            let equal = never || both.is_some_and(|(x, y)| self.equal_exprs(x, y, depth, calls));
+            let equal = never || both.is_some_and(|ends| self.equal_by_cases(ends, depth, equal));
             self.truths.remove(&condition);
             self.facts.truncate(facts);
             if !equal {

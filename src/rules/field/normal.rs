@@ -17,6 +17,9 @@ use crate::rules::table::{Real, real};
 /// Names from here on are none of the arena's own.
 const FRESH: u32 = 1 << 20;
 
+/// How many conditions may be split, one within another.
+const CASES: usize = 4;
+
 /// Expressions over the reals.
 pub struct Field<'e> {
     pub(super) e: &'e mut Elements,
@@ -26,12 +29,17 @@ pub struct Field<'e> {
     known: FxHashMap<ExprId, Rc<Poly>>,
 }
 
-impl<'e> Field<'e> {
+impl Field<'_> {
     /// Returns whether two expressions of one dtype are equal over the reals; `None` where that was too much work.
-    pub fn equal(e: &'e mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
-        let mut field = Field { e, dtype, next: FRESH, known: FxHashMap::default() };
-        let (x, y) = (field.of(a)?, field.of(b)?);
-        field.same(&x, &y, &[])
+    pub fn equal(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
+        let mut complete = Some(());
+        let equal = e.equal_by_cases((a, b), CASES, &mut |e, a, b| {
+            let mut field = Field { e, dtype, next: FRESH, known: FxHashMap::default() };
+            let same = field.of(a).zip(field.of(b)).and_then(|(x, y)| field.same(&x, &y, &[]));
+            complete = complete.and(same.map(|_| ()));
+            same == Some(true)
+        });
+        if equal { Some(true) } else { complete.map(|()| false) }
     }
 
     fn of(&mut self, root: ExprId) -> Option<Rc<Poly>> {
@@ -102,6 +110,8 @@ impl<'e> Field<'e> {
                 let keeps = loses_nothing(from, expr.dtype) || few && matches!(expr.dtype, Dtype::F32 | Dtype::F64);
                 if keeps { Some((**a).clone()) } else { other() }
             }
+            // Whichever it is.
+            (Op::Choose, [_, a, b]) if self.same(a, b, &[])? => Some((**a).clone()),
             _ => other(),
         }
     }
@@ -155,9 +165,9 @@ impl<'e> Field<'e> {
                 let more = self.plus(&x, &one, 1.0)?;
                 self.log(&more)
             }
-            Real::Sqrt => Self::call(Function::Sqrt, vec![x]),
+            Real::Sqrt => self.sqrt(&x),
             Real::Rsqrt => {
-                let root = Self::call(Function::Sqrt, vec![x])?;
+                let root = self.sqrt(&x)?;
                 self.power(&root, -1)
             }
             Real::Reciprocal => self.power(&x, -1),
@@ -184,6 +194,17 @@ impl<'e> Field<'e> {
         let one = Poly::number(1.0)?;
         let below = self.plus(&one, &exp, 1.0)?;
         self.power(&below, -1)
+    }
+
+    /// One number in front.
+    fn sqrt(&mut self, x: &Poly) -> Option<Poly> {
+        let lead = x.terms.iter().map(|t| t.number).fold(0.0_f64, |m, v| if v.abs() > m.abs() { v } else { m });
+        if lead <= 0.0 {
+            return Self::call(Function::Sqrt, vec![Rc::new(x.clone())]);
+        }
+        let inner = self.plus(&Poly::default(), x, 1.0 / lead)?;
+        let root = Self::call(Function::Sqrt, vec![Rc::new(inner)])?;
+        self.plus(&Poly::default(), &root, lead.sqrt())
     }
 
     /// A product: one exponential for each product of the sum.

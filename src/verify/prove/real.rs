@@ -57,11 +57,32 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
 }
 
 fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) -> Option<bool> {
-    let (Meant::One(x), Meant::One(y)) = (l.meant(a)?, l.meant(b)?) else { return None };
+    let dbg = std::env::var("RDBG").is_ok();
+    let mm = (l.meant(a), l.meant(b));
+    if dbg {
+        eprintln!("REAL {:?} {:?} meant {} {} fuel {}", a, b, mm.0.is_some(), mm.1.is_some(), l.speaker.e.fuel);
+    }
+    let (Meant::One(x), Meant::One(y)) = (mm.0?, mm.1?) else { return None };
     let plain = matches!(x.dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
     let few = x.sizes.iter().all(|d| d.fixed().is_some_and(|n| n > 0));
     if !plain || !few || x.dtype != y.dtype || x.sizes != y.sizes {
         return None;
+    }
+    if dbg {
+        let fe = Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr);
+        eprintln!("  field {:?} fuel {}", fe, l.speaker.e.fuel);
+        eprintln!("  nan {:?}", hides_no_nan(&mut l.speaker.e, x.expr, y.expr));
+        eprintln!("  bounded {:?}", is_bounded(l, &x, &y));
+        let fv = free_values(l, &[x.expr, y.expr]);
+        eprintln!("  free {:?} inf {}", fv, names_infinity(l.f));
+        if fe != Some(true) {
+            for r in [x.expr, y.expr] {
+                eprintln!("   --");
+                for id in l.speaker.e.below(r) {
+                    eprintln!("   {:?} = {:?}", id, l.speaker.e.expr(id));
+                }
+            }
+        }
     }
     if !Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr)? || !hides_no_nan(&mut l.speaker.e, x.expr, y.expr)? {
         return Some(false);
@@ -165,6 +186,9 @@ fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array) -> Option<bool> {
             Some(Form::Load(..)) => range.most(),
             _ => 0.0,
         };
+        if std::env::var("RDBG").is_ok() {
+            eprintln!("   box {centre} {k}: {a} {b} {range:?}");
+        }
         if b > 16.0 * a + 64.0 * unit(x.dtype) * reached {
             return Some(false);
         }

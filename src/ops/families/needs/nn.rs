@@ -344,6 +344,12 @@ fn floats(c: &Call<'_>) -> Needed {
     if !grouped {
         crate::ops::typing::out::broadcast(c, 2, &[&batch(t), &batch(k), &batch(v)])?;
     }
+    if let Some(mask) = c.opt_tensor(3)? {
+        let taken = [Dtype::Bool, Dtype::F32, t.dtype].contains(&mask.dtype);
+        taken
+            .then_some(())
+            .ok_or_else(|| c.bad(3, format!("bool, float32 or {}", t.dtype.long()), mask.dtype.long()))?;
+    }
     let scored = t.sizes.iter().all(|d| *d != Dim::Fixed(0));
     if scored { c.need_dtype(0, "of floats", |d| d.is_float() || d.is_complex()) } else { Ok(()) }
 }

@@ -1,0 +1,140 @@
+//! Sums of floats, over the reals: variances and convolutions.
+//!
+//! ## What it says
+//! A variance is the mean of the squares of differences from the mean; a convolution sums products over channels of a group and over a window,
+//! and what lies beside the input is 0.
+//!
+//! ## When it is wrong
+//! Bit by bit: the order in which a kernel sums is its own. Narrow floats are summed as f32; that they are is each operator's definition.
+
+use smallvec::SmallVec;
+
+use crate::graph::{Arg, Dtype};
+use crate::rules::element::arena::{ExprId, Fold, Op};
+use crate::rules::element::index::{IndexId, Place};
+use crate::rules::meaning::{Array, Said, Speaker};
+use crate::sym::Dim;
+
+impl Speaker<'_> {
+    pub(super) fn varied(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let array = c.array(0)?.clone();
+        let to = c.result.dtype;
+        if array.dtype != to || !matches!(to, Dtype::F32 | Dtype::F64) {
+            return None;
+        }
+        let dims = self.reduced_dims(c, array.sizes.len())?;
+        let sizes: Vec<Dim> = dims.iter().filter_map(|d| array.sizes.get(*d).copied()).collect();
+        let count = self.e.product(&sizes)?.fixed()?;
+        let correction = match c.named("correction") {
+            None | Some(Arg::None) => 1.0,
+            Some(Arg::Int(n)) => f64::from(i32::try_from(*n).ok()?),
+            Some(Arg::Float(v)) => *v,
+            Some(_) => return None,
+        };
+        let freedom = f64::from(i32::try_from(count).ok()?) - correction;
+        if freedom <= 0.0 {
+            return None;
+        }
+        // The mean, at every place over which it was taken.
+        let kept = |k: usize| !dims.contains(&k);
+        let level = self.e.highest_level(array.expr).map_or(0, |l| l.saturating_add(1));
+        let mut vars = self.vars(&array.sizes);
+        for (next, k) in (level..).zip(&dims) {
+            *vars.get_mut(*k)? = self.e.place(Place::Bound(next, *array.sizes.get(*k)?));
+        }
+        let body = self.at(&array, vars)?;
+        let sum = self.e.reduced(Fold::Sum, level, &sizes, body)?;
+        let all = self.e.rounded(to, f64::from(i32::try_from(count).ok()?))?;
+        let mean = self.e.op(Op::Div, to, &[sum, all])?;
+        let apart = self.e.op(Op::Sub, to, &[array.expr, mean])?;
+        let square = self.e.op(Op::Mul, to, &[apart, apart])?;
+        // Summed again, at the index of the result.
+        let keeps = c.named("keepdim") == Some(&Arg::Bool(true));
+        let level = self.e.highest_level(square).map_or(0, |l| l.saturating_add(1));
+        let (mut next, mut out) = (level, 0_u32);
+        let mut vars: SmallVec<[IndexId; 4]> = SmallVec::new();
+        for (k, size) in array.sizes.iter().enumerate() {
+            if kept(k) {
+                vars.push(self.e.var(out, *size));
+                out = out.checked_add(1)?;
+            } else {
+                vars.push(self.e.place(Place::Bound(next, *size)));
+                next = next.checked_add(1)?;
+                out = out.checked_add(u32::from(keeps))?;
+            }
+        }
+        let body = self.at(&Array { expr: square, ..array }, vars)?;
+        let sum = self.e.reduced(Fold::Sum, level, &sizes, body)?;
+        let freedom = self.e.rounded(to, freedom)?;
+        self.e.op(Op::Div, to, &[sum, freedom])
+    }
+
+    pub(super) fn convolved(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let (x, w) = (c.array(0)?.clone(), c.array(1)?.clone());
+        let to = c.result.dtype;
+        let wide = if matches!(to, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { to };
+        let numbers = |a: &Arg| -> Option<Vec<i64>> {
+            a.items()?.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect()
+        };
+        let (Arg::Bool(false), Arg::Int(groups)) = (c.arg(6), c.arg(8)) else { return None };
+        let (strides, pads, steps) = (numbers(c.arg(3))?, numbers(c.arg(4))?, numbers(c.arg(5))?);
+        let rank = x.sizes.len().checked_sub(2)?;
+        let fits = w.sizes.len() == x.sizes.len() && [&strides, &pads, &steps].iter().all(|l| l.len() == rank);
+        if !fits || x.dtype != to || w.dtype != to || c.result.sizes.len() != x.sizes.len() {
+            return None;
+        }
+        let fixed = |d: Option<&Dim>| d.and_then(|d| d.fixed());
+        let (out, inner) = (fixed(w.sizes.first())?, fixed(w.sizes.get(1))?);
+        let in_group = out.checked_div(*groups).filter(|n| *n > 0)?;
+        let mut inputs = [(&x, x.expr), (&w, w.expr)];
+        for (_, expr) in &mut inputs {
+            *expr = self.e.op(Op::Cast, wide, &[*expr])?;
+        }
+        let (x, w) = (
+            Array { dtype: wide, expr: inputs.first()?.1, ..x.clone() },
+            Array { dtype: wide, expr: inputs.last()?.1, ..w.clone() },
+        );
+        let level = self.e.highest_level(x.expr).max(self.e.highest_level(w.expr)).map_or(0, |l| l.saturating_add(1));
+        let vars = self.vars(&c.result.sizes);
+        let channel = self.e.place(Place::Bound(level, Dim::Fixed(inner)));
+        let group = self.e.quotient(*vars.get(1)?, Dim::Fixed(in_group))?;
+        let first = self.e.scale(group, Dim::Fixed(inner))?;
+        let mut at: SmallVec<[IndexId; 4]> = SmallVec::from_slice(&[*vars.first()?, self.e.sum(first, channel)?]);
+        let mut weight: SmallVec<[IndexId; 4]> = SmallVec::from_slice(&[*vars.get(1)?, channel]);
+        let mut sizes = vec![Dim::Fixed(inner)];
+        let mut inside = Vec::new();
+        for k in 0..rank {
+            let dim = k.checked_add(2)?;
+            let size = *w.sizes.get(dim)?;
+            let bound = self.e.place(Place::Bound(level.checked_add(u32::try_from(k).ok()?)?.checked_add(1)?, size));
+            let begin = self.e.scale(*vars.get(dim)?, Dim::Fixed(*strides.get(k)?))?;
+            let step = self.e.scale(bound, Dim::Fixed(*steps.get(k)?))?;
+            let place = self.e.sum(begin, step)?;
+            let place = self.e.shift(place, Dim::Fixed(pads.get(k)?.checked_neg()?))?;
+            if *pads.get(k)? > 0 {
+                let left = self.e.scale(place, Dim::Fixed(-1))?;
+                let last = self.e.plus(*x.sizes.get(dim)?, Dim::Fixed(-1))?;
+                inside.extend([place, self.e.shift(left, last)?]);
+            }
+            at.push(place);
+            weight.push(bound);
+            sizes.push(size);
+        }
+        let zero = self.e.rounded(wide, 0.0)?;
+        let mut element = self.within(&inside.clone(), |s| s.at(&x, at))?;
+        for fact in inside {
+            let holds = self.e.at_least_zero_expr(fact)?;
+            element = self.e.op(Op::Choose, wide, &[holds, element, zero])?;
+        }
+        let factor = self.at(&w, weight)?;
+        let product = self.e.op(Op::Mul, wide, &[element, factor])?;
+        let mut sum = self.e.reduced(Fold::Sum, level, &sizes, product)?;
+        if *c.arg(2) != Arg::None {
+            let bias = c.array(2)?.clone();
+            let bias = self.at(&bias, SmallVec::from_elem(*vars.get(1)?, 1))?;
+            let bias = self.e.op(Op::Cast, wide, &[bias])?;
+            sum = self.e.op(Op::Add, wide, &[sum, bias])?;
+        }
+        self.e.op(Op::Cast, to, &[sum])
+    }
+}
