@@ -91,15 +91,27 @@ fn passes_on(e: &Elements, expr: &Expr) -> bool {
     }
 }
 
-/// Returns an expression that stands for the set of elements that one is, as its dimensions run: those of a load are named in order.
+/// Returns an expression that stands for the set of elements that one is, as its dimensions run: they are named in the order in which they
+/// stand in loads and choices. What holds reductions of its own keeps its names.
 fn elements(e: &mut Elements, id: ExprId, expr: &Expr) -> Option<ExprId> {
-    let Form::Load(_, at) = &expr.form else { return Some(id) };
+    if !matches!(expr.form, Form::Load(..) | Form::Op(Op::Choose)) {
+        return Some(id);
+    }
     let mut names: SmallVec<[(u32, crate::sym::Dim); 4]> = SmallVec::new();
-    for place in at.iter().flat_map(|i| e.places_in(*i)) {
-        match place {
-            Place::Bound(level, size) if !names.iter().any(|(l, _)| *l == level) => names.push((level, size)),
-            _ => {}
+    let mut open = vec![id];
+    let mut seen = FxHashSet::default();
+    while let Some(at) = open.pop() {
+        let Some(one) = e.expr(at).filter(|_| seen.insert(at)) else { continue };
+        if matches!(one.form, Form::Reduce(..)) {
+            return Some(id);
         }
+        for place in e.places_of(one) {
+            match place {
+                Place::Bound(level, size) if !names.iter().any(|(l, _)| *l == level) => names.push((level, size)),
+                _ => {}
+            }
+        }
+        open.extend(one.kids.iter().rev());
     }
     let mut out = id;
     for (k, (level, size)) in (NAMES..).zip(names) {

@@ -65,6 +65,13 @@ pub(super) struct Said<'c, 'b> {
     pub(super) types: Option<&'c [ValueType]>,
 }
 
+/// Whether a call of an operator has no effect with these arguments: it neither writes nor draws.
+fn leaves_nothing(operator: &Operator, bound: &Bound<'_>) -> bool {
+    let writes = (0..bound.args.len()).any(|i| crate::analysis::call::writes(operator, bound, i));
+    let draws = crate::analysis::call::draws(operator, bound);
+    operator.effects.side.is_none() && !operator.effects.opaque && !writes && !draws
+}
+
 /// How deep decompositions may nest.
 const NESTING: usize = 12;
 
@@ -175,7 +182,7 @@ impl<'r> Speaker<'r> {
         let registry = self.registry;
         let operator = registry.operator_of(graph, node)?;
         let bound = Bound::bind(&operator.schema, graph, graph.args(node), graph.kwargs(node)).ok()?;
-        if !bound.extra.is_empty() || !operator.effects.is_pure() || operator.facts.unset {
+        if !bound.extra.is_empty() || !leaves_nothing(operator, &bound) || operator.facts.unset {
             return None;
         }
         let ty = graph.ty(node).clone();
@@ -195,7 +202,11 @@ impl<'r> Speaker<'r> {
         if let Some(found) = self.each(&call, &ty, |s, c| s.understood(c)) {
             return Some(found);
         }
-        if let Some(found) = nesting.checked_sub(1).and_then(|n| self.decomposed(graph, node, operator, values, n)) {
+        // A function of one real number stands for itself.
+        let is_known = self.over_reals && crate::rules::table::real(&operator.target).is_some();
+        if let Some(found) =
+            nesting.checked_sub(1).filter(|_| !is_known).and_then(|n| self.decomposed(graph, node, operator, values, n))
+        {
             self.e.applied.insert("decomposition");
             return Some(found);
         }

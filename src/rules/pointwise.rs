@@ -326,10 +326,14 @@ impl Speaker<'_> {
         let (mut vars, mut sizes) = (SmallVec::new(), Vec::new());
         for (k, size) in array.sizes.iter().enumerate() {
             if dims.contains(&k) {
+                out = out.checked_add(u32::from(keeps))?;
+                if *size == Dim::Fixed(1) {
+                    vars.push(self.e.at(Dim::Fixed(0)));
+                    continue;
+                }
                 vars.push(self.e.place(crate::rules::element::index::Place::Bound(next, *size)));
                 sizes.push(*size);
                 next = next.checked_add(1)?;
-                out = out.checked_add(u32::from(keeps))?;
             } else {
                 vars.push(self.e.var(out, *size));
                 out = out.checked_add(1)?;

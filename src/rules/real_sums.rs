@@ -106,7 +106,14 @@ impl Speaker<'_> {
         for k in 0..rank {
             let dim = k.checked_add(2)?;
             let size = *w.sizes.get(dim)?;
-            let bound = self.e.place(Place::Bound(level.checked_add(u32::try_from(k).ok()?)?.checked_add(1)?, size));
+            let bound = match size {
+                Dim::Fixed(1) => self.e.at(Dim::Fixed(0)),
+                _ => {
+                    sizes.push(size);
+                    let before = u32::try_from(sizes.len().checked_sub(1)?).ok()?;
+                    self.e.place(Place::Bound(level.checked_add(before)?, size))
+                }
+            };
             let begin = self.e.scale(*vars.get(dim)?, Dim::Fixed(*strides.get(k)?))?;
             let step = self.e.scale(bound, Dim::Fixed(*steps.get(k)?))?;
             let place = self.e.sum(begin, step)?;
@@ -114,11 +121,11 @@ impl Speaker<'_> {
             if *pads.get(k)? > 0 {
                 let left = self.e.scale(place, Dim::Fixed(-1))?;
                 let last = self.e.plus(*x.sizes.get(dim)?, Dim::Fixed(-1))?;
-                inside.extend([place, self.e.shift(left, last)?]);
+                // The last dimension first, as padding has it.
+                inside.splice(0..0, [place, self.e.shift(left, last)?]);
             }
             at.push(place);
             weight.push(bound);
-            sizes.push(size);
         }
         let zero = self.e.rounded(wide, 0.0)?;
         let mut element = self.within(&inside.clone(), |s| s.at(&x, at))?;

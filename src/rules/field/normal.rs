@@ -275,14 +275,18 @@ impl Elements {
     pub fn places_below(&self, root: ExprId) -> Vec<Place> {
         let mut out = Vec::new();
         for id in self.below(root) {
-            let Some(expr) = self.expr(id) else { continue };
-            let indices: SmallVec<[_; 4]> = match &expr.form {
-                Form::Load(_, at) => at.clone(),
-                Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),
-                _ => SmallVec::new(),
-            };
-            out.extend(indices.into_iter().flat_map(|i| self.places_in(i)));
+            out.extend(self.expr(id).map(|expr| self.places_of(expr)).unwrap_or_default());
         }
         out
+    }
+
+    /// Returns the places in an expression's own indices.
+    pub fn places_of(&self, expr: &Expr) -> Vec<Place> {
+        let indices: SmallVec<[_; 4]> = match &expr.form {
+            Form::Load(_, at) => at.clone(),
+            Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),
+            _ => SmallVec::new(),
+        };
+        indices.into_iter().flat_map(|i| self.places_in(i)).collect()
     }
 }

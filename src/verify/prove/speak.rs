@@ -162,7 +162,7 @@ impl Lowering<'_, '_> {
         let target = self.names.get(&callee)?.clone();
         let registry = self.speaker.registry;
         let operator = registry.get(&target)?;
-        if !operator.effects.is_pure() || operator.facts.unset {
+        if operator.facts.unset {
             return None;
         }
         let mut graph = Graph::new();
