@@ -13,7 +13,7 @@ use crate::ops::{Bound, CallSite, Exactness, Given, Operator, Registry};
 use crate::rules::element::arena::{Elements, ExprId, Form, Source, Tensor};
 use crate::rules::element::index::IndexId;
 use crate::rules::element::rebuild::Moves;
-use crate::rules::table::meaning;
+use crate::rules::table::{Real, meaning};
 use crate::sym::Dim;
 use crate::term::sizes::Dims;
 use crate::term::term::Token;
@@ -67,7 +67,8 @@ pub(super) struct Said<'c, 'b> {
 
 /// Whether a call of an operator has no effect with these arguments: it neither writes nor draws.
 fn leaves_nothing(operator: &Operator, bound: &Bound<'_>) -> bool {
-    let writes = (0..bound.args.len()).any(|i| crate::analysis::call::writes(operator, bound, i));
+    let given = |i: usize| *bound.get(i) != Arg::None;
+    let writes = (0..bound.args.len()).any(|i| given(i) && crate::analysis::call::writes(operator, bound, i));
     let draws = crate::analysis::call::draws(operator, bound);
     operator.effects.side.is_none() && !operator.effects.opaque && !writes && !draws
 }
@@ -182,10 +183,20 @@ impl<'r> Speaker<'r> {
         let registry = self.registry;
         let operator = registry.operator_of(graph, node)?;
         let bound = Bound::bind(&operator.schema, graph, graph.args(node), graph.kwargs(node)).ok()?;
+        let ty = graph.ty(node).clone();
+        if let ValueType::Tensor(t) = &ty
+            && operator.facts.unset
+            && t.sizes.contains(&Dim::Fixed(0))
+        {
+            // No element is left to chance.
+            let expr = self.e.integer(Dtype::Bool, 0)?;
+            let expr = self.e.op(crate::rules::element::arena::Op::Cast, t.dtype, &[expr])?;
+            let (sizes, device) = (t.sizes.clone(), t.device.clone());
+            return Some(Meant::One(Array { dtype: t.dtype, sizes, device, expr }));
+        }
         if !bound.extra.is_empty() || !leaves_nothing(operator, &bound) || operator.facts.unset {
             return None;
         }
-        let ty = graph.ty(node).clone();
         if let ValueType::SymInt(d) = ty {
             return self.e.are_settled(&[d]).then_some(Meant::Size(d));
         }
@@ -203,7 +214,8 @@ impl<'r> Speaker<'r> {
             return Some(found);
         }
         // A function of one real number stands for itself.
-        let is_known = self.over_reals && crate::rules::table::real(&operator.target).is_some();
+        let function = crate::rules::table::real(&operator.target);
+        let is_known = self.over_reals && !matches!(function, None | Some(Real::Rsqrt));
         if let Some(found) =
             nesting.checked_sub(1).filter(|_| !is_known).and_then(|n| self.decomposed(graph, node, operator, values, n))
         {

@@ -50,6 +50,19 @@ impl Elements {
         equal
     }
 
+    /// Returns an expression made again where these truths are known.
+    pub fn with_truths(&mut self, root: ExprId, known: &[(ExprId, bool)]) -> Option<ExprId> {
+        if known.is_empty() {
+            return Some(root);
+        }
+        self.truths.extend(known.iter().copied());
+        let made = self.moved(root, &Moves::default());
+        known.iter().for_each(|(id, _)| {
+            self.truths.remove(id);
+        });
+        made
+    }
+
     /// Returns whether two expressions are equal, by what `equal` says of them in every case of the conditions that stand in them.
     pub fn equal_by_cases(
         &mut self,

@@ -135,7 +135,7 @@ impl Field<'_> {
             let name = self.next;
             self.next = self.next.checked_add(1)?;
             inner = self.poly_renamed(&inner, level.checked_add(k)?, name)?;
-            binders.push((name, *size));
+            self.split(&mut inner, name, *size, &mut binders)?;
         }
         match fold {
             Fold::Sum => self.summed(&inner, &binders),

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::ExprId;
-use crate::rules::element::index::Place;
+use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::field::normal::Field;
 use crate::rules::field::poly::{Atom, Binders, Function, Poly, Product};
@@ -215,6 +215,72 @@ impl Field<'_> {
         let Some(size) = size else { return Some(id) };
         let with = self.e.place(Place::Bound(to, size));
         self.e.moved(id, &Moves { vars: SmallVec::new(), bound: Some((from, SmallVec::from_elem(with, 1))) })
+    }
+
+    /// Adds a dimension; one of which only quotients and remainders by a number are asked is two.
+    pub(super) fn split(&mut self, p: &mut Poly, name: u32, size: Dim, binders: &mut Binders) -> Option<()> {
+        let mut divisor = None;
+        let mut open: Vec<Atom> = p.terms.iter().flat_map(|t| t.factors.iter().map(|f| f.0.clone())).collect();
+        while let Some(atom) = open.pop() {
+            let inner: Vec<Rc<Poly>> = match atom {
+                Atom::Leaf(id) => {
+                    divisor = divisor.or_else(|| self.divisor_of(id, name));
+                    continue;
+                }
+                Atom::Sum(p) => vec![p],
+                Atom::Call(_, kids) => kids.to_vec(),
+            };
+            open.extend(inner.iter().flat_map(|p| p.terms.iter().flat_map(|t| t.factors.iter().map(|f| f.0.clone()))));
+        }
+        let (Some(by), Some(all)) = (divisor, size.fixed()) else {
+            binders.push((name, size));
+            return Some(());
+        };
+        let (high, low) = (self.next, self.next.checked_add(1)?);
+        self.next = self.next.checked_add(2)?;
+        let times = all.checked_div(by)?;
+        let (q, r) =
+            (self.e.place(Place::Bound(high, Dim::Fixed(times))), self.e.place(Place::Bound(low, Dim::Fixed(by))));
+        let whole = self.e.scale(q, Dim::Fixed(by))?;
+        let with = self.e.sum(whole, r)?;
+        *p = self.poly_moved(p, name, with)?;
+        self.split(p, high, Dim::Fixed(times), binders)?;
+        self.split(p, low, Dim::Fixed(by), binders)
+    }
+
+    /// The number by which an expression divides a dimension, where that goes without rest.
+    fn divisor_of(&self, id: ExprId, name: u32) -> Option<i64> {
+        self.e.places_below(id).into_iter().find_map(|p| {
+            let (Place::Div(i, by) | Place::Mod(i, by)) = p else { return None };
+            let sum = self.e.linear(i);
+            let ([(Place::Bound(level, size), one)], None) = (sum.terms.as_slice(), sum.constant) else { return None };
+            let (by, size) = (by.fixed()?, size.fixed()?);
+            let divides = by > 1 && by < size && size.checked_rem(by) == Some(0);
+            (*level == name && one.fixed() == Some(1) && divides).then_some(by)
+        })
+    }
+
+    fn poly_moved(&mut self, p: &Poly, name: u32, with: IndexId) -> Option<Poly> {
+        let mut out = p.clone();
+        for (atom, _) in out.terms.iter_mut().flat_map(|t| &mut t.factors) {
+            *atom = self.atom_moved(atom, name, with)?;
+        }
+        Some(out)
+    }
+
+    fn atom_moved(&mut self, atom: &Atom, name: u32, with: IndexId) -> Option<Atom> {
+        self.e.spend(1)?;
+        Some(match atom {
+            Atom::Leaf(id) => {
+                let bound = Some((name, SmallVec::from_elem(with, 1)));
+                Atom::Leaf(self.e.moved(*id, &Moves { vars: SmallVec::new(), bound })?)
+            }
+            Atom::Sum(p) => Atom::Sum(Rc::new(self.poly_moved(p, name, with)?)),
+            Atom::Call(f, kids) => {
+                let kids = kids.iter().map(|p| self.poly_moved(p, name, with).map(Rc::new)).collect::<Option<_>>()?;
+                Atom::Call(f.clone(), kids)
+            }
+        })
     }
 
     /// Returns a product with names of its own for its dimensions.

@@ -39,6 +39,13 @@ pub fn bound(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<(f64, I
     Some((error, *ranges.get(&root)?)).filter(|(error, _)| error.is_finite())
 }
 
+/// Returns the interval in which an expression lies whose sources lie in a box; `None` where nothing bounds it.
+pub fn range(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Interval> {
+    let order = e.below(root);
+    e.spend(order.len())?;
+    forward::ranges(e, &order, sources)?.get(&root).copied()
+}
+
 /// Returns half the distance between numbers of a dtype near 1.
 pub fn unit(dtype: Dtype) -> f64 {
     match dtype {

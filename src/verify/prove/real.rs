@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
 use crate::rules::definedness::hides_no_nan;
-use crate::rules::element::arena::{Elements, ExprId, Form, Source, SourceId};
+use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::Field;
 use crate::rules::meaning::{Array, Meant, Speaker};
 use crate::rules::rounding::{self, Interval, unit};
@@ -68,11 +68,17 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
     if !plain || !few || x.dtype != y.dtype || x.sizes != y.sizes {
         return None;
     }
+    // What is compared with an infinite number is finite: that is asked for, too.
+    let mut finite = Vec::new();
+    let (x, y) = (
+        Array { expr: without_infinities(&mut l.speaker.e, x.expr, &mut finite)?, ..x },
+        Array { expr: without_infinities(&mut l.speaker.e, y.expr, &mut finite)?, ..y },
+    );
     if dbg {
         let fe = Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr);
         eprintln!("  field {:?} fuel {}", fe, l.speaker.e.fuel);
         eprintln!("  nan {:?}", hides_no_nan(&mut l.speaker.e, x.expr, y.expr));
-        eprintln!("  bounded {:?}", is_bounded(l, &x, &y));
+        eprintln!("  bounded {:?}", is_bounded(l, &x, &y, &finite));
         let fv = free_values(l, &[x.expr, y.expr]);
         eprintln!("  free {:?} inf {}", fv, names_infinity(l.f));
         if fe != Some(true) {
@@ -91,7 +97,7 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
     if !free.is_empty() && *reals.infinite.get_or_insert_with(|| names_infinity(l.f)) {
         return None;
     }
-    let bounded = is_bounded(l, &x, &y)?;
+    let bounded = is_bounded(l, &x, &y, &finite)?;
     if bounded {
         reals.assumed.extend(free);
     }
@@ -154,7 +160,7 @@ fn names_infinity(f: &Functional<'_>) -> bool {
 }
 
 /// Whether the bound of the second is small enough on every box.
-fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array) -> Option<bool> {
+fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array, finite: &[ExprId]) -> Option<bool> {
     let all = sources(&l.speaker.e, &[x.expr, y.expr]);
     let mut stated: FxHashMap<SourceId, Domain> = FxHashMap::default();
     for (id, source) in all {
@@ -179,6 +185,9 @@ fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array) -> Option<bool> {
             let domain = source.and_then(|s| stated.get(&s)).unwrap_or(&Domain::Any);
             inside(domain, around).filter(|_| dtype.is_float() || dtype == Dtype::Bool)
         };
+        for root in finite {
+            rounding::range(e, *root, &sources)?;
+        }
         let (a, range) = rounding::bound(e, x.expr, &sources)?;
         let (b, _) = rounding::bound(e, y.expr, &sources)?;
         // Where the first side is one element as it is, it reaches the end of the box.
@@ -194,6 +203,24 @@ fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array) -> Option<bool> {
         }
     }
     Some(true)
+}
+
+/// Returns an expression in which comparisons with an infinite number are what they are for finite ones, which are added to a list.
+fn without_infinities(e: &mut Elements, root: ExprId, finite: &mut Vec<ExprId>) -> Option<ExprId> {
+    let mut known: Vec<(ExprId, bool)> = Vec::new();
+    for id in e.below(root) {
+        let Some((op @ (Op::Lt | Op::Le | Op::Eq), [a, b])) = e.op_of(id) else { continue };
+        let infinite = |x: ExprId| e.float(x).filter(|v| v.is_infinite());
+        let (a, b) = (*a, *b);
+        let (truth, other) = match (infinite(a), infinite(b)) {
+            (None, Some(v)) => (op != Op::Eq && v > 0.0, a),
+            (Some(v), None) => (op != Op::Eq && v < 0.0, b),
+            _ => continue,
+        };
+        known.push((id, truth));
+        finite.push(other);
+    }
+    e.with_truths(root, &known)
 }
 
 /// Returns the part of a box that lies in a domain: where there is none, what of the domain is nearest.
