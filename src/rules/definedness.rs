@@ -114,6 +114,23 @@ fn elements(e: &mut Elements, id: ExprId, expr: &Expr) -> Option<ExprId> {
         open.extend(one.kids.iter().rev());
     }
     let mut out = id;
+    // Quotients and remainders of one dimension are two.
+    let mut next = NAMES.checked_add(1 << 16)?;
+    let mut open = names.into_iter().rev().collect::<Vec<_>>();
+    let mut names = Vec::new();
+    while let Some((level, size)) = open.pop() {
+        let (Some(by), Some(all)) = (e.divisor_of(out, level), size.fixed()) else {
+            names.push((level, size));
+            continue;
+        };
+        let (high, low) = ((next, all.checked_div(by)?), (next.checked_add(1)?, by));
+        next = next.checked_add(2)?;
+        let [q, r] = [high, low].map(|(l, n)| e.place(Place::Bound(l, crate::sym::Dim::Fixed(n))));
+        let whole = e.scale(q, crate::sym::Dim::Fixed(by))?;
+        let with = e.sum(whole, r)?;
+        out = e.moved(out, &Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(with, 1))) })?;
+        open.extend([low, high].map(|(l, n)| (l, crate::sym::Dim::Fixed(n))));
+    }
     for (k, (level, size)) in (NAMES..).zip(names) {
         let with = e.place(Place::Bound(k, size));
         out = e.moved(out, &Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(with, 1))) })?;

@@ -29,9 +29,13 @@ fn attention(b: &Builder<'_>, with_weights: bool) -> Made {
         None => 1.0 / (q.fixed(-1)? as f64).sqrt(),
     };
     b.only(scale >= 0.0, "a negative scale")?;
-    let part = scale.sqrt();
     let (q, k, v) = if wide { (q.wide(), k.wide(), v.wide()) } else { (q, k, v) };
-    let scores = product(b, q * part, k.transpose(-2, -1) * part)?;
+    let k = k.transpose(-2, -1);
+    // The form with weights is defined so, bit by bit; the other by what it means.
+    let scores = match with_weights {
+        true => product(b, q * scale.sqrt(), k * scale.sqrt())?,
+        false => product(b, q, k)? * scale,
+    };
     let scores = mask.map_or(scores, |m| scores + m.to(scores.dtype()));
     let weights = scores.call("_safe_softmax", args![-1]);
     let y = product(b, weights, v)?.to(dtype);

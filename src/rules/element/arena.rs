@@ -25,6 +25,13 @@ pub struct TensorId(pub(super) u32);
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct SourceId(pub(super) u32);
 
+impl SourceId {
+    /// Returns its number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// Which elements are taken together, and how.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Fold {

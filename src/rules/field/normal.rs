@@ -280,6 +280,18 @@ impl Elements {
         out
     }
 
+    /// Returns the number by which an expression divides a reduced dimension, where that goes without rest.
+    pub fn divisor_of(&self, id: ExprId, name: u32) -> Option<i64> {
+        self.places_below(id).into_iter().find_map(|p| {
+            let (Place::Div(i, by) | Place::Mod(i, by)) = p else { return None };
+            let sum = self.linear(i);
+            let ([(Place::Bound(level, size), one)], None) = (sum.terms.as_slice(), sum.constant) else { return None };
+            let (by, size) = (by.fixed()?, size.fixed()?);
+            let divides = by > 1 && by < size && size.checked_rem(by) == Some(0);
+            (*level == name && one.fixed() == Some(1) && divides).then_some(by)
+        })
+    }
+
     /// Returns the places in an expression's own indices.
     pub fn places_of(&self, expr: &Expr) -> Vec<Place> {
         let indices: SmallVec<[_; 4]> = match &expr.form {

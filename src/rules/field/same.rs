@@ -1,6 +1,6 @@
 //! When two products are one: some naming of the dimensions of one by those of the other makes their factors the same.
 //!
-//! Promises: every naming is tried, of up to five dimensions; `None` is work that ran out.
+//! Promises: every naming is tried, of up to eight dimensions; `None` is work that ran out.
 
 use std::rc::Rc;
 
@@ -18,7 +18,9 @@ use crate::sym::Dim;
 type Names = [(u32, u32)];
 
 /// How many dimensions may be named in all ways.
-const MOST: usize = 5;
+const MOST: usize = 8;
+/// How many ways there may be.
+const WAYS: usize = 720;
 
 impl Field<'_> {
     /// Returns whether two sums of products are one.
@@ -88,6 +90,7 @@ impl Field<'_> {
                 }
             }
             all = next;
+            (all.len() <= WAYS).then_some(())?;
         }
         self.e.spend(all.len())?;
         Some(all.into_iter().map(|(naming, _)| naming).collect())
@@ -224,7 +227,7 @@ impl Field<'_> {
         while let Some(atom) = open.pop() {
             let inner: Vec<Rc<Poly>> = match atom {
                 Atom::Leaf(id) => {
-                    divisor = divisor.or_else(|| self.divisor_of(id, name));
+                    divisor = divisor.or_else(|| self.e.divisor_of(id, name));
                     continue;
                 }
                 Atom::Sum(p) => vec![p],
@@ -246,18 +249,6 @@ impl Field<'_> {
         *p = self.poly_moved(p, name, with)?;
         self.split(p, high, Dim::Fixed(times), binders)?;
         self.split(p, low, Dim::Fixed(by), binders)
-    }
-
-    /// The number by which an expression divides a dimension, where that goes without rest.
-    fn divisor_of(&self, id: ExprId, name: u32) -> Option<i64> {
-        self.e.places_below(id).into_iter().find_map(|p| {
-            let (Place::Div(i, by) | Place::Mod(i, by)) = p else { return None };
-            let sum = self.e.linear(i);
-            let ([(Place::Bound(level, size), one)], None) = (sum.terms.as_slice(), sum.constant) else { return None };
-            let (by, size) = (by.fixed()?, size.fixed()?);
-            let divides = by > 1 && by < size && size.checked_rem(by) == Some(0);
-            (*level == name && one.fixed() == Some(1) && divides).then_some(by)
-        })
     }
 
     fn poly_moved(&mut self, p: &Poly, name: u32, with: IndexId) -> Option<Poly> {

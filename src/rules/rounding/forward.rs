@@ -164,12 +164,13 @@ fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) -> b
             }
             // Nothing of what is bound within may be named.
             (Form::Op(_) | Form::Const(_) | Form::Number(_) | Form::Named(..), _) => p.form == q.form,
+            (Form::Reduce(_, level, _), _) => p.form == q.form && level < from,
             _ => x == y && !e.places_below(x).iter().any(|p| matches!(p, Place::Bound(l, _) if l >= from)),
         };
         if !same {
             return false;
         }
-        if matches!(p.form, Form::Op(_) | Form::Named(..)) {
+        if matches!(p.form, Form::Op(_) | Form::Named(..) | Form::Reduce(..)) {
             open.extend(p.kids.iter().copied().zip(q.kids.iter().copied()));
         }
     }

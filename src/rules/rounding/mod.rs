@@ -13,8 +13,10 @@
 mod backward;
 mod forward;
 mod interval;
+mod sample;
 
 pub use interval::Interval;
+pub use sample::largest;
 
 use rustc_hash::FxHashMap;
 

@@ -57,12 +57,7 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
 }
 
 fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) -> Option<bool> {
-    let dbg = std::env::var("RDBG").is_ok();
-    let mm = (l.meant(a), l.meant(b));
-    if dbg {
-        eprintln!("REAL {:?} {:?} meant {} {} fuel {}", a, b, mm.0.is_some(), mm.1.is_some(), l.speaker.e.fuel);
-    }
-    let (Meant::One(x), Meant::One(y)) = (mm.0?, mm.1?) else { return None };
+    let (Meant::One(x), Meant::One(y)) = (l.meant(a)?, l.meant(b)?) else { return None };
     let plain = matches!(x.dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
     let few = x.sizes.iter().all(|d| d.fixed().is_some_and(|n| n > 0));
     if !plain || !few || x.dtype != y.dtype || x.sizes != y.sizes {
@@ -74,22 +69,6 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
         Array { expr: without_infinities(&mut l.speaker.e, x.expr, &mut finite)?, ..x },
         Array { expr: without_infinities(&mut l.speaker.e, y.expr, &mut finite)?, ..y },
     );
-    if dbg {
-        let fe = Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr);
-        eprintln!("  field {:?} fuel {}", fe, l.speaker.e.fuel);
-        eprintln!("  nan {:?}", hides_no_nan(&mut l.speaker.e, x.expr, y.expr));
-        eprintln!("  bounded {:?}", is_bounded(l, &x, &y, &finite));
-        let fv = free_values(l, &[x.expr, y.expr]);
-        eprintln!("  free {:?} inf {}", fv, names_infinity(l.f));
-        if fe != Some(true) {
-            for r in [x.expr, y.expr] {
-                eprintln!("   --");
-                for id in l.speaker.e.below(r) {
-                    eprintln!("   {:?} = {:?}", id, l.speaker.e.expr(id));
-                }
-            }
-        }
-    }
     if !Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr)? || !hides_no_nan(&mut l.speaker.e, x.expr, y.expr)? {
         return Some(false);
     }
@@ -172,6 +151,7 @@ fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array, finite: &[ExprId])
             stated.extend(domain.map(|d| (id, d)));
         }
     }
+    let sizes: Vec<i64> = x.sizes.iter().map(|d| d.fixed()).collect::<Option<_>>()?;
     let e = &mut l.speaker.e;
     let half = [x.expr, y.expr].into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
     let far = if half { 5 } else { 10 };
@@ -188,16 +168,9 @@ fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array, finite: &[ExprId])
         for root in finite {
             rounding::range(e, *root, &sources)?;
         }
-        let (a, range) = rounding::bound(e, x.expr, &sources)?;
+        let (a, _) = rounding::bound(e, x.expr, &sources)?;
         let (b, _) = rounding::bound(e, y.expr, &sources)?;
-        // Where the first side is one element as it is, it reaches the end of the box.
-        let reached = match e.expr(x.expr).map(|x| &x.form) {
-            Some(Form::Load(..)) => range.most(),
-            _ => 0.0,
-        };
-        if std::env::var("RDBG").is_ok() {
-            eprintln!("   box {centre} {k}: {a} {b} {range:?}");
-        }
+        let reached = if b > 16.0 * a { rounding::largest(e, x.expr, &sources, &sizes) } else { 0.0 };
         if b > 16.0 * a + 64.0 * unit(x.dtype) * reached {
             return Some(false);
         }
