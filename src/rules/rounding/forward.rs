@@ -135,12 +135,25 @@ pub fn function(function: Real, x: Interval) -> Option<Interval> {
         Real::Rsqrt if x.low > 0.0 => x.falling(|v| 1.0 / v.sqrt()),
         Real::Reciprocal => x.inverse(),
         Real::Sigmoid => x.rising(sigmoid),
-        // Its least value is above -0.28.
-        Real::Silu => Interval::new((x.low * sigmoid(x.low)).min(-0.28), (x.high * sigmoid(x.high)).max(0.0)),
+        // Its least value is above -0.28; below 0 it lies between 0 and x, which is taken the less the further down.
+        Real::Silu => {
+            let low = if x.low >= 0.0 {
+                x.low * sigmoid(x.low)
+            } else {
+                x.low.max(-0.28).max(x.low * sigmoid(x.high.min(0.0)))
+            };
+            Interval::new(low, if x.high >= 0.0 { x.high * sigmoid(x.high) } else { 0.0 })
+        }
         Real::Relu => x.rising(|v| v.max(0.0)),
         Real::Square => x.squared(),
         Real::Tanh => x.rising(f64::tanh),
-        Real::Erf | Real::Sin | Real::Cos => Interval::new(-1.0, 1.0),
+        Real::Sin => Interval::new(-x.most().min(1.0), x.most().min(1.0)),
+        // Between 0 and a multiple of x.
+        Real::Erf => {
+            let around = x.or_nothing().scaled(1.13)?;
+            Interval::new(around.low.max(-1.0), around.high.min(1.0))
+        }
+        Real::Cos => Interval::new(-1.0, 1.0),
         Real::Log | Real::Log1p | Real::Sqrt | Real::Rsqrt => None,
     }
 }

@@ -3,4 +3,5 @@
 mod journal;
 mod linear;
 mod lookalikes;
+mod reals;
 pub(in crate::verify) mod twins;
