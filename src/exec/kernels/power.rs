@@ -171,6 +171,8 @@ fn special(cx: &Cx<'_, '_, '_>, meta: &Meta, base: Operand<'_>, exponent: f64) -
     let dtype = meta.dtype;
     // Half precision is widened first; bfloat16 rounds each product.
     let steps = |v: f32| if is_narrow(dtype) && dtype != Dtype::F16 { round_f32(dtype, v) } else { v };
+    // The root of -0 has no sign in f16.
+    let nothing = if dtype == Dtype::F16 { 0.0 } else { -0.0 };
     macro_rules! each {
         (f32 $f:expr, f64 $d:expr, c64 $c:expr, c128 $e:expr) => {
             match LaneKind::of(dtype) {
@@ -184,12 +186,14 @@ fn special(cx: &Cx<'_, '_, '_>, meta: &Meta, base: Operand<'_>, exponent: f64) -
     }
     let (one64, one128) = (C64::new(1.0, 0.0), C128::new(1.0, 0.0));
     let made = match exponent {
-        0.5 => each!(f32 |v: f32| v.sqrt(), f64 |v: f64| v.sqrt(), c64 |v: C64| v.sqrt(), c128 |v: C128| v.sqrt()),
+        0.5 => {
+            each!(f32 |v: f32| v.sqrt() + nothing, f64 |v: f64| v.sqrt(), c64 |v: C64| v.sqrt(), c128 |v: C128| v.sqrt())
+        }
         2.0 => each!(f32 |v: f32| v * v, f64 |v: f64| v * v, c64 |v: C64| v * v, c128 |v: C128| v * v),
         3.0 => {
             each!(f32 |v: f32| steps(v * v) * v, f64 |v: f64| v * v * v, c64 |v: C64| v * v * v, c128 |v: C128| v * v * v)
         }
-        -0.5 => each!(f32 |v: f32| 1.0 / v.sqrt(), f64 |v: f64| 1.0 / v.sqrt(),
+        -0.5 => each!(f32 |v: f32| 1.0 / (v.sqrt() + nothing), f64 |v: f64| 1.0 / v.sqrt(),
             c64 |v: C64| quotient64(one64, v.sqrt()), c128 |v: C128| quotient128(one128, v.sqrt())),
         -1.0 => each!(f32 |v: f32| 1.0 / v, f64 |v: f64| 1.0 / v,
             c64 |v: C64| quotient64(one64, v), c128 |v: C128| quotient128(one128, v)),

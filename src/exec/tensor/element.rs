@@ -190,7 +190,8 @@ pub fn write<L: Lane>(dtype: Dtype, values: &[L], step: usize, bytes: &mut [u8])
         Dtype::F8E5m2fnuz => each!(1, v => [E5M2FNUZ.encode(v.to_f32())]),
         Dtype::F8E8m0fnu => each!(1, v => [to_e8m0(v.to_f32())]),
         Dtype::Bool => each!(1, v => [u8::from(v.truth())]),
-        Dtype::U8 => each!(1, v => [v.to_i32() as u8]),
+        // By way of 64 bits, as PyTorch does for this dtype alone.
+        Dtype::U8 => each!(1, v => [v.to_i64() as u8]),
         Dtype::I8 => each!(1, v => [v.to_i32() as u8]),
         Dtype::I16 => each!(2, v => (v.to_i32() as i16).to_le_bytes()),
         Dtype::U16 => each!(2, v => (v.to_i32() as u16).to_le_bytes()),

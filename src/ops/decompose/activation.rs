@@ -122,6 +122,9 @@ fn celu(b: &Builder<'_>) -> Made {
 
 fn threshold(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
+    // The number is compared as it is, not rounded to a narrow dtype first.
+    let narrow = matches!(x.dtype(), Dtype::F16 | Dtype::Bf16);
+    b.only(!narrow || b.float(1)? == 0.0, "f16 or bf16 and a number, which they may not hold")?;
     done![x.fill_where(x.call("le", args![b.arg(1)]), b.arg(2))]
 }
 

@@ -87,7 +87,10 @@ fn rsub(b: &Builder<'_>) -> Made {
         Arg::Node(_) if one => done![b.op("sub.Tensor", args![other, x])],
         Arg::Node(_) => done![b.op("sub.Tensor", args![other, x; alpha = alpha])],
         // The signs of zero agree: 1 - 1 and -1 + 1 are both +0.
-        number if one => done![-x + number],
+        number if one => {
+            let x = x.to(b.own_tensor()?.dtype);
+            done![-x + number]
+        }
         _ => Err(b.unsupported("a number and alpha")),
     }
 }

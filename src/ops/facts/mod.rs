@@ -259,6 +259,8 @@ pub struct Facts {
     /// `#within=INDEX`: types being right, it raises only where an integer of INDEX is no place along `dim` (the first dimension where there is no
     /// `dim`) of its first tensor, negative ones included.
     pub within: Option<Box<str>>,
+    /// `#sees-nan`: its result depends on the sign or the payload of a NaN.
+    pub sees_nan: bool,
     /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
     pub scatters: Option<ViewStep>,
 }
@@ -290,6 +292,7 @@ impl Facts {
             "joins" => self.joins = true,
             "any-number" => self.any_number = true,
             "states-type" => self.states_type = true,
+            "sees-nan" => self.sees_nan = true,
             "within" => self.within = Some(value.into()),
             "unset" => self.unset = true,
             "one-memory" => self.one_memory = true,

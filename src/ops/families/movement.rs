@@ -188,6 +188,9 @@ fn repeat_interleave(c: &mut Call<'_>) -> Typed {
             smallvec::smallvec![sizes::mul(c.symbols, all, times)?]
         }
         Some(d) => {
+            if t.rank() == 0 {
+                return Err(c.bad(2, "no dimension of a tensor that has none", d.to_string()));
+            }
             let d = c.wrap(2, d, t.rank())?;
             let mut dims = t.sizes.clone();
             if let Some(slot) = dims.get_mut(d) {

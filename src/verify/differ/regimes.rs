@@ -254,6 +254,17 @@ fn truth(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> bool {
     }
 }
 
+/// A number that the dtype holds as a finite one: no input is infinite.
+fn finite(v: f64, dtype: Dtype) -> f64 {
+    let most = match dtype {
+        Dtype::F16 => 65504.0,
+        Dtype::Bf16 => 3.38e38,
+        Dtype::F32 => f64::from(f32::MAX),
+        _ => return v,
+    };
+    if v.is_nan() { v } else { v.clamp(-most, most) }
+}
+
 fn filling(all: &[f64], number: usize) -> f64 {
     let at = number.checked_rem(all.len()).unwrap_or(0);
     all.get(at).copied().unwrap_or(0.0)
@@ -285,10 +296,10 @@ fn float(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> f64 {
         Regime::Offset(_) => working + draw.normal(i),
         Regime::Halves(_) => (draw.uniform(i) * 16.0 - 8.0).floor() / 2.0,
         Regime::Equal(_) => draw.one(i, &[0.5, 2.0]),
-        Regime::Fill(all) => filling(all, wanted.number),
+        Regime::Fill(all) => finite(filling(all, wanted.number), wanted.dtype),
         Regime::Special(_) => match draw.below(i.wrapping_add(1 << 24), 3) {
             0 => draw.normal(i),
-            _ => draw.one(i, SPECIALS),
+            _ => finite(draw.one(i, SPECIALS), wanted.dtype),
         },
         Regime::Huge(_) => draw.normal(i) * if wanted.dtype == Dtype::F16 { 3.0e4 } else { 1e19 },
     }

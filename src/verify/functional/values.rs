@@ -78,6 +78,8 @@ pub struct Functional<'a> {
     pub shared: Shared,
     /// How much work there may be.
     pub budget: Budget,
+    /// Whether either graph ever had a call that sees which NaN it is given: then only what keeps every bit is equal.
+    pub sees_nan: bool,
     /// What the host says of the values of inputs.
     pub domains: &'a [(String, Domain)],
 }
@@ -448,7 +450,11 @@ impl<'a> Functional<'a> {
         }
         let form = Form::Call {
             callee: self.store.callee(&operator.target),
-            commutes: operator.commutes && exchangeable(&tokens) && self.are_alike(key.side, &operands),
+            // Of two NaN the first is kept.
+            commutes: !self.sees_nan
+                && operator.commutes
+                && exchangeable(&tokens)
+                && self.are_alike(key.side, &operands),
             tokens: tokens.into(),
         };
         self.result(key, form, children)

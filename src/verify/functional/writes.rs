@@ -213,7 +213,8 @@ impl<'a> Functional<'a> {
         let form = match twin {
             Some(twin) => Form::Call {
                 callee,
-                commutes: twin.commutes
+                commutes: !self.sees_nan
+                    && twin.commutes
                     && crate::verify::functional::values::exchangeable(&tokens)
                     && self.are_alike(key.side, &operands),
                 tokens: tokens.into(),

@@ -114,8 +114,12 @@ fn functional<'a>(
         unset: None,
         known_to_opaque: None,
     };
+    let sees_nan = [before, after].iter().any(|view| {
+        view.targets().iter().any(|t| registry.get(view.texts().text(*t)).is_some_and(|o| o.facts.sees_nan))
+    });
     let (before, after) = (graphs(before), graphs(after));
     Functional {
+        sees_nan,
         registry,
         before,
         after,

@@ -27,6 +27,10 @@ pub fn equal(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId)
         if c.equal(f, a, b) {
             return true;
         }
+        // Rules keep no NaN apart from another.
+        if f.sees_nan {
+            return false;
+        }
         let mut pairs: Vec<(ValueId, ValueId)> = c.first_difference.into_iter().collect();
         pairs.extend(c.around.iter().copied());
         pairs.push((a, b));
