@@ -20,6 +20,9 @@ pub mod table;
 
 use serde::Serialize;
 
+/// Rules that keep the sign and the payload of every NaN.
+pub const KEEP_NAN: &[&str] = &["bit-by-bit", "by-cases"];
+
 /// How equal values are.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -15,7 +15,7 @@ use crate::rules::element::arena::{ExprId, Fold, Form, Op, Source, Tensor};
 use crate::rules::element::make::width;
 use crate::rules::element::rebuild::Moves;
 use crate::rules::meaning::{Array, Said, Speaker};
-use crate::rules::table::Meaning;
+use crate::rules::table::{Meaning, Real, target};
 use crate::sym::Dim;
 use crate::term::term::Token;
 
@@ -137,7 +137,7 @@ impl Speaker<'_> {
             k += 1.0;
         }
         if exponent.abs() > whole {
-            let root = self.e.named(to, Form::Named("aten.sqrt.default".into(), Box::new([Token::Child])), &[x])?;
+            let root = self.e.named(to, Form::Named(target(Real::Sqrt).into(), Box::new([Token::Child])), &[x])?;
             out = if whole == 0.0 { root } else { self.e.op(Op::Mul, to, &[out, root])? };
         }
         if exponent < 0.0 {

@@ -160,6 +160,11 @@ const REALS: &[(Real, &str)] = &[
     (Real::Cos, "aten.cos.default"),
 ];
 
+/// Returns the operator that is a function of a real number.
+pub fn target(function: Real) -> &'static str {
+    REALS.iter().find(|(r, _)| *r == function).map_or("", |(_, t)| t)
+}
+
 /// Returns the function of a real number that an operator of one operand is.
 pub fn real(target: &str) -> Option<Real> {
     REALS.iter().find(|(_, t)| *t == target).map(|(r, _)| *r)

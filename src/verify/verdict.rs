@@ -61,6 +61,8 @@ pub enum Assumption {
     StreamOrder,
     /// A node whose elements lie in the working range.
     Range(String),
+    /// What rounding does downstream of a node was sampled, not bounded.
+    Sampled(String),
     /// A hazard that the graph as it was has itself: reported, not charged.
     OwnHazard(String),
 }
@@ -74,6 +76,7 @@ impl Assumption {
                 "nodes of one stream run in list order (GE's topological order StableRDFS keeps it)".into()
             }
             Assumption::Range(node) => format!("|{node}| <= 2^10 (2^5 beside f16): what it holds is no input"),
+            Assumption::Sampled(node) => format!("rounding downstream of `{node}` is sampled, not bounded"),
             Assumption::OwnHazard(text) => format!("the graph as it was has it too: {text}"),
         }
     }

@@ -254,11 +254,20 @@ fn linear(c: &mut Call<'_>) -> Typed {
         dims.push(size(weight, 0));
     }
     if let Some(bias) = c.opt_tensor(2)? {
-        if t.rank() == 2 {
+        // With a bias it is a product of matrices and a sum in one, or what such a one is made of.
+        if t.rank() == 2 || bias.rank() > 0 {
             rank(c, 1, weight, 2)?;
+        }
+        if t.rank() != 2 && bias.rank() > 1 {
+            rank(c, 2, bias, 1)?;
         }
         one_dtype(c, 2, t, bias)?;
         out::broadcast(c, 2, &[&dims, &bias.sizes])?;
+        // It is repeated, and nothing is repeated to it.
+        let ends = dims.iter().rev().zip(bias.sizes.iter().rev());
+        if bias.rank() > dims.len() || ends.into_iter().any(|(d, b)| *d == Dim::Fixed(1) && *b != Dim::Fixed(1)) {
+            return Err(c.bad(2, "a tensor that repeats to the result", sizes::show(c.symbols, &bias.sizes)));
+        }
     }
     made(c, t, t.dtype, &dims)
 }

@@ -81,6 +81,14 @@ impl Elements {
         self.highest_level(root).is_some_and(|l| l >= level)
     }
 
+    /// Whether every float in an expression is an element as it is, with another sign, chosen, or bits seen as one: no arithmetic makes it.
+    pub fn only_moves_floats(&self, root: ExprId) -> bool {
+        use crate::rules::element::arena::Op;
+        self.below(root).into_iter().filter_map(|id| self.expr(id)).filter(|x| x.dtype.is_float()).all(|x| {
+            matches!(x.form, Form::Load(..) | Form::Const(_) | Form::Op(Op::Neg | Op::Abs | Op::Choose | Op::Bits))
+        })
+    }
+
     /// Returns the highest dimension that is reduced anywhere in an expression.
     pub fn highest_level(&self, root: ExprId) -> Option<u32> {
         let mut most = None;

@@ -150,6 +150,7 @@ fn finish(
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
     }
     findings.assumes.extend(c.rules.reals.assumed.iter().cloned().map(Assumption::Range));
+    findings.assumes.extend(real::inner(f, &c.rules.reals).into_iter().map(Assumption::Sampled));
     let mut verdict = findings.verdict();
     verdict.terms = f.store.terms_hashed();
     verdict.stopped = c.is_exhausted().then_some(Stop::Pairs);

@@ -31,7 +31,7 @@ pub fn equal(f: &mut Functional<'_>, a: ValueId, b: ValueId, fuel: &mut usize) -
         let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, given), over_reals: false };
         let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
         let mut lowering = Lowering { f: &mut *f, terms, names, speaker, meant: FxHashMap::default() };
-        let shown = shown(&mut lowering, a, b);
+        let shown = shown(&mut lowering, a, b).filter(|names| !lowering.f.sees_nan || keep_nan(names));
         *fuel = fuel.saturating_sub(given.saturating_sub(lowering.speaker.e.fuel));
         if shown.is_some() {
             return shown;
@@ -40,12 +40,20 @@ pub fn equal(f: &mut Functional<'_>, a: ValueId, b: ValueId, fuel: &mut usize) -
     None
 }
 
+/// Whether these rules keep every bit of a NaN. Most keep none apart from another.
+fn keep_nan(names: &Names) -> bool {
+    names.iter().all(|n| crate::rules::KEEP_NAN.contains(n))
+}
+
 fn shown(l: &mut Lowering<'_, '_>, a: ValueId, b: ValueId) -> Option<Names> {
     let (x, y) = (l.meant(a)?, l.meant(b)?);
     let mut open = vec![(x, y)];
     while let Some((x, y)) = open.pop() {
         match (x, y) {
             (Meant::One(x), Meant::One(y)) => {
+                if l.f.sees_nan && ![x.expr, y.expr].iter().all(|r| l.speaker.e.only_moves_floats(*r)) {
+                    return None;
+                }
                 let e = &mut l.speaker.e;
                 let x = e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr: x.expr });
                 let y = e.tensor(Tensor { dtype: y.dtype, sizes: y.sizes, expr: y.expr });

@@ -222,6 +222,20 @@ fn inside(domain: &Domain, around: Interval) -> Option<Interval> {
     }
 }
 
+/// Returns the names of nodes that are equal over the reals only and that more is computed from.
+pub fn inner(f: &Functional<'_>, reals: &Reals) -> Vec<String> {
+    let mut out = Vec::new();
+    for (_, value) in &reals.pairs {
+        let Some(key) = f.store.key(*value) else { continue };
+        let view = f.view(key.side);
+        let more = |n: &NodeId| view.kind(*n) != NodeKind::Output;
+        if view.users_in_order(key.place.node).iter().any(more) {
+            out.push(view.name(key.place.node).to_string());
+        }
+    }
+    out
+}
+
 /// Returns the first node, of either graph, to which a value that is only equal over the reals is more than a real number.
 pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
     for side in [Side::Before, Side::After] {

@@ -27,14 +27,12 @@ pub fn equal(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId)
         if c.equal(f, a, b) {
             return true;
         }
-        // Rules keep no NaN apart from another.
-        if f.sees_nan {
-            return false;
-        }
         let mut pairs: Vec<(ValueId, ValueId)> = c.first_difference.into_iter().collect();
         pairs.extend(c.around.iter().copied());
         pairs.push((a, b));
-        if !by_rules(f, c, &pairs, Level::Exact) && !(f.budget.trials > 0 && by_rules(f, c, &pairs, Level::Real)) {
+        if !by_rules(f, c, &pairs, Level::Exact)
+            && !(f.budget.trials > 0 && !f.sees_nan && by_rules(f, c, &pairs, Level::Real))
+        {
             return false;
         }
         c.forget();
