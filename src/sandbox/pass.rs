@@ -142,7 +142,10 @@ impl<'e> Pass<'e> {
                 .bound
                 .instantiate(&mut store)
                 .map_err(|e| classify(&e, &Context { function: "start", ..context }))?;
-            call(&component, &mut store).map_err(|e| classify(&e, &context))
+            let answer = call(&component, &mut store).map_err(|e| classify(&e, &context))?;
+            // A guest that only waited for the host has passed no epoch.
+            deadline.check().map_err(|stop| classify(&stop.into(), &context))?;
+            Ok(answer)
         });
         let result = result.unwrap_or_else(|e| Err(no_thread(e)));
         drop(clock);
