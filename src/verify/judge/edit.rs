@@ -98,7 +98,7 @@ pub(in crate::verify) fn judge_graphs(
     finish(findings, &f, &c, options, start)
 }
 
-fn functional<'a>(
+pub(in crate::verify) fn functional<'a>(
     before: &'a dyn View,
     after: &'a dyn View,
     registry: &'a Registry,
