@@ -234,7 +234,10 @@ fn parameters(operator: &Operator, graph: &Graph) -> Result<(), Wrong> {
 struct Owners(Vec<Vec<String>>);
 
 impl Owners {
-    fn set(&mut self, graph: &Graph, node: NodeId, owners: Vec<String>) {
+    /// Each owner is kept once: lists of one value twice would else double them at each call.
+    fn set(&mut self, graph: &Graph, node: NodeId, mut owners: Vec<String>) {
+        owners.sort_unstable();
+        owners.dedup();
         let slot = graph.slot_of(node);
         if self.0.len() <= slot {
             self.0.resize_with(slot.saturating_add(1), Vec::new);
@@ -397,6 +400,22 @@ def forward(self, x, by):
             text += &format!("meaning = \"\"\"\ndef forward(self, x):\n{body}    return a{}\n\"\"\"\n", calls - 1);
         }
         text
+    }
+
+    #[test]
+    fn an_operand_that_is_given_twice_again_and_again_has_one_owner() {
+        let mut body = String::from("    g0 = torch.ops.aten.view.default(x, [3])\n");
+        for i in 1..60 {
+            let last = i - 1;
+            body += &format!(
+                "    b{i} = torch.ops.aten.broadcast_tensors.default([g{last}, g{last}])\n    g{i} = b{i}[0]\n"
+            );
+        }
+        let text = format!(
+            "[[op]]\nname = \"demo.f.default\"\nschema = \"demo::f(Tensor(a) x) -> Tensor(a)\"\nmeaning = \"\"\"\ndef forward(self, \
+             x):\n{body}    return g59\n\"\"\"\n"
+        );
+        assert!(extended(&text).is_ok());
     }
 
     #[test]

@@ -102,6 +102,8 @@ impl<'e> Pass<'e> {
         };
         let (result, host, usage) = self.guarded(Host::new(editor, job, limits), limits, fuel, "run", call);
         let Host { mut editor, log, log_dropped, .. } = host;
+        // The limits were the guest's.
+        editor.limit_work(u64::MAX, None);
         let said = result.and_then(|answer| match answer {
             Ok(outcome) => Ok(Said { changed: outcome.changed, note: shown(&outcome.note, limits.message_chars) }),
             Err(message) => Err(self.fault(FaultKind::GuestError, "run", shown(&message, limits.message_chars))),
