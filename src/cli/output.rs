@@ -143,6 +143,14 @@ fn short(line: &str) -> std::borrow::Cow<'_, str> {
     format!("{head} ... ({left_out} characters left out) ... {tail}").into()
 }
 
+/// The error of a text that could not be read, which shows the line with a caret.
+fn text_error(error: &anyhow::Error) -> Option<&TextError> {
+    error.chain().find_map(|cause| match cause.downcast_ref::<CaseError>() {
+        Some(CaseError::Text(text)) => Some(&**text),
+        _ => cause.downcast_ref::<TextError>(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,12 +162,4 @@ mod tests {
         assert!(lines(&"x\n".repeat(1_000)).ends_with("... and 801 more lines"));
         assert_eq!(lines("a\nb"), "a\nb");
     }
-}
-
-/// The error of a text that could not be read, which shows the line with a caret.
-fn text_error(error: &anyhow::Error) -> Option<&TextError> {
-    error.chain().find_map(|cause| match cause.downcast_ref::<CaseError>() {
-        Some(CaseError::Text(text)) => Some(&**text),
-        _ => cause.downcast_ref::<TextError>(),
-    })
 }
