@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::{Exit, Format, Global, Reading, load, output};
+use super::{Exit, Format, Global, Reading, load, output, staging};
 use crate::formats::{pt2, text, write_whole};
 use crate::graph::Model;
 use crate::ops::Registry;
@@ -28,6 +28,7 @@ pub fn convert(args: &ConvertArgs, global: &Global) -> anyhow::Result<Exit> {
     if args.output == Path::new("-") && global.format == Format::Json {
         bail!("standard output cannot hold both the model (-) and the report (--format json): name a file");
     }
+    staging::check_apart(&[&args.output], &args.reading.files(&[&args.input]))?;
     let loaded = load::model(&args.input, &args.reading)?;
     write_model(&loaded.model, &loaded.registry, &args.output)?;
     if global.format == Format::Json {
@@ -45,7 +46,7 @@ pub fn convert(args: &ConvertArgs, global: &Global) -> anyhow::Result<Exit> {
 /// Writes a model in the form that the file's ending names; the file appears whole or not at all.
 pub fn write_model(model: &Model, registry: &Registry, path: &Path) -> anyhow::Result<()> {
     if path == Path::new("-") {
-        return output::print_bytes(text::write(&model.graph).as_bytes());
+        return output::print_bytes(text::write_readable(&model.graph)?.as_bytes());
     }
     write_model_as(model, registry, path, path)
 }
@@ -55,7 +56,8 @@ pub fn write_model_as(model: &Model, registry: &Registry, path: &Path, file: &Pa
     match file.extension().and_then(|e| e.to_str()) {
         Some("pt2") => Ok(pt2::write_as(model, path, file, registry)?),
         Some("fx") => {
-            let text = text::write(&model.graph);
+            let text =
+                text::write_readable(&model.graph).with_context(|| format!("cannot write {}", file.display()))?;
             write_whole(path, |out| std::io::Write::write_all(out, text.as_bytes()))
                 .with_context(|| format!("cannot write {}", file.display()))
         }

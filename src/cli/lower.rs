@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::{Exit, Format, Global, Mode, Reading, load, output};
+use super::{Exit, Format, Global, Mode, Reading, load, output, staging};
 use crate::graph::Model;
 use crate::lower::ge;
 use crate::ops::Registry;
@@ -63,6 +63,7 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
         bail!("nothing to do: give -o OUT to write the GE graph, or --compare REF.bin to compare with one");
     }
     if let Some(path) = &args.output {
+        staging::check_apart(&[path], &args.reading.files(&[&args.model]))?;
         ge::Format::of(path)?;
         check_lowers(args.mode)?;
     }

@@ -17,12 +17,12 @@ mod output;
 mod progress;
 #[cfg(feature = "sandbox")]
 mod run;
-#[cfg(feature = "sandbox")]
+#[cfg_attr(not(feature = "sandbox"), allow(dead_code))]
 mod staging;
 mod test;
 mod verify;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -125,6 +125,14 @@ pub struct Reading {
     /// Weights of a `.fx` model.
     #[arg(long, value_name = "FILE.safetensors")]
     pub weights: Option<PathBuf>,
+}
+
+impl Reading {
+    /// Returns these files and those that are read beside them.
+    pub fn files<'a>(&'a self, models: &[&'a Path]) -> Vec<&'a Path> {
+        let more = self.ops.iter().chain(&self.weights).map(PathBuf::as_path);
+        models.iter().copied().chain(more).collect()
+    }
 }
 
 /// How long is looked for inputs that show a difference.

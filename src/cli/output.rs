@@ -120,7 +120,27 @@ pub fn error(error: &anyhow::Error) {
 
 /// A message of several lines, each with everything escaped that a terminal might act on.
 fn lines(text: &str) -> String {
-    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
+    const LINES: usize = 200;
+    let mut all: Vec<String> = text.split('\n').take(LINES).map(|line| plain(&short(line)).to_string()).collect();
+    let more = text.split('\n').count().saturating_sub(LINES);
+    if more > 0 {
+        all.push(format!("... and {more} more lines"));
+    }
+    all.join("\n")
+}
+
+/// A line of a message without its middle where it is very long: no error repeats a whole file.
+fn short(line: &str) -> std::borrow::Cow<'_, str> {
+    const HEAD: usize = 1_200;
+    const TAIL: usize = 300;
+    let count = line.chars().count();
+    if count <= HEAD.saturating_add(TAIL) {
+        return line.into();
+    }
+    let left_out = count.saturating_sub(HEAD).saturating_sub(TAIL);
+    let head: String = line.chars().take(HEAD).collect();
+    let tail: String = line.chars().skip(HEAD.saturating_add(left_out)).collect();
+    format!("{head} ... ({left_out} characters left out) ... {tail}").into()
 }
 
 /// The error of a text that could not be read, which shows the line with a caret.
@@ -129,4 +149,17 @@ fn text_error(error: &anyhow::Error) -> Option<&TextError> {
         Some(CaseError::Text(text)) => Some(&**text),
         _ => cause.downcast_ref::<TextError>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_as_long_as_a_file_is_cut_in_its_middle() {
+        let shown = lines(&format!("expected a number, found `{}` here\nhelp", "[".repeat(400_000)));
+        assert!(shown.len() < 2_000 && shown.ends_with("` here\nhelp"), "{shown}");
+        assert!(lines(&"x\n".repeat(1_000)).ends_with("... and 801 more lines"));
+        assert_eq!(lines("a\nb"), "a\nb");
+    }
 }

@@ -146,9 +146,10 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
     let Some(path) = args.model.as_deref() else { bail!("no model given") };
     let mut reading = args.reading.clone();
     reading.ops.extend(settled.config.file.ops.iter().cloned());
-    check_outputs(args, settled.mode, global)?;
+    let wanted = wanted_passes(args, &settled.config)?;
+    check_outputs(args, settled.mode, global, (&settled.config, &reading, &wanted))?;
     let engine = Engine::new(&settled.config.file.limits)?;
-    let specs = load_passes(args, &settled.config, &engine, global)?;
+    let specs = load_passes(wanted, &settled.config, &engine, global)?;
     let mut loaded = load::model(path, &reading)?;
     load::warn_of_absent_weights(&loaded, path, &reading);
     let mut settings = settings(args, &settled, &loaded)?;
@@ -267,7 +268,12 @@ fn limits_text(args: &RunArgs, settled: &Settled) -> anyhow::Result<String> {
 }
 
 /// Refuses outputs that could not be written, before anything runs.
-fn check_outputs(args: &RunArgs, mode: Mode, global: &Global) -> anyhow::Result<()> {
+fn check_outputs(
+    args: &RunArgs,
+    mode: Mode,
+    global: &Global,
+    (config, reading, wanted): (&Config, &Reading, &[FilePass]),
+) -> anyhow::Result<()> {
     if let Some(path) = &args.lower {
         ge::Format::of(path)?;
         check_lowers(mode)?;
@@ -283,15 +289,16 @@ fn check_outputs(args: &RunArgs, mode: Mode, global: &Global) -> anyhow::Result<
         bail!("cannot tell what to write to {}: its ending must be .pt2 or .fx", path.display());
     }
     let files: Vec<&Path> = [model, args.lower.as_deref(), args.report.as_deref()].into_iter().flatten().collect();
-    staging::check(&files)
+    staging::check(&files)?;
+    let config = config.path.as_deref();
+    let passes = wanted.iter().map(|p| p.path.as_path());
+    let inputs =
+        reading.files(&args.model.iter().map(PathBuf::as_path).chain(config).chain(passes).collect::<Vec<_>>());
+    staging::check_apart(&files, &inputs)
 }
 
-fn load_passes<'e>(
-    args: &RunArgs,
-    config: &Config,
-    engine: &'e Engine,
-    global: &Global,
-) -> anyhow::Result<Vec<PassSpec<'e>>> {
+/// The passes of the command line, or of the configuration.
+fn wanted_passes(args: &RunArgs, config: &Config) -> anyhow::Result<Vec<FilePass>> {
     let options = options(&args.options)?;
     let mut wanted: Vec<FilePass> = Vec::new();
     for text in &args.passes {
@@ -313,6 +320,15 @@ fn load_passes<'e>(
     if let Some(grant) = wanted.iter().flat_map(|p| &p.grant).find(|g| !GRANTS.contains(&g.as_str())) {
         bail!("there is nothing called `{grant}` to grant to a pass; there is {}", GRANTS.join(", "));
     }
+    Ok(wanted)
+}
+
+fn load_passes<'e>(
+    wanted: Vec<FilePass>,
+    config: &Config,
+    engine: &'e Engine,
+    global: &Global,
+) -> anyhow::Result<Vec<PassSpec<'e>>> {
     let bar = progress::bar(global, wanted.len(), "Compiling");
     let mut specs = Vec::new();
     for pass in wanted {

@@ -3,11 +3,12 @@
 //! Each is written under its own name in a hidden folder beside where it belongs, and renamed when all are whole. Promises: an
 //! error leaves no file and no folder behind; files that were there before stay as they are.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::formats::Unfinished;
+use crate::formats::{Unfinished, write_whole};
 
 /// Files that wait to be renamed.
 #[derive(Default)]
@@ -24,7 +25,7 @@ struct Staged {
 
 /// Refuses outputs that could not be written, before anything runs.
 pub fn check(outputs: &[&Path]) -> anyhow::Result<()> {
-    for (index, path) in outputs.iter().enumerate() {
+    for path in outputs {
         let folder = folder_of(path);
         if !folder.is_dir() {
             bail!("cannot write {}: there is no folder {}", path.display(), folder.display());
@@ -32,11 +33,40 @@ pub fn check(outputs: &[&Path]) -> anyhow::Result<()> {
         if path.is_dir() {
             bail!("cannot write {}: it is a folder", path.display());
         }
-        if outputs.iter().take(index).any(|other| other == path) {
+    }
+    Ok(())
+}
+
+/// Refuses outputs that are one file, or a file that is read, in whatever words.
+pub fn check_apart(outputs: &[&Path], inputs: &[&Path]) -> anyhow::Result<()> {
+    for (index, path) in outputs.iter().enumerate() {
+        if is_stream(path) {
+            continue;
+        }
+        let same = |other: &&&Path| !is_stream(other) && identity(other) == identity(path);
+        if outputs.iter().take(index).any(|other| same(&other)) {
             bail!("two outputs cannot both be {}", path.display());
+        }
+        if let Some(input) = inputs.iter().find(same) {
+            bail!("{} cannot be written: it is read as {}", path.display(), input.display());
         }
     }
     Ok(())
+}
+
+/// Whether this is no file that is replaced: standard output or input, a device, a pipe.
+fn is_stream(path: &Path) -> bool {
+    path == Path::new("-") || is_device(path)
+}
+
+fn is_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+/// The one name of a file, whether it is there or not.
+fn identity(path: &Path) -> PathBuf {
+    let beside = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_path_buf())
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -49,7 +79,9 @@ impl Staging {
         let cannot = || format!("cannot write {}", to.display());
         let name = to.file_name().with_context(cannot)?;
         let hidden = format!(".airlock-{}-{}", std::process::id(), self.files.len());
-        let folder = folder_of(to).join(hidden);
+        // What is to be written into a device or a pipe waits elsewhere.
+        let place = if is_device(to) { std::env::temp_dir() } else { folder_of(to).to_path_buf() };
+        let folder = place.join(hidden);
         let unfinished = Unfinished::begin(&folder);
         std::fs::create_dir(&folder).with_context(cannot)?;
         let from = folder.join(name);
@@ -61,6 +93,11 @@ impl Staging {
     pub fn commit(self) -> anyhow::Result<()> {
         for file in &self.files {
             let cannot = || format!("cannot write {}", file.to.display());
+            if is_device(&file.to) {
+                let content = std::fs::read(&file.from).with_context(cannot)?;
+                write_whole(&file.to, |out| out.write_all(&content)).with_context(cannot)?;
+                continue;
+            }
             if let Ok(old) = std::fs::metadata(&file.to) {
                 std::fs::set_permissions(&file.from, old.permissions()).with_context(cannot)?;
             }
@@ -110,11 +147,48 @@ mod tests {
     }
 
     #[test]
+    fn one_file_in_other_words_is_refused_as_a_second_output_and_as_an_input() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        let inner = folder.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        let other_words = inner.join("..").join("a");
+        let error = |outputs: &[&Path], inputs: &[&Path]| check_apart(outputs, inputs).unwrap_err().to_string();
+        assert!(error(&[&a, &a], &[]).contains("two outputs"));
+        assert!(error(&[&a, &other_words], &[]).contains("two outputs"));
+        std::fs::write(&a, "x").unwrap();
+        assert!(error(&[&b, &other_words], &[&a]).contains("it is read as"));
+        assert!(check_apart(&[&a, &b], &[&inner]).is_ok());
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&a, inner.join("link")).unwrap();
+            assert!(error(&[&a, &inner.join("link")], &[]).contains("two outputs"));
+            let null = Path::new("/dev/null");
+            assert!(check_apart(&[null, null, Path::new("-")], &[null, Path::new("-")]).is_ok());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_and_stays_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (null, file) = (folder.path().join("null"), folder.path().join("file"));
+        std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+        let mut stage = Staging::default();
+        for path in [&null, &file] {
+            stage.add(path, |path| Ok(std::fs::write(path, "new")?)).unwrap();
+        }
+        stage.commit().unwrap();
+        assert!(std::fs::symlink_metadata(&null).unwrap().is_symlink() && is_device(&null));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
     fn outputs_without_a_folder_or_of_one_name_are_refused_before_anything_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let (a, lost) = (folder.path().join("a"), folder.path().join("no/b"));
         assert!(check(&[&a, &lost]).unwrap_err().to_string().contains("there is no folder"));
-        assert!(check(&[&a, &a]).unwrap_err().to_string().contains("two outputs"));
         assert!(check(&[folder.path()]).unwrap_err().to_string().contains("it is a folder"));
         assert!(check(&[&a]).is_ok());
     }

@@ -43,6 +43,9 @@ pub struct Limits {
     pub component_bytes: u64,
     /// Functions in the component.
     pub functions: u64,
+    /// Definitions (instances, aliases, imports, exports, types, canonical functions) of the component, those of a part as often
+    /// as it is instantiated. A file of 3 kB can instantiate 2^30 parts, which the compiler takes one by one.
+    pub definitions: u64,
     /// Bytes of one function's code.
     pub function_bytes: u64,
     /// Locals of one function, parameters aside.
@@ -51,7 +54,17 @@ pub struct Limits {
     pub function_nesting: u64,
     /// Targets of all branch tables of one function.
     pub function_branches: u64,
-    /// Locals times loops of one function: what the compiler's memory grows with. A file of 13 kB whose product is
+    /// Values on the operand stack of one function at once: the compiler's time grows with their square. Compiled languages
+    /// have some 70.
+    pub function_stack: u64,
+    /// Parameters and locals times blocks and branches of one function: what the compiler's time and memory grow with. The largest
+    /// of CPython's has 100,000, of a JavaScript engine's 400,000.
+    pub function_locals_times_blocks: u64,
+    /// The same over all functions. CPython has 3 million, a JavaScript engine 7, a specialised one 23.
+    pub locals_times_blocks: u64,
+    /// The squares of parameters, locals and operands over all functions.
+    pub values_squared: u64,
+    /// Parameters and locals times loops of one function: what the compiler's memory grows with. A file of 13 kB whose product is
     /// 500,000 makes it use 870 MB.
     pub function_locals_times_loops: u64,
 }
@@ -74,11 +87,16 @@ impl Default for Limits {
             log_lines: 1_000,
             message_chars: 2_000,
             component_bytes: 64 << 20,
-            functions: 200_000,
+            functions: 100_000,
+            definitions: 100_000,
             function_bytes: 4 << 20,
             function_locals: 10_000,
             function_nesting: 2_000,
             function_branches: 60_000,
+            function_stack: 5_000,
+            function_locals_times_blocks: 2_000_000,
+            locals_times_blocks: 50_000_000,
+            values_squared: 400_000_000,
             function_locals_times_loops: 200_000,
         }
     }

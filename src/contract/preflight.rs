@@ -2,9 +2,11 @@
 //!
 //! Checked here, in the order of the file, each with an error of its own:
 //! - it is a component: not empty, not text, not a core module, not compiled native code;
-//! - it is valid under [`FEATURES`] (function bodies are validated when they are compiled);
-//! - nothing in it is larger than [`Limits`] allow: bytes, functions, and for each function code, locals, nesting,
-//!   branch tables, locals times loops. The compiler's time and memory grow with those, not with the file;
+//! - it is valid under [`FEATURES`], function bodies included;
+//! - nothing in it is larger than [`Limits`] allow: bytes, functions, definitions (those of a part as often as it is
+//!   instantiated), and for each function code, locals, nesting, branch tables, operands at once, locals times blocks. The
+//!   compiler's time and memory grow with those, not with the file;
+//! - no part takes another one as an argument or out of an instance: then nobody could count them;
 //! - strings are UTF-8 and calls are plain, also between its own parts;
 //! - it imports interfaces of [`Contract`] only, of a compatible version, and of them only functions that exist;
 //! - it exports what a pass exports. More exports are its own business.
@@ -15,7 +17,9 @@
 use wasmparser::component_types::ComponentEntityType;
 use wasmparser::types::Types;
 use wasmparser::{
-    CanonicalFunction, CanonicalOption, FunctionBody, Operator, Parser, Payload, ValidPayload, Validator, WasmFeatures,
+    CanonicalFunction, CanonicalOption, ComponentAlias, ComponentExternalKind, ComponentInstance,
+    ComponentOuterAliasKind, ComponentTypeRef, FuncValidator, FuncValidatorAllocations, FunctionBody, Operator,
+    OperatorsReader, Parser, Payload, ValidPayload, Validator, ValidatorResources, WasmFeatures,
 };
 
 use crate::contract::escape::shown;
@@ -93,6 +97,63 @@ fn check_kind(pass: &str, bytes: &[u8]) -> Result<(), LoadError> {
     Ok(())
 }
 
+/// What all functions come to.
+#[derive(Default)]
+struct Totals {
+    locals_times_blocks: u64,
+    values_squared: u64,
+    allocations: FuncValidatorAllocations,
+}
+
+/// A component that is being read, or a module.
+#[derive(Default)]
+struct Part {
+    is_module: bool,
+    /// What it defines, those of the parts that it instantiates included.
+    definitions: u64,
+    /// The same of the components that it knows, by their index.
+    inner: Vec<u64>,
+}
+
+impl Part {
+    fn add(&mut self, count: u64) {
+        self.definitions = self.definitions.saturating_add(count);
+    }
+}
+
+/// The components that are open, outermost first.
+struct Parts {
+    open: Vec<Part>,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Parts { open: vec![Part::default()] }
+    }
+}
+
+impl Parts {
+    fn add(&mut self, count: u32) {
+        if let Some(part) = self.open.last_mut() {
+            part.add(u64::from(count));
+        }
+    }
+
+    fn define(&mut self, weight: u64) {
+        if let Some(part) = self.open.last_mut() {
+            part.inner.push(weight);
+        }
+    }
+
+    /// What instantiating a component that is known so many levels further out defines. What is not known counts as too much.
+    fn weight_of(&self, levels: u32, index: u32) -> u64 {
+        let at = usize::try_from(levels).ok().and_then(|l| self.open.len().checked_sub(l.saturating_add(1)));
+        let part = at.and_then(|at| self.open.get(at));
+        let weight = part.zip(usize::try_from(index).ok()).and_then(|(part, index)| part.inner.get(index));
+        weight.copied().unwrap_or(u64::MAX)
+    }
+}
+
 struct Look<'a> {
     pass: &'a str,
     limits: &'a Limits,
@@ -121,6 +182,7 @@ impl Look<'_> {
         let mut parser = Parser::new(0);
         parser.set_features(FEATURES);
         let (mut outermost, mut imports, mut depth) = (None, Vec::new(), 0_u32);
+        let (mut parts, mut totals) = (Parts::default(), Totals::default());
         for payload in parser.parse_all(bytes) {
             let payload = payload.map_err(bad)?;
             match &payload {
@@ -140,7 +202,6 @@ impl Look<'_> {
                     found.functions = found.functions.saturating_add(u64::from(*count));
                     self.bound("functions", found.functions, self.limits.functions, "functions")?;
                 }
-                Payload::CodeSectionEntry(body) => self.check_body(body)?,
                 Payload::ComponentCanonicalSection(section) => {
                     for function in section.clone() {
                         self.check_convention(&function.map_err(bad)?)?;
@@ -149,9 +210,16 @@ impl Look<'_> {
                 _ => {}
             }
             // Every end of a nested module or component is followed by that of what holds it: the last one counts.
-            if let ValidPayload::End(types) = validator.payload(&payload).map_err(bad)? {
-                outermost = Some(types);
+            match validator.payload(&payload).map_err(bad)? {
+                ValidPayload::End(types) => outermost = Some(types),
+                ValidPayload::Func(function, body) => {
+                    let mut checked = function.into_validator(std::mem::take(&mut totals.allocations));
+                    self.check_body(&body, &mut checked, &mut totals)?;
+                    totals.allocations = checked.into_allocations();
+                }
+                ValidPayload::Ok | ValidPayload::Parser(_) => {}
             }
+            self.count_definitions(&payload, &mut parts)?;
         }
         let types = outermost.ok_or_else(|| LoadError::Malformed {
             pass: self.pass.to_string(),
@@ -161,7 +229,12 @@ impl Look<'_> {
         Ok((types, imports))
     }
 
-    fn check_body(&self, body: &FunctionBody<'_>) -> Result<(), LoadError> {
+    fn check_body(
+        &self,
+        body: &FunctionBody<'_>,
+        checked: &mut FuncValidator<ValidatorResources>,
+        totals: &mut Totals,
+    ) -> Result<(), LoadError> {
         let bad = |e: wasmparser::Error| self.malformed(&e);
         let limits = self.limits;
         let at = body.range().start;
@@ -173,25 +246,125 @@ impl Look<'_> {
             locals = locals.saturating_add(u64::from(group.map_err(bad)?.0));
         }
         self.bound(&what("locals"), locals, limits.function_locals, "function_locals")?;
+        let mut reader = body.get_binary_reader();
+        checked.read_locals(&mut reader).map_err(bad)?;
+        let mut operators = OperatorsReader::new(reader);
         let (mut depth, mut deepest, mut loops, mut branches) = (0_u64, 0_u64, 0_u64, 0_u64);
-        for operator in body.get_operators_reader().map_err(bad)? {
-            match operator.map_err(bad)? {
-                Operator::Block { .. } | Operator::If { .. } => depth = depth.saturating_add(1),
+        let (mut blocks, mut operands) = (1_u64, 0_u64);
+        while !operators.eof() {
+            let offset = operators.original_position();
+            let operator = operators.read().map_err(bad)?;
+            checked.op(offset, &operator).map_err(bad)?;
+            match operator {
+                Operator::Block { .. } | Operator::If { .. } => {
+                    depth = depth.saturating_add(1);
+                    blocks = blocks.saturating_add(1);
+                }
                 Operator::Loop { .. } => {
                     depth = depth.saturating_add(1);
                     loops = loops.saturating_add(1);
+                    blocks = blocks.saturating_add(1);
                 }
+                Operator::Else | Operator::Br { .. } | Operator::BrIf { .. } => blocks = blocks.saturating_add(1),
                 Operator::End => depth = depth.saturating_sub(1),
-                Operator::BrTable { targets } => branches = branches.saturating_add(u64::from(targets.len())),
+                Operator::BrTable { targets } => {
+                    branches = branches.saturating_add(u64::from(targets.len()));
+                    blocks = blocks.saturating_add(u64::from(targets.len()));
+                }
                 _ => {}
             }
             deepest = deepest.max(depth);
+            operands = operands.max(u64::from(checked.operand_stack_height()));
         }
+        operators.finish().map_err(bad)?;
         self.bound(&what("nested blocks"), deepest, limits.function_nesting, "function_nesting")?;
         self.bound(&what("branch table targets"), branches, limits.function_branches, "function_branches")?;
+        self.bound(&what("operands at once"), operands, limits.function_stack, "function_stack")?;
+        // A parameter is a local to the compiler.
+        let locals = u64::from(checked.len_locals());
         let product = locals.saturating_mul(loops);
         let key = "function_locals_times_loops";
-        self.bound(&what("locals times loops"), product, limits.function_locals_times_loops, key)
+        self.bound(&what("locals times loops"), product, limits.function_locals_times_loops, key)?;
+        let product = locals.saturating_mul(blocks);
+        let key = "function_locals_times_blocks";
+        self.bound(&what("locals times blocks"), product, limits.function_locals_times_blocks, key)?;
+        totals.locals_times_blocks = totals.locals_times_blocks.saturating_add(product);
+        let what = "locals times blocks of all functions";
+        self.bound(what, totals.locals_times_blocks, limits.locals_times_blocks, "locals_times_blocks")?;
+        let values = locals.saturating_add(operands);
+        totals.values_squared = totals.values_squared.saturating_add(values.saturating_mul(values));
+        let what = "squares of locals and operands of all functions";
+        self.bound(what, totals.values_squared, limits.values_squared, "values_squared")
+    }
+
+    /// Counts what a section defines, in the part that it is in.
+    fn count_definitions(&self, payload: &Payload<'_>, parts: &mut Parts) -> Result<(), LoadError> {
+        let bad = |e: wasmparser::Error| self.malformed(&e);
+        match payload {
+            Payload::ModuleSection { .. } => parts.open.push(Part { is_module: true, ..Part::default() }),
+            Payload::ComponentSection { .. } => parts.open.push(Part::default()),
+            Payload::End(_) => {
+                let Some(done) = parts.open.pop() else { return Ok(()) };
+                match parts.open.last_mut() {
+                    Some(outer) if !done.is_module => outer.inner.push(done.definitions.saturating_add(1)),
+                    Some(outer) => outer.add(1),
+                    None => {}
+                }
+            }
+            Payload::InstanceSection(section) => parts.add(section.count()),
+            Payload::CoreTypeSection(section) => parts.add(section.count()),
+            Payload::ComponentTypeSection(section) => parts.add(section.count()),
+            Payload::ComponentCanonicalSection(section) => parts.add(section.count()),
+            Payload::ComponentExportSection(section) => {
+                for export in section.clone() {
+                    let export = export.map_err(bad)?;
+                    parts.add(1);
+                    if export.kind == ComponentExternalKind::Component {
+                        let weight = parts.weight_of(0, export.index);
+                        parts.define(weight);
+                    }
+                }
+            }
+            Payload::ComponentImportSection(section) => {
+                for import in section.clone() {
+                    parts.add(1);
+                    if let ComponentTypeRef::Component(_) = import.map_err(bad)?.ty {
+                        return Err(self.convention("imports a component".to_string()));
+                    }
+                }
+            }
+            Payload::ComponentAliasSection(section) => {
+                for alias in section.clone() {
+                    parts.add(1);
+                    match alias.map_err(bad)? {
+                        ComponentAlias::Outer { kind: ComponentOuterAliasKind::Component, count, index } => {
+                            let weight = parts.weight_of(count, index);
+                            parts.define(weight);
+                        }
+                        ComponentAlias::InstanceExport { kind: ComponentExternalKind::Component, .. } => {
+                            return Err(self.convention("takes a component out of an instance".to_string()));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Payload::ComponentInstanceSection(section) => {
+                for instance in section.clone() {
+                    let inner = match instance.map_err(bad)? {
+                        ComponentInstance::Instantiate { component_index, .. } => parts.weight_of(0, component_index),
+                        ComponentInstance::FromExports(_) => 0,
+                    };
+                    parts.add(1);
+                    if let Some(part) = parts.open.last_mut() {
+                        part.add(inner);
+                    }
+                }
+            }
+            _ => {}
+        }
+        let most = parts.open.iter().map(|part| part.definitions).max().unwrap_or(0);
+        let what = "definitions, those of a part as often as it is instantiated";
+        self.bound(what, most, self.limits.definitions, "definitions")
     }
 
     fn check_convention(&self, function: &CanonicalFunction) -> Result<(), LoadError> {

@@ -1,6 +1,7 @@
 //! The edits themselves: form and types are checked at each.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::{Before, Changes, EditCode, EditError, Point};
 use crate::graph::{Arg, BodyId, Graph, Hearsay, NewNode, NodeId, NodeKind, StrId, ValueType, View};
@@ -47,18 +48,50 @@ pub struct Editor {
     pub(super) graph: Graph,
     pub(super) registry: Arc<Registry>,
     max_nodes: usize,
+    /// Bytes of the types that edits gave nodes, whether or not they were taken back.
+    type_bytes: u64,
+    most_bytes: u64,
+    until: Option<Instant>,
 }
 
 impl Editor {
     /// Takes the graph, and begins to remember it as it is, inside of a log that somebody else may keep.
     pub fn new(mut graph: Graph, registry: Arc<Registry>) -> Self {
         graph.begin_log();
-        Self { graph, registry, max_nodes: usize::MAX }
+        Self { graph, registry, max_nodes: usize::MAX, type_bytes: 0, most_bytes: u64::MAX, until: None }
     }
 
     /// Bounds how many nodes the graph may have; further insertions are `over-limit`.
     pub fn limit_nodes(&mut self, max_nodes: usize) {
         self.max_nodes = max_nodes;
+    }
+
+    /// Bounds what edits may make the graph keep, and how long one may take: one that goes beyond is `over-limit` and changes nothing.
+    pub fn limit_work(&mut self, most_bytes: u64, until: Option<Instant>) {
+        (self.most_bytes, self.until) = (most_bytes, until);
+    }
+
+    /// Returns about how many bytes the types and sizes take that edits made; it never falls.
+    pub fn kept_bytes(&self) -> u64 {
+        self.type_bytes.saturating_add(self.graph.symbols.bytes())
+    }
+
+    /// Gives a node its type, and counts it.
+    pub(super) fn keep_type(&mut self, id: NodeId, ty: ValueType) -> Result<(), EditError> {
+        self.type_bytes = self.type_bytes.saturating_add(ty.bytes());
+        self.graph.set_type(id, ty);
+        self.within_limits(Some(id))
+    }
+
+    pub(super) fn within_limits(&self, node: Option<NodeId>) -> Result<(), EditError> {
+        if self.kept_bytes() > self.most_bytes {
+            let message = "the types of what it makes take more memory than is left".to_string();
+            return Err(EditError::new(EditCode::OverLimit, node, message));
+        }
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Err(EditError::new(EditCode::OverLimit, node, "the time is up".to_string()));
+        }
+        Ok(())
     }
 
     /// Returns the graph as it is now.
@@ -122,6 +155,8 @@ impl Editor {
         self.check_operands(body, before, new.args.iter().chain(new.kwargs.iter().map(|(_, a)| a)))?;
         let kwargs = self.intern_kwargs(new.kwargs);
         let ty = self.infer(None, &target, &new.args, &kwargs)?;
+        self.type_bytes = self.type_bytes.saturating_add(ty.bytes());
+        self.within_limits(None)?;
         let name = new.name.unwrap_or_else(|| default_name(&target));
         let target = self.graph.texts.intern(&target);
         let node = NewNode { kind: NodeKind::Call, target, args: new.args.into(), kwargs, ty };
@@ -261,19 +296,19 @@ impl Editor {
 
     /// Makes all edits or none. Returns the nodes made, in order; an error says which edit it is about.
     pub fn apply(&mut self, edits: &[Edit]) -> Result<Vec<NodeId>, (u32, EditError)> {
-        self.apply_while(edits, &mut || true).unwrap_or_else(|| Ok(Vec::new()))
+        self.apply_while(edits, &mut |_| true).unwrap_or_else(|| Ok(Vec::new()))
     }
 
     /// As [`Editor::apply`], but makes none and answers `None` where `go_on` says no before one of them.
     pub fn apply_while(
         &mut self,
         edits: &[Edit],
-        go_on: &mut dyn FnMut() -> bool,
+        go_on: &mut dyn FnMut(&Editor) -> bool,
     ) -> Option<Result<Vec<NodeId>, (u32, EditError)>> {
         let mut made = Vec::new();
         self.graph.begin_log();
         for (index, edit) in edits.iter().enumerate() {
-            if !go_on() {
+            if !go_on(self) {
                 self.graph.undo_log();
                 return None;
             }

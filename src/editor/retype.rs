@@ -68,7 +68,7 @@ impl Editor {
             self.follow_hearsay(&[id]);
             return Ok(());
         }
-        self.graph.set_type(id, ty);
+        self.keep_type(id, ty)?;
         // A rule gave the new type: what nobody described keeps its own.
         let said = self.said_of(id, Hearsay::NONE);
         self.graph.set_hearsay(id, said);
@@ -126,6 +126,7 @@ impl Editor {
     fn infer_downstream(&mut self, first: &[NodeId]) -> Result<(), EditError> {
         let mut queue = self.in_order(first);
         while let Some(id) = self.next_in_order(&mut queue) {
+            self.within_limits(Some(id))?;
             let target = self.graph.target(id).to_string();
             let (args, kwargs) = (self.graph.args(id).to_vec(), self.graph.kwargs(id).to_vec());
             let ty = match self.infer(Some(id), &target, &args, &kwargs) {
@@ -135,7 +136,7 @@ impl Editor {
             let said = self.said_of(id, Hearsay::NONE);
             let retyped = !same_type(&self.graph.symbols, self.graph.ty(id), &ty);
             if retyped {
-                self.graph.set_type(id, ty);
+                self.keep_type(id, ty)?;
             }
             if retyped || said != self.graph.hearsay(id) {
                 self.graph.set_hearsay(id, said);

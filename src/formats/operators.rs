@@ -7,6 +7,8 @@
 //!
 //! All of a file is added or nothing. Leaves types to the calls: a meaning is typed anew for each.
 
+use std::collections::BTreeMap;
+
 use thiserror::Error;
 
 use super::text::{self, ReadOptions, TextError};
@@ -67,6 +69,9 @@ pub enum MeaningProblem {
         /// Why.
         why: String,
     },
+    /// More calls than a meaning may come to, or meanings in each other without end.
+    #[error("{0}")]
+    Size(String),
     /// An effect that the schema does not have.
     #[error("node `{node}` {what}, which the schema does not say")]
     Effect {
@@ -86,8 +91,73 @@ pub fn extend(registry: &mut Registry, file: &str, text: &str) -> Result<Vec<Str
             extended.set_body(target, body);
         }
     }
+    check_sizes(&extended, file)?;
     *registry = extended;
     Ok(added)
+}
+
+/// How far meanings may stand in each other, and how many calls one may come to when all in it are taken apart.
+const MAX_NESTING: usize = 12;
+const MAX_CALLS: usize = 4_096;
+
+/// Refuses meanings that contain themselves (a file may give an operator that an older one calls another meaning), that stand in each other
+/// too deep, or that come to too many calls.
+fn check_sizes(registry: &Registry, file: &str) -> Result<(), OperatorFileError> {
+    let callees = |o: &Operator| -> Vec<String> {
+        let Some(body) = &o.body else { return Vec::new() };
+        let calls = body.nodes(BodyId::ROOT).filter(|n| body.kind(*n) == NodeKind::Call);
+        calls.filter_map(|n| registry.operator_of(&**body, n).map(|o| o.target.to_string())).collect()
+    };
+    // Of each operator with a meaning: how many levels and calls it comes to; nothing while it is being counted.
+    let mut known: BTreeMap<String, Option<(usize, usize)>> = BTreeMap::new();
+    for operator in registry.operators().iter().filter(|o| o.body.is_some()) {
+        let mut open = vec![operator.target.to_string()];
+        while let Some(target) = open.last().cloned() {
+            if matches!(known.get(&target), Some(Some(_))) {
+                open.pop();
+                continue;
+            }
+            let Some(current) = registry.get(&target).filter(|o| o.body.is_some()) else {
+                known.insert(target, Some((0, 1)));
+                continue;
+            };
+            let wrong = |what: String| OperatorFileError::Meaning {
+                file: file.into(),
+                line: current.meaning.as_ref().map_or(1, |m| m.line),
+                operator: target.clone(),
+                problem: Box::new(MeaningProblem::Size(what)),
+            };
+            known.insert(target.clone(), None);
+            let (mut levels, mut calls) = (0_usize, 0_usize);
+            let mut waits = false;
+            for callee in callees(current) {
+                match known.get(&callee) {
+                    Some(Some((below, within))) => {
+                        levels = levels.max(*below);
+                        calls = calls.saturating_add(*within);
+                    }
+                    Some(None) => return Err(wrong(format!("it contains itself, through `{callee}`"))),
+                    None => {
+                        waits = true;
+                        open.push(callee);
+                    }
+                }
+            }
+            if waits {
+                continue;
+            }
+            let levels = levels.saturating_add(1);
+            if levels > MAX_NESTING {
+                return Err(wrong(format!("meanings stand in each other more than {MAX_NESTING} deep")));
+            }
+            if calls > MAX_CALLS {
+                return Err(wrong(format!("it comes to {calls} calls, of which there may be {MAX_CALLS}")));
+            }
+            known.insert(target, Some((levels, calls)));
+            open.pop();
+        }
+    }
+    Ok(())
 }
 
 fn meaning(registry: &Registry, file: &str, target: &str) -> Result<Option<Graph>, OperatorFileError> {
@@ -164,7 +234,10 @@ fn parameters(operator: &Operator, graph: &Graph) -> Result<(), Wrong> {
 struct Owners(Vec<Vec<String>>);
 
 impl Owners {
-    fn set(&mut self, graph: &Graph, node: NodeId, owners: Vec<String>) {
+    /// Each owner is kept once: lists of one value twice would else double them at each call.
+    fn set(&mut self, graph: &Graph, node: NodeId, mut owners: Vec<String>) {
+        owners.sort_unstable();
+        owners.dedup();
         let slot = graph.slot_of(node);
         if self.0.len() <= slot {
             self.0.resize_with(slot.saturating_add(1), Vec::new);
@@ -311,6 +384,56 @@ def forward(self, x, by):
             let error = extended(&FILE.replace(from, to)).unwrap_err();
             assert!(error.contains(what), "{error}\n  is not: {what}");
         }
+    }
+
+    /// Operators, each of which calls the one above so many times.
+    fn tower(count: usize, calls: usize) -> String {
+        let mut text = String::new();
+        for i in 0..count {
+            let above = if i == 0 { "aten.neg.default".to_string() } else { format!("demo.o{}.default", i - 1) };
+            let mut body = String::new();
+            for j in 0..calls {
+                let of = if j == 0 { "x".to_string() } else { format!("a{}", j - 1) };
+                body += &format!("    a{j} = torch.ops.{above}({of})\n");
+            }
+            text += &format!("[[op]]\nname = \"demo.o{i}.default\"\nschema = \"demo::o{i}(Tensor x) -> Tensor\"\n");
+            text += &format!("meaning = \"\"\"\ndef forward(self, x):\n{body}    return a{}\n\"\"\"\n", calls - 1);
+        }
+        text
+    }
+
+    #[test]
+    fn an_operand_that_is_given_twice_again_and_again_has_one_owner() {
+        let mut g = Graph::new();
+        let x = input(&mut g);
+        let (node, mut owners) = (x.as_node().unwrap(), Owners::default());
+        owners.set(&g, node, vec!["x".to_string()]);
+        for _ in 0..40 {
+            let twice = owners.of(&g, &Arg::List(Box::new([x.clone(), x.clone()])));
+            owners.set(&g, node, twice);
+        }
+        assert_eq!(owners.of(&g, &x), ["x"]);
+    }
+
+    #[test]
+    fn meanings_in_each_other_are_bounded_in_depth_and_calls() {
+        assert!(extended(&tower(12, 1)).is_ok());
+        let error = extended(&tower(13, 1)).unwrap_err();
+        assert!(error.contains("more than 12 deep"), "{error}");
+        let error = extended(&tower(1_500, 1)).unwrap_err();
+        assert!(error.contains("more than 12 deep"), "{error}");
+        assert!(extended(&tower(12, 2)).is_ok());
+        let error = extended(&tower(7, 4)).unwrap_err();
+        assert!(error.contains("demo.o6.default") && error.contains("comes to 16384 calls"), "{error}");
+    }
+
+    #[test]
+    fn a_later_file_cannot_make_a_meaning_contain_itself() {
+        let mut registry = extended(&tower(3, 1)).unwrap();
+        let again = tower(1, 1).replace("aten.neg", "demo.o2");
+        let error = extend(&mut registry, "b.toml", &again).unwrap_err().to_string();
+        assert!(error.contains("it contains itself"), "{error}");
+        assert!(registry.get("demo.o0.default").unwrap().body.is_some());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Promises: users, names and order labels agree with the rows after every call; where a log is kept (an editor is at
 //! work), every first change of a row or link saves what it overwrites. Leaves form and types to the editor.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::log::Log;
 use super::names::Names;
@@ -11,7 +11,7 @@ use super::order::{self, Link, NONE};
 use super::{
     Arg, BodyId, Bytes, Hearsay, Interner, Meta, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType, View,
 };
-use crate::sym::{ExprId, Symbols};
+use crate::sym::{ExprId, KeyedMap, Symbols};
 
 /// A body: the graph itself or a sub-graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -197,7 +197,7 @@ impl Graph {
         self.columns.set_row(place, Row { kind, target, name, args, kwargs, ty, hearsay, printed, meta });
         put(&mut self.columns.users, place, Users::default());
         put(&mut self.columns.link, place, Link { previous: NONE, next: NONE, label: 0, body });
-        self.names.nodes.insert((body, name), id);
+        self.names.put(body, name, id);
         self.link_before(id, body, before);
         self.count_uses(id, Users::add);
         id
@@ -263,9 +263,9 @@ impl Graph {
             return;
         };
         self.save_row(id);
-        self.names.nodes.remove(&(link.body, old));
+        self.names.give_back(link.body, old, &self.texts);
         let name = self.take_name(link.body, name);
-        self.names.nodes.insert((link.body, name), id);
+        self.names.put(link.body, name, id);
         put(&mut self.columns.name, id.slot(), name);
     }
 
@@ -287,7 +287,7 @@ impl Graph {
         };
         self.save_row(id);
         self.count_uses(id, Users::remove);
-        self.names.nodes.remove(&(link.body, name));
+        self.names.give_back(link.body, name, &self.texts);
         self.unlink(id);
         put(&mut self.columns.alive, id.slot(), false);
         match &mut self.log {
@@ -321,14 +321,14 @@ impl Graph {
     fn take_name(&mut self, body: BodyId, wanted: &str) -> StrId {
         // A name that was read stands as it is, reserved or not, as long as it is free.
         if let Some(id) = self.texts.find(wanted)
-            && !self.names.nodes.contains_key(&(body, id))
+            && !self.names.is_taken(body, id)
             && self.log.is_none()
         {
             return id;
         }
         if self.log.is_none() {
             let id = self.texts.intern(wanted);
-            if !self.names.nodes.contains_key(&(body, id)) {
+            if !self.names.is_taken(body, id) {
                 return id;
             }
         }
@@ -441,12 +441,7 @@ impl Graph {
     }
 
     /// Returns a map from names to nodes of one body.
-    pub fn names_of(&self, body: BodyId) -> FxHashMap<&str, NodeId> {
-        self.names
-            .nodes
-            .iter()
-            .filter(|((b, _), _)| *b == body)
-            .map(|((_, n), id)| (self.texts.text(*n), *id))
-            .collect()
+    pub fn names_of(&self, body: BodyId) -> KeyedMap<&str, NodeId> {
+        self.names.of(body).map(|(name, id)| (self.texts.text(name), id)).collect()
     }
 }

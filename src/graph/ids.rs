@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use rustc_hash::FxHashMap;
+use crate::sym::KeyedMap;
 
 /// A node: index into the columns and the generation of that slot. A stale id is an error, not another node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,7 +69,7 @@ pub struct StrId(pub u32);
 #[derive(Clone, Debug, Default)]
 pub struct Interner {
     texts: Vec<std::sync::Arc<str>>,
-    ids: FxHashMap<std::sync::Arc<str>, StrId>,
+    ids: KeyedMap<std::sync::Arc<str>, StrId>,
 }
 
 impl Interner {

@@ -16,7 +16,7 @@ pub(crate) struct Log {
     pub(crate) bodies: FxHashMap<BodyId, Body>,
     pub(crate) inserted: FxHashSet<u32>,
     pub(crate) erased: Vec<u32>,
-    pub(crate) counters: FxHashMap<(BodyId, StrId), Option<u32>>,
+    pub(crate) counters: FxHashMap<(BodyId, StrId), Option<u64>>,
     /// The log that goes on when this one ends.
     outer: Option<Box<Log>>,
 }
@@ -85,7 +85,7 @@ impl Graph {
                 let n = id(self, slot);
                 self.count_uses(n, Users::remove);
                 if let (Some(link), Some(name)) = (self.link(n), self.columns.name.get(n.slot())) {
-                    self.names.nodes.remove(&(link.body, *name));
+                    self.names.give_back(link.body, *name, &self.texts);
                 }
             }
         }
@@ -113,7 +113,7 @@ impl Graph {
             let n = id(self, slot);
             self.count_uses(n, Users::add);
             if let (Some(link), Some(name)) = (self.link(n), self.columns.name.get(n.slot())) {
-                self.names.nodes.insert((link.body, *name), n);
+                self.names.put(link.body, *name, n);
             }
         }
         for slot in inserted {

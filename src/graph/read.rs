@@ -186,7 +186,7 @@ impl Graph {
 
     /// Returns the node of that name in a body.
     pub fn find_name(&self, body: BodyId, name: &str) -> Option<NodeId> {
-        self.names.nodes.get(&(body, self.texts.find(name)?)).copied()
+        self.names.get(body, self.texts.find(name)?)
     }
 
     /// Returns how many nodes a body has.

@@ -27,6 +27,9 @@ pub struct TensorType {
 }
 
 impl TensorType {
+    /// The most dimensions that a tensor may have: PyTorch's operators take no more.
+    pub const MAX_RANK: usize = 64;
+
     /// Returns a strided tensor type on `device` with unknown strides.
     pub fn new(dtype: Dtype, sizes: impl IntoIterator<Item = Dim>, device: Device) -> Self {
         Self {
@@ -82,6 +85,26 @@ impl ValueType {
     /// Returns a single tensor's type.
     pub fn tensor(t: TensorType) -> Self {
         ValueType::Tensor(Arc::new(t))
+    }
+
+    /// Returns about how many bytes of memory the type takes, itself included; types that are shared count as often as they stand.
+    pub fn bytes(&self) -> u64 {
+        let size = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+        let dims = |n: usize| if n > 4 { size(n.saturating_mul(size_of::<Dim>())) } else { 0 };
+        let (mut total, mut work) = (0_u64, vec![self]);
+        while let Some(ty) = work.pop() {
+            total = total.saturating_add(size(size_of::<ValueType>()));
+            match ty {
+                ValueType::Tensor(t) => {
+                    let strides = t.strides.as_ref().map_or(0, |s| dims(s.len()));
+                    let own = size(size_of::<TensorType>()).saturating_add(dims(t.rank())).saturating_add(strides);
+                    total = total.saturating_add(own);
+                }
+                ValueType::Many(all) => work.extend(all.iter()),
+                _ => {}
+            }
+        }
+        total
     }
 
     /// Returns the tensor type, if this is one tensor.

@@ -112,6 +112,16 @@ pub enum Fault {
         /// What is there.
         found: String,
     },
+    /// More of something than a call may have.
+    #[error("{what}: {found}, of which there may be {limit}")]
+    TooMuch {
+        /// What was counted.
+        what: String,
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        limit: usize,
+    },
     /// Something that the rule does not cover.
     #[error("{what}: not supported")]
     Unsupported {

@@ -245,6 +245,8 @@ fn run_component(
         Err(fault) => {
             report.outcome = Outcome::Faulted;
             report.fault = Some(fault_report(fault));
+            report.fuel_limit = settings.config.file.limits.fuel_base;
+            report.reproducer = reproducer::fault(settings, &graph, &report, &spec.file)?;
             return Ok((graph, report));
         }
     };

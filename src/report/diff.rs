@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::graph::{BodyId, NodeId, NodeKind, View};
+use crate::sym::KeyedMap;
 
 /// What happened to one node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -49,7 +50,7 @@ pub fn diff<A: View, B: View>(
 ) -> Vec<Entry> {
     let mut entries = Vec::new();
     let bodies = |n: usize| (0..u32::try_from(n).unwrap_or(u32::MAX)).map(BodyId);
-    let after_bodies: FxHashMap<String, BodyId> = bodies(after.body_count()).map(|b| (path(after, b), b)).collect();
+    let after_bodies: KeyedMap<String, BodyId> = bodies(after.body_count()).map(|b| (path(after, b), b)).collect();
     let mut seen = FxHashMap::default();
     for body in bodies(before.body_count()) {
         let name = path(before, body);
@@ -114,7 +115,7 @@ fn diff_body<A: View, B: View>(
     after: &Side<'_, B, impl Fn(NodeId) -> String>,
     entries: &mut Vec<Entry>,
 ) {
-    let places: FxHashMap<&str, usize> =
+    let places: KeyedMap<&str, usize> =
         before.nodes.iter().enumerate().map(|(i, n)| (key(before.view, *n), i)).collect();
     let matched: Vec<Option<usize>> = after.nodes.iter().map(|n| places.get(key(after.view, *n)).copied()).collect();
     let anchored = longest_increasing(&matched);

@@ -49,7 +49,7 @@ fn of_stop(stop: Stop) -> Said {
         Stop::Memory { wanted, limit } => (FaultKind::Memory, hint("memory_bytes"), Some((wanted, limit))),
         Stop::Table { wanted, limit } => (FaultKind::Memory, hint("table_elements"), Some((wanted, limit))),
         Stop::HostBytes { wanted, limit } => (FaultKind::HostLimit, hint("host_bytes"), Some((wanted, limit))),
-        Stop::NoGraph { .. } => (FaultKind::Contract, stop.to_string(), None),
+        Stop::NoGraph { .. } | Stop::ReservedKey { .. } => (FaultKind::Contract, stop.to_string(), None),
     }
 }
 
@@ -85,6 +85,11 @@ fn of_text(error: &wasmtime::Error, context: &Context<'_>) -> Said {
     if root.contains("too much data is being copied between the host and the guest") {
         let limit = context.limits.call_bytes;
         let message = "it handed the host more in one call than limits.call_bytes allows".to_string();
+        return (FaultKind::HostLimit, message, Some((limit.saturating_add(1), limit)));
+    }
+    if root.contains("handle limit exceeded") {
+        let limit = u64::from(context.limits.handles);
+        let message = "it holds more resources at once than limits.handles allows".to_string();
         return (FaultKind::HostLimit, message, Some((limit.saturating_add(1), limit)));
     }
     if root.contains("resource limit exceeded") || root.contains("resource table") {

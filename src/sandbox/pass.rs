@@ -102,6 +102,8 @@ impl<'e> Pass<'e> {
         };
         let (result, host, usage) = self.guarded(Host::new(editor, job, limits), limits, fuel, "run", call);
         let Host { mut editor, log, log_dropped, .. } = host;
+        // The limits were the guest's.
+        editor.limit_work(u64::MAX, None);
         let said = result.and_then(|answer| match answer {
             Ok(outcome) => Ok(Said { changed: outcome.changed, note: shown(&outcome.note, limits.message_chars) }),
             Err(message) => Err(self.fault(FaultKind::GuestError, "run", shown(&message, limits.message_chars))),
@@ -142,7 +144,10 @@ impl<'e> Pass<'e> {
                 .bound
                 .instantiate(&mut store)
                 .map_err(|e| classify(&e, &Context { function: "start", ..context }))?;
-            call(&component, &mut store).map_err(|e| classify(&e, &context))
+            let answer = call(&component, &mut store).map_err(|e| classify(&e, &context))?;
+            // A guest that only waited for the host has passed no epoch.
+            deadline.check().map_err(|stop| classify(&stop.into(), &context))?;
+            Ok(answer)
         });
         let result = result.unwrap_or_else(|e| Err(no_thread(e)));
         drop(clock);

@@ -23,6 +23,8 @@ pub(super) enum Stop {
     Table { wanted: u64, limit: u64 },
     #[error("its calls would fill {wanted} bytes of host memory")]
     HostBytes { wanted: u64, limit: u64 },
+    #[error("it would write a note under `{key}`, which {whose} reads as structure; a note needs a key of its own")]
+    ReservedKey { key: &'static str, whose: &'static str },
     #[error("`{function}` may not be called before `run`")]
     NoGraph { function: &'static str },
 }
@@ -131,6 +133,11 @@ impl Deadline {
     /// Returns the deadline of a run that begins now.
     pub(super) fn from_now(limit: Duration) -> Self {
         Self { started: Instant::now(), limit }
+    }
+
+    /// Returns when the time is up, where the clock can say it.
+    pub(super) fn at(&self) -> Option<Instant> {
+        self.started.checked_add(self.limit)
     }
 
     /// Returns how long the run has been going on.

@@ -2,6 +2,8 @@
 //!
 //! Nothing here is fatal to a graph: callers that only wanted to know more about a size may treat an error as "unknown".
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 /// Why a symbolic value could not be made, read or evaluated.
@@ -34,7 +36,7 @@ pub enum SymError {
         limit: usize,
     },
     /// Text that is not an expression.
-    #[error("column {column} of `{text}`: expected {expected}, found {found}")]
+    #[error("column {column} of `{}`: expected {expected}, found {}", around(.text, *.column), cut(.found))]
     Syntax {
         /// The whole text.
         text: String,
@@ -46,13 +48,13 @@ pub enum SymError {
         found: String,
     },
     /// A function that has no meaning for symbolic values here.
-    #[error("`{name}` is not a function of symbolic values that is known here")]
+    #[error("`{}` is not a function of symbolic values that is known here", cut(.name))]
     UnknownFunction {
         /// The name as it was read.
         name: String,
     },
     /// A known function with another number of arguments.
-    #[error("`{name}` takes {expected} arguments, {found} were given")]
+    #[error("`{}` takes {expected} arguments, {found} were given", cut(.name))]
     ArgumentCount {
         /// The function.
         name: String,
@@ -62,7 +64,7 @@ pub enum SymError {
         found: usize,
     },
     /// An integer where a boolean belongs, and the like.
-    #[error("{context} needs {expected}, but `{found}` is {found_sort}")]
+    #[error("{} needs {expected}, but `{}` is {found_sort}", cut(.context), cut(.found))]
     Sort {
         /// Where the value stands.
         context: String,
@@ -74,19 +76,19 @@ pub enum SymError {
         found_sort: &'static str,
     },
     /// An infinite bound used as a value.
-    #[error("`{text}` is unbounded: no size has this value")]
+    #[error("`{}` is unbounded: no size has this value", cut(.text))]
     Infinite {
         /// The value as it was read.
         text: String,
     },
     /// A symbol without a value, when evaluating.
-    #[error("symbol `{name}` has no value; bind it first")]
+    #[error("symbol `{}` has no value; bind it first", cut(.name))]
     Unbound {
         /// The symbol.
         name: String,
     },
     /// A range that holds no value.
-    #[error("the range of `{name}` is empty: VR[{min}, {max}]")]
+    #[error("the range of `{}` is empty: VR[{min}, {max}]", cut(.name))]
     EmptyRange {
         /// The symbol.
         name: String,
@@ -109,4 +111,44 @@ pub enum SymError {
         /// The id.
         id: u32,
     },
+}
+
+/// How many characters of an expression a message shows.
+const SHOWN: usize = 120;
+
+/// Returns the beginning of a text, and how much more there is: no message repeats a whole file.
+pub fn cut(text: &str) -> Cow<'_, str> {
+    let Some((end, _)) = text.char_indices().nth(SHOWN) else { return text.into() };
+    let (head, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+    format!("{head}... ({} more characters)", rest.chars().count()).into()
+}
+
+/// Returns what stands around a column (characters, from 1).
+fn around(text: &str, column: usize) -> Cow<'_, str> {
+    let first = column.saturating_sub(SHOWN.div_euclid(2).saturating_add(1));
+    match text.char_indices().nth(first) {
+        Some((start, _)) if start > 0 => format!("...{}", cut(text.get(start..).unwrap_or(""))).into(),
+        _ => cut(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_shows_a_part_of_what_is_long() {
+        let text = "s+".repeat(1_000_000);
+        let error = SymError::Syntax {
+            text: text.clone(),
+            column: 1_000_000,
+            expected: "a number".into(),
+            found: text.clone(),
+        };
+        let shown = error.to_string();
+        assert!(shown.len() < 1_000 && shown.contains("of `..."), "{shown}");
+        let error = SymError::Unbound { name: text };
+        assert!(error.to_string().len() < 500);
+        assert_eq!(cut("s0 + 1"), "s0 + 1");
+    }
 }

@@ -44,7 +44,8 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, SymError> {
     let mut column = 1usize;
     loop {
         let trimmed = rest.trim_start();
-        column = column.saturating_add(characters(rest).saturating_sub(characters(trimmed)));
+        let skipped = rest.split_at_checked(rest.len().saturating_sub(trimmed.len())).map_or("", |(space, _)| space);
+        column = column.saturating_add(characters(skipped));
         rest = trimmed;
         let Some(first) = rest.chars().next() else {
             out.push((column, Token::End));

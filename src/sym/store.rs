@@ -5,12 +5,10 @@
 
 use std::sync::Arc;
 
-use indexmap::{IndexMap, IndexSet};
-use rustc_hash::FxBuildHasher;
-
 use super::bounds;
 use super::error::SymError;
 use super::expr::{Dim, Expr, ExprId, SymbolId};
+use super::keyed::{KeyedIndexMap, KeyedIndexSet};
 use super::range::Range;
 
 /// The greatest depth of nesting.
@@ -80,9 +78,10 @@ fn measure<A: Arena + ?Sized>(arena: &A, expr: &Expr) -> Result<Facts, SymError>
 /// translates. Expressions are never removed.
 #[derive(Clone, Default, Debug)]
 pub struct Symbols {
-    names: IndexMap<Arc<str>, Range, FxBuildHasher>,
-    exprs: IndexSet<Expr, FxBuildHasher>,
+    names: KeyedIndexMap<Arc<str>, Range>,
+    exprs: KeyedIndexSet<Expr>,
     facts: Vec<Facts>,
+    parts: usize,
 }
 
 impl Symbols {
@@ -124,6 +123,14 @@ impl Symbols {
         self.exprs.len()
     }
 
+    /// About how many bytes of memory the expressions take.
+    pub fn bytes(&self) -> u64 {
+        const ENTRY: usize = 256;
+        const PART: usize = 48;
+        let entries = self.exprs.len().saturating_mul(ENTRY);
+        u64::try_from(entries.saturating_add(self.parts.saturating_mul(PART))).unwrap_or(u64::MAX)
+    }
+
     /// Whether nothing is interned.
     pub fn is_empty(&self) -> bool {
         self.exprs.is_empty()
@@ -131,6 +138,30 @@ impl Symbols {
 
     /// Sets the range of a symbol (made if it is new); what was decided under another range is decided anew when asked.
     pub fn set_range(&mut self, name: &str, range: Range) -> Result<(), SymError> {
+        self.set_ranges([(name, range)])
+    }
+
+    /// Sets the ranges of symbols, the last one given of each: in one pass over what is made of them, however many there are.
+    pub fn set_ranges<'n>(&mut self, ranges: impl IntoIterator<Item = (&'n str, Range)>) -> Result<(), SymError> {
+        let mut stale = false;
+        let mut set = Ok(());
+        for (name, range) in ranges {
+            match self.declare(name, range) {
+                Ok(changed) => stale |= changed,
+                Err(error) => {
+                    set = Err(error);
+                    break;
+                }
+            }
+        }
+        if stale {
+            self.refresh();
+        }
+        set
+    }
+
+    /// Sets the range of a symbol; returns whether ranges of expressions may be those of before.
+    fn declare(&mut self, name: &str, range: Range) -> Result<bool, SymError> {
         if let (Some(min), Some(max), true) = (range.min, range.max, range.is_empty()) {
             return Err(SymError::EmptyRange { name: name.to_owned(), min, max });
         }
@@ -138,14 +169,14 @@ impl Symbols {
             // Nothing is made of a symbol that is new: no other range changes.
             self.names.insert(Arc::from(name), range);
             self.symbol(name);
-            return Ok(());
+            return Ok(false);
         }
         self.symbol(name);
-        let Some(slot) = self.names.get_mut(name) else { return Ok(()) };
-        if *slot == range {
-            return Ok(());
-        }
-        *slot = range;
+        let Some(slot) = self.names.get_mut(name) else { return Ok(false) };
+        Ok(std::mem::replace(slot, range) != range)
+    }
+
+    fn refresh(&mut self) {
         // Operands come before their users, so one pass in order brings all ranges up to date.
         for index in 0..self.exprs.len() {
             let Some(expr) = self.exprs.get_index(index) else { break };
@@ -154,7 +185,6 @@ impl Symbols {
                 facts.range = range;
             }
         }
-        Ok(())
     }
 
     /// The range that was set for a symbol.
@@ -181,6 +211,7 @@ impl Arena for Symbols {
             .map_err(|_| SymError::TooLarge { what: "expressions", limit: self.exprs.len() })?;
         self.exprs.insert(expr);
         self.facts.push(facts);
+        self.parts = self.parts.saturating_add(facts.weight);
         Ok(ExprId(id))
     }
 
@@ -196,13 +227,13 @@ impl Arena for Symbols {
 /// Expressions made while deciding, over those of a graph; dropped with it, so that asking changes nothing.
 pub(super) struct Scratch<'a> {
     base: &'a Symbols,
-    exprs: IndexSet<Expr, FxBuildHasher>,
+    exprs: KeyedIndexSet<Expr>,
     facts: Vec<Facts>,
 }
 
 impl<'a> Scratch<'a> {
     pub(super) fn over(base: &'a Symbols) -> Scratch<'a> {
-        Scratch { base, exprs: IndexSet::default(), facts: Vec::new() }
+        Scratch { base, exprs: KeyedIndexSet::default(), facts: Vec::new() }
     }
 
     fn local(&self, id: ExprId) -> Option<usize> {

@@ -3,11 +3,11 @@
 //! Promises: (1) a size is *settled* only if every symbol in it is bound by the inputs, so that it is one number on both
 //! sides; (2) what is not known for all values in the ranges is not claimed.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::graph::{BodyId, NodeKind, ValueType, View};
-use crate::sym::{Dim, ExprId, Relation, SymValue, Symbols};
+use crate::sym::{Dim, ExprId, KeyedSet, Relation, SymValue, Symbols};
 
 /// Sizes, strides: one a dimension.
 pub type Dims = SmallVec<[Dim; 4]>;
@@ -17,7 +17,7 @@ pub struct Sizes<'a> {
     symbols: &'a Symbols,
     /// The graph whose inputs bind symbols.
     inputs: &'a dyn View,
-    bound: Option<FxHashSet<String>>,
+    bound: Option<KeyedSet<String>>,
     own: Option<Box<Symbols>>,
     settled: FxHashMap<ExprId, bool>,
 }
@@ -29,7 +29,7 @@ impl<'a> Sizes<'a> {
     }
 
     /// Symbols that stand in the types of inputs: found when the first symbol is asked for.
-    fn bound(&mut self) -> &FxHashSet<String> {
+    fn bound(&mut self) -> &KeyedSet<String> {
         let (view, symbols) = (self.inputs, self.symbols);
         self.bound.get_or_insert_with(|| {
             let inputs: Vec<_> = std::iter::successors(view.first(BodyId::ROOT), |n| view.next(*n))
@@ -47,7 +47,7 @@ impl<'a> Sizes<'a> {
     }
 
     /// Returns the names of the symbols that inputs settle.
-    pub fn settled_names(&mut self) -> FxHashSet<String> {
+    pub fn settled_names(&mut self) -> KeyedSet<String> {
         self.bound().clone()
     }
 

@@ -9,9 +9,9 @@
 use std::hash::Hash;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::sym::KeyedMap;
 use crate::term::term::{Callee, Form, Term, Token};
 
 /// A value of either graph.
@@ -36,10 +36,10 @@ struct Value<K> {
 #[derive(Debug)]
 pub struct Store<K> {
     values: Vec<Value<K>>,
-    keys: FxHashMap<K, ValueId>,
-    terms: FxHashMap<Term, ValueId>,
-    callees: FxHashMap<Box<str>, Callee>,
-    bodies: FxHashMap<Box<[Token]>, u32>,
+    keys: KeyedMap<K, ValueId>,
+    terms: KeyedMap<Term, ValueId>,
+    callees: KeyedMap<Box<str>, Callee>,
+    bodies: KeyedMap<Box<[Token]>, u32>,
     terms_hashed: usize,
 }
 
@@ -47,10 +47,10 @@ impl<K> Default for Store<K> {
     fn default() -> Self {
         Store {
             values: Vec::new(),
-            keys: FxHashMap::default(),
-            terms: FxHashMap::default(),
-            callees: FxHashMap::default(),
-            bodies: FxHashMap::default(),
+            keys: KeyedMap::default(),
+            terms: KeyedMap::default(),
+            callees: KeyedMap::default(),
+            bodies: KeyedMap::default(),
             terms_hashed: 0,
         }
     }
@@ -61,6 +61,11 @@ impl<K: Copy + Eq + Hash> Store<K> {
         let id = ValueId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
         self.values.push(Value { parent: id, key, term, settled: false });
         id
+    }
+
+    /// Returns how many values are kept.
+    pub fn kept(&self) -> usize {
+        self.values.len()
     }
 
     /// Returns the number of a target.

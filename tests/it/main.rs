@@ -36,6 +36,7 @@ mod fuzz_corpus;
 mod golden;
 mod golden_types;
 mod guests;
+mod hostile_files;
 mod hostile_pickle;
 mod judge_cases;
 mod judge_fuzz;

@@ -227,3 +227,45 @@ fn a_model_on_standard_output_is_nothing_but_the_model_and_the_table_beside_it_h
     let said = text(&output.stderr);
     assert!(said.contains("accepted") && !said.contains('\u{1b}'), "{said}");
 }
+
+#[test]
+fn an_output_that_is_another_one_or_an_input_is_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::copy(model("add_rms_norm", "core"), at("model.pt2")).unwrap();
+    let before = std::fs::read(at("model.pt2")).unwrap();
+    for (args, what) in [
+        (["-o", "out.fx", "--report", "./out.fx"], "two outputs cannot both be"),
+        (["-o", "out.fx", "--report", "model.pt2"], "it is read as"),
+        (["-o", "out.fx", "--report", "./more.wasm"], "it is read as"),
+        (["-o", "./model.pt2", "--report", "r.html"], "it is read as"),
+        (["-o", "out.fx", "--lower", "../nowhere/out.txt"], "there is no folder"),
+    ] {
+        std::fs::write(at("more.wasm"), "no component").unwrap();
+        let mut command = airlock();
+        command.current_dir(folder.path()).args(["run", "model.pt2", "--pass", "more.wasm"]).args(args);
+        let output = command.output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(what), "{args:?}: {said}");
+    }
+    assert_eq!(std::fs::read(at("model.pt2")).unwrap(), before);
+    assert_eq!(listing(folder.path()), ["model.pt2", "more.wasm"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_stays_a_device_whichever_output_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["o.fx", "r.html", "l.txt"] {
+        std::os::unix::fs::symlink("/dev/null", folder.path().join(name)).unwrap();
+    }
+    let mut command = airlock();
+    command.current_dir(folder.path()).arg("run").arg(model("add_rms_norm", "core"));
+    let output = command.args(["-o", "o.fx", "--report", "r.html", "--lower", "l.txt"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for name in ["o.fx", "r.html", "l.txt"] {
+        let path = folder.path().join(name);
+        assert!(std::fs::symlink_metadata(&path).unwrap().is_symlink() && !std::fs::metadata(&path).unwrap().is_file());
+    }
+}

@@ -197,3 +197,13 @@ fn a_fault_leaves_nothing_behind_for_the_next_run() {
         assert_eq!(content(editor.graph()), before);
     }
 }
+
+#[test]
+fn resources_without_end_end_at_the_limit_of_handles() {
+    let limits = Limits { handles: 500, ..limits() };
+    let engine = Engine::new(&limits).unwrap();
+    let bytes = include_bytes!("../components/many_handles.wasm");
+    let pass = Pass::load("many_handles", bytes, &engine, &limits).unwrap();
+    let fault = pass.describe(&limits).unwrap_err();
+    assert_eq!((fault.kind, fault.used, fault.limit), (FaultKind::HostLimit, Some(501), Some(500)), "{fault}");
+}

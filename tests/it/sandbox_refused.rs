@@ -135,6 +135,10 @@ fn what_is_too_large_to_compile_is_refused_by_name() {
         function_nesting: 20,
         function_branches: 30,
         function_locals_times_loops: 500,
+        function_stack: 40,
+        function_locals_times_blocks: 900,
+        locals_times_blocks: 2_000,
+        values_squared: 30_000,
         ..Limits::default()
     };
     let loops = |n: usize| "(loop ".repeat(n) + &")".repeat(n);
@@ -146,12 +150,72 @@ fn what_is_too_large_to_compile_is_refused_by_name() {
         ("function_nesting", format!("(func {})", loops(21))),
         ("function_branches", format!("(func (br_table {} (i32.const 0)))", "0 ".repeat(40))),
         ("function_locals_times_loops", format!("(func (local {}) {})", "i32 ".repeat(90), "(loop) ".repeat(6))),
+        // Parameters count, and ifs and branches.
+        ("function_locals_times_loops", format!("(func (param {}) {})", "i32 ".repeat(90), "(loop) ".repeat(6))),
+        ("function_stack", format!("(func {}{})", "i32.const 1 ".repeat(41), "drop ".repeat(41))),
+        ("function_locals_times_blocks", format!("(func (param {}) {})", "i32 ".repeat(90), "(block) ".repeat(10))),
+        (
+            "function_locals_times_blocks",
+            format!("(func (local {}) {})", "i32 ".repeat(90), "(if (i32.const 1) (then)) ".repeat(10)),
+        ),
+        (
+            "function_locals_times_blocks",
+            format!("(func (local {}) {})", "i32 ".repeat(90), "(br_if 0 (i32.const 1)) ".repeat(10)),
+        ),
+        ("locals_times_blocks", format!("(func (local {}) {})", "i32 ".repeat(80), "(block) ".repeat(9)).repeat(3)),
+        ("values_squared", format!("(func (local {}))", "i32 ".repeat(99)).repeat(4)),
     ] {
         let error = refused_with(&component(&inside), &small);
         assert!(
             matches!(&error, LoadError::TooLarge { key: k, found, limit, .. } if *k == key && found > limit),
             "{error}"
         );
+    }
+}
+
+/// Components in each other, each instantiating the one within it that many times.
+fn nested(levels: usize, times: usize, innermost: &str) -> String {
+    let mut text = format!("(component $c0 {innermost})");
+    for level in 1..=levels {
+        let inner = level - 1;
+        text = format!("(component $c{level} {text} {})", format!("(instance (instantiate $c{inner}))").repeat(times));
+    }
+    format!("{text} (instance (instantiate $c{levels}))")
+}
+
+#[test]
+fn parts_count_as_often_as_they_are_instantiated() {
+    let by_alias = |levels: usize| {
+        let mut text = "(component $c0)".to_string();
+        for level in 1..=levels {
+            let twice =
+                format!("(alias outer $top $c{0} (component $d)) (instance (instantiate $d))", level - 1).repeat(2);
+            text += &format!("(component $c{level} {})", twice.replacen("$d", "$e", 2));
+        }
+        format!("(component $top {text} (instance (instantiate $c{levels})))")
+    };
+    for text in [
+        format!("(component {})", nested(30, 2, "")),
+        format!("(component {})", nested(60, 2, "(core module $m) (core instance (instantiate $m))")),
+        by_alias(40),
+    ] {
+        let error = refused(&wat::parse_str(&text).unwrap());
+        assert!(matches!(&error, LoadError::TooLarge { key: "definitions", .. }), "{error}");
+    }
+    // What stands in each other without being instantiated so often is no trouble of this kind.
+    let error = refused(&wat::parse_str(format!("(component {})", nested(60, 1, ""))).unwrap());
+    assert!(matches!(&error, LoadError::MissingExport { .. }), "{error}");
+}
+
+#[test]
+fn a_part_that_is_an_argument_or_comes_out_of_an_instance_is_refused() {
+    for text in [
+        "(component (component $a (import \"c\" (component))))",
+        "(component (component $a (component $b) (export \"b\" (component $b))) (instance $i (instantiate $a)) \
+         (alias export $i \"b\" (component $c)))",
+    ] {
+        let error = refused(&wat::parse_str(text).unwrap());
+        assert!(matches!(&error, LoadError::Convention { .. }), "{error}");
     }
 }
 

@@ -24,6 +24,7 @@ use crate::analysis::sharing::results;
 use crate::analysis::sharing::results::Reached;
 use crate::graph::{Arg, BodyId, InputKind, NodeId, NodeKind, OutputKind, StrId, ValueType, View};
 use crate::ops::{Registry, SideEffect};
+use crate::sym::{KeyedIndexMap, KeyedMap};
 
 /// Which version of a storage: as it was born, or after a write.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -160,7 +161,7 @@ pub struct Storages<'a> {
     items: FxHashMap<NodeId, Arc<Items>>,
     flows: FxHashMap<NodeId, Arc<Flow>>,
     world: Option<Arc<World>>,
-    inputs: Option<Arc<FxHashMap<&'a str, NodeId>>>,
+    inputs: Option<Arc<KeyedMap<&'a str, NodeId>>>,
     attributes: Option<Arc<FxHashMap<StrId, Vec<NodeId>>>>,
     /// Nodes that are one tensor of the module, where there are several.
     targets: Option<FxHashMap<NodeId, Arc<[NodeId]>>>,
@@ -353,7 +354,7 @@ impl<'a> Storages<'a> {
         }
         if self.targets.is_none() {
             let inputs = self.inputs.get_or_insert_with(|| Arc::new(inputs_by_name(view))).clone();
-            let mut targets: FxHashMap<Box<str>, Vec<NodeId>> = FxHashMap::default();
+            let mut targets: KeyedIndexMap<Box<str>, Vec<NodeId>> = KeyedIndexMap::default();
             for spec in view.signature().map_or(&[][..], |s| &s.inputs) {
                 if let (Some(target), Some(node)) = (&spec.target, inputs.get(&*spec.name)) {
                     targets.entry(target.clone()).or_default().push(*node);
@@ -668,7 +669,7 @@ pub fn bodies_called(view: &dyn View, node: NodeId) -> Vec<BodyId> {
 }
 
 /// Returns the placeholders of the graph by name.
-pub fn inputs_by_name(view: &dyn View) -> FxHashMap<&str, NodeId> {
+pub fn inputs_by_name(view: &dyn View) -> KeyedMap<&str, NodeId> {
     placeholders(view, BodyId::ROOT).into_iter().map(|n| (view.name(n), n)).collect()
 }
 

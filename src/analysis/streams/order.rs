@@ -21,13 +21,14 @@
 //! Promises: [`Order::before`] is said only of what is so in every schedule; with `s` streams a node costs at most `s` for each
 //! operand or event that tells something new. Leaves to `conflicts`: what must be ordered.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::accesses::{Does, Work};
 use super::events::{Action, On, Tag};
 use super::scopes::{StreamId, Streams, nodes_of, stream_operator};
 use crate::analysis::{Place, Shares, Storages, place_of};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, View};
+use crate::sym::{KeyedMap, KeyedSet};
 
 /// How many streams are told apart: clocks cost that much a node.
 pub const MAX_STREAMS: usize = 64;
@@ -213,7 +214,7 @@ struct Walk<'a> {
     made: FxHashMap<NodeId, Step>,
     passes: FxHashMap<NodeId, Passes>,
     records: FxHashMap<NodeId, Event>,
-    tagged: FxHashMap<Tag, Event>,
+    tagged: KeyedMap<Tag, Event>,
     forked: Vec<bool>,
     unforked: Vec<(StreamId, NodeId)>,
     unjoined: Vec<StreamId>,
@@ -221,7 +222,7 @@ struct Walk<'a> {
     waiting: FxHashMap<StreamId, Vec<Waiting>>,
     finals: Vec<(u32, Step)>,
     tags: Vec<(Box<str>, NodeId)>,
-    tags_seen: FxHashSet<Box<str>>,
+    tags_seen: KeyedSet<Box<str>>,
     has_compilers_events: bool,
     is_exact: bool,
     unclear: Vec<NodeId>,
@@ -242,7 +243,7 @@ impl<'a> Walk<'a> {
             made: FxHashMap::default(),
             passes: FxHashMap::default(),
             records: FxHashMap::default(),
-            tagged: FxHashMap::default(),
+            tagged: KeyedMap::default(),
             forked: vec![false; width],
             unforked: Vec::new(),
             unjoined: Vec::new(),
@@ -250,7 +251,7 @@ impl<'a> Walk<'a> {
             waiting: FxHashMap::default(),
             finals: Vec::new(),
             tags: Vec::new(),
-            tags_seen: FxHashSet::default(),
+            tags_seen: KeyedSet::default(),
             has_compilers_events: false,
             is_exact: true,
             unclear: Vec::new(),

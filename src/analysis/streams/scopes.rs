@@ -26,9 +26,10 @@
 //! Promises: one pass, linear; nothing is guessed: what cannot be read is a fault. Leaves to `events`: what records and waits
 //! name; to `verify`: whether the streams keep the order of accesses.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, View};
+use crate::sym::{KeyedMap, KeyedSet};
 
 /// The key whose value names a stream.
 pub const STREAM_LABEL: &str = "_user_stream_label";
@@ -212,10 +213,10 @@ pub struct Scopes {
     /// What was found wrong so far.
     pub faults: Vec<StreamFault>,
     labels: Vec<Box<str>>,
-    numbers: FxHashMap<Box<str>, StreamId>,
-    ids: FxHashMap<[Box<str>; 3], StreamId>,
-    unclear: FxHashSet<[Box<str>; 3]>,
-    kernels: FxHashMap<Box<str>, Vec<NodeId>>,
+    numbers: KeyedMap<Box<str>, StreamId>,
+    ids: KeyedMap<[Box<str>; 3], StreamId>,
+    unclear: KeyedSet<[Box<str>; 3]>,
+    kernels: KeyedMap<Box<str>, Vec<NodeId>>,
 }
 
 impl Scopes {
@@ -288,7 +289,7 @@ impl Scopes {
             self.fault(node, Fault::KeysWithoutValues { keys: keys.len(), values: values.len() });
         }
         let mut pairs: Vec<(Box<str>, Box<str>)> = Vec::new();
-        let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut places: KeyedMap<&str, usize> = KeyedMap::default();
         for (place, (key, value)) in keys.iter().zip(values).enumerate() {
             let (Some(key), Some(value)) = (as_text(key), as_text(value)) else {
                 self.fault(node, Fault::NoText);

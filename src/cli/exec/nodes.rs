@@ -4,18 +4,18 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::exec::compare;
 use crate::exec::{Meter, Observer, Step, Tensor, Tolerance, Value};
 use crate::graph::View;
+use crate::sym::KeyedMap;
 
 /// Keeps every tensor that a run makes.
 #[derive(Default)]
 pub struct Keep {
     /// Of a node that runs again, in a loop, each time in order.
-    values: FxHashMap<String, VecDeque<Vec<Tensor>>>,
+    values: KeyedMap<String, VecDeque<Vec<Tensor>>>,
     meter: Meter,
 }
 

@@ -1,7 +1,6 @@
 //! Whether there is memory for a call: asked before its kernel runs, so that a size from a file ends in an error and not in an abort.
 
 use crate::exec::call::operands::Operands;
-use crate::exec::tensor::Tensor;
 use crate::graph::{Dtype, TensorType, ValueType};
 use crate::ops::{Fault, Operator};
 
@@ -25,10 +24,30 @@ pub(in crate::exec) fn check(
         ValueType::Many(all) => all.iter().filter_map(ValueType::as_tensor).collect::<Vec<_>>(),
         one => one.as_tensor().into_iter().collect(),
     };
+    let mut together = 0_usize;
     for ty in results {
         ask("result", ty.dtype, count(ty), most)?;
+        together = together.saturating_add(count(ty).unwrap_or(0).saturating_mul(ty.dtype.bytes()));
     }
-    operands.tensors().try_for_each(|t: &Tensor| ask("operands", t.dtype(), Some(t.numel()), most))
+    for t in operands.tensors() {
+        ask("operands", t.dtype(), Some(t.numel()), most)?;
+        // What lies in order is read where it lies.
+        let gathered = if t.meta.is_contiguous() { 0 } else { t.numel().saturating_mul(t.dtype().bytes()) };
+        together = together.saturating_add(gathered);
+    }
+    work(together, most)
+}
+
+/// Asks for memory that a kernel works in, before it takes it.
+pub(in crate::exec) fn work(bytes: usize, most: Option<usize>) -> Result<(), Fault> {
+    if most.is_some_and(|most| bytes > most) {
+        return Err(Fault::Unsupported { what: format!("work in {bytes} bytes in this run") });
+    }
+    if bytes < SMALL || (isize::try_from(bytes).is_ok() && Vec::<u8>::new().try_reserve_exact(bytes).is_ok()) {
+        return Ok(());
+    }
+    let found = format!("operands for which {bytes} bytes would be needed");
+    Err(Fault::mismatch("operands", "a size that fits in this machine's memory", found))
 }
 
 /// The number of elements; `None` where a size is not known before the call runs.

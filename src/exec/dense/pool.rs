@@ -70,9 +70,21 @@ fn window(shape: &PoolShape, axis: usize, position: usize) -> impl Iterator<Item
     let of = |values: &[usize; 3]| values.get(axis).copied().unwrap_or(1);
     let (size, dilation, padding) = (of(&shape.input), of(&shape.dilation), of(&shape.padding));
     let first = position.saturating_mul(of(&shape.stride));
-    (0..of(&shape.kernel)).filter_map(move |tap| {
+    let (from, to) = taps_within(size, of(&shape.kernel), first, dilation, padding);
+    (from..to).filter_map(move |tap| {
         first.saturating_add(tap.saturating_mul(dilation)).checked_sub(padding).filter(|at| *at < size)
     })
+}
+
+/// The taps of a window that begins at `first` that lie within `size` elements: a window may be far larger than what it is over.
+fn taps_within(size: usize, kernel: usize, first: usize, dilation: usize, padding: usize) -> (usize, usize) {
+    if dilation == 0 {
+        // All taps are one.
+        return (0, kernel.min(1));
+    }
+    let from = padding.saturating_sub(first).div_ceil(dilation);
+    let end = size.saturating_add(padding).saturating_sub(first).div_ceil(dilation);
+    (from.min(kernel), end.min(kernel))
 }
 
 fn count(sizes: &[usize; 3]) -> usize {
@@ -140,7 +152,11 @@ fn max_plane<T: Pooled>(shape: &PoolShape, input: &[T], out: &mut [T], places: &
                     }
                     fresh = false;
                 }
-                for tap in 0..kernel {
+                // No column begins further left than the first or further right than the last.
+                let last = columns.saturating_sub(1).saturating_mul(stride);
+                let (from, _) = taps_within(width, kernel, last, dilation, padding);
+                let (_, to) = taps_within(width, kernel, 0, dilation, padding);
+                for tap in from..to {
                     let offset = tap.saturating_mul(dilation);
                     let skip = padding.saturating_sub(offset).div_ceil(stride.max(1));
                     let first = skip.saturating_mul(stride).saturating_add(offset).saturating_sub(padding);

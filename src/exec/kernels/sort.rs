@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use crate::exec::call::cx::Cx;
+use crate::exec::call::memory;
 use crate::exec::kernels::Entry;
 use crate::exec::kernels::extrema::check_rows;
 use crate::exec::kernels::reduce::Made;
@@ -78,6 +79,15 @@ fn param(cx: &Cx<'_, '_, '_>, name: &str) -> usize {
     cx.operator.schema.param_index(name).unwrap_or(usize::MAX)
 }
 
+/// Asks for the memory that sorting rows of `len` elements takes: values, places, and pairs of both with room to merge them.
+pub(in crate::exec) fn ask_to_sort(cx: &Cx<'_, '_, '_>, t: &Tensor, len: usize) -> Result<(), Fault> {
+    const PAIR: usize = 16;
+    let rows = t.numel().checked_div(len).unwrap_or(0).min(rayon::current_num_threads());
+    let pairs = len.saturating_mul(rows).saturating_mul(PAIR);
+    let all = t.numel().saturating_mul(PAIR).saturating_add(pairs).saturating_add(pairs >> 1);
+    memory::work(all, cx.session.most_bytes)
+}
+
 /// Whether equals keep their order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Equals {
@@ -110,8 +120,9 @@ fn sorted_places(t: &Tensor, d: usize, descending: bool, equals: Equals) -> Resu
 fn sort(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
     let (d, descending) = (cx.axis(param(cx, "dim"), t.rank())?, cx.bool(param(cx, "descending"))?);
-    let places = sorted_places(t, d, descending, equals(cx)?)?;
     let len = rows::length(t, &[d]);
+    ask_to_sort(cx, t, len)?;
+    let places = sorted_places(t, d, descending, equals(cx)?)?;
     with_order!(t.dtype(), L => {
         let values = rows::at_places::<L>(t, d, len, &places)?;
         Ok(vec![rows::emit(cx, 0, d, values)?, rows::emit(cx, 1, d, places)?].into())
@@ -121,12 +132,14 @@ fn sort(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn argsort(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
     let (d, descending) = (cx.axis(param(cx, "dim"), t.rank())?, cx.bool(param(cx, "descending"))?);
+    ask_to_sort(cx, t, rows::length(t, &[d]))?;
     let places = sorted_places(t, d, descending, equals(cx)?)?;
     rows::emit(cx, 0, d, places).map(Value::Tensor)
 }
 
 fn msort(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
+    ask_to_sort(cx, t, rows::length(t, &[0]))?;
     let places = sorted_places(t, 0, false, Equals::Mix)?;
     let len = rows::length(t, &[0]);
     with_order!(t.dtype(), L => rows::emit(cx, 0, 0, rows::at_places::<L>(t, 0, len, &places)?)).map(Value::Tensor)
@@ -151,6 +164,7 @@ fn topk(cx: &mut Cx<'_, '_, '_>) -> Made {
     let len = rows::length(t, &[d]);
     let k = usize::try_from(cx.int(1)?).ok().filter(|k| *k <= len);
     let k = k.ok_or_else(|| cx.bad(1, format!("0 to {len}"), cx.int(1).unwrap_or(0).to_string()))?;
+    ask_to_sort(cx, t, len)?;
     with_order!(t.dtype(), L => {
         let places = rows::map::<L, i64>(t, &[d], t.dtype(), k, |row, out| {
             let mut all = pairs(row);
@@ -222,6 +236,7 @@ fn picked<L: Lane + PartialOrd>(
     pick: impl Fn(&[L]) -> Pair<L> + Sync + Send,
 ) -> Made {
     check_rows(cx, t, &[d])?;
+    ask_to_sort(cx, t, rows::length(t, &[d]))?;
     let found = rows::fold::<L, Pair<L>>(t, &[d], t.dtype(), pick)?;
     let (values, places): (Vec<L>, Vec<i64>) = found.into_iter().unzip();
     Ok(vec![cx.emit_at(0, values)?, cx.emit_at(1, places)?].into())
@@ -261,6 +276,7 @@ fn median(cx: &mut Cx<'_, '_, '_>, nan: Nan) -> Made {
         return cx.emit(vec![f64::NAN]);
     }
     let all: Shape = (0..t.rank()).collect();
+    ask_to_sort(cx, t, t.numel())?;
     with_order!(t.dtype(), L => cx.emit(rows::fold::<L, L>(t, &all, t.dtype(), |row| row_median(row, nan).0)?))
 }
 

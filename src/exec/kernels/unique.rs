@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use crate::exec::call::cx::Cx;
 use crate::exec::kernels::Entry;
 use crate::exec::kernels::reduce::Made;
-use crate::exec::kernels::sort::{Pair, less, order, pairs};
+use crate::exec::kernels::sort::{Pair, ask_to_sort, less, order, pairs};
 use crate::exec::loops::rows;
 use crate::exec::loops::rows::with_order;
 use crate::exec::numbers::introsort;
@@ -67,6 +67,7 @@ fn flat_results<L: Lane>(cx: &Cx<'_, '_, '_>, t: &Tensor, values: &[L], found: G
 
 fn unique(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t = cx.tensor(0)?;
+    ask_to_sort(cx, t, t.numel())?;
     with_order!(t.dtype(), L => {
         let values = t.lanes::<L>()?;
         let mut sorted = pairs(&values);

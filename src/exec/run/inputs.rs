@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
 use crate::exec::call::session::Session;
 use crate::exec::error::ExecError;
 use crate::exec::tensor::storage::Storage;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::{Arg, BodyId, Graph, InputKind, Model, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::sym::KeyedMap;
 use crate::sym::{Bindings, Dim};
 
 /// One input of a program.
@@ -48,7 +47,7 @@ pub fn values(
             inputs.iter().filter(|i| i.kind == InputKind::UserInput).map(|i| graph.name(i.node)).collect();
         return Err(ExecError::Inputs { expected: users, names: names.join(", "), found: given.len() });
     }
-    let mut storages: FxHashMap<Arc<str>, Storage> = FxHashMap::default();
+    let mut storages: KeyedMap<Arc<str>, Storage> = KeyedMap::default();
     let mut bindings = Bindings::new();
     let mut given = given.into_iter().enumerate();
     let mut out = Vec::with_capacity(inputs.len());
@@ -71,7 +70,7 @@ fn weight(
     model: &Model,
     node: NodeId,
     target: &str,
-    storages: &mut FxHashMap<Arc<str>, Storage>,
+    storages: &mut KeyedMap<Arc<str>, Storage>,
     session: &Session<'_>,
 ) -> Result<Tensor, ExecError> {
     let name = || model.graph.name(node).to_string();

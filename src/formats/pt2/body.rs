@@ -3,14 +3,13 @@
 //! Promises: names, order, and what is positional are PyTorch's after loading; every use is of a node that is already there; recursion
 //! follows sub-graphs only, which `serde_json` nests at most 128 levels deep. Leaves types to `values`, operands to `operands`.
 
-use rustc_hash::FxHashMap;
-
 use super::error::Problem;
 use super::schema::{self, Argument, SymArgument};
 use super::target::Style;
 use super::values::{Typed, Value, Values};
 use crate::graph::{Arg, BodyId, Bytes, Graph, Meta, NewNode, NodeId, NodeKind, OpaqueForm, Span, StrId, ValueType};
 use crate::ops::Registry;
+use crate::sym::KeyedMap;
 
 /// The state of reading one program.
 pub(super) struct Reader<'p> {
@@ -35,8 +34,8 @@ struct Words {
 pub(super) struct Scope<'p> {
     pub(super) body: BodyId,
     pub(super) json: &'p schema::Graph<'p>,
-    pub(super) nodes: FxHashMap<&'p str, NodeId>,
-    values: FxHashMap<&'p str, Value<'p>>,
+    pub(super) nodes: KeyedMap<&'p str, NodeId>,
+    values: KeyedMap<&'p str, Value<'p>>,
 }
 
 impl<'p> Reader<'p> {
@@ -58,7 +57,7 @@ impl<'p> Reader<'p> {
 
     /// Reads a graph into an empty body.
     pub(super) fn body(&mut self, body: BodyId, json: &'p schema::Graph<'p>) -> Result<(), Problem> {
-        let mut scope = Scope { body, json, nodes: FxHashMap::default(), values: tables(json) };
+        let mut scope = Scope { body, json, nodes: KeyedMap::default(), values: tables(json) };
         scope.nodes.reserve(json.nodes.len());
         for (place, input) in json.inputs.iter().enumerate() {
             self.input(&mut scope, place, input)?;
@@ -377,8 +376,8 @@ enum Out<'p> {
     Argument(&'p Argument<'p>),
 }
 
-fn tables<'p>(json: &'p schema::Graph<'p>) -> FxHashMap<&'p str, Value<'p>> {
-    let mut values = FxHashMap::default();
+fn tables<'p>(json: &'p schema::Graph<'p>) -> KeyedMap<&'p str, Value<'p>> {
+    let mut values = KeyedMap::default();
     values.reserve(json.tensor_values.0.len());
     values.extend(json.tensor_values.0.iter().map(|(n, v)| (&**n, Value::Tensor(v))));
     values.extend(json.sym_int_values.0.iter().map(|(n, v)| (&**n, Value::Int(v))));

@@ -96,6 +96,14 @@ pub enum Problem {
         /// What it should say.
         expected: &'static str,
     },
+    /// A tensor that there cannot be.
+    #[error("{place}: the tensor {reason}")]
+    Tensor {
+        /// What holds it.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// JSON that is no JSON, or not of this form.
     #[error("entry `{entry}`, line {line}, column {column}{}: {message}{}", at_path(.path), near_text(.near))]
     Json {

@@ -6,13 +6,12 @@
 
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::error::Problem;
 use super::schema;
 use crate::graph::{Arg, Device, Dtype, Graph, Layout, MemoryFormat, StrId, SymText, TensorType, ValueType};
-use crate::sym::{Dim, Range, SymValue, srepr_to_python};
+use crate::sym::{Dim, KeyedMap, KeyedSet, Range, SymError, SymValue, srepr_to_python};
 
 /// An entry of a graph's value tables.
 pub(super) enum Value<'p> {
@@ -32,12 +31,12 @@ type Known = (SymValue, Option<Arc<str>>);
 /// What has been read so far.
 #[derive(Default)]
 pub(super) struct Values<'p> {
-    exprs: FxHashMap<&'p str, Known>,
-    tensors: FxHashSet<Arc<TensorType>>,
+    exprs: KeyedMap<&'p str, Known>,
+    tensors: KeyedSet<Arc<TensorType>>,
     devices: Vec<Device>,
     /// Texts and hints of expressions, for the writer.
     pub(super) texts: indexmap::IndexMap<SymValue, SymText>,
-    seen: FxHashSet<String>,
+    seen: KeyedSet<String>,
 }
 
 impl<'p> Values<'p> {
@@ -47,14 +46,15 @@ impl<'p> Values<'p> {
         graph: &mut Graph,
         ranges: &schema::Pairs<schema::Text<'_>, schema::RangeConstraint>,
     ) -> Result<(), Problem> {
-        for (name, range) in ranges.0.iter().filter(|(name, _)| is_symbol(name)) {
-            let range = Range { min: range.min_val, max: range.max_val };
-            graph.symbols.set_range(name, range).map_err(|source| Problem::Symbol {
-                place: format!("range_constraints, symbol `{}`", &**name),
-                source,
-            })?;
-        }
-        Ok(())
+        let stated = ranges.0.iter().filter(|(name, _)| is_symbol(name));
+        let stated = stated.map(|(name, range)| (&**name, Range { min: range.min_val, max: range.max_val }));
+        graph.symbols.set_ranges(stated).map_err(|source| {
+            let symbol = match &source {
+                SymError::EmptyRange { name, .. } => name.as_str(),
+                _ => "",
+            };
+            Problem::Symbol { place: format!("range_constraints, symbol `{symbol}`"), source }
+        })
     }
 
     /// Keeps the order of those ranges whose symbols occur, as PyTorch does.
@@ -65,7 +65,7 @@ impl<'p> Values<'p> {
         graph: &mut Graph,
         ranges: &schema::Pairs<schema::Text<'_>, schema::RangeConstraint>,
     ) {
-        let mut kept = FxHashSet::default();
+        let mut kept = KeyedSet::default();
         for (name, _) in &ranges.0 {
             let dim =
                 if is_symbol(name) { graph.symbols.find_symbol(name) } else { graph.symbols.parse_dim(name).ok() };
@@ -129,6 +129,19 @@ impl<'p> Values<'p> {
     ) -> Result<Typed, Problem> {
         if meta.sizes.len() != meta.strides.len() {
             return Err(Problem::Rank { place: place(), sizes: meta.sizes.len(), strides: meta.strides.len() });
+        }
+        if meta.sizes.len() > TensorType::MAX_RANK {
+            let reason = format!("has {} dimensions, of which there may be {}", meta.sizes.len(), TensorType::MAX_RANK);
+            return Err(Problem::Tensor { place: place(), reason });
+        }
+        if let Some(size) = meta.sizes.iter().find_map(|s| match s {
+            schema::SymInt::Int(v) if *v < 0 => Some(*v),
+            _ => None,
+        }) {
+            return Err(Problem::Tensor {
+                place: place(),
+                reason: format!("has the size {size}; sizes are 0 or more"),
+            });
         }
         let mut differs = false;
         let mut texts: SmallVec<[Option<Arc<str>>; 4]> = SmallVec::new();

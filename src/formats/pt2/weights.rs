@@ -85,7 +85,7 @@ fn storages(archive: &mut Archive, used: &[String], weights: &mut Weights) -> Re
             return Err(Problem::MissingEntry { entry: entry.clone() });
         }
     }
-    let wanted: rustc_hash::FxHashSet<&str> = used.iter().map(String::as_str).collect();
+    let wanted: crate::sym::KeyedSet<&str> = used.iter().map(String::as_str).collect();
     let ordered: Vec<String> = archive.names().filter(|n| wanted.contains(n)).map(str::to_string).collect();
     for entry in ordered {
         let bytes = archive.entry(&entry)?;

@@ -9,7 +9,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use rustc_hash::FxHashSet;
 
 use super::container::FOLDER;
 use super::error::{Problem, Pt2Error};
@@ -19,6 +18,7 @@ use super::{python, write_program, write_values};
 use crate::formats::write_whole;
 use crate::graph::{Bytes, Model, Weight, WeightError, Weights};
 use crate::ops::Registry;
+use crate::sym::KeyedSet;
 
 /// The name of the folder where a file has none to give.
 const ROOT: &str = "archive";
@@ -56,7 +56,7 @@ impl<'m> Plan<'m> {
     fn of(model: &'m Model, ops: &Registry) -> Result<Self, Problem> {
         let program = write_program::program(model, ops)?;
         let mut entries = Vec::new();
-        let mut taken: FxHashSet<String> = model.envelope.entries.iter().map(|(n, _)| n.clone()).collect();
+        let mut taken: KeyedSet<String> = model.envelope.entries.iter().map(|(n, _)| n.clone()).collect();
         for (folder, stem, config, table) in [
             (WEIGHTS, "weight_", WEIGHTS_CONFIG, &model.weights.state),
             (CONSTANTS, "tensor_", CONSTANTS_CONFIG, &model.weights.constants),
@@ -108,7 +108,7 @@ fn storages(
     table: &IndexMap<Box<str>, Weight>,
     folder: &str,
     stem: &str,
-    taken: &mut FxHashSet<String>,
+    taken: &mut KeyedSet<String>,
 ) -> Result<IndexMap<Arc<str>, String>, Problem> {
     let mut used: BTreeMap<usize, Arc<str>> = BTreeMap::new();
     for (name, weight) in table {

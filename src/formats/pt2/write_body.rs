@@ -19,6 +19,10 @@ use crate::sym::{Dim, SymValue};
 /// What serde_json's 128 levels allow.
 const MAX_NESTING: usize = 16;
 
+/// How many nodes a file may have: so many, and so many times those of the graph. Sub-graphs that use each other twice come to 2^n.
+const MAX_NODES: usize = 100_000;
+const MAX_REPEATED: usize = 16;
+
 /// The value tables of one graph.
 #[derive(Default)]
 pub(super) struct Tables {
@@ -42,6 +46,14 @@ impl Writer<'_> {
     pub(super) fn body(&mut self, out: &mut String, body: BodyId) -> Result<(), Problem> {
         self.bounded(body)?;
         let graph = self.graph;
+        self.nodes_written = self.nodes_written.saturating_add(graph.body_len(body));
+        let most = graph.len().saturating_mul(MAX_REPEATED).saturating_add(MAX_NODES);
+        if self.nodes_written > most {
+            let reason = format!(
+                "a .pt2 file holds each use of a sub-graph, and that would come to more than {most} nodes; call sub-graphs less often"
+            );
+            return Err(Problem::Node { node: graph.body_name(body).to_string(), reason });
+        }
         let mut tables = Tables::default();
         let Some(output) = graph.output(body) else {
             let reason = "the graph returns nothing: it has no output node".to_string();

@@ -6,13 +6,13 @@
 use std::fmt::Write;
 
 use indexmap::{IndexMap, IndexSet};
-use rustc_hash::FxHashMap;
 
 use super::error::Problem;
 use super::folds::Folds;
 use super::python;
 use crate::graph::{BodyId, Envelope, Graph, InputKind, Model, NodeId, NodeKind, View};
 use crate::ops::Registry;
+use crate::sym::KeyedMap;
 use crate::sym::{Bindings, Dim, Number, Range, SymValue, Symbols};
 
 /// The state of writing one program.
@@ -25,9 +25,11 @@ pub(super) struct Writer<'m> {
     pub(super) symbols: Symbols,
     /// Symbols that occur, in order.
     used: IndexSet<String>,
-    exprs: FxHashMap<SymValue, String>,
+    exprs: KeyedMap<SymValue, String>,
     /// Whether some operator writes to its arguments.
     pub(super) writes: bool,
+    /// Nodes of all bodies, each as often as it was written.
+    pub(super) nodes_written: usize,
 }
 
 /// Returns the JSON text.
@@ -39,8 +41,9 @@ pub(super) fn program(model: &Model, ops: &Registry) -> Result<String, Problem> 
         envelope,
         folds: Folds::of(graph)?,
         symbols: graph.symbols.clone(),
+        nodes_written: 0,
         used: IndexSet::new(),
-        exprs: FxHashMap::default(),
+        exprs: KeyedMap::default(),
         writes: false,
     };
     let capacity = graph.meta_source.as_ref().map_or(0, |b| b.len()).saturating_add(4096);

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::cursor::Cursor;
 use super::error::{TextError, TextFault};
 use crate::graph::{Device, Dtype, TensorType, ValueType};
+use crate::sym::KeyedMap;
 use crate::sym::{Dim, SymError, SymValue, Symbols};
 
 /// What an annotation says.
@@ -24,7 +24,7 @@ pub(super) struct Annotated {
 /// The annotations of a text.
 pub(super) struct Annotations<'a> {
     device: Device,
-    seen: FxHashMap<&'a str, Annotated>,
+    seen: KeyedMap<&'a str, Annotated>,
 }
 
 /// Sizes or strides.
@@ -36,7 +36,7 @@ type Wrong<'t> = (&'t str, Box<TextFault>);
 impl<'a> Annotations<'a> {
     /// Returns a reader of annotations for which tensors live on `device` unless they say otherwise.
     pub(super) fn new(device: Device) -> Self {
-        Self { device, seen: FxHashMap::default() }
+        Self { device, seen: KeyedMap::default() }
     }
 
     /// Takes an annotation in quotes.
@@ -90,7 +90,8 @@ fn value_type<'t>(text: &'t str, device: &Device, symbols: &mut Symbols) -> Resu
     let known =
         Dtype::from_short(dtype).ok_or_else(|| (dtype, Box::new(TextFault::Dtype { found: dtype.to_string() })))?;
     let (sizes, mut rest) = rest.split_once(']').ok_or_else(not_a_type)?;
-    let mut ty = TensorType::new(known, dims(sizes, symbols)?, device.clone());
+    let sizes = self::sizes(sizes, symbols)?;
+    let mut ty = TensorType::new(known, sizes, device.clone());
     if let Some(strides) = rest.strip_prefix('[') {
         let (strides, after) = strides.split_once(']').ok_or_else(not_a_type)?;
         let strides = dims(strides, symbols)?;
@@ -113,9 +114,23 @@ fn expression_fault(text: &str, source: SymError) -> Wrong<'_> {
     (text, Box::new(TextFault::Expression { text: text.to_string(), source }))
 }
 
+/// Sizes, of which none is below 0.
+fn sizes<'t>(text: &'t str, symbols: &mut Symbols) -> Result<Dims, Wrong<'t>> {
+    let all = dims(text, symbols)?;
+    match all.iter().find_map(|d| d.fixed().filter(|size| *size < 0)) {
+        Some(size) => Err((text, Box::new(TextFault::NegativeSize { size }))),
+        None => Ok(all),
+    }
+}
+
 fn dims<'t>(text: &'t str, symbols: &mut Symbols) -> Result<Dims, Wrong<'t>> {
     let mut all = Dims::new();
-    for piece in split(text) {
+    let pieces = split(text);
+    if pieces.len() > TensorType::MAX_RANK {
+        let fault = TextFault::Rank { rank: pieces.len(), limit: TensorType::MAX_RANK };
+        return Err((text, Box::new(fault)));
+    }
+    for piece in pieces {
         all.push(match piece.parse() {
             Ok(number) => Dim::Fixed(number),
             Err(_) => symbols.parse_dim(piece).map_err(|source| expression_fault(piece, source))?,
@@ -148,6 +163,20 @@ fn split(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn sizes_below_zero_and_more_dimensions_than_tensors_have_are_faults() {
+        let read = |text: &str| {
+            let (mut symbols, quoted) = (Symbols::new(), format!("\"{text}\""));
+            let mut cursor = Cursor::new("t.fx", &quoted);
+            Annotations::new(Device::cpu()).read(&mut cursor, &mut symbols).map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert!(read("f32[-1, 2]").unwrap_err().contains("cannot have the size -1"));
+        assert!(read("f32[2, -9223372036854775808]").unwrap_err().contains("sizes are 0 or more"));
+        assert_eq!(read("f32[0, 2][-1, 1]"), Ok(()));
+        assert_eq!(read(&format!("f32[{}]", ["1"; 64].join(", "))), Ok(()));
+        assert!(read(&format!("f32[{}]", ["1"; 65].join(", "))).unwrap_err().contains("65 dimensions"));
+    }
+
     use super::*;
 
     fn read(text: &str) -> Result<(String, bool), TextFault> {

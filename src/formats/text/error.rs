@@ -7,7 +7,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::sym::SymError;
+use crate::sym::{SymError, cut};
 
 /// How much of a line is shown on each side of the fault.
 const SHOWN_BEFORE: usize = 60;
@@ -43,19 +43,33 @@ pub enum TextFault {
         limit: usize,
     },
     /// An annotation whose dtype nobody knows.
-    #[error("`{found}` is not a dtype of annotations (`f32`, `bf16`, `i64`, `b8` ...)")]
+    #[error("`{}` is not a dtype of annotations (`f32`, `bf16`, `i64`, `b8` ...)", cut(.found))]
     Dtype {
         /// What stands there.
         found: String,
     },
     /// An annotation that is neither a tensor's nor a symbolic scalar's.
-    #[error("`{found}` is not a type; expected `DTYPE[sizes]` or `Sym(expression)`")]
+    #[error("`{}` is not a type; expected `DTYPE[sizes]` or `Sym(expression)`", cut(.found))]
     Annotation {
         /// What stands there.
         found: String,
     },
+    /// A size below 0.
+    #[error("a tensor cannot have the size {size}; sizes are 0 or more")]
+    NegativeSize {
+        /// What stands there.
+        size: i64,
+    },
+    /// More dimensions than tensors can have.
+    #[error("a tensor of {rank} dimensions; PyTorch's have at most {limit}")]
+    Rank {
+        /// How many there are.
+        rank: usize,
+        /// How many there may be.
+        limit: usize,
+    },
     /// A symbolic expression that cannot be read.
-    #[error("`{text}` is not a symbolic expression")]
+    #[error("`{}` is not a symbolic expression", cut(.text))]
     Expression {
         /// The expression.
         text: String,
@@ -64,7 +78,7 @@ pub enum TextFault {
         source: SymError,
     },
     /// A range that cannot be kept.
-    #[error("the range of `{name}` cannot be used")]
+    #[error("the range of `{}` cannot be used", cut(.name))]
     Range {
         /// The symbol.
         name: String,

@@ -24,4 +24,4 @@ mod write;
 pub use error::{TextError, TextFault, shown};
 pub use read::{ReadOptions, read, read_bytes};
 pub use value::literal;
-pub use write::{show_form_error, write, write_node_line};
+pub use write::{Unwritable, show_form_error, write, write_node_line, write_readable};

@@ -4,8 +4,6 @@
 //! used before its definition is that node all the same, an undefined one stays a text, a second definition of a name gets a name of its own
 //! and a note; `analysis::form` reports all of them. Leaves single statements to `statement`.
 
-use rustc_hash::FxHashMap;
-
 use super::annotation::Annotations;
 use super::comment::Origin;
 use super::cursor::Cursor;
@@ -17,6 +15,7 @@ use crate::graph::{
     Arg, BodyId, Device, Graph, InputKind, InputSpec, NodeId, NodeKind, OutputKind, OutputSpec, Signature, ValueType,
     View,
 };
+use crate::sym::KeyedMap;
 
 /// How a text is read.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +64,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Graph, TextError> {
         exported,
         signature: None,
         attributes: Vec::new(),
-        children: FxHashMap::default(),
+        children: KeyedMap::default(),
     };
     reader.ranges_first()?;
     reader.program()?;
@@ -98,7 +97,7 @@ pub(super) struct Reader<'a> {
     signature: Option<Found>,
     /// get_attr nodes, for which the class may stand further down.
     pub(super) attributes: Vec<(NodeId, BodyId, String)>,
-    children: FxHashMap<(BodyId, String), BodyId>,
+    children: KeyedMap<(BodyId, String), BodyId>,
 }
 
 impl<'a> Reader<'a> {

@@ -10,7 +10,7 @@ use super::cursor::Cursor;
 use super::error::{TextError, TextFault, shown};
 use super::value::{self, Scope};
 use crate::graph::{Arg, Graph, InputKind, InputSpec, NodeKind, OutputKind, OutputSpec, Signature, View};
-use crate::sym::{Dim, ExprId, Range, Symbols};
+use crate::sym::{Dim, ExprId, KeyedMap, Range, SymError, Symbols};
 
 /// The first words of the last line.
 pub(super) const RANGES: &str = "Range constraints:";
@@ -181,7 +181,7 @@ impl<'a> Fields<'a> {
 
 /// Takes `{s77: VR[2, 1024]}` and sets the ranges; returns the symbols in the order in which they stand.
 pub(super) fn read_ranges(cursor: &mut Cursor<'_>, symbols: &mut Symbols) -> Result<Vec<ExprId>, TextError> {
-    let mut order = Vec::new();
+    let (mut entries, mut empty) = (Vec::new(), KeyedMap::default());
     cursor.open(b'{', "`{`, as in `{s77: VR[2, 1024]}`")?;
     while !cursor.close(b'}') {
         cursor.space();
@@ -203,17 +203,33 @@ pub(super) fn read_ranges(cursor: &mut Cursor<'_>, symbols: &mut Symbols) -> Res
         if !cursor.close(b']') {
             return Err(cursor.expected("`]`"));
         }
-        let faulty = |source| at.fault(name.chars().count(), TextFault::Range { name: name.to_string(), source });
-        let dim = if is_symbol {
-            symbols.set_range(name, Range::new(min, max)).map_err(faulty)?;
-            symbols.find_symbol(name)
-        } else {
-            Some(symbols.parse_dim(name).map_err(faulty)?)
+        if is_symbol && min.zip(max).is_some_and(|(min, max)| min > max) {
+            empty.entry(name).or_insert_with(|| at.clone());
+        }
+        entries.push((at, name, is_symbol.then(|| Range::new(min, max))));
+        value::separator(cursor, b'}')?;
+    }
+    // All at once: what is made of symbols is looked at once, however often one is given.
+    let faulty = |at: &Cursor<'_>, name: &str, source| {
+        at.fault(name.chars().count(), TextFault::Range { name: name.to_string(), source })
+    };
+    let stated = entries.iter().filter_map(|(_, name, range)| range.map(|range| (*name, range)));
+    symbols.set_ranges(stated).map_err(|source| match &source {
+        SymError::EmptyRange { name, .. } => match empty.get(&**name) {
+            Some(at) => faulty(at, name, source.clone()),
+            None => faulty(cursor, name, source.clone()),
+        },
+        _ => faulty(cursor, "", source),
+    })?;
+    let mut order = Vec::with_capacity(entries.len());
+    for (at, name, range) in entries {
+        let dim = match range {
+            Some(_) => symbols.find_symbol(name),
+            None => Some(symbols.parse_dim(name).map_err(|source| faulty(&at, name, source))?),
         };
         if let Some(Dim::Expr(id)) = dim {
             order.push(id);
         }
-        value::separator(cursor, b'}')?;
     }
     Ok(order)
 }

@@ -3,18 +3,17 @@
 //! Promises: nesting is bounded by [`Arg::MAX_DEPTH`]; a name that is not (yet) defined is left as [`Arg::Other`] with `unresolved` set, for the
 //! reader to settle at the end of the body; what a newer PyTorch writes and nobody here knows is kept as text.
 
-use rustc_hash::FxHashMap;
-
 use super::cursor::{Cursor, Number};
 use super::error::{TextError, TextFault};
 use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId};
+use crate::sym::KeyedMap;
 
 const VALUE: &str = "a value";
 
 /// The names that a body has defined so far.
 #[derive(Default)]
 pub(super) struct Scope<'a> {
-    pub(super) names: FxHashMap<&'a str, NodeId>,
+    pub(super) names: KeyedMap<&'a str, NodeId>,
     /// Whether a value since the last reset names something undefined.
     pub(super) unresolved: bool,
 }

@@ -7,12 +7,13 @@
 use smallvec::SmallVec;
 
 use super::comment;
-use super::error::shown;
+use super::error::{TextError, shown};
 use super::pyrepr;
 use super::signature;
 use super::target::{self, Form};
 use crate::analysis::form::FormError;
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
+use crate::sym::cut;
 
 /// Returns the text of a program: of an exported program where there is a signature, else of a bare graph module.
 pub fn write(graph: &Graph) -> String {
@@ -25,13 +26,7 @@ pub fn write(graph: &Graph) -> String {
     if graph.signature.is_some() {
         writer.out.push_str("ExportedProgram:\n");
     }
-    let mut children: Vec<Vec<BodyId>> = vec![Vec::new(); graph.body_count()];
-    for body in graph.bodies() {
-        let parent = graph.body_parent(body).and_then(|p| children.get_mut(p.0 as usize));
-        if let Some(siblings) = parent {
-            siblings.push(body);
-        }
-    }
+    let children = children(graph);
     let mut waiting = vec![(BodyId::ROOT, outermost)];
     while let Some((body, indent)) = waiting.pop() {
         if body != BodyId::ROOT {
@@ -48,6 +43,65 @@ pub fn write(graph: &Graph) -> String {
         writer.out.push('\n');
     }
     writer.out
+}
+
+/// The bodies in each body, in order.
+fn children(graph: &Graph) -> Vec<Vec<BodyId>> {
+    let mut children: Vec<Vec<BodyId>> = vec![Vec::new(); graph.body_count()];
+    for body in graph.bodies() {
+        let parent = graph.body_parent(body).and_then(|p| children.get_mut(p.0 as usize));
+        if let Some(siblings) = parent {
+            siblings.push(body);
+        }
+    }
+    children
+}
+
+/// Why a graph has no text form.
+#[derive(Debug, thiserror::Error)]
+pub enum Unwritable {
+    /// The text would not be read.
+    #[error("this model has no text form: its names or targets are none of Python's ({0})")]
+    Text(TextError),
+    /// The text would be read as another program.
+    #[error("this model has no text form: `{}` would be read as another node; its name is none of Python's", cut(.name))]
+    Other {
+        /// The first node that would.
+        name: String,
+    },
+}
+
+/// Returns the text of a program that reads again as the same nodes: what a file states as names may be anything.
+pub fn write_readable(graph: &Graph) -> Result<String, Unwritable> {
+    let text = write(graph);
+    let again = super::read(&text, &super::ReadOptions::default()).map_err(Unwritable::Text)?;
+    let (within, within_again) = (children(graph), children(&again));
+    let mut bodies = vec![(BodyId::ROOT, BodyId::ROOT)];
+    while let Some((ours, theirs)) = bodies.pop() {
+        let mut other = again.nodes(theirs);
+        for node in graph.nodes(ours) {
+            let same = |n: NodeId| {
+                let kind = graph.kind(node);
+                let named = matches!(kind, NodeKind::Output) || graph.name(node) == again.name(n);
+                let called = kind != NodeKind::Placeholder || graph.target(node) == again.target(n);
+                kind == again.kind(n) && named && called && graph.args(node).len() == again.args(n).len()
+            };
+            if !other.next().is_some_and(same) {
+                return Err(Unwritable::Other { name: graph.target(node).to_string() });
+            }
+        }
+        let name = || graph.body_name(ours).to_string();
+        if other.next().is_some() {
+            return Err(Unwritable::Other { name: name() });
+        }
+        let of = |all: &[Vec<BodyId>], body: BodyId| all.get(body.0 as usize).cloned().unwrap_or_default();
+        let (inner, read) = (of(&within, ours), of(&within_again, theirs));
+        if inner.len() != read.len() {
+            return Err(Unwritable::Other { name: name() });
+        }
+        bodies.extend(inner.into_iter().zip(read));
+    }
+    Ok(text)
 }
 
 /// Returns the statement of one node, without comment and releases: for diffs, reports and errors.

@@ -379,6 +379,10 @@ fn col2im(c: &mut Call<'_>) -> Typed {
 /// Views of the inputs, expanded to one another.
 fn meshgrid(c: &mut Call<'_>) -> Typed {
     let (tensors, swap) = (c.tensors(0)?, c.text(1) == "xy");
+    if tensors.len() > TensorType::MAX_RANK {
+        let what = "dimensions of the result".into();
+        return Err(Fault::TooMuch { what, found: tensors.len(), limit: TensorType::MAX_RANK });
+    }
     let mut order: Vec<usize> = (0..tensors.len()).collect();
     if swap && order.len() > 1 {
         order.swap(0, 1);

@@ -98,12 +98,18 @@ struct Entry {
 struct Source<'a> {
     file: &'a str,
     text: &'a str,
+    /// Where line ends stand: a file of n operators asks n times.
+    ends: Vec<usize>,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    fn new(file: &'a str, text: &'a str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at).collect();
+        Source { file, text, ends }
+    }
+
     fn line(&self, at: usize) -> usize {
-        let before = self.text.get(..at).unwrap_or(self.text);
-        before.bytes().filter(|b| *b == b'\n').count().saturating_add(1)
+        self.ends.partition_point(|end| *end < at).saturating_add(1)
     }
 
     fn wrong(&self, operator: &str, key: &'static str, at: usize, problem: impl Into<FileProblem>) -> FileError {
@@ -128,7 +134,7 @@ impl Registry {
 
     /// Adds the operators of an operator file of that name; all of them or, with an error, none. Returns their targets, in order.
     pub fn extend_file(&mut self, file: &str, text: &str) -> Result<Vec<String>, FileError> {
-        let source = Source { file, text };
+        let source = Source::new(file, text);
         let unreadable = |e: toml::de::Error| {
             let at = e.span().map_or(0, |s| s.start);
             source.wrong("", "", at, FileProblem::Toml { message: e.message().to_string() })

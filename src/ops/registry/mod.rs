@@ -10,7 +10,6 @@ pub(in crate::ops) mod table;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::error::Fault;
@@ -18,14 +17,15 @@ use crate::graph::{Arg, Graph, StrId, View};
 use crate::ops::families;
 use crate::ops::registry::operator::{Operator, Rule};
 use crate::ops::schema::bind::Bound;
+use crate::sym::KeyedMap;
 
 /// Operators by target.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     operators: Vec<Operator>,
-    by_target: FxHashMap<Box<str>, usize>,
+    by_target: KeyedMap<Box<str>, usize>,
     /// Overloads by target without overload, the default one first.
-    packets: FxHashMap<Box<str>, SmallVec<[usize; 2]>>,
+    packets: KeyedMap<Box<str>, SmallVec<[usize; 2]>>,
 }
 
 impl Registry {

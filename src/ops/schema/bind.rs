@@ -73,7 +73,19 @@ impl<'a> Bound<'a> {
     }
 }
 
+/// The most elements of a list, and bytes of a text, that a call may have: bounds what its type rule does.
+const MAX_ITEMS: usize = 1 << 16;
+
 fn check(param: &Param, arg: &Arg, view: &dyn View) -> Result<(), Fault> {
+    let found = match arg {
+        Arg::List(items) | Arg::Tuple(items) => items.len(),
+        Arg::Str(text) => text.len(),
+        _ => 0,
+    };
+    if found > MAX_ITEMS {
+        let what = format!("elements of argument `{}`", param.name);
+        return Err(Fault::TooMuch { what, found, limit: MAX_ITEMS });
+    }
     let suffixes = param.ty.suffixes.as_slice();
     let mut work: SmallVec<[(&Arg, &[Suffix]); 8]> = SmallVec::new();
     work.push((arg, suffixes));

@@ -65,16 +65,34 @@ pub struct Call<'a> {
     pub(in crate::ops) consulted: std::cell::Cell<bool>,
 }
 
+/// Refuses tensors of more dimensions than there are.
+fn within_rank(ty: &ValueType) -> Result<(), Fault> {
+    let mut work = vec![ty];
+    while let Some(ty) = work.pop() {
+        match ty {
+            ValueType::Tensor(t) if t.rank() > TensorType::MAX_RANK => {
+                let what = "dimensions of the result".into();
+                return Err(Fault::TooMuch { what, found: t.rank(), limit: TensorType::MAX_RANK });
+            }
+            ValueType::Many(all) => work.extend(all.iter()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 impl<'a> Call<'a> {
     /// Returns the type that the operator's rule gives, after checking what the operator needs.
     pub fn infer(&mut self) -> Result<ValueType, Fault> {
         for need in &self.operator.needs {
             need(self)?;
         }
-        match self.operator.rule {
+        let ty = match self.operator.rule {
             Some(rule) => rule(self),
             None => crate::ops::decompose::result_type(self),
-        }
+        }?;
+        within_rank(&ty)?;
+        Ok(ty)
     }
 
     /// Returns the name of parameter `i`.

@@ -34,6 +34,16 @@ pub enum Problem {
     /// The call itself does not hold.
     #[error(transparent)]
     Call(#[from] TypeError),
+    /// The calls up to here have more results than a graph may have.
+    #[error(
+        "the types of the results up to here take {bytes} bytes, of which there may be {limit}; split into fewer pieces"
+    )]
+    TooLarge {
+        /// How many there are.
+        bytes: u64,
+        /// How many there may be.
+        limit: u64,
+    },
     /// The annotation contradicts the type rule.
     #[error("annotated {annotated}, but `{target}` gives {inferred}")]
     Annotation {
@@ -46,6 +56,9 @@ pub enum Problem {
     },
 }
 
+/// The most bytes that the types of calls of several results may take in one graph. A call of some letters can have 65,536.
+const MAX_RESULT_BYTES: u64 = 256 << 20;
+
 impl Registry {
     /// Gives every node the type that the rules give it, keeping annotations for printing, and returns what does not hold, in graph order.
     ///
@@ -55,14 +68,26 @@ impl Registry {
         super::one_valued::number(graph, &mut symbols);
         let mut owners = Owners::of_inputs(graph, &symbols);
         let mut problems: Vec<Vec<TypeProblem>> = Vec::new();
+        let mut bytes = 0_u64;
         let bodies: Vec<BodyId> = graph.bodies().collect();
-        for body in bodies.into_iter().rev() {
+        'bodies: for body in bodies.into_iter().rev() {
             let mut found = Vec::new();
             let mut next = graph.first(body);
             while let Some(node) = next {
                 next = graph.next(node);
                 match graph.kind(node) {
-                    NodeKind::Call => found.extend(self.check_node(graph, &mut symbols, &mut owners, node)),
+                    NodeKind::Call => {
+                        found.extend(self.check_node(graph, &mut symbols, &mut owners, node));
+                        if let ValueType::Many(_) = graph.ty(node) {
+                            bytes = bytes.saturating_add(graph.ty(node).bytes());
+                        }
+                        if bytes > MAX_RESULT_BYTES {
+                            let (name, limit) = (graph.name(node).to_string(), MAX_RESULT_BYTES);
+                            found.push(TypeProblem { node, name, problem: Problem::TooLarge { bytes, limit } });
+                            problems.push(found);
+                            break 'bodies;
+                        }
+                    }
                     NodeKind::Placeholder if body == BodyId::ROOT => fill_input(graph, &mut symbols, node),
                     NodeKind::GetAttr => {
                         let said = of_the_module(graph.ty(node));

@@ -4,7 +4,6 @@
 //! a symbol that belongs to that result alone, bound by no input and by no other result. What an annotation claims beyond
 //! that is told, and stays told for whatever is computed from it. Leaves what follows for verdicts to `verify`.
 
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::graph::{Arg, BodyId, Hearsay, NodeId, NodeKind, TensorType, ValueType, View};
@@ -12,12 +11,13 @@ use crate::ops::registry::Registry;
 use crate::ops::typing::blurred::Blurred;
 use crate::ops::typing::infer::CallSite;
 use crate::ops::typing::layout;
+use crate::sym::KeyedSet;
 use crate::sym::{Dim, SymValue, Symbols};
 
 /// Symbols that have an owner: an input, or a result that only running tells.
 #[derive(Debug, Default)]
 pub(in crate::ops) struct Owners {
-    taken: FxHashSet<String>,
+    taken: KeyedSet<String>,
 }
 
 impl Owners {

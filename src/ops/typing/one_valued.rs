@@ -4,15 +4,14 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
 use super::check::settle;
 use crate::graph::{Graph, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::sym::KeyedMap;
 use crate::sym::{Dim, SymValue, Symbols};
 
 /// Puts numbers for symbols of one value into every type.
 pub fn number(graph: &mut Graph, symbols: &mut Symbols) {
-    let known: FxHashMap<String, i64> =
+    let known: KeyedMap<String, i64> =
         symbols.symbols().filter_map(|(name, range)| Some((name.to_string(), range.single()?))).collect();
     if known.is_empty() {
         return;
@@ -28,7 +27,7 @@ pub fn number(graph: &mut Graph, symbols: &mut Symbols) {
 }
 
 /// The type with numbers; `None` where it is left as it is.
-fn numbered(ty: &ValueType, symbols: &mut Symbols, known: &FxHashMap<String, i64>) -> Option<ValueType> {
+fn numbered(ty: &ValueType, symbols: &mut Symbols, known: &KeyedMap<String, i64>) -> Option<ValueType> {
     let dim = |d: Dim, symbols: &mut Symbols| match d {
         Dim::Fixed(_) => d,
         Dim::Expr(_) => {

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use crate::graph::Dtype;
 use crate::rules::element::index::{IndexId, Linear};
 use crate::sym::{Dim, SymValue, Symbols};
+use crate::sym::{KeyedMap, KeyedSet};
 use crate::term::sizes::Dims;
 use crate::term::store::ValueId;
 use crate::term::term::Token;
@@ -174,7 +175,7 @@ pub enum Source {
 pub struct Elements {
     /// Sizes are expressions of these.
     pub symbols: Symbols,
-    bound: FxHashSet<String>,
+    bound: KeyedSet<String>,
     indices: Table<Linear>,
     exprs: Table<Expr>,
     tensors: Table<Tensor>,
@@ -196,12 +197,12 @@ pub struct Elements {
 #[derive(Debug)]
 struct Table<T> {
     all: Vec<T>,
-    numbers: FxHashMap<T, u32>,
+    numbers: KeyedMap<T, u32>,
 }
 
 impl<T: Clone + Eq + std::hash::Hash> Table<T> {
     fn new() -> Self {
-        Table { all: Vec::new(), numbers: FxHashMap::default() }
+        Table { all: Vec::new(), numbers: KeyedMap::default() }
     }
 
     fn store(&mut self, one: T) -> u32 {
@@ -221,7 +222,7 @@ impl<T: Clone + Eq + std::hash::Hash> Table<T> {
 
 impl Elements {
     /// Returns an empty arena. `bound` are the symbols that inputs settle.
-    pub fn new(symbols: Symbols, bound: FxHashSet<String>, fuel: usize) -> Self {
+    pub fn new(symbols: Symbols, bound: KeyedSet<String>, fuel: usize) -> Self {
         let mut indices = Table::new();
         indices.store(Linear::default());
         let mut exprs = Table::new();

@@ -5,15 +5,14 @@
 
 use std::fmt::Write;
 
-use rustc_hash::FxHashMap;
-
 use super::super::bindings::airlock::pass::types::{Arg as WitArg, EditCode, EditError, NamedArg, Scalar};
 use crate::graph::{Arg, Device, Dtype, Interner, Layout, MemoryFormat, NodeId, StrId};
+use crate::sym::KeyedMap;
 
 /// Arguments that were given out as texts.
 #[derive(Debug, Default)]
 pub(super) struct Words {
-    known: FxHashMap<String, Arg>,
+    known: KeyedMap<String, Arg>,
 }
 
 impl Words {

@@ -2,6 +2,7 @@
 
 use super::super::bindings::airlock::pass::graph as wit;
 use super::super::bindings::airlock::pass::types::{Arg as WitArg, EditCode, EditError, NamedArg};
+use super::super::store::Stop;
 use super::args::Words;
 use super::state::{refused, stale};
 use crate::editor::{Edit, NewCall, Point};
@@ -173,6 +174,39 @@ fn check_name(name: &str) -> Result<(), EditError> {
     Err(about(refused(EditCode::BadArgument, None, message), || "name".to_string()))
 }
 
+/// Keys under which PyTorch keeps structure of its own in the metadata of a node: their values are no notes.
+const PYTORCHS_KEYS: &[&str] = &[
+    "custom",
+    "eager_input_vals",
+    "example_value",
+    "from_node",
+    "nn_module_stack",
+    "original_aten",
+    "partitioner_tag",
+    "quantization_tag",
+    "replay",
+    "seq_nr",
+    "source_fn_stack",
+    "tensor_meta",
+    "torch_fn",
+    "unbacked_bindings",
+    "val",
+];
+
+/// What keys begin with that are Airlock's own.
+const OWN_KEYS: &str = "airlock.";
+
+/// Stops a guest that would write under a key that Airlock or PyTorch reads as more than a text: it can mean no note.
+pub(super) fn check_reserved(key: &str) -> Result<(), Stop> {
+    if key.starts_with(OWN_KEYS) {
+        return Err(Stop::ReservedKey { key: OWN_KEYS, whose: "Airlock" });
+    }
+    match PYTORCHS_KEYS.iter().find(|k| **k == key) {
+        Some(key) => Err(Stop::ReservedKey { key, whose: "PyTorch" }),
+        None => Ok(()),
+    }
+}
+
 /// A key of a note.
 pub(super) fn check_key(key: &str) -> Result<(), EditError> {
     if !key.is_empty() && key.len() <= MAX_NAME_BYTES && key.chars().all(|c| c.is_ascii_graphic()) {
@@ -200,6 +234,17 @@ mod tests {
         }
         for bad in ["", "1a", "a b", "a.b", "x\n", "\u{430}", &"a".repeat(257)] {
             assert_eq!(check_name(bad).unwrap_err().code, EditCode::BadArgument, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_note_never_has_a_key_that_is_read_as_structure() {
+        for bad in ["airlock.form", "airlock.", "nn_module_stack", "from_node", "source_fn_stack", "custom", "torch_fn"]
+        {
+            assert!(matches!(check_reserved(bad), Err(Stop::ReservedKey { .. })), "{bad}");
+        }
+        for good in ["stack_trace", "why", "my.airlock", "airlocked"] {
+            assert!(check_key(good).is_ok() && check_reserved(good).is_ok(), "{good}");
         }
     }
 

@@ -51,12 +51,15 @@ impl Host {
     ) -> Answer<T> {
         self.enter(function)?;
         self.charge(bytes.saturating_add(EDIT_BYTES))?;
+        self.bound_edits();
         let Self { editor, words, .. } = self;
         let reader = Reader { graph: editor.graph(), words, in_batch: false };
-        match read(&reader) {
-            Ok(edit) => Ok(make(editor, edit).map_err(edit_error)),
-            Err(error) => Ok(Err(error)),
-        }
+        let answer = match read(&reader) {
+            Ok(edit) => make(editor, edit).map_err(edit_error),
+            Err(error) => Err(error),
+        };
+        self.charge_edits()?;
+        Ok(answer)
     }
 }
 
@@ -158,14 +161,18 @@ impl GraphHost for Host {
         self.enter("graph.known")?;
         self.charge(sizes::weight_of(&a).saturating_add(sizes::weight_of(&b)))?;
         let Self { editor, sizes, .. } = self;
-        Ok(sizes.known(editor.graph(), &a, r, &b))
+        let known = sizes.known(editor.graph(), &a, r, &b);
+        self.charge_sizes()?;
+        Ok(known)
     }
 
     fn range_of(&mut self, a: Dim) -> Trap<(i64, Option<i64>)> {
         self.enter("graph.range-of")?;
         self.charge(sizes::weight_of(&a))?;
         let Self { editor, sizes, .. } = self;
-        Ok(sizes.range_of(editor.graph(), &a))
+        let range = sizes.range_of(editor.graph(), &a);
+        self.charge_sizes()?;
+        Ok(range)
     }
 
     fn read_columns(&mut self, g: u32) -> Trap<Columns> {
@@ -239,6 +246,7 @@ impl GraphHost for Host {
     }
 
     fn annotate(&mut self, n: u64, key: String, value: Option<String>) -> Answer<()> {
+        edits::check_reserved(&key)?;
         let bytes = key.len().saturating_add(value.as_ref().map_or(0, String::len));
         let read = |r: &Reader<'_>| edits::check_key(&key).and_then(|()| r.node(n));
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -248,7 +256,13 @@ impl GraphHost for Host {
     fn apply(&mut self, edits: Vec<Edit>) -> Trap<Result<Vec<u64>, BatchError>> {
         self.enter("graph.apply")?;
         self.charge(edits.iter().map(edits::weight_of).fold(0, u64::saturating_add))?;
-        let Self { editor, words, deadline, .. } = self;
+        self.bound_edits();
+        for edit in &edits {
+            if let Edit::Annotate((_, key, _)) = edit {
+                edits::check_reserved(key)?;
+            }
+        }
+        let Self { editor, words, deadline, most_kept, .. } = self;
         let mut read = Vec::with_capacity(edits.len());
         let reader = Reader { graph: editor.graph(), words, in_batch: true };
         for (index, edit) in edits.into_iter().enumerate() {
@@ -258,11 +272,13 @@ impl GraphHost for Host {
             }
         }
         // No epoch ends a host call, and a batch of a few million edits may take long.
-        match editor.apply_while(&read, &mut || deadline.check().is_ok()) {
-            Some(Ok(made)) => Ok(Ok(ids(made))),
-            Some(Err((index, error))) => Ok(Err(BatchError { index, error: edit_error(error) })),
-            None => deadline.check().map_err(Into::into).map(|()| Ok(Vec::new())),
-        }
+        let answer = editor.apply_while(&read, &mut |e| deadline.check().is_ok() && e.kept_bytes() <= *most_kept);
+        self.charge_edits()?;
+        Ok(match answer {
+            Some(Ok(made)) => Ok(ids(made)),
+            Some(Err((index, error))) => Err(BatchError { index, error: edit_error(error) }),
+            None => Ok(Vec::new()),
+        })
     }
 }
 
@@ -422,6 +438,47 @@ mod tests {
         let (mut host, [x, add, out]) = host(&Limits { time_seconds: 0.0, ..Limits::default() });
         let error = host.apply(vec![Edit::Insert(call(Point::End(0), &[add, x]))]).unwrap_err();
         assert!(matches!(error.downcast_ref(), Some(Stop::Time { .. })), "{error}");
-        assert_eq!(host.nodes(0).unwrap(), [x, add, out]);
+        assert_eq!(ids(host.editor.graph().nodes(BodyId(0))), [x, add, out]);
+    }
+
+    #[test]
+    fn every_call_ends_when_the_time_is_up() {
+        let (mut host, [_, add, _]) = host(&Limits { time_seconds: 0.0, ..Limits::default() });
+        for error in [host.nodes(0).unwrap_err(), host.erase(add).unwrap_err(), host.kind(add).unwrap_err()] {
+            assert!(matches!(error.downcast_ref(), Some(Stop::Time { .. })), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_note_under_a_key_that_is_read_as_structure_ends_the_run() {
+        let (mut host, [_, add, _]) = host(&Limits::default());
+        let note = |key: &str| Edit::Annotate((add, key.to_string(), Some("x".into())));
+        for key in ["airlock.form", "nn_module_stack", "custom"] {
+            let one = host.annotate(add, key.into(), None).unwrap_err();
+            let batch = host.apply(vec![note("why"), note(key)]).unwrap_err();
+            for error in [one, batch] {
+                assert!(matches!(error.downcast_ref(), Some(Stop::ReservedKey { .. })), "{error}");
+            }
+        }
+        assert!(host.editor.changes().is_empty());
+    }
+
+    #[test]
+    fn what_edits_make_the_graph_keep_is_counted_with_their_types() {
+        let (mut host, [x, add, out]) = host(&Limits { host_bytes: 64 << 20, ..Limits::default() });
+        let split = |n: u64| {
+            let args = vec![Arg::One(Scalar::Node(n)), Arg::One(Scalar::Int(60_000))];
+            let target = "torch.ops.aten.tensor_split.sections".into();
+            NewNode { at: Point::Before(out), target, args, kwargs: Vec::new(), name: None }
+        };
+        host.insert(split(x)).unwrap().unwrap();
+        assert!(host.host_bytes > 4 << 20, "{}", host.host_bytes);
+        let error = (0..10).find_map(|_| host.insert(split(add)).err()).unwrap();
+        assert!(matches!(error.downcast_ref(), Some(Stop::HostBytes { .. })), "{error}");
+        // A batch, too.
+        let mut host = self::host(&Limits { host_bytes: 64 << 20, ..Limits::default() }).0;
+        let error = host.apply((0..10).map(|_| Edit::Insert(split(x))).collect()).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(Stop::HostBytes { .. })), "{error}");
+        assert_eq!(host.editor.graph().len(), 3);
     }
 }

@@ -16,6 +16,8 @@ const MAX_TEXT_BYTES: usize = 64 << 10;
 pub(super) struct Sizes {
     symbols: Symbols,
     copied_from: Option<usize>,
+    /// Bytes of the symbols when that was last asked.
+    bytes: u64,
 }
 
 impl Sizes {
@@ -30,8 +32,15 @@ impl Sizes {
         if self.copied_from != Some(graph.symbols.len()) {
             self.symbols = graph.symbols.clone();
             self.copied_from = Some(graph.symbols.len());
+            self.bytes = self.symbols.bytes();
         }
         self.symbols.parse_dim(text).ok()
+    }
+
+    /// Returns how many bytes reading has added since this was last asked: a text of some letters can be a sum of thousands.
+    pub(super) fn take_grown(&mut self) -> u64 {
+        let now = self.symbols.bytes();
+        now.saturating_sub(std::mem::replace(&mut self.bytes, now))
     }
 
     /// Returns whether a relation always or never holds.

@@ -65,6 +65,9 @@ pub struct Host {
     pub(in super::super) log_dropped: u64,
     pub(in super::super) calls: u64,
     pub(in super::super) host_bytes: u64,
+    /// How much of what edits made the graph keep was charged, and how much it may keep.
+    charged_kept: u64,
+    pub(super) most_kept: u64,
     pub(super) job: Job,
     pub(super) limits: Limits,
     pub(super) texts: Texts,
@@ -76,6 +79,8 @@ pub struct Host {
 impl Host {
     pub(in super::super) fn new(editor: Editor, job: Job, limits: &Limits) -> Self {
         Self {
+            charged_kept: editor.kept_bytes(),
+            most_kept: u64::MAX,
             editor,
             is_open: false,
             deadline: Deadline::from_now(limits.time()),
@@ -93,9 +98,10 @@ impl Host {
         }
     }
 
-    /// Counts a call, and stops a guest that uses the graph outside `run`.
+    /// Counts a call, and stops a guest that uses the graph outside `run`, or whose time is over: no epoch ends a host call.
     pub(super) fn enter(&mut self, function: &'static str) -> wasmtime::Result<()> {
         self.calls = self.calls.saturating_add(1);
+        self.deadline.check()?;
         if self.is_open { Ok(()) } else { Err(Stop::NoGraph { function }.into()) }
     }
 
@@ -123,6 +129,28 @@ impl Host {
         }
         self.host_bytes = wanted;
         Ok(())
+    }
+
+    /// Lets edits go no further than what is left of time and memory.
+    pub(super) fn bound_edits(&mut self) {
+        let left = self.limits.host_bytes.saturating_sub(self.host_bytes);
+        self.most_kept = self.charged_kept.saturating_add(left);
+        self.editor.limit_work(self.most_kept, self.deadline.at());
+    }
+
+    /// Counts what edits made the graph keep: types and sizes that rules gave. Stops a guest whose time is over.
+    pub(super) fn charge_edits(&mut self) -> wasmtime::Result<()> {
+        self.deadline.check()?;
+        let kept = self.editor.kept_bytes();
+        let more = kept.saturating_sub(std::mem::replace(&mut self.charged_kept, kept));
+        self.charge(more)
+    }
+
+    /// Counts what reading sizes has made them keep.
+    pub(super) fn charge_sizes(&mut self) -> wasmtime::Result<()> {
+        self.deadline.check()?;
+        let more = self.sizes.take_grown();
+        self.charge(more)
     }
 
     pub(super) fn write_log(&mut self, level: Level, text: &str) {

@@ -1,13 +1,12 @@
 //! Which bytes a node stands for.
 
-use rustc_hash::FxHashMap;
-
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, View, Weight, WeightError, Weights};
 use crate::sym::Dim;
+use crate::sym::KeyedMap;
 
 /// Names of weights by name of placeholder, of the graph itself.
 #[derive(Debug)]
-pub(super) struct Named(FxHashMap<String, String>);
+pub(super) struct Named(KeyedMap<String, String>);
 
 impl Named {
     pub(super) fn of(graph: &Graph) -> Self {

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::{Place, Stamp, getitem_of, place_of, tensor_operands};
 use crate::graph::{BodyId, NodeId, NodeKind, ValueType, View};
 use crate::ops::{Bound, Operator};
+use crate::sym::KeyedMap;
 use crate::term::call::Arguments;
 use crate::term::store::ValueId;
 use crate::term::term::{Fact, Form, Side, Token};
@@ -131,7 +132,7 @@ pub fn check_some(
     after: &[NodeId],
     findings: &mut Findings,
 ) {
-    let mut calls: [Option<FxHashMap<String, Vec<NodeId>>>; 2] = [None, None];
+    let mut calls: [Option<KeyedMap<String, Vec<NodeId>>>; 2] = [None, None];
     let touched: [Vec<NodeId>; 2] = [before.to_vec(), after.to_vec()];
     let mut live = Liveness::default();
     for (side, nodes) in [(Side::After, after), (Side::Before, before)] {
@@ -267,9 +268,9 @@ pub fn same_type(f: &Functional<'_>, a: &ValueType, b: &ValueType) -> bool {
     true
 }
 
-fn by_callee(f: &mut Functional<'_>, side: Side) -> FxHashMap<String, Vec<NodeId>> {
+fn by_callee(f: &mut Functional<'_>, side: Side) -> KeyedMap<String, Vec<NodeId>> {
     let view = f.view(side);
-    let mut out: FxHashMap<String, Vec<NodeId>> = FxHashMap::default();
+    let mut out: KeyedMap<String, Vec<NodeId>> = KeyedMap::default();
     for node in nodes_of(view).into_iter().filter(|n| view.kind(*n) == NodeKind::Call) {
         let callee = stated(f, side, node).map_or(view.target(node), |o| &o.target).to_string();
         out.entry(callee).or_default().push(node);

@@ -110,18 +110,34 @@ impl<'a> Functional<'a> {
 
     /// Returns the value of a place at a version.
     pub fn value(&mut self, side: Side, place: Place, stamp: Stamp) -> ValueId {
+        let side = self.sided(side, place, stamp);
+        self.store.at(Key { side, place, stamp, aspect: Aspect::Value })
+    }
+
+    /// Returns of which side a place at a version is: of both where the edit did not reach it.
+    fn sided(&self, side: Side, place: Place, stamp: Stamp) -> Side {
         let writer_shared = match stamp {
             Stamp::Birth => true,
             Stamp::Write(writer) => self.is_shared(writer),
             Stamp::Final(_) => false,
         };
-        let side = match side {
+        match side {
             _ if writer_shared && self.is_shared(place.node) => Side::Both,
             // An operand of a node that the edit did not change was shown equal: either side's will do.
             Side::Both => Side::After,
             one => one,
-        };
-        self.store.at(Key { side, place, stamp, aspect: Aspect::Value })
+        }
+    }
+
+    /// Returns the value that a place is by its operand, and that one by its own, where they are the same memory: a chain of writes is
+    /// walked, not kept as a value of each of its places at each version.
+    fn first_of_same(&mut self, key: Key, parent: Place) -> ValueId {
+        let (mut side, mut place) = (self.sided(key.side, parent, key.stamp), parent);
+        while let Some(Shares::Same(above)) = self.side(side).storages.parent(place) {
+            side = self.sided(side, above, key.stamp);
+            place = above;
+        }
+        self.store.at(Key { side, place, stamp: key.stamp, aspect: Aspect::Value })
     }
 
     /// Returns how a value lies in memory, strides that no index uses left out.
@@ -248,7 +264,7 @@ impl<'a> Functional<'a> {
             Aspect::Value => {}
         }
         match self.side(key.side).storages.parent(key.place) {
-            Some(Shares::Same(parent)) => Found::Same(self.value(key.side, parent, key.stamp)),
+            Some(Shares::Same(parent)) => Found::Same(self.first_of_same(key, parent)),
             Some(Shares::View(parent)) => {
                 let child = self.value(key.side, parent, key.stamp);
                 self.find_view(key, parent, child)

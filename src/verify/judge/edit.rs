@@ -99,7 +99,7 @@ pub(in crate::verify) fn judge_graphs(
     finish(findings, &mut f, &c, options, start)
 }
 
-fn functional<'a>(
+pub(in crate::verify) fn functional<'a>(
     before: &'a dyn View,
     after: &'a dyn View,
     registry: &'a Registry,

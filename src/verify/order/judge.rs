@@ -20,6 +20,7 @@ use crate::analysis::streams::{
 use crate::certificate::Evidence;
 use crate::graph::{NodeId, View};
 use crate::ops::Registry;
+use crate::sym::KeyedSet;
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::options::{Closure, JudgeOptions, Mode};
 use crate::verify::verdict::{Assumption, Finding, Question};
@@ -108,10 +109,10 @@ fn problem(view: &dyn View, finding: Finding, question: Question, reason: &str, 
 fn form(before: &dyn View, after: &dyn View, streams: &Streams, options: &JudgeOptions, findings: &mut Findings) {
     let named = |view: &dyn View, node: NodeId, fault: Fault| (view.name(node).to_string(), fault.to_string());
     let tolerated = streams.faults.iter().any(|f| !f.fault.is_of_form()) && mentions_streams(before);
-    let own: FxHashSet<(String, String)> = if tolerated {
+    let own: KeyedSet<(String, String)> = if tolerated {
         Streams::of(before).faults.iter().map(|f| named(before, f.node, f.fault)).collect()
     } else {
-        FxHashSet::default()
+        KeyedSet::default()
     };
     for fault in &streams.faults {
         // What the mode itself takes, and the graph as it was has, is not charged.
@@ -168,8 +169,8 @@ fn tags(
         return;
     }
     let own = Hazards::of(before, registry, rules, &Streams::of(before), options);
-    let own: FxHashSet<Box<str>> =
-        own.map_or_else(|_| FxHashSet::default(), |h| h.order.tags.into_iter().map(|(tag, _)| tag).collect());
+    let own: KeyedSet<Box<str>> =
+        own.map_or_else(|_| KeyedSet::default(), |h| h.order.tags.into_iter().map(|(tag, _)| tag).collect());
     for (tag, node) in &order.tags {
         let created = options.tags.as_ref().map(|tags| tags.iter().filter(|t| **t == **tag).count());
         let (finding, reason) = match created {

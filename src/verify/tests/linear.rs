@@ -3,10 +3,13 @@
 use std::cell::Cell;
 use std::time::Instant;
 
+use crate::analysis::Place;
 use crate::graph::{Arg, BodyId, Graph, Hearsay, Interner, NodeId, NodeKind, Signature, StrId, ValueType, View};
 use crate::sym::Symbols;
+use crate::term::sizes::Sizes;
+use crate::term::term::Side;
 use crate::verify::findings::Findings;
-use crate::verify::judge::edit::judge_graphs;
+use crate::verify::judge::edit::{functional, judge_graphs};
 use crate::verify::tests::twins::{program, registry};
 use crate::verify::{JudgeOptions, Verdict};
 
@@ -182,4 +185,25 @@ fn writes_to_one_memory_cost_one_by_one() {
         let lines = String::from("r = aten.neg.default(y)\n") + &each(n, line) + "return (r,)";
         [lines.clone(), lines]
     });
+}
+
+#[test]
+fn a_chain_of_writes_keeps_as_many_values_as_it_has_lines() {
+    let kept = |n: usize| {
+        let line = |i: usize| {
+            let of = if i == 0 { "x".to_string() } else { format!("a{}", i - 1) };
+            format!("a{i} = aten.add_.Tensor({of}, 1)\n")
+        };
+        let graph = program("x: f32[4]", &(each(n, line) + &format!("return (a{},)", n - 1)));
+        let (registry, options) = (registry(), JudgeOptions::default());
+        let mut f = functional(&graph, &graph, &registry, &options, Sizes::new(&graph.symbols, &graph));
+        let nodes: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).collect();
+        for node in nodes {
+            let value = f.outcome(Side::After, Place::of(node));
+            f.settle(value);
+        }
+        f.store.kept()
+    };
+    let (small, large) = (kept(50), kept(400));
+    assert!(large < small * 10, "{small} for 50, {large} for 400");
 }
