@@ -143,10 +143,16 @@ impl<K: Copy + Eq + Hash> Store<K> {
         }
     }
 
+    /// Whether a term names a child by what is no longer its class: if not, it is in the table as it stands.
+    fn has_moved(&self, term: &Term) -> bool {
+        term.children.iter().any(|c| self.values.get(c.slot()).is_some_and(|v| v.parent != *c))
+    }
+
     /// Looks a term up again after those of its children were found; from then on the class is settled.
     pub fn rehash(&mut self, id: ValueId) {
         let root = self.find(id);
-        if let Some(old) = self.values.get(root.slot()).and_then(|v| v.term.clone()) {
+        let old = self.values.get(root.slot()).and_then(|v| v.term.as_ref()).filter(|t| self.has_moved(t)).cloned();
+        if let Some(old) = old {
             let term = self.canonical(old);
             match self.terms.get(&term) {
                 Some(known) => self.union(*known, root),

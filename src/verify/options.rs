@@ -106,6 +106,8 @@ pub struct Budget {
     pub near: usize,
     /// Calls of the whole graph that are tried for one that asks the same.
     pub candidates: usize,
+    /// Calls of the other graph that are tried by rules for one that asks the same.
+    pub partners: usize,
     /// Calls of one kind that are named.
     pub named: usize,
     /// Inputs on which both graphs are run to find a difference; 0: none.
@@ -132,6 +134,7 @@ impl Default for Budget {
             pairs: 20_000_000,
             near: 64,
             candidates: 1024,
+            partners: 8,
             named: 8,
             trials: 0,
             shrinks: 0,

@@ -259,10 +259,12 @@ class Outcome:
         try:
             returned = program.body.run(list(inputs.values()))
             returned = returned if isinstance(returned, tuple) else (returned,)
-            for name, value in zip(program.mutates, returned):
+            # Without a signature all that is returned are outputs.
+            mutates = program.mutates or [None] * len(returned)
+            for name, value in zip(mutates, returned):
                 if name is not None:
                     inputs[name].copy_(value)
-            self.outputs = [v for name, v in zip(program.mutates, returned) if name is None]
+            self.outputs = [v for name, v in zip(mutates, returned) if name is None]
         except (RuntimeError, IndexError, ValueError, TypeError, AssertionError, OverflowError, ZeroDivisionError, NotImplementedError) as e:
             self.raised = e
             return

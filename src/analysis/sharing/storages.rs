@@ -61,10 +61,10 @@ pub struct Group {
     pub events: Vec<Event>,
     /// Where the writes of a version stand among the events.
     spans: FxHashMap<Stamp, (usize, usize)>,
-    /// Where the births stand in program order, by origin.
+    /// Where the births of those that have a say stand in program order.
     ranks: FxHashMap<Place, usize>,
-    /// When each storage was born, in the order of `origins`: right behind the call; what the caller gives is there at 0.
-    born: Vec<u64>,
+    /// These storages, in that order, each with when it was born: right behind the call; what the caller gives is there at 0.
+    born: Vec<(u64, Place)>,
 }
 
 impl Group {
@@ -91,7 +91,7 @@ impl Group {
         span.unwrap_or(&[])
     }
 
-    /// Returns the how-many-th storage of the group was born there.
+    /// Returns the how-many-th storage of the group was born there; `None` for one that has no say in what others hold.
     pub fn rank(&self, origin: Place) -> Option<usize> {
         self.ranks.get(&origin).copied()
     }
@@ -100,15 +100,20 @@ impl Group {
     /// also those that the caller gives.
     pub fn born_since(&self, version: Stamp, order: u64) -> std::ops::Range<usize> {
         let since = self.writes(version).first().map_or(0, |e| e.order.saturating_add(1));
-        self.born.partition_point(|b| *b < since)..self.born.partition_point(|b| *b <= order)
+        self.born.partition_point(|(b, _)| *b < since)..self.born.partition_point(|(b, _)| *b <= order)
+    }
+
+    /// Returns where the storage of that rank was born.
+    pub fn ranked(&self, rank: usize) -> Option<Place> {
+        self.born.get(rank).map(|(_, origin)| *origin)
     }
 
     /// Returns whether writes to one storage may be seen in another.
     pub fn is_shared(&self) -> bool {
-        self.origins.len() > 1
+        self.born.len() > 1
     }
 
-    fn settle(&mut self, view: &dyn View) {
+    fn settle(&mut self, view: &dyn View, idle: &FxHashSet<Place>) {
         self.events.sort_by_key(|e| (e.order, e.stamp, e.place));
         self.events.dedup();
         for (i, event) in self.events.iter().enumerate() {
@@ -121,8 +126,8 @@ impl Group {
         };
         let order = |p: &Place| view.place(p.node).map(|(_, order)| order);
         self.origins.sort_by_cached_key(|p| (born(p), order(p), *p));
-        self.ranks = self.origins.iter().enumerate().map(|(i, p)| (*p, i)).collect();
-        self.born = self.origins.iter().map(born).collect();
+        self.born = self.origins.iter().filter(|p| !idle.contains(p)).map(|p| (born(p), *p)).collect();
+        self.ranks = self.born.iter().enumerate().map(|(i, (_, p))| (*p, i)).collect();
         self.members.sort_unstable();
     }
 }
@@ -148,8 +153,8 @@ pub type MayAlias = [(String, String)];
 
 /// Storages of one graph, found as they are asked for.
 pub struct Storages<'a> {
-    view: &'a dyn View,
-    registry: &'a Registry,
+    pub(super) view: &'a dyn View,
+    pub(super) registry: &'a Registry,
     may_alias: &'a MayAlias,
     homes: FxHashMap<Place, Home>,
     origins: FxHashMap<Place, Place>,
@@ -404,6 +409,11 @@ impl<'a> Storages<'a> {
         self.world().calls.binary_search(&(order, node)).is_ok()
     }
 
+    /// Returns whether operators that nobody described were given a value, or gave it.
+    pub(super) fn is_known_to_opaque(&mut self, place: Place) -> bool {
+        self.world().known.contains_key(&place)
+    }
+
     /// Returns the operand of which a value surely is a view, or which it is.
     pub fn parent(&mut self, place: Place) -> Option<Shares> {
         match self.home(place).as_slice() {
@@ -535,7 +545,8 @@ impl<'a> Storages<'a> {
             self.add_unknown_writes(&mut group, &world, since);
         }
         self.add_finals(&mut group, &seen);
-        group.settle(self.view);
+        let idle = self.idle(&group);
+        group.settle(self.view, &idle);
         group
     }
 

@@ -26,8 +26,14 @@ pub fn surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
             ValueType::Many(items) if !view.hearsay(of).sizes() => items.len(),
             _ => return false,
         };
-        return (item as usize) < count;
+        return (item as usize) < count && is_counted(f, side, of);
     }
+    call_surely_holds(f, side, node)
+}
+
+/// The same of a call that takes no item.
+fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
+    let view = f.view(side);
     let Known::As(operator, bound) = Known::of(view, f.registry, node) else { return false };
     // A call that only orders streams takes what it is given.
     if only_orders(operator) {
@@ -65,6 +71,15 @@ pub fn surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         && (is_fixed_call(f, side, node, stated) || fits(f, side, node, stated, &bound))
         && holds_by_layout(f, side, node, operator, &bound)
         && (!operator.effects.writes() || f.writes_plainly(side, node, operator))
+}
+
+/// Whether a call surely gives as many results as its type says: how many pieces a size makes that is a symbol, depends on its value.
+fn is_counted(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
+    let view = f.view(side);
+    let Known::As(operator, _) = Known::of(view, f.registry, node) else { return getitem_of(view, node).is_some() };
+    let runs_bodies = operator.effects.side == Some(crate::ops::SideEffect::Control);
+    let is_list = operator.schema.returns.len() == 1 && !runs_bodies;
+    !is_list || !is_symbolic(f, side, node) || call_surely_holds(f, side, node)
 }
 
 /// Types of all tensors that a call is given; `None` where one is not the rules'.

@@ -23,6 +23,7 @@ use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::functional::views::axis;
 use crate::verify::prove::congruence::Congruence;
+use crate::verify::prove::partners::Partners;
 use crate::verify::verdict::Question;
 
 /// Returns what a call asks in order not to raise; `None` where it surely holds, or is compared elsewhere.
@@ -95,7 +96,7 @@ fn stated<'a>(f: &mut Functional<'a>, side: Side, node: NodeId) -> Option<&'a Op
 }
 
 /// Checks all calls of both graphs. Everything below what is asked is found, so that equal questions are one class.
-pub fn check_whole(f: &mut Functional<'_>, findings: &mut Findings) {
+pub fn check_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findings) {
     let [before, after] = [Side::Before, Side::After].map(|side| {
         let nodes = nodes_of(f.view(side));
         let mut asked_by: Vec<(NodeId, ValueId)> = Vec::new();
@@ -111,15 +112,23 @@ pub fn check_whole(f: &mut Functional<'_>, findings: &mut Findings) {
         all.iter().map(|(_, v)| f.store.find(*v)).collect()
     };
     let (old, new) = (classes(f, &before), classes(f, &after));
-    for (node, value) in &after {
-        if !old.contains(&f.store.find(*value)) {
-            findings.push(new_question(f, *node));
+    let added: Vec<_> = after.iter().filter(|(_, v)| !old.contains(&f.store.find(*v))).copied().collect();
+    let lost: Vec<_> = before.iter().filter(|(_, v)| !new.contains(&f.store.find(*v))).copied().collect();
+    // Values that no output shows were not compared so far.
+    let partners = if added.is_empty() { None } else { Some(Partners::of(f, Side::Before, &before)) };
+    for (node, value) in added {
+        let name = f.view(Side::After).name(node);
+        if !partners.as_ref().is_some_and(|p| p.ask(f, c, name, value)) {
+            findings.push(new_question(f, node));
         }
     }
     let mut live = Liveness::default();
-    for (node, value) in &before {
-        if !new.contains(&f.store.find(*value)) && live.is_live(f, *node) {
-            findings.push(lost_question(f, *node));
+    let lost: Vec<_> = lost.into_iter().filter(|(node, _)| live.is_live(f, *node)).collect();
+    let partners = if lost.is_empty() { None } else { Some(Partners::of(f, Side::After, &after)) };
+    for (node, value) in lost {
+        let name = f.view(Side::Before).name(node);
+        if !partners.as_ref().is_some_and(|p| p.ask(f, c, name, value)) {
+            findings.push(lost_question(f, node));
         }
     }
 }
@@ -154,7 +163,8 @@ pub fn check_some(
                 if let Some(slot) = calls.get_mut(place) {
                     let all = slot.get_or_insert_with(|| by_callee(f, other));
                     let candidates = all.get(&callee).cloned().unwrap_or_default();
-                    found = candidates.into_iter().take(f.budget.candidates).any(|n| is_same(f, c, n));
+                    let candidates: Vec<NodeId> = candidates.into_iter().take(f.budget.candidates).collect();
+                    found = candidates.iter().any(|n| is_same(f, c, *n)) || is_partner(f, c, other, value, &candidates);
                 }
                 if !found {
                     let problem = if side == Side::After { new_question(f, node) } else { lost_question(f, node) };
@@ -163,6 +173,17 @@ pub fn check_some(
             }
         }
     }
+}
+
+/// Whether one of these asks the same of operands that rules show equal.
+fn is_partner(f: &mut Functional<'_>, c: &mut Congruence, side: Side, value: ValueId, candidates: &[NodeId]) -> bool {
+    let mut all = Vec::new();
+    for node in candidates.iter().copied() {
+        if f.view(side).contains(node) {
+            all.extend(asked(f, side, node).map(|a| (node, a)));
+        }
+    }
+    Partners::of(f, side, &all).ask(f, c, "", value)
 }
 
 fn new_question(f: &Functional<'_>, node: NodeId) -> Problem {

@@ -1,11 +1,13 @@
 //! Sub-graphs: two bodies are one if they are the same list of calls, up to names.
 //!
-//! Promises: bodies with one number do the same, effects and writes included, for they are equal node by node, in order; so are all
-//! bodies that they run. Bodies that only mean the same have different numbers.
+//! Promises: bodies with one number do the same with operands that are equal and lie alike, effects and writes included, for they are equal
+//! node by node, in order; so are all bodies that they run. Bodies that only mean the same have different numbers.
 
 use rustc_hash::FxHashMap;
 
+use crate::analysis::{bodies_called, call::Known, getitem_of};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, ValueType, View};
+use crate::ops::{Registry, SideEffect};
 use crate::term::term::{Side, Token};
 use crate::verify::functional::values::Functional;
 
@@ -19,6 +21,29 @@ pub fn number(f: &mut Functional<'_>, side: Side, body: BodyId) -> u32 {
         numbers.insert(inner, f.store.body(structure));
     }
     numbers.get(&body).copied().unwrap_or(u32::MAX)
+}
+
+/// Returns whether bodies that a call runs may see how what they are given lies in memory.
+pub fn see_layout(view: &dyn View, registry: &Registry, node: NodeId) -> bool {
+    bodies_called(view, node).into_iter().flat_map(|body| inner_first(view, body)).any(|body| {
+        let mut next = view.first(body);
+        while let Some(node) = next {
+            next = view.next(node);
+            if view.kind(node) == NodeKind::Call
+                && getitem_of(view, node).is_none()
+                && sees_layout(view, registry, node)
+            {
+                return true;
+            }
+        }
+        false
+    })
+}
+
+fn sees_layout(view: &dyn View, registry: &Registry, node: NodeId) -> bool {
+    let Known::As(operator, _) = Known::of(view, registry, node) else { return true };
+    let runs_bodies = operator.effects.side == Some(SideEffect::Control);
+    operator.facts.sees_layout || operator.facts.layout_decides || !(operator.effects.is_pure() || runs_bodies)
 }
 
 /// A body and those that it names, each after those that it names itself.
@@ -57,7 +82,8 @@ fn structure(view: &dyn View, body: BodyId, numbers: &FxHashMap<BodyId, u32>) ->
         out.push(Token::Other(format!("{:?}", view.kind(node)).into()));
         match (view.kind(node), view.ty(node)) {
             // Types of what is passed and of what calls give follow from the call; what an annotation alone says belongs to it.
-            (NodeKind::Placeholder, ty) => out.push(Token::Other(printed(view, ty).into())),
+            // How what is passed lies is said by the call.
+            (NodeKind::Placeholder, ty) => out.push(Token::Other(printed(view, ty, false).into())),
             (_, ValueType::Body(inner)) => {
                 out.push(Token::Int(numbers.get(inner).map_or(i64::MAX, |n| i64::from(*n))));
             }
@@ -70,7 +96,7 @@ fn structure(view: &dyn View, body: BodyId, numbers: &FxHashMap<BodyId, u32>) ->
                 if kind == NodeKind::Call {
                     out.push(Token::Str(view.target(node).into()));
                     if view.hearsay(node).is_told() {
-                        out.push(Token::Other(printed(view, ty).into()));
+                        out.push(Token::Other(printed(view, ty, true).into()));
                     }
                 }
                 add_arguments(view, node, &places, &mut out);
@@ -80,13 +106,13 @@ fn structure(view: &dyn View, body: BodyId, numbers: &FxHashMap<BodyId, u32>) ->
     out
 }
 
-fn printed(view: &dyn View, ty: &ValueType) -> String {
+fn printed(view: &dyn View, ty: &ValueType, strides: bool) -> String {
     let symbols = view.symbols();
     match ty {
         ValueType::Tensor(t) => {
             let dims =
                 |d: &[crate::sym::Dim]| d.iter().map(|d| symbols.print_python(*d)).collect::<Vec<_>>().join(", ");
-            let strides = t.strides.as_deref().map(dims);
+            let strides = t.strides.as_deref().filter(|_| strides).map(dims);
             format!("{}[{}] {strides:?} {}", t.dtype.long(), dims(&t.sizes), t.device)
         }
         other => other.annotation(symbols).unwrap_or_else(|| format!("{other:?}")),

@@ -74,7 +74,7 @@ impl Functional<'_> {
         children.extend(memory);
         // What is born at `order` is the result of the call that asks.
         for rank in group.born_since(previous, order) {
-            let Some(origin) = group.origins.get(rank).copied() else { continue };
+            let Some(origin) = group.ranked(rank) else { continue };
             tokens.push(Token::count(rank));
             children.push(self.value(side, origin, Stamp::Birth));
             for home in self.side(side).storages.home(origin) {

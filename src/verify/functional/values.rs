@@ -8,16 +8,17 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::{Place, Shares, Stamp, Storages, call, getitem_of, place_of};
+use crate::analysis::{Place, Shares, Stamp, Storages, call, getitem_of, place_of, tensor_operands};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Bound, Operator, Registry};
+use crate::ops::{Bound, Operator, Registry, SideEffect};
 use crate::term::call::Arguments;
 use crate::term::index_map::{Step, ViewMap};
 use crate::term::sizes::{Dims, Sizes};
 use crate::term::store::{Store, ValueId};
 use crate::term::term::{Form, Side, Term, Token};
 use crate::verify::effects::trace::{Effect, effect_of};
+use crate::verify::functional::bodies::see_layout;
 use crate::verify::functional::identities::equal_operand;
 use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::views::ViewCall;
@@ -459,6 +460,11 @@ impl<'a> Functional<'a> {
         }
         if operator.facts.sees_layout(|name| operator.schema.param_index(name).map(|i| bound.get(i))) {
             self.add_seen_layout(key, bound, &mut tokens, &mut children);
+        }
+        if operator.effects.side == Some(SideEffect::Control) && see_layout(view, self.registry, node) {
+            for operand in tensor_operands(view, node) {
+                children.push(self.layout_as(key.side, operand, Aspect::Exact));
+            }
         }
         if operator.facts.layout_decides {
             let Some(source) = bound.args.first().and_then(|a| a.as_node()) else { return self.leaf(key) };

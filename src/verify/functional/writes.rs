@@ -31,6 +31,8 @@ impl<'a> Functional<'a> {
                 Found::Same(self.written(key, one))
             }
             _ if group.is_shared() => self.held(key, &group),
+            // Nobody reads it so late.
+            _ if group.rank(key.place).is_none() => self.leaf(key),
             [one] => self.find_write(key, one, group.version_before(key.stamp)),
             [] => Found::Same(self.value(key.side, key.place, group.version_before(key.stamp))),
             several => self.written_twice(key, several, group.version_before(key.stamp)),

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
+use crate::ops::Total;
 use crate::rules::definedness::hides_no_nan;
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::Field;
@@ -276,7 +277,14 @@ fn takes_reals(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
     let Some(operator) = f.registry.operator_of(view, node) else { return false };
     let sees_bits = view.args(node).iter().any(|a| matches!(a, Arg::Dtype(_))) && operator.facts.step.is_some();
     let takes_bodies = view.args(node).iter().any(|a| a.nodes().any(|n| matches!(view.ty(n), ValueType::Body(_))));
-    operator.effects.is_pure() && !operator.facts.discrete && !sees_bits && !takes_bodies && is_real(view.ty(node))
+    // What raises for contents may raise for what rounding makes of them.
+    let holds = operator.facts.total != Total::Never || operator.facts.step.is_some();
+    holds
+        && operator.effects.is_pure()
+        && !operator.facts.discrete
+        && !sees_bits
+        && !takes_bodies
+        && is_real(view.ty(node))
 }
 
 fn is_real(ty: &ValueType) -> bool {

@@ -21,8 +21,18 @@ pub struct Rules {
     pub reals: Reals,
 }
 
-/// Returns whether two values are shown to be equal.
+/// Returns whether two values are shown to be equal, over the reals at least.
 pub fn equal(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId) -> bool {
+    equal_at(f, c, a, b, Level::Real)
+}
+
+/// Returns whether two values are shown to be equal bit by bit: what effects and questions are asked of.
+pub fn equal_exactly(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId) -> bool {
+    equal_at(f, c, a, b, Level::Exact)
+}
+
+fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, level: Level) -> bool {
+    let reals = level == Level::Real && f.budget.trials > 0 && !f.sees_nan;
     for _ in 0..f.budget.differences {
         if c.equal(f, a, b) {
             return true;
@@ -30,9 +40,7 @@ pub fn equal(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId)
         let mut pairs: Vec<(ValueId, ValueId)> = c.first_difference.into_iter().collect();
         pairs.extend(c.around.iter().copied());
         pairs.push((a, b));
-        if !by_rules(f, c, &pairs, Level::Exact)
-            && !(f.budget.trials > 0 && !f.sees_nan && by_rules(f, c, &pairs, Level::Real))
-        {
+        if !by_rules(f, c, &pairs, Level::Exact) && !(reals && by_rules(f, c, &pairs, Level::Real)) {
             return false;
         }
         c.forget();

@@ -399,3 +399,33 @@ fn contiguous_of_what_lies_row_by_row_is_its_operand() {
     let v = judge_pair(&program(x, &other), &program(x, direct), &registry(), &JudgeOptions::default());
     assert!(!v.accepted, "{v:#?}");
 }
+
+#[test]
+fn what_a_body_sees_of_how_its_operand_lies_belongs_to_the_call() {
+    let graph = |body: &str| {
+        let text = format!(
+            "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"i64[1]\"):\n        s = torch.ops.aten.slice.Tensor(x, 0, 0, 9223372036854775807, 2)\n        b = self.b\n        w = torch.ops.higher_order.wrap_with_set_grad_enabled(False, b, s)\n        g = w[0]\n        return (g,)\n    class b(torch.nn.Module):\n        def forward(self, a: \"i64[1]\"):\n{body}            return (t,)\n"
+        );
+        let mut graph =
+            crate::formats::text::read(&text, &Default::default()).unwrap_or_else(|e| panic!("{}", e.render()));
+        registry().check_types(&mut graph);
+        graph
+    };
+    let without_slice = |graph: Graph| {
+        let mut e = Editor::new(graph, registry());
+        let (s, x) = (find(e.graph(), "s"), find(e.graph(), "x"));
+        e.replace_uses(s, x, None).unwrap();
+        e.erase(s).unwrap();
+        e
+    };
+    let sees = "            n = torch.ops.aten.sym_stride.int(a, 0)\n            t = torch.ops.aten.mul.Tensor(a, n)\n";
+    let e = without_slice(graph(sees));
+    assert!(!judge_editor(&e, &JudgeOptions::default()).accepted);
+    assert!(!judge_pair(&graph(sees), e.graph(), &registry(), &JudgeOptions::default()).accepted);
+    let plain = "            t = torch.ops.aten.neg.default(a)\n";
+    let e = without_slice(graph(plain));
+    let v = judge_editor(&e, &JudgeOptions::default());
+    assert!(v.accepted, "{v:#?}");
+    let v = judge_pair(&graph(plain), e.graph(), &registry(), &JudgeOptions::default());
+    assert!(v.accepted, "{v:#?}");
+}

@@ -258,3 +258,50 @@ fn results_of_one_call_may_lie_in_one_memory_and_those_of_two_do_not() {
     refused(X, two, "w = aten.where.default(x)\na = w[1]\nb = w[0]\nreturn (a, b)");
     same(X, two, two);
 }
+
+#[test]
+fn what_gives_a_tensor_another_shape_in_place_is_equal_to_itself_alone() {
+    let graph = |call: &str, other: &str| {
+        format!("c = aten.clone.default(x)\nt = aten.{call}\nr = aten.{other}.default(y)\nreturn (c, r)")
+    };
+    for call in [
+        "t_.default(c)",
+        "squeeze_.default(c)",
+        "unsqueeze_.default(c, 0)",
+        "set_.source_Tensor(c, y)",
+        "t_.default(x)",
+    ] {
+        let (xy, one) = ("x: f32[4, 4]; y: f32[4, 4]", graph(call, "neg"));
+        same(xy, &one, &one);
+        same(xy, &one, &one.replace("t = ", "u = "));
+        refused(xy, &one, &graph(call, "abs"));
+        refused(xy, &one, &one.replace(&format!("t = aten.{call}\n"), ""));
+        refused(xy, &one.replace(&format!("t = aten.{call}\n"), ""), &one);
+        // What it moves past may read the shape.
+        refused(xy, &one, &format!("r = aten.neg.default(y)\n{}", one.replace("r = aten.neg.default(y)\n", "")));
+    }
+}
+
+#[test]
+fn what_may_lie_in_written_memory_has_a_say_only_where_it_is_read_after_a_write() {
+    let x = "x: f32[2, s0]";
+    let lines =
+        |c: &str, middle: &str| format!("{c}w = aten.add_.Tensor(x, 1)\n{middle}r = aten.neg.default(x)\nreturn (r,)");
+    let c = "c = aten.contiguous.default(x)\n";
+    same(x, &lines(c, ""), &lines("", ""));
+    same(x, &lines("", ""), &lines(c, ""));
+    same(x, &lines(&format!("{c}d = aten.abs.default(c)\n"), ""), &lines("", ""));
+    let two = "w = aten.add_.Tensor(x, 1)\nd = aten.abs.default(c)\nreturn (d,)";
+    same(x, &format!("{c}{two}"), &format!("{c}{two}"));
+    refused(x, &format!("{c}{two}"), &two.replace("d = ", &format!("{c}d = ")));
+    refused(x, &format!("{c}{two}"), &format!("c = aten.clone.default(x)\n{two}"));
+    let through = "c = aten.contiguous.default(x)\nw = aten.add_.Tensor(c, 1)\nr = aten.neg.default(x)\nreturn (r,)";
+    same(x, through, through);
+    refused(x, through, "r = aten.neg.default(x)\nreturn (r,)");
+    // What may lie in what may lie in it.
+    let chain = |c: &str| {
+        format!("{c}e = aten.contiguous.default(c)\nw = aten.add_.Tensor(x, 1)\nd = aten.abs.default(e)\nreturn (d,)")
+    };
+    same(x, &chain(c), &chain(c));
+    refused(x, &chain(c), &chain("c = aten.clone.default(x)\n"));
+}

@@ -312,3 +312,29 @@ fn what_may_raise_is_not_added() {
     same(xi, gather, plain);
     refused(Question::Effects, xi, plain, gather);
 }
+
+#[test]
+fn what_asks_the_same_of_equal_operands_may_stand_for_what_asked() {
+    let xi = "x: f32[4]; i: i64[2]";
+    let gather = |lines: &str, i: &str| {
+        format!("{lines}g = aten.gather.default(x, 0, {i})\nr = aten.neg.default(x)\nreturn (r,)")
+    };
+    same(xi, &gather("", "i"), &gather("n = aten.neg.default(i)\nm = aten.neg.default(n)\n", "m"));
+    refused(Question::Effects, xi, &gather("", "i"), &gather("m = aten.neg.default(i)\n", "m"));
+    let asserted = |lines: &str, c: &str| {
+        format!(
+            "{lines}b = aten.any.default({c})\nt = aten._assert_async.msg(b, 'm')\nr = aten.neg.default(x)\nreturn (r,)"
+        )
+    };
+    same(xi, &asserted("", "i"), &asserted("n = aten.neg.default(i)\nm = aten.neg.default(n)\n", "m"));
+    refused(Question::Effects, xi, &asserted("", "i"), &asserted("m = aten.sub.Tensor(i, 1)\n", "m"));
+}
+
+#[test]
+fn pieces_of_a_size_that_is_a_symbol_are_not_counted() {
+    let chunk = "c = aten.chunk.default(x, 2, 0)\n";
+    let rest = "r = aten.neg.default(x)\nreturn (r,)";
+    refused(Question::Effects, "x: f32[s0, 2]", &format!("{chunk}{rest}"), &format!("{chunk}g = c[1]\n{rest}"));
+    same("x: f32[s0, 2]", &format!("{chunk}g = c[1]\n{rest}"), &format!("{chunk}{rest}"));
+    same("x: f32[4, 2]", &format!("{chunk}{rest}"), &format!("{chunk}g = c[1]\n{rest}"));
+}

@@ -33,8 +33,10 @@ pub const EDITS: &[(&str, usize, Edit)] = &[
     ("drop all dead calls", 4, drop_all_dead),
     ("insert a copy or view", 9, insert_copy),
     ("remove a copy or view", 7, remove_copy),
+    ("lay out otherwise", 6, lay_out),
     ("another view operator", 7, other_view),
     ("move a call", 9, move_call),
+    ("move past bodies", 5, move_past_bodies),
     ("swap neighbours", 4, swap_neighbours),
     ("swap operands", 11, swap_operands),
     ("in place", 8, in_place),
@@ -206,6 +208,37 @@ fn insert_copy(d: &mut Draft<'_>) -> bool {
     let name = node.name.clone();
     d.p.nodes.insert(at, node);
     d.redirect(at + 1, &x, &A::N(name));
+    true
+}
+
+/// The same elements in another arrangement, for a call that may see how its operand lies.
+fn lay_out(d: &mut Draft<'_>) -> bool {
+    let sees = |n: &Node| {
+        let registry = run::registry().get(&n.target);
+        registry.is_some_and(|o| o.effects.random || o.facts.sees_layout || o.facts.layout_decides)
+            || ["reshape", "flatten", "contiguous", "sym_stride", "zeros_like", "full_like", "clone"].contains(&n.op())
+    };
+    let lies_otherwise = |d: &Draft<'_>, n: &Node| {
+        let t = n.args.first().and_then(|a| d.tensor(a));
+        t.is_some_and(|t| t.rank() > 1 && !t.meta.is_contiguous())
+    };
+    let likely = |d: &Draft<'_>, n: &Node| sees(n) && lies_otherwise(d, n);
+    let any = |d: &Draft<'_>, n: &Node| sees(n) && n.args.first().is_some_and(|a| d.tensor(a).is_some());
+    let found = if d.rng.percent(80) { d.node_where(&likely) } else { d.node_where(&any) };
+    let Some(i) = found else { return false };
+    let x = d.p.nodes[i].args[0].clone();
+    let (target, format) = *d.rng.pick(&[
+        ("aten.contiguous.default", None),
+        ("aten.clone.default", Some("torch.contiguous_format")),
+        ("aten.clone.default", Some("torch.preserve_format")),
+        ("aten.view_copy.default", None),
+    ]);
+    let Some(t) = d.tensor(&x).cloned() else { return false };
+    let args = if target.contains("view") { vec![x, dims(&t)] } else { vec![x] };
+    let mut node = d.node("laid", target, args);
+    node.kw.extend(format.map(|f| ("memory_format".into(), A::t(f))));
+    d.p.nodes[i].args[0] = A::n(&node.name);
+    d.p.nodes.insert(i, node);
     true
 }
 
@@ -391,6 +424,28 @@ fn move_call(d: &mut Draft<'_>) -> bool {
     let node = d.p.nodes.remove(i);
     d.p.nodes.insert(to, node);
     to != i
+}
+
+/// A call that reads what a call of bodies, or of an operator that nobody described, takes or gives: to the other side of it.
+fn move_past_bodies(d: &mut Draft<'_>) -> bool {
+    let runs = |n: &Node| n.target.starts_with("higher_order") || n.target.starts_with("demo.");
+    let Some(i) = d.node_where(&|_, n| runs(n)) else { return false };
+    let fits = |j: &usize| {
+        let (low, high) = room(&d.p, *j);
+        *j != i && (low..=high).contains(&i) && d.p.nodes[*j].target != "self"
+    };
+    let all: Vec<usize> = (0..d.p.nodes.len()).filter(fits).collect();
+    let shares = |j: &&usize| {
+        let mut met = false;
+        d.p.nodes[**j].each(&mut |n| met |= d.p.nodes[i].uses(n));
+        met
+    };
+    let near: Vec<usize> = all.iter().filter(shares).copied().collect();
+    let from = if near.is_empty() { &all } else { &near };
+    let Some(j) = d.rng.maybe(from).copied() else { return false };
+    let node = d.p.nodes.remove(j);
+    d.p.nodes.insert(i, node);
+    true
 }
 
 fn swap_neighbours(d: &mut Draft<'_>) -> bool {

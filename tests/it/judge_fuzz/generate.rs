@@ -52,6 +52,7 @@ const THEMES: &[Theme] = &[
     [15, 5, 5, 10, 0, 0, 0, 0, 5, 0, 0, 70, 8],
     [30, 15, 15, 10, 0, 30, 0, 0, 4, 0, 0, 8, 8],
     [15, 5, 15, 15, 8, 4, 4, 30, 15, 3, 6, 4, 8],
+    [40, 15, 10, 4, 0, 2, 30, 0, 8, 12, 2, 6, 6],
 ];
 
 const DTYPES: &[&str] = &[
@@ -497,9 +498,13 @@ impl Gen {
             let copy = inner.session.call("aten.clone.default", &[Value::Tensor(t.clone())], &[]).ok()?;
             inner.env.insert(param.clone(), copy);
         }
-        for _ in 0..self.rng.between(0, 3) {
+        // A write in a body is what nobody sees outside.
+        let mut parts = vec![None; self.rng.between(0, 3) as usize];
+        parts.extend(self.rng.percent(30).then_some(Some(3)));
+        for part in parts {
             for _ in 0..4 {
-                if inner.take_from_menu().is_some() {
+                let part = part.unwrap_or_else(|| inner.part(10));
+                if inner.menu(part).is_some() {
                     break;
                 }
             }
