@@ -98,7 +98,7 @@ impl Speaker<'_> {
         };
         let at = self.counted_from_front(at, size)?;
         if let (Dim::Fixed(at), Dim::Fixed(size)) = (at, size) {
-            return Some(Dim::Fixed(at.clamp(0, size)));
+            return (size >= 0).then(|| Dim::Fixed(at.clamp(0, size)));
         }
         (self.e.at_most(ZERO, at) && self.e.at_most(at, size)).then_some(at)
     }

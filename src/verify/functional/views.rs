@@ -201,7 +201,8 @@ fn from_end(index: Dim, size: Dim, s: &mut Sizes<'_>) -> Option<Dim> {
 fn clamped_start(start: Dim, size: Dim, s: &mut Sizes<'_>) -> Option<Dim> {
     let start = from_end(start, size, s)?;
     if let (Dim::Fixed(start), Dim::Fixed(size)) = (start, size) {
-        return Some(Dim::Fixed(start.clamp(0, size)));
+        // A size below 0 is no size: such a graph is refused for its form.
+        return (size >= 0).then(|| Dim::Fixed(start.clamp(0, size)));
     }
     (s.at_most(Dim::Fixed(0), start) && s.at_most(start, size)).then_some(start)
 }
