@@ -5,8 +5,10 @@
 //! the storages.
 
 use crate::analysis::call::{self, Known};
-use crate::graph::{Arg, BodyId, NodeId, NodeKind, View};
-use crate::ops::{Registry, SideEffect};
+use crate::analysis::{place_of, type_of};
+use crate::graph::{Arg, BodyId, NodeId, NodeKind, StrId, TensorType, ValueType, View};
+use crate::ops::{CallSite, Operator, Registry, SideEffect};
+use crate::sym::Symbols;
 
 /// How the judge compares an effect.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -46,19 +48,50 @@ fn wraps_effect(view: &dyn View, registry: &Registry, node: NodeId) -> bool {
 /// Returns the calls that give a tensor another shape or memory in place: no value and no version says so. Costs no walk where
 /// no call ever had such a target.
 pub fn reshaping_in_place(view: &dyn View, registry: &Registry) -> Vec<NodeId> {
-    let reshapes = |target| registry.get(view.texts().text(target)).is_some_and(|o| o.facts.reshapes);
+    let takes_out = |o: &Operator| o.schema.params.iter().zip(&o.effects.params).any(|(p, a)| p.kwarg_only && a.writes);
+    let reshapes = |target| registry.get(view.texts().text(target)).is_some_and(|o| o.facts.reshapes || takes_out(o));
     let targets: Vec<_> = view.targets().iter().copied().filter(|t| reshapes(*t)).collect();
     let mut out = Vec::new();
+    let mut symbols = if targets.is_empty() { Symbols::default() } else { view.symbols().clone() };
     for body in (0..u32::try_from(view.body_count()).unwrap_or(0)).map(BodyId).filter(|_| !targets.is_empty()) {
         let mut next = view.first(body);
         while let Some(node) = next {
-            if view.kind(node) == NodeKind::Call && targets.contains(&view.target_id(node)) {
+            if view.kind(node) == NodeKind::Call
+                && targets.contains(&view.target_id(node))
+                && (registry.get(view.target(node)).is_none_or(|o| o.facts.reshapes)
+                    || resizes_out(view, registry, &mut symbols, node))
+            {
                 out.push(node);
             }
             next = view.next(node);
         }
     }
     out
+}
+
+/// Whether a call may give its `out` another shape: PyTorch does where that is not the result's.
+fn resizes_out(view: &dyn View, registry: &Registry, symbols: &mut Symbols, node: NodeId) -> bool {
+    let Known::As(operator, bound) = Known::of(view, registry, node) else { return true };
+    let params = &operator.schema.params;
+    let is_out = |i: &usize| params.get(*i).is_some_and(|p| p.kwarg_only) && call::writes(operator, &bound, *i);
+    let outs: Vec<usize> = (0..params.len()).filter(is_out).collect();
+    let is_named_out = |name: &str| outs.iter().any(|i| params.get(*i).is_some_and(|p| &*p.name == name));
+    let kwargs: Vec<(StrId, Arg)> =
+        view.kwargs(node).iter().filter(|(k, _)| !is_named_out(view.texts().text(*k))).cloned().collect();
+    let Some(twin) = registry.functional(operator) else { return true };
+    let site = CallSite { target: &twin.target, args: view.args(node), kwargs: &kwargs, annotated: None };
+    let Ok(result) = registry.infer_in(view, symbols, site) else { return true };
+    let results = match &result {
+        ValueType::Many(all) => all.iter().map(ValueType::as_tensor).collect(),
+        one => vec![one.as_tensor()],
+    };
+    let known = |n: NodeId| type_of(view, place_of(view, n)).as_tensor().filter(|_| !view.hearsay(n).sizes());
+    let given: Vec<_> = outs.iter().map(|i| bound.get(*i).as_node().and_then(known)).collect();
+    let same = |a: &TensorType, b: &TensorType| {
+        a.rank() == b.rank() && a.sizes.iter().zip(&b.sizes).all(|(x, y)| symbols.equal(*x, *y) == Some(true))
+    };
+    results.len() != given.len()
+        || !results.iter().zip(&given).all(|pair| matches!(pair, (Some(a), Some(b)) if same(a, b)))
 }
 
 /// Returns the effects of a graph in order.

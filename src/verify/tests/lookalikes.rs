@@ -305,3 +305,18 @@ fn what_may_lie_in_written_memory_has_a_say_only_where_it_is_read_after_a_write(
     same(x, &chain(c), &chain(c));
     refused(x, &chain(c), &chain("c = aten.clone.default(x)\n"));
 }
+
+#[test]
+fn what_is_written_by_name_keeps_its_shape_only_where_that_is_the_results() {
+    let lines = |out: &str, last: &str| {
+        format!("m = aten.{out}.default(y)\na = aten.atan2.out(x, x, out = m)\n{last}return (r,)")
+    };
+    let (xy, plain, copied) = (
+        "x: f32[1, 3]; y: f32[1, 3]",
+        "r = aten.neg.default(m)\n",
+        "c = aten.reshape.default(m, [])\nr = aten.neg.default(c)\n",
+    );
+    same(xy, &lines("neg", plain), &lines("neg", "c = aten.alias.default(m)\nr = aten.neg.default(c)\n"));
+    same(xy, &lines("mean", plain), &lines("mean", plain));
+    refused(xy, &lines("mean", plain), &lines("mean", copied));
+}
