@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::call::Known;
-use crate::analysis::sharing::place::{Place, getitem_of};
+use crate::analysis::sharing::place::Place;
 use crate::analysis::sharing::storages::{Group, Storages};
 use crate::graph::{NodeId, NodeKind};
 
@@ -58,10 +58,9 @@ impl Storages<'_> {
             !known
                 && self.carriers(*member).into_iter().all(|carrier| {
                     let users = view.users_in_order(carrier);
-                    users.into_iter().all(|user| {
-                        getitem_of(view, user).is_some_and(|(of, _)| of == carrier)
-                            || (self.only_reads(user) && view.place(user).is_some_and(|(_, order)| order <= next))
-                    })
+                    users
+                        .into_iter()
+                        .all(|user| self.only_reads(user) && view.place(user).is_some_and(|(_, order)| order <= next))
                 })
         })
     }
