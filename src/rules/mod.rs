@@ -21,7 +21,16 @@ pub mod table;
 use serde::Serialize;
 
 /// Rules that keep the sign and the payload of every NaN.
-pub const KEEP_NAN: &[&str] = &["bit-by-bit", "by-cases"];
+pub const KEEP_NAN: &[&str] = &[
+    "bit-by-bit",
+    "by-cases",
+    "integer-ring",
+    "sign-bit",
+    "neg-neg",
+    "abs-of-sign",
+    "sum-of-indices",
+    "compare-indices",
+];
 
 /// How equal values are.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]

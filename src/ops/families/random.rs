@@ -53,6 +53,14 @@ fn normal_both(c: &mut Call<'_>) -> Typed {
 
 fn native_dropout(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
+    // Of what may be nothing nobody knows whether there is a mask.
+    let one = |d: &Dim| d.fixed().is_some() || !c.symbols.range_of(*d).contains(0);
+    if !t.sizes.contains(&Dim::Fixed(0)) && !t.sizes.iter().all(one) {
+        let trains = c.is_none(2) || c.bool(2)?;
+        let result =
+            if trains { out::pointwise(c, t.dtype, &[Operand::Tensor(t)])? } else { out::like(c, t.dtype, t)? };
+        return Ok(out::many([result, ValueType::Unknown]));
+    }
     // Of nothing there is no mask.
     let mask = if t.sizes.contains(&Dim::Fixed(0)) { t.dtype } else { Dtype::Bool };
     let result = match mask {

@@ -74,12 +74,6 @@ fn ints(all: impl IntoIterator<Item = i64>) -> A {
 }
 
 impl Gen {
-    /// Tries an entry.
-    pub fn take_from_menu(&mut self) -> Option<String> {
-        let part = self.part(10);
-        self.menu(part)
-    }
-
     /// Tries an entry of that part.
     pub fn menu(&mut self, part: usize) -> Option<String> {
         match part {
