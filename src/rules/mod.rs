@@ -5,8 +5,10 @@
 //! - `table`: which operator is which function of elements: the one place with names; `meaning`: what a call is, `pointwise` and
 //!   `movement` where the table says.
 //!
-//! A file of rules says what it says and when it is wrong. Rules of level [`Level::Exact`] hold bit by bit; those of [`Level::Real`] are not here
-//! yet. `tests/rule_admission.rs` runs random instances of both sides.
+//! - `field`: equality over the reals; `definedness`: what NaN does; `rounding`: bounds on boxes of inputs; `real_sums`: sums of floats.
+//!
+//! A file of rules says what it says and when it is wrong. What `element` shows holds bit by bit ([`Level::Exact`]); equality over the reals
+//! ([`Level::Real`]) takes all of `field`, `definedness` and `rounding`. `tests/it/rule_admission.rs` runs random instances of both sides.
 
 pub mod definedness;
 pub mod element;
