@@ -17,6 +17,9 @@ use crate::sym::Dim;
 /// Names of the first side, and those of the second that they stand for.
 type Names = [(u32, u32)];
 
+/// A naming, and which dimensions of the second side it uses.
+type Naming = (Vec<(u32, u32)>, SmallVec<[usize; 5]>);
+
 /// How many dimensions may be named in all ways.
 const MOST: usize = 8;
 /// How many ways there may be.
@@ -73,7 +76,7 @@ impl Field<'_> {
 
     /// Returns every naming of dimensions by dimensions of their size.
     fn namings(&mut self, a: &Binders, b: &Binders, names: &Names) -> Option<Vec<Vec<(u32, u32)>>> {
-        let mut all: Vec<(Vec<(u32, u32)>, SmallVec<[usize; 5]>)> = vec![(names.to_vec(), SmallVec::new())];
+        let mut all: Vec<Naming> = vec![(names.to_vec(), SmallVec::new())];
         if a.len() > MOST {
             return None;
         }

@@ -10,6 +10,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analysis::{Stamp, places_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::Total;
@@ -21,6 +22,7 @@ use crate::rules::rounding::{self, Interval, unit};
 use crate::sym::Dim;
 use crate::term::store::ValueId;
 use crate::term::term::Side;
+use crate::verify::functional::key::Aspect;
 use crate::verify::functional::values::Functional;
 use crate::verify::prove::region::region;
 use crate::verify::prove::speak::Lowering;
@@ -239,13 +241,26 @@ pub fn inner(f: &Functional<'_>, reals: &Reals) -> Vec<String> {
 
 /// Returns the first node, of either graph, to which a value that is only equal over the reals is more than a real number.
 pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
-    for side in [Side::Before, Side::After] {
-        let mut open: Vec<NodeId> = Vec::new();
-        for (a, b) in &reals.pairs {
-            let value = if side == Side::Before { *a } else { *b };
-            open.extend(f.store.key(value).map(|k| k.place.node));
+    let mut classes: FxHashSet<ValueId> = FxHashSet::default();
+    for value in reals.pairs.iter().flat_map(|(a, b)| [*a, *b]) {
+        if f.store.key(value).is_none_or(|k| k.stamp != Stamp::Birth || k.aspect != Aspect::Value) {
+            return Err("a value that is no node's own".into());
         }
+        classes.insert(f.store.find(value));
+    }
+    for side in [Side::Before, Side::After].into_iter().filter(|_| !classes.is_empty()) {
         let view = f.view(side);
+        let mut open: Vec<NodeId> = Vec::new();
+        let mut next = view.first(BodyId::ROOT);
+        while let Some(node) = next {
+            next = view.next(node);
+            for place in places_of(view, node) {
+                let value = f.outcome(side, place);
+                if classes.contains(&f.store.find(value)) {
+                    open.push(node);
+                }
+            }
+        }
         let mut seen: FxHashSet<NodeId> = FxHashSet::default();
         while let Some(node) = open.pop() {
             if !view.contains(node) || !seen.insert(node) {

@@ -40,7 +40,8 @@ fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, 
         let mut pairs: Vec<(ValueId, ValueId)> = c.first_difference.into_iter().collect();
         pairs.extend(c.around.iter().copied());
         pairs.push((a, b));
-        if !by_rules(f, c, &pairs, Level::Exact) && !(reals && by_rules(f, c, &pairs, Level::Real)) {
+        let shown = by_rules(f, c, &pairs, Level::Exact) || reals && by_rules(f, c, &pairs, Level::Real);
+        if !shown {
             return false;
         }
         c.forget();
