@@ -2,7 +2,7 @@
 //!
 //! Integers are computed by `sym`; where floats or booleans take part, the expression is made from PyTorch's text of it.
 
-use crate::graph::{Arg, Dtype, ValueType};
+use crate::graph::{Arg, Dtype, TensorType, ValueType};
 use crate::ops::error::Fault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::{Call, Number, Operand};
@@ -99,13 +99,21 @@ fn unknown_strides() -> Fault {
 fn stride(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let d = nonscalar_axis(c)?;
-    let strides = t.strides.as_ref().ok_or_else(unknown_strides)?;
+    let strides = strides_of(c, t).ok_or_else(unknown_strides)?;
     strides.get(d).copied().map(ValueType::SymInt).ok_or_else(unknown_strides)
+}
+
+/// Returns the strides of a tensor, where they are numbers or it surely has elements: those of nothing are no products of sizes.
+fn strides_of<'t>(c: &Call<'_>, t: &'t TensorType) -> Option<&'t [Dim]> {
+    let strides = t.strides.as_deref()?;
+    let fixed = strides.iter().all(|d| d.fixed().is_some());
+    let holds_some = t.sizes.iter().all(|d| !c.symbols.range_of(*d).contains(0));
+    (fixed || holds_some).then_some(strides)
 }
 
 fn all_strides(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
-    let strides = t.strides.as_ref().ok_or_else(unknown_strides)?;
+    let strides = strides_of(c, t).ok_or_else(unknown_strides)?;
     Ok(out::many(strides.iter().copied().map(ValueType::SymInt)))
 }
 

@@ -51,11 +51,14 @@ pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched,
     for node in touched.nodes() {
         reach.follow_writes(f, node);
     }
+    // What moved is not compared; where it was changed, too, its memory may be another.
+    reach.differing.extend(touched.changed.iter().filter(|n| moved.contains(n)));
     for node in &touched.moved {
         reach.push_users(f, *node);
     }
     while let Some((_, node)) = reach.queue.pop_first() {
         if moved.contains(&node) {
+            reach.differing.insert(node);
             reach.push_users(f, node);
         } else if f.after.view.kind(node) == NodeKind::Output {
             reach.output = true;
