@@ -241,3 +241,25 @@ fn two_graphs_are_compared_by_their_outputs_too_and_loops_round_by_round() {
     let output = airlock().arg("exec").arg(&looped).arg("--all-nodes").arg(&looped).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
 }
+
+#[test]
+fn the_mask_of_an_expanded_tensor_is_drawn_as_pytorch_lays_it_out() {
+    let folder = tempfile::tempdir().unwrap();
+    // PyTorch lays the mask of strides [1, 0, 3] out as [1, 3, 12], and of strides [0, 1, 3] as [6, 1, 3]; it is drawn in that order.
+    let cases =
+        [("[2, 1, 3]", "[2, 4, 3]", "[2, 4, 3]", "[2, 1, 0]"), ("[2, 3, 1]", "[2, 3, 4]", "[4, 2, 3]", "[0, 2, 1]")];
+    for (sizes, wide, memory, order) in cases {
+        let expanded = format!(
+            "    one = torch.ops.aten.full.default({sizes}, 1.0)\n    wide = torch.ops.aten.expand.default(one, {wide})\n    laid = torch.ops.aten.permute.default(wide, [2, 1, 0])\n    drop = torch.ops.aten.native_dropout.default(laid, 0.5, True)\n    mask = drop[1]\n    return (mask,)\n"
+        );
+        let dense = format!(
+            "    rows = torch.ops.aten.full.default({memory}, 1.0)\n    dropped = torch.ops.aten.native_dropout.default(rows, 0.5, True)\n    drawn = dropped[1]\n    there = torch.ops.aten.permute.default(drawn, {order})\n    return (there,)\n"
+        );
+        let (one, other) = (
+            fx(folder.path(), "one.fx", "x: \"f32[1]\"", &expanded),
+            fx(folder.path(), "other.fx", "x: \"f32[1]\"", &dense),
+        );
+        let output = airlock().arg("exec").arg(&one).arg("--all-nodes").arg(&other).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    }
+}

@@ -7,7 +7,6 @@ use crate::exec::kernels::Entry;
 use crate::exec::kernels::arithmetic::Made;
 use crate::exec::kernels::random::{coin, drawn, probability};
 use crate::exec::tensor::fill;
-use crate::exec::tensor::shape;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
@@ -21,7 +20,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (rrelu_with_noise, &["aten.rrelu_with_noise.default"]),
 ];
 
-/// Returns a tensor that is 1 with probability `keep`, else 0; it lies in memory, and is drawn, as `like` lies there, and else row by row.
+/// Returns a tensor that is 1 with probability `keep`, else 0; it lies in memory, and is drawn, as what is made like `like`, and else row by row.
 fn mask(
     cx: &mut Cx<'_, '_, '_>,
     dtype: Dtype,
@@ -31,13 +30,7 @@ fn mask(
 ) -> Result<Tensor, Fault> {
     let mut meta = Meta::contiguous(dtype, sizes);
     if let Some(t) = like {
-        let order = shape::memory_order(t.sizes(), &t.meta.strides);
-        let dense = shape::contiguous(&shape::permuted(sizes, &order));
-        for (d, stride) in order.iter().zip(dense) {
-            if let Some(place) = meta.strides.get_mut(*d) {
-                *place = stride;
-            }
-        }
+        meta.strides = cx.run_tensor("aten.empty_like.default", &[Value::Tensor(t.clone())])?.meta.strides.clone();
     }
     drawn(cx, &meta, |random| coin(random, keep))
 }

@@ -102,6 +102,28 @@ fn a_view_of_an_equal_value_in_other_memory_is_not_the_same_view() {
     assert!(!verdict.accepted, "{verdict:#?}");
 }
 
+#[test]
+fn a_view_that_moves_and_takes_other_memory_is_compared() {
+    // Whether the reshape copies depends on `s0`: then the result may be a view of the input.
+    let lines = "c = aten.clone.default(x)\nv = aten.expand.default(c, [1, 5])\nr = aten.reshape.default(v, [1, 1, -1])\nreturn (r,)";
+    let mut e = Editor::new(program("x: f32[1, s0]", lines), registry());
+    let (c, v, x) = (find(e.graph(), "c"), find(e.graph(), "v"), find(e.graph(), "x"));
+    let size = Arg::list([1_i64, 5]);
+    e.set_args(v, vec![Arg::Node(x), size.clone()], Vec::new()).unwrap();
+    e.move_node(v, Point::Before(c)).unwrap();
+    e.erase(c).unwrap();
+    let verdict = judge_editor(&e, &JudgeOptions::default());
+    assert!(!verdict.accepted, "{verdict:#?}");
+    e.undo();
+    // The right twin: it moves with the copy.
+    let copy = e.insert(Point::Before(c), call("aten.clone.default", vec![Arg::Node(x)])).unwrap();
+    e.set_args(v, vec![Arg::Node(copy), size], Vec::new()).unwrap();
+    e.move_node(v, Point::Before(c)).unwrap();
+    e.erase(c).unwrap();
+    let verdict = judge_editor(&e, &JudgeOptions::default());
+    assert!(verdict.accepted, "{verdict:#?}");
+}
+
 /// Random programs over a few operators, pure and writing, and random edits of them.
 #[derive(Clone, Debug)]
 enum Op {
