@@ -16,6 +16,8 @@ mod ops;
 mod output;
 mod progress;
 #[cfg(feature = "sandbox")]
+mod reduce;
+#[cfg(feature = "sandbox")]
 mod run;
 #[cfg_attr(not(feature = "sandbox"), allow(dead_code))]
 mod staging;
@@ -173,6 +175,9 @@ enum Command {
     /// Run passes on a model, judge each, write what was accepted.
     #[cfg(feature = "sandbox")]
     Run(Box<run::RunArgs>),
+    /// Find the smallest model on which a pass is still refused, or a command still fails.
+    #[cfg(feature = "sandbox")]
+    Reduce(reduce::ReduceArgs),
     /// Judge a rewrite that something else made.
     Verify(verify::VerifyArgs),
     /// Tell what is in a model, a graph, a pass or a GE graph.
@@ -202,6 +207,8 @@ impl Command {
         match self {
             #[cfg(feature = "sandbox")]
             Command::Run(_) => ("run", &[Text, Json]),
+            #[cfg(feature = "sandbox")]
+            Command::Reduce(_) => ("reduce", &[Text, Json]),
             Command::Verify(_) => ("verify", &[Text, Json, Sarif]),
             Command::Inspect(_) => ("inspect", &[Text, Json]),
             Command::Diff(_) => ("diff", &[Text, Json]),
@@ -250,6 +257,8 @@ fn dispatch(command: &Command, global: &Global) -> anyhow::Result<Exit> {
     match command {
         #[cfg(feature = "sandbox")]
         Command::Run(args) => run::run(args, global),
+        #[cfg(feature = "sandbox")]
+        Command::Reduce(args) => reduce::reduce(args, global),
         Command::Verify(args) => verify::verify(args, global),
         Command::Inspect(args) => inspect::inspect(args, global),
         Command::Diff(args) => diff::diff(args, global),

@@ -299,9 +299,25 @@ fn check_outputs(
 
 /// The passes of the command line, or of the configuration.
 fn wanted_passes(args: &RunArgs, config: &Config) -> anyhow::Result<Vec<FilePass>> {
-    let options = options(&args.options)?;
+    let mut wanted = named_passes(&args.passes, &args.pass_config, &args.options, &args.grant)?;
+    // Flags win: passes of the file run only where the command line names none.
+    if wanted.is_empty() {
+        wanted.clone_from(&config.file.pass);
+    }
+    check_grants(&wanted)?;
+    Ok(wanted)
+}
+
+/// The passes of the command line: `P.wasm[@STAGE]` each.
+pub(super) fn named_passes(
+    texts: &[String],
+    config: &str,
+    settings: &[String],
+    grant: &[String],
+) -> anyhow::Result<Vec<FilePass>> {
+    let options = options(settings)?;
     let mut wanted: Vec<FilePass> = Vec::new();
-    for text in &args.passes {
+    for text in texts {
         let (path, stage) = match text.rsplit_once('@') {
             Some((path, "pre")) => (path, Stage::Pre),
             Some((path, "post")) => (path, Stage::Post),
@@ -310,20 +326,21 @@ fn wanted_passes(args: &RunArgs, config: &Config) -> anyhow::Result<Vec<FilePass
             }
             _ => (text.as_str(), Stage::Pre),
         };
-        let (config, grant) = (args.pass_config.clone(), args.grant.clone());
+        let (config, grant) = (config.to_string(), grant.to_vec());
         wanted.push(FilePass { path: path.into(), stage, config, options: options.clone(), grant });
-    }
-    // Flags win: passes of the file run only where the command line names none.
-    if wanted.is_empty() {
-        wanted.clone_from(&config.file.pass);
-    }
-    if let Some(grant) = wanted.iter().flat_map(|p| &p.grant).find(|g| !GRANTS.contains(&g.as_str())) {
-        bail!("there is nothing called `{grant}` to grant to a pass; there is {}", GRANTS.join(", "));
     }
     Ok(wanted)
 }
 
-fn load_passes<'e>(
+/// Refuses grants that there are not.
+pub(super) fn check_grants(wanted: &[FilePass]) -> anyhow::Result<()> {
+    if let Some(grant) = wanted.iter().flat_map(|p| &p.grant).find(|g| !GRANTS.contains(&g.as_str())) {
+        bail!("there is nothing called `{grant}` to grant to a pass; there is {}", GRANTS.join(", "));
+    }
+    Ok(())
+}
+
+pub(super) fn load_passes<'e>(
     wanted: Vec<FilePass>,
     config: &Config,
     engine: &'e Engine,

@@ -13,6 +13,7 @@
 
 mod arg;
 mod build;
+mod cut;
 mod dtype;
 mod ids;
 mod log;

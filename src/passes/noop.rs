@@ -13,14 +13,19 @@ use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, View};
 use crate::ops::Registry;
 use crate::sym::{Relation, Symbols};
 
-/// Lets every no-op give way to its operand.
+/// Lets every no-op give way to its operand, until there is none.
 pub fn remove_noop_ops(editor: &mut Editor) -> Result<(), EditError> {
-    let plan = plan(editor.graph(), editor.registry());
-    for (node, source) in plan {
-        editor.replace_uses(node, source, None)?;
-        editor.erase(node)?;
+    loop {
+        let plan = plan(editor.graph(), editor.registry());
+        if plan.is_empty() {
+            return Ok(());
+        }
+        // From the last: what takes a node's place may be a no-op itself.
+        for (node, source) in plan.into_iter().rev() {
+            editor.replace_uses(node, source, None)?;
+            editor.erase(node)?;
+        }
     }
-    Ok(())
 }
 
 /// An operator that may be a no-op: its target, which argument it would return, and what must hold besides equal types.
@@ -137,6 +142,10 @@ fn noop_of(graph: &Graph, node: NodeId) -> Option<NodeId> {
     let candidate = CANDIDATES.iter().find(|c| c.target == target)?;
     let source = (candidate.source)(graph.args(node))?;
     let (ty, from) = (graph.ty(node).as_tensor()?, graph.ty(source).as_tensor()?);
+    // A conjugate is computed where it is copied; who reads it may see whether it was.
+    if ty.dtype.is_complex() {
+        return None;
+    }
     (same_meta(&graph.symbols, ty, from) && (candidate.holds)(graph.args(node), ty)).then_some(source)
 }
 

@@ -2,13 +2,15 @@
 //!
 //! - `config`: `airlock.toml`, and flags over it;
 //! - `run`: stages `pre`, built-in, `post`; each pass judged before the next begins;
-//! - `dump`, `reproducer`: graphs before and after each pass; what was refused, to be run again.
+//! - `dump`, `reproducer`: graphs before and after each pass; what was refused, to be run again;
+//! - `reduce`: the smallest model on which something still happens.
 //!
 //! Promises: a refused or faulted pass leaves no trace in what is written; built-in passes are judged like any other; the
 //! graph is never cloned. Leaves printing to `report` and `cli`.
 
 mod config;
 mod dump;
+mod reduce;
 #[cfg(feature = "sandbox")]
 mod reproducer;
 #[cfg(feature = "sandbox")]
@@ -16,5 +18,6 @@ mod run;
 
 pub use config::{Config, ConfigError, FileConfig, FilePass, Origin, Stage};
 pub use dump::Dump;
+pub use reduce::{Reduced, reduce};
 #[cfg(feature = "sandbox")]
 pub use run::{Edits, FaultReport, Observer, Outcome, PassReport, PassSpec, RunError, RunReport, Settings, run};

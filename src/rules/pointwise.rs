@@ -80,6 +80,7 @@ impl Speaker<'_> {
                 self.e.op(op, to, &[x, bound])
             }
             Meaning::Convert => self.operand(c, c.arg(0), to, true),
+            Meaning::Copy => self.operand(c, c.arg(1), to, true),
             Meaning::Full => {
                 let at =
                     c.operator.schema.params.iter().position(|p| !p.ty.holds_tensors() && p.ty.suffixes.is_empty())?;

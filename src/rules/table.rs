@@ -30,6 +30,8 @@ pub enum Meaning {
     /// A bound of which the sign of zero is the kernel's.
     Bound(Op),
     Convert,
+    /// The second operand, converted and repeated to the first.
+    Copy,
     Full,
     FullLike,
     Arange,
@@ -95,6 +97,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Bound(Op::AtLeast), &["aten.clamp_min.default"]),
     (Bound(Op::AtMost), &["aten.clamp_max.default"]),
     (Convert, &["aten._to_copy.default", "aten.to.dtype", "prims.convert_element_type.default"]),
+    (Copy, &["aten.copy.default"]),
     (Full, &["aten.full.default", "aten.scalar_tensor.default"]),
     (FullLike, &["aten.full_like.default", "aten.fill.Scalar"]),
     (Arange, &["aten.arange.start_step"]),

@@ -6,7 +6,7 @@ use airlock::editor::{EditError, Editor};
 use airlock::formats::text::{self, ReadOptions};
 use airlock::graph::{BodyId, View};
 use airlock::ops::Registry;
-use airlock::passes::{remove_dead_code, remove_noop_ops};
+use airlock::passes::{BUILT_IN, remove_dead_code, remove_noop_ops};
 use airlock::verify::{Finding, JudgeOptions, Level, judge_editor};
 
 /// Runs a pass on a program; what it did must be proved. Returns the targets that are left.
@@ -94,4 +94,45 @@ fn dead_code_goes_and_effects_stay() {
     let body = "a = torch.ops.aten.abs.default(x)\nb = torch.ops.aten.neg.default(a)\nr = torch.ops.aten.rand.default([2], device = device(type='npu', index=0))\nw = torch.ops.aten.add_.Tensor(x, 1)\no = torch.ops.mine.thing.default(x)\nc = torch.ops.aten.neg.default(x)\nreturn (c,)";
     let expected = ["aten.rand.default", "aten.add_.Tensor", "mine.thing.default", "aten.neg.default"];
     assert_eq!(left(remove_dead_code, x, body), expected);
+}
+
+#[test]
+fn no_ops_behind_no_ops_go_in_one_run() {
+    let chain = "a = torch.ops.aten.clone.default(m)\nb = torch.ops.aten.view.default(a, [3, 4])\nc = torch.ops.aten.alias.default(b)\nw = torch.ops.aten.neg.default(c)\nreturn (w,)";
+    let body = format!("m = torch.ops.aten.abs.default(x)\n{chain}");
+    assert_eq!(left(remove_noop_ops, "x: \"f32[3, 4]\"", &body), ["aten.abs.default", "aten.neg.default"]);
+    // What is a no-op only since another one went: a slice of a slice of all.
+    let body = "a = torch.ops.aten.slice.Tensor(x, 0, 0, 3)\nb = torch.ops.aten.cat.default([a])\nw = torch.ops.aten.neg.default(b)\nreturn (w,)";
+    assert_eq!(left(remove_noop_ops, "x: \"f32[3, 4]\"", body), ["aten.neg.default"]);
+}
+
+#[test]
+fn every_built_in_pass_goes_through_every_model_and_is_accepted() {
+    let registry = Arc::new(Registry::standard());
+    let corpus = std::env::var_os("AIRLOCK_CORPUS").map(std::path::PathBuf::from);
+    let folder = corpus.map_or_else(|| crate::e2e::file("tests/models"), |c| c.join("models"));
+    let mut models = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        for form in ["core.pt2", "train.pt2", "core.fx"] {
+            let path = entry.as_ref().unwrap().path().join(form);
+            if !path.is_file() {
+                continue;
+            }
+            let graph = match form.ends_with("pt2") {
+                true => airlock::formats::pt2::read(&path, &registry).unwrap().graph,
+                false => text::read(&std::fs::read_to_string(&path).unwrap(), &ReadOptions::default()).unwrap(),
+            };
+            let mut graph = graph;
+            assert_eq!(registry.check_types(&mut graph), [], "{}", path.display());
+            let mut editor = Editor::new(graph, registry.clone());
+            for pass in BUILT_IN {
+                (pass.run)(&mut editor).unwrap_or_else(|e| panic!("{} on {}: {e}", pass.name, path.display()));
+                let verdict = judge_editor(&editor, &JudgeOptions::default());
+                assert!(verdict.accepted, "{} on {}: {}", pass.name, path.display(), verdict.reason);
+                editor.commit();
+            }
+            models += 1;
+        }
+    }
+    assert!(models > 10, "{models}");
 }

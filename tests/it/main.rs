@@ -51,6 +51,8 @@ mod operator_facts;
 mod operators_doc;
 mod pt2;
 mod pt2_older;
+#[cfg(feature = "sandbox")]
+mod reduce;
 mod refuted;
 #[cfg(feature = "sandbox")]
 mod released_components;
