@@ -59,7 +59,8 @@ fn graph() -> (Graph, NodeId) {
 
 fn judge(c: &mut Criterion) {
     let registry = Arc::new(Registry::standard());
-    let (graph, middle) = graph();
+    let (mut graph, middle) = graph();
+    assert!(registry.check_types(&mut graph).is_empty());
     let before = graph.clone();
     let mut editor = Editor::new(graph, Arc::clone(&registry));
     let clone = NewCall { target: "aten.clone.default".into(), args: vec![Arg::Node(middle)], ..NewCall::default() };

@@ -4,27 +4,41 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
 use crate::formats::write_whole;
 use crate::graph::Graph;
+use crate::ops::Registry;
 use crate::verify::{self, JudgeOptions, Verdict};
 
 /// How many runs are made to show a difference on smaller inputs.
 pub const SHRINKS: usize = 400;
 
-/// Writes a witness to `DIR/NAME.case`, with the files beside that it needs; returns that file, `None` where nothing was shown by running.
+/// Writes a witness to `DIR/NAME.case`, with the files beside that it needs; returns that file, `None` where nothing was shown by running. Where
+/// smaller graphs show the same kind of difference, they are `DIR/NAME.small.case`.
 pub fn keep(
-    (before, after): (&Graph, &Graph),
+    graphs: (&Graph, &Graph),
     verdict: &Verdict,
-    options: &JudgeOptions,
+    (registry, options): (&Registry, &JudgeOptions),
     dir: &Path,
     name: &str,
 ) -> anyhow::Result<Option<PathBuf>> {
     let Some(witness) = &verdict.witness else { return Ok(None) };
-    let written = verify::write_counterexample(before, after, witness, options, name);
     std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    let kept = put(&verify::write_counterexample(graphs, witness, options, name, ""), dir, name)?;
+    let now = Instant::now();
+    let deadline = now.checked_add(Duration::from_millis(options.budget.time_ms)).unwrap_or(now);
+    if let Some(small) = verify::illustrate(graphs, witness.shows, registry, options, deadline) {
+        let (name, graphs) = (format!("{name}.small"), (&small.before, &small.after));
+        put(&verify::write_counterexample(graphs, &small.witness, options, &name, &small.note()), dir, &name)?;
+    }
+    Ok(Some(kept))
+}
+
+/// Puts the files down; returns the case.
+fn put(written: &verify::Written, dir: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let put = |ending: &str, content: &[u8]| {
         let path = dir.join(format!("{name}.{ending}"));
         write_whole(&path, |out| out.write_all(content)).with_context(|| format!("cannot write {}", path.display()))?;
@@ -36,5 +50,5 @@ pub fn keep(
     if let Some(script) = &written.script {
         put("py", script.as_bytes())?;
     }
-    put("case", written.case.as_bytes()).map(Some)
+    put("case", written.case.as_bytes())
 }

@@ -152,8 +152,14 @@ impl JudgedCase {
     }
 
     /// Keeps what refutes the case beside others in a folder; returns the file.
-    pub fn keep(&self, verdict: &Verdict, dir: &Path, name: &str) -> anyhow::Result<Option<PathBuf>> {
-        counterexample::keep((&self.before, &self.after), verdict, &self.options, dir, name)
+    pub fn keep(
+        &self,
+        verdict: &Verdict,
+        registry: &Registry,
+        dir: &Path,
+        name: &str,
+    ) -> anyhow::Result<Option<PathBuf>> {
+        counterexample::keep((&self.before, &self.after), verdict, (registry, &self.options), dir, name)
     }
 }
 
@@ -189,7 +195,8 @@ fn judge_case(file: &Path, registry: &Registry, args: &TestArgs) -> anyhow::Resu
     }
     let Some((right, mode, mut verdict)) = worst else { bail!("{name}: no mode to judge in") };
     if let Some(dir) = &args.counterexamples {
-        verdict.counterexample = judged.keep(&verdict, dir, &kept_name(file))?.map(|p| p.display().to_string());
+        verdict.counterexample =
+            judged.keep(&verdict, registry, dir, &kept_name(file))?.map(|p| p.display().to_string());
     }
     let shown = if meta.name.is_empty() { name.clone() } else { meta.name.clone() };
     Ok(CaseReport { name: shown, file: name, label: meta.label.clone(), right, mode: mode.name(), verdict })

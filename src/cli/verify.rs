@@ -61,7 +61,13 @@ fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict
     options.budget.shrinks = counterexample::SHRINKS;
     let mut verdict = verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options);
     if let Some((dir, name)) = place(args) {
-        let kept = counterexample::keep((&before.model.graph, &after.graph), &verdict, &options, dir, &name)?;
+        let kept = counterexample::keep(
+            (&before.model.graph, &after.graph),
+            &verdict,
+            (&before.registry, &options),
+            dir,
+            &name,
+        )?;
         verdict.counterexample = kept.map(|p| p.display().to_string());
     }
     Ok((mode, verdict))
@@ -81,7 +87,7 @@ fn judge_case(args: &VerifyArgs) -> anyhow::Result<(Mode, Verdict)> {
     let refused = case.verdicts.iter().position(|(_, v)| !v.accepted).unwrap_or(0);
     let (mode, mut verdict) = case.verdicts.get(refused).cloned().context("no mode to judge in")?;
     if let Some((dir, name)) = place(args) {
-        verdict.counterexample = case.keep(&verdict, dir, &name)?.map(|p| p.display().to_string());
+        verdict.counterexample = case.keep(&verdict, &registry, dir, &name)?.map(|p| p.display().to_string());
     }
     Ok((mode, verdict))
 }

@@ -1,13 +1,80 @@
-//! Smaller graphs: outputs left out, calls taken out, values that become inputs.
+//! Steps by which graphs become smaller: outputs left out, calls taken out, values that become inputs. Several graphs are cut alike, by name, so
+//! that a graph and its edited copy keep one calling convention.
 //!
 //! Promises: the root's inputs and outputs are as many as its signature says; each step costs what it touches. Leaves to callers whether what is
 //! left still means anything.
 
-use super::{Arg, BodyId, Graph, InputKind, InputSpec, NewNode, NodeId, NodeKind, ValueType, View};
+use super::{Arg, BodyId, Graph, InputKind, InputSpec, NewNode, NodeId, NodeKind, Users, ValueType, View};
+
+/// A node to take out, and the items of its results.
+pub(super) type Item = Vec<Box<str>>;
+
+/// Leaves out these of the outputs, by place; returns whether each graph has them.
+pub(super) fn drop_outputs(graphs: &mut [Graph], places: &[usize]) -> bool {
+    graphs.iter_mut().all(|g| g.drop_outputs(places))
+}
+
+/// Takes nodes out of the roots. Where a value is still read in one of the graphs, each gets an input of its name and type. Returns
+/// whether a node is out.
+pub(super) fn take_out(graphs: &mut [Graph], items: &[Item]) -> bool {
+    let mut changed = false;
+    // From the end, so that a call whose readers go with it leaves no input behind.
+    for name in items.iter().rev().flat_map(|i| i.iter().rev()) {
+        changed |= take_out_one(graphs, name);
+    }
+    changed
+}
+
+fn take_out_one(graphs: &mut [Graph], name: &str) -> bool {
+    let there: Vec<Option<NodeId>> = graphs.iter().map(|g| g.find_name(BodyId::ROOT, name)).collect();
+    let is_call = |g: &Graph, n: NodeId| matches!(g.kind(n), NodeKind::Call | NodeKind::GetAttr);
+    if there.iter().all(Option::is_none) || !graphs.iter().zip(&there).all(|(g, n)| n.is_none_or(|n| is_call(g, n))) {
+        return false;
+    }
+    let read = |(g, n): (&Graph, &Option<NodeId>)| n.filter(|n| g.users(*n).is_some_and(|u| !u.is_empty()));
+    let Some(ty) = graphs.iter().zip(&there).find_map(|(g, n)| Some(g.ty(read((g, n))?).clone())) else {
+        for (g, n) in graphs.iter_mut().zip(&there) {
+            n.inspect(|n| g.remove(*n));
+        }
+        return true;
+    };
+    if !matches!(ty, ValueType::Tensor(_) | ValueType::SymInt(_)) {
+        return false;
+    }
+    for (g, n) in graphs.iter_mut().zip(&there) {
+        g.make_input(name, *n, &ty);
+    }
+    true
+}
+
+/// Lets the operand take the place of a node where both are there and the operand stands before it.
+pub(super) fn bypass(graphs: &mut [Graph], node: &str, operand: &str) {
+    for g in graphs {
+        let both = (g.find_name(BodyId::ROOT, node), g.find_name(BodyId::ROOT, operand));
+        if let (Some(node), Some(operand)) = both
+            && g.is_before(operand, node)
+        {
+            g.redirect(node, operand);
+            g.remove(node);
+        }
+    }
+}
+
+/// Takes out inputs that no graph reads and no output changes; returns whether there were any.
+pub(super) fn drop_unread_inputs(graphs: &mut [Graph]) -> bool {
+    let Some(first) = graphs.first() else { return false };
+    let is_input = |n: &NodeId| first.kind(*n) == NodeKind::Placeholder;
+    let names: Vec<String> =
+        first.nodes(BodyId::ROOT).take_while(is_input).map(|n| first.name(n).to_string()).collect();
+    let unread: Vec<&String> = names.iter().filter(|n| graphs.iter().all(|g| g.is_unread_input(n))).collect();
+    for name in &unread {
+        graphs.iter_mut().for_each(|g| g.drop_input(name));
+    }
+    !unread.is_empty()
+}
 
 impl Graph {
-    /// Leaves out these of the root's outputs, by place; returns whether there was one to leave out.
-    pub fn drop_outputs(&mut self, places: &[usize]) -> bool {
+    fn drop_outputs(&mut self, places: &[usize]) -> bool {
         let Some(node) = self.output(BodyId::ROOT) else { return false };
         let [Arg::Tuple(items) | Arg::List(items)] = self.args(node) else { return false };
         let stays = |place: &usize| !places.contains(place);
@@ -24,90 +91,44 @@ impl Graph {
         true
     }
 
-    /// Takes a node out of the root. Where its value is read, an input of its name and type takes its place; of several results, one for each item.
-    /// Returns whether it is out: what inputs cannot be stays.
-    pub fn take_out(&mut self, node: NodeId) -> bool {
-        if !self.contains(node) || !matches!(self.kind(node), NodeKind::Call | NodeKind::GetAttr) {
-            return false;
+    /// Adds an input behind the last one; it takes the place of the node, where there is one.
+    fn make_input(&mut self, name: &str, node: Option<NodeId>, ty: &ValueType) {
+        let mut behind = self.first(BodyId::ROOT);
+        while let Some(next) = behind.filter(|n| self.kind(*n) == NodeKind::Placeholder) {
+            behind = self.next(next);
         }
-        if matches!(self.ty(node), ValueType::Many(_)) {
-            for item in self.users_in_order(node) {
-                let is_item = self.target(item) == "_operator.getitem" && self.args(item).len() == 2;
-                if !is_item || !self.take_out_one(item) {
-                    return false;
-                }
-            }
-        }
-        self.take_out_one(node)
-    }
-
-    fn take_out_one(&mut self, node: NodeId) -> bool {
-        if self.place(node).is_none_or(|(body, _)| body != BodyId::ROOT) {
-            return false;
-        }
-        let readers = self.users_in_order(node);
-        if readers.is_empty() {
+        let (kind, args, kwargs) = (NodeKind::Placeholder, Box::default(), Box::default());
+        let target = self.texts.intern(name);
+        let input = self.insert(BodyId::ROOT, behind, name, NewNode { kind, target, args, kwargs, ty: ty.clone() });
+        if let Some(node) = node {
+            self.redirect(node, input);
             self.remove(node);
-            return true;
+            self.rename(input, name);
         }
-        if !matches!(self.ty(node), ValueType::Tensor(_) | ValueType::SymInt(_)) {
-            return false;
-        }
-        let name = self.name(node).to_string();
-        let input = self.add_input(&name, self.ty(node).clone());
-        self.redirect(node, input);
-        self.remove(node);
-        self.rename(input, &name);
         if let Some(signature) = &mut self.signature {
             let (kind, target, persistent) = (InputKind::UserInput, None, None);
             signature.inputs.push(InputSpec { kind, name: name.into(), target, persistent });
         }
-        true
     }
 
-    /// Takes a node out of the root; who read it reads `instead`, which stands before it.
-    pub fn bypass(&mut self, node: NodeId, instead: NodeId) {
-        if self.is_before(instead, node) {
-            self.redirect(node, instead);
+    fn is_unread_input(&self, name: &str) -> bool {
+        let Some(node) = self.find_name(BodyId::ROOT, name) else { return true };
+        let is_changed = self.signature.as_ref().is_some_and(|s| {
+            s.inputs.iter().filter(|i| &*i.name == name).any(|input| {
+                let names = [Some(&input.name), input.target.as_ref()];
+                s.outputs.iter().any(|o| o.target.is_some() && names.contains(&o.target.as_ref()))
+            })
+        });
+        !is_changed && self.kind(node) == NodeKind::Placeholder && self.users(node).is_none_or(Users::is_empty)
+    }
+
+    fn drop_input(&mut self, name: &str) {
+        if let Some(node) = self.find_name(BodyId::ROOT, name) {
             self.remove(node);
         }
-    }
-
-    /// Takes out the root's inputs that nobody reads and no output changes; returns how many.
-    pub fn drop_unread_inputs(&mut self) -> usize {
-        let is_input = |n: &NodeId| self.kind(*n) == NodeKind::Placeholder;
-        let inputs: Vec<NodeId> = self.nodes(BodyId::ROOT).take_while(is_input).collect();
-        let changed = |g: &Graph, place: usize| {
-            let Some(signature) = &g.signature else { return false };
-            signature.inputs.get(place).is_some_and(|input| {
-                let names = [Some(&input.name), input.target.as_ref()];
-                signature.outputs.iter().any(|o| o.target.is_some() && names.contains(&o.target.as_ref()))
-            })
-        };
-        let unread = |(place, node): &(usize, NodeId)| {
-            self.users(*node).is_none_or(super::Users::is_empty) && !changed(self, *place)
-        };
-        let drop: Vec<(usize, NodeId)> = inputs.into_iter().enumerate().filter(unread).collect();
-        for (place, node) in drop.iter().rev() {
-            self.remove(*node);
-            if let Some(signature) = &mut self.signature
-                && *place < signature.inputs.len()
-            {
-                signature.inputs.remove(*place);
-            }
+        if let Some(signature) = &mut self.signature {
+            signature.inputs.retain(|i| &*i.name != name);
         }
-        drop.len()
-    }
-
-    /// Adds an input behind the last one.
-    fn add_input(&mut self, name: &str, ty: ValueType) -> NodeId {
-        let mut behind = self.first(BodyId::ROOT);
-        while let Some(node) = behind.filter(|n| self.kind(*n) == NodeKind::Placeholder) {
-            behind = self.next(node);
-        }
-        let target = self.texts.intern(name);
-        let (kind, args, kwargs) = (NodeKind::Placeholder, Box::default(), Box::default());
-        self.insert(BodyId::ROOT, behind, name, NewNode { kind, target, args, kwargs, ty })
     }
 
     fn redirect(&mut self, from: NodeId, to: NodeId) {

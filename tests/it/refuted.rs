@@ -226,7 +226,8 @@ fn a_counterexample_that_was_written_shows_the_same_when_it_is_judged() {
         })
         .sum();
     assert_eq!(ordinary, 0, "shrunk: {:?}", witness.inputs);
-    let written = verify::write_counterexample(&case.before, &case.after, &witness, &JudgeOptions::default(), "c");
+    let written =
+        verify::write_counterexample((&case.before, &case.after), &witness, &JudgeOptions::default(), "c", "");
     assert!(written.beside.is_none());
     assert!(written.script.unwrap().contains("torch.ops.aten.sub.Tensor(y, x)"));
     let again = verdict(&read_case(&written.case)).witness.unwrap();
@@ -251,4 +252,37 @@ fn without_trials_nothing_is_run_and_what_ended_the_search_is_said() {
     let few = JudgeOptions { budget: Budget { trials: 5, ..Budget::searching() }, ..JudgeOptions::default() };
     let ended = tried(X, (two, "out"), (one, "out"), &few);
     assert_eq!((ended.witness, ended.ran, ended.stopped), (None, 5, Some(Stop::Trials)));
+}
+
+#[test]
+fn a_difference_in_a_large_graph_is_shown_on_a_small_one() {
+    let registry = Registry::standard();
+    let chain = |eps: &str| {
+        let mut lines = vec!["n0 = torch.ops.aten.abs.default(x)".to_string()];
+        for i in 1..60 {
+            let call = match i {
+                30 => format!("torch.ops.aten.add.Tensor(n{}, {eps})", i - 1),
+                _ => format!("torch.ops.aten.{}.default(n{})", ["sigmoid", "cos", "exp"][i % 3], i - 1),
+            };
+            lines.push(format!("n{i} = {call}"));
+        }
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        graph(X, &lines, "n33, n10")
+    };
+    let (a, b) = (chain("1.0"), chain("1.5"));
+    let options = options();
+    let shown = verify::refute(&a, &b, &registry, &options).witness.unwrap();
+    let soon = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let small = verify::illustrate((&a, &b), shown.shows, &registry, &options, soon).unwrap();
+    assert!(small.before.len() <= 4 && small.after.len() <= 4, "{}", text::write(&small.before));
+    assert_eq!(small.stand_ins, ["n29"]);
+    let plain = |h: &verify::Held| match &h.values {
+        Values::Floats(all) => all.iter().filter(|v| **v != 0.0 && **v != 1.0).count(),
+        Values::Whole(all) => all.iter().filter(|v| **v > 1 || **v < 0).count(),
+    };
+    assert!(small.witness.inputs.iter().all(|h| plain(h) <= 8), "{:?}", small.witness.inputs);
+    // Both graphs as they are show nothing smaller than themselves.
+    assert!(verify::illustrate((&small.before, &small.after), shown.shows, &registry, &options, soon).is_none());
+    // Equal graphs show nothing.
+    assert!(verify::illustrate((&a, &a), shown.shows, &registry, &options, soon).is_none());
 }

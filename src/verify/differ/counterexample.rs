@@ -63,14 +63,21 @@ pub struct Written {
     pub script: Option<String>,
 }
 
-/// Writes a witness of two graphs; `name` is the file's name without ending.
-pub fn write(before: &Graph, after: &Graph, witness: &Witness, options: &JudgeOptions, name: &str) -> Written {
+/// Writes a witness of two graphs; `name` is the file's name without ending, `note` what else is to be said of it.
+pub fn write(
+    (before, after): (&Graph, &Graph),
+    witness: &Witness,
+    options: &JudgeOptions,
+    name: &str,
+    note: &str,
+) -> Written {
     let total = witness.inputs.iter().map(|h| count(&h.sizes)).fold(0_usize, usize::saturating_add);
     let is_large = total > INLINE;
     let mut meta = toml::Table::new();
     meta.insert("name".into(), name.into());
     meta.insert("label".into(), "different".into());
-    meta.insert("why".into(), witness.sentence().into());
+    let separator = if note.is_empty() { "" } else { "; " };
+    meta.insert("why".into(), format!("{}{separator}{note}", witness.sentence()).into());
     meta.insert(case::MODE.into(), options.mode.name().into());
     if options.allow_wider {
         meta.insert("allow_wider".into(), true.into());

@@ -3,7 +3,8 @@
 //! - `subject`, `steps`: the pair, its inputs, which steps each side takes; `sizes`, `regimes`, `trials`: what is tried;
 //! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are;
 //! - `sampled`: what rounding does where values are equal over the reals;
-//! - `witness`: what is kept of it, made smaller by `shrink`; `counterexample`, `script`: that as files.
+//! - `witness`: what is kept of it, made smaller by `shrink`; `counterexample`, `script`: that as files;
+//! - `illustrate`: the same kind of difference on graphs that a person can look through.
 //!
 //! Promises: what is refuted is refuted at level `real` (at `exact` where operators leave no `real`) by inputs of the graph as it was given,
 //! on which both programs were run; nothing else is concluded. Parameters and buffers are inputs of a witness. A run that only the
@@ -11,6 +12,7 @@
 
 mod counterexample;
 mod error;
+mod illustrate;
 mod lab;
 mod regimes;
 mod run;
@@ -26,6 +28,7 @@ mod witness;
 
 pub use counterexample::{Given, GivenError, Written, inline_table, read as given, write as write_counterexample};
 pub use error::Shows;
+pub use illustrate::{Illustration, illustrate};
 pub use regimes::Values;
 pub use witness::{Held, Witness};
 
