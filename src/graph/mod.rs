@@ -15,6 +15,7 @@ mod arg;
 mod build;
 mod dtype;
 mod ids;
+mod image;
 mod log;
 mod model;
 mod names;
