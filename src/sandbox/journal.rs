@@ -407,3 +407,158 @@ impl<'a> Reader<'a> {
         Ok(text.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::graph::{Device, Graph, NewNode, NodeKind, TensorType, ValueType, View};
+    use crate::ops::Registry;
+    use crate::sym::Dim;
+
+    /// `x`, `neg = -x`, `return (neg,)`.
+    fn editor() -> (Editor, [NodeId; 3]) {
+        let mut g = Graph::new();
+        let ty = ValueType::tensor(TensorType::new(Dtype::F32, [Dim::Fixed(2)], Device::cpu()));
+        let mut push = |kind, name: &str, args: &[Arg], ty: &ValueType| {
+            let target = g.texts.intern(if kind == NodeKind::Call { "aten.neg.default" } else { name });
+            g.push(
+                BodyId::ROOT,
+                name,
+                NewNode { kind, target, args: args.into(), kwargs: Box::default(), ty: ty.clone() },
+            )
+        };
+        let x = push(NodeKind::Placeholder, "x", &[], &ty);
+        let neg = push(NodeKind::Call, "neg", &[x.into()], &ty);
+        let output = push(NodeKind::Output, "output", &[Arg::Tuple(Box::new([neg.into()]))], &ValueType::Unknown);
+        (Editor::new(g, Arc::new(Registry::standard())), [x, neg, output])
+    }
+
+    fn call(target: &str, args: Vec<Arg>) -> NewCall {
+        NewCall { target: target.into(), args, kwargs: Vec::new(), name: None }
+    }
+
+    fn written(groups: &[(&[Edit], bool)]) -> Vec<u8> {
+        let mut journal = Journal::default();
+        for (edits, stands) in groups {
+            let noted = journal.note(edits);
+            journal.ended(noted, *stands);
+        }
+        journal.into_bytes()
+    }
+
+    fn refused(groups: &[(&[Edit], bool)]) -> ReplayError {
+        let (mut editor, _) = editor();
+        replay(&written(groups), &mut editor, &Limits::default(), None).unwrap_err()
+    }
+
+    #[test]
+    fn edits_are_made_again_as_they_were_refused_ones_included() {
+        let (mut first, [x, neg, output]) = editor();
+        let many = Arg::List(Box::new([Arg::list([1, 2]), Arg::Tuple(Box::new([Arg::Float(-0.0), x.into()]))]));
+        let dict = Arg::Dict(Box::new([("k".into(), Arg::Str("v".into())), ("d".into(), Arg::Device(Device::cpu()))]));
+        let groups: [(&[Edit], bool); 5] = [
+            (&[Edit::Insert(Point::Before(output), call("aten.neg.default", vec![neg.into()]))], true),
+            (&[Edit::Insert(Point::Before(output), call("no.such.operator", vec![many, dict]))], false),
+            (
+                &[
+                    Edit::Insert(Point::Start(BodyId::ROOT), call("aten.relu.default", vec![x.into()])),
+                    Edit::ReplaceUses(neg, NodeId::new_in_batch(0)),
+                    Edit::Annotate(NodeId::new_in_batch(0), "why".into(), Some("because".into())),
+                ],
+                true,
+            ),
+            (&[Edit::Erase(neg), Edit::Erase(x)], false),
+            (&[Edit::ReplaceUsesIn(neg, x, vec![output]), Edit::Move(neg, Point::Start(BodyId::ROOT))], true),
+        ];
+        for (edits, stands) in groups {
+            assert_eq!(first.apply(edits).is_ok(), stands);
+        }
+        let (mut second, _) = editor();
+        replay(&written(&groups), &mut second, &Limits::default(), None).unwrap();
+        let all = |e: &Editor| {
+            let g = e.graph();
+            let rows = g.nodes(BodyId::ROOT).map(|n| format!("{n:?} {} {:?} {:?}", g.name(n), g.row(n), g.meta(n)));
+            rows.collect::<Vec<_>>()
+        };
+        assert_eq!(all(&first), all(&second));
+        assert_eq!(first.changes(), second.changes());
+    }
+
+    #[test]
+    fn what_the_worker_tells_of_an_edit_must_hold() {
+        let (_, [x, neg, _]) = editor();
+        assert!(matches!(refused(&[(&[Edit::Erase(x)], true)]), ReplayError::Differs { index: 0, stood: true, .. }));
+        let moved = [Edit::Annotate(neg, "k".into(), None)];
+        assert!(matches!(refused(&[(&moved, false)]), ReplayError::Differs { stood: false, .. }));
+    }
+
+    #[test]
+    fn what_the_contract_forbids_a_guest_it_forbids_a_worker() {
+        let (_, [x, neg, output]) = editor();
+        let named = |name: &str| {
+            let call = NewCall { name: Some(name.into()), ..call("aten.neg.default", vec![x.into()]) };
+            Edit::Insert(Point::Before(output), call)
+        };
+        let keyword = |names: &[&str]| {
+            Edit::SetArgs(neg, vec![x.into()], names.iter().map(|n| (n.to_string(), Arg::None)).collect())
+        };
+        for edit in [
+            Edit::Annotate(neg, "airlock.form".into(), Some("x".into())),
+            Edit::Annotate(neg, "nn_module_stack".into(), None),
+            Edit::Annotate(neg, "a b".into(), None),
+            named("a b"),
+            named("\u{430}"),
+            keyword(&["alpha", "alpha"]),
+            keyword(&["a-b"]),
+        ] {
+            let error = refused(&[(std::slice::from_ref(&edit), true)]);
+            assert!(matches!(error, ReplayError::Forbidden(_)), "{edit:?}: {error}");
+        }
+        let bad = Edit::SetArgs(neg, vec![Arg::Device(Device::new("npu\n"))], Vec::new());
+        assert!(matches!(refused(&[(&[bad], true)]), ReplayError::Nonsense(_)));
+    }
+
+    #[test]
+    fn no_bytes_make_the_host_take_more_than_it_allows() {
+        let limits = Limits { host_bytes: 1 << 20, ..Limits::default() };
+        let replayed = |bytes: &[u8]| replay(bytes, &mut editor().0, &limits, None).unwrap_err();
+        // A group of more edits than there are bytes; erasures without end; lists in lists; a list of 2^32 items.
+        let mut many = Vec::new();
+        append(&mut many, &Group { edits: u32::MAX, stands: true });
+        assert!(matches!(replayed(&many), ReplayError::Nonsense(_)));
+        (0..10_000).for_each(|n| append(&mut many, &Act::Erase { node: n }));
+        assert_eq!(replayed(&many), ReplayError::Memory { limit: 1 << 20 });
+        let with_words = |word: Word<'_>, times: usize| {
+            let (mut words, mut bytes) = (Vec::new(), Vec::new());
+            (0..times).for_each(|_| append(&mut words, &word));
+            append(&mut bytes, &Group { edits: 1, stands: true });
+            append(&mut bytes, &Act::SetArgs { node: 1, words: &words });
+            bytes
+        };
+        assert!(matches!(replayed(&with_words(Word::List(1), 1_000)), ReplayError::Nonsense(_)));
+        assert!(matches!(replayed(&with_words(Word::Tuple(u32::MAX), 1)), ReplayError::Nonsense(_)));
+        assert_eq!(replayed(&with_words(Word::None, 1 << 17)), ReplayError::Memory { limit: 1 << 20 });
+        assert!(matches!(replayed(&with_words(Word::Key("k"), 2)), ReplayError::Nonsense(_)));
+    }
+
+    #[test]
+    fn any_byte_may_be_another() {
+        let (_, [x, neg, output]) = editor();
+        let good = written(&[
+            (&[Edit::Insert(Point::Before(output), call("aten.neg.default", vec![neg.into()]))], true),
+            (&[Edit::SetArgs(output, vec![Arg::Tuple(Box::new([x.into()]))], Vec::new())], true),
+        ]);
+        for at in 0..good.len() {
+            for flip in [1_u8, 2, 4, 8, 16, 32, 64, 128] {
+                let mut bytes = good.clone();
+                bytes[at] ^= flip;
+                let (mut editor, _) = editor();
+                let _ = replay(&bytes, &mut editor, &Limits::default(), None);
+                editor.undo();
+                assert!(editor.changes().is_empty());
+            }
+        }
+    }
+}
