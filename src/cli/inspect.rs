@@ -1,4 +1,4 @@
-//! `airlock inspect`: what is in a file.
+//! `airlock inspect`: what is in a file; of this machine: `host`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,16 @@ use crate::report::plain;
 
 /// Tells what is in a model, a graph, a pass or a GE graph.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  airlock inspect model.pt2\n  airlock inspect pass.wasm --format json")]
+#[command(
+    after_help = "Examples:\n  airlock inspect model.pt2\n  airlock inspect pass.wasm --format json\n  airlock inspect --host"
+)]
 pub struct InspectArgs {
     /// The file; its content decides what it is.
-    file: PathBuf,
+    #[arg(required_unless_present = "host")]
+    file: Option<PathBuf>,
+    /// Tell instead which walls stand around passes on this machine.
+    #[arg(long, conflicts_with = "file")]
+    host: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -68,28 +74,27 @@ struct GeFacts {
 }
 
 pub fn inspect(args: &InspectArgs, global: &Global) -> anyhow::Result<Exit> {
-    let bytes = load::bytes(&args.file)?;
+    let Some(file) = args.file.as_deref() else { return super::host::inspect(global) };
+    let bytes = load::bytes(file)?;
     let found = match bytes.as_slice() {
-        b if b.starts_with(b"\0asm") => Found::Pass(pass(b).with_context(|| unreadable(args))?),
-        b if args.file.extension().is_some_and(|e| e == "bin") => {
-            Found::Ge(ge_graph(b).with_context(|| unreadable(args))?)
-        }
-        _ => model(args, bytes)?,
+        b if b.starts_with(b"\0asm") => Found::Pass(pass(b).with_context(|| unreadable(file))?),
+        b if file.extension().is_some_and(|e| e == "bin") => Found::Ge(ge_graph(b).with_context(|| unreadable(file))?),
+        _ => model(file, &args.reading, bytes)?,
     };
     match global.format {
         Format::Json => output::print_json(&found)?,
-        _ => output::print(&text(&found, &args.file))?,
+        _ => output::print(&text(&found, file))?,
     }
     Ok(Exit::Done)
 }
 
-fn unreadable(args: &InspectArgs) -> String {
-    format!("cannot read {}", args.file.display())
+fn unreadable(file: &Path) -> String {
+    format!("cannot read {}", file.display())
 }
 
-fn model(args: &InspectArgs, bytes: Bytes) -> anyhow::Result<Found> {
-    let registry = load::registry(&args.reading)?;
-    let (mut model, kind) = load::unchecked_bytes(&args.file, bytes, &args.reading, &registry)?;
+fn model(file: &Path, reading: &Reading, bytes: Bytes) -> anyhow::Result<Found> {
+    let registry = load::registry(reading)?;
+    let (mut model, kind) = load::unchecked_bytes(file, bytes, reading, &registry)?;
     let problems = load::problems(&mut model.graph, &registry);
     let graph = &model.graph;
     let mut operators = BTreeMap::new();

@@ -32,11 +32,19 @@ pub struct Loaded {
 /// Returns the registry with what `--ops` adds.
 pub fn registry(reading: &Reading) -> anyhow::Result<Arc<Registry>> {
     let mut registry = Registry::standard();
-    for path in &reading.ops {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        operators::extend(&mut registry, &path.display().to_string(), &text)?;
+    for (name, text) in operator_texts(reading)? {
+        operators::extend(&mut registry, &name, &text)?;
     }
     Ok(Arc::new(registry))
+}
+
+/// Returns the texts of `--ops`, each with the name of its file.
+pub fn operator_texts(reading: &Reading) -> anyhow::Result<Vec<(String, String)>> {
+    let read = |path: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok((path.display().to_string(), text))
+    };
+    reading.ops.iter().map(read).collect()
 }
 
 /// Returns all bytes of a file, mapped; `-` is standard input.

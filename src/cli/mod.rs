@@ -8,6 +8,7 @@ mod convert;
 mod counterexample;
 mod diff;
 mod exec;
+mod host;
 mod inspect;
 mod load;
 mod lower;
@@ -198,6 +199,10 @@ enum Command {
     New(new::NewArgs),
     /// Build a guest's sources to a component.
     Build(build::BuildArgs),
+    /// Serve the host that started this process: standard input is its end.
+    #[cfg(all(feature = "sandbox", target_os = "linux"))]
+    #[command(hide = true)]
+    Worker,
 }
 
 impl Command {
@@ -219,6 +224,8 @@ impl Command {
             Command::Ops(_) => ("ops", &[Text, Json]),
             Command::New(_) => ("new", &[Text, Json]),
             Command::Build(_) => ("build", &[Text, Json]),
+            #[cfg(all(feature = "sandbox", target_os = "linux"))]
+            Command::Worker => ("worker", &[Text]),
         }
     }
 }
@@ -236,6 +243,11 @@ fn check_format(command: &Command, wanted: Format) -> anyhow::Result<()> {
 /// Runs the command line; this is all of `main`.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    #[cfg(all(feature = "sandbox", target_os = "linux"))]
+    if matches!(cli.command, Command::Worker) {
+        // Before anything else starts a thread.
+        return crate::sandbox::worker::main();
+    }
     let global = &cli.global;
     // Without a handler an interrupt still ends the process; only what is being written would stay behind.
     let _ = ctrlc::set_handler(|| {
@@ -269,5 +281,7 @@ fn dispatch(command: &Command, global: &Global) -> anyhow::Result<Exit> {
         Command::Ops(args) => ops::ops(args, global),
         Command::New(args) => new::new(args, global),
         Command::Build(args) => build::build(args, global),
+        #[cfg(all(feature = "sandbox", target_os = "linux"))]
+        Command::Worker => anyhow::bail!("a worker is no command for people"),
     }
 }

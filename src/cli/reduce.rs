@@ -13,7 +13,6 @@ use super::load::{self, Loaded};
 use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress, run, staging};
 use crate::graph::Model;
 use crate::pipeline::{self, Config, Observer, Outcome, PassReport, PassSpec, RunReport};
-use crate::sandbox::Engine;
 use crate::verify::{Finding, Question};
 
 /// Finds the smallest model on which a pass is still refused or faults as it does on this one, or on which a command still fails.
@@ -61,6 +60,9 @@ pub struct ReduceArgs {
     /// What passes may have beyond the graph: `constants` (weight bytes).
     #[arg(long, value_name = "GRANT")]
     grant: Vec<String>,
+    /// Run passes in this process: a hole in the engine is then one in this process.
+    #[arg(long)]
+    in_process: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -121,8 +123,8 @@ pub fn reduce(args: &ReduceArgs, global: &Global) -> anyhow::Result<Exit> {
     let wanted = run::named_passes(&args.passes, &args.pass_config, &args.options, &args.grant)?;
     run::check_grants(&wanted)?;
     check_output(args, global, &reading)?;
-    let engine = Engine::new(&config.file.limits)?;
-    let specs = run::load_passes(wanted, &config, &engine, global)?;
+    let place = run::Place::of(args.in_process, &config.file.limits, &reading)?;
+    let specs = run::load_passes(wanted, &config, &place, global)?;
     let loaded = load::model(&args.model, &reading)?;
     let folder = tempfile::tempdir().context("cannot make a folder for the models to try")?;
     let trial = Trial { args, config: &config, specs, loaded: &loaded, folder };

@@ -12,12 +12,14 @@ use super::load::{self, Loaded};
 use super::lower::{check_lowers, lower_model};
 use super::staging::{self, Staging};
 use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress};
-use crate::contract::Limits;
+use crate::contract::{Limits, LoadError};
 use crate::formats::text::write_node_line;
 use crate::lower::ge;
 use crate::pipeline::{self, Config, Dump, FilePass, Observer, Outcome, PassReport, PassSpec, RunReport, Stage};
 use crate::report;
-use crate::sandbox::{Engine, GRANTS, Pass};
+#[cfg(target_os = "linux")]
+use crate::sandbox::worker::{WorkerPass, Workers};
+use crate::sandbox::{AnyPass, Engine, GRANTS, Pass};
 
 /// Runs passes on a model: each in its sandbox, each judged, what is accepted is written.
 #[derive(Args, Debug)]
@@ -68,6 +70,10 @@ pub struct RunArgs {
     /// Run no built-in passes.
     #[arg(long)]
     no_builtin: bool,
+    /// Run passes in this process: a hole in the engine is then one in this process. Without this each has processes of its own, behind walls
+    /// (`airlock inspect --host`).
+    #[arg(long)]
+    in_process: bool,
     /// Fuel of each pass, whatever the graph.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MOST))]
     fuel: Option<u64>,
@@ -148,14 +154,14 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
     reading.ops.extend(settled.config.file.ops.iter().cloned());
     let wanted = wanted_passes(args, &settled.config)?;
     check_outputs(args, settled.mode, global, (&settled.config, &reading, &wanted))?;
-    let engine = Engine::new(&settled.config.file.limits)?;
-    let specs = load_passes(wanted, &settled.config, &engine, global)?;
+    let place = Place::of(args.in_process, &settled.config.file.limits, &reading)?;
+    let mut specs = load_passes(wanted, &settled.config, &place, global)?;
     let mut loaded = load::model(path, &reading)?;
     load::warn_of_absent_weights(&loaded, path, &reading);
     let mut settings = settings(args, &settled, &loaded)?;
     let mut observer = Shown::new(global, specs.len());
     let before = args.report.is_some().then(|| loaded.model.graph.clone());
-    let run = pipeline::run(&mut loaded.model, &specs, &mut settings, &mut observer)?;
+    let run = pipeline::run(&mut loaded.model, &mut specs, &mut settings, &mut observer)?;
     observer.finish();
     let page = before.map(|before| {
         let (a, b) = (&before, &loaded.model.graph);
@@ -340,16 +346,48 @@ pub(super) fn check_grants(wanted: &[FilePass]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Where passes run.
+pub(super) enum Place {
+    Here(Engine),
+    #[cfg(target_os = "linux")]
+    Apart(Workers, Vec<(String, String)>),
+}
+
+impl Place {
+    pub(super) fn of(in_process: bool, limits: &Limits, reading: &Reading) -> anyhow::Result<Self> {
+        if in_process {
+            return Ok(Place::Here(Engine::new(limits)?));
+        }
+        #[cfg(target_os = "linux")]
+        return Ok(Place::Apart(Workers::of_this_program(), load::operator_texts(reading)?));
+        #[cfg(not(target_os = "linux"))]
+        bail!(
+            "there are no worker processes to run passes in but on Linux; --in-process runs them in this process, with one wall less"
+        );
+    }
+
+    fn load(&self, path: &Path, limits: &Limits) -> Result<AnyPass<'_>, LoadError> {
+        match self {
+            Place::Here(engine) => Pass::load_file(path, engine, limits).map(AnyPass::Here),
+            #[cfg(target_os = "linux")]
+            Place::Apart(workers, operators) => {
+                WorkerPass::load_file(path, workers, operators, limits).map(|p| AnyPass::Apart(Box::new(p)))
+            }
+        }
+    }
+}
+
 pub(super) fn load_passes<'e>(
     wanted: Vec<FilePass>,
     config: &Config,
-    engine: &'e Engine,
+    place: &'e Place,
     global: &Global,
 ) -> anyhow::Result<Vec<PassSpec<'e>>> {
     let bar = progress::bar(global, wanted.len(), "Compiling");
     let mut specs = Vec::new();
     for pass in wanted {
-        let loaded = Pass::load_file(&pass.path, engine, &config.file.limits)
+        let loaded = place
+            .load(&pass.path, &config.file.limits)
             .with_context(|| format!("cannot load {}", pass.path.display()))?;
         let FilePass { path, stage, config, options, grant } = pass;
         specs.push(PassSpec { pass: loaded, file: path.display().to_string(), stage, config, options, grants: grant });

@@ -149,6 +149,23 @@ pub enum LoadError {
         /// Why.
         message: String,
     },
+    /// The process that was to compile or load it ended first.
+    #[error("{pass}: cannot be loaded: {message}")]
+    Worker {
+        /// The pass.
+        pass: String,
+        /// How it ended.
+        message: String,
+    },
+    /// No process that is safe to run untrusted code in.
+    #[error(
+        "no worker process of this system is safe to run a pass in: its system calls are not filtered ({why}); \
+         `airlock inspect --host` tells what stands; --in-process runs passes in this process, with one wall less"
+    )]
+    NoWalls {
+        /// Why there is no filter.
+        why: String,
+    },
     /// The engine cannot be made on this machine.
     #[error("the WebAssembly engine does not start here: {message}")]
     Engine {

@@ -1,11 +1,13 @@
 //! Arguments of nodes.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Device, Dtype, Layout, MemoryFormat, NodeId};
 
 /// One argument: what FX allows in `args` and `kwargs`.
 ///
 /// Equality is of bits for floats, so that a NaN equals itself and -0.0 is not 0.0.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Arg {
     None,

@@ -4,6 +4,7 @@
 //! work), every first change of a row or link saves what it overwrites. Leaves form and types to the editor.
 
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 use super::log::Log;
 use super::names::Names;
@@ -14,7 +15,7 @@ use super::{
 use crate::sym::{ExprId, KeyedMap, Symbols};
 
 /// A body: the graph itself or a sub-graph.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Body {
     pub(crate) name: StrId,
     pub(crate) parent: Option<BodyId>,
@@ -45,7 +46,7 @@ pub struct Graph {
 }
 
 /// One entry a slot.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Columns {
     pub(crate) generation: Vec<u32>,
     pub(crate) alive: Vec<bool>,
@@ -58,6 +59,7 @@ pub(crate) struct Columns {
     pub(crate) hearsay: Vec<Hearsay>,
     pub(crate) printed: Vec<Option<StrId>>,
     pub(crate) meta: Vec<Meta>,
+    #[serde(skip)]
     pub(crate) users: Vec<Users>,
     pub(crate) link: Vec<Link>,
 }
@@ -71,7 +73,7 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    fn add(&mut self, target: StrId) {
+    pub(crate) fn add(&mut self, target: StrId) {
         if self.seen.insert(target) {
             self.list.push(target);
         }

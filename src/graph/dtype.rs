@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 macro_rules! dtypes {
     ($($variant:ident $short:literal $long:literal $number:literal $bytes:literal;)*) => {
         /// An element type. Short names are those of printed annotations, long names those of `torch.NAME`.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
         #[allow(missing_docs)]
         pub enum Dtype { $($variant),* }
 
@@ -111,7 +113,7 @@ impl fmt::Display for Dtype {
 }
 
 /// A device: type and, where stated, index. An unstated index is 0 on `cpu`, the current one elsewhere.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Device {
     /// `cpu`, `npu`, `cuda`, `meta` ...
     pub kind: Arc<str>,
@@ -144,7 +146,7 @@ impl fmt::Display for Device {
 macro_rules! named_numbers {
     ($(#[$doc:meta])* $name:ident { $($variant:ident $text:literal $number:literal;)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
         #[allow(missing_docs)]
         pub enum $name { $($variant),* }
 

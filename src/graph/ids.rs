@@ -5,10 +5,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::sym::KeyedMap;
 
 /// A node: index into the columns and the generation of that slot. A stale id is an error, not another node.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NodeId {
     pub(crate) index: u32,
     pub(crate) generation: u32,
@@ -49,7 +51,7 @@ impl fmt::Debug for NodeId {
 }
 
 /// A graph body: 0 is the graph itself, others are bodies of `cond`, `while_loop` and the like.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct BodyId(pub u32);
 
 impl BodyId {
@@ -62,7 +64,7 @@ impl BodyId {
 }
 
 /// A text of the graph's [`Interner`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct StrId(pub u32);
 
 /// Texts stored once: targets, names, keyword names, annotations.
@@ -100,9 +102,24 @@ impl Interner {
         self.texts.len()
     }
 
+    /// Returns all texts, in the order of their ids.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(|t| &**t)
+    }
+
     /// Returns whether nothing is stored.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
+    }
+}
+
+impl FromIterator<std::sync::Arc<str>> for Interner {
+    /// Stores texts that are all different: their ids are their places.
+    fn from_iter<I: IntoIterator<Item = std::sync::Arc<str>>>(texts: I) -> Self {
+        let texts: Vec<_> = texts.into_iter().collect();
+        let id = |i: usize| StrId(u32::try_from(i).unwrap_or(u32::MAX));
+        let ids = texts.iter().enumerate().map(|(i, t)| (t.clone(), id(i))).collect();
+        Self { texts, ids }
     }
 }
 

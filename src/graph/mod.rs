@@ -16,6 +16,7 @@ mod build;
 mod cut;
 mod dtype;
 mod ids;
+mod image;
 mod log;
 mod model;
 mod names;

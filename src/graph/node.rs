@@ -1,9 +1,11 @@
 //! What one node holds.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Arg, StrId, ValueType};
 
 /// The kinds of FX nodes that an exported graph has.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum NodeKind {
     /// An input of its body. The target is the name that the caller knows.
     Placeholder,
@@ -16,7 +18,7 @@ pub enum NodeKind {
 }
 
 /// A range of bytes in the graph's metadata source.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Span {
     /// First byte.
     pub start: u64,
@@ -28,7 +30,7 @@ pub struct Span {
 pub type MetaEntry = (StrId, Option<StrId>);
 
 /// Metadata of a node: the JSON object that its file holds, left where it is, and what was set since.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     /// The object as the file holds it.
     pub json: Option<Span>,
@@ -40,7 +42,7 @@ pub struct Meta {
 ///
 /// A type is a function of the inputs only where this is [`Hearsay::NONE`]. Two facts are told apart: what the node's own annotation
 /// says (*told*), and what follows from it and from operands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Hearsay(u8);
 
 impl Hearsay {

@@ -4,6 +4,8 @@
 //! smallest window of labels that is sparse enough is spread out again: amortised O(log n) relabelled nodes an insertion
 //! (Bender, Cole, Demaine, Farach-Colton, Zito: Two Simplified Algorithms for Maintaining Order in a List, 2002).
 
+use serde::{Deserialize, Serialize};
+
 use super::BodyId;
 
 /// No neighbour.
@@ -13,7 +15,7 @@ const APPEND_GAP: u64 = 1 << 32;
 const TOP: u64 = 1 << 62;
 
 /// Where a node stands in its body.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Link {
     pub(crate) previous: u32,
     pub(crate) next: u32,

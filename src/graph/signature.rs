@@ -1,7 +1,9 @@
 //! The calling convention of an exported program.
 
+use serde::{Deserialize, Serialize};
+
 /// What an input is to the caller.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum InputKind {
     UserInput,
@@ -13,7 +15,7 @@ pub enum InputKind {
 }
 
 /// What an output is to the caller.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum OutputKind {
     UserOutput,
@@ -78,7 +80,7 @@ impl OutputKind {
 }
 
 /// One input, in the order of the placeholders.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct InputSpec {
     /// Kind.
     pub kind: InputKind,
@@ -91,7 +93,7 @@ pub struct InputSpec {
 }
 
 /// One output, in the order of what the graph returns. Which value it is stands in the output node alone.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OutputSpec {
     /// Kind.
     pub kind: OutputKind,
@@ -100,7 +102,7 @@ pub struct OutputSpec {
 }
 
 /// Inputs and outputs of an exported program.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Signature {
     /// One an input.
     pub inputs: Vec<InputSpec>,

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::{BodyId, Device, Dtype, Layout, StrId};
 use crate::sym::{Dim, ExprId, Symbols};
 
 /// A tensor's type: dtype, sizes, strides where they are known, device, layout. Sizes and strides count elements.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct TensorType {
     /// Element type.
     pub dtype: Dtype,
@@ -56,7 +57,7 @@ impl TensorType {
 }
 
 /// What a node stands for.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum ValueType {
     /// Nobody said, and no rule has been asked yet.
     #[default]

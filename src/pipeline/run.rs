@@ -14,13 +14,13 @@ use crate::editor::{Changes, Editor};
 use crate::graph::{Graph, Model};
 use crate::ops::Registry;
 use crate::passes::{BUILT_IN, BuiltIn};
-use crate::sandbox::{Ended, Fault, Info, Job, LogLine, Pass};
+use crate::sandbox::{AnyPass, Ended, Fault, Info, Job, LogLine};
 use crate::verify::{self, Verdict};
 
 /// A pass of the user, loaded.
 pub struct PassSpec<'e> {
     /// The component.
-    pub pass: Pass<'e>,
+    pub pass: AnyPass<'e>,
     /// Its file, as the user named it.
     pub file: String,
     /// When it runs.
@@ -175,7 +175,7 @@ pub struct Settings<'a> {
 /// Runs the passes on a model.
 pub fn run(
     model: &mut Model,
-    passes: &[PassSpec<'_>],
+    passes: &mut [PassSpec<'_>],
     settings: &mut Settings<'_>,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, RunError> {
@@ -187,7 +187,7 @@ pub fn run(
     let mut report = RunReport::default();
     dump(settings, &graph, "graph")?;
     for stage in [Stage::Pre, Stage::Post] {
-        for (spec, info) in passes.iter().zip(&described).filter(|(p, _)| p.stage == stage) {
+        for (spec, info) in passes.iter_mut().zip(&described).filter(|(p, _)| p.stage == stage) {
             let name = info.as_ref().map_or(spec.pass.label(), |i| &i.name).to_string();
             observer.begin(&name, stage.name());
             let (next, done) = run_component(graph, spec, info, constants.clone(), settings)?;
@@ -219,9 +219,9 @@ pub fn run(
 }
 
 /// Asks every pass what it is, before any runs on the graph.
-fn describe(passes: &[PassSpec<'_>], settings: &Settings<'_>) -> Result<Vec<Result<Info, Fault>>, RunError> {
+fn describe(passes: &mut [PassSpec<'_>], settings: &Settings<'_>) -> Result<Vec<Result<Info, Fault>>, RunError> {
     let limits = &settings.config.file.limits;
-    let described: Vec<Result<Info, Fault>> = passes.iter().map(|p| p.pass.describe(limits)).collect();
+    let described: Vec<Result<Info, Fault>> = passes.iter_mut().map(|p| p.pass.describe(limits)).collect();
     for (spec, info) in passes.iter().zip(&described) {
         let Ok(info) = info else { continue };
         if let Some(grant) = info.needs.iter().find(|n| !spec.grants.contains(n)) {
@@ -233,7 +233,7 @@ fn describe(passes: &[PassSpec<'_>], settings: &Settings<'_>) -> Result<Vec<Resu
 
 fn run_component(
     graph: Graph,
-    spec: &PassSpec<'_>,
+    spec: &mut PassSpec<'_>,
     info: &Result<Info, Fault>,
     constants: Option<Arc<crate::graph::Weights>>,
     settings: &mut Settings<'_>,

@@ -8,6 +8,7 @@
 
 use wasmtime::{Config, OptLevel, Strategy};
 
+use super::store::Clock;
 use crate::contract::{Limits, LoadError};
 
 /// Stack of the thread that a guest runs on, beyond the guest's own: host functions and type rules need it.
@@ -17,6 +18,8 @@ const HOST_STACK_BYTES: usize = 8 << 20;
 pub struct Engine {
     pub(super) wasmtime: wasmtime::Engine,
     stack_bytes: usize,
+    /// The clock, where no thread can be started for a run.
+    pub(super) clock: Option<Clock>,
 }
 
 impl Engine {
@@ -28,7 +31,15 @@ impl Engine {
         let stack_bytes = usize::try_from(limits.stack_bytes.clamp(MIN, MAX)).unwrap_or(1 << 20);
         let wasmtime =
             wasmtime::Engine::new(&config(stack_bytes)).map_err(|e| LoadError::Engine { message: format!("{e:#}") })?;
-        Ok(Self { wasmtime, stack_bytes })
+        Ok(Self { wasmtime, stack_bytes, clock: None })
+    }
+
+    /// Starts the clock now, and runs guests on the thread that asks for it: its stack must be [`Engine::thread_stack_bytes`]. For a
+    /// process that may start no thread later on.
+    #[cfg(target_os = "linux")]
+    pub(super) fn stay_on_thread(mut self) -> std::io::Result<Self> {
+        self.clock = Some(Clock::start(&self.wasmtime)?);
+        Ok(self)
     }
 
     /// Returns how much stack a thread needs to run a guest: with less the process would abort where a guest overflows.
@@ -64,6 +75,8 @@ fn config(stack_bytes: usize) -> Config {
         // costs address space, not memory.
         .memory_reservation(4 << 30)
         .guard_before_linear_memory(true)
+        // Images of memories would be files of their own: workers may make none.
+        .memory_init_cow(false)
         .signals_based_traps(true);
     config
 }

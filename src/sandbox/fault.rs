@@ -5,10 +5,10 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The kinds of fault.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
     /// The component trapped by itself: unreachable code (a panic), memory out of bounds, a bad indirect call.
@@ -28,6 +28,8 @@ pub enum FaultKind {
     /// It did what the contract forbids: used the graph in `describe`, gave itself no valid name, asked for a grant that
     /// does not exist, passed values that are none.
     Contract,
+    /// The process that ran it crashed, was killed, or did not answer as a worker does.
+    Worker,
 }
 
 impl FaultKind {
@@ -42,6 +44,7 @@ impl FaultKind {
             FaultKind::HostLimit => "host-limit",
             FaultKind::GuestError => "guest-error",
             FaultKind::Contract => "contract",
+            FaultKind::Worker => "worker",
         }
     }
 }

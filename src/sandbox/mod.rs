@@ -2,13 +2,18 @@
 //!
 //! - `fault`, `outcome`: what can come of a run (of a load: `contract`, which looks at a component before anything is compiled);
 //! - `engine`, `store`: wasmtime, configured for the least; one store a run; the clock;
-//! - `host`: what a component's imports do; `pass`: load, describe, run; `classify`: from errors of wasmtime to faults.
+//! - `host`: what a component's imports do; `pass`: load, describe, run; `classify`: from errors of wasmtime to faults;
+//! - `worker`: the same in processes of their own, behind walls; `journal`: edits on their way back; `artifact`: compiled components;
+//! - `any`: a pass, wherever it runs.
 //!
 //! Promises: whatever a component does, the process lives, the run ends within its limits, and a run that did not end
 //! well leaves the graph as it was. Nothing outside this folder names wasmtime. Nothing is linked but the contract.
-//! Leaves to others: whether an edit means the same (`verify`), what a user allows (`pipeline`), a process of its own for
-//! compiler and guest.
+//! Leaves to others: whether an edit means the same (`verify`), what a user allows (`pipeline`).
 
+#[cfg(feature = "sandbox")]
+mod any;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod artifact;
 mod fault;
 
 #[cfg(feature = "sandbox")]
@@ -20,14 +25,20 @@ mod engine;
 #[cfg(feature = "sandbox")]
 mod host;
 #[cfg(feature = "sandbox")]
+mod journal;
+#[cfg(feature = "sandbox")]
 mod outcome;
 #[cfg(feature = "sandbox")]
 mod pass;
 #[cfg(feature = "sandbox")]
 mod store;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+pub mod worker;
 
 pub use fault::{Fault, FaultKind};
 
+#[cfg(feature = "sandbox")]
+pub use any::AnyPass;
 #[cfg(feature = "sandbox")]
 pub use engine::Engine;
 #[cfg(feature = "sandbox")]

@@ -1,12 +1,12 @@
 //! What a run came to.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Fault, LogLine};
 use crate::editor::Editor;
 
 /// What a pass says of itself. Texts are escaped and bounded.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Info {
     /// Its name: lower case, digits and dashes.
     pub name: String,
@@ -45,7 +45,7 @@ pub enum Ended {
 }
 
 /// What a pass that ended well says of its run. It is no evidence of anything.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Said {
     /// Whether it says that it edited the graph.
     pub changed: bool,

@@ -14,6 +14,7 @@ use super::bindings::exports::airlock::pass::pass as export;
 use super::bindings::{GraphPass, GraphPassPre};
 use super::classify::{Context, classify};
 use super::host::{Host, Job};
+use super::journal::Journal;
 use super::store::{Clock, new_store};
 use super::{Ended, Engine, Fault, FaultKind, Info, Outcome, Said, Usage};
 use crate::contract::Contract;
@@ -38,34 +39,31 @@ pub struct Pass<'e> {
 impl<'e> Pass<'e> {
     /// Loads the component in a file; errors name it by the file's name without ending.
     pub fn load_file(path: &Path, engine: &'e Engine, limits: &Limits) -> Result<Self, LoadError> {
-        let read = |source| LoadError::Read { path: path.to_path_buf(), source };
-        let label = path.file_stem().map_or_else(|| "pass".into(), |s| s.to_string_lossy());
-        let size = std::fs::metadata(path).map_err(read)?.len();
-        if size > limits.component_bytes {
-            return Err(LoadError::TooLarge {
-                pass: shown(&label, limits.message_chars),
-                what: "bytes of the component".to_string(),
-                found: size,
-                limit: limits.component_bytes,
-                key: "component_bytes",
-            });
-        }
-        Self::load(&label, &std::fs::read(path).map_err(read)?, engine, limits)
+        let (label, bytes) = read_component(path, limits)?;
+        Self::load(&label, &bytes, engine, limits)
     }
 
     /// Loads a component; errors and faults name it `label`.
     pub fn load(label: &str, bytes: &[u8], engine: &'e Engine, limits: &Limits) -> Result<Self, LoadError> {
         let label = shown(label, limits.message_chars);
         let preflight = contract::check(&label, bytes, limits)?;
-        let failed = |e: wasmtime::Error| LoadError::Compile {
-            pass: label.clone(),
-            message: shown(&format!("{e:#}"), limits.message_chars),
-        };
-        let component = Component::new(&engine.wasmtime, bytes).map_err(failed)?;
+        let component = Component::new(&engine.wasmtime, bytes).map_err(|e| failed(&label, &e, limits))?;
+        Self::bind(label, &component, engine, limits, preflight)
+    }
+
+    /// Binds what was compiled: its imports and exports have the types of the contract, or it is refused.
+    pub(super) fn bind(
+        label: String,
+        component: &Component,
+        engine: &'e Engine,
+        limits: &Limits,
+        preflight: Preflight,
+    ) -> Result<Self, LoadError> {
+        let failed = |e: wasmtime::Error| failed(&label, &e, limits);
         let mut linker: Linker<Host> = Linker::new(&engine.wasmtime);
         GraphPass::add_to_linker::<_, HasSelf<Host>>(&mut linker, |host| host).map_err(failed)?;
         let offered = Contract::current()?.version;
-        let bound = linker.instantiate_pre(&component).and_then(GraphPassPre::new);
+        let bound = linker.instantiate_pre(component).and_then(GraphPassPre::new);
         let bound = bound.map_err(|e| LoadError::Mismatch {
             pass: label.clone(),
             message: shown(&format!("{e:#}"), limits.message_chars),
@@ -89,19 +87,25 @@ impl<'e> Pass<'e> {
         let host = Host::new(Editor::new(Graph::new(), Arc::default()), Job::default(), limits);
         let call = |pass: &GraphPass, store: &mut Store<Host>| pass.airlock_pass_pass().call_describe(store);
         let (info, _, _) = self.guarded(host, limits, limits.fuel_base, "describe", call);
-        self.check_info(info?, limits)
+        let export::Info { name, version, needs, about } = info?;
+        check_info(&self.label, Info { name, version, needs, about }, |t| shown(t, limits.message_chars))
     }
 
     /// Runs the pass once over the editor's graph.
     pub fn run(&self, editor: Editor, job: Job, limits: &Limits) -> Outcome {
-        let fuel = limits.fuel(editor.graph().len());
-        let config = job.config.clone();
+        self.run_on(Host::new(editor, job, limits), limits).0
+    }
+
+    /// The same on a host that may keep a journal, which comes back.
+    pub(super) fn run_on(&self, host: Host, limits: &Limits) -> (Outcome, Option<Journal>) {
+        let fuel = limits.fuel(host.editor.graph().len());
+        let config = host.job.config.clone();
         let call = |pass: &GraphPass, store: &mut Store<Host>| {
             store.data_mut().is_open = true;
             pass.airlock_pass_pass().call_run(store, &config)
         };
-        let (result, host, usage) = self.guarded(Host::new(editor, job, limits), limits, fuel, "run", call);
-        let Host { mut editor, log, log_dropped, .. } = host;
+        let (result, host, usage) = self.guarded(host, limits, fuel, "run", call);
+        let Host { mut editor, log, log_dropped, journal, .. } = host;
         // The limits were the guest's.
         editor.limit_work(u64::MAX, None);
         let said = result.and_then(|answer| match answer {
@@ -116,7 +120,7 @@ impl<'e> Pass<'e> {
                 Ended::Faulted(fault)
             }
         };
-        Outcome { editor, ended, usage, log, log_dropped }
+        (Outcome { editor, ended, usage, log, log_dropped }, journal)
     }
 
     /// Instantiates the component and calls it, on a thread whose stack holds what the guest may use.
@@ -132,14 +136,21 @@ impl<'e> Pass<'e> {
             self.fault(FaultKind::HostLimit, function, format!("no thread for it could be started: {e}"))
         };
         let deadline = host.deadline;
-        let clock = match Clock::start(self.engine, deadline) {
-            Ok(clock) => clock,
+        let own = match self.engine.clock {
+            Some(_) => Ok(None),
+            None => Clock::start(&self.engine.wasmtime).map(Some),
+        };
+        let own = match own {
+            Ok(own) => own,
             Err(e) => return (Err(no_thread(e)), host, Usage::default()),
         };
+        if let Some(clock) = own.as_ref().or(self.engine.clock.as_ref()) {
+            clock.watch(deadline);
+        }
         let mut store = new_store(self.engine, host, limits, fuel);
         let context =
             Context { pass: &self.label, function, limits, fuel, stack_bytes: self.engine.guest_stack_bytes() };
-        let result = on_thread(self.engine.thread_stack_bytes(), || {
+        let guest = || {
             let component = self
                 .bound
                 .instantiate(&mut store)
@@ -148,9 +159,12 @@ impl<'e> Pass<'e> {
             // A guest that only waited for the host has passed no epoch.
             deadline.check().map_err(|stop| classify(&stop.into(), &context))?;
             Ok(answer)
-        });
-        let result = result.unwrap_or_else(|e| Err(no_thread(e)));
-        drop(clock);
+        };
+        let result = match self.engine.clock {
+            Some(_) => guest(),
+            None => on_thread(self.engine.thread_stack_bytes(), guest).unwrap_or_else(|e| Err(no_thread(e))),
+        };
+        drop(own);
         let left = store.get_fuel().unwrap_or(0);
         let host = store.into_data();
         let usage = Usage {
@@ -166,36 +180,60 @@ impl<'e> Pass<'e> {
         (result, host, usage)
     }
 
-    fn check_info(&self, info: export::Info, limits: &Limits) -> Result<Info, Fault> {
-        let wrong = |message: String| Err(self.fault(FaultKind::Contract, "describe", message));
-        let text = |t: &str| shown(t, limits.message_chars);
-        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if info.name.is_empty() || info.name.len() > MAX_NAME_BYTES || !info.name.chars().all(is_name) {
-            let found = text(&info.name);
-            return wrong(format!(
-                "a pass is named in lower case, digits and dashes, at most {MAX_NAME_BYTES}; found `{found}`"
-            ));
-        }
-        let is_version = |c: char| c.is_ascii_graphic();
-        if info.version.is_empty() || info.version.len() > MAX_NAME_BYTES || !info.version.chars().all(is_version) {
-            return wrong(format!("`{}` is no version; write it as 1.2.3", text(&info.version)));
-        }
-        if let Some(grant) = info.needs.iter().find(|n| !GRANTS.contains(&n.as_str())) {
-            let (grant, known) = (text(grant), GRANTS.join(", "));
-            return wrong(format!(
-                "it asks for the grant `{grant}`, which this Airlock does not have (it has {known})"
-            ));
-        }
-        let mut needs = info.needs;
-        needs.sort();
-        needs.dedup();
-        Ok(Info { name: info.name, version: info.version, needs, about: text(&info.about) })
-    }
-
     fn fault(&self, kind: FaultKind, function: &'static str, message: String) -> Fault {
         let pass = self.label.clone();
         Fault { kind, pass, function, message, used: None, limit: None, frames: Box::default() }
     }
+}
+
+/// Reads the component in a file, and names it by the file's name without ending.
+pub(super) fn read_component(path: &Path, limits: &Limits) -> Result<(String, Vec<u8>), LoadError> {
+    let read = |source| LoadError::Read { path: path.to_path_buf(), source };
+    let label = path.file_stem().map_or_else(|| "pass".into(), |s| s.to_string_lossy());
+    let size = std::fs::metadata(path).map_err(read)?.len();
+    if size > limits.component_bytes {
+        return Err(LoadError::TooLarge {
+            pass: shown(&label, limits.message_chars),
+            what: "bytes of the component".to_string(),
+            found: size,
+            limit: limits.component_bytes,
+            key: "component_bytes",
+        });
+    }
+    let bytes = std::fs::read(path).map_err(read)?;
+    Ok((label.into_owned(), bytes))
+}
+
+/// Checks what a pass says of itself; `text` makes its words fit to be shown.
+pub(super) fn check_info(pass: &str, info: Info, text: impl Fn(&str) -> String) -> Result<Info, Fault> {
+    let wrong = |message: String| {
+        let (pass, function, kind) = (pass.to_string(), "describe", FaultKind::Contract);
+        Err(Fault { kind, pass, function, message, used: None, limit: None, frames: Box::default() })
+    };
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if info.name.is_empty() || info.name.len() > MAX_NAME_BYTES || !info.name.chars().all(is_name) {
+        let found = text(&info.name);
+        return wrong(format!(
+            "a pass is named in lower case, digits and dashes, at most {MAX_NAME_BYTES}; found `{found}`"
+        ));
+    }
+    let is_version = |c: char| c.is_ascii_graphic();
+    if info.version.is_empty() || info.version.len() > MAX_NAME_BYTES || !info.version.chars().all(is_version) {
+        return wrong(format!("`{}` is no version; write it as 1.2.3", text(&info.version)));
+    }
+    if let Some(grant) = info.needs.iter().find(|n| !GRANTS.contains(&n.as_str())) {
+        let (grant, known) = (text(grant), GRANTS.join(", "));
+        return wrong(format!("it asks for the grant `{grant}`, which this Airlock does not have (it has {known})"));
+    }
+    let mut needs = info.needs;
+    needs.sort();
+    needs.dedup();
+    Ok(Info { name: info.name, version: info.version, needs, about: text(&info.about) })
+}
+
+/// Returns the error of a compiler.
+pub(super) fn failed(label: &str, error: &wasmtime::Error, limits: &Limits) -> LoadError {
+    LoadError::Compile { pass: label.to_string(), message: shown(&format!("{error:#}"), limits.message_chars) }
 }
 
 /// Runs something on a thread with a stack of that size.

@@ -158,30 +158,43 @@ impl Deadline {
 
 /// Makes guests look at their deadline when it is over. Ends, with its thread, when it is dropped.
 pub(super) struct Clock {
-    stop: Option<Sender<()>>,
+    runs: Option<Sender<Deadline>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Clock {
-    /// Starts the clock of a run.
-    pub(super) fn start(engine: &Engine, deadline: Deadline) -> std::io::Result<Self> {
+    /// Starts a clock of an engine.
+    pub(super) fn start(engine: &wasmtime::Engine) -> std::io::Result<Self> {
         const AGAIN: Duration = Duration::from_millis(10);
-        let (stop, stopped) = channel();
-        let engine = engine.wasmtime.clone();
+        let (runs, begun) = channel::<Deadline>();
+        let engine = engine.clone();
         let thread = std::thread::Builder::new().name("airlock-clock".into()).spawn(move || {
-            let mut wait = deadline.limit.saturating_sub(deadline.elapsed());
-            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                engine.increment_epoch();
-                wait = AGAIN;
+            let Ok(mut deadline) = begun.recv() else { return };
+            loop {
+                let left = deadline.limit.saturating_sub(deadline.elapsed());
+                let wait = if left.is_zero() { AGAIN } else { left };
+                match begun.recv_timeout(wait) {
+                    Ok(next) => deadline = next,
+                    Err(RecvTimeoutError::Timeout) => engine.increment_epoch(),
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
             }
         })?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        Ok(Self { runs: Some(runs), thread: Some(thread) })
+    }
+
+    /// From now on the clock ticks for a run.
+    pub(super) fn watch(&self, deadline: Deadline) {
+        if let Some(runs) = &self.runs {
+            // The thread goes on as long as this end is there.
+            let _ = runs.send(deadline);
+        }
     }
 }
 
 impl Drop for Clock {
     fn drop(&mut self) {
-        drop(self.stop.take());
+        drop(self.runs.take());
         if let Some(thread) = self.thread.take() {
             // The thread does nothing that can panic.
             let _ = thread.join();

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::poly::Poly;
 
 /// Names an interned expression of one [`Symbols`](super::Symbols); of another it means nothing.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct ExprId(pub(super) u32);
 
 impl ExprId {
@@ -21,7 +22,7 @@ impl ExprId {
 }
 
 /// A size, a stride or a symbolic integer. A fixed value is never interned, so two equal fixed values are equal here.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Dim {
     /// A number.
     Fixed(i64),
@@ -46,11 +47,11 @@ impl From<i64> for Dim {
 }
 
 /// A symbolic float (`SymFloat`).
-#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct SymFloat(pub(super) ExprId);
 
 /// A symbolic boolean (`SymBool`).
-#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct SymBool(pub(super) ExprId);
 
 impl From<SymFloat> for ExprId {
@@ -96,7 +97,7 @@ impl SymValue {
 }
 
 /// A comparison of two numbers.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Comparison {
     /// `a == b`, printed as `Eq(a, b)`.
     Equal,
@@ -127,7 +128,7 @@ impl Comparison {
 }
 
 /// How a float becomes an integer.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Rounding {
     /// Up: `math.ceil`.
     Ceil,
@@ -140,7 +141,7 @@ pub enum Rounding {
 }
 
 /// How a remainder is spelled: both mean Python's `%`.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub(super) enum Modulus {
     /// `Mod`, which PyTorch writes where it assumes both operands not to be negative.
     Natural,
@@ -149,7 +150,7 @@ pub(super) enum Modulus {
 }
 
 /// An operator on the bits of two integers.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum BitOperator {
     /// `a & b`.
     And,
@@ -160,7 +161,7 @@ pub enum BitOperator {
 }
 
 /// The number of a symbol, in the order in which symbols were made.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct SymbolId(pub(super) u32);
 
 impl SymbolId {
@@ -170,7 +171,7 @@ impl SymbolId {
 }
 
 /// An interned expression.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub(super) enum Expr {
     // integers
     Symbol(SymbolId),

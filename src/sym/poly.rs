@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::error::SymError;
@@ -18,7 +19,7 @@ pub(super) const MAX_TERMS: usize = 256;
 pub(super) const MAX_DEGREE: u32 = 64;
 
 /// A product of atoms: each with its power (never 0), by rising id.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Monomial(SmallVec<[(ExprId, u32); 2]>);
 
 impl Monomial {
@@ -114,7 +115,7 @@ impl PartialOrd for Monomial {
 }
 
 /// A polynomial; see the module.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Poly {
     terms: Vec<(Monomial, i64)>,
 }

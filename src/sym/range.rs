@@ -5,8 +5,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The integers from `min` to `max`, both included; `None` is unbounded. Prints as PyTorch prints it: `VR[0, int_oo]`.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Range {
     /// The least value.
     pub min: Option<i64>,

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::bounds;
 use super::error::SymError;
 use super::expr::{Dim, Expr, ExprId, SymbolId};
@@ -17,7 +19,7 @@ pub const MAX_DEPTH: usize = 48;
 pub const MAX_WEIGHT: usize = 4096;
 
 /// What is kept of an interned expression beside itself.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Facts {
     /// Holds every value of an integer expression; of other sorts it says nothing.
     pub(super) range: Range,
@@ -190,6 +192,23 @@ impl Symbols {
     /// The range that was set for a symbol.
     pub fn declared_range(&self, name: &str) -> Option<Range> {
         self.names.get(name).copied()
+    }
+}
+
+/// As data: symbols with their ranges, and expressions with what is kept of them, in the order of their ids.
+impl Serialize for Symbols {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names: Vec<(&str, Range)> = self.symbols().collect();
+        let exprs: Vec<&Expr> = self.exprs.iter().collect();
+        (names, exprs, &self.facts, self.parts).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Symbols {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        type Data = (Vec<(Arc<str>, Range)>, Vec<Expr>, Vec<Facts>, usize);
+        let (names, exprs, facts, parts) = Data::deserialize(deserializer)?;
+        Ok(Self { names: names.into_iter().collect(), exprs: exprs.into_iter().collect(), facts, parts })
     }
 }
 

@@ -29,6 +29,19 @@ pub fn chain(calls: usize) -> Graph {
     g
 }
 
+/// That many equal calls, and their sum.
+pub fn twins(calls: usize) -> Graph {
+    let mut g = Graph::new();
+    let x = push(&mut g, NodeKind::Placeholder, "x", "x", &[]);
+    let mut sum = x;
+    for i in 0..calls {
+        let twin = push(&mut g, NodeKind::Call, &format!("neg_{i}"), "aten.neg.default", &[x.into()]);
+        sum = push(&mut g, NodeKind::Call, &format!("add_{i}"), "aten.add.Tensor", &[sum.into(), twin.into()]);
+    }
+    push(&mut g, NodeKind::Output, "output", "output", &[Arg::Tuple(Box::new([sum.into()]))]);
+    g
+}
+
 /// An editor of a small graph.
 pub fn editor() -> Editor {
     Editor::new(chain(3), Arc::new(Registry::standard()))

@@ -65,6 +65,10 @@ mod sandbox_guests;
 mod sandbox_hostile;
 #[cfg(feature = "sandbox")]
 mod sandbox_refused;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod sandbox_walls;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod sandbox_workers;
 mod streams_cases;
 mod streams_lowered;
 mod streams_schedules;

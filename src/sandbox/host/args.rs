@@ -147,7 +147,8 @@ fn bare(text: &str) -> &str {
     text.strip_prefix("torch.").unwrap_or(text)
 }
 
-fn device(text: &str) -> Option<Device> {
+/// Returns the device of a text.
+pub(in super::super) fn device(text: &str) -> Option<Device> {
     let (kind, index) = match text.split_once(':') {
         Some((kind, index)) => (kind, Some(index.parse::<u32>().ok()?)),
         None => (text, None),

@@ -12,13 +12,13 @@ use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, View};
 const MAX_NAME_BYTES: usize = 256;
 
 /// Keyword arguments beyond this many are refused: no schema has as many.
-const MAX_KWARGS: usize = 256;
+pub(in super::super) const MAX_KWARGS: usize = 256;
 
 /// In a batch, ids from here on are its own new nodes.
 const FIRST_NEW: u64 = 1 << 63;
 
 /// What an edit keeps in host memory beside its arguments: a row, a link, a name, an entry of the log; derived types.
-pub(super) const EDIT_BYTES: u64 = 512;
+pub(in super::super) const EDIT_BYTES: u64 = 512;
 
 /// Positional and keyword arguments.
 type NewArgs = (Vec<Arg>, Vec<(String, Arg)>);
@@ -159,12 +159,12 @@ pub(super) fn weight_of_call(new: &wit::NewNode) -> u64 {
     super::args::weight_of(&new.args, &new.kwargs).saturating_add(u64::try_from(texts).unwrap_or(u64::MAX))
 }
 
-fn len_of(users: &[u64]) -> u64 {
+pub(super) fn len_of(users: &[u64]) -> u64 {
     u64::try_from(size_of_val(users)).unwrap_or(u64::MAX)
 }
 
 /// A name of a node or of a keyword: an identifier, so that it means one thing in text, Python and GE files.
-fn check_name(name: &str) -> Result<(), EditError> {
+pub(in super::super) fn check_name(name: &str) -> Result<(), EditError> {
     let mut chars = name.chars();
     let begins = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     if begins && name.len() <= MAX_NAME_BYTES && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
@@ -197,7 +197,7 @@ const PYTORCHS_KEYS: &[&str] = &[
 const OWN_KEYS: &str = "airlock.";
 
 /// Stops a guest that would write under a key that Airlock or PyTorch reads as more than a text: it can mean no note.
-pub(super) fn check_reserved(key: &str) -> Result<(), Stop> {
+pub(in super::super) fn check_reserved(key: &str) -> Result<(), Stop> {
     if key.starts_with(OWN_KEYS) {
         return Err(Stop::ReservedKey { key: OWN_KEYS, whose: "Airlock" });
     }
@@ -208,7 +208,7 @@ pub(super) fn check_reserved(key: &str) -> Result<(), Stop> {
 }
 
 /// A key of a note.
-pub(super) fn check_key(key: &str) -> Result<(), EditError> {
+pub(in super::super) fn check_key(key: &str) -> Result<(), EditError> {
     if !key.is_empty() && key.len() <= MAX_NAME_BYTES && key.chars().all(|c| c.is_ascii_graphic()) {
         return Ok(());
     }

@@ -10,6 +10,7 @@ use super::edits::{self, EDIT_BYTES, Reader};
 use super::state::{edit_error, live, refused};
 use super::{Host, args, columns, effects, sizes, types};
 use crate::analysis::{EffectsOf, effects_of_target};
+use crate::editor::{Edit as GraphEdit, Editor};
 use crate::graph::{BodyId, Graph, NodeId, NodeKind as Kind, View};
 
 type Answer<T> = Trap<Result<T, EditError>>;
@@ -41,26 +42,55 @@ fn reached(graph: &Graph) -> Vec<BodyId> {
 }
 
 impl Host {
-    /// Charges an edit, reads it, and hands it to the editor.
-    fn edit<R, T>(
+    /// Charges an edit, reads it, notes it where somebody keeps a journal, and hands it to the editor.
+    fn edit(
         &mut self,
         function: &'static str,
         bytes: u64,
-        read: impl FnOnce(&Reader<'_>) -> Result<R, EditError>,
-        make: impl FnOnce(&mut crate::editor::Editor, R) -> Result<T, crate::editor::EditError>,
-    ) -> Answer<T> {
+        read: impl FnOnce(&Reader<'_>) -> Result<GraphEdit, EditError>,
+    ) -> Answer<Made> {
         self.enter(function)?;
         self.charge(bytes.saturating_add(EDIT_BYTES))?;
         self.bound_edits();
-        let Self { editor, words, .. } = self;
+        let Self { editor, words, journal, .. } = self;
         let reader = Reader { graph: editor.graph(), words, in_batch: false };
         let answer = match read(&reader) {
-            Ok(edit) => make(editor, edit).map_err(edit_error),
+            Ok(edit) => {
+                let noted = journal.as_mut().map(|j| j.note(std::slice::from_ref(&edit)));
+                let made = make(editor, edit);
+                if let (Some(journal), Some(noted)) = (journal, noted) {
+                    journal.ended(noted, made.is_ok());
+                }
+                made.map_err(edit_error)
+            }
             Err(error) => Err(error),
         };
         self.charge_edits()?;
         Ok(answer)
     }
+}
+
+/// What a single edit gives.
+struct Made {
+    /// The node that an insertion made.
+    node: u64,
+    /// How many users a replacement changed.
+    users: u32,
+}
+
+fn make(editor: &mut Editor, edit: GraphEdit) -> Result<Made, crate::editor::EditError> {
+    let (mut node, mut users) = (0, 0);
+    match edit {
+        GraphEdit::Insert(at, call) => node = editor.insert(at, call)?.to_bits(),
+        GraphEdit::SetArgs(n, args, kwargs) => editor.set_args(n, args, kwargs)?,
+        GraphEdit::SetTarget(n, target) => editor.set_target(n, &target)?,
+        GraphEdit::ReplaceUses(old, new) => users = editor.replace_uses(old, new, None)?,
+        GraphEdit::ReplaceUsesIn(old, new, only_in) => users = editor.replace_uses(old, new, Some(&only_in))?,
+        GraphEdit::Move(n, to) => editor.move_node(n, to)?,
+        GraphEdit::Erase(n) => editor.erase(n)?,
+        GraphEdit::Annotate(n, key, value) => editor.annotate(n, &key, value.as_deref())?,
+    }
+    Ok(Made { node, users })
 }
 
 impl GraphHost for Host {
@@ -210,47 +240,56 @@ impl GraphHost for Host {
 
     fn insert(&mut self, new: NewNode) -> Answer<u64> {
         let bytes = edits::weight_of_call(&new);
-        let made = self.edit("graph.insert", bytes, |r| r.call(new), |e, (at, call)| e.insert(at, call))?;
-        Ok(made.map(NodeId::to_bits))
+        let read = |r: &Reader<'_>| r.call(new).map(|(at, call)| GraphEdit::Insert(at, call));
+        Ok(self.edit("graph.insert", bytes, read)?.map(|made| made.node))
     }
 
     fn set_args(&mut self, n: u64, args: Vec<Arg>, kwargs: Vec<NamedArg>) -> Answer<()> {
         let bytes = args::weight_of(&args, &kwargs);
         let read = |r: &Reader<'_>| {
             let n = r.node(n)?;
-            r.new_args(n, args, kwargs).map(|(args, kwargs)| (n, args, kwargs))
+            r.new_args(n, args, kwargs).map(|(args, kwargs)| GraphEdit::SetArgs(n, args, kwargs))
         };
-        self.edit("graph.set-args", bytes, read, |e, (n, args, kwargs)| e.set_args(n, args, kwargs))
+        Ok(self.edit("graph.set-args", bytes, read)?.map(drop))
     }
 
     fn set_target(&mut self, n: u64, target: String) -> Answer<()> {
         let bytes = u64::try_from(target.len()).unwrap_or(u64::MAX);
-        self.edit("graph.set-target", bytes, |r| r.node(n), |e, n| e.set_target(n, &target))
+        let read = |r: &Reader<'_>| Ok(GraphEdit::SetTarget(r.node(n)?, target));
+        Ok(self.edit("graph.set-target", bytes, read)?.map(drop))
     }
 
     fn replace_uses(&mut self, old: u64, new: u64, only_in: Option<Vec<u64>>) -> Answer<u32> {
+        let bytes = only_in.as_deref().map_or(0, edits::len_of);
         let read = |r: &Reader<'_>| {
             let only_in = only_in.map(|users| users.into_iter().map(|u| r.node(u)).collect::<Result<Vec<_>, _>>());
-            Ok((r.node(old)?, r.node(new)?, only_in.transpose()?))
+            let (old, new) = (r.node(old)?, r.node(new)?);
+            Ok(match only_in.transpose()? {
+                Some(users) => GraphEdit::ReplaceUsesIn(old, new, users),
+                None => GraphEdit::ReplaceUses(old, new),
+            })
         };
-        self.edit("graph.replace-uses", 0, read, |e, (old, new, users)| e.replace_uses(old, new, users.as_deref()))
+        Ok(self.edit("graph.replace-uses", bytes, read)?.map(|made| made.users))
     }
 
     fn move_node(&mut self, n: u64, to: Point) -> Answer<()> {
-        let read = |r: &Reader<'_>| Ok((r.node(n)?, r.point(&to)?));
-        self.edit("graph.move-node", 0, read, |e, (n, to)| e.move_node(n, to))
+        let read = |r: &Reader<'_>| Ok(GraphEdit::Move(r.node(n)?, r.point(&to)?));
+        Ok(self.edit("graph.move-node", 0, read)?.map(drop))
     }
 
     fn erase(&mut self, n: u64) -> Answer<()> {
-        self.edit("graph.erase", 0, |r| r.node(n), |e, n| e.erase(n))
+        Ok(self.edit("graph.erase", 0, |r| Ok(GraphEdit::Erase(r.node(n)?)))?.map(drop))
     }
 
     fn annotate(&mut self, n: u64, key: String, value: Option<String>) -> Answer<()> {
         edits::check_reserved(&key)?;
         let bytes = key.len().saturating_add(value.as_ref().map_or(0, String::len));
-        let read = |r: &Reader<'_>| edits::check_key(&key).and_then(|()| r.node(n));
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        self.edit("graph.annotate", bytes, read, |e, n| e.annotate(n, &key, value.as_deref()))
+        let read = |r: &Reader<'_>| {
+            edits::check_key(&key)?;
+            Ok(GraphEdit::Annotate(r.node(n)?, key, value))
+        };
+        Ok(self.edit("graph.annotate", bytes, read)?.map(drop))
     }
 
     fn apply(&mut self, edits: Vec<Edit>) -> Trap<Result<Vec<u64>, BatchError>> {
@@ -262,7 +301,7 @@ impl GraphHost for Host {
                 edits::check_reserved(key)?;
             }
         }
-        let Self { editor, words, deadline, most_kept, .. } = self;
+        let Self { editor, words, deadline, most_kept, journal, .. } = self;
         let mut read = Vec::with_capacity(edits.len());
         let reader = Reader { graph: editor.graph(), words, in_batch: true };
         for (index, edit) in edits.into_iter().enumerate() {
@@ -271,8 +310,12 @@ impl GraphHost for Host {
                 Err(error) => return Ok(Err(BatchError { index: u32::try_from(index).unwrap_or(u32::MAX), error })),
             }
         }
+        let noted = journal.as_mut().map(|j| j.note(&read));
         // No epoch ends a host call, and a batch of a few million edits may take long.
         let answer = editor.apply_while(&read, &mut |e| deadline.check().is_ok() && e.kept_bytes() <= *most_kept);
+        if let (Some(journal), Some(noted)) = (journal, noted) {
+            journal.ended(noted, matches!(answer, Some(Ok(_))));
+        }
         self.charge_edits()?;
         Ok(match answer {
             Some(Ok(made)) => Ok(ids(made)),

@@ -21,5 +21,8 @@ mod state;
 mod types;
 mod weights;
 
-pub(super) use state::Host;
+pub(super) use args::device;
+pub(super) use edits::{EDIT_BYTES, MAX_KWARGS, check_key, check_name, check_reserved};
+pub(super) use state::{AskedForWeights, Host};
 pub use state::{Job, Level, LogLine};
+pub(super) use weights::{Named, weight_bytes};

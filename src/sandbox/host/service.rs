@@ -6,7 +6,7 @@ use super::super::bindings::airlock::pass::constants::Host as ConstantsHost;
 use super::super::bindings::airlock::pass::host::{Host as ServiceHost, Level as WitLevel};
 use super::super::bindings::airlock::pass::types::{EditCode, EditError};
 use super::state::{live, refused};
-use super::weights::{Named, bytes_of};
+use super::weights::weight_bytes;
 use super::{Host, Level};
 
 impl ServiceHost for Host {
@@ -40,13 +40,13 @@ impl ServiceHost for Host {
 impl ConstantsHost for Host {
     fn read(&mut self, n: u64, offset: u64, len: u32) -> Trap<Result<Vec<u8>, EditError>> {
         self.enter("constants.read")?;
-        let Self { editor, job, named, limits, .. } = self;
+        let Self { editor, job, named, limits, asked, deadline, .. } = self;
         let graph = editor.graph();
         let refuse = |code, message: String| Ok(Err(refused(code, Some(n), message)));
-        let Some(weights) = &job.constants else {
+        if job.constants.is_none() && asked.is_none() {
             let message = "reading weights needs the grant `constants`, which this run does not give";
             return refuse(EditCode::NotAllowed, message.to_string());
-        };
+        }
         if u64::from(len) > limits.call_bytes {
             return refuse(EditCode::OverLimit, format!("at most {} bytes a call", limits.call_bytes));
         }
@@ -54,15 +54,12 @@ impl ConstantsHost for Host {
             Ok(node) => node,
             Err(error) => return Ok(Err(error)),
         };
-        let Some(name) = named.get_or_insert_with(|| Named::of(graph)).weight(graph, node) else {
-            return refuse(EditCode::NotAllowed, "the node is no parameter, buffer or constant".to_string());
+        let read = match (&job.constants, asked) {
+            (Some(weights), _) => weight_bytes(weights, graph, named, node, offset, len).map(<[u8]>::to_vec),
+            (None, Some(asked)) => asked.read(node, offset, len)?,
+            (None, None) => Err(String::new()),
         };
-        let bytes = match bytes_of(weights, name) {
-            Ok(bytes) => bytes,
-            Err(error) => return refuse(EditCode::NotAllowed, error.to_string()),
-        };
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
-        let end = start.saturating_add(len as usize).min(bytes.len());
-        Ok(Ok(bytes.get(start..end).unwrap_or_default().to_vec()))
+        deadline.check()?;
+        read.map_or_else(|message| refuse(EditCode::NotAllowed, message), |bytes| Ok(Ok(bytes)))
     }
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::bindings;
 use super::super::bindings::airlock::pass::types as wit;
+use super::super::journal::Journal;
 use super::super::store::{Deadline, Guard, Stop};
 use super::args::Words;
 use super::sizes::Sizes;
@@ -33,7 +34,7 @@ pub struct Job {
 }
 
 /// How much a line of log matters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// For whoever works on the pass.
@@ -68,12 +69,22 @@ pub struct Host {
     /// How much of what edits made the graph keep was charged, and how much it may keep.
     charged_kept: u64,
     pub(super) most_kept: u64,
-    pub(super) job: Job,
+    pub(in super::super) job: Job,
     pub(super) limits: Limits,
     pub(super) texts: Texts,
     pub(super) words: Words,
     pub(super) sizes: Sizes,
     pub(super) named: Option<Named>,
+    /// Notes each edit that reaches the editor, where somebody else is to make them again.
+    pub(in super::super) journal: Option<Journal>,
+    /// Who is asked for weight bytes, where `job` does not hold them.
+    pub(in super::super) asked: Option<Box<dyn AskedForWeights>>,
+}
+
+/// Gives bytes of weights that are somewhere else.
+pub trait AskedForWeights: Send {
+    /// Returns at most `len` bytes of what the node stands for, from `offset`; an error is one of the guest's.
+    fn read(&mut self, node: NodeId, offset: u64, len: u32) -> std::io::Result<Result<Vec<u8>, String>>;
 }
 
 impl Host {
@@ -95,6 +106,8 @@ impl Host {
             words: Words::default(),
             sizes: Sizes::default(),
             named: None,
+            journal: None,
+            asked: None,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::sym::KeyedMap;
 
 /// Names of weights by name of placeholder, of the graph itself.
 #[derive(Debug)]
-pub(super) struct Named(KeyedMap<String, String>);
+pub(in super::super) struct Named(KeyedMap<String, String>);
 
 impl Named {
     pub(super) fn of(graph: &Graph) -> Self {
@@ -23,6 +23,24 @@ impl Named {
             NodeKind::Placeholder | NodeKind::Call | NodeKind::Output => None,
         }
     }
+}
+
+/// Returns at most `len` bytes, from `offset`, of the weight that a node stands for; an error says why there are none.
+pub(in super::super) fn weight_bytes<'a>(
+    weights: &'a Weights,
+    graph: &Graph,
+    named: &mut Option<Named>,
+    node: NodeId,
+    offset: u64,
+    len: u32,
+) -> Result<&'a [u8], String> {
+    let Some(name) = named.get_or_insert_with(|| Named::of(graph)).weight(graph, node) else {
+        return Err("the node is no parameter, buffer or constant".to_string());
+    };
+    let bytes = bytes_of(weights, name).map_err(|e| e.to_string())?;
+    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+    let end = start.saturating_add(len as usize).min(bytes.len());
+    Ok(bytes.get(start..end).unwrap_or_default())
 }
 
 /// Returns the bytes of a weight: its part of the storage, from its first element to its last.

@@ -1,0 +1,280 @@
+//! The host's end of one worker.
+//!
+//! Promises: a worker is asked and answers, or it is ended and the host is told how: what it sent instead, its signal or exit code, its last
+//! words. No worker outlives the value that stands for it. Leaves to `pass` what answers mean.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use super::walls::Wall;
+use super::wire::{self, Begin, Failure, Order, Report, Role, WireError};
+use crate::contract::{Limits, LoadError, shown};
+use crate::sandbox::FaultKind;
+
+/// Bytes of an answer that holds no graph, no code and no log.
+const SMALL: u64 = 1 << 20;
+/// How long a process may take to come up, on a machine that does other things too.
+const START: Duration = Duration::from_secs(30);
+/// How long a worker that closed its end may take to be gone.
+const DYING: Duration = Duration::from_secs(2);
+/// Bytes of last words that are kept.
+const WORDS: usize = 2_000;
+
+/// How workers are started.
+#[derive(Clone, Debug)]
+pub struct Workers {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    /// How long a worker may take beyond the time of its pass before it is killed.
+    pub grace: Duration,
+}
+
+impl Workers {
+    /// Workers that are this program once more: `airlock worker`.
+    pub fn of_this_program() -> Self {
+        // What the link names is this program even where its file was replaced.
+        let own = PathBuf::from("/proc/self/exe");
+        let program = if own.exists() { own } else { std::env::current_exe().unwrap_or(own) };
+        Self::of(program, ["worker"])
+    }
+
+    /// Workers that are another program: one that calls [`super::main`] when it is given these arguments.
+    pub fn of<A: Into<OsString>>(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = A>) -> Self {
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        Self { program: program.into(), arguments, grace: Duration::from_secs(10) }
+    }
+}
+
+/// Starts a worker, and returns the walls that stand around it.
+pub fn walls_here(workers: &Workers) -> Result<Vec<Wall>, LoadError> {
+    let begin = Begin {
+        role: Role::Compile,
+        limits: Limits::default(),
+        data_bytes: 1 << 30,
+        cpu_seconds: 10,
+        operators: Vec::new(),
+    };
+    match Worker::start(workers, begin) {
+        Ok(worker) => Ok(worker.walls.clone()),
+        Err(NotStarted::Unsafe(walls)) => Ok(walls),
+        Err(other) => Err(other.into_error("a worker")),
+    }
+}
+
+/// A process that works for this one.
+#[derive(Debug)]
+pub(super) struct Worker {
+    child: Child,
+    stream: UnixStream,
+    words: Option<JoinHandle<String>>,
+    pub(super) walls: Vec<Wall>,
+    pub(super) data_bytes: u64,
+}
+
+/// Why there is no worker.
+#[derive(Debug)]
+pub(super) enum NotStarted {
+    /// No process could be made.
+    Spawn(std::io::Error),
+    /// It ended before it had begun.
+    Ended(Ended),
+    /// It has no filter of system calls.
+    Unsafe(Vec<Wall>),
+    /// It says why not.
+    Failed(String),
+}
+
+impl NotStarted {
+    pub(super) fn into_error(self, pass: &str) -> LoadError {
+        let message = match self {
+            NotStarted::Spawn(e) => format!("no process for it could be started: {e}"),
+            NotStarted::Ended(ended) => ended.to_string(),
+            NotStarted::Failed(message) => shown(&message, 2_000),
+            NotStarted::Unsafe(walls) => {
+                let why = walls.iter().find(|w| w.name == Wall::FILTER).map_or("", |w| &w.detail);
+                return LoadError::NoWalls { why: shown(why, 2_000) };
+            }
+        };
+        LoadError::Worker { pass: pass.to_string(), message }
+    }
+}
+
+impl Worker {
+    pub(super) fn start(workers: &Workers, begin: Begin) -> Result<Self, NotStarted> {
+        let (own, its) = UnixStream::pair().map_err(NotStarted::Spawn)?;
+        let mut child = Command::new(&workers.program)
+            .args(&workers.arguments)
+            .env_clear()
+            // One arena for all threads: others would look at files of the system when they shrink.
+            .env("GLIBC_TUNABLES", "glibc.malloc.arena_max=1")
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(its)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            // What a terminal sends to its foreground is for the host.
+            .process_group(0)
+            .spawn()
+            .map_err(NotStarted::Spawn)?;
+        let words = child.stderr.take().and_then(|stderr| {
+            std::thread::Builder::new().name("airlock-words".into()).spawn(move || last_words(stderr)).ok()
+        });
+        let data_bytes = begin.data_bytes;
+        let mut worker = Self { child, stream: own, words, walls: Vec::new(), data_bytes };
+        let until = Instant::now().checked_add(START);
+        match worker.ask(&Order::Begin(Box::new(begin)), SMALL, until).map_err(NotStarted::Ended)? {
+            Report::Begun(walls) if walls.0.iter().any(|w| w.name == Wall::FILTER && w.stands) => {
+                worker.walls = walls.0;
+                Ok(worker)
+            }
+            Report::Begun(walls) => Err(NotStarted::Unsafe(walls.0)),
+            Report::Failed(Failure::Engine(message) | Failure::Compile(message) | Failure::Mismatch(message)) => {
+                Err(NotStarted::Failed(message))
+            }
+            other => Err(NotStarted::Ended(worker.out_of_turn(&other))),
+        }
+    }
+
+    /// Sends an order and waits for the answer. A worker that gives none is ended.
+    pub(super) fn ask(&mut self, order: &Order, most: u64, until: Option<Instant>) -> Result<Report, Ended> {
+        let sent = wire::send(&mut self.stream, order, until);
+        match sent.and_then(|()| wire::receive(&mut self.stream, most, until)) {
+            Ok(report) => Ok(report),
+            Err(error) => Err(self.end(&error)),
+        }
+    }
+
+    /// Ends a worker that answered what nobody had asked.
+    pub(super) fn out_of_turn(&mut self, report: &Report) -> Ended {
+        let name = format!("{report:?}");
+        let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        self.end(&WireError::Nonsense(format!("`{name}` out of turn")))
+    }
+
+    /// Ends the process and finds out how it ended.
+    pub(super) fn end(&mut self, error: &WireError) -> Ended {
+        let mut how = match error {
+            WireError::Silent => How::Silent,
+            WireError::Nonsense(what) => How::Nonsense(shown(what, 300)),
+            WireError::Closed | WireError::Io(_) => How::LivedOn,
+        };
+        let until = Instant::now().checked_add(DYING);
+        while matches!(how, How::LivedOn) && until.is_some_and(|until| Instant::now() < until) {
+            match self.child.try_wait() {
+                Ok(Some(status)) => {
+                    how = match (status.signal(), status.code()) {
+                        (Some(signal), _) => How::Signal(signal),
+                        (None, code) => How::Exit(code.unwrap_or(-1)),
+                    }
+                }
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                Err(_) => break,
+            }
+        }
+        let words = self.kill();
+        Ended { how, words, data_bytes: self.data_bytes }
+    }
+
+    /// Kills the process, if it lives, and returns its last words.
+    fn kill(&mut self) -> String {
+        // Both fail only for a process that is gone.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.words.take().and_then(|words| words.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Reads what a worker writes to its standard error until it is gone, and keeps the end of it.
+fn last_words(mut stderr: ChildStderr) -> String {
+    let (mut kept, mut chunk) = (Vec::new(), [0_u8; 4096]);
+    while let Ok(n) = stderr.read(&mut chunk) {
+        if n == 0 {
+            break;
+        }
+        kept.extend_from_slice(chunk.get(..n).unwrap_or_default());
+        let over = kept.len().saturating_sub(WORDS);
+        kept.drain(..over);
+    }
+    String::from_utf8_lossy(&kept).trim().to_string()
+}
+
+/// How a worker came to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum How {
+    Silent,
+    Nonsense(String),
+    Signal(i32),
+    Exit(i32),
+    LivedOn,
+}
+
+/// The end of a worker that had not done its work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Ended {
+    how: How,
+    words: String,
+    data_bytes: u64,
+}
+
+impl Ended {
+    /// Returns the kind of fault that it is of the pass.
+    pub(super) fn kind(&self) -> FaultKind {
+        match &self.how {
+            How::Silent => FaultKind::Time,
+            How::Signal(signal) if *signal == Signal::SIGXCPU as i32 => FaultKind::Time,
+            _ if self.is_out_of_memory() => FaultKind::HostLimit,
+            _ => FaultKind::Worker,
+        }
+    }
+
+    fn is_out_of_memory(&self) -> bool {
+        self.how == How::Signal(Signal::SIGABRT as i32) && self.words.contains("memory allocation of")
+    }
+
+    fn cause(&self) -> String {
+        let signal = |number: &i32| Signal::try_from(*number).map_or("of no name", Signal::as_str);
+        match &self.how {
+            How::Silent => "it said nothing in its time and was killed".to_string(),
+            How::Nonsense(what) => format!("it does not answer as a worker does: {what}"),
+            How::Signal(_) if self.is_out_of_memory() => {
+                format!("it needed more than the {} MiB of memory that it had", self.data_bytes >> 20)
+            }
+            How::Signal(n) if *n == Signal::SIGSYS as i32 => {
+                "it made a system call that no worker makes (signal SIGSYS)".to_string()
+            }
+            How::Signal(n) if *n == Signal::SIGXCPU as i32 => {
+                "its processor time was used up (signal SIGXCPU)".to_string()
+            }
+            How::Signal(n) if *n == Signal::SIGKILL as i32 => {
+                "it was killed, by the system where memory ran out or by somebody (signal SIGKILL)".to_string()
+            }
+            How::Signal(n) => format!("it crashed (signal {})", signal(n)),
+            How::Exit(code) => format!("it ended by itself with exit code {code}"),
+            How::LivedOn => "it closed its end and was killed".to_string(),
+        }
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "its worker process is gone: {}", self.cause())?;
+        if !self.words.is_empty() {
+            write!(f, "; its last words: {}", shown(&self.words, 500))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,369 @@
+//! What host and worker say to each other: frames, and what may stand in them.
+//!
+//! A frame is four bytes that name this version, the length of what follows in eight, and a message as postcard writes it. The host begins:
+//! each [`Order`] has one [`Report`], but that a worker may ask for weights before it reports a run.
+//!
+//! Promises: a reader takes no more memory than the sender has sent, and no more than it was told to take; it waits no longer than it was
+//! told to. Whatever a worker sends is a message or an error. Leaves to `edits` and `guest` what a message may mean.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::marker::PhantomData;
+use std::time::Instant;
+
+use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::walls::Wall;
+use crate::contract::Limits;
+use crate::sandbox::{FaultKind, Info, Level, Said};
+
+/// The version of these messages. Both ends are one program, so there is no other to understand.
+const VERSION: [u8; 4] = *b"ALW1";
+
+/// What a worker is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Role {
+    /// To compile one component. Nothing of it runs.
+    Compile,
+    /// To run one compiled component.
+    Run,
+}
+
+/// What the host wants.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// To begin: raise the walls.
+    Begin(Box<Begin>),
+    /// To compile a component.
+    Compile(Blob),
+    /// To load what was compiled; errors name it by this label.
+    Load(String, Blob),
+    /// To ask the pass what it is.
+    Describe,
+    /// To run it.
+    Run(Box<Run>),
+    /// Weight bytes that were asked for.
+    Weights(Result<Blob, String>),
+}
+
+/// How a worker begins.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Begin {
+    /// What it is for.
+    pub role: Role,
+    /// The limits of the pass.
+    pub limits: Limits,
+    /// Bytes of memory that the process may fill.
+    pub data_bytes: u64,
+    /// Seconds of processor time.
+    pub cpu_seconds: u64,
+    /// Operator files that add to the registry, each with its name.
+    pub operators: Vec<(String, String)>,
+}
+
+/// A run.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// The user's text.
+    pub config: String,
+    /// The stage.
+    pub stage: String,
+    /// The mode.
+    pub mode: String,
+    /// The user's options.
+    pub options: std::collections::BTreeMap<String, String>,
+    /// Whether weight bytes may be asked for.
+    pub constants: bool,
+    /// The graph, as [`crate::graph::Graph`] is written.
+    pub graph: Blob,
+}
+
+/// What a worker answers. To the host it is as hostile as the pass.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Report {
+    /// The walls that stand.
+    Begun(Few<Wall, 64>),
+    /// What was compiled: native code, which no host loads.
+    Compiled(Blob),
+    /// It was loaded.
+    Loaded,
+    /// It could not be compiled or loaded.
+    Failed(Failure),
+    /// What the pass says of itself.
+    Described(Result<Info, Failed>),
+    /// It asks for weights.
+    Weights {
+        /// The node.
+        node: u64,
+        /// From where.
+        offset: u64,
+        /// How many bytes at most.
+        len: u32,
+    },
+    /// The run is over.
+    Ran(Box<Ran>),
+}
+
+/// Why nothing was compiled or loaded.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Failure {
+    /// The compiler refused it.
+    Compile(String),
+    /// Its types are not those of the contract.
+    Mismatch(String),
+    /// The engine or the worker does not start.
+    Engine(String),
+}
+
+/// A fault, without what the host knows better.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Failed {
+    /// What happened.
+    pub kind: FaultKind,
+    /// Whether it was in the start function, not in the function that was called.
+    pub in_start: bool,
+    /// For people.
+    pub message: String,
+    /// How much was used.
+    pub used: Option<u64>,
+    /// How much there was.
+    pub limit: Option<u64>,
+    /// The guest's functions.
+    pub frames: Few<String, 64>,
+}
+
+/// A run that is over.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Ran {
+    /// How it ended.
+    pub ended: Result<Said, Failed>,
+    /// What it edited: see `edits`. Empty where it failed.
+    pub journal: Blob,
+    /// Its log.
+    pub log: Few<(Level, String), 1_000_000>,
+    /// How many lines it wrote besides.
+    pub log_dropped: u64,
+    /// Fuel that it used.
+    pub fuel: u64,
+    /// Bytes of its memories.
+    pub memory_bytes: u64,
+    /// Bytes that calls filled.
+    pub host_bytes: u64,
+    /// How many calls.
+    pub calls: u64,
+}
+
+/// Bytes, copied as a whole.
+#[derive(Debug, Default)]
+pub struct Blob(pub Vec<u8>);
+
+impl Serialize for Blob {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Blob {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Copied;
+        impl Visitor<'_> for Copied {
+            type Value = Blob;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("bytes")
+            }
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Blob, E> {
+                Ok(Blob(bytes.to_vec()))
+            }
+        }
+        deserializer.deserialize_bytes(Copied)
+    }
+}
+
+/// At most `MOST` items: some bytes of a message cannot become many times as many of memory.
+#[derive(Debug, Serialize)]
+pub struct Few<T, const MOST: usize>(pub Vec<T>);
+
+impl<T, const MOST: usize> FromIterator<T> for Few<T, MOST> {
+    /// Takes the first of them.
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Self(items.into_iter().take(MOST).collect())
+    }
+}
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Few<T, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Counted<T, const MOST: usize>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Counted<T, MOST> {
+            type Value = Few<T, MOST>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "at most {MOST} items")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = sequence.next_element()? {
+                    if items.len() == MOST {
+                        return Err(serde::de::Error::custom("too many items"));
+                    }
+                    items.push(item);
+                }
+                Ok(Few(items))
+            }
+        }
+        deserializer.deserialize_seq(Counted(PhantomData))
+    }
+}
+
+/// Why no message came.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The other side is gone.
+    #[error("it closed its end")]
+    Closed,
+    /// Nothing came in time.
+    #[error("it said nothing in time")]
+    Silent,
+    /// It does not speak as agreed.
+    #[error("it sent what is no message: {0}")]
+    Nonsense(String),
+    /// Something else.
+    #[error("{0}")]
+    Io(io::Error),
+}
+
+impl From<io::Error> for WireError {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof, WouldBlock};
+        match error.kind() {
+            BrokenPipe | ConnectionReset | UnexpectedEof => WireError::Closed,
+            TimedOut | WouldBlock => WireError::Silent,
+            _ => WireError::Io(error),
+        }
+    }
+}
+
+/// A stream whose reads and writes can end in time.
+pub trait Timed: Read + Write {
+    /// Lets the next read or write end at that time.
+    fn end_at(&mut self, until: Option<Instant>) -> io::Result<()>;
+}
+
+impl Timed for std::os::unix::net::UnixStream {
+    fn end_at(&mut self, until: Option<Instant>) -> io::Result<()> {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.set_read_timeout(left)?;
+        self.set_write_timeout(left)
+    }
+}
+
+/// A file waits as long as it takes.
+impl Timed for std::sync::Arc<std::fs::File> {
+    fn end_at(&mut self, _until: Option<Instant>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+const CHUNK: usize = 1 << 20;
+
+/// Sends a message.
+pub fn send(stream: &mut impl Timed, message: &impl Serialize, until: Option<Instant>) -> Result<(), WireError> {
+    let body = postcard::to_stdvec(message).map_err(|e| WireError::Nonsense(e.to_string()))?;
+    let mut head = VERSION.to_vec();
+    head.extend_from_slice(&u64::try_from(body.len()).unwrap_or(u64::MAX).to_le_bytes());
+    for chunk in std::iter::once(head.as_slice()).chain(body.chunks(CHUNK)) {
+        stream.end_at(until)?;
+        stream.write_all(chunk)?;
+    }
+    Ok(())
+}
+
+/// Receives a message of at most `most` bytes.
+pub fn receive<T: DeserializeOwned>(
+    stream: &mut impl Timed,
+    most: u64,
+    until: Option<Instant>,
+) -> Result<T, WireError> {
+    let head = read(stream, 12, until)?;
+    let (version, len) = head.split_at_checked(4).unwrap_or_default();
+    if version != VERSION {
+        return Err(WireError::Nonsense(format!("it begins with {version:02x?}")));
+    }
+    let len = u64::from_le_bytes(len.try_into().unwrap_or_default());
+    if len > most {
+        return Err(WireError::Nonsense(format!("{len} bytes, at most {most} are possible here")));
+    }
+    let body = read(stream, usize::try_from(len).unwrap_or(usize::MAX), until)?;
+    match postcard::take_from_bytes(&body) {
+        Ok((message, [])) => Ok(message),
+        Ok((_, rest)) => Err(WireError::Nonsense(format!("{} bytes more than the message", rest.len()))),
+        Err(e) => Err(WireError::Nonsense(e.to_string())),
+    }
+}
+
+/// Reads that many bytes. Memory grows with what comes.
+fn read(stream: &mut impl Timed, len: usize, until: Option<Instant>) -> Result<Vec<u8>, WireError> {
+    let mut bytes = Vec::new();
+    while bytes.len() < len {
+        let start = bytes.len();
+        bytes.resize(start.saturating_add(CHUNK.min(len.saturating_sub(start))), 0);
+        let mut at = start;
+        while at < bytes.len() {
+            stream.end_at(until)?;
+            match stream.read(bytes.get_mut(at..).unwrap_or_default()) {
+                Ok(0) => return Err(WireError::Closed),
+                Ok(n) => at = at.saturating_add(n),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn soon() -> Option<Instant> {
+        Instant::now().checked_add(Duration::from_millis(50))
+    }
+
+    #[test]
+    fn a_message_comes_as_it_was_sent() {
+        let (mut a, mut b) = UnixStream::pair().unwrap();
+        send(&mut a, &Order::Load("p".into(), Blob(vec![7; 100])), soon()).unwrap();
+        let Order::Load(label, bytes) = receive(&mut b, 1000, soon()).unwrap() else { panic!() };
+        assert_eq!((label.as_str(), bytes.0.len()), ("p", 100));
+    }
+
+    #[test]
+    fn what_is_no_message_is_an_error_that_says_what_came() {
+        let frame = |body: &[u8], len: u64| [&VERSION[..], &len.to_le_bytes(), body].concat();
+        for (sent, said) in [
+            (b"hello, I am a worker".to_vec(), "begins with"),
+            (frame(&[], u64::MAX), "18446744073709551615 bytes, at most 100"),
+            (frame(&[250; 4], 4), "no message"),
+            (frame(&[2, 0, 0], 3), "2 bytes more"),
+        ] {
+            let (mut a, mut b) = UnixStream::pair().unwrap();
+            a.write_all(&sent).unwrap();
+            let error = receive::<Report>(&mut b, 100, soon()).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn silence_and_a_closed_end_are_told_apart() {
+        let (a, mut b) = UnixStream::pair().unwrap();
+        assert!(matches!(receive::<Report>(&mut b, 100, soon()), Err(WireError::Silent)));
+        drop(a);
+        assert!(matches!(receive::<Report>(&mut b, 100, soon()), Err(WireError::Closed)));
+        assert!(matches!(send(&mut b, &Order::Describe, soon()), Err(WireError::Closed)));
+    }
+}

@@ -1,0 +1,145 @@
+//! A pass that workers run does what it does in process: the same bytes, the same faults.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::components::hostile;
+use crate::e2e::{airlock, file, json, model, text};
+use crate::graphs::{self, content, editor};
+use airlock::contract::Limits;
+use airlock::editor::Editor;
+use airlock::ops::Registry;
+use airlock::sandbox::worker::{WorkerPass, Workers};
+use airlock::sandbox::{Ended, Engine, Job, Outcome, Pass};
+
+fn workers() -> Workers {
+    Workers::of(assert_cmd::cargo::cargo_bin("airlock"), ["worker"])
+}
+
+fn limits() -> Limits {
+    Limits { fuel_base: 50_000_000, fuel_per_node: 0, time_seconds: 60.0, ..Limits::default() }
+}
+
+/// Everything of an outcome that may be compared: how long it took may not.
+fn told(outcome: &Outcome) -> String {
+    let Outcome { editor, ended, usage, log, log_dropped } = outcome;
+    let usage = airlock::sandbox::Usage { sandbox_ms: 0.0, ..*usage };
+    format!("{ended:?}\n{usage:?}\n{log:?} {log_dropped}\n{:?}\n{}", editor.changes(), content(editor.graph()))
+}
+
+fn both(name: &str, bytes: &[u8], limits: &Limits, editor: impl Fn() -> Editor) -> [String; 2] {
+    let engine = Engine::new(limits).unwrap();
+    let here = Pass::load(name, bytes, &engine, limits).unwrap();
+    let mut apart = WorkerPass::load(name, bytes, &workers(), &[], limits).unwrap();
+    let described = [here.describe(limits), apart.describe(limits)];
+    let job = || Job { config: "c".into(), stage: "pre".into(), mode: "max-autotune".into(), ..Job::default() };
+    let ran = [here.run(editor(), job(), limits), apart.run(editor(), job(), limits)];
+    let [a, b] = [0, 1].map(|i| format!("{:?}\n{}", described[i], told(&ran[i])));
+    [a, b]
+}
+
+#[test]
+fn every_hostile_component_ends_as_in_process() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/components");
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "wat"))
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert!(names.len() > 20);
+    let limits = Limits { memory_bytes: 96 << 20, host_bytes: 1 << 20, ..limits() };
+    // Time ends one of them, after another number of calls each time.
+    for name in names.into_iter().filter(|name| name != "endless_effects") {
+        let [here, apart] = both(&name, &hostile(&name), &limits, editor);
+        assert_eq!(here, apart, "{name}");
+    }
+}
+
+fn released(name: &str) -> PathBuf {
+    file(&format!("tests/components/released-0.1.0/{name}.wasm"))
+}
+
+#[test]
+fn a_large_graph_comes_back_with_the_same_ids_and_names() {
+    let bytes = std::fs::read(released("dedup")).unwrap();
+    let graph = || Editor::new(graphs::twins(5_000), Arc::new(Registry::standard()));
+    let [here, apart] = both("dedup", &bytes, &Limits::default(), graph);
+    assert!(here.contains("Changed"), "{here:.300}");
+    assert_eq!(here, apart);
+}
+
+#[test]
+fn a_second_run_has_a_worker_of_its_own() {
+    let limits = limits();
+    let mut pass = WorkerPass::load("trap", &hostile("edit_then_trap"), &workers(), &[], &limits).unwrap();
+    let mut editor = editor();
+    let before = content(editor.graph());
+    for _ in 0..3 {
+        let outcome = pass.run(editor, Job::default(), &limits);
+        assert!(matches!(outcome.ended, Ended::Faulted(_)), "{:?}", outcome.ended);
+        editor = outcome.editor;
+        assert_eq!(content(editor.graph()), before);
+    }
+}
+
+/// Component and model.
+const RUNS: &[(&str, &str)] = &[
+    ("add-rms-norm", "add_rms_norm"),
+    ("broken", "torchair_doc_model"),
+    ("dedup", "llama_prefill_eager"),
+    ("dedup", "cond_while"),
+    ("dedup", "dynamic_batch"),
+    ("stream-split", "torchair_doc_model"),
+];
+
+#[test]
+fn the_command_writes_the_same_bytes_with_workers_and_without() {
+    let folder = tempfile::tempdir().unwrap();
+    for (pass, graph) in RUNS {
+        let run = |name: &str, more: &[&str]| {
+            let out = folder.path().join(name);
+            let mut command = airlock();
+            command.args(["run", "--format", "json", "--policy", "advisory"]).args(more).arg(model(graph, "core"));
+            let output = command.arg("--pass").arg(released(pass)).arg("-o").arg(&out).output().unwrap();
+            let mut report = json(&output);
+            for pass in ["passes", "builtin"].iter().flat_map(|key| report[key].as_array().cloned().unwrap()) {
+                assert!(pass["fault"].is_null() || pass["stage"] == "builtin", "{pass}");
+            }
+            strip(&mut report);
+            (std::fs::read(out).unwrap_or_else(|e| panic!("{e}: {}", text(&output.stderr))), report)
+        };
+        let (here, told_here) = run("here.pt2", &["--in-process"]);
+        for _ in 0..2 {
+            let (apart, told_apart) = run("here.pt2", &[]);
+            assert!(here == apart, "{pass} over {graph}: other bytes");
+            assert_eq!(told_here, told_apart, "{pass} over {graph}");
+        }
+    }
+}
+
+/// Takes times out of a report.
+fn strip(report: &mut serde_json::Value) {
+    match report {
+        serde_json::Value::Object(entries) => {
+            entries.retain(|key, _| key != "ms" && !key.ends_with("_ms"));
+            entries.values_mut().for_each(strip);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_walls_of_this_machine_are_told() {
+    let output = airlock().args(["inspect", "--host", "--format", "json"]).output().unwrap();
+    let told = json(&output);
+    let wall = |name: &str| told["walls"].as_array().unwrap().iter().find(|w| w["name"] == name).cloned();
+    assert_eq!(told["kind"], "host");
+    for name in ["seccomp", "rlimits", "privileges", "dumpable", "death", "descriptors"] {
+        assert_eq!(wall(name).unwrap()["stands"], true, "{told}");
+    }
+    // Containers may have none of these.
+    assert!(wall("landlock").is_some() && wall("namespaces").is_some());
+}
