@@ -1,6 +1,6 @@
 #!/bin/sh
-# Shows that the README's two commands work on a bare machine: a fresh Debian root in which only git, curl, a C compiler and a
-# stable Rust toolchain (this machine's) were put beforehand. The commands run there as a user without rights.
+# Shows that the README's two commands work on a bare machine: a fresh Debian root in which only git, curl, Python, a C compiler
+# and a stable Rust toolchain (this machine's) were put beforehand. The commands run there as a user without rights.
 #
 #   sudo scripts/check-fresh.sh [FOLDER]     the root is made in FOLDER (default: a temporary one, removed afterwards)
 #
@@ -10,7 +10,7 @@ set -eu
 
 repository=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 suite=bookworm
-packages=ca-certificates,git,curl,gcc,libc6-dev
+packages=ca-certificates,git,curl,gcc,libc6-dev,python3,python3-venv
 
 say() { printf 'check-fresh: %s\n' "$*" >&2; }
 fail() { printf 'check-fresh: error: %s\n' "$*" >&2; exit 2; }
@@ -54,7 +54,7 @@ copy() { # a file or folder, to the same place
 : >"$fresh/etc/apt/sources.list"
 for source in $(targets '$(SOURCESENTRY)' | cut -d : -f 1 | sort -u); do copy "$source"; done
 for place in /etc/apt/apt.conf /etc/apt/auth.conf /etc/apt/auth.conf.d /etc/apt/keyrings /etc/apt/trusted.gpg.d /usr/share/keyrings \
-    /etc/hosts /etc/resolv.conf /etc/ssl/certs/ca-certificates.crt; do
+    /etc/pip.conf /etc/hosts /etc/resolv.conf /etc/ssl/certs/ca-certificates.crt; do
     copy "$place"
 done
 # Proxies and the like, but not what this machine's packages hook into apt.
@@ -84,7 +84,7 @@ mount --rbind /dev "$fresh/dev"
 
 # ---- the two commands
 
-carried=$(env | grep -i -E '^(https?_proxy|no_proxy|all_proxy|ssl_cert_file|ssl_cert_dir|curl_ca_bundle|git_ssl_cainfo|cargo_(http|net|registr)[a-z_]*)=' || true)
+carried=$(env | grep -i -E '^(https?_proxy|no_proxy|all_proxy|ssl_cert_file|ssl_cert_dir|curl_ca_bundle|git_ssl_cainfo|pip_[a-z_]*|cargo_(http|net|registr)[a-z_]*)=' || true)
 inside() {
     started=$(date +%s)
     # One variable a line; values with blanks do not occur in these.

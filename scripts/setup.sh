@@ -4,14 +4,25 @@
 #   1. A Rust compiler for passes (target wasm32-unknown-unknown): one that is already there; else, on Debian and its
 #      relatives, Debian's packages, unpacked below target/ (nothing is installed, no root); else `rustup target add`.
 #   2. `airlock` itself.
-#   3. The example passes, to target/components/NAME.wasm. The first one builds the passes' standard library, if need be.
+#   3. The example passes in Rust, to target/components/NAME.wasm. The first one builds the passes' standard library, if need be.
 #
-# `airlock build` looks for compilers in the same places and order (src/guest/toolchain.rs).
+# With `--languages` also the toolchains of other languages, below target/ (nothing is installed), and the example passes in
+# them, to target/components/LANGUAGE/NAME.wasm:
+#
+#   C         zig, which is clang and a C library in one: the package `ziglang` of Python
+#
+# `airlock build` looks for compilers in the same places and order (src/guest/languages/).
 #
 #   AIRLOCK_GUEST_RUSTC   a compiler for passes; nothing is looked for
 #   AIRLOCK_GUEST_CACHE   where packages are unpacked and passes are built (default: guest-toolchain in the target folder)
 #   CARGO_TARGET_DIR      as cargo has it
 set -eu
+
+case "${1:-}" in
+'') languages= ;;
+--languages) languages=yes ;;
+*) echo "usage: $0 [--languages]" >&2; exit 2 ;;
+esac
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
@@ -156,6 +167,31 @@ ensure_compiler() {
     say "passes are built by $found"
 }
 
+# ---- other languages
+
+zig=0.17.1
+
+# Python packages go to an environment of their own in the cache folder, where `airlock build` looks.
+ensure_python_packages() {
+    python=$cache/python/bin/python
+    if [ "$("$python" -m ziglang version 2>/dev/null)" = "$zig" ]; then
+        return
+    fi
+    has python3 || fail "python3 is not there, which brings the compiler for C: on Debian, sudo apt-get install python3 python3-venv"
+    say "installing ziglang $zig in $cache/python"
+    python3 -m venv "$cache/python" || fail "python3 makes no environments: on Debian, sudo apt-get install python3-venv"
+    "$python" -m pip install -q "ziglang==$zig" || fail "pip could not install ziglang $zig: see above"
+}
+
+# Builds the example passes of a language.
+build_in() {
+    for pass in "$root/guest-examples/$1"/*/; do
+        name=$(basename -- "$pass")
+        say "building target/components/$1/$name.wasm"
+        AIRLOCK_GUEST_CACHE=$cache "$target/debug/airlock" build -q "$pass" -o "$root/target/components/$1/$name.wasm"
+    done
+}
+
 # ---- main
 
 has cargo || fail "cargo is not there: install Rust (https://rustup.rs), 1.95 or newer"
@@ -167,10 +203,15 @@ ensure_compiler
 say "building airlock"
 cargo build --locked --manifest-path "$root/Cargo.toml" --bin airlock
 
-for manifest in "$root"/guest-examples/*/Cargo.toml; do
+for manifest in "$root"/guest-examples/rust/*/Cargo.toml; do
     pass=$(dirname -- "$manifest")
     name=$(basename -- "$pass")
     say "building target/components/$name.wasm"
     AIRLOCK_GUEST_CACHE=$cache "$target/debug/airlock" build "$pass" -o "$root/target/components/$name.wasm"
 done
+
+if [ -n "$languages" ]; then
+    ensure_python_packages
+    build_in c
+fi
 say "ready: $target/debug/airlock"

@@ -3,7 +3,7 @@
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
-"$root/scripts/setup.sh"
+"$root/scripts/setup.sh" --languages
 cd "$root"
 target=${CARGO_TARGET_DIR:-$root/target}
 
@@ -15,9 +15,9 @@ step() {
 step cargo fmt --all --check
 step cargo clippy --locked --workspace --all-targets -- -D warnings
 RUSTDOCFLAGS='-D warnings' step cargo doc --locked --workspace --no-deps
-AIRLOCK_COMPONENTS_REQUIRED=1 step cargo test --locked --workspace
+AIRLOCK_COMPONENTS_REQUIRED=1 AIRLOCK_LANGUAGES_REQUIRED=c step cargo test --locked --workspace
 
-cd guest-examples
+cd guest-examples/rust
 CARGO_TARGET_DIR=$target/guest-examples
 export CARGO_TARGET_DIR
 step cargo fmt --all --check

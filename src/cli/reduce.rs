@@ -127,7 +127,7 @@ pub fn reduce(args: &ReduceArgs, global: &Global) -> anyhow::Result<Exit> {
     let specs = run::load_passes(wanted, &config, &place, global)?;
     let loaded = load::model(&args.model, &reading)?;
     let folder = tempfile::tempdir().context("cannot make a folder for the models to try")?;
-    let trial = Trial { args, config: &config, specs, loaded: &loaded, folder };
+    let mut trial = Trial { args, config: &config, specs, loaded: &loaded, folder };
     let Some(happens) = trial.happens(&loaded.model)? else {
         bail!("nothing happens on {}: {}", args.model.display(), trial.wanted());
     };
@@ -178,7 +178,7 @@ impl Trial<'_> {
         }
     }
 
-    fn happens(&self, model: &Model) -> anyhow::Result<Option<Happening>> {
+    fn happens(&mut self, model: &Model) -> anyhow::Result<Option<Happening>> {
         let mut model = model.clone();
         let report = self.run(&mut model)?;
         match &self.args.check {
@@ -187,7 +187,7 @@ impl Trial<'_> {
         }
     }
 
-    fn run(&self, model: &mut Model) -> anyhow::Result<RunReport> {
+    fn run(&mut self, model: &mut Model) -> anyhow::Result<RunReport> {
         if self.specs.is_empty() {
             return Ok(RunReport::default());
         }
@@ -201,8 +201,9 @@ impl Trial<'_> {
             all_or_nothing: false,
             dump: None,
             reproducers: None,
+            record_edits: false,
         };
-        Ok(pipeline::run(model, &self.specs, &mut settings, &mut Silent)?)
+        Ok(pipeline::run(model, &mut self.specs, &mut settings, &mut Silent)?)
     }
 
     fn check(&self, command: &str, model: &Model) -> anyhow::Result<Option<Happening>> {

@@ -49,6 +49,9 @@ pub struct RunArgs {
     /// Keep a file for each refusal and fault that runs it again.
     #[arg(long, value_name = "DIR")]
     reproducer: Option<PathBuf>,
+    /// The edits that passes made, in order, one JSON object a line; nodes by name.
+    #[arg(long, value_name = "OUT.jsonl")]
+    edits: Option<PathBuf>,
     /// A report for people.
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
@@ -168,7 +171,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
         let changes = report::diff(a, b, |n| write_node_line(a, n), |n| write_node_line(b, n));
         report::html(&args_model(args), &run, &changes)
     });
-    let outputs = write_outputs(args, &loaded, &settled, page.as_deref(), global)?;
+    let asides = Asides { page, edits: args.edits.is_some().then(|| report::edits_jsonl(&run)) };
+    let outputs = write_outputs(args, &loaded, &settled, &asides, global)?;
     show(args, global, &settled, &run, outputs)?;
     Ok(exit_of(&run))
 }
@@ -294,7 +298,8 @@ fn check_outputs(
     {
         bail!("cannot tell what to write to {}: its ending must be .pt2 or .fx", path.display());
     }
-    let files: Vec<&Path> = [model, args.lower.as_deref(), args.report.as_deref()].into_iter().flatten().collect();
+    let files: Vec<&Path> =
+        [model, args.lower.as_deref(), args.edits.as_deref(), args.report.as_deref()].into_iter().flatten().collect();
     staging::check(&files)?;
     let config = config.path.as_deref();
     let passes = wanted.iter().map(|p| p.path.as_path());
@@ -427,6 +432,7 @@ fn settings<'a>(args: &RunArgs, settled: &'a Settled, loaded: &Loaded) -> anyhow
             Some(_) => open(&args.reproducer)?,
             None => open(&args.dump.as_ref().map(|d| d.join("reproducers")))?,
         },
+        record_edits: args.edits.is_some(),
     })
 }
 
@@ -434,12 +440,18 @@ fn cannot_write(path: &Path) -> String {
     format!("cannot write {}", path.display())
 }
 
+/// Texts about the run that go to files.
+struct Asides {
+    page: Option<String>,
+    edits: Option<String>,
+}
+
 /// Writes what was asked for: all of it, or nothing.
 fn write_outputs(
     args: &RunArgs,
     loaded: &Loaded,
     settled: &Settled,
-    page: Option<&str>,
+    asides: &Asides,
     global: &Global,
 ) -> anyhow::Result<Outputs> {
     let mut outputs = Outputs::default();
@@ -452,8 +464,9 @@ fn write_outputs(
         told.push(("Lowered", format!("to {}, {} GE nodes", path.display(), graph.op.len())));
         outputs.lowered = Some(path.display().to_string());
     }
-    if let (Some(path), Some(page)) = (&args.report, page) {
-        stage.add(path, |beside| std::fs::write(beside, page).with_context(|| cannot_write(path)))?;
+    for (path, text) in [(&args.edits, &asides.edits), (&args.report, &asides.page)] {
+        let (Some(path), Some(text)) = (path, text) else { continue };
+        stage.add(path, |beside| std::fs::write(beside, text).with_context(|| cannot_write(path)))?;
         told.push(("Reported", path.display().to_string()));
     }
     if let Some(path) = &args.output {

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde_json::Value;
+
+use super::record::{self, Record};
 use super::{Before, Changes, EditCode, EditError, Point};
 use crate::graph::{Arg, BodyId, Graph, Hearsay, NewNode, NodeId, NodeKind, StrId, ValueType, View};
 use crate::ops::Registry;
@@ -52,13 +55,22 @@ pub struct Editor {
     type_bytes: u64,
     most_bytes: u64,
     until: Option<Instant>,
+    record: Record,
 }
 
 impl Editor {
     /// Takes the graph, and begins to remember it as it is, inside of a log that somebody else may keep.
     pub fn new(mut graph: Graph, registry: Arc<Registry>) -> Self {
         graph.begin_log();
-        Self { graph, registry, max_nodes: usize::MAX, type_bytes: 0, most_bytes: u64::MAX, until: None }
+        Self {
+            graph,
+            registry,
+            max_nodes: usize::MAX,
+            type_bytes: 0,
+            most_bytes: u64::MAX,
+            until: None,
+            record: Record::default(),
+        }
     }
 
     /// Bounds how many nodes the graph may have; further insertions are `over-limit`.
@@ -69,6 +81,16 @@ impl Editor {
     /// Bounds what edits may make the graph keep, and how long one may take: one that goes beyond is `over-limit` and changes nothing.
     pub fn limit_work(&mut self, most_bytes: u64, until: Option<Instant>) {
         (self.most_bytes, self.until) = (most_bytes, until);
+    }
+
+    /// From now on keeps each edit that is made, for [`Editor::take_record`].
+    pub fn record_edits(&mut self) {
+        self.record.begin();
+    }
+
+    /// Returns the edits that were made since [`Editor::record_edits`], in order, also those that were undone, and keeps no more.
+    pub fn take_record(&mut self) -> Vec<Value> {
+        self.record.take()
     }
 
     /// Returns about how many bytes the types and sizes take that edits made; it never falls.
@@ -163,6 +185,13 @@ impl Editor {
         let id = self.graph.insert(body, Some(before), &name, node);
         let said = self.said_of(id, Hearsay::NONE);
         self.graph.set_hearsay(id, said);
+        self.record.push(|| {
+            let mut line = record::line(&self.graph, "insert", id);
+            record::place(&self.graph, &mut line, id);
+            line.insert("target".into(), self.graph.target(id).into());
+            record::arguments(&self.graph, &mut line, id);
+            line.into()
+        });
         Ok(id)
     }
 
@@ -178,15 +207,20 @@ impl Editor {
                 self.whole(|e| {
                     e.graph.set_args(id, args.into(), kwargs);
                     e.retype(id, ty)
-                })
+                })?;
             }
             NodeKind::Output => {
                 self.check_returned(id, &args)?;
                 self.graph.set_args(id, args.into(), kwargs);
-                Ok(())
             }
-            NodeKind::Placeholder | NodeKind::GetAttr => Err(self.not_allowed(id, "has no arguments to set")),
+            NodeKind::Placeholder | NodeKind::GetAttr => return Err(self.not_allowed(id, "has no arguments to set")),
         }
+        self.record.push(|| {
+            let mut line = record::line(&self.graph, "set-args", id);
+            record::arguments(&self.graph, &mut line, id);
+            line.into()
+        });
+        Ok(())
     }
 
     /// Replaces the operator of a call.
@@ -202,7 +236,13 @@ impl Editor {
         self.whole(|e| {
             e.graph.set_target(id, target);
             e.retype(id, ty)
-        })
+        })?;
+        self.record.push(|| {
+            let mut line = record::line(&self.graph, "set-target", id);
+            line.insert("target".into(), self.graph.target(id).into());
+            line.into()
+        });
+        Ok(())
     }
 
     /// Lets users of `old` (all, or those given) use `new`, and infers types downstream again. `new` itself keeps using
@@ -238,6 +278,15 @@ impl Editor {
             }
             e.retype_users(old, new, &users)
         })?;
+        self.record.push(|| {
+            let mut line = record::line(&self.graph, "replace-uses", old);
+            line.insert("with".into(), self.graph.name(new).into());
+            if only_in.is_some() {
+                let users: Vec<&str> = users.iter().map(|user| self.graph.name(*user)).collect();
+                line.insert("only_in".into(), users.into());
+            }
+            line.into()
+        });
         Ok(u32::try_from(users.len()).unwrap_or(u32::MAX))
     }
 
@@ -262,6 +311,11 @@ impl Editor {
             return Err(self.used_too_early(id, user));
         }
         self.graph.move_before(id, Some(before));
+        self.record.push(|| {
+            let mut line = record::line(&self.graph, "move", id);
+            record::place(&self.graph, &mut line, id);
+            line.into()
+        });
         Ok(())
     }
 
@@ -283,6 +337,7 @@ impl Editor {
             );
             return Err(EditError::new(EditCode::StillUsed, Some(id), message));
         }
+        self.record.push(|| record::line(&self.graph, "erase", id).into());
         self.graph.remove(id);
         Ok(())
     }
@@ -291,6 +346,12 @@ impl Editor {
     pub fn annotate(&mut self, id: NodeId, key: &str, value: Option<&str>) -> Result<(), EditError> {
         self.live(id)?;
         self.graph.annotate(id, key, value);
+        self.record.push(|| {
+            let mut line = record::line(&self.graph, "annotate", id);
+            line.insert("key".into(), key.into());
+            line.insert("value".into(), value.into());
+            line.into()
+        });
         Ok(())
     }
 
@@ -306,14 +367,17 @@ impl Editor {
         go_on: &mut dyn FnMut(&Editor) -> bool,
     ) -> Option<Result<Vec<NodeId>, (u32, EditError)>> {
         let mut made = Vec::new();
+        let recorded = self.record.len();
         self.graph.begin_log();
         for (index, edit) in edits.iter().enumerate() {
             if !go_on(self) {
                 self.graph.undo_log();
+                self.record.truncate(recorded);
                 return None;
             }
             if let Err(error) = self.apply_one(edit, &mut made) {
                 self.graph.undo_log();
+                self.record.truncate(recorded);
                 return Some(Err((u32::try_from(index).unwrap_or(u32::MAX), error)));
             }
         }

@@ -14,6 +14,7 @@ mod error;
 #[cfg(test)]
 mod laws;
 mod point;
+mod record;
 mod retype;
 
 pub use before::Before;

@@ -1,56 +1,62 @@
-//! From a guest's folder to a component file.
+//! From a guest's sources to a component file.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use wit_component::ComponentEncoder;
-
-use super::{BuildError, Toolchain, cargo};
+use super::languages::{c, rust};
+use super::{BuildError, Language, Source};
 use crate::contract::{self, Limits, Preflight};
 
 /// How to build.
 #[derive(Clone, Debug, Default)]
 pub struct BuildOptions {
-    /// Cargo says nothing but errors.
+    /// Compilers say nothing but errors and warnings.
     pub quiet: bool,
 }
 
 /// What was built, and with what.
 #[derive(Clone, Debug)]
 pub struct BuildReport {
-    /// The package's name.
+    /// The pass's name, as its sources have it.
     pub package: String,
+    /// In what it is written.
+    pub language: Language,
     /// The component file.
     pub component: PathBuf,
     /// Its size.
     pub bytes: usize,
-    /// The compiler that was used.
-    pub toolchain: Toolchain,
+    /// What built it, for people.
+    pub toolchain: String,
     /// What the component takes from the host and gives it.
     pub contract: Preflight,
 }
 
-/// Builds the pass in `dir` and writes its component to `out` (`None`: `NAME.wasm` in the current folder).
-///
-/// Cargo's own messages go to standard error. The file appears whole or not at all, and only if it fits the contract.
-pub fn build(dir: &Path, out: Option<&Path>, options: &BuildOptions) -> Result<BuildReport, BuildError> {
-    let package = cargo::package(dir)?;
-    let toolchain = Toolchain::find(dir)?;
-    let module_path = cargo::build(dir, &package, &toolchain, options)?;
-    let module = std::fs::read(&module_path).map_err(|source| BuildError::Io { path: module_path, source })?;
-    let component =
-        componentize(&module).map_err(|reason| BuildError::Componentize { package: package.name.clone(), reason })?;
-    let contract = contract::check(&package.name, &component, &Limits::default()).map_err(Box::new)?;
-    let path = out.map_or_else(|| PathBuf::from(format!("{}.wasm", package.name)), Path::to_owned);
-    write_component(&path, &component)?;
-    Ok(BuildReport { package: package.name, component: path, bytes: component.len(), toolchain, contract })
+/// A component that is in no file yet.
+pub struct Built {
+    /// The pass's name.
+    pub name: String,
+    /// The component.
+    pub component: Vec<u8>,
+    /// What built it, for people.
+    pub toolchain: String,
 }
 
-/// Wraps a core module that carries the types of its world, as `wit-bindgen` writes them.
-fn componentize(module: &[u8]) -> Result<Vec<u8>, String> {
-    let encoder = ComponentEncoder::default().module(module);
-    let encoded = encoder.and_then(|encoder| encoder.validate(true).encode());
-    encoded.map_err(|error| format!("{error:#}"))
+/// Builds the pass at `path`, a folder or one source file, and writes its component to `out` (`None`: `NAME.wasm` in the
+/// current folder).
+///
+/// Compilers' own messages go to standard error. The file appears whole or not at all, and only if it fits the contract.
+pub fn build(path: &Path, out: Option<&Path>, options: &BuildOptions) -> Result<BuildReport, BuildError> {
+    let source = Source::of(path)?;
+    let built = match source.language {
+        Language::Rust => rust::build(&source, options),
+        Language::C => c::build(&source),
+    }?;
+    let Built { name, component, toolchain } = built;
+    let contract = contract::check(&name, &component, &Limits::default()).map_err(Box::new)?;
+    let path = out.map_or_else(|| PathBuf::from(format!("{name}.wasm")), Path::to_owned);
+    write_component(&path, &component)?;
+    let (language, bytes) = (source.language, component.len());
+    Ok(BuildReport { package: name, language, component: path, bytes, toolchain, contract })
 }
 
 /// Writes the file, and makes its folder where it is not there.
@@ -69,21 +75,6 @@ fn write_component(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_module_without_a_world_is_no_pass() {
-        let module = wat::parse_str("(module)").unwrap();
-        let component = componentize(&module).unwrap();
-        let error = contract::check("p", &component, &Limits::default()).unwrap_err();
-        assert!(matches!(error, contract::LoadError::MissingExport { .. }), "{error}");
-    }
-
-    #[test]
-    fn a_module_with_an_unknown_import_does_not_become_a_component() {
-        let module = wat::parse_str("(module (import \"env\" \"open\" (func)))").unwrap();
-        let reason = componentize(&module).unwrap_err();
-        assert!(reason.contains("env"), "{reason}");
-    }
 
     #[test]
     fn a_file_that_cannot_be_written_leaves_nothing_behind() {

@@ -7,6 +7,39 @@ use crate::contract::LoadError;
 /// Why no component was built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
+    /// The path is no pass.
+    #[error(
+        "{}: no pass: `airlock build` takes its folder (with Cargo.toml, or sources in it or in src/) or one source file (.c)",
+        .path.display()
+    )]
+    NoSource {
+        /// The path.
+        path: PathBuf,
+    },
+    /// No compiler can build passes in C.
+    #[error(
+        "no C compiler here builds for WebAssembly\n{}\
+         one of these brings it:\n  \
+         pip install ziglang                              zig as a Python package: clang and a C library in one\n  \
+         scripts/setup.sh --languages                     in a checkout of Airlock\n  \
+         apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32    on Debian 12\n  \
+         AIRLOCK_GUEST_CC='zig cc'                        a command of your own that takes clang's options",
+        .tried.iter().map(|line| format!("  {line}\n")).collect::<String>()
+    )]
+    NoCCompiler {
+        /// One line for each compiler that was looked at: what it lacks.
+        tried: Vec<String>,
+    },
+    /// A compiler said no; its own words went to standard error.
+    #[error("{program} could not build `{package}` ({status}); what it says is above")]
+    Compiler {
+        /// The pass.
+        package: String,
+        /// The program.
+        program: String,
+        /// The exit status.
+        status: String,
+    },
     /// The folder has no `Cargo.toml`.
     #[error("{}: no Cargo.toml here: `airlock build` takes the folder of a Rust pass", .dir.display())]
     NoManifest {

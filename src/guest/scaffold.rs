@@ -4,32 +4,8 @@
 //! same pass wherever it goes. It appears whole or not at all.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use super::{ScaffoldError, sdk};
-
-/// A language that passes can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// Rust, with the crate `airlock-pass`.
-    Rust,
-}
-
-impl Language {
-    /// The names of all languages.
-    pub const NAMES: [&'static str; 1] = ["rust"];
-}
-
-impl FromStr for Language {
-    type Err = ScaffoldError;
-
-    fn from_str(text: &str) -> Result<Language, ScaffoldError> {
-        match text {
-            "rust" => Ok(Language::Rust),
-            _ => Err(ScaffoldError::UnknownLanguage { found: text.to_owned(), known: Language::NAMES.to_vec() }),
-        }
-    }
-}
+use super::{Language, ScaffoldError, sdk};
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,13 +22,15 @@ pub fn scaffold(dir: &Path, language: Language) -> Result<Scaffolded, ScaffoldEr
     if dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file() {
         return Err(ScaffoldError::NotEmpty { dir: dir.to_owned() });
     }
-    let files = match language {
-        Language::Rust => rust_files(&name),
-    };
+    let files: Vec<(&'static str, String)> =
+        template(language).iter().map(|(path, text)| (*path, text.replace("NAME", &name))).collect();
     let beside = beside(dir);
-    let copy = sdk::FILES.iter().map(|(path, text)| (Path::new("airlock").join(path), *text));
+    let sdk = sdk::files(language);
+    let copy = sdk.iter().map(|(path, text)| (Path::new("airlock").join(path), *text));
     let own = files.iter().map(|(path, text)| (PathBuf::from(path), text.as_str()));
-    let written = write_all(&beside, own.chain(copy)).and_then(|()| put_in_place(&beside, dir));
+    let written = write_all(&beside, own.chain(copy))
+        .map_err(|source| ScaffoldError::Io { path: beside.clone(), source })
+        .and_then(|()| put_in_place(&beside, dir));
     if beside.is_dir() {
         let _ = std::fs::remove_dir_all(&beside);
     }
@@ -86,12 +64,11 @@ fn beside(dir: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn write_all<'t>(dir: &Path, files: impl Iterator<Item = (PathBuf, &'t str)>) -> Result<(), ScaffoldError> {
+pub(super) fn write_all<'t>(dir: &Path, files: impl Iterator<Item = (PathBuf, &'t str)>) -> std::io::Result<()> {
     for (path, text) in files {
         let path = dir.join(path);
-        let folder = path.parent().unwrap_or(dir);
-        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
-        written.map_err(|source| ScaffoldError::Io { path, source })?;
+        std::fs::create_dir_all(path.parent().unwrap_or(dir))?;
+        std::fs::write(&path, text)?;
     }
     Ok(())
 }
@@ -109,73 +86,23 @@ fn put_in_place(beside: &Path, dir: &Path) -> Result<(), ScaffoldError> {
     Ok(())
 }
 
-fn rust_files(name: &str) -> Vec<(&'static str, String)> {
-    let fill = |template: &str| template.replace("NAME", name);
-    vec![
-        ("Cargo.toml", fill(CARGO_TOML)),
-        ("src/lib.rs", fill(LIB_RS)),
-        ("README.md", fill(README)),
-        (".gitignore", "/target\n*.wasm\n".to_owned()),
-    ]
-}
-
-const CARGO_TOML: &str = r#"[package]
-name = "NAME"
-version = "0.1.0"
-edition = "2024"
-description = "Removes double negations"
-publish = false
-
-[lib]
-crate-type = ["cdylib"]
-
-[dependencies]
-# A copy of the SDK. It may be replaced by the crate of that name, or by a checkout.
-airlock-pass = { path = "airlock/sdk/rust" }
-
-# A workspace of its own, also below another one.
-[workspace]
-
-[profile.release]
-opt-level = "s"
-lto = true
-panic = "abort"
-codegen-units = 1
-# Keeps the names of functions: a trap can then say where it happened.
-strip = "debuginfo"
-"#;
-
-const LIB_RS: &str = r#"//! A pass: negating twice is the identity.
-
-use airlock_pass::{Graph, Outcome, Result, pass};
-
-const NEG: &str = "aten.neg.default";
-
-fn run(graph: Graph) -> Result<Outcome> {
-    let mut edits = 0;
-    for outer in graph.find_nodes(NEG) {
-        let inner = outer.input(0)?;
-        if inner.is_call(NEG) {
-            outer.replace_all_uses_with(inner.input(0)?)?;
-            graph.erase_node(outer)?;
-            edits += 1;
-        }
+/// The author's files, in which `NAME` stands for the name of the pass.
+fn template(language: Language) -> &'static [(&'static str, &'static str)] {
+    match language {
+        Language::Rust => &[
+            ("Cargo.toml", include_str!("templates/rust/Cargo.toml")),
+            ("src/lib.rs", include_str!("templates/rust/lib.rs")),
+            ("README.md", include_str!("templates/rust/README.md")),
+            (".gitignore", "/target\n*.wasm\n"),
+        ],
+        Language::C => &[
+            ("pass.c", include_str!("templates/c/pass.c")),
+            ("README.md", include_str!("templates/c/README.md")),
+            ("compile_flags.txt", "-std=c11\n-Iairlock/sdk/c/include\n-Iairlock/sdk/c/bindings\n"),
+            (".gitignore", "*.wasm\n"),
+        ],
     }
-    Ok(Outcome::edits(edits))
 }
-
-pass!(run);
-"#;
-
-const README: &str = r#"# NAME
-
-A graph pass for Airlock.
-
-    airlock build . -o NAME.wasm
-    airlock run model.pt2 --pass NAME.wasm -o edited.pt2
-
-`src/lib.rs` is the pass, `airlock/` a copy of the SDK (`cargo doc -p airlock-pass --open` shows its words).
-"#;
 
 #[cfg(test)]
 mod tests {
@@ -218,11 +145,5 @@ mod tests {
             let dir = tempfile::tempdir().unwrap().path().join(name);
             assert!(matches!(scaffold(&dir, Language::Rust), Err(ScaffoldError::BadName { .. })), "{name}");
         }
-    }
-
-    #[test]
-    fn a_language_without_an_sdk_is_named_with_those_that_have_one() {
-        let error = Language::from_str("cobol").unwrap_err();
-        assert_eq!(error.to_string(), "no SDK for `cobol`: there is one for rust");
     }
 }

@@ -108,6 +108,9 @@ pub struct PassReport {
     pub log: Vec<LogLine>,
     /// The file that runs it again, where one was asked for.
     pub reproducer: Option<String>,
+    /// Its edits in order, each as one JSON object, where they were asked for: also those that were undone.
+    #[serde(skip)]
+    pub edit_log: Vec<serde_json::Value>,
 }
 
 /// What became of a run.
@@ -170,6 +173,8 @@ pub struct Settings<'a> {
     pub dump: Option<Dump>,
     /// Where reproducers go.
     pub reproducers: Option<Dump>,
+    /// Keep the edits of each pass, for [`PassReport::edit_log`].
+    pub record_edits: bool,
 }
 
 /// Runs the passes on a model.
@@ -260,12 +265,16 @@ fn run_component(
         options: spec.options.clone(),
         constants: constants.filter(|_| info.needs.iter().any(|n| n == "constants")),
     };
-    let editor = Editor::new(graph, settings.registry.clone());
-    let outcome = spec.pass.run(editor, job, &settings.config.file.limits);
+    let mut editor = Editor::new(graph, settings.registry.clone());
+    if settings.record_edits {
+        editor.record_edits();
+    }
+    let mut outcome = spec.pass.run(editor, job, &settings.config.file.limits);
     report.fuel = outcome.usage.fuel;
     report.fuel_limit = outcome.usage.fuel_limit;
     report.sandbox_ms = outcome.usage.sandbox_ms;
     report.log = outcome.log;
+    report.edit_log = outcome.editor.take_record();
     match outcome.ended {
         Ended::Faulted(fault) => {
             report.outcome = Outcome::Faulted;
@@ -371,5 +380,6 @@ fn blank(name: &str, stage: &'static str) -> PassReport {
         note: String::new(),
         log: Vec::new(),
         reproducer: None,
+        edit_log: Vec::new(),
     }
 }

@@ -6,6 +6,8 @@ mod cases;
 mod diff;
 mod diff_text;
 #[cfg(feature = "sandbox")]
+mod edit_log;
+#[cfg(feature = "sandbox")]
 mod html;
 mod junit;
 pub mod operators;
@@ -19,6 +21,8 @@ mod verdict_text;
 pub use cases::{CaseReport, TestReport};
 pub use diff::{Change, Entry, diff};
 pub use diff_text::diff_text;
+#[cfg(feature = "sandbox")]
+pub use edit_log::edits_jsonl;
 #[cfg(feature = "sandbox")]
 pub use html::html;
 pub use junit::junit;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use airlock::contract::{self, Limits};
 
-const EXAMPLES: [&str; 5] = ["add-rms-norm", "broken", "dedup", "endless", "stream-split"];
+const EXAMPLES: [&str; 8] =
+    ["add-rms-norm", "annotate", "broken", "dead-code", "dedup", "endless", "same-shape", "stream-split"];
 
 /// The component of an example; nothing, with a word, where the examples are not built.
 fn component(name: &str) -> Option<Vec<u8>> {

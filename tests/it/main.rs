@@ -41,6 +41,8 @@ mod hostile_pickle;
 mod judge_cases;
 mod judge_fuzz;
 mod judge_laws;
+#[cfg(feature = "sandbox")]
+mod languages;
 mod layers;
 mod lower_beyond;
 mod lower_converters;

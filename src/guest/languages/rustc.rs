@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::BuildError;
+use crate::guest::BuildError;
 
 /// What guests are compiled for.
 pub const TARGET: &str = "wasm32-unknown-unknown";

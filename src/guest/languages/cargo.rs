@@ -5,8 +5,9 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-use super::toolchain::{TARGET, Toolchain};
-use super::{BuildError, BuildOptions, cache_folder};
+use super::cache_folder;
+use super::rustc::{TARGET, Toolchain};
+use crate::guest::{BuildError, BuildOptions};
 
 /// The package in a folder.
 #[derive(Debug)]
@@ -123,14 +124,14 @@ mod tests {
 
     #[test]
     fn a_workspace_names_its_members() {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("guest-examples");
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("guest-examples/rust");
         let error = package(&dir).unwrap_err();
         assert!(error.to_string().contains("stream-split"), "{error}");
     }
 
     #[test]
     fn a_member_of_a_workspace_is_a_package() {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("guest-examples/stream-split");
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("guest-examples/rust/stream-split");
         let package = package(&dir).unwrap();
         assert_eq!((package.name.as_str(), package.library.as_str()), ("stream-split", "stream_split"));
     }
