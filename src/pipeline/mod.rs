@@ -2,6 +2,7 @@
 //!
 //! - `config`: `airlock.toml`, and flags over it;
 //! - `run`: stages `pre`, built-in, `post`; each pass judged before the next begins;
+//! - `lower`: a lowered graph, judged;
 //! - `dump`, `reproducer`: graphs before and after each pass; what was refused, to be run again.
 //!
 //! Promises: a refused or faulted pass leaves no trace in what is written; built-in passes are judged like any other; the
@@ -9,6 +10,7 @@
 
 mod config;
 mod dump;
+mod lower;
 #[cfg(feature = "sandbox")]
 mod reproducer;
 #[cfg(feature = "sandbox")]
@@ -16,5 +18,6 @@ mod run;
 
 pub use config::{Config, ConfigError, FileConfig, FilePass, Origin, Stage};
 pub use dump::Dump;
+pub use lower::{Judged, judge_lowered};
 #[cfg(feature = "sandbox")]
 pub use run::{Edits, FaultReport, Observer, Outcome, PassReport, PassSpec, RunError, RunReport, Settings, run};
