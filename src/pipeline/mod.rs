@@ -2,14 +2,16 @@
 //!
 //! - `config`: `airlock.toml`, and flags over it;
 //! - `run`: stages `pre`, built-in, `post`; each pass judged before the next begins;
-//! - `dump`, `reproducer`: graphs before and after each pass; what was refused, to be run again;
-//! - `reduce`: the smallest model on which something still happens.
+//! - `lower`: a lowered graph, judged;
+//! - `reduce`: the smallest model on which something still happens;
+//! - `dump`, `reproducer`: graphs before and after each pass; what was refused, to be run again.
 //!
 //! Promises: a refused or faulted pass leaves no trace in what is written; built-in passes are judged like any other; the
 //! graph is never cloned. Leaves printing to `report` and `cli`.
 
 mod config;
 mod dump;
+mod lower;
 mod reduce;
 #[cfg(feature = "sandbox")]
 mod reproducer;
@@ -18,6 +20,7 @@ mod run;
 
 pub use config::{Config, ConfigError, FileConfig, FilePass, Origin, Stage};
 pub use dump::Dump;
+pub use lower::{Judged, judge_lowered};
 pub use reduce::{Reduced, reduce};
 #[cfg(feature = "sandbox")]
 pub use run::{Edits, FaultReport, Observer, Outcome, PassReport, PassSpec, RunError, RunReport, Settings, run};

@@ -61,6 +61,8 @@ pub struct JudgeOptions {
     pub allow_wider: bool,
     /// Whether integers behind a quantisation may be one quantum apart.
     pub integer_slack: bool,
+    /// Whether the second graph may run where the first raises: a device raises nothing.
+    pub may_stop_raising: bool,
     /// Inputs on which both graphs are run first.
     pub given: Option<Given>,
     /// From which seed the values of trials are drawn.

@@ -9,22 +9,22 @@ use airlock::lower::ge::compare::{Host, compare_host};
 use airlock::lower::ge::{LowerError, Options, compare, lower, read_file};
 
 #[derive(serde::Deserialize)]
-struct Meta {
-    kind: String,
+pub struct Meta {
+    pub kind: String,
     #[serde(default)]
-    defect: Option<String>,
+    pub defect: Option<String>,
     #[serde(default)]
     options: BTreeMap<String, toml::Value>,
 }
 
-fn read(case: &Path) -> Result<Graph, String> {
+pub fn read(case: &Path) -> Result<Graph, String> {
     let file = ["opt.fx", "in.fx"].iter().map(|f| case.join(f)).find(|f| f.exists()).ok_or("no .fx")?;
     let bytes = std::fs::read(&file).map_err(|e| e.to_string())?;
     let options = text::ReadOptions::of_file(&file.display().to_string());
     text::read_bytes(&bytes, &options).map_err(|e| e.to_string())
 }
 
-fn options(meta: &Meta) -> Options {
+pub fn options(meta: &Meta) -> Options {
     let flag = |name: &str, default| {
         meta.options.get(&format!("experimental_config.{name}")).and_then(toml::Value::as_bool).unwrap_or(default)
     };
@@ -48,11 +48,11 @@ fn differences(case: &Path) -> Result<Vec<String>, String> {
     Ok(differences)
 }
 
-fn meta(case: &Path) -> Meta {
+pub fn meta(case: &Path) -> Meta {
     toml::from_str(&std::fs::read_to_string(case.join("meta.toml")).unwrap()).unwrap()
 }
 
-fn cases(root: &Path) -> Vec<PathBuf> {
+pub fn cases(root: &Path) -> Vec<PathBuf> {
     let mut cases = Vec::new();
     for kind in std::fs::read_dir(root).into_iter().flatten().flatten().filter(|e| e.path().is_dir()) {
         for case in std::fs::read_dir(kind.path()).into_iter().flatten().flatten() {

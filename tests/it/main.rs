@@ -48,6 +48,7 @@ mod lower_beyond;
 mod lower_converters;
 mod lower_ge_files;
 mod lower_torchair;
+mod lower_verified;
 mod mutants;
 mod operator_facts;
 mod operators_doc;

@@ -17,6 +17,10 @@ pub(super) struct Expanded {
     origins: HashMap<String, (String, String)>,
 }
 
+/// What TorchAir's converter gives another meaning than PyTorch: rows of nothing but -inf become NaN there. A program that asks for it by name
+/// gets what TorchAir makes; one that is taken apart does not.
+const UNFAITHFUL: [&str; 1] = ["aten._safe_softmax.default"];
+
 impl Expanded {
     pub(super) fn of(graph: &Graph) -> Self {
         Self { graph: graph.clone(), remarks: Vec::new(), origins: HashMap::new() }
@@ -25,10 +29,11 @@ impl Expanded {
     /// Takes nodes apart; returns whether any could be.
     pub(super) fn expand(&mut self, registry: &Registry, nodes: &[Unsupported]) -> bool {
         let mut any = false;
-        for lacking in nodes {
+        let mut open: Vec<Unsupported> = nodes.iter().rev().cloned().collect();
+        while let Some(lacking) = open.pop() {
             let Some(node) = self.graph.find_name(BodyId::ROOT, &lacking.node) else { continue };
             let Ok(Some(expansion)) = registry.decompose_node(&mut self.graph, node) else { continue };
-            if expansion.calls().any(|c| expansion.graph.target(c) == lacking.target) {
+            if expansion.calls().any(|c| *expansion.graph.target(c) == *lacking.target) {
                 continue;
             }
             let own = self.origins.get(&lacking.node).cloned();
@@ -38,7 +43,11 @@ impl Expanded {
             let results = expansion.inline(&mut self.graph, BodyId::ROOT, Some(node));
             let mut new = before.map_or_else(|| self.graph.first(BodyId::ROOT), |b| self.graph.next(b));
             while let Some(inserted) = new.filter(|n| *n != node) {
-                self.origins.insert(self.graph.name(inserted).to_string(), own.clone());
+                let (name, target) = (self.graph.name(inserted).to_string(), self.graph.target(inserted).to_string());
+                self.origins.insert(name.clone(), own.clone());
+                if UNFAITHFUL.contains(&target.as_str()) {
+                    open.push(Unsupported { node: name, target, reason: String::new() });
+                }
                 new = self.graph.next(inserted);
             }
             replace(&mut self.graph, node, &results);

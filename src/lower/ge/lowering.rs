@@ -363,8 +363,11 @@ impl<'g> Lowering<'g> {
         }
         let (args, kwargs) = self.with_views_made(&args, &kwargs)?;
         let start = self.b.ops.len();
-        let value = match self.empty(&results) {
-            Some(empty) => empty,
+        let value = match self.empty(&results).or_else(|| self.unkept(target, &args)) {
+            Some(empty) => match target {
+                "aten.copy_.default" => self.written(node, &args, empty)?,
+                _ => empty,
+            },
             None => {
                 let mut cx = Cx { b: &mut self.b, args: &args, kwargs: &kwargs, results: &results };
                 let value = match form {

@@ -27,6 +27,15 @@ pub(super) fn is_unwritten(target: &str) -> bool {
 }
 
 impl Lowering<'_> {
+    /// Returns what was written, where what is written is no input: nobody finds its memory, and an Assign would only have to be ordered.
+    pub(super) fn unkept(&self, target: &str, args: &[Value]) -> Option<Value> {
+        let (Some(Value::Tensor(old)), Some(Value::Tensor(new))) = (args.first(), args.get(1)) else { return None };
+        let meta = |t: TensorId| self.b.tensor(t).and_then(|t| t.meta.as_ref()).and_then(Meta::as_tensor);
+        let (was, is) = (meta(*old)?, meta(*new)?);
+        let fits = was.dtype == is.dtype && was.sizes == is.sizes && was.input.is_none();
+        (target == "aten.copy_.default" && fits).then_some(Value::Tensor(*new))
+    }
+
     /// Lets the node that a `copy_` writes stand for what was written; returns what the `copy_` itself stands for.
     pub(super) fn written(&mut self, node: NodeId, args: &[Value], made: Value) -> Result<Value, Refusal> {
         let target = self.graph.args(node).first().and_then(|a| a.as_node());

@@ -74,7 +74,11 @@ pub fn fits_plainly(number: &Arg, dtypes: &[Dtype]) -> bool {
         Arg::Int(v) => integers(*v),
         Arg::Float(v) => {
             let floats = dtypes.is_empty() || dtypes.iter().any(|d| d.is_float());
-            let most = if dtypes.contains(&Dtype::F16) { 65504.0 } else { 3.0e38 };
+            let most = match dtypes {
+                _ if dtypes.contains(&Dtype::F16) => 65504.0,
+                _ if dtypes.contains(&Dtype::Bf16) => 3.389e38,
+                _ => f64::from(f32::MAX),
+            };
             floats && (!v.is_finite() || v.abs() <= most)
         }
         Arg::Complex(..) => false,

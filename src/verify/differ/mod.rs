@@ -207,6 +207,9 @@ fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instan
         (Run::Done(_), Run::Raised(node, why)) => {
             raise(Shows::Raises, "runs".into(), format!("raises at `{node}`: {why}"))
         }
+        (Run::Raised(node, why), Run::Done(_)) if subject.may_stop_raising => {
+            Once::NotRun(format!("the graph before raises at `{node}`: {why}"))
+        }
         (Run::Raised(node, why), Run::Done(_)) => match is_live(subject, &node) {
             true => raise(Shows::StopsRaising, format!("raises at `{node}`: {why}"), "runs".into()),
             false => Once::NotRun(format!("the graph before raises at `{node}`, which is dead")),

@@ -60,6 +60,8 @@ pub struct Subject<'a> {
     pub allow_wider: bool,
     /// Whether integers behind a quantisation may be one quantum apart.
     pub integer_slack: bool,
+    /// Whether the second program may run where the first raises.
+    pub may_stop_raising: bool,
     /// The most bytes that a tensor of a run may take.
     pub most_bytes: usize,
 }
@@ -88,6 +90,7 @@ impl<'a> Subject<'a> {
             new,
             allow_wider: options.allow_wider,
             integer_slack: options.integer_slack,
+            may_stop_raising: options.may_stop_raising,
             most_bytes: options.budget.bytes.saturating_mul(4),
         })
     }

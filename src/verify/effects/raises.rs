@@ -123,7 +123,7 @@ pub fn check_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Fi
         }
     }
     let mut live = Liveness::default();
-    let lost: Vec<_> = lost.into_iter().filter(|(node, _)| live.is_live(f, *node)).collect();
+    let lost: Vec<_> = lost.into_iter().filter(|(node, _)| !f.may_stop_raising && live.is_live(f, *node)).collect();
     let partners = if lost.is_empty() { None } else { Some(Partners::of(f, Side::After, &after)) };
     for (node, value) in lost {
         let name = f.view(Side::Before).name(node);

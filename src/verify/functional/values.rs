@@ -83,6 +83,8 @@ pub struct Functional<'a> {
     pub sees_nan: bool,
     /// What the host says of the values of inputs.
     pub domains: &'a [(String, Domain)],
+    /// Whether the second graph may run where the first raises.
+    pub may_stop_raising: bool,
 }
 
 impl<'a> Functional<'a> {

@@ -130,6 +130,7 @@ pub(in crate::verify) fn functional<'a>(
         shared: Shared::Nothing,
         budget: options.budget,
         domains: &options.domains,
+        may_stop_raising: options.may_stop_raising,
     }
 }
 

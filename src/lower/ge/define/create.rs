@@ -1,0 +1,66 @@
+//! Tensors that are made: filled, counted, left unset.
+
+use super::{Call, Made, Table, Value, numbers, one, undefined};
+use crate::graph::{Arg, Dtype};
+
+pub(super) const TABLE: Table = &[("Fill", fill), ("Range", range), ("Empty", empty), ("LinSpace", lin_space)];
+
+fn fill(c: &mut Call<'_, '_>) -> Made {
+    let sizes = c.sizes("dims")?;
+    let value = c.value("value")?;
+    let dtype = value.dtype(c.b)?;
+    if let Value::Numbers(known) = &value {
+        let Some(item) = known.only() else { return undefined("a fill with several numbers") };
+        let item = known.argument(c.b, item);
+        // Sizes that are numbers stay numbers: they are used as such.
+        if let ([Arg::Int(count)], true) = (sizes.as_slice(), dtype.is_integer())
+            && let Ok(count) = usize::try_from(*count)
+            && count <= 64
+        {
+            return one(Value::list(dtype, vec![item; count]));
+        }
+        return one(c.b.full(sizes, item, dtype)?);
+    }
+    let x = value.tensor(c.b)?;
+    c.only(c.b.rank(x)? == 0 || c.b.tensor(x)?.sizes.iter().all(|d| d.fixed() == Some(1)), "a fill with a tensor")?;
+    let x = if c.b.rank(x)? == 0 {
+        x
+    } else {
+        c.b.call("aten.view.default", vec![Arg::Node(x), Arg::List(Box::default())])?
+    };
+    let spread = c.b.call("aten.expand.default", vec![Arg::Node(x), Arg::List(sizes.into())])?;
+    one(c.b.call("aten.clone.default", vec![Arg::Node(spread)])?)
+}
+
+fn range(c: &mut Call<'_, '_>) -> Made {
+    let mut dtype = c.value("start")?.dtype(c.b)?;
+    for slot in ["limit", "delta"] {
+        let other = c.value(slot)?.dtype(c.b)?;
+        c.only(other == dtype || (other.is_integer() && dtype.is_integer()), "a range of several types")?;
+        dtype = numbers::wider(dtype, other);
+    }
+    let (start, limit, step) = (c.one_number("start")?, c.one_number("limit")?, c.one_number("delta")?);
+    let named = vec![("dtype", Arg::Dtype(dtype)), ("device", c.b.device())];
+    one(match (&start, &step) {
+        (Arg::Int(0), Arg::Int(1)) => c.b.call_with("aten.arange.default", vec![limit], named)?,
+        (_, Arg::Int(1)) => c.b.call_with("aten.arange.start", vec![start, limit], named)?,
+        _ => c.b.call_with("aten.arange.start_step", vec![start, limit, step], named)?,
+    })
+}
+
+fn empty(c: &mut Call<'_, '_>) -> Made {
+    let sizes = c.sizes("shape")?;
+    let dtype = c.dtype("dtype")?;
+    let filled = c.attribute_argument("init")?;
+    c.only(!matches!(filled, Arg::Bool(true)), "an empty tensor that is filled")?;
+    let named = vec![("dtype", Arg::Dtype(dtype)), ("device", c.b.device())];
+    one(c.b.call_with("aten.empty.memory_format", vec![Arg::List(sizes.into())], named)?)
+}
+
+fn lin_space(c: &mut Call<'_, '_>) -> Made {
+    let dtype = c.value("start")?.dtype(c.b)?;
+    c.only(dtype == Dtype::F32, "a line of another type than f32")?;
+    let args = vec![c.one_number("start")?, c.one_number("stop")?, c.one_number("num")?];
+    let named = vec![("dtype", Arg::Dtype(dtype)), ("device", c.b.device())];
+    one(c.b.call_with("aten.linspace.default", args, named)?)
+}

@@ -1,0 +1,194 @@
+//! Products of matrices, and convolutions.
+
+use super::shape::axis;
+use super::{Call, Made, Table, Undefined, one};
+use crate::graph::{Arg, NodeId, NodeKind, View};
+
+pub(super) const TABLE: Table = &[
+    ("MatMul", |c| mat_mul(c, false)),
+    ("MatMulV2", |c| mat_mul(c, true)),
+    ("BatchMatMul", batch_mat_mul),
+    ("BatchMatMulV2", batch_mat_mul_v2),
+    ("Conv2D", conv),
+    ("Conv3D", conv),
+    ("Conv2DTranspose", conv_transpose),
+    ("TransposeBatchMatMul", transposed_product),
+];
+
+fn turned(c: &mut Call<'_, '_>, slot: &str, turn: bool) -> Result<NodeId, Undefined> {
+    let x = c.t(slot)?;
+    if !turn {
+        return Ok(x);
+    }
+    c.b.call("aten.transpose.int", vec![Arg::Node(x), Arg::Int(-2), Arg::Int(-1)])
+}
+
+fn mat_mul(c: &mut Call<'_, '_>, second: bool) -> Made {
+    if second {
+        c.only(c.int("offset_x")? == 0 && !c.is_fed("offset_w"), "a product of offset integers")?;
+    }
+    let (turn_a, turn_b) = (c.flag("transpose_x1")?, c.flag("transpose_x2")?);
+    let (a, b) = (turned(c, "x1", turn_a)?, turned(c, "x2", turn_b)?);
+    c.only(c.b.rank(a)? == 2 && c.b.rank(b)? == 2, "a product of other than matrices")?;
+    c.only(c.b.dtype(a)? == c.b.dtype(b)?, "a product of two types")?;
+    match c.maybe("bias")? {
+        Arg::Node(bias) => {
+            c.only(c.b.dtype(bias)? == c.b.dtype(a)?, "a bias of another type")?;
+            one(c.b.call("aten.addmm.default", vec![Arg::Node(bias), Arg::Node(a), Arg::Node(b)])?)
+        }
+        _ => one(c.b.call("aten.mm.default", vec![Arg::Node(a), Arg::Node(b)])?),
+    }
+}
+
+/// A row that is added to a product of matrices which nothing else reads: GE computes the two as one, rounding once, as addmm does.
+pub(super) fn with_bias(c: &mut Call<'_, '_>, product: NodeId, row: NodeId) -> Result<Option<NodeId>, Undefined> {
+    let is_product = c.b.graph.kind(product) == NodeKind::Call
+        && c.b.graph.target(product) == "aten.mm.default"
+        && c.b.graph.users(product).is_none_or(|u| u.is_empty());
+    if !is_product || c.b.rank(row)? != 1 || c.b.dtype(row)? != c.b.dtype(product)? {
+        return Ok(None);
+    }
+    let [Arg::Node(a), Arg::Node(b)] = c.b.graph.args(product) else { return Ok(None) };
+    let (a, b) = (*a, *b);
+    c.b.assumed.insert("a row that is added to a product of matrices is added before the product is rounded".into());
+    c.b.call("aten.addmm.default", vec![Arg::Node(row), Arg::Node(a), Arg::Node(b)]).map(Some)
+}
+
+fn batch_mat_mul(c: &mut Call<'_, '_>) -> Made {
+    let (turn_a, turn_b) = (c.flag("adj_x1")?, c.flag("adj_x2")?);
+    let (a, b) = (turned(c, "x1", turn_a)?, turned(c, "x2", turn_b)?);
+    c.only(c.b.dtype(a)? == c.b.dtype(b)?, "a product of two types")?;
+    let sizes = |c: &Call<'_, '_>, n: NodeId| c.b.tensor(n).map(|t| t.sizes);
+    let (left, right) = (sizes(c, a)?, sizes(c, b)?);
+    c.only(left.len() >= 2 && right.len() >= 2, "a product of vectors")?;
+    // Of three dimensions each, with as many matrices: what bmm takes. GE also repeats matrices where there is one.
+    let target = if left.len() == 3 && right.len() == 3 && left.first() == right.first() {
+        "aten.bmm.default"
+    } else {
+        "aten.matmul.default"
+    };
+    one(c.b.call(target, vec![Arg::Node(a), Arg::Node(b)])?)
+}
+
+fn batch_mat_mul_v2(c: &mut Call<'_, '_>) -> Made {
+    c.only(c.int("offset_x")? == 0 && !c.is_fed("offset_w") && !c.is_fed("bias"), "a product with a bias or offset")?;
+    batch_mat_mul(c)
+}
+
+/// Spatial entries of a list that has one entry a dimension of the layout.
+fn spatial(c: &Call<'_, '_>, name: &str, dims: usize) -> Result<Vec<i64>, Undefined> {
+    let list = c.int_list(name)?;
+    let (outer, inner) = list.split_at_checked(2).unwrap_or((&[], &[]));
+    c.only(inner.len() == dims && outer == [1, 1], &format!("`{name}` beyond the spatial dimensions"))?;
+    Ok(inner.to_vec())
+}
+
+/// Pads of each spatial dimension, which must be the same on both sides.
+pub(super) fn even_pads(c: &Call<'_, '_>, dims: usize) -> Result<Vec<i64>, Undefined> {
+    let pads = c.int_list("pads")?;
+    c.only(pads.len() == dims.saturating_mul(2), "pads of another length")?;
+    c.only(pads.chunks(2).all(|p| p.first() == p.last()), "pads that differ by side")?;
+    Ok(pads.iter().step_by(2).copied().collect())
+}
+
+fn layouts(c: &Call<'_, '_>, format: &str, inputs: &[&str]) -> Result<(), Undefined> {
+    c.only(c.text("data_format")? == format, "another data format")?;
+    let stated = inputs.iter().all(|i| c.layout(i) == format) && c.output_layout(0) == format;
+    c.only(stated, "a tensor in another layout than the data format")
+}
+
+fn conv(c: &mut Call<'_, '_>) -> Made {
+    c.only(c.int("offset_x")? == 0 && !c.is_fed("offset_w"), "a convolution of offset integers")?;
+    let (x, filter, bias) = (c.t("x")?, c.t("filter")?, c.maybe("bias")?);
+    let dims = c.b.rank(x)?.saturating_sub(2);
+    if let Some(line) = of_one_dimension(c, x, filter, &bias)? {
+        return one(line);
+    }
+    c.only(dims == if c.kind() == "Conv3D" { 3 } else { 2 }, "a convolution of so many dimensions")?;
+    layouts(c, if dims == 3 { "NCDHW" } else { "NCHW" }, &["x", "filter"])?;
+    let zeros = vec![0_i64; dims];
+    let args = vec![
+        Arg::Node(x),
+        Arg::Node(filter),
+        bias,
+        Arg::list(spatial(c, "strides", dims)?),
+        Arg::list(even_pads(c, dims)?),
+        Arg::list(spatial(c, "dilations", dims)?),
+        Arg::Bool(false),
+        Arg::list(zeros),
+        Arg::Int(c.int("groups")?),
+    ];
+    one(c.b.call("aten.convolution.default", args)?)
+}
+
+/// What was given a dimension of one to be convolved in two is a convolution of one dimension.
+fn of_one_dimension(c: &mut Call<'_, '_>, x: NodeId, filter: NodeId, bias: &Arg) -> Result<Option<NodeId>, Undefined> {
+    let inner = |c: &Call<'_, '_>, n: NodeId| match (c.b.graph.target(n), c.b.graph.args(n)) {
+        ("aten.unsqueeze.default", [Arg::Node(of), Arg::Int(2)]) if c.b.rank(n) == Ok(4) => Some(*of),
+        _ => None,
+    };
+    let (Some(line), Some(weights)) = (inner(c, x), inner(c, filter)) else { return Ok(None) };
+    layouts(c, "NCHW", &["x", "filter"])?;
+    let (strides, pads, dilations) = (spatial(c, "strides", 2)?, even_pads(c, 2)?, spatial(c, "dilations", 2)?);
+    let (&[1, stride], &[0, pad], &[1, dilation]) = (&*strides, &*pads, &*dilations) else { return Ok(None) };
+    let args = vec![
+        Arg::Node(line),
+        Arg::Node(weights),
+        bias.clone(),
+        Arg::list([stride]),
+        Arg::list([pad]),
+        Arg::list([dilation]),
+        Arg::Bool(false),
+        Arg::list([0_i64]),
+        Arg::Int(c.int("groups")?),
+    ];
+    let y = c.b.call("aten.convolution.default", args)?;
+    c.b.call("aten.unsqueeze.default", vec![Arg::Node(y), Arg::Int(2)]).map(Some)
+}
+
+fn conv_transpose(c: &mut Call<'_, '_>) -> Made {
+    c.only(c.int("offset_x")? == 0 && !c.is_fed("offset_w"), "a convolution of offset integers")?;
+    let (x, filter, bias) = (c.t("x")?, c.t("filter")?, c.maybe("bias")?);
+    layouts(c, "NCHW", &["x", "filter"])?;
+    let output_padding = c.int_list("output_padding")?;
+    let args = vec![
+        Arg::Node(x),
+        Arg::Node(filter),
+        bias,
+        Arg::list(spatial(c, "strides", 2)?),
+        Arg::list(even_pads(c, 2)?),
+        Arg::list(spatial(c, "dilations", 2)?),
+        Arg::Bool(true),
+        Arg::list(output_padding.get(2..).unwrap_or(&[]).iter().copied()),
+        Arg::Int(c.int("groups")?),
+    ];
+    c.only(output_padding.len() == 4, "an output padding of another length")?;
+    let y = c.b.call("aten.convolution.default", args)?;
+    // The sizes of the result are an input of GE's: they must be those that follow from the rest.
+    let said = c.sizes("input_size")?;
+    let own = c.b.sizes(y)?;
+    let agree = said.len() == own.len()
+        && said.iter().zip(&own).all(|(a, b)| a == b || !matches!((a, b), (Arg::Int(_), Arg::Int(_))));
+    c.only(agree, "a result of other sizes than the convolution gives")?;
+    one(y)
+}
+
+/// `perm_y((perm_x1(x1)) @ (perm_x2(x2)))`.
+fn transposed_product(c: &mut Call<'_, '_>) -> Made {
+    c.only(!c.is_fed("bias") && !c.is_fed("scale"), "a bias or scale")?;
+    let _ = c.int("batch_split_factor")?;
+    c.only(c.int("batch_split_factor")? == 1, "a batch that is split")?;
+    let permuted = |c: &mut Call<'_, '_>, x: NodeId, name: &str| -> Result<NodeId, Undefined> {
+        let order = c.int_list(name)?;
+        let rank = c.b.rank(x)?;
+        order.iter().try_for_each(|a| axis(*a, rank).map(|_| ()))?;
+        if order.is_empty() {
+            return Ok(x);
+        }
+        c.b.call("aten.permute.default", vec![Arg::Node(x), Arg::list(order)])
+    };
+    let (a, b) = (c.t("x1")?, c.t("x2")?);
+    let (a, b) = (permuted(c, a, "perm_x1")?, permuted(c, b, "perm_x2")?);
+    let y = c.b.call("aten.bmm.default", vec![Arg::Node(a), Arg::Node(b)])?;
+    one(permuted(c, y, "perm_y")?)
+}

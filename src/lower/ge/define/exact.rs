@@ -1,0 +1,143 @@
+//! GE operators that are one operator of PyTorch: the lines of `exact.txt`.
+//!
+//! `Type = target(argument, ...; keyword=argument, ...) -> 1 0 _`. An argument is a slot of the GE operator (its tensor, none where it is not
+//! fed, a list where it is dynamic), one of its attributes, `slot#` (the numbers that feed it), `slot$` (the one number), `slot~other` (a
+//! number or a tensor beside `other`, of the same type), or a literal. After the arrow: which result each output is; without it, in order.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::{Call, Made, Undefined, undefined};
+use crate::graph::{Arg, ValueType, View};
+use crate::lower::ge::operators::Feed;
+
+/// A line of the table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Line {
+    target: &'static str,
+    args: Vec<Source>,
+    named: Vec<(&'static str, Source)>,
+    outputs: Option<Vec<Option<usize>>>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Source {
+    Named(&'static str),
+    Numbers(&'static str),
+    Number(&'static str),
+    Beside(&'static str, &'static str),
+    Literal(Arg),
+}
+
+static LINES: LazyLock<HashMap<&'static str, Line>> = LazyLock::new(|| {
+    let lines = include_str!("exact.txt").lines().filter(|l| !l.is_empty() && !l.starts_with('#'));
+    lines.filter_map(parse).collect()
+});
+
+fn parse(line: &'static str) -> Option<(&'static str, Line)> {
+    let (kind, rest) = line.split_once(" = ")?;
+    let (target, rest) = rest.split_once('(')?;
+    let (args, rest) = rest.rsplit_once(')')?;
+    let (args, named) = args.split_once("; ").unwrap_or((args, ""));
+    let list = |text: &'static str| text.split(", ").filter(|s| !s.is_empty());
+    let named = list(named).filter_map(|n| n.split_once('=')).map(|(k, v)| (k, source(v))).collect();
+    let outputs = rest.trim().strip_prefix("-> ").map(|o| o.split(' ').map(|o| o.parse().ok()).collect());
+    Some((kind, Line { target, args: list(args).map(source).collect(), named, outputs }))
+}
+
+fn source(text: &'static str) -> Source {
+    let literal = match text {
+        "none" => Some(Arg::None),
+        "true" => Some(Arg::Bool(true)),
+        "false" => Some(Arg::Bool(false)),
+        _ if text.starts_with('\'') => Some(Arg::Str(text.trim_matches('\'').into())),
+        _ => text.parse().ok().map(Arg::Int).or_else(|| {
+            text.starts_with(|c: char| c.is_ascii_digit() || c == '-').then(|| text.parse().ok().map(Arg::Float))?
+        }),
+    };
+    match (literal, text.split_once('~')) {
+        (Some(literal), _) => Source::Literal(literal),
+        (None, Some((name, beside))) => Source::Beside(name, beside),
+        (None, None) if text.ends_with('#') => Source::Numbers(text.trim_end_matches('#')),
+        (None, None) if text.ends_with('$') => Source::Number(text.trim_end_matches('$')),
+        (None, None) => Source::Named(text),
+    }
+}
+
+/// Returns the operators of the table.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    LINES.keys().copied()
+}
+
+/// Returns an operator's line.
+pub fn line(kind: &str) -> Option<&'static Line> {
+    LINES.get(kind)
+}
+
+fn argument(c: &mut Call<'_, '_>, source: &Source) -> Result<Arg, Undefined> {
+    match source {
+        Source::Literal(literal) => Ok(literal.clone()),
+        Source::Numbers(slot) => Ok(Arg::List(c.sizes(slot)?.into())),
+        Source::Number(slot) => c.one_number(slot),
+        Source::Beside(slot, beside) => {
+            let beside = c.t(beside)?;
+            c.operand(slot, beside)
+        }
+        Source::Named(name) => match c.feed(name) {
+            Some(Feed::Required) => c.t(name).map(Arg::Node),
+            Some(Feed::Optional) => c.maybe(name),
+            Some(Feed::Dynamic) => Ok(Arg::list(c.many(name)?)),
+            None => c.attribute_argument(name),
+        },
+    }
+}
+
+/// Makes what a line says.
+pub fn make(c: &mut Call<'_, '_>, line: &Line) -> Made {
+    let args = line.args.iter().map(|s| argument(c, s)).collect::<Result<Vec<_>, _>>()?;
+    let named = line.named.iter().map(|(k, s)| Ok((*k, argument(c, s)?))).collect::<Result<Vec<_>, Undefined>>()?;
+    let made = c.b.call_with(line.target, args, named)?;
+    let count = c.outputs();
+    if line.outputs.is_none() && count == 1 && !matches!(c.b.graph.ty(made), ValueType::Many(_)) {
+        return Ok(vec![Some(made.into())]);
+    }
+    let places = line.outputs.clone().unwrap_or_else(|| (0..count).map(Some).collect());
+    if places.len() < count {
+        return undefined(format!("{count} outputs, of which {} are defined", places.len()));
+    }
+    let mut values = Vec::new();
+    for place in places {
+        values.push(place.map(|p| c.b.item(made, p)).transpose()?.map(Into::into));
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::ge::operators::operator;
+    use crate::ops::Registry;
+
+    #[test]
+    fn every_line_names_an_operator_of_each_side_and_what_it_has() {
+        let registry = Registry::standard();
+        let count = include_str!("exact.txt").lines().filter(|l| !l.is_empty() && !l.starts_with('#')).count();
+        assert_eq!(LINES.len(), count);
+        for (kind, line) in LINES.iter() {
+            let known = operator(kind).unwrap_or_else(|| panic!("{kind}"));
+            let target = registry.get(line.target).unwrap_or_else(|| panic!("{kind}: {}", line.target));
+            for (key, _) in &line.named {
+                assert!(target.schema.param_index(key).is_some(), "{kind}: {key}");
+            }
+            for source in line.args.iter().chain(line.named.iter().map(|(_, s)| s)) {
+                let has = |n: &str| known.inputs.iter().any(|s| s.name == n) || known.attribute(n).is_some();
+                let found = match source {
+                    Source::Literal(_) => true,
+                    Source::Beside(a, b) => has(a) && has(b),
+                    Source::Named(n) | Source::Numbers(n) | Source::Number(n) => has(n),
+                };
+                assert!(found, "{kind}: {source:?}");
+            }
+        }
+    }
+}

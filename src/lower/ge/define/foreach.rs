@@ -1,0 +1,126 @@
+//! Operators on lists.
+
+use super::{Call, Made, Table, Undefined};
+use crate::graph::{Arg, NodeId};
+
+macro_rules! unary {
+    ($($kind:literal $target:literal),* $(,)?) => { &[
+        $(($kind, |c| plain(c, $target)),)*
+        ("ForeachAddList", |c| with_list(c, "aten._foreach_add.List", true)),
+        ("ForeachSubList", |c| with_list(c, "aten._foreach_sub.List", true)),
+        ("ForeachMulList", |c| with_list(c, "aten._foreach_mul.List", false)),
+        ("ForeachDivList", |c| with_list(c, "aten._foreach_div.List", false)),
+        ("ForeachPowList", |c| with_list(c, "aten._foreach_pow.List", false)),
+        ("ForeachMaximumList", |c| with_list(c, "aten._foreach_maximum.List", false)),
+        ("ForeachMinimumList", |c| with_list(c, "aten._foreach_minimum.List", false)),
+        ("ForeachAddScalar", |c| with_number(c, "aten._foreach_add.Scalar")),
+        ("ForeachSubScalar", |c| with_number(c, "aten._foreach_sub.Scalar")),
+        ("ForeachMulScalar", |c| with_number(c, "aten._foreach_mul.Scalar")),
+        ("ForeachDivScalar", |c| with_number(c, "aten._foreach_div.Scalar")),
+        ("ForeachPowScalar", |c| with_number(c, "aten._foreach_pow.Scalar")),
+        ("ForeachMaximumScalar", |c| with_number(c, "aten._foreach_maximum.Scalar")),
+        ("ForeachMinimumScalar", |c| with_number(c, "aten._foreach_minimum.Scalar")),
+        ("ForeachAddScalarList", |c| with_numbers(c, "aten._foreach_add.ScalarList")),
+        ("ForeachSubScalarList", |c| with_numbers(c, "aten._foreach_sub.ScalarList")),
+        ("ForeachMulScalarList", |c| with_numbers(c, "aten._foreach_mul.ScalarList")),
+        ("ForeachDivScalarList", |c| with_numbers(c, "aten._foreach_div.ScalarList")),
+        ("ForeachPowScalarList", |c| with_numbers(c, "aten._foreach_pow.ScalarList")),
+        ("ForeachMaximumScalarList", |c| with_numbers(c, "aten._foreach_maximum.ScalarList")),
+        ("ForeachMinimumScalarList", |c| with_numbers(c, "aten._foreach_minimum.ScalarList")),
+        ("ForeachPowScalarAndTensor", power_of_number),
+        ("ForeachLerpList", lerp_list),
+        ("ForeachLerpScalar", lerp_number),
+        ("ForeachAddcdivScalar", |c| with_product(c, "aten._foreach_addcdiv.Scalar", ["x", "x1", "x2"])),
+        ("ForeachAddcmulScalar", |c| with_product(c, "aten._foreach_addcmul.Scalar", ["x1", "x2", "x3"])),
+    ] };
+}
+
+pub(super) const TABLE: Table = unary![
+    "ForeachAbs" "aten._foreach_abs.default",
+    "ForeachACos" "aten._foreach_acos.default",
+    "ForeachASin" "aten._foreach_asin.default",
+    "ForeachATan" "aten._foreach_atan.default",
+    "ForeachCos" "aten._foreach_cos.default",
+    "ForeachCosh" "aten._foreach_cosh.default",
+    "ForeachErf" "aten._foreach_erf.default",
+    "ForeachErfc" "aten._foreach_erfc.default",
+    "ForeachExp" "aten._foreach_exp.default",
+    "ForeachExpm1" "aten._foreach_expm1.default",
+    "ForeachLog" "aten._foreach_log.default",
+    "ForeachLog10" "aten._foreach_log10.default",
+    "ForeachLog1p" "aten._foreach_log1p.default",
+    "ForeachLog2" "aten._foreach_log2.default",
+    "ForeachSigmoid" "aten._foreach_sigmoid.default",
+    "ForeachSin" "aten._foreach_sin.default",
+    "ForeachSinh" "aten._foreach_sinh.default",
+    "ForeachTan" "aten._foreach_tan.default",
+    "ForeachTanh" "aten._foreach_tanh.default",
+];
+
+fn each(c: &mut Call<'_, '_>, list: NodeId) -> Made {
+    let count = c.outputs();
+    Ok(c.b.items(list, count)?.into_iter().map(|n| Some(n.into())).collect())
+}
+
+fn plain(c: &mut Call<'_, '_>, target: &str) -> Made {
+    let x = c.many("x")?;
+    let list = c.b.call(target, vec![Arg::list(x)])?;
+    each(c, list)
+}
+
+fn with_list(c: &mut Call<'_, '_>, target: &str, alpha: bool) -> Made {
+    let (a, b) = (c.many("x1")?, c.many("x2")?);
+    let named = if alpha { vec![("alpha", c.one_number("alpha")?)] } else { Vec::new() };
+    let list = c.b.call_with(target, vec![Arg::list(a), Arg::list(b)], named)?;
+    each(c, list)
+}
+
+fn with_number(c: &mut Call<'_, '_>, target: &str) -> Made {
+    let x = c.many("x")?;
+    let number = c.one_number("scalar")?;
+    let list = c.b.call(target, vec![Arg::list(x), number])?;
+    each(c, list)
+}
+
+fn numbers(c: &mut Call<'_, '_>, slot: &str) -> Result<Arg, Undefined> {
+    let numbers = c.numbers(slot)?;
+    Ok(Arg::list(numbers.items.iter().map(|i| numbers.argument(c.b, i)).collect::<Vec<_>>()))
+}
+
+fn with_numbers(c: &mut Call<'_, '_>, target: &str) -> Made {
+    let x = c.many("x")?;
+    let numbers = numbers(c, "scalars")?;
+    let list = c.b.call(target, vec![Arg::list(x), numbers])?;
+    each(c, list)
+}
+
+fn power_of_number(c: &mut Call<'_, '_>) -> Made {
+    let base = c.one_number("scalar")?;
+    let x = c.many("x")?;
+    let list = c.b.call("aten._foreach_pow.ScalarAndTensor", vec![base, Arg::list(x)])?;
+    each(c, list)
+}
+
+fn lerp_list(c: &mut Call<'_, '_>) -> Made {
+    let (a, b, w) = (c.many("x1")?, c.many("x2")?, c.many("weight")?);
+    // One tensor a place: the slot is not dynamic, but holds as many as there are.
+    let list = c.b.call("aten._foreach_lerp.List", vec![Arg::list(a), Arg::list(b), Arg::list(w)])?;
+    each(c, list)
+}
+
+fn lerp_number(c: &mut Call<'_, '_>) -> Made {
+    let (a, b) = (c.many("x1")?, c.many("x2")?);
+    let weight = c.one_number("weight")?;
+    let list = c.b.call("aten._foreach_lerp.Scalar", vec![Arg::list(a), Arg::list(b), weight])?;
+    each(c, list)
+}
+
+fn with_product(c: &mut Call<'_, '_>, target: &str, slots: [&str; 3]) -> Made {
+    let mut args = Vec::new();
+    for slot in slots {
+        args.push(Arg::list(c.many(slot)?));
+    }
+    args.push(c.one_number("scalar")?);
+    let list = c.b.call(target, args)?;
+    each(c, list)
+}

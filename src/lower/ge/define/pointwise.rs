@@ -1,0 +1,265 @@
+//! Functions of elements that take more than a line: operands that may be numbers, types, and arithmetic on sizes.
+
+use super::dense;
+use super::numbers::{self, Arithmetic};
+use super::{Call, Made, Table, Undefined, Value, one, undefined};
+use crate::graph::{Arg, Dtype, NodeId};
+use crate::lower::ge::raise::types::of_cpp;
+
+pub(super) const TABLE: Table = &[
+    ("Add", |c| binary(c, "aten.add.Tensor", Some(Arithmetic::Add), true)),
+    ("Sub", |c| binary(c, "aten.sub.Tensor", Some(Arithmetic::Sub), false)),
+    ("Mul", |c| binary(c, "aten.mul.Tensor", Some(Arithmetic::Mul), true)),
+    ("RealDiv", quotient),
+    ("Div", quotient),
+    ("FloorDiv", floor_div),
+    ("FloorMod", |c| compared(c, "aten.remainder", Some(Arithmetic::Mod))),
+    ("Greater", |c| compared(c, "aten.gt", None)),
+    ("GreaterEqual", |c| compared(c, "aten.ge", None)),
+    ("Less", |c| compared(c, "aten.lt", None)),
+    ("LessEqual", |c| compared(c, "aten.le", None)),
+    ("Equal", |c| compared(c, "aten.eq", None)),
+    ("NotEqual", |c| compared(c, "aten.ne", None)),
+    ("BitwiseAnd", |c| compared(c, "aten.bitwise_and", None)),
+    ("BitwiseOr", |c| compared(c, "aten.bitwise_or", None)),
+    ("BitwiseXor", |c| compared(c, "aten.bitwise_xor", None)),
+    ("Pow", power),
+    ("Muls", |c| by_attribute(c, "aten.mul.Tensor")),
+    ("Adds", |c| by_attribute(c, "aten.add.Tensor")),
+    ("Axpy", |c| scaled_sum(c, "attribute")),
+    ("AxpyV2", |c| scaled_sum(c, "input")),
+    ("Cast", cast),
+    ("Bitcast", bitcast),
+    ("Lerp", lerp),
+    ("SelectV2", select),
+    ("MaskedFill", masked_fill),
+    ("ClipByValueV2", clip),
+    ("Swish", swish),
+    ("HardSigmoid", hard_sigmoid),
+    ("LogSigmoid", log_sigmoid),
+    ("LogSigmoidGrad", log_sigmoid_grad),
+    ("GeluGrad", gelu_grad),
+    ("Real", |c| part(c, 0)),
+    ("Imag", |c| part(c, 1)),
+];
+
+/// The operands of an operator of two: the first as a tensor, the second as a number where it is one.
+fn operands(c: &mut Call<'_, '_>) -> Result<(NodeId, Arg), Undefined> {
+    let first = c.t("x1")?;
+    let second = c.operand("x2", first)?;
+    Ok((first, second))
+}
+
+/// Sums and products. A product with one is its other operand; the sum of a product of matrices and a row is that of addmm.
+fn binary(c: &mut Call<'_, '_>, target: &str, arithmetic: Option<Arithmetic>, commutes: bool) -> Made {
+    let (a, b) = (c.value("x1")?, c.value("x2")?);
+    if let (Value::Numbers(a), Value::Numbers(b), Some(op)) = (&a, &b, arithmetic)
+        && let Some(known) = numbers::both(c.b, op, a, b)?
+    {
+        return one(known);
+    }
+    if commutes && a.numbers().is_some() && b.numbers().is_none() {
+        let second = c.t("x2")?;
+        let first = c.operand("x1", second)?;
+        if arithmetic == Some(Arithmetic::Mul) && is_one(&first) {
+            return one(second);
+        }
+        return one(c.b.call(target, vec![Arg::Node(second), first])?);
+    }
+    let (first, second) = operands(c)?;
+    if arithmetic == Some(Arithmetic::Mul) && is_one(&second) {
+        return one(first);
+    }
+    if let (Some(Arithmetic::Add), Arg::Node(other)) = (arithmetic, &second) {
+        for (product, row) in [(first, *other), (*other, first)] {
+            if let Some(sum) = dense::with_bias(c, product, row)? {
+                return one(sum);
+            }
+        }
+    }
+    one(c.b.call(target, vec![Arg::Node(first), second])?)
+}
+
+fn is_one(number: &Arg) -> bool {
+    #[allow(clippy::float_cmp)] // 1 is exact.
+    match number {
+        Arg::Int(v) => *v == 1,
+        Arg::Float(v) => *v == 1.0,
+        _ => false,
+    }
+}
+
+fn quotient(c: &mut Call<'_, '_>) -> Made {
+    let dtype = c.value("x1")?.dtype(c.b)?;
+    // Of integers GE's quotient is an integer: which one, no documentation says.
+    c.only(dtype.is_float() || dtype.is_complex(), "the quotient of integers")?;
+    binary(c, "aten.div.Tensor", None, false)
+}
+
+fn floor_div(c: &mut Call<'_, '_>) -> Made {
+    let (a, b) = (c.value("x1")?, c.value("x2")?);
+    if let (Value::Numbers(a), Value::Numbers(b)) = (&a, &b)
+        && let Some(known) = numbers::both(c.b, Arithmetic::FloorDiv, a, b)?
+    {
+        return one(known);
+    }
+    let (first, second) = operands(c)?;
+    let mode = vec![("rounding_mode", Arg::Str("floor".into()))];
+    one(c.b.call_with("aten.div.Tensor_mode", vec![Arg::Node(first), second], mode)?)
+}
+
+/// Operators whose overload says whether the second operand is a number.
+fn compared(c: &mut Call<'_, '_>, packet: &str, arithmetic: Option<Arithmetic>) -> Made {
+    let (a, b) = (c.value("x1")?, c.value("x2")?);
+    if let (Value::Numbers(a), Value::Numbers(b), Some(op)) = (&a, &b, arithmetic)
+        && let Some(known) = numbers::both(c.b, op, a, b)?
+    {
+        return one(known);
+    }
+    if packet == "aten.remainder" && a.numbers().is_some_and(|n| n.dims.is_empty()) && b.numbers().is_none() {
+        let second = c.t("x2")?;
+        let first = c.operand("x1", second)?;
+        return one(c.b.call("aten.remainder.Scalar_Tensor", vec![first, Arg::Node(second)])?);
+    }
+    let (first, second) = operands(c)?;
+    let overload = if matches!(second, Arg::Node(_)) { "Tensor" } else { "Scalar" };
+    one(c.b.call(&format!("{packet}.{overload}"), vec![Arg::Node(first), second])?)
+}
+
+fn power(c: &mut Call<'_, '_>) -> Made {
+    let (a, b) = (c.value("x1")?, c.value("x2")?);
+    if let (Value::Numbers(a), Value::Numbers(b)) = (&a, &b)
+        && let Some(known) = numbers::both(c.b, Arithmetic::Pow, a, b)?
+    {
+        return one(known);
+    }
+    if a.numbers().is_some() && b.numbers().is_none() {
+        let exponent = c.t("x2")?;
+        let base = c.operand("x1", exponent)?;
+        let overload = if matches!(base, Arg::Node(_)) { "aten.pow.Tensor_Tensor" } else { "aten.pow.Scalar" };
+        return one(c.b.call(overload, vec![base, Arg::Node(exponent)])?);
+    }
+    let (first, second) = operands(c)?;
+    let overload = if matches!(second, Arg::Node(_)) { "aten.pow.Tensor_Tensor" } else { "aten.pow.Tensor_Scalar" };
+    one(c.b.call(overload, vec![Arg::Node(first), second])?)
+}
+
+fn by_attribute(c: &mut Call<'_, '_>, target: &str) -> Made {
+    let x = c.t("x")?;
+    let value = Arg::Float(c.float("value")?);
+    c.only(c.b.dtype(x)?.is_float(), "a float attribute beside integers")?;
+    one(c.b.call(target, vec![Arg::Node(x), value])?)
+}
+
+/// `x1 + alpha * x2`.
+fn scaled_sum(c: &mut Call<'_, '_>, alpha: &str) -> Made {
+    let (first, second) = operands(c)?;
+    let alpha = if alpha == "input" { c.one_number("alpha")? } else { Arg::Float(c.float("alpha")?) };
+    one(c.b.call_with("aten.add.Tensor", vec![Arg::Node(first), second], vec![("alpha", alpha)])?)
+}
+
+fn cast(c: &mut Call<'_, '_>) -> Made {
+    let to = c.int("dst_type")?;
+    let Some(dtype) = of_cpp(to) else { return undefined(format!("type {to} of `dst_type`, which PyTorch lacks")) };
+    let value = c.value("x")?;
+    if let Value::Numbers(known) = &value
+        && let Some(cast) = numbers::cast(known, dtype)
+    {
+        return one(cast);
+    }
+    let x = value.tensor(c.b)?;
+    one(c.b.to(x, dtype)?)
+}
+
+fn bitcast(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let dtype = c.dtype("type")?;
+    c.only(c.b.dtype(x)?.bytes() == dtype.bytes(), "a change of the width of elements")?;
+    one(c.b.call("aten.view.dtype", vec![Arg::Node(x), Arg::Dtype(dtype)])?)
+}
+
+fn lerp(c: &mut Call<'_, '_>) -> Made {
+    let start = c.t("start")?;
+    let end = c.t("end")?;
+    let weight = c.operand("weight", start)?;
+    let overload = if matches!(weight, Arg::Node(_)) { "aten.lerp.Tensor" } else { "aten.lerp.Scalar" };
+    one(c.b.call(overload, vec![Arg::Node(start), Arg::Node(end), weight])?)
+}
+
+fn select(c: &mut Call<'_, '_>) -> Made {
+    let condition = c.t("condition")?;
+    c.only(c.b.dtype(condition)? == Dtype::Bool, "a condition that is no truth value")?;
+    let (a, b) = (c.t("then")?, c.t("else")?);
+    c.only(c.b.dtype(a)? == c.b.dtype(b)?, "a choice between two types")?;
+    one(c.b.call("aten.where.self", vec![Arg::Node(condition), Arg::Node(a), Arg::Node(b)])?)
+}
+
+fn masked_fill(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let mask = c.t("mask")?;
+    let value = c.operand("value", x)?;
+    let overload = if matches!(value, Arg::Node(_)) { "aten.masked_fill.Tensor" } else { "aten.masked_fill.Scalar" };
+    one(c.b.call(overload, vec![Arg::Node(x), Arg::Node(mask), value])?)
+}
+
+fn clip(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let (low, high) = (c.operand("clip_value_min", x)?, c.operand("clip_value_max", x)?);
+    if let (Arg::Node(_), _) | (_, Arg::Node(_)) = (&low, &high) {
+        let (low, high) = (c.t("clip_value_min")?, c.t("clip_value_max")?);
+        return one(c.b.call("aten.clamp.Tensor", vec![Arg::Node(x), Arg::Node(low), Arg::Node(high)])?);
+    }
+    one(c.b.call("aten.clamp.default", vec![Arg::Node(x), low, high])?)
+}
+
+/// `x * sigmoid(scale * x)`.
+fn swish(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let scale = c.float("scale")?;
+    #[allow(clippy::float_cmp)] // 1 is exact.
+    if scale == 1.0 {
+        return one(c.b.call("aten.silu.default", vec![Arg::Node(x)])?);
+    }
+    let scaled = c.b.call("aten.mul.Tensor", vec![Arg::Node(x), Arg::Float(scale)])?;
+    let gate = c.b.call("aten.sigmoid.default", vec![Arg::Node(scaled)])?;
+    one(c.b.call("aten.mul.Tensor", vec![Arg::Node(x), Arg::Node(gate)])?)
+}
+
+fn hard_sigmoid(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("input_x")?;
+    let (alpha, beta) = (c.float("alpha")?, c.float("beta")?);
+    let sixth = (alpha - 1.0 / 6.0).abs() < 1e-7;
+    #[allow(clippy::float_cmp)] // A half is exact.
+    c.only(sixth && beta == 0.5, "another slope than a sixth")?;
+    one(c.b.call("aten.hardsigmoid.default", vec![Arg::Node(x)])?)
+}
+
+fn log_sigmoid(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let both = c.b.call("aten.log_sigmoid_forward.default", vec![Arg::Node(x)])?;
+    one(c.b.item(both, 0)?)
+}
+
+fn log_sigmoid_grad(c: &mut Call<'_, '_>) -> Made {
+    let (grads, features) = (c.t("grads")?, c.t("features")?);
+    let both = c.b.call("aten.log_sigmoid_forward.default", vec![Arg::Node(features)])?;
+    let buffer = c.b.item(both, 1)?;
+    let args = vec![Arg::Node(grads), Arg::Node(features), Arg::Node(buffer)];
+    one(c.b.call("aten.log_sigmoid_backward.default", args)?)
+}
+
+/// The result of the activation is an input that the gradient does not need.
+fn gelu_grad(c: &mut Call<'_, '_>) -> Made {
+    let (dy, x, _) = (c.t("dy")?, c.t("x")?, c.given("y"));
+    let named = vec![("approximate", Arg::Str("none".into()))];
+    one(c.b.call_with("aten.gelu_backward.default", vec![Arg::Node(dy), Arg::Node(x)], named)?)
+}
+
+fn part(c: &mut Call<'_, '_>, at: i64) -> Made {
+    let x = c.t("input")?;
+    let to = c.dtype("Tout")?;
+    let pairs = c.b.call("aten.view_as_real.default", vec![Arg::Node(x)])?;
+    let part = c.b.call("aten.select.int", vec![Arg::Node(pairs), Arg::Int(-1), Arg::Int(at)])?;
+    c.only(c.b.dtype(part)? == to, "a part in another type")?;
+    one(part)
+}

@@ -1,0 +1,74 @@
+//! Pooling and resampling, of tensors in the order NCHW.
+
+use super::dense::even_pads;
+use super::{Call, Made, Table, Undefined, one};
+use crate::graph::Arg;
+
+pub(super) const TABLE: Table = &[
+    ("AvgPoolV2", avg_pool),
+    ("AdaptiveAvgPool2d", adaptive_avg_pool),
+    ("MaxPoolWithArgmaxV1", max_pool),
+    ("ResizeNearestNeighborV2", nearest),
+];
+
+fn window(c: &Call<'_, '_>, name: &str) -> Result<Vec<i64>, Undefined> {
+    let list = c.int_list(name)?;
+    let (outer, inner) = list.split_at_checked(2).unwrap_or((&[], &[]));
+    c.only(outer == [1, 1] && inner.len() == 2, &format!("`{name}` beyond the spatial dimensions"))?;
+    Ok(inner.to_vec())
+}
+
+fn in_order(c: &Call<'_, '_>) -> Result<(), Undefined> {
+    c.only(c.layout("x") == "NCHW" && c.output_layout(0) == "NCHW", "a tensor in another layout than NCHW")
+}
+
+fn avg_pool(c: &mut Call<'_, '_>) -> Made {
+    c.only(c.text("padding_mode")? == "CALCULATED", "another way to pad")?;
+    c.only(c.text("data_format")? == "NCHW" && !c.flag("global_pooling")?, "another format, or a pool of everything")?;
+    in_order(c)?;
+    let divisor = c.int("divisor_override")?;
+    let args = vec![
+        Arg::Node(c.t("x")?),
+        Arg::list(window(c, "ksize")?),
+        Arg::list(window(c, "strides")?),
+        Arg::list(even_pads(c, 2)?),
+        Arg::Bool(c.flag("ceil_mode")?),
+        Arg::Bool(!c.flag("exclusive")?),
+        if divisor == 0 { Arg::None } else { Arg::Int(divisor) },
+    ];
+    one(c.b.call("aten.avg_pool2d.default", args)?)
+}
+
+fn adaptive_avg_pool(c: &mut Call<'_, '_>) -> Made {
+    let (x, sizes) = (c.t("x")?, c.int_list("output_size")?);
+    one(c.b.call("aten._adaptive_avg_pool2d.default", vec![Arg::Node(x), Arg::list(sizes)])?)
+}
+
+/// The window stands in the middle of the lists. Where the greatest stood is said in a form of the device's own: it has no meaning here.
+fn max_pool(c: &mut Call<'_, '_>) -> Made {
+    in_order(c)?;
+    let middle = |c: &Call<'_, '_>, name: &str| -> Result<Vec<i64>, Undefined> {
+        match c.int_list(name)?.as_slice() {
+            [1, h, w, 1] => Ok(vec![*h, *w]),
+            _ => super::undefined(format!("`{name}` beyond the spatial dimensions")),
+        }
+    };
+    let _ = c.int("dtype")?;
+    let args = vec![
+        Arg::Node(c.t("x")?),
+        Arg::list(middle(c, "ksize")?),
+        Arg::list(middle(c, "strides")?),
+        Arg::list(middle(c, "pads")?),
+        Arg::list(middle(c, "dilation")?),
+        Arg::Bool(c.flag("ceil_mode")?),
+    ];
+    let both = c.b.call("aten.max_pool2d_with_indices.default", args)?;
+    Ok(vec![Some(c.b.item(both, 0)?.into()), None])
+}
+
+fn nearest(c: &mut Call<'_, '_>) -> Made {
+    c.only(!c.flag("align_corners")? && !c.flag("half_pixel_centers")?, "corners or centres that are aligned")?;
+    in_order(c)?;
+    let (x, size) = (c.t("x")?, c.sizes("size")?);
+    one(c.b.call("aten.upsample_nearest2d.default", vec![Arg::Node(x), Arg::List(size.into())])?)
+}

@@ -1,0 +1,191 @@
+//! Reductions, scans, places of extremes, and sorts.
+
+use super::shape::axis;
+use super::{Call, Made, Table, Undefined, one, undefined};
+use crate::graph::{Arg, Dtype, NodeId};
+
+pub(super) const TABLE: Table = &[
+    ("ReduceSum", |c| reduce(c, "aten.sum.dim_IntList")),
+    ("ReduceMean", mean),
+    ("ReduceMax", |c| reduce(c, "aten.amax.default")),
+    ("ReduceMin", |c| reduce(c, "aten.amin.default")),
+    ("ReduceAny", |c| truths(c, "any")),
+    ("ReduceAll", |c| truths(c, "all")),
+    ("ReduceProdD", product),
+    ("ReduceLogSumExp", |c| reduce(c, "aten.logsumexp.default")),
+    ("Cumsum", cumsum),
+    ("ArgMaxV2", |c| arg_extreme(c, "aten.argmax.default")),
+    ("ArgMin", |c| arg_extreme(c, "aten.argmin.default")),
+    ("ArgMaxWithValue", |c| extreme(c, "aten.max.dim")),
+    ("ArgMinWithValue", |c| extreme(c, "aten.min.dim")),
+    ("Sort", sort),
+    ("TopKV2", top_k),
+    ("LpNormV2", lp_norm),
+    ("ReduceStdWithMean", std_with_mean),
+    ("ReduceStdV2", std),
+];
+
+/// The axes of a reduction: some, since what no axes mean differs by operator.
+fn axes(c: &mut Call<'_, '_>, x: NodeId) -> Result<Vec<i64>, Undefined> {
+    let axes = c.ints("axes")?;
+    some_axes(c, x, axes)
+}
+
+fn some_axes(c: &mut Call<'_, '_>, x: NodeId, axes: Vec<i64>) -> Result<Vec<i64>, Undefined> {
+    let rank = c.b.rank(x)?;
+    c.only(!axes.is_empty(), "a reduction over no axes")?;
+    axes.iter().try_for_each(|a| axis(*a, rank).map(|_| ()))?;
+    Ok(axes)
+}
+
+fn reduce(c: &mut Call<'_, '_>, target: &str) -> Made {
+    let x = c.t("x")?;
+    let (axes, keep) = (axes(c, x)?, c.flag("keep_dims")?);
+    let dtype = c.b.dtype(x)?;
+    let args = vec![Arg::Node(x), Arg::list(axes), Arg::Bool(keep)];
+    // PyTorch's sum of integers is of 64 bits; GE's is of their own type.
+    let named = if target == "aten.sum.dim_IntList" && !dtype.is_float() && dtype != Dtype::I64 {
+        vec![("dtype", Arg::Dtype(dtype))]
+    } else {
+        Vec::new()
+    };
+    one(c.b.call_with(target, args, named)?)
+}
+
+fn mean(c: &mut Call<'_, '_>) -> Made {
+    c.only(c.flag("noop_with_empty_axes")? || !c.ints("axes")?.is_empty(), "a mean over no axes")?;
+    let x = c.t("x")?;
+    c.only(c.b.dtype(x)?.is_float(), "a mean of integers")?;
+    reduce(c, "aten.mean.dim")
+}
+
+fn truths(c: &mut Call<'_, '_>, name: &str) -> Made {
+    let x = c.t("x")?;
+    let (axes, keep) = (axes(c, x)?, c.flag("keep_dims")?);
+    c.only(c.b.dtype(x)? == Dtype::Bool, "a reduction of truth values over numbers")?;
+    if !keep && axes.len() == c.b.rank(x)? {
+        return one(c.b.call(&format!("aten.{name}.default"), vec![Arg::Node(x)])?);
+    }
+    if let [one_axis] = axes.as_slice() {
+        let args = vec![Arg::Node(x), Arg::Int(*one_axis), Arg::Bool(keep)];
+        return one(c.b.call(&format!("aten.{name}.dim"), args)?);
+    }
+    one(c.b.call(&format!("aten.{name}.dims"), vec![Arg::Node(x), Arg::list(axes), Arg::Bool(keep)])?)
+}
+
+fn product(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let axes = c.int_list("axes")?;
+    let axes = some_axes(c, x, axes)?;
+    let keep = c.flag("keep_dims")?;
+    let own = c.b.dtype(x)?;
+    let dtype = if own.is_float() || own == Dtype::I64 { Vec::new() } else { vec![("dtype", Arg::Dtype(own))] };
+    if !keep && axes.len() == c.b.rank(x)? {
+        return one(c.b.call_with("aten.prod.default", vec![Arg::Node(x)], dtype)?);
+    }
+    let [one_axis] = axes.as_slice() else { return undefined("a product over several axes") };
+    let args = vec![Arg::Node(x), Arg::Int(*one_axis), Arg::Bool(keep)];
+    one(c.b.call_with("aten.prod.dim_int", args, dtype)?)
+}
+
+fn cumsum(c: &mut Call<'_, '_>) -> Made {
+    c.only(!c.flag("exclusive")? && !c.flag("reverse")?, "a sum that leaves its own element out, or runs backwards")?;
+    let x = c.t("x")?;
+    let at = c.one_int("axis")?;
+    let dtype = c.b.dtype(x)?;
+    let own = dtype.is_float() || dtype == Dtype::I64;
+    let named = if own { Vec::new() } else { vec![("dtype", Arg::Dtype(dtype))] };
+    one(c.b.call_with("aten.cumsum.default", vec![Arg::Node(x), Arg::Int(at)], named)?)
+}
+
+fn arg_extreme(c: &mut Call<'_, '_>, target: &str) -> Made {
+    let x = c.t("x")?;
+    let at = c.one_int("dimension")?;
+    let found = c.b.call(target, vec![Arg::Node(x), Arg::Int(at)])?;
+    let dtype = c.dtype("dtype")?;
+    one(c.b.to(found, dtype)?)
+}
+
+/// Places first, then values; places are of 32 bits.
+fn extreme(c: &mut Call<'_, '_>, target: &str) -> Made {
+    let x = c.t("x")?;
+    let (at, keep) = (c.int("dimension")?, c.flag("keep_dims")?);
+    let both = c.b.call(target, vec![Arg::Node(x), Arg::Int(at), Arg::Bool(keep)])?;
+    let (values, places) = (c.b.item(both, 0)?, c.b.item(both, 1)?);
+    let places = c.b.to(places, Dtype::I32)?;
+    Ok(vec![Some(places.into()), Some(values.into())])
+}
+
+fn sort(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let (at, descending, stable) = (c.int("axis")?, c.flag("descending")?, c.flag("stable")?);
+    let both = if stable {
+        let named = vec![("stable", Arg::Bool(true)), ("dim", Arg::Int(at)), ("descending", Arg::Bool(descending))];
+        c.b.call_with("aten.sort.stable", vec![Arg::Node(x)], named)?
+    } else {
+        c.b.call("aten.sort.default", vec![Arg::Node(x), Arg::Int(at), Arg::Bool(descending)])?
+    };
+    let (values, places) = (c.b.item(both, 0)?, c.b.item(both, 1)?);
+    let places = c.b.to(places, Dtype::I32)?;
+    Ok(vec![Some(values.into()), Some(places.into())])
+}
+
+fn top_k(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let k = c.one_number("k")?;
+    let args =
+        vec![Arg::Node(x), k, Arg::Int(c.int("dim")?), Arg::Bool(c.flag("largest")?), Arg::Bool(c.flag("sorted")?)];
+    let both = c.b.call("aten.topk.default", args)?;
+    let (values, places) = (c.b.item(both, 0)?, c.b.item(both, 1)?);
+    let places = c.b.to(places, Dtype::I32)?;
+    Ok(vec![Some(values.into()), Some(places.into())])
+}
+
+fn lp_norm(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let axes = c.int_list("axes")?;
+    let (p, keep) = (c.attribute_argument("p")?, c.flag("keepdim")?);
+    // `epsilon` guards a division that a norm does not make.
+    let _ = c.float("epsilon")?;
+    let args = vec![Arg::Node(x), p, Arg::list(axes), Arg::Bool(keep)];
+    one(c.b.call("aten.linalg_vector_norm.default", args)?)
+}
+
+/// The deviation from a mean that is given: here, from the mean of the same axes.
+fn std_with_mean(c: &mut Call<'_, '_>) -> Made {
+    let (x, mean) = (c.t("x")?, c.t("mean")?);
+    let axes = c.int_list("dim")?;
+    let axes = some_axes(c, x, axes)?;
+    c.only(!c.flag("invert")?, "a deviation that is inverted")?;
+    let _ = (c.flag("unbiased")?, c.float("epsilon")?);
+    let (correction, keep) = (c.int("correction")?, c.flag("keepdim")?);
+    let difference = c.b.call("aten.sub.Tensor", vec![Arg::Node(x), Arg::Node(mean)])?;
+    let squares = c.b.call("aten.mul.Tensor", vec![Arg::Node(difference), Arg::Node(difference)])?;
+    let sum = c.b.call("aten.sum.dim_IntList", vec![Arg::Node(squares), Arg::list(axes.clone()), Arg::Bool(keep)])?;
+    let rank = c.b.rank(x)?;
+    let mut count = 1_i64;
+    for at in axes {
+        let Arg::Int(n) = c.b.size(x, axis(at, rank)?)? else { return undefined("a deviation over symbolic sizes") };
+        count = count.saturating_mul(n);
+    }
+    let below = count.saturating_sub(correction).max(0);
+    let variance = c.b.call("aten.div.Tensor", vec![Arg::Node(sum), Arg::Int(below)])?;
+    one(c.b.call("aten.sqrt.default", vec![Arg::Node(variance)])?)
+}
+
+fn std(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let axes = c.int_list("dim")?;
+    let axes = some_axes(c, x, axes)?;
+    let (correction, keep) = (c.int("correction")?, c.flag("keepdim")?);
+    let args = vec![Arg::Node(x), Arg::list(axes.clone())];
+    let named = vec![("correction", Arg::Int(correction)), ("keepdim", Arg::Bool(keep))];
+    let variance = c.b.call_with("aten.var.correction", args, named)?;
+    let deviation = c.b.call("aten.sqrt.default", vec![Arg::Node(variance)])?;
+    let mean = if c.flag("is_mean_out")? {
+        Some(c.b.call("aten.mean.dim", vec![Arg::Node(x), Arg::list(axes), Arg::Bool(keep)])?.into())
+    } else {
+        None
+    };
+    Ok(vec![Some(deviation.into()), mean])
+}

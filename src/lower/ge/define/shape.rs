@@ -1,0 +1,314 @@
+//! Sizes, views, and moves of elements.
+
+use std::rc::Rc;
+
+use super::build::signed;
+use super::value::Numbers;
+use super::{Call, Made, Table, Undefined, Value, one, undefined};
+use crate::graph::{Arg, Dtype, NodeId};
+
+pub(super) const TABLE: Table = &[
+    ("Identity", identity),
+    ("Shape", shape),
+    ("Reshape", reshape),
+    ("FlattenV2", flatten),
+    ("Transpose", |c| permute(c, true)),
+    ("Permute", |c| permute(c, false)),
+    ("Unsqueeze", unsqueeze),
+    ("ExpandDims", expand_dims),
+    ("Squeeze", squeeze),
+    ("Expand", expand),
+    ("ConcatV2", concat),
+    ("Pack", pack),
+    ("Unpack", unpack),
+    ("SplitV", split),
+    ("StridedSliceV2", strided_slice),
+    ("PadV3", pad),
+    ("MirrorPad", mirror_pad),
+    ("TensorMove", tensor_move),
+];
+
+fn identity(c: &mut Call<'_, '_>) -> Made {
+    Ok(vec![Some(c.value("x")?)])
+}
+
+fn tensor_move(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    one(c.b.call("aten.clone.default", vec![Arg::Node(x)])?)
+}
+
+fn shape(c: &mut Call<'_, '_>) -> Made {
+    let dtype = c.dtype("dtype")?;
+    let items = match c.value("x")? {
+        Value::Tensor(x) => c.b.sizes(x)?,
+        Value::Numbers(n) => n.dims.iter().map(|d| Arg::Int(*d)).collect(),
+    };
+    one(Value::list(dtype, items))
+}
+
+/// Returns an axis from the front.
+pub(super) fn axis(at: i64, rank: usize) -> Result<usize, Undefined> {
+    let at = if at < 0 { at.saturating_add(signed(rank)) } else { at };
+    usize::try_from(at).ok().filter(|a| *a < rank.max(1)).ok_or_else(|| Undefined(format!("axis {at} of {rank}")))
+}
+
+fn renamed(numbers: &Numbers, dims: Vec<i64>) -> Value {
+    Value::Numbers(Rc::new(Numbers { dtype: numbers.dtype, dims, items: numbers.items.clone() }))
+}
+
+fn reshape(c: &mut Call<'_, '_>) -> Made {
+    let (x, to) = (c.value("x")?, c.sizes("shape")?);
+    if let (Value::Numbers(n), Some(dims)) = (&x, c.numbers("shape")?.ints()) {
+        let count: i64 = dims.iter().product();
+        if dims.iter().all(|d| *d > 0) && count == signed(n.items.len()) {
+            return one(renamed(n, dims));
+        }
+    }
+    let x = x.tensor(c.b)?;
+    one(c.b.call("aten.reshape.default", vec![Arg::Node(x), Arg::List(to.into())])?)
+}
+
+fn flatten(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let (start, end) = (c.int("axis")?, c.int("end_axis")?);
+    one(c.b.call("aten.flatten.using_ints", vec![Arg::Node(x), Arg::Int(start), Arg::Int(end)])?)
+}
+
+fn permute(c: &mut Call<'_, '_>, by_input: bool) -> Made {
+    let x = c.t("x")?;
+    let order = if by_input { c.ints("perm")? } else { c.int_list("order")? };
+    one(c.b.call("aten.permute.default", vec![Arg::Node(x), Arg::list(order)])?)
+}
+
+fn unsqueeze(c: &mut Call<'_, '_>) -> Made {
+    let axes = c.int_list("axes")?;
+    let value = c.value("x")?;
+    let rank = value.rank(c.b)?.saturating_add(axes.len());
+    let mut places = axes.iter().map(|a| axis(*a, rank)).collect::<Result<Vec<_>, _>>()?;
+    places.sort_unstable();
+    c.only(places.windows(2).all(|w| w.first() != w.last()), "an axis that is named twice")?;
+    if let Value::Numbers(n) = &value {
+        let mut dims = n.dims.clone();
+        for at in places {
+            dims.insert(at.min(dims.len()), 1);
+        }
+        return one(renamed(n, dims));
+    }
+    let mut x = value.tensor(c.b)?;
+    for at in places {
+        x = c.b.call("aten.unsqueeze.default", vec![Arg::Node(x), Arg::Int(signed(at))])?;
+    }
+    one(x)
+}
+
+fn expand_dims(c: &mut Call<'_, '_>) -> Made {
+    let at = c.one_int("axis")?;
+    let value = c.value("x")?;
+    let rank = value.rank(c.b)?.saturating_add(1);
+    let at = axis(at, rank)?;
+    if let Value::Numbers(n) = &value {
+        let mut dims = n.dims.clone();
+        dims.insert(at.min(dims.len()), 1);
+        return one(renamed(n, dims));
+    }
+    let x = value.tensor(c.b)?;
+    one(c.b.call("aten.unsqueeze.default", vec![Arg::Node(x), Arg::Int(signed(at))])?)
+}
+
+fn squeeze(c: &mut Call<'_, '_>) -> Made {
+    let axes = c.int_list("axis")?;
+    let value = c.value("x")?;
+    let rank = value.rank(c.b)?;
+    let mut places = axes.iter().map(|a| axis(*a, rank)).collect::<Result<Vec<_>, _>>()?;
+    if let Value::Numbers(n) = &value {
+        let keeps = |i: usize, d: i64| !(d == 1 && (places.is_empty() || places.contains(&i)));
+        let dims = n.dims.iter().enumerate().filter(|(i, d)| keeps(*i, **d)).map(|(_, d)| *d).collect();
+        return one(renamed(n, dims));
+    }
+    let x = value.tensor(c.b)?;
+    let sizes = c.b.tensor(x)?.sizes;
+    if places.is_empty() {
+        c.only(sizes.iter().all(|d| d.fixed().is_some()), "a squeeze of all axes, some of which are not known")?;
+        places = (0..rank).filter(|i| sizes.get(*i).and_then(|d| d.fixed()) == Some(1)).collect();
+    }
+    c.only(
+        places.iter().all(|i| sizes.get(*i).and_then(|d| d.fixed()) == Some(1)),
+        "a squeeze of an axis that is not 1",
+    )?;
+    places.sort_unstable();
+    places.dedup();
+    let mut out = x;
+    for at in places.into_iter().rev() {
+        out = c.b.call("aten.squeeze.dim", vec![Arg::Node(out), Arg::Int(signed(at))])?;
+    }
+    one(out)
+}
+
+/// As BroadcastTo, but a size of -1 or 1 keeps the dimension.
+fn expand(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let sizes = c.sizes("shape")?;
+    let own = c.b.sizes(x)?;
+    let ahead = sizes.len().saturating_sub(own.len());
+    let kept = |(i, s): (usize, Arg)| match (&s, i.checked_sub(ahead).and_then(|i| own.get(i))) {
+        (Arg::Int(-1 | 1), Some(own)) => own.clone(),
+        _ => s,
+    };
+    let sizes: Vec<Arg> = sizes.into_iter().enumerate().map(kept).collect();
+    one(c.b.call("aten.expand.default", vec![Arg::Node(x), Arg::List(sizes.into())])?)
+}
+
+fn concat(c: &mut Call<'_, '_>) -> Made {
+    let (values, at) = (c.values("x")?, c.one_int("concat_dim")?);
+    c.only(c.int("N")? == signed(values.len()), "a count that is not that of the inputs")?;
+    if let Some(all) = values.iter().map(|v| v.numbers().filter(|n| n.dims.len() == 1)).collect::<Option<Vec<_>>>()
+        && let Some(first) = all.first()
+        && all.iter().all(|n| n.dtype == first.dtype)
+    {
+        let items = all.iter().flat_map(|n| n.items.iter().cloned()).collect();
+        return one(Value::list(first.dtype, items));
+    }
+    let tensors = c.many("x")?;
+    let dtypes = tensors.iter().map(|t| c.b.dtype(*t)).collect::<Result<Vec<_>, _>>()?;
+    c.only(dtypes.windows(2).all(|w| w.first() == w.last()), "a join of several types")?;
+    one(c.b.call("aten.cat.default", vec![Arg::list(tensors), Arg::Int(at)])?)
+}
+
+fn pack(c: &mut Call<'_, '_>) -> Made {
+    let (values, at) = (c.values("x")?, c.int("axis")?);
+    c.only(c.int("N")? == signed(values.len()), "a count that is not that of the inputs")?;
+    if at == 0
+        && let Some(all) = values.iter().map(|v| v.numbers().filter(|n| n.dims.is_empty())).collect::<Option<Vec<_>>>()
+        && let Some(first) = all.first()
+        && all.iter().all(|n| n.dtype == first.dtype)
+    {
+        return one(Value::list(first.dtype, all.iter().flat_map(|n| n.items.iter().cloned()).collect()));
+    }
+    let tensors = c.many("x")?;
+    one(c.b.call("aten.stack.default", vec![Arg::list(tensors), Arg::Int(at)])?)
+}
+
+fn unpack(c: &mut Call<'_, '_>) -> Made {
+    let (at, count) = (c.int("axis")?, c.int("num")?);
+    c.only(usize::try_from(count) == Ok(c.outputs()), "a count that is not that of the outputs")?;
+    let value = c.value("x")?;
+    if let Value::Numbers(n) = &value
+        && n.dims == [count]
+    {
+        return Ok(n.items.iter().map(|i| Some(Value::scalar(n.dtype, i.clone()))).collect());
+    }
+    let x = value.tensor(c.b)?;
+    let parts = c.b.call("aten.unbind.int", vec![Arg::Node(x), Arg::Int(at)])?;
+    Ok(c.b.items(parts, c.outputs())?.into_iter().map(|n| Some(n.into())).collect())
+}
+
+fn split(c: &mut Call<'_, '_>) -> Made {
+    let (x, at) = (c.t("x")?, c.one_int("split_dim")?);
+    let mut sizes = c.sizes("size_splits")?;
+    c.only(c.int("num_split")? == signed(sizes.len()), "a count that is not that of the parts")?;
+    c.only(sizes.len() == c.outputs(), "a count that is not that of the outputs")?;
+    // A part of -1 is what the others leave.
+    if let Some(open) = sizes.iter().position(|s| *s == Arg::Int(-1)) {
+        let rank = c.b.rank(x)?;
+        let Arg::Int(mut left) = c.b.size(x, axis(at, rank)?)? else { return undefined("a part of a symbolic size") };
+        for size in &sizes {
+            match size {
+                Arg::Int(-1) => {}
+                Arg::Int(n) => left = left.saturating_sub(*n),
+                _ => return undefined("a part beside symbolic ones"),
+            }
+        }
+        if let Some(slot) = sizes.get_mut(open) {
+            *slot = Arg::Int(left);
+        }
+    }
+    let parts = c.b.call("aten.split_with_sizes.default", vec![Arg::Node(x), Arg::List(sizes.into()), Arg::Int(at)])?;
+    Ok(c.b.items(parts, c.outputs())?.into_iter().map(|n| Some(n.into())).collect())
+}
+
+/// One slice an axis that is named; masks bring their own rules, which are not defined.
+fn strided_slice(c: &mut Call<'_, '_>) -> Made {
+    for mask in ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"] {
+        c.only(c.int(mask)? == 0, "a slice with a mask")?;
+    }
+    let mut x = c.t("x")?;
+    let rank = c.b.rank(x)?;
+    let (begin, end) = (c.sizes("begin")?, c.sizes("end")?);
+    let axes = if c.is_fed("axes") { c.ints("axes")? } else { (0..signed(begin.len())).collect() };
+    let strides = if c.is_fed("strides") { c.ints("strides")? } else { vec![1; begin.len()] };
+    c.only(
+        end.len() == begin.len() && axes.len() == begin.len() && strides.len() == begin.len(),
+        "lists of other lengths",
+    )?;
+    for (((from, to), at), step) in begin.into_iter().zip(end).zip(axes).zip(strides) {
+        c.only(step > 0, "a step backwards")?;
+        let at = Arg::Int(signed(axis(at, rank)?));
+        x = c.b.call("aten.slice.Tensor", vec![Arg::Node(x), at, from, to, Arg::Int(step)])?;
+    }
+    one(x)
+}
+
+/// Pads by dimension, outermost first, as PyTorch's innermost first.
+fn pads_of(c: &Call<'_, '_>, name: &str, rank: usize, pairs: bool) -> Result<Vec<Arg>, Undefined> {
+    let given = c.sizes(name)?;
+    c.only(given.len() == rank.saturating_mul(2), "pads of another length")?;
+    let at = |k: usize| given.get(k).cloned().unwrap_or(Arg::Int(0));
+    let mut out = Vec::new();
+    for d in (0..rank).rev() {
+        let (low, high) = if pairs {
+            (d.saturating_mul(2), d.saturating_mul(2).saturating_add(1))
+        } else {
+            (d, d.saturating_add(rank))
+        };
+        out.extend([at(low), at(high)]);
+    }
+    while out.len() >= 2 && out.iter().rev().take(2).all(|p| *p == Arg::Int(0)) {
+        out.truncate(out.len().saturating_sub(2));
+    }
+    Ok(out)
+}
+
+fn pad(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let rank = c.b.rank(x)?;
+    let pads = pads_of(c, "paddings", rank, c.flag("paddings_contiguous")?)?;
+    match c.text("mode")?.as_str() {
+        "constant" => {
+            let dtype = c.b.dtype(x)?;
+            let value = if c.is_fed("constant_values") {
+                c.only(c.value("constant_values")?.dtype(c.b)? == dtype, "a pad of another type")?;
+                c.one_number("constant_values")?
+            } else {
+                Arg::Int(0)
+            };
+            one(c.b.call("aten.constant_pad_nd.default", vec![Arg::Node(x), Arg::List(pads.into()), value])?)
+        }
+        "reflect" => reflect(c, x, pads, "reflection"),
+        "edge" => reflect(c, x, pads, "replication"),
+        other => undefined(format!("mode {other}")),
+    }
+}
+
+fn reflect(c: &mut Call<'_, '_>, x: NodeId, pads: Vec<Arg>, how: &str) -> Made {
+    let dims = pads.len().div_euclid(2);
+    c.only((1..=3).contains(&dims), "such pads of so many dimensions")?;
+    one(c.b.call(&format!("aten.{how}_pad{dims}d.default"), vec![Arg::Node(x), Arg::List(pads.into())])?)
+}
+
+fn mirror_pad(c: &mut Call<'_, '_>) -> Made {
+    c.only(c.text("mode")? == "REFLECT", "a mirror that repeats the edge")?;
+    let x = c.t("x")?;
+    let rank = c.b.rank(x)?;
+    c.only(c.value("paddings")?.rank(c.b)? == 2, "pads that are no pairs")?;
+    let pads = pads_of(c, "paddings", rank, true)?;
+    reflect(c, x, pads, "reflection")
+}
+
+/// Returns a tensor of indices.
+pub(super) fn as_index(c: &mut Call<'_, '_>, slot: &str) -> Result<NodeId, Undefined> {
+    let index = c.t(slot)?;
+    match c.b.dtype(index)? {
+        Dtype::I64 | Dtype::I32 => Ok(index),
+        other => undefined(format!("indices of {other}")),
+    }
+}

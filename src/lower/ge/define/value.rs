@@ -1,0 +1,145 @@
+//! What an edge of a GE graph carries: a tensor, or numbers that are known when the graph is raised.
+//!
+//! GE gives sizes, axes, permutations and repeats as tensors; in FX they are arguments. Constants and what is computed of sizes stay
+//! numbers as long as nobody asks for a tensor.
+
+use std::rc::Rc;
+
+use super::build::Build;
+use super::{Undefined, undefined};
+use crate::graph::{Arg, Dtype, NodeId};
+
+/// What an edge carries.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A tensor.
+    Tensor(NodeId),
+    /// Numbers.
+    Numbers(Rc<Numbers>),
+}
+
+/// Numbers in a shape: literals, and calls that give a symbolic number.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Sizes.
+    pub dims: Vec<i64>,
+    /// Elements in row-major order.
+    pub items: Vec<Arg>,
+}
+
+impl From<NodeId> for Value {
+    fn from(node: NodeId) -> Self {
+        Value::Tensor(node)
+    }
+}
+
+impl Value {
+    /// Returns one number.
+    pub fn scalar(dtype: Dtype, item: Arg) -> Self {
+        Value::Numbers(Rc::new(Numbers { dtype, dims: Vec::new(), items: vec![item] }))
+    }
+
+    /// Returns a list of numbers.
+    pub fn list(dtype: Dtype, items: Vec<Arg>) -> Self {
+        let dims = vec![super::build::signed(items.len())];
+        Value::Numbers(Rc::new(Numbers { dtype, dims, items }))
+    }
+
+    /// Returns the numbers, if they are known.
+    pub fn numbers(&self) -> Option<&Numbers> {
+        match self {
+            Value::Numbers(n) => Some(n),
+            Value::Tensor(_) => None,
+        }
+    }
+
+    /// Returns the element type.
+    pub fn dtype(&self, b: &Build<'_>) -> Result<Dtype, Undefined> {
+        match self {
+            Value::Tensor(n) => b.dtype(*n),
+            Value::Numbers(n) => Ok(n.dtype),
+        }
+    }
+
+    /// Returns how many dimensions it has.
+    pub fn rank(&self, b: &Build<'_>) -> Result<usize, Undefined> {
+        match self {
+            Value::Tensor(n) => b.rank(*n),
+            Value::Numbers(n) => Ok(n.dims.len()),
+        }
+    }
+
+    /// Returns a tensor: itself, or one made of the numbers.
+    pub fn tensor(&self, b: &mut Build<'_>) -> Result<NodeId, Undefined> {
+        match self {
+            Value::Tensor(n) => Ok(*n),
+            Value::Numbers(n) => n.tensor(b),
+        }
+    }
+}
+
+/// The most elements of a constant that is written into a graph element by element.
+const MOST: usize = 1024;
+
+impl Numbers {
+    /// Returns the one number, if it is one.
+    pub fn only(&self) -> Option<&Arg> {
+        match self.items.as_slice() {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
+    /// Returns the numbers as integers.
+    pub fn ints(&self) -> Option<Vec<i64>> {
+        self.items.iter().map(|i| if let Arg::Int(v) = i { Some(*v) } else { None }).collect()
+    }
+
+    /// Returns a number as an argument beside a tensor of the same dtype.
+    pub fn argument(&self, b: &mut Build<'_>, item: &Arg) -> Arg {
+        match item {
+            Arg::Float(v) => b.number(*v, self.dtype),
+            other => other.clone(),
+        }
+    }
+
+    fn tensor(&self, b: &mut Build<'_>) -> Result<NodeId, Undefined> {
+        let sizes: Vec<Arg> = self.dims.iter().map(|d| Arg::Int(*d)).collect();
+        let Some(first) = self.items.first() else { return b.full(sizes, Arg::Int(0), self.dtype) };
+        if self.items.iter().all(|i| i == first) {
+            let value = self.argument(b, first);
+            if let Arg::Node(_) = value {
+                let made = self.symbol(b, value)?;
+                return if sizes.is_empty() {
+                    Ok(made)
+                } else {
+                    b.call("aten.expand.default", vec![Arg::Node(made), Arg::List(sizes.into())])
+                };
+            }
+            return b.full(sizes, value, self.dtype);
+        }
+        if self.items.len() > MOST {
+            return undefined(format!("a constant of {} elements that differ", self.items.len()));
+        }
+        let mut parts = Vec::new();
+        for item in &self.items {
+            let value = self.argument(b, item);
+            parts.push(Arg::Node(match value {
+                Arg::Node(_) => self.symbol(b, value)?,
+                known => b.full(Vec::new(), known, self.dtype)?,
+            }));
+        }
+        let line = b.call("aten.stack.default", vec![Arg::List(parts.into())])?;
+        if self.dims.len() == 1 {
+            return Ok(line);
+        }
+        b.call("aten.view.default", vec![Arg::Node(line), Arg::List(sizes.into())])
+    }
+
+    fn symbol(&self, b: &mut Build<'_>, value: Arg) -> Result<NodeId, Undefined> {
+        let named = vec![("dtype", Arg::Dtype(self.dtype)), ("device", b.device())];
+        b.call_with("aten.scalar_tensor.default", vec![value], named)
+    }
+}

@@ -1,0 +1,21 @@
+//! Operators that write what feeds them.
+
+use super::{Call, Made, Table, Undefined, one};
+use crate::graph::{Arg, NodeId, NodeKind, View};
+
+pub(super) const TABLE: Table = &[("Assign", assign)];
+
+fn assign(c: &mut Call<'_, '_>) -> Made {
+    let _ = (c.flag("validate_shape")?, c.flag("use_locking")?);
+    let (old, new) = (c.t("ref")?, c.t("value")?);
+    c.only(c.b.dtype(old)? == c.b.dtype(new)?, "a write of another type")?;
+    one(write(c, old, new)?)
+}
+
+/// Lets `new` be the content of `old`: of an input, that is a write; else of memory that nobody reads any more (`raise` holds that).
+pub(super) fn write(c: &mut Call<'_, '_>, old: NodeId, new: NodeId) -> Result<NodeId, Undefined> {
+    if c.b.graph.kind(old) == NodeKind::Placeholder {
+        return c.b.call("aten.copy_.default", vec![Arg::Node(old), Arg::Node(new)]);
+    }
+    Ok(new)
+}

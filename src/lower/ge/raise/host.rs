@@ -1,0 +1,301 @@
+//! What the host does around a GE graph: which inputs it passes, what it returns, whose memory is written; on both sides of a comparison.
+//!
+//! Every output of a GE graph has memory of its own, as TorchAir has it; where the graph that was lowered returns two values that share
+//! memory of its own, that is no difference. Views of inputs are made outside, and stay views.
+
+use std::collections::HashMap;
+
+use super::{RaiseError, Raised, Raising};
+use crate::analysis::{self, Place, Shares, Storages};
+use crate::graph::{Arg, BodyId, Device, Graph, NewNode, NodeId, NodeKind, Signature, ValueType, View};
+use crate::ops::{Registry, is_contiguous};
+
+/// Begins a graph with the inputs of another.
+pub(super) fn begin(original: &Graph) -> (Graph, Vec<NodeId>) {
+    let mut graph = Graph::new();
+    graph.symbols = original.symbols.clone();
+    graph.range_constraints.clone_from(&original.range_constraints);
+    let mut inputs = Vec::new();
+    for node in original.nodes(BodyId::ROOT).filter(|n| original.kind(*n) == NodeKind::Placeholder) {
+        let name = original.name(node).to_string();
+        let ty = match original.ty(node) {
+            ValueType::Other(text) => ValueType::Other(graph.texts.intern(original.texts.text(*text))),
+            other => other.clone(),
+        };
+        let target = graph.texts.intern(original.target(node));
+        let new = NewNode { kind: NodeKind::Placeholder, target, args: Box::default(), kwargs: Box::default(), ty };
+        inputs.push(graph.push(BodyId::ROOT, &name, new));
+    }
+    graph.signature = original.signature.as_ref().map(|s| Signature {
+        inputs: s.inputs.clone(),
+        outputs: s.outputs.iter().filter(|o| !o.kind.is_mutation()).cloned().collect(),
+    });
+    (graph, inputs)
+}
+
+/// Returns where the tensors of a graph are.
+pub(super) fn device(original: &Graph) -> Option<Device> {
+    original.nodes(BodyId::ROOT).find_map(|n| original.ty(n).as_tensor().map(|t| t.device.clone()))
+}
+
+/// What a graph returns: values one by one.
+fn returned(graph: &Graph) -> Option<(NodeId, Vec<Arg>)> {
+    let node = graph.output(BodyId::ROOT)?;
+    Some(match graph.args(node) {
+        [Arg::List(items) | Arg::Tuple(items)] => (node, items.to_vec()),
+        args => (node, args.to_vec()),
+    })
+}
+
+/// Returns the graph that was lowered as the host's caller sees it: what it returns in memory of its own is returned as copies.
+pub fn comparable(original: &Graph, registry: &Registry) -> Graph {
+    let mut graph = original.clone();
+    let Some((output, values)) = returned(&graph) else { return graph };
+    let own: Vec<NodeId> = {
+        let mut storages = Storages::new(&graph, registry, &[]);
+        let nodes = values.iter().filter_map(Arg::as_node);
+        nodes.filter(|n| graph.ty(*n).as_tensor().is_some() && is_own(&graph, &mut storages, *n)).collect()
+    };
+    let mut copies: HashMap<NodeId, NodeId> = HashMap::new();
+    for node in own {
+        if copies.contains_key(&node) {
+            continue;
+        }
+        let target = graph.texts.intern("aten.clone.default");
+        let name = graph.free_name(BodyId::ROOT, "clone");
+        let args = Box::new([Arg::Node(node)]);
+        let new = NewNode { kind: NodeKind::Call, target, args, kwargs: Box::default(), ty: graph.ty(node).clone() };
+        let copy = graph.insert(BodyId::ROOT, Some(output), &name, new);
+        copies.insert(node, copy);
+    }
+    let args: Vec<Arg> =
+        graph.args(output).iter().map(|a| a.map_nodes(&mut |n| copies.get(&n).copied().unwrap_or(n))).collect();
+    graph.set_args(output, args.into(), Box::default());
+    graph
+}
+
+/// Whether a value surely lies in no input's memory.
+fn is_own(graph: &Graph, storages: &mut Storages<'_>, node: NodeId) -> bool {
+    let mut open = vec![crate::analysis::place_of(graph, node)];
+    let mut seen: Vec<Place> = Vec::new();
+    while let Some(place) = open.pop() {
+        if seen.contains(&place) {
+            continue;
+        }
+        seen.push(place);
+        if graph.kind(place.node) != NodeKind::Call {
+            return false;
+        }
+        open.extend(storages.home(place).iter().map(|s| s.place()));
+    }
+    true
+}
+
+/// Whether a call gives a part of its operand's memory, or that memory: what the host makes of an input by `as_strided`.
+fn is_view(graph: &Graph, registry: &Registry, node: NodeId) -> bool {
+    match analysis::home_of(graph, registry, analysis::place_of(graph, node)).as_slice() {
+        [Shares::Same(_) | Shares::View(_)] => true,
+        // A reshape of what is contiguous is a view.
+        [Shares::Maybe(of)] => {
+            let operand = graph.ty(of.node).as_tensor();
+            let whole =
+                analysis::place_of(graph, node).item == Place::WHOLE || graph.target(node) == "_operator.getitem";
+            whole && operand.is_none_or(|t| is_contiguous(&mut graph.symbols.clone(), t) == Some(true))
+        }
+        _ => false,
+    }
+}
+
+/// The views that lead from an input to a value.
+fn chain(graph: &Graph, node: NodeId, is_view: &dyn Fn(&Graph, NodeId) -> bool) -> Vec<NodeId> {
+    let (mut open, mut found) = (vec![node], Vec::new());
+    while let Some(at) = open.pop() {
+        if graph.kind(at) != NodeKind::Call || found.contains(&at) {
+            continue;
+        }
+        let takes_item = graph.target(at) == "_operator.getitem";
+        if is_view(graph, at)
+            || takes_item
+            || graph.users_in_order(at).iter().any(|u| graph.target(*u) == "_operator.getitem" && is_view(graph, *u))
+        {
+            found.push(at);
+            open.extend(graph.operands(at));
+        }
+    }
+    found
+}
+
+fn wrong<T>(what: String) -> Result<T, RaiseError> {
+    Err(RaiseError::Host(what))
+}
+
+impl Raising<'_, '_> {
+    /// Ends with what the host returns and writes.
+    pub(super) fn finish(mut self, original: &Graph) -> Result<Raised, RaiseError> {
+        let Some((output, values)) = returned(original) else { return wrong("the graph returns nothing".into()) };
+        let outputs = self.net_outputs()?;
+        let mut copies: HashMap<usize, NodeId> = HashMap::new();
+        let is_mutation: Vec<bool> = match &original.signature {
+            Some(s) => s.outputs.iter().map(|o| o.kind.is_mutation()).collect(),
+            None => vec![false; values.len()],
+        };
+        if self.host.fx_outputs.len() != values.len() || is_mutation.len() != values.len() {
+            return wrong(format!("{} outputs, of which the host names {}", values.len(), self.host.fx_outputs.len()));
+        }
+        let mut replayed: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut items = Vec::new();
+        for ((value, text), mutation) in values.iter().zip(&self.host.fx_outputs).zip(is_mutation) {
+            if mutation {
+                if text != "none" {
+                    return wrong(format!("a write is returned as {text}"));
+                }
+                continue;
+            }
+            items.push(self.returned(original, value, text, (&outputs, &mut copies, &mut replayed))?);
+        }
+        self.write_back(&outputs)?;
+        let is_bare = !matches!(original.args(output), [Arg::List(_) | Arg::Tuple(_)]);
+        let arg = match (items.as_slice(), is_bare) {
+            ([one], true) => one.clone(),
+            _ => Arg::Tuple(items.into()),
+        };
+        let (target, name) = (self.b.graph.texts.intern("output"), original.name(output).to_string());
+        let ty = ValueType::Unknown;
+        let node = NewNode { kind: NodeKind::Output, target, args: Box::new([arg]), kwargs: Box::default(), ty };
+        self.b.graph.push(BodyId::ROOT, &name, node);
+        let assumed = self.b.assumed.into_iter().collect();
+        Ok(Raised { graph: self.b.graph, assumed, defined: self.defined })
+    }
+
+    fn net_outputs(&mut self) -> Result<Vec<NodeId>, RaiseError> {
+        let end = self.wires.end;
+        let Some(inputs) = self.fed(end) else { return wrong("what NetOutput takes is not there".into()) };
+        let mut outputs = Vec::new();
+        for value in inputs {
+            let Some(value) = value else { return wrong("NetOutput takes nothing in one place".into()) };
+            let made = value.tensor(&mut self.b).map_err(|e| RaiseError::Host(e.0))?;
+            outputs.push(made);
+        }
+        Ok(outputs)
+    }
+
+    fn returned(
+        &mut self,
+        original: &Graph,
+        value: &Arg,
+        text: &str,
+        made: (&[NodeId], &mut HashMap<usize, NodeId>, &mut HashMap<NodeId, NodeId>),
+    ) -> Result<Arg, RaiseError> {
+        let (outputs, copies, replayed) = made;
+        if let Some(place) = text.strip_prefix("ge:").and_then(|t| t.parse::<usize>().ok()) {
+            let Some(node) = outputs.get(place) else { return wrong(format!("{text} is not there")) };
+            if let Some(copy) = copies.get(&place) {
+                return Ok(Arg::Node(*copy));
+            }
+            let copy = self.b.call("aten.clone.default", vec![Arg::Node(*node)]).map_err(|e| RaiseError::Host(e.0))?;
+            copies.insert(place, copy);
+            return Ok(Arg::Node(copy));
+        }
+        let literal = !matches!(value, Arg::Node(_));
+        match (text, value) {
+            ("none", Arg::None) => return Ok(Arg::None),
+            ("const", known) if literal => return Ok(known.clone()),
+            _ => {}
+        }
+        let Some(node) = value.as_node() else { return wrong(format!("{text} for a constant")) };
+        if text == "none" && matches!(original.ty(node), ValueType::None) {
+            return Ok(Arg::None);
+        }
+        if let Some(said) = text.strip_prefix("sym:") {
+            let is_said = match original.ty(node) {
+                ValueType::SymInt(d) => original.symbols.print_python(*d) == said,
+                _ => false,
+            };
+            if is_said {
+                return self.replay(original, node, replayed, &|o, n| matches!(o.ty(n), ValueType::SymInt(_)));
+            }
+        }
+        if let Some(input) = text.strip_prefix("view-of-input:").and_then(|t| t.parse::<usize>().ok()) {
+            let is_view =
+                |o: &Graph, n: NodeId| matches!(o.ty(n), ValueType::SymInt(_)) || is_view(o, self.b.registry(), n);
+            let views: Vec<NodeId> = chain(original, node, &is_view);
+            let is_view = |_: &Graph, n: NodeId| views.contains(&n);
+            let made = self.replay(original, node, replayed, &is_view)?;
+            return match self.inputs.get(input) {
+                Some(_) => Ok(made),
+                None => wrong(format!("{text} is not there")),
+            };
+        }
+        wrong(format!("{text} for `{}`", original.name(node)))
+    }
+
+    /// What the host itself computes: views of inputs, and sizes. Anything else is refused.
+    fn replay(
+        &mut self,
+        original: &Graph,
+        node: NodeId,
+        replayed: &mut HashMap<NodeId, NodeId>,
+        allowed: &dyn Fn(&Graph, NodeId) -> bool,
+    ) -> Result<Arg, RaiseError> {
+        let placeholders: Vec<NodeId> =
+            original.nodes(BodyId::ROOT).filter(|n| original.kind(*n) == NodeKind::Placeholder).collect();
+        for (old, new) in placeholders.iter().zip(&self.inputs) {
+            replayed.insert(*old, *new);
+        }
+        let mut open = vec![node];
+        while let Some(&at) = open.last() {
+            if replayed.contains_key(&at) {
+                open.pop();
+                continue;
+            }
+            if original.kind(at) != NodeKind::Call || !allowed(original, at) {
+                return wrong(format!("`{}` is no view of an input, nor a size", original.name(at)));
+            }
+            // What gives its operand's own memory is that operand: writes are made elsewhere.
+            if let [Shares::Same(of)] = analysis::home_of(original, self.b.registry(), Place::of(at)).as_slice()
+                && original.target(at) != "_operator.getitem"
+            {
+                match replayed.get(&of.node).copied() {
+                    Some(made) => {
+                        replayed.insert(at, made);
+                        open.pop();
+                    }
+                    None => open.push(of.node),
+                }
+                continue;
+            }
+            let missing: Vec<NodeId> = original.operands(at).filter(|n| !replayed.contains_key(n)).collect();
+            if !missing.is_empty() {
+                open.extend(missing);
+                continue;
+            }
+            let mut map = |n: NodeId| replayed.get(&n).copied().unwrap_or(n);
+            let args: Vec<Arg> = original.args(at).iter().map(|a| a.map_nodes(&mut map)).collect();
+            let named: Vec<(&str, Arg)> =
+                original.kwargs(at).iter().map(|(k, a)| (original.texts.text(*k), a.map_nodes(&mut map))).collect();
+            let target = original.target(at).to_string();
+            let made = self.b.call_with(&target, args, named).map_err(|e| RaiseError::Host(e.0))?;
+            replayed.insert(at, made);
+            open.pop();
+        }
+        Ok(replayed.get(&node).copied().map_or(Arg::None, Arg::Node))
+    }
+
+    /// Outputs whose memory is an input's.
+    fn write_back(&mut self, outputs: &[NodeId]) -> Result<(), RaiseError> {
+        for (place, input) in &self.host.output_ref_input {
+            let output = place.parse::<usize>().ok().and_then(|p| outputs.get(p)).copied();
+            let from = self.host.ge_inputs.get(*input).map_or("", String::as_str);
+            let from = from.strip_prefix("contiguous(").and_then(|f| f.strip_suffix(')')).unwrap_or(from);
+            let fx = from.strip_prefix("fx:").and_then(|i| i.parse::<usize>().ok()).and_then(|i| self.inputs.get(i));
+            let (Some(output), Some(fx)) = (output, fx.copied()) else {
+                return wrong(format!("output {place} is written into input {input}, which is not there"));
+            };
+            if output != fx {
+                let args = vec![Arg::Node(fx), Arg::Node(output)];
+                self.b.call("aten.copy_.default", args).map_err(|e| RaiseError::Host(e.0))?;
+            }
+        }
+        Ok(())
+    }
+}

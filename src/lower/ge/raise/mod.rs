@@ -1,0 +1,254 @@
+//! A GE graph, as it was written, back to a graph of PyTorch's operators: through `define`, and nothing that lowered it.
+//!
+//! - `wires`: what the edges name; `source`: Data and constants; `host`: what the host does around the graph; `types`.
+//!
+//! Promises: the graph that is given has the inputs of the graph that was lowered, and computes what GE's operators mean; every output of an
+//! operator has the dtype that its descriptor says. What writes an input is ordered against whoever reads it, by edges alone.
+//! Leaves to others: whether that is what the graph that was lowered means (`verify`, asked by the pipeline).
+
+mod host;
+mod source;
+pub(in crate::lower::ge) mod types;
+mod wires;
+
+use std::collections::BTreeMap;
+
+use super::compare::Host;
+use super::define::{Build, Literals, Undefined, Value, define};
+use super::operators;
+use super::proto::{GraphDef, OpDef};
+use crate::graph::{Device, Dtype, Graph, NodeId};
+use crate::ops::Registry;
+use wires::{Wire, Wires};
+
+pub use host::comparable;
+
+/// A GE graph in PyTorch's operators.
+#[derive(Clone, Debug)]
+pub struct Raised {
+    /// The graph.
+    pub graph: Graph,
+    /// What is taken for granted of the device.
+    pub assumed: Vec<String>,
+    /// How many operators of each type were defined.
+    pub defined: BTreeMap<String, usize>,
+}
+
+/// An operator of GE without definition.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Opaque {
+    /// Its name.
+    pub node: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What is not defined.
+    pub reason: String,
+}
+
+/// Why a GE graph has no meaning here.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum RaiseError {
+    /// It is no graph.
+    #[error("the GE graph is not well formed: {0}")]
+    Malformed(String),
+    /// Operators, or forms of them, that nobody defined: all of them.
+    #[error("{} operators of the GE graph have no definition:{}", nodes.len(), listed(nodes))]
+    Opaque {
+        /// The operators, in order.
+        nodes: Vec<Opaque>,
+    },
+    /// A write that is not ordered against a read.
+    #[error("`{writer}` writes what `{reader}` reads, and no edge says which comes first")]
+    Unordered {
+        /// Who writes.
+        writer: String,
+        /// Who reads.
+        reader: String,
+    },
+    /// The host's side names what is not there.
+    #[error("what the host does around the GE graph: {0}")]
+    Host(String),
+}
+
+fn listed(nodes: &[Opaque]) -> String {
+    nodes.iter().take(20).map(|n| format!("\n  {} ({}): {}", n.node, n.kind, n.reason)).collect()
+}
+
+/// Raises a GE graph that was made of `original`, whose types are settled.
+pub fn raise(ge: &GraphDef, host: &Host, original: &Graph, registry: &Registry) -> Result<Raised, RaiseError> {
+    let wires = Wires::of(ge)?;
+    let (graph, inputs) = host::begin(original);
+    let device = host::device(original).unwrap_or_else(Device::cpu);
+    let mut raising = Raising {
+        ge,
+        host,
+        values: vec![Vec::new(); ge.op.len()],
+        b: Build::new(graph, registry, device, Literals::of(original, registry)),
+        inputs,
+        opaque: Vec::new(),
+        defined: BTreeMap::new(),
+        live: live(ge, &wires),
+        wires,
+    };
+    raising.check_writes()?;
+    for at in raising.wires.order.clone() {
+        raising.operator(at);
+    }
+    if !raising.opaque.is_empty() {
+        return Err(RaiseError::Opaque { nodes: raising.opaque });
+    }
+    raising.finish(original)
+}
+
+struct Raising<'a, 'r> {
+    ge: &'a GraphDef,
+    host: &'a Host,
+    wires: Wires,
+    b: Build<'r>,
+    /// One an operator: what each of its outputs carries.
+    values: Vec<Vec<Option<Value>>>,
+    inputs: Vec<NodeId>,
+    opaque: Vec<Opaque>,
+    defined: BTreeMap<String, usize>,
+    /// One an operator: whether anything of it reaches the caller.
+    live: Vec<bool>,
+}
+
+/// Whether an operator writes one of its inputs: GE names that output as the input.
+fn written_slots(op: &OpDef) -> Vec<usize> {
+    let Some(known) = operators::operator(&op.r#type).filter(|o| o.name != "Data" && o.name != "RefData") else {
+        return Vec::new();
+    };
+    let outputs: Vec<&str> = known.outputs.iter().map(|(n, _)| *n).collect();
+    let is_written =
+        |name: &str| outputs.contains(&name) || outputs.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
+    let writes = |name: &str| {
+        known
+            .inputs
+            .iter()
+            .any(|s| s.name == name || name.strip_prefix(s.name).is_some_and(|n| n.parse::<u32>().is_ok()))
+            && is_written(name)
+    };
+    op.input_desc.iter().enumerate().filter(|(_, d)| writes(&d.name)).map(|(i, _)| i).collect()
+}
+
+fn live(ge: &GraphDef, wires: &Wires) -> Vec<bool> {
+    let mut live = vec![false; ge.op.len()];
+    let mut open: Vec<usize> = vec![wires.end];
+    open.extend(ge.op.iter().enumerate().filter(|(_, op)| !written_slots(op).is_empty()).map(|(i, _)| i));
+    open.extend(wires.control.get(wires.end).into_iter().flatten().copied());
+    while let Some(at) = open.pop() {
+        if let Some(mark) = live.get_mut(at)
+            && !*mark
+        {
+            *mark = true;
+            open.extend(wires.data.get(at).into_iter().flatten().flatten().map(|(p, _)| *p));
+        }
+    }
+    live
+}
+
+impl Raising<'_, '_> {
+    /// Whoever reads memory that an operator writes must come before it by edges, or, where that is an input's, after it.
+    fn check_writes(&self) -> Result<(), RaiseError> {
+        for (writer, op) in self.ge.op.iter().enumerate() {
+            for slot in written_slots(op) {
+                let Some(Some(wire)) = self.wires.data.get(writer).and_then(|d| d.get(slot)) else { continue };
+                self.check_write(writer, *wire)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_write(&self, writer: usize, memory: Wire) -> Result<(), RaiseError> {
+        let earlier = self.wires.before(writer);
+        let is_input = self.ge.op.get(memory.0).is_some_and(|o| matches!(o.r#type.as_str(), "Data" | "RefData"));
+        for (reader, data) in self.wires.data.iter().enumerate() {
+            let reads = reader != writer && data.contains(&Some(memory));
+            if !reads || earlier.get(reader) == Some(&true) {
+                continue;
+            }
+            if is_input && self.wires.before(reader).get(writer) == Some(&true) {
+                continue;
+            }
+            let name = |i: usize| self.ge.op.get(i).map(|o| o.name.clone()).unwrap_or_default();
+            return Err(RaiseError::Unordered { writer: name(writer), reader: name(reader) });
+        }
+        Ok(())
+    }
+
+    fn operator(&mut self, at: usize) {
+        let Some(op) = self.ge.op.get(at) else { return };
+        if self.live.get(at) != Some(&true) || op.r#type == "NetOutput" {
+            return;
+        }
+        let Some(inputs) = self.fed(at) else { return };
+        match self.made(op, inputs).and_then(|made| self.checked(op, made)) {
+            Ok(made) => {
+                if let Some(slot) = self.values.get_mut(at) {
+                    *slot = made;
+                }
+                let count = self.defined.entry(op.r#type.clone()).or_default();
+                *count = count.saturating_add(1);
+            }
+            Err(Undefined(reason)) => {
+                self.opaque.push(Opaque { node: op.name.clone(), kind: op.r#type.clone(), reason });
+            }
+        }
+    }
+
+    /// What feeds an operator; nothing where one of its producers has no definition, which was said there.
+    fn fed(&mut self, at: usize) -> Option<Vec<Option<Value>>> {
+        let op = self.ge.op.get(at)?;
+        let mut inputs = Vec::new();
+        for (slot, wire) in self.wires.data.get(at)?.iter().enumerate() {
+            let Some((producer, output)) = wire else {
+                inputs.push(None);
+                continue;
+            };
+            let from = self.ge.op.get(*producer)?;
+            let values = self.values.get(*producer)?;
+            match values.get(*output) {
+                Some(Some(value)) => inputs.push(Some(value.clone())),
+                Some(None) => {
+                    let reason = format!("output {output} of {} has no meaning here", from.r#type);
+                    let name = op.input_desc.get(slot).map_or("", |d| &d.name);
+                    let reason = format!("`{name}`: {reason}");
+                    self.opaque.push(Opaque { node: op.name.clone(), kind: op.r#type.clone(), reason });
+                    return None;
+                }
+                None => return None,
+            }
+        }
+        Some(inputs)
+    }
+
+    fn made(&mut self, op: &OpDef, inputs: Vec<Option<Value>>) -> Result<Vec<Option<Value>>, Undefined> {
+        match op.r#type.as_str() {
+            "Data" | "RefData" => {
+                let index = op.attr.get("index").and_then(|a| a.as_i()).and_then(|i| usize::try_from(i).ok());
+                let from = index.and_then(|i| self.host.ge_inputs.get(i));
+                let Some(from) = from else { return Err(Undefined("the host passes nothing for its index".into())) };
+                Ok(vec![Some(source::data(&mut self.b, op, from, &self.inputs)?)])
+            }
+            "Const" | "Constant" => Ok(vec![Some(source::constant(op)?)]),
+            _ => define(&mut self.b, op, inputs),
+        }
+    }
+
+    /// Holds what was made to the dtypes that the descriptors say.
+    fn checked(&mut self, op: &OpDef, made: Vec<Option<Value>>) -> Result<Vec<Option<Value>>, Undefined> {
+        for (i, (value, desc)) in made.iter().zip(&op.output_desc).enumerate() {
+            let (Some(value), Some(said)) = (value, types::of_proto(desc.dtype)) else { continue };
+            // Where nothing is said of an inner tensor, TorchAir writes f32.
+            if let Ok(found) = value.dtype(&self.b)
+                && found != said
+                && said != Dtype::F32
+            {
+                return Err(Undefined(format!("output {i} is said to be {said}, and is {found}")));
+            }
+        }
+        Ok(made)
+    }
+}

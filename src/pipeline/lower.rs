@@ -1,0 +1,64 @@
+//! Lowering that is judged: a graph to GE, the bytes that are written read back, raised, and held against the graph.
+//!
+//! Promises: what is judged is what is written; a verdict rests on GE operators' own definitions, never on what lowered the graph; where an
+//! operator has none, values are unknown.
+
+use serde::Serialize;
+
+use crate::graph::Graph;
+use crate::lower::ge::{self, Opaque, RaiseError, compare::Host};
+use crate::ops::Registry;
+use crate::verify::{self, Finding, JudgeOptions, Question, Verdict};
+
+/// What is said of a lowered graph.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// Whether it means what the graph means.
+    pub verdict: Verdict,
+    /// GE operators that were taken by their definition.
+    pub defined: usize,
+    /// Those without one.
+    pub opaque: Vec<Opaque>,
+}
+
+/// Judges a GE graph, as it is written, against the graph of which it was made.
+pub fn judge_lowered(
+    written: &[u8],
+    host: &Host,
+    original: &Graph,
+    registry: &Registry,
+    options: &JudgeOptions,
+) -> Judged {
+    // A device raises nothing: where the graph raises, GE may compute what it likes.
+    let options = &JudgeOptions { may_stop_raising: true, ..options.clone() };
+    let mut settled = original.clone();
+    // What is wrong with the graph itself is its reader's to say.
+    let _ = registry.check_types(&mut settled);
+    let raised = match ge::decode(written) {
+        Ok(read) => ge::raise(&read, host, &settled, registry),
+        Err(error) => Err(RaiseError::Malformed(error.to_string())),
+    };
+    match raised {
+        Ok(raised) => {
+            let before = ge::comparable(&settled, registry);
+            let mut verdict = verify::judge_pair(&before, &raised.graph, registry, options);
+            verdict.assumes.extend(raised.assumed.into_iter().map(verify::Assumption::Device));
+            verdict.assumes.push(verify::Assumption::Device("nothing raises in the graph that was lowered".into()));
+            verdict.accepted = verdict.accepted && options.policy.accepts(&verdict);
+            Judged { verdict, defined: raised.defined.values().sum(), opaque: Vec::new() }
+        }
+        Err(error) => {
+            let (finding, question) = match &error {
+                RaiseError::Malformed(_) | RaiseError::Host(_) => (Finding::Refuted, Question::Form),
+                RaiseError::Unordered { .. } => (Finding::Unknown, Question::Order),
+                RaiseError::Opaque { .. } => (Finding::Unknown, Question::Values),
+            };
+            let reason = error.to_string();
+            let opaque = if let RaiseError::Opaque { nodes } = error { nodes } else { Vec::new() };
+            let names = opaque.iter().map(|o| o.node.clone()).collect();
+            let mut verdict = Verdict::refusal(finding, question, reason, names);
+            verdict.accepted = options.policy.accepts(&verdict);
+            Judged { verdict, defined: 0, opaque }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What is lowered is read back, raised by GE operators' own definitions, and judged against the graph.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use airlock::graph::Graph;
+use airlock::lower::ge::{self, Format, Lowered, Options};
+use airlock::ops::Registry;
+use airlock::pipeline::{Judged, judge_lowered};
+use airlock::verify::{Budget, JudgeOptions};
+
+use super::lower_torchair::{cases, meta, options, read};
+
+fn judge_options() -> JudgeOptions {
+    JudgeOptions { budget: Budget::searching(), ..JudgeOptions::default() }
+}
+
+fn judged(graph: &Graph, lowered: &Lowered, registry: &Registry) -> Judged {
+    if std::env::var_os("AIRLOCK_SHOW").is_some() {
+        let mut settled = graph.clone();
+        let _ = registry.check_types(&mut settled);
+        println!("{}", airlock::formats::text::write(&ge::comparable(&settled, registry)));
+        println!("{}", String::from_utf8_lossy(&ge::encode(&lowered.graph, Format::Py)));
+        if let Ok(raised) = ge::raise(&lowered.graph, &lowered.host, &settled, registry) {
+            println!("{}", airlock::formats::text::write(&raised.graph));
+        }
+    }
+    let bytes = ge::encode(&lowered.graph, Format::Bin);
+    judge_lowered(&bytes, &lowered.host, graph, registry, &judge_options())
+}
+
+/// One line a case: what is said of it.
+fn line(judged: &Judged) -> String {
+    let v = &judged.verdict;
+    if v.accepted {
+        return format!("{:?} {:?}", v.verdict, v.level);
+    }
+    let reason = v.reason.replace('\n', " | ");
+    let shown = v.differing.as_ref().map(|d| format!(" [{} <> {}]", d.before, d.after)).unwrap_or_default();
+    format!("REFUSED {:?} {:?}: {reason}{shown} {}", v.verdict, v.open, v.obstacle.clone().unwrap_or_default())
+}
+
+fn corpus() -> Option<PathBuf> {
+    std::env::var_os("AIRLOCK_CORPUS").map(PathBuf::from)
+}
+
+#[derive(Default)]
+struct Tally {
+    counts: BTreeMap<String, usize>,
+    report: String,
+}
+
+impl Tally {
+    fn add(&mut self, name: &str, judged: &Judged) {
+        let v = &judged.verdict;
+        let word =
+            if v.accepted { format!("{:?} {:?}", v.verdict, v.level) } else { format!("refused {:?}", v.verdict) };
+        *self.counts.entry(word).or_default() += 1;
+        if !v.accepted {
+            self.report += &format!("{name}: {}\n", line(judged));
+        }
+    }
+
+    fn print(&self) {
+        println!("{}", self.report);
+        for (word, count) in &self.counts {
+            println!("{word}: {count}");
+        }
+    }
+}
+
+fn torchair(root: &Path, only: Option<&str>) -> Tally {
+    let registry = Registry::standard();
+    let mut tally = Tally::default();
+    for case in cases(root) {
+        let meta = meta(&case);
+        let name = format!("{}/{}", meta.kind, case.file_name().unwrap().to_string_lossy());
+        if meta.defect.is_some() || meta.kind == "error" || only.is_some_and(|o| !name.contains(o)) {
+            continue;
+        }
+        let graph = read(&case).unwrap();
+        let Ok(lowered) = ge::lower(&graph, &options(&meta)) else { continue };
+        tally.add(&name, &judged(&graph, &lowered, &registry));
+    }
+    tally
+}
+
+#[test]
+fn the_recorded_corpus_is_judged() {
+    let Some(corpus) = corpus() else {
+        eprintln!("AIRLOCK_CORPUS is not set: skipped");
+        return;
+    };
+    let only = std::env::var("AIRLOCK_CASE").ok();
+    torchair(&corpus.join("cases/torchair"), only.as_deref()).print();
+}
+
+#[test]
+fn the_models_of_the_corpus_are_judged() {
+    let Some(corpus) = corpus() else {
+        eprintln!("AIRLOCK_CORPUS is not set: skipped");
+        return;
+    };
+    let registry = Registry::standard();
+    let only = std::env::var("AIRLOCK_CASE").ok();
+    let mut tally = Tally::default();
+    let mut models: Vec<PathBuf> =
+        std::fs::read_dir(corpus.join("models")).unwrap().map(|e| e.unwrap().path()).collect();
+    models.sort();
+    for model in models.iter().filter(|m| only.as_ref().is_none_or(|o| m.display().to_string().contains(o))) {
+        for form in ["core", "train"] {
+            let file = model.join(format!("{form}.fx"));
+            let Ok(bytes) = std::fs::read(&file) else { continue };
+            let name = format!("{}/{form}", model.file_name().unwrap().to_string_lossy());
+            let options = airlock::formats::text::ReadOptions::of_file(&file.display().to_string());
+            let graph = match airlock::formats::text::read_bytes(&bytes, &options) {
+                Ok(graph) => graph,
+                Err(e) => {
+                    println!("{name}: not read: {e}");
+                    continue;
+                }
+            };
+            match ge::lower(&graph, &Options::default()) {
+                Ok(lowered) => tally.add(&name, &judged(&graph, &lowered, &registry)),
+                Err(e) => println!("{name}: not lowered: {e}"),
+            }
+        }
+    }
+    tally.print();
+}
+
+/// Those that are not accepted are listed, each with what it waits for.
+#[test]
+fn the_small_recorded_cases_are_accepted_but_for_those_that_are_listed() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/torchair");
+    let tally = torchair(&root, None);
+    let refused: Vec<&str> = tally.report.lines().filter_map(|l| l.split_once(": ")).map(|(n, _)| n).collect();
+    let listed = std::fs::read_to_string(root.join("unproved.txt")).unwrap();
+    let listed: Vec<&str> =
+        listed.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once(": ")).map(|(n, _)| n).collect();
+    assert_eq!(refused, listed, "{}", tally.report);
+}
