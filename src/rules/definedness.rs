@@ -28,15 +28,56 @@ pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
     let mut seen = FxHashSet::default();
     while let Some(id) = open.pop() {
         let expr = e.expr(id)?.clone();
-        if !seen.insert(id) || reached.contains(&elements(e, id, &expr)?) {
+        if !seen.insert(id) {
+            continue;
+        }
+        let own = elements(e, id, &expr)?;
+        if reached.contains(&own) {
             continue;
         }
         match &expr.form {
-            Form::Load(..) if expr.dtype.is_float() => return Some(false),
+            Form::Load(..) if expr.dtype.is_float() => {
+                let mut all: Vec<ExprId> = reached.iter().copied().collect();
+                all.sort_unstable();
+                if !all.into_iter().any(|other| covers(e, other, own)) {
+                    return Some(false);
+                }
+            }
             _ => open.extend(e.parts(&expr)),
         }
     }
     Some(true)
+}
+
+/// Whether elements of a source, some of whose dimensions run over places of their own, are among them the other ones.
+fn covers(e: &mut Elements, all: ExprId, some: ExprId) -> bool {
+    let (Some(x), Some(y)) = (e.expr(all).cloned(), e.expr(some).cloned()) else { return false };
+    let (Form::Load(s, at), Form::Load(t, to)) = (&x.form, &y.form) else { return false };
+    if s != t || at.len() != to.len() {
+        return false;
+    }
+    let mut used: Vec<u32> = Vec::new();
+    at.iter().zip(to).all(|(i, j)| {
+        if i == j {
+            // A name that stands on both sides is one dimension only where it is nowhere else.
+            return !e.places_in(*i).iter().any(|p| matches!(p, Place::Bound(l, _) if used.contains(l)));
+        }
+        let sum = e.linear(*i).clone();
+        let ([(Place::Bound(level, size), by)], None) = (sum.terms.as_slice(), sum.constant) else { return false };
+        let (level, size) = (*level, *size);
+        if level < NAMES || by.fixed() != Some(1) || used.contains(&level) {
+            return false;
+        }
+        used.push(level);
+        let names_it = |i: crate::rules::element::index::IndexId, e: &Elements| {
+            e.places_in(i).iter().any(|p| matches!(p, Place::Bound(l, _) if *l == level))
+        };
+        let once = at.iter().filter(|i| names_it(**i, e)).count() == 1;
+        let Some(left) = e.scale(*j, crate::sym::Dim::Fixed(-1)) else { return false };
+        let Some(last) = e.plus(size, crate::sym::Dim::Fixed(-1)) else { return false };
+        let Some(left) = e.shift(left, last) else { return false };
+        once && e.at_least_zero(*j) == Some(true) && e.at_least_zero(left) == Some(true)
+    })
 }
 
 /// Returns what makes an expression NaN where it is. Of a choice, what both of its values have in common does.
@@ -85,7 +126,7 @@ fn passes_on(e: &Elements, expr: &Expr) -> bool {
         },
         Form::Named(target, _) => real(target).is_some(),
         Form::Reduce(Fold::Sum | Fold::Most | Fold::Least, _, sizes) => {
-            sizes.iter().all(|d| d.fixed().is_some_and(|n| n > 0))
+            sizes.iter().all(|d| e.at_most(crate::sym::Dim::Fixed(1), *d))
         }
         _ => false,
     }

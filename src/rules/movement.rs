@@ -306,6 +306,7 @@ impl Speaker<'_> {
                 self.at(&from, index)
             }
             Meaning::Triangle(lower) => self.triangle(c, lower),
+            Meaning::Diagonal => self.on_diagonal(c),
             Meaning::IndexSelect => {
                 let (from, at) = (c.array(0)?.clone(), c.array(2)?.clone());
                 let dim = self.axis(c.arg(1), from.sizes.len())?;
@@ -476,6 +477,30 @@ impl Speaker<'_> {
         let kept = self.e.at_least_zero_expr(ahead)?;
         let zero = if from.dtype.is_float() { self.e.rounded(from.dtype, 0.0) } else { self.e.integer(from.dtype, 0) }?;
         self.e.op(Op::Choose, from.dtype, &[kept, from.expr, zero])
+    }
+
+    /// The operand along a diagonal of two dimensions, the rows ahead or behind by an offset.
+    fn on_diagonal(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let from = c.array(0)?.clone();
+        let rank = c.result.sizes.len();
+        let (row, column) = (self.axis(c.arg(2), rank)?, self.axis(c.arg(3), rank)?);
+        let Arg::Int(offset) = c.arg(1) else { return None };
+        let vars = self.vars(&c.result.sizes);
+        let (i, j) = (*vars.get(row)?, *vars.get(column)?);
+        let apart = self.e.difference(j, i)?;
+        let apart = self.e.shift(apart, Dim::Fixed(offset.checked_neg()?))?;
+        let hits = self.e.is_zero_expr(apart)?;
+        let own = (0..rank).filter(|d| *d != row && *d != column);
+        let mut index: Index = own.filter_map(|d| vars.get(d).copied()).collect();
+        // The place along the diagonal is the smaller of both.
+        let along = if *offset >= 0 { i } else { j };
+        let last = self.e.plus(*from.sizes.last()?, Dim::Fixed(-1))?;
+        let left = self.e.scale(along, Dim::Fixed(-1))?;
+        let left = self.e.shift(left, last)?;
+        index.push(along);
+        let value = self.within(&[left], |s| s.at(&from, index))?;
+        let zero = if from.dtype.is_float() { self.e.rounded(from.dtype, 0.0) } else { self.e.integer(from.dtype, 0) }?;
+        self.e.op(Op::Choose, from.dtype, &[hits, value, zero])
     }
 
     fn indexed(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {

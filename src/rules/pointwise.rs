@@ -93,7 +93,8 @@ impl Speaker<'_> {
             Meaning::MatMul => self.multiplied(c),
             Meaning::Variance if self.over_reals => self.varied(c),
             Meaning::Convolution if self.over_reals => self.convolved(c),
-            Meaning::Variance | Meaning::Convolution => None,
+            Meaning::Contraction if self.over_reals => self.contracted(c),
+            Meaning::Variance | Meaning::Convolution | Meaning::Contraction => None,
             Meaning::Power => match c.arg(1) {
                 Arg::Int(2) if to.is_float() => {
                     let x = self.operand(c, c.arg(0), to, false)?;

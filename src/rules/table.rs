@@ -56,6 +56,10 @@ pub enum Meaning {
     Variance,
     /// Products summed over a window, over the reals.
     Convolution,
+    /// Products summed over labels, over the reals.
+    Contraction,
+    /// A diagonal of zeros but for the operand.
+    Diagonal,
     /// The second power is the number times itself.
     Power,
     /// Below zero a multiple.
@@ -120,6 +124,8 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (MatMul, &["aten.mm.default", "aten.bmm.default"]),
     (Variance, &["aten.var.correction"]),
     (Convolution, &["aten.convolution.default"]),
+    (Contraction, &["aten.einsum.default"]),
+    (Diagonal, &["aten.diag_embed.default"]),
     (Power, &["aten.pow.Tensor_Scalar"]),
     (Leaky, &["aten.leaky_relu.default"]),
 ];

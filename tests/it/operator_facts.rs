@@ -77,10 +77,10 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
             let numbers = ["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8"];
             rows.iter().all(|r| r[0] == rows[0][0] && numbers.iter().any(|n| r[0] == *n))
         }
-        Total::Plain | Total::Reals | Total::AnyFloats | Total::Divisor => {
+        Total::Plain | Total::Reals | Total::AnyFloats | Total::AlikeFloats | Total::MaskedFloats | Total::Divisor => {
             let dtypes: Option<Vec<Dtype>> = rows.iter().map(|r| Dtype::from_short(r[0].as_str()?)).collect();
             let (Some(mut dtypes), Some(bound)) = (dtypes, bound) else { return false };
-            let taken = dtypes.iter().all(|d| operator.facts.total.takes(*d) == Some(true));
+            let taken = operator.facts.total.takes_all(&dtypes) == Some(true);
             let none = dtypes.is_empty();
             dtypes.extend(result);
             let numbers = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
@@ -97,6 +97,19 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
         }
         Total::Never => false,
     }
+}
+
+/// Whether the registry says that this call raises for integers that are no places at most.
+fn raises_for_places(operator: &Operator, rows: &[Value]) -> bool {
+    let dtype = |r: &Value| r[0].as_str().and_then(Dtype::from_short);
+    let first = rows.first().and_then(dtype).is_some_and(|d| d.is_float());
+    // Along a dimension without places, every integer is none.
+    let none = |r: &Value| r[1].as_array().is_none_or(|d| d.is_empty() || d.iter().any(|n| n == 0));
+    if rows.first().is_none_or(none) {
+        return false;
+    }
+    let places = rows.iter().any(|r| matches!(dtype(r), Some(Dtype::I32 | Dtype::I64)));
+    operator.facts.reaches.is_some() && places && first
 }
 
 /// Whether an operator that may draw is excused by its arguments.
@@ -278,6 +291,10 @@ fn check(registry: &Registry, target: &str, line: &Line, tally: &mut Tally) {
         let aliased = line.text.contains("unsupported operation: ") || line.text.contains("NVIDIA");
         let bound = Bound::bind(&operator.schema, &graph, &args, &kwargs).ok();
         let result = inferred.as_ref().ok().and_then(|t| t.as_tensor()).map(|t| t.dtype);
+        if taken && !aliased && !contents && raises_for_places(operator, operands) {
+            let why = format!("it is said to raise for places at most: {class}");
+            tally.contradicted.push((About::Total, why, line.text.clone()));
+        }
         if taken && !aliased && is_total(operator, operands, bound.as_ref(), result) {
             let why = if *contents {
                 "it is said never to raise, and did for its contents"

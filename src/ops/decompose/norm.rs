@@ -15,6 +15,7 @@ pub(super) const TABLE: &[Line] = &[
     (Real, native_group_norm, &["aten.native_group_norm.default"]),
     (Exact, batch_norm, &["aten.batch_norm.default"]),
     (Exact, instance_norm, &["aten.instance_norm.default"]),
+    (Real, batch_norm_kernel, &["aten.native_batch_norm.default", "aten._native_batch_norm_legit.no_stats"]),
     (
         Real,
         batch_norm_inference,
@@ -143,6 +144,34 @@ fn instance_norm(b: &Builder<'_>) -> Made {
     let given =
         args![flat, repeated(b.opt(1)?), repeated(b.opt(2)?), Arg::None, Arg::None, true, b.arg(6), b.arg(7), b.arg(8)];
     done![b.op("batch_norm", given).view(x.shape())]
+}
+
+/// Statistics of the batch normalise where it trains and keeps none of its own; running ones where it does not.
+fn batch_norm_kernel(b: &Builder<'_>) -> Made {
+    let has_stats = b.operator().schema.param_index("running_mean").is_some();
+    let (trains, eps) = if has_stats { (b.flag(5)?, 7) } else { (b.flag(3)?, 5) };
+    if !trains && has_stats && !b.is_none(3) && !b.is_none(4) {
+        let given = args![b.t(0)?, b.arg(1), b.arg(2), b.arg(3), b.arg(4), b.arg(6), b.arg(7)];
+        let [y, mean, rstd] = b.many("_native_batch_norm_legit_no_training", given)?;
+        return done![y, mean, rstd];
+    }
+    b.only(trains && (!has_stats || b.is_none(3) && b.is_none(4)), "running statistics that it updates")?;
+    let (x, gamma, beta, eps) = (b.t(0)?, b.opt(1)?, b.opt(2)?, b.float(eps)?);
+    b.only(x.rank() >= 2 && x.dtype().is_float() && x.sizes().iter().all(|s| s.fixed() != Some(0)), "this input")?;
+    let dims: Vec<i64> = range(x.rank()).into_iter().filter(|d| *d != 1).collect();
+    let v = x.wide();
+    let [var, mean] = b.many("var_mean.correction", args![v, ints(&dims); correction = 0, keepdim = true])?;
+    let rstd = (var + eps).op("rsqrt");
+    let along: Vec<Arg> = (0..x.rank()).map(|d| if d == 1 { x.size(1) } else { Arg::Int(1) }).collect();
+    let mut y = (v - mean) * rstd;
+    y = gamma.map_or(y, |g| y * g.wide().reshape(along.clone()));
+    y = beta.map_or(y, |g| y + g.wide().reshape(along.clone()));
+    let kept = match b.own_type()? {
+        crate::graph::ValueType::Many(all) => all.get(1).and_then(|t| t.as_tensor()).map_or(v.dtype(), |t| t.dtype),
+        _ => v.dtype(),
+    };
+    let flat = |t: T<'_>| t.reshape(vec![x.size(1)]).to(kept).id();
+    done![y.to(x.dtype()), flat(mean), flat(rstd)]
 }
 
 /// Running statistics normalise and stay. The statistics that it gives back are empty.

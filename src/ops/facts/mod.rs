@@ -24,6 +24,10 @@ pub enum Total {
     Reals,
     /// The same for floats alone, narrow ones included.
     AnyFloats,
+    /// The same, where all tensor operands have one dtype.
+    AlikeFloats,
+    /// The same, where operands of truth values may stand beside them.
+    MaskedFloats,
     /// As [`Total::Plain`], where the second argument is a number other than 0.
     Divisor,
     /// For all.
@@ -37,9 +41,22 @@ impl Total {
         match self {
             Total::Plain | Total::Divisor => Some(plain),
             Total::Reals => Some(plain && dtype != Dtype::Bool),
-            Total::AnyFloats => Some(plain && dtype.is_float()),
+            Total::AnyFloats | Total::AlikeFloats => Some(plain && dtype.is_float()),
+            Total::MaskedFloats => Some(plain && (dtype.is_float() || dtype == Dtype::Bool)),
             _ => None,
         }
+    }
+
+    /// Returns whether tensors of these dtypes together are among those for which it is stated; `None` where it does not go by dtypes and numbers.
+    pub fn takes_all(self, dtypes: &[Dtype]) -> Option<bool> {
+        let one = dtypes.first().map_or(Some(true), |d| self.takes(*d))?;
+        let mut floats = dtypes.iter().filter(|d| d.is_float());
+        let alike = match (self, floats.next()) {
+            (Total::AlikeFloats | Total::MaskedFloats, Some(first)) => floats.all(|d| d == first),
+            (Total::AlikeFloats | Total::MaskedFloats, None) => false,
+            _ => true,
+        };
+        Some(one && alike && dtypes.iter().all(|d| self.takes(*d) == Some(true)))
     }
 }
 
@@ -222,7 +239,7 @@ impl SharesWhen {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
     /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=reals`, `#total=any-float`,
-    /// `#total=divisor`: when it never raises, types and sizes being right.
+    /// `#total=alike-float`, `#total=masked-float`, `#total=divisor`: when it never raises, types and sizes being right.
     pub total: Total,
     /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
     pub any_size: bool,
@@ -263,6 +280,10 @@ pub struct Facts {
     /// `#within=INDEX`: types being right, it raises only where an integer of INDEX is no place along `dim` (the first dimension where there is no
     /// `dim`) of its first tensor, negative ones included.
     pub within: Option<Box<str>>,
+    /// `#reaches=INDEX`: types being right, and floats where they are no indices, it raises at most where an integer of INDEX is no place: of a list,
+    /// counted from either end of the dimension of that number; else along `dim`, below `num_classes`, or along the dimension of classes (the
+    /// second, of a vector the first) of its first tensor.
+    pub reaches: Option<Box<str>>,
     /// `#sees-nan`: its result depends on the sign or the payload of a NaN.
     pub sees_nan: bool,
     /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
@@ -285,6 +306,8 @@ impl Facts {
             "total" if value == "plain" => self.total = Total::Plain,
             "total" if value == "reals" => self.total = Total::Reals,
             "total" if value == "any-float" => self.total = Total::AnyFloats,
+            "total" if value == "alike-float" => self.total = Total::AlikeFloats,
+            "total" if value == "masked-float" => self.total = Total::MaskedFloats,
             "total" if value == "divisor" => self.total = Total::Divisor,
             "any-size" => self.any_size = true,
             "sees-layout" => {
@@ -298,6 +321,7 @@ impl Facts {
             "states-type" => self.states_type = true,
             "sees-nan" => self.sees_nan = true,
             "within" => self.within = Some(value.into()),
+            "reaches" => self.reaches = Some(value.into()),
             "unset" => self.unset = true,
             "one-memory" => self.one_memory = true,
             "copies" => self.copies = true,
@@ -331,6 +355,17 @@ mod tests {
     fn an_operator_without_marks_states_nothing() {
         let facts = Facts::default();
         assert_eq!((facts.total, facts.any_size, facts.step), (Total::Never, false, None));
+    }
+
+    #[test]
+    fn floats_that_are_alike_are_of_one_dtype_and_masks_stand_beside_them_where_that_is_said() {
+        let (one, masked) = (Total::AlikeFloats, Total::MaskedFloats);
+        assert_eq!(one.takes_all(&[Dtype::F16, Dtype::F16]), Some(true));
+        assert_eq!(one.takes_all(&[Dtype::F16, Dtype::F32]), Some(false));
+        assert_eq!(one.takes_all(&[Dtype::F16, Dtype::Bool]), Some(false));
+        assert_eq!(masked.takes_all(&[Dtype::F16, Dtype::Bool]), Some(true));
+        assert_eq!(masked.takes_all(&[Dtype::F16, Dtype::F32, Dtype::Bool]), Some(false));
+        assert_eq!(masked.takes_all(&[Dtype::Bool]), Some(false));
     }
 
     #[test]

@@ -55,15 +55,65 @@ fn attended(c: &mut Call<'_>) -> Result<(Sizes, Sizes), Fault> {
         return Err(c.bad(2, format!("{} rows", c.symbols.print_python(rows(k))), c.symbols.print_python(rows(v))));
     }
     let batch = |t: &TensorType| t.sizes.iter().take(t.rank().saturating_sub(2)).copied().collect::<Sizes>();
-    let grouped = c.operator.schema.param_index("enable_gqa").map_or(Ok(true), |i| c.bool(i))?;
-    let (mut result, mut weights) = (batch(q), batch(q));
-    if !grouped {
-        weights = out::broadcast(c, 1, &[&batch(q), &batch(k)])?;
-        result = out::broadcast(c, 2, &[&weights, &batch(v)])?;
+    let grouped = c.operator.schema.param_index("enable_gqa").map_or(Ok(false), |i| c.bool(i))?;
+    let (mut of_k, mut of_v) = (batch(k), batch(v));
+    if grouped {
+        // Heads of keys and of values are repeated to those of queries.
+        for (i, own) in [(1, &mut of_k), (2, &mut of_v)] {
+            *own = as_many_heads(c, i, &batch(q), own)?;
+        }
     }
+    let mut weights = out::broadcast(c, 1, &[&batch(q), &of_k])?;
+    let mut result = out::broadcast(c, 2, &[&weights, &of_v])?;
     result.extend([rows(q), last(v)]);
     weights.extend([rows(q), rows(k)]);
+    check_mask(c, q, &weights)?;
     Ok((result, weights))
+}
+
+/// Returns the batch sizes of keys or values, the last of which, heads, divide those of queries.
+fn as_many_heads(c: &Call<'_>, i: usize, of: &Sizes, own: &Sizes) -> Result<Sizes, Fault> {
+    let (Some(heads), Some(fewer)) = (of.last(), own.last()) else {
+        return Err(c.bad(i, "3 or more dimensions for enable_gqa", own.len().saturating_add(2).to_string()));
+    };
+    let rest = heads.fixed().zip(fewer.fixed()).map(|(h, f)| if f == 0 { h } else { h.checked_rem(f).unwrap_or(0) });
+    if rest.is_some_and(|r| r != 0) {
+        return Err(c.bad(
+            i,
+            format!("heads that divide {}", c.symbols.print_python(*heads)),
+            c.symbols.print_python(*fewer),
+        ));
+    }
+    let mut out = own.clone();
+    out.pop();
+    out.push(*heads);
+    Ok(out)
+}
+
+/// A mask stands where queries meet keys, repeated to that; it is no addition to being causal.
+fn check_mask(c: &Call<'_>, q: &TensorType, weights: &Sizes) -> Result<(), Fault> {
+    let place = |name: &str| c.operator.schema.param_index(name);
+    let Some(i) = place("attn_mask") else { return Ok(()) };
+    let Some(mask) = c.opt_tensor(i)? else { return Ok(()) };
+    if place("is_causal").map_or(Ok(false), |i| c.bool(i))? {
+        return Err(c.bad(i, "no mask, for is_causal is True", "one"));
+    }
+    if mask.dtype != Dtype::Bool && mask.dtype != Dtype::F32 && mask.dtype != q.dtype {
+        return Err(c.bad(i, format!("a mask of bool or {}", q.dtype.long()), mask.dtype.long()));
+    }
+    let one = Dim::Fixed(1);
+    let fits = |own: Dim, to: Dim| own == one || !sizes::differ(c.symbols, own, to);
+    let ahead = mask.rank().saturating_sub(weights.len());
+    let leading = mask.sizes.iter().take(ahead).all(|d| *d == one) && (ahead == 0 || mask.rank() <= 4);
+    let trailing = mask.sizes.iter().rev().zip(weights.iter().rev()).all(|(own, to)| fits(*own, *to));
+    if mask.rank() < 2 || !leading || !trailing {
+        return Err(c.bad(
+            i,
+            format!("a mask of sizes {}", sizes::show(c.symbols, weights)),
+            sizes::show(c.symbols, &mask.sizes),
+        ));
+    }
+    Ok(())
 }
 
 /// The fused kernel keeps the layout [batch, rows, heads, width] inside; which one runs depends on the call.

@@ -203,6 +203,25 @@ fn contracted(
     product(c, &a, &b, &of_both)
 }
 
+/// A path names two of the operands that are left, as often as there are products.
+fn check_path(c: &Call<'_>, operands: usize) -> Result<(), Fault> {
+    if c.is_none(2) {
+        return Ok(());
+    }
+    let path = c.ints(2)?;
+    let steps = operands.saturating_sub(1);
+    let mut left = operands;
+    let fits = path.chunks(2).all(|pair| {
+        let inside = pair.iter().all(|i| usize::try_from(*i).is_ok_and(|i| i < left));
+        left = left.saturating_sub(1);
+        inside && matches!(pair, [a, b] if a != b)
+    });
+    if path.len() == steps.saturating_mul(2) && fits {
+        return Ok(());
+    }
+    Err(c.bad(2, format!("{steps} pairs of operands that are left"), format!("{path:?}")))
+}
+
 fn einsum(c: &mut Call<'_>) -> Typed {
     let (equation, tensors) = (c.text(0).replace(' ', ""), c.tensors(1)?);
     let (inputs, result) = equation.split_once("->").map_or((equation.as_str(), None), |(i, r)| (i, Some(r)));
@@ -210,6 +229,7 @@ fn einsum(c: &mut Call<'_>) -> Typed {
     if texts.len() != tensors.len() {
         return Err(c.bad(1, format!("{} tensors", texts.len()), tensors.len().to_string()));
     }
+    check_path(c, tensors.len())?;
     let mut terms = Vec::with_capacity(texts.len());
     for (text, t) in texts.iter().zip(&tensors) {
         terms.push(labels(c, text, Some(t.rank()), 0)?);

@@ -182,6 +182,8 @@ pub struct Elements {
     sources: Table<Source>,
     /// Indices that are assumed to be at least 0.
     pub(super) facts: Vec<IndexId>,
+    /// Between which integers elements of sources lie.
+    pub(super) between: FxHashMap<SourceId, (i64, i64)>,
     /// Truths that are assumed.
     pub(super) truths: FxHashMap<ExprId, bool>,
     /// How much work there may still be.
@@ -235,6 +237,7 @@ impl Elements {
             tensors: Table::new(),
             sources: Table::new(),
             facts: Vec::new(),
+            between: FxHashMap::default(),
             truths: FxHashMap::default(),
             fuel,
             applied: std::collections::BTreeSet::new(),

@@ -9,7 +9,7 @@
 //! no statement of the sign of `a - b` among integers either: that wraps around.
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::element::index::IndexId;
 use crate::rules::element::make::width;
@@ -116,6 +116,18 @@ impl Elements {
             let over = self.shift(over, Dim::Fixed(-1))?;
             return self.at_least_zero_expr(over);
         }
+        if let (Some((low, high)), Some((least, most))) = (self.integers_of(a), self.integers_of(b)) {
+            let apart = high < least || most < low;
+            let known = match op {
+                Op::Eq => apart.then_some(false),
+                _ if high < least => Some(true),
+                _ => (most <= low).then_some(false),
+            };
+            if let Some(known) = known {
+                self.by("compare-ranges");
+                return self.truth(known);
+            }
+        }
         if let Some(any) = self.counted(op, dtype, a, b) {
             return Some(any);
         }
@@ -137,8 +149,37 @@ impl Elements {
             let y = self.integer_op(Op::Neg, dtype, &[x])?;
             return self.raw(Op::Eq, Dtype::Bool, &[x.min(y), zero]);
         }
+        if let Some(index) = self.place_less_one_of_data(dtype, over) {
+            self.by("compare-indices");
+            return self.is_zero_expr(index);
+        }
         self.by("difference-is-zero");
         self.raw(Op::Eq, Dtype::Bool, &[over.min(under), zero])
+    }
+
+    /// Returns a sum of an index and one integer of the data as an index: none of them is so far from 0 that the sum wraps around to it.
+    fn place_less_one_of_data(&mut self, dtype: Dtype, sum: ExprId) -> Option<IndexId> {
+        let Expr { form: Form::Poly(products), kids, .. } = self.expr(sum)?.clone() else { return None };
+        let (mut out, mut data, mut places) = (self.at(Dim::Fixed(0)), 0, 0);
+        if dtype != Dtype::I64 || products.len() > kids.len() || products.iter().any(|(n, _)| *n != 1) {
+            return None;
+        }
+        for (kid, (_, by)) in kids.iter().zip(products.iter()) {
+            let index = match self.expr(*kid)?.form {
+                Form::Index(i) if by.unsigned_abs() <= 1 << 12 => {
+                    places += 1;
+                    i
+                }
+                _ if by.unsigned_abs() == 1 => {
+                    data += 1;
+                    self.data_index(*kid)?
+                }
+                _ => return None,
+            };
+            let part = self.scale(index, Dim::Fixed(*by))?;
+            out = self.sum(out, part)?;
+        }
+        (data == 1 && places == 1).then_some(out)
     }
 
     /// Whether a count of truths is above 0, or 0.

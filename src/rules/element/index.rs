@@ -109,7 +109,7 @@ impl Elements {
     }
 
     /// Stores a sum.
-    pub(super) fn index_of(&mut self, mut sum: Linear) -> IndexId {
+    pub(in crate::rules) fn index_of(&mut self, mut sum: Linear) -> IndexId {
         sum.terms.sort_unstable_by_key(|(p, _)| *p);
         sum.constant = sum.constant.filter(|c| *c != ZERO);
         self.store_index(sum)
@@ -286,6 +286,13 @@ impl Elements {
             let part = self.quotient(inner, n)?;
             return self.sum(whole, part);
         }
+        if let Some((over, _, left)) = self.coarser(&rest, n)? {
+            let part = self.quotient(over, left)?;
+            return self.sum(whole, part);
+        }
+        if let Some(k) = self.times_within(rest_id, n)? {
+            return self.shift(whole, Dim::Fixed(k));
+        }
         let single = match (rest.terms.as_slice(), rest.offset()) {
             ([(place, ONE)], ZERO) => Some(*place),
             _ => None,
@@ -333,7 +340,74 @@ impl Elements {
             let left = self.scale(left, Dim::Fixed(g))?;
             return self.shift(left, Dim::Fixed(floor_mod(rest.offset().fixed()?, g)?));
         }
+        if let Some((over, small, left)) = self.coarser(&rest, n)? {
+            let by = self.exactly(n, left)?;
+            let part = self.remainder(over, left)?;
+            let part = self.scale(part, by)?;
+            return self.sum(part, small);
+        }
+        if let Some(k) = self.times_within(id, n)? {
+            let all = self.times(n, Dim::Fixed(k.checked_neg()?))?;
+            return self.shift(id, all);
+        }
         Some(self.place(Place::Mod(id, n)))
+    }
+
+    /// Returns a sum as `g * over + small`, where g divides n and `small` is at least 0 and less than g: `over`, `small` and `n / g`. Then what n divides
+    /// of the sum, `n / g` divides of `over`.
+    fn coarser(&mut self, rest: &Linear, n: Dim) -> Option<Option<(IndexId, IndexId, Dim)>> {
+        let Some(all) = n.fixed().filter(|n| *n > 1) else { return Some(None) };
+        for (_, c) in &rest.terms {
+            let Some(mut c) = c.fixed().map(i64::unsigned_abs) else { continue };
+            let mut g = all.unsigned_abs();
+            while c != 0 {
+                (g, c) = (c, g.checked_rem(c)?);
+            }
+            let Some(g) = i64::try_from(g).ok().filter(|g| *g > 1 && *g < all) else { continue };
+            let (mut over, mut small) = (Linear::default(), Linear::default());
+            for (place, c) in &rest.terms {
+                match self.exactly(*c, Dim::Fixed(g)) {
+                    Some(c) => over.terms.push((*place, c)),
+                    None => small.terms.push((*place, *c)),
+                }
+            }
+            if small.terms.is_empty() {
+                continue;
+            }
+            match rest.offset().fixed() {
+                Some(c) => {
+                    over.constant = Some(Dim::Fixed(floor_div(c, g)?));
+                    small.constant = Some(Dim::Fixed(floor_mod(c, g)?));
+                }
+                None => continue,
+            }
+            let small = self.index_of(small);
+            if self.is_within(small, Dim::Fixed(g)) {
+                let over = self.index_of(over);
+                return Some(Some((over, small, Dim::Fixed(floor_div(all, g)?))));
+            }
+        }
+        Some(None)
+    }
+
+    /// Returns how often a size goes into an index, where that is one number for all places that are there.
+    fn times_within(&mut self, a: IndexId, n: Dim) -> Option<Option<i64>> {
+        if self.facts.is_empty() {
+            return Some(None);
+        }
+        let ends = (self.bound(a, false, 8).and_then(|d| d.fixed()), self.bound(a, true, 8).and_then(|d| d.fixed()));
+        let ((Some(low), Some(high)), Some(by)) = (ends, n.fixed()) else { return Some(None) };
+        let (first, last) = (floor_div(low, by)?, floor_div(high, by)?);
+        if last.checked_sub(first)? > 8 {
+            return Some(None);
+        }
+        for k in first..=last {
+            let moved = self.shift(a, Dim::Fixed(k.checked_mul(by)?.checked_neg()?))?;
+            if self.is_within(moved, n) {
+                return Some(Some(k));
+            }
+        }
+        Some(None)
     }
 
     fn is_within(&mut self, a: IndexId, n: Dim) -> bool {
@@ -366,8 +440,16 @@ impl Elements {
                     _ => None,
                 }
             }
-            Place::Data(_) => None,
+            Place::Data(id) => {
+                let (low, high) = self.integers_of(id)?;
+                Some(Dim::Fixed(if upper { high } else { low }))
+            }
         }
+    }
+
+    /// Returns two numbers between which an index lies.
+    pub(super) fn ends_of(&mut self, a: IndexId) -> Option<(i64, i64)> {
+        Some((self.bound(a, false, 8)?.fixed()?, self.bound(a, true, 8)?.fixed()?))
     }
 
     /// Returns a bound of an index: no value is above (below) it.

@@ -137,7 +137,7 @@ impl Elements {
     }
 
     /// Makes an expression again of other children.
-    pub(super) fn again(&mut self, expr: &Expr, kids: &[ExprId]) -> Option<ExprId> {
+    pub(in crate::rules) fn again(&mut self, expr: &Expr, kids: &[ExprId]) -> Option<ExprId> {
         match &expr.form {
             Form::Op(op) => self.op(*op, expr.dtype, kids),
             Form::Poly(products) => self.sum_of_products(expr.dtype, products, kids),

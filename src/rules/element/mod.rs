@@ -8,6 +8,7 @@
 //! - `make`: the one way to make an expression: every rule on scalars is applied there, `arith`, `cast`, `compare`, `choose`, `integer`,
 //!   `reduce` holding one family each;
 //! - `rebuild`: an expression at another index, or where something is known;
+//! - `bounds`: between which integers the data lies;
 //! - `equal`: whether two expressions are equal: congruence, then by cases; `bits`: integers bit by bit.
 //!
 //! Promises: (1) every rule holds for all elements, NaN, infinities and -0.0 included (payloads of NaN aside, and never through a bit
@@ -18,6 +19,7 @@
 pub mod arena;
 pub mod arith;
 pub mod bits;
+pub mod bounds;
 pub mod cast;
 pub mod choose;
 pub mod compare;

@@ -10,6 +10,7 @@
 //! asked of both ends (`rounding`). A conversion to a narrower float, a comparison and a choice are steps: functions of which nothing is known.
 
 mod normal;
+mod parts;
 mod poly;
 mod same;
 

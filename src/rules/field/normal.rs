@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
+use crate::rules::definedness::hides_no_nan;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::element::index::Place;
@@ -20,6 +21,9 @@ const FRESH: u32 = 1 << 20;
 /// How many conditions may be split, one within another.
 const CASES: usize = 4;
 
+/// Of how many the greatest may be one thing.
+const WIDEST: usize = 6;
+
 /// Expressions over the reals.
 pub struct Field<'e> {
     pub(super) e: &'e mut Elements,
@@ -30,14 +34,20 @@ pub struct Field<'e> {
 }
 
 impl Field<'_> {
-    /// Returns whether two expressions of one dtype are equal over the reals; `None` where that was too much work.
+    /// Returns whether two expressions of one dtype are equal over the reals, and no NaN that reaches the first is hidden from the second; `None`
+    /// where that was too much work.
     pub fn equal(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
         let mut complete = Some(());
-        let equal = e.equal_by_cases((a, b), CASES, &mut |e, a, b| {
+        let equal = e.equal_by_cases((a, b), CASES, &mut |e, before, after| {
+            let (a, b) = (before, after);
+            let (Some(a), Some(b)) = (e.parted(a), e.parted(b)) else {
+                complete = None;
+                return false;
+            };
             let mut field = Field { e, dtype, next: FRESH, known: FxHashMap::default() };
             let same = field.of(a).zip(field.of(b)).and_then(|(x, y)| field.same(&x, &y, &[]));
             complete = complete.and(same.map(|_| ()));
-            same == Some(true)
+            same == Some(true) && hides_no_nan(e, before, after) == Some(true)
         });
         if equal { Some(true) } else { complete.map(|()| false) }
     }
@@ -98,10 +108,10 @@ impl Field<'_> {
                 let inverse = self.power(b, -1)?;
                 self.times(a, &inverse)
             }
-            (Op::Max | Op::AtLeast, [a, b]) => Self::call(Function::Max, vec![a.clone(), b.clone()]),
+            (Op::Max | Op::AtLeast, [a, b]) => self.greatest(&[a.clone(), b.clone()]),
             (Op::Min | Op::AtMost, [a, b]) => {
                 let (a, b) = (self.plus(&Poly::default(), a, -1.0)?, self.plus(&Poly::default(), b, -1.0)?);
-                let most = Self::call(Function::Max, vec![Rc::new(a), Rc::new(b)])?;
+                let most = self.greatest(&[Rc::new(a), Rc::new(b)])?;
                 self.plus(&Poly::default(), &most, -1.0)
             }
             (Op::Cast, [a]) => {
@@ -139,10 +149,10 @@ impl Field<'_> {
         }
         match fold {
             Fold::Sum => self.summed(&inner, &binders),
-            Fold::Most => Self::call(Function::Most(binders), vec![Rc::new(inner)]),
+            Fold::Most => self.most(&inner, &binders),
             _ => {
                 let inner = self.plus(&Poly::default(), &inner, -1.0)?;
-                let most = Self::call(Function::Most(binders), vec![Rc::new(inner)])?;
+                let most = self.most(&inner, &binders)?;
                 self.plus(&Poly::default(), &most, -1.0)
             }
         }
@@ -178,13 +188,97 @@ impl Field<'_> {
             }
             Real::Relu => {
                 let zero = Rc::new(Poly::default());
-                Self::call(Function::Max, vec![x, zero])
+                self.greatest(&[x, zero])
             }
             Real::Square => self.times(&x, &x),
             Real::Tanh | Real::Erf | Real::Sin | Real::Cos => {
                 Self::call(Function::Other(expr.form.clone(), Dtype::F64), vec![x])
             }
         }
+    }
+
+    /// The greatest of some: those that are greatest of others are these, each once, and a number that all have in front stands outside.
+    fn greatest(&mut self, all: &[Rc<Poly>]) -> Option<Poly> {
+        let mut each: Vec<Rc<Poly>> = Vec::new();
+        for one in all {
+            let within = match one.terms.as_slice() {
+                [t] if t.binders.is_empty() && t.number > 0.0 => match t.factors.as_slice() {
+                    [(Atom::Call(Function::Max, kids), 1)] => Some((t.number, kids.clone())),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let Some((number, kids)) = within else {
+                each.push(one.clone());
+                continue;
+            };
+            for kid in kids.iter() {
+                each.push(Rc::new(self.plus(&Poly::default(), kid, number)?));
+            }
+        }
+        let mut kept: Vec<Rc<Poly>> = Vec::new();
+        'each: for one in each {
+            for known in &kept {
+                if self.same(known, &one, &[])? {
+                    continue 'each;
+                }
+            }
+            kept.push(one);
+        }
+        if let [one] = kept.as_slice() {
+            return Some((**one).clone());
+        }
+        let numbers = kept.iter().flat_map(|p| p.terms.iter().map(|t| t.number.abs()));
+        let lead = numbers.fold(0.0_f64, f64::max);
+        if kept.len() > WIDEST || lead <= 0.0 {
+            return Self::call(Function::Max, kept);
+        }
+        let mut scaled = Vec::new();
+        for one in &kept {
+            scaled.push(Rc::new(self.plus(&Poly::default(), one, 1.0 / lead)?));
+        }
+        let most = Self::call(Function::Max, scaled)?;
+        self.plus(&Poly::default(), &most, lead)
+    }
+
+    /// The greatest over dimensions: what does not depend on them is added outside; of the greatest of some it is the greatest of theirs.
+    fn most(&mut self, inner: &Poly, binders: &Binders) -> Option<Poly> {
+        if binders.is_empty() {
+            return Some(inner.clone());
+        }
+        let (mut within, mut beside) = (Poly::default(), Poly::default());
+        (within.depth, beside.depth) = (inner.depth, inner.depth);
+        for term in &inner.terms {
+            let depends = term.factors.iter().any(|(a, _)| self.names_any(a, binders));
+            if depends { within.terms.push(term.clone()) } else { beside.terms.push(term.clone()) }
+        }
+        let greatest = match within.terms.as_slice() {
+            [] => return Some(beside),
+            [t] if t.binders.is_empty() && t.number > 0.0 => match t.factors.as_slice() {
+                [(Atom::Call(Function::Max, kids), 1)] => Some((t.number, kids.clone())),
+                _ => None,
+            },
+            _ => None,
+        };
+        let found = match greatest {
+            Some((number, kids)) => {
+                let mut each = Vec::new();
+                for kid in kids.iter() {
+                    each.push(Rc::new(self.most(kid, binders)?));
+                }
+                let most = self.greatest(&each)?;
+                self.plus(&Poly::default(), &most, number)?
+            }
+            None => {
+                let lead = within.terms.iter().map(|t| t.number.abs()).fold(0.0_f64, f64::max);
+                let scaled = self.plus(&Poly::default(), &within, 1.0 / lead)?;
+                let mut used = binders.clone();
+                used.retain(|b| scaled.terms.iter().any(|t| t.factors.iter().any(|(a, _)| self.names_any(a, &[*b]))));
+                let most = Self::call(Function::Most(used), vec![Rc::new(scaled)])?;
+                self.plus(&Poly::default(), &most, lead)?
+            }
+        };
+        self.plus(&found, &beside, 1.0)
     }
 
     /// `1 / (1 + exp(-x))`.

@@ -168,20 +168,21 @@ impl Field<'_> {
         if f != g {
             return Some(false);
         }
-        let mut orders = vec![y.to_vec()];
-        if *f == Function::Max {
-            orders.push(y.iter().rev().cloned().collect());
-        }
-        for order in orders {
-            let mut same = true;
-            for (p, q) in x.iter().zip(&order) {
-                same = same && self.same(p, q, names)?;
+        let mut left: Vec<&Rc<Poly>> = y.iter().collect();
+        for p in x.iter() {
+            let mut at = None;
+            // In any order only where the order does not count.
+            let tried = if *f == Function::Max { left.len() } else { 1 };
+            for (k, q) in left.iter().take(tried).enumerate() {
+                if self.same(p, q, names)? {
+                    at = Some(k);
+                    break;
+                }
             }
-            if same {
-                return Some(true);
-            }
+            let Some(k) = at else { return Some(false) };
+            left.remove(k);
         }
-        Some(false)
+        Some(true)
     }
 
     // ---- names

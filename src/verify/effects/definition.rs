@@ -98,7 +98,7 @@ fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
 fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
     match operator.facts.total {
         Total::Always => true,
-        Total::Plain | Total::Reals | Total::AnyFloats | Total::Divisor => {
+        Total::Plain | Total::Reals | Total::AnyFloats | Total::AlikeFloats | Total::MaskedFloats | Total::Divisor => {
             holds_plainly(graph, node, operator, bound, Some(types))
         }
         Total::Floats | Total::Numbers => {

@@ -57,7 +57,7 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         Total::Always => true,
         Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
         Total::Numbers => numbers_of(f, side, node).is_some_and(|dtype| has_defaults(operator, &bound, dtype)),
-        Total::Plain | Total::Reals | Total::AnyFloats | Total::Divisor => {
+        Total::Plain | Total::Reals | Total::AnyFloats | Total::AlikeFloats | Total::MaskedFloats | Total::Divisor => {
             let view = f.view(side);
             holds_plainly(view, node, stated, &bound, tensor_types(f, side, node).as_deref())
         }
@@ -99,20 +99,26 @@ pub(super) fn holds_plainly(
     let total = operator.facts.total;
     let mut dtypes: Vec<Dtype> = operands.iter().map(|t| t.dtype).collect();
     dtypes.extend(view.ty(node).as_tensor().map(|t| t.dtype));
-    let numbers = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
-    let fit = numbers.into_iter().all(|(_, arg)| match arg {
+    let numbers =
+        operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| matches!(p.ty.base, Base::Scalar | Base::Float));
+    let each = numbers.flat_map(|(_, arg)| arg.items().map_or_else(|| vec![*arg], |items| items.iter().collect()));
+    let fit = each.into_iter().all(|arg| match arg {
         Arg::Node(n) => operands.is_empty() && matches!(view.ty(*n), ValueType::SymInt(_)),
         Arg::Float(v) if operands.is_empty() && !v.is_finite() => false,
         number => fits_plainly(number, &dtypes),
     });
     // Words are the type rules' to refuse; a dtype of truth values kernels refuse as they like.
-    let options = bound.args.iter().all(|a| !matches!(a, Arg::Dtype(Dtype::Bool)));
+    let options = operator.schema.params.iter().zip(&bound.args).all(|(p, a)| {
+        let strided = p.ty.base != Base::Layout || matches!(a, Arg::None | Arg::Layout(Layout::Strided));
+        strided && !matches!(a, Arg::Dtype(Dtype::Bool))
+    });
     let divides = match bound.args.get(1) {
         Some(Arg::Int(v)) => *v != 0,
         Some(Arg::Float(v)) => *v != 0.0,
         _ => false,
     };
-    let taken = operands.iter().all(|t| total.takes(t.dtype) == Some(true)) && dtypes.iter().all(|d| PLAIN.contains(d));
+    let given: Vec<Dtype> = operands.iter().map(|t| t.dtype).collect();
+    let taken = total.takes_all(&given) == Some(true) && dtypes.iter().all(|d| PLAIN.contains(d));
     fit && options && taken && (total != Total::Divisor || divides)
 }
 

@@ -10,9 +10,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::{Place, Stamp, getitem_of, place_of, tensor_operands};
-use crate::graph::{BodyId, NodeId, NodeKind, ValueType, View};
+use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType, View};
 use crate::ops::{Bound, Operator};
-use crate::sym::KeyedMap;
+use crate::sym::{Dim, KeyedMap};
 use crate::term::call::Arguments;
 use crate::term::store::ValueId;
 use crate::term::term::{Fact, Form, Side, Token};
@@ -21,7 +21,7 @@ use crate::verify::effects::trace::effect_of;
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::values::{Functional, bind};
-use crate::verify::functional::views::axis;
+use crate::verify::functional::views::{as_dim, axis};
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::prove::partners::Partners;
 use crate::verify::verdict::Question;
@@ -72,10 +72,8 @@ fn within(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator,
     let index = bound.get(operator.schema.param_index(operator.facts.within.as_ref()?)?).as_node()?;
     let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?;
     let integers = f.tensor(side, place_of(view, index))?.dtype;
-    let plain = from.dtype.is_float() || from.dtype.is_integer() || from.dtype == crate::graph::Dtype::Bool;
-    let known = plain
-        && !view.hearsay(node).is_told()
-        && matches!(integers, crate::graph::Dtype::I32 | crate::graph::Dtype::I64);
+    let plain = from.dtype.is_float() || from.dtype.is_integer() || from.dtype == Dtype::Bool;
+    let known = plain && !view.hearsay(node).is_told() && matches!(integers, Dtype::I32 | Dtype::I64);
     let dim = match operator.schema.param_index("dim") {
         Some(i) => axis(bound.get(i), from.rank())?,
         None => 0,
@@ -86,6 +84,59 @@ fn within(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator,
     }
     let child = f.read(side, index, node);
     Some(f.store.of_term(Form::Of(Fact::Within, Box::new([Token::Dim(size)])), [child]))
+}
+
+/// Whether every integer that a call takes as a place is one: all else that it may raise for is its type.
+fn surely_reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
+    reaches(f, side, node).is_some_and(|all| all)
+}
+
+fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
+    let view = f.view(side);
+    if view.kind(node) != NodeKind::Call || view.hearsay(node).is_told() {
+        return None;
+    }
+    let operator = f.registry.operator_of(view, node)?;
+    let bound = bind(operator, view, node)?;
+    let name = operator.facts.within.as_ref().or(operator.facts.reaches.as_ref())?;
+    let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?.clone();
+    let has_kernel = from.dtype.is_float() || from.dtype.is_integer() && operator.facts.within.is_some();
+    let devices = tensor_operands(view, node).into_iter().map(|p| f.tensor(side, p).map(|t| t.device.clone()));
+    let one_device = devices.collect::<Vec<_>>().into_iter().all(|d| d.as_ref() == Some(&from.device));
+    let classes = operator.schema.param_index("num_classes").map(|i| bound.get(i));
+    if !operator.effects.is_pure() || !one_device || !(has_kernel || classes.is_some()) {
+        return None;
+    }
+    let given = bound.get(operator.schema.param_index(name)?);
+    // One list of integers a dimension, counted from either end.
+    if let Some(items) = given.items() {
+        let mut all = true;
+        for (item, size) in items.iter().zip(&from.sizes).filter(|(item, _)| **item != Arg::None) {
+            let (low, high) = integers_of(f, side, node, item.as_node()?)?;
+            all = all
+                && f.sizes.at_most(Dim::Fixed(low.checked_neg()?), *size)
+                && f.sizes.at_most(Dim::Fixed(high.checked_add(1)?), *size);
+        }
+        return Some(all);
+    }
+    let size = match (classes, operator.schema.param_index("dim"), &operator.facts.reaches) {
+        (Some(n), ..) => as_dim(view, n)?,
+        (None, Some(i), _) => *from.sizes.get(axis(bound.get(i), from.rank())?)?,
+        // Classes stand behind the batch.
+        (None, None, Some(_)) => *from.sizes.get(usize::from(from.rank() > 1))?,
+        (None, None, None) => *from.sizes.first()?,
+    };
+    let (low, high) = integers_of(f, side, node, given.as_node()?)?;
+    Some(low >= 0 && f.sizes.at_most(Dim::Fixed(high.checked_add(1)?), size))
+}
+
+/// Two integers between which every element of an operand lies.
+fn integers_of(f: &mut Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option<(i64, i64)> {
+    let dtype = f.tensor(side, place_of(f.view(side), operand))?.dtype;
+    matches!(dtype, Dtype::I32 | Dtype::I64).then_some(())?;
+    let value = f.read(side, operand, node);
+    f.settle(value);
+    crate::verify::prove::normal::integers(f, value)
 }
 
 /// The functional form where it asks the same, else the call's own operator.
@@ -118,7 +169,7 @@ pub fn check_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Fi
     let partners = if added.is_empty() { None } else { Some(Partners::of(f, Side::Before, &before)) };
     for (node, value) in added {
         let name = f.view(Side::After).name(node);
-        if !partners.as_ref().is_some_and(|p| p.ask(f, c, name, value)) {
+        if !partners.as_ref().is_some_and(|p| p.ask(f, c, name, value)) && !surely_reaches(f, Side::After, node) {
             findings.push(new_question(f, node));
         }
     }
@@ -127,7 +178,7 @@ pub fn check_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Fi
     let partners = if lost.is_empty() { None } else { Some(Partners::of(f, Side::After, &after)) };
     for (node, value) in lost {
         let name = f.view(Side::Before).name(node);
-        if !partners.as_ref().is_some_and(|p| p.ask(f, c, name, value)) {
+        if !partners.as_ref().is_some_and(|p| p.ask(f, c, name, value)) && !surely_reaches(f, Side::Before, node) {
             findings.push(lost_question(f, node));
         }
     }
@@ -166,7 +217,7 @@ pub fn check_some(
                     let candidates: Vec<NodeId> = candidates.into_iter().take(f.budget.candidates).collect();
                     found = candidates.iter().any(|n| is_same(f, c, *n)) || is_partner(f, c, other, value, &candidates);
                 }
-                if !found {
+                if !found && !surely_reaches(f, side, node) {
                     let problem = if side == Side::After { new_question(f, node) } else { lost_question(f, node) };
                     findings.push(problem);
                 }

@@ -88,6 +88,17 @@ pub struct Functional<'a> {
 }
 
 impl<'a> Functional<'a> {
+    /// Returns what the host says of the values of an input, where a value is what the input came with.
+    pub fn domain_of(&self, value: ValueId) -> Option<&'a Domain> {
+        let key = self.store.key(value).filter(|k| k.stamp == Stamp::Birth && k.aspect == Aspect::Value)?;
+        let view = self.view(key.side);
+        if view.kind(key.place.node) != NodeKind::Placeholder {
+            return None;
+        }
+        let name = view.name(key.place.node);
+        self.domains.iter().find(|(n, _)| n == name).map(|(_, d)| d)
+    }
+
     /// Returns one side; what is common is read off the graph as it is.
     pub fn side(&mut self, side: Side) -> &mut Graphs<'a> {
         match side {

@@ -40,6 +40,20 @@ pub fn equal(f: &mut Functional<'_>, a: ValueId, b: ValueId, fuel: &mut usize) -
     None
 }
 
+/// Returns two integers between which every element of a value lies.
+pub fn integers(f: &mut Functional<'_>, value: ValueId) -> Option<(i64, i64)> {
+    let limit = f.budget.region.min(64);
+    let terms = region(f, value, value, limit, false).terms;
+    let (bound, symbols) = (f.sizes.settled_names(), f.sizes.symbols().clone());
+    let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, f.budget.work), over_reals: false };
+    let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
+    let mut lowering = Lowering { f, terms, names, speaker, meant: FxHashMap::default() };
+    match lowering.meant(value)? {
+        Meant::One(x) => lowering.speaker.e.integers_of(x.expr),
+        _ => None,
+    }
+}
+
 /// Whether these rules keep every bit of a NaN. Most keep none apart from another.
 fn keep_nan(names: &Names) -> bool {
     names.iter().all(|n| crate::rules::KEEP_NAN.contains(n))

@@ -10,11 +10,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analysis::call::{draws, writes};
 use crate::analysis::{Stamp, places_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::Total;
-use crate::rules::definedness::hides_no_nan;
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::Field;
 use crate::rules::meaning::{Array, Meant, Speaker};
@@ -23,7 +23,7 @@ use crate::sym::Dim;
 use crate::term::store::ValueId;
 use crate::term::term::Side;
 use crate::verify::functional::key::Aspect;
-use crate::verify::functional::values::Functional;
+use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::region::region;
 use crate::verify::prove::speak::Lowering;
 
@@ -60,7 +60,8 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
 }
 
 fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) -> Option<bool> {
-    let (Meant::One(x), Meant::One(y)) = (l.meant(a)?, l.meant(b)?) else { return None };
+    let (ma, mb) = (l.meant(a), l.meant(b));
+    let (Meant::One(x), Meant::One(y)) = (ma?, mb?) else { return None };
     let plain = matches!(x.dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
     let few = x.sizes.iter().all(|d| d.fixed().is_some_and(|n| n > 0));
     if !plain || !few || x.dtype != y.dtype || x.sizes != y.sizes {
@@ -72,14 +73,16 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
         Array { expr: without_infinities(&mut l.speaker.e, x.expr, &mut finite)?, ..x },
         Array { expr: without_infinities(&mut l.speaker.e, y.expr, &mut finite)?, ..y },
     );
-    if !Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr)? || !hides_no_nan(&mut l.speaker.e, x.expr, y.expr)? {
+    let fe = Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr);
+    if !fe? {
         return Some(false);
     }
     let free = free_values(l, &[x.expr, y.expr])?;
     if !free.is_empty() && *reals.infinite.get_or_insert_with(|| names_infinity(l.f)) {
         return None;
     }
-    let bounded = is_bounded(l, &x, &y, &finite)?;
+    let bounded = is_bounded(l, &x, &y, &finite);
+    let bounded = bounded?;
     if bounded {
         reals.assumed.extend(free);
     }
@@ -146,12 +149,8 @@ fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array, finite: &[ExprId])
     let all = sources(&l.speaker.e, &[x.expr, y.expr]);
     let mut stated: FxHashMap<SourceId, Domain> = FxHashMap::default();
     for (id, source) in all {
-        if let Source::Value(value) = source
-            && let Some(key) = l.f.store.key(value)
-        {
-            let name = l.f.view(key.side).name(key.place.node).to_string();
-            let domain = l.f.domains.iter().find(|(n, _)| *n == name).map(|(_, d)| d.clone());
-            stated.extend(domain.map(|d| (id, d)));
+        if let Source::Value(value) = source {
+            stated.extend(l.f.domain_of(value).map(|d| (id, d.clone())));
         }
     }
     let sizes: Vec<i64> = x.sizes.iter().map(|d| d.fixed()).collect::<Option<_>>()?;
@@ -171,8 +170,10 @@ fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array, finite: &[ExprId])
         for root in finite {
             rounding::range(e, *root, &sources)?;
         }
-        let (a, _) = rounding::bound(e, x.expr, &sources)?;
-        let (b, _) = rounding::bound(e, y.expr, &sources)?;
+        let ba = rounding::bound(e, x.expr, &sources);
+        let bb = rounding::bound(e, y.expr, &sources);
+        let (a, _) = ba?;
+        let (b, _) = bb?;
         let reached = if b > 16.0 * a { rounding::largest(e, x.expr, &sources, &sizes) } else { 0.0 };
         if b > 16.0 * a + 64.0 * unit(x.dtype) * reached {
             return Some(false);
@@ -290,12 +291,18 @@ fn takes_reals(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
         return is_real(view.ty(node));
     }
     let Some(operator) = f.registry.operator_of(view, node) else { return false };
+    let Some(bound) = bind(operator, view, node) else { return false };
+    let given = |i: usize| *bound.get(i) != Arg::None;
+    let acts = draws(operator, &bound) || (0..bound.args.len()).any(|i| given(i) && writes(operator, &bound, i));
     let sees_bits = view.args(node).iter().any(|a| matches!(a, Arg::Dtype(_))) && operator.facts.step.is_some();
     let takes_bodies = view.args(node).iter().any(|a| a.nodes().any(|n| matches!(view.ty(n), ValueType::Body(_))));
     // What raises for contents may raise for what rounding makes of them.
-    let holds = operator.facts.total != Total::Never || operator.facts.step.is_some();
+    let by_integers = operator.facts.within.is_some() || operator.facts.reaches.is_some();
+    let holds = operator.facts.total != Total::Never || operator.facts.step.is_some() || by_integers;
     holds
-        && operator.effects.is_pure()
+        && operator.effects.side.is_none()
+        && !operator.effects.opaque
+        && !acts
         && !operator.facts.discrete
         && !sees_bits
         && !takes_bodies

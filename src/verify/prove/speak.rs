@@ -6,6 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Device, Graph, Hearsay, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType};
 use crate::ops::{CallSite, contiguous_strides};
 use crate::rules::element::arena::{Op, Source};
@@ -68,6 +69,11 @@ impl Lowering<'_, '_> {
                 let ty = self.f.tensor(key.side, key.place)?;
                 let settled = self.speaker.e.are_settled(&ty.sizes) && !ty.dtype.is_complex();
                 let ty = settled.then_some(ty)?;
+                let integers = self.f.domain_of(id).and_then(integers);
+                let source = self.speaker.e.source(Source::Value(id));
+                if let Some((low, high)) = integers.filter(|_| ty.dtype.is_integer()) {
+                    self.speaker.e.lies_between(source, low, high);
+                }
                 self.speaker.looked_up(ty, Source::Value(id)).map(Meant::One)
             }
             ValueType::SymInt(d) if !self.f.view(key.side).hearsay(key.place.node).sizes() => {
@@ -249,6 +255,20 @@ impl Lowering<'_, '_> {
         let node = graph.push(BodyId::ROOT, "input", new);
         values.insert(node, meant);
         Some(node)
+    }
+}
+
+/// Returns the least and the greatest integer of a domain of integers.
+#[allow(clippy::cast_possible_truncation)]
+fn integers(domain: &Domain) -> Option<(i64, i64)> {
+    match domain {
+        Domain::Integers { lo, hi, .. } => Some((*lo, *hi)),
+        Domain::OneOf(all) | Domain::Is(all) => {
+            let whole = all.iter().all(|v| v.fract() == 0.0 && v.abs() < 2.0_f64.powi(52));
+            let ends = |f: fn(f64, f64) -> f64| all.iter().copied().reduce(f).map(|v| v as i64);
+            Some((ends(f64::min)?, ends(f64::max)?)).filter(|_| whole)
+        }
+        _ => None,
     }
 }
 

@@ -1,0 +1,115 @@
+//! Between which integers an integer of the data lies.
+//!
+//! ## What it says
+//! What the host says of an input's values holds of every element of it; sums, products, choices and bounds of such integers lie between the
+//! ends that their operands give.
+//!
+//! ## When it is wrong
+//! Sums and products wrap around: one that may leave its dtype is bounded by nothing. What the host says is of the values that the input came with.
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, ExprId, Form, Op, SourceId};
+use crate::rules::element::make::{width, wrapped};
+
+/// How deep expressions are looked into.
+const DEPTH: usize = 12;
+
+impl Elements {
+    /// Says that every element of a source lies between two integers.
+    pub fn lies_between(&mut self, source: SourceId, low: i64, high: i64) {
+        self.between.insert(source, (low, high));
+    }
+
+    /// Returns two integers between which an expression of integers lies, wherever it stands.
+    pub fn integers_of(&mut self, id: ExprId) -> Option<(i64, i64)> {
+        if self.between.is_empty() && !matches!(self.expr(id)?.form, Form::Const(_) | Form::Op(_) | Form::Index(_)) {
+            return None;
+        }
+        self.integers_at(id, DEPTH)
+    }
+
+    fn integers_at(&mut self, id: ExprId, depth: usize) -> Option<(i64, i64)> {
+        let depth = depth.checked_sub(1)?;
+        self.spend(1)?;
+        let expr = self.expr(id)?.clone();
+        if expr.dtype == Dtype::Bool {
+            return Some((0, 1));
+        }
+        width(expr.dtype)?;
+        let found = match &expr.form {
+            Form::Const(v) => (*v, *v),
+            Form::Load(source, _) => *self.between.get(source)?,
+            Form::Index(i) => self.ends_of(*i)?,
+            Form::Poly(products) => {
+                let mut kids = expr.kids.iter().copied();
+                let mut total = (0_i64, 0_i64);
+                for (count, factor) in products {
+                    let mut product = (*factor, *factor);
+                    for kid in kids.by_ref().take(*count as usize) {
+                        product = multiplied(product, self.integers_at(kid, depth)?)?;
+                    }
+                    total = (total.0.checked_add(product.0)?, total.1.checked_add(product.1)?);
+                }
+                total
+            }
+            Form::Op(op) => {
+                let mut each = Vec::new();
+                for kid in expr.kids.iter().skip(usize::from(*op == Op::Choose)) {
+                    each.push(self.integers_at(*kid, depth)?);
+                }
+                of_operator(*op, &each)?
+            }
+            _ => return None,
+        };
+        let holds = |v: i64| wrapped(expr.dtype, v) == Some(v);
+        (holds(found.0) && holds(found.1)).then_some(found)
+    }
+}
+
+fn multiplied(a: (i64, i64), b: (i64, i64)) -> Option<(i64, i64)> {
+    let all = [a.0.checked_mul(b.0)?, a.0.checked_mul(b.1)?, a.1.checked_mul(b.0)?, a.1.checked_mul(b.1)?];
+    Some((all.into_iter().min()?, all.into_iter().max()?))
+}
+
+fn of_operator(op: Op, each: &[(i64, i64)]) -> Option<(i64, i64)> {
+    match (op, each) {
+        (Op::Cast, [a]) => Some(*a),
+        (Op::Choose, [a, b]) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (Op::Max | Op::AtLeast, [a, b]) => Some((a.0.max(b.0), a.1.max(b.1))),
+        (Op::Min | Op::AtMost, [a, b]) => Some((a.0.min(b.0), a.1.min(b.1))),
+        (Op::Add, [a, b]) => Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?)),
+        (Op::Sub, [a, b]) => Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?)),
+        (Op::Mul, [a, b]) => multiplied(*a, *b),
+        // What is left of a division by a positive number is less than it.
+        (Op::Rem, [_, b]) if b.0 > 0 => Some((0, b.1.checked_sub(1)?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::element::arena::Source;
+    use crate::sym::Symbols;
+    use crate::term::store::Store;
+
+    fn source(e: &mut Elements) -> SourceId {
+        let mut store: Store<u32> = Store::default();
+        e.source(Source::Value(store.at(0)))
+    }
+
+    #[test]
+    fn a_sum_lies_between_sums_of_ends_unless_it_may_wrap_around() {
+        let mut e = Elements::new(Symbols::new(), crate::sym::KeyedSet::default(), 10_000);
+        let s = source(&mut e);
+        let x = e.load(Dtype::I8, s, smallvec::SmallVec::new()).unwrap();
+        assert_eq!(e.integers_of(x), None);
+        e.lies_between(s, 0, 100);
+        assert_eq!(e.integers_of(x), Some((0, 100)));
+        let (three, hundred) = (e.integer(Dtype::I8, 3).unwrap(), e.integer(Dtype::I8, 100).unwrap());
+        let more = e.op(Op::Add, Dtype::I8, &[x, three]).unwrap();
+        assert_eq!(e.integers_of(more), Some((3, 103)));
+        let wraps = e.op(Op::Add, Dtype::I8, &[x, hundred]).unwrap();
+        assert_eq!(e.integers_of(wraps), None);
+    }
+}

@@ -1,0 +1,226 @@
+//! Reductions taken apart where a condition on a reduced index cuts them.
+//!
+//! ## What it says
+//! A sum, or the greatest, over places of which the first are one thing and the others another is that over the first and that over the others.
+//! A sum of which only one place is not 0 is that place.
+//!
+//! ## When it is wrong
+//! Bit by bit, for the order of a sum is its kernel's. What is multiplied by 0 is gone, and its NaN with it: that is asked elsewhere. A place
+//! that may lie beside the dimension is 0 there. A greatest over no place is nothing: both parts must hold one.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op};
+use crate::rules::element::index::{IndexId, Place};
+use crate::rules::element::rebuild::Moves;
+use crate::sym::Dim;
+
+/// How often one reduction may be cut.
+const CUTS: usize = 6;
+
+/// A reduction.
+#[derive(Clone)]
+struct Reduced {
+    fold: Fold,
+    level: u32,
+    sizes: Vec<Dim>,
+    body: ExprId,
+}
+
+/// Where a condition cuts a reduced dimension.
+enum Cut {
+    /// The first places, so many.
+    At(Dim),
+    /// One place.
+    Only(IndexId),
+}
+
+impl Elements {
+    /// Returns an expression, equal over the reals, whose reductions are taken apart.
+    pub fn parted(&mut self, root: ExprId) -> Option<ExprId> {
+        let mut known: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+        for id in self.below(root) {
+            let expr = self.expr(id)?.clone();
+            let kids: SmallVec<[ExprId; 3]> = expr.kids.iter().map(|k| known.get(k).copied().unwrap_or(*k)).collect();
+            let made = match (&expr.form, kids.as_slice()) {
+                (Form::Reduce(fold @ (Fold::Sum | Fold::Most | Fold::Least), level, sizes), [body])
+                    if expr.dtype.is_float() =>
+                {
+                    self.cut(Reduced { fold: *fold, level: *level, sizes: sizes.to_vec(), body: *body }, CUTS)?
+                }
+                _ if kids == expr.kids => id,
+                _ => self.again(&expr, &kids)?,
+            };
+            known.insert(id, made);
+        }
+        known.get(&root).copied()
+    }
+
+    fn cut(&mut self, r: Reduced, cuts: usize) -> Option<ExprId> {
+        self.spend(4)?;
+        let found = if cuts == 0 { None } else { self.cut_of(&r) };
+        let Some((place, size, condition, cut)) = found else {
+            return self.reduced(r.fold, r.level, &r.sizes, r.body);
+        };
+        let cuts = cuts.checked_sub(1)?;
+        match cut {
+            Cut::At(first) => {
+                let rest = self.minus(first)?;
+                let rest = self.plus(size, rest)?;
+                let low = self.part(&r, place, first, Dim::Fixed(0))?;
+                let high = self.part(&r, place, rest, first)?;
+                let (low, high) = (self.cut(low, cuts)?, self.cut(high, cuts)?);
+                let op = match r.fold {
+                    Fold::Sum => Op::Add,
+                    Fold::Most => Op::Max,
+                    _ => Op::Min,
+                };
+                self.op(op, self.dtype(low)?, &[low, high])
+            }
+            Cut::Only(at) => {
+                let body = self.with_truths(r.body, &[(condition, true)])?;
+                let body = self.at_place(body, &r, place, at)?;
+                let mut sizes = r.sizes.clone();
+                *sizes.get_mut(place)? = Dim::Fixed(1);
+                let one = self.cut(Reduced { sizes, body, ..r }, cuts)?;
+                let left = self.scale(at, Dim::Fixed(-1))?;
+                let last = self.plus(size, Dim::Fixed(-1))?;
+                let left = self.shift(left, last)?;
+                let (low, high) = (self.at_least_zero_expr(at)?, self.at_least_zero_expr(left)?);
+                let inside = self.op(Op::And, Dtype::Bool, &[low, high])?;
+                let dtype = self.dtype(one)?;
+                let zero = self.rounded(dtype, 0.0)?;
+                self.op(Op::Choose, dtype, &[inside, one, zero])
+            }
+        }
+    }
+
+    /// Returns the first condition in the body of a reduction that cuts one of its dimensions, and where.
+    fn cut_of(&mut self, r: &Reduced) -> Option<(usize, Dim, ExprId, Cut)> {
+        for id in self.below(r.body) {
+            let (index, only) = match self.expr(id)?.form {
+                Form::AtLeastZero(i) => (i, false),
+                Form::IsZero(i) => (i, true),
+                _ => continue,
+            };
+            let Some((place, size, rises, rest)) = self.own_place(r, index) else { continue };
+            // What is left of the condition, for the place itself.
+            let Some(at) = (if rises { self.scale(rest, Dim::Fixed(-1)) } else { Some(rest) }) else { continue };
+            if only {
+                if r.fold == Fold::Sum && self.is_nothing_without(r.body, id) {
+                    return Some((place, size, id, Cut::Only(at)));
+                }
+                continue;
+            }
+            if !self.linear(at).terms.is_empty() {
+                continue;
+            }
+            let mut first = self.linear(at).offset();
+            if !rises {
+                first = self.plus(first, Dim::Fixed(1))?;
+            }
+            let least = Dim::Fixed(i64::from(r.fold != Fold::Sum));
+            let end = self.minus(least)?;
+            let end = self.plus(size, end)?;
+            let inner = first != Dim::Fixed(0) && first != size;
+            if inner && self.at_most(least, first) && self.at_most(first, end) {
+                return Some((place, size, id, Cut::At(first)));
+            }
+        }
+        None
+    }
+
+    /// Returns which dimension of a reduction an index names, once and with no factor, its size, whether it rises with it, and what else is in the index.
+    fn own_place(&mut self, r: &Reduced, index: IndexId) -> Option<(usize, Dim, bool, IndexId)> {
+        let own = |p: &Place| match p {
+            Place::Bound(l, size) => {
+                let k = l.checked_sub(r.level)? as usize;
+                (r.sizes.get(k) == Some(size)).then_some((k, *size))
+            }
+            _ => None,
+        };
+        let sum = self.linear(index).clone();
+        let mut found = None;
+        for (place, by) in &sum.terms {
+            match own(place) {
+                Some((k, size)) if found.is_none() && matches!(by.fixed(), Some(1 | -1)) => {
+                    found = Some((k, size, by.fixed() == Some(1), *place));
+                }
+                Some(_) => return None,
+                None => {}
+            }
+        }
+        let (k, size, rises, place) = found?;
+        let mut rest = sum;
+        rest.terms.retain(|(p, _)| *p != place);
+        let rest = self.index_of(rest);
+        let mut below: Vec<Place> = self.places_in(rest).into_iter().collect();
+        for data in self.places_in(rest) {
+            if let Place::Data(x) = data {
+                below.extend(self.places_below(x));
+            }
+        }
+        below.iter().all(|p| own(p).is_none()).then_some((k, size, rises, rest))
+    }
+
+    /// Whether an expression is 0 over the reals where a truth does not hold.
+    fn is_nothing_without(&mut self, body: ExprId, condition: ExprId) -> bool {
+        self.with_truths(body, &[(condition, false)]).is_some_and(|without| self.is_nothing(without))
+    }
+
+    /// Whether an expression is 0 over the reals by its form.
+    fn is_nothing(&self, root: ExprId) -> bool {
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            if self.float(id).or(self.number(id).filter(|v| *v == 0).map(|_| 0.0)) == Some(0.0) {
+                continue;
+            }
+            match self.op_of(id) {
+                Some((Op::Mul, kids)) => match kids.iter().find(|k| self.is_plainly_nothing(**k)) {
+                    Some(_) => {}
+                    None => return false,
+                },
+                Some((Op::Neg | Op::Abs | Op::Cast | Op::Add | Op::Sub, kids)) => open.extend(kids),
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    fn is_plainly_nothing(&self, mut id: ExprId) -> bool {
+        for _ in 0..8 {
+            if self.float(id) == Some(0.0) || self.number(id) == Some(0) {
+                return true;
+            }
+            match self.op_of(id) {
+                Some((Op::Cast | Op::Neg | Op::Abs, [kid])) => id = *kid,
+                Some((Op::Mul, [a, b])) => {
+                    if self.float(*a) == Some(0.0) {
+                        return true;
+                    }
+                    id = *b;
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Returns a reduction over so many places of a dimension, from one on.
+    fn part(&mut self, r: &Reduced, place: usize, count: Dim, from: Dim) -> Option<Reduced> {
+        let level = r.level.checked_add(u32::try_from(place).ok()?)?;
+        let own = self.place(Place::Bound(level, count));
+        let at = self.shift(own, from)?;
+        let body = self.at_place(r.body, r, place, at)?;
+        let mut sizes = r.sizes.clone();
+        *sizes.get_mut(place)? = count;
+        Some(Reduced { sizes, body, ..*r })
+    }
+
+    fn at_place(&mut self, body: ExprId, r: &Reduced, place: usize, at: IndexId) -> Option<ExprId> {
+        let level = r.level.checked_add(u32::try_from(place).ok()?)?;
+        self.moved(body, &Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(at, 1))) })
+    }
+}
