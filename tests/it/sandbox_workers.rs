@@ -112,11 +112,87 @@ fn the_command_writes_the_same_bytes_with_workers_and_without() {
         };
         let (here, told_here) = run("here.pt2", &["--in-process"]);
         for _ in 0..2 {
+            // The second time from the cache.
             let (apart, told_apart) = run("here.pt2", &[]);
             assert!(here == apart, "{pass} over {graph}: other bytes");
             assert_eq!(told_here, told_apart, "{pass} over {graph}");
         }
     }
+}
+
+#[test]
+fn compiled_passes_are_kept_listed_and_let_go_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, state, out) = (folder.path().join("c"), folder.path().join("s"), folder.path().join("out.fx"));
+    let command = |arguments: &[&str]| {
+        let mut command = airlock();
+        command.args(["--format", "json"]).args(arguments).env("XDG_CACHE_HOME", &cache).env("XDG_STATE_HOME", &state);
+        command
+    };
+    let run = |more: &[&str]| {
+        let mut command = command(&["run", "--no-builtin", "-o", out.to_str().unwrap()]);
+        let output =
+            command.args(more).arg(model("dynamic_batch", "core")).arg("--pass").arg(released("dedup")).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        (std::fs::read(&out).unwrap(), text(&output.stderr))
+    };
+    let list = || json(&command(&["cache"]).output().unwrap());
+    let (cold, _) = run(&["--no-cache"]);
+    assert!(!cache.exists());
+    assert_eq!(run(&[]).0, cold);
+    let listed = list();
+    assert_eq!((listed["entries"].as_array().unwrap().len(), &listed["entries"][0]["pass"]), (1, &"dedup".into()));
+    assert_eq!(run(&[]).0, cold);
+    assert_eq!(list(), listed);
+
+    // Bytes of somebody else's are let go of, and compiled anew.
+    let entry = cache.join("airlock/artifacts").join(listed["entries"][0]["name"].as_str().unwrap());
+    let good = std::fs::read(&entry).unwrap();
+    let mut bad = good.clone();
+    let middle = bad.len() / 2;
+    bad[middle] ^= 1;
+    std::fs::write(&entry, &bad).unwrap();
+    assert_eq!(run(&[]).0, cold);
+    assert!(std::fs::read(&entry).unwrap() == good, "compiling twice gives the same bytes");
+
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(cache.join("airlock/artifacts"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (same, warned) = run(&[]);
+    assert!(
+        same == cold && warned.contains("compiled passes are not kept") && warned.contains("chmod 700"),
+        "{warned}"
+    );
+    std::fs::set_permissions(cache.join("airlock/artifacts"), std::fs::Permissions::from_mode(0o700)).unwrap();
+
+    assert_eq!(json(&command(&["cache", "clear"]).output().unwrap())["removed"], 1);
+    assert_eq!(list()["entries"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn eight_runs_at_once_on_one_empty_cache_write_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |n: usize| {
+        // An archive holds its own name.
+        let out = folder.path().join(format!("{n}/out.pt2"));
+        std::fs::create_dir(out.parent().unwrap()).unwrap();
+        let mut command = airlock();
+        command.env("XDG_CACHE_HOME", folder.path().join("c")).env("XDG_STATE_HOME", folder.path().join("s"));
+        command.args(["run", "-o"]).arg(&out).arg(model("llama_prefill_eager", "core"));
+        let output = command.arg("--pass").arg(released("dedup")).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        std::fs::read(out).unwrap()
+    };
+    let first = run(100);
+    std::fs::remove_dir_all(folder.path().join("c")).unwrap();
+    let run = &run;
+    std::thread::scope(|scope| {
+        let runs: Vec<_> =
+            (0..8).map(|n| scope.spawn(move || (0..2).map(|i| run(n * 10 + i)).collect::<Vec<_>>())).collect();
+        for bytes in runs.into_iter().flat_map(|r| r.join().unwrap()) {
+            assert!(bytes == first);
+        }
+    });
 }
 
 /// Takes times out of a report.
