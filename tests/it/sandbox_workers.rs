@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::components::hostile;
 use crate::e2e::{airlock, file, json, model, text};
@@ -193,6 +194,86 @@ fn eight_runs_at_once_on_one_empty_cache_write_the_same_bytes() {
             assert!(bytes == first);
         }
     });
+}
+
+/// The processes that a process started.
+fn children(of: u32) -> Vec<u32> {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{of}/task")) else { return Vec::new() };
+    let lists = threads.filter_map(|t| std::fs::read_to_string(t.ok()?.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().map(|n| n.parse().unwrap()).collect::<Vec<_>>()).collect()
+}
+
+fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn no_worker_outlives_a_host_that_is_killed() {
+    let program = assert_cmd::cargo::cargo_bin("airlock");
+    let mut host = std::process::Command::new(program)
+        .args(["run", "--no-cache", "--time", "50", "--fuel", "9000000000000000"])
+        .arg(model("torchair_doc_model", "core"))
+        .arg("--pass")
+        .arg(released("endless"))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // One that compiles is gone soon; the one that runs spins.
+    let spins = |n: &u32| std::fs::read_to_string(format!("/proc/{n}/task/{n}/comm")).is_ok() && time_of(*n) > 50;
+    let worker = wait_for("no worker", || children(host.id()).into_iter().find(spins));
+    host.kill().unwrap();
+    host.wait().unwrap();
+    wait_for("the worker lives", || (!is_alive(worker)).then_some(()));
+}
+
+/// Processor time of a process, in hundredths of a second.
+fn time_of(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let after = stat.rsplit(')').next().unwrap_or_default();
+    after.split_whitespace().nth(11).and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+fn is_alive(process: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn nothing_is_left_behind_by_many_runs() {
+    // Other tests of this process start workers too: what is counted here is of one that does nothing else.
+    let Some(rounds) = std::env::args().find_map(|a| a.strip_prefix("rounds=")?.parse::<usize>().ok()) else {
+        let arguments = ["--exact", "sandbox_workers::nothing_is_left_behind_by_many_runs", "--nocapture", "rounds=40"];
+        let own = std::process::Command::new(std::env::current_exe().unwrap()).args(arguments).output().unwrap();
+        assert!(own.status.success(), "{}{}", text(&own.stdout), text(&own.stderr));
+        assert!(text(&own.stdout).contains("nothing was left"), "{}", text(&own.stdout));
+        return;
+    };
+    let limits = limits();
+    let counted = || {
+        let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
+        let threads = std::fs::read_dir("/proc/self/task").unwrap().count();
+        (descriptors, threads, children(std::process::id()).len())
+    };
+    let bytes = ["quiet", "trap", "endless_run"].map(hostile);
+    let round = || {
+        for bytes in &bytes {
+            let mut pass = WorkerPass::load("p", bytes, &workers(), &[], &limits).unwrap();
+            pass.describe(&limits).unwrap();
+            drop(pass.run(editor(), Job::default(), &limits));
+        }
+    };
+    round();
+    let before = counted();
+    (0..rounds).for_each(|_| round());
+    assert_eq!(counted(), before, "descriptors, threads, processes");
+    println!("nothing was left");
 }
 
 /// Takes times out of a report.

@@ -30,6 +30,8 @@ const ARTIFACT_BYTES: u64 = 1 << 30;
 const SMALL: u64 = 1 << 20;
 
 /// A pass that workers run.
+///
+/// Workers die with the thread that started them: the one that loads a pass must live as long as it.
 #[derive(Debug)]
 pub struct WorkerPass {
     label: String,
