@@ -72,6 +72,36 @@ fn a_large_graph_comes_back_with_the_same_ids_and_names() {
 }
 
 #[test]
+fn weights_are_given_where_they_are_granted_and_nowhere_else() {
+    use airlock::graph::{Bytes, Device, Dtype, InputKind, InputSpec, Signature, TensorType, Weight, Weights};
+    use airlock::sym::Dim;
+    let ty = TensorType::new(Dtype::F32, [Dim::Fixed(2), Dim::Fixed(3)], Device::cpu());
+    let mut weights = Weights::default();
+    weights.state.insert("w".into(), Weight { ty, storage: "s".into(), is_param: true });
+    weights.storages.insert("s".into(), Bytes::new(*b"weights of a model are!!"));
+    let graph = || {
+        let mut g = graphs::chain(3);
+        let input =
+            InputSpec { kind: InputKind::Parameter, name: "x".into(), target: Some("w".into()), persistent: None };
+        g.signature = Some(Signature { inputs: vec![input], outputs: Vec::new() });
+        Editor::new(g, Arc::new(Registry::standard()))
+    };
+    let (limits, bytes) = (limits(), hostile("weights"));
+    let engine = Engine::new(&limits).unwrap();
+    let here = Pass::load("weights", &bytes, &engine, &limits).unwrap();
+    let mut apart = WorkerPass::load("weights", &bytes, &workers(), &[], &limits).unwrap();
+    for (constants, said) in [(Some(Arc::new(weights)), "hts of a"), (None, "needs the grant `constants`")] {
+        let job = || Job { constants: constants.clone(), ..Job::default() };
+        let [a, b] = [here.run(graph(), job(), &limits), apart.run(graph(), job(), &limits)];
+        assert_eq!(told(&a), told(&b));
+        assert_eq!(b.log.len(), 3);
+        assert!(b.log[0].text.contains(said), "{:?}", b.log);
+        let none = if constants.is_some() { "is no parameter" } else { said };
+        assert!(b.log[1].text.contains(none), "{:?}", b.log);
+    }
+}
+
+#[test]
 fn a_second_run_has_a_worker_of_its_own() {
     let limits = limits();
     let mut pass = WorkerPass::load("trap", &hostile("edit_then_trap"), &workers(), &[], &limits).unwrap();
