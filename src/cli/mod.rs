@@ -4,6 +4,8 @@
 //! input or usage (nothing written), 3 a pass faulted. Leaves every decision to the layers below.
 
 mod build;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod cache;
 mod convert;
 mod counterexample;
 mod diff;
@@ -199,6 +201,9 @@ enum Command {
     New(new::NewArgs),
     /// Build a guest's sources to a component.
     Build(build::BuildArgs),
+    /// Tell which passes are kept compiled, or let go of them.
+    #[cfg(all(feature = "sandbox", target_os = "linux"))]
+    Cache(cache::CacheArgs),
     /// Serve the host that started this process: standard input is its end.
     #[cfg(all(feature = "sandbox", target_os = "linux"))]
     #[command(hide = true)]
@@ -224,6 +229,8 @@ impl Command {
             Command::Ops(_) => ("ops", &[Text, Json]),
             Command::New(_) => ("new", &[Text, Json]),
             Command::Build(_) => ("build", &[Text, Json]),
+            #[cfg(all(feature = "sandbox", target_os = "linux"))]
+            Command::Cache(_) => ("cache", &[Text, Json]),
             #[cfg(all(feature = "sandbox", target_os = "linux"))]
             Command::Worker => ("worker", &[Text]),
         }
@@ -281,6 +288,8 @@ fn dispatch(command: &Command, global: &Global) -> anyhow::Result<Exit> {
         Command::Ops(args) => ops::ops(args, global),
         Command::New(args) => new::new(args, global),
         Command::Build(args) => build::build(args, global),
+        #[cfg(all(feature = "sandbox", target_os = "linux"))]
+        Command::Cache(args) => cache::cache(args, global),
         #[cfg(all(feature = "sandbox", target_os = "linux"))]
         Command::Worker => anyhow::bail!("a worker is no command for people"),
     }

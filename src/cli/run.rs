@@ -77,6 +77,9 @@ pub struct RunArgs {
     /// (`airlock inspect --host`).
     #[arg(long)]
     in_process: bool,
+    /// Compile passes anew, and keep nothing of it (`airlock cache`).
+    #[arg(long)]
+    no_cache: bool,
     /// Fuel of each pass, whatever the graph.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MOST))]
     fuel: Option<u64>,
@@ -364,7 +367,10 @@ impl Place {
             return Ok(Place::Here(Engine::new(limits)?));
         }
         #[cfg(target_os = "linux")]
-        return Ok(Place::Apart(Workers::of_this_program(), load::operator_texts(reading)?));
+        return Ok(Place::Apart(
+            Workers::of_this_program().with_cache(super::cache::of_run(args.no_cache)),
+            load::operator_texts(reading)?,
+        ));
         #[cfg(not(target_os = "linux"))]
         bail!(
             "there are no worker processes to run passes in but on Linux; --in-process runs them in this process, with one wall less"

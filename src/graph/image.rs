@@ -114,3 +114,64 @@ impl Graph {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Arg, Device, Dtype, Meta, NewNode, TensorType, ValueType, View};
+    use super::*;
+
+    fn node(g: &mut Graph, before: Option<NodeId>, name: &str, args: &[Arg]) -> NodeId {
+        let s = g.symbols.symbol("s0");
+        let ty = ValueType::tensor(TensorType::new(Dtype::F32, [s], Device::new("npu")));
+        let target = g.texts.intern("aten.neg.default");
+        let kwargs = Box::new([(g.texts.intern("k"), Arg::list([1, 2]))]);
+        g.insert(BodyId::ROOT, before, name, NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs, ty })
+    }
+
+    /// A graph with slots that are free, one that an outer log still holds, counters and metadata.
+    fn graph() -> Graph {
+        let mut g = Graph::new();
+        g.meta_source = Some(Bytes::new(*br#"...{"why":"a"}..{"why":"b"}"#));
+        let a = node(&mut g, None, "a", &[]);
+        let b = node(&mut g, None, "b", &[a.into(), a.into()]);
+        let gone = node(&mut g, None, "gone", &[]);
+        g.remove(gone);
+        for (n, start) in [(a, 16), (b, 3)] {
+            g.set_meta(n, Meta { json: Some(Span { start, len: 11 }), set: None });
+        }
+        g.add_body(BodyId::ROOT, "body");
+        g.begin_log();
+        let held = node(&mut g, Some(b), "b", &[a.into()]);
+        g.remove(held);
+        g.annotate(b, "note", Some("x"));
+        g
+    }
+
+    fn content(g: &Graph) -> Vec<String> {
+        let show = |n| {
+            let (row, place, users) = (g.row(n), g.place(n), g.users_in_order(n));
+            format!("{n:?} {} {row:?} {place:?} {users:?} {:?}", g.name(n), g.annotation(n, "why"))
+        };
+        let all = g.bodies().flat_map(|b| g.nodes(b)).map(show);
+        all.chain([format!("{:?} {}", g.symbols.symbols().collect::<Vec<_>>(), g.body_count())]).collect()
+    }
+
+    #[test]
+    fn an_image_is_the_same_graph_and_is_edited_alike() {
+        let mut first = graph();
+        let mut second: Graph = serde_json::from_str(&serde_json::to_string(&first).unwrap()).unwrap();
+        // Spans are of the bytes that each has.
+        let told = |g: &Graph| content(g).join("\n").replace("start: 16", "start").replace("start: 3", "start");
+        let of_image = |g: &Graph| content(g).join("\n").replace("start: 0", "start").replace("start: 11", "start");
+        assert_eq!(told(&first), of_image(&second));
+        second.begin_log();
+        for g in [&mut first, &mut second] {
+            let b = g.find_name(BodyId::ROOT, "b").unwrap();
+            let made = node(g, Some(b), "b", &[]);
+            let more = node(g, None, "a", &[made.into()]);
+            g.set_args(b, Box::new([more.into()]), Box::default());
+        }
+        assert_eq!(told(&first), of_image(&second));
+        assert!(told(&first).contains("Some(\"a\")") && told(&first).contains("Some(\"b\")"));
+    }
+}

@@ -14,7 +14,7 @@ use crate::editor::{Changes, Editor};
 use crate::graph::{Graph, Model};
 use crate::ops::Registry;
 use crate::passes::{BUILT_IN, BuiltIn};
-use crate::sandbox::{AnyPass, Ended, Fault, Info, Job, LogLine};
+use crate::sandbox::{AnyPass, Ended, Fault, Info, Job, LogLine, Usage};
 use crate::verify::{self, Verdict};
 
 /// A pass of the user, loaded.
@@ -96,6 +96,16 @@ pub struct PassReport {
     pub fuel: u64,
     /// Fuel that there was.
     pub fuel_limit: u64,
+    /// Bytes of its linear memories.
+    pub memory_bytes: u64,
+    /// Bytes that there might have been.
+    pub memory_limit: u64,
+    /// Bytes of host memory that its calls filled.
+    pub host_bytes: u64,
+    /// Bytes that they might have filled.
+    pub host_limit: u64,
+    /// How often it called the host.
+    pub calls: u64,
     /// Time in the sandbox.
     pub sandbox_ms: f64,
     /// Time to judge.
@@ -106,6 +116,8 @@ pub struct PassReport {
     pub note: String,
     /// What it logged.
     pub log: Vec<LogLine>,
+    /// How many more lines it logged than are kept.
+    pub log_dropped: u64,
     /// The file that runs it again, where one was asked for.
     pub reproducer: Option<String>,
     /// Its edits in order, each as one JSON object, where they were asked for: also those that were undone.
@@ -270,10 +282,9 @@ fn run_component(
         editor.record_edits();
     }
     let mut outcome = spec.pass.run(editor, job, &settings.config.file.limits);
-    report.fuel = outcome.usage.fuel;
-    report.fuel_limit = outcome.usage.fuel_limit;
-    report.sandbox_ms = outcome.usage.sandbox_ms;
+    used(&mut report, &outcome.usage);
     report.log = outcome.log;
+    report.log_dropped = outcome.log_dropped;
     report.edit_log = outcome.editor.take_record();
     match outcome.ended {
         Ended::Faulted(fault) => {
@@ -284,6 +295,14 @@ fn run_component(
     }
     let graph = settle(outcome.editor, &mut report, &spec.file, settings)?;
     Ok((graph, report))
+}
+
+fn used(report: &mut PassReport, usage: &Usage) {
+    let Usage { fuel, fuel_limit, memory_bytes, memory_limit, host_bytes, host_limit, calls, sandbox_ms } = *usage;
+    (report.fuel, report.fuel_limit) = (fuel, fuel_limit);
+    (report.memory_bytes, report.memory_limit) = (memory_bytes, memory_limit);
+    (report.host_bytes, report.host_limit) = (host_bytes, host_limit);
+    (report.calls, report.sandbox_ms) = (calls, sandbox_ms);
 }
 
 fn run_built_in(
@@ -374,11 +393,17 @@ fn blank(name: &str, stage: &'static str) -> PassReport {
         edits: Edits::default(),
         fuel: 0,
         fuel_limit: 0,
+        memory_bytes: 0,
+        memory_limit: 0,
+        host_bytes: 0,
+        host_limit: 0,
+        calls: 0,
         sandbox_ms: 0.0,
         judge_ms: 0.0,
         grants: Vec::new(),
         note: String::new(),
         log: Vec::new(),
+        log_dropped: 0,
         reproducer: None,
         edit_log: Vec::new(),
     }

@@ -235,16 +235,17 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn replay(mut self, editor: &mut Editor, until: Option<Instant>) -> Read<()> {
         let mut index = 0_u64;
+        let in_time = || until.is_none_or(|until| Instant::now() < until);
         while !self.rest.is_empty() {
-            if until.is_some_and(|until| Instant::now() >= until) {
-                return Err(ReplayError::Time);
-            }
             let group: Group = self.take()?;
             let mut edits = Vec::new();
             for _ in 0..group.edits {
                 edits.push(self.edit()?);
             }
-            let made = editor.apply(&edits);
+            let made = editor.apply_while(&edits, &mut |_| in_time()).ok_or(ReplayError::Time)?;
+            if !in_time() {
+                return Err(ReplayError::Time);
+            }
             if made.is_ok() != group.stands {
                 let why = made.err().map_or_else(|| "the worker says that it was refused".into(), |(_, e)| e.message);
                 return Err(ReplayError::Differs { index, stood: group.stands, why });
@@ -541,6 +542,14 @@ mod tests {
         assert!(matches!(replayed(&with_words(Word::Tuple(u32::MAX), 1)), ReplayError::Nonsense(_)));
         assert_eq!(replayed(&with_words(Word::None, 1 << 17)), ReplayError::Memory { limit: 1 << 20 });
         assert!(matches!(replayed(&with_words(Word::Key("k"), 2)), ReplayError::Nonsense(_)));
+    }
+
+    #[test]
+    fn edits_that_nobody_has_time_for_end() {
+        let (mut editor, [_, neg, _]) = editor();
+        let notes = vec![Edit::Annotate(neg, "k".into(), Some("v".into())); 1_000];
+        let over = Some(Instant::now());
+        assert_eq!(replay(&written(&[(&notes, true)]), &mut editor, &Limits::default(), over), Err(ReplayError::Time));
     }
 
     #[test]

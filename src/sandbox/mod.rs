@@ -25,6 +25,8 @@ mod engine;
 #[cfg(feature = "sandbox")]
 mod host;
 #[cfg(feature = "sandbox")]
+// Only hosts of workers read journals.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod journal;
 #[cfg(feature = "sandbox")]
 mod outcome;

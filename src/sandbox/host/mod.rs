@@ -23,6 +23,10 @@ mod weights;
 
 pub(super) use args::device;
 pub(super) use edits::{EDIT_BYTES, MAX_KWARGS, check_key, check_name, check_reserved};
-pub(super) use state::{AskedForWeights, Host};
+pub(super) use state::Host;
 pub use state::{Job, Level, LogLine};
-pub(super) use weights::{Named, weight_bytes};
+#[cfg(target_os = "linux")]
+pub(super) use {
+    state::AskedForWeights,
+    weights::{Named, weight_bytes},
+};

@@ -1,12 +1,13 @@
 //! A pass whose code is only ever compiled and run by workers.
 //!
-//! Promises: [`WorkerPass::load`] compiles in one worker and loads in another; [`WorkerPass::run`] gives a copy of the graph away, gets a
+//! Promises: [`WorkerPass::load`] compiles in one worker, unless that was done before, and loads in another; [`WorkerPass::run`] gives a copy of the graph away, gets a
 //! journal of edits back and makes them again with the host's own editor, which checks each. The outcome is the same as that of
 //! [`crate::sandbox::Pass`], edits, ids and names included. A worker that fails is a fault of its pass.
 
 use std::path::Path;
 use std::time::Instant;
 
+use super::cache::Cache;
 use super::process::{Ended as Gone, Worker, Workers};
 use super::wire::{Begin, Blob, Failed, Failure, Order, Ran, Report, Role, Run};
 use crate::contract::{self, Contract, Limits, LoadError, Preflight, shown};
@@ -29,6 +30,8 @@ const ARTIFACT_BYTES: u64 = 1 << 30;
 const SMALL: u64 = 1 << 20;
 
 /// A pass that workers run.
+///
+/// Workers die with the thread that started them: the one that loads a pass must live as long as it.
 #[derive(Debug)]
 pub struct WorkerPass {
     label: String,
@@ -63,9 +66,28 @@ impl WorkerPass {
     ) -> Result<Self, LoadError> {
         let label = shown(label, limits.message_chars);
         let preflight = contract::check(&label, bytes, limits)?;
-        let artifact = compiled(&label, bytes, workers, limits)?;
-        let (workers, operators) = (workers.clone(), operators.to_vec());
-        let mut pass = Self { label, preflight, artifact, workers, operators, ready: None };
+        let kept = match workers.cache.clone() {
+            Some(cache) => Some((cache, Cache::name(bytes, limits)?)),
+            None => None,
+        };
+        let known = kept.as_ref().and_then(|(cache, name)| cache.get(name));
+        let (workers, operators, was_known) = (workers.clone(), operators.to_vec(), known.is_some());
+        let mut pass = Self { label, preflight, artifact: known.unwrap_or_default(), workers, operators, ready: None };
+        if was_known {
+            match pass.start(limits, RUNNER_BYTES) {
+                // What was right when it was put in may not be on another machine that shares the folder.
+                Err(LoadError::Compile { .. }) => {}
+                started => {
+                    pass.ready = Some(started?);
+                    return Ok(pass);
+                }
+            }
+        }
+        pass.artifact = compiled(&pass.label, bytes, &pass.workers, limits)?;
+        if let Some((cache, name)) = &kept {
+            // Without a place for it the next run compiles again.
+            let _ = cache.put(name, &pass.label, &pass.artifact);
+        }
         pass.ready = Some(pass.start(limits, RUNNER_BYTES)?);
         Ok(pass)
     }

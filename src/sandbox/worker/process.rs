@@ -10,11 +10,13 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
+use super::cache::Cache;
 use super::walls::Wall;
 use super::wire::{self, Begin, Failure, Order, Report, Role, WireError};
 use crate::contract::{Limits, LoadError, shown};
@@ -36,6 +38,8 @@ pub struct Workers {
     arguments: Vec<OsString>,
     /// How long a worker may take beyond the time of its pass before it is killed.
     pub grace: Duration,
+    /// What was compiled before.
+    pub(super) cache: Option<Arc<Cache>>,
 }
 
 impl Workers {
@@ -50,7 +54,14 @@ impl Workers {
     /// Workers that are another program: one that calls [`super::main`] when it is given these arguments.
     pub fn of<A: Into<OsString>>(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = A>) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
-        Self { program: program.into(), arguments, grace: Duration::from_secs(10) }
+        Self { program: program.into(), arguments, grace: Duration::from_secs(10), cache: None }
+    }
+}
+
+impl Workers {
+    /// The same workers, with a cache of what they compile.
+    pub fn with_cache(self, cache: Option<Arc<Cache>>) -> Self {
+        Self { cache, ..self }
     }
 }
 

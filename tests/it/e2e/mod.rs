@@ -10,6 +10,8 @@ use assert_cmd::Command;
 pub fn airlock() -> Command {
     let mut command = Command::cargo_bin("airlock").unwrap();
     command.env("NO_COLOR", "1").arg("--no-progress");
+    let own = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    command.env("XDG_CACHE_HOME", own("cache")).env("XDG_STATE_HOME", own("state"));
     command
 }
 
