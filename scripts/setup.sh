@@ -9,7 +9,8 @@
 # With `--languages` also the toolchains of other languages, below target/ (nothing is installed), and the example passes in
 # them, to target/components/LANGUAGE/NAME.wasm:
 #
-#   C         zig, which is clang and a C library in one: the package `ziglang` of Python
+#   C, C++    zig, which is clang, a C library and libc++ in one: the package `ziglang` of Python
+#   Python    componentize-py, with Python inside
 #
 # `airlock build` looks for compilers in the same places and order (src/guest/languages/).
 #
@@ -170,25 +171,30 @@ ensure_compiler() {
 # ---- other languages
 
 zig=0.17.1
+componentize_py=0.25.1
 
 # Python packages go to an environment of their own in the cache folder, where `airlock build` looks.
 ensure_python_packages() {
     python=$cache/python/bin/python
-    if [ "$("$python" -m ziglang version 2>/dev/null)" = "$zig" ]; then
+    if [ "$("$python" -m ziglang version 2>/dev/null)" = "$zig" ] &&
+        [ "$("$cache/python/bin/componentize-py" --version 2>/dev/null)" = "componentize-py $componentize_py" ]; then
         return
     fi
-    has python3 || fail "python3 is not there, which brings the compiler for C: on Debian, sudo apt-get install python3 python3-venv"
-    say "installing ziglang $zig in $cache/python"
+    has python3 || fail "python3 is not there, which brings compilers of other languages: on Debian, sudo apt-get install python3 python3-venv"
+    say "installing ziglang $zig and componentize-py $componentize_py in $cache/python"
     python3 -m venv "$cache/python" || fail "python3 makes no environments: on Debian, sudo apt-get install python3-venv"
-    "$python" -m pip install -q "ziglang==$zig" || fail "pip could not install ziglang $zig: see above"
+    "$python" -m pip install -q "ziglang==$zig" "componentize-py==$componentize_py" || fail "pip could not install them: see above"
 }
 
-# Builds the example passes of a language.
+# Builds example passes of a language: those that are named, or all.
 build_in() {
-    for pass in "$root/guest-examples/$1"/*/; do
-        name=$(basename -- "$pass")
-        say "building target/components/$1/$name.wasm"
-        AIRLOCK_GUEST_CACHE=$cache "$target/debug/airlock" build -q "$pass" -o "$root/target/components/$1/$name.wasm"
+    language=$1
+    shift
+    [ $# -gt 0 ] || set -- $(ls "$root/guest-examples/$language")
+    for name in "$@"; do
+        pass=$root/guest-examples/$language/$name
+        say "building target/components/$language/$name.wasm"
+        AIRLOCK_GUEST_CACHE=$cache "$target/debug/airlock" build -q "$pass" -o "$root/target/components/$language/$name.wasm"
     done
 }
 
@@ -213,5 +219,8 @@ done
 if [ -n "$languages" ]; then
     ensure_python_packages
     build_in c
+    build_in cpp
+    # Components of Python take half a minute each to make and to load: scripts/conformance.sh has all of them.
+    build_in python same-shape stream-split torchair-document
 fi
 say "ready: $target/debug/airlock"

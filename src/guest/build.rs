@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::languages::{c, rust};
+use super::languages::{c, python, rust};
 use super::{BuildError, Language, Source};
 use crate::contract::{self, Limits, Preflight};
 
@@ -49,7 +49,8 @@ pub fn build(path: &Path, out: Option<&Path>, options: &BuildOptions) -> Result<
     let source = Source::of(path)?;
     let built = match source.language {
         Language::Rust => rust::build(&source, options),
-        Language::C => c::build(&source),
+        Language::C | Language::Cpp => c::build(&source),
+        Language::Python => python::build(&source, options),
     }?;
     let Built { name, component, toolchain } = built;
     let contract = contract::check(&name, &component, &Limits::default()).map_err(Box::new)?;

@@ -9,7 +9,7 @@ use crate::contract::LoadError;
 pub enum BuildError {
     /// The path is no pass.
     #[error(
-        "{}: no pass: `airlock build` takes its folder (with Cargo.toml, or sources in it or in src/) or one source file (.c)",
+        "{}: no pass: `airlock build` takes its folder (with Cargo.toml, or sources in it or in src/) or one source file (.c, .cpp, .py)",
         .path.display()
     )]
     NoSource {
@@ -18,17 +18,42 @@ pub enum BuildError {
     },
     /// No compiler can build passes in C.
     #[error(
-        "no C compiler here builds for WebAssembly\n{}\
+        "no C or C++ compiler here builds for WebAssembly\n{}\
          one of these brings it:\n  \
          pip install ziglang                              zig as a Python package: clang and a C library in one\n  \
          scripts/setup.sh --languages                     in a checkout of Airlock\n  \
-         apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32    on Debian 12\n  \
+         apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32 libc++-19-dev-wasm32    on Debian 12\n  \
          AIRLOCK_GUEST_CC='zig cc'                        a command of your own that takes clang's options",
         .tried.iter().map(|line| format!("  {line}\n")).collect::<String>()
     )]
     NoCCompiler {
         /// One line for each compiler that was looked at: what it lacks.
         tried: Vec<String>,
+    },
+    /// No `componentize-py`.
+    #[error(
+        "componentize-py is not here, which makes components of Python\n{}\
+         one of these brings it:\n  \
+         pip install componentize-py=={version}              Python and its library inside; nothing else is needed\n  \
+         scripts/setup.sh --languages                     in a checkout of Airlock\n  \
+         AIRLOCK_GUEST_COMPONENTIZE_PY=/path/to/it        one of your own",
+        .tried.iter().map(|line| format!("  {line}\n")).collect::<String>()
+    )]
+    NoComponentizePy {
+        /// The version that is known to work.
+        version: &'static str,
+        /// One line for each that was looked at: what it lacks.
+        tried: Vec<String>,
+    },
+    /// Several files, and none of them is the pass.
+    #[error("{}: several files of {language}: name the one with the pass `{expected}`, or give its path", .dir.display())]
+    NoEntry {
+        /// The folder.
+        dir: PathBuf,
+        /// The language.
+        language: &'static str,
+        /// What it would be called.
+        expected: &'static str,
     },
     /// A compiler said no; its own words went to standard error.
     #[error("{program} could not build `{package}` ({status}); what it says is above")]

@@ -13,17 +13,23 @@ pub enum Language {
     Rust,
     /// C, with `airlock.h`.
     C,
+    /// C++, with `airlock.hpp` over the C SDK.
+    Cpp,
+    /// Python, with the package `airlock_pass`.
+    Python,
 }
 
 impl Language {
     /// All of them.
-    pub const ALL: [Language; 2] = [Language::Rust, Language::C];
+    pub const ALL: [Language; 4] = [Language::Rust, Language::C, Language::Cpp, Language::Python];
 
     /// The name by which the command line calls it.
     pub fn name(self) -> &'static str {
         match self {
             Language::Rust => "rust",
             Language::C => "c",
+            Language::Cpp => "cpp",
+            Language::Python => "python",
         }
     }
 
@@ -42,6 +48,8 @@ impl Language {
         match self {
             Language::Rust => &["rs"],
             Language::C => &["c"],
+            Language::Cpp => &["cpp", "cc", "cxx"],
+            Language::Python => &["py"],
         }
     }
 
@@ -97,10 +105,14 @@ impl Source {
         }
         let mut files = source_files(&whole).map_err(io)?;
         files.extend(source_files(&whole.join("src")).unwrap_or_default());
-        let language = Language::ALL.into_iter().rev().find(|language| {
-            *language != Language::Rust && files.iter().any(|file| Language::of_file(file) == Some(*language))
-        });
+        let has = |language: &Language| files.iter().any(|file| Language::of_file(file) == Some(*language));
+        // A C++ pass may have files in C, and a script in Python beside sources that are compiled is a tool of theirs.
+        let language = [Language::Cpp, Language::C, Language::Python].into_iter().find(has);
         let language = language.ok_or_else(|| BuildError::NoSource { path: path.to_owned() })?;
+        files.retain(|file| {
+            let of = Language::of_file(file);
+            of == Some(language) || (language == Language::Cpp && of == Some(Language::C))
+        });
         Ok(Source { language, dir: whole, files, name })
     }
 }
@@ -127,6 +139,12 @@ mod tests {
         std::fs::write(pass.join("a.c"), "").unwrap();
         let source = Source::of(&pass).unwrap();
         assert_eq!((source.language, source.name.as_str(), source.files.len()), (Language::C, "my-pass", 2));
+        std::fs::write(pass.join("tables.py"), "").unwrap();
+        let source = Source::of(&pass).unwrap();
+        assert_eq!((source.language, source.files.len()), (Language::C, 2), "a script beside it is no pass");
+        std::fs::write(pass.join("c.cpp"), "").unwrap();
+        let source = Source::of(&pass).unwrap();
+        assert_eq!((source.language, source.files.len()), (Language::Cpp, 3));
         std::fs::write(pass.join("Cargo.toml"), "").unwrap();
         assert_eq!(Source::of(&pass).unwrap().language, Language::Rust);
     }
@@ -147,6 +165,6 @@ mod tests {
     #[test]
     fn a_language_without_an_sdk_is_named_with_those_that_have_one() {
         let error = Language::from_str("cobol").unwrap_err();
-        assert!(error.to_string().starts_with("no SDK for `cobol`: there is one for rust, c"), "{error}");
+        assert!(error.to_string().starts_with("no SDK for `cobol`: there is one for rust, c, cpp, python"), "{error}");
     }
 }

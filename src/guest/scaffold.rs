@@ -101,6 +101,20 @@ fn template(language: Language) -> &'static [(&'static str, &'static str)] {
             ("compile_flags.txt", "-std=c11\n-Iairlock/sdk/c/include\n-Iairlock/sdk/c/bindings\n"),
             (".gitignore", "*.wasm\n"),
         ],
+        Language::Cpp => &[
+            ("pass.cpp", include_str!("templates/cpp/pass.cpp")),
+            ("README.md", include_str!("templates/cpp/README.md")),
+            (
+                "compile_flags.txt",
+                "-std=c++20\n-Iairlock/sdk/cpp/include\n-Iairlock/sdk/c/include\n-Iairlock/sdk/c/bindings\n",
+            ),
+            (".gitignore", "*.wasm\n"),
+        ],
+        Language::Python => &[
+            ("pass.py", include_str!("templates/python/pass.py")),
+            ("README.md", include_str!("templates/python/README.md")),
+            (".gitignore", "*.wasm\n__pycache__/\n"),
+        ],
     }
 }
 

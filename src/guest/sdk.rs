@@ -41,11 +41,40 @@ const C: &[File] = files![
     "sdk/c/src/stdio.c",
 ];
 
+/// Over that of C, which is part of it.
+const CPP: &[File] = files![
+    "sdk/c/bindings/graph_pass.c",
+    "sdk/c/bindings/graph_pass.h",
+    "sdk/c/include/airlock.h",
+    "sdk/c/src/airlock.c",
+    "sdk/c/src/stdio.c",
+    "sdk/cpp/README.md",
+    "sdk/cpp/include/airlock.hpp",
+];
+
+const PYTHON: &[File] = files![
+    "sdk/python/README.md",
+    "sdk/python/airlock_pass/__init__.py",
+    "sdk/python/airlock_pass/arguments.py",
+    "sdk/python/airlock_pass/entry.py",
+    "sdk/python/airlock_pass/errors.py",
+    "sdk/python/airlock_pass/graph.py",
+    "sdk/python/airlock_pass/log.py",
+    "sdk/python/airlock_pass/node.py",
+    "sdk/python/airlock_pass/ops.py",
+    "sdk/python/airlock_pass/py.typed",
+    "sdk/python/airlock_pass/torch.py",
+    "sdk/python/airlock_pass/torchair.py",
+    "sdk/python/airlock_pass/values.py",
+];
+
 /// The SDK of a language and the contract. SDKs find the contract at `../../wit`.
 pub fn files(language: Language) -> Vec<File> {
     let own = match language {
         Language::Rust => RUST,
         Language::C => C,
+        Language::Cpp => CPP,
+        Language::Python => PYTHON,
     };
     std::iter::once(("wit/airlock-pass.wit", contract::WIT)).chain(own.iter().copied()).collect()
 }
@@ -89,12 +118,15 @@ mod tests {
     #[test]
     fn the_copy_has_every_source_of_the_sdk() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for (language, folders) in
-            [(Language::Rust, &["sdk/rust/src"][..]), (Language::C, &["sdk/c/src", "sdk/c/include", "sdk/c/bindings"])]
-        {
+        for (language, folders) in [
+            (Language::Rust, &["sdk/rust/src"][..]),
+            (Language::C, &["sdk/c/src", "sdk/c/include", "sdk/c/bindings"]),
+            (Language::Python, &["sdk/python/airlock_pass"]),
+        ] {
             for folder in folders {
-                for entry in root.join(folder).read_dir().unwrap() {
-                    let path = format!("{folder}/{}", entry.unwrap().file_name().into_string().unwrap());
+                let entries = root.join(folder).read_dir().unwrap().map(|entry| entry.unwrap());
+                for entry in entries.filter(|entry| entry.path().is_file()) {
+                    let path = format!("{folder}/{}", entry.file_name().into_string().unwrap());
                     assert!(files(language).iter().any(|(file, _)| *file == path), "{path} is missing");
                 }
             }

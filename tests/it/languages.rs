@@ -1,24 +1,32 @@
 //! One contract, several languages: the example passes make the same edits in each, byte for byte.
 //!
 //! `scripts/setup.sh --languages` builds the components. A language whose components are not there is skipped, loudly, unless
-//! `AIRLOCK_LANGUAGES_REQUIRED` names it (as `scripts/test.sh` does): then the test fails.
+//! `AIRLOCK_LANGUAGES_REQUIRED` names it, whole or by pass (as `scripts/test.sh` does): then the test fails.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use airlock::contract::{self, Limits};
+use airlock::formats::text::{self, ReadOptions};
+use airlock::graph::Model;
+use airlock::ops::Registry;
+use airlock::pipeline::{self, Config, Observer, Outcome, PassReport, PassSpec, Settings, Stage};
+use airlock::report;
+use airlock::sandbox::{Engine, LogLine, Pass};
+use airlock::verify::JudgeOptions;
 
-use crate::e2e::{airlock, component, file, json, model, text};
+use crate::e2e::{self, airlock, component, file, json, model};
 
 /// The languages beside Rust, which the others are compared with.
-const LANGUAGES: [&str; 1] = ["c"];
+const LANGUAGES: [&str; 3] = ["c", "cpp", "python"];
 
 /// Each pass with graphs on which it edits, or is refused or faults, and one on which it does nothing (unless it always does).
 const PASSES: [(&str, &[&str]); 8] = [
     (
         "stream-split",
         &[
-            "tests/models/torchair_doc_model/core.pt2",
+            "tests/models/torchair_doc_model/core.fx",
             PRE,
             "tests/torchair/scope/doc_post_pass/in.fx",
             "tests/models/vit/core.fx",
@@ -68,107 +76,142 @@ fn component_in(language: &str, pass: &str) -> Option<PathBuf> {
         return Some(path);
     }
     let required = std::env::var("AIRLOCK_LANGUAGES_REQUIRED").unwrap_or_default();
-    let is_required = required.split(',').any(|required| required == language);
+    let is_required = required.split(',').any(|name| name == language || name == format!("{language}/{pass}"));
     assert!(!is_required, "{} is missing: run scripts/setup.sh --languages", path.display());
     say(&format!("skipped: {} is missing; scripts/setup.sh --languages builds it", path.display()));
     None
 }
 
-/// What can be seen of a run from outside, but for fuel, times and the component's own path.
+/// What a run comes to, but for fuel and times.
 #[derive(Debug, PartialEq)]
 struct Seen {
-    exit: Option<i32>,
     edits: String,
     output: String,
-    outcome: String,
+    outcome: Outcome,
     note: String,
-    log: serde_json::Value,
+    log: Vec<LogLine>,
 }
 
-fn run(component: &std::path::Path, graph: &str, more: &[&str]) -> Seen {
-    let folder = tempfile::tempdir().unwrap();
-    let (edits, edited) = (folder.path().join("edits.jsonl"), folder.path().join("edited.fx"));
-    let output = airlock()
-        .args(["run", "--format", "json", "--trials", "0", "--edits"])
-        .args([&edits, &PathBuf::from("-o"), &edited, &file(graph)])
-        .arg("--pass")
-        .arg(component)
-        .args(more)
-        .output()
-        .unwrap();
-    assert!(edits.is_file(), "{graph}: {}", text(&output.stderr));
-    let pass = json(&output)["passes"][0].clone();
-    let string = |key: &str| pass[key].as_str().unwrap().to_owned();
-    Seen {
-        exit: output.status.code(),
-        edits: std::fs::read_to_string(edits).unwrap(),
-        output: std::fs::read_to_string(edited).unwrap(),
-        outcome: string("outcome"),
-        note: string("note"),
-        log: pass["log"].clone(),
+/// What the user gives a pass.
+#[derive(Clone, Copy, Default)]
+struct Given<'a> {
+    config: &'a str,
+    options: &'a [(&'a str, &'a str)],
+    fuel: Option<u64>,
+}
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn begin(&mut self, _: &str, _: &'static str) {}
+    fn end(&mut self, _: &PassReport) {}
+}
+
+fn model_of(graph: &str, registry: &Registry) -> Model {
+    let bytes = std::fs::read(file(graph)).unwrap();
+    let mut graph = text::read_bytes(&bytes, &ReadOptions::of_file(graph)).unwrap();
+    assert_eq!(registry.check_types(&mut graph), []);
+    Model { graph, ..Model::default() }
+}
+
+/// Runs one component on several graphs; it is compiled once.
+fn run(component: &Path, graphs: &[&str], given: Given<'_>) -> Vec<Seen> {
+    let registry = Arc::new(Registry::standard());
+    let mut config = Config::default();
+    if let Some(fuel) = given.fuel {
+        config.file.limits.set_fuel(fuel);
     }
+    let engine = Engine::new(&config.file.limits).unwrap();
+    let pass = Pass::load_file(component, &engine, &config.file.limits).unwrap();
+    let options = given.options.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let (file, config_text) = (component.display().to_string(), given.config.to_string());
+    let spec = PassSpec { pass, file, stage: Stage::Pre, config: config_text, options, grants: Vec::new() };
+    let mut settings = Settings {
+        config: &config,
+        registry: registry.clone(),
+        judge: JudgeOptions::default(),
+        mode: "max-autotune",
+        all_or_nothing: false,
+        dump: None,
+        reproducers: None,
+        record_edits: true,
+    };
+    let mut seen = Vec::new();
+    for graph in graphs {
+        let mut model = model_of(graph, &registry);
+        let report = pipeline::run(&mut model, std::slice::from_ref(&spec), &mut settings, &mut Quiet).unwrap();
+        let pass = &report.passes[0];
+        seen.push(Seen {
+            edits: report::edits_jsonl(&report),
+            output: text::write(&model.graph),
+            outcome: pass.outcome,
+            note: pass.note.clone(),
+            log: pass.log.clone(),
+        });
+    }
+    seen
 }
 
 /// Holds a pass in every language against the one in Rust.
-fn is_the_same_in_every_language(pass: &str, more: &[&str]) {
+fn is_the_same_in_every_language(pass: &str, given: Given<'_>) {
     let Some(rust) = component_in("rust", pass) else { return };
     let (_, graphs) = PASSES.iter().find(|(name, _)| *name == pass).unwrap();
-    let others: Vec<_> =
-        LANGUAGES.iter().filter_map(|language| Some((language, component_in(language, pass)?))).collect();
-    let mut with_edits = 0;
-    for graph in *graphs {
-        let expected = run(&rust, graph, more);
-        with_edits += usize::from(!expected.edits.is_empty());
-        for (language, component) in &others {
-            assert_eq!(run(component, graph, more), expected, "{pass} on {graph} in {language}");
+    let expected = run(&rust, graphs, given);
+    let with_edits = expected.iter().filter(|seen| !seen.edits.is_empty()).count();
+    assert!(with_edits >= 3, "{pass} edits {with_edits} graphs");
+    for language in LANGUAGES {
+        let Some(component) = component_in(language, pass) else { continue };
+        for ((graph, expected), found) in graphs.iter().zip(&expected).zip(run(&component, graphs, given)) {
+            assert_eq!(found, *expected, "{pass} on {graph} in {language}");
         }
     }
-    assert!(with_edits >= 3, "{pass} edits {with_edits} graphs");
 }
 
 #[test]
 fn stream_split_is_the_same_in_every_language() {
-    is_the_same_in_every_language("stream-split", &["--option", "stream=side"]);
+    is_the_same_in_every_language("stream-split", Given { options: &[("stream", "side")], ..Given::default() });
 }
 
 #[test]
 fn dedup_is_the_same_in_every_language() {
-    is_the_same_in_every_language("dedup", &[]);
+    is_the_same_in_every_language("dedup", Given::default());
 }
 
 #[test]
 fn add_rms_norm_is_the_same_in_every_language() {
-    is_the_same_in_every_language("add-rms-norm", &[]);
+    is_the_same_in_every_language("add-rms-norm", Given::default());
 }
 
 #[test]
 fn dead_code_is_the_same_in_every_language() {
-    is_the_same_in_every_language("dead-code", &[]);
+    is_the_same_in_every_language("dead-code", Given::default());
 }
 
 #[test]
 fn broken_is_the_same_in_every_language_and_the_log_ends_with_the_refusal() {
-    is_the_same_in_every_language("broken", &[]);
+    is_the_same_in_every_language("broken", Given::default());
     let Some(rust) = component_in("rust", "broken") else { return };
-    let lines = |graph| run(&rust, graph, &[]).edits;
-    assert!(lines(PRE).ends_with("{\"pass\":\"broken\",\"ended\":\"refused\"}\n"), "{}", lines(PRE));
-    assert_eq!(lines("tests/models/cond_while/core.fx"), "{\"pass\":\"broken\",\"ended\":\"faulted\"}\n");
+    let seen = run(&rust, &[PRE, "tests/models/cond_while/core.fx"], Given::default());
+    let refused = &seen[0].edits;
+    assert!(refused.ends_with("{\"pass\":\"broken\",\"ended\":\"refused\"}\n"), "{refused}");
+    assert_eq!(seen[1].edits, "{\"pass\":\"broken\",\"ended\":\"faulted\"}\n");
 }
 
 #[test]
 fn endless_is_the_same_in_every_language_and_leaves_its_edits_in_the_log_only() {
-    is_the_same_in_every_language("endless", &["--fuel", "300000000"]);
+    is_the_same_in_every_language("endless", Given { fuel: Some(300_000_000), ..Given::default() });
 }
 
 #[test]
 fn annotate_is_the_same_in_every_language() {
-    is_the_same_in_every_language("annotate", &["--pass-config", "mine"]);
-    is_the_same_in_every_language("annotate", &["--option", "limit=1", "--option", "note=here"]);
+    is_the_same_in_every_language("annotate", Given { config: "mine", ..Given::default() });
+    let options = &[("limit", "1"), ("note", "here")][..];
+    is_the_same_in_every_language("annotate", Given { options, ..Given::default() });
 }
 
 #[test]
 fn same_shape_is_the_same_in_every_language() {
-    is_the_same_in_every_language("same-shape", &[]);
+    is_the_same_in_every_language("same-shape", Given::default());
 }
 
 #[test]
@@ -183,28 +226,74 @@ fn no_component_imports_anything_outside_of_the_contract() {
     }
 }
 
+/// A new pass builds; a line that it prints, and one without an end, are lines of the log.
+fn a_new_pass_prints(language: &str, source: &str, replaced: (&str, &str)) {
+    let folder = tempfile::tempdir().unwrap();
+    let (dir, wasm) = (folder.path().join("no-negation"), folder.path().join("out.wasm"));
+    let new = airlock().args(["new", "--lang", language]).arg(&dir).output().unwrap();
+    assert_eq!(new.status.code(), Some(0), "{}", e2e::text(&new.stderr));
+    let text = std::fs::read_to_string(dir.join(source)).unwrap();
+    assert!(text.contains(replaced.0), "{text}");
+    std::fs::write(dir.join(source), text.replace(replaced.0, replaced.1)).unwrap();
+    let build = airlock().arg("build").arg(&dir).arg("-o").arg(&wasm).output().unwrap();
+    assert_eq!(build.status.code(), Some(0), "{}", e2e::text(&build.stderr));
+    let graph = model("torchair_doc_model", "core");
+    let run = airlock().args(["run", "--format", "json", "--pass"]).arg(&wasm).arg(graph).output().unwrap();
+    let pass = &json(&run)["passes"][0];
+    assert_eq!(pass["name"].as_str(), Some("no-negation"), "{pass}");
+    assert_eq!(pass["outcome"].as_str(), Some("unchanged"), "{pass}");
+    let log: Vec<_> = pass["log"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
+    assert_eq!(log, ["2 lines", "no end"]);
+}
+
 #[test]
 fn a_new_pass_in_c_builds_and_prints_to_the_log() {
     let Some(_) = component_in("c", "dedup") else { return };
+    let printing = "size_t edits = 0;\n    int printf(const char *, ...);\n    printf(\"%d lines\\nno end\", 2);";
+    a_new_pass_prints("c", "pass.c", ("size_t edits = 0;", printing));
+}
+
+#[test]
+fn a_new_pass_in_cpp_builds_and_prints_to_the_log() {
+    let Some(_) = component_in("cpp", "stream-split") else { return };
+    let printing = "std::size_t edits = 0;\n    __builtin_printf(\"%d lines\\nno end\", 2);";
+    a_new_pass_prints("cpp", "pass.cpp", ("std::size_t edits = 0;", printing));
+}
+
+#[test]
+fn a_pass_in_the_words_of_torchair_makes_what_torchair_lowers_of_its_documents_example() {
+    let Some(pass) = component_in("python", "torchair-document") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let edited = folder.path().join("edited.fx");
+    let run = airlock().args(["run", PRE, "--pass"]).arg(&pass).arg("-o").arg(&edited).output().unwrap();
+    assert_eq!(run.status.code(), Some(0), "{}", e2e::text(&run.stderr));
+    let ge = file("tests/torchair/scope/doc_pre_pass/ge.bin");
+    let same = airlock().arg("lower").arg(&edited).arg("--compare").arg(ge).output().unwrap();
+    assert_eq!(same.status.code(), Some(0), "{}{}", e2e::text(&same.stdout), e2e::text(&same.stderr));
+}
+
+#[test]
+fn a_new_pass_in_python_prints_to_the_log_and_what_it_raises_comes_back_with_its_traceback() {
+    let Some(_) = component_in("python", "stream-split") else { return };
     let folder = tempfile::tempdir().unwrap();
     let (dir, wasm) = (folder.path().join("no-negation"), folder.path().join("out.wasm"));
-    let new = airlock().args(["new", "--lang", "c"]).arg(&dir).output().unwrap();
-    assert_eq!(new.status.code(), Some(0), "{}", text(&new.stderr));
-    let source = std::fs::read_to_string(dir.join("pass.c")).unwrap();
-    let printing = source
-        .replace("#include <airlock.h>", "#include <airlock.h>\n#include <stdio.h>")
-        .replace("size_t edits = 0;", "size_t edits = 0;\n    printf(\"%d lines\\nno end\", 2);");
-    std::fs::write(dir.join("pass.c"), printing).unwrap();
+    let new = airlock().args(["new", "--lang", "python"]).arg(&dir).output().unwrap();
+    assert_eq!(new.status.code(), Some(0), "{}", e2e::text(&new.stderr));
+    let mut source = std::fs::read_to_string(dir.join("pass.py")).unwrap();
+    source.push_str("    print(2, \"lines\")\n    print(\"no end\", end=\"\")\n");
+    source.push_str("    for node in gm.graph.nodes:\n        gm.graph.erase_node(node)\n");
+    let line = format!("pass.py\", line {}, in run", source.lines().count());
+    std::fs::write(dir.join("pass.py"), source).unwrap();
     let build = airlock().arg("build").arg(&dir).arg("-o").arg(&wasm).output().unwrap();
-    assert_eq!(build.status.code(), Some(0), "{}", text(&build.stderr));
-    let run = airlock()
-        .args(["run", "--format", "json", "--pass"])
-        .arg(&wasm)
-        .arg(model("torchair_doc_model", "core"))
-        .output()
-        .unwrap();
+    assert_eq!(build.status.code(), Some(0), "{}", e2e::text(&build.stderr));
+    let run = airlock().args(["run", "--format", "json", PRE, "--pass"]).arg(&wasm).output().unwrap();
+    assert_eq!(run.status.code(), Some(3));
     let pass = &json(&run)["passes"][0];
-    assert_eq!((pass["name"].as_str(), pass["outcome"].as_str()), (Some("no-negation"), Some("unchanged")), "{pass}");
+    assert_eq!(pass["name"].as_str(), Some("no-negation"), "{pass}");
+    let message = pass["fault"]["message"].as_str().unwrap();
+    for part in ["`arg0_1`", &line, "gm.graph.erase_node(node)", "not allowed"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
     let log: Vec<_> = pass["log"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
     assert_eq!(log, ["2 lines", "no end"]);
 }
@@ -217,25 +306,31 @@ fn a_source_that_does_not_compile_is_no_component() {
     std::fs::write(&source, "#include <airlock.h>\nint wrong(").unwrap();
     let build = airlock().arg("build").arg(&source).arg("-o").arg(&wasm).output().unwrap();
     assert_eq!(build.status.code(), Some(2));
-    let says = text(&build.stderr);
+    let says = e2e::text(&build.stderr);
     assert!(says.contains("wrong.c:2") && says.contains("could not build `wrong`"), "{says}");
     assert!(!wasm.exists());
 }
 
 #[test]
-fn where_a_compiler_is_missing_the_package_and_the_command_are_named() {
+fn where_a_toolchain_is_missing_the_package_and_the_command_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let source = folder.path().join("pass.c");
-    std::fs::write(&source, "#include <airlock.h>\n").unwrap();
-    let build = airlock()
-        .arg("build")
-        .arg(&source)
-        .env("PATH", folder.path())
-        .env("AIRLOCK_GUEST_CACHE", folder.path().join("cache"))
-        .output()
-        .unwrap();
-    assert_eq!(build.status.code(), Some(2));
-    assert!(text(&build.stderr).contains("pip install ziglang"), "{}", text(&build.stderr));
+    for (source, command) in [
+        ("pass.c", "pip install ziglang"),
+        ("pass.cpp", "pip install ziglang"),
+        ("pass.py", "pip install componentize-py=="),
+    ] {
+        let source = folder.path().join(source);
+        std::fs::write(&source, "").unwrap();
+        let build = airlock()
+            .arg("build")
+            .arg(&source)
+            .env("PATH", folder.path())
+            .env("AIRLOCK_GUEST_CACHE", folder.path().join("cache"))
+            .output()
+            .unwrap();
+        assert_eq!(build.status.code(), Some(2));
+        assert!(e2e::text(&build.stderr).contains(command), "{}", e2e::text(&build.stderr));
+    }
 }
 
 /// `AIRLOCK_UPDATE=1` writes what is committed anew.

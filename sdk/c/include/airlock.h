@@ -19,7 +19,7 @@
  *   comes out of `al_run` drops the pass's edits.
  * - What has a length (texts, lists) lies in the arena. Nothing is freed by itself, and nothing has to be: a component lives
  *   for one run. A pass that reads much in a loop takes a mark and goes back to it (`al_arena_mark`, `al_arena_reset`).
- *   The arena is the only memory that the SDK takes, and functions that take some say so: "in the arena".
+ *   Functions that take some of it say so: "in the arena". Beside it the SDK keeps errors and each target's text.
  * - Texts have a length and no final zero: al_eq compares, "%.*s" with AL_FMT(text) prints. Texts that a pass hands in are C strings.
  * - `printf` and `puts` write to the run's log, a line a message.
  *
@@ -118,7 +118,7 @@ typedef enum {
     AL_PASS_ERROR
 } al_code;
 
-/** What went wrong, in the arena. */
+/** What went wrong. It lasts for the run, whatever becomes of the arena. */
 typedef struct {
     al_code code;
     /** The node that it is about, or AL_NO_NODE. */
@@ -142,7 +142,7 @@ typedef const al_error_info *al_error;
         if (al_try_error_) return al_try_error_; \
     } while (0)
 
-/** An error in the pass's own words, as `printf` puts them together. In the arena. */
+/** An error in the pass's own words, as `printf` puts them together. */
 al_error al_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- what a pass gives */
@@ -194,7 +194,7 @@ typedef struct {
 } al_mark;
 /** Where the arena is now. */
 al_mark al_arena_mark(void);
-/** Forgets whatever was taken since the mark: texts, lists, errors. Texts of targets stay. */
+/** Forgets whatever was taken since the mark: texts, lists. Texts of targets and errors stay. */
 void al_arena_reset(al_mark mark);
 
 /* ---- texts */

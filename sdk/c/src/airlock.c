@@ -58,7 +58,7 @@ void al_arena_reset(al_mark mark) {
 static void *keep(const void *bytes, size_t len) {
     void *copy = malloc(len ? len : 1);
     if (!copy) __builtin_trap();
-    return memcpy(copy, bytes, len);
+    return len ? memcpy(copy, bytes, len) : copy;
 }
 
 __attribute__((export_name("cabi_realloc"))) void *cabi_realloc(void *old, size_t old_bytes, size_t align, size_t bytes) {
@@ -97,10 +97,11 @@ al_text al_format(const char *format, ...) {
 
 /* ---- errors */
 
+/* Errors outlive every mark: they are handed on through functions that go back to theirs. */
 static al_error new_error(al_error_info info) {
-    al_error_info *error = al_alloc(sizeof info);
-    *error = info;
-    return error;
+    info.argument.ptr = keep(info.argument.ptr, info.argument.len);
+    info.message.ptr = keep(info.message.ptr, info.message.len);
+    return keep(&info, sizeof info);
 }
 
 al_error al_fail(const char *format, ...) {

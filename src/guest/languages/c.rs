@@ -1,4 +1,4 @@
-//! Passes in C: a clang that compiles for WebAssembly and has a C library for it.
+//! Passes in C and C++: a clang that compiles for WebAssembly and has a C library for it.
 //!
 //! In this order:
 //!
@@ -8,15 +8,16 @@
 //!    environment, of the system. It is clang and the C library in one, and needs nothing else;
 //! 4. clang in the path.
 //!
+//! C++ is compiled without exceptions: a pass that raised one could not be told from one that traps.
+//!
 //! Whatever is found has to compile and link a small program before it is taken. Files are compiled one by one and linked
 //! with the SDK's own; the C library's calls of the system are answered by the SDK (`sdk/c/src/stdio.c`).
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::cache_folder;
+use super::{cache_folder, in_path, work_folder};
 use crate::guest::build::Built;
 use crate::guest::component::componentize_untyped;
 use crate::guest::{BuildError, Language, Source, sdk};
@@ -26,6 +27,7 @@ const TARGET: &str = "--target=wasm32-wasi";
 /// What the SDK and passes are compiled with.
 const FLAGS: &[&str] = &[TARGET, "-Oz", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"];
 const C_FLAGS: &[&str] = &["-std=c11"];
+const CPP_FLAGS: &[&str] = &["-std=c++20", "-fno-exceptions", "-fno-rtti"];
 const WARNINGS: &[&str] = &["-Wall", "-Wextra"];
 
 const LINK_FLAGS: &[&str] =
@@ -33,7 +35,7 @@ const LINK_FLAGS: &[&str] =
 
 /// Sources of the SDK, below its folder.
 const SDK_SOURCES: &[&str] = &["c/src/airlock.c", "c/src/stdio.c", "c/bindings/graph_pass.c"];
-const SDK_INCLUDES: &[&str] = &["c/include", "c/bindings"];
+const SDK_INCLUDES: &[&str] = &["c/include", "c/bindings", "cpp/include"];
 
 /// A compiler: a program and what stands before its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,10 +44,10 @@ struct Compiler {
     before: Vec<OsString>,
 }
 
-/// Builds the pass.
+/// Builds a pass in C or C++.
 pub fn build(source: &Source) -> Result<Built, BuildError> {
     let compiler = Compiler::find()?;
-    let sdk = sdk::folder(&source.dir, Language::C)?;
+    let sdk = sdk::folder(&source.dir, source.language)?;
     let work = work_folder()?;
     let built = compile_and_link(source, &compiler, &sdk, &work);
     let _ = std::fs::remove_dir_all(&work);
@@ -60,8 +62,10 @@ fn compile_and_link(source: &Source, compiler: &Compiler, sdk: &Path, work: &Pat
     let mut objects = Vec::new();
     for (index, (file, warnings)) in own.chain(sdks).enumerate() {
         let object = work.join(format!("{index}.o"));
-        let mut command = compiler.command();
-        command.args(FLAGS).args(C_FLAGS).args(warnings).arg("-I").arg(&source.dir);
+        let is_c = file.extension().is_some_and(|ending| ending == "c");
+        let (language, flags) = if is_c { (Language::C, C_FLAGS) } else { (Language::Cpp, CPP_FLAGS) };
+        let mut command = compiler.command(language);
+        command.args(FLAGS).args(flags).args(warnings).arg("-I").arg(&source.dir);
         for folder in SDK_INCLUDES {
             command.arg("-I").arg(sdk.join(folder));
         }
@@ -70,7 +74,7 @@ fn compile_and_link(source: &Source, compiler: &Compiler, sdk: &Path, work: &Pat
         objects.push(object);
     }
     let module = work.join("module.wasm");
-    let mut command = compiler.command();
+    let mut command = compiler.command(source.language);
     run(command.args(LINK_FLAGS).args(&objects).arg("-o").arg(&module), &source.name)?;
     std::fs::read(&module).map_err(|source| BuildError::Io { path: module, source })
 }
@@ -84,19 +88,6 @@ fn run(command: &mut Command, package: &str) -> Result<(), BuildError> {
         true => Ok(()),
         false => Err(BuildError::Compiler { package: package.to_owned(), program, status: status.to_string() }),
     }
-}
-
-/// A folder of one's own among the temporary files.
-fn work_folder() -> Result<PathBuf, BuildError> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    let folder = cache_folder().join("work").join(name);
-    let io = |source| BuildError::Io { path: folder.clone(), source };
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).map_err(io)?;
-    }
-    std::fs::create_dir_all(&folder).map_err(io)?;
-    Ok(folder)
 }
 
 impl Compiler {
@@ -123,9 +114,18 @@ impl Compiler {
         Err(BuildError::NoCCompiler { tried })
     }
 
-    fn command(&self) -> Command {
+    /// The compiler of C, or as it is called for C++: zig has two commands, clang an option.
+    fn command(&self, language: Language) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.before);
+        let is_zig = self.before.last().is_some_and(|word| word == "cc");
+        match language {
+            Language::Cpp if is_zig => {
+                let kept = self.before.len().saturating_sub(1);
+                command.args(self.before.iter().take(kept)).arg("c++")
+            }
+            Language::Cpp => command.arg("--driver-mode=g++").args(&self.before),
+            _ => command.args(&self.before),
+        };
         command
     }
 
@@ -141,7 +141,7 @@ impl Compiler {
         let text =
             "#include <stdio.h>\n#include <stdlib.h>\nint f(int n) { return snprintf(malloc(8), 8, \"%d\", n); }\n";
         std::fs::write(&source, text).map_err(|error| error.to_string())?;
-        let mut command = self.command();
+        let mut command = self.command(Language::C);
         command.args(FLAGS).arg("-mexec-model=reactor").arg(&source).arg("-o").arg(folder.join("probe.wasm"));
         let output = command.stdin(Stdio::null()).output();
         let _ = std::fs::remove_dir_all(&folder);
@@ -175,12 +175,6 @@ fn candidates() -> Vec<Compiler> {
 fn has_ziglang(python: &Path) -> bool {
     let status = Command::new(python).args(["-c", "import ziglang"]).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
-}
-
-/// A program of the path.
-pub fn in_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 #[cfg(test)]
