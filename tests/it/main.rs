@@ -44,6 +44,7 @@ mod judge_laws;
 mod layers;
 mod lower_beyond;
 mod lower_converters;
+mod lower_faults;
 mod lower_ge_files;
 mod lower_torchair;
 mod lower_verified;
