@@ -22,7 +22,7 @@ struct Line {
 
 static LINES: LazyLock<HashMap<&'static str, Vec<Line>>> = LazyLock::new(|| {
     let mut all: HashMap<&'static str, Vec<Line>> = HashMap::new();
-    for (kind, line) in include_str!("fields.txt").lines().filter_map(parse) {
+    for (kind, line) in include_str!("fields.txt").lines().filter(|l| !l.starts_with('#')).filter_map(parse) {
         all.entry(kind).or_default().push(line);
     }
     all
