@@ -6,10 +6,13 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::{Exit, Format, Global, Mode, Reading, load, output, staging};
+use super::{Exit, Format, Global, Mode, Reading, Searching, load, output, staging};
 use crate::graph::Model;
 use crate::lower::ge;
 use crate::ops::Registry;
+use crate::pipeline::judge_lowered;
+use crate::report::{verdict_details, verdict_words};
+use crate::verify::{Policy, Verdict};
 
 /// Lowers a model to the NPU. Runs no graph passes: these belong to `run`.
 #[derive(Args, Debug)]
@@ -43,6 +46,14 @@ pub struct LowerArgs {
     /// The device, by CANN's name of it (Ascend910B1, Ascend950); some operators are made otherwise from Ascend950 on.
     #[arg(long, value_name = "NAME")]
     soc_version: Option<String>,
+    /// What the verdict on the lowered graph must say for it to be written.
+    #[arg(long, value_parser = super::policies(), default_value = "default")]
+    policy: Policy,
+    /// Write the graph without reading it back and judging it.
+    #[arg(long)]
+    no_verify: bool,
+    #[command(flatten)]
+    searching: Searching,
     #[command(flatten)]
     reading: Reading,
 }
@@ -56,6 +67,10 @@ struct Report {
     remarks: Vec<ge::Remark>,
     output: Option<String>,
     host: Option<ge::compare::Host>,
+    verdict: Option<Verdict>,
+    defined: usize,
+    held: usize,
+    opaque: Vec<ge::Opaque>,
 }
 
 pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
@@ -80,7 +95,19 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
         Err(error) => return refuse(error, global),
     };
     let comparison = compare(args, &lowered)?;
-    if let Some(path) = &args.output {
+    // What is only compared is not handed on.
+    let judged = (args.output.is_some() && !args.no_verify).then(|| {
+        let judging = args.searching.applied(super::verify::options(args.mode, args.policy, &[]));
+        judge_lowered(
+            &ge::encode(&lowered.graph, ge::Format::Bin),
+            &lowered.host,
+            &loaded.model.graph,
+            &loaded.registry,
+            &judging,
+        )
+    });
+    let is_accepted = judged.as_ref().is_none_or(|j| j.verdict.accepted);
+    if let Some(path) = args.output.as_ref().filter(|_| is_accepted) {
         ge::write_file(&lowered.graph, path).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let report = Report {
@@ -89,11 +116,15 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
         nodes: lowered.graph.op.len(),
         unsupported: Vec::new(),
         remarks: lowered.remarks,
-        output: args.output.as_ref().map(|p| p.display().to_string()),
+        output: args.output.as_ref().filter(|_| is_accepted).map(|p| p.display().to_string()),
         host: Some(lowered.host),
+        defined: judged.as_ref().map_or(0, |j| j.defined),
+        held: judged.as_ref().map_or(0, |j| j.held),
+        opaque: judged.as_ref().map_or_else(Vec::new, |j| j.opaque.clone()),
+        verdict: judged.map(|j| j.verdict),
     };
     show(&report, args, global)?;
-    Ok(if report.same == Some(false) { Exit::Refused } else { Exit::Done })
+    Ok(if report.same == Some(false) || !is_accepted { Exit::Refused } else { Exit::Done })
 }
 
 fn compare(args: &LowerArgs, lowered: &ge::Lowered) -> anyhow::Result<Option<ge::Comparison>> {
@@ -140,6 +171,10 @@ fn refuse(error: anyhow::Error, global: &Global) -> anyhow::Result<Exit> {
             remarks: Vec::new(),
             output: None,
             host: None,
+            verdict: None,
+            defined: 0,
+            held: 0,
+            opaque: Vec::new(),
         })?;
     }
     output::error(&error);
@@ -152,6 +187,16 @@ fn show(report: &Report, args: &LowerArgs, global: &Global) -> anyhow::Result<()
     }
     if let Some(path) = &report.output {
         output::status(global, "Lowered", &format!("{} to {path}, {} GE nodes", args.model.display(), report.nodes));
+    }
+    if let Some(verdict) = &report.verdict {
+        let word = if verdict.accepted { "Verified" } else { "Refused" };
+        let held = if report.held == 0 { String::new() } else { format!(", {} held field by field", report.held) };
+        let by = format!("{} by definition{held}", report.defined);
+        output::status(global, word, &format!("{}; {by}; {:.1} ms to judge", verdict_words(verdict), verdict.ms));
+        if !verdict.accepted {
+            let more = "--policy advisory writes it where values are unknown, --no-verify whatever is found";
+            output::print(&format!("{}   {more}\n", verdict_details(verdict)))?;
+        }
     }
     for remark in &report.remarks {
         output::status(global, "Note", &format!("{} ({}): {}", remark.node, remark.target, remark.what));

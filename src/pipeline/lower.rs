@@ -17,7 +17,9 @@ pub struct Judged {
     pub verdict: Verdict,
     /// GE operators that were taken by their definition.
     pub defined: usize,
-    /// Those without one.
+    /// Those that were held field by field to the call of which they were made.
+    pub held: usize,
+    /// Those of which nothing is known.
     pub opaque: Vec<Opaque>,
 }
 
@@ -44,13 +46,17 @@ pub fn judge_lowered(
             let mut verdict = verify::judge_pair(&before, &raised.graph, registry, options);
             verdict.assumes.extend(raised.assumed.into_iter().map(verify::Assumption::Device));
             verdict.assumes.push(verify::Assumption::Device("nothing raises in the graph that was lowered".into()));
+            // A policy may not take what is assumed of the device.
             verdict.accepted = verdict.accepted && options.policy.accepts(&verdict);
-            Judged { verdict, defined: raised.defined.values().sum(), opaque: Vec::new() }
+            let count = |held: bool| -> usize {
+                raised.defined.iter().filter(|(kind, _)| ge::is_held(kind) == held).map(|(_, n)| n).sum()
+            };
+            Judged { verdict, defined: count(false), held: count(true), opaque: Vec::new() }
         }
         Err(error) => {
             let (finding, question) = match &error {
                 RaiseError::Malformed(_) | RaiseError::Host(_) => (Finding::Refuted, Question::Form),
-                RaiseError::Unordered { .. } => (Finding::Unknown, Question::Order),
+                RaiseError::Unordered { .. } | RaiseError::OrderLost { .. } => (Finding::Unknown, Question::Order),
                 RaiseError::Opaque { .. } => (Finding::Unknown, Question::Values),
             };
             let reason = error.to_string();
@@ -58,7 +64,7 @@ pub fn judge_lowered(
             let names = opaque.iter().map(|o| o.node.clone()).collect();
             let mut verdict = Verdict::refusal(finding, question, reason, names);
             verdict.accepted = options.policy.accepts(&verdict);
-            Judged { verdict, defined: 0, opaque }
+            Judged { verdict, defined: 0, held: 0, opaque }
         }
     }
 }

@@ -46,6 +46,7 @@ mod languages;
 mod layers;
 mod lower_beyond;
 mod lower_converters;
+mod lower_faults;
 mod lower_ge_files;
 mod lower_torchair;
 mod lower_verified;

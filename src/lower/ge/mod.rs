@@ -3,6 +3,7 @@
 //! - `proto`, `operators`: the messages; what each GE operator looks like.
 //! - `files` with `text`, `viewer`, `python`: the four forms in which TorchAir dumps a graph; `.bin` is read back.
 //! - `compare`: whether two graphs are the same, up to what means nothing.
+//! - `define`: what each GE operator computes; `raise`: a GE graph back to a graph, by that alone.
 //! - `lowering`: from FX; with `arguments`, `outputs`, `convert` (operators, a file a family), `views` (put off), `scopes` (streams), `metas` (types),
 //!   `builder`, `draws` and `literal` (making operators, random states and constants), `expand` (operators
 //!   without a converter), `writes` (what `copy_` means for later readers), `cleanup` and `transposes` (what TorchAir does at the end).
@@ -35,7 +36,10 @@ mod writes;
 
 pub use compare::{Comparison, compare};
 pub use convert::targets;
-pub use define::defined;
+pub use define::{
+    defined,
+    fields::{held, is_held},
+};
 pub use files::{FileError, Format, decode, encode, read_file, write_file};
 pub use lowering::{LowerError, Lowered, Options, Remark, Unsupported, lower, lower_with};
 pub use proto::GraphDef;

@@ -18,6 +18,21 @@ pub struct Literals {
     pub integers: Vec<i64>,
     /// The first momentum that a call is given.
     pub momentum: Option<f64>,
+    /// The last argument of the first norm that says by which library it is computed.
+    pub library: Option<Arg>,
+    /// Operators that are called.
+    pub targets: BTreeSet<String>,
+    /// Calls that make a tensor of nothing but numbers: what they make, and how they are spelled.
+    pub fills: Vec<Fill>,
+}
+
+/// A call without operands that fills a tensor with a number.
+#[derive(Clone, Debug)]
+pub struct Fill {
+    ty: TensorType,
+    target: String,
+    args: Vec<Arg>,
+    kwargs: Vec<(String, Arg)>,
 }
 
 impl Literals {
@@ -31,6 +46,27 @@ impl Literals {
                 && let Some(Arg::Float(momentum)) = graph.args(node).get(place)
             {
                 found.momentum = Some(*momentum);
+            }
+            if found.library.is_none()
+                && let Some(place) =
+                    registry.operator_of(graph, node).and_then(|o| o.schema.param_index("cudnn_enabled"))
+            {
+                found.library = graph.args(node).get(place).cloned();
+            }
+            found.targets.insert(graph.target(node).to_string());
+            let values = match graph.target(node) {
+                "aten.full.default" => 2,
+                "aten.scalar_tensor.default" => 1,
+                _ => 0,
+            };
+            if values > 0
+                && graph.args(node).len() == values
+                && !matches!(graph.args(node).last(), Some(Arg::Node(_)))
+                && let Some(ty) = graph.ty(node).as_tensor()
+            {
+                let kwargs = graph.kwargs(node).iter().map(|(k, a)| (graph.texts.text(*k).to_string(), a.clone()));
+                let (target, args) = (graph.target(node).to_string(), graph.args(node).to_vec());
+                found.fills.push(Fill { ty: ty.clone(), target, args, kwargs: kwargs.collect() });
             }
             let mut open: Vec<&Arg> =
                 graph.args(node).iter().chain(graph.kwargs(node).iter().map(|(_, a)| a)).collect();
@@ -55,6 +91,8 @@ pub struct Build<'r> {
     /// Where tensors are made.
     device: Device,
     literals: Literals,
+    /// Places in a tensor, as 32 bits, and as the 64 that they were made in.
+    pub places: std::collections::BTreeMap<NodeId, NodeId>,
     /// What is taken for granted of the device.
     pub assumed: BTreeSet<String>,
 }
@@ -62,7 +100,7 @@ pub struct Build<'r> {
 impl<'r> Build<'r> {
     /// Begins in a graph that has its placeholders.
     pub fn new(graph: Graph, registry: &'r Registry, device: Device, literals: Literals) -> Self {
-        Build { graph, registry, device, literals, assumed: BTreeSet::new() }
+        Build { graph, registry, device, literals, places: std::collections::BTreeMap::new(), assumed: BTreeSet::new() }
     }
 
     /// Returns the operators.
@@ -150,11 +188,55 @@ impl<'r> Build<'r> {
         self.call_with("aten._to_copy.default", vec![Arg::Node(node)], vec![("dtype", Arg::Dtype(dtype))])
     }
 
+    /// Returns places in a tensor as numbers of 32 bits.
+    pub fn narrow_places(&mut self, places: NodeId) -> Result<NodeId, Undefined> {
+        let narrow = self.to(places, Dtype::I32)?;
+        self.places.insert(narrow, places);
+        Ok(narrow)
+    }
+
     /// Makes a tensor filled with a number.
     pub fn full(&mut self, sizes: Vec<Arg>, value: Arg, dtype: Dtype) -> Result<NodeId, Undefined> {
+        if let Some(fill) = self.spelled_fill(&sizes, &value, dtype) {
+            let named = fill.kwargs.iter().map(|(k, a)| (k.as_str(), a.clone())).collect();
+            return self.call_with(&fill.target, fill.args.clone(), named);
+        }
         let device = Arg::Device(self.device.clone());
         let named = vec![("dtype", Arg::Dtype(dtype)), ("device", device)];
         self.call_with("aten.full.default", vec![Arg::List(sizes.into()), value], named)
+    }
+
+    /// How the graph that was lowered makes such a tensor: the same number, type and dimensions, known sizes alike.
+    fn spelled_fill(&self, sizes: &[Arg], value: &Arg, dtype: Dtype) -> Option<Fill> {
+        let fits = |f: &&Fill| {
+            let alike = |(own, size): (&Dim, &Arg)| match (own, size) {
+                (Dim::Fixed(n), size) => *size == Arg::Int(*n),
+                (Dim::Expr(_), size) => matches!(size, Arg::Node(_)),
+            };
+            let shape = f.ty.rank() == sizes.len() && f.ty.sizes.iter().zip(sizes).all(alike);
+            f.ty.dtype == dtype && shape && f.args.last() == Some(value)
+        };
+        let mut fill = self.literals.fills.iter().find(fits).cloned()?;
+        if let [list, _] = fill.args.as_mut_slice() {
+            *list = Arg::List(sizes.into());
+        }
+        Some(fill)
+    }
+
+    /// Returns whether the graph that was lowered calls an operator.
+    pub fn calls(&self, target: &str) -> bool {
+        self.literals.targets.contains(target)
+    }
+
+    /// Of equal spellings, returns the first that the graph as lowered uses; else the first.
+    pub fn spelled(&self, spellings: &[&'static str]) -> &'static str {
+        let used = spellings.iter().find(|s| self.literals.targets.contains(**s));
+        used.or(spellings.first()).copied().unwrap_or("")
+    }
+
+    /// Returns the last argument of a norm, as the graph that was lowered has it: a choice among libraries.
+    pub fn library(&self) -> Arg {
+        self.literals.library.clone().unwrap_or(Arg::Bool(false))
     }
 
     /// Returns a momentum for a norm that does not use it.

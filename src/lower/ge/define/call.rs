@@ -57,6 +57,16 @@ impl<'c, 'r> Call<'c, 'r> {
         Ok(Call { b, op, known, slots, asked: RefCell::default() })
     }
 
+    /// Returns every slot with what feeds it.
+    pub fn slots(&self) -> &[(&'static str, Vec<Option<Value>>)] {
+        &self.slots
+    }
+
+    /// Returns an attribute's value, if it has one.
+    pub fn attribute_value(&self, name: &str) -> Option<&Attr> {
+        self.attribute(name).ok()
+    }
+
     /// Returns the type of the operator.
     pub fn kind(&self) -> &'static str {
         self.known.name
@@ -142,6 +152,7 @@ impl<'c, 'r> Call<'c, 'r> {
     pub fn one_number(&mut self, name: &str) -> Result<Arg, Undefined> {
         let numbers = self.numbers(name)?;
         let Some(one) = numbers.only() else { return undefined(format!("input `{name}` is not one number")) };
+        let one = &one.clone();
         Ok(numbers.argument(self.b, one))
     }
 
@@ -149,7 +160,10 @@ impl<'c, 'r> Call<'c, 'r> {
     pub fn operand(&mut self, name: &str, beside: NodeId) -> Result<Arg, Undefined> {
         let value = self.value(name)?;
         let like = self.b.tensor(beside)?;
-        if value.dtype(self.b)? != like.dtype {
+        // A whole number is taken beside floats, as TorchAir's own graphs have it.
+        let whole =
+            value.numbers().and_then(|n| n.only()).is_some_and(|n| matches!(n, Arg::Int(_))) && like.dtype.is_float();
+        if value.dtype(self.b)? != like.dtype && !whole {
             let found = value.dtype(self.b)?;
             return undefined(format!("`{name}` is {found} beside {}: GE takes operands of one type", like.dtype));
         }

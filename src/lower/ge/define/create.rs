@@ -13,7 +13,7 @@ fn fill(c: &mut Call<'_, '_>) -> Made {
         let Some(item) = known.only() else { return undefined("a fill with several numbers") };
         let item = known.argument(c.b, item);
         // Sizes that are numbers stay numbers: they are used as such.
-        if let ([Arg::Int(count)], true) = (sizes.as_slice(), dtype.is_integer())
+        if let [Arg::Int(count)] = sizes.as_slice()
             && let Ok(count) = usize::try_from(*count)
             && count <= 64
         {

@@ -40,18 +40,71 @@ fn mat_mul(c: &mut Call<'_, '_>, second: bool) -> Made {
     }
 }
 
-/// A row that is added to a product of matrices which nothing else reads: GE computes the two as one, rounding once, as addmm does.
-pub(super) fn with_bias(c: &mut Call<'_, '_>, product: NodeId, row: NodeId) -> Result<Option<NodeId>, Undefined> {
-    let is_product = c.b.graph.kind(product) == NodeKind::Call
-        && c.b.graph.target(product) == "aten.mm.default"
-        && c.b.graph.users(product).is_none_or(|u| u.is_empty());
-    if !is_product || c.b.rank(row)? != 1 || c.b.dtype(row)? != c.b.dtype(product)? {
+/// A row that is added to a product of matrices which nothing else reads: GE computes the two as one, rounding once, as addmm does. The product
+/// may have been given other sizes in between, its last dimension kept.
+pub(super) fn with_bias(c: &mut Call<'_, '_>, sum: NodeId, row: NodeId) -> Result<Option<NodeId>, Undefined> {
+    let lone = |c: &Call<'_, '_>, n: NodeId, users: usize| c.b.graph.users_in_order(n).len() == users;
+    let is = |c: &Call<'_, '_>, n: NodeId, target: &str| {
+        c.b.graph.kind(n) == NodeKind::Call && c.b.graph.target(n) == target
+    };
+    if c.b.rank(row) != Ok(1) || c.b.dtype(row)? != c.b.dtype(sum)? || !lone(c, sum, 0) {
         return Ok(None);
     }
+    let (product, sizes) = match c.b.graph.args(sum) {
+        [Arg::Node(of), sizes] if is(c, sum, "aten.reshape.default") && lone(c, *of, 1) => (*of, Some(sizes.clone())),
+        _ => (sum, None),
+    };
+    if !is(c, product, "aten.mm.default") {
+        return Ok(None);
+    }
+    let last = |c: &Call<'_, '_>, n: NodeId| c.b.tensor(n).map(|t| t.sizes.last().copied());
     let [Arg::Node(a), Arg::Node(b)] = c.b.graph.args(product) else { return Ok(None) };
     let (a, b) = (*a, *b);
+    if last(c, sum)? != last(c, product)? {
+        return Ok(None);
+    }
     c.b.assumed.insert("a row that is added to a product of matrices is added before the product is rounded".into());
-    c.b.call("aten.addmm.default", vec![Arg::Node(row), Arg::Node(a), Arg::Node(b)]).map(Some)
+    if let Some(line) = as_linear(c, a, b, row, sum)? {
+        return Ok(Some(line));
+    }
+    let made = c.b.call("aten.addmm.default", vec![Arg::Node(row), Arg::Node(a), Arg::Node(b)])?;
+    match sizes {
+        Some(sizes) => c.b.call("aten.reshape.default", vec![Arg::Node(made), sizes]).map(Some),
+        None => Ok(Some(made)),
+    }
+}
+
+/// The same as linear, where the graph that was lowered has it: of the operand before its sizes were changed, by the weight as it lies.
+fn as_linear(
+    c: &mut Call<'_, '_>,
+    a: NodeId,
+    b: NodeId,
+    row: NodeId,
+    sum: NodeId,
+) -> Result<Option<NodeId>, Undefined> {
+    if c.b.spelled(&["aten.addmm.default", "aten.linear.default"]) != "aten.linear.default" {
+        return Ok(None);
+    }
+    let turned = match (c.b.graph.target(b), c.b.graph.args(b)) {
+        ("aten.permute.default", [Arg::Node(w), order]) if *order == Arg::list([1_i64, 0]) => Some(*w),
+        ("aten.transpose.int", [Arg::Node(w), Arg::Int(-2), Arg::Int(-1)]) => Some(*w),
+        _ => None,
+    };
+    let Some(weight) = turned else { return Ok(None) };
+    let whole = match (c.b.graph.target(a), c.b.graph.args(a)) {
+        ("aten.reshape.default", [Arg::Node(x), _]) => *x,
+        _ => a,
+    };
+    for operand in [whole, a] {
+        let (own, wanted) = (c.b.tensor(operand)?.sizes, c.b.tensor(sum)?.sizes);
+        let rows = |s: &[crate::sym::Dim]| s.split_last().map(|(_, r)| r.to_vec());
+        let inner = c.b.tensor(a)?.sizes.last().copied();
+        if rows(&own) == rows(&wanted) && own.last().copied() == inner {
+            let args = vec![Arg::Node(operand), Arg::Node(weight), Arg::Node(row)];
+            return c.b.call("aten.linear.default", args).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 fn batch_mat_mul(c: &mut Call<'_, '_>) -> Made {

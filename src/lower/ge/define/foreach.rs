@@ -1,7 +1,7 @@
 //! Operators on lists.
 
 use super::{Call, Made, Table, Undefined};
-use crate::graph::{Arg, NodeId};
+use crate::graph::{Arg, Dtype, NodeId};
 
 macro_rules! unary {
     ($($kind:literal $target:literal),* $(,)?) => { &[
@@ -27,6 +27,7 @@ macro_rules! unary {
         ("ForeachPowScalarList", |c| with_numbers(c, "aten._foreach_pow.ScalarList")),
         ("ForeachMaximumScalarList", |c| with_numbers(c, "aten._foreach_maximum.ScalarList")),
         ("ForeachMinimumScalarList", |c| with_numbers(c, "aten._foreach_minimum.ScalarList")),
+        ("ForeachRoundOffNumber", rounded),
         ("ForeachPowScalarAndTensor", power_of_number),
         ("ForeachLerpList", lerp_list),
         ("ForeachLerpScalar", lerp_number),
@@ -123,4 +124,18 @@ fn with_product(c: &mut Call<'_, '_>, target: &str, slots: [&str; 3]) -> Made {
     args.push(c.one_number("scalar")?);
     let list = c.b.call(target, args)?;
     each(c, list)
+}
+
+/// By the number of the mode.
+fn rounded(c: &mut Call<'_, '_>) -> Made {
+    c.only(c.value("roundMode")?.dtype(c.b)? == Dtype::I8, "a mode that is no int8")?;
+    let target = match c.one_int("roundMode")? {
+        2 => "aten._foreach_floor.default",
+        3 => "aten._foreach_ceil.default",
+        4 => "aten._foreach_round.default",
+        5 => "aten._foreach_trunc.default",
+        7 => "aten._foreach_frac.default",
+        other => return super::undefined(format!("mode {other}")),
+    };
+    plain(c, target)
 }

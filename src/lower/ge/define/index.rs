@@ -4,7 +4,7 @@ use super::build::signed;
 use super::shape::{as_index, axis};
 use super::write::write;
 use super::{Call, Made, Table, Undefined, Value, one, undefined};
-use crate::graph::{Arg, Dtype, NodeId};
+use crate::graph::{Arg, Dtype, NodeId, NodeKind, View};
 
 pub(super) const TABLE: Table = &[
     ("Gather", |c| gather(c, false)),
@@ -69,7 +69,8 @@ fn by_tensor(c: &mut Call<'_, '_>) -> Made {
         by.push(if taken == 1 { left.next().map_or(Arg::None, Arg::Node) } else { Arg::None });
     }
     c.only(left.next().is_none() && by.len() <= c.b.rank(x)?, "more indices than the mask says")?;
-    one(c.b.call("aten.index.Tensor", vec![Arg::Node(x), Arg::List(by.into())])?)
+    let target = c.b.spelled(&["aten.index.Tensor", "aten._unsafe_index.Tensor"]);
+    one(c.b.call(target, vec![Arg::Node(x), Arg::List(by.into())])?)
 }
 
 fn scatter_elements(c: &mut Call<'_, '_>) -> Made {
@@ -106,6 +107,10 @@ fn scatter_elements(c: &mut Call<'_, '_>) -> Made {
 fn scatter_nd(c: &mut Call<'_, '_>, adds: bool) -> Made {
     let _ = c.flag("use_locking")?;
     let (var, indices, updates) = (c.t("var")?, c.t("indices")?, c.t("updates")?);
+    let args = vec![Arg::Node(var), Arg::Node(indices), Arg::Node(updates)];
+    if !adds && let Some(done) = as_spelled(c, "npu.npu_scatter_nd_update", var, &args)? {
+        return one(done);
+    }
     let rank = c.b.rank(indices)?;
     let depth = c.b.tensor(indices)?.sizes.last().and_then(|d| d.fixed()).unwrap_or(0);
     c.only((1..=8).contains(&depth) && rank >= 1, "places of that depth")?;
@@ -144,8 +149,24 @@ fn scatter(c: &mut Call<'_, '_>) -> Made {
     c.only(c.text("reduce")? == "update", "a scatter that adds up")?;
     let (var, indices, updates) = (c.t("var")?, c.t("indices")?, c.t("updates")?);
     let args = vec![Arg::Node(var), Arg::Node(indices), Arg::Node(updates), Arg::Int(c.int("axis")?)];
+    if let Some(done) = as_spelled(c, "npu.scatter_update", var, &args)? {
+        return one(done);
+    }
     let new = c.b.call("npu.scatter_update.default", args)?;
     one(write(c, var, new)?)
+}
+
+/// The operator of torch_npu that GE's is, where the graph that was lowered calls it: in place where an input is written.
+fn as_spelled(c: &mut Call<'_, '_>, packet: &str, var: NodeId, args: &[Arg]) -> Result<Option<NodeId>, Undefined> {
+    let (plain, in_place) = (format!("{packet}.default"), format!("{packet}_.default"));
+    if c.b.graph.kind(var) == NodeKind::Placeholder && c.b.calls(&in_place) {
+        return c.b.call(&in_place, args.to_vec()).map(Some);
+    }
+    if !c.b.calls(&plain) && !c.b.calls(&in_place) {
+        return Ok(None);
+    }
+    let new = c.b.call(&plain, args.to_vec())?;
+    write(c, var, new).map(Some)
 }
 
 fn index_add(c: &mut Call<'_, '_>) -> Made {

@@ -3,6 +3,7 @@
 //! Keyed by GE operator; written from the prototypes: slots, attributes, their defaults and their meaning to GE. Nothing here knows how a
 //! graph was lowered, and nothing is shared with `convert`.
 //!
+//! - `fields`: operators that nobody defined, held to the call of which they were made;
 //! - `exact.txt`: a GE operator that is one operator of PyTorch, argument by argument;
 //! - a file a family: what takes more than that;
 //! - `build`, `call`, `value`: the graph that is made, the operator that is defined, what its edges carry.
@@ -13,6 +14,7 @@
 pub(super) mod build;
 mod call;
 mod exact;
+pub(super) mod fields;
 mod value;
 
 mod create;
@@ -91,11 +93,18 @@ pub fn defined() -> Vec<&'static str> {
 
 /// Computes a GE operator of what feeds it.
 pub fn define(b: &mut Build<'_>, op: &OpDef, inputs: Vec<Option<Value>>) -> Made {
-    let Some(known) = operators::operator(&op.r#type) else {
+    // TorchAir writes these three otherwise than GE's list does.
+    let kind = match op.r#type.as_str() {
+        "ForeachAcos" => "ForeachACos",
+        "ForeachAsin" => "ForeachASin",
+        "ForeachAtan" => "ForeachATan",
+        kind => kind,
+    };
+    let Some(known) = operators::operator(kind) else {
         return undefined("GE's list of operators does not have it");
     };
     let mut call = Call::bind(b, op, known, inputs)?;
-    let made = match (rule(&op.r#type), exact::line(&op.r#type)) {
+    let made = match (rule(kind), exact::line(kind)) {
         (Some(rule), _) => rule(&mut call)?,
         (None, Some(line)) => exact::make(&mut call, line)?,
         (None, None) => return undefined("it has no definition"),

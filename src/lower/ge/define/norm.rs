@@ -59,9 +59,17 @@ fn layer_norm(c: &mut Call<'_, '_>) -> Made {
 
 /// By statistics that are given. The momentum, of which nothing depends here, is the one that the graph as lowered names.
 fn bn_infer(c: &mut Call<'_, '_>) -> Made {
+    let plain = "aten._native_batch_norm_legit_no_training.default";
+    let spelled = c.b.spelled(&[plain, "aten.batch_norm.default"]);
     let mut args = Vec::new();
     for slot in ["x", "scale", "offset", "mean", "variance"] {
         args.push(Arg::Node(c.t(slot)?));
+    }
+    if spelled != plain {
+        let (momentum, eps) = (Arg::Float(c.b.momentum()), Arg::Float(c.float("epsilon")?));
+        // Which library computes it does not change what.
+        args.extend([Arg::Bool(false), momentum, eps, c.b.library()]);
+        return one(c.b.call(spelled, args)?);
     }
     args.extend([Arg::Float(c.b.momentum()), Arg::Float(c.float("epsilon")?)]);
     let all = c.b.call("aten._native_batch_norm_legit_no_training.default", args)?;

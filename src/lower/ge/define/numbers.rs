@@ -89,6 +89,7 @@ pub fn cast(known: &Numbers, dtype: Dtype) -> Option<Value> {
         Arg::Int(v) => match dtype {
             Dtype::I64 => Some(Arg::Int(*v)),
             Dtype::I32 => i32::try_from(*v).is_ok().then_some(Arg::Int(*v)),
+            Dtype::I8 => i8::try_from(*v).is_ok().then_some(Arg::Int(*v)),
             Dtype::F32 | Dtype::F64 => (v.unsigned_abs() <= 1 << 24)
                 .then(|| i32::try_from(*v).ok())
                 .flatten()

@@ -23,6 +23,20 @@ pub(super) const TABLE: Table = &[
     ("BitwiseAnd", |c| compared(c, "aten.bitwise_and", None)),
     ("BitwiseOr", |c| compared(c, "aten.bitwise_or", None)),
     ("BitwiseXor", |c| compared(c, "aten.bitwise_xor", None)),
+    ("LeftShift", |c| {
+        shifted(
+            c,
+            "aten.bitwise_left_shift.Tensor",
+            ["aten.bitwise_left_shift.Tensor_Scalar", "aten.__lshift__.Scalar"],
+        )
+    }),
+    ("RightShift", |c| {
+        shifted(
+            c,
+            "aten.bitwise_right_shift.Tensor",
+            ["aten.bitwise_right_shift.Tensor_Scalar", "aten.__rshift__.Scalar"],
+        )
+    }),
     ("Pow", power),
     ("Muls", |c| by_attribute(c, "aten.mul.Tensor")),
     ("Adds", |c| by_attribute(c, "aten.add.Tensor")),
@@ -34,6 +48,7 @@ pub(super) const TABLE: Table = &[
     ("SelectV2", select),
     ("MaskedFill", masked_fill),
     ("ClipByValueV2", clip),
+    ("Log", logarithm),
     ("Swish", swish),
     ("HardSigmoid", hard_sigmoid),
     ("LogSigmoid", log_sigmoid),
@@ -104,6 +119,10 @@ fn floor_div(c: &mut Call<'_, '_>) -> Made {
         return one(known);
     }
     let (first, second) = operands(c)?;
+    let whole = c.b.dtype(first)?.is_integer();
+    if whole && c.b.spelled(&["aten.div.Tensor_mode", "aten.floor_divide.default"]) == "aten.floor_divide.default" {
+        return one(c.b.call("aten.floor_divide.default", vec![Arg::Node(first), second])?);
+    }
     let mode = vec![("rounding_mode", Arg::Str("floor".into()))];
     one(c.b.call_with("aten.div.Tensor_mode", vec![Arg::Node(first), second], mode)?)
 }
@@ -124,6 +143,13 @@ fn compared(c: &mut Call<'_, '_>, packet: &str, arithmetic: Option<Arithmetic>) 
     let (first, second) = operands(c)?;
     let overload = if matches!(second, Arg::Node(_)) { "Tensor" } else { "Scalar" };
     one(c.b.call(&format!("{packet}.{overload}"), vec![Arg::Node(first), second])?)
+}
+
+fn shifted(c: &mut Call<'_, '_>, by_tensor: &str, by_number: [&'static str; 2]) -> Made {
+    let x = c.t("x")?;
+    let by = c.operand("y", x)?;
+    let target = if matches!(by, Arg::Node(_)) { by_tensor } else { c.b.spelled(&by_number) };
+    one(c.b.call(target, vec![Arg::Node(x), by])?)
 }
 
 fn power(c: &mut Call<'_, '_>) -> Made {
@@ -168,6 +194,10 @@ fn cast(c: &mut Call<'_, '_>) -> Made {
         return one(cast);
     }
     let x = value.tensor(c.b)?;
+    // Places fit 32 bits: widened again they are what they were.
+    if let (Dtype::I64, Some(whole)) = (dtype, c.b.places.get(&x)) {
+        return one(*whole);
+    }
     one(c.b.to(x, dtype)?)
 }
 
@@ -209,7 +239,28 @@ fn clip(c: &mut Call<'_, '_>) -> Made {
         let (low, high) = (c.t("clip_value_min")?, c.t("clip_value_max")?);
         return one(c.b.call("aten.clamp.Tensor", vec![Arg::Node(x), Arg::Node(low), Arg::Node(high)])?);
     }
-    one(c.b.call("aten.clamp.default", vec![Arg::Node(x), low, high])?)
+    // What is at most infinite is what it is; so is NaN.
+    let bound = |arg: Arg, none: f64| {
+        if matches!(arg, Arg::Float(v) if v.to_bits() == none.to_bits()) { Arg::None } else { arg }
+    };
+    match (bound(low, f64::NEG_INFINITY), bound(high, f64::INFINITY)) {
+        (Arg::None, Arg::None) => one(x),
+        (low, Arg::None) => one(c.b.call("aten.clamp.default", vec![Arg::Node(x), low])?),
+        (low, high) => one(c.b.call("aten.clamp.default", vec![Arg::Node(x), low, high])?),
+    }
+}
+
+/// To a base; -1 is that of the natural one.
+fn logarithm(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let base = c.float("base")?;
+    let target = match base {
+        -1.0 => "aten.log.default",
+        2.0 => "aten.log2.default",
+        10.0 => "aten.log10.default",
+        other => return undefined(format!("base {other}")),
+    };
+    one(c.b.call(target, vec![Arg::Node(x)])?)
 }
 
 /// `x * sigmoid(scale * x)`.

@@ -9,6 +9,7 @@ pub(super) const TABLE: Table = &[
     ("AdaptiveAvgPool2d", adaptive_avg_pool),
     ("MaxPoolWithArgmaxV1", max_pool),
     ("ResizeNearestNeighborV2", nearest),
+    ("ResizeBilinearV2", bilinear),
 ];
 
 fn window(c: &Call<'_, '_>, name: &str) -> Result<Vec<i64>, Undefined> {
@@ -54,14 +55,21 @@ fn max_pool(c: &mut Call<'_, '_>) -> Made {
         }
     };
     let _ = c.int("dtype")?;
-    let args = vec![
+    let mut args = vec![
         Arg::Node(c.t("x")?),
         Arg::list(middle(c, "ksize")?),
         Arg::list(middle(c, "strides")?),
         Arg::list(middle(c, "pads")?),
-        Arg::list(middle(c, "dilation")?),
-        Arg::Bool(c.flag("ceil_mode")?),
     ];
+    let dilation = c.int_list("dilation")?;
+    c.only(matches!(dilation.as_slice(), [1, _, _, 1]), "a dilation beyond the spatial dimensions")?;
+    let (inner, ceil) = (dilation.get(1..3).unwrap_or(&[]).to_vec(), c.flag("ceil_mode")?);
+    if inner != [1, 1] || ceil {
+        args.push(Arg::list(inner));
+    }
+    if ceil {
+        args.push(Arg::Bool(true));
+    }
     let both = c.b.call("aten.max_pool2d_with_indices.default", args)?;
     Ok(vec![Some(c.b.item(both, 0)?.into()), None])
 }
@@ -71,4 +79,15 @@ fn nearest(c: &mut Call<'_, '_>) -> Made {
     in_order(c)?;
     let (x, size) = (c.t("x")?, c.sizes("size")?);
     one(c.b.call("aten.upsample_nearest2d.default", vec![Arg::Node(x), Arg::List(size.into())])?)
+}
+
+/// By corners that are aligned, or by the centres of pixels, as PyTorch has it.
+fn bilinear(c: &mut Call<'_, '_>) -> Made {
+    let (aligned, centres) = (c.flag("align_corners")?, c.flag("half_pixel_centers")?);
+    c.only(aligned != centres, "neither corners nor centres that are aligned, or both")?;
+    in_order(c)?;
+    let (x, size) = (c.t("x")?, c.sizes("size")?);
+    c.only(c.b.dtype(x)? == c.dtype("dtype")?, "a result of another type")?;
+    let args = vec![Arg::Node(x), Arg::List(size.into()), Arg::Bool(aligned)];
+    one(c.b.call("aten.upsample_bilinear2d.default", args)?)
 }

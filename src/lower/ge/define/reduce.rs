@@ -34,7 +34,9 @@ fn axes(c: &mut Call<'_, '_>, x: NodeId) -> Result<Vec<i64>, Undefined> {
 fn some_axes(c: &mut Call<'_, '_>, x: NodeId, axes: Vec<i64>) -> Result<Vec<i64>, Undefined> {
     let rank = c.b.rank(x)?;
     c.only(!axes.is_empty(), "a reduction over no axes")?;
-    axes.iter().try_for_each(|a| axis(*a, rank).map(|_| ()))?;
+    let mut places = axes.iter().map(|a| axis(*a, rank)).collect::<Result<Vec<_>, _>>()?;
+    places.sort_unstable();
+    c.only(places.windows(2).all(|w| w.first() != w.last()), "an axis that is named twice")?;
     Ok(axes)
 }
 
@@ -42,6 +44,14 @@ fn reduce(c: &mut Call<'_, '_>, target: &str) -> Made {
     let x = c.t("x")?;
     let (axes, keep) = (axes(c, x)?, c.flag("keep_dims")?);
     let dtype = c.b.dtype(x)?;
+    let all = match target {
+        "aten.mean.dim" => "aten.mean.default",
+        "aten.sum.dim_IntList" if dtype.is_float() || dtype == Dtype::I64 => "aten.sum.default",
+        _ => "",
+    };
+    if !keep && !all.is_empty() && axes.len() == c.b.rank(x)? && c.b.spelled(&["", all]) == all {
+        return one(c.b.call(all, vec![Arg::Node(x)])?);
+    }
     let args = vec![Arg::Node(x), Arg::list(axes), Arg::Bool(keep)];
     // PyTorch's sum of integers is of 64 bits; GE's is of their own type.
     let named = if target == "aten.sum.dim_IntList" && !dtype.is_float() && dtype != Dtype::I64 {
@@ -103,6 +113,9 @@ fn arg_extreme(c: &mut Call<'_, '_>, target: &str) -> Made {
     let at = c.one_int("dimension")?;
     let found = c.b.call(target, vec![Arg::Node(x), Arg::Int(at)])?;
     let dtype = c.dtype("dtype")?;
+    if dtype == Dtype::I32 {
+        return one(c.b.narrow_places(found)?);
+    }
     one(c.b.to(found, dtype)?)
 }
 
@@ -112,7 +125,7 @@ fn extreme(c: &mut Call<'_, '_>, target: &str) -> Made {
     let (at, keep) = (c.int("dimension")?, c.flag("keep_dims")?);
     let both = c.b.call(target, vec![Arg::Node(x), Arg::Int(at), Arg::Bool(keep)])?;
     let (values, places) = (c.b.item(both, 0)?, c.b.item(both, 1)?);
-    let places = c.b.to(places, Dtype::I32)?;
+    let places = c.b.narrow_places(places)?;
     Ok(vec![Some(places.into()), Some(values.into())])
 }
 
@@ -126,7 +139,7 @@ fn sort(c: &mut Call<'_, '_>) -> Made {
         c.b.call("aten.sort.default", vec![Arg::Node(x), Arg::Int(at), Arg::Bool(descending)])?
     };
     let (values, places) = (c.b.item(both, 0)?, c.b.item(both, 1)?);
-    let places = c.b.to(places, Dtype::I32)?;
+    let places = c.b.narrow_places(places)?;
     Ok(vec![Some(values.into()), Some(places.into())])
 }
 
@@ -137,7 +150,7 @@ fn top_k(c: &mut Call<'_, '_>) -> Made {
         vec![Arg::Node(x), k, Arg::Int(c.int("dim")?), Arg::Bool(c.flag("largest")?), Arg::Bool(c.flag("sorted")?)];
     let both = c.b.call("aten.topk.default", args)?;
     let (values, places) = (c.b.item(both, 0)?, c.b.item(both, 1)?);
-    let places = c.b.to(places, Dtype::I32)?;
+    let places = c.b.narrow_places(places)?;
     Ok(vec![Some(values.into()), Some(places.into())])
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::build::signed;
 use super::value::Numbers;
 use super::{Call, Made, Table, Undefined, Value, one, undefined};
-use crate::graph::{Arg, Dtype, NodeId};
+use crate::graph::{Arg, Dtype, NodeId, View};
 
 pub(super) const TABLE: Table = &[
     ("Identity", identity),
@@ -185,7 +185,26 @@ fn pack(c: &mut Call<'_, '_>) -> Made {
         return one(Value::list(first.dtype, all.iter().flat_map(|n| n.items.iter().cloned()).collect()));
     }
     let tensors = c.many("x")?;
+    if let Some(whole) = parts_of(c, &tensors, at) {
+        return one(whole);
+    }
     one(c.b.call("aten.stack.default", vec![Arg::list(tensors), Arg::Int(at)])?)
+}
+
+/// All parts of a tensor, taken along its last dimension in order and put together again, are that tensor.
+fn parts_of(c: &Call<'_, '_>, parts: &[NodeId], at: i64) -> Option<NodeId> {
+    let mut whole = None;
+    for (place, part) in parts.iter().enumerate() {
+        let (target, args) = (c.b.graph.target(*part), c.b.graph.args(*part));
+        let [Arg::Node(of), Arg::Int(-1), Arg::Int(taken)] = args else { return None };
+        if target != "aten.select.int" || *taken != signed(place) || whole.is_some_and(|w| w != *of) {
+            return None;
+        }
+        whole = Some(*of);
+    }
+    let sizes = c.b.tensor(whole?).ok()?.sizes;
+    let last = at == -1 || at == signed(sizes.len().saturating_sub(1));
+    whole.filter(|_| last && sizes.last().and_then(|d| d.fixed()) == Some(signed(parts.len())))
 }
 
 fn unpack(c: &mut Call<'_, '_>) -> Made {

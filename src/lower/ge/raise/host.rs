@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::{RaiseError, Raised, Raising};
 use crate::analysis::{self, Place, Shares, Storages};
 use crate::graph::{Arg, BodyId, Device, Graph, NewNode, NodeId, NodeKind, Signature, ValueType, View};
-use crate::ops::{Registry, is_contiguous};
+use crate::ops::{Operator, Registry, is_contiguous};
 
 /// Begins a graph with the inputs of another.
 pub(super) fn begin(original: &Graph) -> (Graph, Vec<NodeId>) {
@@ -163,13 +163,32 @@ impl Raising<'_, '_> {
         let ty = ValueType::Unknown;
         let node = NewNode { kind: NodeKind::Output, target, args: Box::new([arg]), kwargs: Box::default(), ty };
         self.b.graph.push(BodyId::ROOT, &name, node);
+        self.drop_unread();
         let assumed = self.b.assumed.into_iter().collect();
         Ok(Raised { graph: self.b.graph, assumed, defined: self.defined })
     }
 
+    /// Takes out what nothing reads: results of definitions that no edge carries on.
+    fn drop_unread(&mut self) {
+        let registry = self.b.registry();
+        let nodes: Vec<NodeId> = self.b.graph.nodes(BodyId::ROOT).collect();
+        for node in nodes.into_iter().rev() {
+            let graph = &self.b.graph;
+            let is_read = graph.users(node).is_some_and(|u| !u.is_empty());
+            let does = |o: &Operator| o.effects.writes() || o.effects.side.is_some() || o.effects.random;
+            let is_pure = graph.target(node) == "_operator.getitem"
+                || registry.operator_of(graph, node).is_some_and(|o| !does(o));
+            if graph.kind(node) == NodeKind::Call && !is_read && is_pure {
+                self.b.graph.remove(node);
+            }
+        }
+    }
+
     fn net_outputs(&mut self) -> Result<Vec<NodeId>, RaiseError> {
         let end = self.wires.end;
-        let Some(inputs) = self.fed(end) else { return wrong("what NetOutput takes is not there".into()) };
+        let Some(inputs) = self.fed(end) else {
+            return Err(RaiseError::Opaque { nodes: std::mem::take(&mut self.opaque) });
+        };
         let mut outputs = Vec::new();
         for value in inputs {
             let Some(value) = value else { return wrong("NetOutput takes nothing in one place".into()) };

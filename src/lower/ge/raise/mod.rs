@@ -1,12 +1,13 @@
 //! A GE graph, as it was written, back to a graph of PyTorch's operators: through `define`, and nothing that lowered it.
 //!
-//! - `wires`: what the edges name; `source`: Data and constants; `host`: what the host does around the graph; `types`.
+//! - `wires`: what the edges name; `order`: whether they keep what streams say; `source`: Data and constants; `host`: what the host does around the graph; `types`.
 //!
 //! Promises: the graph that is given has the inputs of the graph that was lowered, and computes what GE's operators mean; every output of an
 //! operator has the dtype that its descriptor says. What writes an input is ordered against whoever reads it, by edges alone.
 //! Leaves to others: whether that is what the graph that was lowered means (`verify`, asked by the pipeline).
 
 mod host;
+mod order;
 mod source;
 pub(in crate::lower::ge) mod types;
 mod wires;
@@ -14,7 +15,7 @@ mod wires;
 use std::collections::BTreeMap;
 
 use super::compare::Host;
-use super::define::{Build, Literals, Undefined, Value, define};
+use super::define::{Build, Literals, Undefined, Value, define, fields};
 use super::operators;
 use super::proto::{GraphDef, OpDef};
 use crate::graph::{Device, Dtype, Graph, NodeId};
@@ -66,6 +67,14 @@ pub enum RaiseError {
         /// Who reads.
         reader: String,
     },
+    /// An order that streams have in the graph that was lowered is not kept.
+    #[error("`{after}` waits for `{before}` in the graph that was lowered, and by no edge in the GE graph")]
+    OrderLost {
+        /// What comes first.
+        before: String,
+        /// What waits.
+        after: String,
+    },
     /// The host's side names what is not there.
     #[error("what the host does around the GE graph: {0}")]
     Host(String),
@@ -83,6 +92,8 @@ pub fn raise(ge: &GraphDef, host: &Host, original: &Graph, registry: &Registry) 
     let mut raising = Raising {
         ge,
         host,
+        original,
+        taken: Vec::new(),
         values: vec![Vec::new(); ge.op.len()],
         b: Build::new(graph, registry, device, Literals::of(original, registry)),
         inputs,
@@ -92,6 +103,7 @@ pub fn raise(ge: &GraphDef, host: &Host, original: &Graph, registry: &Registry) 
         wires,
     };
     raising.check_writes()?;
+    raising.check_order()?;
     for at in raising.wires.order.clone() {
         raising.operator(at);
     }
@@ -104,6 +116,9 @@ pub fn raise(ge: &GraphDef, host: &Host, original: &Graph, registry: &Registry) 
 struct Raising<'a, 'r> {
     ge: &'a GraphDef,
     host: &'a Host,
+    original: &'a Graph,
+    /// Calls that operators without definition stand for.
+    taken: Vec<NodeId>,
     wires: Wires,
     b: Build<'r>,
     /// One an operator: what each of its outputs carries.
@@ -133,19 +148,13 @@ fn written_slots(op: &OpDef) -> Vec<usize> {
     op.input_desc.iter().enumerate().filter(|(_, d)| writes(&d.name)).map(|(i, _)| i).collect()
 }
 
+/// What reaches the caller, by data or by an edge that keeps it: GE runs nothing else.
 fn live(ge: &GraphDef, wires: &Wires) -> Vec<bool> {
-    let mut live = vec![false; ge.op.len()];
-    let mut open: Vec<usize> = vec![wires.end];
-    open.extend(ge.op.iter().enumerate().filter(|(_, op)| !written_slots(op).is_empty()).map(|(i, _)| i));
-    open.extend(wires.control.get(wires.end).into_iter().flatten().copied());
-    while let Some(at) = open.pop() {
-        if let Some(mark) = live.get_mut(at)
-            && !*mark
-        {
-            *mark = true;
-            open.extend(wires.data.get(at).into_iter().flatten().flatten().map(|(p, _)| *p));
-        }
+    let mut live = wires.before(wires.end);
+    if let Some(mark) = live.get_mut(wires.end) {
+        *mark = true;
     }
+    live.truncate(ge.op.len());
     live
 }
 
@@ -233,6 +242,7 @@ impl Raising<'_, '_> {
                 Ok(vec![Some(source::data(&mut self.b, op, from, &self.inputs)?)])
             }
             "Const" | "Constant" => Ok(vec![Some(source::constant(op)?)]),
+            kind if fields::is_held(kind) => fields::make(&mut self.b, op, inputs, self.original, &mut self.taken),
             _ => define(&mut self.b, op, inputs),
         }
     }

@@ -1,0 +1,300 @@
+//! GE operators that nobody defined: held field by field to the call of which they were made.
+//!
+//! `fields.txt` says for a GE operator and a call of FX which argument feeds which slot and is which attribute. The GE operator stands for that call
+//! of what feeds it: a slot that is fed by another tensor makes another call, an attribute that is not the argument none. What the table does not
+//! know is named in what the verdict assumes.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::{Build, Call, Undefined, Value, undefined};
+use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, ValueType, View};
+use crate::lower::ge::operators::{self, Feed};
+use crate::lower::ge::proto::{OpDef, Value as Attr};
+use crate::ops::{Bound, Operator};
+
+/// A line of the table.
+struct Line {
+    target: &'static str,
+    slots: Vec<(&'static str, &'static str)>,
+    attributes: Vec<(&'static str, &'static str)>,
+}
+
+static LINES: LazyLock<HashMap<&'static str, Vec<Line>>> = LazyLock::new(|| {
+    let mut all: HashMap<&'static str, Vec<Line>> = HashMap::new();
+    for (kind, line) in include_str!("fields.txt").lines().filter(|l| !l.starts_with('#')).filter_map(parse) {
+        all.entry(kind).or_default().push(line);
+    }
+    all
+});
+
+fn parse(line: &'static str) -> Option<(&'static str, Line)> {
+    let (kind, rest) = line.split_once(" = ")?;
+    let mut parts = rest.split('|').map(str::trim);
+    let target = parts.next()?;
+    let pairs = |text: Option<&'static str>, by: char| -> Vec<(&'static str, &'static str)> {
+        text.unwrap_or("").split(' ').filter_map(|p| p.split_once(by)).collect()
+    };
+    let slots = pairs(parts.next(), '<');
+    Some((kind, Line { target, slots, attributes: pairs(parts.next(), '=') }))
+}
+
+/// Returns the GE operators that are held field by field.
+pub fn held() -> Vec<&'static str> {
+    let mut all: Vec<&str> = LINES.keys().copied().collect();
+    all.sort_unstable();
+    all
+}
+
+/// Whether a GE operator is held field by field.
+pub fn is_held(kind: &str) -> bool {
+    LINES.contains_key(kind)
+}
+
+/// Makes the call for which a GE operator stands, if it agrees with one of the graph that was lowered; `taken` are those that others stand for.
+pub fn make(
+    b: &mut Build<'_>,
+    op: &OpDef,
+    inputs: Vec<Option<Value>>,
+    original: &Graph,
+    taken: &mut Vec<NodeId>,
+) -> super::Made {
+    let Some(known) = operators::operator(&op.r#type) else {
+        return undefined("GE's list of operators does not have it");
+    };
+    let registry = b.registry();
+    let mut call = Call::bind(b, op, known, inputs)?;
+    let mut why = Undefined("no call of the graph is made so".into());
+    for line in LINES.get(known.name).into_iter().flatten() {
+        for node in original.nodes(BodyId::ROOT) {
+            if original.kind(node) != NodeKind::Call || original.target(node) != line.target || taken.contains(&node) {
+                continue;
+            }
+            let operator = registry.operator_of(original, node);
+            let agreed = match operator {
+                Some(operator) => agree(&mut call, line, original, node, operator),
+                None => agree_in_order(&mut call, line, original, node),
+            };
+            match agreed {
+                Ok(replaced) => {
+                    taken.push(node);
+                    return push(call.b, op, line, original, node, operator, &replaced);
+                }
+                Err(reason) => why = reason,
+            }
+        }
+    }
+    Err(why)
+}
+
+/// What takes an argument's place, by parameter.
+type Replaced = HashMap<usize, Arg>;
+
+fn agree(
+    c: &mut Call<'_, '_>,
+    line: &Line,
+    original: &Graph,
+    node: NodeId,
+    operator: &Operator,
+) -> Result<Replaced, Undefined> {
+    let bound = Bound::bind(&operator.schema, original, original.args(node), original.kwargs(node))
+        .map_err(|e| Undefined(e.to_string()))?;
+    let mut replaced = Replaced::new();
+    for (slot, values) in c.slots().to_vec() {
+        let fed: Vec<Value> = values.into_iter().flatten().collect();
+        let named = line.slots.iter().find(|(s, _)| *s == slot).map(|(_, p)| *p);
+        // What the converter computes of an argument, the slot of that name takes: the tensor that feeds it is judged, wherever it comes from.
+        let named = named.map(|p| if p == "?" { slot } else { p });
+        let Some(param) = named.and_then(|p| operator.schema.param_index(p)) else {
+            if fed.is_empty() || (named.is_some() && fed.iter().all(|v| v.numbers().is_some())) {
+                continue;
+            }
+            return undefined(format!("which argument feeds `{slot}` is not known"));
+        };
+        let dynamic = c.feed(slot) == Some(Feed::Dynamic);
+        let argument = feeds(c.b, bound.get(param), &fed, dynamic);
+        match argument {
+            Some(argument) => replaced.insert(param, argument),
+            None => return undefined(format!("`{slot}` is not fed by the argument that it is made of")),
+        };
+    }
+    for (param, arg) in bound.args.iter().enumerate() {
+        if arg.nodes().next().is_some() && !replaced.contains_key(&param) {
+            return undefined("an argument of the call feeds no slot");
+        }
+    }
+    for (attribute, param) in &line.attributes {
+        let Some(param) = operator.schema.param_index(param) else { continue };
+        let value = c.attribute_value(attribute);
+        if !is_same(value, bound.get(param)) {
+            return undefined(format!("attribute `{attribute}` is not the argument that it is made of"));
+        }
+    }
+    Ok(replaced)
+}
+
+/// The place of an argument of which only the name is known: behind all that stand in order.
+fn by_name(line: &Line, name: &str) -> usize {
+    let at = line.slots.iter().position(|(_, p)| *p == name);
+    at.map_or(usize::MAX, |i| i.saturating_add(1 << 16))
+}
+
+/// As [`agree`], of an operator that nobody described: arguments by name, and the others' tensors in the order of the slots.
+fn agree_in_order(c: &mut Call<'_, '_>, line: &Line, original: &Graph, node: NodeId) -> Result<Replaced, Undefined> {
+    let kwargs: Vec<(&str, &Arg)> = original.kwargs(node).iter().map(|(k, a)| (original.texts.text(*k), a)).collect();
+    let tensors = |a: &Arg| a.nodes().next().is_some();
+    let mut places = original.args(node).iter().enumerate().filter(|(_, a)| tensors(a));
+    let mut replaced = Replaced::new();
+    for (slot, values) in c.slots().to_vec() {
+        let fed: Vec<Value> = values.into_iter().flatten().collect();
+        let param = line.slots.iter().find(|(s, _)| *s == slot).map_or("", |(_, p)| *p);
+        let dynamic = c.feed(slot) == Some(Feed::Dynamic);
+        let named = kwargs.iter().find(|(k, a)| *k == param && tensors(a));
+        let (at, arg) = match named {
+            Some((name, arg)) => (by_name(line, name), *arg),
+            None if fed.is_empty() => continue,
+            None => match places.next() {
+                Some((at, arg)) => (at, arg),
+                None => return undefined(format!("no argument feeds `{slot}`")),
+            },
+        };
+        match feeds(c.b, arg, &fed, dynamic) {
+            Some(argument) => replaced.insert(at, argument),
+            None => return undefined(format!("`{slot}` is not fed by the argument that it is made of")),
+        };
+    }
+    if places.next().is_some() || kwargs.iter().any(|(k, a)| tensors(a) && !replaced.contains_key(&by_name(line, k))) {
+        return undefined("an argument of the call feeds no slot");
+    }
+    for (attribute, param) in &line.attributes {
+        let given = kwargs.iter().find(|(k, _)| k == param).map(|(_, a)| *a);
+        let value = c.attribute_value(attribute);
+        if given.is_some_and(|g| !is_same(value, g)) {
+            return undefined(format!("attribute `{attribute}` is not the argument that it is made of"));
+        }
+    }
+    Ok(replaced)
+}
+
+/// Returns what stands in an argument's place where these feed its slot; nothing where they are of another kind.
+fn feeds(b: &mut Build<'_>, arg: &Arg, fed: &[Value], dynamic: bool) -> Option<Arg> {
+    match (arg, fed) {
+        (Arg::None, []) => Some(Arg::None),
+        (Arg::Node(_), [one]) if !dynamic => one.tensor(b).ok().map(Arg::Node),
+        (Arg::Node(_), [one]) => one.tensor(b).ok().map(Arg::Node),
+        (Arg::List(items) | Arg::Tuple(items), [Value::Numbers(numbers)]) if !dynamic => {
+            let same = items.len() == numbers.items.len() && items.iter().zip(&numbers.items).all(|(a, b)| a == b);
+            same.then(|| arg.clone())
+        }
+        (Arg::List(items) | Arg::Tuple(items), many) if items.len() == many.len() => {
+            let nodes: Option<Vec<Arg>> = many.iter().map(|v| v.tensor(b).ok().map(Arg::Node)).collect();
+            Some(Arg::List(nodes?.into()))
+        }
+        (Arg::Int(_) | Arg::Float(_) | Arg::Bool(_), [Value::Numbers(numbers)]) => {
+            let one = numbers.only()?;
+            (numbers.argument(b, one) == *arg).then(|| arg.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Whether an attribute is an argument. One that is not given is the operator's own default, which the attribute's need not be.
+fn is_same(attribute: Option<&Attr>, arg: &Arg) -> bool {
+    #[allow(clippy::cast_possible_truncation)] // Attributes are single floats.
+    match (attribute, arg) {
+        (_, Arg::None) => true,
+        (None, _) => false,
+        (Some(Attr::I(a)), Arg::Int(b)) => a == b,
+        (Some(Attr::I(a)), Arg::Bool(b)) => *a == i64::from(*b),
+        (Some(Attr::B(a)), Arg::Bool(b)) => a == b,
+        (Some(Attr::F(a)), Arg::Float(b)) => a.to_bits() == (*b as f32).to_bits(),
+        #[allow(clippy::cast_precision_loss)]
+        (Some(Attr::F(a)), Arg::Int(b)) => a.to_bits() == (*b as f32).to_bits(),
+        (Some(Attr::S(a)), Arg::Str(b)) => a == b.as_bytes(),
+        (Some(Attr::List(a)), Arg::List(b) | Arg::Tuple(b)) => {
+            let ints: Option<Vec<i64>> = b.iter().map(|x| if let Arg::Int(v) = x { Some(*v) } else { None }).collect();
+            let bools: Option<Vec<bool>> =
+                b.iter().map(|x| if let Arg::Bool(v) = x { Some(*v) } else { None }).collect();
+            ints.is_some_and(|i| i == a.i) || bools.is_some_and(|t| t == a.b)
+        }
+        _ => false,
+    }
+}
+
+fn push(
+    b: &mut Build<'_>,
+    op: &OpDef,
+    line: &Line,
+    original: &Graph,
+    node: NodeId,
+    operator: Option<&Operator>,
+    replaced: &Replaced,
+) -> super::Made {
+    let place = |at: usize, arg: &Arg| replaced.get(&at).cloned().unwrap_or_else(|| arg.clone());
+    let args: Vec<Arg> = original.args(node).iter().enumerate().map(|(i, a)| place(i, a)).collect();
+    let kwargs: Vec<(StrId, Arg)> = original
+        .kwargs(node)
+        .iter()
+        .map(|(k, a)| {
+            let name = original.texts.text(*k);
+            let at = operator.and_then(|o| o.schema.param_index(name));
+            let at = at.unwrap_or_else(|| by_name(line, name));
+            (b.graph.texts.intern(name), place(at, a))
+        })
+        .collect();
+    let ty = original.ty(node).clone();
+    if let Err(error) = b.registry().infer(&mut b.graph, line.target, &args, &kwargs)
+        && !error.is_unknown_target()
+    {
+        return undefined(error.to_string());
+    }
+    let base = line.target.split('.').nth(1).unwrap_or(line.target);
+    let name = b.graph.free_name(BodyId::ROOT, base);
+    let target = b.graph.texts.intern(line.target);
+    let count = match &ty {
+        ValueType::Many(items) => Some(items.len()),
+        _ => None,
+    };
+    let new = NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs: kwargs.into(), ty };
+    let made = b.graph.push(BodyId::ROOT, &name, new);
+    let open: Vec<&str> = line.attributes.iter().filter(|(_, p)| *p == "?").map(|(a, _)| *a).collect();
+    let open = if open.is_empty() { String::new() } else { format!("; not held: {}", open.join(", ")) };
+    b.assumed.insert(format!("{} is held to {} by its slots and attributes{open}", op.r#type, line.target));
+    let outputs = op.output_desc.len();
+    // Where nobody typed the call, whoever takes it apart says that it has several results.
+    let is_taken_apart = || original.users_in_order(node).iter().any(|u| original.target(*u) == "_operator.getitem");
+    let count = count.or_else(|| is_taken_apart().then_some(outputs));
+    match count {
+        None if outputs <= 1 => Ok(vec![Some(made.into()); outputs]),
+        None => {
+            Ok(std::iter::once(Some(made.into())).chain(std::iter::repeat_n(None, outputs.saturating_sub(1))).collect())
+        }
+        Some(count) => {
+            let mut values = Vec::new();
+            for at in 0..outputs {
+                values.push(if at < count { Some(b.item(made, at)?.into()) } else { None });
+            }
+            Ok(values)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_names_slots_and_attributes_that_its_operator_has_and_no_definition_is_held_so() {
+        for (kind, lines) in LINES.iter() {
+            let known = operators::operator(kind).unwrap_or_else(|| panic!("{kind}"));
+            assert!(
+                super::super::rule(kind).is_none() && super::super::exact::line(kind).is_none(),
+                "{kind} is defined"
+            );
+            for (slot, _) in lines.iter().flat_map(|l| &l.slots) {
+                assert!(known.inputs.iter().any(|s| s.name == *slot), "{kind}: {slot}");
+            }
+        }
+        assert!(LINES.len() > 100);
+    }
+}
