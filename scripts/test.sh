@@ -3,12 +3,15 @@
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
-"$root/scripts/setup.sh" --languages
+# What scripts/setup.sh --languages builds: a whole language, or a pass of one. Where their compilers cannot be had, their tests are skipped, and say so.
+required=c,cpp,python/same-shape,python/stream-split,python/torchair-document
+if ! "$root/scripts/setup.sh" --languages; then
+    printf 'test: no compilers of other languages: passes in C, C++ and Python are NOT tested\n' >&2
+    "$root/scripts/setup.sh"
+    required=
+fi
 cd "$root"
 target=${CARGO_TARGET_DIR:-$root/target}
-
-# What scripts/setup.sh --languages builds: a whole language, or a pass of one.
-required=c,cpp,python/same-shape,python/stream-split,python/torchair-document
 
 step() {
     printf '\ntest: %s\n' "$*" >&2

@@ -12,7 +12,7 @@ use crate::lower::ge;
 use crate::ops::Registry;
 use crate::pipeline::judge_lowered;
 use crate::report::{verdict_details, verdict_words};
-use crate::verify::{Policy, Verdict};
+use crate::verify::{Finding, Policy, Verdict};
 
 /// Lowers a model to the NPU. Runs no graph passes: these belong to `run`.
 #[derive(Args, Debug)]
@@ -46,8 +46,8 @@ pub struct LowerArgs {
     /// The device, by CANN's name of it (Ascend910B1, Ascend950); some operators are made otherwise from Ascend950 on.
     #[arg(long, value_name = "NAME")]
     soc_version: Option<String>,
-    /// What the verdict on the lowered graph must say for it to be written.
-    #[arg(long, value_parser = super::policies(), default_value = "default")]
+    /// What the verdict on the lowered graph must say for it to be written: what is refuted never is, what is unknown with `advisory` alone.
+    #[arg(long, value_parser = super::policies(), default_value = "advisory")]
     policy: Policy,
     /// Write the graph without reading it back and judging it.
     #[arg(long)]
@@ -189,12 +189,16 @@ fn show(report: &Report, args: &LowerArgs, global: &Global) -> anyhow::Result<()
         output::status(global, "Lowered", &format!("{} to {path}, {} GE nodes", args.model.display(), report.nodes));
     }
     if let Some(verdict) = &report.verdict {
-        let word = if verdict.accepted { "Verified" } else { "Refused" };
+        let word = match (verdict.accepted, verdict.verdict) {
+            (false, _) => "Refused",
+            (true, Finding::Proved | Finding::Checked) => "Verified",
+            (true, _) => "Unproved",
+        };
         let held = if report.held == 0 { String::new() } else { format!(", {} held field by field", report.held) };
         let by = format!("{} by definition{held}", report.defined);
         output::status(global, word, &format!("{}; {by}; {:.1} ms to judge", verdict_words(verdict), verdict.ms));
         if !verdict.accepted {
-            let more = "--policy advisory writes it where values are unknown, --no-verify whatever is found";
+            let more = "--policy advisory writes what is unknown, --no-verify whatever is found";
             output::print(&format!("{}   {more}\n", verdict_details(verdict)))?;
         }
     }

@@ -123,7 +123,7 @@ pub fn reduce(args: &ReduceArgs, global: &Global) -> anyhow::Result<Exit> {
     let wanted = run::named_passes(&args.passes, &args.pass_config, &args.options, &args.grant)?;
     run::check_grants(&wanted)?;
     check_output(args, global, &reading)?;
-    let place = run::Place::of(args.in_process, &config.file.limits, &reading)?;
+    let place = run::Place::of((args.in_process, false), &config.file.limits, &reading)?;
     let specs = run::load_passes(wanted, &config, &place, global)?;
     let loaded = load::model(&args.model, &reading)?;
     let folder = tempfile::tempdir().context("cannot make a folder for the models to try")?;

@@ -160,7 +160,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
     reading.ops.extend(settled.config.file.ops.iter().cloned());
     let wanted = wanted_passes(args, &settled.config)?;
     check_outputs(args, settled.mode, global, (&settled.config, &reading, &wanted))?;
-    let place = Place::of(args.in_process, &settled.config.file.limits, &reading)?;
+    let place = Place::of((args.in_process, args.no_cache), &settled.config.file.limits, &reading)?;
     let mut specs = load_passes(wanted, &settled.config, &place, global)?;
     let mut loaded = load::model(path, &reading)?;
     load::warn_of_absent_weights(&loaded, path, &reading);
@@ -362,13 +362,13 @@ pub(super) enum Place {
 }
 
 impl Place {
-    pub(super) fn of(in_process: bool, limits: &Limits, reading: &Reading) -> anyhow::Result<Self> {
+    pub(super) fn of((in_process, no_cache): (bool, bool), limits: &Limits, reading: &Reading) -> anyhow::Result<Self> {
         if in_process {
             return Ok(Place::Here(Engine::new(limits)?));
         }
         #[cfg(target_os = "linux")]
         return Ok(Place::Apart(
-            Workers::of_this_program().with_cache(super::cache::of_run(args.no_cache)),
+            Workers::of_this_program().with_cache(super::cache::of_run(no_cache)),
             load::operator_texts(reading)?,
         ));
         #[cfg(not(target_os = "linux"))]

@@ -55,7 +55,8 @@ pub fn judge_lowered(
         }
         Err(error) => {
             let (finding, question) = match &error {
-                RaiseError::Malformed(_) | RaiseError::Host(_) => (Finding::Refuted, Question::Form),
+                RaiseError::Malformed(_) => (Finding::Refuted, Question::Form),
+                RaiseError::Host(_) => (Finding::Unknown, Question::Form),
                 RaiseError::Unordered { .. } | RaiseError::OrderLost { .. } => (Finding::Unknown, Question::Order),
                 RaiseError::Opaque { .. } => (Finding::Unknown, Question::Values),
             };

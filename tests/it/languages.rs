@@ -125,7 +125,14 @@ fn run(component: &Path, graphs: &[&str], given: Given<'_>) -> Vec<Seen> {
     let pass = Pass::load_file(component, &engine, &config.file.limits).unwrap();
     let options = given.options.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let (file, config_text) = (component.display().to_string(), given.config.to_string());
-    let spec = PassSpec { pass, file, stage: Stage::Pre, config: config_text, options, grants: Vec::new() };
+    let mut spec = PassSpec {
+        pass: airlock::sandbox::AnyPass::Here(pass),
+        file,
+        stage: Stage::Pre,
+        config: config_text,
+        options,
+        grants: Vec::new(),
+    };
     let mut settings = Settings {
         config: &config,
         registry: registry.clone(),
@@ -139,7 +146,7 @@ fn run(component: &Path, graphs: &[&str], given: Given<'_>) -> Vec<Seen> {
     let mut seen = Vec::new();
     for graph in graphs {
         let mut model = model_of(graph, &registry);
-        let report = pipeline::run(&mut model, std::slice::from_ref(&spec), &mut settings, &mut Quiet).unwrap();
+        let report = pipeline::run(&mut model, std::slice::from_mut(&mut spec), &mut settings, &mut Quiet).unwrap();
         let pass = &report.passes[0];
         seen.push(Seen {
             edits: report::edits_jsonl(&report),

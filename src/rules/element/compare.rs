@@ -160,18 +160,18 @@ impl Elements {
     /// Returns a sum of an index and one integer of the data as an index: none of them is so far from 0 that the sum wraps around to it.
     fn place_less_one_of_data(&mut self, dtype: Dtype, sum: ExprId) -> Option<IndexId> {
         let Expr { form: Form::Poly(products), kids, .. } = self.expr(sum)?.clone() else { return None };
-        let (mut out, mut data, mut places) = (self.at(Dim::Fixed(0)), 0, 0);
+        let (mut out, mut data, mut places) = (self.at(Dim::Fixed(0)), 0_usize, 0_usize);
         if dtype != Dtype::I64 || products.len() > kids.len() || products.iter().any(|(n, _)| *n != 1) {
             return None;
         }
         for (kid, (_, by)) in kids.iter().zip(products.iter()) {
             let index = match self.expr(*kid)?.form {
                 Form::Index(i) if by.unsigned_abs() <= 1 << 12 => {
-                    places += 1;
+                    places = places.saturating_add(1);
                     i
                 }
                 _ if by.unsigned_abs() == 1 => {
-                    data += 1;
+                    data = data.saturating_add(1);
                     self.data_index(*kid)?
                 }
                 _ => return None,

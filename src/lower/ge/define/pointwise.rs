@@ -53,7 +53,6 @@ pub(super) const TABLE: Table = &[
     ("HardSigmoid", hard_sigmoid),
     ("LogSigmoid", log_sigmoid),
     ("LogSigmoidGrad", log_sigmoid_grad),
-    ("GeluGrad", gelu_grad),
     ("Real", |c| part(c, 0)),
     ("Imag", |c| part(c, 1)),
 ];
@@ -297,13 +296,6 @@ fn log_sigmoid_grad(c: &mut Call<'_, '_>) -> Made {
     let buffer = c.b.item(both, 1)?;
     let args = vec![Arg::Node(grads), Arg::Node(features), Arg::Node(buffer)];
     one(c.b.call("aten.log_sigmoid_backward.default", args)?)
-}
-
-/// The result of the activation is an input that the gradient does not need.
-fn gelu_grad(c: &mut Call<'_, '_>) -> Made {
-    let (dy, x, _) = (c.t("dy")?, c.t("x")?, c.given("y"));
-    let named = vec![("approximate", Arg::Str("none".into()))];
-    one(c.b.call_with("aten.gelu_backward.default", vec![Arg::Node(dy), Arg::Node(x)], named)?)
 }
 
 fn part(c: &mut Call<'_, '_>, at: i64) -> Made {
