@@ -305,12 +305,16 @@ fn chunks(s: &mut Symbols, old: &[Dim], strides: &[Dim], new: &[Dim]) -> Result<
                 continue;
             }
         }
+        let mut is_guessed = false;
         while let Some(at) = next.checked_sub(1) {
             let Some(&wanted) = new.get(at) else { break };
             let full = match sizes::less(s, here, there) {
                 Some(below) => !below,
                 // Both grow to the same product in the end; between, sizes beyond 1 are what symbols stand for.
-                None => sizes::same(s, here, there).unwrap_or_default(),
+                None => sizes::same(s, here, there).unwrap_or_else(|| {
+                    is_guessed = true;
+                    false
+                }),
             };
             if full && !sizes::is(s, wanted, 1) {
                 break;
@@ -323,8 +327,8 @@ fn chunks(s: &mut Symbols, old: &[Dim], strides: &[Dim], new: &[Dim]) -> Result<
         }
         match sizes::same(s, here, there) {
             Some(true) => {}
-            Some(false) => return Ok(Viewed::Never),
-            None => return Ok(Viewed::Unknown),
+            Some(false) if !is_guessed => return Ok(Viewed::Never),
+            Some(false) | None => return Ok(Viewed::Unknown),
         }
         if let Some((_, outer_stride)) = outer {
             chunk = outer_stride;

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::{Place, Stamp, Storages, placeholders};
 use crate::certificate::Evidence;
 use crate::editor::{Changes, Editor};
-use crate::graph::{BodyId, NodeId, NodeKind, StrId, View};
+use crate::graph::{Arg, BodyId, NodeId, NodeKind, StrId, View};
 use crate::ops::{Registry, SideEffect};
 use crate::term::sizes::Sizes;
 use crate::term::store::{Store, ValueId};
@@ -265,8 +265,9 @@ fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects,
     for (p, q) in ordered {
         compare_effect(f, c, p, q, findings);
     }
-    let (_, x) = trace(f.before.view, f.registry);
-    let (_, y) = trace(f.after.view, f.registry);
+    let (_, mut x) = trace(f.before.view, f.registry);
+    let (_, mut y) = trace(f.after.view, f.registry);
+    compare_giving_assertions(f, c, (&mut x, &mut y), findings);
     let classes = |f: &mut Functional<'_>, side: Side, nodes: &[NodeId]| -> Vec<(NodeId, ValueId)> {
         let values: Vec<ValueId> = nodes.iter().map(|n| f.value(side, Place::of(*n), Stamp::Birth)).collect();
         values.iter().for_each(|v| f.settle(*v));
@@ -290,6 +291,51 @@ fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects,
             }
         }
     }
+}
+
+/// Compares assertions that give a tensor, in their order, by what they are given: tensors that hold nothing are equal whatever was asserted.
+/// They are taken out of the lists.
+fn compare_giving_assertions(
+    f: &mut Functional<'_>,
+    c: &mut Congruence,
+    (x, y): (&mut Vec<NodeId>, &mut Vec<NodeId>),
+    findings: &mut Findings,
+) {
+    let (before, after) = (f.before.view, f.after.view);
+    let old: Vec<NodeId> = x.extract_if(.., |n| before.ty(*n).as_tensor().is_some()).collect();
+    let new: Vec<NodeId> = y.extract_if(.., |n| after.ty(*n).as_tensor().is_some()).collect();
+    if old.len() != new.len() {
+        let names: Vec<String> =
+            old.iter().map(|n| before.name(*n)).chain(new.iter().map(|n| after.name(*n))).map(String::from).collect();
+        let reason = format!("there are {} assertions that give tensors before, {} after", old.len(), new.len());
+        findings.push(Problem::unknown(Question::Effects, reason).at(names));
+        return;
+    }
+    for (p, q) in old.into_iter().zip(new) {
+        if !is_given_the_same(f, c, p, q) {
+            let names = [before.name(p).to_string(), after.name(q).to_string()];
+            let reason = format!("assertion `{}` asks something else, or is not shown to ask the same", after.name(q));
+            findings.push(Problem::unknown(Question::Effects, reason).at(names));
+        }
+    }
+}
+
+/// Whether two calls are of one operator, written alike, on equal operands.
+fn is_given_the_same(f: &mut Functional<'_>, c: &mut Congruence, p: NodeId, q: NodeId) -> bool {
+    let (before, after) = (f.before.view, f.after.view);
+    let written =
+        |view: &dyn View, n: NodeId| -> Vec<Arg> { view.args(n).iter().map(|a| a.map_nodes(&mut |_| p)).collect() };
+    let plain = before.kwargs(p).is_empty() && after.kwargs(q).is_empty();
+    if !plain || before.target(p) != after.target(q) || written(before, p) != written(after, q) {
+        return false;
+    }
+    let operands = |view: &dyn View, n: NodeId| -> Vec<NodeId> { view.args(n).iter().flat_map(Arg::nodes).collect() };
+    operands(before, p).into_iter().zip(operands(after, q)).all(|(a, b)| {
+        let (from, to) = (f.order(Side::Before, p), f.order(Side::After, q));
+        let a = f.read_at(Side::Before, Place::of(a), from);
+        let b = f.read_at(Side::After, Place::of(b), to);
+        widen::equal_exactly(f, c, a, b)
+    })
 }
 
 /// Compares an ordered effect of both sides: same call, equal operands.
