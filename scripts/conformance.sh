@@ -9,7 +9,7 @@ target=${CARGO_TARGET_DIR:-$root/target}
 for pass in "$root"/guest-examples/python/*/; do
     name=$(basename -- "$pass")
     AIRLOCK_GUEST_CACHE=${AIRLOCK_GUEST_CACHE:-$target/guest-toolchain} \
-        "$target/debug/airlock" build -q "$pass" -o "$root/target/components/python/$name.wasm"
+        "$target/debug/airlock" build -q "$pass" -o "$target/components/python/$name.wasm"
 done
 cd "$root"
 exec cargo test --locked --test it -- languages::

@@ -5,7 +5,8 @@ set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 "$root/scripts/setup.sh"
 cd "$root"
-airlock=${CARGO_TARGET_DIR:-target}/debug/airlock
+target=${CARGO_TARGET_DIR:-target}
+airlock=$target/debug/airlock
 model=tests/models/torchair_doc_model/core.pt2
 out=target/demo
 mkdir -p "$out"
@@ -15,7 +16,7 @@ show() {
     "$airlock" "$@"
 }
 
-show run "$model" --pass target/components/stream-split.wasm -o "$out/edited.fx" --lower "$out/ge.pbtxt"
+show run "$model" --pass "$target/components/stream-split.wasm" -o "$out/edited.fx" --lower "$out/ge.pbtxt"
 # A diff that finds differences says so by its exit code.
 show diff "$model" "$out/edited.fx" || [ $? = 1 ]
 

@@ -194,7 +194,7 @@ build_in() {
     for name in "$@"; do
         pass=$root/guest-examples/$language/$name
         say "building target/components/$language/$name.wasm"
-        AIRLOCK_GUEST_CACHE=$cache "$target/debug/airlock" build -q "$pass" -o "$root/target/components/$language/$name.wasm"
+        AIRLOCK_GUEST_CACHE=$cache "$target/debug/airlock" build -q "$pass" -o "$target/components/$language/$name.wasm"
     done
 }
 
@@ -213,7 +213,7 @@ for manifest in "$root"/guest-examples/rust/*/Cargo.toml; do
     pass=$(dirname -- "$manifest")
     name=$(basename -- "$pass")
     say "building target/components/$name.wasm"
-    AIRLOCK_GUEST_CACHE=$cache "$target/debug/airlock" build "$pass" -o "$root/target/components/$name.wasm"
+    AIRLOCK_GUEST_CACHE=$cache "$target/debug/airlock" build "$pass" -o "$target/components/$name.wasm"
 done
 
 if [ -n "$languages" ]; then

@@ -51,18 +51,8 @@ pub struct ReduceArgs {
     /// The configuration: limits, and switches of built-in passes.
     #[arg(long, value_name = "airlock.toml")]
     config: Option<PathBuf>,
-    /// Given to the passes' `run`.
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pass_config: String,
-    /// An option that passes read.
-    #[arg(long = "option", value_name = "KEY=VALUE")]
-    options: Vec<String>,
-    /// What passes may have beyond the graph: `constants` (weight bytes).
-    #[arg(long, value_name = "GRANT")]
-    grant: Vec<String>,
-    /// Run passes in this process: a hole in the engine is then one in this process.
-    #[arg(long)]
-    in_process: bool,
+    #[command(flatten)]
+    passing: run::Passing,
     #[command(flatten)]
     reading: Reading,
 }
@@ -120,10 +110,10 @@ pub fn reduce(args: &ReduceArgs, global: &Global) -> anyhow::Result<Exit> {
     let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
     let mut reading = args.reading.clone();
     reading.ops.extend(config.file.ops.iter().cloned());
-    let wanted = run::named_passes(&args.passes, &args.pass_config, &args.options, &args.grant)?;
+    let wanted = run::named_passes(&args.passes, &args.passing)?;
     run::check_grants(&wanted)?;
     check_output(args, global, &reading)?;
-    let place = run::Place::of((args.in_process, false), &config.file.limits, &reading)?;
+    let place = run::Place::of(&args.passing, &config.file.limits, &reading)?;
     let specs = run::load_passes(wanted, &config, &place, global)?;
     let loaded = load::model(&args.model, &reading)?;
     let folder = tempfile::tempdir().context("cannot make a folder for the models to try")?;

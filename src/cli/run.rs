@@ -73,13 +73,6 @@ pub struct RunArgs {
     /// Run no built-in passes.
     #[arg(long)]
     no_builtin: bool,
-    /// Run passes in this process: a hole in the engine is then one in this process. Without this each has processes of its own, behind walls
-    /// (`airlock inspect --host`).
-    #[arg(long)]
-    in_process: bool,
-    /// Compile passes anew, and keep nothing of it (`airlock cache`).
-    #[arg(long)]
-    no_cache: bool,
     /// Fuel of each pass, whatever the graph.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MOST))]
     fuel: Option<u64>,
@@ -98,17 +91,31 @@ pub struct RunArgs {
     /// Seconds that this may take, for each pass.
     #[arg(long, value_name = "S", value_parser = seconds)]
     trial_time: Option<f64>,
-    /// Given to the passes' `run`.
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pass_config: String,
-    /// An option that passes read.
-    #[arg(long = "option", value_name = "KEY=VALUE")]
-    options: Vec<String>,
-    /// What passes may have beyond the graph: `constants` (weight bytes).
-    #[arg(long, value_name = "GRANT")]
-    grant: Vec<String>,
+    #[command(flatten)]
+    passing: Passing,
     #[command(flatten)]
     reading: Reading,
+}
+
+/// What passes are given, and where they run.
+#[derive(Args, Debug)]
+pub(super) struct Passing {
+    /// Given to the passes' `run`.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub pass_config: String,
+    /// An option that passes read.
+    #[arg(long = "option", value_name = "KEY=VALUE")]
+    pub options: Vec<String>,
+    /// What passes may have beyond the graph: `constants` (weight bytes).
+    #[arg(long, value_name = "GRANT")]
+    pub grant: Vec<String>,
+    /// Run passes in this process: a hole in the engine is then one in this process. Without this each has processes of its own, behind walls
+    /// (`airlock inspect --host`).
+    #[arg(long)]
+    pub in_process: bool,
+    /// Compile passes anew, and keep nothing of it (`airlock cache`).
+    #[arg(long)]
+    pub no_cache: bool,
 }
 
 /// The largest limit: what TOML can hold.
@@ -160,7 +167,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
     reading.ops.extend(settled.config.file.ops.iter().cloned());
     let wanted = wanted_passes(args, &settled.config)?;
     check_outputs(args, settled.mode, global, (&settled.config, &reading, &wanted))?;
-    let place = Place::of((args.in_process, args.no_cache), &settled.config.file.limits, &reading)?;
+    let place = Place::of(&args.passing, &settled.config.file.limits, &reading)?;
     let mut specs = load_passes(wanted, &settled.config, &place, global)?;
     let mut loaded = load::model(path, &reading)?;
     load::warn_of_absent_weights(&loaded, path, &reading);
@@ -313,7 +320,7 @@ fn check_outputs(
 
 /// The passes of the command line, or of the configuration.
 fn wanted_passes(args: &RunArgs, config: &Config) -> anyhow::Result<Vec<FilePass>> {
-    let mut wanted = named_passes(&args.passes, &args.pass_config, &args.options, &args.grant)?;
+    let mut wanted = named_passes(&args.passes, &args.passing)?;
     // Flags win: passes of the file run only where the command line names none.
     if wanted.is_empty() {
         wanted.clone_from(&config.file.pass);
@@ -323,13 +330,8 @@ fn wanted_passes(args: &RunArgs, config: &Config) -> anyhow::Result<Vec<FilePass
 }
 
 /// The passes of the command line: `P.wasm[@STAGE]` each.
-pub(super) fn named_passes(
-    texts: &[String],
-    config: &str,
-    settings: &[String],
-    grant: &[String],
-) -> anyhow::Result<Vec<FilePass>> {
-    let options = options(settings)?;
+pub(super) fn named_passes(texts: &[String], passing: &Passing) -> anyhow::Result<Vec<FilePass>> {
+    let options = options(&passing.options)?;
     let mut wanted: Vec<FilePass> = Vec::new();
     for text in texts {
         let (path, stage) = match text.rsplit_once('@') {
@@ -340,7 +342,7 @@ pub(super) fn named_passes(
             }
             _ => (text.as_str(), Stage::Pre),
         };
-        let (config, grant) = (config.to_string(), grant.to_vec());
+        let (config, grant) = (passing.pass_config.clone(), passing.grant.clone());
         wanted.push(FilePass { path: path.into(), stage, config, options: options.clone(), grant });
     }
     Ok(wanted)
@@ -362,13 +364,13 @@ pub(super) enum Place {
 }
 
 impl Place {
-    pub(super) fn of((in_process, no_cache): (bool, bool), limits: &Limits, reading: &Reading) -> anyhow::Result<Self> {
-        if in_process {
+    pub(super) fn of(passing: &Passing, limits: &Limits, reading: &Reading) -> anyhow::Result<Self> {
+        if passing.in_process {
             return Ok(Place::Here(Engine::new(limits)?));
         }
         #[cfg(target_os = "linux")]
         return Ok(Place::Apart(
-            Workers::of_this_program().with_cache(super::cache::of_run(no_cache)),
+            Workers::of_this_program().with_cache(super::cache::of_run(passing.no_cache)),
             load::operator_texts(reading)?,
         ));
         #[cfg(not(target_os = "linux"))]

@@ -94,14 +94,19 @@ pub fn cache_folder() -> PathBuf {
     if let Some(named) = std::env::var_os("AIRLOCK_GUEST_CACHE") {
         return PathBuf::from(named);
     }
-    let program = std::env::current_exe().unwrap_or_default();
-    // Cargo marks its target folders with this file.
-    if let Some(target) = program.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file()) {
-        return target.join("guest-toolchain");
+    if let Some(folder) = std::env::current_exe().ok().and_then(|program| beside(&program)) {
+        return folder;
     }
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
     cache.unwrap_or_else(std::env::temp_dir).join("airlock/guest-toolchain")
+}
+
+/// `guest-toolchain` in the target folder of a program. Cargo marks a target folder that it made; one that
+/// `scripts/setup.sh` began is known by what was put there.
+fn beside(program: &Path) -> Option<PathBuf> {
+    let is_target = |folder: &&Path| folder.join("guest-toolchain").is_dir() || folder.join("CACHEDIR.TAG").is_file();
+    program.ancestors().skip(1).find(is_target).map(|target| target.join("guest-toolchain"))
 }
 
 /// A compiler that may be of use.
@@ -275,6 +280,19 @@ mod tests {
         let candidate = Candidate::new(PathBuf::from("/no/such/rustc"));
         let reason = candidate.look(Path::new("/")).err().unwrap();
         assert!(reason.starts_with("/no/such/rustc: "), "{reason}");
+    }
+
+    #[test]
+    fn a_target_folder_that_cargo_did_not_make_is_known_by_the_toolchain_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("target/debug/airlock");
+        assert_eq!(beside(&program), None);
+        let own = folder.path().join("target/guest-toolchain");
+        std::fs::create_dir_all(&own).unwrap();
+        assert_eq!(beside(&program), Some(own.clone()));
+        std::fs::remove_dir(&own).unwrap();
+        std::fs::write(folder.path().join("target/CACHEDIR.TAG"), "").unwrap();
+        assert_eq!(beside(&program), Some(own));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::{Place, Stamp, Storages, placeholders};
+use crate::analysis::{Place, Stamp, Storages, place_of, placeholders};
 use crate::certificate::Evidence;
 use crate::editor::{Changes, Editor};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, StrId, View};
@@ -323,17 +323,23 @@ fn compare_giving_assertions(
 /// Whether two calls are of one operator, written alike, on equal operands.
 fn is_given_the_same(f: &mut Functional<'_>, c: &mut Congruence, p: NodeId, q: NodeId) -> bool {
     let (before, after) = (f.before.view, f.after.view);
-    let written =
-        |view: &dyn View, n: NodeId| -> Vec<Arg> { view.args(n).iter().map(|a| a.map_nodes(&mut |_| p)).collect() };
-    let plain = before.kwargs(p).is_empty() && after.kwargs(q).is_empty();
-    if !plain || before.target(p) != after.target(q) || written(before, p) != written(after, q) {
+    // Arguments with their keywords; which nodes they name is asked below.
+    let written = |view: &dyn View, n: NodeId| -> Vec<(String, Arg)> {
+        let named = view.kwargs(n).iter().map(|(k, a)| (view.texts().text(*k).to_string(), a));
+        let all = view.args(n).iter().map(|a| (String::new(), a)).chain(named);
+        all.map(|(k, a)| (k, a.map_nodes(&mut |_| p))).collect()
+    };
+    let operands = |view: &dyn View, n: NodeId| -> Vec<NodeId> {
+        let all = view.args(n).iter().chain(view.kwargs(n).iter().map(|(_, a)| a));
+        all.flat_map(Arg::nodes).collect()
+    };
+    if before.target(p) != after.target(q) || written(before, p) != written(after, q) {
         return false;
     }
-    let operands = |view: &dyn View, n: NodeId| -> Vec<NodeId> { view.args(n).iter().flat_map(Arg::nodes).collect() };
     operands(before, p).into_iter().zip(operands(after, q)).all(|(a, b)| {
         let (from, to) = (f.order(Side::Before, p), f.order(Side::After, q));
-        let a = f.read_at(Side::Before, Place::of(a), from);
-        let b = f.read_at(Side::After, Place::of(b), to);
+        let a = f.read_at(Side::Before, place_of(before, a), from);
+        let b = f.read_at(Side::After, place_of(after, b), to);
         widen::equal_exactly(f, c, a, b)
     })
 }

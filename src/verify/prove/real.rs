@@ -60,8 +60,7 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
 }
 
 fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) -> Option<bool> {
-    let (ma, mb) = (l.meant(a), l.meant(b));
-    let (Meant::One(x), Meant::One(y)) = (ma?, mb?) else { return None };
+    let (Meant::One(x), Meant::One(y)) = (l.meant(a)?, l.meant(b)?) else { return None };
     let plain = matches!(x.dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
     let few = x.sizes.iter().all(|d| d.fixed().is_some_and(|n| n > 0));
     if !plain || !few || x.dtype != y.dtype || x.sizes != y.sizes {
@@ -73,16 +72,14 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
         Array { expr: without_infinities(&mut l.speaker.e, x.expr, &mut finite)?, ..x },
         Array { expr: without_infinities(&mut l.speaker.e, y.expr, &mut finite)?, ..y },
     );
-    let fe = Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr);
-    if !fe? {
+    if !Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr)? {
         return Some(false);
     }
     let free = free_values(l, &[x.expr, y.expr])?;
     if !free.is_empty() && *reals.infinite.get_or_insert_with(|| names_infinity(l.f)) {
         return None;
     }
-    let bounded = is_bounded(l, &x, &y, &finite);
-    let bounded = bounded?;
+    let bounded = is_bounded(l, &x, &y, &finite)?;
     if bounded {
         reals.assumed.extend(free);
     }
@@ -170,10 +167,8 @@ fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array, finite: &[ExprId])
         for root in finite {
             rounding::range(e, *root, &sources)?;
         }
-        let ba = rounding::bound(e, x.expr, &sources);
-        let bb = rounding::bound(e, y.expr, &sources);
-        let (a, _) = ba?;
-        let (b, _) = bb?;
+        let (a, _) = rounding::bound(e, x.expr, &sources)?;
+        let (b, _) = rounding::bound(e, y.expr, &sources)?;
         let reached = if b > 16.0 * a { rounding::largest(e, x.expr, &sources, &sizes) } else { 0.0 };
         if b > 16.0 * a + 64.0 * unit(x.dtype) * reached {
             return Some(false);
