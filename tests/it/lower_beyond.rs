@@ -135,3 +135,15 @@ fn a_transposed_weight_and_scale_are_transposed_by_the_product() {
     let product = lowered.graph.op.iter().find(|op| op.r#type == "QuantBatchMatmulV4").unwrap();
     assert!(matches!(product.attr["transpose_x2"].value, Some(airlock::lower::ge::proto::Value::B(true))));
 }
+
+#[test]
+fn a_view_of_symbolic_sizes_does_not_lose_the_transposition_before_it() {
+    let lines = [
+        "p: \"f32[s, 17, 64]\" = torch.ops.aten.permute.default(c, [1, 0, 2])",
+        "v: \"f32[s, 17, 4, 16]\" = torch.ops.aten.view.default(p, [n, 17, 4, 16])",
+        "r: \"f32[s, 17, 64]\" = torch.ops.aten.view.default(v, [n, 17, 64])",
+        "a: \"f32[s, 17, 64]\" = torch.ops.aten.abs.default(r)",
+    ];
+    let lowered = lower(&graph("n: \"Sym(s)\", c: \"f32[17, s, 64]\"", &lines, "a"), &Options::default()).unwrap();
+    assert!(kinds(&lowered).contains(&"Transpose"), "{:?}", kinds(&lowered));
+}

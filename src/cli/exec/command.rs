@@ -77,7 +77,7 @@ pub fn exec(args: &ExecArgs, global: &Global) -> anyhow::Result<Exit> {
     let loaded = load(&args.model, args, global)?;
     let recording = args.inputs.as_deref().map(feed::recorded).transpose()?;
     let given = || match &recording {
-        Some(recording) => feed::values(&recording.inputs),
+        Some(recording) => feed::laid_out(&loaded.model.graph, feed::values(&recording.inputs)?),
         None => feed::seeded(&loaded.model.graph, args.seed),
     };
     if recording.is_none() && !loaded.model.graph.is_empty() {

@@ -99,21 +99,62 @@ fn drawn(
     random: &mut Generator,
     scale: f64,
 ) -> anyhow::Result<Tensor> {
-    let sizes = ty.sizes.iter().map(|d| Ok(usize::try_from(size(graph, *d, bindings)?)?));
-    let sizes = sizes.collect::<anyhow::Result<Vec<usize>>>()?;
-    let meta = Meta::contiguous(ty.dtype, &sizes);
+    let numbers = |dims: &[Dim]| {
+        let each = dims.iter().map(|d| Ok(usize::try_from(size(graph, *d, bindings)?)?));
+        each.collect::<anyhow::Result<Vec<usize>>>()
+    };
+    let mut meta = Meta::contiguous(ty.dtype, &numbers(&ty.sizes)?);
+    if let Some(strides) = &ty.strides {
+        meta.strides = numbers(strides)?.as_slice().into();
+    }
+    // One value for each place: elements that share one are equal.
     let count = meta.needed()?;
     let whole = !(ty.dtype.is_float() || ty.dtype.is_complex());
     let draw = |random: &mut Generator| {
         if whole { if random.uniform() < 0.5 { 0.0 } else { 1.0 } } else { random.normal() * scale }
     };
-    let values: Vec<f64> = (0..count).map(|_| draw(random)).collect();
+    let mut values: Vec<f64> = Vec::new();
+    values.try_reserve_exact(count).with_context(|| format!("{count} elements do not fit in memory"))?;
+    values.extend((0..count).map(|_| draw(random)));
     let bytes = Storage::new(vec![0_u8; count.saturating_mul(ty.dtype.bytes())], &Meter::default());
-    let tensor = Tensor::new(meta, bytes)?;
-    tensor.write(&values)?;
-    let content = tensor.storage.read()?.bytes().to_vec();
+    let places = Tensor::new(Meta::contiguous(ty.dtype, &[count]), bytes)?;
+    places.write(&values)?;
+    let content = places.storage.read()?.bytes().to_vec();
     let storage = Storage::mapped(Bytes::new(content), &Meter::default());
-    Ok(Tensor::new(tensor.meta.clone(), storage)?)
+    Ok(Tensor::new(meta, storage)?)
+}
+
+/// Lays recorded inputs out as the program states them: a recording holds values in order of their indices.
+pub fn laid_out(graph: &Graph, values: Vec<Value>) -> anyhow::Result<Vec<Value>> {
+    let mut bindings = Bindings::new();
+    let nodes = user_inputs(graph);
+    let stated = |node: NodeId| graph.ty(node).as_tensor().filter(|ty| ty.strides.is_some());
+    for (node, value) in nodes.iter().zip(&values) {
+        if let (Some(ty), Value::Tensor(t)) = (stated(*node), value) {
+            for (dim, n) in ty.sizes.iter().zip(t.sizes()) {
+                graph.symbols.bind_dim(&mut bindings, *dim, i64::try_from(*n)?);
+            }
+        }
+    }
+    let nodes = nodes.into_iter().map(Some).chain(std::iter::repeat(None));
+    let each = nodes.zip(values).map(|(node, value)| match (node.and_then(stated), value) {
+        (Some(ty), Value::Tensor(t)) => Ok(Value::Tensor(with_strides_of(graph, ty, &bindings, t)?)),
+        (_, value) => Ok(value),
+    });
+    each.collect()
+}
+
+fn with_strides_of(graph: &Graph, ty: &TensorType, bindings: &Bindings, t: Tensor) -> anyhow::Result<Tensor> {
+    let strides = ty.strides.iter().flatten().map(|d| graph.symbols.eval(*d, bindings).ok());
+    let strides = strides.map(|d| d.and_then(|d| usize::try_from(d).ok())).collect::<Option<Vec<usize>>>();
+    let Some(strides) = strides.filter(|s| s.len() == t.rank() && s.as_slice() != t.meta.strides.as_slice()) else {
+        return Ok(t);
+    };
+    let meta = Meta { strides: strides.as_slice().into(), offset: 0, ..t.meta.clone() };
+    let bytes = vec![0_u8; meta.needed()?.saturating_mul(t.dtype().bytes())];
+    let placed = Tensor::new(meta, Storage::new(bytes, &Meter::default()))?;
+    placed.copy_from(&t)?;
+    Ok(placed)
 }
 
 /// Gives the weights that a text model lacks values of a seed; returns how many.

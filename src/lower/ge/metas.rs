@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::value::{Meta, Results, SymbolKind, TensorMeta};
 use crate::graph::{Arg, Device, Graph, NodeId, TensorType, ValueType, View};
 use crate::ops::{CallSite, Registry, Sharing, Viewed, contiguous_strides, is_contiguous, view_strides};
-use crate::sym::{Dim, Symbols};
+use crate::sym::{Bindings, Dim, Symbols};
 
 /// Returns contiguous strides.
 pub(super) fn contiguous(symbols: &mut Symbols, sizes: &[Dim]) -> Rc<[Dim]> {
@@ -54,9 +54,18 @@ fn as_type(meta: &TensorMeta) -> TensorType {
     t
 }
 
-/// Returns whether the tensor is contiguous; what symbols leave open counts as contiguous, as their hints mostly are.
+/// Returns whether the tensor is contiguous; what symbols leave open is as it is at sizes above 1.
 pub(super) fn is_dense(symbols: &mut Symbols, meta: &TensorMeta) -> bool {
-    is_contiguous(symbols, &as_type(meta)) != Some(false)
+    let known = is_contiguous(symbols, &as_type(meta));
+    known.unwrap_or_else(|| {
+        let hints = Hints::new(symbols);
+        let mut expected = 1_i64;
+        meta.sizes.iter().zip(meta.strides.iter()).rev().all(|(size, stride)| {
+            let (size, step) = (hints.of(*size), expected);
+            expected = expected.saturating_mul(size);
+            size == 1 || hints.of(*stride) == step
+        })
+    })
 }
 
 /// Returns the strides of a view in other sizes; `None` where only a copy has these sizes.
@@ -245,4 +254,39 @@ pub(super) fn swapped(rank: usize, a: usize, b: usize) -> Vec<usize> {
 /// Returns the entries in the order of the axes.
 pub(super) fn permuted(dims: &[Dim], axes: &[usize]) -> Option<Rc<[Dim]>> {
     axes.iter().map(|a| dims.get(*a).copied()).collect()
+}
+
+/// Stand-ins for symbols, to compare strides: any sizes above 1 order them alike.
+pub(super) struct Hints<'s> {
+    symbols: &'s Symbols,
+    bindings: Bindings,
+}
+
+impl<'s> Hints<'s> {
+    pub(super) fn new(symbols: &'s Symbols) -> Self {
+        let mut bindings = Bindings::new();
+        let names: Vec<(String, i64)> = symbols
+            .symbols()
+            .enumerate()
+            .map(|(i, (name, range))| {
+                let prime = [37, 41, 43, 47, 53, 59, 61, 67].get(i % 8).copied().unwrap_or(37);
+                let size = if range.contains(prime) { prime } else { least(&range) };
+                (name.to_string(), size)
+            })
+            .collect();
+        for (name, size) in names {
+            if let Some(d) = symbols.find_symbol(&name) {
+                symbols.bind_dim(&mut bindings, d, size);
+            }
+        }
+        Self { symbols, bindings }
+    }
+
+    pub(super) fn of(&self, dim: Dim) -> i64 {
+        dim.fixed().or_else(|| self.symbols.eval(dim, &self.bindings).ok()).unwrap_or(1)
+    }
+}
+
+fn least(range: &crate::sym::Range) -> i64 {
+    (2..=64).find(|n| range.contains(*n)).unwrap_or(2)
 }

@@ -9,10 +9,10 @@ use std::rc::Rc;
 
 use super::builder::{Attr, Builder, In, Refusal};
 use super::literal::Literal;
-use super::metas;
+use super::metas::{self, Hints};
 use super::proto::{DataType, edge};
 use super::value::{Meta, PendingView, Tensor, TensorId, TensorMeta, Value};
-use crate::sym::{Bindings, Dim, Symbols};
+use crate::sym::{Dim, Symbols};
 
 /// What is remembered of views.
 #[derive(Debug, Default)]
@@ -247,39 +247,4 @@ fn transposition(symbols: &Symbols, view: &PendingView) -> Option<Transposition>
     }
     let stored = order.iter().map(|i| dims.get(*i).map(|d| d.1)).collect::<Option<_>>()?;
     Some(Transposition { needed, stored, axes, seen: dims.iter().map(|d| d.1).collect() })
-}
-
-/// Stand-ins for symbols, to compare strides: any sizes above 1 order them alike.
-struct Hints<'s> {
-    symbols: &'s Symbols,
-    bindings: Bindings,
-}
-
-impl<'s> Hints<'s> {
-    fn new(symbols: &'s Symbols) -> Self {
-        let mut bindings = Bindings::new();
-        let names: Vec<(String, i64)> = symbols
-            .symbols()
-            .enumerate()
-            .map(|(i, (name, range))| {
-                let prime = [37, 41, 43, 47, 53, 59, 61, 67].get(i % 8).copied().unwrap_or(37);
-                let size = if range.contains(prime) { prime } else { least(&range) };
-                (name.to_string(), size)
-            })
-            .collect();
-        for (name, size) in names {
-            if let Some(d) = symbols.find_symbol(&name) {
-                symbols.bind_dim(&mut bindings, d, size);
-            }
-        }
-        Self { symbols, bindings }
-    }
-
-    fn of(&self, dim: Dim) -> i64 {
-        dim.fixed().or_else(|| self.symbols.eval(dim, &self.bindings).ok()).unwrap_or(1)
-    }
-}
-
-fn least(range: &crate::sym::Range) -> i64 {
-    (2..=64).find(|n| range.contains(*n)).unwrap_or(2)
 }

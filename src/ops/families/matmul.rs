@@ -67,25 +67,30 @@ fn made(c: &mut Call<'_>, t: &TensorType, dtype: Dtype, dims: &[Dim]) -> Typed {
     out::contiguous(c.symbols, dtype, dims.iter().copied().collect(), t.device.clone())
 }
 
-fn product(c: &mut Call<'_>, i: usize, j: usize, dtype: impl Fn(Dtype) -> Dtype) -> Result<(Sizes, Dtype), Fault> {
+fn product(c: &mut Call<'_>, i: usize, j: usize) -> Result<(Sizes, Dtype), Fault> {
+    let (a, b) = (c.tensor(i)?, c.tensor(j)?);
+    one_dtype(c, j, a, b)?;
+    Ok((shapes(c, i, j)?, a.dtype))
+}
+
+fn shapes(c: &mut Call<'_>, i: usize, j: usize) -> Result<Sizes, Fault> {
     let (a, b) = (c.tensor(i)?, c.tensor(j)?);
     rank(c, i, a, 2)?;
     rank(c, j, b, 2)?;
-    one_dtype(c, j, a, b)?;
     equal(c, j, "as many rows as the first has columns:", size(a, 1), size(b, 0))?;
-    Ok((smallvec::smallvec![size(a, 0), size(b, 1)], dtype(a.dtype)))
+    Ok(smallvec::smallvec![size(a, 0), size(b, 1)])
 }
 
 fn mm(c: &mut Call<'_>) -> Typed {
-    let (dims, dtype) = product(c, 0, 1, |d| d)?;
+    let (dims, dtype) = product(c, 0, 1)?;
     let t = c.tensor(0)?;
     made(c, t, dtype, &dims)
 }
 
 fn int_mm(c: &mut Call<'_>) -> Typed {
-    let (dims, dtype) = product(c, 0, 1, |_| Dtype::I32)?;
+    let dims = shapes(c, 0, 1)?;
     let t = c.tensor(0)?;
-    made(c, t, dtype, &dims)
+    made(c, t, Dtype::I32, &dims)
 }
 
 fn int8_mm(c: &mut Call<'_>) -> Typed {
@@ -125,7 +130,7 @@ fn added(c: &mut Call<'_>, dims: &[Dim]) -> Typed {
 }
 
 fn addmm(c: &mut Call<'_>) -> Typed {
-    let (dims, _) = product(c, 1, 2, |d| d)?;
+    let (dims, _) = product(c, 1, 2)?;
     added(c, &dims)
 }
 
