@@ -37,6 +37,8 @@ pub struct Graph {
     pub signature: Option<Signature>,
     /// The bytes that the spans of node metadata point into.
     pub meta_source: Option<Bytes>,
+    /// Whether strides of inputs were assumed (contiguous), as nobody states them: a printed graph has none.
+    pub layout_assumed: bool,
     pub(crate) columns: Columns,
     pub(crate) targets: Targets,
     pub(crate) bodies: Vec<Body>,
@@ -147,6 +149,7 @@ impl Graph {
             range_constraints: Vec::new(),
             signature: None,
             meta_source: None,
+            layout_assumed: false,
             columns: Columns::default(),
             targets: Targets::default(),
             bodies: vec![Body { name, parent: None, head: NONE, tail: NONE, len: 0 }],

@@ -36,6 +36,7 @@ impl TypeError {
             | Fault::Twice { argument }
             | Fault::Kind { argument, .. }
             | Fault::Untyped { argument }
+            | Fault::Unseen { argument, .. }
             | Fault::Mismatch { argument, .. } => Some(argument),
             Fault::UnknownKeyword { keyword, .. } => Some(keyword),
             _ => None,
@@ -110,6 +111,16 @@ pub enum Fault {
         /// What fits.
         expected: String,
         /// What is there.
+        found: String,
+    },
+    /// Sizes in which the operand's memory cannot be seen, as its strides are known.
+    #[error(
+        "argument `{argument}`: expected sizes in which the memory can be seen, found {found}; use reshape or contiguous"
+    )]
+    Unseen {
+        /// The parameter.
+        argument: String,
+        /// The sizes, and the operand's sizes and strides.
         found: String,
     },
     /// More of something than a call may have.

@@ -94,7 +94,7 @@ fn one(registry: &Registry, kernels: &Kernels, lowered: &BTreeSet<&str>, operato
         target: operator.target.to_string(),
         schema: operator.schema.to_string(),
         family: operator.family.to_string(),
-        types: match (operator.rule, &operator.body) {
+        types: match (operator.rule, exactness) {
             (Some(_), _) => "rule",
             (None, Some(_)) => "derived",
             (None, None) => "annotation",
@@ -323,7 +323,7 @@ const HEAD: &str = "\
 
 What Airlock knows of each operator; `airlock ops NAME` tells more. Generated: `AIRLOCK_UPDATE=1 cargo test --test it operators_doc`.
 
-- types: by a *rule*, or kept as annotated;
+- types: by a *rule*, *derived* from the decomposition, or kept as annotated;
 - kernel: of its *own*, as its *functional* form and a copy, or *decomposed*;
 - decomposition: *exact* is bit by bit the operator's own kernel, *real* the same function of real numbers;
 - GE: what lowers it.

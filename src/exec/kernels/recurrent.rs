@@ -20,8 +20,12 @@ type Made = Result<Value, Fault>;
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (lstm, &["aten.lstm.input"]),
     (gru, &["aten.gru.input"]),
+    (|cx| plain(cx, Kind::Tanh), &["aten.rnn_tanh.input"]),
+    (|cx| plain(cx, Kind::Relu), &["aten.rnn_relu.input"]),
     (lstm_cell, &["aten.lstm_cell.default"]),
     (gru_cell, &["aten.gru_cell.default"]),
+    (|cx| plain_cell(cx, Kind::Tanh), &["aten.rnn_tanh_cell.default"]),
+    (|cx| plain_cell(cx, Kind::Relu), &["aten.rnn_relu_cell.default"]),
 ];
 
 /// A lane that gates are computed in.
@@ -30,6 +34,8 @@ trait Gated: Product + Ring {
     fn sigmoid(self) -> Self;
     /// The hyperbolic tangent.
     fn tanh(self) -> Self;
+    /// Itself where it is not below 0; NaN stays.
+    fn positive(self) -> Self;
 }
 
 macro_rules! gated {
@@ -41,6 +47,10 @@ macro_rules! gated {
 
             fn tanh(self) -> Self {
                 <$t>::tanh(self)
+            }
+
+            fn positive(self) -> Self {
+                if self < 0.0 { 0.0 } else { self }
             }
         }
     )*};
@@ -126,6 +136,21 @@ struct State<L> {
 enum Kind {
     Lstm,
     Gru,
+    /// Without gates: the hyperbolic tangent of a sum.
+    Tanh,
+    /// The same, of what is positive.
+    Relu,
+}
+
+impl Kind {
+    /// How many rows of the weights each number of the state has.
+    fn gates(self) -> usize {
+        match self {
+            Kind::Lstm => 4,
+            Kind::Gru => 3,
+            Kind::Tanh | Kind::Relu => 1,
+        }
+    }
 }
 
 /// One step: gates of the input, and the state before, give the state after.
@@ -133,7 +158,7 @@ fn step<L: Gated>(kind: Kind, x: &[L], state: &mut State<L>, batch: usize, w: &W
     let (round, round_state) = (rounding::<L>(w.dtype), rounding::<L>(w.hidden));
     let h = rounded(affine(&state.hidden, batch, &w.state, w.state_bias.as_deref())?, &round);
     let gates = dims(&w.state).0;
-    let width = gates.checked_div(if kind == Kind::Lstm { 4 } else { 3 }).unwrap_or(0).max(1);
+    let width = gates.checked_div(kind.gates()).unwrap_or(0).max(1);
     let rows = x.chunks_exact(gates.max(1)).zip(h.chunks_exact(gates.max(1)));
     match kind {
         Kind::Lstm => {
@@ -148,6 +173,11 @@ fn step<L: Gated>(kind: Kind, x: &[L], state: &mut State<L>, batch: usize, w: &W
         Kind::Gru => {
             rows.zip(state.hidden.chunks_exact_mut(width))
                 .for_each(|((x, h), hidden)| gru_row(x, h, hidden, width, &round));
+        }
+        Kind::Tanh | Kind::Relu => {
+            let through = |v: L| if kind == Kind::Tanh { Gated::tanh(v) } else { v.positive() };
+            let sums = x.iter().zip(&h).map(|(x, h)| round(x.plus(*h)));
+            state.hidden.iter_mut().zip(sums).for_each(|(hidden, sum)| *hidden = round(through(sum)));
         }
     }
     Ok(())
@@ -306,9 +336,14 @@ fn lstm(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 fn gru(cx: &mut Cx<'_, '_, '_>) -> Made {
+    plain(cx, Kind::Gru)
+}
+
+/// Layers whose state is the hidden one alone.
+fn plain(cx: &mut Cx<'_, '_, '_>, kind: Kind) -> Made {
     let (plan, hidden) = (Plan::of(cx)?, cx.tensor(1)?);
     with_float_lane!(hidden.dtype(), "recurrent layers", L => {
-        let (sequence, last) = layers::<L>(cx, Kind::Gru, &plan, (hidden, None))?;
+        let (sequence, last) = layers::<L>(cx, kind, &plan, (hidden, None))?;
         let shown = shown(cx, &plan, sequence)?;
         Ok(vec![shown, cx.emit_at(1, last.hidden)?].into())
     })
@@ -337,10 +372,14 @@ fn lstm_cell(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 fn gru_cell(cx: &mut Cx<'_, '_, '_>) -> Made {
+    plain_cell(cx, Kind::Gru)
+}
+
+fn plain_cell(cx: &mut Cx<'_, '_, '_>, kind: Kind) -> Made {
     let hidden = cx.tensor(1)?;
     with_float_lane!(hidden.dtype(), "recurrent layers", L => {
         let state = State { hidden: hidden.lanes::<L>()?.into_vec(), cell: Vec::new() };
-        cx.emit(cell(cx, Kind::Gru, state)?.hidden)
+        cx.emit(cell(cx, kind, state)?.hidden)
     })
 }
 

@@ -42,6 +42,7 @@ pub(super) const TABLE: &[Line] = &[
     (Real, gelu, &["aten.gelu.default"]),
     (Real, logit, &["aten.logit.default"]),
     (Real, sinc, &["aten.sinc.default"]),
+    (Real, ndtr, &["aten.special_ndtr.default"]),
 ];
 
 impl<'b> T<'b> {
@@ -217,3 +218,10 @@ fn sinc(b: &Builder<'_>) -> Made {
 
 /// 1 / ln 2.
 pub(super) const LOG2_E: f64 = 1.0 / LN_2;
+
+/// The normal distribution's sum up to here.
+fn ndtr(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(x.dtype().is_float(), "this dtype")?;
+    done![((x / std::f64::consts::SQRT_2).op("erf") + 1) * 0.5]
+}

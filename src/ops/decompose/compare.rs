@@ -6,6 +6,9 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, isclose, &["aten.isclose.default"]),
     (Exact, |b| done![b.t(0)?.call("ne.Tensor", args![b.t(0)?])], &["aten.isnan.default"]),
     (Exact, isinf, &["aten.isinf.default"]),
+    (Exact, isin, &["aten.isin.Tensor_Tensor"]),
+    (Exact, isin_number, &["aten.isin.Tensor_Scalar"]),
+    (Exact, isreal, &["aten.isreal.default"]),
 ];
 
 fn isinf(b: &Builder<'_>) -> Made {
@@ -34,4 +37,23 @@ fn isclose(b: &Builder<'_>) -> Made {
     let actual = (x - y).op("abs");
     let near = actual.op("isfinite").call("logical_and", args![actual.call("le.Tensor", args![allowed])]);
     done![close.call("logical_or", args![near])]
+}
+
+/// Each element against all of the others.
+fn isin(b: &Builder<'_>) -> Made {
+    let (x, among) = (b.t(0)?, b.t(1)?);
+    let equal = x.unsqueeze(x.dims()).call("eq.Tensor", args![among.reshape(vec![Arg::Int(-1)])]);
+    let found = equal.call("any.dim", args![x.dims()]);
+    done![if b.flag("invert")? { found.op("logical_not") } else { found }]
+}
+
+fn isin_number(b: &Builder<'_>) -> Made {
+    let target = if b.flag("invert")? { "ne.Scalar" } else { "eq.Scalar" };
+    done![b.t(0)?.call(target, args![b.arg(1)])]
+}
+
+fn isreal(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(!x.dtype().is_complex(), "complex numbers")?;
+    done![x.call("ones_like", args![; dtype = Dtype::Bool])]
 }

@@ -5,6 +5,7 @@ use super::prelude::*;
 pub(super) const TABLE: &[Line] = &[
     (Exact, |b| conv(b, 1), &["aten.conv1d.default", "aten.conv1d.padding"]),
     (Exact, |b| conv(b, 2), &["aten.conv2d.default", "aten.conv2d.padding"]),
+    (Exact, |b| conv(b, 3), &["aten.conv3d.padding"]),
     (Exact, |b| conv(b, 3), &["aten.conv3d.default"]),
     (Exact, |b| transposed(b, 1), &["aten.conv_transpose1d.default"]),
     (Exact, |b| transposed(b, 2), &["aten.conv_transpose2d.input"]),

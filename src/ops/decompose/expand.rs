@@ -178,13 +178,11 @@ impl Registry {
     }
 }
 
-/// Returns the type of a call of an operator without rule: that of its meaning.
+/// Returns the type of a call of an operator without rule: that of its meaning, or of its decomposition.
 pub fn result_type(c: &mut Call<'_>) -> Result<ValueType, Fault> {
-    if c.operator.body.is_none() {
-        return Err(Fault::NoRule);
-    }
+    let exactness = c.registry.exactness(c.operator).ok_or(Fault::NoRule)?;
     let given: Vec<Arg> = (0..c.operator.schema.params.len()).map(|i| c.arg(i).clone()).collect();
-    let expansion = c.registry.expand(c.view, c.symbols, c.operator, &given, Exactness::Exact).map_err(|e| *e.fault)?;
+    let expansion = c.registry.expand(c.view, c.symbols, c.operator, &given, exactness).map_err(|e| *e.fault)?;
     let ty = |a: &Arg| match a {
         Arg::Node(n) => expansion.graph.ty(*n).clone(),
         Arg::Int(v) => ValueType::SymInt(Dim::Fixed(*v)),

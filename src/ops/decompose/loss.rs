@@ -12,6 +12,13 @@ pub(super) const TABLE: &[Line] = &[
     (Real, huber, &["aten.huber_loss.default"]),
     (Real, binary_cross_entropy, &["aten.binary_cross_entropy.default"]),
     (Real, with_logits, &["aten.binary_cross_entropy_with_logits.default"]),
+    (Exact, |b| picked(b, "nll_loss_forward"), &["aten.nll_loss.default"]),
+    (Exact, |b| picked(b, "nll_loss2d_forward"), &["aten.nll_loss2d.default"]),
+    (Real, margin_ranking, &["aten.margin_ranking_loss.default"]),
+    (Real, hinge_embedding, &["aten.hinge_embedding_loss.default"]),
+    (Real, cosine_embedding, &["aten.cosine_embedding_loss.default"]),
+    (Real, triplet_margin, &["aten.triplet_margin_loss.default"]),
+    (Real, poisson_nll, &["aten.poisson_nll_loss.default"]),
     (Real, nll_forward, &["aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default"]),
 ];
 
@@ -33,6 +40,58 @@ fn rounded(b: &Builder<'_>, loss: T<'_>, reduction: i64, dtype: Dtype) -> Made {
         _ => return Err(b.unsupported("this reduction")),
     };
     done![value.to(dtype)]
+}
+
+fn picked(b: &Builder<'_>, target: &str) -> Made {
+    done![b.pick(target, args![b.t(0)?, b.t(1)?, b.arg(2), b.arg(3), b.arg(4)], 0)]
+}
+
+fn margin_ranking(b: &Builder<'_>) -> Made {
+    let apart = (b.t(0)? - b.t(1)?) * -b.t(2)? + b.float(3)?;
+    reduced(b, apart.call("clamp_min", args![0]), b.int(4)?)
+}
+
+/// What is labelled 1 as it is, what is labelled -1 by how far it is within the margin; anything else both.
+fn hinge_embedding(b: &Builder<'_>) -> Made {
+    let (x, y, zero) = (b.t(0)?, b.t(1)?, b.t(0)?.op("zeros_like"));
+    let within = x.minus_from(b.float(2)?).call("clamp_min", args![0]);
+    let apart = b.choose(y.call("ne", args![1]), within, zero);
+    let near = b.choose(y.call("ne", args![-1]), x, zero);
+    reduced(b, apart + near, b.int(3)?)
+}
+
+fn cosine_embedding(b: &Builder<'_>) -> Made {
+    const LEAST: f64 = 1e-12;
+    let (p, q, y) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    b.only(p.rank() == q.rank() && p.rank() == y.rank().saturating_add(1), "labels of this rank")?;
+    let axis = p.dims().saturating_sub(1);
+    let sum = |t: T<'_>| t.sum(&[axis], false).id();
+    let (pq, pp, qq) = (b.value(sum(p * q)), b.value(sum(p * p)) + LEAST, b.value(sum(q * q)) + LEAST);
+    let cosine = pq / (pp * qq).op("sqrt");
+    let zero = cosine.op("zeros_like");
+    let near = b.choose(y.call("eq", args![1]), cosine.minus_from(1), zero);
+    let apart = (cosine - b.float(3)?).call("clamp_min", args![0]);
+    reduced(b, near + b.choose(y.call("eq", args![-1]), apart, zero), b.int(4)?)
+}
+
+fn triplet_margin(b: &Builder<'_>) -> Made {
+    let (anchor, near, far) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    let distance = |p: T<'_>, q: T<'_>| b.op("pairwise_distance", args![p, q, b.arg(4), b.arg(5)]).id();
+    let (to_near, mut to_far) = (b.value(distance(anchor, near)), b.value(distance(anchor, far)));
+    if b.flag(6)? {
+        to_far = to_far.call("minimum", args![b.value(distance(near, far))]);
+    }
+    reduced(b, (to_near - to_far + b.float(3)?).call("clamp_min", args![0]), b.int(7)?)
+}
+
+fn poisson_nll(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    let mut loss = if b.flag(2)? { x.op("exp") - y * x } else { x - y * (x + b.float(4)?).op("log") };
+    if b.flag(3)? {
+        let stirling = y * y.op("log") - y + (y * (2.0 * std::f64::consts::PI)).op("log") * 0.5;
+        loss = loss + stirling.fill_where(y.call("le", args![1]), 0);
+    }
+    reduced(b, loss, b.int(5)?)
 }
 
 fn l1(b: &Builder<'_>) -> Made {

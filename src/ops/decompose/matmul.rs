@@ -20,6 +20,12 @@ pub(super) const TABLE: &[Line] = &[
     (Real, dot, &["aten.dot.default", "aten.vdot.default"]),
     (Real, cross, &["aten.linalg_cross.default"]),
     (Real, addbmm, &["aten.addbmm.default"]),
+    (Exact, matrix_power, &["aten.matrix_power.default", "aten.linalg_matrix_power.default"]),
+    (Exact, pairwise_distance, &["aten.pairwise_distance.default"]),
+    (Exact, |b| done![b.t(0)?.contiguous().call("_pdist_forward", args![b.arg(1)])], &["aten.pdist.default"]),
+    (Exact, cross_along, &["aten.cross.default"]),
+    (Exact, vecdot, &["aten.linalg_vecdot.default"]),
+    (Exact, matrix_h, &["aten.matrix_H.default"]),
 ];
 
 fn matmul(b: &Builder<'_>) -> Made {
@@ -247,4 +253,67 @@ fn addbmm(b: &Builder<'_>) -> Made {
     let z = b.op("bmm", args![b.t(1)?.wide(), b.t(2)?.wide()]).sum(&[0], false) * alpha;
     let sum = if beta == 0.0 { z } else { z + addend.wide() * beta };
     done![sum.to(dtype)]
+}
+
+/// By squares and products in the order of PyTorch; no inverses.
+fn matrix_power(b: &Builder<'_>) -> Made {
+    let (x, n) = (b.t(0)?, b.int(1)?);
+    b.only(n >= 1, "an exponent below 1")?;
+    let times = |p: T<'_>, q: T<'_>| b.op("matmul", args![p, q]).id();
+    match n {
+        1 => return done![x.duplicate()],
+        2 => return done![b.value(times(x, x))],
+        3 => return done![b.value(times(b.value(times(x, x)), x))],
+        _ => {}
+    }
+    let (mut rest, mut square, mut result) = (n, None, None);
+    while rest > 0 {
+        let z: T<'_> = square.map_or(x, |z| b.value(times(z, z)));
+        if rest & 1 == 1 {
+            result = Some(result.map_or(z, |r| b.value(times(r, z))));
+        }
+        square = Some(z);
+        rest >>= 1;
+    }
+    done![result.unwrap_or(x)]
+}
+
+fn pairwise_distance(b: &Builder<'_>) -> Made {
+    let apart = b.t(0)? - b.t(1)? + b.float(3)?;
+    let last = apart.dims().saturating_sub(1);
+    b.only(last >= 0, "no dimension")?;
+    done![apart.call("norm.ScalarOpt_dim", args![b.arg(2), ints(&[last]), b.flag(4)?])]
+}
+
+/// Along the first dimension of three where none is named.
+fn cross_along(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    let dim = match b.opt_int(2)? {
+        Some(dim) => dim,
+        None => {
+            let three = range(x.rank()).into_iter().find(|d| x.dim(*d).fixed() == Some(3));
+            three.ok_or_else(|| b.unsupported("no dimension of size 3"))?
+        }
+    };
+    done![b.op("linalg_cross", args![x, y; dim = dim])]
+}
+
+fn vecdot(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    b.only(!x.dtype().is_complex() && !y.dtype().is_complex(), "complex numbers")?;
+    let rank = x.rank().max(y.rank());
+    let axis = b.axis("dim", rank)?;
+    if axis.saturating_add(1) == signed(rank) && x.rank() > 0 && y.rank() > 0 {
+        let row = x.unsqueeze(signed(x.rank()).saturating_sub(1));
+        let product = b.op("matmul", args![row, y.unsqueeze(signed(y.rank()))]);
+        let last = product.dims().saturating_sub(1);
+        return done![product.squeeze(last).squeeze(last.saturating_sub(1))];
+    }
+    done![(x * y).sum(&[axis], false)]
+}
+
+fn matrix_h(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(x.rank() == 2, "what is no matrix")?;
+    done![x.op("adjoint")]
 }

@@ -27,7 +27,22 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, channel_shuffle, &["aten.channel_shuffle.default"]),
     (Exact, diag, &["aten.diag.default"]),
     (Exact, select_scatter, &["aten.select_scatter.default"]),
-    (Exact, meshgrid, &["aten.meshgrid.indexing"]),
+    (Exact, meshgrid, &["aten.meshgrid.indexing", "aten.meshgrid.default"]),
+    (Exact, atleast_3d, &["aten.atleast_3d.default"]),
+    (Exact, |b| each(b, "atleast_1d.default"), &["aten.atleast_1d.Sequence"]),
+    (Exact, |b| each(b, "atleast_2d.default"), &["aten.atleast_2d.Sequence"]),
+    (Exact, |b| each(b, "atleast_3d.default"), &["aten.atleast_3d.Sequence"]),
+    (Exact, broadcast_tensors, &["aten.broadcast_tensors.default"]),
+    (Exact, cartesian_prod, &["aten.cartesian_prod.default"]),
+    (Exact, column_stack, &["aten.column_stack.default"]),
+    (Exact, dstack, &["aten.dstack.default"]),
+    (Exact, |b| done![b.t(0)?.reshape(vec![Arg::Int(-1)]).call("diag", args![b.arg(1)])], &["aten.diagflat.default"]),
+    (Exact, |b| split_along(b, 1), &["aten.hsplit.int", "aten.hsplit.array"]),
+    (Exact, |b| split_along(b, 0), &["aten.vsplit.int", "aten.vsplit.array"]),
+    (Exact, |b| split_along(b, 2), &["aten.dsplit.int", "aten.dsplit.array"]),
+    (Exact, pad_sequence, &["aten.pad_sequence.default"]),
+    (Exact, |b| flip(b, 1), &["aten.fliplr.default"]),
+    (Exact, |b| flip(b, 0), &["aten.flipud.default"]),
 ];
 
 fn parts(items: &[T<'_>]) -> Arg {
@@ -316,7 +331,7 @@ fn select_scatter(b: &Builder<'_>) -> Made {
 /// Each vector along a dimension of its own, broadcast; `xy` exchanges the first two.
 fn meshgrid(b: &Builder<'_>) -> Made {
     let mut items = b.ts(0)?;
-    let swap = b.text(1) == "xy" && items.len() >= 2;
+    let swap = b.operator().schema.params.len() > 1 && b.text(1) == "xy" && items.len() >= 2;
     if swap {
         items.swap(0, 1);
     }
@@ -332,4 +347,85 @@ fn meshgrid(b: &Builder<'_>) -> Made {
         grids.swap(0, 1);
     }
     Ok(vec![parts(&grids)])
+}
+
+fn atleast_3d(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    done![match x.rank() {
+        0 => x.reshape(vec![Arg::Int(1); 3]),
+        1 => x.unsqueeze(0).unsqueeze(2),
+        2 => x.unsqueeze(2),
+        _ => x,
+    }]
+}
+
+fn each(b: &Builder<'_>, target: &str) -> Made {
+    Ok(vec![parts(&b.ts(0)?.into_iter().map(|t| t.op(target)).collect::<Vec<_>>())])
+}
+
+fn broadcast_tensors(b: &Builder<'_>) -> Made {
+    let items = b.ts(0)?;
+    let mut sizes = Vec::new();
+    for t in &items {
+        sizes = super::matmul::broadcast(b, &sizes, &t.shape())?;
+    }
+    Ok(vec![parts(&items.into_iter().map(|t| t.expand(sizes.clone())).collect::<Vec<_>>())])
+}
+
+/// Rows of one element of each vector, the last one's changing fastest.
+fn cartesian_prod(b: &Builder<'_>) -> Made {
+    let items = b.ts(0)?;
+    b.only(items.len() > 1, "one vector, which is its own product")?;
+    let grids = b.list("meshgrid.indexing", args![parts(&items); indexing = Arg::Str("ij".into())]);
+    let flat: Vec<T<'_>> = grids.into_iter().map(|t| t.reshape(vec![Arg::Int(-1)])).collect();
+    done![b.op("stack", args![parts(&flat), 1])]
+}
+
+fn column_stack(b: &Builder<'_>) -> Made {
+    let column = |t: T<'_>| if t.rank() < 2 { t.reshape(vec![t.numel(), Arg::Int(1)]).id() } else { t.id() };
+    let columns: Vec<T<'_>> = b.ts(0)?.into_iter().map(|t| b.value(column(t))).collect();
+    done![b.op("cat", args![parts(&columns), 1])]
+}
+
+fn dstack(b: &Builder<'_>) -> Made {
+    let deep: Vec<T<'_>> = b.ts(0)?.into_iter().map(|t| t.op("atleast_3d")).collect();
+    done![b.op("cat", args![parts(&deep), 2])]
+}
+
+/// Into equal parts, or at places; a vector along its only dimension.
+fn split_along(b: &Builder<'_>, axis: i64) -> Made {
+    let x = b.t(0)?;
+    let axis = if axis == 1 && x.rank() == 1 { 0 } else { axis };
+    b.only(axis < x.dims(), "too few dimensions")?;
+    let overload = match b.arg(1) {
+        Arg::Int(parts) => {
+            b.only(parts > 0 && x.fixed(axis)?.checked_rem(parts) == Some(0), "parts that are not equal")?;
+            "tensor_split.sections"
+        }
+        _ => "tensor_split.indices",
+    };
+    Ok(vec![parts(&b.list(overload, args![x, b.arg(1), axis]))])
+}
+
+/// Sequences filled up to the longest, side by side.
+fn pad_sequence(b: &Builder<'_>) -> Made {
+    let items = b.ts(0)?;
+    b.only(items.iter().all(|t| t.rank() > 0), "a sequence without length")?;
+    let lengths = items.iter().map(|t| t.fixed(0)).collect::<Result<Vec<i64>, Fault>>()?;
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    let right = b.text("padding_side") == "right";
+    let mut filled = Vec::new();
+    for (t, length) in items.iter().zip(&lengths) {
+        let missing = longest.saturating_sub(*length);
+        let mut pad = vec![0_i64; t.rank().saturating_sub(1).saturating_mul(2)];
+        pad.extend(if right { [0, missing] } else { [missing, 0] });
+        filled.push(t.call("constant_pad_nd", args![ints(&pad), b.arg("padding_value")]));
+    }
+    done![b.op("stack", args![parts(&filled), i64::from(!b.flag("batch_first")?)])]
+}
+
+fn flip(b: &Builder<'_>, axis: i64) -> Made {
+    let x = b.t(0)?;
+    b.only(axis < x.dims(), "too few dimensions")?;
+    done![x.call("flip", args![ints(&[axis])])]
 }

@@ -21,6 +21,8 @@ pub(super) const TABLE: &[Line] = &[
         batch_norm_inference,
         &["aten._native_batch_norm_legit_no_training.default", "aten._batch_norm_no_update.default"],
     ),
+    (Real, weight_norm, &["aten._weight_norm.default"]),
+    (Real, norm_except_dim, &["aten.norm_except_dim.default"]),
 ];
 
 /// With `dtype` the input is converted first.
@@ -189,4 +191,35 @@ fn batch_norm_inference(b: &Builder<'_>) -> Made {
     let none = || b.op("new_empty", args![mean, ints(&[0])]);
     let kept = |t: T<'_>| -> Arg { t.into() };
     done![y.to(x.dtype()), kept(none()), kept(none())]
+}
+
+/// Each slice by its own length.
+fn weight_norm(b: &Builder<'_>) -> Made {
+    let (v, g) = (b.t(0)?.contiguous(), b.t(1)?.contiguous());
+    done![v * (g / v.call("norm_except_dim", args![2, b.arg(2)]))]
+}
+
+/// The length of each slice of a dimension, kept broadcast against the whole; of everything where it is -1.
+fn norm_except_dim(b: &Builder<'_>) -> Made {
+    let (v, order, dim) = (b.t(0)?, b.arg(1), b.int(2)?);
+    let last = v.dims().saturating_sub(1);
+    if dim == -1 {
+        return done![v.call("norm.Scalar", args![order])];
+    }
+    b.only((0..=last).contains(&dim), "this dimension")?;
+    let lengths = |rows: T<'_>, axis: i64| rows.call("norm.ScalarOpt_dim", args![order.clone(), ints(&[axis])]).id();
+    let mut sizes = vec![Arg::Int(1); v.rank()];
+    if dim == last && last > 0 {
+        sizes.pop();
+        sizes.push(v.size(last));
+        let columns = v.contiguous().view(vec![Arg::Int(-1), v.size(last)]);
+        return done![b.value(lengths(columns, 0)).view(sizes)];
+    }
+    let front = if dim == 0 { v } else { v.transpose(0, dim) };
+    if let Some(first) = sizes.first_mut() {
+        *first = front.size(0);
+    }
+    let rows = front.contiguous().view(vec![front.size(0), Arg::Int(-1)]);
+    let kept = b.value(lengths(rows, 1)).view(sizes);
+    done![if dim == 0 { kept } else { kept.transpose(0, dim) }]
 }

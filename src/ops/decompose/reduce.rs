@@ -3,7 +3,9 @@
 use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
-    (Exact, |b| by_correction(b, "var.correction"), &["aten.var.default", "aten.var.dim", "aten.var_mean.dim"]),
+    (Exact, |b| by_correction(b, "var.correction"), &["aten.var.default", "aten.var.dim"]),
+    (Exact, |b| by_correction(b, "var_mean.correction"), &["aten.var_mean.default", "aten.var_mean.dim"]),
+    (Exact, |b| by_correction(b, "std_mean.correction"), &["aten.std_mean.default", "aten.std_mean.dim"]),
     (Exact, |b| by_correction(b, "std.correction"), &["aten.std.default", "aten.std.dim"]),
     (
         Exact,
@@ -22,7 +24,15 @@ pub(super) const TABLE: &[Line] = &[
     (Real, var_mean, &["aten.var_mean.correction"]),
     (Real, vector_norm, &["aten.linalg_vector_norm.default"]),
     (Exact, norm, &["aten.norm.Scalar", "aten.norm.ScalarOpt_dim"]),
+    (Exact, norm_in, &["aten.norm.ScalarOpt_dtype", "aten.norm.ScalarOpt_dim_dtype"]),
+    (Exact, linalg_norm, &["aten.linalg_norm.default", "aten.linalg_norm.ord_str"]),
+    (Exact, matrix_norm, &["aten.linalg_matrix_norm.default", "aten.linalg_matrix_norm.str_ord"]),
+    (Exact, |b| done![entries(b.t(0)?, b.arg(1), b.flag(2)?, Arg::None)], &["aten.frobenius_norm.dim"]),
     (Exact, diff, &["aten.diff.default"]),
+    (Real, |b| trapezoid(b, false), &["aten.trapezoid.dx", "aten.trapezoid.x", "aten.trapz.dx", "aten.trapz.x"]),
+    (Real, |b| trapezoid(b, true), &["aten.cumulative_trapezoid.dx", "aten.cumulative_trapezoid.x"]),
+    (Real, cov, &["aten.cov.default"]),
+    (Real, corrcoef, &["aten.corrcoef.default"]),
 ];
 
 impl<'b> T<'b> {
@@ -51,8 +61,8 @@ fn by_correction(b: &Builder<'_>, target: &str) -> Made {
     let keep = params.param_index("keepdim").is_some() && b.flag("keepdim")?;
     let given = args![b.t(0)?, dims; correction = correction, keepdim = keep];
     if params.returns.len() == 2 {
-        let [var, mean] = b.many("var_mean.correction", given)?;
-        return done![var, mean];
+        let [spread, mean] = b.many(target, given)?;
+        return done![spread, mean];
     }
     done![b.op(target, given)]
 }
@@ -170,6 +180,112 @@ fn norm(b: &Builder<'_>) -> Made {
     let dims = if with_dims { b.arg(2) } else { Arg::None };
     let keep = with_dims && b.flag(3)?;
     done![x.call("linalg_vector_norm", args![order, dims, keep])]
+}
+
+/// The same in a dtype.
+fn norm_in(b: &Builder<'_>) -> Made {
+    let order = b.opt_float(1)?.unwrap_or(2.0);
+    let with_dims = b.operator().schema.param_index("dim").is_some();
+    let dims = if with_dims { b.arg("dim") } else { Arg::None };
+    let keep = with_dims && b.flag("keepdim")?;
+    done![b.t(0)?.call("linalg_vector_norm", args![order, dims, keep; dtype = b.arg("dtype")])]
+}
+
+/// The root of the sum of all squares.
+fn entries<'b>(x: T<'b>, dims: Arg, keep: bool, dtype: Arg) -> T<'b> {
+    let dims = if dims == Arg::List(Box::default()) { ints(&range(x.rank())) } else { dims };
+    x.call("linalg_vector_norm", args![2.0, dims, keep; dtype = dtype])
+}
+
+/// Of vectors, or where two dimensions are named with an order, of matrices.
+fn linalg_norm(b: &Builder<'_>) -> Made {
+    let (x, keep, dtype) = (b.t(0)?, b.flag("keepdim")?, b.arg("dtype"));
+    let dims = b.opt_ints("dim")?;
+    let of_matrices = match &dims {
+        Some(dims) => dims.len() == 2,
+        None => x.rank() == 2,
+    };
+    if b.is_none("ord") {
+        return done![x.call("linalg_vector_norm", args![2.0, b.arg("dim"), keep; dtype = dtype])];
+    }
+    if of_matrices {
+        let dims = ints(&dims.unwrap_or_else(|| vec![0, 1]));
+        let text = matches!(b.arg("ord"), Arg::Str(_));
+        let target = if text { "linalg_matrix_norm.str_ord" } else { "linalg_matrix_norm.default" };
+        return done![x.call(target, args![b.arg("ord"), dims, keep; dtype = dtype])];
+    }
+    b.only(dims.is_some() || x.rank() == 1, "an order of a tensor of more dimensions")?;
+    done![x.call("linalg_vector_norm", args![b.float("ord")?, b.arg("dim"), keep; dtype = dtype])]
+}
+
+/// The sum of all squares' root, or the largest or smallest sum of a row or column; no singular values.
+fn matrix_norm(b: &Builder<'_>) -> Made {
+    let (x, keep, dtype) = (b.t(0)?, b.flag("keepdim")?, b.arg("dtype"));
+    let dims = b.axes("dim", x.rank())?;
+    let [row, column] = *dims.as_slice() else { return Err(b.unsupported("another number of dimensions")) };
+    b.only(row != column, "one dimension twice")?;
+    if matches!(b.arg("ord"), Arg::Str(_)) {
+        b.only(b.text("ord") == "fro", "a norm by singular values")?;
+        return done![entries(x, ints(&dims), keep, dtype)];
+    }
+    let order = b.float("ord")?;
+    b.only(order.abs() == 1.0 || order.is_infinite(), "a norm by singular values")?;
+    let (summed, mut left) = if order.abs() == 1.0 { (row, column) } else { (column, row) };
+    let sums = x.call("linalg_vector_norm", args![1.0, ints(&[summed]), keep; dtype = dtype]);
+    if !keep && left > summed {
+        left = left.saturating_sub(1);
+    }
+    done![sums.call(if order > 0.0 { "amax" } else { "amin" }, args![ints(&[left]), keep])]
+}
+
+/// The area below a line through points, whole or up to each: the means of neighbours by their distances.
+fn trapezoid(b: &Builder<'_>, cumulative: bool) -> Made {
+    let y = b.t("y")?;
+    let axis = b.axis("dim", y.rank())?;
+    let n = y.fixed(axis)?;
+    b.only(n >= 1, "no points")?;
+    let last = n.saturating_sub(1);
+    let sums = y.slice(axis, 0, last) + y.slice(axis, 1, n);
+    let (areas, factor) = match b.operator().schema.param_index("x") {
+        None => (sums, b.float("dx")? / 2.0),
+        Some(_) => {
+            let x = b.t("x")?;
+            b.only(x.rank() == y.rank() || x.rank() == 1, "distances of this rank")?;
+            let (x, at) = match x.rank() == y.rank() {
+                true => (x, axis),
+                false => {
+                    let mut sizes = vec![Arg::Int(1); y.rank()];
+                    sizes.iter_mut().skip(usize::try_from(axis).unwrap_or(0)).take(1).for_each(|s| *s = x.size(0));
+                    (x.view(sizes), axis)
+                }
+            };
+            let m = x.fixed(at)?;
+            (sums * (x.slice(at, 1, m) - x.slice(at, 0, m.saturating_sub(1))), 0.5)
+        }
+    };
+    done![match cumulative {
+        true => areas.call("cumsum", args![axis]) * factor,
+        false => areas.call("sum.dim_IntList", args![ints(&[axis]), false]) * factor,
+    }]
+}
+
+fn cov(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(b.is_none("fweights") && b.is_none("aweights"), "weights")?;
+    b.only(x.rank() <= 2 && x.dtype().is_float(), "this input")?;
+    let rows = if x.rank() < 2 { x.reshape(vec![Arg::Int(1), Arg::Int(-1)]) } else { x };
+    let n = rows.fixed(1)?.saturating_sub(b.int("correction")?).max(0);
+    let apart = rows - rows.mean(&[1], true);
+    done![(b.op("mm", args![apart, apart.op("t")]) / n).op("squeeze.default")]
+}
+
+fn corrcoef(b: &Builder<'_>) -> Made {
+    let c = b.t(0)?.op("cov");
+    if c.rank() == 0 {
+        return done![c / c];
+    }
+    let spread = c.call("diagonal", args![0]).op("sqrt");
+    done![c / spread.unsqueeze(1) / spread.unsqueeze(0)]
 }
 
 /// Differences of neighbours, `n` times; booleans differ.

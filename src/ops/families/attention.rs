@@ -18,9 +18,10 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (flash_attention, &["aten._scaled_dot_product_flash_attention_for_cpu.default"]),
     (attention_math, &["aten._scaled_dot_product_attention_math.default"]),
     (lstm, &["aten.lstm.input"]),
-    (gru, &["aten.gru.input"]),
+    (gru, &["aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input"]),
     (lstm_cell, &["aten.lstm_cell.default"]),
     (gru_cell, &["aten.gru_cell.default"]),
+    (rnn_cell, &["aten.rnn_tanh_cell.default", "aten.rnn_relu_cell.default"]),
 ];
 
 fn size(t: &TensorType, d: usize) -> Dim {
@@ -257,6 +258,11 @@ fn lstm_cell(c: &mut Call<'_>) -> Typed {
         all.push(out::contiguous(c.symbols, dtype, t.sizes.clone(), t.device.clone())?);
     }
     Ok(out::many(all))
+}
+
+fn rnn_cell(c: &mut Call<'_>) -> Typed {
+    let h = c.tensor(1)?;
+    plain(c, h, h.sizes.clone())
 }
 
 fn gru_cell(c: &mut Call<'_>) -> Typed {

@@ -154,7 +154,7 @@ const OVERLAP: &[&str] = &[
 
 /// Returns what the functional form of this call gives.
 fn functional_result(c: &mut Call<'_>) -> Result<Option<TensorType>, Fault> {
-    let Some(sibling) = c.registry.functional(c.operator).filter(|s| s.rule.is_some()) else { return Ok(None) };
+    let Some(sibling) = c.registry.functional(c.operator) else { return Ok(None) };
     let schema = &sibling.schema;
     // Of an `out` form the functional one lacks the last parameters.
     if c.bound.args.len() < schema.params.len() {

@@ -146,12 +146,12 @@ fn viewed(c: &mut Call<'_>, i: usize, t: &TensorType, wanted: Sizes) -> Typed {
         Viewed::Never => {
             let strides = t.strides.clone().unwrap_or_default();
             let found = format!(
-                "{} for sizes {} with strides {}; use reshape or contiguous",
+                "{} for sizes {} with strides {}",
                 sizes::show(c.symbols, &wanted),
                 sizes::show(c.symbols, &t.sizes),
                 sizes::show(c.symbols, &strides)
             );
-            Err(c.bad(i, "sizes in which the memory can be seen", found))
+            Err(Fault::Unseen { argument: c.name(i).into(), found })
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::ops::typing::hearsay::{Owners, bodies_take_what_is_passed};
 use crate::ops::typing::infer::CallSite;
 use crate::ops::typing::layout;
 use crate::ops::typing::sizes;
-use crate::sym::Symbols;
+use crate::sym::{Dim, Symbols};
 
 /// A node whose type does not hold.
 #[derive(Clone, PartialEq, Debug, Error)]
@@ -62,11 +62,14 @@ const MAX_RESULT_BYTES: u64 = 256 << 20;
 impl Registry {
     /// Gives every node the type that the rules give it, keeping annotations for printing, and returns what does not hold, in graph order.
     ///
-    /// A node with a problem keeps its annotation. Inputs of the graph without strides are contiguous.
+    /// A node with a problem keeps its annotation. Inputs of the graph without strides count as contiguous; where that, or strides that
+    /// a rule gives otherwise than they are stated, leaves a view impossible, nothing is wrong: how memory lies is then not known.
     pub fn check_types(&self, graph: &mut Graph) -> Vec<TypeProblem> {
         let mut symbols = std::mem::take(&mut graph.symbols);
         super::one_valued::number(graph, &mut symbols);
         let mut owners = Owners::of_inputs(graph, &symbols);
+        graph.layout_assumed |= has_input_without_strides(graph);
+        let mut layout_is_known = !graph.layout_assumed;
         let mut problems: Vec<Vec<TypeProblem>> = Vec::new();
         let mut bytes = 0_u64;
         let bodies: Vec<BodyId> = graph.bodies().collect();
@@ -77,7 +80,8 @@ impl Registry {
                 next = graph.next(node);
                 match graph.kind(node) {
                     NodeKind::Call => {
-                        found.extend(self.check_node(graph, &mut symbols, &mut owners, node));
+                        let problem = self.check_node(graph, &mut symbols, &mut owners, &mut layout_is_known, node);
+                        found.extend(problem);
                         if let ValueType::Many(_) = graph.ty(node) {
                             bytes = bytes.saturating_add(graph.ty(node).bytes());
                         }
@@ -107,13 +111,15 @@ impl Registry {
         graph: &mut Graph,
         symbols: &mut Symbols,
         owners: &mut Owners,
+        layout_is_known: &mut bool,
         node: NodeId,
     ) -> Option<TypeProblem> {
         graph.set_hearsay(node, Hearsay::TOLD);
         let problem = |graph: &Graph, problem| Some(TypeProblem { node, name: graph.name(node).to_string(), problem });
-        let (inferred, told) = match self.infer_told(graph, symbols, owners, node) {
+        let (mut inferred, told) = match self.infer_told(graph, symbols, owners, node) {
             Ok(found) => found,
             Err(fault) if fault.is_ignorance() => return None,
+            Err(Fault::Unseen { .. }) if !*layout_is_known => return None,
             Err(fault) => return problem(graph, Problem::Call(fault.of(graph.target(node)))),
         };
         let annotated = graph.ty(node);
@@ -122,6 +128,7 @@ impl Registry {
             let target = graph.target(node).to_string();
             return problem(graph, Problem::Annotation { target, annotated, inferred });
         }
+        *layout_is_known &= !forget_contradicted_strides(symbols, annotated, &mut inferred);
         let laid_out_by_word = is_strided(&inferred) == Some(false) && is_strided(annotated) == Some(true);
         settle(graph, symbols, node, inferred);
         let told = if laid_out_by_word { Hearsay::TOLD_STRIDES } else { Hearsay::NONE }.max(told);
@@ -154,6 +161,29 @@ impl Registry {
         let confirmed = alone.is_ok_and(|alone| owners.confirm(symbols, &ty, &alone));
         Ok((ty, if confirmed { Hearsay::NONE } else { Hearsay::TOLD }))
     }
+}
+
+/// Whether nobody states how an input of the graph lies.
+fn has_input_without_strides(graph: &Graph) -> bool {
+    let inputs = graph.nodes(BodyId::ROOT).take_while(|n| graph.kind(*n) == NodeKind::Placeholder);
+    inputs.filter_map(|n| graph.ty(n).as_tensor()).any(|t| t.strides.is_none() && t.rank() > 1)
+}
+
+/// Strides that are stated otherwise than the rule gives them are nobody's knowledge: a device may have its own. Returns whether there were such.
+fn forget_contradicted_strides(symbols: &Symbols, stated: &ValueType, inferred: &mut ValueType) -> bool {
+    let (Some(old), ValueType::Tensor(new)) = (stated.as_tensor(), inferred) else { return false };
+    let (Some(a), Some(b)) = (&old.strides, &new.strides) else { return false };
+    // How what has at most one element lies shows nowhere.
+    let differs = |d: usize| match (a.get(d), b.get(d), new.sizes.get(d)) {
+        (Some(x), Some(y), Some(n)) => sizes::differ(symbols, *x, *y) && sizes::differ(symbols, *n, Dim::Fixed(1)),
+        _ => false,
+    };
+    let empty = new.sizes.contains(&Dim::Fixed(0));
+    if empty || !(0..new.rank()).any(differs) {
+        return false;
+    }
+    *new = std::sync::Arc::new(TensorType { strides: None, ..(**new).clone() });
+    true
 }
 
 /// Of a tensor of the module the graph states sizes that are numbers; how it lies, and what symbols mean, nobody states.

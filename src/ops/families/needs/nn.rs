@@ -41,6 +41,9 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
             "aten.upsample_nearest1d.default",
             "aten.upsample_nearest2d.default",
             "aten._upsample_nearest_exact2d.default",
+            "aten.upsample_nearest3d.default",
+            "aten._upsample_nearest_exact1d.default",
+            "aten._upsample_nearest_exact3d.default",
             "aten.upsample_linear1d.default",
             "aten.upsample_bilinear2d.default",
             "aten.upsample_bicubic2d.default",
@@ -78,8 +81,16 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     ),
     (attention, &["aten._scaled_dot_product_flash_attention_for_cpu.default"]),
     (floats, &["aten.scaled_dot_product_attention.default", "aten._scaled_dot_product_attention_math.default"]),
-    (rnn, &["aten.lstm.input", "aten.gru.input"]),
-    (cell, &["aten.lstm_cell.default", "aten.gru_cell.default"]),
+    (rnn, &["aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input"]),
+    (
+        cell,
+        &[
+            "aten.lstm_cell.default",
+            "aten.gru_cell.default",
+            "aten.rnn_tanh_cell.default",
+            "aten.rnn_relu_cell.default",
+        ],
+    ),
     (distances, &["aten.cdist.default", "aten._cdist_forward.default"]),
     (own_distances, &["aten._pdist_forward.default"]),
     (cross, &["aten.linalg_cross.default"]),
@@ -401,7 +412,11 @@ fn rnn(c: &Call<'_>) -> Needed {
             c.need_equal(1, "a batch of", size(t, usize::from(!c.bool(8)?)), size(s, 1))?;
         }
     }
-    let gates = if &*c.operator.schema.name == "lstm" { 4 } else { 3 };
+    let gates = match &*c.operator.schema.name {
+        "lstm" => 4,
+        "gru" => 3,
+        _ => 1,
+    };
     let width = states.last().and_then(|s| size(s, 2).fixed());
     for (k, p) in params.iter().enumerate() {
         let is_projection = projected && k.saturating_add(1).is_multiple_of(each);
@@ -441,7 +456,11 @@ fn cell(c: &Call<'_>) -> Needed {
     }
     c.need_equal(2, "columns:", size(t, 1), size(input_weight, 1))?;
     c.need_equal(3, "columns:", size(h, 1), size(state_weight, 1))?;
-    let gates = if lstm { 4 } else { 3 };
+    let gates = match &*c.operator.schema.name {
+        "lstm_cell" => 4,
+        "gru_cell" => 3,
+        _ => 1,
+    };
     if let Some(width) = size(h, 1).fixed() {
         let rows = Dim::Fixed(width.saturating_mul(gates));
         c.need_equal(2, "rows, one a gate and unit:", rows, size(input_weight, 0))?;
