@@ -55,6 +55,7 @@ mod operator_facts;
 mod operators_doc;
 mod pt2;
 mod pt2_older;
+mod real_graphs;
 #[cfg(feature = "sandbox")]
 mod reduce;
 mod refuted;

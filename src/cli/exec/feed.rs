@@ -119,9 +119,14 @@ fn drawn(
     let bytes = Storage::new(vec![0_u8; count.saturating_mul(ty.dtype.bytes())], &Meter::default());
     let places = Tensor::new(Meta::contiguous(ty.dtype, &[count]), bytes)?;
     places.write(&values)?;
-    let content = places.storage.read()?.bytes().to_vec();
+    kept(Tensor { meta, ..places })
+}
+
+/// The same in memory that a run does not own: what it writes there shows as written.
+fn kept(t: Tensor) -> anyhow::Result<Tensor> {
+    let content = t.storage.read()?.bytes().to_vec();
     let storage = Storage::mapped(Bytes::new(content), &Meter::default());
-    Ok(Tensor::new(meta, storage)?)
+    Ok(Tensor::new(t.meta, storage)?)
 }
 
 /// Lays recorded inputs out as the program states them: a recording holds values in order of their indices.
@@ -154,7 +159,7 @@ fn with_strides_of(graph: &Graph, ty: &TensorType, bindings: &Bindings, t: Tenso
     let bytes = vec![0_u8; meta.needed()?.saturating_mul(t.dtype().bytes())];
     let placed = Tensor::new(meta, Storage::new(bytes, &Meter::default()))?;
     placed.copy_from(&t)?;
-    Ok(placed)
+    kept(placed)
 }
 
 /// Gives the weights that a text model lacks values of a seed; returns how many.

@@ -17,6 +17,7 @@ use crate::ops::Fault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (mm, &["aten.mm.default", "aten.bmm.default", "aten._int_mm.default"]),
+    (grouped, &["aten._grouped_mm.default", "transformers.grouped_mm_fallback.default"]),
     (addmm, &["aten.addmm.default", "aten.baddbmm.default"]),
     (addmv, &["aten.addmv.default"]),
     (matmul, &["aten.matmul.default", "aten.linalg_matmul.default", "aten.mv.default"]),
@@ -151,6 +152,37 @@ fn batched(t: &Tensor) -> Tensor {
 fn mm(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
     product(cx, &cx.meta()?, (a, &batched(a)), (b, &batched(b)), &Plus::NOTHING).map(Value::Tensor)
+}
+
+/// Groups that end where the third operand says; rows of no group are 0.
+fn grouped(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
+    let out = cx.zeros(0)?;
+    let each = |cx: &mut Cx<'_, '_, '_>, a: Tensor, b: Tensor, to: &Tensor| {
+        to.copy_from(&cx.run_tensor("aten.mm.default", &[a.into(), b.into()])?)
+    };
+    let Some(ends) = cx.opt_tensor(2)? else {
+        for k in 0..a.meta.size(0) {
+            each(cx, a.select(0, k)?, b.select(0, k)?, &out.select(0, k)?)?;
+        }
+        return Ok(Value::Tensor(out));
+    };
+    let axis = if a.rank() == 3 { b.meta.size(1) } else { a.meta.size(if b.rank() == 3 { 0 } else { 1 }) };
+    let mut start = 0_usize;
+    for (k, end) in ends.lanes::<i64>()?.iter().enumerate() {
+        let end = usize::try_from(*end).ok().filter(|end| (start..=axis).contains(end));
+        let end = end.ok_or_else(|| cx.bad(2, format!("ends that rise up to {axis}"), format!("one after {start}")))?;
+        let count = end.saturating_sub(start);
+        if count > 0 {
+            match (a.rank(), b.rank()) {
+                (2, 3) => each(cx, a.narrow(0, start, count)?, b.select(0, k)?, &out.narrow(0, start, count)?)?,
+                (3, _) => each(cx, a.select(0, k)?, b.narrow(1, start, count)?, &out.narrow(1, start, count)?)?,
+                _ => each(cx, a.narrow(1, start, count)?, b.narrow(0, start, count)?, &out.select(0, k)?)?,
+            }
+        }
+        start = end;
+    }
+    Ok(Value::Tensor(out))
 }
 
 fn addmm(cx: &mut Cx<'_, '_, '_>) -> Made {

@@ -14,6 +14,7 @@ mod conv;
 mod conv_columns;
 mod copy;
 mod create;
+mod detection;
 mod distance;
 mod division;
 mod dropout;
@@ -89,6 +90,7 @@ impl Kernels {
             conv::KERNELS,
             copy::KERNELS,
             create::KERNELS,
+            detection::KERNELS,
             distance::KERNELS,
             division::KERNELS,
             dropout::KERNELS,

@@ -46,7 +46,14 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
         ],
     ),
     (cubic, &["aten.upsample_bicubic2d.default", "aten.upsample_bicubic2d.vec"]),
-    (smoothed, &["aten._upsample_bilinear2d_aa.vec"]),
+    (
+        |cx| weighted(cx, Filter::SmoothLinear),
+        &["aten._upsample_bilinear2d_aa.default", "aten._upsample_bilinear2d_aa.vec"],
+    ),
+    (
+        |cx| weighted(cx, Filter::SmoothCubic),
+        &["aten._upsample_bicubic2d_aa.default", "aten._upsample_bicubic2d_aa.vec"],
+    ),
 ];
 
 /// The three spatial dimensions of a call, those that it lacks of size 1, and the sizes of a plane before and after.
@@ -146,10 +153,6 @@ fn cubic(cx: &mut Cx<'_, '_, '_>) -> Made {
     weighted(cx, Filter::Cubic)
 }
 
-fn smoothed(cx: &mut Cx<'_, '_, '_>) -> Made {
-    weighted(cx, Filter::SmoothLinear)
-}
-
 fn weighted(cx: &Cx<'_, '_, '_>, filter: Filter) -> Made {
     let (input, resized) = (cx.tensor(0)?, Resized::of(cx)?);
     let count = shape::count(&cx.meta()?.sizes)?;
@@ -182,7 +185,7 @@ fn stores_weights(cx: &Cx<'_, '_, '_>, filter: Filter) -> Result<bool, Fault> {
     Ok(match (filter, input.rank()) {
         (Filter::Linear, 4) => !channels_last && space > 128,
         (Filter::Linear, 5) => !channels_last,
-        (Filter::SmoothLinear, _) => false,
+        (Filter::SmoothLinear | Filter::SmoothCubic, _) => false,
         _ => true,
     })
 }

@@ -30,6 +30,19 @@ pub enum Filter {
     Cubic,
     /// All that a triangle covers, which widens where there are to be fewer elements.
     SmoothLinear,
+    /// The same with a cubic curve, twice as wide.
+    SmoothCubic,
+}
+
+impl Filter {
+    /// How far a filter that widens reaches to each side, where it does not; 0 for one that does not widen.
+    fn reach(self) -> f64 {
+        match self {
+            Filter::Linear | Filter::Cubic => 0.0,
+            Filter::SmoothLinear => 1.0,
+            Filter::SmoothCubic => 2.0,
+        }
+    }
 }
 
 #[allow(clippy::cast_precision_loss)]
@@ -126,7 +139,7 @@ impl Taps {
         let width = match filter {
             Filter::Linear => 2,
             Filter::Cubic => 4,
-            Filter::SmoothLinear => smooth_width(span),
+            Filter::SmoothLinear | Filter::SmoothCubic => smooth_width(span, filter),
         };
         let mut taps = Taps {
             places: Vec::with_capacity(span.to.saturating_mul(width)),
@@ -134,14 +147,14 @@ impl Taps {
             width,
             count: span.to,
             precision: 0,
-            filled: filter == Filter::SmoothLinear,
+            filled: filter.reach() > 0.0,
         };
         let scale = span.scale();
         for at in 0..span.to {
             match filter {
                 Filter::Linear => taps.push_linear(span, scale, at),
                 Filter::Cubic => taps.push_cubic(span, scale, at),
-                Filter::SmoothLinear => taps.push_smooth(span, scale, at),
+                Filter::SmoothLinear | Filter::SmoothCubic => taps.push_smooth(span, scale, at, filter),
             }
         }
         taps
@@ -191,8 +204,8 @@ impl Taps {
         }
     }
 
-    fn push_smooth(&mut self, span: &Span, scale: f64, at: usize) {
-        let support = if scale >= 1.0 { scale } else { 1.0 };
+    fn push_smooth(&mut self, span: &Span, scale: f64, at: usize, filter: Filter) {
+        let support = filter.reach() * scale.max(1.0);
         let centre = span.round(scale * (float(at) + 0.5));
         let first = index((centre - support + 0.5).max(0.0), span.from);
         let end = index((centre + support + 0.5).max(0.0), span.from);
@@ -200,7 +213,10 @@ impl Taps {
         let narrowing = if scale >= 1.0 { span.round(1.0 / scale) } else { 1.0 };
         let weight = |k: usize| {
             let away = (float(first.saturating_add(k)) - centre + 0.5) * narrowing;
-            span.round((1.0 - away.abs()).max(0.0))
+            span.round(match filter {
+                Filter::SmoothCubic => smooth_cubic(away.abs()),
+                _ => (1.0 - away.abs()).max(0.0),
+            })
         };
         let total: f64 = (0..count).map(weight).sum();
         for k in 0..self.width {
@@ -237,10 +253,19 @@ impl Taps {
     }
 }
 
-fn smooth_width(span: &Span) -> usize {
-    let scale = span.scale();
-    let support = if scale >= 1.0 { scale } else { 1.0 };
+fn smooth_width(span: &Span, filter: Filter) -> usize {
+    let support = filter.reach() * span.scale().max(1.0);
     index(support.ceil(), span.from).saturating_mul(2).saturating_add(1)
+}
+
+/// The weight at a distance (a = -0.5).
+fn smooth_cubic(x: f64) -> f64 {
+    let a = -0.5;
+    match x {
+        x if x < 1.0 => ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0,
+        x if x < 2.0 => (((x - 5.0) * x + 8.0) * x - 4.0) * a,
+        _ => 0.0,
+    }
 }
 
 /// The weights of four neighbours, the second of which lies `t` before the place (a = -0.75).

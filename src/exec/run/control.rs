@@ -25,6 +25,9 @@ impl Runner<'_, '_, '_> {
             "higher_order.while_loop" => self.while_loop(node, args),
             "higher_order.wrap_with_set_grad_enabled" => self.wrapped(node, args, 1),
             "higher_order.wrap_with_autocast" => self.wrapped(node, args, 4),
+            "higher_order.scan" => self.scan(node, args),
+            "higher_order.associative_scan" => self.associative_scan(node, args),
+            "higher_order.map_impl" => self.map(node, args),
             "higher_order.auto_functionalized" => self.functionalized(node, args, kwargs),
             "higher_order.auto_functionalized_v2" => self.functionalized_v2(node, args, kwargs),
             _ if target.starts_with("higher_order.") => {
@@ -108,6 +111,95 @@ impl Runner<'_, '_, '_> {
             }
             carried = self.call_body(node, body, operands)?;
         }
+    }
+
+    /// Runs a body along the first dimension of `xs`: on what is carried, the slice, and what is the same at each step. Gives what is carried in
+    /// the end, then the other results of all steps side by side.
+    fn scan(&mut self, node: NodeId, args: &[Value]) -> Made {
+        let [body, init, xs, rest @ ..] = args else {
+            return Err(self.fault(node, Fault::Missing { argument: "xs".into() }));
+        };
+        let (mut carried, xs) = (init.items().to_vec(), xs.items().to_vec());
+        let additional: Vec<Value> = rest.first().map(|o| o.items().to_vec()).unwrap_or_default();
+        let mut steps: Vec<Vec<Value>> = Vec::new();
+        for k in 0..self.length(node, &xs)? {
+            self.session.check_time().map_err(|fault| self.fault(node, fault))?;
+            let slices = self.slices(node, &xs, k)?;
+            let mut made = self.call_body(node, body, [carried, slices, additional.clone()].concat())?;
+            steps.push(made.split_off(init.items().len().min(made.len())));
+            carried = made;
+        }
+        carried.extend(self.side_by_side(node, &steps)?);
+        Ok(Value::List(carried))
+    }
+
+    /// What all elements up to each come to, one after the other.
+    fn associative_scan(&mut self, node: NodeId, args: &[Value]) -> Made {
+        let [body, xs, rest @ ..] = args else {
+            return Err(self.fault(node, Fault::Missing { argument: "xs".into() }));
+        };
+        let xs = xs.items().to_vec();
+        let additional: Vec<Value> = rest.first().map(|o| o.items().to_vec()).unwrap_or_default();
+        let mut steps: Vec<Vec<Value>> = Vec::new();
+        for k in 0..self.length(node, &xs)? {
+            self.session.check_time().map_err(|fault| self.fault(node, fault))?;
+            let slices = self.slices(node, &xs, k)?;
+            let made = match steps.last() {
+                Some(before) => self.call_body(node, body, [before.clone(), slices, additional.clone()].concat())?,
+                None => slices,
+            };
+            steps.push(made);
+        }
+        self.side_by_side(node, &steps).map(Value::List)
+    }
+
+    /// Runs a body on each slice.
+    fn map(&mut self, node: NodeId, args: &[Value]) -> Made {
+        let [body, xs, rest @ ..] = args else {
+            return Err(self.fault(node, Fault::Missing { argument: "xs".into() }));
+        };
+        let xs = xs.items().to_vec();
+        let additional: Vec<Value> = rest.first().map(|o| o.items().to_vec()).unwrap_or_default();
+        let mut steps: Vec<Vec<Value>> = Vec::new();
+        for k in 0..self.length(node, &xs)? {
+            self.session.check_time().map_err(|fault| self.fault(node, fault))?;
+            let slices = self.slices(node, &xs, k)?;
+            steps.push(self.call_body(node, body, [slices, additional.clone()].concat())?);
+        }
+        self.side_by_side(node, &steps).map(Value::List)
+    }
+
+    /// How many slices the operands of a scan have: one number for all.
+    fn length(&self, node: NodeId, xs: &[Value]) -> Result<usize, ExecError> {
+        let lengths = xs.iter().map(|x| match x {
+            Value::Tensor(t) if t.rank() > 0 => Ok(t.meta.size(0)),
+            other => Err(self.fault(node, Fault::mismatch("xs", "tensors with a dimension", other.kind()))),
+        });
+        let lengths = lengths.collect::<Result<Vec<usize>, _>>()?;
+        match lengths.first() {
+            Some(first) if *first > 0 && lengths.iter().all(|n| n == first) => Ok(*first),
+            _ => Err(self.fault(node, Fault::mismatch("xs", "tensors of one length, not 0", format!("{lengths:?}")))),
+        }
+    }
+
+    fn slices(&self, node: NodeId, xs: &[Value], k: usize) -> Result<Vec<Value>, ExecError> {
+        let slice = |x: &Value| match x {
+            Value::Tensor(t) => t.select(0, k).map(Value::Tensor).map_err(|fault| self.fault(node, fault)),
+            other => Ok(other.clone()),
+        };
+        xs.iter().map(slice).collect()
+    }
+
+    fn side_by_side(&mut self, node: NodeId, steps: &[Vec<Value>]) -> Result<Vec<Value>, ExecError> {
+        let count = steps.first().map_or(0, Vec::len);
+        let column = |k: usize| steps.iter().filter_map(|all| all.get(k).cloned()).collect::<Vec<Value>>();
+        let columns: Vec<Vec<Value>> = (0..count).map(column).collect();
+        let mut out = Vec::with_capacity(count);
+        for column in columns {
+            let made = self.session.call("aten.stack.default", &[Value::List(column)], &[]);
+            out.push(made.map_err(|e| self.failed(node, e))?);
+        }
+        Ok(out)
     }
 
     fn wrapped(&mut self, node: NodeId, args: &[Value], at: usize) -> Made {

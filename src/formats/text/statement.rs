@@ -10,7 +10,6 @@ use super::{target, value};
 use crate::analysis::form;
 use crate::graph::{Arg, BodyId, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType};
 use crate::ops::contiguous_strides;
-use crate::sym::Symbols;
 
 const CALL: &str = "an operator call, such as `torch.ops.aten.add.Tensor(x, y)`";
 
@@ -73,7 +72,7 @@ impl<'a> Reader<'a> {
     fn placeholder(&mut self, text: &'a str, ty: Option<Typed>, default: Vec<Arg>) {
         let target = self.graph.texts.intern(text);
         let name = text.trim_start_matches('*');
-        let ty = ty.map(|t| Typed { ty: contiguous(t.ty, &mut self.graph.symbols), ..t });
+        let ty = ty.map(|t| Typed { ty: contiguous(t.ty, &mut self.graph), ..t });
         let node = (NodeKind::Placeholder, target, default, Vec::new());
         self.node(name, node, ty);
     }
@@ -366,13 +365,14 @@ fn operator(function: &str, args: Vec<Arg>) -> Right {
     Right::Call { target: format!("_operator.{function}"), args, kwargs: Vec::new() }
 }
 
-/// An input whose annotation states no strides is contiguous.
-fn contiguous(ty: ValueType, symbols: &mut Symbols) -> ValueType {
-    match ty.as_tensor().filter(|t| t.strides.is_none()) {
-        Some(tensor) => match contiguous_strides(symbols, &tensor.sizes) {
-            Ok(strides) => ValueType::tensor(TensorType { strides: Some(strides), ..tensor.clone() }),
-            Err(_) => ty,
-        },
-        None => ty,
+/// An input whose annotation states no strides is taken to be contiguous.
+fn contiguous(ty: ValueType, graph: &mut crate::graph::Graph) -> ValueType {
+    let Some(tensor) = ty.as_tensor().filter(|t| t.strides.is_none()) else { return ty };
+    match contiguous_strides(&mut graph.symbols, &tensor.sizes) {
+        Ok(strides) => {
+            graph.layout_assumed |= tensor.rank() > 1;
+            ValueType::tensor(TensorType { strides: Some(strides), ..tensor.clone() })
+        }
+        Err(_) => ty,
     }
 }

@@ -8,6 +8,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| attention(b, true), &["aten._scaled_dot_product_attention_math.default"]),
     (Exact, lstm_cell, &["aten.lstm_cell.default"]),
     (Exact, gru_cell, &["aten.gru_cell.default"]),
+    (Real, flash_backward, &["aten._scaled_dot_product_flash_attention_for_cpu_backward.default"]),
 ];
 
 /// `softmax(q @ k.T * scale + mask) @ v`; the square root of the scale on either factor, against overflow.
@@ -93,4 +94,35 @@ fn gru_cell(b: &Builder<'_>) -> Made {
     let update = (zh + zi).op("sigmoid");
     let fresh = (ni + nh * reset).op("tanh");
     done![(h - fresh) * update + fresh]
+}
+
+/// From the weights, made again by the logarithms of their sums; gradients lie with the heads inside of the sequence.
+fn flash_backward(b: &Builder<'_>) -> Made {
+    let wide = |key: usize| Ok::<_, Fault>(b.t(key)?.wide().id());
+    let [grad, q, k, v, out] = [wide(0)?, wide(1)?, wide(2)?, wide(3)?, wide(4)?].map(|id| b.value(id));
+    b.only(b.float("dropout_p")? == 0.0 && q.rank() == 4, "dropout, or another rank")?;
+    b.only(b.t(5)?.rank() == 3, "what is no logarithm of sums, one a row")?;
+    let width = q.fixed(3)?;
+    #[allow(clippy::cast_precision_loss)] // A size.
+    let scale = b.opt_float("scale")?.unwrap_or(1.0 / (width as f64).sqrt());
+    let times = |x: T<'_>, y: T<'_>| b.op("matmul", args![x, y]).id();
+    let mut scores = b.value(times(q, k.transpose(2, 3))) * scale;
+    if b.flag("is_causal")? {
+        let ones = scores.call("ones_like", args![; dtype = Dtype::Bool]);
+        scores = scores.fill_where(ones.call("triu", args![1]), f64::NEG_INFINITY);
+    }
+    if let Some(mask) = b.opt("attn_mask")? {
+        b.only(mask.dtype() != Dtype::Bool, "a mask of truth values")?;
+        scores = scores + mask.to(scores.dtype());
+    }
+    let weights = (scores - b.t(5)?.unsqueeze(3)).op("exp");
+    let through = b.value(times(grad, v.transpose(2, 3)));
+    let inner = weights * (through - (grad * out).sum(&[3], true)) * scale;
+    let of_q = b.value(times(inner, k));
+    let of_k = b.value(times(inner.transpose(2, 3), q));
+    let of_v = b.value(times(weights.transpose(2, 3), grad));
+    let laid = |t: T<'_>, like: usize| -> Result<Arg, Fault> {
+        Ok(t.to(b.t(like)?.dtype()).transpose(1, 2).copy().transpose(1, 2).into())
+    };
+    Ok(vec![laid(of_q, 1)?, laid(of_k, 2)?, laid(of_v, 3)?])
 }

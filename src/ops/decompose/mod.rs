@@ -37,6 +37,7 @@ mod npu_moe;
 mod npu_norm;
 mod npu_quant;
 mod pool;
+mod quantized;
 mod random;
 mod reduce;
 mod renamed;

@@ -282,7 +282,7 @@ fn cov(b: &Builder<'_>) -> Made {
 fn corrcoef(b: &Builder<'_>) -> Made {
     let c = b.t(0)?.op("cov");
     if c.rank() == 0 {
-        return done![c / c];
+        return done![b.op("div.Tensor", args![c, c])];
     }
     let spread = c.call("diagonal", args![0]).op("sqrt");
     done![c / spread.unsqueeze(1) / spread.unsqueeze(0)]

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use super::builder::{Builder, Made};
 use super::{
     Exactness, activation, attention, compare, conv, create, fourier, gradient, index, loss, matmul, movement, norm,
-    npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool, random, reduce, renamed, resample, sort, split,
-    symbolic, ternary, view,
+    npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool, quantized, random, reduce, renamed, resample,
+    sort, split, symbolic, ternary, view,
 };
 
 /// A decomposition: emits calls for the call that the builder holds.
@@ -48,6 +48,7 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
         npu_norm::TABLE,
         npu_quant::TABLE,
         pool::TABLE,
+        quantized::TABLE,
         random::TABLE,
         reduce::TABLE,
         renamed::TABLE,

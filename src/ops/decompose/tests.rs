@@ -126,3 +126,12 @@ fn lists_are_decomposed_element_by_element() {
     let e = expand(&mut g, "aten._foreach_mul.Scalar", vec![list, Arg::Float(2.0)]).unwrap().unwrap();
     assert_eq!(targets(&e), ["aten.mul.Scalar", "aten.mul.Scalar"]);
 }
+
+#[test]
+fn a_gradient_of_a_mean_asks_for_the_number_of_elements() {
+    let mut g = Graph::new();
+    let (dy, x, y) =
+        (fixed(&mut g, Dtype::F32, &[]), fixed(&mut g, Dtype::F32, &[2, 3]), fixed(&mut g, Dtype::F32, &[2, 3]));
+    let e = expand(&mut g, "aten.mse_loss_backward.default", vec![dy, x, y, Arg::Int(1)]).unwrap();
+    assert!(targets(&e.unwrap()).contains(&"aten.sub.Tensor"));
+}

@@ -21,6 +21,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (gru, &["aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input"]),
     (lstm_cell, &["aten.lstm_cell.default"]),
     (gru_cell, &["aten.gru_cell.default"]),
+    (flash_backward, &["aten._scaled_dot_product_flash_attention_for_cpu_backward.default"]),
     (rnn_cell, &["aten.rnn_tanh_cell.default", "aten.rnn_relu_cell.default"]),
 ];
 
@@ -197,6 +198,23 @@ fn attention_math(c: &mut Call<'_>) -> Typed {
     let (dims, weights) = attended(c)?;
     let q = c.tensor(0)?;
     Ok(out::many([plain(c, q, dims)?, plain(c, q, weights)?]))
+}
+
+/// Gradients of what was attended to, stored with the heads inside of the sequence.
+fn flash_backward(c: &mut Call<'_>) -> Typed {
+    let mut all = Vec::new();
+    for i in 1..=3 {
+        let t = c.tensor(i)?;
+        let [batch, heads, rows, width] = *t.sizes.as_slice() else {
+            return Err(c.bad(i, "4 dimensions", sizes::show(c.symbols, &t.sizes)));
+        };
+        let strides = match layout::contiguous(c.symbols, &[batch, rows, heads, width])?.as_slice() {
+            [b, r, h, w] => Some(smallvec::smallvec![*b, *h, *r, *w]),
+            _ => None,
+        };
+        all.push(out::strided(t.dtype, t.sizes.clone(), strides, t.device.clone()));
+    }
+    Ok(out::many(all))
 }
 
 /// Sizes of the sequence result: batch and steps of the input, width by direction.

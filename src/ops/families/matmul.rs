@@ -15,6 +15,7 @@ type Typed = Result<ValueType, Fault>;
 pub(in crate::ops) const RULES: &[Entry] = &[
     (mm, &["aten.mm.default"]),
     (int_mm, &["aten._int_mm.default"]),
+    (grouped, &["aten._grouped_mm.default", "transformers.grouped_mm_fallback.default"]),
     (bmm, &["aten.bmm.default"]),
     (addmm, &["aten.addmm.default"]),
     (baddbmm, &["aten.baddbmm.default"]),
@@ -109,6 +110,58 @@ fn batched(c: &mut Call<'_>, i: usize, j: usize) -> Result<Sizes, Fault> {
     equal(c, j, "as many batches as the first has:", size(a, 0), size(b, 0))?;
     equal(c, j, "as many rows as the first has columns:", size(a, 2), size(b, 1))?;
     Ok(smallvec::smallvec![size(a, 0), size(a, 1), size(b, 2)])
+}
+
+/// Groups of rows, of columns or of what is summed, which end where `offs` says, each by a matrix of its own.
+///
+/// Follows PyTorch's `GroupedMMUtils.h`: rows of `_grouped_mm`'s result are 16 bytes apart or a multiple of that.
+fn grouped(c: &mut Call<'_>) -> Typed {
+    let (a, b, ends) = (c.tensor(0)?, c.tensor(1)?, c.opt_tensor(2)?);
+    let own = &*c.operator.schema.namespace == "aten";
+    if own {
+        let told = c.dtype(4)?.unwrap_or(a.dtype);
+        if told != a.dtype || !c.is_none(3) {
+            return Err(Fault::Unsupported { what: "another dtype, or a bias".into() });
+        }
+    }
+    one_dtype(c, 1, a, b)?;
+    let groups = match ends {
+        Some(ends) => {
+            rank(c, 2, ends, 1)?;
+            Some(size(ends, 0))
+        }
+        None => None,
+    };
+    let (dims, each): (Sizes, Option<Dim>) = match (a.rank(), b.rank(), groups) {
+        (2, 3, Some(_)) => (smallvec::smallvec![size(a, 0), size(b, 2)], Some(size(b, 0))),
+        (2, 2, Some(n)) if own => (smallvec::smallvec![n, size(a, 0), size(b, 1)], None),
+        (3, 2, Some(_)) if own => (smallvec::smallvec![size(a, 1), size(b, 1)], Some(size(a, 0))),
+        (3, 3, None) if own => (smallvec::smallvec![size(a, 0), size(a, 1), size(b, 2)], None),
+        _ => return Err(c.bad(1, "matrices, of which one or both go by groups", sizes::show(c.symbols, &b.sizes))),
+    };
+    if let (Some(n), Some(each)) = (groups, each) {
+        equal(c, 2, "as many groups as matrices:", each, n)?;
+    }
+    let inner = |t: &TensorType, back: usize| size(t, t.rank().saturating_sub(back));
+    equal(c, 1, "as many rows as the first has columns:", inner(a, 1), inner(b, 2))?;
+    if !own {
+        return made(c, a, a.dtype, &dims);
+    }
+    let bytes = i64::try_from(a.dtype.bytes()).unwrap_or(1).max(1);
+    let strides = match dims.last().and_then(|d| d.fixed()) {
+        None => None,
+        Some(last) => {
+            let step = 16_i64.wrapping_div(bytes).max(1);
+            let row = Dim::Fixed(
+                last.saturating_add(step).saturating_sub(1).checked_div(step).unwrap_or(0).saturating_mul(step),
+            );
+            Some(match dims.as_slice() {
+                [_, rows, _] => smallvec::smallvec![sizes::mul(c.symbols, *rows, row)?, row, Dim::Fixed(1)],
+                _ => smallvec::smallvec![row, Dim::Fixed(1)],
+            })
+        }
+    };
+    Ok(out::strided(a.dtype, dims, strides, a.device.clone()))
 }
 
 fn bmm(c: &mut Call<'_>) -> Typed {

@@ -7,6 +7,7 @@ pub(in crate::ops) mod compare;
 pub(in crate::ops) mod control;
 pub(in crate::ops) mod conv;
 pub(in crate::ops) mod create;
+mod detection;
 pub(in crate::ops) mod einsum;
 pub(in crate::ops) mod foreach;
 pub(in crate::ops) mod fourier;
@@ -54,6 +55,7 @@ pub(super) fn families() -> impl Iterator<Item = &'static Entry> {
         pointwise::RULES,
         compare::RULES,
         create::RULES,
+        detection::RULES,
         view::RULES,
         split::RULES,
         reduce::RULES,

@@ -48,6 +48,8 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.upsample_linear1d.default",
             "aten.upsample_bilinear2d.default",
             "aten.upsample_bicubic2d.default",
+            "aten._upsample_bilinear2d_aa.default",
+            "aten._upsample_bicubic2d_aa.default",
         ],
     ),
     (
@@ -63,6 +65,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.upsample_trilinear3d.vec",
             "aten.upsample_bicubic2d.vec",
             "aten._upsample_bilinear2d_aa.vec",
+            "aten._upsample_bicubic2d_aa.vec",
         ],
     ),
     (sampled, &["aten.grid_sampler.default", "aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default"]),

@@ -35,6 +35,7 @@ pub(in crate::ops) const TABLES: &[&str] = &[
     include_str!("../schemas/control.txt"),
     include_str!("../schemas/stream.txt"),
     include_str!("../schemas/npu.txt"),
+    include_str!("../schemas/packages.txt"),
 ];
 
 /// Returns the family that a comment line begins: a few words, what follows a colon left out.
