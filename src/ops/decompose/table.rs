@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::builder::{Builder, Made};
 use super::{
-    Exactness, activation, attention, compare, conv, create, gradient, index, loss, matmul, movement, norm, npu,
-    npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool, random, reduce, resample, sort, split, symbolic,
-    ternary, view,
+    Exactness, activation, attention, compare, conv, create, einsum, gradient, index, loss, matmul, movement, norm,
+    npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool, random, recurrent, reduce, resample, sort,
+    split, symbolic, ternary, view,
 };
 
 /// A decomposition: emits calls for the call that the builder holds.
@@ -34,6 +34,7 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
         compare::TABLE,
         conv::TABLE,
         create::TABLE,
+        einsum::TABLE,
         gradient::TABLE,
         index::TABLE,
         loss::TABLE,
@@ -48,6 +49,7 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
         npu_quant::TABLE,
         pool::TABLE,
         random::TABLE,
+        recurrent::TABLE,
         reduce::TABLE,
         resample::TABLE,
         sort::TABLE,

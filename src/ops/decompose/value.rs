@@ -124,7 +124,8 @@ impl<'b> T<'b> {
 
     /// Returns the number of elements, which must be known.
     pub fn count(self) -> Result<i64, Fault> {
-        let product = self.b.decide(|s| sizes::product(s, &self.sizes()))?;
+        let own = self.sizes();
+        let product = self.b.decide(|s| sizes::product(s, &own))?;
         self.b.fixed(product)
     }
 
