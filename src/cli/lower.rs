@@ -6,13 +6,13 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::{Exit, Format, Global, Mode, Reading, Searching, load, output, staging};
-use crate::graph::Model;
+use super::delivery::{self, How, Made};
+use super::staging::{self, Staging};
+use super::{Exit, Format, Global, Mode, Reading, Searching, configured, load, output};
 use crate::lower::ge;
-use crate::ops::Registry;
-use crate::pipeline::judge_lowered;
-use crate::report::{verdict_details, verdict_words};
-use crate::verify::{Finding, Policy, Verdict};
+use crate::pipeline::Config;
+use crate::report::verdict_details;
+use crate::verify::{Policy, Verdict};
 
 /// Lowers a model to the NPU. Runs no graph passes: these belong to `run`.
 #[derive(Args, Debug)]
@@ -23,9 +23,12 @@ pub struct LowerArgs {
     /// The model.
     model: PathBuf,
     /// The NPU path.
-    #[arg(long, value_parser = super::modes(), default_value = "max-autotune")]
-    mode: Mode,
-    /// The file to write; its ending decides: .txt (protobuf text), .pbtxt (for graph viewers), .py, .bin (serialized).
+    #[arg(long, value_parser = super::modes())]
+    mode: Option<Mode>,
+    /// Configuration; without it the nearest airlock.toml from the current folder upwards.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The file to write, with OUT.options.json (of the device) and OUT.host.json (what the host does around the graph) beside it; its ending decides: .txt (protobuf text), .pbtxt (for graph viewers), .py, .bin (serialized).
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// A GE graph (.bin) to compare with; exit 1 where it is another.
@@ -46,9 +49,13 @@ pub struct LowerArgs {
     /// The device, by CANN's name of it (Ascend910B1, Ascend950); some operators are made otherwise from Ascend950 on.
     #[arg(long, value_name = "NAME")]
     soc_version: Option<String>,
-    /// What the verdict on the lowered graph must say for it to be written: what is refuted never is, what is unknown with `advisory` alone.
-    #[arg(long, value_parser = super::policies(), default_value = "advisory")]
-    policy: Policy,
+    /// What the verdict on the lowered graph must say for it to be written: what is refuted never is, what is unknown with `advisory` alone,
+    /// which holds where nobody states another.
+    #[arg(long, value_parser = super::policies())]
+    policy: Option<Policy>,
+    /// Keep the graph on its way to GE in this folder, by TorchAir's names; TORCH_COMPILE_DEBUG=1 keeps it in PyTorch's.
+    #[arg(long, value_name = "DIR")]
+    dump: Option<PathBuf>,
     /// Write the graph without reading it back and judging it.
     #[arg(long)]
     no_verify: bool,
@@ -74,57 +81,74 @@ struct Report {
 }
 
 pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
-    if args.output.is_none() && args.compare.is_none() {
+    if args.output.is_none() && args.compare.is_none() && args.dump.is_none() {
         bail!("nothing to do: give -o OUT to write the GE graph, or --compare REF.bin to compare with one");
     }
+    let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
+    let mode = args.mode.or(configured::mode(&config)?).unwrap_or_default();
+    let policy = args.policy.or(configured::policy(&config)?).unwrap_or(Policy::Advisory);
+    let mut reading = args.reading.clone();
+    reading.ops.extend(config.file.ops.iter().cloned());
     if let Some(path) = &args.output {
-        staging::check_apart(&[path], &args.reading.files(&[&args.model]))?;
+        let [options, host] = delivery::beside(path);
+        let inputs: Vec<_> = [args.model.as_path()].into_iter().chain(config.path.as_deref()).collect();
+        staging::check_apart(&[path, &options, &host], &reading.files(&inputs))?;
         ge::Format::of(path)?;
-        check_lowers(args.mode)?;
+        delivery::check_lowers(mode)?;
     }
-    let options = ge::Options {
-        enable_view_optimize: !args.no_view_optimize,
-        enable_ref_data: args.enable_ref_data,
-        decompose: !args.no_decompose,
-        soc_version: args.soc_version.clone(),
-        ..ge::Options::default()
-    };
-    let loaded = load::model(&args.model, &args.reading)?;
-    let lowered = match lower_model(&loaded.model, &loaded.registry, args.mode, &options) {
-        Ok(lowered) => lowered,
+    configured::check_options(&config.compiler, mode)?;
+    let loaded = load::model(&args.model, &reading)?;
+    let mut dump = delivery::open_dump(args.dump.as_deref(), &loaded)?;
+    // What is only compared is not handed on.
+    let judging = (args.output.is_some() && !args.no_verify)
+        .then(|| args.searching.applied(super::verify::options(mode, policy, &config.file.may_alias)));
+    let mut options = ge_options(args, &config);
+    options.keep_stages |= dump.is_some();
+    let how = How { mode, compiler: &config.compiler, ge: options, judging };
+    let made = match delivery::make(&loaded, &how) {
+        Ok(made) => made,
         Err(error) => return refuse(error, global),
     };
-    let comparison = compare(args, &lowered)?;
-    // What is only compared is not handed on.
-    let judged = (args.output.is_some() && !args.no_verify).then(|| {
-        let judging = args.searching.applied(super::verify::options(args.mode, args.policy, &[]));
-        judge_lowered(
-            &ge::encode(&lowered.graph, ge::Format::Bin),
-            &lowered.host,
-            &loaded.model.graph,
-            &loaded.registry,
-            &judging,
-        )
-    });
-    let is_accepted = judged.as_ref().is_none_or(|j| j.verdict.accepted);
-    if let Some(path) = args.output.as_ref().filter(|_| is_accepted) {
-        ge::write_file(&lowered.graph, path).with_context(|| format!("cannot write {}", path.display()))?;
+    made.dump(&config.compiler, dump.as_mut())?;
+    let comparison = compare(args, &made.lowered)?;
+    let is_accepted = made.is_accepted();
+    let written = args.output.as_ref().filter(|_| is_accepted);
+    if let Some(path) = written {
+        let mut stage = Staging::default();
+        made.add_to(&mut stage, path, &loaded, &config.compiler)?;
+        stage.commit()?;
     }
+    let found = made.found();
+    let Made { lowered, judged } = made;
     let report = Report {
         same: comparison.as_ref().map(|c| c.same),
         differences: comparison.map(|c| c.differences).unwrap_or_default(),
         nodes: lowered.graph.op.len(),
         unsupported: Vec::new(),
         remarks: lowered.remarks,
-        output: args.output.as_ref().filter(|_| is_accepted).map(|p| p.display().to_string()),
+        output: written.map(|p| p.display().to_string()),
         host: Some(lowered.host),
         defined: judged.as_ref().map_or(0, |j| j.defined),
         held: judged.as_ref().map_or(0, |j| j.held),
         opaque: judged.as_ref().map_or_else(Vec::new, |j| j.opaque.clone()),
         verdict: judged.map(|j| j.verdict),
     };
-    show(&report, args, global)?;
+    // The process ends here: taking a graph of a million pieces apart is time that nobody gets back.
+    std::mem::forget(lowered.graph);
+    show(&report, found, args, global)?;
     Ok(if report.same == Some(false) || !is_accepted { Exit::Refused } else { Exit::Done })
+}
+
+/// What the configuration says of the GE graph, and flags over it.
+fn ge_options(args: &LowerArgs, config: &Config) -> ge::Options {
+    let stated = delivery::ge_options(&config.compiler);
+    ge::Options {
+        enable_view_optimize: stated.enable_view_optimize && !args.no_view_optimize,
+        enable_ref_data: stated.enable_ref_data || args.enable_ref_data,
+        decompose: !args.no_decompose,
+        soc_version: args.soc_version.clone().or(stated.soc_version.clone()),
+        ..stated
+    }
 }
 
 fn compare(args: &LowerArgs, lowered: &ge::Lowered) -> anyhow::Result<Option<ge::Comparison>> {
@@ -138,25 +162,6 @@ fn compare(args: &LowerArgs, lowered: &ge::Lowered) -> anyhow::Result<Option<ge:
         comparison.same = comparison.differences.is_empty();
     }
     Ok(Some(comparison))
-}
-
-/// Refuses a mode for which nothing can be lowered yet.
-pub fn check_lowers(mode: Mode) -> anyhow::Result<()> {
-    if mode == Mode::ReduceOverhead {
-        bail!("lowering to a launch plan (--mode reduce-overhead) is not supported yet; max-autotune is");
-    }
-    Ok(())
-}
-
-/// Lowers a model in a mode, or says why it cannot.
-pub fn lower_model(
-    model: &Model,
-    registry: &Registry,
-    mode: Mode,
-    options: &ge::Options,
-) -> anyhow::Result<ge::Lowered> {
-    check_lowers(mode)?;
-    Ok(ge::lower_with(&model.graph, options, registry)?)
 }
 
 fn refuse(error: anyhow::Error, global: &Global) -> anyhow::Result<Exit> {
@@ -181,26 +186,19 @@ fn refuse(error: anyhow::Error, global: &Global) -> anyhow::Result<Exit> {
     Ok(Exit::Bad)
 }
 
-fn show(report: &Report, args: &LowerArgs, global: &Global) -> anyhow::Result<()> {
+fn show(report: &Report, found: Option<(&str, String)>, args: &LowerArgs, global: &Global) -> anyhow::Result<()> {
     if global.format == Format::Json {
         return output::print_json(report);
     }
     if let Some(path) = &report.output {
         output::status(global, "Lowered", &format!("{} to {path}, {} GE nodes", args.model.display(), report.nodes));
     }
-    if let Some(verdict) = &report.verdict {
-        let word = match (verdict.accepted, verdict.verdict) {
-            (false, _) => "Refused",
-            (true, Finding::Proved | Finding::Checked) => "Verified",
-            (true, _) => "Unproved",
-        };
-        let held = if report.held == 0 { String::new() } else { format!(", {} held field by field", report.held) };
-        let by = format!("{} by definition{held}", report.defined);
-        output::status(global, word, &format!("{}; {by}; {:.1} ms to judge", verdict_words(verdict), verdict.ms));
-        if !verdict.accepted {
-            let more = "--policy advisory writes what is unknown, --no-verify whatever is found";
-            output::print(&format!("{}   {more}\n", verdict_details(verdict)))?;
-        }
+    if let Some((word, text)) = found {
+        output::status(global, word, &text);
+    }
+    if let Some(verdict) = report.verdict.as_ref().filter(|v| !v.accepted) {
+        let more = "--policy advisory writes what is unknown, --no-verify whatever is found";
+        output::print(&format!("{}   {more}\n", verdict_details(verdict)))?;
     }
     for remark in &report.remarks {
         output::status(global, "Note", &format!("{} ({}): {}", remark.node, remark.target, remark.what));

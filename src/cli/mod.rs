@@ -6,8 +6,10 @@
 mod build;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 mod cache;
+mod configured;
 mod convert;
 mod counterexample;
+mod delivery;
 mod diff;
 mod exec;
 mod host;

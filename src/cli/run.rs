@@ -8,10 +8,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::convert::{write_model, write_model_as};
+use super::delivery::{self, How, Made};
 use super::load::{self, Loaded};
-use super::lower::{check_lowers, lower_model};
 use super::staging::{self, Staging};
-use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress};
+use super::{Exit, Format, Global, Mode, Policy, Reading, configured, output, progress};
 use crate::contract::{Limits, LoadError};
 use crate::formats::text::write_node_line;
 use crate::lower::ge;
@@ -20,6 +20,7 @@ use crate::report;
 #[cfg(target_os = "linux")]
 use crate::sandbox::worker::{WorkerPass, Workers};
 use crate::sandbox::{AnyPass, Engine, GRANTS, Pass};
+use crate::verify::{JudgeOptions, Verdict};
 
 /// Runs passes on a model: each in its sandbox, each judged, what is accepted is written.
 #[derive(Args, Debug)]
@@ -143,6 +144,18 @@ struct Report<'a> {
 struct Outputs {
     model: Option<String>,
     lowered: Option<String>,
+    /// What was found of the lowered graph.
+    lowering: Option<Lowering>,
+}
+
+#[derive(Serialize)]
+struct Lowering {
+    nodes: usize,
+    remarks: Vec<ge::Remark>,
+    verdict: Option<Verdict>,
+    defined: usize,
+    held: usize,
+    opaque: Vec<ge::Opaque>,
 }
 
 /// What holds, flags over file over defaults.
@@ -150,6 +163,8 @@ struct Settled {
     config: Config,
     mode: Mode,
     policy: Policy,
+    /// That of the lowered graph: what is unknown is written there unless a policy is stated.
+    lowered_policy: Policy,
     all_or_nothing: bool,
 }
 
@@ -183,18 +198,19 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
     });
     let asides = Asides { page, edits: args.edits.is_some().then(|| report::edits_jsonl(&run)) };
     let outputs = write_outputs(args, &loaded, &settled, &asides, global)?;
+    let is_refused = args.lower.is_some() && outputs.lowered.is_none();
     show(args, global, &settled, &run, outputs)?;
-    Ok(exit_of(&run))
+    Ok(exit_of(&run, is_refused))
 }
 
 fn args_model(args: &RunArgs) -> String {
     args.model.as_deref().map_or_else(String::new, |p| p.display().to_string())
 }
 
-fn exit_of(run: &RunReport) -> Exit {
+fn exit_of(run: &RunReport, is_lowering_refused: bool) -> Exit {
     if run.any(Outcome::Faulted) {
         Exit::Faulted
-    } else if run.any(Outcome::Refused) {
+    } else if run.any(Outcome::Refused) || is_lowering_refused {
         Exit::Refused
     } else {
         Exit::Done
@@ -203,28 +219,8 @@ fn exit_of(run: &RunReport) -> Exit {
 
 fn settle(args: &RunArgs) -> anyhow::Result<Settled> {
     let mut config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
-    let path = config.path.clone();
-    let named = |what: &str, text: Option<&String>| -> anyhow::Result<Option<String>> {
-        let Some(text) = text else { return Ok(None) };
-        let known: &[&str] = match what {
-            "mode" => &["max-autotune", "reduce-overhead"],
-            _ => &["strict", "default", "advisory"],
-        };
-        if !known.contains(&text.as_str()) {
-            let file = path.as_deref().unwrap_or(Path::new("airlock.toml")).display();
-            bail!("{file}: {what} = \"{text}\": expected one of {}", known.join(", "));
-        }
-        Ok(Some(text.clone()))
-    };
-    let mode = match named("mode", config.file.mode.as_ref())?.as_deref() {
-        Some("reduce-overhead") => Mode::ReduceOverhead,
-        _ => Mode::MaxAutotune,
-    };
-    let policy = match named("policy", config.file.policy.as_ref())?.as_deref() {
-        Some("strict") => Policy::Strict,
-        Some("advisory") => Policy::Advisory,
-        _ => Policy::Default,
-    };
+    let mode = args.mode.or(configured::mode(&config)?).unwrap_or_default();
+    let policy = args.policy.or(configured::policy(&config)?);
     let limits = &mut config.file.limits;
     if let Some(fuel) = args.fuel {
         limits.set_fuel(fuel);
@@ -239,7 +235,8 @@ fn settle(args: &RunArgs) -> anyhow::Result<Settled> {
         config.file.builtin = crate::passes::BUILT_IN.iter().map(|b| (b.name.to_string(), false)).collect();
     }
     let all_or_nothing = args.all_or_nothing || config.file.all_or_nothing.unwrap_or(false);
-    Ok(Settled { mode: args.mode.unwrap_or(mode), policy: args.policy.unwrap_or(policy), all_or_nothing, config })
+    let lowered_policy = policy.unwrap_or(Policy::Advisory);
+    Ok(Settled { mode, policy: policy.unwrap_or(Policy::Default), lowered_policy, all_or_nothing, config })
 }
 
 fn print_config(args: &RunArgs, settled: &Settled) -> anyhow::Result<String> {
@@ -260,6 +257,11 @@ fn print_config(args: &RunArgs, settled: &Settled) -> anyhow::Result<String> {
     text.push_str(&format!("\n[builtin]  # {}\n", origin(args.no_builtin, !file.builtin.is_empty())));
     for built_in in crate::passes::BUILT_IN {
         text.push_str(&format!("{} = {}\n", built_in.name, settled.config.runs_built_in(built_in.name)));
+    }
+    let stated: Vec<String> = settled.config.compiler.stated().map(|(name, v)| format!("{name} = {v}\n")).collect();
+    if !stated.is_empty() {
+        // Dotted names stand at the top of a file, before its tables.
+        text.insert_str(0, &format!("{}  # {}\n", stated.concat().trim_end(), settled.config.origin(true)));
     }
     for pass in &file.pass {
         text.push_str(&format!("\n[[pass]]\n{}", toml::to_string(pass)?));
@@ -294,10 +296,13 @@ fn check_outputs(
     global: &Global,
     (config, reading, wanted): (&Config, &Reading, &[FilePass]),
 ) -> anyhow::Result<()> {
+    let mut beside = Vec::new();
     if let Some(path) = &args.lower {
         ge::Format::of(path)?;
-        check_lowers(mode)?;
+        delivery::check_lowers(mode)?;
+        beside.extend(delivery::beside(path));
     }
+    configured::check_options(&config.compiler, mode)?;
     let to_stdout = args.output.as_deref() == Some(Path::new("-"));
     if to_stdout && global.format == Format::Json {
         bail!("standard output cannot hold both the model (-o -) and the report (--format json): name a file for one");
@@ -308,8 +313,11 @@ fn check_outputs(
     {
         bail!("cannot tell what to write to {}: its ending must be .pt2 or .fx", path.display());
     }
-    let files: Vec<&Path> =
-        [model, args.lower.as_deref(), args.edits.as_deref(), args.report.as_deref()].into_iter().flatten().collect();
+    let files: Vec<&Path> = [model, args.lower.as_deref(), args.edits.as_deref(), args.report.as_deref()]
+        .into_iter()
+        .flatten()
+        .chain(beside.iter().map(PathBuf::as_path))
+        .collect();
     staging::check(&files)?;
     let config = config.path.as_deref();
     let passes = wanted.iter().map(|p| p.path.as_path());
@@ -429,10 +437,7 @@ fn settings<'a>(args: &RunArgs, settled: &'a Settled, loaded: &Loaded) -> anyhow
     Ok(pipeline::Settings {
         config: &settled.config,
         registry: loaded.registry.clone(),
-        judge: {
-            let searching = super::Searching { seed: args.seed, trials: args.trials, time: args.trial_time };
-            searching.applied(super::verify::options(settled.mode, settled.policy, &settled.config.file.may_alias))
-        },
+        judge: judging(args, settled, settled.policy),
         mode: settled.mode.name(),
         all_or_nothing: settled.all_or_nothing,
         dump: open(&args.dump)?,
@@ -442,6 +447,11 @@ fn settings<'a>(args: &RunArgs, settled: &'a Settled, loaded: &Loaded) -> anyhow
         },
         record_edits: args.edits.is_some(),
     })
+}
+
+fn judging(args: &RunArgs, settled: &Settled, policy: Policy) -> JudgeOptions {
+    let searching = super::Searching { seed: args.seed, trials: args.trials, time: args.trial_time };
+    searching.applied(super::verify::options(settled.mode, policy, &settled.config.file.may_alias))
 }
 
 fn cannot_write(path: &Path) -> String {
@@ -466,11 +476,23 @@ fn write_outputs(
     let mut told = Vec::new();
     let mut stage = Staging::default();
     if let Some(path) = &args.lower {
-        let graph = lower_model(&loaded.model, &loaded.registry, settled.mode, &ge::Options::default())?.graph;
-        let bytes = ge::encode(&graph, ge::Format::of(path)?);
-        stage.add(path, |beside| std::fs::write(beside, &bytes).with_context(|| cannot_write(path)))?;
-        told.push(("Lowered", format!("to {}, {} GE nodes", path.display(), graph.op.len())));
-        outputs.lowered = Some(path.display().to_string());
+        let made = lower(args, loaded, settled)?;
+        told.extend(made.found());
+        let nodes = made.lowered.graph.op.len();
+        if made.is_accepted() {
+            made.add_to(&mut stage, path, loaded, &settled.config.compiler)?;
+            told.push(("Lowered", format!("to {}, {nodes} GE nodes", path.display())));
+            outputs.lowered = Some(path.display().to_string());
+        }
+        let Made { lowered, judged } = made;
+        outputs.lowering = Some(Lowering {
+            nodes,
+            remarks: lowered.remarks,
+            defined: judged.as_ref().map_or(0, |j| j.defined),
+            held: judged.as_ref().map_or(0, |j| j.held),
+            opaque: judged.as_ref().map_or_else(Vec::new, |j| j.opaque.clone()),
+            verdict: judged.map(|j| j.verdict),
+        });
     }
     for (path, text) in [(&args.edits, &asides.edits), (&args.report, &asides.page)] {
         let (Some(path), Some(text)) = (path, text) else { continue };
@@ -491,6 +513,21 @@ fn write_outputs(
         output::status(global, word, text);
     }
     Ok(outputs)
+}
+
+/// Lowers what the passes left, and judges that.
+fn lower(args: &RunArgs, loaded: &Loaded, settled: &Settled) -> anyhow::Result<Made> {
+    let compiler = &settled.config.compiler;
+    let mut ge = delivery::ge_options(compiler);
+    ge.keep_stages |= args.dump.is_some();
+    let judging = judging(args, settled, settled.lowered_policy);
+    let made = delivery::make(loaded, &How { mode: settled.mode, compiler, ge, judging: Some(judging) })?;
+    let mut dump = match &args.dump {
+        Some(folder) => Some(Dump::open(&folder.join("ge")).with_context(|| cannot_write(folder))?),
+        None => None,
+    };
+    made.dump(compiler, dump.as_mut())?;
+    Ok(made)
 }
 
 fn show(args: &RunArgs, global: &Global, settled: &Settled, run: &RunReport, outputs: Outputs) -> anyhow::Result<()> {

@@ -1,4 +1,5 @@
-//! `airlock.toml`, found upwards from the current folder as cargo does; flags win over it.
+//! `airlock.toml`, found upwards from the current folder as cargo does; flags win over it. Beside its own keys it takes the options of
+//! compilers for the NPU (`options`).
 //!
 //! Promises: an unknown key is an error that names it; every setting knows where it comes from.
 
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::options::{CompilerOptions, OptionError};
 use crate::contract::Limits;
 
 /// When a pass runs.
@@ -52,9 +54,9 @@ pub struct FilePass {
 
 /// The file's content.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct FileConfig {
-    /// `max-autotune` or `reduce-overhead`.
+    /// `max-autotune`, or `reduce-overhead`, which is also `npugraph_ex`.
     pub mode: Option<String>,
     /// `strict`, `default` or `advisory`.
     pub policy: Option<String>,
@@ -71,6 +73,9 @@ pub struct FileConfig {
     /// Passes, in order within their stage.
     pub pass: Vec<FilePass>,
 }
+
+/// The keys of [`FileConfig`].
+const KEYS: &[&str] = &["mode", "policy", "all_or_nothing", "ops", "may_alias", "builtin", "limits", "pass"];
 
 /// Why a configuration does not serve.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +95,22 @@ pub enum ConfigError {
         path: PathBuf,
         /// Cause, with line and column.
         source: Box<toml::de::Error>,
+    },
+    /// A key that nobody knows.
+    #[error("{}: there is no key `{name}`; there are {}, and the options of compilers {}", path.display(), KEYS.join(", "), CompilerOptions::roots().join(", "))]
+    UnknownKey {
+        /// File.
+        path: PathBuf,
+        /// The key.
+        name: String,
+    },
+    /// An option of a compiler that is not taken.
+    #[error("{}: {source}", path.display())]
+    Option {
+        /// File.
+        path: PathBuf,
+        /// Why.
+        source: OptionError,
     },
     /// A switch for a pass that is not built in.
     #[error("{}: no built-in pass is called `{name}`; there are {}", path.display(), known.join(", "))]
@@ -137,6 +158,8 @@ impl std::fmt::Display for Origin {
 pub struct Config {
     /// What the file says; defaults where it is silent.
     pub file: FileConfig,
+    /// The options of compilers that it states.
+    pub compiler: CompilerOptions,
     /// The file; `None` where there is none.
     pub path: Option<PathBuf>,
 }
@@ -159,8 +182,18 @@ impl Config {
 
     fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Io { path: path.into(), source })?;
-        let mut file: FileConfig = toml::from_str(&text)
-            .map_err(|source| ConfigError::Toml { path: path.into(), source: Box::new(source) })?;
+        let toml = |source| ConfigError::Toml { path: path.into(), source: Box::new(source) };
+        let mut file: FileConfig = toml::from_str(&text).map_err(toml)?;
+        let table: toml::Table = toml::from_str(&text).map_err(toml)?;
+        if let Some(name) = table.keys().find(|k| !KEYS.contains(&k.as_str()) && !CompilerOptions::owns(k)) {
+            return Err(ConfigError::UnknownKey { path: path.into(), name: name.clone() });
+        }
+        let compiler =
+            CompilerOptions::read(&table).map_err(|source| ConfigError::Option { path: path.into(), source })?;
+        file.pass.splice(0..0, custom_passes(&compiler));
+        if let Some(is_on) = compiler.flag("experimental_config.remove_noop_ops") {
+            file.builtin.entry("remove_noop_ops".into()).or_insert(is_on);
+        }
         let known: Vec<&'static str> = crate::passes::BUILT_IN.iter().map(|b| b.name).collect();
         if let Some(name) = file.builtin.keys().find(|n| !known.contains(&n.as_str())) {
             return Err(ConfigError::UnknownBuiltIn { path: path.into(), name: name.clone(), known });
@@ -173,7 +206,7 @@ impl Config {
         for relative in file.ops.iter_mut().chain(file.pass.iter_mut().map(|p| &mut p.path)) {
             *relative = folder.join(&*relative);
         }
-        Ok(Self { file, path: Some(path.into()) })
+        Ok(Self { file, compiler, path: Some(path.into()) })
     }
 
     /// Returns where a setting comes from, given whether the file states it.
@@ -188,6 +221,21 @@ impl Config {
     pub fn runs_built_in(&self, name: &str) -> bool {
         self.file.builtin.get(name).copied().unwrap_or(true)
     }
+}
+
+/// Returns the passes that are stated as TorchAir names them: a component in the place of a function.
+fn custom_passes(options: &CompilerOptions) -> Vec<FilePass> {
+    let of = |name: &str, stage: Stage| {
+        let paths = options.texts(name).into_iter();
+        paths.map(move |path| FilePass {
+            path: path.into(),
+            stage,
+            config: String::new(),
+            options: BTreeMap::new(),
+            grant: Vec::new(),
+        })
+    };
+    of("post_grad_custom_pre_pass", Stage::Pre).chain(of("post_grad_custom_post_pass", Stage::Post)).collect()
 }
 
 #[cfg(test)]
@@ -227,6 +275,26 @@ mod tests {
             let error = read(&format!("[limits]\ntime_seconds = {seconds}")).unwrap_err().to_string();
             assert!(error.contains("limits.time_seconds"), "{error}");
         }
+    }
+
+    #[test]
+    fn the_options_of_compilers_stand_beside_the_keys() {
+        let text = "policy = 'strict'\nremove_noop_ops = false\npost_grad_custom_post_pass = 'p.wasm'\n[ge_config]\noo_level = 'O1'";
+        let config = read(text).unwrap();
+        assert_eq!(config.compiler.text("ge_config.oo_level").as_deref(), Some("O1"));
+        assert!(!config.runs_built_in("remove_noop_ops"));
+        assert_eq!((config.file.pass[0].stage, config.file.pass[0].path.ends_with("p.wasm")), (Stage::Post, true));
+        let error = read("[ge_config]\nlevel = 'O1'").unwrap_err().to_string();
+        assert!(error.contains("airlock.toml: there is no option ge_config.level"), "{error}");
+    }
+
+    #[test]
+    fn every_key_of_the_file_is_known() {
+        let stated = "mode = 'x'\npolicy = 'x'\nall_or_nothing = true\nops = []\nmay_alias = []\npass = []\n[builtin]\n[limits]\n";
+        let file = toml::Table::try_from(toml::from_str::<FileConfig>(stated).unwrap()).unwrap();
+        assert!(file.keys().all(|k| KEYS.contains(&k.as_str())), "{file}");
+        assert_eq!(file.len(), KEYS.len());
+        assert!(read(stated).is_ok());
     }
 
     #[test]

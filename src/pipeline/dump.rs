@@ -1,6 +1,8 @@
-//! Graphs on disk: before and after each pass.
+//! Graphs on disk: before and after each pass, and on the way to GE.
 //!
-//! Names follow TorchAir's debug dumps: `NNN_graph.fx`, `NNN_graph_after_PASS.fx`, in the order of the run.
+//! Names follow TorchAir's debug dumps. Of a run: `NNN_graph.fx`, `NNN_graph_after_PASS.fx`, in the order of the run. Of a lowering, TorchAir's
+//! whole folder: `dynamo_out_graph.txt`, `forward/NNN_aot_forward_graph_after_PASS.txt` (FX) and `.pbtxt` (GE), `dynamo_original_graph_...`; rank,
+//! process and time in a name are 0, so that the same model gives the same files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,7 @@ use cap_std::fs::Dir;
 
 use crate::formats::text;
 use crate::graph::Graph;
+use crate::lower::ge::{self, Format, Lowered};
 
 /// A folder that a run's graphs go to. It is the only place that the run may write to through this value.
 #[derive(Debug)]
@@ -17,28 +20,74 @@ pub struct Dump {
     dir: Dir,
     path: PathBuf,
     count: u32,
+    /// What stands around the number in a name, and the ending of FX graphs.
+    names: [&'static str; 3],
 }
+
+const OF_A_RUN: [&str; 3] = ["", "", "fx"];
+const OF_TORCHAIR: [&str; 3] = ["forward/", "aot_forward_", "txt"];
 
 impl Dump {
     /// Opens the folder, making it where it is not there.
     pub fn open(path: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(path)?;
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
-        Ok(Self { dir, path: path.to_path_buf(), count: 0 })
+        Ok(Self { dir, path: path.to_path_buf(), count: 0, names: OF_A_RUN })
+    }
+
+    /// Opens the folder for TorchAir's names.
+    pub fn open_as_torchair(path: &Path) -> io::Result<Self> {
+        let dump = Self::open(path)?;
+        dump.dir.create_dir_all("forward")?;
+        Ok(Self { names: OF_TORCHAIR, ..dump })
     }
 
     /// Writes a graph under the next number and returns the file's path. `what` is what a file name allows of it.
     pub fn graph(&mut self, graph: &Graph, what: &str) -> io::Result<PathBuf> {
-        self.text(what, "fx", &text::write(graph))
+        let [.., ending] = self.names;
+        self.text(what, ending, &text::write(graph))
     }
 
     /// Writes a text under the next number.
     pub fn text(&mut self, what: &str, ending: &str, text: &str) -> io::Result<PathBuf> {
+        self.bytes(what, ending, text.as_bytes())
+    }
+
+    fn bytes(&mut self, what: &str, ending: &str, bytes: &[u8]) -> io::Result<PathBuf> {
         let clean: String = what.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
-        let name = format!("{:03}_{clean}.{ending}", self.count);
+        let [folder, prefix, _] = self.names;
+        let name = format!("{folder}{:03}_{prefix}{clean}.{ending}", self.count);
         self.count = self.count.saturating_add(1);
-        self.dir.write(&name, text)?;
+        self.dir.write(&name, bytes)?;
         Ok(self.path.join(name))
+    }
+
+    /// Writes what came of a graph on its way to GE, the GE graphs in that format.
+    pub fn lowered(&mut self, lowered: &Lowered, format: Format) -> io::Result<()> {
+        if let Some(decomposed) = &lowered.decomposed {
+            self.graph(decomposed, "graph_after_decompose")?;
+        }
+        let last = [("optimized_ge_graph", &lowered.graph)];
+        for (what, graph) in lowered.stages.iter().map(|(what, graph)| (*what, graph)).chain(last) {
+            self.bytes(what, format.ending(), &ge::encode(graph, format))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what Dynamo hands on: the graph as it came.
+    pub fn dynamo_out(&mut self, graph: &Graph) -> io::Result<()> {
+        self.dir.write("dynamo_out_graph.txt", text::write(graph))
+    }
+
+    /// Writes the GE graph before and after it was cleaned up, as `debug.graph_dump` asks for it.
+    pub fn graph_dump(&mut self, lowered: &Lowered, format: Format) -> io::Result<()> {
+        let original = lowered.stages.iter().find(|(what, _)| *what == "original_ge_graph").map(|(_, graph)| graph);
+        for (what, graph) in [("original", original), ("optimized", Some(&lowered.graph))] {
+            let Some(graph) = graph else { continue };
+            let name = format!("dynamo_{what}_graph_0_rank_0_pid_0_ts_0.{}", format.ending());
+            self.dir.write(name, ge::encode(graph, format))?;
+        }
+        Ok(())
     }
 }
 
@@ -49,9 +98,13 @@ mod tests {
     #[test]
     fn a_name_that_a_pass_chose_cannot_leave_the_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let mut dump = Dump::open(&folder.path().join("dump")).unwrap();
-        let path = dump.text("../../evil", "fx", "x").unwrap();
-        assert_eq!(path, folder.path().join("dump/000_______evil.fx"));
-        assert!(path.is_file());
+        for (open, below) in
+            [(Dump::open as fn(&Path) -> _, "000_"), (Dump::open_as_torchair, "forward/000_aot_forward_")]
+        {
+            let mut dump = open(&folder.path().join("dump")).unwrap();
+            let path = dump.text("../../evil", "fx", "x").unwrap();
+            assert_eq!(path, folder.path().join(format!("dump/{below}______evil.fx")));
+            assert!(path.is_file());
+        }
     }
 }

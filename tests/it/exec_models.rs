@@ -14,7 +14,7 @@ use airlock::graph::{Arg, Dtype, View};
 use airlock::ops::Registry;
 
 /// The longest sum of a run: the error of a sum grows with the square root of its length.
-struct Longest(usize);
+pub struct Longest(pub usize);
 
 impl Observer for Longest {
     fn computed(&mut self, step: &Step<'_>) {
@@ -33,7 +33,7 @@ impl Observer for Longest {
     }
 }
 
-fn value(recorded: &Recorded) -> Value {
+pub fn value(recorded: &Recorded) -> Value {
     match recorded {
         Recorded::Tensor(ty, bytes) => {
             let storage = Storage::mapped(bytes.clone(), &Meter::default());
@@ -76,7 +76,7 @@ fn differs(name: &str, found: &Value, recorded: Option<&Recorded>, longest: usiz
     }
 }
 
-fn problems(outcome: &Outcome, recording: &Recording, longest: usize, random: bool) -> Vec<String> {
+pub fn problems(outcome: &Outcome, recording: &Recording, longest: usize, random: bool) -> Vec<String> {
     let mut found = Vec::new();
     if outcome.outputs.len() < recording.outputs.len() {
         found.push(format!("{} outputs, {} recorded", outcome.outputs.len(), recording.outputs.len()));
@@ -99,7 +99,7 @@ fn problems(outcome: &Outcome, recording: &Recording, longest: usize, random: bo
     found
 }
 
-fn folders(root: &Path) -> Vec<PathBuf> {
+pub fn folders(root: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(root).unwrap().map(|e| e.unwrap().path()).collect();
     let older = root.join("older");
     if older.is_dir() {

@@ -88,15 +88,27 @@ fn who_reads_after_a_write_reads_what_was_written() {
 }
 
 #[test]
-fn a_view_of_what_is_written_that_is_read_later_is_refused() {
-    let lines = [
-        "v: \"f32[2]\" = torch.ops.aten.alias.default(x)",
-        "w: \"f32[2]\" = torch.ops.aten.copy_.default(x, y)",
-        "s: \"f32[2]\" = torch.ops.aten.sin.default(x)",
-        "t: \"f32[2]\" = torch.ops.aten.sin.default(v)",
-    ];
-    let found = refused(&graph("x: \"f32[2]\", y: \"f32[2]\"", &lines, "s, t"), &Options::default());
-    assert!(found[0].1.contains("v shares the memory"), "{found:?}");
+fn all_of_what_is_written_by_another_name_is_written_too_and_a_part_is_refused() {
+    let written = |view: &str, out: &str| {
+        let lines = [
+            view,
+            "w: \"f32[2]\" = torch.ops.aten.copy_.default(x, y)",
+            "s: \"f32[2]\" = torch.ops.aten.sin.default(x)",
+            out,
+        ];
+        lower(&graph("x: \"f32[2]\", y: \"f32[2]\"", &lines, "s, t"), &Options::default())
+    };
+    let alias = "v: \"f32[2]\" = torch.ops.aten.alias.default(x)";
+    let lowered = written(alias, "t: \"f32[2]\" = torch.ops.aten.sin.default(v)").unwrap();
+    let of: Vec<_> = lowered.graph.op.iter().filter(|op| op.r#type == "Sin").map(|op| op.input[0].as_str()).collect();
+    assert_eq!(of, ["y:0", "y:0"]);
+    let part = "v: \"f32[]\" = torch.ops.aten.select.int(x, 0, 1)";
+    match written(part, "t: \"f32[]\" = torch.ops.aten.sin.default(v)") {
+        Err(LowerError::Unsupported { nodes }) => {
+            assert!(nodes[0].reason.contains("v shares the memory"), "{nodes:?}");
+        }
+        other => panic!("{:?}", other.map(|l| kinds(&l).join(" "))),
+    }
 }
 
 #[test]
@@ -146,4 +158,40 @@ fn a_view_of_symbolic_sizes_does_not_lose_the_transposition_before_it() {
     ];
     let lowered = lower(&graph("n: \"Sym(s)\", c: \"f32[17, s, 64]\"", &lines, "a"), &Options::default()).unwrap();
     assert!(kinds(&lowered).contains(&"Transpose"), "{:?}", kinds(&lowered));
+}
+
+#[test]
+fn the_last_of_two_writes_is_what_an_input_holds() {
+    let lines = [
+        "a: \"f32[2]\" = torch.ops.aten.mul_.Tensor(x, y)",
+        "b: \"f32[2]\" = torch.ops.aten.add_.Tensor(a, y)",
+        "s: \"f32[2]\" = torch.ops.aten.sin.default(x)",
+    ];
+    let lowered = lower(&graph("x: \"f32[2]\", y: \"f32[2]\"", &lines, "s"), &Options::default()).unwrap();
+    let op = |kind: &str| lowered.graph.op.iter().find(|op| op.r#type == kind).unwrap();
+    assert_eq!(op("Sin").input, ["Add:0"]);
+    let written: Vec<_> = lowered.host.output_ref_input.iter().collect();
+    assert_eq!(written, [(&"1".to_string(), &0)]);
+    assert_eq!(op("NetOutput").input[1], "Add:0");
+}
+
+#[test]
+fn a_write_through_a_view_is_refused() {
+    let inputs = "x: \"f32[2, 3]\", y: \"f32[3]\"";
+    let through = |first: &str, later: &str| {
+        let lines = [
+            first,
+            "v: \"f32[3]\" = torch.ops.aten.select.int(m, 0, 0)",
+            "w: \"f32[3]\" = torch.ops.aten.copy_.default(v, y)",
+            later,
+        ];
+        lower(&graph(inputs, &lines, "s"), &Options::default())
+    };
+    let of_input = "m: \"f32[2, 3]\" = torch.ops.aten.alias.default(x)";
+    let fresh = "m: \"f32[2, 3]\" = torch.ops.aten.relu.default(x)";
+    let reads_all = "s: \"f32[2, 3]\" = torch.ops.aten.sin.default(m)";
+    let reads_part = "s: \"f32[3]\" = torch.ops.aten.sin.default(v)";
+    assert!(through(of_input, reads_part).is_err());
+    assert!(through(fresh, reads_all).is_err());
+    assert!(through(fresh, reads_part).is_ok());
 }

@@ -48,6 +48,8 @@ mod lower_beyond;
 mod lower_converters;
 mod lower_faults;
 mod lower_ge_files;
+mod lower_options;
+mod lower_runs;
 mod lower_torchair;
 mod lower_verified;
 mod mutants;

@@ -335,9 +335,18 @@ impl Builder {
         match input {
             In::Tensor(t) => {
                 let output = self.tensor(*t).map_or(0, |t| t.output);
-                let desc = self.op_of(*t).and_then(|p| p.output_desc.get(output)).cloned().unwrap_or_default();
+                let made = self.op_of(*t).and_then(|p| p.output_desc.get(output));
+                // What is there for people stands where the tensor is made.
+                let desc = made.map_or_else(TensorDescriptor::default, |d| TensorDescriptor {
+                    name: slot.into(),
+                    dtype: d.dtype,
+                    shape: d.shape.clone(),
+                    layout: d.layout.clone(),
+                    attr: super::proto::Attrs::default(),
+                    device_type: d.device_type.clone(),
+                });
                 op.input.push(self.edge(*t));
-                op.input_desc.push(TensorDescriptor { name: slot.into(), ..desc });
+                op.input_desc.push(desc);
             }
             In::Many(list) => {
                 for (i, input) in list.iter().enumerate() {

@@ -183,6 +183,9 @@ impl Work {
         let mut pairs = BTreeMap::new();
         let mut gone: HashSet<&str> = HashSet::new();
         let Some(out) = self.ops.iter_mut().find(|op| op.r#type == "NetOutput") else { return pairs };
+        // Of several writes of one input the last is what it holds in the end.
+        let last: HashMap<&str, &str> =
+            assigns.iter().filter_map(|a| Some((a.data_inputs().next()?, a.name.as_str()))).collect();
         for assign in &assigns {
             let mut data_inputs = assign.data_inputs();
             let (Some(target), Some(value)) = (data_inputs.next(), data_inputs.next()) else { continue };
@@ -191,6 +194,9 @@ impl Work {
                 continue;
             };
             gone.insert(&assign.name);
+            if last.get(target) != Some(&assign.name.as_str()) {
+                continue;
+            }
             let result = first_output(assign);
             let mut found = false;
             let mut slot = 0_usize;

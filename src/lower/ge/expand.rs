@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::lowering::{Remark, Unsupported};
-use crate::graph::{Arg, BodyId, Graph, NodeId, View};
+use crate::graph::{Arg, BodyId, Graph, MemoryFormat, NodeId, View};
 use crate::ops::{Expansion, Registry};
 
 /// A copy of a graph with some of its nodes taken apart.
@@ -15,6 +15,8 @@ pub(super) struct Expanded {
     pub(super) remarks: Vec<Remark>,
     /// Nodes that stand in for others: name to the name and target of the graph's own node.
     origins: HashMap<String, (String, String)>,
+    /// Why nodes could not be taken apart, by name.
+    refused: HashMap<String, String>,
 }
 
 /// What TorchAir's converter gives another meaning than PyTorch: rows of nothing but -inf become NaN there. A program that asks for it by name
@@ -23,7 +25,7 @@ const UNFAITHFUL: [&str; 1] = ["aten._safe_softmax.default"];
 
 impl Expanded {
     pub(super) fn of(graph: &Graph) -> Self {
-        Self { graph: graph.clone(), remarks: Vec::new(), origins: HashMap::new() }
+        Self { graph: graph.clone(), remarks: Vec::new(), origins: HashMap::new(), refused: HashMap::new() }
     }
 
     /// Takes nodes apart; returns whether any could be.
@@ -32,7 +34,20 @@ impl Expanded {
         let mut open: Vec<Unsupported> = nodes.iter().rev().cloned().collect();
         while let Some(lacking) = open.pop() {
             let Some(node) = self.graph.find_name(BodyId::ROOT, &lacking.node) else { continue };
-            let Ok(Some(expansion)) = registry.decompose_node(&mut self.graph, node) else { continue };
+            if self.forget_layout(node) {
+                any = true;
+                continue;
+            }
+            let expansion = match registry.decompose_values(&mut self.graph, node) {
+                Ok(Some(expansion)) => expansion,
+                Ok(None) => continue,
+                Err(error) => {
+                    if !error.is_unknown_target() && !error.is_bad_argument() {
+                        self.refused.insert(lacking.node.clone(), error.to_string());
+                    }
+                    continue;
+                }
+            };
             if expansion.calls().any(|c| *expansion.graph.target(c) == *lacking.target) {
                 continue;
             }
@@ -56,6 +71,26 @@ impl Expanded {
         any
     }
 
+    /// Takes the memory format off a copy: to GE a tensor has no strides. Returns whether there was one.
+    fn forget_layout(&mut self, node: NodeId) -> bool {
+        let target = self.graph.target(node).to_string();
+        if !["aten.clone.default", "aten._to_copy.default", "aten.contiguous.default"].contains(&target.as_str()) {
+            return false;
+        }
+        let is_format = |arg: &Arg| matches!(arg, Arg::MemoryFormat(f) if *f != MemoryFormat::Contiguous);
+        let args: Vec<Arg> = self.graph.args(node).iter().filter(|a| !is_format(a)).cloned().collect();
+        let kwargs: Vec<_> = self.graph.kwargs(node).iter().filter(|(_, a)| !is_format(a)).cloned().collect();
+        if args.len() == self.graph.args(node).len() && kwargs.len() == self.graph.kwargs(node).len() {
+            return false;
+        }
+        self.graph.set_args(node, args.into(), kwargs.into());
+        let own = self.origins.get(self.graph.name(node)).cloned();
+        let (node, target) = own.unwrap_or_else(|| (self.graph.name(node).to_string(), target));
+        let what = "its memory format is left out: tensors of GE have none".to_string();
+        self.remarks.push(Remark { node, target, what });
+        true
+    }
+
     fn note(&mut self, (node, target): &(String, String), expansion: &Expansion) {
         if self.remarks.iter().all(|r| r.node != *node) {
             let parts: Vec<&str> = expansion.calls().map(|c| expansion.graph.target(c)).collect();
@@ -67,7 +102,10 @@ impl Expanded {
     /// Returns what cannot be lowered, said of the graph's own nodes, each once.
     pub(super) fn blame(&self, nodes: Vec<Unsupported>) -> Vec<Unsupported> {
         let mut blamed: Vec<Unsupported> = Vec::new();
-        for lacking in nodes {
+        for mut lacking in nodes {
+            if let Some(refused) = self.refused.get(&lacking.node) {
+                lacking.reason = format!("{}; nor can it be taken apart: {refused}", lacking.reason);
+            }
             let said = match self.origins.get(&lacking.node) {
                 None => lacking,
                 Some((node, target)) => Unsupported {
@@ -88,7 +126,7 @@ impl Expanded {
 }
 
 /// Lets the users of a node use its results instead, and removes it.
-fn replace(graph: &mut Graph, node: NodeId, results: &[Arg]) {
+pub(super) fn replace(graph: &mut Graph, node: NodeId, results: &[Arg]) {
     let (whole, results) = match results {
         [list @ (Arg::List(items) | Arg::Tuple(items))] => (list.clone(), &**items),
         [one] => (one.clone(), &[][..]),

@@ -73,14 +73,34 @@ impl Format {
     }
 }
 
+impl Format {
+    /// Returns the ending of its files.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Format::Bin => "bin",
+            Format::Txt => "txt",
+            Format::Pbtxt => "pbtxt",
+            Format::Py => "py",
+        }
+    }
+}
+
 /// Returns the bytes of the graph in that format.
 pub fn encode(graph: &GraphDef, format: Format) -> Vec<u8> {
     match format {
-        Format::Bin => ModelDef { graph: vec![graph.clone()], ..Default::default() }.encode_to_vec(),
+        Format::Bin => binary(graph),
         Format::Txt => text::write(graph).into_bytes(),
         Format::Pbtxt => viewer::write(graph).into_bytes(),
         Format::Py => python::write(graph).into_bytes(),
     }
+}
+
+/// A model of that graph alone, without a copy of it.
+fn binary(graph: &GraphDef) -> Vec<u8> {
+    const GRAPH: u32 = 7;
+    let mut bytes = Vec::with_capacity(prost::encoding::message::encoded_len(GRAPH, graph));
+    prost::encoding::message::encode(GRAPH, graph, &mut bytes);
+    bytes
 }
 
 /// Returns the graph of a serialized model.
@@ -119,6 +139,13 @@ mod tests {
         assert_eq!(Format::of(Path::new("a/b.pbtxt")).unwrap(), Format::Pbtxt);
         let error = Format::of(Path::new("a/b.onnx")).unwrap_err().to_string();
         assert_eq!(error, "a/b.onnx: the ending does not say how to write a GE graph; use .bin, .txt, .pbtxt or .py");
+    }
+
+    #[test]
+    fn a_graph_is_written_as_the_only_one_of_a_model() {
+        let graph = GraphDef { name: "g".into(), ..GraphDef::default() };
+        let model = ModelDef { graph: vec![graph.clone()], ..ModelDef::default() };
+        assert_eq!(binary(&graph), model.encode_to_vec());
     }
 
     #[test]

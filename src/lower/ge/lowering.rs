@@ -18,6 +18,7 @@ use super::types;
 use super::value::{Meta, Results, TensorId, Value};
 use super::views::{Kind, Views};
 use super::writes;
+use crate::analysis::Storages;
 use crate::analysis::streams::{Fault, Scopes, Streams};
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::Registry;
@@ -36,6 +37,8 @@ pub struct Options {
     pub soc_version: Option<String>,
     /// Whether operators for which TorchAir has no converter are lowered by what else is known of them, decompositions too.
     pub decompose: bool,
+    /// Whether [`Lowered::stages`] keeps the graph as it was on the way.
+    pub keep_stages: bool,
 }
 
 impl Options {
@@ -47,12 +50,19 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { enable_view_optimize: true, enable_ref_data: false, seed: 10, soc_version: None, decompose: true }
+        Self {
+            enable_view_optimize: true,
+            enable_ref_data: false,
+            seed: 10,
+            soc_version: None,
+            decompose: true,
+            keep_stages: false,
+        }
     }
 }
 
 /// A GE graph and what the host does around it.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Lowered {
     /// The GE graph.
     pub graph: GraphDef,
@@ -62,6 +72,12 @@ pub struct Lowered {
     pub written_inputs: Vec<usize>,
     /// Where this is not what TorchAir does, and what it does there.
     pub remarks: Vec<Remark>,
+    /// Whether a call has only results without elements.
+    pub has_empty: bool,
+    /// The GE graph before and after each clean-up, by TorchAir's names of them; nothing unless it was asked for.
+    pub stages: Vec<(&'static str, GraphDef)>,
+    /// What operators without converter were taken apart into; nothing unless it was asked for.
+    pub decomposed: Option<Box<Graph>>,
 }
 
 /// What is to be said of how a node was lowered.
@@ -143,6 +159,8 @@ const ROUNDS: usize = 16;
 
 /// Lowers a graph; `registry` types the nodes that have no type of their own, and takes those apart that have no converter.
 pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered, LowerError> {
+    let inlined = super::bodies::inlined(graph);
+    let graph = inlined.as_ref().unwrap_or(graph);
     let mut lacking = match lower_once(graph, options, registry) {
         Err(LowerError::Unsupported { nodes }) if options.decompose => nodes,
         done => return done,
@@ -155,6 +173,7 @@ pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Resu
         lacking = match lower_once(&expanded.graph, options, registry) {
             Ok(mut lowered) => {
                 lowered.remarks.append(&mut expanded.remarks);
+                lowered.decomposed = options.keep_stages.then(|| Box::new(expanded.graph));
                 return Ok(lowered);
             }
             Err(LowerError::Unsupported { nodes }) => nodes,
@@ -186,6 +205,8 @@ fn lower_once(graph: &Graph, options: &Options, registry: &Registry) -> Result<L
         fx_outputs: Vec::new(),
         unsupported: Vec::new(),
         remarks: Vec::new(),
+        has_empty: false,
+        storages: None,
     };
     lowering.run()?;
     if !lowering.unsupported.is_empty() {
@@ -208,8 +229,8 @@ fn check_scopes(graph: &Graph) -> Result<(), LowerError> {
 
 pub(super) struct Lowering<'g> {
     pub(super) graph: &'g Graph,
-    registry: &'g Registry,
-    beyond: bool,
+    pub(super) registry: &'g Registry,
+    pub(super) beyond: bool,
     put_off: bool,
     pub(super) symbols: Symbols,
     pub(super) b: Builder,
@@ -229,6 +250,9 @@ pub(super) struct Lowering<'g> {
     pub(super) fx_outputs: Vec<String>,
     unsupported: Vec<Unsupported>,
     remarks: Vec<Remark>,
+    has_empty: bool,
+    /// Which nodes share memory; asked only where something is written that is no input.
+    pub(super) storages: Option<Storages<'g>>,
 }
 
 impl<'g> Lowering<'g> {
@@ -298,6 +322,7 @@ impl<'g> Lowering<'g> {
             | "aten._assert_scalar.default"
             | "aten.sym_constrain_range.default"
             | "aten.sym_constrain_range_for_size.default" => return Ok(Value::None),
+            target if is_truth(target) && self.is_only_asserted(node) => return Ok(Value::None),
             _ => {}
         }
         let operands: Vec<NodeId> = graph.operands(node).collect();
@@ -312,6 +337,26 @@ impl<'g> Lowering<'g> {
             "air.wait.default" => Ok(self.wait(&given(&args, &kwargs, &["x"]))),
             target => self.compute(node, target, args, kwargs),
         }
+    }
+
+    /// Returns whether a truth about sizes is there only to be asserted.
+    fn is_only_asserted(&self, node: NodeId) -> bool {
+        let mut open = vec![node];
+        let mut seen = HashSet::new();
+        while let Some(node) = open.pop() {
+            for user in self.graph.users_in_order(node) {
+                match self.graph.target(user) {
+                    "aten._assert_scalar.default" => {}
+                    target if is_truth(target) => {
+                        if seen.insert(user) {
+                            open.push(user);
+                        }
+                    }
+                    _ => return false,
+                }
+            }
+        }
+        true
     }
 
     /// Returns how a call is lowered, or that nobody knows.
@@ -361,6 +406,7 @@ impl<'g> Lowering<'g> {
         if let Some(view) = self.put_off(target, &args, &results)? {
             return Ok(view);
         }
+        let args = if self.beyond && target == "aten.copy_.default" { self.of_inputs(&args)? } else { args };
         let (args, kwargs) = self.with_views_made(&args, &kwargs)?;
         let start = self.b.ops.len();
         let value = match self.empty(&results).or_else(|| self.unkept(target, &args)) {
@@ -466,6 +512,7 @@ impl<'g> Lowering<'g> {
         if !all {
             return None;
         }
+        self.has_empty = true;
         let mut make = |m: &Meta| {
             let dtype = types::type_of(m)?;
             let t = self.b.raw_constant(dtype, types::dims(&m.sizes()), Vec::new(), None);
@@ -567,12 +614,26 @@ impl<'g> Lowering<'g> {
         let inputs = self.inputs.len();
         let mut work =
             cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types, gone: HashSet::new() };
+        let mut stages = Vec::new();
+        let mut keep = |name, work: &cleanup::Work| {
+            if options.keep_stages {
+                let op = work.ops.iter().filter(|op| !work.gone.contains(&op.name)).cloned().collect();
+                stages.push((name, GraphDef { op, ..GraphDef::default() }));
+            }
+        };
+        keep("original_ge_graph", &work);
         work.pack_host_sizes();
+        keep("graph_after_optimize_sym_pack", &work);
         let ge_inputs = work.remove_dead_data();
+        keep("graph_after_remove_dead_data_and_reorder_data_index", &work);
         let written = work.drop_moves_before_writes();
+        keep("graph_after_optimize_reference_op_redundant_copy", &work);
         let output_ref_input = work.assigns_to_outputs();
+        keep("graph_after_mapping_assign_op_to_graph_output", &work);
         work.order_side_effects(&output_ref_input);
+        keep("graph_after_explicit_order_for_side_effect_nodes", &work);
         work.move_weight_transposes();
+        keep("graph_after_move_mm_weight_transpose_after_bitcast", &work);
         let mut written_inputs = written;
         written_inputs.extend(output_ref_input.values().copied());
         written_inputs.sort_unstable();
@@ -580,8 +641,24 @@ impl<'g> Lowering<'g> {
         let graph = work.finish(if options.enable_ref_data { &written_inputs } else { &[] });
         let output_ref_input = output_ref_input.into_iter().map(|(o, i)| (o.to_string(), i)).collect();
         let host = Host { fx_outputs: self.fx_outputs, ge_inputs, output_ref_input };
-        Lowered { graph, host, written_inputs, remarks: self.remarks }
+        Lowered {
+            graph,
+            host,
+            written_inputs,
+            remarks: self.remarks,
+            has_empty: self.has_empty,
+            stages,
+            decomposed: None,
+        }
     }
+}
+
+/// What gives a truth value of numbers.
+fn is_truth(target: &str) -> bool {
+    const OPERATORS: [&str; 8] = ["ge", "gt", "le", "lt", "eq", "ne", "and_", "or_"];
+    target == "torch.sym_not"
+        || target == "sym_not"
+        || target.strip_prefix("_operator.").is_some_and(|name| OPERATORS.contains(&name))
 }
 
 /// Returns the arguments of these names, wherever they were given.

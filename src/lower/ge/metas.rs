@@ -72,7 +72,8 @@ pub(super) fn is_dense(symbols: &mut Symbols, meta: &TensorMeta) -> bool {
 pub(super) fn reshaped(symbols: &mut Symbols, meta: &TensorMeta, sizes: &[Dim]) -> Option<Rc<[Dim]>> {
     match view_strides(symbols, &as_type(meta), sizes) {
         Ok(Viewed::As(strides)) => Some(strides.iter().copied().collect()),
-        Ok(Viewed::Unknown) if is_dense(symbols, meta) => Some(contiguous(symbols, sizes)),
+        // Nothing else is taken for dense: a transposed tensor is so only where a symbol is 1.
+        Ok(Viewed::Unknown) if meta.strides == contiguous(symbols, &meta.sizes) => Some(contiguous(symbols, sizes)),
         _ => None,
     }
 }

@@ -5,10 +5,11 @@
 //! - `compare`: whether two graphs are the same, up to what means nothing.
 //! - `define`: what each GE operator computes; `raise`: a GE graph back to a graph, by that alone.
 //! - `lowering`: from FX; with `arguments`, `outputs`, `convert` (operators, a file a family), `views` (put off), `scopes` (streams), `metas` (types),
-//!   `builder`, `draws` and `literal` (making operators, random states and constants), `expand` (operators
+//!   `builder`, `draws` and `literal` (making operators, random states and constants), `expand` and `bodies` (operators
 //!   without a converter), `writes` (what `copy_` means for later readers), `cleanup` and `transposes` (what TorchAir does at the end).
 
 mod arguments;
+mod bodies;
 mod builder;
 mod cleanup;
 pub mod compare;

@@ -37,6 +37,10 @@ impl Lowering<'_> {
                 _ => i.kind == InputKind::Buffer && i.target == output.target,
             });
             let input = written.and_then(|i| self.inputs.get(i)).and_then(Value::tensor);
+            if value.has_failed() {
+                // What makes it is told.
+                continue;
+            }
             let (Some(input), Some(new)) = (input, value.tensor()) else {
                 return Err(Refusal("what it writes is no input".into()));
             };

@@ -67,6 +67,8 @@ pub struct Builder<'r> {
     registry: &'r Registry,
     operator: &'r Operator,
     args: Vec<Arg>,
+    /// Whether results lie as the rule says.
+    pub(super) lays_out: bool,
     state: RefCell<State>,
 }
 
@@ -96,7 +98,7 @@ fn nowhere() -> NodeId {
 impl<'r> Builder<'r> {
     /// Begins in `graph`, which has the operands of `args` as placeholders.
     pub(super) fn new(registry: &'r Registry, operator: &'r Operator, graph: Graph, args: Vec<Arg>) -> Self {
-        Builder { registry, operator, args, state: RefCell::new(State { graph, fault: None }) }
+        Builder { registry, operator, args, lays_out: true, state: RefCell::new(State { graph, fault: None }) }
     }
 
     /// Ends; the fault of an emitted call, if there was one.

@@ -23,6 +23,8 @@ pub enum Derived<'r> {
     Out(&'r Operator),
     /// That operator on each element of the lists.
     Each(&'r Operator),
+    /// Its functional form, then `copy_` into each tensor of the first list.
+    EachInPlace(&'r Operator),
 }
 
 /// Names whose functional form changes no values but shape or storage, or is this very copy.
@@ -34,6 +36,10 @@ pub fn of<'r>(registry: &'r Registry, operator: &Operator) -> Option<Derived<'r>
     let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
     let sibling = |name: &str, overload: &str| registry.get(&format!("{}.{name}.{overload}", schema.namespace));
     if let Some(name) = schema.name.strip_prefix("_foreach_") {
+        if let Some(plain) = schema.name.strip_suffix('_') {
+            let same = |o: &&Operator| same_params(&o.schema.params, &schema.params, 0) && is_fresh(o);
+            return sibling(plain, overload).filter(same).map(Derived::EachInPlace);
+        }
         return each(registry, operator, name, overload);
     }
     if overload == "out" || overload.ends_with("_out") {
@@ -100,6 +106,7 @@ impl Derived<'_> {
             Derived::InPlace(o) => by_copy(b, o, 0),
             Derived::Out(o) => by_copy(b, o, b.operator().schema.params.len().saturating_sub(1)),
             Derived::Each(o) => on_each(b, o),
+            Derived::EachInPlace(o) => each_by_copy(b, o),
         }
     }
 }
@@ -133,6 +140,18 @@ fn by_copy(b: &Builder<'_>, o: &Operator, written: usize) -> Made {
     b.only(value.dtype().is_complex() == target.dtype().is_complex(), "a real result in complex memory")?;
     b.only(!overlaps(target), "an argument whose elements share memory")?;
     Ok(vec![b.op("copy_", args![target, value]).into()])
+}
+
+fn each_by_copy(b: &Builder<'_>, o: &Operator) -> Made {
+    let targets = b.ts(0)?;
+    let values = b.list(&o.target, passed_on(b, o));
+    b.only(values.len() == targets.len(), "a list of another length")?;
+    for (target, value) in targets.into_iter().zip(values) {
+        let fits = value.dtype() == target.dtype() && value.sizes() == target.sizes() && !overlaps(target);
+        b.only(fits, "an element that cannot hold its result")?;
+        b.op("copy_", args![target, value]);
+    }
+    Ok(Vec::new())
 }
 
 fn overlaps(t: T<'_>) -> bool {

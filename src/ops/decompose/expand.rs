@@ -114,6 +114,16 @@ impl Registry {
         symbols: &mut Symbols,
         site: CallSite<'_>,
     ) -> Result<Option<Expansion>, TypeError> {
+        self.decompose_laid_out(view, symbols, site, true)
+    }
+
+    fn decompose_laid_out(
+        &self,
+        view: &dyn View,
+        symbols: &mut Symbols,
+        site: CallSite<'_>,
+        lays_out: bool,
+    ) -> Result<Option<Expansion>, TypeError> {
         let of = |fault: Fault| fault.of(site.target);
         let (operator, given) = {
             let call = self.bind(view, symbols, site).map_err(of)?;
@@ -125,7 +135,7 @@ impl Registry {
             (operator, (0..params).map(|i| call.arg(i).clone()).collect::<Vec<_>>())
         };
         let Some(exactness) = self.exactness(operator) else { return Ok(None) };
-        self.expand(view, symbols, operator, &given, exactness).map(Some)
+        self.expand(view, symbols, operator, &given, (exactness, lays_out)).map(Some)
     }
 
     fn expand(
@@ -134,11 +144,12 @@ impl Registry {
         symbols: &mut Symbols,
         operator: &Operator,
         given: &[Arg],
-        exactness: Exactness,
+        (exactness, lays_out): (Exactness, bool),
     ) -> Result<Expansion, TypeError> {
         let (mut graph, inputs, args) = begin(view, given);
         graph.symbols = std::mem::take(symbols);
-        let builder = Builder::new(self, operator, graph, args);
+        let mut builder = Builder::new(self, operator, graph, args);
+        builder.lays_out = lays_out;
         let made = self.build(&builder, operator).and_then(|results| settle(&builder, results));
         let (mut graph, fault) = builder.finish();
         let result = match (fault, made) {
@@ -166,6 +177,14 @@ impl Registry {
         expansion
     }
 
+    /// Returns the same where results may lie in memory as they come: for those to whom a tensor has no strides.
+    pub fn decompose_values(&self, graph: &mut Graph, node: NodeId) -> Result<Option<Expansion>, TypeError> {
+        let mut symbols = std::mem::take(&mut graph.symbols);
+        let expansion = self.decompose_laid_out(graph, &mut symbols, CallSite::of(graph, node), false);
+        graph.symbols = symbols;
+        expansion
+    }
+
     fn build(&self, builder: &Builder<'_>, operator: &Operator) -> Result<Vec<Arg>, Fault> {
         if let Some(body) = &operator.body {
             return meaning::build(builder, body);
@@ -182,7 +201,8 @@ impl Registry {
 pub fn result_type(c: &mut Call<'_>) -> Result<ValueType, Fault> {
     let exactness = c.registry.exactness(c.operator).ok_or(Fault::NoRule)?;
     let given: Vec<Arg> = (0..c.operator.schema.params.len()).map(|i| c.arg(i).clone()).collect();
-    let expansion = c.registry.expand(c.view, c.symbols, c.operator, &given, exactness).map_err(|e| *e.fault)?;
+    let expansion =
+        c.registry.expand(c.view, c.symbols, c.operator, &given, (exactness, true)).map_err(|e| *e.fault)?;
     let ty = |a: &Arg| match a {
         Arg::Node(n) => expansion.graph.ty(*n).clone(),
         Arg::Int(v) => ValueType::SymInt(Dim::Fixed(*v)),
@@ -273,7 +293,7 @@ fn tensor_laid_out(
         return Err(b.unsupported(format!("result {k} of type {}, not {}", show(found), show(wanted))));
     }
     let (Some(have), Some(want)) = (&found.strides, &wanted.strides) else { return Ok(n.into()) };
-    let aliases = b.operator().effects.returns.get(k).is_some_and(|r| !r.is_empty());
+    let aliases = b.operator().effects.returns.get(k).is_some_and(|r| !r.is_empty()) || !b.lays_out;
     if b.decide(|s| sizes::all_same(s, have, want)) || aliases {
         return Ok(n.into());
     }

@@ -11,6 +11,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, tensordot, &["aten.tensordot.default"]),
     (Exact, kron, &["aten.kron.default"]),
     (Exact, |b| done![b.op("_cdist_forward", args![b.t(0)?, b.t(1)?, b.arg(2), b.arg(3)])], &["aten.cdist.default"]),
+    (Real, distances, &["aten._cdist_forward.default"]),
     (Exact, cosine_similarity, &["aten.cosine_similarity.default"]),
     (Real, |b| with_addend(b, "mm"), &["aten.addmm.default"]),
     (Real, |b| with_addend(b, "bmm"), &["aten.baddbmm.default"]),
@@ -27,6 +28,19 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, vecdot, &["aten.linalg_vecdot.default"]),
     (Exact, matrix_h, &["aten.matrix_H.default"]),
 ];
+
+/// The norms of all differences of rows.
+fn distances(b: &Builder<'_>) -> Made {
+    let (x, y, p) = (b.t(0)?, b.t(1)?, b.float(2)?);
+    b.only(x.dims() >= 2 && x.size(-1) != Arg::Int(0), "rows of nothing")?;
+    let apart = (x.unsqueeze(-2) - y.unsqueeze(-3)).op("abs");
+    done![match p {
+        1.0 => apart.sum(&[-1], false),
+        2.0 => apart.pow(2).sum(&[-1], false).op("sqrt"),
+        p if p.is_infinite() => apart.amax(&[-1], false),
+        _ => return Err(b.unsupported("this norm")),
+    }]
+}
 
 fn matmul(b: &Builder<'_>) -> Made {
     done![product(b, b.t(0)?, b.t(1)?)?]
@@ -90,6 +104,8 @@ pub(super) fn broadcast(b: &Builder<'_>, x: &[Arg], y: &[Arg]) -> Result<Vec<Arg
             (Some(p), Some(q)) if p == q || q == Arg::Int(1) => Ok(p),
             (Some(Arg::Int(1)), Some(q)) => Ok(q),
             (Some(p), None) | (None, Some(p)) => Ok(p),
+            // Each operand is asked for its own size: the same one, in two calls.
+            (Some(Arg::Node(p)), Some(Arg::Node(q))) if b.ty(p) == b.ty(q) => Ok(Arg::Node(p)),
             _ => Err(b.unsupported("sizes of which it is not known how they broadcast")),
         })
         .collect()

@@ -157,7 +157,7 @@ fn batch_norm_kernel(b: &Builder<'_>) -> Made {
         let [y, mean, rstd] = b.many("_native_batch_norm_legit_no_training", given)?;
         return done![y, mean, rstd];
     }
-    b.only(trains && (!has_stats || b.is_none(3) && b.is_none(4)), "running statistics that it updates")?;
+    b.only(trains, "statistics of the batch that are not to be used")?;
     let (x, gamma, beta, eps) = (b.t(0)?, b.opt(1)?, b.opt(2)?, b.float(eps)?);
     b.only(x.rank() >= 2 && x.dtype().is_float() && x.sizes().iter().all(|s| s.fixed() != Some(0)), "this input")?;
     let dims: Vec<i64> = range(x.rank()).into_iter().filter(|d| *d != 1).collect();
@@ -172,8 +172,27 @@ fn batch_norm_kernel(b: &Builder<'_>) -> Made {
         crate::graph::ValueType::Many(all) => all.get(1).and_then(|t| t.as_tensor()).map_or(v.dtype(), |t| t.dtype),
         _ => v.dtype(),
     };
+    if has_stats {
+        let count = x.count()?.checked_div(x.fixed(1)?).unwrap_or(0);
+        update_running(b, [mean, var].map(|t| t.reshape(vec![x.size(1)])), count)?;
+    }
     let flat = |t: T<'_>| t.reshape(vec![x.size(1)]).to(kept).id();
     done![y.to(x.dtype()), flat(mean), flat(rstd)]
+}
+
+/// Moves running statistics towards those of the batch; the variance without the bias of its own mean.
+#[allow(clippy::cast_precision_loss)] // Sizes are far below 2^53.
+fn update_running<'b>(b: &'b Builder<'_>, [mean, var]: [T<'b>; 2], count: i64) -> Result<(), Fault> {
+    let momentum = b.float(6)?;
+    let unbiased = count as f64 / (count.saturating_sub(1)) as f64;
+    for (place, new) in [(3_usize, mean), (4, var * unbiased)] {
+        if let Some(running) = b.opt(place)? {
+            b.only(count > 1, "a variance of one value")?;
+            let moved = running.wide() * (1.0 - momentum) + new * momentum;
+            b.op("copy_", args![running, moved.to(running.dtype())]);
+        }
+    }
+    Ok(())
 }
 
 /// Running statistics normalise and stay. The statistics that it gives back are empty.

@@ -4,6 +4,7 @@ use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
     (Exact, dropout, &["aten.dropout.default"]),
+    (Exact, dropout_in_place, &["aten.dropout_.default"]),
     (Exact, feature_dropout, &["aten.feature_dropout.default"]),
     (Exact, alpha_dropout, &["aten.alpha_dropout.default"]),
     (Exact, bernoulli, &["aten.bernoulli.default"]),
@@ -28,6 +29,15 @@ fn dropout(b: &Builder<'_>) -> Made {
         return done![x.call("mul.Tensor", args![0])];
     }
     done![x * noise(b, x, 1.0 - p)]
+}
+
+fn dropout_in_place(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    if rests(b)? {
+        return done![x];
+    }
+    let dropped = b.op("dropout", args![x, b.arg(1), b.arg(2)]);
+    done![b.op("copy_", args![x, dropped])]
 }
 
 fn feature_dropout(b: &Builder<'_>) -> Made {

@@ -9,6 +9,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| by_sizes(b, "upsample_linear1d.default", 1), &["aten.upsample_linear1d.vec"]),
     (Exact, |b| by_sizes(b, "upsample_bilinear2d.default", 2), &["aten.upsample_bilinear2d.vec"]),
     (Exact, |b| by_sizes(b, "upsample_bicubic2d.default", 2), &["aten.upsample_bicubic2d.vec"]),
+    (Real, linear1d, &["aten.upsample_linear1d.default"]),
     (Exact, grid_sampler, &["aten.grid_sampler.default"]),
 ];
 
@@ -41,6 +42,15 @@ fn scaled(b: &Builder<'_>, size: i64, scale: f64) -> Result<i64, Fault> {
     let product = (size as f64 * scale).floor();
     b.only((0.0..9e15).contains(&product), "this scale")?;
     Ok(product as i64)
+}
+
+/// As an image of one row.
+fn linear1d(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?.unsqueeze(2);
+    let mut sizes = vec![Arg::Int(1)];
+    sizes.extend(b.sizes(1));
+    let given = args![x, sizes, b.arg(2), Arg::None, b.arg(3)];
+    done![b.op("upsample_bilinear2d.default", given).squeeze(2)]
 }
 
 fn grid_sampler(b: &Builder<'_>) -> Made {

@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::builder::{Builder, Made};
 use super::{
-    Exactness, activation, attention, compare, conv, create, fourier, gradient, index, loss, matmul, movement, norm,
-    npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool, quantized, random, reduce, renamed, resample,
-    sort, split, symbolic, ternary, view,
+    Exactness, activation, attention, compare, conv, create, einsum, fourier, gradient, index, loss, matmul, movement,
+    norm, npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool, quantized, random, recurrent, reduce,
+    renamed, resample, sort, split, symbolic, ternary, view,
 };
 
 /// A decomposition: emits calls for the call that the builder holds.
@@ -34,6 +34,7 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
         compare::TABLE,
         conv::TABLE,
         create::TABLE,
+        einsum::TABLE,
         fourier::TABLE,
         gradient::TABLE,
         index::TABLE,
@@ -50,6 +51,7 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
         pool::TABLE,
         quantized::TABLE,
         random::TABLE,
+        recurrent::TABLE,
         reduce::TABLE,
         renamed::TABLE,
         resample::TABLE,

@@ -17,7 +17,11 @@ use Rule::{By, Unary};
 pub(super) const TABLE: &[Entry] = &[
     ("aten.__lshift__.Scalar", By(|cx| of_result(cx, "LeftShift"))),
     ("aten.__rshift__.Scalar", By(|cx| of_result(cx, "RightShift"))),
+    ("aten._assert_async.default", By(asserted)),
+    ("aten._assert_async.msg", By(asserted)),
     ("aten._conj.default", Unary("Conj")),
+    ("aten._fft_c2r.default", By(super::fourier::c2r)),
+    ("aten._fft_r2c.default", By(super::fourier::r2c)),
     ("aten.amax.default", By(|cx| extreme(cx, "ReduceMax"))),
     ("aten.amin.default", By(|cx| extreme(cx, "ReduceMin"))),
     ("aten.any.dims", By(any_dims)),
@@ -31,14 +35,23 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.bitwise_xor.Tensor", By(|cx| bits(cx, "NotEqual", "BitwiseXor"))),
     ("aten.detach_.default", Unary("Identity")),
     ("aten.diagonal.default", By(diagonal)),
+    ("aten.empty_permuted.default", By(super::create::empty)),
+    ("aten.fmod.Scalar", By(|cx| of_result(cx, "Mod"))),
+    ("aten.fmod.Tensor", By(|cx| of_result(cx, "Mod"))),
+    ("aten.histc.default", By(histc)),
+    ("aten.imag.default", Unary("Imag")),
     ("aten.index_put.default", By(index_put)),
     ("aten.native_batch_norm.default", By(super::batch_norm::native)),
+    ("aten.prod.default", By(product)),
+    ("aten.prod.dim_int", By(product)),
     ("aten.rand_like.default", By(|cx| random::like(cx, "StatelessRandomUniformV2"))),
     ("aten.randint.low", By(random::randint_low)),
     ("aten.randn_like.default", By(|cx| random::like(cx, "StatelessRandomNormalV2"))),
+    ("aten.real.default", Unary("Real")),
     ("aten.scatter_reduce.two", By(scatter_reduce)),
     ("aten.sort.stable", By(sort_stable)),
     ("aten.squeeze.dims", By(squeeze_dims)),
+    ("aten.unfold.default", By(unfold)),
     ("aten.upsample_bilinear2d.default", By(bilinear2d)),
     ("aten.var.correction", By(var)),
 ];
@@ -66,6 +79,73 @@ fn extreme(cx: &mut Cx, kind: &str) -> Made {
     let x = cx.tensor(0, "self")?;
     let (axes, keep) = (axes(cx, x, 1)?, cx.bool(2, "keepdim", false)?);
     cx.ge(kind, vec![x.into(), ints(&axes)], &[("keep_dims", Attr::Bool(keep))])
+}
+
+/// Stops where it does not hold; nothing follows from it, and it stays.
+fn asserted(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let holds = cx.cast(x, DataType::Bool)?;
+    cx.b.many("Assert", vec![holds.into(), In::Many(vec![holds.into()])], &[], None)?;
+    cx.b.kept.extend(cx.b.ops.len().checked_sub(1));
+    Ok(Value::None)
+}
+
+/// Over all dimensions, or one.
+fn product(cx: &mut Cx) -> Made {
+    let dtype = cx.out_type()?;
+    let x = cx.promoted(0, dtype)?;
+    let rank = cx.rank(x)?;
+    let args = Args::of(cx, "self dim keepdim=false dtype")?;
+    let axes = match args.int("dim").ok().flatten() {
+        Some(dim) => places(&[dim], rank)?,
+        None => (0..rank).collect(),
+    };
+    let axes: Vec<i64> = axes.into_iter().map(signed).collect();
+    let keep = args.flag("keepdim")?;
+    cx.ge("ReduceProdD", vec![x.into()], &[("axes", Attr::Ints(axes)), ("keep_dims", Attr::Bool(keep))])
+}
+
+/// Counts in equal bins.
+fn histc(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self bins=100 min=0 max=0")?;
+    let number = |name: &str| match args.get(name) {
+        Value::Float(f) => Ok(Attr::Float(f)),
+        #[allow(clippy::cast_precision_loss)] // A bound of counted values.
+        Value::Int(i) => Ok(Attr::Float(i as f64)),
+        _ => Err(Refusal(format!("argument {name} is no number"))),
+    };
+    let attrs =
+        [("bins", Attr::Int(args.int("bins")?.unwrap_or(100))), ("min", number("min")?), ("max", number("max")?)];
+    let x = args.tensor("self")?;
+    cx.ge("Histogram", vec![x.into()], &attrs)
+}
+
+fn dense_strides(sizes: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1_i64; sizes.len()];
+    let mut step = 1_i64;
+    for (stride, size) in strides.iter_mut().zip(sizes).rev() {
+        *stride = step;
+        step = step.saturating_mul(*size);
+    }
+    strides
+}
+
+/// Windows of a dimension, as a strided view of the operand, which is dense.
+fn unfold(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self dimension size step")?;
+    let x = args.tensor("self")?;
+    let mut sizes = fixed(cx, x)?;
+    let mut strides = dense_strides(&sizes);
+    let (size, step) = (args.int("size")?.unwrap_or(1), args.int("step")?.unwrap_or(1));
+    let axis = metas::axis(args.int("dimension")?.unwrap_or(0), sizes.len());
+    let places = axis.and_then(|a| Some((sizes.get_mut(a)?, strides.get_mut(a)?)));
+    let Some((length, stride)) = places else { return Err(Refusal("a dimension is out of range".into())) };
+    let own = *stride;
+    *length = length.saturating_sub(size).checked_div(step).map_or(1, |n| n.saturating_add(1));
+    *stride = own.saturating_mul(step);
+    sizes.push(size);
+    strides.push(own);
+    cx.ge("AsStrided", vec![x.into(), ints(&sizes), ints(&strides), super::cx::int(0)], &[])
 }
 
 fn any_dims(cx: &mut Cx) -> Made {
@@ -99,12 +179,7 @@ fn diagonal(cx: &mut Cx) -> Made {
     let (Some(a), Some(b)) = (axis("dim1"), axis("dim2")) else {
         return Err(Refusal("a dimension is out of range".into()));
     };
-    let mut strides = vec![1_i64; sizes.len()];
-    let mut step = 1_i64;
-    for (stride, size) in strides.iter_mut().zip(&sizes).rev() {
-        *stride = step;
-        step = step.saturating_mul(*size);
-    }
+    let strides = dense_strides(&sizes);
     let at = |list: &[i64], place: usize| list.get(place).copied().unwrap_or(1);
     let offset = args.int("offset")?.unwrap_or(0);
     let start = if offset >= 0 {

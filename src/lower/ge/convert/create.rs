@@ -131,7 +131,7 @@ fn like(cx: &mut Cx, kind: &str) -> Made {
     cx.ge(kind, vec![x.into()], &[])
 }
 
-fn empty(cx: &mut Cx) -> Made {
+pub(super) fn empty(cx: &mut Cx) -> Made {
     let (size, dtype) = (cx.input(0, "size")?, cx.out_type()?);
     let zero = cx.always_cast(Literal::Float(0.0), dtype)?;
     cx.ge("Fill", vec![size, zero.into()], &[])

@@ -71,10 +71,10 @@ pub fn make(
                 continue;
             }
             let operator = registry.operator_of(original, node);
-            let agreed = match operator {
+            let agreed = by_default(&call, line, known).and_then(|()| match operator {
                 Some(operator) => agree(&mut call, line, original, node, operator),
                 None => agree_in_order(&mut call, line, original, node),
-            };
+            });
             match agreed {
                 Ok(replaced) => {
                     taken.push(node);
@@ -85,6 +85,19 @@ pub fn make(
         }
     }
     Err(why)
+}
+
+/// Refuses an attribute that no argument is said to be, and that is not what GE takes without it.
+fn by_default(c: &Call<'_, '_>, line: &Line, known: &operators::Operator) -> Result<(), Undefined> {
+    for attribute in known.attributes.iter().filter(|a| line.attributes.iter().all(|(name, _)| *name != a.name)) {
+        let default = attribute.default.as_ref().and_then(|d| d.value.as_ref());
+        if let (Some(value), Some(default)) = (c.attribute_value(attribute.name), default)
+            && value != default
+        {
+            return undefined(format!("attribute `{}` is no argument, and not its default", attribute.name));
+        }
+    }
+    Ok(())
 }
 
 /// What takes an argument's place, by parameter.

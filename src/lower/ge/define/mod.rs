@@ -20,6 +20,7 @@ mod value;
 mod create;
 mod dense;
 mod foreach;
+mod fourier;
 mod fused;
 mod index;
 mod norm;
@@ -62,6 +63,7 @@ const FAMILIES: &[Table] = &[
     index::TABLE,
     quant::TABLE,
     foreach::TABLE,
+    fourier::TABLE,
     fused::TABLE,
     write::TABLE,
 ];

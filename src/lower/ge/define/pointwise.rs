@@ -14,6 +14,7 @@ pub(super) const TABLE: Table = &[
     ("Div", quotient),
     ("FloorDiv", floor_div),
     ("FloorMod", |c| compared(c, "aten.remainder", Some(Arithmetic::Mod))),
+    ("Mod", |c| compared(c, "aten.fmod", None)),
     ("Greater", |c| compared(c, "aten.gt", None)),
     ("GreaterEqual", |c| compared(c, "aten.ge", None)),
     ("Less", |c| compared(c, "aten.lt", None)),

@@ -1,9 +1,17 @@
-//! Operators that write what feeds them.
+//! Operators that write what feeds them, or stop the run.
 
 use super::{Call, Made, Table, Undefined, one};
 use crate::graph::{Arg, NodeId, NodeKind, View};
 
-pub(super) const TABLE: Table = &[("Assign", assign)];
+pub(super) const TABLE: Table = &[("Assert", assert), ("Assign", assign)];
+
+/// What is shown of it when it does not hold changes nothing.
+fn assert(c: &mut Call<'_, '_>) -> Made {
+    let (_, _) = (c.many("input_data")?, c.int("summarize")?);
+    let holds = c.t("input_condition")?;
+    c.b.call("aten._assert_async.default", vec![Arg::Node(holds)])?;
+    Ok(Vec::new())
+}
 
 fn assign(c: &mut Call<'_, '_>) -> Made {
     let _ = (c.flag("validate_shape")?, c.flag("use_locking")?);

@@ -1,0 +1,176 @@
+//! The options of TorchAir's `CompilerConfig`, those of npugraph_ex, and those of Torch-AIE's compile specification, a line each.
+
+use super::Kind::{Flag, Integer, Maybe, OneOf, Strings, Text, Words};
+use super::Role::{Acts, Device, Missing, Plan};
+use super::{Kind, Known};
+
+const fn line(name: &'static str, kind: Kind, role: super::Role) -> Known {
+    Known { name, kind, role }
+}
+
+const SORTING: Kind = OneOf(&["BFS", "DFS", "RDFS", "StableRDFS"]);
+
+/// Every option, by its dotted name.
+pub(super) const OPTIONS: &[Known] = &[
+    line("post_grad_custom_pre_pass", Strings, Acts),
+    line("post_grad_custom_post_pass", Strings, Acts),
+    line("debug.graph_dump.type", OneOf(&["txt", "pbtxt", "py"]), Acts),
+    line("debug.graph_dump.path", Text, Acts),
+    line(
+        "debug.data_dump.type",
+        OneOf(&["npy"]),
+        Missing { inert: "", what: "values of a run; `airlock exec` has them" },
+    ),
+    line("debug.data_dump.path", Text, Device),
+    line("debug.data_dump.filter", Text, Missing { inert: "", what: "values of a run" }),
+    line(
+        "debug.fx_summary.type",
+        OneOf(&["csv"]),
+        Missing { inert: "", what: "a table of operators; `airlock inspect` has one" },
+    ),
+    line("debug.fx_summary.skip_compile", Flag, Device),
+    line("debug.run_eagerly", Flag, Missing { inert: "false", what: "running a graph from here; `airlock exec` does" }),
+    line("debug.deadlock_check", Flag, Missing { inert: "false", what: "a check of the lowered streams" }),
+    line("debug.aclgraph.disable_reinplace_inplaceable_ops_pass", Flag, Plan { inert: "true" }),
+    line("debug.aclgraph.disable_reinplace_input_mutated_ops_pass", Flag, Plan { inert: "true" }),
+    line("debug.aclgraph.disable_mempool_reuse_in_same_fx", Flag, Plan { inert: "false" }),
+    line("debug.aclgraph.enable_output_clone", Flag, Plan { inert: "false" }),
+    line("debug.aclgraph.static_capture_size_limit", Integer(i64::MIN), Plan { inert: "64" }),
+    line("debug.aclgraph.clone_input", Flag, Plan { inert: "true" }),
+    line("debug.aclgraph.remove_cat_ops", Flag, Plan { inert: "false" }),
+    line("aoe_config.aoe_mode", OneOf(&["2"]), Device),
+    line("aoe_config.work_path", Text, Device),
+    line("aoe_config.aoe_config_file", Text, Device),
+    line(
+        "export.export_mode",
+        Flag,
+        Missing { inert: "false", what: "dynamo_export; `airlock lower -o` writes the graph" },
+    ),
+    line("export.export_path_dir", Text, Device),
+    line("export.export_name", Text, Device),
+    line("export.weight_name", Text, Missing { inert: "", what: "a file of weights beside the graph" }),
+    line(
+        "export.experimental.enable_record_nn_module_stack",
+        Flag,
+        Missing { inert: "false", what: "the attribute nn_module_stack" },
+    ),
+    line(
+        "export.experimental.auto_atc_config_generated",
+        Flag,
+        Missing { inert: "false", what: "configurations for ATC" },
+    ),
+    line("export.experimental.enable_lite_export", Flag, Missing { inert: "false", what: "the small form of exports" }),
+    line("dump_config.enable_dump", Flag, Device),
+    line("dump_config.dump_path", Text, Device),
+    line("dump_config.dump_mode", OneOf(&["input", "output", "all"]), Device),
+    line("dump_config.quant_dumpable", Flag, Device),
+    line("dump_config.dump_step", Text, Device),
+    line("dump_config.dump_layer", Text, Device),
+    line("dump_config.dump_data", OneOf(&["tensor", "stats"]), Device),
+    line("dump_config.dump_config_path", Text, Device),
+    line("dump_config.data_dump_stage", OneOf(&["original", "optimized"]), Plan { inert: "optimized" }),
+    line("fusion_config.fusion_switch_file", Text, Device),
+    line("experimental_config.cc_parallel_enable", Flag, Device),
+    line(
+        "experimental_config.keep_inference_input_mutations",
+        Flag,
+        Missing { inert: "true", what: "taking writes to inputs out of the graph" },
+    ),
+    line("experimental_config.memory_efficiency", Flag, Device),
+    line("experimental_config.frozen_parameter", Flag, Device),
+    line("experimental_config.static_model_ops_lower_limit", Integer(-1), Device),
+    line("experimental_config.jit_compile", OneOf(&["auto"]), Device),
+    line("experimental_config.npu_fx_pass", Flag, Missing { inert: "false", what: "the fusions of joint graphs" }),
+    line(
+        "experimental_config.aot_config_enable_joint_graph",
+        Flag,
+        Missing { inert: "false", what: "tracing of joint graphs" },
+    ),
+    line(
+        "experimental_config.aot_config_output_loss_index",
+        Integer(i64::MIN),
+        Missing { inert: "0", what: "tracing of joint graphs" },
+    ),
+    line("experimental_config.topology_sorting_strategy", SORTING, Device),
+    line("experimental_config.enable_ref_data", Flag, Acts),
+    line("experimental_config.enable_view_optimize", Flag, Acts),
+    line("experimental_config.remove_noop_ops", Flag, Acts),
+    line("experimental_config.tiling_schedule_optimize", Flag, Device),
+    line("experimental_config.pattern_fusion_pass", Flag, Missing { inert: "false", what: "the fusions by patterns" }),
+    line("experimental_config.aclgraph._aclnn_static_shape_kernel", Flag, Plan { inert: "false" }),
+    line("experimental_config.aclgraph._aclnn_static_shape_kernel_build_dir", Text, Plan { inert: "" }),
+    line("experimental_config.aclgraph._aclnn_static_shape_kernel_sym_value_range", Words, Plan { inert: "[]" }),
+    line("experimental_config.aclgraph._aclnn_static_shape_kernel_sym_index", Integer(0), Plan { inert: "0" }),
+    line("experimental_config.aclgraph._super_kernel_optimize", Flag, Plan { inert: "false" }),
+    line("experimental_config.aclgraph._super_kernel_optimize_options", Words, Plan { inert: "{}" }),
+    line("experimental_config.aclgraph._super_kernel_debug_options", Words, Plan { inert: "{}" }),
+    line(
+        "inference_config.dynamic_gears_merge_policy",
+        OneOf(&["zip", "product"]),
+        Missing { inert: "zip", what: "gears" },
+    ),
+    line("ge_config.enable_single_stream", Flag, Device),
+    line("ge_config.oo_level", OneOf(&["O1", "O3"]), Device),
+    line("ge_config.oo_constant_folding", Maybe, Device),
+    line("ge_config.oo_dead_code_elimination", Maybe, Device),
+    line("ge_config.export_compile_stat", OneOf(&["0", "1", "2"]), Device),
+    line("ge_config.aicore_num", Text, Device),
+    line("ge_config.optimization_switch", Text, Device),
+    line("aclgraph_config.use_custom_pool", Words, Plan { inert: "" }),
+    // Of the package npugraph_ex alone.
+    line("disable_static_kernel_compile_cache", Flag, Plan { inert: "false" }),
+    line("capture_error_mode", OneOf(&["global", "thread_local", "relaxed"]), Plan { inert: "global" }),
+    line("force_recapture", Flag, Plan { inert: "false" }),
+    // Torch-AIE.
+    line("torch_aie.soc_version", Text, Acts),
+    line(
+        "torch_aie.require_full_compilation",
+        Flag,
+        Missing { inert: "true", what: "graphs of which a part stays behind" },
+    ),
+    line("torch_aie.torch_executed_ops", Strings, Missing { inert: "[]", what: "graphs of which a part stays behind" }),
+    line("torch_aie.min_block_size", Integer(1), Missing { inert: "1", what: "graphs of which a part stays behind" }),
+    line(
+        "torch_aie.allow_tensor_replace_int",
+        Flag,
+        Missing { inert: "false", what: "tensors in the place of numbers" },
+    ),
+    line(
+        "torch_aie.inputs",
+        Words,
+        Missing { inert: "[]", what: "other inputs than those that the program was exported with" },
+    ),
+    line("torch_aie.precision_policy", Text, Device),
+    line("torch_aie.truncate_long_and_double", Flag, Device),
+    line("torch_aie.optimization_level", Integer(0), Device),
+];
+
+/// The flat names of npugraph_ex: what they are in `CompilerConfig`, and whether they say the opposite.
+pub(super) const FLAT: &[(&str, &str, bool)] = &[
+    ("force_eager", "debug.run_eagerly", false),
+    ("use_graph_pool", "aclgraph_config.use_custom_pool", false),
+    ("reuse_graph_pool_in_same_fx", "debug.aclgraph.disable_mempool_reuse_in_same_fx", true),
+    ("capture_limit", "debug.aclgraph.static_capture_size_limit", false),
+    ("clone_input", "debug.aclgraph.clone_input", false),
+    ("clone_output", "debug.aclgraph.enable_output_clone", false),
+    ("static_kernel_compile", "experimental_config.aclgraph._aclnn_static_shape_kernel", false),
+    ("super_kernel_optimize", "experimental_config.aclgraph._super_kernel_optimize", false),
+    ("super_kernel_optimize_options", "experimental_config.aclgraph._super_kernel_optimize_options", false),
+    ("super_kernel_debug_options", "experimental_config.aclgraph._super_kernel_debug_options", false),
+    ("frozen_parameter", "experimental_config.frozen_parameter", false),
+    ("remove_noop_ops", "experimental_config.remove_noop_ops", false),
+    ("remove_cat_ops", "debug.aclgraph.remove_cat_ops", false),
+    ("inplace_pass", "debug.aclgraph.disable_reinplace_inplaceable_ops_pass", true),
+    ("input_inplace_pass", "debug.aclgraph.disable_reinplace_input_mutated_ops_pass", true),
+    ("pattern_fusion_pass", "experimental_config.pattern_fusion_pass", false),
+    ("dump_tensor_data", "dump_config.enable_dump", false),
+    ("data_dump_stage", "dump_config.data_dump_stage", false),
+    ("data_dump_dir", "dump_config.dump_path", false),
+    ("_vllm_aclnn_static_kernel_sym_index", "experimental_config.aclgraph._aclnn_static_shape_kernel_sym_index", false),
+    (
+        "_vllm_aclnn_static_kernel_sym_range",
+        "experimental_config.aclgraph._aclnn_static_shape_kernel_sym_value_range",
+        false,
+    ),
+    ("deadlock_check", "debug.deadlock_check", false),
+];

@@ -1,0 +1,88 @@
+//! What a lowered model means, run: the GE graph read back and raised gives the outputs, buffers and inputs that were recorded of PyTorch.
+
+use std::path::Path;
+
+use airlock::exec::{Kernels, Session, run};
+use airlock::formats::{pt2, recording};
+use airlock::graph::Model;
+use airlock::lower::ge::{self, Format, LowerError, Options};
+use airlock::ops::Registry;
+
+use super::exec_models::{Longest, folders, problems, value};
+
+/// Programs that do not come so far, each with what stops it.
+const STOPPED: &[(&str, &str)] = &[
+    ("asserts_symint/core", "aten.nonzero.default"),
+    ("asserts_symint/train", "aten.nonzero.default"),
+    ("cond_while/core", "higher_order.cond"),
+    ("cond_while/train", "higher_order.cond"),
+    ("input_mutation/train", "aten.fill_.Scalar"),
+    ("random_dropout/core", "rng-offsets"),
+    ("random_dropout/train", "rng-offsets"),
+    ("scatter_gather/core", "aten.scatter_reduce.two"),
+    ("scatter_gather/train", "aten.scatter_reduce.two"),
+    ("views_aliases/core", "input `limit` is computed by the graph"),
+    ("views_aliases/train", "aten.add_.Tensor"),
+];
+
+fn raised(model: Model, registry: &Registry) -> Result<Model, String> {
+    let lowered = match ge::lower_with(&model.graph, &Options::default(), registry) {
+        Err(LowerError::Unsupported { nodes }) => {
+            return Err(nodes.iter().map(|n| n.target.as_str()).collect::<Vec<_>>().join(" "));
+        }
+        other => other.map_err(|e| e.to_string())?,
+    };
+    let read = ge::decode(&ge::encode(&lowered.graph, Format::Bin)).map_err(|e| e.to_string())?;
+    let mut graph = ge::raise(&read, &lowered.host, &model.graph, registry).map_err(|e| e.to_string())?.graph;
+    // What is written is written in place there, and is no output.
+    let mut signature = model.graph.signature.clone();
+    if let Some(signature) = &mut signature {
+        signature.outputs.retain(|o| !o.kind.is_mutation());
+    }
+    graph.signature = signature;
+    Ok(Model { graph, ..model })
+}
+
+#[test]
+fn every_lowered_model_computes_what_was_recorded() {
+    let root = match std::env::var("AIRLOCK_CORPUS") {
+        Ok(corpus) => Path::new(&corpus).join("models"),
+        Err(_) => Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models"),
+    };
+    let (registry, kernels) = (Registry::standard(), Kernels::standard());
+    let (mut wrong, mut stopped, mut ran) = (Vec::new(), Vec::new(), 0);
+    for folder in folders(&root) {
+        let recording = recording::read(&folder.join("io.safetensors")).unwrap();
+        for form in ["core", "train"] {
+            let path = folder.join(format!("{form}.pt2"));
+            if !path.exists() {
+                continue;
+            }
+            let name = folder.strip_prefix(&root).unwrap().join(form).display().to_string();
+            let model = match raised(pt2::read(&path, &registry).unwrap(), &registry) {
+                Ok(model) => model,
+                Err(reason) => {
+                    stopped.push((name, reason));
+                    continue;
+                }
+            };
+            ran += 1;
+            let mut longest = Longest(1);
+            let mut session = Session::new(&registry, &kernels, 0);
+            let inputs = recording.inputs.iter().map(value).collect();
+            match run(&model, inputs, &mut session, &mut longest) {
+                Err(e) => wrong.push(format!("{name}: {e}")),
+                Ok(outcome) => {
+                    let found = problems(&outcome, &recording, longest.0, false);
+                    wrong.extend(found.into_iter().map(|p| format!("{name}: {p}")));
+                }
+            }
+        }
+    }
+    println!("{ran} programs");
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+    let unexpected: Vec<_> =
+        stopped.iter().filter(|(name, why)| !STOPPED.iter().any(|(n, w)| n == name && why.contains(w))).collect();
+    assert!(unexpected.is_empty(), "{unexpected:#?}");
+    assert!(ran >= 50, "{ran}");
+}
