@@ -24,17 +24,28 @@ impl Speaker<'_> {
         }
         let dims = self.reduced_dims(c, array.sizes.len())?;
         let sizes: Vec<Dim> = dims.iter().filter_map(|d| array.sizes.get(*d).copied()).collect();
-        let count = self.e.product(&sizes)?.fixed()?;
+        let count = self.e.product(&sizes)?;
         let correction = match c.named("correction") {
             None | Some(Arg::None) => 1.0,
             Some(Arg::Int(n)) => f64::from(i32::try_from(*n).ok()?),
             Some(Arg::Float(v)) => *v,
             Some(_) => return None,
         };
-        let freedom = f64::from(i32::try_from(count).ok()?) - correction;
-        if freedom <= 0.0 {
-            return None;
-        }
+        let freedom = match count.fixed() {
+            Some(count) => {
+                let freedom = f64::from(i32::try_from(count).ok()?) - correction;
+                (freedom > 0.0).then(|| self.e.rounded(to, freedom))??
+            }
+            None => {
+                // Never below 0: a divisor is not.
+                let less = [0.0, 1.0, 2.0].iter().position(|c| (c - correction).abs() == 0.0)?;
+                let less = Dim::Fixed(i64::try_from(less).ok()?);
+                let minus = self.e.minus(less)?;
+                let freedom = self.e.plus(count, minus)?;
+                let holds = self.e.at_most(less, count) && self.e.at_most(Dim::Fixed(1), count);
+                holds.then(|| self.number_of(to, freedom))??
+            }
+        };
         // The mean, at every place over which it was taken.
         let kept = |k: usize| !dims.contains(&k);
         let level = self.e.highest_level(array.expr).map_or(0, |l| l.saturating_add(1));
@@ -44,7 +55,7 @@ impl Speaker<'_> {
         }
         let body = self.at(&array, vars)?;
         let sum = self.e.reduced(Fold::Sum, level, &sizes, body)?;
-        let all = self.e.rounded(to, f64::from(i32::try_from(count).ok()?))?;
+        let all = self.number_of(to, count)?;
         let mean = self.e.op(Op::Div, to, &[sum, all])?;
         let apart = self.e.op(Op::Sub, to, &[array.expr, mean])?;
         let square = self.e.op(Op::Mul, to, &[apart, apart])?;
@@ -65,8 +76,14 @@ impl Speaker<'_> {
         }
         let body = self.at(&Array { expr: square, ..array }, vars)?;
         let sum = self.e.reduced(Fold::Sum, level, &sizes, body)?;
-        let freedom = self.e.rounded(to, freedom)?;
         self.e.op(Op::Div, to, &[sum, freedom])
+    }
+
+    /// A size as a float.
+    fn number_of(&mut self, to: Dtype, size: Dim) -> Option<ExprId> {
+        let at = self.e.at(size);
+        let number = self.e.index_value(Dtype::I64, at)?;
+        self.e.op(Op::Cast, to, &[number])
     }
 
     pub(super) fn convolved(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {

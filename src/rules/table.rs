@@ -179,6 +179,23 @@ pub fn real(target: &str) -> Option<Real> {
     REALS.iter().find(|(_, t)| *t == target).map(|(r, _)| *r)
 }
 
+/// Operators whose results are finite or NaN, whatever they are given.
+const FINITE: &[&str] = &["aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default"];
+
+/// Returns whether what an operator gives is never infinite, whatever it is given.
+pub fn is_never_infinite(target: &str) -> bool {
+    FINITE.contains(&target)
+        || matches!(real(target), Some(Real::Sigmoid | Real::Tanh | Real::Erf | Real::Sin | Real::Cos))
+}
+
+/// The operand of attention that stands within a softmax alone.
+const WITHIN_SOFTMAX: &[(&str, &str)] = &[("aten.scaled_dot_product_attention.default", "attn_mask")];
+
+/// Returns whether an operand of an operator, by name, never makes its result infinite.
+pub fn is_within_softmax(target: &str, operand: &str) -> bool {
+    WITHIN_SOFTMAX.contains(&(target, operand))
+}
+
 static BY_TARGET: LazyLock<FxHashMap<&'static str, Meaning>> =
     LazyLock::new(|| TABLE.iter().flat_map(|(m, targets)| targets.iter().map(|t| (*t, *m))).collect());
 

@@ -200,8 +200,8 @@ pub enum Given {
     Always,
     /// The dtype is one of integers.
     Integer,
-    /// An argument has a value.
-    Argument(ArgumentIs),
+    /// One of some arguments has its value.
+    Argument(Vec<ArgumentIs>),
 }
 
 /// When a result that may be an operand, or a view of it, is.
@@ -257,8 +257,8 @@ pub struct Facts {
     pub copies: bool,
     /// `#writes-if=NAME`: what the marks say is written is written only where that argument is true.
     pub writes_if: Option<Box<str>>,
-    /// `#draws-unless=NAME:VALUE`: draws nothing where that argument has that value.
-    pub draws_unless: Option<ArgumentIs>,
+    /// `#draws-unless=NAME:VALUE`, `#draws-unless=NAME:VALUE|NAME:VALUE`: draws nothing where an argument has that value.
+    pub draws_unless: Vec<ArgumentIs>,
     /// `#same-as=NAME[,CONDITION]`.
     pub same_as: Option<SameAs>,
     /// `#one-memory`: its results may lie in one memory, of their own.
@@ -284,6 +284,8 @@ pub struct Facts {
     /// counted from either end of the dimension of that number; else along `dim`, below `num_classes`, or along the dimension of classes (the
     /// second, of a vector the first) of its first tensor.
     pub reaches: Option<Box<str>>,
+    /// `#contracts`: its two tensors are of one rank, and sizes fit where the last of the first is the last but one of the second, and those ahead agree.
+    pub contracts: bool,
     /// `#sees-nan`: its result depends on the sign or the payload of a NaN.
     pub sees_nan: bool,
     /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
@@ -322,19 +324,20 @@ impl Facts {
             "sees-nan" => self.sees_nan = true,
             "within" => self.within = Some(value.into()),
             "reaches" => self.reaches = Some(value.into()),
+            "contracts" => self.contracts = true,
             "unset" => self.unset = true,
             "one-memory" => self.one_memory = true,
             "copies" => self.copies = true,
             "moves" => self.moves = true,
             "discrete" => self.discrete = true,
             "writes-if" => self.writes_if = Some(value.into()),
-            "draws-unless" => self.draws_unless = Some(ArgumentIs::parse(value)?),
+            "draws-unless" => self.draws_unless = value.split('|').map(ArgumentIs::parse).collect::<Option<_>>()?,
             "same-as" => {
                 let (param, given) = value.split_once(',').unwrap_or((value, ""));
                 let given = match given {
                     "" => Given::Always,
                     "integer" => Given::Integer,
-                    argument => Given::Argument(ArgumentIs::parse(argument)?),
+                    all => Given::Argument(all.split('|').map(ArgumentIs::parse).collect::<Option<_>>()?),
                 };
                 self.same_as = Some(SameAs { param: param.into(), given });
             }

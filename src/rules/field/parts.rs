@@ -27,6 +27,14 @@ struct Reduced {
     level: u32,
     sizes: Vec<Dim>,
     body: ExprId,
+    by: Cuts,
+}
+
+/// Which cuts are made.
+#[derive(Clone, Copy)]
+struct Cuts {
+    ranges: bool,
+    ones: bool,
 }
 
 /// Where a condition cuts a reduced dimension.
@@ -40,6 +48,20 @@ enum Cut {
 impl Elements {
     /// Returns an expression, equal over the reals, whose reductions are taken apart.
     pub fn parted(&mut self, root: ExprId) -> Option<ExprId> {
+        self.parted_by(root, Cuts { ranges: true, ones: true })
+    }
+
+    /// The same where reductions are cut in two alone: what is NaN stays NaN.
+    pub fn parted_in_ranges(&mut self, root: ExprId) -> Option<ExprId> {
+        self.parted_by(root, Cuts { ranges: true, ones: false })
+    }
+
+    /// The same where only sums of which one place is not 0 are taken apart: these are not rounded, in whichever order they are summed.
+    pub fn parted_in_ones(&mut self, root: ExprId) -> Option<ExprId> {
+        self.parted_by(root, Cuts { ranges: false, ones: true })
+    }
+
+    fn parted_by(&mut self, root: ExprId, by: Cuts) -> Option<ExprId> {
         let mut known: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         for id in self.below(root) {
             let expr = self.expr(id)?.clone();
@@ -48,7 +70,7 @@ impl Elements {
                 (Form::Reduce(fold @ (Fold::Sum | Fold::Most | Fold::Least), level, sizes), [body])
                     if expr.dtype.is_float() =>
                 {
-                    self.cut(Reduced { fold: *fold, level: *level, sizes: sizes.to_vec(), body: *body }, CUTS)?
+                    self.cut(Reduced { fold: *fold, level: *level, sizes: sizes.to_vec(), body: *body, by }, CUTS)?
                 }
                 _ if kids == expr.kids => id,
                 _ => self.again(&expr, &kids)?,
@@ -109,12 +131,12 @@ impl Elements {
             // What is left of the condition, for the place itself.
             let Some(at) = (if rises { self.scale(rest, Dim::Fixed(-1)) } else { Some(rest) }) else { continue };
             if only {
-                if r.fold == Fold::Sum && self.is_nothing_without(r.body, id) {
+                if r.by.ones && r.fold == Fold::Sum && self.is_nothing_without(r.body, id) {
                     return Some((place, size, id, Cut::Only(at)));
                 }
                 continue;
             }
-            if !self.linear(at).terms.is_empty() {
+            if !r.by.ranges || !self.linear(at).terms.is_empty() {
                 continue;
             }
             let mut first = self.linear(at).offset();

@@ -4,13 +4,20 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
-use crate::rules::rounding::forward::{Free, Ranges, count};
+use crate::rules::rounding::forward::{Free, Ranges, count, largest};
 use crate::rules::rounding::interval::Interval;
 use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real};
 
 /// Returns a bound of the error of the last element; `None` where nothing bounds it.
-pub fn error(e: &Elements, order: &[ExprId], ranges: &Ranges, free: &FxHashMap<ExprId, Free>) -> Option<f64> {
+/// `limits`: quotients whose divisor may leave the dtype; they are 0 there.
+pub fn error(
+    e: &Elements,
+    order: &[ExprId],
+    ranges: &Ranges,
+    free: &FxHashMap<ExprId, Free>,
+    limits: &FxHashSet<ExprId>,
+) -> Option<f64> {
     let root = *order.last()?;
     let inexact = inexact(e, order);
     let mut follows: FxHashMap<ExprId, Interval> = FxHashMap::default();
@@ -28,11 +35,14 @@ pub fn error(e: &Elements, order: &[ExprId], ranges: &Ranges, free: &FxHashMap<E
         }
         let times: f64 = free.get(id)?.iter().map(|(_, n)| n).product();
         total += rounding(e, expr, ranges.get(id).copied(), ranges)? * by.most() * times;
+        if limits.contains(id) {
+            total += ranges.get(expr.kids.first()?)?.most() / largest(expr.dtype) * by.most() * times;
+        }
         let bound: Free = match &expr.form {
             Form::Reduce(Fold::Sum, level, sizes) => {
                 let each = (*level..).zip(sizes.iter());
                 #[allow(clippy::cast_precision_loss)]
-                each.map(|(l, d)| d.fixed().map(|n| (l, n as f64))).collect::<Option<_>>()?
+                each.map(|(l, d)| e.size_now(*d).map(|n| (l, n as f64))).collect::<Option<_>>()?
             }
             _ => Free::new(),
         };
@@ -89,7 +99,7 @@ fn rounding(e: &Elements, expr: &Expr, range: Option<Interval>, ranges: &Ranges)
     let most = range?.most();
     Some(match &expr.form {
         Form::Reduce(Fold::Sum, _, sizes) => {
-            let n = count(sizes)?;
+            let n = count(e, sizes)?;
             let each = ranges.get(expr.kids.first()?)?.most();
             (n - 1.0).max(0.0) * unit(expr.dtype) * n * each
         }
@@ -129,7 +139,7 @@ fn slope(e: &Elements, expr: &Expr, k: usize, ranges: &Ranges) -> Option<Interva
 /// Returns the derivative of a function on an interval.
 fn derivative(function: Real, x: Interval) -> Option<Interval> {
     match function {
-        Real::Exp | Real::Expm1 => x.rising(f64::exp),
+        Real::Exp | Real::Expm1 => x.rising(|v| v.min(695.0).exp()),
         Real::Log => x.inverse(),
         Real::Log1p => x.plus(Interval::point(1.0)?)?.inverse(),
         Real::Sqrt if x.low > 0.0 => x.falling(|v| 0.5 / v.sqrt()),

@@ -51,7 +51,9 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     {
         return true;
     }
-    let functional = f.registry.functional(operator).filter(|_| operator.effects.writes());
+    let given = |i: usize| *bound.get(i) != Arg::None;
+    let writes = (0..bound.args.len()).any(|i| given(i) && crate::analysis::call::writes(operator, &bound, i));
+    let functional = f.registry.functional(operator).filter(|_| writes);
     let stated = functional.unwrap_or(operator);
     let total = match stated.facts.total {
         Total::Always => true,
@@ -63,14 +65,14 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         }
         Total::Never => false,
     };
-    if !total && !operator.effects.writes() && by_definition(f, side, node) {
+    if !total && !writes && by_definition(f, side, node) {
         return true;
     }
     (total || operator.facts.copies)
         && has_plain_options(f, side, node, &bound)
         && (is_fixed_call(f, side, node, stated) || fits(f, side, node, stated, &bound))
         && holds_by_layout(f, side, node, operator, &bound)
-        && (!operator.effects.writes() || f.writes_plainly(side, node, operator))
+        && (!writes || f.writes_plainly(side, node, operator))
 }
 
 /// Whether a call surely gives as many results as its type says: how many pieces a size makes that is a symbol, depends on its value.
@@ -239,6 +241,9 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         };
         return bound.args.iter().all(|a| is_int(a));
     }
+    if operator.facts.contracts {
+        return contract(f, &types);
+    }
     operator.pointwise
         && !given_sizes
         && types.iter().enumerate().all(|(i, a)| {
@@ -248,6 +253,14 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
                 pairs.into_iter().all(|(x, y)| *x == one || *y == one || f.sizes.same(*x, *y))
             })
         })
+}
+
+/// Whether two tensors of one rank are matrices that may be multiplied, with the same sizes ahead.
+fn contract(f: &Functional<'_>, types: &[&TensorType]) -> bool {
+    let [a, b] = types else { return false };
+    let (Some(ahead), true) = (a.rank().checked_sub(2), a.rank() == b.rank()) else { return false };
+    let agree = a.sizes.iter().zip(&b.sizes).take(ahead).all(|(x, y)| f.sizes.same(*x, *y));
+    agree && a.sizes.last().zip(b.sizes.get(ahead)).is_some_and(|(x, y)| f.sizes.same(*x, *y))
 }
 
 /// Whether tensors have the same sizes along all dimensions but one.

@@ -4,6 +4,7 @@
 //! - `normal`: values element by element, by rules; `region`: which terms are looked into; `speak`: terms as calls that rules understand;
 //! - `real`: values equal over the reals, with what that asks of both ends;
 //! - `partners`: which question of the other graph is the same;
+//! - `sweep`: which values of both graphs may be one;
 //! - `widen`: where congruence parts, the smallest terms around it that rules show equal.
 
 pub(in crate::verify) mod congruence;
@@ -12,4 +13,5 @@ pub(in crate::verify) mod partners;
 pub(in crate::verify) mod real;
 mod region;
 mod speak;
+mod sweep;
 pub(in crate::verify) mod widen;
