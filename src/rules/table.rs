@@ -56,6 +56,10 @@ pub enum Meaning {
     Variance,
     /// Products summed over a window, over the reals.
     Convolution,
+    /// The sum of what stands before and here along a dimension, over the reals.
+    Running,
+    /// The mean over a window, over the reals.
+    Pooling,
     /// Products summed over labels, over the reals.
     Contraction,
     /// A diagonal of zeros but for the operand.
@@ -124,6 +128,8 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (MatMul, &["aten.mm.default", "aten.bmm.default"]),
     (Variance, &["aten.var.correction"]),
     (Convolution, &["aten.convolution.default"]),
+    (Running, &["aten.cumsum.default"]),
+    (Pooling, &["aten.avg_pool2d.default"]),
     (Contraction, &["aten.einsum.default"]),
     (Diagonal, &["aten.diag_embed.default"]),
     (Power, &["aten.pow.Tensor_Scalar"]),

@@ -84,7 +84,8 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
             let none = dtypes.is_empty();
             dtypes.extend(result);
             let numbers = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
-            let finite = |a: &Arg| !none || !matches!(a, Arg::Float(v) if !v.is_finite());
+            let floats = !dtypes.is_empty() && dtypes.iter().all(|d| d.is_float());
+            let finite = |a: &Arg| !none || floats || !matches!(a, Arg::Float(v) if !v.is_finite());
             let fit = numbers.into_iter().all(|(_, a)| fits_plainly(a, &dtypes) && finite(a));
             let divides = match bound.get(1) {
                 Arg::Int(v) => *v != 0,

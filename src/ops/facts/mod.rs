@@ -60,6 +60,37 @@ impl Total {
     }
 }
 
+/// How an operator multiplies matrices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contracts {
+    /// Two of one rank, with the same sizes ahead.
+    Matrices,
+    /// The same, and a first one that is repeated to the result.
+    Added,
+    /// Rows by a weight whose second dimension they have, and a bias of its first.
+    Linear,
+    /// Matrices whose sizes ahead are repeated to one another's.
+    Repeated,
+    /// A matrix, or a vector, by a vector.
+    Vector,
+    /// Queries, keys, values, and a mask that is repeated to queries by keys.
+    Attention,
+}
+
+impl Contracts {
+    fn parse(text: &str) -> Option<Contracts> {
+        Some(match text {
+            "matrices" => Contracts::Matrices,
+            "added" => Contracts::Added,
+            "linear" => Contracts::Linear,
+            "repeated" => Contracts::Repeated,
+            "vector" => Contracts::Vector,
+            "attention" => Contracts::Attention,
+            _ => return None,
+        })
+    }
+}
+
 /// Dtypes that every kernel marked so takes, where the type rule does.
 pub const PLAIN: &[Dtype] = &[
     Dtype::Bool,
@@ -284,8 +315,12 @@ pub struct Facts {
     /// counted from either end of the dimension of that number; else along `dim`, below `num_classes`, or along the dimension of classes (the
     /// second, of a vector the first) of its first tensor.
     pub reaches: Option<Box<str>>,
-    /// `#contracts`: its two tensors are of one rank, and sizes fit where the last of the first is the last but one of the second, and those ahead agree.
-    pub contracts: bool,
+    /// `#contracts=KIND`: whether sizes fit is told by how it multiplies.
+    pub contracts: Option<Contracts>,
+    /// `#fits-filled`: sizes fit where none is 0.
+    pub fits_filled: bool,
+    /// `#fits-trailing=NAME`: sizes fit where those are the last of its first tensor, and all that its other tensors have.
+    pub fits_trailing: Option<Box<str>>,
     /// `#sees-nan`: its result depends on the sign or the payload of a NaN.
     pub sees_nan: bool,
     /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
@@ -324,7 +359,9 @@ impl Facts {
             "sees-nan" => self.sees_nan = true,
             "within" => self.within = Some(value.into()),
             "reaches" => self.reaches = Some(value.into()),
-            "contracts" => self.contracts = true,
+            "contracts" => self.contracts = Some(Contracts::parse(value)?),
+            "fits-filled" => self.fits_filled = true,
+            "fits-trailing" => self.fits_trailing = Some(value.into()),
             "unset" => self.unset = true,
             "one-memory" => self.one_memory = true,
             "copies" => self.copies = true,

@@ -186,6 +186,8 @@ pub struct Elements {
     pub(super) between: FxHashMap<SourceId, (i64, i64)>,
     /// Values of symbols, where bounds are computed at one size after another.
     pub now: Option<Bindings>,
+    /// Where dimensions of sources are cut, for both of two expressions to be reduced over the same parts.
+    pub(in crate::rules) boundaries: FxHashMap<(SourceId, usize), Vec<i64>>,
     /// Truths that are assumed.
     pub(super) truths: FxHashMap<ExprId, bool>,
     /// How much work there may still be.
@@ -241,6 +243,7 @@ impl Elements {
             facts: Vec::new(),
             between: FxHashMap::default(),
             now: None,
+            boundaries: FxHashMap::default(),
             truths: FxHashMap::default(),
             fuel,
             applied: std::collections::BTreeSet::new(),
@@ -336,6 +339,11 @@ impl Elements {
             Form::Const(v) if expr.dtype.is_float() => Some(f64::from_bits(v.cast_unsigned())),
             _ => None,
         }
+    }
+
+    /// Whether an expression takes elements together.
+    pub fn is_reduction(&self, id: ExprId) -> bool {
+        self.expr(id).is_some_and(|x| matches!(x.form, Form::Reduce(..)))
     }
 
     /// Stores a tensor.

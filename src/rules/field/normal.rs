@@ -37,6 +37,28 @@ impl Field<'_> {
     /// Returns whether two expressions of one dtype are equal over the reals, and no NaN that reaches the first is hidden from the second; `None`
     /// where that was too much work.
     pub fn equal(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
+        e.boundaries.clear();
+        let whole = Self::equal_as_cut(e, dtype, a, b);
+        if whole == Some(true) {
+            return whole;
+        }
+        if e.cut_alike([a, b]) {
+            let cut = Self::equal_as_cut(e, dtype, a, b);
+            e.boundaries.clear();
+            if cut == Some(true) {
+                return cut;
+            }
+        }
+        // Where one side names each place.
+        let reductions = [a, b].map(|r| e.below(r).into_iter().filter(|id| e.is_reduction(*id)).count());
+        if reductions.first() == reductions.last() {
+            return whole;
+        }
+        let (a, b) = (e.unrolled(a)?, e.unrolled(b)?);
+        Self::equal_as_cut(e, dtype, a, b)
+    }
+
+    fn equal_as_cut(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
         let mut complete = Some(());
         let equal = e.equal_by_cases((a, b), CASES, &mut |e, before, after| {
             let (a, b) = (before, after);

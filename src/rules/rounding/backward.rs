@@ -2,6 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::rounding::forward::{Free, Ranges, count, largest};
@@ -23,6 +24,7 @@ pub fn error(
     let mut follows: FxHashMap<ExprId, Interval> = FxHashMap::default();
     follows.insert(root, Interval::point(1.0)?);
     let mut total = 0.0;
+    let mut relative: Option<FxHashMap<ExprId, f64>> = None;
     for id in order.iter().rev() {
         let Some(by) = follows.get(id).copied() else { continue };
         if !inexact.contains(id) {
@@ -54,7 +56,13 @@ pub fn error(
             let own = free.get(kid)?;
             let around = free.get(id)?.iter().chain(&bound);
             let shared: f64 = around.filter(|(l, _)| !own.iter().any(|(o, _)| o == l)).map(|(_, n)| n).product();
-            let more = by.times(slope(e, expr, k, ranges)?)?.scaled(shared)?;
+            let Some(slope) = slope(e, expr, k, ranges) else {
+                // A root is steep near 0, but there what is below it is near 0 by as much.
+                let far = *relative.get_or_insert_with(|| relative_errors(e, order, ranges)).get(id)?;
+                total += far * ranges.get(id)?.most() * by.most() * times;
+                break;
+            };
+            let more = by.times(slope)?.scaled(shared)?;
             let sum = match follows.get(kid) {
                 Some(known) => known.plus(more)?,
                 None => more,
@@ -63,6 +71,36 @@ pub fn error(
         }
     }
     Some(total)
+}
+
+/// Returns errors beside what elements are, where nothing cancels: of products, quotients and roots, and of sums of what is not negative.
+fn relative_errors(e: &Elements, order: &[ExprId], ranges: &Ranges) -> FxHashMap<ExprId, f64> {
+    let inexact = inexact(e, order);
+    let mut out: FxHashMap<ExprId, f64> = FxHashMap::default();
+    for id in order {
+        // What is small is 0 in `f16` too soon.
+        let Some(expr) = e.expr(*id).filter(|x| x.dtype.is_float() && x.dtype != Dtype::F16) else { continue };
+        let one = unit(expr.dtype);
+        let known = |k: usize| expr.kids.get(k).and_then(|k| out.get(k)).copied();
+        let never_negative = || expr.kids.iter().all(|k| ranges.get(k).is_some_and(|r| r.low >= 0.0));
+        let own = match &expr.form {
+            _ if !inexact.contains(id) => Some(0.0),
+            Form::Op(Op::Mul | Op::Div) => known(0).zip(known(1)).map(|(a, b)| a + b + one),
+            Form::Op(Op::Add) if never_negative() => known(0).zip(known(1)).map(|(a, b)| a.max(b) + one),
+            Form::Op(Op::Neg | Op::Abs) => known(0),
+            Form::Op(Op::Cast) => known(0).map(|a| a + one),
+            Form::Reduce(Fold::Sum, _, sizes) if never_negative() => {
+                known(0).zip(count(e, sizes)).map(|(a, n)| a + (n - 1.0).max(0.0) * one)
+            }
+            Form::Named(target, _) if real(target) == Some(Real::Sqrt) => known(0).map(|a| a / 2.0 + 2.0 * one),
+            Form::Named(target, _) if real(target) == Some(Real::Square) => known(0).map(|a| a * 2.0 + 2.0 * one),
+            _ => None,
+        };
+        if let Some(own) = own {
+            out.insert(*id, own);
+        }
+    }
+    out
 }
 
 /// Whether an element is rounded where it is made.
@@ -75,6 +113,8 @@ fn rounds(e: &Elements, expr: &Expr) -> bool {
         }
         Form::Named(target, _) => real(target) != Some(Real::Relu),
         Form::Reduce(Fold::Sum | Fold::Product, ..) => expr.dtype.is_float(),
+        // Narrow ones are computed with in `f32`.
+        Form::Number(_) => expr.dtype == Dtype::F32,
         _ => false,
     }
 }

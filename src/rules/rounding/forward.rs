@@ -49,9 +49,9 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
             Some(range) if range.most() <= most => {
                 out.insert(*id, range);
             }
-            Some(range) if may_be_past(expr, range, &out) && range.low <= most && range.high >= -most => {
+            Some(range) if may_be_past(expr, range, &out) => {
                 past.push(*id);
-                out.insert(*id, Interval::new(range.low.max(-most), range.high.min(most))?);
+                out.insert(*id, Interval::new(range.low.clamp(-most, most), range.high.clamp(-most, most))?);
             }
             // An integer or a truth that no float is made of needs no interval.
             _ if !expr.dtype.is_float() => {}

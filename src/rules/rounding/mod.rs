@@ -10,11 +10,13 @@
 //! It is first order: products of errors are left out. An interval in which a function is not defined everywhere bounds nothing; one that leaves the
 //! dtype ends where it does, provided that the end is infinite or NaN wherever that element is (or a divisor grows without end). Nor does a step (a comparison, an integer, an unknown function) that a rounding reaches.
 
+mod absorb;
 mod backward;
 mod forward;
 mod interval;
 mod sample;
 
+pub use absorb::without_absorbed;
 pub use interval::Interval;
 pub use sample::largest;
 
@@ -44,7 +46,7 @@ pub struct Bound {
 /// Returns a bound of the error of an expression whose sources lie in a box; `None` where nothing bounds it.
 pub fn bound(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Bound> {
     let order = e.below(root);
-    e.spend(order.len().checked_mul(4)?)?;
+    e.spend(order.len())?;
     let (ranges, past) = forward::ranges(e, &order, sources)?;
     let (past, limits) = carried(e, &order, &past)?;
     let free: FxHashMap<ExprId, forward::Free> = forward::free(e, &order);

@@ -113,7 +113,7 @@ impl Point<'_> {
         let place = at.iter().fold(u64::from(source.number()), |h, i| mix(h.wrapping_add(i.cast_unsigned())));
         let unit = f64::from(u32::try_from(mix(place.wrapping_add(mix(self.seed))) >> 32).ok()?) / f64::from(u32::MAX);
         let value = range.low + (range.high - range.low) * unit;
-        Some(if expr.dtype == crate::graph::Dtype::Bool { value.round() } else { value })
+        Some(if expr.dtype == crate::graph::Dtype::Bool { unit.round() } else { value })
     }
 
     fn index(&mut self, i: IndexId, depth: usize) -> Option<i64> {

@@ -6,8 +6,9 @@
 
 use crate::analysis::{getitem_of, place_of};
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Bound, CallSite, Exactness, Operator, Total};
+use crate::ops::{Bound, CallSite, Contracts, Exactness, Operator, Total};
 use crate::term::term::Side;
+use crate::verify::effects::contract;
 use crate::verify::effects::fits::{has_view, holds_plainly};
 use crate::verify::functional::values::Functional;
 
@@ -105,7 +106,10 @@ fn fit_as_symbols(f: &Functional<'_>, operator: &Operator, types: &[&TensorType]
         pairs.all(|(x, y)| *x == one || *y == one || f.sizes.same(*x, *y))
     };
     let all = types.iter().enumerate().all(|(k, a)| types.iter().skip(k).all(|b| align(a, b)));
-    (operator.pointwise && all) || (operator.facts.any_size && types.len() == 1)
+    // Attention has flags that ask more.
+    let plain = operator.facts.contracts.filter(|kind| *kind != Contracts::Attention);
+    let contracts = plain.is_some_and(|kind| contract::fits(&f.sizes, kind, types));
+    (operator.pointwise && all) || (operator.facts.any_size && types.len() == 1) || contracts
 }
 
 fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {

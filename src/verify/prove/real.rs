@@ -16,16 +16,16 @@ use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::{SideEffect, Total};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
-use crate::rules::element::index::Place;
 use crate::rules::field::Field;
 use crate::rules::meaning::{Array, Meant, Speaker};
-use crate::rules::rounding::{self, Interval, unit};
-use crate::rules::table::{Real, is_never_infinite, is_within_softmax, real as real_of};
-use crate::sym::{Bindings, Dim, SymValue};
+use crate::rules::rounding;
+use crate::rules::table::{is_never_infinite, is_within_softmax};
+use crate::sym::Dim;
 use crate::term::store::ValueId;
 use crate::term::term::Side;
 use crate::verify::functional::key::Aspect;
 use crate::verify::functional::values::{Functional, bind};
+use crate::verify::prove::bounded;
 use crate::verify::prove::region::region;
 use crate::verify::prove::speak::Lowering;
 
@@ -62,8 +62,7 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
 }
 
 fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) -> Option<bool> {
-    let (ma, mb) = (l.meant(a), l.meant(b));
-    let (Meant::One(x), Meant::One(y)) = (ma?, mb?) else { return None };
+    let (Meant::One(x), Meant::One(y)) = (l.meant(a)?, l.meant(b)?) else { return None };
     let plain = matches!(x.dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
     let few = l.speaker.e.are_settled(&x.sizes) && x.sizes.iter().all(|d| l.speaker.e.at_most(Dim::Fixed(0), *d));
     let alike =
@@ -77,13 +76,23 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
         Array { expr: without_infinities(&mut l.speaker.e, x.expr, &mut finite)?, ..x },
         Array { expr: without_infinities(&mut l.speaker.e, y.expr, &mut finite)?, ..y },
     );
-    let fe = Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr);
-    if !fe? {
+    let domains = sources(&l.speaker.e, &[x.expr, y.expr]).into_iter().filter_map(|(id, source)| match source {
+        Source::Value(value) => l.f.domain_of(value).map(|d| (id, d.clone())),
+        Source::Call { .. } => None,
+    });
+    let domains: FxHashMap<SourceId, Domain> = domains.collect();
+    // What is absorbed lies in the working range.
+    let leaves = |d: &Domain| matches!(d, Domain::OneOf(all) | Domain::Is(all) if all.iter().any(|v| v.abs() > 1024.0));
+    let y = match domains.values().any(leaves) {
+        true => y,
+        false => Array { expr: rounding::without_absorbed(&mut l.speaker.e, y.expr)?, ..y },
+    };
+    if !Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr)? {
         return Some(false);
     }
     let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
     let free = free_values(l, &[x.expr, y.expr], infinite)?;
-    let bounded = is_bounded(l, &x, &y, &finite)?;
+    let bounded = bounded::is_bounded(&mut l.speaker.e, &x, &y, &finite, &domains)?;
     if bounded {
         reals.assumed.extend(free);
     }
@@ -155,7 +164,11 @@ fn infinite(f: &Functional<'_>) -> FxHashSet<(bool, NodeId)> {
                 out.insert((before, node));
             }
             let operator = f.registry.operator_of(view, node);
-            if operator.is_some_and(|o| is_never_infinite(&o.target)) {
+            // Neither are truths and integers.
+            let whole = matches!(view.ty(node), ValueType::Tensor(t) if !t.dtype.is_float() && !t.dtype.is_complex());
+            if whole && operator.is_some_and(|o| !o.effects.writes())
+                || operator.is_some_and(|o| is_never_infinite(&o.target))
+            {
                 continue;
             }
             let names: Vec<&str> =
@@ -193,199 +206,6 @@ fn infinite(f: &Functional<'_>) -> FxHashSet<(bool, NodeId)> {
     out
 }
 
-/// Whether the bound of the second is small enough on every box, at every size.
-fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array, finite: &[ExprId]) -> Option<bool> {
-    let e = &mut l.speaker.e;
-    let x = &Array { expr: e.parted_in_ones(x.expr)?, ..x.clone() };
-    let y = &Array { expr: e.parted_in_ones(y.expr)?, ..y.clone() };
-    let roots = [x.expr, y.expr];
-    let mut stated: FxHashMap<SourceId, Domain> = FxHashMap::default();
-    for (id, source) in sources(&l.speaker.e, &roots) {
-        if let Source::Value(value) = source {
-            stated.extend(l.f.domain_of(value).map(|d| (id, d.clone())));
-        }
-    }
-    let e = &mut l.speaker.e;
-    let parts = apart_from_zero(e, &roots, &stated)?;
-    let half = roots.into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
-    for now in sizes_of(e, &roots, finite)? {
-        e.now = Some(now);
-        let sizes: Vec<i64> = x.sizes.iter().map(|d| e.size_now(*d).unwrap_or(1).max(1)).collect();
-        for parts in &parts {
-            let ends = Ends { x, y, finite, stated: &stated, parts, sizes: &sizes };
-            for around in boxes(half) {
-                if !ends.are_bounded(e, around)? {
-                    return Some(false);
-                }
-            }
-        }
-    }
-    e.now = None;
-    Some(true)
-}
-
-/// Centres and widths of the boxes.
-fn boxes(half: bool) -> impl Iterator<Item = (f64, f64)> {
-    let far = if half { 5 } else { 10 };
-    let centre = 2.0_f64.powi(far);
-    let near = [-14, -10, -6, -2, 2, 6, 10].into_iter().filter(move |k| *k < far).chain([far]).map(|k| (0.0, k));
-    let away =
-        [2, 6, 10].into_iter().filter(move |k| *k < far).chain([far]).flat_map(move |k| [(centre, k), (-centre, k)]);
-    near.chain(away).map(|(centre, k)| (centre, 2.0_f64.powi(k)))
-}
-
-/// Two ends, and what is known of what they are made of.
-struct Ends<'e> {
-    x: &'e Array,
-    y: &'e Array,
-    finite: &'e [ExprId],
-    stated: &'e FxHashMap<SourceId, Domain>,
-    /// Sources that are above 0, or below.
-    parts: &'e FxHashMap<SourceId, bool>,
-    sizes: &'e [i64],
-}
-
-impl Ends<'_> {
-    fn are_bounded(&self, e: &mut Elements, (centre, width): (f64, f64)) -> Option<bool> {
-        let sources = |source: Option<SourceId>, dtype: Dtype| {
-            let around = Interval::new(centre - width, centre + width)?;
-            let domain = source.and_then(|s| self.stated.get(&s)).unwrap_or(&Domain::Any);
-            match source.and_then(|s| self.parts.get(&s)) {
-                Some(true) => part(around, (0.125, f64::MAX)),
-                Some(false) => part(around, (-f64::MAX, -0.125)),
-                None if dtype.is_float() || dtype == Dtype::Bool => inside(domain, around),
-                None => whole(domain, dtype),
-            }
-        };
-        for root in self.finite {
-            rounding::range(e, *root, &sources)?;
-        }
-        let (x, y) = (self.x.expr, self.y.expr);
-        if rounding::are_one_by_zero(e, x, y, &sources) {
-            return Some(true);
-        }
-        let (a, b) = (rounding::bound(e, x, &sources)?, rounding::bound(e, y, &sources)?);
-        // Infinite in the same elements.
-        for (some, others) in [(&a.past, &b.past), (&b.past, &a.past)] {
-            for one in some.iter().filter(|one| !others.contains(one)) {
-                let dtype = e.dtype(*one)?;
-                let mut alike = others.iter().filter(|o| e.dtype(**o) == Some(dtype)).copied().collect::<Vec<_>>();
-                alike.truncate(4);
-                let mut together = |other: ExprId| {
-                    exponent(e, *one).is_some_and(|x| exponent(e, other) == Some(x))
-                        || Field::same_value(e, dtype, *one, other) == Some(true)
-                };
-                if !alike.into_iter().any(&mut together) {
-                    return Some(false);
-                }
-            }
-        }
-        let reached = if b.error > 16.0 * a.error { rounding::largest(e, x, &sources, self.sizes) } else { 0.0 };
-        Some(b.error <= 16.0 * a.error + 64.0 * unit(self.x.dtype) * reached)
-    }
-}
-
-/// Returns the exponent of an exponential, or of one less 1: both are infinite where it is too large.
-fn exponent(e: &Elements, id: ExprId) -> Option<ExprId> {
-    let expr = e.expr(id)?;
-    let Form::Named(target, _) = &expr.form else { return None };
-    let is_one = matches!(real_of(target), Some(Real::Exp | Real::Expm1));
-    expr.kids.first().copied().filter(|_| is_one)
-}
-
-/// Returns every choice of signs for sources whose elements are not near 0, each of which is read at one place only.
-fn apart_from_zero(
-    e: &Elements,
-    roots: &[ExprId],
-    stated: &FxHashMap<SourceId, Domain>,
-) -> Option<Vec<FxHashMap<SourceId, bool>>> {
-    let mut apart: Vec<SourceId> = stated.iter().filter(|(_, d)| **d == Domain::Nonzero).map(|(s, _)| *s).collect();
-    apart.sort_unstable_by_key(|s| s.number());
-    let mut all = vec![FxHashMap::default()];
-    for source in apart {
-        let mut at = None;
-        for id in roots.iter().flat_map(|r| e.below(*r)) {
-            let Some(Form::Load(s, index)) = e.expr(id).map(|x| &x.form) else { continue };
-            if *s != source {
-                continue;
-            }
-            let bound = index.iter().any(|i| e.places_in(*i).iter().any(|p| matches!(p, Place::Bound(..))));
-            if bound || at.get_or_insert_with(|| index.clone()) != index {
-                return None;
-            }
-        }
-        all = all
-            .into_iter()
-            .flat_map(|signs: FxHashMap<SourceId, bool>| {
-                [true, false].map(|sign| signs.iter().map(|(s, v)| (*s, *v)).chain([(source, sign)]).collect())
-            })
-            .collect();
-        (all.len() <= 8).then_some(())?;
-    }
-    Some(all)
-}
-
-/// How many sizes bounds are computed at.
-const SIZES: usize = 4096;
-/// How many values one symbol may have.
-const VALUES: i64 = 64;
-
-/// Returns all values of the symbols on which bounds depend: those of reduced dimensions, and of numbers.
-fn sizes_of(e: &mut Elements, roots: &[ExprId], finite: &[ExprId]) -> Option<Vec<Bindings>> {
-    let mut dims: Vec<Dim> = Vec::new();
-    for id in roots.iter().chain(finite).flat_map(|r| e.below(*r)) {
-        match &e.expr(id)?.form {
-            Form::Reduce(_, _, sizes) => dims.extend(sizes.iter().copied()),
-            Form::Index(i) => {
-                let sum = e.linear(*i);
-                dims.push(sum.offset());
-                dims.extend(sum.terms.iter().map(|(_, by)| *by));
-                dims.extend(sum.terms.iter().filter_map(|(p, _)| match p {
-                    Place::Var(_, size) | Place::Bound(_, size) => Some(*size),
-                    _ => None,
-                }));
-            }
-            _ => {}
-        }
-    }
-    let mut names: Vec<String> = dims.iter().flat_map(|d| e.symbols.symbols_in(SymValue::Int(*d))).collect();
-    names.sort_unstable();
-    names.dedup();
-    let mut all = vec![Bindings::new()];
-    for name in names {
-        let range = e.symbols.range_of(e.symbols.find_symbol(&name)?);
-        let (low, high) = (range.min?, range.max?);
-        (high.checked_sub(low)? < VALUES).then_some(())?;
-        let mut next = Vec::new();
-        for before in &all {
-            for value in low..=high {
-                let mut now = before.clone();
-                e.symbols.bind(&mut now, &name, value);
-                next.push(now);
-            }
-        }
-        all = next;
-        (all.len() <= SIZES).then_some(())?;
-    }
-    Some(all)
-}
-
-/// Returns all numbers of a dtype of integers, or those of its domain.
-#[allow(clippy::cast_precision_loss)]
-fn whole(domain: &Domain, dtype: Dtype) -> Option<Interval> {
-    match domain {
-        Domain::Integers { lo, hi, .. } => Interval::new(*lo as f64, *hi as f64),
-        _ => match dtype {
-            Dtype::U8 => Interval::new(0.0, 255.0),
-            Dtype::I8 => Interval::new(-128.0, 127.0),
-            Dtype::I16 => Interval::new(-32768.0, 32767.0),
-            Dtype::I32 => Interval::new(-2.0_f64.powi(31), 2.0_f64.powi(31)),
-            Dtype::I64 => Interval::new(-2.0_f64.powi(63), 2.0_f64.powi(63)),
-            _ => None,
-        },
-    }
-}
-
 /// Returns an expression in which comparisons with an infinite number are what they are for finite ones, which are added to a list.
 fn without_infinities(e: &mut Elements, root: ExprId, finite: &mut Vec<ExprId>) -> Option<ExprId> {
     let mut known: Vec<(ExprId, bool)> = Vec::new();
@@ -402,37 +222,6 @@ fn without_infinities(e: &mut Elements, root: ExprId, finite: &mut Vec<ExprId>) 
         finite.push(other);
     }
     e.with_truths(root, &known)
-}
-
-/// Returns the part of a box that lies in a domain: where there is none, what of the domain is nearest.
-fn inside(domain: &Domain, around: Interval) -> Option<Interval> {
-    let (low, high) = match domain {
-        Domain::Any | Domain::Spread(_) => return Some(around),
-        Domain::Positive => (0.125, f64::MAX),
-        Domain::Unit => (-1.0, 1.0),
-        Domain::Probability => (0.01, 0.99),
-        Domain::OneOf(all) | Domain::Is(all) => {
-            let fold = |f: fn(f64, f64) -> f64| all.iter().copied().reduce(f);
-            (fold(f64::min)?, fold(f64::max)?)
-        }
-        // Neither side of 0 alone.
-        Domain::Nonzero | Domain::Integers { .. } => return None,
-    };
-    part(around, (low, high))
-}
-
-/// Returns what of a box lies between two numbers: where that is nothing, what of them is nearest.
-fn part(around: Interval, (low, high): (f64, f64)) -> Option<Interval> {
-    let width = (around.high - around.low) / 2.0;
-    let (from, to) = (around.low.max(low), around.high.min(high));
-    if from <= to {
-        return Interval::new(from, to);
-    }
-    if around.high < low {
-        Interval::new(low, (low + width).min(high))
-    } else {
-        Interval::new((high - width).max(low), high)
-    }
 }
 
 /// Returns the names of nodes that are equal over the reals only and that more is computed from.
