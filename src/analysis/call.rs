@@ -43,10 +43,11 @@ pub fn writes(operator: &Operator, bound: &Bound<'_>, param: usize) -> bool {
 
 /// Returns whether a call draws random numbers.
 pub fn draws(operator: &Operator, bound: &Bound<'_>) -> bool {
-    let never =
-        operator.facts.draws_unless.as_ref().is_some_and(|unless| {
-            operator.schema.param_index(&unless.param).is_some_and(|i| unless.holds(bound.get(i)))
-        });
+    let never = operator
+        .facts
+        .draws_unless
+        .iter()
+        .any(|unless| operator.schema.param_index(&unless.param).is_some_and(|i| unless.holds(bound.get(i))));
     operator.effects.random && !never
 }
 

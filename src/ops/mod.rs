@@ -22,7 +22,7 @@ mod typing;
 pub use decompose::{Exactness, Expansion};
 pub use error::{Fault, TypeError};
 pub use facts::effects::{Access, Effects, Marks, ReturnAlias, Sharing, SideEffect};
-pub use facts::{ArgumentIs, Facts, Given, PLAIN, SameAs, SharesWhen, Total, ViewStep, fits_plainly};
+pub use facts::{ArgumentIs, Contracts, Facts, Given, PLAIN, SameAs, SharesWhen, Total, ViewStep, fits_plainly};
 pub use registry::Registry;
 pub use registry::file::{FileError, FileProblem};
 pub use registry::lowering::{Lowering, LoweringError};

@@ -58,7 +58,7 @@ fn covers(e: &mut Elements, all: ExprId, some: ExprId) -> bool {
     }
     let mut used: Vec<u32> = Vec::new();
     at.iter().zip(to).all(|(i, j)| {
-        if i == j {
+        if i == j || e.same_index(*i, *j, 4) {
             // A name that stands on both sides is one dimension only where it is nowhere else.
             return !e.places_in(*i).iter().any(|p| matches!(p, Place::Bound(l, _) if used.contains(l)));
         }

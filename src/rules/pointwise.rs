@@ -94,7 +94,11 @@ impl Speaker<'_> {
             Meaning::Variance if self.over_reals => self.varied(c),
             Meaning::Convolution if self.over_reals => self.convolved(c),
             Meaning::Contraction if self.over_reals => self.contracted(c),
-            Meaning::Variance | Meaning::Convolution | Meaning::Contraction => None,
+            Meaning::Pooling if self.over_reals => self.pooled(c),
+            Meaning::Running if self.over_reals => self.running(c),
+            Meaning::Variance | Meaning::Convolution | Meaning::Contraction | Meaning::Pooling | Meaning::Running => {
+                None
+            }
             Meaning::Power => match c.arg(1) {
                 Arg::Int(2) if to.is_float() => {
                     let x = self.operand(c, c.arg(0), to, false)?;
@@ -232,9 +236,11 @@ impl Speaker<'_> {
     fn binary(&mut self, c: &Said<'_, '_>, op: Op) -> Option<ExprId> {
         let to = c.result.dtype;
         let keeps = matches!(op, Op::Mul | Op::Div);
-        let side = |s: &mut Self, arg: &Arg| match c.array_of(arg) {
-            Some(_) => s.operand(c, arg, to, false),
-            None => s.constant(c, arg, to, keeps),
+        let side = |s: &mut Self, arg: &Arg| match (c.array_of(arg), arg) {
+            (Some(_), _) => s.operand(c, arg, to, false),
+            // A literal stands for itself.
+            (None, Arg::Float(v)) if s.over_reals && to == Dtype::F32 => s.e.literal(to, *v),
+            (None, _) => s.constant(c, arg, to, keeps),
         };
         if matches!(op, Op::Sub) && to == Dtype::Bool || matches!(op, Op::Rem) && width(to).is_none() {
             return None;

@@ -24,17 +24,28 @@ impl Speaker<'_> {
         }
         let dims = self.reduced_dims(c, array.sizes.len())?;
         let sizes: Vec<Dim> = dims.iter().filter_map(|d| array.sizes.get(*d).copied()).collect();
-        let count = self.e.product(&sizes)?.fixed()?;
+        let count = self.e.product(&sizes)?;
         let correction = match c.named("correction") {
             None | Some(Arg::None) => 1.0,
             Some(Arg::Int(n)) => f64::from(i32::try_from(*n).ok()?),
             Some(Arg::Float(v)) => *v,
             Some(_) => return None,
         };
-        let freedom = f64::from(i32::try_from(count).ok()?) - correction;
-        if freedom <= 0.0 {
-            return None;
-        }
+        let freedom = match count.fixed() {
+            Some(count) => {
+                let freedom = f64::from(i32::try_from(count).ok()?) - correction;
+                (freedom > 0.0).then(|| self.e.rounded(to, freedom))??
+            }
+            None => {
+                // Never below 0: a divisor is not.
+                let less = [0.0, 1.0, 2.0].iter().position(|c| (c - correction).abs() == 0.0)?;
+                let less = Dim::Fixed(i64::try_from(less).ok()?);
+                let minus = self.e.minus(less)?;
+                let freedom = self.e.plus(count, minus)?;
+                let holds = self.e.at_most(less, count) && self.e.at_most(Dim::Fixed(1), count);
+                holds.then(|| self.number_of(to, freedom))??
+            }
+        };
         // The mean, at every place over which it was taken.
         let kept = |k: usize| !dims.contains(&k);
         let level = self.e.highest_level(array.expr).map_or(0, |l| l.saturating_add(1));
@@ -44,7 +55,7 @@ impl Speaker<'_> {
         }
         let body = self.at(&array, vars)?;
         let sum = self.e.reduced(Fold::Sum, level, &sizes, body)?;
-        let all = self.e.rounded(to, f64::from(i32::try_from(count).ok()?))?;
+        let all = self.number_of(to, count)?;
         let mean = self.e.op(Op::Div, to, &[sum, all])?;
         let apart = self.e.op(Op::Sub, to, &[array.expr, mean])?;
         let square = self.e.op(Op::Mul, to, &[apart, apart])?;
@@ -65,8 +76,14 @@ impl Speaker<'_> {
         }
         let body = self.at(&Array { expr: square, ..array }, vars)?;
         let sum = self.e.reduced(Fold::Sum, level, &sizes, body)?;
-        let freedom = self.e.rounded(to, freedom)?;
         self.e.op(Op::Div, to, &[sum, freedom])
+    }
+
+    /// A size as a float.
+    fn number_of(&mut self, to: Dtype, size: Dim) -> Option<ExprId> {
+        let at = self.e.at(size);
+        let number = self.e.index_value(Dtype::I64, at)?;
+        self.e.op(Op::Cast, to, &[number])
     }
 
     pub(super) fn convolved(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
@@ -96,7 +113,10 @@ impl Speaker<'_> {
         );
         let level = self.e.highest_level(x.expr).max(self.e.highest_level(w.expr)).map_or(0, |l| l.saturating_add(1));
         let vars = self.vars(&c.result.sizes);
-        let channel = self.e.place(Place::Bound(level, Dim::Fixed(inner)));
+        let channel = match inner {
+            1 => self.e.at(Dim::Fixed(0)),
+            _ => self.e.place(Place::Bound(level, Dim::Fixed(inner))),
+        };
         let group = self.e.quotient(*vars.get(1)?, Dim::Fixed(in_group))?;
         let first = self.e.scale(group, Dim::Fixed(inner))?;
         let mut at: SmallVec<[IndexId; 4]> = SmallVec::from_slice(&[*vars.first()?, self.e.sum(first, channel)?]);
@@ -143,5 +163,86 @@ impl Speaker<'_> {
             sum = self.e.op(Op::Add, wide, &[sum, bias])?;
         }
         self.e.op(Op::Cast, to, &[sum])
+    }
+
+    /// The sum of the elements of a dimension up to this one.
+    pub(super) fn running(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let x = c.array(0)?.clone();
+        let to = c.result.dtype;
+        if x.dtype != to || !matches!(to, Dtype::F32 | Dtype::F64) {
+            return None;
+        }
+        let [dim] = <[usize; 1]>::try_from(self.reduced_dims(c, x.sizes.len())?).ok()?;
+        let size = *x.sizes.get(dim)?;
+        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
+        let own = self.e.place(Place::Bound(level, size));
+        let mut at = self.vars(&x.sizes);
+        let before = self.e.scale(own, Dim::Fixed(-1))?;
+        let before = self.e.sum(*at.get(dim)?, before)?;
+        *at.get_mut(dim)? = own;
+        let element = self.at(&x, at)?;
+        let (counts, zero) = (self.e.at_least_zero_expr(before)?, self.e.rounded(to, 0.0)?);
+        let element = self.e.op(Op::Choose, to, &[counts, element, zero])?;
+        self.e.reduced(Fold::Sum, level, &[size], element)
+    }
+
+    /// The mean over a window; what lies beside counts as 0.
+    pub(super) fn pooled(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let x = c.array(0)?.clone();
+        let to = c.result.dtype;
+        let wide = if matches!(to, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { to };
+        let pair = |a: &Arg| -> Option<Vec<i64>> {
+            if let Arg::Int(one) = a {
+                return Some(vec![*one, *one]);
+            }
+            let all: Vec<i64> =
+                a.items()?.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect::<Option<_>>()?;
+            Some(if let [one] = all.as_slice() { vec![*one, *one] } else { all })
+        };
+        let (kernel, pads) = (pair(c.arg(1))?, pair(c.arg(3))?);
+        let strides = pair(c.arg(2)).filter(|s| !s.is_empty()).unwrap_or_else(|| kernel.clone());
+        let (Arg::Bool(false), Arg::None) = (c.arg(4), c.arg(6)) else { return None };
+        let padded = pads.iter().any(|p| *p != 0);
+        let fits = [&kernel, &pads, &strides].iter().all(|l| l.len() == 2) && x.dtype == to && to.is_float();
+        if !fits || padded && *c.arg(5) != Arg::Bool(true) || kernel.iter().any(|n| *n < 1) {
+            return None;
+        }
+        let ahead = x.sizes.len().checked_sub(2)?;
+        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
+        let vars = self.vars(&c.result.sizes);
+        let mut at: SmallVec<[IndexId; 4]> = vars.iter().take(ahead).copied().collect();
+        let (mut sizes, mut inside) = (Vec::new(), Vec::new());
+        for (k, dim) in (ahead..x.sizes.len()).enumerate() {
+            let bound = match *kernel.get(k)? {
+                1 => self.e.at(Dim::Fixed(0)),
+                n => {
+                    let name = level.checked_add(u32::try_from(sizes.len()).ok()?)?;
+                    sizes.push(Dim::Fixed(n));
+                    self.e.place(Place::Bound(name, Dim::Fixed(n)))
+                }
+            };
+            let begin = self.e.scale(*vars.get(dim)?, Dim::Fixed(*strides.get(k)?))?;
+            let place = self.e.sum(begin, bound)?;
+            let place = self.e.shift(place, Dim::Fixed(pads.get(k)?.checked_neg()?))?;
+            if *pads.get(k)? > 0 {
+                let left = self.e.scale(place, Dim::Fixed(-1))?;
+                let last = self.e.plus(*x.sizes.get(dim)?, Dim::Fixed(-1))?;
+                inside.splice(0..0, [place, self.e.shift(left, last)?]);
+            }
+            at.push(place);
+        }
+        let expr = self.e.op(Op::Cast, wide, &[x.expr])?;
+        let x = Array { dtype: wide, expr, ..x };
+        let zero = self.e.rounded(wide, 0.0)?;
+        let mut element = self.within(&inside.clone(), |s| s.at(&x, at))?;
+        for fact in inside {
+            let holds = self.e.at_least_zero_expr(fact)?;
+            element = self.e.op(Op::Choose, wide, &[holds, element, zero])?;
+        }
+        let sum = self.e.reduced(Fold::Sum, level, &sizes, element)?;
+        let count = self.e.product(&kernel.iter().map(|n| Dim::Fixed(*n)).collect::<Vec<_>>())?;
+        let count = self.number_of(wide, count)?;
+        let mean = self.e.op(Op::Div, wide, &[sum, count])?;
+        self.e.op(Op::Cast, to, &[mean])
     }
 }

@@ -56,6 +56,10 @@ pub enum Meaning {
     Variance,
     /// Products summed over a window, over the reals.
     Convolution,
+    /// The sum of what stands before and here along a dimension, over the reals.
+    Running,
+    /// The mean over a window, over the reals.
+    Pooling,
     /// Products summed over labels, over the reals.
     Contraction,
     /// A diagonal of zeros but for the operand.
@@ -124,6 +128,8 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (MatMul, &["aten.mm.default", "aten.bmm.default"]),
     (Variance, &["aten.var.correction"]),
     (Convolution, &["aten.convolution.default"]),
+    (Running, &["aten.cumsum.default"]),
+    (Pooling, &["aten.avg_pool2d.default"]),
     (Contraction, &["aten.einsum.default"]),
     (Diagonal, &["aten.diag_embed.default"]),
     (Power, &["aten.pow.Tensor_Scalar"]),
@@ -177,6 +183,23 @@ pub fn target(function: Real) -> &'static str {
 /// Returns the function of a real number that an operator of one operand is.
 pub fn real(target: &str) -> Option<Real> {
     REALS.iter().find(|(_, t)| *t == target).map(|(r, _)| *r)
+}
+
+/// Operators whose results are finite or NaN, whatever they are given.
+const FINITE: &[&str] = &["aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default"];
+
+/// Returns whether what an operator gives is never infinite, whatever it is given.
+pub fn is_never_infinite(target: &str) -> bool {
+    FINITE.contains(&target)
+        || matches!(real(target), Some(Real::Sigmoid | Real::Tanh | Real::Erf | Real::Sin | Real::Cos))
+}
+
+/// The operand of attention that stands within a softmax alone.
+const WITHIN_SOFTMAX: &[(&str, &str)] = &[("aten.scaled_dot_product_attention.default", "attn_mask")];
+
+/// Returns whether an operand of an operator, by name, never makes its result infinite.
+pub fn is_within_softmax(target: &str, operand: &str) -> bool {
+    WITHIN_SOFTMAX.contains(&(target, operand))
 }
 
 static BY_TARGET: LazyLock<FxHashMap<&'static str, Meaning>> =

@@ -144,7 +144,7 @@ impl Default for Budget {
             bytes: 1 << 26,
             region: 2000,
             work: 100_000,
-            rules: 800_000,
+            rules: 2_000_000,
             differences: 256,
         }
     }

@@ -84,7 +84,8 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
             let none = dtypes.is_empty();
             dtypes.extend(result);
             let numbers = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
-            let finite = |a: &Arg| !none || !matches!(a, Arg::Float(v) if !v.is_finite());
+            let floats = !dtypes.is_empty() && dtypes.iter().all(|d| d.is_float());
+            let finite = |a: &Arg| !none || floats || !matches!(a, Arg::Float(v) if !v.is_finite());
             let fit = numbers.into_iter().all(|(_, a)| fits_plainly(a, &dtypes) && finite(a));
             let divides = match bound.get(1) {
                 Arg::Int(v) => *v != 0,
@@ -114,8 +115,8 @@ fn raises_for_places(operator: &Operator, rows: &[Value]) -> bool {
 
 /// Whether an operator that may draw is excused by its arguments.
 fn excused(operator: &Operator, bound: &Bound<'_>) -> bool {
-    let unless = operator.facts.draws_unless.as_ref();
-    unless.is_some_and(|u| operator.schema.param_index(&u.param).is_some_and(|i| u.holds(bound.get(i))))
+    let unless = &operator.facts.draws_unless;
+    unless.iter().any(|u| operator.schema.param_index(&u.param).is_some_and(|i| u.holds(bound.get(i))))
 }
 
 /// Whether an operator that may write an argument does so in this call.
@@ -413,7 +414,9 @@ fn same_as(operator: &Operator, bound: &Bound<'_>, made: &Made) -> Option<usize>
     let holds = match &same.given {
         Given::Always => true,
         Given::Integer => dtype.starts_with(['i', 'u']),
-        Given::Argument(is) => operator.schema.param_index(&is.param).is_some_and(|i| is.holds(bound.get(i))),
+        Given::Argument(all) => {
+            all.iter().any(|is| operator.schema.param_index(&is.param).is_some_and(|i| is.holds(bound.get(i))))
+        }
     };
     holds.then_some(operand)
 }

@@ -60,6 +60,37 @@ impl Total {
     }
 }
 
+/// How an operator multiplies matrices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contracts {
+    /// Two of one rank, with the same sizes ahead.
+    Matrices,
+    /// The same, and a first one that is repeated to the result.
+    Added,
+    /// Rows by a weight whose second dimension they have, and a bias of its first.
+    Linear,
+    /// Matrices whose sizes ahead are repeated to one another's.
+    Repeated,
+    /// A matrix, or a vector, by a vector.
+    Vector,
+    /// Queries, keys, values, and a mask that is repeated to queries by keys.
+    Attention,
+}
+
+impl Contracts {
+    fn parse(text: &str) -> Option<Contracts> {
+        Some(match text {
+            "matrices" => Contracts::Matrices,
+            "added" => Contracts::Added,
+            "linear" => Contracts::Linear,
+            "repeated" => Contracts::Repeated,
+            "vector" => Contracts::Vector,
+            "attention" => Contracts::Attention,
+            _ => return None,
+        })
+    }
+}
+
 /// Dtypes that every kernel marked so takes, where the type rule does.
 pub const PLAIN: &[Dtype] = &[
     Dtype::Bool,
@@ -200,8 +231,8 @@ pub enum Given {
     Always,
     /// The dtype is one of integers.
     Integer,
-    /// An argument has a value.
-    Argument(ArgumentIs),
+    /// One of some arguments has its value.
+    Argument(Vec<ArgumentIs>),
 }
 
 /// When a result that may be an operand, or a view of it, is.
@@ -257,8 +288,8 @@ pub struct Facts {
     pub copies: bool,
     /// `#writes-if=NAME`: what the marks say is written is written only where that argument is true.
     pub writes_if: Option<Box<str>>,
-    /// `#draws-unless=NAME:VALUE`: draws nothing where that argument has that value.
-    pub draws_unless: Option<ArgumentIs>,
+    /// `#draws-unless=NAME:VALUE`, `#draws-unless=NAME:VALUE|NAME:VALUE`: draws nothing where an argument has that value.
+    pub draws_unless: Vec<ArgumentIs>,
     /// `#same-as=NAME[,CONDITION]`.
     pub same_as: Option<SameAs>,
     /// `#one-memory`: its results may lie in one memory, of their own.
@@ -284,6 +315,12 @@ pub struct Facts {
     /// counted from either end of the dimension of that number; else along `dim`, below `num_classes`, or along the dimension of classes (the
     /// second, of a vector the first) of its first tensor.
     pub reaches: Option<Box<str>>,
+    /// `#contracts=KIND`: whether sizes fit is told by how it multiplies.
+    pub contracts: Option<Contracts>,
+    /// `#fits-filled`: sizes fit where none is 0.
+    pub fits_filled: bool,
+    /// `#fits-trailing=NAME`: sizes fit where those are the last of its first tensor, and all that its other tensors have.
+    pub fits_trailing: Option<Box<str>>,
     /// `#sees-nan`: its result depends on the sign or the payload of a NaN.
     pub sees_nan: bool,
     /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
@@ -322,19 +359,22 @@ impl Facts {
             "sees-nan" => self.sees_nan = true,
             "within" => self.within = Some(value.into()),
             "reaches" => self.reaches = Some(value.into()),
+            "contracts" => self.contracts = Some(Contracts::parse(value)?),
+            "fits-filled" => self.fits_filled = true,
+            "fits-trailing" => self.fits_trailing = Some(value.into()),
             "unset" => self.unset = true,
             "one-memory" => self.one_memory = true,
             "copies" => self.copies = true,
             "moves" => self.moves = true,
             "discrete" => self.discrete = true,
             "writes-if" => self.writes_if = Some(value.into()),
-            "draws-unless" => self.draws_unless = Some(ArgumentIs::parse(value)?),
+            "draws-unless" => self.draws_unless = value.split('|').map(ArgumentIs::parse).collect::<Option<_>>()?,
             "same-as" => {
                 let (param, given) = value.split_once(',').unwrap_or((value, ""));
                 let given = match given {
                     "" => Given::Always,
                     "integer" => Given::Integer,
-                    argument => Given::Argument(ArgumentIs::parse(argument)?),
+                    all => Given::Argument(all.split('|').map(ArgumentIs::parse).collect::<Option<_>>()?),
                 };
                 self.same_as = Some(SameAs { param: param.into(), given });
             }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::element::index::{IndexId, Linear};
-use crate::sym::{Dim, SymValue, Symbols};
+use crate::sym::{Bindings, Dim, SymValue, Symbols};
 use crate::sym::{KeyedMap, KeyedSet};
 use crate::term::sizes::Dims;
 use crate::term::store::ValueId;
@@ -184,6 +184,10 @@ pub struct Elements {
     pub(super) facts: Vec<IndexId>,
     /// Between which integers elements of sources lie.
     pub(super) between: FxHashMap<SourceId, (i64, i64)>,
+    /// Values of symbols, where bounds are computed at one size after another.
+    pub now: Option<Bindings>,
+    /// Where dimensions of sources are cut, for both of two expressions to be reduced over the same parts.
+    pub(in crate::rules) boundaries: FxHashMap<(SourceId, usize), Vec<i64>>,
     /// Truths that are assumed.
     pub(super) truths: FxHashMap<ExprId, bool>,
     /// How much work there may still be.
@@ -238,12 +242,19 @@ impl Elements {
             sources: Table::new(),
             facts: Vec::new(),
             between: FxHashMap::default(),
+            now: None,
+            boundaries: FxHashMap::default(),
             truths: FxHashMap::default(),
             fuel,
             applied: std::collections::BTreeSet::new(),
             compared: FxHashMap::default(),
             tried_bits: FxHashSet::default(),
         }
+    }
+
+    /// Returns the number that a size is: at the sizes that are looked at now, where it is a symbol.
+    pub fn size_now(&self, size: Dim) -> Option<i64> {
+        size.fixed().or_else(|| self.symbols.eval(size, self.now.as_ref()?).ok())
     }
 
     /// Returns how much is assumed.
@@ -328,6 +339,11 @@ impl Elements {
             Form::Const(v) if expr.dtype.is_float() => Some(f64::from_bits(v.cast_unsigned())),
             _ => None,
         }
+    }
+
+    /// Whether an expression takes elements together.
+    pub fn is_reduction(&self, id: ExprId) -> bool {
+        self.expr(id).is_some_and(|x| matches!(x.form, Form::Reduce(..)))
     }
 
     /// Stores a tensor.

@@ -240,7 +240,7 @@ impl Elements {
         true
     }
 
-    fn same_index(&mut self, i: IndexId, j: IndexId, calls: usize) -> bool {
+    pub(in crate::rules) fn same_index(&mut self, i: IndexId, j: IndexId, calls: usize) -> bool {
         if i == j {
             return true;
         }

@@ -72,6 +72,17 @@ impl Elements {
         self.plain(dtype, Form::Number(v.to_bits()), &[])
     }
 
+    /// Returns a number that stands for itself; where the dtype does not hold it, that is a rounding.
+    pub fn literal(&mut self, dtype: Dtype, v: f64) -> Option<ExprId> {
+        let near = crate::rules::element::cast::round(dtype, v)?;
+        if near == v || !near.is_normal() {
+            return self.rounded(dtype, v);
+        }
+        // What differs in the last places of an `f64` is one number here.
+        let bits = v.to_bits().checked_add(1 << 5)? & !((1 << 6) - 1);
+        self.plain(dtype, Form::Number(bits), &[])
+    }
+
     /// Returns an element of a source.
     pub fn load(&mut self, dtype: Dtype, source: super::arena::SourceId, at: SmallVec<[IndexId; 4]>) -> Option<ExprId> {
         self.plain(dtype, Form::Load(source, at), &[])

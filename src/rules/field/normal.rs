@@ -37,6 +37,28 @@ impl Field<'_> {
     /// Returns whether two expressions of one dtype are equal over the reals, and no NaN that reaches the first is hidden from the second; `None`
     /// where that was too much work.
     pub fn equal(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
+        e.boundaries.clear();
+        let whole = Self::equal_as_cut(e, dtype, a, b);
+        if whole == Some(true) {
+            return whole;
+        }
+        if e.cut_alike([a, b]) {
+            let cut = Self::equal_as_cut(e, dtype, a, b);
+            e.boundaries.clear();
+            if cut == Some(true) {
+                return cut;
+            }
+        }
+        // Where one side names each place.
+        let reductions = [a, b].map(|r| e.below(r).into_iter().filter(|id| e.is_reduction(*id)).count());
+        if reductions.first() == reductions.last() {
+            return whole;
+        }
+        let (a, b) = (e.unrolled(a)?, e.unrolled(b)?);
+        Self::equal_as_cut(e, dtype, a, b)
+    }
+
+    fn equal_as_cut(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
         let mut complete = Some(());
         let equal = e.equal_by_cases((a, b), CASES, &mut |e, before, after| {
             let (a, b) = (before, after);
@@ -47,9 +69,19 @@ impl Field<'_> {
             let mut field = Field { e, dtype, next: FRESH, known: FxHashMap::default() };
             let same = field.of(a).zip(field.of(b)).and_then(|(x, y)| field.same(&x, &y, &[]));
             complete = complete.and(same.map(|_| ()));
-            same == Some(true) && hides_no_nan(e, before, after) == Some(true)
+            let Some(shown) = e.parted_in_ranges(before).filter(|_| same == Some(true)) else { return false };
+            // What is multiplied by 0 is left out of the second alone: its NaN is one more.
+            [after, b].into_iter().any(|end| [before, shown].into_iter().any(|s| hides_no_nan(e, s, end) == Some(true)))
         });
         if equal { Some(true) } else { complete.map(|()| false) }
+    }
+
+    /// Returns whether two expressions are equal over the reals, whatever NaN does; `None` where that was too much work.
+    pub fn same_value(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
+        let (a, b) = (e.parted(a)?, e.parted(b)?);
+        let mut field = Field { e, dtype, next: FRESH, known: FxHashMap::default() };
+        let (x, y) = (field.of(a)?, field.of(b)?);
+        field.same(&x, &y, &[])
     }
 
     fn of(&mut self, root: ExprId) -> Option<Rc<Poly>> {

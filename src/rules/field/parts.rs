@@ -1,4 +1,4 @@
-//! Reductions taken apart where a condition on a reduced index cuts them.
+//! Reductions taken apart where a condition on a reduced index cuts them, or another reduction over the same source does.
 //!
 //! ## What it says
 //! A sum, or the greatest, over places of which the first are one thing and the others another is that over the first and that over the others.
@@ -12,11 +12,13 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op};
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::sym::Dim;
 
+/// Over how many places of a dimension a reduction is written out.
+const FEW: i64 = 9;
 /// How often one reduction may be cut.
 const CUTS: usize = 6;
 
@@ -27,6 +29,14 @@ struct Reduced {
     level: u32,
     sizes: Vec<Dim>,
     body: ExprId,
+    by: Cuts,
+}
+
+/// Which cuts are made.
+#[derive(Clone, Copy)]
+struct Cuts {
+    ranges: bool,
+    ones: bool,
 }
 
 /// Where a condition cuts a reduced dimension.
@@ -40,6 +50,113 @@ enum Cut {
 impl Elements {
     /// Returns an expression, equal over the reals, whose reductions are taken apart.
     pub fn parted(&mut self, root: ExprId) -> Option<ExprId> {
+        self.parted_by(root, Cuts { ranges: true, ones: true })
+    }
+
+    /// The same where reductions are cut in two alone: what is NaN stays NaN.
+    pub fn parted_in_ranges(&mut self, root: ExprId) -> Option<ExprId> {
+        self.parted_by(root, Cuts { ranges: true, ones: false })
+    }
+
+    /// The same where only sums of which one place is not 0 are taken apart: these are not rounded, in whichever order they are summed.
+    pub fn parted_in_ones(&mut self, root: ExprId) -> Option<ExprId> {
+        self.parted_by(root, Cuts { ranges: false, ones: true })
+    }
+
+    /// Returns an expression in which reductions over few places are those places, taken together.
+    pub fn unrolled(&mut self, root: ExprId) -> Option<ExprId> {
+        let mut known: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+        for id in self.below(root) {
+            let expr = self.expr(id)?.clone();
+            let kids: SmallVec<[ExprId; 3]> = expr.kids.iter().map(|k| known.get(k).copied().unwrap_or(*k)).collect();
+            let made = match (&expr.form, kids.as_slice()) {
+                (Form::Reduce(fold @ (Fold::Sum | Fold::Most | Fold::Least), level, sizes), [body])
+                    if expr.dtype.is_float() && sizes.iter().all(|d| d.fixed().is_some_and(|n| 0 < n && n <= FEW)) =>
+                {
+                    let none = Cuts { ranges: false, ones: false };
+                    let mut r = Reduced { fold: *fold, level: *level, sizes: sizes.to_vec(), body: *body, by: none };
+                    for place in 0..sizes.len() {
+                        r.body = self.all_places(&r, place)?;
+                    }
+                    r.body
+                }
+                _ if kids == expr.kids => id,
+                _ => self.again(&expr, &kids)?,
+            };
+            known.insert(id, made);
+        }
+        known.get(&root).copied()
+    }
+
+    /// Takes all places of one dimension of a reduction together.
+    fn all_places(&mut self, r: &Reduced, place: usize) -> Option<ExprId> {
+        let op = match r.fold {
+            Fold::Sum => Op::Add,
+            Fold::Most => Op::Max,
+            _ => Op::Min,
+        };
+        let mut out = None;
+        for k in 0..r.sizes.get(place)?.fixed()? {
+            self.spend(8)?;
+            let at = self.at(Dim::Fixed(k));
+            let one = self.at_place(r.body, r, place, at)?;
+            out = Some(match out {
+                Some(all) => self.op(op, self.dtype(one)?, &[all, one])?,
+                None => one,
+            });
+        }
+        out
+    }
+
+    /// Remembers where reductions of two expressions begin and end along the dimensions of sources: those that run over more are cut there from now
+    /// on. Returns whether any is.
+    pub fn cut_alike(&mut self, roots: [ExprId; 2]) -> bool {
+        let mut found: FxHashMap<(SourceId, usize), Vec<i64>> = FxHashMap::default();
+        for id in roots.into_iter().flat_map(|r| self.below(r)) {
+            let Some(Form::Load(source, at)) = self.expr(id).map(|x| &x.form) else { continue };
+            for (k, index) in at.iter().enumerate() {
+                let sum = self.linear(*index);
+                let ([(Place::Bound(_, size), by)], Some(from)) = (sum.terms.as_slice(), sum.offset().fixed()) else {
+                    continue;
+                };
+                let Some((1, end)) = by.fixed().zip(size.fixed().and_then(|n| from.checked_add(n))) else { continue };
+                found.entry((*source, k)).or_default().extend([from, end]);
+            }
+        }
+        for all in found.values_mut() {
+            all.sort_unstable();
+            all.dedup();
+        }
+        found.retain(|_, all| all.len() > 2);
+        self.boundaries = found;
+        !self.boundaries.is_empty()
+    }
+
+    /// Returns where a reduction runs over a boundary of a source.
+    fn boundary_of(&mut self, r: &Reduced) -> Option<(usize, Dim, ExprId, Cut)> {
+        if self.boundaries.is_empty() {
+            return None;
+        }
+        for id in self.below(r.body) {
+            let Some(Form::Load(source, at)) = self.expr(id).map(|x| x.form.clone()) else { continue };
+            for (k, index) in at.into_iter().enumerate() {
+                let Some(all) = self.boundaries.get(&(source, k)).cloned() else { continue };
+                let Some((place, size, true, rest)) = self.own_place(r, index) else { continue };
+                let rest = self.linear(rest);
+                let (true, Some(from), Some(count)) = (rest.terms.is_empty(), rest.offset().fixed(), size.fixed())
+                else {
+                    continue;
+                };
+                let inner = |b: &i64| b.checked_sub(from).filter(|at| 0 < *at && *at < count);
+                if let Some(at) = all.iter().find_map(inner) {
+                    return Some((place, size, id, Cut::At(Dim::Fixed(at))));
+                }
+            }
+        }
+        None
+    }
+
+    fn parted_by(&mut self, root: ExprId, by: Cuts) -> Option<ExprId> {
         let mut known: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         for id in self.below(root) {
             let expr = self.expr(id)?.clone();
@@ -48,7 +165,7 @@ impl Elements {
                 (Form::Reduce(fold @ (Fold::Sum | Fold::Most | Fold::Least), level, sizes), [body])
                     if expr.dtype.is_float() =>
                 {
-                    self.cut(Reduced { fold: *fold, level: *level, sizes: sizes.to_vec(), body: *body }, CUTS)?
+                    self.cut(Reduced { fold: *fold, level: *level, sizes: sizes.to_vec(), body: *body, by }, CUTS)?
                 }
                 _ if kids == expr.kids => id,
                 _ => self.again(&expr, &kids)?,
@@ -60,7 +177,7 @@ impl Elements {
 
     fn cut(&mut self, r: Reduced, cuts: usize) -> Option<ExprId> {
         self.spend(4)?;
-        let found = if cuts == 0 { None } else { self.cut_of(&r) };
+        let found = if cuts == 0 { None } else { self.cut_of(&r).or_else(|| self.boundary_of(&r)) };
         let Some((place, size, condition, cut)) = found else {
             return self.reduced(r.fold, r.level, &r.sizes, r.body);
         };
@@ -109,12 +226,12 @@ impl Elements {
             // What is left of the condition, for the place itself.
             let Some(at) = (if rises { self.scale(rest, Dim::Fixed(-1)) } else { Some(rest) }) else { continue };
             if only {
-                if r.fold == Fold::Sum && self.is_nothing_without(r.body, id) {
+                if r.by.ones && r.fold == Fold::Sum && self.is_nothing_without(r.body, id) {
                     return Some((place, size, id, Cut::Only(at)));
                 }
                 continue;
             }
-            if !self.linear(at).terms.is_empty() {
+            if !r.by.ranges || !self.linear(at).terms.is_empty() {
                 continue;
             }
             let mut first = self.linear(at).offset();

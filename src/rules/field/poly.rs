@@ -8,7 +8,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{ExprId, Form};
+use crate::rules::element::arena::{ExprId, Form, Op};
 use crate::rules::field::normal::Field;
 use crate::sym::Dim;
 
@@ -191,6 +191,8 @@ impl Field<'_> {
         for _ in 0..DEPTH {
             let open = |(atom, exponent): &(Atom, i32)| match atom {
                 Atom::Call(Function::Sqrt, _) => exponent.abs() >= 2,
+                // The square of a magnitude is that of the number.
+                Atom::Call(Function::Other(Form::Op(Op::Abs), _), _) => *exponent >= 2,
                 Atom::Sum(_) => *exponent > 0,
                 _ => false,
             };
@@ -205,6 +207,10 @@ impl Field<'_> {
             };
             let (whole, rest) = match atom {
                 Atom::Sum(_) => (exponent, 0),
+                Atom::Call(Function::Other(..), _) => {
+                    let rest = exponent.checked_rem(2)?;
+                    (exponent.checked_sub(rest)?, rest)
+                }
                 _ => (exponent.checked_div(2)?, exponent.checked_rem(2)?),
             };
             if rest != 0 {

@@ -2,20 +2,29 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
-use crate::rules::rounding::forward::{Free, Ranges, count};
+use crate::rules::rounding::forward::{Free, Ranges, count, largest};
 use crate::rules::rounding::interval::Interval;
 use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real};
 
 /// Returns a bound of the error of the last element; `None` where nothing bounds it.
-pub fn error(e: &Elements, order: &[ExprId], ranges: &Ranges, free: &FxHashMap<ExprId, Free>) -> Option<f64> {
+/// `limits`: quotients whose divisor may leave the dtype; they are 0 there.
+pub fn error(
+    e: &Elements,
+    order: &[ExprId],
+    ranges: &Ranges,
+    free: &FxHashMap<ExprId, Free>,
+    limits: &FxHashSet<ExprId>,
+) -> Option<f64> {
     let root = *order.last()?;
     let inexact = inexact(e, order);
     let mut follows: FxHashMap<ExprId, Interval> = FxHashMap::default();
     follows.insert(root, Interval::point(1.0)?);
     let mut total = 0.0;
+    let mut relative: Option<FxHashMap<ExprId, f64>> = None;
     for id in order.iter().rev() {
         let Some(by) = follows.get(id).copied() else { continue };
         if !inexact.contains(id) {
@@ -28,11 +37,14 @@ pub fn error(e: &Elements, order: &[ExprId], ranges: &Ranges, free: &FxHashMap<E
         }
         let times: f64 = free.get(id)?.iter().map(|(_, n)| n).product();
         total += rounding(e, expr, ranges.get(id).copied(), ranges)? * by.most() * times;
+        if limits.contains(id) {
+            total += ranges.get(expr.kids.first()?)?.most() / largest(expr.dtype) * by.most() * times;
+        }
         let bound: Free = match &expr.form {
             Form::Reduce(Fold::Sum, level, sizes) => {
                 let each = (*level..).zip(sizes.iter());
                 #[allow(clippy::cast_precision_loss)]
-                each.map(|(l, d)| d.fixed().map(|n| (l, n as f64))).collect::<Option<_>>()?
+                each.map(|(l, d)| e.size_now(*d).map(|n| (l, n as f64))).collect::<Option<_>>()?
             }
             _ => Free::new(),
         };
@@ -44,7 +56,13 @@ pub fn error(e: &Elements, order: &[ExprId], ranges: &Ranges, free: &FxHashMap<E
             let own = free.get(kid)?;
             let around = free.get(id)?.iter().chain(&bound);
             let shared: f64 = around.filter(|(l, _)| !own.iter().any(|(o, _)| o == l)).map(|(_, n)| n).product();
-            let more = by.times(slope(e, expr, k, ranges)?)?.scaled(shared)?;
+            let Some(slope) = slope(e, expr, k, ranges) else {
+                // A root is steep near 0, but there what is below it is near 0 by as much.
+                let far = *relative.get_or_insert_with(|| relative_errors(e, order, ranges)).get(id)?;
+                total += far * ranges.get(id)?.most() * by.most() * times;
+                break;
+            };
+            let more = by.times(slope)?.scaled(shared)?;
             let sum = match follows.get(kid) {
                 Some(known) => known.plus(more)?,
                 None => more,
@@ -53,6 +71,36 @@ pub fn error(e: &Elements, order: &[ExprId], ranges: &Ranges, free: &FxHashMap<E
         }
     }
     Some(total)
+}
+
+/// Returns errors beside what elements are, where nothing cancels: of products, quotients and roots, and of sums of what is not negative.
+fn relative_errors(e: &Elements, order: &[ExprId], ranges: &Ranges) -> FxHashMap<ExprId, f64> {
+    let inexact = inexact(e, order);
+    let mut out: FxHashMap<ExprId, f64> = FxHashMap::default();
+    for id in order {
+        // What is small is 0 in `f16` too soon.
+        let Some(expr) = e.expr(*id).filter(|x| x.dtype.is_float() && x.dtype != Dtype::F16) else { continue };
+        let one = unit(expr.dtype);
+        let known = |k: usize| expr.kids.get(k).and_then(|k| out.get(k)).copied();
+        let never_negative = || expr.kids.iter().all(|k| ranges.get(k).is_some_and(|r| r.low >= 0.0));
+        let own = match &expr.form {
+            _ if !inexact.contains(id) => Some(0.0),
+            Form::Op(Op::Mul | Op::Div) => known(0).zip(known(1)).map(|(a, b)| a + b + one),
+            Form::Op(Op::Add) if never_negative() => known(0).zip(known(1)).map(|(a, b)| a.max(b) + one),
+            Form::Op(Op::Neg | Op::Abs) => known(0),
+            Form::Op(Op::Cast) => known(0).map(|a| a + one),
+            Form::Reduce(Fold::Sum, _, sizes) if never_negative() => {
+                known(0).zip(count(e, sizes)).map(|(a, n)| a + (n - 1.0).max(0.0) * one)
+            }
+            Form::Named(target, _) if real(target) == Some(Real::Sqrt) => known(0).map(|a| a / 2.0 + 2.0 * one),
+            Form::Named(target, _) if real(target) == Some(Real::Square) => known(0).map(|a| a * 2.0 + 2.0 * one),
+            _ => None,
+        };
+        if let Some(own) = own {
+            out.insert(*id, own);
+        }
+    }
+    out
 }
 
 /// Whether an element is rounded where it is made.
@@ -65,6 +113,8 @@ fn rounds(e: &Elements, expr: &Expr) -> bool {
         }
         Form::Named(target, _) => real(target) != Some(Real::Relu),
         Form::Reduce(Fold::Sum | Fold::Product, ..) => expr.dtype.is_float(),
+        // Narrow ones are computed with in `f32`.
+        Form::Number(_) => expr.dtype == Dtype::F32,
         _ => false,
     }
 }
@@ -89,7 +139,7 @@ fn rounding(e: &Elements, expr: &Expr, range: Option<Interval>, ranges: &Ranges)
     let most = range?.most();
     Some(match &expr.form {
         Form::Reduce(Fold::Sum, _, sizes) => {
-            let n = count(sizes)?;
+            let n = count(e, sizes)?;
             let each = ranges.get(expr.kids.first()?)?.most();
             (n - 1.0).max(0.0) * unit(expr.dtype) * n * each
         }
@@ -129,7 +179,7 @@ fn slope(e: &Elements, expr: &Expr, k: usize, ranges: &Ranges) -> Option<Interva
 /// Returns the derivative of a function on an interval.
 fn derivative(function: Real, x: Interval) -> Option<Interval> {
     match function {
-        Real::Exp | Real::Expm1 => x.rising(f64::exp),
+        Real::Exp | Real::Expm1 => x.rising(|v| v.min(695.0).exp()),
         Real::Log => x.inverse(),
         Real::Log1p => x.plus(Interval::point(1.0)?)?.inverse(),
         Real::Sqrt if x.low > 0.0 => x.falling(|v| 0.5 / v.sqrt()),

@@ -17,8 +17,11 @@ pub type Free = SmallVec<[(u32, f64); 2]>;
 /// What is known of each element.
 pub type Ranges = FxHashMap<ExprId, Interval>;
 
+/// Elements that may be past the largest number of their dtype: they are infinite then, and their interval ends there.
+pub type Past = Vec<ExprId>;
+
 /// Returns the largest finite number of a dtype.
-fn largest(dtype: Dtype) -> f64 {
+pub fn largest(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F16 => 65504.0,
         Dtype::F32 => f64::from(f32::MAX),
@@ -27,22 +30,35 @@ fn largest(dtype: Dtype) -> f64 {
     }
 }
 
+/// Whether an element may leave its dtype for an infinite number and no order of computing decides where: what is added is of one sign.
+fn may_be_past(expr: &Expr, range: Interval, known: &Ranges) -> bool {
+    let sums = matches!(expr.form, Form::Op(Op::Add | Op::Sub) | Form::Reduce(Fold::Sum, ..));
+    let one_sign = |r: &Interval| r.low >= 0.0 || r.high <= 0.0;
+    let kids = expr.kids.iter().all(|k| known.get(k).is_some_and(one_sign));
+    matches!(expr.dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32) && (!sums || kids && one_sign(&range))
+}
+
 /// Returns the interval of each float element, and of each number that becomes one; `None` where one of them has none. Conditions of
 /// choices, and what only they ask, need none.
-pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<Ranges> {
-    let mut out = Ranges::default();
+pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Ranges, Past)> {
+    let (mut out, mut past) = (Ranges::default(), Past::new());
     for id in order {
         let expr = e.expr(*id)?;
+        let most = largest(expr.dtype);
         match one(e, *id, expr, &out, sources) {
-            Some(range) if range.most() <= largest(expr.dtype) => {
+            Some(range) if range.most() <= most => {
                 out.insert(*id, range);
+            }
+            Some(range) if may_be_past(expr, range, &out) => {
+                past.push(*id);
+                out.insert(*id, Interval::new(range.low.clamp(-most, most), range.high.clamp(-most, most))?);
             }
             // An integer or a truth that no float is made of needs no interval.
             _ if !expr.dtype.is_float() => {}
             _ => return None,
         }
     }
-    Some(out)
+    Some((out, past))
 }
 
 fn one(e: &Elements, id: ExprId, expr: &Expr, known: &Ranges, sources: Box<'_>) -> Option<Interval> {
@@ -62,7 +78,7 @@ fn one(e: &Elements, id: ExprId, expr: &Expr, known: &Ranges, sources: Box<'_>) 
         Form::Named(target, _) => function(real(target).filter(|_| expr.dtype.is_float())?, kid(0)?),
         Form::Reduce(Fold::Most | Fold::Least, ..) => kid(0),
         Form::Reduce(Fold::Sum, _, sizes) if expr.dtype.is_float() => {
-            let count = count(sizes)?;
+            let count = count(e, sizes)?;
             let sum = kid(0)?.scaled(count)?;
             let low = if holds_a_one(e, id, expr) { sum.low.max(1.0) } else { sum.low };
             Interval::new(low, sum.high)
@@ -71,20 +87,23 @@ fn one(e: &Elements, id: ExprId, expr: &Expr, known: &Ranges, sources: Box<'_>) 
     }
 }
 
+/// An exponent past which exponentials leave every dtype.
+const FAR: f64 = 695.0;
+
 /// Returns how many places dimensions have; at least one each.
-pub fn count(sizes: &[crate::sym::Dim]) -> Option<f64> {
+pub fn count(e: &Elements, sizes: &[crate::sym::Dim]) -> Option<f64> {
     #[allow(clippy::cast_precision_loss)]
-    sizes.iter().try_fold(1.0, |n, d| d.fixed().filter(|d| *d > 0).map(|d| n * d as f64))
+    sizes.iter().try_fold(1.0, |n, d| e.size_now(*d).filter(|d| *d > 0).map(|d| n * d as f64))
 }
 
 #[allow(clippy::cast_precision_loss)]
 fn index(e: &Elements, i: IndexId) -> Option<Interval> {
     let sum = e.linear(i);
-    let mut out = Interval::point(sum.offset().fixed()? as f64)?;
+    let mut out = Interval::point(e.size_now(sum.offset())? as f64)?;
     for (place, by) in &sum.terms {
         let (Place::Var(_, size) | Place::Bound(_, size)) = place else { return None };
-        let most = (size.fixed().filter(|n| *n > 0)? as f64) - 1.0;
-        out = out.plus(Interval::new(0.0, most)?.scaled(by.fixed()? as f64)?)?;
+        let most = (e.size_now(*size).filter(|n| *n > 0)? as f64) - 1.0;
+        out = out.plus(Interval::new(0.0, most)?.scaled(e.size_now(*by)? as f64)?)?;
     }
     Some(out)
 }
@@ -127,8 +146,9 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
 pub fn function(function: Real, x: Interval) -> Option<Interval> {
     let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
     match function {
-        Real::Exp => x.rising(f64::exp),
-        Real::Expm1 => x.rising(f64::exp_m1),
+        // Past what every dtype holds.
+        Real::Exp => x.rising(|v| v.min(FAR).exp()),
+        Real::Expm1 => x.rising(|v| v.min(FAR).exp_m1()),
         Real::Log if x.low > 0.0 => x.rising(f64::ln),
         Real::Log1p if x.low > -1.0 => x.rising(f64::ln_1p),
         Real::Sqrt if x.low >= 0.0 => x.rising(f64::sqrt),
@@ -254,7 +274,7 @@ pub fn free(e: &Elements, order: &[ExprId]) -> FxHashMap<ExprId, Free> {
         for place in indices.into_iter().flat_map(|i| e.places_in(i)) {
             if let Place::Bound(level, size) = place {
                 #[allow(clippy::cast_precision_loss)]
-                own.push((level, size.fixed().map_or(f64::INFINITY, |n| n as f64)));
+                own.push((level, e.size_now(size).map_or(f64::INFINITY, |n| n as f64)));
             }
         }
         for part in e.parts(expr) {

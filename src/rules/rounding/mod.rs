@@ -7,21 +7,24 @@
 //! element, a function of a library two. `x - max(x)` is at most 0, and a sum of exponentials of all such differences at least 1.
 //!
 //! ## When it is wrong
-//! It is first order: products of errors are left out. An interval that is not finite, that leaves the dtype, or in which a function is not
-//! defined everywhere bounds nothing, nor does a step (a comparison, an integer, an unknown function) that a rounding reaches.
+//! It is first order: products of errors are left out. An interval in which a function is not defined everywhere bounds nothing; one that leaves the
+//! dtype ends where it does, provided that the end is infinite or NaN wherever that element is (or a divisor grows without end). Nor does a step (a comparison, an integer, an unknown function) that a rounding reaches.
 
+mod absorb;
 mod backward;
 mod forward;
 mod interval;
 mod sample;
 
+pub use absorb::without_absorbed;
 pub use interval::Interval;
 pub use sample::largest;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, SourceId};
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
+use crate::rules::table;
 
 /// What elements of a source lie in; without a source, those of an unknown function.
 pub type Box<'b> = &'b dyn Fn(Option<SourceId>, Dtype) -> Option<Interval>;
@@ -31,21 +34,97 @@ pub fn is_exact(e: &Elements, root: ExprId) -> bool {
     backward::inexact(e, &e.below(root)).is_empty()
 }
 
-/// Returns a bound of the error of an expression whose sources lie in a box, and the interval in which it lies; `None` where nothing bounds it.
-pub fn bound(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<(f64, Interval)> {
+/// A bound of an element's error on a box.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// The bound.
+    pub error: f64,
+    /// The elements that may be infinite there, and with which the end is: left out of the bound where they are.
+    pub past: Vec<ExprId>,
+}
+
+/// Returns a bound of the error of an expression whose sources lie in a box; `None` where nothing bounds it.
+pub fn bound(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Bound> {
     let order = e.below(root);
-    e.spend(order.len().checked_mul(4)?)?;
-    let ranges = forward::ranges(e, &order, sources)?;
+    e.spend(order.len())?;
+    let (ranges, past) = forward::ranges(e, &order, sources)?;
+    let (past, limits) = carried(e, &order, &past)?;
     let free: FxHashMap<ExprId, forward::Free> = forward::free(e, &order);
-    let error = backward::error(e, &order, &ranges, &free)?;
-    Some((error, *ranges.get(&root)?)).filter(|(error, _)| error.is_finite())
+    let error = backward::error(e, &order, &ranges, &free, &limits)?;
+    error.is_finite().then_some(Bound { error, past })
+}
+
+/// Returns whether two expressions are one element divided by 0 on the whole box: the same infinite numbers, and the same NaN.
+pub fn are_one_by_zero(e: &mut Elements, a: ExprId, b: ExprId, sources: Box<'_>) -> bool {
+    let quotient = |e: &Elements, at: ExprId| match e.op_of(at) {
+        Some((Op::Div, [over, under])) => Some((*over, *under)),
+        _ => None,
+    };
+    let (Some((p, below)), Some((q, under))) = (quotient(e, a), quotient(e, b)) else { return false };
+    let nothing = Interval::point(0.0);
+    p == q && range(e, below, sources) == nothing && range(e, under, sources) == nothing
+}
+
+/// Returns those of some infinite elements that make the last one of an order infinite, or NaN, wherever they are; `None` where one may do otherwise. An
+/// divisor that is infinite leaves 0, which is its limit: those quotients are returned, too.
+fn carried(e: &Elements, order: &[ExprId], past: &[ExprId]) -> Option<(Vec<ExprId>, FxHashSet<ExprId>)> {
+    let (mut out, mut limits) = (Vec::new(), FxHashSet::default());
+    if past.is_empty() {
+        return Some((out, limits));
+    }
+    let last = *order.last()?;
+    // What may be infinite, and whether upwards alone.
+    let mut may: FxHashMap<ExprId, bool> = FxHashMap::default();
+    for id in order {
+        let expr = e.expr(*id)?;
+        let from = expr.kids.iter().filter_map(|k| may.get(k)).copied().collect::<Vec<bool>>();
+        let own = past.contains(id);
+        if own {
+            out.push(*id);
+        }
+        if from.is_empty() && !own {
+            continue;
+        }
+        let divides = expr.kids.get(1).and_then(|k| may.get(k)).copied();
+        let numerator = expr.kids.first().and_then(|k| may.get(k)).copied();
+        match &expr.form {
+            Form::Named(target, _) if from.is_empty() => {
+                let upwards = matches!(table::real(target), Some(table::Real::Exp | table::Real::Expm1));
+                may.insert(*id, upwards);
+            }
+            Form::Op(Op::Div) if !own && numerator.is_none() && divides == Some(true) => {
+                // What grows without end divides to nothing.
+                limits.insert(*id);
+                let mut open = vec![*expr.kids.get(1)?];
+                while let Some(at) = open.pop() {
+                    out.retain(|p| *p != at);
+                    open.extend(e.expr(at)?.kids.iter().filter(|k| may.contains_key(k)));
+                }
+            }
+            Form::Op(Op::Div) if divides.is_some() => return None,
+            Form::Op(Op::Add) => {
+                may.insert(*id, !own && from.iter().all(|up| *up));
+            }
+            Form::Op(Op::Sub | Op::Mul | Op::Neg | Op::Div | Op::Abs | Op::Cast) | Form::Reduce(Fold::Sum, ..)
+                if expr.dtype.is_float() =>
+            {
+                may.insert(*id, false);
+            }
+            _ => return None,
+        }
+    }
+    // Where a limit is taken the end is finite; else it is not.
+    let infinite = may.contains_key(&last);
+    let holds = if limits.is_empty() { out.is_empty() || infinite } else { out.is_empty() && !infinite };
+    holds.then_some((out, limits))
 }
 
 /// Returns the interval in which an expression lies whose sources lie in a box; `None` where nothing bounds it.
 pub fn range(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Interval> {
     let order = e.below(root);
     e.spend(order.len())?;
-    forward::ranges(e, &order, sources)?.get(&root).copied()
+    let (ranges, past) = forward::ranges(e, &order, sources)?;
+    ranges.get(&root).copied().filter(|_| past.is_empty())
 }
 
 /// Returns half the distance between numbers of a dtype near 1.

@@ -101,7 +101,7 @@ impl Point<'_> {
                 apply(function, self.value(*expr.kids.first()?, depth)?)
             }
             Form::Reduce(fold, level, sizes) => {
-                let sizes: Vec<i64> = sizes.iter().map(|d| d.fixed()).collect::<Option<_>>()?;
+                let sizes: Vec<i64> = sizes.iter().map(|d| self.e.size_now(*d)).collect::<Option<_>>()?;
                 self.reduced(*fold, *level, &sizes, *expr.kids.first()?, depth)?
             }
             Form::Poly(_) => return None,
@@ -113,21 +113,21 @@ impl Point<'_> {
         let place = at.iter().fold(u64::from(source.number()), |h, i| mix(h.wrapping_add(i.cast_unsigned())));
         let unit = f64::from(u32::try_from(mix(place.wrapping_add(mix(self.seed))) >> 32).ok()?) / f64::from(u32::MAX);
         let value = range.low + (range.high - range.low) * unit;
-        Some(if expr.dtype == crate::graph::Dtype::Bool { value.round() } else { value })
+        Some(if expr.dtype == crate::graph::Dtype::Bool { unit.round() } else { value })
     }
 
     fn index(&mut self, i: IndexId, depth: usize) -> Option<i64> {
         let sum = self.e.linear(i);
-        let mut out = sum.offset().fixed()?;
+        let mut out = self.e.size_now(sum.offset())?;
         for (place, by) in &sum.terms {
             let value = match place {
                 Place::Var(k, _) => *self.vars.get(*k as usize)?,
                 Place::Bound(l, _) => *self.bounds.get(l)?,
-                Place::Div(inner, n) => floor_div(self.index(*inner, depth.checked_sub(1)?)?, n.fixed()?)?,
-                Place::Mod(inner, n) => floor_mod(self.index(*inner, depth.checked_sub(1)?)?, n.fixed()?)?,
+                Place::Div(inner, n) => floor_div(self.index(*inner, depth.checked_sub(1)?)?, self.e.size_now(*n)?)?,
+                Place::Mod(inner, n) => floor_mod(self.index(*inner, depth.checked_sub(1)?)?, self.e.size_now(*n)?)?,
                 Place::Data(_) => return None,
             };
-            out = out.checked_add(value.checked_mul(by.fixed()?)?)?;
+            out = out.checked_add(value.checked_mul(self.e.size_now(*by)?)?)?;
         }
         Some(out)
     }

@@ -37,15 +37,16 @@ pub fn of(graph: &Graph, registry: &Registry) -> Steps {
     floats.dedup();
     let widest = if floats.contains(&Dtype::F64) { 8 } else { 4 };
     steps.floats = floats;
+    let reached = reached(graph, registry);
     for node in nodes.iter().filter(|n| graph.kind(**n) == NodeKind::Call) {
         let Some(operator) = registry.get(graph.target(maker(graph, *node))) else {
             steps.unset = true;
             continue;
         };
         steps.unset |= operator.facts.unset || operator.effects.opaque;
-        count(&mut steps, graph, *node, operator, widest);
+        count(&mut steps, graph, *node, operator, widest, &reached);
     }
-    steps.rounded = rounded(graph, registry);
+    steps.rounded = rounded(graph, &reached);
     steps
 }
 
@@ -69,7 +70,14 @@ fn moves(operator: &Operator) -> bool {
     facts.moves || facts.step.is_some() || facts.scatters.is_some() || facts.copies || operator.is_view()
 }
 
-fn count(steps: &mut Steps, graph: &Graph, node: NodeId, operator: &Operator, widest: usize) {
+fn count(
+    steps: &mut Steps,
+    graph: &Graph,
+    node: NodeId,
+    operator: &Operator,
+    widest: usize,
+    reached: &FxHashSet<NodeId>,
+) {
     let add = |n: &mut usize| *n = n.saturating_add(1);
     if let ValueType::Tensor(t) = graph.ty(node)
         && t.dtype.is_float()
@@ -83,7 +91,10 @@ fn count(steps: &mut Steps, graph: &Graph, node: NodeId, operator: &Operator, wi
     let from_float = operands.iter().any(|d| d.is_float());
     let to_whole = results.iter().any(|d| !d.is_float() && !d.is_complex());
     let is_item = maker(graph, node) != node;
-    if !is_item && (operator.facts.discrete || from_float && to_whole && !moves(operator)) {
+    // What compares inputs as they are compares the same everywhere.
+    let compares = to_whole && operator.pointwise && !operator.facts.discrete;
+    let decided = compares && has_one_body(graph) && !graph.operands(node).any(|n| reached.contains(&n));
+    if !is_item && !decided && (operator.facts.discrete || from_float && to_whole && !moves(operator)) {
         let name = match operator.facts.shares {
             Some(SharesWhen::Converted) => format!("to {:?}", results.first()),
             _ => operator.schema.name.trim_end_matches('_').to_string(),
@@ -94,33 +105,33 @@ fn count(steps: &mut Steps, graph: &Graph, node: NodeId, operator: &Operator, wi
     steps.bits |= operator.facts.step.is_some() && !same_operand && !operands.is_empty();
 }
 
-/// Returns for each output whether a rounding had a part in it. Casts are none: they are functions of bits.
-fn rounded(graph: &Graph, registry: &Registry) -> Vec<bool> {
-    let mut reached: FxHashSet<NodeId> = FxHashSet::default();
-    let mut outputs = Vec::new();
+fn has_one_body(graph: &Graph) -> bool {
     // Bodies run in the middle of others: what they do is not followed.
-    let has_bodies = graph.bodies().count() > 1;
-    for node in graph.nodes(BodyId::ROOT) {
-        match graph.kind(node) {
-            NodeKind::Call => {
-                let operator = registry.get(graph.target(maker(graph, node)));
-                let exact = operator.is_some_and(|o| {
-                    let whole = tensors(graph.ty(node)).iter().all(|d| !d.is_float() && !d.is_complex());
-                    let item = maker(graph, node) != node;
-                    item || whole || moves(o) || o.facts.shares == Some(SharesWhen::Converted)
-                });
-                let hit = !exact || graph.operands(node).any(|n| reached.contains(&n));
-                // What is written into is reached too.
-                if hit {
-                    let written =
-                        operator.filter(|o| o.effects.writes()).into_iter().flat_map(|_| graph.operands(node));
-                    reached.extend(written);
-                    reached.insert(node);
-                }
-            }
-            NodeKind::Output => outputs = graph.operands(node).map(|n| has_bodies || reached.contains(&n)).collect(),
-            _ => {}
+    graph.bodies().count() <= 1
+}
+
+/// Returns for each output whether a rounding had a part in it.
+fn rounded(graph: &Graph, reached: &FxHashSet<NodeId>) -> Vec<bool> {
+    let Some(output) = graph.output(BodyId::ROOT) else { return Vec::new() };
+    graph.operands(output).map(|n| !has_one_body(graph) || reached.contains(&n)).collect()
+}
+
+/// Returns the values in which a rounding had a part. Casts are none: they are functions of bits.
+fn reached(graph: &Graph, registry: &Registry) -> FxHashSet<NodeId> {
+    let mut reached: FxHashSet<NodeId> = FxHashSet::default();
+    for node in graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call) {
+        let operator = registry.get(graph.target(maker(graph, node)));
+        let exact = operator.is_some_and(|o| {
+            let whole = tensors(graph.ty(node)).iter().all(|d| !d.is_float() && !d.is_complex());
+            let item = maker(graph, node) != node;
+            item || whole || moves(o) || o.facts.shares == Some(SharesWhen::Converted)
+        });
+        // What is written into is reached too.
+        if !exact || graph.operands(node).any(|n| reached.contains(&n)) {
+            let written = operator.filter(|o| o.effects.writes()).into_iter().flat_map(|_| graph.operands(node));
+            reached.extend(written);
+            reached.insert(node);
         }
     }
-    outputs
+    reached
 }

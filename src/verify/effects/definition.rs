@@ -6,8 +6,9 @@
 
 use crate::analysis::{getitem_of, place_of};
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Bound, CallSite, Exactness, Operator, Total};
+use crate::ops::{Bound, CallSite, Contracts, Exactness, Operator, Total};
 use crate::term::term::Side;
+use crate::verify::effects::contract;
 use crate::verify::effects::fits::{has_view, holds_plainly};
 use crate::verify::functional::values::Functional;
 
@@ -43,7 +44,8 @@ pub fn by_definition(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
 fn expanded(f: &mut Functional<'_>, view: &dyn View, node: NodeId, typed: bool) -> Option<Graph> {
     let operator = f.registry.operator_of(view, node)?;
     let exact = f.registry.exactness(operator) == Some(Exactness::Exact) && operator.means_its_definition();
-    if !exact || !operator.effects.is_pure() || operands(view, node, typed)?.iter().any(|t| !is_fixed(t)) {
+    let mut sizes = operands(view, node, typed)?.into_iter().flat_map(|t| t.sizes.iter());
+    if !exact || !operator.effects.is_pure() || !sizes.all(|d| f.sizes.is_settled(*d)) {
         return None;
     }
     let site = CallSite { annotated: None, ..CallSite::of(view, node) };
@@ -88,11 +90,26 @@ fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
         ))
     });
     let Some((operator, bound, types)) = found else { return false };
-    if !operator.effects.is_pure() || !types.iter().all(|t| is_fixed(t)) {
+    let fit = types.iter().all(|t| is_fixed(t)) || fit_as_symbols(f, operator, &types);
+    if !operator.effects.is_pure() || !fit {
         return false;
     }
     let one_device = types.windows(2).all(|pair| matches!(pair, [a, b] if a.device == b.device));
     one_device && states(operator, graph, node, &bound, &types) && lies_so(f, graph, node, operator, &bound)
+}
+
+/// Whether sizes that are symbols fit for all their values.
+fn fit_as_symbols(f: &Functional<'_>, operator: &Operator, types: &[&TensorType]) -> bool {
+    let one = crate::sym::Dim::Fixed(1);
+    let align = |a: &TensorType, b: &TensorType| {
+        let mut pairs = a.sizes.iter().rev().zip(b.sizes.iter().rev());
+        pairs.all(|(x, y)| *x == one || *y == one || f.sizes.same(*x, *y))
+    };
+    let all = types.iter().enumerate().all(|(k, a)| types.iter().skip(k).all(|b| align(a, b)));
+    // Attention has flags that ask more.
+    let plain = operator.facts.contracts.filter(|kind| *kind != Contracts::Attention);
+    let contracts = plain.is_some_and(|kind| contract::fits(&f.sizes, kind, types));
+    (operator.pointwise && all) || (operator.facts.any_size && types.len() == 1) || contracts
 }
 
 fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {

@@ -10,6 +10,7 @@ use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorTyp
 use crate::ops::{Base, Bound, Operator, PLAIN, Total, ViewStep, Viewed, fits_plainly, view_strides};
 use crate::sym::{Dim, Symbols};
 use crate::term::term::Side;
+use crate::verify::effects::contract;
 use crate::verify::effects::definition::by_definition;
 use crate::verify::functional::identities::equal_operand;
 use crate::verify::functional::values::Functional;
@@ -51,7 +52,9 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     {
         return true;
     }
-    let functional = f.registry.functional(operator).filter(|_| operator.effects.writes());
+    let given = |i: usize| *bound.get(i) != Arg::None;
+    let writes = (0..bound.args.len()).any(|i| given(i) && crate::analysis::call::writes(operator, &bound, i));
+    let functional = f.registry.functional(operator).filter(|_| writes);
     let stated = functional.unwrap_or(operator);
     let total = match stated.facts.total {
         Total::Always => true,
@@ -63,14 +66,14 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         }
         Total::Never => false,
     };
-    if !total && !operator.effects.writes() && by_definition(f, side, node) {
+    if !total && !writes && by_definition(f, side, node) {
         return true;
     }
     (total || operator.facts.copies)
         && has_plain_options(f, side, node, &bound)
         && (is_fixed_call(f, side, node, stated) || fits(f, side, node, stated, &bound))
         && holds_by_layout(f, side, node, operator, &bound)
-        && (!operator.effects.writes() || f.writes_plainly(side, node, operator))
+        && (!writes || f.writes_plainly(side, node, operator))
 }
 
 /// Whether a call surely gives as many results as its type says: how many pieces a size makes that is a symbol, depends on its value.
@@ -104,7 +107,10 @@ pub(super) fn holds_plainly(
     let each = numbers.flat_map(|(_, arg)| arg.items().map_or_else(|| vec![*arg], |items| items.iter().collect()));
     let fit = each.into_iter().all(|arg| match arg {
         Arg::Node(n) => operands.is_empty() && matches!(view.ty(*n), ValueType::SymInt(_)),
-        Arg::Float(v) if operands.is_empty() && !v.is_finite() => false,
+        // Integers have none.
+        Arg::Float(v) if operands.is_empty() && !v.is_finite() => {
+            !dtypes.is_empty() && dtypes.iter().all(|d| d.is_float())
+        }
         number => fits_plainly(number, &dtypes),
     });
     // Words are the type rules' to refuse; a dtype of truth values kernels refuse as they like.
@@ -216,8 +222,7 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if operator.facts.copies {
         return types.len() < 2 || fits_into(f, types.get(1).copied(), types.first().copied());
     }
-    let scalars = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a)).flat_map(Arg::nodes);
-    let given_sizes = scalars.into_iter().any(|n| !matches!(view.ty(n), ValueType::Tensor(_) | ValueType::Many(_)));
+    let given_sizes = !scalars_of(view, node).is_empty();
     if operator.facts.any_size && types.is_empty() && operator.facts.total == Total::Plain {
         return numbers_rise(f, side, operator, bound);
     }
@@ -239,8 +244,19 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         };
         return bound.args.iter().all(|a| is_int(a));
     }
+    if let Some(kind) = operator.facts.contracts {
+        return !given_sizes && takes_flags(operator, bound) && contract::fits(&f.sizes, kind, &types);
+    }
+    if operator.facts.fits_filled {
+        return !given_sizes && contract::are_filled(&f.sizes, &types);
+    }
+    if let Some(name) = &operator.facts.fits_trailing {
+        let named = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
+        let sizes = named.and_then(|all| all.iter().map(|a| as_dim(view, a)).collect::<Option<Vec<Dim>>>());
+        return sizes.is_some_and(|sizes| contract::are_trailing(&f.sizes, &sizes, &types));
+    }
     operator.pointwise
-        && !given_sizes
+        && (!given_sizes || are_numbers_among(f, view, &scalars_of(view, node), &types))
         && types.iter().enumerate().all(|(i, a)| {
             types.iter().take(i).all(|b| {
                 let pairs = a.sizes.iter().rev().zip(b.sizes.iter().rev());
@@ -248,6 +264,27 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
                 pairs.into_iter().all(|(x, y)| *x == one || *y == one || f.sizes.same(*x, *y))
             })
         })
+}
+
+/// What a call is given that is no tensor and no list of tensors.
+fn scalars_of(view: &dyn View, node: NodeId) -> Vec<NodeId> {
+    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
+    let is_number = |n: &NodeId| !matches!(view.ty(*n), ValueType::Tensor(_) | ValueType::Many(_));
+    args.flat_map(Arg::nodes).filter(is_number).collect()
+}
+
+/// Whether sizes stand as numbers beside tensors whose dtypes hold every integer, or what is nearest to it.
+fn are_numbers_among(f: &mut Functional<'_>, view: &dyn View, numbers: &[NodeId], types: &[&TensorType]) -> bool {
+    let mut settled = |n: &NodeId| matches!(view.ty(*n), ValueType::SymInt(d) if f.sizes.is_settled(*d));
+    let wide = |t: &&TensorType| matches!(t.dtype, Dtype::F32 | Dtype::F64);
+    numbers.iter().all(&mut settled) && !types.is_empty() && types.iter().all(wide)
+}
+
+/// Whether flags that exclude one another are not set together, nor one that asks more of sizes.
+fn takes_flags(operator: &Operator, bound: &Bound<'_>) -> bool {
+    let is_true = |name: &str| operator.schema.param_index(name).is_some_and(|i| *bound.get(i) == Arg::Bool(true));
+    let masked = operator.schema.param_index("attn_mask").is_some_and(|i| *bound.get(i) != Arg::None);
+    !(is_true("enable_gqa") || is_true("is_causal") && masked)
 }
 
 /// Whether tensors have the same sizes along all dimensions but one.

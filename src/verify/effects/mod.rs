@@ -1,8 +1,9 @@
 //! What no value shows: effects in order, and what may raise.
 //!
 //! - `trace`: draws, prints, collectives, sub-graphs, assertions;
-//! - `raises`: what calls ask of their operands; `fits`, `definition`: which calls surely hold; `stated`: assertions that types answer.
+//! - `raises`: what calls ask of their operands; `fits`, `definition`: which calls surely hold; `contract`: whose sizes fit; `stated`: assertions that types answer.
 
+mod contract;
 mod definition;
 pub(in crate::verify) mod fits;
 pub(in crate::verify) mod raises;

@@ -33,7 +33,9 @@ pub fn equal_operand(
     let holds = match &same.given {
         Given::Always => true,
         Given::Integer => from.dtype.is_integer(),
-        Given::Argument(is) => is.holds(bound.get(operator.schema.param_index(&is.param)?)),
+        Given::Argument(all) => {
+            all.iter().any(|is| operator.schema.param_index(&is.param).is_some_and(|i| is.holds(bound.get(i))))
+        }
     };
     let alike = from.dtype == to.dtype && from.device == to.device && f.sizes.all_same(&from.sizes, &to.sizes);
     (holds && alike).then_some(node)

@@ -5,7 +5,7 @@
 //! rounding is at most 16 times that of the first, and 64 units.
 //!
 //! Promises: (1) values of which nothing more is known are free: each lies in the same boxes as inputs do, which is assumed of those that are no
-//! inputs, and only in graphs that name no infinite number; (2) what is shown is not bit by bit, so that nothing downstream may ask more
+//! inputs, and only of those that no infinite number reaches that the graphs name; (2) what is shown is not bit by bit, so that nothing downstream may ask more
 //! than real numbers: no step, no write, no effect, nothing that decides a size ([`is_carried`]). The sampled test is made elsewhere (`differ`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,16 +14,18 @@ use crate::analysis::call::{draws, writes};
 use crate::analysis::{Stamp, places_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
-use crate::ops::Total;
+use crate::ops::{SideEffect, Total};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::Field;
 use crate::rules::meaning::{Array, Meant, Speaker};
-use crate::rules::rounding::{self, Interval, unit};
+use crate::rules::rounding;
+use crate::rules::table::{is_never_infinite, is_within_softmax};
 use crate::sym::Dim;
 use crate::term::store::ValueId;
 use crate::term::term::Side;
 use crate::verify::functional::key::Aspect;
 use crate::verify::functional::values::{Functional, bind};
+use crate::verify::prove::bounded;
 use crate::verify::prove::region::region;
 use crate::verify::prove::speak::Lowering;
 
@@ -34,8 +36,8 @@ pub struct Reals {
     pub pairs: Vec<(ValueId, ValueId)>,
     /// Nodes that are assumed to lie in the working range.
     pub assumed: std::collections::BTreeSet<String>,
-    /// Whether the graphs name an infinite number, once that was looked up.
-    infinite: Option<bool>,
+    /// Nodes of either graph that may hold an infinite number that is named there, once that was looked up.
+    infinite: Option<FxHashSet<(bool, NodeId)>>,
 }
 
 /// Returns whether two values are equal over the reals.
@@ -62,8 +64,10 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
 fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) -> Option<bool> {
     let (Meant::One(x), Meant::One(y)) = (l.meant(a)?, l.meant(b)?) else { return None };
     let plain = matches!(x.dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
-    let few = x.sizes.iter().all(|d| d.fixed().is_some_and(|n| n > 0));
-    if !plain || !few || x.dtype != y.dtype || x.sizes != y.sizes {
+    let few = l.speaker.e.are_settled(&x.sizes) && x.sizes.iter().all(|d| l.speaker.e.at_most(Dim::Fixed(0), *d));
+    let alike =
+        x.sizes.len() == y.sizes.len() && x.sizes.iter().zip(&y.sizes).all(|(a, b)| l.speaker.e.same_size(*a, *b));
+    if !plain || !few || x.dtype != y.dtype || !alike || x.sizes.contains(&Dim::Fixed(0)) {
         return None;
     }
     // What is compared with an infinite number is finite: that is asked for, too.
@@ -72,32 +76,53 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
         Array { expr: without_infinities(&mut l.speaker.e, x.expr, &mut finite)?, ..x },
         Array { expr: without_infinities(&mut l.speaker.e, y.expr, &mut finite)?, ..y },
     );
+    let domains = sources(&l.speaker.e, &[x.expr, y.expr]).into_iter().filter_map(|(id, source)| match source {
+        Source::Value(value) => l.f.domain_of(value).map(|d| (id, d.clone())),
+        Source::Call { .. } => None,
+    });
+    let domains: FxHashMap<SourceId, Domain> = domains.collect();
+    // What is absorbed lies in the working range.
+    let leaves = |d: &Domain| matches!(d, Domain::OneOf(all) | Domain::Is(all) if all.iter().any(|v| v.abs() > 1024.0));
+    let y = match domains.values().any(leaves) {
+        true => y,
+        false => Array { expr: rounding::without_absorbed(&mut l.speaker.e, y.expr)?, ..y },
+    };
     if !Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr)? {
         return Some(false);
     }
-    let free = free_values(l, &[x.expr, y.expr])?;
-    if !free.is_empty() && *reals.infinite.get_or_insert_with(|| names_infinity(l.f)) {
-        return None;
-    }
-    let bounded = is_bounded(l, &x, &y, &finite)?;
+    let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
+    let free = free_values(l, &[x.expr, y.expr], infinite)?;
+    let bounded = bounded::is_bounded(&mut l.speaker.e, &x, &y, &finite, &domains)?;
     if bounded {
         reals.assumed.extend(free);
     }
     Some(bounded)
 }
 
-/// Returns the names of values that are free and no inputs.
-fn free_values(l: &mut Lowering<'_, '_>, roots: &[ExprId]) -> Option<Vec<String>> {
+/// Returns the names of values that are free and no inputs; `None` where one of them may be infinite.
+fn free_values(
+    l: &mut Lowering<'_, '_>,
+    roots: &[ExprId],
+    infinite: &FxHashSet<(bool, NodeId)>,
+) -> Option<Vec<String>> {
     let mut out = Vec::new();
     for (_, source) in sources(&l.speaker.e, roots) {
         match source {
             Source::Value(id) => {
                 let key = l.f.store.key(id)?;
                 let view = l.f.view(key.side);
+                // What bodies name is not looked up.
+                if view.place(key.place.node).is_none_or(|(body, _)| body != BodyId::ROOT) {
+                    return None;
+                }
                 if !matches!(view.kind(key.place.node), NodeKind::Placeholder | NodeKind::GetAttr) {
+                    if infinite.contains(&(key.side == Side::Before, key.place.node)) {
+                        return None;
+                    }
                     out.push(view.name(key.place.node).to_string());
                 }
             }
+            Source::Call { .. } if !infinite.is_empty() => return None,
             Source::Call { target, .. } => out.push(target.to_string()),
         }
     }
@@ -118,63 +143,67 @@ fn sources(e: &Elements, roots: &[ExprId]) -> Vec<(SourceId, Source)> {
     out
 }
 
-/// Whether an argument of either graph is a number that is not finite, or so large that a sum may leave its dtype.
-fn names_infinity(f: &Functional<'_>) -> bool {
-    let large = |a: &Arg| match a {
-        Arg::Float(v) => !v.is_finite() || v.abs() > 1e30,
-        _ => false,
-    };
-    [Side::Before, Side::After].into_iter().any(|side| {
-        let view = f.view(side);
+/// Nodes, of either graph, that may hold an infinite number that the graph names, or so large a one that a sum leaves its dtype.
+fn infinite(f: &Functional<'_>) -> FxHashSet<(bool, NodeId)> {
+    let is_large = |v: f64| !v.is_finite() || v.abs() > 1e30;
+    let large = |a: &Arg| matches!(a, Arg::Float(v) if is_large(*v));
+    let mut out = FxHashSet::default();
+    for side in [Side::Before, Side::After] {
+        let (view, before) = (f.view(side), side == Side::Before);
         let mut next = view.first(BodyId::ROOT);
         while let Some(node) = next {
             next = view.next(node);
-            let mut open: Vec<&Arg> = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a)).collect();
-            while let Some(arg) = open.pop() {
-                if large(arg) {
-                    return true;
+            let stated = f
+                .domains
+                .iter()
+                .filter(|(name, _)| view.kind(node) == NodeKind::Placeholder && name == view.name(node));
+            if stated
+                .into_iter()
+                .any(|(_, d)| matches!(d, Domain::OneOf(all) | Domain::Is(all) if all.iter().any(|v| is_large(*v))))
+            {
+                out.insert((before, node));
+            }
+            let operator = f.registry.operator_of(view, node);
+            // Neither are truths and integers.
+            let whole = matches!(view.ty(node), ValueType::Tensor(t) if !t.dtype.is_float() && !t.dtype.is_complex());
+            if whole && operator.is_some_and(|o| !o.effects.writes())
+                || operator.is_some_and(|o| is_never_infinite(&o.target))
+            {
+                continue;
+            }
+            let names: Vec<&str> =
+                operator.map(|o| o.schema.params.iter().map(|p| &*p.name).collect()).unwrap_or_default();
+            let given = view.args(node).iter().zip(names.iter().copied().map(Some).chain(std::iter::repeat(None)));
+            let given = given.chain(view.kwargs(node).iter().map(|(k, a)| (a, Some(view.texts().text(*k)))));
+            let mut open: Vec<&Arg> = Vec::new();
+            for (arg, name) in given {
+                let within = operator.zip(name).is_some_and(|(o, name)| is_within_softmax(&o.target, name));
+                if !within {
+                    open.push(arg);
                 }
+            }
+            let runs = operator.is_none_or(|o| o.effects.side == Some(SideEffect::Control) || o.effects.opaque);
+            let mut reached =
+                runs && crate::analysis::getitem_of(view, node).is_none() && view.kind(node) == NodeKind::Call;
+            while let Some(arg) = open.pop() {
+                reached |= large(arg) || arg.nodes().any(|n| out.contains(&(before, n)));
                 open.extend(arg.items().unwrap_or_default());
             }
-        }
-        false
-    })
-}
-
-/// Whether the bound of the second is small enough on every box.
-fn is_bounded(l: &mut Lowering<'_, '_>, x: &Array, y: &Array, finite: &[ExprId]) -> Option<bool> {
-    let all = sources(&l.speaker.e, &[x.expr, y.expr]);
-    let mut stated: FxHashMap<SourceId, Domain> = FxHashMap::default();
-    for (id, source) in all {
-        if let Source::Value(value) = source {
-            stated.extend(l.f.domain_of(value).map(|d| (id, d.clone())));
-        }
-    }
-    let sizes: Vec<i64> = x.sizes.iter().map(|d| d.fixed()).collect::<Option<_>>()?;
-    let e = &mut l.speaker.e;
-    let half = [x.expr, y.expr].into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
-    let far = if half { 5 } else { 10 };
-    let near = [-14, -10, -6, -2, 2, 6, 10].into_iter().filter(|k| *k < far).chain([far]).map(|k| (0.0, k));
-    let centre = 2.0_f64.powi(far);
-    let away = [2, 6, 10].into_iter().filter(|k| *k < far).chain([far]).flat_map(|k| [(centre, k), (-centre, k)]);
-    for (centre, k) in near.chain(away) {
-        let width = 2.0_f64.powi(k);
-        let sources = |source: Option<SourceId>, dtype: Dtype| {
-            let around = Interval::new(centre - width, centre + width)?;
-            let domain = source.and_then(|s| stated.get(&s)).unwrap_or(&Domain::Any);
-            inside(domain, around).filter(|_| dtype.is_float() || dtype == Dtype::Bool)
-        };
-        for root in finite {
-            rounding::range(e, *root, &sources)?;
-        }
-        let (a, _) = rounding::bound(e, x.expr, &sources)?;
-        let (b, _) = rounding::bound(e, y.expr, &sources)?;
-        let reached = if b > 16.0 * a { rounding::largest(e, x.expr, &sources, &sizes) } else { 0.0 };
-        if b > 16.0 * a + 64.0 * unit(x.dtype) * reached {
-            return Some(false);
+            if reached {
+                out.insert((before, node));
+            }
+            // What it is written to may be read anywhere.
+            if reached && operator.is_some_and(|o| o.effects.writes()) {
+                let mut all = view.first(BodyId::ROOT);
+                while let Some(one) = all {
+                    out.insert((before, one));
+                    all = view.next(one);
+                }
+                break;
+            }
         }
     }
-    Some(true)
+    out
 }
 
 /// Returns an expression in which comparisons with an infinite number are what they are for finite ones, which are added to a list.
@@ -193,32 +222,6 @@ fn without_infinities(e: &mut Elements, root: ExprId, finite: &mut Vec<ExprId>) 
         finite.push(other);
     }
     e.with_truths(root, &known)
-}
-
-/// Returns the part of a box that lies in a domain: where there is none, what of the domain is nearest.
-fn inside(domain: &Domain, around: Interval) -> Option<Interval> {
-    let (low, high) = match domain {
-        Domain::Any | Domain::Spread(_) => return Some(around),
-        Domain::Positive => (0.125, f64::MAX),
-        Domain::Unit => (-1.0, 1.0),
-        Domain::Probability => (0.01, 0.99),
-        Domain::OneOf(all) | Domain::Is(all) => {
-            let fold = |f: fn(f64, f64) -> f64| all.iter().copied().reduce(f);
-            (fold(f64::min)?, fold(f64::max)?)
-        }
-        // Neither side of 0 alone.
-        Domain::Nonzero | Domain::Integers { .. } => return None,
-    };
-    let width = (around.high - around.low) / 2.0;
-    let (from, to) = (around.low.max(low), around.high.min(high));
-    if from <= to {
-        return Interval::new(from, to);
-    }
-    if around.high < low {
-        Interval::new(low, (low + width).min(high))
-    } else {
-        Interval::new((high - width).max(low), high)
-    }
 }
 
 /// Returns the names of nodes that are equal over the reals only and that more is computed from.
@@ -276,14 +279,14 @@ pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
     Ok(())
 }
 
-fn takes_reals(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
+fn takes_reals(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let view = f.view(side);
     match view.kind(node) {
         NodeKind::Output | NodeKind::Placeholder | NodeKind::GetAttr => return true,
         NodeKind::Call => {}
     }
     if crate::analysis::getitem_of(view, node).is_some() {
-        return is_real(view.ty(node));
+        return is_real(f, view.ty(node));
     }
     let Some(operator) = f.registry.operator_of(view, node) else { return false };
     let Some(bound) = bind(operator, view, node) else { return false };
@@ -292,8 +295,9 @@ fn takes_reals(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
     let sees_bits = view.args(node).iter().any(|a| matches!(a, Arg::Dtype(_))) && operator.facts.step.is_some();
     let takes_bodies = view.args(node).iter().any(|a| a.nodes().any(|n| matches!(view.ty(n), ValueType::Body(_))));
     // What raises for contents may raise for what rounding makes of them.
+    let shown = crate::verify::effects::fits::surely_holds(f, side, node);
     let by_integers = operator.facts.within.is_some() || operator.facts.reaches.is_some();
-    let holds = operator.facts.total != Total::Never || operator.facts.step.is_some() || by_integers;
+    let holds = operator.facts.total != Total::Never || operator.facts.step.is_some() || by_integers || shown;
     holds
         && operator.effects.side.is_none()
         && !operator.effects.opaque
@@ -301,13 +305,16 @@ fn takes_reals(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
         && !operator.facts.discrete
         && !sees_bits
         && !takes_bodies
-        && is_real(view.ty(node))
+        && is_real(f, view.ty(node))
 }
 
-fn is_real(ty: &ValueType) -> bool {
-    match ty {
-        ValueType::Tensor(t) => t.dtype.is_float() && t.sizes.iter().all(|d| matches!(d, Dim::Fixed(_))),
-        ValueType::Many(all) => all.iter().all(|t| matches!(t, ValueType::Tensor(t) if t.dtype.is_float())),
+fn is_real(f: &mut Functional<'_>, ty: &ValueType) -> bool {
+    let mut one = |t: &ValueType| match t {
+        ValueType::Tensor(t) => t.dtype.is_float() && t.sizes.iter().all(|d| f.sizes.is_settled(*d)),
         _ => false,
+    };
+    match ty {
+        ValueType::Many(all) => all.iter().all(&mut one),
+        other => one(other),
     }
 }

@@ -9,6 +9,7 @@ use crate::verify::functional::values::Functional;
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::prove::normal::{self, Names};
 use crate::verify::prove::real::{self, Reals};
+use crate::verify::prove::sweep;
 
 /// What provers by rules have done so far.
 #[derive(Debug, Default)]
@@ -33,6 +34,7 @@ pub fn equal_exactly(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: 
 
 fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, level: Level) -> bool {
     let reals = level == Level::Real && f.budget.trials > 0 && !f.sees_nan;
+    let mut swept = false;
     for _ in 0..f.budget.differences {
         if c.equal(f, a, b) {
             return true;
@@ -40,7 +42,11 @@ fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, 
         let mut pairs: Vec<(ValueId, ValueId)> = c.first_difference.into_iter().collect();
         pairs.extend(c.around.iter().copied());
         pairs.push((a, b));
-        let shown = by_rules(f, c, &pairs, Level::Exact) || reals && by_rules(f, c, &pairs, Level::Real);
+        let mut shown = by_rules(f, c, &pairs, Level::Exact) || reals && by_rules(f, c, &pairs, Level::Real);
+        if !shown && reals && !swept {
+            swept = true;
+            shown = by_sweep(f, c, a, b);
+        }
         if !shown {
             return false;
         }
@@ -48,6 +54,29 @@ fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, 
     }
     false
 }
+
+/// Tries what may be equal anywhere below two values, from the inputs on: whether anything was.
+fn by_sweep(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId) -> bool {
+    let (mut shown, budget) = (false, f.budget);
+    // Little work for each: what is near is found, and what is below it is common by then.
+    f.budget.region = SWEPT_TERMS;
+    f.budget.work = SWEPT_WORK;
+    let pairs = sweep::pairs(f, a, b);
+    for (x, y) in pairs {
+        if f.store.find(x) == f.store.find(y) {
+            continue;
+        }
+        c.forget();
+        shown |= c.equal(f, x, y) || by_rules(f, c, &[(x, y)], Level::Exact) || by_rules(f, c, &[(x, y)], Level::Real);
+    }
+    f.budget = budget;
+    shown
+}
+
+/// How many terms one pair of a sweep is looked into.
+const SWEPT_TERMS: usize = 64;
+/// How much work one pair of a sweep is.
+const SWEPT_WORK: usize = 20_000;
 
 /// What an attempt costs at least: to look at a region is work, too.
 const ATTEMPT: usize = 1000;

@@ -1,0 +1,88 @@
+//! Whether sizes that are symbols fit for all their values, by types alone.
+//!
+//! Promises: "yes" only where every size that must be another is shown to be. Leaves dtypes, devices and flags to the caller.
+
+use crate::graph::TensorType;
+use crate::ops::Contracts;
+use crate::sym::Dim;
+use crate::term::sizes::Sizes;
+
+/// Whether tensors may be multiplied in that way.
+pub(super) fn fits(sizes: &Sizes, kind: Contracts, types: &[&TensorType]) -> bool {
+    match (kind, types) {
+        (Contracts::Matrices, [a, b]) => product(sizes, a, b).is_some(),
+        (Contracts::Added, [i, a, b]) => product(sizes, a, b).is_some_and(|to| is_repeated_to(sizes, &i.sizes, &to)),
+        (Contracts::Linear, [x, w, rest @ ..]) => {
+            let [rows, columns] = w.sizes.as_slice() else { return false };
+            let bias = match rest {
+                [] => true,
+                [bias] => matches!(bias.sizes.as_slice(), [one] if sizes.same(*one, *rows)),
+                _ => false,
+            };
+            bias && x.rank() > 1 && x.sizes.last().is_some_and(|last| sizes.same(*last, *columns))
+        }
+        (Contracts::Repeated, [a, b]) => {
+            let (Some(([m, k], ahead)), Some(([l, n], others))) = (matrix(a), matrix(b)) else { return false };
+            let _ = (m, n);
+            let mut pairs = ahead.iter().rev().zip(others.iter().rev());
+            sizes.same(k, l) && pairs.all(|(x, y)| is_one(*x) || is_one(*y) || sizes.same(*x, *y))
+        }
+        (Contracts::Vector, [a, b]) => {
+            let (1 | 2, [length]) = (a.rank(), b.sizes.as_slice()) else { return false };
+            a.sizes.last().is_some_and(|last| sizes.same(*last, *length))
+        }
+        (Contracts::Attention, [q, k, v, rest @ ..]) => {
+            let (Some(([l, e], ahead)), Some(([s, f], keyed)), Some(([t, _], valued))) =
+                (matrix(q), matrix(k), matrix(v))
+            else {
+                return false;
+            };
+            let mut to = ahead.to_vec();
+            to.extend([l, s]);
+            let masked = match rest {
+                [] => true,
+                [mask] => mask.rank() > 1 && is_repeated_to(sizes, &mask.sizes, &to),
+                _ => false,
+            };
+            let ranks = !ahead.is_empty() && ahead.len() < 3;
+            let batches = sizes.all_same(ahead, keyed) && sizes.all_same(ahead, valued);
+            masked && ranks && batches && sizes.same(e, f) && sizes.same(s, t) && are_filled(sizes, types)
+        }
+        _ => false,
+    }
+}
+
+/// Whether no size is 0.
+pub(super) fn are_filled(sizes: &Sizes, types: &[&TensorType]) -> bool {
+    types.iter().flat_map(|t| t.sizes.iter()).all(|d| sizes.at_most(Dim::Fixed(1), *d))
+}
+
+/// Whether sizes are the last of the first tensor, and all that the others have.
+pub(super) fn are_trailing(sizes: &Sizes, named: &[Dim], types: &[&TensorType]) -> bool {
+    let Some((first, others)) = types.split_first() else { return false };
+    let ahead = first.rank().checked_sub(named.len()).filter(|_| !named.is_empty());
+    let last = ahead.and_then(|n| first.sizes.get(n..));
+    last.is_some_and(|last| sizes.all_same(last, named)) && others.iter().all(|t| sizes.all_same(&t.sizes, named))
+}
+
+/// Returns the last two sizes, and those ahead.
+fn matrix(t: &TensorType) -> Option<([Dim; 2], &[Dim])> {
+    let (ahead, last) = t.sizes.split_last_chunk::<2>()?;
+    Some((*last, ahead))
+}
+
+/// Returns the sizes of a product of two matrices, or of as many with the same sizes ahead.
+fn product(sizes: &Sizes, a: &TensorType, b: &TensorType) -> Option<Vec<Dim>> {
+    let (([m, k], ahead), ([l, n], others)) = (matrix(a)?, matrix(b)?);
+    let fits = sizes.all_same(ahead, others) && sizes.same(k, l);
+    fits.then(|| ahead.iter().copied().chain([m, n]).collect())
+}
+
+fn is_one(d: Dim) -> bool {
+    d == Dim::Fixed(1)
+}
+
+fn is_repeated_to(sizes: &Sizes, from: &[Dim], to: &[Dim]) -> bool {
+    let mut pairs = from.iter().rev().zip(to.iter().rev());
+    from.len() <= to.len() && pairs.all(|(x, y)| is_one(*x) || sizes.same(*x, *y))
+}

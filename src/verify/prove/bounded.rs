@@ -1,0 +1,354 @@
+//! Whether the bound of a value's rounding is small enough beside that of another, on every box and at every size.
+//!
+//! Promises: "yes" only where, on each box of inputs, the second bound is at most 16 times the first and 64 units of what the first surely reaches,
+//! and where elements that leave their dtype do so on both sides. Where an end is made of few elements, boxes are looked at in pieces: a bound of
+//! each piece is one of the box.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::formats::text::domain::Domain;
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, ExprId, Form, Op, SourceId};
+use crate::rules::element::index::Place;
+use crate::rules::field::Field;
+use crate::rules::meaning::Array;
+use crate::rules::rounding::{self, Bound, Interval, unit};
+use crate::rules::table::{Real, real};
+use crate::sym::{Bindings, Dim, SymValue};
+
+/// How many elements may be bounded, all in all.
+const WORK: usize = 3_000_000;
+
+/// Whether the bound of the second is small enough on every box, at every size.
+pub fn is_bounded(
+    e: &mut Elements,
+    x: &Array,
+    y: &Array,
+    finite: &[ExprId],
+    stated: &FxHashMap<SourceId, Domain>,
+) -> Option<bool> {
+    // Both are one over the reals: that is worth more work than to look whether they are.
+    let left = std::mem::replace(&mut e.fuel, WORK);
+    let found = on_all_boxes(e, x, y, finite, stated);
+    e.now = None;
+    let used = WORK.saturating_sub(e.fuel);
+    e.fuel = left.saturating_sub(used.checked_div(16).unwrap_or(0));
+    found
+}
+
+fn on_all_boxes(
+    e: &mut Elements,
+    x: &Array,
+    y: &Array,
+    finite: &[ExprId],
+    stated: &FxHashMap<SourceId, Domain>,
+) -> Option<bool> {
+    let x = &Array { expr: e.parted_in_ones(x.expr)?, ..x.clone() };
+    let y = &Array { expr: e.parted_in_ones(y.expr)?, ..y.clone() };
+    let roots = [x.expr, y.expr];
+    let parts = apart_from_zero(e, &roots, stated)?;
+    let half = roots.into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
+    for now in sizes_of(e, &roots, finite)? {
+        e.now = Some(now);
+        let sizes: Vec<i64> = x.sizes.iter().map(|d| e.size_now(*d).unwrap_or(1).max(1)).collect();
+        for parts in &parts {
+            let ends = Ends { x, y, finite, stated, parts, sizes: &sizes };
+            for around in boxes(half) {
+                if !ends.are_bounded(e, around)? {
+                    return Some(false);
+                }
+            }
+        }
+    }
+    Some(true)
+}
+
+/// Centres and widths of the boxes.
+fn boxes(half: bool) -> impl Iterator<Item = (f64, f64)> {
+    let far = if half { 5 } else { 10 };
+    let centre = 2.0_f64.powi(far);
+    let near = [-14, -10, -6, -2, 2, 6, 10].into_iter().filter(move |k| *k < far).chain([far]).map(|k| (0.0, k));
+    let away =
+        [2, 6, 10].into_iter().filter(move |k| *k < far).chain([far]).flat_map(move |k| [(centre, k), (-centre, k)]);
+    near.chain(away).map(|(centre, k)| (centre, 2.0_f64.powi(k)))
+}
+
+/// Two ends, and what is known of what they are made of.
+struct Ends<'e> {
+    x: &'e Array,
+    y: &'e Array,
+    finite: &'e [ExprId],
+    stated: &'e FxHashMap<SourceId, Domain>,
+    /// Sources that are above 0, or below.
+    parts: &'e FxHashMap<SourceId, bool>,
+    sizes: &'e [i64],
+}
+
+/// In which interval each element of a source lies.
+type Sources<'s> = dyn Fn(Option<SourceId>, Dtype) -> Option<Interval> + 's;
+
+impl Ends<'_> {
+    fn are_bounded(&self, e: &mut Elements, (centre, width): (f64, f64)) -> Option<bool> {
+        let sources = |source: Option<SourceId>, dtype: Dtype| {
+            let around = Interval::new(centre - width, centre + width)?;
+            let domain = source.and_then(|s| self.stated.get(&s)).unwrap_or(&Domain::Any);
+            match source.and_then(|s| self.parts.get(&s)) {
+                Some(true) => part(around, (0.125, f64::MAX)),
+                Some(false) => part(around, (-f64::MAX, -0.125)),
+                None if dtype.is_float() || dtype == Dtype::Bool => inside(domain, around),
+                None => whole(domain, dtype),
+            }
+        };
+        for root in self.finite {
+            rounding::range(e, *root, &sources)?;
+        }
+        let (x, y) = (self.x.expr, self.y.expr);
+        if rounding::are_one_by_zero(e, x, y, &sources) {
+            return Some(true);
+        }
+        let whole = errors(e, x, y, &sources);
+        if whole.is_some_and(|(a, b)| b <= 16.0 * a) {
+            return Some(true);
+        }
+        let (a, b) = self.in_pieces(e, &sources).or(whole)?;
+        let reached = if b > 16.0 * a { rounding::largest(e, x, &sources, self.sizes) } else { 0.0 };
+        Some(b <= 16.0 * a + 64.0 * unit(self.x.dtype) * reached)
+    }
+
+    /// Returns the largest bounds on pieces of a box, where ends are made of one or two elements: what a condition says of the whole of a piece is
+    /// known there.
+    fn in_pieces(&self, e: &mut Elements, sources: &Sources<'_>) -> Option<(f64, f64)> {
+        let (mut loads, mut read): (FxHashSet<ExprId>, Vec<SourceId>) = (FxHashSet::default(), Vec::new());
+        let mut bounds: Vec<f64> = vec![0.0];
+        for id in [self.x.expr, self.y.expr].into_iter().flat_map(|r| e.below(r)) {
+            let expr = e.expr(id)?;
+            match &expr.form {
+                Form::Reduce(..) => return None,
+                Form::Load(source, _) if expr.dtype.is_float() && loads.insert(id) => read.push(*source),
+                Form::Op(Op::Lt | Op::Le) => bounds.extend(expr.kids.iter().filter_map(|k| e.float(*k))),
+                _ => {}
+            }
+        }
+        read.sort_unstable_by_key(|s| s.number());
+        if read.len() > 2 || read.windows(2).any(|pair| pair.first() == pair.last()) {
+            return None;
+        }
+        bounds.retain(|v| v.is_finite());
+        let mut all: Vec<FxHashMap<SourceId, Interval>> = vec![FxHashMap::default()];
+        for source in read {
+            let cut = pieces(sources(Some(source), self.x.dtype)?, &bounds);
+            let each = |before: FxHashMap<SourceId, Interval>| {
+                cut.iter().map(move |piece| before.iter().map(|(s, v)| (*s, *v)).chain([(source, *piece)]).collect())
+            };
+            all = all.into_iter().flat_map(each).collect();
+        }
+        let mut most = (0.0_f64, 0.0_f64);
+        for piece in all {
+            let within = |source: Option<SourceId>, dtype: Dtype| {
+                source.and_then(|s| piece.get(&s).copied()).or_else(|| sources(source, dtype))
+            };
+            let (x, y) = (decided(e, self.x.expr, &within)?, decided(e, self.y.expr, &within)?);
+            let (a, b) = errors(e, x, y, &within)?;
+            most = (most.0.max(a), most.1.max(b));
+        }
+        Some(most)
+    }
+}
+
+/// Returns bounds of both errors; `None` where one has none, or where one may be infinite and the other not.
+fn errors(e: &mut Elements, x: ExprId, y: ExprId, sources: &Sources<'_>) -> Option<(f64, f64)> {
+    let (a, b) = (rounding::bound(e, x, &sources)?, rounding::bound(e, y, &sources)?);
+    (is_past_where(e, &a, &b)? && is_past_where(e, &b, &a)?).then_some((a.error, b.error))
+}
+
+/// Whether elements that leave their dtype do so only where some of the other side do.
+fn is_past_where(e: &mut Elements, some: &Bound, others: &Bound) -> Option<bool> {
+    for one in some.past.iter().filter(|one| !others.past.contains(one)) {
+        let dtype = e.dtype(*one)?;
+        let alike: Vec<ExprId> = others.past.iter().filter(|o| e.dtype(**o) == Some(dtype)).take(4).copied().collect();
+        let mut together = |other: ExprId| {
+            exponent(e, *one).is_some_and(|x| exponent(e, other) == Some(x))
+                || Field::same_value(e, dtype, *one, other) == Some(true)
+        };
+        if !alike.into_iter().any(&mut together) {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+/// Returns an expression in which conditions are what they are for all elements in some intervals; those that a rounding reaches stay.
+fn decided(e: &mut Elements, root: ExprId, sources: &Sources<'_>) -> Option<ExprId> {
+    let mut known: Vec<(ExprId, bool)> = Vec::new();
+    for id in e.below(root) {
+        let Some((op @ (Op::Lt | Op::Le), [a, b])) = e.op_of(id) else { continue };
+        let (a, b) = (*a, *b);
+        let floats = [a, b].iter().all(|k| e.dtype(*k).is_some_and(|d| d.is_float()) && rounding::is_exact(e, *k));
+        if !floats {
+            continue;
+        }
+        let (Some(a), Some(b)) = (rounding::range(e, a, &sources), rounding::range(e, b, &sources)) else { continue };
+        let (holds, fails) = match op {
+            Op::Lt => (a.high < b.low, a.low >= b.high),
+            _ => (a.high <= b.low, a.low > b.high),
+        };
+        if holds || fails {
+            known.push((id, holds));
+        }
+    }
+    e.with_truths(root, &known)
+}
+
+/// Cuts an interval at powers of two and between them, and around numbers that something is compared with.
+fn pieces(whole: Interval, bounds: &[f64]) -> Vec<Interval> {
+    let mut cuts: Vec<(f64, bool)> = bounds.iter().map(|v| (*v, true)).collect();
+    cuts.extend(
+        (-6..=10).flat_map(|k| [1.0, 1.5].map(|v| v * 2.0_f64.powi(k))).flat_map(|v| [(v, false), (-v, false)]),
+    );
+    cuts.retain(|(v, _)| whole.low <= *v && *v <= whole.high);
+    cuts.sort_by(|(a, p), (b, q)| a.total_cmp(b).then(q.cmp(p)));
+    cuts.dedup_by(|(a, _), (b, _)| (*a - *b).abs() == 0.0);
+    let (mut out, mut low) = (Vec::new(), whole.low);
+    for (at, alone) in cuts {
+        let high = if alone { at.next_down() } else { at };
+        out.extend(Interval::new(low, high));
+        if alone {
+            out.extend(Interval::point(at));
+        }
+        low = if alone { at.next_up() } else { at };
+    }
+    out.extend(Interval::new(low, whole.high));
+    out
+}
+
+/// Returns the exponent of an exponential, or of one less 1: both are infinite where it is too large.
+fn exponent(e: &Elements, id: ExprId) -> Option<ExprId> {
+    let expr = e.expr(id)?;
+    let Form::Named(target, _) = &expr.form else { return None };
+    let is_one = matches!(real(target), Some(Real::Exp | Real::Expm1));
+    expr.kids.first().copied().filter(|_| is_one)
+}
+
+/// Returns every choice of signs for sources whose elements are not near 0, each of which is read at one place only.
+fn apart_from_zero(
+    e: &Elements,
+    roots: &[ExprId],
+    stated: &FxHashMap<SourceId, Domain>,
+) -> Option<Vec<FxHashMap<SourceId, bool>>> {
+    let mut apart: Vec<SourceId> = stated.iter().filter(|(_, d)| **d == Domain::Nonzero).map(|(s, _)| *s).collect();
+    apart.sort_unstable_by_key(|s| s.number());
+    let mut all = vec![FxHashMap::default()];
+    for source in apart {
+        let mut at = None;
+        for id in roots.iter().flat_map(|r| e.below(*r)) {
+            let Some(Form::Load(s, index)) = e.expr(id).map(|x| &x.form) else { continue };
+            if *s != source {
+                continue;
+            }
+            let bound = index.iter().any(|i| e.places_in(*i).iter().any(|p| matches!(p, Place::Bound(..))));
+            if bound || at.get_or_insert_with(|| index.clone()) != index {
+                return None;
+            }
+        }
+        all = all
+            .into_iter()
+            .flat_map(|signs: FxHashMap<SourceId, bool>| {
+                [true, false].map(|sign| signs.iter().map(|(s, v)| (*s, *v)).chain([(source, sign)]).collect())
+            })
+            .collect();
+        (all.len() <= 8).then_some(())?;
+    }
+    Some(all)
+}
+
+/// How many sizes bounds are computed at.
+const SIZES: usize = 4096;
+/// How many values one symbol may have.
+const VALUES: i64 = 64;
+
+/// Returns all values of the symbols on which bounds depend: those of reduced dimensions, and of numbers.
+fn sizes_of(e: &mut Elements, roots: &[ExprId], finite: &[ExprId]) -> Option<Vec<Bindings>> {
+    let mut dims: Vec<Dim> = Vec::new();
+    for id in roots.iter().chain(finite).flat_map(|r| e.below(*r)) {
+        match &e.expr(id)?.form {
+            Form::Reduce(_, _, sizes) => dims.extend(sizes.iter().copied()),
+            Form::Index(i) => {
+                let sum = e.linear(*i);
+                dims.push(sum.offset());
+                dims.extend(sum.terms.iter().map(|(_, by)| *by));
+                dims.extend(sum.terms.iter().filter_map(|(p, _)| match p {
+                    Place::Var(_, size) | Place::Bound(_, size) => Some(*size),
+                    _ => None,
+                }));
+            }
+            _ => {}
+        }
+    }
+    let mut names: Vec<String> = dims.iter().flat_map(|d| e.symbols.symbols_in(SymValue::Int(*d))).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut all = vec![Bindings::new()];
+    for name in names {
+        let range = e.symbols.range_of(e.symbols.find_symbol(&name)?);
+        let (low, high) = (range.min?, range.max?);
+        (high.checked_sub(low)? < VALUES).then_some(())?;
+        let mut next = Vec::new();
+        for before in &all {
+            for value in low..=high {
+                let mut now = before.clone();
+                e.symbols.bind(&mut now, &name, value);
+                next.push(now);
+            }
+        }
+        all = next;
+        (all.len() <= SIZES).then_some(())?;
+    }
+    Some(all)
+}
+
+/// Returns all numbers of a dtype of integers, or those of its domain.
+#[allow(clippy::cast_precision_loss)]
+fn whole(domain: &Domain, dtype: Dtype) -> Option<Interval> {
+    match domain {
+        Domain::Integers { lo, hi, .. } => Interval::new(*lo as f64, *hi as f64),
+        _ => match dtype {
+            Dtype::U8 => Interval::new(0.0, 255.0),
+            Dtype::I8 => Interval::new(-128.0, 127.0),
+            Dtype::I16 => Interval::new(-32768.0, 32767.0),
+            Dtype::I32 => Interval::new(-2.0_f64.powi(31), 2.0_f64.powi(31)),
+            Dtype::I64 => Interval::new(-2.0_f64.powi(63), 2.0_f64.powi(63)),
+            _ => None,
+        },
+    }
+}
+
+/// Returns the part of a box that lies in a domain: where there is none, what of the domain is nearest.
+fn inside(domain: &Domain, around: Interval) -> Option<Interval> {
+    let (low, high) = match domain {
+        Domain::Any | Domain::Spread(_) => return Some(around),
+        Domain::Positive => (0.125, f64::MAX),
+        Domain::Unit => (-1.0, 1.0),
+        Domain::Probability => (0.01, 0.99),
+        Domain::OneOf(all) | Domain::Is(all) => {
+            let fold = |f: fn(f64, f64) -> f64| all.iter().copied().reduce(f);
+            (fold(f64::min)?, fold(f64::max)?)
+        }
+        // Neither side of 0 alone.
+        Domain::Nonzero | Domain::Integers { .. } => return None,
+    };
+    part(around, (low, high))
+}
+
+/// Returns what of a box lies between two numbers: where that is nothing, what of them is nearest.
+fn part(around: Interval, (low, high): (f64, f64)) -> Option<Interval> {
+    let width = (around.high - around.low) / 2.0;
+    let (from, to) = (around.low.max(low), around.high.min(high));
+    if from <= to {
+        return Interval::new(from, to);
+    }
+    if around.high < low {
+        Interval::new(low, (low + width).min(high))
+    } else {
+        Interval::new((high - width).max(low), high)
+    }
+}
