@@ -14,7 +14,9 @@ use airlock::verify::{Finding, JudgeOptions, Mode, Policy, Verdict, judge_pair};
 const UNPROVED: &str = include_str!("../fx/cases/rewrites/unproved.txt");
 
 fn judge(case: &case::Case, registry: &Registry, mode: Mode) -> Verdict {
-    let options = JudgeOptions { policy: Policy::Default, ..JudgeOptions::of_case(&case.meta, mode) };
+    let mut options = JudgeOptions { policy: Policy::Default, ..JudgeOptions::of_case(&case.meta, mode) };
+    // A verdict is not to depend on how busy the machine is.
+    options.budget.time_ms = 60_000;
     judge_pair(&case.before, &case.after, registry, &options)
 }
 

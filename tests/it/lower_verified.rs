@@ -12,7 +12,7 @@ use airlock::verify::{Budget, JudgeOptions};
 use super::lower_torchair::{cases, meta, options, read};
 
 fn judge_options() -> JudgeOptions {
-    JudgeOptions { budget: Budget::searching(), ..JudgeOptions::default() }
+    JudgeOptions { budget: Budget { time_ms: 60_000, ..Budget::searching() }, ..JudgeOptions::default() }
 }
 
 fn judged(graph: &Graph, lowered: &Lowered, registry: &Registry) -> Judged {
