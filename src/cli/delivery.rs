@@ -61,7 +61,7 @@ pub fn make(loaded: &Loaded, how: &How<'_>) -> anyhow::Result<Made> {
             pipeline::judge_lowered(&written, &lowered.host, &loaded.model.graph, &loaded.registry, judging);
         let assumed = pipeline::assumed(how.compiler).into_iter().map(Assumption::Device);
         judged.verdict.assumes.extend(assumed);
-        judged.verdict.accepted = judged.verdict.accepted && judging.policy.accepts(&judged.verdict);
+        judged.verdict.accepted = judged.verdict.accepted && pipeline::takes(judging.policy, &judged.verdict);
         judged
     });
     Ok(Made { lowered, judged })

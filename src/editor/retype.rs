@@ -148,7 +148,7 @@ impl Editor {
     }
 }
 
-/// Whether two types are the same to every rule: dtype, sizes, device, and strides where both are known.
+/// Whether two types are the same to every rule: dtype, sizes, device, place in memory, and strides where both are known.
 fn same_type(symbols: &Symbols, a: &ValueType, b: &ValueType) -> bool {
     match (a, b) {
         (ValueType::Tensor(a), ValueType::Tensor(b)) => same_tensor(symbols, a, b),
@@ -168,6 +168,7 @@ fn same_tensor(symbols: &Symbols, a: &TensorType, b: &TensorType) -> bool {
         && a.device == b.device
         && a.layout == b.layout
         && equal(&a.sizes, &b.sizes)
+        && equal(&[a.offset], &[b.offset])
         && match (&a.strides, &b.strides) {
             (Some(a), Some(b)) => equal(a, b),
             (None, None) => true,

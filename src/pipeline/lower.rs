@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::graph::Graph;
 use crate::lower::ge::{self, Opaque, RaiseError, compare::Host};
 use crate::ops::Registry;
-use crate::verify::{self, Finding, JudgeOptions, Question, Verdict};
+use crate::verify::{self, Finding, JudgeOptions, Policy, Question, Verdict};
 
 /// What is said of a lowered graph.
 #[derive(Clone, Debug, Serialize)]
@@ -21,6 +21,14 @@ pub struct Judged {
     pub held: usize,
     /// Those of which nothing is known.
     pub opaque: Vec<Opaque>,
+}
+
+/// Whether a policy takes what is said of a lowered graph. `advisory` takes what is unknown of values, and of what operators may raise, which
+/// no device does.
+pub fn takes(policy: Policy, verdict: &Verdict) -> bool {
+    let is_of_values = |q: &Question| matches!(q, Question::Values | Question::Effects);
+    let is_advised = policy == Policy::Advisory && verdict.verdict == Finding::Unknown;
+    policy.accepts(verdict) || is_advised && verdict.open.iter().all(is_of_values)
 }
 
 /// Judges a GE graph, as it is written, against the graph of which it was made.
@@ -47,7 +55,8 @@ pub fn judge_lowered(
             verdict.assumes.extend(raised.assumed.into_iter().map(verify::Assumption::Device));
             verdict.assumes.push(verify::Assumption::Device("nothing raises in the graph that was lowered".into()));
             // A policy may not take what is assumed of the device.
-            verdict.accepted = verdict.accepted && options.policy.accepts(&verdict);
+            let is_open = verdict.verdict == Finding::Unknown;
+            verdict.accepted = (verdict.accepted || is_open) && takes(options.policy, &verdict);
             let count = |held: bool| -> usize {
                 raised.defined.iter().filter(|(kind, _)| ge::is_held(kind) == held).map(|(_, n)| n).sum()
             };
@@ -64,7 +73,7 @@ pub fn judge_lowered(
             let opaque = if let RaiseError::Opaque { nodes } = error { nodes } else { Vec::new() };
             let names = opaque.iter().map(|o| o.node.clone()).collect();
             let mut verdict = Verdict::refusal(finding, question, reason, names);
-            verdict.accepted = options.policy.accepts(&verdict);
+            verdict.accepted = takes(options.policy, &verdict);
             Judged { verdict, defined: 0, held: 0, opaque }
         }
     }

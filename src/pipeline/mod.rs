@@ -21,7 +21,7 @@ mod run;
 
 pub use config::{Config, ConfigError, FileConfig, FilePass, Origin, Stage};
 pub use dump::Dump;
-pub use lower::{Judged, judge_lowered};
+pub use lower::{Judged, judge_lowered, takes};
 pub use options::{CompilerOptions, OptionError, assumed, device_options};
 pub use reduce::{Reduced, reduce};
 #[cfg(feature = "sandbox")]

@@ -409,6 +409,18 @@ fn what_may_lie_in_other_memory_than_before_is_followed_through_what_may_lie_in_
 }
 
 #[test]
+fn who_asks_where_a_value_begins_hears_of_an_update_in_place() {
+    let lines =
+        "s = aten.select.int(x, 0, 1)\nm = aten.mul.Tensor(s, 2)\no = aten.sym_storage_offset.default(m)\nreturn (o,)";
+    let mut e = Editor::new(program("x: f32[3, 3]", lines), registry());
+    let m = find(e.graph(), "m");
+    e.set_target(m, "aten.mul_.Tensor").unwrap();
+    let o = find(e.graph(), "o");
+    assert_eq!(*e.graph().ty(o), crate::graph::ValueType::SymInt(crate::sym::Dim::Fixed(3)));
+    assert!(!judge_editor(&e, &JudgeOptions::default()).accepted);
+}
+
+#[test]
 fn contiguous_of_what_lies_row_by_row_is_its_operand() {
     let lines = "c = aten.contiguous.default(x)\nw = aten.add_.Tensor(c, 1)\nreturn (w,)";
     let direct = "w = aten.add_.Tensor(x, 1)\nreturn (w,)";
