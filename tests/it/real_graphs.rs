@@ -100,3 +100,44 @@ class GraphModule(torch.nn.Module):
     let compare = airlock().arg("exec").arg(&path).arg("--all-nodes").arg(&plain).output().unwrap();
     assert_eq!(compare.status.code(), Some(0), "{}{}", text(&compare.stdout), text(&compare.stderr));
 }
+
+#[test]
+fn a_map_and_an_associative_scan_run_their_bodies_on_each_slice() {
+    let source = "\
+class GraphModule(torch.nn.Module):
+    def forward(self, xs: \"f32[4, 2]\", k: \"f32[2]\"):
+        body = self.body
+        m = torch.ops.higher_order.map_impl(body, [xs], [k])
+        a: \"f32[4, 2]\" = m[0]
+        two = self.two
+        s = torch.ops.higher_order.associative_scan(two, [xs], [])
+        b: \"f32[4, 2]\" = s[0]
+        return (a, b)
+
+    class body(torch.nn.Module):
+        def forward(self, x: \"f32[2]\", k: \"f32[2]\"):
+            mul: \"f32[2]\" = torch.ops.aten.mul.Tensor(x, k)
+            return [mul]
+
+    class two(torch.nn.Module):
+        def forward(self, p: \"f32[2]\", q: \"f32[2]\"):
+            add: \"f32[2]\" = torch.ops.aten.add.Tensor(p, q)
+            return [add]
+";
+    let plain = "\
+class GraphModule(torch.nn.Module):
+    def forward(self, xs: \"f32[4, 2]\", k: \"f32[2]\"):
+        a: \"f32[4, 2]\" = torch.ops.aten.mul.Tensor(xs, k)
+        b: \"f32[4, 2]\" = torch.ops.aten.cumsum.default(xs, 0)
+        return (a, b)
+";
+    let folder = tempfile::tempdir().unwrap();
+    let [one, other] = [("one.fx", source), ("other.fx", plain)].map(|(name, text)| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    });
+    let compare = airlock().arg("exec").arg(&one).arg("--all-nodes").arg(&other).output().unwrap();
+    assert_eq!(compare.status.code(), Some(0), "{}{}", text(&compare.stdout), text(&compare.stderr));
+    assert!(text(&compare.stdout).contains("2 nodes of the same name"), "{}", text(&compare.stdout));
+}

@@ -116,57 +116,67 @@ impl Runner<'_, '_, '_> {
     /// Runs a body along the first dimension of `xs`: on what is carried, the slice, and what is the same at each step. Gives what is carried in
     /// the end, then the other results of all steps side by side.
     fn scan(&mut self, node: NodeId, args: &[Value]) -> Made {
-        let [body, init, xs, rest @ ..] = args else {
-            return Err(self.fault(node, Fault::Missing { argument: "xs".into() }));
+        let [body, init, rest @ ..] = args else {
+            return Err(self.fault(node, Fault::Missing { argument: "init".into() }));
         };
-        let (mut carried, xs) = (init.items().to_vec(), xs.items().to_vec());
-        let additional: Vec<Value> = rest.first().map(|o| o.items().to_vec()).unwrap_or_default();
-        let mut steps: Vec<Vec<Value>> = Vec::new();
-        for k in 0..self.length(node, &xs)? {
-            self.session.check_time().map_err(|fault| self.fault(node, fault))?;
-            let slices = self.slices(node, &xs, k)?;
-            let mut made = self.call_body(node, body, [carried, slices, additional.clone()].concat())?;
-            steps.push(made.split_off(init.items().len().min(made.len())));
+        let (mut carried, count) = (init.items().to_vec(), init.items().len());
+        let others = self.along(node, rest, |runner, slices, additional| {
+            let before = std::mem::take(&mut carried);
+            let mut made = runner.call_body(node, body, [before, slices, additional].concat())?;
+            let others = made.split_off(count.min(made.len()));
             carried = made;
-        }
-        carried.extend(self.side_by_side(node, &steps)?);
+            Ok(others)
+        })?;
+        carried.extend(others);
         Ok(Value::List(carried))
     }
 
     /// What all elements up to each come to, one after the other.
     fn associative_scan(&mut self, node: NodeId, args: &[Value]) -> Made {
-        let [body, xs, rest @ ..] = args else {
-            return Err(self.fault(node, Fault::Missing { argument: "xs".into() }));
+        let [body, rest @ ..] = args else {
+            return Err(self.fault(node, Fault::Missing { argument: "combine_fn".into() }));
         };
-        let xs = xs.items().to_vec();
-        let additional: Vec<Value> = rest.first().map(|o| o.items().to_vec()).unwrap_or_default();
-        let mut steps: Vec<Vec<Value>> = Vec::new();
-        for k in 0..self.length(node, &xs)? {
-            self.session.check_time().map_err(|fault| self.fault(node, fault))?;
-            let slices = self.slices(node, &xs, k)?;
-            let made = match steps.last() {
-                Some(before) => self.call_body(node, body, [before.clone(), slices, additional.clone()].concat())?,
+        let mut before: Option<Vec<Value>> = None;
+        let all = self.along(node, rest, |runner, slices, additional| {
+            let made = match before.take() {
+                Some(before) => runner.call_body(node, body, [before, slices, additional].concat())?,
                 None => slices,
             };
-            steps.push(made);
-        }
-        self.side_by_side(node, &steps).map(Value::List)
+            before = Some(made.clone());
+            Ok(made)
+        });
+        all.map(Value::List)
     }
 
     /// Runs a body on each slice.
     fn map(&mut self, node: NodeId, args: &[Value]) -> Made {
-        let [body, xs, rest @ ..] = args else {
+        let [body, rest @ ..] = args else {
+            return Err(self.fault(node, Fault::Missing { argument: "f".into() }));
+        };
+        let all = self.along(node, rest, |runner, slices, additional| {
+            runner.call_body(node, body, [slices, additional].concat())
+        });
+        all.map(Value::List)
+    }
+
+    /// Takes a step on each slice of the first of `args`, given the second as it is; the results of all steps side by side.
+    fn along(
+        &mut self,
+        node: NodeId,
+        args: &[Value],
+        mut step: impl FnMut(&mut Self, Vec<Value>, Vec<Value>) -> Result<Vec<Value>, ExecError>,
+    ) -> Result<Vec<Value>, ExecError> {
+        let Some(xs) = args.first().map(|xs| xs.items().to_vec()) else {
             return Err(self.fault(node, Fault::Missing { argument: "xs".into() }));
         };
-        let xs = xs.items().to_vec();
-        let additional: Vec<Value> = rest.first().map(|o| o.items().to_vec()).unwrap_or_default();
+        let additional = args.get(1).map(|o| o.items().to_vec()).unwrap_or_default();
         let mut steps: Vec<Vec<Value>> = Vec::new();
         for k in 0..self.length(node, &xs)? {
             self.session.check_time().map_err(|fault| self.fault(node, fault))?;
             let slices = self.slices(node, &xs, k)?;
-            steps.push(self.call_body(node, body, [slices, additional.clone()].concat())?);
+            steps.push(step(self, slices, additional.clone())?);
         }
-        self.side_by_side(node, &steps).map(Value::List)
+        self.side_by_side(node, &steps)
     }
 
     /// How many slices the operands of a scan have: one number for all.
