@@ -13,13 +13,16 @@ use crate::ops::Registry;
 /// Converts a model; the output's ending decides what is written.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  airlock convert model.pt2 model.fx\n  airlock convert model.pt2 -    (text to standard output)\n  airlock convert model.fx model.pt2 --weights model.safetensors"
+    after_help = "Examples:\n  airlock convert model.pt2 model.fx\n  airlock convert model.pt2 -    (text to standard output)\n  airlock convert model.fx model.pt2 --weights model.safetensors\n  airlock convert edited.fx model2.pt2 --like model.pt2    (weights and calling convention of model.pt2)"
 )]
 pub struct ConvertArgs {
     /// The model to read; `-` is standard input.
     input: PathBuf,
     /// The file to write: `.pt2` or `.fx`; `-` is text on standard output.
     output: PathBuf,
+    /// Add to a text how the program is called, which PyTorch does not print: values of constant inputs, trees of arguments and results.
+    #[arg(long)]
+    calling: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -30,7 +33,11 @@ pub fn convert(args: &ConvertArgs, global: &Global) -> anyhow::Result<Exit> {
     }
     staging::check_apart(&[&args.output], &args.reading.files(&[&args.input]))?;
     let loaded = load::model(&args.input, &args.reading)?;
-    write_model(&loaded.model, &loaded.registry, &args.output)?;
+    if args.calling {
+        write_with_calling(&loaded.model, &args.output)?;
+    } else {
+        write_model(&loaded.model, &loaded.registry, &args.output)?;
+    }
     if global.format == Format::Json {
         output::print_json(&serde_json::json!({
             "input": args.input.display().to_string(),
@@ -41,6 +48,23 @@ pub fn convert(args: &ConvertArgs, global: &Global) -> anyhow::Result<Exit> {
         output::status(global, "Wrote", &args.output.display().to_string());
     }
     Ok(Exit::Done)
+}
+
+/// Writes the text of a model and, below it, how it is called.
+fn write_with_calling(model: &Model, path: &Path) -> anyhow::Result<()> {
+    if path != Path::new("-") && path.extension().is_none_or(|e| e != "fx") {
+        bail!(
+            "--calling is for texts: {} must end in .fx, or be `-`; a .pt2 file always says how it is called",
+            path.display()
+        );
+    }
+    let shown = || format!("cannot write {}", path.display());
+    let mut text = text::write_readable(&model.graph).with_context(shown)?;
+    text.push_str(&text::calling::write(model));
+    if path == Path::new("-") {
+        return output::print_bytes(text.as_bytes());
+    }
+    write_whole(path, |out| std::io::Write::write_all(out, text.as_bytes())).with_context(shown)
 }
 
 /// Writes a model in the form that the file's ending names; the file appears whole or not at all.

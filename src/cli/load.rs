@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow, bail};
 
 use super::Reading;
 use crate::analysis::form::check_form;
-use crate::formats::{map, operators, pt2, text, weights};
+use crate::formats::{like, map, operators, pt2, text, weights};
 use crate::graph::{Bytes, Graph, Model};
 use crate::ops::Registry;
 
@@ -81,7 +81,21 @@ pub fn unchecked_bytes(
         Some(file) => weights::read(file, &graph)?,
         None => Default::default(),
     };
-    Ok((Model { graph, weights, ..Model::default() }, Kind::Text))
+    let mut model = Model { graph, weights, ..Model::default() };
+    if let Some(calling) = text_of(bytes.as_slice()).map(|t| text::calling::read(&name, t)).transpose()?.flatten() {
+        model.envelope.json = calling.into_json();
+    }
+    if let Some(file) = &reading.like {
+        let shown = file.display().to_string();
+        let like = pt2::read_bytes(&shown, self::bytes(file)?, registry)?;
+        like::complete(&mut model, like).with_context(|| format!("{name} is not called as {shown} is"))?;
+    }
+    Ok((model, Kind::Text))
+}
+
+/// Returns what is read as a text that stands alone: of a case the programs say nothing of how they are called.
+fn text_of(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|t| !t.starts_with("=== "))
 }
 
 /// Reads a graph from text; the device of a graph without a signature is the NPU.

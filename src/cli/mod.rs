@@ -132,12 +132,16 @@ pub struct Reading {
     /// Weights of a `.fx` model.
     #[arg(long, value_name = "FILE.safetensors")]
     pub weights: Option<PathBuf>,
+    /// Take what the text of a `.fx` model leaves out from this model of the same inputs and outputs: values of constant inputs, trees of
+    /// arguments, strides of inputs, and weights.
+    #[arg(long, value_name = "MODEL.pt2")]
+    pub like: Option<PathBuf>,
 }
 
 impl Reading {
     /// Returns these files and those that are read beside them.
     pub fn files<'a>(&'a self, models: &[&'a Path]) -> Vec<&'a Path> {
-        let more = self.ops.iter().chain(&self.weights).map(PathBuf::as_path);
+        let more = self.ops.iter().chain(&self.weights).chain(&self.like).map(PathBuf::as_path);
         models.iter().copied().chain(more).collect()
     }
 }

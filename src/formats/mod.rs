@@ -1,5 +1,6 @@
 //! File formats that hold graphs: read and write, nothing else.
 
+pub mod like;
 mod map;
 pub mod operators;
 pub mod pickle;

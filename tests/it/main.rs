@@ -26,6 +26,7 @@ mod graphs;
 mod bad_input;
 mod bad_pt2;
 mod builtin_passes;
+mod calling;
 mod commands;
 mod decompositions;
 mod effects_of_calls;

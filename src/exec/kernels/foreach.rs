@@ -24,6 +24,10 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
             "aten._foreach_expm1.default",
             "aten._foreach_floor.default",
             "aten._foreach_frac.default",
+            "aten._foreach_clone.default",
+            "aten._foreach_lgamma.default",
+            "aten._foreach_max.default",
+            "aten._foreach_rsqrt.default",
             "aten._foreach_log.default",
             "aten._foreach_log10.default",
             "aten._foreach_log1p.default",
@@ -54,7 +58,9 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
             "aten._foreach_clamp_min.List",
             "aten._foreach_div.List",
             "aten._foreach_lerp.List",
+            "aten._foreach_div.Tensor",
             "aten._foreach_mul.List",
+            "aten._foreach_mul.Tensor",
         ],
     ),
     (
@@ -65,6 +71,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
             "aten._foreach_div.Scalar",
             "aten._foreach_div.ScalarList",
             "aten._foreach_lerp.Scalar",
+            "aten._foreach_lerp.ScalarList",
             "aten._foreach_mul.Scalar",
             "aten._foreach_mul.ScalarList",
             "aten._foreach_pow.ScalarAndTensor",
@@ -83,11 +90,32 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
         |cx| mapped(cx, "aten.clamp_max.default", None),
         &["aten._foreach_minimum.Scalar", "aten._foreach_minimum.ScalarList"],
     ),
-    (|cx| mapped(cx, "aten.add.Tensor", Some("alpha")), &["aten._foreach_add.List"]),
+    (|cx| mapped(cx, "aten.add.Tensor", Some("alpha")), &["aten._foreach_add.List", "aten._foreach_add.Tensor"]),
     (|cx| mapped(cx, "aten.sub.Tensor", Some("alpha")), &["aten._foreach_sub.List"]),
-    (|cx| mapped(cx, "aten.addcmul.default", Some("value")), &["aten._foreach_addcmul.Scalar"]),
-    (|cx| mapped(cx, "aten.addcdiv.default", Some("value")), &["aten._foreach_addcdiv.Scalar"]),
+    (
+        |cx| mapped(cx, "aten.addcmul.default", Some("value")),
+        &["aten._foreach_addcmul.Scalar", "aten._foreach_addcmul.ScalarList"],
+    ),
+    (
+        |cx| mapped(cx, "aten.addcdiv.default", Some("value")),
+        &["aten._foreach_addcdiv.Scalar", "aten._foreach_addcdiv.ScalarList"],
+    ),
+    (norm, &["aten._foreach_norm.Scalar"]),
+    (|cx| mapped(cx, "aten.copy_.default", None).map(|_| Value::None), &["aten._foreach_copy_.default"]),
+    (|cx| mapped(cx, "aten.zero_.default", None).map(|_| Value::None), &["aten._foreach_zero_.default"]),
 ];
+
+/// The norm over all elements of each tensor.
+fn norm(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let [tensors, order, dtype] = [0, 1, 2].map(|i| cx.values().get(i).cloned().unwrap_or_default());
+    let mut results = Vec::with_capacity(tensors.items().len());
+    for tensor in tensors.items() {
+        let args = [tensor.clone(), order.clone(), Value::None, Value::Bool(false)];
+        let made = cx.session.call("aten.linalg_vector_norm.default", &args, &[("dtype", dtype.clone())]);
+        results.push(made.map_err(|e| *e.fault)?);
+    }
+    Ok(Value::List(results))
+}
 
 /// The operator of the same name on each tensor.
 fn each(cx: &mut Cx<'_, '_, '_>, overload: &str) -> Made {

@@ -23,8 +23,14 @@ impl Runner<'_, '_, '_> {
             "_operator.getitem" => self.getitem(node, args),
             "higher_order.cond" => self.cond(node, args),
             "higher_order.while_loop" => self.while_loop(node, args),
-            "higher_order.wrap_with_set_grad_enabled" => self.wrapped(node, args, 1),
-            "higher_order.wrap_with_autocast" => self.wrapped(node, args, 4),
+            "higher_order.wrap_with_set_grad_enabled" => self.wrapped(node, args, 1, 2),
+            "higher_order.wrap_with_autocast" => self.autocast(node, args),
+            "higher_order.invoke_subgraph" => self.wrapped(node, args, 0, 2),
+            "higher_order.tag_activation_checkpoint" => self.wrapped(node, args, 0, 1),
+            "higher_order.strict_mode" | "higher_order.hints_wrapper" => {
+                let operands = args.get(1).map(|o| o.items().to_vec()).unwrap_or_default();
+                self.call_body(node, args.first().unwrap_or(&Value::None), operands).map(Value::List)
+            }
             "higher_order.scan" => self.scan(node, args),
             "higher_order.associative_scan" => self.associative_scan(node, args),
             "higher_order.map_impl" => self.map(node, args),
@@ -212,9 +218,10 @@ impl Runner<'_, '_, '_> {
         Ok(out)
     }
 
-    fn wrapped(&mut self, node: NodeId, args: &[Value], at: usize) -> Made {
+    /// Runs the body that is argument `at` on the arguments from `operands` on.
+    pub(in crate::exec) fn wrapped(&mut self, node: NodeId, args: &[Value], at: usize, operands: usize) -> Made {
         let body = args.get(at).cloned().unwrap_or_default();
-        let operands = args.get(at.saturating_add(1)..).unwrap_or(&[]).to_vec();
+        let operands = args.get(operands..).unwrap_or(&[]).to_vec();
         self.call_body(node, &body, operands).map(Value::List)
     }
 

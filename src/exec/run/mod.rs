@@ -3,6 +3,7 @@
 //! - `program`: node by node, in list order; `control`: calls that run bodies or other operators;
 //! - `inputs`: what a run begins with; `wide`: a whole run in f64.
 
+pub(in crate::exec) mod autocast;
 pub(in crate::exec) mod control;
 pub(in crate::exec) mod inputs;
 pub(in crate::exec) mod program;

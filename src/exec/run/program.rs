@@ -11,7 +11,7 @@ use crate::exec::error::ExecError;
 use crate::exec::run::inputs;
 use crate::exec::tensor::Tensor;
 use crate::exec::tensor::value::Value;
-use crate::graph::{Arg, BodyId, Graph, InputKind, Model, NodeId, NodeKind, OutputKind, ValueType, View};
+use crate::graph::{Arg, BodyId, Dtype, Graph, InputKind, Model, NodeId, NodeKind, OutputKind, ValueType, View};
 use crate::ops::{Fault, Sharing};
 
 /// A node that has just been computed.
@@ -67,7 +67,16 @@ pub fn run(
     let inputs = inputs::of(graph);
     let values = inputs::values(model, &inputs, given, session)?;
     let before: Vec<Value> = values.iter().map(|(_, v)| v.clone()).collect();
-    let mut runner = Runner { graph, session, observer, start: Instant::now(), live: 0, values: Vec::new(), depth: 0 };
+    let mut runner = Runner {
+        graph,
+        session,
+        observer,
+        start: Instant::now(),
+        live: 0,
+        values: Vec::new(),
+        depth: 0,
+        autocast: None,
+    };
     for (node, value) in values {
         runner.set(node, value);
     }
@@ -90,7 +99,16 @@ pub fn run_on(
     observer: &mut dyn Observer,
 ) -> Result<Vec<Value>, ExecError> {
     let placeholders = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Placeholder);
-    let mut runner = Runner { graph, session, observer, start: Instant::now(), live: 0, values: Vec::new(), depth: 0 };
+    let mut runner = Runner {
+        graph,
+        session,
+        observer,
+        start: Instant::now(),
+        live: 0,
+        values: Vec::new(),
+        depth: 0,
+        autocast: None,
+    };
     for (node, value) in placeholders.zip(given) {
         runner.set(node, value.clone());
     }
@@ -105,7 +123,16 @@ pub(in crate::exec) fn run_expansion(
 ) -> Result<Vec<Value>, ExecError> {
     let placeholders = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Placeholder);
     let observer = &mut ();
-    let mut runner = Runner { graph, session, observer, start: Instant::now(), live: 0, values: Vec::new(), depth: 0 };
+    let mut runner = Runner {
+        graph,
+        session,
+        observer,
+        start: Instant::now(),
+        live: 0,
+        values: Vec::new(),
+        depth: 0,
+        autocast: None,
+    };
     for (node, value) in placeholders.zip(inputs) {
         runner.set(node, value);
     }
@@ -173,6 +200,8 @@ pub(in crate::exec) struct Runner<'a, 's, 'r> {
     /// By slot of the node.
     values: Vec<Value>,
     pub(in crate::exec) depth: usize,
+    /// The dtype of the region of autocast that runs.
+    pub(in crate::exec) autocast: Option<Dtype>,
 }
 
 /// Bodies nest no deeper than this.
@@ -241,12 +270,13 @@ impl<'a> Runner<'a, '_, '_> {
 
     fn call(&mut self, node: NodeId) -> Result<(), ExecError> {
         let graph = self.graph;
-        let args = graph.args(node).iter().map(|a| self.value(node, a)).collect::<Result<Vec<_>, _>>()?;
+        let mut args = graph.args(node).iter().map(|a| self.value(node, a)).collect::<Result<Vec<_>, _>>()?;
         let named = graph.kwargs(node).iter().map(|(k, a)| Ok((graph.texts.text(*k), self.value(node, a)?)));
-        let kwargs = named.collect::<Result<Vec<_>, ExecError>>()?;
+        let mut kwargs = named.collect::<Result<Vec<_>, ExecError>>()?;
         let began = Instant::now();
         self.session.check_time().map_err(|fault| self.fault(node, fault))?;
         let target = graph.target(node);
+        self.cast_operands(node, target, &mut args, &mut kwargs)?;
         let result = match self.higher_order(node, target, &args, &kwargs) {
             Some(result) => result?,
             None => self.session.call(target, &args, &kwargs).map_err(|source| self.failed(node, source))?,

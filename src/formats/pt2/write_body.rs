@@ -109,7 +109,8 @@ impl Writer<'_> {
             ValueType::Const(Some(value)) => return self.constant(out, node, value),
             ValueType::Const(None) => {
                 let reason =
-                    "it is a constant input, and its value is not known; only a .pt2 file holds it".to_string();
+                    "it is a constant input, and its value is not known; a model of the same inputs says it (--like MODEL.pt2), or a \
+                     line in the text (airlock convert MODEL.pt2 - --calling shows it)".to_string();
                 return Err(Problem::Node { node: name.to_string(), reason });
             }
             ValueType::SymFloat(_) | ValueType::SymBool(_) => {

@@ -94,6 +94,12 @@ pub enum TextFault {
         /// What to do.
         instead: &'static str,
     },
+    /// What is said of how the program is called cannot be read.
+    #[error("how the program is called cannot be read: {reason}")]
+    Calling {
+        /// What the reader of JSON says.
+        reason: String,
+    },
     /// There is no program in the text.
     #[error("there is no `def forward(self, ...):` in this text")]
     NoProgram,

@@ -8,6 +8,7 @@
 //! was written gives the same graph (names, order, arguments, types, signature, ranges).
 
 mod annotation;
+pub mod calling;
 pub mod case;
 mod comment;
 mod cursor;

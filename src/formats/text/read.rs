@@ -5,6 +5,7 @@
 //! and a note; `analysis::form` reports all of them. Leaves single statements to `statement`.
 
 use super::annotation::Annotations;
+use super::calling::{self, Calling};
 use super::comment::Origin;
 use super::cursor::Cursor;
 use super::error::{TextError, TextFault};
@@ -63,6 +64,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Graph, TextError> {
         begun: false,
         exported,
         signature: None,
+        calling: calling::read(&options.file, text)?,
         attributes: Vec::new(),
         children: KeyedMap::default(),
     };
@@ -95,6 +97,7 @@ pub(super) struct Reader<'a> {
     begun: bool,
     pub(super) exported: bool,
     signature: Option<Found>,
+    calling: Option<Calling>,
     /// get_attr nodes, for which the class may stand further down.
     pub(super) attributes: Vec<(NodeId, BodyId, String)>,
     children: KeyedMap<(BodyId, String), BodyId>,
@@ -153,7 +156,7 @@ impl<'a> Reader<'a> {
             self.signature = Some(signature::read(&mut self.cursor)?);
             return Ok(());
         }
-        if rest.starts_with(signature::RANGES) {
+        if rest.starts_with(signature::RANGES) || rest.starts_with(calling::CALLING) {
             self.close_classes(0);
             self.cursor.line();
             return Ok(());
@@ -250,6 +253,9 @@ impl<'a> Reader<'a> {
             let found = self.signature.take().unwrap_or_else(|| plain_signature(&self.graph));
             self.constant_inputs(&found.signature);
             note_other_outputs(&mut self.graph, &found.output_names);
+            if let Some(calling) = &self.calling {
+                calling::fill(&mut self.graph, calling);
+            }
             self.graph.signature = Some(found.signature);
         }
         Ok(self.graph)

@@ -4,6 +4,7 @@
 //! raise, sees how its operands lie, fits no unknown size, equals no operand and is no view. Each mark is held against calls recorded
 //! from PyTorch (`tests/it/operator_facts.rs`). Leaves what follows for a call to `analysis` and `verify`.
 
+pub mod autocast;
 pub(in crate::ops) mod effects;
 
 use crate::graph::{Arg, Dtype};

@@ -9,7 +9,7 @@ use crate::ops::typing::call::Call;
 use crate::ops::typing::check::contradicts;
 use crate::ops::typing::out;
 use crate::ops::typing::sizes;
-use crate::sym::Symbols;
+use crate::sym::{Dim, Symbols};
 
 type Typed = Result<ValueType, Fault>;
 
@@ -17,7 +17,20 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (cond, &["higher_order.cond"]),
     (while_loop, &["higher_order.while_loop"]),
     (functionalized, &["higher_order.auto_functionalized", "higher_order.auto_functionalized_v2"]),
-    (wrapped, &["higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast"]),
+    (
+        wrapped,
+        &[
+            "higher_order.wrap_with_set_grad_enabled",
+            "higher_order.wrap_with_autocast",
+            "higher_order.invoke_subgraph",
+            "higher_order.tag_activation_checkpoint",
+            "higher_order.strict_mode",
+            "higher_order.hints_wrapper",
+        ],
+    ),
+    (scan, &["higher_order.scan"]),
+    (associative_scan, &["higher_order.associative_scan"]),
+    (map, &["higher_order.map_impl"]),
 ];
 
 /// Returns the body that argument `i` names.
@@ -127,6 +140,59 @@ fn while_loop(c: &mut Call<'_>) -> Typed {
         all.push(either(c.symbols, after, &before, c.annotation(k)));
     }
     Ok(out::many(all))
+}
+
+/// What is carried keeps its type; the other results of all steps lie side by side.
+fn scan(c: &mut Call<'_>) -> Typed {
+    let stepped = returned(c, 0)?;
+    let init = items(c, 1)?;
+    if init.len() > stepped.len() {
+        return Err(c.bad(1, format!("at most {} values, as the body returns", stepped.len()), init.len().to_string()));
+    }
+    let length = length(c, 2)?;
+    let others = stepped.split_at_checked(init.len()).map_or(&[][..], |(_, others)| others);
+    let mut all = Vec::new();
+    for (k, (before, after)) in init.iter().zip(&stepped).enumerate() {
+        all.push(either(c.symbols, after, before, c.annotation(k)));
+    }
+    all.extend(others.iter().map(|one| side_by_side(one, length)));
+    Ok(out::many(all))
+}
+
+/// One result an operand, of its sizes.
+fn associative_scan(c: &mut Call<'_>) -> Typed {
+    let stepped = returned(c, 0)?;
+    let length = length(c, 1)?;
+    Ok(out::many(stepped.iter().map(|one| side_by_side(one, length)).collect::<Vec<_>>()))
+}
+
+fn map(c: &mut Call<'_>) -> Typed {
+    associative_scan(c)
+}
+
+/// Types of what a list holds.
+fn items(c: &Call<'_>, i: usize) -> Result<Vec<ValueType>, Fault> {
+    let list = c.arg(i).items().ok_or_else(|| c.wrong_kind(i, "a list", c.arg(i)))?;
+    let one = |a: &Arg| match a {
+        Arg::Node(n) => c.view.ty(*n).clone(),
+        _ => ValueType::Unknown,
+    };
+    Ok(list.iter().map(one).collect())
+}
+
+/// How many steps the tensors of argument `i` are walked in: the size of their first dimension.
+fn length(c: &Call<'_>, i: usize) -> Result<Dim, Fault> {
+    let untyped = || Fault::Untyped { argument: c.name(i).into() };
+    let all = items(c, i)?;
+    let first = all.first().and_then(ValueType::as_tensor).ok_or_else(untyped)?;
+    first.sizes.first().copied().ok_or_else(|| c.bad(i, "tensors with a dimension to walk along", "a single number"))
+}
+
+/// The type of `length` such values, one after the other. How they lie, PyTorch's loops and traces say differently.
+fn side_by_side(one: &ValueType, length: Dim) -> ValueType {
+    let ValueType::Tensor(t) = one else { return ValueType::Unknown };
+    let sizes = std::iter::once(length).chain(t.sizes.iter().copied()).collect();
+    ValueType::tensor(TensorType { sizes, strides: None, offset: Dim::Fixed(0), ..(**t).clone() })
 }
 
 fn wrapped(c: &mut Call<'_>) -> Typed {

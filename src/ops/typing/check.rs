@@ -4,10 +4,12 @@
 //! it provably is: another dtype or rank, or a size that cannot be equal. Where nothing is known (opaque operators,
 //! operands without types) annotations stand.
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
-use crate::graph::{BodyId, Graph, Hearsay, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::graph::{Arg, BodyId, Graph, Hearsay, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::error::{Fault, TypeError};
+use crate::ops::facts::autocast::policy;
 use crate::ops::facts::effects::SideEffect;
 use crate::ops::registry::Registry;
 use crate::ops::typing::hearsay::{Owners, bodies_take_what_is_passed};
@@ -72,6 +74,7 @@ impl Registry {
         let mut layout_is_known = !graph.layout_assumed;
         let mut problems: Vec<Vec<TypeProblem>> = Vec::new();
         let mut bytes = 0_u64;
+        let cast = cast_bodies(graph);
         let bodies: Vec<BodyId> = graph.bodies().collect();
         'bodies: for body in bodies.into_iter().rev() {
             let mut found = Vec::new();
@@ -79,6 +82,10 @@ impl Registry {
             while let Some(node) = next {
                 next = graph.next(node);
                 match graph.kind(node) {
+                    // What of its operands is cast before the call, no rule knows: the annotation stands.
+                    NodeKind::Call if cast.contains(&body) && policy(graph.target(node)).is_some() => {
+                        graph.set_hearsay(node, Hearsay::TOLD);
+                    }
                     NodeKind::Call => {
                         let problem = self.check_node(graph, &mut symbols, &mut owners, &mut layout_is_known, node);
                         found.extend(problem);
@@ -161,6 +168,35 @@ impl Registry {
         let confirmed = alone.is_ok_and(|alone| owners.confirm(symbols, &ty, &alone));
         Ok((ty, if confirmed { Hearsay::NONE } else { Hearsay::TOLD }))
     }
+}
+
+/// Bodies that run within an enabled region of autocast.
+fn cast_bodies(graph: &Graph) -> FxHashSet<BodyId> {
+    const REGION: &str = "higher_order.wrap_with_autocast";
+    let mut stated: FxHashMap<BodyId, bool> = FxHashMap::default();
+    let region = graph.texts.find(REGION).filter(|target| graph.targets().contains(target));
+    let calls = region.into_iter().flat_map(|t| graph.bodies().map(move |body| (t, body)));
+    for (target, body) in calls {
+        for node in graph.nodes(body).filter(|n| graph.target_id(*n) == target) {
+            let args = graph.args(node);
+            if let Some(Arg::Node(named)) = args.get(4)
+                && let ValueType::Body(inner) = graph.ty(*named)
+            {
+                let is_on = args.get(2) != Some(&Arg::Bool(false));
+                // A body that is run in both ways is run in one of them.
+                *stated.entry(*inner).or_default() |= is_on;
+            }
+        }
+    }
+    let mut on = FxHashSet::default();
+    // A body stands after the one that holds it.
+    for body in graph.bodies().filter(|_| !stated.is_empty()) {
+        let inherited = || graph.body_parent(body).is_some_and(|parent| on.contains(&parent));
+        if stated.get(&body).copied().unwrap_or_else(inherited) {
+            on.insert(body);
+        }
+    }
+    on
 }
 
 /// Whether nobody states how an input of the graph lies.
