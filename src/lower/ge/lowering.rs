@@ -11,6 +11,7 @@ use super::cleanup;
 use super::compare::Host;
 use super::convert::{self, Cx};
 use super::expand::Expanded;
+use super::functional;
 use super::metas;
 use super::proto::GraphDef;
 use super::scopes::{self, Edges};
@@ -161,10 +162,36 @@ const ROUNDS: usize = 16;
 pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered, LowerError> {
     let inlined = super::bodies::inlined(graph);
     let graph = inlined.as_ref().unwrap_or(graph);
-    let mut lacking = match lower_once(graph, options, registry) {
+    let lacking = match lower_once(graph, options, registry) {
         Err(LowerError::Unsupported { nodes }) if options.decompose => nodes,
         done => return done,
     };
+    let error = match lower_apart(graph, lacking, options, registry) {
+        Err(error @ LowerError::Unsupported { .. }) => error,
+        done => return done,
+    };
+    // What is written through views stops a lowering that takes writes as they come; without writes it may go.
+    let Ok(Some(functional)) = functional::of(graph, registry) else { return Err(error) };
+    let made = match lower_once(&functional, options, registry) {
+        Err(LowerError::Unsupported { nodes }) => lower_apart(&functional, nodes, options, registry),
+        done => done,
+    };
+    let mut lowered = made.map_err(|_| error)?;
+    let what = "writes are taken out: each gives a new value, and views of what was written are made again".to_string();
+    lowered.remarks.push(Remark { node: "graph".into(), target: String::new(), what });
+    if options.keep_stages && lowered.decomposed.is_none() {
+        lowered.decomposed = Some(Box::new(functional));
+    }
+    Ok(lowered)
+}
+
+/// Lowers a graph with nodes that lack a converter taken apart, as far as that goes.
+fn lower_apart(
+    graph: &Graph,
+    mut lacking: Vec<Unsupported>,
+    options: &Options,
+    registry: &Registry,
+) -> Result<Lowered, LowerError> {
     let mut expanded = Expanded::of(graph);
     for _ in 0..ROUNDS {
         if !expanded.expand(registry, &lacking) {

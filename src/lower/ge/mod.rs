@@ -18,6 +18,7 @@ mod define;
 mod draws;
 mod expand;
 pub mod files;
+mod functional;
 mod literal;
 mod lowering;
 mod metas;

@@ -174,7 +174,9 @@ fn pad(b: &Builder<'_>) -> Made {
     b.only(sides.len().is_multiple_of(2), "an odd number of sides")?;
     let (one, two, three) = match b.text(2).as_str() {
         "constant" => {
-            let value = if b.is_none(3) { Arg::Int(0) } else { b.arg(3) };
+            // As PyTorch's: a number of the dtype's own kind, which a device may insist on.
+            let zero = if x.dtype().is_float() { Arg::Float(0.0) } else { Arg::Int(0) };
+            let value = if b.is_none(3) { zero } else { b.arg(3) };
             return done![x.call("constant_pad_nd", args![sides, value])];
         }
         "reflect" => ("reflection_pad1d", "reflection_pad2d", "reflection_pad3d"),
