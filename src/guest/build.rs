@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::languages::{c, python, rust};
+use super::languages::{c, javascript, python, rust};
 use super::{BuildError, Language, Source};
 use crate::contract::{self, Limits, Preflight};
 
@@ -51,6 +51,7 @@ pub fn build(path: &Path, out: Option<&Path>, options: &BuildOptions) -> Result<
         Language::Rust => rust::build(&source, options),
         Language::C | Language::Cpp => c::build(&source),
         Language::Python => python::build(&source, options),
+        Language::JavaScript | Language::TypeScript => javascript::build(&source),
     }?;
     let Built { name, component, toolchain } = built;
     let contract = contract::check(&name, &component, &Limits::default()).map_err(Box::new)?;

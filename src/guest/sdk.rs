@@ -56,6 +56,7 @@ const PYTHON: &[File] = files![
     "sdk/python/README.md",
     "sdk/python/airlock_pass/__init__.py",
     "sdk/python/airlock_pass/arguments.py",
+    "sdk/python/airlock_pass/effects.py",
     "sdk/python/airlock_pass/entry.py",
     "sdk/python/airlock_pass/errors.py",
     "sdk/python/airlock_pass/graph.py",
@@ -68,6 +69,25 @@ const PYTHON: &[File] = files![
     "sdk/python/airlock_pass/values.py",
 ];
 
+const JS: &[File] = files![
+    "sdk/js/README.md",
+    "sdk/js/airlock-pass/arguments.js",
+    "sdk/js/airlock-pass/config.js",
+    "sdk/js/airlock-pass/effects.js",
+    "sdk/js/airlock-pass/entry.js",
+    "sdk/js/airlock-pass/errors.js",
+    "sdk/js/airlock-pass/graph.js",
+    "sdk/js/airlock-pass/index.d.ts",
+    "sdk/js/airlock-pass/index.js",
+    "sdk/js/airlock-pass/log.js",
+    "sdk/js/airlock-pass/node.js",
+    "sdk/js/airlock-pass/ops.js",
+    "sdk/js/airlock-pass/package.json",
+    "sdk/js/airlock-pass/torch.js",
+    "sdk/js/airlock-pass/trace.js",
+    "sdk/js/airlock-pass/values.js",
+];
+
 /// The SDK of a language and the contract. SDKs find the contract at `../../wit`.
 pub fn files(language: Language) -> Vec<File> {
     let own = match language {
@@ -75,6 +95,7 @@ pub fn files(language: Language) -> Vec<File> {
         Language::C => C,
         Language::Cpp => CPP,
         Language::Python => PYTHON,
+        Language::JavaScript | Language::TypeScript => JS,
     };
     std::iter::once(("wit/airlock-pass.wit", contract::WIT)).chain(own.iter().copied()).collect()
 }
@@ -92,7 +113,7 @@ fn cached(language: Language) -> Result<PathBuf, BuildError> {
     let files = files(language);
     let mut hasher = crc32fast::Hasher::new();
     files.iter().for_each(|(_, text)| hasher.update(text.as_bytes()));
-    let name = format!("sdk-{language}-{}-{:08x}", contract::VERSION, hasher.finalize());
+    let name = format!("sdk-{}-{}-{:08x}", language.sdk(), contract::VERSION, hasher.finalize());
     let copy = cache_folder().join(name);
     if !copy.is_dir() {
         let beside = copy.with_extension(std::process::id().to_string());
@@ -122,6 +143,7 @@ mod tests {
             (Language::Rust, &["sdk/rust/src"][..]),
             (Language::C, &["sdk/c/src", "sdk/c/include", "sdk/c/bindings"]),
             (Language::Python, &["sdk/python/airlock_pass"]),
+            (Language::TypeScript, &["sdk/js/airlock-pass"]),
         ] {
             for folder in folders {
                 let entries = root.join(folder).read_dir().unwrap().map(|entry| entry.unwrap());

@@ -4,7 +4,7 @@
 //! - `engine`, `store`: wasmtime, configured for the least; one store a run; the clock;
 //! - `host`: what a component's imports do; `pass`: load, describe, run; `classify`: from errors of wasmtime to faults;
 //! - `worker`: the same in processes of their own, behind walls; `journal`: edits on their way back; `artifact`: compiled components;
-//! - `any`: a pass, wherever it runs.
+//! - `any`: a pass, wherever it runs; `calls`: the contract's calls for a program that edits by itself.
 //!
 //! Promises: whatever a component does, the process lives, the run ends within its limits, and a run that did not end
 //! well leaves the graph as it was. Nothing outside this folder names wasmtime. Nothing is linked but the contract.
@@ -18,6 +18,8 @@ mod fault;
 
 #[cfg(feature = "sandbox")]
 mod bindings;
+#[cfg(feature = "sandbox")]
+mod calls;
 #[cfg(feature = "sandbox")]
 mod classify;
 #[cfg(feature = "sandbox")]
@@ -41,6 +43,8 @@ pub use fault::{Fault, FaultKind};
 
 #[cfg(feature = "sandbox")]
 pub use any::AnyPass;
+#[cfg(feature = "sandbox")]
+pub use calls::{Calls, wit};
 #[cfg(feature = "sandbox")]
 pub use engine::Engine;
 #[cfg(feature = "sandbox")]

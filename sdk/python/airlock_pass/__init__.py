@@ -17,9 +17,10 @@ before the function that was registered.
 """
 
 from . import log, torch, torchair
+from .effects import effects_of, inputs_by_parameter, may_share, may_write
 from .entry import graph_pass
 from .errors import EditError
-from .graph import Graph, GraphModule, effects_of
+from .graph import Graph, GraphModule
 from .node import Node
 from .values import Size, SymInt, Tensor, known
 
@@ -33,8 +34,11 @@ __all__ = [
     "Tensor",
     "effects_of",
     "graph_pass",
+    "inputs_by_parameter",
     "known",
     "log",
+    "may_share",
+    "may_write",
     "torch",
     "torchair",
 ]

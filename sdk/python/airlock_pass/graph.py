@@ -191,12 +191,3 @@ class GraphModule:
 def main_module() -> GraphModule:
     """The model's own graph."""
     return GraphModule(0, {})
-
-
-def effects_of(nodes: Sequence[Node]) -> list[_graph.Effects]:
-    """What nodes do with their arguments as they stand: one question for all of them."""
-    with checked():
-        table = _graph.effects_of([node.id for node in nodes])
-    return [table.distinct[position] for position in table.positions]
-
-

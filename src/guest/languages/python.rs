@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{cache_folder, in_path, work_folder};
+use super::{cache_folder, entry, in_path, work_folder};
 use crate::contract;
 use crate::guest::build::Built;
 use crate::guest::{BuildError, BuildOptions, Language, Source, sdk};
@@ -21,22 +21,13 @@ const ENTRY: &str = "airlock_entry";
 /// Builds the pass.
 pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildError> {
     let program = find()?;
-    let module = entry(source)?;
+    let file = entry(source, "Python", "pass.py")?;
+    let module = file.file_stem().unwrap_or_default().to_string_lossy();
     let sdk = sdk::folder(&source.dir, Language::Python)?;
     let work = work_folder()?;
     let built = componentize(source, &module, &program, &sdk, &work, options);
     let _ = std::fs::remove_dir_all(&work);
     Ok(Built { name: source.name.clone(), component: built?, toolchain: program.display().to_string() })
-}
-
-/// The module with the pass: `pass.py`, or the only one.
-fn entry(source: &Source) -> Result<String, BuildError> {
-    let is_pass = |file: &&PathBuf| file.file_name().is_some_and(|name| name == "pass.py");
-    let only = || source.files.first().filter(|_| source.files.len() == 1);
-    let file = source.files.iter().find(is_pass).or_else(only);
-    let no_entry = || BuildError::NoEntry { dir: source.dir.clone(), language: "Python", expected: "pass.py" };
-    let file = file.ok_or_else(no_entry)?;
-    Ok(file.file_stem().unwrap_or_default().to_string_lossy().into_owned())
 }
 
 fn componentize(
@@ -118,18 +109,6 @@ fn probe(program: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn source(files: &[&str]) -> Source {
-        let files = files.iter().map(PathBuf::from).collect();
-        Source { language: Language::Python, dir: "/p".into(), files, name: "p".into() }
-    }
-
-    #[test]
-    fn the_pass_is_the_only_file_or_the_one_that_is_called_so() {
-        assert_eq!(entry(&source(&["/p/fold.py"])).unwrap(), "fold");
-        assert_eq!(entry(&source(&["/p/a.py", "/p/pass.py"])).unwrap(), "pass");
-        assert!(matches!(entry(&source(&["/p/a.py", "/p/b.py"])), Err(BuildError::NoEntry { .. })));
-    }
 
     #[test]
     fn where_it_is_missing_the_package_and_the_command_are_named() {

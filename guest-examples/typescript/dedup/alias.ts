@@ -1,0 +1,24 @@
+// Which values may be written, and which the graph returns: both also through views.
+
+import { type Effects, type Node, inputsByParameter, mayShare, mayWrite } from "airlock-pass";
+
+interface Marks {
+  written: Set<Node>;
+  returned: Set<Node>;
+}
+
+/** One walk backwards: what a call writes, and what the output returns, is marked; a call whose result may lie in an operand's
+ * memory hands its marks on to that operand. */
+export function marksOf(nodes: Node[], effects: Effects[]): Marks {
+  const written = new Set<Node>();
+  const returned = new Set<Node>();
+  for (let i = nodes.length - 1; i >= 0; i--) {
+    const node = nodes[i];
+    for (const [parameter, operand] of inputsByParameter(node, effects[i])) {
+      const shares = mayShare(effects[i], parameter);
+      if (node.op === "output" || (shares && returned.has(node))) returned.add(operand);
+      if (mayWrite(effects[i], parameter) || (shares && written.has(node))) written.add(operand);
+    }
+  }
+  return { written, returned };
+}
