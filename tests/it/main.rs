@@ -36,6 +36,8 @@ mod fuzz_corpus;
 mod golden;
 mod golden_types;
 mod guests;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod hostile;
 mod hostile_files;
 mod hostile_pickle;
 mod judge_cases;
