@@ -78,6 +78,8 @@ mod sandbox_refused;
 mod sandbox_walls;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 mod sandbox_workers;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod serve;
 mod streams_cases;
 mod streams_lowered;
 mod streams_schedules;
