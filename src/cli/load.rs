@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, anyhow, bail};
 
@@ -31,6 +31,10 @@ pub struct Loaded {
 
 /// Returns the registry with what `--ops` adds.
 pub fn registry(reading: &Reading) -> anyhow::Result<Arc<Registry>> {
+    static STANDARD: OnceLock<Arc<Registry>> = OnceLock::new();
+    if reading.ops.is_empty() {
+        return Ok(STANDARD.get_or_init(|| Arc::new(Registry::standard())).clone());
+    }
     let mut registry = Registry::standard();
     for (name, text) in operator_texts(reading)? {
         operators::extend(&mut registry, &name, &text)?;

@@ -19,11 +19,15 @@ mod lower;
 mod new;
 mod ops;
 mod output;
+#[cfg(feature = "sandbox")]
+mod passing;
 mod progress;
 #[cfg(feature = "sandbox")]
 mod reduce;
 #[cfg(feature = "sandbox")]
 mod run;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod serve;
 #[cfg_attr(not(feature = "sandbox"), allow(dead_code))]
 mod staging;
 mod test;
@@ -210,6 +214,9 @@ enum Command {
     /// Tell which passes are kept compiled, or let go of them.
     #[cfg(all(feature = "sandbox", target_os = "linux"))]
     Cache(cache::CacheArgs),
+    /// Run passes for programs that run them often: jobs come over a local socket.
+    #[cfg(all(feature = "sandbox", target_os = "linux"))]
+    Serve(serve::ServeArgs),
     /// Serve the host that started this process: standard input is its end.
     #[cfg(all(feature = "sandbox", target_os = "linux"))]
     #[command(hide = true)]
@@ -238,6 +245,8 @@ impl Command {
             #[cfg(all(feature = "sandbox", target_os = "linux"))]
             Command::Cache(_) => ("cache", &[Text, Json]),
             #[cfg(all(feature = "sandbox", target_os = "linux"))]
+            Command::Serve(_) => ("serve", &[Text]),
+            #[cfg(all(feature = "sandbox", target_os = "linux"))]
             Command::Worker => ("worker", &[Text]),
         }
     }
@@ -264,6 +273,10 @@ pub fn main() -> ExitCode {
     let global = &cli.global;
     // Without a handler an interrupt still ends the process; only what is being written would stay behind.
     let _ = ctrlc::set_handler(|| {
+        #[cfg(all(feature = "sandbox", target_os = "linux"))]
+        if serve::drain() {
+            return;
+        }
         crate::formats::remove_unfinished();
         std::process::exit(130);
     });
@@ -296,6 +309,8 @@ fn dispatch(command: &Command, global: &Global) -> anyhow::Result<Exit> {
         Command::Build(args) => build::build(args, global),
         #[cfg(all(feature = "sandbox", target_os = "linux"))]
         Command::Cache(args) => cache::cache(args, global),
+        #[cfg(all(feature = "sandbox", target_os = "linux"))]
+        Command::Serve(args) => serve::serve(args, global),
         #[cfg(all(feature = "sandbox", target_os = "linux"))]
         Command::Worker => anyhow::bail!("a worker is no command for people"),
     }

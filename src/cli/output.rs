@@ -61,11 +61,17 @@ pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// Writes one JSON object to standard output, in ASCII: what looks like another letter is shown as what it is.
+/// Writes one JSON object to standard output, in ASCII.
 pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
-    let mut out = String::with_capacity(text.len().saturating_add(1));
-    for c in text.chars() {
+    let mut text = ascii(&serde_json::to_string_pretty(value)?);
+    text.push('\n');
+    print_bytes(text.as_bytes())
+}
+
+/// Returns JSON in ASCII: what looks like another letter is shown as what it is.
+pub fn ascii(json: &str) -> String {
+    let mut out = String::with_capacity(json.len().saturating_add(1));
+    for c in json.chars() {
         // Only strings hold such characters, and there this escape is JSON's own.
         match c {
             ' '..='~' | '\n' => out.push(c),
@@ -75,8 +81,7 @@ pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
             }
         }
     }
-    out.push('\n');
-    print_bytes(out.as_bytes())
+    out
 }
 
 /// Writes to standard error what would be a result, where standard output holds a model.

@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use super::convert::{write_model, write_model_as};
 use super::load::{self, Loaded};
-use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress, run, staging};
+use super::passing::{self, Passing, Place};
+use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress, staging};
 use crate::graph::Model;
 use crate::pipeline::{self, Config, Observer, Outcome, PassReport, PassSpec, RunReport};
 use crate::verify::{Finding, Question};
@@ -52,7 +53,7 @@ pub struct ReduceArgs {
     #[arg(long, value_name = "airlock.toml")]
     config: Option<PathBuf>,
     #[command(flatten)]
-    passing: run::Passing,
+    passing: Passing,
     #[command(flatten)]
     reading: Reading,
 }
@@ -110,11 +111,11 @@ pub fn reduce(args: &ReduceArgs, global: &Global) -> anyhow::Result<Exit> {
     let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
     let mut reading = args.reading.clone();
     reading.ops.extend(config.file.ops.iter().cloned());
-    let wanted = run::named_passes(&args.passes, &args.passing)?;
-    run::check_grants(&wanted)?;
+    let wanted = passing::named_passes(&args.passes, &args.passing)?;
+    passing::check_grants(&wanted)?;
     check_output(args, global, &reading)?;
-    let place = run::Place::of(&args.passing, &config.file.limits, &reading)?;
-    let specs = run::load_passes(wanted, &config, &place, global)?;
+    let place = Place::of(&args.passing, &config.file.limits, &reading, wanted.len())?;
+    let specs = passing::load_passes(wanted, &config, &place, global)?;
     let loaded = load::model(&args.model, &reading)?;
     let folder = tempfile::tempdir().context("cannot make a folder for the models to try")?;
     let mut trial = Trial { args, config: &config, specs, loaded: &loaded, folder };

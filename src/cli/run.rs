@@ -1,6 +1,5 @@
 //! `airlock run`: passes on a model.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -10,16 +9,14 @@ use serde::Serialize;
 use super::convert::{write_model, write_model_as};
 use super::delivery::{self, How, Made};
 use super::load::{self, Loaded};
+use super::passing::{Passing, Place, check_grants, load_passes, named_passes};
 use super::staging::{self, Staging};
 use super::{Exit, Format, Global, Mode, Policy, Reading, configured, output, progress};
-use crate::contract::{Limits, LoadError};
+use crate::contract::Limits;
 use crate::formats::text::write_node_line;
 use crate::lower::ge;
-use crate::pipeline::{self, Config, Dump, FilePass, Observer, Outcome, PassReport, PassSpec, RunReport, Stage};
+use crate::pipeline::{self, Config, Dump, FilePass, Observer, Outcome, PassReport, RunReport};
 use crate::report;
-#[cfg(target_os = "linux")]
-use crate::sandbox::worker::{WorkerPass, Workers};
-use crate::sandbox::{AnyPass, Engine, GRANTS, Pass};
 use crate::verify::{JudgeOptions, Verdict};
 
 /// Runs passes on a model: each in its sandbox, each judged, what is accepted is written.
@@ -98,27 +95,6 @@ pub struct RunArgs {
     reading: Reading,
 }
 
-/// What passes are given, and where they run.
-#[derive(Args, Debug)]
-pub(super) struct Passing {
-    /// Given to the passes' `run`.
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pub pass_config: String,
-    /// An option that passes read.
-    #[arg(long = "option", value_name = "KEY=VALUE")]
-    pub options: Vec<String>,
-    /// What passes may have beyond the graph: `constants` (weight bytes).
-    #[arg(long, value_name = "GRANT")]
-    pub grant: Vec<String>,
-    /// Run passes in this process: a hole in the engine is then one in this process. Without this each has processes of its own, behind walls
-    /// (`airlock inspect --host`).
-    #[arg(long)]
-    pub in_process: bool,
-    /// Compile passes anew, and keep nothing of it (`airlock cache`).
-    #[arg(long)]
-    pub no_cache: bool,
-}
-
 /// The largest limit: what TOML can hold.
 const MOST: u64 = i64::MAX.unsigned_abs();
 
@@ -132,12 +108,12 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 #[derive(Serialize)]
 struct Report<'a> {
-    model: String,
+    model: &'a str,
     mode: &'static str,
     policy: &'static str,
     passes: &'a [PassReport],
     builtin: &'a [PassReport],
-    outputs: Outputs,
+    outputs: &'a Outputs,
 }
 
 #[derive(Serialize, Default)]
@@ -159,8 +135,8 @@ struct Lowering {
 }
 
 /// What holds, flags over file over defaults.
-struct Settled {
-    config: Config,
+pub(super) struct Settled {
+    pub(super) config: Config,
     mode: Mode,
     policy: Policy,
     /// That of the lowered graph: what is unknown is written there unless a policy is stated.
@@ -177,16 +153,53 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
         output::print(&print_config(args, &settled)?)?;
         return Ok(Exit::Done);
     }
-    let Some(path) = args.model.as_deref() else { bail!("no model given") };
+    let (reading, wanted) = checked(args, &settled, global)?;
+    let place = Place::of(&args.passing, &settled.config.file.limits, &reading, wanted.len())?;
+    let done = perform(args, &settled, (&reading, wanted), &place, global)?;
+    show(args, global, &done)?;
+    Ok(done.exit)
+}
+
+/// Refuses what could not be done, before anything runs; returns what is read and which passes run.
+pub(super) fn checked(args: &RunArgs, settled: &Settled, global: &Global) -> anyhow::Result<(Reading, Vec<FilePass>)> {
     let mut reading = args.reading.clone();
     reading.ops.extend(settled.config.file.ops.iter().cloned());
     let wanted = wanted_passes(args, &settled.config)?;
     check_outputs(args, settled.mode, global, (&settled.config, &reading, &wanted))?;
-    let place = Place::of(&args.passing, &settled.config.file.limits, &reading)?;
-    let mut specs = load_passes(wanted, &settled.config, &place, global)?;
-    let mut loaded = load::model(path, &reading)?;
-    load::warn_of_absent_weights(&loaded, path, &reading);
-    let mut settings = settings(args, &settled, &loaded)?;
+    Ok((reading, wanted))
+}
+
+/// A run that is over, its outputs written.
+pub(super) struct Done {
+    model: String,
+    mode: &'static str,
+    policy: &'static str,
+    run: RunReport,
+    outputs: Outputs,
+    pub(super) exit: Exit,
+}
+
+impl Done {
+    /// Returns what `--format json` prints.
+    pub(super) fn report(&self) -> impl Serialize + '_ {
+        let Done { model, mode, policy, run, outputs, .. } = self;
+        Report { model, mode, policy, passes: &run.passes, builtin: &run.builtin, outputs }
+    }
+}
+
+/// Runs passes on a model, and writes what was asked for.
+pub(super) fn perform(
+    args: &RunArgs,
+    settled: &Settled,
+    (reading, wanted): (&Reading, Vec<FilePass>),
+    place: &Place,
+    global: &Global,
+) -> anyhow::Result<Done> {
+    let Some(path) = args.model.as_deref() else { bail!("no model given") };
+    let mut specs = load_passes(wanted, &settled.config, place, global)?;
+    let mut loaded = load::model(path, reading)?;
+    load::warn_of_absent_weights(&loaded, path, reading);
+    let mut settings = settings(args, settled, &loaded)?;
     let mut observer = Shown::new(global, specs.len());
     let before = args.report.is_some().then(|| loaded.model.graph.clone());
     let run = pipeline::run(&mut loaded.model, &mut specs, &mut settings, &mut observer)?;
@@ -197,10 +210,40 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
         report::html(&args_model(args), &run, &changes)
     });
     let asides = Asides { page, edits: args.edits.is_some().then(|| report::edits_jsonl(&run)) };
-    let outputs = write_outputs(args, &loaded, &settled, &asides, global)?;
-    let is_refused = args.lower.is_some() && outputs.lowered.is_none();
-    show(args, global, &settled, &run, outputs)?;
-    Ok(exit_of(&run, is_refused))
+    let outputs = write_outputs(args, &loaded, settled, &asides, global)?;
+    let exit = exit_of(&run, args.lower.is_some() && outputs.lowered.is_none());
+    let (mode, policy) = (settled.mode.name(), settled.policy.name());
+    Ok(Done { model: args_model(args), mode, policy, run, outputs, exit })
+}
+
+#[cfg(target_os = "linux")]
+impl RunArgs {
+    /// Takes this configuration where none is named.
+    pub(super) fn set_config(&mut self, path: &Path) {
+        self.config.get_or_insert_with(|| path.to_path_buf());
+    }
+
+    /// Refuses what means something only where somebody types it: streams, folders that are relative to one's own, another place to run.
+    pub(super) fn check_served(&self) -> anyhow::Result<()> {
+        if self.print_config {
+            bail!("--print-config is for the command line");
+        }
+        if self.passing.in_process {
+            bail!("--in-process is for the command line: what is served runs in workers");
+        }
+        if self.passing.no_cache {
+            bail!("--no-cache is for the command line: whoever serves decides what is kept");
+        }
+        let Self { model, output, lower, dump, reproducer, edits, report, config, .. } = self;
+        let passes = self.passes.iter().map(|text| Path::new(text.as_str()));
+        let files = [model, output, lower, dump, reproducer, edits, report, config].into_iter().flatten();
+        for path in files.map(PathBuf::as_path).chain(passes).chain(self.reading.files(&[])) {
+            if !path.is_absolute() {
+                bail!("{}: a job names files by absolute paths", path.display());
+            }
+        }
+        Ok(())
+    }
 }
 
 fn args_model(args: &RunArgs) -> String {
@@ -217,7 +260,7 @@ fn exit_of(run: &RunReport, is_lowering_refused: bool) -> Exit {
     }
 }
 
-fn settle(args: &RunArgs) -> anyhow::Result<Settled> {
+pub(super) fn settle(args: &RunArgs) -> anyhow::Result<Settled> {
     let mut config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
     let mode = args.mode.or(configured::mode(&config)?).unwrap_or_default();
     let policy = args.policy.or(configured::policy(&config)?);
@@ -337,96 +380,6 @@ fn wanted_passes(args: &RunArgs, config: &Config) -> anyhow::Result<Vec<FilePass
     Ok(wanted)
 }
 
-/// The passes of the command line: `P.wasm[@STAGE]` each.
-pub(super) fn named_passes(texts: &[String], passing: &Passing) -> anyhow::Result<Vec<FilePass>> {
-    let options = options(&passing.options)?;
-    let mut wanted: Vec<FilePass> = Vec::new();
-    for text in texts {
-        let (path, stage) = match text.rsplit_once('@') {
-            Some((path, "pre")) => (path, Stage::Pre),
-            Some((path, "post")) => (path, Stage::Post),
-            Some((_, other)) if !other.contains(['/', '.']) => {
-                bail!("--pass {text}: a stage is `pre` or `post`, not `{other}`")
-            }
-            _ => (text.as_str(), Stage::Pre),
-        };
-        let (config, grant) = (passing.pass_config.clone(), passing.grant.clone());
-        wanted.push(FilePass { path: path.into(), stage, config, options: options.clone(), grant });
-    }
-    Ok(wanted)
-}
-
-/// Refuses grants that there are not.
-pub(super) fn check_grants(wanted: &[FilePass]) -> anyhow::Result<()> {
-    if let Some(grant) = wanted.iter().flat_map(|p| &p.grant).find(|g| !GRANTS.contains(&g.as_str())) {
-        bail!("there is nothing called `{grant}` to grant to a pass; there is {}", GRANTS.join(", "));
-    }
-    Ok(())
-}
-
-/// Where passes run.
-pub(super) enum Place {
-    Here(Engine),
-    #[cfg(target_os = "linux")]
-    Apart(Workers, Vec<(String, String)>),
-}
-
-impl Place {
-    pub(super) fn of(passing: &Passing, limits: &Limits, reading: &Reading) -> anyhow::Result<Self> {
-        if passing.in_process {
-            return Ok(Place::Here(Engine::new(limits)?));
-        }
-        #[cfg(target_os = "linux")]
-        return Ok(Place::Apart(
-            Workers::of_this_program().with_cache(super::cache::of_run(passing.no_cache)),
-            load::operator_texts(reading)?,
-        ));
-        #[cfg(not(target_os = "linux"))]
-        bail!(
-            "there are no worker processes to run passes in but on Linux; --in-process runs them in this process, with one wall less"
-        );
-    }
-
-    fn load(&self, path: &Path, limits: &Limits) -> Result<AnyPass<'_>, LoadError> {
-        match self {
-            Place::Here(engine) => Pass::load_file(path, engine, limits).map(AnyPass::Here),
-            #[cfg(target_os = "linux")]
-            Place::Apart(workers, operators) => {
-                WorkerPass::load_file(path, workers, operators, limits).map(|p| AnyPass::Apart(Box::new(p)))
-            }
-        }
-    }
-}
-
-pub(super) fn load_passes<'e>(
-    wanted: Vec<FilePass>,
-    config: &Config,
-    place: &'e Place,
-    global: &Global,
-) -> anyhow::Result<Vec<PassSpec<'e>>> {
-    let bar = progress::bar(global, wanted.len(), "Compiling");
-    let mut specs = Vec::new();
-    for pass in wanted {
-        let loaded = place
-            .load(&pass.path, &config.file.limits)
-            .with_context(|| format!("cannot load {}", pass.path.display()))?;
-        let FilePass { path, stage, config, options, grant } = pass;
-        specs.push(PassSpec { pass: loaded, file: path.display().to_string(), stage, config, options, grants: grant });
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    Ok(specs)
-}
-
-fn options(texts: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
-    let mut options = BTreeMap::new();
-    for text in texts {
-        let Some((key, value)) = text.split_once('=') else { bail!("--option {text}: expected KEY=VALUE") };
-        options.insert(key.to_string(), value.to_string());
-    }
-    Ok(options)
-}
-
 fn settings<'a>(args: &RunArgs, settled: &'a Settled, loaded: &Loaded) -> anyhow::Result<pipeline::Settings<'a>> {
     let open = |path: &Option<PathBuf>| -> anyhow::Result<Option<Dump>> {
         match path {
@@ -530,7 +483,8 @@ fn lower(args: &RunArgs, loaded: &Loaded, settled: &Settled) -> anyhow::Result<M
     Ok(made)
 }
 
-fn show(args: &RunArgs, global: &Global, settled: &Settled, run: &RunReport, outputs: Outputs) -> anyhow::Result<()> {
+fn show(args: &RunArgs, global: &Global, done: &Done) -> anyhow::Result<()> {
+    let run = &done.run;
     for dropped in run.builtin.iter().filter(|p| p.outcome != Outcome::Accepted) {
         let why = dropped.verdict.as_ref().map_or("", |v| v.reason.as_str());
         output::warn(&format!(
@@ -539,14 +493,7 @@ fn show(args: &RunArgs, global: &Global, settled: &Settled, run: &RunReport, out
         ));
     }
     if global.format == Format::Json {
-        return output::print_json(&Report {
-            model: args_model(args),
-            mode: settled.mode.name(),
-            policy: settled.policy.name(),
-            passes: &run.passes,
-            builtin: &run.builtin,
-            outputs,
-        });
+        return output::print_json(&done.report());
     }
     // The text of a model on standard output is not mixed with a table.
     let text = report::run_text(run, global.verbose);

@@ -5,6 +5,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, bail};
 
@@ -78,7 +79,9 @@ impl Staging {
     pub fn add(&mut self, to: &Path, write: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let cannot = || format!("cannot write {}", to.display());
         let name = to.file_name().with_context(cannot)?;
-        let hidden = format!(".airlock-{}-{}", std::process::id(), self.files.len());
+        // Jobs of one process may write to one folder at once.
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let hidden = format!(".airlock-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         // What is to be written into a device or a pipe waits elsewhere.
         let place = if is_device(to) { std::env::temp_dir() } else { folder_of(to).to_path_buf() };
         let folder = place.join(hidden);
@@ -129,6 +132,18 @@ mod tests {
         assert!(stage.add(&folder.path().join("b"), |_| bail!("full")).is_err());
         drop(stage);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn several_at_once_do_not_meet() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
+        let (mut first, mut second) = (Staging::default(), Staging::default());
+        first.add(&a, |path| Ok(std::fs::write(path, "a")?)).unwrap();
+        second.add(&b, |path| Ok(std::fs::write(path, "b")?)).unwrap();
+        first.commit().unwrap();
+        second.commit().unwrap();
+        assert_eq!([&a, &b].map(|p| std::fs::read_to_string(p).unwrap()), ["a", "b"]);
     }
 
     #[test]

@@ -1,3 +1,7 @@
+;; Asks what a million nodes do, without end.
+;; against: lives
+;; ends: fault time in run: its time is used up
+;; limits: time_seconds = 1.0
 (import "airlock:pass/graph@0.1.1" "effects-of" (func $effects (param i32 i32 i32)))
 (memory (export "memory") 320)
 (func (export "airlock:pass/pass@0.1.1#run") (param i32 i32) (result i32)

@@ -1,3 +1,7 @@
+;; Hands over a text of 60 MiB.
+;; against: lives
+;; ends: fault host-limit in run: limits.call_bytes
+;; limits: memory_bytes = 100000000
 (import "airlock:pass/graph@0.1.0" "find" (func $find (param i32 i32 i32 i32)))
 (memory (export "memory") 1024)
 (func (export "airlock:pass/pass@0.1.0#run") (param i32 i32) (result i32)

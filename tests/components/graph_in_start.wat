@@ -1,3 +1,6 @@
+;; Uses the graph in a start function.
+;; against: reads
+;; ends: fault trap in start: uninitialized element
 (import "airlock:pass/graph@0.1.0" "nodes" (func $nodes (param i32 i32)))
 (import "airlock:pass/graph@0.1.0" "erase" (func $erase (param i64 i32)))
 ;; Erases from the last node to the first whatever may be erased.

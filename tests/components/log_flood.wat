@@ -1,3 +1,6 @@
+;; Logs 5,000 lines of escapes.
+;; against: words
+;; ends: unchanged: \\u{1b}[2Jred alert
 (import "airlock:pass/host@0.1.0" "log" (func $log (param i32 i32 i32)))
 (data (i32.const 4096) "\1b[2Jred alert")
 (func (export "airlock:pass/pass@0.1.0#run") (param i32 i32) (result i32)

@@ -1,3 +1,7 @@
+;; Writes a new note of 8 KiB without end.
+;; against: lives
+;; ends: fault host-limit in run: its calls would fill
+;; limits: host_bytes = 1048576
 (import "airlock:pass/graph@0.1.0" "nodes" (func $nodes (param i32 i32)))
 (import "airlock:pass/graph@0.1.0" "annotate" (func $annotate (param i64 i32 i32 i32 i32 i32 i32)))
 (data (i32.const 4096) "key")

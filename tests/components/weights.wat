@@ -1,3 +1,6 @@
+;; Reads weights without the grant.
+;; against: reads
+;; ends: unchanged: needs the grant `constants`
 ;; Logs eight bytes of what the first nodes stand for, from the fourth on, or why there are none.
 (import "airlock:pass/constants@0.1.0" "read" (func $read (param i64 i64 i32 i32)))
 (import "airlock:pass/host@0.1.0" "log" (func $log (param i32 i32 i32)))

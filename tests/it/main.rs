@@ -37,6 +37,8 @@ mod fuzz_corpus;
 mod golden;
 mod golden_types;
 mod guests;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod hostile;
 mod hostile_files;
 mod hostile_pickle;
 mod judge_cases;
@@ -77,6 +79,8 @@ mod sandbox_refused;
 mod sandbox_walls;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 mod sandbox_workers;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod serve;
 mod streams_cases;
 mod streams_lowered;
 mod streams_schedules;

@@ -58,7 +58,7 @@ fn every_hostile_component_ends_as_in_process() {
     }
 }
 
-fn released(name: &str) -> PathBuf {
+pub fn released(name: &str) -> PathBuf {
     file(&format!("tests/components/released-0.1.0/{name}.wasm"))
 }
 
@@ -230,13 +230,13 @@ fn eight_runs_at_once_on_one_empty_cache_write_the_same_bytes() {
 }
 
 /// The processes that a process started.
-fn children(of: u32) -> Vec<u32> {
+pub fn children(of: u32) -> Vec<u32> {
     let Ok(threads) = std::fs::read_dir(format!("/proc/{of}/task")) else { return Vec::new() };
     let lists = threads.filter_map(|t| std::fs::read_to_string(t.ok()?.path().join("children")).ok());
     lists.flat_map(|list| list.split_whitespace().map(|n| n.parse().unwrap()).collect::<Vec<_>>()).collect()
 }
 
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
         if let Some(found) = found() {
@@ -310,7 +310,7 @@ fn nothing_is_left_behind_by_many_runs() {
 }
 
 /// Takes times out of a report.
-fn strip(report: &mut serde_json::Value) {
+pub fn strip(report: &mut serde_json::Value) {
     match report {
         serde_json::Value::Object(entries) => {
             entries.retain(|key, _| key != "ms" && !key.ends_with("_ms"));

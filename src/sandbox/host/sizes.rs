@@ -8,8 +8,9 @@ use super::super::bindings::airlock::pass::types::Dim as WitDim;
 use crate::graph::Graph;
 use crate::sym::{Dim, Relation, Symbols};
 
-/// Texts beyond this many bytes are no sizes that a host has printed.
-const MAX_TEXT_BYTES: usize = 64 << 10;
+/// Texts beyond this many bytes are not read: one of powers of sums takes the longer the more of them stand in it, and no deadline is looked at
+/// meanwhile.
+const MAX_TEXT_BYTES: usize = 16 << 10;
 
 /// A copy of the graph's symbols to read texts into.
 #[derive(Debug, Default)]

@@ -133,8 +133,9 @@ impl Inside {
                         Err(error) => Report::Failed(failure(error)),
                     }
                 }
-                (Order::Load(label, bytes), _) => {
+                (Order::Load(label, bytes, limits), _) => {
                     at(Step::Loading, &self.stream);
+                    self.limits = *limits;
                     match load(label, &bytes.0, engine, &self.limits) {
                         Ok(loaded) => {
                             pass = Some(loaded);

@@ -3,7 +3,7 @@
 //! - `walls`: what a worker gives up before it sees anything of a component;
 //! - `wire`: what host and worker say to each other;
 //! - `inside`: the worker: compiles, or loads, describes and runs;
-//! - `process`: the host's end of one worker: starting it, asking it, ending it, how it died;
+//! - `process`: the host's end of one worker: starting it, asking it, ending it, how it died; `pool`: workers that wait for a pass;
 //! - `cache`: compiled components, kept between runs;
 //! - `pass`: a pass whose code is only ever compiled and run by workers.
 //!
@@ -14,6 +14,7 @@
 mod cache;
 mod inside;
 mod pass;
+mod pool;
 mod process;
 mod walls;
 mod wire;
@@ -21,5 +22,5 @@ mod wire;
 pub use cache::{Cache, CacheError, Entry};
 pub use inside::{Step, Stream, enter, main};
 pub use pass::WorkerPass;
-pub use process::{Workers, walls_here};
+pub use process::{Counts, Workers, walls_here};
 pub use walls::Wall;

@@ -74,7 +74,7 @@ impl WorkerPass {
         let (workers, operators, was_known) = (workers.clone(), operators.to_vec(), known.is_some());
         let mut pass = Self { label, preflight, artifact: known.unwrap_or_default(), workers, operators, ready: None };
         if was_known {
-            match pass.start(limits, RUNNER_BYTES) {
+            match pass.start(limits, 0) {
                 // What was right when it was put in may not be on another machine that shares the folder.
                 Err(LoadError::Compile { .. }) => {}
                 started => {
@@ -88,7 +88,7 @@ impl WorkerPass {
             // Without a place for it the next run compiles again.
             let _ = cache.put(name, &pass.label, &pass.artifact);
         }
-        pass.ready = Some(pass.start(limits, RUNNER_BYTES)?);
+        pass.ready = Some(pass.start(limits, 0)?);
         Ok(pass)
     }
 
@@ -104,17 +104,16 @@ impl WorkerPass {
 
     /// Starts a worker that has loaded the pass.
     fn start(&self, limits: &Limits, room: u64) -> Result<Worker, LoadError> {
-        let data_bytes = room.saturating_add(limits.memory_bytes).saturating_add(limits.host_bytes.saturating_mul(2));
-        // It describes once and runs once.
-        let cpu_seconds = limits.time().as_secs().saturating_mul(2).saturating_add(10);
-        let (limits_, operators) = (limits.clone(), self.operators.clone());
-        let begin = Begin { role: Role::Run, limits: limits_, data_bytes, cpu_seconds, operators };
-        let mut worker = Worker::start(&self.workers, begin).map_err(|e| e.into_error(&self.label))?;
+        patiently(&self.workers, || self.start_once(limits, room))
+    }
+
+    fn start_once(&self, limits: &Limits, room: u64) -> Result<Worker, Lost<LoadError>> {
+        let mut worker = begun(&self.label, &self.workers, begin_run(limits, &self.operators, room))?;
         let until = Instant::now().checked_add(self.workers.grace);
-        let order = Order::Load(self.label.clone(), Blob(self.artifact.clone()));
+        let order = Order::Load(self.label.clone(), Blob(self.artifact.clone()), Box::new(limits.clone()));
         match worker.ask(&order, SMALL, until) {
             Ok(Report::Loaded) => Ok(worker),
-            Ok(Report::Failed(failure)) => Err(load_error(&self.label, failure, limits)),
+            Ok(Report::Failed(failure)) => Err(load_error(&self.label, failure, limits).into()),
             Ok(other) => Err(gone(&self.label, &worker.out_of_turn(&other))),
             Err(ended) => Err(gone(&self.label, &ended)),
         }
@@ -124,9 +123,7 @@ impl WorkerPass {
     fn worker(&mut self, limits: &Limits, room: u64, function: &'static str) -> Result<Worker, Fault> {
         match self.ready.take() {
             Some(worker) if worker.data_bytes >= room => Ok(worker),
-            _ => self
-                .start(limits, room.max(RUNNER_BYTES))
-                .map_err(|e| self.fault(FaultKind::Worker, function, e.to_string())),
+            _ => self.start(limits, room).map_err(|e| self.fault(FaultKind::Worker, function, e.to_string())),
         }
     }
 
@@ -136,10 +133,15 @@ impl WorkerPass {
 
     /// Asks the pass what it is. The component runs, without a graph.
     pub fn describe(&mut self, limits: &Limits) -> Result<Info, Fault> {
+        let workers = self.workers.clone();
+        patiently(&workers, || self.describe_once(limits))
+    }
+
+    fn describe_once(&mut self, limits: &Limits) -> Result<Info, Lost<Fault>> {
         let mut worker = self.worker(limits, 0, "describe")?;
         let info = match worker.ask(&Order::Describe, SMALL, self.until(limits)) {
             Ok(Report::Described(Ok(info))) => check_info(&self.label, info, |t| kept(t, limits))?,
-            Ok(Report::Described(Err(failed))) => return Err(self.failed(failed, "describe", limits)),
+            Ok(Report::Described(Err(failed))) => return Err(self.failed(failed, "describe", limits).into()),
             Ok(other) => return Err(self.gone(&worker.out_of_turn(&other), "describe")),
             Err(ended) => return Err(self.gone(&ended, "describe")),
         };
@@ -154,7 +156,8 @@ impl WorkerPass {
         let mut usage =
             Usage { fuel_limit, memory_limit: limits.memory_bytes, host_limit: limits.host_bytes, ..Usage::default() };
         let (mut log, mut log_dropped) = (Vec::new(), 0);
-        let ran = self.ran(&editor, &job, limits).and_then(|ran| {
+        let workers = self.workers.clone();
+        let ran = patiently(&workers, || self.ran(&editor, &job, limits)).and_then(|ran| {
             usage.fuel = ran.fuel.min(fuel_limit);
             usage.memory_bytes = ran.memory_bytes.min(limits.memory_bytes);
             usage.host_bytes = ran.host_bytes.min(limits.host_bytes);
@@ -180,7 +183,7 @@ impl WorkerPass {
     }
 
     /// Lets a worker run the pass over a copy of the graph. The worker ends with it.
-    fn ran(&mut self, editor: &Editor, job: &Job, limits: &Limits) -> Result<Ran, Fault> {
+    fn ran(&mut self, editor: &Editor, job: &Job, limits: &Limits) -> Result<Ran, Lost<Fault>> {
         let unsent =
             |e: postcard::Error| self.fault(FaultKind::Worker, "run", format!("the graph cannot be sent: {e}"));
         let graph = postcard::to_stdvec(editor.graph()).map_err(unsent)?;
@@ -221,8 +224,8 @@ impl WorkerPass {
         self.fault(kind, "run", shown(&format!("its worker process sent {error}"), 500))
     }
 
-    fn gone(&self, ended: &Gone, function: &'static str) -> Fault {
-        self.fault(ended.kind(), function, ended.to_string())
+    fn gone(&self, ended: &Gone, function: &'static str) -> Lost<Fault> {
+        Lost { error: Box::new(self.fault(ended.kind(), function, ended.to_string())), is_killed: ended.is_killed() }
     }
 
     fn failed(&self, failed: Failed, function: &'static str, limits: &Limits) -> Fault {
@@ -244,35 +247,76 @@ impl WorkerPass {
     }
 }
 
+/// How a worker begins that runs a pass.
+pub(super) fn begin_run(limits: &Limits, operators: &[(String, String)], room: u64) -> Begin {
+    let room = room.max(RUNNER_BYTES);
+    let data_bytes = room.saturating_add(limits.memory_bytes).saturating_add(limits.host_bytes.saturating_mul(2));
+    // It describes once and runs once.
+    let cpu_seconds = limits.time().as_secs().saturating_mul(2).saturating_add(10);
+    Begin { role: Role::Run, limits: limits.clone(), data_bytes, cpu_seconds, operators: operators.to_vec() }
+}
+
+/// An error of something that a worker should have done.
+struct Lost<E> {
+    error: Box<E>,
+    /// Whether somebody killed the worker: then the same may go well with another.
+    is_killed: bool,
+}
+
+impl<E> From<E> for Lost<E> {
+    fn from(error: E) -> Self {
+        Self { error: Box::new(error), is_killed: false }
+    }
+}
+
+/// Tries it again, as often as is allowed, where somebody killed the worker.
+fn patiently<T, E>(workers: &Workers, mut attempt: impl FnMut() -> Result<T, Lost<E>>) -> Result<T, E> {
+    let mut left = workers.again;
+    loop {
+        match attempt() {
+            Ok(done) => return Ok(done),
+            Err(lost) if lost.is_killed && left > 0 => {
+                left = left.saturating_sub(1);
+                workers.was_killed();
+            }
+            Err(lost) => return Err(*lost.error),
+        }
+    }
+}
+
+fn begun(label: &str, workers: &Workers, begin: Begin) -> Result<Worker, Lost<LoadError>> {
+    workers.begun(begin).map_err(|e| Lost { is_killed: e.is_killed(), error: Box::new(e.into_error(label)) })
+}
+
 /// Lets a worker compile a component.
 fn compiled(label: &str, bytes: &[u8], workers: &Workers, limits: &Limits) -> Result<Vec<u8>, LoadError> {
+    patiently(workers, || compiled_once(label, bytes, workers, limits))
+}
+
+fn compiled_once(label: &str, bytes: &[u8], workers: &Workers, limits: &Limits) -> Result<Vec<u8>, Lost<LoadError>> {
     let megabytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX).div_ceil(1 << 20);
     let mut cpu_seconds = megabytes.saturating_mul(2).saturating_add(5);
     if cfg!(debug_assertions) {
         // A compiler that is not optimised itself.
         cpu_seconds = cpu_seconds.saturating_mul(5);
     }
-    let begin = Begin {
-        role: Role::Compile,
-        limits: limits.clone(),
-        data_bytes: COMPILER_BYTES,
-        cpu_seconds,
-        operators: Vec::new(),
-    };
-    let mut worker = Worker::start(workers, begin).map_err(|e| e.into_error(label))?;
+    let (role, operators) = (Role::Compile, Vec::new());
+    let begin = Begin { role, limits: limits.clone(), data_bytes: COMPILER_BYTES, cpu_seconds, operators };
+    let mut worker = begun(label, workers, begin)?;
     // Other processes may have most of the processor.
     let wait = std::time::Duration::from_secs(cpu_seconds.saturating_mul(10)).saturating_add(workers.grace);
     let order = Order::Compile(Blob(bytes.to_vec()));
     match worker.ask(&order, ARTIFACT_BYTES, Instant::now().checked_add(wait)) {
         Ok(Report::Compiled(artifact)) => Ok(artifact.0),
-        Ok(Report::Failed(failure)) => Err(load_error(label, failure, limits)),
+        Ok(Report::Failed(failure)) => Err(load_error(label, failure, limits).into()),
         Ok(other) => Err(gone(label, &worker.out_of_turn(&other))),
         Err(ended) => Err(gone(label, &ended)),
     }
 }
 
-fn gone(label: &str, ended: &Gone) -> LoadError {
-    LoadError::Worker { pass: label.to_string(), message: ended.to_string() }
+fn gone(label: &str, ended: &Gone) -> Lost<LoadError> {
+    let error = LoadError::Worker { pass: label.to_string(), message: ended.to_string() };
+    Lost { error: Box::new(error), is_killed: ended.is_killed() }
 }
 
 fn load_error(label: &str, failure: Failure, limits: &Limits) -> LoadError {

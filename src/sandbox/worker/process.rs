@@ -11,12 +11,14 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
 use super::cache::Cache;
+use super::pool::Pool;
 use super::walls::Wall;
 use super::wire::{self, Begin, Failure, Order, Report, Role, WireError};
 use crate::contract::{Limits, LoadError, shown};
@@ -38,8 +40,31 @@ pub struct Workers {
     arguments: Vec<OsString>,
     /// How long a worker may take beyond the time of its pass before it is killed.
     pub grace: Duration,
+    /// How often a pass is tried again whose worker somebody killed (signal SIGKILL). No pass can send that signal; a system that runs out of
+    /// memory does.
+    pub again: u32,
     /// What was compiled before.
     pub(super) cache: Option<Arc<Cache>>,
+    pool: Option<Arc<Pool>>,
+    counts: Arc<Counted>,
+}
+
+/// How many workers there were.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct Counts {
+    /// That were started.
+    pub started: u64,
+    /// That were taken from a pool.
+    pub pooled: u64,
+    /// That somebody killed, and whose pass was tried again.
+    pub killed: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    started: AtomicU64,
+    pooled: AtomicU64,
+    killed: AtomicU64,
 }
 
 impl Workers {
@@ -54,7 +79,8 @@ impl Workers {
     /// Workers that are another program: one that calls [`super::main`] when it is given these arguments.
     pub fn of<A: Into<OsString>>(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = A>) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
-        Self { program: program.into(), arguments, grace: Duration::from_secs(10), cache: None }
+        let (program, counts) = (program.into(), Arc::default());
+        Self { program, arguments, grace: Duration::from_secs(10), again: 0, cache: None, pool: None, counts }
     }
 }
 
@@ -62,6 +88,40 @@ impl Workers {
     /// The same workers, with a cache of what they compile.
     pub fn with_cache(self, cache: Option<Arc<Cache>>) -> Self {
         Self { cache, ..self }
+    }
+
+    /// The same workers, of which that many wait, begun, for passes that run within these limits, over these operators; taken out, they are replaced
+    /// so often.
+    pub fn with_pool(
+        self,
+        size: usize,
+        more: usize,
+        limits: &Limits,
+        operators: &[(String, String)],
+    ) -> std::io::Result<Self> {
+        let pool = Pool::start(self.clone(), super::pass::begin_run(limits, operators, 0), size, more)?;
+        Ok(Self { pool: Some(Arc::new(pool)), ..self })
+    }
+
+    /// Returns how many there were, of these and of those that were made of them.
+    pub fn counts(&self) -> Counts {
+        let Counted { started, pooled, killed } = &*self.counts;
+        let [started, pooled, killed] = [started, pooled, killed].map(|n| n.load(Ordering::Relaxed));
+        Counts { started, pooled, killed }
+    }
+
+    /// Counts one that somebody killed.
+    pub(super) fn was_killed(&self) {
+        self.counts.killed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns a worker that has begun: one that waits, or a new one.
+    pub(super) fn begun(&self, begin: Begin) -> Result<Worker, NotStarted> {
+        if let Some(worker) = self.pool.as_ref().and_then(|pool| pool.take(&begin)) {
+            self.counts.pooled.fetch_add(1, Ordering::Relaxed);
+            return Ok(worker);
+        }
+        Worker::start(self, begin)
     }
 }
 
@@ -105,6 +165,11 @@ pub(super) enum NotStarted {
 }
 
 impl NotStarted {
+    /// Whether somebody killed it.
+    pub(super) fn is_killed(&self) -> bool {
+        matches!(self, NotStarted::Ended(ended) if ended.is_killed())
+    }
+
     pub(super) fn into_error(self, pass: &str) -> LoadError {
         let message = match self {
             NotStarted::Spawn(e) => format!("no process for it could be started: {e}"),
@@ -121,6 +186,7 @@ impl NotStarted {
 
 impl Worker {
     pub(super) fn start(workers: &Workers, begin: Begin) -> Result<Self, NotStarted> {
+        workers.counts.started.fetch_add(1, Ordering::Relaxed);
         let (own, its) = UnixStream::pair().map_err(NotStarted::Spawn)?;
         let mut child = Command::new(&workers.program)
             .args(&workers.arguments)
@@ -161,6 +227,11 @@ impl Worker {
             Ok(report) => Ok(report),
             Err(error) => Err(self.end(&error)),
         }
+    }
+
+    /// Whether the process lives.
+    pub(super) fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Ends a worker that answered what nobody had asked.
@@ -250,6 +321,11 @@ impl Ended {
             _ if self.is_out_of_memory() => FaultKind::HostLimit,
             _ => FaultKind::Worker,
         }
+    }
+
+    /// Whether somebody killed it: the system, or a user of the machine.
+    pub(super) fn is_killed(&self) -> bool {
+        self.how == How::Signal(Signal::SIGKILL as i32)
     }
 
     fn is_out_of_memory(&self) -> bool {

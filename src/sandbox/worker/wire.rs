@@ -37,8 +37,8 @@ pub enum Order {
     Begin(Box<Begin>),
     /// To compile a component.
     Compile(Blob),
-    /// To load what was compiled; errors name it by this label.
-    Load(String, Blob),
+    /// To load what was compiled; errors name it by this label, and these are its limits.
+    Load(String, Blob, Box<Limits>),
     /// To ask the pass what it is.
     Describe,
     /// To run it.
@@ -48,11 +48,11 @@ pub enum Order {
 }
 
 /// How a worker begins.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Begin {
     /// What it is for.
     pub role: Role,
-    /// The limits of the pass.
+    /// Limits, of which it takes the stack and how many memories there may be.
     pub limits: Limits,
     /// Bytes of memory that the process may fill.
     pub data_bytes: u64,
@@ -337,8 +337,8 @@ mod tests {
     #[test]
     fn a_message_comes_as_it_was_sent() {
         let (mut a, mut b) = UnixStream::pair().unwrap();
-        send(&mut a, &Order::Load("p".into(), Blob(vec![7; 100])), soon()).unwrap();
-        let Order::Load(label, bytes) = receive(&mut b, 1000, soon()).unwrap() else { panic!() };
+        send(&mut a, &Order::Load("p".into(), Blob(vec![7; 100]), Box::default()), soon()).unwrap();
+        let Order::Load(label, bytes, _) = receive(&mut b, 1000, soon()).unwrap() else { panic!() };
         assert_eq!((label.as_str(), bytes.0.len()), ("p", 100));
     }
 

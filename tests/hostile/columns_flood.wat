@@ -1,0 +1,6 @@
+;; Reads the whole graph without end.
+;; against: lives
+;; ends: fault memory in run: its memory would grow
+;; limits: fuel_base = 1000000000
+(import "airlock:pass/graph@0.1.0" "read-columns" (func $read-columns (param i32 i32)))
+(func (export "airlock:pass/pass@0.1.0#run") (param i32 i32) (result i32) (loop $again (call $read-columns (i32.const 0) (i32.const 8192)) (br $again)) unreachable)

@@ -1,0 +1,7 @@
+;; Looks for targets of 30 MiB without end.
+;; against: lives
+;; ends: fault time in run: its time is used up
+;; limits: time_seconds = 2.0
+(import "airlock:pass/graph@0.1.0" "find" (func $find (param i32 i32 i32 i32)))
+(memory (export "memory") 1024)
+(func (export "airlock:pass/pass@0.1.0#run") (param i32 i32) (result i32) (loop $again (call $find (i32.const 0) (i32.const 65536) (i32.const 31457280) (i32.const 4200)) (br $again)) unreachable)
