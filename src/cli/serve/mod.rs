@@ -181,7 +181,7 @@ fn server(args: &ServeArgs) -> anyhow::Result<Server> {
 }
 
 fn operator_texts(files: &[PathBuf]) -> anyhow::Result<Vec<(String, String)>> {
-    super::load::operator_texts(&super::Reading { ops: files.to_vec(), weights: None })
+    super::load::operator_texts(&super::Reading { ops: files.to_vec(), ..super::Reading::default() })
 }
 
 /// Listens on a socket that is this user's alone. One that nobody listens on any more is replaced.

@@ -58,7 +58,7 @@ impl Runner<'_, '_, '_> {
         match value {
             Value::Tensor(t) if is_autocast(t.dtype()) && t.dtype() != to => {
                 let dtype = Value::Literal(Arg::Dtype(to));
-                let made = self.session.call("aten._to_copy.default", &[value.clone()], &[("dtype", dtype)]);
+                let made = self.session.call("aten._to_copy.default", std::slice::from_ref(value), &[("dtype", dtype)]);
                 made.map_err(|source| self.failed(node, source))
             }
             Value::List(all) => {

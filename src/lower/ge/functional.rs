@@ -255,7 +255,14 @@ impl Taking<'_> {
         }
         let (target, args): (String, Vec<Arg>) = match target.as_str() {
             "aten.select.int" => into("aten.select_scatter.default"),
-            "aten.slice.Tensor" => into("aten.slice_scatter.default"),
+            "aten.slice.Tensor" => {
+                let size = |dim: usize| Some(self.graph.ty(whole).as_tensor()?.sizes.get(dim)?.fixed()?);
+                let rank = self.graph.ty(whole).as_tensor().map_or(0, crate::graph::TensorType::rank);
+                let args: Vec<Arg> = rest().collect();
+                let between = settled(&args, rank, size).unwrap_or(args);
+                let all = [Arg::Node(whole), Arg::Node(part)].into_iter().chain(between).collect();
+                ("aten.slice_scatter.default".to_string(), all)
+            }
             "aten.diagonal.default" => into("aten.diagonal_scatter.default"),
             "aten.narrow.default" => match rest().collect::<Vec<_>>().as_slice() {
                 [dim, Arg::Int(start), Arg::Int(length)] if *start >= 0 => (
@@ -346,6 +353,22 @@ fn is_first(graph: &Graph, node: NodeId, of: NodeId) -> bool {
 
 fn fixed(sizes: &[crate::sym::Dim]) -> Option<Arg> {
     Some(Arg::List(sizes.iter().map(|d| d.fixed().map(Arg::Int)).collect::<Option<_>>()?))
+}
+
+/// The arguments of a slice with its ends as places, where they and the size are numbers.
+fn settled(args: &[Arg], rank: usize, size: impl Fn(usize) -> Option<i64>) -> Option<Vec<Arg>> {
+    let number = |at: usize, default: i64| match args.get(at) {
+        None | Some(Arg::None) => Some(default),
+        Some(Arg::Int(v)) => Some(*v),
+        Some(_) => None,
+    };
+    let dim = number(0, 0)?;
+    let dim = usize::try_from(if dim < 0 { dim.checked_add(i64::try_from(rank).ok()?)? } else { dim }).ok()?;
+    let size = size(dim)?;
+    let place = |v: i64| if v < 0 { v.saturating_add(size).max(0) } else { v.min(size) };
+    let (start, end) = (place(number(1, 0)?), place(number(2, size)?));
+    let between = [i64::try_from(dim).ok()?, start, end.max(start), number(3, 1)?];
+    Some(between.into_iter().map(Arg::Int).collect())
 }
 
 /// The axes that undo a permutation.
