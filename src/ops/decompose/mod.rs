@@ -16,6 +16,7 @@ mod meaning;
 mod table;
 #[cfg(test)]
 mod tests;
+mod unfold;
 mod value;
 
 mod activation;

@@ -3,7 +3,12 @@
 use super::matmul::linear_of;
 use super::prelude::*;
 
-pub(super) const TABLE: &[Line] = &[(Real, lstm, &["aten.lstm.input"]), (Real, gru, &["aten.gru.input"])];
+pub(super) const TABLE: &[Line] = &[
+    (Real, lstm, &["aten.lstm.input"]),
+    (Real, gru, &["aten.gru.input"]),
+    (Real, |b| plain(b, "tanh"), &["aten.rnn_tanh.input"]),
+    (Real, |b| plain(b, "relu"), &["aten.rnn_relu.input"]),
+];
 
 /// The weights of a layer in one direction.
 struct Weights<'b> {
@@ -112,6 +117,14 @@ fn gru(b: &Builder<'_>) -> Made {
         let (reset, update) = ((rh + ri).op("sigmoid"), (zh + zi).op("sigmoid"));
         let fresh = (ni + nh * reset).op("tanh");
         Ok([(h - fresh) * update + fresh])
+    })?;
+    done![y, h]
+}
+
+fn plain(b: &Builder<'_>, activation: &str) -> Made {
+    let (all, x) = layers(b)?;
+    let (y, [h]) = all.run(x, [b.t("hx")?], |input, [h], w| {
+        Ok([(linear_of(b, h, w.state, w.biases.map(|(_, bias)| bias))? + input).op(activation)])
     })?;
     done![y, h]
 }

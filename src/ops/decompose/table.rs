@@ -10,7 +10,7 @@ use super::builder::{Builder, Made};
 use super::{
     Exactness, activation, attention, compare, conv, create, einsum, fourier, gradient, index, loss, matmul, movement,
     norm, npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool, quantized, random, recurrent, reduce,
-    renamed, resample, sort, split, symbolic, ternary, view,
+    renamed, resample, sort, split, symbolic, ternary, unfold, view,
 };
 
 /// A decomposition: emits calls for the call that the builder holds.
@@ -59,6 +59,7 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
         split::TABLE,
         symbolic::TABLE,
         ternary::TABLE,
+        unfold::TABLE,
         view::TABLE,
     ]
     .into_iter()

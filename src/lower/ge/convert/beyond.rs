@@ -22,6 +22,7 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten._conj.default", Unary("Conj")),
     ("aten._fft_c2r.default", By(super::fourier::c2r)),
     ("aten._fft_r2c.default", By(super::fourier::r2c)),
+    ("aten._grouped_mm.default", By(super::npu_grouped::rows_by_groups)),
     ("aten.amax.default", By(|cx| extreme(cx, "ReduceMax"))),
     ("aten.amin.default", By(|cx| extreme(cx, "ReduceMin"))),
     ("aten.any.dims", By(any_dims)),
@@ -54,6 +55,7 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.unfold.default", By(unfold)),
     ("aten.upsample_bilinear2d.default", By(bilinear2d)),
     ("aten.var.correction", By(var)),
+    ("transformers.grouped_mm_fallback.default", By(super::npu_grouped::rows_by_groups)),
 ];
 
 /// Both operands as the result's type.
@@ -279,13 +281,55 @@ fn scatter_reduce(cx: &mut Cx) -> Made {
     let reduction = match args.text("reduce")?.as_str() {
         "sum" => "add",
         "prod" => "mul",
-        other => return Err(Refusal(format!("a reduction by {other} is not supported, only sum and prod"))),
+        "amax" => return extreme_of_parts(cx, &args, "TensorScatterMax", f64::NEG_INFINITY),
+        "amin" => return extreme_of_parts(cx, &args, "TensorScatterMin", f64::INFINITY),
+        other => return Err(Refusal(format!("a reduction by {other} is not supported"))),
     };
     if !args.flag("include_self")? {
         return Err(Refusal("include_self=False is not supported".into()));
     }
     let attrs = [("axis", Attr::Int(args.int("dim")?.unwrap_or(0))), ("reduction", Attr::Str(reduction.into()))];
     cx.ge("ScatterElements", vec![args.input("self")?, args.input("index")?, args.input("src")?], &attrs)
+}
+
+/// The largest or smallest of what is sent to each place: GE has that by coordinates.
+fn extreme_of_parts(cx: &mut Cx, args: &Args, kind: &str, least: f64) -> Made {
+    let (x, index, src) = (args.tensor("self")?, args.tensor("index")?, args.tensor("src")?);
+    let dtype = cx.dtype(x);
+    let (Some(sizes), Some(of_src)) = (cx.fixed_sizes(index)?, cx.fixed_sizes(src)?) else {
+        return Err(Refusal("sizes that are not fixed are not supported".into()));
+    };
+    if !matches!(dtype, DataType::Float | DataType::Float16 | DataType::Bf16) || sizes != of_src || sizes.is_empty() {
+        return Err(Refusal("only floating point, and an index of the sizes of what it sends".into()));
+    }
+    let axis = metas::axis(args.int("dim")?.unwrap_or(0), sizes.len())
+        .ok_or_else(|| Refusal("there is no such dimension".into()))?;
+    let mut into = x;
+    if !args.flag("include_self")? {
+        // What is sent anything to does not count itself.
+        let nothing = cx.filled(ints(&sizes), least, dtype)?;
+        let attrs = [("axis", Attr::Int(signed(axis))), ("reduction", Attr::Str("none".into()))];
+        into = cx.op("ScatterElements", vec![x.into(), index.into(), nothing.into()], &attrs)?;
+    }
+    let mut coordinates = Vec::with_capacity(sizes.len());
+    for (d, size) in sizes.iter().enumerate() {
+        if d == axis {
+            coordinates.push(cx.always_cast(index, DataType::Int64)?);
+            continue;
+        }
+        let mut alone = vec![1_i64; sizes.len()];
+        if let Some(own) = alone.get_mut(d) {
+            *own = *size;
+        }
+        let steps: Vec<i64> = (0..*size).collect();
+        let steps = cx.constant(super::super::literal::Literal::Ints(steps), DataType::Int64)?;
+        let steps = cx.op("Reshape", vec![steps.into(), ints(&alone)], &[])?;
+        coordinates.push(cx.op("BroadcastTo", vec![steps.into(), ints(&sizes)], &[])?);
+    }
+    let count = signed(coordinates.len());
+    let attrs = [("N", Attr::Int(count)), ("axis", Attr::Int(count))];
+    let places = cx.op("Pack", vec![coordinates.as_slice().into()], &attrs)?;
+    Ok(cx.op(kind, vec![into.into(), places.into(), src.into()], &[])?.into())
 }
 
 /// Along the last dimension; another one is brought there and back.

@@ -153,6 +153,35 @@ fn grouped(cx: &mut Cx) -> Made {
     Ok(super::cx::list(&made))
 }
 
+/// Rows of a matrix in groups that end where `offs` says, each group by a matrix of its own: the one form of PyTorch's that GE has too.
+pub(super) fn rows_by_groups(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self mat2 offs bias out_dtype")?;
+    let (x, weight) = (args.tensor("self")?, args.tensor("mat2")?);
+    if cx.rank(x)? != 2 || cx.rank(weight)? != 3 || args.get("offs").is_none() || !args.get("bias").is_none() {
+        return Err(Refusal("only rows in groups, each by a matrix of its own, and no bias".into()));
+    }
+    let ends = cx.cast(args.get("offs"), DataType::Int64)?;
+    let own = cx.dtype(x);
+    let fillers = fillers(cx, &args, own, cx.dtype(weight))?;
+    let mut inputs: Vec<In> = vec![[x].as_slice().into(), [weight].as_slice().into()];
+    for dtype in [fillers.bias, DataType::Uint64, DataType::Float, fillers.antiquant, fillers.antiquant] {
+        let empty = cx.filled(ints(&[0]), 0.0, dtype)?;
+        inputs.push([empty].as_slice().into());
+    }
+    inputs.extend([ends.into(), In::None]);
+    let attrs = [
+        // One result, of rows in the order of the groups, whose ends are counted from the first row.
+        ("split_item", Attr::Int(3)),
+        ("dtype", Attr::Int(-1)),
+        ("group_type", Attr::Int(0)),
+        ("group_list_type", Attr::Int(0)),
+        ("act_type", Attr::Int(0)),
+        ("tuning_config", Attr::Ints(vec![0])),
+    ];
+    let made = cx.b.many("GroupedMatmul", inputs, &attrs, Some(1))?;
+    made.first().map(|t| Value::Tensor(*t)).ok_or_else(|| Refusal("the product has no result".into()))
+}
+
 fn tuning(args: &Args) -> Result<Vec<i64>, Refusal> {
     Ok(args.ints("tuning_config")?.filter(|t| !t.is_empty()).unwrap_or_else(|| vec![0]))
 }
