@@ -41,7 +41,8 @@ pub fn judge_lowered(
 ) -> Judged {
     // A device raises nothing: where the graph raises, GE may compute what it likes.
     let options = &JudgeOptions { may_stop_raising: true, ..options.clone() };
-    let mut settled = original.clone();
+    // Bodies that only say how gradients are recorded stand in their places: an inference runs them as they are.
+    let mut settled = ge::inlined(original).unwrap_or_else(|| original.clone());
     // What is wrong with the graph itself is its reader's to say.
     let _ = registry.check_types(&mut settled);
     let raised = match ge::decode(written) {

@@ -9,7 +9,7 @@ use super::expand::replace;
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, ValueType, View};
 
 /// Returns the graph with such bodies in their places; nothing where it has none.
-pub(super) fn inlined(graph: &Graph) -> Option<Graph> {
+pub fn inlined(graph: &Graph) -> Option<Graph> {
     let wrappers = |g: &Graph| -> Vec<(NodeId, BodyId, Vec<Arg>)> {
         g.nodes(BodyId::ROOT).filter_map(|n| wrapped(g, n).map(|(body, operands)| (n, body, operands))).collect()
     };

@@ -36,6 +36,7 @@ mod viewer;
 mod views;
 mod writes;
 
+pub use bodies::inlined;
 pub use compare::{Comparison, compare};
 pub use convert::targets;
 pub use define::{

@@ -31,8 +31,11 @@ macro_rules! unary {
         ("ForeachPowScalarAndTensor", power_of_number),
         ("ForeachLerpList", lerp_list),
         ("ForeachLerpScalar", lerp_number),
-        ("ForeachAddcdivScalar", |c| with_product(c, "aten._foreach_addcdiv.Scalar", ["x", "x1", "x2"])),
-        ("ForeachAddcmulScalar", |c| with_product(c, "aten._foreach_addcmul.Scalar", ["x1", "x2", "x3"])),
+        ("ForeachAddcdivScalar", |c| with_product(c, "aten._foreach_addcdiv.Scalar")),
+        ("ForeachAddcmulScalar", |c| with_product(c, "aten._foreach_addcmul.Scalar")),
+        ("ForeachAddcdivScalarList", |c| with_products(c, "aten._foreach_addcdiv.ScalarList")),
+        ("ForeachAddcmulScalarList", |c| with_products(c, "aten._foreach_addcmul.ScalarList")),
+        ("ForeachNorm", norm),
     ] };
 }
 
@@ -116,13 +119,29 @@ fn lerp_number(c: &mut Call<'_, '_>) -> Made {
     each(c, list)
 }
 
-fn with_product(c: &mut Call<'_, '_>, target: &str, slots: [&str; 3]) -> Made {
-    let mut args = Vec::new();
-    for slot in slots {
-        args.push(Arg::list(c.many(slot)?));
-    }
+fn three_lists(c: &mut Call<'_, '_>) -> Result<Vec<Arg>, Undefined> {
+    let lists = ["x1", "x2", "x3"].map(|slot| c.many(slot).map(Arg::list));
+    lists.into_iter().collect()
+}
+
+fn with_product(c: &mut Call<'_, '_>, target: &str) -> Made {
+    let mut args = three_lists(c)?;
     args.push(c.one_number("scalar")?);
     let list = c.b.call(target, args)?;
+    each(c, list)
+}
+
+fn with_products(c: &mut Call<'_, '_>, target: &str) -> Made {
+    let mut args = three_lists(c)?;
+    args.push(numbers(c, "scalars")?);
+    let list = c.b.call(target, args)?;
+    each(c, list)
+}
+
+fn norm(c: &mut Call<'_, '_>) -> Made {
+    let x = c.many("x")?;
+    let order = c.one_number("scalar")?;
+    let list = c.b.call("aten._foreach_norm.Scalar", vec![Arg::list(x), order])?;
     each(c, list)
 }
 

@@ -3,7 +3,7 @@
 use super::{Call, Made, Table, one};
 use crate::graph::{Arg, NodeId};
 
-pub(super) const TABLE: Table = &[("FFT", forward), ("RFFT", of_reals), ("IRFFT", to_reals)];
+pub(super) const TABLE: Table = &[("FFT", forward), ("IFFT", back), ("RFFT", of_reals), ("IRFFT", to_reals)];
 
 const NOTHING: i64 = 0;
 const BY_COUNT: i64 = 2;
@@ -15,6 +15,12 @@ fn last(c: &Call<'_, '_>, x: NodeId) -> Result<Arg, super::Undefined> {
 fn forward(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
     let args = vec![Arg::Node(x), last(c, x)?, Arg::Int(NOTHING), Arg::Bool(true)];
+    one(c.b.call("aten._fft_c2c.default", args)?)
+}
+
+fn back(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let args = vec![Arg::Node(x), last(c, x)?, Arg::Int(BY_COUNT), Arg::Bool(false)];
     one(c.b.call("aten._fft_c2c.default", args)?)
 }
 
