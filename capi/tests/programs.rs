@@ -1,5 +1,7 @@
 //! Programs in C and C++ against the library: misuse is an error, and the example gives what the command line gives.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
