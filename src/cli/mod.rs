@@ -28,6 +28,7 @@ mod run;
 mod staging;
 mod test;
 mod verify;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
