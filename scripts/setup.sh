@@ -174,18 +174,23 @@ ensure_compiler() {
 
 zig=0.17.1
 componentize_py=0.25.1
+# For the example of the C API.
+cmake=3.31.6
+ninja=1.11.1.4
 
 # Python packages go to an environment of their own in the cache folder, where `airlock build` looks.
 ensure_python_packages() {
     python=$cache/python/bin/python
     if [ "$("$python" -m ziglang version 2>/dev/null)" = "$zig" ] &&
-        [ "$("$cache/python/bin/componentize-py" --version 2>/dev/null)" = "componentize-py $componentize_py" ]; then
+        [ "$("$cache/python/bin/componentize-py" --version 2>/dev/null)" = "componentize-py $componentize_py" ] &&
+        [ -x "$cache/python/bin/cmake" ] && [ -x "$cache/python/bin/ninja" ]; then
         return
     fi
     has python3 || fail "python3 is not there, which brings compilers of other languages: on Debian, sudo apt-get install python3 python3-venv"
-    say "installing ziglang $zig and componentize-py $componentize_py in $cache/python"
+    say "installing ziglang $zig, componentize-py $componentize_py and cmake $cmake in $cache/python"
     python3 -m venv "$cache/python" || fail "python3 makes no environments: on Debian, sudo apt-get install python3-venv"
-    "$python" -m pip install -q "ziglang==$zig" "componentize-py==$componentize_py" || fail "pip could not install them: see above"
+    "$python" -m pip install -q "ziglang==$zig" "componentize-py==$componentize_py" "cmake==$cmake" "ninja==$ninja" ||
+        fail "pip could not install them: see above"
 }
 
 node=24.16.0

@@ -4,7 +4,7 @@ set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 # What scripts/setup.sh --languages builds: a whole language, or a pass of one. Where their compilers cannot be had, their tests are skipped, and say so.
-required=c,cpp,python/same-shape,python/stream-split,python/torchair-document,javascript/same-shape,javascript/stream-split,typescript/same-shape,typescript/stream-split
+required=capi,c,cpp,python/same-shape,python/stream-split,python/torchair-document,javascript/same-shape,javascript/stream-split,typescript/same-shape,typescript/stream-split
 if ! "$root/scripts/setup.sh" --languages; then
     printf 'test: no compilers of other languages: passes in them are NOT tested\n' >&2
     "$root/scripts/setup.sh"

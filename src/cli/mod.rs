@@ -32,6 +32,7 @@ mod serve;
 mod staging;
 mod test;
 mod verify;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

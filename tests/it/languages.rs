@@ -386,6 +386,31 @@ fn a_source_without_a_pass_says_what_is_missing() {
 }
 
 #[test]
+fn a_pass_that_is_watched_is_built_and_run_again_when_it_changes() {
+    let Some(_) = component_in("c", "dedup") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (dir, wasm) = (folder.path().join("watched"), folder.path().join("out.wasm"));
+    assert!(airlock().args(["new", "--lang", "c"]).arg(&dir).output().unwrap().status.success());
+    let mut watching = std::process::Command::new(env!("CARGO_BIN_EXE_airlock"));
+    watching.args(["--no-progress", "build", "--watch"]).arg(&dir).arg("-o").arg(&wasm).arg("--run").arg(file(PRE));
+    let out =
+        watching.current_dir(folder.path()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+    let mut child = out.spawn().unwrap();
+    let source = std::fs::read_to_string(dir.join("pass.c")).unwrap();
+    // Nothing ends the command but this: the lines of its runs are read as they come.
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    let mut ran = |version: &str| {
+        let line = lines.find(|line| line.as_ref().is_ok_and(|line| line.starts_with("watched "))).unwrap().unwrap();
+        assert!(line.starts_with(&format!("watched {version} ")), "{line}");
+    };
+    ran("0.1.0");
+    std::fs::write(dir.join("pass.c"), source.replace("0.1.0", "0.1.1-rc")).unwrap();
+    ran("0.1.1-rc");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn where_a_toolchain_is_missing_the_package_and_the_command_are_named() {
     let folder = tempfile::tempdir().unwrap();
     for (source, command) in [
