@@ -25,6 +25,8 @@ mod graphs;
 
 mod bad_input;
 mod bad_pt2;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod bench;
 mod builtin_passes;
 mod commands;
 mod decompositions;
