@@ -48,6 +48,9 @@ pub use engine::Engine;
 #[cfg(feature = "sandbox")]
 pub use host::{Job, Level, LogLine};
 #[cfg(feature = "sandbox")]
+#[doc(hidden)]
+pub use journal::for_fuzzers as journals;
+#[cfg(feature = "sandbox")]
 pub use outcome::{Ended, Info, Outcome, Said, Usage};
 #[cfg(feature = "sandbox")]
 pub use pass::{GRANTS, Pass};

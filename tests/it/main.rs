@@ -74,6 +74,8 @@ mod run;
 mod sandbox_guests;
 #[cfg(feature = "sandbox")]
 mod sandbox_hostile;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod sandbox_many;
 #[cfg(feature = "sandbox")]
 mod sandbox_refused;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
