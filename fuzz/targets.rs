@@ -29,10 +29,12 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("ge", ge),
     ("component", component),
     ("edits", edits),
+    ("journal", journal),
     ("judge", judge),
 ];
 
-fn registry() -> Arc<Registry> {
+/// The operators that everything here is of.
+pub fn registry() -> Arc<Registry> {
     static REGISTRY: OnceLock<Arc<Registry>> = OnceLock::new();
     REGISTRY.get_or_init(|| Arc::new(Registry::standard())).clone()
 }
@@ -100,7 +102,8 @@ const EDITED: &str = "def forward(self, x: \"f32[4, 4]\", n: \"Sym(s0)\"):
     return (e, g)
 ";
 
-fn edited() -> Graph {
+/// The program that edits are made on.
+pub fn edited() -> Graph {
     let mut graph = text::read(EDITED, &ReadOptions::default()).unwrap_or_else(|e| panic!("{}", e.render()));
     let problems = registry().check_types(&mut graph);
     assert!(problems.is_empty(), "{problems:?}");
@@ -154,6 +157,24 @@ fn edit(editor: &mut Editor, kind: u8, a: u8, b: u8, c: u8) {
         _ => editor.erase(x),
     };
 }
+
+/// A journal of edits, as a worker sends it: made or refused, well formed after each, and undone without a trace.
+#[cfg(feature = "sandbox")]
+pub fn journal(data: &[u8]) {
+    let limits = Limits { host_bytes: 1 << 20, ..Limits::default() };
+    let mut editor = Editor::new(edited(), registry());
+    let before = text::write(editor.graph());
+    if airlock::sandbox::journals::replay(data, &mut editor, &limits).is_ok() {
+        let problems = airlock::analysis::form::check_form(editor.graph());
+        assert!(problems.is_empty(), "made again, and not well formed: {problems:?}");
+    }
+    editor.undo();
+    assert_eq!(text::write(editor.graph()), before, "undone");
+}
+
+/// A journal of edits: only a host of workers reads one.
+#[cfg(not(feature = "sandbox"))]
+pub fn journal(_: &[u8]) {}
 
 /// A pair of programs: each means what it means, whatever is said of the two.
 pub fn judge(data: &[u8]) {

@@ -3,6 +3,8 @@
 //! Promises: results on standard output, everything else on standard error; exit 0 done, 1 refused or different, 2 bad
 //! input or usage (nothing written), 3 a pass faulted. Leaves every decision to the layers below.
 
+#[cfg(feature = "sandbox")]
+mod bench;
 mod build;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 mod cache;
@@ -215,6 +217,9 @@ enum Command {
     /// Tell which passes are kept compiled, or let go of them.
     #[cfg(all(feature = "sandbox", target_os = "linux"))]
     Cache(cache::CacheArgs),
+    /// Tell what a pass costs on a model.
+    #[cfg(feature = "sandbox")]
+    Bench(Box<bench::BenchArgs>),
     /// Run passes for programs that run them often: jobs come over a local socket.
     #[cfg(all(feature = "sandbox", target_os = "linux"))]
     Serve(serve::ServeArgs),
@@ -245,6 +250,8 @@ impl Command {
             Command::Build(_) => ("build", &[Text, Json]),
             #[cfg(all(feature = "sandbox", target_os = "linux"))]
             Command::Cache(_) => ("cache", &[Text, Json]),
+            #[cfg(feature = "sandbox")]
+            Command::Bench(_) => ("bench", &[Text, Json]),
             #[cfg(all(feature = "sandbox", target_os = "linux"))]
             Command::Serve(_) => ("serve", &[Text]),
             #[cfg(all(feature = "sandbox", target_os = "linux"))]
@@ -310,6 +317,8 @@ fn dispatch(command: &Command, global: &Global) -> anyhow::Result<Exit> {
         Command::Build(args) => build::build(args, global),
         #[cfg(all(feature = "sandbox", target_os = "linux"))]
         Command::Cache(args) => cache::cache(args, global),
+        #[cfg(feature = "sandbox")]
+        Command::Bench(args) => bench::bench(args, global),
         #[cfg(all(feature = "sandbox", target_os = "linux"))]
         Command::Serve(args) => serve::serve(args, global),
         #[cfg(all(feature = "sandbox", target_os = "linux"))]

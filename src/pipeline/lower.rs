@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::graph::Graph;
 use crate::lower::ge::{self, Opaque, RaiseError, compare::Host};
 use crate::ops::Registry;
-use crate::verify::{self, Finding, JudgeOptions, Policy, Question, Verdict};
+use crate::verify::{self, Finding, JudgeOptions, Level, Policy, Question, Verdict};
 
 /// What is said of a lowered graph.
 #[derive(Clone, Debug, Serialize)]
@@ -51,9 +51,16 @@ pub fn judge_lowered(
     };
     match raised {
         Ok(raised) => {
-            let before = ge::comparable(&settled, registry);
+            let mut before = ge::comparable(&settled, registry);
+            let defined = ge::by_definition(&mut before, &raised.graph, registry);
             let mut verdict = verify::judge_pair(&before, &raised.graph, registry, options);
             verdict.assumes.extend(raised.assumed.into_iter().map(verify::Assumption::Device));
+            if !defined.is_empty() {
+                // A definition is right over the reals: so is what is shown of it.
+                verdict.level = verdict.level.map(|_| Level::Real);
+                let held = |target: String| verify::Assumption::Device(format!("{target} is held to its definition"));
+                verdict.assumes.extend(defined.into_iter().map(held));
+            }
             verdict.assumes.push(verify::Assumption::Device("nothing raises in the graph that was lowered".into()));
             // A policy may not take what is assumed of the device.
             let is_open = verdict.verdict == Finding::Unknown;

@@ -409,6 +409,27 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What fuzzers of journals need. It is no part of what this library offers.
+#[doc(hidden)]
+pub mod for_fuzzers {
+    use super::{Edit, Editor, Journal, Limits};
+
+    /// Returns the journal of these groups of edits, each with whether it stands.
+    pub fn journal_of(groups: &[(&[Edit], bool)]) -> Vec<u8> {
+        let mut journal = Journal::default();
+        for (edits, stands) in groups {
+            let noted = journal.note(edits);
+            journal.ended(noted, *stands);
+        }
+        journal.into_bytes()
+    }
+
+    /// Makes the edits of a journal, or says why not.
+    pub fn replay(journal: &[u8], editor: &mut Editor, limits: &Limits) -> Result<(), String> {
+        super::replay(journal, editor, limits, None).map_err(|e| e.to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -441,12 +462,7 @@ mod tests {
     }
 
     fn written(groups: &[(&[Edit], bool)]) -> Vec<u8> {
-        let mut journal = Journal::default();
-        for (edits, stands) in groups {
-            let noted = journal.note(edits);
-            journal.ended(noted, *stands);
-        }
-        journal.into_bytes()
+        for_fuzzers::journal_of(groups)
     }
 
     fn refused(groups: &[(&[Edit], bool)]) -> ReplayError {

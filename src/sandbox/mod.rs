@@ -4,7 +4,7 @@
 //! - `engine`, `store`: wasmtime, configured for the least; one store a run; the clock;
 //! - `host`: what a component's imports do; `pass`: load, describe, run; `classify`: from errors of wasmtime to faults;
 //! - `worker`: the same in processes of their own, behind walls; `journal`: edits on their way back; `artifact`: compiled components;
-//! - `any`: a pass, wherever it runs; `calls`: the contract's calls for a program that edits by itself.
+//! - `any`: a pass, wherever it runs; `calls`: the contract's calls for a program that edits by itself; `profile`: what a run costs.
 //!
 //! Promises: whatever a component does, the process lives, the run ends within its limits, and a run that did not end
 //! well leaves the graph as it was. Nothing outside this folder names wasmtime. Nothing is linked but the contract.
@@ -35,6 +35,8 @@ mod outcome;
 #[cfg(feature = "sandbox")]
 mod pass;
 #[cfg(feature = "sandbox")]
+mod profile;
+#[cfg(feature = "sandbox")]
 mod store;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 pub mod worker;
@@ -50,6 +52,11 @@ pub use engine::Engine;
 #[cfg(feature = "sandbox")]
 pub use host::{Job, Level, LogLine};
 #[cfg(feature = "sandbox")]
+#[doc(hidden)]
+pub use journal::for_fuzzers as journals;
+#[cfg(feature = "sandbox")]
 pub use outcome::{Ended, Info, Outcome, Said, Usage};
 #[cfg(feature = "sandbox")]
 pub use pass::{GRANTS, Pass};
+#[cfg(feature = "sandbox")]
+pub use profile::{CallCost, Look, Profile, bytes_of};

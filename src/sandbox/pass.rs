@@ -6,6 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use wasmtime::Store;
 use wasmtime::component::{Component, HasSelf, Linker};
@@ -15,6 +16,7 @@ use super::bindings::{GraphPass, GraphPassPre};
 use super::classify::{Context, classify};
 use super::host::{Host, Job};
 use super::journal::Journal;
+use super::profile::{self, Meter};
 use super::store::{Clock, new_store};
 use super::{Ended, Engine, Fault, FaultKind, Info, Outcome, Said, Usage};
 use crate::contract::Contract;
@@ -96,8 +98,8 @@ impl<'e> Pass<'e> {
         self.run_on(Host::new(editor, job, limits), limits).0
     }
 
-    /// The same on a host that may keep a journal, which comes back.
-    pub(super) fn run_on(&self, host: Host, limits: &Limits) -> (Outcome, Option<Journal>) {
+    /// The same on a host that may keep a journal and a meter, which come back.
+    pub(super) fn run_on(&self, host: Host, limits: &Limits) -> (Outcome, Option<Journal>, Option<Box<Meter>>) {
         let fuel = limits.fuel(host.editor.graph().len());
         let config = host.job.config.clone();
         let call = |pass: &GraphPass, store: &mut Store<Host>| {
@@ -105,7 +107,7 @@ impl<'e> Pass<'e> {
             pass.airlock_pass_pass().call_run(store, &config)
         };
         let (result, host, usage) = self.guarded(host, limits, fuel, "run", call);
-        let Host { mut editor, log, log_dropped, journal, .. } = host;
+        let Host { mut editor, log, log_dropped, journal, meter, .. } = host;
         // The limits were the guest's.
         editor.limit_work(u64::MAX, None);
         let said = result.and_then(|answer| match answer {
@@ -120,7 +122,7 @@ impl<'e> Pass<'e> {
                 Ended::Faulted(fault)
             }
         };
-        (Outcome { editor, ended, usage, log, log_dropped }, journal)
+        (Outcome { editor, ended, usage, log, log_dropped }, journal, meter)
     }
 
     /// Instantiates the component and calls it, on a thread whose stack holds what the guest may use.
@@ -148,14 +150,20 @@ impl<'e> Pass<'e> {
             clock.watch(deadline);
         }
         let mut store = new_store(self.engine, host, limits, fuel);
+        profile::watch(&mut store);
         let context =
             Context { pass: &self.label, function, limits, fuel, stack_bytes: self.engine.guest_stack_bytes() };
         let guest = || {
+            let began = Instant::now();
             let component = self
                 .bound
                 .instantiate(&mut store)
                 .map_err(|e| classify(&e, &Context { function: "start", ..context }))?;
+            let (instantiated, began) = (began.elapsed(), Instant::now());
             let answer = call(&component, &mut store).map_err(|e| classify(&e, &context))?;
+            if let Some(meter) = &mut store.data_mut().meter {
+                (meter.instantiate, meter.run) = (instantiated, began.elapsed());
+            }
             // A guest that only waited for the host has passed no epoch.
             deadline.check().map_err(|stop| classify(&stop.into(), &context))?;
             Ok(answer)
@@ -178,6 +186,11 @@ impl<'e> Pass<'e> {
             sandbox_ms: deadline.elapsed().as_secs_f64() * 1e3,
         };
         (result, host, usage)
+    }
+
+    /// Lets the guest that runs look at its deadline now.
+    pub(super) fn tick(&self) {
+        self.engine.wasmtime.increment_epoch();
     }
 
     fn fault(&self, kind: FaultKind, function: &'static str, message: String) -> Fault {

@@ -68,3 +68,75 @@ fn every_target_bears_its_corpus_and_mutants_of_it() {
         }
     }
 }
+
+/// Journals of every kind of edit, by the name of their file. `AIRLOCK_BLESS=1` writes them to the corpus.
+#[cfg(feature = "sandbox")]
+#[test]
+fn the_journals_of_the_corpus_are_made_again() {
+    use airlock::editor::{Edit, NewCall, Point};
+    use airlock::graph::{Arg, BodyId, NodeId, View};
+    let graph = targets::edited();
+    let nodes: Vec<NodeId> = graph.nodes(BodyId::ROOT).collect();
+    let named = |name: &str| *nodes.iter().find(|n| graph.name(**n) == name).unwrap();
+    let call = |target: &str, args: Vec<Arg>| NewCall { target: target.into(), args, ..NewCall::default() };
+    let (x, a, b, e, output) = (named("x"), named("a"), named("b"), named("e"), *nodes.last().unwrap());
+    let new = NodeId::new_in_batch(0);
+    let sizes = Arg::List(vec![Arg::Int(4), Arg::Int(4)].into());
+    let keyword = NewCall {
+        kwargs: vec![("dtype".into(), Arg::Str("f".into()))],
+        ..call("aten.full.default", vec![sizes.clone()])
+    };
+    type Groups = Vec<(Vec<Edit>, bool)>;
+    let journals: [(&str, Groups); 4] = [
+        (
+            "insert_and_replace",
+            vec![(
+                vec![
+                    Edit::Insert(Point::Before(b), call("aten.neg.default", vec![x.into()])),
+                    Edit::ReplaceUses(a, new),
+                    Edit::Erase(a),
+                ],
+                true,
+            )],
+        ),
+        (
+            "notes_targets_moves",
+            vec![
+                (vec![Edit::Annotate(a, "why".into(), Some("because".into()))], true),
+                (vec![Edit::SetTarget(a, "aten.neg.default".into())], true),
+                (vec![Edit::Move(b, Point::After(b)), Edit::ReplaceUsesIn(a, x, vec![b])], true),
+            ],
+        ),
+        (
+            "refused",
+            vec![
+                (vec![Edit::Erase(x)], false),
+                (vec![Edit::SetArgs(a, vec![e.into()], Vec::new())], false),
+                (vec![Edit::Insert(Point::End(BodyId::ROOT), call("no.such.operator", vec![sizes.clone()]))], false),
+                (vec![Edit::Insert(Point::Start(BodyId::ROOT), keyword)], false),
+            ],
+        ),
+        (
+            "arguments",
+            vec![(
+                vec![
+                    Edit::Insert(Point::Before(output), call("aten.reshape.default", vec![a.into(), sizes])),
+                    Edit::Insert(Point::Before(output), call("aten.mul.Tensor", vec![a.into(), Arg::Float(-0.0)])),
+                ],
+                true,
+            )],
+        ),
+    ];
+    for (name, groups) in journals {
+        let groups: Vec<(&[Edit], bool)> = groups.iter().map(|(edits, stands)| (edits.as_slice(), *stands)).collect();
+        let bytes = airlock::sandbox::journals::journal_of(&groups);
+        let mut editor = airlock::editor::Editor::new(targets::edited(), targets::registry());
+        let made = airlock::sandbox::journals::replay(&bytes, &mut editor, &airlock::contract::Limits::default());
+        assert_eq!(made, Ok(()), "{name}");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/journal").join(name);
+        if std::env::var_os("AIRLOCK_BLESS").is_some() {
+            std::fs::write(&path, &bytes).unwrap();
+        }
+        assert!(std::fs::read(&path).unwrap() == bytes, "{}: AIRLOCK_BLESS=1 writes it", path.display());
+    }
+}

@@ -25,6 +25,8 @@ mod graphs;
 
 mod bad_input;
 mod bad_pt2;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod bench;
 mod builtin_passes;
 mod calling;
 mod commands;
@@ -73,6 +75,8 @@ mod run;
 mod sandbox_guests;
 #[cfg(feature = "sandbox")]
 mod sandbox_hostile;
+#[cfg(all(feature = "sandbox", target_os = "linux"))]
+mod sandbox_many;
 #[cfg(feature = "sandbox")]
 mod sandbox_refused;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]

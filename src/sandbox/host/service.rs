@@ -11,7 +11,7 @@ use super::{Host, Level};
 
 impl ServiceHost for Host {
     fn log(&mut self, l: WitLevel, message: String) -> Trap<()> {
-        self.calls = self.calls.saturating_add(1);
+        self.count("host.log");
         let level = match l {
             WitLevel::Debug => Level::Debug,
             WitLevel::Info => Level::Info,
@@ -22,17 +22,17 @@ impl ServiceHost for Host {
     }
 
     fn stage(&mut self) -> Trap<String> {
-        self.calls = self.calls.saturating_add(1);
+        self.count("host.stage");
         Ok(self.job.stage.clone())
     }
 
     fn mode(&mut self) -> Trap<String> {
-        self.calls = self.calls.saturating_add(1);
+        self.count("host.mode");
         Ok(self.job.mode.clone())
     }
 
     fn get_option(&mut self, key: String) -> Trap<Option<String>> {
-        self.calls = self.calls.saturating_add(1);
+        self.count("host.get-option");
         Ok(self.job.options.get(&key).cloned())
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::super::bindings;
 use super::super::bindings::airlock::pass::types as wit;
 use super::super::journal::Journal;
+use super::super::profile::Meter;
 use super::super::store::{Deadline, Guard, Stop};
 use super::args::Words;
 use super::sizes::Sizes;
@@ -77,6 +78,8 @@ pub struct Host {
     pub(super) named: Option<Named>,
     /// Notes each edit that reaches the editor, where somebody else is to make them again.
     pub(in super::super) journal: Option<Journal>,
+    /// Counts what calls cost, where somebody looks.
+    pub(in super::super) meter: Option<Box<Meter>>,
     /// Who is asked for weight bytes, where `job` does not hold them.
     pub(in super::super) asked: Option<Box<dyn AskedForWeights>>,
 }
@@ -107,15 +110,24 @@ impl Host {
             sizes: Sizes::default(),
             named: None,
             journal: None,
+            meter: None,
             asked: None,
         }
     }
 
     /// Counts a call, and stops a guest that uses the graph outside `run`, or whose time is over: no epoch ends a host call.
     pub(super) fn enter(&mut self, function: &'static str) -> wasmtime::Result<()> {
-        self.calls = self.calls.saturating_add(1);
+        self.count(function);
         self.deadline.check()?;
         if self.is_open { Ok(()) } else { Err(Stop::NoGraph { function }.into()) }
+    }
+
+    /// Counts a call.
+    pub(super) fn count(&mut self, function: &'static str) {
+        self.calls = self.calls.saturating_add(1);
+        if let Some(meter) = &mut self.meter {
+            meter.enter(function);
+        }
     }
 
     /// Enters a call and gives the graph.

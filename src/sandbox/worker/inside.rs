@@ -169,7 +169,7 @@ impl Inside {
         if constants {
             host.asked = Some(Box::new(Asked(self.stream.clone())));
         }
-        let (outcome, journal) = pass.run_on(host, &self.limits);
+        let (outcome, journal, _) = pass.run_on(host, &self.limits);
         let ended = match outcome.ended {
             Ended::Changed(said) | Ended::Unchanged(said) => Ok(said),
             Ended::Faulted(fault) => Err(failed(fault)),

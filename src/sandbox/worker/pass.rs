@@ -102,6 +102,12 @@ impl WorkerPass {
         &self.preflight
     }
 
+    /// Makes a worker ready for the next run, in place of one that is.
+    pub fn prepare(&mut self, limits: &Limits) -> Result<(), LoadError> {
+        self.ready = Some(self.start(limits, 0)?);
+        Ok(())
+    }
+
     /// Starts a worker that has loaded the pass.
     fn start(&self, limits: &Limits, room: u64) -> Result<Worker, LoadError> {
         patiently(&self.workers, || self.start_once(limits, room))
