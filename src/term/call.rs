@@ -25,13 +25,13 @@ impl Arguments {
     pub fn bound(view: &dyn View, operator: &Operator, bound: &Bound<'_>, sizes: &mut Sizes<'_>) -> Self {
         let mut out = Arguments::default();
         for (param, arg) in operator.schema.params.iter().zip(bound.args.iter()) {
-            let arg = elementary(&param.ty, arg);
-            match arg {
-                Ok(arg) => out.push(view, arg, sizes),
-                Err(one) => {
-                    out.tokens.push(Token::List(1));
-                    out.push(view, one, sizes);
-                }
+            let Some(count) = stands_for(&param.ty, arg) else {
+                out.push(view, arg, sizes);
+                continue;
+            };
+            out.tokens.push(Token::List(count));
+            for _ in 0..count {
+                out.push(view, arg, sizes);
             }
         }
         for (key, arg) in &bound.extra {
@@ -95,11 +95,14 @@ impl Arguments {
     }
 }
 
-/// One element where the schema has a sized list (`int[2]`) stands for a list: told apart from a written list.
-fn elementary<'a>(ty: &crate::ops::SchemaType, arg: &'a Arg) -> Result<&'a Arg, &'a Arg> {
-    let sized_one = ty.suffixes.iter().any(|s| matches!(s, crate::ops::Suffix::List(Some(1))));
-    match arg {
-        Arg::Int(_) if sized_one => Err(arg),
-        _ => Ok(arg),
-    }
+/// How many elements one number stands for, where the schema has a list of a size (`int[2]`): PyTorch fills the list with it.
+fn stands_for(ty: &crate::ops::SchemaType, arg: &Arg) -> Option<usize> {
+    let Arg::Int(_) = arg else { return None };
+    ty.suffixes.iter().find_map(|s| match s {
+        crate::ops::Suffix::List(Some(count)) => usize::try_from(*count).ok().filter(|n| *n <= MOST),
+        _ => None,
+    })
 }
+
+/// Lists of a size in schemas are short.
+const MOST: usize = 16;

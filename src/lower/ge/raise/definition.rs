@@ -1,33 +1,41 @@
 //! What composite and fused operators are held to, where GE has none of that name: their definition in base operators.
 //!
-//! Promises: only operators with a decomposition that is right over the reals, and of which the raised graph has no call, are taken apart; which
-//! they are is said, so that a verdict names what it rests on. A definition is the registry's own, held against what PyTorch computes.
+//! Promises: only operators that give memory of their own, write nothing, have a decomposition that draws nothing, and of which the raised graph has no
+//! call, are taken apart; those whose decomposition is right over the reals alone are said, so that a verdict names what it rests on. A
+//! definition is the registry's own, held against what PyTorch computes.
 
 use std::collections::BTreeSet;
 
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
 use crate::lower::ge::expand::replace;
-use crate::ops::{Exactness, Registry};
+use crate::ops::{Exactness, Operator, Registry};
 
 /// As often as what an operator was taken apart into is taken apart again.
 const ROUNDS: usize = 4;
 
-/// Takes operators of `graph` apart that `raised` has none of; returns their targets.
+/// Takes operators of `graph` apart that `raised` has none of; returns the targets of those that mean it over the reals alone.
 pub fn by_definition(graph: &mut Graph, raised: &Graph, registry: &Registry) -> BTreeSet<String> {
-    let there: BTreeSet<String> =
-        raised.nodes(BodyId::ROOT).filter(|n| raised.kind(*n) == NodeKind::Call).map(|n| raised.target(n).to_string()).collect();
-    let mut taken = BTreeSet::new();
+    let calls = raised.nodes(BodyId::ROOT).filter(|n| raised.kind(*n) == NodeKind::Call);
+    let there: BTreeSet<String> = calls.map(|n| raised.target(n).to_string()).collect();
+    let mut rounded = BTreeSet::new();
     for _ in 0..ROUNDS {
-        let is_taken = |graph: &Graph, n: NodeId| {
-            let target = graph.target(n);
-            let exactness = registry.operator_of(graph, n).and_then(|o| registry.exactness(o));
-            graph.kind(n) == NodeKind::Call && exactness == Some(Exactness::Real) && !there.contains(target)
-        };
-        let nodes: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| is_taken(graph, *n)).collect();
+        let nodes: Vec<(NodeId, Exactness)> = graph
+            .nodes(BodyId::ROOT)
+            .filter(|n| graph.kind(*n) == NodeKind::Call && !there.contains(graph.target(*n)))
+            .filter_map(|n| Some((n, registry.operator_of(graph, n)?)))
+            .filter(|(_, o)| gives_its_own(o))
+            .filter_map(|(n, o)| Some((n, registry.exactness(o)?)))
+            .collect();
         let mut any = false;
-        for node in nodes {
+        for (node, exactness) in nodes {
             let Ok(Some(expansion)) = registry.decompose_values(graph, node) else { continue };
-            taken.insert(graph.target(node).to_string());
+            let draws = |n: NodeId| registry.operator_of(&expansion.graph, n).is_none_or(|o| o.effects.random);
+            if expansion.calls().any(draws) {
+                continue;
+            }
+            if exactness == Exactness::Real {
+                rounded.insert(graph.target(node).to_string());
+            }
             let results = expansion.inline(graph, BodyId::ROOT, Some(node));
             replace(graph, node, &results);
             any = true;
@@ -36,5 +44,11 @@ pub fn by_definition(graph: &mut Graph, raised: &Graph, registry: &Registry) -> 
             break;
         }
     }
-    taken
+    rounded
+}
+
+/// Whether an operator writes nothing, and its results lie in memory of their own.
+fn gives_its_own(operator: &Operator) -> bool {
+    let effects = &operator.effects;
+    !effects.writes() && !effects.opaque && effects.side.is_none() && effects.returns.iter().all(|r| r.is_empty())
 }
