@@ -27,6 +27,8 @@ mod run;
 #[cfg_attr(not(feature = "sandbox"), allow(dead_code))]
 mod staging;
 mod test;
+#[cfg(feature = "sandbox")]
+mod test_pass;
 mod verify;
 mod watch;
 
