@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """What the example passes cost in each language, as Markdown: size, time to build, first run, cached run, fuel.
 
-    scripts/figures.py AIRLOCK COMPONENTS > docs/languages/figures.md
+    scripts/figures.py AIRLOCK COMPONENTS [PASS ...] > docs/languages/figures.md
 
-Builds each pass anew into COMPONENTS/LANGUAGE/PASS.wasm and runs it on one graph: once compiled anew (`--no-cache`), then from the
-cache. Times are of the machine and of the build of AIRLOCK; fuel is neither's. `scripts/conformance.sh` calls it.
+Builds each pass, or those that are named, anew into COMPONENTS/LANGUAGE/PASS.wasm and runs it on one graph: once compiled anew
+(`--no-cache`), then from the cache. Times are processor time, of all processes, so that a busy machine does not count. `scripts/conformance.sh`
+calls it.
 """
 
 import json
+import resource
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,10 +30,15 @@ GRAPHS = {
 }
 
 
+def used():
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
+
+
 def timed(*command):
-    started = time.monotonic()
+    before = used()
     done = subprocess.run([str(part) for part in command], cwd=ROOT, stdout=subprocess.PIPE)
-    return time.monotonic() - started, done
+    return used() - before, done
 
 
 def measure(airlock, components, language, name):
@@ -48,7 +54,7 @@ def measure(airlock, components, language, name):
     cached, done = timed(*run)
     report = json.loads(done.stdout)["passes"][0]
     print(f"{language}/{name}: {report['outcome']}, {report['fuel']} fuel", file=sys.stderr)
-    return {"bytes": component.stat().st_size, "build": build, "first": first, "cached": cached, "fuel": report["fuel"], "run": report["sandbox_ms"]}
+    return {"bytes": component.stat().st_size, "build": build, "first": first, "cached": cached, "fuel": report["fuel"]}
 
 
 def size(count):
@@ -60,21 +66,23 @@ def fuel(count):
 
 
 def main():
-    airlock, components = (Path(argument).resolve() for argument in sys.argv[1:])
-    found = {(l, p): measure(airlock, components, l, p) for l in LANGUAGES for p in GRAPHS}
+    airlock, components = (Path(argument).resolve() for argument in sys.argv[1:3])
+    graphs = {name: GRAPHS[name] for name in sys.argv[3:] or GRAPHS}
+    found = {(l, p): measure(airlock, components, l, p) for l in LANGUAGES for p in graphs}
 
     def median(language, what):
-        return statistics.median(found[language, name][what] for name in GRAPHS if name != "endless")
+        return statistics.median(found[language, name][what] for name in graphs if name != "endless")
 
-    print("# What the example passes cost\n\nMade by `scripts/conformance.sh`: medians over the eight passes (`endless` apart), each on one graph.")
-    print("*First run* compiles the component, *cached run* takes it from the cache; both are of the whole command, with a debug build of Airlock.\n")
-    print("| language | component | build again | first run | cached run | of that in the sandbox |\n|---|---|---|---|---|---|")
+    names = ", ".join(f"`{name}`" for name in graphs if name != "endless")
+    print(f"# What example passes cost\n\nMade by `scripts/figures.py`: medians over {names}, each on one graph, with a debug build of Airlock.")
+    print("Times are processor time of the whole command. *First run* compiles the component, *cached run* takes it from the cache.\n")
+    print("| language | component | build again | first run | cached run |\n|---|---|---|---|---|")
     for l in LANGUAGES:
-        times = f"{median(l, 'build'):.1f} s | {median(l, 'first'):.1f} s | {median(l, 'cached') * 1e3:.0f} ms | {median(l, 'run'):.1f} ms"
+        times = f"{median(l, 'build'):.1f} s | {median(l, 'first'):.1f} s | {median(l, 'cached'):.2f} s"
         print(f"| {l} | {size(median(l, 'bytes'))} | {times} |")
     print("\nFuel, of which a run has 1,000 M and 0.5 M for each node:\n")
     print(f"| pass | graph | {' | '.join(LANGUAGES)} |\n|---|---|{'---|' * len(LANGUAGES)}")
-    for name, graph in GRAPHS.items():
+    for name, graph in graphs.items():
         if name != "endless":
             print(f"| {name} | {Path(graph).parent.name} | {' | '.join(fuel(found[l, name]['fuel']) for l in LANGUAGES)} |")
 

@@ -1,6 +1,8 @@
 // Airlock for compilers in C++17: `airlock.h` with objects that free themselves and failures that are exceptions.
 //
-//     airlock::Host host({.worker = "/usr/bin/airlock"});
+//     airlock::Settings settings;
+//     settings.worker = "/usr/bin/airlock";
+//     airlock::Host host(settings);
 //     airlock::Model model = host.load_model("model.pt2");
 //     airlock::Pass pass = host.load_pass("pass.wasm");
 //     airlock::Report report = model.run(pass);

@@ -33,6 +33,8 @@ mod serve;
 #[cfg_attr(not(feature = "sandbox"), allow(dead_code))]
 mod staging;
 mod test;
+#[cfg(feature = "sandbox")]
+mod test_pass;
 mod verify;
 mod watch;
 

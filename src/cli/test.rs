@@ -14,19 +14,29 @@ use crate::ops::Registry;
 use crate::report::{CaseReport, TestReport, junit, plain, sarif, verdict_words};
 use crate::verify::{self, Finding, Mode, Policy, Question, Verdict};
 
-/// Judges `.case` files and folders of them. Exit 1 where a verdict disagrees with its label.
+/// Judges `.case` files and folders of them, or runs a pass on them. Exit 1 where a verdict or an outcome disagrees with its label.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  airlock test tests/cases\n  airlock test cases --format junit > report.xml")]
+#[command(after_help = "\
+Examples:
+  airlock test tests/cases
+  airlock test cases --format junit > report.xml
+  airlock test --pass my-pass            # labels: accepted, refused, unchanged, faulted")]
 pub struct TestArgs {
-    /// Files and folders.
-    #[arg(required = true)]
+    /// Files and folders; without any, those of the pass, which is that of the current folder unless --pass names one.
     paths: Vec<PathBuf>,
+    /// Run a pass on each case's `before`: a component, or sources, which are built. An `after` is the output, to the letter.
+    #[cfg(feature = "sandbox")]
+    #[arg(long, value_name = "PASS", conflicts_with = "counterexamples")]
+    pass: Option<PathBuf>,
     /// What a verdict must say to be accepted, whatever the label.
     #[arg(long, value_parser = super::policies())]
     policy: Option<Policy>,
     /// Keep what refutes each case in this folder: a `.case` with its inputs, and a script for PyTorch.
     #[arg(long, value_name = "DIR")]
     counterexamples: Option<PathBuf>,
+    #[cfg(feature = "sandbox")]
+    #[command(flatten)]
+    passing: super::run::Passing,
     #[command(flatten)]
     searching: Searching,
     #[command(flatten)]
@@ -34,17 +44,18 @@ pub struct TestArgs {
 }
 
 pub fn test(args: &TestArgs, global: &Global) -> anyhow::Result<Exit> {
+    #[cfg(feature = "sandbox")]
+    if let Some(pass) = args.pass.clone().or_else(|| super::test_pass::pass_here().filter(|_| args.paths.is_empty())) {
+        let beside = if pass.is_dir() { pass.clone() } else { pass.parent().unwrap_or(Path::new("")).join(".") };
+        let paths = if args.paths.is_empty() { vec![beside] } else { args.paths.clone() };
+        let how = (&args.passing, args.policy.unwrap_or_default());
+        return super::test_pass::test(&pass, files(&paths)?, how, &args.reading, global);
+    }
+    if args.paths.is_empty() {
+        bail!("name .case files or folders of them; in the folder of a pass its own are taken");
+    }
     let registry = load::registry(&args.reading)?;
-    let mut files = Vec::new();
-    for path in &args.paths {
-        collect(path, &mut files)?;
-    }
-    if files.is_empty() {
-        bail!(
-            "there are no .case files in {}",
-            args.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
-        );
-    }
+    let files = files(&args.paths)?;
     let bar = progress::bar(global, files.len(), "Judging");
     let judged: Vec<anyhow::Result<CaseReport>> = files
         .par_iter()
@@ -70,6 +81,19 @@ pub fn test(args: &TestArgs, global: &Global) -> anyhow::Result<Exit> {
         (false, 0) => Exit::Done,
         (false, _) => Exit::Refused,
     })
+}
+
+/// The cases that are named, and those of folders.
+fn files(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        collect(path, &mut files)?;
+    }
+    if files.is_empty() {
+        let named: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
+        bail!("there are no .case files in {}", named.join(", "));
+    }
+    Ok(files)
 }
 
 /// The report of a case that cannot be read: the others are judged all the same.

@@ -23,7 +23,7 @@ pub fn scaffold(dir: &Path, language: Language) -> Result<Scaffolded, ScaffoldEr
         return Err(ScaffoldError::NotEmpty { dir: dir.to_owned() });
     }
     let files: Vec<(&'static str, String)> =
-        template(language).iter().map(|(path, text)| (*path, text.replace("NAME", &name))).collect();
+        template(language).iter().chain(CASES).map(|(path, text)| (*path, text.replace("NAME", &name))).collect();
     let beside = beside(dir);
     let sdk = sdk::files(language);
     let copy = sdk.iter().map(|(path, text)| (Path::new("airlock").join(path), *text));
@@ -85,6 +85,12 @@ fn put_in_place(beside: &Path, dir: &Path) -> Result<(), ScaffoldError> {
     }
     Ok(())
 }
+
+/// What the pass must come to, in every language: `airlock test` in its folder looks.
+const CASES: &[(&str, &str)] = &[
+    ("cases/double.case", include_str!("templates/double.case")),
+    ("cases/single.case", include_str!("templates/single.case")),
+];
 
 /// The author's files, in which `NAME` stands for the name of the pass.
 fn template(language: Language) -> &'static [(&'static str, &'static str)] {

@@ -386,6 +386,37 @@ fn a_source_without_a_pass_says_what_is_missing() {
 }
 
 #[test]
+fn a_new_pass_passes_its_own_cases_and_a_wrong_expectation_is_told() {
+    let Some(_) = component_in("c", "dedup") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("own-cases");
+    assert!(airlock().args(["new", "--lang", "c"]).arg(&dir).output().unwrap().status.success());
+    let test = || airlock().arg("test").current_dir(&dir).output().unwrap();
+    let all_right = test();
+    assert_eq!(all_right.status.code(), Some(0), "{}", e2e::text(&all_right.stderr));
+    assert_eq!(e2e::text(&all_right.stdout), "2 cases: 2 right, 0 wrong\n");
+
+    let case = std::fs::read_to_string(dir.join("cases/double.case")).unwrap();
+    let write = |name: &str, text: String| std::fs::write(dir.join("cases").join(name), text).unwrap();
+    write("a.case", case.replace("accepted", "refused"));
+    write("b.case", case.replace("mul.Tensor(x, 2.0)", "mul.Tensor(x, 3.0)"));
+    let wrong = test();
+    assert_eq!(wrong.status.code(), Some(1));
+    let says = e2e::text(&wrong.stdout);
+    for part in ["cases/a.case   accepted, expected refused", "mul.Tensor(x, 2.0)", "4 cases: 2 right, 2 wrong"] {
+        assert!(says.contains(part), "{part}: {says}");
+    }
+    write("c.case", case.replace("accepted", "exact"));
+    let unknown = test();
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(
+        e2e::text(&unknown.stderr).contains("accepted, refused, unchanged or faulted"),
+        "{}",
+        e2e::text(&unknown.stderr)
+    );
+}
+
+#[test]
 fn a_pass_that_is_watched_is_built_and_run_again_when_it_changes() {
     let Some(_) = component_in("c", "dedup") else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -174,14 +174,37 @@ struct Part<'a> {
 
 /// Reads a case.
 pub fn read(text: &str, options: &ReadOptions) -> Result<Case, CaseError> {
-    let [meta, before, after] = parts(text, &options.file)?;
-    let meta = needed(meta, "meta", options)?;
+    let [meta_part, before, after] = parts(text, &options.file)?;
+    let meta_part = needed(meta_part, "meta", options)?;
     let (before, after) = (needed(before, "before", options)?, needed(after, "after", options)?);
-    // Empty lines above it make the lines of TOML errors those of the file.
-    let padded = "\n".repeat(meta.above) + meta.text;
-    let meta = toml::from_str(&padded)
-        .map_err(|source| CaseError::Meta { file: shown(&options.file).into_owned(), source: Box::new(source) })?;
+    let meta = meta(meta_part, options)?;
     Ok(Case { meta, before: program(before, options)?, after: program(after, options)? })
+}
+
+/// A case of a pass: what it must come to, and where it is stated the output.
+#[derive(Clone, Debug)]
+pub struct PassCase {
+    /// What is said of it.
+    pub meta: CaseMeta,
+    /// The program that the pass is run on.
+    pub before: Graph,
+    /// The program after, where there is one.
+    pub after: Option<Graph>,
+}
+
+/// Reads a case of a pass, which may have no `after`.
+pub fn read_of_pass(text: &str, options: &ReadOptions) -> Result<PassCase, CaseError> {
+    let [meta_part, before, after] = parts(text, &options.file)?;
+    let meta = meta(needed(meta_part, "meta", options)?, options)?;
+    let before = program(needed(before, "before", options)?, options)?;
+    Ok(PassCase { meta, before, after: after.map(|part| program(part, options)).transpose()? })
+}
+
+fn meta(part: Part<'_>, options: &ReadOptions) -> Result<CaseMeta, CaseError> {
+    // Empty lines above it make the lines of TOML errors those of the file.
+    let padded = "\n".repeat(part.above) + part.text;
+    toml::from_str(&padded)
+        .map_err(|source| CaseError::Meta { file: shown(&options.file).into_owned(), source: Box::new(source) })
 }
 
 /// Reads the program before alone. A case that keeps the graph on which a pass failed has no `after`.
