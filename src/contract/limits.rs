@@ -57,6 +57,9 @@ pub struct Limits {
     /// Values on the operand stack of one function at once: the compiler's time grows with their square. Compiled languages
     /// have some 70.
     pub function_stack: u64,
+    /// Values that blocks, branches and their ends take and give, beyond two each, of one function: the compiler keeps each. Compiled
+    /// languages have none. A file of 20 kB with 6 million makes it use more than 2 GB.
+    pub function_block_values: u64,
     /// Parameters and locals times blocks and branches of one function: what the compiler's time and memory grow with. The largest
     /// of CPython's has 100,000, of a JavaScript engine's 400,000.
     pub function_locals_times_blocks: u64,
@@ -94,6 +97,7 @@ impl Default for Limits {
             function_nesting: 2_000,
             function_branches: 60_000,
             function_stack: 5_000,
+            function_block_values: 500_000,
             function_locals_times_blocks: 2_000_000,
             locals_times_blocks: 50_000_000,
             values_squared: 400_000_000,

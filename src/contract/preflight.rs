@@ -4,7 +4,7 @@
 //! - it is a component: not empty, not text, not a core module, not compiled native code;
 //! - it is valid under [`FEATURES`], function bodies included;
 //! - nothing in it is larger than [`Limits`] allow: bytes, functions, definitions (those of a part as often as it is
-//!   instantiated), and for each function code, locals, nesting, branch tables, operands at once, locals times blocks. The
+//!   instantiated), and for each function code, locals, nesting, branch tables, operands at once, values that blocks hand on, locals times blocks. The
 //!   compiler's time and memory grow with those, not with the file;
 //! - no part takes another one as an argument or out of an instance: then nobody could count them;
 //! - strings are UTF-8 and calls are plain, also between its own parts;
@@ -250,10 +250,11 @@ impl Look<'_> {
         checked.read_locals(&mut reader).map_err(bad)?;
         let mut operators = OperatorsReader::new(reader);
         let (mut depth, mut deepest, mut loops, mut branches) = (0_u64, 0_u64, 0_u64, 0_u64);
-        let (mut blocks, mut operands) = (1_u64, 0_u64);
+        let (mut blocks, mut operands, mut handed) = (1_u64, 0_u64, 0_u64);
         while !operators.eof() {
             let offset = operators.original_position();
             let operator = operators.read().map_err(bad)?;
+            handed = handed.saturating_add(values_handed_on(&operator, checked));
             checked.op(offset, &operator).map_err(bad)?;
             match operator {
                 Operator::Block { .. } | Operator::If { .. } => {
@@ -280,6 +281,8 @@ impl Look<'_> {
         self.bound(&what("nested blocks"), deepest, limits.function_nesting, "function_nesting")?;
         self.bound(&what("branch table targets"), branches, limits.function_branches, "function_branches")?;
         self.bound(&what("operands at once"), operands, limits.function_stack, "function_stack")?;
+        let key = "function_block_values";
+        self.bound(&what("values handed from block to block"), handed, limits.function_block_values, key)?;
         // A parameter is a local to the compiler.
         let locals = u64::from(checked.len_locals());
         let product = locals.saturating_mul(loops);
@@ -288,7 +291,7 @@ impl Look<'_> {
         let product = locals.saturating_mul(blocks);
         let key = "function_locals_times_blocks";
         self.bound(&what("locals times blocks"), product, limits.function_locals_times_blocks, key)?;
-        totals.locals_times_blocks = totals.locals_times_blocks.saturating_add(product);
+        totals.locals_times_blocks = totals.locals_times_blocks.saturating_add(product).saturating_add(handed);
         let what = "locals times blocks of all functions";
         self.bound(what, totals.locals_times_blocks, limits.locals_times_blocks, "locals_times_blocks")?;
         let values = locals.saturating_add(operands);
@@ -478,4 +481,21 @@ impl Look<'_> {
 
 fn is_resource(id: wasmparser::component_types::ComponentAnyTypeId) -> bool {
     matches!(id, wasmparser::component_types::ComponentAnyTypeId::Resource(_))
+}
+
+/// How many values an operator hands from one block to another, beyond the two that compiled languages have: the compiler keeps each.
+fn values_handed_on(operator: &Operator<'_>, checked: &FuncValidator<ValidatorResources>) -> u64 {
+    let times = match operator {
+        Operator::BrTable { targets } => u64::from(targets.len()).saturating_add(1),
+        Operator::Block { .. }
+        | Operator::Loop { .. }
+        | Operator::If { .. }
+        | Operator::Else
+        | Operator::End
+        | Operator::Br { .. }
+        | Operator::BrIf { .. } => 1,
+        _ => return 0,
+    };
+    let (taken, given) = operator.operator_arity(checked).unwrap_or_default();
+    u64::from(taken).saturating_add(u64::from(given)).saturating_sub(2).saturating_mul(times)
 }

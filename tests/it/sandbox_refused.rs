@@ -136,11 +136,13 @@ fn what_is_too_large_to_compile_is_refused_by_name() {
         function_branches: 30,
         function_locals_times_loops: 500,
         function_stack: 40,
+        function_block_values: 400,
         function_locals_times_blocks: 900,
         locals_times_blocks: 2_000,
         values_squared: 30_000,
         ..Limits::default()
     };
+    let (consts, drops) = (|n: usize| "i32.const 1 ".repeat(n), |n: usize| "drop ".repeat(n));
     let loops = |n: usize| "(loop ".repeat(n) + &")".repeat(n);
     for (key, inside) in [
         ("component_bytes", format!("(data (i32.const 5000) \"{}\")", "x".repeat(100_000))),
@@ -152,6 +154,24 @@ fn what_is_too_large_to_compile_is_refused_by_name() {
         ("function_locals_times_loops", format!("(func (local {}) {})", "i32 ".repeat(90), "(loop) ".repeat(6))),
         // Parameters count, and ifs and branches.
         ("function_locals_times_loops", format!("(func (param {}) {})", "i32 ".repeat(90), "(loop) ".repeat(6))),
+        (
+            "function_block_values",
+            format!(
+                "(func {}{}{})",
+                consts(30),
+                "(block (param {}) (result {}))".replace("{}", &"i32 ".repeat(30)).repeat(5),
+                drops(30)
+            ),
+        ),
+        (
+            "function_block_values",
+            format!(
+                "(func (result {0}) {1}{2}{1} (br 0))",
+                "i32 ".repeat(30),
+                consts(30),
+                "(br_if 0 (i32.const 0))".repeat(8) + &drops(30)
+            ),
+        ),
         ("function_stack", format!("(func {}{})", "i32.const 1 ".repeat(41), "drop ".repeat(41))),
         ("function_locals_times_blocks", format!("(func (param {}) {})", "i32 ".repeat(90), "(block) ".repeat(10))),
         (

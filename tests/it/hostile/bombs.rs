@@ -124,6 +124,19 @@ fn compilers() -> Vec<Attack> {
                 &"(local.set 2 (i64.mul (i64.add (local.get 2) (local.get 3)) (i64.const 123456789)))".repeat(40_000),
             ),
         ),
+        bomb(
+            "bomb_of_block_results",
+            "5,000 blocks that hand on 1,000 values each",
+            "refused: limits.function_block_values",
+            handed_on(1_000, "block", 5_000),
+        ),
+        bomb(
+            "bomb_of_loop_parameters",
+            "1,500 loops that hand on 1,000 values each",
+            "refused: limits.function_block_values",
+            handed_on(1_000, "loop", 1_500),
+        ),
+        bomb("bomb_of_calls", "3,000 calls that hand over 1,000 values each", "unchanged", calls(1_000, 3_000)),
         refused(
             "bomb_of_instances",
             "3 kB of components in each other: 2^30 instances",
@@ -177,6 +190,28 @@ fn parts() -> Vec<Attack> {
     .into_iter()
     .map(|(name, what, ends, module, times)| Attack::new(LIVES, name, what, ends, beside(module, times)))
     .collect()
+}
+
+/// Blocks (or loops) that each take so many values and hand them on.
+fn handed_on(values: usize, block: &str, times: usize) -> Vec<u8> {
+    let types = "i64 ".repeat(values);
+    let blocks = format!("({block} (type $same))").repeat(times);
+    let (pushed, dropped) = ("(i64.const 1)".repeat(values), "(drop)".repeat(values));
+    component(&format!(
+        "(type $same (func (param {types}) (result {types})))\n\
+         {RUN} (if (i32.const 0) (then {pushed} {blocks} {dropped})) (i32.const 2048))"
+    ))
+}
+
+/// Calls that each take so many values and give as many.
+fn calls(values: usize, times: usize) -> Vec<u8> {
+    let types = "i64 ".repeat(values);
+    let same: String = (0..values).map(|i| format!("(local.get {i})")).collect();
+    let (pushed, dropped) = ("(i64.const 1)".repeat(values), "(drop)".repeat(values));
+    let inside = format!("{pushed} {} {dropped}", "(call $same)".repeat(times));
+    component(&format!(
+        "(func $same (param {types}) (result {types}) {same})\n{RUN} (if (i32.const 0) (then {inside})) (i32.const 2048))"
+    ))
 }
 
 /// Components in each other, each instantiating the one within it twice.
