@@ -36,7 +36,7 @@ pub struct TestArgs {
     counterexamples: Option<PathBuf>,
     #[cfg(feature = "sandbox")]
     #[command(flatten)]
-    passing: super::run::Passing,
+    passing: super::passing::Passing,
     #[command(flatten)]
     searching: Searching,
     #[command(flatten)]

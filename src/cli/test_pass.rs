@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde::Serialize;
 
-use super::run::{Passing, Place, named_passes};
+use super::passing::{Passing, Place, named_passes};
 use super::{Exit, Format, Global, Reading, load, output, progress};
 use crate::formats::text::{self, ReadOptions, case};
 use crate::graph::{Graph, Model};
@@ -64,9 +64,9 @@ pub fn test(
     config.file.builtin = crate::passes::BUILT_IN.iter().map(|b| (b.name.to_string(), false)).collect();
     let folder = tempfile::tempdir().context("no temporary folder can be made")?;
     let component = component(pass, folder.path(), global)?;
-    let place = Place::of(passing, &config.file.limits, reading)?;
+    let place = Place::of(passing, &config.file.limits, reading, cases.len())?;
     let wanted = named_passes(&[component.display().to_string()], passing)?;
-    let mut specs = super::run::load_passes(wanted, &config, &place, global)?;
+    let mut specs = super::passing::load_passes(wanted, &config, &place, global)?;
     let Some(spec) = specs.first_mut() else { bail!("there is no pass in {}", pass.display()) };
     let registry = load::registry(reading)?;
     let bar = progress::bar(global, cases.len(), "Testing");

@@ -256,7 +256,7 @@ impl Taking<'_> {
         let (target, args): (String, Vec<Arg>) = match target.as_str() {
             "aten.select.int" => into("aten.select_scatter.default"),
             "aten.slice.Tensor" => {
-                let size = |dim: usize| Some(self.graph.ty(whole).as_tensor()?.sizes.get(dim)?.fixed()?);
+                let size = |dim: usize| self.graph.ty(whole).as_tensor()?.sizes.get(dim)?.fixed();
                 let rank = self.graph.ty(whole).as_tensor().map_or(0, crate::graph::TensorType::rank);
                 let args: Vec<Arg> = rest().collect();
                 let between = settled(&args, rank, size).unwrap_or(args);
