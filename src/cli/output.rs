@@ -98,7 +98,6 @@ pub fn status(global: &Global, word: &str, text: &str) {
 }
 
 /// Warns on standard error.
-#[cfg(feature = "sandbox")]
 pub fn warn(text: &str) {
     let _ = writeln!(anstream::stderr(), "{} {}", "warning:".yellow().bold(), plain(text));
 }

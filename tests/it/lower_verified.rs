@@ -140,3 +140,72 @@ fn the_small_recorded_cases_are_accepted_but_for_those_that_are_listed() {
         listed.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once(": ")).map(|(n, _)| n).collect();
     assert_eq!(refused, listed, "{}", tally.report);
 }
+
+fn read_program(text: &str) -> Graph {
+    use airlock::formats::text::{ReadOptions, read};
+    let mut graph = read(text, &ReadOptions::of_file("t.fx")).unwrap();
+    assert!(Registry::standard().check_types(&mut graph).is_empty());
+    graph
+}
+
+/// What is said of a graph as it is lowered, and after an operator of a kind has had its first two inputs exchanged.
+fn judged_and_spoilt(graph: &Graph, kind: &str) -> (Judged, Judged) {
+    let registry = Registry::standard();
+    let mut lowered = ge::lower_with(graph, &Options::default(), &registry).unwrap();
+    let whole = judged(graph, &lowered, &registry);
+    let op = lowered.graph.op.iter_mut().rev().find(|op| op.r#type == kind).unwrap();
+    op.input.swap(0, 1);
+    (whole, judged(graph, &lowered, &registry))
+}
+
+#[test]
+fn an_operator_that_ge_lacks_is_held_to_its_definition_and_to_nothing_else() {
+    let graph = read_program(
+        "class GraphModule(torch.nn.Module):
+    def forward(self, q: \"f32[2, 4, 4]\", k: \"f32[2, 4, 4]\", v: \"f32[2, 4, 4]\", m: \"b8[4, 4]\"):
+        s: \"f32[2, 4, 4]\" = torch.ops.aten.scaled_dot_product_attention.default(q, k, v, m)
+        return (s,)
+",
+    );
+    let (whole, spoilt) = judged_and_spoilt(&graph, "BatchMatMul");
+    assert_eq!(whole.verdict.level, Some(airlock::verify::Level::Real), "{}", line(&whole));
+    let assumed: Vec<String> = whole.verdict.assumes.iter().map(|a| a.text()).collect();
+    assert!(assumed.iter().any(|a| a.contains("scaled_dot_product_attention")), "{assumed:?}");
+    assert!(!spoilt.verdict.accepted, "{}", line(&spoilt));
+}
+
+#[test]
+fn a_definition_that_is_exact_leaves_the_proof_exact() {
+    let graph = read_program(
+        "class GraphModule(torch.nn.Module):
+    def forward(self, x: \"f32[2, 4, 8, 8]\", y: \"f32[2, 4, 4, 4]\"):
+        p: \"f32[2, 4, 4, 4]\" = torch.ops.aten.max_pool2d.default(x, [2, 2], [2, 2], [0, 0], [1, 1])
+        s: \"f32[2, 4, 4, 4]\" = torch.ops.aten.sub.Tensor(p, y)
+        return (s,)
+",
+    );
+    let (whole, spoilt) = judged_and_spoilt(&graph, "Sub");
+    assert_eq!(whole.verdict.level, Some(airlock::verify::Level::Exact), "{}", line(&whole));
+    assert!(!spoilt.verdict.accepted, "{}", line(&spoilt));
+}
+
+#[test]
+fn what_runs_without_gradients_is_judged_as_it_stands() {
+    let graph = read_program(
+        "class GraphModule(torch.nn.Module):
+    def forward(self, x: \"f32[4]\", y: \"f32[4]\"):
+        b = self.b
+        w = torch.ops.higher_order.wrap_with_set_grad_enabled(False, b, x, y)
+        g: \"f32[4]\" = w[0]
+        r: \"f32[4]\" = torch.ops.aten.relu.default(g)
+        return (r,)
+    class b(torch.nn.Module):
+        def forward(self, p: \"f32[4]\", q: \"f32[4]\"):
+            t: \"f32[4]\" = torch.ops.aten.sub.Tensor(q, p)
+            return (t,)
+",
+    );
+    let (whole, spoilt) = judged_and_spoilt(&graph, "Sub");
+    assert_eq!(whole.verdict.level, Some(airlock::verify::Level::Exact), "{}", line(&whole));
+    assert!(!spoilt.verdict.accepted, "{}", line(&spoilt));
+}
