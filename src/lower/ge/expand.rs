@@ -150,14 +150,15 @@ pub(super) fn replace(graph: &mut Graph, node: NodeId, results: &[Arg]) {
     graph.remove(node);
 }
 
-fn put(graph: &mut Graph, user: NodeId, old: NodeId, new: &Arg) {
+/// Lets a user take another value in the place of a node.
+pub(super) fn put(graph: &mut Graph, user: NodeId, old: NodeId, new: &Arg) {
     let args = graph.args(user).iter().map(|a| with(a, old, new)).collect();
     let kwargs = graph.kwargs(user).iter().map(|(k, a)| (*k, with(a, old, new))).collect();
     graph.set_args(user, args, kwargs);
 }
 
 /// Returns the argument with a node replaced. Lists nest at most `Arg::MAX_DEPTH` deep.
-fn with(arg: &Arg, old: NodeId, new: &Arg) -> Arg {
+pub(super) fn with(arg: &Arg, old: NodeId, new: &Arg) -> Arg {
     match arg {
         Arg::Node(n) if *n == old => new.clone(),
         Arg::List(items) => Arg::List(items.iter().map(|a| with(a, old, new)).collect()),

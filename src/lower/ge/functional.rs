@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::expand::replace;
+use super::expand::{put, replace, with};
 use crate::analysis::{self, Place, Shares};
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, ValueType, View};
 use crate::ops::Registry;
@@ -146,7 +146,7 @@ impl Taking<'_> {
         for operand in operands {
             let now = self.now(operand, node)?;
             if now != operand {
-                put(&mut self.graph, node, operand, now);
+                put(&mut self.graph, node, operand, &Arg::Node(now));
             }
         }
         Ok(())
@@ -175,7 +175,7 @@ impl Taking<'_> {
         for view in chain.into_iter().rev() {
             let source = self.graph.args(view).first().and_then(Arg::as_node);
             let (Some(source), target) = (source, self.graph.target(view).to_string()) else { return Ok(now) };
-            let args: Vec<Arg> = self.graph.args(view).iter().map(|a| with(a, source, now)).collect();
+            let args: Vec<Arg> = self.graph.args(view).iter().map(|a| with(a, source, &Arg::Node(now))).collect();
             now = self.insert(reader, &target, args)?;
             let writes = self.written(self.root_of(view));
             if let Some(lies) = self.memory.get_mut(&view) {
@@ -382,23 +382,6 @@ fn inverse(axes: &Arg) -> Option<Arg> {
         *back.get_mut(usize::try_from(axis).ok()?)? = Arg::Int(i64::try_from(place).ok()?);
     }
     Some(Arg::List(back.into()))
-}
-
-fn put(graph: &mut Graph, user: NodeId, old: NodeId, new: NodeId) {
-    let args = graph.args(user).iter().map(|a| with(a, old, new)).collect();
-    let kwargs = graph.kwargs(user).iter().map(|(k, a)| (*k, with(a, old, new))).collect();
-    graph.set_args(user, args, kwargs);
-}
-
-/// Lists nest at most `Arg::MAX_DEPTH` deep.
-fn with(arg: &Arg, old: NodeId, new: NodeId) -> Arg {
-    let each = |items: &[Arg]| items.iter().map(|a| with(a, old, new)).collect();
-    match arg {
-        Arg::Node(n) if *n == old => Arg::Node(new),
-        Arg::List(items) => Arg::List(each(items)),
-        Arg::Tuple(items) => Arg::Tuple(each(items)),
-        other => other.clone(),
-    }
 }
 
 #[cfg(test)]
