@@ -67,16 +67,7 @@ pub fn run(
     let inputs = inputs::of(graph);
     let values = inputs::values(model, &inputs, given, session)?;
     let before: Vec<Value> = values.iter().map(|(_, v)| v.clone()).collect();
-    let mut runner = Runner {
-        graph,
-        session,
-        observer,
-        start: Instant::now(),
-        live: 0,
-        values: Vec::new(),
-        depth: 0,
-        autocast: None,
-    };
+    let mut runner = Runner::of(graph, session, observer);
     for (node, value) in values {
         runner.set(node, value);
     }
@@ -99,16 +90,7 @@ pub fn run_on(
     observer: &mut dyn Observer,
 ) -> Result<Vec<Value>, ExecError> {
     let placeholders = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Placeholder);
-    let mut runner = Runner {
-        graph,
-        session,
-        observer,
-        start: Instant::now(),
-        live: 0,
-        values: Vec::new(),
-        depth: 0,
-        autocast: None,
-    };
+    let mut runner = Runner::of(graph, session, observer);
     for (node, value) in placeholders.zip(given) {
         runner.set(node, value.clone());
     }
@@ -123,16 +105,7 @@ pub(in crate::exec) fn run_expansion(
 ) -> Result<Vec<Value>, ExecError> {
     let placeholders = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Placeholder);
     let observer = &mut ();
-    let mut runner = Runner {
-        graph,
-        session,
-        observer,
-        start: Instant::now(),
-        live: 0,
-        values: Vec::new(),
-        depth: 0,
-        autocast: None,
-    };
+    let mut runner = Runner::of(graph, session, observer);
     for (node, value) in placeholders.zip(inputs) {
         runner.set(node, value);
     }
@@ -206,6 +179,21 @@ pub(in crate::exec) struct Runner<'a, 's, 'r> {
 
 /// Bodies nest no deeper than this.
 const DEEPEST: usize = 64;
+
+impl<'a, 's, 'r> Runner<'a, 's, 'r> {
+    fn of(graph: &'a Graph, session: &'s mut Session<'r>, observer: &'s mut dyn Observer) -> Self {
+        Runner {
+            graph,
+            session,
+            observer,
+            start: Instant::now(),
+            live: 0,
+            values: Vec::new(),
+            depth: 0,
+            autocast: None,
+        }
+    }
+}
 
 impl<'a> Runner<'a, '_, '_> {
     /// Gives a node its value.
