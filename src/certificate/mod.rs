@@ -1,40 +1,19 @@
-//! What a verdict rests on, as data that a checker can replay without the search. Trusted.
+//! What a verdict rests on, as data that is replayed without the search. Trusted.
 //!
-//! Promises: evidence names what was shown and how much of it there is; it is never a claim of the pass. The checker that replays it on whole
-//! graphs is not here yet: until it is, evidence says what was compared.
+//! The theorem of a certificate: *under what it states, the second graph means what the first means, at the level that it states*. It holds what
+//! identifies both graphs, under which conditions they were judged, and the steps: pairs of values, each with the level at which rules show
+//! them equal once those before it are. Whoever replays it finds the terms of both whole graphs, shows each step by rules alone and where it
+//! stands, and asks every question again; nothing is searched for, and no journal is read.
+//!
+//! - `evidence`: what one answer rests on; `format`: the file; `digest`: what identifies a graph.
+//!
+//! Promises: a certificate is never believed: a step that rules do not show refuses it, and so does a word of it that the replay does not find
+//! again. Leaves the replay to `verify/replay.rs`, which shares the making of terms and the rules with the judge, and none of its search.
 
-use serde::Serialize;
+mod digest;
+mod evidence;
+mod format;
 
-/// What an answer rests on.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "by")]
-pub enum Evidence {
-    /// The edit does not touch what the question asks about.
-    Untouched,
-    /// Two lists were compared one by one.
-    Compared {
-        /// How many pairs.
-        pairs: usize,
-    },
-    /// Terms of both graphs were shown to be one class by their structure.
-    Congruence {
-        /// How many terms were built.
-        terms: usize,
-    },
-    /// Terms that structure does not show equal were shown equal element by element, by rules.
-    Rules {
-        /// How many terms were built.
-        terms: usize,
-        /// The rules, by name.
-        names: Vec<String>,
-    },
-    /// Terms were shown equal over the reals, with bounds of rounding, definedness and NaN; runs of both graphs do not disagree.
-    Reals {
-        /// How many terms were built.
-        terms: usize,
-        /// How many pairs of values are equal over the reals only.
-        pairs: usize,
-    },
-    /// Every two accesses that conflict are ordered, or there are none.
-    Ordered,
-}
+pub use digest::{GraphDigest, ranges};
+pub use evidence::Evidence;
+pub use format::{Answered, Certificate, CertificateError, Conditions, Position, Step, Version};

@@ -8,6 +8,7 @@ mod bench;
 mod build;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 mod cache;
+mod check_certificate;
 mod configured;
 mod convert;
 mod counterexample;
@@ -198,6 +199,8 @@ enum Command {
     Reduce(reduce::ReduceArgs),
     /// Judge a rewrite that something else made.
     Verify(verify::VerifyArgs),
+    /// Show again what a certificate states, without a search.
+    CheckCertificate(check_certificate::CheckCertificateArgs),
     /// Tell what is in a model, a graph, a pass or a GE graph.
     Inspect(inspect::InspectArgs),
     /// Show the edit between two graphs, node by node.
@@ -241,6 +244,7 @@ impl Command {
             #[cfg(feature = "sandbox")]
             Command::Reduce(_) => ("reduce", &[Text, Json]),
             Command::Verify(_) => ("verify", &[Text, Json, Sarif]),
+            Command::CheckCertificate(_) => ("check-certificate", &[Text, Json]),
             Command::Inspect(_) => ("inspect", &[Text, Json]),
             Command::Diff(_) => ("diff", &[Text, Json]),
             Command::Convert(_) => ("convert", &[Text, Json]),
@@ -308,6 +312,7 @@ fn dispatch(command: &Command, global: &Global) -> anyhow::Result<Exit> {
         #[cfg(feature = "sandbox")]
         Command::Reduce(args) => reduce::reduce(args, global),
         Command::Verify(args) => verify::verify(args, global),
+        Command::CheckCertificate(args) => check_certificate::check_certificate(args, global),
         Command::Inspect(args) => inspect::inspect(args, global),
         Command::Diff(args) => diff::diff(args, global),
         Command::Convert(args) => convert::convert(args, global),

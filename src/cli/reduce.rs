@@ -193,6 +193,7 @@ impl Trial<'_> {
             dump: None,
             reproducers: None,
             record_edits: false,
+            certify: false,
         };
         Ok(pipeline::run(model, &mut self.specs, &mut settings, &mut Silent)?)
     }

@@ -50,6 +50,10 @@ pub struct RunArgs {
     /// The edits that passes made, in order, one JSON object a line; nodes by name.
     #[arg(long, value_name = "OUT.jsonl")]
     edits: Option<PathBuf>,
+    /// Keep what each acceptance rests on in this folder: a certificate and the graph that the pass left. `airlock check-certificate DIR MODEL OUT`
+    /// shows all of it again.
+    #[arg(long, value_name = "DIR")]
+    certificates: Option<PathBuf>,
     /// A report for people.
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
@@ -209,7 +213,12 @@ pub(super) fn perform(
         let changes = report::diff(a, b, |n| write_node_line(a, n), |n| write_node_line(b, n));
         report::html(&args_model(args), &run, &changes)
     });
-    let asides = Asides { page, edits: args.edits.is_some().then(|| report::edits_jsonl(&run)) };
+    let proofs = args.certificates.as_deref().map(|dir| proofs(dir, &run)).transpose()?;
+    let asides = Asides {
+        page,
+        proofs: proofs.unwrap_or_default(),
+        edits: args.edits.is_some().then(|| report::edits_jsonl(&run)),
+    };
     let outputs = write_outputs(args, &loaded, settled, &asides, global)?;
     let exit = exit_of(&run, args.lower.is_some() && outputs.lowered.is_none());
     let (mode, policy) = (settled.mode.name(), settled.policy.name());
@@ -234,9 +243,9 @@ impl RunArgs {
         if self.passing.no_cache {
             bail!("--no-cache is for the command line: whoever serves decides what is kept");
         }
-        let Self { model, output, lower, dump, reproducer, edits, report, config, .. } = self;
+        let Self { model, output, lower, dump, reproducer, edits, certificates, report, config, .. } = self;
         let passes = self.passes.iter().map(|text| Path::new(text.as_str()));
-        let files = [model, output, lower, dump, reproducer, edits, report, config].into_iter().flatten();
+        let files = [model, output, lower, dump, reproducer, edits, certificates, report, config].into_iter().flatten();
         for path in files.map(PathBuf::as_path).chain(passes).chain(self.reading.files(&[])) {
             if !path.is_absolute() {
                 bail!("{}: a job names files by absolute paths", path.display());
@@ -399,6 +408,7 @@ fn settings<'a>(args: &RunArgs, settled: &'a Settled, loaded: &Loaded) -> anyhow
             None => open(&args.dump.as_ref().map(|d| d.join("reproducers")))?,
         },
         record_edits: args.edits.is_some(),
+        certify: args.certificates.is_some(),
     })
 }
 
@@ -415,6 +425,27 @@ fn cannot_write(path: &Path) -> String {
 struct Asides {
     page: Option<String>,
     edits: Option<String>,
+    proofs: Vec<(PathBuf, String)>,
+}
+
+/// The files of the certificates of a run: what was undone in the end has none.
+fn proofs(dir: &Path, run: &RunReport) -> anyhow::Result<Vec<(PathBuf, String)>> {
+    std::fs::create_dir_all(dir).with_context(|| cannot_write(dir))?;
+    let mut out = Vec::new();
+    let clean = |name: &str| -> String {
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+    };
+    let accepted = run.in_order().filter(|_| !run.is_original);
+    let accepted = accepted.filter_map(|p| p.certified.as_ref().map(|e| (p, e)));
+    for (number, (pass, evidence)) in (1_usize..).zip(accepted) {
+        let file = |ending| dir.join(format!("{number:03}_{}.{ending}", clean(&pass.name)));
+        out.push((file("fx"), evidence.after.clone()));
+        match &evidence.certificate {
+            Ok(certificate) => out.push((file("json"), certificate.to_json())),
+            Err(why) => output::warn(&format!("there is no certificate for `{}`: {why}", pass.name)),
+        }
+    }
+    Ok(out)
 }
 
 /// Writes what was asked for: all of it, or nothing.
@@ -451,6 +482,12 @@ fn write_outputs(
         let (Some(path), Some(text)) = (path, text) else { continue };
         stage.add(path, |beside| std::fs::write(beside, text).with_context(|| cannot_write(path)))?;
         told.push(("Reported", path.display().to_string()));
+    }
+    for (path, text) in &asides.proofs {
+        stage.add(path, |beside| std::fs::write(beside, text).with_context(|| cannot_write(path)))?;
+    }
+    if let Some(dir) = args.certificates.as_ref().filter(|_| !asides.proofs.is_empty()) {
+        told.push(("Certified", format!("in {}", dir.display())));
     }
     if let Some(path) = &args.output {
         if path == Path::new("-") {

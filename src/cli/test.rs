@@ -175,6 +175,12 @@ impl JudgedCase {
         Ok(Self { verdicts, options, meta: case.meta, before: case.before, after: case.after })
     }
 
+    /// Judges the case again in one mode, for a certificate.
+    pub fn certify(&self, mode: Mode, registry: &Registry) -> verify::Certified {
+        let options = verify::JudgeOptions { mode, ..self.options.clone() };
+        verify::certify(&self.before, &self.after, registry, &options)
+    }
+
     /// Keeps what refutes the case beside others in a folder; returns the file.
     pub fn keep(
         &self,

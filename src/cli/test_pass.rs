@@ -122,6 +122,7 @@ fn run_case(
         dump: None,
         reproducers: None,
         record_edits: false,
+        certify: false,
     };
     let mut model = Model { graph: before, ..Model::default() };
     let run = pipeline::run(&mut model, std::slice::from_mut(spec), &mut settings, &mut Quiet)?;

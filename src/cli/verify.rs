@@ -1,5 +1,6 @@
 //! `airlock verify`: judges a rewrite that something else made.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -7,9 +8,10 @@ use clap::Args;
 
 use super::counterexample;
 use super::test::JudgedCase;
-use super::{Exit, Format, Global, Reading, Searching, load, output};
+use super::{Exit, Format, Global, Reading, Searching, load, output, staging};
+use crate::formats::write_whole;
 use crate::report::{CaseReport, sarif, verdict_details, verdict_words};
-use crate::verify::{self, Mode, Policy, Verdict};
+use crate::verify::{self, Certified, Mode, Policy, Verdict};
 
 /// Judges a rewrite: the same values, effects, order? Exit 0 accepted, 1 refused.
 #[derive(Args, Debug)]
@@ -30,6 +32,9 @@ pub struct VerifyArgs {
     /// Keep what refutes the rewrite: `FILE.case` with its inputs, and beside it a script for PyTorch.
     #[arg(long, value_name = "FILE.case")]
     counterexample: Option<PathBuf>,
+    /// Keep what an accepting verdict rests on: `airlock check-certificate FILE BEFORE AFTER` shows it again without a search.
+    #[arg(long, value_name = "FILE.json")]
+    certificate: Option<PathBuf>,
     #[command(flatten)]
     searching: Searching,
     #[command(flatten)]
@@ -43,6 +48,12 @@ pub fn options(mode: Mode, policy: Policy, may_alias: &[(String, String)]) -> ve
 }
 
 pub fn verify(args: &VerifyArgs, global: &Global) -> anyhow::Result<Exit> {
+    if let Some(file) = &args.certificate {
+        staging::check(&[file])?;
+        let read: Vec<&Path> =
+            [Some(&args.before), args.after.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+        staging::check_apart(&[file], &args.reading.files(&read))?;
+    }
     let (mode, verdict) = match &args.after {
         Some(after) => judge_files(args, after)?,
         None if args.before.extension().is_some_and(|e| e == "case") => judge_case(args)?,
@@ -59,7 +70,11 @@ fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict
     let mode = args.mode.unwrap_or_default();
     let mut options = args.searching.applied(options(mode, args.policy, &[]));
     options.budget.shrinks = counterexample::SHRINKS;
-    let mut verdict = verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options);
+    let (a, b) = (&before.model.graph, &after.graph);
+    let mut verdict = match &args.certificate {
+        Some(file) => keep(file, verify::certify(a, b, &before.registry, &options))?,
+        None => verify::judge_pair(a, b, &before.registry, &options),
+    };
     if let Some((dir, name)) = place(args) {
         let kept = counterexample::keep(
             (&before.model.graph, &after.graph),
@@ -71,6 +86,18 @@ fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict
         verdict.counterexample = kept.map(|p| p.display().to_string());
     }
     Ok((mode, verdict))
+}
+
+/// Writes a certificate, where there is one, and returns the verdict.
+fn keep(file: &Path, certified: Certified) -> anyhow::Result<Verdict> {
+    if certified.certificate.is_none() && certified.verdict.accepted {
+        output::warn("there is no certificate: a policy accepts what is not proved, or a step has no name");
+    }
+    if let Some(certificate) = certified.certificate {
+        write_whole(file, |out| out.write_all(certificate.to_json().as_bytes()))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(certified.verdict)
 }
 
 /// The folder and the name of the counterexample that is asked for.
@@ -86,6 +113,9 @@ fn judge_case(args: &VerifyArgs) -> anyhow::Result<(Mode, Verdict)> {
     let case = JudgedCase::of(&args.before, &registry, (args.policy, args.mode), &args.searching, true)?;
     let refused = case.verdicts.iter().position(|(_, v)| !v.accepted).unwrap_or(0);
     let (mode, mut verdict) = case.verdicts.get(refused).cloned().context("no mode to judge in")?;
+    if let (Some(file), true) = (&args.certificate, verdict.accepted) {
+        keep(file, case.certify(mode, &registry))?;
+    }
     if let Some((dir, name)) = place(args) {
         verdict.counterexample = case.keep(&verdict, &registry, dir, &name)?.map(|p| p.display().to_string());
     }

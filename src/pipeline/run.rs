@@ -10,7 +10,9 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::{Config, Dump, Stage, reproducer};
+use crate::certificate::Certificate;
 use crate::editor::{Changes, Editor};
+use crate::formats::text;
 use crate::graph::{Graph, Model};
 use crate::ops::Registry;
 use crate::passes::{BUILT_IN, BuiltIn};
@@ -123,6 +125,18 @@ pub struct PassReport {
     /// Its edits in order, each as one JSON object, where they were asked for: also those that were undone.
     #[serde(skip)]
     pub edit_log: Vec<serde_json::Value>,
+    /// What its acceptance rests on, where that was asked for.
+    #[serde(skip)]
+    pub certified: Option<Evidence>,
+}
+
+/// A certificate, and the graph that the pass left.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The certificate; else why there is none.
+    pub certificate: Result<Certificate, String>,
+    /// The text of the graph.
+    pub after: String,
 }
 
 /// What became of a run.
@@ -137,6 +151,12 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Returns all passes that are reported, in the order in which they ran.
+    pub fn in_order(&self) -> impl Iterator<Item = &PassReport> {
+        let of = |stage: Stage| self.passes.iter().filter(move |p| p.stage == stage.name());
+        of(Stage::Pre).chain(&self.builtin).chain(of(Stage::Post))
+    }
+
     /// Returns whether a pass of the user ended in that way.
     pub fn any(&self, outcome: Outcome) -> bool {
         self.passes.iter().any(|p| p.outcome == outcome)
@@ -187,6 +207,8 @@ pub struct Settings<'a> {
     pub reproducers: Option<Dump>,
     /// Keep the edits of each pass, for [`PassReport::edit_log`].
     pub record_edits: bool,
+    /// Make certificates of what is accepted, for [`PassReport::certified`].
+    pub certify: bool,
 }
 
 /// Runs the passes on a model.
@@ -347,6 +369,7 @@ fn settle(
     report.outcome = if verdict.accepted { Outcome::Accepted } else { Outcome::Refused };
     let what = format!("graph_after_{}", report.name);
     if verdict.accepted {
+        report.certified = settings.certify.then(|| evidence(&editor, settings));
         dump(settings, editor.graph(), &what)?;
         editor.commit();
     } else {
@@ -358,6 +381,13 @@ fn settle(
     }
     report.verdict = Some(verdict);
     Ok(editor.into_graph())
+}
+
+/// Judges whole graphs, the edit's journal left aside, and writes down what that rests on.
+fn evidence(editor: &Editor, settings: &Settings<'_>) -> Evidence {
+    let certified = verify::certify(&editor.copy_before(), editor.graph(), &settings.registry, &settings.judge);
+    let why = || format!("both whole graphs are not shown to be the same: {}", certified.verdict.reason);
+    Evidence { certificate: certified.certificate.ok_or_else(why), after: text::write(editor.graph()) }
 }
 
 fn dump(settings: &mut Settings<'_>, graph: &Graph, what: &str) -> Result<(), RunError> {
@@ -406,5 +436,6 @@ fn blank(name: &str, stage: &'static str) -> PassReport {
         log_dropped: 0,
         reproducer: None,
         edit_log: Vec::new(),
+        certified: None,
     }
 }

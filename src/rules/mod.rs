@@ -21,7 +21,7 @@ mod real_sums;
 pub mod rounding;
 pub mod table;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Rules that keep the sign and the payload of every NaN.
 pub const KEEP_NAN: &[&str] = &[
@@ -36,7 +36,7 @@ pub const KEEP_NAN: &[&str] = &[
 ];
 
 /// How equal values are.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Bit by bit.

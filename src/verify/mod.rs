@@ -5,6 +5,7 @@
 //! - `form/`: the calling convention, what is returned; `effects/`: draws, prints, assertions, what may raise;
 //! - `differ/`: both graphs run on inputs that may show a difference;
 //! - `order/`: streams; `prove/`: whether two values are equal;
+//! - `replay`: an answer as a certificate, and a certificate shown again without a search;
 //! - `findings`, `verdict`, `policy`, `options`, `show`: what is said.
 //!
 //! Terms, their arithmetic and their store are `crate::term`.
@@ -23,6 +24,7 @@ mod options;
 mod order;
 mod policy;
 mod prove;
+mod replay;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -36,5 +38,6 @@ pub use differ::{
 pub use judge::{judge_edit, judge_editor, judge_pair};
 pub use options::{Budget, Closure, JudgeOptions, Mode};
 pub use policy::Policy;
+pub use replay::{Certified, Unproved, certify, check_certificate};
 pub use show::line as print_node;
 pub use verdict::{Answer, Assumption, Finding, Level, Question, SideBySide, Stop, Verdict};

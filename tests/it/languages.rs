@@ -142,6 +142,7 @@ fn run(component: &Path, graphs: &[&str], given: Given<'_>) -> Vec<Seen> {
         dump: None,
         reproducers: None,
         record_edits: true,
+        certify: false,
     };
     let mut seen = Vec::new();
     for graph in graphs {

@@ -29,6 +29,7 @@ mod bad_pt2;
 mod bench;
 mod builtin_passes;
 mod calling;
+mod certificates;
 mod commands;
 mod decompositions;
 mod effects_of_calls;

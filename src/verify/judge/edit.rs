@@ -29,6 +29,7 @@ use crate::verify::prove::congruence::Congruence;
 use crate::verify::prove::partners::Partners;
 use crate::verify::prove::real;
 use crate::verify::prove::widen;
+use crate::verify::replay::Replay;
 use crate::verify::verdict::{Assumption, Level, Question, Stop, Verdict};
 
 /// Judges what an editor changed since it began. Where that leaves values or effects unknown, both graphs are run, which costs the graph.
@@ -57,7 +58,7 @@ pub fn judge_edit(
     judge_order(before, after, registry, options, &mut findings);
     match touched.is_local() && is_plain(after, registry) {
         true => crate::verify::judge::reach::judge_local(&mut f, &mut c, touched, &mut findings),
-        false => judge_whole(&mut f, &mut c, &mut findings),
+        false => judge_whole(&mut f, &mut c, &mut Replay::Search, &mut findings),
     }
     finish(findings, &mut f, &c, options, start)
 }
@@ -91,13 +92,13 @@ pub(in crate::verify) fn judge_graphs(
     after: &dyn View,
     registry: &Registry,
     options: &JudgeOptions,
-    mut findings: Findings,
+    (mut findings, proof): (Findings, &mut Replay<'_>),
     start: Instant,
 ) -> Verdict {
     let mut f = functional(before, after, registry, options, Sizes::new(after.symbols(), before));
     let mut c = Congruence::with_limit(options.budget.pairs);
     judge_order(before, after, registry, options, &mut findings);
-    judge_whole(&mut f, &mut c, &mut findings);
+    judge_whole(&mut f, &mut c, proof, &mut findings);
     finish(findings, &mut f, &c, options, start)
 }
 
@@ -172,7 +173,7 @@ fn is_one_list_of_calls(f: &mut Functional<'_>) -> bool {
 }
 
 /// Judges whole graphs.
-fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findings) {
+fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, proof: &mut Replay<'_>, findings: &mut Findings) {
     f.shared = Shared::Nothing;
     let form = compare_inputs(f.before.view, f.after.view, f);
     if !form.is_empty() {
@@ -184,6 +185,10 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
     number_unset(f);
     let Some(ordered) = number_effects(f, findings) else { return };
     c.settle_first();
+    if let Err(unshown) = proof.begin(f, c) {
+        findings.push(Problem::unknown(Question::Values, unshown.to_string()).at(unshown.nodes()));
+        return;
+    }
     findings.problems.extend(compare_outputs(f, c));
     findings.problems.extend(compare_finals(f, c, None));
     findings.problems.extend(compare_attributes(f, c, None));
@@ -192,6 +197,9 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findin
     crate::verify::effects::raises::check_whole(f, c, findings);
     findings.answer(Question::Values, values_by(f, c));
     findings.answer(Question::Effects, Evidence::Compared { pairs: effects });
+    if let Err(unnamed) = proof.end(f, c) {
+        findings.push(Problem::unknown(Question::Values, unnamed));
+    }
 }
 
 /// What equal values rest on: structure, and rules where there were any.

@@ -14,10 +14,22 @@ use crate::verify::differ::settle;
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::judge::edit::judge_graphs;
 use crate::verify::options::JudgeOptions;
+use crate::verify::replay::Replay;
 use crate::verify::verdict::{Question, Verdict};
 
 /// Judges whether `after` means what `before` means. `before` must be well formed.
 pub fn judge_pair(before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Verdict {
+    judge_pair_by(before, after, registry, options, &mut Replay::Search)
+}
+
+/// Judges two graphs by a search, whose steps may be kept, or by steps that are given.
+pub(in crate::verify) fn judge_pair_by(
+    before: &Graph,
+    after: &Graph,
+    registry: &Registry,
+    options: &JudgeOptions,
+    proof: &mut Replay<'_>,
+) -> Verdict {
     let start = Instant::now();
     let mut findings = Findings::default();
     let (mut before, mut after) = (before.clone(), after.clone());
@@ -35,7 +47,8 @@ pub fn judge_pair(before: &Graph, after: &Graph, registry: &Registry, options: &
         let reason = problem.to_string();
         findings.push(Problem::refuted(Question::Form, reason).at([problem.name]));
     }
-    let verdict = judge_graphs(&before, &after, registry, options, findings, start);
+    proof.see(&before, &after);
+    let verdict = judge_graphs(&before, &after, registry, options, (findings, proof), start);
     settle(verdict, &before, &after, registry, options)
 }
 

@@ -14,6 +14,18 @@ use crate::verify::functional::values::Functional;
 
 type Pairs = SmallVec<[(ValueId, ValueId); 4]>;
 
+/// Whether equal values are looked for.
+#[derive(Debug, Default)]
+pub enum Proof {
+    /// They are.
+    #[default]
+    Search,
+    /// They are, and what rules show is kept, in order.
+    Record(Vec<(ValueId, ValueId, Level)>),
+    /// What rules show was shown already.
+    Given,
+}
+
 struct Frame {
     pair: (ValueId, ValueId),
     /// Ways to match the children, the next one last.
@@ -32,6 +44,8 @@ pub struct Congruence {
     pub around: Vec<(ValueId, ValueId)>,
     /// What rules showed.
     pub rules: crate::verify::prove::widen::Rules,
+    /// Whether more is looked for.
+    pub proof: Proof,
     tried: FxHashSet<(ValueId, ValueId, Level)>,
     steps: usize,
     limit: usize,

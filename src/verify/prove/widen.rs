@@ -6,7 +6,7 @@
 use crate::rules::Level;
 use crate::term::store::ValueId;
 use crate::verify::functional::values::Functional;
-use crate::verify::prove::congruence::Congruence;
+use crate::verify::prove::congruence::{Congruence, Proof};
 use crate::verify::prove::normal::{self, Names};
 use crate::verify::prove::real::{self, Reals};
 use crate::verify::prove::sweep;
@@ -33,6 +33,9 @@ pub fn equal_exactly(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: 
 }
 
 fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, level: Level) -> bool {
+    if matches!(c.proof, Proof::Given) {
+        return c.equal(f, a, b);
+    }
     let reals = level == Level::Real && f.budget.trials > 0 && !f.sees_nan;
     let mut swept = false;
     for _ in 0..f.budget.differences {
@@ -89,22 +92,36 @@ fn by_rules(f: &mut Functional<'_>, c: &mut Congruence, pairs: &[(ValueId, Value
         if !near || f.store.find(a) == f.store.find(b) || !c.try_once(a, b, level) {
             continue;
         }
-        let mut fuel = f.budget.rules.saturating_sub(c.rules.spent);
-        if fuel == 0 {
+        if f.budget.rules <= c.rules.spent {
             return false;
         }
-        let before = fuel;
-        let shown = match level {
-            Level::Exact => normal::equal(f, a, b, &mut fuel),
-            Level::Real => real::equal(f, &mut c.rules.reals, a, b, &mut fuel).then(Names::new),
-        };
-        let used = before.saturating_sub(fuel).max(ATTEMPT);
-        c.rules.spent = c.rules.spent.saturating_add(used);
-        if let Some(names) = shown {
-            c.rules.names.extend(names);
-            f.store.union(a, b);
+        if show(f, c, (a, b), level) {
             return true;
         }
     }
     false
+}
+
+/// Makes two values one class where rules show them equal at a level: the step that a certificate names.
+pub(in crate::verify) fn show(
+    f: &mut Functional<'_>,
+    c: &mut Congruence,
+    (a, b): (ValueId, ValueId),
+    level: Level,
+) -> bool {
+    let before = f.budget.rules.saturating_sub(c.rules.spent);
+    let mut fuel = before;
+    let shown = match level {
+        Level::Exact => normal::equal(f, a, b, &mut fuel),
+        Level::Real => real::equal(f, &mut c.rules.reals, a, b, &mut fuel).then(Names::new),
+    };
+    let used = before.saturating_sub(fuel).max(ATTEMPT);
+    c.rules.spent = c.rules.spent.saturating_add(used);
+    let Some(names) = shown else { return false };
+    c.rules.names.extend(names);
+    if let Proof::Record(steps) = &mut c.proof {
+        steps.push((a, b, level));
+    }
+    f.store.union(a, b);
+    true
 }

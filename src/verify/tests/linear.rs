@@ -10,6 +10,7 @@ use crate::term::sizes::Sizes;
 use crate::term::term::Side;
 use crate::verify::findings::Findings;
 use crate::verify::judge::edit::{functional, judge_graphs};
+use crate::verify::replay::Replay;
 use crate::verify::tests::twins::{program, registry};
 use crate::verify::{JudgeOptions, Verdict};
 
@@ -101,7 +102,7 @@ impl View for Counted<'_> {
 fn work(before: &Graph, after: &Graph) -> (Verdict, usize) {
     let [x, y] = [before, after].map(|graph| Counted { graph, looks: Cell::new(0) });
     let (registry, options) = (registry(), JudgeOptions::default());
-    let verdict = judge_graphs(&x, &y, &registry, &options, Findings::default(), Instant::now());
+    let verdict = judge_graphs(&x, &y, &registry, &options, (Findings::default(), &mut Replay::Search), Instant::now());
     let terms = verdict.terms;
     (verdict, x.looks.get() + y.looks.get() + terms)
 }

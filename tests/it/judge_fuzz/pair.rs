@@ -1,8 +1,9 @@
 //! One pair: judged both ways, run on both sides, compared.
 
 use airlock::analysis::form::check_form;
+use airlock::certificate::Certificate;
 use airlock::graph::Graph;
-use airlock::verify::{JudgeOptions, Verdict, judge_editor, judge_pair};
+use airlock::verify::{JudgeOptions, Verdict, certify, check_certificate, judge_editor, judge_pair};
 
 use super::compare::{Difference, Kind, compare, without};
 use super::journal;
@@ -25,6 +26,8 @@ pub struct Judged {
     pub whole: Verdict,
     /// From the journal, and of the whole graphs that the editor leaves; `None` where no journal makes the second program.
     pub journal: Option<(Verdict, Verdict)>,
+    /// Why an accepted pair has no certificate that holds.
+    pub uncertified: Option<String>,
 }
 
 impl Judged {
@@ -43,6 +46,8 @@ pub enum Wrong {
     Disagree { journal: bool, why: String },
     /// A program that is not said to be equal to itself.
     NotItself(String),
+    /// The certificate of an accepted pair does not hold.
+    Uncertified(String),
     /// The judge panicked.
     Panics(String),
 }
@@ -55,6 +60,7 @@ impl Wrong {
             Wrong::Disagree { journal: true, .. } => "journal-accepts".into(),
             Wrong::Disagree { .. } => "journal-refuses".into(),
             Wrong::NotItself(_) => "not-itself".into(),
+            Wrong::Uncertified(_) => "uncertified".into(),
             Wrong::Panics(_) => "panics".into(),
         }
     }
@@ -71,6 +77,7 @@ impl Wrong {
             Wrong::Disagree { journal: true, why } => format!("accepted from the journal, refused as a pair: {why}"),
             Wrong::Disagree { why, .. } => format!("refused from the journal, accepted as a pair: {why}"),
             Wrong::NotItself(why) => format!("the same graph on both sides is refused: {why}"),
+            Wrong::Uncertified(why) => format!("accepted, but its certificate does not hold: {why}"),
             Wrong::Panics(why) => format!("the judge panics: {why}"),
         }
     }
@@ -172,7 +179,24 @@ fn judge_settled(before: &Graph, after: &Graph, options: &JudgeOptions) -> Judge
     let whole = judge_pair(before, after, registry, options);
     let journal = journal::edited(before, after, registry)
         .map(|e| (judge_editor(&e, options), judge_pair(before, e.graph(), registry, options)));
-    Judged { whole, journal }
+    let uncertified = (whole.accepted && before.len().wrapping_add(after.len()).is_multiple_of(CERTIFIED))
+        .then(|| uncertified(before, after, options))
+        .flatten();
+    Judged { whole, journal, uncertified }
+}
+
+/// One of so many accepted pairs has its certificate made and checked.
+const CERTIFIED: usize = 8;
+
+/// Why the certificate of an accepted pair does not hold, or why there is none.
+fn uncertified(before: &Graph, after: &Graph, options: &JudgeOptions) -> Option<String> {
+    let made = certify(before, after, run::registry(), options);
+    let Some(certificate) = made.certificate else { return Some("there is none".into()) };
+    let read = match Certificate::read(certificate.to_json().as_bytes()) {
+        Ok(read) => read,
+        Err(error) => return Some(error.to_string()),
+    };
+    check_certificate(&read, before, after, run::registry(), options).err().map(|e| e.to_string())
 }
 
 /// How often both programs of a pair ran.
@@ -265,5 +289,5 @@ pub fn wrong_of(a: &First, b: &Program, judged: &Judged) -> (Option<Wrong>, Ran)
         let why = if local.accepted { whole.reason.clone() } else { local.reason.clone() };
         return (Some(Wrong::Disagree { journal: local.accepted, why }), ran);
     }
-    (None, ran)
+    (judged.uncertified.clone().map(Wrong::Uncertified), ran)
 }

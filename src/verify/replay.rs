@@ -1,0 +1,344 @@
+//! Certificates: an answer written down, and shown again without a search.
+//!
+//! Promises: (1) [`check_certificate`] takes nothing from a certificate but what to try: every step is shown by rules on terms of both whole
+//! graphs, in the order of the certificate, and every question is asked again, answered by structure once the steps are; (2) it reads no journal,
+//! tries no pair that no step names, and what is equal over the reals is sampled on inputs of a seed of its own; (3) what it finds must be what the
+//! certificate states, word by word. Shares with the judge how terms are made, what is asked, and the rules.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use crate::analysis::{Place, Stamp, places_of};
+use crate::certificate::{Answered, Certificate, Conditions, GraphDigest, Position, Step, Version, ranges};
+use crate::graph::{BodyId, Graph, NodeId, View};
+use crate::ops::Registry;
+use crate::rules::Level;
+use crate::sym::{KeyedMap, Range};
+use crate::term::store::ValueId;
+use crate::term::term::Side;
+use crate::verify::functional::key::{Aspect, Key};
+use crate::verify::functional::values::Functional;
+use crate::verify::judge::pair::judge_pair_by;
+use crate::verify::options::{Budget, Closure, JudgeOptions, Mode};
+use crate::verify::policy::Policy;
+use crate::verify::prove::congruence::{Congruence, Proof};
+use crate::verify::prove::widen;
+use crate::verify::verdict::{Finding, Question, Verdict};
+
+/// Both graphs as they were judged, and what is stated of their sizes.
+#[derive(Debug, Default)]
+pub(in crate::verify) struct Seen {
+    digests: Option<[GraphDigest; 2]>,
+    sizes: Vec<(String, Range)>,
+    /// Of a search: what it showed, in order.
+    steps: Vec<Step>,
+}
+
+/// Where equal values come from.
+#[derive(Debug)]
+pub(in crate::verify) enum Replay<'c> {
+    /// They are looked for.
+    Search,
+    /// They are looked for, and kept.
+    Record(Seen),
+    /// They are given.
+    Given(&'c [Step], Seen),
+}
+
+/// A step that is not shown.
+#[derive(Debug)]
+pub(in crate::verify) struct Unshown {
+    number: usize,
+    step: Step,
+    why: &'static str,
+}
+
+impl fmt::Display for Unshown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (one, other) = (&self.step.one, &self.step.other);
+        write!(f, "step {} of the certificate (`{}` is `{}`): {}", self.number, one.node, other.node, self.why)
+    }
+}
+
+impl Unshown {
+    /// Returns the nodes that the step names.
+    pub fn nodes(self) -> [String; 2] {
+        [self.step.one.node, self.step.other.node]
+    }
+}
+
+impl Replay<'_> {
+    /// Keeps what identifies the graphs.
+    pub fn see(&mut self, before: &Graph, after: &Graph) {
+        let (Replay::Record(seen) | Replay::Given(_, seen)) = self else { return };
+        seen.digests = Some([GraphDigest::of(before), GraphDigest::of(after)]);
+        seen.sizes = ranges(before);
+    }
+
+    /// Shows the steps that are given: from then on nothing is looked for.
+    pub fn begin(&self, f: &mut Functional<'_>, c: &mut Congruence) -> Result<(), Unshown> {
+        match self {
+            Replay::Search => {}
+            Replay::Record(_) => c.proof = Proof::Record(Vec::new()),
+            Replay::Given(steps, _) => {
+                let names = [Side::Before, Side::After].map(|side| names(f.view(side)));
+                for (number, step) in (1..).zip(*steps) {
+                    shown(f, c, &names, step).map_err(|why| Unshown { number, step: step.clone(), why })?;
+                }
+                c.proof = Proof::Given;
+            }
+        }
+        Ok(())
+    }
+
+    /// Names the steps that were shown.
+    pub fn end(&mut self, f: &mut Functional<'_>, c: &mut Congruence) -> Result<(), String> {
+        let (Replay::Record(seen), Proof::Record(steps)) = (self, &c.proof) else { return Ok(()) };
+        for (one, other, level) in steps {
+            let named = name(f, *one, Side::Before).zip(name(f, *other, Side::After));
+            let Some((one, other)) = named else { return Err("a value that no node names was shown equal".into()) };
+            seen.steps.push(Step { level: *level, one, other });
+        }
+        Ok(())
+    }
+}
+
+/// The nodes of an outermost body, by name.
+type Names<'a> = KeyedMap<&'a str, NodeId>;
+
+fn names(view: &dyn View) -> Names<'_> {
+    let mut names = Names::default();
+    let mut next = view.first(BodyId::ROOT);
+    while let Some(node) = next {
+        next = view.next(node);
+        names.insert(view.name(node), node);
+    }
+    names
+}
+
+/// Shows one step: by structure, or by rules.
+fn shown(f: &mut Functional<'_>, c: &mut Congruence, names: &[Names<'_>; 2], step: &Step) -> Result<(), &'static str> {
+    let a = find(f, names, &step.one).ok_or("its first value is not in the graph")?;
+    let b = find(f, names, &step.other).ok_or("its second value is not in the graph")?;
+    c.forget();
+    if c.equal(f, a, b) {
+        return Ok(());
+    }
+    if step.level == Level::Real {
+        if f.sees_nan {
+            return Err("one of the graphs sees which NaN it is given: nothing is equal over the reals alone");
+        }
+        if !(is_of(f, Side::Before, a) && is_of(f, Side::After, b)) {
+            return Err("over the reals a value of the graph as it is is held to one of the graph as it was");
+        }
+    }
+    widen::show(f, c, (a, b), step.level).then_some(()).ok_or("no rules show that")
+}
+
+/// Whether a node of a graph gives that value.
+fn is_of(f: &mut Functional<'_>, side: Side, value: ValueId) -> bool {
+    given_by(f, side, value).is_some()
+}
+
+/// Returns which node of a graph gives a value, alone or as one of several.
+fn given_by(f: &mut Functional<'_>, side: Side, value: ValueId) -> Option<Key> {
+    let view = f.view(side);
+    let mut next = view.first(BodyId::ROOT);
+    while let Some(node) = next {
+        next = view.next(node);
+        for place in places_of(view, node).into_iter().chain([Place::of(node)]) {
+            let own = f.value(side, place, Stamp::Birth);
+            f.settle(own);
+            if f.store.find(own) == f.store.find(value) {
+                return Some(Key { side, place, stamp: Stamp::Birth, aspect: Aspect::Value });
+            }
+        }
+    }
+    None
+}
+
+const ASPECTS: &[(Aspect, &str)] = &[
+    (Aspect::Value, "value"),
+    (Aspect::Layout, "layout"),
+    (Aspect::Exact, "exact-layout"),
+    (Aspect::Memory, "memory"),
+];
+
+const SIDES: &[(Side, &str)] = &[(Side::Before, "before"), (Side::After, "after")];
+
+/// Returns where a value is found: one that has no place of its own, by a node that gives it, of that graph first.
+fn name(f: &mut Functional<'_>, value: ValueId, first: Side) -> Option<Position> {
+    let last = if first == Side::Before { Side::After } else { Side::Before };
+    let known = f.store.key(value).or_else(|| given_by(f, first, value)).or_else(|| given_by(f, last, value));
+    let Key { side, place, stamp, aspect } = known?;
+    let view = f.view(side);
+    let named = |node| view.place(node).filter(|(body, _)| *body == BodyId::ROOT).map(|_| view.name(node).to_string());
+    let version = match stamp {
+        Stamp::Birth => Version::Born,
+        Stamp::Write(node) => Version::WrittenBy(named(node)?),
+        Stamp::Final(number) => Version::FinalOutput(number),
+    };
+    let graph = SIDES.iter().find(|(s, _)| *s == side)?.1.to_string();
+    let of = ASPECTS.iter().find(|(a, _)| *a == aspect)?.1.to_string();
+    let result = (place.item != Place::WHOLE).then_some(place.item);
+    Some(Position { graph, node: named(place.node)?, result, version, of })
+}
+
+/// Returns the value of a position: of a node that there is, at a version that its memory has.
+fn find(f: &mut Functional<'_>, [before, after]: &[Names<'_>; 2], position: &Position) -> Option<ValueId> {
+    let side = SIDES.iter().find(|(_, name)| *name == position.graph)?.0;
+    let aspect = ASPECTS.iter().find(|(_, name)| *name == position.of)?.0;
+    let names = if side == Side::Before { before } else { after };
+    let place = Place { node: *names.get(&*position.node)?, item: position.result.unwrap_or(Place::WHOLE) };
+    let is_result = place.item == Place::WHOLE || places_of(f.view(side), place.node).contains(&place);
+    let stamp = match &position.version {
+        Version::Born => Stamp::Birth,
+        Version::WrittenBy(name) => Stamp::Write(*names.get(&**name)?),
+        Version::FinalOutput(number) => Stamp::Final(*number),
+    };
+    let is_written = stamp == Stamp::Birth || !f.side(side).storages.group(place).writes(stamp).is_empty();
+    (is_result && is_written).then(|| f.store.at(Key { side, place, stamp, aspect }))
+}
+
+/// What came of asking for a certificate.
+#[derive(Debug)]
+pub struct Certified {
+    /// The verdict on the whole graphs.
+    pub verdict: Verdict,
+    /// The certificate, where every question was answered.
+    pub certificate: Option<Certificate>,
+}
+
+/// Judges two whole graphs, and writes down what the verdict rests on.
+pub fn certify(before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Certified {
+    let mut replay = Replay::Record(Seen::default());
+    let verdict = judge_pair_by(before, after, registry, options, &mut replay);
+    let Replay::Record(Seen { digests: Some(digests), sizes, steps }) = replay else {
+        return Certified { verdict, certificate: None };
+    };
+    let is_proved = verdict.verdict == Finding::Proved && Policy::Default.accepts(&verdict) && verdict.accepted;
+    let certificate = verdict.level.filter(|_| is_proved).map(|level| {
+        let answers = (level, answered(&verdict));
+        Certificate::new(digests, (sizes, conditions(options)), answers, assumed(&verdict), steps)
+    });
+    Certified { verdict, certificate }
+}
+
+fn answered(verdict: &Verdict) -> Vec<Answered> {
+    let answer = |q: &Question| {
+        let found = verdict.answers.iter().find(|a| a.question == *q)?;
+        Some(Answered { question: q.name().to_string(), level: found.level })
+    };
+    Question::ALL.iter().filter_map(answer).collect()
+}
+
+fn assumed(verdict: &Verdict) -> Vec<String> {
+    verdict.assumes.iter().map(crate::verify::Assumption::text).collect()
+}
+
+/// Returns what options say of how graphs are judged.
+fn conditions(options: &JudgeOptions) -> Conditions {
+    let lenient = [
+        (options.allow_wider, "wider"),
+        (options.integer_slack, "integer-slack"),
+        (options.may_stop_raising, "stops-raising"),
+    ];
+    let closure = match options.closure {
+        Closure::ByMode => "mode",
+        Closure::InGraph => "graph",
+    };
+    Conditions {
+        mode: options.mode.name().to_string(),
+        may_alias: options.may_alias.clone(),
+        tags: options.tags.clone(),
+        closure: closure.to_string(),
+        inputs: options.domains.iter().map(|(name, domain)| (name.clone(), format!("{domain:?}"))).collect(),
+        lenient: lenient.into_iter().filter(|(is, _)| *is).map(|(_, word)| word.to_string()).collect(),
+    }
+}
+
+/// Why a certificate does not hold for two graphs.
+#[derive(Debug, thiserror::Error)]
+pub enum Unproved {
+    /// It is of another graph.
+    #[error("the certificate is of another graph {which}: it names {stated}, this one is {found}")]
+    OtherGraph {
+        /// `before` or `after`.
+        which: &'static str,
+        /// What the certificate names.
+        stated: String,
+        /// What was read.
+        found: String,
+    },
+    /// The replay finds something else than it states.
+    #[error("the certificate states {what} {stated}; the replay finds {found}")]
+    Otherwise {
+        /// Of what.
+        what: &'static str,
+        /// What it states.
+        stated: String,
+        /// What was found.
+        found: String,
+    },
+    /// It is for a mode that nobody knows.
+    #[error("the certificate is for mode `{0}`; there are max-autotune and reduce-overhead")]
+    Mode(String),
+    /// A step or a question is not shown.
+    #[error("{0}")]
+    NotShown(String),
+}
+
+/// Shows again what a certificate states of two graphs. `options` say what inputs hold, what is looked away from, and how much may be tried and from which seed
+/// rounding is sampled (0: one of the operating system); mode and aliases are the certificate's.
+///
+/// # Errors
+/// The first thing that does not hold.
+pub fn check_certificate(
+    certificate: &Certificate,
+    before: &Graph,
+    after: &Graph,
+    registry: &Registry,
+    options: &JudgeOptions,
+) -> Result<Verdict, Unproved> {
+    let under = &certificate.under;
+    let mode = Mode::from_name(&under.mode).ok_or_else(|| Unproved::Mode(under.mode.clone()))?;
+    let seed = if options.seed == 0 { RandomState::new().build_hasher().finish() } else { options.seed };
+    let options = JudgeOptions {
+        mode,
+        may_alias: under.may_alias.clone(),
+        policy: Policy::Default,
+        seed,
+        given: None,
+        budget: Budget { shrinks: 0, ..options.budget },
+        ..options.clone()
+    };
+    same("the conditions", under, &conditions(&options))?;
+    let mut replay = Replay::Given(&certificate.steps, Seen::default());
+    let verdict = judge_pair_by(before, after, registry, &options, &mut replay);
+    let Replay::Given(_, Seen { digests: Some(digests), sizes, .. }) = replay else {
+        return Err(Unproved::NotShown(verdict.reason));
+    };
+    for ((which, stated), found) in
+        [("before", &certificate.before), ("after", &certificate.after)].into_iter().zip(&digests)
+    {
+        if stated != found {
+            let shown = |g: &GraphDigest| format!("{} nodes, blake3 {}", g.nodes, g.blake3);
+            return Err(Unproved::OtherGraph { which, stated: shown(stated), found: shown(found) });
+        }
+    }
+    same("of sizes", &certificate.sizes, &sizes)?;
+    if !verdict.accepted {
+        return Err(Unproved::NotShown(verdict.reason));
+    }
+    same("the level", &Some(certificate.level), &verdict.level)?;
+    same("the answers", &certificate.answers, &answered(&verdict))?;
+    same("as assumed", &certificate.assumes, &assumed(&verdict))?;
+    Ok(verdict)
+}
+
+fn same<T: PartialEq + fmt::Debug>(what: &'static str, stated: &T, found: &T) -> Result<(), Unproved> {
+    if stated == found {
+        return Ok(());
+    }
+    Err(Unproved::Otherwise { what, stated: format!("{stated:?}"), found: format!("{found:?}") })
+}
