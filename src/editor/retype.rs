@@ -101,6 +101,7 @@ impl Editor {
     /// Returns what of a call's type is somebody's word.
     pub(super) fn said_of(&mut self, id: NodeId, told: Hearsay) -> Hearsay {
         let mut symbols = std::mem::take(&mut self.graph.symbols);
+        let told = self.registry.told_by_bodies(&self.graph, &mut symbols, id).unwrap_or(told);
         let said = self.registry.hearsay(&self.graph, &mut symbols, id, told);
         self.graph.symbols = symbols;
         said

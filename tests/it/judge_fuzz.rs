@@ -209,6 +209,23 @@ fn what_is_accepted_does_the_same() {
     assert_eq!(all, Vec::<String>::new(), "accepted, but it does something else; the pairs are above");
 }
 
+/// Pairs that the journal and the whole graphs were once judged by in two ways.
+#[test]
+fn the_journal_and_the_whole_graphs_agree_where_once_they_did_not() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fx/cases/agree");
+    let mut judged = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().path();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let case = case::read(&text, &ReadOptions::of_file(&file.display().to_string())).unwrap();
+        let verdicts = pair::judge_graphs(&case.before, &case.after, &case.meta.may_alias);
+        let (local, whole) = verdicts.journal.unwrap();
+        assert_eq!(local.accepted, whole.accepted, "{}: {} / {}", file.display(), local.reason, whole.reason);
+        judged += 1;
+    }
+    assert!(judged > 3);
+}
+
 /// Cases again, both ways: `AIRLOCK_FUZZ_CASES` names a file or a folder of them. What each verdict says is printed.
 #[test]
 fn cases_are_judged_alike_both_ways() {

@@ -7,6 +7,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Arg, BodyId, Hearsay, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::ops::facts::effects::SideEffect;
 use crate::ops::registry::Registry;
 use crate::ops::typing::blurred::Blurred;
 use crate::ops::typing::infer::CallSite;
@@ -125,6 +126,21 @@ fn symbols_of(symbols: &Symbols, ty: &ValueType) -> Vec<String> {
 }
 
 impl Registry {
+    /// Returns what of the type of a call that runs bodies their annotations alone tell: all of it unless they take what is passed. `None` of other
+    /// calls, and of one whose own annotation had a say.
+    pub fn told_by_bodies(&self, view: &dyn View, symbols: &mut Symbols, node: NodeId) -> Option<Hearsay> {
+        let operator = self.operator_of(view, node)?;
+        if operator.effects.side != Some(SideEffect::Control) {
+            return None;
+        }
+        if !bodies_take_what_is_passed(view, symbols, node) {
+            return Some(Hearsay::TOLD);
+        }
+        let mut call = self.bind(view, symbols, CallSite::of(view, node)).ok()?;
+        let is_ruled = call.infer().is_ok() && !call.consulted.get();
+        is_ruled.then_some(Hearsay::NONE)
+    }
+
     /// Returns what of a call's type is somebody's word, given what its own annotation told. `symbols` are the graph's.
     pub fn hearsay(&self, view: &dyn View, symbols: &mut Symbols, node: NodeId, told: Hearsay) -> Hearsay {
         let own = if self.lies_as_ruled(view, symbols, node) { Hearsay::NONE } else { Hearsay::STRIDES };
