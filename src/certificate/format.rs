@@ -235,7 +235,7 @@ mod tests {
             one: position("before", Version::WrittenBy("add_".into())),
             other: position("after", Version::Born),
         };
-        let under = Conditions { mode: "max-autotune".into(), closure: "mode".into(), ..Conditions::default() };
+        let under = Conditions { mode: "max-autotune".into(), closure: "by-mode".into(), ..Conditions::default() };
         let sizes = vec![("s0".to_string(), Range::new(2, None))];
         let answers = vec![Answered { question: "values".into(), level: Some(Level::Exact) }];
         let assumes = vec!["an assumption".to_string()];

@@ -27,6 +27,7 @@ mod passing;
 mod progress;
 #[cfg(feature = "sandbox")]
 mod reduce;
+mod rules;
 #[cfg(feature = "sandbox")]
 mod run;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
@@ -215,6 +216,8 @@ enum Command {
     Test(test::TestArgs),
     /// Tell what Airlock knows of operators.
     Ops(ops::OpsArgs),
+    /// Tell by which rules values are shown equal.
+    Rules(rules::RulesArgs),
     /// Begin a pass.
     New(new::NewArgs),
     /// Build a guest's sources to a component.
@@ -252,6 +255,7 @@ impl Command {
             Command::Lower(_) => ("lower", &[Text, Json]),
             Command::Test(_) => ("test", &[Text, Json, Sarif, Junit]),
             Command::Ops(_) => ("ops", &[Text, Json]),
+            Command::Rules(_) => ("rules", &[Text, Json]),
             Command::New(_) => ("new", &[Text, Json]),
             Command::Build(_) => ("build", &[Text, Json]),
             #[cfg(all(feature = "sandbox", target_os = "linux"))]
@@ -320,6 +324,7 @@ fn dispatch(command: &Command, global: &Global) -> anyhow::Result<Exit> {
         Command::Lower(args) => lower::lower(args, global),
         Command::Test(args) => test::test(args, global),
         Command::Ops(args) => ops::ops(args, global),
+        Command::Rules(args) => rules::rules(args, global),
         Command::New(args) => new::new(args, global),
         Command::Build(args) => build::build(args, global),
         #[cfg(all(feature = "sandbox", target_os = "linux"))]

@@ -5,11 +5,13 @@
 //! - `table`: which operator is which function of elements: the one place with names; `meaning`: what a call is, `pointwise` and
 //!   `movement` where the table says.
 //!
+//! - `catalog`: their names and texts;
 //! - `field`: equality over the reals; `definedness`: what NaN does; `rounding`: bounds on boxes of inputs; `real_sums`, `contract`: sums of floats.
 //!
 //! A file of rules says what it says and when it is wrong. What `element` shows holds bit by bit ([`Level::Exact`]); equality over the reals
 //! ([`Level::Real`]) takes all of `field`, `definedness` and `rounding`. `tests/it/rule_admission.rs` runs random instances of both sides.
 
+pub mod catalog;
 mod contract;
 pub mod definedness;
 pub mod element;

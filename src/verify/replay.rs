@@ -244,8 +244,8 @@ fn conditions(options: &JudgeOptions) -> Conditions {
         (options.may_stop_raising, "stops-raising"),
     ];
     let closure = match options.closure {
-        Closure::ByMode => "mode",
-        Closure::InGraph => "graph",
+        Closure::ByMode => "by-mode",
+        Closure::InGraph => "in-graph",
     };
     Conditions {
         mode: options.mode.name().to_string(),

@@ -204,7 +204,7 @@ fn lie(case: &case::Case, registry: &Registry, options: &JudgeOptions, level: Le
         mode: options.mode.name().into(),
         may_alias: options.may_alias.clone(),
         tags: options.tags.clone(),
-        closure: "mode".into(),
+        closure: "by-mode".into(),
         inputs: domains.collect(),
         lenient: Vec::new(),
     };

@@ -70,6 +70,7 @@ mod refuted;
 #[cfg(feature = "sandbox")]
 mod released_components;
 mod rule_admission;
+mod rules_doc;
 #[cfg(feature = "sandbox")]
 mod run;
 #[cfg(feature = "sandbox")]

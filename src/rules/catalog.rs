@@ -1,0 +1,76 @@
+//! All rules, by family: what `airlock rules` tells and `docs/rules.md` holds.
+//!
+//! Promises: a family's text is the head of the file that applies its rules, so that what is told is what stands beside the code; every name that
+//! evidence may state is listed (`tests/it/rules_doc.rs`).
+
+use super::Level;
+
+/// Rules that stand in one file.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// Its name.
+    pub name: &'static str,
+    /// How equal its rules show values to be.
+    pub level: Level,
+    /// Names that evidence states; a family of normal forms, which are applied everywhere, has none.
+    pub rules: &'static [&'static str],
+    /// Its file below `src/rules`.
+    pub file: &'static str,
+    source: &'static str,
+}
+
+macro_rules! families {
+    ($($name:literal $level:ident $file:literal [$($rule:literal)*])*) => {
+        /// Every family.
+        pub const FAMILIES: &[Family] = &[$(Family {
+            name: $name,
+            level: Level::$level,
+            rules: &[$($rule),*],
+            file: $file,
+            source: include_str!($file),
+        }),*];
+    };
+}
+
+families! {
+    "arithmetic" Exact "element/arith.rs" ["abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number"]
+    "casts" Exact "element/cast.rs" ["cast-of-cast" "cast-of-integer-sum" "cast-of-sign" "nan-to-few-bits" "sign-bit"]
+    "choices" Exact "element/choose.rs" ["bound-itself" "bounds-together" "choose-equal" "choose-not"]
+    "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-indices" "compare-ranges" "count-is-any" "difference-is-zero"]
+    "integers" Exact "element/integer.rs" ["division-is-shift" "divisions-compose" "integer-ring" "remainder-by-quotient"]
+    "ranges" Exact "element/bounds.rs" []
+    "indices" Exact "element/index.rs" []
+    "cases" Exact "element/equal.rs" ["by-cases"]
+    "bits" Exact "element/bits/mod.rs" ["bit-by-bit"]
+    "reductions" Exact "element/reduce.rs" ["fold-of-equal" "sum-of-indices"]
+    "movement" Exact "movement.rs" []
+    "pointwise" Exact "pointwise.rs" []
+    "definitions" Exact "meaning.rs" ["decomposition"]
+    "field" Real "field/mod.rs" []
+    "sums" Real "real_sums.rs" []
+    "parts of sums" Real "field/parts.rs" []
+    "contractions" Real "contract.rs" []
+    "definedness" Real "definedness.rs" []
+    "rounding" Real "rounding/mod.rs" []
+    "absorption" Real "rounding/absorb.rs" []
+}
+
+impl Family {
+    /// Returns the head of its file: what it says, and when it is wrong.
+    pub fn text(&self) -> String {
+        let head = self.source.lines().map_while(|line| line.strip_prefix("//!"));
+        let lines: Vec<&str> = head.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+        lines.join("\n").trim().to_string()
+    }
+
+    /// Returns the first sentence of its text.
+    pub fn title(&self) -> String {
+        let text = self.text();
+        text.split("\n\n").next().unwrap_or("").replace('\n', " ")
+    }
+}
+
+/// Returns the family of that name, or the one that has a rule of that name.
+pub fn find(name: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|f| f.name == name || f.rules.contains(&name))
+}
