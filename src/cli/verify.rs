@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::counterexample;
-use super::test::JudgedCase;
 use super::{Exit, Format, Global, Reading, Searching, load, output};
+use crate::pipeline::cases::{JudgedCase, Judging};
+use crate::pipeline::{counterexample, settle};
 use crate::report::{CaseReport, sarif, verdict_details, verdict_words};
 use crate::verify::{self, Mode, Policy, Verdict};
 
@@ -36,12 +36,6 @@ pub struct VerifyArgs {
     reading: Reading,
 }
 
-/// Returns how to judge.
-pub fn options(mode: Mode, policy: Policy, may_alias: &[(String, String)]) -> verify::JudgeOptions {
-    let budget = verify::Budget::searching();
-    verify::JudgeOptions { mode, policy, may_alias: may_alias.to_vec(), budget, ..verify::JudgeOptions::default() }
-}
-
 pub fn verify(args: &VerifyArgs, global: &Global) -> anyhow::Result<Exit> {
     let (mode, verdict) = match &args.after {
         Some(after) => judge_files(args, after)?,
@@ -54,10 +48,10 @@ pub fn verify(args: &VerifyArgs, global: &Global) -> anyhow::Result<Exit> {
 
 fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict)> {
     load::check_one_from_stdin(&[&args.before, after])?;
-    let before = load::model(&args.before, &args.reading)?;
-    let (after, _) = load::unchecked(after, &args.reading, &before.registry)?;
+    let before = args.reading.sources().model(&args.before)?;
+    let (after, _) = args.reading.sources().unchecked(after, &before.registry)?;
     let mode = args.mode.unwrap_or_default();
-    let mut options = args.searching.applied(options(mode, args.policy, &[]));
+    let mut options = args.searching.search().applied(settle::judging(mode, args.policy, &[]));
     options.budget.shrinks = counterexample::SHRINKS;
     let mut verdict = verify::judge_pair(&before.model.graph, &after.graph, &before.registry, &options);
     if let Some((dir, name)) = place(args) {
@@ -80,12 +74,12 @@ fn place(args: &VerifyArgs) -> Option<(&Path, String)> {
     Some((file.parent().unwrap_or(Path::new(".")), name))
 }
 
-/// Judges a case whatever its label says: a rewrite for any mode is accepted only if it is in every mode.
 fn judge_case(args: &VerifyArgs) -> anyhow::Result<(Mode, Verdict)> {
-    let registry = load::registry(&args.reading)?;
-    let case = JudgedCase::of(&args.before, &registry, (args.policy, args.mode), &args.searching, true)?;
-    let refused = case.verdicts.iter().position(|(_, v)| !v.accepted).unwrap_or(0);
-    let (mode, mut verdict) = case.verdicts.get(refused).cloned().context("no mode to judge in")?;
+    let registry = args.reading.sources().registry()?;
+    let how = Judging { policy: args.policy, mode: args.mode, search: args.searching.search(), shrinks: true };
+    let case = JudgedCase::of(&args.before, &registry, &how)?;
+    let (mode, verdict) = case.as_pair().context("no mode to judge in")?;
+    let mut verdict = verdict.clone();
     if let Some((dir, name)) = place(args) {
         verdict.counterexample = case.keep(&verdict, &registry, dir, &name)?.map(|p| p.display().to_string());
     }

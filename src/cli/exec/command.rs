@@ -103,7 +103,7 @@ pub fn exec(args: &ExecArgs, global: &Global) -> anyhow::Result<Exit> {
 }
 
 fn load(path: &std::path::Path, args: &ExecArgs, global: &Global) -> anyhow::Result<Loaded> {
-    let mut loaded = load::model(path, &args.reading)?;
+    let mut loaded = args.reading.sources().model(path)?;
     if loaded.kind == Kind::Text {
         let seeded = feed::seed_weights(&mut loaded.model, args.seed)?;
         if seeded > 0 {
