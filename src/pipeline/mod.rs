@@ -5,6 +5,7 @@
 //! - `place`: where passes run; `run`: stages `pre`, built-in, `post`, each pass judged before the next begins;
 //! - `lower`: lowering, judged;
 //! - `cases`, `pass_cases`: cases beside what is known of them; `counterexample`: what refutes them, as files;
+//! - `recorded`: what a run leaves, against what was recorded;
 //! - `reduce`, `happening`: the smallest model on which something still happens;
 //! - `dump`, `reproducer`: graphs before and after each pass; what was refused, to be run again.
 //!
@@ -25,6 +26,7 @@ pub mod outputs;
 pub mod pass_cases;
 #[cfg(feature = "sandbox")]
 mod place;
+pub mod recorded;
 mod reduce;
 #[cfg(feature = "sandbox")]
 mod reproducer;
