@@ -36,6 +36,7 @@ mod exec;
 mod exec_facts;
 mod exec_models;
 mod fuzz_corpus;
+mod ge_proto;
 mod golden;
 mod golden_types;
 mod guests;
