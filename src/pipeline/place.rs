@@ -32,7 +32,7 @@ pub enum PlaceError {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: LoadError,
+        source: Box<LoadError>,
     },
     /// Workers that do not begin.
     #[error("{0}")]
@@ -73,7 +73,9 @@ impl Place {
     ) -> Result<Vec<PassSpec<'_>>, PlaceError> {
         let mut specs = Vec::new();
         for FilePass { path, stage, config, options, grant: grants } in wanted {
-            let pass = self.load(&path, limits).map_err(|source| PlaceError::Load { path: path.clone(), source })?;
+            let pass = self
+                .load(&path, limits)
+                .map_err(|source| PlaceError::Load { path: path.clone(), source: Box::new(source) })?;
             specs.push(PassSpec { pass, file: path.display().to_string(), stage, config, options, grants });
             loaded();
         }
