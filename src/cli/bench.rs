@@ -7,14 +7,14 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::load::{self, Loaded};
 use super::passing::{Passing, named_passes};
-use super::staging::{self, Staging};
 use super::{Exit, Format, Global, Reading, output, progress};
 use crate::contract::Limits;
 use crate::editor::Editor;
 use crate::passes::{BUILT_IN, BuiltIn};
-use crate::pipeline::{Config, FilePass};
+use crate::pipeline::load::Loaded;
+use crate::pipeline::outputs::{self, Staging};
+use crate::pipeline::{Config, FilePass, check_grants};
 use crate::report::plain;
 #[cfg(target_os = "linux")]
 use crate::sandbox::worker::{WorkerPass, Workers};
@@ -120,9 +120,9 @@ pub fn bench(args: &BenchArgs, global: &Global) -> anyhow::Result<Exit> {
     let flames = flames(args, &reading)?;
     let wanted = named_passes(&[args.pass.display().to_string()], &args.passing)?;
     let [wanted] = wanted.as_slice() else { bail!("one pass is measured") };
-    super::passing::check_grants(std::slice::from_ref(wanted))?;
+    check_grants(std::slice::from_ref(wanted))?;
     let limits = &config.file.limits;
-    let loaded = load::model(&args.model, &reading)?;
+    let loaded = reading.sources().model(&args.model)?;
     let bytes = std::fs::read(&wanted.path).with_context(|| format!("cannot read {}", wanted.path.display()))?;
     let label = wanted.path.file_stem().map_or_else(|| "pass".into(), |name| name.to_string_lossy());
     let engine = Engine::new(limits)?;
@@ -209,7 +209,7 @@ impl Measured<'_> {
     #[cfg(target_os = "linux")]
     fn apart(&self, label: &str, bytes: &[u8], reading: &Reading) -> anyhow::Result<Option<Apart>> {
         let workers = Workers::of_this_program();
-        let mut pass = WorkerPass::load(label, bytes, &workers, &load::operator_texts(reading)?, self.limits)?;
+        let mut pass = WorkerPass::load(label, bytes, &workers, &reading.sources().operator_texts()?, self.limits)?;
         let (mut starts, mut runs) = (Vec::new(), Vec::new());
         for _ in 0..self.args.rounds {
             let began = Instant::now();
@@ -317,10 +317,10 @@ fn flames(args: &BenchArgs, reading: &Reading) -> anyhow::Result<Option<Flames>>
         bail!("--flame {}: its ending must be .svg", svg.display());
     }
     let folded = svg.with_extension("folded");
-    staging::check(&[&svg, &folded])?;
+    outputs::check(&[&svg, &folded])?;
     let config = args.config.as_deref();
     let inputs: Vec<&Path> = [args.pass.as_path(), args.model.as_path()].into_iter().chain(config).collect();
-    staging::check_apart(&[&svg, &folded], &reading.files(&inputs))?;
+    outputs::check_apart(&[&svg, &folded], &reading.files(&inputs))?;
     Ok(Some(Flames { svg, folded }))
 }
 
@@ -339,10 +339,8 @@ impl Flames {
         inferno::flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut picture)
             .context("cannot draw the stacks")?;
         let mut stage = Staging::default();
-        let cannot = |path: &Path| format!("cannot write {}", path.display());
-        stage.add(&self.svg, |to| std::fs::write(to, &picture).with_context(|| cannot(&self.svg)))?;
-        let folded = lines.join("\n") + "\n";
-        stage.add(&self.folded, |to| std::fs::write(to, folded).with_context(|| cannot(&self.folded)))?;
-        stage.commit()
+        stage.add_bytes(&self.svg, &picture)?;
+        stage.add_bytes(&self.folded, (lines.join("\n") + "\n").as_bytes())?;
+        Ok(stage.commit()?)
     }
 }

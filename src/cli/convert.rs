@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::{Exit, Format, Global, Reading, load, output, staging};
-use crate::formats::{pt2, text, write_whole};
+use super::{Exit, Format, Global, Reading, output};
+use crate::formats::{text, write_whole};
 use crate::graph::Model;
 use crate::ops::Registry;
+use crate::pipeline::outputs;
 
 /// Converts a model; the output's ending decides what is written.
 #[derive(Args, Debug)]
@@ -31,8 +32,8 @@ pub fn convert(args: &ConvertArgs, global: &Global) -> anyhow::Result<Exit> {
     if args.output == Path::new("-") && global.format == Format::Json {
         bail!("standard output cannot hold both the model (-) and the report (--format json): name a file");
     }
-    staging::check_apart(&[&args.output], &args.reading.files(&[&args.input]))?;
-    let loaded = load::model(&args.input, &args.reading)?;
+    outputs::check_apart(&[&args.output], &args.reading.files(&[&args.input]))?;
+    let loaded = args.reading.sources().model(&args.input)?;
     if args.calling {
         write_with_calling(&loaded.model, &args.output)?;
     } else {
@@ -72,19 +73,5 @@ pub fn write_model(model: &Model, registry: &Registry, path: &Path) -> anyhow::R
     if path == Path::new("-") {
         return output::print_bytes(text::write_readable(&model.graph)?.as_bytes());
     }
-    write_model_as(model, registry, path, path)
-}
-
-/// Writes to `path` the model that will be called `file`, whose ending decides.
-pub fn write_model_as(model: &Model, registry: &Registry, path: &Path, file: &Path) -> anyhow::Result<()> {
-    match file.extension().and_then(|e| e.to_str()) {
-        Some("pt2") => Ok(pt2::write_as(model, path, file, registry)?),
-        Some("fx") => {
-            let text =
-                text::write_readable(&model.graph).with_context(|| format!("cannot write {}", file.display()))?;
-            write_whole(path, |out| std::io::Write::write_all(out, text.as_bytes()))
-                .with_context(|| format!("cannot write {}", file.display()))
-        }
-        _ => bail!("cannot tell what to write to {}: its ending must be .pt2 or .fx", file.display()),
-    }
+    Ok(outputs::write_model(model, registry, path, path)?)
 }

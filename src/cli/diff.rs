@@ -22,9 +22,9 @@ pub struct DiffArgs {
 
 pub fn diff(args: &DiffArgs, global: &Global) -> anyhow::Result<Exit> {
     load::check_one_from_stdin(&[&args.before, &args.after])?;
-    let registry = load::registry(&args.reading)?;
-    let (before, _) = load::unchecked(&args.before, &args.reading, &registry)?;
-    let (after, _) = load::unchecked(&args.after, &args.reading, &registry)?;
+    let registry = args.reading.sources().registry()?;
+    let (before, _) = args.reading.sources().unchecked(&args.before, &registry)?;
+    let (after, _) = args.reading.sources().unchecked(&args.after, &registry)?;
     let (a, b) = (&before.graph, &after.graph);
     let entries = report::diff(a, b, |n| write_node_line(a, n), |n| write_node_line(b, n));
     match global.format {

@@ -93,8 +93,8 @@ fn unreadable(file: &Path) -> String {
 }
 
 fn model(file: &Path, reading: &Reading, bytes: Bytes) -> anyhow::Result<Found> {
-    let registry = load::registry(reading)?;
-    let (mut model, kind) = load::unchecked_bytes(file, bytes, reading, &registry)?;
+    let registry = reading.sources().registry()?;
+    let (mut model, kind) = reading.sources().unchecked_bytes(file, bytes, &registry)?;
     let problems = load::problems(&mut model.graph, &registry);
     let graph = &model.graph;
     let mut operators = BTreeMap::new();

@@ -6,13 +6,13 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::delivery::{self, How, Made};
-use super::staging::{self, Staging};
-use super::{Exit, Format, Global, Mode, Reading, Searching, configured, load, output};
+use super::{Exit, Format, Global, Mode, Reading, Searching, output};
 use crate::lower::ge;
-use crate::pipeline::Config;
-use crate::report::verdict_details;
-use crate::verify::{Policy, Verdict};
+use crate::pipeline::outputs::{self, Staging};
+use crate::pipeline::settle::{Flags, Settled};
+use crate::pipeline::{self, Config, Dump, Judged, LoweredModel, Lowering, LoweringError};
+use crate::report::{verdict_details, verdict_words};
+use crate::verify::{Finding, Policy, Verdict};
 
 /// Lowers a model to the NPU. Runs no graph passes: these belong to `run`.
 #[derive(Args, Debug)]
@@ -85,31 +85,32 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
         bail!("nothing to do: give -o OUT to write the GE graph, or --compare REF.bin to compare with one");
     }
     let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
-    let mode = args.mode.or(configured::mode(&config)?).unwrap_or_default();
-    let policy = args.policy.or(configured::policy(&config)?).unwrap_or(Policy::Advisory);
+    let (mode, policy, search) = (args.mode, args.policy, args.searching.search());
+    let settled = Settled::of(config, Flags { mode, policy, search, ..Flags::default() })?;
+    let config = &settled.config;
     let mut reading = args.reading.clone();
     reading.ops.extend(config.file.ops.iter().cloned());
     if let Some(path) = &args.output {
-        let [options, host] = delivery::beside(path);
+        let [options, host] = outputs::beside(path);
         let inputs: Vec<_> = [args.model.as_path()].into_iter().chain(config.path.as_deref()).collect();
-        staging::check_apart(&[path, &options, &host], &reading.files(&inputs))?;
+        outputs::check_apart(&[path, &options, &host], &reading.files(&inputs))?;
         ge::Format::of(path)?;
-        delivery::check_lowers(mode)?;
+        pipeline::check_lowers(settled.mode)?;
     }
-    configured::check_options(&config.compiler, mode)?;
-    let loaded = load::model(&args.model, &reading)?;
-    let mut dump = delivery::open_dump(args.dump.as_deref(), &loaded)?;
+    warn_of_options(&settled)?;
+    let loaded = reading.sources().model(&args.model)?;
+    let folder = pipeline::dump_folder(args.dump.as_deref());
+    let mut dump = folder.map(|folder| Dump::begin(&folder, &loaded.model.graph)).transpose()?;
     // What is only compared is not handed on.
-    let judging = (args.output.is_some() && !args.no_verify)
-        .then(|| args.searching.applied(super::verify::options(mode, policy, &config.file.may_alias)));
-    let mut options = ge_options(args, &config);
+    let judging = (args.output.is_some() && !args.no_verify).then(|| settled.judging(settled.lowered_policy));
+    let mut options = ge_options(args, config);
     options.keep_stages |= dump.is_some();
-    let how = How { mode, compiler: &config.compiler, ge: options, judging };
-    let made = match delivery::make(&loaded, &how) {
+    let how = Lowering { mode: settled.mode, compiler: &config.compiler, ge: options, judging };
+    let made = match pipeline::lower(&loaded, &how) {
         Ok(made) => made,
         Err(error) => return refuse(error, global),
     };
-    made.dump(&config.compiler, dump.as_mut())?;
+    pipeline::dump_lowered(&made.lowered, &config.compiler, dump.as_mut())?;
     let comparison = compare(args, &made.lowered)?;
     let is_accepted = made.is_accepted();
     let written = args.output.as_ref().filter(|_| is_accepted);
@@ -118,8 +119,8 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
         made.add_to(&mut stage, path, &loaded, &config.compiler)?;
         stage.commit()?;
     }
-    let found = made.found();
-    let Made { lowered, judged } = made;
+    let found = found(&made);
+    let LoweredModel { lowered, judged } = made;
     let report = Report {
         same: comparison.as_ref().map(|c| c.same),
         differences: comparison.map(|c| c.differences).unwrap_or_default(),
@@ -141,7 +142,7 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
 
 /// What the configuration says of the GE graph, and flags over it.
 fn ge_options(args: &LowerArgs, config: &Config) -> ge::Options {
-    let stated = delivery::ge_options(&config.compiler);
+    let stated = pipeline::ge_options(&config.compiler);
     ge::Options {
         enable_view_optimize: stated.enable_view_optimize && !args.no_view_optimize,
         enable_ref_data: stated.enable_ref_data || args.enable_ref_data,
@@ -149,6 +150,29 @@ fn ge_options(args: &LowerArgs, config: &Config) -> ge::Options {
         soc_version: args.soc_version.clone().or(stated.soc_version.clone()),
         ..stated
     }
+}
+
+/// Warns of options of compilers that do not belong to the mode.
+pub(super) fn warn_of_options(settled: &Settled) -> anyhow::Result<()> {
+    let foreign = settled.check_options()?;
+    if !foreign.is_empty() {
+        let (names, mode) = (foreign.join(", "), settled.mode.name());
+        output::warn(&format!("these options do not take effect in {mode} mode: {names}"));
+    }
+    Ok(())
+}
+
+/// Says in one line what was found of a lowered model, under the word for it.
+pub(super) fn found(made: &LoweredModel) -> Option<(&'static str, String)> {
+    let Judged { verdict, defined, held, .. } = made.judged.as_ref()?;
+    let word = match (verdict.accepted, verdict.verdict) {
+        (false, _) => "Refused",
+        (true, Finding::Proved | Finding::Checked) => "Verified",
+        (true, _) => "Unproved",
+    };
+    let held = if *held == 0 { String::new() } else { format!(", {held} held field by field") };
+    let words = verdict_words(verdict);
+    Some((word, format!("{words}; {defined} by definition{held}; {:.1} ms to judge", verdict.ms)))
 }
 
 fn compare(args: &LowerArgs, lowered: &ge::Lowered) -> anyhow::Result<Option<ge::Comparison>> {
@@ -164,8 +188,8 @@ fn compare(args: &LowerArgs, lowered: &ge::Lowered) -> anyhow::Result<Option<ge:
     Ok(Some(comparison))
 }
 
-fn refuse(error: anyhow::Error, global: &Global) -> anyhow::Result<Exit> {
-    let Some(ge::LowerError::Unsupported { nodes }) = error.downcast_ref() else { return Err(error) };
+fn refuse(error: LoweringError, global: &Global) -> anyhow::Result<Exit> {
+    let LoweringError::Ge(ge::LowerError::Unsupported { nodes }) = &error else { return Err(error.into()) };
     if global.format == Format::Json {
         let unsupported = nodes.clone();
         output::print_json(&Report {
@@ -182,7 +206,7 @@ fn refuse(error: anyhow::Error, global: &Global) -> anyhow::Result<Exit> {
             opaque: Vec::new(),
         })?;
     }
-    output::error(&error);
+    output::error(&error.into());
     Ok(Exit::Bad)
 }
 

@@ -9,10 +9,7 @@ mod build;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 mod cache;
 mod check_certificate;
-mod configured;
 mod convert;
-mod counterexample;
-mod delivery;
 mod diff;
 mod exec;
 mod host;
@@ -32,8 +29,6 @@ mod rules;
 mod run;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 mod serve;
-#[cfg_attr(not(feature = "sandbox"), allow(dead_code))]
-mod staging;
 mod test;
 #[cfg(feature = "sandbox")]
 mod test_pass;
@@ -48,6 +43,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use output::Exit;
 
+use crate::pipeline::settle::Search;
 use crate::verify::{Mode, Policy};
 
 /// Lets people who did not write your compiler change the graphs that it compiles, without being able to break them.
@@ -178,15 +174,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Searching {
-    /// Returns the options of a judgement, with what was asked for.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub fn applied(&self, mut options: crate::verify::JudgeOptions) -> crate::verify::JudgeOptions {
-        options.seed = self.seed.unwrap_or(options.seed);
-        if options.budget.trials > 0 {
-            options.budget.trials = self.trials.unwrap_or(options.budget.trials);
-        }
-        options.budget.time_ms = self.time.map_or(options.budget.time_ms, |s| (s * 1e3) as u64);
-        options
+    /// Returns what is stated of the search.
+    pub fn search(&self) -> Search {
+        Search { seed: self.seed, trials: self.trials, seconds: self.time }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 
-use super::{Exit, Format, Global, Reading, load, output, progress};
+use super::{Exit, Format, Global, Reading, output, progress};
 use crate::exec::Kernels;
 use crate::golden::{Suite, SuiteReport};
 use crate::ops::{Operator, Registry};
@@ -30,7 +30,7 @@ pub struct OpsArgs {
 }
 
 pub fn ops(args: &OpsArgs, global: &Global) -> anyhow::Result<Exit> {
-    let registry = load::registry(&args.reading)?;
+    let registry = args.reading.sources().registry()?;
     if let Some(folder) = &args.golden {
         return golden(folder, args.name.as_deref(), &registry, global);
     }

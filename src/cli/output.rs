@@ -122,6 +122,18 @@ pub fn error(error: &anyhow::Error) {
     }
 }
 
+/// An error and its causes in one line.
+pub fn on_one_line(error: &anyhow::Error) -> String {
+    let mut line = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        // Errors that print their source themselves are not said twice.
+        if !line.contains(&cause) {
+            line.push_str(&format!(": {cause}"));
+        }
+    }
+    line
+}
+
 /// A message of several lines, each with everything escaped that a terminal might act on.
 fn lines(text: &str) -> String {
     const LINES: usize = 200;

@@ -1,19 +1,14 @@
 //! What commands that run passes share: which passes, what they are given, and where they run.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 
-#[cfg(target_os = "linux")]
-use super::load;
 use super::{Global, Reading, progress};
-use crate::contract::{Limits, LoadError};
-use crate::pipeline::{Config, FilePass, PassSpec, Stage};
-#[cfg(target_os = "linux")]
-use crate::sandbox::worker::{WorkerPass, Workers};
-use crate::sandbox::{AnyPass, Engine, GRANTS, Pass};
+use crate::contract::Limits;
+use crate::pipeline::{Config, FilePass, PassSpec, Place, Stage};
+use crate::sandbox::Engine;
 
 /// What passes are given, and where they run.
 #[derive(Args, Debug)]
@@ -55,54 +50,23 @@ pub fn named_passes(texts: &[String], passing: &Passing) -> anyhow::Result<Vec<F
     Ok(wanted)
 }
 
-/// Refuses grants that there are not.
-pub fn check_grants(wanted: &[FilePass]) -> anyhow::Result<()> {
-    if let Some(grant) = wanted.iter().flat_map(|p| &p.grant).find(|g| !GRANTS.contains(&g.as_str())) {
-        bail!("there is nothing called `{grant}` to grant to a pass; there is {}", GRANTS.join(", "));
+/// Returns where passes run.
+pub fn place(passing: &Passing, limits: &Limits, reading: &Reading, passes: usize) -> anyhow::Result<Place> {
+    if passing.in_process {
+        return Ok(Place::Here(Engine::new(limits)?));
     }
-    Ok(())
-}
-
-/// Where passes run.
-pub enum Place {
-    Here(Engine),
     #[cfg(target_os = "linux")]
-    Apart(Workers, Vec<(String, String)>),
+    {
+        let operators = reading.sources().operator_texts()?;
+        Ok(Place::apart(super::cache::of_run(passing.no_cache), operators, limits, passes)?)
+    }
+    #[cfg(not(target_os = "linux"))]
+    bail!(
+        "there are no worker processes to run passes in but on Linux; --in-process runs them in this process, with one wall less"
+    );
 }
 
-impl Place {
-    pub fn of(passing: &Passing, limits: &Limits, reading: &Reading, passes: usize) -> anyhow::Result<Self> {
-        if passing.in_process {
-            return Ok(Place::Here(Engine::new(limits)?));
-        }
-        #[cfg(target_os = "linux")]
-        {
-            let operators = load::operator_texts(reading)?;
-            let mut workers = Workers::of_this_program().with_cache(super::cache::of_run(passing.no_cache));
-            if passes > 1 {
-                // They come up while the first is compiled or loaded.
-                workers = workers.with_pool(passes.saturating_sub(1), 0, limits, &operators)?;
-            }
-            Ok(Place::Apart(workers, operators))
-        }
-        #[cfg(not(target_os = "linux"))]
-        bail!(
-            "there are no worker processes to run passes in but on Linux; --in-process runs them in this process, with one wall less"
-        );
-    }
-
-    /// Loads the component in a file.
-    fn load(&self, path: &Path, limits: &Limits) -> Result<AnyPass<'_>, LoadError> {
-        match self {
-            Place::Here(engine) => Pass::load_file(path, engine, limits).map(AnyPass::Here),
-            #[cfg(target_os = "linux")]
-            Place::Apart(workers, operators) => {
-                WorkerPass::load_file(path, workers, operators, limits).map(|p| AnyPass::Apart(Box::new(p)))
-            }
-        }
-    }
-}
-
+/// Loads passes, and shows how far that is.
 pub fn load_passes<'e>(
     wanted: Vec<FilePass>,
     config: &Config,
@@ -110,15 +74,7 @@ pub fn load_passes<'e>(
     global: &Global,
 ) -> anyhow::Result<Vec<PassSpec<'e>>> {
     let bar = progress::bar(global, wanted.len(), "Compiling");
-    let mut specs = Vec::new();
-    for pass in wanted {
-        let loaded = place
-            .load(&pass.path, &config.file.limits)
-            .with_context(|| format!("cannot load {}", pass.path.display()))?;
-        let FilePass { path, stage, config, options, grant } = pass;
-        specs.push(PassSpec { pass: loaded, file: path.display().to_string(), stage, config, options, grants: grant });
-        bar.inc(1);
-    }
+    let specs = place.load_passes(wanted, &config.file.limits, &|| bar.inc(1))?;
     bar.finish_and_clear();
     Ok(specs)
 }

@@ -1,20 +1,19 @@
 //! `airlock reduce`: the smallest model on which it still happens.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::convert::{write_model, write_model_as};
-use super::load::{self, Loaded};
-use super::passing::{self, Passing, Place};
-use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress, staging};
+use super::convert::write_model;
+use super::passing::{self, Passing};
+use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress};
 use crate::graph::Model;
-use crate::pipeline::{self, Config, Observer, Outcome, PassReport, PassSpec, RunReport};
-use crate::verify::{Finding, Question};
+use crate::pipeline::happening::{Happening, Trial};
+use crate::pipeline::load::problems;
+use crate::pipeline::{self, Config, Settings, outputs, settle};
 
 /// Finds the smallest model on which a pass is still refused or faults as it does on this one, or on which a command still fails.
 #[derive(Args, Debug)]
@@ -58,44 +57,6 @@ pub struct ReduceArgs {
     reading: Reading,
 }
 
-/// What happens on a model: what must go on happening.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Happening {
-    /// A pass is refused: which, and for which question it is what.
-    Refused { pass: String, question: Option<Question>, finding: Finding },
-    /// A pass faults: which, and how.
-    Faulted { pass: String, fault: &'static str },
-    /// The command ends with this, or by a signal.
-    Failed { code: Option<i32> },
-}
-
-impl std::fmt::Display for Happening {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Happening::Refused { pass, question, finding } => {
-                let finding = match finding {
-                    Finding::Refuted => "refuted",
-                    _ => "not shown",
-                };
-                write!(f, "pass `{pass}` is refused ({} {finding})", question.map_or("a question", Question::name))
-            }
-            Happening::Faulted { pass, fault } => write!(f, "pass `{pass}` faults ({fault})"),
-            Happening::Failed { code: Some(code) } => write!(f, "the command ends with {code}"),
-            Happening::Failed { code: None } => write!(f, "the command is killed"),
-        }
-    }
-}
-
-/// Tells what happens on a model.
-struct Trial<'a> {
-    args: &'a ReduceArgs,
-    config: &'a Config,
-    specs: Vec<PassSpec<'a>>,
-    loaded: &'a Loaded,
-    folder: tempfile::TempDir,
-}
-
 #[derive(Serialize)]
 struct Report<'a> {
     model: String,
@@ -112,22 +73,28 @@ pub fn reduce(args: &ReduceArgs, global: &Global) -> anyhow::Result<Exit> {
     let mut reading = args.reading.clone();
     reading.ops.extend(config.file.ops.iter().cloned());
     let wanted = passing::named_passes(&args.passes, &args.passing)?;
-    passing::check_grants(&wanted)?;
+    pipeline::check_grants(&wanted)?;
     check_output(args, global, &reading)?;
-    let place = Place::of(&args.passing, &config.file.limits, &reading, wanted.len())?;
+    let place = passing::place(&args.passing, &config.file.limits, &reading, wanted.len())?;
     let specs = passing::load_passes(wanted, &config, &place, global)?;
-    let loaded = load::model(&args.model, &reading)?;
+    let loaded = reading.sources().model(&args.model)?;
     let folder = tempfile::tempdir().context("cannot make a folder for the models to try")?;
-    let mut trial = Trial { args, config: &config, specs, loaded: &loaded, folder };
+    let ending = args.output.extension().map_or("fx".into(), |e| e.to_string_lossy());
+    let file = folder.path().join(format!("model.{ending}"));
+    let mut judge = settle::judging(args.mode, args.policy, &config.file.may_alias);
+    judge.budget.shrinks = 0;
+    let settings = Settings::plain(&config, loaded.registry.clone(), judge);
+    let check = args.check.as_deref().map(|command| (command, file.as_path()));
+    let mut trial = Trial { specs, settings, check };
     let Some(happens) = trial.happens(&loaded.model)? else {
-        bail!("nothing happens on {}: {}", args.model.display(), trial.wanted());
+        bail!("nothing happens on {}: {}", args.model.display(), expected(args));
     };
     let bar = progress::spinner(global, "Reducing".into());
     let deadline = Instant::now().checked_add(Duration::from_secs_f64(args.time)).context("--time is too long")?;
     let mut test = |model: &Model| {
         let mut graph = model.graph.clone();
         bar.set_message(format!("{} nodes", graph.len()));
-        load::problems(&mut graph, &loaded.registry).is_empty()
+        problems(&mut graph, &loaded.registry).is_empty()
             && trial.happens(model).is_ok_and(|found| found.as_ref() == Some(&happens))
     };
     let reduced = pipeline::reduce(loaded.model.clone(), deadline, &mut test);
@@ -153,82 +120,15 @@ fn check_output(args: &ReduceArgs, global: &Global, reading: &Reading) -> anyhow
         }
         return Ok(());
     }
-    if !matches!(args.output.extension().and_then(|e| e.to_str()), Some("pt2" | "fx")) {
-        bail!("cannot tell what to write to {}: its ending must be .pt2 or .fx", args.output.display());
-    }
-    staging::check(&[&args.output])?;
-    staging::check_apart(&[&args.output], &reading.files(&[&args.model]))
+    outputs::check_ending(&args.output)?;
+    outputs::check(&[&args.output])?;
+    Ok(outputs::check_apart(&[&args.output], &reading.files(&[&args.model]))?)
 }
 
-impl Trial<'_> {
-    /// What was expected of the whole model.
-    fn wanted(&self) -> &'static str {
-        match &self.args.check {
-            Some(_) => "the command ends with 0; it must fail on the whole model",
-            None => "every pass is accepted, or edits nothing; one must be refused or fault on the whole model",
-        }
+/// What was expected of the whole model.
+fn expected(args: &ReduceArgs) -> &'static str {
+    match &args.check {
+        Some(_) => "the command ends with 0; it must fail on the whole model",
+        None => "every pass is accepted, or edits nothing; one must be refused or fault on the whole model",
     }
-
-    fn happens(&mut self, model: &Model) -> anyhow::Result<Option<Happening>> {
-        let mut model = model.clone();
-        let report = self.run(&mut model)?;
-        match &self.args.check {
-            Some(command) => self.check(command, &model),
-            None => Ok(report.passes.iter().find_map(happening)),
-        }
-    }
-
-    fn run(&mut self, model: &mut Model) -> anyhow::Result<RunReport> {
-        if self.specs.is_empty() {
-            return Ok(RunReport::default());
-        }
-        let mut judge = super::verify::options(self.args.mode, self.args.policy, &self.config.file.may_alias);
-        judge.budget.shrinks = 0;
-        let mut settings = pipeline::Settings {
-            config: self.config,
-            registry: self.loaded.registry.clone(),
-            judge,
-            mode: self.args.mode.name(),
-            all_or_nothing: false,
-            dump: None,
-            reproducers: None,
-            record_edits: false,
-            certify: false,
-        };
-        Ok(pipeline::run(model, &mut self.specs, &mut settings, &mut Silent)?)
-    }
-
-    fn check(&self, command: &str, model: &Model) -> anyhow::Result<Option<Happening>> {
-        let ending = self.args.output.extension().map_or("fx".into(), |e| e.to_string_lossy().into_owned());
-        let file = self.folder.path().join(format!("model.{ending}"));
-        write_model_as(model, &self.loaded.registry, &file, &file)?;
-        let path = file.display().to_string();
-        let line = if command.contains("{}") { command.replace("{}", &path) } else { format!("{command} {path}") };
-        let ended = Command::new("sh")
-            .args(["-c", &line])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .with_context(|| format!("cannot run `{line}`"))?;
-        Ok((!ended.success()).then(|| Happening::Failed { code: ended.code() }))
-    }
-}
-
-fn happening(report: &PassReport) -> Option<Happening> {
-    let pass = report.name.clone();
-    match (report.outcome, &report.verdict, &report.fault) {
-        (Outcome::Refused, Some(verdict), _) => {
-            Some(Happening::Refused { pass, question: verdict.question, finding: verdict.verdict })
-        }
-        (Outcome::Faulted, _, Some(fault)) => Some(Happening::Faulted { pass, fault: fault.kind }),
-        _ => None,
-    }
-}
-
-struct Silent;
-
-impl Observer for Silent {
-    fn begin(&mut self, _: &str, _: &'static str) {}
-    fn end(&mut self, _: &PassReport) {}
 }

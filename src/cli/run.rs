@@ -6,18 +6,21 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::convert::{write_model, write_model_as};
-use super::delivery::{self, How, Made};
+use super::convert::write_model;
 use super::load::{self, Loaded};
-use super::passing::{Passing, Place, check_grants, load_passes, named_passes};
-use super::staging::{self, Staging};
-use super::{Exit, Format, Global, Mode, Policy, Reading, configured, output, progress};
-use crate::contract::Limits;
+use super::lower::{found, warn_of_options};
+use super::passing::{Passing, load_passes, named_passes, place};
+use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress};
 use crate::formats::text::write_node_line;
 use crate::lower::ge;
-use crate::pipeline::{self, Config, Dump, FilePass, Observer, Outcome, PassReport, RunReport};
+use crate::pipeline::outputs::{self, Staging};
+use crate::pipeline::proofs::{self, ProofFile};
+use crate::pipeline::settle::{Flags, Search, Settled};
+use crate::pipeline::{
+    self, Config, Dump, FilePass, LoweredModel, Lowering, Observer, Outcome, PassReport, Place, RunReport,
+};
 use crate::report;
-use crate::verify::{JudgeOptions, Verdict};
+use crate::verify::Verdict;
 
 /// Runs passes on a model: each in its sandbox, each judged, what is accepted is written.
 #[derive(Args, Debug)]
@@ -125,11 +128,11 @@ struct Outputs {
     model: Option<String>,
     lowered: Option<String>,
     /// What was found of the lowered graph.
-    lowering: Option<Lowering>,
+    lowering: Option<LoweringReport>,
 }
 
 #[derive(Serialize)]
-struct Lowering {
+struct LoweringReport {
     nodes: usize,
     remarks: Vec<ge::Remark>,
     verdict: Option<Verdict>,
@@ -138,27 +141,17 @@ struct Lowering {
     opaque: Vec<ge::Opaque>,
 }
 
-/// What holds, flags over file over defaults.
-pub(super) struct Settled {
-    pub(super) config: Config,
-    mode: Mode,
-    policy: Policy,
-    /// That of the lowered graph: what is unknown is written there unless a policy is stated.
-    lowered_policy: Policy,
-    all_or_nothing: bool,
-}
-
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
     let settled = settle(args)?;
     if args.print_config {
         if global.format == Format::Json {
             bail!("--print-config prints TOML; it has no --format json");
         }
-        output::print(&print_config(args, &settled)?)?;
+        output::print(&settled.to_toml()?)?;
         return Ok(Exit::Done);
     }
     let (reading, wanted) = checked(args, &settled, global)?;
-    let place = Place::of(&args.passing, &settled.config.file.limits, &reading, wanted.len())?;
+    let place = place(&args.passing, &settled.config.file.limits, &reading, wanted.len())?;
     let done = perform(args, &settled, (&reading, wanted), &place, global)?;
     show(args, global, &done)?;
     Ok(done.exit)
@@ -168,8 +161,9 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
 pub(super) fn checked(args: &RunArgs, settled: &Settled, global: &Global) -> anyhow::Result<(Reading, Vec<FilePass>)> {
     let mut reading = args.reading.clone();
     reading.ops.extend(settled.config.file.ops.iter().cloned());
-    let wanted = wanted_passes(args, &settled.config)?;
-    check_outputs(args, settled.mode, global, (&settled.config, &reading, &wanted))?;
+    let wanted = settled.passes(named_passes(&args.passes, &args.passing)?);
+    pipeline::check_grants(&wanted)?;
+    check_outputs(args, settled, global, (&reading, &wanted))?;
     Ok((reading, wanted))
 }
 
@@ -201,7 +195,7 @@ pub(super) fn perform(
 ) -> anyhow::Result<Done> {
     let Some(path) = args.model.as_deref() else { bail!("no model given") };
     let mut specs = load_passes(wanted, &settled.config, place, global)?;
-    let mut loaded = load::model(path, reading)?;
+    let mut loaded = reading.sources().model(path)?;
     load::warn_of_absent_weights(&loaded, path, reading);
     let mut settings = settings(args, settled, &loaded)?;
     let mut observer = Shown::new(global, specs.len());
@@ -213,7 +207,7 @@ pub(super) fn perform(
         let changes = report::diff(a, b, |n| write_node_line(a, n), |n| write_node_line(b, n));
         report::html(&args_model(args), &run, &changes)
     });
-    let proofs = args.certificates.as_deref().map(|dir| proofs(dir, &run)).transpose()?;
+    let proofs = args.certificates.as_deref().map(|folder| proofs::files_of_run(folder, &run));
     let asides = Asides {
         page,
         proofs: proofs.unwrap_or_default(),
@@ -269,137 +263,66 @@ fn exit_of(run: &RunReport, is_lowering_refused: bool) -> Exit {
     }
 }
 
+/// Returns what holds: flags over file over defaults.
 pub(super) fn settle(args: &RunArgs) -> anyhow::Result<Settled> {
-    let mut config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
-    let mode = args.mode.or(configured::mode(&config)?).unwrap_or_default();
-    let policy = args.policy.or(configured::policy(&config)?);
-    let limits = &mut config.file.limits;
-    if let Some(fuel) = args.fuel {
-        limits.set_fuel(fuel);
-    }
-    if let Some(bytes) = args.memory {
-        limits.memory_bytes = bytes;
-    }
-    if let Some(seconds) = args.time {
-        limits.time_seconds = seconds;
-    }
-    if args.no_builtin {
-        config.file.builtin = crate::passes::BUILT_IN.iter().map(|b| (b.name.to_string(), false)).collect();
-    }
-    let all_or_nothing = args.all_or_nothing || config.file.all_or_nothing.unwrap_or(false);
-    let lowered_policy = policy.unwrap_or(Policy::Advisory);
-    Ok(Settled { mode, policy: policy.unwrap_or(Policy::Default), lowered_policy, all_or_nothing, config })
-}
-
-fn print_config(args: &RunArgs, settled: &Settled) -> anyhow::Result<String> {
-    let file = &settled.config.file;
-    let origin = |is_flag: bool, is_stated: bool| {
-        if is_flag { pipeline::Origin::Flag } else { settled.config.origin(is_stated) }
+    let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
+    let flags = Flags {
+        mode: args.mode,
+        policy: args.policy,
+        all_or_nothing: args.all_or_nothing,
+        no_builtin: args.no_builtin,
+        fuel: args.fuel,
+        memory: args.memory,
+        seconds: args.time,
+        search: Search { seed: args.seed, trials: args.trials, seconds: args.trial_time },
     };
-    let mut text = format!(
-        "mode = \"{}\"  # {}\npolicy = \"{}\"  # {}\nall_or_nothing = {}  # {}\n",
-        settled.mode.name(),
-        origin(args.mode.is_some(), file.mode.is_some()),
-        settled.policy.name(),
-        origin(args.policy.is_some(), file.policy.is_some()),
-        settled.all_or_nothing,
-        origin(args.all_or_nothing, file.all_or_nothing.is_some()),
-    );
-    text.push_str(&format!("\n[limits]\n{}", limits_text(args, settled)?));
-    text.push_str(&format!("\n[builtin]  # {}\n", origin(args.no_builtin, !file.builtin.is_empty())));
-    for built_in in crate::passes::BUILT_IN {
-        text.push_str(&format!("{} = {}\n", built_in.name, settled.config.runs_built_in(built_in.name)));
-    }
-    let stated: Vec<String> = settled.config.compiler.stated().map(|(name, v)| format!("{name} = {v}\n")).collect();
-    if !stated.is_empty() {
-        // Dotted names stand at the top of a file, before its tables.
-        text.insert_str(0, &format!("{}  # {}\n", stated.concat().trim_end(), settled.config.origin(true)));
-    }
-    for pass in &file.pass {
-        text.push_str(&format!("\n[[pass]]\n{}", toml::to_string(pass)?));
-    }
-    Ok(text)
-}
-
-/// The limits, each with where it comes from.
-fn limits_text(args: &RunArgs, settled: &Settled) -> anyhow::Result<String> {
-    let flags = [
-        ("fuel_base", args.fuel.is_some()),
-        ("fuel_per_node", args.fuel.is_some()),
-        ("memory_bytes", args.memory.is_some()),
-        ("time_seconds", args.time.is_some()),
-    ];
-    let defaults = toml::Table::try_from(Limits::default())?;
-    let mut text = String::new();
-    for (name, value) in toml::Table::try_from(&settled.config.file.limits)? {
-        let origin = match flags.contains(&(name.as_str(), true)) {
-            true => pipeline::Origin::Flag,
-            false => settled.config.origin(defaults.get(&name) != Some(&value)),
-        };
-        text.push_str(&format!("{name} = {value}  # {origin}\n"));
-    }
-    Ok(text)
+    Ok(Settled::of(config, flags)?)
 }
 
 /// Refuses outputs that could not be written, before anything runs.
 fn check_outputs(
     args: &RunArgs,
-    mode: Mode,
+    settled: &Settled,
     global: &Global,
-    (config, reading, wanted): (&Config, &Reading, &[FilePass]),
+    (reading, wanted): (&Reading, &[FilePass]),
 ) -> anyhow::Result<()> {
     let mut beside = Vec::new();
     if let Some(path) = &args.lower {
         ge::Format::of(path)?;
-        delivery::check_lowers(mode)?;
-        beside.extend(delivery::beside(path));
+        pipeline::check_lowers(settled.mode)?;
+        beside.extend(outputs::beside(path));
     }
-    configured::check_options(&config.compiler, mode)?;
+    warn_of_options(settled)?;
     let to_stdout = args.output.as_deref() == Some(Path::new("-"));
     if to_stdout && global.format == Format::Json {
         bail!("standard output cannot hold both the model (-o -) and the report (--format json): name a file for one");
     }
     let model = args.output.as_deref().filter(|_| !to_stdout);
-    if let Some(path) = model
-        && !matches!(path.extension().and_then(|e| e.to_str()), Some("pt2" | "fx"))
-    {
-        bail!("cannot tell what to write to {}: its ending must be .pt2 or .fx", path.display());
-    }
+    model.map_or(Ok(()), outputs::check_ending)?;
     let files: Vec<&Path> = [model, args.lower.as_deref(), args.edits.as_deref(), args.report.as_deref()]
         .into_iter()
         .flatten()
         .chain(beside.iter().map(PathBuf::as_path))
         .collect();
-    staging::check(&files)?;
-    let config = config.path.as_deref();
+    outputs::check(&files)?;
+    let config = settled.config.path.as_deref();
     let passes = wanted.iter().map(|p| p.path.as_path());
     let inputs =
         reading.files(&args.model.iter().map(PathBuf::as_path).chain(config).chain(passes).collect::<Vec<_>>());
-    staging::check_apart(&files, &inputs)
-}
-
-/// The passes of the command line, or of the configuration.
-fn wanted_passes(args: &RunArgs, config: &Config) -> anyhow::Result<Vec<FilePass>> {
-    let mut wanted = named_passes(&args.passes, &args.passing)?;
-    // Flags win: passes of the file run only where the command line names none.
-    if wanted.is_empty() {
-        wanted.clone_from(&config.file.pass);
-    }
-    check_grants(&wanted)?;
-    Ok(wanted)
+    Ok(outputs::check_apart(&files, &inputs)?)
 }
 
 fn settings<'a>(args: &RunArgs, settled: &'a Settled, loaded: &Loaded) -> anyhow::Result<pipeline::Settings<'a>> {
     let open = |path: &Option<PathBuf>| -> anyhow::Result<Option<Dump>> {
         match path {
-            Some(path) => Ok(Some(Dump::open(path).with_context(|| format!("cannot open {}", path.display()))?)),
+            Some(path) => Ok(Some(Dump::open(path).with_context(|| cannot_open(path))?)),
             None => Ok(None),
         }
     };
     Ok(pipeline::Settings {
         config: &settled.config,
         registry: loaded.registry.clone(),
-        judge: judging(args, settled, settled.policy),
+        judge: settled.judging(settled.policy),
         mode: settled.mode.name(),
         all_or_nothing: settled.all_or_nothing,
         dump: open(&args.dump)?,
@@ -412,40 +335,11 @@ fn settings<'a>(args: &RunArgs, settled: &'a Settled, loaded: &Loaded) -> anyhow
     })
 }
 
-fn judging(args: &RunArgs, settled: &Settled, policy: Policy) -> JudgeOptions {
-    let searching = super::Searching { seed: args.seed, trials: args.trials, time: args.trial_time };
-    searching.applied(super::verify::options(settled.mode, policy, &settled.config.file.may_alias))
-}
-
-fn cannot_write(path: &Path) -> String {
-    format!("cannot write {}", path.display())
-}
-
 /// Texts about the run that go to files.
 struct Asides {
     page: Option<String>,
     edits: Option<String>,
-    proofs: Vec<(PathBuf, String)>,
-}
-
-/// The files of the certificates of a run: what was undone in the end has none.
-fn proofs(dir: &Path, run: &RunReport) -> anyhow::Result<Vec<(PathBuf, String)>> {
-    std::fs::create_dir_all(dir).with_context(|| cannot_write(dir))?;
-    let mut out = Vec::new();
-    let clean = |name: &str| -> String {
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
-    };
-    let accepted = run.in_order().filter(|_| !run.is_original);
-    let accepted = accepted.filter_map(|p| p.certified.as_ref().map(|e| (p, e)));
-    for (number, (pass, evidence)) in (1_usize..).zip(accepted) {
-        let file = |ending| dir.join(format!("{number:03}_{}.{ending}", clean(&pass.name)));
-        out.push((file("fx"), evidence.after.clone()));
-        match &evidence.certificate {
-            Ok(certificate) => out.push((file("json"), certificate.to_json())),
-            Err(why) => output::warn(&format!("there is no certificate for `{}`: {why}", pass.name)),
-        }
-    }
-    Ok(out)
+    proofs: Vec<ProofFile>,
 }
 
 /// Writes what was asked for: all of it, or nothing.
@@ -461,15 +355,15 @@ fn write_outputs(
     let mut stage = Staging::default();
     if let Some(path) = &args.lower {
         let made = lower(args, loaded, settled)?;
-        told.extend(made.found());
+        told.extend(found(&made));
         let nodes = made.lowered.graph.op.len();
         if made.is_accepted() {
             made.add_to(&mut stage, path, loaded, &settled.config.compiler)?;
             told.push(("Lowered", format!("to {}, {nodes} GE nodes", path.display())));
             outputs.lowered = Some(path.display().to_string());
         }
-        let Made { lowered, judged } = made;
-        outputs.lowering = Some(Lowering {
+        let LoweredModel { lowered, judged } = made;
+        outputs.lowering = Some(LoweringReport {
             nodes,
             remarks: lowered.remarks,
             defined: judged.as_ref().map_or(0, |j| j.defined),
@@ -480,20 +374,24 @@ fn write_outputs(
     }
     for (path, text) in [(&args.edits, &asides.edits), (&args.report, &asides.page)] {
         let (Some(path), Some(text)) = (path, text) else { continue };
-        stage.add(path, |beside| std::fs::write(beside, text).with_context(|| cannot_write(path)))?;
+        stage.add_bytes(path, text.as_bytes())?;
         told.push(("Reported", path.display().to_string()));
     }
-    for (path, text) in &asides.proofs {
-        stage.add(path, |beside| std::fs::write(beside, text).with_context(|| cannot_write(path)))?;
-    }
-    if let Some(dir) = args.certificates.as_ref().filter(|_| !asides.proofs.is_empty()) {
-        told.push(("Certified", format!("in {}", dir.display())));
+    if let Some(folder) = &args.certificates {
+        std::fs::create_dir_all(folder).with_context(|| cannot_open(folder))?;
+        for (path, text) in &asides.proofs {
+            match text {
+                Ok(text) => stage.add_bytes(path, text.as_bytes())?,
+                Err(why) => output::warn(&format!("there is no certificate for {why}")),
+            }
+        }
+        told.push(("Certified", format!("in {}", folder.display())));
     }
     if let Some(path) = &args.output {
         if path == Path::new("-") {
             write_model(&loaded.model, &loaded.registry, path)?;
         } else {
-            stage.add(path, |beside| write_model_as(&loaded.model, &loaded.registry, beside, path))?;
+            stage.add(path, |beside| outputs::write_model(&loaded.model, &loaded.registry, beside, path))?;
             told.push(("Wrote", path.display().to_string()));
         }
         outputs.model = Some(path.display().to_string());
@@ -506,18 +404,20 @@ fn write_outputs(
 }
 
 /// Lowers what the passes left, and judges that.
-fn lower(args: &RunArgs, loaded: &Loaded, settled: &Settled) -> anyhow::Result<Made> {
+fn lower(args: &RunArgs, loaded: &Loaded, settled: &Settled) -> anyhow::Result<LoweredModel> {
     let compiler = &settled.config.compiler;
-    let mut ge = delivery::ge_options(compiler);
+    let mut ge = pipeline::ge_options(compiler);
     ge.keep_stages |= args.dump.is_some();
-    let judging = judging(args, settled, settled.lowered_policy);
-    let made = delivery::make(loaded, &How { mode: settled.mode, compiler, ge, judging: Some(judging) })?;
-    let mut dump = match &args.dump {
-        Some(folder) => Some(Dump::open(&folder.join("ge")).with_context(|| cannot_write(folder))?),
-        None => None,
-    };
-    made.dump(compiler, dump.as_mut())?;
+    let judging = Some(settled.judging(settled.lowered_policy));
+    let made = pipeline::lower(loaded, &Lowering { mode: settled.mode, compiler, ge, judging })?;
+    let folder = args.dump.as_ref().map(|folder| folder.join("ge"));
+    let mut dump = folder.map(|folder| Dump::open(&folder).with_context(|| cannot_open(&folder))).transpose()?;
+    pipeline::dump_lowered(&made.lowered, compiler, dump.as_mut())?;
     Ok(made)
+}
+
+fn cannot_open(folder: &Path) -> String {
+    format!("cannot open {}", folder.display())
 }
 
 fn show(args: &RunArgs, global: &Global, done: &Done) -> anyhow::Result<()> {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::counterexample;
-use super::test::JudgedCase;
-use super::{Exit, Format, Global, Reading, Searching, load, output, staging};
+use super::{Exit, Format, Global, Reading, Searching, load, output};
 use crate::formats::write_whole;
+use crate::pipeline::cases::{JudgedCase, Judging};
+use crate::pipeline::{counterexample, outputs, settle};
 use crate::report::{CaseReport, sarif, verdict_details, verdict_words};
 use crate::verify::{self, Certified, Mode, Policy, Verdict};
 
@@ -41,18 +41,12 @@ pub struct VerifyArgs {
     reading: Reading,
 }
 
-/// Returns how to judge.
-pub fn options(mode: Mode, policy: Policy, may_alias: &[(String, String)]) -> verify::JudgeOptions {
-    let budget = verify::Budget::searching();
-    verify::JudgeOptions { mode, policy, may_alias: may_alias.to_vec(), budget, ..verify::JudgeOptions::default() }
-}
-
 pub fn verify(args: &VerifyArgs, global: &Global) -> anyhow::Result<Exit> {
     if let Some(file) = &args.certificate {
-        staging::check(&[file])?;
+        outputs::check(&[file])?;
         let read: Vec<&Path> =
             [Some(&args.before), args.after.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
-        staging::check_apart(&[file], &args.reading.files(&read))?;
+        outputs::check_apart(&[file], &args.reading.files(&read))?;
     }
     let (mode, verdict) = match &args.after {
         Some(after) => judge_files(args, after)?,
@@ -65,10 +59,10 @@ pub fn verify(args: &VerifyArgs, global: &Global) -> anyhow::Result<Exit> {
 
 fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict)> {
     load::check_one_from_stdin(&[&args.before, after])?;
-    let before = load::model(&args.before, &args.reading)?;
-    let (after, _) = load::unchecked(after, &args.reading, &before.registry)?;
+    let before = args.reading.sources().model(&args.before)?;
+    let (after, _) = args.reading.sources().unchecked(after, &before.registry)?;
     let mode = args.mode.unwrap_or_default();
-    let mut options = args.searching.applied(options(mode, args.policy, &[]));
+    let mut options = args.searching.search().applied(settle::judging(mode, args.policy, &[]));
     options.budget.shrinks = counterexample::SHRINKS;
     let (a, b) = (&before.model.graph, &after.graph);
     let mut verdict = match &args.certificate {
@@ -107,12 +101,12 @@ fn place(args: &VerifyArgs) -> Option<(&Path, String)> {
     Some((file.parent().unwrap_or(Path::new(".")), name))
 }
 
-/// Judges a case whatever its label says: a rewrite for any mode is accepted only if it is in every mode.
 fn judge_case(args: &VerifyArgs) -> anyhow::Result<(Mode, Verdict)> {
-    let registry = load::registry(&args.reading)?;
-    let case = JudgedCase::of(&args.before, &registry, (args.policy, args.mode), &args.searching, true)?;
-    let refused = case.verdicts.iter().position(|(_, v)| !v.accepted).unwrap_or(0);
-    let (mode, mut verdict) = case.verdicts.get(refused).cloned().context("no mode to judge in")?;
+    let registry = args.reading.sources().registry()?;
+    let how = Judging { policy: args.policy, mode: args.mode, search: args.searching.search(), shrinks: true };
+    let case = JudgedCase::of(&args.before, &registry, &how)?;
+    let (mode, verdict) = case.as_pair().context("no mode to judge in")?;
+    let mut verdict = verdict.clone();
     if let (Some(file), true) = (&args.certificate, verdict.accepted) {
         keep(file, case.certify(mode, &registry))?;
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+use super::CompilerOptions;
 use crate::formats::text;
 use crate::graph::Graph;
 use crate::lower::ge::{self, Format, Lowered};
@@ -40,6 +41,16 @@ impl Dump {
         let dump = Self::open(path)?;
         dump.dir.create_dir_all("forward")?;
         Ok(Self { names: OF_TORCHAIR, ..dump })
+    }
+
+    /// Opens the folder for TorchAir's names and begins with the graph as it came.
+    pub fn begin(folder: &Path, graph: &Graph) -> Result<Self, DumpError> {
+        let begun = Self::open_as_torchair(folder).and_then(|mut dump| {
+            dump.dynamo_out(graph)?;
+            dump.graph(graph, "graph")?;
+            Ok(dump)
+        });
+        begun.map_err(|source| DumpError::Open { folder: folder.into(), source })
     }
 
     /// Writes a graph under the next number and returns the file's path. `what` is what a file name allows of it.
@@ -89,6 +100,56 @@ impl Dump {
         }
         Ok(())
     }
+}
+
+/// Where graphs are kept: the folder that is given, else PyTorch's own where it is told to keep them.
+pub fn dump_folder(given: Option<&Path>) -> Option<PathBuf> {
+    let asked = std::env::var_os("TORCH_COMPILE_DEBUG").is_some_and(|v| v == "1");
+    let own = || asked.then(|| PathBuf::from("torch_compile_debug/run_0-pid_0/torchair/model__0"));
+    given.map(Path::to_path_buf).or_else(own)
+}
+
+/// Keeps the GE graph before and after its clean-up where `debug.graph_dump` asks for it, and in a folder of dumps.
+pub fn dump_lowered(lowered: &Lowered, compiler: &CompilerOptions, dump: Option<&mut Dump>) -> Result<(), DumpError> {
+    let stated = compiler.text("debug.graph_dump.type");
+    let format = match stated.as_deref() {
+        Some("txt") => Format::Txt,
+        Some("py") => Format::Py,
+        _ => Format::Pbtxt,
+    };
+    if let Some(dump) = dump {
+        dump.lowered(lowered, format).and_then(|()| dump.graph_dump(lowered, format)).map_err(DumpError::Folder)?;
+    }
+    if stated.is_some() {
+        let folder = PathBuf::from(compiler.text("debug.graph_dump.path").unwrap_or_else(|| ".".into()));
+        let written = Dump::open(&folder).and_then(|mut dump| dump.graph_dump(lowered, format));
+        written.map_err(|source| DumpError::GraphDump { folder, source })?;
+    }
+    Ok(())
+}
+
+/// Why graphs cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum DumpError {
+    /// The folder of dumps cannot be opened.
+    #[error("cannot write to {}", folder.display())]
+    Open {
+        /// The folder.
+        folder: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// It cannot be written to.
+    #[error("cannot write to the dump folder")]
+    Folder(#[source] io::Error),
+    /// Nor can the folder that the configuration names.
+    #[error("cannot write to debug.graph_dump.path, {}", folder.display())]
+    GraphDump {
+        /// The folder.
+        folder: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
 }
 
 #[cfg(test)]

@@ -3,12 +3,114 @@
 //! Promises: what is judged is what is written; a verdict rests on GE operators' own definitions, never on what lowered the graph; where an
 //! operator has none, values are unknown.
 
+use std::path::Path;
+
 use serde::Serialize;
 
+use super::load::Loaded;
+use super::outputs::{OutputError, Staging, beside};
+use super::{CompilerOptions, assumed, device_options};
 use crate::graph::Graph;
 use crate::lower::ge::{self, Opaque, RaiseError, compare::Host};
 use crate::ops::Registry;
-use crate::verify::{self, Finding, JudgeOptions, Level, Policy, Question, Verdict};
+use crate::verify::{self, Assumption, Finding, JudgeOptions, Level, Mode, Policy, Question, Verdict};
+
+/// How a model is lowered.
+pub struct Lowering<'a> {
+    /// The NPU path.
+    pub mode: Mode,
+    /// What the configuration states.
+    pub compiler: &'a CompilerOptions,
+    /// What the lowering takes of it, and flags.
+    pub ge: ge::Options,
+    /// Nothing: it is not judged.
+    pub judging: Option<JudgeOptions>,
+}
+
+/// A lowered model and what was found of it.
+pub struct LoweredModel {
+    /// The GE graph and what the host does around it.
+    pub lowered: ge::Lowered,
+    /// What was found, where it was judged.
+    pub judged: Option<Judged>,
+}
+
+/// Why a model is not lowered.
+#[derive(Debug, thiserror::Error)]
+pub enum LoweringError {
+    /// A mode for which nothing can be lowered yet.
+    #[error("lowering to a launch plan (--mode reduce-overhead) is not supported yet; max-autotune is")]
+    Plan,
+    /// A graph that has no GE form.
+    #[error("{0}")]
+    Ge(#[from] ge::LowerError),
+    /// An ending that does not say how it is written.
+    #[error("{0}")]
+    Form(#[from] ge::FileError),
+    /// It cannot be written.
+    #[error("{0}")]
+    Output(#[from] OutputError),
+    /// What stands beside it has no JSON.
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Refuses a mode for which nothing can be lowered yet.
+pub fn check_lowers(mode: Mode) -> Result<(), LoweringError> {
+    if mode == Mode::ReduceOverhead { Err(LoweringError::Plan) } else { Ok(()) }
+}
+
+/// Returns what of a configuration changes the GE graph.
+pub fn ge_options(compiler: &CompilerOptions) -> ge::Options {
+    let default = ge::Options::default();
+    let flag = |name: &str, or| compiler.flag(&format!("experimental_config.{name}")).unwrap_or(or);
+    ge::Options {
+        enable_view_optimize: flag("enable_view_optimize", default.enable_view_optimize),
+        enable_ref_data: flag("enable_ref_data", default.enable_ref_data),
+        soc_version: compiler.text("torch_aie.soc_version"),
+        keep_stages: compiler.text("debug.graph_dump.type").is_some(),
+        ..default
+    }
+}
+
+/// Lowers a model and judges what came of it.
+pub fn lower(loaded: &Loaded, how: &Lowering<'_>) -> Result<LoweredModel, LoweringError> {
+    check_lowers(how.mode)?;
+    let lowered = ge::lower_with(&loaded.model.graph, &how.ge, &loaded.registry)?;
+    let judged = how.judging.as_ref().map(|judging| {
+        let written = ge::encode(&lowered.graph, ge::Format::Bin);
+        let mut judged = judge_lowered(&written, &lowered.host, &loaded.model.graph, &loaded.registry, judging);
+        let verdict = &mut judged.verdict;
+        verdict.assumes.extend(assumed(how.compiler).into_iter().map(Assumption::Device));
+        verdict.accepted = verdict.accepted && takes(judging.policy, verdict);
+        judged
+    });
+    Ok(LoweredModel { lowered, judged })
+}
+
+impl LoweredModel {
+    /// Returns whether it is written.
+    pub fn is_accepted(&self) -> bool {
+        self.judged.as_ref().is_none_or(|j| j.verdict.accepted)
+    }
+
+    /// Has the GE graph appear at `path` and what belongs beside it there: the options of the device by GE's names, what the host does.
+    pub fn add_to(
+        &self,
+        stage: &mut Staging,
+        path: &Path,
+        loaded: &Loaded,
+        compiler: &CompilerOptions,
+    ) -> Result<(), LoweringError> {
+        let format = ge::Format::of(path)?;
+        let options = device_options(compiler, &loaded.model.graph, &self.lowered);
+        let [options_path, host_path] = beside(path);
+        stage.add_bytes(path, &ge::encode(&self.lowered.graph, format))?;
+        stage.add_bytes(&options_path, (serde_json::to_string_pretty(&options)? + "\n").as_bytes())?;
+        stage.add_bytes(&host_path, (serde_json::to_string_pretty(&self.lowered.host)? + "\n").as_bytes())?;
+        Ok(())
+    }
+}
 
 /// What is said of a lowered graph.
 #[derive(Clone, Debug, Serialize)]

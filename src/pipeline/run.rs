@@ -49,6 +49,21 @@ pub enum Outcome {
     Unchanged,
 }
 
+impl Outcome {
+    /// All of them.
+    pub const ALL: [Outcome; 4] = [Outcome::Accepted, Outcome::Refused, Outcome::Faulted, Outcome::Unchanged];
+
+    /// Returns the word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Accepted => "accepted",
+            Outcome::Refused => "refused",
+            Outcome::Faulted => "faulted",
+            Outcome::Unchanged => "unchanged",
+        }
+    }
+}
+
 /// How many nodes a pass touched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Edits {
@@ -189,6 +204,14 @@ pub trait Observer {
     fn end(&mut self, report: &PassReport);
 }
 
+/// Nobody.
+pub struct Silent;
+
+impl Observer for Silent {
+    fn begin(&mut self, _: &str, _: &'static str) {}
+    fn end(&mut self, _: &PassReport) {}
+}
+
 /// All that a run needs besides model and passes.
 pub struct Settings<'a> {
     /// The configuration, for limits and switches.
@@ -209,6 +232,24 @@ pub struct Settings<'a> {
     pub record_edits: bool,
     /// Make certificates of what is accepted, for [`PassReport::certified`].
     pub certify: bool,
+}
+
+impl<'a> Settings<'a> {
+    /// Returns the settings of a run that keeps nothing.
+    pub fn plain(config: &'a Config, registry: Arc<Registry>, judge: verify::JudgeOptions) -> Self {
+        let mode = judge.mode.name();
+        Settings {
+            config,
+            registry,
+            judge,
+            mode,
+            all_or_nothing: false,
+            dump: None,
+            reproducers: None,
+            record_edits: false,
+            certify: false,
+        }
+    }
 }
 
 /// Runs the passes on a model.

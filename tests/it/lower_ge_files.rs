@@ -4,17 +4,11 @@ use std::path::{Path, PathBuf};
 
 use airlock::lower::ge::{Format, compare, decode, encode, read_file};
 
-fn cases(root: &Path) -> Vec<PathBuf> {
-    let mut cases = Vec::new();
-    for kind in std::fs::read_dir(root).into_iter().flatten().flatten().filter(|e| e.path().is_dir()) {
-        for case in std::fs::read_dir(kind.path()).into_iter().flatten().flatten() {
-            if case.path().join("ge.bin").exists() {
-                cases.push(case.path());
-            }
-        }
-    }
-    cases.sort();
-    cases
+use crate::lower_torchair;
+
+/// The folders below a root that hold a recorded graph.
+pub fn cases(root: &Path) -> Vec<PathBuf> {
+    lower_torchair::cases(root).into_iter().filter(|case| case.join("ge.bin").exists()).collect()
 }
 
 fn roots() -> Vec<PathBuf> {

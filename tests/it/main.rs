@@ -37,6 +37,7 @@ mod exec;
 mod exec_facts;
 mod exec_models;
 mod fuzz_corpus;
+mod ge_proto;
 mod golden;
 mod golden_types;
 mod guests;

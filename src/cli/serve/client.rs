@@ -18,10 +18,10 @@ use serde_json::Value;
 use tracing::{info, warn};
 
 use super::{Server, is_over};
-use crate::cli::passing::Place;
 use crate::cli::run::{self, RunArgs};
 use crate::cli::{Color, Exit, Format, Global, output};
 use crate::contract::Limits;
+use crate::pipeline::Place;
 
 /// Bytes of a line.
 const LINE: usize = 1 << 20;
@@ -231,7 +231,7 @@ fn job(server: &Server, words: Option<Vec<String>>) -> anyhow::Result<(Exit, Val
     let done = if reading.ops == server.operators {
         run::perform(&args, &settled, (&reading, wanted), &server.place, &global)?
     } else {
-        let place = Place::Apart(server.workers.clone(), crate::cli::load::operator_texts(&reading)?);
+        let place = Place::Apart(server.workers.clone(), reading.sources().operator_texts()?);
         run::perform(&args, &settled, (&reading, wanted), &place, &global)?
     };
     Ok((done.exit, serde_json::to_value(done.report())?))

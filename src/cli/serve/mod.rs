@@ -26,10 +26,9 @@ use anyhow::{Context, bail};
 use clap::Args;
 use tracing::{info, warn};
 
-use super::passing::Place;
 use super::{Exit, Global};
 use crate::contract::Limits;
-use crate::pipeline::Config;
+use crate::pipeline::{Config, Place};
 use crate::sandbox::worker::Workers;
 use gate::Gate;
 use metrics::Metrics;
@@ -181,7 +180,7 @@ fn server(args: &ServeArgs) -> anyhow::Result<Server> {
 }
 
 fn operator_texts(files: &[PathBuf]) -> anyhow::Result<Vec<(String, String)>> {
-    super::load::operator_texts(&super::Reading { ops: files.to_vec(), ..super::Reading::default() })
+    Ok(crate::pipeline::load::Sources { ops: files, ..Default::default() }.operator_texts()?)
 }
 
 /// Listens on a socket that is this user's alone. One that nobody listens on any more is replaced.

@@ -1,10 +1,13 @@
 //! A run: a whole graph on given inputs.
 //!
 //! - `program`: node by node, in list order; `control`: calls that run bodies or other operators;
-//! - `inputs`: what a run begins with; `wide`: a whole run in f64.
+//! - `inputs`: what a run begins with; `sample`: inputs and weights of a seed; `wide`: a whole run in f64;
+//! - `beside`: two graphs on the same inputs.
 
 pub(in crate::exec) mod autocast;
+pub(in crate::exec) mod beside;
 pub(in crate::exec) mod control;
 pub(in crate::exec) mod inputs;
 pub(in crate::exec) mod program;
+pub(in crate::exec) mod sample;
 pub(in crate::exec) mod wide;

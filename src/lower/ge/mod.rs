@@ -1,7 +1,7 @@
 //! The GE graph that TorchAir's max-autotune mode hands to the NPU's graph engine, its files, and its comparison.
 //!
 //! - `proto`, `operators`: the messages; what each GE operator looks like.
-//! - `files` with `text`, `viewer`, `python`: the four forms in which TorchAir dumps a graph; `.bin` is read back.
+//! - `files`: the four forms in which TorchAir dumps a graph; `.bin` is read back.
 //! - `compare`: whether two graphs are the same, up to what means nothing.
 //! - `define`: what each GE operator computes; `raise`: a GE graph back to a graph, by that alone.
 //! - `lowering`: from FX; with `arguments`, `outputs`, `convert` (operators, a file a family), `views` (put off), `scopes` (streams), `metas` (types),
@@ -25,14 +25,11 @@ mod metas;
 pub mod operators;
 mod outputs;
 pub mod proto;
-mod python;
 mod raise;
 mod scopes;
-mod text;
 mod transposes;
 mod types;
 mod value;
-mod viewer;
 mod views;
 mod writes;
 

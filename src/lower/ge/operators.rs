@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::proto::{AttrDef, ListListInt, ListValue, Value, attr_def};
+use super::proto::{AttrDef, ListListInt, ListValue, Value};
 
 static TABLE: LazyLock<HashMap<&'static str, Operator>> =
     LazyLock::new(|| include_str!("operators.txt").lines().filter_map(parse).map(|o| (o.name, o)).collect());
@@ -141,7 +141,7 @@ fn value(kind: &str, json: &serde_json::Value) -> Option<AttrDef> {
         "bools" => Value::List(ListValue { val_type: 4, ..Default::default() }),
         "dtypes" => Value::List(ListValue { val_type: 10, ..Default::default() }),
         "strs" => Value::List(ListValue::default()),
-        "intss" => Value::ListListInt(ListListInt { list_list_i: Vec::<attr_def::ListInt>::new() }),
+        "intss" => Value::ListListInt(ListListInt::default()),
         _ => return None,
     };
     Some(value.into())

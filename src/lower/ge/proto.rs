@@ -1,222 +1,17 @@
-//! The messages of a GE graph, as TorchAir serializes them (proto3, package `ge.proto`).
+//! The messages of a GE graph, as TorchAir serializes them (proto3, package `ge.proto`), and what they are asked.
 //!
-//! Only the fields that occur are here; others are read past. Maps are ordered, so that equal graphs are equal bytes.
-//! Nesting deeper than prost's limit (100) is a decode error, never a stack overflow.
+//! Their fields stand in `files/ge.proto`. Maps are ordered, so that equal graphs are equal bytes. Nesting deeper than prost's limit (100) is a
+//! decode error, never a stack overflow.
 
 use std::collections::BTreeMap;
 
-use prost::Message;
+pub use super::files::generated::{
+    AttrDef, GraphDef, ModelDef, OpDef, ShapeDef, TensorDef, TensorDescriptor, attr_def,
+};
+pub use attr_def::{ListListFloat, ListListInt, ListValue, Value};
 
 /// Attributes by name.
 pub type Attrs = BTreeMap<String, AttrDef>;
-
-/// What is handed to the C++ part: exactly one graph.
-#[derive(Clone, PartialEq, Message)]
-pub struct ModelDef {
-    /// Never set by TorchAir.
-    #[prost(string, tag = "1")]
-    pub name: String,
-    /// Never set by TorchAir.
-    #[prost(uint32, tag = "2")]
-    pub version: u32,
-    /// The graph.
-    #[prost(message, repeated, tag = "7")]
-    pub graph: Vec<GraphDef>,
-    /// Never set by TorchAir.
-    #[prost(btree_map = "string, message", tag = "11")]
-    pub attr: Attrs,
-}
-
-/// A GE graph: operators in the order of their creation.
-#[derive(Clone, PartialEq, Message)]
-pub struct GraphDef {
-    /// Name; means nothing.
-    #[prost(string, tag = "1")]
-    pub name: String,
-    /// Operators.
-    #[prost(message, repeated, tag = "6")]
-    pub op: Vec<OpDef>,
-    /// `_input_placements`, `_output_dtypes`, `_executor_type`.
-    #[prost(btree_map = "string, message", tag = "11")]
-    pub attr: Attrs,
-}
-
-/// One operator.
-#[derive(Clone, PartialEq, Message)]
-pub struct OpDef {
-    /// Unique name; means nothing.
-    #[prost(string, tag = "1")]
-    pub name: String,
-    /// Operator type, as GE registers it.
-    #[prost(string, tag = "2")]
-    pub r#type: String,
-    /// `producer:index` (data), `producer:-1` (control), or empty (unfed optional input).
-    #[prost(string, repeated, tag = "5")]
-    pub input: Vec<String>,
-    /// Attributes.
-    #[prost(btree_map = "string, message", tag = "10")]
-    pub attr: Attrs,
-    /// One a data input, unfed ones included; none a control edge.
-    #[prost(message, repeated, tag = "33")]
-    pub input_desc: Vec<TensorDescriptor>,
-    /// One an output.
-    #[prost(message, repeated, tag = "34")]
-    pub output_desc: Vec<TensorDescriptor>,
-}
-
-/// The type of one input or output.
-#[derive(Clone, PartialEq, Message)]
-pub struct TensorDescriptor {
-    /// The slot's name; of dynamic slots with a number.
-    #[prost(string, tag = "1")]
-    pub name: String,
-    /// Element type in the proto numbering.
-    #[prost(enumeration = "DataType", tag = "2")]
-    pub dtype: i32,
-    /// Sizes; -1 is a symbol. Intermediate tensors have none.
-    #[prost(message, optional, tag = "3")]
-    pub shape: Option<ShapeDef>,
-    /// Format name: `ND`, `NCHW`.
-    #[prost(string, tag = "4")]
-    pub layout: String,
-    /// `_meta`, `_fx_tensor_name`, `_is_unfed_optional`.
-    #[prost(btree_map = "string, message", tag = "5")]
-    pub attr: Attrs,
-    /// `NPU` or `CPU`, on Data and what copies its descriptor.
-    #[prost(string, tag = "14")]
-    pub device_type: String,
-}
-
-/// Sizes.
-#[derive(Clone, PartialEq, Eq, Message)]
-pub struct ShapeDef {
-    /// One a dimension.
-    #[prost(int64, repeated, tag = "1")]
-    pub dim: Vec<i64>,
-}
-
-/// A constant.
-#[derive(Clone, PartialEq, Message)]
-pub struct TensorDef {
-    /// Its type.
-    #[prost(message, optional, tag = "1")]
-    pub desc: Option<TensorDescriptor>,
-    /// Little-endian bytes.
-    #[prost(bytes = "vec", tag = "2")]
-    pub data: Vec<u8>,
-}
-
-/// An attribute.
-#[derive(Clone, PartialEq, Message)]
-pub struct AttrDef {
-    /// Its value; none is an attribute that was looked at and never set.
-    #[prost(oneof = "attr_def::Value", tags = "1, 2, 3, 4, 5, 7, 11, 12, 13, 14, 15, 16, 17")]
-    pub value: Option<attr_def::Value>,
-}
-
-/// The kinds of attribute values.
-pub mod attr_def {
-    /// A list of scalars.
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct ListValue {
-        /// Strings.
-        #[prost(bytes = "vec", repeated, tag = "2")]
-        pub s: Vec<Vec<u8>>,
-        /// Integers.
-        #[prost(int64, repeated, tag = "3")]
-        pub i: Vec<i64>,
-        /// Floats.
-        #[prost(float, repeated, tag = "4")]
-        pub f: Vec<f32>,
-        /// Truth values.
-        #[prost(bool, repeated, tag = "5")]
-        pub b: Vec<bool>,
-        /// Data types, in the C++ numbering.
-        #[prost(int64, repeated, tag = "12")]
-        pub dt: Vec<i64>,
-        /// What is in the list: 2 integers, 3 floats, 4 truth values, 10 data types; 0 where TorchAir sets none.
-        #[prost(int32, tag = "20")]
-        pub val_type: i32,
-    }
-
-    /// A list of lists of integers.
-    #[derive(Clone, PartialEq, Eq, prost::Message)]
-    pub struct ListListInt {
-        /// The lists.
-        #[prost(message, repeated, tag = "1")]
-        pub list_list_i: Vec<ListInt>,
-    }
-
-    /// A list of integers.
-    #[derive(Clone, PartialEq, Eq, prost::Message)]
-    pub struct ListInt {
-        /// The integers.
-        #[prost(int64, repeated, tag = "1")]
-        pub list_i: Vec<i64>,
-    }
-
-    /// A list of lists of floats.
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct ListListFloat {
-        /// The lists.
-        #[prost(message, repeated, tag = "1")]
-        pub list_list_f: Vec<ListFloat>,
-    }
-
-    /// A list of floats.
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct ListFloat {
-        /// The floats.
-        #[prost(float, repeated, tag = "1")]
-        pub list_f: Vec<f32>,
-    }
-
-    /// The value of an attribute.
-    #[derive(Clone, PartialEq, prost::Oneof)]
-    pub enum Value {
-        /// A list.
-        #[prost(message, tag = "1")]
-        List(ListValue),
-        /// A string.
-        #[prost(bytes = "vec", tag = "2")]
-        S(Vec<u8>),
-        /// An integer.
-        #[prost(int64, tag = "3")]
-        I(i64),
-        /// A float.
-        #[prost(float, tag = "4")]
-        F(f32),
-        /// A truth value.
-        #[prost(bool, tag = "5")]
-        B(bool),
-        /// Bytes.
-        #[prost(bytes = "vec", tag = "7")]
-        Bt(Vec<u8>),
-        /// A descriptor.
-        #[prost(message, tag = "11")]
-        Td(super::TensorDescriptor),
-        /// A constant.
-        #[prost(message, tag = "12")]
-        T(super::TensorDef),
-        /// A sub-graph.
-        #[prost(message, tag = "13")]
-        G(super::GraphDef),
-        /// A list of lists of integers.
-        #[prost(message, tag = "14")]
-        ListListInt(ListListInt),
-        /// A data type, in the C++ numbering.
-        #[prost(int64, tag = "15")]
-        Dt(i64),
-        /// A list of lists of floats.
-        #[prost(message, tag = "16")]
-        ListListFloat(ListListFloat),
-        /// A symbolic expression.
-        #[prost(bytes = "vec", tag = "17")]
-        Expression(Vec<u8>),
-    }
-}
-
-pub use attr_def::{ListListFloat, ListListInt, ListValue, Value};
 
 macro_rules! data_types {
     ($($variant:ident $name:literal $proto:literal $cpp:literal;)*) => {
@@ -340,6 +135,8 @@ pub fn edge(input: &str) -> Option<(&str, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use prost::Message as _;
+
     use super::*;
 
     #[test]

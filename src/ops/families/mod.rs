@@ -88,13 +88,25 @@ pub(super) fn families() -> impl Iterator<Item = &'static Entry> {
 /// Every need of every family: what calls must fulfil before their rule is asked.
 pub(super) fn needs() -> impl Iterator<Item = &'static require::Entry> {
     [
-        needs::dtype::NEEDS,
+        needs::attention::NEEDS,
+        needs::compare::NEEDS,
+        needs::conv::NEEDS,
+        needs::create::NEEDS,
+        needs::einsum::NEEDS,
+        needs::foreach::NEEDS,
+        needs::fourier::NEEDS,
+        needs::gradient::NEEDS,
         needs::index::NEEDS,
-        needs::make::NEEDS,
-        needs::math::NEEDS,
+        needs::matmul::NEEDS,
+        needs::movement::NEEDS,
         needs::norm::NEEDS,
-        needs::nn::NEEDS,
-        needs::shape::NEEDS,
+        needs::pointwise::NEEDS,
+        needs::pool::NEEDS,
+        needs::random::NEEDS,
+        needs::reduce::NEEDS,
+        needs::sort::NEEDS,
+        needs::symbolic::NEEDS,
+        needs::view::NEEDS,
     ]
     .into_iter()
     .flatten()

@@ -3,7 +3,7 @@
 use crate::graph::{Dtype, MemoryFormat, TensorType, ValueType};
 use crate::ops::error::Fault;
 use crate::ops::families::Entry;
-use crate::ops::families::needs::shape::slice_of;
+use crate::ops::families::needs::movement::slice_of;
 use crate::ops::families::norm::suggested;
 use crate::ops::families::view::diagonal_size;
 use crate::ops::typing::call::Call;

@@ -267,7 +267,7 @@ pub(super) fn shown(attr: Option<&AttrDef>) -> String {
     match attr {
         None => "absent".into(),
         Some(attr) => {
-            let text = crate::lower::ge::text::attribute(attr);
+            let text = crate::lower::ge::files::attribute(attr);
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         }
     }

@@ -1,13 +1,15 @@
-//! What reading and writing by index needs: dtypes of indices, ranks and sizes that fit.
+//! What operators that take indices need.
 
+use super::shared::first;
 use crate::graph::{Arg, Dtype, TensorType};
 use crate::ops::error::Fault;
 use crate::ops::typing::call::{Call, Operand};
-use crate::ops::typing::require::{Entry, Needed, is_bool, is_empty, is_index, is_integral, is_long, size};
+use crate::ops::typing::require::{Entry, Needed, is_bool, is_empty, is_index, is_inexact, is_long, size};
 use crate::ops::typing::sizes;
 use crate::sym::Dim;
 
 pub(in crate::ops) const NEEDS: &[Entry] = &[
+    (|c| first(c, "of floats or complex numbers", is_inexact), &["aten.embedding_renorm_.default"]),
     (select, &["aten.index_select.default"]),
     (gather, &["aten.gather.default"]),
     (
@@ -75,11 +77,6 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     ),
     (gradient, &["aten.embedding_dense_backward.default"]),
     (one_hot, &["aten.one_hot.default"]),
-    (count, &["aten.bincount.default"]),
-    (search, &["aten.searchsorted.Tensor", "aten.searchsorted.Scalar"]),
-    (|c| c.need_rank(1, 1..=1), &["aten.bucketize.Tensor"]),
-    (histogram, &["aten.histc.default"]),
-    (|c| c.need_int(1, 0..=i64::MAX), &["aten.nonzero_static.default"]),
 ];
 
 fn any_index(d: Dtype) -> bool {
@@ -348,56 +345,6 @@ fn one_hot(c: &Call<'_>) -> Needed {
     match c.int(1)? {
         n if n < -1 => Err(c.bad(1, "a number of classes, or -1", n.to_string())),
         n if n <= 0 && is_empty(t) => Err(c.bad(1, "a number of classes: there is no value to tell it", n.to_string())),
-        _ => Ok(()),
-    }
-}
-
-fn count(c: &Call<'_>) -> Needed {
-    let t = c.tensor(0)?;
-    c.need_rank(0, 1..=1)?;
-    c.need_dtype(0, "of integers", is_integral)?;
-    c.need_int(2, 0..=i64::MAX)?;
-    match c.opt_tensor(1)? {
-        Some(_) if !is_empty(t) => c.need_sizes(1, &t.sizes),
-        _ => Ok(()),
-    }
-}
-
-fn search(c: &Call<'_>) -> Needed {
-    let sequence = c.tensor(0)?;
-    if sequence.rank() == 0 {
-        return Err(c.bad(0, "1 or more dimensions", "a scalar"));
-    }
-    let place = |name| c.operator.schema.param_index(name).unwrap_or(usize::MAX);
-    if c.opt_tensor(place("sorter"))?.is_some() {
-        c.need_dtype(place("sorter"), "int64", is_long)?;
-        c.need_sizes(place("sorter"), &sequence.sizes)?;
-    }
-    c.need_word(place("side"), &["left", "right"])?;
-    if c.text(place("side")) == "left" && c.bool(place("right"))? {
-        return Err(c.bad(place("side"), "one of `side` and `right`", "left, and right=True"));
-    }
-    let values = match c.operand(1)? {
-        Operand::Tensor(t) if t.rank() > 0 => t,
-        _ if sequence.rank() != 1 => return Err(c.bad(0, "1 dimension for a scalar", sequence.rank().to_string())),
-        _ => return Ok(()),
-    };
-    let outer = |t: &TensorType| t.sizes.iter().take(t.rank().saturating_sub(1)).copied().collect::<Vec<_>>();
-    if sequence.rank() != 1 && !c.can_equal(&outer(sequence), &outer(values)) {
-        let expected = format!("sizes like {} but in the last dimension", sizes::show(c.symbols, &sequence.sizes));
-        return Err(c.bad(1, expected, sizes::show(c.symbols, &values.sizes)));
-    }
-    Ok(())
-}
-
-fn histogram(c: &Call<'_>) -> Needed {
-    c.need_int(1, 1..=i64::MAX)?;
-    c.need_dtype(0, "of reals", |d| !d.is_complex())?;
-    let dtype = c.tensor(0)?.dtype;
-    c.need_number_of(2, dtype)?;
-    c.need_number_of(3, dtype)?;
-    match (c.float(2), c.float(3)) {
-        (Some(low), Some(high)) if low > high => Err(c.bad(3, format!("{low} or more"), high.to_string())),
         _ => Ok(()),
     }
 }

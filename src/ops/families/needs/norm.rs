@@ -1,12 +1,24 @@
-//! What normalisations, softmax and class losses need: parameters of one size a channel, dtypes that go together.
+//! What norms need.
 
-use crate::graph::{Arg, Dtype, TensorType};
+use super::shared::no_complex_result;
+use crate::graph::Dtype;
 use crate::ops::typing::call::Call;
-use crate::ops::typing::require::{Entry, Needed, is_empty, is_inexact, is_long, size};
+use crate::ops::typing::require::{Entry, Needed, is_empty, size};
 use crate::ops::typing::sizes;
 use crate::sym::Dim;
 
 pub(in crate::ops) const NEEDS: &[Entry] = &[
+    (no_complex_result, &["aten.softmax.int", "aten.log_softmax.int", "aten._safe_softmax.default"]),
+    (
+        evaluated,
+        &[
+            "aten.batch_norm.default",
+            "aten.instance_norm.default",
+            "aten.native_batch_norm.default",
+            "aten._batch_norm_no_update.default",
+        ],
+    ),
+    (with_channels, &["aten.group_norm.default", "aten.instance_norm.default"]),
     (not_widened, &["aten._softmax.default", "aten._log_softmax.default"]),
     (gradient_of_softmax, &["aten._softmax_backward_data.default"]),
     (
@@ -39,14 +51,47 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
             "aten.native_batch_norm_backward.default",
             "aten.native_group_norm_backward.default",
             "aten.native_layer_norm_backward.default",
-            "aten.convolution_backward.default",
         ],
     ),
-    (|c| classes(c, 2), &["aten.nll_loss_forward.default"]),
-    (|c| classes(c, 4), &["aten.nll_loss2d_forward.default"]),
-    (classes_or_probabilities, &["aten.cross_entropy_loss.default"]),
-    (classes_of_any, &["aten.nll_loss_nd.default"]),
 ];
+
+const STATISTICS: [&str; 2] = ["running_mean", "running_var"];
+
+/// Without taking statistics of the input there must be some; else both or none.
+fn evaluated(c: &Call<'_>) -> Needed {
+    let schema = &c.operator.schema;
+    let flag = schema.param_index("training").or_else(|| schema.param_index("use_input_stats"));
+    let given = |name| schema.param_index(name).is_some_and(|i| !c.is_none(i));
+    if let [true, false] | [false, true] = STATISTICS.map(given) {
+        return Err(c.bad(schema.param_index("running_var").unwrap_or(0), "both running statistics or none", "one"));
+    }
+    if flag.map_or(Ok(false), |i| c.bool(i))? {
+        return Ok(());
+    }
+    for name in STATISTICS {
+        if let Some(i) = c.operator.schema.param_index(name)
+            && c.is_none(i)
+        {
+            return Err(c.bad(i, "statistics to evaluate with", "None"));
+        }
+    }
+    Ok(())
+}
+
+/// There is a channel, and of groups something in it.
+fn with_channels(c: &Call<'_>) -> Needed {
+    let t = c.tensor(0)?;
+    let looked_at = if &*c.operator.schema.name == "group_norm" { usize::MAX } else { 1 };
+    if t.sizes.iter().skip(1).take(looked_at).any(|d| *d == Dim::Fixed(0)) {
+        return Err(c.bad(0, "channels with elements", sizes::show(c.symbols, &t.sizes)));
+    }
+    // Running statistics are taken of the first sample's channels, for all of them.
+    let kept = c.operator.schema.param_index("running_mean").is_some_and(|i| !c.is_none(i));
+    if kept && t.sizes.first() == Some(&Dim::Fixed(0)) {
+        return Err(c.bad(0, "a sample", "none"));
+    }
+    Ok(())
+}
 
 fn not_widened(c: &Call<'_>) -> Needed {
     if c.bool(2)? { Err(c.bad(2, "False: on a CPU nothing is widened", "True")) } else { Ok(()) }
@@ -211,74 +256,4 @@ fn layer_gradient(c: &Call<'_>) -> Needed {
         }
     }
     Ok(())
-}
-
-fn class_dtype(c: &Call<'_>) -> Needed {
-    c.need_dtype(1, "int64 or uint8", |d| is_long(d) || d == Dtype::U8)
-}
-
-/// One weight a class.
-fn class_weights(c: &Call<'_>, t: &TensorType) -> Needed {
-    let classes = if t.rank() == 1 { size(t, 0) } else { size(t, 1) };
-    match c.opt_tensor(2)? {
-        Some(w) if w.rank() > 1 || sizes::differ(c.symbols, classes, size(w, 0)) => {
-            let expected = format!("{} weights, one a class", c.symbols.print_python(classes));
-            Err(c.bad(2, expected, sizes::show(c.symbols, &w.sizes)))
-        }
-        Some(_) if !is_empty(t) => c.need_same_dtype(2, 0),
-        _ => Ok(()),
-    }
-}
-
-/// `rank`: 2 for the flat form, 4 for images.
-fn classes(c: &Call<'_>, rank: usize) -> Needed {
-    let (t, target) = (c.tensor(0)?, c.tensor(1)?);
-    class_dtype(c)?;
-    if rank == 4 {
-        c.need_rank(0, 4..=4)?;
-        c.need_rank(1, 3..=3)?;
-        c.need_sizes(1, &[size(t, 0), size(t, 2), size(t, 3)])?;
-        return class_weights(c, t);
-    }
-    c.need_rank(0, 1..=2)?;
-    c.need_rank(1, 0..=1)?;
-    if t.rank() == 2 {
-        c.need_equal(1, "one class a row,", size(t, 0), size(target, 0))?;
-    }
-    class_weights(c, t)
-}
-
-fn batched(c: &Call<'_>) -> Needed {
-    let (t, target) = (c.tensor(0)?, c.tensor(1)?);
-    class_dtype(c)?;
-    match t.rank() {
-        0 => return c.need_rank(0, 1..=usize::MAX),
-        1 => {
-            c.need_rank(1, 0..=1)?;
-            c.need_equal(1, "one class:", Dim::Fixed(1), size(target, 0))?;
-        }
-        _ => {
-            c.need_equal(1, "as many targets as inputs,", size(t, 0), size(target, 0))?;
-            let wanted: Vec<Dim> = t.sizes.iter().enumerate().filter(|(d, _)| *d != 1).map(|(_, s)| *s).collect();
-            c.need_sizes(1, &wanted)?;
-        }
-    }
-    class_weights(c, t)
-}
-
-fn classes_of_any(c: &Call<'_>) -> Needed {
-    batched(c)
-}
-
-fn classes_or_probabilities(c: &Call<'_>) -> Needed {
-    let (t, target) = (c.tensor(0)?, c.tensor(1)?);
-    c.need_float(5, "a smoothing from 0 to 1", |s| (0.0..=1.0).contains(&s))?;
-    if !c.can_equal(&t.sizes, &target.sizes) {
-        return batched(c);
-    }
-    c.need_dtype(1, "of floats, for probabilities", |d| is_inexact(d) && !d.is_complex())?;
-    match c.arg(4) {
-        Arg::Int(n) if *n >= 0 => Err(c.bad(4, "no ignored class with probabilities", n.to_string())),
-        _ => Ok(()),
-    }
 }

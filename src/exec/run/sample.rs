@@ -1,47 +1,76 @@
-//! What a model is run on: recorded values, or values of a seed.
+//! Inputs and weights of a seed, and given ones laid out as a program states them.
+//!
+//! Promises: the same seed and program give the same values; a weight's depend on its name alone, so that an edit that drops one leaves the others.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
+use thiserror::Error;
 
-use crate::exec::{Generator, Meta, Meter, Storage, Tensor, Value};
-use crate::formats::recording::{self, Recorded, Recording};
-use crate::graph::{
-    Arg, BodyId, Bytes, Dtype, Graph, InputKind, Model, NodeId, NodeKind, TensorType, ValueType, View, Weight,
-};
-use crate::sym::{Bindings, Dim};
+use super::inputs;
+use crate::exec::numbers::generator::Generator;
+use crate::exec::tensor::storage::{Meter, Storage};
+use crate::exec::tensor::value::Value;
+use crate::exec::tensor::{Meta, Tensor};
+use crate::graph::{Arg, Bytes, Dtype, Graph, InputKind, Model, NodeId, TensorType, ValueType, View, Weight};
+use crate::ops::Fault;
+use crate::sym::{Bindings, Dim, SymError};
 
-/// Reads recorded inputs and outputs.
-pub fn recorded(path: &Path) -> anyhow::Result<Recording> {
-    Ok(recording::read(path)?)
+/// Why there are no such values.
+#[derive(Debug, Error)]
+pub enum SampleError {
+    /// An input that cannot be drawn.
+    #[error("input `{name}` cannot be drawn from a seed; give the inputs with --inputs")]
+    Input {
+        /// Placeholder.
+        name: String,
+        /// Why.
+        source: Box<SampleError>,
+    },
+    /// An input of which nothing is known.
+    #[error("input `{name}` has no type to draw from; give the inputs with --inputs")]
+    Untyped {
+        /// Placeholder.
+        name: String,
+    },
+    /// A weight of a dtype that is not drawn.
+    #[error("weight `{name}` of dtype {} cannot be drawn from a seed", dtype.long())]
+    Weight {
+        /// Fully qualified name.
+        name: String,
+        /// Its dtype.
+        dtype: Dtype,
+    },
+    /// More than memory holds.
+    #[error("{count} elements do not fit in memory")]
+    Memory {
+        /// How many.
+        count: usize,
+    },
+    /// A size that is no number.
+    #[error("{0}")]
+    Size(#[from] SymError),
+    /// A size below zero, or beyond what there is.
+    #[error("{0}")]
+    Number(#[from] std::num::TryFromIntError),
+    /// A place that does not exist.
+    #[error("{0}")]
+    Fault(#[from] Fault),
 }
 
-/// Returns recorded values as values of a run; tensors stay in the file until they are written.
-pub fn values(all: &[Recorded]) -> anyhow::Result<Vec<Value>> {
-    all.iter().enumerate().map(|(i, r)| value(r).with_context(|| format!("value {i}"))).collect()
-}
-
-/// Returns one recorded value.
-pub fn value(recorded: &Recorded) -> anyhow::Result<Value> {
-    Ok(match recorded {
-        Recorded::Tensor(ty, bytes) => {
-            let storage = Storage::mapped(bytes.clone(), &Meter::default());
-            Value::Tensor(Tensor::new(Meta::of(ty)?, storage)?)
-        }
-        Recorded::Literal(arg) => match arg {
-            Arg::None => Value::None,
-            Arg::Bool(v) => Value::Bool(*v),
-            Arg::Int(v) => Value::Int(*v),
-            Arg::Float(v) => Value::Float(*v),
-            other => Value::Literal(other.clone()),
-        },
-    })
+/// Returns a literal as a value of a run.
+pub fn literal(arg: &Arg) -> Value {
+    match arg {
+        Arg::None => Value::None,
+        Arg::Bool(v) => Value::Bool(*v),
+        Arg::Int(v) => Value::Int(*v),
+        Arg::Float(v) => Value::Float(*v),
+        other => Value::Literal(other.clone()),
+    }
 }
 
 /// Returns inputs drawn from a seed, as the program states them: floats normal, integers and booleans 0 or 1, the smallest size that a symbol may
 /// have, from 2 on.
-pub fn seeded(graph: &Graph, seed: u64) -> anyhow::Result<Vec<Value>> {
+pub fn seeded(graph: &Graph, seed: u64) -> Result<Vec<Value>, SampleError> {
     let mut random = Generator::new(seed);
     let mut bindings = Bindings::new();
     let nodes: Vec<NodeId> = user_inputs(graph);
@@ -54,28 +83,19 @@ pub fn seeded(graph: &Graph, seed: u64) -> anyhow::Result<Vec<Value>> {
     for node in nodes {
         out.push(match graph.ty(node) {
             ValueType::Tensor(ty) => {
-                Value::Tensor(drawn(graph, ty, &bindings, &mut random, 1.0).with_context(|| {
-                    format!("input `{}` cannot be drawn from a seed; give the inputs with --inputs", graph.name(node))
-                })?)
+                let cannot = |e| SampleError::Input { name: graph.name(node).into(), source: Box::new(e) };
+                Value::Tensor(drawn(graph, ty, &bindings, &mut random, 1.0).map_err(cannot)?)
             }
-            ValueType::SymInt(dim) => Value::Int(size(graph, *dim, &bindings)?),
-            ValueType::Const(Some(arg)) => value(&Recorded::Literal((**arg).clone()))?,
-            _ => {
-                return Err(anyhow!(
-                    "input `{}` has no type to draw from; give the inputs with --inputs",
-                    graph.name(node)
-                ));
-            }
+            ValueType::SymInt(dim) => Value::Int(graph.symbols.eval(*dim, &bindings)?),
+            ValueType::Const(Some(arg)) => literal(arg),
+            _ => return Err(SampleError::Untyped { name: graph.name(node).into() }),
         });
     }
     Ok(out)
 }
 
 fn user_inputs(graph: &Graph) -> Vec<NodeId> {
-    let placeholders = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Placeholder);
-    let specs: Vec<InputKind> = graph.signature.iter().flat_map(|s| s.inputs.iter().map(|i| i.kind)).collect();
-    let kind = |i: usize| specs.get(i).copied().unwrap_or(InputKind::UserInput);
-    placeholders.enumerate().filter(|(i, _)| kind(*i) == InputKind::UserInput).map(|(_, n)| n).collect()
+    inputs::of(graph).into_iter().filter(|i| i.kind == InputKind::UserInput).map(|i| i.node).collect()
 }
 
 fn bind_sizes(graph: &Graph, ty: &TensorType, bindings: &mut Bindings) {
@@ -88,20 +108,16 @@ fn bind_sizes(graph: &Graph, ty: &TensorType, bindings: &mut Bindings) {
     }
 }
 
-fn size(graph: &Graph, dim: Dim, bindings: &Bindings) -> anyhow::Result<i64> {
-    Ok(graph.symbols.eval(dim, bindings)?)
-}
-
 fn drawn(
     graph: &Graph,
     ty: &TensorType,
     bindings: &Bindings,
     random: &mut Generator,
     scale: f64,
-) -> anyhow::Result<Tensor> {
+) -> Result<Tensor, SampleError> {
     let numbers = |dims: &[Dim]| {
-        let each = dims.iter().map(|d| Ok(usize::try_from(size(graph, *d, bindings)?)?));
-        each.collect::<anyhow::Result<Vec<usize>>>()
+        let each = dims.iter().map(|d| Ok(usize::try_from(graph.symbols.eval(*d, bindings)?)?));
+        each.collect::<Result<Vec<usize>, SampleError>>()
     };
     let mut meta = Meta::contiguous(ty.dtype, &numbers(&ty.sizes)?);
     if let Some(strides) = &ty.strides {
@@ -114,7 +130,7 @@ fn drawn(
         if whole { if random.uniform() < 0.5 { 0.0 } else { 1.0 } } else { random.normal() * scale }
     };
     let mut values: Vec<f64> = Vec::new();
-    values.try_reserve_exact(count).with_context(|| format!("{count} elements do not fit in memory"))?;
+    values.try_reserve_exact(count).map_err(|_| SampleError::Memory { count })?;
     values.extend((0..count).map(|_| draw(random)));
     let bytes = Storage::new(vec![0_u8; count.saturating_mul(ty.dtype.bytes())], &Meter::default());
     let places = Tensor::new(Meta::contiguous(ty.dtype, &[count]), bytes)?;
@@ -123,14 +139,14 @@ fn drawn(
 }
 
 /// The same in memory that a run does not own: what it writes there shows as written.
-fn kept(t: Tensor) -> anyhow::Result<Tensor> {
+fn kept(t: Tensor) -> Result<Tensor, SampleError> {
     let content = t.storage.read()?.bytes().to_vec();
     let storage = Storage::mapped(Bytes::new(content), &Meter::default());
     Ok(Tensor::new(t.meta, storage)?)
 }
 
 /// Lays recorded inputs out as the program states them: a recording holds values in order of their indices.
-pub fn laid_out(graph: &Graph, values: Vec<Value>) -> anyhow::Result<Vec<Value>> {
+pub fn laid_out(graph: &Graph, values: Vec<Value>) -> Result<Vec<Value>, SampleError> {
     let mut bindings = Bindings::new();
     let nodes = user_inputs(graph);
     let stated = |node: NodeId| graph.ty(node).as_tensor().filter(|ty| ty.strides.is_some());
@@ -149,7 +165,7 @@ pub fn laid_out(graph: &Graph, values: Vec<Value>) -> anyhow::Result<Vec<Value>>
     each.collect()
 }
 
-fn with_strides_of(graph: &Graph, ty: &TensorType, bindings: &Bindings, t: Tensor) -> anyhow::Result<Tensor> {
+fn with_strides_of(graph: &Graph, ty: &TensorType, bindings: &Bindings, t: Tensor) -> Result<Tensor, SampleError> {
     let strides = ty.strides.iter().flatten().map(|d| graph.symbols.eval(*d, bindings).ok());
     let strides = strides.map(|d| d.and_then(|d| usize::try_from(d).ok())).collect::<Option<Vec<usize>>>();
     let Some(strides) = strides.filter(|s| s.len() == t.rank() && s.as_slice() != t.meta.strides.as_slice()) else {
@@ -163,24 +179,20 @@ fn with_strides_of(graph: &Graph, ty: &TensorType, bindings: &Bindings, t: Tenso
 }
 
 /// Gives the weights that a text model lacks values of a seed; returns how many.
-pub fn seed_weights(model: &mut Model, seed: u64) -> anyhow::Result<usize> {
-    let specs = model.graph.signature.clone().map(|s| s.inputs).unwrap_or_default();
-    let placeholders: Vec<NodeId> =
-        model.graph.nodes(BodyId::ROOT).filter(|n| model.graph.kind(*n) == NodeKind::Placeholder).collect();
+pub fn seed_weights(model: &mut Model, seed: u64) -> Result<usize, SampleError> {
     let mut count = 0_usize;
-    for (spec, node) in specs.iter().zip(placeholders) {
-        let Some(name) = spec.target.as_deref().filter(|n| model.weights.find(n).is_err()) else { continue };
-        let Some(ty) = model.graph.ty(node).as_tensor() else { continue };
+    for input in inputs::of(&model.graph) {
+        let Some(name) = input.target.as_deref().filter(|n| model.weights.find(n).is_err()) else { continue };
+        let Some(ty) = model.graph.ty(input.node).as_tensor() else { continue };
         if ty.dtype == Dtype::F4E2m1fnX2 {
-            return Err(anyhow!("weight `{name}` of dtype {} cannot be drawn from a seed", ty.dtype.long()));
+            return Err(SampleError::Weight { name: name.into(), dtype: ty.dtype });
         }
-        // By name: an edit that drops one weight leaves the others what they were.
         let mut random = Generator::new(seed ^ u64::from(crc32fast::hash(name.as_bytes())));
         let t = drawn(&model.graph, ty, &Bindings::new(), &mut random, 0.1)?;
         let content = t.storage.read()?.bytes().to_vec();
         let storage: Arc<str> = name.into();
         model.weights.storages.insert(storage.clone(), Bytes::new(content));
-        let weight = Weight { ty: t.meta.ty(&ty.device), storage, is_param: spec.kind == InputKind::Parameter };
+        let weight = Weight { ty: t.meta.ty(&ty.device), storage, is_param: input.kind == InputKind::Parameter };
         model.weights.state.insert(name.into(), weight);
         count = count.saturating_add(1);
     }

@@ -3,13 +3,105 @@
 //! Each is written under its own name in a hidden folder beside where it belongs, and renamed when all are whole. Promises: an
 //! error leaves no file and no folder behind; files that were there before stay as they are.
 
-use std::io::Write as _;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Context, bail};
+use crate::formats::{Unfinished, pt2, text, write_whole};
+use crate::graph::Model;
+use crate::ops::Registry;
 
-use crate::formats::{Unfinished, write_whole};
+/// Why a file cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// Its folder is not there.
+    #[error("cannot write {}: there is no folder {}", path.display(), folder.display())]
+    NoFolder {
+        /// The file.
+        path: PathBuf,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A folder stands in its place.
+    #[error("cannot write {}: it is a folder", path.display())]
+    IsFolder {
+        /// The file.
+        path: PathBuf,
+    },
+    /// One file for two outputs.
+    #[error("two outputs cannot both be {}", path.display())]
+    Twice {
+        /// The file.
+        path: PathBuf,
+    },
+    /// One file for an output and an input.
+    #[error("{} cannot be written: it is read as {}", path.display(), input.display())]
+    IsRead {
+        /// The output.
+        path: PathBuf,
+        /// The input.
+        input: PathBuf,
+    },
+    /// An ending that says nothing.
+    #[error("cannot tell what to write to {}: its ending must be .pt2 or .fx", path.display())]
+    Ending {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system says no.
+    #[error("cannot write {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        source: io::Error,
+    },
+    /// A graph that no text holds.
+    #[error("cannot write {}", path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: text::Unwritable,
+    },
+    /// A model that no archive holds.
+    #[error("{0}")]
+    Pt2(#[from] pt2::Pt2Error),
+}
+
+/// Says which file the operating system does not let be written.
+pub fn cannot_write(path: &Path) -> impl FnOnce(io::Error) -> OutputError {
+    let path = path.to_path_buf();
+    |source| OutputError::Io { path, source }
+}
+
+/// Refuses to write a model where the ending does not say how.
+pub fn check_ending(path: &Path) -> Result<(), OutputError> {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("pt2" | "fx") => Ok(()),
+        _ => Err(OutputError::Ending { path: path.into() }),
+    }
+}
+
+/// Writes to `path` the model that will be called `file`, whose ending decides.
+pub fn write_model(model: &Model, registry: &Registry, path: &Path, file: &Path) -> Result<(), OutputError> {
+    check_ending(file)?;
+    if file.extension().is_some_and(|e| e == "pt2") {
+        return Ok(pt2::write_as(model, path, file, registry)?);
+    }
+    let text = text::write_readable(&model.graph).map_err(|source| OutputError::Text { path: file.into(), source })?;
+    write_whole(path, |out| out.write_all(text.as_bytes())).map_err(cannot_write(file))
+}
+
+/// The files beside a GE graph: options of the device, and what the host does around it.
+pub fn beside(path: &Path) -> [PathBuf; 2] {
+    ["options", "host"].map(|what| {
+        let mut name = OsString::from(path);
+        name.push(format!(".{what}.json"));
+        name.into()
+    })
+}
 
 /// Files that wait to be renamed.
 #[derive(Default)]
@@ -25,31 +117,31 @@ struct Staged {
 }
 
 /// Refuses outputs that could not be written, before anything runs.
-pub fn check(outputs: &[&Path]) -> anyhow::Result<()> {
+pub fn check(outputs: &[&Path]) -> Result<(), OutputError> {
     for path in outputs {
         let folder = folder_of(path);
         if !folder.is_dir() {
-            bail!("cannot write {}: there is no folder {}", path.display(), folder.display());
+            return Err(OutputError::NoFolder { path: path.into(), folder: folder.into() });
         }
         if path.is_dir() {
-            bail!("cannot write {}: it is a folder", path.display());
+            return Err(OutputError::IsFolder { path: path.into() });
         }
     }
     Ok(())
 }
 
 /// Refuses outputs that are one file, or a file that is read, in whatever words.
-pub fn check_apart(outputs: &[&Path], inputs: &[&Path]) -> anyhow::Result<()> {
+pub fn check_apart(outputs: &[&Path], inputs: &[&Path]) -> Result<(), OutputError> {
     for (index, path) in outputs.iter().enumerate() {
         if is_stream(path) {
             continue;
         }
         let same = |other: &&&Path| !is_stream(other) && identity(other) == identity(path);
         if outputs.iter().take(index).any(|other| same(&other)) {
-            bail!("two outputs cannot both be {}", path.display());
+            return Err(OutputError::Twice { path: path.into() });
         }
         if let Some(input) = inputs.iter().find(same) {
-            bail!("{} cannot be written: it is read as {}", path.display(), input.display());
+            return Err(OutputError::IsRead { path: path.into(), input: input.into() });
         }
     }
     Ok(())
@@ -76,9 +168,23 @@ fn folder_of(path: &Path) -> &Path {
 
 impl Staging {
     /// Has `write` write a file to the path that it is given; the file is to appear at `to`.
-    pub fn add(&mut self, to: &Path, write: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<()> {
-        let cannot = || format!("cannot write {}", to.display());
-        let name = to.file_name().with_context(cannot)?;
+    pub fn add<E: From<OutputError>>(
+        &mut self,
+        to: &Path,
+        write: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<(), E> {
+        write(&self.place(to)?)
+    }
+
+    /// Has these bytes appear at `to`.
+    pub fn add_bytes(&mut self, to: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+        self.add(to, |place| std::fs::write(place, bytes).map_err(cannot_write(to)))
+    }
+
+    /// Makes a place for what is to appear at `to`.
+    fn place(&mut self, to: &Path) -> Result<PathBuf, OutputError> {
+        let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "is no file name");
+        let name = to.file_name().ok_or_else(no_name).map_err(cannot_write(to))?;
         // Jobs of one process may write to one folder at once.
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let hidden = format!(".airlock-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -86,27 +192,28 @@ impl Staging {
         let place = if is_device(to) { std::env::temp_dir() } else { folder_of(to).to_path_buf() };
         let folder = place.join(hidden);
         let unfinished = Unfinished::begin(&folder);
-        std::fs::create_dir(&folder).with_context(cannot)?;
+        std::fs::create_dir(&folder).map_err(cannot_write(to))?;
         let from = folder.join(name);
         self.files.push(Staged { folder, from: from.clone(), to: to.to_path_buf(), _unfinished: unfinished });
-        write(&from)
+        Ok(from)
     }
 
     /// Renames all files to where they belong.
-    pub fn commit(self) -> anyhow::Result<()> {
-        for file in &self.files {
-            let cannot = || format!("cannot write {}", file.to.display());
-            if is_device(&file.to) {
-                let content = std::fs::read(&file.from).with_context(cannot)?;
-                write_whole(&file.to, |out| out.write_all(&content)).with_context(cannot)?;
-                continue;
-            }
-            if let Ok(old) = std::fs::metadata(&file.to) {
-                std::fs::set_permissions(&file.from, old.permissions()).with_context(cannot)?;
-            }
-            std::fs::rename(&file.from, &file.to).with_context(cannot)?;
+    pub fn commit(self) -> Result<(), OutputError> {
+        self.files.iter().try_for_each(|file| file.appear().map_err(cannot_write(&file.to)))
+    }
+}
+
+impl Staged {
+    fn appear(&self) -> io::Result<()> {
+        if is_device(&self.to) {
+            let content = std::fs::read(&self.from)?;
+            return write_whole(&self.to, |out| out.write_all(&content));
         }
-        Ok(())
+        if let Ok(old) = std::fs::metadata(&self.to) {
+            std::fs::set_permissions(&self.from, old.permissions())?;
+        }
+        std::fs::rename(&self.from, &self.to)
     }
 }
 
@@ -128,8 +235,10 @@ mod tests {
     fn when_the_second_file_fails_the_first_does_not_appear_and_nothing_is_left() {
         let folder = tempfile::tempdir().unwrap();
         let mut stage = Staging::default();
-        stage.add(&folder.path().join("a"), |path| Ok(std::fs::write(path, "a")?)).unwrap();
-        assert!(stage.add(&folder.path().join("b"), |_| bail!("full")).is_err());
+        stage.add_bytes(&folder.path().join("a"), b"a").unwrap();
+        let second = folder.path().join("b");
+        let full = |_: &Path| Err(cannot_write(&second)(io::Error::other("full")));
+        assert!(stage.add(&second, full).is_err());
         drop(stage);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
@@ -139,8 +248,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
         let (mut first, mut second) = (Staging::default(), Staging::default());
-        first.add(&a, |path| Ok(std::fs::write(path, "a")?)).unwrap();
-        second.add(&b, |path| Ok(std::fs::write(path, "b")?)).unwrap();
+        first.add_bytes(&a, b"a").unwrap();
+        second.add_bytes(&b, b"b").unwrap();
         first.commit().unwrap();
         second.commit().unwrap();
         assert_eq!([&a, &b].map(|p| std::fs::read_to_string(p).unwrap()), ["a", "b"]);
@@ -153,7 +262,7 @@ mod tests {
         std::fs::write(&a, "old").unwrap();
         let mut stage = Staging::default();
         for path in [&a, &b] {
-            stage.add(path, |path| Ok(std::fs::write(path, "new")?)).unwrap();
+            stage.add_bytes(path, b"new").unwrap();
         }
         assert_eq!((std::fs::read_to_string(&a).unwrap().as_str(), b.exists()), ("old", false));
         stage.commit().unwrap();
@@ -191,7 +300,7 @@ mod tests {
         std::os::unix::fs::symlink("/dev/null", &null).unwrap();
         let mut stage = Staging::default();
         for path in [&null, &file] {
-            stage.add(path, |path| Ok(std::fs::write(path, "new")?)).unwrap();
+            stage.add_bytes(path, b"new").unwrap();
         }
         stage.commit().unwrap();
         assert!(std::fs::symlink_metadata(&null).unwrap().is_symlink() && is_device(&null));

@@ -1,6 +1,7 @@
-//! What moving elements needs: slices that are filled exactly, dimensions that differ, memory that suffices.
+//! What operators that move elements need.
 
-use crate::graph::{Arg, TensorType};
+use super::shared::{has_places, place, space, strided};
+use crate::graph::TensorType;
 use crate::ops::families::view::{diagonal_size, slice_range};
 use crate::ops::typing::call::Call;
 use crate::ops::typing::require::{Entry, Needed, size};
@@ -9,6 +10,20 @@ use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
 pub(in crate::ops) const NEEDS: &[Entry] = &[
+    (reflected, &["aten.reflection_pad1d.default", "aten.reflection_pad2d.default", "aten.reflection_pad3d.default"]),
+    (
+        bordered,
+        &[
+            "aten.reflection_pad1d.default",
+            "aten.reflection_pad2d.default",
+            "aten.reflection_pad3d.default",
+            "aten.replication_pad1d.default",
+            "aten.replication_pad2d.default",
+            "aten.replication_pad3d.default",
+        ],
+    ),
+    (unfolded, &["aten.im2col.default"]),
+    (folded, &["aten.col2im.default"]),
     (|c| c.need_rank(0, 2..=usize::MAX), &["aten.tril.default", "aten.triu.default"]),
     (roll, &["aten.roll.default"]),
     (|c| c.need_length(2, &[2]), &["aten.rot90.default"]),
@@ -19,54 +34,106 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     (unshuffle, &["aten.pixel_unshuffle.default"]),
     (shuffle, &["aten.pixel_shuffle.default"]),
     (channels, &["aten.channel_shuffle.default"]),
-    (
-        |c| match (c.arg(2), c.float(1)) {
-            (Arg::Bool(true), p) if p != Some(0.0) => c.need_rank(0, 2..=usize::MAX),
-            _ => Ok(()),
-        },
-        &["aten.feature_dropout.default"],
-    ),
-    (
-        |c| match (c.arg(2).items(), c.tensors(1)?.len()) {
-            (Some(path), n) if n < 2 || path.len() != n.saturating_sub(1).saturating_mul(2) => {
-                Err(c.bad(2, "a pair of places for each product", path.len().to_string()))
-            }
-            _ => Ok(()),
-        },
-        &["aten.einsum.default"],
-    ),
     (none_below_zero, &["aten.repeat.default", "aten.tile.default"]),
-    (
-        from_the_front,
-        &[
-            "prims.sum.default",
-            "prims.prod.default",
-            "prims.amax.default",
-            "prims.amin.default",
-            "prims.var.default",
-            "prims.transpose.default",
-        ],
-    ),
-    (|c| not_preserved(c, "memory_format"), &["aten.resize_.default", "aten.contiguous.default"]),
     (repeats, &["aten.repeat_interleave.self_int"]),
     (repeats_by_tensor, &["aten.repeat_interleave.Tensor", "aten.repeat_interleave.self_Tensor"]),
-    (along, &["aten.unique_dim.default", "aten.unique_consecutive.default"]),
-    (
-        strided,
-        &[
-            "aten.as_strided.default",
-            "aten.as_strided_.default",
-            "aten.as_strided_copy.default",
-            "aten.as_strided_scatter.default",
-            "aten._reshape_alias.default",
-        ],
-    ),
-    (|c| c.need_int(2, 0..=i64::MAX), &["aten.unfold.default", "aten.unfold_copy.default"]),
-    (differences, &["aten.diff.default"]),
+    (strided, &["aten.as_strided_scatter.default"]),
     (padded_around, &["aten._pad_circular.default"]),
     (padded_in_mode, &["aten.pad.default"]),
-    (tensordot, &["aten.tensordot.default"]),
 ];
+
+/// As many paddings as borders; a batch may be empty, nothing else.
+fn bordered(c: &Call<'_>) -> Needed {
+    let n = space(c);
+    let t = c.tensor(0)?;
+    c.need_length(1, &[n.saturating_mul(2)])?;
+    c.need_rank(0, n.saturating_add(1)..=n.saturating_add(2))?;
+    has_places(c, 0, n, 0)?;
+    for (k, pair) in c.ints(1)?.chunks(2).enumerate() {
+        let own = size(t, t.rank().saturating_sub(1).saturating_sub(k)).fixed();
+        let sum = pair.iter().fold(0_i64, |s, p| s.saturating_add(*p));
+        if own.is_some_and(|n| n.saturating_add(sum) < 1) {
+            return Err(c.bad(1, "paddings that leave an element", format!("{pair:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// A reflection is shorter than what it reflects.
+fn reflected(c: &Call<'_>) -> Needed {
+    let t = c.tensor(0)?;
+    for (k, pair) in c.ints(1)?.chunks(2).enumerate() {
+        let Some(n) = size(t, t.rank().saturating_sub(1).saturating_sub(k)).fixed() else { continue };
+        if pair.iter().any(|p| *p >= n) {
+            return Err(c.bad(1, format!("less than {n} in each direction"), format!("{pair:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// Kernel, dilation, padding and stride of two dimensions.
+fn windows(c: &Call<'_>) -> Needed {
+    for (name, least) in [("kernel_size", 1), ("dilation", 1), ("padding", 0), ("stride", 1)] {
+        let i = place(c, name);
+        c.need_length(i, &[2])?;
+        if c.ints(i)?.iter().any(|n| *n < least) {
+            return Err(c.bad(i, format!("values of {least} or more"), format!("{:?}", c.ints(i)?)));
+        }
+    }
+    Ok(())
+}
+
+/// How many windows fit into an image, where that is known.
+fn fitting(c: &Call<'_>, image: &[Dim]) -> Result<Option<i64>, crate::ops::error::Fault> {
+    let read = |name| c.ints(place(c, name));
+    let (kernel, dilation, padding, stride) =
+        (read("kernel_size")?, read("dilation")?, read("padding")?, read("stride")?);
+    let mut count = 1_i64;
+    for (d, size) in image.iter().enumerate() {
+        let at = |list: &[i64]| list.get(d).copied().unwrap_or(1);
+        let Some(size) = size.fixed() else { return Ok(None) };
+        let reach = at(&dilation).saturating_mul(at(&kernel).saturating_sub(1)).saturating_add(1);
+        let room = size.saturating_add(at(&padding).saturating_mul(2)).saturating_sub(reach);
+        let here = room.div_euclid(at(&stride).max(1)).saturating_add(1);
+        if here < 1 {
+            return Err(c.bad(place(c, "kernel_size"), "a window within the padded image", format!("{kernel:?}")));
+        }
+        count = count.saturating_mul(here);
+    }
+    Ok(Some(count))
+}
+
+fn unfolded(c: &Call<'_>) -> Needed {
+    let t = c.tensor(0)?;
+    c.need_rank(0, 3..=4)?;
+    windows(c)?;
+    has_places(c, 0, 2, 0)?;
+    let image: Vec<Dim> = t.sizes.iter().skip(t.rank().saturating_sub(2)).copied().collect();
+    fitting(c, &image).map(|_| ())
+}
+
+fn folded(c: &Call<'_>) -> Needed {
+    let t = c.tensor(0)?;
+    c.need_length(1, &[2])?;
+    windows(c)?;
+    c.need_rank(0, 2..=3)?;
+    has_places(c, 0, 1, 0)?;
+    let image = c.dims(1)?;
+    if image.iter().any(|d| d.fixed().is_some_and(|n| n < 1)) {
+        return Err(c.bad(1, "sizes of 1 or more", sizes::show(c.symbols, &image)));
+    }
+    let area = c.ints(2)?.iter().fold(1_i64, |n, k| n.saturating_mul(*k));
+    let planes = size(t, t.rank().saturating_sub(2));
+    if planes.fixed().is_some_and(|n| n.checked_rem(area) != Some(0)) {
+        return Err(c.bad(0, format!("channels that {area} divides"), c.symbols.print_python(planes)));
+    }
+    match fitting(c, &image)? {
+        Some(count) => {
+            c.need_equal(0, "as many columns as windows,", Dim::Fixed(count), size(t, t.rank().saturating_sub(1)))
+        }
+        None => Ok(()),
+    }
+}
 
 fn roll(c: &Call<'_>) -> Needed {
     let (t, shifts, dims) = (c.tensor(0)?, c.dims(1)?, c.dims(2)?);
@@ -153,26 +220,6 @@ fn none_below_zero(c: &Call<'_>) -> Needed {
     }
 }
 
-/// Elementary reductions name each dimension, counted from the front.
-fn from_the_front(c: &Call<'_>) -> Needed {
-    if c.is_none(1) {
-        return Err(c.bad(1, "dimensions", "None"));
-    }
-    match c.dims(1)?.iter().find(|d| d.fixed().is_some_and(|n| n < 0)) {
-        Some(d) => Err(c.bad(1, "dimensions counted from the front", c.symbols.print_python(*d))),
-        None => Ok(()),
-    }
-}
-
-/// A format, not whatever the operand has.
-fn not_preserved(c: &Call<'_>, name: &str) -> Needed {
-    let Some(i) = c.operator.schema.param_index(name) else { return Ok(()) };
-    match c.memory_format(i) {
-        Some(crate::graph::MemoryFormat::Preserve) => Err(c.bad(i, "a memory format", "preserve")),
-        _ => Ok(()),
-    }
-}
-
 fn repeats(c: &Call<'_>) -> Needed {
     let (t, times) = (c.tensor(0)?, c.int(1)?);
     c.need_int(1, 0..=i64::MAX)?;
@@ -208,48 +255,6 @@ fn repeats_by_tensor(c: &Call<'_>) -> Needed {
     }
 }
 
-fn along(c: &Call<'_>) -> Needed {
-    let i = c.operator.schema.param_index("dim").unwrap_or(usize::MAX);
-    if c.is_none(i) { Ok(()) } else { c.need_nonscalar_axis(i, c.tensor(0)?).map(|_| ()) }
-}
-
-/// No strides or sizes below 0, as many of one as of the other.
-fn strided(c: &Call<'_>) -> Needed {
-    let i = c.operator.schema.param_index("size").unwrap_or(1);
-    let next = i.saturating_add(1);
-    let (dims, strides) = (c.dims(i)?, c.dims(next)?);
-    if dims.len() != strides.len() {
-        return Err(c.bad(next, format!("{} strides", dims.len()), strides.len().to_string()));
-    }
-    for (place, list) in [(i, &dims), (next, &strides)] {
-        if list.iter().any(|d| d.fixed().is_some_and(|n| n < 0)) {
-            let alias = place == next && &*c.operator.schema.name == "_reshape_alias";
-            if !alias {
-                return Err(c.bad(place, "values of 0 or more", sizes::show(c.symbols, list)));
-            }
-        }
-    }
-    match c.operator.schema.param_index("storage_offset") {
-        Some(offset) => c.need_int(offset, 0..=i64::MAX),
-        None => Ok(()),
-    }
-}
-
-fn differences(c: &Call<'_>) -> Needed {
-    c.need_rank(0, 1..=usize::MAX)?;
-    c.need_int(1, 0..=i64::MAX)?;
-    let (t, d) = (c.tensor(0)?, c.axis(2, c.tensor(0)?.rank())?);
-    for i in [3, 4] {
-        let Some(more) = c.opt_tensor(i)? else { continue };
-        let mut wanted = t.sizes.clone();
-        if let (Some(slot), Some(own)) = (wanted.get_mut(d), more.sizes.get(d)) {
-            *slot = *own;
-        }
-        c.need_sizes(i, &wanted)?;
-    }
-    Ok(())
-}
-
 fn padded_around(c: &Call<'_>) -> Needed {
     let (t, pads) = (c.tensor(0)?, c.ints(1)?);
     if !matches!(t.rank().checked_sub(pads.len() / 2), Some(1 | 2)) {
@@ -275,10 +280,6 @@ fn padded_in_mode(c: &Call<'_>) -> Needed {
         "circular" => padded_around(c),
         _ => Ok(()),
     }
-}
-
-fn tensordot(c: &Call<'_>) -> Needed {
-    c.need_same_dtype(1, 0)
 }
 
 /// Sizes of the slice that `select`, `slice` or `diagonal` with these arguments gives.

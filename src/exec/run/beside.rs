@@ -6,8 +6,11 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 
-use crate::exec::compare;
-use crate::exec::{Meter, Observer, Step, Tensor, Tolerance, Value};
+use super::program::{Observer, Step};
+use crate::exec::closeness::{Tolerance, compare};
+use crate::exec::tensor::Tensor;
+use crate::exec::tensor::storage::Meter;
+use crate::exec::tensor::value::Value;
 use crate::graph::View;
 use crate::sym::KeyedMap;
 

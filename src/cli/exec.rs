@@ -1,4 +1,4 @@
-//! The command: reads, runs, compares, tells.
+//! `airlock exec`: reads, runs, compares, tells.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -8,14 +8,12 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::compare::{Row, Stated, rows, rows_of_both};
-use super::feed;
-use super::nodes::{Against, Differing, Keep};
-use crate::cli::load::{self, Kind, Loaded};
-use crate::cli::{Exit, Format, Global, Reading, output, progress};
-use crate::exec::run;
-use crate::exec::{Kernels, Observer, Outcome, Session, Step, Value};
-use crate::formats::write_whole;
+use super::load::{self, Kind, Loaded};
+use super::{Exit, Format, Global, Reading, output, progress};
+use crate::exec::{Against, Differing, Keep, Kernels, Observer, Outcome, Session, Step, Value};
+use crate::exec::{laid_out, run, seed_weights, seeded};
+use crate::formats::{recording, write_whole};
+use crate::pipeline::recorded::{self, Row, Stated, rows, rows_of_both};
 use crate::report::Trace;
 
 /// Runs a model on the CPU, as PyTorch's CPU kernels compute.
@@ -75,10 +73,10 @@ pub fn exec(args: &ExecArgs, global: &Global) -> anyhow::Result<Exit> {
         rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
     }
     let loaded = load(&args.model, args, global)?;
-    let recording = args.inputs.as_deref().map(feed::recorded).transpose()?;
+    let recording = args.inputs.as_deref().map(recording::read).transpose()?;
     let given = || match &recording {
-        Some(recording) => feed::laid_out(&loaded.model.graph, feed::values(&recording.inputs)?),
-        None => feed::seeded(&loaded.model.graph, args.seed),
+        Some(recording) => Ok(laid_out(&loaded.model.graph, recorded::values(&recording.inputs)?)?),
+        None => Ok(seeded(&loaded.model.graph, args.seed)?),
     };
     if recording.is_none() && !loaded.model.graph.is_empty() {
         output::status(global, "Inputs", &format!("drawn from seed {}; --inputs gives recorded ones", args.seed));
@@ -103,11 +101,11 @@ pub fn exec(args: &ExecArgs, global: &Global) -> anyhow::Result<Exit> {
 }
 
 fn load(path: &std::path::Path, args: &ExecArgs, global: &Global) -> anyhow::Result<Loaded> {
-    let mut loaded = load::model(path, &args.reading)?;
+    let mut loaded = args.reading.sources().model(path)?;
     if loaded.kind == Kind::Text {
-        let seeded = feed::seed_weights(&mut loaded.model, args.seed)?;
-        if seeded > 0 {
-            let what = format!("{seeded} drawn from seed {}; --weights gives real ones", args.seed);
+        let drawn = seed_weights(&mut loaded.model, args.seed)?;
+        if drawn > 0 {
+            let what = format!("{drawn} drawn from seed {}; --weights gives real ones", args.seed);
             output::status(global, "Weights", &what);
         }
     }

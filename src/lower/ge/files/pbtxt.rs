@@ -3,8 +3,8 @@
 //! One `node` an operator: control edges as `^name`, every attribute as its protobuf text, descriptors under `[i]NAME`
 //! and `[o]NAME`. It is for looking at, and is not read back.
 
-use super::proto::{GraphDef, OpDef};
 use super::text;
+use crate::lower::ge::proto::{GraphDef, OpDef};
 
 /// Returns the graph in the viewers' form.
 pub fn write(graph: &GraphDef) -> String {

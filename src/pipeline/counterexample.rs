@@ -6,8 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-
+use super::outputs::{OutputError, cannot_write};
 use crate::formats::write_whole;
 use crate::graph::Graph;
 use crate::ops::Registry;
@@ -24,9 +23,9 @@ pub fn keep(
     (registry, options): (&Registry, &JudgeOptions),
     dir: &Path,
     name: &str,
-) -> anyhow::Result<Option<PathBuf>> {
+) -> Result<Option<PathBuf>, OutputError> {
     let Some(witness) = &verdict.witness else { return Ok(None) };
-    std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    std::fs::create_dir_all(dir).map_err(cannot_write(dir))?;
     let kept = put(&verify::write_counterexample(graphs, witness, options, name, ""), dir, name)?;
     let now = Instant::now();
     let deadline = now.checked_add(Duration::from_millis(options.budget.time_ms)).unwrap_or(now);
@@ -38,11 +37,11 @@ pub fn keep(
 }
 
 /// Puts the files down; returns the case.
-fn put(written: &verify::Written, dir: &Path, name: &str) -> anyhow::Result<PathBuf> {
+fn put(written: &verify::Written, dir: &Path, name: &str) -> Result<PathBuf, OutputError> {
     let put = |ending: &str, content: &[u8]| {
         let path = dir.join(format!("{name}.{ending}"));
-        write_whole(&path, |out| out.write_all(content)).with_context(|| format!("cannot write {}", path.display()))?;
-        anyhow::Ok(path)
+        write_whole(&path, |out| out.write_all(content)).map_err(cannot_write(&path))?;
+        Ok(path)
     };
     if let Some(inputs) = &written.beside {
         put("safetensors", inputs)?;

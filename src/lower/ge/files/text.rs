@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use super::proto::{
+use crate::lower::ge::proto::{
     AttrDef, Attrs, DataType, GraphDef, ListListFloat, ListListInt, ListValue, OpDef, ShapeDef, TensorDef,
     TensorDescriptor, Value,
 };

@@ -1,14 +1,36 @@
-//! Outputs, changed buffers and changed inputs of a run, against recorded ones.
+//! What a run leaves, outputs, changed buffers and changed inputs, against what was recorded or another run left.
 
 use std::collections::BTreeMap;
 
-use anyhow::Context;
 use serde::Serialize;
 
-use super::feed;
-use crate::exec::compare;
-use crate::exec::{Outcome, Tensor, Tolerance, Value};
+use crate::exec::{Meta, Meter, Outcome, Storage, Tensor, Tolerance, Value, compare, literal};
 use crate::formats::recording::{Recorded, Recording};
+use crate::ops::Fault;
+
+/// A recorded value that does not fit its place.
+#[derive(Debug, thiserror::Error)]
+#[error("recorded `{name}`")]
+pub struct RecordedError {
+    name: String,
+    source: Fault,
+}
+
+/// Returns recorded values as values of a run; tensors stay in the file until they are written.
+pub fn values(all: &[Recorded]) -> Result<Vec<Value>, RecordedError> {
+    let named = |i: usize| move |source| RecordedError { name: format!("value {i}"), source };
+    all.iter().enumerate().map(|(i, r)| value_of(r).map_err(named(i))).collect()
+}
+
+fn value_of(recorded: &Recorded) -> Result<Value, Fault> {
+    match recorded {
+        Recorded::Tensor(ty, bytes) => {
+            let storage = Storage::mapped(bytes.clone(), &Meter::default());
+            Ok(Value::Tensor(Tensor::new(Meta::of(ty)?, storage)?))
+        }
+        Recorded::Literal(arg) => Ok(literal(arg)),
+    }
+}
 
 /// One tensor of the result.
 #[derive(Debug, Serialize)]
@@ -68,7 +90,7 @@ impl Stated {
 }
 
 /// Lists what a run leaves, compared with a recording where there is one.
-pub fn rows(outcome: &Outcome, recording: Option<&Recording>, stated: Stated) -> anyhow::Result<Vec<Row>> {
+pub fn rows(outcome: &Outcome, recording: Option<&Recording>, stated: Stated) -> Result<Vec<Row>, RecordedError> {
     let mut rows = Vec::new();
     let outputs = recording.map(|r| r.outputs.as_slice());
     for (i, value) in outcome.outputs.iter().enumerate() {
@@ -141,14 +163,14 @@ fn row(
     value: &Value,
     wanted: Option<Option<&Recorded>>,
     stated: Stated,
-) -> anyhow::Result<Row> {
+) -> Result<Row, RecordedError> {
     let row = Row::new(name, role, value);
     match wanted {
         None => Ok(row),
         // Constants and values of dtypes that the format lacks are not in recordings; an output that is None is.
         Some(None) => Ok(row.differs("not in the recording".into())),
         Some(Some(recorded)) => {
-            let wanted = feed::value(recorded).with_context(|| format!("recorded `{}`", row.name))?;
+            let wanted = value_of(recorded).map_err(|source| RecordedError { name: row.name.clone(), source })?;
             Ok(held_against(row, value, &wanted, stated, "recorded"))
         }
     }

@@ -1,14 +1,11 @@
-//! GE graphs in files: `.bin` (the serialized model), `.txt` (protobuf text), `.pbtxt` (for viewers), `.py` (calls that
-//! rebuild the graph). The ending decides, as in TorchAir's dumps; only `.bin` is read back.
+//! Which form a file has: the ending decides, as in TorchAir's dumps; only `.bin` is read back.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use prost::Message;
-
-use super::proto::{GraphDef, ModelDef};
-use super::{python, text, viewer};
+use super::{bin, pbtxt, python, text};
 use crate::formats::write_whole;
+use crate::lower::ge::proto::GraphDef;
 
 /// How a GE graph is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,29 +85,10 @@ impl Format {
 /// Returns the bytes of the graph in that format.
 pub fn encode(graph: &GraphDef, format: Format) -> Vec<u8> {
     match format {
-        Format::Bin => binary(graph),
+        Format::Bin => bin::write(graph),
         Format::Txt => text::write(graph).into_bytes(),
-        Format::Pbtxt => viewer::write(graph).into_bytes(),
+        Format::Pbtxt => pbtxt::write(graph).into_bytes(),
         Format::Py => python::write(graph).into_bytes(),
-    }
-}
-
-/// A model of that graph alone, without a copy of it.
-fn binary(graph: &GraphDef) -> Vec<u8> {
-    const GRAPH: u32 = 7;
-    let mut bytes = Vec::with_capacity(prost::encoding::message::encoded_len(GRAPH, graph));
-    prost::encoding::message::encode(GRAPH, graph, &mut bytes);
-    bytes
-}
-
-/// Returns the graph of a serialized model.
-pub fn decode(bytes: &[u8]) -> Result<GraphDef, FileError> {
-    let model = ModelDef::decode(bytes).map_err(|source| FileError::Decode { source })?;
-    let found = model.graph.len();
-    let mut graphs = model.graph.into_iter();
-    match (graphs.next(), graphs.next()) {
-        (Some(graph), None) => Ok(graph),
-        _ => Err(FileError::GraphCount { found }),
     }
 }
 
@@ -120,7 +98,7 @@ pub fn read_file(path: &Path) -> Result<GraphDef, FileError> {
         return Err(FileError::NotReadable { path: path.to_path_buf() });
     }
     let bytes = std::fs::read(path).map_err(|source| FileError::Io { path: path.to_path_buf(), source })?;
-    decode(&bytes)
+    bin::read(&bytes)
 }
 
 /// Writes the graph in the format that the file's ending asks for. The file appears whole or not at all.
@@ -139,19 +117,6 @@ mod tests {
         assert_eq!(Format::of(Path::new("a/b.pbtxt")).unwrap(), Format::Pbtxt);
         let error = Format::of(Path::new("a/b.onnx")).unwrap_err().to_string();
         assert_eq!(error, "a/b.onnx: the ending does not say how to write a GE graph; use .bin, .txt, .pbtxt or .py");
-    }
-
-    #[test]
-    fn a_graph_is_written_as_the_only_one_of_a_model() {
-        let graph = GraphDef { name: "g".into(), ..GraphDef::default() };
-        let model = ModelDef { graph: vec![graph.clone()], ..ModelDef::default() };
-        assert_eq!(binary(&graph), model.encode_to_vec());
-    }
-
-    #[test]
-    fn bytes_that_are_no_model_are_an_error() {
-        assert!(matches!(decode(b"\xff\xff\xff"), Err(FileError::Decode { .. })));
-        assert!(matches!(decode(b""), Err(FileError::GraphCount { found: 0 })));
     }
 
     #[test]

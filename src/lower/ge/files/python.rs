@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::operators::{self, Feed};
-use super::proto::{AttrDef, DataType, GraphDef, OpDef, TensorDef, Value, edge, is_control};
-use super::viewer::literal;
+use super::pbtxt::literal;
+use crate::lower::ge::operators::{self, Feed};
+use crate::lower::ge::proto::{AttrDef, DataType, GraphDef, OpDef, TensorDef, Value, edge, is_control};
 
 const HEAD: &str = "# -*- coding: utf-8 -*-
 from torch import tensor

@@ -1,0 +1,100 @@
+//! What products need.
+
+use super::shared::factors;
+use crate::graph::{Dtype, TensorType};
+use crate::ops::typing::call::Call;
+use crate::ops::typing::require::{Entry, Needed, size};
+use crate::ops::typing::sizes;
+use crate::sym::Dim;
+
+pub(in crate::ops) const NEEDS: &[Entry] = &[
+    (|c| c.need_float(3, "0 or more", |e| e >= 0.0), &["aten.cosine_similarity.default"]),
+    (distances, &["aten.cdist.default", "aten._cdist_forward.default"]),
+    (own_distances, &["aten._pdist_forward.default"]),
+    (cross, &["aten.linalg_cross.default"]),
+    (eight_bits, &["aten._int_mm.default"]),
+    (bilinear, &["aten.bilinear.default"]),
+    (
+        factors,
+        &[
+            "aten.addmm.default",
+            "aten.baddbmm.default",
+            "aten.addbmm.default",
+            "aten.addmv.default",
+            "aten.addr.default",
+        ],
+    ),
+    (similar, &["aten.cosine_similarity.default"]),
+    (tensordot, &["aten.tensordot.default"]),
+];
+
+fn distances(c: &Call<'_>) -> Needed {
+    let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+    for i in [0, 1] {
+        c.need_rank(i, 2..=usize::MAX)?;
+        c.need_dtype(i, "of floats", Dtype::is_float)?;
+    }
+    c.need_same_dtype(1, 0)?;
+    let last = |t: &TensorType| size(t, t.rank().saturating_sub(1));
+    c.need_equal(1, "columns:", last(a), last(b))?;
+    c.need_float(2, "an order of 0 or more", |p| p >= 0.0)?;
+    c.need_int(3, 0..=2)
+}
+
+fn own_distances(c: &Call<'_>) -> Needed {
+    let t = c.tensor(0)?;
+    c.need_rank(0, 2..=2)?;
+    let Some(strides) = &t.strides else { return Ok(()) };
+    let mut expected = Some(1_i64);
+    for (size, stride) in t.sizes.iter().zip(strides).rev() {
+        let (Some(n), Some(s), Some(e)) = (size.fixed(), stride.fixed(), expected) else { return Ok(()) };
+        if n != 1 && s != e && !t.sizes.contains(&Dim::Fixed(0)) {
+            return Err(c.bad(0, "a contiguous tensor", sizes::show(c.symbols, strides)));
+        }
+        expected = e.checked_mul(n);
+    }
+    Ok(())
+}
+
+fn cross(c: &Call<'_>) -> Needed {
+    let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+    c.need_rank(1, a.rank()..=a.rank())?;
+    c.need_same_dtype(1, 0)?;
+    let d = c.axis(2, a.rank())?;
+    c.need_equal(0, "a size of", Dim::Fixed(3), size(a, d))?;
+    c.need_equal(1, "a size of", Dim::Fixed(3), size(b, d))
+}
+
+fn eight_bits(c: &Call<'_>) -> Needed {
+    c.need_dtype(0, "int8 or uint8", |d| matches!(d, Dtype::I8 | Dtype::U8))?;
+    c.need_dtype(1, "int8", |d| d == Dtype::I8)
+}
+
+fn bilinear(c: &Call<'_>) -> Needed {
+    let (a, b, weight) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    for i in 1..=3 {
+        c.need_same_dtype(i, 0)?;
+    }
+    c.need_rank(1, a.rank()..=a.rank())?;
+    c.need_rank(2, 3..=3)?;
+    for d in 0..a.rank().saturating_sub(1) {
+        c.need_equal(1, "a batch of", size(a, d), size(b, d))?;
+    }
+    let last = |t: &TensorType| size(t, t.rank().saturating_sub(1));
+    c.need_equal(2, "a size of", last(a), size(weight, 1))?;
+    c.need_equal(2, "a size of", last(b), size(weight, 2))?;
+    match c.opt_tensor(3)? {
+        Some(_) => c.need_sizes(3, &[size(weight, 0)]),
+        None => Ok(()),
+    }
+}
+
+fn similar(c: &Call<'_>) -> Needed {
+    let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+    let joint = crate::ops::typing::promote::promote(a.dtype, b.dtype).unwrap_or(a.dtype);
+    if joint.is_float() { Ok(()) } else { Err(c.bad(0, "floats together", joint.long())) }
+}
+
+fn tensordot(c: &Call<'_>) -> Needed {
+    c.need_same_dtype(1, 0)
+}

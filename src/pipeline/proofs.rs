@@ -1,0 +1,191 @@
+//! Certificates as files: those of a run, and whether such files hold.
+//!
+//! Promises: certificates of a run lead from the model through the graphs that stand beside them to what was written, in the order of the run; what
+//! was undone in the end has none. Leaves what a certificate states, and its replay, to `verify`.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::cases::{self, CaseFault};
+use super::load::{self, Kind, ReadError, Sources};
+#[cfg(feature = "sandbox")]
+use super::run::RunReport;
+use crate::certificate::{Certificate, CertificateError, Conditions};
+use crate::formats::text::{ReadOptions, case};
+use crate::graph::Graph;
+use crate::ops::Registry;
+use crate::verify::{self, Budget, JudgeOptions, Level, Mode};
+
+/// What became of one certificate.
+#[derive(Debug, Serialize)]
+pub struct Checked {
+    /// Its file.
+    pub file: String,
+    /// Whether all of it holds.
+    pub holds: bool,
+    /// Why it does not.
+    pub reason: String,
+    /// How equal it says that the graphs are.
+    pub level: Level,
+    /// Under which conditions.
+    pub under: Conditions,
+    /// What that rests on beyond the registry.
+    pub assumes: Vec<String>,
+    /// How many steps it has.
+    pub steps: usize,
+    /// How long the check took.
+    pub ms: f64,
+}
+
+/// Why certificates cannot be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum ProofError {
+    /// A file is no certificate.
+    #[error("{file}")]
+    Certificate {
+        /// The file.
+        file: String,
+        /// Why.
+        source: CertificateError,
+    },
+    /// A folder without certificates.
+    #[error("there are no certificates in {}: `airlock run --certificates {}` writes them", .0.display(), .0.display())]
+    None(PathBuf),
+    /// A folder cannot be read.
+    #[error("cannot read {}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// A graph cannot be read.
+    #[error("{0}")]
+    Read(#[from] ReadError),
+    /// A case cannot be read.
+    #[error("{0}")]
+    Case(#[from] CaseFault),
+}
+
+/// What checks have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Checking<'a> {
+    /// How graphs are read.
+    pub sources: Sources<'a>,
+    /// Seed of the inputs on which rounding is sampled; without it one of the operating system.
+    pub seed: Option<u64>,
+}
+
+impl Checking<'_> {
+    /// Checks one certificate of two files.
+    pub fn pair(&self, certificate: &Path, before: &Path, after: &Path) -> Result<Checked, ProofError> {
+        let before = self.sources.model(before)?;
+        let (after, _) = self.sources.unchecked(after, &before.registry)?;
+        self.check(certificate, (&before.model.graph, &after.graph), &before.registry, plain())
+    }
+
+    /// Checks one certificate of a case. The mode is the certificate's.
+    pub fn case(&self, certificate: &Path, file: &Path) -> Result<Checked, ProofError> {
+        let registry = self.sources.registry()?;
+        let bytes = load::bytes(file)?;
+        let text = cases::text(file, bytes.as_slice())?;
+        let mut case = case::read(text, &ReadOptions::of_file(&file.display().to_string())).map_err(CaseFault::from)?;
+        cases::check_before(file, &mut case.before, &registry)?;
+        let options = JudgeOptions::of_case(&case.meta, Mode::default());
+        self.check(certificate, (&case.before, &case.after), &registry, options)
+    }
+
+    /// Checks the certificates of a run, in order, up to the first that does not hold.
+    pub fn run(&self, folder: &Path, model: &Path, written: &Path) -> Result<Vec<Checked>, ProofError> {
+        let files = certificates(folder)?;
+        let first = self.sources.model(model)?;
+        // What a text does not say of inputs is what the model says.
+        let like = self.sources.like.or((first.kind == Kind::Pt2).then_some(model));
+        let between = Sources { like, weights: None, ..self.sources };
+        let mut before = first.model.graph;
+        let mut done = Vec::new();
+        for (number, file) in (1..).zip(&files) {
+            let (path, sources) = match number == files.len() {
+                true => (written.to_path_buf(), self.sources),
+                false => (file.with_extension("fx"), between),
+            };
+            let (mut after, _) = sources.unchecked(&path, &first.registry)?;
+            let checked = self.check(file, (&before, &after.graph), &first.registry, plain())?;
+            let holds = checked.holds;
+            done.push(checked);
+            if !holds {
+                break;
+            }
+            let problems = load::problems(&mut after.graph, &first.registry);
+            if !problems.is_empty() {
+                return Err(ReadError::IllFormed { name: path.display().to_string(), problems }.into());
+            }
+            before = after.graph;
+        }
+        Ok(done)
+    }
+
+    fn check(
+        &self,
+        file: &Path,
+        (before, after): (&Graph, &Graph),
+        registry: &Registry,
+        options: JudgeOptions,
+    ) -> Result<Checked, ProofError> {
+        let bytes = load::bytes(file)?;
+        let name = file.display().to_string();
+        let certificate = Certificate::read(bytes.as_slice())
+            .map_err(|source| ProofError::Certificate { file: name.clone(), source })?;
+        let options = JudgeOptions { seed: self.seed.unwrap_or(0), ..options };
+        let start = Instant::now();
+        let checked = verify::check_certificate(&certificate, before, after, registry, &options);
+        Ok(Checked {
+            file: name,
+            holds: checked.is_ok(),
+            reason: checked.err().map_or_else(String::new, |e| e.to_string()),
+            level: certificate.level,
+            steps: certificate.steps.len(),
+            under: certificate.under,
+            assumes: certificate.assumes,
+            ms: start.elapsed().as_secs_f64() * 1e3,
+        })
+    }
+}
+
+/// How graphs are judged of which no case says more.
+fn plain() -> JudgeOptions {
+    JudgeOptions { budget: Budget::searching(), ..JudgeOptions::default() }
+}
+
+/// The certificates of a folder, in order.
+fn certificates(folder: &Path) -> Result<Vec<PathBuf>, ProofError> {
+    let cannot = |source| ProofError::Folder { folder: folder.to_path_buf(), source };
+    let listed = std::fs::read_dir(folder).map_err(cannot)?;
+    let mut files = listed.map(|e| e.map(|e| e.path())).collect::<Result<Vec<_>, _>>().map_err(cannot)?;
+    files.retain(|f| f.extension().is_some_and(|e| e == "json"));
+    files.sort();
+    if files.is_empty() { Err(ProofError::None(folder.to_path_buf())) } else { Ok(files) }
+}
+
+/// A file of a run's certificates: its name, and its text or why there is none.
+#[cfg(feature = "sandbox")]
+pub type ProofFile = (PathBuf, Result<String, String>);
+
+/// Returns the files of the certificates of a run: for each pass that was accepted the graph that it left, and its certificate.
+#[cfg(feature = "sandbox")]
+pub fn files_of_run(folder: &Path, run: &RunReport) -> Vec<ProofFile> {
+    let clean = |name: &str| -> String {
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+    };
+    let accepted = run.in_order().filter(|_| !run.is_original);
+    let mut out = Vec::new();
+    for (number, (pass, evidence)) in (1_usize..).zip(accepted.filter_map(|p| p.certified.as_ref().map(|e| (p, e)))) {
+        let file = |ending| folder.join(format!("{number:03}_{}.{ending}", clean(&pass.name)));
+        out.push((file("fx"), Ok(evidence.after.clone())));
+        let certificate = evidence.certificate.as_ref().map(Certificate::to_json);
+        out.push((file("json"), certificate.map_err(|why| format!("`{}`: {why}", pass.name))));
+    }
+    out
+}

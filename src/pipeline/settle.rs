@@ -1,0 +1,210 @@
+//! What holds for a command: flags over `airlock.toml` over defaults, each setting with where it comes from.
+
+use std::path::{Path, PathBuf};
+
+use super::{CompilerOptions, Config, FilePass, OptionError, Origin};
+use crate::contract::Limits;
+use crate::passes::BUILT_IN;
+use crate::verify::{Budget, JudgeOptions, Mode, Policy};
+
+/// What is stated of the search for inputs that show a difference.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Search {
+    /// Seed of the inputs.
+    pub seed: Option<u64>,
+    /// On how many inputs both graphs are run; 0: on none.
+    pub trials: Option<usize>,
+    /// How many seconds this may take.
+    pub seconds: Option<f64>,
+}
+
+impl Search {
+    /// Returns the options of a judgement, with what is stated.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn applied(&self, mut options: JudgeOptions) -> JudgeOptions {
+        options.seed = self.seed.unwrap_or(options.seed);
+        if options.budget.trials > 0 {
+            options.budget.trials = self.trials.unwrap_or(options.budget.trials);
+        }
+        options.budget.time_ms = self.seconds.map_or(options.budget.time_ms, |s| (s * 1e3) as u64);
+        options
+    }
+}
+
+/// Returns how to judge where both graphs may be run.
+pub fn judging(mode: Mode, policy: Policy, may_alias: &[(String, String)]) -> JudgeOptions {
+    let budget = Budget::searching();
+    JudgeOptions { mode, policy, may_alias: may_alias.to_vec(), budget, ..JudgeOptions::default() }
+}
+
+/// What the command line states.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// The NPU path.
+    pub mode: Option<Mode>,
+    /// What a verdict must say.
+    pub policy: Option<Policy>,
+    /// Write the original unless no pass was dropped.
+    pub all_or_nothing: bool,
+    /// Run no built-in passes.
+    pub no_builtin: bool,
+    /// Fuel of each pass.
+    pub fuel: Option<u64>,
+    /// Bytes of memory of each pass.
+    pub memory: Option<u64>,
+    /// Seconds of each pass.
+    pub seconds: Option<f64>,
+    /// How differences are searched for.
+    pub search: Search,
+}
+
+/// Why settings do not hold.
+#[derive(Debug, thiserror::Error)]
+pub enum SettleError {
+    /// A word of the file that nobody knows.
+    #[error("{}: {what} = \"{found}\": expected one of {}", file.display(), known.join(", "))]
+    Word {
+        /// The file.
+        file: PathBuf,
+        /// The key.
+        what: &'static str,
+        /// The word.
+        found: String,
+        /// The words that there are.
+        known: &'static [&'static str],
+    },
+    /// Settings that TOML cannot hold.
+    #[error("{0}")]
+    Toml(#[from] toml::ser::Error),
+}
+
+/// What holds.
+#[derive(Clone, Debug)]
+pub struct Settled {
+    /// The configuration, with what flags say of limits and built-in passes.
+    pub config: Config,
+    /// The NPU path.
+    pub mode: Mode,
+    /// What a verdict must say.
+    pub policy: Policy,
+    /// That of the lowered graph: what is unknown is written there unless a policy is stated.
+    pub lowered_policy: Policy,
+    /// Write the original unless no pass was dropped.
+    pub all_or_nothing: bool,
+    /// Where these come from.
+    flags: Flags,
+}
+
+impl Settled {
+    /// Lays flags over a configuration.
+    pub fn of(mut config: Config, flags: Flags) -> Result<Self, SettleError> {
+        let mode = flags.mode.or(stated_mode(&config)?).unwrap_or_default();
+        let policy = flags.policy.or(stated_policy(&config)?);
+        let limits = &mut config.file.limits;
+        if let Some(fuel) = flags.fuel {
+            limits.set_fuel(fuel);
+        }
+        limits.memory_bytes = flags.memory.unwrap_or(limits.memory_bytes);
+        limits.time_seconds = flags.seconds.unwrap_or(limits.time_seconds);
+        if flags.no_builtin {
+            config.file.builtin = BUILT_IN.iter().map(|b| (b.name.to_string(), false)).collect();
+        }
+        let all_or_nothing = flags.all_or_nothing || config.file.all_or_nothing.unwrap_or(false);
+        let lowered_policy = policy.unwrap_or(Policy::Advisory);
+        Ok(Self { mode, policy: policy.unwrap_or(Policy::Default), lowered_policy, all_or_nothing, config, flags })
+    }
+
+    /// Returns how to judge under a policy.
+    pub fn judging(&self, policy: Policy) -> JudgeOptions {
+        self.flags.search.applied(judging(self.mode, policy, &self.config.file.may_alias))
+    }
+
+    /// Returns which passes run: those of the file only where the command line names none.
+    pub fn passes(&self, named: Vec<FilePass>) -> Vec<FilePass> {
+        if named.is_empty() { self.config.file.pass.clone() } else { named }
+    }
+
+    /// Refuses options of compilers that ask for what is not there; returns those that do not belong to the mode.
+    pub fn check_options(&self) -> Result<Vec<&'static str>, OptionError> {
+        self.config.compiler.check(self.mode == Mode::ReduceOverhead)
+    }
+
+    /// Returns what holds and from where, as an `airlock.toml`.
+    pub fn to_toml(&self) -> Result<String, SettleError> {
+        let Config { file, compiler, .. } = &self.config;
+        let (mode, policy) = (self.origin("mode"), self.origin("policy"));
+        let mut text = dotted(compiler, &self.config.origin(true));
+        text.push_str(&format!("mode = \"{}\"  # {mode}\n", self.mode.name()));
+        text.push_str(&format!("policy = \"{}\"  # {policy}\n", self.policy.name()));
+        text.push_str(&format!("all_or_nothing = {}  # {}\n", self.all_or_nothing, self.origin("all_or_nothing")));
+        text.push_str(&format!("\n[limits]\n{}", self.limits()?));
+        text.push_str(&format!("\n[builtin]  # {}\n", self.origin("builtin")));
+        for built_in in BUILT_IN {
+            text.push_str(&format!("{} = {}\n", built_in.name, self.config.runs_built_in(built_in.name)));
+        }
+        for pass in &file.pass {
+            text.push_str(&format!("\n[[pass]]\n{}", toml::to_string(pass)?));
+        }
+        Ok(text)
+    }
+
+    /// Where a setting comes from.
+    fn origin(&self, what: &str) -> Origin {
+        let (file, flags) = (&self.config.file, &self.flags);
+        let (is_flag, is_stated) = match what {
+            "mode" => (flags.mode.is_some(), file.mode.is_some()),
+            "policy" => (flags.policy.is_some(), file.policy.is_some()),
+            "all_or_nothing" => (flags.all_or_nothing, file.all_or_nothing.is_some()),
+            _ => (flags.no_builtin, !file.builtin.is_empty()),
+        };
+        if is_flag { Origin::Flag } else { self.config.origin(is_stated) }
+    }
+
+    /// The limits, each with where it comes from.
+    fn limits(&self) -> Result<String, SettleError> {
+        let defaults = toml::Table::try_from(Limits::default())?;
+        let mut text = String::new();
+        for (name, value) in toml::Table::try_from(&self.config.file.limits)? {
+            let is_flag = match name.as_str() {
+                "fuel_base" | "fuel_per_node" => self.flags.fuel.is_some(),
+                "memory_bytes" => self.flags.memory.is_some(),
+                "time_seconds" => self.flags.seconds.is_some(),
+                _ => false,
+            };
+            let origin = match is_flag {
+                true => Origin::Flag,
+                false => self.config.origin(defaults.get(&name) != Some(&value)),
+            };
+            text.push_str(&format!("{name} = {value}  # {origin}\n"));
+        }
+        Ok(text)
+    }
+}
+
+/// The options of compilers that are stated: dotted names stand at the top of a file, before its tables.
+fn dotted(compiler: &CompilerOptions, origin: &Origin) -> String {
+    let stated: Vec<String> = compiler.stated().map(|(name, value)| format!("{name} = {value}")).collect();
+    if stated.is_empty() { String::new() } else { format!("{}  # {origin}\n", stated.join("\n")) }
+}
+
+fn stated_mode(config: &Config) -> Result<Option<Mode>, SettleError> {
+    let known = &["max-autotune", "reduce-overhead", "npugraph_ex"];
+    let name = known_word(config, "mode", config.file.mode.as_deref(), known)?;
+    Ok(name.map(|name| if name == "max-autotune" { Mode::MaxAutotune } else { Mode::ReduceOverhead }))
+}
+
+fn stated_policy(config: &Config) -> Result<Option<Policy>, SettleError> {
+    let known = &["strict", "default", "advisory"];
+    Ok(known_word(config, "policy", config.file.policy.as_deref(), known)?.and_then(Policy::from_name))
+}
+
+fn known_word<'a>(
+    config: &Config,
+    what: &'static str,
+    word: Option<&'a str>,
+    known: &'static [&'static str],
+) -> Result<Option<&'a str>, SettleError> {
+    let Some(word) = word.filter(|w| !known.contains(w)) else { return Ok(word) };
+    let file = config.path.as_deref().unwrap_or(Path::new("airlock.toml")).to_path_buf();
+    Err(SettleError::Word { file, what, found: word.to_string(), known })
+}
