@@ -162,7 +162,21 @@ impl Speaker<'_> {
                 Some(vars)
             }
             ViewStep::Flip => self.flipped(c, from),
-            ViewStep::Diagonal => None,
+            ViewStep::Diagonal => {
+                let Arg::Int(offset) = c.arg(1) else { return None };
+                let (row, column) = (self.axis(c.arg(2), rank)?, self.axis(c.arg(3), rank)?);
+                let along = vars.pop()?;
+                let mut rest = vars.into_iter();
+                let mut out = Index::new();
+                for d in 0..rank {
+                    out.push(match d {
+                        d if d == row => self.e.shift(along, Dim::Fixed(offset.checked_neg()?.max(0)))?,
+                        d if d == column => self.e.shift(along, Dim::Fixed((*offset).max(0)))?,
+                        _ => rest.next()?,
+                    });
+                }
+                Some(out)
+            }
         }
     }
 
@@ -305,6 +319,21 @@ impl Speaker<'_> {
                 let index = pairs.map(|(d, v)| self.e.remainder(*v, *d)).collect::<Option<_>>()?;
                 self.at(&from, index)
             }
+            Meaning::Windows => {
+                let from = c.array(0)?.clone();
+                let dim = self.axis(c.arg(1), from.sizes.len())?;
+                let (Arg::Int(size), Arg::Int(step)) = (c.arg(2), c.arg(3)) else { return None };
+                if from.sizes.is_empty() || *size < 1 || *step < 1 {
+                    return None;
+                }
+                let mut index = self.vars(&c.result.sizes);
+                let within = index.pop()?;
+                let place = index.get_mut(dim)?;
+                let begin = self.e.scale(*place, Dim::Fixed(*step))?;
+                *place = self.e.sum(begin, within)?;
+                self.at(&from, index)
+            }
+            Meaning::Nearest => self.nearest(c),
             Meaning::Triangle(lower) => self.triangle(c, lower),
             Meaning::Diagonal => self.on_diagonal(c),
             Meaning::IndexSelect => {
@@ -327,6 +356,36 @@ impl Speaker<'_> {
             Meaning::Index => self.indexed(c),
             _ => None,
         }
+    }
+
+    /// Each element so many times in a row, a power of two, or one of so many.
+    #[allow(clippy::cast_precision_loss)]
+    fn nearest(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let from = c.array(0)?.clone();
+        let mut index = self.vars(&c.result.sizes);
+        for (k, dim) in (2..from.sizes.len()).enumerate() {
+            let (old, new) = (from.sizes.get(dim)?.fixed()?, c.result.sizes.get(dim)?.fixed()?);
+            let scale = match c.arg(k.checked_add(2)?) {
+                Arg::None => None,
+                Arg::Float(v) => Some(*v),
+                _ => return None,
+            };
+            if old < 1 || new < 1 || old.max(new) > 1 << 20 {
+                return None;
+            }
+            // As computed, a place times what one step is must be the number that it is.
+            let (times, left) = (new.checked_div(old)?, new.checked_rem(old)?);
+            let (over, rest) = (old.checked_div(new)?, old.checked_rem(new)?);
+            let place = index.get_mut(dim)?;
+            if left == 0 && times.count_ones() == 1 && scale.is_none_or(|s| s == times as f64) {
+                *place = self.e.quotient(*place, Dim::Fixed(times))?;
+            } else if rest == 0 && over.count_ones() == 1 && scale.is_none_or(|s| s == 1.0 / over as f64) {
+                *place = self.e.scale(*place, Dim::Fixed(over))?;
+            } else {
+                return None;
+            }
+        }
+        self.at(&from, index)
     }
 
     fn data(&mut self, array: &Array, at: Index) -> Option<IndexId> {

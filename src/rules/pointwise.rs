@@ -95,7 +95,7 @@ impl Speaker<'_> {
             Meaning::Convolution if self.over_reals => self.convolved(c),
             Meaning::Contraction if self.over_reals => self.contracted(c),
             Meaning::Pooling if self.over_reals => self.pooled(c),
-            Meaning::Running if self.over_reals => self.running(c),
+            Meaning::Running if self.over_reals || width(to).is_some() => self.running(c),
             Meaning::Variance | Meaning::Convolution | Meaning::Contraction | Meaning::Pooling | Meaning::Running => {
                 None
             }
@@ -119,6 +119,21 @@ impl Speaker<'_> {
                 let multiple = self.e.op(Op::Mul, to, &[x, slope])?;
                 self.e.op(Op::Choose, to, &[above, x, multiple])
             }
+            Meaning::Sign => {
+                width(to).filter(|_| to != Dtype::Bool)?;
+                let x = self.operand(c, c.arg(0), to, false)?;
+                let zero = self.e.integer(to, 0)?;
+                let (above, below) =
+                    (self.e.op(Op::Lt, Dtype::Bool, &[zero, x])?, self.e.op(Op::Lt, Dtype::Bool, &[x, zero])?);
+                let (plus, minus) =
+                    (self.e.integer(to, 1)?, if to == Dtype::U8 { zero } else { self.e.integer(to, -1)? });
+                let rest = self.e.op(Op::Choose, to, &[below, minus, zero])?;
+                self.e.op(Op::Choose, to, &[above, plus, rest])
+            }
+            Meaning::Extreme(fold) if self.over_reals && c.item == Some(0) => self.folded(c, fold),
+            Meaning::Sorted if self.over_reals && c.item == Some(0) => self.in_order(c),
+            Meaning::MaxPooling(rank) if self.over_reals && c.item == Some(0) => self.greatest_in_window(c, rank),
+            Meaning::Extreme(_) | Meaning::Sorted | Meaning::MaxPooling(_) => None,
             other => self.moved_by(c, other),
         }
     }

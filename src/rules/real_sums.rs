@@ -10,10 +10,13 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Arg, Dtype};
-use crate::rules::element::arena::{ExprId, Fold, Op};
+use crate::rules::element::arena::{ExprId, Fold, Op, Source, Tensor};
 use crate::rules::element::index::{IndexId, Place};
+use crate::rules::element::make::width;
 use crate::rules::meaning::{Array, Said, Speaker};
+use crate::rules::rounding;
 use crate::sym::Dim;
+use crate::term::term::Token;
 
 impl Speaker<'_> {
     pub(super) fn varied(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
@@ -93,7 +96,10 @@ impl Speaker<'_> {
         let numbers = |a: &Arg| -> Option<Vec<i64>> {
             a.items()?.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect()
         };
-        let (Arg::Bool(false), Arg::Int(groups)) = (c.arg(6), c.arg(8)) else { return None };
+        let (Arg::Bool(transposed), Arg::Int(groups)) = (c.arg(6), c.arg(8)) else { return None };
+        if *transposed {
+            return self.spread(c);
+        }
         let (strides, pads, steps) = (numbers(c.arg(3))?, numbers(c.arg(4))?, numbers(c.arg(5))?);
         let rank = x.sizes.len().checked_sub(2)?;
         let fits = w.sizes.len() == x.sizes.len() && [&strides, &pads, &steps].iter().all(|l| l.len() == rank);
@@ -165,11 +171,170 @@ impl Speaker<'_> {
         self.e.op(Op::Cast, to, &[sum])
     }
 
-    /// The sum of the elements of a dimension up to this one.
-    pub(super) fn running(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+    /// A convolution that spreads each element over a window: what reaches a place is summed, where steps lead there.
+    fn spread(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let (x, w) = (c.array(0)?.clone(), c.array(1)?.clone());
+        let to = c.result.dtype;
+        let numbers = |a: &Arg| -> Option<Vec<i64>> {
+            a.items()?.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect()
+        };
+        let Arg::Int(groups) = c.arg(8) else { return None };
+        let (strides, pads, steps) = (numbers(c.arg(3))?, numbers(c.arg(4))?, numbers(c.arg(5))?);
+        let rank = x.sizes.len().checked_sub(2)?;
+        let fits = w.sizes.len() == x.sizes.len() && [&strides, &pads, &steps].iter().all(|l| l.len() == rank);
+        let plain = matches!(to, Dtype::F32 | Dtype::F64) && x.dtype == to && w.dtype == to;
+        if !fits || !plain || c.result.sizes.len() != x.sizes.len() || strides.iter().any(|s| *s < 1) {
+            return None;
+        }
+        let fixed = |d: Option<&Dim>| d.and_then(|d| d.fixed());
+        let (all, out) = (fixed(w.sizes.first())?, fixed(w.sizes.get(1))?);
+        let inner = all.checked_div(*groups).filter(|n| *n > 0)?;
+        let level = self.e.highest_level(x.expr).max(self.e.highest_level(w.expr)).map_or(0, |l| l.saturating_add(1));
+        let vars = self.vars(&c.result.sizes);
+        let group = self.e.quotient(*vars.get(1)?, Dim::Fixed(out))?;
+        let own = self.e.remainder(*vars.get(1)?, Dim::Fixed(out))?;
+        let first = self.e.scale(group, Dim::Fixed(inner))?;
+        let channel = self.e.place(Place::Bound(level, Dim::Fixed(inner)));
+        let channel = self.e.sum(first, channel)?;
+        let mut at: SmallVec<[IndexId; 4]> = SmallVec::from_slice(&[*vars.first()?, channel]);
+        let mut weight: SmallVec<[IndexId; 4]> = SmallVec::from_slice(&[channel, own]);
+        let mut sizes = vec![Dim::Fixed(inner)];
+        let (mut inside, mut whole) = (Vec::new(), Vec::new());
+        for k in 0..rank {
+            let dim = k.checked_add(2)?;
+            let size = *w.sizes.get(dim)?;
+            let name = level.checked_add(u32::try_from(sizes.len()).ok()?)?;
+            let bound = self.e.place(Place::Bound(name, size));
+            sizes.push(size);
+            let step = self.e.scale(bound, Dim::Fixed(steps.get(k)?.checked_neg()?))?;
+            let place = self.e.sum(*vars.get(dim)?, step)?;
+            let place = self.e.shift(place, Dim::Fixed(*pads.get(k)?))?;
+            let stride = Dim::Fixed(*strides.get(k)?);
+            let (over, left) = (self.e.quotient(place, stride)?, self.e.remainder(place, stride)?);
+            whole.push(left);
+            let beyond = self.e.scale(over, Dim::Fixed(-1))?;
+            let last = self.e.plus(*x.sizes.get(dim)?, Dim::Fixed(-1))?;
+            inside.extend([over, self.e.shift(beyond, last)?]);
+            at.push(over);
+            weight.push(bound);
+        }
+        let zero = self.e.rounded(to, 0.0)?;
+        let mut element = self.within(&inside.clone(), |s| s.at(&x, at))?;
+        for fact in inside {
+            let holds = self.e.at_least_zero_expr(fact)?;
+            element = self.e.op(Op::Choose, to, &[holds, element, zero])?;
+        }
+        for left in whole {
+            let holds = self.e.is_zero_expr(left)?;
+            element = self.e.op(Op::Choose, to, &[holds, element, zero])?;
+        }
+        let factor = self.at(&w, weight)?;
+        let product = self.e.op(Op::Mul, to, &[element, factor])?;
+        let mut sum = self.e.reduced(Fold::Sum, level, &sizes, product)?;
+        if *c.arg(2) != Arg::None {
+            let bias = c.array(2)?.clone();
+            let bias = self.at(&bias, SmallVec::from_elem(*vars.get(1)?, 1))?;
+            sum = self.e.op(Op::Add, to, &[sum, bias])?;
+        }
+        Some(sum)
+    }
+
+    /// The greatest over a window that lies within.
+    pub(super) fn greatest_in_window(&mut self, c: &Said<'_, '_>, rank: usize) -> Option<ExprId> {
+        let x = c.array(0)?.clone();
+        let numbers = |a: &Arg| -> Option<Vec<i64>> {
+            a.items()?.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect()
+        };
+        let list = |a: &Arg| -> Option<Vec<i64>> {
+            match (a, numbers(a)) {
+                (Arg::Int(one), _) => Some(vec![*one; rank]),
+                (_, Some(all)) if all.len() == 1 => Some(vec![*all.first()?; rank]),
+                (_, all) => all,
+            }
+        };
+        let kernel = list(c.arg(1))?;
+        let strides = list(c.arg(2)).filter(|s| !s.is_empty()).unwrap_or_else(|| kernel.clone());
+        let (pads, steps) = (list(c.arg(3))?, list(c.arg(4))?);
+        let fits = [&kernel, &strides, &pads, &steps].iter().all(|l| l.len() == rank) && x.dtype == c.result.dtype;
+        let Arg::Bool(false) = c.arg(5) else { return None };
+        if !fits || !x.dtype.is_float() || pads.iter().any(|p| *p != 0) || kernel.iter().any(|n| *n < 1) {
+            return None;
+        }
+        let ahead = x.sizes.len().checked_sub(rank)?;
+        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
+        let vars = self.vars(&c.result.sizes);
+        let mut at: SmallVec<[IndexId; 4]> = vars.iter().take(ahead).copied().collect();
+        let mut sizes = Vec::new();
+        for (k, dim) in (ahead..x.sizes.len()).enumerate() {
+            let count = Dim::Fixed(*kernel.get(k)?);
+            let name = level.checked_add(u32::try_from(sizes.len()).ok()?)?;
+            let bound = self.e.place(Place::Bound(name, count));
+            sizes.push(count);
+            let begin = self.e.scale(*vars.get(dim)?, Dim::Fixed(*strides.get(k)?))?;
+            let step = self.e.scale(bound, Dim::Fixed(*steps.get(k)?))?;
+            at.push(self.e.sum(begin, step)?);
+        }
+        let element = self.at(&x, at)?;
+        self.e.reduced(Fold::Most, level, &sizes, element)
+    }
+
+    /// The elements of a dimension in order: NaN is the greatest. The greatest alone is that of all.
+    pub(super) fn in_order(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let x = c.array(0)?.clone();
         let to = c.result.dtype;
-        if x.dtype != to || !matches!(to, Dtype::F32 | Dtype::F64) {
+        if x.dtype != to || !to.is_float() || !rounding::is_exact(&self.e, x.expr) {
+            return None;
+        }
+        let dim = match c.named("dim")? {
+            Arg::Int(d) => self.axis(&Arg::Int(*d), x.sizes.len())?,
+            _ => return None,
+        };
+        let size = *x.sizes.get(dim)?;
+        let mut vars = self.vars(&c.result.sizes);
+        let (mut falls, mut from) = (c.named("descending") == Some(&Arg::Bool(true)), None);
+        if c.named("largest").is_some() {
+            falls = c.named("largest") == Some(&Arg::Bool(true));
+            let ordered = c.named("sorted") == Some(&Arg::Bool(true)) || c.arg(1) == &Arg::Int(1);
+            ordered.then_some(())?;
+        } else if let (Some(k), false) = (c.named("k"), c.named("keepdim").is_none()) {
+            let Arg::Int(k) = k else { return None };
+            from = Some(k.checked_sub(1)?);
+            if c.named("keepdim") != Some(&Arg::Bool(true)) {
+                let zero = self.e.at(Dim::Fixed(0));
+                (dim <= vars.len()).then(|| vars.insert(dim, zero))?;
+            }
+        }
+        let place = vars.get_mut(dim)?;
+        if let Some(from) = from {
+            *place = self.e.at(Dim::Fixed(from));
+        }
+        if falls {
+            let last = self.e.plus(size, Dim::Fixed(-1))?;
+            let back = self.e.scale(*place, Dim::Fixed(-1))?;
+            *place = self.e.shift(back, last)?;
+        }
+        let at = self.e.plus(size, Dim::Fixed(-1))?;
+        let greatest = self.e.at(at);
+        if *place == greatest {
+            let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
+            *place = self.e.place(Place::Bound(level, size));
+            let element = self.at(&x, vars)?;
+            return self.e.reduced(Fold::Most, level, &[size], element);
+        }
+        let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes.clone(), expr: x.expr });
+        let source =
+            Source::Call { target: "in order".into(), tokens: [Token::count(dim)].into(), kids: [kid].into(), item: 0 };
+        let source = self.e.source(source);
+        self.e.load(to, source, vars)
+    }
+
+    /// The sum of the elements of a dimension up to this one.
+    pub(super) fn running(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let mut x = c.array(0)?.clone();
+        let to = c.result.dtype;
+        if width(to).is_some_and(|w| w > 1) && width(x.dtype).is_some() {
+            x = Array { dtype: to, expr: self.e.op(Op::Cast, to, &[x.expr])?, ..x };
+        } else if x.dtype != to || !matches!(to, Dtype::F32 | Dtype::F64) {
             return None;
         }
         let [dim] = <[usize; 1]>::try_from(self.reduced_dims(c, x.sizes.len())?).ok()?;
@@ -181,7 +346,8 @@ impl Speaker<'_> {
         let before = self.e.sum(*at.get(dim)?, before)?;
         *at.get_mut(dim)? = own;
         let element = self.at(&x, at)?;
-        let (counts, zero) = (self.e.at_least_zero_expr(before)?, self.e.rounded(to, 0.0)?);
+        let zero = if to.is_float() { self.e.rounded(to, 0.0) } else { self.e.integer(to, 0) }?;
+        let counts = self.e.at_least_zero_expr(before)?;
         let element = self.e.op(Op::Choose, to, &[counts, element, zero])?;
         self.e.reduced(Fold::Sum, level, &[size], element)
     }

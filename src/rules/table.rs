@@ -68,6 +68,18 @@ pub enum Meaning {
     Power,
     /// Below zero a multiple.
     Leaky,
+    /// The sign of an integer.
+    Sign,
+    /// Parts of a dimension that overlap, along a new last one.
+    Windows,
+    /// Elements repeated or skipped, to other sizes.
+    Nearest,
+    /// The greatest over a window of so many dimensions, over the reals.
+    MaxPooling(usize),
+    /// The greatest, or the least, of a dimension, over the reals, and where it stands.
+    Extreme(Fold),
+    /// The elements of a dimension in order, over the reals.
+    Sorted,
 }
 
 use Meaning::*;
@@ -84,11 +96,54 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Binary(Op::Div), &["aten.div.Tensor", "aten.div.Scalar"]),
     (Binary(Op::Max), &["aten.maximum.default", "prims.maximum.default"]),
     (Binary(Op::Min), &["aten.minimum.default", "prims.minimum.default"]),
-    (Binary(Op::And), &["aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "prims.bitwise_and.default"]),
-    (Binary(Op::Or), &["aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar", "prims.bitwise_or.default"]),
-    (Binary(Op::Xor), &["aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar", "prims.bitwise_xor.default"]),
-    (Binary(Op::Shl), &["aten.bitwise_left_shift.Tensor", "aten.bitwise_left_shift.Tensor_Scalar"]),
-    (Binary(Op::Shr), &["aten.bitwise_right_shift.Tensor", "aten.bitwise_right_shift.Tensor_Scalar"]),
+    (
+        Binary(Op::And),
+        &[
+            "aten.bitwise_and.Tensor",
+            "aten.bitwise_and.Scalar",
+            "aten.__and__.Tensor",
+            "aten.__and__.Scalar",
+            "prims.bitwise_and.default",
+        ],
+    ),
+    (
+        Binary(Op::Or),
+        &[
+            "aten.bitwise_or.Tensor",
+            "aten.bitwise_or.Scalar",
+            "aten.__or__.Tensor",
+            "aten.__or__.Scalar",
+            "prims.bitwise_or.default",
+        ],
+    ),
+    (
+        Binary(Op::Xor),
+        &[
+            "aten.bitwise_xor.Tensor",
+            "aten.bitwise_xor.Scalar",
+            "aten.__xor__.Tensor",
+            "aten.__xor__.Scalar",
+            "prims.bitwise_xor.default",
+        ],
+    ),
+    (
+        Binary(Op::Shl),
+        &[
+            "aten.bitwise_left_shift.Tensor",
+            "aten.bitwise_left_shift.Tensor_Scalar",
+            "aten.__lshift__.Tensor",
+            "aten.__lshift__.Scalar",
+        ],
+    ),
+    (
+        Binary(Op::Shr),
+        &[
+            "aten.bitwise_right_shift.Tensor",
+            "aten.bitwise_right_shift.Tensor_Scalar",
+            "aten.__rshift__.Tensor",
+            "aten.__rshift__.Scalar",
+        ],
+    ),
     (Binary(Op::Rem), &["aten.remainder.Scalar", "aten.remainder.Tensor"]),
     (Compare(Op::Lt, false, false), &["aten.lt.Tensor", "aten.lt.Scalar", "prims.lt.default"]),
     (Compare(Op::Lt, true, false), &["aten.gt.Tensor", "aten.gt.Scalar", "prims.gt.default"]),
@@ -134,6 +189,14 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Diagonal, &["aten.diag_embed.default"]),
     (Power, &["aten.pow.Tensor_Scalar"]),
     (Leaky, &["aten.leaky_relu.default"]),
+    (Sign, &["aten.sign.default", "aten.sgn.default"]),
+    (Windows, &["aten.unfold.default"]),
+    (Nearest, &["aten.upsample_nearest1d.default", "aten.upsample_nearest2d.default"]),
+    (MaxPooling(2), &["aten.max_pool2d_with_indices.default"]),
+    (MaxPooling(3), &["aten.max_pool3d_with_indices.default"]),
+    (Extreme(Fold::Most), &["aten.max.dim"]),
+    (Extreme(Fold::Least), &["aten.min.dim"]),
+    (Sorted, &["aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default"]),
 ];
 
 /// A function of one real number.

@@ -303,6 +303,8 @@ pub struct Facts {
     pub moves: bool,
     /// `#discrete`: its results jump where its operands do not, though they are floats.
     pub discrete: bool,
+    /// `#makes-truths`: a dtype of truth values is taken as any other.
+    pub makes_truths: bool,
     /// `#joins`: sizes of all tensors of the list agree but along `dim`; then every size fits.
     pub joins: bool,
     /// `#any-number`: sizes and numbers that are symbols fit whatever they are, negative ones too.
@@ -354,6 +356,7 @@ impl Facts {
             }
             "layout-decides" => self.layout_decides = true,
             "reshapes" => self.reshapes = true,
+            "makes-truths" => self.makes_truths = true,
             "joins" => self.joins = true,
             "any-number" => self.any_number = true,
             "states-type" => self.states_type = true,

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! `x + -0.0`, `x - 0.0`, `x * 1` and `x / 1` are `x`; `x * -1` is `-x`; `a - b` is `a + (-b)`; sums and products commute; a sign passes through
-//! products and quotients; `x / 2^k` is `x * 2^-k` where the dtype has both; `x + x` is `2 * x`; rounding to an integer is idempotent.
+//! products and quotients, and is lost to both operands where it is lost to them; `x / 2^k` is `x * 2^-k` where the dtype has both; `x + x` is `2 * x`; rounding to an integer is idempotent.
 //!
 //! ## When it is wrong
 //! `x + 0.0` is not `x` (-0.0). `-(a - b)` is not `b - a` (0.0). Nothing associates or distributes: each step rounds. A quotient by a number
@@ -23,6 +23,9 @@ impl Elements {
     pub(super) fn float_op(&mut self, op: Op, dtype: Dtype, kids: &[ExprId]) -> Option<ExprId> {
         if !matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64) {
             return self.raw(op, dtype, kids);
+        }
+        if let Some(number) = self.of_numbers(op, dtype, kids) {
+            return Some(number);
         }
         match (op, kids) {
             (Op::Add, [a, b]) => self.added(dtype, *a, *b),
@@ -47,11 +50,32 @@ impl Elements {
                     self.op(Op::Abs, dtype, &[inner])
                 }
                 (_, Some(v)) => self.rounded(dtype, v.abs()),
+                (Some((of @ (Op::Mul | Op::Div), [x, y])), _) => {
+                    let (x, y) = (*x, *y);
+                    self.by("abs-of-product");
+                    let (x, y) = (self.op(Op::Abs, dtype, &[x])?, self.op(Op::Abs, dtype, &[y])?);
+                    self.op(of, dtype, &[x, y])
+                }
                 _ => self.raw(op, dtype, kids),
             },
             (Op::Round, [a]) => self.rounded_to_integer(dtype, *a),
             _ => self.raw(op, dtype, kids),
         }
+    }
+
+    /// The number that two numbers make: of an `f64` sum, difference, product or quotient of shorter numbers the rounding is the one that the dtype makes.
+    fn of_numbers(&mut self, op: Op, dtype: Dtype, kids: &[ExprId]) -> Option<ExprId> {
+        let [a, b] = kids else { return None };
+        let (a, b) = (self.float(*a)?, self.float(*b)?);
+        let made = match op {
+            Op::Add => a + b,
+            Op::Sub => a - b,
+            Op::Mul => a * b,
+            Op::Div => a / b,
+            _ => return None,
+        };
+        self.by("arithmetic-of-numbers");
+        self.rounded(dtype, made)
     }
 
     fn added(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! What the host says of an input's values holds of every element of it; sums, products, choices and bounds of such integers lie between the
-//! ends that their operands give.
+//! ends that their operands give. What is left of a number less its multiples of a divisor is at least 0 and less than the divisor.
 //!
 //! ## When it is wrong
 //! Sums and products wrap around: one that may leave its dtype is bounded by nothing. What the host says is of the values that the input came with.
@@ -22,7 +22,9 @@ impl Elements {
 
     /// Returns two integers between which an expression of integers lies, wherever it stands.
     pub fn integers_of(&mut self, id: ExprId) -> Option<(i64, i64)> {
-        if self.between.is_empty() && !matches!(self.expr(id)?.form, Form::Const(_) | Form::Op(_) | Form::Index(_)) {
+        if self.between.is_empty()
+            && !matches!(self.expr(id)?.form, Form::Const(_) | Form::Op(_) | Form::Index(_) | Form::Poly(_))
+        {
             return None;
         }
         self.integers_at(id, DEPTH)
@@ -40,6 +42,7 @@ impl Elements {
             Form::Const(v) => (*v, *v),
             Form::Load(source, _) => *self.between.get(source)?,
             Form::Index(i) => self.ends_of(*i)?,
+            Form::Poly(products) if let Some(by) = self.remainder_by(products, &expr.kids) => (0, by.checked_sub(1)?),
             Form::Poly(products) => {
                 let mut kids = expr.kids.iter().copied();
                 let mut total = (0_i64, 0_i64);
@@ -52,6 +55,12 @@ impl Elements {
                 }
                 total
             }
+            Form::Op(Op::And) => {
+                // Bits that are not set in one are not set in both.
+                let each = [0, 1].map(|k| expr.kids.get(k).and_then(|kid| self.integers_at(*kid, depth)));
+                let most = each.into_iter().flatten().filter(|(low, _)| *low >= 0).map(|(_, high)| high).min()?;
+                (0, most)
+            }
             Form::Op(op) => {
                 let mut each = Vec::new();
                 for kid in expr.kids.iter().skip(usize::from(*op == Op::Choose)) {
@@ -63,6 +72,27 @@ impl Elements {
         };
         let holds = |v: i64| wrapped(expr.dtype, v) == Some(v);
         (holds(found.0) && holds(found.1)).then_some(found)
+    }
+}
+
+impl Elements {
+    /// Returns the divisor where a sum is a number less the multiple of the divisor below it.
+    fn remainder_by(&self, products: &[(u32, i64)], kids: &[ExprId]) -> Option<i64> {
+        let ([(1, f), (1, g)], [a, b]) = (products, kids) else { return None };
+        let (x, over, by) = match (f, g) {
+            (1, by) => (*a, *b, by),
+            (by, 1) => (*b, *a, by),
+            _ => return None,
+        };
+        let by = by.checked_neg().filter(|by| *by > 0)?;
+        let divides = match self.op_of(over)? {
+            (Op::DivFloor, [y, n]) => *y == x && self.number(*n) == Some(by),
+            (Op::Shr, [y, n]) => {
+                *y == x && self.number(*n).and_then(|n| 1_i64.checked_shl(u32::try_from(n).ok()?)) == Some(by)
+            }
+            _ => false,
+        };
+        divides.then_some(by)
     }
 }
 
@@ -80,6 +110,13 @@ fn of_operator(op: Op, each: &[(i64, i64)]) -> Option<(i64, i64)> {
         (Op::Add, [a, b]) => Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?)),
         (Op::Sub, [a, b]) => Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?)),
         (Op::Mul, [a, b]) => multiplied(*a, *b),
+        (Op::DivFloor | Op::DivTrunc, [a, b]) if b.0 == b.1 && b.0 > 0 && a.0 >= 0 => {
+            Some((a.0.checked_div(b.0)?, a.1.checked_div(b.0)?))
+        }
+        (Op::Shr, [a, b]) if b.0 == b.1 && (0..63).contains(&b.0) => {
+            let by = u32::try_from(b.0).ok()?;
+            Some((a.0.checked_shr(by)?, a.1.checked_shr(by)?))
+        }
         // What is left of a division by a positive number is less than it.
         (Op::Rem, [_, b]) if b.0 > 0 => Some((0, b.1.checked_sub(1)?)),
         _ => None,

@@ -3,7 +3,8 @@
 //! ## What it says
 //! A conversion to the own dtype is nothing. Of two in a row the first is nothing where it loses nothing: every number of the first dtype is one of
 //! the second. Among integers the second one decides where it is not wider than the first. To bool is "not equal to 0". A sign passes
-//! through a conversion of floats. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer bits before or after. `abs` and the sign are bits.
+//! through a conversion of floats. What is computed in a dtype of more than twice as many places and rounded back is computed in the own one: sums,
+//! differences, products, quotients of two; bounds, choices and the greatest of some are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer bits before or after. `abs` and the sign are bits.
 //!
 //! ## When it is wrong
 //! f32 to f16 and back rounds. i32 to f32 and back rounds above 2^24. i64 to bool and on is 0 or 1. A float to an integer cuts, and out of
@@ -43,6 +44,12 @@ pub fn loses_nothing(from: Dtype, to: Dtype) -> bool {
     }
 }
 
+/// Whether a sum, product or quotient of numbers of the first dtype is the same rounded to the second one first: it has more than twice as many places.
+fn rounds_once(narrow: Dtype, wide: Dtype) -> bool {
+    use Dtype::*;
+    matches!((narrow, wide), (F16 | Bf16, F32 | F64) | (F32, F64))
+}
+
 impl Elements {
     pub(super) fn converted(&mut self, op: Op, to: Dtype, x: ExprId) -> Option<ExprId> {
         let from = self.dtype(x)?;
@@ -77,7 +84,11 @@ impl Elements {
                     (Some(_), Some(between), Some(last)) => last <= between,
                     _ => false,
                 };
-                if loses_nothing(first, from) || cuts {
+                // What lies between the ends of the dtype between is not cut there.
+                let between = integers(first).and(integers(from)).and_then(|_| self.integers_of(inner));
+                let fits = between
+                    .is_some_and(|(low, high)| wrapped(from, low) == Some(low) && wrapped(from, high) == Some(high));
+                if loses_nothing(first, from) || cuts || fits {
                     self.by("cast-of-cast");
                     return self.converted(Op::Cast, to, inner);
                 }
@@ -92,6 +103,9 @@ impl Elements {
                 }
             }
             _ => {}
+        }
+        if let Some(narrow) = self.computed_narrow(to, from, x)? {
+            return Some(narrow);
         }
         let folded = self.expr(x).cloned().filter(|e| matches!(e.form, Form::Reduce(Fold::Sum | Fold::Product, ..)));
         if let (Some(wide), Some(narrow)) = (width(from), width(to))
@@ -114,6 +128,56 @@ impl Elements {
             return self.sum_of_products(to, &products, &kids);
         }
         self.raw(Op::Cast, to, &[x])
+    }
+
+    /// What was converted, computed in a wider dtype and converted back, as computed in its own; `Some(None)` where it is not so.
+    fn computed_narrow(&mut self, to: Dtype, from: Dtype, x: ExprId) -> Option<Option<ExprId>> {
+        if !loses_nothing(to, from) {
+            return Some(None);
+        }
+        let expr = self.expr(x)?.clone();
+        match &expr.form {
+            Form::Op(op @ (Op::Add | Op::Sub | Op::Mul | Op::Div)) if rounds_once(to, from) => {
+                let Some(kids) = self.all_narrow(to, &expr.kids)? else { return Some(None) };
+                self.by("round-once");
+                self.op(*op, to, &kids).map(Some)
+            }
+            Form::Op(op @ (Op::Max | Op::Min | Op::AtLeast | Op::AtMost)) => {
+                let Some(kids) = self.all_narrow(to, &expr.kids)? else { return Some(None) };
+                self.by("bound-before-cast");
+                self.op(*op, to, &kids).map(Some)
+            }
+            Form::Op(Op::Choose) => {
+                let (Some(c), Some(values)) = (expr.kids.first(), expr.kids.get(1..)) else { return Some(None) };
+                let Some(kids) = self.all_narrow(to, values)? else { return Some(None) };
+                self.by("choose-before-cast");
+                self.op(Op::Choose, to, &[*c, *kids.first()?, *kids.last()?]).map(Some)
+            }
+            Form::Reduce(fold @ (Fold::Most | Fold::Least), level, sizes) => {
+                let Some(kids) = self.all_narrow(to, &expr.kids)? else { return Some(None) };
+                self.by("bound-before-cast");
+                self.reduced(*fold, *level, sizes, *kids.first()?).map(Some)
+            }
+            _ => Some(None),
+        }
+    }
+
+    /// Returns expressions as those of a narrower dtype, where each is one that was converted, or a number that it holds.
+    fn all_narrow(&mut self, to: Dtype, kids: &[ExprId]) -> Option<Option<Vec<ExprId>>> {
+        let mut out = Vec::new();
+        for kid in kids {
+            let inner = match self.op_of(*kid) {
+                Some((Op::Cast, [inner])) if self.dtype(*inner) == Some(to) => Some(*inner),
+                _ => None,
+            };
+            let number = self.float(*kid).filter(|v| round(to, *v) == Some(*v) || v.is_nan());
+            match (inner, number) {
+                (Some(inner), _) => out.push(inner),
+                (None, Some(v)) => out.push(self.rounded(to, v)?),
+                _ => return Some(None),
+            }
+        }
+        Some(Some(out))
     }
 
     fn cast_number(&mut self, to: Dtype, from: Dtype, x: ExprId) -> Option<ExprId> {

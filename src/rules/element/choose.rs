@@ -127,6 +127,16 @@ impl Elements {
             self.by("bound-itself");
             return Some(a);
         }
+        if !dtype.is_float()
+            && let (Some(x), Some(y)) = (self.integers_of(a), self.integers_of(b))
+        {
+            let first = if op == Op::Max { x.0 >= y.1 } else { x.1 <= y.0 };
+            let second = if op == Op::Max { y.0 >= x.1 } else { y.1 <= x.0 };
+            if first || second {
+                self.by("bound-by-range");
+                return Some(if first { a } else { b });
+            }
+        }
         let unlike = matches!((self.float(a), self.float(b)), (Some(x), Some(y)) if x.partial_cmp(&y).is_some_and(|o| o.is_ne()));
         if unlike || self.is_firm(a) && self.is_firm(b) {
             let less = self.is_less(a, b)?;

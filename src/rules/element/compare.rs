@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself. Conversions that lose nothing keep order
-//! and equality. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true. A truth as a number is 0 where it is false.
+//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true. A truth as a number is 0 where it is false.
 //!
 //! ## When it is wrong
 //! With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -42,7 +42,71 @@ impl Elements {
             return self.integers_compared(op, dtype, a, b);
         }
         let (a, b) = if op == Op::Eq { (a.min(b), a.max(b)) } else { (a, b) };
+        if let Some(known) = self.follows(op, a, b)? {
+            self.by("compare-by-comparison");
+            return self.truth(known);
+        }
         self.raw(op, Dtype::Bool, &[a, b])
+    }
+
+    /// What is known of a comparison of floats by others of the same two, which are assumed: one is less, both are equal, one is greater, or one is NaN.
+    fn follows(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<Option<bool>> {
+        if self.truths.is_empty() {
+            return Some(None);
+        }
+        const LESS: u8 = 1;
+        const EQUAL: u8 = 2;
+        const GREATER: u8 = 4;
+        const NEITHER: u8 = 8;
+        let mut left = if a == b { EQUAL | NEITHER } else { LESS | EQUAL | GREATER | NEITHER };
+        let asked = [
+            (Op::Lt, a, b, LESS),
+            (Op::Lt, b, a, GREATER),
+            (Op::Le, a, b, LESS | EQUAL),
+            (Op::Le, b, a, GREATER | EQUAL),
+            (Op::Eq, a.min(b), a.max(b), EQUAL),
+        ];
+        for (op, x, y, holds) in asked {
+            let other = self.raw(op, Dtype::Bool, &[x, y])?;
+            match self.truths.get(&other) {
+                Some(true) => left &= holds,
+                Some(false) => left &= !holds,
+                None => {}
+            }
+        }
+        let mut ordered = true;
+        for x in [a, b] {
+            let itself = self.raw(Op::Eq, Dtype::Bool, &[x, x])?;
+            let known = match self.float(x) {
+                Some(v) => Some(!v.is_nan()),
+                None => self.truths.get(&itself).copied().or_else(|| self.is_ordered(x)),
+            };
+            ordered &= known == Some(true);
+            if known == Some(false) {
+                left &= NEITHER;
+            }
+        }
+        if ordered {
+            left &= !NEITHER;
+        }
+        let holds = match op {
+            Op::Lt => LESS,
+            Op::Le => LESS | EQUAL,
+            _ => EQUAL,
+        };
+        Some(match (left & holds, left & !holds) {
+            (_, 0) => Some(true),
+            (0, _) => Some(false),
+            _ => None,
+        })
+    }
+
+    /// Whether a comparison that is assumed to hold says that a float is no NaN.
+    fn is_ordered(&self, x: ExprId) -> Option<bool> {
+        let holds = |id: &ExprId| {
+            self.op_of(*id).is_some_and(|(op, kids)| matches!(op, Op::Lt | Op::Le | Op::Eq) && kids.contains(&x))
+        };
+        self.truths.iter().any(|(id, known)| *known && holds(id)).then_some(true)
     }
 
     /// Compares what was converted, before it was.

@@ -156,7 +156,18 @@ impl Elements {
                 break;
             }
         }
-        best
+        // A truth that is the end itself.
+        let own = |e: &crate::rules::element::arena::Expr| {
+            e.dtype == crate::graph::Dtype::Bool && matches!(e.form, Form::Op(Op::Lt | Op::Le | Op::Eq))
+        };
+        let floats = |id: ExprId| {
+            let kid = self.expr(id).and_then(|e| e.kids.first().copied());
+            kid.and_then(|k| self.dtype(k)).is_some_and(|d| d.is_float())
+        };
+        best.or_else(|| {
+            let free = self.expr(root).is_some_and(own) && floats(root) && !self.names_bound(root);
+            (free && !self.truths.contains_key(&root)).then_some(root)
+        })
     }
 
     /// The truth that decides what an expression is: a choice's condition, a truth that is combined with others, a comparison of indices.

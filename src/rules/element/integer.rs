@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Sums, differences, products, signs, `~x` (which is `-x - 1`) and shifts to the left by a number are sums of products, wrapping around: one normal
-//! form. `x mod c` is `x - c * (x / c)`, rounded down; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right.
+//! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone. `x mod c` is `x - c * (x / c)`, rounded down; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right.
 //!
 //! ## When it is wrong
 //! Division does not undo a product that wrapped around: `(x * 2) / 2` is not `x`. Rounded towards 0, a division is no shift for negative
@@ -152,12 +152,22 @@ impl Elements {
                 match (dtype, by) {
                     (_, 1) => Some(*a),
                     (Dtype::U8, _) => self.divided_down(dtype, *a, *b),
+                    _ if self.integers_of(*a).is_some_and(|(low, _)| low >= 0) => {
+                        self.by("division-by-range");
+                        self.divided_down(dtype, *a, *b)
+                    }
                     _ => self.raw(op, dtype, kids),
                 }
             }
             (Op::Rem, [a, b]) => {
-                self.number(*b).filter(|n| *n > 0)?;
+                if self.number(*b).is_none_or(|n| n <= 0) {
+                    self.integers_of(*b).filter(|(low, _)| *low > 0)?;
+                }
                 self.by("remainder-by-quotient");
+                if let (Form::Index(at), Some(by), Dtype::I64) = (self.expr(*a)?.form.clone(), self.number(*b), dtype) {
+                    let left = self.remainder(at, Dim::Fixed(by))?;
+                    return self.index_value(dtype, left);
+                }
                 let quotient = self.divided_down(dtype, *a, *b)?;
                 let multiple = self.integer_op(Op::Mul, dtype, &[quotient, *b])?;
                 self.integer_op(Op::Sub, dtype, &[*a, multiple])
@@ -182,9 +192,23 @@ impl Elements {
     }
 
     fn divided_down(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
-        let by = self.number(b).filter(|n| *n > 0)?;
+        let Some(by) = self.number(b) else {
+            self.integers_of(b).filter(|(low, _)| *low > 0)?;
+            return self.raw(Op::DivFloor, dtype, &[a, b]);
+        };
+        if by < 1 {
+            return None;
+        }
         if by == 1 {
             return Some(a);
+        }
+        if let (Form::Index(at), Dtype::I64) = (self.expr(a)?.form.clone(), dtype) {
+            self.by("quotient-of-index");
+            let over = self.quotient(at, Dim::Fixed(by))?;
+            return self.index_value(dtype, over);
+        }
+        if let Some(over) = self.divided_by_range(dtype, a, by)? {
+            return Some(over);
         }
         if let Some((Op::DivFloor, [inner, first])) = self.op_of(a) {
             let (inner, first) = (*inner, *first);
@@ -201,6 +225,29 @@ impl Elements {
             return self.raw(Op::Shr, dtype, &[a, bits]);
         }
         self.raw(Op::DivFloor, dtype, &[a, b])
+    }
+}
+
+impl Elements {
+    /// A sum of multiples of the divisor and a rest, none of which wraps around: the multiples are divided, the rest is 0 where it is less than the divisor.
+    fn divided_by_range(&mut self, dtype: Dtype, a: ExprId, by: i64) -> Option<Option<ExprId>> {
+        if self.integers_of(a).is_none() {
+            return Some(None);
+        }
+        let (mut over, mut rest) = (Sum::default(), Sum::default());
+        for (product, factor) in self.as_sum(a)? {
+            match factor.checked_rem(by)? {
+                0 => over.insert(product, factor.checked_div(by)?),
+                _ => rest.insert(product, factor),
+            };
+        }
+        let rest = self.of_sum(dtype, rest)?;
+        let Some((low, high)) = self.integers_of(rest) else { return Some(None) };
+        if low < 0 || high >= by {
+            return Some(None);
+        }
+        self.by("division-by-range");
+        self.of_sum(dtype, over).map(Some)
     }
 }
 

@@ -113,10 +113,10 @@ pub(super) fn holds_plainly(
         }
         number => fits_plainly(number, &dtypes),
     });
-    // Words are the type rules' to refuse; a dtype of truth values kernels refuse as they like.
+    // Words are the type rules' to refuse; a dtype of truth values kernels refuse as they like, unless it is stated that they do not.
     let options = operator.schema.params.iter().zip(&bound.args).all(|(p, a)| {
         let strided = p.ty.base != Base::Layout || matches!(a, Arg::None | Arg::Layout(Layout::Strided));
-        strided && !matches!(a, Arg::Dtype(Dtype::Bool))
+        strided && (operator.facts.makes_truths || !matches!(a, Arg::Dtype(Dtype::Bool)))
     });
     let divides = match bound.args.get(1) {
         Some(Arg::Int(v)) => *v != 0,
@@ -385,7 +385,7 @@ fn step_fits(
             call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(f, side, bound, to)
         }
         ViewStep::PiecesAt => !is_symbolic(f, side, node),
-        ViewStep::Narrow => false,
+        ViewStep::Narrow => !is_symbolic(f, side, node) && lies_within(bound, from),
     }
 }
 
@@ -441,6 +441,15 @@ fn fits_into(f: &Functional<'_>, from: Option<&TensorType>, to: Option<&TensorTy
     let (Some(from), Some(to)) = (from, to) else { return false };
     let mut pairs = from.sizes.iter().rev().zip(to.sizes.iter().rev());
     from.rank() <= to.rank() && pairs.all(|(x, y)| *x == Dim::Fixed(1) || f.sizes.same(*x, *y))
+}
+
+/// Whether a part of a dimension, by numbers, lies in it.
+fn lies_within(bound: &Bound<'_>, from: &TensorType) -> bool {
+    let (Arg::Int(start), Arg::Int(length)) = (bound.get(2), bound.get(3)) else { return false };
+    let size = axis(bound.get(1), from.rank()).and_then(|d| from.sizes.get(d)).and_then(|d| d.fixed());
+    let Some(size) = size else { return false };
+    let first = if *start < 0 { start.saturating_add(size) } else { *start };
+    first >= 0 && *length >= 0 && first.saturating_add(*length) <= size
 }
 
 /// Returns whether the index of a selection is always in range.

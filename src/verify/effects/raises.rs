@@ -100,7 +100,8 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     let bound = bind(operator, view, node)?;
     let name = operator.facts.within.as_ref().or(operator.facts.reaches.as_ref())?;
     let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?.clone();
-    let has_kernel = from.dtype.is_float() || from.dtype.is_integer() && operator.facts.within.is_some();
+    let moves = operator.facts.within.is_some() || operator.facts.moves && given_list(operator, &bound);
+    let has_kernel = from.dtype.is_float() || from.dtype.is_integer() && moves;
     let devices = tensor_operands(view, node).into_iter().map(|p| f.tensor(side, p).map(|t| t.device.clone()));
     let one_device = devices.collect::<Vec<_>>().into_iter().all(|d| d.as_ref() == Some(&from.device));
     let classes = operator.schema.param_index("num_classes").map(|i| bound.get(i));
@@ -128,6 +129,12 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     };
     let (low, high) = integers_of(f, side, node, given.as_node()?)?;
     Some(low >= 0 && f.sizes.at_most(Dim::Fixed(high.checked_add(1)?), size))
+}
+
+/// Whether places are given as one list of integers a dimension.
+fn given_list(operator: &Operator, bound: &Bound<'_>) -> bool {
+    let name = operator.facts.reaches.as_ref().and_then(|name| operator.schema.param_index(name));
+    name.is_some_and(|i| bound.get(i).items().is_some())
 }
 
 /// Two integers between which every element of an operand lies.

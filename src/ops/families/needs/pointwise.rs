@@ -138,6 +138,8 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     (|c| real_numbers(c, &[1, 2]), &["aten.clamp.default", "aten.clip.default", "aten.elu.default"]),
     (|c| c.need_number_of(2, c.tensor(0)?.dtype), &["aten.threshold.default", "aten.threshold_.default"]),
     (|c| real_numbers(c, &[2]), &["aten.leaky_relu_backward.default", "aten.threshold_backward.default"]),
+    (|c| slope_of_result(c, 2, 3), &["aten.leaky_relu_backward.default"]),
+    (|c| slope_of_result(c, 1, 4), &["aten.elu_backward.default"]),
     (|c| real_numbers(c, &[2, 3]), &["aten.hardtanh_backward.default"]),
     (power_fits, &["aten.pow_.Scalar"]),
     (
@@ -148,6 +150,19 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
 ];
 
 /// Floats have no bits to combine, and no divisors.
+/// Of a result nobody tells on which side its operand was, where the slope below 0 is negative.
+fn slope_of_result(c: &Call<'_>, slope: usize, is_result: usize) -> Needed {
+    let negative = match c.arg(slope) {
+        Arg::Int(v) => *v < 0,
+        Arg::Float(v) => *v < 0.0,
+        _ => false,
+    };
+    if negative && *c.arg(is_result) == Arg::Bool(true) {
+        return Err(c.bad(slope, "0 or more beside a result", "a negative number"));
+    }
+    Ok(())
+}
+
 fn bits(c: &Call<'_>) -> Needed {
     for (i, p) in c.operator.schema.params.iter().enumerate().filter(|(_, p)| p.ty.alias.is_none()) {
         if !matches!(&*p.name, "self" | "other") {
