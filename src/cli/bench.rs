@@ -343,6 +343,6 @@ impl Flames {
         stage.add(&self.svg, |to| std::fs::write(to, &picture).with_context(|| cannot(&self.svg)))?;
         let folded = lines.join("\n") + "\n";
         stage.add(&self.folded, |to| std::fs::write(to, folded).with_context(|| cannot(&self.folded)))?;
-        stage.commit()
+        stage.commit().map(drop)
     }
 }

@@ -121,8 +121,13 @@ pub fn check_one_from_stdin(paths: &[&Path]) -> anyhow::Result<()> {
 
 /// Reads a model and checks form and types; a model that is not well formed is bad input.
 pub fn model(path: &Path, reading: &Reading) -> anyhow::Result<Loaded> {
+    model_of_bytes(path, bytes(path)?, reading)
+}
+
+/// Does the same with a model that is in memory already.
+pub fn model_of_bytes(path: &Path, bytes: Bytes, reading: &Reading) -> anyhow::Result<Loaded> {
     let registry = registry(reading)?;
-    let (mut model, kind) = unchecked(path, reading, &registry)?;
+    let (mut model, kind) = unchecked_bytes(path, bytes, reading, &registry)?;
     let problems = problems(&mut model.graph, &registry);
     if !problems.is_empty() {
         let name = path.display();

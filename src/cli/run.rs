@@ -1,5 +1,6 @@
 //! `airlock run`: passes on a model.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -14,6 +15,7 @@ use super::staging::{self, Staging};
 use super::{Exit, Format, Global, Mode, Policy, Reading, configured, output, progress};
 use crate::contract::Limits;
 use crate::formats::text::write_node_line;
+use crate::graph::Bytes;
 use crate::lower::ge;
 use crate::pipeline::{self, Config, Dump, FilePass, Observer, Outcome, PassReport, RunReport};
 use crate::report;
@@ -93,6 +95,23 @@ pub struct RunArgs {
     passing: Passing,
     #[command(flatten)]
     reading: Reading,
+    #[arg(skip)]
+    in_memory: Memory,
+}
+
+/// What is no file, though it is named like one.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// The model.
+    pub(super) model: Option<Bytes>,
+    /// Where outputs are written as they stand, by name.
+    pub(super) places: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Memory of {:?}", self.places.keys())
+    }
 }
 
 /// The largest limit: what TOML can hold.
@@ -177,6 +196,9 @@ pub(super) struct Done {
     run: RunReport,
     outputs: Outputs,
     pub(super) exit: Exit,
+    /// Outputs that were written in place.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    pub(super) in_place: Vec<PathBuf>,
 }
 
 impl Done {
@@ -197,7 +219,8 @@ pub(super) fn perform(
 ) -> anyhow::Result<Done> {
     let Some(path) = args.model.as_deref() else { bail!("no model given") };
     let mut specs = load_passes(wanted, &settled.config, place, global)?;
-    let mut loaded = load::model(path, reading)?;
+    let bytes = args.in_memory.model.clone().map_or_else(|| load::bytes(path), Ok)?;
+    let mut loaded = load::model_of_bytes(path, bytes, reading)?;
     load::warn_of_absent_weights(&loaded, path, reading);
     let mut settings = settings(args, settled, &loaded)?;
     let mut observer = Shown::new(global, specs.len());
@@ -210,10 +233,10 @@ pub(super) fn perform(
         report::html(&args_model(args), &run, &changes)
     });
     let asides = Asides { page, edits: args.edits.is_some().then(|| report::edits_jsonl(&run)) };
-    let outputs = write_outputs(args, &loaded, settled, &asides, global)?;
+    let (outputs, in_place) = write_outputs(args, &loaded, settled, &asides, global)?;
     let exit = exit_of(&run, args.lower.is_some() && outputs.lowered.is_none());
     let (mode, policy) = (settled.mode.name(), settled.policy.name());
-    Ok(Done { model: args_model(args), mode, policy, run, outputs, exit })
+    Ok(Done { model: args_model(args), mode, policy, run, outputs, exit, in_place })
 }
 
 #[cfg(target_os = "linux")]
@@ -221,6 +244,24 @@ impl RunArgs {
     /// Takes this configuration where none is named.
     pub(super) fn set_config(&mut self, path: &Path) {
         self.config.get_or_insert_with(|| path.to_path_buf());
+    }
+
+    /// Returns the model's name and those of all outputs that are files, each with what is written beside it.
+    pub(super) fn names(&self) -> (Option<&Path>, Vec<Vec<PathBuf>>) {
+        let alone = [&self.output, &self.edits, &self.report].into_iter().flatten().map(|path| vec![path.clone()]);
+        let lowered = self.lower.iter().map(|path| [vec![path.clone()], delivery::beside(path).into()].concat());
+        (self.model.as_deref(), alone.chain(lowered).collect())
+    }
+
+    /// Takes these for what they are named in place of files.
+    pub(super) fn set_memory(&mut self, memory: Memory) {
+        self.in_memory = memory;
+    }
+
+    /// Whether that is in memory, no file.
+    fn is_in_memory(&self, path: &Path) -> bool {
+        let is_model = self.in_memory.model.is_some() && self.model.as_deref() == Some(path);
+        is_model || self.in_memory.places.contains_key(path)
     }
 
     /// Refuses what means something only where somebody types it: streams, folders that are relative to one's own, another place to run.
@@ -238,7 +279,7 @@ impl RunArgs {
         let passes = self.passes.iter().map(|text| Path::new(text.as_str()));
         let files = [model, output, lower, dump, reproducer, edits, report, config].into_iter().flatten();
         for path in files.map(PathBuf::as_path).chain(passes).chain(self.reading.files(&[])) {
-            if !path.is_absolute() {
+            if !path.is_absolute() && !self.is_in_memory(path) {
                 bail!("{}: a job names files by absolute paths", path.display());
             }
         }
@@ -424,10 +465,10 @@ fn write_outputs(
     settled: &Settled,
     asides: &Asides,
     global: &Global,
-) -> anyhow::Result<Outputs> {
+) -> anyhow::Result<(Outputs, Vec<PathBuf>)> {
     let mut outputs = Outputs::default();
     let mut told = Vec::new();
-    let mut stage = Staging::default();
+    let mut stage = Staging::with_places(args.in_memory.places.clone());
     if let Some(path) = &args.lower {
         let made = lower(args, loaded, settled)?;
         told.extend(made.found());
@@ -461,11 +502,11 @@ fn write_outputs(
         }
         outputs.model = Some(path.display().to_string());
     }
-    stage.commit()?;
+    let in_place = stage.commit()?;
     for (word, text) in told.iter().rev() {
         output::status(global, word, text);
     }
-    Ok(outputs)
+    Ok((outputs, in_place))
 }
 
 /// Lowers what the passes left, and judges that.

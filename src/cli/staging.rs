@@ -3,6 +3,7 @@
 //! Each is written under its own name in a hidden folder beside where it belongs, and renamed when all are whole. Promises: an
 //! error leaves no file and no folder behind; files that were there before stay as they are.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +16,8 @@ use crate::formats::{Unfinished, write_whole};
 #[derive(Default)]
 pub struct Staging {
     files: Vec<Staged>,
+    places: BTreeMap<PathBuf, PathBuf>,
+    in_place: Vec<PathBuf>,
 }
 
 struct Staged {
@@ -75,8 +78,17 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 impl Staging {
+    /// Outputs of these names are written to these places as they stand: to what somebody has open who gives it away when all are whole.
+    pub fn with_places(places: BTreeMap<PathBuf, PathBuf>) -> Self {
+        Self { files: Vec::new(), places, in_place: Vec::new() }
+    }
+
     /// Has `write` write a file to the path that it is given; the file is to appear at `to`.
     pub fn add(&mut self, to: &Path, write: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        if let Some(place) = self.places.get(to) {
+            self.in_place.push(to.to_path_buf());
+            return write(place);
+        }
         let cannot = || format!("cannot write {}", to.display());
         let name = to.file_name().with_context(cannot)?;
         // Jobs of one process may write to one folder at once.
@@ -92,8 +104,8 @@ impl Staging {
         write(&from)
     }
 
-    /// Renames all files to where they belong.
-    pub fn commit(self) -> anyhow::Result<()> {
+    /// Renames all files to where they belong. Returns which were written in place.
+    pub fn commit(mut self) -> anyhow::Result<Vec<PathBuf>> {
         for file in &self.files {
             let cannot = || format!("cannot write {}", file.to.display());
             if is_device(&file.to) {
@@ -106,7 +118,7 @@ impl Staging {
             }
             std::fs::rename(&file.from, &file.to).with_context(cannot)?;
         }
-        Ok(())
+        Ok(std::mem::take(&mut self.in_place))
     }
 }
 
