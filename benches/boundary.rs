@@ -54,11 +54,16 @@ const WALK: &str = r#"
 
 fn one_call() -> String {
     format!(
-        r#"(import "airlock:pass/graph@0.1.0" "kind" (func $kind (param i64 i32)))
-(func (export "airlock:pass/pass@0.1.0#run") (param i32 i32) (result i32) (local i32)
+        r#"(import "airlock:pass/graph@0.1.0" "nodes" (func $nodes (param i32 i32)))
+(import "airlock:pass/graph@0.1.0" "kind" (func $kind (param i64 i32)))
+(func (export "airlock:pass/pass@0.1.0#run") (param i32 i32) (result i32) (local i32 i64)
+  (call $nodes (i32.const 0) (i32.const 4200))
+  (local.set 3 (i64.load (i32.load (i32.const 4200))))
   (local.set 2 (i32.const {CALLS}))
   (loop $again
-    (call $kind (i64.const 4294967296) (i32.const 4304))
+    (call $kind (local.get 3) (i32.const 4304))
+    ;; What is no node would have an error's text as answer.
+    (if (i32.load8_u (i32.const 4304)) (then unreachable))
     (br_if $again (local.tee 2 (i32.sub (local.get 2) (i32.const 1)))))
   (i32.const 2048))"#
     )

@@ -207,7 +207,7 @@ impl Worker {
         let data_bytes = begin.data_bytes;
         let mut worker = Self { child, stream: own, words, walls: Vec::new(), data_bytes };
         let until = Instant::now().checked_add(START);
-        match worker.ask(&Order::Begin(Box::new(begin)), SMALL, until).map_err(NotStarted::Ended)? {
+        match worker.ask(Order::Begin(Box::new(begin)), SMALL, until).map_err(NotStarted::Ended)? {
             Report::Begun(walls) if walls.0.iter().any(|w| w.name == Wall::FILTER && w.stands) => {
                 worker.walls = walls.0;
                 Ok(worker)
@@ -221,8 +221,8 @@ impl Worker {
     }
 
     /// Sends an order and waits for the answer. A worker that gives none is ended.
-    pub(super) fn ask(&mut self, order: &Order, most: u64, until: Option<Instant>) -> Result<Report, Ended> {
-        let sent = wire::send(&mut self.stream, order, until);
+    pub(super) fn ask(&mut self, mut order: Order, most: u64, until: Option<Instant>) -> Result<Report, Ended> {
+        let sent = wire::send(&mut self.stream, &mut order, until);
         match sent.and_then(|()| wire::receive(&mut self.stream, most, until)) {
             Ok(report) => Ok(report),
             Err(error) => Err(self.end(&error)),
