@@ -94,6 +94,8 @@ fn prepared(begin: &Begin) -> Result<(Engine, Arc<Registry>), Failure> {
     let engine = engine.stay_on_thread().map_err(|e| Failure::Engine(e.to_string()))?;
     let mut registry = Registry::default();
     if begin.role == Role::Run {
+        // Here nobody waits for it.
+        engine.linker().map_err(|e| Failure::Engine(e.to_string()))?;
         registry = Registry::standard();
         for (name, text) in &begin.operators {
             operators::extend(&mut registry, name, text).map_err(|e| Failure::Engine(e.to_string()))?;
