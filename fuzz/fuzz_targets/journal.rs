@@ -1,6 +1,8 @@
 #![no_main]
 
+#[path = "../bounded.rs"]
+mod bounded;
 #[path = "../targets.rs"]
 mod targets;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::journal(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bounded::bounded(targets::journal, data));

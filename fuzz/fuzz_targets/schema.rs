@@ -1,6 +1,8 @@
 #![no_main]
 
+#[path = "../bounded.rs"]
+mod bounded;
 #[path = "../targets.rs"]
 mod targets;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::schema(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bounded::bounded(targets::schema, data));

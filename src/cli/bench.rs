@@ -341,6 +341,7 @@ impl Flames {
         let mut stage = Staging::default();
         stage.add_bytes(&self.svg, &picture)?;
         stage.add_bytes(&self.folded, (lines.join("\n") + "\n").as_bytes())?;
-        Ok(stage.commit()?)
+        stage.commit()?;
+        Ok(())
     }
 }

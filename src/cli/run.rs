@@ -1,5 +1,6 @@
 //! `airlock run`: passes on a model.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -12,6 +13,7 @@ use super::lower::{found, warn_of_options};
 use super::passing::{Passing, load_passes, named_passes, place};
 use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress};
 use crate::formats::text::write_node_line;
+use crate::graph::Bytes;
 use crate::lower::ge;
 use crate::pipeline::outputs::{self, Staging};
 use crate::pipeline::proofs::{self, ProofFile};
@@ -100,6 +102,23 @@ pub struct RunArgs {
     passing: Passing,
     #[command(flatten)]
     reading: Reading,
+    #[arg(skip)]
+    in_memory: Memory,
+}
+
+/// What is no file, though it is named like one.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// The model.
+    pub(super) model: Option<Bytes>,
+    /// Where outputs are written as they stand, by name.
+    pub(super) places: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Memory of {:?}", self.places.keys())
+    }
 }
 
 /// The largest limit: what TOML can hold.
@@ -175,6 +194,9 @@ pub(super) struct Done {
     run: RunReport,
     outputs: Outputs,
     pub(super) exit: Exit,
+    /// Outputs that were written in place.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    pub(super) in_place: Vec<PathBuf>,
 }
 
 impl Done {
@@ -195,7 +217,8 @@ pub(super) fn perform(
 ) -> anyhow::Result<Done> {
     let Some(path) = args.model.as_deref() else { bail!("no model given") };
     let mut specs = load_passes(wanted, &settled.config, place, global)?;
-    let mut loaded = reading.sources().model(path)?;
+    let bytes = args.in_memory.model.clone().map_or_else(|| pipeline::load::bytes(path), Ok)?;
+    let mut loaded = reading.sources().model_of_bytes(path, bytes)?;
     load::warn_of_absent_weights(&loaded, path, reading);
     let mut settings = settings(args, settled, &loaded)?;
     let mut observer = Shown::new(global, specs.len());
@@ -213,10 +236,10 @@ pub(super) fn perform(
         proofs: proofs.unwrap_or_default(),
         edits: args.edits.is_some().then(|| report::edits_jsonl(&run)),
     };
-    let outputs = write_outputs(args, &loaded, settled, &asides, global)?;
+    let (outputs, in_place) = write_outputs(args, &loaded, settled, &asides, global)?;
     let exit = exit_of(&run, args.lower.is_some() && outputs.lowered.is_none());
     let (mode, policy) = (settled.mode.name(), settled.policy.name());
-    Ok(Done { model: args_model(args), mode, policy, run, outputs, exit })
+    Ok(Done { model: args_model(args), mode, policy, run, outputs, exit, in_place })
 }
 
 #[cfg(target_os = "linux")]
@@ -224,6 +247,24 @@ impl RunArgs {
     /// Takes this configuration where none is named.
     pub(super) fn set_config(&mut self, path: &Path) {
         self.config.get_or_insert_with(|| path.to_path_buf());
+    }
+
+    /// Returns the model's name and those of all outputs that are files, each with what is written beside it.
+    pub(super) fn names(&self) -> (Option<&Path>, Vec<Vec<PathBuf>>) {
+        let alone = [&self.output, &self.edits, &self.report].into_iter().flatten().map(|path| vec![path.clone()]);
+        let lowered = self.lower.iter().map(|path| [vec![path.clone()], outputs::beside(path).into()].concat());
+        (self.model.as_deref(), alone.chain(lowered).collect())
+    }
+
+    /// Takes these for what they are named in place of files.
+    pub(super) fn set_memory(&mut self, memory: Memory) {
+        self.in_memory = memory;
+    }
+
+    /// Whether that is in memory, no file.
+    fn is_in_memory(&self, path: &Path) -> bool {
+        let is_model = self.in_memory.model.is_some() && self.model.as_deref() == Some(path);
+        is_model || self.in_memory.places.contains_key(path)
     }
 
     /// Refuses what means something only where somebody types it: streams, folders that are relative to one's own, another place to run.
@@ -241,7 +282,7 @@ impl RunArgs {
         let passes = self.passes.iter().map(|text| Path::new(text.as_str()));
         let files = [model, output, lower, dump, reproducer, edits, certificates, report, config].into_iter().flatten();
         for path in files.map(PathBuf::as_path).chain(passes).chain(self.reading.files(&[])) {
-            if !path.is_absolute() {
+            if !path.is_absolute() && !self.is_in_memory(path) {
                 bail!("{}: a job names files by absolute paths", path.display());
             }
         }
@@ -349,10 +390,10 @@ fn write_outputs(
     settled: &Settled,
     asides: &Asides,
     global: &Global,
-) -> anyhow::Result<Outputs> {
+) -> anyhow::Result<(Outputs, Vec<PathBuf>)> {
     let mut outputs = Outputs::default();
     let mut told = Vec::new();
-    let mut stage = Staging::default();
+    let mut stage = Staging::with_places(args.in_memory.places.clone());
     if let Some(path) = &args.lower {
         let made = lower(args, loaded, settled)?;
         told.extend(found(&made));
@@ -396,11 +437,11 @@ fn write_outputs(
         }
         outputs.model = Some(path.display().to_string());
     }
-    stage.commit()?;
+    let in_place = stage.commit()?;
     for (word, text) in told.iter().rev() {
         output::status(global, word, text);
     }
-    Ok(outputs)
+    Ok((outputs, in_place))
 }
 
 /// Lowers what the passes left, and judges that.

@@ -35,7 +35,7 @@ pub const FEATURES: WasmFeatures = WasmFeatures::WASM2
     .union(WasmFeatures::COMPONENT_MODEL);
 
 /// What the look at a component found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Preflight {
     /// Bytes of the file.
     pub bytes: u64,

@@ -24,17 +24,27 @@ pub fn map(path: &Path) -> io::Result<Bytes> {
         // Pipes and devices cannot be mapped, nor can nothing.
         return std::fs::read(path).map(Bytes::new);
     }
+    map_file(&file)
+}
+
+/// Returns the bytes of an open file, no device and no pipe, without reading them yet.
+pub fn map_file(file: &File) -> io::Result<Bytes> {
+    if file.metadata()?.len() == 0 {
+        return Ok(Bytes::new(Vec::new()));
+    }
     #[allow(unsafe_code)]
     // SAFETY: read-only, private to this process; see the argument at the top of this file.
-    let map = unsafe { memmap2::MmapOptions::new().map(&file)? };
+    let map = unsafe { memmap2::MmapOptions::new().map(file)? };
     Ok(Bytes::new(map))
 }
 
 /// Writes a file that appears whole or not at all: `fill` writes beside it, and the result is renamed. Returns what `fill` returns.
 ///
-/// Nothing is left behind when `fill` fails; an existing file is replaced only by a whole one. A device or a pipe is written as it stands.
+/// Nothing is left behind when `fill` fails; an existing file is replaced only by a whole one. A device, a pipe and what
+/// this process has open (`/proc/self/fd/N`) are written as they stand.
 pub fn write_whole<T>(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>) -> io::Result<T> {
-    if std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+    let is_open = path.starts_with("/proc/self/fd");
+    if is_open || std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
         let mut out = BufWriter::new(File::options().write(true).open(path)?);
         let value = fill(&mut out)?;
         out.flush()?;

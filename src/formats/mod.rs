@@ -10,5 +10,5 @@ pub mod text;
 mod unfinished;
 pub mod weights;
 
-pub use map::{map, write_whole};
+pub use map::{map, map_file, write_whole};
 pub use unfinished::{Unfinished, remove_all as remove_unfinished};

@@ -123,8 +123,13 @@ impl Sources<'_> {
 
     /// Reads a model and checks form and types; a model that is not well formed is bad input.
     pub fn model(&self, path: &Path) -> Result<Loaded, ReadError> {
+        self.model_of_bytes(path, bytes(path)?)
+    }
+
+    /// Does the same with the bytes of `path`.
+    pub fn model_of_bytes(&self, path: &Path, bytes: Bytes) -> Result<Loaded, ReadError> {
         let registry = self.registry()?;
-        let (mut model, kind) = self.unchecked(path, &registry)?;
+        let (mut model, kind) = self.unchecked_bytes(path, bytes, &registry)?;
         let problems = problems(&mut model.graph, &registry);
         if !problems.is_empty() {
             return Err(ReadError::IllFormed { name: path.display().to_string(), problems });

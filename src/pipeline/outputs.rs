@@ -3,6 +3,7 @@
 //! Each is written under its own name in a hidden folder beside where it belongs, and renamed when all are whole. Promises: an
 //! error leaves no file and no folder behind; files that were there before stay as they are.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -107,6 +108,8 @@ pub fn beside(path: &Path) -> [PathBuf; 2] {
 #[derive(Default)]
 pub struct Staging {
     files: Vec<Staged>,
+    places: BTreeMap<PathBuf, PathBuf>,
+    in_place: Vec<PathBuf>,
 }
 
 struct Staged {
@@ -167,6 +170,11 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 impl Staging {
+    /// Outputs of these names are written to these places as they stand: to what somebody has open who gives it away when all are whole.
+    pub fn with_places(places: BTreeMap<PathBuf, PathBuf>) -> Self {
+        Self { files: Vec::new(), places, in_place: Vec::new() }
+    }
+
     /// Has `write` write a file to the path that it is given; the file is to appear at `to`.
     pub fn add<E: From<OutputError>>(
         &mut self,
@@ -183,6 +191,10 @@ impl Staging {
 
     /// Makes a place for what is to appear at `to`.
     fn place(&mut self, to: &Path) -> Result<PathBuf, OutputError> {
+        if let Some(place) = self.places.get(to) {
+            self.in_place.push(to.to_path_buf());
+            return Ok(place.clone());
+        }
         let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "is no file name");
         let name = to.file_name().ok_or_else(no_name).map_err(cannot_write(to))?;
         // Jobs of one process may write to one folder at once.
@@ -198,9 +210,10 @@ impl Staging {
         Ok(from)
     }
 
-    /// Renames all files to where they belong.
-    pub fn commit(self) -> Result<(), OutputError> {
-        self.files.iter().try_for_each(|file| file.appear().map_err(cannot_write(&file.to)))
+    /// Renames all files to where they belong. Returns which were written in place.
+    pub fn commit(mut self) -> Result<Vec<PathBuf>, OutputError> {
+        self.files.iter().try_for_each(|file| file.appear().map_err(cannot_write(&file.to)))?;
+        Ok(std::mem::take(&mut self.in_place))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use wasmtime::Store;
-use wasmtime::component::{Component, HasSelf, Linker};
+use wasmtime::component::Component;
 
 use super::bindings::exports::airlock::pass::pass as export;
 use super::bindings::{GraphPass, GraphPassPre};
@@ -61,17 +61,14 @@ impl<'e> Pass<'e> {
         limits: &Limits,
         preflight: Preflight,
     ) -> Result<Self, LoadError> {
-        let failed = |e: wasmtime::Error| failed(&label, &e, limits);
-        let mut linker: Linker<Host> = Linker::new(&engine.wasmtime);
-        GraphPass::add_to_linker::<_, HasSelf<Host>>(&mut linker, |host| host).map_err(failed)?;
-        let offered = Contract::current()?.version;
-        let bound = linker.instantiate_pre(component).and_then(GraphPassPre::new);
-        let bound = bound.map_err(|e| LoadError::Mismatch {
-            pass: label.clone(),
-            message: shown(&format!("{e:#}"), limits.message_chars),
-            offered,
-        })?;
-        Ok(Self { engine, bound, label, preflight })
+        let linker = engine.linker().map_err(|e| failed(&label, &e, limits))?;
+        match linker.instantiate_pre(component).and_then(GraphPassPre::new) {
+            Ok(bound) => Ok(Self { engine, bound, label, preflight }),
+            Err(e) => {
+                let message = shown(&format!("{e:#}"), limits.message_chars);
+                Err(LoadError::Mismatch { pass: label, message, offered: Contract::current()?.version })
+            }
+        }
     }
 
     /// Returns the name under which it was loaded.

@@ -1,4 +1,4 @@
-//! One contract, several languages: the example passes make the same edits in each, byte for byte.
+//! One contract, several languages: the example passes make the same edits in each, byte for byte, within the same default limits.
 //!
 //! `scripts/setup.sh --languages` builds the components. A language whose components are not there is skipped, loudly, unless
 //! `AIRLOCK_LANGUAGES_REQUIRED` names it, whole or by pass (as `scripts/test.sh` does): then the test fails.
@@ -149,6 +149,13 @@ fn run(component: &Path, graphs: &[&str], given: Given<'_>) -> Vec<Seen> {
         let mut model = model_of(graph, &registry);
         let report = pipeline::run(&mut model, std::slice::from_mut(&mut spec), &mut settings, &mut Quiet).unwrap();
         let pass = &report.passes[0];
+        // One default fits all languages, with room: a third at least is left.
+        for (what, used, limit) in
+            [("fuel", pass.fuel, pass.fuel_limit), ("bytes of memory", pass.memory_bytes, pass.memory_limit)]
+        {
+            let fits = given.fuel.is_some() || used <= limit / 3 * 2;
+            assert!(fits, "{} on {graph}: {used} {what} of {limit}", component.display());
+        }
         seen.push(Seen {
             edits: report::edits_jsonl(&report),
             output: text::write(&model.graph),

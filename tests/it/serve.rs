@@ -2,7 +2,11 @@
 //!
 //! `AIRLOCK_SERVE_JOBS=10000` makes many of them; `AIRLOCK_SHOW=1` shows what the server counted.
 
-use std::io::{BufRead, BufReader, Write};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, IoSlice, IoSliceMut, Read, Seek, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,6 +15,11 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, memfd_create};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg,
+};
 use serde_json::{Value, json};
 
 use crate::e2e::{airlock, file, model, text};
@@ -307,6 +316,149 @@ fn a_server_that_is_told_to_end_answers_what_it_began() {
         let is_there = || std::fs::read_to_string(format!("/proc/{worker}/stat")).is_ok_and(|s| s.contains("airlock"));
         wait_for("a worker lives", || (!is_there()).then_some(()));
     }
+}
+
+/// Sealed memory with these bytes.
+fn memory(bytes: &[u8], seals: SealFlags) -> File {
+    let memory = memfd_create("model", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+    let mut memory = File::from(memory);
+    memory.write_all(bytes).unwrap();
+    fcntl_add_seals(&memory, seals).unwrap();
+    memory
+}
+
+impl Client {
+    /// Sends a job with descriptors; returns the answer and the outputs that came with it, by name.
+    fn share(&mut self, asked: &Value, descriptors: &[File]) -> (Value, BTreeMap<String, File>) {
+        let (line, descriptors) = (format!("{asked}\n"), descriptors.iter().map(File::as_fd).collect::<Vec<_>>());
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        assert!(descriptors.is_empty() || control.push(SendAncillaryMessage::ScmRights(&descriptors)));
+        let sent = sendmsg(&self.stream, &[IoSlice::new(line.as_bytes())], &mut control, SendFlags::empty()).unwrap();
+        assert_eq!(sent, line.len());
+        let (mut line, mut come) = (Vec::new(), Vec::new());
+        while !line.ends_with(b"\n") {
+            let mut chunk = [0; 100];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
+            let mut control = RecvAncillaryBuffer::new(&mut space);
+            let mut into = [IoSliceMut::new(&mut chunk)];
+            let got = recvmsg(&self.stream, &mut into, &mut control, RecvFlags::empty()).unwrap().bytes;
+            assert!(got > 0, "no answer");
+            line.extend_from_slice(&chunk[..got]);
+            for message in control.drain() {
+                let RecvAncillaryMessage::ScmRights(descriptors) = message else { panic!() };
+                come.extend(descriptors.map(File::from));
+            }
+        }
+        let answer: Value = serde_json::from_slice(&line).unwrap();
+        let names = answer["shared"].as_array().cloned().unwrap_or_default();
+        assert_eq!(names.len(), come.len(), "{answer}");
+        (answer, names.iter().map(|name| name.as_str().unwrap().to_string()).zip(come).collect())
+    }
+}
+
+fn content(mut file: &File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    file.rewind().unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+const SEALED: SealFlags = SealFlags::SHRINK.union(SealFlags::WRITE);
+
+#[test]
+fn graphs_in_shared_memory_give_what_files_give() {
+    let server = Server::start(&["--jobs", "2"]);
+    let mut client = server.client();
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", server.child.id())).unwrap().count();
+    let run = |client: &mut Client, job: &Job| {
+        let model = std::fs::read(&job.graph).unwrap();
+        let out = out_of(&job.graph);
+        let mut words = words(job.pass, Path::new("model"), Path::new(out));
+        let (mut shared, mut come) = (vec!["model", out, "edits.jsonl"], vec!["edits.jsonl", out]);
+        words.extend(["--edits", "edits.jsonl"].map(str::to_string));
+        // The other graph has a sub-graph.
+        if out == "out.pt2" {
+            words.extend(["--lower", "graph.bin"].map(str::to_string));
+            shared.push("graph.bin");
+            come.extend(["graph.bin", "graph.bin.host.json", "graph.bin.options.json"]);
+        }
+        come.sort_unstable();
+        let (answer, outputs) = client.share(&json!({"run": words, "shared": shared}), &[memory(&model, SEALED)]);
+        assert_eq!(outputs.keys().collect::<Vec<_>>(), come, "{answer}");
+        (answer, outputs)
+    };
+    let same = |mut report: Value| {
+        report = comparable(report);
+        report["model"] = Value::Null;
+        report["outputs"] = Value::Null;
+        report
+    };
+    let mut before = None;
+    for job in jobs(server.folder.path()).iter().filter(|j| j.pass != "endless") {
+        for _ in 0..3 {
+            let (answer, outputs) = run(&mut client, job);
+            assert_eq!(answer["exit"], job.exit, "{answer}");
+            assert_eq!(same(answer["report"].clone()), same(job.report.clone()));
+            assert!(content(&outputs[out_of(&job.graph)]) == job.bytes, "{}: other bytes than by files", job.pass);
+            for output in outputs.values() {
+                let seals = fcntl_get_seals(output).unwrap();
+                assert!(seals.contains(SEALED | SealFlags::GROW | SealFlags::SEAL), "{seals:?}");
+            }
+        }
+        // The pool starts workers meanwhile: what is held against is how many there are at least.
+        let now = (0..50).map(|_| open()).min().unwrap();
+        assert!(now <= *before.get_or_insert(now) + 8, "descriptors are left: {now} after {before:?}");
+    }
+    let listed = std::fs::read_dir(server.folder.path()).unwrap().map(|e| e.unwrap().file_name());
+    let files: Vec<_> = listed.filter(|n| n != "reference" && n != "cache" && n != "state").collect();
+    assert_eq!(files.len(), 3, "the socket, the log, the configuration: {files:?}");
+}
+
+#[test]
+fn memory_that_may_change_and_descriptors_that_nobody_named_are_refused() {
+    let server = Server::start(&["--jobs", "1"]);
+    let mut client = server.client();
+    let model = std::fs::read(file("tests/hostile/model.fx")).unwrap();
+    let words = words("dedup", Path::new("model.fx"), Path::new("out.fx"));
+    let (graph, outside) =
+        (words[0].clone(), words.iter().map(|w| w.replace("out.fx", "/no/out.fx")).collect::<Vec<_>>());
+    let sealed = || memory(&model, SEALED);
+    let sparse = || {
+        let memory = memory(&model, SealFlags::empty());
+        memory.set_len(1 << 40).unwrap();
+        fcntl_add_seals(&memory, SEALED).unwrap();
+        memory
+    };
+    let file = || {
+        std::fs::write(server.at("file.fx"), &model).unwrap();
+        File::open(server.at("file.fx")).unwrap()
+    };
+    let both = json!(["model.fx", "out.fx"]);
+    for (words, shared, descriptors, said) in [
+        (&words, &both, vec![], "0 descriptors came with this job, 1 for its model was expected"),
+        (&words, &both, vec![sealed(), sealed()], "2 descriptors came"),
+        (&words, &json!(["out.fx"]), vec![sealed()], "1 descriptors came"),
+        (&words, &json!(["out.fx"]), vec![], "model.fx: a job names files by absolute paths"),
+        (&words, &json!(["model.fx"]), vec![sealed()], "out.fx: a job names files by absolute paths"),
+        (&words, &json!(["model.fx", "out.fx", "else"]), vec![sealed()], "`else` in `shared`"),
+        (&outside, &json!(["model.fx", "/no/out.fx"]), vec![sealed()], "`/no/out.fx` in `shared`"),
+        (&words, &both, vec![memory(&model, SealFlags::empty())], "no sealed memory"),
+        (&words, &both, vec![memory(&model, SealFlags::WRITE)], "no sealed memory"),
+        (&words, &both, vec![file()], "no sealed memory"),
+        (&words, &both, vec![File::open("/dev/null").unwrap()], "no sealed memory"),
+        (&words, &both, vec![sparse()], "holes"),
+        (&words, &both, vec![memory(b"", SEALED)], "model.fx"),
+        (&words, &both, vec![memory(b"\xff no program", SEALED)], "model.fx"),
+    ] {
+        let (answer, outputs) = client.share(&json!({"id": 7, "run": words, "shared": shared}), &descriptors);
+        assert!(answer["exit"] == 2 && outputs.is_empty() && answer["id"] == 7, "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains(said), "{said}: {answer}");
+    }
+    // The same connection goes on, and what a client does to its memory afterwards nobody sees.
+    let (answer, outputs) = client.share(&json!({"run": words, "shared": both}), &[sealed()]);
+    assert_eq!((&answer["exit"], &answer["report"]["model"]), (&json!(0), &json!(graph)), "{answer}");
+    assert!(content(&outputs["out.fx"]).starts_with(b"class GraphModule"));
 }
 
 #[test]

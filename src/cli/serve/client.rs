@@ -1,9 +1,8 @@
 //! One connection: lines, jobs, answers.
 //!
-//! Promises: a line is read when the one before it is answered, and takes no more memory than a line may have; what is no job, and what a job panics
-//! with, is an answer too.
+//! Promises: a line is read when the one before it is answered; what is no job, and what a job panics with, is an answer too.
 
-use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,14 +16,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tracing::{info, warn};
 
+use super::lines::{self, Came, Lines};
+use super::shared::Shared;
 use super::{Server, is_over};
 use crate::cli::run::{self, RunArgs};
 use crate::cli::{Color, Exit, Format, Global, output};
 use crate::contract::Limits;
 use crate::pipeline::Place;
 
-/// Bytes of a line.
-const LINE: usize = 1 << 20;
 /// How long a client may take to take its answer.
 const TAKING: Duration = Duration::from_secs(30);
 
@@ -37,21 +36,34 @@ struct Asked {
     id: Value,
     /// What `airlock run` takes.
     run: Option<Vec<String>>,
+    /// Names in it that are memory: of the model, whose descriptor comes with the line, and of outputs.
+    #[serde(default)]
+    shared: Vec<String>,
     /// Asks for what is counted.
     #[serde(default)]
     metrics: bool,
 }
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    id: &'a Value,
+#[derive(Serialize, Default)]
+struct Answer {
+    id: Value,
     exit: u8,
+    /// Outputs whose descriptors come with this line, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shared: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<super::metrics::Told>,
+}
+
+impl Answer {
+    /// To what is no job, or nobody's.
+    fn bad(why: String) -> Self {
+        Self { exit: 2, error: Some(why), ..Self::default() }
+    }
 }
 
 #[derive(Parser, Debug)]
@@ -81,9 +93,8 @@ fn enter(server: &Server, stream: &UnixStream) -> anyhow::Result<(u64, i32)> {
     stream.set_write_timeout(Some(TAKING))?;
     let who = getsockopt(stream, PeerCredentials)?;
     let refused = |why: String| {
-        let answer = Answer { id: &Value::Null, exit: 2, report: None, error: Some(why.clone()), metrics: None };
         // It may be gone.
-        let _ = send(stream, &answer);
+        let _ = send(stream, Answer::bad(why.clone()), &Shared::default());
         anyhow::anyhow!(why)
     };
     if who.uid() != nix::unistd::geteuid().as_raw() {
@@ -107,74 +118,46 @@ fn enter(server: &Server, stream: &UnixStream) -> anyhow::Result<(u64, i32)> {
 }
 
 fn serve(server: &Server, stream: &UnixStream, client: i32) {
-    let mut lines = BufReader::new(stream);
+    let mut lines = Lines::of(stream);
     while !is_over() {
-        match line(&mut lines) {
-            Ok(Some(line)) if line.trim_ascii().is_empty() => {}
-            Ok(Some(line)) => {
-                if !answer(server, stream, client, &line) {
+        match lines.next() {
+            Ok(Some(came)) if came.line.trim_ascii().is_empty() => {}
+            Ok(Some(came)) => {
+                if !answer(server, stream, client, &came) {
                     return;
                 }
             }
             Ok(None) => return,
             Err(error) => {
-                let error = Some(error.to_string());
-                let answer = Answer { id: &Value::Null, exit: 2, report: None, error, metrics: None };
                 // What comes next cannot be told from the rest of this.
-                let _ = send(stream, &answer);
+                let _ = send(stream, Answer::bad(error.to_string()), &Shared::default());
                 return;
             }
         }
     }
 }
 
-/// Reads a line; nothing where no further one comes.
-fn line(lines: &mut impl BufRead) -> anyhow::Result<Option<Vec<u8>>> {
-    let mut line = Vec::new();
-    loop {
-        let come = match lines.fill_buf() {
-            Ok(come) => come,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(_) => return Ok(None),
-        };
-        if come.is_empty() {
-            // A line without an end is none.
-            return Ok(None);
-        }
-        let end = come.iter().position(|b| *b == b'\n');
-        line.extend_from_slice(come.get(..end.unwrap_or(come.len())).unwrap_or_default());
-        let used = end.map_or(come.len(), |end| end.saturating_add(1));
-        lines.consume(used);
-        if line.len() > LINE {
-            bail!("a line of more than {LINE} bytes");
-        }
-        if end.is_some() {
-            return Ok(Some(line));
-        }
-    }
-}
-
 /// Answers a line; returns whether the client took the answer.
-fn answer(server: &Server, stream: &UnixStream, client: i32, line: &[u8]) -> bool {
+fn answer(server: &Server, stream: &UnixStream, client: i32, came: &Came) -> bool {
     let began = Instant::now();
-    let asked: Asked = match serde_json::from_slice(line) {
+    let mut shared = Shared::default();
+    let asked: Asked = match serde_json::from_slice(&came.line) {
         Ok(asked) => asked,
         Err(error) => {
-            let error = Some(format!("this is no job: {error}"));
             server.metrics.begun();
-            let is_sent = send(stream, &Answer { id: &Value::Null, exit: 2, report: None, error, metrics: None });
+            let is_sent = send(stream, Answer::bad(format!("this is no job: {error}")), &shared);
             server.metrics.answered(Exit::Bad, began.elapsed(), is_sent);
             return is_sent;
         }
     };
     if asked.metrics {
         let metrics = Some(server.metrics.told(&server.workers));
-        return send(stream, &Answer { id: &asked.id, exit: 0, report: None, error: None, metrics });
+        return send(stream, Answer { id: asked.id, metrics, ..Answer::default() }, &shared);
     }
     server.metrics.begun();
     let place = server.gate.enter(client);
     let waited = began.elapsed();
-    let done = catch_unwind(AssertUnwindSafe(|| job(server, asked.run)));
+    let done = catch_unwind(AssertUnwindSafe(|| job(server, &asked, &came.descriptors, &mut shared)));
     drop(place);
     let done = done.unwrap_or_else(|_| bail_defect());
     let (exit, report, error) = match done {
@@ -191,7 +174,8 @@ fn answer(server: &Server, stream: &UnixStream, client: i32, line: &[u8]) -> boo
         error = error.as_deref().map(|e| crate::contract::shown(e, 300)),
         "answered"
     );
-    let is_sent = send(stream, &Answer { id: &asked.id, exit: code(exit), report, error, metrics: None });
+    let answer = Answer { id: asked.id, exit: code(exit), report, error, ..Answer::default() };
+    let is_sent = send(stream, answer, &shared);
     server.metrics.answered(exit, took, is_sent);
     is_sent
 }
@@ -217,9 +201,10 @@ fn shown(id: &Value) -> String {
     crate::contract::shown(&id.to_string(), 100)
 }
 
-fn job(server: &Server, words: Option<Vec<String>>) -> anyhow::Result<(Exit, Value)> {
-    let Some(words) = words else { bail!("this is no job: it has neither `run` nor `metrics`") };
+fn job(server: &Server, asked: &Asked, came: &[OwnedFd], shared: &mut Shared) -> anyhow::Result<(Exit, Value)> {
+    let Some(words) = &asked.run else { bail!("this is no job: it has neither `run` nor `metrics`") };
     let Line { run: mut args } = Line::try_parse_from(words).map_err(|e| anyhow::anyhow!("{}", e.render()))?;
+    let mut made = Shared::take(&mut args, &asked.shared, came)?;
     args.check_served()?;
     if let Some(config) = &server.config {
         args.set_config(config);
@@ -234,7 +219,10 @@ fn job(server: &Server, words: Option<Vec<String>>) -> anyhow::Result<(Exit, Val
         let place = Place::Apart(server.workers.clone(), reading.sources().operator_texts()?);
         run::perform(&args, &settled, (&reading, wanted), &place, &global)?
     };
-    Ok((done.exit, serde_json::to_value(done.report())?))
+    let report = serde_json::to_value(done.report())?;
+    made.keep(&done.in_place)?;
+    *shared = made;
+    Ok((done.exit, report))
 }
 
 /// Refuses limits beyond those of the server.
@@ -252,27 +240,18 @@ fn check_limits(wanted: &Limits, most: &Limits) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sends an answer as one line; returns whether the client took it.
-fn send(mut stream: &UnixStream, answer: &Answer<'_>) -> bool {
-    let Ok(text) = serde_json::to_string(answer) else { return false };
+/// Sends an answer as one line, and what is shared with it; returns whether the client took it.
+fn send(stream: &UnixStream, answer: Answer, shared: &Shared) -> bool {
+    let (names, descriptors) = shared.given();
+    let Ok(text) = serde_json::to_string(&Answer { shared: names, ..answer }) else { return false };
     let mut text = output::ascii(&text);
     text.push('\n');
-    stream.write_all(text.as_bytes()).is_ok()
+    lines::send(stream, &text, &descriptors)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_has_an_end_and_a_length() {
-        let mut lines = BufReader::with_capacity(3, &b"first\n\nlast without end"[..]);
-        assert_eq!(line(&mut lines).unwrap().unwrap(), b"first");
-        assert_eq!(line(&mut lines).unwrap().unwrap(), b"");
-        assert_eq!(line(&mut lines).unwrap(), None);
-        let long = vec![b'x'; LINE + 2];
-        assert!(line(&mut BufReader::new(&long[..])).unwrap_err().to_string().contains("a line of more than"));
-    }
 
     #[test]
     fn a_job_goes_no_further_than_the_server() {

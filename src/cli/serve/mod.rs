@@ -5,6 +5,8 @@
 //!
 //! - `client`: one connection: lines, jobs, answers;
 //! - `gate`: how many jobs run at once, all in all and of one client;
+//! - `lines`: lines and descriptors over a socket;
+//! - `shared`: graphs in shared memory;
 //! - `metrics`: what is counted.
 //!
 //! Promises: a job gives the bytes that the command line gives; one that was begun is answered, also when the process is told to end; a worker that
@@ -12,7 +14,9 @@
 
 mod client;
 mod gate;
+mod lines;
 mod metrics;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;

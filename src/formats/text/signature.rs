@@ -110,6 +110,9 @@ fn one_line(cursor: &mut Cursor<'_>) -> Result<Found, TextError> {
             let at = cursor.clone();
             cursor.name("a spec of the signature")?;
             let spec = Fields::read(cursor)?;
+            if !spec.has_lines() {
+                return Err(at.expected("a spec whose argument and target are names"));
+            }
             if list == "input_specs" {
                 let kind = InputKind::from_name(spec.kind()).ok_or_else(|| at.expected("an input spec"))?;
                 let persistent = match spec.get("persistent") {
@@ -169,6 +172,12 @@ impl<'a> Fields<'a> {
             Some(Arg::Str(text)) => Some(text.clone()),
             _ => None,
         }
+    }
+
+    /// Whether the lines that are written of it read as the same.
+    fn has_lines(&self) -> bool {
+        let is_name = self.argument_name().bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
+        is_name && self.target().is_none_or(|target| shown(&target) == *target && !target.contains("' persistent="))
     }
 
     /// `b_c` of `TensorArgument(name='b_c')`.

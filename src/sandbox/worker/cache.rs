@@ -12,14 +12,16 @@ use std::hash::{Hash, Hasher};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use crate::contract::{Limits, LoadError};
+use crate::graph::Bytes;
 use crate::sandbox::Engine;
 
 /// How an entry begins; the number is the version of the format.
-const FORMAT: &[u8; 8] = b"airlock1";
+const FORMAT: &[u8; 8] = b"airlock2";
 /// What is in front of an artifact: the format, the keyed hash, and how long the label is.
 const HEAD: usize = 8 + 32 + 1;
 /// How old the beginning of an entry is when whoever wrote it must be gone.
@@ -33,6 +35,8 @@ pub struct Cache {
     folder: PathBuf,
     key: [u8; 32],
     bound: u64,
+    /// What is compiled for, once it is known: an engine must be started to find it out.
+    engine: OnceLock<[u8; 32]>,
 }
 
 /// An entry, as it is listed.
@@ -95,25 +99,38 @@ impl Cache {
             DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed(folder))?;
             private(folder, fs::symlink_metadata(folder))?;
         }
-        Ok(Self { folder: folder.to_path_buf(), key: key(key_folder)?, bound })
+        let (folder, key) = (folder.to_path_buf(), key(key_folder)?);
+        Ok(Self { folder, key, bound, engine: OnceLock::new() })
     }
 
     /// Returns the name of what a component is compiled to here.
-    pub(super) fn name(component: &[u8], limits: &Limits) -> Result<String, LoadError> {
+    pub(super) fn name(&self, component: &[u8], limits: &Limits) -> Result<String, LoadError> {
+        let mut hash = blake3::Hasher::new();
+        hash.update(FORMAT);
+        hash.update(&self.engine(limits)?);
+        hash.update(env!("CARGO_PKG_VERSION").as_bytes());
+        hash.update(blake3::hash(component).as_bytes());
+        Ok(hash.finalize().to_hex().to_string())
+    }
+
+    /// Returns a hash of engine, configuration and processor.
+    fn engine(&self, limits: &Limits) -> Result<[u8; 32], LoadError> {
+        if let Some(known) = self.engine.get() {
+            return Ok(*known);
+        }
+        // No limit of a run changes what is compiled.
         let engine = Engine::new(limits)?;
         let mut hash = Blake3(blake3::Hasher::new());
-        hash.write(FORMAT);
         engine.wasmtime.precompile_compatibility_hash().hash(&mut hash);
-        hash.write(env!("CARGO_PKG_VERSION").as_bytes());
-        hash.write(blake3::hash(component).as_bytes());
-        Ok(hash.0.finalize().to_hex().to_string())
+        Ok(*self.engine.get_or_init(|| *hash.0.finalize().as_bytes()))
     }
 
     /// Returns the artifact of that name, if there is one that was put in here.
-    pub(super) fn get(&self, name: &str) -> Option<Vec<u8>> {
+    pub(super) fn get(&self, name: &str) -> Option<Bytes> {
         let path = self.folder.join(name);
         let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path).ok()?;
-        let mut bytes = Vec::new();
+        let size = file.metadata().ok()?.len().min(self.bound);
+        let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?.saturating_add(1));
         Read::by_ref(&mut file).take(self.bound).read_to_end(&mut bytes).ok()?;
         let Some(label) = self.authentic(name, &bytes) else {
             self.remove(name);
@@ -122,8 +139,9 @@ impl Cache {
         let start = HEAD.saturating_add(label.len());
         // Where this fails the entry only looks older.
         let _ = file.set_modified(SystemTime::now());
-        bytes.drain(..start);
-        Some(bytes)
+        let len = bytes.len().saturating_sub(start);
+        // A copy: the file may become another after it was looked at.
+        Bytes::new(bytes).cut(start, len)
     }
 
     /// Returns the label of an entry that was put in here.
@@ -321,14 +339,14 @@ mod tests {
     #[test]
     fn what_is_put_in_comes_out_also_for_another_process() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(cache(folder.path(), 1000).get(NAME), None);
+        assert!(cache(folder.path(), 1000).get(NAME).is_none());
         cache(folder.path(), 1000).put(NAME, "dedup", b"code").unwrap();
         let again = cache(folder.path(), 1000);
-        assert_eq!(again.get(NAME).as_deref(), Some(&b"code"[..]));
+        assert_eq!(again.get(NAME).unwrap().as_slice(), b"code");
         let entries = again.entries().unwrap();
         assert_eq!((entries.len(), entries[0].label.as_str(), entries[0].name.as_str()), (1, "dedup", NAME));
         assert_eq!(again.clear().unwrap().0, 1);
-        assert_eq!(again.get(NAME), None);
+        assert!(again.get(NAME).is_none());
     }
 
     #[test]
@@ -342,16 +360,16 @@ mod tests {
             let mut bad = good.clone();
             bad[at] ^= 1;
             fs::write(&path, &bad).unwrap();
-            assert_eq!(cache.get(NAME), None, "byte {at}");
+            assert!(cache.get(NAME).is_none(), "byte {at}");
             assert!(!path.exists());
         }
         for bad in [&good[..good.len() - 1], &good[..40], &[], &[&good[..], b"x"].concat()] {
             fs::write(&path, bad).unwrap();
-            assert_eq!(cache.get(NAME), None);
+            assert!(cache.get(NAME).is_none());
         }
         // An entry of another name.
         fs::write(cache.folder().join(other(7)), &good).unwrap();
-        assert_eq!(cache.get(&other(7)), None);
+        assert!(cache.get(&other(7)).is_none());
         fs::write(&path, &good).unwrap();
         assert!(cache.get(NAME).is_some());
     }
@@ -361,7 +379,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         cache(folder.path(), 1000).put(NAME, "p", b"code").unwrap();
         fs::remove_dir_all(folder.path().join("key")).unwrap();
-        assert_eq!(cache(folder.path(), 1000).get(NAME), None);
+        assert!(cache(folder.path(), 1000).get(NAME).is_none());
     }
 
     #[test]
@@ -414,7 +432,7 @@ mod tests {
                         let n = thread.wrapping_mul(7).wrapping_add(round) % 10;
                         cache.put(&other(n), "p", &[n; 500]).unwrap();
                         if let Some(found) = cache.get(&other(n.wrapping_add(1) % 10)) {
-                            assert_eq!(found, [n.wrapping_add(1) % 10; 500]);
+                            assert_eq!(found.as_slice(), [n.wrapping_add(1) % 10; 500]);
                         }
                     }
                 });
@@ -426,8 +444,9 @@ mod tests {
 
     #[test]
     fn names_tell_components_and_configurations_apart() {
-        let limits = Limits::default();
-        let name = |bytes: &[u8]| Cache::name(bytes, &limits).unwrap();
+        let (folder, limits) = (tempfile::tempdir().unwrap(), Limits::default());
+        let cache = cache(folder.path(), 1000);
+        let name = |bytes: &[u8]| cache.name(bytes, &limits).unwrap();
         assert_eq!(name(b"a"), name(b"a"));
         assert_ne!(name(b"a"), name(b"b"));
         assert!(is_name(&name(b"a")));

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::walls::{self, Room, Wall};
-use super::wire::{self, Begin, Blob, Failed, Failure, Order, Ran, Report, Role, Run, WireError};
+use super::wire::{self, Begin, Failed, Failure, Order, Ran, Report, Role, Run, WireError};
 use crate::contract::{Limits, LoadError};
 use crate::editor::Editor;
 use crate::formats::operators;
@@ -68,7 +68,7 @@ pub fn enter(mut at: impl FnMut(Step, &Stream) + Send) -> Result<(), WireError> 
     at(Step::Beginning, &stream);
     let (engine, registry) = match prepared(&begin) {
         Ok(prepared) => prepared,
-        Err(failure) => return wire::send(&mut stream, &Report::Failed(failure), None),
+        Err(failure) => return wire::send(&mut stream, &mut Report::Failed(failure), None),
     };
     // The last thread: the one with the stack that a guest needs.
     let thread = std::thread::Builder::new().name("airlock-worker".into()).stack_size(engine.thread_stack_bytes());
@@ -76,7 +76,7 @@ pub fn enter(mut at: impl FnMut(Step, &Stream) + Send) -> Result<(), WireError> 
         raised.push(walls::limit(&room(&begin)));
         raised.push(walls::filter());
         let is_safe = raised.iter().any(|w| w.name == Wall::FILTER && w.stands);
-        wire::send(&mut stream, &Report::Begun(raised.into_iter().collect()), None)?;
+        wire::send(&mut stream, &mut Report::Begun(raised.into_iter().collect()), None)?;
         if !is_safe {
             return Ok(());
         }
@@ -94,6 +94,8 @@ fn prepared(begin: &Begin) -> Result<(Engine, Arc<Registry>), Failure> {
     let engine = engine.stay_on_thread().map_err(|e| Failure::Engine(e.to_string()))?;
     let mut registry = Registry::default();
     if begin.role == Role::Run {
+        // Here nobody waits for it.
+        engine.linker().map_err(|e| Failure::Engine(e.to_string()))?;
         registry = Registry::standard();
         for (name, text) in &begin.operators {
             operators::extend(&mut registry, name, text).map_err(|e| Failure::Engine(e.to_string()))?;
@@ -125,18 +127,18 @@ impl Inside {
                 Err(WireError::Closed) => return Ok(()),
                 order => order?,
             };
-            let report = match (order, &pass) {
+            let mut report = match (order, &pass) {
                 (Order::Compile(bytes), _) => {
                     at(Step::Compiling, &self.stream);
-                    match artifact::compile("component", &bytes.0, engine, &self.limits) {
-                        Ok(compiled) => Report::Compiled(Blob(compiled)),
+                    match artifact::compile("component", bytes.as_slice(), engine, &self.limits) {
+                        Ok(compiled) => Report::Compiled(compiled.into()),
                         Err(error) => Report::Failed(failure(error)),
                     }
                 }
                 (Order::Load(label, bytes, limits), _) => {
                     at(Step::Loading, &self.stream);
                     self.limits = *limits;
-                    match load(label, &bytes.0, engine, &self.limits) {
+                    match load(label, bytes.as_slice(), engine, &self.limits) {
                         Ok(loaded) => {
                             pass = Some(loaded);
                             Report::Loaded
@@ -156,13 +158,13 @@ impl Inside {
                 }
                 (order, _) => return Err(WireError::Nonsense(format!("out of turn: {order:.40?}"))),
             };
-            wire::send(&mut self.stream, &report, None)?;
+            wire::send(&mut self.stream, &mut report, None)?;
         }
     }
 
     fn run(&self, run: Run, pass: &Pass<'_>) -> Result<Ran, WireError> {
         let Run { config, stage, mode, options, constants, graph } = run;
-        let graph = postcard::from_bytes(&graph.0).map_err(|e| WireError::Nonsense(e.to_string()))?;
+        let graph = postcard::from_bytes(graph.as_slice()).map_err(|e| WireError::Nonsense(e.to_string()))?;
         let job = Job { config, stage, mode, options, constants: None };
         let mut host = Host::new(Editor::new(graph, self.registry.clone()), job, &self.limits);
         host.journal = Some(Journal::default());
@@ -177,7 +179,7 @@ impl Inside {
         let journal = journal.filter(|_| ended.is_ok()).map_or_else(Vec::new, Journal::into_bytes);
         Ok(Ran {
             ended,
-            journal: Blob(journal),
+            journal: journal.into(),
             log: outcome.log.into_iter().map(|line| (line.level, line.text)).collect(),
             log_dropped: outcome.log_dropped,
             fuel: outcome.usage.fuel,
@@ -199,9 +201,9 @@ struct Asked(Stream);
 impl AskedForWeights for Asked {
     fn read(&mut self, node: NodeId, offset: u64, len: u32) -> io::Result<Result<Vec<u8>, String>> {
         let other = |e: WireError| io::Error::other(e.to_string());
-        wire::send(&mut self.0, &Report::Weights { node: node.to_bits(), offset, len }, None).map_err(other)?;
+        wire::send(&mut self.0, &mut Report::Weights { node: node.to_bits(), offset, len }, None).map_err(other)?;
         match wire::receive(&mut self.0, u64::MAX, None).map_err(other)? {
-            Order::Weights(answer) => Ok(answer.map(|bytes| bytes.0)),
+            Order::Weights(answer) => Ok(answer.map(|bytes| bytes.as_slice().to_vec())),
             _ => Err(io::Error::other("no answer but another order")),
         }
     }

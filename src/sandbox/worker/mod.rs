@@ -13,6 +13,7 @@
 
 mod cache;
 mod inside;
+mod kept;
 mod pass;
 mod pool;
 mod process;

@@ -7,12 +7,12 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::cache::Cache;
+use super::kept::{self, Kept};
 use super::process::{Ended as Gone, Worker, Workers};
 use super::wire::{Begin, Blob, Failed, Failure, Order, Ran, Report, Role, Run};
 use crate::contract::{self, Contract, Limits, LoadError, Preflight, shown};
 use crate::editor::Editor;
-use crate::graph::{NodeId, View};
+use crate::graph::{Bytes, NodeId, View};
 use crate::sandbox::host::{Named, weight_bytes};
 use crate::sandbox::journal::{self, ReplayError};
 use crate::sandbox::pass::{check_info, read_component};
@@ -36,7 +36,7 @@ const SMALL: u64 = 1 << 20;
 pub struct WorkerPass {
     label: String,
     preflight: Preflight,
-    artifact: Vec<u8>,
+    artifact: Bytes,
     workers: Workers,
     operators: Vec<(String, String)>,
     /// One that has loaded the pass.
@@ -65,14 +65,20 @@ impl WorkerPass {
         limits: &Limits,
     ) -> Result<Self, LoadError> {
         let label = shown(label, limits.message_chars);
-        let preflight = contract::check(&label, bytes, limits)?;
-        let kept = match workers.cache.clone() {
-            Some(cache) => Some((cache, Cache::name(bytes, limits)?)),
+        let place = match workers.cache.clone() {
+            Some(cache) => Some((cache.name(bytes, limits)?, cache)),
             None => None,
         };
-        let known = kept.as_ref().and_then(|(cache, name)| cache.get(name));
-        let (workers, operators, was_known) = (workers.clone(), operators.to_vec(), known.is_some());
-        let mut pass = Self { label, preflight, artifact: known.unwrap_or_default(), workers, operators, ready: None };
+        let known = place.as_ref().and_then(|(name, cache)| Kept::read(&cache.get(name)?));
+        let was_known = known.is_some();
+        let checked = kept::checked(limits);
+        let (preflight, artifact) = match known {
+            Some(Kept { checked: by, preflight, artifact }) if by == checked => (preflight, artifact),
+            Some(Kept { artifact, .. }) => (contract::check(&label, bytes, limits)?, artifact),
+            None => (contract::check(&label, bytes, limits)?, Bytes::new([])),
+        };
+        let (workers, operators) = (workers.clone(), operators.to_vec());
+        let mut pass = Self { label, preflight, artifact, workers, operators, ready: None };
         if was_known {
             match pass.start(limits, 0) {
                 // What was right when it was put in may not be on another machine that shares the folder.
@@ -84,9 +90,10 @@ impl WorkerPass {
             }
         }
         pass.artifact = compiled(&pass.label, bytes, &pass.workers, limits)?;
-        if let Some((cache, name)) = &kept {
+        if let Some((name, cache)) = &place {
+            let Self { label, preflight, artifact, .. } = &pass;
             // Without a place for it the next run compiles again.
-            let _ = cache.put(name, &pass.label, &pass.artifact);
+            let _ = cache.put(name, label, &Kept::write(&checked, preflight, artifact.as_slice()));
         }
         pass.ready = Some(pass.start(limits, 0)?);
         Ok(pass)
@@ -116,8 +123,8 @@ impl WorkerPass {
     fn start_once(&self, limits: &Limits, room: u64) -> Result<Worker, Lost<LoadError>> {
         let mut worker = begun(&self.label, &self.workers, begin_run(limits, &self.operators, room))?;
         let until = Instant::now().checked_add(self.workers.grace);
-        let order = Order::Load(self.label.clone(), Blob(self.artifact.clone()), Box::new(limits.clone()));
-        match worker.ask(&order, SMALL, until) {
+        let order = Order::Load(self.label.clone(), self.artifact.clone().into(), Box::new(limits.clone()));
+        match worker.ask(order, SMALL, until) {
             Ok(Report::Loaded) => Ok(worker),
             Ok(Report::Failed(failure)) => Err(load_error(&self.label, failure, limits).into()),
             Ok(other) => Err(gone(&self.label, &worker.out_of_turn(&other))),
@@ -145,7 +152,7 @@ impl WorkerPass {
 
     fn describe_once(&mut self, limits: &Limits) -> Result<Info, Lost<Fault>> {
         let mut worker = self.worker(limits, 0, "describe")?;
-        let info = match worker.ask(&Order::Describe, SMALL, self.until(limits)) {
+        let info = match worker.ask(Order::Describe, SMALL, self.until(limits)) {
             Ok(Report::Described(Ok(info))) => check_info(&self.label, info, |t| kept(t, limits))?,
             Ok(Report::Described(Err(failed))) => return Err(self.failed(failed, "describe", limits).into()),
             Ok(other) => return Err(self.gone(&worker.out_of_turn(&other), "describe")),
@@ -173,7 +180,7 @@ impl WorkerPass {
             let mut said = ran.ended.map_err(|failed| self.failed(failed, "run", limits))?;
             said.note = kept(&said.note, limits);
             let until = Instant::now().checked_add(limits.time());
-            journal::replay(&ran.journal.0, &mut editor, limits, until).map_err(|e| self.not_replayed(&e))?;
+            journal::replay(ran.journal.as_slice(), &mut editor, limits, until).map_err(|e| self.not_replayed(&e))?;
             Ok(said)
         });
         usage.sandbox_ms = started.elapsed().as_secs_f64() * 1e3;
@@ -202,7 +209,7 @@ impl WorkerPass {
             mode: job.mode.clone(),
             options: job.options.clone(),
             constants: job.constants.is_some(),
-            graph: Blob(graph),
+            graph: graph.into(),
         };
         // Whatever an edit or a line of the log brings was counted in the worker, and takes less on its way.
         let line = u64::from(limits.message_chars).saturating_mul(SHOWN_GROWS).saturating_add(SHOWN_TAIL);
@@ -210,7 +217,7 @@ impl WorkerPass {
         let most = limits.host_bytes.saturating_add(log).saturating_add(SMALL);
         let (mut order, mut named) = (Order::Run(Box::new(run)), None);
         loop {
-            order = match worker.ask(&order, most, until) {
+            order = match worker.ask(order, most, until) {
                 Ok(Report::Ran(ran)) => return Ok(*ran),
                 Ok(Report::Weights { node, offset, len }) if job.constants.is_some() => {
                     Order::Weights(weights(editor, job, &mut named, (node, offset, len), limits))
@@ -295,11 +302,11 @@ fn begun(label: &str, workers: &Workers, begin: Begin) -> Result<Worker, Lost<Lo
 }
 
 /// Lets a worker compile a component.
-fn compiled(label: &str, bytes: &[u8], workers: &Workers, limits: &Limits) -> Result<Vec<u8>, LoadError> {
+fn compiled(label: &str, bytes: &[u8], workers: &Workers, limits: &Limits) -> Result<Bytes, LoadError> {
     patiently(workers, || compiled_once(label, bytes, workers, limits))
 }
 
-fn compiled_once(label: &str, bytes: &[u8], workers: &Workers, limits: &Limits) -> Result<Vec<u8>, Lost<LoadError>> {
+fn compiled_once(label: &str, bytes: &[u8], workers: &Workers, limits: &Limits) -> Result<Bytes, Lost<LoadError>> {
     let megabytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX).div_ceil(1 << 20);
     let mut cpu_seconds = megabytes.saturating_mul(2).saturating_add(5);
     if cfg!(debug_assertions) {
@@ -311,9 +318,9 @@ fn compiled_once(label: &str, bytes: &[u8], workers: &Workers, limits: &Limits) 
     let mut worker = begun(label, workers, begin)?;
     // Other processes may have most of the processor.
     let wait = std::time::Duration::from_secs(cpu_seconds.saturating_mul(10)).saturating_add(workers.grace);
-    let order = Order::Compile(Blob(bytes.to_vec()));
-    match worker.ask(&order, ARTIFACT_BYTES, Instant::now().checked_add(wait)) {
-        Ok(Report::Compiled(artifact)) => Ok(artifact.0),
+    let order = Order::Compile(bytes.to_vec().into());
+    match worker.ask(order, ARTIFACT_BYTES, Instant::now().checked_add(wait)) {
+        Ok(Report::Compiled(artifact)) => Ok(artifact.into_bytes()),
         Ok(Report::Failed(failure)) => Err(load_error(label, failure, limits).into()),
         Ok(other) => Err(gone(label, &worker.out_of_turn(&other))),
         Err(ended) => Err(gone(label, &ended)),
@@ -348,7 +355,7 @@ fn weights(
     let graph = editor.graph();
     let node = NodeId::from_bits(node).filter(|n| graph.contains(*n)).ok_or("it is no node of this graph")?;
     let len = len.min(u32::try_from(limits.call_bytes).unwrap_or(u32::MAX));
-    weight_bytes(weights, graph, named, node, offset, len).map(|bytes| Blob(bytes.to_vec()))
+    weight_bytes(weights, graph, named, node, offset, len).map(|bytes| bytes.to_vec().into())
 }
 
 /// What one character becomes at most when it is shown, and what a cut text ends with.

@@ -1,7 +1,7 @@
 //! The host's end of one worker.
 //!
 //! Promises: a worker is asked and answers, or it is ended and the host is told how: what it sent instead, its signal or exit code, its last
-//! words. No worker outlives the value that stands for it. Leaves to `pass` what answers mean.
+//! words. A worker is killed with the value that stands for it. Leaves to `pass` what answers mean.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -9,9 +9,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::Arc;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -144,7 +144,8 @@ pub fn walls_here(workers: &Workers) -> Result<Vec<Wall>, LoadError> {
 /// A process that works for this one.
 #[derive(Debug)]
 pub(super) struct Worker {
-    child: Child,
+    /// Taken out where it is not waited for.
+    child: Option<Child>,
     stream: UnixStream,
     words: Option<JoinHandle<String>>,
     pub(super) walls: Vec<Wall>,
@@ -205,9 +206,9 @@ impl Worker {
             std::thread::Builder::new().name("airlock-words".into()).spawn(move || last_words(stderr)).ok()
         });
         let data_bytes = begin.data_bytes;
-        let mut worker = Self { child, stream: own, words, walls: Vec::new(), data_bytes };
+        let mut worker = Self { child: Some(child), stream: own, words, walls: Vec::new(), data_bytes };
         let until = Instant::now().checked_add(START);
-        match worker.ask(&Order::Begin(Box::new(begin)), SMALL, until).map_err(NotStarted::Ended)? {
+        match worker.ask(Order::Begin(Box::new(begin)), SMALL, until).map_err(NotStarted::Ended)? {
             Report::Begun(walls) if walls.0.iter().any(|w| w.name == Wall::FILTER && w.stands) => {
                 worker.walls = walls.0;
                 Ok(worker)
@@ -221,8 +222,8 @@ impl Worker {
     }
 
     /// Sends an order and waits for the answer. A worker that gives none is ended.
-    pub(super) fn ask(&mut self, order: &Order, most: u64, until: Option<Instant>) -> Result<Report, Ended> {
-        let sent = wire::send(&mut self.stream, order, until);
+    pub(super) fn ask(&mut self, mut order: Order, most: u64, until: Option<Instant>) -> Result<Report, Ended> {
+        let sent = wire::send(&mut self.stream, &mut order, until);
         match sent.and_then(|()| wire::receive(&mut self.stream, most, until)) {
             Ok(report) => Ok(report),
             Err(error) => Err(self.end(&error)),
@@ -231,7 +232,7 @@ impl Worker {
 
     /// Whether the process lives.
     pub(super) fn is_alive(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        matches!(self.status(), Ok(None))
     }
 
     /// Ends a worker that answered what nobody had asked.
@@ -250,7 +251,7 @@ impl Worker {
         };
         let until = Instant::now().checked_add(DYING);
         while matches!(how, How::LivedOn) && until.is_some_and(|until| Instant::now() < until) {
-            match self.child.try_wait() {
+            match self.status() {
                 Ok(Some(status)) => {
                     how = match (status.signal(), status.code()) {
                         (Some(signal), _) => How::Signal(signal),
@@ -265,18 +266,42 @@ impl Worker {
         Ended { how, words, data_bytes: self.data_bytes }
     }
 
+    fn status(&mut self) -> std::io::Result<Option<ExitStatus>> {
+        self.child.as_mut().map_or(Ok(None), Child::try_wait)
+    }
+
     /// Kills the process, if it lives, and returns its last words.
     fn kill(&mut self) -> String {
+        let Some(mut child) = self.child.take() else { return String::new() };
         // Both fail only for a process that is gone.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = child.kill();
+        let _ = child.wait();
         self.words.take().and_then(|words| words.join().ok()).unwrap_or_default()
     }
 }
 
 impl Drop for Worker {
+    /// Kills the process. A system takes milliseconds to take its memory back: a run that is over does not wait for that.
     fn drop(&mut self) {
-        self.kill();
+        let Some(mut child) = self.child.take() else { return };
+        // It fails only for a process that is gone.
+        let _ = child.kill();
+        let words = self.words.take();
+        let waiting = Arc::new(Mutex::new(Some((child, words))));
+        let own = waiting.clone();
+        let gone = std::thread::Builder::new().name("airlock-reaper".into()).spawn(move || reap(&own));
+        if gone.is_err() {
+            reap(&waiting);
+        }
+    }
+}
+
+/// Waits until a process that was killed is gone, and its words with it.
+fn reap(waiting: &Mutex<Option<(Child, Option<JoinHandle<String>>)>>) {
+    let taken = waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some((mut child, words)) = taken {
+        let _ = child.wait();
+        drop(words.map(JoinHandle::join));
     }
 }
 

@@ -1,6 +1,7 @@
 //! What host and worker say to each other: frames, and what may stand in them.
 //!
-//! A frame is four bytes that name this version, the length of what follows in eight, and a message as postcard writes it. The host begins:
+//! A frame is four bytes that name this version, the length of what follows in eight, a message as postcard writes it, and behind it the bytes of
+//! its [`Blob`], if it has one. The host begins:
 //! each [`Order`] has one [`Report`], but that a worker may ask for weights before it reports a run.
 //!
 //! Promises: a reader takes no more memory than the sender has sent, and no more than it was told to take; it waits no longer than it was
@@ -16,10 +17,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::walls::Wall;
 use crate::contract::Limits;
+use crate::graph::Bytes;
 use crate::sandbox::{FaultKind, Info, Level, Said};
 
 /// The version of these messages. Both ends are one program, so there is no other to understand.
-const VERSION: [u8; 4] = *b"ALW1";
+const VERSION: [u8; 4] = *b"ALW2";
 
 /// What a worker is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -154,29 +156,77 @@ pub struct Ran {
     pub calls: u64,
 }
 
-/// Bytes, copied as a whole.
-#[derive(Debug, Default)]
-pub struct Blob(pub Vec<u8>);
+/// Bytes that stand behind a message as they are, to the end of the frame: neither side copies them into it or out of it.
+#[derive(Clone, Default)]
+pub struct Blob(Option<Bytes>);
+
+impl Blob {
+    /// Returns the bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        self.0.as_ref().map_or(&[], Bytes::as_slice)
+    }
+
+    /// Returns the bytes.
+    pub fn into_bytes(self) -> Bytes {
+        self.0.unwrap_or_else(|| Bytes::new(Vec::new()))
+    }
+}
+
+impl From<Bytes> for Blob {
+    fn from(bytes: Bytes) -> Self {
+        Self(Some(bytes))
+    }
+}
+
+impl From<Vec<u8>> for Blob {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Some(Bytes::new(bytes)))
+    }
+}
+
+impl fmt::Debug for Blob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.as_slice().len())
+    }
+}
 
 impl Serialize for Blob {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.0)
+        serializer.serialize_unit()
     }
 }
 
 impl<'de> Deserialize<'de> for Blob {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Copied;
-        impl Visitor<'_> for Copied {
-            type Value = Blob;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("bytes")
-            }
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Blob, E> {
-                Ok(Blob(bytes.to_vec()))
+        <()>::deserialize(deserializer).map(|()| Self::default())
+    }
+}
+
+/// A message that bytes may stand behind.
+pub trait Message {
+    /// Returns them, where the message has any.
+    fn blob(&mut self) -> Option<&mut Blob>;
+}
+
+impl Message for Order {
+    fn blob(&mut self) -> Option<&mut Blob> {
+        match self {
+            Order::Compile(blob) | Order::Load(_, blob, _) | Order::Weights(Ok(blob)) => Some(blob),
+            Order::Run(run) => Some(&mut run.graph),
+            Order::Begin(_) | Order::Describe | Order::Weights(Err(_)) => None,
+        }
+    }
+}
+
+impl Message for Report {
+    fn blob(&mut self) -> Option<&mut Blob> {
+        match self {
+            Report::Compiled(blob) => Some(blob),
+            Report::Ran(ran) => Some(&mut ran.journal),
+            Report::Begun(_) | Report::Loaded | Report::Failed(_) | Report::Described(_) | Report::Weights { .. } => {
+                None
             }
         }
-        deserializer.deserialize_bytes(Copied)
     }
 }
 
@@ -269,11 +319,18 @@ impl Timed for std::sync::Arc<std::fs::File> {
 const CHUNK: usize = 1 << 20;
 
 /// Sends a message.
-pub fn send(stream: &mut impl Timed, message: &impl Serialize, until: Option<Instant>) -> Result<(), WireError> {
+pub fn send<T: Message + Serialize>(
+    stream: &mut impl Timed,
+    message: &mut T,
+    until: Option<Instant>,
+) -> Result<(), WireError> {
     let body = postcard::to_stdvec(message).map_err(|e| WireError::Nonsense(e.to_string()))?;
+    let blob = message.blob().map_or(&[][..], |blob| blob.as_slice());
+    let len = body.len().saturating_add(blob.len());
     let mut head = VERSION.to_vec();
-    head.extend_from_slice(&u64::try_from(body.len()).unwrap_or(u64::MAX).to_le_bytes());
-    for chunk in std::iter::once(head.as_slice()).chain(body.chunks(CHUNK)) {
+    head.extend_from_slice(&u64::try_from(len).unwrap_or(u64::MAX).to_le_bytes());
+    head.extend_from_slice(&body);
+    for chunk in head.chunks(CHUNK).chain(blob.chunks(CHUNK)) {
         stream.end_at(until)?;
         stream.write_all(chunk)?;
     }
@@ -281,7 +338,7 @@ pub fn send(stream: &mut impl Timed, message: &impl Serialize, until: Option<Ins
 }
 
 /// Receives a message of at most `most` bytes.
-pub fn receive<T: DeserializeOwned>(
+pub fn receive<T: Message + DeserializeOwned>(
     stream: &mut impl Timed,
     most: u64,
     until: Option<Instant>,
@@ -296,16 +353,29 @@ pub fn receive<T: DeserializeOwned>(
         return Err(WireError::Nonsense(format!("{len} bytes, at most {most} are possible here")));
     }
     let body = read(stream, usize::try_from(len).unwrap_or(usize::MAX), until)?;
-    match postcard::take_from_bytes(&body) {
-        Ok((message, [])) => Ok(message),
-        Ok((_, rest)) => Err(WireError::Nonsense(format!("{} bytes more than the message", rest.len()))),
-        Err(e) => Err(WireError::Nonsense(e.to_string())),
+    let nonsense = |e: postcard::Error| WireError::Nonsense(e.to_string());
+    let (mut message, rest) = postcard::take_from_bytes::<T>(&body).map_err(nonsense)?;
+    let rest = rest.len();
+    match message.blob() {
+        Some(blob) => {
+            let start = body.len().saturating_sub(rest);
+            *blob = Blob(Bytes::new(body).cut(start, rest));
+        }
+        None if rest > 0 => return Err(WireError::Nonsense(format!("{rest} bytes more than the message"))),
+        None => {}
     }
+    Ok(message)
 }
 
 /// Reads that many bytes. Memory grows with what comes.
 fn read(stream: &mut impl Timed, len: usize, until: Option<Instant>) -> Result<Vec<u8>, WireError> {
     let mut bytes = Vec::new();
+    if until.is_none() {
+        // From the host, as long as it takes, and as much as it says.
+        bytes.reserve_exact(len);
+        let come = stream.take(u64::try_from(len).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
+        return if come == len { Ok(bytes) } else { Err(WireError::Closed) };
+    }
     while bytes.len() < len {
         let start = bytes.len();
         bytes.resize(start.saturating_add(CHUNK.min(len.saturating_sub(start))), 0);
@@ -337,9 +407,14 @@ mod tests {
     #[test]
     fn a_message_comes_as_it_was_sent() {
         let (mut a, mut b) = UnixStream::pair().unwrap();
-        send(&mut a, &Order::Load("p".into(), Blob(vec![7; 100]), Box::default()), soon()).unwrap();
-        let Order::Load(label, bytes, _) = receive(&mut b, 1000, soon()).unwrap() else { panic!() };
-        assert_eq!((label.as_str(), bytes.0.len()), ("p", 100));
+        for until in [soon(), None] {
+            send(&mut a, &mut Order::Load("p".into(), vec![7; 100].into(), Box::default()), soon()).unwrap();
+            send(&mut a, &mut Order::Weights(Ok(Blob::default())), soon()).unwrap();
+            let Order::Load(label, bytes, _) = receive(&mut b, 1000, until).unwrap() else { panic!() };
+            assert_eq!((label.as_str(), bytes.as_slice()), ("p", &[7; 100][..]));
+            let Order::Weights(Ok(bytes)) = receive(&mut b, 1000, until).unwrap() else { panic!() };
+            assert!(bytes.as_slice().is_empty());
+        }
     }
 
     #[test]
@@ -364,6 +439,6 @@ mod tests {
         assert!(matches!(receive::<Report>(&mut b, 100, soon()), Err(WireError::Silent)));
         drop(a);
         assert!(matches!(receive::<Report>(&mut b, 100, soon()), Err(WireError::Closed)));
-        assert!(matches!(send(&mut b, &Order::Describe, soon()), Err(WireError::Closed)));
+        assert!(matches!(send(&mut b, &mut Order::Describe, soon()), Err(WireError::Closed)));
     }
 }
