@@ -33,11 +33,11 @@ macro_rules! families {
 }
 
 families! {
-    "arithmetic" Exact "element/arith.rs" ["abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number"]
-    "casts" Exact "element/cast.rs" ["cast-of-cast" "cast-of-integer-sum" "cast-of-sign" "nan-to-few-bits" "sign-bit"]
-    "choices" Exact "element/choose.rs" ["bound-itself" "bounds-together" "choose-equal" "choose-not"]
-    "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-indices" "compare-ranges" "count-is-any" "difference-is-zero"]
-    "integers" Exact "element/integer.rs" ["division-is-shift" "divisions-compose" "integer-ring" "remainder-by-quotient"]
+    "arithmetic" Exact "element/arith.rs" ["abs-of-product" "abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "arithmetic-of-numbers" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number"]
+    "casts" Exact "element/cast.rs" ["bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-sign" "choose-before-cast" "nan-to-few-bits" "round-once" "sign-bit"]
+    "choices" Exact "element/choose.rs" ["bound-by-range" "bound-itself" "bounds-together" "choose-equal" "choose-not"]
+    "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-by-comparison" "compare-indices" "compare-ranges" "count-is-any" "difference-is-zero"]
+    "integers" Exact "element/integer.rs" ["division-by-range" "division-is-shift" "divisions-compose" "integer-ring" "quotient-of-index" "remainder-by-quotient"]
     "ranges" Exact "element/bounds.rs" []
     "indices" Exact "element/index.rs" []
     "cases" Exact "element/equal.rs" ["by-cases"]
