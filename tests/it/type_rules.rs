@@ -209,6 +209,7 @@ fn operators_that_never_raise_refuse_words_that_they_do_not_know() {
                     Base::Tensor if p.ty.suffixes.is_empty() => format!("{} = x", p.name),
                     Base::Tensor => format!("{} = [x]", p.name),
                     Base::Str => format!("{} = '{word}'", p.name),
+                    _ if !p.ty.suffixes.is_empty() => format!("{} = [1, 1]", p.name),
                     _ => format!("{} = 1", p.name),
                 })
                 .collect();
