@@ -9,11 +9,10 @@ use crate::exec::kernels::Entry;
 use crate::exec::kernels::arithmetic::Made;
 use crate::exec::kernels::create::filled_with;
 use crate::exec::numbers::checked::check_fits;
-use crate::exec::tensor::fill;
 use crate::exec::tensor::flat::with_width;
 use crate::exec::tensor::storage::Storage;
 use crate::exec::tensor::value::Value;
-use crate::exec::tensor::{Meta, Tensor};
+use crate::exec::tensor::{Meta, Tensor, fill};
 use crate::ops::Fault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
@@ -27,20 +26,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (fresh, &["prims.convert_element_type.default"]),
     // A run has everything on one device.
     (|cx| cx.tensor(0).cloned().map(Value::Tensor), &["prims.device_put.default"]),
-    (
-        cast,
-        &[
-            "aten.contiguous.default",
-            "aten.to.device",
-            "aten.to.dtype",
-            "aten.to.other",
-            "aten.to.dtype_layout",
-            "aten.type_as.default",
-        ],
-    ),
-    (resize, &["aten.resize_.default"]),
-    (set_source, &["aten.set_.source_Tensor", "aten.set_.source_Tensor_storage_offset"]),
-    (set_empty, &["aten.set_.default"]),
+    (cast, &["aten.to.device", "aten.to.dtype", "aten.to.other", "aten.to.dtype_layout", "aten.type_as.default"]),
 ];
 
 /// Returns what `fill` writes: a tensor of one element that broadcasts.
@@ -112,25 +98,4 @@ fn cast(cx: &mut Cx<'_, '_, '_>) -> Made {
         return Ok(Value::Tensor(t.clone()));
     }
     fresh(cx)
-}
-
-/// The same memory in other sizes; it grows where they need more.
-fn resize(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let (meta, t) = (cx.meta()?, cx.tensor(0)?);
-    if meta.numel() > 0 {
-        t.storage.grow(meta.needed()?.saturating_mul(meta.dtype.bytes()))?;
-    }
-    t.with_meta(meta).map(Value::Tensor)
-}
-
-fn set_source(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let (meta, source) = (cx.meta()?, cx.tensor(1)?);
-    if meta.numel() > 0 {
-        source.storage.grow(meta.needed()?.saturating_mul(meta.dtype.bytes()))?;
-    }
-    source.with_meta(meta).map(Value::Tensor)
-}
-
-fn set_empty(cx: &mut Cx<'_, '_, '_>) -> Made {
-    fill::empty(&cx.meta()?, cx.meter()).map(Value::Tensor)
 }

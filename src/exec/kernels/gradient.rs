@@ -28,8 +28,6 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (elu, &["aten.elu_backward.default"]),
     (dropout, &["aten.native_dropout_backward.default"]),
     (mse_loss, &["aten.mse_loss_backward.default"]),
-    (select, &["aten.select_backward.default"]),
-    (slice, &["aten.slice_backward.default"]),
 ];
 
 /// Computes `f(grad, x)` of two arguments in `f64`.
@@ -165,48 +163,6 @@ fn mse_loss(cx: &mut Cx<'_, '_, '_>) -> Made {
     let factor = if reduction == 1 { 2.0 / count_of(cx.tensor(1)?.numel()) } else { 2.0 };
     let operands = [cx.operand(0)?, cx.operand(1)?, cx.operand(2)?];
     map3::<f64, f64>(cx, &meta, operands, meta.dtype, |grad, a, b| factor * (a - b) * grad).map(Value::Tensor)
-}
-
-/// Zeros, with the gradient where `view` says.
-fn placed(cx: &Cx<'_, '_, '_>, view: impl Fn(&Tensor) -> Result<Tensor, Fault>) -> Made {
-    let out = cx.zeros(0)?;
-    let place = view(&out)?;
-    let grad = cx.tensor(0)?;
-    if place.sizes() != grad.sizes() {
-        return Err(cx.bad(0, format!("sizes {:?}", place.sizes()), format!("{:?}", grad.sizes())));
-    }
-    place.copy_from(grad)?;
-    Ok(Value::Tensor(out))
-}
-
-fn select(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let rank = cx.meta()?.rank();
-    let (d, at) = (cx.axis(2, rank)?, cx.int(3)?);
-    placed(cx, |out| {
-        let size = i64::try_from(out.meta.size(d)).unwrap_or(i64::MAX);
-        let from = if at < 0 { at.saturating_add(size) } else { at };
-        let from = usize::try_from(from).ok().filter(|k| *k < out.meta.size(d));
-        out.select(d, from.ok_or_else(|| cx.bad(3, format!("below {size}"), at.to_string()))?)
-    })
-}
-
-fn slice(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let rank = cx.meta()?.rank();
-    let (d, start, end, step) = (cx.axis(2, rank)?, cx.int(3)?, cx.int(4)?, cx.int(5)?);
-    let step = usize::try_from(step).ok().filter(|s| *s > 0);
-    let step = step.ok_or_else(|| cx.bad(5, "a positive number", cx.int(5).unwrap_or(0).to_string()))?;
-    placed(cx, |out| {
-        let size = i64::try_from(out.meta.size(d)).unwrap_or(i64::MAX);
-        let clamp = |at: i64| if at < 0 { at.saturating_add(size).max(0) } else { at.min(size) };
-        let from = clamp(start);
-        let len = usize::try_from(clamp(end).saturating_sub(from).max(0)).unwrap_or(0);
-        let mut view = out.narrow(d, usize::try_from(from).unwrap_or(0), len)?;
-        if let (Some(size), Some(stride)) = (view.meta.sizes.get_mut(d), view.meta.strides.get_mut(d)) {
-            *size = len.div_ceil(step);
-            *stride = stride.saturating_mul(step);
-        }
-        Ok(view)
-    })
 }
 
 /// Reads an operand as numbers; used by the other files of gradients.

@@ -8,12 +8,8 @@ use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
     (Exact, |b| done![b.t(0)?.pow(2)], &["aten.square.default"]),
-    (Exact, |b| done![b.t(0)?], &["aten.positive.default"]),
     (Exact, |b| done![b.t(0)? - b.t(0)?.op("trunc")], &["aten.frac.default"]),
     (Exact, sgn, &["aten.sgn.default"]),
-    (Exact, isfinite, &["aten.isfinite.default"]),
-    (Exact, |b| infinite(b, f64::INFINITY), &["aten.isposinf.default"]),
-    (Exact, |b| infinite(b, f64::NEG_INFINITY), &["aten.isneginf.default"]),
     (Exact, nan_to_num, &["aten.nan_to_num.default"]),
     (Exact, |b| done![b.t(0)? * (PI / 180.0)], &["aten.deg2rad.default"]),
     (Exact, |b| done![b.t(0)? * (180.0 / PI)], &["aten.rad2deg.default"]),
@@ -63,26 +59,8 @@ fn sgn(b: &Builder<'_>) -> Made {
     done![x.op("sign")]
 }
 
-fn is_real_float(x: T<'_>) -> bool {
+pub(super) fn is_real_float(x: T<'_>) -> bool {
     x.dtype().is_float()
-}
-
-fn isfinite(b: &Builder<'_>) -> Made {
-    let x = b.t(0)?;
-    b.only(!x.dtype().is_complex(), "complex numbers")?;
-    if !is_real_float(x) {
-        return done![x.call("ones_like", args![; dtype = Dtype::Bool])];
-    }
-    let known = x.call("eq.Tensor", args![x]);
-    done![known.call("mul.Tensor", args![x.op("abs").call("ne", args![f64::INFINITY])])]
-}
-
-fn infinite(b: &Builder<'_>, which: f64) -> Made {
-    let x = b.t(0)?;
-    if !is_real_float(x) {
-        return done![x.call("zeros_like", args![; dtype = Dtype::Bool])];
-    }
-    done![x.call("eq", args![which])]
 }
 
 /// The greatest finite value of a dtype.

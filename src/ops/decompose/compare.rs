@@ -1,5 +1,6 @@
-//! Comparisons.
+//! Comparisons, and choices by them.
 
+use super::activation::is_real_float;
 use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
@@ -9,6 +10,10 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, isin, &["aten.isin.Tensor_Tensor"]),
     (Exact, isin_number, &["aten.isin.Tensor_Scalar"]),
     (Exact, isreal, &["aten.isreal.default"]),
+    (Exact, isfinite, &["aten.isfinite.default"]),
+    (Exact, |b| infinite(b, f64::INFINITY), &["aten.isposinf.default"]),
+    (Exact, |b| infinite(b, f64::NEG_INFINITY), &["aten.isneginf.default"]),
+    (Exact, choose, &["aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar"]),
 ];
 
 fn isinf(b: &Builder<'_>) -> Made {
@@ -56,4 +61,32 @@ fn isreal(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
     b.only(!x.dtype().is_complex(), "complex numbers")?;
     done![x.call("ones_like", args![; dtype = Dtype::Bool])]
+}
+
+fn isfinite(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(!x.dtype().is_complex(), "complex numbers")?;
+    if !is_real_float(x) {
+        return done![x.call("ones_like", args![; dtype = Dtype::Bool])];
+    }
+    let known = x.call("eq.Tensor", args![x]);
+    done![known.call("mul.Tensor", args![x.op("abs").call("ne", args![f64::INFINITY])])]
+}
+
+fn infinite(b: &Builder<'_>, which: f64) -> Made {
+    let x = b.t(0)?;
+    if !is_real_float(x) {
+        return done![x.call("zeros_like", args![; dtype = Dtype::Bool])];
+    }
+    done![x.call("eq", args![which])]
+}
+
+/// A number becomes a tensor of the result's dtype.
+fn choose(b: &Builder<'_>) -> Made {
+    let dtype = b.own_tensor()?.dtype;
+    let operand = |i: usize| match b.arg(i) {
+        Arg::Node(_) => b.t(i).map(|t| t.to(dtype)),
+        number => Ok(b.op("scalar_tensor", args![number; dtype = dtype])),
+    };
+    done![b.op("where.self", args![b.t(0)?, operand(1)?, operand(2)?])]
 }

@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 use crate::graph::MemoryFormat;
-use crate::ops::typing::layout;
 
 pub(super) const TABLE: &[Line] = &[
     (Exact, |b| filled(b, 0, None), &["aten.zeros.default"]),
@@ -17,7 +16,6 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, fill, &["aten.fill.Scalar", "aten.fill.Tensor"]),
     (Exact, |b| done![b.t(0)?.call("fill.Scalar", args![0])], &["aten.zero.default"]),
     (Exact, eye, &["aten.eye.default", "aten.eye.m"]),
-    (Exact, contiguous, &["aten.contiguous.default"]),
     (Exact, to, &["aten.to.dtype", "aten.to.device", "aten.to.dtype_layout"]),
     (Exact, to_other, &["aten.to.other", "aten.type_as.default"]),
 ];
@@ -68,18 +66,6 @@ fn eye(b: &Builder<'_>) -> Made {
     let count = |n: Arg| b.op("arange.default", args![n; device = device.clone()]).id();
     let (rows, columns) = (b.value(count(rows)), b.value(count(columns)));
     done![rows.unsqueeze(-1).call("eq.Tensor", args![columns]).to(own.dtype)]
-}
-
-/// Itself where it lies so already.
-fn contiguous(b: &Builder<'_>) -> Made {
-    let x = b.t(0)?;
-    let format = b.ask(|c| Ok(c.memory_format(1)))?.unwrap_or(MemoryFormat::Contiguous);
-    let ty = x.ty().ok_or_else(|| b.unsupported("this input"))?;
-    match b.decide(|s| layout::is_in_format(s, &ty, format)) {
-        Some(true) => done![x],
-        Some(false) => done![x.call("clone", args![; memory_format = Arg::MemoryFormat(format)])],
-        None => Err(b.unsupported("strides that are not known")),
-    }
 }
 
 /// Itself where nothing changes.

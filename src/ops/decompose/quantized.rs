@@ -14,6 +14,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, dequantize_channels, &["quantized_decomposed.dequantize_per_channel.default"]),
     (Exact, quantize_rows, &["quantized_decomposed.quantize_per_token.default"]),
     (Exact, dequantize_rows, &["quantized_decomposed.dequantize_per_token.default"]),
+    (Exact, fake_quantize, &["aten.fake_quantize_per_tensor_affine.default"]),
 ];
 
 fn wide_input<'b>(b: &'b Builder<'_>) -> Result<T<'b>, Fault> {
@@ -91,4 +92,9 @@ fn quantize_rows(b: &Builder<'_>) -> Made {
 fn dequantize_rows(b: &Builder<'_>) -> Made {
     let dtype = b.dtype("output_dtype")?.ok_or_else(|| b.unsupported("no dtype"))?;
     done![((b.t(0)? - b.t(2)?) * b.t(1)?).to(dtype)]
+}
+
+fn fake_quantize(b: &Builder<'_>) -> Made {
+    let given = args![b.t(0)?, b.arg(1), b.arg(2), b.arg(3), b.arg(4)];
+    done![b.pick("fake_quantize_per_tensor_affine_cachemask", given, 0)]
 }

@@ -1,6 +1,7 @@
 //! Taking apart: by `split_with_sizes`, `slice`, `select`.
 
 use super::prelude::*;
+use super::view::real;
 
 pub(super) const TABLE: &[Line] = &[
     (Exact, |b| one_list(b.list("split_with_sizes", args![b.t(0)?, b.sizes(1), b.arg(2)])), &["aten.split.sizes"]),
@@ -18,6 +19,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, unbind, &["aten.unbind.int", "aten.unbind_copy.int"]),
     (Exact, sections, &["aten.tensor_split.sections"]),
     (Exact, indices, &["aten.tensor_split.indices"]),
+    (Exact, real, &["aten.real.default"]),
 ];
 
 fn one_list(items: Vec<T<'_>>) -> Made {

@@ -36,7 +36,6 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| renamed(b, "minimum"), &["aten.clamp_max.Tensor", "aten.min.other"]),
     (Exact, |b| done![b.t(0)?.clamp(b.arg(1), b.arg(2))], &["aten.clip.default"]),
     (Exact, heaviside, &["aten.heaviside.default"]),
-    (Exact, choose, &["aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar"]),
     (Real, xlogy, &["aten.xlogy.Tensor", "aten.xlogy.Scalar_Other"]),
     (Real, |b| log_add(b, "exp", 1.0), &["aten.logaddexp.default"]),
     (Real, |b| log_add(b, "exp2", LOG2_E), &["aten.logaddexp2.default"]),
@@ -117,16 +116,6 @@ fn heaviside(b: &Builder<'_>) -> Made {
     b.only(x.dtype() == at_zero.dtype(), "unlike dtypes")?;
     let step = x.call("gt", args![0]).to(x.dtype());
     done![b.choose(x.call("eq", args![0]), at_zero, step)]
-}
-
-/// A number becomes a tensor of the result's dtype.
-fn choose(b: &Builder<'_>) -> Made {
-    let dtype = b.own_tensor()?.dtype;
-    let operand = |i: usize| match b.arg(i) {
-        Arg::Node(_) => b.t(i).map(|t| t.to(dtype)),
-        number => Ok(b.op("scalar_tensor", args![number; dtype = dtype])),
-    };
-    done![b.op("where.self", args![b.t(0)?, operand(1)?, operand(2)?])]
 }
 
 /// Two operands in the dtype in which the result is computed.

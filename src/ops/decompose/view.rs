@@ -1,7 +1,8 @@
 //! Views by `view`, `permute`, `expand`, `slice`, and copies of views.
 
 use super::prelude::*;
-use crate::graph::ValueType;
+use crate::graph::{MemoryFormat, ValueType};
+use crate::ops::typing::layout;
 
 pub(super) const TABLE: &[Line] = &[
     (Exact, reshape, &["aten.reshape.default"]),
@@ -47,6 +48,9 @@ pub(super) const TABLE: &[Line] = &[
             "aten.narrow_copy.default",
         ],
     ),
+    (Exact, |b| done![b.t(0)?], &["aten.positive.default"]),
+    (Exact, real, &["aten.conj.default", "aten.resolve_conj.default", "aten.resolve_neg.default"]),
+    (Exact, contiguous, &["aten.contiguous.default"]),
 ];
 
 /// A view where there can be one, else a copy.
@@ -172,5 +176,24 @@ fn copied(b: &Builder<'_>) -> Made {
     match b.own_type()? {
         ValueType::Tensor(_) => done![view.copy()],
         _ => Err(b.unsupported("several results")),
+    }
+}
+
+/// Of real tensors: themselves.
+pub(super) fn real(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(!x.dtype().is_complex(), "complex numbers")?;
+    done![x]
+}
+
+/// Itself where it lies so already.
+fn contiguous(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let format = b.ask(|c| Ok(c.memory_format(1)))?.unwrap_or(MemoryFormat::Contiguous);
+    let ty = x.ty().ok_or_else(|| b.unsupported("this input"))?;
+    match b.decide(|s| layout::is_in_format(s, &ty, format)) {
+        Some(true) => done![x],
+        Some(false) => done![x.call("clone", args![; memory_format = Arg::MemoryFormat(format)])],
+        None => Err(b.unsupported("strides that are not known")),
     }
 }

@@ -1,8 +1,8 @@
-//! Tensors out of nothing.
+//! Tensors out of nothing, and copies in other dtypes.
 
-use super::cx::{Cx, ge_type};
+use super::cx::{Cx, ge_type, int};
 use super::{Entry, Made, Rule};
-use crate::graph::{Arg, Layout};
+use crate::graph::{Arg, Layout, MemoryFormat};
 use crate::lower::ge::builder::{In, Refusal};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::proto::DataType;
@@ -28,6 +28,20 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.scalar_tensor.default", Rule::By(scalar_tensor)),
     ("aten.zeros.default", Rule::By(zeros)),
     ("aten.zeros_like.default", Rule::By(|cx| like(cx, "ZerosLike"))),
+    ("aten.clone.default", Rule::By(clone)),
+    ("aten.lift_fresh_copy.default", Rule::Unary("Identity")),
+    ("aten.new_empty_strided.default", Rule::By(new_empty_strided)),
+    (
+        "aten.copy_.default",
+        Rule::By(|cx| {
+            let (dst, src) = (cx.input(0, "self")?, cx.input(1, "src")?);
+            cx.ge("Assign", vec![dst, src], &[])
+        }),
+    ),
+    ("aten._to_copy.default", Rule::By(to_copy)),
+    ("aten.zero.default", Rule::Unary("ZerosLike")),
+    ("aten.copy.default", Rule::By(copy)),
+    ("prims.convert_element_type.default", Rule::By(convert)),
 ];
 
 fn full(cx: &mut Cx) -> Made {
@@ -193,4 +207,63 @@ fn scalar_tensor(cx: &mut Cx) -> Made {
         (None, None, Some(l)) => Ok(cx.b.constant(&l, None)?.into()),
         _ => Err(Refusal("argument s is no number".into())),
     }
+}
+
+fn clone(cx: &mut Cx) -> Made {
+    if let Value::Other(format) = cx.kwarg("memory_format")
+        && *format != crate::graph::Arg::MemoryFormat(crate::graph::MemoryFormat::Contiguous)
+    {
+        return Err(Refusal("only memory_format=torch.contiguous_format is supported".into()));
+    }
+    let x = cx.input(0, "self")?;
+    cx.ge("Identity", vec![x], &[])
+}
+
+fn new_empty_strided(cx: &mut Cx) -> Made {
+    refuse_layout(cx)?;
+    let x = cx.tensor(0, "self")?;
+    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or_else(|| cx.dtype(x));
+    let size = cx.get(1, "size");
+    let size = cx.cast(size, DataType::Int32)?;
+    let empty = cx.op("Empty", vec![size.into()], &[("dtype", dtype.into())])?;
+    let stride = cx.input(2, "stride")?;
+    cx.ge("AsStrided", vec![empty.into(), size.into(), stride, int(0)], &[])
+}
+
+fn to_copy(cx: &mut Cx) -> Made {
+    if let Value::Other(layout) = cx.kwarg("layout")
+        && *layout != Arg::Layout(Layout::Strided)
+    {
+        return Err(Refusal("only layout=torch.strided is supported".into()));
+    }
+    if let Value::Other(format) = cx.kwarg("memory_format")
+        && *format != Arg::MemoryFormat(MemoryFormat::Contiguous)
+    {
+        return Err(Refusal("only memory_format=torch.contiguous_format is supported".into()));
+    }
+    let x = cx.tensor(0, "self")?;
+    match cx.dtype_arg(usize::MAX, "dtype")? {
+        Some(dtype) if dtype != cx.dtype(x) => Ok(cx.cast(x, dtype)?.into()),
+        _ => cx.ge("TensorMove", vec![x.into()], &[]),
+    }
+}
+
+fn copy(cx: &mut Cx) -> Made {
+    let (x, src) = (cx.tensor(0, "self")?, cx.tensor(1, "src")?);
+    if x == src {
+        return cx.ge("Identity", vec![src.into()], &[]);
+    }
+    let dtype = cx.dtype(x);
+    if cx.dtype(src) == dtype && cx.sizes(src)? == cx.sizes(x)? {
+        return Ok(src.into());
+    }
+    let src = cx.cast(src, dtype)?;
+    let shape = cx.shape(x)?;
+    cx.ge("BroadcastTo", vec![src.into(), shape.into()], &[])
+}
+
+fn convert(cx: &mut Cx) -> Made {
+    let x = cx.input(0, "a")?;
+    let dtype = cx.dtype_arg(1, "dtype")?.ok_or_else(|| Refusal("argument dtype is missing".into()))?;
+    Ok(cx.always_cast(x, dtype)?.into())
 }

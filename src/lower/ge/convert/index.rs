@@ -2,8 +2,7 @@
 
 use super::args::Args;
 use super::cx::{Cx, signed};
-use super::direct;
-use super::{Entry, Made, Rule};
+use super::{Entry, Made, Rule, direct};
 use crate::lower::ge::builder::{Attr, In, Refusal};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::metas;
@@ -22,10 +21,10 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.scatter.src", Rule::By(scatter)),
     ("aten.scatter_add.default", Rule::By(scatter_add)),
     ("aten.scatter.value", Rule::By(scatter_value)),
-    ("aten.searchsorted.Tensor", Rule::By(searchsorted)),
-    ("aten.select.int", Rule::By(select)),
-    ("aten.select_scatter.default", Rule::By(select_scatter)),
     ("aten._unsafe_index.Tensor", Rule::By(unsafe_index)),
+    ("aten.masked_fill_.Scalar", Rule::Direct("self mask value", "MaskedFill(self, mask, value)")),
+    ("aten.masked_fill.Scalar", Rule::By(masked_fill)),
+    ("aten.masked_fill.Tensor", Rule::By(masked_fill)),
 ];
 
 fn embedding(cx: &mut Cx) -> Made {
@@ -50,12 +49,6 @@ fn index_select(cx: &mut Cx) -> Made {
     cx.ge("GatherV2", vec![x, index, axis.into()], &[])
 }
 
-fn select(cx: &mut Cx) -> Made {
-    let (x, axis, index) = (cx.input(0, "self")?, cx.int(1, "dim", 0)?, cx.input(2, "index")?);
-    let attrs = [("negative_index_support", Attr::Bool(true))];
-    cx.ge("GatherV2", vec![x, index, Literal::Ints(vec![axis]).into()], &attrs)
-}
-
 fn scatter(cx: &mut Cx) -> Made {
     let (x, axis) = (cx.input(0, "self")?, cx.int(1, "dim", 0)?);
     let (index, src) = (cx.input(2, "index")?, cx.input(3, "src")?);
@@ -77,16 +70,6 @@ fn scatter_add(cx: &mut Cx) -> Made {
     let (index, src) = (cx.input(2, "index")?, cx.input(3, "src")?);
     let attrs = [("axis", Attr::Int(axis)), ("reduction", Attr::Str("add".into()))];
     cx.ge("ScatterElements", vec![x, index, src], &attrs)
-}
-
-fn select_scatter(cx: &mut Cx) -> Made {
-    let (x, src, dim) = (cx.tensor(0, "self")?, cx.input(1, "src")?, cx.int(2, "dim", 0)?);
-    let shape = cx.op("Shape", vec![x.into()], &[])?;
-    let index = cx.input(3, "index")?;
-    let index = cx.op("BroadcastTo", vec![index, shape.into()], &[])?;
-    let src = cx.op("ExpandDims", vec![src, Literal::Int(dim).into()], &[])?;
-    let src = cx.op("BroadcastTo", vec![src.into(), shape.into()], &[])?;
-    cx.ge("ScatterElements", vec![x.into(), index.into(), src.into()], &[("axis", Attr::Int(dim))])
 }
 
 /// Which dimensions are indexed is an attribute; only those have a tensor.
@@ -143,19 +126,6 @@ fn embedding_backward(cx: &mut Cx) -> Made {
     direct::make(cx, &args, "EmbeddingDenseGrad(grad_output, indices; *)", &[])
 }
 
-fn searchsorted(cx: &mut Cx) -> Made {
-    let mut args = Args::of(cx, "sorted_sequence self out_int32=false right=false side sorter")?;
-    match args.text("side")?.as_str() {
-        "" => {}
-        "left" => args.set("right", Value::Bool(false)),
-        "right" => args.set("right", Value::Bool(true)),
-        other => return Err(Refusal(format!("argument side is {other:?}, not left or right"))),
-    }
-    let dtype = if args.flag("out_int32")? { DataType::Int32 } else { DataType::Int64 };
-    let line = "SearchSorted(sorted_sequence, self, sorter; right)";
-    direct::make(cx, &args, line, &[("dtype", Attr::Type(dtype))])
-}
-
 /// The source is spread over the sizes of the result but for the index's along `dim`, then added in place to a copy.
 fn index_add(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self dim index source alpha=1")?;
@@ -180,4 +150,11 @@ fn index_add(cx: &mut Cx) -> Made {
     let copy = cx.op("TensorMove", vec![x.into()], &[])?;
     let inputs = vec![copy.into(), index.into(), source.into(), alpha.into()];
     cx.ge("InplaceIndexAdd", inputs, &[("axis", Attr::Int(signed(dim)))])
+}
+
+fn masked_fill(cx: &mut Cx) -> Made {
+    let (x, mask, dtype) = (cx.input(0, "self")?, cx.input(1, "mask")?, cx.out_type()?);
+    let value = cx.get(2, "value");
+    let value = cx.cast(value, dtype)?;
+    cx.ge("MaskedFill", vec![x, mask, value.into()], &[])
 }

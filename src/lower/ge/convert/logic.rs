@@ -22,11 +22,13 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.logical_or.default", Rule::Promoted("LogicalOr")),
     ("aten.lt.Scalar", Rule::By(lt_scalar)),
     ("aten.lt.Tensor", Rule::Direct("self other", "Less(self, other)")),
-    ("aten.masked_fill.Scalar", Rule::By(masked_fill)),
-    ("aten.masked_fill.Tensor", Rule::By(masked_fill)),
     ("aten.ne.Scalar", Rule::By(|cx| common(cx, "NotEqual"))),
     ("aten.ne.Tensor", Rule::By(|cx| common(cx, "NotEqual"))),
     ("aten.where.self", Rule::By(select)),
+    ("aten.isinf.default", Rule::Unary("IsInf")),
+    ("aten.less.Tensor", Rule::By(less)),
+    ("prims.le.default", Rule::Direct("a b", "LessEqual(a, b)")),
+    ("prims.lt.default", Rule::Direct("a b", "Less(a, b)")),
 ];
 
 fn common(cx: &mut Cx, kind: &str) -> Made {
@@ -95,13 +97,6 @@ fn logical_not(cx: &mut Cx) -> Made {
     cx.ge("LogicalNot", vec![x.into()], &[])
 }
 
-fn masked_fill(cx: &mut Cx) -> Made {
-    let (x, mask, dtype) = (cx.input(0, "self")?, cx.input(1, "mask")?, cx.out_type()?);
-    let value = cx.get(2, "value");
-    let value = cx.cast(value, dtype)?;
-    cx.ge("MaskedFill", vec![x, mask, value.into()], &[])
-}
-
 fn select(cx: &mut Cx) -> Made {
     let mask = cx.input(0, "condition")?;
     let (mut a, mut b) = (cx.tensor(1, "self")?, cx.tensor(2, "other")?);
@@ -110,4 +105,10 @@ fn select(cx: &mut Cx) -> Made {
         (a, b) = (cx.cast(a, dtype)?, cx.cast(b, dtype)?);
     }
     cx.ge("SelectV2", vec![mask, a.into(), b.into()], &[])
+}
+
+fn less(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    let other = cx.promoted(1, cx.dtype(x))?;
+    cx.ge("Less", vec![x.into(), other.into()], &[])
 }

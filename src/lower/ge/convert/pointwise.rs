@@ -1,8 +1,7 @@
-//! Element by element: arithmetic, activations, comparisons, casts.
+//! Element by element: arithmetic, activations.
 
 use super::cx::Cx;
 use super::{Entry, Made, Rule};
-use crate::graph::{Arg, Layout, MemoryFormat};
 use crate::lower::ge::builder::{Attr, In, Refusal};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::proto::DataType;
@@ -14,17 +13,9 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.add.Tensor", Rule::By(add)),
     ("aten.clamp.Tensor", Rule::By(clamp)),
     ("aten.clamp.default", Rule::By(clamp)),
-    (
-        "aten.copy_.default",
-        Rule::By(|cx| {
-            let (dst, src) = (cx.input(0, "self")?, cx.input(1, "src")?);
-            cx.ge("Assign", vec![dst, src], &[])
-        }),
-    ),
     ("aten.div.Scalar", Rule::Promoted("RealDiv")),
     ("aten.div.Tensor", Rule::Promoted("RealDiv")),
     ("aten.div.Tensor_mode", Rule::By(div_mode)),
-    ("aten._to_copy.default", Rule::By(to_copy)),
     ("aten.mul.Scalar", Rule::Promoted("Mul")),
     ("aten.mul.Tensor", Rule::By(mul)),
     ("aten.pow.Scalar", Rule::Promoted("Pow")),
@@ -42,7 +33,6 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.gelu.default", Rule::Unary("Gelu")),
     ("aten.hardsigmoid.default", Rule::Unary("HardSigmoid")),
     ("aten.hardswish.default", Rule::Unary("HardSwish")),
-    ("aten.isinf.default", Rule::Unary("IsInf")),
     ("aten.log.default", Rule::Unary("Log")),
     ("aten.log1p.default", Rule::Unary("Log1p")),
     ("aten.mish.default", Rule::Unary("Mish")),
@@ -52,7 +42,6 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.sinh.default", Rule::Unary("Sinh")),
     ("aten.tan.default", Rule::Unary("Tan")),
     ("aten.tanh.default", Rule::Unary("Tanh")),
-    ("aten.zero.default", Rule::Unary("ZerosLike")),
     ("aten.floor_divide.default", Rule::Promoted("FloorDiv")),
     ("aten.maximum.default", Rule::Promoted("Maximum")),
     ("aten.remainder.Scalar", Rule::Promoted("FloorMod")),
@@ -80,20 +69,14 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.sub.Tensor", Rule::By(sub)),
     ("aten.bitwise_right_shift_.Tensor", Rule::Direct("self other", "RightShift(self, other)")),
     ("aten.clamp_min.default", Rule::By(clamp_min)),
-    ("aten.copy.default", Rule::By(copy)),
     ("aten.erfinv.out", Rule::By(|_| Err(Refusal("the form with out has no GE form".into())))),
     ("aten.expm1.out", Rule::Direct("self out", "Expm1(self)")),
-    ("aten.less.Tensor", Rule::By(less)),
-    ("aten.masked_fill_.Scalar", Rule::Direct("self mask value", "MaskedFill(self, mask, value)")),
     ("aten.minimum.default", Rule::By(minimum)),
     ("aten.nan_to_num.default", Rule::Direct("self nan posinf neginf", "NanToNum(self; *)")),
     ("aten.nan_to_num.out", Rule::Direct("self nan posinf neginf out", "NanToNum(self; *)")),
     ("aten.remainder.Tensor", Rule::By(remainder)),
     ("aten.sqrt.default", Rule::By(|cx| of_out_type(cx, "Sqrt"))),
     ("prims.add.default", Rule::Direct("a b", "Add(a, b)")),
-    ("prims.convert_element_type.default", Rule::By(convert)),
-    ("prims.le.default", Rule::Direct("a b", "LessEqual(a, b)")),
-    ("prims.lt.default", Rule::Direct("a b", "Less(a, b)")),
     ("prims.maximum.default", Rule::Direct("a b", "Maximum(a, b)")),
     ("prims.minimum.default", Rule::Direct("a b", "Minimum(a, b)")),
     ("prims.mul.default", Rule::Direct("a b", "Mul(a, b)")),
@@ -209,24 +192,6 @@ fn limits(dtype: DataType) -> (Literal, Literal) {
     }
 }
 
-fn to_copy(cx: &mut Cx) -> Made {
-    if let Value::Other(layout) = cx.kwarg("layout")
-        && *layout != Arg::Layout(Layout::Strided)
-    {
-        return Err(Refusal("only layout=torch.strided is supported".into()));
-    }
-    if let Value::Other(format) = cx.kwarg("memory_format")
-        && *format != Arg::MemoryFormat(MemoryFormat::Contiguous)
-    {
-        return Err(Refusal("only memory_format=torch.contiguous_format is supported".into()));
-    }
-    let x = cx.tensor(0, "self")?;
-    match cx.dtype_arg(usize::MAX, "dtype")? {
-        Some(dtype) if dtype != cx.dtype(x) => Ok(cx.cast(x, dtype)?.into()),
-        _ => cx.ge("TensorMove", vec![x.into()], &[]),
-    }
-}
-
 /// `self + value * (tensor1 ? tensor2)`, all of the result's type.
 fn fused(cx: &mut Cx, kind: &str) -> Made {
     let dtype = cx.out_type()?;
@@ -319,26 +284,6 @@ fn clamp_min(cx: &mut Cx) -> Made {
     cx.ge("ClipByValueV2", vec![x.into(), low.into(), high.into()], &[])
 }
 
-fn copy(cx: &mut Cx) -> Made {
-    let (x, src) = (cx.tensor(0, "self")?, cx.tensor(1, "src")?);
-    if x == src {
-        return cx.ge("Identity", vec![src.into()], &[]);
-    }
-    let dtype = cx.dtype(x);
-    if cx.dtype(src) == dtype && cx.sizes(src)? == cx.sizes(x)? {
-        return Ok(src.into());
-    }
-    let src = cx.cast(src, dtype)?;
-    let shape = cx.shape(x)?;
-    cx.ge("BroadcastTo", vec![src.into(), shape.into()], &[])
-}
-
-fn less(cx: &mut Cx) -> Made {
-    let x = cx.tensor(0, "self")?;
-    let other = cx.promoted(1, cx.dtype(x))?;
-    cx.ge("Less", vec![x.into(), other.into()], &[])
-}
-
 fn minimum(cx: &mut Cx) -> Made {
     let dtype = cx.out_type()?;
     match dtype {
@@ -366,10 +311,4 @@ fn remainder(cx: &mut Cx) -> Made {
         (a, b) = (cx.cast(a, dtype)?, cx.cast(b, dtype)?);
     }
     cx.ge("FloorMod", vec![a.into(), b.into()], &[])
-}
-
-fn convert(cx: &mut Cx) -> Made {
-    let x = cx.input(0, "a")?;
-    let dtype = cx.dtype_arg(1, "dtype")?.ok_or_else(|| Refusal("argument dtype is missing".into()))?;
-    Ok(cx.always_cast(x, dtype)?.into())
 }

@@ -12,9 +12,7 @@ use crate::lower::ge::value::{TensorId, Value};
 use Rule::By;
 
 pub(super) const TABLE: &[Entry] = &[
-    ("aten.as_strided.default", By(as_strided)),
     ("aten.as_strided_scatter.default", By(as_strided_scatter)),
-    ("aten.new_empty_strided.default", By(new_empty_strided)),
     ("aten.select_backward.default", By(select_backward)),
     ("aten.slice_backward.default", By(slice_backward)),
     ("aten.slice_scatter.default", By(slice_scatter)),
@@ -22,35 +20,6 @@ pub(super) const TABLE: &[Entry] = &[
 
 /// What a slice that ends nowhere ends at.
 const WHOLE: i64 = i64::MAX;
-
-fn as_strided(cx: &mut Cx) -> Made {
-    let args = Args::of(cx, "self size stride storage_offset")?;
-    let offset = if args.get("storage_offset").is_none() { int(0) } else { args.input("storage_offset")? };
-    let x = args.input("self")?;
-    let fixed = args.get("size").ints().zip(args.get("stride").ints());
-    if let Some((sizes, strides)) = fixed.filter(|(_, strides)| strides.last().is_some_and(|s| *s >= 256)) {
-        return transposed(cx, x, &sizes, &strides, offset);
-    }
-    cx.ge("AsStrided", vec![x, args.input("size")?, args.input("stride")?, offset], &[])
-}
-
-/// Far apart in the last dimension: read in the order in which they are stored, then put in theirs.
-fn transposed(cx: &mut Cx, x: In, sizes: &[i64], strides: &[i64], offset: In) -> Made {
-    let mut stored: Vec<(i64, usize, i64)> =
-        strides.iter().zip(sizes).enumerate().map(|(axis, (stride, size))| (*stride, axis, *size)).collect();
-    stored.sort_unstable();
-    stored.reverse();
-    let mut perm = vec![0_i64; stored.len()];
-    for (place, (_, axis, _)) in stored.iter().enumerate() {
-        if let Some(p) = perm.get_mut(*axis) {
-            *p = signed(place);
-        }
-    }
-    let strides: Vec<i64> = stored.iter().map(|(stride, ..)| *stride).collect();
-    let sizes: Vec<i64> = stored.iter().map(|(.., size)| *size).collect();
-    let made = cx.op("AsStrided", vec![x, ints(&sizes), ints(&strides), offset], &[])?;
-    cx.ge("Transpose", vec![made.into(), ints(&perm)], &[])
-}
 
 fn as_strided_scatter(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self src size stride storage_offset")?;
@@ -67,17 +36,6 @@ fn as_strided_scatter(cx: &mut Cx) -> Made {
     let view = [ints(&sizes), args.input("stride")?, offset];
     let of_src = [In::Tensor(src), ints(&sizes), ints(&dense), int(0)];
     cx.ge("ViewCopy", [In::Tensor(x)].into_iter().chain(view).chain(of_src).collect(), &[])
-}
-
-fn new_empty_strided(cx: &mut Cx) -> Made {
-    super::create::refuse_layout(cx)?;
-    let x = cx.tensor(0, "self")?;
-    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or_else(|| cx.dtype(x));
-    let size = cx.get(1, "size");
-    let size = cx.cast(size, DataType::Int32)?;
-    let empty = cx.op("Empty", vec![size.into()], &[("dtype", dtype.into())])?;
-    let stride = cx.input(2, "stride")?;
-    cx.ge("AsStrided", vec![empty.into(), size.into(), stride, int(0)], &[])
 }
 
 fn select_backward(cx: &mut Cx) -> Made {

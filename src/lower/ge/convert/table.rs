@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 
 use super::cx::Cx;
 use super::{
-    activation, batch_norm, beyond, comm, conv, create, direct, foreach, fourier, group_norm, index, logic, matmul,
-    norm, npu, npu_attention, npu_cache, npu_comm, npu_dequant, npu_grouped, npu_matmul, npu_moe, npu_quant, pad,
-    pointwise, pool, random, reduce, shape, slices, stream, symbolic, view,
+    activation, batch_norm, beyond, comm, conv, create, direct, foreach, fourier, group_norm, index, logic, loss,
+    matmul, movement, norm, npu, npu_attention, npu_cache, npu_comm, npu_dequant, npu_grouped, npu_matmul, npu_moe,
+    npu_quant, pad, pointwise, pool, random, reduce, slices, sort, split, stream, symbolic, view,
 };
 use crate::lower::ge::builder::Refusal;
 use crate::lower::ge::value::Value;
@@ -36,7 +36,7 @@ pub(in crate::lower::ge) enum Rule {
 /// One line of a family's table.
 pub(in crate::lower::ge) type Entry = (&'static str, Rule);
 
-const FAMILIES: [&[Entry]; 32] = [
+const FAMILIES: [&[Entry]; 35] = [
     activation::TABLE,
     batch_norm::TABLE,
     beyond::TABLE,
@@ -64,7 +64,10 @@ const FAMILIES: [&[Entry]; 32] = [
     pool::TABLE,
     random::TABLE,
     reduce::TABLE,
-    shape::TABLE,
+    loss::TABLE,
+    movement::TABLE,
+    sort::TABLE,
+    split::TABLE,
     slices::TABLE,
     stream::TABLE,
     symbolic::TABLE,

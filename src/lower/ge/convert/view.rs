@@ -1,6 +1,7 @@
 //! Views and rearrangements, made at once: those that can be put off come here only in scopes, or where a size is not known.
 
-use super::cx::Cx;
+use super::args::Args;
+use super::cx::{Cx, int, ints, signed};
 use super::{Entry, Made, Rule};
 use crate::lower::ge::builder::{Attr, In, Refusal};
 use crate::lower::ge::literal::Literal;
@@ -11,10 +12,7 @@ use crate::sym::Dim;
 
 pub(super) const TABLE: &[Entry] = &[
     ("aten.alias.default", Rule::By(alias)),
-    ("aten.cat.default", Rule::By(cat)),
-    ("aten.clone.default", Rule::By(clone)),
     ("aten.detach.default", Rule::Unary("Identity")),
-    ("aten.lift_fresh_copy.default", Rule::Unary("Identity")),
     ("aten.permute.default", Rule::By(permute)),
     ("aten.reshape.default", Rule::By(reshape)),
     ("aten.squeeze.default", Rule::By(squeeze)),
@@ -24,6 +22,10 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.unsqueeze.default", Rule::By(unsqueeze)),
     ("aten._unsafe_view.default", Rule::By(unsafe_view)),
     ("aten.view.default", Rule::By(reshape)),
+    ("aten.expand.default", Rule::By(expand)),
+    ("aten.slice.Tensor", Rule::By(slice)),
+    ("aten.select.int", Rule::By(select)),
+    ("aten.as_strided.default", Rule::By(as_strided)),
 ];
 
 fn alias(cx: &mut Cx) -> Made {
@@ -31,28 +33,6 @@ fn alias(cx: &mut Cx) -> Made {
     let shape = cx.op("Shape", vec![x.into()], &[])?;
     let shape = cx.cast(shape, DataType::Int64)?;
     cx.ge("Reshape", vec![x.into(), shape.into()], &[])
-}
-
-fn cat(cx: &mut Cx) -> Made {
-    let dtype = cx.out_type()?;
-    let axis = cx.input(1, "dim")?;
-    let axis = if matches!(axis, In::None) { In::Literal(Literal::Int(0)) } else { axis };
-    let mut parts = Vec::new();
-    for part in cx.tensors(0, "tensors")? {
-        parts.push(In::Tensor(cx.cast(part, dtype)?));
-    }
-    let count = i64::try_from(parts.len()).unwrap_or(i64::MAX);
-    cx.ge("ConcatV2", vec![In::Many(parts), axis], &[("N", Attr::Int(count))])
-}
-
-fn clone(cx: &mut Cx) -> Made {
-    if let Value::Other(format) = cx.kwarg("memory_format")
-        && *format != crate::graph::Arg::MemoryFormat(crate::graph::MemoryFormat::Contiguous)
-    {
-        return Err(Refusal("only memory_format=torch.contiguous_format is supported".into()));
-    }
-    let x = cx.input(0, "self")?;
-    cx.ge("Identity", vec![x], &[])
 }
 
 fn perm(cx: &mut Cx, x: TensorId, axes: &[usize]) -> Made {
@@ -141,4 +121,74 @@ fn squeeze_dim(cx: &mut Cx) -> Made {
         Some(Dim::Fixed(1)) => cx.ge("Squeeze", vec![x.into()], &[("axis", Attr::Ints(vec![dim]))]),
         _ => cx.ge("Identity", vec![x.into()], &[]),
     }
+}
+
+fn same_sizes(cx: &Cx, x: TensorId) -> Result<bool, Refusal> {
+    Ok(cx.sizes(x)? == cx.out_sizes()?)
+}
+
+fn expand(cx: &mut Cx) -> Made {
+    if cx.bool(usize::MAX, "implicit", false)? {
+        return Err(Refusal("implicit=True is not supported".into()));
+    }
+    let x = cx.tensor(0, "self")?;
+    if same_sizes(cx, x)? {
+        return Ok(x.into());
+    }
+    let size = cx.input(1, "size")?;
+    cx.ge("BroadcastTo", vec![x.into(), size], &[])
+}
+
+fn slice(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    if same_sizes(cx, x)? {
+        return Ok(x.into());
+    }
+    let given = |v: Value, default: i64| if v.is_none() { Value::Int(default) } else { v };
+    let last = i64::from(i32::MAX);
+    let (dim, start) = (given(cx.get(1, "dim"), 0), given(cx.get(2, "start"), 0));
+    let end = match given(cx.get(3, "end"), last) {
+        Value::Int(i64::MAX) => Value::Int(last),
+        Value::Int(end) if end > last => return Err(Refusal(format!("an end of {end} is beyond 32 bits"))),
+        end => end,
+    };
+    let step = given(cx.get(4, "step"), 1);
+    let (dim, start) = (cx.cast(dim, DataType::Int64)?, cx.cast(start, DataType::Int64)?);
+    let (end, step) = (cx.cast(end, DataType::Int64)?, cx.cast(step, DataType::Int64)?);
+    cx.ge("StridedSliceV2", vec![x.into(), start.into(), end.into(), dim.into(), step.into()], &[])
+}
+
+fn select(cx: &mut Cx) -> Made {
+    let (x, axis, index) = (cx.input(0, "self")?, cx.int(1, "dim", 0)?, cx.input(2, "index")?);
+    let attrs = [("negative_index_support", Attr::Bool(true))];
+    cx.ge("GatherV2", vec![x, index, Literal::Ints(vec![axis]).into()], &attrs)
+}
+
+fn as_strided(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self size stride storage_offset")?;
+    let offset = if args.get("storage_offset").is_none() { int(0) } else { args.input("storage_offset")? };
+    let x = args.input("self")?;
+    let fixed = args.get("size").ints().zip(args.get("stride").ints());
+    if let Some((sizes, strides)) = fixed.filter(|(_, strides)| strides.last().is_some_and(|s| *s >= 256)) {
+        return transposed(cx, x, &sizes, &strides, offset);
+    }
+    cx.ge("AsStrided", vec![x, args.input("size")?, args.input("stride")?, offset], &[])
+}
+
+/// Far apart in the last dimension: read in the order in which they are stored, then put in theirs.
+fn transposed(cx: &mut Cx, x: In, sizes: &[i64], strides: &[i64], offset: In) -> Made {
+    let mut stored: Vec<(i64, usize, i64)> =
+        strides.iter().zip(sizes).enumerate().map(|(axis, (stride, size))| (*stride, axis, *size)).collect();
+    stored.sort_unstable();
+    stored.reverse();
+    let mut perm = vec![0_i64; stored.len()];
+    for (place, (_, axis, _)) in stored.iter().enumerate() {
+        if let Some(p) = perm.get_mut(*axis) {
+            *p = signed(place);
+        }
+    }
+    let strides: Vec<i64> = stored.iter().map(|(stride, ..)| *stride).collect();
+    let sizes: Vec<i64> = stored.iter().map(|(.., size)| *size).collect();
+    let made = cx.op("AsStrided", vec![x, ints(&sizes), ints(&strides), offset], &[])?;
+    cx.ge("Transpose", vec![made.into(), ints(&perm)], &[])
 }
