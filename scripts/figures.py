@@ -73,8 +73,9 @@ def main():
     def median(language, what):
         return statistics.median(found[language, name][what] for name in graphs if name != "endless")
 
+    kind = "debug" if "debug" in airlock.parts else "release"
     names = ", ".join(f"`{name}`" for name in graphs if name != "endless")
-    print(f"# What example passes cost\n\nMade by `scripts/figures.py`: medians over {names}, each on one graph, with a debug build of Airlock.")
+    print(f"# What example passes cost\n\nMade by `scripts/figures.py`: medians over {names}, each on one graph, with a {kind} build of Airlock.")
     print("Times are processor time of the whole command. *First run* compiles the component, *cached run* takes it from the cache.\n")
     print("| language | component | build again | first run | cached run |\n|---|---|---|---|---|")
     for l in LANGUAGES:

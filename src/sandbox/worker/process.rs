@@ -296,8 +296,11 @@ impl Drop for Worker {
     }
 }
 
-/// Waits until a process that was killed is gone, and its words with it.
-fn reap(waiting: &Mutex<Option<(Child, Option<JoinHandle<String>>)>>) {
+/// A process that was killed, and who reads its words.
+type Killed = (Child, Option<JoinHandle<String>>);
+
+/// Waits until it is gone, and its words with it.
+fn reap(waiting: &Mutex<Option<Killed>>) {
     let taken = waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some((mut child, words)) = taken {
         let _ = child.wait();
