@@ -36,6 +36,8 @@ pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
             continue;
         }
         match &expr.form {
+            // An input that holds no NaN shows none.
+            Form::Load(source, _) if e.numbers.contains_key(source) => {}
             Form::Load(..) if expr.dtype.is_float() => {
                 let mut all: Vec<ExprId> = reached.iter().copied().collect();
                 all.sort_unstable();

@@ -213,6 +213,10 @@ impl<'r> Speaker<'r> {
         if let Some(found) = self.each(&call, &ty, |s, c| s.understood(c)) {
             return Some(found);
         }
+        // Where one result is understood, the others are looked up.
+        if types.is_some() && self.each_any(&call, &ty) {
+            return self.each(&call, &ty, |s, c| s.understood(c).or_else(|| s.elsewhere(c)));
+        }
         // A function of one real number stands for itself.
         let function = crate::rules::table::real(&operator.target);
         let is_known = self.over_reals && !matches!(function, None | Some(Real::Rsqrt));
@@ -239,6 +243,15 @@ impl<'r> Speaker<'r> {
             out.push(Meant::One(what(self, &Said { result: t, item: Some(k), ..*call })?));
         }
         Some(Meant::Many(out))
+    }
+
+    /// Whether any of several results is understood.
+    fn each_any(&mut self, call: &Said<'_, '_>, ty: &ValueType) -> bool {
+        let ValueType::Many(all) = ty else { return false };
+        (0_u32..).zip(all.iter()).any(|(k, t)| match t {
+            ValueType::Tensor(t) => self.understood(&Said { result: t, item: Some(k), ..*call }).is_some(),
+            _ => false,
+        })
     }
 
     fn decomposed(

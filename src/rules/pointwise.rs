@@ -66,7 +66,9 @@ impl Speaker<'_> {
                 };
                 width(to).filter(|_| to != Dtype::Bool)?;
                 let (a, b) = (self.operand(c, c.arg(0), to, false)?, self.operand(c, c.arg(1), to, false)?);
-                self.e.number(b)?;
+                if self.e.number(b).is_none() {
+                    self.e.integers_of(b).filter(|(low, _)| *low > 0)?;
+                }
                 self.e.op(op, to, &[a, b])
             }
             Meaning::Where => {
@@ -131,11 +133,39 @@ impl Speaker<'_> {
                 self.e.op(Op::Choose, to, &[above, plus, rest])
             }
             Meaning::Extreme(fold) if self.over_reals && c.item == Some(0) => self.folded(c, fold),
+            Meaning::Extreme(fold) if c.item == Some(1) => self.place_of_extreme(c, fold),
             Meaning::Sorted if self.over_reals && c.item == Some(0) => self.in_order(c),
             Meaning::MaxPooling(rank) if self.over_reals && c.item == Some(0) => self.greatest_in_window(c, rank),
+            Meaning::Logarithm(base) if self.over_reals && to.is_float() && c.array(0)?.dtype == to => {
+                let x = self.operand(c, c.arg(0), to, false)?;
+                let log = self.e.named(to, Form::Named(target(Real::Log).into(), Box::new([Token::Child])), &[x])?;
+                let by = self.e.literal(to, 1.0 / f64::from(base).ln())?;
+                self.e.op(Op::Mul, to, &[log, by])
+            }
+            Meaning::Logarithm(_) => None,
             Meaning::Extreme(_) | Meaning::Sorted | Meaning::MaxPooling(_) => None,
             other => self.moved_by(c, other),
         }
+    }
+
+    /// Where the greatest, or the least, of a dimension stands: the first of them, as the operators that give nothing else say it.
+    fn place_of_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
+        let x = c.array(0)?.clone();
+        let Arg::Int(dim) = c.arg(1) else { return None };
+        let keeps = c.named("keepdim") == Some(&Arg::Bool(true));
+        let dim = if keeps { i64::try_from(self.axis(c.arg(1), x.sizes.len())?).ok()? } else { *dim };
+        if self.over_reals && !crate::rules::rounding::is_exact(&self.e, x.expr) {
+            return None;
+        }
+        let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr: x.expr });
+        let source = Source::Call {
+            target: crate::rules::table::place_of(fold)?.into(),
+            tokens: [Token::Child, Token::Int(dim), Token::scalar(&Arg::Bool(keeps))?].into(),
+            kids: [kid].into(),
+            item: 0,
+        };
+        let (source, at) = (self.e.source(source), self.vars(&c.result.sizes));
+        self.e.load(c.result.dtype, source, at)
     }
 
     /// A small power that is a product, a root, or one divided by these.

@@ -239,6 +239,17 @@ impl Speaker<'_> {
         Some(sum)
     }
 
+    /// Returns the sizes of windows side by side that make up the last two dimensions.
+    fn even_windows(&self, c: &Said<'_, '_>) -> Option<Vec<i64>> {
+        let (from, to) = (&c.array(0)?.sizes, &c.result.sizes);
+        let ahead = from.len().checked_sub(2)?;
+        let each = from.iter().zip(to).skip(ahead).map(|(old, new)| {
+            let (old, new) = (old.fixed()?, new.fixed()?);
+            (new > 0 && old.checked_rem(new)? == 0).then(|| old.checked_div(new))?
+        });
+        each.collect()
+    }
+
     /// The greatest over a window that lies within.
     pub(super) fn greatest_in_window(&mut self, c: &Said<'_, '_>, rank: usize) -> Option<ExprId> {
         let x = c.array(0)?.clone();
@@ -252,11 +263,19 @@ impl Speaker<'_> {
                 (_, all) => all,
             }
         };
-        let kernel = list(c.arg(1))?;
-        let strides = list(c.arg(2)).filter(|s| !s.is_empty()).unwrap_or_else(|| kernel.clone());
-        let (pads, steps) = (list(c.arg(3))?, list(c.arg(4))?);
+        let adaptive = c.named("kernel_size").is_none();
+        let kernel = if adaptive { self.even_windows(c)? } else { list(c.arg(1))? };
+        let given = |name: &str| c.named(name).and_then(list).filter(|l| !l.is_empty());
+        let stride = Some(c.arg(2)).filter(|_| !adaptive).and_then(list).filter(|l| !l.is_empty());
+        let strides = stride.unwrap_or_else(|| kernel.clone());
+        let (pads, steps) = match adaptive {
+            true => (vec![0; rank], vec![1; rank]),
+            false => (given("padding")?, given("dilation")?),
+        };
         let fits = [&kernel, &strides, &pads, &steps].iter().all(|l| l.len() == rank) && x.dtype == c.result.dtype;
-        let Arg::Bool(false) = c.arg(5) else { return None };
+        if c.named("ceil_mode").is_some_and(|a| *a != Arg::Bool(false)) {
+            return None;
+        }
         if !fits || !x.dtype.is_float() || pads.iter().any(|p| *p != 0) || kernel.iter().any(|n| *n < 1) {
             return None;
         }
@@ -365,12 +384,27 @@ impl Speaker<'_> {
                 a.items()?.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect::<Option<_>>()?;
             Some(if let [one] = all.as_slice() { vec![*one, *one] } else { all })
         };
-        let (kernel, pads) = (pair(c.arg(1))?, pair(c.arg(3))?);
-        let strides = pair(c.arg(2)).filter(|s| !s.is_empty()).unwrap_or_else(|| kernel.clone());
-        let (Arg::Bool(false), Arg::None) = (c.arg(4), c.arg(6)) else { return None };
+        let adaptive = c.named("kernel_size").is_none();
+        let (kernel, pads) = match adaptive {
+            true => (self.even_windows(c)?, vec![0, 0]),
+            false => (pair(c.arg(1))?, pair(c.arg(3))?),
+        };
+        let strides = Some(c.arg(2))
+            .filter(|_| !adaptive)
+            .and_then(pair)
+            .filter(|s| !s.is_empty())
+            .unwrap_or_else(|| kernel.clone());
+        let divisor = match c.named("divisor_override") {
+            None | Some(Arg::None) => None,
+            Some(Arg::Int(n)) if *n > 0 => Some(*n),
+            Some(_) => return None,
+        };
+        if c.named("ceil_mode").is_some_and(|a| *a != Arg::Bool(false)) {
+            return None;
+        }
         let padded = pads.iter().any(|p| *p != 0);
         let fits = [&kernel, &pads, &strides].iter().all(|l| l.len() == 2) && x.dtype == to && to.is_float();
-        if !fits || padded && *c.arg(5) != Arg::Bool(true) || kernel.iter().any(|n| *n < 1) {
+        if !fits || padded && c.named("count_include_pad") != Some(&Arg::Bool(true)) || kernel.iter().any(|n| *n < 1) {
             return None;
         }
         let ahead = x.sizes.len().checked_sub(2)?;
@@ -406,7 +440,10 @@ impl Speaker<'_> {
             element = self.e.op(Op::Choose, wide, &[holds, element, zero])?;
         }
         let sum = self.e.reduced(Fold::Sum, level, &sizes, element)?;
-        let count = self.e.product(&kernel.iter().map(|n| Dim::Fixed(*n)).collect::<Vec<_>>())?;
+        let count = match divisor {
+            Some(n) => Dim::Fixed(n),
+            None => self.e.product(&kernel.iter().map(|n| Dim::Fixed(*n)).collect::<Vec<_>>())?,
+        };
         let count = self.number_of(wide, count)?;
         let mean = self.e.op(Op::Div, wide, &[sum, count])?;
         self.e.op(Op::Cast, to, &[mean])

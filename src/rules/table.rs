@@ -80,6 +80,8 @@ pub enum Meaning {
     Extreme(Fold),
     /// The elements of a dimension in order, over the reals.
     Sorted,
+    /// A logarithm to another base, over the reals.
+    Logarithm(u32),
 }
 
 use Meaning::*;
@@ -184,7 +186,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Variance, &["aten.var.correction"]),
     (Convolution, &["aten.convolution.default"]),
     (Running, &["aten.cumsum.default"]),
-    (Pooling, &["aten.avg_pool2d.default"]),
+    (Pooling, &["aten.avg_pool2d.default", "aten._adaptive_avg_pool2d.default"]),
     (Contraction, &["aten.einsum.default"]),
     (Diagonal, &["aten.diag_embed.default"]),
     (Power, &["aten.pow.Tensor_Scalar"]),
@@ -192,10 +194,12 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Sign, &["aten.sign.default", "aten.sgn.default"]),
     (Windows, &["aten.unfold.default"]),
     (Nearest, &["aten.upsample_nearest1d.default", "aten.upsample_nearest2d.default"]),
-    (MaxPooling(2), &["aten.max_pool2d_with_indices.default"]),
+    (MaxPooling(2), &["aten.max_pool2d_with_indices.default", "aten.adaptive_max_pool2d.default"]),
     (MaxPooling(3), &["aten.max_pool3d_with_indices.default"]),
     (Extreme(Fold::Most), &["aten.max.dim"]),
     (Extreme(Fold::Least), &["aten.min.dim"]),
+    (Logarithm(2), &["aten.log2.default"]),
+    (Logarithm(10), &["aten.log10.default"]),
     (Sorted, &["aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default"]),
 ];
 
@@ -246,6 +250,15 @@ pub fn target(function: Real) -> &'static str {
 /// Returns the function of a real number that an operator of one operand is.
 pub fn real(target: &str) -> Option<Real> {
     REALS.iter().find(|(_, t)| *t == target).map(|(r, _)| *r)
+}
+
+/// Returns the operator that says where the greatest, or the least, of a dimension stands.
+pub fn place_of(fold: Fold) -> Option<&'static str> {
+    match fold {
+        Fold::Most => Some("aten.argmax.default"),
+        Fold::Least => Some("aten.argmin.default"),
+        _ => None,
+    }
 }
 
 /// Operators whose results are finite or NaN, whatever they are given.

@@ -208,8 +208,14 @@ impl<K: Copy + Eq + Hash> Store<K> {
         if let Some(value) = self.values.get_mut(root.slot()) {
             // Whatever is below either was found: their terms are equal.
             value.settled |= settled;
-            value.term = value.term.take().or(term);
-            value.key = value.key.or(key);
+            // What is an input stays one: it is not what it was found equal to, which may be made of it.
+            let is_leaf = |t: &Option<Term>| t.as_ref().is_some_and(|t| matches!(*t.form, Form::Leaf(_)));
+            if is_leaf(&term) && !is_leaf(&value.term) {
+                (value.term, value.key) = (term, key.or(value.key));
+            } else {
+                value.term = value.term.take().or(term);
+                value.key = value.key.or(key);
+            }
         }
     }
 

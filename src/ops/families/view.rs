@@ -540,6 +540,9 @@ fn unfold(c: &mut Call<'_>) -> Typed {
     if step.fixed().is_some_and(|n| n < 1) {
         return Err(c.bad(3, "a step of 1 or more", c.symbols.print_python(step)));
     }
+    if size.fixed().is_some_and(|n| n < 0) {
+        return Err(c.bad(2, "a size of 0 or more", c.symbols.print_python(size)));
+    }
     let old = t.sizes.get(d).copied().unwrap_or(Dim::Fixed(1));
     if sizes::less(c.symbols, old, size) == Some(true) {
         return Err(c.bad(2, format!("at most {}", c.symbols.print_python(old)), c.symbols.print_python(size)));

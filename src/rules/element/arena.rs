@@ -184,6 +184,10 @@ pub struct Elements {
     pub(super) facts: Vec<IndexId>,
     /// Between which integers elements of sources lie.
     pub(super) between: FxHashMap<SourceId, (i64, i64)>,
+    /// Between which floats elements of sources lie, none of which is NaN.
+    pub(in crate::rules) numbers: FxHashMap<SourceId, (f64, f64)>,
+    /// Dimensions of reductions that are looked into, by their levels: what they bind has a value there.
+    pub(super) within: Vec<(u32, u32)>,
     /// Values of symbols, where bounds are computed at one size after another.
     pub now: Option<Bindings>,
     /// Where dimensions of sources are cut, for both of two expressions to be reduced over the same parts.
@@ -242,6 +246,8 @@ impl Elements {
             sources: Table::new(),
             facts: Vec::new(),
             between: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            within: Vec::new(),
             now: None,
             boundaries: FxHashMap::default(),
             truths: FxHashMap::default(),

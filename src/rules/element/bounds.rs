@@ -20,6 +20,19 @@ impl Elements {
         self.between.insert(source, (low, high));
     }
 
+    /// Says that every element of a source is a float between two.
+    pub fn is_number_between(&mut self, source: SourceId, low: f64, high: f64) {
+        self.numbers.insert(source, (low, high));
+    }
+
+    /// Returns two floats between which an element, or a number, lies.
+    pub(super) fn floats_of(&self, id: ExprId) -> Option<(f64, f64)> {
+        match &self.expr(id)?.form {
+            Form::Load(source, _) => self.numbers.get(source).copied(),
+            _ => self.float(id).filter(|v| !v.is_nan()).map(|v| (v, v)),
+        }
+    }
+
     /// Returns two integers between which an expression of integers lies, wherever it stands.
     pub fn integers_of(&mut self, id: ExprId) -> Option<(i64, i64)> {
         if self.between.is_empty()

@@ -42,6 +42,20 @@ impl Elements {
             return self.integers_compared(op, dtype, a, b);
         }
         let (a, b) = if op == Op::Eq { (a.min(b), a.max(b)) } else { (a, b) };
+        if let (Some(x), Some(y)) = (self.floats_of(a), self.floats_of(b)) {
+            let (less, not_less) = (x.1 < y.0, x.0 >= y.1);
+            let known = match op {
+                Op::Lt if less || not_less => Some(less),
+                Op::Le if x.1 <= y.0 || x.0 > y.1 => Some(x.1 <= y.0),
+                Op::Eq if a == b => Some(true),
+                Op::Eq if less || x.0 > y.1 => Some(false),
+                _ => None,
+            };
+            if let Some(known) = known {
+                self.by("compare-ranges");
+                return self.truth(known);
+            }
+        }
         if let Some(known) = self.follows(op, a, b)? {
             self.by("compare-by-comparison");
             return self.truth(known);

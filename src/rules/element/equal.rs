@@ -16,6 +16,8 @@ use crate::sym::Dim;
 
 /// How many conditions may be split, one within another.
 const DEPTH: usize = 10;
+/// How many conditions may be split within a reduction, and how many reductions looked into.
+const BODIES: usize = 4;
 /// How deep calls within calls are compared.
 const CALLS: usize = 64;
 
@@ -43,11 +45,27 @@ impl Elements {
         // What is assumed of the index around says nothing of the index within.
         let facts = std::mem::take(&mut self.facts);
         let truths = std::mem::take(&mut self.truths);
+        let within = std::mem::take(&mut self.within);
         let equal = self.equal_by_cases((x.expr, y.expr), DEPTH, &mut |e, a, b| e.congruent(a, b, calls));
         self.facts = facts;
         self.truths = truths;
+        self.within = within;
         self.compared.insert((a, b), equal);
         equal
+    }
+
+    /// Returns elements that are assumed to equal a finite number.
+    pub fn assumed_numbers(&self) -> Vec<(ExprId, f64)> {
+        let mut out = Vec::new();
+        for (id, _) in self.truths.iter().filter(|(_, known)| **known) {
+            let Some((Op::Eq, [a, b])) = self.op_of(*id) else { continue };
+            for (x, number) in [(*a, *b), (*b, *a)] {
+                let v = self.float(number).filter(|v| v.is_finite());
+                out.extend(v.filter(|_| self.float(x).is_none()).map(|v| (x, v)));
+            }
+        }
+        out.sort_unstable_by_key(|(x, _)| *x);
+        out
     }
 
     /// Returns an expression made again where these truths are known.
@@ -204,7 +222,10 @@ impl Elements {
                 Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),
                 _ => SmallVec::new(),
             };
-            let bound = |p: &super::index::Place| matches!(p, super::index::Place::Bound(..));
+            let bound = |p: &super::index::Place| match p {
+                super::index::Place::Bound(l, _) => !self.within.iter().any(|(from, to)| (*from..*to).contains(l)),
+                _ => false,
+            };
             if indices.iter().any(|i| self.places_in(*i).iter().any(bound)) {
                 return true;
             }
@@ -246,9 +267,26 @@ impl Elements {
             if !same {
                 return false;
             }
+            if let (Form::Reduce(_, level, sizes), [p], [q]) = (&x.form, x.kids.as_slice(), y.kids.as_slice())
+                && self.bodies_equal(*p, *q, (*level, sizes.len()), calls)
+            {
+                continue;
+            }
             open.extend(x.kids.iter().copied().zip(y.kids.iter().copied()));
         }
         true
+    }
+
+    /// Whether what two reductions over the same places take together is equal at each place, by the conditions on it.
+    fn bodies_equal(&mut self, p: ExprId, q: ExprId, (level, count): (u32, usize), calls: usize) -> bool {
+        let Ok(count) = u32::try_from(count) else { return false };
+        if p == q || self.within.len() >= BODIES {
+            return p == q;
+        }
+        self.within.push((level, level.saturating_add(count)));
+        let equal = self.equal_by_cases((p, q), BODIES, &mut |e, a, b| e.congruent(a, b, calls));
+        self.within.pop();
+        equal
     }
 
     pub(in crate::rules) fn same_index(&mut self, i: IndexId, j: IndexId, calls: usize) -> bool {
@@ -263,6 +301,14 @@ impl Elements {
         let under = self.scale(over, Dim::Fixed(-1))?;
         if self.at_least_zero(over) == Some(true) && self.at_least_zero(under) == Some(true) {
             return Some(());
+        }
+        let divides = |e: &Self, i| e.linear(i).terms.iter().any(|(p, _)| matches!(p, super::index::Place::Div(..)));
+        if divides(self, over) {
+            let over = self.by_remainders(over)?;
+            let under = self.scale(over, Dim::Fixed(-1))?;
+            if self.at_least_zero(over) == Some(true) && self.at_least_zero(under) == Some(true) {
+                return Some(());
+            }
         }
         let (x, y) = (self.linear(i).clone(), self.linear(j).clone());
         let ([(p, c)], [(q, d)]) = (x.terms.as_slice(), y.terms.as_slice()) else { return None };

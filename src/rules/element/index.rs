@@ -449,7 +449,32 @@ impl Elements {
 
     /// Returns two numbers between which an index lies.
     pub(super) fn ends_of(&mut self, a: IndexId) -> Option<(i64, i64)> {
-        Some((self.bound(a, false, 8)?.fixed()?, self.bound(a, true, 8)?.fixed()?))
+        let (low, high) = (self.bound(a, false, 8)?, self.bound(a, true, 8)?);
+        let low = low.fixed().or_else(|| self.symbols.range_of(low).min)?;
+        let high = high.fixed().or_else(|| self.symbols.range_of(high).max)?;
+        Some((low, high))
+    }
+
+    /// Returns an index in which multiples of quotients are those of what is divided, less the remainder.
+    pub(super) fn by_remainders(&mut self, a: IndexId) -> Option<IndexId> {
+        let from = self.linear(a).clone();
+        let mut out = self.at(from.offset());
+        for (place, by) in from.terms {
+            let own = match place {
+                Place::Div(e, n) if self.exactly(by, n).is_some() => {
+                    let left = self.place(Place::Mod(e, n));
+                    let whole = self.difference(e, left)?;
+                    let times = self.exactly(by, n)?;
+                    self.scale(whole, times)?
+                }
+                _ => {
+                    let one = self.place(place);
+                    self.scale(one, by)?
+                }
+            };
+            out = self.sum(out, own)?;
+        }
+        Some(out)
     }
 
     /// Returns a bound of an index: no value is above (below) it.
@@ -481,6 +506,13 @@ impl Elements {
             if self.bounded(over) == Some(true) {
                 return Some(true);
             }
+            if let Some(times) = self.goes_into(fact, a) {
+                let multiple = self.scale(fact, Dim::Fixed(times))?;
+                let over = self.difference(a, multiple)?;
+                if self.bounded(over) == Some(true) {
+                    return Some(true);
+                }
+            }
             // `-a - 1 >= fact >= 0` makes `a` negative.
             let all = self.sum(a, fact)?;
             let under = self.scale(all, Dim::Fixed(-1))?;
@@ -490,6 +522,16 @@ impl Elements {
             }
         }
         None
+    }
+
+    /// Returns how often what a fact says of a place goes into an index, where that is more than once.
+    fn goes_into(&self, fact: IndexId, a: IndexId) -> Option<i64> {
+        let all = self.linear(a);
+        self.linear(fact).terms.iter().find_map(|(place, by)| {
+            let own = all.terms.iter().find(|(p, _)| p == place)?.1.fixed()?;
+            let times = own.checked_div(by.fixed()?)?;
+            (times > 1 && times.checked_mul(by.fixed()?) == Some(own)).then_some(times)
+        })
     }
 
     fn bounded(&mut self, a: IndexId) -> Option<bool> {

@@ -148,7 +148,13 @@ impl Elements {
             }
             (Op::DivFloor, [a, b]) => self.divided_down(dtype, *a, *b),
             (Op::DivTrunc, [a, b]) => {
-                let by = self.number(*b).filter(|n| *n > 0)?;
+                let Some(by) = self.number(*b) else {
+                    self.integers_of(*b).filter(|(low, _)| *low > 0)?;
+                    return self.raw(op, dtype, kids);
+                };
+                if by < 1 {
+                    return None;
+                }
                 match (dtype, by) {
                     (_, 1) => Some(*a),
                     (Dtype::U8, _) => self.divided_down(dtype, *a, *b),
@@ -177,11 +183,20 @@ impl Elements {
                 match (op, a == b) {
                     (Op::Xor, true) => self.integer(dtype, 0),
                     (_, true) => Some(*a),
-                    _ => self.raw(op, dtype, &kids),
+                    _ => match self.bits_apart(op, dtype, *a, *b)? {
+                        Some(found) => Some(found),
+                        None => self.raw(op, dtype, &kids),
+                    },
                 }
             }
-            (Op::Shr, [_, b]) => {
-                self.number(*b).filter(|n| *n >= 0 && *n < i64::from(width(dtype).unwrap_or(0)))?;
+            (Op::Shr, [a, b]) => {
+                let by = self.number(*b).filter(|n| *n >= 0 && *n < i64::from(width(dtype).unwrap_or(0)))?;
+                let divisor = 1_i64.checked_shl(u32::try_from(by).ok()?).filter(|by| *by > 0);
+                if let Some(by) = divisor
+                    && let Some(over) = self.divided_by_range(dtype, *a, by)?
+                {
+                    return Some(over);
+                }
                 self.raw(op, dtype, kids)
             }
             (Op::Round, [a]) => Some(*a),
@@ -229,6 +244,32 @@ impl Elements {
 }
 
 impl Elements {
+    /// Bits of numbers that have none in common are added; the lowest bits of a sum of multiples of what stands above them are the rest's.
+    fn bits_apart(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        for (x, y) in [(a, b), (b, a)] {
+            if op == Op::And {
+                let Some(by) = self.number(y).and_then(|n| n.checked_add(1)).filter(|n| *n > 1 && n.count_ones() == 1)
+                else {
+                    continue;
+                };
+                let Some(over) = self.divided_by_range(dtype, x, by)? else { continue };
+                let by = self.integer(dtype, by)?;
+                let multiple = self.integer_op(Op::Mul, dtype, &[over, by])?;
+                return self.integer_op(Op::Sub, dtype, &[x, multiple]).map(Some);
+            }
+            let Some((low, high)) = self.integers_of(y) else { continue };
+            let most = u64::try_from(high).ok().filter(|_| low >= 0);
+            let above = most.and_then(|m| m.checked_add(1)?.checked_next_power_of_two());
+            let Some(above) = above.and_then(|n| i64::try_from(n).ok()) else { continue };
+            let multiple = |f: &i64| f.checked_rem(above) == Some(0);
+            if self.number(x).is_none() && self.as_sum(x)?.values().all(multiple) {
+                self.by("bits-apart");
+                return self.integer_op(Op::Add, dtype, &[x, y]).map(Some);
+            }
+        }
+        Some(None)
+    }
+
     /// A sum of multiples of the divisor and a rest, none of which wraps around: the multiples are divided, the rest is 0 where it is less than the divisor.
     fn divided_by_range(&mut self, dtype: Dtype, a: ExprId, by: i64) -> Option<Option<ExprId>> {
         if self.integers_of(a).is_none() {

@@ -1,14 +1,15 @@
 //! Reductions over elements that are the same in any order.
 //!
 //! ## What it says
-//! The greatest, the least and "any" of equal elements are that element. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2.
+//! The greatest, the least and "any" of equal elements are that element. A sum of sums of integers is the sum of their sums, and a factor that is the same
+//! everywhere stands outside. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2.
 //!
 //! ## When it is wrong
 //! Over no element: the dimensions must surely hold one. Sums of equal elements are multiples. Floats are summed in an order that the kernel
 //! chooses by shape: a sum of floats is never looked into.
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::index::Place;
 use crate::sym::Dim;
 
@@ -33,12 +34,71 @@ impl Elements {
             self.by("sum-of-indices");
             return Some(total);
         }
+        if fold == Fold::Sum
+            && crate::rules::element::make::width(dtype).is_some_and(|w| w > 1)
+            && !self.mentions(body, level)
+        {
+            self.by("integer-sum-in-parts");
+            let all = self.product(sizes)?;
+            let at = self.at(all);
+            let count = self.index_value(Dtype::I64, at)?;
+            let count = self.op(Op::Cast, dtype, &[count])?;
+            return self.op(Op::Mul, dtype, &[count, body]);
+        }
+        if fold == Fold::Sum
+            && let Some(parts) = self.summed_in_parts(level, sizes, dtype, body)?
+        {
+            self.by("integer-sum-in-parts");
+            return Some(parts);
+        }
         let dtype = if fold == Fold::Any { Dtype::Bool } else { dtype };
         Some(self.store_expr(Expr {
             dtype,
             form: Form::Reduce(fold, level, sizes.into()),
             kids: smallvec::SmallVec::from_elem(body, 1),
         }))
+    }
+
+    /// A sum of sums of products of integers: each for itself, what does not depend on the place outside.
+    fn summed_in_parts(&mut self, level: u32, sizes: &[Dim], dtype: Dtype, body: ExprId) -> Option<Option<ExprId>> {
+        let Some(Form::Poly(products)) = self.expr(body).map(|x| x.form.clone()) else { return Some(None) };
+        let kids = self.expr(body)?.kids.clone();
+        let alone = matches!(&*products, [(_, 1)]);
+        let mut kids = kids.iter().copied();
+        let mut total = self.integer(dtype, 0)?;
+        let mut apart = !alone;
+        for (count, factor) in products {
+            let (mut own, mut rest) = (self.integer(dtype, 1)?, self.integer(dtype, factor)?);
+            let mut depends = false;
+            for kid in kids.by_ref().take(count as usize) {
+                if self.mentions(kid, level) {
+                    depends = true;
+                    own = self.op(Op::Mul, dtype, &[own, kid])?;
+                } else {
+                    apart = true;
+                    rest = self.op(Op::Mul, dtype, &[rest, kid])?;
+                }
+            }
+            if !apart {
+                return Some(None);
+            }
+            let sum = if depends {
+                // Its factor is 1, and all of it depends: no further parts.
+                self.store_expr(Expr {
+                    dtype,
+                    form: Form::Reduce(Fold::Sum, level, sizes.into()),
+                    kids: smallvec::SmallVec::from_elem(own, 1),
+                })
+            } else {
+                let all = self.product(sizes)?;
+                let at = self.at(all);
+                let count = self.index_value(Dtype::I64, at)?;
+                self.op(Op::Cast, dtype, &[count])?
+            };
+            let part = self.op(Op::Mul, dtype, &[rest, sum])?;
+            total = self.op(Op::Add, dtype, &[total, part])?;
+        }
+        Some(Some(total))
     }
 
     /// The sum of a multiple of the index and a number, over few enough places that nothing wraps around.

@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 use crate::graph::Dtype;
 use crate::rules::definedness::hides_no_nan;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
-use crate::rules::element::cast::loses_nothing;
-use crate::rules::element::index::Place;
+use crate::rules::element::cast::{loses_nothing, round};
+use crate::rules::element::index::{IndexId, Place};
 use crate::rules::field::poly::{Atom, Binders, Function, Poly};
 use crate::rules::table::{Real, real};
 
@@ -30,7 +30,15 @@ pub struct Field<'e> {
     /// The dtype of the ends: how near numbers must be.
     pub(super) dtype: Dtype,
     pub(super) next: u32,
+    /// Whether the greater of two is written by the magnitude of their difference.
+    signs: bool,
     known: FxHashMap<ExprId, Rc<Poly>>,
+}
+
+impl<'e> Field<'e> {
+    fn new(e: &'e mut Elements, dtype: Dtype, signs: bool) -> Self {
+        Field { e, dtype, next: FRESH, signs, known: FxHashMap::default() }
+    }
 }
 
 impl Field<'_> {
@@ -58,6 +66,82 @@ impl Field<'_> {
         Self::equal_as_cut(e, dtype, a, b)
     }
 
+    /// Returns whether two expressions are equal over the reals wherever each condition, and each comparison that a bound is, is what it may be.
+    pub fn equal_by_signs(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
+        if !Self::has_signs(e, &[a, b]) || hides_no_nan(e, a, b) != Some(true) {
+            return Some(false);
+        }
+        let (a, b) = (Self::as_choices(e, dtype, a)?, Self::as_choices(e, dtype, b)?);
+        let equal = |e: &mut Elements, a, b| Self::same_value(e, dtype, a, b) == Some(true);
+        Some(e.equal_by_cases((a, b), CASES, &mut |e, a, b| equal(e, a, b)))
+    }
+
+    /// Returns an expression in which bounds and magnitudes are choices.
+    fn as_choices(e: &mut Elements, dtype: Dtype, root: ExprId) -> Option<ExprId> {
+        let mut known: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+        for id in e.below(root) {
+            e.spend(4)?;
+            let expr = e.expr(id)?.clone();
+            let kids: Vec<ExprId> = expr.kids.iter().map(|k| known.get(k).copied().unwrap_or(*k)).collect();
+            let float = expr.dtype.is_float();
+            let zero = if float { e.rounded(expr.dtype, 0.0) } else { None };
+            let made = match (&expr.form, kids.as_slice()) {
+                (Form::Op(Op::Max | Op::AtLeast), [a, b]) if float => Self::chosen(e, dtype, *a, *b)?,
+                (Form::Op(Op::Min | Op::AtMost), [a, b]) if float => Self::chosen_less(e, dtype, *a, *b)?,
+                (Form::Op(Op::Abs), [a]) if float => {
+                    let minus = e.op(Op::Neg, expr.dtype, &[*a])?;
+                    Self::chosen(e, dtype, *a, minus)?
+                }
+                (Form::Named(target, _), [a]) if float && real(target) == Some(Real::Relu) => {
+                    Self::chosen(e, dtype, *a, zero?)?
+                }
+                _ if kids.as_slice() == expr.kids.as_slice() => id,
+                _ => e.again(&expr, &kids)?,
+            };
+            known.insert(id, made);
+        }
+        known.get(&root).copied()
+    }
+
+    fn chosen(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        let (above, opposite) = Self::greater(e, dtype, a, b)?;
+        let of = e.dtype(a)?;
+        let (yes, no) = if opposite { (b, a) } else { (a, b) };
+        e.op(Op::Choose, of, &[above, yes, no])
+    }
+
+    fn chosen_less(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        let (above, opposite) = Self::greater(e, dtype, a, b)?;
+        let of = e.dtype(a)?;
+        let (yes, no) = if opposite { (a, b) } else { (b, a) };
+        e.op(Op::Choose, of, &[above, yes, no])
+    }
+
+    /// Returns whether the first is greater, or, opposite, the second, as a comparison of one element with a number where it is one: where both are
+    /// equal it does not count.
+    fn greater(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<(ExprId, bool)> {
+        let mut field = Field::new(e, dtype, false);
+        let (x, y) = (field.of(a)?, field.of(b)?);
+        let over = field.plus(&x, &y, -1.0)?;
+        let (mut leaf, mut number) = (None, 0.0);
+        for term in &over.terms {
+            match term.factors.as_slice() {
+                [] if term.binders.is_empty() => number = term.number,
+                [(Atom::Leaf(id), 1)] if term.binders.is_empty() && leaf.is_none() => leaf = Some((*id, term.number)),
+                _ => return Some((e.op(Op::Lt, Dtype::Bool, &[b, a])?, false)),
+            }
+        }
+        let of = e.dtype(a)?;
+        let at = leaf.map(|(_, by)| if number == 0.0 { 0.0 } else { -number / by });
+        match (leaf, at) {
+            (Some((id, by)), Some(at)) if e.dtype(id) == Some(of) && round(of, at) == Some(at) => {
+                let at = e.rounded(of, at)?;
+                Some((e.op(Op::Lt, Dtype::Bool, &[at, id])?, by < 0.0))
+            }
+            _ => Some((e.op(Op::Lt, Dtype::Bool, &[b, a])?, false)),
+        }
+    }
+
     fn equal_as_cut(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
         let mut complete = Some(());
         let equal = e.equal_by_cases((a, b), CASES, &mut |e, before, after| {
@@ -66,8 +150,10 @@ impl Field<'_> {
                 complete = None;
                 return false;
             };
-            let mut field = Field { e, dtype, next: FRESH, known: FxHashMap::default() };
-            let same = field.of(a).zip(field.of(b)).and_then(|(x, y)| field.same(&x, &y, &[]));
+            let mut same = Field::new(e, dtype, false).same_by_any(a, b);
+            if same != Some(true) && Self::has_signs(e, &[a, b]) {
+                same = Field::new(e, dtype, true).same_by_any(a, b).or(same);
+            }
             complete = complete.and(same.map(|_| ()));
             let Some(shown) = e.parted_in_ranges(before).filter(|_| same == Some(true)) else { return false };
             // What is multiplied by 0 is left out of the second alone: its NaN is one more.
@@ -79,9 +165,36 @@ impl Field<'_> {
     /// Returns whether two expressions are equal over the reals, whatever NaN does; `None` where that was too much work.
     pub fn same_value(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
         let (a, b) = (e.parted(a)?, e.parted(b)?);
-        let mut field = Field { e, dtype, next: FRESH, known: FxHashMap::default() };
+        let mut field = Field::new(e, dtype, false);
         let (x, y) = (field.of(a)?, field.of(b)?);
         field.same(&x, &y, &[])
+    }
+
+    /// Whether a magnitude, or the greater or lesser of two, stands in any of these.
+    fn has_signs(e: &Elements, roots: &[ExprId]) -> bool {
+        roots.iter().flat_map(|r| e.below(*r)).any(|id| match e.expr(id).map(|x| &x.form) {
+            Some(Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost | Op::Abs)) => true,
+            Some(Form::Named(target, _)) => real(target) == Some(Real::Relu),
+            _ => false,
+        })
+    }
+
+    /// What is assumed to equal a number is that number.
+    fn assume_numbers(&mut self) -> Option<()> {
+        for (x, v) in self.e.assumed_numbers() {
+            self.known.insert(x, Rc::new(Poly::number(v)?));
+        }
+        Some(())
+    }
+
+    /// Whether both are one as sums of products, or once multiplied by all that they are divided by.
+    fn same_by_any(&mut self, a: ExprId, b: ExprId) -> Option<bool> {
+        self.assume_numbers()?;
+        let (x, y) = (self.of(a)?, self.of(b)?);
+        if self.same(&x, &y, &[])? {
+            return Some(true);
+        }
+        Some(self.is_nothing_cleared(&x, &y).unwrap_or(false))
     }
 
     fn of(&mut self, root: ExprId) -> Option<Rc<Poly>> {
@@ -120,8 +233,62 @@ impl Field<'_> {
             Form::Op(op) => self.operator(*op, id, expr, &kids),
             Form::Named(target, _) => self.named(target, expr, kids),
             Form::Reduce(fold, level, sizes) => self.reduced(*fold, *level, sizes, id, expr, &kids),
+            Form::Index(i) => self.place_of(*i, id),
             _ => Self::leaf(id),
         }
+    }
+
+    /// An index is a sum of places, as a number.
+    #[allow(clippy::cast_precision_loss)]
+    fn place_of(&mut self, index: IndexId, id: ExprId) -> Option<Poly> {
+        let sum = self.e.linear(index).clone();
+        let numbers: Option<Vec<i64>> = sum.terms.iter().map(|(_, by)| by.fixed()).collect();
+        let (Some(numbers), Some(offset)) = (numbers, sum.offset().fixed()) else { return Self::leaf(id) };
+        let small = |n: &i64| n.unsigned_abs() < 1 << 40;
+        if sum.terms.iter().any(|(p, _)| matches!(p, Place::Data(_))) || !numbers.iter().all(small) || !small(&offset) {
+            return Self::leaf(id);
+        }
+        let mut out = Poly::number(offset as f64)?;
+        for ((place, _), by) in sum.terms.iter().zip(numbers) {
+            let at = self.e.place(*place);
+            let one = self.e.index_value(Dtype::I64, at)?;
+            let one = Self::leaf(one)?;
+            out = self.plus(&out, &one, by as f64)?;
+        }
+        Some(out)
+    }
+
+    /// A magnitude: those of the factors of a single product, with one number in front.
+    fn magnitude(&mut self, p: &Poly) -> Option<Poly> {
+        let lead = p.terms.iter().map(|t| t.number.abs()).fold(0.0_f64, f64::max);
+        if lead <= 0.0 {
+            return Some(Poly::default());
+        }
+        if let [term] = p.terms.as_slice()
+            && term.binders.is_empty()
+        {
+            let mut out = Poly::number(lead)?;
+            for (atom, exponent) in &term.factors {
+                let plain = matches!(atom, Atom::Call(Function::Exp | Function::Sqrt, _)) || Self::is_magnitude(atom);
+                let inner = Rc::new(Poly::atom(atom.clone(), p.depth)?);
+                let one = if plain || exponent.checked_rem(2)? == 0 {
+                    (*inner).clone()
+                } else {
+                    Self::call(Function::Other(Form::Op(Op::Abs), Dtype::F64), vec![inner])?
+                };
+                let mut one = one;
+                one.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = *exponent);
+                out = self.times(&out, &one)?;
+            }
+            return Some(out);
+        }
+        let scaled = self.plus(&Poly::default(), p, 1.0 / lead)?;
+        let one = Self::call(Function::Other(Form::Op(Op::Abs), Dtype::F64), vec![Rc::new(scaled)])?;
+        self.plus(&Poly::default(), &one, lead)
+    }
+
+    fn is_magnitude(atom: &Atom) -> bool {
+        matches!(atom, Atom::Call(Function::Other(Form::Op(Op::Abs), _), _))
     }
 
     fn operator(&mut self, op: Op, id: ExprId, expr: &Expr, kids: &[Rc<Poly>]) -> Option<Poly> {
@@ -152,6 +319,12 @@ impl Field<'_> {
                 let keeps = loses_nothing(from, expr.dtype) || few && matches!(expr.dtype, Dtype::F32 | Dtype::F64);
                 if keeps { Some((**a).clone()) } else { other() }
             }
+            (Op::Abs, [a]) => {
+                let a = a.clone();
+                self.magnitude(&a)
+            }
+            // A truth is 1 or 0.
+            (Op::Choose, [c, a, b]) if b.terms.is_empty() && !c.terms.is_empty() => self.times(c, a),
             // Whichever it is.
             (Op::Choose, [_, a, b]) if self.same(a, b, &[])? => Some((**a).clone()),
             _ => other(),
@@ -224,7 +397,15 @@ impl Field<'_> {
             }
             Real::Square => self.times(&x, &x),
             Real::Tanh | Real::Erf | Real::Sin | Real::Cos => {
-                Self::call(Function::Other(expr.form.clone(), Dtype::F64), vec![x])
+                // A sign passes through, or is lost.
+                let negative = matches!(x.terms.as_slice(), [one] if one.number < 0.0);
+                let form = Function::Other(expr.form.clone(), Dtype::F64);
+                if !negative {
+                    return Self::call(form, vec![x]);
+                }
+                let minus = Rc::new(self.plus(&Poly::default(), &x, -1.0)?);
+                let found = Self::call(form, vec![minus])?;
+                if function == Real::Cos { Some(found) } else { self.plus(&Poly::default(), &found, -1.0) }
             }
         }
     }
@@ -259,6 +440,13 @@ impl Field<'_> {
         }
         if let [one] = kept.as_slice() {
             return Some((**one).clone());
+        }
+        if let (true, [a, b]) = (self.signs, kept.as_slice()) {
+            let (a, b) = (a.clone(), b.clone());
+            let (sum, apart) = (self.plus(&a, &b, 1.0)?, self.plus(&a, &b, -1.0)?);
+            let apart = self.magnitude(&apart)?;
+            let twice = self.plus(&sum, &apart, 1.0)?;
+            return self.plus(&Poly::default(), &twice, 0.5);
         }
         let numbers = kept.iter().flat_map(|p| p.terms.iter().map(|t| t.number.abs()));
         let lead = numbers.fold(0.0_f64, f64::max);

@@ -16,6 +16,8 @@ use crate::sym::Dim;
 const PRODUCTS: usize = 64;
 /// How many factors a product may have.
 const FACTORS: usize = 24;
+/// By how many sums both sides may be divided.
+const CLEARED: usize = 6;
 /// How deep sums may stand in factors.
 const DEPTH: usize = 48;
 
@@ -271,6 +273,54 @@ impl Field<'_> {
             out.factors.push((Atom::Sum(Rc::new(sum)), -1));
         }
         out.number.is_finite().then_some(Poly { terms: vec![out], depth })
+    }
+
+    /// Whether the difference of two sums is nothing once it is multiplied by what it is divided by.
+    pub(super) fn is_nothing_cleared(&mut self, a: &Poly, b: &Poly) -> Option<bool> {
+        let mut left = self.plus(a, b, -1.0)?;
+        for _ in 0..CLEARED {
+            if left.terms.is_empty() {
+                return Some(true);
+            }
+            let mut divisor = None;
+            for term in &left.terms {
+                let below = |(atom, exponent): &&(Atom, i32)| {
+                    matches!(atom, Atom::Sum(_)) && *exponent < 0 && !self.names_any(atom, &term.binders)
+                };
+                divisor = divisor.or_else(|| term.factors.iter().find(below).map(|f| f.0.clone()));
+            }
+            let Some(divisor) = divisor else { return Some(false) };
+            let Atom::Sum(inner) = &divisor else { return None };
+            let mut times: Vec<i32> = Vec::new();
+            for term in &left.terms {
+                let mut found = 0;
+                for (atom, exponent) in &term.factors {
+                    if self.same_atom(atom, &divisor, &[])? {
+                        found = *exponent;
+                    }
+                }
+                times.push(found);
+            }
+            let most = times.iter().copied().min().unwrap_or(0).checked_neg()?;
+            let mut next = Poly { terms: Vec::new(), depth: left.depth };
+            for (term, exponent) in left.terms.iter().zip(&times) {
+                let mut term = term.clone();
+                if *exponent != 0 {
+                    let mut kept = Vec::new();
+                    for factor in term.factors {
+                        if !self.same_atom(&factor.0, &divisor, &[])? {
+                            kept.push(factor);
+                        }
+                    }
+                    term.factors = kept;
+                }
+                let factor = self.power(inner, most.checked_add(*exponent)?)?;
+                let product = self.times(&Poly { terms: vec![term], depth: left.depth }, &factor)?;
+                next = self.plus(&next, &product, 1.0)?;
+            }
+            left = self.settled(next)?;
+        }
+        Some(left.terms.is_empty())
     }
 
     /// Returns the sum over dimensions that stand in a sum of products by these names.

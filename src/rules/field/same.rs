@@ -7,7 +7,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::ExprId;
+use crate::rules::element::arena::{ExprId, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::field::normal::Field;
@@ -167,6 +167,14 @@ impl Field<'_> {
         }
         if f != g {
             return Some(false);
+        }
+        // A magnitude is that of the opposite.
+        if let (Function::Other(Form::Op(Op::Abs), _), [p], [q]) = (f, &**x, &**y) {
+            if self.same(p, q, names)? {
+                return Some(true);
+            }
+            let minus = self.plus(&Poly::default(), q, -1.0)?;
+            return self.same(p, &minus, names);
         }
         let mut left: Vec<&Rc<Poly>> = y.iter().collect();
         for p in x.iter() {

@@ -11,7 +11,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::call::{draws, writes};
-use crate::analysis::{Stamp, places_of};
+use crate::analysis::{Place, Stamp, places_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::{SideEffect, Total};
@@ -87,7 +87,9 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
         true => y,
         false => Array { expr: rounding::without_absorbed(&mut l.speaker.e, y.expr)?, ..y },
     };
-    if !Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr)? {
+    if Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr) != Some(true)
+        && !Field::equal_by_signs(&mut l.speaker.e, x.dtype, x.expr, y.expr)?
+    {
         return Some(false);
     }
     let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
@@ -255,8 +257,17 @@ pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
             next = view.next(node);
             for place in places_of(view, node) {
                 let value = f.outcome(side, place);
-                if classes.contains(&f.store.find(value)) {
+                if !classes.contains(&f.store.find(value)) {
+                    continue;
+                }
+                // Of several results only those that take this one see it.
+                let pure = f.registry.operator_of(view, node).is_some_and(|o| o.effects.is_pure());
+                if place.item == Place::WHOLE || !pure {
                     open.push(node);
+                } else {
+                    let takes = |n: &NodeId| crate::analysis::getitem_of(view, *n) == Some((node, place.item));
+                    let others = |n: &NodeId| crate::analysis::getitem_of(view, *n).is_none();
+                    open.extend(view.users_in_order(node).into_iter().filter(|n| takes(n) || others(n)));
                 }
             }
         }

@@ -74,6 +74,9 @@ impl Lowering<'_, '_> {
                 if let Some((low, high)) = integers.filter(|_| ty.dtype.is_integer()) {
                     self.speaker.e.lies_between(source, low, high);
                 }
+                if let Some((low, high)) = self.f.domain_of(id).and_then(floats).filter(|_| ty.dtype.is_float()) {
+                    self.speaker.e.is_number_between(source, low, high);
+                }
                 self.speaker.looked_up(ty, Source::Value(id)).map(Meant::One)
             }
             ValueType::SymInt(d) if !self.f.view(key.side).hearsay(key.place.node).sizes() => {
@@ -255,6 +258,20 @@ impl Lowering<'_, '_> {
         let node = graph.push(BodyId::ROOT, "input", new);
         values.insert(node, meant);
         Some(node)
+    }
+}
+
+/// Returns two numbers between which a domain of floats lies, which are no NaN.
+fn floats(domain: &Domain) -> Option<(f64, f64)> {
+    match domain {
+        Domain::Positive => Some((0.125, f64::INFINITY)),
+        Domain::Unit => Some((-1.0, 1.0)),
+        Domain::Probability => Some((0.0, 1.0)),
+        Domain::OneOf(all) | Domain::Is(all) if all.iter().all(|v| v.is_finite()) => {
+            let fold = |f: fn(f64, f64) -> f64| all.iter().copied().reduce(f);
+            Some((fold(f64::min)?, fold(f64::max)?))
+        }
+        _ => None,
     }
 }
 

@@ -75,6 +75,22 @@ const STATEMENTS: &[Statement] = &[
     rule(X, "a = aten._to_copy.default(x, dtype = torch.float32) | r = aten.sum.dim_IntList(a, [1]) | return (r,)", "r = aten.sum.dim_IntList(x, [1], dtype = torch.float32) | return (r,)", "f16 bf16"),
     rule("x: $d[$n, $m]; y: $d[$n, 1]", "r = aten.slice_scatter.default(x, y, 1, 0, 1) | return (r,)", "a = aten.slice.Tensor(x, 1, 1, 9223372036854775807) | r = aten.cat.default([y, a], 1) | return (r,)", ALL),
     rule("x: $d[$n, $m]", "i = aten.arange.default($m) | p = aten.ge.Scalar(i, 1) | r = aten.where.ScalarOther(p, x, 0) | return (r,)", "a = aten.slice.Tensor(x, 1, 1, 9223372036854775807) | r = aten.constant_pad_nd.default(a, [1, 0], 0) | return (r,)", ""),
+    // what is computed in a wider dtype and rounded back
+    rule(XY, "r = aten.mul.Tensor(x, y) | s = aten.abs.default(r) | return (s,)", "a = aten.abs.default(x) | b = aten.abs.default(y) | r = aten.mul.Tensor(a, b) | return (r,)", "f32 f16 bf16 f64"),
+    rule(XY, "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten._to_copy.default(y, dtype = torch.float32) | c = aten.mul.Tensor(a, b) | r = aten._to_copy.default(c, dtype = torch.float16) | return (r,)", "r = aten.mul.Tensor(x, y) | return (r,)", "f16"),
+    rule(XY, "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten._to_copy.default(y, dtype = torch.float32) | c = aten.div.Tensor(a, b) | r = aten._to_copy.default(c, dtype = torch.bfloat16) | return (r,)", "r = aten.div.Tensor(x, y) | return (r,)", "bf16"),
+    rule(XY, "a = aten._to_copy.default(x, dtype = torch.float64) | b = aten._to_copy.default(y, dtype = torch.float64) | c = aten.sub.Tensor(a, b) | r = aten._to_copy.default(c, dtype = torch.float32) | return (r,)", "r = aten.sub.Tensor(x, y) | return (r,)", "f32"),
+    rule(X, "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten.relu.default(a) | r = aten._to_copy.default(b, dtype = torch.float16) | return (r,)", "r = aten.relu.default(x) | return (r,)", "f16"),
+    rule(X, "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten.amax.default(a, [1]) | r = aten._to_copy.default(b, dtype = torch.bfloat16) | return (r,)", "r = aten.amax.default(x, [1]) | return (r,)", "bf16"),
+    // comparisons by comparisons, bits, sums of integers
+    rule(XY, "a = aten.lt.Tensor(x, y) | b = aten.eq.Tensor(x, y) | r = aten.__or__.Tensor(a, b) | return (r,)", "r = aten.le.Tensor(x, y) | return (r,)", "f32 f16 bf16 f64"),
+    rule(P, "a = aten.__and__.Tensor(p, q) | r = aten.logical_not.default(a) | return (r,)", "a = aten.logical_not.default(p) | b = aten.logical_not.default(q) | r = aten.__or__.Tensor(a, b) | return (r,)", "b8"),
+    rule(X, "r = aten.remainder.Scalar(x, 8) | return (r,)", "r = aten.__and__.Scalar(x, 7) | return (r,)", "i64 i32"),
+    rule(XY, "a = aten.__or__.Tensor(x, y) | b = aten.__and__.Tensor(x, y) | r = aten.add.Tensor(a, b) | return (r,)", "r = aten.add.Tensor(x, y) | return (r,)", "i32"),
+    rule(XY, "a = aten.mul.Tensor(x, 3) | b = aten.sub.Tensor(a, y) | r = aten.sum.dim_IntList(b, [1]) | return (r,)", "a = aten.sum.dim_IntList(x, [1]) | b = aten.sum.dim_IntList(y, [1]) | c = aten.mul.Tensor(a, 3) | r = aten.sub.Tensor(c, b) | return (r,)", "i64"),
+    // windows and repeated elements
+    rule(X, "a = aten.unfold.default(x, 1, 2, 1) | r = aten.neg.default(a) | return (r,)", "a = aten.slice.Tensor(x, 1, 0, 4) | b = aten.slice.Tensor(x, 1, 1, 5) | c = aten.stack.default([a, b], -1) | r = aten.neg.default(c) | return (r,)", "f32 f16"),
+    rule("x: $d[1, $n, $m]", "r = aten.upsample_nearest1d.default(x, [10]) | return (r,)", "r = aten.repeat_interleave.self_int(x, 2, 2) | return (r,)", "f32 f16"),
 ];
 
 /// What is nearly one of these, in dtypes in which it is false.
@@ -113,4 +129,12 @@ const TWINS: &[Statement] = &[
     rule("x: $d[$n, $m]", "a = aten.permute.default(x, [1, 0]) | r = aten.sum.default(a) | return (r,)", "r = aten.sum.default(x) | return (r,)", "f32"),
     rule(X, "r = aten.sum.dim_IntList(x, [1]) | return (r,)", "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten.sum.dim_IntList(a, [1]) | r = aten._to_copy.default(b, dtype = torch.float16) | return (r,)", "f16"),
     rule("x: f16[$n, $m]", "r = aten.mul.Tensor(x, 0.1) | return (r,)", "a = aten.full_like.default(x, 0.1) | r = aten.mul.Tensor(x, a) | return (r,)", "f16"),
+    rule(XY, "r = aten.add.Tensor(x, y) | s = aten.abs.default(r) | return (s,)", "a = aten.abs.default(x) | b = aten.abs.default(y) | r = aten.add.Tensor(a, b) | return (r,)", "f32 i32"),
+    rule(XY, "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten._to_copy.default(y, dtype = torch.float32) | c = aten.mul.Tensor(a, b) | d = aten.mul.Tensor(c, b) | r = aten._to_copy.default(d, dtype = torch.float16) | return (r,)", "a = aten.mul.Tensor(x, y) | r = aten.mul.Tensor(a, y) | return (r,)", "f16"),
+    rule(XY, "a = aten.lt.Tensor(x, y) | b = aten.eq.Tensor(x, y) | r = aten.__or__.Tensor(a, b) | return (r,)", "a = aten.gt.Tensor(x, y) | r = aten.logical_not.default(a) | return (r,)", "f32 f16"),
+    rule(X, "r = aten.remainder.Scalar(x, 7) | return (r,)", "r = aten.__and__.Scalar(x, 7) | return (r,)", "i64 i32"),
+    rule(X, "r = aten.div.Scalar_mode(x, 3, rounding_mode = 'trunc') | return (r,)", "r = aten.div.Scalar_mode(x, 3, rounding_mode = 'floor') | return (r,)", "i64 i32"),
+    rule(XY, "a = aten.mul.Tensor(x, y) | r = aten.sum.dim_IntList(a, [1]) | return (r,)", "a = aten.sum.dim_IntList(x, [1]) | b = aten.sum.dim_IntList(y, [1]) | r = aten.mul.Tensor(a, b) | return (r,)", "i64"),
+    rule(X, "a = aten.unfold.default(x, 1, 2, 3) | r = aten.neg.default(a) | return (r,)", "a = aten.unfold.default(x, 1, 2, 2) | r = aten.neg.default(a) | return (r,)", "f32"),
+    rule("x: $d[1, $n, $m]", "r = aten.upsample_nearest1d.default(x, [10]) | return (r,)", "r = aten.repeat.default(x, [1, 1, 2]) | return (r,)", "f32"),
 ];
