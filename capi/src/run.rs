@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::lower::ge;
-use engine::pipeline::{self, Observer, PassReport, RunError, RunReport, Settings};
+use engine::pipeline::{self, RunError, RunReport, Settings, Silent};
 use engine::verify::{Finding, Verdict};
 use engine::{formats, report};
 
@@ -108,27 +108,11 @@ pub fn to_json(value: &impl serde::Serialize) -> Result<String, Failure> {
     serde_json::to_string_pretty(value).map_err(|e| Failure::new(Status::Internal, e.to_string()))
 }
 
-struct Unwatched;
-
-impl Observer for Unwatched {
-    fn begin(&mut self, _: &str, _: &'static str) {}
-    fn end(&mut self, _: &PassReport) {}
-}
-
 fn run(model: &mut Model, pass: &mut crate::pass::Pass) -> Result<Report, Failure> {
     let host = model.host.clone();
     let inner = model.whole()?;
-    let mut settings = Settings {
-        config: &host.config,
-        registry: host.registry.clone(),
-        judge: host.judge.clone(),
-        mode: host.judge.mode.name(),
-        all_or_nothing: false,
-        dump: None,
-        reproducers: None,
-        record_edits: false,
-    };
-    let ran = pass.with(|spec| pipeline::run(inner, std::slice::from_mut(spec), &mut settings, &mut Unwatched));
+    let mut settings = Settings::plain(&host.config, host.registry.clone(), host.judge.clone());
+    let ran = pass.with(|spec| pipeline::run(inner, std::slice::from_mut(spec), &mut settings, &mut Silent));
     match ran {
         Ok(report) => Report::of_run(&report),
         Err(error @ RunError::NotGranted { .. }) => Err(Failure::new(Status::NotGranted, error.to_string())),

@@ -5,6 +5,7 @@ mod map;
 pub mod operators;
 pub mod pickle;
 pub mod pt2;
+pub mod python;
 pub mod recording;
 pub mod text;
 mod unfinished;

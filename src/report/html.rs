@@ -4,8 +4,8 @@
 
 use std::fmt::Write;
 
+use super::plain::escape;
 use super::{Change, Entry, verdict_words};
-use crate::contract::shown;
 use crate::pipeline::{Outcome, PassReport, RunReport};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em;color:#222}\
@@ -94,12 +94,6 @@ fn change(page: &mut String, entry: &Entry) {
             line("ins", '+', new);
         }
     }
-}
-
-/// Escapes what HTML reads, and what is not printable ASCII.
-fn escape(text: &str) -> String {
-    let text = shown(text, 2_000);
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use super::plain::escape;
 use super::{TestReport, verdict_words};
-use crate::contract::shown;
 
 /// Prints the cases as one test suite.
 pub fn junit(report: &TestReport) -> String {
@@ -28,9 +28,4 @@ pub fn junit(report: &TestReport) -> String {
     }
     xml.push_str("  </testsuite>\n</testsuites>\n");
     xml
-}
-
-fn escape(text: &str) -> String {
-    let text = shown(text, 2_000);
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

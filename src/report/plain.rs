@@ -4,6 +4,8 @@
 
 use std::fmt::Write;
 
+use crate::contract::shown;
+
 /// Returns the text with everything but printable ASCII escaped, look-alikes and line ends too.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -17,6 +19,12 @@ pub fn plain(text: &str) -> String {
         }
     }
     out
+}
+
+/// Escapes what HTML and XML read, and what is not printable ASCII.
+pub(super) fn escape(text: &str) -> String {
+    let text = shown(text, 2_000);
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ pub use error::{SymError, cut};
 pub use eval::{Bindings, Number};
 pub use expr::{BitOperator, Comparison, Dim, ExprId, Rounding, SymBool, SymFloat, SymValue, SymbolId};
 pub use keyed::{KeyedHash, KeyedIndexMap, KeyedIndexSet, KeyedMap, KeyedSet};
+pub use poly::gcd;
 pub use range::{Range, floor_div, floor_mod};
 pub use srepr::is_unbacked;
 pub use store::{MAX_DEPTH, MAX_WEIGHT, Symbols};

@@ -312,7 +312,8 @@ fn too_many_terms() -> SymError {
     SymError::TooLarge { what: "terms", limit: MAX_TERMS }
 }
 
-pub(super) fn gcd(mut a: u64, mut b: u64) -> u64 {
+/// Returns the greatest common divisor; of nothing, zero.
+pub fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a.checked_rem(b).unwrap_or(0));
     }

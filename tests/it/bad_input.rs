@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::common::archive::rezipped;
 use crate::e2e::{airlock, file, listing, model, text};
 
 /// Converts a file that must be refused; returns what is said.
@@ -18,22 +19,8 @@ fn refused(folder: &Path, input: &Path) -> String {
 
 /// An archive made of a good one: entries as `change` leaves them.
 fn archive(folder: &Path, change: impl Fn(&str, Vec<u8>) -> Option<Vec<u8>>) -> PathBuf {
-    let good = std::fs::File::open(model("mlp_inplace_relu", "core")).unwrap();
-    let mut zip = zip::ZipArchive::new(good).unwrap();
     let path = folder.join("bad.pt2");
-    let mut out = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
-    for i in 0..zip.len() {
-        let mut entry = zip.by_index(i).unwrap();
-        let name = entry.name().unwrap().into_owned();
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
-        if let Some(bytes) = change(&name, bytes) {
-            let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-            out.start_file(name, options).unwrap();
-            std::io::Write::write_all(&mut out, &bytes).unwrap();
-        }
-    }
-    out.finish().unwrap();
+    std::fs::write(&path, rezipped(&model("mlp_inplace_relu", "core"), change)).unwrap();
     path
 }
 

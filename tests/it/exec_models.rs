@@ -4,17 +4,18 @@
 //! largest magnitude, everything else exactly. Of `random_dropout` shapes and dtypes are compared: its numbers are another generator's.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use airlock::exec::{
     Kernels, Meta, Meter, Observer, Outcome, Session, Step, Storage, Tensor, Tolerance, Value, compare, run,
 };
 use airlock::formats::pt2;
 use airlock::formats::recording::{self, Recorded, Recording};
-use airlock::graph::{Arg, Dtype, View};
+use airlock::graph::{Arg, Dtype, Model, View};
 use airlock::ops::Registry;
 
 /// The longest sum of a run: the error of a sum grows with the square root of its length.
-pub struct Longest(pub usize);
+struct Longest(usize);
 
 impl Observer for Longest {
     fn computed(&mut self, step: &Step<'_>) {
@@ -33,7 +34,7 @@ impl Observer for Longest {
     }
 }
 
-pub fn value(recorded: &Recorded) -> Value {
+fn value(recorded: &Recorded) -> Value {
     match recorded {
         Recorded::Tensor(ty, bytes) => {
             let storage = Storage::mapped(bytes.clone(), &Meter::default());
@@ -76,7 +77,7 @@ fn differs(name: &str, found: &Value, recorded: Option<&Recorded>, longest: usiz
     }
 }
 
-pub fn problems(outcome: &Outcome, recording: &Recording, longest: usize, random: bool) -> Vec<String> {
+fn problems(outcome: &Outcome, recording: &Recording, longest: usize, random: bool) -> Vec<String> {
     let mut found = Vec::new();
     if outcome.outputs.len() < recording.outputs.len() {
         found.push(format!("{} outputs, {} recorded", outcome.outputs.len(), recording.outputs.len()));
@@ -99,7 +100,7 @@ pub fn problems(outcome: &Outcome, recording: &Recording, longest: usize, random
     found
 }
 
-pub fn folders(root: &Path) -> Vec<PathBuf> {
+fn folders(root: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(root).unwrap().map(|e| e.unwrap().path()).collect();
     let older = root.join("older");
     if older.is_dir() {
@@ -112,38 +113,44 @@ pub fn folders(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-#[test]
-fn every_model_computes_what_was_recorded() {
+/// Every recorded program: its name, its file, and what PyTorch computed.
+pub fn programs() -> Vec<(String, PathBuf, Recording)> {
     let root = match std::env::var("AIRLOCK_CORPUS") {
         Ok(corpus) => Path::new(&corpus).join("models"),
         Err(_) => Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models"),
     };
-    let (registry, kernels) = (Registry::standard(), Kernels::standard());
-    let (mut wrong, mut ran) = (Vec::new(), 0);
+    let mut found = Vec::new();
     for folder in folders(&root) {
-        let recording = recording::read(&folder.join("io.safetensors")).unwrap();
-        for form in ["core", "train"] {
-            let path = folder.join(format!("{form}.pt2"));
-            if !path.exists() {
-                continue;
-            }
-            ran += 1;
-            let name = path.strip_prefix(&root).unwrap().display().to_string();
-            let model = pt2::read(&path, &registry).unwrap();
-            let mut longest = Longest(1);
-            let mut session = Session::new(&registry, &kernels, 0);
-            let inputs = recording.inputs.iter().map(value).collect();
-            match run(&model, inputs, &mut session, &mut longest) {
-                Err(e) => wrong.push(format!("{name}: {e}")),
-                Ok(outcome) => {
-                    let random = name.contains("random_dropout");
-                    let found = problems(&outcome, &recording, longest.0, random);
-                    wrong.extend(found.into_iter().map(|p| format!("{name}: {p}")));
-                }
-            }
+        for path in ["core.pt2", "train.pt2"].map(|form| folder.join(form)).into_iter().filter(|p| p.exists()) {
+            let name = path.strip_prefix(&root).unwrap().with_extension("").display().to_string();
+            found.push((name, path, recording::read(&folder.join("io.safetensors")).unwrap()));
         }
     }
-    println!("{ran} programs");
-    assert!(ran > 0);
+    found
+}
+
+/// Runs a model on recorded inputs and says what is not as it was recorded.
+pub fn differences(name: &str, model: &Model, recording: &Recording, random: bool) -> Vec<String> {
+    static KERNELS: LazyLock<(Registry, Kernels)> = LazyLock::new(|| (Registry::standard(), Kernels::standard()));
+    let mut longest = Longest(1);
+    let mut session = Session::new(&KERNELS.0, &KERNELS.1, 0);
+    let found = match run(model, recording.inputs.iter().map(value).collect(), &mut session, &mut longest) {
+        Err(e) => vec![e.to_string()],
+        Ok(outcome) => problems(&outcome, recording, longest.0, random),
+    };
+    found.into_iter().map(|p| format!("{name}: {p}")).collect()
+}
+
+#[test]
+fn every_model_computes_what_was_recorded() {
+    let registry = Registry::standard();
+    let programs = programs();
+    let mut wrong = Vec::new();
+    for (name, path, recording) in &programs {
+        let model = pt2::read(path, &registry).unwrap();
+        wrong.extend(differences(name, &model, recording, name.contains("random_dropout")));
+    }
+    println!("{} programs", programs.len());
+    assert!(!programs.is_empty());
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
 }

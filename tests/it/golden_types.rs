@@ -7,27 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::golden;
-use airlock::graph::{Graph, TensorType, ValueType};
+use crate::common::golden::{self, shown};
+use airlock::graph::{Graph, ValueType};
 use airlock::ops::Registry;
 use airlock::sym::Dim;
 use serde_json::Value;
-
-fn show(t: &TensorType) -> String {
-    let list =
-        |v: &[Dim]| v.iter().map(|d| d.fixed().map_or("?".into(), |n| n.to_string())).collect::<Vec<_>>().join(",");
-    let strides = t.strides.as_ref().map_or("?".into(), |s| list(s));
-    format!("{}[{}][{strides}]+{}", t.dtype, list(&t.sizes), t.offset.fixed().unwrap_or(-1))
-}
-
-fn shown(ty: &ValueType) -> String {
-    match ty {
-        ValueType::Tensor(t) => show(t),
-        ValueType::Many(all) => format!("({})", all.iter().map(shown).collect::<Vec<_>>().join(" ")),
-        ValueType::SymInt(d) => format!("{}", d.fixed().unwrap_or(-1)),
-        other => format!("{other:?}"),
-    }
-}
 
 fn expected(v: &Value, rows: &[Value]) -> ValueType {
     match v {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
+use crate::common::archive::rezipped;
 use crate::e2e::{airlock, model, text};
 
 const LINE: &str = "        ";
@@ -46,23 +47,12 @@ fn done(output: &Output) {
 
 /// The model `add_rms_norm`, its program changed.
 fn changed(folder: &Path, change: impl Fn(String) -> String) -> PathBuf {
-    let good = std::fs::File::open(model("add_rms_norm", "core")).unwrap();
-    let mut zip = zip::ZipArchive::new(good).unwrap();
     let path = folder.join("changed.pt2");
-    let mut out = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
-    for i in 0..zip.len() {
-        let mut entry = zip.by_index(i).unwrap();
-        let name = entry.name().unwrap().into_owned();
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
-        if name.ends_with("models/model.json") {
-            bytes = change(String::from_utf8(bytes).unwrap()).into_bytes();
-        }
-        let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-        out.start_file(name, options).unwrap();
-        std::io::Write::write_all(&mut out, &bytes).unwrap();
-    }
-    out.finish().unwrap();
+    let program = |name: &str, bytes: Vec<u8>| match name.ends_with("models/model.json") {
+        true => Some(change(String::from_utf8(bytes).unwrap()).into_bytes()),
+        false => Some(bytes),
+    };
+    std::fs::write(&path, rezipped(&model("add_rms_norm", "core"), program)).unwrap();
     path
 }
 

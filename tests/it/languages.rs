@@ -11,7 +11,7 @@ use airlock::contract::{self, Limits};
 use airlock::formats::text::{self, ReadOptions};
 use airlock::graph::Model;
 use airlock::ops::Registry;
-use airlock::pipeline::{self, Config, Observer, Outcome, PassReport, PassSpec, Settings, Stage};
+use airlock::pipeline::{self, Config, Outcome, PassSpec, Settings, Silent, Stage};
 use airlock::report;
 use airlock::sandbox::{Engine, LogLine, Pass};
 use airlock::verify::JudgeOptions;
@@ -100,13 +100,6 @@ struct Given<'a> {
     fuel: Option<u64>,
 }
 
-struct Quiet;
-
-impl Observer for Quiet {
-    fn begin(&mut self, _: &str, _: &'static str) {}
-    fn end(&mut self, _: &PassReport) {}
-}
-
 fn model_of(graph: &str, registry: &Registry) -> Model {
     let bytes = std::fs::read(file(graph)).unwrap();
     let mut graph = text::read_bytes(&bytes, &ReadOptions::of_file(graph)).unwrap();
@@ -133,21 +126,12 @@ fn run(component: &Path, graphs: &[&str], given: Given<'_>) -> Vec<Seen> {
         options,
         grants: Vec::new(),
     };
-    let mut settings = Settings {
-        config: &config,
-        registry: registry.clone(),
-        judge: JudgeOptions::default(),
-        mode: "max-autotune",
-        all_or_nothing: false,
-        dump: None,
-        reproducers: None,
-        record_edits: true,
-        certify: false,
-    };
+    let plain = Settings::plain(&config, registry.clone(), JudgeOptions::default());
+    let mut settings = Settings { record_edits: true, ..plain };
     let mut seen = Vec::new();
     for graph in graphs {
         let mut model = model_of(graph, &registry);
-        let report = pipeline::run(&mut model, std::slice::from_mut(&mut spec), &mut settings, &mut Quiet).unwrap();
+        let report = pipeline::run(&mut model, std::slice::from_mut(&mut spec), &mut settings, &mut Silent).unwrap();
         let pass = &report.passes[0];
         // One default fits all languages, with room: a third at least is left.
         for (what, used, limit) in

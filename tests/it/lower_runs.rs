@@ -1,14 +1,11 @@
 //! What a lowered model means, run: the GE graph read back and raised gives the outputs, buffers and inputs that were recorded of PyTorch.
 
-use std::path::Path;
-
-use airlock::exec::{Kernels, Session, run};
-use airlock::formats::{pt2, recording};
+use airlock::formats::pt2;
 use airlock::graph::Model;
 use airlock::lower::ge::{self, Format, LowerError, Options};
 use airlock::ops::Registry;
 
-use super::exec_models::{Longest, folders, problems, value};
+use super::exec_models::{differences, programs};
 
 /// Programs that do not come so far, each with what stops it.
 const STOPPED: &[(&str, &str)] = &[
@@ -45,37 +42,14 @@ fn raised(model: Model, registry: &Registry) -> Result<Model, String> {
 
 #[test]
 fn every_lowered_model_computes_what_was_recorded() {
-    let root = match std::env::var("AIRLOCK_CORPUS") {
-        Ok(corpus) => Path::new(&corpus).join("models"),
-        Err(_) => Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models"),
-    };
-    let (registry, kernels) = (Registry::standard(), Kernels::standard());
+    let registry = Registry::standard();
     let (mut wrong, mut stopped, mut ran) = (Vec::new(), Vec::new(), 0);
-    for folder in folders(&root) {
-        let recording = recording::read(&folder.join("io.safetensors")).unwrap();
-        for form in ["core", "train"] {
-            let path = folder.join(format!("{form}.pt2"));
-            if !path.exists() {
-                continue;
-            }
-            let name = folder.strip_prefix(&root).unwrap().join(form).display().to_string();
-            let model = match raised(pt2::read(&path, &registry).unwrap(), &registry) {
-                Ok(model) => model,
-                Err(reason) => {
-                    stopped.push((name, reason));
-                    continue;
-                }
-            };
-            ran += 1;
-            let mut longest = Longest(1);
-            let mut session = Session::new(&registry, &kernels, 0);
-            let inputs = recording.inputs.iter().map(value).collect();
-            match run(&model, inputs, &mut session, &mut longest) {
-                Err(e) => wrong.push(format!("{name}: {e}")),
-                Ok(outcome) => {
-                    let found = problems(&outcome, &recording, longest.0, false);
-                    wrong.extend(found.into_iter().map(|p| format!("{name}: {p}")));
-                }
+    for (name, path, recording) in programs() {
+        match raised(pt2::read(&path, &registry).unwrap(), &registry) {
+            Err(reason) => stopped.push((name, reason)),
+            Ok(model) => {
+                ran += 1;
+                wrong.extend(differences(&name, &model, &recording, false));
             }
         }
     }

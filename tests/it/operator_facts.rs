@@ -15,9 +15,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::facts::{self, Facts, Line};
-use crate::common::golden;
+use crate::common::golden::{self, shown};
 use airlock::analysis::{Home, Place, Shares, home_of};
-use airlock::graph::{Arg, BodyId, Dtype, Graph, NewNode, NodeId, NodeKind, TensorType, ValueType};
+use airlock::graph::{Arg, BodyId, Dtype, Graph, NewNode, NodeId, NodeKind, ValueType};
 use airlock::ops::{Base, Bound, Given, Operator, PLAIN, Registry, Total, fits_plainly};
 use airlock::sym::Dim;
 use rayon::prelude::*;
@@ -126,22 +126,6 @@ fn writes(operator: &Operator, bound: &Bound<'_>, param: usize) -> bool {
         operator.schema.param_index(flag).is_some_and(|i| *bound.get(i) == Arg::Bool(false)) && access.hidden
     });
     access.writes && !spared
-}
-
-fn show(t: &TensorType) -> String {
-    let list =
-        |v: &[Dim]| v.iter().map(|d| d.fixed().map_or("?".into(), |n| n.to_string())).collect::<Vec<_>>().join(",");
-    let strides = t.strides.as_ref().map_or("?".into(), |s| list(s));
-    format!("{}[{}]({strides})+{}", t.dtype, list(&t.sizes), t.offset.fixed().unwrap_or(-1))
-}
-
-fn shown(ty: &ValueType) -> String {
-    match ty {
-        ValueType::Tensor(t) => show(t),
-        ValueType::Many(all) => format!("({})", all.iter().map(shown).collect::<Vec<_>>().join(" ")),
-        ValueType::SymInt(d) => format!("{}", d.fixed().unwrap_or(-1)),
-        other => format!("{other:?}"),
-    }
 }
 
 fn index(v: &Value) -> Option<usize> {

@@ -12,6 +12,7 @@ use rustc_hash::FxHashSet;
 use crate::analysis::{Place, Storages, type_of};
 use crate::graph::{Dtype, NodeKind, TensorType, View};
 use crate::ops::Registry;
+use crate::sym::gcd;
 
 /// How many elements are counted out, one by one.
 const MAX_COUNTED: u64 = 1 << 10;
@@ -180,14 +181,6 @@ impl Region {
             Meeting::Maybe
         }
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a.checked_rem(b).unwrap_or(0));
-    }
-    a
 }
 
 /// How long a chain of views is followed.

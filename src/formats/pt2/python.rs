@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use crate::formats::python;
+
 /// Appends a text in quotes.
 pub(super) fn quote(out: &mut String, text: &str) {
     out.push('"');
@@ -44,22 +46,8 @@ pub(super) fn float(out: &mut String, value: f64) {
     } else if value.is_infinite() {
         out.push_str(if value < 0.0 { "\"-Infinity\"" } else { "\"Infinity\"" });
     } else {
-        repr(out, value);
+        python::float(out, value);
     }
-}
-
-/// Appends Python's `repr` of a finite float: the shortest digits that read back, with an exponent below 1e-4 and from 1e16.
-fn repr(out: &mut String, value: f64) {
-    let digits = format!("{value:e}");
-    let (mantissa, exponent) = digits.split_once('e').unwrap_or((&digits, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let _ = if (-4..16).contains(&exponent) {
-        let whole = if value.fract() == 0.0 { ".0" } else { "" };
-        write!(out, "{value}{whole}")
-    } else {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        write!(out, "{mantissa}e{sign}{:02}", exponent.unsigned_abs())
-    };
 }
 
 /// Appends `items` separated as Python separates them.

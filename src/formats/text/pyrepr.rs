@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use crate::formats::python::finite;
+pub(super) use crate::formats::python::float;
 use crate::graph::{Arg, Device, NodeId};
 
 /// Returns whether Python's `repr` shows the character as it is.
@@ -17,35 +19,6 @@ pub(super) fn is_printable(c: char) -> bool {
     let mut pair = String::from("a");
     pair.push(c);
     pair.escape_debug().nth(1) == Some(c)
-}
-
-/// Appends a float.
-pub(super) fn float(out: &mut String, value: f64) {
-    if value.is_nan() {
-        out.push_str("nan");
-    } else if value.is_infinite() {
-        out.push_str(if value > 0.0 { "inf" } else { "-inf" });
-    } else {
-        finite(out, value, ".0");
-    }
-}
-
-/// Appends a finite float; one without fraction ends in `whole` (nothing, inside complex numbers).
-fn finite(out: &mut String, value: f64, whole: &str) {
-    // Both languages print the shortest digits that read back to the same value; only the form differs.
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..16).contains(&exponent) {
-        let plain = format!("{value}");
-        out.push_str(&plain);
-        if !plain.contains('.') {
-            out.push_str(whole);
-        }
-    } else {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        let _ = write!(out, "{digits}e{sign}{:02}", exponent.unsigned_abs());
-    }
 }
 
 fn complex(out: &mut String, re: f64, im: f64) {

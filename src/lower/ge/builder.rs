@@ -366,7 +366,7 @@ impl Builder {
 
     /// Turns Python numbers into constants: of the type of the tensors beside them where that is of their kind (float or
     /// integer), else of numpy's; in slots for positions always int64.
-    fn promote(&mut self, known: &operators::Operator, mut inputs: Vec<In>) -> Result<Vec<In>, Refusal> {
+    fn promote(&mut self, known: &operators::GeOperator, mut inputs: Vec<In>) -> Result<Vec<In>, Refusal> {
         inputs.resize(known.inputs.len(), In::None);
         for (slot, input) in known.inputs.iter().zip(&mut inputs) {
             match (slot.feed, &*input) {

@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 
 use super::proto::DataType;
+use crate::formats::python;
 
 /// A Python number or list of numbers.
 #[derive(Clone, PartialEq, Debug)]
@@ -110,21 +111,9 @@ impl Literal {
 }
 
 fn repr(f: f64) -> String {
-    if f.is_nan() {
-        return "nan".into();
-    }
-    if f.is_infinite() {
-        return if f > 0.0 { "inf".into() } else { "-inf".into() };
-    }
-    let magnitude = f.abs();
-    if magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) {
-        let text = format!("{f:e}");
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let exponent: i32 = exponent.parse().unwrap_or(0);
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs());
-    }
-    format!("{f:?}")
+    let mut out = String::new();
+    python::float(&mut out, f);
+    out
 }
 
 #[allow(clippy::cast_precision_loss)] // Integers become floats as in Python: rounded to nearest.

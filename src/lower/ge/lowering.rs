@@ -152,7 +152,7 @@ enum Form<'r> {
     /// By a converter.
     Rule(convert::Rule),
     /// By the name of a user's own operator.
-    Own(&'static super::operators::Operator),
+    Own(&'static super::operators::GeOperator),
 }
 
 /// How often what a node was taken apart into is taken apart again.

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use super::proto::{AttrDef, ListListInt, ListValue, Value};
 
-static TABLE: LazyLock<HashMap<&'static str, Operator>> =
+static TABLE: LazyLock<HashMap<&'static str, GeOperator>> =
     LazyLock::new(|| include_str!("operators.txt").lines().filter_map(parse).map(|o| (o.name, o)).collect());
 
 /// How an input is fed.
@@ -49,7 +49,7 @@ pub struct Attribute {
 
 /// A GE operator as registered.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Operator {
+pub struct GeOperator {
     /// Type.
     pub name: &'static str,
     /// Inputs in slot order.
@@ -60,7 +60,7 @@ pub struct Operator {
     pub attributes: Vec<Attribute>,
 }
 
-impl Operator {
+impl GeOperator {
     /// Returns the attribute of that name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|a| a.name == name)
@@ -68,7 +68,7 @@ impl Operator {
 }
 
 /// Returns the operator of that type.
-pub fn operator(name: &str) -> Option<&'static Operator> {
+pub fn operator(name: &str) -> Option<&'static GeOperator> {
     TABLE.get(name)
 }
 
@@ -82,12 +82,12 @@ fn between(text: &str, open: char, close: char) -> Option<(&str, &str)> {
     rest.split_once(close)
 }
 
-fn parse(line: &'static str) -> Option<Operator> {
+fn parse(line: &'static str) -> Option<GeOperator> {
     let (name, _) = line.split_once('(')?;
     let (inputs, rest) = between(line, '(', ')')?;
     let (outputs, rest) = between(rest, '(', ')')?;
     let attributes = rest.trim().strip_prefix('{').and_then(|r| r.strip_suffix('}')).unwrap_or("");
-    Some(Operator {
+    Some(GeOperator {
         name,
         inputs: inputs.split(", ").filter(|s| !s.is_empty()).map(slot).collect(),
         outputs: outputs

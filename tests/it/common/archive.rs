@@ -1,6 +1,7 @@
 //! Archives as entries by name, taken apart and put together.
 
 use std::io::{Cursor, Read, Write};
+use std::path::Path;
 
 use airlock::formats::pt2;
 use airlock::graph::{Bytes, Model};
@@ -31,6 +32,13 @@ pub fn zipped(entries: &Entries, method: zip::CompressionMethod) -> Vec<u8> {
         zip.write_all(content).unwrap();
     }
     zip.finish().unwrap().into_inner()
+}
+
+/// Returns a good archive with its entries as `change` leaves them; without those of which it leaves nothing.
+pub fn rezipped(good: &Path, change: impl Fn(&str, Vec<u8>) -> Option<Vec<u8>>) -> Vec<u8> {
+    let entries = entries(&std::fs::read(good).unwrap());
+    let changed = entries.into_iter().filter_map(|(name, bytes)| change(&name, bytes).map(|bytes| (name, bytes)));
+    zipped(&changed.collect(), zip::CompressionMethod::Stored)
 }
 
 /// Reads a model from the bytes of an archive, or says why not.

@@ -97,3 +97,21 @@ fn argument(v: &Value, tensors: &[Arg]) -> Option<Arg> {
         }
     })
 }
+
+/// Prints the type of a tensor, for people.
+pub fn show(t: &TensorType) -> String {
+    let list =
+        |v: &[Dim]| v.iter().map(|d| d.fixed().map_or("?".into(), |n| n.to_string())).collect::<Vec<_>>().join(",");
+    let strides = t.strides.as_ref().map_or("?".into(), |s| list(s));
+    format!("{}[{}][{strides}]+{}", t.dtype, list(&t.sizes), t.offset.fixed().unwrap_or(-1))
+}
+
+/// Prints a type, for people.
+pub fn shown(ty: &ValueType) -> String {
+    match ty {
+        ValueType::Tensor(t) => show(t),
+        ValueType::Many(all) => format!("({})", all.iter().map(shown).collect::<Vec<_>>().join(" ")),
+        ValueType::SymInt(d) => format!("{}", d.fixed().unwrap_or(-1)),
+        other => format!("{other:?}"),
+    }
+}

@@ -16,7 +16,7 @@ use super::Made;
 use super::args::{Args, attribute, constant};
 use super::cx::Cx;
 use crate::lower::ge::builder::{Attr, In, Refusal};
-use crate::lower::ge::operators::{self, Feed, Operator};
+use crate::lower::ge::operators::{self, Feed, GeOperator};
 use crate::lower::ge::proto::DataType;
 use crate::lower::ge::value::{TensorId, Value};
 use crate::ops::Lowering;
@@ -76,7 +76,7 @@ fn items(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|i| !i.is_empty())
 }
 
-fn slots(cx: &mut Cx, args: &Args, known: &Operator, inputs: &str) -> Result<Vec<In>, Refusal> {
+fn slots(cx: &mut Cx, args: &Args, known: &GeOperator, inputs: &str) -> Result<Vec<In>, Refusal> {
     let mut slots = vec![In::None; known.inputs.len()];
     let place = |name: &str| known.inputs.iter().position(|s| s.name == name);
     let mut named = vec![false; known.inputs.len()];
@@ -126,7 +126,7 @@ fn source(cx: &mut Cx, args: &Args, from: &str) -> Result<In, Refusal> {
 
 fn attrs<'t>(
     args: &Args,
-    known: &'t Operator,
+    known: &'t GeOperator,
     attributes: &'t str,
     more: &[(&str, Attr)],
 ) -> Result<Vec<(&'t str, Attr)>, Refusal> {
@@ -158,7 +158,7 @@ fn attrs<'t>(
     Ok(attrs)
 }
 
-fn output(cx: &mut Cx, args: &Args, known: &Operator, made: &[TensorId], text: &str) -> Result<TensorId, Refusal> {
+fn output(cx: &mut Cx, args: &Args, known: &GeOperator, made: &[TensorId], text: &str) -> Result<TensorId, Refusal> {
     let (name, of) = text.split_once(':').map_or((text, None), |(n, t)| (n.trim(), Some(t.trim())));
     let place = known.outputs.iter().position(|(n, _)| *n == name);
     let tensor = place.and_then(|p| made.get(p)).copied();

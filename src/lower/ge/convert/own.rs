@@ -8,14 +8,14 @@ use super::Made;
 use super::args::attribute;
 use super::cx::Cx;
 use crate::lower::ge::builder::{In, Refusal};
-use crate::lower::ge::operators::{self, Feed, Operator};
+use crate::lower::ge::operators::{self, Feed, GeOperator};
 use crate::lower::ge::value::Value;
 
 /// Namespaces whose operators are known one by one.
 const KNOWN: [&str; 8] = ["aten", "prims", "npu", "air", "_operator", "operator", "higher_order", "_c10d_functional"];
 
 /// Returns the GE operator whose name an operator has.
-pub(in crate::lower::ge) fn operator_of(target: &str) -> Option<&'static Operator> {
+pub(in crate::lower::ge) fn operator_of(target: &str) -> Option<&'static GeOperator> {
     let mut parts = target.split('.');
     let (namespace, name) = (parts.next()?, parts.next()?);
     if KNOWN.contains(&namespace) {
@@ -31,7 +31,7 @@ fn capital(part: &str) -> impl Iterator<Item = char> + '_ {
 }
 
 /// Converts a call by name and counts; `params` are the operator's parameters, where its schema is known.
-pub(in crate::lower::ge) fn convert(cx: &mut Cx, known: &'static Operator, params: &[String]) -> Made {
+pub(in crate::lower::ge) fn convert(cx: &mut Cx, known: &'static GeOperator, params: &[String]) -> Made {
     let mut inputs: Vec<In> = Vec::new();
     let mut attrs = Vec::new();
     let named = cx.args.iter().enumerate().map(|(i, v)| (params.get(i).cloned(), v));

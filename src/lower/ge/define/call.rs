@@ -7,7 +7,7 @@ use super::build::Build;
 use super::value::{Numbers, Value};
 use super::{Undefined, undefined};
 use crate::graph::{Arg, Dtype, NodeId};
-use crate::lower::ge::operators::{Feed, Operator};
+use crate::lower::ge::operators::{Feed, GeOperator};
 use crate::lower::ge::proto::{AttrDef, OpDef, Value as Attr};
 use crate::lower::ge::raise::types::of_cpp;
 
@@ -16,7 +16,7 @@ pub struct Call<'c, 'r> {
     /// The graph that is made.
     pub b: &'c mut Build<'r>,
     op: &'c OpDef,
-    known: &'static Operator,
+    known: &'static GeOperator,
     slots: Vec<(&'static str, Vec<Option<Value>>)>,
     /// Inputs and attributes that the definition asked for.
     asked: RefCell<BTreeSet<String>>,
@@ -27,7 +27,7 @@ impl<'c, 'r> Call<'c, 'r> {
     pub fn bind(
         b: &'c mut Build<'r>,
         op: &'c OpDef,
-        known: &'static Operator,
+        known: &'static GeOperator,
         inputs: Vec<Option<Value>>,
     ) -> Result<Self, Undefined> {
         let mut given = op.input_desc.iter().map(|d| d.name.as_str()).zip(inputs).peekable();

@@ -88,7 +88,7 @@ pub fn make(
 }
 
 /// Refuses an attribute that no argument is said to be, and that is not what GE takes without it.
-fn by_default(c: &Call<'_, '_>, line: &Line, known: &operators::Operator) -> Result<(), Undefined> {
+fn by_default(c: &Call<'_, '_>, line: &Line, known: &operators::GeOperator) -> Result<(), Undefined> {
     for attribute in known.attributes.iter().filter(|a| line.attributes.iter().all(|(name, _)| *name != a.name)) {
         let default = attribute.default.as_ref().and_then(|d| d.value.as_ref());
         if let (Some(value), Some(default)) = (c.attribute_value(attribute.name), default)
