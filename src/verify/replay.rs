@@ -76,14 +76,14 @@ impl Replay<'_> {
     }
 
     /// Shows the steps that are given: from then on nothing is looked for.
-    pub fn begin(&self, f: &mut Functional<'_>, c: &mut Congruence) -> Result<(), Unshown> {
+    pub fn begin(&self, f: &mut Functional<'_>, c: &mut Congruence) -> Result<(), Box<Unshown>> {
         match self {
             Replay::Search => {}
             Replay::Record(_) => c.proof = Proof::Record(Vec::new()),
             Replay::Given(steps, _) => {
                 let names = [Side::Before, Side::After].map(|side| names(f.view(side)));
                 for (number, step) in (1..).zip(*steps) {
-                    shown(f, c, &names, step).map_err(|why| Unshown { number, step: step.clone(), why })?;
+                    shown(f, c, &names, step).map_err(|why| Box::new(Unshown { number, step: step.clone(), why }))?;
                 }
                 c.proof = Proof::Given;
             }

@@ -13,10 +13,10 @@ use serde_json::Value;
 
 fn registry() -> Registry {
     let mut registry = Registry::standard();
-    if let Some(corpus) = std::env::var_os("AIRLOCK_CORPUS") {
-        if let Ok(text) = std::fs::read_to_string(Path::new(&corpus).join("ops.toml")) {
-            registry.extend_toml(&text).unwrap();
-        }
+    if let Some(corpus) = std::env::var_os("AIRLOCK_CORPUS")
+        && let Ok(text) = std::fs::read_to_string(Path::new(&corpus).join("ops.toml"))
+    {
+        registry.extend_toml(&text).unwrap();
     }
     registry
 }
@@ -265,7 +265,7 @@ mod of_a_run {
         let done = run.arg("--certificates").arg(at("proofs")).output().unwrap();
         assert!(done.status.success(), "{}", text(&done.stderr));
         let files = listing(&at("proofs"));
-        assert!(files.len() >= 4 && files.len() % 2 == 0, "{files:?}");
+        assert!(files.len() >= 4 && files.len().is_multiple_of(2), "{files:?}");
         let check = |out: &std::path::Path| {
             let mut command = airlock();
             command.arg("check-certificate").arg(at("proofs")).arg(&bert).arg(out).args(["--format", "json"]);

@@ -4,9 +4,10 @@
 //! A conversion to the own dtype is nothing. Of two in a row the first is nothing where it loses nothing: every number of the first dtype is one of
 //! the second. Among integers the second one decides where it is not wider than the first. To bool is "not equal to 0". A sign passes
 //! through a conversion of floats. What is computed in a dtype of more than twice as many places and rounded back is computed in the own one: sums,
-//! differences, products, quotients of two; bounds, choices and the greatest of some are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer bits before or after. `abs` and the sign are bits.
+//! differences, products, quotients of two; bounds by numbers and choices are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer bits before or after. `abs` and the sign are bits.
 //!
 //! ## When it is wrong
+//! Which of two zeros is the greater one is the kernel's, and another one in another dtype: the greatest of some is not moved.
 //! f32 to f16 and back rounds. i32 to f32 and back rounds above 2^24. i64 to bool and on is 0 or 1. A float to an integer cuts, and out of
 //! range gives what the machine gives: never moved. A bit view shows the payload of a NaN: only the sign's bit is looked through.
 
@@ -142,7 +143,9 @@ impl Elements {
                 self.by("round-once");
                 self.op(*op, to, &kids).map(Some)
             }
-            Form::Op(op @ (Op::Max | Op::Min | Op::AtLeast | Op::AtMost)) => {
+            Form::Op(op @ (Op::Max | Op::Min | Op::AtLeast | Op::AtMost))
+                if expr.kids.iter().any(|k| self.float(*k).is_some()) =>
+            {
                 let Some(kids) = self.all_narrow(to, &expr.kids)? else { return Some(None) };
                 self.by("bound-before-cast");
                 self.op(*op, to, &kids).map(Some)
@@ -152,11 +155,6 @@ impl Elements {
                 let Some(kids) = self.all_narrow(to, values)? else { return Some(None) };
                 self.by("choose-before-cast");
                 self.op(Op::Choose, to, &[*c, *kids.first()?, *kids.last()?]).map(Some)
-            }
-            Form::Reduce(fold @ (Fold::Most | Fold::Least), level, sizes) => {
-                let Some(kids) = self.all_narrow(to, &expr.kids)? else { return Some(None) };
-                self.by("bound-before-cast");
-                self.reduced(*fold, *level, sizes, *kids.first()?).map(Some)
             }
             _ => Some(None),
         }

@@ -81,7 +81,6 @@ const STATEMENTS: &[Statement] = &[
     rule(XY, "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten._to_copy.default(y, dtype = torch.float32) | c = aten.div.Tensor(a, b) | r = aten._to_copy.default(c, dtype = torch.bfloat16) | return (r,)", "r = aten.div.Tensor(x, y) | return (r,)", "bf16"),
     rule(XY, "a = aten._to_copy.default(x, dtype = torch.float64) | b = aten._to_copy.default(y, dtype = torch.float64) | c = aten.sub.Tensor(a, b) | r = aten._to_copy.default(c, dtype = torch.float32) | return (r,)", "r = aten.sub.Tensor(x, y) | return (r,)", "f32"),
     rule(X, "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten.relu.default(a) | r = aten._to_copy.default(b, dtype = torch.float16) | return (r,)", "r = aten.relu.default(x) | return (r,)", "f16"),
-    rule(X, "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten.amax.default(a, [1]) | r = aten._to_copy.default(b, dtype = torch.bfloat16) | return (r,)", "r = aten.amax.default(x, [1]) | return (r,)", "bf16"),
     // comparisons by comparisons, bits, sums of integers
     rule(XY, "a = aten.lt.Tensor(x, y) | b = aten.eq.Tensor(x, y) | r = aten.__or__.Tensor(a, b) | return (r,)", "r = aten.le.Tensor(x, y) | return (r,)", "f32 f16 bf16 f64"),
     rule(P, "a = aten.__and__.Tensor(p, q) | r = aten.logical_not.default(a) | return (r,)", "a = aten.logical_not.default(p) | b = aten.logical_not.default(q) | r = aten.__or__.Tensor(a, b) | return (r,)", "b8"),
