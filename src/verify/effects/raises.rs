@@ -60,6 +60,12 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
             let aspect = if exact { Aspect::Exact } else { Aspect::Layout };
             children.push(f.layout_as(side, operand, aspect));
         }
+        // What reaches beyond its operand asks how much memory there is: that of what it lies in.
+        if stated.is_some_and(|o| o.facts.sees_layout) {
+            let origin = f.side(side).storages.origin(operand);
+            children.push(f.value(side, origin, Stamp::Birth));
+            children.push(f.layout_as(side, origin, Aspect::Exact));
+        }
     }
     tokens.extend(f.told(own));
     let callee = f.store.callee(stated.map_or(view.target(node), |o| &o.target));
