@@ -64,7 +64,7 @@ impl Domain {
         })
     }
 
-    /// Reads a table: `{ lo, hi, distinct }`, `{ is = [...] }`, `{ positive = true }`.
+    /// Reads a table: `{ lo, hi, distinct }`, `{ is = [...] }`, and `{ positive = true }`, which promises nothing.
     #[allow(clippy::cast_precision_loss)]
     pub fn from_table(table: &toml::Table) -> Option<Domain> {
         if let Some(all) = table.get("is") {
@@ -85,7 +85,8 @@ impl Domain {
         let is = |key: &str| table.get(key).and_then(toml::Value::as_bool).unwrap_or(false);
         match (integer("lo"), integer("hi")) {
             (Some(lo), Some(hi)) => Some(Domain::Integers { lo, hi, distinct: is("distinct") }),
-            _ => is("positive").then_some(Domain::Positive),
+            // Which inputs are tried first is no promise: what an assertion asks of them, others may fail.
+            _ => is("positive").then_some(Domain::Any),
         }
     }
 
