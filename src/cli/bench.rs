@@ -115,8 +115,7 @@ struct Crossed {
 
 pub fn bench(args: &BenchArgs, global: &Global) -> anyhow::Result<Exit> {
     let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
-    let mut reading = args.reading.clone();
-    reading.ops.extend(config.file.ops.iter().cloned());
+    let reading = args.reading.under(&config);
     let flames = flames(args, &reading)?;
     let wanted = named_passes(&[args.pass.display().to_string()], &args.passing)?;
     let [wanted] = wanted.as_slice() else { bail!("one pass is measured") };

@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::{Exit, Format, Global, Reading, output};
 use crate::pipeline::proofs::{Checked, Checking};
+use crate::pipeline::{Config, settle};
 use crate::report::plain;
-use crate::verify::Level;
+use crate::verify::{Level, Mode, Policy};
 
 /// Shows again what a certificate states of two graphs, without a search. Exit 0 where all of it holds, else 1.
 #[derive(Args, Debug)]
@@ -29,6 +30,9 @@ pub struct CheckCertificateArgs {
     /// Seed of the inputs on which rounding is sampled; without it one of the operating system.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// The configuration under which the graphs were judged. Without it the nearest `airlock.toml` from here upwards.
+    #[arg(long, value_name = "airlock.toml")]
+    config: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
 }
@@ -40,7 +44,10 @@ struct Report {
 }
 
 pub fn check_certificate(args: &CheckCertificateArgs, global: &Global) -> anyhow::Result<Exit> {
-    let checking = Checking { sources: args.reading.sources(), seed: args.seed };
+    let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
+    let reading = args.reading.under(&config);
+    let host = settle::judging(Mode::default(), Policy::Default, &config)?;
+    let checking = Checking { sources: reading.sources(), host, seed: args.seed };
     let is_case = args.before.extension().is_some_and(|e| e == "case");
     let certificates = match (&args.after, args.certificate.is_dir()) {
         (Some(after), true) => checking.run(&args.certificate, &args.before, after)?,

@@ -20,7 +20,12 @@ pub fn check_one_from_stdin(paths: &[&Path]) -> anyhow::Result<()> {
 impl Reading {
     /// Returns what models are read with.
     pub fn sources(&self) -> Sources<'_> {
-        Sources { ops: &self.ops, weights: self.weights.as_deref(), like: self.like.as_deref() }
+        Sources {
+            ops: &self.ops,
+            weights: self.weights.as_deref(),
+            like: self.like.as_deref(),
+            inputs_lie: self.layout.into(),
+        }
     }
 }
 

@@ -88,8 +88,7 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
     let (mode, policy, search) = (args.mode, args.policy, args.searching.search());
     let settled = Settled::of(config, Flags { mode, policy, search, ..Flags::default() })?;
     let config = &settled.config;
-    let mut reading = args.reading.clone();
-    reading.ops.extend(config.file.ops.iter().cloned());
+    let reading = args.reading.under(config);
     if let Some(path) = &args.output {
         let [options, host] = outputs::beside(path);
         let inputs: Vec<_> = [args.model.as_path()].into_iter().chain(config.path.as_deref()).collect();

@@ -43,6 +43,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use output::Exit;
 
+use crate::formats::text::case::Layout;
+use crate::pipeline::Config;
 use crate::pipeline::settle::Search;
 use crate::verify::{Mode, Policy};
 
@@ -143,9 +145,20 @@ pub struct Reading {
     /// arguments, strides of inputs, and weights.
     #[arg(long, value_name = "MODEL.pt2")]
     pub like: Option<PathBuf>,
+    /// How inputs lie of which a model states no strides, as the configuration says.
+    #[arg(skip)]
+    pub layout: Layout,
 }
 
 impl Reading {
+    /// Adds what a configuration says of reading.
+    pub fn under(&self, config: &Config) -> Reading {
+        let mut all = self.clone();
+        all.ops.extend(config.file.ops.iter().cloned());
+        all.layout = config.file.inputs.layout;
+        all
+    }
+
     /// Returns these files and those that are read beside them.
     pub fn files<'a>(&'a self, models: &[&'a Path]) -> Vec<&'a Path> {
         let more = self.ops.iter().chain(&self.weights).chain(&self.like).map(PathBuf::as_path);

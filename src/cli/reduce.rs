@@ -70,8 +70,7 @@ struct Report<'a> {
 
 pub fn reduce(args: &ReduceArgs, global: &Global) -> anyhow::Result<Exit> {
     let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
-    let mut reading = args.reading.clone();
-    reading.ops.extend(config.file.ops.iter().cloned());
+    let reading = args.reading.under(&config);
     let wanted = passing::named_passes(&args.passes, &args.passing)?;
     pipeline::check_grants(&wanted)?;
     check_output(args, global, &reading)?;
@@ -81,7 +80,7 @@ pub fn reduce(args: &ReduceArgs, global: &Global) -> anyhow::Result<Exit> {
     let folder = tempfile::tempdir().context("cannot make a folder for the models to try")?;
     let ending = args.output.extension().map_or("fx".into(), |e| e.to_string_lossy());
     let file = folder.path().join(format!("model.{ending}"));
-    let mut judge = settle::judging(args.mode, args.policy, &config.file.may_alias);
+    let mut judge = settle::judging(args.mode, args.policy, &config)?;
     judge.budget.shrinks = 0;
     let settings = Settings::plain(&config, loaded.registry.clone(), judge);
     let check = args.check.as_deref().map(|command| (command, file.as_path()));

@@ -178,8 +178,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
 
 /// Refuses what could not be done, before anything runs; returns what is read and which passes run.
 pub(super) fn checked(args: &RunArgs, settled: &Settled, global: &Global) -> anyhow::Result<(Reading, Vec<FilePass>)> {
-    let mut reading = args.reading.clone();
-    reading.ops.extend(settled.config.file.ops.iter().cloned());
+    let reading = args.reading.under(&settled.config);
     let wanted = settled.passes(named_passes(&args.passes, &args.passing)?);
     pipeline::check_grants(&wanted)?;
     check_outputs(args, settled, global, (&reading, &wanted))?;

@@ -9,7 +9,8 @@ use clap::Args;
 use super::{Exit, Format, Global, Reading, Searching, load, output};
 use crate::formats::write_whole;
 use crate::pipeline::cases::{JudgedCase, Judging};
-use crate::pipeline::{counterexample, outputs, settle};
+use crate::pipeline::settle::{Flags, Settled};
+use crate::pipeline::{Config, counterexample, outputs};
 use crate::report::{CaseReport, sarif, verdict_details, verdict_words};
 use crate::verify::{self, Certified, Mode, Policy, Verdict};
 
@@ -27,8 +28,11 @@ pub struct VerifyArgs {
     #[arg(long, value_parser = super::modes())]
     mode: Option<Mode>,
     /// What a verdict must say to be accepted.
-    #[arg(long, value_parser = super::policies(), default_value = "default")]
-    policy: Policy,
+    #[arg(long, value_parser = super::policies())]
+    policy: Option<Policy>,
+    /// The configuration: what is known of inputs, more operators, a policy. Without it the nearest `airlock.toml` from here upwards.
+    #[arg(long, value_name = "airlock.toml")]
+    config: Option<PathBuf>,
     /// Keep what refutes the rewrite: `FILE.case` with its inputs, and beside it a script for PyTorch.
     #[arg(long, value_name = "FILE.case")]
     counterexample: Option<PathBuf>,
@@ -48,21 +52,24 @@ pub fn verify(args: &VerifyArgs, global: &Global) -> anyhow::Result<Exit> {
             [Some(&args.before), args.after.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
         outputs::check_apart(&[file], &args.reading.files(&read))?;
     }
+    let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
+    let (mode, policy, search) = (args.mode, args.policy, args.searching.search());
+    let settled = Settled::of(config, Flags { mode, policy, search, ..Flags::default() })?;
     let (mode, verdict) = match &args.after {
-        Some(after) => judge_files(args, after)?,
-        None if args.before.extension().is_some_and(|e| e == "case") => judge_case(args)?,
+        Some(after) => judge_files(args, &settled, after)?,
+        None if args.before.extension().is_some_and(|e| e == "case") => judge_case(args, &settled)?,
         None => bail!("give the graph after as well, or one .case file that holds both"),
     };
     show(args, mode, &verdict, global)?;
     Ok(if verdict.accepted { Exit::Done } else { Exit::Refused })
 }
 
-fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict)> {
+fn judge_files(args: &VerifyArgs, settled: &Settled, after: &Path) -> anyhow::Result<(Mode, Verdict)> {
     load::check_one_from_stdin(&[&args.before, after])?;
-    let before = args.reading.sources().model(&args.before)?;
-    let (after, _) = args.reading.sources().unchecked(after, &before.registry)?;
-    let mode = args.mode.unwrap_or_default();
-    let mut options = args.searching.search().applied(settle::judging(mode, args.policy, &[]));
+    let reading = args.reading.under(&settled.config);
+    let before = reading.sources().model(&args.before)?;
+    let (after, _) = reading.sources().unchecked(after, &before.registry)?;
+    let mut options = settled.judging(settled.policy);
     options.budget.shrinks = counterexample::SHRINKS;
     let (a, b) = (&before.model.graph, &after.graph);
     let mut verdict = match &args.certificate {
@@ -79,7 +86,7 @@ fn judge_files(args: &VerifyArgs, after: &Path) -> anyhow::Result<(Mode, Verdict
         )?;
         verdict.counterexample = kept.map(|p| p.display().to_string());
     }
-    Ok((mode, verdict))
+    Ok((settled.mode, verdict))
 }
 
 /// Writes a certificate, where there is one, and returns the verdict.
@@ -101,9 +108,10 @@ fn place(args: &VerifyArgs) -> Option<(&Path, String)> {
     Some((file.parent().unwrap_or(Path::new(".")), name))
 }
 
-fn judge_case(args: &VerifyArgs) -> anyhow::Result<(Mode, Verdict)> {
-    let registry = args.reading.sources().registry()?;
-    let how = Judging { policy: args.policy, mode: args.mode, search: args.searching.search(), shrinks: true };
+/// What a case says of inputs and of its mode holds before the configuration.
+fn judge_case(args: &VerifyArgs, settled: &Settled) -> anyhow::Result<(Mode, Verdict)> {
+    let registry = args.reading.under(&settled.config).sources().registry()?;
+    let how = Judging { policy: settled.policy, mode: args.mode, search: args.searching.search(), shrinks: true };
     let case = JudgedCase::of(&args.before, &registry, &how)?;
     let (mode, verdict) = case.as_pair().context("no mode to judge in")?;
     let mut verdict = verdict.clone();

@@ -54,6 +54,10 @@ impl<'a> Before<'a> {
 }
 
 impl View for Before<'_> {
+    fn assumes_contiguous(&self) -> bool {
+        self.graph.assumes_contiguous()
+    }
+
     fn texts(&self) -> &Interner {
         &self.graph.texts
     }

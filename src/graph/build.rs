@@ -24,6 +24,16 @@ pub(crate) struct Body {
     pub(crate) len: usize,
 }
 
+/// How inputs lie of which nobody states strides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum InputLayout {
+    /// Row by row: an assumption, which verdicts name.
+    #[default]
+    Contiguous,
+    /// In any way: nothing that strides decide is known of them.
+    Any,
+}
+
 /// An FX graph with its sub-graphs.
 #[derive(Clone, Debug)]
 pub struct Graph {
@@ -37,7 +47,9 @@ pub struct Graph {
     pub signature: Option<Signature>,
     /// The bytes that the spans of node metadata point into.
     pub meta_source: Option<Bytes>,
-    /// Whether strides of inputs were assumed (contiguous), as nobody states them: a printed graph has none.
+    /// How inputs lie of which nobody states strides, as in a printed graph.
+    pub inputs_lie: InputLayout,
+    /// Whether there are such inputs.
     pub layout_assumed: bool,
     pub(crate) columns: Columns,
     pub(crate) targets: Targets,
@@ -149,6 +161,7 @@ impl Graph {
             range_constraints: Vec::new(),
             signature: None,
             meta_source: None,
+            inputs_lie: InputLayout::default(),
             layout_assumed: false,
             columns: Columns::default(),
             targets: Targets::default(),

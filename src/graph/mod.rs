@@ -30,7 +30,7 @@ mod users;
 mod weights;
 
 pub use arg::{Arg, NodesIn};
-pub use build::{Graph, NewNode};
+pub use build::{Graph, InputLayout, NewNode};
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};
 pub use ids::{BodyId, Interner, NodeId, StrId};
 pub(crate) use log::Log;

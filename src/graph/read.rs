@@ -4,7 +4,7 @@
 //! [`View::contains`] first.
 
 use super::order::NONE;
-use super::{Arg, BodyId, Graph, Hearsay, Interner, Link, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType};
+use super::{Arg, BodyId, Graph, Hearsay, InputLayout, Interner, Link, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType};
 use crate::sym::Symbols;
 
 static UNKNOWN: ValueType = ValueType::Unknown;
@@ -51,6 +51,8 @@ pub trait View {
     fn names_attributes(&self) -> bool;
     /// Returns how many bodies there are; their ids are `0..count`.
     fn body_count(&self) -> usize;
+    /// Returns whether there are inputs that lie row by row only because nobody states their strides.
+    fn assumes_contiguous(&self) -> bool;
     /// Returns the name of a body.
     fn body_name(&self, body: BodyId) -> &str;
     /// Returns the body that holds this one.
@@ -216,6 +218,10 @@ impl Graph {
 }
 
 impl View for Graph {
+    fn assumes_contiguous(&self) -> bool {
+        self.layout_assumed && self.inputs_lie == InputLayout::Contiguous
+    }
+
     fn texts(&self) -> &Interner {
         &self.texts
     }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::options::{CompilerOptions, OptionError};
 use crate::contract::Limits;
+use crate::formats::text::case::Layout;
 
 /// When a pass runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -64,8 +65,12 @@ pub struct FileConfig {
     pub all_or_nothing: Option<bool>,
     /// More operators, relative to the file.
     pub ops: Vec<PathBuf>,
-    /// Pairs of inputs, by name, that may be the same memory.
-    pub may_alias: Vec<(String, String)>,
+    /// Events that are recorded outside the graph, by tag; where it is absent, nobody says.
+    pub tags: Option<Vec<String>>,
+    /// Who forks and joins side streams in `reduce-overhead`: `by-mode`, or `applied`, where the graph holds all of them.
+    pub closure: Option<String>,
+    /// What is known of inputs.
+    pub inputs: Inputs,
     /// Switches of the built-in passes, by name.
     pub builtin: BTreeMap<String, bool>,
     /// Limits of passes.
@@ -74,8 +79,21 @@ pub struct FileConfig {
     pub pass: Vec<FilePass>,
 }
 
+/// What the host knows of inputs that no model states; verdicts name what they take for granted.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Inputs {
+    /// How inputs lie of which the model states no strides: `contiguous`, where nothing is said, or `any`.
+    pub layout: Layout,
+    /// Pairs of inputs, by name, that may be the same memory; others never are.
+    pub may_alias: Vec<(String, String)>,
+    /// What inputs hold, by name: `int(0,6)`, `perm(4)`, `positive`, `nonzero`, `unit`, `prob`, `values:[0.5,1]`, `normal(0.3)`; others any value.
+    pub values: BTreeMap<String, String>,
+}
+
 /// The keys of [`FileConfig`].
-const KEYS: &[&str] = &["mode", "policy", "all_or_nothing", "ops", "may_alias", "builtin", "limits", "pass"];
+const KEYS: &[&str] =
+    &["mode", "policy", "all_or_nothing", "ops", "tags", "closure", "inputs", "builtin", "limits", "pass"];
 
 /// Why a configuration does not serve.
 #[derive(Debug, thiserror::Error)]
@@ -290,7 +308,7 @@ mod tests {
 
     #[test]
     fn every_key_of_the_file_is_known() {
-        let stated = "mode = 'x'\npolicy = 'x'\nall_or_nothing = true\nops = []\nmay_alias = []\npass = []\n[builtin]\n[limits]\n";
+        let stated = "mode = 'x'\npolicy = 'x'\nall_or_nothing = true\nops = []\ntags = []\nclosure = 'x'\npass = []\n[inputs]\n[builtin]\n[limits]\n";
         let file = toml::Table::try_from(toml::from_str::<FileConfig>(stated).unwrap()).unwrap();
         assert!(file.keys().all(|k| KEYS.contains(&k.as_str())), "{file}");
         assert_eq!(file.len(), KEYS.len());

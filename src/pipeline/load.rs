@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::analysis::form::check_form;
 use crate::formats::{like, map, operators, pt2, text, weights};
-use crate::graph::{Bytes, Graph, Model};
+use crate::graph::{Bytes, Graph, InputLayout, Model};
 use crate::ops::Registry;
 
 /// What a model is read with.
@@ -20,6 +20,8 @@ pub struct Sources<'a> {
     pub weights: Option<&'a Path>,
     /// A model that is called as a text is, for what the text leaves out.
     pub like: Option<&'a Path>,
+    /// How inputs lie of which the model states no strides.
+    pub inputs_lie: InputLayout,
 }
 
 /// What kind of file a model came from.
@@ -151,7 +153,7 @@ impl Sources<'_> {
             }
             return Ok((pt2::read_bytes(&name, bytes, registry)?, Kind::Pt2));
         }
-        let graph = read_text(&name, bytes.as_slice())?;
+        let graph = self.read_text(&name, bytes.as_slice())?;
         let weights = match self.weights {
             Some(file) => weights::read(file, &graph)?,
             None => Default::default(),
@@ -166,6 +168,15 @@ impl Sources<'_> {
             like::complete(&mut model, like).map_err(|source| ReadError::Like { name, like: shown, source })?;
         }
         Ok((model, Kind::Text))
+    }
+
+    /// Reads a graph from text; the device of a graph without a signature is the NPU.
+    fn read_text(&self, name: &str, bytes: &[u8]) -> Result<Graph, ReadError> {
+        let options = text::ReadOptions { inputs_lie: self.inputs_lie, ..text::ReadOptions::of_file(name) };
+        match std::str::from_utf8(bytes) {
+            Ok(case) if case.starts_with("=== ") => Ok(text::case::read_before(case, &options)?),
+            _ => Ok(text::read_bytes(bytes, &options)?),
+        }
     }
 }
 
@@ -183,15 +194,6 @@ pub fn bytes(path: &Path) -> Result<Bytes, ReadError> {
 /// Returns what is read as a text that stands alone: of a case the programs say nothing of how they are called.
 fn text_of(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|t| !t.starts_with("=== "))
-}
-
-/// Reads a graph from text; the device of a graph without a signature is the NPU.
-fn read_text(name: &str, bytes: &[u8]) -> Result<Graph, ReadError> {
-    let options = text::ReadOptions::of_file(name);
-    match std::str::from_utf8(bytes) {
-        Ok(case) if case.starts_with("=== ") => Ok(text::case::read_before(case, &options)?),
-        _ => Ok(text::read_bytes(bytes, &options)?),
-    }
 }
 
 /// Checks form, and where that holds types; fills in the types that rules give.

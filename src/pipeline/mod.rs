@@ -36,7 +36,7 @@ mod reproducer;
 mod run;
 pub mod settle;
 
-pub use config::{Config, ConfigError, FileConfig, FilePass, Origin, Stage};
+pub use config::{Config, ConfigError, FileConfig, FilePass, Inputs, Origin, Stage};
 pub use dump::{Dump, DumpError, dump_folder, dump_lowered};
 pub use lower::{Judged, LoweredModel, Lowering, LoweringError, check_lowers, ge_options, judge_lowered, lower, takes};
 pub use options::{CompilerOptions, OptionError, assumed, device_options};

@@ -16,7 +16,7 @@ use crate::certificate::{Certificate, CertificateError, Conditions};
 use crate::formats::text::{ReadOptions, case};
 use crate::graph::Graph;
 use crate::ops::Registry;
-use crate::verify::{self, Budget, JudgeOptions, Level, Mode};
+use crate::verify::{self, JudgeOptions, Level, Mode};
 
 /// What became of one certificate.
 #[derive(Debug, Serialize)]
@@ -70,10 +70,12 @@ pub enum ProofError {
 }
 
 /// What checks have in common.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Checking<'a> {
     /// How graphs are read.
     pub sources: Sources<'a>,
+    /// What the host says of inputs and streams, where no case says it.
+    pub host: JudgeOptions,
     /// Seed of the inputs on which rounding is sampled; without it one of the operating system.
     pub seed: Option<u64>,
 }
@@ -83,7 +85,7 @@ impl Checking<'_> {
     pub fn pair(&self, certificate: &Path, before: &Path, after: &Path) -> Result<Checked, ProofError> {
         let before = self.sources.model(before)?;
         let (after, _) = self.sources.unchecked(after, &before.registry)?;
-        self.check(certificate, (&before.model.graph, &after.graph), &before.registry, plain())
+        self.check(certificate, (&before.model.graph, &after.graph), &before.registry, self.host.clone())
     }
 
     /// Checks one certificate of a case. The mode is the certificate's.
@@ -112,7 +114,7 @@ impl Checking<'_> {
                 false => (file.with_extension("fx"), between),
             };
             let (mut after, _) = sources.unchecked(&path, &first.registry)?;
-            let checked = self.check(file, (&before, &after.graph), &first.registry, plain())?;
+            let checked = self.check(file, (&before, &after.graph), &first.registry, self.host.clone())?;
             let holds = checked.holds;
             done.push(checked);
             if !holds {
@@ -152,11 +154,6 @@ impl Checking<'_> {
             ms: start.elapsed().as_secs_f64() * 1e3,
         })
     }
-}
-
-/// How graphs are judged of which no case says more.
-fn plain() -> JudgeOptions {
-    JudgeOptions { budget: Budget::searching(), ..JudgeOptions::default() }
 }
 
 /// The certificates of a folder, in order.

@@ -20,8 +20,9 @@ pub(super) fn refusal(
         return Ok(None);
     }
     let command = format!("airlock verify --policy {}", settings.judge.policy.name());
-    let meta = meta(settings, report, file, &command);
-    let before = text::write(&editor.copy_before());
+    let before = editor.copy_before();
+    let meta = meta(settings, &before, report, (file, &command));
+    let before = text::write(&before);
     let after = text::write(editor.graph());
     keep(settings, report, &format!("=== meta\n{meta}=== before\n{before}\n=== after\n{after}"))
 }
@@ -37,7 +38,7 @@ pub(super) fn fault(
         return Ok(None);
     }
     let command = format!("airlock run --pass {file}@{} --fuel {}", report.stage, report.fuel_limit);
-    let meta = meta(settings, report, file, &command);
+    let meta = meta(settings, graph, report, (file, &command));
     keep(settings, report, &format!("=== meta\n{meta}=== before\n{}", text::write(graph)))
 }
 
@@ -47,18 +48,11 @@ fn keep(settings: &mut Settings<'_>, report: &PassReport, text: &str) -> Result<
     Ok(Some(path.display().to_string()))
 }
 
-fn meta(settings: &Settings<'_>, report: &PassReport, file: &str, command: &str) -> String {
-    let mut table = toml::Table::new();
-    let pairs = settings.judge.may_alias.iter();
-    let may_alias: Vec<toml::Value> =
-        pairs.map(|(a, b)| toml::Value::Array(vec![a.clone().into(), b.clone().into()])).collect();
-    if !may_alias.is_empty() {
-        table.insert("may_alias".into(), toml::Value::Array(may_alias));
-    }
+fn meta(settings: &Settings<'_>, graph: &Graph, report: &PassReport, (file, command): (&str, &str)) -> String {
+    let mut table = verify::stated(&settings.judge, graph);
     let mut set = |key: &str, value: &str| table.insert(key.to_string(), toml::Value::String(value.to_string()));
     set("name", &report.name);
     set("version", &report.version);
-    set("mode", settings.mode);
     set("pass", file);
     set("command", command);
     if let Some(fault) = &report.fault {

@@ -1,11 +1,13 @@
 //! What holds for a command: flags over `airlock.toml` over defaults, each setting with where it comes from.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{CompilerOptions, Config, FilePass, OptionError, Origin};
+use super::{CompilerOptions, Config, FilePass, Inputs, OptionError, Origin};
 use crate::contract::Limits;
+use crate::formats::text::domain::Domain;
 use crate::passes::BUILT_IN;
-use crate::verify::{Budget, JudgeOptions, Mode, Policy};
+use crate::verify::{Budget, Closure, JudgeOptions, Mode, Policy};
 
 /// What is stated of the search for inputs that show a difference.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,10 +33,24 @@ impl Search {
     }
 }
 
-/// Returns how to judge where both graphs may be run.
-pub fn judging(mode: Mode, policy: Policy, may_alias: &[(String, String)]) -> JudgeOptions {
-    let budget = Budget::searching();
-    JudgeOptions { mode, policy, may_alias: may_alias.to_vec(), budget, ..JudgeOptions::default() }
+/// Returns how to judge where both graphs may be run, with what a configuration says of inputs and streams.
+pub fn judging(mode: Mode, policy: Policy, config: &Config) -> Result<JudgeOptions, SettleError> {
+    let file = &config.file;
+    let closure = known_word(config, "closure", file.closure.as_deref(), &["by-mode", "applied"])?;
+    let holds = |(name, word): (&String, &String)| match Domain::parse(word) {
+        Some(domain) => Ok((name.clone(), domain)),
+        None => Err(unknown_word(config, "inputs.values", word, Domain::WORDS)),
+    };
+    Ok(JudgeOptions {
+        mode,
+        policy,
+        budget: Budget::searching(),
+        may_alias: file.inputs.may_alias.clone(),
+        domains: file.inputs.values.iter().map(holds).collect::<Result<_, _>>()?,
+        tags: file.tags.clone(),
+        closure: if closure == Some("applied") { Closure::InGraph } else { Closure::ByMode },
+        ..JudgeOptions::default()
+    })
 }
 
 /// What the command line states.
@@ -91,6 +107,8 @@ pub struct Settled {
     pub lowered_policy: Policy,
     /// Write the original unless no pass was dropped.
     pub all_or_nothing: bool,
+    /// How to judge, but for the policy.
+    judge: JudgeOptions,
     /// Where these come from.
     flags: Flags,
 }
@@ -111,12 +129,14 @@ impl Settled {
         }
         let all_or_nothing = flags.all_or_nothing || config.file.all_or_nothing.unwrap_or(false);
         let lowered_policy = policy.unwrap_or(Policy::Advisory);
-        Ok(Self { mode, policy: policy.unwrap_or(Policy::Default), lowered_policy, all_or_nothing, config, flags })
+        let policy = policy.unwrap_or(Policy::Default);
+        let judge = flags.search.applied(judging(mode, policy, &config)?);
+        Ok(Self { mode, policy, lowered_policy, all_or_nothing, config, judge, flags })
     }
 
     /// Returns how to judge under a policy.
     pub fn judging(&self, policy: Policy) -> JudgeOptions {
-        self.flags.search.applied(judging(self.mode, policy, &self.config.file.may_alias))
+        JudgeOptions { policy, ..self.judge.clone() }
     }
 
     /// Returns which passes run: those of the file only where the command line names none.
@@ -137,6 +157,14 @@ impl Settled {
         text.push_str(&format!("mode = \"{}\"  # {mode}\n", self.mode.name()));
         text.push_str(&format!("policy = \"{}\"  # {policy}\n", self.policy.name()));
         text.push_str(&format!("all_or_nothing = {}  # {}\n", self.all_or_nothing, self.origin("all_or_nothing")));
+        if let Some(tags) = &file.tags {
+            text.push_str(&format!("tags = {tags:?}  # {}\n", self.config.origin(true)));
+        }
+        if let Some(closure) = &file.closure {
+            text.push_str(&format!("closure = \"{closure}\"  # {}\n", self.config.origin(true)));
+        }
+        let inputs = toml::to_string(&BTreeMap::from([("inputs", &file.inputs)]))?;
+        text.push_str(&format!("\n{}", inputs.replacen('\n', &format!("  # {}\n", self.origin("inputs")), 1)));
         text.push_str(&format!("\n[limits]\n{}", self.limits()?));
         text.push_str(&format!("\n[builtin]  # {}\n", self.origin("builtin")));
         for built_in in BUILT_IN {
@@ -154,6 +182,7 @@ impl Settled {
         let (is_flag, is_stated) = match what {
             "mode" => (flags.mode.is_some(), file.mode.is_some()),
             "policy" => (flags.policy.is_some(), file.policy.is_some()),
+            "inputs" => (false, file.inputs != Inputs::default()),
             "all_or_nothing" => (flags.all_or_nothing, file.all_or_nothing.is_some()),
             _ => (flags.no_builtin, !file.builtin.is_empty()),
         };
@@ -204,7 +233,13 @@ fn known_word<'a>(
     word: Option<&'a str>,
     known: &'static [&'static str],
 ) -> Result<Option<&'a str>, SettleError> {
-    let Some(word) = word.filter(|w| !known.contains(w)) else { return Ok(word) };
+    match word.filter(|w| !known.contains(w)) {
+        Some(word) => Err(unknown_word(config, what, word, known)),
+        None => Ok(word),
+    }
+}
+
+fn unknown_word(config: &Config, what: &'static str, word: &str, known: &'static [&'static str]) -> SettleError {
     let file = config.path.as_deref().unwrap_or(Path::new("airlock.toml")).to_path_buf();
-    Err(SettleError::Word { file, what, found: word.to_string(), known })
+    SettleError::Word { file, what, found: word.to_string(), known }
 }

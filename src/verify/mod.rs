@@ -36,7 +36,7 @@ pub use differ::{
     refute, settle, write_counterexample,
 };
 pub use judge::{judge_edit, judge_editor, judge_pair};
-pub use options::{Budget, Closure, JudgeOptions, Mode};
+pub use options::{Budget, Closure, JudgeOptions, Mode, stated};
 pub use policy::Policy;
 pub use replay::{Certified, Unproved, certify, check_certificate};
 pub use show::line as print_node;

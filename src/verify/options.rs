@@ -1,7 +1,8 @@
 //! What the judge is told: mode, policy, and what the host says of inputs.
 
-use crate::formats::text::case::CaseMeta;
+use crate::formats::text::case::{CaseMeta, MODE};
 use crate::formats::text::domain::Domain;
+use crate::graph::{Graph, InputLayout};
 use crate::verify::differ::Given;
 use crate::verify::policy::Policy;
 
@@ -97,6 +98,27 @@ impl JudgeOptions {
             ..JudgeOptions::default()
         }
     }
+}
+
+/// Returns what a case of two graphs says in its `meta` of how they are judged; nothing of what is as usual.
+pub fn stated(options: &JudgeOptions, before: &Graph) -> toml::Table {
+    let mut meta = toml::Table::new();
+    meta.insert(MODE.into(), options.mode.name().into());
+    let mut set = |key: &str, value: toml::Value, is_usual: bool| {
+        if !is_usual {
+            meta.insert(key.into(), value);
+        }
+    };
+    set("allow_wider", options.allow_wider.into(), !options.allow_wider);
+    set("integer_slack", options.integer_slack.into(), !options.integer_slack);
+    let pairs = options.may_alias.iter().map(|(a, b)| vec![a.clone(), b.clone()]).collect::<Vec<_>>();
+    set("may_alias", pairs.into(), options.may_alias.is_empty());
+    let inputs: toml::Table = options.domains.iter().map(|(n, d)| (n.clone(), d.to_string().into())).collect();
+    set("inputs", inputs.into(), options.domains.is_empty());
+    set("tags", options.tags.clone().unwrap_or_default().into(), options.tags.is_none());
+    set("closure", "applied".into(), options.closure == Closure::ByMode);
+    set("layout", "any".into(), before.inputs_lie == InputLayout::Contiguous);
+    meta
 }
 
 /// How much work a judgement may be; what ends it is in the verdict.

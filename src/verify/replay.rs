@@ -252,7 +252,7 @@ fn conditions(options: &JudgeOptions) -> Conditions {
         may_alias: options.may_alias.clone(),
         tags: options.tags.clone(),
         closure: closure.to_string(),
-        inputs: options.domains.iter().map(|(name, domain)| (name.clone(), format!("{domain:?}"))).collect(),
+        inputs: options.domains.iter().map(|(name, domain)| (name.clone(), domain.to_string())).collect(),
         lenient: lenient.into_iter().filter(|(is, _)| *is).map(|(_, word)| word.to_string()).collect(),
     }
 }
@@ -332,7 +332,11 @@ pub fn check_certificate(
     }
     same("the level", &Some(certificate.level), &verdict.level)?;
     same("the answers", &certificate.answers, &answered(&verdict))?;
-    same("as assumed", &certificate.assumes, &assumed(&verdict))?;
+    // A search may have asked more than was needed in the end.
+    let found = assumed(&verdict);
+    if !found.iter().all(|a| certificate.assumes.contains(a)) {
+        same("as assumed", &certificate.assumes, &found)?;
+    }
     Ok(verdict)
 }
 

@@ -57,6 +57,12 @@ impl Question {
 pub enum Assumption {
     /// Something about the device: that a fused operator computes what its definition says.
     Device(String),
+    /// What an input holds, as the host says.
+    Holds(String, String),
+    /// Inputs of which nobody states strides lie row by row.
+    Contiguous,
+    /// Inputs are memory of their own, though one is written.
+    Disjoint,
     /// Nodes of one stream run in list order.
     StreamOrder,
     /// A node whose elements lie in the working range.
@@ -72,6 +78,13 @@ impl Assumption {
     pub fn text(&self) -> String {
         match self {
             Assumption::Device(text) => text.clone(),
+            Assumption::Holds(input, values) => format!("`{input}` holds {values}"),
+            Assumption::Contiguous => {
+                "inputs without stated strides are contiguous (`inputs.layout = \"any\"` does not assume it)".into()
+            }
+            Assumption::Disjoint => {
+                "no inputs but those of `inputs.may_alias` share memory; one is written".into()
+            }
             Assumption::StreamOrder => {
                 "nodes of one stream run in list order (GE's topological order StableRDFS keeps it)".into()
             }

@@ -46,6 +46,7 @@ mod guests;
 mod hostile;
 mod hostile_files;
 mod hostile_pickle;
+mod inputs_config;
 mod judge_cases;
 mod judge_fuzz;
 mod judge_laws;

@@ -218,7 +218,7 @@ fn build(program: &Program) -> Graph {
 }
 
 fn options() -> ReadOptions {
-    ReadOptions { file: "t.fx".to_string(), device: Some(Device::cpu()) }
+    ReadOptions { device: Some(Device::cpu()), ..ReadOptions::of_file("t.fx") }
 }
 
 proptest! {

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::error::{TextError, shown};
 use super::read::{self, ReadOptions};
-use crate::graph::Graph;
+use crate::graph::{Graph, InputLayout};
 
 /// A rewrite, and what it is said to be.
 #[derive(Clone, Debug)]
@@ -21,6 +21,26 @@ pub struct Case {
     pub before: Graph,
     /// The program after; not checked.
     pub after: Graph,
+}
+
+/// How inputs lie of which nobody states strides, in the words of cases and of the configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// Row by row.
+    #[default]
+    Contiguous,
+    /// In any way.
+    Any,
+}
+
+impl From<Layout> for InputLayout {
+    fn from(word: Layout) -> Self {
+        match word {
+            Layout::Contiguous => InputLayout::Contiguous,
+            Layout::Any => InputLayout::Any,
+        }
+    }
 }
 
 /// The first part of a case.
@@ -59,6 +79,9 @@ pub struct CaseMeta {
     /// Values that inputs hold, by name: `{ lo, hi, distinct }`, `{ is }`, `{ positive }`.
     #[serde(default)]
     pub values: BTreeMap<String, toml::Value>,
+    /// How inputs lie of which the programs state no strides: `contiguous`, where nothing is said, or `any`.
+    #[serde(default)]
+    pub layout: Layout,
     /// Pairs of inputs that may be the same memory.
     #[serde(default)]
     pub may_alias: Vec<(String, String)>,
@@ -178,6 +201,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Case, CaseError> {
     let meta_part = needed(meta_part, "meta", options)?;
     let (before, after) = (needed(before, "before", options)?, needed(after, "after", options)?);
     let meta = meta(meta_part, options)?;
+    let options = &laid_out(options, &meta);
     Ok(Case { meta, before: program(before, options)?, after: program(after, options)? })
 }
 
@@ -196,6 +220,7 @@ pub struct PassCase {
 pub fn read_of_pass(text: &str, options: &ReadOptions) -> Result<PassCase, CaseError> {
     let [meta_part, before, after] = parts(text, &options.file)?;
     let meta = meta(needed(meta_part, "meta", options)?, options)?;
+    let options = &laid_out(options, &meta);
     let before = program(needed(before, "before", options)?, options)?;
     Ok(PassCase { meta, before, after: after.map(|part| program(part, options)).transpose()? })
 }
@@ -205,6 +230,10 @@ fn meta(part: Part<'_>, options: &ReadOptions) -> Result<CaseMeta, CaseError> {
     let padded = "\n".repeat(part.above) + part.text;
     toml::from_str(&padded)
         .map_err(|source| CaseError::Meta { file: shown(&options.file).into_owned(), source: Box::new(source) })
+}
+
+fn laid_out(options: &ReadOptions, meta: &CaseMeta) -> ReadOptions {
+    ReadOptions { inputs_lie: meta.layout.into(), ..options.clone() }
 }
 
 /// Reads the program before alone. A case that keeps the graph on which a pass failed has no `after`.

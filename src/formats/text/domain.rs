@@ -3,6 +3,8 @@
 //! Promises: only the host narrows a domain; what is not understood is `None`, and then nothing is run. Leaves to others which
 //! values of a domain are tried.
 
+use std::fmt;
+
 /// The values that the elements of an input may have.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Domain {
@@ -34,7 +36,32 @@ pub enum Domain {
     Spread(f64),
 }
 
+impl fmt::Display for Domain {
+    /// Writes the word that [`Domain::parse`] reads, where there is one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed = |all: &[f64]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        match self {
+            Domain::Any => f.write_str("any"),
+            Domain::Positive => f.write_str("positive"),
+            Domain::Nonzero => f.write_str("nonzero"),
+            Domain::Unit => f.write_str("unit"),
+            Domain::Probability => f.write_str("prob"),
+            Domain::Integers { lo: 0, hi, distinct: true } => write!(f, "perm({})", hi.saturating_add(1)),
+            Domain::Integers { lo, hi, distinct: false } => write!(f, "int({lo},{hi})"),
+            Domain::Integers { lo, hi, distinct: true } => write!(f, "int({lo},{hi}), none twice"),
+            Domain::OneOf(all) => write!(f, "values:[{}]", listed(all)),
+            Domain::Is(all) => write!(f, "[{}]", listed(all)),
+            Domain::Spread(spread) => write!(f, "normal({spread})"),
+        }
+    }
+}
+
 impl Domain {
+    /// The words that [`Domain::parse`] reads, each as an example.
+    pub const WORDS: &[&str] = &[
+        "any", "positive", "nonzero", "unit", "prob", "int(-5,4)", "perm(4)", "values:[0.5,1]", "normal(0.3)",
+    ];
+
     /// Reads a word: `positive`, `int(0,6)`, `perm(4)`, `values:[0.5,1]`, `normal(0.3)`.
     pub fn parse(text: &str) -> Option<Domain> {
         let inside = |prefix: &str| text.strip_prefix(prefix).and_then(|t| t.strip_suffix(')'));
@@ -106,6 +133,9 @@ mod tests {
         assert_eq!(Domain::parse("perm(4)"), Some(Domain::Integers { lo: 0, hi: 3, distinct: true }));
         assert_eq!(Domain::parse("values:[0.5, 1]"), Some(Domain::OneOf(vec![0.5, 1.0])));
         assert_eq!(Domain::parse("normal(0.3)"), Some(Domain::Spread(0.3)));
+        for word in Domain::WORDS {
+            assert_eq!(Domain::parse(word).map(|d| d.to_string()).as_deref(), Some(*word));
+        }
         assert_eq!(Domain::parse("prime"), None);
         assert_eq!(Domain::parse("int(0)"), None);
     }

@@ -13,8 +13,8 @@ use super::signature::{self, Found};
 use super::value::Scope;
 use crate::analysis::form;
 use crate::graph::{
-    Arg, BodyId, Device, Graph, InputKind, InputSpec, NodeId, NodeKind, OutputKind, OutputSpec, Signature, ValueType,
-    View,
+    Arg, BodyId, Device, Graph, InputKind, InputLayout, InputSpec, NodeId, NodeKind, OutputKind, OutputSpec, Signature,
+    ValueType, View,
 };
 use crate::sym::KeyedMap;
 
@@ -25,12 +25,14 @@ pub struct ReadOptions {
     pub file: String,
     /// Where tensors live that do not say so; `None`: the CPU for an exported program, `npu:0` for a bare graph module.
     pub device: Option<Device>,
+    /// How inputs lie whose annotations state no strides.
+    pub inputs_lie: InputLayout,
 }
 
 impl ReadOptions {
     /// Returns the options of a file, all else as usual.
     pub fn of_file(file: &str) -> Self {
-        Self { file: file.to_string(), device: None }
+        Self { file: file.to_string(), device: None, inputs_lie: InputLayout::default() }
     }
 }
 
@@ -58,7 +60,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Graph, TextError> {
         .unwrap_or_else(|| if exported { Device::cpu() } else { Device { kind: "npu".into(), index: Some(0) } });
     let mut reader = Reader {
         cursor: Cursor::new(&options.file, text),
-        graph: Graph::new(),
+        graph: Graph { inputs_lie: options.inputs_lie, ..Graph::new() },
         annotations: Annotations::new(device),
         classes: Vec::new(),
         begun: false,

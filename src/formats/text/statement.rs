@@ -8,7 +8,7 @@ use super::error::{TextError, TextFault};
 use super::read::Reader;
 use super::{target, value};
 use crate::analysis::form;
-use crate::graph::{Arg, BodyId, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType};
+use crate::graph::{Arg, BodyId, InputLayout, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType};
 use crate::ops::contiguous_strides;
 
 const CALL: &str = "an operator call, such as `torch.ops.aten.add.Tensor(x, y)`";
@@ -365,9 +365,12 @@ fn operator(function: &str, args: Vec<Arg>) -> Right {
     Right::Call { target: format!("_operator.{function}"), args, kwargs: Vec::new() }
 }
 
-/// An input whose annotation states no strides is taken to be contiguous.
+/// An input whose annotation states no strides lies as the graph says that such inputs do.
 fn contiguous(ty: ValueType, graph: &mut crate::graph::Graph) -> ValueType {
     let Some(tensor) = ty.as_tensor().filter(|t| t.strides.is_none()) else { return ty };
+    if graph.inputs_lie == InputLayout::Any {
+        return ty;
+    }
     match contiguous_strides(&mut graph.symbols, &tensor.sizes) {
         Ok(strides) => {
             graph.layout_assumed |= tensor.rank() > 1;

@@ -36,6 +36,10 @@ fn without_strides(ty: &ValueType) -> ValueType {
 }
 
 impl View for Blurred<'_> {
+    fn assumes_contiguous(&self) -> bool {
+        self.view.assumes_contiguous()
+    }
+
     fn texts(&self) -> &Interner {
         self.view.texts()
     }

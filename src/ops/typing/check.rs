@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
-use crate::graph::{Arg, BodyId, Graph, Hearsay, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::graph::{Arg, BodyId, Graph, Hearsay, InputLayout, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::error::{Fault, TypeError};
 use crate::ops::facts::autocast::policy;
 use crate::ops::facts::effects::SideEffect;
@@ -64,7 +64,7 @@ const MAX_RESULT_BYTES: u64 = 256 << 20;
 impl Registry {
     /// Gives every node the type that the rules give it, keeping annotations for printing, and returns what does not hold, in graph order.
     ///
-    /// A node with a problem keeps its annotation. Inputs of the graph without strides count as contiguous; where that, or strides that
+    /// A node with a problem keeps its annotation. Inputs of the graph without strides lie as [`Graph::inputs_lie`] says; where that, or strides that
     /// a rule gives otherwise than they are stated, leaves a view impossible, nothing is wrong: how memory lies is then not known.
     pub fn check_types(&self, graph: &mut Graph) -> Vec<TypeProblem> {
         let mut symbols = std::mem::take(&mut graph.symbols);
@@ -238,7 +238,7 @@ fn is_strided(ty: &ValueType) -> Option<bool> {
 
 fn fill_input(graph: &mut Graph, symbols: &mut Symbols, node: NodeId) {
     let ValueType::Tensor(ty) = graph.ty(node) else { return };
-    if ty.strides.is_some() {
+    if ty.strides.is_some() || graph.inputs_lie == InputLayout::Any {
         return;
     }
     if let Ok(strides) = layout::contiguous(symbols, &ty.sizes) {

@@ -12,7 +12,7 @@ use crate::formats::text::case::{self, CaseMeta, GivenInput};
 use crate::graph::{Dtype, Graph};
 use crate::verify::differ::regimes::Values;
 use crate::verify::differ::witness::{Held, Witness};
-use crate::verify::options::JudgeOptions;
+use crate::verify::options::{JudgeOptions, stated};
 
 /// Of inputs with more elements than that together, the values stand in a file beside.
 const INLINE: usize = 4096;
@@ -73,27 +73,11 @@ pub fn write(
 ) -> Written {
     let total = witness.inputs.iter().map(|h| count(&h.sizes)).fold(0_usize, usize::saturating_add);
     let is_large = total > INLINE;
-    let mut meta = toml::Table::new();
+    let mut meta = stated(options, before);
     meta.insert("name".into(), name.into());
     meta.insert("label".into(), "different".into());
     let separator = if note.is_empty() { "" } else { "; " };
     meta.insert("why".into(), format!("{}{separator}{note}", witness.sentence()).into());
-    meta.insert(case::MODE.into(), options.mode.name().into());
-    if options.allow_wider {
-        meta.insert("allow_wider".into(), true.into());
-    }
-    if options.integer_slack {
-        meta.insert("integer_slack".into(), true.into());
-    }
-    let pairs: Vec<toml::Value> = options
-        .may_alias
-        .iter()
-        .map(|(a, b)| vec![a.clone().into(), b.clone().into()])
-        .map(toml::Value::Array)
-        .collect();
-    if !pairs.is_empty() {
-        meta.insert("may_alias".into(), toml::Value::Array(pairs));
-    }
     let file = is_large.then(|| format!("{name}.safetensors"));
     meta.insert(case::GIVEN.into(), toml::Value::Table(table(witness, file.as_deref())));
     let case = case::write(&meta, before, after);

@@ -474,6 +474,7 @@ fn holds_by_layout(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
     if view.hearsay(source.node).strides() {
         return false;
     }
+    f.layout_counts = true;
     let (Some(from), Some(to)) = (f.tensor(side, source), f.tensor(side, place_of(view, node))) else { return false };
     has_view(f.sizes.own(), from, to, bound)
 }

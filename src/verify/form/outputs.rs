@@ -393,7 +393,7 @@ fn what_decides(f: &mut Functional<'_>, side: Side, at: Place, home: &Home) -> V
     out
 }
 
-fn has_memory(ty: &ValueType) -> bool {
+pub fn has_memory(ty: &ValueType) -> bool {
     match ty {
         ValueType::Tensor(t) => !t.sizes.iter().any(|d| d.fixed() == Some(0)),
         ValueType::Unknown | ValueType::Many(_) | ValueType::Other(_) => true,

@@ -22,6 +22,7 @@ impl<'a> Functional<'a> {
         // Whether a complex value is a conjugate that is not computed yet belongs to how it lies.
         let ty = Some(ty).filter(|t| !t.dtype.is_complex())?;
         let settled = ty.strides.as_ref().is_some_and(|s| self.sizes.are_settled(s));
+        self.layout_counts = true;
         (settled && self.sizes.are_settled(&ty.sizes)).then_some(ty)
     }
 

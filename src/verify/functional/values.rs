@@ -85,6 +85,8 @@ pub struct Functional<'a> {
     pub domains: &'a [(String, Domain)],
     /// Whether the second graph may run where the first raises.
     pub may_stop_raising: bool,
+    /// Whether anything was asked of how values lie.
+    pub layout_counts: bool,
 }
 
 impl<'a> Functional<'a> {

@@ -12,14 +12,14 @@ use crate::analysis::{Place, Stamp, Storages, place_of, placeholders};
 use crate::certificate::Evidence;
 use crate::editor::{Changes, Editor};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, StrId, View};
-use crate::ops::{Registry, SideEffect};
+use crate::ops::{Operator, Registry, SharesWhen, SideEffect};
 use crate::term::sizes::Sizes;
 use crate::term::store::{Store, ValueId};
 use crate::term::term::Side;
 use crate::verify::differ;
 use crate::verify::effects::trace::{reshaping_in_place, trace};
 use crate::verify::findings::{Findings, Problem};
-use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, differing};
+use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, differing, has_memory};
 use crate::verify::functional::bodies::number;
 use crate::verify::functional::values::{Functional, Graphs, Shared};
 use crate::verify::judge::touched::Touched;
@@ -132,6 +132,7 @@ pub(in crate::verify) fn functional<'a>(
         budget: options.budget,
         domains: &options.domains,
         may_stop_raising: options.may_stop_raising,
+        layout_counts: false,
     }
 }
 
@@ -155,6 +156,7 @@ fn finish(
         let reason = format!("values are equal over the reals only, and to `{node}` they are more than real numbers");
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
     }
+    findings.assumes.extend(of_inputs(f));
     findings.assumes.extend(c.rules.reals.assumed.iter().cloned().map(Assumption::Range));
     findings.assumes.extend(real::inner(f, &c.rules.reals).into_iter().map(Assumption::Sampled));
     let mut verdict = findings.verdict();
@@ -164,6 +166,24 @@ fn finish(
     verdict.accepted = verdict.level != Some(Level::Real) && options.policy.accepts(&verdict);
     verdict.ms = start.elapsed().as_secs_f64() * 1e3;
     verdict
+}
+
+/// What is taken for granted of inputs: what the host says they hold, and how they lie where nobody says it.
+fn of_inputs(f: &Functional<'_>) -> Vec<Assumption> {
+    let stated = f.domains.iter().filter(|(_, domain)| !domain.is_any());
+    let mut all: Vec<Assumption> =
+        stated.map(|(name, domain)| Assumption::Holds(name.clone(), domain.to_string())).collect();
+    let counts = f.before.view.assumes_contiguous() && (f.layout_counts || may_share_by_layout(f));
+    all.extend(counts.then_some(Assumption::Contiguous));
+    all
+}
+
+/// Whether any call may be a view or a copy, as its operand lies. Costs the targets, a few.
+fn may_share_by_layout(f: &Functional<'_>) -> bool {
+    let decides = |o: &Operator| matches!(o.facts.shares, Some(SharesWhen::Contiguous | SharesWhen::Reshaped));
+    [f.before.view, f.after.view].iter().any(|view| {
+        view.targets().iter().any(|t| f.registry.get(view.texts().text(*t)).is_some_and(decides))
+    })
 }
 
 /// Whether both graphs are the same list of calls, bodies included: then they do the same, whatever the calls are.
@@ -192,6 +212,7 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, proof: &mut Replay<'_
     findings.problems.extend(compare_outputs(f, c));
     findings.problems.extend(compare_finals(f, c, None));
     findings.problems.extend(compare_attributes(f, c, None));
+    findings.assumes.extend(writes_beside_others(f).then_some(Assumption::Disjoint));
     let effects = ordered.len();
     compare_effects(f, c, ordered, findings);
     crate::verify::effects::raises::check_whole(f, c, findings);
@@ -200,6 +221,17 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, proof: &mut Replay<'_
     if let Err(unnamed) = proof.end(f, c) {
         findings.push(Problem::unknown(Question::Values, unnamed));
     }
+}
+
+/// Whether an input is written while there is another whose memory it might be.
+fn writes_beside_others(f: &mut Functional<'_>) -> bool {
+    [Side::Before, Side::After].into_iter().any(|side| {
+        let view = f.view(side);
+        let mut inputs = placeholders(view, BodyId::ROOT);
+        inputs.retain(|n| has_memory(view.ty(*n)));
+        let storages = &mut f.side(side).storages;
+        inputs.len() > 1 && inputs.into_iter().any(|n| !storages.group(Place::of(n)).events.is_empty())
+    })
 }
 
 /// What equal values rest on: structure, and rules where there were any.

@@ -28,6 +28,9 @@ impl Counted<'_> {
 }
 
 impl View for Counted<'_> {
+    fn assumes_contiguous(&self) -> bool {
+        self.graph.assumes_contiguous()
+    }
     fn texts(&self) -> &Interner {
         self.graph.texts()
     }
