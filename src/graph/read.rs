@@ -4,7 +4,9 @@
 //! [`View::contains`] first.
 
 use super::order::NONE;
-use super::{Arg, BodyId, Graph, Hearsay, InputLayout, Interner, Link, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType};
+use super::{
+    Arg, BodyId, Graph, Hearsay, InputLayout, Interner, Link, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType,
+};
 use crate::sym::Symbols;
 
 static UNKNOWN: ValueType = ValueType::Unknown;

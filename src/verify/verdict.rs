@@ -82,9 +82,7 @@ impl Assumption {
             Assumption::Contiguous => {
                 "inputs without stated strides are contiguous (`inputs.layout = \"any\"` does not assume it)".into()
             }
-            Assumption::Disjoint => {
-                "no inputs but those of `inputs.may_alias` share memory; one is written".into()
-            }
+            Assumption::Disjoint => "no inputs but those of `inputs.may_alias` share memory; one is written".into(),
             Assumption::StreamOrder => {
                 "nodes of one stream run in list order (GE's topological order StableRDFS keeps it)".into()
             }

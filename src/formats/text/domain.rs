@@ -58,9 +58,8 @@ impl fmt::Display for Domain {
 
 impl Domain {
     /// The words that [`Domain::parse`] reads, each as an example.
-    pub const WORDS: &[&str] = &[
-        "any", "positive", "nonzero", "unit", "prob", "int(-5,4)", "perm(4)", "values:[0.5,1]", "normal(0.3)",
-    ];
+    pub const WORDS: &[&str] =
+        &["any", "positive", "nonzero", "unit", "prob", "int(-5,4)", "perm(4)", "values:[0.5,1]", "normal(0.3)"];
 
     /// Reads a word: `positive`, `int(0,6)`, `perm(4)`, `values:[0.5,1]`, `normal(0.3)`.
     pub fn parse(text: &str) -> Option<Domain> {

@@ -11,9 +11,8 @@ use crate::term::store::ValueId;
 use crate::term::term::{Side, Token};
 use crate::verify::findings::Problem;
 use crate::verify::functional::values::Functional;
+use crate::verify::judge::obligation::{Obligation, Owed};
 use crate::verify::prove::congruence::Congruence;
-use crate::verify::prove::widen;
-use crate::verify::show::{node_of, side_by_side};
 use crate::verify::verdict::Question;
 
 /// One thing that the graph returns, mutations left out.
@@ -119,7 +118,7 @@ fn compare_value(f: &mut Functional<'_>, c: &mut Congruence, number: usize, p: P
     }
     let a = f.read_at(Side::Before, p, u64::MAX);
     let b = f.read_at(Side::After, q, u64::MAX);
-    (!widen::equal(f, c, a, b)).then(|| differing(f, c, &format!("output {number} is not shown to be equal"), a, b))
+    Obligation { owed: Owed::Output(number), before: a, after: b }.discharge(f, c)
 }
 
 /// Returns in words how two types certainly differ.
@@ -138,28 +137,6 @@ fn types_differ(f: &mut Functional<'_>, p: Place, q: Place) -> Option<String> {
     }
 }
 
-/// Returns the problem that two values are not shown equal, with the nodes where they part.
-pub fn differing(f: &mut Functional<'_>, c: &Congruence, what: &str, a: ValueId, b: ValueId) -> Problem {
-    let (x, y) = where_they_part(f, c).unwrap_or((a, b));
-    let (shown, names) = side_by_side(f, x, y);
-    let why = if c.is_exhausted() { "the budget of comparisons ran out" } else { "the graphs part at" };
-    let reason = match names.as_slice() {
-        [] => what.to_string(),
-        _ if c.is_exhausted() => format!("{what}: {why}"),
-        names => format!("{what}: {why} `{}`", names.join("` and `")),
-    };
-    Problem { differing: Some(shown), ..Problem::unknown(Question::Values, reason).at(names) }
-}
-
-/// The innermost pair that differs and that the edit touched: where an untouched `x` stands for an untouched `y`, the node
-/// that uses them is the one that was edited.
-fn where_they_part(f: &mut Functional<'_>, c: &Congruence) -> Option<(ValueId, ValueId)> {
-    let first = c.first_difference?;
-    let touched = |f: &mut Functional<'_>, id: ValueId| node_of(f, id).is_none_or(|(_, n)| !f.is_untouched(n));
-    let mut pairs = std::iter::once(first).chain(c.around.iter().copied());
-    pairs.find(|(x, y)| touched(f, *x) || touched(f, *y)).or(Some(first))
-}
-
 /// Compares the final content of inputs; `only` restricts it to these.
 pub fn compare_finals(f: &mut Functional<'_>, c: &mut Congruence, only: Option<&[Place]>) -> Vec<Problem> {
     let (before, after) = (placeholders(f.before.view, BodyId::ROOT), placeholders(f.after.view, BodyId::ROOT));
@@ -171,10 +148,8 @@ pub fn compare_finals(f: &mut Functional<'_>, c: &mut Congruence, only: Option<&
             continue;
         }
         let (a, b) = (f.read_at(Side::Before, p, u64::MAX), f.read_at(Side::After, q, u64::MAX));
-        if !widen::equal(f, c, a, b) {
-            let what = format!("the final content of `{}` is not shown to be equal", f.before.view.name(x));
-            problems.push(differing(f, c, &what, a, b));
-        }
+        let owed = Owed::Content(f.before.view.name(x).to_string());
+        problems.extend(Obligation { owed, before: a, after: b }.discharge(f, c));
     }
     problems
 }
@@ -219,8 +194,7 @@ fn compare_attribute(f: &mut Functional<'_>, c: &mut Congruence, p: NodeId, q: N
     }
     let a = f.read_at(Side::Before, Place::of(p), u64::MAX);
     let b = f.read_at(Side::After, Place::of(q), u64::MAX);
-    let what = format!("the final content of tensor `{name}` of the module is not shown to be equal");
-    (!widen::equal(f, c, a, b)).then(|| differing(f, c, &what, a, b))
+    Obligation { owed: Owed::AttributeContent(name), before: a, after: b }.discharge(f, c)
 }
 
 fn lone_attribute(f: &Functional<'_>, side: Side, node: NodeId) -> Problem {

@@ -19,9 +19,10 @@ use crate::term::term::Side;
 use crate::verify::differ;
 use crate::verify::effects::trace::{reshaping_in_place, trace};
 use crate::verify::findings::{Findings, Problem};
-use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, differing, has_memory};
+use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, has_memory};
 use crate::verify::functional::bodies::number;
 use crate::verify::functional::values::{Functional, Graphs, Shared};
+use crate::verify::judge::obligation::{Obligation, Owed};
 use crate::verify::judge::touched::Touched;
 use crate::verify::options::JudgeOptions;
 use crate::verify::order::judge_order;
@@ -181,9 +182,9 @@ fn of_inputs(f: &Functional<'_>) -> Vec<Assumption> {
 /// Whether any call may be a view or a copy, as its operand lies. Costs the targets, a few.
 fn may_share_by_layout(f: &Functional<'_>) -> bool {
     let decides = |o: &Operator| matches!(o.facts.shares, Some(SharesWhen::Contiguous | SharesWhen::Reshaped));
-    [f.before.view, f.after.view].iter().any(|view| {
-        view.targets().iter().any(|t| f.registry.get(view.texts().text(*t)).is_some_and(decides))
-    })
+    [f.before.view, f.after.view]
+        .iter()
+        .any(|view| view.targets().iter().any(|t| f.registry.get(view.texts().text(*t)).is_some_and(decides)))
 }
 
 /// Whether both graphs are the same list of calls, bodies included: then they do the same, whatever the calls are.
@@ -398,9 +399,6 @@ pub(in crate::verify) fn compare_effect(
         findings.push(Problem::unknown(Question::Form, reason).at(names));
     }
     let (a, b) = (f.outcome(Side::Before, Place::of(p)), f.outcome(Side::After, Place::of(q)));
-    if !widen::equal_exactly(f, c, a, b) {
-        let what = format!("effect `{}` is not shown to have the same operands", f.after.view.name(q));
-        let problem = differing(f, c, &what, a, b);
-        findings.push(Problem { question: Question::Effects, ..problem });
-    }
+    let owed = Owed::Effect(f.after.view.name(q).to_string());
+    findings.problems.extend(Obligation { owed, before: a, after: b }.discharge(f, c));
 }

@@ -1,10 +1,12 @@
 //! The entries of the judge.
 //!
 //! - `edit`: an editor's changes, or two whole graphs; which questions there are;
+//! - `obligation`: what must be equal, and who asks;
 //! - `touched`, `reach`: what an edit touched, and what that reaches;
 //! - `pair`: two graphs that come from elsewhere.
 
 pub(in crate::verify) mod edit;
+pub(in crate::verify) mod obligation;
 pub(in crate::verify) mod pair;
 pub(in crate::verify) mod reach;
 pub(in crate::verify) mod touched;

@@ -17,10 +17,11 @@ use crate::certificate::Evidence;
 use crate::graph::{NodeId, NodeKind};
 use crate::term::term::Side;
 use crate::verify::effects::trace::{Effect, effect_of};
-use crate::verify::findings::{Findings, Problem};
-use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_outputs, differing, same_part};
+use crate::verify::findings::Findings;
+use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_outputs, same_part};
 use crate::verify::functional::values::{Functional, Shared};
 use crate::verify::judge::edit::compare_effect;
+use crate::verify::judge::obligation::{Obligation, Owed};
 use crate::verify::judge::touched::Touched;
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::prove::widen;
@@ -121,11 +122,8 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
             _ if !equal => {
                 let (a, b) = (f.outcome(Side::Before, Place::of(node)), f.outcome(Side::After, Place::of(node)));
                 // How its result lies is nothing that it asks.
-                if !widen::equal_exactly(f, c, a, b) {
-                    let name = f.after.view.name(node).to_string();
-                    let problem = differing(f, c, &format!("assertion `{name}` asks something else"), a, b);
-                    findings.push(Problem { question: Question::Effects, ..problem });
-                }
+                let owed = Owed::Assertion(f.after.view.name(node).to_string());
+                findings.problems.extend(Obligation { owed, before: a, after: b }.discharge(f, c));
             }
             _ => {}
         }
