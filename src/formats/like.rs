@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::analysis::contiguous;
 use crate::graph::{BodyId, Graph, InputKind, Model, NodeId, NodeKind, OutputKind, TensorType, ValueType, View};
 
 /// Why a model does not serve.
@@ -55,16 +56,19 @@ pub enum LikeError {
 pub fn complete(model: &mut Model, like: Model) -> Result<(), LikeError> {
     check_same_caller(&model.graph, &like.graph)?;
     let pairs: Vec<(NodeId, NodeId)> = inputs(&model.graph).zip(inputs(&like.graph)).collect();
+    let mut is_assumed = false;
     for (node, other) in pairs {
         if matches!(model.graph.ty(node), ValueType::Const(None)) {
             model.graph.set_type(node, like.graph.ty(other).clone());
             continue;
         }
         // How results lie the text still does not say: `layout_assumed` stays as it is.
-        if let Some(ty) = laid_out(&model.graph, node, like.graph.ty(other)) {
-            model.graph.set_type(node, ty);
+        match laid_out(&model.graph, node, like.graph.ty(other)) {
+            Some(ty) => model.graph.set_type(node, ty),
+            None => is_assumed |= like.graph.ty(other).as_tensor().is_some_and(|t| contiguous(t) != Some(true)),
         }
     }
+    model.graph.inputs_assumed &= is_assumed;
     if model.weights.storages.is_empty() {
         model.weights = like.weights;
     }

@@ -49,7 +49,9 @@ pub struct Graph {
     pub meta_source: Option<Bytes>,
     /// How inputs lie of which nobody states strides, as in a printed graph.
     pub inputs_lie: InputLayout,
-    /// Whether there are such inputs.
+    /// Whether there are inputs that lie row by row only because nobody states their strides.
+    pub inputs_assumed: bool,
+    /// Whether the file leaves out how values lie.
     pub layout_assumed: bool,
     pub(crate) columns: Columns,
     pub(crate) targets: Targets,
@@ -162,6 +164,7 @@ impl Graph {
             signature: None,
             meta_source: None,
             inputs_lie: InputLayout::default(),
+            inputs_assumed: false,
             layout_assumed: false,
             columns: Columns::default(),
             targets: Targets::default(),

@@ -4,9 +4,7 @@
 //! [`View::contains`] first.
 
 use super::order::NONE;
-use super::{
-    Arg, BodyId, Graph, Hearsay, InputLayout, Interner, Link, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType,
-};
+use super::{Arg, BodyId, Graph, Hearsay, Interner, Link, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType};
 use crate::sym::Symbols;
 
 static UNKNOWN: ValueType = ValueType::Unknown;
@@ -221,7 +219,7 @@ impl Graph {
 
 impl View for Graph {
     fn assumes_contiguous(&self) -> bool {
-        self.layout_assumed && self.inputs_lie == InputLayout::Contiguous
+        self.inputs_assumed
     }
 
     fn texts(&self) -> &Interner {

@@ -341,6 +341,7 @@ impl<'r> Speaker<'r> {
         let holds = match &same.given {
             Given::Always => true,
             Given::Integer => array.dtype.is_integer(),
+            Given::LaidOut => false,
             Given::Argument(all) => all.iter().any(|is| c.named(&is.param).is_some_and(|a| is.holds(a))),
         };
         (holds && array.dtype == c.result.dtype && self.same_sizes(&array.sizes, &c.result.sizes)).then_some(array.expr)

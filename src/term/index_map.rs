@@ -336,6 +336,24 @@ impl ViewMap {
         }
     }
 
+    /// Returns the map that leads back, where this one takes each element of a tensor of these sizes once: a reshape, or dimensions of
+    /// up to four exchanged.
+    pub fn inverse(&self, base: &[Dim], s: &mut Sizes<'_>) -> Option<ViewMap> {
+        let own = Dims::from(self.sizes());
+        let whole = ViewMap::identity(base, s)?;
+        let (a, b) = (s.product(base)?, s.product(&own)?);
+        if !s.same(a, b) {
+            return None;
+        }
+        if whole.then(&Step::Reshape(own.clone()), s).as_ref() == Some(self) {
+            return ViewMap::identity(&own, s)?.then(&Step::Reshape(base.into()), s);
+        }
+        let perm =
+            permutations(base.len()).find(|perm| whole.then(&Step::Permute(perm.clone()), s).as_ref() == Some(self))?;
+        let back = (0..perm.len()).map(|d| perm.iter().position(|p| *p == d)).collect::<Option<_>>()?;
+        ViewMap::identity(&own, s)?.then(&Step::Permute(back), s)
+    }
+
     /// Returns whether no two indices surely take one element, so that a write through the view is well defined.
     pub fn is_injective(&self) -> bool {
         self.layers.iter().all(Layer::is_injective)
@@ -348,6 +366,24 @@ impl ViewMap {
             _ => true,
         }
     }
+}
+
+/// All orders of so many dimensions; of more than four none.
+fn permutations(rank: usize) -> impl Iterator<Item = SmallVec<[usize; 4]>> {
+    let mut all: Vec<SmallVec<[usize; 4]>> = vec![SmallVec::new()];
+    for d in 0..rank.min(5) {
+        let longer = |p: &SmallVec<[usize; 4]>| {
+            let places = 0..=p.len();
+            let put = |at: usize| {
+                let mut p = p.clone();
+                p.insert(at, d);
+                p
+            };
+            places.map(put).collect::<Vec<_>>()
+        };
+        all = if rank > 4 { Vec::new() } else { all.iter().flat_map(longer).collect() };
+    }
+    all.into_iter()
 }
 
 #[cfg(test)]
@@ -464,5 +500,29 @@ mod tests {
             below = Some(out);
         }
         below.unwrap()
+    }
+
+    #[test]
+    fn a_map_that_takes_each_element_once_leads_back_and_others_do_not() {
+        let symbols = Symbols::default();
+        let graph = crate::graph::Graph::new();
+        let mut s = Sizes::new(&symbols, &graph);
+        let base = fixed(&[2, 3, 4]);
+        let steps = [
+            Step::Reshape(fixed(&[6, 4])),
+            Step::Permute(SmallVec::from_slice(&[2, 0, 1])),
+            Step::Permute(SmallVec::from_slice(&[1, 0, 2])),
+        ];
+        for step in steps {
+            let there = map(&[2, 3, 4], &[step]);
+            let back = there.inverse(&base, &mut s).unwrap();
+            assert_eq!(back.sizes(), &*base);
+        }
+        let part = Step::Slice { dim: 0, start: Dim::Fixed(0), step: 1, size: Dim::Fixed(1) };
+        for step in [part, Step::Flip(1)] {
+            assert_eq!(map(&[2, 3, 4], &[step]).inverse(&base, &mut s), None);
+        }
+        let whole = map(&[4], &[Step::Slice { dim: 0, start: Dim::Fixed(0), step: 1, size: Dim::Fixed(4) }]);
+        assert_eq!(whole.inverse(&fixed(&[4]), &mut s).map(|m| m.sizes().to_vec()), Some(fixed(&[4]).to_vec()));
     }
 }

@@ -125,7 +125,7 @@ fn shown(f: &mut Functional<'_>, c: &mut Congruence, names: &[Names<'_>; 2], ste
         return Ok(());
     }
     if step.level == Level::Real {
-        if f.sees_nan {
+        if f.kinds.sees_nan {
             return Err("one of the graphs sees which NaN it is given: nothing is equal over the reals alone");
         }
         if !(is_of(f, Side::Before, a) && is_of(f, Side::After, b)) {

@@ -27,9 +27,10 @@ fn modes(case: &case::Case) -> Vec<Mode> {
     }
 }
 
-/// The operators of this crate, and those of the corpus's operator file.
+/// The operators of this crate, and those that cases have beside them.
 fn registry() -> Registry {
     let mut registry = Registry::standard();
+    registry.extend_toml(include_str!("../fx/cases/ops.toml")).unwrap();
     if let Some(corpus) = std::env::var_os("AIRLOCK_CORPUS") {
         let file = std::path::Path::new(&corpus).join("ops.toml");
         if let Ok(text) = std::fs::read_to_string(&file) {
@@ -85,8 +86,9 @@ fn what_is_not_the_same_is_refused() {
             let is = if accepted { "accepted, but listed as not" } else { "not accepted" };
             wrong.push(format!("{name}: {is}: {}", verdicts.iter().map(|v| &*v.reason).collect::<Vec<_>>().join("; ")));
         }
-        // The twins of pairs that were judged wrongly once: what is the same stays accepted.
-        if folder == "adversary" && must_refuse(&case) == Some(false) && !accepted {
+        // The twins of pairs that must be refused: what is the same stays accepted.
+        let has_twins = ["adversary", "functionalized"].contains(&&*folder);
+        if has_twins && must_refuse(&case) == Some(false) && !accepted {
             wrong.push(format!(
                 "{name}: not accepted: {}",
                 verdicts.iter().map(|v| &*v.reason).collect::<Vec<_>>().join("; ")

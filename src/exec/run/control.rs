@@ -295,12 +295,32 @@ fn placed(base: &Tensor, name: &str, find: &dyn Fn(&str) -> Option<Value>) -> Re
             .map(|v| v.as_scalar().and_then(|n| usize::try_from(n.to_i64()).ok()))
             .collect::<Option<crate::exec::Shape>>()
     };
+    let number = |key: &str| find(&format!("_{name}_{key}")).and_then(|v| v.as_scalar()).map(|n| n.to_i64());
+    if let Some(dim) = number("slice_dim") {
+        return sliced(base, name, [dim, number("slice_start").unwrap_or(0), number("slice_end").unwrap_or(i64::MAX)]);
+    }
     let (Some(sizes), Some(strides)) = (numbers("size"), numbers("stride")) else { return Ok(base.clone()) };
     let offset = match find(&format!("_{name}_storage_offset")).and_then(|v| v.as_scalar()) {
         Some(n) => usize::try_from(n.to_i64()).map_err(|_| Fault::mismatch(name, "an offset", "a negative number"))?,
         None => base.meta.offset,
     };
     base.with_meta(Meta { dtype: base.dtype(), sizes, strides, offset })
+}
+
+/// A part of one dimension of a base, between indices that may count from its end.
+fn sliced(base: &Tensor, name: &str, [dim, start, end]: [i64; 3]) -> Result<Tensor, Fault> {
+    let mut meta = base.meta.clone();
+    let rank = i64::try_from(meta.sizes.len()).unwrap_or(0);
+    let dim = usize::try_from(if dim < 0 { dim.saturating_add(rank) } else { dim }).unwrap_or(usize::MAX);
+    let (Some(size), Some(stride)) = (meta.sizes.get_mut(dim), meta.strides.get(dim)) else {
+        return Err(Fault::mismatch(name, format!("one of {rank} dimensions"), dim.to_string()));
+    };
+    let whole = i64::try_from(*size).unwrap_or(i64::MAX);
+    let at = |i: i64| usize::try_from((if i < 0 { i.saturating_add(whole) } else { i }).clamp(0, whole)).unwrap_or(0);
+    let (start, end) = (at(start), at(end));
+    *size = end.saturating_sub(start);
+    meta.offset = meta.offset.saturating_add(start.saturating_mul(*stride));
+    base.with_meta(meta)
 }
 
 /// What a functionalized call gives: the operator's results, then what it wrote.

@@ -374,6 +374,7 @@ fn contiguous(ty: ValueType, graph: &mut crate::graph::Graph) -> ValueType {
     match contiguous_strides(&mut graph.symbols, &tensor.sizes) {
         Ok(strides) => {
             graph.layout_assumed |= tensor.rank() > 1;
+            graph.inputs_assumed |= tensor.rank() > 0;
             ValueType::tensor(TensorType { strides: Some(strides), ..tensor.clone() })
         }
         Err(_) => ty,

@@ -232,6 +232,8 @@ pub enum Given {
     Always,
     /// The dtype is one of integers.
     Integer,
+    /// It lies as the operand does: the same strides and place, in memory of which the graph knows where it begins.
+    LaidOut,
     /// One of some arguments has its value.
     Argument(Vec<ArgumentIs>),
 }
@@ -326,6 +328,10 @@ pub struct Facts {
     pub fits_trailing: Option<Box<str>>,
     /// `#sees-nan`: its result depends on the sign or the payload of a NaN.
     pub sees_nan: bool,
+    /// `#functionalizes`: a call of the operator that it is given, on copies of what that one writes; its results, then the copies.
+    pub functionalizes: bool,
+    /// `#functional-of=TARGET`: the same of that operator, with its arguments.
+    pub functional_of: Option<Box<str>>,
     /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
     pub scatters: Option<ViewStep>,
 }
@@ -366,6 +372,8 @@ impl Facts {
             "contracts" => self.contracts = Some(Contracts::parse(value)?),
             "fits-filled" => self.fits_filled = true,
             "fits-trailing" => self.fits_trailing = Some(value.into()),
+            "functionalizes" => self.functionalizes = true,
+            "functional-of" => self.functional_of = Some(value.into()),
             "unset" => self.unset = true,
             "one-memory" => self.one_memory = true,
             "copies" => self.copies = true,
@@ -378,6 +386,7 @@ impl Facts {
                 let given = match given {
                     "" => Given::Always,
                     "integer" => Given::Integer,
+                    "laid-out" => Given::LaidOut,
                     all => Given::Argument(all.split('|').map(ArgumentIs::parse).collect::<Option<_>>()?),
                 };
                 self.same_as = Some(SameAs { param: param.into(), given });

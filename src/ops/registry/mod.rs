@@ -61,12 +61,25 @@ impl Registry {
         for (operator, place) in registry.operators.iter_mut().zip(pairs) {
             operator.functional = place;
         }
+        let of =
+            |(place, o): (usize, &Operator)| Some((*registry.by_target.get(o.facts.functional_of.as_deref()?)?, place));
+        let apart: Vec<(usize, usize)> = registry.operators.iter().enumerate().filter_map(of).collect();
+        for (place, of) in apart {
+            if let Some(operator) = registry.operators.get_mut(place) {
+                operator.apart = Some(of);
+            }
+        }
         registry
     }
 
     /// Returns the operator that gives as a new tensor what `operator` writes and returns.
     pub fn functional(&self, operator: &Operator) -> Option<&Operator> {
         self.operators.get(operator.functional?)
+    }
+
+    /// Returns the operator of the same arguments that gives the results of `operator`, then all that it writes.
+    pub fn apart(&self, operator: &Operator) -> Option<&Operator> {
+        self.operators.get(operator.apart?)
     }
 
     /// `add_.Tensor` writes what `add.Tensor` gives, `mm.out` what `mm.default` gives; a few overloads are named differently.

@@ -46,6 +46,8 @@ pub struct Operator {
     pub(in crate::ops) needs: SmallVec<[Need; 1]>,
     /// The operator that gives as a new tensor what this one writes (`add` of `add_`), as an index of the registry.
     pub(in crate::ops) functional: Option<usize>,
+    /// The operator that gives all that this one writes as further results.
+    pub(in crate::ops) apart: Option<usize>,
     /// Whether its first two tensor arguments may be exchanged bit for bit, where all others have their defaults.
     pub commutes: bool,
     /// Whether it applies element by element.
@@ -76,6 +78,7 @@ impl Operator {
             rule,
             needs: SmallVec::new(),
             functional: None,
+            apart: None,
             commutes: marks.commutes,
             pointwise: marks.pointwise,
             facts: marks.facts.clone(),

@@ -243,6 +243,7 @@ fn fill_input(graph: &mut Graph, symbols: &mut Symbols, node: NodeId) {
     }
     if let Ok(strides) = layout::contiguous(symbols, &ty.sizes) {
         let ty = TensorType { strides: Some(strides), ..(**ty).clone() };
+        graph.inputs_assumed |= ty.rank() > 0;
         replace(graph, node, ValueType::tensor(ty));
     }
 }

@@ -42,13 +42,15 @@ pub fn by_definition(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
 
 /// Returns the exact definition of a call whose types are numbers and the rules'.
 fn expanded(f: &mut Functional<'_>, view: &dyn View, node: NodeId, typed: bool) -> Option<Graph> {
-    let operator = f.registry.operator_of(view, node)?;
+    let called = f.registry.operator_of(view, node)?;
+    // What lies apart is written as if it were given.
+    let operator = f.registry.apart(called).unwrap_or(called);
     let exact = f.registry.exactness(operator) == Some(Exactness::Exact) && operator.means_its_definition();
     let mut sizes = operands(view, node, typed)?.into_iter().flat_map(|t| t.sizes.iter());
     if !exact || !operator.effects.is_pure() || !sizes.all(|d| f.sizes.is_settled(*d)) {
         return None;
     }
-    let site = CallSite { annotated: None, ..CallSite::of(view, node) };
+    let site = CallSite { annotated: None, target: &operator.target, ..CallSite::of(view, node) };
     let expansion = f.registry.decompose(view, f.sizes.own(), site).ok()??;
     Some(expansion.graph)
 }

@@ -12,7 +12,7 @@ use crate::sym::{Dim, Symbols};
 use crate::term::term::Side;
 use crate::verify::effects::contract;
 use crate::verify::effects::definition::by_definition;
-use crate::verify::functional::identities::equal_operand;
+use crate::verify::functional::identities::{equal_operand, strided_step};
 use crate::verify::functional::values::Functional;
 use crate::verify::functional::views::{ViewCall, as_dim, axis};
 
@@ -52,6 +52,10 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     {
         return true;
     }
+    // A part of the elements of a vector is within its memory.
+    if strided_step(f, side, operator, place_of(view, node)).is_some() {
+        return true;
+    }
     let given = |i: usize| *bound.get(i) != Arg::None;
     let writes = (0..bound.args.len()).any(|i| given(i) && crate::analysis::call::writes(operator, &bound, i));
     let functional = f.registry.functional(operator).filter(|_| writes);
@@ -66,7 +70,7 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         }
         Total::Never => false,
     };
-    if !total && !writes && by_definition(f, side, node) {
+    if !total && (!writes || f.writes_apart(side, node, operator)) && by_definition(f, side, node) {
         return true;
     }
     (total || operator.facts.copies)

@@ -45,6 +45,9 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
     {
         return Some(question);
     }
+    if let Some(question) = f.asked_apart(side, node) {
+        return Some(question);
+    }
     let Arguments { mut tokens, operands } = match &bound {
         Some((operator, bound)) => Arguments::bound(view, operator, bound, &mut f.sizes),
         None => Arguments::written(view, node, &mut f.sizes),

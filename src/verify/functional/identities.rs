@@ -7,8 +7,9 @@
 //! aliasing. Each rule has its wrong twin in the tests of this file or of `judge`.
 
 use crate::analysis::{Place, place_of};
-use crate::graph::{Arg, NodeId};
+use crate::graph::{Arg, NodeId, NodeKind, TensorType};
 use crate::ops::{Bound, Given, Operator};
+use crate::term::index_map::Step;
 use crate::term::term::Side;
 use crate::verify::functional::values::Functional;
 
@@ -33,10 +34,42 @@ pub fn equal_operand(
     let holds = match &same.given {
         Given::Always => true,
         Given::Integer => from.dtype.is_integer(),
+        Given::LaidOut => lies_as(f, side, place_of(view, node), place),
         Given::Argument(all) => {
             all.iter().any(|is| operator.schema.param_index(&is.param).is_some_and(|i| is.holds(bound.get(i))))
         }
     };
     let alike = from.dtype == to.dtype && from.device == to.device && f.sizes.all_same(&from.sizes, &to.sizes);
     (holds && alike).then_some(node)
+}
+
+/// Whether two values of one memory lie alike, and where: strides of a call's own result are counted from the beginning of its memory, those
+/// of an input from wherever its caller has it.
+fn lies_as(f: &mut Functional<'_>, side: Side, from: Place, to: Place) -> bool {
+    let origin = f.side(side).storages.origin(from);
+    let (Some(a), Some(b)) = (f.laid_out(side, from), f.laid_out(side, to)) else { return false };
+    let strides = |t: &TensorType| t.strides.clone().unwrap_or_default();
+    f.view(side).kind(origin.node) == NodeKind::Call
+        && f.sizes.all_same(&strides(a), &strides(b))
+        && f.sizes.same(a.offset, b.offset)
+}
+
+/// What a result by strides is of the vector of whose memory it is: a run of evenly spaced elements, all of them the vector's.
+pub fn strided_step(f: &mut Functional<'_>, side: Side, operator: &Operator, place: Place) -> Option<Step> {
+    let by_strides = operator.facts.same_as.as_ref().is_some_and(|same| same.given == Given::LaidOut);
+    let parent = if by_strides { f.side(side).storages.parent(place)?.place() } else { return None };
+    let origin = f.side(side).storages.origin(parent);
+    let (from, to) = (f.laid_out(side, parent)?, f.laid_out(side, place)?);
+    let line = |t: &TensorType| match (&*t.sizes, t.strides.as_deref()) {
+        ([size], Some([stride])) => Some((size.fixed()?, stride.fixed()?, t.offset.fixed()?)),
+        _ => None,
+    };
+    let ((whole, apart, first), (size, stride, offset)) = (line(from)?, line(to)?);
+    let counts = f.view(side).kind(origin.node) == NodeKind::Call && apart > 0 && stride > 0 && size > 0;
+    let shift = offset.checked_sub(first).filter(|_| counts)?;
+    let even = shift.checked_rem(apart)? == 0 && stride.checked_rem(apart)? == 0;
+    let (start, step) = (shift.checked_div(apart)?, stride.checked_div(apart)?);
+    let last = size.checked_sub(1)?.checked_mul(step)?.checked_add(start)?;
+    let inside = even && start >= 0 && last < whole && from.dtype == to.dtype;
+    inside.then_some(Step::Slice { dim: 0, start: start.into(), step, size: size.into() })
 }

@@ -16,7 +16,7 @@ use crate::verify::functional::values::{Found, Functional};
 
 impl<'a> Functional<'a> {
     /// Returns a tensor whose strides rules computed from what inputs state.
-    fn laid_out(&mut self, side: Side, place: Place) -> Option<&'a TensorType> {
+    pub(in crate::verify) fn laid_out(&mut self, side: Side, place: Place) -> Option<&'a TensorType> {
         let from_rules = !self.view(side).hearsay(place.node).strides();
         let ty = self.tensor(side, place).filter(|_| from_rules)?;
         // Whether a complex value is a conjugate that is not computed yet belongs to how it lies.

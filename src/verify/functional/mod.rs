@@ -6,6 +6,7 @@
 //! - `layout`: how values lie; `bodies`: sub-graphs by structure.
 
 pub(in crate::verify) mod bodies;
+pub(in crate::verify) mod functionalized;
 pub(in crate::verify) mod identities;
 pub(in crate::verify) mod key;
 pub(in crate::verify) mod layout;

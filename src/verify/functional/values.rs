@@ -19,9 +19,10 @@ use crate::term::store::{Store, ValueId};
 use crate::term::term::{Form, Side, Term, Token};
 use crate::verify::effects::trace::{Effect, effect_of};
 use crate::verify::functional::bodies::see_layout;
-use crate::verify::functional::identities::equal_operand;
+use crate::verify::functional::identities::{equal_operand, strided_step};
 use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::views::ViewCall;
+use crate::verify::judge::kinds::Kinds;
 use crate::verify::options::Budget;
 
 /// What is known of a value when its term is asked for.
@@ -79,8 +80,8 @@ pub struct Functional<'a> {
     pub shared: Shared,
     /// How much work there may be.
     pub budget: Budget,
-    /// Whether either graph ever had a call that sees which NaN it is given: then only what keeps every bit is equal.
-    pub sees_nan: bool,
+    /// What kinds of calls they have.
+    pub kinds: Kinds,
     /// What the host says of the values of inputs.
     pub domains: &'a [(String, Domain)],
     /// Whether the second graph may run where the first raises.
@@ -322,7 +323,9 @@ impl<'a> Functional<'a> {
         place: Place,
     ) -> Option<Step> {
         let view = self.view(side);
-        operator.facts.step?;
+        if operator.facts.step.is_none() {
+            return strided_step(self, side, operator, place);
+        }
         let source = place_of(view, bound.args.first()?.as_node()?);
         let (from, to) = (self.tensor(side, source)?, self.tensor(side, place)?);
         ViewCall { view, operator, bound, place }.step(from, to, &mut self.sizes)
@@ -364,6 +367,10 @@ impl<'a> Functional<'a> {
         if map.is_identity(&base, &mut self.sizes) {
             return Found::Same(new);
         }
+        // Where each element is written, what was there has no say.
+        if let Some(back) = map.inverse(&base, &mut self.sizes) {
+            return Found::Term(Form::View { map: back, base: map.sizes().into() }, vec![new]);
+        }
         let Some(term) = self.store.term(old).cloned() else { return Found::Need(old) };
         match (&*term.form, term.children.as_slice()) {
             (Form::Scatter { map: written, base: of }, [older, _]) if *of == base && *written == map => {
@@ -404,6 +411,9 @@ impl<'a> Functional<'a> {
         let Some((operator, bound)) = bound else { return self.opaque(key) };
         if let Some(operand) = equal_operand(self, key.side, operator, &bound, key.place) {
             return Found::Same(self.read(key.side, operand, node));
+        }
+        if let Some(found) = self.find_functionalized(key, operator, &bound) {
+            return found;
         }
         if let Some(found) = self.find_movement(key, operator, &bound) {
             return found;
@@ -488,7 +498,7 @@ impl<'a> Functional<'a> {
         let form = Form::Call {
             callee: self.store.callee(&operator.target),
             // Of two NaN the first is kept.
-            commutes: !self.sees_nan
+            commutes: !self.kinds.sees_nan
                 && operator.commutes
                 && exchangeable(&tokens)
                 && self.are_alike(key.side, &operands),

@@ -215,7 +215,7 @@ impl<'a> Functional<'a> {
         let form = match twin {
             Some(twin) => Form::Call {
                 callee,
-                commutes: !self.sees_nan
+                commutes: !self.kinds.sees_nan
                     && twin.commutes
                     && crate::verify::functional::values::exchangeable(&tokens)
                     && self.are_alike(key.side, &operands),
@@ -298,6 +298,24 @@ impl<'a> Functional<'a> {
     ) -> Option<&'a Operator> {
         let event = self.only_write(side, writer, operator)?;
         self.twin(side, operator, &event, writer)
+    }
+
+    /// Returns whether all that a call writes has a place for each element, and overlaps nothing else that the call takes.
+    pub(in crate::verify) fn writes_apart(&mut self, side: Side, writer: NodeId, operator: &Operator) -> bool {
+        let stamp = Stamp::Write(writer);
+        let mut events: Vec<Event> = Vec::new();
+        for operand in tensor_operands(self.view(side), writer) {
+            let group = self.side(side).storages.group(operand);
+            events.extend(group.writes(stamp).iter().filter(|e| e.place == operand).cloned());
+        }
+        let count = operator.effects.params.iter().filter(|a| a.writes).count();
+        let all = !events.is_empty() && events.len() <= count;
+        all && events.into_iter().all(|event| {
+            let key = Key { side, place: event.origin, stamp, aspect: Aspect::Value };
+            let is_told = self.view(side).hearsay(event.place.node).strides();
+            let injective = self.map_of(side, event.place).is_some_and(|(map, _)| map.is_injective());
+            !is_told && injective && !self.overlaps(key, &event, writer, operator)
+        })
     }
 
     fn only_write(&mut self, side: Side, writer: NodeId, operator: &Operator) -> Option<Event> {

@@ -12,7 +12,7 @@ use crate::analysis::{Place, Stamp, Storages, place_of, placeholders};
 use crate::certificate::Evidence;
 use crate::editor::{Changes, Editor};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, StrId, View};
-use crate::ops::{Operator, Registry, SharesWhen, SideEffect};
+use crate::ops::Registry;
 use crate::term::sizes::Sizes;
 use crate::term::store::{Store, ValueId};
 use crate::term::term::Side;
@@ -22,6 +22,7 @@ use crate::verify::findings::{Findings, Problem};
 use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, has_memory};
 use crate::verify::functional::bodies::number;
 use crate::verify::functional::values::{Functional, Graphs, Shared};
+use crate::verify::judge::kinds::Kinds;
 use crate::verify::judge::obligation::{Obligation, Owed};
 use crate::verify::judge::touched::Touched;
 use crate::verify::options::JudgeOptions;
@@ -54,37 +55,16 @@ pub fn judge_edit(
     let touched = Touched::of(before, after, changes, registry);
     let mut findings = Findings::default();
     let sizes = Sizes::new(after.symbols(), before);
-    let mut f = functional(before, after, registry, options, sizes);
+    // Both are one graph, and its targets what any of its calls ever had.
+    let kinds = Kinds::of(&[after], registry);
+    let mut f = functional(before, after, registry, options, (sizes, kinds));
     let mut c = Congruence::with_limit(options.budget.pairs);
     judge_order(before, after, registry, options, &mut findings);
-    match touched.is_local() && is_plain(after, registry) {
+    match touched.is_local() && kinds.is_plain {
         true => crate::verify::judge::reach::judge_local(&mut f, &mut c, touched, &mut findings),
         false => judge_whole(&mut f, &mut c, &mut Replay::Search, &mut findings),
     }
     finish(findings, &mut f, &c, options, start)
-}
-
-/// Whether every call that the graph ever had is a function of its operands that may be judged by itself: no writes, draws, bodies, nor
-/// operators that nobody described. Then an edit reaches what uses it and nothing else. Costs the targets, a few.
-fn is_plain(view: &dyn View, registry: &Registry) -> bool {
-    view.targets().iter().map(|t| view.texts().text(*t)).all(|target| {
-        registry.get(target).is_some_and(|o| {
-            let side = matches!(
-                o.effects.side,
-                None | Some(SideEffect::Stream | SideEffect::Record | SideEffect::Prefetch | SideEffect::Assert)
-            );
-            // One that takes an operator may hide another.
-            let hides = o.schema.params.first().is_some_and(|p| &*p.name == "op");
-            *o.target == *target
-                && !hides
-                && side
-                && !o.effects.opaque
-                && !o.effects.random
-                && !o.effects.writes()
-                && !o.facts.unset
-                && !o.facts.sees_layout
-        })
-    })
 }
 
 /// Judges two graphs that have nothing but their inputs in common. Types must be settled and symbols shared.
@@ -96,7 +76,8 @@ pub(in crate::verify) fn judge_graphs(
     (mut findings, proof): (Findings, &mut Replay<'_>),
     start: Instant,
 ) -> Verdict {
-    let mut f = functional(before, after, registry, options, Sizes::new(after.symbols(), before));
+    let kinds = Kinds::of(&[before, after], registry);
+    let mut f = functional(before, after, registry, options, (Sizes::new(after.symbols(), before), kinds));
     let mut c = Congruence::with_limit(options.budget.pairs);
     judge_order(before, after, registry, options, &mut findings);
     judge_whole(&mut f, &mut c, proof, &mut findings);
@@ -108,7 +89,7 @@ pub(in crate::verify) fn functional<'a>(
     after: &'a dyn View,
     registry: &'a Registry,
     options: &'a JudgeOptions,
-    sizes: Sizes<'a>,
+    (sizes, kinds): (Sizes<'a>, Kinds),
 ) -> Functional<'a> {
     let graphs = |view: &'a dyn View| Graphs {
         view,
@@ -118,12 +99,9 @@ pub(in crate::verify) fn functional<'a>(
         unset: None,
         known_to_opaque: None,
     };
-    let sees_nan = [before, after].iter().any(|view| {
-        view.targets().iter().any(|t| registry.get(view.texts().text(*t)).is_some_and(|o| o.facts.sees_nan))
-    });
     let (before, after) = (graphs(before), graphs(after));
     Functional {
-        sees_nan,
+        kinds,
         registry,
         before,
         after,
@@ -144,7 +122,8 @@ fn finish(
     options: &JudgeOptions,
     start: Instant,
 ) -> Verdict {
-    let reshaping = [f.before.view, f.after.view].map(|view| (view, reshaping_in_place(view, f.registry)));
+    let views = [f.before.view, f.after.view].into_iter().filter(|_| f.kinds.reshapes);
+    let reshaping: Vec<_> = views.map(|view| (view, reshaping_in_place(view, f.registry))).collect();
     let is_understood = reshaping.iter().all(|(_, nodes)| nodes.is_empty()) || is_one_list_of_calls(f);
     for (view, nodes) in reshaping.into_iter().filter(|_| !is_understood) {
         for node in nodes.into_iter().take(f.budget.named) {
@@ -174,17 +153,9 @@ fn of_inputs(f: &Functional<'_>) -> Vec<Assumption> {
     let stated = f.domains.iter().filter(|(_, domain)| !domain.is_any());
     let mut all: Vec<Assumption> =
         stated.map(|(name, domain)| Assumption::Holds(name.clone(), domain.to_string())).collect();
-    let counts = f.before.view.assumes_contiguous() && (f.layout_counts || may_share_by_layout(f));
+    let counts = f.before.view.assumes_contiguous() && (f.layout_counts || f.kinds.shares_by_layout);
     all.extend(counts.then_some(Assumption::Contiguous));
     all
-}
-
-/// Whether any call may be a view or a copy, as its operand lies. Costs the targets, a few.
-fn may_share_by_layout(f: &Functional<'_>) -> bool {
-    let decides = |o: &Operator| matches!(o.facts.shares, Some(SharesWhen::Contiguous | SharesWhen::Reshaped));
-    [f.before.view, f.after.view]
-        .iter()
-        .any(|view| view.targets().iter().any(|t| f.registry.get(view.texts().text(*t)).is_some_and(decides)))
 }
 
 /// Whether both graphs are the same list of calls, bodies included: then they do the same, whatever the calls are.

@@ -31,7 +31,7 @@ pub fn equal(f: &mut Functional<'_>, a: ValueId, b: ValueId, fuel: &mut usize) -
         let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, given), over_reals: false };
         let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
         let mut lowering = Lowering { f: &mut *f, terms, names, speaker, meant: FxHashMap::default() };
-        let shown = shown(&mut lowering, a, b).filter(|names| !lowering.f.sees_nan || keep_nan(names));
+        let shown = shown(&mut lowering, a, b).filter(|names| !lowering.f.kinds.sees_nan || keep_nan(names));
         *fuel = fuel.saturating_sub(given.saturating_sub(lowering.speaker.e.fuel));
         if shown.is_some() {
             return shown;
@@ -65,7 +65,7 @@ fn shown(l: &mut Lowering<'_, '_>, a: ValueId, b: ValueId) -> Option<Names> {
     while let Some((x, y)) = open.pop() {
         match (x, y) {
             (Meant::One(x), Meant::One(y)) => {
-                if l.f.sees_nan && ![x.expr, y.expr].iter().all(|r| l.speaker.e.only_moves_floats(*r)) {
+                if l.f.kinds.sees_nan && ![x.expr, y.expr].iter().all(|r| l.speaker.e.only_moves_floats(*r)) {
                     return None;
                 }
                 let e = &mut l.speaker.e;

@@ -36,7 +36,7 @@ fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, 
     if matches!(c.proof, Proof::Given) {
         return c.equal(f, a, b);
     }
-    let reals = level == Level::Real && f.budget.trials > 0 && !f.sees_nan;
+    let reals = level == Level::Real && f.budget.trials > 0 && !f.kinds.sees_nan;
     let mut swept = false;
     for _ in 0..f.budget.differences {
         if c.equal(f, a, b) {

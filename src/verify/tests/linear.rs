@@ -10,6 +10,7 @@ use crate::term::sizes::Sizes;
 use crate::term::term::Side;
 use crate::verify::findings::Findings;
 use crate::verify::judge::edit::{functional, judge_graphs};
+use crate::verify::judge::kinds::Kinds;
 use crate::verify::replay::Replay;
 use crate::verify::tests::twins::{program, registry};
 use crate::verify::{JudgeOptions, Verdict};
@@ -200,7 +201,8 @@ fn a_chain_of_writes_keeps_as_many_values_as_it_has_lines() {
         };
         let graph = program("x: f32[4]", &(each(n, line) + &format!("return (a{},)", n - 1)));
         let (registry, options) = (registry(), JudgeOptions::default());
-        let mut f = functional(&graph, &graph, &registry, &options, Sizes::new(&graph.symbols, &graph));
+        let kinds = Kinds::of(&[&graph], &registry);
+        let mut f = functional(&graph, &graph, &registry, &options, (Sizes::new(&graph.symbols, &graph), kinds));
         let nodes: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).collect();
         for node in nodes {
             let value = f.outcome(Side::After, Place::of(node));

@@ -1,0 +1,50 @@
+//! What kinds of calls two graphs have, or ever had: answers that cost the targets, a few, and not the nodes.
+
+use crate::graph::View;
+use crate::ops::{Operator, Registry, SharesWhen, SideEffect};
+
+/// What is so of any call, or of all.
+#[derive(Clone, Copy, Debug)]
+pub struct Kinds {
+    /// Every call is a function of its operands that may be judged by itself: no writes, draws, bodies, nor operators that nobody
+    /// described. Then an edit reaches what uses it and nothing else.
+    pub is_plain: bool,
+    /// A call may depend on the sign or the payload of a NaN: then only what keeps every bit is equal.
+    pub sees_nan: bool,
+    /// A call may be a view or a copy, as its operand lies.
+    pub shares_by_layout: bool,
+    /// A call may give a tensor another shape or memory in place.
+    pub reshapes: bool,
+}
+
+impl Kinds {
+    /// Looks each target up once.
+    pub fn of(views: &[&dyn View], registry: &Registry) -> Self {
+        let mut kinds = Kinds { is_plain: true, sees_nan: false, shares_by_layout: false, reshapes: false };
+        for target in views.iter().flat_map(|v| v.targets().iter().map(|t| v.texts().text(*t))) {
+            kinds.add(target, registry.get(target));
+        }
+        kinds
+    }
+
+    fn add(&mut self, target: &str, operator: Option<&Operator>) {
+        let Some(o) = operator else {
+            self.is_plain = false;
+            return;
+        };
+        let (effects, facts) = (&o.effects, &o.facts);
+        let side = matches!(
+            effects.side,
+            None | Some(SideEffect::Stream | SideEffect::Record | SideEffect::Prefetch | SideEffect::Assert)
+        );
+        // One that takes an operator may hide another.
+        let hides = o.schema.params.first().is_some_and(|p| &*p.name == "op");
+        let alone = !(effects.opaque || effects.random || effects.writes() || facts.unset || facts.sees_layout);
+        self.is_plain &= *o.target == *target && !hides && side && alone;
+        self.sees_nan |= facts.sees_nan;
+        self.shares_by_layout |= matches!(facts.shares, Some(SharesWhen::Contiguous | SharesWhen::Reshaped));
+        // An `out` argument may be given another size.
+        let takes_out = o.schema.params.iter().zip(&effects.params).any(|(p, a)| p.kwarg_only && a.writes);
+        self.reshapes |= facts.reshapes || takes_out;
+    }
+}
