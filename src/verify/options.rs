@@ -1,6 +1,6 @@
 //! What the judge is told: mode, policy, and what the host says of inputs.
 
-use crate::formats::text::case::{CaseMeta, MODE};
+use crate::formats::text::case::{self, CaseMeta, MODE};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Graph, InputLayout};
 use crate::verify::differ::Given;
@@ -117,7 +117,7 @@ pub fn stated(options: &JudgeOptions, before: &Graph) -> toml::Table {
     set("inputs", inputs.into(), options.domains.is_empty());
     set("tags", options.tags.clone().unwrap_or_default().into(), options.tags.is_none());
     set("closure", "applied".into(), options.closure == Closure::ByMode);
-    set("layout", "any".into(), before.inputs_lie == InputLayout::Contiguous);
+    set("layout", case::ANY_LAYOUT.into(), before.inputs_lie == InputLayout::Contiguous);
     meta
 }
 

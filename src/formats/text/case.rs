@@ -34,6 +34,9 @@ pub enum Layout {
     Any,
 }
 
+/// The word of [`Layout::Any`].
+pub const ANY_LAYOUT: &str = "any";
+
 impl From<Layout> for InputLayout {
     fn from(word: Layout) -> Self {
         match word {

@@ -172,9 +172,9 @@ impl<'a> Functional<'a> {
         named: &dyn Fn(&str) -> Option<&'a Arg>,
     ) -> Option<Option<Part>> {
         let place = place_of(self.view(side), base.as_node()?);
-        let asked = |what: &str| named(&format!("_{param}_{what}"));
+        let asked = |what: &str| named(&format!("_{param}{what}"));
         let of = self.tensor(side, place)?.clone();
-        if let Some(dim) = asked("slice_dim") {
+        if let Some(dim) = asked("_slice_dim") {
             let dim = crate::verify::functional::views::axis(dim, of.rank())?;
             let size = of.sizes.get(dim)?.fixed()?;
             let at = |what: &str, none: i64| match asked(what) {
@@ -182,12 +182,12 @@ impl<'a> Functional<'a> {
                 Some(Arg::None) | None => Some(none),
                 Some(_) => None,
             };
-            let (start, end) = (at("slice_start", 0)?, at("slice_end", size)?);
+            let (start, end) = (at("_slice_start", 0)?, at("_slice_end", size)?);
             let (start, size) = (start.into(), end.checked_sub(start)?.max(0).into());
             return Some(Some(Part { step: Step::Slice { dim, start, step: 1, size }, of }));
         }
-        let Some(sizes) = asked("size") else { return Some(None) };
-        self.strided_part(side, place, of, [Some(sizes), asked("stride"), asked("storage_offset")])
+        let Some(sizes) = asked("_size") else { return Some(None) };
+        self.strided_part(side, place, of, [Some(sizes), asked("_stride"), asked("_storage_offset")])
     }
 
     /// A part by strides: all of the base, or a run of a vector. A copy of a base begins where its memory does.
