@@ -22,6 +22,7 @@ mod pointwise;
 mod real_sums;
 pub mod rounding;
 pub mod table;
+mod writes;
 
 use serde::{Deserialize, Serialize};
 

@@ -5,8 +5,9 @@
 //! backwards. `cat`, `pad`, `tril` and scatters choose by the index. An index that comes from the data is one.
 //!
 //! ## When it is wrong
-//! Slices are clamped to the dimension; negative indices count from its end, once. Where sizes do not say which it is, nothing is said.
-//! `index` takes negative integers of the data, `index_select` and `gather` do not: they are different indices.
+//! A nearest element is a quotient only where what kernels compute is. Slices are clamped to the dimension; negative indices count from its end, once.
+//! Where sizes do not say which it is, nothing is said. `index` takes negative integers of the data, `index_select` and `gather` do not: they are
+//! different indices.
 
 use smallvec::SmallVec;
 
@@ -24,6 +25,13 @@ use crate::term::sizes::Dims;
 type Index = SmallVec<[IndexId; 4]>;
 const ZERO: Dim = Dim::Fixed(0);
 const ONE: Dim = Dim::Fixed(1);
+
+/// Whether each place of so many, times what one of `times` is as an f32, is its quotient: as kernels compute it, whatever is rounded.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+fn is_found_by_quotient(count: i64, times: i64) -> bool {
+    let step = (1.0 / times as f64) as f32;
+    count <= 1 << 12 && (0..count).all(|at| times > 0 && (at as f32 * step).floor() as i64 == at.div_euclid(times))
+}
 
 impl Speaker<'_> {
     pub(super) fn axis(&self, arg: &Arg, rank: usize) -> Option<usize> {
@@ -354,8 +362,67 @@ impl Speaker<'_> {
                 self.at(&from, index)
             }
             Meaning::Index => self.indexed(c),
+            Meaning::Written(write) => self.written(c, write),
+            Meaning::Columns => self.columns(c),
             _ => None,
         }
+    }
+
+    /// Windows as columns: channel and place in the window along one dimension, the window along the other; beside the image is 0.
+    fn columns(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let from = c.array(0)?.clone();
+        let pair = |a: &Arg| -> Option<[i64; 2]> {
+            let all: Vec<i64> =
+                a.items()?.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect::<Option<_>>()?;
+            match all.as_slice() {
+                [one] => Some([*one, *one]),
+                [a, b] => Some([*a, *b]),
+                _ => None,
+            }
+        };
+        let (kernel, steps) = (pair(c.arg(1))?, pair(c.arg(2))?);
+        let (pads, strides) = (pair(c.arg(3))?, pair(c.arg(4))?);
+        if [kernel, steps, strides].iter().flatten().any(|n| *n < 1) || pads.iter().any(|p| *p < 0) {
+            return None;
+        }
+        let ahead = from.sizes.len().checked_sub(3)?;
+        let vars = self.vars(&c.result.sizes);
+        let (window, place) = (*vars.last()?, *vars.get(ahead)?);
+        let (mut index, mut facts) = (vars.get(..ahead)?.iter().copied().collect::<Index>(), Vec::new());
+        let all = kernel[0].checked_mul(kernel[1])?;
+        let mut counts = Vec::new();
+        for d in 0..2_usize {
+            let size = from.sizes.get(ahead.checked_add(d)?.checked_add(1)?)?.fixed()?;
+            let reach = kernel.get(d)?.checked_sub(1)?.checked_mul(*steps.get(d)?)?.checked_add(1)?;
+            let room = size.checked_add(pads.get(d)?.checked_mul(2)?)?.checked_sub(reach)?;
+            counts.push(room.checked_div(*strides.get(d)?)?.checked_add(1)?);
+        }
+        index.push(self.e.quotient(place, Dim::Fixed(all))?);
+        let within = self.e.remainder(place, Dim::Fixed(all))?;
+        let columns = Dim::Fixed(*counts.get(1)?);
+        let (row, column) = (self.e.quotient(window, columns)?, self.e.remainder(window, columns)?);
+        let width = Dim::Fixed(kernel[1]);
+        let (i, j) = (self.e.quotient(within, width)?, self.e.remainder(within, width)?);
+        for (d, (begin, own)) in [(row, i), (column, j)].into_iter().enumerate() {
+            let begin = self.e.scale(begin, Dim::Fixed(*strides.get(d)?))?;
+            let own = self.e.scale(own, Dim::Fixed(*steps.get(d)?))?;
+            let at = self.e.sum(begin, own)?;
+            let at = self.e.shift(at, Dim::Fixed(pads.get(d)?.checked_neg()?))?;
+            if *pads.get(d)? > 0 {
+                let left = self.e.scale(at, Dim::Fixed(-1))?;
+                let last = self.e.plus(*from.sizes.get(ahead.checked_add(d)?.checked_add(1)?)?, Dim::Fixed(-1))?;
+                // The last dimension first, as padding has it.
+                facts.splice(0..0, [at, self.e.shift(left, last)?]);
+            }
+            index.push(at);
+        }
+        let zero = if from.dtype.is_float() { self.e.rounded(from.dtype, 0.0) } else { self.e.integer(from.dtype, 0) }?;
+        let mut expr = self.within(&facts.clone(), |s| s.at(&from, index))?;
+        for fact in facts {
+            let inside = self.e.at_least_zero_expr(fact)?;
+            expr = self.e.op(Op::Choose, from.dtype, &[inside, expr, zero])?;
+        }
+        Some(expr)
     }
 
     /// Each element so many times in a row, a power of two, or one of so many.
@@ -377,7 +444,8 @@ impl Speaker<'_> {
             let (times, left) = (new.checked_div(old)?, new.checked_rem(old)?);
             let (over, rest) = (old.checked_div(new)?, old.checked_rem(new)?);
             let place = index.get_mut(dim)?;
-            if left == 0 && times.count_ones() == 1 && scale.is_none_or(|s| s == times as f64) {
+            let plain = times.count_ones() == 1 || is_found_by_quotient(new, times);
+            if left == 0 && plain && scale.is_none_or(|s| s == times as f64) {
                 *place = self.e.quotient(*place, Dim::Fixed(times))?;
             } else if rest == 0 && over.count_ones() == 1 && scale.is_none_or(|s| s == 1.0 / over as f64) {
                 *place = self.e.scale(*place, Dim::Fixed(over))?;
@@ -595,7 +663,7 @@ impl Speaker<'_> {
     }
 
     /// An integer of the data as an index: a negative one counts from the end.
-    fn wrapped_index(&mut self, x: ExprId, size: Dim) -> Option<IndexId> {
+    pub(super) fn wrapped_index(&mut self, x: ExprId, size: Dim) -> Option<IndexId> {
         let plain = self.e.data_index(x)?;
         if self.e.at_least_zero(plain) == Some(true) {
             return Some(plain);

@@ -414,6 +414,11 @@ impl Speaker<'_> {
         if self.over_reals {
             return self.summed_over_reals(c, fold, &array);
         }
+        if fold == Some(Fold::Sum)
+            && let Some(whole) = self.summed_as_integers(c, &array)
+        {
+            return Some(whole);
+        }
         // The kernel's order is that of a call with this shape over these dimensions, whichever way they are named.
         let dims = self.reduced_dims(c, array.sizes.len())?;
         let mut tokens = vec![Token::List(dims.len())];
@@ -426,6 +431,27 @@ impl Speaker<'_> {
         let vars = self.vars(&c.result.sizes);
         let kept = (0_usize..).zip(vars).filter(|(k, _)| !keeps || !dims.contains(k)).map(|(_, v)| v);
         self.e.load(to, source, kept.collect())
+    }
+
+    /// A sum of floats that are integers: as long as none that is summed on the way leaves those that the dtype holds, the order does not matter.
+    fn summed_as_integers(&mut self, c: &Said<'_, '_>, array: &Array) -> Option<ExprId> {
+        let to = c.result.dtype;
+        let whole = self.e.whole(array.expr)?;
+        let (low, high) = self.e.integers_of(whole)?;
+        let dims = self.reduced_dims(c, array.sizes.len())?;
+        let mut count = 1_i64;
+        for size in dims.iter().filter_map(|d| array.sizes.get(*d).copied()) {
+            let most = size.fixed().or_else(|| self.e.symbols.range_of(size).max)?;
+            count = count.checked_mul(most.max(1))?;
+        }
+        let most = crate::rules::element::cast::most_whole(to)?;
+        let reached = count.checked_mul(low.checked_abs()?.max(high.checked_abs()?))?;
+        if is_narrow(to) || reached > most {
+            return None;
+        }
+        let sum = self.fold(c, Fold::Sum, &Array { dtype: Dtype::I64, expr: whole, ..array.clone() })?;
+        self.e.applied.insert("integers-as-floats");
+        self.e.op(Op::Cast, to, &[sum])
     }
 
     /// A sum of floats, or its mean, in any order; narrow ones are summed as f32.

@@ -82,6 +82,22 @@ pub enum Meaning {
     Sorted,
     /// A logarithm to another base, over the reals.
     Logarithm(u32),
+    /// Elements written at places that other operands say.
+    Written(Write),
+    /// Windows of the last two dimensions as columns.
+    Columns,
+}
+
+/// How elements are written at places.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Write {
+    /// At indices of some dimensions.
+    Put,
+    /// At places along one dimension; a tensor, or one number, and whether it is added.
+    Scatter { adds: bool },
+    /// At rows, added up.
+    Rows,
 }
 
 use Meaning::*;
@@ -198,6 +214,11 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (MaxPooling(3), &["aten.max_pool3d_with_indices.default"]),
     (Extreme(Fold::Most), &["aten.max.dim"]),
     (Extreme(Fold::Least), &["aten.min.dim"]),
+    (Written(Write::Put), &["aten.index_put.default"]),
+    (Written(Write::Scatter { adds: false }), &["aten.scatter.src", "aten.scatter.value"]),
+    (Written(Write::Scatter { adds: true }), &["aten.scatter_add.default"]),
+    (Written(Write::Rows), &["aten.embedding_dense_backward.default"]),
+    (Columns, &["aten.im2col.default"]),
     (Logarithm(2), &["aten.log2.default"]),
     (Logarithm(10), &["aten.log10.default"]),
     (Sorted, &["aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default"]),

@@ -83,11 +83,14 @@ fn is_fresh(o: &Operator) -> bool {
 }
 
 fn each<'r>(registry: &'r Registry, operator: &Operator, name: &str, overload: &str) -> Option<Derived<'r>> {
-    if name.ends_with('_') || operator.schema.returns.len() != 1 || operator.schema.params.len() > 2 {
+    if name.ends_with('_')
+        || operator.schema.returns.len() != 1
+        || operator.schema.params.iter().filter(|p| p.name.as_ref() != "alpha").count() > 2
+    {
         return None;
     }
     let one = |overload: &str| registry.get(&format!("aten.{name}.{overload}")).filter(|o| is_fresh(o));
-    let wanted = operator.schema.params.len();
+    let wanted = operator.schema.params.iter().filter(|p| p.default.is_none()).count();
     let fits = |o: &&Operator| o.schema.params.iter().filter(|p| p.default.is_none()).count() == wanted;
     match overload {
         "default" => one("default"),
@@ -169,12 +172,16 @@ fn on_each(b: &Builder<'_>, o: &Operator) -> Made {
         Some(one) => Some(vec![one.clone(); firsts.len()]),
         None => None,
     };
+    let alpha = b.operator().schema.param_index("alpha").map(|i| b.arg(i)).filter(|a| *a != Arg::Int(1));
     if seconds.as_ref().is_some_and(|s| s.len() != firsts.len()) {
         return Err(Fault::Unsupported { what: "lists of unequal lengths".into() });
     }
     let made = firsts.iter().enumerate().map(|(i, x)| {
         let mut args = args![*x];
         args.args.extend(seconds.as_ref().and_then(|s| s.get(i)).cloned());
+        if let Some(alpha) = alpha.clone() {
+            args.named.push(("alpha".into(), alpha));
+        }
         Arg::from(b.op(&o.target, args))
     });
     Ok(vec![Arg::List(made.collect())])

@@ -186,6 +186,8 @@ pub struct Elements {
     pub(super) between: FxHashMap<SourceId, (i64, i64)>,
     /// Between which floats elements of sources lie, none of which is NaN.
     pub(in crate::rules) numbers: FxHashMap<SourceId, (f64, f64)>,
+    /// Whether floats are looked at bit by bit: over the reals sums of them stay sums of floats, whose bounds are known.
+    pub exact: bool,
     /// Dimensions of reductions that are looked into, by their levels: what they bind has a value there.
     pub(super) within: Vec<(u32, u32)>,
     /// Values of symbols, where bounds are computed at one size after another.
@@ -247,6 +249,7 @@ impl Elements {
             facts: Vec::new(),
             between: FxHashMap::default(),
             numbers: FxHashMap::default(),
+            exact: false,
             within: Vec::new(),
             now: None,
             boundaries: FxHashMap::default(),
@@ -256,6 +259,13 @@ impl Elements {
             compared: FxHashMap::default(),
             tried_bits: FxHashSet::default(),
         }
+    }
+
+    /// The same for values that are looked at bit by bit.
+    pub fn bit_by_bit(symbols: Symbols, bound: KeyedSet<String>, fuel: usize) -> Self {
+        let mut all = Self::new(symbols, bound, fuel);
+        all.exact = true;
+        all
     }
 
     /// Returns the number that a size is: at the sizes that are looked at now, where it is a symbol.

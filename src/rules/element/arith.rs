@@ -27,6 +27,9 @@ impl Elements {
         if let Some(number) = self.of_numbers(op, dtype, kids) {
             return Some(number);
         }
+        if let Some(whole) = self.of_whole(op, dtype, kids)? {
+            return Some(whole);
+        }
         match (op, kids) {
             (Op::Add, [a, b]) => self.added(dtype, *a, *b),
             (Op::Sub, [a, b]) => match self.float(*b).filter(|v| !v.is_nan()) {
@@ -154,6 +157,10 @@ impl Elements {
     }
 
     fn rounded_to_integer(&mut self, dtype: Dtype, a: ExprId) -> Option<ExprId> {
+        if self.exact && self.whole(a).is_some() {
+            self.by("integers-as-floats");
+            return Some(a);
+        }
         match self.op_of(a) {
             Some((Op::Round, _)) => return Some(a),
             // Rounding keeps the order of numbers, and integers: a bound that is one may be held before or after.

@@ -1,14 +1,14 @@
 //! Between which integers an integer of the data lies.
 //!
 //! ## What it says
-//! What the host says of an input's values holds of every element of it; sums, products, choices and bounds of such integers lie between the
-//! ends that their operands give. What is left of a number less its multiples of a divisor is at least 0 and less than the divisor.
+//! What the host says of an input's values holds of every element of it; sums, products, choices and bounds of such integers lie between the ends that
+//! their operands give. A short dtype has few numbers. What is left of a number less its multiples of a divisor is at least 0 and less than the divisor.
 //!
 //! ## When it is wrong
 //! Sums and products wrap around: one that may leave its dtype is bounded by nothing. What the host says is of the values that the input came with.
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Form, Op, SourceId};
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::element::make::{width, wrapped};
 
 /// How deep expressions are looked into.
@@ -36,7 +36,11 @@ impl Elements {
     /// Returns two integers between which an expression of integers lies, wherever it stands.
     pub fn integers_of(&mut self, id: ExprId) -> Option<(i64, i64)> {
         if self.between.is_empty()
-            && !matches!(self.expr(id)?.form, Form::Const(_) | Form::Op(_) | Form::Index(_) | Form::Poly(_))
+            && width(self.expr(id)?.dtype).is_none_or(|w| w > 16)
+            && !matches!(
+                self.expr(id)?.form,
+                Form::Const(_) | Form::Op(_) | Form::Index(_) | Form::Poly(_) | Form::Reduce(..)
+            )
         {
             return None;
         }
@@ -53,7 +57,16 @@ impl Elements {
         width(expr.dtype)?;
         let found = match &expr.form {
             Form::Const(v) => (*v, *v),
-            Form::Load(source, _) => *self.between.get(source)?,
+            Form::Load(source, _) => match self.between.get(source) {
+                Some(known) => *known,
+                // All numbers that a short dtype has.
+                None => match expr.dtype {
+                    Dtype::U8 => (0, 255),
+                    Dtype::I8 => (-128, 127),
+                    Dtype::I16 => (-32768, 32767),
+                    _ => return None,
+                },
+            },
             Form::Index(i) => self.ends_of(*i)?,
             Form::Poly(products) if let Some(by) = self.remainder_by(products, &expr.kids) => (0, by.checked_sub(1)?),
             Form::Poly(products) => {
@@ -68,6 +81,15 @@ impl Elements {
                 }
                 total
             }
+            Form::Reduce(Fold::Sum, _, sizes) => {
+                let (low, high) = self.integers_at(*expr.kids.first()?, depth)?;
+                let mut count = 1_i64;
+                for size in sizes.iter() {
+                    count = count.checked_mul(size.fixed().or_else(|| self.symbols.range_of(*size).max)?.max(1))?;
+                }
+                (low.min(0).checked_mul(count)?, high.max(0).checked_mul(count)?)
+            }
+            Form::Reduce(Fold::Most | Fold::Least, ..) => self.integers_at(*expr.kids.first()?, depth)?,
             Form::Op(Op::And) => {
                 // Bits that are not set in one are not set in both.
                 let each = [0, 1].map(|k| expr.kids.get(k).and_then(|kid| self.integers_at(*kid, depth)));
@@ -153,7 +175,9 @@ mod tests {
         let mut e = Elements::new(Symbols::new(), crate::sym::KeyedSet::default(), 10_000);
         let s = source(&mut e);
         let x = e.load(Dtype::I8, s, smallvec::SmallVec::new()).unwrap();
-        assert_eq!(e.integers_of(x), None);
+        assert_eq!(e.integers_of(x), Some((-128, 127)));
+        let wide = e.load(Dtype::I32, s, smallvec::SmallVec::new()).unwrap();
+        assert_eq!(e.integers_of(wide), None);
         e.lies_between(s, 0, 100);
         assert_eq!(e.integers_of(x), Some((0, 100)));
         let (three, hundred) = (e.integer(Dtype::I8, 3).unwrap(), e.integer(Dtype::I8, 100).unwrap());

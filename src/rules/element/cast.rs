@@ -1,15 +1,19 @@
 //! Conversions.
 //!
 //! ## What it says
-//! A conversion to the own dtype is nothing. Of two in a row the first is nothing where it loses nothing: every number of the first dtype is one of
-//! the second. Among integers the second one decides where it is not wider than the first. To bool is "not equal to 0". A sign passes
-//! through a conversion of floats. What is computed in a dtype of more than twice as many places and rounded back is computed in the own one: sums,
-//! differences, products, quotients of two; bounds by numbers and choices are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer bits before or after. `abs` and the sign are bits.
+//! A conversion to the own dtype is nothing. Of two in a row the first is nothing where it loses nothing: every number of the first dtype is one of the
+//! second. Among integers the second one decides where it is not wider than the first. To bool is "not equal to 0". A sign passes through a conversion of
+//! floats. What is computed in a dtype of more than twice as many places and rounded back is computed in the own one: sums, differences, products,
+//! quotients of two; bounds by numbers and choices are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
+//! bits before or after. `abs` and the sign are bits. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
+//! differences, bounds, and products of numbers of known sign are those of the integers; so are their sums, in any order, as long as no part of one may
+//! be too large.
 //!
 //! ## When it is wrong
-//! Which of two zeros is the greater one is the kernel's, and another one in another dtype: the greatest of some is not moved.
-//! f32 to f16 and back rounds. i32 to f32 and back rounds above 2^24. i64 to bool and on is 0 or 1. A float to an integer cuts, and out of
-//! range gives what the machine gives: never moved. A bit view shows the payload of a NaN: only the sign's bit is looked through.
+//! `0 * -3` is -0.0 among floats. An integer of which nothing is known may be beyond 2^24. Which of two zeros is the greater one is the kernel's, and
+//! another one in another dtype: the greatest of some is not moved. f32 to f16 and back rounds. i32 to f32 and back rounds above 2^24. i64 to bool and on
+//! is 0 or 1. A float to an integer cuts, and out of range gives what the machine gives: never moved. A bit view shows the payload of a NaN: only the
+//! sign's bit is looked through.
 
 use half::{bf16, f16};
 
@@ -51,7 +55,76 @@ fn rounds_once(narrow: Dtype, wide: Dtype) -> bool {
     matches!((narrow, wide), (F16 | Bf16, F32 | F64) | (F32, F64))
 }
 
+/// Up to which number, and down to which, a float dtype holds every integer.
+pub fn most_whole(dtype: Dtype) -> Option<i64> {
+    match dtype {
+        Dtype::F64 => Some(1 << 48),
+        Dtype::F32 => Some(1 << 24),
+        Dtype::F16 => Some(1 << 11),
+        Dtype::Bf16 => Some(1 << 8),
+        _ => None,
+    }
+}
+
 impl Elements {
+    /// Returns the integer that a float surely is, as an `i64`: one that was converted, of few enough, or a number; never -0.0.
+    pub(in crate::rules) fn whole(&mut self, x: ExprId) -> Option<ExprId> {
+        let most = most_whole(self.dtype(x)?)?;
+        if let Some(v) = self.float(x) {
+            let holds = v.fract() == 0.0 && !(v == 0.0 && v.is_sign_negative());
+            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+            return (holds && v.abs() <= most as f64).then(|| self.integer(Dtype::I64, v as i64))?;
+        }
+        let (Op::Cast, [inner]) = self.op_of(x)? else { return None };
+        let inner = *inner;
+        width(self.dtype(inner)?)?;
+        let (low, high) = self.integers_of(inner)?;
+        if low < most.checked_neg()? || high > most {
+            return None;
+        }
+        self.op(Op::Cast, Dtype::I64, &[inner])
+    }
+
+    /// Returns an integer as a float, where that is among those that the dtype holds.
+    pub(in crate::rules) fn whole_as(&mut self, dtype: Dtype, x: ExprId) -> Option<Option<ExprId>> {
+        let (Some((low, high)), Some(most)) = (self.integers_of(x), most_whole(dtype)) else { return Some(None) };
+        if low < most.checked_neg()? || high > most {
+            return Some(None);
+        }
+        self.by("integers-as-floats");
+        self.op(Op::Cast, dtype, &[x]).map(Some)
+    }
+
+    /// Arithmetic of floats that are integers, converted, as that of the integers; `Some(None)` where it is not so.
+    pub(super) fn of_whole(&mut self, op: Op, dtype: Dtype, kids: &[ExprId]) -> Option<Option<ExprId>> {
+        let [a, b] = kids else { return Some(None) };
+        let converts = |e: &Self, x: ExprId| matches!(e.op_of(x), Some((Op::Cast, _)));
+        if !self.exact || !(converts(self, *a) || converts(self, *b)) {
+            return Some(None);
+        }
+        let (Some(x), Some(y)) = (self.whole(*a), self.whole(*b)) else { return Some(None) };
+        if op == Op::Mul {
+            // Nothing times what is below it is -0.0.
+            let (x, y) = (self.integers_of(x)?, self.integers_of(y)?);
+            let sign = |(low, high): (i64, i64)| (low > 0, low >= 0, high < 0);
+            let fits = match (sign(x), sign(y)) {
+                ((_, true, _), (_, true, _)) => true,
+                ((above, _, below), (over, _, under)) => (above || below) && (over || under),
+            };
+            if !fits {
+                return Some(None);
+            }
+        }
+        let op = match op {
+            Op::AtLeast => Op::Max,
+            Op::AtMost => Op::Min,
+            Op::Add | Op::Sub | Op::Mul | Op::Max | Op::Min => op,
+            _ => return Some(None),
+        };
+        let made = self.op(op, Dtype::I64, &[x, y])?;
+        self.whole_as(dtype, made)
+    }
+
     pub(super) fn converted(&mut self, op: Op, to: Dtype, x: ExprId) -> Option<ExprId> {
         let from = self.dtype(x)?;
         if from == to {
@@ -89,6 +162,8 @@ impl Elements {
                 let between = integers(first).and(integers(from)).and_then(|_| self.integers_of(inner));
                 let fits = between
                     .is_some_and(|(low, high)| wrapped(from, low) == Some(low) && wrapped(from, high) == Some(high));
+                let few = self.exact && integers(first).is_some() && from.is_float() && self.whole(x).is_some();
+                let fits = fits || few && (to.is_float() || self.stays_whole(inner, to));
                 if loses_nothing(first, from) || cuts || fits {
                     self.by("cast-of-cast");
                     return self.converted(Op::Cast, to, inner);
@@ -104,6 +179,20 @@ impl Elements {
                 }
             }
             _ => {}
+        }
+        if self.exact
+            && to.is_float()
+            && from != Dtype::I64
+            && let Some(Form::Poly(products)) = self.expr(x).map(|e| e.form.clone())
+            && self.integers_of(x).is_some()
+        {
+            // A sum that surely does not wrap around is one of more bits.
+            self.by("cast-of-integer-sum");
+            let kids = self.expr(x)?.kids.clone();
+            let kids: Vec<ExprId> =
+                kids.into_iter().map(|k| self.converted(Op::Cast, Dtype::I64, k)).collect::<Option<_>>()?;
+            let wide = self.sum_of_products(Dtype::I64, &products, &kids)?;
+            return self.converted(Op::Cast, to, wide);
         }
         if let Some(narrow) = self.computed_narrow(to, from, x)? {
             return Some(narrow);
@@ -129,6 +218,12 @@ impl Elements {
             return self.sum_of_products(to, &products, &kids);
         }
         self.raw(Op::Cast, to, &[x])
+    }
+
+    /// Whether an integer is one of another dtype of integers too.
+    fn stays_whole(&mut self, x: ExprId, to: Dtype) -> bool {
+        let holds = |v: i64| wrapped(to, v) == Some(v);
+        to != Dtype::Bool && self.integers_of(x).is_some_and(|(low, high)| holds(low) && holds(high))
     }
 
     /// What was converted, computed in a wider dtype and converted back, as computed in its own; `Some(None)` where it is not so.

@@ -1,12 +1,13 @@
 //! Choices, bounds and truths.
 //!
 //! ## What it says
-//! A choice of equal values is that value; with the opposite condition its values are exchanged. A bound within bounds: constants are
-//! taken together, in the order in which they are applied. The greater one of a value and itself is that value. Bool algebra.
+//! A choice of equal values is that value; with the opposite condition its values are exchanged. A bound within bounds: constants are taken together, in
+//! the order in which they are applied. The greater one of a value and itself is that value. Bool algebra. A rounded number and an integer are bounded as
+//! the number is by what is left of the bound.
 //!
 //! ## When it is wrong
-//! Bounds apply in order: `clamp(clamp(x, 0, 1), 2, 3)` is 2, not `clamp(x, 2, 1)`. NaN passes. Which of 0.0 and -0.0 is the greater one is
-//! the kernel's: a bound of 0 is never moved past another, nor are such operands exchanged. `where(a > b, a, b)` is not `maximum`.
+//! Bounds apply in order: `clamp(clamp(x, 0, 1), 2, 3)` is 2, not `clamp(x, 2, 1)`. NaN passes. Which of 0.0 and -0.0 is the greater one is the kernel's:
+//! a bound of 0 is never moved past another, nor are such operands exchanged. `where(a > b, a, b)` is not `maximum`.
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Op};
@@ -109,6 +110,14 @@ impl Elements {
         if self.is_nan(a)? && (self.is_firm(b) || matches!(op, Op::AtLeast | Op::AtMost)) {
             return Some(a);
         }
+        if dtype.is_float()
+            && let Some(whole) = self.of_whole(op, dtype, &[a, b])?
+        {
+            return Some(whole);
+        }
+        if let Some(moved) = self.bound_of_sum(op, dtype, a, b)? {
+            return Some(moved);
+        }
         let op = match op {
             Op::AtLeast if self.is_firm(b) || !dtype.is_float() => Op::Max,
             Op::AtMost if self.is_firm(b) || !dtype.is_float() => Op::Min,
@@ -148,6 +157,55 @@ impl Elements {
             return self.raw(op, dtype, &[x, c]);
         }
         self.within(op, dtype, x, c)
+    }
+
+    /// A bound of a rounded number and an integer: the number is bounded, by what is left of the bound, then the integer is added. All numbers are
+    /// integers that the dtype holds, so that where the bound holds the sum is that number.
+    fn bound_of_sum(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        if !self.exact || !matches!(dtype, Dtype::F32 | Dtype::F64) {
+            return Some(None);
+        }
+        let small = |v: f64| v.fract() == 0.0 && v.abs() <= 1_048_576.0 && !(v == 0.0 && v.is_sign_negative());
+        for (sum, bound) in [(a, b), (b, a)] {
+            let (Some(bound), Some((Op::Add, [x, y]))) = (self.float(bound).filter(|v| small(*v)), self.op_of(sum))
+            else {
+                continue;
+            };
+            for (x, y) in [(*x, *y), (*y, *x)] {
+                let Some(more) = self.float(y).filter(|v| small(*v) && *v != 0.0) else { continue };
+                if !self.is_rounded(x) {
+                    continue;
+                }
+                self.by("bound-of-sum");
+                let left = self.rounded(dtype, bound - more)?;
+                let firm = self.is_firm(left);
+                let op = match op {
+                    Op::Max | Op::AtLeast if firm => Op::Max,
+                    Op::Max | Op::AtLeast => Op::AtLeast,
+                    _ if firm => Op::Min,
+                    _ => Op::AtMost,
+                };
+                let within = self.op(op, dtype, &[x, left])?;
+                return self.op(Op::Add, dtype, &[within, y]).map(Some);
+            }
+        }
+        Some(None)
+    }
+
+    /// Whether a float is one that was rounded to an integer, held between numbers.
+    fn is_rounded(&self, mut x: ExprId) -> bool {
+        for _ in 0..4 {
+            match self.op_of(x) {
+                Some((Op::Round, _)) => return true,
+                Some((Op::Max | Op::Min | Op::AtLeast | Op::AtMost, [inner, bound]))
+                    if self.float(*bound).is_some() =>
+                {
+                    x = *inner;
+                }
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// `min(max(x, low), high)` with one more bound.

@@ -41,6 +41,12 @@ impl Elements {
         if width(dtype).is_some() {
             return self.integers_compared(op, dtype, a, b);
         }
+        if self.exact
+            && let (Some(x), Some(y)) = (self.whole(a), self.whole(b))
+        {
+            self.by("compare-before-cast");
+            return self.compared(op, x, y);
+        }
         let (a, b) = if op == Op::Eq { (a.min(b), a.max(b)) } else { (a, b) };
         if let (Some(x), Some(y)) = (self.floats_of(a), self.floats_of(b)) {
             let (less, not_less) = (x.1 < y.0, x.0 >= y.1);
@@ -145,6 +151,12 @@ impl Elements {
     }
 
     fn small(&mut self, x: ExprId, dtype: Dtype) -> Option<ExprId> {
+        // An integer that the narrower dtype holds, too.
+        if width(dtype).is_some_and(|w| w > 1)
+            && let Some(v) = self.number(x).filter(|_| self.dtype(x).and_then(width).is_some())
+        {
+            return (crate::rules::element::make::wrapped(dtype, v) == Some(v)).then(|| self.integer(dtype, v))?;
+        }
         let v = match self.float(x) {
             Some(0.0) => 0,
             Some(1.0) => 1,

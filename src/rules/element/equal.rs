@@ -158,6 +158,13 @@ impl Elements {
             found |= self.at_least_zero(fact) == Some(false);
         }
         self.facts = all;
+        // What is not 0 cannot lie between 0 and 0.
+        let not: Vec<ExprId> = self.truths.iter().filter(|(_, holds)| !**holds).map(|(id, _)| *id).collect();
+        for id in not {
+            let Some(Form::IsZero(i)) = self.expr(id).map(|x| x.form.clone()) else { continue };
+            let Some(minus) = self.scale(i, Dim::Fixed(-1)) else { continue };
+            found |= self.at_least_zero(i) == Some(true) && self.at_least_zero(minus) == Some(true);
+        }
         found
     }
 

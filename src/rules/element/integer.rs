@@ -2,11 +2,13 @@
 //!
 //! ## What it says
 //! Sums, differences, products, signs, `~x` (which is `-x - 1`) and shifts to the left by a number are sums of products, wrapping around: one normal
-//! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone. `x mod c` is `x - c * (x / c)`, rounded down; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right.
+//! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone. `x mod c` is `x -
+//! c * (x / c)`, rounded down; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
+//! `-((x + n - 1) / n)`, where neither wraps around.
 //!
 //! ## When it is wrong
-//! Division does not undo a product that wrapped around: `(x * 2) / 2` is not `x`. Rounded towards 0, a division is no shift for negative
-//! numbers. A divisor of 0 raises: only numbers divide here. Indices are no ring: their numbers never wrap.
+//! Division does not undo a product that wrapped around: `(x * 2) / 2` is not `x`. Rounded towards 0, a division is no shift for negative numbers. A
+//! divisor of 0 raises: only numbers divide here. Indices are no ring: their numbers never wrap.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -197,6 +199,11 @@ impl Elements {
                 {
                     return Some(over);
                 }
+                if let Some(by) = divisor
+                    && let Some(over) = self.rounded_up(dtype, *a, by)?
+                {
+                    return Some(over);
+                }
                 self.raw(op, dtype, kids)
             }
             (Op::Round, [a]) => Some(*a),
@@ -224,6 +231,9 @@ impl Elements {
         }
         if let Some(over) = self.divided_by_range(dtype, a, by)? {
             return Some(over);
+        }
+        if let Some(up) = self.rounded_up(dtype, a, by)? {
+            return Some(up);
         }
         if let Some((Op::DivFloor, [inner, first])) = self.op_of(a) {
             let (inner, first) = (*inner, *first);
@@ -268,6 +278,27 @@ impl Elements {
             }
         }
         Some(None)
+    }
+
+    /// `-x / n`, rounded down, is `-((x + n - 1) / n)`, where neither wraps around: a sum of which all is subtracted.
+    fn rounded_up(&mut self, dtype: Dtype, a: ExprId, by: i64) -> Option<Option<ExprId>> {
+        let sum = self.as_sum(a)?;
+        let mut moved = sum.iter().filter(|(product, _)| !product.is_empty()).peekable();
+        if moved.peek().is_none() || !moved.all(|(_, factor)| *factor < 0) || self.integers_of(a).is_none() {
+            return Some(None);
+        }
+        let mut opposite = Sum::default();
+        add(&mut opposite, &sum, -1);
+        let before = opposite.entry(Product::new()).or_insert(0);
+        *before = before.checked_add(by.checked_sub(1)?)?;
+        let opposite = self.of_sum(dtype, opposite)?;
+        if self.integers_of(opposite).is_none() {
+            return Some(None);
+        }
+        self.by("division-by-range");
+        let by = self.integer(dtype, by)?;
+        let over = self.divided_down(dtype, opposite, by)?;
+        self.integer_op(Op::Neg, dtype, &[over]).map(Some)
     }
 
     /// A sum of multiples of the divisor and a rest, none of which wraps around: the multiples are divided, the rest is 0 where it is less than the divisor.

@@ -203,7 +203,38 @@ impl Elements {
         match self.expr(e)?.form {
             Form::Index(i) => Some(i),
             Form::Const(v) => Some(self.at(crate::sym::Dim::Fixed(v))),
+            Form::Poly(_) => match self.sum_as_index(e)? {
+                Some(sum) => Some(sum),
+                None => Some(self.place(Place::Data(e))),
+            },
             _ => Some(self.place(Place::Data(e))),
         }
+    }
+
+    /// A sum of integers of the data that surely does not wrap around is a sum of indices.
+    fn sum_as_index(&mut self, e: ExprId) -> Option<Option<IndexId>> {
+        let Expr { dtype, form: Form::Poly(products), kids } = self.expr(e)?.clone() else { return Some(None) };
+        let single = products.iter().all(|(count, by)| *count <= 1 && by.unsigned_abs() <= 1 << 20);
+        if dtype != crate::graph::Dtype::I64 || !single || products.len() > 8 || self.integers_of(e).is_none() {
+            return Some(None);
+        }
+        self.by("sum-of-indices");
+        let mut kids = kids.iter().copied();
+        let mut out = self.at(crate::sym::Dim::Fixed(0));
+        for (count, by) in products.iter() {
+            let part = match count {
+                0 => self.at(crate::sym::Dim::Fixed(*by)),
+                _ => {
+                    let kid = kids.next()?;
+                    let one = match self.expr(kid)?.form {
+                        Form::Index(i) => i,
+                        _ => self.place(Place::Data(kid)),
+                    };
+                    self.scale(one, crate::sym::Dim::Fixed(*by))?
+                }
+            };
+            out = self.sum(out, part)?;
+        }
+        Some(Some(out))
     }
 }

@@ -1,12 +1,12 @@
 //! Reductions over elements that are the same in any order.
 //!
 //! ## What it says
-//! The greatest, the least and "any" of equal elements are that element. A sum of sums of integers is the sum of their sums, and a factor that is the same
-//! everywhere stands outside. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2.
+//! The greatest, the least and "any" of equal elements are that element. The greatest of truths that are numbers is 1 where any is true. A sum of sums of
+//! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2.
 //!
 //! ## When it is wrong
-//! Over no element: the dimensions must surely hold one. Sums of equal elements are multiples. Floats are summed in an order that the kernel
-//! chooses by shape: a sum of floats is never looked into.
+//! Over no element: the dimensions must surely hold one. Sums of equal elements are multiples. Floats are summed in an order that the kernel chooses by
+//! shape: a sum of floats is never looked into.
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
@@ -24,6 +24,17 @@ impl Elements {
         if holds_one && settles && !self.mentions(body, level) {
             self.by("fold-of-equal");
             return Some(body);
+        }
+        if let (Fold::Most | Fold::Least, Some((Op::Cast, [truth])), true) = (fold, self.op_of(body), holds_one) {
+            let truth = *truth;
+            if self.dtype(truth) == Some(Dtype::Bool) {
+                // As a number a truth is 1 or 0: the least is 0 where any is false.
+                self.by("greatest-of-truths");
+                let asked = if fold == Fold::Most { truth } else { self.op(Op::Not, Dtype::Bool, &[truth])? };
+                let any = self.reduced(Fold::Any, level, sizes, asked)?;
+                let found = if fold == Fold::Most { any } else { self.op(Op::Not, Dtype::Bool, &[any])? };
+                return self.op(Op::Cast, dtype, &[found]);
+            }
         }
         if fold == Fold::Any && self.number(body) == Some(0) {
             return self.truth(false);

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::graph::Dtype;
 use crate::rules::definedness::hides_no_nan;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
-use crate::rules::element::cast::{loses_nothing, round};
+use crate::rules::element::cast::{loses_nothing, most_whole, round};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::field::poly::{Atom, Binders, Function, Poly};
 use crate::rules::table::{Real, real};
@@ -32,12 +32,14 @@ pub struct Field<'e> {
     pub(super) next: u32,
     /// Whether the greater of two is written by the magnitude of their difference.
     signs: bool,
+    /// Whether a hyperbolic tangent is written by exponentials.
+    tangents: bool,
     known: FxHashMap<ExprId, Rc<Poly>>,
 }
 
 impl<'e> Field<'e> {
     fn new(e: &'e mut Elements, dtype: Dtype, signs: bool) -> Self {
-        Field { e, dtype, next: FRESH, signs, known: FxHashMap::default() }
+        Field { e, dtype, next: FRESH, signs, tangents: false, known: FxHashMap::default() }
     }
 }
 
@@ -154,6 +156,10 @@ impl Field<'_> {
             if same != Some(true) && Self::has_signs(e, &[a, b]) {
                 same = Field::new(e, dtype, true).same_by_any(a, b).or(same);
             }
+            if same != Some(true) && Self::has_tangents(e, &[a, b]) {
+                let by_exponentials = Field { tangents: true, ..Field::new(e, dtype, false) }.same_by_any(a, b);
+                same = by_exponentials.or(same);
+            }
             complete = complete.and(same.map(|_| ()));
             let Some(shown) = e.parted_in_ranges(before).filter(|_| same == Some(true)) else { return false };
             // What is multiplied by 0 is left out of the second alone: its NaN is one more.
@@ -177,6 +183,15 @@ impl Field<'_> {
             Some(Form::Named(target, _)) => real(target) == Some(Real::Relu),
             _ => false,
         })
+    }
+
+    /// Whether a hyperbolic tangent stands in any of these.
+    fn has_tangents(e: &Elements, roots: &[ExprId]) -> bool {
+        let is_one = |id: ExprId| match e.expr(id).map(|x| &x.form) {
+            Some(Form::Named(target, _)) => real(target) == Some(Real::Tanh),
+            _ => false,
+        };
+        roots.iter().flat_map(|r| e.below(*r)).any(is_one)
     }
 
     /// What is assumed to equal a number is that number.
@@ -223,7 +238,7 @@ impl Field<'_> {
     #[allow(clippy::cast_precision_loss)]
     fn one(&mut self, id: ExprId, expr: &Expr) -> Option<Poly> {
         let kids: Vec<Rc<Poly>> = match expr.form {
-            Form::Load(..) | Form::Poly(_) => Vec::new(),
+            Form::Load(..) => Vec::new(),
             _ => expr.kids.iter().map(|k| self.known.get(k).cloned()).collect::<Option<_>>()?,
         };
         match &expr.form {
@@ -234,6 +249,18 @@ impl Field<'_> {
             Form::Named(target, _) => self.named(target, expr, kids),
             Form::Reduce(fold, level, sizes) => self.reduced(*fold, *level, sizes, id, expr, &kids),
             Form::Index(i) => self.place_of(*i, id),
+            Form::Poly(products) if self.e.integers_of(id).is_some() => {
+                // A sum of integers that surely does not wrap around.
+                let (mut out, mut kids) = (Poly::default(), kids.into_iter());
+                for (count, by) in products.iter() {
+                    let mut product = Poly::number(1.0)?;
+                    for kid in kids.by_ref().take(*count as usize) {
+                        product = self.times(&product, &kid)?;
+                    }
+                    out = self.plus(&out, &product, *by as f64)?;
+                }
+                Some(out)
+            }
             _ => Self::leaf(id),
         }
     }
@@ -296,7 +323,19 @@ impl Field<'_> {
         if !expr.dtype.is_float() {
             // Integers wrap around: a ring of their own.
             let floats = expr.kids.iter().any(|k| self.e.dtype(*k).is_some_and(Dtype::is_float));
-            return if floats { other() } else { Self::leaf(id) };
+            return match (op, kids) {
+                _ if floats => other(),
+                // Numbers of which there are none that wrap around.
+                (Op::Cast, [a]) if self.e.integers_of(id).is_some() => Some((**a).clone()),
+                (Op::Max | Op::AtLeast, [a, b]) if expr.dtype != Dtype::Bool && self.e.integers_of(id).is_some() => {
+                    self.greatest(&[a.clone(), b.clone()])
+                }
+                (Op::Not, [a]) if expr.dtype == Dtype::Bool => {
+                    let one = Poly::number(1.0)?;
+                    self.plus(&one, a, -1.0)
+                }
+                _ => Self::leaf(id),
+            };
         }
         match (op, kids) {
             (Op::Add, [a, b]) => self.plus(a, b, 1.0),
@@ -316,7 +355,13 @@ impl Field<'_> {
             (Op::Cast, [a]) => {
                 let from = self.e.dtype(*expr.kids.first()?)?;
                 let few = matches!(self.e.expr(*expr.kids.first()?)?.form, Form::Index(_));
-                let keeps = loses_nothing(from, expr.dtype) || few && matches!(expr.dtype, Dtype::F32 | Dtype::F64);
+                let inner = *expr.kids.first()?;
+                let held = most_whole(expr.dtype).zip(self.e.integers_of(inner).filter(|_| !from.is_float()));
+                let held = held.is_some_and(|(most, (low, high))| most.saturating_neg() <= low && high <= most);
+                let keeps = loses_nothing(from, expr.dtype)
+                    || few && matches!(expr.dtype, Dtype::F32 | Dtype::F64)
+                    || held
+                    || self.e.is_one_of(inner, expr.dtype);
                 if keeps { Some((**a).clone()) } else { other() }
             }
             (Op::Abs, [a]) => {
@@ -341,7 +386,8 @@ impl Field<'_> {
         kids: &[Rc<Poly>],
     ) -> Option<Poly> {
         let [body] = kids else { return None };
-        if !expr.dtype.is_float() || matches!(fold, Fold::Any | Fold::Product) {
+        let sums = fold == Fold::Sum && !expr.dtype.is_float() && self.e.integers_of(id).is_some();
+        if !expr.dtype.is_float() && !sums || matches!(fold, Fold::Any | Fold::Product) {
             return Self::leaf(id);
         }
         let mut binders = Binders::new();
@@ -396,6 +442,12 @@ impl Field<'_> {
                 self.greatest(&[x, zero])
             }
             Real::Square => self.times(&x, &x),
+            Real::Tanh if self.tangents => {
+                let twice = self.plus(&x, &x, 1.0)?;
+                let sigmoid = self.sigmoid(&twice)?;
+                let minus = self.plus(&Poly::default(), &one, -1.0)?;
+                self.plus(&minus, &sigmoid, 2.0)
+            }
             Real::Tanh | Real::Erf | Real::Sin | Real::Cos => {
                 // A sign passes through, or is lost.
                 let negative = matches!(x.terms.as_slice(), [one] if one.number < 0.0);
@@ -585,6 +637,25 @@ impl Field<'_> {
 }
 
 impl Elements {
+    /// Whether every value that a float may have is one of a narrower dtype: some of those that were converted from it, or the opposite of one.
+    pub(super) fn is_one_of(&self, root: ExprId, dtype: Dtype) -> bool {
+        let mut open = vec![root];
+        for _ in 0..64 {
+            let Some(id) = open.pop() else { return true };
+            let Some(expr) = self.expr(id).filter(|x| x.dtype.is_float()) else { return false };
+            let number = self.float(id).is_some_and(|v| round(dtype, v) == Some(v));
+            match (&expr.form, expr.kids.as_slice()) {
+                _ if number => {}
+                (Form::Op(Op::Cast), [from]) if self.dtype(*from) == Some(dtype) => {}
+                (Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost | Op::Neg | Op::Abs), kids)
+                | (Form::Op(Op::Choose), [_, kids @ ..])
+                | (Form::Reduce(Fold::Most | Fold::Least, ..), kids) => open.extend(kids),
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// Returns the places in all indices of an expression.
     pub fn places_below(&self, root: ExprId) -> Vec<Place> {
         let mut out = Vec::new();

@@ -83,8 +83,38 @@ fn one(e: &Elements, id: ExprId, expr: &Expr, known: &Ranges, sources: Box<'_>) 
             let low = if holds_a_one(e, id, expr) { sum.low.max(1.0) } else { sum.low };
             Interval::new(low, sum.high)
         }
+        // Integers, as long as they do not wrap around.
+        Form::Poly(products) => {
+            let (mut out, mut at) = (Interval::point(0.0)?, 0_usize);
+            for (count, by) in products.iter() {
+                #[allow(clippy::cast_precision_loss)]
+                let mut product = Interval::point(*by as f64)?;
+                for _ in 0..*count {
+                    product = product.times(kid(at)?)?;
+                    at = at.checked_add(1)?;
+                }
+                out = out.plus(product)?;
+            }
+            held(expr.dtype, out)
+        }
+        Form::Reduce(Fold::Sum, _, sizes) => held(expr.dtype, kid(0)?.scaled(count(e, sizes)?)?),
         _ => None,
     }
+}
+
+/// An interval of integers that surely do not wrap around.
+#[allow(clippy::cast_precision_loss)]
+fn held(dtype: Dtype, x: Interval) -> Option<Interval> {
+    let bits = width(dtype).filter(|w| *w > 1)?;
+    let (low, high) = match dtype {
+        Dtype::U8 => (0.0, 255.0),
+        _ => {
+            let most = 2.0_f64.powi(i32::try_from(bits).ok()?.checked_sub(1)?);
+            (-most, most - 1.0)
+        }
+    };
+    // Of an f64 the last places are uncertain: far within.
+    (x.low >= low * 0.5 && x.high <= high * 0.5 || x.low >= low && x.high <= high && bits < 48).then_some(x)
 }
 
 /// An exponent past which exponentials leave every dtype.
@@ -114,7 +144,16 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
         return Interval::new(0.0, 1.0);
     }
     if !expr.dtype.is_float() {
-        return None;
+        let whole = expr.kids.iter().all(|k| e.dtype(*k).is_some_and(|d| width(d).is_some()));
+        let (a, b) = (kid(0)?, kid(1));
+        let found = match op {
+            Op::Cast => a,
+            Op::Max | Op::AtLeast => Interval::new(a.low.max(b?.low), a.high.max(b?.high))?,
+            Op::Min | Op::AtMost => Interval::new(a.low.min(b?.low), a.high.min(b?.high))?,
+            Op::Choose => b?.with(kid(2)?),
+            _ => return None,
+        };
+        return held(expr.dtype, found).filter(|_| whole);
     }
     match (op, expr.kids.as_slice()) {
         (Op::Add, _) => kid(0)?.plus(kid(1)?),

@@ -389,7 +389,8 @@ fn step_fits(
             call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(f, side, bound, to)
         }
         ViewStep::PiecesAt => !is_symbolic(f, side, node),
-        ViewStep::Narrow => !is_symbolic(f, side, node) && lies_within(bound, from),
+        ViewStep::Narrow if is_symbolic(f, side, node) => lies_within_sizes(f, side, bound, from),
+        ViewStep::Narrow => lies_within(bound, from),
     }
 }
 
@@ -454,6 +455,24 @@ fn lies_within(bound: &Bound<'_>, from: &TensorType) -> bool {
     let Some(size) = size else { return false };
     let first = if *start < 0 { start.saturating_add(size) } else { *start };
     first >= 0 && *length >= 0 && first.saturating_add(*length) <= size
+}
+
+/// The same of a part, counted from the front, by sizes that are symbols.
+fn lies_within_sizes(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>, from: &TensorType) -> bool {
+    let view = f.view(side);
+    let (Some(dim), Some(start), Some(length)) = (bound.args.get(1), bound.args.get(2), bound.args.get(3)) else {
+        return false;
+    };
+    let size = axis(dim, from.rank()).and_then(|d| from.sizes.get(d).copied());
+    let (Some(size), Some(start), Some(length)) = (size, as_dim(view, start), as_dim(view, length)) else {
+        return false;
+    };
+    let Some(end) = f.sizes.add(start, length) else { return false };
+    let zero = Dim::Fixed(0);
+    f.sizes.are_settled(&[start, length, size])
+        && f.sizes.at_most(zero, start)
+        && f.sizes.at_most(zero, length)
+        && f.sizes.at_most(end, size)
 }
 
 /// Returns whether the index of a selection is always in range.

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::{Place, Stamp, getitem_of, place_of, tensor_operands};
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType, View};
-use crate::ops::{Bound, Operator};
+use crate::ops::{Base, Bound, Operator, fits_plainly};
 use crate::sym::{Dim, KeyedMap};
 use crate::term::call::Arguments;
 use crate::term::store::ValueId;
@@ -109,11 +109,14 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     let bound = bind(operator, view, node)?;
     let name = operator.facts.within.as_ref().or(operator.facts.reaches.as_ref())?;
     let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?.clone();
-    let moves = operator.facts.within.is_some() || operator.facts.moves && given_list(operator, &bound);
-    let has_kernel = from.dtype.is_float() || from.dtype.is_integer() && moves;
+    let moves = operator.facts.within.is_some() || operator.facts.moves;
+    let scalars = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
+    let fit = scalars.into_iter().all(|(_, number)| fits_plainly(number, &[from.dtype]));
+    let has_kernel = from.dtype.is_float() || from.dtype.is_integer() && moves && fit;
     let devices = tensor_operands(view, node).into_iter().map(|p| f.tensor(side, p).map(|t| t.device.clone()));
     let one_device = devices.collect::<Vec<_>>().into_iter().all(|d| d.as_ref() == Some(&from.device));
-    let classes = operator.schema.param_index("num_classes").map(|i| bound.get(i));
+    let classes = ["num_classes", "num_weights"].iter().find_map(|name| operator.schema.param_index(name));
+    let classes = classes.map(|i| bound.get(i));
     if !operator.effects.is_pure() || !one_device || !(has_kernel || classes.is_some()) {
         return None;
     }
@@ -138,12 +141,6 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     };
     let (low, high) = integers_of(f, side, node, given.as_node()?)?;
     Some(low >= 0 && f.sizes.at_most(Dim::Fixed(high.checked_add(1)?), size))
-}
-
-/// Whether places are given as one list of integers a dimension.
-fn given_list(operator: &Operator, bound: &Bound<'_>) -> bool {
-    let name = operator.facts.reaches.as_ref().and_then(|name| operator.schema.param_index(name));
-    name.is_some_and(|i| bound.get(i).items().is_some())
 }
 
 /// Two integers between which every element of an operand lies.

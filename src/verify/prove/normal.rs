@@ -28,7 +28,8 @@ pub fn equal(f: &mut Functional<'_>, a: ValueId, b: ValueId, fuel: &mut usize) -
         let bound = f.sizes.settled_names();
         let symbols = f.sizes.symbols().clone();
         let given = (*fuel).min(f.budget.work);
-        let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, given), over_reals: false };
+        let speaker =
+            Speaker { registry: f.registry, e: Elements::bit_by_bit(symbols, bound, given), over_reals: false };
         let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
         let mut lowering = Lowering { f: &mut *f, terms, names, speaker, meant: FxHashMap::default() };
         let shown = shown(&mut lowering, a, b).filter(|names| !lowering.f.kinds.sees_nan || keep_nan(names));

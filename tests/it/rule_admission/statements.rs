@@ -90,6 +90,24 @@ const STATEMENTS: &[Statement] = &[
     // windows and repeated elements
     rule(X, "a = aten.unfold.default(x, 1, 2, 1) | r = aten.neg.default(a) | return (r,)", "a = aten.slice.Tensor(x, 1, 0, 4) | b = aten.slice.Tensor(x, 1, 1, 5) | c = aten.stack.default([a, b], -1) | r = aten.neg.default(c) | return (r,)", "f32 f16"),
     rule("x: $d[1, $n, $m]", "r = aten.upsample_nearest1d.default(x, [10]) | return (r,)", "r = aten.repeat_interleave.self_int(x, 2, 2) | return (r,)", "f32 f16"),
+    // elements written at places
+    rule("x: $d[5, $m]; v: $d[2, $m]", "i = aten.arange.start(2, 4, device = device(type='npu', index=0)) | r = aten.index_put.default(x, [i], v) | return (r,)", "a = aten.slice.Tensor(x, 0, 0, 2) | b = aten.slice.Tensor(x, 0, 4, 9223372036854775807) | r = aten.cat.default([a, v, b], 0) | return (r,)", "f32 f16 bf16 f64"),
+    rule("x: $d[$n, 6]; v: $d[$n, 2]", "i = aten.arange.start(1, 3, device = device(type='npu', index=0)) | r = aten.index_copy.default(x, 1, i, v) | return (r,)", "r = aten.slice_scatter.default(x, v, 1, 1, 3) | return (r,)", "f32 f16 i32 i64"),
+    rule("x: $d[4, 3]; v: $d[2, 3]", "j = aten.arange.default(2, device = device(type='npu', index=0)) | i = aten.mul.Tensor(j, 2) | r = aten.index_put.default(x, [i], v) | return (r,)", "r = aten.slice_scatter.default(x, v, 0, 0, 4, 2) | return (r,)", "f32 f64"),
+    rule("x: $d[3, 7]; v: $d[3, 4]", "z = aten.zeros_like.default(x) | i = aten.arange.default(4, device = device(type='npu', index=0)) | j = aten.unsqueeze.default(i, 0) | k = aten.expand.default(j, [3, 4]) | r = aten.scatter.src(z, 1, k, v) | return (r,)", "r = aten.constant_pad_nd.default(v, [0, 3], 0.0) | return (r,)", "f32 f64"),
+    rule("x: $d[2, 8, 3]; v: $d[2, 3]", "i = aten.arange.default(2, device = device(type='npu', index=0)) | j = aten.full.default([2], 3, dtype = torch.int64, device = device(type='npu', index=0)) | r = aten.index_put.default(x, [i, j], v) | return (r,)", "a = aten.slice.Tensor(x, 1, 0, 3) | b = aten.slice.Tensor(x, 1, 4, 9223372036854775807) | u = aten.unsqueeze.default(v, 1) | r = aten.cat.default([a, u, b], 1) | return (r,)", "f32 f64"),
+    rule("x: $d[4, 6]; p: b8[4]", "i = aten._to_copy.default(p, dtype = torch.int64) | j = aten.unsqueeze.default(i, 1) | r = aten.scatter.value(x, 1, j, 1) | return (r,)", "i = aten._to_copy.default(p, dtype = torch.int64) | j = aten.unsqueeze.default(i, 1) | k = aten.arange.default(6, device = device(type='npu', index=0)) | e = aten.eq.Tensor(k, j) | r = aten.where.ScalarSelf(e, 1, x) | return (r,)", "i32 i64"),
+    rule("x: $d[1, 2, 5, 4]", "a = aten.im2col.default(x, [2, 2], [1, 1], [0, 0], [1, 1]) | r = aten.neg.default(a) | return (r,)", "a = aten.unfold.default(x, 2, 2, 1) | b = aten.unfold.default(a, 3, 2, 1) | c = aten.permute.default(b, [0, 1, 4, 5, 2, 3]) | d = aten.reshape.default(c, [1, 8, 12]) | r = aten.neg.default(d) | return (r,)", "f32 f16"),
+    // floats that are integers
+    rule("x: u8[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten.sub.Tensor(a, 128.0) | r = aten.mul.Tensor(b, 0.05) | return (r,)", "a = aten._to_copy.default(x, dtype = torch.int32) | b = aten.sub.Tensor(a, 128) | c = aten._to_copy.default(b, dtype = torch.float32) | r = aten.mul.Tensor(c, 0.05) | return (r,)", "f32"),
+    rule("x: i8[$n, $m]; y: i8[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten._to_copy.default(y, dtype = torch.float32) | r = aten.sub.Tensor(a, b) | return (r,)", "a = aten._to_copy.default(x, dtype = torch.int16) | b = aten._to_copy.default(y, dtype = torch.int16) | c = aten.sub.Tensor(a, b) | r = aten._to_copy.default(c, dtype = torch.float32) | return (r,)", "f32"),
+    rule("p: b8[$n, $m]", "a = aten._to_copy.default(p, dtype = torch.float32) | r = aten.sum.dim_IntList(a, [1]) | return (r,)", "a = aten.sum.dim_IntList(p, [1]) | r = aten._to_copy.default(a, dtype = torch.float32) | return (r,)", "f32"),
+    rule("x: u8[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten.add.Tensor(a, 3.0) | r = aten.clamp.default(b, 10.0, 200.0) | return (r,)", "a = aten._to_copy.default(x, dtype = torch.int64) | b = aten.add.Tensor(a, 3) | c = aten.clamp.default(b, 10, 200) | r = aten._to_copy.default(c, dtype = torch.float32) | return (r,)", "f32"),
+    rule("x: $d[$n, $m]", "a = aten.round.default(x) | b = aten.add.Tensor(a, 3.0) | r = aten.clamp.default(b, 0.0, 255.0) | return (r,)", "a = aten.round.default(x) | b = aten.clamp.default(a, -3.0, 252.0) | r = aten.add.Tensor(b, 3.0) | return (r,)", "f32 f64"),
+    // truths, quotients, places
+    rule(P, "r = aten.any.dim(p, 1) | return (r,)", "a = aten._to_copy.default(p, dtype = torch.int32) | b = aten.amax.default(a, [1]) | r = aten.gt.Scalar(b, 0) | return (r,)", "b8"),
+    rule("x: u8[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.int64) | b = aten.neg.default(a) | c = aten.div.Tensor_mode(b, 8, rounding_mode = 'floor') | r = aten.neg.default(c) | return (r,)", "a = aten._to_copy.default(x, dtype = torch.int64) | b = aten.add.Tensor(a, 7) | r = aten.div.Tensor_mode(b, 8, rounding_mode = 'floor') | return (r,)", "u8"),
+    rule("x: $d[1, 2, $m]", "r = aten.upsample_nearest1d.default(x, [15]) | return (r,)", "r = aten.repeat_interleave.self_int(x, 3, 2) | return (r,)", "f32 f16"),
 ];
 
 /// What is nearly one of these, in dtypes in which it is false.
@@ -136,4 +154,44 @@ const TWINS: &[Statement] = &[
     rule(XY, "a = aten.mul.Tensor(x, y) | r = aten.sum.dim_IntList(a, [1]) | return (r,)", "a = aten.sum.dim_IntList(x, [1]) | b = aten.sum.dim_IntList(y, [1]) | r = aten.mul.Tensor(a, b) | return (r,)", "i64"),
     rule(X, "a = aten.unfold.default(x, 1, 2, 3) | r = aten.neg.default(a) | return (r,)", "a = aten.unfold.default(x, 1, 2, 2) | r = aten.neg.default(a) | return (r,)", "f32"),
     rule("x: $d[1, $n, $m]", "r = aten.upsample_nearest1d.default(x, [10]) | return (r,)", "r = aten.repeat.default(x, [1, 1, 2]) | return (r,)", "f32"),
+    // elements written at places
+    rule("x: $d[5, $m]; v: $d[2, $m]", "i = aten.arange.start(2, 4, device = device(type='npu', index=0)) | r = aten.index_put.default(x, [i], v) | return (r,)", "a = aten.slice.Tensor(x, 0, 0, 1) | b = aten.slice.Tensor(x, 0, 3, 9223372036854775807) | r = aten.cat.default([a, v, b], 0) | return (r,)", "f32 i32"),
+    rule("x: $d[4, 3]; v: $d[2, 3]", "j = aten.arange.default(2, device = device(type='npu', index=0)) | i = aten.mul.Tensor(j, 2) | r = aten.index_put.default(x, [i], v) | return (r,)", "r = aten.slice_scatter.default(x, v, 0, 0, 2) | return (r,)", "f32 i32"),
+    rule("x: $d[2, 5]; v: $d[2, 5]", "i = aten.zeros.default([2], dtype = torch.int64, device = device(type='npu', index=0)) | r = aten.index_put.default(x, [i], v) | return (r,)", "a = aten.slice.Tensor(v, 0, 0, 1) | b = aten.slice.Tensor(x, 0, 1, 2) | r = aten.cat.default([a, b], 0) | return (r,)", "f32 i32"),
+    rule("x: $d[5, 5]; v: $d[5]", "i = aten.arange.default(5, device = device(type='npu', index=0)) | r = aten.index_put.default(x, [i, i], v) | return (r,)", "i = aten.arange.default(5, device = device(type='npu', index=0)) | u = aten.unsqueeze.default(v, 1) | r = aten.index_put.default(x, [i], u) | return (r,)", "f32 i32"),
+    rule("x: $d[2, 5]; v: $d[2, 5]", "i = aten.arange.default(2, device = device(type='npu', index=0)) | r = aten.index_put.default(x, [i], v, True) | return (r,)", "i = aten.arange.default(2, device = device(type='npu', index=0)) | r = aten.index_put.default(x, [i], v) | return (r,)", "f32 i32"),
+    rule("x: $d[1, 2, 5, 4]", "a = aten.im2col.default(x, [2, 2], [1, 1], [0, 0], [1, 1]) | r = aten.neg.default(a) | return (r,)", "a = aten.unfold.default(x, 2, 2, 1) | b = aten.unfold.default(a, 3, 2, 1) | c = aten.permute.default(b, [0, 1, 5, 4, 2, 3]) | d = aten.reshape.default(c, [1, 8, 12]) | r = aten.neg.default(d) | return (r,)", "f32 f16"),
+    // floats that are integers
+    rule("x: i32[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.float32) | r = aten.sub.Tensor(a, 128.0) | return (r,)", "a = aten.sub.Tensor(x, 128) | r = aten._to_copy.default(a, dtype = torch.float32) | return (r,)", "f32"),
+    rule("x: u8[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.float32) | r = aten.sub.Tensor(a, 128.0) | return (r,)", "a = aten.sub.Tensor(x, 128) | r = aten._to_copy.default(a, dtype = torch.float32) | return (r,)", "f32"),
+    rule("x: $d[$n, $m]", "b = aten.add.Tensor(x, 0.25) | r = aten.clamp.default(b, 0.5, 255.0) | return (r,)", "b = aten.clamp.default(x, 0.3, 254.75) | r = aten.add.Tensor(b, 0.25) | return (r,)", "f32 f64"),
+    rule("x: $d[$n, $m]", "a = aten.round.default(x) | b = aten.add.Tensor(a, 3.0) | r = aten.clamp.default(b, 0.0, 255.0) | return (r,)", "a = aten.round.default(x) | b = aten.clamp.default(a, 0.0, 252.0) | r = aten.add.Tensor(b, 3.0) | return (r,)", "f32 f64"),
+    // truths, quotients
+    rule(P, "r = aten.any.dim(p, 1) | return (r,)", "a = aten._to_copy.default(p, dtype = torch.int32) | b = aten.amin.default(a, [1]) | r = aten.gt.Scalar(b, 0) | return (r,)", "b8"),
+    rule(X, "b = aten.neg.default(x) | c = aten.div.Tensor_mode(b, 8, rounding_mode = 'floor') | r = aten.neg.default(c) | return (r,)", "b = aten.add.Tensor(x, 7) | r = aten.div.Tensor_mode(b, 8, rounding_mode = 'floor') | return (r,)", "i64 i32 u8"),
+];
+
+/// Equalities over the reals: what must be accepted in f32, and is the same number in f64, up to its rounding.
+const REALS: &[Statement] = &[
+    rule(XY, "a = aten.add.Tensor(x, y) | r = aten.mul.Tensor(a, x) | return (r,)", "a = aten.mul.Tensor(x, x) | b = aten.mul.Tensor(y, x) | r = aten.add.Tensor(a, b) | return (r,)", "f32 f64"),
+    rule(X, "r = aten.mean.dim(x, [1]) | return (r,)", "a = aten.sum.dim_IntList(x, [1]) | r = aten.div.Tensor(a, $m) | return (r,)", "f32 f64"),
+    rule(X, "a = aten.mul.Tensor(x, 2.0) | b = aten.sigmoid.default(a) | c = aten.mul.Tensor(b, 2.0) | r = aten.sub.Tensor(c, 1.0) | return (r,)", "r = aten.tanh.default(x) | return (r,)", "f32 f64"),
+    rule(X, "r = aten.gelu.default(x, approximate = 'tanh') | return (r,)", "a = aten.mul.Tensor(x, x) | b = aten.mul.Tensor(a, x) | c = aten.mul.Tensor(b, 0.044715) | d = aten.add.Tensor(x, c) | e = aten.mul.Tensor(d, 1.5957691216057308) | f = aten.sigmoid.default(e) | r = aten.mul.Tensor(x, f) | return (r,)", "f32"),
+    rule(X, "r = aten.softmax.int(x, 1) | return (r,)", "m = aten.amax.default(x, [1], True) | a = aten.sub.Tensor(x, m) | b = aten.exp.default(a) | c = aten.sum.dim_IntList(b, [1], True) | r = aten.div.Tensor(b, c) | return (r,)", "f32 f64"),
+    rule(XY, "a = aten.permute.default(y, [1, 0]) | r = aten.mm.default(x, a) | return (r,)", "r = aten.einsum.default('ik,jk->ij', [x, y]) | return (r,)", "f32 f64"),
+    rule(XY, "a = aten.cat.default([x, y], 1) | r = aten.sum.dim_IntList(a, [1]) | return (r,)", "a = aten.sum.dim_IntList(x, [1]) | b = aten.sum.dim_IntList(y, [1]) | r = aten.add.Tensor(a, b) | return (r,)", "f32 f64"),
+    rule(XY, "i = aten.arange.default($n, device = device(type='npu', index=0)) | r = aten.index_add.default(x, 0, i, y) | return (r,)", "r = aten.add.Tensor(x, y) | return (r,)", "f32 f64"),
+    rule("x: $d[6, 4]; p: b8[6]", "i = aten._to_copy.default(p, dtype = torch.int64) | z = aten.full.default([3, 4], 0.0, dtype = torch.float32, device = device(type='npu', index=0)) | r = aten.index_add.default(z, 0, i, x) | return (r,)", "i = aten._to_copy.default(p, dtype = torch.int64) | r = aten.embedding_dense_backward.default(x, i, 3, -1, False) | return (r,)", "f32"),
+];
+
+/// What is nearly one of these.
+const REAL_TWINS: &[Statement] = &[
+    rule(XY, "a = aten.mul.Tensor(x, y) | r = aten.div.Tensor(a, y) | return (r,)", "r = aten.clone.default(x) | return (r,)", "f32 f64"),
+    rule(X, "a = aten.sigmoid.default(x) | c = aten.mul.Tensor(a, 2.0) | r = aten.sub.Tensor(c, 1.0) | return (r,)", "r = aten.tanh.default(x) | return (r,)", "f32 f64"),
+    rule(X, "r = aten.softmax.int(x, 1) | return (r,)", "b = aten.exp.default(x) | c = aten.sum.dim_IntList(b, [1], True) | r = aten.div.Tensor(b, c) | return (r,)", "f32 f64"),
+    rule(X, "a = aten.exp.default(x) | r = aten.log.default(a) | return (r,)", "r = aten.clone.default(x) | return (r,)", "f32 f64"),
+    rule(XY, "i = aten.zeros.default([$n], dtype = torch.int64, device = device(type='npu', index=0)) | r = aten.index_add.default(x, 0, i, y) | return (r,)", "r = aten.add.Tensor(x, y) | return (r,)", "f32 f64"),
+    rule(X, "a = aten.sum.dim_IntList(x, [1], True) | r = aten.sub.Tensor(x, a) | return (r,)", "a = aten.mean.dim(x, [1], True) | r = aten.sub.Tensor(x, a) | return (r,)", "f32 f64"),
+    rule("x: $d[6, 4]; p: b8[6]", "i = aten._to_copy.default(p, dtype = torch.int64) | z = aten.full.default([3, 4], 0.0, dtype = torch.float32, device = device(type='npu', index=0)) | r = aten.index_put.default(z, [i], x) | return (r,)", "i = aten._to_copy.default(p, dtype = torch.int64) | r = aten.embedding_dense_backward.default(x, i, 3, -1, False) | return (r,)", "f32"),
+    rule("x: f16[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten.mul.Tensor(a, 0.3) | c = aten.amax.default(b, [1]) | r = aten._to_copy.default(c, dtype = torch.float16) | return (r,)", "a = aten.mul.Tensor(x, 0.3) | r = aten.amax.default(a, [1]) | return (r,)", "f32"),
 ];

@@ -124,6 +124,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     (prelu, &["aten.prelu.default"]),
     (|c| c.need_same_dtype(1, 0), &["aten._prelu_kernel.default"]),
     (|c| c.need_word(1, &["none", "tanh"]), &["aten.gelu.default", "aten.gelu_.default"]),
+    (|c| c.need_word(2, &["none", "tanh"]), &["aten.gelu_backward.default"]),
     (
         |c| c.need_word(2, &["floor", "trunc"]),
         &["aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.div_.Tensor_mode", "aten.div_.Scalar_mode"],
