@@ -8,6 +8,7 @@ pub use crate::pipeline::load::{Kind, Loaded, bytes, problems};
 
 use super::Reading;
 use crate::pipeline::load::Sources;
+use crate::pipeline::settle::Settled;
 
 /// Refuses to read two models from one stream.
 pub fn check_one_from_stdin(paths: &[&Path]) -> anyhow::Result<()> {
@@ -26,6 +27,15 @@ impl Reading {
             like: self.like.as_deref(),
             inputs_lie: self.layout.into(),
         }
+    }
+}
+
+/// Says on standard error which inputs the configuration names that a model has not.
+pub fn warn_of_unknown_inputs(settled: &Settled, loaded: &Loaded) {
+    let names = settled.unknown_inputs(&loaded.model.graph);
+    if !names.is_empty() {
+        let names = names.join("`, `");
+        super::output::warn(&format!("`[inputs]` of the configuration names `{names}`: the model has no such input"));
     }
 }
 

@@ -98,6 +98,7 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
     }
     warn_of_options(&settled)?;
     let loaded = reading.sources().model(&args.model)?;
+    super::load::warn_of_unknown_inputs(&settled, &loaded);
     let folder = pipeline::dump_folder(args.dump.as_deref());
     let mut dump = folder.map(|folder| Dump::begin(&folder, &loaded.model.graph)).transpose()?;
     // What is only compared is not handed on.

@@ -219,6 +219,7 @@ pub(super) fn perform(
     let bytes = args.in_memory.model.clone().map_or_else(|| pipeline::load::bytes(path), Ok)?;
     let mut loaded = reading.sources().model_of_bytes(path, bytes)?;
     load::warn_of_absent_weights(&loaded, path, reading);
+    load::warn_of_unknown_inputs(settled, &loaded);
     let mut settings = settings(args, settled, &loaded)?;
     let mut observer = Shown::new(global, specs.len());
     let before = args.report.is_some().then(|| loaded.model.graph.clone());

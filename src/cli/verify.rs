@@ -68,6 +68,7 @@ fn judge_files(args: &VerifyArgs, settled: &Settled, after: &Path) -> anyhow::Re
     load::check_one_from_stdin(&[&args.before, after])?;
     let reading = args.reading.under(&settled.config);
     let before = reading.sources().model(&args.before)?;
+    load::warn_of_unknown_inputs(settled, &before);
     let (after, _) = reading.sources().unchecked(after, &before.registry)?;
     let mut options = settled.judging(settled.policy);
     options.budget.shrinks = counterexample::SHRINKS;

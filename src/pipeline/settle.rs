@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{CompilerOptions, Config, FilePass, Inputs, OptionError, Origin};
 use crate::contract::Limits;
 use crate::formats::text::domain::Domain;
+use crate::graph::{BodyId, Graph, NodeKind, View};
 use crate::passes::BUILT_IN;
 use crate::verify::{Budget, Closure, JudgeOptions, Mode, Policy};
 
@@ -137,6 +138,18 @@ impl Settled {
     /// Returns how to judge under a policy.
     pub fn judging(&self, policy: Policy) -> JudgeOptions {
         JudgeOptions { policy, ..self.judge.clone() }
+    }
+
+    /// Returns the names of inputs that the configuration states something of, and that a graph has not.
+    pub fn unknown_inputs(&self, graph: &Graph) -> Vec<&str> {
+        let inputs = &self.config.file.inputs;
+        let stated = inputs.may_alias.iter().flat_map(|(a, b)| [a, b]).chain(inputs.values.keys());
+        let has =
+            |name: &str| graph.find_name(BodyId::ROOT, name).is_some_and(|n| graph.kind(n) == NodeKind::Placeholder);
+        let mut unknown: Vec<&str> = stated.map(String::as_str).filter(|name| !has(name)).collect();
+        unknown.sort_unstable();
+        unknown.dedup();
+        unknown
     }
 
     /// Returns which passes run: those of the file only where the command line names none.

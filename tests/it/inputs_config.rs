@@ -71,6 +71,8 @@ fn what_inputs_hold_is_what_the_host_says_and_the_verdict_names_it() {
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("assumes: `i` holds int(0,9)"), "{text}");
     assert_eq!(verify(INDEX, CLAMPED, "[inputs.values]\ni = 'int(0,10)'\n").0, 1);
+    let (code, text) = verify(INDEX, CLAMPED, "[inputs.values]\nj = 'int(0,9)'\n");
+    assert!(code == 1 && text.contains("names `j`: the model has no such input"), "{text}");
     let (code, text) = verify(INDEX, CLAMPED, "[inputs.values]\ni = 'small'\n");
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("inputs.values = \"small\"") && text.contains("int(-5,4)"), "{text}");
