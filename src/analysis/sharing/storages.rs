@@ -158,6 +158,7 @@ pub struct Storages<'a> {
     may_alias: &'a MayAlias,
     homes: FxHashMap<Place, Home>,
     origins: FxHashMap<Place, Place>,
+    firsts: FxHashMap<Place, Place>,
     groups: FxHashMap<Place, Arc<Group>>,
     bodies: Bodies,
     reached: FxHashMap<BodyId, Arc<[Reached]>>,
@@ -182,6 +183,7 @@ impl<'a> Storages<'a> {
             may_alias,
             homes: FxHashMap::default(),
             origins: FxHashMap::default(),
+            firsts: FxHashMap::default(),
             groups: FxHashMap::default(),
             bodies: Bodies::default(),
             reached: FxHashMap::default(),
@@ -420,6 +422,39 @@ impl<'a> Storages<'a> {
             [one @ (Shares::Same(_) | Shares::View(_))] => Some(*one),
             _ => None,
         }
+    }
+
+    /// Returns the first value that a value surely is: a chain of writes gives one tensor back, each time under another name.
+    pub fn first_of_same(&mut self, place: Place) -> Place {
+        let mut chain = Vec::new();
+        let mut at = place;
+        let first = loop {
+            if let Some(known) = self.firsts.get(&at) {
+                break *known;
+            }
+            match self.parent(at) {
+                Some(Shares::Same(above)) => {
+                    chain.push(at);
+                    at = above;
+                }
+                _ => break at,
+            }
+        };
+        for place in chain {
+            self.firsts.insert(place, first);
+        }
+        first
+    }
+
+    /// Returns the views by which a value comes from where its memory is born, the last first, and that place.
+    pub fn views(&mut self, place: Place) -> (Vec<Place>, Place) {
+        let mut chain = Vec::new();
+        let mut at = self.first_of_same(place);
+        while let Some(shares) = self.parent(at) {
+            chain.push(at);
+            at = self.first_of_same(shares.place());
+        }
+        (chain, at)
     }
 
     /// Returns where the memory of a value is born.

@@ -198,11 +198,8 @@ impl Search<'_, '_> {
         let finals = self.storages.finals().to_vec();
         let mut out = Vec::new();
         for (input, value, number) in finals {
-            let mut at = place_of(self.view, value);
             // A value that was written in place is there already.
-            while let Some(Shares::Same(parent)) = self.storages.parent(at) {
-                at = parent;
-            }
+            let at = self.storages.first_of_same(place_of(self.view, value));
             if let Some(step) = steps.get(&number).filter(|_| at != input) {
                 out.push((input, value, *step));
             }

@@ -11,7 +11,7 @@
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
-use crate::analysis::{Event, Group, Place, Shares, Stamp, placeholders, tensor_operands};
+use crate::analysis::{Event, Group, Place, Stamp, placeholders, tensor_operands};
 use crate::graph::{BodyId, NodeId, NodeKind};
 use crate::term::call::Arguments;
 use crate::term::index_map::ViewMap;
@@ -98,14 +98,7 @@ impl Functional<'_> {
     }
 
     fn part_from(&mut self, side: Side, place: Place, rank: Token) -> ValueId {
-        let mut chain = Vec::new();
-        let mut at = place;
-        while let Some(shares) = self.side(side).storages.parent(at) {
-            if let Shares::View(_) = shares {
-                chain.push(at);
-            }
-            at = shares.place();
-        }
+        let (chain, at) = self.side(side).storages.views(place);
         let mut part = self.store.of_term(Form::Of(Fact::Origin, Box::new([rank])), []);
         let mut sizes = self.tensor(side, at).map(|t| t.sizes.clone());
         let mut map = sizes.as_ref().and_then(|s| ViewMap::identity(s, &mut self.sizes));

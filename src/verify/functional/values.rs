@@ -149,11 +149,8 @@ impl<'a> Functional<'a> {
     /// Returns the value that a place is by its operand, and that one by its own, where they are the same memory: a chain of writes is
     /// walked, not kept as a value of each of its places at each version.
     fn first_of_same(&mut self, key: Key, parent: Place) -> ValueId {
-        let (mut side, mut place) = (self.sided(key.side, parent, key.stamp), parent);
-        while let Some(Shares::Same(above)) = self.side(side).storages.parent(place) {
-            side = self.sided(side, above, key.stamp);
-            place = above;
-        }
+        let place = self.side(key.side).storages.first_of_same(parent);
+        let side = self.sided(key.side, place, key.stamp);
         self.store.at(Key { side, place, stamp: key.stamp, aspect: Aspect::Value })
     }
 

@@ -4,7 +4,7 @@
 //! element is written twice; else it is a function of the call and of the memory that it takes. What may overlap in unknown ways is
 //! asked of the joint state (`memory`).
 
-use crate::analysis::{Event, FINAL_ORDER, Place, Shares, Stamp, call, place_of, tensor_operands};
+use crate::analysis::{Event, FINAL_ORDER, Place, Stamp, call, place_of, tensor_operands};
 use crate::graph::{Arg, Dtype, NodeId};
 use crate::ops::{Bound, CallSite, Operator};
 use crate::term::call::Arguments;
@@ -157,14 +157,7 @@ impl<'a> Functional<'a> {
 
     /// Returns the index map of a value in its storage, and the sizes of what it is a map of.
     pub fn map_of(&mut self, side: Side, place: Place) -> Option<(ViewMap, Dims)> {
-        let mut chain = Vec::new();
-        let mut at = place;
-        while let Some(shares) = self.side(side).storages.parent(at) {
-            if let Shares::View(_) = shares {
-                chain.push(at);
-            }
-            at = shares.place();
-        }
+        let (chain, at) = self.side(side).storages.views(place);
         let view = self.view(side);
         let base = self.tensor(side, at)?.sizes.clone();
         let mut map = ViewMap::identity(&base, &mut self.sizes)?;

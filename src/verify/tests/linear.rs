@@ -193,6 +193,16 @@ fn writes_to_one_memory_cost_one_by_one() {
 }
 
 #[test]
+fn writes_each_to_what_the_one_before_gave_cost_one_by_one() {
+    grows_as_the_graph(|n| {
+        let of = |i: usize| if i == 0 { "x".to_string() } else { format!("a{}", i - 1) };
+        let line = |i: usize| format!("a{i} = aten.add_.Tensor({}, {})\n", of(i), i % 7 + 1);
+        let lines = each(n, line) + &format!("return (a{},)", n - 1);
+        [lines.clone(), lines]
+    });
+}
+
+#[test]
 fn a_chain_of_writes_keeps_as_many_values_as_it_has_lines() {
     let kept = |n: usize| {
         let line = |i: usize| {
