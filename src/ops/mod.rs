@@ -23,7 +23,9 @@ pub use decompose::{Exactness, Expansion};
 pub use error::{Fault, TypeError};
 pub use facts::autocast::{Policy as AutocastPolicy, is_cast as is_autocast, policy as autocast_policy};
 pub use facts::effects::{Access, Effects, Marks, ReturnAlias, Sharing, SideEffect};
-pub use facts::{ArgumentIs, Contracts, Facts, Given, PLAIN, SameAs, SharesWhen, Total, ViewStep, fits_plainly};
+pub use facts::{
+    ArgumentIs, Contracts, Facts, Functionalizes, Given, PLAIN, SameAs, SharesWhen, Total, ViewStep, fits_plainly,
+};
 pub use registry::Registry;
 pub use registry::file::{FileError, FileProblem};
 pub use registry::lowering::{Lowering, LoweringError};

@@ -238,6 +238,15 @@ pub enum Given {
     Argument(Vec<ArgumentIs>),
 }
 
+/// What a call copies that stands for a call of an operator that writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Functionalizes {
+    /// Each argument that is written, all of them given by their names.
+    Arguments,
+    /// Each of `_all_bases`; an argument that is written is named by the base that it is, or is a part of.
+    Bases,
+}
+
 /// When a result that may be an operand, or a view of it, is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SharesWhen {
@@ -328,8 +337,8 @@ pub struct Facts {
     pub fits_trailing: Option<Box<str>>,
     /// `#sees-nan`: its result depends on the sign or the payload of a NaN.
     pub sees_nan: bool,
-    /// `#functionalizes`: a call of the operator that it is given, on copies of what that one writes; its results, then the copies.
-    pub functionalizes: bool,
+    /// `#functionalizes=arguments`, `#functionalizes=bases`: a call of the operator that it is given, on copies of what that one writes; its results, then the copies.
+    pub functionalizes: Option<Functionalizes>,
     /// `#functional-of=TARGET`: the same of that operator, with its arguments.
     pub functional_of: Option<Box<str>>,
     /// `#scatters=KIND`: the result is the first operand with the second in place of that part.
@@ -372,7 +381,8 @@ impl Facts {
             "contracts" => self.contracts = Some(Contracts::parse(value)?),
             "fits-filled" => self.fits_filled = true,
             "fits-trailing" => self.fits_trailing = Some(value.into()),
-            "functionalizes" => self.functionalizes = true,
+            "functionalizes" if value == "arguments" => self.functionalizes = Some(Functionalizes::Arguments),
+            "functionalizes" if value == "bases" => self.functionalizes = Some(Functionalizes::Bases),
             "functional-of" => self.functional_of = Some(value.into()),
             "unset" => self.unset = true,
             "one-memory" => self.one_memory = true,

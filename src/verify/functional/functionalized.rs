@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::analysis::{Place, Stamp, call, place_of};
 use crate::graph::{Arg, NodeId, TensorType, ValueType};
-use crate::ops::{Bound, Operator};
+use crate::ops::{Bound, Functionalizes, Operator};
 use crate::term::call::Arguments;
 use crate::term::index_map::{Step, ViewMap};
 use crate::term::store::ValueId;
@@ -45,8 +45,7 @@ impl<'a> Functional<'a> {
         operator: &'a Operator,
         bound: &Bound<'a>,
     ) -> Option<Found> {
-        if key.place.item == Place::WHOLE || !(operator.facts.functionalizes || operator.facts.functional_of.is_some())
-        {
+        if key.place.item == Place::WHOLE || !stands_for_another(operator) {
             return None;
         }
         let inner = self.inner(key.side, operator, bound)?;
@@ -69,7 +68,7 @@ impl<'a> Functional<'a> {
                 let written = written_params(inner, &all).map(Some).collect();
                 fits.then_some(Inner { operator: inner, bound: all, results, written, parts: FxHashMap::default() })?
             }
-            None => self.called(side, bound)?,
+            None => self.called(side, operator.facts.functionalizes?, bound)?,
         };
         self.is_plain(inner.operator, &inner.bound).then_some(inner)
     }
@@ -93,7 +92,7 @@ impl<'a> Functional<'a> {
         let inner = if operator.effects.writes() {
             let apart = self.is_plain(operator, &bound) && self.writes_apart(side, node, operator);
             apart.then_some(Inner { operator, bound, results: 0, written: Vec::new(), parts: FxHashMap::default() })?
-        } else if operator.facts.functionalizes || operator.facts.functional_of.is_some() {
+        } else if stands_for_another(operator) {
             // A copy lies as what it copies where that is contiguous.
             let inner = self.inner(side, operator, &bound)?;
             let written: Vec<NodeId> =
@@ -120,33 +119,45 @@ impl<'a> Functional<'a> {
         Some(self.store.of_term(Form::Of(Fact::Asks(callee), tokens.into()), children))
     }
 
-    /// The call that `auto_functionalized` names: its arguments are keywords, or parts of bases.
-    fn called(&mut self, side: Side, bound: &Bound<'a>) -> Option<Inner<'a>> {
+    /// The call that `auto_functionalized` names: its arguments are keywords, or parts of bases. What is missing, or belongs to nothing, raises.
+    fn called(&mut self, side: Side, kind: Functionalizes, bound: &Bound<'a>) -> Option<Inner<'a>> {
         let view = self.view(side);
         let Arg::Operator(target) = bound.args.first()? else { return None };
         let operator = self.registry.get(target.strip_prefix("torch.ops.").unwrap_or(target))?;
         let named = |name: &str| {
             bound.extra.iter().find(|(key, _)| key.is_some_and(|k| view.texts().text(k) == name)).map(|(_, arg)| *arg)
         };
-        let bases = named("_all_bases").map(|all| all.items().unwrap_or(&[]));
+        let bases = match kind {
+            Functionalizes::Arguments => None,
+            Functionalizes::Bases => Some(named("_all_bases")?.items()?),
+        };
+        let mut used = usize::from(bases.is_some());
         let mut inner = Bound { args: SmallVec::new(), extra: SmallVec::new() };
         let mut written: Vec<Vec<usize>> = vec![Vec::new(); bases.map_or(0, <[Arg]>::len)];
         let mut parts = FxHashMap::default();
         for (number, param) in operator.schema.params.iter().enumerate() {
             let base = named(&format!("_{}_base_index", param.name));
+            let writes = operator.effects.params.get(number).is_some_and(|a| a.writes);
             let arg = match (named(&param.name), base, bases) {
-                (Some(arg), _, _) => arg,
+                // Of what is written bases alone are copied.
+                (Some(_), _, Some(_)) if writes => return None,
+                (Some(arg), None, _) => {
+                    used = used.saturating_add(1);
+                    arg
+                }
                 (None, Some(Arg::Int(k)), Some(bases)) => {
                     let k = usize::try_from(*k).ok()?;
                     written.get_mut(k)?.push(number);
+                    let said = PLACES.iter().filter(|p| named(&format!("_{}{p}", param.name)).is_some());
+                    used = used.saturating_add(said.count());
                     let base = bases.get(k)?;
                     if let Some(part) = self.part_of_base(side, &param.name, base, &named)? {
                         parts.insert(base.as_node()?, part);
                     }
                     base
                 }
-                (None, Some(_), _) => return None,
-                (None, None, _) => param.default.as_ref().map_or(&Arg::None, |d| &d.value),
+                (_, Some(_), _) => return None,
+                (None, None, _) => &param.default.as_ref()?.value,
             };
             inner.args.push(arg);
         }
@@ -159,7 +170,7 @@ impl<'a> Functional<'a> {
             None => written_params(operator, &inner).map(Some).collect(),
         };
         let results = operator.schema.returns.len().max(1);
-        keys.then_some(Inner { operator, bound: inner, results, written, parts })
+        (keys && used == bound.extra.len()).then_some(Inner { operator, bound: inner, results, written, parts })
     }
 
     /// Which part of its base an argument is: `Some(None)` where it is all of it, `None` where that cannot be said.
@@ -274,6 +285,14 @@ impl<'a> Functional<'a> {
         let old = self.read(key.side, node, key.place.node);
         Some(self.scatter(map, part.of.sizes, old, new))
     }
+}
+
+/// What is said of an argument that is a base or a part of one, behind its name.
+const PLACES: [&str; 8] =
+    ["_base_index", "_alias", "_size", "_stride", "_storage_offset", "_slice_dim", "_slice_start", "_slice_end"];
+
+fn stands_for_another(operator: &Operator) -> bool {
+    operator.facts.functionalizes.is_some() || operator.facts.functional_of.is_some()
 }
 
 /// How a part of a base lies; `None` where a dimension has strides that no index uses.

@@ -3,6 +3,7 @@
 //! - `values`: the values of both graphs, found when asked for; `key`: where;
 //! - `views`, `identities`: which calls are index maps, or one of their operands;
 //! - `writes`, `memory`: what storages hold after a write, and storages that may overlap;
+//! - `functionalized`: calls that stand for a call that writes, on copies;
 //! - `layout`: how values lie; `bodies`: sub-graphs by structure.
 
 pub(in crate::verify) mod bodies;
