@@ -70,7 +70,9 @@ impl<'a> Functional<'a> {
             }
             None => self.called(side, operator.facts.functionalizes?, bound)?,
         };
-        self.is_plain(inner.operator, &inner.bound).then_some(inner)
+        // Where one is left out, which result is whose is nowhere stated.
+        let all_given = written_params(inner.operator, &inner.bound).all(|p| inner.bound.get(p).as_node().is_some());
+        (all_given && self.is_plain(inner.operator, &inner.bound)).then_some(inner)
     }
 
     /// Whether a call that writes is a function of the values of its arguments, each a tensor of its own where it is written.
