@@ -31,6 +31,8 @@ pub enum Total {
     MaskedFloats,
     /// As [`Total::Plain`], where the second argument is a number other than 0.
     Divisor,
+    /// As [`Total::Plain`], where the first three arguments are numbers, the third other than 0.
+    Steps,
     /// For all.
     Always,
 }
@@ -40,7 +42,7 @@ impl Total {
     pub fn takes(self, dtype: Dtype) -> Option<bool> {
         let plain = PLAIN.contains(&dtype);
         match self {
-            Total::Plain | Total::Divisor => Some(plain),
+            Total::Plain | Total::Divisor | Total::Steps => Some(plain),
             Total::Reals => Some(plain && dtype != Dtype::Bool),
             Total::AnyFloats | Total::AlikeFloats => Some(plain && dtype.is_float()),
             Total::MaskedFloats => Some(plain && (dtype.is_float() || dtype == Dtype::Bool)),
@@ -363,6 +365,7 @@ impl Facts {
             "total" if value == "any-float" => self.total = Total::AnyFloats,
             "total" if value == "alike-float" => self.total = Total::AlikeFloats,
             "total" if value == "masked-float" => self.total = Total::MaskedFloats,
+            "total" if value == "steps" => self.total = Total::Steps,
             "total" if value == "divisor" => self.total = Total::Divisor,
             "any-size" => self.any_size = true,
             "sees-layout" => {

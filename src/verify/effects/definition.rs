@@ -117,9 +117,13 @@ fn fit_as_symbols(f: &Functional<'_>, operator: &Operator, types: &[&TensorType]
 fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
     match operator.facts.total {
         Total::Always => true,
-        Total::Plain | Total::Reals | Total::AnyFloats | Total::AlikeFloats | Total::MaskedFloats | Total::Divisor => {
-            holds_plainly(graph, node, operator, bound, Some(types))
-        }
+        Total::Plain
+        | Total::Reals
+        | Total::AnyFloats
+        | Total::AlikeFloats
+        | Total::MaskedFloats
+        | Total::Divisor
+        | Total::Steps => holds_plainly(graph, node, operator, bound, Some(types)),
         Total::Floats | Total::Numbers => {
             types.iter().all(|t| matches!(t.dtype, crate::graph::Dtype::F32 | crate::graph::Dtype::F64))
                 && operator.schema.params.iter().zip(&bound.args).all(|(p, a)| {

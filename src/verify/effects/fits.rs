@@ -64,7 +64,13 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         Total::Always => true,
         Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
         Total::Numbers => numbers_of(f, side, node).is_some_and(|dtype| has_defaults(operator, &bound, dtype)),
-        Total::Plain | Total::Reals | Total::AnyFloats | Total::AlikeFloats | Total::MaskedFloats | Total::Divisor => {
+        Total::Plain
+        | Total::Reals
+        | Total::AnyFloats
+        | Total::AlikeFloats
+        | Total::MaskedFloats
+        | Total::Divisor
+        | Total::Steps => {
             let view = f.view(side);
             holds_plainly(view, node, stated, &bound, tensor_types(f, side, node).as_deref())
         }
@@ -129,7 +135,17 @@ pub(super) fn holds_plainly(
     };
     let given: Vec<Dtype> = operands.iter().map(|t| t.dtype).collect();
     let taken = total.takes_all(&given) == Some(true) && dtypes.iter().all(|d| PLAIN.contains(d));
-    fit && options && taken && (total != Total::Divisor || divides)
+    fit && options && taken && (total != Total::Divisor || divides) && (total != Total::Steps || steps(bound))
+}
+
+/// Whether a row of numbers is told by numbers, and its step leads on. That it leads to the end, type rules check.
+fn steps(bound: &Bound<'_>) -> bool {
+    let number = |i: usize| match bound.args.get(i) {
+        Some(Arg::Int(v)) => Some(*v != 0),
+        Some(Arg::Float(v)) if v.is_finite() => Some(*v != 0.0),
+        _ => None,
+    };
+    number(0).is_some() && number(1).is_some() && number(2) == Some(true)
 }
 
 /// Whether sizes are numbers, which type rules checked, and the call is no view, whose arguments say more than its sizes do.
