@@ -35,14 +35,14 @@ macro_rules! families {
 families! {
     "arithmetic" Exact "element/arith.rs" ["abs-of-product" "abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "arithmetic-of-numbers" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number"]
     "casts" Exact "element/cast.rs" ["bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-sign" "choose-before-cast" "integers-as-floats" "nan-to-few-bits" "round-once" "sign-bit"]
-    "choices" Exact "element/choose.rs" ["bound-by-range" "bound-itself" "bound-of-sum" "bounds-together" "choose-equal" "choose-not"]
+    "choices" Exact "element/choose.rs" ["bound-by-range" "bound-itself" "bound-of-sum" "bounds-together" "choose-equal" "choose-not" "choose-truth"]
     "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-by-comparison" "compare-indices" "compare-ranges" "count-is-any" "difference-is-zero"]
     "integers" Exact "element/integer.rs" ["bits-apart" "division-by-range" "division-is-shift" "divisions-compose" "integer-ring" "quotient-of-index" "remainder-by-quotient"]
     "ranges" Exact "element/bounds.rs" []
     "indices" Exact "element/index.rs" []
     "cases" Exact "element/equal.rs" ["by-cases"]
     "bits" Exact "element/bits/mod.rs" ["bit-by-bit"]
-    "reductions" Exact "element/reduce.rs" ["fold-of-equal" "greatest-of-truths" "integer-sum-in-parts" "sum-of-indices"]
+    "reductions" Exact "element/reduce.rs" ["any-of-places" "fold-of-equal" "greatest-of-truths" "integer-sum-in-parts" "sum-of-indices"]
     "movement" Exact "movement.rs" []
     "writes" Exact "writes.rs" []
     "pointwise" Exact "pointwise.rs" []
@@ -53,6 +53,7 @@ families! {
     "contractions" Real "contract.rs" []
     "definedness" Real "definedness.rs" []
     "rounding" Real "rounding/mod.rs" []
+    "masks" Real "masks.rs" []
     "absorption" Real "rounding/absorb.rs" []
 }
 

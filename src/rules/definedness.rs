@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
-use crate::rules::element::index::Place;
+use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::table::real;
 
@@ -24,15 +24,35 @@ const CHOICES: usize = 4;
 /// Returns whether every NaN that reaches `a` reaches `b`.
 pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
     let reached = reached(e, b, CHOICES)?;
-    let mut open = vec![a];
+    let chosen = chosen(e, b)?;
+    let mut open = vec![(a, Choices::new())];
     let mut seen = FxHashSet::default();
-    while let Some(id) = open.pop() {
+    while let Some((id, choices)) = open.pop() {
+        e.spend(1)?;
         let expr = e.expr(id)?.clone();
-        if !seen.insert(id) {
+        if !seen.insert((id, choices.clone())) {
             continue;
         }
         let own = elements(e, id, &expr)?;
         if reached.contains(&own) {
+            continue;
+        }
+        if !choices.is_empty() && expr.dtype.is_float() {
+            let within = under(e, id, &choices)?;
+            let within = elements(e, within, &e.expr(within)?.clone())?;
+            if chosen.contains(&within) {
+                continue;
+            }
+        }
+        if let (Form::Op(Op::Choose), [c, x, y]) = (&expr.form, expr.kids.as_slice())
+            && choices.len() < CHOICES
+        {
+            open.push((*c, choices.clone()));
+            for (kid, holds) in [(*x, true), (*y, false)] {
+                let mut inner = choices.clone();
+                inner.push((*c, holds));
+                open.push((kid, inner));
+            }
             continue;
         }
         match &expr.form {
@@ -45,10 +65,55 @@ pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
                     return Some(false);
                 }
             }
-            _ => open.extend(e.parts(&expr)),
+            _ => open.extend(e.parts(&expr).into_iter().map(|p| (p, choices.clone()))),
         }
     }
     Some(true)
+}
+
+/// Truths by which something was chosen, the outermost first.
+type Choices = SmallVec<[(ExprId, bool); 4]>;
+
+/// Returns an element chosen by truths, else nothing: what stands for the element where they hold.
+fn under(e: &mut Elements, id: ExprId, choices: &Choices) -> Option<ExprId> {
+    let dtype = e.dtype(id)?;
+    let nothing = e.rounded(dtype, 0.0)?;
+    let mut out = id;
+    for (truth, holds) in choices.iter().rev() {
+        let kids = if *holds { [*truth, out, nothing] } else { [*truth, nothing, out] };
+        out = e.raw(Op::Choose, dtype, &kids)?;
+    }
+    Some(out)
+}
+
+/// Returns what makes an expression NaN where truths choose it, each as it stands for that.
+fn chosen(e: &mut Elements, root: ExprId) -> Option<FxHashSet<ExprId>> {
+    let mut out = FxHashSet::default();
+    let mut open = vec![(root, Choices::new())];
+    let mut seen = FxHashSet::default();
+    while let Some((id, choices)) = open.pop() {
+        e.spend(1)?;
+        let expr = e.expr(id)?.clone();
+        if !seen.insert((id, choices.clone())) {
+            continue;
+        }
+        if !choices.is_empty() && expr.dtype.is_float() {
+            let within = under(e, id, &choices)?;
+            out.insert(elements(e, within, &e.expr(within)?.clone())?);
+        }
+        if passes_on(e, &expr) {
+            open.extend(expr.kids.iter().map(|k| (*k, choices.clone())));
+        } else if let (Form::Op(Op::Choose), [c, x, y]) = (&expr.form, expr.kids.as_slice())
+            && choices.len() < CHOICES
+        {
+            for (kid, holds) in [(*x, true), (*y, false)] {
+                let mut inner = choices.clone();
+                inner.push((*c, holds));
+                open.push((kid, inner));
+            }
+        }
+    }
+    Some(out)
 }
 
 /// Whether elements of a source, some of whose dimensions run over places of their own, are among them the other ones.
@@ -71,9 +136,8 @@ fn covers(e: &mut Elements, all: ExprId, some: ExprId) -> bool {
             return false;
         }
         used.push(level);
-        let names_it = |i: crate::rules::element::index::IndexId, e: &Elements| {
-            e.places_in(i).iter().any(|p| matches!(p, Place::Bound(l, _) if *l == level))
-        };
+        let names_it =
+            |i: IndexId, e: &Elements| e.places_in(i).iter().any(|p| matches!(p, Place::Bound(l, _) if *l == level));
         let once = at.iter().filter(|i| names_it(**i, e)).count() == 1;
         let Some(left) = e.scale(*j, crate::sym::Dim::Fixed(-1)) else { return false };
         let Some(last) = e.plus(size, crate::sym::Dim::Fixed(-1)) else { return false };
@@ -140,13 +204,39 @@ fn elements(e: &mut Elements, id: ExprId, expr: &Expr) -> Option<ExprId> {
     if !matches!(expr.form, Form::Load(..) | Form::Op(Op::Choose)) {
         return Some(id);
     }
+    let Some(names) = names_in(e, id) else { return Some(id) };
+    // Quotients and remainders of one dimension are two, and digits of one place are one.
+    let mut out = id;
+    let mut next = NAMES.checked_add(1 << 16)?;
+    let mut open = names.into_iter().collect::<Vec<_>>();
+    while let Some((level, size)) = open.pop() {
+        let (Some(by), Some(all)) = (e.divisor_of(out, level), size.fixed()) else { continue };
+        let (high, low) = ((next, all.checked_div(by)?), (next.checked_add(1)?, by));
+        next = next.checked_add(2)?;
+        let [q, r] = [high, low].map(|(l, n)| e.place(Place::Bound(l, crate::sym::Dim::Fixed(n))));
+        let whole = e.scale(q, crate::sym::Dim::Fixed(by))?;
+        let with = e.sum(whole, r)?;
+        out = e.moved(out, &Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(with, 1))) })?;
+        open.extend([low, high].map(|(l, n)| (l, crate::sym::Dim::Fixed(n))));
+    }
+    out = digits_as_one(e, out, &mut next)?;
+    let names = names_in(e, out)?;
+    for (k, (level, size)) in (NAMES..).zip(names) {
+        let with = e.place(Place::Bound(k, size));
+        out = e.moved(out, &Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(with, 1))) })?;
+    }
+    Some(out)
+}
+
+/// Returns the dimensions that run in an expression, in the order in which they stand in it; `None` where it holds reductions of its own.
+fn names_in(e: &Elements, root: ExprId) -> Option<SmallVec<[(u32, crate::sym::Dim); 4]>> {
     let mut names: SmallVec<[(u32, crate::sym::Dim); 4]> = SmallVec::new();
-    let mut open = vec![id];
+    let mut open = vec![root];
     let mut seen = FxHashSet::default();
     while let Some(at) = open.pop() {
         let Some(one) = e.expr(at).filter(|_| seen.insert(at)) else { continue };
         if matches!(one.form, Form::Reduce(..)) {
-            return Some(id);
+            return None;
         }
         for place in e.places_of(one) {
             match place {
@@ -156,27 +246,46 @@ fn elements(e: &mut Elements, id: ExprId, expr: &Expr) -> Option<ExprId> {
         }
         open.extend(one.kids.iter().rev());
     }
-    let mut out = id;
-    // Quotients and remainders of one dimension are two.
-    let mut next = NAMES.checked_add(1 << 16)?;
-    let mut open = names.into_iter().rev().collect::<Vec<_>>();
-    let mut names = Vec::new();
-    while let Some((level, size)) = open.pop() {
-        let (Some(by), Some(all)) = (e.divisor_of(out, level), size.fixed()) else {
-            names.push((level, size));
-            continue;
+    Some(names)
+}
+
+/// Returns an element in which dimensions that stand nowhere but in one index, as digits of a place that runs over all below it, are one dimension.
+fn digits_as_one(e: &mut Elements, root: ExprId, next: &mut u32) -> Option<ExprId> {
+    let Some(Expr { form: Form::Load(_, at), .. }) = e.expr(root).cloned() else { return Some(root) };
+    let mut out = root;
+    for index in &at {
+        let sum = e.linear(*index).clone();
+        let mut own: Vec<(u32, i64, i64)> = Vec::new();
+        for (place, by) in &sum.terms {
+            let (Place::Bound(level, size), Some(by)) = (place, by.fixed()) else { continue };
+            let Some(size) = size.fixed() else { continue };
+            own.push((*level, size, by));
+        }
+        let elsewhere = |level: u32| {
+            let within =
+                |i: &IndexId| e.places_in(*i).iter().filter(|p| matches!(p, Place::Bound(l, _) if *l == level)).count();
+            at.iter().map(within).sum::<usize>() != 1
         };
-        let (high, low) = ((next, all.checked_div(by)?), (next.checked_add(1)?, by));
-        next = next.checked_add(2)?;
-        let [q, r] = [high, low].map(|(l, n)| e.place(Place::Bound(l, crate::sym::Dim::Fixed(n))));
-        let whole = e.scale(q, crate::sym::Dim::Fixed(by))?;
-        let with = e.sum(whole, r)?;
-        out = e.moved(out, &Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(with, 1))) })?;
-        open.extend([low, high].map(|(l, n)| (l, crate::sym::Dim::Fixed(n))));
-    }
-    for (k, (level, size)) in (NAMES..).zip(names) {
-        let with = e.place(Place::Bound(k, size));
-        out = e.moved(out, &Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(with, 1))) })?;
+        own.sort_unstable_by_key(|(_, _, by)| *by);
+        let mut all = 1_i64;
+        let digits = own.len() > 1
+            && own.iter().all(|(level, size, by)| {
+                let fits = *by == all && *size > 0 && !elsewhere(*level);
+                all = all.saturating_mul(*size);
+                fits
+            });
+        if !digits {
+            continue;
+        }
+        // The lowest digit is the place, all others are 0.
+        let one = e.place(Place::Bound(*next, crate::sym::Dim::Fixed(all)));
+        *next = next.checked_add(1)?;
+        let zero = e.at(crate::sym::Dim::Fixed(0));
+        for (k, (level, ..)) in own.iter().enumerate() {
+            let with = if k == 0 { one } else { zero };
+            out =
+                e.moved(out, &Moves { vars: SmallVec::new(), bound: Some((*level, SmallVec::from_elem(with, 1))) })?;
+        }
     }
     Some(out)
 }

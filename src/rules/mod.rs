@@ -16,6 +16,7 @@ mod contract;
 pub mod definedness;
 pub mod element;
 pub mod field;
+mod masks;
 pub mod meaning;
 mod movement;
 mod pointwise;

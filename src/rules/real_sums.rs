@@ -203,6 +203,17 @@ impl Speaker<'_> {
         for k in 0..rank {
             let dim = k.checked_add(2)?;
             let size = *w.sizes.get(dim)?;
+            if size == Dim::Fixed(*strides.get(k)?) && *steps.get(k)? == 1 {
+                // Windows side by side: one element reaches a place.
+                let place = self.e.shift(*vars.get(dim)?, Dim::Fixed(*pads.get(k)?))?;
+                let (over, within) = (self.e.quotient(place, size)?, self.e.remainder(place, size)?);
+                let beyond = self.e.scale(over, Dim::Fixed(-1))?;
+                let last = self.e.plus(*x.sizes.get(dim)?, Dim::Fixed(-1))?;
+                inside.extend([over, self.e.shift(beyond, last)?]);
+                at.push(over);
+                weight.push(within);
+                continue;
+            }
             let name = level.checked_add(u32::try_from(sizes.len()).ok()?)?;
             let bound = self.e.place(Place::Bound(name, size));
             sizes.push(size);

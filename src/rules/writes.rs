@@ -61,8 +61,8 @@ impl Speaker<'_> {
         if w.adds && !sums || self.e.dtype(w.value) != Some(to) {
             return None;
         }
-        // What holds reductions of its own has names that are counted on from here.
-        let open_level = w.level.checked_add(u32::try_from(w.sizes.len()).ok()?)?;
+        // Dimensions that run take the first names again: all own ones are replaced at once.
+        let open_level = w.level;
         let vars = self.vars(&c.result.sizes);
         let solved = self.solve(&w, &vars, open_level)?;
         let bound = Moves { vars: SmallVec::new(), bound: Some((w.level, solved.places.clone())) };

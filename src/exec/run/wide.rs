@@ -36,6 +36,15 @@ pub fn widened(value: &Value, meter: &Meter) -> Result<Value, Fault> {
     })
 }
 
+/// Whether a number, if it is one, is one of f32.
+#[allow(clippy::cast_possible_truncation, clippy::float_cmp)]
+fn is_unrounded(value: &Value) -> bool {
+    match value {
+        Value::Float(v) => !v.is_finite() || f64::from(*v as f32) == *v,
+        _ => true,
+    }
+}
+
 fn is_narrow(dtype: Dtype) -> bool {
     dtype.is_float() && dtype != Dtype::F64
 }
@@ -111,6 +120,10 @@ impl Session<'_> {
             let args = args.iter().map(float).collect::<Result<Vec<_>, Fault>>().map_err(of)?;
             let result = self.call_as_is(target, &args, kwargs)?;
             return widened(&result, &meter).map_err(of);
+        }
+        // What chooses among numbers gives them as they are, where none was rounded.
+        if operator.is_some_and(|o| o.facts.moves && !o.effects.writes()) && args.iter().all(is_unrounded) {
+            return widened(&result, &self.meter().clone()).map_err(of);
         }
         if operator.is_some_and(|o| o.effects.writes()) {
             return Err(of(Fault::Unsupported { what: "a write of narrow floats in a wide run".into() }));

@@ -83,6 +83,9 @@ fn is_fresh(o: &Operator) -> bool {
 }
 
 fn each<'r>(registry: &'r Registry, operator: &Operator, name: &str, overload: &str) -> Option<Derived<'r>> {
+    if matches!((name, overload), ("addcdiv" | "addcmul", "Scalar")) {
+        return registry.get(&format!("aten.{name}.default")).filter(|o| is_fresh(o)).map(Derived::Each);
+    }
     if name.ends_with('_')
         || operator.schema.returns.len() != 1
         || operator.schema.params.iter().filter(|p| p.name.as_ref() != "alpha").count() > 2
@@ -166,6 +169,13 @@ fn overlaps(t: T<'_>) -> bool {
 
 fn on_each(b: &Builder<'_>, o: &Operator) -> Made {
     let firsts = b.ts(0)?;
+    if let Some(value) = b.operator().schema.param_index("value") {
+        let (left, right) = (b.ts(1)?, b.ts(2)?);
+        b.only(left.len() == firsts.len() && right.len() == firsts.len(), "lists of unequal lengths")?;
+        let each = firsts.iter().zip(left).zip(right);
+        let made = each.map(|((x, l), r)| Arg::from(b.op(&o.target, args![*x, l, r; value = b.arg(value)])));
+        return Ok(vec![Arg::List(made.collect())]);
+    }
     let second = (b.operator().schema.params.len() > 1).then(|| b.arg(1));
     let seconds: Option<Vec<Arg>> = match &second {
         Some(Arg::List(items) | Arg::Tuple(items)) => Some(items.to_vec()),

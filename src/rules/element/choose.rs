@@ -2,8 +2,8 @@
 //!
 //! ## What it says
 //! A choice of equal values is that value; with the opposite condition its values are exchanged. A bound within bounds: constants are taken together, in
-//! the order in which they are applied. The greater one of a value and itself is that value. Bool algebra. A rounded number and an integer are bounded as
-//! the number is by what is left of the bound.
+//! the order in which they are applied. The greater one of a value and itself is that value. Bool algebra. Of 1 and 0 it is the truth as a number. A
+//! rounded number and an integer are bounded as the number is by what is left of the bound.
 //!
 //! ## When it is wrong
 //! Bounds apply in order: `clamp(clamp(x, 0, 1), 2, 3)` is 2, not `clamp(x, 2, 1)`. NaN passes. Which of 0.0 and -0.0 is the greater one is the kernel's:
@@ -25,6 +25,21 @@ impl Elements {
             let inner = *inner;
             self.by("choose-not");
             return self.choose(dtype, inner, b, a);
+        }
+        if dtype == Dtype::Bool
+            && let (Some(yes), Some(no)) = (self.number(a), self.number(b))
+        {
+            // Of true and false it is the truth, or its opposite; both are not the same here.
+            self.by("choose-truth");
+            return if yes != 0 && no == 0 { Some(c) } else { self.negated(c) };
+        }
+        let (one, zero) = match dtype.is_float() {
+            true => (self.float(a) == Some(1.0), self.float(b).is_some_and(|v| v.to_bits() == 0)),
+            false => (self.number(a) == Some(1), self.number(b) == Some(0)),
+        };
+        if one && zero && matches!(self.expr(a).map(|x| &x.form), Some(crate::rules::element::arena::Form::Const(_))) {
+            self.by("choose-truth");
+            return self.op(Op::Cast, dtype, &[c]);
         }
         // Below its own condition a choice is made.
         let a = match self.op_of(a) {

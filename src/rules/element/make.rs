@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op};
-use crate::rules::element::index::IndexId;
+use crate::rules::element::index::{IndexId, Place};
 
 /// How many bits an integer dtype has; 1 for bool.
 pub fn width(dtype: Dtype) -> Option<u32> {
@@ -40,7 +40,7 @@ impl Elements {
     }
 
     /// Makes an expression as it is.
-    pub(super) fn raw(&mut self, op: Op, dtype: Dtype, kids: &[ExprId]) -> Option<ExprId> {
+    pub(in crate::rules) fn raw(&mut self, op: Op, dtype: Dtype, kids: &[ExprId]) -> Option<ExprId> {
         self.plain(dtype, Form::Op(op), kids)
     }
 
@@ -103,6 +103,9 @@ impl Elements {
         if let Some(known) = self.at_least_zero(index) {
             return self.truth(known);
         }
+        if let Some(other) = self.without_quotient(index)? {
+            return self.at_least_zero_expr(other);
+        }
         // One of `e >= 0` and `-e - 1 >= 0` stands for both.
         let other = self.scale(index, crate::sym::Dim::Fixed(-1))?;
         let other = self.shift(other, crate::sym::Dim::Fixed(-1))?;
@@ -113,6 +116,26 @@ impl Elements {
             return self.op(Op::Not, Dtype::Bool, &[other]);
         }
         self.plain(Dtype::Bool, Form::AtLeastZero(index), &[])
+    }
+
+    /// Returns an index that is at least 0 where a quotient less a number, or a number less a quotient, is.
+    fn without_quotient(&mut self, index: IndexId) -> Option<Option<IndexId>> {
+        let sum = self.linear(index).clone();
+        let ([(Place::Div(e, n), by)], Some(offset)) = (sum.terms.as_slice(), sum.offset().fixed()) else {
+            return Some(None);
+        };
+        let (Some(n), Some(by)) = (n.fixed().filter(|n| *n > 0), by.fixed()) else { return Some(None) };
+        match by {
+            // `e / n >= -c` where `e >= -c * n`.
+            1 => self.shift(*e, crate::sym::Dim::Fixed(offset.checked_mul(n)?)).map(Some),
+            // `e / n <= c` where `e <= c * n + n - 1`.
+            -1 => {
+                let most = offset.checked_mul(n)?.checked_add(n.checked_sub(1)?)?;
+                let minus = self.scale(*e, crate::sym::Dim::Fixed(-1))?;
+                self.shift(minus, crate::sym::Dim::Fixed(most)).map(Some)
+            }
+            _ => Some(None),
+        }
     }
 
     /// Returns whether an index is 0.

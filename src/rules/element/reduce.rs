@@ -1,7 +1,8 @@
 //! Reductions over elements that are the same in any order.
 //!
 //! ## What it says
-//! The greatest, the least and "any" of equal elements are that element. The greatest of truths that are numbers is 1 where any is true. A sum of sums of
+//! The greatest, the least and "any" of equal elements are that element. The greatest of truths that are numbers is 1 where any is true. An index is at
+//! least 0 at any place where it is at the one where it is greatest. A sum of sums of
 //! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2.
 //!
 //! ## When it is wrong
@@ -38,6 +39,13 @@ impl Elements {
         }
         if fold == Fold::Any && self.number(body) == Some(0) {
             return self.truth(false);
+        }
+        if fold == Fold::Any
+            && holds_one
+            && let Some(found) = self.any_place(level, sizes, body)?
+        {
+            self.by("any-of-places");
+            return Some(found);
         }
         if fold == Fold::Sum
             && let Some(total) = self.counted_up(level, sizes, dtype, body)
@@ -110,6 +118,35 @@ impl Elements {
             total = self.op(Op::Add, dtype, &[total, part])?;
         }
         Some(Some(total))
+    }
+
+    /// Whether an index is at least 0 at any place: at the one where it is greatest.
+    fn any_place(&mut self, level: u32, sizes: &[Dim], body: ExprId) -> Option<Option<ExprId>> {
+        let Form::AtLeastZero(index) = self.expr(body)?.form else { return Some(None) };
+        let sum = self.linear(index).clone();
+        let mut most = self.at(sum.offset());
+        for (place, by) in sum.terms {
+            let own = match place {
+                Place::Bound(l, size) => {
+                    l.checked_sub(level).is_some_and(|k| sizes.get(k as usize) == Some(&size)).then_some(size)
+                }
+                // What is divided, or comes from the data, may depend on the place.
+                Place::Div(..) | Place::Mod(..) | Place::Data(_) => return Some(None),
+                Place::Var(..) => None,
+            };
+            let part = match (own, by.fixed()) {
+                (Some(_), Some(by)) if by < 0 => continue,
+                (Some(size), Some(_)) => {
+                    let last = self.plus(size, Dim::Fixed(-1))?;
+                    self.at(last)
+                }
+                (Some(_), None) => return Some(None),
+                (None, _) => self.place(place),
+            };
+            let part = self.scale(part, by)?;
+            most = self.sum(most, part)?;
+        }
+        self.at_least_zero_expr(most).map(Some)
     }
 
     /// The sum of a multiple of the index and a number, over few enough places that nothing wraps around.

@@ -528,6 +528,12 @@ impl Field<'_> {
             [] => return Some(beside),
             [t] if t.binders.is_empty() && t.number > 0.0 => match t.factors.as_slice() {
                 [(Atom::Call(Function::Max, kids), 1)] => Some((t.number, kids.clone())),
+                // The greatest magnitude is that of the greatest or of the least.
+                [(Atom::Call(Function::Other(Form::Op(Op::Abs), _), kids), 1)] => {
+                    let (number, inner) = (t.number, kids.first()?.clone());
+                    let minus = self.plus(&Poly::default(), &inner, -1.0)?;
+                    Some((number, [inner, Rc::new(minus)].into()))
+                }
                 _ => None,
             },
             _ => None,

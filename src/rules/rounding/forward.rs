@@ -45,7 +45,7 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
     for id in order {
         let expr = e.expr(*id)?;
         let most = largest(expr.dtype);
-        match one(e, *id, expr, &out, sources) {
+        match one(e, expr, &out, sources) {
             Some(range) if range.most() <= most => {
                 out.insert(*id, range);
             }
@@ -61,7 +61,7 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
     Some((out, past))
 }
 
-fn one(e: &Elements, id: ExprId, expr: &Expr, known: &Ranges, sources: Box<'_>) -> Option<Interval> {
+fn one(e: &Elements, expr: &Expr, known: &Ranges, sources: Box<'_>) -> Option<Interval> {
     let kid = |k: usize| expr.kids.get(k).and_then(|k| known.get(k)).copied();
     match &expr.form {
         Form::Const(v) if expr.dtype.is_float() => Interval::point(f64::from_bits(v.cast_unsigned())),
@@ -80,7 +80,7 @@ fn one(e: &Elements, id: ExprId, expr: &Expr, known: &Ranges, sources: Box<'_>) 
         Form::Reduce(Fold::Sum, _, sizes) if expr.dtype.is_float() => {
             let count = count(e, sizes)?;
             let sum = kid(0)?.scaled(count)?;
-            let low = if holds_a_one(e, id, expr) { sum.low.max(1.0) } else { sum.low };
+            let low = if holds_a_one(e, expr) { sum.low.max(1.0) } else { sum.low };
             Interval::new(low, sum.high)
         }
         // Integers, as long as they do not wrap around.
@@ -218,11 +218,12 @@ pub fn function(function: Real, x: Interval) -> Option<Interval> {
 }
 
 /// Whether `a` is one of the elements of which `most` is the greatest; with a level, whether it is each of them as those dimensions run.
-fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) -> bool {
+pub fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) -> bool {
     let Some(Expr { form: Form::Reduce(Fold::Most, from, sizes), kids, .. }) = e.expr(most) else { return false };
     let Some(body) = kids.first() else { return false };
     let mut names: Vec<Option<IndexId>> = vec![None; sizes.len()];
     let mut open = vec![(*body, a)];
+    let mut conditions: Vec<(IndexId, IndexId)> = Vec::new();
     while let Some((x, y)) = open.pop() {
         let (Some(p), Some(q)) = (e.expr(x), e.expr(y)) else { return false };
         if p.dtype != q.dtype || p.kids.len() != q.kids.len() {
@@ -233,6 +234,11 @@ fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) -> b
                 s == t
                     && at.len() == to.len()
                     && at.iter().zip(to).all(|(i, j)| stands_for(e, *i, *j, *from, &mut names))
+            }
+            // Looked at once it is known which dimension is which.
+            (Form::AtLeastZero(i), Form::AtLeastZero(j)) | (Form::IsZero(i), Form::IsZero(j)) => {
+                conditions.push((*i, *j));
+                true
             }
             // Nothing of what is bound within may be named.
             (Form::Op(_) | Form::Const(_) | Form::Number(_) | Form::Named(..), _) => p.form == q.form,
@@ -245,6 +251,9 @@ fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) -> b
         if matches!(p.form, Form::Op(_) | Form::Named(..) | Form::Reduce(..)) {
             open.extend(p.kids.iter().copied().zip(q.kids.iter().copied()));
         }
+    }
+    if !conditions.into_iter().all(|(i, j)| is_named(e, i, j, *from, &names)) {
+        return false;
     }
     let Some(level) = level else { return true };
     (0_u32..).zip(&names).zip(sizes.iter()).all(|((k, name), size)| {
@@ -274,6 +283,37 @@ fn stands_for(e: &Elements, i: IndexId, j: IndexId, level: u32, names: &mut [Opt
     !names_one && i == j
 }
 
+/// Whether an index is another one with each dimension from a level on by its name.
+fn is_named(e: &Elements, i: IndexId, j: IndexId, level: u32, names: &[Option<IndexId>]) -> bool {
+    let (mut terms, mut offset): (FxHashMap<Place, i64>, i64) = (FxHashMap::default(), 0);
+    let mut add = |sum: &crate::rules::element::index::Linear, by: i64| -> Option<()> {
+        for (place, own) in &sum.terms {
+            let slot = terms.entry(*place).or_insert(0);
+            *slot = slot.checked_add(own.fixed()?.checked_mul(by)?)?;
+        }
+        offset = offset.checked_add(sum.offset().fixed()?.checked_mul(by)?)?;
+        Some(())
+    };
+    let mut plain = e.linear(i).clone();
+    let mut named = Vec::new();
+    for (place, by) in &e.linear(i).terms {
+        match place {
+            Place::Bound(l, _) if *l >= level => match l.checked_sub(level).and_then(|k| names.get(k as usize)) {
+                Some(Some(name)) => named.push((*place, *name, *by)),
+                _ => return false,
+            },
+            Place::Var(..) | Place::Bound(..) => {}
+            _ => return false,
+        }
+    }
+    plain.terms.retain(|(p, _)| !named.iter().any(|(n, ..)| n == p));
+    let mut shown = add(&plain, 1).is_some() && add(e.linear(j), -1).is_some();
+    for (_, name, by) in named {
+        shown &= by.fixed().is_some_and(|by| add(e.linear(name), by).is_some());
+    }
+    shown && offset == 0 && terms.values().all(|by| *by == 0)
+}
+
 /// Whether an index is that along one dimension of this size.
 fn runs_over(e: &Elements, i: IndexId, size: crate::sym::Dim) -> bool {
     let sum = e.linear(i);
@@ -284,7 +324,7 @@ fn runs_over(e: &Elements, i: IndexId, size: crate::sym::Dim) -> bool {
 }
 
 /// Whether a sum is one of exponentials of `x - max(x)` over all elements: one of them is 1.
-fn holds_a_one(e: &Elements, _: ExprId, sum: &Expr) -> bool {
+pub fn holds_a_one(e: &Elements, sum: &Expr) -> bool {
     let Form::Reduce(Fold::Sum, level, sizes) = &sum.form else { return false };
     let body = sum.kids.first().and_then(|b| e.expr(*b));
     let Some(Expr { form: Form::Named(target, _), kids, .. }) = body else { return false };

@@ -70,6 +70,10 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
     if !plain || !few || x.dtype != y.dtype || !alike || x.sizes.contains(&Dim::Fixed(0)) {
         return None;
     }
+    let (x, y) = (
+        Array { expr: l.speaker.e.without_mask_queries(x.expr)?, ..x },
+        Array { expr: l.speaker.e.without_mask_queries(y.expr)?, ..y },
+    );
     // What is compared with an infinite number is finite: that is asked for, too.
     let mut finite = Vec::new();
     let (x, y) = (
@@ -87,8 +91,11 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
         true => y,
         false => Array { expr: rounding::without_absorbed(&mut l.speaker.e, y.expr)?, ..y },
     };
-    if Field::equal(&mut l.speaker.e, x.dtype, x.expr, y.expr) != Some(true)
-        && !Field::equal_by_signs(&mut l.speaker.e, x.dtype, x.expr, y.expr)?
+    let (limits, x, y) = without_masks(&mut l.speaker.e, x, y)?;
+    let [first, second, absorbed] = limits;
+    if Field::equal(&mut l.speaker.e, x.dtype, first, second) != Some(true)
+        && (second == absorbed || Field::equal(&mut l.speaker.e, x.dtype, first, absorbed) != Some(true))
+        && !Field::equal_by_signs(&mut l.speaker.e, x.dtype, first, second)?
     {
         return Some(false);
     }
@@ -99,6 +106,19 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
         reals.assumed.extend(free);
     }
     Some(bounded)
+}
+
+/// Returns two elements with one number in place of the infinite ones of their masks, the second one with what is added to it left out, too, and what they are without: where both are NaN by their masks in
+/// the same rows.
+fn without_masks(e: &mut Elements, x: Array, y: Array) -> Option<([ExprId; 3], Array, Array)> {
+    let number = e.any_number(x.dtype)?;
+    let (Some(a), Some(b)) = (e.unmasked(x.expr, number)?, e.unmasked(y.expr, number)?) else {
+        let masked = [x.expr, y.expr].map(|root| e.unmasked(root, number));
+        let none = masked.iter().all(|m| matches!(m, Some(None)));
+        return none.then_some(([x.expr, y.expr, y.expr], x, y));
+    };
+    let alike = a.alive.len() == b.alive.len() && a.alive.iter().zip(&b.alive).all(|(p, q)| p == q);
+    alike.then(|| ([a.limit, b.limit, b.absorbed], Array { expr: a.bare, ..x }, Array { expr: b.bare, ..y }))
 }
 
 /// Returns the names of values that are free and no inputs; `None` where one of them may be infinite.

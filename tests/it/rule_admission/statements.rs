@@ -108,6 +108,8 @@ const STATEMENTS: &[Statement] = &[
     rule(P, "r = aten.any.dim(p, 1) | return (r,)", "a = aten._to_copy.default(p, dtype = torch.int32) | b = aten.amax.default(a, [1]) | r = aten.gt.Scalar(b, 0) | return (r,)", "b8"),
     rule("x: u8[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.int64) | b = aten.neg.default(a) | c = aten.div.Tensor_mode(b, 8, rounding_mode = 'floor') | r = aten.neg.default(c) | return (r,)", "a = aten._to_copy.default(x, dtype = torch.int64) | b = aten.add.Tensor(a, 7) | r = aten.div.Tensor_mode(b, 8, rounding_mode = 'floor') | return (r,)", "u8"),
     rule("x: $d[1, 2, $m]", "r = aten.upsample_nearest1d.default(x, [15]) | return (r,)", "r = aten.repeat_interleave.self_int(x, 3, 2) | return (r,)", "f32 f16"),
+    rule("p: b8[$n, $m]", "r = aten.where.Scalar(p, 1.0, 0.0) | return (r,)", "r = aten._to_copy.default(p, dtype = torch.float32) | return (r,)", "f32"),
+    rule(XY, "a = aten.stack.default([x, y], 1) | b = aten.view.default(a, [$n, 10]) | r = aten.neg.default(b) | return (r,)", "a = aten.cat.default([x, y], 1) | r = aten.neg.default(a) | return (r,)", "f32 i32"),
 ];
 
 /// What is nearly one of these, in dtypes in which it is false.
@@ -181,7 +183,8 @@ const REALS: &[Statement] = &[
     rule(XY, "a = aten.permute.default(y, [1, 0]) | r = aten.mm.default(x, a) | return (r,)", "r = aten.einsum.default('ik,jk->ij', [x, y]) | return (r,)", "f32 f64"),
     rule(XY, "a = aten.cat.default([x, y], 1) | r = aten.sum.dim_IntList(a, [1]) | return (r,)", "a = aten.sum.dim_IntList(x, [1]) | b = aten.sum.dim_IntList(y, [1]) | r = aten.add.Tensor(a, b) | return (r,)", "f32 f64"),
     rule(XY, "i = aten.arange.default($n, device = device(type='npu', index=0)) | r = aten.index_add.default(x, 0, i, y) | return (r,)", "r = aten.add.Tensor(x, y) | return (r,)", "f32 f64"),
-    rule("x: $d[6, 4]; p: b8[6]", "i = aten._to_copy.default(p, dtype = torch.int64) | z = aten.full.default([3, 4], 0.0, dtype = torch.float32, device = device(type='npu', index=0)) | r = aten.index_add.default(z, 0, i, x) | return (r,)", "i = aten._to_copy.default(p, dtype = torch.int64) | r = aten.embedding_dense_backward.default(x, i, 3, -1, False) | return (r,)", "f32"),
+    rule("x: $d[$n, $m]; p: b8[$n, $m]", "a = aten.mul.Tensor(x, 0.5) | b = aten.masked_fill.Scalar(a, p, -inf) | r = aten.softmax.int(b, 1) | return (r,)", "b = aten.masked_fill.Scalar(x, p, -inf) | a = aten.mul.Tensor(b, 0.5) | r = aten.softmax.int(a, 1) | return (r,)", "f32 f64"),
+    rule("x: $d[$n, $m]", "a = aten.abs.default(x) | r = aten.amax.default(a, [1]) | return (r,)", "a = aten.amax.default(x, [1]) | b = aten.amin.default(x, [1]) | c = aten.neg.default(b) | r = aten.maximum.default(a, c) | return (r,)", "f32 f64"),
 ];
 
 /// What is nearly one of these.
@@ -194,4 +197,6 @@ const REAL_TWINS: &[Statement] = &[
     rule(X, "a = aten.sum.dim_IntList(x, [1], True) | r = aten.sub.Tensor(x, a) | return (r,)", "a = aten.mean.dim(x, [1], True) | r = aten.sub.Tensor(x, a) | return (r,)", "f32 f64"),
     rule("x: $d[6, 4]; p: b8[6]", "i = aten._to_copy.default(p, dtype = torch.int64) | z = aten.full.default([3, 4], 0.0, dtype = torch.float32, device = device(type='npu', index=0)) | r = aten.index_put.default(z, [i], x) | return (r,)", "i = aten._to_copy.default(p, dtype = torch.int64) | r = aten.embedding_dense_backward.default(x, i, 3, -1, False) | return (r,)", "f32"),
     rule("x: f16[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten.mul.Tensor(a, 0.3) | c = aten.amax.default(b, [1]) | r = aten._to_copy.default(c, dtype = torch.float16) | return (r,)", "a = aten.mul.Tensor(x, 0.3) | r = aten.amax.default(a, [1]) | return (r,)", "f32"),
+    rule("x: $d[$n, $m]; p: b8[$n, $m]", "b = aten.masked_fill.Scalar(x, p, -inf) | r = aten.softmax.int(b, 1) | return (r,)", "b = aten.masked_fill.Scalar(x, p, -1e30) | r = aten.softmax.int(b, 1) | return (r,)", "f32 f64"),
+    rule("x: $d[$n, $m]; p: b8[$n, $m]", "h = aten.zeros_like.default(x) | a = aten.masked_fill.Scalar(h, p, -inf) | b = aten.add.Tensor(x, a) | r = aten.softmax.int(b, 1) | return (r,)", "b = aten.masked_fill.Scalar(x, p, -inf) | r = aten.softmax.int(b, 1) | return (r,)", "f32 f64"),
 ];
