@@ -98,10 +98,15 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
                 Arg::Float(v) => *v != 0.0,
                 _ => false,
             };
+            let leads = (0..3).all(|i| match bound.args.get(i) {
+                Some(Arg::Int(v)) => i < 2 || *v != 0,
+                Some(Arg::Float(v)) => v.is_finite() && (i < 2 || *v != 0.0),
+                _ => false,
+            });
             fit && taken
                 && dtypes.iter().all(|d| PLAIN.contains(d))
                 && (operator.facts.total != Total::Divisor || divides)
-                && (operator.facts.total != Total::Steps || !matches!(bound.get(2), Arg::Int(0) | Arg::Float(0.0)))
+                && (operator.facts.total != Total::Steps || leads)
         }
         Total::Never => false,
     }
