@@ -24,6 +24,17 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten._fft_r2c.default", By(super::fourier::r2c)),
     ("aten._grouped_mm.default", By(super::npu_grouped::rows_by_groups)),
     ("aten.amax.default", By(|cx| extreme(cx, "ReduceMax"))),
+    ("aten.atan2.default", By(|cx| of_result(cx, "Atan2"))),
+    ("aten.bucketize.Tensor", By(bucketize)),
+    ("aten.cumprod.default", By(cumprod)),
+    ("aten.erfc.default", By(|cx| unary(cx, "Erfc"))),
+    ("aten.logical_xor.default", By(xor)),
+    ("aten.masked_scatter.default", By(masked_scatter)),
+    ("aten.min.dim", By(min_dim)),
+    ("aten.nonzero.default", By(nonzero)),
+    ("aten.trunc.default", By(|cx| unary(cx, "Trunc"))),
+    ("aten.view.dtype", By(view_dtype)),
+    ("aten._int_mm.default", Rule::Direct("self mat2", "MatMulV2(self, mat2)")),
     ("aten.amin.default", By(|cx| extreme(cx, "ReduceMin"))),
     ("aten.any.dims", By(any_dims)),
     ("aten.bitwise_and.Scalar", By(|cx| bits(cx, "LogicalAnd", "BitwiseAnd"))),
@@ -54,7 +65,7 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.squeeze.dims", By(squeeze_dims)),
     ("aten.unfold.default", By(unfold)),
     ("aten.upsample_bilinear2d.default", By(bilinear2d)),
-    ("aten.var.correction", By(var)),
+    ("aten.var.correction", By(super::reduce::var)),
     ("transformers.grouped_mm_fallback.default", By(super::npu_grouped::rows_by_groups)),
 ];
 
@@ -63,6 +74,67 @@ fn of_result(cx: &mut Cx, kind: &str) -> Made {
     let dtype = cx.out_type()?;
     let (a, b) = (cx.promoted(0, dtype)?, cx.promoted(1, dtype)?);
     cx.ge(kind, vec![a.into(), b.into()], &[])
+}
+
+/// One operand, as the result's type.
+fn unary(cx: &mut Cx, kind: &str) -> Made {
+    let dtype = cx.out_type()?;
+    let x = cx.promoted(0, dtype)?;
+    cx.ge(kind, vec![x.into()], &[])
+}
+
+fn xor(cx: &mut Cx) -> Made {
+    let (a, b) = (cx.promoted(0, DataType::Bool)?, cx.promoted(1, DataType::Bool)?);
+    cx.ge("NotEqual", vec![a.into(), b.into()], &[])
+}
+
+fn cumprod(cx: &mut Cx) -> Made {
+    let dtype = cx.out_type()?;
+    let (x, dim) = (cx.promoted(0, dtype)?, cx.input(1, "dim")?);
+    cx.ge("Cumprod", vec![x.into(), dim], &[])
+}
+
+/// GE gives places first.
+fn min_dim(cx: &mut Cx) -> Made {
+    let (x, dim, keep) = (cx.tensor(0, "self")?, cx.int(1, "dim", 0)?, cx.bool(2, "keepdim", false)?);
+    let attrs = [("dimension", Attr::Int(dim)), ("keep_dims", Attr::Bool(keep))];
+    let made = cx.b.many("ArgMinWithValue", vec![x.into()], &attrs, None)?;
+    let [places, values] = <[TensorId; 2]>::try_from(made).map_err(|_| Refusal("two results were expected".into()))?;
+    let places = cx.cast(places, DataType::Int64)?;
+    Ok(list(&[values, places]))
+}
+
+/// A row a place.
+fn nonzero(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    cx.ge("NonZero", vec![x.into()], &[("transpose", Attr::Bool(false)), ("dtype", DataType::Int64.into())])
+}
+
+fn view_dtype(cx: &mut Cx) -> Made {
+    let (x, dtype) = (cx.tensor(0, "self")?, cx.out_type()?);
+    if cx.fixed_sizes(x)?.is_none() || cx.sizes(x)? != cx.out_sizes()? {
+        return Err(Refusal("elements of another width are not supported".into()));
+    }
+    cx.ge("Bitcast", vec![x.into()], &[("type", dtype.into())])
+}
+
+/// As places in the sorted boundaries.
+fn bucketize(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self boundaries out_int32=false right=false")?;
+    let dtype = if args.flag("out_int32")? { DataType::Int32 } else { DataType::Int64 };
+    let attrs = [("dtype", dtype.into()), ("right", Attr::Bool(args.flag("right")?))];
+    cx.ge("SearchSorted", vec![args.input("boundaries")?, args.input("self")?], &attrs)
+}
+
+fn masked_scatter(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self mask source")?;
+    let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
+    let mask = match (cx.fixed_sizes(x)?, cx.fixed_sizes(mask)?) {
+        (Some(sizes), Some(own)) => spread_to(cx, mask, &own, &sizes)?,
+        _ if cx.sizes(x)? == cx.sizes(mask)? => mask,
+        _ => return Err(Refusal("sizes that are not fixed are not supported".into())),
+    };
+    cx.ge("MaskedScatter", vec![x.into(), mask.into(), args.input("source")?], &[])
 }
 
 fn bits(cx: &mut Cx, logical: &str, bitwise: &str) -> Made {
@@ -219,6 +291,14 @@ fn broadcast(all: &[Vec<i64>]) -> Result<Vec<i64>, Refusal> {
     Ok(sizes)
 }
 
+/// Spreads a tensor over sizes that it may have already.
+fn spread_to(cx: &mut Cx, t: TensorId, own: &[i64], sizes: &[i64]) -> Result<TensorId, Refusal> {
+    if own == sizes {
+        return Ok(t);
+    }
+    cx.op("BroadcastTo", vec![t.into(), ints(sizes)], &[])
+}
+
 fn transposed(cx: &mut Cx, t: TensorId, perm: &[usize]) -> Result<TensorId, Refusal> {
     if perm.is_sorted() {
         return Ok(t);
@@ -249,19 +329,20 @@ fn index_put(cx: &mut Cx) -> Made {
     let after = first.saturating_add(indexed.len());
     let part = |from: usize, to: usize| sizes.get(from..to).unwrap_or_default();
     let mut parts = Vec::new();
-    for (axis, index) in &indexed {
+    for ((axis, index), own) in indexed.iter().zip(&of_indices) {
         let size = sizes.get(*axis).copied().unwrap_or(1);
         let index = cx.cast(*index, DataType::Int64)?;
         let negative = cx.op("Less", vec![index.into(), super::cx::int(0)], &[])?;
         let wrapped = cx.op("Add", vec![index.into(), super::cx::int(size)], &[])?;
         let index = cx.op("SelectV2", vec![negative.into(), wrapped.into(), index.into()], &[])?;
-        parts.push(In::Tensor(cx.op("BroadcastTo", vec![index.into(), ints(&spread)], &[])?));
+        parts.push(In::Tensor(spread_to(cx, index, own, &spread)?));
     }
     let count = Attr::Int(signed(parts.len()));
     let index = cx.op("Pack", vec![In::Many(parts)], &[("N", count), ("axis", Attr::Int(-1))])?;
+    let own = cx.fixed_sizes(args.tensor("values")?)?.unwrap_or_default();
     let values = cx.cast(args.get("values"), dtype)?;
     let shape = [part(0, first), &spread, part(after, sizes.len())].concat();
-    let values = cx.op("BroadcastTo", vec![values.into(), ints(&shape)], &[])?;
+    let values = spread_to(cx, values, &own, &shape)?;
     let to_front = |block: usize, rank: usize| -> Vec<usize> {
         let end = first.saturating_add(block);
         (first..end).chain(0..first).chain(end..rank).collect()
@@ -354,14 +435,6 @@ fn sort_stable(cx: &mut Cx) -> Made {
     }
     let indices = cx.cast(indices, DataType::Int64)?;
     Ok(list(&[values, indices]))
-}
-
-/// The square of the deviation.
-fn var(cx: &mut Cx) -> Made {
-    match super::reduce::std(cx)? {
-        Value::Tensor(deviation) => cx.ge("Square", vec![deviation.into()], &[]),
-        _ => Err(Refusal("one result was expected".into())),
-    }
 }
 
 #[allow(clippy::cast_precision_loss)] // Sizes of images.

@@ -2,7 +2,7 @@
 
 use super::shape::axis;
 use super::{Call, Made, Table, Undefined, one};
-use crate::graph::{Arg, NodeId, NodeKind, View};
+use crate::graph::{Arg, Dtype, NodeId, NodeKind, View};
 
 pub(super) const TABLE: Table = &[
     ("MatMul", |c| mat_mul(c, false)),
@@ -36,7 +36,11 @@ fn mat_mul(c: &mut Call<'_, '_>, second: bool) -> Made {
             c.only(c.b.dtype(bias)? == c.b.dtype(a)?, "a bias of another type")?;
             one(c.b.call("aten.addmm.default", vec![Arg::Node(bias), Arg::Node(a), Arg::Node(b)])?)
         }
-        _ => one(c.b.call("aten.mm.default", vec![Arg::Node(a), Arg::Node(b)])?),
+        _ => {
+            // Of bytes the sums are whole numbers of 32 bits.
+            let target = if c.b.dtype(a)? == Dtype::I8 { "aten._int_mm.default" } else { "aten.mm.default" };
+            one(c.b.call(target, vec![Arg::Node(a), Arg::Node(b)])?)
+        }
     }
 }
 

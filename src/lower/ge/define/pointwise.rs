@@ -39,8 +39,11 @@ pub(super) const TABLE: Table = &[
         )
     }),
     ("Pow", power),
+    ("Minimum", |c| bounded(c, "aten.minimum.default", Arithmetic::Min)),
+    ("Maximum", |c| bounded(c, "aten.maximum.default", Arithmetic::Max)),
     ("Muls", |c| by_attribute(c, "aten.mul.Tensor")),
     ("Adds", |c| by_attribute(c, "aten.add.Tensor")),
+    ("Sxpy", scaled_difference),
     ("Axpy", |c| scaled_sum(c, "attribute")),
     ("AxpyV2", |c| scaled_sum(c, "input")),
     ("Cast", cast),
@@ -170,6 +173,18 @@ fn power(c: &mut Call<'_, '_>) -> Made {
     one(c.b.call(overload, vec![Arg::Node(first), second])?)
 }
 
+/// The lesser or greater of two: of sizes that are known, a number.
+fn bounded(c: &mut Call<'_, '_>, target: &str, arithmetic: Arithmetic) -> Made {
+    let (a, b) = (c.value("x1")?, c.value("x2")?);
+    if let (Value::Numbers(a), Value::Numbers(b)) = (&a, &b)
+        && let Some(known) = numbers::both(c.b, arithmetic, a, b)?
+    {
+        return one(known);
+    }
+    let (a, b) = (c.t("x1")?, c.t("x2")?);
+    one(c.b.call(target, vec![Arg::Node(a), Arg::Node(b)])?)
+}
+
 fn by_attribute(c: &mut Call<'_, '_>, target: &str) -> Made {
     let x = c.t("x")?;
     let value = Arg::Float(c.float("value")?);
@@ -182,6 +197,18 @@ fn scaled_sum(c: &mut Call<'_, '_>, alpha: &str) -> Made {
     let (first, second) = operands(c)?;
     let alpha = if alpha == "input" { c.one_number("alpha")? } else { Arg::Float(c.float("alpha")?) };
     one(c.b.call_with("aten.add.Tensor", vec![Arg::Node(first), second], vec![("alpha", alpha)])?)
+}
+
+/// `x1 - alpha * x2`.
+fn scaled_difference(c: &mut Call<'_, '_>) -> Made {
+    let second = c.t("x2")?;
+    let alpha = if c.is_fed("alpha") { c.one_number("alpha")? } else { Arg::Int(1) };
+    let named = if is_one(&alpha) { Vec::new() } else { vec![("alpha", alpha.clone())] };
+    match c.operand("x1", second)? {
+        Arg::Node(first) => one(c.b.call_with("aten.sub.Tensor", vec![Arg::Node(first), Arg::Node(second)], named)?),
+        number if is_one(&alpha) => one(c.b.call("aten.rsub.Scalar", vec![Arg::Node(second), number])?),
+        number => one(c.b.call("aten.rsub.Scalar", vec![Arg::Node(second), number, alpha])?),
+    }
 }
 
 fn cast(c: &mut Call<'_, '_>) -> Made {
@@ -236,12 +263,18 @@ fn clip(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
     let (low, high) = (c.operand("clip_value_min", x)?, c.operand("clip_value_max", x)?);
     if let (Arg::Node(_), _) | (_, Arg::Node(_)) = (&low, &high) {
-        let (low, high) = (c.t("clip_value_min")?, c.t("clip_value_max")?);
-        return one(c.b.call("aten.clamp.Tensor", vec![Arg::Node(x), Arg::Node(low), Arg::Node(high)])?);
+        let mut bound = |slot: &str, given: &Arg, none: f64| match given {
+            Arg::Float(v) if v.to_bits() == none.to_bits() => Ok(Arg::None),
+            _ => c.t(slot).map(Arg::Node),
+        };
+        let low = bound("clip_value_min", &low, f64::NEG_INFINITY)?;
+        let high = bound("clip_value_max", &high, f64::INFINITY)?;
+        return one(c.b.call("aten.clamp.Tensor", vec![Arg::Node(x), low, high])?);
     }
     // What is at most infinite is what it is; so is NaN.
     let bound = |arg: Arg, none: f64| {
-        if matches!(arg, Arg::Float(v) if v.to_bits() == none.to_bits()) { Arg::None } else { arg }
+        let is_none = matches!(arg, Arg::Float(v) if v.to_bits() == none.to_bits()) && !c.b.names(none);
+        if is_none { Arg::None } else { arg }
     };
     match (bound(low, f64::NEG_INFINITY), bound(high, f64::INFINITY)) {
         (Arg::None, Arg::None) => one(x),
