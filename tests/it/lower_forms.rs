@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use airlock::formats::text;
 use airlock::graph::Graph;
-use airlock::lower::ge::proto::{AttrDef, Value as Attr};
+use airlock::lower::ge::proto::{AttrDef, DataType, Value as Attr};
 use airlock::lower::ge::{self, Format, LowerError, Lowered, Options};
 use airlock::ops::Registry;
 use airlock::pipeline::{Judged, judge_lowered};
@@ -61,6 +61,8 @@ enum Fault {
     Inputs,
     /// An attribute has another value.
     Attribute(&'static str, Attr),
+    /// A text attribute has another value.
+    Text(&'static str, &'static str),
     /// Another operator is made of the same.
     Kind(&'static str),
 }
@@ -72,6 +74,10 @@ fn spoil(lowered: &mut Lowered, kind: &str, fault: &Fault) {
         Fault::Attribute(name, value) => {
             let old = op.attr.insert((*name).to_string(), AttrDef { value: Some(value.clone()) });
             assert_ne!(old.and_then(|a| a.value).as_ref(), Some(value), "{kind}: {name}");
+        }
+        Fault::Text(name, value) => {
+            let old = op.attr.insert((*name).to_string(), Attr::S(value.as_bytes().to_vec()).into());
+            assert!(old.is_some(), "{kind}: {name}");
         }
         Fault::Kind(other) => op.r#type = (*other).to_string(),
     }
@@ -137,6 +143,54 @@ const FAULTS: &[(&str, &str, &str, Fault)] = &[
         "ArgMaxWithValue",
         Fault::Attribute("dimension", Attr::I(0)),
     ),
+    (
+        "x: \"f32[1, 2, 4, 4]\"",
+        "f32[1, 2, 8, 8] = upsample_bicubic2d.default(x, [8, 8], False)",
+        "Resize",
+        Fault::Text("coordinate_transformation_mode", "align_corners"),
+    ),
+    (
+        "x: \"f32[1, 2, 4, 4]\", g: \"f32[1, 3, 3, 2]\"",
+        "f32[1, 2, 3, 3] = grid_sampler_2d.default(x, g, 0, 0, True)",
+        "GridSampler2D",
+        Fault::Attribute("align_corners", Attr::B(false)),
+    ),
+    (
+        "x: \"u8[4, 8]\", y: \"i8[8, 5]\"",
+        "i32[4, 5] = _int_mm.default(x, y)",
+        "MatMulV2",
+        Fault::Attribute("transpose_x2", Attr::B(true)),
+    ),
+    (
+        "x: \"bf16[8, 16]\", w: \"bf16[2, 16, 8]\", o: \"i32[2]\"",
+        "bf16[8, 8] = _grouped_mm.default(x, w, o)",
+        "GroupedMatmul",
+        Fault::Attribute("group_list_type", Attr::I(1)),
+    ),
+    (
+        "x: \"bf16[8, 16]\", w: \"bf16[2, 16, 8]\", o: \"i32[2]\"",
+        "bf16[8, 8] = _grouped_mm.default(x, w, o)",
+        "GroupedMatmul",
+        Fault::Attribute("split_item", Attr::I(2)),
+    ),
+    (
+        "x: \"f32[5, 4]\", t: \"i64[5]\", w: \"f32[4]\"",
+        "f32[5, 4] = mse_loss.default(x, x, 0)",
+        "MseLoss",
+        Fault::Text("reduction", "sum"),
+    ),
+    (
+        "x: \"f32[s, 4]\", j: \"i64[2]\", v: \"f32[]\"",
+        "f32[s, 4] = index_put.default(x, [j], v)",
+        "SelectV2",
+        Fault::Inputs,
+    ),
+    (
+        "x: \"f32[2, 4, 7]\", w: \"f32[4]\", b: \"f32[4]\", m: \"f32[4]\", v: \"f32[4]\"",
+        "f32[2, 4, 7] = batch_norm.default(x, w, b, m, v, False, 0.1, 1e-05, False)",
+        "BNInfer",
+        Fault::Attribute("epsilon", Attr::F(0.5)),
+    ),
 ];
 
 fn program(inputs: &str, call: &str) -> String {
@@ -182,4 +236,83 @@ fn strides_are_those_of_the_dense_operand() {
     };
     assert_eq!(seen("r"), Finding::Proved);
     assert_eq!(seen("p"), Finding::Refuted);
+}
+
+/// Strides that are those of windows are windows, and of other windows no others.
+#[test]
+fn windows_are_seen_by_strides() {
+    let text = "class GraphModule(torch.nn.Module):
+    def forward(self, x: \"f32[2, 9]\"):
+        y: \"f32[2, 4, 3]\" = torch.ops.aten.unfold.default(x, 1, 3, 2)
+        z: \"f32[2, 4, 3]\" = torch.ops.aten.sin.default(y)
+        return (z,)
+";
+    let registry = Registry::standard();
+    let graph = text::read(text, &text::ReadOptions::of_file("t.fx")).unwrap();
+    let mut lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+    assert_eq!(judged(&graph, &lowered, &registry).verdict.verdict, Finding::Proved);
+    let seen = lowered.graph.op.iter().find(|op| op.r#type == "AsStrided").unwrap();
+    let strides = seen.input[2].trim_end_matches(":0").to_string();
+    let strides = lowered.graph.op.iter_mut().find(|op| op.name == strides).unwrap();
+    let Some(Some(Attr::T(tensor))) = strides.attr.get_mut("value").map(|a| &mut a.value) else {
+        panic!("no constant")
+    };
+    assert_eq!(tensor.data[8], 2);
+    tensor.data[8] = 1;
+    assert_ne!(judged(&graph, &lowered, &registry).verdict.verdict, Finding::Proved);
+}
+
+fn run_alike(program: &str) {
+    use airlock::verify::Question;
+    let registry = Registry::standard();
+    let mut graph = text::read(program, &text::ReadOptions::of_file("t.fx")).unwrap();
+    assert!(registry.check_types(&mut graph).is_empty());
+    let mut lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+    let verdict = judged(&graph, &lowered, &registry).verdict;
+    assert_eq!(
+        (verdict.verdict, verdict.open.as_slice()),
+        (Finding::Unknown, &[Question::Values][..]),
+        "{}",
+        verdict.reason
+    );
+    // A weight that is another is found by running both.
+    let weights = lowered.graph.op.iter_mut().find_map(|op| match op.attr.get_mut("value").map(|a| &mut a.value) {
+        Some(Some(Attr::T(tensor))) if tensor.desc.as_ref().is_some_and(|d| d.dtype == DataType::Float as i32) => {
+            Some(tensor)
+        }
+        _ => None,
+    });
+    let weights = &mut weights.unwrap().data;
+    let weighs = weights.chunks_exact(4).position(|w| w[3] & 0x7f > 0x38).unwrap();
+    weights[4 * weighs + 3] ^= 0x80;
+    assert_eq!(judged(&graph, &lowered, &registry).verdict.verdict, Finding::Refuted);
+}
+
+/// What a smooth filter weighs is a constant: nobody shows that, and both graphs give the same where they are run.
+#[test]
+fn a_smooth_filter_is_a_product_with_what_it_weighs() {
+    for name in ["_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"] {
+        for (to, corners) in [("[3, 2]", "False"), ("[7, 9]", "False"), ("[3, 4]", "True")] {
+            let sizes = to.trim_matches(['[', ']']);
+            run_alike(&program(
+                "x: \"f32[1, 2, 6, 5]\"",
+                &format!("f32[1, 2, {sizes}] = {name}.default(x, {to}, {corners})"),
+            ));
+        }
+    }
+}
+
+/// What one call lacks the others behind it lack too: a chain of them is taken apart at once, as long as it may be.
+#[test]
+fn a_long_chain_of_operators_without_converter_is_taken_apart() {
+    let mut lines = String::new();
+    for i in 0..60 {
+        let before = if i == 0 { "x".to_string() } else { format!("r{}", i - 1) };
+        writeln!(lines, "        r{i}: \"f32[4]\" = torch.ops.aten.relu6.default({before})").unwrap();
+    }
+    let text = format!(
+        "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4]\"):\n{lines}        return (r59,)\n"
+    );
+    let graph = text::read(&text, &text::ReadOptions::of_file("t.fx")).unwrap();
+    assert!(ge::lower_with(&graph, &Options::default(), &Registry::standard()).is_ok());
 }

@@ -27,6 +27,8 @@ pub struct Literals {
     pub fills: Vec<Fill>,
     /// Calls of operators that have several spellings of the same meaning.
     pub spellings: Vec<Spelling>,
+    /// How many dimensions batches have that are normalized.
+    pub normed: BTreeSet<usize>,
     /// Of calls that convert their operands: by target, the dtypes of the tensors that they are given.
     pub converting: BTreeSet<(String, Vec<Dtype>)>,
 }
@@ -101,6 +103,11 @@ impl Literals {
     fn spelling(&mut self, graph: &Graph, node: NodeId) {
         let target = graph.target(node).to_string();
         let dtype = graph.ty(node).as_tensor().map(|t| t.dtype);
+        if matches!(target.as_str(), "aten._native_batch_norm_legit_no_training.default" | "aten.batch_norm.default")
+            && let Some(Arg::Node(x)) = graph.args(node).first()
+        {
+            self.normed.extend(graph.ty(*x).as_tensor().map(|t| t.rank()));
+        }
         if CONVERTING.contains(&target.as_str()) {
             let given = graph.args(node).iter().filter_map(|a| if let Arg::Node(n) = a { Some(*n) } else { None });
             let given: Vec<Dtype> = given.filter_map(|n| graph.ty(n).as_tensor().map(|t| t.dtype)).collect();
@@ -226,6 +233,13 @@ impl<'r> Build<'r> {
         }
     }
 
+    /// Whether the graph that was lowered has such a call convert what it is given, of which a Cast is in front of GE's operator.
+    pub fn is_converted(&self, target: &str, operand: NodeId) -> bool {
+        let before = self.dtype(operand).ok().and_then(|to| self.before_cast(&Arg::Node(operand), to));
+        let given = before.and_then(|b| self.dtype(b).ok());
+        given.is_some_and(|d| self.literals.converting.contains(&(target.to_string(), vec![d])))
+    }
+
     /// What a Cast to `dtype` is given, where an operator that converts it itself computes the same: numbers of two dimensions and more are
     /// rounded to narrow floats, a single one is not.
     fn before_cast(&self, arg: &Arg, dtype: Dtype) -> Option<NodeId> {
@@ -260,6 +274,18 @@ impl<'r> Build<'r> {
     /// Whether the graph that was lowered leaves the last argument of such a call out.
     pub fn leaves_out(&self, target: &str, means: impl Fn(&[Arg]) -> bool) -> bool {
         self.literals.spellings.iter().any(|s| s.target == target && means(&s.args))
+    }
+
+    /// The float of a whole number, where the graph that was lowered names that and not the number.
+    #[allow(clippy::cast_precision_loss)] // Small.
+    pub fn named_float(&self, whole: i64) -> Option<f64> {
+        let float = whole as f64;
+        (!self.literals.integers.contains(&whole) && self.names(float)).then_some(float)
+    }
+
+    /// Whether the graph that was lowered normalizes batches of so many dimensions.
+    pub fn norms(&self, rank: usize) -> bool {
+        self.literals.normed.contains(&rank)
     }
 
     /// Whether the graph that was lowered names a float.

@@ -50,7 +50,9 @@ fn range(c: &mut Call<'_, '_>) -> Made {
         from.is_some() && to.is_some() && [from, to, by] == [as_float(&start), as_float(&limit), as_float(&step)]
     };
     let spellings = ["aten.arange.default", "aten.arange.start", "aten.arange.start_step"];
-    if let Some(made) = c.b.call_spelled(&spellings, counts, dtype) {
+    // Integers that are counted one by one are the same in every spelling.
+    let is_plain = dtype == Dtype::I64 && step == Arg::Int(1);
+    if !is_plain && let Some(made) = c.b.call_spelled(&spellings, counts, dtype) {
         return one(made?);
     }
     let named = vec![("dtype", Arg::Dtype(dtype)), ("device", c.b.device())];

@@ -38,10 +38,26 @@ fn mat_mul(c: &mut Call<'_, '_>, second: bool) -> Made {
         }
         _ => {
             // Of bytes the sums are whole numbers of 32 bits.
-            let target = if c.b.dtype(a)? == Dtype::I8 { "aten._int_mm.default" } else { "aten.mm.default" };
-            one(c.b.call(target, vec![Arg::Node(a), Arg::Node(b)])?)
+            if c.b.dtype(a)? == Dtype::I8 {
+                return one(c.b.call("aten._int_mm.default", vec![Arg::Node(a), Arg::Node(b)])?);
+            }
+            if c.b.calls("aten._int_mm.default")
+                && let (Some(a), Some(b)) = (bytes_of(c, a), bytes_of(c, b))
+            {
+                return one(c.b.call("aten._int_mm.default", vec![Arg::Node(a), Arg::Node(b)])?);
+            }
+            one(c.b.call("aten.mm.default", vec![Arg::Node(a), Arg::Node(b)])?)
         }
     }
+}
+
+/// The bytes that were widened to 32 bits.
+fn bytes_of(c: &Call<'_, '_>, wide: NodeId) -> Option<NodeId> {
+    let [Arg::Node(own)] = c.b.graph.args(wide) else { return None };
+    let is_widened = c.b.graph.target(wide) == "aten._to_copy.default"
+        && c.b.dtype(wide) == Ok(Dtype::I32)
+        && matches!(c.b.dtype(*own), Ok(Dtype::I8 | Dtype::U8));
+    is_widened.then_some(*own)
 }
 
 /// A row that is added to a product of matrices which nothing else reads: GE computes the two as one, rounding once, as addmm does. The product
@@ -51,7 +67,8 @@ pub(super) fn with_bias(c: &mut Call<'_, '_>, sum: NodeId, row: NodeId) -> Resul
     let is = |c: &Call<'_, '_>, n: NodeId, target: &str| {
         c.b.graph.kind(n) == NodeKind::Call && c.b.graph.target(n) == target
     };
-    if c.b.rank(row) != Ok(1) || c.b.dtype(row)? != c.b.dtype(sum)? || !lone(c, sum, 0) {
+    // A size is no row.
+    if c.b.rank(row) != Ok(1) || c.b.rank(sum).is_err() || c.b.dtype(row)? != c.b.dtype(sum)? || !lone(c, sum, 0) {
         return Ok(None);
     }
     let (product, sizes) = match c.b.graph.args(sum) {

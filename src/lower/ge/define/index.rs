@@ -4,7 +4,8 @@ use super::build::signed;
 use super::shape::{as_index, axis};
 use super::write::write;
 use super::{Call, Made, Table, Undefined, Value, one, undefined};
-use crate::graph::{Arg, Dtype, NodeId, NodeKind, View};
+use crate::graph::{Arg, Dtype, NodeId, NodeKind, ValueType, View};
+use crate::sym::Dim;
 
 pub(super) const TABLE: Table = &[
     ("Gather", |c| gather(c, false)),
@@ -193,9 +194,17 @@ fn unwrapped(c: &Call<'_, '_>, index: NodeId, var: NodeId, axis: usize) -> Optio
         return None;
     };
     let [Arg::Node(below), Arg::Int(0)] = call(*negative, "aten.lt.Scalar")? else { return None };
-    let [Arg::Node(added), Arg::Int(size)] = call(*wrapped, "aten.add.Tensor")? else { return None };
-    let own = c.b.tensor(var).ok()?.sizes.get(axis)?.fixed()?;
-    (below == plain && added == plain && *size == own).then_some(*plain)
+    let [Arg::Node(added), size] = call(*wrapped, "aten.add.Tensor")? else { return None };
+    let own = *c.b.tensor(var).ok()?.sizes.get(axis)?;
+    let size = match size {
+        Arg::Int(size) => Dim::Fixed(*size),
+        Arg::Node(size) => match c.b.graph.ty(*size) {
+            ValueType::SymInt(size) => *size,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    (below == plain && added == plain && size == own).then_some(*plain)
 }
 
 /// Each row of the indices names a place in the leading dimensions.
@@ -219,7 +228,15 @@ fn scatter_nd(c: &mut Call<'_, '_>, adds: bool) -> Made {
         let place = usize::try_from(column).unwrap_or(usize::MAX);
         by.push(Arg::Node(unwrapped(c, index, var, place).unwrap_or(index)));
     }
-    let args = vec![Arg::Node(var), Arg::List(by.into()), Arg::Node(updates), Arg::Bool(adds)];
+    // Values are spread over the places by PyTorch itself.
+    let updates = match c.b.graph.args(updates) {
+        [Arg::Node(own), _] if c.b.graph.target(updates) == "aten.expand.default" => *own,
+        _ => updates,
+    };
+    let mut args = vec![Arg::Node(var), Arg::List(by.into()), Arg::Node(updates)];
+    if adds {
+        args.push(Arg::Bool(true));
+    }
     let new = c.b.call("aten.index_put.default", args)?;
     one(write(c, var, new)?)
 }

@@ -66,16 +66,28 @@ fn bn_infer(c: &mut Call<'_, '_>) -> Made {
     }
     // What is normalized by channel is so without dimensions of one place behind: they are put on afterwards.
     let mut filled = 0_usize;
-    if let Some(x) = args.first_mut() {
-        while let Arg::Node(node) = x
-            && let Some(inner) = last_unsqueezed(c, *node)
-        {
-            *x = Arg::Node(inner);
-            filled = filled.saturating_add(1);
+    if let Some(Arg::Node(x)) = args.first_mut() {
+        let (mut at, mut depth) = (*x, 0_usize);
+        while let Some(inner) = last_unsqueezed(c, at) {
+            (at, depth) = (inner, depth.saturating_add(1));
+            if c.b.rank(at).is_ok_and(|rank| c.b.norms(rank)) {
+                (*x, filled) = (at, depth);
+            }
         }
     }
-    let y = bn_call(c, args)?;
-    let mut out = y;
+    // So is it in what dimensions behind the channels were made one.
+    let folded = match args.first() {
+        Some(Arg::Node(x)) => unfolded(c, *x).map(|inner| (*x, inner)),
+        _ => None,
+    };
+    if let (Some((_, inner)), Some(x)) = (folded, args.first_mut()) {
+        *x = Arg::Node(inner);
+    }
+    let mut out = bn_call(c, args)?;
+    if let Some((x, _)) = folded {
+        let sizes = c.b.sizes(x)?;
+        out = c.b.call("aten.reshape.default", vec![Arg::Node(out), Arg::List(sizes.into())])?;
+    }
     for _ in 0..filled {
         out = c.b.call("aten.unsqueeze.default", vec![Arg::Node(out), Arg::Int(-1)])?;
     }
@@ -88,6 +100,14 @@ fn last_unsqueezed(c: &Call<'_, '_>, node: NodeId) -> Option<NodeId> {
     let rank = c.b.rank(*inner).ok()?;
     let last = *at == -1 || *at == signed(rank);
     (c.b.graph.target(node) == "aten.unsqueeze.default" && last && rank >= 2).then_some(*inner)
+}
+
+/// What a tensor was before it was given other sizes, those of images and channels kept.
+fn unfolded(c: &Call<'_, '_>, node: NodeId) -> Option<NodeId> {
+    let [Arg::Node(inner), _] = c.b.graph.args(node) else { return None };
+    let (own, before) = (c.b.tensor(node).ok()?, c.b.tensor(*inner).ok()?);
+    let kept = own.sizes.iter().take(2).eq(before.sizes.iter().take(2)) && before.rank() > own.rank() && own.rank() > 2;
+    (c.b.graph.target(node) == "aten.reshape.default" && kept && c.b.norms(before.rank())).then_some(*inner)
 }
 
 fn bn_call(c: &mut Call<'_, '_>, mut args: Vec<Arg>) -> Result<NodeId, Undefined> {

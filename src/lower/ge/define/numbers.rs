@@ -121,6 +121,9 @@ fn holds(v: i64, dtype: Dtype) -> bool {
         Dtype::I16 => i16::try_from(v).is_ok(),
         Dtype::I8 => i8::try_from(v).is_ok(),
         Dtype::U8 => u8::try_from(v).is_ok(),
+        Dtype::U16 => u16::try_from(v).is_ok(),
+        Dtype::U32 => u32::try_from(v).is_ok(),
+        Dtype::U64 => v >= 0,
         _ => false,
     }
 }

@@ -130,6 +130,8 @@ fn floor_div(c: &mut Call<'_, '_>) -> Made {
     one(c.b.call_with("aten.div.Tensor_mode", vec![Arg::Node(first), second], mode)?)
 }
 
+const COMPARISONS: [&str; 6] = ["aten.gt", "aten.ge", "aten.lt", "aten.le", "aten.eq", "aten.ne"];
+
 /// Operators whose overload says whether the second operand is a number.
 fn compared(c: &mut Call<'_, '_>, packet: &str, arithmetic: Option<Arithmetic>) -> Made {
     let (a, b) = (c.value("x1")?, c.value("x2")?);
@@ -145,6 +147,15 @@ fn compared(c: &mut Call<'_, '_>, packet: &str, arithmetic: Option<Arithmetic>) 
     }
     let (first, second) = operands(c)?;
     let overload = if matches!(second, Arg::Node(_)) { "Tensor" } else { "Scalar" };
+    let second = match second {
+        // Beside integers a whole number says the same as a float, as far as single precision holds it.
+        Arg::Int(v)
+            if COMPARISONS.contains(&packet) && v.unsigned_abs() <= 1 << 24 && c.b.dtype(first)?.is_integer() =>
+        {
+            c.b.named_float(v).map_or(Arg::Int(v), Arg::Float)
+        }
+        other => other,
+    };
     one(c.b.call(&format!("{packet}.{overload}"), vec![Arg::Node(first), second])?)
 }
 
@@ -164,6 +175,10 @@ fn power(c: &mut Call<'_, '_>) -> Made {
     }
     if a.numbers().is_some() && b.numbers().is_none() {
         let exponent = c.t("x2")?;
+        if c.b.calls("aten.pow.Tensor_Tensor") && !c.b.calls("aten.pow.Scalar") {
+            let base = c.t("x1")?;
+            return one(c.b.call("aten.pow.Tensor_Tensor", vec![Arg::Node(base), Arg::Node(exponent)])?);
+        }
         let base = c.operand("x1", exponent)?;
         let overload = if matches!(base, Arg::Node(_)) { "aten.pow.Tensor_Tensor" } else { "aten.pow.Scalar" };
         return one(c.b.call(overload, vec![base, Arg::Node(exponent)])?);

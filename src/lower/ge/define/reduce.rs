@@ -107,7 +107,7 @@ fn scan(c: &mut Call<'_, '_>, target: &str) -> Made {
     let x = c.t("x")?;
     let at = c.one_int("axis")?;
     let dtype = c.b.dtype(x)?;
-    let own = dtype.is_float() || dtype == Dtype::I64;
+    let own = (dtype.is_float() || dtype == Dtype::I64) && !c.b.is_converted(target, x);
     let named = if own { Vec::new() } else { vec![("dtype", Arg::Dtype(dtype))] };
     one(c.b.call_with(target, vec![Arg::Node(x), Arg::Int(at)], named)?)
 }

@@ -38,10 +38,41 @@ fn tensor_move(c: &mut Call<'_, '_>) -> Made {
     one(c.b.call("aten.clone.default", vec![Arg::Node(x)])?)
 }
 
+/// Of a dense tensor, which dimension is seen in windows, of what size, how far apart: all others are as they are, and the places within a
+/// window come last.
+fn windows(c: &Call<'_, '_>, x: NodeId, sizes: &[Arg], strides: &[Arg]) -> Option<(i64, i64, i64)> {
+    let ints = |list: &[Arg]| -> Option<Vec<i64>> {
+        list.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect()
+    };
+    let own: Vec<i64> = c.b.tensor(x).ok()?.sizes.iter().map(|d| d.fixed()).collect::<Option<_>>()?;
+    let (sizes, strides) = (ints(sizes)?, ints(strides)?);
+    let ([sizes @ .., size], [strides @ .., within]) = (sizes.as_slice(), strides.as_slice()) else { return None };
+    let mut dense = vec![1_i64; own.len()];
+    for place in (1..own.len()).rev() {
+        *dense.get_mut(place.checked_sub(1)?)? = dense.get(place)?.checked_mul(*own.get(place)?)?;
+    }
+    let alike = |axis: usize| {
+        (0..own.len()).filter(|d| *d != axis).all(|d| sizes.get(d) == own.get(d) && strides.get(d) == dense.get(d))
+    };
+    let axis = (0..own.len()).find(|axis| dense.get(*axis) == Some(within) && alike(*axis))?;
+    let step = strides.get(axis)?.checked_div(*within)?;
+    let (length, count) = (*own.get(axis)?, *sizes.get(axis)?);
+    let fits = sizes.len() == own.len() && step > 0 && step.checked_mul(*within) == strides.get(axis).copied();
+    let counts = length.checked_sub(*size)?.checked_div(step)?.checked_add(1) == Some(count);
+    (fits && counts && *size <= length).then_some((signed(axis), *size, step))
+}
+
 /// By memory: GE's tensors are dense, and begin where their memory begins.
 fn as_strided(c: &mut Call<'_, '_>) -> Made {
     let mut x = c.t("x")?;
     let (sizes, strides, offset) = (c.sizes("size")?, c.sizes("stride")?, c.one_number("storage_offset")?);
+    if c.b.calls("aten.unfold.default")
+        && offset == Arg::Int(0)
+        && let Some((axis, size, step)) = windows(c, x, &sizes, &strides)
+    {
+        let args = vec![Arg::Node(x), Arg::Int(axis), Arg::Int(size), Arg::Int(step)];
+        return one(c.b.call("aten.unfold.default", args)?);
+    }
     if !c.b.is_own(x) || !c.b.is_dense(x)? {
         let named = vec![("memory_format", Arg::MemoryFormat(crate::graph::MemoryFormat::Contiguous))];
         x = c.b.call_with("aten.clone.default", vec![Arg::Node(x)], named)?;
