@@ -14,6 +14,8 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.upsample_bicubic2d.default", By(bicubic)),
     ("aten._upsample_bicubic2d_aa.default", By(|cx| smooth(cx, Filter { reach: 2.0, of: cubic }))),
     ("aten._upsample_bilinear2d_aa.default", By(|cx| smooth(cx, Filter { reach: 1.0, of: linear }))),
+    ("aten._upsample_bicubic2d_aa.vec", By(|cx| smooth(cx, Filter { reach: 2.0, of: cubic }))),
+    ("aten._upsample_bilinear2d_aa.vec", By(|cx| smooth(cx, Filter { reach: 1.0, of: linear }))),
     ("torchvision.nms.default", By(suppressed)),
     ("torchvision.roi_align.default", By(aligned)),
 ];
@@ -30,12 +32,16 @@ fn resampled(cx: &Cx, args: &Args) -> Result<([i64; 4], [i64; 2]), Refusal> {
     let from: [i64; 4] = fixed(cx, args.tensor("self")?)?
         .try_into()
         .map_err(|_| Refusal("only images of four dimensions are supported".into()))?;
-    let to: [i64; 2] = args
-        .ints("output_size")?
+    let to: Option<Vec<i64>> = cx.out_sizes()?.iter().skip(2).map(|d| d.fixed()).collect();
+    let to: [i64; 2] = to
         .and_then(|t| t.try_into().ok())
-        .ok_or_else(|| Refusal("argument output_size is no fixed list of two".into()))?;
+        .ok_or_else(|| Refusal("sizes that are not fixed are not supported".into()))?;
     for (name, before, after) in [("scales_h", from[2], to[0]), ("scales_w", from[3], to[1])] {
-        let scale = match args.get(name) {
+        let given = match args.get("scale_factors") {
+            Value::List(both) => both.get(usize::from(name == "scales_w")).cloned().unwrap_or(Value::None),
+            _ => args.get(name),
+        };
+        let scale = match given {
             Value::Float(f) => f,
             Value::Int(i) => i as f64,
             _ => continue,
@@ -115,7 +121,8 @@ fn weights(filter: &Filter, before: i64, after: i64, corners: bool) -> Result<Ve
 
 /// GE has no such filter: along each of two dimensions it is a product with a matrix that does not depend on the image.
 fn smooth(cx: &mut Cx, filter: Filter) -> Made {
-    let args = Args::of(cx, RESAMPLED)?;
+    let named = cx.args.len() == 4 && matches!(cx.get(3, "scale_factors"), Value::List(_));
+    let args = Args::of(cx, if named { "self output_size align_corners scale_factors" } else { RESAMPLED })?;
     let ([images, channels, high, wide], [to_high, to_wide]) = resampled(cx, &args)?;
     let corners = args.flag("align_corners")?;
     let dtype = cx.out_type()?;
