@@ -56,6 +56,7 @@ mod layers;
 mod lower_beyond;
 mod lower_converters;
 mod lower_faults;
+mod lower_forms;
 mod lower_ge_files;
 mod lower_options;
 mod lower_runs;

@@ -3,7 +3,7 @@
 //! A node is replaced by the calls of its decomposition, and these in turn, until all have a converter or one has neither. What
 //! cannot be lowered is then said of the node that the graph has, not of one that stands in for it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::lowering::{Remark, Unsupported};
 use crate::graph::{Arg, BodyId, Graph, MemoryFormat, NodeId, View};
@@ -31,7 +31,8 @@ impl Expanded {
     /// Takes nodes apart; returns whether any could be.
     pub(super) fn expand(&mut self, registry: &Registry, nodes: &[Unsupported]) -> bool {
         let mut any = false;
-        let mut open: Vec<Unsupported> = nodes.iter().rev().cloned().collect();
+        let mut open: Vec<Unsupported> = self.with_those_alike(nodes);
+        open.reverse();
         while let Some(lacking) = open.pop() {
             let Some(node) = self.graph.find_name(BodyId::ROOT, &lacking.node) else { continue };
             if self.forget_layout(node) {
@@ -69,6 +70,28 @@ impl Expanded {
             any = true;
         }
         any
+    }
+
+    /// Adds the calls behind them that are as they are but for their tensors: what one lacks the others do, and one round is enough for all.
+    fn with_those_alike(&self, nodes: &[Unsupported]) -> Vec<Unsupported> {
+        let mut all = nodes.to_vec();
+        let listed: HashSet<&str> = nodes.iter().map(|n| n.node.as_str()).collect();
+        let mut lacking: HashMap<&str, Vec<(Vec<Arg>, String)>> = HashMap::new();
+        for n in nodes {
+            if let Some(node) = self.graph.find_name(BodyId::ROOT, &n.node) {
+                lacking.entry(n.target.as_str()).or_default().push((literals(&self.graph, node), n.reason.clone()));
+            }
+        }
+        for node in self.graph.nodes(BodyId::ROOT) {
+            let (name, target) = (self.graph.name(node), self.graph.target(node));
+            let Some(forms) = lacking.get(target).filter(|_| !listed.contains(name)) else { continue };
+            let own = literals(&self.graph, node);
+            if let Some((_, reason)) = forms.iter().find(|(form, _)| *form == own) {
+                let (node, target) = (name.to_string(), target.to_string());
+                all.push(Unsupported { node, target, reason: reason.clone() });
+            }
+        }
+        all
     }
 
     /// Takes the memory format off a copy: to GE a tensor has no strides. Returns whether there was one.
@@ -123,6 +146,20 @@ impl Expanded {
         }
         blamed
     }
+}
+
+/// The arguments of a call without its tensors.
+fn literals(graph: &Graph, node: NodeId) -> Vec<Arg> {
+    fn literal(arg: &Arg) -> Arg {
+        match arg {
+            Arg::Node(_) => Arg::Other("%".into()),
+            Arg::List(items) => Arg::List(items.iter().map(literal).collect()),
+            Arg::Tuple(items) => Arg::Tuple(items.iter().map(literal).collect()),
+            other => other.clone(),
+        }
+    }
+    let named = graph.kwargs(node).iter().map(|(_, a)| a);
+    graph.args(node).iter().chain(named).map(literal).collect()
 }
 
 /// Lets the users of a node use its results instead, and removes it.

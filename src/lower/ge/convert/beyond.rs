@@ -8,6 +8,7 @@ use super::random;
 use super::reduce::places;
 use super::{Entry, Made, Rule};
 use crate::lower::ge::builder::{Attr, In, Refusal};
+use crate::lower::ge::literal::Literal;
 use crate::lower::ge::metas;
 use crate::lower::ge::proto::DataType;
 use crate::lower::ge::value::{TensorId, Value};
@@ -20,10 +21,22 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten._assert_async.default", By(asserted)),
     ("aten._assert_async.msg", By(asserted)),
     ("aten._conj.default", Unary("Conj")),
+    ("aten._local_scalar_dense.default", By(item)),
     ("aten._fft_c2r.default", By(super::fourier::c2r)),
     ("aten._fft_r2c.default", By(super::fourier::r2c)),
     ("aten._grouped_mm.default", By(super::npu_grouped::rows_by_groups)),
     ("aten.amax.default", By(|cx| extreme(cx, "ReduceMax"))),
+    ("aten.atan2.default", By(|cx| of_result(cx, "Atan2"))),
+    ("aten.bucketize.Tensor", By(bucketize)),
+    ("aten.cumprod.default", By(cumprod)),
+    ("aten.erfc.default", By(|cx| unary(cx, "Erfc"))),
+    ("aten.logical_xor.default", By(xor)),
+    ("aten.masked_scatter.default", By(masked_scatter)),
+    ("aten.min.dim", By(min_dim)),
+    ("aten.nonzero.default", By(nonzero)),
+    ("aten.trunc.default", By(|cx| unary(cx, "Trunc"))),
+    ("aten.view.dtype", By(view_dtype)),
+    ("aten._int_mm.default", By(int_mm)),
     ("aten.amin.default", By(|cx| extreme(cx, "ReduceMin"))),
     ("aten.any.dims", By(any_dims)),
     ("aten.bitwise_and.Scalar", By(|cx| bits(cx, "LogicalAnd", "BitwiseAnd"))),
@@ -41,7 +54,8 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.fmod.Tensor", By(|cx| of_result(cx, "Mod"))),
     ("aten.histc.default", By(histc)),
     ("aten.imag.default", Unary("Imag")),
-    ("aten.index_put.default", By(index_put)),
+    ("aten.index_put.default", By(super::put::index_put)),
+    ("aten.narrow.default", By(narrow)),
     ("aten.native_batch_norm.default", By(super::batch_norm::native)),
     ("aten.prod.default", By(product)),
     ("aten.prod.dim_int", By(product)),
@@ -54,7 +68,7 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.squeeze.dims", By(squeeze_dims)),
     ("aten.unfold.default", By(unfold)),
     ("aten.upsample_bilinear2d.default", By(bilinear2d)),
-    ("aten.var.correction", By(var)),
+    ("aten.var.correction", By(super::reduce::var)),
     ("transformers.grouped_mm_fallback.default", By(super::npu_grouped::rows_by_groups)),
 ];
 
@@ -63,6 +77,104 @@ fn of_result(cx: &mut Cx, kind: &str) -> Made {
     let dtype = cx.out_type()?;
     let (a, b) = (cx.promoted(0, dtype)?, cx.promoted(1, dtype)?);
     cx.ge(kind, vec![a.into(), b.into()], &[])
+}
+
+/// The one element of a tensor, which later operators take as a number.
+fn item(cx: &mut Cx) -> Made {
+    use crate::lower::ge::value::{Meta, SymbolKind};
+    let x = cx.tensor(0, "self")?;
+    let dtype = match cx.out()? {
+        Meta::Symbol(_, SymbolKind::Int) => DataType::Int64,
+        Meta::Symbol(_, SymbolKind::Float) => DataType::Float,
+        Meta::Symbol(_, SymbolKind::Bool) => DataType::Bool,
+        _ => return Err(Refusal("the type of the result is not known".into())),
+    };
+    let x = if cx.rank(x)? == 0 { x } else { cx.op("Reshape", vec![x.into(), ints(&[])], &[])? };
+    Ok(cx.always_cast(x, dtype)?.into())
+}
+
+/// A slice of a length, from a place that a tensor may say.
+fn narrow(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self dim start length")?;
+    let (x, sizes) = (args.tensor("self")?, cx.sizes(args.tensor("self")?)?);
+    let axis = metas::axis(args.int("dim")?.unwrap_or(0), sizes.len());
+    let axis = axis.ok_or_else(|| Refusal("there is no such dimension".into()))?;
+    let own = sizes.get(axis).and_then(|d| d.fixed());
+    let start = super::slices::from_front(args.get("start"), own)?;
+    let end = match (&start, args.get("length")) {
+        (In::Literal(Literal::Int(start)), Value::Int(length)) => super::cx::int(start.saturating_add(length)),
+        _ => cx.op("Add", vec![start.clone(), args.input("length")?], &[])?.into(),
+    };
+    let axis = super::cx::int(signed(axis));
+    cx.ge("StridedSliceV2", vec![x.into(), start, end, axis, super::cx::int(1)], &[])
+}
+
+/// Of bytes of one type GE makes sums of 32 bits; others are widened first.
+fn int_mm(cx: &mut Cx) -> Made {
+    let (a, b) = (cx.tensor(0, "self")?, cx.tensor(1, "mat2")?);
+    if cx.dtype(a) == DataType::Int8 && cx.dtype(b) == DataType::Int8 {
+        return cx.ge("MatMulV2", vec![a.into(), b.into()], &[]);
+    }
+    let (a, b) = (cx.cast(a, DataType::Int32)?, cx.cast(b, DataType::Int32)?);
+    cx.ge("MatMulV2", vec![a.into(), b.into()], &[])
+}
+
+/// One operand, as the result's type.
+fn unary(cx: &mut Cx, kind: &str) -> Made {
+    let dtype = cx.out_type()?;
+    let x = cx.promoted(0, dtype)?;
+    cx.ge(kind, vec![x.into()], &[])
+}
+
+fn xor(cx: &mut Cx) -> Made {
+    let (a, b) = (cx.promoted(0, DataType::Bool)?, cx.promoted(1, DataType::Bool)?);
+    cx.ge("NotEqual", vec![a.into(), b.into()], &[])
+}
+
+fn cumprod(cx: &mut Cx) -> Made {
+    let dtype = cx.out_type()?;
+    let (x, dim) = (cx.promoted(0, dtype)?, cx.input(1, "dim")?);
+    cx.ge("Cumprod", vec![x.into(), dim], &[])
+}
+
+/// GE gives places first.
+fn min_dim(cx: &mut Cx) -> Made {
+    let (x, dim, keep) = (cx.tensor(0, "self")?, cx.int(1, "dim", 0)?, cx.bool(2, "keepdim", false)?);
+    let attrs = [("dimension", Attr::Int(dim)), ("keep_dims", Attr::Bool(keep))];
+    let made = cx.b.many("ArgMinWithValue", vec![x.into()], &attrs, None)?;
+    let [places, values] = <[TensorId; 2]>::try_from(made).map_err(|_| Refusal("two results were expected".into()))?;
+    let places = cx.cast(places, DataType::Int64)?;
+    Ok(list(&[values, places]))
+}
+
+/// A row a place.
+fn nonzero(cx: &mut Cx) -> Made {
+    let x = cx.tensor(0, "self")?;
+    cx.ge("NonZero", vec![x.into()], &[("transpose", Attr::Bool(false)), ("dtype", DataType::Int64.into())])
+}
+
+fn view_dtype(cx: &mut Cx) -> Made {
+    let (x, dtype) = (cx.tensor(0, "self")?, cx.out_type()?);
+    if cx.fixed_sizes(x)?.is_none() || cx.sizes(x)? != cx.out_sizes()? {
+        return Err(Refusal("elements of another width are not supported".into()));
+    }
+    cx.ge("Bitcast", vec![x.into()], &[("type", dtype.into())])
+}
+
+/// As places in the sorted boundaries.
+fn bucketize(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self boundaries out_int32=false right=false")?;
+    let dtype = if args.flag("out_int32")? { DataType::Int32 } else { DataType::Int64 };
+    let attrs = [("dtype", dtype.into()), ("right", Attr::Bool(args.flag("right")?))];
+    cx.ge("SearchSorted", vec![args.input("boundaries")?, args.input("self")?], &attrs)
+}
+
+fn masked_scatter(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self mask source")?;
+    let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
+    let sizes = super::put::sizes_of(cx, x)?;
+    let mask = super::put::spread_to(cx, mask, &sizes)?;
+    cx.ge("MaskedScatter", vec![x.into(), mask.into(), args.input("source")?], &[])
 }
 
 fn bits(cx: &mut Cx, logical: &str, bitwise: &str) -> Made {
@@ -203,79 +315,6 @@ fn fixed(cx: &Cx, t: TensorId) -> Result<Vec<i64>, Refusal> {
     cx.fixed_sizes(t)?.ok_or_else(|| Refusal("sizes that are not fixed are not supported".into()))
 }
 
-/// Returns the sizes that all broadcast to.
-fn broadcast(all: &[Vec<i64>]) -> Result<Vec<i64>, Refusal> {
-    let mut sizes = vec![1_i64; all.iter().map(Vec::len).max().unwrap_or(0)];
-    for one in all {
-        for (size, own) in sizes.iter_mut().rev().zip(one.iter().rev()) {
-            match (*size, *own) {
-                (_, 1) => {}
-                (1, own) => *size = own,
-                (size, own) if size == own => {}
-                _ => return Err(Refusal("the indices do not broadcast".into())),
-            }
-        }
-    }
-    Ok(sizes)
-}
-
-fn transposed(cx: &mut Cx, t: TensorId, perm: &[usize]) -> Result<TensorId, Refusal> {
-    if perm.is_sorted() {
-        return Ok(t);
-    }
-    let perm: Vec<i64> = perm.iter().copied().map(signed).collect();
-    cx.op("Transpose", vec![t.into(), ints(&perm)], &[])
-}
-
-/// Writes rows of a copy: the indexed dimensions are brought to the front, and back; places from the end are counted from the front.
-fn index_put(cx: &mut Cx) -> Made {
-    let args = Args::of(cx, "self indices values accumulate=false")?;
-    let (x, dtype) = (args.tensor("self")?, cx.out_type()?);
-    let (sizes, given) = (fixed(cx, x)?, cx.tensors(1, "indices")?);
-    let indexed: Vec<(usize, TensorId)> =
-        given.iter().enumerate().filter_map(|(axis, index)| Some((axis, index.tensor()?))).collect();
-    let Some((first, _)) = indexed.first().copied() else { return Err(Refusal("an index is missing".into())) };
-    if indexed.iter().enumerate().any(|(i, (axis, _))| *axis != first.saturating_add(i)) {
-        return Err(Refusal("indexed dimensions that are not side by side are not supported".into()));
-    }
-    let mut of_indices = Vec::new();
-    for (_, index) in &indexed {
-        if matches!(cx.dtype(*index), DataType::Bool | DataType::Uint8) {
-            return Err(Refusal("an index by truth values is not supported".into()));
-        }
-        of_indices.push(fixed(cx, *index)?);
-    }
-    let spread = broadcast(&of_indices)?;
-    let after = first.saturating_add(indexed.len());
-    let part = |from: usize, to: usize| sizes.get(from..to).unwrap_or_default();
-    let mut parts = Vec::new();
-    for (axis, index) in &indexed {
-        let size = sizes.get(*axis).copied().unwrap_or(1);
-        let index = cx.cast(*index, DataType::Int64)?;
-        let negative = cx.op("Less", vec![index.into(), super::cx::int(0)], &[])?;
-        let wrapped = cx.op("Add", vec![index.into(), super::cx::int(size)], &[])?;
-        let index = cx.op("SelectV2", vec![negative.into(), wrapped.into(), index.into()], &[])?;
-        parts.push(In::Tensor(cx.op("BroadcastTo", vec![index.into(), ints(&spread)], &[])?));
-    }
-    let count = Attr::Int(signed(parts.len()));
-    let index = cx.op("Pack", vec![In::Many(parts)], &[("N", count), ("axis", Attr::Int(-1))])?;
-    let values = cx.cast(args.get("values"), dtype)?;
-    let shape = [part(0, first), &spread, part(after, sizes.len())].concat();
-    let values = cx.op("BroadcastTo", vec![values.into(), ints(&shape)], &[])?;
-    let to_front = |block: usize, rank: usize| -> Vec<usize> {
-        let end = first.saturating_add(block);
-        (first..end).chain(0..first).chain(end..rank).collect()
-    };
-    let perm = to_front(indexed.len(), sizes.len());
-    let updates = transposed(cx, values, &to_front(spread.len(), shape.len()))?;
-    let copy = cx.op("TensorMove", vec![x.into()], &[])?;
-    let rows = transposed(cx, copy, &perm)?;
-    let kind = if args.flag("accumulate")? { "ScatterNdAdd" } else { "ScatterNdUpdate" };
-    let made = cx.op(kind, vec![rows.into(), index.into(), updates.into()], &[])?;
-    let back: Vec<usize> = (0..sizes.len()).map(|axis| perm.iter().position(|p| *p == axis).unwrap_or(0)).collect();
-    Ok(transposed(cx, made, &back)?.into())
-}
-
 fn scatter_reduce(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self dim index src reduce include_self=true")?;
     let reduction = match args.text("reduce")?.as_str() {
@@ -296,9 +335,7 @@ fn scatter_reduce(cx: &mut Cx) -> Made {
 fn extreme_of_parts(cx: &mut Cx, args: &Args, kind: &str, least: f64) -> Made {
     let (x, index, src) = (args.tensor("self")?, args.tensor("index")?, args.tensor("src")?);
     let dtype = cx.dtype(x);
-    let (Some(sizes), Some(of_src)) = (cx.fixed_sizes(index)?, cx.fixed_sizes(src)?) else {
-        return Err(Refusal("sizes that are not fixed are not supported".into()));
-    };
+    let (sizes, of_src) = (cx.sizes(index)?, cx.sizes(src)?);
     if !matches!(dtype, DataType::Float | DataType::Float16 | DataType::Bf16) || sizes != of_src || sizes.is_empty() {
         return Err(Refusal("only floating point, and an index of the sizes of what it sends".into()));
     }
@@ -307,7 +344,8 @@ fn extreme_of_parts(cx: &mut Cx, args: &Args, kind: &str, least: f64) -> Made {
     let mut into = x;
     if !args.flag("include_self")? {
         // What is sent anything to does not count itself.
-        let nothing = cx.filled(ints(&sizes), least, dtype)?;
+        let shape = cx.shape(index)?;
+        let nothing = cx.filled(shape, least, dtype)?;
         let attrs = [("axis", Attr::Int(signed(axis))), ("reduction", Attr::Str("none".into()))];
         into = cx.op("ScatterElements", vec![x.into(), index.into(), nothing.into()], &attrs)?;
     }
@@ -317,14 +355,19 @@ fn extreme_of_parts(cx: &mut Cx, args: &Args, kind: &str, least: f64) -> Made {
             coordinates.push(cx.always_cast(index, DataType::Int64)?);
             continue;
         }
-        let mut alone = vec![1_i64; sizes.len()];
-        if let Some(own) = alone.get_mut(d) {
-            *own = *size;
-        }
-        let steps: Vec<i64> = (0..*size).collect();
-        let steps = cx.constant(super::super::literal::Literal::Ints(steps), DataType::Int64)?;
-        let steps = cx.op("Reshape", vec![steps.into(), ints(&alone)], &[])?;
-        coordinates.push(cx.op("BroadcastTo", vec![steps.into(), ints(&sizes)], &[])?);
+        let steps = match size.fixed() {
+            Some(size) => cx.constant(Literal::Ints((0..size).collect()), DataType::Int64)?,
+            None => {
+                let shape = cx.op("Shape", vec![index.into()], &[("dtype", DataType::Int64.into())])?;
+                let size = cx.element(shape, signed(d))?;
+                cx.op("Range", vec![super::cx::int(0), size.into(), super::cx::int(1)], &[])?
+            }
+        };
+        let others: Vec<i64> = (0..sizes.len()).filter(|o| *o != d).map(signed).collect();
+        let steps = cx.unsqueeze(steps, &others)?;
+        let whole = super::put::sizes_of(cx, index)?;
+        let whole = super::put::as_input(cx, &whole)?;
+        coordinates.push(cx.op("BroadcastTo", vec![steps.into(), whole], &[])?);
     }
     let count = signed(coordinates.len());
     let attrs = [("N", Attr::Int(count)), ("axis", Attr::Int(count))];
@@ -356,14 +399,6 @@ fn sort_stable(cx: &mut Cx) -> Made {
     Ok(list(&[values, indices]))
 }
 
-/// The square of the deviation.
-fn var(cx: &mut Cx) -> Made {
-    match super::reduce::std(cx)? {
-        Value::Tensor(deviation) => cx.ge("Square", vec![deviation.into()], &[]),
-        _ => Err(Refusal("one result was expected".into())),
-    }
-}
-
 #[allow(clippy::cast_precision_loss)] // Sizes of images.
 fn bilinear2d(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self output_size align_corners scales_h scales_w")?;
@@ -392,5 +427,5 @@ fn bilinear2d(cx: &mut Cx) -> Made {
 
 /// Returns whether TorchAir has no converter for what is converted here.
 pub(in crate::lower::ge) fn is_beyond(target: &str) -> bool {
-    TABLE.iter().any(|(t, _)| *t == target)
+    TABLE.iter().chain(super::vision::TABLE).any(|(t, _)| *t == target)
 }

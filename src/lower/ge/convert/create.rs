@@ -95,7 +95,11 @@ fn linspace(cx: &mut Cx) -> Made {
     if cx.int(2, "steps", 0)? < 0 {
         return Err(Refusal("the number of steps must not be negative".into()));
     }
-    let (start, end, steps) = (cx.input(0, "start")?, cx.input(1, "end")?, cx.input(2, "steps")?);
+    // GE draws lines of floats only.
+    #[allow(clippy::cast_precision_loss)] // Numbers that somebody wrote.
+    let float = |v: Value| if let Value::Int(i) = v { Value::Float(i as f64) } else { v };
+    let (start, end) = (float(cx.get(0, "start")), float(cx.get(1, "end")));
+    let (start, end, steps) = (In::try_from(&start)?, In::try_from(&end)?, cx.input(2, "steps")?);
     let line = cx.op("LinSpace", vec![start, end, steps], &[])?;
     match cx.dtype_arg(usize::MAX, "dtype")? {
         None => Ok(line.into()),

@@ -345,3 +345,8 @@ pub(super) fn ints(values: &[i64]) -> In {
 pub(super) fn signed(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
+
+/// Whether numbers of a type are floats.
+pub(super) fn is_float(dtype: DataType) -> bool {
+    matches!(dtype, DataType::Float | DataType::Float16 | DataType::Bf16 | DataType::Double)
+}

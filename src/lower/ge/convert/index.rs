@@ -7,7 +7,7 @@ use crate::lower::ge::builder::{Attr, In, Refusal};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::metas;
 use crate::lower::ge::proto::DataType;
-use crate::lower::ge::value::Value;
+use crate::lower::ge::value::TensorId;
 
 pub(super) const TABLE: &[Entry] = &[
     ("aten.embedding.default", Rule::By(embedding)),
@@ -76,12 +76,43 @@ fn scatter_add(cx: &mut Cx) -> Made {
 fn by_tensors(cx: &mut Cx, cast: bool) -> Made {
     let x = cx.input(0, "self")?;
     let given = cx.tensors(1, "indices")?;
-    let mask = given.iter().map(|v| i64::from(v.tensor().is_some())).collect();
-    let mut indices = Vec::new();
-    for index in given.iter().filter_map(Value::tensor) {
+    let (mut mask, mut indices) = (Vec::new(), Vec::new());
+    for index in &given {
+        let Some(index) = index.tensor() else {
+            mask.push(0);
+            continue;
+        };
+        if matches!(cx.dtype(index), DataType::Bool | DataType::Uint8) {
+            // A mask stands for the places where it holds, one index a dimension of it.
+            let rank = cx.rank(index)?;
+            let places = places_of(cx, index, rank)?;
+            mask.extend(std::iter::repeat_n(1, rank));
+            indices.extend(places.into_iter().map(In::Tensor));
+            continue;
+        }
+        mask.push(1);
         indices.push(In::Tensor(if cast { cx.cast(index, DataType::Int64)? } else { index }));
     }
     cx.ge("IndexByTensor", vec![x, In::Many(indices)], &[("indices_mask", Attr::Ints(mask))])
+}
+
+/// The places where a mask holds: their positions, a tensor a dimension.
+fn places_of(cx: &mut Cx, mask: TensorId, rank: usize) -> Result<Vec<TensorId>, Refusal> {
+    if rank == 0 {
+        return Err(Refusal("an index by a single truth value is not supported".into()));
+    }
+    let mask = cx.cast(mask, DataType::Bool)?;
+    let attrs = [("transpose", Attr::Bool(false)), ("dtype", DataType::Int64.into())];
+    let places = cx.op("NonZero", vec![mask.into()], &attrs)?;
+    let mut columns = Vec::new();
+    for axis in 0..rank {
+        columns.push(cx.op(
+            "GatherV2",
+            vec![places.into(), super::cx::int(signed(axis)), super::cx::ints(&[1])],
+            &[],
+        )?);
+    }
+    Ok(columns)
 }
 
 fn index(cx: &mut Cx) -> Made {

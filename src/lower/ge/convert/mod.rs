@@ -35,6 +35,7 @@ mod packed;
 mod pad;
 mod pointwise;
 mod pool;
+mod put;
 mod random;
 mod reduce;
 mod slices;
@@ -44,6 +45,7 @@ mod stream;
 mod symbolic;
 mod table;
 mod view;
+mod vision;
 
 pub(super) use beyond::is_beyond;
 pub(super) use cx::Cx;

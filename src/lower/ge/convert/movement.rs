@@ -4,6 +4,7 @@ use super::cx::Cx;
 use super::{Entry, Made, Rule};
 use crate::lower::ge::builder::{Attr, In};
 use crate::lower::ge::literal::Literal;
+use crate::lower::ge::metas;
 
 pub(super) const TABLE: &[Entry] = &[
     ("aten.flip.default", Rule::Direct("self dims", "ReverseV2(self, dims)")),
@@ -36,7 +37,9 @@ fn cat(cx: &mut Cx) -> Made {
 fn select_scatter(cx: &mut Cx) -> Made {
     let (x, src, dim) = (cx.tensor(0, "self")?, cx.input(1, "src")?, cx.int(2, "dim", 0)?);
     let shape = cx.op("Shape", vec![x.into()], &[])?;
-    let index = cx.input(3, "index")?;
+    let size = cx.sizes(x)?;
+    let size = metas::axis(dim, size.len()).and_then(|a| size.get(a)?.fixed());
+    let index = super::slices::from_front(cx.get(3, "index"), size)?;
     let index = cx.op("BroadcastTo", vec![index, shape.into()], &[])?;
     let src = cx.op("ExpandDims", vec![src, Literal::Int(dim).into()], &[])?;
     let src = cx.op("BroadcastTo", vec![src.into(), shape.into()], &[])?;

@@ -1,10 +1,12 @@
 //! Padding, and its gradients.
 
 use super::args::Args;
-use super::cx::{Cx, ints};
+use super::cx::{Cx, ints, is_float};
 use super::{Entry, Made, Rule};
-use crate::lower::ge::builder::{Attr, Refusal};
-use crate::lower::ge::value::TensorId;
+use crate::lower::ge::builder::{Attr, In, Refusal};
+use crate::lower::ge::literal::Literal;
+use crate::lower::ge::proto::DataType;
+use crate::lower::ge::value::{TensorId, Value};
 
 use Rule::By;
 
@@ -38,7 +40,21 @@ fn constant_pad(cx: &mut Cx) -> Made {
         return Err(Refusal(format!("{} numbers are no padding of {rank} dimensions", pad.len())));
     }
     let pads = by_dimension(&pad, rank);
-    cx.ge("PadV3", vec![x.into(), ints(&pads), args.input("value")?], &[])
+    // GE pads with a number of the operand's type.
+    let value = match (args.get("value"), cx.dtype(x)) {
+        #[allow(clippy::cast_precision_loss)] // A whole number that somebody wrote.
+        (Value::Int(i), dtype) if is_float(dtype) => In::Literal(Literal::Float(i as f64)),
+        (Value::Float(_) | Value::Int(_), DataType::Complex64 | DataType::Bool) => {
+            let dtype = cx.dtype(x);
+            cx.cast(args.get("value"), dtype)?.into()
+        }
+        #[allow(clippy::cast_possible_truncation)]
+        (Value::Float(f), dtype) if !is_float(dtype) && f.fract() == 0.0 && f.abs() < 9e15 => {
+            In::Literal(Literal::Int(f as i64))
+        }
+        _ => args.input("value")?,
+    };
+    cx.ge("PadV3", vec![x.into(), ints(&pads), value], &[])
 }
 
 /// Returns the tensor with a first dimension of size 1 where it has only three.

@@ -200,8 +200,11 @@ fn vector_norm(cx: &mut Cx) -> Made {
         ("keepdim", Attr::Bool(cx.bool(3, "keepdim", false)?)),
         ("epsilon", Attr::Float(0.0)),
     ];
+    let own = cx.dtype(x);
+    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or(own);
+    // A wider type is that of the sum, not of what is made of it.
+    let x = if dtype == DataType::Float && own != dtype { cx.cast(x, dtype)? } else { x };
     let norm = cx.op("LpNormV2", vec![x.into()], &attrs)?;
-    let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or_else(|| cx.dtype(x));
     Ok(cx.cast(norm, dtype)?.into())
 }
 
@@ -236,11 +239,24 @@ pub(super) fn places(dims: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
     if twice { Err(Refusal("a dimension appears twice".into())) } else { Ok(places) }
 }
 
-#[allow(clippy::cast_precision_loss)] // Only compared with small numbers.
 pub(super) fn std(cx: &mut Cx) -> Made {
+    spread(cx, false)
+}
+
+/// The variance: as the deviation, of which GE computes it too.
+pub(super) fn var(cx: &mut Cx) -> Made {
+    spread(cx, true)
+}
+
+#[allow(clippy::cast_precision_loss)] // Only compared with small numbers.
+fn spread(cx: &mut Cx, squared: bool) -> Made {
     let x = cx.tensor(0, "self")?;
     let (rank, keep) = (cx.rank(x)?, cx.bool(usize::MAX, "keepdim", false)?);
-    let dims = cx.ints(1, "dim")?.unwrap_or_default();
+    let mut dims = cx.ints(1, "dim")?.unwrap_or_default();
+    if dims.is_empty() {
+        // A mean over no axes is the operand.
+        dims = (0..rank).map(super::cx::signed).collect();
+    }
     let correction = cx.float(usize::MAX, "correction", 1.0)?;
     let reduced = places(&dims, rank)?;
     let sizes = cx.sizes(x)?;
@@ -261,11 +277,13 @@ pub(super) fn std(cx: &mut Cx) -> Made {
     }
     let correction = match cx.kwarg("correction") {
         Value::None => Attr::Int(1),
-        Value::Float(f) => Attr::Float(f),
+        #[allow(clippy::cast_possible_truncation)] // Whole and small.
+        Value::Float(f) if f.fract() == 0.0 && f.abs() < 1e6 => Attr::Int(f as i64),
+        Value::Float(f) => return Err(Refusal(format!("a correction of {f} is not supported: GE takes whole ones"))),
         _ => Attr::Int(cx.int(usize::MAX, "correction", 1)?),
     };
     let attrs = [("dim", Attr::Ints(dims.clone())), ("keepdim", Attr::Bool(keep)), ("correction", correction)];
-    if cx.b.arch35 {
+    if cx.b.arch35 && !squared {
         let attrs = [attrs.as_slice(), &[("is_mean_out", Attr::Bool(false))]].concat();
         let made = cx.b.many("ReduceStdV2", vec![x.into()], &attrs, None)?;
         return made.first().map(|t| Value::Tensor(*t)).ok_or_else(|| Refusal("a result was expected".into()));
@@ -285,7 +303,8 @@ pub(super) fn std(cx: &mut Cx) -> Made {
     }
     let shape = cx.shape(x)?;
     let mean = cx.op("Expand", vec![mean.into(), shape.into()], &[])?;
-    cx.ge("ReduceStdWithMean", vec![x.into(), mean.into()], &attrs)
+    let kind = if squared { "ReduceStdV2Update" } else { "ReduceStdWithMean" };
+    cx.ge(kind, vec![x.into(), mean.into()], &attrs)
 }
 
 /// Returns the sizes that are left, read off the operand.

@@ -45,10 +45,22 @@ fn select_backward(cx: &mut Cx) -> Made {
     let size = cx.always_cast(sizes.clone(), DataType::Int32)?;
     let dtype = cx.dtype(grad);
     let empty = cx.op("Empty", vec![size.into()], &[("dtype", dtype.into())])?;
-    let index = cx.op("BroadcastTo", vec![args.input("index")?, sizes.clone()], &[])?;
+    let given = args.get("input_sizes").ints();
+    let length = given.and_then(|s| s.get(metas::axis(dim, s.len())?).copied());
+    let index = from_front(args.get("index"), length)?;
+    let index = cx.op("BroadcastTo", vec![index, sizes.clone()], &[])?;
     let grad = cx.op("ExpandDims", vec![grad.into(), int(dim)], &[])?;
     let grad = cx.op("BroadcastTo", vec![grad.into(), sizes], &[])?;
     cx.ge("ScatterElements", vec![empty.into(), index.into(), grad.into()], &[("axis", Attr::Int(dim))])
+}
+
+/// Returns a place counted from the front, as GE takes it.
+pub(super) fn from_front(place: Value, size: Option<i64>) -> Result<In, Refusal> {
+    match (place, size) {
+        (Value::Int(i), Some(size)) if i < 0 => Ok(int(i.saturating_add(size))),
+        (Value::Int(i), None) if i < 0 => Err(Refusal("a place from the end needs a fixed size".into())),
+        (place, _) => In::try_from(&place),
+    }
 }
 
 /// The bounds of a slice; none where it is not fixed.
@@ -90,18 +102,22 @@ fn slice_scatter(cx: &mut Cx) -> Made {
         }
         return between(cx, x, src, bounds.dim, start, end);
     }
-    let sizes = cx.shape(x)?;
+    let own = cx.sizes(x)?;
+    let axis = metas::axis(bounds.dim, own.len()).ok_or_else(|| Refusal("there is no such dimension".into()))?;
+    let fixed = own.get(axis).and_then(|d| d.fixed());
+    let (dim, sizes) = (signed(axis), cx.shape(x)?);
     let end = match bounds.end {
-        Some(WHOLE) => cx.element(sizes, bounds.dim)?.into(),
-        _ => args.input("end")?,
+        Some(WHOLE) => cx.element(sizes, dim)?.into(),
+        end => front_bound(end, fixed).map_or_else(|| args.input("end"), |e| e.map(int))?,
     };
     let sizes = cx.cast(sizes, DataType::Int32)?;
-    let start = in32(cx, bound(&args, "start", 0)?)?;
+    let start = front_bound(bounds.start, fixed).map_or_else(|| bound(&args, "start", 0), |s| s.map(int))?;
+    let start = in32(cx, start)?;
     let limit = in32(cx, end)?;
     let step = in32(cx, args.input("step")?)?;
-    let length = cx.element(sizes, bounds.dim)?;
+    let length = cx.element(sizes, dim)?;
     let limit = cx.op("Minimum", vec![length.into(), limit.into()], &[])?;
-    scatter(cx, x, src, bounds.dim, [start, limit, step])
+    scatter(cx, x, src, dim, [start, limit, step])
 }
 
 fn in32(cx: &mut Cx, value: In) -> Result<TensorId, Refusal> {
@@ -123,8 +139,8 @@ fn between(cx: &mut Cx, x: TensorId, src: TensorId, dim: i64, start: i64, end: i
     let limit = sizes.get(axis).and_then(|d| d.fixed());
     let from_end = |bound: i64| match (bound < 0, limit) {
         (false, _) => Ok(bound.min(last)),
-        (true, Some(limit)) if limit > 0 => Ok(bound.rem_euclid(limit)),
-        (true, _) => Err(Refusal("a bound from the end needs a fixed size".into())),
+        (true, Some(limit)) => Ok(bound.saturating_add(limit).max(0)),
+        (true, None) => Err(Refusal("a bound from the end needs a fixed size".into())),
     };
     let end = from_end(end)?;
     let start = from_end(start)?.min(end);
@@ -140,12 +156,20 @@ fn joined(cx: &mut Cx, parts: [TensorId; 3], axis: In) -> Made {
     cx.ge("ConcatV2", vec![parts, axis], &[("N", Attr::Int(3))])
 }
 
+/// A fixed bound from the end as one from the front; nothing where it is one.
+fn front_bound(bound: Option<i64>, length: Option<i64>) -> Option<Result<i64, Refusal>> {
+    let bound = bound.filter(|b| *b < 0)?;
+    Some(match length {
+        Some(length) => Ok(clamped(bound, length)),
+        None => Err(Refusal("a bound from the end needs a fixed size".into())),
+    })
+}
+
 /// Writes `src` into `x` at the places of a range along a dimension.
 fn scatter(cx: &mut Cx, x: TensorId, src: TensorId, dim: i64, range: [TensorId; 3]) -> Made {
-    let rank = signed(cx.rank(src)?);
-    if !(0..rank).contains(&dim) {
-        return Err(Refusal("a dimension from the end is not supported here".into()));
-    }
+    let rank = cx.rank(src)?;
+    let dim = metas::axis(dim, rank).map(signed).ok_or_else(|| Refusal("there is no such dimension".into()))?;
+    let rank = signed(rank);
     let mut index = cx.op("Range", range.map(In::Tensor).to_vec(), &[])?;
     let others: Vec<i64> = (0..rank).filter(|d| *d != dim).collect();
     if !others.is_empty() {
@@ -179,7 +203,8 @@ fn slice_backward(cx: &mut Cx) -> Made {
     };
     let fixed = sizes.is_some() && bounds.end.is_some();
     let sizes = in32(cx, args.input("input_sizes")?)?;
-    let (start, mut limit, step) = (in32(cx, args.input("start")?)?, in32(cx, end)?, in32(cx, args.input("step")?)?);
+    let start = front_bound(bounds.start, length).map_or_else(|| bound(&args, "start", 0), |s| s.map(int))?;
+    let (start, mut limit, step) = (in32(cx, start)?, in32(cx, end)?, in32(cx, args.input("step")?)?);
     let zero = cx.constant(Literal::Float(0.0), cx.dtype(grad))?;
     let zeros = cx.op("Fill", vec![sizes.into(), zero.into()], &[])?;
     if !fixed {
@@ -189,8 +214,14 @@ fn slice_backward(cx: &mut Cx) -> Made {
     scatter(cx, zeros, grad, bounds.dim, [start, limit, step])
 }
 
+/// A bound as a place from the front, within the dimension.
+fn clamped(bound: i64, length: i64) -> i64 {
+    let bound = if bound < 0 { bound.saturating_add(length) } else { bound };
+    bound.clamp(0, length.max(0))
+}
+
 fn zeros_around(cx: &mut Cx, grad: TensorId, sizes: &[i64], length: i64, dim: i64, start: i64, end: i64) -> Made {
-    let within = |bound: i64| if bound >= length { length } else { bound.checked_rem_euclid(length).unwrap_or(0) };
+    let within = |bound: i64| clamped(bound, length);
     let end = within(end);
     let start = within(start).min(end);
     let dtype = cx.out_type()?;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::Undefined;
 use crate::graph::{Arg, BodyId, Device, Dtype, Graph, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType, View};
+use crate::lower::ge::metas;
 use crate::ops::Registry;
 use crate::sym::Dim;
 
@@ -24,7 +25,69 @@ pub struct Literals {
     pub targets: BTreeSet<String>,
     /// Calls that make a tensor of nothing but numbers: what they make, and how they are spelled.
     pub fills: Vec<Fill>,
+    /// Calls of operators that have several spellings of the same meaning.
+    pub spellings: Vec<Spelling>,
+    /// How many dimensions batches have that are normalized.
+    pub normed: BTreeSet<usize>,
+    /// Of calls that convert their operands: by target, the dtypes of the tensors that they are given.
+    pub converting: BTreeSet<(String, Vec<Dtype>)>,
 }
+
+/// A call as it is spelled.
+#[derive(Clone, Debug)]
+pub struct Spelling {
+    target: String,
+    dtype: Option<Dtype>,
+    args: Vec<Arg>,
+    kwargs: Vec<(String, Arg)>,
+}
+
+/// Operators of which a default may be left out, or a number be whole or not.
+const SPELLED: [&str; 5] = [
+    "aten.arange.default",
+    "aten.arange.start",
+    "aten.arange.start_step",
+    "aten.as_strided.default",
+    "aten.linspace.default",
+];
+
+/// Operators that first convert their operands to the dtype of the result.
+const CONVERTING: [&str; 34] = [
+    "aten.acos.default",
+    "aten.asin.default",
+    "aten.atan.default",
+    "aten.cos.default",
+    "aten.cosh.default",
+    "aten.cumsum.default",
+    "aten.div.Tensor",
+    "aten.erf.default",
+    "aten.exp.default",
+    "aten.expm1.default",
+    "aten.log.default",
+    "aten.log10.default",
+    "aten.log1p.default",
+    "aten.log2.default",
+    "aten.maximum.default",
+    "aten.mean.default",
+    "aten.mean.dim",
+    "aten.minimum.default",
+    "aten.mul.Tensor",
+    "aten.pow.Scalar",
+    "aten.pow.Tensor_Scalar",
+    "aten.pow.Tensor_Tensor",
+    "aten.prod.default",
+    "aten.prod.dim_int",
+    "aten.reciprocal.default",
+    "aten.rsqrt.default",
+    "aten.sigmoid.default",
+    "aten.sin.default",
+    "aten.sinh.default",
+    "aten.sqrt.default",
+    "aten.sum.default",
+    "aten.sum.dim_IntList",
+    "aten.tan.default",
+    "aten.tanh.default",
+];
 
 /// A call without operands that fills a tensor with a number.
 #[derive(Clone, Debug)]
@@ -36,6 +99,28 @@ pub struct Fill {
 }
 
 impl Literals {
+    /// Keeps how a call is spelled, where that may be in several ways.
+    fn spelling(&mut self, graph: &Graph, node: NodeId) {
+        let target = graph.target(node).to_string();
+        let dtype = graph.ty(node).as_tensor().map(|t| t.dtype);
+        if matches!(target.as_str(), "aten._native_batch_norm_legit_no_training.default" | "aten.batch_norm.default")
+            && let Some(Arg::Node(x)) = graph.args(node).first()
+        {
+            self.normed.extend(graph.ty(*x).as_tensor().map(|t| t.rank()));
+        }
+        if CONVERTING.contains(&target.as_str()) {
+            let given = graph.args(node).iter().filter_map(|a| if let Arg::Node(n) = a { Some(*n) } else { None });
+            let given: Vec<Dtype> = given.filter_map(|n| graph.ty(n).as_tensor().map(|t| t.dtype)).collect();
+            if given.iter().any(|d| Some(*d) != dtype) {
+                self.converting.insert((target, given));
+            }
+        } else if SPELLED.contains(&target.as_str()) {
+            let kwargs = graph.kwargs(node).iter().map(|(k, a)| (graph.texts.text(*k).to_string(), a.clone()));
+            let (kwargs, args) = (kwargs.collect(), graph.args(node).to_vec());
+            self.spellings.push(Spelling { target, dtype, args, kwargs });
+        }
+    }
+
     /// Collects the numbers of a graph.
     pub fn of(graph: &Graph, registry: &Registry) -> Self {
         let mut found = Literals::default();
@@ -54,6 +139,7 @@ impl Literals {
                 found.library = graph.args(node).get(place).cloned();
             }
             found.targets.insert(graph.target(node).to_string());
+            found.spelling(graph, node);
             let values = match graph.target(node) {
                 "aten.full.default" => 2,
                 "aten.scalar_tensor.default" => 1,
@@ -121,11 +207,114 @@ impl<'r> Build<'r> {
             Err(error) if matches!(*error.fault, crate::ops::Fault::NoRule) => ValueType::Unknown,
             Err(error) => return Err(Undefined(error.to_string())),
         };
+        let args = self.unconverted(target, args, &kwargs, &ty);
         let base = target.split('.').nth(1).unwrap_or(target);
         let name = self.graph.free_name(BodyId::ROOT, base);
         let target = self.graph.texts.intern(target);
         let node = NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs: kwargs.into(), ty };
         Ok(self.graph.push(BodyId::ROOT, &name, node))
+    }
+
+    /// Gives a call the operands that it converts itself, where the graph that was lowered has it do so: GE has a Cast in front of it.
+    fn unconverted(&mut self, target: &str, args: Vec<Arg>, kwargs: &[(StrId, Arg)], ty: &ValueType) -> Vec<Arg> {
+        let Some(dtype) = ty.as_tensor().map(|t| t.dtype) else { return args };
+        if !CONVERTING.contains(&target) {
+            return args;
+        }
+        let before = |arg: &Arg| self.before_cast(arg, dtype).map_or_else(|| arg.clone(), Arg::Node);
+        let own: Vec<Arg> = args.iter().map(before).collect();
+        let given = own.iter().filter_map(|a| if let Arg::Node(n) = a { self.dtype(*n).ok() } else { None }).collect();
+        if own == args || !self.literals.converting.contains(&(target.to_string(), given)) {
+            return args;
+        }
+        match self.registry.infer(&mut self.graph, target, &own, kwargs) {
+            Ok(ValueType::Tensor(t)) if t.dtype == dtype => own,
+            _ => args,
+        }
+    }
+
+    /// Whether the graph that was lowered has such a call convert what it is given, of which a Cast is in front of GE's operator.
+    pub fn is_converted(&self, target: &str, operand: NodeId) -> bool {
+        let before = self.dtype(operand).ok().and_then(|to| self.before_cast(&Arg::Node(operand), to));
+        let given = before.and_then(|b| self.dtype(b).ok());
+        given.is_some_and(|d| self.literals.converting.contains(&(target.to_string(), vec![d])))
+    }
+
+    /// What a Cast to `dtype` is given, where an operator that converts it itself computes the same: numbers of two dimensions and more are
+    /// rounded to narrow floats, a single one is not.
+    fn before_cast(&self, arg: &Arg, dtype: Dtype) -> Option<NodeId> {
+        let Arg::Node(node) = arg else { return None };
+        let ([Arg::Node(from)], [(_, Arg::Dtype(to))]) = (self.graph.args(*node), self.graph.kwargs(*node)) else {
+            return None;
+        };
+        let is_cast = self.graph.kind(*node) == NodeKind::Call && self.graph.target(*node) == "aten._to_copy.default";
+        let own = self.tensor(*from).ok()?;
+        let is_rounded = matches!(dtype, Dtype::F16 | Dtype::Bf16) && own.rank() == 0;
+        (is_cast && *to == dtype && !is_rounded).then_some(*from)
+    }
+
+    /// Appends a call of an operator that has several spellings, in the one that the graph that was lowered has for these arguments.
+    pub fn call_spelled(
+        &mut self,
+        spellings: &[&str],
+        means: impl Fn(&[Arg]) -> bool,
+        dtype: Dtype,
+    ) -> Option<Result<NodeId, Undefined>> {
+        let fits = |s: &&Spelling| {
+            spellings.contains(&s.target.as_str())
+                && s.dtype == Some(dtype)
+                && !s.args.iter().any(has_node)
+                && means(&s.args)
+        };
+        let found = self.literals.spellings.iter().find(fits)?.clone();
+        let named = found.kwargs.iter().map(|(k, a)| (k.as_str(), a.clone())).collect();
+        Some(self.call_with(&found.target, found.args.clone(), named))
+    }
+
+    /// Whether the graph that was lowered leaves the last argument of such a call out.
+    pub fn leaves_out(&self, target: &str, means: impl Fn(&[Arg]) -> bool) -> bool {
+        self.literals.spellings.iter().any(|s| s.target == target && means(&s.args))
+    }
+
+    /// The float of a whole number, where the graph that was lowered names that and not the number.
+    #[allow(clippy::cast_precision_loss)] // Small.
+    pub fn named_float(&self, whole: i64) -> Option<f64> {
+        let float = whole as f64;
+        (!self.literals.integers.contains(&whole) && self.names(float)).then_some(float)
+    }
+
+    /// Whether the graph that was lowered normalizes batches of so many dimensions.
+    pub fn norms(&self, rank: usize) -> bool {
+        self.literals.normed.contains(&rank)
+    }
+
+    /// Whether the graph that was lowered names a float.
+    pub fn names(&self, float: f64) -> bool {
+        self.literals.floats.iter().any(|v| same(*v, float))
+    }
+
+    /// Whether a tensor lies in memory of its own, or is an input: not another's, seen otherwise.
+    pub fn is_own(&self, node: NodeId) -> bool {
+        let mut node = node;
+        while self.graph.target(node) == "_operator.getitem"
+            && let Some(Arg::Node(from)) = self.graph.args(node).first()
+        {
+            node = *from;
+        }
+        self.graph.kind(node) == NodeKind::Placeholder
+            || self.registry.operator_of(&self.graph, node).is_some_and(|o| {
+                !o.effects.writes() && !o.effects.opaque && o.effects.returns.iter().all(|r| r.is_empty())
+            })
+    }
+
+    /// Whether a tensor's elements lie in order, without gaps.
+    pub fn is_dense(&mut self, node: NodeId) -> Result<bool, Undefined> {
+        let ty = self.tensor(node)?;
+        let dense = metas::contiguous(&mut self.graph.symbols, &ty.sizes);
+        let Some(strides) = &ty.strides else { return Ok(false) };
+        // Where there is one place in a dimension, no stride is taken.
+        let lies = |((size, own), dense): ((&Dim, &Dim), &Dim)| *size == Dim::Fixed(1) || own == dense;
+        Ok(ty.sizes.iter().zip(strides).zip(dense.iter()).all(lies))
     }
 
     /// Takes the first `count` results of a call apart.
@@ -193,6 +382,20 @@ impl<'r> Build<'r> {
         let narrow = self.to(places, Dtype::I32)?;
         self.places.insert(narrow, places);
         Ok(narrow)
+    }
+
+    /// Places that were narrowed to 32 bits, as they were: within a tensor none is beyond.
+    pub fn wide_places(&self, narrow: NodeId) -> NodeId {
+        match self.graph.args(narrow) {
+            [Arg::Node(wide)]
+                if self.graph.target(narrow) == "aten._to_copy.default"
+                    && self.dtype(narrow) == Ok(Dtype::I32)
+                    && self.dtype(*wide) == Ok(Dtype::I64) =>
+            {
+                *wide
+            }
+            _ => narrow,
+        }
     }
 
     /// Makes a tensor filled with a number.
@@ -300,15 +503,19 @@ impl<'r> Build<'r> {
     }
 }
 
+fn has_node(arg: &Arg) -> bool {
+    arg.nodes().next().is_some()
+}
+
 fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits()
 }
 
 /// Rounds a number to a dtype and back.
 #[allow(clippy::cast_possible_truncation)]
-fn round(value: f64, dtype: Dtype) -> Option<f64> {
+pub(super) fn round(value: f64, dtype: Dtype) -> Option<f64> {
     Some(match dtype {
-        Dtype::F32 => f64::from(value as f32),
+        Dtype::F32 | Dtype::C64 => f64::from(value as f32),
         Dtype::F16 => half::f16::from_f64(value).to_f64(),
         Dtype::Bf16 => half::bf16::from_f64(value).to_f64(),
         Dtype::F64 => value,

@@ -40,6 +40,21 @@ fn range(c: &mut Call<'_, '_>) -> Made {
         dtype = numbers::wider(dtype, other);
     }
     let (start, limit, step) = (c.one_number("start")?, c.one_number("limit")?, c.one_number("delta")?);
+    let counts = |args: &[Arg]| {
+        let [from, to, by] = match args {
+            [to] => [Some(0.0), as_float(to), Some(1.0)],
+            [from, to] => [as_float(from), as_float(to), Some(1.0)],
+            [from, to, by, ..] => [as_float(from), as_float(to), as_float(by)],
+            [] => [None; 3],
+        };
+        from.is_some() && to.is_some() && [from, to, by] == [as_float(&start), as_float(&limit), as_float(&step)]
+    };
+    let spellings = ["aten.arange.default", "aten.arange.start", "aten.arange.start_step"];
+    // Integers that are counted one by one are the same in every spelling.
+    let is_plain = dtype == Dtype::I64 && step == Arg::Int(1);
+    if !is_plain && let Some(made) = c.b.call_spelled(&spellings, counts, dtype) {
+        return one(made?);
+    }
     let named = vec![("dtype", Arg::Dtype(dtype)), ("device", c.b.device())];
     one(match (&start, &step) {
         (Arg::Int(0), Arg::Int(1)) => c.b.call_with("aten.arange.default", vec![limit], named)?,
@@ -61,6 +76,22 @@ fn lin_space(c: &mut Call<'_, '_>) -> Made {
     let dtype = c.value("start")?.dtype(c.b)?;
     c.only(dtype == Dtype::F32, "a line of another type than f32")?;
     let args = vec![c.one_number("start")?, c.one_number("stop")?, c.one_number("num")?];
+    let alike = |own: &[Arg]| {
+        own.len() == 3 && own.iter().zip(&args).all(|(a, b)| as_float(a).is_some_and(|f| Some(f) == as_float(b)))
+    };
+    if let Some(made) = c.b.call_spelled(&["aten.linspace.default"], alike, dtype) {
+        return one(made?);
+    }
     let named = vec![("dtype", Arg::Dtype(dtype)), ("device", c.b.device())];
     one(c.b.call_with("aten.linspace.default", args, named)?)
+}
+
+/// A number that a float of two words holds.
+#[allow(clippy::cast_precision_loss)] // Bounded.
+fn as_float(arg: &Arg) -> Option<f64> {
+    match arg {
+        Arg::Int(v) if v.unsigned_abs() < 1 << 53 => Some(*v as f64),
+        Arg::Float(v) => Some(*v),
+        _ => None,
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::shape::axis;
 use super::{Call, Made, Table, Undefined, one};
-use crate::graph::{Arg, NodeId, NodeKind, View};
+use crate::graph::{Arg, Dtype, NodeId, NodeKind, View};
 
 pub(super) const TABLE: Table = &[
     ("MatMul", |c| mat_mul(c, false)),
@@ -36,8 +36,28 @@ fn mat_mul(c: &mut Call<'_, '_>, second: bool) -> Made {
             c.only(c.b.dtype(bias)? == c.b.dtype(a)?, "a bias of another type")?;
             one(c.b.call("aten.addmm.default", vec![Arg::Node(bias), Arg::Node(a), Arg::Node(b)])?)
         }
-        _ => one(c.b.call("aten.mm.default", vec![Arg::Node(a), Arg::Node(b)])?),
+        _ => {
+            // Of bytes the sums are whole numbers of 32 bits.
+            if c.b.dtype(a)? == Dtype::I8 {
+                return one(c.b.call("aten._int_mm.default", vec![Arg::Node(a), Arg::Node(b)])?);
+            }
+            if c.b.calls("aten._int_mm.default")
+                && let (Some(a), Some(b)) = (bytes_of(c, a), bytes_of(c, b))
+            {
+                return one(c.b.call("aten._int_mm.default", vec![Arg::Node(a), Arg::Node(b)])?);
+            }
+            one(c.b.call("aten.mm.default", vec![Arg::Node(a), Arg::Node(b)])?)
+        }
     }
+}
+
+/// The bytes that were widened to 32 bits.
+fn bytes_of(c: &Call<'_, '_>, wide: NodeId) -> Option<NodeId> {
+    let [Arg::Node(own)] = c.b.graph.args(wide) else { return None };
+    let is_widened = c.b.graph.target(wide) == "aten._to_copy.default"
+        && c.b.dtype(wide) == Ok(Dtype::I32)
+        && matches!(c.b.dtype(*own), Ok(Dtype::I8 | Dtype::U8));
+    is_widened.then_some(*own)
 }
 
 /// A row that is added to a product of matrices which nothing else reads: GE computes the two as one, rounding once, as addmm does. The product
@@ -47,7 +67,8 @@ pub(super) fn with_bias(c: &mut Call<'_, '_>, sum: NodeId, row: NodeId) -> Resul
     let is = |c: &Call<'_, '_>, n: NodeId, target: &str| {
         c.b.graph.kind(n) == NodeKind::Call && c.b.graph.target(n) == target
     };
-    if c.b.rank(row) != Ok(1) || c.b.dtype(row)? != c.b.dtype(sum)? || !lone(c, sum, 0) {
+    // A size is no row.
+    if c.b.rank(row) != Ok(1) || c.b.rank(sum).is_err() || c.b.dtype(row)? != c.b.dtype(sum)? || !lone(c, sum, 0) {
         return Ok(None);
     }
     let (product, sizes) = match c.b.graph.args(sum) {

@@ -18,6 +18,8 @@ struct Line {
     target: &'static str,
     slots: Vec<(&'static str, &'static str)>,
     attributes: Vec<(&'static str, &'static str)>,
+    /// Which result of the call each output is, where that is not in order.
+    results: Option<Vec<usize>>,
 }
 
 static LINES: LazyLock<HashMap<&'static str, Vec<Line>>> = LazyLock::new(|| {
@@ -36,7 +38,9 @@ fn parse(line: &'static str) -> Option<(&'static str, Line)> {
         text.unwrap_or("").split(' ').filter_map(|p| p.split_once(by)).collect()
     };
     let slots = pairs(parts.next(), '<');
-    Some((kind, Line { target, slots, attributes: pairs(parts.next(), '=') }))
+    let attributes = pairs(parts.next(), '=');
+    let results = parts.next().map(|places| places.split(' ').filter_map(|p| p.parse().ok()).collect());
+    Some((kind, Line { target, slots, attributes, results }))
 }
 
 /// Returns the GE operators that are held field by field.
@@ -119,17 +123,24 @@ fn agree(
         // What the converter computes of an argument, the slot of that name takes: the tensor that feeds it is judged, wherever it comes from.
         let named = named.map(|p| if p == "?" { slot } else { p });
         let Some(param) = named.and_then(|p| operator.schema.param_index(p)) else {
-            if fed.is_empty() || (named.is_some() && fed.iter().all(|v| v.numbers().is_some())) {
+            let is_nothing = |v: &Value| v.numbers().is_some_and(|n| n.items.is_empty());
+            let fits = if named == Some("none") {
+                fed.iter().all(is_nothing)
+            } else {
+                named.is_some() && fed.iter().all(|v| v.numbers().is_some())
+            };
+            if fed.is_empty() || fits {
                 continue;
             }
             return undefined(format!("which argument feeds `{slot}` is not known"));
         };
         let dynamic = c.feed(slot) == Some(Feed::Dynamic);
         let argument = feeds(c.b, bound.get(param), &fed, dynamic);
-        match argument {
-            Some(argument) => replaced.insert(param, argument),
-            None => return undefined(format!("`{slot}` is not fed by the argument that it is made of")),
-        };
+        let wrong = || Undefined(format!("`{slot}` is not fed by the argument that it is made of"));
+        let argument = as_given(c.b, argument.ok_or_else(wrong)?, original, bound.get(param));
+        if replaced.insert(param, argument.clone()).is_some_and(|other| other != argument) {
+            return Err(wrong());
+        }
     }
     for (param, arg) in bound.args.iter().enumerate() {
         if arg.nodes().next().is_some() && !replaced.contains_key(&param) {
@@ -137,6 +148,11 @@ fn agree(
         }
     }
     for (attribute, param) in &line.attributes {
+        if let Ok(number) = param.parse::<i64>()
+            && !is_same(c.attribute_value(attribute), &Arg::Int(number))
+        {
+            return undefined(format!("attribute `{attribute}` is another than {number}"));
+        }
         let Some(param) = operator.schema.param_index(param) else { continue };
         let value = c.attribute_value(attribute);
         if !is_same(value, bound.get(param)) {
@@ -209,6 +225,24 @@ fn feeds(b: &mut Build<'_>, arg: &Arg, fed: &[Value], dynamic: bool) -> Option<A
         }
         _ => None,
     }
+}
+
+/// Integers that GE takes as 64 bits where the call takes 32: those that were widened.
+fn as_given(b: &mut Build<'_>, fed: Arg, original: &Graph, given: &Arg) -> Arg {
+    let (Arg::Node(wide), Arg::Node(given)) = (&fed, given) else { return fed };
+    let was_wide = original.ty(*given).as_tensor().map(|t| t.dtype) == Some(crate::graph::Dtype::I64);
+    let before = b.wide_places(*wide);
+    if was_wide && before != *wide {
+        b.assumed.insert("integers that GE takes as 32 bits fit them".into());
+        return Arg::Node(before);
+    }
+    let [Arg::Node(narrow)] = b.graph.args(*wide) else { return fed };
+    let dtype = original.ty(*given).as_tensor().map(|t| t.dtype);
+    let is_widened = b.graph.target(*wide) == "aten._to_copy.default"
+        && b.dtype(*wide) == Ok(crate::graph::Dtype::I64)
+        && b.dtype(*narrow) == Ok(crate::graph::Dtype::I32)
+        && dtype == Some(crate::graph::Dtype::I32);
+    if is_widened { Arg::Node(*narrow) } else { fed }
 }
 
 /// Whether an attribute is an argument. One that is not given is the operator's own default, which the attribute's need not be.
@@ -284,7 +318,8 @@ fn push(
         }
         Some(count) => {
             let mut values = Vec::new();
-            for at in 0..outputs {
+            for place in 0..outputs {
+                let at = line.results.as_ref().and_then(|r| r.get(place)).copied().unwrap_or(place);
                 values.push(if at < count { Some(b.item(made, at)?.into()) } else { None });
             }
             Ok(values)

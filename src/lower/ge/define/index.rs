@@ -4,12 +4,15 @@ use super::build::signed;
 use super::shape::{as_index, axis};
 use super::write::write;
 use super::{Call, Made, Table, Undefined, Value, one, undefined};
-use crate::graph::{Arg, Dtype, NodeId, NodeKind, View};
+use crate::graph::{Arg, Dtype, NodeId, NodeKind, ValueType, View};
+use crate::sym::Dim;
 
 pub(super) const TABLE: Table = &[
     ("Gather", |c| gather(c, false)),
     ("GatherV2", |c| gather(c, true)),
     ("IndexByTensor", by_tensor),
+    ("NonZero", non_zero),
+    ("SearchSorted", search_sorted),
     ("ScatterElements", scatter_elements),
     ("ScatterNdUpdate", |c| scatter_nd(c, false)),
     ("ScatterNdAdd", |c| scatter_nd(c, true)),
@@ -69,8 +72,71 @@ fn by_tensor(c: &mut Call<'_, '_>) -> Made {
         by.push(if taken == 1 { left.next().map_or(Arg::None, Arg::Node) } else { Arg::None });
     }
     c.only(left.next().is_none() && by.len() <= c.b.rank(x)?, "more indices than the mask says")?;
+    let by = as_masks(c, by);
     let target = c.b.spelled(&["aten.index.Tensor", "aten._unsafe_index.Tensor"]);
     one(c.b.call(target, vec![Arg::Node(x), Arg::List(by.into())])?)
+}
+
+fn search_sorted(c: &mut Call<'_, '_>) -> Made {
+    let (line, values) = (c.t("sorted_sequence")?, c.t("values")?);
+    let (right, dtype) = (c.flag("right")?, c.dtype("dtype")?);
+    let named = vec![("out_int32", Arg::Bool(dtype == Dtype::I32)), ("right", Arg::Bool(right))];
+    c.only(matches!(dtype, Dtype::I32 | Dtype::I64), "places of another type")?;
+    if c.b.rank(line)? == 1 && c.b.calls("aten.bucketize.Tensor") {
+        return one(c.b.call_with("aten.bucketize.Tensor", vec![Arg::Node(values), Arg::Node(line)], named)?);
+    }
+    one(c.b.call_with("aten.searchsorted.Tensor", vec![Arg::Node(line), Arg::Node(values)], named)?)
+}
+
+fn non_zero(c: &mut Call<'_, '_>) -> Made {
+    c.only(!c.flag("transpose")?, "places a row a dimension")?;
+    let (x, dtype) = (c.t("x")?, c.dtype("dtype")?);
+    let places = c.b.call("aten.nonzero.default", vec![Arg::Node(x)])?;
+    one(c.b.to(places, dtype)?)
+}
+
+/// Which tensor's places these are, and of which of its dimensions.
+fn column(c: &Call<'_, '_>, index: &Arg) -> Option<(NodeId, i64)> {
+    let Arg::Node(index) = index else { return None };
+    let [Arg::Node(places), Arg::Int(1 | -1), Arg::Int(at)] = c.b.graph.args(*index) else { return None };
+    let [Arg::Node(of)] = c.b.graph.args(*places) else { return None };
+    let is = |n: &NodeId, target: &str| c.b.graph.kind(*n) == NodeKind::Call && c.b.graph.target(*n) == target;
+    (is(index, "aten.select.int") && is(places, "aten.nonzero.default")).then_some((*of, *at))
+}
+
+/// All columns of the places of a mask, side by side, are the mask itself: that is what an index by truth values means.
+fn as_masks(c: &Call<'_, '_>, by: Vec<Arg>) -> Vec<Arg> {
+    let mut out = Vec::new();
+    let mut rest = by.as_slice();
+    while let Some((first, behind)) = rest.split_first() {
+        let whole = column(c, first).filter(|(_, at)| *at == 0).and_then(|(mask, _)| {
+            let rank = c.b.tensor(mask).ok().filter(|t| t.dtype == Dtype::Bool)?.rank();
+            let columns = rest.get(..rank)?;
+            let follow = |(at, index): (usize, &Arg)| column(c, index) == Some((mask, signed(at)));
+            columns.iter().enumerate().all(follow).then_some((mask, rank))
+        });
+        match whole {
+            Some((mask, rank)) => {
+                out.push(Arg::Node(mask));
+                rest = rest.get(rank..).unwrap_or_default();
+            }
+            None => {
+                out.push(first.clone());
+                rest = behind;
+            }
+        }
+    }
+    out
+}
+
+/// The number that fills a tensor, if one does, and the tensor has these sizes.
+fn filler(c: &Call<'_, '_>, filled: NodeId, like: NodeId) -> Option<Arg> {
+    let (target, args) = (c.b.graph.target(filled), c.b.graph.args(filled));
+    let same = c.b.tensor(filled).ok()?.sizes == c.b.tensor(like).ok()?.sizes;
+    match (target, args) {
+        ("aten.full.default", [_, value @ (Arg::Int(_) | Arg::Float(_) | Arg::Bool(_))]) if same => Some(value.clone()),
+        _ => None,
+    }
 }
 
 fn scatter_elements(c: &mut Call<'_, '_>) -> Made {
@@ -88,7 +154,14 @@ fn scatter_elements(c: &mut Call<'_, '_>) -> Made {
                 args.push(value);
                 return one(c.b.call("aten.scatter.value", args)?);
             }
-            args.push(Arg::Node(of(c)?));
+            let updates = of(c)?;
+            if c.b.calls("aten.scatter.value")
+                && let Some(number) = filler(c, updates, index)
+            {
+                args.push(number);
+                return one(c.b.call("aten.scatter.value", args)?);
+            }
+            args.push(Arg::Node(updates));
             one(c.b.call("aten.scatter.src", args)?)
         }
         "add" => {
@@ -103,6 +176,37 @@ fn scatter_elements(c: &mut Call<'_, '_>) -> Made {
     }
 }
 
+/// The tensors that were put side by side in a last dimension of their own.
+fn stacked_last(c: &Call<'_, '_>, stacked: NodeId) -> Option<Vec<NodeId>> {
+    let [Arg::List(parts), Arg::Int(at)] = c.b.graph.args(stacked) else { return None };
+    let last = *at == -1 || *at == signed(c.b.rank(stacked).ok()?.saturating_sub(1));
+    let parts = parts.iter().map(|p| if let Arg::Node(n) = p { Some(*n) } else { None }).collect::<Option<Vec<_>>>()?;
+    (c.b.graph.target(stacked) == "aten.stack.default" && last).then_some(parts)
+}
+
+/// Places of which those from the end were counted from the front: without that, since PyTorch counts them so itself. GE has no place before the
+/// first, so that nothing is said of others.
+fn unwrapped(c: &Call<'_, '_>, index: NodeId, var: NodeId, axis: usize) -> Option<NodeId> {
+    let call = |n: NodeId, target: &str| -> Option<&[Arg]> {
+        (c.b.graph.kind(n) == NodeKind::Call && c.b.graph.target(n) == target).then(|| c.b.graph.args(n))
+    };
+    let [Arg::Node(negative), Arg::Node(wrapped), Arg::Node(plain)] = call(index, "aten.where.self")? else {
+        return None;
+    };
+    let [Arg::Node(below), Arg::Int(0)] = call(*negative, "aten.lt.Scalar")? else { return None };
+    let [Arg::Node(added), size] = call(*wrapped, "aten.add.Tensor")? else { return None };
+    let own = *c.b.tensor(var).ok()?.sizes.get(axis)?;
+    let size = match size {
+        Arg::Int(size) => Dim::Fixed(*size),
+        Arg::Node(size) => match c.b.graph.ty(*size) {
+            ValueType::SymInt(size) => *size,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    (below == plain && added == plain && size == own).then_some(*plain)
+}
+
 /// Each row of the indices names a place in the leading dimensions.
 fn scatter_nd(c: &mut Call<'_, '_>, adds: bool) -> Made {
     let _ = c.flag("use_locking")?;
@@ -115,10 +219,24 @@ fn scatter_nd(c: &mut Call<'_, '_>, adds: bool) -> Made {
     let depth = c.b.tensor(indices)?.sizes.last().and_then(|d| d.fixed()).unwrap_or(0);
     c.only((1..=8).contains(&depth) && rank >= 1, "places of that depth")?;
     let mut by = Vec::new();
+    let stacked = stacked_last(c, indices);
     for column in 0..depth {
-        by.push(Arg::Node(c.b.call("aten.select.int", vec![Arg::Node(indices), Arg::Int(-1), Arg::Int(column)])?));
+        let index = match stacked.as_ref().and_then(|s| s.get(usize::try_from(column).ok()?)) {
+            Some(part) => *part,
+            None => c.b.call("aten.select.int", vec![Arg::Node(indices), Arg::Int(-1), Arg::Int(column)])?,
+        };
+        let place = usize::try_from(column).unwrap_or(usize::MAX);
+        by.push(Arg::Node(unwrapped(c, index, var, place).unwrap_or(index)));
     }
-    let args = vec![Arg::Node(var), Arg::List(by.into()), Arg::Node(updates), Arg::Bool(adds)];
+    // Values are spread over the places by PyTorch itself.
+    let updates = match c.b.graph.args(updates) {
+        [Arg::Node(own), _] if c.b.graph.target(updates) == "aten.expand.default" => *own,
+        _ => updates,
+    };
+    let mut args = vec![Arg::Node(var), Arg::List(by.into()), Arg::Node(updates)];
+    if adds {
+        args.push(Arg::Bool(true));
+    }
     let new = c.b.call("aten.index_put.default", args)?;
     one(write(c, var, new)?)
 }
@@ -130,10 +248,11 @@ fn embedding_bag(c: &mut Call<'_, '_>) -> Made {
         "max" => 2,
         other => return undefined(format!("mode {other}")),
     };
+    let (indices, offsets) = (c.t("indices")?, c.t("offsets")?);
     let args = vec![
         Arg::Node(c.t("weight")?),
-        Arg::Node(c.t("indices")?),
-        Arg::Node(c.t("offsets")?),
+        Arg::Node(c.b.wide_places(indices)),
+        Arg::Node(c.b.wide_places(offsets)),
         c.attribute_argument("scale_grad_by_freq")?,
         Arg::Int(mode),
         c.attribute_argument("sparse")?,
@@ -171,6 +290,7 @@ fn as_spelled(c: &mut Call<'_, '_>, packet: &str, var: NodeId, args: &[Arg]) -> 
 
 fn index_add(c: &mut Call<'_, '_>) -> Made {
     let (var, indices, updates) = (c.t("var")?, c.t("indices")?, c.t("updates")?);
+    let indices = c.b.wide_places(indices);
     let named = if c.is_fed("alpha") { vec![("alpha", c.one_number("alpha")?)] } else { Vec::new() };
     let args = vec![Arg::Node(var), Arg::Int(c.int("axis")?), Arg::Node(indices), Arg::Node(updates)];
     let new = c.b.call_with("aten.index_add.default", args, named)?;

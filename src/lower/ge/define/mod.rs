@@ -23,6 +23,7 @@ mod foreach;
 mod fourier;
 mod fused;
 mod index;
+mod loss;
 mod norm;
 mod numbers;
 mod pointwise;
@@ -61,6 +62,7 @@ const FAMILIES: &[Table] = &[
     pool::TABLE,
     norm::TABLE,
     index::TABLE,
+    loss::TABLE,
     quant::TABLE,
     foreach::TABLE,
     fourier::TABLE,

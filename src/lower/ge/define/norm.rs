@@ -1,7 +1,8 @@
 //! Normalisations and softmaxes.
 
-use super::{Call, Made, Table, one, undefined};
-use crate::graph::Arg;
+use super::build::signed;
+use super::{Call, Made, Table, Undefined, one, undefined};
+use crate::graph::{Arg, NodeId, View};
 
 pub(super) const TABLE: Table = &[
     ("SoftmaxV2", softmax),
@@ -59,21 +60,68 @@ fn layer_norm(c: &mut Call<'_, '_>) -> Made {
 
 /// By statistics that are given. The momentum, of which nothing depends here, is the one that the graph as lowered names.
 fn bn_infer(c: &mut Call<'_, '_>) -> Made {
-    let plain = "aten._native_batch_norm_legit_no_training.default";
-    let spelled = c.b.spelled(&[plain, "aten.batch_norm.default"]);
     let mut args = Vec::new();
     for slot in ["x", "scale", "offset", "mean", "variance"] {
         args.push(Arg::Node(c.t(slot)?));
     }
+    // What is normalized by channel is so without dimensions of one place behind: they are put on afterwards.
+    let mut filled = 0_usize;
+    if let Some(Arg::Node(x)) = args.first_mut() {
+        let (mut at, mut depth) = (*x, 0_usize);
+        while let Some(inner) = last_unsqueezed(c, at) {
+            (at, depth) = (inner, depth.saturating_add(1));
+            if c.b.rank(at).is_ok_and(|rank| c.b.norms(rank)) {
+                (*x, filled) = (at, depth);
+            }
+        }
+    }
+    // So is it in what dimensions behind the channels were made one.
+    let folded = match args.first() {
+        Some(Arg::Node(x)) => unfolded(c, *x).map(|inner| (*x, inner)),
+        _ => None,
+    };
+    if let (Some((_, inner)), Some(x)) = (folded, args.first_mut()) {
+        *x = Arg::Node(inner);
+    }
+    let mut out = bn_call(c, args)?;
+    if let Some((x, _)) = folded {
+        let sizes = c.b.sizes(x)?;
+        out = c.b.call("aten.reshape.default", vec![Arg::Node(out), Arg::List(sizes.into())])?;
+    }
+    for _ in 0..filled {
+        out = c.b.call("aten.unsqueeze.default", vec![Arg::Node(out), Arg::Int(-1)])?;
+    }
+    one(out)
+}
+
+/// What a tensor of three dimensions and more is without its last one, which was put on it.
+fn last_unsqueezed(c: &Call<'_, '_>, node: NodeId) -> Option<NodeId> {
+    let [Arg::Node(inner), Arg::Int(at)] = c.b.graph.args(node) else { return None };
+    let rank = c.b.rank(*inner).ok()?;
+    let last = *at == -1 || *at == signed(rank);
+    (c.b.graph.target(node) == "aten.unsqueeze.default" && last && rank >= 2).then_some(*inner)
+}
+
+/// What a tensor was before it was given other sizes, those of images and channels kept.
+fn unfolded(c: &Call<'_, '_>, node: NodeId) -> Option<NodeId> {
+    let [Arg::Node(inner), _] = c.b.graph.args(node) else { return None };
+    let (own, before) = (c.b.tensor(node).ok()?, c.b.tensor(*inner).ok()?);
+    let kept = own.sizes.iter().take(2).eq(before.sizes.iter().take(2)) && before.rank() > own.rank() && own.rank() > 2;
+    (c.b.graph.target(node) == "aten.reshape.default" && kept && c.b.norms(before.rank())).then_some(*inner)
+}
+
+fn bn_call(c: &mut Call<'_, '_>, mut args: Vec<Arg>) -> Result<NodeId, Undefined> {
+    let plain = "aten._native_batch_norm_legit_no_training.default";
+    let spelled = c.b.spelled(&[plain, "aten.batch_norm.default"]);
     if spelled != plain {
         let (momentum, eps) = (Arg::Float(c.b.momentum()), Arg::Float(c.float("epsilon")?));
         // Which library computes it does not change what.
         args.extend([Arg::Bool(false), momentum, eps, c.b.library()]);
-        return one(c.b.call(spelled, args)?);
+        return c.b.call(spelled, args);
     }
     args.extend([Arg::Float(c.b.momentum()), Arg::Float(c.float("epsilon")?)]);
     let all = c.b.call("aten._native_batch_norm_legit_no_training.default", args)?;
-    one(c.b.item(all, 0)?)
+    c.b.item(all, 0)
 }
 
 /// The second form gives the variance where the first gives its reciprocal root.

@@ -1,7 +1,7 @@
 //! Arithmetic on numbers that are known, or symbolic, when the graph is raised.
 
 use super::Undefined;
-use super::build::Build;
+use super::build::{Build, round};
 use super::value::{Numbers, Value};
 use crate::graph::{Arg, Dtype};
 
@@ -20,6 +20,10 @@ pub enum Arithmetic {
     Mod,
     /// The power.
     Pow,
+    /// The lesser.
+    Min,
+    /// The greater.
+    Max,
 }
 
 impl Arithmetic {
@@ -31,6 +35,8 @@ impl Arithmetic {
             Arithmetic::FloorDiv => "_operator.floordiv",
             Arithmetic::Mod => "_operator.mod",
             Arithmetic::Pow => "_operator.pow",
+            Arithmetic::Min => "torch.sym_min",
+            Arithmetic::Max => "torch.sym_max",
         }
     }
 
@@ -42,6 +48,8 @@ impl Arithmetic {
             Arithmetic::FloorDiv => a.checked_div_euclid(b).filter(|_| b > 0),
             Arithmetic::Mod => a.checked_rem_euclid(b).filter(|_| b > 0),
             Arithmetic::Pow => a.checked_pow(u32::try_from(b).ok()?),
+            Arithmetic::Min => Some(a.min(b)),
+            Arithmetic::Max => Some(a.max(b)),
         }
     }
 }
@@ -83,26 +91,39 @@ pub fn wider(a: Dtype, b: Dtype) -> Dtype {
     if a.bytes() >= b.bytes() { a } else { b }
 }
 
-/// Returns the numbers in another type, where that loses nothing.
+/// Returns the numbers in another type: those that it holds, and floats rounded to it.
 pub fn cast(known: &Numbers, dtype: Dtype) -> Option<Value> {
-    let fits = |i: &Arg| match i {
-        Arg::Int(v) => match dtype {
-            Dtype::I64 => Some(Arg::Int(*v)),
-            Dtype::I32 => i32::try_from(*v).is_ok().then_some(Arg::Int(*v)),
-            Dtype::I8 => i8::try_from(*v).is_ok().then_some(Arg::Int(*v)),
-            Dtype::F32 | Dtype::F64 => (v.unsigned_abs() <= 1 << 24)
-                .then(|| i32::try_from(*v).ok())
-                .flatten()
-                .map(|v| Arg::Float(f64::from(v))),
-            _ => None,
-        },
-        // Sizes are far below what 32 bits hold on a device.
-        Arg::Node(_) => matches!(dtype, Dtype::I64 | Dtype::I32).then(|| i.clone()),
-        _ => None,
-    };
-    if !known.dtype.is_integer() {
-        return None;
-    }
-    let items: Vec<Arg> = known.items.iter().map(fits).collect::<Option<_>>()?;
+    let items: Vec<Arg> = known.items.iter().map(|i| cast_one(i, dtype)).collect::<Option<_>>()?;
     Some(Value::Numbers(std::rc::Rc::new(Numbers { dtype, dims: known.dims.clone(), items })))
+}
+
+fn cast_one(item: &Arg, dtype: Dtype) -> Option<Arg> {
+    match item {
+        // Sizes are far below what 32 bits hold on a device.
+        Arg::Node(_) => matches!(dtype, Dtype::I64 | Dtype::I32).then(|| item.clone()),
+        Arg::Int(v) if dtype.is_integer() => holds(*v, dtype).then_some(Arg::Int(*v)),
+        // Up to there every integer is a number of single precision.
+        Arg::Int(v) if v.unsigned_abs() <= 1 << 24 => round(f64::from(i32::try_from(*v).ok()?), dtype).map(Arg::Float),
+        #[allow(clippy::cast_possible_truncation)] // Whole and small.
+        Arg::Float(v) if dtype.is_integer() => {
+            let whole = (v.fract() == 0.0 && v.abs() < 9e15).then_some(*v as i64)?;
+            holds(whole, dtype).then_some(Arg::Int(whole))
+        }
+        Arg::Float(v) => round(*v, dtype).map(Arg::Float),
+        _ => None,
+    }
+}
+
+fn holds(v: i64, dtype: Dtype) -> bool {
+    match dtype {
+        Dtype::I64 => true,
+        Dtype::I32 => i32::try_from(v).is_ok(),
+        Dtype::I16 => i16::try_from(v).is_ok(),
+        Dtype::I8 => i8::try_from(v).is_ok(),
+        Dtype::U8 => u8::try_from(v).is_ok(),
+        Dtype::U16 => u16::try_from(v).is_ok(),
+        Dtype::U32 => u32::try_from(v).is_ok(),
+        Dtype::U64 => v >= 0,
+        _ => false,
+    }
 }

@@ -39,8 +39,11 @@ pub(super) const TABLE: Table = &[
         )
     }),
     ("Pow", power),
+    ("Minimum", |c| bounded(c, "aten.minimum.default", Arithmetic::Min)),
+    ("Maximum", |c| bounded(c, "aten.maximum.default", Arithmetic::Max)),
     ("Muls", |c| by_attribute(c, "aten.mul.Tensor")),
     ("Adds", |c| by_attribute(c, "aten.add.Tensor")),
+    ("Sxpy", scaled_difference),
     ("Axpy", |c| scaled_sum(c, "attribute")),
     ("AxpyV2", |c| scaled_sum(c, "input")),
     ("Cast", cast),
@@ -127,6 +130,8 @@ fn floor_div(c: &mut Call<'_, '_>) -> Made {
     one(c.b.call_with("aten.div.Tensor_mode", vec![Arg::Node(first), second], mode)?)
 }
 
+const COMPARISONS: [&str; 6] = ["aten.gt", "aten.ge", "aten.lt", "aten.le", "aten.eq", "aten.ne"];
+
 /// Operators whose overload says whether the second operand is a number.
 fn compared(c: &mut Call<'_, '_>, packet: &str, arithmetic: Option<Arithmetic>) -> Made {
     let (a, b) = (c.value("x1")?, c.value("x2")?);
@@ -142,6 +147,15 @@ fn compared(c: &mut Call<'_, '_>, packet: &str, arithmetic: Option<Arithmetic>) 
     }
     let (first, second) = operands(c)?;
     let overload = if matches!(second, Arg::Node(_)) { "Tensor" } else { "Scalar" };
+    let second = match second {
+        // Beside integers a whole number says the same as a float, as far as single precision holds it.
+        Arg::Int(v)
+            if COMPARISONS.contains(&packet) && v.unsigned_abs() <= 1 << 24 && c.b.dtype(first)?.is_integer() =>
+        {
+            c.b.named_float(v).map_or(Arg::Int(v), Arg::Float)
+        }
+        other => other,
+    };
     one(c.b.call(&format!("{packet}.{overload}"), vec![Arg::Node(first), second])?)
 }
 
@@ -161,6 +175,10 @@ fn power(c: &mut Call<'_, '_>) -> Made {
     }
     if a.numbers().is_some() && b.numbers().is_none() {
         let exponent = c.t("x2")?;
+        if c.b.calls("aten.pow.Tensor_Tensor") && !c.b.calls("aten.pow.Scalar") {
+            let base = c.t("x1")?;
+            return one(c.b.call("aten.pow.Tensor_Tensor", vec![Arg::Node(base), Arg::Node(exponent)])?);
+        }
         let base = c.operand("x1", exponent)?;
         let overload = if matches!(base, Arg::Node(_)) { "aten.pow.Tensor_Tensor" } else { "aten.pow.Scalar" };
         return one(c.b.call(overload, vec![base, Arg::Node(exponent)])?);
@@ -168,6 +186,18 @@ fn power(c: &mut Call<'_, '_>) -> Made {
     let (first, second) = operands(c)?;
     let overload = if matches!(second, Arg::Node(_)) { "aten.pow.Tensor_Tensor" } else { "aten.pow.Tensor_Scalar" };
     one(c.b.call(overload, vec![Arg::Node(first), second])?)
+}
+
+/// The lesser or greater of two: of sizes that are known, a number.
+fn bounded(c: &mut Call<'_, '_>, target: &str, arithmetic: Arithmetic) -> Made {
+    let (a, b) = (c.value("x1")?, c.value("x2")?);
+    if let (Value::Numbers(a), Value::Numbers(b)) = (&a, &b)
+        && let Some(known) = numbers::both(c.b, arithmetic, a, b)?
+    {
+        return one(known);
+    }
+    let (a, b) = (c.t("x1")?, c.t("x2")?);
+    one(c.b.call(target, vec![Arg::Node(a), Arg::Node(b)])?)
 }
 
 fn by_attribute(c: &mut Call<'_, '_>, target: &str) -> Made {
@@ -182,6 +212,18 @@ fn scaled_sum(c: &mut Call<'_, '_>, alpha: &str) -> Made {
     let (first, second) = operands(c)?;
     let alpha = if alpha == "input" { c.one_number("alpha")? } else { Arg::Float(c.float("alpha")?) };
     one(c.b.call_with("aten.add.Tensor", vec![Arg::Node(first), second], vec![("alpha", alpha)])?)
+}
+
+/// `x1 - alpha * x2`.
+fn scaled_difference(c: &mut Call<'_, '_>) -> Made {
+    let second = c.t("x2")?;
+    let alpha = if c.is_fed("alpha") { c.one_number("alpha")? } else { Arg::Int(1) };
+    let named = if is_one(&alpha) { Vec::new() } else { vec![("alpha", alpha.clone())] };
+    match c.operand("x1", second)? {
+        Arg::Node(first) => one(c.b.call_with("aten.sub.Tensor", vec![Arg::Node(first), Arg::Node(second)], named)?),
+        number if is_one(&alpha) => one(c.b.call("aten.rsub.Scalar", vec![Arg::Node(second), number])?),
+        number => one(c.b.call("aten.rsub.Scalar", vec![Arg::Node(second), number, alpha])?),
+    }
 }
 
 fn cast(c: &mut Call<'_, '_>) -> Made {
@@ -236,12 +278,18 @@ fn clip(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
     let (low, high) = (c.operand("clip_value_min", x)?, c.operand("clip_value_max", x)?);
     if let (Arg::Node(_), _) | (_, Arg::Node(_)) = (&low, &high) {
-        let (low, high) = (c.t("clip_value_min")?, c.t("clip_value_max")?);
-        return one(c.b.call("aten.clamp.Tensor", vec![Arg::Node(x), Arg::Node(low), Arg::Node(high)])?);
+        let mut bound = |slot: &str, given: &Arg, none: f64| match given {
+            Arg::Float(v) if v.to_bits() == none.to_bits() => Ok(Arg::None),
+            _ => c.t(slot).map(Arg::Node),
+        };
+        let low = bound("clip_value_min", &low, f64::NEG_INFINITY)?;
+        let high = bound("clip_value_max", &high, f64::INFINITY)?;
+        return one(c.b.call("aten.clamp.Tensor", vec![Arg::Node(x), low, high])?);
     }
     // What is at most infinite is what it is; so is NaN.
     let bound = |arg: Arg, none: f64| {
-        if matches!(arg, Arg::Float(v) if v.to_bits() == none.to_bits()) { Arg::None } else { arg }
+        let is_none = matches!(arg, Arg::Float(v) if v.to_bits() == none.to_bits()) && !c.b.names(none);
+        if is_none { Arg::None } else { arg }
     };
     match (bound(low, f64::NEG_INFINITY), bound(high, f64::INFINITY)) {
         (Arg::None, Arg::None) => one(x),

@@ -1,10 +1,12 @@
 //! Pooling and resampling, of tensors in the order NCHW.
 
 use super::dense::even_pads;
-use super::{Call, Made, Table, Undefined, one};
+use super::{Call, Made, Table, Undefined, one, undefined};
 use crate::graph::Arg;
 
 pub(super) const TABLE: Table = &[
+    ("Resize", resize),
+    ("GridSampler2D", grid_sampler),
     ("AvgPoolV2", avg_pool),
     ("AdaptiveAvgPool2d", adaptive_avg_pool),
     ("MaxPoolWithArgmaxV1", max_pool),
@@ -90,4 +92,43 @@ fn bilinear(c: &mut Call<'_, '_>) -> Made {
     c.only(c.b.dtype(x)? == c.dtype("dtype")?, "a result of another type")?;
     let args = vec![Arg::Node(x), Arg::List(size.into()), Arg::Bool(aligned)];
     one(c.b.call("aten.upsample_bilinear2d.default", args)?)
+}
+
+/// As ONNX has it: by sizes, cubic, each sample's place at its middle or at the corners.
+fn resize(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    c.only(!c.is_fed("roi") && !c.is_fed("scales"), "a resize of a part, or by scales")?;
+    c.only(c.text("mode")? == "cubic", "a resize that is not cubic")?;
+    let coefficient = c.float("cubic_coeff_a")?;
+    #[allow(clippy::float_cmp)] // Three quarters are exact.
+    c.only(coefficient == -0.75 && c.int("exclude_outside")? == 0, "another cubic filter")?;
+    let corners = match c.text("coordinate_transformation_mode")?.as_str() {
+        "half_pixel" => false,
+        "align_corners" => true,
+        other => return undefined(format!("places by {other}")),
+    };
+    let (own, sizes) = (c.b.sizes(x)?, c.sizes("sizes")?);
+    let [_, _, high, wide] = sizes.as_slice() else { return undefined("an image of other than four dimensions") };
+    c.only(own.len() == 4 && own.iter().take(2).eq(sizes.iter().take(2)), "a resize of images or channels")?;
+    let to = Arg::List(vec![high.clone(), wide.clone()].into());
+    one(c.b.call("aten.upsample_bicubic2d.default", vec![Arg::Node(x), to, Arg::Bool(corners)])?)
+}
+
+fn grid_sampler(c: &mut Call<'_, '_>) -> Made {
+    let (x, grid) = (c.t("x")?, c.t("grid")?);
+    let mode = match c.text("interpolation_mode")?.as_str() {
+        "bilinear" => 0,
+        "nearest" => 1,
+        "bicubic" => 2,
+        other => return undefined(format!("samples that are {other}")),
+    };
+    let padding = match c.text("padding_mode")?.as_str() {
+        "zeros" => 0,
+        "border" => 1,
+        "reflection" => 2,
+        other => return undefined(format!("padding by {other}")),
+    };
+    let corners = Arg::Bool(c.flag("align_corners")?);
+    let args = vec![Arg::Node(x), Arg::Node(grid), Arg::Int(mode), Arg::Int(padding), corners];
+    one(c.b.call("aten.grid_sampler_2d.default", args)?)
 }

@@ -2,7 +2,7 @@
 
 use super::shape::axis;
 use super::{Call, Made, Table, Undefined, one, undefined};
-use crate::graph::{Arg, Dtype, NodeId};
+use crate::graph::{Arg, Dtype, NodeId, View};
 
 pub(super) const TABLE: Table = &[
     ("ReduceSum", |c| reduce(c, "aten.sum.dim_IntList")),
@@ -13,7 +13,8 @@ pub(super) const TABLE: Table = &[
     ("ReduceAll", |c| truths(c, "all")),
     ("ReduceProdD", product),
     ("ReduceLogSumExp", |c| reduce(c, "aten.logsumexp.default")),
-    ("Cumsum", cumsum),
+    ("Cumsum", |c| scan(c, "aten.cumsum.default")),
+    ("Cumprod", |c| scan(c, "aten.cumprod.default")),
     ("ArgMaxV2", |c| arg_extreme(c, "aten.argmax.default")),
     ("ArgMin", |c| arg_extreme(c, "aten.argmin.default")),
     ("ArgMaxWithValue", |c| extreme(c, "aten.max.dim")),
@@ -23,6 +24,7 @@ pub(super) const TABLE: Table = &[
     ("LpNormV2", lp_norm),
     ("ReduceStdWithMean", std_with_mean),
     ("ReduceStdV2", std),
+    ("ReduceStdV2Update", variance_from_mean),
 ];
 
 /// The axes of a reduction: some, since what no axes mean differs by operator.
@@ -46,6 +48,8 @@ fn reduce(c: &mut Call<'_, '_>, target: &str) -> Made {
     let dtype = c.b.dtype(x)?;
     let all = match target {
         "aten.mean.dim" => "aten.mean.default",
+        "aten.amax.default" if !c.b.calls("aten.amax.default") => "aten.max.default",
+        "aten.amin.default" if !c.b.calls("aten.amin.default") => "aten.min.default",
         "aten.sum.dim_IntList" if dtype.is_float() || dtype == Dtype::I64 => "aten.sum.default",
         _ => "",
     };
@@ -98,21 +102,30 @@ fn product(c: &mut Call<'_, '_>) -> Made {
     one(c.b.call_with("aten.prod.dim_int", args, dtype)?)
 }
 
-fn cumsum(c: &mut Call<'_, '_>) -> Made {
-    c.only(!c.flag("exclusive")? && !c.flag("reverse")?, "a sum that leaves its own element out, or runs backwards")?;
+fn scan(c: &mut Call<'_, '_>, target: &str) -> Made {
+    c.only(!c.flag("exclusive")? && !c.flag("reverse")?, "a scan that leaves its own element out, or runs backwards")?;
     let x = c.t("x")?;
     let at = c.one_int("axis")?;
     let dtype = c.b.dtype(x)?;
-    let own = dtype.is_float() || dtype == Dtype::I64;
+    let own = (dtype.is_float() || dtype == Dtype::I64) && !c.b.is_converted(target, x);
     let named = if own { Vec::new() } else { vec![("dtype", Arg::Dtype(dtype))] };
-    one(c.b.call_with("aten.cumsum.default", vec![Arg::Node(x), Arg::Int(at)], named)?)
+    one(c.b.call_with(target, vec![Arg::Node(x), Arg::Int(at)], named)?)
 }
 
 fn arg_extreme(c: &mut Call<'_, '_>, target: &str) -> Made {
     let x = c.t("x")?;
     let at = c.one_int("dimension")?;
-    let found = c.b.call(target, vec![Arg::Node(x), Arg::Int(at)])?;
     let dtype = c.dtype("dtype")?;
+    // Along a tensor that was laid flat: over all of it.
+    let args = match c.b.graph.args(x) {
+        [Arg::Node(whole), Arg::List(to)]
+            if c.b.graph.target(x) == "aten.reshape.default" && **to == [Arg::Int(-1)] && matches!(at, 0 | -1) =>
+        {
+            vec![Arg::Node(*whole)]
+        }
+        _ => vec![Arg::Node(x), Arg::Int(at)],
+    };
+    let found = c.b.call(target, args)?;
     if dtype == Dtype::I32 {
         return one(c.b.narrow_places(found)?);
     }
@@ -121,10 +134,23 @@ fn arg_extreme(c: &mut Call<'_, '_>, target: &str) -> Made {
 
 /// Places first, then values; places are of 32 bits.
 fn extreme(c: &mut Call<'_, '_>, target: &str) -> Made {
-    let x = c.t("x")?;
+    let given = c.t("x")?;
     let (at, keep) = (c.int("dimension")?, c.flag("keep_dims")?);
+    // Wider floats have the same order.
+    let x = match c.b.graph.args(given) {
+        [Arg::Node(narrow)]
+            if c.b.graph.target(given) == "aten._to_copy.default"
+                && c.b.dtype(given)? == Dtype::F32
+                && matches!(c.b.dtype(*narrow)?, Dtype::F16 | Dtype::Bf16) =>
+        {
+            *narrow
+        }
+        _ => given,
+    };
     let both = c.b.call(target, vec![Arg::Node(x), Arg::Int(at), Arg::Bool(keep)])?;
     let (values, places) = (c.b.item(both, 0)?, c.b.item(both, 1)?);
+    let dtype = c.b.dtype(given)?;
+    let values = c.b.to(values, dtype)?;
     let places = c.b.narrow_places(places)?;
     Ok(vec![Some(places.into()), Some(values.into())])
 }
@@ -158,6 +184,12 @@ fn lp_norm(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
     let axes = c.int_list("axes")?;
     let (p, keep) = (c.attribute_argument("p")?, c.flag("keepdim")?);
+    // The ends of 32 bits stand for the infinities.
+    let p = match p {
+        Arg::Float(v) if v >= 2_147_483_000.0 => Arg::Float(f64::INFINITY),
+        Arg::Float(v) if v <= -2_147_483_000.0 => Arg::Float(f64::NEG_INFINITY),
+        p => p,
+    };
     // `epsilon` guards a division that a norm does not make.
     let _ = c.float("epsilon")?;
     let args = vec![Arg::Node(x), p, Arg::list(axes), Arg::Bool(keep)];
@@ -172,6 +204,79 @@ fn std_with_mean(c: &mut Call<'_, '_>) -> Made {
     c.only(!c.flag("invert")?, "a deviation that is inverted")?;
     let _ = (c.flag("unbiased")?, c.float("epsilon")?);
     let (correction, keep) = (c.int("correction")?, c.flag("keepdim")?);
+    let variance = squares_from(c, x, mean, axes, correction, keep)?;
+    one(c.b.call("aten.sqrt.default", vec![Arg::Node(variance)])?)
+}
+
+/// The squares of the distances from a mean that is given, over their count but for the correction.
+fn variance_from_mean(c: &mut Call<'_, '_>) -> Made {
+    let (x, mean) = (c.t("x")?, c.t("mean")?);
+    let axes = c.int_list("dim")?;
+    let axes = some_axes(c, x, axes)?;
+    let _ = c.flag("unbiased")?;
+    let (correction, keep) = (c.int("correction")?, c.flag("keepdim")?);
+    let variance = squares_from(c, x, mean, axes, correction, keep)?;
+    if c.flag("if_std")? {
+        return one(c.b.call("aten.sqrt.default", vec![Arg::Node(variance)])?);
+    }
+    one(variance)
+}
+
+/// Whether a tensor is the mean of another over these axes, spread over it or not.
+fn is_mean_of(c: &Call<'_, '_>, mean: NodeId, x: NodeId, axes: &[i64]) -> bool {
+    let (target, args) = (c.b.graph.target(mean), c.b.graph.args(mean));
+    match (target, args) {
+        ("aten.expand.default", [Arg::Node(inner), _]) => {
+            c.b.graph.target(*inner) != "aten.expand.default" && is_mean_of(c, *inner, x, axes)
+        }
+        ("aten.unsqueeze.default", _) => {
+            // The dimensions that a mean lost, put back from the front.
+            let (mut inner, mut put) = (mean, Vec::new());
+            while let [Arg::Node(before), Arg::Int(at)] = c.b.graph.args(inner)
+                && c.b.graph.target(inner) == "aten.unsqueeze.default"
+            {
+                put.push(*at);
+                inner = *before;
+            }
+            let all = matches!((c.b.graph.target(inner), c.b.graph.args(inner)), ("aten.mean.default", [Arg::Node(of)]) if *of == x);
+            put.reverse();
+            put.is_sorted_by(|a, b| a < b)
+                && places(c, x, &put) == places(c, x, axes)
+                && (all && Some(put.len()) == c.b.rank(x).ok() || of_mean(c, inner, x, axes, false))
+        }
+        _ => of_mean(c, mean, x, axes, true),
+    }
+}
+
+fn places(c: &Call<'_, '_>, x: NodeId, axes: &[i64]) -> Option<Vec<usize>> {
+    let rank = c.b.rank(x).ok()?;
+    let mut places = axes.iter().map(|a| axis(*a, rank).ok()).collect::<Option<Vec<usize>>>()?;
+    places.sort_unstable();
+    Some(places)
+}
+
+fn of_mean(c: &Call<'_, '_>, mean: NodeId, x: NodeId, axes: &[i64], keep: bool) -> bool {
+    let ("aten.mean.dim", [Arg::Node(of), Arg::List(dims), kept]) = (c.b.graph.target(mean), c.b.graph.args(mean))
+    else {
+        return false;
+    };
+    let dims: Option<Vec<i64>> = dims.iter().map(|d| if let Arg::Int(v) = d { Some(*v) } else { None }).collect();
+    let dims = dims.and_then(|d| places(c, x, &d));
+    *of == x && *kept == Arg::Bool(keep) && dims.is_some() && dims == places(c, x, axes)
+}
+
+fn squares_from(
+    c: &mut Call<'_, '_>,
+    x: NodeId,
+    mean: NodeId,
+    axes: Vec<i64>,
+    correction: i64,
+    keep: bool,
+) -> Result<NodeId, Undefined> {
+    if is_mean_of(c, mean, x, &axes) {
+        let named = vec![("correction", Arg::Int(correction)), ("keepdim", Arg::Bool(keep))];
+        return c.b.call_with("aten.var.correction", vec![Arg::Node(x), Arg::list(axes)], named);
+    }
     let difference = c.b.call("aten.sub.Tensor", vec![Arg::Node(x), Arg::Node(mean)])?;
     let squares = c.b.call("aten.mul.Tensor", vec![Arg::Node(difference), Arg::Node(difference)])?;
     let sum = c.b.call("aten.sum.dim_IntList", vec![Arg::Node(squares), Arg::list(axes.clone()), Arg::Bool(keep)])?;
@@ -182,8 +287,7 @@ fn std_with_mean(c: &mut Call<'_, '_>) -> Made {
         count = count.saturating_mul(n);
     }
     let below = count.saturating_sub(correction).max(0);
-    let variance = c.b.call("aten.div.Tensor", vec![Arg::Node(sum), Arg::Int(below)])?;
-    one(c.b.call("aten.sqrt.default", vec![Arg::Node(variance)])?)
+    c.b.call("aten.div.Tensor", vec![Arg::Node(sum), Arg::Int(below)])
 }
 
 fn std(c: &mut Call<'_, '_>) -> Made {

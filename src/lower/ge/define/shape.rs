@@ -26,6 +26,7 @@ pub(super) const TABLE: Table = &[
     ("PadV3", pad),
     ("MirrorPad", mirror_pad),
     ("TensorMove", tensor_move),
+    ("AsStrided", as_strided),
 ];
 
 fn identity(c: &mut Call<'_, '_>) -> Made {
@@ -35,6 +36,66 @@ fn identity(c: &mut Call<'_, '_>) -> Made {
 fn tensor_move(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
     one(c.b.call("aten.clone.default", vec![Arg::Node(x)])?)
+}
+
+/// Of a dense tensor, which dimension is seen in windows, of what size, how far apart: all others are as they are, and the places within a
+/// window come last.
+fn windows(c: &Call<'_, '_>, x: NodeId, sizes: &[Arg], strides: &[Arg]) -> Option<(i64, i64, i64)> {
+    let ints = |list: &[Arg]| -> Option<Vec<i64>> {
+        list.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect()
+    };
+    let own: Vec<i64> = c.b.tensor(x).ok()?.sizes.iter().map(|d| d.fixed()).collect::<Option<_>>()?;
+    let (sizes, strides) = (ints(sizes)?, ints(strides)?);
+    let ([sizes @ .., size], [strides @ .., within]) = (sizes.as_slice(), strides.as_slice()) else { return None };
+    let mut dense = vec![1_i64; own.len()];
+    for place in (1..own.len()).rev() {
+        *dense.get_mut(place.checked_sub(1)?)? = dense.get(place)?.checked_mul(*own.get(place)?)?;
+    }
+    let alike = |axis: usize| {
+        (0..own.len()).filter(|d| *d != axis).all(|d| sizes.get(d) == own.get(d) && strides.get(d) == dense.get(d))
+    };
+    let axis = (0..own.len()).find(|axis| dense.get(*axis) == Some(within) && alike(*axis))?;
+    let step = strides.get(axis)?.checked_div(*within)?;
+    let (length, count) = (*own.get(axis)?, *sizes.get(axis)?);
+    let fits = sizes.len() == own.len() && step > 0 && step.checked_mul(*within) == strides.get(axis).copied();
+    let counts = length.checked_sub(*size)?.checked_div(step)?.checked_add(1) == Some(count);
+    (fits && counts && *size <= length).then_some((signed(axis), *size, step))
+}
+
+/// By memory: GE's tensors are dense, and begin where their memory begins.
+fn as_strided(c: &mut Call<'_, '_>) -> Made {
+    let mut x = c.t("x")?;
+    let (sizes, strides, offset) = (c.sizes("size")?, c.sizes("stride")?, c.one_number("storage_offset")?);
+    if c.b.calls("aten.unfold.default")
+        && offset == Arg::Int(0)
+        && let Some((axis, size, step)) = windows(c, x, &sizes, &strides)
+    {
+        let args = vec![Arg::Node(x), Arg::Int(axis), Arg::Int(size), Arg::Int(step)];
+        return one(c.b.call("aten.unfold.default", args)?);
+    }
+    if !c.b.is_own(x) || !c.b.is_dense(x)? {
+        let named = vec![("memory_format", Arg::MemoryFormat(crate::graph::MemoryFormat::Contiguous))];
+        x = c.b.call_with("aten.clone.default", vec![Arg::Node(x)], named)?;
+    }
+    let alike = |own: &Arg, here: &[Arg]| match own {
+        Arg::List(own) | Arg::Tuple(own) => {
+            own.len() == here.len()
+                && own.iter().zip(here).all(|(a, b)| a == b || matches!((a, b), (Arg::Node(_), Arg::Node(_))))
+        }
+        _ => false,
+    };
+    let without = |args: &[Arg]| match args {
+        [_, own_sizes, own_strides] | [_, own_sizes, own_strides, Arg::None] => {
+            alike(own_sizes, &sizes) && alike(own_strides, &strides)
+        }
+        _ => false,
+    };
+    let left_out = offset == Arg::Int(0) && c.b.leaves_out("aten.as_strided.default", without);
+    let mut args = vec![Arg::Node(x), Arg::List(sizes.into()), Arg::List(strides.into())];
+    if !left_out {
+        args.push(offset);
+    }
+    one(c.b.call("aten.as_strided.default", args)?)
 }
 
 fn shape(c: &mut Call<'_, '_>) -> Made {
@@ -77,6 +138,9 @@ fn flatten(c: &mut Call<'_, '_>) -> Made {
 fn permute(c: &mut Call<'_, '_>, by_input: bool) -> Made {
     let x = c.t("x")?;
     let order = if by_input { c.ints("perm")? } else { c.int_list("order")? };
+    // What an attribute does not name follows, in order, as in Caffe.
+    let rest = (0..signed(c.b.rank(x)?)).filter(|d| !by_input && !order.contains(d));
+    let order: Vec<i64> = order.iter().copied().chain(rest).collect();
     one(c.b.call("aten.permute.default", vec![Arg::Node(x), Arg::list(order)])?)
 }
 
@@ -163,10 +227,11 @@ fn concat(c: &mut Call<'_, '_>) -> Made {
     c.only(c.int("N")? == signed(values.len()), "a count that is not that of the inputs")?;
     if let Some(all) = values.iter().map(|v| v.numbers().filter(|n| n.dims.len() == 1)).collect::<Option<Vec<_>>>()
         && let Some(first) = all.first()
-        && all.iter().all(|n| n.dtype == first.dtype)
+        && all.iter().all(|n| n.dtype == first.dtype || n.dtype.is_integer() && first.dtype.is_integer())
     {
         let items = all.iter().flat_map(|n| n.items.iter().cloned()).collect();
-        return one(Value::list(first.dtype, items));
+        let dtype = all.iter().fold(first.dtype, |d, n| super::numbers::wider(d, n.dtype));
+        return one(Value::list(dtype, items));
     }
     let tensors = c.many("x")?;
     let dtypes = tensors.iter().map(|t| c.b.dtype(*t)).collect::<Result<Vec<_>, _>>()?;
@@ -180,9 +245,10 @@ fn pack(c: &mut Call<'_, '_>) -> Made {
     if at == 0
         && let Some(all) = values.iter().map(|v| v.numbers().filter(|n| n.dims.is_empty())).collect::<Option<Vec<_>>>()
         && let Some(first) = all.first()
-        && all.iter().all(|n| n.dtype == first.dtype)
+        && all.iter().all(|n| n.dtype == first.dtype || n.dtype.is_integer() && first.dtype.is_integer())
     {
-        return one(Value::list(first.dtype, all.iter().flat_map(|n| n.items.iter().cloned()).collect()));
+        let dtype = all.iter().fold(first.dtype, |d, n| super::numbers::wider(d, n.dtype));
+        return one(Value::list(dtype, all.iter().flat_map(|n| n.items.iter().cloned()).collect()));
     }
     let tensors = c.many("x")?;
     if let Some(whole) = parts_of(c, &tensors, at) {

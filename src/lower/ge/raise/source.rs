@@ -98,6 +98,11 @@ fn elements(dtype: Dtype, bytes: &[u8]) -> Option<Vec<Arg>> {
         Dtype::Bf16 => each::<2>(bytes, |b| Arg::Float(half::bf16::from_le_bytes(b).to_f64())),
         Dtype::F32 => each::<4>(bytes, |b| Arg::Float(f64::from(f32::from_le_bytes(b)))),
         Dtype::F64 => each::<8>(bytes, |b| Arg::Float(f64::from_le_bytes(b))),
+        Dtype::C64 => each::<8>(bytes, |[a, b, c, d, e, f, g, h]| {
+            let (real, imag) = (f32::from_le_bytes([a, b, c, d]), f32::from_le_bytes([e, f, g, h]));
+            // One that is real is written as such.
+            if imag.to_bits() == 0 { Arg::Float(real.into()) } else { Arg::Complex(real.into(), imag.into()) }
+        }),
         _ => None,
     }
 }

@@ -1,0 +1,154 @@
+//! Writing at places that tensors name, of sizes that may be symbols.
+
+use super::Made;
+use super::args::Args;
+use super::cx::{Cx, int, ints, signed};
+use crate::lower::ge::builder::{Attr, In, Refusal};
+use crate::lower::ge::proto::DataType;
+use crate::lower::ge::value::TensorId;
+use crate::sym::Dim;
+
+/// A size, and the dimension of which tensor has it.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    dim: Dim,
+    of: TensorId,
+    axis: usize,
+}
+
+/// Returns the sizes of a tensor.
+pub(super) fn sizes_of(cx: &Cx, of: TensorId) -> Result<Vec<Size>, Refusal> {
+    Ok(cx.sizes(of)?.iter().enumerate().map(|(axis, dim)| Size { dim: *dim, of, axis }).collect())
+}
+
+fn number(cx: &mut Cx, size: Size) -> Result<In, Refusal> {
+    if let Some(fixed) = size.dim.fixed() {
+        return Ok(int(fixed));
+    }
+    let shape = cx.op("Shape", vec![size.of.into()], &[("dtype", DataType::Int64.into())])?;
+    Ok(cx.element(shape, signed(size.axis))?.into())
+}
+
+/// Returns sizes as the input that GE takes.
+pub(super) fn as_input(cx: &mut Cx, sizes: &[Size]) -> Result<In, Refusal> {
+    if let Some(fixed) = sizes.iter().map(|s| s.dim.fixed()).collect::<Option<Vec<i64>>>() {
+        return Ok(ints(&fixed));
+    }
+    let parts = sizes.iter().map(|s| number(cx, *s)).collect::<Result<Vec<_>, _>>()?;
+    let packed = cx.pack(parts)?;
+    cx.b.mark(packed, "_force_unknown_shape");
+    Ok(packed.into())
+}
+
+/// Spreads a tensor over sizes that it may have already.
+pub(super) fn spread_to(cx: &mut Cx, t: TensorId, sizes: &[Size]) -> Result<TensorId, Refusal> {
+    let own = cx.sizes(t)?;
+    spread_of(cx, t, &own, sizes)
+}
+
+fn spread_of(cx: &mut Cx, t: TensorId, own: &[Dim], sizes: &[Size]) -> Result<TensorId, Refusal> {
+    if own.iter().eq(sizes.iter().map(|s| &s.dim)) {
+        return Ok(t);
+    }
+    let sizes = as_input(cx, sizes)?;
+    cx.op("BroadcastTo", vec![t.into(), sizes], &[])
+}
+
+/// Returns the sizes that all broadcast to.
+fn broadcast(all: &[Vec<Size>]) -> Result<Vec<Size>, Refusal> {
+    let mut longest: Vec<Size> = all.iter().max_by_key(|s| s.len()).cloned().unwrap_or_default();
+    for one in all {
+        for (size, own) in longest.iter_mut().rev().zip(one.iter().rev()) {
+            match (size.dim, own.dim) {
+                (_, Dim::Fixed(1)) => {}
+                (Dim::Fixed(1), _) => *size = *own,
+                (size, own) if size == own => {}
+                _ => return Err(Refusal("the indices do not broadcast".into())),
+            }
+        }
+    }
+    Ok(longest)
+}
+
+fn transposed(cx: &mut Cx, t: TensorId, perm: &[usize]) -> Result<TensorId, Refusal> {
+    if perm.is_sorted() {
+        return Ok(t);
+    }
+    let perm: Vec<i64> = perm.iter().copied().map(signed).collect();
+    cx.op("Transpose", vec![t.into(), ints(&perm)], &[])
+}
+
+/// A number put where a mask holds: the mask says so of whole rows where it has fewer dimensions.
+fn masked(cx: &mut Cx, args: &Args, mask: TensorId) -> Made {
+    let (x, value, dtype) = (args.tensor("self")?, args.tensor("values")?, cx.out_type()?);
+    let (rank, own) = (cx.rank(x)?, cx.rank(mask)?);
+    if args.flag("accumulate")? || cx.rank(value)? > 0 {
+        return Err(Refusal("several values at the places of truth values are not supported".into()));
+    }
+    let mut mask = cx.cast(mask, DataType::Bool)?;
+    if own < rank {
+        mask = cx.unsqueeze(mask, &(own..rank).map(signed).collect::<Vec<_>>())?;
+    }
+    let value = cx.cast(value, dtype)?;
+    cx.ge("MaskedFill", vec![x.into(), mask.into(), value.into()], &[])
+}
+
+/// Writes rows of a copy: the indexed dimensions are brought to the front, and back; places from the end are counted from the front.
+pub(super) fn index_put(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self indices values accumulate=false")?;
+    let (x, dtype) = (args.tensor("self")?, cx.out_type()?);
+    let (sizes, given) = (sizes_of(cx, x)?, cx.tensors(1, "indices")?);
+    let indexed: Vec<(usize, TensorId)> =
+        given.iter().enumerate().filter_map(|(axis, index)| Some((axis, index.tensor()?))).collect();
+    let Some((first, _)) = indexed.first().copied() else { return Err(Refusal("an index is missing".into())) };
+    let is_mask = |cx: &Cx, index: TensorId| matches!(cx.dtype(index), DataType::Bool | DataType::Uint8);
+    if let [(0, mask)] = indexed.as_slice()
+        && is_mask(cx, *mask)
+    {
+        return masked(cx, &args, *mask);
+    }
+    if indexed.iter().enumerate().any(|(i, (axis, _))| *axis != first.saturating_add(i)) {
+        return Err(Refusal("indexed dimensions that are not side by side are not supported".into()));
+    }
+    let mut of_indices = Vec::new();
+    for (_, index) in &indexed {
+        if is_mask(cx, *index) {
+            return Err(Refusal("an index by truth values beside others is not supported".into()));
+        }
+        of_indices.push(sizes_of(cx, *index)?);
+    }
+    let spread = broadcast(&of_indices)?;
+    let after = first.saturating_add(indexed.len());
+    let part = |from: usize, to: usize| sizes.get(from..to).unwrap_or_default();
+    let mut parts = Vec::new();
+    for ((axis, index), own) in indexed.iter().zip(&of_indices) {
+        let size = match sizes.get(*axis) {
+            Some(size) => number(cx, *size)?,
+            None => return Err(Refusal("more indices than dimensions".into())),
+        };
+        let index = cx.cast(*index, DataType::Int64)?;
+        let negative = cx.op("Less", vec![index.into(), int(0)], &[])?;
+        let wrapped = cx.op("Add", vec![index.into(), size], &[])?;
+        let index = cx.op("SelectV2", vec![negative.into(), wrapped.into(), index.into()], &[])?;
+        let own: Vec<Dim> = own.iter().map(|s| s.dim).collect();
+        parts.push(In::Tensor(spread_of(cx, index, &own, &spread)?));
+    }
+    let count = Attr::Int(signed(parts.len()));
+    let index = cx.op("Pack", vec![In::Many(parts)], &[("N", count), ("axis", Attr::Int(-1))])?;
+    let own = cx.sizes(args.tensor("values")?)?.to_vec();
+    let values = cx.cast(args.get("values"), dtype)?;
+    let shape = [part(0, first), &spread, part(after, sizes.len())].concat();
+    let values = spread_of(cx, values, &own, &shape)?;
+    let to_front = |block: usize, rank: usize| -> Vec<usize> {
+        let end = first.saturating_add(block);
+        (first..end).chain(0..first).chain(end..rank).collect()
+    };
+    let perm = to_front(indexed.len(), sizes.len());
+    let updates = transposed(cx, values, &to_front(spread.len(), shape.len()))?;
+    let copy = cx.op("TensorMove", vec![x.into()], &[])?;
+    let rows = transposed(cx, copy, &perm)?;
+    let kind = if args.flag("accumulate")? { "ScatterNdAdd" } else { "ScatterNdUpdate" };
+    let made = cx.op(kind, vec![rows.into(), index.into(), updates.into()], &[])?;
+    let back: Vec<usize> = (0..sizes.len()).map(|axis| perm.iter().position(|p| *p == axis).unwrap_or(0)).collect();
+    Ok(transposed(cx, made, &back)?.into())
+}

@@ -1,0 +1,318 @@
+//! Forms of arguments: numbers beside other types, dimensions from the end, empty lists, masks. Each is lowered, read back and judged, and what is
+//! said is on record; and a definition that is new refuses its operator when that is made otherwise.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use airlock::formats::text;
+use airlock::graph::Graph;
+use airlock::lower::ge::proto::{AttrDef, DataType, Value as Attr};
+use airlock::lower::ge::{self, Format, LowerError, Lowered, Options};
+use airlock::ops::Registry;
+use airlock::pipeline::{Judged, judge_lowered};
+use airlock::verify::{Budget, Finding, JudgeOptions};
+
+fn judged(graph: &Graph, lowered: &Lowered, registry: &Registry) -> Judged {
+    let budget = Budget { time_ms: 60_000, ..Budget::searching() };
+    let options = JudgeOptions { budget, ..JudgeOptions::default() };
+    judge_lowered(&ge::encode(&lowered.graph, Format::Bin), &lowered.host, graph, registry, &options)
+}
+
+/// What is said of a form, in a word; and why, where it is not shown.
+fn said(program: &str, registry: &Registry) -> String {
+    let graph = text::read(program, &text::ReadOptions::of_file("t.fx")).unwrap();
+    match ge::lower_with(&graph, &Options::default(), registry) {
+        Err(LowerError::Unsupported { nodes }) => format!("not lowered, {}", nodes[0].target),
+        Err(error) => format!("not lowered, {error}"),
+        Ok(lowered) => {
+            let verdict = judged(&graph, &lowered, registry).verdict;
+            match (verdict.verdict, verdict.level) {
+                (Finding::Proved, Some(level)) => format!("proved {level:?}").to_lowercase(),
+                (finding, _) => format!("{finding:?}").to_lowercase(),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_said_of_each_form_is_on_record() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/torchair/forms.txt");
+    let file = std::fs::read_to_string(&path).unwrap();
+    let registry = Registry::standard();
+    let (head, forms) = file.split_once("=== ").unwrap();
+    let mut found = head.to_string();
+    for form in forms.split("=== ") {
+        let (title, program) = form.split_once('\n').unwrap();
+        let (name, _) = title.split_once(": ").unwrap();
+        write!(found, "=== {name}: {}\n{program}", said(program, &registry)).unwrap();
+    }
+    if std::env::var_os("AIRLOCK_UPDATE").is_some() {
+        std::fs::write(&path, &found).unwrap();
+    }
+    let titles = |text: &str| text.lines().filter(|l| l.starts_with("===")).map(String::from).collect::<Vec<_>>();
+    assert_eq!(titles(&found), titles(&file));
+    let proved = titles(&found).iter().filter(|t| t.contains(": proved")).count();
+    assert!(proved * 10 >= titles(&found).len() * 8, "{proved}");
+}
+
+/// What is made otherwise of a GE operator.
+enum Fault {
+    /// Its first two inputs are exchanged.
+    Inputs,
+    /// An attribute has another value.
+    Attribute(&'static str, Attr),
+    /// A text attribute has another value.
+    Text(&'static str, &'static str),
+    /// Another operator is made of the same.
+    Kind(&'static str),
+}
+
+fn spoil(lowered: &mut Lowered, kind: &str, fault: &Fault) {
+    let op = lowered.graph.op.iter_mut().rev().find(|op| op.r#type == kind).unwrap_or_else(|| panic!("{kind}"));
+    match fault {
+        Fault::Inputs => op.input.swap(0, 1),
+        Fault::Attribute(name, value) => {
+            let old = op.attr.insert((*name).to_string(), AttrDef { value: Some(value.clone()) });
+            assert_ne!(old.and_then(|a| a.value).as_ref(), Some(value), "{kind}: {name}");
+        }
+        Fault::Text(name, value) => {
+            let old = op.attr.insert((*name).to_string(), Attr::S(value.as_bytes().to_vec()).into());
+            assert!(old.is_some(), "{kind}: {name}");
+        }
+        Fault::Kind(other) => op.r#type = (*other).to_string(),
+    }
+}
+
+const FAULTS: &[(&str, &str, &str, Fault)] = &[
+    ("x: \"f32[3, 4]\"", "f32[3, 4] = rsub.Scalar(x, 1.5, 2)", "Sxpy", Fault::Inputs),
+    (
+        "x: \"f32[3, 4]\"",
+        "f32[3] = linalg_vector_norm.default(x, inf, [1])",
+        "LpNormV2",
+        Fault::Attribute("p", Attr::F(2.0)),
+    ),
+    (
+        "x: \"f32[3, 4]\"",
+        "f32[3] = var.correction(x, [1], correction = 0)",
+        "ReduceStdV2Update",
+        Fault::Attribute("correction", Attr::I(1)),
+    ),
+    (
+        "x: \"f32[3, 4]\"",
+        "f32[3] = var.correction(x, [1], correction = 0)",
+        "ReduceStdV2Update",
+        Fault::Attribute("if_std", Attr::B(true)),
+    ),
+    (
+        "x: \"f32[3, 4]\", m: \"b8[3]\"",
+        "f32[u0, 4] = index.Tensor(x, [m])",
+        "NonZero",
+        Fault::Attribute("transpose", Attr::B(true)),
+    ),
+    (
+        "x: \"f32[3, 4]\", j: \"i64[2]\", v: \"f32[2, 4]\"",
+        "f32[3, 4] = index_put.default(x, [j], v)",
+        "Less",
+        Fault::Kind("Greater"),
+    ),
+    (
+        "x: \"f32[3, 4]\", j: \"i64[2, 4]\"",
+        "f32[3, 4] = scatter.value(x, 0, j, 2.5)",
+        "ScatterElements",
+        Fault::Attribute("axis", Attr::I(1)),
+    ),
+    ("x: \"f32[3, 4]\", y: \"f32[3, 4]\"", "f32[3, 4] = atan2.default(x, y)", "Atan2", Fault::Inputs),
+    ("x: \"f32[3, 4]\"", "f32[3, 4] = cumprod.default(x, 1)", "Cumprod", Fault::Attribute("reverse", Attr::B(true))),
+    (
+        "x: \"f32[3, 4]\", b: \"f32[5]\"",
+        "i64[3, 4] = bucketize.Tensor(x, b)",
+        "SearchSorted",
+        Fault::Attribute("right", Attr::B(true)),
+    ),
+    (
+        "x: \"f32[3, 4]\", m: \"b8[3, 4]\", s: \"f32[12]\"",
+        "f32[3, 4] = masked_scatter.default(x, m, s)",
+        "MaskedScatter",
+        Fault::Kind("MaskedFill"),
+    ),
+    ("x: \"i64[3, 4]\"", "b8[3, 4] = lt.Scalar(x, 2.5)", "Less", Fault::Inputs),
+    ("g: \"f32[3, 4]\", x: \"f32[3, 4]\"", "f32[3, 4] = gelu_backward.default(g, x)", "GeluGrad", Fault::Inputs),
+    (
+        "x: \"bf16[3, 4]\"",
+        "i64[3, 1] = argmax.default(x, -1, True)",
+        "ArgMaxWithValue",
+        Fault::Attribute("dimension", Attr::I(0)),
+    ),
+    (
+        "x: \"f32[1, 2, 4, 4]\"",
+        "f32[1, 2, 8, 8] = upsample_bicubic2d.default(x, [8, 8], False)",
+        "Resize",
+        Fault::Text("coordinate_transformation_mode", "align_corners"),
+    ),
+    (
+        "x: \"f32[1, 2, 4, 4]\", g: \"f32[1, 3, 3, 2]\"",
+        "f32[1, 2, 3, 3] = grid_sampler_2d.default(x, g, 0, 0, True)",
+        "GridSampler2D",
+        Fault::Attribute("align_corners", Attr::B(false)),
+    ),
+    (
+        "x: \"u8[4, 8]\", y: \"i8[8, 5]\"",
+        "i32[4, 5] = _int_mm.default(x, y)",
+        "MatMulV2",
+        Fault::Attribute("transpose_x2", Attr::B(true)),
+    ),
+    (
+        "x: \"bf16[8, 16]\", w: \"bf16[2, 16, 8]\", o: \"i32[2]\"",
+        "bf16[8, 8] = _grouped_mm.default(x, w, o)",
+        "GroupedMatmul",
+        Fault::Attribute("group_list_type", Attr::I(1)),
+    ),
+    (
+        "x: \"bf16[8, 16]\", w: \"bf16[2, 16, 8]\", o: \"i32[2]\"",
+        "bf16[8, 8] = _grouped_mm.default(x, w, o)",
+        "GroupedMatmul",
+        Fault::Attribute("split_item", Attr::I(2)),
+    ),
+    (
+        "x: \"f32[5, 4]\", t: \"i64[5]\", w: \"f32[4]\"",
+        "f32[5, 4] = mse_loss.default(x, x, 0)",
+        "MseLoss",
+        Fault::Text("reduction", "sum"),
+    ),
+    (
+        "x: \"f32[s, 4]\", j: \"i64[2]\", v: \"f32[]\"",
+        "f32[s, 4] = index_put.default(x, [j], v)",
+        "SelectV2",
+        Fault::Inputs,
+    ),
+    (
+        "x: \"f32[2, 4, 7]\", w: \"f32[4]\", b: \"f32[4]\", m: \"f32[4]\", v: \"f32[4]\"",
+        "f32[2, 4, 7] = batch_norm.default(x, w, b, m, v, False, 0.1, 1e-05, False)",
+        "BNInfer",
+        Fault::Attribute("epsilon", Attr::F(0.5)),
+    ),
+];
+
+fn program(inputs: &str, call: &str) -> String {
+    let (ty, call) = call.split_once(" = ").unwrap();
+    format!(
+        "class GraphModule(torch.nn.Module):\n    def forward(self, {inputs}):\n        y: \"{ty}\" = torch.ops.aten.{call}\n        return (y,)\n"
+    )
+}
+
+#[test]
+fn an_operator_that_is_made_otherwise_is_not_taken_for_the_call() {
+    let registry = Registry::standard();
+    for (inputs, call, kind, fault) in FAULTS {
+        let graph = text::read(&program(inputs, call), &text::ReadOptions::of_file("t.fx")).unwrap();
+        let mut lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+        let whole = judged(&graph, &lowered, &registry).verdict;
+        assert_eq!(whole.verdict, Finding::Proved, "{call}: {}", whole.reason);
+        spoil(&mut lowered, kind, fault);
+        let spoilt = judged(&graph, &lowered, &registry).verdict;
+        assert_ne!(spoilt.verdict, Finding::Proved, "{call}: {kind} made otherwise");
+    }
+}
+
+/// What GE sees by strides is the operand as it is there, dense, and not the memory of which PyTorch's operand is a view.
+#[test]
+fn strides_are_those_of_the_dense_operand() {
+    let seen = |operand: &str| {
+        let text = format!(
+            "class GraphModule(torch.nn.Module):
+    def forward(self, x: \"f32[3, 4]\"):
+        r: \"f32[3, 4]\" = torch.ops.aten.relu.default(x)
+        p: \"f32[4, 3]\" = torch.ops.aten.permute.default(r, [1, 0])
+        y: \"f32[2, 2]\" = torch.ops.aten.as_strided.default({operand}, [2, 2], [2, 1], 0)
+        z: \"f32[2, 2]\" = torch.ops.aten.sin.default(y)
+        return (z,)
+"
+        );
+        let registry = Registry::standard();
+        let mut graph = text::read(&text, &text::ReadOptions::of_file("t.fx")).unwrap();
+        assert!(registry.check_types(&mut graph).is_empty());
+        let lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+        judged(&graph, &lowered, &registry).verdict.verdict
+    };
+    assert_eq!(seen("r"), Finding::Proved);
+    assert_eq!(seen("p"), Finding::Refuted);
+}
+
+/// Strides that are those of windows are windows, and of other windows no others.
+#[test]
+fn windows_are_seen_by_strides() {
+    let text = "class GraphModule(torch.nn.Module):
+    def forward(self, x: \"f32[2, 9]\"):
+        y: \"f32[2, 4, 3]\" = torch.ops.aten.unfold.default(x, 1, 3, 2)
+        z: \"f32[2, 4, 3]\" = torch.ops.aten.sin.default(y)
+        return (z,)
+";
+    let registry = Registry::standard();
+    let graph = text::read(text, &text::ReadOptions::of_file("t.fx")).unwrap();
+    let mut lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+    assert_eq!(judged(&graph, &lowered, &registry).verdict.verdict, Finding::Proved);
+    let seen = lowered.graph.op.iter().find(|op| op.r#type == "AsStrided").unwrap();
+    let strides = seen.input[2].trim_end_matches(":0").to_string();
+    let strides = lowered.graph.op.iter_mut().find(|op| op.name == strides).unwrap();
+    let Some(Some(Attr::T(tensor))) = strides.attr.get_mut("value").map(|a| &mut a.value) else {
+        panic!("no constant")
+    };
+    assert_eq!(tensor.data[8], 2);
+    tensor.data[8] = 1;
+    assert_ne!(judged(&graph, &lowered, &registry).verdict.verdict, Finding::Proved);
+}
+
+fn run_alike(program: &str) {
+    use airlock::verify::Question;
+    let registry = Registry::standard();
+    let mut graph = text::read(program, &text::ReadOptions::of_file("t.fx")).unwrap();
+    assert!(registry.check_types(&mut graph).is_empty());
+    let mut lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+    let verdict = judged(&graph, &lowered, &registry).verdict;
+    assert_eq!(
+        (verdict.verdict, verdict.open.as_slice()),
+        (Finding::Unknown, &[Question::Values][..]),
+        "{}",
+        verdict.reason
+    );
+    // A weight that is another is found by running both.
+    let weights = lowered.graph.op.iter_mut().find_map(|op| match op.attr.get_mut("value").map(|a| &mut a.value) {
+        Some(Some(Attr::T(tensor))) if tensor.desc.as_ref().is_some_and(|d| d.dtype == DataType::Float as i32) => {
+            Some(tensor)
+        }
+        _ => None,
+    });
+    let weights = &mut weights.unwrap().data;
+    let weighs = weights.chunks_exact(4).position(|w| w[3] & 0x7f > 0x38).unwrap();
+    weights[4 * weighs + 3] ^= 0x80;
+    assert_eq!(judged(&graph, &lowered, &registry).verdict.verdict, Finding::Refuted);
+}
+
+/// What a smooth filter weighs is a constant: nobody shows that, and both graphs give the same where they are run.
+#[test]
+fn a_smooth_filter_is_a_product_with_what_it_weighs() {
+    for name in ["_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"] {
+        for (to, corners) in [("[3, 2]", "False"), ("[7, 9]", "False"), ("[3, 4]", "True")] {
+            let sizes = to.trim_matches(['[', ']']);
+            run_alike(&program(
+                "x: \"f32[1, 2, 6, 5]\"",
+                &format!("f32[1, 2, {sizes}] = {name}.default(x, {to}, {corners})"),
+            ));
+        }
+    }
+}
+
+/// What one call lacks the others behind it lack too: a chain of them is taken apart at once, as long as it may be.
+#[test]
+fn a_long_chain_of_operators_without_converter_is_taken_apart() {
+    let mut lines = String::new();
+    for i in 0..60 {
+        let before = if i == 0 { "x".to_string() } else { format!("r{}", i - 1) };
+        writeln!(lines, "        r{i}: \"f32[4]\" = torch.ops.aten.relu6.default({before})").unwrap();
+    }
+    let text = format!(
+        "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4]\"):\n{lines}        return (r59,)\n"
+    );
+    let graph = text::read(&text, &text::ReadOptions::of_file("t.fx")).unwrap();
+    assert!(ge::lower_with(&graph, &Options::default(), &Registry::standard()).is_ok());
+}
