@@ -240,8 +240,8 @@ impl<'r> Build<'r> {
         given.is_some_and(|d| self.literals.converting.contains(&(target.to_string(), vec![d])))
     }
 
-    /// What a Cast to `dtype` is given, where an operator that converts it itself computes the same: numbers of two dimensions and more are
-    /// rounded to narrow floats, a single one is not.
+    /// What a Cast to `dtype` is given, where an operator that converts it itself computes the same: many numbers are rounded to narrow
+    /// floats, a single one is not, whatever its dimensions.
     fn before_cast(&self, arg: &Arg, dtype: Dtype) -> Option<NodeId> {
         let Arg::Node(node) = arg else { return None };
         let ([Arg::Node(from)], [(_, Arg::Dtype(to))]) = (self.graph.args(*node), self.graph.kwargs(*node)) else {
@@ -249,8 +249,9 @@ impl<'r> Build<'r> {
         };
         let is_cast = self.graph.kind(*node) == NodeKind::Call && self.graph.target(*node) == "aten._to_copy.default";
         let own = self.tensor(*from).ok()?;
-        let is_rounded = matches!(dtype, Dtype::F16 | Dtype::Bf16) && own.rank() == 0;
-        (is_cast && *to == dtype && !is_rounded).then_some(*from)
+        let may_be_one = own.sizes.iter().all(|d| d.fixed().is_none_or(|n| n == 1));
+        let is_kept = matches!(dtype, Dtype::F16 | Dtype::Bf16) && may_be_one;
+        (is_cast && *to == dtype && !is_kept).then_some(*from)
     }
 
     /// Appends a call of an operator that has several spellings, in the one that the graph that was lowered has for these arguments.
