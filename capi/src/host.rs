@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use engine::formats::operators;
 use engine::ops::Registry;
-use engine::pipeline::Config;
+use engine::pipeline::{Config, settle};
 use engine::sandbox::Engine;
-use engine::verify::{Budget, JudgeOptions, Mode, Policy};
+use engine::verify::{JudgeOptions, Mode, Policy};
 
 use crate::handles::{Id, Object, add};
 use crate::status::{Failure, Status, call};
@@ -66,14 +66,10 @@ impl Host {
         let stated = |given: &Option<String>, file: &Option<String>| given.clone().or_else(|| file.clone());
         let mode = stated(&options.mode, &config.file.mode).unwrap_or_else(|| "max-autotune".into());
         let policy = stated(&options.policy, &config.file.policy).unwrap_or_else(|| "default".into());
-        let judge = JudgeOptions {
-            mode: Mode::from_name(&mode).ok_or_else(|| Failure::input(format!("there is no mode `{mode}`")))?,
-            policy: Policy::from_name(&policy)
-                .ok_or_else(|| Failure::input(format!("there is no policy `{policy}`")))?,
-            may_alias: config.file.may_alias.clone(),
-            budget: Budget::searching(),
-            ..JudgeOptions::default()
-        };
+        let mode = Mode::from_name(&mode).ok_or_else(|| Failure::input(format!("there is no mode `{mode}`")))?;
+        let policy =
+            Policy::from_name(&policy).ok_or_else(|| Failure::input(format!("there is no policy `{policy}`")))?;
+        let judge = settle::judging(mode, policy, &config).map_err(|e| Failure::file(e.to_string()))?;
         let mut registry = Registry::standard();
         let mut texts = Vec::new();
         for path in &config.file.ops {
