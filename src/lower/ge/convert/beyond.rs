@@ -427,5 +427,5 @@ fn bilinear2d(cx: &mut Cx) -> Made {
 
 /// Returns whether TorchAir has no converter for what is converted here.
 pub(in crate::lower::ge) fn is_beyond(target: &str) -> bool {
-    TABLE.iter().chain(super::vision::TABLE).any(|(t, _)| *t == target)
+    TABLE.iter().chain(super::resample::TABLE).chain(super::detection::TABLE).any(|(t, _)| *t == target)
 }

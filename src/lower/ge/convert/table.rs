@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 
 use super::cx::Cx;
 use super::{
-    activation, batch_norm, beyond, comm, conv, create, direct, foreach, fourier, group_norm, index, logic, loss,
-    matmul, movement, norm, npu, npu_attention, npu_cache, npu_comm, npu_dequant, npu_grouped, npu_matmul, npu_moe,
-    npu_quant, pad, pointwise, pool, random, reduce, slices, sort, split, stream, symbolic, view, vision,
+    activation, batch_norm, beyond, comm, conv, create, detection, direct, foreach, fourier, group_norm, index, logic,
+    loss, matmul, movement, norm, npu, npu_attention, npu_cache, npu_comm, npu_dequant, npu_grouped, npu_matmul,
+    npu_moe, npu_quant, pad, pointwise, pool, random, reduce, resample, slices, sort, split, stream, symbolic, view,
 };
 use crate::lower::ge::builder::Refusal;
 use crate::lower::ge::value::Value;
@@ -36,7 +36,7 @@ pub(in crate::lower::ge) enum Rule {
 /// One line of a family's table.
 pub(in crate::lower::ge) type Entry = (&'static str, Rule);
 
-const FAMILIES: [&[Entry]; 36] = [
+const FAMILIES: [&[Entry]; 37] = [
     activation::TABLE,
     batch_norm::TABLE,
     beyond::TABLE,
@@ -72,7 +72,8 @@ const FAMILIES: [&[Entry]; 36] = [
     stream::TABLE,
     symbolic::TABLE,
     view::TABLE,
-    vision::TABLE,
+    resample::TABLE,
+    detection::TABLE,
 ];
 
 static TABLE: LazyLock<HashMap<&'static str, Rule>> =
