@@ -37,7 +37,8 @@ fn chosen(cx: &Cx<'_, '_, '_>, size: usize, range: Range) -> Result<Vec<usize>, 
     }
     let values = index.lanes::<i64>()?;
     let lenient = match &*cx.operator.schema.name {
-        "index_add" | "index_add_" => true,
+        // Of a vector each index is looked at, even where there is no place at all.
+        "index_add" | "index_add_" => cx.tensor(0)?.rank() > 1,
         "index_fill" | "index_fill_" => size > 0,
         _ => false,
     };
@@ -116,6 +117,9 @@ fn planned(cx: &Cx<'_, '_, '_>) -> Result<Plan, Fault> {
 
 fn add(cx: &mut Cx<'_, '_, '_>) -> Made {
     let Plan { out, d, places, source } = planned(cx)?;
+    if out.numel() == 0 {
+        return Ok(out.into());
+    }
     let at = slices(&out, d, &places);
     let alpha = cx.scalar(4)?;
     if alpha.to_f64() == 1.0 && !matches!(alpha, Scalar::Complex(..)) {
