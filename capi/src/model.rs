@@ -37,7 +37,7 @@ fn load(file: &Path, host: &Host) -> Result<Inner, Failure> {
     let mut model = if pt2::is_pt2(bytes.as_slice()) {
         pt2::read_bytes(&name, bytes, &host.registry).map_err(|e| failed(&e))?
     } else {
-        let inputs_lie = host.config.file.inputs.layout.into();
+        let inputs_lie = host.config.file.inputs.layout;
         let options = fx::ReadOptions { inputs_lie, ..fx::ReadOptions::of_file(&name) };
         let graph = fx::read_bytes(bytes.as_slice(), &options).map_err(|e| failed(&e))?;
         Inner { graph, ..Inner::default() }

@@ -25,7 +25,7 @@ impl Reading {
             ops: &self.ops,
             weights: self.weights.as_deref(),
             like: self.like.as_deref(),
-            inputs_lie: self.layout.into(),
+            inputs_lie: self.layout,
         }
     }
 }

@@ -43,7 +43,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use output::Exit;
 
-use crate::formats::text::case::Layout;
+use crate::graph::InputLayout;
 use crate::pipeline::Config;
 use crate::pipeline::settle::Search;
 use crate::verify::{Mode, Policy};
@@ -147,7 +147,7 @@ pub struct Reading {
     pub like: Option<PathBuf>,
     /// How inputs lie of which a model states no strides, as the configuration says.
     #[arg(skip)]
-    pub layout: Layout,
+    pub layout: InputLayout,
 }
 
 impl Reading {

@@ -25,7 +25,8 @@ pub(crate) struct Body {
 }
 
 /// How inputs lie of which nobody states strides.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum InputLayout {
     /// Row by row: an assumption, which verdicts name.
     #[default]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::options::{CompilerOptions, OptionError};
 use crate::contract::Limits;
-use crate::formats::text::case::Layout;
+use crate::graph::InputLayout;
 
 /// When a pass runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ pub struct FileConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct Inputs {
     /// How inputs lie of which the model states no strides: `contiguous`, where nothing is said, or `any`.
-    pub layout: Layout,
+    pub layout: InputLayout,
     /// Pairs of inputs, by name, that may be the same memory; others never are.
     pub may_alias: Vec<(String, String)>,
     /// What inputs hold, by name: `int(0,6)`, `perm(4)`, `positive`, `nonzero`, `unit`, `prob`, `values:[0.5,1]`, `normal(0.3)`; others any value.

@@ -1,6 +1,6 @@
 //! What the judge is told: mode, policy, and what the host says of inputs.
 
-use crate::formats::text::case::{self, CaseMeta, MODE};
+use crate::formats::text::case::{CaseMeta, MODE};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Graph, InputLayout};
 use crate::verify::differ::Given;
@@ -113,11 +113,19 @@ pub fn stated(options: &JudgeOptions, before: &Graph) -> toml::Table {
     set("integer_slack", options.integer_slack.into(), !options.integer_slack);
     let pairs = options.may_alias.iter().map(|(a, b)| vec![a.clone(), b.clone()]).collect::<Vec<_>>();
     set("may_alias", pairs.into(), options.may_alias.is_empty());
-    let inputs: toml::Table = options.domains.iter().map(|(n, d)| (n.clone(), d.to_string().into())).collect();
-    set("inputs", inputs.into(), options.domains.is_empty());
+    // What has no word is left out: nothing is run where a word is not understood.
+    let worded = |(name, domain): &(String, Domain)| {
+        let word = domain.to_string();
+        (Domain::parse(&word).as_ref() == Some(domain)).then(|| (name.clone(), word.into()))
+    };
+    let inputs: toml::Table = options.domains.iter().filter_map(worded).collect();
+    let none = inputs.is_empty();
+    set("inputs", inputs.into(), none);
     set("tags", options.tags.clone().unwrap_or_default().into(), options.tags.is_none());
     set("closure", "applied".into(), options.closure == Closure::ByMode);
-    set("layout", case::ANY_LAYOUT.into(), before.inputs_lie == InputLayout::Contiguous);
+    if let (InputLayout::Any, Ok(word)) = (before.inputs_lie, toml::Value::try_from(before.inputs_lie)) {
+        meta.insert("layout".into(), word);
+    }
     meta
 }
 
@@ -176,5 +184,25 @@ impl Budget {
     /// Returns a budget in which both graphs are run where their values are not proved.
     pub fn searching() -> Budget {
         Budget { trials: 1000, ..Budget::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_that_states_its_options_is_judged_and_run_under_them() {
+        let domains = vec![
+            ("i".to_string(), Domain::Integers { lo: 0, hi: 6, distinct: false }),
+            ("x".to_string(), Domain::Is(vec![1.0, 1.0])),
+        ];
+        let options = JudgeOptions { domains, closure: Closure::InGraph, ..JudgeOptions::default() };
+        let graph = Graph { inputs_lie: InputLayout::Any, ..Graph::new() };
+        let meta: CaseMeta = stated(&options, &graph).try_into().unwrap();
+        let read = JudgeOptions::of_case(&meta, Mode::default());
+        assert_eq!(read.domains, options.domains[..1]);
+        assert!(read.budget.trials > 0, "what has no word keeps nothing from running");
+        assert_eq!((read.closure, meta.layout), (options.closure, InputLayout::Any));
     }
 }

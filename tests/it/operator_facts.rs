@@ -77,13 +77,7 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
             let numbers = ["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8"];
             rows.iter().all(|r| r[0] == rows[0][0] && numbers.iter().any(|n| r[0] == *n))
         }
-        Total::Plain
-        | Total::Reals
-        | Total::AnyFloats
-        | Total::AlikeFloats
-        | Total::MaskedFloats
-        | Total::Divisor
-        | Total::Steps => {
+        total if total.goes_by_dtypes() => {
             let dtypes: Option<Vec<Dtype>> = rows.iter().map(|r| Dtype::from_short(r[0].as_str()?)).collect();
             let (Some(mut dtypes), Some(bound)) = (dtypes, bound) else { return false };
             let taken = operator.facts.total.takes_all(&dtypes) == Some(true);
@@ -108,7 +102,7 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
                 && (operator.facts.total != Total::Divisor || divides)
                 && (operator.facts.total != Total::Steps || leads)
         }
-        Total::Never => false,
+        _ => false,
     }
 }
 

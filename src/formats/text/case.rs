@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use thiserror::Error;
 
 use super::error::{TextError, shown};
@@ -21,29 +21,6 @@ pub struct Case {
     pub before: Graph,
     /// The program after; not checked.
     pub after: Graph,
-}
-
-/// How inputs lie of which nobody states strides, in the words of cases and of the configuration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Layout {
-    /// Row by row.
-    #[default]
-    Contiguous,
-    /// In any way.
-    Any,
-}
-
-/// The word of [`Layout::Any`].
-pub const ANY_LAYOUT: &str = "any";
-
-impl From<Layout> for InputLayout {
-    fn from(word: Layout) -> Self {
-        match word {
-            Layout::Contiguous => InputLayout::Contiguous,
-            Layout::Any => InputLayout::Any,
-        }
-    }
 }
 
 /// The first part of a case.
@@ -84,7 +61,7 @@ pub struct CaseMeta {
     pub values: BTreeMap<String, toml::Value>,
     /// How inputs lie of which the programs state no strides: `contiguous`, where nothing is said, or `any`.
     #[serde(default)]
-    pub layout: Layout,
+    pub layout: InputLayout,
     /// Pairs of inputs that may be the same memory.
     #[serde(default)]
     pub may_alias: Vec<(String, String)>,
@@ -236,13 +213,14 @@ fn meta(part: Part<'_>, options: &ReadOptions) -> Result<CaseMeta, CaseError> {
 }
 
 fn laid_out(options: &ReadOptions, meta: &CaseMeta) -> ReadOptions {
-    ReadOptions { inputs_lie: meta.layout.into(), ..options.clone() }
+    ReadOptions { inputs_lie: meta.layout, ..options.clone() }
 }
 
 /// Reads the program before alone. A case that keeps the graph on which a pass failed has no `after`.
 pub fn read_before(text: &str, options: &ReadOptions) -> Result<Graph, CaseError> {
-    let [_, before, _] = parts(text, &options.file)?;
-    program(needed(before, "before", options)?, options)
+    let [meta_part, before, _] = parts(text, &options.file)?;
+    let meta = meta_part.map(|part| meta(part, options)).transpose()?.unwrap_or_default();
+    program(needed(before, "before", options)?, &laid_out(options, &meta))
 }
 
 fn needed<'a>(part: Option<Part<'a>>, name: &'static str, options: &ReadOptions) -> Result<Part<'a>, CaseError> {

@@ -38,6 +38,11 @@ pub enum Total {
 }
 
 impl Total {
+    /// Whether it is stated for some dtypes and numbers.
+    pub fn goes_by_dtypes(self) -> bool {
+        self.takes(Dtype::F32).is_some()
+    }
+
     /// Returns whether tensors of that dtype are among those for which it is stated; `None` where it does not go by dtypes and numbers.
     pub fn takes(self, dtype: Dtype) -> Option<bool> {
         let plain = PLAIN.contains(&dtype);

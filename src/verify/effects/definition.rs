@@ -117,20 +117,14 @@ fn fit_as_symbols(f: &Functional<'_>, operator: &Operator, types: &[&TensorType]
 fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
     match operator.facts.total {
         Total::Always => true,
-        Total::Plain
-        | Total::Reals
-        | Total::AnyFloats
-        | Total::AlikeFloats
-        | Total::MaskedFloats
-        | Total::Divisor
-        | Total::Steps => holds_plainly(graph, node, operator, bound, Some(types)),
+        total if total.goes_by_dtypes() => holds_plainly(graph, node, operator, bound, Some(types)),
         Total::Floats | Total::Numbers => {
             types.iter().all(|t| matches!(t.dtype, crate::graph::Dtype::F32 | crate::graph::Dtype::F64))
                 && operator.schema.params.iter().zip(&bound.args).all(|(p, a)| {
                     p.ty.holds_tensors() || matches!(a, Arg::None | Arg::Int(_) | Arg::Float(_) | Arg::Bool(_))
                 })
         }
-        Total::Never => false,
+        _ => false,
     }
 }
 

@@ -64,17 +64,11 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         Total::Always => true,
         Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
         Total::Numbers => numbers_of(f, side, node).is_some_and(|dtype| has_defaults(operator, &bound, dtype)),
-        Total::Plain
-        | Total::Reals
-        | Total::AnyFloats
-        | Total::AlikeFloats
-        | Total::MaskedFloats
-        | Total::Divisor
-        | Total::Steps => {
+        total if total.goes_by_dtypes() => {
             let view = f.view(side);
             holds_plainly(view, node, stated, &bound, tensor_types(f, side, node).as_deref())
         }
-        Total::Never => false,
+        _ => false,
     };
     if !total && (!writes || f.writes_apart(side, node, operator)) && by_definition(f, side, node) {
         return true;
