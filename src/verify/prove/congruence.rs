@@ -1,8 +1,9 @@
 //! Congruence: two values are equal if they are one, or if their forms are equal and their children are, pair by pair.
 //!
 //! Promises: (1) `true` rests on structure alone, down to shared inputs or nodes that the edit did not reach; (2) each
-//! pair is looked at once: what was shown equal is one class, what was not is remembered; (3) a worklist, no recursion; (4) the
-//! work is bounded, and running out of it is "not shown".
+//! pair is looked at once: what was shown equal is one class, what was not is remembered; (3) a worklist, no recursion, and a pair that
+//! would rest on itself (classes may hold terms over themselves, as `floor(floor(x))` over `floor(x)`) is not shown; (4) the work is
+//! bounded, and running out of it is "not shown".
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -38,6 +39,8 @@ struct Frame {
 #[derive(Debug, Default)]
 pub struct Congruence {
     differ: FxHashSet<(ValueId, ValueId)>,
+    /// Pairs whose children are being compared.
+    open: FxHashSet<(ValueId, ValueId)>,
     /// The innermost pair of the last comparison that failed.
     pub first_difference: Option<(ValueId, ValueId)>,
     /// The pairs around it, from the inside out.
@@ -93,6 +96,7 @@ impl Congruence {
             f.settle(a);
             f.settle(b);
         }
+        self.open.clear();
         let mut frames: Vec<Frame> = Vec::new();
         let mut result = match self.step(f, a, b) {
             Step::Equal => return true,
@@ -114,8 +118,8 @@ impl Congruence {
                         result = true;
                     }
                     None => {
-                        let (a, b) = frame.pair;
-                        self.differ.insert((a, b));
+                        self.open.remove(&frame.pair);
+                        self.differ.insert(frame.pair);
                         frames.pop();
                     }
                 }
@@ -123,6 +127,7 @@ impl Congruence {
             }
             let Some((a, b)) = frame.rest.pop() else {
                 let (a, b) = frame.pair;
+                self.open.remove(&frame.pair);
                 f.store.union(a, b);
                 frames.pop();
                 continue;
@@ -155,12 +160,15 @@ impl Congruence {
         if ra == rb {
             return Step::Equal;
         }
-        if self.differ.contains(&(ra, rb)) {
+        if self.differ.contains(&(ra, rb)) || self.open.contains(&(ra, rb)) {
             return Step::Differ;
         }
         match ways(&x, &y) {
             Some(mut ways) => match ways.pop() {
-                Some(rest) => Step::Open(Frame { pair: (ra, rb), ways, rest }),
+                Some(rest) => {
+                    self.open.insert((ra, rb));
+                    Step::Open(Frame { pair: (ra, rb), ways, rest })
+                }
                 None => Step::Differ,
             },
             None => {
