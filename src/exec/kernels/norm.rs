@@ -54,11 +54,12 @@ pub(in crate::exec) fn weights<'a, L: Lane>(cx: &Cx<'a, '_, '_>, i: usize) -> Re
     }
 }
 
-/// How many elements a row of the normalised shape has.
+/// How many elements a row of the normalised shape has: as many last dimensions of the operand as it names, all where it names none.
+/// What sizes it states is for the type rule: `_fused_rms_norm` looks at their number only.
 fn row_width(cx: &Cx<'_, '_, '_>) -> Result<usize, Fault> {
-    let sizes = cx.ints(1)?;
-    let sizes: Vec<usize> = sizes.iter().filter_map(|n| usize::try_from(*n).ok()).collect();
-    shape::count(&sizes)
+    let (t, named) = (cx.tensor(0)?, cx.ints(1)?.len());
+    let first = if named == 0 { 0 } else { t.rank().saturating_sub(named) };
+    shape::count(t.sizes().get(first..).unwrap_or_default())
 }
 
 fn layer_norm(cx: &mut Cx<'_, '_, '_>) -> Made {

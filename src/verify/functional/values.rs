@@ -245,6 +245,8 @@ impl<'a> Functional<'a> {
     /// Finds the term of a value and of everything below it, so that equal structures are one class.
     pub fn settle(&mut self, id: ValueId) {
         let mut open = vec![(id, false)];
+        // Classes may stand below themselves, as `floor(x)` that was found equal to `floor(floor(x))`.
+        let mut above: FxHashSet<ValueId> = FxHashSet::default();
         while let Some((id, below_done)) = open.pop() {
             if self.store.is_settled(id) {
                 continue;
@@ -254,6 +256,9 @@ impl<'a> Functional<'a> {
                 continue;
             }
             self.resolve(id);
+            if !above.insert(self.store.find(id)) {
+                continue;
+            }
             let children = self.store.term(id).map(|t| t.children.clone()).unwrap_or_default();
             open.push((id, true));
             open.extend(children.into_iter().filter(|c| !self.store.is_settled(*c)).map(|c| (c, false)));
@@ -341,7 +346,8 @@ impl<'a> Functional<'a> {
 
     fn view_of(&mut self, map: ViewMap, base: Dims, inner: ValueId) -> Option<Found> {
         let mut inner = inner;
-        loop {
+        // No chain of writes is longer than there are values, but for one that comes back to where it began.
+        for _ in 0..=self.store.kept() {
             if map.is_identity(&base, &mut self.sizes) {
                 return Some(Found::Same(inner));
             }

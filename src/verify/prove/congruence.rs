@@ -8,6 +8,7 @@
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use crate::certificate::Step;
 use crate::rules::Level;
 use crate::term::store::ValueId;
 use crate::term::term::{Form, Term};
@@ -21,8 +22,8 @@ pub enum Proof {
     /// They are.
     #[default]
     Search,
-    /// They are, and what rules show is kept, in order.
-    Record(Vec<(ValueId, ValueId, Level)>),
+    /// They are, and what rules show is kept, in order: of values that a certificate can name.
+    Record(Vec<Step>),
     /// What rules show was shown already.
     Given,
 }
@@ -56,7 +57,7 @@ pub struct Congruence {
     settles: bool,
 }
 
-enum Step {
+enum Look {
     Equal,
     Differ,
     Open(Frame),
@@ -99,9 +100,9 @@ impl Congruence {
         self.open.clear();
         let mut frames: Vec<Frame> = Vec::new();
         let mut result = match self.step(f, a, b) {
-            Step::Equal => return true,
-            Step::Differ => false,
-            Step::Open(frame) => {
+            Look::Equal => return true,
+            Look::Differ => false,
+            Look::Open(frame) => {
                 frames.push(frame);
                 true
             }
@@ -134,47 +135,47 @@ impl Congruence {
             };
             let known = self.first_difference;
             match self.step(f, a, b) {
-                Step::Equal => {}
-                Step::Differ => {
+                Look::Equal => {}
+                Look::Differ => {
                     if self.first_difference != known {
                         self.around = frames.iter().rev().map(|frame| frame.pair).collect();
                     }
                     result = false;
                 }
-                Step::Open(frame) => frames.push(frame),
+                Look::Open(frame) => frames.push(frame),
             }
         }
         result
     }
 
-    fn step(&mut self, f: &mut Functional<'_>, a: ValueId, b: ValueId) -> Step {
+    fn step(&mut self, f: &mut Functional<'_>, a: ValueId, b: ValueId) -> Look {
         if f.store.find(a) == f.store.find(b) {
-            return Step::Equal;
+            return Look::Equal;
         }
         self.steps = self.steps.saturating_add(1);
         if self.is_exhausted() {
-            return Step::Differ;
+            return Look::Differ;
         }
-        let (Some(x), Some(y)) = (f.term(a), f.term(b)) else { return Step::Differ };
+        let (Some(x), Some(y)) = (f.term(a), f.term(b)) else { return Look::Differ };
         let (ra, rb) = (f.store.find(a), f.store.find(b));
         if ra == rb {
-            return Step::Equal;
+            return Look::Equal;
         }
         if self.differ.contains(&(ra, rb)) || self.open.contains(&(ra, rb)) {
-            return Step::Differ;
+            return Look::Differ;
         }
         match ways(&x, &y) {
             Some(mut ways) => match ways.pop() {
                 Some(rest) => {
                     self.open.insert((ra, rb));
-                    Step::Open(Frame { pair: (ra, rb), ways, rest })
+                    Look::Open(Frame { pair: (ra, rb), ways, rest })
                 }
-                None => Step::Differ,
+                None => Look::Differ,
             },
             None => {
                 self.first_difference = Some((a, b));
                 self.differ.insert((ra, rb));
-                Step::Differ
+                Look::Differ
             }
         }
     }

@@ -3,8 +3,11 @@
 //! Promises: what rules show equal becomes one class, and congruence goes on from there; attempts are bounded, and what stopped them is
 //! known. Costs nothing where congruence suffices.
 
+use crate::certificate::Step;
 use crate::rules::Level;
 use crate::term::store::ValueId;
+use crate::term::term::Side;
+use crate::verify::functional::position;
 use crate::verify::functional::values::Functional;
 use crate::verify::prove::congruence::{Congruence, Proof};
 use crate::verify::prove::normal::{self, Names};
@@ -109,6 +112,14 @@ pub(in crate::verify) fn show(
     (a, b): (ValueId, ValueId),
     level: Level,
 ) -> bool {
+    // A class has one name for all that is in it: each value is named before they are one.
+    let named = match c.proof {
+        Proof::Record(_) => match position::name(f, a, Side::Before).zip(position::name(f, b, Side::After)) {
+            Some(named) => Some(named),
+            None => return false,
+        },
+        Proof::Search | Proof::Given => None,
+    };
     let before = f.budget.rules.saturating_sub(c.rules.spent);
     let mut fuel = before;
     let shown = match level {
@@ -119,8 +130,8 @@ pub(in crate::verify) fn show(
     c.rules.spent = c.rules.spent.saturating_add(used);
     let Some(names) = shown else { return false };
     c.rules.names.extend(names);
-    if let Proof::Record(steps) = &mut c.proof {
-        steps.push((a, b, level));
+    if let (Proof::Record(steps), Some((one, other))) = (&mut c.proof, named) {
+        steps.push(Step { level, one, other });
     }
     f.store.union(a, b);
     true

@@ -247,3 +247,20 @@ fn values_that_are_made_of_themselves_are_compared_once() {
     assert!(!c.equal(&mut f, a, b));
     assert!(!c.is_exhausted());
 }
+
+#[test]
+fn a_value_that_is_made_of_itself_is_found_in_bounded_steps() {
+    let lines = "f = aten.floor.default(x)\ng = aten.floor.default(f)\nh = aten.neg.default(g)\nreturn (h,)";
+    let graph = program("x: f32[4]", lines);
+    let (registry, options) = (registry(), JudgeOptions::default());
+    let kinds = Kinds::of(&[&graph], &registry);
+    let mut f = functional(&graph, &graph, &registry, &options, (Sizes::new(&graph.symbols, &graph), kinds));
+    let calls: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).collect();
+    let [above, outer, inner] = [2, 1, 0].map(|k| f.outcome(Side::After, Place::of(calls[k])));
+    for value in [outer, inner] {
+        f.term(value);
+    }
+    f.store.union(outer, inner);
+    f.settle(above);
+    assert!(f.store.is_settled(above) && f.store.is_settled(inner));
+}

@@ -181,12 +181,28 @@ impl Gen {
         }
     }
 
-    /// States the types of results, as tracing does.
+    /// States the types of results, as tracing does; and of those whose layout no rule tells, sometimes strides that they do not have.
     fn annotate_nodes(&mut self) -> Option<()> {
         let mut graph = run::read(&self.p, false).ok()?;
         let _ = run::registry().check_types(&mut graph);
-        for node in self.p.nodes.iter_mut().filter(|n| n.note.is_none() && n.target != "self") {
-            node.note = graph.find_name(BodyId::ROOT, &node.name).and_then(|n| graph.ty(n).annotation(&graph.symbols));
+        // Numbers of its own: whether layouts are stated changes nothing else of the program.
+        let mut rng = Rng::new(self.hint.seed);
+        for node in self.p.nodes.iter_mut().filter(|n| n.target != "self") {
+            let Some(id) = graph.find_name(BodyId::ROOT, &node.name) else { continue };
+            let untold = graph.ty(id).as_tensor().is_some_and(|t| t.strides.is_none());
+            if node.note.is_none() {
+                node.note = graph.ty(id).annotation(&graph.symbols);
+            }
+            if let (true, Some(Value::Tensor(t)), Some(note)) = (untold, self.env.get(&node.name), &mut node.note)
+                && !note.contains("][")
+                && rng.percent(60)
+            {
+                let mut strides = t.meta.strides.to_vec();
+                if rng.percent(60) {
+                    rng.shuffle(&mut strides);
+                }
+                *note = format!("{note}{strides:?}");
+            }
         }
         Some(())
     }
