@@ -73,10 +73,15 @@ fn judge_files(args: &VerifyArgs, settled: &Settled, after: &Path) -> anyhow::Re
     let mut options = settled.judging(settled.policy);
     options.budget.shrinks = counterexample::SHRINKS;
     let (a, b) = (&before.model.graph, &after.graph);
-    let mut verdict = match &args.certificate {
-        Some(file) => keep(file, verify::certify(a, b, &before.registry, &options))?,
-        None => verify::judge_pair(a, b, &before.registry, &options),
+    let certified = args.certificate.as_ref().map(|_| verify::certify(a, b, &before.registry, &options));
+    let mut verdict = match &certified {
+        Some(Certified { verdict, .. }) if verdict.accepted => verdict.clone(),
+        // A search that may use steps without a name shows more.
+        _ => verify::judge_pair(a, b, &before.registry, &options),
     };
+    if let (Some(file), Some(certified), true) = (&args.certificate, certified, verdict.accepted) {
+        keep(file, certified)?;
+    }
     if let Some((dir, name)) = place(args) {
         let kept = counterexample::keep(
             (&before.model.graph, &after.graph),
@@ -90,16 +95,14 @@ fn judge_files(args: &VerifyArgs, settled: &Settled, after: &Path) -> anyhow::Re
     Ok((settled.mode, verdict))
 }
 
-/// Writes a certificate, where there is one, and returns the verdict.
-fn keep(file: &Path, certified: Certified) -> anyhow::Result<Verdict> {
-    if certified.certificate.is_none() && certified.verdict.accepted {
+/// Writes the certificate of what was accepted, where there is one.
+fn keep(file: &Path, certified: Certified) -> anyhow::Result<()> {
+    let Some(certificate) = certified.certificate else {
         output::warn("there is no certificate: a policy accepts what is not proved, or a step has no name");
-    }
-    if let Some(certificate) = certified.certificate {
-        write_whole(file, |out| out.write_all(certificate.to_json().as_bytes()))
-            .with_context(|| format!("cannot write {}", file.display()))?;
-    }
-    Ok(certified.verdict)
+        return Ok(());
+    };
+    write_whole(file, |out| out.write_all(certificate.to_json().as_bytes()))
+        .with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// The folder and the name of the counterexample that is asked for.

@@ -81,6 +81,21 @@ impl Congruence {
         self.around.clear();
     }
 
+    /// Returns whether two values are shown to be equal; where they are not, `first_difference` is of these two, whatever was compared before.
+    pub fn equal_or_part(&mut self, f: &mut Functional<'_>, a: ValueId, b: ValueId) -> bool {
+        self.first_difference = None;
+        self.around.clear();
+        if self.equal(f, a, b) {
+            return true;
+        }
+        if self.first_difference.is_some() {
+            return false;
+        }
+        // What differs was met before, and is not looked into again until it is forgotten.
+        self.forget();
+        self.equal(f, a, b)
+    }
+
     /// Returns whether a pair was not tried by rules before.
     pub fn try_once(&mut self, a: ValueId, b: ValueId, level: Level) -> bool {
         self.tried.insert((a, b, level))
@@ -161,7 +176,11 @@ impl Congruence {
         if ra == rb {
             return Look::Equal;
         }
-        if self.differ.contains(&(ra, rb)) || self.open.contains(&(ra, rb)) {
+        if self.differ.contains(&(ra, rb)) {
+            return Look::Differ;
+        }
+        if self.open.contains(&(ra, rb)) {
+            self.first_difference = Some((a, b));
             return Look::Differ;
         }
         match ways(&x, &y) {

@@ -42,7 +42,7 @@ fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, 
     let reals = level == Level::Real && f.budget.trials > 0 && !f.kinds.sees_nan;
     let mut swept = false;
     for _ in 0..f.budget.differences {
-        if c.equal(f, a, b) {
+        if c.equal_or_part(f, a, b) {
             return true;
         }
         let mut pairs: Vec<(ValueId, ValueId)> = c.first_difference.into_iter().collect();
