@@ -16,6 +16,7 @@ A pair labelled `different` must differ in some run, any other label must not. W
 import argparse
 import ast
 import builtins
+import keyword
 import math
 import operator
 import pathlib
@@ -41,6 +42,9 @@ BINARY = {
 COMPARE = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
 }
+
+
+KEPT = "__kept"
 
 
 class Unsupported(Exception):
@@ -127,7 +131,7 @@ def call(path, args, kwargs):
     try:
         found = torch.ops
         for part in name.split("."):
-            found = getattr(found, part)
+            found = getattr(found, part.removesuffix(KEPT))
     except AttributeError as e:
         raise Unsupported(f"no operator {name}") from e
     return found(*args, **kwargs)
@@ -165,7 +169,10 @@ class Program:
         lines = text.splitlines()
         start = next(i for i, line in enumerate(lines) if line.lstrip().startswith("class "))
         indent = len(lines[start]) - len(lines[start].lstrip())
-        self.body = Body(ast.parse("\n".join(line[indent:] for line in lines[start:])).body[0])
+        source = "\n".join(line[indent:] for line in lines[start:])
+        # An overload may be a word that Python keeps for itself.
+        source = re.sub(r"\.(\w+)\(", lambda m: f".{m[1]}{KEPT}(" if keyword.iskeyword(m[1]) else m[0], source)
+        self.body = Body(ast.parse(source).body[0])
         inputs, _, outputs = signature.partition("# outputs")
         targets = dict((t, n) for n, t in re.findall(r"^\s*(\w+): (?:BUFFER|PARAMETER) target='([^']*)'", inputs, re.M))
         kinds = re.findall(r"^\s*\S*: ([A-Z_]+)(?: target='([^']*)')?", outputs.partition("Range constraints")[0], re.M)
