@@ -28,6 +28,8 @@
 
 use rustc_hash::FxHashMap;
 
+use std::sync::LazyLock;
+
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, View};
 use crate::sym::{KeyedMap, KeyedSet};
 
@@ -122,12 +124,12 @@ pub fn stream_operator(target: &str) -> Option<StreamOperator> {
 
 /// Returns whether the texts of a graph name any stream operator: without one there is nothing to ask. Costs no walk.
 pub fn mentions_streams(view: &dyn View) -> bool {
-    let texts = view.texts();
-    SPACES.iter().any(|(space, names)| {
-        names.iter().any(|(name, _)| {
-            texts.find(&format!("{space}{name}.default")).is_some() || texts.find(&format!("{space}{name}")).is_some()
-        })
-    })
+    static TARGETS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let names =
+            SPACES.iter().flat_map(|(space, names)| names.iter().map(move |(name, _)| format!("{space}{name}")));
+        names.flat_map(|name| [format!("{name}.default"), name]).collect()
+    });
+    TARGETS.iter().any(|target| view.texts().find(target).is_some())
 }
 
 /// Something wrong with scopes, events or waits.
