@@ -23,6 +23,7 @@ pub mod conv_shape;
 mod depthwise;
 mod error;
 pub mod exp;
+pub mod factor;
 pub mod gemm;
 mod gemv;
 mod im2col;

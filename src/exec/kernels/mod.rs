@@ -27,6 +27,7 @@ mod gradient_norm;
 mod gradient_window;
 mod grid_sample;
 mod index;
+mod linalg;
 mod loss;
 mod matmul;
 mod moments;
@@ -107,6 +108,7 @@ fn families() -> impl Iterator<Item = &'static Entry> {
         index::ROWS,
         gradient_norm::KERNELS,
         gradient_window::KERNELS,
+        linalg::KERNELS,
         loss::KERNELS,
         matmul::KERNELS,
         moments::KERNELS,

@@ -40,7 +40,10 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
             "aten._adaptive_avg_pool3d.default",
         ],
     ),
-    (adaptive_max_pool, &["aten.adaptive_max_pool1d.default", "aten.adaptive_max_pool2d.default"]),
+    (
+        adaptive_max_pool,
+        &["aten.adaptive_max_pool1d.default", "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default"],
+    ),
     (max_unpool, &["aten.max_unpool2d.default"]),
 ];
 
@@ -210,29 +213,31 @@ fn adaptive_max_pool(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn adaptive_maxima<L: Lane + Pooled>(
     t: &Tensor,
     meta: &Meta,
-    [_, height, width]: [usize; 3],
-    [_, rows, columns]: [usize; 3],
+    [depth, height, width]: [usize; 3],
+    [layers, rows, columns]: [usize; 3],
 ) -> Result<(Vec<L>, Vec<i64>), Fault> {
     let count = shape::count(&meta.sizes)?;
     let (mut out, mut places) = (vec![L::LOWEST; count], vec![0_i64; count]);
-    let (plane, result) = (height.saturating_mul(width), rows.saturating_mul(columns));
+    let plane = depth.saturating_mul(height).saturating_mul(width);
+    let result = layers.saturating_mul(rows).saturating_mul(columns);
     if count == 0 || plane == 0 {
         return Ok((out, places));
     }
     let input = t.lanes::<L>()?;
     let planes = out.par_chunks_mut(result).zip(places.par_chunks_mut(result)).zip(input.par_chunks(plane));
     planes.for_each(|((out, places), input)| {
-        let spots = (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c)));
-        for ((out, place), (r, c)) in out.iter_mut().zip(places).zip(spots) {
-            let (lines, across) = (part(height, rows, r), part(width, columns, c));
-            *place = at(lines.start, width, across.start);
-            for line in lines {
-                for column in across.clone() {
-                    let index = at(line, width, column);
-                    let value = usize::try_from(index).ok().and_then(|k| input.get(k));
-                    if let Some(value) = value.filter(|v| v.replaces(*out)) {
-                        (*out, *place) = (*value, index);
-                    }
+        let spots = (0..layers).flat_map(|l| (0..rows).flat_map(move |r| (0..columns).map(move |c| (l, r, c))));
+        for ((out, place), (l, r, c)) in out.iter_mut().zip(places).zip(spots) {
+            let (sheets, lines) = (part(depth, layers, l), part(height, rows, r));
+            let across = part(width, columns, c);
+            let line_of = |sheet: usize, line: usize| sheet.saturating_mul(height).saturating_add(line);
+            *place = at(line_of(sheets.start, lines.start), width, across.start);
+            let all = sheets.flat_map(|s| lines.clone().map(move |line| line_of(s, line)));
+            for (line, column) in all.flat_map(|line| across.clone().map(move |column| (line, column))) {
+                let index = at(line, width, column);
+                let value = usize::try_from(index).ok().and_then(|k| input.get(k));
+                if let Some(value) = value.filter(|v| v.replaces(*out)) {
+                    (*out, *place) = (*value, index);
                 }
             }
         }

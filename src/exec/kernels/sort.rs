@@ -30,6 +30,8 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (|cx| median_along(cx, Nan::Wins), &["aten.median.dim"]),
     (|cx| median_along(cx, Nan::Ignored), &["aten.nanmedian.dim"]),
     (mode, &["aten.mode.default"]),
+    (|cx| quantile(cx, Nan::Wins), &["aten.quantile.default", "aten.quantile.scalar"]),
+    (|cx| quantile(cx, Nan::Ignored), &["aten.nanquantile.default", "aten.nanquantile.scalar"]),
 ];
 
 /// What a median makes of NaNs.
@@ -349,5 +351,67 @@ mod tests {
         assert_eq!(call("aten.sort.default", std::slice::from_ref(&t)).unwrap()[1], [2.0, 1.0, 0.0]);
         assert_eq!(call("aten.median.dim", &[t.clone(), Value::Int(0)]).unwrap()[1], [0.0]);
         assert_eq!(call("aten.nanmedian.dim", &[t, Value::Int(0)]).unwrap()[0], [0.0]);
+    }
+}
+
+/// Values at parts of the way through each sorted row. A row with a NaN gives NaN, unless these are ignored; a row of NaNs gives NaN.
+fn quantile(cx: &mut Cx<'_, '_, '_>, nan: Nan) -> Made {
+    let (t, dtype) = (cx.tensor(0)?, cx.meta()?.dtype);
+    let all: Vec<usize> = (0..t.rank()).collect();
+    let axes = if cx.is_none(2) { all } else { vec![cx.axis(2, t.rank())?] };
+    let parts: Vec<f64> = match cx.operand(1)? {
+        crate::exec::tensor::value::Operand::Tensor(q) => q.lanes::<f64>()?.to_vec(),
+        crate::exec::tensor::value::Operand::Number(q) => vec![through(dtype, q.to_f64())],
+    };
+    if let Some(bad) = parts.iter().find(|q| !(0.0..=1.0).contains(*q)) {
+        return Err(cx.bad(1, "0 to 1", bad.to_string()));
+    }
+    let len = rows::length(t, &axes);
+    if len == 0 || t.numel() == 0 {
+        return Err(cx.bad(0, "elements", "none"));
+    }
+    ask_to_sort(cx, t, len)?;
+    let way = cx.text(4);
+    let per_row = rows::fold::<f64, Vec<f64>>(t, &axes, dtype, |row| {
+        let mut row = row.to_vec();
+        row.sort_by(|a, b| order(*a, *b));
+        let numbers = row.iter().position(|v| v.is_nan()).unwrap_or(row.len());
+        let counted = if nan == Nan::Ignored { numbers } else { row.len() };
+        parts
+            .iter()
+            .map(|q| {
+                if nan == Nan::Wins && numbers < row.len() { f64::NAN } else { at_part(&row, counted, *q, way, dtype) }
+            })
+            .collect()
+    })?;
+    let values = (0..parts.len()).flat_map(|k| per_row.iter().map(move |r| r.get(k).copied().unwrap_or(f64::NAN)));
+    cx.emit(values.collect())
+}
+
+/// Rounds as an operation in that dtype does.
+#[allow(clippy::cast_possible_truncation)]
+fn through(dtype: crate::graph::Dtype, v: f64) -> f64 {
+    if dtype == crate::graph::Dtype::F32 { f64::from(v as f32) } else { v }
+}
+
+/// The value at part `q` of the way through the first `count` of a sorted row.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // A place in a row.
+fn at_part(row: &[f64], count: usize, q: f64, way: &str, dtype: crate::graph::Dtype) -> f64 {
+    let value = |place: f64| row.get(place as usize).copied().unwrap_or(f64::NAN);
+    let rank = through(dtype, q * count.saturating_sub(1) as f64);
+    let (below, above) = (value(rank.floor()), value(rank.ceil()));
+    let weight = match way {
+        "lower" => return below,
+        "higher" => return above,
+        "nearest" => return value(rank.round_ties_even()),
+        "midpoint" => 0.5,
+        _ => rank - rank.floor(),
+    };
+    let apart = through(dtype, above - below);
+    // As `lerp` has it: from the nearer end.
+    if weight < 0.5 {
+        through(dtype, below + weight * apart)
+    } else {
+        through(dtype, above - apart * through(dtype, 1.0 - weight))
     }
 }

@@ -34,6 +34,7 @@ impl Runner<'_, '_, '_> {
             "higher_order.scan" => self.scan(node, args),
             "higher_order.associative_scan" => self.associative_scan(node, args),
             "higher_order.map_impl" => self.map(node, args),
+            "higher_order.with_effects" => self.with_effects(node, args, kwargs),
             "higher_order.auto_functionalized" => self.functionalized(node, args, kwargs),
             "higher_order.auto_functionalized_v2" => self.functionalized_v2(node, args, kwargs),
             _ if target.starts_with("higher_order.") => {
@@ -223,6 +224,18 @@ impl Runner<'_, '_, '_> {
         let body = args.get(at).cloned().unwrap_or_default();
         let operands = args.get(operands..).unwrap_or(&[]).to_vec();
         self.call_body(node, &body, operands).map(Value::List)
+    }
+
+    /// A call in its place among effects: the token that orders them, then its results.
+    fn with_effects(&mut self, node: NodeId, args: &[Value], kwargs: &[Named<'_>]) -> Made {
+        let (name, operator) = self.operator(node, args.get(1..).unwrap_or(&[]))?;
+        let given = args.get(2..).unwrap_or(&[]);
+        let result = self.session.call(&name, given, kwargs).map_err(|e| self.failed(node, e))?;
+        let token = args.first().cloned().unwrap_or_default();
+        Ok(match (operator.schema.returns.len(), result) {
+            (0 | 1, one) => Value::List(vec![token, one]),
+            (_, many) => Value::List([vec![token], many.items().to_vec()].concat()),
+        })
     }
 
     fn operator(&self, node: NodeId, args: &[Value]) -> Result<(String, Operator), ExecError> {

@@ -29,6 +29,10 @@ pub(super) const TABLE: &[Line] = &[
     (Real, |b| rounded(b, |x| (x + 3).clamp(0, 6) / 6), &["aten.hardsigmoid.default"]),
     (Real, |b| rounded(b, |x| x * (x + 3).clamp(0, 6) / 6), &["aten.hardswish.default"]),
     (Real, elu, &["aten.elu.default"]),
+    (Real, entropy, &["aten.special_entr.default"]),
+    (Real, product_with_log1p, &["aten.special_xlog1py.default"]),
+    (Real, rrelu, &["aten.rrelu.default"]),
+    (Real, rrelu_with_noise, &["aten.rrelu_with_noise_functional.default"]),
     (Real, leaky_relu, &["aten.leaky_relu.default"]),
     (Real, prelu_kernel, &["aten._prelu_kernel.default"]),
     (Real, softplus, &["aten.softplus.default"]),
@@ -202,4 +206,36 @@ fn ndtr(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
     b.only(x.dtype().is_float(), "this dtype")?;
     done![((x / std::f64::consts::SQRT_2).op("erf") + 1) * 0.5]
+}
+
+/// The slope between both bounds: nothing is drawn without training.
+fn resting<'b>(b: &'b Builder<'_>) -> Result<T<'b>, Fault> {
+    b.only(!b.flag("training")?, "random slopes")?;
+    Ok(b.t(0)?.call("leaky_relu", args![(b.float("lower")? + b.float("upper")?) / 2.0]))
+}
+
+fn rrelu(b: &Builder<'_>) -> Made {
+    done![resting(b)?]
+}
+
+fn rrelu_with_noise(b: &Builder<'_>) -> Made {
+    done![resting(b)?, b.t(1)?.duplicate()]
+}
+
+/// `-x log x`: 0 at 0, and minus infinity below; NaN stays.
+fn entropy(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(x.dtype().is_float(), "integers")?;
+    let above = -x * x.op("log");
+    let at_zero = above.fill_where(x.call("eq", args![0]), 0.0);
+    done![at_zero.fill_where(x.call("lt", args![0]), f64::NEG_INFINITY)]
+}
+
+/// `x log1p y`: 0 where x is, but for a y that is NaN.
+fn product_with_log1p(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    b.only(x.dtype().is_float() && x.dtype() == y.dtype(), "dtypes that differ, or integers")?;
+    let product = x * y.op("log1p");
+    let rest = x.call("eq", args![0]).call("logical_and", args![y.call("eq", args![y])]);
+    done![product.fill_where(rest, 0.0)]
 }

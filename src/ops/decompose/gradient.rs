@@ -19,6 +19,21 @@ pub(super) const TABLE: &[Line] = &[
     (Real, log_softmax, &["aten._log_softmax_backward_data.default"]),
     (Real, mse, &["aten.mse_loss_backward.default"]),
     (Exact, dropout, &["aten.native_dropout_backward.default"]),
+    (Real, hardsigmoid, &["aten.hardsigmoid_backward.default"]),
+    (Exact, shrink, &["aten.hardshrink_backward.default", "aten.softshrink_backward.default"]),
+    (Real, softplus, &["aten.softplus_backward.default"]),
+    (Real, mish, &["aten.mish_backward.default"]),
+    (Real, glu, &["aten.glu_backward.default"]),
+    (Real, logit, &["aten.logit_backward.default"]),
+    (Real, huber, &["aten.huber_loss_backward.default"]),
+    (Real, smooth_l1, &["aten.smooth_l1_loss_backward.default"]),
+    (Real, binary_cross_entropy, &["aten.binary_cross_entropy_backward.default"]),
+    (Real, soft_margin, &["aten.soft_margin_loss_backward.default"]),
+    (Exact, diagonal, &["aten.diagonal_backward.default"]),
+    (Exact, trace, &["aten.trace_backward.default"]),
+    (Real, index_select, &["aten.index_select_backward.default"]),
+    (Real, unfold, &["aten.unfold_backward.default"]),
+    (Exact, selected, &["aten.value_selecting_reduction_backward.default"]),
 ];
 
 /// A formula of gradient and value in the wide dtype, rounded once.
@@ -114,4 +129,152 @@ fn mse(b: &Builder<'_>) -> Made {
 fn dropout(b: &Builder<'_>) -> Made {
     let (g, mask) = (b.t(0)?, b.t(1)?);
     done![g * (mask.to(g.dtype()) * b.float(2)?)]
+}
+
+/// Formulas of gradient and value in the wide dtype; the result has the value's.
+fn formula<'b>(b: &'b Builder<'_>, formula: impl FnOnce(T<'b>, T<'b>) -> T<'b>) -> Made {
+    let dtype = b.t(1)?.dtype();
+    b.only(dtype.is_float(), "this dtype")?;
+    done![formula(b.t(0)?.to(wide(dtype)), b.t(1)?.to(wide(dtype))).to(dtype)]
+}
+
+fn hardsigmoid(b: &Builder<'_>) -> Made {
+    formula(b, |g, x| {
+        let within = x.call("gt", args![-3]).call("logical_and", args![x.call("lt", args![3])]);
+        b.choose(within, g * (1.0 / 6.0), 0.0)
+    })
+}
+
+/// Nothing comes from within the bounds; NaN is without.
+fn shrink(b: &Builder<'_>) -> Made {
+    let (g, x, bound) = (b.t(0)?, b.t(1)?, b.float(2)?);
+    let within = x.call("ge", args![-bound]).call("logical_and", args![x.call("le", args![bound])]);
+    done![g.fill_where(within, 0)]
+}
+
+fn softplus(b: &Builder<'_>) -> Made {
+    let (beta, threshold) = (b.float(2)?, b.float(3)?);
+    formula(b, |g, x| {
+        let z = (x * beta).op("exp");
+        b.choose((x * beta).call("gt", args![threshold]), g, g * z / (z + 1.0))
+    })
+}
+
+fn mish(b: &Builder<'_>) -> Made {
+    formula(b, |g, x| {
+        let t = x.op("exp").op("log1p").op("tanh");
+        let t = b.choose(x.call("gt", args![20]), x.op("tanh"), t);
+        g * (t + x * x.op("sigmoid") * (t * t).minus_from(1.0))
+    })
+}
+
+fn glu(b: &Builder<'_>) -> Made {
+    let x = b.t(1)?;
+    let axis = b.axis(2_usize, x.rank())?;
+    let half = x.fixed(axis)?.div_euclid(2);
+    let dtype = x.dtype();
+    b.only(dtype.is_float(), "this dtype")?;
+    let (g, wide_x) = (b.t(0)?.wide(), x.wide());
+    let (a, gate) = (wide_x.slice(axis, 0, half), wide_x.slice(axis, half, half.saturating_mul(2)).op("sigmoid"));
+    let (first, second) = (g * gate, g * a * gate * gate.minus_from(1.0));
+    let both: Arg = Arg::list([first.id(), second.id()]);
+    done![b.op("cat", args![both, axis]).to(dtype)]
+}
+
+fn logit(b: &Builder<'_>) -> Made {
+    let eps = b.opt_float(2)?;
+    formula(b, |g, x| {
+        let slope = g / (x * x.minus_from(1.0));
+        let (low, high, else_) = eps.map_or((0.0, 1.0, f64::NAN), |e| (e, 1.0 - e, 0.0));
+        let within = x.call("ge", args![low]).call("logical_and", args![x.call("le", args![high])]);
+        b.choose(within, slope, else_)
+    })
+}
+
+/// The share of each element in the loss: one by their number for the mean, else 1.
+fn share(b: &Builder<'_>, x: T<'_>, reduction: i64) -> Result<f64, Fault> {
+    #[allow(clippy::cast_precision_loss)] // As PyTorch does it.
+    Ok(if reduction == 1 { 1.0 / x.count()? as f64 } else { 1.0 })
+        .and_then(|v: f64| b.only(v.is_finite(), "no elements").map(|()| v))
+}
+
+fn huber(b: &Builder<'_>) -> Made {
+    let (g, x, y, delta) = (b.t(0)?, b.t(1)?, b.t(2)?, b.float(4)?);
+    let part = share(b, x, b.int(3)?)?;
+    let apart = x.wide() - y.wide();
+    done![(apart.clamp(-delta, delta) * part * g.wide()).to(x.dtype())]
+}
+
+fn smooth_l1(b: &Builder<'_>) -> Made {
+    let (g, x, y, beta) = (b.t(0)?, b.t(1)?, b.t(2)?, b.float(4)?);
+    let part = share(b, x, b.int(3)?)?;
+    let apart = x.wide() - y.wide();
+    let slope = if beta == 0.0 { apart.op("sign") } else { apart.clamp(-beta, beta) / beta };
+    done![(slope * part * g.wide()).to(x.dtype())]
+}
+
+fn binary_cross_entropy(b: &Builder<'_>) -> Made {
+    const LEAST: f64 = 1e-12;
+    let (g, x, y) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    let part = share(b, x, b.int(4)?)?;
+    let wide_x = x.wide();
+    let slope = g.wide() * (wide_x - y.wide()) / (wide_x.minus_from(1.0) * wide_x).call("clamp_min", args![LEAST]);
+    let weighed = match b.opt(3)? {
+        Some(weight) => slope * weight.wide(),
+        None => slope,
+    };
+    done![(weighed * part).to(x.dtype())]
+}
+
+fn soft_margin(b: &Builder<'_>) -> Made {
+    let (g, x, y) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    let part = share(b, x, b.int(3)?)?;
+    let z = (-y.wide() * x.wide()).op("exp");
+    done![(y.wide() * z / (z + 1.0) * -part * g.wide()).to(x.dtype())]
+}
+
+fn diagonal(b: &Builder<'_>) -> Made {
+    let g = b.t(0)?;
+    let zeros = b.full(g, b.sizes(1), 0, g.dtype());
+    done![zeros.call("diagonal_scatter", args![g, b.arg(2), b.arg(3), b.arg(4)])]
+}
+
+fn trace(b: &Builder<'_>) -> Made {
+    let g = b.t(0)?;
+    let sizes = b.ints(1)?;
+    let [rows, columns] = *sizes.as_slice() else { return Err(b.unsupported("other than two sizes")) };
+    let zeros = b.full(g, b.sizes(1), 0, g.dtype());
+    done![zeros.call("diagonal_scatter", args![g.expand(vec![Arg::Int(rows.min(columns))])])]
+}
+
+fn index_select(b: &Builder<'_>) -> Made {
+    let g = b.t(0)?;
+    let zeros = b.full(g, b.sizes(1), 0, g.dtype());
+    done![zeros.call("index_add", args![b.arg(2), b.t(3)?, g])]
+}
+
+/// Every window's element is added where it was read.
+fn unfold(b: &Builder<'_>) -> Made {
+    let (g, sizes, size, step) = (b.t(0)?, b.ints(1)?, b.int(3)?, b.int(4)?);
+    b.only(!sizes.is_empty(), "a tensor without dimensions")?;
+    let axis = b.axis(2_usize, sizes.len())?;
+    let zeros = b.full(g, b.sizes(1), 0, g.dtype());
+    let device = g.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    let length = zeros.size(axis);
+    let places = b.op("arange.default", args![length; device = device]).call("unfold", args![0, size, step]);
+    let windows = g.call("movedim.int", args![-1, axis.saturating_add(1)]);
+    let flat = windows.call("flatten.using_ints", args![axis, axis.saturating_add(1)]);
+    done![zeros.call("index_add", args![axis, places.reshape(vec![Arg::Int(-1)]), flat])]
+}
+
+/// The gradient of what one element of each row was taken as.
+fn selected(b: &Builder<'_>) -> Made {
+    let (g, axis, places) = (b.t(0)?, b.arg(1), b.t(2)?);
+    let zeros = b.full(g, b.sizes(3), 0, g.dtype());
+    let (g, places) = if b.flag(4)? || zeros.rank() == 0 {
+        (g, places)
+    } else {
+        (g.call("unsqueeze", args![axis.clone()]), places.call("unsqueeze", args![axis.clone()]))
+    };
+    done![zeros.call("scatter.src", args![axis, places, g])]
 }

@@ -19,6 +19,8 @@ pub(super) const TABLE: &[Line] = &[
     (Real, cosine_embedding, &["aten.cosine_embedding_loss.default"]),
     (Real, triplet_margin, &["aten.triplet_margin_loss.default"]),
     (Real, poisson_nll, &["aten.poisson_nll_loss.default"]),
+    (Real, soft_margin, &["aten.soft_margin_loss.default"]),
+    (Real, multi_margin, &["aten.multi_margin_loss.default"]),
     (Real, nll_forward, &["aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default"]),
 ];
 
@@ -198,4 +200,25 @@ fn nll_forward(b: &Builder<'_>) -> Made {
     let total = weight.op("sum.default");
     let sum = loss.op("sum.default");
     done![if reduction == 1 { sum / total } else { sum }.to(x.dtype()), total.to(x.dtype())]
+}
+
+fn soft_margin(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    reduced(b, (-y * x).op("exp").op("log1p"), b.int(2)?)
+}
+
+/// What each class is above the right one less the margin, to a power, weighed by the right class; the mean over classes.
+fn multi_margin(b: &Builder<'_>) -> Made {
+    let (x, y, power, margin) = (b.t(0)?, b.t(1)?, b.float(2)?, b.float(3)?);
+    b.only(x.rank() == 2 && y.rank() == 1, "other than rows of classes")?;
+    b.only(power == 1.0 || power == 2.0, "another power")?;
+    let right = y.unsqueeze(-1);
+    let above = (x - x.call("gather", args![1, right]) + margin).call("clamp_min", args![0]);
+    let powered = if power == 2.0 { above * above } else { above };
+    let weighed = match b.opt(4)? {
+        Some(weight) => powered * weight.call("index_select", args![0, y]).unsqueeze(-1),
+        None => powered,
+    };
+    let others = weighed.call("scatter.value", args![1, right, 0]);
+    reduced(b, others.mean(&[1], false), b.int(5)?)
 }

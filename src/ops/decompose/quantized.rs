@@ -15,6 +15,10 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, quantize_rows, &["quantized_decomposed.quantize_per_token.default"]),
     (Exact, dequantize_rows, &["quantized_decomposed.dequantize_per_token.default"]),
     (Exact, fake_quantize, &["aten.fake_quantize_per_tensor_affine.default"]),
+    (Exact, fake_quantize_channels, &["aten.fake_quantize_per_channel_affine.default"]),
+    (Exact, quantize_blocks, &["torchao.quantize_affine.default"]),
+    (Exact, dequantize_blocks, &["torchao.dequantize_affine.default"]),
+    (Exact, choose_parameters, &["torchao.choose_qparams_affine.default"]),
 ];
 
 fn wide_input<'b>(b: &'b Builder<'_>) -> Result<T<'b>, Fault> {
@@ -97,4 +101,117 @@ fn dequantize_rows(b: &Builder<'_>) -> Made {
 fn fake_quantize(b: &Builder<'_>) -> Made {
     let given = args![b.t(0)?, b.arg(1), b.arg(2), b.arg(3), b.arg(4)];
     done![b.pick("fake_quantize_per_tensor_affine_cachemask", given, 0)]
+}
+
+fn fake_quantize_channels(b: &Builder<'_>) -> Made {
+    let given = args![b.t(0)?, b.t(1)?, b.t(2)?, b.arg(3), b.arg(4), b.arg(5)];
+    done![b.pick("fake_quantize_per_channel_affine_cachemask", given, 0)]
+}
+
+/// How torchao splits a tensor in blocks of one scale: the sizes with blocks apart, and the dimensions within blocks.
+fn blocks(b: &Builder<'_>, x: T<'_>) -> Result<(Vec<i64>, Vec<i64>), Fault> {
+    let (mut split, mut within) = (Vec::new(), Vec::new());
+    let wanted = b.ints("block_size")?;
+    b.only(wanted.len() == x.rank(), "blocks of another number of dimensions")?;
+    for (d, block) in (0_i64..).zip(wanted) {
+        let size = x.fixed(d)?;
+        if block != size && block > 1 {
+            b.only(size.checked_rem(block) == Some(0), "blocks that do not divide a size")?;
+            split.push(size.checked_div(block).unwrap_or(size));
+        }
+        if block != 1 {
+            within.push(signed(split.len()));
+        }
+        split.push(if block > 1 { block } else { size });
+    }
+    Ok((split, within))
+}
+
+/// A scale or zero for each block, to be broadcast over it.
+fn of_blocks<'b>(t: T<'b>, split: &[i64], within: &[i64]) -> T<'b> {
+    let one = |(d, size): (i64, &i64)| Arg::Int(if within.contains(&d) { 1 } else { *size });
+    t.view((0_i64..).zip(split).map(one).collect::<Vec<_>>())
+}
+
+/// The least and the largest step, by default those of the dtype.
+fn steps(b: &Builder<'_>, dtype: Dtype) -> Result<(i64, i64), Fault> {
+    let (low, high) = match dtype {
+        Dtype::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
+        Dtype::U8 => (0, i64::from(u8::MAX)),
+        Dtype::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        Dtype::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        _ => return Err(b.unsupported("steps of this dtype")),
+    };
+    let (least, most) = (b.opt_int("quant_min")?.unwrap_or(low), b.opt_int("quant_max")?.unwrap_or(high));
+    b.only(least >= low && most <= high, "steps beyond the dtype")?;
+    Ok((least, most))
+}
+
+fn quantize_blocks(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(matches!(x.dtype(), Dtype::F32 | Dtype::F16 | Dtype::Bf16), "this dtype")?;
+    let dtype = b.dtype("output_dtype")?.ok_or_else(|| b.unsupported("no dtype"))?;
+    let ((split, within), (least, most)) = (blocks(b, x)?, steps(b, dtype)?);
+    let zero = b.opt("zero_point")?.ok_or_else(|| b.unsupported("no zero points"))?;
+    b.only(zero.count()? > 0, "no zero points")?;
+    let (scale, zero) = (of_blocks(b.t("scale")?, &split, &within), of_blocks(zero, &split, &within));
+    let apart: Vec<Arg> = split.iter().map(|n| Arg::Int(*n)).collect();
+    let numbers = (x.view(apart) * scale.recip()).op("round") + zero;
+    done![numbers.clamp(least, most).view(x.shape()).to(dtype)]
+}
+
+fn dequantize_blocks(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    // PyTorch's numbers of dtypes, where the default stands.
+    let dtype = match b.arg("output_dtype") {
+        Arg::Int(6) => Dtype::F32,
+        Arg::Int(_) => return Err(b.unsupported("a dtype by this number")),
+        _ => b.dtype("output_dtype")?.unwrap_or(Dtype::F32),
+    };
+    b.only(matches!(dtype, Dtype::F32 | Dtype::F16 | Dtype::Bf16), "this dtype")?;
+    b.only(b.dtype("input_dtype")? == Some(x.dtype()), "a tensor of another dtype than stated")?;
+    steps(b, x.dtype())?;
+    let (split, within) = blocks(b, x)?;
+    let apart: Vec<Arg> = split.iter().map(|n| Arg::Int(*n)).collect();
+    let numbers = x.view(apart).to(dtype);
+    let above = match b.opt("zero_point")? {
+        Some(zero) => numbers - of_blocks(zero, &split, &within).to(dtype),
+        None => numbers,
+    };
+    done![(above * of_blocks(b.t("scale")?, &split, &within)).view(x.shape()).to(dtype)]
+}
+
+/// Scales and zeros by the least and the largest value of each block.
+fn choose_parameters(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(matches!(x.dtype(), Dtype::F32 | Dtype::Bf16), "this dtype")?;
+    b.only(!b.flag("keepdim")?, "dimensions that are kept")?;
+    let target = b.dtype("target_dtype")?.ok_or_else(|| b.unsupported("no dtype"))?;
+    let ((split, within), (least, most)) = (blocks(b, x)?, steps(b, target)?);
+    // An empty list would be all dimensions.
+    b.only(!within.is_empty(), "blocks of one element")?;
+    let apart = x.view(split.iter().map(|n| Arg::Int(*n)).collect::<Vec<_>>());
+    let low = apart.call("amin", args![ints(&within), false]);
+    let low = low.call("minimum.default", args![low.op("zeros_like")]);
+    let high = apart.amax(&within, false);
+    let high = high.call("maximum.default", args![high.op("zeros_like")]);
+    let least_scale = b.opt_float("eps")?.unwrap_or(f64::from(f32::MIN_POSITIVE));
+    #[allow(clippy::cast_precision_loss)] // As Python does it.
+    let span = most.saturating_sub(least) as f64;
+    let (scale, zero) = match b.text("mapping_type").as_str() {
+        "ASYMMETRIC" => {
+            let scale = ((high - low) / span).call("clamp_min", args![least_scale]);
+            (scale, (low / scale).op("round").minus_from(least).clamp(least, most))
+        }
+        "SYMMETRIC" => {
+            let scale = (-low).call("maximum.default", args![high]) / (span / 2.0);
+            let middle = least.saturating_add(most).saturating_add(1).checked_div(2).unwrap_or(0);
+            let zero = scale.call("full_like", args![middle]);
+            (scale.call("clamp_min", args![least_scale]), zero)
+        }
+        _ => return Err(b.unsupported("this way of choosing")),
+    };
+    let asymmetric = b.text("mapping_type") == "ASYMMETRIC";
+    let zero_dtype = b.dtype("zero_point_dtype")?.unwrap_or(if asymmetric { Dtype::I32 } else { scale.dtype() });
+    done![scale.to(b.dtype("scale_dtype")?.unwrap_or(x.dtype())), zero.to(zero_dtype)]
 }

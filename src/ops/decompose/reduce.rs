@@ -218,18 +218,40 @@ fn linalg_norm(b: &Builder<'_>) -> Made {
     done![x.call("linalg_vector_norm", args![b.float("ord")?, b.arg("dim"), keep; dtype = dtype])]
 }
 
-/// The sum of all squares' root, or the largest or smallest sum of a row or column; no singular values.
+/// A norm by singular values.
+fn singular<'b>(b: &'b Builder<'_>, x: T<'b>, row: i64, column: i64, of: impl FnOnce(T<'b>) -> T<'b>) -> Made {
+    let x = match b.dtype("dtype")? {
+        Some(dtype) => x.to(dtype),
+        None => x,
+    };
+    let rest = range(x.rank()).into_iter().filter(|d| *d != row && *d != column);
+    let order: Vec<i64> = rest.chain([row, column]).collect();
+    let norm = of(x.permute(&order).op("linalg_svdvals"));
+    if !b.flag("keepdim")? {
+        return done![norm];
+    }
+    done![norm.unsqueeze(row.min(column)).unsqueeze(row.max(column))]
+}
+
+/// The sum of all squares' root, the largest or smallest sum of a row or column, or a norm by singular values.
 fn matrix_norm(b: &Builder<'_>) -> Made {
     let (x, keep, dtype) = (b.t(0)?, b.flag("keepdim")?, b.arg("dtype"));
     let dims = b.axes("dim", x.rank())?;
     let [row, column] = *dims.as_slice() else { return Err(b.unsupported("another number of dimensions")) };
     b.only(row != column, "one dimension twice")?;
     if matches!(b.arg("ord"), Arg::Str(_)) {
-        b.only(b.text("ord") == "fro", "a norm by singular values")?;
-        return done![entries(x, ints(&dims), keep, dtype)];
+        return match b.text("ord").as_str() {
+            "nuc" => singular(b, x, row, column, |values| values.sum(&[-1], false)),
+            "fro" => done![entries(x, ints(&dims), keep, dtype)],
+            _ => Err(b.unsupported("another order")),
+        };
     }
     let order = b.float("ord")?;
-    b.only(order.abs() == 1.0 || order.is_infinite(), "a norm by singular values")?;
+    if order.abs() == 2.0 {
+        let which = if order > 0.0 { "amax" } else { "amin" };
+        return singular(b, x, row, column, |values| values.call(which, args![ints(&[-1]), false]));
+    }
+    b.only(order.abs() == 1.0 || order.is_infinite(), "another order")?;
     let (summed, mut left) = if order.abs() == 1.0 { (row, column) } else { (column, row) };
     let sums = x.call("linalg_vector_norm", args![1.0, ints(&[summed]), keep; dtype = dtype]);
     if !keep && left > summed {

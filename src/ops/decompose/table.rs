@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::builder::{Builder, Made};
 use super::{
-    Exactness, activation, attention, compare, conv, create, einsum, fourier, gradient, index, loss, matmul, movement,
-    norm, npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool, quantized, random, recurrent, reduce,
-    renamed, resample, sort, split, symbolic, ternary, unfold, view,
+    Exactness, activation, attention, compare, conv, create, einsum, fourier, gradient, gradient_window, index, linalg,
+    loss, matmul, movement, norm, npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool, quantized, random,
+    recurrent, reduce, renamed, resample, sort, split, symbolic, ternary, unfold, view,
 };
 
 /// A decomposition: emits calls for the call that the builder holds.
@@ -37,7 +37,9 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
         einsum::TABLE,
         fourier::TABLE,
         gradient::TABLE,
+        gradient_window::TABLE,
         index::TABLE,
+        linalg::TABLE,
         loss::TABLE,
         matmul::TABLE,
         movement::TABLE,

@@ -13,6 +13,7 @@ pub(in crate::ops) mod foreach;
 pub(in crate::ops) mod fourier;
 pub(in crate::ops) mod gradient;
 pub(in crate::ops) mod index;
+pub(in crate::ops) mod linalg;
 pub(in crate::ops) mod matmul;
 pub(in crate::ops) mod movement;
 pub(in crate::ops) mod needs;
@@ -60,6 +61,7 @@ pub(super) fn families() -> impl Iterator<Item = &'static Entry> {
         split::RULES,
         reduce::RULES,
         sort::RULES,
+        linalg::RULES,
         matmul::RULES,
         norm::RULES,
         conv::RULES,

@@ -35,6 +35,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
         ],
     ),
     (adaptive_with_indices, &["aten.adaptive_max_pool1d.default", "aten.adaptive_max_pool2d.default"]),
+    (adaptive_with_indices_in_rows, &["aten.adaptive_max_pool3d.default"]),
     (unpool, &["aten.max_unpool2d.default"]),
     (
         upsample,
@@ -234,6 +235,14 @@ fn adaptive_with_indices(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let dims = resized(c, t, 1)?;
     Ok(out::many([kept_format(c, t.dtype, t, dims.clone())?, kept_format(c, Dtype::I64, t, dims)?]))
+}
+
+/// Row by row, however the input lies.
+fn adaptive_with_indices_in_rows(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    let dims = resized(c, t, 1)?;
+    let one = |c: &mut Call<'_>, dtype| out::contiguous(c.symbols, dtype, dims.clone(), t.device.clone());
+    Ok(out::many([one(c, t.dtype)?, one(c, Dtype::I64)?]))
 }
 
 fn unpool(c: &mut Call<'_>) -> Typed {

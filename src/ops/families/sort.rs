@@ -26,6 +26,10 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (bucketize, &["aten.bucketize.Tensor"]),
     (bincount, &["aten.bincount.default"]),
     (histogram, &["aten.histc.default"]),
+    (
+        quantile,
+        &["aten.quantile.default", "aten.quantile.scalar", "aten.nanquantile.default", "aten.nanquantile.scalar"],
+    ),
 ];
 
 fn place(c: &Call<'_>, name: &str) -> usize {
@@ -183,4 +187,39 @@ fn bincount(c: &mut Call<'_>) -> Typed {
 fn histogram(c: &mut Call<'_>) -> Typed {
     let (t, bins) = (c.tensor(0)?, c.dim(1)?);
     out::contiguous(c.symbols, t.dtype, smallvec::smallvec![bins], t.device.clone())
+}
+
+/// The quantiles stand first, where there is more than a number of them.
+fn quantile(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    if !matches!(t.dtype, Dtype::F32 | Dtype::F64) {
+        return Err(c.bad(0, "f32 or f64", t.dtype.long()));
+    }
+    let mut dims = Sizes::new();
+    if c.operator.schema.params.get(1).is_some_and(|p| p.ty.holds_tensors()) {
+        let q = c.tensor(1)?;
+        if q.rank() > 1 || q.dtype != t.dtype {
+            return Err(c.bad(1, "at most 1 dimension, of the first tensor's dtype", sizes::show(c.symbols, &q.sizes)));
+        }
+        dims.extend(q.sizes.iter().copied());
+    } else if c.float(1).is_some_and(|q| !(0.0..=1.0).contains(&q)) {
+        return Err(c.bad(1, "0 to 1", c.float(1).unwrap_or_default().to_string()));
+    }
+    if !matches!(c.text(4), "linear" | "lower" | "higher" | "midpoint" | "nearest") {
+        return Err(c.bad(4, "a way to interpolate", format!("'{}'", c.text(4))));
+    }
+    let (along, keep) = (if c.is_none(2) { None } else { Some(c.axis(2, t.rank())?) }, c.bool(3)?);
+    for (d, size) in t.sizes.iter().enumerate() {
+        match along.is_none_or(|a| a == d) {
+            true if keep => dims.push(Dim::Fixed(1)),
+            true => {}
+            false => dims.push(*size),
+        }
+    }
+    // Values are gathered along the last dimension and brought back: other layouts than row by row occur.
+    let row = dims.len() <= 1;
+    match row {
+        true => out::contiguous(c.symbols, t.dtype, dims, t.device.clone()),
+        false => Ok(out::strided(t.dtype, dims, None, t.device.clone())),
+    }
 }

@@ -1,0 +1,368 @@
+//! Linear algebra on stacks of matrices.
+//!
+//! Real numbers only: complex ones are refused. See `dense::factor` for what is LAPACK's and what is not.
+
+#![allow(clippy::indexing_slicing, reason = "each index runs below a size of the matrix that it is taken from")]
+
+use ndarray::s;
+
+use crate::exec::call::cx::Cx;
+use crate::exec::call::memory;
+use crate::exec::dense::factor::{self, Lu, Matrix, Triangle};
+use crate::exec::kernels::Entry;
+use crate::exec::tensor::Tensor;
+use crate::exec::tensor::value::Value;
+use crate::graph::Dtype;
+use crate::ops::Fault;
+
+type Made = Result<Value, Fault>;
+
+pub(in crate::exec) const KERNELS: &[Entry] = &[
+    (check_errors, &["aten._linalg_check_errors.default"]),
+    (inverse, &["aten.linalg_inv_ex.default"]),
+    (solve, &["aten._linalg_solve_ex.default"]),
+    (determinant, &["aten._linalg_det.default"]),
+    (sign_and_log, &["aten._linalg_slogdet.default"]),
+    (lu_factor, &["aten.linalg_lu_factor_ex.default"]),
+    (lu, &["aten.linalg_lu.default"]),
+    (cholesky, &["aten.linalg_cholesky_ex.default"]),
+    (triangular, &["aten.linalg_solve_triangular.default"]),
+    (qr, &["aten.linalg_qr.default"]),
+    (eigh, &["aten._linalg_eigh.default"]),
+    (svd, &["aten._linalg_svd.default"]),
+    (exponential, &["aten.linalg_matrix_exp.default"]),
+];
+
+/// The matrices of a stack, each by itself.
+fn matrices(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Result<Vec<Matrix>, Fault> {
+    if !matches!(t.dtype(), Dtype::F32 | Dtype::F64) {
+        return Err(Fault::Unsupported { what: format!("linear algebra of {}", t.dtype().long()) });
+    }
+    let [ahead @ .., rows, columns] = t.sizes() else { return Err(cx.bad(0, "matrices", format!("{:?}", t.sizes()))) };
+    let (count, size) = (ahead.iter().product::<usize>(), rows.saturating_mul(*columns));
+    // Factors, and what they are made of.
+    memory::work(t.numel().saturating_mul(32), cx.session.most_bytes)?;
+    if size == 0 {
+        return Ok(vec![Matrix::zeros((*rows, *columns)); count]);
+    }
+    let values = t.lanes::<f64>()?;
+    let made = values.chunks_exact(size).map(|m| Matrix::from_shape_vec((*rows, *columns), m.to_vec()));
+    made.collect::<Result<_, _>>().map_err(|e| Fault::Unsupported { what: e.to_string() })
+}
+
+/// Adds one matrix's part to the values of a result.
+type Part<'m> = &'m dyn Fn(&mut Vec<f64>);
+
+/// Results in the making: the values of each, row by row.
+struct Results<const N: usize>([Vec<f64>; N]);
+
+impl<const N: usize> Results<N> {
+    fn new() -> Self {
+        Results(std::array::from_fn(|_| Vec::new()))
+    }
+
+    fn add(&mut self, results: [Part<'_>; N]) {
+        for (out, add) in self.0.iter_mut().zip(results) {
+            add(out);
+        }
+    }
+
+    /// Each in its dtype.
+    fn emit(self, cx: &Cx<'_, '_, '_>) -> Made {
+        let one = |(k, values): (usize, Vec<f64>)| cx.emit_at(k, values).map(Value::Tensor);
+        self.0.into_iter().enumerate().map(one).collect::<Result<_, _>>().map(Value::List)
+    }
+}
+
+fn matrix(m: &Matrix) -> impl Fn(&mut Vec<f64>) {
+    |out| out.extend(m.iter())
+}
+
+fn number(v: f64) -> impl Fn(&mut Vec<f64>) {
+    move |out| out.push(v)
+}
+
+#[allow(clippy::cast_precision_loss)] // Sizes of matrices in memory.
+fn integer(v: usize) -> impl Fn(&mut Vec<f64>) {
+    move |out| out.push(v as f64)
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn pivots(lu: &Lu) -> impl Fn(&mut Vec<f64>) {
+    |out| out.extend(lu.pivots.iter().map(|p| p.saturating_add(1) as f64))
+}
+
+fn nothing(_: &mut Vec<f64>) {}
+
+/// What PyTorch raises for a matrix that has no factor.
+fn failed(cx: &Cx<'_, '_, '_>, kind: &str, info: usize) -> Fault {
+    cx.bad(0, format!("a {kind} matrix"), format!("one without a factor at step {info}"))
+}
+
+fn check_errors(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let info = cx.tensor(0)?;
+    match info.lanes::<i64>()?.iter().find(|i| **i != 0) {
+        Some(info) => Err(cx.bad(0, "matrices that have factors", format!("one without a factor at step {info}"))),
+        None => Ok(Value::None),
+    }
+}
+
+fn inverse(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (t, check) = (cx.tensor(0)?, cx.bool(1)?);
+    let mut out = Results::<2>::new();
+    for m in matrices(cx, t)? {
+        cx.session.check_time()?;
+        let (eye, lu) = (Matrix::eye(m.nrows()), factor::lu(m, true));
+        if lu.info != 0 && check {
+            return Err(failed(cx, "regular", lu.info));
+        }
+        out.add([&matrix(&lu.solve(&eye)), &integer(lu.info)]);
+    }
+    out.emit(cx)
+}
+
+fn solve(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (a, b, left, check) = (cx.tensor(0)?, cx.tensor(1)?, cx.bool(2)?, cx.bool(3)?);
+    let meta = cx.meta_of(0)?;
+    // The result has the right side's sizes, but for those ahead; a matrix more than it has stands for vectors.
+    let without = a.sizes().get(..a.rank().saturating_sub(1)).unwrap_or_default();
+    let vector = b.rank() == 1 || b.sizes() == without;
+    let factors: Vec<Lu> = matrices(cx, a)?.into_iter().map(|m| factor::lu(m, true)).collect();
+    if let Some(bad) = factors.iter().find(|f| f.info != 0 && check) {
+        return Err(failed(cx, "regular", bad.info));
+    }
+    let mut sizes = meta.sizes.clone();
+    let mut held = b.clone();
+    if vector {
+        sizes.push(1);
+        held.meta.sizes.push(1);
+        held.meta.strides.push(1);
+    }
+    let ahead = sizes.get(..sizes.len().saturating_sub(2)).unwrap_or_default().to_vec();
+    let right = matrices(cx, &held.broadcast(&sizes)?)?;
+    let which = broadcast_places(a.sizes().get(..a.rank().saturating_sub(2)).unwrap_or_default(), &ahead);
+    let mut out = Results::<4>::new();
+    for (m, place) in right.into_iter().zip(which) {
+        cx.session.check_time()?;
+        let Some(lu) = factors.get(place) else { continue };
+        let x = if left { lu.solve(&m) } else { solve_from_right(lu, &m) };
+        out.add([&matrix(&x), &nothing, &nothing, &nothing]);
+    }
+    for lu in &factors {
+        out.add([&nothing, &matrix(&lu.factors), &pivots(lu), &integer(lu.info)]);
+    }
+    out.emit(cx)
+}
+
+/// X with X A = B, from the factors of A.
+fn solve_from_right(lu: &Lu, b: &Matrix) -> Matrix {
+    let turned = lu.factors.t().to_owned();
+    let below = factor::solve_triangular(&turned, b.t().to_owned(), Triangle { upper: false, unit: false });
+    let sorted = factor::solve_triangular(&turned, below, Triangle { upper: true, unit: true });
+    let mut x = Matrix::zeros(sorted.dim());
+    for (from, to) in lu.order(sorted.nrows()).into_iter().enumerate() {
+        x.row_mut(to).assign(&sorted.row(from));
+    }
+    x.t().to_owned()
+}
+
+/// For each place of the larger sizes, in row-major order, the place of the smaller ones that is repeated to it.
+fn broadcast_places(own: &[usize], sizes: &[usize]) -> Vec<usize> {
+    let lead = sizes.len().saturating_sub(own.len());
+    let mut places = vec![0_usize];
+    for (d, size) in sizes.iter().enumerate() {
+        let of = d.checked_sub(lead).and_then(|d| own.get(d)).copied().unwrap_or(1);
+        let step = |base: usize| move |i: usize| base.saturating_mul(of).saturating_add(if of == 1 { 0 } else { i });
+        places = places.into_iter().flat_map(|base| (0..*size).map(step(base))).collect();
+    }
+    places
+}
+
+/// The factors that a determinant is taken from: of a stack that lies row by row, those of the transposed matrices, as PyTorch does it.
+fn determined(t: &Tensor, m: Matrix) -> Lu {
+    factor::lu(if t.meta.is_contiguous() { m.t().to_owned() } else { m }, true)
+}
+
+fn diagonal_product(lu: &Lu) -> f64 {
+    lu.factors.diag().iter().fold(lu.parity(), |p, d| p * d)
+}
+
+fn determinant(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let mut out = Results::<3>::new();
+    let t = cx.tensor(0)?;
+    for m in matrices(cx, t)? {
+        let lu = determined(t, m);
+        out.add([&number(diagonal_product(&lu)), &matrix(&lu.factors), &pivots(&lu)]);
+    }
+    out.emit(cx)
+}
+
+fn sign_and_log(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let mut out = Results::<4>::new();
+    let t = cx.tensor(0)?;
+    for m in matrices(cx, t)? {
+        let lu = determined(t, m);
+        let sign = |d: &f64| if *d == 0.0 { 0.0 } else { d.signum() };
+        let signs = lu.factors.diag().iter().fold(lu.parity(), |p, d| p * sign(d));
+        let logs = lu.factors.diag().iter().map(|d| d.abs().ln()).sum();
+        out.add([&number(signs), &number(logs), &matrix(&lu.factors), &pivots(&lu)]);
+    }
+    out.emit(cx)
+}
+
+fn lu_factor(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (pivot, check) = (cx.bool(1)?, cx.bool(2)?);
+    if !pivot {
+        return Err(Fault::Unsupported { what: "LU without pivots: PyTorch has it on GPUs alone".into() });
+    }
+    let mut out = Results::<3>::new();
+    for m in matrices(cx, cx.tensor(0)?)? {
+        cx.session.check_time()?;
+        let lu = factor::lu(m, true);
+        if lu.info != 0 && check {
+            return Err(failed(cx, "regular", lu.info));
+        }
+        out.add([&matrix(&lu.factors), &pivots(&lu), &integer(lu.info)]);
+    }
+    out.emit(cx)
+}
+
+fn lu(cx: &mut Cx<'_, '_, '_>) -> Made {
+    if !cx.bool(1)? {
+        return Err(Fault::Unsupported { what: "LU without pivots: PyTorch has it on GPUs alone".into() });
+    }
+    let mut out = Results::<3>::new();
+    for m in matrices(cx, cx.tensor(0)?)? {
+        cx.session.check_time()?;
+        let (rows, columns) = m.dim();
+        let least = rows.min(columns);
+        let lu = factor::lu(m, true);
+        let mut order = Matrix::zeros((rows, rows));
+        for (place, from) in lu.order(rows).into_iter().enumerate() {
+            order[[from, place]] = 1.0;
+        }
+        let f = &lu.factors;
+        let lower = Matrix::from_shape_fn((rows, least), |(i, j)| match i.cmp(&j) {
+            std::cmp::Ordering::Less => 0.0,
+            std::cmp::Ordering::Equal => 1.0,
+            std::cmp::Ordering::Greater => f[[i, j]],
+        });
+        let upper = Matrix::from_shape_fn((least, columns), |(i, j)| if i > j { 0.0 } else { f[[i, j]] });
+        out.add([&matrix(&order), &matrix(&lower), &matrix(&upper)]);
+    }
+    out.emit(cx)
+}
+
+fn cholesky(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (upper, check) = (cx.bool(1)?, cx.bool(2)?);
+    let mut out = Results::<2>::new();
+    for m in matrices(cx, cx.tensor(0)?)? {
+        cx.session.check_time()?;
+        let m = if upper { m.t().to_owned() } else { m };
+        let (l, info) = factor::cholesky(&m);
+        if info != 0 && check {
+            return Err(failed(cx, "positive-definite", info));
+        }
+        if info != 0 {
+            return Err(Fault::Unsupported { what: format!("half a factor: the matrix ends at step {info}") });
+        }
+        let l = if upper { l.t().to_owned() } else { l };
+        out.add([&matrix(&l), &integer(info)]);
+    }
+    out.emit(cx)
+}
+
+fn triangular(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (a, b, upper, left, unit) = (cx.tensor(0)?, cx.tensor(1)?, cx.bool(2)?, cx.bool(3)?, cx.bool(4)?);
+    let sizes = cx.meta_of(0)?.sizes;
+    let ahead = sizes.get(..sizes.len().saturating_sub(2)).unwrap_or_default().to_vec();
+    let which = broadcast_places(a.sizes().get(..a.rank().saturating_sub(2)).unwrap_or_default(), &ahead);
+    let factors = matrices(cx, a)?;
+    let mut out = Results::<1>::new();
+    for (m, place) in matrices(cx, &b.broadcast(&sizes)?)?.into_iter().zip(which) {
+        cx.session.check_time()?;
+        let Some(a) = factors.get(place) else { continue };
+        let x = if left {
+            factor::solve_triangular(a, m, Triangle { upper, unit })
+        } else {
+            let half = Triangle { upper: !upper, unit };
+            factor::solve_triangular(&a.t().to_owned(), m.t().to_owned(), half).t().to_owned()
+        };
+        out.add([&matrix(&x)]);
+    }
+    let [values] = out.0;
+    cx.emit(values)
+}
+
+fn qr(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let mode = cx.text(1);
+    let mut out = Results::<2>::new();
+    for m in matrices(cx, cx.tensor(0)?)? {
+        cx.session.check_time()?;
+        let inner = if mode == "complete" { m.nrows() } else { m.nrows().min(m.ncols()) };
+        let (q, r) = factor::qr(m, inner);
+        let all = matrix(&q);
+        let q: Part<'_> = if mode == "r" { &nothing } else { &all };
+        out.add([q, &matrix(&r)]);
+    }
+    out.emit(cx)
+}
+
+fn eigh(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (upper, vectors) = (cx.text(1).eq_ignore_ascii_case("u"), cx.bool(2)?);
+    let mut out = Results::<2>::new();
+    for m in matrices(cx, cx.tensor(0)?)? {
+        cx.session.check_time()?;
+        if m.iter().any(|v| !v.is_finite()) {
+            return Err(cx.bad(0, "finite numbers", "others"));
+        }
+        let (values, v) = factor::eigen(&if upper { m.t().to_owned() } else { m });
+        let all = matrix(&v);
+        let last: Part<'_> = if vectors { &all } else { &nothing };
+        out.add([&|out| out.extend(&values), last]);
+    }
+    out.emit(cx)
+}
+
+fn svd(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (full, vectors) = (cx.bool(1)?, cx.bool(2)?);
+    let mut out = Results::<3>::new();
+    for m in matrices(cx, cx.tensor(0)?)? {
+        cx.session.check_time()?;
+        if m.iter().any(|v| !v.is_finite()) {
+            return Err(cx.bad(0, "finite numbers", "others"));
+        }
+        let (rows, columns) = m.dim();
+        let (u, values, v) = factor::svd(&m);
+        let (u, v) = if full && vectors {
+            (completed(&u, rows), completed(&v.t().to_owned(), columns).t().to_owned())
+        } else {
+            (u, v)
+        };
+        let (left, right) = (matrix(&u), matrix(&v));
+        let first: Part<'_> = if vectors { &left } else { &nothing };
+        let last: Part<'_> = if vectors { &right } else { &nothing };
+        out.add([first, &|out| out.extend(&values), last]);
+    }
+    out.emit(cx)
+}
+
+/// Orthogonal columns and more of them, until there are as many as rows.
+fn completed(u: &Matrix, rows: usize) -> Matrix {
+    let (mut q, _) = factor::qr(u.clone(), rows);
+    q.slice_mut(s![.., ..u.ncols()]).assign(u);
+    q
+}
+
+fn exponential(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let mut out = Results::<1>::new();
+    for m in matrices(cx, cx.tensor(0)?)? {
+        cx.session.check_time()?;
+        if m.iter().any(|v| !v.is_finite()) {
+            return Err(Fault::Unsupported { what: "the exponential of a matrix of infinities or NaN".into() });
+        }
+        out.add([&matrix(&factor::exponential(&m))]);
+    }
+    let [values] = out.0;
+    cx.emit(values)
+}
