@@ -313,47 +313,6 @@ fn mode(cx: &mut Cx<'_, '_, '_>) -> Made {
     with_order!(t.dtype(), L => picked::<L>(cx, t, d, row_mode))
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::exec::Value;
-    use crate::exec::loops::rows::testing::{call, tensor};
-    use crate::graph::Dtype;
-
-    fn thirds() -> Value {
-        tensor(Dtype::F32, &[20], &(0..20).map(|k| f64::from(k % 3)).collect::<Vec<_>>()).into()
-    }
-
-    #[test]
-    fn many_equals_are_left_as_an_unstable_sort_leaves_them() {
-        // As PyTorch 2.15 sorts them.
-        let found = call("aten.sort.default", &[thirds()]).unwrap();
-        let places = [18, 3, 15, 6, 12, 9, 0, 10, 19, 16, 13, 7, 4, 1, 11, 8, 14, 5, 17, 2].map(f64::from);
-        assert_eq!(found[1], places);
-        let kept = call("aten.argsort.default", &[tensor(Dtype::F32, &[3], &[1.0, 0.0, 0.0]).into()]).unwrap();
-        assert_eq!(kept, [[1.0, 2.0, 0.0]]);
-    }
-
-    #[test]
-    fn ranks_name_the_place_that_pytorch_names() {
-        let place = |target: &str, more: &[Value]| {
-            let args: Vec<Value> = [thirds()].into_iter().chain(more.iter().cloned()).collect();
-            call(target, &args).unwrap()[1][0]
-        };
-        assert_eq!(place("aten.topk.default", &[Value::Int(4)]), 8.0);
-        assert_eq!(place("aten.kthvalue.default", &[Value::Int(10)]), 4.0);
-        assert_eq!(place("aten.mode.default", &[]), 0.0);
-        assert_eq!(place("aten.median.dim", &[Value::Int(0)]), 7.0);
-    }
-
-    #[test]
-    fn nan_is_sorted_last_and_wins_a_median() {
-        let t = Value::from(tensor(Dtype::F32, &[3], &[f64::NAN, 1.0, 0.0]));
-        assert_eq!(call("aten.sort.default", std::slice::from_ref(&t)).unwrap()[1], [2.0, 1.0, 0.0]);
-        assert_eq!(call("aten.median.dim", &[t.clone(), Value::Int(0)]).unwrap()[1], [0.0]);
-        assert_eq!(call("aten.nanmedian.dim", &[t, Value::Int(0)]).unwrap()[0], [0.0]);
-    }
-}
-
 /// Values at parts of the way through each sorted row. A row with a NaN gives NaN, unless these are ignored; a row of NaNs gives NaN.
 fn quantile(cx: &mut Cx<'_, '_, '_>, nan: Nan) -> Made {
     let (t, dtype) = (cx.tensor(0)?, cx.meta()?.dtype);
@@ -413,5 +372,46 @@ fn at_part(row: &[f64], count: usize, q: f64, way: &str, dtype: crate::graph::Dt
         through(dtype, below + weight * apart)
     } else {
         through(dtype, above - apart * through(dtype, 1.0 - weight))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::exec::Value;
+    use crate::exec::loops::rows::testing::{call, tensor};
+    use crate::graph::Dtype;
+
+    fn thirds() -> Value {
+        tensor(Dtype::F32, &[20], &(0..20).map(|k| f64::from(k % 3)).collect::<Vec<_>>()).into()
+    }
+
+    #[test]
+    fn many_equals_are_left_as_an_unstable_sort_leaves_them() {
+        // As PyTorch 2.15 sorts them.
+        let found = call("aten.sort.default", &[thirds()]).unwrap();
+        let places = [18, 3, 15, 6, 12, 9, 0, 10, 19, 16, 13, 7, 4, 1, 11, 8, 14, 5, 17, 2].map(f64::from);
+        assert_eq!(found[1], places);
+        let kept = call("aten.argsort.default", &[tensor(Dtype::F32, &[3], &[1.0, 0.0, 0.0]).into()]).unwrap();
+        assert_eq!(kept, [[1.0, 2.0, 0.0]]);
+    }
+
+    #[test]
+    fn ranks_name_the_place_that_pytorch_names() {
+        let place = |target: &str, more: &[Value]| {
+            let args: Vec<Value> = [thirds()].into_iter().chain(more.iter().cloned()).collect();
+            call(target, &args).unwrap()[1][0]
+        };
+        assert_eq!(place("aten.topk.default", &[Value::Int(4)]), 8.0);
+        assert_eq!(place("aten.kthvalue.default", &[Value::Int(10)]), 4.0);
+        assert_eq!(place("aten.mode.default", &[]), 0.0);
+        assert_eq!(place("aten.median.dim", &[Value::Int(0)]), 7.0);
+    }
+
+    #[test]
+    fn nan_is_sorted_last_and_wins_a_median() {
+        let t = Value::from(tensor(Dtype::F32, &[3], &[f64::NAN, 1.0, 0.0]));
+        assert_eq!(call("aten.sort.default", std::slice::from_ref(&t)).unwrap()[1], [2.0, 1.0, 0.0]);
+        assert_eq!(call("aten.median.dim", &[t.clone(), Value::Int(0)]).unwrap()[1], [0.0]);
+        assert_eq!(call("aten.nanmedian.dim", &[t, Value::Int(0)]).unwrap()[0], [0.0]);
     }
 }
