@@ -23,14 +23,14 @@ impl Between {
     const ALL: Between =
         Between { low: f64::NEG_INFINITY, high: f64::INFINITY, above: false, below: false, ordered: false };
 
-    fn from_low(mut self, low: f64, above: bool) -> Between {
+    fn raised_to(mut self, low: f64, above: bool) -> Between {
         if low > self.low || low >= self.low && above {
             (self.low, self.above) = (low, above);
         }
         self
     }
 
-    fn to_high(mut self, high: f64, below: bool) -> Between {
+    fn lowered_to(mut self, high: f64, below: bool) -> Between {
         if high < self.high || high <= self.high && below {
             (self.high, self.below) = (high, below);
         }
@@ -40,11 +40,11 @@ impl Between {
     /// What a comparison with a number says: `number op x`, or `x op number`.
     fn told(self, op: Op, number: f64, number_first: bool, holds: bool) -> Between {
         let told = match (op, number_first, holds) {
-            (Op::Eq, _, true) => self.from_low(number, false).to_high(number, false),
-            (Op::Lt, true, true) | (Op::Le, false, false) => self.from_low(number, true),
-            (Op::Le, true, true) | (Op::Lt, false, false) => self.from_low(number, false),
-            (Op::Lt, false, true) | (Op::Le, true, false) => self.to_high(number, true),
-            (Op::Le, false, true) | (Op::Lt, true, false) => self.to_high(number, false),
+            (Op::Eq, _, true) => self.raised_to(number, false).lowered_to(number, false),
+            (Op::Lt, true, true) | (Op::Le, false, false) => self.raised_to(number, true),
+            (Op::Le, true, true) | (Op::Lt, false, false) => self.raised_to(number, false),
+            (Op::Lt, false, true) | (Op::Le, true, false) => self.lowered_to(number, true),
+            (Op::Le, false, true) | (Op::Lt, true, false) => self.lowered_to(number, false),
             _ => self,
         };
         Between { ordered: told.ordered || holds, ..told }
