@@ -39,6 +39,7 @@ families! {
     "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-by-comparison" "compare-indices" "compare-ranges" "count-is-any" "difference-is-zero"]
     "integers" Exact "element/integer.rs" ["bits-apart" "division-by-range" "division-is-shift" "divisions-compose" "integer-ring" "quotient-of-index" "remainder-by-quotient"]
     "ranges" Exact "element/bounds.rs" []
+    "order" Exact "element/order.rs" []
     "indices" Exact "element/index.rs" []
     "cases" Exact "element/equal.rs" ["by-cases"]
     "bits" Exact "element/bits/mod.rs" ["bit-by-bit"]

@@ -172,10 +172,31 @@ fn nll(b: &Builder<'_>) -> Made {
 
 fn cross_entropy(b: &Builder<'_>) -> Made {
     let (x, target) = (b.t(0)?, b.t(1)?);
-    b.only(b.float(5)? == 0.0 && !target.dtype().is_float(), "smoothing or probabilities")?;
+    b.only(!target.dtype().is_float(), "probabilities")?;
     let axis = i64::from(x.rank() > 1);
     let log = b.op("log_softmax.int", args![x, axis, x.dtype()]);
-    done![b.op("nll_loss_nd", args![log, target, b.arg(2), b.arg(3), b.arg(4)])]
+    let plain = b.op("nll_loss_nd", args![log, target, b.arg(2), b.arg(3), b.arg(4)]);
+    let smoothing = b.float(5)?;
+    if smoothing == 0.0 {
+        return done![plain];
+    }
+    b.only(b.opt(2)?.is_none(), "smoothing by weights")?;
+    let classes = x.fixed(axis)?;
+    b.only((1..1 << 20).contains(&classes), "so many classes")?;
+    let all = smoothed(b, log, target, axis)?;
+    done![plain * (1.0 - smoothing) + all * (smoothing / f64::from(i32::try_from(classes).unwrap_or(1)))]
+}
+
+/// The loss of all classes alike, 0 for ignored targets, which no mean counts.
+fn smoothed<'b>(b: &'b Builder<'_>, log: T<'b>, target: T<'b>, axis: i64) -> Result<T<'b>, Fault> {
+    let ignored = target.call("eq", args![b.arg(4)]);
+    let each = (-log.sum(&[axis], false)).fill_where(ignored, 0);
+    Ok(match b.int(3)? {
+        0 => each,
+        1 => each.op("sum.default") / ignored.op("logical_not").op("sum.default"),
+        2 => each.op("sum.default"),
+        _ => return Err(b.unsupported("this reduction")),
+    })
 }
 
 /// The weight of each target's class, 0 for ignored targets; classes are along dimension 1.

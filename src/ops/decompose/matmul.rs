@@ -8,6 +8,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, inner, &["aten.inner.default"]),
     (Exact, outer, &["aten.outer.default"]),
     (Exact, bilinear, &["aten.bilinear.default"]),
+    (Real, trilinear, &["aten._trilinear.default"]),
     (Exact, tensordot, &["aten.tensordot.default"]),
     (Exact, kron, &["aten.kron.default"]),
     (Exact, |b| done![b.op("_cdist_forward", args![b.t(0)?, b.t(1)?, b.arg(2), b.arg(3)])], &["aten.cdist.default"]),
@@ -158,6 +159,19 @@ fn bilinear(b: &Builder<'_>) -> Made {
     sizes.push(weight.size(0));
     let z = z.reshape(sizes);
     done![b.opt(3)?.map_or(z, |v| z + v)]
+}
+
+/// The product of all three, each with more dimensions of 1, summed over some.
+fn trilinear(b: &Builder<'_>) -> Made {
+    let operand = |at: usize, dims: usize| -> Result<T<'_>, Fault> {
+        let mut dims = b.ints(dims)?;
+        dims.sort_unstable();
+        b.only(dims.iter().all(|d| *d >= 0), "dimensions counted from the last")?;
+        Ok(dims.into_iter().fold(b.t(at)?, |t, d| t.unsqueeze(d)))
+    };
+    let over = b.ints(6)?;
+    b.only(!over.is_empty(), "no dimensions to sum over")?;
+    done![(operand(0, 3)? * operand(1, 4)? * operand(2, 5)?).sum(&over, false)]
 }
 
 /// The contracted dimensions last in one and first in the other, then one product.

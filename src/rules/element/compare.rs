@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself. Conversions that lose nothing keep order
-//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true. A truth as a number is 0 where it is false.
+//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true. A truth as a number is 0 where it is false.
 //!
 //! ## When it is wrong
 //! With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -62,11 +62,44 @@ impl Elements {
                 return self.truth(known);
             }
         }
-        if let Some(known) = self.follows(op, a, b)? {
+        if !self.exact
+            && let Some((x, y)) = self.alone(a, b)?
+        {
+            return self.compared(op, x, y);
+        }
+        let by_numbers = self.follows_by_numbers(op, a, b);
+        if let Some(known) = by_numbers.or(self.follows(op, a, b)?) {
             self.by("compare-by-comparison");
             return self.truth(known);
         }
         self.raw(op, Dtype::Bool, &[a, b])
+    }
+
+    /// Returns what a comparison with a number is where the float is an opposite, or, compared with 0, a number more or less than another.
+    fn alone(&mut self, a: ExprId, b: ExprId) -> Option<Option<(ExprId, ExprId)>> {
+        let (number, other, first) = match (self.float(a), self.float(b)) {
+            (Some(n), None) => (n, b, true),
+            (None, Some(n)) => (n, a, false),
+            _ => return Some(None),
+        };
+        let Some((op, kids)) = self.op_of(other) else { return Some(None) };
+        let (x, at, turned) = match (op, kids) {
+            (Op::Neg, [x]) => (*x, -number, true),
+            (Op::Add | Op::Sub, [p, q]) if number.abs() <= 0.0 => match (op, self.float(*p), self.float(*q)) {
+                (Op::Add, None, Some(more)) => (*p, -more, false),
+                (Op::Add, Some(more), None) => (*q, -more, false),
+                (Op::Sub, None, Some(less)) => (*p, less, false),
+                (Op::Sub, Some(from), None) => (*q, from, true),
+                _ => return Some(None),
+            },
+            _ => return Some(None),
+        };
+        if !at.is_finite() {
+            return Some(None);
+        }
+        let dtype = self.dtype(x)?;
+        let at = self.rounded(dtype, at)?;
+        Some(Some(if first == turned { (x, at) } else { (at, x) }))
     }
 
     /// What is known of a comparison of floats by others of the same two, which are assumed: one is less, both are equal, one is greater, or one is NaN.

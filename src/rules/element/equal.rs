@@ -54,20 +54,6 @@ impl Elements {
         equal
     }
 
-    /// Returns elements that are assumed to equal a finite number.
-    pub fn assumed_numbers(&self) -> Vec<(ExprId, f64)> {
-        let mut out = Vec::new();
-        for (id, _) in self.truths.iter().filter(|(_, known)| **known) {
-            let Some((Op::Eq, [a, b])) = self.op_of(*id) else { continue };
-            for (x, number) in [(*a, *b), (*b, *a)] {
-                let v = self.float(number).filter(|v| v.is_finite());
-                out.extend(v.filter(|_| self.float(x).is_none()).map(|v| (x, v)));
-            }
-        }
-        out.sort_unstable_by_key(|(x, _)| *x);
-        out
-    }
-
     /// Returns an expression made again where these truths are known.
     pub fn with_truths(&mut self, root: ExprId, known: &[(ExprId, bool)]) -> Option<ExprId> {
         if known.is_empty() {
@@ -142,6 +128,15 @@ impl Elements {
             (Form::IsZero(i), true) => {
                 let minus = self.scale(i, Dim::Fixed(-1))?;
                 self.facts.extend([i, minus]);
+            }
+            (Form::IsZero(i), false) => {
+                let minus = self.scale(i, Dim::Fixed(-1))?;
+                for side in [i, minus] {
+                    if self.at_least_zero(side) == Some(true) {
+                        let beyond = self.shift(side, Dim::Fixed(-1))?;
+                        self.facts.push(beyond);
+                    }
+                }
             }
             _ => {}
         }

@@ -513,12 +513,16 @@ impl Elements {
                     return Some(true);
                 }
             }
-            // `-a - 1 >= fact >= 0` makes `a` negative.
-            let all = self.sum(a, fact)?;
-            let under = self.scale(all, Dim::Fixed(-1))?;
-            let under = self.shift(under, Dim::Fixed(-1))?;
-            if self.bounded(under) == Some(true) {
-                return Some(false);
+            // `-a - 1 >= fact >= 0` makes `a` negative, and so does a multiple of the fact.
+            let minus = self.scale(a, Dim::Fixed(-1))?;
+            for times in [Some(1), self.goes_into(fact, minus)].into_iter().flatten() {
+                let multiple = self.scale(fact, Dim::Fixed(times))?;
+                let all = self.sum(a, multiple)?;
+                let under = self.scale(all, Dim::Fixed(-1))?;
+                let under = self.shift(under, Dim::Fixed(-1))?;
+                if self.bounded(under) == Some(true) {
+                    return Some(false);
+                }
             }
         }
         None

@@ -8,7 +8,7 @@
 //! - `make`: the one way to make an expression: every rule on scalars is applied there, `arith`, `cast`, `compare`, `choose`, `integer`,
 //!   `reduce` holding one family each;
 //! - `rebuild`: an expression at another index, or where something is known;
-//! - `bounds`: between which integers the data lies;
+//! - `bounds`: between which integers the data lies; `order`: between which numbers floats lie that are compared;
 //! - `equal`: whether two expressions are equal: congruence, then by cases; `bits`: integers bit by bit.
 //!
 //! Promises: (1) every rule holds for all elements, NaN, infinities and -0.0 included (payloads of NaN aside, and never through a bit
@@ -27,5 +27,6 @@ pub mod equal;
 pub mod index;
 pub mod integer;
 pub mod make;
+pub mod order;
 pub mod rebuild;
 pub mod reduce;

@@ -20,6 +20,8 @@ const FRESH: u32 = 1 << 20;
 
 /// How many conditions may be split, one within another.
 const CASES: usize = 4;
+/// How many where bounds and magnitudes are choices: one comparison with a number often decides others.
+const SIGNS: usize = 8;
 
 /// Of how many the greatest may be one thing.
 const WIDEST: usize = 6;
@@ -34,12 +36,14 @@ pub struct Field<'e> {
     signs: bool,
     /// Whether a hyperbolic tangent is written by exponentials.
     tangents: bool,
+    /// Whether a float is taken as the number that a choice compares it with: no choice within is looked at in that way.
+    meets: bool,
     known: FxHashMap<ExprId, Rc<Poly>>,
 }
 
 impl<'e> Field<'e> {
     fn new(e: &'e mut Elements, dtype: Dtype, signs: bool) -> Self {
-        Field { e, dtype, next: FRESH, signs, tangents: false, known: FxHashMap::default() }
+        Field { e, dtype, next: FRESH, signs, tangents: false, meets: false, known: FxHashMap::default() }
     }
 }
 
@@ -75,7 +79,7 @@ impl Field<'_> {
         }
         let (a, b) = (Self::as_choices(e, dtype, a)?, Self::as_choices(e, dtype, b)?);
         let equal = |e: &mut Elements, a, b| Self::same_value(e, dtype, a, b) == Some(true);
-        Some(e.equal_by_cases((a, b), CASES, &mut |e, a, b| equal(e, a, b)))
+        Some(e.equal_by_cases((a, b), SIGNS, &mut |e, a, b| equal(e, a, b)))
     }
 
     /// Returns an expression in which bounds and magnitudes are choices.
@@ -172,6 +176,7 @@ impl Field<'_> {
     pub fn same_value(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
         let (a, b) = (e.parted(a)?, e.parted(b)?);
         let mut field = Field::new(e, dtype, false);
+        field.assume_numbers()?;
         let (x, y) = (field.of(a)?, field.of(b)?);
         field.same(&x, &y, &[])
     }
@@ -372,8 +377,52 @@ impl Field<'_> {
             (Op::Choose, [c, a, b]) if b.terms.is_empty() && !c.terms.is_empty() => self.times(c, a),
             // Whichever it is.
             (Op::Choose, [_, a, b]) if self.same(a, b, &[])? => Some((**a).clone()),
+            (Op::Choose, [c, a, b]) => self.choice(expr, c, a, b),
             _ => other(),
         }
+    }
+
+    /// A choice: one number in front of both, and, where both are one at the number that is compared with, the comparison that leaves it out.
+    fn choice(&mut self, expr: &Expr, c: &Rc<Poly>, a: &Rc<Poly>, b: &Rc<Poly>) -> Option<Poly> {
+        let numbers = |p: &Poly| p.terms.iter().map(|t| t.number.abs()).fold(0.0_f64, f64::max);
+        let lead = numbers(a).max(numbers(b));
+        if lead <= 0.0 || !lead.is_finite() {
+            return Self::call(Function::Other(expr.form.clone(), expr.dtype), vec![c.clone(), a.clone(), b.clone()]);
+        }
+        let (mut yes, mut no) =
+            (self.plus(&Poly::default(), a, 1.0 / lead)?, self.plus(&Poly::default(), b, 1.0 / lead)?);
+        let mut truth = c.clone();
+        let [condition, first, second] = expr.kids.as_slice() else { return None };
+        if let Some((x, at, order)) = self.meets(*condition, *first, *second)? {
+            let of = self.e.dtype(x)?;
+            let at = self.e.rounded(of, at)?;
+            let less = self.e.op(Op::Lt, Dtype::Bool, &[x, at])?;
+            truth = self.of(less)?;
+            if !order {
+                std::mem::swap(&mut yes, &mut no);
+            }
+        }
+        let form = Function::Other(expr.form.clone(), expr.dtype);
+        let made = Self::call(form, vec![truth, Rc::new(yes), Rc::new(no)])?;
+        self.plus(&Poly::default(), &made, lead)
+    }
+
+    /// Returns the float and the number that a condition compares, where two expressions are one once the float is that number, and whether the
+    /// condition says that the float is the lesser one.
+    fn meets(&mut self, condition: ExprId, a: ExprId, b: ExprId) -> Option<Option<(ExprId, f64, bool)>> {
+        let Some((Op::Lt | Op::Le, [p, q])) = self.e.op_of(condition) else { return Some(None) };
+        let (x, at, order) = match (self.e.float(*p), self.e.float(*q)) {
+            (Some(at), None) => (*q, at, false),
+            (None, Some(at)) => (*p, at, true),
+            _ => return Some(None),
+        };
+        if self.meets || !at.is_finite() || round(self.e.dtype(x)?, at) != Some(at) {
+            return Some(None);
+        }
+        let mut there = Field { known: FxHashMap::default(), meets: true, e: &mut *self.e, ..*self };
+        there.known.insert(x, Rc::new(Poly::number(at)?));
+        let (first, second) = (there.of(a)?, there.of(b)?);
+        Some(there.same(&first, &second, &[])?.then_some((x, at, order)))
     }
 
     fn reduced(

@@ -1,0 +1,131 @@
+//! Between which numbers a float lies, by the comparisons of it with numbers that are assumed.
+//!
+//! ## What it says
+//! Comparisons of one float with numbers say others: what is more than 4 is more than 0. What is neither less nor more than a number is that number.
+//!
+//! ## When it is wrong
+//! A comparison that does not hold says nothing of a NaN: by such ones alone others are false, none is true, and the float is the number or NaN.
+
+use crate::rules::element::arena::{Elements, ExprId, Op};
+
+/// Where a float lies, and whether it is surely no NaN.
+#[derive(Clone, Copy, Debug)]
+struct Between {
+    low: f64,
+    high: f64,
+    /// Whether an end itself is left out.
+    above: bool,
+    below: bool,
+    ordered: bool,
+}
+
+impl Between {
+    const ALL: Between =
+        Between { low: f64::NEG_INFINITY, high: f64::INFINITY, above: false, below: false, ordered: false };
+
+    fn raised_to(mut self, low: f64, above: bool) -> Between {
+        if low > self.low || low >= self.low && above {
+            (self.low, self.above) = (low, above);
+        }
+        self
+    }
+
+    fn lowered_to(mut self, high: f64, below: bool) -> Between {
+        if high < self.high || high <= self.high && below {
+            (self.high, self.below) = (high, below);
+        }
+        self
+    }
+
+    /// What a comparison with a number says: `number op x`, or `x op number`.
+    fn told(self, op: Op, number: f64, number_first: bool, holds: bool) -> Between {
+        let told = match (op, number_first, holds) {
+            (Op::Eq, _, true) => self.raised_to(number, false).lowered_to(number, false),
+            (Op::Lt, true, true) | (Op::Le, false, false) => self.raised_to(number, true),
+            (Op::Le, true, true) | (Op::Lt, false, false) => self.raised_to(number, false),
+            (Op::Lt, false, true) | (Op::Le, true, false) => self.lowered_to(number, true),
+            (Op::Le, false, true) | (Op::Lt, true, false) => self.lowered_to(number, false),
+            _ => self,
+        };
+        Between { ordered: told.ordered || holds, ..told }
+    }
+
+    /// Whether it is less than a number, of a float that is no NaN.
+    fn less(self, number: f64) -> Option<bool> {
+        match () {
+            () if self.high < number || self.high <= number && self.below => Some(true),
+            () if self.low >= number => Some(false),
+            () => None,
+        }
+    }
+
+    /// Whether it is a number or less, of a float that is no NaN.
+    fn less_or_equal(self, number: f64) -> Option<bool> {
+        match () {
+            () if self.high <= number => Some(true),
+            () if self.low > number || self.low >= number && self.above => Some(false),
+            () => None,
+        }
+    }
+}
+
+impl Elements {
+    /// Returns the float, the number, and whether the number stands first, of a comparison of the two.
+    fn with_number(&self, a: ExprId, b: ExprId) -> Option<(ExprId, f64, bool)> {
+        match (self.float(a).filter(|v| !v.is_nan()), self.float(b).filter(|v| !v.is_nan())) {
+            (Some(number), None) => Some((b, number, true)),
+            (None, Some(number)) => Some((a, number, false)),
+            _ => None,
+        }
+    }
+
+    /// Returns where a float lies.
+    fn lies(&self, x: ExprId) -> Between {
+        let mut out = Between::ALL;
+        for (id, holds) in &self.truths {
+            let Some((op @ (Op::Lt | Op::Le | Op::Eq), [a, b])) = self.op_of(*id) else { continue };
+            if let Some((_, number, first)) = self.with_number(*a, *b).filter(|(y, ..)| *y == x) {
+                out = out.told(op, number, first, *holds);
+            }
+        }
+        out
+    }
+
+    /// Returns what is known of a comparison of a float with a number.
+    pub(super) fn follows_by_numbers(&self, op: Op, a: ExprId, b: ExprId) -> Option<bool> {
+        if self.truths.is_empty() {
+            return None;
+        }
+        let (x, number, first) = self.with_number(a, b)?;
+        let between = self.lies(x);
+        let known = match (op, first) {
+            (Op::Lt, false) => between.less(number),
+            (Op::Le, false) => between.less_or_equal(number),
+            (Op::Lt, true) => between.less_or_equal(number).map(|holds| !holds),
+            (Op::Le, true) => between.less(number).map(|holds| !holds),
+            (Op::Eq, _) => {
+                let beside = between.less(number) == Some(true) || between.less_or_equal(number) == Some(false);
+                beside.then_some(false)
+            }
+            _ => None,
+        }?;
+        // Of a NaN each of these is false.
+        (between.ordered || !known).then_some(known)
+    }
+
+    /// Returns floats that are one finite number, or NaN, by what is assumed.
+    pub fn assumed_numbers(&self) -> Vec<(ExprId, f64)> {
+        let mut all: Vec<ExprId> = Vec::new();
+        for id in self.truths.keys() {
+            let Some((Op::Lt | Op::Le | Op::Eq, [a, b])) = self.op_of(*id) else { continue };
+            all.extend(self.with_number(*a, *b).map(|(x, ..)| x));
+        }
+        all.sort_unstable();
+        all.dedup();
+        let number = |x: ExprId| {
+            let Between { low, high, above, below, .. } = self.lies(x);
+            (low.is_finite() && low >= high && high >= low && !above && !below).then_some((x, low))
+        };
+        all.into_iter().filter_map(number).collect()
+    }
+}
