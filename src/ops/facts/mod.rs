@@ -27,7 +27,9 @@ pub enum Total {
     AnyFloats,
     /// The same, where all tensor operands have one dtype.
     AlikeFloats,
-    /// The same, where operands of truth values may stand beside them.
+    /// The same, where all tensor operands have the same sizes, too.
+    OneShape,
+    /// As [`Total::AlikeFloats`], where operands of truth values may stand beside them.
     MaskedFloats,
     /// As [`Total::Plain`], where the second argument is a number other than 0.
     Divisor,
@@ -49,7 +51,7 @@ impl Total {
         match self {
             Total::Plain | Total::Divisor | Total::Steps => Some(plain),
             Total::Reals => Some(plain && dtype != Dtype::Bool),
-            Total::AnyFloats | Total::AlikeFloats => Some(plain && dtype.is_float()),
+            Total::AnyFloats | Total::AlikeFloats | Total::OneShape => Some(plain && dtype.is_float()),
             Total::MaskedFloats => Some(plain && (dtype.is_float() || dtype == Dtype::Bool)),
             _ => None,
         }
@@ -60,8 +62,8 @@ impl Total {
         let one = dtypes.first().map_or(Some(true), |d| self.takes(*d))?;
         let mut floats = dtypes.iter().filter(|d| d.is_float());
         let alike = match (self, floats.next()) {
-            (Total::AlikeFloats | Total::MaskedFloats, Some(first)) => floats.all(|d| d == first),
-            (Total::AlikeFloats | Total::MaskedFloats, None) => false,
+            (Total::AlikeFloats | Total::OneShape | Total::MaskedFloats, Some(first)) => floats.all(|d| d == first),
+            (Total::AlikeFloats | Total::OneShape | Total::MaskedFloats, None) => false,
             _ => true,
         };
         Some(one && alike && dtypes.iter().all(|d| self.takes(*d) == Some(true)))
@@ -289,7 +291,7 @@ impl SharesWhen {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
     /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=reals`, `#total=any-float`,
-    /// `#total=alike-float`, `#total=masked-float`, `#total=divisor`: when it never raises, types and sizes being right.
+    /// `#total=alike-float`, `#total=one-shape`, `#total=masked-float`, `#total=divisor`: when it never raises, types and sizes being right.
     pub total: Total,
     /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
     pub any_size: bool,
@@ -369,6 +371,7 @@ impl Facts {
             "total" if value == "reals" => self.total = Total::Reals,
             "total" if value == "any-float" => self.total = Total::AnyFloats,
             "total" if value == "alike-float" => self.total = Total::AlikeFloats,
+            "total" if value == "one-shape" => self.total = Total::OneShape,
             "total" if value == "masked-float" => self.total = Total::MaskedFloats,
             "total" if value == "steps" => self.total = Total::Steps,
             "total" if value == "divisor" => self.total = Total::Divisor,

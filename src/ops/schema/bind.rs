@@ -43,12 +43,14 @@ impl<'a> Bound<'a> {
         }
         for (key, arg) in kwargs {
             let name = view.texts().text(*key);
-            match schema.param_index(name).and_then(|i| slots.get_mut(i)) {
+            let unnamed = |i: &usize| schema.params.get(*i).is_some_and(|p| p.positional_only);
+            match schema.param_index(name).filter(|i| !unnamed(i)).and_then(|i| slots.get_mut(i)) {
                 Some(Some(_)) => return Err(Fault::Twice { argument: name.into() }),
                 Some(slot) => *slot = Some(arg),
                 None if schema.varargs => extra.push((Some(*key), arg)),
                 None => {
-                    let known = schema.params.iter().map(|p| &*p.name).collect::<Vec<_>>().join(", ");
+                    let named = schema.params.iter().filter(|p| !p.positional_only);
+                    let known = named.map(|p| &*p.name).collect::<Vec<_>>().join(", ");
                     return Err(Fault::UnknownKeyword { keyword: name.into(), known });
                 }
             }
@@ -219,6 +221,14 @@ mod tests {
             Ok(vec![x.clone(), x.clone(), Arg::Int(1)])
         );
         assert_eq!(bind(ADD, &[x.clone(), Arg::Float(0.5)], &[]).unwrap()[1], Arg::Float(0.5));
+    }
+
+    #[test]
+    fn what_stands_before_a_slash_takes_no_keyword() {
+        let schema = "math::pow(Scalar a, Scalar b, /) -> Scalar";
+        assert_eq!(Schema::parse(schema).unwrap().to_string(), schema);
+        assert!(bind(schema, &[Arg::Int(2), Arg::Int(3)], &[]).is_ok());
+        assert!(bind(schema, &[Arg::Int(2)], &[("b", Arg::Int(3))]).unwrap_err().contains("`b`"));
     }
 
     #[test]

@@ -173,6 +173,8 @@ pub struct Param {
     pub default: Option<Default>,
     /// Whether it stands behind `*`.
     pub kwarg_only: bool,
+    /// Whether it stands before `/`, as the parameters of Python's own functions do: no keyword names it.
+    pub positional_only: bool,
 }
 
 /// A result.
@@ -244,12 +246,19 @@ impl fmt::Display for Schema {
         }
         let mut parts: Vec<String> = Vec::new();
         let mut star = false;
-        for param in &self.params {
+        let unnamed = self.params.iter().filter(|p| p.positional_only).count();
+        for (place, param) in self.params.iter().enumerate() {
+            if place == unnamed && place > 0 {
+                parts.push("/".into());
+            }
             if param.kwarg_only && !star {
                 star = true;
                 parts.push("*".into());
             }
             parts.push(param.to_string());
+        }
+        if unnamed > 0 && unnamed == self.params.len() {
+            parts.push("/".into());
         }
         if self.varargs {
             parts.push("...".into());

@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         } else {
             None
         };
-        Ok(Param { name, ty, default, kwarg_only })
+        Ok(Param { name, ty, default, kwarg_only, positional_only: false })
     }
 
     fn result(&mut self) -> Read<Return> {
@@ -209,6 +209,8 @@ impl<'a> Reader<'a> {
                 varargs = true;
             } else if self.take("*") {
                 kwarg_only = true;
+            } else if self.take("/") {
+                out.iter_mut().for_each(|p: &mut Param| p.positional_only = true);
             } else {
                 out.push(self.param(kwarg_only)?);
             }

@@ -129,7 +129,9 @@ pub(super) fn holds_plainly(
     };
     let given: Vec<Dtype> = operands.iter().map(|t| t.dtype).collect();
     let taken = total.takes_all(&given) == Some(true) && dtypes.iter().all(|d| PLAIN.contains(d));
-    fit && options && taken && (total != Total::Divisor || divides) && (total != Total::Steps || steps(bound))
+    let one_shape = operands.windows(2).all(|pair| matches!(pair, [a, b] if a.sizes == b.sizes));
+    let shaped = total != Total::OneShape || one_shape;
+    fit && options && taken && shaped && (total != Total::Divisor || divides) && (total != Total::Steps || steps(bound))
 }
 
 /// Whether a row of numbers is told by numbers, and its step leads on. That it leads to the end, type rules check.
