@@ -215,6 +215,24 @@ impl Field<'_> {
         false
     }
 
+    /// Whether a factor names this dimension. What is shared counts as often as it stands, so that looking has its price.
+    fn names(&mut self, atom: &Atom, name: u32) -> Option<bool> {
+        let mut open = vec![atom];
+        while let Some(atom) = open.pop() {
+            self.e.spend(1)?;
+            match atom {
+                Atom::Leaf(id) if self.leaf_names(*id, &[(name, Dim::Fixed(1))]) => return Some(true),
+                Atom::Leaf(_) => {}
+                Atom::Sum(p) => open.extend(p.terms.iter().flat_map(|t| t.factors.iter().map(|f| &f.0))),
+                Atom::Call(_, kids) => {
+                    let all = kids.iter().flat_map(|p| p.terms.iter());
+                    open.extend(all.flat_map(|t| t.factors.iter().map(|f| &f.0)));
+                }
+            }
+        }
+        Some(false)
+    }
+
     fn leaf_names(&self, id: ExprId, binders: &[(u32, Dim)]) -> bool {
         self.e.places_below(id).into_iter().any(|p| match p {
             Place::Bound(level, _) => binders.iter().any(|(name, _)| *name == level),
@@ -302,8 +320,7 @@ impl Field<'_> {
 
     /// Returns a factor with one dimension by another name.
     pub(super) fn renamed(&mut self, atom: &Atom, from: u32, to: u32) -> Option<Atom> {
-        self.e.spend(1)?;
-        if !self.names_any(atom, &[(from, Dim::Fixed(1))]) {
+        if !self.names(atom, from)? {
             return Some(atom.clone());
         }
         Some(match atom {
