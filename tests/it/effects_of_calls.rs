@@ -1,9 +1,10 @@
 //! What a pass is told of calls: the worst where nobody knows, what the arguments decide where they do, and never more of a
 //! call than of its operator.
 //!
-//! `AIRLOCK_BLESS=1` writes `effects/calls.txt` anew.
+//! `AIRLOCK_UPDATE=1` writes `effects/calls.txt` anew.
 
 use crate::common;
+use crate::common::committed;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -82,11 +83,7 @@ fn calls_do_what_their_arguments_make_of_their_operators() {
     ] {
         writeln!(found, "{target:<32} {}", words(&effects_of_target(&registry, target))).unwrap();
     }
-    let golden = folder().join("calls.txt");
-    if std::env::var_os("AIRLOCK_BLESS").is_some() {
-        std::fs::write(&golden, &found).unwrap();
-    }
-    assert_eq!(found, std::fs::read_to_string(&golden).unwrap());
+    committed::hold(folder().join("calls.txt"), found);
 }
 
 /// Returns whether all that is said of a call is said of its target too.

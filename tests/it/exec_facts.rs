@@ -4,11 +4,12 @@
 //! an operand's storage (and where in it), or have a storage of their own; (3) that nothing is written by operators that are not said to write;
 //! (4) whether the generator moves.
 //! Contents are small numbers of a seed: a call that refuses them is left out, and so is one that the executor says it cannot run.
-//! `tests/facts/executor.txt` lists the operators that differ, with a call each; `AIRLOCK_FACTS_WRITE=1` writes it anew.
+//! `tests/facts/executor.txt` lists the operators that differ, with a call each; `AIRLOCK_UPDATE=1` writes it anew.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::common::committed;
 use crate::common::facts::{self, Facts, Line};
 use crate::common::golden;
 use airlock::exec::{Kernels, Meta, Meter, Session, Storage, Tensor, Value};
@@ -183,7 +184,7 @@ fn the_executor_shares_and_writes_as_pytorch_did() {
         let _ = writeln!(text, "{target} {count} of {}: {first}", all.lines.len());
     }
     let file = format!("{}/tests/facts/executor.txt", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("AIRLOCK_FACTS_WRITE").is_some() {
+    if committed::is_updated() {
         std::fs::write(&file, &text).unwrap();
     }
     let known = std::fs::read_to_string(&file).unwrap_or_default();

@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::common::committed;
+
 #[path = "../../fuzz/targets.rs"]
 mod targets;
 
@@ -69,7 +71,7 @@ fn every_target_bears_its_corpus_and_mutants_of_it() {
     }
 }
 
-/// Journals of every kind of edit, by the name of their file. `AIRLOCK_BLESS=1` writes them to the corpus.
+/// Journals of every kind of edit, by the name of their file. `AIRLOCK_UPDATE=1` writes them to the corpus.
 #[cfg(feature = "sandbox")]
 #[test]
 fn the_journals_of_the_corpus_are_made_again() {
@@ -133,10 +135,6 @@ fn the_journals_of_the_corpus_are_made_again() {
         let mut editor = airlock::editor::Editor::new(targets::edited(), targets::registry());
         let made = airlock::sandbox::journals::replay(&bytes, &mut editor, &airlock::contract::Limits::default());
         assert_eq!(made, Ok(()), "{name}");
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/journal").join(name);
-        if std::env::var_os("AIRLOCK_BLESS").is_some() {
-            std::fs::write(&path, &bytes).unwrap();
-        }
-        assert!(std::fs::read(&path).unwrap() == bytes, "{}: AIRLOCK_BLESS=1 writes it", path.display());
+        committed::hold(Path::new("fuzz/corpus/journal").join(name), bytes);
     }
 }

@@ -7,6 +7,7 @@ use airlock::lower::ge::proto::DataType;
 use airlock::lower::ge::{Format, GraphDef, encode, read_file};
 use prost::Message as _;
 
+use crate::common::committed;
 use crate::lower_ge_files::cases;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/lower/ge/files");
@@ -22,12 +23,7 @@ fn the_generated_messages_are_those_of_the_proto_file() {
         .compile_fds(files)
         .unwrap();
     let made = std::fs::read_to_string(made.path().join("ge.proto.rs")).unwrap();
-    let committed = Path::new(FOLDER).join("generated.rs");
-    if std::env::var_os("AIRLOCK_UPDATE").is_some() {
-        std::fs::write(&committed, &made).unwrap();
-    }
-    let is_same = std::fs::read_to_string(&committed).unwrap() == made;
-    assert!(is_same, "generated.rs is not what ge.proto says; AIRLOCK_UPDATE=1 writes it");
+    committed::hold(Path::new(FOLDER).join("generated.rs"), made);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use airlock::report;
 use airlock::sandbox::{Engine, LogLine, Pass};
 use airlock::verify::JudgeOptions;
 
+use crate::common::committed;
 use crate::e2e::{self, airlock, component, file, json, model};
 
 /// The languages beside Rust, which the others are compared with.
@@ -456,7 +457,6 @@ fn where_a_toolchain_is_missing_the_package_and_the_command_are_named() {
     }
 }
 
-/// `AIRLOCK_UPDATE=1` writes what is committed anew.
 #[test]
 fn the_bindings_of_c_are_what_the_generator_makes_of_the_contract() {
     let mut resolve = wit_bindgen_core::wit_parser::Resolve::default();
@@ -466,10 +466,6 @@ fn the_bindings_of_c_are_what_the_generator_makes_of_the_contract() {
     let mut files = wit_bindgen_core::Files::default();
     options.build().generate(&mut resolve, world, &mut files).unwrap();
     for (name, bytes) in files.iter() {
-        let path = file("sdk/c/bindings").join(name);
-        if std::env::var_os("AIRLOCK_UPDATE").is_some() {
-            std::fs::write(&path, bytes).unwrap();
-        }
-        assert!(std::fs::read(&path).unwrap() == bytes, "{name} is not up to date: AIRLOCK_UPDATE=1 writes it");
+        committed::hold(file("sdk/c/bindings").join(name), bytes);
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use crate::common::committed;
 use airlock::formats::text;
 use airlock::graph::Graph;
 use airlock::lower::ge::proto::{AttrDef, DataType, Value as Attr};
@@ -46,7 +47,7 @@ fn what_is_said_of_each_form_is_on_record() {
         let (name, _) = title.split_once(": ").unwrap();
         write!(found, "=== {name}: {}\n{program}", said(program, &registry)).unwrap();
     }
-    if std::env::var_os("AIRLOCK_UPDATE").is_some() {
+    if committed::is_updated() {
         std::fs::write(&path, &found).unwrap();
     }
     let titles = |text: &str| text.lines().filter(|l| l.starts_with("===")).map(String::from).collect::<Vec<_>>();

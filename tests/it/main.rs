@@ -50,6 +50,7 @@ mod inputs_config;
 mod judge_cases;
 mod judge_fuzz;
 mod judge_laws;
+mod judge_promises;
 #[cfg(feature = "sandbox")]
 mod languages;
 mod layers;

@@ -5,7 +5,7 @@
 //! (6) whether the call is taken, and one that is said never to raise never did. A statement that
 //! a recording contradicts fails; a rule that leaves strides open, and a mark that says "sometimes", are counted.
 //! Three tables beside the recordings are held up to date: operators that raise for contents alone, calls that the type rules take though
-//! PyTorch refuses them, and the other way round. `AIRLOCK_FACTS_WRITE=1` writes them anew.
+//! PyTorch refuses them, and the other way round. `AIRLOCK_UPDATE=1` writes them anew.
 //!
 //! `AIRLOCK_FACTS` names another folder of recordings (`record_facts.py --wide`); `AIRLOCK_FACTS_SHOW=20` shows so many operators that are
 //! contradicted, `AIRLOCK_FACTS_EACH` lines of each (3); `AIRLOCK_FACTS_ONLY=pool` looks only at operators whose names hold that.
@@ -14,6 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::common::committed;
 use crate::common::facts::{self, Facts, Line};
 use crate::common::golden::{self, shown};
 use airlock::analysis::{Home, Place, Shares, home_of};
@@ -524,20 +525,9 @@ fn nothing_that_the_registry_states_is_contradicted_by_pytorch() {
     assert_eq!(wrong, 0, "statements that PyTorch contradicts; AIRLOCK_FACTS_SHOW=20 shows them");
 }
 
-/// Compares a table with the file that holds it, or writes it.
+/// Holds a table against its file.
 fn hold(file: &str, about: &str, rows: &[String]) {
-    let path = format!("{}/tests/facts/{file}", env!("CARGO_MANIFEST_DIR"));
-    let text = format!("{about}\n{}\n", rows.join("\n"));
-    if std::env::var_os("AIRLOCK_FACTS_WRITE").is_some() {
-        std::fs::write(&path, &text).unwrap();
-    }
-    let held = std::fs::read_to_string(&path).unwrap_or_default();
-    let stray: Vec<&str> = text.lines().filter(|l| !held.lines().any(|h| h == *l)).collect();
-    let gone: Vec<&str> = held.lines().filter(|l| !text.lines().any(|h| h == *l)).collect();
-    assert!(
-        held == text,
-        "{file} is not what the recordings say; new: {stray:#?}; gone: {gone:#?}; AIRLOCK_FACTS_WRITE=1 writes it"
-    );
+    committed::hold(format!("tests/facts/{file}"), format!("{about}\n{}\n", rows.join("\n")));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::common::committed;
 use airlock::exec::Kernels;
 use airlock::ops::Registry;
 use airlock::report::operators::{Known, known, write_markdown};
@@ -19,20 +20,9 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap_or_default()
 }
 
-/// Compares a generated file, or rewrites it where that is asked for.
-fn is_current(path: &str, made: &str) {
-    if std::env::var_os("AIRLOCK_UPDATE").is_some() {
-        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(path), made).unwrap();
-        return;
-    }
-    let kept = read(path);
-    let first = kept.lines().zip(made.lines()).find(|(a, b)| a != b);
-    assert!(kept == made, "{path} is not current (AIRLOCK_UPDATE=1 rewrites it); first difference: {first:?}");
-}
-
 #[test]
 fn the_page_of_operators_is_current() {
-    is_current("docs/operators.md", &write_markdown(&all(), &read("tests/golden/failing.txt")));
+    committed::hold("docs/operators.md", write_markdown(&all(), &read("tests/golden/failing.txt")));
 }
 
 /// What an overload lacks: a schema, a type rule, a kernel, and a decomposition where PyTorch always runs others.
@@ -66,7 +56,7 @@ fn what_each_overload_lacks_is_listed() {
         writeln!(made, "{}: {}", k.target, lacking(Some(k), false).join(", ")).unwrap();
     }
     assert_eq!(count, 948);
-    is_current("tests/golden/lacking.txt", &made);
+    committed::hold("tests/golden/lacking.txt", made);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A text that cannot be read gives one message: what was expected, what stands there, the line and a caret.
 //!
-//! Each `tests/fx/errors/NAME.fx` has its message beside it in `NAME.txt`; `AIRLOCK_BLESS=1` writes the messages anew.
+//! Each `tests/fx/errors/NAME.fx` has its message beside it in `NAME.txt`; `AIRLOCK_UPDATE=1` writes the messages anew.
 
 use crate::common;
 use airlock::formats::text::{ReadOptions, read_bytes};
@@ -14,7 +14,7 @@ fn every_fault_has_the_message_that_is_written_down() {
         let error = read_bytes(&std::fs::read(&file).unwrap(), &ReadOptions::of_file(&name));
         let message = error.expect_err(&name).render() + "\n";
         let golden = file.with_extension("txt");
-        if std::env::var_os("AIRLOCK_BLESS").is_some() {
+        if common::committed::is_updated() {
             std::fs::write(&golden, &message).unwrap();
         }
         let expected = std::fs::read_to_string(&golden).unwrap_or_default();

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::editor::{Editor, NewCall, Point};
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, View};
-use crate::verify::tests::twins::{program, registry};
+use crate::verify::tests::programs::{program, registry};
 use crate::verify::{JudgeOptions, judge_editor, judge_pair};
 
 fn find(g: &Graph, name: &str) -> NodeId {

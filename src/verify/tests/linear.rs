@@ -13,7 +13,7 @@ use crate::verify::judge::edit::{functional, judge_graphs};
 use crate::verify::judge::kinds::Kinds;
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::replay::Replay;
-use crate::verify::tests::twins::{program, registry};
+use crate::verify::tests::programs::{program, registry};
 use crate::verify::{JudgeOptions, Verdict};
 
 /// A graph that counts who looks at it; a look at all users counts as many.

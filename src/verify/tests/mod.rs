@@ -1,7 +1,5 @@
-//! What the judge promises, each rule with its wrong twin beside it.
+//! What needs the inside of the judge to be tested: the journal's way beside the whole graph's, and what judging costs.
 
 mod journal;
 mod linear;
-mod lookalikes;
-mod reals;
-pub(in crate::verify) mod twins;
+pub(in crate::verify) mod programs;

@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod archive;
+pub mod committed;
 pub mod facts;
 pub mod golden;
 
@@ -18,6 +19,14 @@ pub fn files(ending: &str) -> Vec<PathBuf> {
         Some(corpus) => folders.push(corpus.into()),
         None => eprintln!("AIRLOCK_CORPUS is not set: only the test data of the repository is looked at"),
     }
+    let mut found: Vec<PathBuf> = folders.iter().flat_map(|folder| files_below(folder, ending)).collect();
+    found.sort();
+    found
+}
+
+/// Returns every file of that ending in a folder and the folders in it, in order.
+pub fn files_below(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut folders = vec![folder.to_path_buf()];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };

@@ -4,7 +4,7 @@
 //! Each attack is a component that `airlock run` is given as any other: what comes of it is looked at from outside. Those that want loops or
 //! exports of their own are text (`tests/hostile/`, `tests/components/`: the first lines of a file say what it does and how it ends),
 //! those that hand over odd edits are laid out by `assemble` from `edits`, those that are large or no component at all are made by
-//! `bombs`; `mutants` change bytes of a good one. The table in `docs/security.md` is what came of the run: `AIRLOCK_BLESS=1` writes it.
+//! `bombs`; `mutants` change bytes of a good one. The table in `docs/security.md` is what came of the run: `AIRLOCK_UPDATE=1` writes it.
 
 mod assemble;
 mod bombs;
@@ -17,6 +17,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::common::committed;
 use play::{Field, Found};
 
 /// A component that means no good.
@@ -163,9 +164,5 @@ fn hold_table(attacks: &[Attack], found: &[(String, Found)]) {
         }
     }
     let wanted = format!("{before}{BEGIN}{table}\n{END}{after}");
-    if std::env::var_os("AIRLOCK_BLESS").is_some() {
-        std::fs::write(&path, wanted).unwrap();
-        return;
-    }
-    assert!(text == wanted, "docs/security.md does not have the table of this run: AIRLOCK_BLESS=1 writes it");
+    committed::hold(&path, wanted);
 }
