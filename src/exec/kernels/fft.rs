@@ -1,13 +1,14 @@
 //! Discrete Fourier transforms of any size, over any dimensions.
 //!
-//! Sizes that are powers of 2 go by Cooley and Tukey's method in place, others by Bluestein's: as a convolution of a size that is one.
-//! Computed in `f64`, so that a result in `f32` is right to the last digit or nearly. Leaves scaling conventions to the operators'
+//! Computed in `f64`, so that a result in `f32` is right to the last digit or nearly, without what only some processors have, so that
+//! it has the same bits on each. Leaves the transform of a line to `rustfft`, and scaling conventions to the operators'
 //! `normalization`: 0 none, 1 by the root of the size, 2 by the size.
 
 #![allow(clippy::arithmetic_side_effects, reason = "floats and complex numbers; integers wrap or saturate by name")]
 
 use std::cmp::Reverse;
-use std::f64::consts::PI;
+
+use rustfft::{Fft, FftDirection as Direction, FftPlannerScalar};
 
 use crate::exec::call::cx::Cx;
 use crate::exec::kernels::Entry;
@@ -24,80 +25,6 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (real_to_complex, &["aten._fft_r2c.default"]),
     (complex_to_real, &["aten._fft_c2r.default"]),
 ];
-
-/// Which sign the exponent has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Forward,
-    Backward,
-}
-
-/// e^(-2 pi i k / n), or its conjugate.
-#[allow(clippy::cast_precision_loss)]
-fn root(k: usize, n: usize, direction: Direction) -> C128 {
-    let (sin, cos) = (2.0 * PI * k as f64 / n as f64).sin_cos();
-    C128::new(cos, if direction == Direction::Forward { -sin } else { sin })
-}
-
-/// Transforms one line.
-fn transform(line: &mut [C128], direction: Direction) {
-    if line.len() <= 1 {
-        return;
-    }
-    if line.len().is_power_of_two() { radix_two(line, direction) } else { bluestein(line, direction) }
-}
-
-fn radix_two(line: &mut [C128], direction: Direction) {
-    let n = line.len();
-    let shift = usize::BITS.saturating_sub(n.trailing_zeros());
-    for k in 0..n {
-        let mirrored = k.reverse_bits().checked_shr(shift).unwrap_or(0);
-        if k < mirrored {
-            line.swap(k, mirrored);
-        }
-    }
-    let mut half = 1_usize;
-    while half < n {
-        let whole = half.saturating_mul(2);
-        let roots: Vec<C128> = (0..half).map(|k| root(k, whole, direction)).collect();
-        for block in line.chunks_exact_mut(whole) {
-            let (low, high) = block.split_at_mut(half);
-            for ((a, b), w) in low.iter_mut().zip(high).zip(&roots) {
-                let (even, odd) = (*a, *b * w);
-                (*a, *b) = (even + odd, even - odd);
-            }
-        }
-        half = whole;
-    }
-}
-
-/// A transform as a convolution with a chirp, e^(-i pi k^2 / n).
-fn bluestein(line: &mut [C128], direction: Direction) {
-    let n = line.len();
-    let double = n.saturating_mul(2);
-    let padded = double.next_power_of_two();
-    // k^2 modulo 2n: the angle stays exact for large k.
-    #[allow(clippy::cast_possible_truncation)]
-    let square = |k: usize| (k as u128).pow(2).checked_rem(double as u128).unwrap_or(0) as usize;
-    let chirp: Vec<C128> = (0..n).map(|k| root(square(k), double, direction)).collect();
-    let mut signal = vec![C128::default(); padded];
-    signal.iter_mut().zip(line.iter().zip(&chirp)).for_each(|(s, (v, w))| *s = *v * w);
-    let mut kernel = vec![C128::default(); padded];
-    for (k, w) in chirp.iter().enumerate() {
-        for at in [k, padded.wrapping_sub(k)] {
-            if let Some(place) = kernel.get_mut(at) {
-                *place = w.conj();
-            }
-        }
-    }
-    radix_two(&mut signal, Direction::Forward);
-    radix_two(&mut kernel, Direction::Forward);
-    signal.iter_mut().zip(&kernel).for_each(|(s, k)| *s *= k);
-    radix_two(&mut signal, Direction::Backward);
-    #[allow(clippy::cast_precision_loss)]
-    let scale = 1.0 / padded as f64;
-    line.iter_mut().zip(signal.iter().zip(&chirp)).for_each(|(v, (s, w))| *v = s * w * scale);
-}
 
 /// Values in row-major order, with their sizes.
 struct Field {
@@ -137,9 +64,13 @@ impl Field {
 
     fn transform(&mut self, d: usize, direction: Direction) {
         let len = self.sizes.get(d).copied().unwrap_or(1);
+        if len <= 1 {
+            return;
+        }
+        let plan = FftPlannerScalar::new().plan_fft(len, direction);
         self.along(d, len, |line| {
             let mut line = line.to_vec();
-            transform(&mut line, direction);
+            plan.process(&mut line);
             line
         });
     }
@@ -217,7 +148,7 @@ fn emit<L: Lane>(cx: &Cx<'_, '_, '_>, field: &Field, strides: Shape, scale: f64,
 
 fn complex_to_complex(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (mut field, dims) = (Field::of(cx)?, dims(cx)?);
-    let direction = if cx.bool(3)? { Direction::Forward } else { Direction::Backward };
+    let direction = if cx.bool(3)? { Direction::Forward } else { Direction::Inverse };
     dims.iter().for_each(|d| field.transform(*d, direction));
     let scale = scale(cx, &field.sizes, &dims)?;
     let before = &cx.tensor(0)?.meta.strides;
@@ -253,16 +184,17 @@ fn complex_to_real(cx: &mut Cx<'_, '_, '_>) -> Made {
         return Err(cx.bad(1, "at least one dimension", "none"));
     };
     if !others.is_empty() {
-        others.iter().for_each(|d| field.transform(*d, Direction::Backward));
+        others.iter().for_each(|d| field.transform(*d, Direction::Inverse));
         strides = strides_after(&strides, &field.sizes, &by_stride(&strides, others));
     }
-    field.along(*last, size, |line| from_half_spectrum(line, size));
+    let plan = FftPlannerScalar::new().plan_fft(size, Direction::Inverse);
+    field.along(*last, size, |line| from_half_spectrum(line, size, &*plan));
     let scale = scale(cx, &field.sizes, &dims)?;
     let strides = strides_after(&strides, &field.sizes, &[*last]);
     emit(cx, &field, strides, scale, |v| v.re)
 }
 
-fn from_half_spectrum(line: &[C128], size: usize) -> Vec<C128> {
+fn from_half_spectrum(line: &[C128], size: usize, backward: &dyn Fft<f64>) -> Vec<C128> {
     let given = |k: usize| line.get(k).copied().unwrap_or_default();
     let mut whole: Vec<C128> = (0..size)
         .map(|k| match size.saturating_sub(k) {
@@ -272,7 +204,7 @@ fn from_half_spectrum(line: &[C128], size: usize) -> Vec<C128> {
             _ => given(k),
         })
         .collect();
-    transform(&mut whole, Direction::Backward);
+    backward.process(&mut whole);
     whole
 }
 
@@ -280,9 +212,19 @@ fn from_half_spectrum(line: &[C128], size: usize) -> Vec<C128> {
 mod tests {
     use super::*;
 
+    fn transform(line: &mut [C128], direction: Direction) {
+        FftPlannerScalar::new().plan_fft(line.len(), direction).process(line);
+    }
+
+    /// e^(-2 pi i k / n).
+    fn root(k: usize, n: usize) -> C128 {
+        let (sin, cos) = (2.0 * std::f64::consts::PI * k as f64 / n as f64).sin_cos();
+        C128::new(cos, -sin)
+    }
+
     fn by_definition(line: &[C128]) -> Vec<C128> {
         let n = line.len();
-        let at = |k: usize| (0..n).map(|j| line[j] * root(j * k % n, n, Direction::Forward)).sum();
+        let at = |k: usize| (0..n).map(|j| line[j] * root(j * k % n, n)).sum();
         (0..n).map(at).collect()
     }
 
@@ -304,7 +246,7 @@ mod tests {
             let line: Vec<C128> = (0..n).map(|k| C128::new(f64::from(k), 1.0)).collect();
             let mut made = line.clone();
             transform(&mut made, Direction::Forward);
-            transform(&mut made, Direction::Backward);
+            transform(&mut made, Direction::Inverse);
             assert!(made.iter().zip(&line).all(|(a, b)| (a / f64::from(n) - b).norm() < 1e-12));
         }
     }
