@@ -5,6 +5,7 @@
 
 use std::ops::Deref;
 
+use crate::exec::call::memory;
 use crate::exec::call::operands::Operands;
 use crate::exec::call::session::Session;
 use crate::exec::tensor::fill;
@@ -123,6 +124,11 @@ impl<'a> Cx<'a, '_, '_> {
     /// Returns the run's meter.
     pub fn meter(&self) -> &Meter {
         self.session.meter()
+    }
+
+    /// Asks for the memory of a result whose size contents tell; the type rules' sizes were asked for before the kernel ran.
+    pub fn room(&self, elements: usize) -> Result<(), Fault> {
+        memory::work(elements.saturating_mul(16), self.session.most_bytes)
     }
 
     /// Returns the only result, made of values in row-major order.

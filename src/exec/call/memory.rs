@@ -72,3 +72,23 @@ fn ask(what: &str, dtype: Dtype, count: Option<usize>, most: Option<usize>) -> R
     let found = format!("{count} elements of {}, for which {bytes} bytes would be needed", dtype.long());
     Err(Fault::mismatch(what, "a size that fits in this machine's memory", found))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::exec::{Kernels, Session, Value};
+    use crate::ops::Registry;
+
+    #[test]
+    fn a_size_that_contents_tell_is_asked_for_before_it_is_taken() {
+        let (registry, kernels) = (Registry::standard(), Kernels::standard());
+        let mut session = Session::new(&registry, &kernels, 0);
+        for largest in [i64::MAX, i64::MAX - 1, 1 << 56] {
+            let held =
+                session.call("aten.full.default", &[Value::List(vec![1_i64.into()]), largest.into()], &[]).unwrap();
+            for target in ["aten.bincount.default", "aten.one_hot.default", "aten.repeat_interleave.Tensor"] {
+                let fault = session.call(target, &[held.clone()], &[]).unwrap_err();
+                assert!(fault.to_string().contains("memory"), "{target} of {largest}: {fault}");
+            }
+        }
+    }
+}

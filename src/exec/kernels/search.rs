@@ -262,7 +262,7 @@ fn bincount(cx: &mut Cx<'_, '_, '_>) -> Made {
     }
     let largest = values.iter().copied().max().unwrap_or(0);
     let bins = usize::try_from(largest).unwrap_or(0).saturating_add(1).max(least);
-    shape::count(&[bins])?;
+    cx.room(bins)?;
     let places = values.iter().map(|v| usize::try_from(*v).unwrap_or(usize::MAX));
     match weights {
         None => {

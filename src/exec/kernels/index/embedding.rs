@@ -116,7 +116,9 @@ fn one_hot(cx: &mut Cx<'_, '_, '_>) -> Made {
     let classes = classes.ok_or_else(|| cx.bad(1, "1 class or more", told.to_string()))?;
     let mut sizes: Vec<usize> = index.sizes().to_vec();
     sizes.push(classes);
-    let mut out = vec![0_i64; crate::exec::tensor::shape::count(&sizes)?];
+    let count = crate::exec::tensor::shape::count(&sizes)?;
+    cx.room(count)?;
+    let mut out = vec![0_i64; count];
     for (row, v) in out.chunks_mut(classes.max(1)).zip(values.iter()) {
         let place = Range::Strict.place(cx, 0, *v, classes)?;
         if let Some(slot) = row.get_mut(place) {
