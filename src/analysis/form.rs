@@ -6,7 +6,7 @@
 //! - a name that nothing defines, or that is defined twice (readers of text leave these: see [`note`]);
 //! - arguments nested deeper than [`Arg::MAX_DEPTH`];
 //! - a get_attr node that refers to nothing;
-//! - scopes, super kernels and waits that are not well formed, in both name spaces (see `streams::Fault`);
+//! - scopes, super kernels and waits that are not well formed, in both name spaces (see `streams::ScopeFault`);
 //! - a signature that is not that of the placeholders and the output, or changes what is no input.
 //!
 //! Promises: linear in the size of the graph; nothing is changed. Leaves to others: types and schemas (`ops`), and the rules of streams
@@ -14,7 +14,7 @@
 
 use thiserror::Error;
 
-use super::streams::{Fault, Scopes};
+use super::streams::{ScopeFault, Scopes};
 use crate::graph::{Arg, BodyId, Graph, InputKind, NodeId, NodeKind, OutputKind, Signature, ValueType, View};
 
 /// How many problems are reported.
@@ -48,7 +48,7 @@ pub enum FormFault {
     #[error("refers to `self.{target}`, and there is no such sub-graph")]
     NoSuchAttribute { target: String },
     #[error("{0}")]
-    Streams(Fault),
+    Streams(ScopeFault),
     #[error("the signature has {signature} inputs, the graph has {graph}")]
     InputCount { signature: usize, graph: usize },
     #[error("is called `{signature}` in the signature")]

@@ -16,7 +16,7 @@ use crate::formats::text;
 use crate::graph::{Graph, Model};
 use crate::ops::Registry;
 use crate::passes::{BUILT_IN, BuiltIn};
-use crate::sandbox::{AnyPass, Ended, Fault, Info, Job, LogLine, Usage};
+use crate::sandbox::{AnyPass, Ended, Info, Job, LogLine, PassFault, Usage};
 use crate::verify::{self, Verdict};
 
 /// A pass of the user, loaded.
@@ -299,9 +299,9 @@ pub fn run(
 }
 
 /// Asks every pass what it is, before any runs on the graph.
-fn describe(passes: &mut [PassSpec<'_>], settings: &Settings<'_>) -> Result<Vec<Result<Info, Fault>>, RunError> {
+fn describe(passes: &mut [PassSpec<'_>], settings: &Settings<'_>) -> Result<Vec<Result<Info, PassFault>>, RunError> {
     let limits = &settings.config.file.limits;
-    let described: Vec<Result<Info, Fault>> = passes.iter_mut().map(|p| p.pass.describe(limits)).collect();
+    let described: Vec<Result<Info, PassFault>> = passes.iter_mut().map(|p| p.pass.describe(limits)).collect();
     for (spec, info) in passes.iter().zip(&described) {
         let Ok(info) = info else { continue };
         if let Some(grant) = info.needs.iter().find(|n| !spec.grants.contains(n)) {
@@ -314,7 +314,7 @@ fn describe(passes: &mut [PassSpec<'_>], settings: &Settings<'_>) -> Result<Vec<
 fn run_component(
     graph: Graph,
     spec: &mut PassSpec<'_>,
-    info: &Result<Info, Fault>,
+    info: &Result<Info, PassFault>,
     constants: Option<Arc<crate::graph::Weights>>,
     settings: &mut Settings<'_>,
 ) -> Result<(Graph, PassReport), RunError> {
@@ -442,7 +442,7 @@ fn count(changes: &Changes) -> Edits {
     Edits { inserted: changes.inserted.len(), erased: changes.erased.len(), changed: changes.changed.len() }
 }
 
-fn fault_report(fault: &Fault) -> FaultReport {
+fn fault_report(fault: &PassFault) -> FaultReport {
     FaultReport {
         kind: fault.kind.name(),
         function: fault.function.to_string(),

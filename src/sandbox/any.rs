@@ -1,6 +1,6 @@
 //! A pass, wherever its code runs.
 
-use super::{Fault, Info, Job, Outcome, Pass};
+use super::{Info, Job, Pass, PassFault, PassRun};
 use crate::contract::Limits;
 use crate::editor::Editor;
 
@@ -24,7 +24,7 @@ impl AnyPass<'_> {
     }
 
     /// Asks the pass what it is.
-    pub fn describe(&mut self, limits: &Limits) -> Result<Info, Fault> {
+    pub fn describe(&mut self, limits: &Limits) -> Result<Info, PassFault> {
         match self {
             AnyPass::Here(pass) => pass.describe(limits),
             #[cfg(target_os = "linux")]
@@ -33,7 +33,7 @@ impl AnyPass<'_> {
     }
 
     /// Runs the pass once over the editor's graph.
-    pub fn run(&mut self, editor: Editor, job: Job, limits: &Limits) -> Outcome {
+    pub fn run(&mut self, editor: Editor, job: Job, limits: &Limits) -> PassRun {
         match self {
             AnyPass::Here(pass) => pass.run(editor, job, limits),
             #[cfg(target_os = "linux")]

@@ -3,7 +3,7 @@
 use wasmtime::{Trap, WasmBacktrace};
 
 use super::store::Stop;
-use super::{Fault, FaultKind};
+use super::{FaultKind, PassFault};
 use crate::contract::Limits;
 use crate::contract::shown;
 
@@ -21,13 +21,13 @@ pub(super) struct Context<'a> {
 }
 
 /// Returns the fault that an error is.
-pub(super) fn classify(error: &wasmtime::Error, context: &Context<'_>) -> Fault {
+pub(super) fn classify(error: &wasmtime::Error, context: &Context<'_>) -> PassFault {
     let (kind, message, figures) = match (error.downcast_ref::<Stop>(), error.downcast_ref::<Trap>()) {
         (Some(stop), _) => of_stop(*stop),
         (None, Some(trap)) => of_trap(*trap, context),
         (None, None) => of_text(error, context),
     };
-    Fault {
+    PassFault {
         kind,
         pass: context.pass.to_string(),
         function: context.function,

@@ -57,7 +57,7 @@ impl fmt::Display for FaultKind {
 
 /// A pass failed; the graph is as it was.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Fault {
+pub struct PassFault {
     /// What happened.
     pub kind: FaultKind,
     /// The pass, by the name under which it was loaded.
@@ -75,7 +75,7 @@ pub struct Fault {
     pub frames: Box<[String]>,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for PassFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in `{}`: {}", self.pass, self.function, self.message)?;
         if let (Some(used), Some(limit)) = (self.used, self.limit) {
@@ -88,7 +88,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for PassFault {}
 
 #[cfg(test)]
 mod tests {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_fault_names_pass_function_and_figures() {
-        let fault = Fault {
+        let fault = PassFault {
             kind: FaultKind::Fuel,
             pass: "endless".into(),
             function: "run",

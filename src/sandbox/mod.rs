@@ -41,7 +41,7 @@ mod store;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 pub mod worker;
 
-pub use fault::{Fault, FaultKind};
+pub use fault::{FaultKind, PassFault};
 
 #[cfg(feature = "sandbox")]
 pub use any::AnyPass;
@@ -55,7 +55,7 @@ pub use host::{Job, Level, LogLine};
 #[doc(hidden)]
 pub use journal::for_fuzzers as journals;
 #[cfg(feature = "sandbox")]
-pub use outcome::{Ended, Info, Outcome, Said, Usage};
+pub use outcome::{Ended, Info, PassRun, Said, Usage};
 #[cfg(feature = "sandbox")]
 pub use pass::{GRANTS, Pass};
 #[cfg(feature = "sandbox")]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fault, LogLine};
+use super::{LogLine, PassFault};
 use crate::editor::Editor;
 
 /// What a pass says of itself. Texts are escaped and bounded.
@@ -20,7 +20,7 @@ pub struct Info {
 
 /// A run that is over, with the editor it was given.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct PassRun {
     /// The graph: edited where the pass ended well, else as it was before the run.
     pub editor: Editor,
     /// How the run ended.
@@ -41,7 +41,7 @@ pub enum Ended {
     /// It did not.
     Unchanged(Said),
     /// It failed, and its edits are undone.
-    Faulted(Fault),
+    Faulted(PassFault),
 }
 
 /// What a pass that ended well says of its run. It is no evidence of anything.

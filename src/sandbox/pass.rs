@@ -18,7 +18,7 @@ use super::host::{Host, Job};
 use super::journal::Journal;
 use super::profile::{self, Meter};
 use super::store::{Clock, new_store};
-use super::{Ended, Engine, Fault, FaultKind, Info, Outcome, Said, Usage};
+use super::{Ended, Engine, FaultKind, Info, PassFault, PassRun, Said, Usage};
 use crate::contract::Contract;
 use crate::contract::shown;
 use crate::contract::{self, Preflight};
@@ -82,7 +82,7 @@ impl<'e> Pass<'e> {
     }
 
     /// Asks the pass what it is. The component runs, without a graph.
-    pub fn describe(&self, limits: &Limits) -> Result<Info, Fault> {
+    pub fn describe(&self, limits: &Limits) -> Result<Info, PassFault> {
         let host = Host::new(Editor::new(Graph::new(), Arc::default()), Job::default(), limits);
         let call = |pass: &GraphPass, store: &mut Store<Host>| pass.airlock_pass_pass().call_describe(store);
         let (info, _, _) = self.guarded(host, limits, limits.fuel_base, "describe", call);
@@ -91,12 +91,12 @@ impl<'e> Pass<'e> {
     }
 
     /// Runs the pass once over the editor's graph.
-    pub fn run(&self, editor: Editor, job: Job, limits: &Limits) -> Outcome {
+    pub fn run(&self, editor: Editor, job: Job, limits: &Limits) -> PassRun {
         self.run_on(Host::new(editor, job, limits), limits).0
     }
 
     /// The same on a host that may keep a journal and a meter, which come back.
-    pub(super) fn run_on(&self, host: Host, limits: &Limits) -> (Outcome, Option<Journal>, Option<Box<Meter>>) {
+    pub(super) fn run_on(&self, host: Host, limits: &Limits) -> (PassRun, Option<Journal>, Option<Box<Meter>>) {
         let fuel = limits.fuel(host.editor.graph().len());
         let config = host.job.config.clone();
         let call = |pass: &GraphPass, store: &mut Store<Host>| {
@@ -119,7 +119,7 @@ impl<'e> Pass<'e> {
                 Ended::Faulted(fault)
             }
         };
-        (Outcome { editor, ended, usage, log, log_dropped }, journal, meter)
+        (PassRun { editor, ended, usage, log, log_dropped }, journal, meter)
     }
 
     /// Instantiates the component and calls it, on a thread whose stack holds what the guest may use.
@@ -130,7 +130,7 @@ impl<'e> Pass<'e> {
         fuel: u64,
         function: &'static str,
         call: impl FnOnce(&GraphPass, &mut Store<Host>) -> wasmtime::Result<T> + Send,
-    ) -> (Result<T, Fault>, Host, Usage) {
+    ) -> (Result<T, PassFault>, Host, Usage) {
         let no_thread = |e: std::io::Error| {
             self.fault(FaultKind::HostLimit, function, format!("no thread for it could be started: {e}"))
         };
@@ -190,9 +190,9 @@ impl<'e> Pass<'e> {
         self.engine.wasmtime.increment_epoch();
     }
 
-    fn fault(&self, kind: FaultKind, function: &'static str, message: String) -> Fault {
+    fn fault(&self, kind: FaultKind, function: &'static str, message: String) -> PassFault {
         let pass = self.label.clone();
-        Fault { kind, pass, function, message, used: None, limit: None, frames: Box::default() }
+        PassFault { kind, pass, function, message, used: None, limit: None, frames: Box::default() }
     }
 }
 
@@ -215,10 +215,10 @@ pub(super) fn read_component(path: &Path, limits: &Limits) -> Result<(String, Ve
 }
 
 /// Checks what a pass says of itself; `text` makes its words fit to be shown.
-pub(super) fn check_info(pass: &str, info: Info, text: impl Fn(&str) -> String) -> Result<Info, Fault> {
+pub(super) fn check_info(pass: &str, info: Info, text: impl Fn(&str) -> String) -> Result<Info, PassFault> {
     let wrong = |message: String| {
         let (pass, function, kind) = (pass.to_string(), "describe", FaultKind::Contract);
-        Err(Fault { kind, pass, function, message, used: None, limit: None, frames: Box::default() })
+        Err(PassFault { kind, pass, function, message, used: None, limit: None, frames: Box::default() })
     };
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if info.name.is_empty() || info.name.len() > MAX_NAME_BYTES || !info.name.chars().all(is_name) {

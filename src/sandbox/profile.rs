@@ -12,7 +12,7 @@ use wasmtime::{AsContext, CallHook, Store, StoreContextMut, UpdateDeadline, Wasm
 
 use super::host::{Host, Job};
 use super::journal::Journal;
-use super::{Outcome, Pass};
+use super::{Pass, PassRun};
 use crate::contract::{Limits, shown};
 use crate::editor::Editor;
 use crate::graph::Graph;
@@ -50,7 +50,7 @@ pub struct CallCost {
 #[derive(Debug)]
 pub struct Profile {
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: PassRun,
     /// How long instantiating took.
     pub instantiate: Duration,
     /// How long the call of `run` took.

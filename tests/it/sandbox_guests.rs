@@ -9,7 +9,7 @@ use airlock::editor::Editor;
 use airlock::formats::text::ReadOptions;
 use airlock::graph::{BodyId, Graph, View};
 use airlock::ops::Registry;
-use airlock::sandbox::{Ended, Engine, FaultKind, Job, Outcome, Pass};
+use airlock::sandbox::{Ended, Engine, FaultKind, Job, Pass, PassRun};
 
 fn component(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("target/components/{name}.wasm"));
@@ -20,7 +20,7 @@ fn component(name: &str) -> Option<PathBuf> {
     None
 }
 
-fn run(name: &str, graph: Graph, limits: &Limits) -> Option<Outcome> {
+fn run(name: &str, graph: Graph, limits: &Limits) -> Option<PassRun> {
     let path = component(name)?;
     let engine = Engine::new(limits).unwrap();
     let pass = Pass::load_file(&path, &engine, limits).unwrap();

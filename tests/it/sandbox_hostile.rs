@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::components::hostile;
 use crate::graphs::{content, editor};
 use airlock::contract::Limits;
-use airlock::sandbox::{Ended, Engine, Fault, FaultKind, Job, Outcome, Pass, Said};
+use airlock::sandbox::{Ended, Engine, FaultKind, Job, Pass, PassFault, PassRun, Said};
 
 /// Small limits, so that each end comes soon; time is ample, so that it is never what ends a run by accident.
 fn limits() -> Limits {
@@ -20,7 +20,7 @@ fn limits() -> Limits {
     }
 }
 
-fn run_with(name: &str, limits: &Limits) -> Outcome {
+fn run_with(name: &str, limits: &Limits) -> PassRun {
     let engine = Engine::new(limits).unwrap();
     let pass = Pass::load(name, &hostile(name), &engine, limits).unwrap();
     let editor = editor();
@@ -33,7 +33,7 @@ fn run_with(name: &str, limits: &Limits) -> Outcome {
     outcome
 }
 
-fn fault_with(name: &str, limits: &Limits) -> Fault {
+fn fault_with(name: &str, limits: &Limits) -> PassFault {
     match run_with(name, limits).ended {
         Ended::Faulted(fault) => {
             assert_eq!(fault.pass, name);
@@ -43,16 +43,16 @@ fn fault_with(name: &str, limits: &Limits) -> Fault {
     }
 }
 
-fn fault(name: &str) -> Fault {
+fn fault(name: &str) -> PassFault {
     fault_with(name, &limits())
 }
 
-fn describe(name: &str) -> Fault {
+fn describe(name: &str) -> PassFault {
     let (engine, limits) = (Engine::new(&limits()).unwrap(), limits());
     Pass::load(name, &hostile(name), &engine, &limits).unwrap().describe(&limits).unwrap_err()
 }
 
-fn ended_by(fault: &Fault, kind: FaultKind, function: &str) {
+fn ended_by(fault: &PassFault, kind: FaultKind, function: &str) {
     assert_eq!((fault.kind, fault.function), (kind, function), "{fault}");
 }
 

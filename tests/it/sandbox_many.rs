@@ -133,7 +133,7 @@ fn many_runs_by_workers_leave_nothing() {
     });
 }
 
-fn told(outcome: &airlock::sandbox::Outcome) -> String {
+fn told(outcome: &airlock::sandbox::PassRun) -> String {
     let usage = airlock::sandbox::Usage { sandbox_ms: 0.0, ..outcome.usage };
     format!("{:?} {usage:?} {} {}", outcome.ended, outcome.log.len(), content(outcome.editor.graph()))
 }

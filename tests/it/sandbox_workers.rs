@@ -11,7 +11,7 @@ use airlock::contract::Limits;
 use airlock::editor::Editor;
 use airlock::ops::Registry;
 use airlock::sandbox::worker::{WorkerPass, Workers};
-use airlock::sandbox::{Ended, Engine, Job, Outcome, Pass};
+use airlock::sandbox::{Ended, Engine, Job, Pass, PassRun};
 
 fn workers() -> Workers {
     Workers::of(assert_cmd::cargo::cargo_bin("airlock"), ["worker"])
@@ -22,8 +22,8 @@ fn limits() -> Limits {
 }
 
 /// Everything of an outcome that may be compared: how long it took may not.
-fn told(outcome: &Outcome) -> String {
-    let Outcome { editor, ended, usage, log, log_dropped } = outcome;
+fn told(outcome: &PassRun) -> String {
+    let PassRun { editor, ended, usage, log, log_dropped } = outcome;
     let usage = airlock::sandbox::Usage { sandbox_ms: 0.0, ..*usage };
     format!("{ended:?}\n{usage:?}\n{log:?} {log_dropped}\n{:?}\n{}", editor.changes(), content(editor.graph()))
 }

@@ -25,6 +25,6 @@ pub use lifetime::{Reuse, reuses};
 pub use order::{MAX_STREAMS, Order, Rules, Step, TooManyStreams};
 pub use region::{Meeting, Region};
 pub use scopes::{
-    Fault, Member, STREAM_LABEL, Scope, Scopes, StreamFault, StreamId, StreamOperator, Streams, mentions_streams,
+    Member, STREAM_LABEL, Scope, ScopeFault, Scopes, StreamFault, StreamId, StreamOperator, Streams, mentions_streams,
     stream_operator,
 };

@@ -18,7 +18,7 @@
 //!
 //! # What is wrong
 //!
-//! A [`Fault`] each: scopes that are not paired; keys without as many values; keys, values or labels that are no texts; an
+//! A [`ScopeFault`] each: scopes that are not paired; keys without as many values; keys, values or labels that are no texts; an
 //! empty label; a label twice, or not first (some readers of TorchAir's take the *first* value whatever its key); a wait for
 //! nothing; begin and end of a super kernel (`npu.super_kernel_scope_*`, paired by name in any order, without a stream) that do
 //! not pair. Which operators a mode lacks is the judge's to say.
@@ -138,12 +138,12 @@ pub struct StreamFault {
     /// The operator.
     pub node: NodeId,
     /// What is wrong, in words.
-    pub fault: Fault,
+    pub fault: ScopeFault,
 }
 
 /// What can be wrong.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Fault {
+pub enum ScopeFault {
     /// No scope is open.
     #[error("closes a scope, and none is open")]
     ExitWithoutEnter,
@@ -181,17 +181,17 @@ pub enum Fault {
     LabelTwice,
 }
 
-impl Fault {
+impl ScopeFault {
     /// Returns whether TorchAir itself refuses such a graph, or nobody could say what it means: it is not well formed.
     pub fn is_of_form(self) -> bool {
         match self {
-            Fault::ExitWithoutEnter
-            | Fault::NeverClosed
-            | Fault::KeysWithoutValues { .. }
-            | Fault::EmptyWait
-            | Fault::KernelEndWithoutBegin
-            | Fault::KernelNeverEnded => true,
-            Fault::NoText | Fault::EmptyLabel | Fault::LabelNotFirst | Fault::LabelTwice => false,
+            ScopeFault::ExitWithoutEnter
+            | ScopeFault::NeverClosed
+            | ScopeFault::KeysWithoutValues { .. }
+            | ScopeFault::EmptyWait
+            | ScopeFault::KernelEndWithoutBegin
+            | ScopeFault::KernelNeverEnded => true,
+            ScopeFault::NoText | ScopeFault::EmptyLabel | ScopeFault::LabelNotFirst | ScopeFault::LabelTwice => false,
         }
     }
 }
@@ -230,9 +230,9 @@ impl Scopes {
         let operator = stream_operator(view.target(node))?;
         match operator {
             StreamOperator::Enter => self.enter(view, node),
-            StreamOperator::Exit if self.open.pop().is_none() => self.fault(node, Fault::ExitWithoutEnter),
+            StreamOperator::Exit if self.open.pop().is_none() => self.fault(node, ScopeFault::ExitWithoutEnter),
             StreamOperator::Wait if argument(view, node, 0, "x").and_then(Arg::items).is_none_or(<[Arg]>::is_empty) => {
-                self.fault(node, Fault::EmptyWait);
+                self.fault(node, ScopeFault::EmptyWait);
             }
             StreamOperator::KernelBegin | StreamOperator::KernelEnd => self.kernel(view, node, operator),
             _ => {}
@@ -245,8 +245,8 @@ impl Scopes {
         let open: Vec<NodeId> = self.open.drain(..).map(|s| s.node).collect();
         let mut kernels: Vec<NodeId> = self.kernels.drain().flat_map(|(_, nodes)| nodes).collect();
         kernels.sort_unstable();
-        self.faults.extend(open.into_iter().map(|node| StreamFault { node, fault: Fault::NeverClosed }));
-        self.faults.extend(kernels.into_iter().map(|node| StreamFault { node, fault: Fault::KernelNeverEnded }));
+        self.faults.extend(open.into_iter().map(|node| StreamFault { node, fault: ScopeFault::NeverClosed }));
+        self.faults.extend(kernels.into_iter().map(|node| StreamFault { node, fault: ScopeFault::KernelNeverEnded }));
     }
 
     /// Returns the stream of the innermost scope that has a label: where a node runs.
@@ -264,18 +264,18 @@ impl Scopes {
         self.labels.get((stream.0 as usize).checked_sub(1)?).map(|l| &**l)
     }
 
-    fn fault(&mut self, node: NodeId, fault: Fault) {
+    fn fault(&mut self, node: NodeId, fault: ScopeFault) {
         self.faults.push(StreamFault { node, fault });
     }
 
     fn kernel(&mut self, view: &dyn View, node: NodeId, operator: StreamOperator) {
         let Some(name) = argument(view, node, 0, "scope_name").and_then(as_text) else {
-            return self.fault(node, Fault::NoText);
+            return self.fault(node, ScopeFault::NoText);
         };
         let open = self.kernels.entry(name.into()).or_default();
         match operator {
             StreamOperator::KernelBegin => open.push(node),
-            _ if open.pop().is_none() => self.fault(node, Fault::KernelEndWithoutBegin),
+            _ if open.pop().is_none() => self.fault(node, ScopeFault::KernelEndWithoutBegin),
             _ => {}
         }
     }
@@ -283,25 +283,25 @@ impl Scopes {
     fn enter<'v>(&mut self, view: &'v dyn View, node: NodeId) {
         let (keys, values) = (argument(view, node, 0, "keys"), argument(view, node, 1, "values"));
         if [keys, values].into_iter().flatten().any(|list| list.items().is_none()) {
-            self.fault(node, Fault::NoText);
+            self.fault(node, ScopeFault::NoText);
         }
         let list = |arg: Option<&'v Arg>| arg.and_then(Arg::items).unwrap_or(&[]);
         let (keys, values) = (list(keys), list(values));
         if keys.len() != values.len() {
-            self.fault(node, Fault::KeysWithoutValues { keys: keys.len(), values: values.len() });
+            self.fault(node, ScopeFault::KeysWithoutValues { keys: keys.len(), values: values.len() });
         }
         let mut pairs: Vec<(Box<str>, Box<str>)> = Vec::new();
         let mut places: KeyedMap<&str, usize> = KeyedMap::default();
         for (place, (key, value)) in keys.iter().zip(values).enumerate() {
             let (Some(key), Some(value)) = (as_text(key), as_text(value)) else {
-                self.fault(node, Fault::NoText);
+                self.fault(node, ScopeFault::NoText);
                 continue;
             };
             if key == STREAM_LABEL {
                 match () {
-                    () if value.is_empty() => self.fault(node, Fault::EmptyLabel),
-                    () if places.contains_key(key) => self.fault(node, Fault::LabelTwice),
-                    () if place != 0 => self.fault(node, Fault::LabelNotFirst),
+                    () if value.is_empty() => self.fault(node, ScopeFault::EmptyLabel),
+                    () if places.contains_key(key) => self.fault(node, ScopeFault::LabelTwice),
+                    () if place != 0 => self.fault(node, ScopeFault::LabelNotFirst),
                     () => {}
                 }
             }

@@ -20,7 +20,7 @@ use super::value::{Meta, Results, TensorId, Value};
 use super::views::{Kind, Views};
 use super::writes;
 use crate::analysis::Storages;
-use crate::analysis::streams::{Fault, Scopes, Streams};
+use crate::analysis::streams::{ScopeFault, Scopes, Streams};
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, Symbols};
@@ -246,8 +246,8 @@ fn check_scopes(graph: &Graph) -> Result<(), LowerError> {
     let name = |n: NodeId| graph.name(n).to_string();
     for found in Streams::of(graph).faults {
         return Err(match found.fault {
-            Fault::ExitWithoutEnter => LowerError::ExitWithoutEnter { node: name(found.node) },
-            Fault::NeverClosed => LowerError::EnterWithoutExit { node: name(found.node) },
+            ScopeFault::ExitWithoutEnter => LowerError::ExitWithoutEnter { node: name(found.node) },
+            ScopeFault::NeverClosed => LowerError::EnterWithoutExit { node: name(found.node) },
             _ => continue,
         });
     }
@@ -593,7 +593,7 @@ impl<'g> Lowering<'g> {
     /// Scopes are read in one place; what is paired was checked before.
     fn scope(&mut self, node: NodeId) -> Result<Value, Refusal> {
         self.scopes.read(self.graph, node);
-        match self.scopes.faults.drain(..).any(|f| f.fault == Fault::NoText) {
+        match self.scopes.faults.drain(..).any(|f| f.fault == ScopeFault::NoText) {
             true => Err(Refusal("keys and values must be texts".into())),
             false => Ok(Value::None),
         }

@@ -18,7 +18,7 @@ use crate::graph::NodeId;
 use crate::ops::Registry;
 use crate::sandbox::host::{AskedForWeights, Host};
 use crate::sandbox::journal::Journal;
-use crate::sandbox::{Ended, Engine, Fault, Job, Pass, artifact};
+use crate::sandbox::{Ended, Engine, Job, Pass, PassFault, artifact};
 
 /// The worker's end of what joins it to its host.
 pub type Stream = Arc<File>;
@@ -217,7 +217,7 @@ fn failure(error: LoadError) -> Failure {
     }
 }
 
-fn failed(fault: Fault) -> Failed {
+fn failed(fault: PassFault) -> Failed {
     Failed {
         kind: fault.kind,
         in_start: fault.function == "start",

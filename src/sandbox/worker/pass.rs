@@ -16,7 +16,7 @@ use crate::graph::{Bytes, NodeId, View};
 use crate::sandbox::host::{Named, weight_bytes};
 use crate::sandbox::journal::{self, ReplayError};
 use crate::sandbox::pass::{check_info, read_component};
-use crate::sandbox::{Ended, Fault, FaultKind, Info, Job, LogLine, Outcome, Usage};
+use crate::sandbox::{Ended, FaultKind, Info, Job, LogLine, PassFault, PassRun, Usage};
 
 /// Memory of a worker that compiles.
 const COMPILER_BYTES: u64 = 2 << 30;
@@ -133,7 +133,7 @@ impl WorkerPass {
     }
 
     /// Takes a worker with at least that much room out, starting one if there is none.
-    fn worker(&mut self, limits: &Limits, room: u64, function: &'static str) -> Result<Worker, Fault> {
+    fn worker(&mut self, limits: &Limits, room: u64, function: &'static str) -> Result<Worker, PassFault> {
         match self.ready.take() {
             Some(worker) if worker.data_bytes >= room => Ok(worker),
             _ => self.start(limits, room).map_err(|e| self.fault(FaultKind::Worker, function, e.to_string())),
@@ -145,12 +145,12 @@ impl WorkerPass {
     }
 
     /// Asks the pass what it is. The component runs, without a graph.
-    pub fn describe(&mut self, limits: &Limits) -> Result<Info, Fault> {
+    pub fn describe(&mut self, limits: &Limits) -> Result<Info, PassFault> {
         let workers = self.workers.clone();
         patiently(&workers, || self.describe_once(limits))
     }
 
-    fn describe_once(&mut self, limits: &Limits) -> Result<Info, Lost<Fault>> {
+    fn describe_once(&mut self, limits: &Limits) -> Result<Info, Lost<PassFault>> {
         let mut worker = self.worker(limits, 0, "describe")?;
         let info = match worker.ask(Order::Describe, SMALL, self.until(limits)) {
             Ok(Report::Described(Ok(info))) => check_info(&self.label, info, |t| kept(t, limits))?,
@@ -163,7 +163,7 @@ impl WorkerPass {
     }
 
     /// Runs the pass once over the editor's graph.
-    pub fn run(&mut self, mut editor: Editor, job: Job, limits: &Limits) -> Outcome {
+    pub fn run(&mut self, mut editor: Editor, job: Job, limits: &Limits) -> PassRun {
         let started = Instant::now();
         let fuel_limit = limits.fuel(editor.graph().len());
         let mut usage =
@@ -192,11 +192,11 @@ impl WorkerPass {
                 Ended::Faulted(fault)
             }
         };
-        Outcome { editor, ended, usage, log, log_dropped }
+        PassRun { editor, ended, usage, log, log_dropped }
     }
 
     /// Lets a worker run the pass over a copy of the graph. The worker ends with it.
-    fn ran(&mut self, editor: &Editor, job: &Job, limits: &Limits) -> Result<Ran, Lost<Fault>> {
+    fn ran(&mut self, editor: &Editor, job: &Job, limits: &Limits) -> Result<Ran, Lost<PassFault>> {
         let unsent =
             |e: postcard::Error| self.fault(FaultKind::Worker, "run", format!("the graph cannot be sent: {e}"));
         let graph = postcard::to_stdvec(editor.graph()).map_err(unsent)?;
@@ -228,7 +228,7 @@ impl WorkerPass {
         }
     }
 
-    fn not_replayed(&self, error: &ReplayError) -> Fault {
+    fn not_replayed(&self, error: &ReplayError) -> PassFault {
         let kind = match error {
             ReplayError::Time => FaultKind::Time,
             ReplayError::Memory { .. } => FaultKind::HostLimit,
@@ -237,13 +237,13 @@ impl WorkerPass {
         self.fault(kind, "run", shown(&format!("its worker process sent {error}"), 500))
     }
 
-    fn gone(&self, ended: &Gone, function: &'static str) -> Lost<Fault> {
+    fn gone(&self, ended: &Gone, function: &'static str) -> Lost<PassFault> {
         Lost { error: Box::new(self.fault(ended.kind(), function, ended.to_string())), is_killed: ended.is_killed() }
     }
 
-    fn failed(&self, failed: Failed, function: &'static str, limits: &Limits) -> Fault {
+    fn failed(&self, failed: Failed, function: &'static str, limits: &Limits) -> PassFault {
         let function = if failed.in_start { "start" } else { function };
-        Fault {
+        PassFault {
             kind: failed.kind,
             pass: self.label.clone(),
             function,
@@ -254,9 +254,9 @@ impl WorkerPass {
         }
     }
 
-    fn fault(&self, kind: FaultKind, function: &'static str, message: String) -> Fault {
+    fn fault(&self, kind: FaultKind, function: &'static str, message: String) -> PassFault {
         let pass = self.label.clone();
-        Fault { kind, pass, function, message, used: None, limit: None, frames: Box::default() }
+        PassFault { kind, pass, function, message, used: None, limit: None, frames: Box::default() }
     }
 }
 

@@ -15,7 +15,8 @@ use rustc_hash::FxHashSet;
 use super::hazard::{Identity, conflict_text, identity, reuse_text};
 use crate::analysis::Storages;
 use crate::analysis::streams::{
-    Accesses, Conflicts, Fault, MAX_CONFLICTS, Order, Rules, StreamOperator, Streams, Work, mentions_streams, reuses,
+    Accesses, Conflicts, MAX_CONFLICTS, Order, Rules, ScopeFault, StreamOperator, Streams, Work, mentions_streams,
+    reuses,
 };
 use crate::certificate::Evidence;
 use crate::graph::{NodeId, View};
@@ -107,7 +108,7 @@ fn problem(view: &dyn View, finding: Finding, question: Question, reason: &str, 
 
 /// Scopes, arguments, and operators that the mode lacks.
 fn form(before: &dyn View, after: &dyn View, streams: &Streams, options: &JudgeOptions, findings: &mut Findings) {
-    let named = |view: &dyn View, node: NodeId, fault: Fault| (view.name(node).to_string(), fault.to_string());
+    let named = |view: &dyn View, node: NodeId, fault: ScopeFault| (view.name(node).to_string(), fault.to_string());
     let tolerated = streams.faults.iter().any(|f| !f.fault.is_of_form()) && mentions_streams(before);
     let own: KeyedSet<(String, String)> = if tolerated {
         Streams::of(before).faults.iter().map(|f| named(before, f.node, f.fault)).collect()
