@@ -9,15 +9,16 @@ use clap::Args;
 use super::{Exit, Format, Global, Reading, Searching, load, output};
 use crate::formats::write_whole;
 use crate::pipeline::cases::{JudgedCase, Judging};
+use crate::pipeline::counterexample::Picture;
 use crate::pipeline::settle::{Flags, Settled};
 use crate::pipeline::{Config, counterexample, outputs};
-use crate::report::{CaseReport, sarif, verdict_details, verdict_words};
+use crate::report::{CaseReport, sarif, side_by_side, verdict_details, verdict_words};
 use crate::verify::{self, Certified, Mode, Policy, Verdict};
 
 /// Judges a rewrite: the same values, effects, order? Exit 0 accepted, 1 refused.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  airlock verify before.fx after.fx\n  airlock verify refuted/rms-fuse.case --format json"
+    after_help = "Examples:\n  airlock verify before.fx after.fx\n  airlock verify refuted/rms-fuse.case --format json\n  airlock verify before.fx after.fx --report difference.html"
 )]
 pub struct VerifyArgs {
     /// The graph before; or a `.case`, which holds both.
@@ -36,6 +37,9 @@ pub struct VerifyArgs {
     /// Keep what refutes the rewrite: `FILE.case` with its inputs, and beside it a script for PyTorch.
     #[arg(long, value_name = "FILE.case")]
     counterexample: Option<PathBuf>,
+    /// Draw both graphs side by side where the rewrite is refuted, with what each node came to: one HTML page.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Keep what an accepting verdict rests on: `airlock check-certificate FILE BEFORE AFTER` shows it again without a search.
     #[arg(long, value_name = "FILE.json")]
     certificate: Option<PathBuf>,
@@ -46,7 +50,7 @@ pub struct VerifyArgs {
 }
 
 pub fn verify(args: &VerifyArgs, global: &Global) -> anyhow::Result<Exit> {
-    if let Some(file) = &args.certificate {
+    for file in [&args.certificate, &args.report].into_iter().flatten() {
         outputs::check(&[file])?;
         let read: Vec<&Path> =
             [Some(&args.before), args.after.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
@@ -92,7 +96,20 @@ fn judge_files(args: &VerifyArgs, settled: &Settled, after: &Path) -> anyhow::Re
         )?;
         verdict.counterexample = kept.map(|p| p.display().to_string());
     }
+    draw(args, &verdict, || counterexample::picture((a, b), &verdict, &before.registry, &options))?;
     Ok((settled.mode, verdict))
+}
+
+/// Writes the page that is asked for.
+fn draw(args: &VerifyArgs, verdict: &Verdict, picture: impl FnOnce() -> Option<Picture>) -> anyhow::Result<()> {
+    let Some(file) = &args.report else { return Ok(()) };
+    let Some(picture) = picture() else {
+        output::warn("there is nothing to draw: no run shows a difference");
+        return Ok(());
+    };
+    let title = args.after.as_ref().unwrap_or(&args.before).display().to_string();
+    let page = side_by_side(&title, &verdict.reason, &picture.note, &picture.witness, &picture.traced);
+    write_whole(file, |out| out.write_all(page.as_bytes())).with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Writes the certificate of what was accepted, where there is one.
@@ -125,6 +142,7 @@ fn judge_case(args: &VerifyArgs, settled: &Settled) -> anyhow::Result<(Mode, Ver
     if let Some((dir, name)) = place(args) {
         verdict.counterexample = case.keep(&verdict, &registry, dir, &name)?.map(|p| p.display().to_string());
     }
+    draw(args, &verdict, || case.picture(&verdict, &registry))?;
     Ok((mode, verdict))
 }
 

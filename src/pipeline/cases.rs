@@ -211,6 +211,11 @@ impl JudgedCase {
     ) -> Result<Option<PathBuf>, OutputError> {
         counterexample::keep((&self.before, &self.after), verdict, (registry, &self.options), dir, name)
     }
+
+    /// Returns what there is to be drawn of a refutation.
+    pub fn picture(&self, verdict: &Verdict, registry: &Registry) -> Option<counterexample::Picture> {
+        counterexample::picture((&self.before, &self.after), verdict, registry, &self.options)
+    }
 }
 
 fn modes(file: &Path, meta: &case::CaseMeta, asked: Option<Mode>) -> Result<Vec<Mode>, CaseFault> {

@@ -36,6 +36,41 @@ pub fn keep(
     Ok(Some(kept))
 }
 
+/// Of graphs with more nodes a smaller pair is drawn, where there is one.
+const DRAWN: usize = 40;
+
+/// What both graphs came to on a witness's inputs, or smaller graphs that show the same kind of difference, and what is to be said of them.
+#[derive(Debug)]
+pub struct Picture {
+    /// What is shown.
+    pub witness: verify::Witness,
+    /// Node by node.
+    pub traced: verify::Traced,
+    /// What a reader must know of the graphs.
+    pub note: String,
+}
+
+/// Returns what there is to be drawn of a refutation; `None` where nothing was shown by running.
+pub fn picture(
+    (before, after): (&Graph, &Graph),
+    verdict: &Verdict,
+    registry: &Registry,
+    options: &JudgeOptions,
+) -> Option<Picture> {
+    let witness = verdict.witness.as_ref()?;
+    let small = before.len().max(after.len()) > DRAWN;
+    let now = Instant::now();
+    let deadline = now.checked_add(Duration::from_millis(options.budget.time_ms)).unwrap_or(now);
+    let small =
+        small.then(|| verify::illustrate((before, after), witness.shows, registry, options, deadline)).flatten();
+    let Some(small) = small else {
+        let traced = verify::trace((before, after), witness, registry, options)?;
+        return Some(Picture { witness: witness.clone(), traced, note: "the graphs as they were given".into() });
+    };
+    let traced = verify::trace((&small.before, &small.after), &small.witness, registry, options)?;
+    Some(Picture { note: small.note(), traced, witness: small.witness })
+}
+
 /// Puts the files down; returns the case.
 fn put(written: &verify::Written, dir: &Path, name: &str) -> Result<PathBuf, OutputError> {
     let put = |ending: &str, content: &[u8]| {

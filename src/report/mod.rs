@@ -15,6 +15,7 @@ mod plain;
 #[cfg(feature = "sandbox")]
 mod run_text;
 mod sarif;
+mod side_by_side;
 mod trace;
 mod verdict_text;
 
@@ -30,5 +31,6 @@ pub use plain::plain;
 #[cfg(feature = "sandbox")]
 pub use run_text::run_text;
 pub use sarif::sarif;
+pub use side_by_side::side_by_side;
 pub use trace::Trace;
 pub use verdict_text::{verdict_details, verdict_words};

@@ -32,8 +32,8 @@ mod verdict;
 
 pub use crate::formats::text::domain::Domain;
 pub use differ::{
-    Given, GivenError, Held, Illustration, Shows, Tried, Values, Witness, Written, given, illustrate, inline_table,
-    refute, settle, write_counterexample,
+    Given, GivenError, Held, Illustration, Shows, Traced, TracedNode, Tried, Values, Witness, Written, given,
+    illustrate, inline_table, refute, settle, trace, write_counterexample,
 };
 pub use judge::{judge_edit, judge_editor, judge_pair};
 pub use options::{Budget, Closure, JudgeOptions, Mode, stated};

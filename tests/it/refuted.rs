@@ -286,3 +286,22 @@ fn a_difference_in_a_large_graph_is_shown_on_a_small_one() {
     // Equal graphs show nothing.
     assert!(verify::illustrate((&a, &a), shown.shows, &registry, &options, soon).is_none());
 }
+
+#[test]
+fn a_picture_has_the_values_of_both_graphs_and_marks_where_they_part() {
+    let x = "x: \"f32[2, 8]\"";
+    let before = graph(x, &["s = torch.ops.aten.sum.dim_IntList(x, [1])", "y = torch.ops.aten.neg.default(s)"], "y");
+    let near = graph(x, &["s = torch.ops.aten.sum.dim_IntList(x, [1])", "y = torch.ops.aten.abs.default(s)"], "y");
+    let tried = verify::refute(&before, &near, &Registry::standard(), &options());
+    let witness = tried.witness.expect("a sum below zero");
+    let traced = verify::trace((&before, &near), &witness, &Registry::standard(), &options()).expect("inputs of both");
+    let marks = |nodes: &[verify::TracedNode]| nodes.iter().map(|n| (n.name.clone(), n.differs)).collect::<Vec<_>>();
+    let expected = [("x", false), ("s", false), ("y", true), ("output", false)].map(|(n, d)| (n.to_string(), d));
+    assert_eq!((marks(&traced.before), marks(&traced.after)), (expected.to_vec(), expected.to_vec()));
+    assert_eq!(traced.before[2].operands, [1]);
+    let negated = |text: &str| text.replace('-', "");
+    let (a, b) = (traced.before[2].value.as_deref().unwrap(), traced.after[2].value.as_deref().unwrap());
+    assert_eq!(negated(a), negated(b), "the same but for signs");
+    let page = airlock::report::side_by_side("near.fx", "<script>", "whole", &witness, &traced);
+    assert!(page.contains(a) && page.contains(b) && !page.contains("<script"));
+}

@@ -4,7 +4,7 @@
 //! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are;
 //! - `sampled`: what rounding does where values are equal over the reals;
 //! - `witness`: what is kept of it, made smaller by `shrink`; `counterexample`, `script`: that as files;
-//! - `illustrate`: the same kind of difference on graphs that a person can look through.
+//! - `illustrate`: the same kind of difference on graphs that a person can look through; `traced`: what each node of them came to.
 //!
 //! Promises: what is refuted is refuted at level `real` (at `exact` where operators leave no `real`) by inputs of the graph as it was given,
 //! on which both programs were run; nothing else is concluded. Parameters and buffers are inputs of a witness. A run that only the
@@ -23,6 +23,7 @@ mod shrink;
 mod sizes;
 mod steps;
 mod subject;
+mod traced;
 mod trials;
 mod witness;
 
@@ -30,6 +31,7 @@ pub use counterexample::{Given, GivenError, Written, inline_table, read as given
 pub use error::Shows;
 pub use illustrate::{Illustration, illustrate};
 pub use regimes::Values;
+pub use traced::{Traced, TracedNode, trace};
 pub use witness::{Held, Witness};
 
 use std::time::{Duration, Instant};

@@ -194,6 +194,37 @@ fn within(twin: &Tensor, value: &Value, casts: Option<Casts>) -> Option<Value> {
     Tensor::new(meta, twin.storage.clone()).ok().map(Value::Tensor)
 }
 
+/// Makes inputs whose memory is the run's own; where that is asked for, those that may be one are.
+fn given(
+    subject: &Subject<'_>,
+    inputs: &[Value],
+    aliased: bool,
+    casts: Option<Casts>,
+    meter: &Meter,
+) -> Option<Vec<Value>> {
+    let mut given: Vec<Value> = Vec::with_capacity(inputs.len());
+    for (value, input) in inputs.iter().zip(&subject.inputs) {
+        let twin = input.twin.filter(|_| aliased).and_then(|t| given.get(t)).and_then(Value::as_tensor);
+        let made = match twin.and_then(|t| within(t, value, casts)) {
+            Some(shared) => shared,
+            None => own(value, casts, meter)?,
+        };
+        given.push(made);
+    }
+    Some(given)
+}
+
+/// Runs a program of the pair in its own dtypes, as far as it comes, and tells an observer of each call.
+pub fn watch(subject: &Subject<'_>, graph: &Graph, inputs: &[Value], aliased: bool, observer: &mut dyn Observer) {
+    let mut session = Session::new(subject.registry, kernels(), 1);
+    session.most_bytes = Some(subject.most_bytes);
+    let meter = session.meter().clone();
+    if let Some(given) = given(subject, inputs, aliased, None, &meter) {
+        // Where it raises, the calls before were told.
+        let _ = exec::run_on(graph, &given, &mut session, observer);
+    }
+}
+
 /// Runs a program of the pair.
 pub fn run(
     subject: &Subject<'_>,
@@ -208,16 +239,9 @@ pub fn run(
     session.deadline = Some(deadline);
     session.most_bytes = Some(subject.most_bytes);
     let meter = session.meter().clone();
-    let mut given: Vec<Value> = Vec::with_capacity(inputs.len());
-    for (value, input) in inputs.iter().zip(&subject.inputs) {
-        let twin = input.twin.filter(|_| aliased).and_then(|t| given.get(t)).and_then(Value::as_tensor);
-        let made = match twin.and_then(|t| within(t, value, casts)) {
-            Some(shared) => Some(shared),
-            None => own(value, casts, &meter),
-        };
-        let Some(made) = made else { return Run::Barred("an input cannot be made".into()) };
-        given.push(made);
-    }
+    let Some(given) = given(subject, inputs, aliased, casts, &meter) else {
+        return Run::Barred("an input cannot be made".into());
+    };
     let mut largest = Largest::default();
     let returned = match casts {
         Some(_) => exec::run_on(graph, &given, &mut session, &mut largest),
