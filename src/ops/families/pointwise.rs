@@ -60,6 +60,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (square, &["aten.square.default"]),
     (absolute, &["aten.abs.default", "prims.abs.default"]),
     (angle, &["aten.angle.default"]),
+    (of_second, &["aten.polygamma.default"]),
     (
         float,
         &[
@@ -90,6 +91,22 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.erfc.default",
             "aten.erfinv.default",
             "aten.lgamma.default",
+            "aten.i0.default",
+            "aten.special_modified_bessel_i0.default",
+            "aten.special_i1.default",
+            "aten.special_modified_bessel_i1.default",
+            "aten.special_i0e.default",
+            "aten.special_i1e.default",
+            "aten.special_modified_bessel_k0.default",
+            "aten.special_modified_bessel_k1.default",
+            "aten.special_scaled_modified_bessel_k0.default",
+            "aten.special_scaled_modified_bessel_k1.default",
+            "aten.special_bessel_j0.default",
+            "aten.special_bessel_j1.default",
+            "aten.special_bessel_y0.default",
+            "aten.special_bessel_y1.default",
+            "aten.special_spherical_bessel_j0.default",
+            "aten.special_erfcx.default",
             "aten.digamma.default",
             "aten.logit.default",
             "aten.sinc.default",
@@ -208,6 +225,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.atan2.default",
             "aten.copysign.Tensor",
             "aten.copysign.Scalar",
+            "aten.special_zeta.default",
             "aten.xlogy.Tensor",
             "aten.xlogy.Scalar_Other",
             "prims.atan2.default",
@@ -292,6 +310,13 @@ fn square(c: &mut Call<'_>) -> Typed {
 
 fn absolute(c: &mut Call<'_>) -> Typed {
     unary(c, to_real)
+}
+
+/// As a float, from the second argument: the first is an order.
+fn of_second(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(1)?;
+    c.int(0)?;
+    out::pointwise(c, float_of(t.dtype), &[Operand::Tensor(t)])
 }
 
 fn float(c: &mut Call<'_>) -> Typed {
