@@ -83,6 +83,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (|cx| scaled(cx, 57.295_779_513_082_32), &["aten.rad2deg.default"]),
     (logit, &["aten.logit.default"]),
     (polygamma, &["aten.polygamma.default"]),
+    (frexp, &["aten.frexp.Tensor"]),
     (
         |cx| real(cx, overflowing(bessel::i0), bessel::i0),
         &["aten.i0.default", "aten.special_modified_bessel_i0.default"],
@@ -107,6 +108,15 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     ),
     (|cx| real(cx, narrowed(bessel::erfcx), bessel::erfcx), &["aten.special_erfcx.default"]),
 ];
+
+/// A fraction of half to one, and the power of two; what has none is its own fraction.
+fn frexp(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let apart = |v: &f64| if v.is_finite() { libm::frexp(*v) } else { (*v, 0) };
+    let (fractions, powers): (Vec<f64>, Vec<f64>) =
+        cx.tensor(0)?.lanes::<f64>()?.iter().map(apart).map(|(f, e)| (f, f64::from(e))).unzip();
+    let both = [cx.emit_at(0, fractions)?, cx.emit_at(1, powers)?];
+    Ok(Value::List(both.map(Value::Tensor).into()))
+}
 
 /// Digamma or one of its derivatives: `(-1)^(n+1) n! zeta(n + 1, x)` from the second on.
 fn polygamma(cx: &mut Cx<'_, '_, '_>) -> Made {

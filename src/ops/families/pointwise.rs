@@ -61,6 +61,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (absolute, &["aten.abs.default", "prims.abs.default"]),
     (angle, &["aten.angle.default"]),
     (of_second, &["aten.polygamma.default"]),
+    (frexp, &["aten.frexp.Tensor"]),
     (
         float,
         &[
@@ -310,6 +311,16 @@ fn square(c: &mut Call<'_>) -> Typed {
 
 fn absolute(c: &mut Call<'_>) -> Typed {
     unary(c, to_real)
+}
+
+/// Mantissa and exponent.
+fn frexp(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    if !t.dtype.is_float() {
+        return Err(c.bad(0, "a float dtype", t.dtype.long()));
+    }
+    let mantissa = out::pointwise(c, t.dtype, &[Operand::Tensor(t)])?;
+    Ok(out::many([mantissa, out::pointwise(c, Dtype::I32, &[Operand::Tensor(t)])?]))
 }
 
 /// As a float, from the second argument: the first is an order.
