@@ -192,6 +192,24 @@ const FAULTS: &[(&str, &str, &str, Fault)] = &[
         "BNInfer",
         Fault::Attribute("epsilon", Attr::F(0.5)),
     ),
+    (
+        "g: \"f32[1, 2, 3, 3]\", x: \"f32[1, 2, 6, 6]\"",
+        "f32[1, 2, 6, 6] = avg_pool2d_backward.default(g, x, [3, 3], [2, 2], [1, 1], False, True, None)",
+        "AvgPoolV2Grad",
+        Fault::Attribute("exclusive", Attr::B(true)),
+    ),
+    (
+        "g: \"f32[1, 2, 3, 3]\", x: \"f32[1, 2, 6, 6]\"",
+        "f32[1, 2, 6, 6] = avg_pool2d_backward.default(g, x, [2, 2], [2, 2], [0, 0], False, True, None)",
+        "AvgPoolV2Grad",
+        Fault::Attribute("divisor_override", Attr::I(3)),
+    ),
+    (
+        "g: \"f32[1, 2, 3, 3]\", x: \"f32[1, 2, 6, 6]\", i: \"i64[1, 2, 3, 3]\"",
+        "f32[1, 2, 6, 6] = _adaptive_avg_pool2d_backward.default(g, x)",
+        "AdaptiveAvgPool2dGrad",
+        Fault::Kind("AvgPoolV2Grad"),
+    ),
 ];
 
 fn program(inputs: &str, call: &str) -> String {
@@ -212,6 +230,47 @@ fn an_operator_that_is_made_otherwise_is_not_taken_for_the_call() {
         spoil(&mut lowered, kind, fault);
         let spoilt = judged(&graph, &lowered, &registry).verdict;
         assert_ne!(spoilt.verdict, Finding::Proved, "{call}: {kind} made otherwise");
+    }
+}
+
+/// The gradients of a convolution that keeps its sizes, of as many channels out as in: whatever is exchanged has the same type.
+const GRADIENTS: &str = r#"class GraphModule(torch.nn.Module):
+    def forward(self, g: "f32[3, 3, 3, 3]", x: "f32[3, 3, 3, 3]", w: "f32[3, 3, 3, 3]"):
+        convolution_backward = torch.ops.aten.convolution_backward.default(g, x, w, [3], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, True])
+        getitem: "f32[3, 3, 3, 3]" = convolution_backward[0]
+        getitem_1: "f32[3, 3, 3, 3]" = convolution_backward[1]
+        getitem_2: "f32[3]" = convolution_backward[2]
+        return (getitem, getitem_1, getitem_2)
+"#;
+
+/// The gradient of a maximum, by the places that the pool found.
+const OF_LARGEST: &str = r#"class GraphModule(torch.nn.Module):
+    def forward(self, g: "f32[1, 2, 3, 3]", x: "f32[1, 2, 6, 6]"):
+        max_pool2d_with_indices = torch.ops.aten.max_pool2d_with_indices.default(x, [2, 2], [2, 2])
+        getitem: "f32[1, 2, 3, 3]" = max_pool2d_with_indices[0]
+        getitem_1: "i64[1, 2, 3, 3]" = max_pool2d_with_indices[1]
+        max_pool2d_with_indices_backward: "f32[1, 2, 6, 6]" = torch.ops.aten.max_pool2d_with_indices_backward.default(g, x, [2, 2], [2, 2], [0, 0], [1, 1], False, getitem_1)
+        return (getitem, max_pool2d_with_indices_backward)
+"#;
+
+#[test]
+fn a_gradient_of_other_operands_is_not_taken_for_the_call() {
+    let registry = Registry::standard();
+    let faults = [
+        (GRADIENTS, "Conv2DBackpropInput", (1, 2)),
+        (GRADIENTS, "Conv2DBackpropFilter", (0, 2)),
+        (OF_LARGEST, "MaxPoolGradWithArgmaxV1", (0, 2)),
+        (OF_LARGEST, "MaxPoolGradWithArgmaxV1", (1, 2)),
+    ];
+    for (program, kind, (a, b)) in faults {
+        let graph = text::read(program, &text::ReadOptions::of_file("t.fx")).unwrap();
+        let mut lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+        let whole = judged(&graph, &lowered, &registry).verdict;
+        assert_eq!(whole.verdict, Finding::Proved, "{kind}: {}", whole.reason);
+        let op = lowered.graph.op.iter_mut().find(|op| op.r#type == kind).unwrap();
+        op.input.swap(a, b);
+        let spoilt = judged(&graph, &lowered, &registry).verdict;
+        assert_ne!(spoilt.verdict, Finding::Proved, "{kind} of other operands");
     }
 }
 

@@ -17,6 +17,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (copysign, &["aten.copysign.Tensor", "aten.copysign.Scalar"]),
     (hypot, &["aten.hypot.default", "prims.hypot.default"]),
     (nextafter, &["aten.nextafter.default", "prims.nextafter.default"]),
+    (zeta, &["aten.special_zeta.default"]),
     (xlogy, &["aten.xlogy.Tensor", "aten.xlogy.Scalar_Other"]),
     (logaddexp, &["aten.logaddexp.default"]),
     (logaddexp2, &["aten.logaddexp2.default"]),
@@ -113,6 +114,15 @@ kernel!(heaviside;
     f32 |a, b| step!(a, b, 0.0, 1.0);
     f64 |a, b| step!(a, b, 0.0, 1.0);
     i64 |a, b| step!(a, b, 0, 1););
+
+#[allow(clippy::cast_possible_truncation)] // Computed in f64, rounded once.
+fn zeta(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (meta, operands) = two(cx)?;
+    let dtype = meta.dtype;
+    pointwise2!(cx, &meta, operands, dtype;
+        f32 |a, b| crate::exec::numbers::bessel::zeta(f64::from(a), f64::from(b)) as f32;
+        f64 |a, b| crate::exec::numbers::bessel::zeta(a, b);)
+}
 
 fn xlogy(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, operands) = two(cx)?;

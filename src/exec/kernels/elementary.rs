@@ -8,6 +8,7 @@ use crate::exec::call::cx::Cx;
 use crate::exec::dense::exp;
 use crate::exec::kernels::Entry;
 use crate::exec::loops::pointwise::map1;
+use crate::exec::numbers::bessel;
 use crate::exec::numbers::complex;
 use crate::exec::numbers::real::{Real, narrowed, not_real, with_real};
 use crate::exec::numbers::special;
@@ -81,7 +82,73 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (|cx| scaled(cx, 0.017_453_292_519_943_295), &["aten.deg2rad.default"]),
     (|cx| scaled(cx, 57.295_779_513_082_32), &["aten.rad2deg.default"]),
     (logit, &["aten.logit.default"]),
+    (polygamma, &["aten.polygamma.default"]),
+    (frexp, &["aten.frexp.Tensor"]),
+    (
+        |cx| real(cx, overflowing(bessel::i0), bessel::i0),
+        &["aten.i0.default", "aten.special_modified_bessel_i0.default"],
+    ),
+    (
+        |cx| real(cx, overflowing(bessel::i1), bessel::i1),
+        &["aten.special_i1.default", "aten.special_modified_bessel_i1.default"],
+    ),
+    (|cx| real(cx, narrowed(bessel::i0e), bessel::i0e), &["aten.special_i0e.default"]),
+    (|cx| real(cx, narrowed(bessel::i1e), bessel::i1e), &["aten.special_i1e.default"]),
+    (|cx| real(cx, narrowed(bessel::k0), bessel::k0), &["aten.special_modified_bessel_k0.default"]),
+    (|cx| real(cx, narrowed(bessel::k1), bessel::k1), &["aten.special_modified_bessel_k1.default"]),
+    (|cx| real(cx, narrowed(bessel::k0e), bessel::k0e), &["aten.special_scaled_modified_bessel_k0.default"]),
+    (|cx| real(cx, narrowed(bessel::k1e), bessel::k1e), &["aten.special_scaled_modified_bessel_k1.default"]),
+    (|cx| real(cx, narrowed(bessel::j0), bessel::j0), &["aten.special_bessel_j0.default"]),
+    (|cx| real(cx, narrowed(bessel::j1), bessel::j1), &["aten.special_bessel_j1.default"]),
+    (|cx| real(cx, narrowed(bessel::y0), bessel::y0), &["aten.special_bessel_y0.default"]),
+    (|cx| real(cx, narrowed(bessel::y1), bessel::y1), &["aten.special_bessel_y1.default"]),
+    (
+        |cx| real(cx, narrowed(bessel::spherical_j0), bessel::spherical_j0),
+        &["aten.special_spherical_bessel_j0.default"],
+    ),
+    (|cx| real(cx, narrowed(bessel::erfcx), bessel::erfcx), &["aten.special_erfcx.default"]),
 ];
+
+/// A fraction of half to one, and the power of two; what has none is its own fraction.
+fn frexp(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let apart = |v: &f64| if v.is_finite() { libm::frexp(*v) } else { (*v, 0) };
+    let (fractions, powers): (Vec<f64>, Vec<f64>) =
+        cx.tensor(0)?.lanes::<f64>()?.iter().map(apart).map(|(f, e)| (f, f64::from(e))).unzip();
+    let both = [cx.emit_at(0, fractions)?, cx.emit_at(1, powers)?];
+    Ok(Value::List(both.map(Value::Tensor).into()))
+}
+
+/// Digamma or one of its derivatives: `(-1)^(n+1) n! zeta(n + 1, x)` from the second on.
+fn polygamma(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (n, meta, x) = (cx.int(0)?, cx.meta()?, cx.operand(1)?);
+    if !(0..=100).contains(&n) {
+        return Err(cx.bad(0, "an order of 0 to 100", n.to_string()));
+    }
+    #[allow(clippy::cast_precision_loss)] // At most 101.
+    let f = move |x: f64| match n {
+        0 => special::digamma(x),
+        1 => bessel::trigamma(x),
+        _ => {
+            let factorial = (1..=n).fold(1.0, |p, k| p * k as f64);
+            (if n & 1 == 1 { factorial } else { -factorial }) * bessel::zeta(n.saturating_add(1) as f64, x)
+        }
+    };
+    #[allow(clippy::cast_possible_truncation)] // Rounded once.
+    let out = match LaneKind::of(meta.dtype) {
+        LaneKind::F32 => map1(cx, &meta, x, meta.dtype, move |x: f32| f(f64::from(x)) as f32),
+        LaneKind::F64 => map1(cx, &meta, x, meta.dtype, f),
+        _ => Err(not_real(cx, meta.dtype)),
+    };
+    out.map(Value::Tensor)
+}
+
+/// The same for `f32`, infinite from where its factor `e^|x|` is as an `f32`; of an infinite argument its other factor is 0.
+fn overflowing(f: fn(f64) -> f64) -> impl Fn(f32) -> f32 {
+    move |x| {
+        let factor = x.abs().exp();
+        if factor.is_infinite() && x.is_finite() { factor.copysign(narrowed(f)(x)) } else { narrowed(f)(x) }
+    }
+}
 
 /// A function of real numbers.
 pub(in crate::exec) fn real(

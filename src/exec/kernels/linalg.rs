@@ -25,6 +25,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (sign_and_log, &["aten._linalg_slogdet.default"]),
     (lu_factor, &["aten.linalg_lu_factor_ex.default"]),
     (lu, &["aten.linalg_lu.default"]),
+    (lu_unpack, &["aten.lu_unpack.default"]),
     (cholesky, &["aten.linalg_cholesky_ex.default"]),
     (triangular, &["aten.linalg_solve_triangular.default"]),
     (qr, &["aten.linalg_qr.default"]),
@@ -234,21 +235,54 @@ fn lu(cx: &mut Cx<'_, '_, '_>) -> Made {
     let mut out = Results::<3>::new();
     for m in matrices(cx, cx.tensor(0)?)? {
         cx.session.check_time()?;
-        let (rows, columns) = m.dim();
-        let least = rows.min(columns);
+        let rows = m.nrows();
         let lu = factor::lu(m, true);
-        let mut order = Matrix::zeros((rows, rows));
-        for (place, from) in lu.order(rows).into_iter().enumerate() {
-            order[[from, place]] = 1.0;
-        }
-        let f = &lu.factors;
-        let lower = Matrix::from_shape_fn((rows, least), |(i, j)| match i.cmp(&j) {
-            std::cmp::Ordering::Less => 0.0,
-            std::cmp::Ordering::Equal => 1.0,
-            std::cmp::Ordering::Greater => f[[i, j]],
-        });
-        let upper = Matrix::from_shape_fn((least, columns), |(i, j)| if i > j { 0.0 } else { f[[i, j]] });
+        let order = sorting(&lu.order(rows));
+        let (lower, upper) = apart(&lu.factors);
         out.add([&matrix(&order), &matrix(&lower), &matrix(&upper)]);
+    }
+    out.emit(cx)
+}
+
+/// The matrix that puts rows in this order back.
+fn sorting(order: &[usize]) -> Matrix {
+    let mut made = Matrix::zeros((order.len(), order.len()));
+    for (place, from) in order.iter().enumerate() {
+        made[[*from, place]] = 1.0;
+    }
+    made
+}
+
+/// Both factors of what holds them together.
+fn apart(f: &Matrix) -> (Matrix, Matrix) {
+    let (rows, columns) = f.dim();
+    let least = rows.min(columns);
+    let lower = Matrix::from_shape_fn((rows, least), |(i, j)| match i.cmp(&j) {
+        std::cmp::Ordering::Less => 0.0,
+        std::cmp::Ordering::Equal => 1.0,
+        std::cmp::Ordering::Greater => f[[i, j]],
+    });
+    (lower, Matrix::from_shape_fn((least, columns), |(i, j)| if i > j { 0.0 } else { f[[i, j]] }))
+}
+
+fn lu_unpack(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (factors, permutation) = (cx.bool(2)?, cx.bool(3)?);
+    let swaps = cx.tensor(1)?.lanes::<i64>()?.to_vec();
+    let mut out = Results::<3>::new();
+    for (k, f) in matrices(cx, cx.tensor(0)?)?.into_iter().enumerate() {
+        cx.session.check_time()?;
+        let (rows, columns) = f.dim();
+        let least = rows.min(columns);
+        let mut order: Vec<usize> = (0..rows).collect();
+        for (i, with) in swaps.iter().skip(k.saturating_mul(least)).take(least).enumerate() {
+            let with = usize::try_from(*with).ok().and_then(|w| w.checked_sub(1)).filter(|w| *w < rows);
+            order.swap(i, with.ok_or_else(|| cx.bad(1, "rows of the matrices, counted from 1", "another"))?);
+        }
+        let (order, (lower, upper)) = (sorting(&order), apart(&f));
+        let [order, lower, upper] = [matrix(&order), matrix(&lower), matrix(&upper)];
+        let first: Part<'_> = if permutation { &order } else { &nothing };
+        let [second, third]: [Part<'_>; 2] = if factors { [&lower, &upper] } else { [&nothing, &nothing] };
+        out.add([first, second, third]);
     }
     out.emit(cx)
 }

@@ -4,6 +4,7 @@
 //! - `checked`: numbers that a dtype can hold; `generator`: numbers of a seed; `introsort`: which of equals C++ would choose.
 
 pub(in crate::exec) mod accumulate;
+pub(in crate::exec) mod bessel;
 pub(in crate::exec) mod checked;
 pub(in crate::exec) mod complex;
 pub(in crate::exec) mod generator;

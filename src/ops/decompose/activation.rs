@@ -29,6 +29,44 @@ pub(super) const TABLE: &[Line] = &[
     (Real, |b| rounded(b, |x| (x + 3).clamp(0, 6) / 6), &["aten.hardsigmoid.default"]),
     (Real, |b| rounded(b, |x| x * (x + 3).clamp(0, 6) / 6), &["aten.hardswish.default"]),
     (Real, elu, &["aten.elu.default"]),
+    (Real, mvlgamma, &["aten.mvlgamma.default", "aten.special_multigammaln.default"]),
+    (Real, log_ndtr, &["aten.special_log_ndtr.default"]),
+    (
+        Real,
+        |b| polynomial(b, |x| x, |x, now, before, _| x * 2.0 * now - before),
+        &["aten.special_chebyshev_polynomial_t.n_scalar"],
+    ),
+    (
+        Real,
+        |b| polynomial(b, |x| x * 2.0, |x, now, before, _| x * 2.0 * now - before),
+        &["aten.special_chebyshev_polynomial_u.n_scalar"],
+    ),
+    (
+        Real,
+        |b| polynomial(b, |x| x * 2.0, |x, now, before, n| x * 2.0 * now - before * (2.0 * n)),
+        &["aten.special_hermite_polynomial_h.n_scalar"],
+    ),
+    (
+        Real,
+        |b| polynomial(b, |x| x, |x, now, before, n| x * now - before * n),
+        &["aten.special_hermite_polynomial_he.n_scalar"],
+    ),
+    (
+        Real,
+        |b| {
+            polynomial(
+                b,
+                |x| x.minus_from(1.0),
+                |x, now, before, n| ((-x + (2.0 * n + 1.0)) * now - before * n) / (n + 1.0),
+            )
+        },
+        &["aten.special_laguerre_polynomial_l.n_scalar"],
+    ),
+    (
+        Real,
+        |b| polynomial(b, |x| x, |x, now, before, n| (x * (2.0 * n + 1.0) * now - before * n) / (n + 1.0)),
+        &["aten.special_legendre_polynomial_p.n_scalar"],
+    ),
     (Real, entropy, &["aten.special_entr.default"]),
     (Real, product_with_log1p, &["aten.special_xlog1py.default"]),
     (Real, rrelu, &["aten.rrelu.default"]),
@@ -238,4 +276,51 @@ fn product_with_log1p(b: &Builder<'_>) -> Made {
     let product = x * y.op("log1p");
     let rest = x.call("eq", args![0]).call("logical_and", args![y.call("eq", args![y])]);
     done![product.fill_where(rest, 0.0)]
+}
+
+/// The logarithm of the multivariate gamma function of a known dimension.
+fn mvlgamma(b: &Builder<'_>) -> Made {
+    let (x, p) = (b.t(0)?, b.int(1)?);
+    b.only(x.dtype().is_float(), "integers")?;
+    b.only((1..=64).contains(&p), "this dimension")?;
+    #[allow(clippy::cast_precision_loss)] // At most 64.
+    let half = |k: i64| k as f64 * 0.5;
+    let first = x.op("lgamma");
+    let sum = (1..p).fold(first, |sum, k| sum + (x - half(k)).op("lgamma"));
+    done![sum + half(p) * half(p.saturating_sub(1)) * std::f64::consts::PI.ln()]
+}
+
+/// Below -1 by the scaled complement, so that nothing is lost.
+fn log_ndtr(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(x.dtype().is_float(), "integers")?;
+    let t = x * std::f64::consts::FRAC_1_SQRT_2;
+    let far = (-t).op("special_erfcx").op("log") - std::f64::consts::LN_2 - t * t;
+    let near = (t.op("erfc") * -0.5).op("log1p");
+    done![b.choose(x.call("lt", args![-1]), far, near)]
+}
+
+/// Orthogonal polynomials of a known degree: the first, and each from the two before it.
+fn polynomial<'b>(
+    b: &'b Builder<'_>,
+    first: impl FnOnce(T<'b>) -> T<'b>,
+    step: impl Fn(T<'b>, T<'b>, T<'b>, f64) -> T<'b>,
+) -> Made {
+    const MOST: f64 = 6.0;
+    let (x, degree) = (b.t(0)?, b.float(1)?);
+    b.only(x.dtype().is_float(), "integers")?;
+    b.only(degree.fract() == 0.0 && (0.0..=MOST).contains(&degree), "a degree that is none of 0 to 6")?;
+    let one = x.op("ones_like");
+    if degree == 0.0 {
+        return done![one];
+    }
+    let (mut before, mut now, mut n) = (one, first(x), 1.0);
+    if degree == 1.0 {
+        return done![now.op("clone")];
+    }
+    while n < degree {
+        (before, now) = (now, step(x, now, before, n));
+        n += 1.0;
+    }
+    done![now]
 }

@@ -42,6 +42,9 @@ pub(super) const TABLE: &[Line] = &[
     (Real, |b| resampled(b, "upsample_linear1d.default", 2), &["aten.upsample_bilinear2d_backward.default"]),
     (Real, |b| resampled(b, "upsample_linear1d.default", 3), &["aten.upsample_trilinear3d_backward.default"]),
     (Real, |b| resampled(b, "upsample_bicubic2d.default", 2), &["aten.upsample_bicubic2d_backward.default"]),
+    (Real, convolution, &["aten.convolution_backward.default"]),
+    (Real, |b| averaged(b, 2, windowed), &["aten.avg_pool2d_backward.default"]),
+    (Real, |b| averaged(b, 2, adapted), &["aten._adaptive_avg_pool2d_backward.default"]),
 ];
 
 #[derive(Clone, Copy)]
@@ -120,6 +123,122 @@ fn resampled(b: &Builder<'_>, target: &str, dims: usize) -> Made {
         g = g.transpose(axis, -1).call("matmul", args![matrix.transpose(0, 1)]).transpose(axis, -1);
     }
     done![g.to(dtype).contiguous()]
+}
+
+/// What an average makes of unit vectors, in a dimension of `own` elements of which `length` are left.
+type Averages<'b> = fn(b: &'b Builder<'_>, k: usize, dims: usize, unit: T<'b>, length: i64) -> Result<T<'b>, Fault>;
+
+/// An average is linear, one dimension after the other, as resampling is. Of the operand its sizes alone are read.
+fn averaged<'b>(b: &'b Builder<'_>, dims: usize, average: Averages<'b>) -> Made {
+    let (mut g, x) = (b.t(0)?, b.t(1)?);
+    let dtype = g.dtype();
+    b.only(dtype.is_float(), "this dtype")?;
+    g = g.wide();
+    for k in 0..dims {
+        let axis = signed(k).saturating_sub(signed(dims));
+        let (own, length) = (x.fixed(axis)?, g.fixed(axis)?);
+        b.only(own > 0 && length > 0, "an empty dimension")?;
+        let unit = b.op("eye.default", args![own; dtype = g.dtype(), device = device_of(g)]).unsqueeze(0);
+        let matrix = average(b, k, dims, unit, length)?.squeeze(0);
+        g = g.transpose(axis, -1).call("matmul", args![matrix.transpose(0, 1)]).transpose(axis, -1);
+    }
+    if let (Some(_), Some(divisor)) =
+        (b.operator().schema.param_index("divisor_override"), b.opt_int("divisor_override")?)
+    {
+        g = g / divisor;
+    }
+    done![g.to(dtype).contiguous()]
+}
+
+/// Averages over windows, by the own length of each; sums where a divisor is given for all.
+fn windowed<'b>(b: &'b Builder<'_>, k: usize, dims: usize, unit: T<'b>, _: i64) -> Result<T<'b>, Fault> {
+    let kernel = b.ints_of("kernel_size", dims)?;
+    let stride = if b.ints("stride")?.is_empty() { kernel.clone() } else { b.ints_of("stride", dims)? };
+    let padding = b.ints_of("padding", dims)?;
+    let at = |list: &[i64], none: i64| Arg::list([none, list.get(k).copied().unwrap_or(none)]);
+    let divisor = b.opt_int("divisor_override")?.map_or(Arg::None, |_| Arg::Int(1));
+    let (kernel, stride, padding) = (at(&kernel, 1), at(&stride, 1), at(&padding, 0));
+    Ok(unit.call("avg_pool2d", args![kernel, stride, padding, b.arg("ceil_mode"), b.arg("count_include_pad"), divisor]))
+}
+
+/// Averages over windows that share the dimension out.
+fn adapted<'b>(_: &'b Builder<'_>, _: usize, _: usize, unit: T<'b>, length: i64) -> Result<T<'b>, Fault> {
+    Ok(unit.call("_adaptive_avg_pool2d", args![Arg::list([unit.fixed(1)?, length])]))
+}
+
+/// A convolution whose gradients are convolutions.
+struct Window {
+    stride: Vec<i64>,
+    padding: Vec<i64>,
+    dilation: Vec<i64>,
+    transposed: bool,
+    groups: i64,
+}
+
+/// By the input a convolution the other way, by the weight one of the input with the gradient, by the bias a sum.
+fn convolution(b: &Builder<'_>) -> Made {
+    let (g, x, weight) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    let spatial = weight.rank().saturating_sub(2);
+    b.only(spatial > 0 && x.rank() == weight.rank() && x.dtype().is_float(), "another number of dimensions, or dtype")?;
+    let w = Window {
+        stride: b.ints_of("stride", spatial)?,
+        padding: b.ints_of("padding", spatial)?,
+        dilation: b.ints_of("dilation", spatial)?,
+        transposed: b.flag("transposed")?,
+        groups: b.int("groups")?,
+    };
+    let mask = b.arg("output_mask");
+    let on = |k: usize| mask.items().and_then(|m| m.get(k)).is_none_or(|a| *a == Arg::Bool(true));
+    let input = if on(0) { of_input(b, &w, g, x, weight)?.into() } else { Arg::None };
+    let kernel = if on(1) { of_weight(b, &w, g, x, weight)?.into() } else { Arg::None };
+    let over: Vec<i64> = range(g.rank()).into_iter().filter(|d| *d != 1).collect();
+    let bias = if on(2) { g.sum(&over, false).into() } else { Arg::None };
+    Ok(vec![input, kernel, bias])
+}
+
+fn of_input<'b>(b: &'b Builder<'_>, w: &Window, g: T<'b>, x: T<'b>, weight: T<'b>) -> Result<T<'b>, Fault> {
+    let mut more = vec![0; w.stride.len()];
+    if !w.transposed {
+        for (d, more) in more.iter_mut().enumerate() {
+            let at = |list: &[i64]| list.get(d).copied().unwrap_or(1);
+            let (axis, stride) = (signed(d.saturating_add(2)), at(&w.stride));
+            // What a step left over; of steps of one nothing is.
+            if stride != 1 {
+                let reach = x.fixed(axis)?.saturating_add(at(&w.padding).saturating_mul(2)).saturating_sub(1);
+                let kernel = weight.fixed(axis)?.saturating_sub(1).saturating_mul(at(&w.dilation));
+                *more = reach.saturating_sub(kernel).rem_euclid(stride.max(1));
+            }
+        }
+    }
+    let (stride, padding, dilation) = (ints(&w.stride), ints(&w.padding), ints(&w.dilation));
+    Ok(b.op(
+        "convolution",
+        args![g, weight, Arg::None, stride, padding, dilation, !w.transposed, ints(&more), w.groups],
+    ))
+}
+
+/// Channels become the batch, and the batch channels; a convolution with the gradient, whose steps are the dilation and the other way round.
+fn of_weight<'b>(b: &'b Builder<'_>, w: &Window, g: T<'b>, x: T<'b>, weight: T<'b>) -> Result<T<'b>, Fault> {
+    let (of, by) = if w.transposed { (g, x) } else { (x, g) };
+    b.only(of.fixed(0)? > 0 && w.groups > 0, "an empty batch")?;
+    let turned = if w.groups == 1 {
+        of.transpose(0, 1)
+    } else {
+        let sizes = of.shape();
+        let (own, rest) = (of.fixed(1)?.div_euclid(w.groups), tail(&sizes, 2));
+        let apart = [vec![of.size(0), Arg::Int(w.groups), Arg::Int(own)], rest.clone()].concat();
+        let order: Vec<i64> = [2, 1, 0].into_iter().chain(3..of.dims().saturating_add(1)).collect();
+        let inputs = b.size_product(&[of.size(0), Arg::Int(w.groups)]);
+        of.reshape(apart).permute(&order).reshape([vec![Arg::Int(own), inputs], rest].concat())
+    };
+    let none = vec![0; w.stride.len()];
+    let (stride, padding, dilation) = (ints(&w.dilation), ints(&w.padding), ints(&w.stride));
+    let given = args![turned, by.transpose(0, 1), Arg::None, stride, padding, dilation, false, ints(&none), w.groups];
+    let mut made = b.op("convolution", given);
+    for d in 2..weight.dims() {
+        made = made.slice(d, 0, weight.size(d));
+    }
+    Ok(made.transpose(0, 1))
 }
 
 /// The scale that was given for a dimension: `scales`, or by its letter.

@@ -21,8 +21,28 @@ pub(super) const TABLE: &[Line] = &[
     (Real, poisson_nll, &["aten.poisson_nll_loss.default"]),
     (Real, soft_margin, &["aten.soft_margin_loss.default"]),
     (Real, multi_margin, &["aten.multi_margin_loss.default"]),
+    (Real, multilabel_margin, &["aten.multilabel_margin_loss.default"]),
     (Real, nll_forward, &["aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default"]),
 ];
+
+/// Each label's value against every other's, the labels being those ahead of the first -1.
+fn multilabel_margin(b: &Builder<'_>) -> Made {
+    let (x, labels, dtype) = (b.t(0)?, b.t(1)?, b.t(0)?.dtype());
+    b.only(matches!(x.rank(), 1 | 2) && labels.rank() == x.rank() && dtype.is_float(), "another number of dimensions")?;
+    let classes = x.fixed(-1)?;
+    b.only(classes > 0, "no classes")?;
+    let x = x.wide();
+    let said = labels.call("ge", args![0]).to(Dtype::I64).call("cumprod", args![-1]);
+    let places = labels.clamp(0, classes);
+    let none = b.full(x, x.shape(), 0, Dtype::I64);
+    let is_label = none.call("scatter_add", args![-1, places, said]).call("gt", args![0]);
+    let apart = x.call("gather", args![-1, places]).minus_from(1).unsqueeze(-1) + x.unsqueeze(-2);
+    let counted =
+        said.to(Dtype::Bool).unsqueeze(-1).call("logical_and", args![is_label.op("logical_not").unsqueeze(-2)]);
+    let apart = apart.call("clamp_min", args![0]).fill_where(counted.op("logical_not"), 0);
+    let loss = apart.sum(&[-2, -1], false) / classes;
+    rounded(b, loss, b.int(2)?, dtype)
+}
 
 fn reduced(b: &Builder<'_>, loss: T<'_>, reduction: i64) -> Made {
     match reduction {

@@ -3,6 +3,7 @@
 use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
+    (Exact, pairs, &["aten.combinations.default"]),
     (Exact, |b| done![b.op("cat", args![parts(&b.ts(0)?), b.arg(1)])], &["aten.concat.default"]),
     (Exact, stack, &["aten.stack.default"]),
     (Exact, hstack, &["aten.hstack.default"]),
@@ -430,4 +431,16 @@ fn flip(b: &Builder<'_>, axis: i64) -> Made {
     let x = b.t(0)?;
     b.only(axis < x.dims(), "too few dimensions")?;
     done![x.call("flip", args![ints(&[axis])])]
+}
+
+/// Each element with each that comes after it.
+fn pairs(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(x.rank() == 1 && b.int(1)? == 2, "other than pairs of a vector")?;
+    let (n, device) = (x.fixed(0)?, x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone())));
+    b.only(n > 0, "no elements")?;
+    let offset = i64::from(!b.flag(2)?);
+    let places = b.op("triu_indices", args![n, n, offset; device = device]);
+    let at = |row: i64| Arg::from(x.call("index_select", args![0, places.select(0, row)]));
+    done![b.op("stack", args![vec![at(0), at(1)], 1])]
 }

@@ -3,6 +3,7 @@
 use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
+    (Real, renorm, &["aten.renorm.default"]),
     (Exact, |b| by_kernel(b, "_softmax"), &["aten.softmax.int"]),
     (Exact, |b| by_kernel(b, "_log_softmax"), &["aten.log_softmax.int"]),
     (Real, softmax, &["aten._softmax.default"]),
@@ -241,4 +242,17 @@ fn norm_except_dim(b: &Builder<'_>) -> Made {
     let rows = front.contiguous().view(vec![front.size(0), Arg::Int(-1)]);
     let kept = b.value(lengths(rows, 1)).view(sizes);
     done![if dim == 0 { kept } else { kept.transpose(0, dim) }]
+}
+
+/// Each part along a dimension, no longer than `maxnorm`.
+fn renorm(b: &Builder<'_>) -> Made {
+    let (x, dtype, most) = (b.t(0)?, b.t(0)?.dtype(), b.arg(3));
+    b.only(x.rank() > 1 && dtype.is_float(), "another number of dimensions, or dtype")?;
+    let along = b.axis(2, x.rank())?;
+    let over: Vec<i64> = range(x.rank()).into_iter().filter(|d| *d != along).collect();
+    let x = x.wide();
+    let length = x.call("linalg_vector_norm", args![b.arg(1), ints(&over), true]);
+    let factor = (length + 1e-7).recip() * b.float(3)?;
+    let factor = b.choose(length.call("gt", args![most]), factor, 1.0);
+    done![(x * factor).to(dtype)]
 }

@@ -3,6 +3,7 @@
 use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
+    (Real, segments, &["aten.segment_reduce.default"]),
     (Exact, |b| by_correction(b, "var.correction"), &["aten.var.default", "aten.var.dim"]),
     (Exact, |b| by_correction(b, "var_mean.correction"), &["aten.var_mean.default", "aten.var_mean.dim"]),
     (Exact, |b| by_correction(b, "std_mean.correction"), &["aten.std_mean.default", "aten.std_mean.dim"]),
@@ -331,4 +332,35 @@ fn diff(b: &Builder<'_>) -> Made {
         x = if x.dtype() == Dtype::Bool { later.call("logical_xor", args![earlier]) } else { later - earlier };
     }
     done![x]
+}
+
+/// Rows one segment after the other, each into its own place: the segment of a row is how many end before it.
+fn segments(b: &Builder<'_>) -> Made {
+    let (x, way) = (b.t(0)?, b.text(1));
+    let lengths = b.opt("lengths")?.ok_or_else(|| b.unsupported("segments without lengths"))?;
+    let plain = b.is_none("indices") && b.is_none("offsets") && b.int("axis")? == 0 && !b.flag("unsafe")?;
+    b.only(plain && lengths.rank() == 1 && x.rank() > 0 && x.dtype().is_float(), "this form of segments")?;
+    let own = x.size(0);
+    let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    let places = b.op("arange.default", args![own; dtype = Dtype::I64, device = device]).unsqueeze(1);
+    let ends = lengths.call("cumsum", args![0]).unsqueeze(0);
+    let segment = places.call("ge", args![ends]).sum(&[1], false);
+    let sizes: Vec<Arg> = std::iter::once(lengths.size(0)).chain(tail(&x.shape(), 1)).collect();
+    let first =
+        |none: f64| if b.is_none("initial") { Ok(Arg::Float(none)) } else { b.float("initial").map(Arg::Float) };
+    let into = |none: f64| Ok::<_, Fault>(b.full(x, sizes.clone(), first(none)?, x.dtype()));
+    let reduce = |none: f64, by: &str| Ok::<_, Fault>(into(none)?.call("index_reduce", args![0, segment, x, by]));
+    let made = match way.as_str() {
+        "sum" => into(0.0)?.call("index_add", args![0, segment, x]),
+        "max" => reduce(f64::NEG_INFINITY, "amax")?,
+        "min" => reduce(f64::INFINITY, "amin")?,
+        "prod" => reduce(1.0, "prod")?,
+        "mean" if b.is_none("initial") => {
+            let counts = vec![lengths.size(0)].into_iter().chain(vec![Arg::Int(1); x.rank().saturating_sub(1)]);
+            let counts = lengths.reshape(counts.collect::<Vec<_>>()).to(x.dtype());
+            into(0.0)?.call("index_add", args![0, segment, x]) / counts
+        }
+        _ => return Err(b.unsupported("this reduction")),
+    };
+    done![made]
 }

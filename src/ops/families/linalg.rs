@@ -22,6 +22,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (sign_and_log, &["aten._linalg_slogdet.default"]),
     (lu_factor, &["aten.linalg_lu_factor_ex.default"]),
     (lu, &["aten.linalg_lu.default"]),
+    (lu_unpack, &["aten.lu_unpack.default"]),
     (cholesky, &["aten.linalg_cholesky_ex.default"]),
     (triangular, &["aten.linalg_solve_triangular.default"]),
     (qr, &["aten.linalg_qr.default"]),
@@ -151,6 +152,23 @@ fn lu(c: &mut Call<'_>) -> Typed {
     let least = sizes::min(c.symbols, rows, columns)?;
     let order =
         if c.bool(1)? { rows_of(c, t, t.dtype, joined(&ahead, &[rows, rows]))? } else { nothing(c, t, t.dtype)? };
+    let lower = rows_of(c, t, t.dtype, joined(&ahead, &[rows, least]))?;
+    Ok(out::many([order, lower, rows_of(c, t, t.dtype, joined(&ahead, &[least, columns]))?]))
+}
+
+/// Permutation and factors out of what a factorization leaves; those that are not asked for are empty.
+fn lu_unpack(c: &mut Call<'_>) -> Typed {
+    let (t, ahead, rows, columns) = matrices(c, 0)?;
+    let (pivots, least) = (c.tensor(1)?, sizes::min(c.symbols, rows, columns)?);
+    if pivots.dtype != Dtype::I32 {
+        return Err(c.bad(1, "dtype torch.int32", pivots.dtype.long()));
+    }
+    c.need_sizes(1, &joined(&ahead, &[least]))?;
+    let (factors, order) = (c.bool(2)?, c.bool(3)?);
+    let order = if order { rows_of(c, t, t.dtype, joined(&ahead, &[rows, rows]))? } else { nothing(c, t, t.dtype)? };
+    if !factors {
+        return Ok(out::many([order, nothing(c, t, t.dtype)?, nothing(c, t, t.dtype)?]));
+    }
     let lower = rows_of(c, t, t.dtype, joined(&ahead, &[rows, least]))?;
     Ok(out::many([order, lower, rows_of(c, t, t.dtype, joined(&ahead, &[least, columns]))?]))
 }

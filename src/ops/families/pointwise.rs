@@ -60,6 +60,8 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (square, &["aten.square.default"]),
     (absolute, &["aten.abs.default", "prims.abs.default"]),
     (angle, &["aten.angle.default"]),
+    (of_second, &["aten.polygamma.default"]),
+    (frexp, &["aten.frexp.Tensor"]),
     (
         float,
         &[
@@ -90,6 +92,22 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.erfc.default",
             "aten.erfinv.default",
             "aten.lgamma.default",
+            "aten.i0.default",
+            "aten.special_modified_bessel_i0.default",
+            "aten.special_i1.default",
+            "aten.special_modified_bessel_i1.default",
+            "aten.special_i0e.default",
+            "aten.special_i1e.default",
+            "aten.special_modified_bessel_k0.default",
+            "aten.special_modified_bessel_k1.default",
+            "aten.special_scaled_modified_bessel_k0.default",
+            "aten.special_scaled_modified_bessel_k1.default",
+            "aten.special_bessel_j0.default",
+            "aten.special_bessel_j1.default",
+            "aten.special_bessel_y0.default",
+            "aten.special_bessel_y1.default",
+            "aten.special_spherical_bessel_j0.default",
+            "aten.special_erfcx.default",
             "aten.digamma.default",
             "aten.logit.default",
             "aten.sinc.default",
@@ -208,6 +226,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.atan2.default",
             "aten.copysign.Tensor",
             "aten.copysign.Scalar",
+            "aten.special_zeta.default",
             "aten.xlogy.Tensor",
             "aten.xlogy.Scalar_Other",
             "prims.atan2.default",
@@ -292,6 +311,23 @@ fn square(c: &mut Call<'_>) -> Typed {
 
 fn absolute(c: &mut Call<'_>) -> Typed {
     unary(c, to_real)
+}
+
+/// Mantissa and exponent.
+fn frexp(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    if !t.dtype.is_float() {
+        return Err(c.bad(0, "a float dtype", t.dtype.long()));
+    }
+    let mantissa = out::pointwise(c, t.dtype, &[Operand::Tensor(t)])?;
+    Ok(out::many([mantissa, out::pointwise(c, Dtype::I32, &[Operand::Tensor(t)])?]))
+}
+
+/// As a float, from the second argument: the first is an order.
+fn of_second(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(1)?;
+    c.int(0)?;
+    out::pointwise(c, float_of(t.dtype), &[Operand::Tensor(t)])
 }
 
 fn float(c: &mut Call<'_>) -> Typed {

@@ -294,6 +294,28 @@ impl<'r> Build<'r> {
         self.literals.floats.iter().any(|v| same(*v, float))
     }
 
+    /// Puts a call's definition in its place, by the operators that it is; returns its results. An operand that nothing reads then is gone: a
+    /// definition may name one of which the sizes alone count.
+    pub fn by_definition(&mut self, target: &str, args: Vec<Arg>) -> Result<Vec<Arg>, Undefined> {
+        let operands: Vec<NodeId> = args.iter().flat_map(Arg::nodes).collect();
+        let node = self.call(target, args)?;
+        let expansion = self.registry.decompose_values(&mut self.graph, node);
+        let expansion = expansion.map_err(|e| Undefined(e.to_string()))?;
+        let Some(expansion) = expansion else { return Err(Undefined(format!("`{target}` has no definition"))) };
+        let results = expansion.inline(&mut self.graph, BodyId::ROOT, Some(node));
+        self.graph.remove(node);
+        for operand in operands {
+            let unread = self.graph.kind(operand) == NodeKind::Call && self.graph.users_in_order(operand).is_empty();
+            if unread && self.graph.target(operand) == "aten.full.default" {
+                self.graph.remove(operand);
+            }
+        }
+        Ok(match results.as_slice() {
+            [Arg::List(items) | Arg::Tuple(items)] => items.to_vec(),
+            _ => results,
+        })
+    }
+
     /// Whether a tensor lies in memory of its own, or is an input: not another's, seen otherwise.
     pub fn is_own(&self, node: NodeId) -> bool {
         let mut node = node;

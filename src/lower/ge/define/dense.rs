@@ -12,6 +12,10 @@ pub(super) const TABLE: Table = &[
     ("Conv2D", conv),
     ("Conv3D", conv),
     ("Conv2DTranspose", conv_transpose),
+    ("Conv2DBackpropInput", |c| conv_gradient(c, By::Input)),
+    ("Conv3DBackpropInput", |c| conv_gradient(c, By::Input)),
+    ("Conv2DBackpropFilter", |c| conv_gradient(c, By::Filter)),
+    ("Conv3DBackpropFilter", |c| conv_gradient(c, By::Filter)),
     ("TransposeBatchMatMul", transposed_product),
 ];
 
@@ -195,12 +199,16 @@ fn conv(c: &mut Call<'_, '_>) -> Made {
     one(c.b.call("aten.convolution.default", args)?)
 }
 
-/// What was given a dimension of one to be convolved in two is a convolution of one dimension.
-fn of_one_dimension(c: &mut Call<'_, '_>, x: NodeId, filter: NodeId, bias: &Arg) -> Result<Option<NodeId>, Undefined> {
-    let inner = |c: &Call<'_, '_>, n: NodeId| match (c.b.graph.target(n), c.b.graph.args(n)) {
+/// What was given a dimension of one ahead of its last.
+fn inner(c: &Call<'_, '_>, n: NodeId) -> Option<NodeId> {
+    match (c.b.graph.target(n), c.b.graph.args(n)) {
         ("aten.unsqueeze.default", [Arg::Node(of), Arg::Int(2)]) if c.b.rank(n) == Ok(4) => Some(*of),
         _ => None,
-    };
+    }
+}
+
+/// What was given a dimension of one to be convolved in two is a convolution of one dimension.
+fn of_one_dimension(c: &mut Call<'_, '_>, x: NodeId, filter: NodeId, bias: &Arg) -> Result<Option<NodeId>, Undefined> {
     let (Some(line), Some(weights)) = (inner(c, x), inner(c, filter)) else { return Ok(None) };
     layouts(c, "NCHW", &["x", "filter"])?;
     let (strides, pads, dilations) = (spatial(c, "strides", 2)?, even_pads(c, 2)?, spatial(c, "dilations", 2)?);
@@ -245,6 +253,59 @@ fn conv_transpose(c: &mut Call<'_, '_>) -> Made {
         && said.iter().zip(&own).all(|(a, b)| a == b || !matches!((a, b), (Arg::Int(_), Arg::Int(_))));
     c.only(agree, "a result of other sizes than the convolution gives")?;
     one(y)
+}
+
+/// By which operand a gradient is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Input,
+    Filter,
+}
+
+/// The gradient of a convolution by one operand, of which only the sizes are given.
+fn conv_gradient(c: &mut Call<'_, '_>, by: By) -> Made {
+    let (given, sizes) = if by == By::Input { ("filter", "input_size") } else { ("x", "filter_size") };
+    let (mut other, mut grad, mut sizes) = (c.t(given)?, c.t("out_backprop")?, c.sizes(sizes)?);
+    let dims = c.b.rank(grad)?.saturating_sub(2);
+    c.only(dims == if c.kind().starts_with("Conv3D") { 3 } else { 2 }, "a convolution of so many dimensions")?;
+    layouts(c, if dims == 3 { "NCDHW" } else { "NCHW" }, &[given, "out_backprop"])?;
+    let dtype = c.b.dtype(other)?;
+    // By the filter GE gives single precision.
+    c.only(c.b.dtype(grad)? == dtype && (by == By::Input || dtype == Dtype::F32), "a gradient of another type")?;
+    let (mut strides, mut pads) = (spatial(c, "strides", dims)?, even_pads(c, dims)?);
+    let mut dilations = spatial(c, "dilations", dims)?;
+    let of_a_line = if dims == 2 { inner(c, other).zip(inner(c, grad)) } else { None };
+    if let (Some(lines), [1, _], [0, _], [1, _]) = (of_a_line, &*strides, &*pads, &*dilations)
+        && sizes.get(2) == Some(&Arg::Int(1))
+    {
+        (other, grad) = lines;
+        sizes.remove(2);
+        for list in [&mut strides, &mut pads, &mut dilations] {
+            list.remove(0);
+        }
+    }
+    let lost = c.b.full(sizes, Arg::Float(0.0), dtype)?;
+    let (x, filter) = if by == By::Input { (lost, other) } else { (other, lost) };
+    let zeros = vec![0_i64; strides.len()];
+    let is_line = strides.len() < dims;
+    let args = vec![
+        Arg::Node(grad),
+        Arg::Node(x),
+        Arg::Node(filter),
+        Arg::None,
+        Arg::list(strides),
+        Arg::list(pads),
+        Arg::list(dilations),
+        Arg::Bool(false),
+        Arg::list(zeros),
+        Arg::Int(c.int("groups")?),
+        Arg::List([by == By::Input, by == By::Filter, false].map(Arg::Bool).into()),
+    ];
+    let made = c.b.by_definition("aten.convolution_backward.default", args)?;
+    let Some(Arg::Node(made)) = made.get(if by == By::Input { 0 } else { 1 }) else {
+        return super::undefined("a gradient that is not there");
+    };
+    one(if is_line { c.b.call("aten.unsqueeze.default", vec![Arg::Node(*made), Arg::Int(2)])? } else { *made })
 }
 
 /// `perm_y((perm_x1(x1)) @ (perm_x2(x2)))`.

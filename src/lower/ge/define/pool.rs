@@ -1,8 +1,8 @@
 //! Pooling and resampling, of tensors in the order NCHW.
 
 use super::dense::even_pads;
-use super::{Call, Made, Table, Undefined, one, undefined};
-use crate::graph::Arg;
+use super::{Call, Made, Table, Undefined, Value, one, undefined};
+use crate::graph::{Arg, NodeId, View};
 
 pub(super) const TABLE: Table = &[
     ("Resize", resize),
@@ -10,6 +10,9 @@ pub(super) const TABLE: Table = &[
     ("AvgPoolV2", avg_pool),
     ("AdaptiveAvgPool2d", adaptive_avg_pool),
     ("MaxPoolWithArgmaxV1", max_pool),
+    ("MaxPoolGradWithArgmaxV1", max_pool_gradient),
+    ("AvgPoolV2Grad", avg_pool_gradient),
+    ("AdaptiveAvgPool2dGrad", adaptive_gradient),
     ("ResizeNearestNeighborV2", nearest),
     ("ResizeBilinearV2", bilinear),
 ];
@@ -47,33 +50,101 @@ fn adaptive_avg_pool(c: &mut Call<'_, '_>) -> Made {
     one(c.b.call("aten._adaptive_avg_pool2d.default", vec![Arg::Node(x), Arg::list(sizes)])?)
 }
 
-/// The window stands in the middle of the lists. Where the greatest stood is said in a form of the device's own: it has no meaning here.
-fn max_pool(c: &mut Call<'_, '_>) -> Made {
-    in_order(c)?;
-    let middle = |c: &Call<'_, '_>, name: &str| -> Result<Vec<i64>, Undefined> {
+/// The gradient of an average over windows: of what was averaged the sizes are given.
+fn avg_pool_gradient(c: &mut Call<'_, '_>) -> Made {
+    c.only(c.text("padding_mode")? == "CALCULATED", "another way to pad")?;
+    c.only(c.text("data_format")? == "NCHW" && !c.flag("global_pooling")?, "another format, or a pool of everything")?;
+    let (grad, divisor) = (c.t("input_grad")?, c.int("divisor_override")?);
+    let (sizes, dtype) = (c.sizes("orig_input_shape")?, c.b.dtype(grad)?);
+    let lost = c.b.full(sizes, Arg::Float(0.0), dtype)?;
+    let args = vec![
+        Arg::Node(grad),
+        Arg::Node(lost),
+        Arg::list(window(c, "ksize")?),
+        Arg::list(window(c, "strides")?),
+        Arg::list(even_pads(c, 2)?),
+        Arg::Bool(c.flag("ceil_mode")?),
+        Arg::Bool(!c.flag("exclusive")?),
+        if divisor == 0 { Arg::None } else { Arg::Int(divisor) },
+    ];
+    first(c.b.by_definition("aten.avg_pool2d_backward.default", args)?)
+}
+
+fn adaptive_gradient(c: &mut Call<'_, '_>) -> Made {
+    let (grad, sizes) = (c.t("input_grad")?, c.int_list("orig_input_shape")?);
+    let dtype = c.b.dtype(grad)?;
+    let lost = c.b.full(sizes.into_iter().map(Arg::Int).collect(), Arg::Float(0.0), dtype)?;
+    let args = vec![Arg::Node(grad), Arg::Node(lost)];
+    first(c.b.by_definition("aten._adaptive_avg_pool2d_backward.default", args)?)
+}
+
+fn first(results: Vec<Arg>) -> Made {
+    match results.first() {
+        Some(Arg::Node(made)) => one(*made),
+        _ => undefined("a gradient that is not there"),
+    }
+}
+
+/// What a maximum over windows is of: kernel, steps, padding, dilation. The window stands in the middle of the lists.
+fn maximum(c: &Call<'_, '_>) -> Result<[Vec<i64>; 4], Undefined> {
+    let middle = |name: &str| -> Result<Vec<i64>, Undefined> {
         match c.int_list(name)?.as_slice() {
             [1, h, w, 1] => Ok(vec![*h, *w]),
-            _ => super::undefined(format!("`{name}` beyond the spatial dimensions")),
+            _ => undefined(format!("`{name}` beyond the spatial dimensions")),
         }
     };
     let _ = c.int("dtype")?;
-    let mut args = vec![
-        Arg::Node(c.t("x")?),
-        Arg::list(middle(c, "ksize")?),
-        Arg::list(middle(c, "strides")?),
-        Arg::list(middle(c, "pads")?),
-    ];
     let dilation = c.int_list("dilation")?;
     c.only(matches!(dilation.as_slice(), [1, _, _, 1]), "a dilation beyond the spatial dimensions")?;
-    let (inner, ceil) = (dilation.get(1..3).unwrap_or(&[]).to_vec(), c.flag("ceil_mode")?);
-    if inner != [1, 1] || ceil {
-        args.push(Arg::list(inner));
+    let dilation = dilation.get(1..3).unwrap_or(&[]).to_vec();
+    Ok([middle("ksize")?, middle("strides")?, middle("pads")?, dilation])
+}
+
+/// The pool that gives values and places, its defaults left out.
+fn pooled(c: &Call<'_, '_>, x: NodeId) -> Result<Vec<Arg>, Undefined> {
+    let [kernel, strides, pads, dilation] = maximum(c)?;
+    let ceil = c.flag("ceil_mode")?;
+    let plain = dilation == [1, 1] && !ceil;
+    let mut args = vec![Arg::Node(x), Arg::list(kernel), Arg::list(strides), Arg::list(pads)];
+    if !plain {
+        args.push(Arg::list(dilation));
     }
     if ceil {
         args.push(Arg::Bool(true));
     }
+    Ok(args)
+}
+
+/// Where the greatest stood is said in a form of the device's own: only the gradient reads it.
+fn max_pool(c: &mut Call<'_, '_>) -> Made {
+    in_order(c)?;
+    let x = c.t("x")?;
+    let args = pooled(c, x)?;
     let both = c.b.call("aten.max_pool2d_with_indices.default", args)?;
-    Ok(vec![Some(c.b.item(both, 0)?.into()), None])
+    Ok(vec![Some(c.b.item(both, 0)?.into()), Some(Value::Places(both))])
+}
+
+/// The gradient of a maximum over windows, by the places of the same pool of the same tensor.
+fn max_pool_gradient(c: &mut Call<'_, '_>) -> Made {
+    in_order(c)?;
+    let (x, grad, places) = (c.t("x")?, c.t("grad")?, c.value("argmax")?);
+    let Value::Places(both) = places else { return undefined("places that no pool found") };
+    c.only(c.b.graph.args(both) == pooled(c, x)?, "the gradient of another pool than the one that found the places")?;
+    let [kernel, strides, pads, dilation] = maximum(c)?;
+    let ceil = c.flag("ceil_mode")?;
+    let places = c.b.item(both, 1)?;
+    c.b.assumed.insert("of equal greatest elements of a window the first is given the gradient".into());
+    let args = vec![
+        Arg::Node(grad),
+        Arg::Node(x),
+        Arg::list(kernel),
+        Arg::list(strides),
+        Arg::list(pads),
+        Arg::list(dilation),
+        Arg::Bool(ceil),
+        Arg::Node(places),
+    ];
+    one(c.b.call("aten.max_pool2d_with_indices_backward.default", args)?)
 }
 
 fn nearest(c: &mut Call<'_, '_>) -> Made {

@@ -103,6 +103,7 @@ fn shape(c: &mut Call<'_, '_>) -> Made {
     let items = match c.value("x")? {
         Value::Tensor(x) => c.b.sizes(x)?,
         Value::Numbers(n) => n.dims.iter().map(|d| Arg::Int(*d)).collect(),
+        places @ Value::Places(_) => return places.tensor(c.b).and_then(one),
     };
     one(Value::list(dtype, items))
 }

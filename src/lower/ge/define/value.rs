@@ -16,6 +16,8 @@ pub enum Value {
     Tensor(NodeId),
     /// Numbers.
     Numbers(Rc<Numbers>),
+    /// Where a pool found its greatest elements, in a form of the device's own: the call that gives both.
+    Places(NodeId),
 }
 
 /// Numbers in a shape: literals, and calls that give a symbolic number.
@@ -51,7 +53,7 @@ impl Value {
     pub fn numbers(&self) -> Option<&Numbers> {
         match self {
             Value::Numbers(n) => Some(n),
-            Value::Tensor(_) => None,
+            Value::Tensor(_) | Value::Places(_) => None,
         }
     }
 
@@ -60,6 +62,7 @@ impl Value {
         match self {
             Value::Tensor(n) => b.dtype(*n),
             Value::Numbers(n) => Ok(n.dtype),
+            Value::Places(_) => of_the_device(),
         }
     }
 
@@ -68,6 +71,7 @@ impl Value {
         match self {
             Value::Tensor(n) => b.rank(*n),
             Value::Numbers(n) => Ok(n.dims.len()),
+            Value::Places(_) => of_the_device(),
         }
     }
 
@@ -76,8 +80,13 @@ impl Value {
         match self {
             Value::Tensor(n) => Ok(*n),
             Value::Numbers(n) => n.tensor(b),
+            Value::Places(_) => of_the_device(),
         }
     }
+}
+
+fn of_the_device<T>() -> Result<T, Undefined> {
+    undefined("places in a form of the device's own have no meaning here")
 }
 
 /// The most elements of a constant that is written into a graph element by element.
