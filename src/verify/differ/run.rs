@@ -194,37 +194,6 @@ fn within(twin: &Tensor, value: &Value, casts: Option<Casts>) -> Option<Value> {
     Tensor::new(meta, twin.storage.clone()).ok().map(Value::Tensor)
 }
 
-/// Makes inputs whose memory is the run's own; where that is asked for, those that may be one are.
-fn given(
-    subject: &Subject<'_>,
-    inputs: &[Value],
-    aliased: bool,
-    casts: Option<Casts>,
-    meter: &Meter,
-) -> Option<Vec<Value>> {
-    let mut given: Vec<Value> = Vec::with_capacity(inputs.len());
-    for (value, input) in inputs.iter().zip(&subject.inputs) {
-        let twin = input.twin.filter(|_| aliased).and_then(|t| given.get(t)).and_then(Value::as_tensor);
-        let made = match twin.and_then(|t| within(t, value, casts)) {
-            Some(shared) => shared,
-            None => own(value, casts, meter)?,
-        };
-        given.push(made);
-    }
-    Some(given)
-}
-
-/// Runs a program of the pair in its own dtypes, as far as it comes, and tells an observer of each call.
-pub fn watch(subject: &Subject<'_>, graph: &Graph, inputs: &[Value], aliased: bool, observer: &mut dyn Observer) {
-    let mut session = Session::new(subject.registry, kernels(), 1);
-    session.most_bytes = Some(subject.most_bytes);
-    let meter = session.meter().clone();
-    if let Some(given) = given(subject, inputs, aliased, None, &meter) {
-        // Where it raises, the calls before were told.
-        let _ = exec::run_on(graph, &given, &mut session, observer);
-    }
-}
-
 /// Runs a program of the pair.
 pub fn run(
     subject: &Subject<'_>,
@@ -234,24 +203,40 @@ pub fn run(
     casts: Option<Casts>,
     deadline: Instant,
 ) -> Run {
+    let mut largest = Largest::default();
+    let observer: &mut dyn Observer = if casts.is_some() { &mut largest } else { &mut () };
+    match watched(subject, graph, inputs, (aliased, casts), deadline, observer) {
+        Run::Done(ran) => Run::Done(Ran { magnitude: largest.0, ..ran }),
+        other => other,
+    }
+}
+
+/// Runs a program of the pair and tells an observer of every call.
+pub fn watched(
+    subject: &Subject<'_>,
+    graph: &Graph,
+    inputs: &[Value],
+    (aliased, casts): (bool, Option<Casts>),
+    deadline: Instant,
+    observer: &mut dyn Observer,
+) -> Run {
     let mut session = Session::new(subject.registry, kernels(), 1);
     session.wide = casts;
     session.deadline = Some(deadline);
     session.most_bytes = Some(subject.most_bytes);
     let meter = session.meter().clone();
-    let Some(given) = given(subject, inputs, aliased, casts, &meter) else {
-        return Run::Barred("an input cannot be made".into());
-    };
-    let mut largest = Largest::default();
-    let returned = match casts {
-        Some(_) => exec::run_on(graph, &given, &mut session, &mut largest),
-        None => exec::run_on(graph, &given, &mut session, &mut ()),
-    };
-    match returned {
-        Ok(returned) => match done(subject, graph, returned, given, session) {
-            Run::Done(ran) => Run::Done(Ran { magnitude: largest.0, ..ran }),
-            other => other,
-        },
+    let mut given: Vec<Value> = Vec::with_capacity(inputs.len());
+    for (value, input) in inputs.iter().zip(&subject.inputs) {
+        let twin = input.twin.filter(|_| aliased).and_then(|t| given.get(t)).and_then(Value::as_tensor);
+        let made = match twin.and_then(|t| within(t, value, casts)) {
+            Some(shared) => Some(shared),
+            None => own(value, casts, &meter),
+        };
+        let Some(made) = made else { return Run::Barred("an input cannot be made".into()) };
+        given.push(made);
+    }
+    match exec::run_on(graph, &given, &mut session, observer) {
+        Ok(returned) => done(subject, graph, returned, given, session),
         Err(ExecError::Node { node, source }) if !source.fault.is_ignorance() && is_the_programs(&source.fault) => {
             Run::Raised(node, source.to_string())
         }

@@ -3,6 +3,8 @@
 //! Promises: the values are those of a run in the graphs' own dtypes; a node that was not reached has none. Nodes of bodies are left out: they
 //! stand in the value of the call that runs them.
 
+use std::time::{Duration, Instant};
+
 use crate::exec::{Meter, Observer, Step, Value};
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
 use crate::ops::Registry;
@@ -96,9 +98,12 @@ pub fn trace(
     let mut subject = Subject::of(before, after, registry, options).ok()?;
     let inputs = run::inputs(&mut subject, &witness.sizes, From::Held(&witness.inputs))?;
     let given: Vec<Kept> = inputs.iter().map(|v| kept(v, &Meter::default())).collect();
+    let now = Instant::now();
+    let deadline = now.checked_add(Duration::from_millis(options.budget.time_ms)).unwrap_or(now);
     let side = |graph: &Graph| {
         let mut values = Values::default();
-        run::watch(&subject, graph, &inputs, witness.aliased, &mut values);
+        // Where a graph raises, the calls before are told.
+        run::watched(&subject, graph, &inputs, (witness.aliased, None), deadline, &mut values);
         let placeholders = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Placeholder);
         values.of.extend(placeholders.zip(&given).map(|(n, v)| (graph.name(n).to_string(), v.clone())));
         values.of
