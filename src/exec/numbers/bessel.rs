@@ -1,7 +1,7 @@
 //! Bessel functions, the zeta function of Hurwitz and the derivatives of digamma, after the Cephes library, whose series PyTorch has too.
 
 #![allow(clippy::arithmetic_side_effects, reason = "floats")]
-#![allow(clippy::unreadable_literal, reason = "coefficients as they are published")]
+#![allow(clippy::unreadable_literal, clippy::excessive_precision, reason = "coefficients as they are published")]
 
 use std::f64::consts::PI;
 
