@@ -131,9 +131,25 @@ pub fn inexact(e: &Elements, order: &[ExprId]) -> FxHashSet<ExprId> {
     out
 }
 
+/// Whether what an element is made of leaves nothing to round: nothing is added, or a power of two multiplies.
+fn is_exact_here(e: &Elements, expr: &Expr) -> bool {
+    let any = |is: fn(f64) -> bool| expr.kids.iter().any(|k| e.float(*k).is_some_and(is));
+    match &expr.form {
+        Form::Op(Op::Add | Op::Sub) => any(|v| v == 0.0),
+        // What is made smaller may lose its last places in `f16`.
+        Form::Op(Op::Mul) if expr.dtype == Dtype::F16 => any(|v| v.abs() >= 1.0 && is_power_of_two(v)),
+        Form::Op(Op::Mul) => any(is_power_of_two),
+        _ => false,
+    }
+}
+
+fn is_power_of_two(v: f64) -> bool {
+    v.is_normal() && v.to_bits() & ((1 << 52) - 1) == 0
+}
+
 /// Returns how much one rounding adds at most.
 fn rounding(e: &Elements, expr: &Expr, range: Option<Interval>, ranges: &Ranges) -> Option<f64> {
-    if !rounds(e, expr) {
+    if !rounds(e, expr) || is_exact_here(e, expr) {
         return Some(0.0);
     }
     let most = range?.most();

@@ -2,6 +2,7 @@
 //!
 //! - `subject`, `steps`: the pair, its inputs, which steps each side takes; `sizes`, `regimes`, `trials`: what is tried;
 //! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are;
+//! - `likeness`: which values are alike in a run, for provers to look at first;
 //! - `sampled`: what rounding does where values are equal over the reals;
 //! - `witness`: what is kept of it, made smaller by `shrink`; `counterexample`, `script`: that as files;
 //! - `illustrate`: the same kind of difference on graphs that a person can look through; `traced`: what each node of them came to.
@@ -14,6 +15,7 @@ mod counterexample;
 mod error;
 mod illustrate;
 mod lab;
+mod likeness;
 mod regimes;
 mod run;
 mod sampled;
@@ -30,6 +32,7 @@ mod witness;
 pub use counterexample::{Given, GivenError, Written, inline_table, read as given, write as write_counterexample};
 pub use error::Shows;
 pub use illustrate::{Illustration, illustrate};
+pub use likeness::{Print, Prints, prints};
 pub use regimes::Values;
 pub use traced::{Traced, TracedNode, trace};
 pub use witness::{Held, Witness};

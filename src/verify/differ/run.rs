@@ -234,6 +234,23 @@ pub fn run(
     casts: Option<Casts>,
     deadline: Instant,
 ) -> Run {
+    let mut largest = Largest::default();
+    let observer: &mut dyn Observer = if casts.is_some() { &mut largest } else { &mut () };
+    match watched(subject, graph, inputs, (aliased, casts), deadline, observer) {
+        Run::Done(ran) => Run::Done(Ran { magnitude: largest.0, ..ran }),
+        other => other,
+    }
+}
+
+/// Runs a program of the pair and tells an observer of every call.
+pub fn watched(
+    subject: &Subject<'_>,
+    graph: &Graph,
+    inputs: &[Value],
+    (aliased, casts): (bool, Option<Casts>),
+    deadline: Instant,
+    observer: &mut dyn Observer,
+) -> Run {
     let mut session = Session::new(subject.registry, kernels(), 1);
     session.wide = casts;
     session.deadline = Some(deadline);
@@ -242,16 +259,8 @@ pub fn run(
     let Some(given) = given(subject, inputs, aliased, casts, &meter) else {
         return Run::Barred("an input cannot be made".into());
     };
-    let mut largest = Largest::default();
-    let returned = match casts {
-        Some(_) => exec::run_on(graph, &given, &mut session, &mut largest),
-        None => exec::run_on(graph, &given, &mut session, &mut ()),
-    };
-    match returned {
-        Ok(returned) => match done(subject, graph, returned, given, session) {
-            Run::Done(ran) => Run::Done(Ran { magnitude: largest.0, ..ran }),
-            other => other,
-        },
+    match exec::run_on(graph, &given, &mut session, observer) {
+        Ok(returned) => done(subject, graph, returned, given, session),
         Err(ExecError::Node { node, source }) if !source.fault.is_ignorance() && is_the_programs(&source.fault) => {
             Run::Raised(node, source.to_string())
         }

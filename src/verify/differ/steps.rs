@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use crate::graph::{BodyId, Dtype, Graph, NodeId, NodeKind, ValueType, View};
+use crate::graph::{Arg, BodyId, Dtype, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::{Operator, Registry, SharesWhen};
 
 /// The steps of one program.
@@ -37,14 +37,14 @@ pub fn of(graph: &Graph, registry: &Registry) -> Steps {
     floats.dedup();
     let widest = if floats.contains(&Dtype::F64) { 8 } else { 4 };
     steps.floats = floats;
-    let reached = reached(graph, registry);
+    let (reached, masked) = (reached(graph, registry), masked(graph));
     for node in nodes.iter().filter(|n| graph.kind(**n) == NodeKind::Call) {
         let Some(operator) = registry.get(graph.target(maker(graph, *node))) else {
             steps.unset = true;
             continue;
         };
         steps.unset |= operator.facts.unset || operator.effects.opaque;
-        count(&mut steps, graph, *node, operator, widest, &reached);
+        count(&mut steps, graph, *node, operator, widest, (&reached, &masked));
     }
     steps.rounded = rounded(graph, &reached);
     steps
@@ -76,7 +76,7 @@ fn count(
     node: NodeId,
     operator: &Operator,
     widest: usize,
-    reached: &FxHashSet<NodeId>,
+    (reached, masked): (&FxHashSet<NodeId>, &FxHashSet<NodeId>),
 ) {
     let add = |n: &mut usize| *n = n.saturating_add(1);
     if let ValueType::Tensor(t) = graph.ty(node)
@@ -93,7 +93,9 @@ fn count(
     let is_item = maker(graph, node) != node;
     // What compares inputs as they are compares the same everywhere.
     let compares = to_whole && operator.pointwise && !operator.facts.discrete;
-    let decided = compares && has_one_body(graph) && !graph.operands(node).any(|n| reached.contains(&n));
+    // What asks which elements are masked asks for no number.
+    let asks = compares && names_infinity(graph, node) && graph.operands(node).all(|n| masked.contains(&n));
+    let decided = asks || compares && has_one_body(graph) && !graph.operands(node).any(|n| reached.contains(&n));
     if !is_item && !decided && (operator.facts.discrete || from_float && to_whole && !moves(operator)) {
         let name = match operator.facts.shares {
             Some(SharesWhen::Converted) => format!("to {:?}", results.first()),
@@ -103,6 +105,24 @@ fn count(
     }
     let same_operand = operands.first().zip(results.first()).is_some_and(|(a, b)| a == b);
     steps.bits |= operator.facts.step.is_some() && !same_operand && !operands.is_empty();
+}
+
+/// Whether a call is given an infinite number as it is written.
+fn names_infinity(graph: &Graph, node: NodeId) -> bool {
+    let given = graph.args(node).iter().chain(graph.kwargs(node).iter().map(|(_, a)| a));
+    given.into_iter().any(|a| matches!(a, Arg::Float(v) if v.is_infinite()))
+}
+
+/// Returns the floats that an infinite number of the program itself reaches: what masks make of them is meant to be infinite.
+fn masked(graph: &Graph) -> FxHashSet<NodeId> {
+    let mut masked: FxHashSet<NodeId> = FxHashSet::default();
+    for node in graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call) {
+        let float = tensors(graph.ty(node)).iter().any(|d| d.is_float());
+        if float && (names_infinity(graph, node) || graph.operands(node).any(|n| masked.contains(&n))) {
+            masked.insert(node);
+        }
+    }
+    masked
 }
 
 fn has_one_body(graph: &Graph) -> bool {

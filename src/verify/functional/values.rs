@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::{Place, Shares, Stamp, Storages, call, getitem_of, place_of, tensor_operands};
 use crate::formats::text::domain::Domain;
-use crate::graph::{Arg, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::graph::{Arg, Graph, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{Bound, Operator, Registry, SideEffect};
 use crate::term::call::Arguments;
 use crate::term::index_map::{Step, ViewMap};
@@ -23,7 +23,7 @@ use crate::verify::functional::identities::{equal_operand, strided_step};
 use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::views::ViewCall;
 use crate::verify::judge::kinds::Kinds;
-use crate::verify::options::Budget;
+use crate::verify::options::{Budget, JudgeOptions};
 
 /// What is known of a value when its term is asked for.
 // Lives for one step of a worklist: never stored, so its size costs nothing.
@@ -88,6 +88,19 @@ pub struct Functional<'a> {
     pub may_stop_raising: bool,
     /// Whether anything was asked of how values lie.
     pub layout_counts: bool,
+    /// Both graphs as they may be run, where they are at hand.
+    pub runs: Option<Runs<'a>>,
+}
+
+/// Both graphs as they may be run: what is found so is where to look first, and no more.
+#[derive(Copy, Clone)]
+pub struct Runs<'a> {
+    /// The graph as it was.
+    pub before: &'a Graph,
+    /// The graph as it is.
+    pub after: &'a Graph,
+    /// How inputs are made.
+    pub options: &'a JudgeOptions,
 }
 
 impl<'a> Functional<'a> {

@@ -21,7 +21,7 @@ use crate::verify::effects::trace::{reshaping_in_place, trace};
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, has_memory};
 use crate::verify::functional::bodies::number;
-use crate::verify::functional::values::{Functional, Graphs, Shared};
+use crate::verify::functional::values::{Functional, Graphs, Runs, Shared};
 use crate::verify::judge::kinds::Kinds;
 use crate::verify::judge::obligation::{Obligation, Owed};
 use crate::verify::judge::touched::Touched;
@@ -74,10 +74,12 @@ pub(in crate::verify) fn judge_graphs(
     registry: &Registry,
     options: &JudgeOptions,
     (mut findings, proof): (Findings, &mut Replay<'_>),
+    runs: Option<Runs<'_>>,
     start: Instant,
 ) -> Verdict {
     let kinds = Kinds::of(&[before, after], registry);
     let mut f = functional(before, after, registry, options, (Sizes::new(after.symbols(), before), kinds));
+    f.runs = runs;
     let mut c = Congruence::with_limit(options.budget.pairs);
     judge_order(before, after, registry, options, &mut findings);
     judge_whole(&mut f, &mut c, proof, &mut findings);
@@ -112,6 +114,7 @@ pub(in crate::verify) fn functional<'a>(
         domains: &options.domains,
         may_stop_raising: options.may_stop_raising,
         layout_counts: false,
+        runs: None,
     }
 }
 

@@ -12,6 +12,7 @@ use crate::ops::Registry;
 use crate::sym::{Dim, SymError, SymValue, Symbols};
 use crate::verify::differ::settle;
 use crate::verify::findings::{Findings, Problem};
+use crate::verify::functional::values::Runs;
 use crate::verify::judge::edit::judge_graphs;
 use crate::verify::options::JudgeOptions;
 use crate::verify::replay::Replay;
@@ -48,7 +49,8 @@ pub(in crate::verify) fn judge_pair_by(
         findings.push(Problem::refuted(Question::Form, reason).at([problem.name]));
     }
     proof.see(&before, &after);
-    let verdict = judge_graphs(&before, &after, registry, options, (findings, proof), start);
+    let runs = Some(Runs { before: &before, after: &after, options });
+    let verdict = judge_graphs(&before, &after, registry, options, (findings, proof), runs, start);
     settle(verdict, &before, &after, registry, options)
 }
 

@@ -1,14 +1,14 @@
 //! Which terms are looked into: those of two values down to what both have in common.
 //!
-//! Promises: a breadth-first search from both, bounded; a value that both reach is not looked into (unless asked for), nor is one beyond the
-//! bound: it stands for itself. What is shown of values that stand for themselves holds for what they are.
+//! Promises: a breadth-first search from both, bounded; a value that both reach is not looked into (unless asked for, or made of no input, as a
+//! causal mask is), nor is one beyond the bound: it stands for itself. What is shown of values that stand for themselves holds for what they are.
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::term::store::ValueId;
-use crate::term::term::Term;
+use crate::term::term::{Form, Term};
 use crate::verify::functional::values::Functional;
 
 /// Terms to look into.
@@ -32,7 +32,7 @@ pub fn region(f: &mut Functional<'_>, a: ValueId, b: ValueId, limit: usize, cuts
         }
         *marks |= side;
         let common = *marks == 3 && id != a && id != b;
-        if cuts && common {
+        if cuts && common && !is_made_of_nothing(f, id) {
             terms.remove(&id);
             continue;
         }
@@ -45,4 +45,23 @@ pub fn region(f: &mut Functional<'_>, a: ValueId, b: ValueId, limit: usize, cuts
         terms.insert(id, term);
     }
     Region { terms }
+}
+
+/// How many terms something may have that is made of no input.
+const CONSTANT: usize = 12;
+
+/// Whether a value is made of few terms and of no input: what it is says more than that it is the same.
+fn is_made_of_nothing(f: &mut Functional<'_>, id: ValueId) -> bool {
+    let (mut open, mut seen) = (vec![id], FxHashSet::default());
+    while let Some(id) = open.pop() {
+        if !seen.insert(f.store.find(id)) {
+            continue;
+        }
+        let Some(term) = f.term(id).filter(|_| seen.len() <= CONSTANT) else { return false };
+        if matches!(*term.form, Form::Leaf(_)) {
+            return false;
+        }
+        open.extend(term.children.iter().copied());
+    }
+    true
 }

@@ -8,6 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::graph::Dtype;
 use crate::term::sizes::Dims;
 use crate::term::store::ValueId;
+use crate::term::term::Form;
+use crate::verify::differ::{self, Print, Prints};
 use crate::verify::functional::key::Aspect;
 use crate::verify::functional::values::Functional;
 
@@ -21,23 +23,58 @@ const PAIRS: usize = 400;
 /// A type, and which inputs a value is made of.
 type Trait = (Dtype, Dims, Vec<u32>);
 
-/// Returns pairs of values below two, those nearest to the inputs first.
+/// Returns pairs of values below two, those nearest to the inputs first: those that are alike in a run, where the graphs can be run.
 pub fn pairs(f: &mut Functional<'_>, a: ValueId, b: ValueId) -> Vec<(ValueId, ValueId)> {
     let mut leaves: FxHashMap<ValueId, u32> = FxHashMap::default();
     let (Some(old), Some(new)) = (traits(f, a, &mut leaves), traits(f, b, &mut leaves)) else { return Vec::new() };
     let common: FxHashSet<ValueId> = old.iter().map(|(id, _)| *id).collect();
-    let mut by_trait: FxHashMap<&Trait, Vec<ValueId>> = FxHashMap::default();
     let own: FxHashSet<ValueId> = new.iter().map(|(id, _)| *id).collect();
-    for (id, t) in old.iter().filter(|(id, _)| !own.contains(id)) {
+    let old: Vec<(ValueId, Trait)> = old.into_iter().filter(|(id, _)| !own.contains(id)).collect();
+    let new: Vec<(ValueId, Trait)> = new.into_iter().filter(|(id, _)| !common.contains(id)).collect();
+    let prints = f.runs.and_then(|r| differ::prints(r.before, r.after, f.registry, r.options));
+    let mut out = match prints {
+        Some(prints) => alike(f, &prints, &old, &new),
+        None => of_one_trait(&old, &new),
+    };
+    out.truncate(PAIRS);
+    out
+}
+
+/// Pairs of one type that are made of the same inputs.
+fn of_one_trait(old: &[(ValueId, Trait)], new: &[(ValueId, Trait)]) -> Vec<(ValueId, ValueId)> {
+    let mut by_trait: FxHashMap<&Trait, Vec<ValueId>> = FxHashMap::default();
+    for (id, t) in old {
         by_trait.entry(t).or_default().push(*id);
     }
     let mut out = Vec::new();
-    for (id, t) in new.iter().filter(|(id, _)| !common.contains(id)) {
+    for (id, t) in new {
         let partners = by_trait.get(t).map_or(&[][..], Vec::as_slice);
         // The last ones made of the same inputs are the likeliest.
         out.extend(partners.iter().rev().take(PARTNERS).map(|other| (*other, *id)));
     }
-    out.truncate(PAIRS);
+    out
+}
+
+/// Pairs of one type that are alike in a run.
+fn alike(
+    f: &Functional<'_>,
+    prints: &Prints,
+    old: &[(ValueId, Trait)],
+    new: &[(ValueId, Trait)],
+) -> Vec<(ValueId, ValueId)> {
+    let print = |id: ValueId| f.store.key(id).and_then(|k| prints.get(&(k.side, k.place))).copied();
+    let mut by_type: FxHashMap<(Dtype, &Dims), Vec<(Print, ValueId)>> = FxHashMap::default();
+    for (id, (dtype, sizes, _)) in old {
+        by_type.entry((*dtype, sizes)).or_default().extend(print(*id).map(|p| (p, *id)));
+    }
+    by_type.values_mut().for_each(|all| all.sort_by(|(p, _), (q, _)| p.total_cmp(*q)));
+    let mut out = Vec::new();
+    for (id, (dtype, sizes, _)) in new {
+        let (Some(own), Some(all)) = (print(*id), by_type.get(&(*dtype, sizes))) else { continue };
+        let first = all.partition_point(|(p, _)| p.is_surely_less(own));
+        let near = all.iter().skip(first).take_while(|(p, _)| !own.is_surely_less(*p));
+        out.extend(near.filter(|(p, _)| own.is_like(*p)).take(PARTNERS).map(|(_, other)| (*other, *id)));
+    }
     out
 }
 
@@ -66,7 +103,9 @@ fn traits(
             continue;
         }
         let mut of: Vec<u32> = children.iter().filter_map(|c| made_of.get(c)).flatten().copied().collect();
-        if children.is_empty() {
+        // What is made of nothing is no input: both sides may make it in their own way.
+        let is_input = f.term(id).is_none_or(|t| matches!(*t.form, Form::Leaf(_)));
+        if children.is_empty() && is_input {
             let next = u32::try_from(leaves.len()).ok()?;
             of.push(*leaves.entry(id).or_insert(next));
         }

@@ -107,7 +107,8 @@ impl View for Counted<'_> {
 fn work(before: &Graph, after: &Graph) -> (Verdict, usize) {
     let [x, y] = [before, after].map(|graph| Counted { graph, looks: Cell::new(0) });
     let (registry, options) = (registry(), JudgeOptions::default());
-    let verdict = judge_graphs(&x, &y, &registry, &options, (Findings::default(), &mut Replay::Search), Instant::now());
+    let verdict =
+        judge_graphs(&x, &y, &registry, &options, (Findings::default(), &mut Replay::Search), None, Instant::now());
     let terms = verdict.terms;
     (verdict, x.looks.get() + y.looks.get() + terms)
 }
