@@ -36,7 +36,7 @@ families! {
     "arithmetic" Exact "element/arith.rs" ["abs-of-product" "abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "arithmetic-of-numbers" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number"]
     "casts" Exact "element/cast.rs" ["bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-sign" "choose-before-cast" "integers-as-floats" "nan-to-few-bits" "round-once" "sign-bit"]
     "choices" Exact "element/choose.rs" ["bound-by-range" "bound-itself" "bound-of-sum" "bounds-together" "choose-equal" "choose-not" "choose-truth"]
-    "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-by-comparison" "compare-indices" "compare-ranges" "count-is-any" "difference-is-zero"]
+    "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-by-comparison" "compare-indices" "compare-magnitude" "compare-opposites" "compare-ranges" "count-is-any" "difference-is-zero"]
     "integers" Exact "element/integer.rs" ["bits-apart" "division-by-range" "division-is-shift" "divisions-compose" "integer-ring" "quotient-of-index" "remainder-by-quotient"]
     "ranges" Exact "element/bounds.rs" []
     "order" Exact "element/order.rs" []

@@ -222,10 +222,50 @@ fn elements(e: &mut Elements, id: ExprId, expr: &Expr) -> Option<ExprId> {
     out = digits_as_one(e, out, &mut next)?;
     let names = names_in(e, out)?;
     for (k, (level, size)) in (NAMES..).zip(names) {
-        let with = e.place(Place::Bound(k, size));
+        let mut with = e.place(Place::Bound(k, size));
+        if runs_backwards(e, out, level) {
+            let back = e.scale(with, crate::sym::Dim::Fixed(-1))?;
+            let last = e.plus(size, crate::sym::Dim::Fixed(-1))?;
+            with = e.shift(back, last)?;
+        }
         out = e.moved(out, &Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(with, 1))) })?;
     }
-    Some(out)
+    in_order(e, out)
+}
+
+/// Whether a dimension runs backwards where it first stands in a load.
+fn runs_backwards(e: &Elements, root: ExprId, level: u32) -> bool {
+    let mut loads: Vec<(crate::rules::element::arena::SourceId, i64)> = Vec::new();
+    for id in e.below(root) {
+        let Some(Form::Load(source, at)) = e.expr(id).map(|x| &x.form) else { continue };
+        let terms = at.iter().flat_map(|i| e.linear(*i).terms.iter());
+        let own = terms.filter(|(p, _)| matches!(p, Place::Bound(l, _) if *l == level));
+        loads.extend(own.filter_map(|(_, by)| by.fixed()).map(|by| (*source, by)).take(1));
+    }
+    loads.into_iter().min_by_key(|(source, _)| *source).is_some_and(|(_, by)| by < 0)
+}
+
+/// Returns an element that truths choose, else nothing, with these in one order: which is asked first does not count.
+fn in_order(e: &mut Elements, root: ExprId) -> Option<ExprId> {
+    let is_nothing = |e: &Elements, id: ExprId| e.float(id).is_some_and(|v| v.to_bits() == 0);
+    let (mut at, mut truths) = (root, Choices::new());
+    while let Some((Op::Choose, [c, x, y])) = e.op_of(at) {
+        let (c, x, y) = (*c, *x, *y);
+        if is_nothing(e, y) {
+            truths.push((c, true));
+            at = x;
+        } else if is_nothing(e, x) {
+            truths.push((c, false));
+            at = y;
+        } else {
+            break;
+        }
+    }
+    if truths.is_empty() {
+        return Some(root);
+    }
+    truths.sort_unstable();
+    under(e, at, &truths)
 }
 
 /// Returns the dimensions that run in an expression, in the order in which they stand in it; `None` where it holds reductions of its own.
@@ -244,7 +284,11 @@ fn names_in(e: &Elements, root: ExprId) -> Option<SmallVec<[(u32, crate::sym::Di
                 _ => {}
             }
         }
-        open.extend(one.kids.iter().rev());
+        // What is chosen before what chooses it.
+        match (&one.form, one.kids.as_slice()) {
+            (Form::Op(Op::Choose), [c, x, y]) => open.extend([*c, *y, *x]),
+            (_, kids) => open.extend(kids.iter().rev()),
+        }
     }
     Some(names)
 }

@@ -583,7 +583,11 @@ impl Speaker<'_> {
             Some(items) => items.to_vec(),
             None => vec![a.clone()],
         };
-        let (shifts, dims) = (list(c.arg(1)), list(c.arg(2)));
+        let (shifts, mut dims) = (list(c.arg(1)), list(c.arg(2)));
+        // Without dimensions the elements are one row.
+        if dims.is_empty() && from.sizes.len() == 1 {
+            dims.push(Arg::Int(0));
+        }
         if dims.is_empty() || dims.len() != shifts.len() {
             return None;
         }

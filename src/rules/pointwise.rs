@@ -121,6 +121,15 @@ impl Speaker<'_> {
                 let multiple = self.e.op(Op::Mul, to, &[x, slope])?;
                 self.e.op(Op::Choose, to, &[above, x, multiple])
             }
+            Meaning::Sign if to.is_float() => {
+                let x = self.operand(c, c.arg(0), to, false)?;
+                let [minus, zero, plus] = [-1.0, 0.0, 1.0].map(|v| self.e.rounded(to, v));
+                let above = self.e.op(Op::Lt, Dtype::Bool, &[zero?, x])?;
+                let below = self.e.op(Op::Lt, Dtype::Bool, &[x, zero?])?;
+                // The sign of NaN is 0.
+                let rest = self.e.op(Op::Choose, to, &[below, minus?, zero?])?;
+                self.e.op(Op::Choose, to, &[above, plus?, rest])
+            }
             Meaning::Sign => {
                 width(to).filter(|_| to != Dtype::Bool)?;
                 let x = self.operand(c, c.arg(0), to, false)?;
@@ -134,6 +143,7 @@ impl Speaker<'_> {
             }
             Meaning::Extreme(fold) if self.over_reals && c.item == Some(0) => self.folded(c, fold),
             Meaning::Extreme(fold) if c.item == Some(1) => self.place_of_extreme(c, fold),
+            Meaning::PlaceOf(fold) => self.place_of_extreme(c, fold),
             Meaning::Sorted if self.over_reals && c.item == Some(0) => self.in_order(c),
             Meaning::MaxPooling(rank) if self.over_reals && c.item == Some(0) => self.greatest_in_window(c, rank),
             Meaning::Logarithm(base) if self.over_reals && to.is_float() && c.array(0)?.dtype == to => {
@@ -151,16 +161,26 @@ impl Speaker<'_> {
     /// Where the greatest, or the least, of a dimension stands: the first of them, as the operators that give nothing else say it.
     fn place_of_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
         let x = c.array(0)?.clone();
-        let Arg::Int(dim) = c.arg(1) else { return None };
         let keeps = c.named("keepdim") == Some(&Arg::Bool(true));
-        let dim = if keeps { i64::try_from(self.axis(c.arg(1), x.sizes.len())?).ok()? } else { *dim };
+        let dim = match c.arg(1) {
+            Arg::Int(_) if x.sizes.is_empty() => return None,
+            Arg::Int(_) => Token::count(self.axis(c.arg(1), x.sizes.len())?),
+            Arg::None => Token::None,
+            _ => return None,
+        };
         if self.over_reals && !crate::rules::rounding::is_exact(&self.e, x.expr) {
             return None;
         }
-        let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr: x.expr });
+        let (fold, expr) = match (self.e.op_of(x.expr), fold) {
+            // The least of negatives stands where the greatest does; the least integer has no negative.
+            (Some((Op::Neg, [inner])), Fold::Most) if x.dtype.is_float() => (Fold::Least, *inner),
+            (Some((Op::Neg, [inner])), Fold::Least) if x.dtype.is_float() => (Fold::Most, *inner),
+            _ => (fold, x.expr),
+        };
+        let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr });
         let source = Source::Call {
             target: crate::rules::table::place_of(fold)?.into(),
-            tokens: [Token::Child, Token::Int(dim), Token::scalar(&Arg::Bool(keeps))?].into(),
+            tokens: [Token::Child, dim, Token::scalar(&Arg::Bool(keeps))?].into(),
             kids: [kid].into(),
             item: 0,
         };
@@ -456,12 +476,17 @@ impl Speaker<'_> {
 
     /// A sum of floats, or its mean, in any order; narrow ones are summed as f32.
     fn summed_over_reals(&mut self, c: &Said<'_, '_>, fold: Option<Fold>, array: &Array) -> Option<ExprId> {
-        if fold.is_some_and(|f| f != Fold::Sum) {
-            return None;
-        }
         let to = c.result.dtype;
         let wide = if is_narrow(to) { Dtype::F32 } else { to };
         let expr = self.e.op(Op::Cast, wide, &[array.expr])?;
+        if fold == Some(Fold::Product) && wide == to {
+            let product = self.fold(c, Fold::Product, &Array { dtype: wide, expr, ..array.clone() })?;
+            let product = self.e.factors_of(product)?;
+            return self.e.op(Op::Cast, to, &[product]);
+        }
+        if fold.is_some_and(|f| f != Fold::Sum) {
+            return None;
+        }
         let mut sum = self.fold(c, Fold::Sum, &Array { dtype: wide, expr, ..array.clone() })?;
         if fold.is_none() {
             let dims = self.reduced_dims(c, array.sizes.len())?;

@@ -78,6 +78,8 @@ pub enum Meaning {
     MaxPooling(usize),
     /// The greatest, or the least, of a dimension, over the reals, and where it stands.
     Extreme(Fold),
+    /// Where the greatest, or the least, of a dimension stands.
+    PlaceOf(Fold),
     /// The elements of a dimension in order, over the reals.
     Sorted,
     /// A logarithm to another base, over the reals.
@@ -214,6 +216,8 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (MaxPooling(3), &["aten.max_pool3d_with_indices.default"]),
     (Extreme(Fold::Most), &["aten.max.dim"]),
     (Extreme(Fold::Least), &["aten.min.dim"]),
+    (PlaceOf(Fold::Most), &["aten.argmax.default"]),
+    (PlaceOf(Fold::Least), &["aten.argmin.default"]),
     (Written(Write::Put), &["aten.index_put.default"]),
     (Written(Write::Scatter { adds: false }), &["aten.scatter.src", "aten.scatter.value"]),
     (Written(Write::Scatter { adds: true }), &["aten.scatter_add.default"]),

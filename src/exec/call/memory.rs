@@ -86,7 +86,7 @@ mod tests {
             let held =
                 session.call("aten.full.default", &[Value::List(vec![1_i64.into()]), largest.into()], &[]).unwrap();
             for target in ["aten.bincount.default", "aten.one_hot.default", "aten.repeat_interleave.Tensor"] {
-                let fault = session.call(target, &[held.clone()], &[]).unwrap_err();
+                let fault = session.call(target, std::slice::from_ref(&held), &[]).unwrap_err();
                 assert!(fault.to_string().contains("memory"), "{target} of {largest}: {fault}");
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself. Conversions that lose nothing keep order
-//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true. A truth as a number is 0 where it is false.
+//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true. A truth as a number is 0 where it is false.
 //!
 //! ## When it is wrong
 //! With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -16,6 +16,47 @@ use crate::rules::element::make::width;
 use crate::sym::Dim;
 
 impl Elements {
+    /// A magnitude is less than a number where what has it lies between that and its opposite: bit by bit.
+    fn magnitude_compared(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let inner = |e: &Self, x: ExprId| match e.op_of(x) {
+            Some((Op::Abs, [inner])) => Some(*inner),
+            _ => None,
+        };
+        let dtype = self.dtype(a)?;
+        let (x, v, within) = match (inner(self, a), inner(self, b), self.float(a), self.float(b)) {
+            (Some(x), _, _, Some(v)) => (x, v, true),
+            (_, Some(x), Some(v), _) => (x, v, false),
+            _ => return Some(None),
+        };
+        if !self.exact || op == Op::Eq || v.is_nan() {
+            return Some(None);
+        }
+        self.by("compare-magnitude");
+        let (low, high) = (self.rounded(dtype, -v)?, self.rounded(dtype, v)?);
+        Some(if within {
+            let (above, below) = (self.compared(op, low, x)?, self.compared(op, x, high)?);
+            self.op(Op::And, Dtype::Bool, &[above, below])
+        } else {
+            let (above, below) = (self.compared(op, high, x)?, self.compared(op, x, low)?);
+            self.op(Op::Or, Dtype::Bool, &[above, below])
+        })
+    }
+
+    /// Two floats whose comparison is that of both with the other sign: `-a < c` is `-c < a`.
+    fn opposites(&mut self, a: ExprId, b: ExprId) -> Option<Option<(ExprId, ExprId)>> {
+        let negative = |e: &Self, x: ExprId| match e.op_of(x) {
+            Some((Op::Neg, [inner])) => Some(*inner),
+            _ => None,
+        };
+        let dtype = self.dtype(a)?;
+        Some(match (negative(self, a), negative(self, b), self.float(a), self.float(b)) {
+            (Some(x), Some(y), ..) => Some((y, x)),
+            (Some(x), _, _, Some(v)) => Some((self.rounded(dtype, -v)?, x)),
+            (_, Some(y), Some(v), _) => Some((y, self.rounded(dtype, -v)?)),
+            _ => None,
+        })
+    }
+
     pub(super) fn compared(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<ExprId> {
         let dtype = self.dtype(a)?;
         if self.dtype(b)? != dtype {
@@ -46,6 +87,13 @@ impl Elements {
         {
             self.by("compare-before-cast");
             return self.compared(op, x, y);
+        }
+        if let Some((x, y)) = self.opposites(a, b)? {
+            self.by("compare-opposites");
+            return self.compared(op, x, y);
+        }
+        if let Some(both) = self.magnitude_compared(op, a, b)? {
+            return Some(both);
         }
         let (a, b) = if op == Op::Eq { (a.min(b), a.max(b)) } else { (a, b) };
         if let (Some(x), Some(y)) = (self.floats_of(a), self.floats_of(b)) {

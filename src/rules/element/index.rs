@@ -229,7 +229,14 @@ impl Elements {
         for (place, c) in from.terms {
             match self.exactly(c, n) {
                 Some(c) => whole.terms.push((place, c)),
-                None => rest.terms.push((place, c)),
+                None => match (c, n) {
+                    // What of a coefficient is multiples of the divisor.
+                    (Dim::Fixed(c), Dim::Fixed(n)) if c.unsigned_abs() > n.unsigned_abs() && n > 0 => {
+                        whole.terms.push((place, Dim::Fixed(c.checked_div(n)?)));
+                        rest.terms.push((place, Dim::Fixed(c.checked_rem(n)?)));
+                    }
+                    _ => rest.terms.push((place, c)),
+                },
             }
         }
         match (c, n, self.exactly(c, n)) {
@@ -396,7 +403,18 @@ impl Elements {
             return Some(None);
         }
         let ends = (self.bound(a, false, 8).and_then(|d| d.fixed()), self.bound(a, true, 8).and_then(|d| d.fixed()));
-        let ((Some(low), Some(high)), Some(by)) = (ends, n.fixed()) else { return Some(None) };
+        let Some(by) = n.fixed() else {
+            // By a size that is a symbol: once too much or once too little.
+            for k in [-1, 1] {
+                let moved = self.times(n, Dim::Fixed(i64::checked_neg(k)?))?;
+                let moved = self.shift(a, moved)?;
+                if self.is_within(moved, n) {
+                    return Some(Some(k));
+                }
+            }
+            return Some(None);
+        };
+        let (Some(low), Some(high)) = ends else { return Some(None) };
         let (first, last) = (floor_div(low, by)?, floor_div(high, by)?);
         if last.checked_sub(first)? > 8 {
             return Some(None);

@@ -94,6 +94,10 @@ impl Field<'_> {
             let made = match (&expr.form, kids.as_slice()) {
                 (Form::Op(Op::Max | Op::AtLeast), [a, b]) if float => Self::chosen(e, dtype, *a, *b)?,
                 (Form::Op(Op::Min | Op::AtMost), [a, b]) if float => Self::chosen_less(e, dtype, *a, *b)?,
+                (Form::Op(Op::Choose), [c, a, b]) if float => match Self::soft_of(e, dtype, [*c, *a, *b])? {
+                    Some(soft) => soft,
+                    None => e.again(&expr, &kids)?,
+                },
                 (Form::Op(Op::Abs), [a]) if float => {
                     let minus = e.op(Op::Neg, expr.dtype, &[*a])?;
                     Self::chosen(e, dtype, *a, minus)?
@@ -107,6 +111,14 @@ impl Field<'_> {
             known.insert(id, made);
         }
         known.get(&root).copied()
+    }
+
+    /// Returns the value of a choice that is a softplus, linear above a number: the one that bends.
+    fn soft_of(e: &mut Elements, dtype: Dtype, [condition, a, b]: [ExprId; 3]) -> Option<Option<ExprId>> {
+        let mut field = Field::new(e, dtype, false);
+        let (x, y) = (field.of(a)?, field.of(b)?);
+        let Some(soft) = field.softened(condition, &x, &y)? else { return Some(None) };
+        Some(Some(if field.same(&soft, &x, &[])? { a } else { b }))
     }
 
     fn chosen(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
@@ -375,11 +387,24 @@ impl Field<'_> {
             }
             // A truth is 1 or 0.
             (Op::Choose, [c, a, b]) if b.terms.is_empty() && !c.terms.is_empty() => self.times(c, a),
+            // So is the opposite of one of an index.
+            (Op::Choose, [_, a, b]) if a.terms.is_empty() && self.is_of_index(*expr.kids.first()?) => {
+                let other = self.e.op(Op::Not, Dtype::Bool, &[*expr.kids.first()?])?;
+                let other = Self::leaf(other)?;
+                self.times(&other, b)
+            }
             // Whichever it is.
             (Op::Choose, [_, a, b]) if self.same(a, b, &[])? => Some((**a).clone()),
-            (Op::Choose, [c, a, b]) => self.choice(expr, c, a, b),
+            (Op::Choose, [c, a, b]) => match self.softened(*expr.kids.first()?, a, b)? {
+                Some(soft) => Some(soft),
+                None => self.choice(expr, c, a, b),
+            },
             _ => other(),
         }
+    }
+
+    fn is_of_index(&self, condition: ExprId) -> bool {
+        matches!(self.e.expr(condition).map(|x| &x.form), Some(Form::AtLeastZero(_) | Form::IsZero(_)))
     }
 
     /// A choice: one number in front of both, and, where both are one at the number that is compared with, the comparison that leaves it out.
@@ -407,6 +432,12 @@ impl Field<'_> {
         self.plus(&Poly::default(), &made, lead)
     }
 
+    /// Returns whether two values are one over the reals where the float that a condition compares with a number is that number.
+    pub fn meets_where(e: &mut Elements, condition: ExprId, a: ExprId, b: ExprId) -> Option<bool> {
+        let dtype = e.dtype(a)?;
+        Field::new(e, dtype, false).meets(condition, a, b).map(|found| found.is_some())
+    }
+
     /// Returns the float and the number that a condition compares, where two expressions are one once the float is that number, and whether the
     /// condition says that the float is the lesser one.
     fn meets(&mut self, condition: ExprId, a: ExprId, b: ExprId) -> Option<Option<(ExprId, f64, bool)>> {
@@ -419,10 +450,51 @@ impl Field<'_> {
         if self.meets || !at.is_finite() || round(self.e.dtype(x)?, at) != Some(at) {
             return Some(None);
         }
-        let mut there = Field { known: FxHashMap::default(), meets: true, e: &mut *self.e, ..*self };
-        there.known.insert(x, Rc::new(Poly::number(at)?));
-        let (first, second) = (there.of(a)?, there.of(b)?);
-        Some(there.same(&first, &second, &[])?.then_some((x, at, order)))
+        // What has that magnitude is that number or its opposite.
+        let within = match self.e.op_of(x) {
+            Some((Op::Abs, [inner])) => Some(*inner),
+            _ => None,
+        };
+        for sign in if within.is_some() { &[1.0, -1.0][..] } else { &[1.0] } {
+            let mut there = Field { known: FxHashMap::default(), meets: true, e: &mut *self.e, ..*self };
+            there.known.insert(x, Rc::new(Poly::number(at)?));
+            if let Some(inner) = within {
+                there.known.insert(inner, Rc::new(Poly::number(at * sign)?));
+            }
+            let (first, second) = (there.of(a)?, there.of(b)?);
+            if !there.same(&first, &second, &[])? {
+                return Some(None);
+            }
+        }
+        Some(Some((x, at, order)))
+    }
+
+    /// Returns `log(1 + exp(z))` where a choice is that below a number, and `z` above it, where both round to one number.
+    fn softened(&mut self, condition: ExprId, a: &Poly, b: &Poly) -> Option<Option<Poly>> {
+        let Some((Op::Lt | Op::Le, [p, q])) = self.e.op_of(condition) else { return Some(None) };
+        let (x, at) = match (self.e.float(*p), self.e.float(*q)) {
+            (Some(at), None) => (*q, at),
+            (None, Some(at)) => (*p, at),
+            _ => return Some(None),
+        };
+        let high = at.abs();
+        let half = if self.dtype == Dtype::F64 { 0.5_f64.powi(54) } else { 0.5_f64.powi(25) };
+        if !high.is_finite() || high <= 1.0 || (-high).exp() > half * high {
+            return Some(None);
+        }
+        // Below a negative number it is what falls that is linear.
+        let (above, rises) = (x == *q, at > 0.0);
+        let (a, b) = if above == rises { (a, b) } else { (b, a) };
+        let x = self.of(x)?;
+        let z = self.plus(&Poly::default(), &x, if rises { 1.0 } else { -1.0 })?;
+        let one = Poly::number(1.0)?;
+        let more = self.exp(&z)?;
+        let more = self.plus(&more, &one, 1.0)?;
+        let soft = self.log(&more)?;
+        let lead = |p: &Poly| p.terms.first().map(|t| t.number);
+        let (Some(k), Some(own)) = (lead(a), lead(&z)) else { return Some(None) };
+        let (linear, soft) = (self.plus(&Poly::default(), &z, k / own)?, self.plus(&Poly::default(), &soft, k / own)?);
+        Some((self.same(a, &linear, &[])? && self.same(b, &soft, &[])?).then_some(soft))
     }
 
     fn reduced(
@@ -445,6 +517,7 @@ impl Field<'_> {
             let name = self.next;
             self.next = self.next.checked_add(1)?;
             inner = self.poly_renamed(&inner, level.checked_add(k)?, name)?;
+            inner = self.forwards(inner, name, *size)?;
             self.split(&mut inner, name, *size, &mut binders)?;
         }
         match fold {
@@ -662,8 +735,58 @@ impl Field<'_> {
         Some(out)
     }
 
+    /// Returns a sum as what all of its products have in common of exponentials, and what is left: none of these has a negative power there.
+    pub(super) fn without_common_exponentials(&mut self, x: &Poly) -> Option<(Vec<(Atom, i32)>, Poly)> {
+        let mut all: Vec<Atom> = Vec::new();
+        for (atom, _) in x.terms.iter().flat_map(|t| &t.factors) {
+            let is_one = matches!(atom, Atom::Call(Function::Exp, _));
+            let mut known = !is_one;
+            for other in &all {
+                known = known || self.same_atom(other, atom, &[])?;
+            }
+            if !known {
+                all.push(atom.clone());
+            }
+        }
+        let (mut common, mut left) = (Vec::new(), x.clone());
+        for atom in all {
+            let mut least: Option<i32> = None;
+            for term in &x.terms {
+                // What a sum binds stays within it.
+                if !term.binders.is_empty() && self.names_any(&atom, &term.binders) {
+                    least = Some(0);
+                    break;
+                }
+                let mut own = 0;
+                for (other, exponent) in &term.factors {
+                    if self.same_atom(other, &atom, &[])? {
+                        own = *exponent;
+                    }
+                }
+                least = Some(least.map_or(own, |l| l.min(own)));
+            }
+            let Some(least) = least.filter(|l| *l != 0) else { continue };
+            let mut power = Poly::atom(atom.clone(), x.depth)?;
+            power.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = least.saturating_neg());
+            left = self.times(&left, &power)?;
+            common.push((atom, least));
+        }
+        Some((common, left))
+    }
+
     /// A sum: one logarithm for each factor of a product.
     fn log(&mut self, x: &Poly) -> Option<Poly> {
+        let (common, left) = self.without_common_exponentials(x)?;
+        let mut out = self.log_of_product(&left)?;
+        for (atom, exponent) in common {
+            let Atom::Call(Function::Exp, kids) = &atom else { return None };
+            let inner = kids.first()?.clone();
+            out = self.plus(&out, &inner, f64::from(exponent))?;
+        }
+        Some(out)
+    }
+
+    fn log_of_product(&mut self, x: &Poly) -> Option<Poly> {
         let [term] = x.terms.as_slice() else { return Self::call(Function::Log, vec![Rc::new(x.clone())]) };
         if !term.binders.is_empty() || term.number <= 0.0 {
             return Self::call(Function::Log, vec![Rc::new(x.clone())]);

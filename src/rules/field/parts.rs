@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::sym::Dim;
@@ -88,11 +88,25 @@ impl Elements {
         known.get(&root).copied()
     }
 
+    /// Returns a product over few places as the product of these; `None` where they are many, or no number.
+    pub fn factors_of(&mut self, product: ExprId) -> Option<ExprId> {
+        let Expr { form, kids, .. } = self.expr(product)?.clone();
+        let Form::Reduce(Fold::Product, level, sizes) = form else { return Some(product) };
+        let all = sizes.iter().try_fold(1_i64, |n, d| n.checked_mul(d.fixed().filter(|d| *d > 0)?))?;
+        let none = Cuts { ranges: false, ones: false };
+        let mut r = Reduced { fold: Fold::Product, level, sizes: sizes.to_vec(), body: *kids.first()?, by: none };
+        for place in 0..sizes.len() {
+            r.body = (all <= FEW).then(|| self.all_places(&r, place))??;
+        }
+        Some(r.body)
+    }
+
     /// Takes all places of one dimension of a reduction together.
     fn all_places(&mut self, r: &Reduced, place: usize) -> Option<ExprId> {
         let op = match r.fold {
             Fold::Sum => Op::Add,
             Fold::Most => Op::Max,
+            Fold::Product => Op::Mul,
             _ => Op::Min,
         };
         let mut out = None;

@@ -245,6 +245,17 @@ impl Field<'_> {
             if p.terms.is_empty() {
                 return None;
             }
+            // Least powers of exponentials stand in front.
+            let (common, left) = self.without_common_exponentials(p)?;
+            if !common.is_empty() {
+                let mut out = self.inverse(&left)?;
+                for (atom, exponent) in common {
+                    let mut power = Poly::atom(atom, p.depth)?;
+                    power.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = exponent.saturating_neg());
+                    out = self.times(&out, &power)?;
+                }
+                return Some(out);
+            }
             // One number in front: that of the largest product.
             let lead = p.terms.iter().map(|t| t.number).fold(0.0_f64, |m, v| if v.abs() > m.abs() { v } else { m });
             let scaled = self.plus(&Poly::default(), p, 1.0 / lead)?;

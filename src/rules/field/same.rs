@@ -7,7 +7,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{ExprId, Form, Op};
+use crate::rules::element::arena::{ExprId, Form, Op, SourceId};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::field::normal::Field;
@@ -248,6 +248,39 @@ impl Field<'_> {
         let Some(size) = size else { return Some(id) };
         let with = self.e.place(Place::Bound(to, size));
         self.e.moved(id, &Moves { vars: SmallVec::new(), bound: Some((from, SmallVec::from_elem(with, 1))) })
+    }
+
+    /// Returns a sum of products in which a dimension that is summed runs forwards in the first source that it reads: to sum backwards is the same.
+    pub(super) fn forwards(&mut self, p: Poly, name: u32, size: Dim) -> Option<Poly> {
+        let mut first: Option<(SourceId, Dim)> = None;
+        let mut open: Vec<&Atom> = p.terms.iter().flat_map(|t| t.factors.iter().map(|f| &f.0)).collect();
+        while let Some(atom) = open.pop() {
+            self.e.spend(1)?;
+            match atom {
+                Atom::Leaf(id) => {
+                    for id in self.e.below(*id) {
+                        let Some(Form::Load(source, at)) = self.e.expr(id).map(|x| &x.form) else { continue };
+                        let terms = at.iter().flat_map(|i| self.e.linear(*i).terms.clone());
+                        let own = terms.into_iter().find(|(p, _)| matches!(p, Place::Bound(l, _) if *l == name));
+                        if let Some((_, by)) = own.filter(|_| first.is_none_or(|(s, _)| *source < s)) {
+                            first = Some((*source, by));
+                        }
+                    }
+                }
+                Atom::Sum(p) => open.extend(p.terms.iter().flat_map(|t| t.factors.iter().map(|f| &f.0))),
+                Atom::Call(_, kids) => {
+                    open.extend(kids.iter().flat_map(|p| p.terms.iter()).flat_map(|t| t.factors.iter().map(|f| &f.0)));
+                }
+            }
+        }
+        if first.and_then(|(_, by)| by.fixed()).is_none_or(|by| by >= 0) {
+            return Some(p);
+        }
+        let own = self.e.place(Place::Bound(name, size));
+        let back = self.e.scale(own, Dim::Fixed(-1))?;
+        let last = self.e.plus(size, Dim::Fixed(-1))?;
+        let back = self.e.shift(back, last)?;
+        self.poly_moved(&p, name, back)
     }
 
     /// Adds a dimension; one of which only quotients and remainders by a number are asked is two.

@@ -11,13 +11,13 @@ use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real};
 
 /// Returns a bound of the error of the last element; `None` where nothing bounds it.
-/// `limits`: quotients whose divisor may leave the dtype; they are 0 there.
+/// `limits`: quotients whose divisor may leave the dtype; they are 0 there. `meets`: choices whose values are one where the condition turns.
 pub fn error(
     e: &Elements,
     order: &[ExprId],
     ranges: &Ranges,
     free: &FxHashMap<ExprId, Free>,
-    limits: &FxHashSet<ExprId>,
+    (limits, meets): (&FxHashSet<ExprId>, &FxHashSet<ExprId>),
 ) -> Option<f64> {
     let root = *order.last()?;
     let inexact = inexact(e, order);
@@ -37,7 +37,7 @@ pub fn error(
         }
         let times: f64 = free.get(id)?.iter().map(|(_, n)| n).product();
         total += rounding(e, expr, ranges.get(id).copied(), ranges)? * by.most() * times;
-        if limits.contains(id) {
+        if limits.contains(id) && matches!(expr.form, Form::Op(_)) {
             total += ranges.get(expr.kids.first()?)?.most() / largest(expr.dtype) * by.most() * times;
         }
         let bound: Free = match &expr.form {
@@ -52,11 +52,27 @@ pub fn error(
             if !inexact.contains(kid) {
                 continue;
             }
+            // Both values follow what is compared, and neither leaps where the condition turns.
+            if k == 0 && meets.contains(id) {
+                // Numbers are one where they round to one.
+                total += unit(expr.dtype) * ranges.get(id)?.most() * by.most() * times;
+                continue;
+            }
             // Every way in which the end sees an element that is the same for several places.
             let own = free.get(kid)?;
             let around = free.get(id)?.iter().chain(&bound);
             let shared: f64 = around.filter(|(l, _)| !own.iter().any(|(o, _)| o == l)).map(|(_, n)| n).product();
             let Some(slope) = slope(e, expr, k, ranges) else {
+                if let Some(length) = Length::of(e, expr) {
+                    total += length.rounded(expr.dtype) * ranges.get(id)?.most() * by.most() * times;
+                    let more = by.times(length.slope()?)?.scaled(length.shared(free.get(&length.of)?))?;
+                    let sum = match follows.get(&length.of) {
+                        Some(known) => known.plus(more)?,
+                        None => more,
+                    };
+                    follows.insert(length.of, sum);
+                    break;
+                }
                 // A root is steep near 0, but there what is below it is near 0 by as much.
                 let far = *relative.get_or_insert_with(|| relative_errors(e, order, ranges)).get(id)?;
                 total += far * ranges.get(id)?.most() * by.most() * times;
@@ -73,6 +89,83 @@ pub fn error(
     Some(total)
 }
 
+/// The root of a multiple of a sum of squares: it follows what is squared as a length does, near 0 too.
+struct Length {
+    /// What is squared.
+    of: ExprId,
+    /// What the sum is multiplied by.
+    by: f64,
+    /// The dimensions that are summed over, by name, with their sizes.
+    over: Free,
+    /// How many roundings stand between.
+    steps: f64,
+}
+
+impl Length {
+    fn of(e: &Elements, root: &Expr) -> Option<Length> {
+        let Form::Named(target, _) = &root.form else { return None };
+        // The squares of what is small are 0 in `f16` too soon.
+        if real(target) != Some(Real::Sqrt) || root.dtype == Dtype::F16 {
+            return None;
+        }
+        let (mut at, mut by, mut steps) = (*root.kids.first()?, 1.0, 3.0);
+        loop {
+            let expr = e.expr(at)?;
+            match (&expr.form, expr.kids.as_slice()) {
+                (Form::Op(Op::Div), [x, c]) => (at, by) = (*x, by / constant(e, *c)?),
+                (Form::Op(Op::Mul), [x, c]) if constant(e, *c).is_some() => (at, by) = (*x, by * constant(e, *c)?),
+                (Form::Op(Op::Mul), [c, x]) if constant(e, *c).is_some() => (at, by) = (*x, by * constant(e, *c)?),
+                (Form::Reduce(Fold::Sum, level, sizes), [body]) => {
+                    let square = e.expr(*body)?;
+                    let of = match (&square.form, square.kids.as_slice()) {
+                        (Form::Op(Op::Mul), [x, y]) if x == y => *x,
+                        (Form::Named(target, _), [x]) if real(target) == Some(Real::Square) => *x,
+                        _ => return None,
+                    };
+                    #[allow(clippy::cast_precision_loss)]
+                    let each = (*level..).zip(sizes.iter()).map(|(l, d)| e.size_now(*d).map(|n| (l, n as f64)));
+                    let over: Free = each.collect::<Option<_>>()?;
+                    let steps = steps + over.iter().map(|(_, n)| n).product::<f64>();
+                    return (by > 0.0 && by.is_finite()).then_some(Length { of, by, over, steps });
+                }
+                _ => return None,
+            }
+            steps += 1.0;
+        }
+    }
+
+    /// All roundings on the way are of what is not negative: beside the length they come to this.
+    fn rounded(&self, dtype: Dtype) -> f64 {
+        self.steps * unit(dtype)
+    }
+
+    /// Of n places each moves the length by at most what it moves itself, all together by at most its root: each counts as that one n-th.
+    fn slope(&self) -> Option<Interval> {
+        let n: f64 = self.over.iter().map(|(_, n)| n).product();
+        let most = (self.by / n).sqrt();
+        Interval::new(-most, most)
+    }
+
+    /// For how many places what is squared is one.
+    fn shared(&self, own: &Free) -> f64 {
+        self.over.iter().filter(|(l, _)| !own.iter().any(|(o, _)| o == l)).map(|(_, n)| n).product()
+    }
+}
+
+/// Returns the number that an expression is, or the size.
+#[allow(clippy::cast_precision_loss)]
+fn constant(e: &Elements, id: ExprId) -> Option<f64> {
+    let expr = e.expr(id)?;
+    match &expr.form {
+        Form::Number(bits) => Some(f64::from_bits(*bits)),
+        Form::Op(Op::Cast) => constant(e, *expr.kids.first()?),
+        Form::Index(i) => e.linear(*i).terms.is_empty().then(|| e.size_now(e.linear(*i).offset()))?.map(|n| n as f64),
+        Form::Const(v) if !expr.dtype.is_float() => Some(*v as f64),
+        _ => e.float(id),
+    }
+    .filter(|v| v.is_finite() && *v > 0.0)
+}
+
 /// Returns errors beside what elements are, where nothing cancels: of products, quotients and roots, and of sums of what is not negative.
 fn relative_errors(e: &Elements, order: &[ExprId], ranges: &Ranges) -> FxHashMap<ExprId, f64> {
     let inexact = inexact(e, order);
@@ -86,6 +179,8 @@ fn relative_errors(e: &Elements, order: &[ExprId], ranges: &Ranges) -> FxHashMap
         let own = match &expr.form {
             _ if !inexact.contains(id) => Some(0.0),
             Form::Op(Op::Mul | Op::Div) => known(0).zip(known(1)).map(|(a, b)| a + b + one),
+            // Of what is exact one rounding is all.
+            Form::Op(Op::Add | Op::Sub) if expr.kids.iter().all(|k| !inexact.contains(k)) => Some(one),
             Form::Op(Op::Add) if never_negative() => known(0).zip(known(1)).map(|(a, b)| a.max(b) + one),
             Form::Op(Op::Neg | Op::Abs) => known(0),
             Form::Op(Op::Cast) => known(0).map(|a| a + one),
@@ -103,9 +198,18 @@ fn relative_errors(e: &Elements, order: &[ExprId], ranges: &Ranges) -> FxHashMap
     out
 }
 
+/// Whether an element is one of a source times a power of two that makes it larger, by so little that it stays within its dtype.
+fn is_scaled_element(e: &Elements, expr: &Expr) -> bool {
+    let (Form::Op(Op::Mul), [a, b]) = (&expr.form, expr.kids.as_slice()) else { return false };
+    let is_element = |id: ExprId| matches!(e.expr(id).map(|x| &x.form), Some(Form::Load(..)));
+    let by = |id: ExprId| e.float(id).is_some_and(|v| is_power_of_two(v) && (1.0..=16.0).contains(&v.abs()));
+    expr.dtype != Dtype::F16 && (is_element(*a) && by(*b) || is_element(*b) && by(*a))
+}
+
 /// Whether an element is rounded where it is made.
 fn rounds(e: &Elements, expr: &Expr) -> bool {
     match &expr.form {
+        _ if is_scaled_element(e, expr) => false,
         Form::Op(Op::Add | Op::Sub | Op::Mul | Op::Div) => expr.dtype.is_float(),
         Form::Op(Op::Cast) => {
             let from = expr.kids.first().and_then(|k| e.dtype(*k));

@@ -314,11 +314,13 @@ fn is_named(e: &Elements, i: IndexId, j: IndexId, level: u32, names: &[Option<In
     shown && offset == 0 && terms.values().all(|by| *by == 0)
 }
 
-/// Whether an index is that along one dimension of this size.
+/// Whether an index is that along one dimension of this size, or a number of it.
 fn runs_over(e: &Elements, i: IndexId, size: crate::sym::Dim) -> bool {
     let sum = e.linear(i);
     match (sum.terms.as_slice(), sum.constant) {
         ([(Place::Var(_, s) | Place::Bound(_, s), by)], None) => *s == size && by.fixed() == Some(1),
+        // One place of them.
+        ([], _) => sum.offset().fixed().zip(size.fixed()).is_some_and(|(at, n)| 0 <= at && at < n),
         _ => false,
     }
 }

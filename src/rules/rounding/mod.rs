@@ -8,7 +8,8 @@
 //!
 //! ## When it is wrong
 //! It is first order: products of errors are left out. An interval in which a function is not defined everywhere bounds nothing; one that leaves the
-//! dtype ends where it does, provided that the end is infinite or NaN wherever that element is (or a divisor grows without end). Nor does a step (a comparison, an integer, an unknown function) that a rounding reaches.
+//! dtype ends where it does, provided that the end is infinite or NaN wherever that element is (or a divisor grows without end). Nor does a step (a comparison, an integer, an unknown function) that a rounding reaches, but for
+//! a choice whose values are one where its condition turns.
 
 mod absorb;
 mod backward;
@@ -24,6 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
+use crate::rules::field::Field;
 use crate::rules::table;
 
 /// What elements of a source lie in; without a source, those of an unknown function.
@@ -52,8 +54,27 @@ pub fn bound(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Bound> 
     let (ranges, past) = forward::ranges(e, &order, sources)?;
     let (past, limits) = carried(e, &order, &past)?;
     let free: FxHashMap<ExprId, forward::Free> = forward::free(e, &order);
-    let error = backward::error(e, &order, &ranges, &free, &limits)?;
+    let meets = meeting(e, &order)?;
+    let error = backward::error(e, &order, &ranges, &free, (&limits, &meets))?;
     error.is_finite().then_some(Bound { error, past })
+}
+
+/// Returns those of some choices whose condition a rounding reaches and whose values are one where it turns: they follow what is compared without a
+/// leap.
+fn meeting(e: &mut Elements, order: &[ExprId]) -> Option<FxHashSet<ExprId>> {
+    let inexact = backward::inexact(e, order);
+    let mut out = FxHashSet::default();
+    for id in order {
+        if let Some((Op::Choose, [condition, a, b])) = e.op_of(*id)
+            && inexact.contains(condition)
+        {
+            let (condition, a, b) = (*condition, *a, *b);
+            if Field::meets_where(e, condition, a, b)? {
+                out.insert(*id);
+            }
+        }
+    }
+    Some(out)
 }
 
 /// Returns whether two expressions are one element divided by 0 on the whole box: the same infinite numbers, and the same NaN.
@@ -97,11 +118,28 @@ fn carried(e: &Elements, order: &[ExprId], past: &[ExprId]) -> Option<(Vec<ExprI
             Form::Op(Op::Div) if !own && numerator.is_none() && divides == Some(true) => {
                 // What grows without end divides to nothing.
                 limits.insert(*id);
-                let mut open = vec![*expr.kids.get(1)?];
-                while let Some(at) = open.pop() {
-                    out.retain(|p| *p != at);
-                    open.extend(e.expr(at)?.kids.iter().filter(|k| may.contains_key(k)));
-                }
+                ends_here(e, *expr.kids.get(1)?, &may, &mut out)?;
+            }
+            // What it grows to is 1.
+            Form::Named(target, _)
+                if !own
+                    && numerator == Some(true)
+                    && matches!(
+                        table::real(target),
+                        Some(table::Real::Tanh | table::Real::Sigmoid | table::Real::Erf)
+                    ) =>
+            {
+                limits.insert(*id);
+                ends_here(e, *expr.kids.first()?, &may, &mut out)?;
+            }
+            Form::Named(target, _)
+                if numerator == Some(true)
+                    && matches!(
+                        table::real(target),
+                        Some(table::Real::Log | table::Real::Log1p | table::Real::Sqrt)
+                    ) =>
+            {
+                may.insert(*id, !own);
             }
             Form::Op(Op::Div) if divides.is_some() => return None,
             Form::Op(Op::Add) => {
@@ -119,6 +157,16 @@ fn carried(e: &Elements, order: &[ExprId], past: &[ExprId]) -> Option<(Vec<ExprI
     let infinite = may.contains_key(&last);
     let holds = if limits.is_empty() { out.is_empty() || infinite } else { out.is_empty() && !infinite };
     holds.then_some((out, limits))
+}
+
+/// What is infinite below an element ends there: it is not carried on.
+fn ends_here(e: &Elements, at: ExprId, may: &FxHashMap<ExprId, bool>, out: &mut Vec<ExprId>) -> Option<()> {
+    let mut open = vec![at];
+    while let Some(at) = open.pop() {
+        out.retain(|p| *p != at);
+        open.extend(e.expr(at)?.kids.iter().filter(|k| may.contains_key(k)));
+    }
+    Some(())
 }
 
 /// Returns the interval in which an expression lies whose sources lie in a box; `None` where nothing bounds it.

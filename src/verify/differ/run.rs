@@ -194,6 +194,26 @@ fn within(twin: &Tensor, value: &Value, casts: Option<Casts>) -> Option<Value> {
     Tensor::new(meta, twin.storage.clone()).ok().map(Value::Tensor)
 }
 
+/// Makes inputs whose memory is the run's own; where that is asked for, those that may be one are.
+fn given(
+    subject: &Subject<'_>,
+    inputs: &[Value],
+    aliased: bool,
+    casts: Option<Casts>,
+    meter: &Meter,
+) -> Option<Vec<Value>> {
+    let mut given: Vec<Value> = Vec::with_capacity(inputs.len());
+    for (value, input) in inputs.iter().zip(&subject.inputs) {
+        let twin = input.twin.filter(|_| aliased).and_then(|t| given.get(t)).and_then(Value::as_tensor);
+        let made = match twin.and_then(|t| within(t, value, casts)) {
+            Some(shared) => shared,
+            None => own(value, casts, meter)?,
+        };
+        given.push(made);
+    }
+    Some(given)
+}
+
 /// Runs a program of the pair.
 pub fn run(
     subject: &Subject<'_>,
@@ -225,16 +245,9 @@ pub fn watched(
     session.deadline = Some(deadline);
     session.most_bytes = Some(subject.most_bytes);
     let meter = session.meter().clone();
-    let mut given: Vec<Value> = Vec::with_capacity(inputs.len());
-    for (value, input) in inputs.iter().zip(&subject.inputs) {
-        let twin = input.twin.filter(|_| aliased).and_then(|t| given.get(t)).and_then(Value::as_tensor);
-        let made = match twin.and_then(|t| within(t, value, casts)) {
-            Some(shared) => Some(shared),
-            None => own(value, casts, &meter),
-        };
-        let Some(made) = made else { return Run::Barred("an input cannot be made".into()) };
-        given.push(made);
-    }
+    let Some(given) = given(subject, inputs, aliased, casts, &meter) else {
+        return Run::Barred("an input cannot be made".into());
+    };
     match exec::run_on(graph, &given, &mut session, observer) {
         Ok(returned) => done(subject, graph, returned, given, session),
         Err(ExecError::Node { node, source }) if !source.fault.is_ignorance() && is_the_programs(&source.fault) => {

@@ -17,6 +17,8 @@ pub struct Steps {
     pub roundings: BTreeMap<Dtype, usize>,
     /// How often each discrete step is taken.
     pub discrete: BTreeMap<String, usize>,
+    /// How many of these compare floats, none of which is said to be infinite.
+    pub comparisons: BTreeMap<String, usize>,
     /// Whether bits are read as those of another dtype.
     pub bits: bool,
     /// Every float dtype that occurs.
@@ -25,6 +27,17 @@ pub struct Steps {
     pub unset: bool,
     /// By place in what the program returns: whether a rounding may have had a part in it.
     pub rounded: Vec<bool>,
+}
+
+impl Steps {
+    /// Returns the discrete steps that are no comparisons, by operator.
+    pub fn beyond_comparisons(&self) -> BTreeMap<&str, usize> {
+        let each = self.discrete.iter().map(|(name, n)| {
+            let compared = self.comparisons.get(name).copied().unwrap_or(0);
+            (name.as_str(), n.saturating_sub(compared))
+        });
+        each.filter(|(_, n)| *n > 0).collect()
+    }
 }
 
 /// Returns the steps of a program.
@@ -101,6 +114,9 @@ fn count(
             Some(SharesWhen::Converted) => format!("to {:?}", results.first()),
             _ => operator.schema.name.trim_end_matches('_').to_string(),
         };
+        if compares && !names_infinity(graph, node) {
+            add(steps.comparisons.entry(name.clone()).or_default());
+        }
         add(steps.discrete.entry(name).or_default());
     }
     let same_operand = operands.first().zip(results.first()).is_some_and(|(a, b)| a == b);

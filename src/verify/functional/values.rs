@@ -6,6 +6,8 @@
 //! memory that they take, in order; (4) no type that is hearsay decides what a term is; (5) terms are found when asked for, with
 //! worklists, never by recursion.
 
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::{Place, Shares, Stamp, Storages, call, getitem_of, place_of, tensor_operands};
@@ -17,6 +19,7 @@ use crate::term::index_map::{Step, ViewMap};
 use crate::term::sizes::{Dims, Sizes};
 use crate::term::store::{Store, ValueId};
 use crate::term::term::{Form, Side, Term, Token};
+use crate::verify::differ::Prints;
 use crate::verify::effects::trace::{Effect, effect_of};
 use crate::verify::functional::bodies::see_layout;
 use crate::verify::functional::identities::{equal_operand, strided_step};
@@ -90,6 +93,8 @@ pub struct Functional<'a> {
     pub layout_counts: bool,
     /// Both graphs as they may be run, where they are at hand.
     pub runs: Option<Runs<'a>>,
+    /// What values were in such a run, once they were run; `None` within where they could not be.
+    pub prints: Option<Option<Rc<Prints>>>,
 }
 
 /// Both graphs as they may be run: what is found so is where to look first, and no more.

@@ -115,6 +115,7 @@ pub(in crate::verify) fn functional<'a>(
         may_stop_raising: options.may_stop_raising,
         layout_counts: false,
         runs: None,
+        prints: None,
     }
 }
 

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::formats::text::domain::Domain;
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Form, Op, SourceId};
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::element::index::Place;
 use crate::rules::field::Field;
 use crate::rules::meaning::Array;
@@ -115,7 +115,7 @@ impl Ends<'_> {
         Some(b <= 16.0 * a + 64.0 * unit(self.x.dtype) * reached)
     }
 
-    /// Returns the largest bounds on pieces of a box, where ends are made of one or two elements: what a condition says of the whole of a piece is
+    /// Returns the largest bounds on pieces of a box, where ends are made of one or two elements, or are sums of what is: what a condition says of the whole of a piece is
     /// known there.
     fn in_pieces(&self, e: &mut Elements, sources: &Sources<'_>) -> Option<(f64, f64)> {
         let (mut loads, mut read): (FxHashSet<ExprId>, Vec<SourceId>) = (FxHashSet::default(), Vec::new());
@@ -123,7 +123,11 @@ impl Ends<'_> {
         for id in [self.x.expr, self.y.expr].into_iter().flat_map(|r| e.below(r)) {
             let expr = e.expr(id)?;
             match &expr.form {
-                Form::Reduce(..) => return None,
+                Form::Reduce(..)
+                    if !is_multiple_of_sum(e, self.x.expr, id) && !is_multiple_of_sum(e, self.y.expr, id) =>
+                {
+                    return None;
+                }
                 Form::Load(source, _) if expr.dtype.is_float() && loads.insert(id) => read.push(*source),
                 Form::Op(Op::Lt | Op::Le) => bounds.extend(expr.kids.iter().filter_map(|k| e.float(*k))),
                 _ => {}
@@ -153,6 +157,26 @@ impl Ends<'_> {
         }
         Some(most)
     }
+}
+
+/// Whether an element is a multiple of one sum: its error is that of the elements that are summed, each of which lies in a piece of its own.
+fn is_multiple_of_sum(e: &Elements, root: ExprId, sum: ExprId) -> bool {
+    let is_number = |id: ExprId| match e.expr(id).map(|x| (&x.form, x.kids.first().copied())) {
+        Some((Form::Op(Op::Cast), Some(inner))) => matches!(e.expr(inner).map(|x| &x.form), Some(Form::Index(_))),
+        Some((Form::Const(_) | Form::Number(_), _)) => true,
+        _ => false,
+    };
+    let mut at = root;
+    while at != sum {
+        at = match e.op_of(at) {
+            Some((Op::Neg, [x])) => *x,
+            Some((Op::Mul | Op::Div, [x, c])) if is_number(*c) => *x,
+            Some((Op::Mul, [c, x])) if is_number(*c) => *x,
+            _ => return false,
+        };
+    }
+    let Some(Form::Reduce(Fold::Sum, ..)) = e.expr(sum).map(|x| &x.form) else { return false };
+    e.below(sum).into_iter().all(|id| id == sum || !e.is_reduction(id))
 }
 
 /// Returns bounds of both errors; `None` where one has none, or where one may be infinite and the other not.

@@ -3,6 +3,8 @@
 //! Promises: nothing but an order in which rules are asked, from the inputs on: what is found equal early is not looked into again. The number of
 //! pairs is bounded, and so is the part of the graphs that is looked at.
 
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::Dtype;
@@ -31,7 +33,9 @@ pub fn pairs(f: &mut Functional<'_>, a: ValueId, b: ValueId) -> Vec<(ValueId, Va
     let own: FxHashSet<ValueId> = new.iter().map(|(id, _)| *id).collect();
     let old: Vec<(ValueId, Trait)> = old.into_iter().filter(|(id, _)| !own.contains(id)).collect();
     let new: Vec<(ValueId, Trait)> = new.into_iter().filter(|(id, _)| !common.contains(id)).collect();
-    let prints = f.runs.and_then(|r| differ::prints(r.before, r.after, f.registry, r.options));
+    let run = || f.runs.and_then(|r| differ::prints(r.before, r.after, f.registry, r.options)).map(Rc::new);
+    let prints = f.prints.clone().unwrap_or_else(run);
+    f.prints = Some(prints.clone());
     let mut out = match prints {
         Some(prints) => alike(f, &prints, &old, &new),
         None => of_one_trait(&old, &new),

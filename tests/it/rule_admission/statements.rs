@@ -113,6 +113,13 @@ const STATEMENTS: &[Statement] = &[
     rule("x: $d[1, 2, $m]", "r = aten.upsample_nearest1d.default(x, [15]) | return (r,)", "r = aten.repeat_interleave.self_int(x, 3, 2) | return (r,)", "f32 f16"),
     rule("p: b8[$n, $m]", "r = aten.where.Scalar(p, 1.0, 0.0) | return (r,)", "r = aten._to_copy.default(p, dtype = torch.float32) | return (r,)", "f32"),
     rule(XY, "a = aten.stack.default([x, y], 1) | b = aten.view.default(a, [$n, 10]) | r = aten.neg.default(b) | return (r,)", "a = aten.cat.default([x, y], 1) | r = aten.neg.default(a) | return (r,)", "f32 i32"),
+    // opposites, magnitudes, signs, and where the greatest stands
+    rule(X, "a = aten.neg.default(x) | r = aten.argmin.default(a, 1) | return (r,)", "r = aten.argmax.default(x, 1) | return (r,)", "f32 f16 bf16 f64"),
+    rule(X, "a = aten.neg.default(x) | r = aten.lt.Scalar(a, 2) | return (r,)", "r = aten.gt.Scalar(x, -2) | return (r,)", "f32 f16 bf16 f64"),
+    rule(XY, "a = aten.neg.default(x) | b = aten.neg.default(y) | r = aten.le.Tensor(a, b) | return (r,)", "r = aten.ge.Tensor(x, y) | return (r,)", "f32 f16 bf16 f64"),
+    rule(X, "a = aten.abs.default(x) | r = aten.le.Scalar(a, 2) | return (r,)", "p = aten.ge.Scalar(x, -2) | q = aten.le.Scalar(x, 2) | r = aten.logical_and.default(p, q) | return (r,)", "f32 f16 bf16 f64"),
+    rule(X, "a = aten.abs.default(x) | r = aten.gt.Scalar(a, 2) | return (r,)", "p = aten.lt.Scalar(x, -2) | q = aten.gt.Scalar(x, 2) | r = aten.logical_or.default(p, q) | return (r,)", "f32 f16 bf16 f64"),
+    rule(X, "a = aten.sign.default(x) | r = aten.eq.Scalar(a, 0) | return (r,)", "p = aten.gt.Scalar(x, 0) | q = aten.lt.Scalar(x, 0) | a = aten.logical_or.default(p, q) | r = aten.logical_not.default(a) | return (r,)", "f32 f64"),
 ];
 
 /// What is nearly one of these, in dtypes in which it is false.
@@ -174,6 +181,14 @@ const TWINS: &[Statement] = &[
     // truths, quotients
     rule(P, "r = aten.any.dim(p, 1) | return (r,)", "a = aten._to_copy.default(p, dtype = torch.int32) | b = aten.amin.default(a, [1]) | r = aten.gt.Scalar(b, 0) | return (r,)", "b8"),
     rule(X, "b = aten.neg.default(x) | c = aten.div.Tensor_mode(b, 8, rounding_mode = 'floor') | r = aten.neg.default(c) | return (r,)", "b = aten.add.Tensor(x, 7) | r = aten.div.Tensor_mode(b, 8, rounding_mode = 'floor') | return (r,)", "i64 i32 u8"),
+    // opposites, magnitudes, signs
+    rule(X, "a = aten.neg.default(x) | r = aten.argmin.default(a, 1) | return (r,)", "r = aten.argmax.default(x, 1) | return (r,)", "i32 u8"),
+    rule(X, "a = aten.neg.default(x) | r = aten.lt.Scalar(a, 2) | return (r,)", "r = aten.gt.Scalar(x, -2) | return (r,)", "i32"),
+    rule(X, "a = aten.neg.default(x) | r = aten.lt.Scalar(a, 2) | return (r,)", "r = aten.gt.Scalar(x, 2) | return (r,)", "f32"),
+    rule(X, "a = aten.abs.default(x) | r = aten.le.Scalar(a, 2) | return (r,)", "p = aten.ge.Scalar(x, -2) | q = aten.le.Scalar(x, 2) | r = aten.logical_and.default(p, q) | return (r,)", "i32"),
+    rule(X, "a = aten.abs.default(x) | p = aten.gt.Scalar(a, 2) | r = aten.logical_not.default(p) | return (r,)", "p = aten.ge.Scalar(x, -2) | q = aten.le.Scalar(x, 2) | r = aten.logical_and.default(p, q) | return (r,)", "f32"),
+    rule(X, "r = aten.sign.default(x) | return (r,)", "a = aten.abs.default(x) | r = aten.div.Tensor(x, a) | return (r,)", "f32 f64"),
+    rule(X, "r = aten.roll.default(x, [1]) | return (r,)", "r = aten.roll.default(x, [1], [1]) | return (r,)", "f32"),
 ];
 
 /// Equalities over the reals: what must be accepted in f32, and is the same number in f64, up to its rounding.
@@ -188,6 +203,11 @@ const REALS: &[Statement] = &[
     rule(XY, "i = aten.arange.default($n, device = device(type='npu', index=0)) | r = aten.index_add.default(x, 0, i, y) | return (r,)", "r = aten.add.Tensor(x, y) | return (r,)", "f32 f64"),
     rule("x: $d[$n, $m]; p: b8[$n, $m]", "a = aten.mul.Tensor(x, 0.5) | b = aten.masked_fill.Scalar(a, p, -inf) | r = aten.softmax.int(b, 1) | return (r,)", "b = aten.masked_fill.Scalar(x, p, -inf) | a = aten.mul.Tensor(b, 0.5) | r = aten.softmax.int(a, 1) | return (r,)", "f32 f64"),
     rule("x: $d[$n, $m]", "a = aten.abs.default(x) | r = aten.amax.default(a, [1]) | return (r,)", "a = aten.amax.default(x, [1]) | b = aten.amin.default(x, [1]) | c = aten.neg.default(b) | r = aten.maximum.default(a, c) | return (r,)", "f32 f64"),
+    rule(X, "r = aten.softplus.default(x) | return (r,)", "z = aten.abs.default(x) | a = aten.neg.default(z) | b = aten.exp.default(a) | c = aten.log1p.default(b) | d = aten.clamp_min.default(x, 0) | r = aten.add.Tensor(d, c) | return (r,)", "f32"),
+    rule("x: $d[$n, 2]", "a = aten.softmax.int(x, 1) | r = aten.select.int(a, 1, 0) | return (r,)", "a = aten.select.int(x, 1, 0) | b = aten.select.int(x, 1, 1) | c = aten.sub.Tensor(a, b) | r = aten.sigmoid.default(c) | return (r,)", "f32 f64"),
+    rule("x: $d[$n, 3]", "r = aten.prod.dim_int(x, 1) | return (r,)", "a = aten.select.int(x, 1, 0) | b = aten.select.int(x, 1, 1) | c = aten.select.int(x, 1, 2) | d = aten.mul.Tensor(b, c) | r = aten.mul.Tensor(a, d) | return (r,)", "f32 f64"),
+    rule(XY, "r = aten.smooth_l1_loss.default(x, y, 0, 2.0) | return (r,)", "a = aten.huber_loss.default(x, y, 0, 2.0) | r = aten.div.Tensor(a, 2.0) | return (r,)", "f32 f64"),
+    rule(X, "a = aten.mul.Tensor(x, 3.0) | b = aten.mul.Tensor(a, a) | c = aten.sum.dim_IntList(b, [1]) | r = aten.sqrt.default(c) | return (r,)", "b = aten.mul.Tensor(x, x) | c = aten.sum.dim_IntList(b, [1]) | d = aten.sqrt.default(c) | r = aten.mul.Tensor(d, 3.0) | return (r,)", "f32 f64"),
 ];
 
 /// What is nearly one of these.
@@ -202,4 +222,9 @@ const REAL_TWINS: &[Statement] = &[
     rule("x: f16[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.float32) | b = aten.mul.Tensor(a, 0.3) | c = aten.amax.default(b, [1]) | r = aten._to_copy.default(c, dtype = torch.float16) | return (r,)", "a = aten.mul.Tensor(x, 0.3) | r = aten.amax.default(a, [1]) | return (r,)", "f32"),
     rule("x: $d[$n, $m]; p: b8[$n, $m]", "b = aten.masked_fill.Scalar(x, p, -inf) | r = aten.softmax.int(b, 1) | return (r,)", "b = aten.masked_fill.Scalar(x, p, -1e30) | r = aten.softmax.int(b, 1) | return (r,)", "f32 f64"),
     rule("x: $d[$n, $m]; p: b8[$n, $m]", "h = aten.zeros_like.default(x) | a = aten.masked_fill.Scalar(h, p, -inf) | b = aten.add.Tensor(x, a) | r = aten.softmax.int(b, 1) | return (r,)", "b = aten.masked_fill.Scalar(x, p, -inf) | r = aten.softmax.int(b, 1) | return (r,)", "f32 f64"),
+    rule(X, "r = aten.softplus.default(x, 1, 5) | return (r,)", "b = aten.exp.default(x) | r = aten.log1p.default(b) | return (r,)", "f32"),
+    rule(X, "r = aten.softplus.default(x) | return (r,)", "z = aten.abs.default(x) | a = aten.neg.default(z) | b = aten.exp.default(a) | c = aten.log1p.default(b) | d = aten.clamp_min.default(x, 0) | r = aten.add.Tensor(d, c) | return (r,)", "f64"),
+    rule("x: $d[$n, 2]", "a = aten.softmax.int(x, 1) | r = aten.select.int(a, 1, 0) | return (r,)", "a = aten.select.int(x, 1, 0) | b = aten.select.int(x, 1, 1) | c = aten.sub.Tensor(b, a) | r = aten.sigmoid.default(c) | return (r,)", "f32 f64"),
+    rule(XY, "r = aten.smooth_l1_loss.default(x, y, 0, 2.0) | return (r,)", "r = aten.huber_loss.default(x, y, 0, 2.0) | return (r,)", "f32 f64"),
+    rule(XY, "a = aten.add.Tensor(x, y) | b = aten.mul.Tensor(a, 3.0) | p = aten.gt.Scalar(b, 1) | c = aten.add.Tensor(b, 1.0) | r = aten.where.self(p, c, b) | return (r,)", "d = aten.mul.Tensor(x, 3.0) | e = aten.mul.Tensor(y, 3.0) | b = aten.add.Tensor(d, e) | p = aten.gt.Scalar(b, 1) | c = aten.add.Tensor(b, 1.0) | r = aten.where.self(p, c, b) | return (r,)", "f32 f64"),
 ];
