@@ -332,7 +332,9 @@ fn is_step(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let Some(operator) = f.registry.operator_of(view, node) else { return false };
     let total =
         operator.facts.total != Total::Never && operator.facts.within.is_none() && operator.facts.reaches.is_none();
-    operator.effects.is_pure() && total && !takes_bodies && t.sizes.iter().all(|d| f.sizes.is_settled(*d))
+    let tells_no_real = !t.dtype.is_float() && !t.dtype.is_complex();
+    let settled = t.sizes.iter().all(|d| f.sizes.is_settled(*d));
+    tells_no_real && operator.effects.is_pure() && total && !takes_bodies && settled
 }
 
 fn takes_reals(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
