@@ -405,7 +405,7 @@ pub fn erfcx(x: f64) -> f64 {
         return (x * x).exp() * libm::erfc(x);
     }
     let t = 1.0 / (x * x);
-    (1.0 - t * (0.5 - t * (0.75 - t * 1.875))) / (x * PI.sqrt())
+    (1.0 - t * (0.5 - t * (0.75 - t * (1.875 - t * (6.5625 - t * 29.53125))))) / (x * PI.sqrt())
 }
 
 #[cfg(test)]
