@@ -13,14 +13,16 @@ use airlock::verify::{Finding, JudgeOptions, Mode, Policy, Verdict, judge_pair};
 /// Right rewrites of this repository that nothing shows yet.
 const UNPROVED: &str = include_str!("../fx/cases/rewrites/unproved.txt");
 
-fn judge(case: &case::Case, registry: &Registry, mode: Mode) -> Verdict {
-    let mut options = JudgeOptions { policy: Policy::Default, ..JudgeOptions::of_case(&case.meta, mode) };
+/// Judges a case, however busy the machine is.
+pub fn judge(case: &case::Case, registry: &Registry, mode: Mode, policy: Policy) -> Verdict {
+    let mut options = JudgeOptions { policy, ..JudgeOptions::of_case(&case.meta, mode) };
     // A verdict is not to depend on how busy the machine is.
     options.budget.time_ms = 60_000;
     judge_pair(&case.before, &case.after, registry, &options)
 }
 
-fn modes(case: &case::Case) -> Vec<Mode> {
+/// The modes that a case names, all where it names none.
+pub fn modes(case: &case::Case) -> Vec<Mode> {
     match case.meta.mode.as_deref().and_then(Mode::from_name) {
         Some(mode) => vec![mode],
         None => vec![Mode::MaxAutotune, Mode::ReduceOverhead],
@@ -60,7 +62,8 @@ fn what_is_not_the_same_is_refused() {
         let name = file.display().to_string();
         let text = std::fs::read_to_string(&file).unwrap();
         let case = case::read(&text, &ReadOptions::of_file(&name)).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let verdicts: Vec<Verdict> = modes(&case).into_iter().map(|m| judge(&case, &registry, m)).collect();
+        let verdicts: Vec<Verdict> =
+            modes(&case).into_iter().map(|m| judge(&case, &registry, m, Policy::Default)).collect();
         let accepted = verdicts.iter().all(|v| v.accepted);
         let folder = file.parent().and_then(|p| p.file_name()).unwrap().to_string_lossy().to_string();
         let label = match case.meta.judged.as_deref() {

@@ -8,23 +8,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::common::{committed, files_below};
+use crate::judge_cases::{judge, modes};
 use airlock::formats::text::{ReadOptions, case};
 use airlock::ops::Registry;
-use airlock::verify::{Finding, JudgeOptions, Level, Mode, Policy, Verdict, judge_pair};
-
-fn judge(case: &case::Case, registry: &Registry, mode: Mode, policy: Policy) -> Verdict {
-    let mut options = JudgeOptions { policy, ..JudgeOptions::of_case(&case.meta, mode) };
-    // A verdict is not to depend on how busy the machine is.
-    options.budget.time_ms = 60_000;
-    judge_pair(&case.before, &case.after, registry, &options)
-}
-
-fn modes(case: &case::Case) -> Vec<Mode> {
-    match case.meta.mode.as_deref().and_then(Mode::from_name) {
-        Some(mode) => vec![mode],
-        None => vec![Mode::MaxAutotune, Mode::ReduceOverhead],
-    }
-}
+use airlock::verify::{Finding, Level, Policy, Verdict};
 
 /// A line of `verdicts.txt`, with what the verdict rests on.
 fn told(v: &Verdict) -> String {
