@@ -248,7 +248,10 @@ fn compare_sharing(f: &mut Functional<'_>, c: &mut Congruence, places: &[Option<
                 let reason = format!("output {number} is not shown to be the same part of the memory that it shares");
                 problems.push(Problem::unknown(Question::Effects, reason).at(names));
             }
-        } else if !same || ((p != q || !f.is_untouched(p.node)) && !decided_alike(f, c, x, y)) {
+        } else if !same
+            || ((p != q || !f.is_untouched(p.node))
+                && !(decided_alike(f, c, x, y) && (!is_visible(x, &users) || same_part(f, c, *p, *q))))
+        {
             let reason = format!(
                 "whether output {number} shares memory depends on its strides, and was not shown to be as before"
             );
