@@ -58,7 +58,7 @@ fn is_made_of_nothing(f: &mut Functional<'_>, id: ValueId) -> bool {
             continue;
         }
         let Some(term) = f.term(id).filter(|_| seen.len() <= CONSTANT) else { return false };
-        if matches!(*term.form, Form::Leaf(_)) {
+        if matches!(*term.form, Form::Leaf(_) | Form::Input(_)) {
             return false;
         }
         open.extend(term.children.iter().copied());
