@@ -3,12 +3,12 @@
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
-"$root/scripts/setup.sh"
+"$root/scripts/setup.sh" --demo
 cd "$root"
 target=${CARGO_TARGET_DIR:-target}
-airlock=$target/debug/airlock
+airlock=$target/demo/airlock
 model=tests/models/torchair_doc_model/core.pt2
-out=target/demo
+out=target/demo-output
 mkdir -p "$out"
 
 show() {
