@@ -85,13 +85,21 @@ mount --rbind /dev "$fresh/dev"
 # ---- the two commands
 
 carried=$(env | grep -i -E '^(https?_proxy|no_proxy|all_proxy|ssl_cert_file|ssl_cert_dir|curl_ca_bundle|git_ssl_cainfo|pip_[a-z_]*|cargo_(http|net|registr)[a-z_]*)=' || true)
+# Says in `spent` how many seconds of CPU everything took that this script ran and waited for. (A subshell would count its own.)
+count_cpu() {
+    times >"$fresh/times"
+    spent=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, "m"); sum += t[1] * 60 + t[2] } } END { print int(sum) }' "$fresh/times")
+}
 inside() {
     started=$(date +%s)
+    count_cpu
+    spent_before=$spent
     # One variable a line; values with blanks do not occur in these.
     # shellcheck disable=SC2086
     chroot --userspec=builder "$fresh" env -i HOME="$home" PATH=/opt/rust/bin:/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 $carried \
         sh -c "cd $home/airlock && $1"
-    say "$1: done after $(($(date +%s) - started)) s"
+    count_cpu
+    say "$1: done after $(($(date +%s) - started)) s, $((spent - spent_before)) s of CPU"
 }
 
 say "the first command: scripts/demo.sh"
