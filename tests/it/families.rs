@@ -9,14 +9,14 @@ use std::path::Path;
 /// The parts of families, beside a file of the family's own name.
 const PARTS: &[(&str, &[&str])] = &[
     ("attention", &["recurrent"]),
-    ("compare", &["logic", "select", "unary"]),
+    ("compare", &["elementary", "logic", "select", "unary"]),
     ("conv", &["gradient_window"]),
     ("create", &["copy", "random"]),
     ("einsum", &["contract"]),
     ("fourier", &["fft"]),
     ("gradient", &["activation", "class_loss", "dropout", "loss", "matmul", "pad", "pool"]),
     ("matmul", &["contract", "distance"]),
-    ("movement", &["pad", "slices", "unfold"]),
+    ("movement", &["index", "pad", "slices", "unfold"]),
     ("norm", &["batch_norm", "gradient_norm", "group_norm", "softmax"]),
     ("npu", &["npu_cache", "npu_dequant", "npu_grouped", "npu_matmul", "npu_norm", "npu_quant"]),
     ("npu_quant", &["npu", "npu_dequant", "npu_matmul"]),

@@ -8,6 +8,9 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| attention(b, true), &["aten._scaled_dot_product_attention_math.default"]),
     (Exact, lstm_cell, &["aten.lstm_cell.default"]),
     (Exact, gru_cell, &["aten.gru_cell.default"]),
+    (Real, flash, &["aten._scaled_dot_product_flash_attention_for_cpu.default"]),
+    (Real, |b| plain_cell(b, "tanh"), &["aten.rnn_tanh_cell.default"]),
+    (Real, |b| plain_cell(b, "relu"), &["aten.rnn_relu_cell.default"]),
     (Real, flash_backward, &["aten._scaled_dot_product_flash_attention_for_cpu_backward.default"]),
 ];
 
@@ -41,6 +44,20 @@ fn attention(b: &Builder<'_>, with_weights: bool) -> Made {
     let weights = scores.call("_safe_softmax", args![-1]);
     let y = product(b, weights, v)?.to(dtype);
     if with_weights { done![y, weights.to(dtype)] } else { done![y] }
+}
+
+/// The same with the logarithms of the sums, one a row.
+fn flash(b: &Builder<'_>) -> Made {
+    let (q, k, v) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    b.only(b.float("dropout_p")? == 0.0 && q.rank() == 4, "dropout, or another rank")?;
+    let mask = mask(b, q, k, false)?;
+    #[allow(clippy::cast_precision_loss)] // A size.
+    let scale = b.opt_float("scale")?.unwrap_or(1.0 / (q.fixed(-1)? as f64).sqrt());
+    let scores = product(b, q.wide(), k.wide().transpose(-2, -1))? * scale;
+    let scores = mask.map_or(scores, |m| scores + m.to(scores.dtype()));
+    let made = product(b, scores.call("_safe_softmax", args![-1]), v.wide())?.to(q.dtype());
+    let sums = scores.call("logsumexp", args![ints(&[-1])]);
+    done![made, sums]
 }
 
 fn repeated<'b>(b: &'b Builder<'_>, q: T<'b>, t: T<'b>) -> Result<T<'b>, Fault> {
@@ -125,4 +142,11 @@ fn flash_backward(b: &Builder<'_>) -> Made {
         Ok(t.to(b.t(like)?.dtype()).transpose(1, 2).copy().transpose(1, 2).into())
     };
     Ok(vec![laid(of_q, 1)?, laid(of_k, 2)?, laid(of_v, 3)?])
+}
+
+fn plain_cell(b: &Builder<'_>, activation: &str) -> Made {
+    let part =
+        |x: usize, w: usize, bias: usize| Ok::<_, Fault>(b.op("linear", args![b.t(x)?, b.t(w)?, b.arg(bias)]).id());
+    let (of_input, of_state) = (b.value(part(0, 2, 4)?), b.value(part(1, 3, 5)?));
+    done![(of_input + of_state).op(activation)]
 }

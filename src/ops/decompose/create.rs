@@ -18,6 +18,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, eye, &["aten.eye.default", "aten.eye.m"]),
     (Exact, to, &["aten.to.dtype", "aten.to.device", "aten.to.dtype_layout"]),
     (Exact, to_other, &["aten.to.other", "aten.type_as.default"]),
+    (Real, logspace, &["aten.logspace.default"]),
 ];
 
 /// Sizes in parameter `sizes`; dtype and device are those of the result.
@@ -92,4 +93,12 @@ fn to_other(b: &Builder<'_>) -> Made {
     let same_device = x.ty().map(|t| t.device.clone()) == other.ty().map(|t| t.device.clone());
     b.only(same_device, "another device")?;
     done![b.op("to.dtype", args![x, other.dtype()])]
+}
+
+fn logspace(b: &Builder<'_>) -> Made {
+    let own = b.own_tensor()?;
+    b.only(own.dtype.is_float(), "whole numbers")?;
+    let device = Arg::Device(own.device.clone());
+    let line = b.op("linspace", args![b.arg(0), b.arg(1), b.arg(2); dtype = own.dtype, device = device]);
+    done![b.op("pow.Scalar", args![b.float(3)?, line])]
 }

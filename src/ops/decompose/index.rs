@@ -13,6 +13,15 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, unsafe_index_put, &["aten._unsafe_index_put.default"]),
     (Exact, index_copy, &["aten.index_copy.default"]),
     (Exact, index_fill, &["aten.index_fill.int_Scalar"]),
+    (Exact, index_fill_by_tensor, &["aten.index_fill.int_Tensor"]),
+    (Exact, index_reduce, &["aten.index_reduce.default"]),
+    (Exact, scatter_by_name, &["aten.scatter.reduce"]),
+    (Exact, scatter_number_by_name, &["aten.scatter.value_reduce"]),
+    (Real, scatter_reduce, &["aten.scatter_reduce.two"]),
+    (Exact, put, &["aten.put.default"]),
+    (Exact, diagonal_scatter, &["aten.diagonal_scatter.default"]),
+    (Exact, unsafe_masked_index, &["aten._unsafe_masked_index.default"]),
+    (Exact, unsafe_masked_put, &["aten._unsafe_masked_index_put_accumulate.default"]),
     (Exact, masked_fill, &["aten.masked_fill.Scalar", "aten.masked_fill.Tensor"]),
     (Exact, embedding, &["aten.embedding.default"]),
     (Exact, one_hot, &["aten.one_hot.default"]),
@@ -124,4 +133,116 @@ fn embedding_bag(b: &Builder<'_>) -> Made {
     }
     let [y, a, c, d] = b.many("_embedding_bag", super::builder::Actual::new(given, Vec::new()))?;
     done![y, a, c, d]
+}
+
+fn index_fill_by_tensor(b: &Builder<'_>) -> Made {
+    let (x, at) = (b.t(0)?, b.t(2)?);
+    let axis = b.axis(1_usize, x.rank())?;
+    b.only(x.rank() > 0 && at.rank() == 1, "scalars")?;
+    done![b.op("index_put.default", args![x, along(axis, at), b.t(3)?.to(x.dtype())])]
+}
+
+/// As a scatter whose index is the same for all that lies in a row.
+fn index_reduce(b: &Builder<'_>) -> Made {
+    let (x, at, source) = (b.t(0)?, b.t(2)?, b.t(3)?);
+    let axis = b.axis(1_usize, x.rank())?;
+    b.only(x.rank() > 0 && at.rank() == 1, "scalars")?;
+    let mut lying = vec![Arg::Int(1); x.rank()];
+    if let Some(slot) = usize::try_from(axis).ok().and_then(|a| lying.get_mut(a)) {
+        *slot = at.size(0);
+    }
+    let index = at.to(Dtype::I64).reshape(lying).expand(source.shape());
+    let given = args![x, axis, index, source, b.arg("reduce"); include_self = b.flag("include_self")?];
+    done![b.op("scatter_reduce.two", given)]
+}
+
+fn named<'b>(b: &'b Builder<'_>, x: T<'b>, axis: i64, index: T<'b>, source: T<'b>) -> Made {
+    match b.text("reduce").as_str() {
+        "add" => done![b.op("scatter_add", args![x, axis, index, source])],
+        "multiply" => done![b.op("scatter_reduce.two", args![x, axis, index, source, "prod"; include_self = true])],
+        _ => Err(b.unsupported("this reduction")),
+    }
+}
+
+fn scatter_by_name(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    named(b, x, b.axis(1_usize, x.rank())?, b.t(2)?, b.t(3)?)
+}
+
+fn scatter_number_by_name(b: &Builder<'_>) -> Made {
+    let (x, index) = (b.t(0)?, b.t(2)?);
+    let source = b.full(x, index.shape(), b.arg(3), x.dtype());
+    named(b, x, b.axis(1_usize, x.rank())?, index, source)
+}
+
+/// A mean by a sum and how many there were; what does not count itself begins with nothing.
+fn scatter_reduce(b: &Builder<'_>) -> Made {
+    let (x, index, source) = (b.t(0)?, b.t(2)?, b.t(3)?);
+    let axis = b.axis(1_usize, x.rank())?;
+    b.only(x.rank() > 0 && x.dtype().is_float() && b.text("reduce") == "mean", "another reduction, or whole numbers")?;
+    let counts_itself = b.flag("include_self")?;
+    let sum = |into: T<'_>, of: T<'_>| {
+        let begun = if counts_itself { into } else { into.call("scatter.value", args![axis, index, 0.0]) };
+        begun.call("scatter_add", args![axis, index, of]).id()
+    };
+    let (ones, each) = (x.call("ones_like", args![]), source.call("ones_like", args![]));
+    done![b.value(sum(x, source)) / b.value(sum(ones, each))]
+}
+
+/// In the order in which the elements lie.
+fn put(b: &Builder<'_>) -> Made {
+    let (x, at, source) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    let flat = |t: T<'_>| t.reshape(vec![t.numel()]).id();
+    let at = vec![Arg::Node(flat(at))];
+    let made = b.op("index_put.default", args![flat(x), at, flat(source), b.flag(3)?]);
+    done![made.reshape(x.shape())]
+}
+
+/// The two dimensions in front, and back.
+fn diagonal_scatter(b: &Builder<'_>) -> Made {
+    let (x, source, offset) = (b.t(0)?, b.t(1)?, b.int("offset")?);
+    let (row, column) = (b.axis("dim1", x.rank())?, b.axis("dim2", x.rank())?);
+    let others: Vec<i64> = range(x.rank()).into_iter().filter(|d| *d != row && *d != column).collect();
+    let front = [vec![row, column], others].concat();
+    let back: Vec<i64> = range(x.rank()).iter().map(|d| front.iter().position(|f| f == d).map_or(0, signed)).collect();
+    let last = source.dims().saturating_sub(1);
+    let count = source.fixed(last)?;
+    let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    let places = |from: i64| {
+        let end = from.saturating_add(count);
+        b.op("arange.start", args![from, end; dtype = Dtype::I64, device = device.clone()]).id()
+    };
+    let (down, right) = (offset.min(0).saturating_neg(), offset.max(0));
+    let at = vec![Arg::Node(places(down)), Arg::Node(places(right))];
+    let first: Vec<i64> = std::iter::once(last).chain(0..last).collect();
+    let made = b.op("index_put.default", args![x.permute(&front), at, source.permute(&first)]);
+    done![made.permute(&back).contiguous()]
+}
+
+/// Places that the mask leaves out may lie anywhere: they are brought inside.
+fn inside<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<Vec<Arg>, Fault> {
+    let indices = b.opt_ts("indices")?.ok_or_else(|| b.unsupported("no indices"))?;
+    let mut all = Vec::new();
+    for (d, index) in indices.into_iter().enumerate() {
+        let Some(index) = index else {
+            all.push(Arg::None);
+            continue;
+        };
+        let size = x.fixed(signed(d))?;
+        b.only(size > 0 && index.dtype().is_integer(), "this index")?;
+        all.push(index.clamp(size.saturating_neg(), size.saturating_sub(1)).into());
+    }
+    Ok(all)
+}
+
+fn unsafe_masked_index(b: &Builder<'_>) -> Made {
+    let (x, mask) = (b.t(0)?, b.t(1)?);
+    let found = b.op("index.Tensor", args![x, inside(b, x)?]);
+    done![found.call("masked_fill.Scalar", args![mask.op("logical_not"), b.arg("fill")])]
+}
+
+fn unsafe_masked_put(b: &Builder<'_>) -> Made {
+    let (x, mask, values) = (b.t(0)?, b.t(1)?, b.t("values")?);
+    let values = values.call("masked_fill.Scalar", args![mask.op("logical_not"), 0]);
+    done![b.op("index_put.default", args![x, inside(b, x)?, values, true])]
 }

@@ -25,6 +25,7 @@ mod compare;
 mod conv;
 mod create;
 mod einsum;
+mod elementary;
 mod fourier;
 mod gradient;
 mod gradient_window;

@@ -26,6 +26,8 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, pixel_shuffle, &["aten.pixel_shuffle.default"]),
     (Exact, pixel_unshuffle, &["aten.pixel_unshuffle.default"]),
     (Exact, channel_shuffle, &["aten.channel_shuffle.default"]),
+    (Exact, block_diag, &["aten.block_diag.default"]),
+    (Exact, diag_embed, &["aten.diag_embed.default"]),
     (Exact, diag, &["aten.diag.default"]),
     (Exact, select_scatter, &["aten.select_scatter.default"]),
     (Exact, meshgrid, &["aten.meshgrid.indexing", "aten.meshgrid.default"]),
@@ -443,4 +445,58 @@ fn pairs(b: &Builder<'_>) -> Made {
     let places = b.op("triu_indices", args![n, n, offset; device = device]);
     let at = |row: i64| Arg::from(x.call("index_select", args![0, places.select(0, row)]));
     done![b.op("stack", args![vec![at(0), at(1)], 1])]
+}
+
+/// Rows of blocks, zeros beside each.
+fn block_diag(b: &Builder<'_>) -> Made {
+    let dtype = b.own_tensor()?.dtype;
+    let mut blocks = Vec::new();
+    let mut width = 0_i64;
+    for t in b.ts(0)? {
+        let block = t.to(dtype).pad_rank(2_usize.saturating_sub(t.rank()));
+        let own = block.fixed(1)?;
+        blocks.push((block, width, own));
+        width = width.saturating_add(own);
+    }
+    let row = |(block, before, own): &(T<'_>, i64, i64)| {
+        let after = width.saturating_sub(*before).saturating_sub(*own);
+        Arg::from(block.call("constant_pad_nd", args![ints(&[*before, after]), 0]))
+    };
+    let rows: Vec<Arg> = blocks.iter().map(row).collect();
+    done![b.op("cat", args![rows, 0])]
+}
+
+/// The last dimension along the diagonal of two new ones, zeros elsewhere.
+fn diag_embed(b: &Builder<'_>) -> Made {
+    let (x, offset) = (b.t(0)?, b.int("offset")?);
+    let rank = x.rank().saturating_add(1);
+    let (row, column) = (b.axis("dim1", rank)?, b.axis("dim2", rank)?);
+    let last = x.dims().saturating_sub(1);
+    let count = x.fixed(last)?;
+    let beside = offset.saturating_abs();
+    let side = count.saturating_add(beside);
+    let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    let places = b.op("arange.default", args![side; dtype = Dtype::I64, device = device]);
+    let holds = places.call("eq.Tensor", args![places.unsqueeze(1) + offset]);
+    // Each row has the element of its diagonal's place everywhere; the mask leaves one.
+    let (before, after) = if offset < 0 { (beside, 0) } else { (0, beside) };
+    let rows = x.call("constant_pad_nd", args![ints(&[before, after]), 0]).unsqueeze(x.dims());
+    let zero = b.full(x, Vec::new(), 0, x.dtype());
+    let made = b.choose(holds, rows, zero);
+    // From the last two to where they belong.
+    let (from_row, from_column) = (last, last.saturating_add(1));
+    let mut others = 0..last;
+    let order: Vec<i64> = range(rank)
+        .into_iter()
+        .map(|d| {
+            if d == row {
+                from_row
+            } else if d == column {
+                from_column
+            } else {
+                others.next().unwrap_or(0)
+            }
+        })
+        .collect();
+    done![made.permute(&order).contiguous()]
 }

@@ -11,6 +11,8 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| adaptive_avg(b, 1), &["aten.adaptive_avg_pool1d.default"]),
     (Exact, |b| adaptive_avg(b, 2), &["aten.adaptive_avg_pool2d.default"]),
     (Exact, |b| adaptive_avg(b, 3), &["aten.adaptive_avg_pool3d.default"]),
+    (Exact, max_unpool2d, &["aten.max_unpool2d.default"]),
+    (Real, adaptive_avg3d, &["aten._adaptive_avg_pool3d.default"]),
     (Exact, adaptive_max1d, &["aten.adaptive_max_pool1d.default"]),
 ];
 
@@ -61,4 +63,39 @@ fn adaptive_max1d(b: &Builder<'_>) -> Made {
     let two = [vec![Arg::Int(1)], b.sizes(1)].concat();
     let [y, at] = b.many("adaptive_max_pool2d", args![x.unsqueeze(-2), two])?;
     done![y.squeeze(-2), at.squeeze(-2)]
+}
+
+/// Each to the place that the pool found it at, in zeros.
+fn max_unpool2d(b: &Builder<'_>) -> Made {
+    let (x, at) = (b.t(0)?, b.t(1)?);
+    let sizes = b.ints_of(2, 2)?;
+    b.only(matches!(x.rank(), 3 | 4), "this number of dimensions")?;
+    let outer = x.rank().saturating_sub(2);
+    let shape = x.shape();
+    let lead: Vec<Arg> = shape.iter().take(outer).cloned().collect();
+    let plane = sizes.iter().fold(1_i64, |p, s| p.saturating_mul(*s));
+    let count = b.size_product(&tail(&shape, outer));
+    let flat = |t: T<'_>| t.reshape([lead.clone(), vec![count.clone()]].concat()).id();
+    let zeros = b.full(x, [lead.clone(), vec![Arg::Int(plane)]].concat(), 0, x.dtype());
+    let made = zeros.call("scatter.src", args![signed(outer), flat(at), flat(x)]);
+    done![made.view([lead.clone(), sizes.into_iter().map(Arg::Int).collect()].concat())]
+}
+
+/// Over two dimensions, then over the third: windows of three dimensions are products of both, and means of equal parts the mean.
+fn adaptive_avg3d(b: &Builder<'_>) -> Made {
+    let (x, to) = (b.t(0)?, b.ints_of(1, 3)?);
+    b.only(matches!(x.rank(), 4 | 5), "this number of dimensions")?;
+    let [deep, high, wide] = <[i64; 3]>::try_from(to).map_err(|_| b.unsupported("these sizes"))?;
+    let own = x.shape();
+    let spatial = own.len().saturating_sub(3);
+    let planes = b.size_product(own.get(..spatial).unwrap_or(&[]));
+    let depth = x.size(signed(spatial));
+    let images = b.size_op("mul", planes.clone(), depth.clone());
+    let flat = x.reshape([vec![Arg::Int(1), images], tail(&own, spatial.saturating_add(1))].concat());
+    let flat = b.op("_adaptive_avg_pool2d", args![flat, ints(&[high, wide])]);
+    let area = high.saturating_mul(wide);
+    let planes = flat.reshape(vec![Arg::Int(1), planes, depth, Arg::Int(area)]);
+    let flat = b.op("_adaptive_avg_pool2d", args![planes, ints(&[deep, area])]);
+    let out: Vec<Arg> = own.iter().take(spatial).cloned().chain([deep, high, wide].map(Arg::Int)).collect();
+    done![flat.reshape(out)]
 }

@@ -3,6 +3,8 @@
 use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
+    (Real, fake_quantize_with_mask, &["aten.fake_quantize_per_tensor_affine_cachemask.default"]),
+    (Real, fake_quantize_channels_with_mask, &["aten.fake_quantize_per_channel_affine_cachemask.default"]),
     (Exact, quantize_by_numbers, &["quantized_decomposed.quantize_per_tensor.default"]),
     (Real, quantize_by_tensors, &["quantized_decomposed.quantize_per_tensor.tensor"]),
     (
@@ -214,4 +216,33 @@ fn choose_parameters(b: &Builder<'_>) -> Made {
     let asymmetric = b.text("mapping_type") == "ASYMMETRIC";
     let zero_dtype = b.dtype("zero_point_dtype")?.unwrap_or(if asymmetric { Dtype::I32 } else { scale.dtype() });
     done![scale.to(b.dtype("scale_dtype")?.unwrap_or(x.dtype())), zero.to(zero_dtype)]
+}
+
+/// The steps that a value is away from the zero point, kept within bounds, as a value again; and where it was within.
+fn faked(b: &Builder<'_>, steps: T<'_>, zero: Arg, scale: Arg, [low, high]: [i64; 2]) -> Made {
+    let within = steps.call("ge", args![low]).call("logical_and", args![steps.call("le", args![high])]);
+    let made = (steps.clamp(low, high) - zero) * scale;
+    done![made.to(b.t(0)?.dtype()), within]
+}
+
+#[allow(clippy::cast_possible_truncation)] // PyTorch's scale is an f32.
+fn fake_quantize_with_mask(b: &Builder<'_>) -> Made {
+    let (x, scale, zero) = (b.t(0)?.wide(), b.float(1)? as f32, b.int(2)?);
+    let steps = (x * f64::from(1.0 / scale)).op("round") + zero;
+    faked(b, steps, Arg::Int(zero), Arg::Float(f64::from(scale)), [b.int(3)?, b.int(4)?])
+}
+
+fn fake_quantize_channels_with_mask(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?.wide();
+    let axis = b.axis(3_usize, x.rank())?;
+    let spread = |t: T<'_>| {
+        let mut sizes = vec![Arg::Int(1); x.rank()];
+        if let Some(slot) = usize::try_from(axis).ok().and_then(|a| sizes.get_mut(a)) {
+            *slot = t.size(0);
+        }
+        t.to(x.dtype()).reshape(sizes).id()
+    };
+    let (scale, zero) = (b.value(spread(b.t(1)?)), b.value(spread(b.t(2)?)));
+    let steps = (x * scale.recip()).op("round") + zero;
+    faked(b, steps, zero.into(), scale.into(), [b.int(4)?, b.int(5)?])
 }

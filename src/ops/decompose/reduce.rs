@@ -34,6 +34,8 @@ pub(super) const TABLE: &[Line] = &[
     (Real, |b| trapezoid(b, true), &["aten.cumulative_trapezoid.dx", "aten.cumulative_trapezoid.x"]),
     (Real, cov, &["aten.cov.default"]),
     (Real, corrcoef, &["aten.corrcoef.default"]),
+    (Exact, |b| done![b.op("amin", args![b.t(0)?, ints(&[])])], &["aten.min.default"]),
+    (Real, |b| done![(b.t(0)? - b.t(1)?).call("linalg_vector_norm", args![b.arg(2)])], &["aten.dist.default"]),
 ];
 
 impl<'b> T<'b> {

@@ -9,6 +9,15 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| by_sizes(b, "upsample_linear1d.default", 1), &["aten.upsample_linear1d.vec"]),
     (Exact, |b| by_sizes(b, "upsample_bilinear2d.default", 2), &["aten.upsample_bilinear2d.vec"]),
     (Exact, |b| by_sizes(b, "upsample_bicubic2d.default", 2), &["aten.upsample_bicubic2d.vec"]),
+    (Exact, |b| by_sizes(b, "_upsample_nearest_exact1d.default", 1), &["aten._upsample_nearest_exact1d.vec"]),
+    (Exact, |b| by_sizes(b, "upsample_nearest3d.default", 3), &["aten.upsample_nearest3d.vec"]),
+    (Exact, |b| by_sizes(b, "upsample_trilinear3d.default", 3), &["aten.upsample_trilinear3d.vec"]),
+    (Exact, |b| nearest(b, 1, 0.0), &["aten.upsample_nearest1d.default"]),
+    (Exact, |b| nearest(b, 3, 0.0), &["aten.upsample_nearest3d.default"]),
+    (Exact, |b| nearest(b, 1, 0.5), &["aten._upsample_nearest_exact1d.default"]),
+    (Exact, |b| nearest(b, 2, 0.5), &["aten._upsample_nearest_exact2d.default"]),
+    (Exact, |b| nearest(b, 3, 0.5), &["aten._upsample_nearest_exact3d.default"]),
+    (Real, affine_grid, &["aten.affine_grid_generator.default"]),
     (Real, linear1d, &["aten.upsample_linear1d.default"]),
     (Exact, grid_sampler, &["aten.grid_sampler.default"]),
 ];
@@ -61,4 +70,61 @@ fn grid_sampler(b: &Builder<'_>) -> Made {
         5 => done![b.op("grid_sampler_3d", given)],
         _ => Err(b.unsupported("this rank")),
     }
+}
+
+/// Of each dimension the sample that stands nearest: a place times the ratio of the sizes, or one over the scale, rounded down.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // PyTorch computes places as f32.
+fn nearest(b: &Builder<'_>, spatial: usize, offset: f64) -> Made {
+    let mut x = b.t(0)?;
+    let sizes = b.ints_of(1, spatial)?;
+    let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    for (d, size) in sizes.into_iter().enumerate() {
+        let axis = signed(d.saturating_add(2));
+        let own = x.fixed(axis)?;
+        b.only(own > 0 && size > 0, "nothing to choose from")?;
+        let ratio = match b.opt_float(d.saturating_add(2))? {
+            Some(scale) if scale > 0.0 => (1.0 / scale) as f32,
+            _ => own as f32 / size as f32,
+        };
+        let line = b.op("arange.default", args![size; dtype = Dtype::F32, device = device.clone()]);
+        let line = if offset == 0.0 { line } else { line + offset };
+        let line = (line * f64::from(ratio)).to(Dtype::I64).clamp(0, own.saturating_sub(1));
+        x = x.call("index_select", args![axis, line]);
+    }
+    done![x]
+}
+
+/// A grid of places between -1 and 1, by the matrix of each image.
+fn affine_grid(b: &Builder<'_>) -> Made {
+    let (theta, corners) = (b.t(0)?, b.flag(2)?);
+    let sizes = b.ints(1)?;
+    let (Some(images), Some(spatial)) = (sizes.first().copied(), sizes.get(2..)) else {
+        return Err(b.unsupported("these sizes"));
+    };
+    let (rank, dtype) = (signed(spatial.len()), theta.dtype());
+    b.only(matches!(rank, 2 | 3), "this number of dimensions")?;
+    let device = theta.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    let whole: Vec<Arg> = spatial.iter().copied().map(Arg::Int).collect();
+    let mut columns = Vec::new();
+    for (d, size) in spatial.iter().copied().enumerate().rev() {
+        let line = b.op("linspace", args![-1, 1, size; dtype = dtype, device = device.clone()]);
+        #[allow(clippy::cast_precision_loss)] // A size.
+        let line = match (corners, size) {
+            (_, ..=1) => line * 0.0,
+            (true, _) => line,
+            (false, _) => line * ((size as f64 - 1.0) / size as f64),
+        };
+        let mut lying = vec![Arg::Int(1); spatial.len()];
+        if let Some(slot) = lying.get_mut(d) {
+            *slot = Arg::Int(size);
+        }
+        columns.push(Arg::from(line.reshape(lying).expand(whole.clone())));
+    }
+    columns.push(b.full(theta, whole.clone(), 1, dtype).into());
+    let count = b.size_product(&whole);
+    let wide = Arg::Int(rank.saturating_add(1));
+    let places = b.op("stack", args![columns, rank]).reshape(vec![Arg::Int(1), count.clone(), wide.clone()]);
+    let made = b.op("bmm", args![places.expand(vec![Arg::Int(images), count, wide]), theta.transpose(1, 2)]);
+    let out = [vec![Arg::Int(images)], whole, vec![Arg::Int(rank)]].concat();
+    done![made.view(out)]
 }

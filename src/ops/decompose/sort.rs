@@ -6,6 +6,10 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, argsort, &["aten.argsort.default"]),
     (Exact, argsort_stable, &["aten.argsort.stable"]),
     (Exact, |b| done![b.pick("sort.default", args![b.t(0)?, 0], 0)], &["aten.msort.default"]),
+    (Exact, |b| median_along(b, Nan::Wins), &["aten.median.dim"]),
+    (Exact, |b| median_along(b, Nan::Least), &["aten.nanmedian.dim"]),
+    (Exact, |b| median(b, Nan::Wins), &["aten.median.default"]),
+    (Exact, |b| median(b, Nan::Least), &["aten.nanmedian.default"]),
     (Exact, nonzero_numpy, &["aten.nonzero_numpy.default", "aten.where.default"]),
 ];
 
@@ -25,4 +29,53 @@ fn nonzero_numpy(b: &Builder<'_>) -> Made {
     let found = x.op("nonzero");
     let columns = b.list("unbind.int", args![found, 1]);
     Ok(vec![Arg::List(columns.into_iter().map(Arg::from).collect())])
+}
+
+/// What NaN does among others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nan {
+    /// Any is the median.
+    Wins,
+    /// It is not counted.
+    Least,
+}
+
+/// The lower one of the middle, where a stable sort leaves it; NaN comes last.
+fn middle<'b>(b: &'b Builder<'_>, x: T<'b>, axis: i64, nan: Nan) -> Result<[T<'b>; 2], Fault> {
+    let n = x.fixed(axis)?;
+    b.only(n > 0 && x.dtype() != Dtype::Bool, "nothing to choose from")?;
+    let [sorted, places] = b.many("sort.stable", args![x; stable = true, dim = axis, descending = false])?;
+    let half = n.saturating_sub(1) >> 1;
+    let at = |t: T<'b>| t.slice(axis, half, half.saturating_add(1)).id();
+    let (value, place) = (b.value(at(sorted)), b.value(at(places)));
+    if !x.dtype().is_float() {
+        return Ok([value, place]);
+    }
+    let lost = x.op("isnan");
+    if nan == Nan::Least {
+        let counted = lost.op("logical_not").sum(&[axis], true);
+        let half = (counted - 1).call("clamp_min", args![0]).call("bitwise_right_shift.Tensor_Scalar", args![1]);
+        let at = |t: T<'b>| t.call("gather", args![axis, half]).id();
+        return Ok([b.value(at(sorted)), b.value(at(places))]);
+    }
+    let first = lost.to(Dtype::I32).call("argmax", args![axis, true]);
+    let any = lost.call("any.dim", args![axis, true]);
+    Ok([b.choose(any, x.call("gather", args![axis, first]), value), b.choose(any, first, place)])
+}
+
+fn median_along(b: &Builder<'_>, nan: Nan) -> Made {
+    let x = b.t(0)?;
+    b.only(x.rank() > 0, "scalars")?;
+    let axis = b.axis(1_usize, x.rank())?;
+    let [value, place] = middle(b, x, axis, nan)?;
+    if b.flag(2)? {
+        return done![value, place];
+    }
+    done![value.squeeze(axis), place.squeeze(axis)]
+}
+
+fn median(b: &Builder<'_>, nan: Nan) -> Made {
+    let x = b.t(0)?;
+    let [value, _] = middle(b, x.reshape(vec![x.numel()]), 0, nan)?;
+    done![value.squeeze(0)]
 }

@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::builder::{Builder, Made};
 use super::{
-    Exactness, activation, attention, compare, conv, create, einsum, fourier, gradient, gradient_window, index, linalg,
-    loss, matmul, movement, norm, npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool, quantized, random,
-    recurrent, reduce, renamed, resample, sort, split, symbolic, ternary, unfold, view,
+    Exactness, activation, attention, compare, conv, create, einsum, elementary, fourier, gradient, gradient_window,
+    index, linalg, loss, matmul, movement, norm, npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool,
+    quantized, random, recurrent, reduce, renamed, resample, sort, split, symbolic, ternary, unfold, view,
 };
 
 /// A decomposition: emits calls for the call that the builder holds.
@@ -35,6 +35,7 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
         conv::TABLE,
         create::TABLE,
         einsum::TABLE,
+        elementary::TABLE,
         fourier::TABLE,
         gradient::TABLE,
         gradient_window::TABLE,
