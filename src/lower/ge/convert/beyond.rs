@@ -36,6 +36,23 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.nonzero.default", By(nonzero)),
     ("aten.trunc.default", By(|cx| unary(cx, "Trunc"))),
     ("aten.view.dtype", By(view_dtype)),
+    ("aten._conj_physical.default", Unary("Conj")),
+    ("aten.angle.default", By(angle)),
+    ("aten.complex.default", By(complex)),
+    ("aten.cummax.default", By(|cx| running(cx, "Cummax", "dim"))),
+    ("aten.cummin.default", By(|cx| running(cx, "Cummin", "axis"))),
+    ("aten.gcd.default", By(|cx| of_result(cx, "Gcd"))),
+    ("aten.kthvalue.default", By(super::sort::kth_value)),
+    ("aten.logcumsumexp.default", By(logcumsumexp)),
+    ("aten.masked_select.default", By(masked_select)),
+    ("aten.nextafter.default", By(|cx| of_result(cx, "NextAfter"))),
+    ("aten.special_i0e.default", By(|cx| unary(cx, "BesselI0e"))),
+    ("aten.special_i1e.default", By(|cx| unary(cx, "BesselI1e"))),
+    ("aten.special_zeta.default", By(|cx| of_result(cx, "Zeta"))),
+    ("aten.adaptive_max_pool2d.default", By(super::pool::adaptive_max_pool2d)),
+    ("aten.avg_pool3d.default", By(super::pool::avg_pool3d)),
+    ("aten.tril_indices.default", By(|cx| triangle(cx, true))),
+    ("aten.triu_indices.default", By(|cx| triangle(cx, false))),
     ("aten._int_mm.default", By(int_mm)),
     ("aten.amin.default", By(|cx| extreme(cx, "ReduceMin"))),
     ("aten.any.dims", By(any_dims)),
@@ -135,6 +152,72 @@ fn cumprod(cx: &mut Cx) -> Made {
     let dtype = cx.out_type()?;
     let (x, dim) = (cx.promoted(0, dtype)?, cx.input(1, "dim")?);
     cx.ge("Cumprod", vec![x.into(), dim], &[])
+}
+
+/// The greatest or least so far, and where it stands.
+fn running(cx: &mut Cx, kind: &str, attribute: &str) -> Made {
+    let args = Args::of(cx, "self dim")?;
+    let dim = args.int("dim")?.ok_or_else(|| Refusal("argument dim is missing".into()))?;
+    let made = cx.b.many(kind, vec![args.input("self")?], &[(attribute, Attr::Int(dim))], None)?;
+    let [values, places] = <[TensorId; 2]>::try_from(made).map_err(|_| Refusal("two results were expected".into()))?;
+    let places = cx.cast(places, DataType::Int64)?;
+    Ok(list(&[values, places]))
+}
+
+fn logcumsumexp(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self dim")?;
+    let axis = cx.cast(args.get("dim"), DataType::Int32)?;
+    cx.ge("CumulativeLogsumexp", vec![args.input("self")?, axis.into()], &[])
+}
+
+fn complex(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "real imag")?;
+    let dtype = cx.out_type()?;
+    cx.ge("Complex", vec![args.input("real")?, args.input("imag")?], &[("Tout", dtype.into())])
+}
+
+/// Of complex numbers; others are compared with zero.
+fn angle(cx: &mut Cx) -> Made {
+    let (x, dtype) = (cx.tensor(0, "self")?, cx.out_type()?);
+    if !matches!(cx.dtype(x), DataType::Complex64 | DataType::Complex128) {
+        return Err(Refusal("GE has it of complex numbers only".into()));
+    }
+    cx.ge("Angle", vec![x.into()], &[("Tout", dtype.into())])
+}
+
+fn masked_select(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self mask")?;
+    let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
+    if cx.sizes(x)? != cx.sizes(mask)? {
+        return Err(Refusal("a mask of other sizes is not supported".into()));
+    }
+    cx.ge("MaskedSelect", vec![x.into(), mask.into()], &[])
+}
+
+/// Rows and columns of what lies on one side of a diagonal: known numbers.
+fn triangle(cx: &mut Cx, lower: bool) -> Made {
+    let args = Args::of(cx, "row col offset=0 dtype layout device pin_memory")?;
+    super::create::refuse_layout(cx)?;
+    let number = |name: &str| args.int(name).map(|n| n.unwrap_or(0));
+    let (rows, columns, offset) = (number("row")?, number("col")?, number("offset")?);
+    if rows.saturating_mul(columns) > 1 << 20 {
+        return Err(Refusal("more than a million places are not supported".into()));
+    }
+    let within = |r: i64, c: i64| {
+        let along = c.saturating_sub(r);
+        if lower { along <= offset } else { along >= offset }
+    };
+    let all = (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c)));
+    let (r, c): (Vec<i64>, Vec<i64>) = all.filter(|(r, c)| within(*r, *c)).unzip();
+    let (count, dtype) = (signed(r.len()), cx.out_type()?);
+    let bytes = |v: i64| match dtype {
+        DataType::Int32 => i32::try_from(v).ok().map(|v| v.to_le_bytes().to_vec()),
+        DataType::Int64 => Some(v.to_le_bytes().to_vec()),
+        _ => None,
+    };
+    let data: Option<Vec<Vec<u8>>> = r.into_iter().chain(c).map(bytes).collect();
+    let data = data.ok_or_else(|| Refusal("places of this type are not supported".into()))?.concat();
+    Ok(cx.b.raw_constant(dtype, vec![2, count], data, None).into())
 }
 
 /// GE gives places first.
@@ -324,11 +407,22 @@ fn scatter_reduce(cx: &mut Cx) -> Made {
         "amin" => return extreme_of_parts(cx, &args, "TensorScatterMin", f64::INFINITY),
         other => return Err(Refusal(format!("a reduction by {other} is not supported"))),
     };
-    if !args.flag("include_self")? {
-        return Err(Refusal("include_self=False is not supported".into()));
-    }
+    let none = if reduction == "add" { 0.0 } else { 1.0 };
+    let into = without_itself(cx, &args, none)?;
     let attrs = [("axis", Attr::Int(args.int("dim")?.unwrap_or(0))), ("reduction", Attr::Str(reduction.into()))];
-    cx.ge("ScatterElements", vec![args.input("self")?, args.input("index")?, args.input("src")?], &attrs)
+    cx.ge("ScatterElements", vec![into.into(), args.input("index")?, args.input("src")?], &attrs)
+}
+
+/// What is sent anything to begins with what changes nothing, where it does not count itself.
+fn without_itself(cx: &mut Cx, args: &Args, nothing: f64) -> Result<TensorId, Refusal> {
+    let (x, index) = (args.tensor("self")?, args.tensor("index")?);
+    if args.flag("include_self")? {
+        return Ok(x);
+    }
+    let (shape, dtype) = (cx.shape(index)?, cx.dtype(x));
+    let nothing = cx.filled(shape, nothing, dtype)?;
+    let attrs = [("axis", Attr::Int(args.int("dim")?.unwrap_or(0))), ("reduction", Attr::Str("none".into()))];
+    cx.op("ScatterElements", vec![x.into(), index.into(), nothing.into()], &attrs)
 }
 
 /// The largest or smallest of what is sent to each place: GE has that by coordinates.
@@ -341,14 +435,7 @@ fn extreme_of_parts(cx: &mut Cx, args: &Args, kind: &str, least: f64) -> Made {
     }
     let axis = metas::axis(args.int("dim")?.unwrap_or(0), sizes.len())
         .ok_or_else(|| Refusal("there is no such dimension".into()))?;
-    let mut into = x;
-    if !args.flag("include_self")? {
-        // What is sent anything to does not count itself.
-        let shape = cx.shape(index)?;
-        let nothing = cx.filled(shape, least, dtype)?;
-        let attrs = [("axis", Attr::Int(signed(axis))), ("reduction", Attr::Str("none".into()))];
-        into = cx.op("ScatterElements", vec![x.into(), index.into(), nothing.into()], &attrs)?;
-    }
+    let into = without_itself(cx, args, least)?;
     let mut coordinates = Vec::with_capacity(sizes.len());
     for (d, size) in sizes.iter().enumerate() {
         if d == axis {
@@ -427,5 +514,6 @@ fn bilinear2d(cx: &mut Cx) -> Made {
 
 /// Returns whether TorchAir has no converter for what is converted here.
 pub(in crate::lower::ge) fn is_beyond(target: &str) -> bool {
-    TABLE.iter().chain(super::resample::TABLE).chain(super::detection::TABLE).any(|(t, _)| *t == target)
+    let others = [super::resample::TABLE, super::detection::TABLE, super::linalg::TABLE];
+    TABLE.iter().chain(others.into_iter().flatten()).any(|(t, _)| *t == target)
 }

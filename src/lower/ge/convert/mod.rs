@@ -17,6 +17,7 @@ mod foreach;
 mod fourier;
 mod group_norm;
 mod index;
+mod linalg;
 mod logic;
 mod loss;
 mod matmul;

@@ -64,6 +64,9 @@ fn average(args: &Args, exclusive: bool) -> Result<[(&'static str, Attr); 6], Re
 const AVERAGE: &str =
     "self kernel_size stride=[] padding=[0,0] ceil_mode=false count_include_pad=true divisor_override";
 
+const AVERAGE_OF_VOLUMES: &str =
+    "self kernel_size stride=[] padding=[0,0,0] ceil_mode=false count_include_pad=true divisor_override";
+
 fn avg_pool2d(cx: &mut Cx) -> Made {
     let args = Args::of(cx, AVERAGE)?;
     let x = args.tensor("self")?;
@@ -81,6 +84,49 @@ fn avg_pool2d(cx: &mut Cx) -> Made {
     let made = cx.op("AvgPoolV2", vec![x.into()], &attrs)?;
     cx.formats(made, &[0], &[0], "NCHW");
     Ok(if rank == 3 { cx.squeeze(made, &[0])? } else { made }.into())
+}
+
+/// Of three dimensions: GE's windows are counted in the order of the tensor.
+pub(super) fn avg_pool3d(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, AVERAGE_OF_VOLUMES)?;
+    let x = args.tensor("self")?;
+    let rank = cx.rank(x)?;
+    if !matches!(rank, 4 | 5) {
+        return Err(Refusal("only four or five dimensions are supported".into()));
+    }
+    let kernel = each::<3>(&args, "kernel_size", None)?;
+    let stride = each(&args, "stride", Some(kernel))?;
+    let [pd, ph, pw] = each(&args, "padding", Some([0, 0, 0]))?;
+    let whole = |v: [i64; 3]| Attr::Ints([&[1, 1], v.as_slice()].concat());
+    let attrs = [
+        ("ksize", whole(kernel)),
+        ("strides", whole(stride)),
+        ("pads", Attr::Ints(vec![pd, pd, ph, ph, pw, pw])),
+        ("ceil_mode", Attr::Bool(args.flag("ceil_mode")?)),
+        ("count_include_pad", Attr::Bool(args.flag("count_include_pad")?)),
+        ("divisor_override", Attr::Int(args.int("divisor_override")?.unwrap_or(0))),
+        ("data_format", Attr::Str("NCDHW".into())),
+    ];
+    let x = if rank == 4 { cx.unsqueeze(x, &[0])? } else { x };
+    let made = cx.op("AvgPool3D", vec![x.into()], &attrs)?;
+    cx.formats(made, &[0], &[0], "NCDHW");
+    Ok(if rank == 4 { cx.squeeze(made, &[0])? } else { made }.into())
+}
+
+/// Values and places; GE's places are those of PyTorch in 32 bits.
+pub(super) fn adaptive_max_pool2d(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self output_size")?;
+    let x = args.tensor("self")?;
+    let (rank, sizes) = (cx.rank(x)?, each::<2>(&args, "output_size", None)?);
+    let x = if rank == 3 { cx.unsqueeze(x, &[0])? } else { x };
+    let attrs = [("output_size", Attr::Ints(sizes.to_vec()))];
+    let (made, places) = both(&cx.b.many("AdaptiveMaxPool2d", vec![x.into()], &attrs, None)?)?;
+    cx.formats(made, &[0], &[0, 1], "NCHW");
+    let places = cx.cast(places, DataType::Int64)?;
+    if rank == 3 {
+        return Ok(list(&[cx.squeeze(made, &[0])?, cx.squeeze(places, &[0])?]));
+    }
+    Ok(list(&[made, places]))
 }
 
 fn avg_pool2d_backward(cx: &mut Cx) -> Made {

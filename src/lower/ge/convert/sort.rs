@@ -72,3 +72,35 @@ fn searchsorted(cx: &mut Cx) -> Made {
     let line = "SearchSorted(sorted_sequence, self, sorter; right)";
     direct::make(cx, &args, line, &[("dtype", Attr::Type(dtype))])
 }
+
+/// The one at a place of the sorted row, and where it stood; of equal ones PyTorch names any.
+pub(super) fn kth_value(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self k dim=-1 keepdim=false")?;
+    let x = args.tensor("self")?;
+    let sizes = cx.sizes(x)?;
+    let axis = metas::axis(args.int("dim")?.unwrap_or(-1), sizes.len());
+    let (Some(axis), Some(k)) = (axis, args.int("k")?) else {
+        return Err(Refusal("there is no such dimension".into()));
+    };
+    let last = sizes.len().saturating_sub(1);
+    let order: Vec<i64> = metas::swapped(sizes.len(), axis, last).into_iter().map(super::cx::signed).collect();
+    let order = super::cx::ints(&order);
+    let row = if axis == last { x } else { cx.op("Transpose", vec![x.into(), order.clone()], &[])? };
+    let attrs = [("axis", Attr::Int(super::cx::signed(last))), ("stable", Attr::Bool(true))];
+    let (values, places) = pair(&cx.b.many("Sort", vec![row.into()], &attrs, None)?)?;
+    let places = cx.cast(places, DataType::Int64)?;
+    let mut found = Vec::new();
+    for all in [values, places] {
+        let bounds = [k.saturating_sub(1), k, super::cx::signed(last), 1].map(|n| super::cx::ints(&[n]));
+        let [begin, end, axes, step] = bounds;
+        let mut one = cx.op("StridedSliceV2", vec![all.into(), begin, end, axes, step], &[])?;
+        if axis != last {
+            one = cx.op("Transpose", vec![one.into(), order.clone()], &[])?;
+        }
+        if !args.flag("keepdim")? {
+            one = cx.squeeze(one, &[super::cx::signed(axis)])?;
+        }
+        found.push(one);
+    }
+    Ok(list(&found))
+}

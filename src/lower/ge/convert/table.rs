@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use super::cx::Cx;
 use super::{
-    activation, batch_norm, beyond, comm, conv, create, detection, direct, foreach, fourier, group_norm, index, logic,
-    loss, matmul, movement, norm, npu, npu_attention, npu_cache, npu_comm, npu_dequant, npu_grouped, npu_matmul,
+    activation, batch_norm, beyond, comm, conv, create, detection, direct, foreach, fourier, group_norm, index, linalg,
+    logic, loss, matmul, movement, norm, npu, npu_attention, npu_cache, npu_comm, npu_dequant, npu_grouped, npu_matmul,
     npu_moe, npu_quant, pad, pointwise, pool, random, reduce, resample, slices, sort, split, stream, symbolic, view,
 };
 use crate::lower::ge::builder::Refusal;
@@ -36,7 +36,7 @@ pub(in crate::lower::ge) enum Rule {
 /// One line of a family's table.
 pub(in crate::lower::ge) type Entry = (&'static str, Rule);
 
-const FAMILIES: [&[Entry]; 37] = [
+const FAMILIES: [&[Entry]; 38] = [
     activation::TABLE,
     batch_norm::TABLE,
     beyond::TABLE,
@@ -47,6 +47,7 @@ const FAMILIES: [&[Entry]; 37] = [
     fourier::TABLE,
     group_norm::TABLE,
     index::TABLE,
+    linalg::TABLE,
     logic::TABLE,
     matmul::TABLE,
     norm::TABLE,

@@ -23,6 +23,7 @@ mod foreach;
 mod fourier;
 mod fused;
 mod index;
+mod linalg;
 mod loss;
 mod norm;
 mod numbers;
@@ -62,6 +63,7 @@ const FAMILIES: &[Table] = &[
     pool::TABLE,
     norm::TABLE,
     index::TABLE,
+    linalg::TABLE,
     loss::TABLE,
     quant::TABLE,
     foreach::TABLE,

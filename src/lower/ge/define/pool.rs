@@ -8,6 +8,8 @@ pub(super) const TABLE: Table = &[
     ("Resize", resize),
     ("GridSampler2D", grid_sampler),
     ("AvgPoolV2", avg_pool),
+    ("AvgPool3D", avg_pool3d),
+    ("AdaptiveMaxPool2d", adaptive_max_pool),
     ("AdaptiveAvgPool2d", adaptive_avg_pool),
     ("MaxPoolWithArgmaxV1", max_pool),
     ("MaxPoolGradWithArgmaxV1", max_pool_gradient),
@@ -43,6 +45,42 @@ fn avg_pool(c: &mut Call<'_, '_>) -> Made {
         if divisor == 0 { Arg::None } else { Arg::Int(divisor) },
     ];
     one(c.b.call("aten.avg_pool2d.default", args)?)
+}
+
+/// The numbers of the three spatial dimensions.
+fn volume(c: &Call<'_, '_>, name: &str) -> Result<Vec<i64>, Undefined> {
+    match c.int_list(name)?.as_slice() {
+        [1, 1, d, h, w] => Ok(vec![*d, *h, *w]),
+        _ => undefined(format!("`{name}` beyond the spatial dimensions")),
+    }
+}
+
+fn avg_pool3d(c: &mut Call<'_, '_>) -> Made {
+    c.only(c.text("data_format")? == "NCDHW", "another format")?;
+    c.only(c.layout("x") == "NCDHW" && c.output_layout(0) == "NCDHW", "a tensor in another layout than NCDHW")?;
+    let pads = match c.int_list("pads")?.as_slice() {
+        [a, b, c, d, e, f] if a == b && c == d && e == f => vec![*a, *c, *e],
+        _ => return undefined("uneven pads"),
+    };
+    let divisor = c.int("divisor_override")?;
+    let args = vec![
+        Arg::Node(c.t("x")?),
+        Arg::list(volume(c, "ksize")?),
+        Arg::list(volume(c, "strides")?),
+        Arg::list(pads),
+        Arg::Bool(c.flag("ceil_mode")?),
+        Arg::Bool(c.flag("count_include_pad")?),
+        if divisor == 0 { Arg::None } else { Arg::Int(divisor) },
+    ];
+    one(c.b.call("aten.avg_pool3d.default", args)?)
+}
+
+fn adaptive_max_pool(c: &mut Call<'_, '_>) -> Made {
+    in_order(c)?;
+    let (x, sizes) = (c.t("x")?, c.int_list("output_size")?);
+    let made = c.b.call("aten.adaptive_max_pool2d.default", vec![Arg::Node(x), Arg::list(sizes)])?;
+    let (values, places) = (c.b.item(made, 0)?, c.b.item(made, 1)?);
+    Ok(vec![Some(values.into()), Some(places.into())])
 }
 
 fn adaptive_avg_pool(c: &mut Call<'_, '_>) -> Made {
