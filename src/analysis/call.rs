@@ -132,9 +132,7 @@ fn any_call(view: &dyn View, body: BodyId, mut is: impl FnMut(NodeId) -> bool) -
         if !seen.insert(body) {
             continue;
         }
-        let mut next = view.first(body);
-        while let Some(node) = next {
-            next = view.next(node);
+        for node in view.nodes(body) {
             if view.kind(node) != NodeKind::Call {
                 continue;
             }
@@ -164,9 +162,7 @@ pub fn opaque_calls(view: &dyn View, registry: &Registry, bodies: &mut Bodies) -
         return Vec::new();
     }
     let mut out = Vec::new();
-    let mut next = view.first(BodyId::ROOT);
-    while let Some(node) = next {
-        next = view.next(node);
+    for node in view.nodes(BodyId::ROOT) {
         if bodies.is_opaque(view, registry, node) {
             out.push(node);
         }

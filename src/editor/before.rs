@@ -54,6 +54,10 @@ impl<'a> Before<'a> {
 }
 
 impl View for Before<'_> {
+    fn as_view(&self) -> &dyn View {
+        self
+    }
+
     fn assumes_contiguous(&self) -> bool {
         self.graph.assumes_contiguous()
     }

@@ -3,14 +3,22 @@
 //! Accessors given a stale id answer with something empty and never panic; whoever takes ids from outside asks
 //! [`View::contains`] first.
 
+use std::iter::{Chain, FlatMap, Map};
+use std::ops::Range;
+use std::slice::Iter;
+
 use super::order::NONE;
-use super::{Arg, BodyId, Graph, Hearsay, Interner, Link, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType};
+use super::{
+    Arg, BodyId, Graph, Hearsay, Interner, Link, NodeId, NodeKind, NodesIn, Row, Signature, StrId, Users, ValueType,
+};
 use crate::sym::Symbols;
 
 static UNKNOWN: ValueType = ValueType::Unknown;
 
 /// A graph that can be read: the graph as it is, or as it was before an edit.
 pub trait View {
+    /// Returns the view as one of any kind: what walks it is one type.
+    fn as_view(&self) -> &dyn View;
     /// Returns the texts that [`StrId`]s stand for.
     fn texts(&self) -> &Interner;
     /// Returns the symbolic sizes.
@@ -69,19 +77,14 @@ pub trait View {
     }
 
     /// Returns the nodes of a body in order.
-    fn nodes(&self, body: BodyId) -> Nodes<'_, Self>
-    where
-        Self: Sized,
-    {
-        Nodes { view: self, next: self.first(body) }
+    fn nodes(&self, body: BodyId) -> Nodes<'_> {
+        Nodes { view: self.as_view(), next: self.first(body) }
     }
 
     /// Returns every node that the arguments name, in written order, with repetitions.
-    fn operands(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_
-    where
-        Self: Sized,
-    {
-        self.args(id).iter().chain(self.kwargs(id).iter().map(|(_, a)| a)).flat_map(Arg::nodes)
+    fn operands(&self, id: NodeId) -> Operands<'_> {
+        let value: fn(&(StrId, Arg)) -> &Arg = |(_, a)| a;
+        self.args(id).iter().chain(self.kwargs(id).iter().map(value)).flat_map(Arg::nodes)
     }
 
     /// Returns the keyword argument of that name.
@@ -104,21 +107,27 @@ pub trait View {
     }
 
     /// Returns every body.
-    fn bodies(&self) -> impl Iterator<Item = BodyId> + use<Self>
-    where
-        Self: Sized,
-    {
+    fn bodies(&self) -> Bodies {
         (0..u32::try_from(self.body_count()).unwrap_or(u32::MAX)).map(BodyId)
     }
 }
 
+type Keyword = (StrId, Arg);
+type Values<'a> = Chain<Iter<'a, Arg>, Map<Iter<'a, Keyword>, fn(&'a Keyword) -> &'a Arg>>;
+
+/// Iterates over the nodes that arguments name.
+pub type Operands<'a> = FlatMap<Values<'a>, NodesIn<'a>, fn(&'a Arg) -> NodesIn<'a>>;
+
+/// Iterates over bodies.
+pub type Bodies = Map<Range<u32>, fn(u32) -> BodyId>;
+
 /// Iterates over the nodes of a body in order.
-pub struct Nodes<'a, V> {
-    view: &'a V,
+pub struct Nodes<'a> {
+    view: &'a dyn View,
     next: Option<NodeId>,
 }
 
-impl<V: View> Iterator for Nodes<'_, V> {
+impl Iterator for Nodes<'_> {
     type Item = NodeId;
 
     fn next(&mut self) -> Option<NodeId> {
@@ -218,6 +227,10 @@ impl Graph {
 }
 
 impl View for Graph {
+    fn as_view(&self) -> &dyn View {
+        self
+    }
+
     fn assumes_contiguous(&self) -> bool {
         self.inputs_assumed
     }

@@ -32,9 +32,8 @@ impl<'a> Sizes<'a> {
     fn bound(&mut self) -> &KeyedSet<String> {
         let (view, symbols) = (self.inputs, self.symbols);
         self.bound.get_or_insert_with(|| {
-            let inputs: Vec<_> = std::iter::successors(view.first(BodyId::ROOT), |n| view.next(*n))
-                .take_while(|n| view.kind(*n) == NodeKind::Placeholder)
-                .collect();
+            let inputs: Vec<_> =
+                view.nodes(BodyId::ROOT).take_while(|n| view.kind(*n) == NodeKind::Placeholder).collect();
             let dims = inputs.iter().flat_map(|n| match view.ty(*n) {
                 ValueType::Tensor(t) => {
                     t.sizes.iter().chain(t.strides.iter().flatten()).chain([&t.offset]).copied().collect()

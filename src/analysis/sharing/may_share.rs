@@ -94,18 +94,28 @@ pub(in crate::analysis) fn holds_tensor(ty: &ValueType) -> bool {
 
 /// Returns every operand that is or holds a tensor.
 pub fn tensor_operands(view: &dyn View, node: NodeId) -> Vec<Place> {
-    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
     let mut out: Vec<Place> = Vec::new();
+    // Most calls have few: these are looked through.
     let mut seen: FxHashSet<Place> = FxHashSet::default();
-    for operand in args.flat_map(Arg::nodes) {
+    for operand in view.operands(node) {
         for place in crate::analysis::sharing::place::places_of(view, operand) {
-            if holds_tensor(type_of_item(view, place, operand)) && seen.insert(place) {
+            if !holds_tensor(type_of_item(view, place, operand)) {
+                continue;
+            }
+            if out.len() == FEW {
+                seen.extend(out.iter().copied());
+            }
+            let is_new = if out.len() < FEW { !out.contains(&place) } else { seen.insert(place) };
+            if is_new {
                 out.push(place);
             }
         }
     }
     out
 }
+
+/// How many operands are looked through.
+const FEW: usize = 8;
 
 fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place, operand: Place) -> Option<Shares> {
     let (Some(from), Some(to)) = (type_of(view, operand).as_tensor(), type_of(view, place).as_tensor()) else {

@@ -388,9 +388,7 @@ impl<'a> Storages<'a> {
         }
         let view = self.view;
         let mut found: FxHashMap<StrId, Vec<NodeId>> = FxHashMap::default();
-        let mut next = view.first(BodyId::ROOT).filter(|_| view.names_attributes());
-        while let Some(node) = next {
-            next = view.next(node);
+        for node in view.nodes(BodyId::ROOT).take_while(|_| view.names_attributes()) {
             if view.kind(node) == NodeKind::GetAttr && !matches!(view.ty(node), ValueType::Body(_)) {
                 found.entry(view.target_id(node)).or_default().push(node);
             }
@@ -705,8 +703,7 @@ pub const FINAL_ORDER: u64 = 1 << 63;
 
 /// Returns the bodies that a call runs: its operands that are sub-graphs.
 pub fn bodies_called(view: &dyn View, node: NodeId) -> Vec<BodyId> {
-    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
-    args.flat_map(Arg::nodes)
+    view.operands(node)
         .filter_map(|n| match view.ty(n) {
             crate::graph::ValueType::Body(body) if view.kind(n) == NodeKind::GetAttr => Some(*body),
             _ => None,
@@ -721,13 +718,7 @@ pub fn inputs_by_name(view: &dyn View) -> KeyedMap<&str, NodeId> {
 
 /// Returns the placeholders of a body, in order.
 pub fn placeholders(view: &dyn View, body: BodyId) -> Vec<NodeId> {
-    let mut out = Vec::new();
-    let mut next = view.first(body);
-    while let Some(node) = next.filter(|n| view.kind(*n) == NodeKind::Placeholder) {
-        out.push(node);
-        next = view.next(node);
-    }
-    out
+    view.nodes(body).take_while(|n| view.kind(*n) == NodeKind::Placeholder).collect()
 }
 
 fn final_copies(view: &dyn View) -> Vec<(Place, NodeId, u32)> {

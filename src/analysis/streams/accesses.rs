@@ -259,10 +259,9 @@ fn launches(view: &dyn View, operator: &Operator, touches: &[Touch], homes: &[(P
 
 /// Returns every operand that is or holds a tensor, each once.
 fn operands_of(view: &dyn View, node: NodeId) -> Vec<Place> {
-    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
     let mut seen: FxHashSet<Place> = FxHashSet::default();
     let mut out = Vec::new();
-    for operand in args.flat_map(Arg::nodes) {
+    for operand in view.operands(node) {
         if getitem_of(view, operand).is_some() {
             // Its own type says what it is, at once.
             let place = place_of(view, operand);

@@ -14,7 +14,7 @@ use super::accesses::Work;
 use super::order::{Order, Step};
 use super::scopes::{StreamId, nodes_of};
 use crate::analysis::{Place, Storages, getitem_of, place_of, places_of};
-use crate::graph::{Arg, BodyId, NodeId, NodeKind, View};
+use crate::graph::{BodyId, NodeId, NodeKind, View};
 
 /// A use of memory that an allocation may come into.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,9 +51,7 @@ pub fn reuses(view: &dyn View, order: &Order, work: &Work, storages: &mut Storag
     for (number, (node, kind)) in nodes_of(view, BodyId::ROOT).enumerate() {
         at.insert(node, number);
         // An item of a tuple is a use of that item.
-        let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
-        let args = args.filter(|_| getitem_of(view, node).is_none());
-        for place in args.flat_map(Arg::nodes).flat_map(|n| places_of(view, n)) {
+        for place in view.operands(node).filter(|_| getitem_of(view, node).is_none()).flat_map(|n| places_of(view, n)) {
             let origin = storages.origin(place);
             last_use.insert(origin, number);
             if kind == NodeKind::Output {

@@ -396,7 +396,7 @@ impl Streams {
         scopes.finish();
         out.faults = std::mem::take(&mut scopes.faults);
         out.scopes = scopes;
-        for body in (1..u32::try_from(view.body_count()).unwrap_or(0)).map(BodyId) {
+        for body in view.bodies().skip(1) {
             out.in_body = out.in_body.or_else(|| {
                 let mut calls = nodes_of(view, body).filter(|(_, kind)| *kind == NodeKind::Call);
                 calls.find(|(n, _)| stream_operator(view.target(*n)).is_some()).map(|(n, _)| n)
@@ -446,5 +446,5 @@ impl Streams {
 
 /// Returns the nodes of a body in order, with their kinds.
 pub(super) fn nodes_of(view: &dyn View, body: BodyId) -> impl Iterator<Item = (NodeId, NodeKind)> + '_ {
-    std::iter::successors(view.first(body), |n| view.next(*n)).map(|n| (n, view.kind(n)))
+    view.nodes(body).map(|n| (n, view.kind(n)))
 }

@@ -69,6 +69,10 @@ fn place(id: NodeId) -> usize {
 static UNKNOWN: ValueType = ValueType::Unknown;
 
 impl View for Operands {
+    fn as_view(&self) -> &dyn View {
+        self
+    }
+
     fn assumes_contiguous(&self) -> bool {
         false
     }

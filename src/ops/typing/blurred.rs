@@ -18,8 +18,7 @@ pub struct Blurred<'a> {
 impl<'a> Blurred<'a> {
     /// Hides strides of the operands of `node` that are somebody's word.
     pub fn of(view: &'a dyn View, node: NodeId) -> Self {
-        let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
-        let hidden = args.flat_map(Arg::nodes).filter(|n| view.hearsay(*n).strides());
+        let hidden = view.operands(node).filter(|n| view.hearsay(*n).strides());
         Blurred { view, types: hidden.map(|n| (n, without_strides(view.ty(n)))).collect() }
     }
 }
@@ -36,6 +35,10 @@ fn without_strides(ty: &ValueType) -> ValueType {
 }
 
 impl View for Blurred<'_> {
+    fn as_view(&self) -> &dyn View {
+        self
+    }
+
     fn assumes_contiguous(&self) -> bool {
         self.view.assumes_contiguous()
     }

@@ -25,10 +25,8 @@ impl Owners {
     /// Returns the symbols that the inputs of a graph bind.
     pub(in crate::ops) fn of_inputs(view: &dyn View, symbols: &Symbols) -> Self {
         let mut out = Owners::default();
-        let mut next = view.first(BodyId::ROOT);
-        while let Some(node) = next.filter(|n| view.kind(*n) == NodeKind::Placeholder) {
+        for node in view.nodes(BodyId::ROOT).take_while(|n| view.kind(*n) == NodeKind::Placeholder) {
             out.taken.extend(symbols_of(symbols, view.ty(node)));
-            next = view.next(node);
         }
         out
     }
@@ -145,8 +143,7 @@ impl Registry {
     pub fn hearsay(&self, view: &dyn View, symbols: &mut Symbols, node: NodeId, told: Hearsay) -> Hearsay {
         let own = if self.lies_as_ruled(view, symbols, node) { Hearsay::NONE } else { Hearsay::STRIDES };
         let own = told.max(own);
-        let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
-        let all = args.flat_map(Arg::nodes).fold(own, |sum, n| sum.with_operand(view.hearsay(n)));
+        let all = view.operands(node).fold(own, |sum, n| sum.with_operand(view.hearsay(n)));
         // Whose result lies alike however its operands lie takes nobody's word for strides.
         if all == own.max(Hearsay::STRIDES) && !own.strides() && self.lies_alike_anyhow(view, symbols, node) {
             return own;
@@ -217,9 +214,7 @@ pub(in crate::ops) fn bodies_take_what_is_passed(view: &dyn View, symbols: &Symb
         args.iter().skip(last).skip(1).flat_map(|a| a.items().map_or(vec![a], |all| all.iter().collect())).collect();
     bodies.into_iter().all(|body| {
         let mut given = passed.iter();
-        let mut next = view.first(body);
-        while let Some(node) = next.filter(|n| view.kind(*n) == NodeKind::Placeholder) {
-            next = view.next(node);
+        for node in view.nodes(body).take_while(|n| view.kind(*n) == NodeKind::Placeholder) {
             let fits = match given.next() {
                 Some(Arg::Node(n)) => states(symbols, view.ty(node), view.ty(*n)),
                 Some(Arg::Int(v)) => *view.ty(node) == ValueType::SymInt(Dim::Fixed(*v)),

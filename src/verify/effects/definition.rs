@@ -61,9 +61,8 @@ fn is_fixed(t: &TensorType) -> bool {
 
 /// Types of all tensors that a call is given; `None` where something else is a node, or nobody knows. `typed`: rules gave all types.
 fn operands(view: &dyn View, node: NodeId, typed: bool) -> Option<Vec<&TensorType>> {
-    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
     let mut out = Vec::new();
-    for n in args.flat_map(Arg::nodes) {
+    for n in view.operands(node) {
         // Calls of a definition were typed as they were made.
         if !typed && (view.hearsay(n).sizes() || view.hearsay(n).strides()) {
             return None;

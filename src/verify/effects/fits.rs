@@ -174,8 +174,7 @@ fn pins_memory(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
 
 fn operands_are_hearsay(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
     let view = f.view(side);
-    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
-    args.flat_map(Arg::nodes).any(|n| view.hearsay(n).sizes() || *view.ty(n) == ValueType::Unknown)
+    view.operands(node).any(|n| view.hearsay(n).sizes() || *view.ty(n) == ValueType::Unknown)
 }
 
 fn is_plain_float(f: &mut Functional<'_>, side: Side, place: Place) -> bool {
@@ -185,8 +184,7 @@ fn is_plain_float(f: &mut Functional<'_>, side: Side, place: Place) -> bool {
 /// Returns the one dtype of all operands, where all are tensors and every kernel takes it.
 fn numbers_of(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<Dtype> {
     let view = f.view(side);
-    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
-    let nodes: Vec<NodeId> = args.flat_map(Arg::nodes).collect();
+    let nodes: Vec<NodeId> = view.operands(node).collect();
     let dtypes: Vec<Option<Dtype>> =
         nodes.into_iter().map(|n| f.tensor(side, place_of(view, n)).map(|t| t.dtype)).collect();
     let first = dtypes.first().copied()??;
@@ -212,8 +210,7 @@ fn has_defaults(operator: &Operator, bound: &Bound<'_>, dtype: Dtype) -> bool {
 fn is_symbolic(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let view = f.view(side);
     let open = |t: &TensorType| t.sizes.iter().any(|d| d.fixed().is_none());
-    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
-    let mut given = args.flat_map(Arg::nodes);
+    let mut given = view.operands(node);
     given.any(|n| {
         !matches!(view.ty(n), ValueType::Tensor(_) | ValueType::Many(_))
             && view.ty(n) != &ValueType::None
@@ -284,9 +281,8 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
 
 /// What a call is given that is no tensor and no list of tensors.
 fn scalars_of(view: &dyn View, node: NodeId) -> Vec<NodeId> {
-    let args = view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
     let is_number = |n: &NodeId| !matches!(view.ty(*n), ValueType::Tensor(_) | ValueType::Many(_));
-    args.flat_map(Arg::nodes).filter(is_number).collect()
+    view.operands(node).filter(is_number).collect()
 }
 
 /// Whether sizes stand as numbers beside tensors whose dtypes hold every integer, or what is nearest to it.

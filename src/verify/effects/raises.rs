@@ -10,7 +10,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::{Place, Stamp, getitem_of, place_of, tensor_operands};
-use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType, View};
+use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::{Base, Bound, Operator, fits_plainly};
 use crate::sym::{Dim, KeyedMap};
 use crate::term::call::Arguments;
@@ -162,7 +162,7 @@ fn stated<'a>(f: &mut Functional<'a>, side: Side, node: NodeId) -> Option<&'a Op
 /// Checks all calls of both graphs. Everything below what is asked is found, so that equal questions are one class.
 pub fn check_whole(f: &mut Functional<'_>, c: &mut Congruence, findings: &mut Findings) {
     let [before, after] = [Side::Before, Side::After].map(|side| {
-        let nodes = nodes_of(f.view(side));
+        let nodes: Vec<NodeId> = f.view(side).nodes(BodyId::ROOT).collect();
         let mut asked_by: Vec<(NodeId, ValueId)> = Vec::new();
         for node in nodes {
             asked_by.extend(asked(f, side, node).map(|a| (node, a)));
@@ -319,16 +319,6 @@ fn shows(f: &mut Functional<'_>, node: NodeId) -> bool {
     written.iter().any(|place| view.kind(place.node) != NodeKind::Call)
 }
 
-fn nodes_of(view: &dyn View) -> Vec<NodeId> {
-    let mut out = Vec::new();
-    let mut next = view.first(BodyId::ROOT);
-    while let Some(node) = next {
-        out.push(node);
-        next = view.next(node);
-    }
-    out
-}
-
 /// Returns whether two values are said to have one type, strides left out.
 pub fn same_type(f: &Functional<'_>, a: &ValueType, b: &ValueType) -> bool {
     let mut open = vec![(a, b)];
@@ -356,7 +346,7 @@ pub fn same_type(f: &Functional<'_>, a: &ValueType, b: &ValueType) -> bool {
 fn by_callee(f: &mut Functional<'_>, side: Side) -> KeyedMap<String, Vec<NodeId>> {
     let view = f.view(side);
     let mut out: KeyedMap<String, Vec<NodeId>> = KeyedMap::default();
-    for node in nodes_of(view).into_iter().filter(|n| view.kind(*n) == NodeKind::Call) {
+    for node in view.nodes(BodyId::ROOT).filter(|n| view.kind(*n) == NodeKind::Call) {
         let callee = stated(f, side, node).map_or(view.target(node), |o| &o.target).to_string();
         out.entry(callee).or_default().push(node);
     }

@@ -53,9 +53,8 @@ pub fn reshaping_in_place(view: &dyn View, registry: &Registry) -> Vec<NodeId> {
     let targets: Vec<_> = view.targets().iter().copied().filter(|t| reshapes(*t)).collect();
     let mut out = Vec::new();
     let mut symbols = if targets.is_empty() { Symbols::default() } else { view.symbols().clone() };
-    for body in (0..u32::try_from(view.body_count()).unwrap_or(0)).map(BodyId).filter(|_| !targets.is_empty()) {
-        let mut next = view.first(body);
-        while let Some(node) = next {
+    for body in view.bodies().filter(|_| !targets.is_empty()) {
+        for node in view.nodes(body) {
             if view.kind(node) == NodeKind::Call
                 && targets.contains(&view.target_id(node))
                 && (registry.get(view.target(node)).is_none_or(|o| o.facts.reshapes)
@@ -63,7 +62,6 @@ pub fn reshaping_in_place(view: &dyn View, registry: &Registry) -> Vec<NodeId> {
             {
                 out.push(node);
             }
-            next = view.next(node);
         }
     }
     out
@@ -97,14 +95,12 @@ fn resizes_out(view: &dyn View, registry: &Registry, symbols: &mut Symbols, node
 /// Returns the effects of a graph in order.
 pub fn trace(view: &dyn View, registry: &Registry) -> (Vec<NodeId>, Vec<NodeId>) {
     let (mut ordered, mut assertions) = (Vec::new(), Vec::new());
-    let mut next = view.first(BodyId::ROOT);
-    while let Some(node) = next {
+    for node in view.nodes(BodyId::ROOT) {
         match effect_of(view, registry, node) {
             Some(Effect::Ordered) => ordered.push(node),
             Some(Effect::Assertion) => assertions.push(node),
             None => {}
         }
-        next = view.next(node);
     }
     (ordered, assertions)
 }

@@ -26,9 +26,7 @@ pub fn number(f: &mut Functional<'_>, side: Side, body: BodyId) -> u32 {
 /// Returns whether bodies that a call runs may see how what they are given lies in memory.
 pub fn see_layout(view: &dyn View, registry: &Registry, node: NodeId) -> bool {
     bodies_called(view, node).into_iter().flat_map(|body| inner_first(view, body)).any(|body| {
-        let mut next = view.first(body);
-        while let Some(node) = next {
-            next = view.next(node);
+        for node in view.nodes(body) {
             if view.kind(node) == NodeKind::Call
                 && getitem_of(view, node).is_none()
                 && sees_layout(view, registry, node)
@@ -60,9 +58,7 @@ fn inner_first(view: &dyn View, body: BodyId) -> Vec<BodyId> {
             continue;
         }
         open.push((body, true));
-        let mut next = view.first(body);
-        while let Some(node) = next {
-            next = view.next(node);
+        for node in view.nodes(body) {
             if let ValueType::Body(inner) = view.ty(node) {
                 open.push((*inner, false));
             }
@@ -74,9 +70,7 @@ fn inner_first(view: &dyn View, body: BodyId) -> Vec<BodyId> {
 fn structure(view: &dyn View, body: BodyId, numbers: &FxHashMap<BodyId, u32>) -> Vec<Token> {
     let mut out = Vec::new();
     let mut places: FxHashMap<NodeId, usize> = FxHashMap::default();
-    let mut next = view.first(body);
-    while let Some(node) = next {
-        next = view.next(node);
+    for node in view.nodes(body) {
         let place = places.len();
         places.insert(node, place);
         out.push(Token::Other(format!("{:?}", view.kind(node)).into()));

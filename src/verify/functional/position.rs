@@ -17,9 +17,7 @@ pub(in crate::verify) type Names<'a> = KeyedMap<&'a str, NodeId>;
 /// Returns the nodes of a graph's outermost body, by name.
 pub(in crate::verify) fn names(view: &dyn View) -> Names<'_> {
     let mut names = Names::default();
-    let mut next = view.first(BodyId::ROOT);
-    while let Some(node) = next {
-        next = view.next(node);
+    for node in view.nodes(BodyId::ROOT) {
         names.insert(view.name(node), node);
     }
     names
@@ -28,9 +26,7 @@ pub(in crate::verify) fn names(view: &dyn View) -> Names<'_> {
 /// Returns which node of a graph gives a value, alone or as one of several.
 pub(in crate::verify) fn given_by(f: &mut Functional<'_>, side: Side, value: ValueId) -> Option<Key> {
     let view = f.view(side);
-    let mut next = view.first(BodyId::ROOT);
-    while let Some(node) = next {
-        next = view.next(node);
+    for node in view.nodes(BodyId::ROOT) {
         for place in places_of(view, node).into_iter().chain([Place::of(node)]) {
             let own = f.value(side, place, Stamp::Birth);
             f.settle(own);

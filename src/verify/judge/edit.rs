@@ -234,9 +234,7 @@ fn number_unset(f: &mut Functional<'_>) {
         let targets: FxHashSet<StrId> = view.targets().iter().copied().filter(|t| is_unset(*t)).collect();
         let mut counts: FxHashMap<StrId, u64> = FxHashMap::default();
         let mut numbers = FxHashMap::default();
-        let mut next = view.first(BodyId::ROOT).filter(|_| !targets.is_empty());
-        while let Some(node) = next {
-            next = view.next(node);
+        for node in view.nodes(BodyId::ROOT).take_while(|_| !targets.is_empty()) {
             let target = view.target_id(node);
             if view.kind(node) == NodeKind::Call && targets.contains(&target) {
                 let count = counts.entry(target).or_default();
@@ -343,10 +341,7 @@ fn is_given_the_same(f: &mut Functional<'_>, c: &mut Congruence, p: NodeId, q: N
         let all = view.args(n).iter().map(|a| (String::new(), a)).chain(named);
         all.map(|(k, a)| (k, a.map_nodes(&mut |_| p))).collect()
     };
-    let operands = |view: &dyn View, n: NodeId| -> Vec<NodeId> {
-        let all = view.args(n).iter().chain(view.kwargs(n).iter().map(|(_, a)| a));
-        all.flat_map(Arg::nodes).collect()
-    };
+    let operands = |view: &dyn View, n: NodeId| -> Vec<NodeId> { view.operands(n).collect() };
     if before.target(p) != after.target(q) || written(before, p) != written(after, q) {
         return false;
     }

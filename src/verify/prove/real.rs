@@ -172,9 +172,7 @@ fn infinite(f: &Functional<'_>) -> FxHashSet<(bool, NodeId)> {
     let mut out = FxHashSet::default();
     for side in [Side::Before, Side::After] {
         let (view, before) = (f.view(side), side == Side::Before);
-        let mut next = view.first(BodyId::ROOT);
-        while let Some(node) = next {
-            next = view.next(node);
+        for node in view.nodes(BodyId::ROOT) {
             let stated = f
                 .domains
                 .iter()
@@ -216,11 +214,7 @@ fn infinite(f: &Functional<'_>) -> FxHashSet<(bool, NodeId)> {
             }
             // What it is written to may be read anywhere.
             if reached && operator.is_some_and(|o| o.effects.writes()) {
-                let mut all = view.first(BodyId::ROOT);
-                while let Some(one) = all {
-                    out.insert((before, one));
-                    all = view.next(one);
-                }
+                out.extend(view.nodes(BodyId::ROOT).map(|one| (before, one)));
                 break;
             }
         }
@@ -277,9 +271,7 @@ pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
         let view = f.view(side);
         let mut step: Option<String> = None;
         let mut open: Vec<NodeId> = Vec::new();
-        let mut next = view.first(BodyId::ROOT);
-        while let Some(node) = next {
-            next = view.next(node);
+        for node in view.nodes(BodyId::ROOT) {
             for place in places_of(view, node) {
                 let value = f.outcome(side, place);
                 if !classes.contains(&f.store.find(value)) {

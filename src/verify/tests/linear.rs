@@ -30,6 +30,10 @@ impl Counted<'_> {
 }
 
 impl View for Counted<'_> {
+    fn as_view(&self) -> &dyn View {
+        self
+    }
+
     fn assumes_contiguous(&self) -> bool {
         self.graph.assumes_contiguous()
     }
