@@ -29,7 +29,7 @@ use crate::verify::verdict::Question;
 /// Returns what a call asks in order not to raise; `None` where it surely holds, or is compared elsewhere.
 fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
     let view = f.view(side);
-    if view.kind(node) != NodeKind::Call || effect_of(view, f.registry, node).is_some() || surely_holds(f, side, node) {
+    if view.kind(node) != NodeKind::Call || surely_holds(f, side, node) || effect_of(view, f.registry, node).is_some() {
         return None;
     }
     let own = Key { side, place: Place::of(node), stamp: Stamp::Birth, aspect: Aspect::Value };

@@ -179,7 +179,7 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, proof: &mut Replay<'_
     number_inputs(f);
     findings.answer(Question::Form, Evidence::Compared { pairs: f.before.inputs.len() });
     number_unset(f);
-    let Some(ordered) = number_effects(f, findings) else { return };
+    let Some(Traced { ordered, assertions }) = number_effects(f, findings) else { return };
     c.settle_first();
     if let Err(unshown) = proof.begin(f, c) {
         findings.push(Problem::unknown(Question::Values, unshown.to_string()).at(unshown.nodes()));
@@ -190,7 +190,10 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, proof: &mut Replay<'_
     findings.problems.extend(compare_attributes(f, c, None));
     findings.assumes.extend(writes_beside_others(f).then_some(Assumption::Disjoint));
     let effects = ordered.len();
-    compare_effects(f, c, ordered, findings);
+    for (p, q) in ordered {
+        compare_effect(f, c, p, q, findings);
+    }
+    compare_assertions(f, c, assertions, findings);
     crate::verify::effects::raises::check_whole(f, c, findings);
     findings.answer(Question::Values, values_by(f, c));
     findings.answer(Question::Effects, Evidence::Compared { pairs: effects });
@@ -246,12 +249,18 @@ fn number_unset(f: &mut Functional<'_>) {
     }
 }
 
-type Effects = Vec<(NodeId, NodeId)>;
+/// The effects of both graphs.
+struct Traced {
+    /// Those in order, each with that of the graph after.
+    ordered: Vec<(NodeId, NodeId)>,
+    /// Assertions of the graph before, and of that after.
+    assertions: [Vec<NodeId>; 2],
+}
 
 /// Numbers ordered effects on both sides; `None` where their lists certainly differ, which makes values pointless to ask.
-fn number_effects(f: &mut Functional<'_>, findings: &mut Findings) -> Option<Effects> {
-    let (x, _) = trace(f.before.view, f.registry);
-    let (y, _) = trace(f.after.view, f.registry);
+fn number_effects(f: &mut Functional<'_>, findings: &mut Findings) -> Option<Traced> {
+    let (x, asserted) = trace(f.before.view, f.registry);
+    let (y, asserted_after) = trace(f.after.view, f.registry);
     f.before.events = Some(x.iter().copied().zip(0..).collect());
     f.after.events = Some(y.iter().copied().zip(0..).collect());
     let name = |view: &dyn View, n: Option<&NodeId>| n.map(|n| view.name(*n).to_string());
@@ -270,15 +279,15 @@ fn number_effects(f: &mut Functional<'_>, findings: &mut Findings) -> Option<Eff
         findings.push(Problem::unknown(Question::Effects, reason).at(names));
         return None;
     }
-    Some(x.into_iter().zip(y).collect())
+    Some(Traced { ordered: x.into_iter().zip(y).collect(), assertions: [asserted, asserted_after] })
 }
 
-fn compare_effects(f: &mut Functional<'_>, c: &mut Congruence, ordered: Effects, findings: &mut Findings) {
-    for (p, q) in ordered {
-        compare_effect(f, c, p, q, findings);
-    }
-    let (_, mut x) = trace(f.before.view, f.registry);
-    let (_, mut y) = trace(f.after.view, f.registry);
+fn compare_assertions(
+    f: &mut Functional<'_>,
+    c: &mut Congruence,
+    [mut x, mut y]: [Vec<NodeId>; 2],
+    findings: &mut Findings,
+) {
     compare_giving_assertions(f, c, (&mut x, &mut y), findings);
     let classes = |f: &mut Functional<'_>, side: Side, nodes: &[NodeId]| -> Vec<(NodeId, ValueId)> {
         let values: Vec<ValueId> = nodes.iter().map(|n| f.value(side, Place::of(*n), Stamp::Birth)).collect();
