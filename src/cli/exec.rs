@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::load::{self, Kind, Loaded};
 use super::{Exit, Format, Global, Reading, output, progress};
-use crate::exec::{Against, Differing, Keep, Kernels, Observer, Outcome, Session, Step, Value};
+use crate::exec::{Against, Differing, Execution, Keep, Kernels, Observer, Session, Step, Value};
 use crate::exec::{laid_out, run, seed_weights, seeded};
 use crate::formats::{recording, write_whole};
 use crate::pipeline::recorded::{self, Row, Stated, rows, rows_of_both};
@@ -112,11 +112,11 @@ fn load(path: &std::path::Path, args: &ExecArgs, global: &Global) -> anyhow::Res
     Ok(loaded)
 }
 
-type Ran = (Outcome, Report);
+type Ran = (Execution, Report);
 type Given<'a> = &'a dyn Fn() -> anyhow::Result<Vec<Value>>;
 
 #[allow(clippy::cast_precision_loss)]
-fn report(outcome: &Outcome, took: std::time::Duration) -> Report {
+fn report(outcome: &Execution, took: std::time::Duration) -> Report {
     Report {
         tensors: Vec::new(),
         equal: true,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::exec::{Meta, Meter, Outcome, Storage, Tensor, Tolerance, Value, compare, literal};
+use crate::exec::{Execution, Meta, Meter, Storage, Tensor, Tolerance, Value, compare, literal};
 use crate::formats::recording::{Recorded, Recording};
 use crate::ops::Fault;
 
@@ -90,7 +90,7 @@ impl Stated {
 }
 
 /// Lists what a run leaves, compared with a recording where there is one.
-pub fn rows(outcome: &Outcome, recording: Option<&Recording>, stated: Stated) -> Result<Vec<Row>, RecordedError> {
+pub fn rows(outcome: &Execution, recording: Option<&Recording>, stated: Stated) -> Result<Vec<Row>, RecordedError> {
     let mut rows = Vec::new();
     let outputs = recording.map(|r| r.outputs.as_slice());
     for (i, value) in outcome.outputs.iter().enumerate() {
@@ -125,7 +125,7 @@ pub fn rows(outcome: &Outcome, recording: Option<&Recording>, stated: Stated) ->
 }
 
 /// Lists what a second run leaves, compared with a first one: outputs, changed buffers and changed inputs, by their places and names.
-pub fn rows_of_both(second: &Outcome, first: &Outcome) -> Vec<Row> {
+pub fn rows_of_both(second: &Execution, first: &Execution) -> Vec<Row> {
     let none = Value::None;
     let mut rows = Vec::new();
     for i in 0..second.outputs.len().max(first.outputs.len()) {
@@ -137,8 +137,9 @@ pub fn rows_of_both(second: &Outcome, first: &Outcome) -> Vec<Row> {
             (found, _) => Row::new(name, "output", found.unwrap_or(&none)).differs("one graph has it alone".into()),
         });
     }
-    let buffers = |o: &Outcome| o.buffers.iter().map(|(n, t)| (n.clone(), t.clone())).collect::<BTreeMap<_, _>>();
-    let inputs = |o: &Outcome| o.inputs.iter().map(|(n, t)| (format!("in_{n}"), t.clone())).collect::<BTreeMap<_, _>>();
+    let buffers = |o: &Execution| o.buffers.iter().map(|(n, t)| (n.clone(), t.clone())).collect::<BTreeMap<_, _>>();
+    let inputs =
+        |o: &Execution| o.inputs.iter().map(|(n, t)| (format!("in_{n}"), t.clone())).collect::<BTreeMap<_, _>>();
     for (role, second, first) in [("buffer", buffers(second), buffers(first)), ("input", inputs(second), inputs(first))]
     {
         for name in second.keys().chain(first.keys().filter(|n| !second.contains_key(*n))) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use airlock::exec::{
-    Kernels, Meta, Meter, Observer, Outcome, Session, Step, Storage, Tensor, Tolerance, Value, compare, run,
+    Execution, Kernels, Meta, Meter, Observer, Session, Step, Storage, Tensor, Tolerance, Value, compare, run,
 };
 use airlock::formats::pt2;
 use airlock::formats::recording::{self, Recorded, Recording};
@@ -77,7 +77,7 @@ fn differs(name: &str, found: &Value, recorded: Option<&Recorded>, longest: usiz
     }
 }
 
-fn problems(outcome: &Outcome, recording: &Recording, longest: usize, random: bool) -> Vec<String> {
+fn problems(outcome: &Execution, recording: &Recording, longest: usize, random: bool) -> Vec<String> {
     let mut found = Vec::new();
     if outcome.outputs.len() < recording.outputs.len() {
         found.push(format!("{} outputs, {} recorded", outcome.outputs.len(), recording.outputs.len()));

@@ -43,7 +43,7 @@ impl Observer for () {
 
 /// What a run leaves.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Execution {
     /// The user's outputs, in order.
     pub outputs: Vec<Value>,
     /// Buffers and parameters that the program changed, by their names, with their final content.
@@ -62,7 +62,7 @@ pub fn run(
     given: Vec<Value>,
     session: &mut Session<'_>,
     observer: &mut dyn Observer,
-) -> Result<Outcome, ExecError> {
+) -> Result<Execution, ExecError> {
     let graph = &model.graph;
     let inputs = inputs::of(graph);
     let values = inputs::values(model, &inputs, given, session)?;
@@ -113,9 +113,9 @@ pub(in crate::exec) fn run_expansion(
 }
 
 /// Splits what the program returns by what its signature says of it.
-fn sorted(graph: &Graph, inputs: &[inputs::Input], returned: Vec<Value>) -> Outcome {
+fn sorted(graph: &Graph, inputs: &[inputs::Input], returned: Vec<Value>) -> Execution {
     let mut out =
-        Outcome { outputs: Vec::new(), buffers: Vec::new(), inputs: Vec::new(), live_bytes: 0, peak_bytes: 0 };
+        Execution { outputs: Vec::new(), buffers: Vec::new(), inputs: Vec::new(), live_bytes: 0, peak_bytes: 0 };
     let users: Vec<&str> =
         inputs.iter().filter(|i| i.kind == InputKind::UserInput).map(|i| graph.name(i.node)).collect();
     let mut specs = graph.signature.iter().flat_map(|s| s.outputs.iter());
@@ -138,7 +138,7 @@ fn sorted(graph: &Graph, inputs: &[inputs::Input], returned: Vec<Value>) -> Outc
 }
 
 /// Adds what the program wrote into the memory of its inputs.
-fn changed(inputs: &[inputs::Input], before: &[Value], out: &mut Outcome) {
+fn changed(inputs: &[inputs::Input], before: &[Value], out: &mut Execution) {
     let mut users = 0_usize;
     for (input, value) in inputs.iter().zip(before) {
         let number = users;
