@@ -141,7 +141,7 @@ fn finish(
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
     }
     findings.assumes.extend(of_inputs(f));
-    findings.assumes.extend(c.rules.reals.assumed.iter().cloned().map(Assumption::Range));
+    findings.assumes.extend(real::assumed(f, &c.rules.reals, c.settles_first()).into_iter().map(Assumption::Range));
     findings.assumes.extend(real::inner(f, &c.rules.reals).into_iter().map(Assumption::Sampled));
     let mut verdict = findings.verdict();
     verdict.terms = f.store.terms_hashed();

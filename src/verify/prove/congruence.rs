@@ -74,6 +74,11 @@ impl Congruence {
         self.settles = true;
     }
 
+    /// Whether everything below two values is found before they are compared.
+    pub fn settles_first(&self) -> bool {
+        self.settles
+    }
+
     /// Forgets what was not shown: something else was since.
     pub fn forget(&mut self) {
         self.differ.clear();

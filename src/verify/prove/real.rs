@@ -8,6 +8,8 @@
 //! inputs, and only of those that no infinite number reaches that the graphs name; (2) what is shown is not bit by bit, so that nothing downstream may ask more
 //! than real numbers: no step, no write, no effect, nothing that decides a size ([`is_carried`]). The sampled test is made elsewhere (`differ`).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::call::{draws, writes};
@@ -34,8 +36,8 @@ use crate::verify::prove::speak::Lowering;
 pub struct Reals {
     /// Pairs: as it was, as it is.
     pub pairs: Vec<(ValueId, ValueId)>,
-    /// Nodes that are assumed to lie in the working range.
-    pub assumed: std::collections::BTreeSet<String>,
+    /// Values that are assumed to lie in the working range.
+    assumed: Vec<Source>,
     /// Nodes of either graph that may hold an infinite number that is named there, once that was looked up.
     infinite: Option<FxHashSet<(bool, NodeId)>>,
 }
@@ -121,12 +123,12 @@ fn without_masks(e: &mut Elements, x: Array, y: Array) -> Option<([ExprId; 3], A
     alike.then(|| ([a.limit, b.limit, b.absorbed], Array { expr: a.bare, ..x }, Array { expr: b.bare, ..y }))
 }
 
-/// Returns the names of values that are free and no inputs; `None` where one of them may be infinite.
+/// Returns values that are free and no inputs; `None` where one of them may be infinite.
 fn free_values(
     l: &mut Lowering<'_, '_>,
     roots: &[ExprId],
     infinite: &FxHashSet<(bool, NodeId)>,
-) -> Option<Vec<String>> {
+) -> Option<Vec<Source>> {
     let mut out = Vec::new();
     for (_, source) in sources(&l.speaker.e, roots) {
         match source {
@@ -141,14 +143,52 @@ fn free_values(
                     if infinite.contains(&(key.side == Side::Before, key.place.node)) {
                         return None;
                     }
-                    out.push(view.name(key.place.node).to_string());
+                    out.push(source);
                 }
             }
             Source::Call { .. } if !infinite.is_empty() => return None,
-            Source::Call { target, .. } => out.push(target.to_string()),
+            Source::Call { .. } => out.push(source),
         }
     }
     Some(out)
+}
+
+/// Returns the names of what is assumed to lie in the working range: of whole graphs, of the first node that gives a value, since which one was met first
+/// depends on what was looked at.
+pub fn assumed(f: &mut Functional<'_>, reals: &Reals, whole: bool) -> BTreeSet<String> {
+    let (mut out, mut open) = (BTreeSet::new(), BTreeMap::new());
+    for source in &reals.assumed {
+        match source {
+            Source::Call { target, .. } => {
+                out.insert(target.to_string());
+            }
+            Source::Value(id) => {
+                let key = f.store.key(*id);
+                open.extend(key.map(|key| (f.store.find(*id), f.view(key.side).name(key.place.node).to_string())));
+            }
+        }
+    }
+    let sides = if whole && !open.is_empty() { &[Side::Before, Side::After][..] } else { &[] };
+    for side in sides.iter().copied() {
+        let view = f.view(side);
+        let mut next = view.first(BodyId::ROOT);
+        while let Some(node) = next {
+            next = view.next(node);
+            for place in places_of(view, node) {
+                let value = f.outcome(side, place);
+                f.settle(value);
+                let is_named = open.remove(&f.store.find(value)).is_some();
+                // What an input holds lies there anyway, if nothing else is stated of it.
+                let is_input = matches!(view.kind(node), NodeKind::Placeholder | NodeKind::GetAttr)
+                    && !f.domains.iter().any(|(name, _)| name == view.name(node));
+                if is_named && !is_input {
+                    out.insert(view.name(node).to_string());
+                }
+            }
+        }
+    }
+    out.extend(open.into_values());
+    out
 }
 
 fn sources(e: &Elements, roots: &[ExprId]) -> Vec<(SourceId, Source)> {
