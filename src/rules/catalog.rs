@@ -43,7 +43,7 @@ families! {
     "indices" Exact "element/index.rs" []
     "cases" Exact "element/equal.rs" ["by-cases"]
     "bits" Exact "element/bits/mod.rs" ["bit-by-bit"]
-    "reductions" Exact "element/reduce.rs" ["any-of-places" "fold-of-equal" "greatest-of-truths" "integer-sum-in-parts" "sum-of-indices"]
+    "reductions" Exact "element/reduce.rs" ["any-of-places" "fold-of-equal" "greatest-of-truths" "integer-sum-in-parts" "sum-of-indices" "sum-up-to-an-index"]
     "movement" Exact "movement.rs" []
     "writes" Exact "writes.rs" []
     "pointwise" Exact "pointwise.rs" []

@@ -36,6 +36,7 @@ pub const KEEP_NAN: &[&str] = &[
     "neg-neg",
     "abs-of-sign",
     "sum-of-indices",
+    "sum-up-to-an-index",
     "compare-indices",
 ];
 

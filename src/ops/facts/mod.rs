@@ -342,6 +342,8 @@ pub struct Facts {
     pub contracts: Option<Contracts>,
     /// `#fits-filled`: sizes fit where none is 0.
     pub fits_filled: bool,
+    /// `#adds=NAME`: sizes fit where no number of that list is negative.
+    pub adds: Option<Box<str>>,
     /// `#fits-trailing=NAME`: sizes fit where those are the last of its first tensor, and all that its other tensors have.
     pub fits_trailing: Option<Box<str>>,
     /// `#sees-nan`: its result depends on the sign or the payload of a NaN.
@@ -391,6 +393,7 @@ impl Facts {
             "reaches" => self.reaches = Some(value.into()),
             "contracts" => self.contracts = Some(Contracts::parse(value)?),
             "fits-filled" => self.fits_filled = true,
+            "adds" => self.adds = Some(value.into()),
             "fits-trailing" => self.fits_trailing = Some(value.into()),
             "functionalizes" if value == "arguments" => self.functionalizes = Some(Functionalizes::Arguments),
             "functionalizes" if value == "bases" => self.functionalizes = Some(Functionalizes::Bases),

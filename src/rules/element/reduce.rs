@@ -3,7 +3,8 @@
 //! ## What it says
 //! The greatest, the least and "any" of equal elements are that element. The greatest of truths that are numbers is 1 where any is true. An index is at
 //! least 0 at any place where it is at the one where it is greatest. A sum of sums of
-//! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2.
+//! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
+//! which surely is a place, is a multiple of it.
 //!
 //! ## When it is wrong
 //! Over no element: the dimensions must surely hold one. Sums of equal elements are multiples. Floats are summed in an order that the kernel chooses by
@@ -51,6 +52,12 @@ impl Elements {
             && let Some(total) = self.counted_up(level, sizes, dtype, body)
         {
             self.by("sum-of-indices");
+            return Some(total);
+        }
+        if fold == Fold::Sum
+            && let Some(total) = self.counted_where(level, sizes, dtype, body)
+        {
+            self.by("sum-up-to-an-index");
             return Some(total);
         }
         if fold == Fold::Sum
@@ -147,6 +154,39 @@ impl Elements {
             most = self.sum(most, part)?;
         }
         self.at_least_zero_expr(most).map(Some)
+    }
+
+    /// The sum of one integer at the places up to an index, or from one on, and 0 at the others: as often as there are places.
+    fn counted_where(&mut self, level: u32, sizes: &[Dim], dtype: Dtype, body: ExprId) -> Option<ExprId> {
+        let ([size], Some((Op::Choose, [condition, each, rest]))) = (sizes, self.op_of(body)) else { return None };
+        let (size, condition, each, rest) = (*size, *condition, *each, *rest);
+        let wide = crate::rules::element::make::width(dtype).is_some_and(|w| w > 1);
+        if !wide || self.number(rest) != Some(0) || self.mentions(each, level) {
+            return None;
+        }
+        let Form::AtLeastZero(index) = self.expr(condition)?.form else { return None };
+        let sum = self.linear(index).clone();
+        let (own, by) = sum.terms.iter().find(|(p, _)| matches!(p, Place::Bound(l, _) if *l == level)).copied()?;
+        let own = self.place(own);
+        let less = self.minus(by)?;
+        let at = self.scale(own, less)?;
+        let beside = self.sum(index, at)?;
+        let count = match by.fixed()? {
+            // Up to the index that stands beside, this one included.
+            -1 => self.shift(beside, Dim::Fixed(1))?,
+            // From the place on that makes it 0.
+            1 => self.shift(beside, size)?,
+            _ => return None,
+        };
+        let left = self.scale(count, Dim::Fixed(-1))?;
+        let left = self.shift(left, size)?;
+        let names = |e: &Self, i| e.places_in(i).iter().any(|p| matches!(p, Place::Bound(l, _) if *l == level));
+        if names(self, count) || self.at_least_zero(count) != Some(true) || self.at_least_zero(left) != Some(true) {
+            return None;
+        }
+        let count = self.index_value(Dtype::I64, count)?;
+        let count = self.op(Op::Cast, dtype, &[count])?;
+        self.op(Op::Mul, dtype, &[count, each])
     }
 
     /// The sum of a multiple of the index and a number, over few enough places that nothing wraps around.

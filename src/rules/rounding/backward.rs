@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
-use crate::rules::rounding::forward::{Free, Ranges, count, largest};
+use crate::rules::rounding::forward::{Beyond, Free, Ranges, count, largest};
 use crate::rules::rounding::interval::Interval;
 use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real};
@@ -15,7 +15,7 @@ use crate::rules::table::{Real, real};
 pub fn error(
     e: &Elements,
     order: &[ExprId],
-    ranges: &Ranges,
+    (ranges, beyond): (&Ranges, &Beyond),
     free: &FxHashMap<ExprId, Free>,
     (limits, meets): (&FxHashSet<ExprId>, &FxHashSet<ExprId>),
 ) -> Option<f64> {
@@ -37,8 +37,8 @@ pub fn error(
         }
         let times: f64 = free.get(id)?.iter().map(|(_, n)| n).product();
         total += rounding(e, expr, ranges.get(id).copied(), ranges)? * by.most() * times;
-        if limits.contains(id) && matches!(expr.form, Form::Op(_)) {
-            total += ranges.get(expr.kids.first()?)?.most() / largest(expr.dtype) * by.most() * times;
+        if limits.contains(id) {
+            total += left_by_limit(expr, ranges, beyond)? * by.most() * times;
         }
         let bound: Free = match &expr.form {
             Form::Reduce(Fold::Sum, level, sizes) => {
@@ -235,6 +235,16 @@ pub fn inexact(e: &Elements, order: &[ExprId]) -> FxHashSet<ExprId> {
     out
 }
 
+/// Returns how far a quotient may be from its limit, 0, where its divisor is at least as large as its dtype holds; others are at theirs.
+fn left_by_limit(expr: &Expr, ranges: &Ranges, beyond: &Beyond) -> Option<f64> {
+    let divisor = beyond.get(expr.kids.last()?).copied().unwrap_or(largest(expr.dtype));
+    Some(match &expr.form {
+        Form::Op(_) => ranges.get(expr.kids.first()?)?.most() / divisor,
+        Form::Named(target, _) if real(target) == Some(Real::Reciprocal) => 1.0 / divisor,
+        _ => 0.0,
+    })
+}
+
 /// Whether what an element is made of leaves nothing to round: nothing is added, or a power of two multiplies.
 fn is_exact_here(e: &Elements, expr: &Expr) -> bool {
     let any = |is: fn(f64) -> bool| expr.kids.iter().any(|k| e.float(*k).is_some_and(is));
@@ -263,10 +273,26 @@ fn rounding(e: &Elements, expr: &Expr, range: Option<Interval>, ranges: &Ranges)
             let each = ranges.get(expr.kids.first()?)?.most();
             (n - 1.0).max(0.0) * unit(expr.dtype) * n * each
         }
-        Form::Named(..) => 2.0 * unit(expr.dtype) * most,
+        // Its sigmoid is 0 where it is too small, and is multiplied.
+        Form::Named(target, _) if real(target) == Some(Real::Silu) => {
+            let by = ranges.get(expr.kids.first()?)?.most().max(1.0);
+            2.0 * unit(expr.dtype) * most + by * least(expr.dtype)
+        }
+        Form::Named(..) => 2.0 * unit(expr.dtype) * most + least(expr.dtype),
         Form::Reduce(..) => return None,
+        Form::Op(Op::Mul | Op::Div) => unit(expr.dtype) * most + least(expr.dtype),
         _ => unit(expr.dtype) * most,
     })
+}
+
+/// Returns half of the smallest number of a dtype: what becomes smaller than that is 0.
+fn least(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::F32 => 0.5_f64.powi(150),
+        Dtype::Bf16 => 0.5_f64.powi(134),
+        // A bound of `f16` counts what is lost there by its units.
+        _ => 0.0,
+    }
 }
 
 /// Returns the derivative of an element in one of those that it is made of.

@@ -20,6 +20,9 @@ pub type Ranges = FxHashMap<ExprId, Interval>;
 /// Elements that may be past the largest number of their dtype: they are infinite then, and their interval ends there.
 pub type Past = Vec<ExprId>;
 
+/// Above what elements lie that are past the largest number of their dtype on the whole box.
+pub type Beyond = FxHashMap<ExprId, f64>;
+
 /// Returns the largest finite number of a dtype.
 pub fn largest(dtype: Dtype) -> f64 {
     match dtype {
@@ -40,12 +43,16 @@ fn may_be_past(expr: &Expr, range: Interval, known: &Ranges) -> bool {
 
 /// Returns the interval of each float element, and of each number that becomes one; `None` where one of them has none. Conditions of
 /// choices, and what only they ask, need none.
-pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Ranges, Past)> {
-    let (mut out, mut past) = (Ranges::default(), Past::new());
+pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Ranges, Past, Beyond)> {
+    let (mut out, mut past, mut beyond) = (Ranges::default(), Past::new(), Beyond::default());
     for id in order {
         let expr = e.expr(*id)?;
         let most = largest(expr.dtype);
-        match one(e, expr, &out, sources) {
+        let found = one(e, expr, &out, sources);
+        if let Some(least) = found.and_then(|range| beyond_of(expr, range, &out, &beyond)) {
+            beyond.insert(*id, least);
+        }
+        match found {
             Some(range) if range.most() <= most => {
                 out.insert(*id, range);
             }
@@ -58,7 +65,15 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
             _ => return None,
         }
     }
-    Some((out, past))
+    Some((out, past, beyond))
+}
+
+/// Returns above what an element lies that is past the largest number on the whole box: what is added to one, and is not negative, leaves it there.
+fn beyond_of(expr: &Expr, range: Interval, known: &Ranges, beyond: &Beyond) -> Option<f64> {
+    let adds =
+        matches!(expr.form, Form::Op(Op::Add)) && expr.kids.iter().all(|k| known.get(k).is_some_and(|r| r.low >= 0.0));
+    let kids = expr.kids.iter().filter_map(|k| beyond.get(k)).copied().filter(|_| adds);
+    Some(kids.fold(range.low, f64::max)).filter(|least| *least >= largest(expr.dtype))
 }
 
 fn one(e: &Elements, expr: &Expr, known: &Ranges, sources: Box<'_>) -> Option<Interval> {
@@ -159,11 +174,15 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
         (Op::Add, _) => kid(0)?.plus(kid(1)?),
         (Op::Sub, [a, b]) => {
             let difference = kid(0)?.plus(kid(1)?.minus())?;
-            let high = if is_element_of(e, *a, *b, None) { difference.high.min(0.0) } else { difference.high };
+            let (x, most) = without_scales(e, *a, *b);
+            let high = if is_element_of(e, x, most, None) { difference.high.min(0.0) } else { difference.high };
             Interval::new(difference.low.min(high), high)
         }
         (Op::Mul, [a, b]) if a == b => kid(0)?.squared(),
-        (Op::Mul, _) => kid(0)?.times(kid(1)?),
+        (Op::Mul, [a, b]) => match squared_within(e, *a, *b, known) {
+            Some(found) => Some(found),
+            None => kid(0)?.times(kid(1)?),
+        },
         (Op::Div, _) => kid(0)?.times(kid(1)?.inverse()?),
         (Op::Neg, _) => Some(kid(0)?.minus()),
         (Op::Abs, _) => Some(kid(0)?.magnitude()),
@@ -179,6 +198,41 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
         (Op::Cast, [from]) => kid(0).filter(|_| e.dtype(*from).is_some_and(|d| d.is_float() || width(d).is_some())),
         _ => None,
     }
+}
+
+/// Returns the values of `(c * x) * x`: those of a square, times what stands beside.
+fn squared_within(e: &Elements, a: ExprId, b: ExprId, known: &Ranges) -> Option<Interval> {
+    let beside = |product: ExprId, x: ExprId| match e.op_of(product) {
+        Some((Op::Mul, [c, y])) if *y == x => known.get(c).copied(),
+        Some((Op::Mul, [y, c])) if *y == x => known.get(c).copied(),
+        _ => None,
+    };
+    let (x, c) = match beside(a, b) {
+        Some(c) => (b, c),
+        None => (a, beside(b, a)?),
+    };
+    known.get(&x)?.squared()?.times(c)
+}
+
+/// Returns what is multiplied, or divided, by a positive number, and how.
+fn scaled(e: &Elements, id: ExprId) -> Option<(Op, ExprId, ExprId)> {
+    let positive = |c: ExprId| e.float(c).is_some_and(|v| v > 0.0);
+    match e.op_of(id)? {
+        (op @ (Op::Mul | Op::Div), [x, c]) if positive(*c) => Some((op, *x, *c)),
+        (Op::Mul, [c, x]) if positive(*c) => Some((Op::Mul, *x, *c)),
+        _ => None,
+    }
+}
+
+/// Returns two elements without the positive numbers by which both are multiplied alike: what is greater is so before it is rounded, and no less after.
+fn without_scales(e: &Elements, mut a: ExprId, mut b: ExprId) -> (ExprId, ExprId) {
+    while let (Some((p, x, c)), Some((q, y, d))) = (scaled(e, a), scaled(e, b))
+        && p == q
+        && c == d
+    {
+        (a, b) = (x, y);
+    }
+    (a, b)
 }
 
 /// Returns the values of a function on an interval.
@@ -249,7 +303,7 @@ pub fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) 
             return false;
         }
         if matches!(p.form, Form::Op(_) | Form::Named(..) | Form::Reduce(..)) {
-            open.extend(p.kids.iter().copied().zip(q.kids.iter().copied()));
+            open.extend(in_order(e, p).into_iter().zip(in_order(e, q)));
         }
     }
     if !conditions.into_iter().all(|(i, j)| is_named(e, i, j, *from, &names)) {
@@ -264,6 +318,15 @@ pub fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) 
                     if l.checked_sub(level) == Some(k) && s == size && by.fixed() == Some(1))
         })
     })
+}
+
+/// Returns what an element is made of: of a sum or a product, numbers last.
+fn in_order(e: &Elements, expr: &Expr) -> SmallVec<[ExprId; 3]> {
+    let mut kids: SmallVec<[ExprId; 3]> = expr.kids.iter().copied().collect();
+    if matches!(expr.form, Form::Op(Op::Add | Op::Mul)) {
+        kids.sort_by_key(|k| e.float(*k).is_some());
+    }
+    kids
 }
 
 /// Whether an index is that of the greatest element with dimensions named otherwise; each has one name.
@@ -325,20 +388,24 @@ fn runs_over(e: &Elements, i: IndexId, size: crate::sym::Dim) -> bool {
     }
 }
 
-/// Whether a sum is one of exponentials of `x - max(x)` over all elements: one of them is 1.
+/// Whether a sum is one of exponentials of `x - max(x)`, or of positive multiples of it, over all elements: one of them is 1.
 pub fn holds_a_one(e: &Elements, sum: &Expr) -> bool {
     let Form::Reduce(Fold::Sum, level, sizes) = &sum.form else { return false };
     let body = sum.kids.first().and_then(|b| e.expr(*b));
     let Some(Expr { form: Form::Named(target, _), kids, .. }) = body else { return false };
-    let Some(Expr { form: Form::Op(Op::Sub), kids, .. }) = kids.first().and_then(|d| e.expr(*d)) else { return false };
-    let [a, most] = kids.as_slice() else { return false };
-    let Some(Expr { form: Form::Reduce(Fold::Most, _, over), .. }) = e.expr(*most) else { return false };
+    let Some(mut exponent) = kids.first().copied() else { return false };
+    while let Some((_, inner, _)) = scaled(e, exponent) {
+        exponent = inner;
+    }
+    let Some((Op::Sub, [a, most])) = e.op_of(exponent) else { return false };
+    let (a, most) = without_scales(e, *a, *most);
+    let Some(Expr { form: Form::Reduce(Fold::Most, _, over), .. }) = e.expr(most) else { return false };
     // The greatest is the same for all of them.
     let names = |p: &Place| matches!(p, Place::Bound(l, _) if *l >= *level && (*l as usize) < (*level as usize).saturating_add(sizes.len()));
     real(target) == Some(Real::Exp)
         && over == sizes
-        && !e.places_below(*most).iter().any(names)
-        && is_element_of(e, *a, *most, Some(*level))
+        && !e.places_below(most).iter().any(names)
+        && is_element_of(e, a, most, Some(*level))
 }
 
 /// Returns the reduced dimensions on which each element depends.

@@ -51,11 +51,11 @@ pub struct Bound {
 pub fn bound(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Bound> {
     let order = e.below(root);
     e.spend(order.len())?;
-    let (ranges, past) = forward::ranges(e, &order, sources)?;
+    let (ranges, past, beyond) = forward::ranges(e, &order, sources)?;
     let (past, limits) = carried(e, &order, &past)?;
     let free: FxHashMap<ExprId, forward::Free> = forward::free(e, &order);
     let meets = meeting(e, &order)?;
-    let error = backward::error(e, &order, &ranges, &free, (&limits, &meets))?;
+    let error = backward::error(e, &order, (&ranges, &beyond), &free, (&limits, &meets))?;
     error.is_finite().then_some(Bound { error, past })
 }
 
@@ -120,6 +120,12 @@ fn carried(e: &Elements, order: &[ExprId], past: &[ExprId]) -> Option<(Vec<ExprI
                 limits.insert(*id);
                 ends_here(e, *expr.kids.get(1)?, &may, &mut out)?;
             }
+            Form::Named(target, _)
+                if !own && numerator == Some(true) && table::real(target) == Some(table::Real::Reciprocal) =>
+            {
+                limits.insert(*id);
+                ends_here(e, *expr.kids.first()?, &may, &mut out)?;
+            }
             // What it grows to is 1.
             Form::Named(target, _)
                 if !own
@@ -173,7 +179,7 @@ fn ends_here(e: &Elements, at: ExprId, may: &FxHashMap<ExprId, bool>, out: &mut 
 pub fn range(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Interval> {
     let order = e.below(root);
     e.spend(order.len())?;
-    let (ranges, past) = forward::ranges(e, &order, sources)?;
+    let (ranges, past, _) = forward::ranges(e, &order, sources)?;
     ranges.get(&root).copied().filter(|_| past.is_empty())
 }
 

@@ -17,7 +17,7 @@ pub struct Steps {
     pub roundings: BTreeMap<Dtype, usize>,
     /// How often each discrete step is taken.
     pub discrete: BTreeMap<String, usize>,
-    /// How many of these compare floats, none of which is said to be infinite.
+    /// How many of these compare floats.
     pub comparisons: BTreeMap<String, usize>,
     /// Whether bits are read as those of another dtype.
     pub bits: bool,
@@ -114,7 +114,7 @@ fn count(
             Some(SharesWhen::Converted) => format!("to {:?}", results.first()),
             _ => operator.schema.name.trim_end_matches('_').to_string(),
         };
-        if compares && !names_infinity(graph, node) {
+        if compares {
             add(steps.comparisons.entry(name.clone()).or_default());
         }
         add(steps.discrete.entry(name).or_default());

@@ -263,6 +263,14 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if operator.facts.fits_filled {
         return !given_sizes && contract::are_filled(&f.sizes, &types);
     }
+    if let Some(name) = &operator.facts.adds {
+        let numbers = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
+        let sizes = numbers.and_then(|all| all.iter().map(|a| as_dim(view, a)).collect::<Option<Vec<Dim>>>());
+        // Other modes repeat elements, of which there may be too few.
+        let mode = operator.schema.param_index("mode").map(|i| bound.get(i));
+        let plain = mode.is_none_or(|mode| matches!(mode, Arg::Str(mode) if &**mode == "constant"));
+        return plain && sizes.is_some_and(|sizes| sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d)));
+    }
     if let Some(name) = &operator.facts.fits_trailing {
         let named = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
         let sizes = named.and_then(|all| all.iter().map(|a| as_dim(view, a)).collect::<Option<Vec<Dim>>>());

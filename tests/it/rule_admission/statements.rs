@@ -89,6 +89,8 @@ const STATEMENTS: &[Statement] = &[
     rule(P, "a = aten.__and__.Tensor(p, q) | r = aten.logical_not.default(a) | return (r,)", "a = aten.logical_not.default(p) | b = aten.logical_not.default(q) | r = aten.__or__.Tensor(a, b) | return (r,)", "b8"),
     rule(X, "r = aten.remainder.Scalar(x, 8) | return (r,)", "r = aten.__and__.Scalar(x, 7) | return (r,)", "i64 i32"),
     rule(XY, "a = aten.__or__.Tensor(x, y) | b = aten.__and__.Tensor(x, y) | r = aten.add.Tensor(a, b) | return (r,)", "r = aten.add.Tensor(x, y) | return (r,)", "i32"),
+    rule("x: i64[$n, $m]", "a = aten.full_like.default(x, 3) | r = aten.cumsum.default(a, 1) | return (r,)", "z = aten.zeros_like.default(x) | i = aten.arange.default($m, device = device(type='npu', index=0)) | k = aten.add.Tensor(i, 1) | b = aten.mul.Tensor(k, 3) | r = aten.add.Tensor(z, b) | return (r,)", "i64"),
+    rule("x: i64[$n, $m]", "a = aten.full_like.default(x, 3) | r = aten.cumsum.default(a, 1) | return (r,)", "z = aten.zeros_like.default(x) | i = aten.arange.default($m, device = device(type='npu', index=0)) | b = aten.mul.Tensor(i, 3) | r = aten.add.Tensor(z, b) | return (r,)", ""),
     rule(XY, "a = aten.mul.Tensor(x, 3) | b = aten.sub.Tensor(a, y) | r = aten.sum.dim_IntList(b, [1]) | return (r,)", "a = aten.sum.dim_IntList(x, [1]) | b = aten.sum.dim_IntList(y, [1]) | c = aten.mul.Tensor(a, 3) | r = aten.sub.Tensor(c, b) | return (r,)", "i64"),
     // windows and repeated elements
     rule(X, "a = aten.unfold.default(x, 1, 2, 1) | r = aten.neg.default(a) | return (r,)", "a = aten.slice.Tensor(x, 1, 0, 4) | b = aten.slice.Tensor(x, 1, 1, 5) | c = aten.stack.default([a, b], -1) | r = aten.neg.default(c) | return (r,)", "f32 f16"),
@@ -208,6 +210,10 @@ const REALS: &[Statement] = &[
     rule("x: $d[$n, 3]", "r = aten.prod.dim_int(x, 1) | return (r,)", "a = aten.select.int(x, 1, 0) | b = aten.select.int(x, 1, 1) | c = aten.select.int(x, 1, 2) | d = aten.mul.Tensor(b, c) | r = aten.mul.Tensor(a, d) | return (r,)", "f32 f64"),
     rule(XY, "r = aten.smooth_l1_loss.default(x, y, 0, 2.0) | return (r,)", "a = aten.huber_loss.default(x, y, 0, 2.0) | r = aten.div.Tensor(a, 2.0) | return (r,)", "f32 f64"),
     rule(X, "a = aten.mul.Tensor(x, 3.0) | b = aten.mul.Tensor(a, a) | c = aten.sum.dim_IntList(b, [1]) | r = aten.sqrt.default(c) | return (r,)", "b = aten.mul.Tensor(x, x) | c = aten.sum.dim_IntList(b, [1]) | d = aten.sqrt.default(c) | r = aten.mul.Tensor(d, 3.0) | return (r,)", "f32 f64"),
+    rule("x: $d[$n, $m]", "a = aten.add.Tensor(x, 3.0) | r = aten.softmax.int(a, 1) | return (r,)", "r = aten.softmax.int(x, 1) | return (r,)", "f32 f64"),
+    rule("x: $d[$n, $m]", "a = aten.div.Tensor(x, 2.0) | r = aten.softmax.int(a, 1) | return (r,)", "m = aten.amax.default(x, [1], True) | a = aten.sub.Tensor(x, m) | b = aten.mul.Tensor(a, 0.5) | c = aten.exp.default(b) | d = aten.sum.dim_IntList(c, [1], True) | r = aten.div.Tensor(c, d) | return (r,)", "f32 f64"),
+    rule("x: $d[$n, $m]", "r = aten.sigmoid.default(x) | return (r,)", "a = aten.neg.default(x) | b = aten.exp.default(a) | c = aten.add.Tensor(b, 1.0) | r = aten.reciprocal.default(c) | return (r,)", "f32"),
+    rule("x: $d[$n, $m]", "r = aten.silu.default(x) | return (r,)", "a = aten.neg.default(x) | b = aten.exp.default(a) | c = aten.add.Tensor(b, 1.0) | r = aten.div.Tensor(x, c) | return (r,)", "f32"),
 ];
 
 /// What is nearly one of these.
@@ -227,4 +233,7 @@ const REAL_TWINS: &[Statement] = &[
     rule("x: $d[$n, 2]", "a = aten.softmax.int(x, 1) | r = aten.select.int(a, 1, 0) | return (r,)", "a = aten.select.int(x, 1, 0) | b = aten.select.int(x, 1, 1) | c = aten.sub.Tensor(b, a) | r = aten.sigmoid.default(c) | return (r,)", "f32 f64"),
     rule(XY, "r = aten.smooth_l1_loss.default(x, y, 0, 2.0) | return (r,)", "r = aten.huber_loss.default(x, y, 0, 2.0) | return (r,)", "f32 f64"),
     rule(XY, "a = aten.add.Tensor(x, y) | b = aten.mul.Tensor(a, 3.0) | p = aten.gt.Scalar(b, 1) | c = aten.add.Tensor(b, 1.0) | r = aten.where.self(p, c, b) | return (r,)", "d = aten.mul.Tensor(x, 3.0) | e = aten.mul.Tensor(y, 3.0) | b = aten.add.Tensor(d, e) | p = aten.gt.Scalar(b, 1) | c = aten.add.Tensor(b, 1.0) | r = aten.where.self(p, c, b) | return (r,)", "f32 f64"),
+    rule("x: $d[$n, $m]", "a = aten.mul.Tensor(x, 3.0) | r = aten.softmax.int(a, 1) | return (r,)", "r = aten.softmax.int(x, 1) | return (r,)", "f32 f64"),
+    rule("x: $d[$n, $m]", "r = aten.softmax.int(x, 1) | return (r,)", "m = aten.amax.default(x, [1], True) | h = aten.mul.Tensor(m, 0.5) | b = aten.sub.Tensor(x, h) | c = aten.exp.default(b) | d = aten.sum.dim_IntList(c, [1], True) | r = aten.div.Tensor(c, d) | return (r,)", "f32 f64"),
+    rule("x: $d[$n, $m]", "r = aten.neg.default(x) | return (r,)", "a = aten.mul.Tensor(x, 1e38) | p = aten.eq.Scalar(a, inf) | z = aten.zeros_like.default(x) | b = aten.neg.default(x) | r = aten.where.self(p, z, b) | return (r,)", "f32"),
 ];
