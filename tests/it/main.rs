@@ -101,3 +101,4 @@ mod text_laws;
 mod text_prints_as_read;
 mod text_reads_cases;
 mod type_rules;
+mod xla_rules;

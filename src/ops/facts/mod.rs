@@ -342,7 +342,7 @@ pub struct Facts {
     pub contracts: Option<Contracts>,
     /// `#fits-filled`: sizes fit where none is 0.
     pub fits_filled: bool,
-    /// `#adds=NAME`: sizes fit where no number of that list is negative.
+    /// `#adds=NAME`: sizes fit where no number of that list is negative, and every word is its default.
     pub adds: Option<Box<str>>,
     /// `#fits-trailing=NAME`: sizes fit where those are the last of its first tensor, and all that its other tensors have.
     pub fits_trailing: Option<Box<str>>,

@@ -2,7 +2,8 @@
 //!
 //! ## What it says
 //! A choice of equal values is that value; with the opposite condition its values are exchanged. A bound within bounds: constants are taken together, in
-//! the order in which they are applied. The greater one of a value and itself is that value. Bool algebra. Of 1 and 0 it is the truth as a number. A
+//! the order in which they are applied. The greater one of a value and itself, or of a
+//! value and minus infinity, is that value. Bool algebra. Of 1 and 0 it is the truth as a number. A
 //! rounded number and an integer are bounded as the number is by what is left of the bound.
 //!
 //! ## When it is wrong
@@ -167,6 +168,11 @@ impl Elements {
             return Some(if less == (op == Op::Max) { b } else { a });
         }
         let (x, c) = if self.is_firm(a) { (b, a) } else { (a, b) };
+        let nothing = if op == Op::Max { f64::NEG_INFINITY } else { f64::INFINITY };
+        if self.float(c).is_some_and(|v| v.total_cmp(&nothing).is_eq()) {
+            self.by("bound-past-all");
+            return Some(x);
+        }
         if !self.is_firm(c) {
             let (x, c) = if dtype.is_float() { (x, c) } else { (x.min(c), x.max(c)) };
             return self.raw(op, dtype, &[x, c]);

@@ -1,7 +1,7 @@
 //! Comparisons.
 //!
 //! ## What it says
-//! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself. Conversions that lose nothing keep order
+//! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself; none is less than itself, a NaN neither. Conversions that lose nothing keep order
 //! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true. A truth as a number is 0 where it is false.
 //!
 //! ## When it is wrong
@@ -114,6 +114,10 @@ impl Elements {
             && let Some((x, y)) = self.alone(a, b)?
         {
             return self.compared(op, x, y);
+        }
+        if op == Op::Lt && a == b {
+            self.by("not-less-than-itself");
+            return self.truth(false);
         }
         let by_numbers = self.follows_by_numbers(op, a, b);
         if let Some(known) = by_numbers.or(self.follows(op, a, b)?) {

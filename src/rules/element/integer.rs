@@ -2,7 +2,8 @@
 //!
 //! ## What it says
 //! Sums, differences, products, signs, `~x` (which is `-x - 1`) and shifts to the left by a number are sums of products, wrapping around: one normal
-//! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone. `x mod c` is `x -
+//! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone; a quotient of which the range holds
+//! one number is that. `x mod c` is `x -
 //! c * (x / c)`, rounded down; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
 //! `-((x + n - 1) / n)`, where neither wraps around.
 //!
@@ -303,8 +304,11 @@ impl Elements {
 
     /// A sum of multiples of the divisor and a rest, none of which wraps around: the multiples are divided, the rest is 0 where it is less than the divisor.
     fn divided_by_range(&mut self, dtype: Dtype, a: ExprId, by: i64) -> Option<Option<ExprId>> {
-        if self.integers_of(a).is_none() {
-            return Some(None);
+        let Some((low, high)) = self.integers_of(a) else { return Some(None) };
+        let over = low.checked_div_euclid(by)?;
+        if over == high.checked_div_euclid(by)? {
+            self.by("division-by-range");
+            return self.integer(dtype, over).map(Some);
         }
         let (mut over, mut rest) = (Sum::default(), Sum::default());
         for (product, factor) in self.as_sum(a)? {

@@ -3,7 +3,7 @@
 //! ## What it says
 //! The greatest, the least and "any" of equal elements are that element. The greatest of truths that are numbers is 1 where any is true. An index is at
 //! least 0 at any place where it is at the one where it is greatest. A sum of sums of
-//! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
+//! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of no elements is 0. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
 //! which surely is a place, is a multiple of it.
 //!
 //! ## When it is wrong
@@ -47,6 +47,10 @@ impl Elements {
         {
             self.by("any-of-places");
             return Some(found);
+        }
+        if fold == Fold::Sum && sizes.contains(&Dim::Fixed(0)) {
+            self.by("sum-of-nothing");
+            return if dtype.is_float() { self.rounded(dtype, 0.0) } else { self.integer(dtype, 0) };
         }
         if fold == Fold::Sum
             && let Some(total) = self.counted_up(level, sizes, dtype, body)

@@ -266,9 +266,9 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if let Some(name) = &operator.facts.adds {
         let numbers = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
         let sizes = numbers.and_then(|all| all.iter().map(|a| as_dim(view, a)).collect::<Option<Vec<Dim>>>());
-        // Other modes repeat elements, of which there may be too few.
-        let mode = operator.schema.param_index("mode").map(|i| bound.get(i));
-        let plain = mode.is_none_or(|mode| matches!(mode, Arg::Str(mode) if &**mode == "constant"));
+        // Said otherwise, elements are repeated, of which there may be too few.
+        let mut words = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Str);
+        let plain = words.all(|(p, a)| p.default.as_ref().is_some_and(|d| d.value == **a));
         return plain && sizes.is_some_and(|sizes| sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d)));
     }
     if let Some(name) = &operator.facts.fits_trailing {
