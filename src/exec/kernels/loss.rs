@@ -47,12 +47,14 @@ pub(in crate::exec) fn reduction(cx: &Cx<'_, '_, '_>) -> Result<Reduction, Fault
     }
 }
 
-/// Makes the result of the losses of all elements.
+/// Makes the result of the losses of all elements. PyTorch leaves them as they are for a number that names no reduction, too; operators
+/// that refuse such a one do so by their types.
 pub(in crate::exec) fn reduced(cx: &mut Cx<'_, '_, '_>, losses: Tensor) -> Made {
-    let result = match reduction(cx)? {
-        Reduction::None => losses,
-        Reduction::Mean => cx.run_tensor("aten.mean.default", &[losses.into()])?,
-        Reduction::Sum => cx.run_tensor("aten.sum.default", &[losses.into()])?,
+    let asked = cx.operator.schema.param_index("reduction").map_or(Ok(1), |i| cx.int(i))?;
+    let result = match asked {
+        1 => cx.run_tensor("aten.mean.default", &[losses.into()])?,
+        2 => cx.run_tensor("aten.sum.default", &[losses.into()])?,
+        _ => losses,
     };
     cx.laid_out(0, result).map(Value::Tensor)
 }
