@@ -85,6 +85,39 @@ fn spoil(lowered: &mut Lowered, kind: &str, fault: &Fault) {
 }
 
 const FAULTS: &[(&str, &str, &str, Fault)] = &[
+    (
+        "x: \"f32[1, 2, 4, 4, 4]\"",
+        "f32[1, 2, 2, 2, 2] = avg_pool3d.default(x, [3, 3, 3], [2, 2, 2], [1, 1, 1])",
+        "AvgPool3D",
+        Fault::Attribute("count_include_pad", Attr::B(false)),
+    ),
+    (
+        "x: \"f32[3, 4]\", j: \"i64[3, 4]\", v: \"f32[3, 4]\"",
+        "f32[3, 4] = scatter_reduce.two(x, 0, j, v, 'amax')",
+        "TensorScatterMax",
+        Fault::Kind("TensorScatterMin"),
+    ),
+    (
+        "x: \"f32[3, 4]\", j: \"i64[3, 4]\", v: \"f32[3, 4]\"",
+        "f32[3, 4] = scatter_reduce.two(x, 0, j, v, 'amax')",
+        "Pack",
+        Fault::Inputs,
+    ),
+    (
+        "x: \"f32[3, 3]\", b: \"f32[3, 2]\"",
+        "f32[3, 2] = linalg_solve_triangular.default(x, b, upper = True)",
+        "MatrixTriangularSolve",
+        Fault::Attribute("lower", Attr::B(true)),
+    ),
+    ("x: \"f32[3]\", q: \"f32[3]\"", "f32[3] = special_zeta.default(x, q)", "Zeta", Fault::Inputs),
+    ("x: \"f32[3]\", q: \"f32[3]\"", "f32[3] = igamma.default(x, q)", "Igamma", Fault::Kind("Igammac")),
+    ("x: \"f32[3]\", q: \"f32[3]\"", "f32[3] = nextafter.default(x, q)", "NextAfter", Fault::Inputs),
+    (
+        "x: \"f32[1, 2, 3, 3, 3]\", w: \"f32[2, 4, 2, 2, 2]\"",
+        "f32[1, 4, 6, 6, 6] = convolution.default(x, w, None, [2, 2, 2], [0, 0, 0], [1, 1, 1], True, [0, 0, 0], 1)",
+        "Conv3DTranspose",
+        Fault::Attribute("groups", Attr::I(2)),
+    ),
     ("x: \"f32[3, 4]\"", "f32[3, 4] = rsub.Scalar(x, 1.5, 2)", "Sxpy", Fault::Inputs),
     (
         "x: \"f32[3, 4]\"",

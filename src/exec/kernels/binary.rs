@@ -5,6 +5,7 @@ use half::{bf16, f16};
 use crate::exec::call::cx::Cx;
 use crate::exec::kernels::Entry;
 use crate::exec::kernels::arithmetic::{Made, fused, pointwise2, two};
+use crate::exec::numbers::{bessel, gamma};
 use crate::exec::tensor::lane::{C64, C128, round_f32};
 use crate::graph::Dtype;
 
@@ -17,7 +18,9 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (copysign, &["aten.copysign.Tensor", "aten.copysign.Scalar"]),
     (hypot, &["aten.hypot.default", "prims.hypot.default"]),
     (nextafter, &["aten.nextafter.default", "prims.nextafter.default"]),
-    (zeta, &["aten.special_zeta.default"]),
+    (|cx| wide(cx, gamma::lower), &["aten.igamma.default"]),
+    (|cx| wide(cx, gamma::upper), &["aten.igammac.default"]),
+    (|cx| wide(cx, bessel::zeta), &["aten.special_zeta.default"]),
     (xlogy, &["aten.xlogy.Tensor", "aten.xlogy.Scalar_Other"]),
     (logaddexp, &["aten.logaddexp.default"]),
     (logaddexp2, &["aten.logaddexp2.default"]),
@@ -116,12 +119,14 @@ kernel!(heaviside;
     i64 |a, b| step!(a, b, 0, 1););
 
 #[allow(clippy::cast_possible_truncation)] // Computed in f64, rounded once.
-fn zeta(cx: &mut Cx<'_, '_, '_>) -> Made {
+/// Computed in `f64`, and rounded once.
+#[allow(clippy::cast_possible_truncation)] // Rounded once.
+fn wide(cx: &mut Cx<'_, '_, '_>, f: fn(f64, f64) -> f64) -> Made {
     let (meta, operands) = two(cx)?;
     let dtype = meta.dtype;
     pointwise2!(cx, &meta, operands, dtype;
-        f32 |a, b| crate::exec::numbers::bessel::zeta(f64::from(a), f64::from(b)) as f32;
-        f64 |a, b| crate::exec::numbers::bessel::zeta(a, b);)
+        f32 |a, b| f(f64::from(a), f64::from(b)) as f32;
+        f64 |a, b| f(a, b);)
 }
 
 fn xlogy(cx: &mut Cx<'_, '_, '_>) -> Made {

@@ -10,6 +10,7 @@ use crate::exec::kernels::Entry;
 use crate::exec::loops::pointwise::map1;
 use crate::exec::numbers::bessel;
 use crate::exec::numbers::complex;
+use crate::exec::numbers::gamma;
 use crate::exec::numbers::real::{Real, narrowed, not_real, with_real};
 use crate::exec::numbers::special;
 use crate::exec::tensor::fill::Order;
@@ -106,6 +107,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
         |cx| real(cx, narrowed(bessel::spherical_j0), bessel::spherical_j0),
         &["aten.special_spherical_bessel_j0.default"],
     ),
+    (|cx| real(cx, narrowed(gamma::ndtri), gamma::ndtri), &["aten.special_ndtri.default"]),
     (|cx| real(cx, narrowed(bessel::erfcx), bessel::erfcx), &["aten.special_erfcx.default"]),
 ];
 

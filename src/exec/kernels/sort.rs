@@ -266,9 +266,10 @@ fn row_median<L: Lane + PartialOrd>(row: &[L], nan: Nan) -> Pair<L> {
     }
     let mut all = pairs(row);
     let nth = row.len().saturating_sub(nans).saturating_sub(1) >> 1;
-    if nth < all.len() {
-        all.select_nth_unstable_by(nth, |a, b| order(a.0, b.0).then(a.1.cmp(&b.1)));
-    }
+    // Of equal ones the first counts as less; NaN only as greater than numbers: of nothing else C++ takes any.
+    introsort::nth_element(&mut all, nth, &|a: &Pair<L>, b: &Pair<L>| {
+        !is_nan(a.0) && is_nan(b.0) || a.0 < b.0 || a.0 == b.0 && a.1 < b.1
+    });
     all.get(nth).copied().unwrap_or_default()
 }
 

@@ -7,6 +7,7 @@ pub(in crate::exec) mod accumulate;
 pub(in crate::exec) mod bessel;
 pub(in crate::exec) mod checked;
 pub(in crate::exec) mod complex;
+pub(in crate::exec) mod gamma;
 pub(in crate::exec) mod generator;
 pub(in crate::exec) mod introsort;
 pub(in crate::exec) mod real;

@@ -13,7 +13,7 @@ use crate::ops::{AutocastPolicy, autocast_policy, is_autocast};
 /// Returns the graph with such bodies in their places; nothing where it has none.
 pub fn inlined(graph: &Graph) -> Option<Graph> {
     let mut open = wrappers(graph);
-    if open.is_empty() {
+    if open.is_empty() && ordered(graph).is_empty() {
         return None;
     }
     let mut graph = graph.clone();
@@ -29,7 +29,34 @@ pub fn inlined(graph: &Graph) -> Option<Graph> {
         }
         open = wrappers(&graph);
     }
+    for node in ordered(&graph) {
+        free(&mut graph, node);
+    }
     Some(graph)
+}
+
+/// Calls that only a token holds in their place, of at most one result.
+fn ordered(graph: &Graph) -> Vec<NodeId> {
+    let is = |n: &NodeId| {
+        graph.target(*n) == "higher_order.with_effects"
+            && matches!(graph.args(*n), [Arg::Node(_), Arg::Operator(_), ..])
+            && matches!(graph.ty(*n), ValueType::Many(all) if all.len() == 2)
+    };
+    graph.nodes(BodyId::ROOT).filter(is).collect()
+}
+
+/// The call itself, where the token holds it: in a list calls have an order already.
+fn free(graph: &mut Graph, node: NodeId) {
+    let args = graph.args(node).to_vec();
+    let ([token, Arg::Operator(name), given @ ..], ValueType::Many(types)) = (&*args, graph.ty(node)) else { return };
+    let ty = types.get(1).cloned().unwrap_or(ValueType::None);
+    let result = (ty != ValueType::None).then_some(());
+    let (kwargs, target) = (graph.kwargs(node).into(), graph.texts.intern(name));
+    let base = name.split('.').nth(1).unwrap_or(name);
+    let name = graph.free_name(BodyId::ROOT, base);
+    let new = NewNode { kind: NodeKind::Call, target, args: given.into(), kwargs, ty };
+    let call = graph.insert(BodyId::ROOT, Some(node), &name, new);
+    replace(graph, node, &[token.clone(), result.map_or(Arg::None, |()| Arg::Node(call))]);
 }
 
 /// A body that a call runs as it stands.

@@ -3,13 +3,13 @@
 use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
-    (Real, |b| done![b.op("pow.Scalar", args![2, promoted(b, 0)?])], &["aten.exp2.default"]),
+    (Real, |b| done![b.op("pow.Scalar", args![2.0, promoted(b, 0)?])], &["aten.exp2.default"]),
     (Real, ldexp, &["aten.ldexp.Tensor"]),
     (Exact, |b| done![sign_bit(b, b.t(0)?)?], &["aten.signbit.default"]),
     (Exact, copysign, &["aten.copysign.Tensor"]),
     (Exact, copysign_of_number, &["aten.copysign.Scalar"]),
-    (Exact, |b| beside_nan(b, "ge.Tensor"), &["aten.fmax.default"]),
-    (Exact, |b| beside_nan(b, "le.Tensor"), &["aten.fmin.default"]),
+    (Real, |b| beside_nan(b, "ge.Tensor"), &["aten.fmax.default"]),
+    (Real, |b| beside_nan(b, "le.Tensor"), &["aten.fmin.default"]),
     (Real, hypot, &["aten.hypot.default"]),
     (Exact, lcm, &["aten.lcm.default"]),
     (Exact, |b| done![b.op("bitwise_and.Scalar", args![b.t(1)?, b.arg(0)])], &["aten.bitwise_and.Scalar_Tensor"]),
@@ -60,7 +60,7 @@ fn copysign_of_number(b: &Builder<'_>) -> Made {
     done![if b.float(1)?.is_sign_negative() { -size } else { size }]
 }
 
-/// The first where the comparison says so, or the second is no number; else the second.
+/// Of zeros of both signs either: the first where the comparison says so, or the second is no number; else the second.
 fn beside_nan(b: &Builder<'_>, comparison: &str) -> Made {
     let (x, y) = (promoted(b, 0)?, promoted(b, 1)?);
     let first = x.call(comparison, args![y]);

@@ -344,9 +344,15 @@ fn segments(b: &Builder<'_>) -> Made {
     b.only(plain && lengths.rank() == 1 && x.rank() > 0 && x.dtype().is_float(), "this form of segments")?;
     let own = x.size(0);
     let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
-    let places = b.op("arange.default", args![own; dtype = Dtype::I64, device = device]).unsqueeze(1);
+    let places = b.op("arange.default", args![own.clone(); dtype = Dtype::I64, device = device]).unsqueeze(1);
     let ends = lengths.call("cumsum", args![0]).unsqueeze(0);
-    let segment = places.call("ge", args![ends]).sum(&[1], false);
+    let mut segment = places.call("ge", args![ends]).sum(&[1], false);
+    if let Arg::Int(rows) = own {
+        // Lengths that do not add up, or are below 0, name a segment that is not there.
+        let sum = lengths.sum(&[0], true).call("ne", args![rows]);
+        let bad = sum.call("logical_or", args![lengths.call("lt", args![0]).call("any.dim", args![0, true])]);
+        segment = segment + bad.to(Dtype::I64) * lengths.size(0);
+    }
     let sizes: Vec<Arg> = std::iter::once(lengths.size(0)).chain(tail(&x.shape(), 1)).collect();
     let first =
         |none: f64| if b.is_none("initial") { Ok(Arg::Float(none)) } else { b.float("initial").map(Arg::Float) };

@@ -44,6 +44,8 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| again(b, "adjoint"), &["aten.mH.default"]),
     (Exact, |b| again(b, "diagonal"), &["aten.linalg_diagonal.default"]),
     (Exact, |b| again(b, "polygamma"), &["aten.special_polygamma.default"]),
+    (Exact, |b| again(b, "igamma"), &["aten.special_gammainc.default"]),
+    (Exact, |b| again(b, "igammac"), &["aten.special_gammaincc.default"]),
     (Exact, |b| again(b, "i0"), &["aten.special_i0.default"]),
     (Exact, |b| again(b, "digamma"), &["aten.special_digamma.default", "aten.special_psi.default"]),
     (Exact, |b| again(b, "erf"), &["aten.special_erf.default"]),

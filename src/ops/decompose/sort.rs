@@ -6,8 +6,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, argsort, &["aten.argsort.default"]),
     (Exact, argsort_stable, &["aten.argsort.stable"]),
     (Exact, |b| done![b.pick("sort.default", args![b.t(0)?, 0], 0)], &["aten.msort.default"]),
-    (Exact, |b| median_along(b, Nan::Wins), &["aten.median.dim"]),
-    (Exact, |b| median_along(b, Nan::Least), &["aten.nanmedian.dim"]),
+    (Exact, median_along, &["aten.median.dim"]),
     (Exact, |b| median(b, Nan::Wins), &["aten.median.default"]),
     (Exact, |b| median(b, Nan::Least), &["aten.nanmedian.default"]),
     (Exact, nonzero_numpy, &["aten.nonzero_numpy.default", "aten.where.default"]),
@@ -36,7 +35,7 @@ fn nonzero_numpy(b: &Builder<'_>) -> Made {
 enum Nan {
     /// Any is the median.
     Wins,
-    /// It is not counted.
+    /// It is not counted: of nothing but NaN the value is known, not the place.
     Least,
 }
 
@@ -63,11 +62,11 @@ fn middle<'b>(b: &'b Builder<'_>, x: T<'b>, axis: i64, nan: Nan) -> Result<[T<'b
     Ok([b.choose(any, x.call("gather", args![axis, first]), value), b.choose(any, first, place)])
 }
 
-fn median_along(b: &Builder<'_>, nan: Nan) -> Made {
+fn median_along(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
     b.only(x.rank() > 0, "scalars")?;
     let axis = b.axis(1_usize, x.rank())?;
-    let [value, place] = middle(b, x, axis, nan)?;
+    let [value, place] = middle(b, x, axis, Nan::Wins)?;
     if b.flag(2)? {
         return done![value, place];
     }

@@ -42,6 +42,9 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.cummax.default", By(|cx| running(cx, "Cummax", "dim"))),
     ("aten.cummin.default", By(|cx| running(cx, "Cummin", "axis"))),
     ("aten.gcd.default", By(|cx| of_result(cx, "Gcd"))),
+    ("aten.igamma.default", By(|cx| of_result(cx, "Igamma"))),
+    ("aten.igammac.default", By(|cx| of_result(cx, "Igammac"))),
+    ("aten.special_ndtri.default", By(|cx| unary(cx, "Ndtri"))),
     ("aten.kthvalue.default", By(super::sort::kth_value)),
     ("aten.logcumsumexp.default", By(logcumsumexp)),
     ("aten.masked_select.default", By(masked_select)),
@@ -290,8 +293,8 @@ fn asserted(cx: &mut Cx) -> Made {
 /// Over all dimensions, or one.
 fn product(cx: &mut Cx) -> Made {
     let dtype = cx.out_type()?;
+    let rank = cx.rank(cx.tensor(0, "self")?)?;
     let x = cx.promoted(0, dtype)?;
-    let rank = cx.rank(x)?;
     let args = Args::of(cx, "self dim keepdim=false dtype")?;
     let axes = match args.int("dim").ok().flatten() {
         Some(dim) => places(&[dim], rank)?,

@@ -15,6 +15,7 @@ use Rule::By;
 pub(super) const TABLE: &[Entry] = &[
     ("aten._linalg_det.default", By(determinant)),
     ("aten._linalg_slogdet.default", By(log_determinant)),
+    ("aten._linalg_check_errors.default", By(checked)),
     ("aten.linalg_inv_ex.default", By(inverse)),
     ("aten._linalg_solve_ex.default", By(solve)),
     ("aten.linalg_cholesky_ex.default", By(cholesky)),
@@ -58,6 +59,20 @@ fn no_failure(cx: &mut Cx, t: TensorId) -> Result<TensorId, Refusal> {
     }
     let outer = super::put::as_input(cx, sizes.get(..sizes.len().saturating_sub(2)).unwrap_or(&[]))?;
     cx.op("Fill", vec![outer, zero.into()], &[])
+}
+
+/// The program goes on only where nothing failed: where the device stops by itself, as the first lines say, nothing is left to ask.
+fn checked(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "info api_name is_matrix")?;
+    let info = args.tensor("info")?;
+    if cx.b.op_of(info).is_some_and(|op| matches!(op.r#type.as_str(), "Const" | "Fill")) {
+        return Ok(Value::None);
+    }
+    let zero = cx.constant(crate::lower::ge::literal::Literal::Int(0), DataType::Int32)?;
+    let holds = cx.op("Equal", vec![info.into(), zero.into()], &[])?;
+    cx.b.many("Assert", vec![holds.into(), In::Many(vec![holds.into()])], &[], None)?;
+    cx.b.kept.extend(cx.b.ops.len().checked_sub(1));
+    Ok(Value::None)
 }
 
 fn two(cx: &mut Cx, kind: &str, x: TensorId, attrs: &[(&str, Attr)]) -> Result<[TensorId; 2], Refusal> {

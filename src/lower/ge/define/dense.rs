@@ -12,6 +12,7 @@ pub(super) const TABLE: Table = &[
     ("Conv2D", conv),
     ("Conv3D", conv),
     ("Conv2DTranspose", conv_transpose),
+    ("Conv3DTranspose", conv_transpose),
     ("Conv2DBackpropInput", |c| conv_gradient(c, By::Input)),
     ("Conv3DBackpropInput", |c| conv_gradient(c, By::Input)),
     ("Conv2DBackpropFilter", |c| conv_gradient(c, By::Filter)),
@@ -231,20 +232,22 @@ fn of_one_dimension(c: &mut Call<'_, '_>, x: NodeId, filter: NodeId, bias: &Arg)
 fn conv_transpose(c: &mut Call<'_, '_>) -> Made {
     c.only(c.int("offset_x")? == 0 && !c.is_fed("offset_w"), "a convolution of offset integers")?;
     let (x, filter, bias) = (c.t("x")?, c.t("filter")?, c.maybe("bias")?);
-    layouts(c, "NCHW", &["x", "filter"])?;
+    let dims = c.b.rank(x)?.saturating_sub(2);
+    c.only(dims == if c.kind() == "Conv3DTranspose" { 3 } else { 2 }, "a convolution of so many dimensions")?;
+    layouts(c, if dims == 3 { "NCDHW" } else { "NCHW" }, &["x", "filter"])?;
     let output_padding = c.int_list("output_padding")?;
     let args = vec![
         Arg::Node(x),
         Arg::Node(filter),
         bias,
-        Arg::list(spatial(c, "strides", 2)?),
-        Arg::list(even_pads(c, 2)?),
-        Arg::list(spatial(c, "dilations", 2)?),
+        Arg::list(spatial(c, "strides", dims)?),
+        Arg::list(even_pads(c, dims)?),
+        Arg::list(spatial(c, "dilations", dims)?),
         Arg::Bool(true),
         Arg::list(output_padding.get(2..).unwrap_or(&[]).iter().copied()),
         Arg::Int(c.int("groups")?),
     ];
-    c.only(output_padding.len() == 4, "an output padding of another length")?;
+    c.only(output_padding.len() == dims.saturating_add(2), "an output padding of another length")?;
     let y = c.b.call("aten.convolution.default", args)?;
     // The sizes of the result are an input of GE's: they must be those that follow from the rest.
     let said = c.sizes("input_size")?;

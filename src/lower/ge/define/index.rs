@@ -15,6 +15,8 @@ pub(super) const TABLE: Table = &[
     ("SearchSorted", search_sorted),
     ("ScatterElements", scatter_elements),
     ("ScatterNdUpdate", |c| scatter_nd(c, false)),
+    ("TensorScatterMax", |c| extreme(c, "amax")),
+    ("TensorScatterMin", |c| extreme(c, "amin")),
     ("ScatterNdAdd", |c| scatter_nd(c, true)),
     ("EmbeddingBag", embedding_bag),
     ("Scatter", scatter),
@@ -239,6 +241,68 @@ fn scatter_nd(c: &mut Call<'_, '_>, adds: bool) -> Made {
     }
     let new = c.b.call("aten.index_put.default", args)?;
     one(write(c, var, new)?)
+}
+
+/// Each row of the indices names one place, of which all coordinates but one are those of the update itself: the largest or smallest sent
+/// along a dimension.
+fn extreme(c: &mut Call<'_, '_>, way: &str) -> Made {
+    let (x, indices, updates) = (c.t("input")?, c.t("indices")?, c.t("updates")?);
+    let (rank, sizes) = (c.b.rank(x)?, c.b.tensor(updates)?.sizes);
+    let Some(parts) = stacked_last(c, indices).filter(|p| p.len() == rank && sizes.len() == rank) else {
+        return undefined("places that are not coordinates side by side");
+    };
+    let mut along = (0..rank).filter(|d| !parts.get(*d).is_some_and(|p| is_own_place(c, *p, *d, &sizes)));
+    let (Some(axis), None) = (along.next(), along.next()) else {
+        return undefined("places of which several coordinates are others");
+    };
+    let Some(index) = parts.get(axis).copied() else { return undefined("no coordinate") };
+    let index = c.b.to(index, Dtype::I64)?;
+    let args = [Arg::Node(x), Arg::Int(signed(axis)), Arg::Node(index), Arg::Node(updates), Arg::Str(way.into())];
+    one(c.b.call("aten.scatter_reduce.two", args.to_vec())?)
+}
+
+/// Whether a coordinate is everywhere its place in a dimension: a line of whole numbers from 0, spread over the sizes.
+fn is_own_place(c: &Call<'_, '_>, part: NodeId, axis: usize, sizes: &[Dim]) -> bool {
+    let g = &c.b.graph;
+    let (Some(size), Ok(spread)) = (sizes.get(axis).and_then(|d| d.fixed()), c.b.tensor(part)) else { return false };
+    if spread.sizes.as_slice() != sizes || g.target(part) != "aten.expand.default" {
+        return false;
+    }
+    let Some(Arg::Node(line)) = g.args(part).first() else { return false };
+    // All other dimensions are of size 1: the elements are those of the line, in order.
+    let lies = |t: &crate::graph::TensorType| {
+        let from = sizes.len().checked_sub(t.sizes.len());
+        from.is_some_and(|from| {
+            let is = |(d, own): (usize, &Dim)| {
+                let wanted = if d.saturating_add(from) == axis { size } else { 1 };
+                *own == Dim::Fixed(wanted)
+            };
+            axis >= from && t.sizes.iter().enumerate().all(is)
+        })
+    };
+    let Ok(ty) = c.b.tensor(*line) else { return false };
+    if !lies(&ty) {
+        return false;
+    }
+    let mut line = *line;
+    while matches!(g.target(line), "aten.unsqueeze.default" | "aten.view.default" | "aten.reshape.default")
+        && let Some(Arg::Node(from)) = g.args(line).first()
+    {
+        line = *from;
+    }
+    let filled = |n: &Arg| match n {
+        Arg::Node(n) if g.target(*n) == "aten.full.default" => match g.args(*n) {
+            [Arg::List(sizes), Arg::Int(value)] if sizes.is_empty() => Some(*value),
+            _ => None,
+        },
+        _ => None,
+    };
+    match (g.target(line), g.args(line)) {
+        ("aten.stack.default", [Arg::List(items)]) => items.iter().map(filled).eq((0..size).map(Some)),
+        // One number, or none.
+        ("aten.full.default", [_, Arg::Int(0)]) => size <= 1,
+        _ => false,
+    }
 }
 
 fn embedding_bag(c: &mut Call<'_, '_>) -> Made {

@@ -59,6 +59,7 @@ pub(super) const TABLE: Table = &[
     ("LogSigmoidGrad", log_sigmoid_grad),
     ("Real", |c| part(c, 0)),
     ("Imag", |c| part(c, 1)),
+    ("PRelu", prelu),
 ];
 
 /// The operands of an operator of two: the first as a tensor, the second as a number where it is one.
@@ -354,4 +355,12 @@ fn part(c: &mut Call<'_, '_>, at: i64) -> Made {
     let part = c.b.call("aten.select.int", vec![Arg::Node(pairs), Arg::Int(-1), Arg::Int(at)])?;
     c.only(c.b.dtype(part)? == to, "a part in another type")?;
     one(part)
+}
+
+/// A weight a channel is spread along the second dimension.
+fn prelu(c: &mut Call<'_, '_>) -> Made {
+    let (x, weight) = (c.t("x")?, c.t("weight")?);
+    let channels = c.b.rank(weight)? == 1 && c.b.rank(x)? > 1;
+    let target = if channels { "aten.prelu.default" } else { "aten._prelu_kernel.default" };
+    one(c.b.call(target, vec![Arg::Node(x), Arg::Node(weight)])?)
 }

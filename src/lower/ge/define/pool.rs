@@ -7,6 +7,7 @@ use crate::graph::{Arg, NodeId, View};
 pub(super) const TABLE: Table = &[
     ("Resize", resize),
     ("GridSampler2D", grid_sampler),
+    ("GridSampler3D", grid_sampler),
     ("AvgPoolV2", avg_pool),
     ("AvgPool3D", avg_pool3d),
     ("AdaptiveMaxPool2d", adaptive_max_pool),
@@ -225,10 +226,12 @@ fn resize(c: &mut Call<'_, '_>) -> Made {
 
 fn grid_sampler(c: &mut Call<'_, '_>) -> Made {
     let (x, grid) = (c.t("x")?, c.t("grid")?);
+    let deep = c.kind() == "GridSampler3D";
+    c.only(!deep || c.text("data_format")? == "NCDHW", "another format")?;
     let mode = match c.text("interpolation_mode")?.as_str() {
         "bilinear" => 0,
         "nearest" => 1,
-        "bicubic" => 2,
+        "bicubic" if !deep => 2,
         other => return undefined(format!("samples that are {other}")),
     };
     let padding = match c.text("padding_mode")?.as_str() {
@@ -239,5 +242,5 @@ fn grid_sampler(c: &mut Call<'_, '_>) -> Made {
     };
     let corners = Arg::Bool(c.flag("align_corners")?);
     let args = vec![Arg::Node(x), Arg::Node(grid), Arg::Int(mode), Arg::Int(padding), corners];
-    one(c.b.call("aten.grid_sampler_2d.default", args)?)
+    one(c.b.call(if deep { "aten.grid_sampler_3d.default" } else { "aten.grid_sampler_2d.default" }, args)?)
 }
