@@ -118,7 +118,6 @@ kernel!(heaviside;
     f64 |a, b| step!(a, b, 0.0, 1.0);
     i64 |a, b| step!(a, b, 0, 1););
 
-#[allow(clippy::cast_possible_truncation)] // Computed in f64, rounded once.
 /// Computed in `f64`, and rounded once.
 #[allow(clippy::cast_possible_truncation)] // Rounded once.
 fn wide(cx: &mut Cx<'_, '_, '_>, f: fn(f64, f64) -> f64) -> Made {
