@@ -15,8 +15,6 @@ const STOPPED: &[(&str, &str)] = &[
     ("cond_while/train", "higher_order.cond"),
     ("random_dropout/core", "rng-offsets"),
     ("random_dropout/train", "rng-offsets"),
-    ("scatter_gather/core", "TensorScatterMax"),
-    ("scatter_gather/train", "TensorScatterMax"),
 ];
 
 fn raised(model: Model, registry: &Registry) -> Result<Model, String> {
