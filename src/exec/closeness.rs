@@ -7,7 +7,7 @@ use super::tensor::Tensor;
 use crate::exec::tensor::flat::with_width;
 use crate::exec::tensor::lane::{C128, Lane};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// How near two values must be.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -64,12 +64,12 @@ pub struct Comparison {
 }
 
 /// Compares values; both tensors have the same dtype and sizes.
-pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Result<Comparison, Fault> {
+pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Result<Comparison, CallFault> {
     let mut out = Comparison { equal: true, max_abs: 0.0, max_rel: 0.0, max_ulp: 0, first: None, wrong: 0 };
     let dtype = expected.dtype();
     if found.dtype() != dtype || found.sizes() != expected.sizes() {
         let show = |t: &Tensor| format!("{}{:?}", t.dtype(), t.sizes());
-        return Err(Fault::mismatch("found", show(expected), show(found)));
+        return Err(CallFault::mismatch("found", show(expected), show(found)));
     }
     let largest = |all: &[C128]| all.iter().map(|v| v.norm()).filter(|v| v.is_finite()).fold(0.0, f64::max);
     let (a, b) = (values(found)?, values(expected)?);
@@ -149,7 +149,7 @@ fn ulps(dtype: Dtype, a: C128, b: C128, codes: (Bits, Bits)) -> u64 {
 /// Real and imaginary part as numbers in which neighbouring values differ by 1 (of integers: their value).
 type Bits = (i64, i64);
 
-fn bits(t: &Tensor) -> Result<Vec<Bits>, Fault> {
+fn bits(t: &Tensor) -> Result<Vec<Bits>, CallFault> {
     let dtype = t.dtype();
     let width = dtype.bytes().saturating_mul(8);
     if dtype.is_complex() {
@@ -179,7 +179,7 @@ fn ordered(bits: u128, width: u32) -> i64 {
     if bits & sign == 0 { magnitude } else { magnitude.wrapping_neg() }
 }
 
-fn values(t: &Tensor) -> Result<Vec<C128>, Fault> {
+fn values(t: &Tensor) -> Result<Vec<C128>, CallFault> {
     if t.dtype().is_complex() {
         return Ok(t.lanes::<C128>()?.into_vec());
     }

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::graph::WeightError;
-use crate::ops::{Fault, TypeError};
+use crate::ops::{CallFault, TypeError};
 
 /// Why a graph cannot be run, or ends before its outputs are there.
 #[derive(PartialEq, Debug, Error)]
@@ -46,7 +46,7 @@ pub enum ExecError {
         /// Fully qualified name.
         weight: String,
         /// What is wrong.
-        fault: Box<Fault>,
+        fault: Box<CallFault>,
     },
     /// A call that fails.
     #[error("node `{node}`: {source}")]

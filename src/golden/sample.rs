@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::exec::{Meta, Meter, Storage, Tensor, Value};
 use crate::graph::{Arg, Bytes, Device, Dtype, Layout, MemoryFormat};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Why a line is no recorded call.
 #[derive(Debug, Error)]
@@ -30,7 +30,7 @@ pub enum SampleError {
         /// Its place in the table.
         index: usize,
         /// What is wrong.
-        fault: Box<Fault>,
+        fault: Box<CallFault>,
     },
 }
 

@@ -11,18 +11,18 @@ pub struct TypeError {
     /// The operator, as the node names it.
     pub target: String,
     /// What is wrong.
-    pub fault: Box<Fault>,
+    pub fault: Box<CallFault>,
 }
 
 impl TypeError {
     /// Returns whether nothing is known of the results: the operator is opaque or has no rule.
     pub fn is_unknown_target(&self) -> bool {
-        matches!(*self.fault, Fault::Opaque | Fault::NoRule)
+        matches!(*self.fault, CallFault::Opaque | CallFault::NoRule)
     }
 
     /// Returns whether the arguments do not fit the schema (their kinds, names or number).
     pub fn is_bad_argument(&self) -> bool {
-        use Fault::*;
+        use CallFault::*;
         matches!(
             *self.fault,
             NoOverload { .. } | Missing { .. } | TooMany { .. } | UnknownKeyword { .. } | Twice { .. } | Kind { .. }
@@ -32,13 +32,13 @@ impl TypeError {
     /// Returns the name of the argument at fault.
     pub fn argument(&self) -> Option<&str> {
         match &*self.fault {
-            Fault::Missing { argument }
-            | Fault::Twice { argument }
-            | Fault::Kind { argument, .. }
-            | Fault::Untyped { argument }
-            | Fault::Unseen { argument, .. }
-            | Fault::Mismatch { argument, .. } => Some(argument),
-            Fault::UnknownKeyword { keyword, .. } => Some(keyword),
+            CallFault::Missing { argument }
+            | CallFault::Twice { argument }
+            | CallFault::Kind { argument, .. }
+            | CallFault::Untyped { argument }
+            | CallFault::Unseen { argument, .. }
+            | CallFault::Mismatch { argument, .. } => Some(argument),
+            CallFault::UnknownKeyword { keyword, .. } => Some(keyword),
             _ => None,
         }
     }
@@ -46,7 +46,7 @@ impl TypeError {
 
 /// What is wrong with a call.
 #[derive(Clone, PartialEq, Debug, Error)]
-pub enum Fault {
+pub enum CallFault {
     /// No schema is known.
     #[error("nobody described this operator; describe it in an operator file (`--ops FILE`)")]
     Opaque,
@@ -144,15 +144,18 @@ pub enum Fault {
     Symbol(Box<SymError>),
 }
 
-impl Fault {
+impl CallFault {
     /// Returns a mismatch.
     pub fn mismatch(argument: &str, expected: impl Into<String>, found: impl Into<String>) -> Self {
-        Fault::Mismatch { argument: argument.into(), expected: expected.into(), found: found.into() }
+        CallFault::Mismatch { argument: argument.into(), expected: expected.into(), found: found.into() }
     }
 
     /// Returns whether the fault says that something is not known, not that something is wrong.
     pub fn is_ignorance(&self) -> bool {
-        matches!(self, Fault::Opaque | Fault::NoRule | Fault::Untyped { .. } | Fault::Unsupported { .. })
+        matches!(
+            self,
+            CallFault::Opaque | CallFault::NoRule | CallFault::Untyped { .. } | CallFault::Unsupported { .. }
+        )
     }
 
     /// Returns the fault as that of a call of `target`.
@@ -161,8 +164,8 @@ impl Fault {
     }
 }
 
-impl From<SymError> for Fault {
+impl From<SymError> for CallFault {
     fn from(e: SymError) -> Self {
-        Fault::Symbol(Box::new(e))
+        CallFault::Symbol(Box::new(e))
     }
 }

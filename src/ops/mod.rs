@@ -20,7 +20,7 @@ mod schema;
 mod typing;
 
 pub use decompose::{Exactness, Expansion};
-pub use error::{Fault, TypeError};
+pub use error::{CallFault, TypeError};
 pub use facts::autocast::{Policy as AutocastPolicy, is_cast as is_autocast, policy as autocast_policy};
 pub use facts::effects::{Access, Effects, Marks, ReturnAlias, Sharing, SideEffect};
 pub use facts::{

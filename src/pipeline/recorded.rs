@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use crate::exec::{Execution, Meta, Meter, Storage, Tensor, Tolerance, Value, compare, literal};
 use crate::formats::recording::{Recorded, Recording};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// A recorded value that does not fit its place.
 #[derive(Debug, thiserror::Error)]
 #[error("recorded `{name}`")]
 pub struct RecordedError {
     name: String,
-    source: Fault,
+    source: CallFault,
 }
 
 /// Returns recorded values as values of a run; tensors stay in the file until they are written.
@@ -22,7 +22,7 @@ pub fn values(all: &[Recorded]) -> Result<Vec<Value>, RecordedError> {
     all.iter().enumerate().map(|(i, r)| value_of(r).map_err(named(i))).collect()
 }
 
-fn value_of(recorded: &Recorded) -> Result<Value, Fault> {
+fn value_of(recorded: &Recorded) -> Result<Value, CallFault> {
     match recorded {
         Recorded::Tensor(ty, bytes) => {
             let storage = Storage::mapped(bytes.clone(), &Meter::default());

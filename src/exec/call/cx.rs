@@ -15,7 +15,7 @@ use crate::exec::tensor::storage::Meter;
 use crate::exec::tensor::value::{Operand, Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::{Arg, Dtype, ValueType};
-use crate::ops::{Call, Fault};
+use crate::ops::{Call, CallFault};
 
 /// One call.
 pub struct Cx<'a, 's, 'r> {
@@ -38,34 +38,34 @@ impl<'a> Deref for Cx<'a, '_, '_> {
 }
 
 impl<'a> Cx<'a, '_, '_> {
-    fn tensor_in(&self, i: usize, arg: &Arg) -> Result<&'a Tensor, Fault> {
+    fn tensor_in(&self, i: usize, arg: &Arg) -> Result<&'a Tensor, CallFault> {
         arg.as_node().and_then(|n| self.operands.get(n)).ok_or_else(|| self.call.wrong_kind(i, "a tensor", arg))
     }
 
     /// Returns the tensor of parameter `i`.
-    pub fn tensor(&self, i: usize) -> Result<&'a Tensor, Fault> {
+    pub fn tensor(&self, i: usize) -> Result<&'a Tensor, CallFault> {
         self.tensor_in(i, self.call.arg(i))
     }
 
     /// Returns the tensor of parameter `i`, if there is one.
-    pub fn opt_tensor(&self, i: usize) -> Result<Option<&'a Tensor>, Fault> {
+    pub fn opt_tensor(&self, i: usize) -> Result<Option<&'a Tensor>, CallFault> {
         if self.call.is_none(i) { Ok(None) } else { self.tensor(i).map(Some) }
     }
 
     /// Returns the tensors of a list.
-    pub fn tensors(&self, i: usize) -> Result<Vec<&'a Tensor>, Fault> {
+    pub fn tensors(&self, i: usize) -> Result<Vec<&'a Tensor>, CallFault> {
         self.opt_tensors(i)?.into_iter().map(|t| t.ok_or_else(|| self.call.bad(i, "tensors only", "None"))).collect()
     }
 
     /// Returns the tensors of a list in which `None` may stand.
-    pub fn opt_tensors(&self, i: usize) -> Result<Vec<Option<&'a Tensor>>, Fault> {
+    pub fn opt_tensors(&self, i: usize) -> Result<Vec<Option<&'a Tensor>>, CallFault> {
         let arg = self.call.arg(i);
         let items = arg.items().ok_or_else(|| self.call.wrong_kind(i, "a list of tensors", arg))?;
         items.iter().map(|a| if *a == Arg::None { Ok(None) } else { self.tensor_in(i, a).map(Some) }).collect()
     }
 
     /// Returns the tensor or number of parameter `i`.
-    pub fn operand(&self, i: usize) -> Result<Operand<'a>, Fault> {
+    pub fn operand(&self, i: usize) -> Result<Operand<'a>, CallFault> {
         match self.call.arg(i).as_node().and_then(|n| self.operands.get(n)) {
             Some(t) => Ok(Operand::Tensor(t)),
             None => self.scalar(i).map(Operand::Number),
@@ -73,7 +73,7 @@ impl<'a> Cx<'a, '_, '_> {
     }
 
     /// Returns the number of parameter `i`.
-    pub fn scalar(&self, i: usize) -> Result<Scalar, Fault> {
+    pub fn scalar(&self, i: usize) -> Result<Scalar, CallFault> {
         match self.call.arg(i) {
             Arg::Bool(v) => Ok(Scalar::Bool(*v)),
             Arg::Int(v) => Ok(Scalar::Int(*v)),
@@ -84,29 +84,29 @@ impl<'a> Cx<'a, '_, '_> {
     }
 
     /// Returns the number of parameter `i`, if there is one.
-    pub fn opt_scalar(&self, i: usize) -> Result<Option<Scalar>, Fault> {
+    pub fn opt_scalar(&self, i: usize) -> Result<Option<Scalar>, CallFault> {
         if self.call.is_none(i) { Ok(None) } else { self.scalar(i).map(Some) }
     }
 
     /// Returns the float of parameter `i`, which may be written as an integer.
-    pub fn f64(&self, i: usize) -> Result<f64, Fault> {
+    pub fn f64(&self, i: usize) -> Result<f64, CallFault> {
         self.scalar(i).map(Scalar::to_f64)
     }
 
     /// Returns the type of the only result.
-    pub fn meta(&self) -> Result<Meta, Fault> {
+    pub fn meta(&self) -> Result<Meta, CallFault> {
         self.meta_of(0)
     }
 
     /// Returns the type of result `k`.
-    pub fn meta_of(&self, k: usize) -> Result<Meta, Fault> {
+    pub fn meta_of(&self, k: usize) -> Result<Meta, CallFault> {
         let ty = match &self.result {
             ValueType::Many(all) => all.get(k).unwrap_or(&ValueType::Unknown),
             one => one,
         };
         match ty {
             ValueType::Tensor(t) => Meta::of(t),
-            _ => Err(Fault::Unsupported {
+            _ => Err(CallFault::Unsupported {
                 what: format!("result {k} of `{}` without a type rule", self.call.operator.target),
             }),
         }
@@ -127,32 +127,32 @@ impl<'a> Cx<'a, '_, '_> {
     }
 
     /// Asks for the memory of a result whose size contents tell; the type rules' sizes were asked for before the kernel ran.
-    pub fn room(&self, elements: usize) -> Result<(), Fault> {
+    pub fn room(&self, elements: usize) -> Result<(), CallFault> {
         memory::work(elements.saturating_mul(16), self.session.most_bytes)
     }
 
     /// Returns the only result, made of values in row-major order.
-    pub fn emit<L: Lane>(&self, values: Vec<L>) -> Result<Value, Fault> {
+    pub fn emit<L: Lane>(&self, values: Vec<L>) -> Result<Value, CallFault> {
         fill::from_lanes(&self.meta()?, values, self.meter()).map(Value::Tensor)
     }
 
     /// Returns result `k`, made of values in row-major order.
-    pub fn emit_at<L: Lane>(&self, k: usize, values: Vec<L>) -> Result<Tensor, Fault> {
+    pub fn emit_at<L: Lane>(&self, k: usize, values: Vec<L>) -> Result<Tensor, CallFault> {
         fill::from_lanes(&self.meta_of(k)?, values, self.meter())
     }
 
     /// Returns the only result, made of stored elements of the dtype's width in row-major order.
-    pub fn emit_raw<U: bytemuck::Pod + Send + Sync>(&self, values: Vec<U>) -> Result<Value, Fault> {
+    pub fn emit_raw<U: bytemuck::Pod + Send + Sync>(&self, values: Vec<U>) -> Result<Value, CallFault> {
         fill::from_raw(&self.meta()?, values, self.meter()).map(Value::Tensor)
     }
 
     /// Returns a tensor of values in row-major order that is no result of the rule: row-major, of these sizes.
-    pub fn make<L: Lane>(&self, dtype: Dtype, sizes: &[usize], values: Vec<L>) -> Result<Tensor, Fault> {
+    pub fn make<L: Lane>(&self, dtype: Dtype, sizes: &[usize], values: Vec<L>) -> Result<Tensor, CallFault> {
         fill::from_lanes(&Meta::contiguous(dtype, sizes), values, self.meter())
     }
 
     /// Returns a tensor of zeros as the rule says of result `k`.
-    pub fn zeros(&self, k: usize) -> Result<Tensor, Fault> {
+    pub fn zeros(&self, k: usize) -> Result<Tensor, CallFault> {
         fill::empty(&self.meta_of(k)?, self.meter())
     }
 
@@ -162,12 +162,12 @@ impl<'a> Cx<'a, '_, '_> {
         meta: &Meta,
         order: &Order,
         f: &(dyn Fn(usize, &mut [L]) + Sync),
-    ) -> Result<Tensor, Fault> {
+    ) -> Result<Tensor, CallFault> {
         fill::filled(meta, order, self.meter(), f)
     }
 
     /// Returns the result laid out as the rule says, from a tensor of the same dtype and sizes: itself where it lies so.
-    pub fn laid_out(&self, k: usize, t: Tensor) -> Result<Tensor, Fault> {
+    pub fn laid_out(&self, k: usize, t: Tensor) -> Result<Tensor, CallFault> {
         let meta = self.meta_of(k)?;
         if t.meta == meta {
             return Ok(t);
@@ -178,15 +178,15 @@ impl<'a> Cx<'a, '_, '_> {
     }
 
     /// Calls another operator.
-    pub fn run(&mut self, target: &str, args: &[Value]) -> Result<Value, Fault> {
+    pub fn run(&mut self, target: &str, args: &[Value]) -> Result<Value, CallFault> {
         self.session.call(target, args, &[]).map_err(|e| *e.fault)
     }
 
     /// Calls another operator that gives one tensor.
-    pub fn run_tensor(&mut self, target: &str, args: &[Value]) -> Result<Tensor, Fault> {
+    pub fn run_tensor(&mut self, target: &str, args: &[Value]) -> Result<Tensor, CallFault> {
         match self.run(target, args)? {
             Value::Tensor(t) => Ok(t),
-            other => Err(Fault::mismatch("result", "a tensor", other.kind())),
+            other => Err(CallFault::mismatch("result", "a tensor", other.kind())),
         }
     }
 

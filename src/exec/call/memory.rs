@@ -2,7 +2,7 @@
 
 use crate::exec::call::operands::Operands;
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::{Fault, Operator};
+use crate::ops::{CallFault, Operator};
 
 /// What is smaller than this is not asked for: the allocator has it, or the machine has other troubles.
 const SMALL: usize = 1 << 28;
@@ -16,7 +16,7 @@ pub(in crate::exec) fn check(
     operands: &Operands,
     result: &ValueType,
     most: Option<usize>,
-) -> Result<(), Fault> {
+) -> Result<(), CallFault> {
     if operator.is_view() {
         return Ok(());
     }
@@ -39,15 +39,15 @@ pub(in crate::exec) fn check(
 }
 
 /// Asks for memory that a kernel works in, before it takes it.
-pub(in crate::exec) fn work(bytes: usize, most: Option<usize>) -> Result<(), Fault> {
+pub(in crate::exec) fn work(bytes: usize, most: Option<usize>) -> Result<(), CallFault> {
     if most.is_some_and(|most| bytes > most) {
-        return Err(Fault::Unsupported { what: format!("work in {bytes} bytes in this run") });
+        return Err(CallFault::Unsupported { what: format!("work in {bytes} bytes in this run") });
     }
     if bytes < SMALL || (isize::try_from(bytes).is_ok() && Vec::<u8>::new().try_reserve_exact(bytes).is_ok()) {
         return Ok(());
     }
     let found = format!("operands for which {bytes} bytes would be needed");
-    Err(Fault::mismatch("operands", "a size that fits in this machine's memory", found))
+    Err(CallFault::mismatch("operands", "a size that fits in this machine's memory", found))
 }
 
 /// The number of elements; `None` where a size is not known before the call runs.
@@ -55,12 +55,12 @@ fn count(ty: &TensorType) -> Option<usize> {
     ty.sizes.iter().try_fold(1_usize, |n, d| Some(n.saturating_mul(usize::try_from(d.fixed()?).ok()?)))
 }
 
-fn ask(what: &str, dtype: Dtype, count: Option<usize>, most: Option<usize>) -> Result<(), Fault> {
+fn ask(what: &str, dtype: Dtype, count: Option<usize>, most: Option<usize>) -> Result<(), CallFault> {
     let Some(count) = count else { return Ok(()) };
     // Narrow elements are computed in lanes of up to 8 bytes.
     let bytes = count.saturating_mul(dtype.bytes().max(8));
     if most.is_some_and(|most| bytes > most) {
-        return Err(Fault::Unsupported { what: format!("a tensor of {bytes} bytes in this run") });
+        return Err(CallFault::Unsupported { what: format!("a tensor of {bytes} bytes in this run") });
     }
     if bytes < SMALL {
         return Ok(());
@@ -70,7 +70,7 @@ fn ask(what: &str, dtype: Dtype, count: Option<usize>, most: Option<usize>) -> R
         return Ok(());
     }
     let found = format!("{count} elements of {}, for which {bytes} bytes would be needed", dtype.long());
-    Err(Fault::mismatch(what, "a size that fits in this machine's memory", found))
+    Err(CallFault::mismatch(what, "a size that fits in this machine's memory", found))
 }
 
 #[cfg(test)]

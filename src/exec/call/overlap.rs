@@ -5,10 +5,10 @@
 
 use crate::exec::call::cx::Cx;
 use crate::exec::tensor::Tensor;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Checks that argument `written` overlaps neither itself nor, in part, another tensor of the call.
-pub fn check_written(cx: &Cx<'_, '_, '_>, written: usize) -> Result<(), Fault> {
+pub fn check_written(cx: &Cx<'_, '_, '_>, written: usize) -> Result<(), CallFault> {
     let target = cx.tensor(written)?;
     if overlaps_itself(target) {
         let found = format!("sizes {:?} with strides {:?}", target.meta.sizes, target.meta.strides);

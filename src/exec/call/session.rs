@@ -19,7 +19,7 @@ use crate::exec::tensor::Tensor;
 use crate::exec::tensor::storage::Meter;
 use crate::exec::tensor::value::Value;
 use crate::graph::{Arg, Device, StrId, ValueType};
-use crate::ops::{CallSite, Fault, Operator, Param, Registry, Sharing, TypeError};
+use crate::ops::{CallFault, CallSite, Operator, Param, Registry, Sharing, TypeError};
 use crate::sym::Symbols;
 
 /// What a run holds beside its values.
@@ -78,10 +78,10 @@ impl<'r> Session<'r> {
     }
 
     /// Counts a call or a body.
-    pub(in crate::exec) fn spend(&mut self) -> Result<(), Fault> {
+    pub(in crate::exec) fn spend(&mut self) -> Result<(), CallFault> {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
-            return Err(Fault::Unsupported { what: "running on: the limit of calls is used up".into() });
+            return Err(CallFault::Unsupported { what: "running on: the limit of calls is used up".into() });
         }
         Ok(())
     }
@@ -102,9 +102,9 @@ impl<'r> Session<'r> {
     }
 
     /// Checks that the run may go on.
-    pub(in crate::exec) fn check_time(&self) -> Result<(), Fault> {
+    pub(in crate::exec) fn check_time(&self) -> Result<(), CallFault> {
         let over = self.deadline.is_some_and(|end| Instant::now() >= end);
-        if over { Err(Fault::Unsupported { what: "a run beyond its time".into() }) } else { Ok(()) }
+        if over { Err(CallFault::Unsupported { what: "a run beyond its time".into() }) } else { Ok(()) }
     }
 
     pub(in crate::exec) fn call_as_is(
@@ -115,7 +115,7 @@ impl<'r> Session<'r> {
     ) -> Result<Value, TypeError> {
         self.depth = self.depth.saturating_add(1);
         let result = if self.depth > DEEPEST {
-            Err(Fault::Unsupported { what: format!("calls nested deeper than {DEEPEST}") })
+            Err(CallFault::Unsupported { what: format!("calls nested deeper than {DEEPEST}") })
         } else {
             self.call_once(target, args, kwargs)
         };
@@ -123,7 +123,7 @@ impl<'r> Session<'r> {
         result.map_err(|fault| fault.of(target))
     }
 
-    fn call_once(&mut self, target: &str, args: &[Value], kwargs: &[(&str, Value)]) -> Result<Value, Fault> {
+    fn call_once(&mut self, target: &str, args: &[Value], kwargs: &[(&str, Value)]) -> Result<Value, CallFault> {
         self.spend()?;
         let mut operands = Operands::default();
         let device = self.device.clone();
@@ -137,7 +137,7 @@ impl<'r> Session<'r> {
             Ok(ty) => ty,
             Err(fault) if fault.is_ignorance() => ValueType::Unknown,
             // Symbols hold less than numbers do; what numbers alone come to is for the kernel to say.
-            Err(Fault::Symbol(_)) if !operands.has_tensors() => ValueType::Unknown,
+            Err(CallFault::Symbol(_)) if !operands.has_tensors() => ValueType::Unknown,
             Err(fault) => return Err(fault),
         };
         let (operator, kernel) = (call.operator, self.kernels.get(&call.operator.target));
@@ -157,16 +157,16 @@ impl<'r> Session<'r> {
     }
 
     /// Runs the more basic calls that an operator without kernel is made of.
-    fn call_parts(&mut self, operands: &Operands, site: CallSite<'_>) -> Result<Value, Fault> {
+    fn call_parts(&mut self, operands: &Operands, site: CallSite<'_>) -> Result<Value, CallFault> {
         let none =
-            || Fault::Unsupported { what: "running this operator: it has neither kernel nor decomposition".into() };
+            || CallFault::Unsupported { what: "running this operator: it has neither kernel nor decomposition".into() };
         let expansion = self.registry.decompose(operands, &mut Symbols::default(), site).map_err(|e| *e.fault)?;
         let expansion = expansion.ok_or_else(none)?;
         let inputs = expansion.inputs.iter().map(|n| operands.get(*n).cloned().map_or(Value::None, Value::Tensor));
         let results =
             crate::exec::run::program::run_expansion(&expansion.graph, inputs, self).map_err(|e| match e {
                 ExecError::Node { source, .. } => *source.fault,
-                other => Fault::Unsupported { what: other.to_string() },
+                other => CallFault::Unsupported { what: other.to_string() },
             })?;
         Ok(match <[Value; 1]>::try_from(results) {
             Ok([one]) => one,
@@ -210,27 +210,27 @@ pub fn functional_form<'r>(registry: &'r Registry, operator: &Operator) -> Optio
     registry.overloads(&operator.packet()).find(same).map(Form::Out)
 }
 
-fn in_place(cx: &mut Cx<'_, '_, '_>, sibling: &Operator, written: usize) -> Result<Value, Fault> {
+fn in_place(cx: &mut Cx<'_, '_, '_>, sibling: &Operator, written: usize) -> Result<Value, CallFault> {
     let target = cx.tensor(written)?.clone();
     if sibling.pointwise {
         overlap::check_written(cx, written)?;
     }
     let result = run_sibling(cx, sibling, cx.values())?;
     let [Value::Tensor(result)] = result.items() else {
-        return Err(Fault::mismatch("result", "a tensor", result.kind()));
+        return Err(CallFault::mismatch("result", "a tensor", result.kind()));
     };
     target.copy_from(result)?;
     Ok(Value::Tensor(target))
 }
 
 /// Calls an operator by name that has the same parameters in the same order, those that go by keyword so.
-pub(in crate::exec) fn run_as(cx: &mut Cx<'_, '_, '_>, target: &str, values: Vec<Value>) -> Result<Value, Fault> {
-    let sibling = cx.session.registry.get(target).ok_or(Fault::Opaque)?;
+pub(in crate::exec) fn run_as(cx: &mut Cx<'_, '_, '_>, target: &str, values: Vec<Value>) -> Result<Value, CallFault> {
+    let sibling = cx.session.registry.get(target).ok_or(CallFault::Opaque)?;
     run_sibling(cx, sibling, values)
 }
 
 /// Calls an operator that has the same parameters in the same order, those that go by keyword so.
-fn run_sibling(cx: &mut Cx<'_, '_, '_>, sibling: &Operator, values: Vec<Value>) -> Result<Value, Fault> {
+fn run_sibling(cx: &mut Cx<'_, '_, '_>, sibling: &Operator, values: Vec<Value>) -> Result<Value, CallFault> {
     let (mut args, mut kwargs) = (Vec::with_capacity(values.len()), Vec::new());
     for (param, value) in sibling.schema.params.iter().zip(values) {
         if param.kwarg_only {
@@ -242,7 +242,7 @@ fn run_sibling(cx: &mut Cx<'_, '_, '_>, sibling: &Operator, values: Vec<Value>) 
     cx.session.call(&sibling.target, &args, &kwargs).map_err(|e| *e.fault)
 }
 
-fn into_out(cx: &mut Cx<'_, '_, '_>, sibling: &Operator) -> Result<Value, Fault> {
+fn into_out(cx: &mut Cx<'_, '_, '_>, sibling: &Operator) -> Result<Value, CallFault> {
     let operator = cx.call.operator;
     let writes = |i: usize| operator.effects.params.get(i).is_some_and(|p| p.writes);
     let (outs, values): (Vec<_>, Vec<_>) = cx.values().into_iter().enumerate().partition(|(i, _)| writes(*i));
@@ -265,7 +265,7 @@ fn into_out(cx: &mut Cx<'_, '_, '_>, sibling: &Operator) -> Result<Value, Fault>
 }
 
 /// Writes a result into an `out` tensor, which takes the result's sizes where they differ.
-fn write_out(out: Tensor, result: &Tensor) -> Result<Tensor, Fault> {
+fn write_out(out: Tensor, result: &Tensor) -> Result<Tensor, CallFault> {
     if out.sizes() == result.sizes() {
         out.copy_from(result)?;
         return Ok(out);

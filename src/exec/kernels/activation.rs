@@ -19,9 +19,9 @@ use crate::exec::tensor::source::number;
 use crate::exec::tensor::value::{Operand, Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (relu, &["aten.relu.default"]),

@@ -14,7 +14,7 @@ use crate::exec::tensor::lane::{C64, C128, Lane, LaneKind, round_f32};
 use crate::exec::tensor::source::{CHUNK, Source, number};
 use crate::exec::tensor::value::{Operand, Scalar, Value};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (add, &["aten.add.Tensor", "aten.add.Scalar", "prims.add.default"]),
@@ -23,7 +23,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (mul, &["aten.mul.Tensor", "aten.mul.Scalar", "aten.multiply.Tensor", "prims.mul.default"]),
 ];
 
-pub(in crate::exec) type Made = Result<Value, Fault>;
+pub(in crate::exec) type Made = Result<Value, CallFault>;
 
 /// Computes two operands element by element in the lane of `$common`; what is not given is not supported.
 macro_rules! pointwise2 {
@@ -57,12 +57,12 @@ macro_rules! pointwise2 {
 }
 pub(in crate::exec) use pointwise2;
 
-pub(in crate::exec) fn no_kernel(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Fault {
-    Fault::Unsupported { what: format!("`{}` in {}", cx.call.operator.target, dtype.long()) }
+pub(in crate::exec) fn no_kernel(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> CallFault {
+    CallFault::Unsupported { what: format!("`{}` in {}", cx.call.operator.target, dtype.long()) }
 }
 
 /// Returns the result's type and the first two operands.
-pub(in crate::exec) fn two<'a>(cx: &Cx<'a, '_, '_>) -> Result<(Meta, [Operand<'a>; 2]), Fault> {
+pub(in crate::exec) fn two<'a>(cx: &Cx<'a, '_, '_>) -> Result<(Meta, [Operand<'a>; 2]), CallFault> {
     Ok((cx.meta()?, [cx.operand(0)?, cx.operand(1)?]))
 }
 
@@ -72,7 +72,7 @@ pub(in crate::exec) fn is_narrow(dtype: Dtype) -> bool {
 }
 
 /// Returns the number that an operand of one element is, before any cast to a narrow dtype.
-pub(in crate::exec) fn single(operand: &Operand<'_>) -> Result<Option<f32>, Fault> {
+pub(in crate::exec) fn single(operand: &Operand<'_>) -> Result<Option<f32>, CallFault> {
     match operand {
         Operand::Number(n) => Ok(Some(number(*n, Some(Dtype::F32)))),
         Operand::Tensor(t) if t.numel() == 1 => Ok(t.lanes::<f32>()?.first().copied()),
@@ -109,7 +109,7 @@ fn negated(n: Scalar) -> Scalar {
     }
 }
 
-fn refuse_booleans(cx: &Cx<'_, '_, '_>, operands: &[Operand<'_>]) -> Result<(), Fault> {
+fn refuse_booleans(cx: &Cx<'_, '_, '_>, operands: &[Operand<'_>]) -> Result<(), CallFault> {
     let boolean = |o: &Operand<'_>| match o {
         Operand::Tensor(t) => t.dtype() == Dtype::Bool,
         Operand::Number(n) => matches!(n, Scalar::Bool(_)),
@@ -121,7 +121,7 @@ fn refuse_booleans(cx: &Cx<'_, '_, '_>, operands: &[Operand<'_>]) -> Result<(), 
 }
 
 /// Returns `alpha`, which must be of the result's kind.
-fn alpha(cx: &Cx<'_, '_, '_>, meta: &Meta) -> Result<Scalar, Fault> {
+fn alpha(cx: &Cx<'_, '_, '_>, meta: &Meta) -> Result<Scalar, CallFault> {
     let Some(i) = cx.operator.schema.param_index("alpha") else { return Ok(Scalar::Int(1)) };
     let alpha = cx.scalar(i)?;
     let kind = match alpha {

@@ -18,9 +18,9 @@ use crate::exec::tensor::storage::Meter;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (attention, &["aten.scaled_dot_product_attention.default"]),
@@ -59,7 +59,7 @@ fn with_sums(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn with_weights(cx: &mut Cx<'_, '_, '_>) -> Made {
     if !cx.is_none(6) {
-        return Err(Fault::Unsupported { what: "a dropout mask in attention".into() });
+        return Err(CallFault::Unsupported { what: "a dropout mask in attention".into() });
     }
     let places = Places { mask: 3, dropout: 4, causal: 5, scale: 7, grouped: Some(8) };
     let (out, weights) = attend(cx, &places, Beside::Weights)?;
@@ -88,7 +88,7 @@ struct Group<'a, 'o, T> {
 }
 
 /// Computes one group, all weights at once where somebody asks for them.
-fn group<T: Attended>(job: Group<'_, '_, T>) -> Result<(), Fault> {
+fn group<T: Attended>(job: Group<'_, '_, T>) -> Result<(), CallFault> {
     if job.weights.is_some() || (job.causal && job.mask.is_some()) {
         return explicit(job);
     }
@@ -100,7 +100,7 @@ fn group<T: Attended>(job: Group<'_, '_, T>) -> Result<(), Fault> {
     attention_with_sums(&job.q, &job.k, &job.v, &mask, job.scale, job.out, job.sums).map_err(refused)
 }
 
-fn explicit<T: Attended>(job: Group<'_, '_, T>) -> Result<(), Fault> {
+fn explicit<T: Attended>(job: Group<'_, '_, T>) -> Result<(), CallFault> {
     let [heads, queries, keys] = job.sizes;
     let mut own = Vec::new();
     let weights = match job.weights {
@@ -129,22 +129,27 @@ fn explicit<T: Attended>(job: Group<'_, '_, T>) -> Result<(), Fault> {
     gemm_batch(T::one(), &weights, &job.v, T::zero(), job.out).map_err(refused)
 }
 
-fn attend(cx: &Cx<'_, '_, '_>, places: &Places, beside: Beside) -> Result<(Tensor, Option<Tensor>), Fault> {
+fn attend(cx: &Cx<'_, '_, '_>, places: &Places, beside: Beside) -> Result<(Tensor, Option<Tensor>), CallFault> {
     let dtype = cx.tensor(0)?.dtype();
     if cx.f64(places.dropout)? > 0.0 {
-        return Err(Fault::Unsupported { what: "dropout inside attention".into() });
+        return Err(CallFault::Unsupported { what: "dropout inside attention".into() });
     }
     match LaneKind::of(dtype) {
         LaneKind::F32 => attend_lanes::<f32>(cx, places, beside),
         LaneKind::F64 => attend_lanes::<f64>(cx, places, beside),
-        _ => Err(Fault::Unsupported { what: format!("attention of {}", dtype.long()) }),
+        _ => Err(CallFault::Unsupported { what: format!("attention of {}", dtype.long()) }),
     }
 }
 
 /// The mask as numbers to be added to scores, broadcast to (batch.., queries, keys).
 ///
 /// The operator that shows its weights takes booleans for numbers too: true adds 1.
-fn added<T: Attended>(cx: &Cx<'_, '_, '_>, i: usize, sizes: &[usize], beside: Beside) -> Result<Option<Tensor>, Fault> {
+fn added<T: Attended>(
+    cx: &Cx<'_, '_, '_>,
+    i: usize,
+    sizes: &[usize],
+    beside: Beside,
+) -> Result<Option<Tensor>, CallFault> {
     let Some(mask) = cx.opt_tensor(i)? else { return Ok(None) };
     let q = cx.tensor(0)?;
     let fits = match beside {
@@ -182,11 +187,11 @@ struct Heads<'a, T: Lane> {
 }
 
 impl<'a, T: Lane> Heads<'a, T> {
-    fn open(owner: &'a Tensor, view: &Tensor) -> Result<Self, Fault> {
+    fn open(owner: &'a Tensor, view: &Tensor) -> Result<Self, CallFault> {
         Span::open(owner, view).map(|span| Heads { span })
     }
 
-    fn group(&self, outer: &[usize], first: usize, count: usize, repeated: bool) -> Result<Batch<'_, T>, Fault> {
+    fn group(&self, outer: &[usize], first: usize, count: usize, repeated: bool) -> Result<Batch<'_, T>, CallFault> {
         let rank = self.span.sizes.len();
         let (size, stride) = (
             |d: usize| rank.checked_sub(d).and_then(|d| self.span.sizes.get(d)).copied().unwrap_or(1),
@@ -220,7 +225,7 @@ fn attend_lanes<T: Attended>(
     cx: &Cx<'_, '_, '_>,
     places: &Places,
     beside: Beside,
-) -> Result<(Tensor, Option<Tensor>), Fault> {
+) -> Result<(Tensor, Option<Tensor>), CallFault> {
     let (q, k, v) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     let views = [headed(q), headed(k), headed(v)];
     let [q_view, k_view, v_view] = &views;
@@ -335,7 +340,7 @@ impl Landing {
         strides
     }
 
-    fn tensor<T: Lane>(&self, cx: &Cx<'_, '_, '_>, meta: &Meta, values: Vec<T>) -> Result<Tensor, Fault> {
+    fn tensor<T: Lane>(&self, cx: &Cx<'_, '_, '_>, meta: &Meta, values: Vec<T>) -> Result<Tensor, CallFault> {
         match self {
             Landing::InOrder => cx.emit_at(0, values),
             Landing::Direct => {

@@ -15,7 +15,7 @@ use crate::exec::tensor::shape;
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (
@@ -47,7 +47,7 @@ struct Options<'a> {
     kept: Dtype,
 }
 
-fn options<'a>(cx: &Cx<'a, '_, '_>) -> Result<Options<'a>, Fault> {
+fn options<'a>(cx: &Cx<'a, '_, '_>) -> Result<Options<'a>, CallFault> {
     let schema = &cx.operator.schema;
     let tensor = |name| schema.param_index(name).map_or(Ok(None), |i| cx.opt_tensor(i));
     let number = |name| schema.param_index(name).map_or(Ok(0.0), |i| cx.f64(i));
@@ -75,7 +75,7 @@ struct Statistics {
 
 /// Returns the statistics over these dimensions. PyTorch keeps means and sums of squares in bf16 where everything is bf16, in `f32` where
 /// it is f16.
-fn of_batch(t: &Tensor, over: &[usize], kept: Dtype) -> Result<Statistics, Fault> {
+fn of_batch(t: &Tensor, over: &[usize], kept: Dtype) -> Result<Statistics, CallFault> {
     let n = count_of(rows::length(t, over));
     let all = rows::fold::<f64, (f64, f64)>(t, over, Dtype::F64, moments)?;
     let mut out = Statistics::default();
@@ -89,12 +89,12 @@ fn of_batch(t: &Tensor, over: &[usize], kept: Dtype) -> Result<Statistics, Fault
     Ok(out)
 }
 
-fn wide(t: &Tensor) -> Result<Vec<f64>, Fault> {
+fn wide(t: &Tensor) -> Result<Vec<f64>, CallFault> {
     t.lanes::<f64>().map(crate::exec::tensor::flat::Flat::into_vec)
 }
 
 /// Returns what a running statistic becomes.
-fn moved(running: &Tensor, batch: &[f64], momentum: f64) -> Result<Vec<f64>, Fault> {
+fn moved(running: &Tensor, batch: &[f64], momentum: f64) -> Result<Vec<f64>, CallFault> {
     Ok(wide(running)?.iter().zip(batch).map(|(r, b)| momentum * b + (1.0 - momentum) * r).collect())
 }
 
@@ -105,8 +105,8 @@ fn scaled<L: Lane + Real>(
     inverse: &[f64],
     o: &Options<'_>,
     repeat: usize,
-) -> Result<Vec<L>, Fault> {
-    let ones = |t: Option<&Tensor>, v: f64| -> Result<Vec<f64>, Fault> {
+) -> Result<Vec<L>, CallFault> {
+    let ones = |t: Option<&Tensor>, v: f64| -> Result<Vec<f64>, CallFault> {
         let each = t.map_or(Ok(vec![v; mean.len()]), wide)?;
         Ok(each.iter().copied().cycle().take(each.len().saturating_mul(repeat)).collect())
     };
@@ -131,7 +131,7 @@ fn in_steps(t: &Tensor, kept: Dtype) -> bool {
 }
 
 /// Returns `(x - mean) * inverse * weight + bias`, every step rounded.
-fn stepwise<L: Lane>(t: &Tensor, mean: &[f64], inverse: &[f64], o: &Options<'_>) -> Result<Vec<L>, Fault> {
+fn stepwise<L: Lane>(t: &Tensor, mean: &[f64], inverse: &[f64], o: &Options<'_>) -> Result<Vec<L>, CallFault> {
     let r = |v: f64| round(o.kept, v);
     let ones = |t: Option<&Tensor>, v: f64| t.map_or(Ok(vec![v; mean.len()]), wide);
     let (weight, bias) = (ones(o.weight, 1.0)?, ones(o.bias, 0.0)?);
@@ -198,7 +198,7 @@ fn batch_norm_in<L: Lane + Real>(cx: &Cx<'_, '_, '_>) -> Made {
     Ok(results(cx, all))
 }
 
-fn write_running(o: &Options<'_>, batch: &Statistics) -> Result<(), Fault> {
+fn write_running(o: &Options<'_>, batch: &Statistics) -> Result<(), CallFault> {
     if let Some(running) = o.mean {
         running.write(&moved(running, &batch.mean, o.momentum)?)?;
     }

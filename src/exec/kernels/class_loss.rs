@@ -12,7 +12,7 @@ use crate::exec::tensor::Tensor;
 use crate::exec::tensor::shape;
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (nll_loss, &["aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default", "aten.nll_loss_nd.default"]),
@@ -51,7 +51,7 @@ fn param(cx: &Cx<'_, '_, '_>, name: &str) -> usize {
 }
 
 /// Returns the class of every target; `None` where it is ignored.
-fn targets(cx: &Cx<'_, '_, '_>, classes: usize) -> Result<Vec<Option<usize>>, Fault> {
+fn targets(cx: &Cx<'_, '_, '_>, classes: usize) -> Result<Vec<Option<usize>>, CallFault> {
     let (target, place) = (cx.tensor(param(cx, "target"))?, param(cx, "target"));
     let ignored = cx.int(param(cx, "ignore_index"))?;
     let class = |v: &i64| {
@@ -146,7 +146,7 @@ fn nll_loss(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Each row's log-softmax, rounded to the dtype, in row-major order of the input.
-fn log_probabilities(t: &Tensor, dtype: Dtype) -> Result<Vec<f64>, Fault> {
+fn log_probabilities(t: &Tensor, dtype: Dtype) -> Result<Vec<f64>, CallFault> {
     let d = class_dim(t);
     let len = rows::length(t, &[d]);
     let last = d.saturating_add(1) >= t.rank();

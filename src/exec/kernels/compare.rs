@@ -13,7 +13,7 @@ use crate::exec::tensor::flat::with_width;
 use crate::exec::tensor::lane::{Lane, LaneKind, round_f32, with_lane};
 use crate::exec::tensor::value::{Operand, Value};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (eq, &["aten.eq.Tensor", "aten.eq.Scalar", "prims.eq.default"]),
@@ -92,7 +92,7 @@ fn logical_not(cx: &mut Cx<'_, '_, '_>) -> Made {
     with_lane!(t.dtype(), L => map1(cx, &meta, x, t.dtype(), |v: L| i64::from(!v.truth()))).map(Value::Tensor)
 }
 
-fn same_dtype(cx: &Cx<'_, '_, '_>) -> Result<(), Fault> {
+fn same_dtype(cx: &Cx<'_, '_, '_>) -> Result<(), CallFault> {
     let (a, b) = (cx.tensor(0)?.dtype(), cx.tensor(1)?.dtype());
     if a != b {
         return Err(cx.bad(1, format!("a tensor of {}, as the first one", a.long()), b.long()));
@@ -107,7 +107,7 @@ struct Nearness {
     equal_nan: bool,
 }
 
-fn nearness(cx: &Cx<'_, '_, '_>) -> Result<Nearness, Fault> {
+fn nearness(cx: &Cx<'_, '_, '_>) -> Result<Nearness, CallFault> {
     let out = Nearness { relative: cx.f64(2)?, absolute: cx.f64(3)?, equal_nan: cx.bool(4)? };
     for (i, v) in [(2, out.relative), (3, out.absolute)] {
         if v.is_nan() || v < 0.0 {
@@ -188,7 +188,7 @@ fn equal(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// NaN differs from itself, so floats are compared as numbers; integers by their bits.
-fn same_values(a: &Tensor, b: &Tensor) -> Result<bool, Fault> {
+fn same_values(a: &Tensor, b: &Tensor) -> Result<bool, CallFault> {
     if LaneKind::of(a.dtype()) == LaneKind::I64 && a.dtype() != Dtype::Bool {
         return Ok(with_width!(a.dtype().bytes(), U => *a.raw::<U>()? == *b.raw::<U>()?));
     }

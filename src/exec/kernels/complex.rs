@@ -6,9 +6,9 @@ use crate::exec::loops::pointwise::{map1, map2};
 use crate::exec::tensor::Tensor;
 use crate::exec::tensor::lane::{C64, C128, Lane, LaneKind, with_lane};
 use crate::exec::tensor::value::Value;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (complex, &["aten.complex.default"]),

@@ -11,9 +11,9 @@ use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (einsum, &["aten.einsum.default"]),
@@ -60,7 +60,7 @@ impl Labelled {
     }
 
     /// Drops a dimension of size 1.
-    fn drop(&mut self, label: usize) -> Result<(), Fault> {
+    fn drop(&mut self, label: usize) -> Result<(), CallFault> {
         if let Some(d) = self.labels.iter().position(|l| *l == label) {
             self.tensor = self.tensor.select(d, 0)?;
             self.labels.remove(d);
@@ -69,7 +69,7 @@ impl Labelled {
     }
 
     /// Sums over these labels.
-    fn summed(self, cx: &mut Cx<'_, '_, '_>, over: &[usize]) -> Result<Labelled, Fault> {
+    fn summed(self, cx: &mut Cx<'_, '_, '_>, over: &[usize]) -> Result<Labelled, CallFault> {
         let dims: Vec<i64> = self
             .labels
             .iter()
@@ -86,7 +86,7 @@ impl Labelled {
     }
 
     /// The dimensions with these labels, each group as one.
-    fn grouped(&self, groups: [&[usize]; 3]) -> Result<Tensor, Fault> {
+    fn grouped(&self, groups: [&[usize]; 3]) -> Result<Tensor, CallFault> {
         let places = groups.iter().flat_map(|g| g.iter());
         let order: Shape = places.filter_map(|l| self.labels.iter().position(|x| x == l)).collect();
         let view = self.tensor.permute(&order);
@@ -95,7 +95,7 @@ impl Labelled {
             None => {
                 let whole = view.resolved(&crate::exec::tensor::storage::Meter::default())?;
                 folded(&whole, groups.map(<[usize]>::len))
-                    .ok_or_else(|| Fault::Unsupported { what: "a contraction of this layout".into() })
+                    .ok_or_else(|| CallFault::Unsupported { what: "a contraction of this layout".into() })
             }
         }
     }
@@ -143,7 +143,7 @@ fn pair(
     mut b: Labelled,
     keep: &[usize],
     dtype: Dtype,
-) -> Result<Labelled, Fault> {
+) -> Result<Labelled, CallFault> {
     // A dimension of size 1 stands for as many as the other has.
     for label in a.labels.clone() {
         if b.has(label) {
@@ -151,7 +151,7 @@ fn pair(
                 (x, y) if x == y => {}
                 (1, _) => a.drop(label)?,
                 (_, 1) => b.drop(label)?,
-                (x, y) => return Err(Fault::mismatch("tensors", format!("a size of {x}"), y.to_string())),
+                (x, y) => return Err(CallFault::mismatch("tensors", format!("a size of {x}"), y.to_string())),
             }
         }
     }
@@ -174,10 +174,15 @@ fn pair(
 }
 
 /// Contracts operands from the left to these labels.
-fn contract(cx: &mut Cx<'_, '_, '_>, operands: Vec<Labelled>, result: &[usize], dtype: Dtype) -> Result<Tensor, Fault> {
+fn contract(
+    cx: &mut Cx<'_, '_, '_>,
+    operands: Vec<Labelled>,
+    result: &[usize],
+    dtype: Dtype,
+) -> Result<Tensor, CallFault> {
     let later: Vec<Shape> = operands.iter().map(|o| o.labels.clone()).collect();
     let mut rest = operands.into_iter().enumerate();
-    let Some((_, mut whole)) = rest.next() else { return Err(Fault::mismatch("tensors", "a tensor", "none")) };
+    let Some((_, mut whole)) = rest.next() else { return Err(CallFault::mismatch("tensors", "a tensor", "none")) };
     for (k, next) in rest {
         let after = later.iter().skip(k.saturating_add(1)).flatten();
         let keep: Shape = result.iter().chain(after).copied().collect();

@@ -16,9 +16,9 @@ use crate::exec::tensor::span::Span;
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (convolution, &["aten.convolution.default", "aten._convolution.default"]),
@@ -36,7 +36,7 @@ struct Laid<'a, T> {
 }
 
 impl<'a, T> Laid<'a, T> {
-    fn volume(self) -> Result<Volume<'a, T>, Fault> {
+    fn volume(self) -> Result<Volume<'a, T>, CallFault> {
         Volume::new(self.data, self.sizes, self.strides).map_err(refused)
     }
 
@@ -60,13 +60,13 @@ struct Job<'a, T> {
 /// A lane that convolutions are computed in.
 trait Convolved: Lane {
     /// Computes the result.
-    fn run(job: Job<'_, Self>, out: &mut [Self]) -> Result<(), Fault>;
+    fn run(job: Job<'_, Self>, out: &mut [Self]) -> Result<(), CallFault>;
 }
 
 macro_rules! floating {
     ($($t:ty),*) => {$(
         impl Convolved for $t {
-            fn run(job: Job<'_, $t>, out: &mut [$t]) -> Result<(), Fault> {
+            fn run(job: Job<'_, $t>, out: &mut [$t]) -> Result<(), CallFault> {
                 let (input, weight) = (job.input.volume()?, job.weight.volume()?);
                 let run = if job.transposed { conv_back::conv_input_gradient } else { conv::conv };
                 run(job.shape, &input, &weight, job.bias, out, job.layout).map_err(refused)
@@ -81,8 +81,8 @@ macro_rules! complex {
     ($($t:ty => $part:ty),*) => {$(
         impl Convolved for $t {
             /// Three real ones, as PyTorch has it: of real parts, of imaginary parts, and of their sums.
-            fn run(job: Job<'_, $t>, out: &mut [$t]) -> Result<(), Fault> {
-                let part = |of: fn(&$t) -> $part, biased: bool| -> Result<Vec<$part>, Fault> {
+            fn run(job: Job<'_, $t>, out: &mut [$t]) -> Result<(), CallFault> {
+                let part = |of: fn(&$t) -> $part, biased: bool| -> Result<Vec<$part>, CallFault> {
                     let parts = |data: &[$t]| data.iter().map(of).collect::<Vec<$part>>();
                     let (input, weight) = (parts(job.input.data), parts(job.weight.data));
                     let bias = job.bias.filter(|_| biased).map(parts);
@@ -125,7 +125,7 @@ impl Accumulator<i64> for Wrapped {
 }
 
 impl Convolved for i64 {
-    fn run(job: Job<'_, i64>, out: &mut [i64]) -> Result<(), Fault> {
+    fn run(job: Job<'_, i64>, out: &mut [i64]) -> Result<(), CallFault> {
         let (input, weight) = (job.input.volume()?, job.weight.volume()?);
         let mut sums = vec![Wrapped(0); out.len()];
         if !job.transposed {
@@ -154,7 +154,7 @@ struct Window {
 }
 
 /// Reads a list of one number for all dimensions, or one for each.
-fn numbers(cx: &Cx<'_, '_, '_>, i: usize, space: usize) -> Result<Shape, Fault> {
+fn numbers(cx: &Cx<'_, '_, '_>, i: usize, space: usize) -> Result<Shape, CallFault> {
     let given = cx.ints(i)?;
     let spread = |k: usize| if given.len() == 1 { given.first() } else { given.get(k) };
     (0..space)
@@ -165,13 +165,13 @@ fn numbers(cx: &Cx<'_, '_, '_>, i: usize, space: usize) -> Result<Shape, Fault> 
         .collect()
 }
 
-fn groups(cx: &Cx<'_, '_, '_>, i: usize) -> Result<usize, Fault> {
+fn groups(cx: &Cx<'_, '_, '_>, i: usize) -> Result<usize, CallFault> {
     let given = cx.int(i)?;
     usize::try_from(given).map_err(|_| cx.bad(i, "1 group or more", given.to_string()))
 }
 
 /// Returns the number of spatial dimensions.
-fn space(cx: &Cx<'_, '_, '_>) -> Result<usize, Fault> {
+fn space(cx: &Cx<'_, '_, '_>) -> Result<usize, CallFault> {
     Ok(cx.tensor(1)?.rank().saturating_sub(2))
 }
 

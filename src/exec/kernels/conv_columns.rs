@@ -9,7 +9,7 @@ use crate::exec::kernels::matmul::refused;
 use crate::exec::tensor::lane::round_f32;
 use crate::exec::tensor::shape;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Sizes of a transposed convolution; three spatial dimensions, right-aligned.
 pub struct Columns {
@@ -70,7 +70,7 @@ impl Columns {
         weight: &[f32],
         bias: Option<&[f32]>,
         out: &mut [f32],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CallFault> {
         let (positions, taps) = (shape::numel(&self.input), shape::numel(&self.kernel));
         let plane = shape::numel(&self.output).max(1);
         let rows = self.gives.saturating_mul(taps);

@@ -13,7 +13,7 @@ use crate::exec::tensor::flat::with_width;
 use crate::exec::tensor::storage::Storage;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor, fill};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (fill, &["aten.fill.Scalar", "aten.fill.Tensor"]),
@@ -30,7 +30,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 ];
 
 /// Returns what `fill` writes: a tensor of one element that broadcasts.
-fn filling(cx: &Cx<'_, '_, '_>) -> Result<Tensor, Fault> {
+fn filling(cx: &Cx<'_, '_, '_>) -> Result<Tensor, CallFault> {
     let dtype = cx.tensor(0)?.dtype();
     if let Ok(value) = cx.tensor(1) {
         if value.rank() > 0 {

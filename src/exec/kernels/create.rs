@@ -14,7 +14,7 @@ use crate::exec::tensor::source::number;
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (
@@ -42,7 +42,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 ];
 
 /// Returns a tensor of one number, which the dtype holds.
-pub(in crate::exec) fn filled_with(cx: &Cx<'_, '_, '_>, meta: &Meta, n: Scalar) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn filled_with(cx: &Cx<'_, '_, '_>, meta: &Meta, n: Scalar) -> Result<Tensor, CallFault> {
     with_lane!(meta.dtype, L => {
         let value: L = number(n, Some(meta.dtype));
         cx.fill(meta, &Order::of(meta), &|_, part: &mut [L]| part.fill(value))
@@ -172,7 +172,7 @@ fn range(cx: &Cx<'_, '_, '_>, start: Scalar, step: Scalar) -> Made {
 }
 
 /// Checks the ends of a row of numbers.
-fn ends(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<(Scalar, Scalar), Fault> {
+fn ends(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<(Scalar, Scalar), CallFault> {
     let (start, end) = (cx.scalar(0)?, cx.scalar(1)?);
     let complex = matches!(start, Scalar::Complex(..)) || matches!(end, Scalar::Complex(..));
     if complex && !dtype.is_complex() {

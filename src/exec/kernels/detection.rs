@@ -8,15 +8,15 @@ use crate::exec::tensor::Meta;
 use crate::exec::tensor::fill;
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] =
     &[(nms, &["torchvision.nms.default"]), (roi_align, &["torchvision.roi_align.default"])];
 
 /// Rounds to a dtype of floats.
-fn rounding(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<fn(f64) -> f64, Fault> {
+fn rounding(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<fn(f64) -> f64, CallFault> {
     #[allow(clippy::cast_possible_truncation)] // Rounding is what is wanted.
     match dtype {
         Dtype::F32 => Ok(|v| f64::from(v as f32)),
@@ -92,7 +92,7 @@ struct Grid {
 
 impl Grid {
     /// Reads a row of image, left, top, right and bottom.
-    fn of(cx: &Cx<'_, '_, '_>, corners: Corners, bins: [usize; 2], round: fn(f64) -> f64) -> Result<Grid, Fault> {
+    fn of(cx: &Cx<'_, '_, '_>, corners: Corners, bins: [usize; 2], round: fn(f64) -> f64) -> Result<Grid, CallFault> {
         let (scale, ratio, aligned) = (round(cx.f64(2)?), cx.int(5)?, cx.bool(6)?);
         let shift = if aligned { 0.5 } else { 0.0 };
         let [left, top, right, bottom] = corners.map(|v| round(round(v * scale) - shift));
@@ -133,7 +133,7 @@ fn roi_align(cx: &mut Cx<'_, '_, '_>) -> Made {
         let grid = Grid::of(cx, [left, top, right, bottom], bins, round)?;
         let count = grid.points[0].saturating_mul(grid.points[1]);
         if count > plane.saturating_mul(16).saturating_add(1 << 16) {
-            return Err(Fault::Unsupported { what: "a box that far outside of its image".into() });
+            return Err(CallFault::Unsupported { what: "a box that far outside of its image".into() });
         }
         let places = (0..bins[0]).flat_map(|row| (0..bins[1]).map(move |column| (row, column)));
         let neighbours_of = |(row, column): (usize, usize)| -> Vec<Neighbour> {

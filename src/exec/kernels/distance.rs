@@ -16,9 +16,9 @@ use crate::exec::tensor::source::number;
 use crate::exec::tensor::value::{Operand, Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (cdist, &["aten.cdist.default", "aten._cdist_forward.default"]),
@@ -82,7 +82,7 @@ macro_rules! far {
 far!(f32, f64);
 
 /// The same matrices for each position of a batch.
-fn repeated(t: &Tensor, batch: &[usize]) -> Result<Tensor, Fault> {
+fn repeated(t: &Tensor, batch: &[usize]) -> Result<Tensor, CallFault> {
     let matrix = t.sizes().iter().skip(t.rank().saturating_sub(2));
     t.broadcast(&batch.iter().chain(matrix).copied().collect::<Shape>())
 }

@@ -10,7 +10,7 @@ use crate::exec::tensor::fill;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (dropout, &["aten.dropout.default"]),
@@ -27,7 +27,7 @@ fn mask(
     sizes: &[usize],
     like: Option<&Tensor>,
     keep: f64,
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let mut meta = Meta::contiguous(dtype, sizes);
     if let Some(t) = like {
         meta.strides = cx.run_tensor("aten.empty_like.default", &[Value::Tensor(t.clone())])?.meta.strides.clone();

@@ -18,9 +18,9 @@ use crate::exec::tensor::lane::{C64, C128, LaneKind, round_f32};
 use crate::exec::tensor::source::{CHUNK, Source};
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (

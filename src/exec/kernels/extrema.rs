@@ -12,7 +12,7 @@ use crate::exec::tensor::Tensor;
 use crate::exec::tensor::lane::Lane;
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (|cx| value(cx, End::Largest), &["aten.amax.default", "aten.max.default", "prims.amax.default"]),
@@ -78,7 +78,7 @@ fn extreme_value<L: Lane + PartialOrd>(row: &[L], end: End) -> L {
 }
 
 /// What has no elements has no extreme.
-pub(in crate::exec) fn check_rows(cx: &Cx<'_, '_, '_>, t: &Tensor, over: &[usize]) -> Result<(), Fault> {
+pub(in crate::exec) fn check_rows(cx: &Cx<'_, '_, '_>, t: &Tensor, over: &[usize]) -> Result<(), CallFault> {
     if rows::length(t, over) > 0 {
         return Ok(());
     }

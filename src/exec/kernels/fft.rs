@@ -16,9 +16,9 @@ use crate::exec::tensor::Meta;
 use crate::exec::tensor::lane::{C128, Lane};
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (complex_to_complex, &["aten._fft_c2c.default"]),
@@ -33,7 +33,7 @@ struct Field {
 }
 
 impl Field {
-    fn of(cx: &Cx<'_, '_, '_>) -> Result<Field, Fault> {
+    fn of(cx: &Cx<'_, '_, '_>) -> Result<Field, CallFault> {
         let t = cx.tensor(0)?;
         Ok(Field { sizes: t.sizes().to_vec(), values: t.lanes::<C128>()?.into_vec() })
     }
@@ -78,7 +78,7 @@ impl Field {
 
 /// The factor that `normalization` asks for.
 #[allow(clippy::cast_precision_loss)]
-fn scale(cx: &Cx<'_, '_, '_>, sizes: &[usize], dims: &[usize]) -> Result<f64, Fault> {
+fn scale(cx: &Cx<'_, '_, '_>, sizes: &[usize], dims: &[usize]) -> Result<f64, CallFault> {
     let n: f64 = dims.iter().filter_map(|d| sizes.get(*d)).map(|n| *n as f64).product();
     match cx.int(2)? {
         0 => Ok(1.0),
@@ -88,7 +88,7 @@ fn scale(cx: &Cx<'_, '_, '_>, sizes: &[usize], dims: &[usize]) -> Result<f64, Fa
     }
 }
 
-fn dims(cx: &Cx<'_, '_, '_>) -> Result<Vec<usize>, Fault> {
+fn dims(cx: &Cx<'_, '_, '_>) -> Result<Vec<usize>, CallFault> {
     let rank = cx.tensor(0)?.rank();
     Ok(cx.axes(1, rank)?.unwrap_or_default().to_vec())
 }

@@ -13,7 +13,7 @@ use crate::exec::tensor::lane::{C128, LaneKind};
 use crate::exec::tensor::source::number;
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (gelu, &["aten.gelu_backward.default"]),
@@ -34,7 +34,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 fn of_two(cx: &mut Cx<'_, '_, '_>, [a, b]: [usize; 2], f: impl Fn(f64, f64) -> f64 + Sync) -> Made {
     let meta = cx.meta()?;
     if LaneKind::of(meta.dtype) == LaneKind::I64 || meta.dtype.is_complex() {
-        return Err(Fault::Unsupported { what: format!("this gradient in {}", meta.dtype.long()) });
+        return Err(CallFault::Unsupported { what: format!("this gradient in {}", meta.dtype.long()) });
     }
     map2::<f64, f64>(cx, &meta, [cx.operand(a)?, cx.operand(b)?], meta.dtype, f).map(Value::Tensor)
 }
@@ -166,12 +166,12 @@ fn mse_loss(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Reads an operand as numbers; used by the other files of gradients.
-pub(in crate::exec) fn wide(t: &Tensor) -> Result<Vec<f64>, Fault> {
+pub(in crate::exec) fn wide(t: &Tensor) -> Result<Vec<f64>, CallFault> {
     t.lanes::<f64>().map(crate::exec::tensor::flat::Flat::into_vec)
 }
 
 /// Returns an optional operand as numbers.
-pub(in crate::exec) fn opt_wide(t: Option<&Tensor>) -> Result<Option<Vec<f64>>, Fault> {
+pub(in crate::exec) fn opt_wide(t: Option<&Tensor>) -> Result<Option<Vec<f64>>, CallFault> {
     t.map(wide).transpose()
 }
 
@@ -185,8 +185,8 @@ pub(in crate::exec) fn masked(
     cx: &Cx<'_, '_, '_>,
     mask: usize,
     k: usize,
-    values: impl FnOnce() -> Result<Vec<f64>, Fault>,
-) -> Result<Value, Fault> {
+    values: impl FnOnce() -> Result<Vec<f64>, CallFault>,
+) -> Result<Value, CallFault> {
     if !asked(cx, mask, k) || cx.meta_of(k).is_err() {
         return Ok(Value::None);
     }

@@ -12,7 +12,7 @@ use crate::exec::tensor::lane::LaneKind;
 use crate::exec::tensor::shape;
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (|cx| softmax(cx, |grad, y, sum| (grad - sum) * y, |grad, y| grad * y), &["aten._softmax_backward_data.default"]),
@@ -29,7 +29,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 fn softmax(cx: &mut Cx<'_, '_, '_>, each: fn(f64, f64, f64) -> f64, term: fn(f64, f64) -> f64) -> Made {
     let (grad, result) = (cx.tensor(0)?, cx.tensor(1)?);
     if matches!(LaneKind::of(grad.dtype()), LaneKind::I64 | LaneKind::C64 | LaneKind::C128) {
-        return Err(Fault::Unsupported { what: format!("the gradient of softmax in {}", grad.dtype().long()) });
+        return Err(CallFault::Unsupported { what: format!("the gradient of softmax in {}", grad.dtype().long()) });
     }
     let d = cx.axis(2, grad.rank())?;
     let len = rows::length(grad, &[d]).max(1);
@@ -96,7 +96,7 @@ fn layer_norm(cx: &mut Cx<'_, '_, '_>) -> Made {
     ]))
 }
 
-fn count(cx: &Cx<'_, '_, '_>, i: usize) -> Result<usize, Fault> {
+fn count(cx: &Cx<'_, '_, '_>, i: usize) -> Result<usize, CallFault> {
     let found = cx.int(i)?;
     usize::try_from(found).map_err(|_| cx.bad(i, "no negative number", found.to_string()))
 }

@@ -11,7 +11,7 @@ use crate::exec::kernels::reduce::Made;
 use crate::exec::loops::rows;
 use crate::exec::tensor::shape;
 use crate::exec::tensor::value::Value;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (convolution, &["aten.convolution_backward.default"]),
@@ -20,7 +20,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (adaptive_avg_pool2d, &["aten._adaptive_avg_pool2d_backward.default"]),
 ];
 
-fn counts(cx: &Cx<'_, '_, '_>, i: usize) -> Result<Vec<usize>, Fault> {
+fn counts(cx: &Cx<'_, '_, '_>, i: usize) -> Result<Vec<usize>, CallFault> {
     let found = cx.ints(i)?;
     let one = |n: &i64| usize::try_from(*n).map_err(|_| cx.bad(i, "no negative number", n.to_string()));
     found.iter().map(one).collect()
@@ -34,7 +34,9 @@ fn spread(all: Vec<usize>, dims: usize) -> Vec<usize> {
 fn convolution(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (grad, input, weight) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     if !input.dtype().is_float() {
-        return Err(Fault::Unsupported { what: format!("the gradient of a convolution of {}", input.dtype().long()) });
+        return Err(CallFault::Unsupported {
+            what: format!("the gradient of a convolution of {}", input.dtype().long()),
+        });
     }
     let dims = input.rank().saturating_sub(2);
     let (stride, padding) = (spread(counts(cx, 4)?, dims), spread(counts(cx, 5)?, dims));

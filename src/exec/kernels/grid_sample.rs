@@ -14,9 +14,9 @@ use crate::exec::tensor::shape;
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (sample, &["aten.grid_sampler.default", "aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default"]),
@@ -59,7 +59,7 @@ fn float(n: usize) -> f64 {
 type Taps = SmallVec<[(Option<usize>, f64); 4]>;
 
 impl Rules {
-    fn of(cx: &Cx<'_, '_, '_>) -> Result<Rules, Fault> {
+    fn of(cx: &Cx<'_, '_, '_>) -> Result<Rules, CallFault> {
         let image = cx.tensor(0)?;
         let mode = match cx.int(2)? {
             0 => Mode::Linear,
@@ -183,7 +183,7 @@ fn sample(cx: &mut Cx<'_, '_, '_>) -> Made {
     match LaneKind::of(dtype) {
         LaneKind::F32 => sampled::<f32>(cx, rules),
         LaneKind::F64 => sampled::<f64>(cx, rules),
-        _ => Err(Fault::Unsupported { what: format!("sampling of {}", dtype.long()) }),
+        _ => Err(CallFault::Unsupported { what: format!("sampling of {}", dtype.long()) }),
     }
 }
 

@@ -13,9 +13,9 @@ use crate::exec::kernels::Entry;
 use crate::exec::tensor::Tensor;
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (check_errors, &["aten._linalg_check_errors.default"]),
@@ -35,9 +35,9 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 ];
 
 /// The matrices of a stack, each by itself.
-fn matrices(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Result<Vec<Matrix>, Fault> {
+fn matrices(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Result<Vec<Matrix>, CallFault> {
     if !matches!(t.dtype(), Dtype::F32 | Dtype::F64) {
-        return Err(Fault::Unsupported { what: format!("linear algebra of {}", t.dtype().long()) });
+        return Err(CallFault::Unsupported { what: format!("linear algebra of {}", t.dtype().long()) });
     }
     let [ahead @ .., rows, columns] = t.sizes() else { return Err(cx.bad(0, "matrices", format!("{:?}", t.sizes()))) };
     let (count, size) = (ahead.iter().product::<usize>(), rows.saturating_mul(*columns));
@@ -48,7 +48,7 @@ fn matrices(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Result<Vec<Matrix>, Fault> {
     }
     let values = t.lanes::<f64>()?;
     let made = values.chunks_exact(size).map(|m| Matrix::from_shape_vec((*rows, *columns), m.to_vec()));
-    made.collect::<Result<_, _>>().map_err(|e| Fault::Unsupported { what: e.to_string() })
+    made.collect::<Result<_, _>>().map_err(|e| CallFault::Unsupported { what: e.to_string() })
 }
 
 /// Adds one matrix's part to the values of a result.
@@ -96,7 +96,7 @@ fn pivots(lu: &Lu) -> impl Fn(&mut Vec<f64>) {
 fn nothing(_: &mut Vec<f64>) {}
 
 /// What PyTorch raises for a matrix that has no factor.
-fn failed(cx: &Cx<'_, '_, '_>, kind: &str, info: usize) -> Fault {
+fn failed(cx: &Cx<'_, '_, '_>, kind: &str, info: usize) -> CallFault {
     cx.bad(0, format!("a {kind} matrix"), format!("one without a factor at step {info}"))
 }
 
@@ -214,7 +214,7 @@ fn sign_and_log(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn lu_factor(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (pivot, check) = (cx.bool(1)?, cx.bool(2)?);
     if !pivot {
-        return Err(Fault::Unsupported { what: "LU without pivots: PyTorch has it on GPUs alone".into() });
+        return Err(CallFault::Unsupported { what: "LU without pivots: PyTorch has it on GPUs alone".into() });
     }
     let mut out = Results::<3>::new();
     for m in matrices(cx, cx.tensor(0)?)? {
@@ -230,7 +230,7 @@ fn lu_factor(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn lu(cx: &mut Cx<'_, '_, '_>) -> Made {
     if !cx.bool(1)? {
-        return Err(Fault::Unsupported { what: "LU without pivots: PyTorch has it on GPUs alone".into() });
+        return Err(CallFault::Unsupported { what: "LU without pivots: PyTorch has it on GPUs alone".into() });
     }
     let mut out = Results::<3>::new();
     for m in matrices(cx, cx.tensor(0)?)? {
@@ -298,7 +298,7 @@ fn cholesky(cx: &mut Cx<'_, '_, '_>) -> Made {
             return Err(failed(cx, "positive-definite", info));
         }
         if info != 0 {
-            return Err(Fault::Unsupported { what: format!("half a factor: the matrix ends at step {info}") });
+            return Err(CallFault::Unsupported { what: format!("half a factor: the matrix ends at step {info}") });
         }
         let l = if upper { l.t().to_owned() } else { l };
         out.add([&matrix(&l), &integer(info)]);
@@ -393,7 +393,7 @@ fn exponential(cx: &mut Cx<'_, '_, '_>) -> Made {
     for m in matrices(cx, cx.tensor(0)?)? {
         cx.session.check_time()?;
         if m.iter().any(|v| !v.is_finite()) {
-            return Err(Fault::Unsupported { what: "the exponential of a matrix of infinities or NaN".into() });
+            return Err(CallFault::Unsupported { what: "the exponential of a matrix of infinities or NaN".into() });
         }
         out.add([&matrix(&factor::exponential(&m))]);
     }

@@ -13,7 +13,7 @@ use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::{Operand, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (mse_loss, &["aten.mse_loss.default"]),
@@ -37,7 +37,7 @@ pub(in crate::exec) enum Reduction {
 }
 
 /// Returns the reduction that the call asks for.
-pub(in crate::exec) fn reduction(cx: &Cx<'_, '_, '_>) -> Result<Reduction, Fault> {
+pub(in crate::exec) fn reduction(cx: &Cx<'_, '_, '_>) -> Result<Reduction, CallFault> {
     let Some(i) = cx.operator.schema.param_index("reduction") else { return Ok(Reduction::Mean) };
     match cx.int(i)? {
         0 => Ok(Reduction::None),
@@ -80,7 +80,7 @@ fn elementwise(
     operands: &[Operand<'_>],
     dtype: Dtype,
     f: impl Fn(&[f64]) -> f64 + Sync,
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let sizes = joint_sizes(operands);
     shape::count(&sizes)?;
     map_all::<f64, f64>(cx, &Meta::contiguous(dtype, &sizes), operands, dtype, f)

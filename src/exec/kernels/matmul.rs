@@ -13,7 +13,7 @@ use crate::exec::tensor::source::number;
 use crate::exec::tensor::span::Span;
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (mm, &["aten.mm.default", "aten.bmm.default", "aten._int_mm.default"]),
@@ -24,7 +24,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (linear, &["aten.linear.default"]),
 ];
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 /// A lane that matrices are multiplied in.
 pub(in crate::exec) trait Product: Lane {
@@ -75,8 +75,8 @@ impl Product for i64 {
 }
 
 /// Says what the number crunching refuses. Types were checked before: what is left is what it cannot hold.
-pub(in crate::exec) fn refused(e: DenseError) -> Fault {
-    Fault::Unsupported { what: e.to_string() }
+pub(in crate::exec) fn refused(e: DenseError) -> CallFault {
+    CallFault::Unsupported { what: e.to_string() }
 }
 
 /// What is added to a product: `beta * added`, and the factor of the product itself.
@@ -99,7 +99,7 @@ pub(in crate::exec) fn product(
     (a, a_view): (&Tensor, &Tensor),
     (b, b_view): (&Tensor, &Tensor),
     plus: &Plus<'_>,
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     with_lane!(meta.dtype, L => {
         let values = product_lanes::<L>(meta, (a, a_view), (b, b_view), plus)?;
         crate::exec::tensor::fill::from_lanes(meta, values, cx.meter())
@@ -111,7 +111,7 @@ pub(in crate::exec) fn product_lanes<L: Product>(
     (a, a_view): (&Tensor, &Tensor),
     (b, b_view): (&Tensor, &Tensor),
     plus: &Plus<'_>,
-) -> Result<Vec<L>, Fault> {
+) -> Result<Vec<L>, CallFault> {
     let (alpha, beta): (L, L) = (number(plus.alpha, None), number(plus.beta, None));
     let (a, b) = (Span::<L>::open(a, a_view)?, Span::<L>::open(b, b_view)?);
     let out_sizes = [size(&a.sizes, 0), size(&a.sizes, 1), size(&b.sizes, 2)];
@@ -220,7 +220,7 @@ fn matmul(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// The product of tensors of any rank, batches broadcast.
-pub(in crate::exec) fn matrices(cx: &Cx<'_, '_, '_>, meta: &Meta, a: &Tensor, b: &Tensor) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn matrices(cx: &Cx<'_, '_, '_>, meta: &Meta, a: &Tensor, b: &Tensor) -> Result<Tensor, CallFault> {
     let left = if a.rank() == 1 { row(a) } else { a.clone() };
     let right = if b.rank() == 1 { column(b) } else { b.clone() };
     if right.rank() == 2
@@ -250,7 +250,7 @@ fn folded(t: &Tensor) -> Option<Tensor> {
     Some(out)
 }
 
-fn broadcast_batch(a: &Tensor, b: &Tensor) -> Result<Shape, Fault> {
+fn broadcast_batch(a: &Tensor, b: &Tensor) -> Result<Shape, CallFault> {
     let batch = |t: &Tensor| t.meta.sizes.iter().copied().take(t.rank().saturating_sub(2)).collect::<Shape>();
     let (a, b) = (batch(a), batch(b));
     let rank = a.len().max(b.len());
@@ -260,13 +260,13 @@ fn broadcast_batch(a: &Tensor, b: &Tensor) -> Result<Shape, Fault> {
     let meet = |d: usize| match (at(&a, d), at(&b, d)) {
         (x, y) if x == y || y == 1 => Ok(x),
         (1, y) => Ok(y),
-        (x, y) => Err(Fault::mismatch("other", format!("{x} matrices in dimension {d}"), y.to_string())),
+        (x, y) => Err(CallFault::mismatch("other", format!("{x} matrices in dimension {d}"), y.to_string())),
     };
     (0..rank).map(meet).collect()
 }
 
 /// The matrices of a tensor, repeated to a batch, as rank 3; gathered where no strides say so.
-pub(in crate::exec) fn with_batch(t: &Tensor, batch: &Shape) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn with_batch(t: &Tensor, batch: &Shape) -> Result<Tensor, CallFault> {
     let matrix = t.rank().saturating_sub(2);
     let sizes: Shape = batch.iter().chain(t.meta.sizes.iter().skip(matrix)).copied().collect();
     let wide = t.broadcast(&sizes)?;
@@ -285,7 +285,7 @@ pub(in crate::exec) fn with_batch(t: &Tensor, batch: &Shape) -> Result<Tensor, F
     three_dims(&wide, batch.len(), count, step)
 }
 
-fn three_dims(t: &Tensor, lead: usize, count: usize, step: usize) -> Result<Tensor, Fault> {
+fn three_dims(t: &Tensor, lead: usize, count: usize, step: usize) -> Result<Tensor, CallFault> {
     let mut out = t.clone();
     out.meta.sizes = [count].iter().chain(t.meta.sizes.iter().skip(lead)).copied().collect();
     out.meta.strides = [step].iter().chain(t.meta.strides.iter().skip(lead)).copied().collect();

@@ -60,10 +60,10 @@ use rustc_hash::FxHashMap;
 
 use crate::exec::call::cx::Cx;
 use crate::exec::tensor::value::Value;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Computes a call whose arguments are bound and whose result is typed.
-pub type Kernel = fn(&mut Cx<'_, '_, '_>) -> Result<Value, Fault>;
+pub type Kernel = fn(&mut Cx<'_, '_, '_>) -> Result<Value, CallFault>;
 
 /// A kernel and the operators that it computes.
 pub(super) type Entry = (Kernel, &'static [&'static str]);

@@ -11,7 +11,7 @@ use crate::exec::loops::rows;
 use crate::exec::tensor::lane::{C128, Lane, LaneKind, round_f32};
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (
@@ -64,7 +64,7 @@ fn mean_of_infinite(row: &[f64]) -> f64 {
     row.iter().enumerate().fold(0.0, |mean, (k, v)| mean + (v - mean) / count_of(k.saturating_add(1)))
 }
 
-fn correction(cx: &Cx<'_, '_, '_>) -> Result<f64, Fault> {
+fn correction(cx: &Cx<'_, '_, '_>) -> Result<f64, CallFault> {
     let schema = &cx.operator.schema;
     if let Some(i) = schema.param_index("correction") {
         return Ok(cx.opt_scalar(i)?.map_or(1.0, Scalar::to_f64));
@@ -190,7 +190,7 @@ fn logsumexp(cx: &mut Cx<'_, '_, '_>) -> Made {
     if dtype.is_complex() {
         return cx.emit(rows::fold::<C128, C128>(t, &over, Dtype::C128, complex_log_sum)?);
     }
-    let found: Result<Vec<f64>, Fault> = rows::fold::<f64, f64>(t, &over, Dtype::F64, |row| log_sum(row, dtype));
+    let found: Result<Vec<f64>, CallFault> = rows::fold::<f64, f64>(t, &over, Dtype::F64, |row| log_sum(row, dtype));
     let made: Value = cx.emit(found?)?;
     Ok(made)
 }

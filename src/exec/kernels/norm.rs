@@ -17,7 +17,7 @@ use crate::exec::tensor::lane::{C128, Lane, LaneKind};
 use crate::exec::tensor::shape;
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (layer_norm, &["aten.layer_norm.default", "aten.native_layer_norm.default"]),
@@ -31,7 +31,7 @@ macro_rules! in_float_lane {
         match LaneKind::of($dtype) {
             LaneKind::F32 => $f::<f32>($($arg),*),
             LaneKind::F64 => $f::<f64>($($arg),*),
-            _ => Err(Fault::Unsupported { what: format!("a norm of {}", $dtype.long()) }),
+            _ => Err(CallFault::Unsupported { what: format!("a norm of {}", $dtype.long()) }),
         }
     };
 }
@@ -47,7 +47,7 @@ pub(in crate::exec) fn results(cx: &Cx<'_, '_, '_>, all: Vec<Tensor>) -> Value {
 }
 
 /// Returns the values of an optional weight.
-pub(in crate::exec) fn weights<'a, L: Lane>(cx: &Cx<'a, '_, '_>, i: usize) -> Result<Option<Flat<'a, L>>, Fault> {
+pub(in crate::exec) fn weights<'a, L: Lane>(cx: &Cx<'a, '_, '_>, i: usize) -> Result<Option<Flat<'a, L>>, CallFault> {
     match cx.opt_tensor(i)? {
         Some(w) => w.lanes::<L>().map(Some),
         None => Ok(None),
@@ -56,7 +56,7 @@ pub(in crate::exec) fn weights<'a, L: Lane>(cx: &Cx<'a, '_, '_>, i: usize) -> Re
 
 /// How many elements a row of the normalised shape has: as many last dimensions of the operand as it names, all where it names none.
 /// What sizes it states is for the type rule: `_fused_rms_norm` looks at their number only.
-fn row_width(cx: &Cx<'_, '_, '_>) -> Result<usize, Fault> {
+fn row_width(cx: &Cx<'_, '_, '_>) -> Result<usize, CallFault> {
     let (t, named) = (cx.tensor(0)?, cx.ints(1)?.len());
     let first = if named == 0 { 0 } else { t.rank().saturating_sub(named) };
     shape::count(t.sizes().get(first..).unwrap_or_default())
@@ -134,11 +134,11 @@ struct Groups {
     eps: usize,
 }
 
-fn groups(cx: &Cx<'_, '_, '_>) -> Result<Groups, Fault> {
+fn groups(cx: &Cx<'_, '_, '_>) -> Result<Groups, CallFault> {
     let t = cx.tensor(0)?;
     let schema = &cx.operator.schema;
     let place = |name| schema.param_index(name).unwrap_or(usize::MAX);
-    let number = |i: usize| -> Result<usize, Fault> {
+    let number = |i: usize| -> Result<usize, CallFault> {
         let found = cx.int(i)?;
         usize::try_from(found).map_err(|_| cx.bad(i, "no negative number", found.to_string()))
     };

@@ -5,11 +5,11 @@ use crate::exec::kernels::Entry;
 use crate::exec::tensor::Tensor;
 use crate::exec::tensor::value::Value;
 use crate::graph::Arg;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[(grouped_matmul, &["npu.npu_grouped_matmul.default"])];
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 /// Arguments of the quantised forms, which have no definition.
 const QUANTISED: &[&str] = &[
@@ -29,7 +29,7 @@ fn grouped_matmul(cx: &mut Cx<'_, '_, '_>) -> Made {
     let plain =
         QUANTISED.iter().all(|name| cx.is_none(place(name))) && cx.opt_int(place("act_type"))?.unwrap_or(0) == 0;
     if !plain || !matches!(cx.opt_int(place("output_dtype"))?, None | Some(-1)) {
-        return Err(Fault::Unsupported { what: "a quantised or activated form, which has no definition".into() });
+        return Err(CallFault::Unsupported { what: "a quantised or activated form, which has no definition".into() });
     }
     let joined = matches!(cx.opt_int(place("split_item"))?, Some(2 | 3));
     let biases = if cx.is_none(place("bias")) { Vec::new() } else { parts(&cx.tensors(place("bias"))?, 2)? };
@@ -60,7 +60,7 @@ fn grouped_matmul(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// One tensor of that rank is a stack of parts; otherwise each tensor is one.
-fn parts(all: &[&Tensor], rank: usize) -> Result<Vec<Tensor>, Fault> {
+fn parts(all: &[&Tensor], rank: usize) -> Result<Vec<Tensor>, CallFault> {
     match all {
         [stack] if stack.rank() == rank => (0..stack.meta.size(0)).map(|i| stack.select(0, i)).collect(),
         _ => Ok(all.iter().map(|t| (*t).clone()).collect()),
@@ -68,7 +68,7 @@ fn parts(all: &[&Tensor], rank: usize) -> Result<Vec<Tensor>, Fault> {
 }
 
 /// How many rows each group has.
-fn group_sizes(cx: &Cx<'_, '_, '_>) -> Result<Vec<usize>, Fault> {
+fn group_sizes(cx: &Cx<'_, '_, '_>) -> Result<Vec<usize>, CallFault> {
     let at = cx.operator.schema.param_index("group_list").unwrap_or(usize::MAX);
     let kind = cx.operator.schema.param_index("group_list_type").unwrap_or(usize::MAX);
     let list: Vec<i64> = match cx.arg(at) {
@@ -79,13 +79,15 @@ fn group_sizes(cx: &Cx<'_, '_, '_>) -> Result<Vec<usize>, Fault> {
         // Running totals.
         0 => std::iter::once(&0).chain(&list).zip(&list).map(|(before, now)| now.saturating_sub(*before)).collect(),
         1 => list,
-        other => return Err(Fault::Unsupported { what: format!("group_list_type {other}, which has no definition") }),
+        other => {
+            return Err(CallFault::Unsupported { what: format!("group_list_type {other}, which has no definition") });
+        }
     };
     let negative = |n: &i64| cx.bad(at, "groups of 0 rows or more", n.to_string());
     counts.iter().map(|n| usize::try_from(*n).map_err(|_| negative(n))).collect()
 }
 
-fn split_rows(x: &Tensor, counts: &[usize]) -> Result<Vec<Tensor>, Fault> {
+fn split_rows(x: &Tensor, counts: &[usize]) -> Result<Vec<Tensor>, CallFault> {
     let mut start = 0_usize;
     let mut out = Vec::with_capacity(counts.len());
     for count in counts {

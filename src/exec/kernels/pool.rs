@@ -15,9 +15,9 @@ use crate::exec::tensor::shape;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (max_pool, &["aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default"]),
@@ -63,7 +63,7 @@ macro_rules! with_real_lane {
                 type $L = i64;
                 $body
             }
-            _ => Err(Fault::Unsupported { what: format!("pooling of {}", $dtype.long()) }),
+            _ => Err(CallFault::Unsupported { what: format!("pooling of {}", $dtype.long()) }),
         }
     };
 }
@@ -84,7 +84,13 @@ fn spatial(sizes: &[usize], space: usize) -> [usize; 3] {
 }
 
 /// Reads a list of one number for all dimensions, or one for each; `missing` where it is empty.
-fn numbers(cx: &Cx<'_, '_, '_>, i: usize, space: usize, missing: [usize; 3], fill: usize) -> Result<[usize; 3], Fault> {
+fn numbers(
+    cx: &Cx<'_, '_, '_>,
+    i: usize,
+    space: usize,
+    missing: [usize; 3],
+    fill: usize,
+) -> Result<[usize; 3], CallFault> {
     let given = cx.ints(i)?;
     if given.is_empty() {
         return Ok(missing);
@@ -99,7 +105,7 @@ fn numbers(cx: &Cx<'_, '_, '_>, i: usize, space: usize, missing: [usize; 3], fil
 }
 
 /// The windows of a call; `dilation` is the place of that argument.
-fn windows(cx: &Cx<'_, '_, '_>, dilation: Option<usize>) -> Result<PoolShape, Fault> {
+fn windows(cx: &Cx<'_, '_, '_>, dilation: Option<usize>) -> Result<PoolShape, CallFault> {
     let space = spatial_rank(cx);
     let kernel = numbers(cx, 1, space, [1; 3], 1)?;
     Ok(PoolShape {
@@ -116,7 +122,7 @@ fn windows(cx: &Cx<'_, '_, '_>, dilation: Option<usize>) -> Result<PoolShape, Fa
 }
 
 /// Maxima and their places in their planes.
-fn maxima<L: Lane + Pooled>(cx: &Cx<'_, '_, '_>) -> Result<(Vec<L>, Vec<i64>), Fault> {
+fn maxima<L: Lane + Pooled>(cx: &Cx<'_, '_, '_>) -> Result<(Vec<L>, Vec<i64>), CallFault> {
     let windows = windows(cx, Some(4))?;
     let count = shape::count(&cx.meta()?.sizes)?;
     let (mut out, mut places) = (vec![L::default(); count], vec![0; count]);
@@ -171,7 +177,7 @@ fn adaptive_avg_pool(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Averages of equal parts of volumes of a narrow float, whose sums PyTorch rounds at every step.
-fn narrow_averages(t: &Tensor, meta: &Meta, from: [usize; 3], to: [usize; 3]) -> Result<Vec<f32>, Fault> {
+fn narrow_averages(t: &Tensor, meta: &Meta, from: [usize; 3], to: [usize; 3]) -> Result<Vec<f32>, CallFault> {
     let (plane, result) = (shape::numel(&from), shape::numel(&to));
     let mut out = vec![0.0_f32; shape::count(&meta.sizes)?];
     let round = |v: f32| round_f32(meta.dtype, v);
@@ -215,7 +221,7 @@ fn adaptive_maxima<L: Lane + Pooled>(
     meta: &Meta,
     [depth, height, width]: [usize; 3],
     [layers, rows, columns]: [usize; 3],
-) -> Result<(Vec<L>, Vec<i64>), Fault> {
+) -> Result<(Vec<L>, Vec<i64>), CallFault> {
     let count = shape::count(&meta.sizes)?;
     let (mut out, mut places) = (vec![L::LOWEST; count], vec![0_i64; count]);
     let plane = depth.saturating_mul(height).saturating_mul(width);

@@ -8,9 +8,9 @@ use std::cmp::Ordering;
 use crate::exec::call::cx::Cx;
 use crate::exec::kernels::Entry;
 use crate::exec::tensor::value::{Scalar, Value};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (|cx| arithmetic(cx, i64::checked_add, |a, b| a + b), &["_operator.add"]),
@@ -85,24 +85,24 @@ impl Number {
     }
 }
 
-fn number(cx: &Cx<'_, '_, '_>, i: usize) -> Result<Number, Fault> {
+fn number(cx: &Cx<'_, '_, '_>, i: usize) -> Result<Number, CallFault> {
     match cx.scalar(i)? {
         Scalar::Bool(v) => Ok(Number::Int(i64::from(v))),
         Scalar::Int(v) => Ok(Number::Int(v)),
         Scalar::Float(v) => Ok(Number::Float(v)),
-        Scalar::Complex(..) => Err(Fault::Unsupported { what: "complex numbers in Python's arithmetic".into() }),
+        Scalar::Complex(..) => Err(CallFault::Unsupported { what: "complex numbers in Python's arithmetic".into() }),
     }
 }
 
-fn numbers(cx: &Cx<'_, '_, '_>) -> Result<(Number, Number), Fault> {
+fn numbers(cx: &Cx<'_, '_, '_>) -> Result<(Number, Number), CallFault> {
     Ok((number(cx, 0)?, number(cx, 1)?))
 }
 
-fn real(cx: &Cx<'_, '_, '_>, i: usize) -> Result<f64, Fault> {
+fn real(cx: &Cx<'_, '_, '_>, i: usize) -> Result<f64, CallFault> {
     number(cx, i).map(Number::real)
 }
 
-fn whole(cx: &Cx<'_, '_, '_>, i: usize) -> Result<i64, Fault> {
+fn whole(cx: &Cx<'_, '_, '_>, i: usize) -> Result<i64, CallFault> {
     match number(cx, i)? {
         Number::Int(v) => Ok(v),
         Number::Float(v) => Err(cx.bad(i, "an integer", v.to_string())),
@@ -118,8 +118,8 @@ fn truth(v: Scalar) -> bool {
     }
 }
 
-fn too_large() -> Fault {
-    Fault::Unsupported { what: "an integer that 64 bits do not hold".into() }
+fn too_large() -> CallFault {
+    CallFault::Unsupported { what: "an integer that 64 bits do not hold".into() }
 }
 
 fn integer(v: Option<i64>) -> Made {
@@ -133,7 +133,7 @@ fn arithmetic(cx: &Cx<'_, '_, '_>, ints: fn(i64, i64) -> Option<i64>, floats: fn
     }
 }
 
-fn no_zero(cx: &Cx<'_, '_, '_>, b: Number) -> Result<(), Fault> {
+fn no_zero(cx: &Cx<'_, '_, '_>, b: Number) -> Result<(), CallFault> {
     if b.real() == 0.0 { Err(cx.bad(1, "another divisor than 0", "0")) } else { Ok(()) }
 }
 
@@ -218,7 +218,7 @@ fn power(cx: &mut Cx<'_, '_, '_>) -> Made {
         (a, b) => {
             let (a, b) = (a.real(), b.real());
             if a < 0.0 && b.is_finite() && b.fract() != 0.0 && a.is_finite() {
-                return Err(Fault::Unsupported { what: "a power that is complex".into() });
+                return Err(CallFault::Unsupported { what: "a power that is complex".into() });
             }
             float_power(cx, a, b)
         }
@@ -255,7 +255,7 @@ fn math_power(cx: &mut Cx<'_, '_, '_>) -> Made {
 /// Python's `OverflowError`: an infinite result of finite operands.
 fn finite(result: f64, operands: bool) -> Made {
     if result.is_infinite() && operands {
-        return Err(Fault::Unsupported { what: "a result beyond the range of floats".into() });
+        return Err(CallFault::Unsupported { what: "a result beyond the range of floats".into() });
     }
     Ok(Value::Float(result))
 }
@@ -265,7 +265,7 @@ fn joined(
     (i, a): (usize, Scalar),
     (j, b): (usize, Scalar),
     f: fn(i64, i64) -> i64,
-) -> Result<Scalar, Fault> {
+) -> Result<Scalar, CallFault> {
     let number = |i: usize, v: Scalar| match v {
         Scalar::Bool(v) => Ok(i64::from(v)),
         Scalar::Int(v) => Ok(v),
@@ -296,7 +296,7 @@ fn folded(cx: &Cx<'_, '_, '_>, f: fn(i64, i64) -> i64) -> Made {
     Ok(result.into())
 }
 
-fn shift(cx: &Cx<'_, '_, '_>) -> Result<(i64, u32), Fault> {
+fn shift(cx: &Cx<'_, '_, '_>) -> Result<(i64, u32), CallFault> {
     let (a, by) = (whole(cx, 0)?, whole(cx, 1)?);
     if by < 0 {
         return Err(cx.bad(1, "0 or more", by.to_string()));
@@ -417,7 +417,7 @@ fn round_integer(v: i64, digits: i64) -> Option<i64> {
 }
 
 /// Rounds the exact decimal value, ties to even.
-fn round_float(v: f64, digits: i64) -> Result<f64, Fault> {
+fn round_float(v: f64, digits: i64) -> Result<f64, CallFault> {
     if !v.is_finite() || digits > 323 {
         return Ok(v);
     }
@@ -432,7 +432,7 @@ fn round_float(v: f64, digits: i64) -> Result<f64, Fault> {
     if result.is_finite() {
         Ok(result)
     } else {
-        Err(Fault::Unsupported { what: "a result beyond the range of floats".into() })
+        Err(CallFault::Unsupported { what: "a result beyond the range of floats".into() })
     }
 }
 

@@ -5,9 +5,9 @@ use crate::exec::kernels::Entry;
 use crate::exec::tensor::lane::{Lane, with_float_lane};
 use crate::exec::tensor::shape;
 use crate::exec::tensor::value::Value;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (per_tensor, &["aten.fake_quantize_per_tensor_affine.default"]),
@@ -57,11 +57,11 @@ macro_rules! quantised {
 quantised!(f32, f64);
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
-fn grid(cx: &Cx<'_, '_, '_>) -> Result<Grid, Fault> {
+fn grid(cx: &Cx<'_, '_, '_>) -> Result<Grid, CallFault> {
     Ok(Grid { scale: cx.f64(1)? as f32, zero: cx.int(2)? as f64, least: cx.int(3)?, most: cx.int(4)? })
 }
 
-fn ordered(cx: &Cx<'_, '_, '_>, i: usize, grid: &Grid) -> Result<(), Fault> {
+fn ordered(cx: &Cx<'_, '_, '_>, i: usize, grid: &Grid) -> Result<(), CallFault> {
     if grid.least <= grid.most {
         Ok(())
     } else {

@@ -17,7 +17,7 @@ use crate::exec::tensor::storage::Meter;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (rand, &["aten.rand.default", "aten.rand_like.default"]),
@@ -52,7 +52,7 @@ fn order(meta: &Meta) -> Shape {
 }
 
 /// Makes a tensor of values in the order in which its elements lie in memory.
-pub(in crate::exec) fn in_memory<L: Lane>(meta: &Meta, values: Vec<L>, meter: &Meter) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn in_memory<L: Lane>(meta: &Meta, values: Vec<L>, meter: &Meter) -> Result<Tensor, CallFault> {
     let order = order(meta);
     let (sizes, strides) = (shape::permuted(&meta.sizes, &order), shape::permuted(&meta.strides, &order));
     let rows = fill::from_lanes(&Meta { sizes, strides, ..meta.clone() }, values, meter)?;
@@ -64,7 +64,7 @@ pub(in crate::exec) fn drawn(
     cx: &mut Cx<'_, '_, '_>,
     meta: &Meta,
     mut draw: impl FnMut(&mut Generator) -> f64,
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let parts = if meta.dtype.is_complex() { 2 } else { 1 };
     let mut next = || draw(&mut cx.session.random);
     if parts == 2 {
@@ -76,7 +76,7 @@ pub(in crate::exec) fn drawn(
 }
 
 /// Refuses dtypes that are no floats (nor complex), where anything is to be drawn.
-fn continuous(cx: &Cx<'_, '_, '_>, meta: &Meta) -> Result<(), Fault> {
+fn continuous(cx: &Cx<'_, '_, '_>, meta: &Meta) -> Result<(), CallFault> {
     let fits = meta.dtype.is_float() || meta.dtype.is_complex() || meta.numel() == 0;
     if fits { Ok(()) } else { Err(no_kernel(cx, meta.dtype)) }
 }
@@ -138,7 +138,7 @@ fn holds(dtype: Dtype, v: i64) -> bool {
 }
 
 /// Returns the range of a draw of integers: its first and last number.
-fn range(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<(i64, i64), Fault> {
+fn range(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<(i64, i64), CallFault> {
     let schema = &cx.operator.schema;
     let place = |names: [&str; 2]| names.iter().find_map(|n| schema.param_index(n));
     let (low, high) = (place(["low", "from"]), place(["high", "to"]));
@@ -215,7 +215,7 @@ fn uniform(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Checks a probability.
-pub(in crate::exec) fn probability(cx: &Cx<'_, '_, '_>, i: usize, p: f64) -> Result<f64, Fault> {
+pub(in crate::exec) fn probability(cx: &Cx<'_, '_, '_>, i: usize, p: f64) -> Result<f64, CallFault> {
     if (0.0..=1.0).contains(&p) { Ok(p) } else { Err(cx.bad(i, "a probability from 0 to 1", p.to_string())) }
 }
 
@@ -252,14 +252,14 @@ fn bernoulli_p(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// A parameter for each element in memory's order: a number or a tensor, broadcast.
-fn parameter(cx: &Cx<'_, '_, '_>, i: usize, meta: &Meta) -> Result<Vec<f64>, Fault> {
+fn parameter(cx: &Cx<'_, '_, '_>, i: usize, meta: &Meta) -> Result<Vec<f64>, CallFault> {
     match cx.tensor(i) {
         Ok(t) => Ok(t.broadcast(&meta.sizes)?.permute(&order(meta)).lanes::<f64>()?.to_vec()),
         Err(_) => Ok(vec![cx.f64(i)?; meta.numel()]),
     }
 }
 
-fn deviation(cx: &Cx<'_, '_, '_>, i: usize, std: f64) -> Result<(), Fault> {
+fn deviation(cx: &Cx<'_, '_, '_>, i: usize, std: f64) -> Result<(), CallFault> {
     if std >= 0.0 { Ok(()) } else { Err(cx.bad(i, "a standard deviation of 0 or more", std.to_string())) }
 }
 

@@ -13,9 +13,9 @@ use crate::exec::tensor::lane::{rounding, with_float_lane};
 use crate::exec::tensor::span::Span;
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (lstm, &["aten.lstm.input"]),
@@ -74,11 +74,15 @@ struct Weights<'a, L: Gated> {
 
 impl<'a, L: Gated> Weights<'a, L> {
     /// Reads them in the order in which PyTorch lists them.
-    fn of(params: &[&'a Tensor], biases: bool, dtype: Dtype) -> Result<Self, Fault> {
+    fn of(params: &[&'a Tensor], biases: bool, dtype: Dtype) -> Result<Self, CallFault> {
         let at = |k: usize| {
             let found = params.get(k).copied();
             found.ok_or_else(|| {
-                Fault::mismatch("params", "two weights a layer and direction, and its biases", params.len().to_string())
+                CallFault::mismatch(
+                    "params",
+                    "two weights a layer and direction, and its biases",
+                    params.len().to_string(),
+                )
             })
         };
         let bias = |k: usize| if biases { at(k)?.lanes::<L>().map(Some) } else { Ok(None) };
@@ -96,7 +100,7 @@ impl<'a, L: Gated> Weights<'a, L> {
 }
 
 /// Returns `x * weight^T + bias`; `x` has `rows` rows.
-fn affine<L: Gated>(x: &[L], rows: usize, weight: &Span<'_, L>, bias: Option<&[L]>) -> Result<Vec<L>, Fault> {
+fn affine<L: Gated>(x: &[L], rows: usize, weight: &Span<'_, L>, bias: Option<&[L]>) -> Result<Vec<L>, CallFault> {
     let (gives, takes) = dims(weight);
     let (row, column) = (weight.strides.first().copied().unwrap_or(0), weight.strides.get(1).copied().unwrap_or(0));
     let mut out = vec![L::default(); rows.saturating_mul(gives)];
@@ -154,7 +158,13 @@ impl Kind {
 }
 
 /// One step: gates of the input, and the state before, give the state after.
-fn step<L: Gated>(kind: Kind, x: &[L], state: &mut State<L>, batch: usize, w: &Weights<'_, L>) -> Result<(), Fault> {
+fn step<L: Gated>(
+    kind: Kind,
+    x: &[L],
+    state: &mut State<L>,
+    batch: usize,
+    w: &Weights<'_, L>,
+) -> Result<(), CallFault> {
     let (round, round_state) = (rounding::<L>(w.dtype), rounding::<L>(w.hidden));
     let h = rounded(affine(&state.hidden, batch, &w.state, w.state_bias.as_deref())?, &round);
     let gates = dims(&w.state).0;
@@ -223,11 +233,11 @@ fn direction<L: Gated>(
     state: &mut State<L>,
     w: &Weights<'_, L>,
     backwards: bool,
-) -> Result<Vec<L>, Fault> {
+) -> Result<Vec<L>, CallFault> {
     let rows = input.steps.saturating_mul(input.batch);
     let expected = dims(&w.input).1.saturating_mul(rows);
     if input.values.len() != expected {
-        return Err(Fault::mismatch(
+        return Err(CallFault::mismatch(
             "params",
             format!("weights for {} inputs", input.values.len()),
             expected.to_string(),
@@ -237,7 +247,7 @@ fn direction<L: Gated>(
     let line = dims(&w.input).0.saturating_mul(input.batch).max(1);
     let mut out = vec![L::default(); state.hidden.len().saturating_mul(input.steps)];
     let width = state.hidden.len().max(1);
-    let mut one = |x: &[L], out: &mut [L]| -> Result<(), Fault> {
+    let mut one = |x: &[L], out: &mut [L]| -> Result<(), CallFault> {
         step(kind, x, state, input.batch, w)?;
         out.iter_mut().zip(&state.hidden).for_each(|(o, h)| *o = *h);
         Ok(())
@@ -268,9 +278,9 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(cx: &Cx<'_, '_, '_>) -> Result<Plan, Fault> {
+    fn of(cx: &Cx<'_, '_, '_>) -> Result<Plan, CallFault> {
         if cx.f64(5)? > 0.0 && cx.bool(6)? {
-            return Err(Fault::Unsupported { what: "dropout between recurrent layers".into() });
+            return Err(CallFault::Unsupported { what: "dropout between recurrent layers".into() });
         }
         let layers = usize::try_from(cx.int(4)?).map_err(|_| cx.bad(4, "a number of layers", "fewer than none"))?;
         let ways = if cx.bool(7)? { 2 } else { 1 };
@@ -291,7 +301,7 @@ fn layers<L: Gated>(
     kind: Kind,
     plan: &Plan,
     (hidden, cell): (&Tensor, Option<&Tensor>),
-) -> Result<(Sequence<L>, State<L>), Fault> {
+) -> Result<(Sequence<L>, State<L>), CallFault> {
     let (input, params) = (cx.tensor(0)?, cx.tensors(2)?);
     let view = if plan.batch_first { input.permute(&[1, 0, 2]) } else { input.clone() };
     let mut sequence =
@@ -318,7 +328,7 @@ fn layers<L: Gated>(
 }
 
 /// The sequence as the result has it: a batch-first one is a view of the steps-first one.
-fn shown<L: Gated>(cx: &Cx<'_, '_, '_>, plan: &Plan, sequence: Sequence<L>) -> Result<Tensor, Fault> {
+fn shown<L: Gated>(cx: &Cx<'_, '_, '_>, plan: &Plan, sequence: Sequence<L>) -> Result<Tensor, CallFault> {
     let meta = cx.meta_of(0)?;
     let sizes = [sequence.steps, sequence.batch, meta.size(2)];
     let whole = cx.make(meta.dtype, &sizes, sequence.values)?;
@@ -350,7 +360,7 @@ fn plain(cx: &mut Cx<'_, '_, '_>, kind: Kind) -> Made {
 }
 
 /// One step of a cell, whose weights stand from parameter 2 on.
-fn cell<L: Gated>(cx: &Cx<'_, '_, '_>, kind: Kind, mut state: State<L>) -> Result<State<L>, Fault> {
+fn cell<L: Gated>(cx: &Cx<'_, '_, '_>, kind: Kind, mut state: State<L>) -> Result<State<L>, CallFault> {
     let params: Vec<&Tensor> =
         [cx.opt_tensor(2)?, cx.opt_tensor(3)?, cx.opt_tensor(4)?, cx.opt_tensor(5)?].into_iter().flatten().collect();
     let w = Weights::of(&params, params.len() == 4, cx.tensor(0)?.dtype())?;

@@ -13,7 +13,7 @@ use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (sum, &["aten.sum.default", "aten.sum.dim_IntList", "prims.sum.default"]),
@@ -27,10 +27,10 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (count_nonzero, &["aten.count_nonzero.default", "aten.count_nonzero.dim_IntList"]),
 ];
 
-pub(in crate::exec) type Made = Result<Value, Fault>;
+pub(in crate::exec) type Made = Result<Value, CallFault>;
 
 /// Returns the reduced dimensions: of parameter `dim` or `dims`; all where it is absent, `None` or empty.
-pub(in crate::exec) fn axes(cx: &Cx<'_, '_, '_>, rank: usize) -> Result<Shape, Fault> {
+pub(in crate::exec) fn axes(cx: &Cx<'_, '_, '_>, rank: usize) -> Result<Shape, CallFault> {
     let schema = &cx.operator.schema;
     let found = match schema.param_index("dim").or_else(|| schema.param_index("dims")) {
         None => None,

@@ -14,9 +14,9 @@ use crate::exec::tensor::shape;
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
 use crate::graph::{Arg, Dtype};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (
@@ -66,7 +66,7 @@ struct Resized {
 }
 
 impl Resized {
-    fn of(cx: &Cx<'_, '_, '_>) -> Result<Resized, Fault> {
+    fn of(cx: &Cx<'_, '_, '_>) -> Result<Resized, CallFault> {
         let (input, result) = (cx.tensor(0)?, cx.meta()?);
         let space = input.rank().saturating_sub(2).min(3);
         let align_corners = match cx.call.operator.schema.param_index("align_corners") {
@@ -171,12 +171,12 @@ fn weighted(cx: &Cx<'_, '_, '_>, filter: Filter) -> Made {
             let taps = resized.taps(filter, false);
             cx.emit(resampled(&input.lanes::<f64>()?, &resized, &taps, count))
         }
-        (dtype, _) => Err(Fault::Unsupported { what: format!("resampling of {}", dtype.long()) }),
+        (dtype, _) => Err(CallFault::Unsupported { what: format!("resampling of {}", dtype.long()) }),
     }
 }
 
 /// Whether PyTorch keeps the weights in the image's dtype: its loops over channels-last or small images do not.
-fn stores_weights(cx: &Cx<'_, '_, '_>, filter: Filter) -> Result<bool, Fault> {
+fn stores_weights(cx: &Cx<'_, '_, '_>, filter: Filter) -> Result<bool, CallFault> {
     let (input, result) = (cx.tensor(0)?, cx.meta()?);
     let space: usize = result.sizes.iter().skip(2).sum();
     let order: Shape = [0].into_iter().chain(2..input.rank()).chain([1]).collect();

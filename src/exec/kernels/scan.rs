@@ -12,7 +12,7 @@ use crate::exec::tensor::lane::{C128, Lane, LaneKind, with_lane};
 use crate::exec::tensor::value::{Operand, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (|cx| running(cx, Step::Sum), &["aten.cumsum.default"]),
@@ -184,7 +184,7 @@ fn diff(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Returns what stands before, the tensor, and what stands behind, as one; `None` where nothing is joined.
-fn joined(cx: &Cx<'_, '_, '_>, t: &Tensor, d: usize) -> Result<Option<Tensor>, Fault> {
+fn joined(cx: &Cx<'_, '_, '_>, t: &Tensor, d: usize) -> Result<Option<Tensor>, CallFault> {
     let (before, behind) = (cx.opt_tensor(3)?, cx.opt_tensor(4)?);
     if before.is_none() && behind.is_none() {
         return Ok(None);

@@ -13,7 +13,7 @@ use crate::exec::tensor::source::number;
 use crate::exec::tensor::value::{Operand, Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (nonzero, &["aten.nonzero.default"]),
@@ -25,7 +25,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (histc, &["aten.histc.default"]),
 ];
 
-fn places_of_nonzero(t: &Tensor) -> Result<Vec<usize>, Fault> {
+fn places_of_nonzero(t: &Tensor) -> Result<Vec<usize>, CallFault> {
     with_lane!(t.dtype(), L => {
         Ok(t.lanes::<L>()?.iter().enumerate().filter(|(_, v)| v.truth()).map(|(k, _)| k).collect())
     })
@@ -40,7 +40,7 @@ fn coordinates(sizes: &[usize], places: &[usize], d: usize) -> Vec<i64> {
 }
 
 /// Coordinates lie in memory one dimension after another: one column of the result is one run.
-fn found_coordinates(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Result<Tensor, Fault> {
+fn found_coordinates(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Result<Tensor, CallFault> {
     let places = places_of_nonzero(t)?;
     let all: Vec<i64> = (0..t.rank()).flat_map(|d| coordinates(t.sizes(), &places, d)).collect();
     let made = cx.make(Dtype::I64, &[t.rank(), places.len()], all)?;
@@ -58,7 +58,7 @@ fn nonzero_numpy(cx: &mut Cx<'_, '_, '_>) -> Made {
         t = t.broadcast(&[1])?;
     }
     let found = found_coordinates(cx, &t)?;
-    let columns: Result<Vec<Tensor>, Fault> = (0..t.rank()).map(|d| found.select(1, d)).collect();
+    let columns: Result<Vec<Tensor>, CallFault> = (0..t.rank()).map(|d| found.select(1, d)).collect();
     Ok(columns?.into())
 }
 
@@ -105,7 +105,7 @@ fn param(cx: &Cx<'_, '_, '_>, name: &str) -> usize {
     cx.operator.schema.param_index(name).unwrap_or(usize::MAX)
 }
 
-fn side(cx: &Cx<'_, '_, '_>) -> Result<Side, Fault> {
+fn side(cx: &Cx<'_, '_, '_>) -> Result<Side, CallFault> {
     let right = cx.bool(param(cx, "right"))?;
     let Some(i) = cx.operator.schema.param_index("side") else {
         return Ok(if right { Side::Right } else { Side::Left });
@@ -286,7 +286,7 @@ fn bincount(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// The range of a histogram: as given, or that of the data, and never empty.
-fn range(cx: &Cx<'_, '_, '_>, all: &[f64]) -> Result<(f64, f64), Fault> {
+fn range(cx: &Cx<'_, '_, '_>, all: &[f64]) -> Result<(f64, f64), CallFault> {
     let (mut low, mut high) = (cx.f64(2)?, cx.f64(3)?);
     if low > high {
         return Err(cx.bad(3, format!("at least {low}"), high.to_string()));
@@ -311,7 +311,7 @@ fn histc(cx: &mut Cx<'_, '_, '_>) -> Made {
     let count = usize::try_from(bins).ok().filter(|n| *n > 0);
     let count = count.ok_or_else(|| cx.bad(1, "a positive number", bins.to_string()))?;
     if LaneKind::of(dtype) == LaneKind::I64 || dtype.is_complex() {
-        return Err(Fault::Unsupported { what: format!("histc of {}", dtype.long()) });
+        return Err(CallFault::Unsupported { what: format!("histc of {}", dtype.long()) });
     }
     let all = t.lanes::<f64>()?;
     let (low, high) = range(cx, &all)?;

@@ -15,7 +15,7 @@ use crate::exec::tensor::storage::Storage;
 use crate::exec::tensor::value::{Operand, Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (
@@ -50,7 +50,7 @@ fn chosen<L: Lane>(
     meta: &Meta,
     condition: &Operand<'_>,
     [a, b]: [&Operand<'_>; 2],
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let order = Order::of(meta);
     let condition = Source::<i64>::broadcast(condition, &meta.sizes, &order.dims, None)?;
     let a = Source::<L>::broadcast(a, &meta.sizes, &order.dims, Some(meta.dtype))?;
@@ -115,7 +115,7 @@ fn integers(dtype: Dtype) -> (i64, i64) {
 }
 
 /// Returns a bound as it is compared: a number for integers is brought into the dtype's range, of which it must leave something.
-fn bound<'a>(cx: &Cx<'a, '_, '_>, i: usize, side: Side, dtype: Dtype) -> Result<Operand<'a>, Fault> {
+fn bound<'a>(cx: &Cx<'a, '_, '_>, i: usize, side: Side, dtype: Dtype) -> Result<Operand<'a>, CallFault> {
     let bound = cx.operand(i)?;
     let Operand::Number(n) = bound else { return Ok(bound) };
     if LaneKind::of(dtype) != LaneKind::I64 {

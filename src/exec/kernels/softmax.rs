@@ -9,7 +9,7 @@ use crate::exec::loops::rows;
 use crate::exec::tensor::lane::{Lane, LaneKind};
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (|cx| softmax(cx, Soft::Max), &["aten.softmax.int", "aten._softmax.default"]),
@@ -22,7 +22,7 @@ fn softmax(cx: &mut Cx<'_, '_, '_>, kind: Soft) -> Made {
     match LaneKind::of(dtype) {
         LaneKind::F32 => softmax_in::<f32>(cx, kind, dtype),
         LaneKind::F64 => softmax_in::<f64>(cx, kind, dtype),
-        _ => Err(Fault::Unsupported { what: format!("softmax of {}", dtype.long()) }),
+        _ => Err(CallFault::Unsupported { what: format!("softmax of {}", dtype.long()) }),
     }
 }
 
@@ -59,7 +59,7 @@ fn safe_softmax(cx: &mut Cx<'_, '_, '_>) -> Made {
     match LaneKind::of(dtype) {
         LaneKind::F32 => safe_in::<f32>(cx, dtype),
         LaneKind::F64 => safe_in::<f64>(cx, dtype),
-        _ => Err(Fault::Unsupported { what: format!("softmax of {}", dtype.long()) }),
+        _ => Err(CallFault::Unsupported { what: format!("softmax of {}", dtype.long()) }),
     }
 }
 

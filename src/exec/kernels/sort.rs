@@ -17,7 +17,7 @@ use crate::exec::tensor::Tensor;
 use crate::exec::tensor::lane::Lane;
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (sort, &["aten.sort.default", "aten.sort.stable"]),
@@ -82,7 +82,7 @@ fn param(cx: &Cx<'_, '_, '_>, name: &str) -> usize {
 }
 
 /// Asks for the memory that sorting rows of `len` elements takes: values, places, and pairs of both with room to merge them.
-pub(in crate::exec) fn ask_to_sort(cx: &Cx<'_, '_, '_>, t: &Tensor, len: usize) -> Result<(), Fault> {
+pub(in crate::exec) fn ask_to_sort(cx: &Cx<'_, '_, '_>, t: &Tensor, len: usize) -> Result<(), CallFault> {
     const PAIR: usize = 16;
     let rows = t.numel().checked_div(len).unwrap_or(0).min(rayon::current_num_threads());
     let pairs = len.saturating_mul(rows).saturating_mul(PAIR);
@@ -97,13 +97,13 @@ enum Equals {
     Mix,
 }
 
-fn equals(cx: &Cx<'_, '_, '_>) -> Result<Equals, Fault> {
+fn equals(cx: &Cx<'_, '_, '_>) -> Result<Equals, CallFault> {
     let stable = cx.operator.schema.param_index("stable").map_or(Ok(false), |i| cx.bool(i))?;
     Ok(if stable { Equals::Keep } else { Equals::Mix })
 }
 
 /// Returns, row after row along `d`, the places of the sorted values.
-fn sorted_places(t: &Tensor, d: usize, descending: bool, equals: Equals) -> Result<Vec<i64>, Fault> {
+fn sorted_places(t: &Tensor, d: usize, descending: bool, equals: Equals) -> Result<Vec<i64>, CallFault> {
     let len = rows::length(t, &[d]);
     with_order!(t.dtype(), L => {
         rows::map::<L, i64>(t, &[d], t.dtype(), len, |row, out| {

@@ -8,9 +8,9 @@ use crate::exec::tensor::Meta;
 use crate::exec::tensor::fill;
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (

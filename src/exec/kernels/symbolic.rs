@@ -12,9 +12,9 @@ use crate::exec::tensor::lane::{Lane, with_lane};
 use crate::exec::tensor::shape;
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::graph::{Arg, Dtype, MemoryFormat};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (|cx| at_axis(cx, cx.tensor(0)?.sizes()), &["aten.sym_size.int", "aten.size.int"]),
@@ -49,7 +49,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 ];
 
 fn integer(n: usize) -> Made {
-    let too_large = |_| Fault::Unsupported { what: format!("the number {n}, which 64 bits with sign do not hold") };
+    let too_large = |_| CallFault::Unsupported { what: format!("the number {n}, which 64 bits with sign do not hold") };
     i64::try_from(n).map(Value::Int).map_err(too_large)
 }
 
@@ -79,14 +79,14 @@ fn item(cx: &mut Cx<'_, '_, '_>) -> Made {
     let Some(value) = only(t)? else { return Err(cx.bad(0, "a tensor of one element", "an empty one")) };
     match value {
         Scalar::Int(v) if t.dtype() == Dtype::U64 && v < 0 => {
-            Err(Fault::Unsupported { what: "a number of 2^63 or more as a Python integer".into() })
+            Err(CallFault::Unsupported { what: "a number of 2^63 or more as a Python integer".into() })
         }
         value => Ok(value.into()),
     }
 }
 
 /// Returns whether the only element of argument 0 is true.
-fn truth(cx: &Cx<'_, '_, '_>) -> Result<bool, Fault> {
+fn truth(cx: &Cx<'_, '_, '_>) -> Result<bool, CallFault> {
     let t = cx.tensor(0)?;
     if t.numel() != 1 {
         return Err(cx.bad(0, "a tensor of one element", format!("sizes {:?}", t.sizes())));
@@ -102,7 +102,7 @@ fn is_same_size(cx: &mut Cx<'_, '_, '_>) -> Made {
     Ok((cx.tensor(0)?.sizes() == cx.tensor(1)?.sizes()).into())
 }
 
-fn failed(cx: &Cx<'_, '_, '_>, found: impl Into<String>) -> Fault {
+fn failed(cx: &Cx<'_, '_, '_>, found: impl Into<String>) -> CallFault {
     let message = cx.text(1);
     cx.bad(0, if message.is_empty() { "a value that is true" } else { message }, found)
 }
@@ -129,7 +129,7 @@ fn token(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn assert_metadata(cx: &mut Cx<'_, '_, '_>) -> Made {
     let t: &Tensor = cx.tensor(0)?;
-    let same = |i: usize, own: &[usize]| -> Result<(), Fault> {
+    let same = |i: usize, own: &[usize]| -> Result<(), CallFault> {
         let Some(wanted) = cx.opt_ints(i)? else { return Ok(()) };
         if wanted.iter().map(|n| usize::try_from(*n).ok()).eq(own.iter().copied().map(Some)) {
             return Ok(());
@@ -146,7 +146,7 @@ fn assert_metadata(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 /// Checks that a number lies between the bounds; one of a size may be bounded from above only beyond 2.
 fn constrain(cx: &mut Cx<'_, '_, '_>, least: i64) -> Made {
-    let bound = |i: usize, default: i64| Ok::<_, Fault>(cx.opt_int(i)?.unwrap_or(default));
+    let bound = |i: usize, default: i64| Ok::<_, CallFault>(cx.opt_int(i)?.unwrap_or(default));
     let (value, low, high) = (cx.scalar(0)?, bound(1, least)?, bound(2, i64::MAX)?);
     if least == 0 && high <= 2 {
         return Err(cx.bad(2, "more than 2 for a size", high.to_string()));

@@ -15,9 +15,9 @@ use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::source::number;
 use crate::exec::tensor::value::{Operand, Value};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (lerp, &["aten.lerp.Scalar", "aten.lerp.Tensor"]),

@@ -13,9 +13,9 @@ use crate::exec::tensor::Tensor;
 use crate::exec::tensor::lane::{C64, C128, Lane, LaneKind, with_lane};
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (neg, &["aten.neg.default", "prims.neg.default"]),
@@ -38,7 +38,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 ];
 
 /// The fault of an operator that has no such dtype.
-fn refused(cx: &Cx<'_, '_, '_>, expected: &str) -> Fault {
+fn refused(cx: &Cx<'_, '_, '_>, expected: &str) -> CallFault {
     let found = cx.tensor(0).map_or("a number", |t| t.dtype().long());
     cx.bad(0, expected, found)
 }
@@ -180,7 +180,7 @@ struct Replacements<R> {
 }
 
 impl<R: Real> Replacements<R> {
-    fn of(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<Self, Fault> {
+    fn of(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<Self, CallFault> {
         let largest = match dtype {
             Dtype::F16 | Dtype::C32 => f64::from(half::f16::MAX),
             Dtype::Bf16 => f64::from(half::bf16::MAX),

@@ -15,7 +15,7 @@ use crate::exec::tensor::Tensor;
 use crate::exec::tensor::lane::Lane;
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (unique, &["aten._unique2.default"]),
@@ -51,7 +51,7 @@ fn groups(order: &[usize], same: impl Fn(usize, usize) -> bool) -> Groups {
     out
 }
 
-fn flag(cx: &Cx<'_, '_, '_>, name: &str) -> Result<bool, Fault> {
+fn flag(cx: &Cx<'_, '_, '_>, name: &str) -> Result<bool, CallFault> {
     cx.operator.schema.param_index(name).map_or(Ok(false), |i| cx.bool(i))
 }
 

@@ -8,7 +8,7 @@ use crate::exec::tensor::fill::Order;
 use crate::exec::tensor::lane::Lane;
 use crate::exec::tensor::source::{CHUNK, Source};
 use crate::exec::tensor::{Meta, Tensor};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// How many bytes PyTorch's loops take at a time: two vectors of the widest unit.
 const BLOCK_BYTES: usize = 128;
@@ -19,7 +19,7 @@ pub fn in_blocks<L: Lane>(
     meta: &Meta,
     in_vectors: impl Fn(L) -> L + Sync,
     alone: impl Fn(L) -> L + Sync,
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let operand = cx.operand(0)?;
     let in_row = cx.tensor(0).is_ok_and(|t| t.meta.is_dense() && t.dtype() == L::DTYPE);
     let block = BLOCK_BYTES.checked_div(size_of::<L>()).unwrap_or(1).max(1);

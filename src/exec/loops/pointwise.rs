@@ -9,7 +9,7 @@ use crate::exec::tensor::source::{CHUNK, Source};
 use crate::exec::tensor::value::Operand;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Computes `out = f(a)`.
 pub fn map1<L: Lane, M: Lane>(
@@ -18,7 +18,7 @@ pub fn map1<L: Lane, M: Lane>(
     a: Operand<'_>,
     common: Dtype,
     f: impl Fn(L) -> M + Sync,
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let order = Order::of(out);
     let a = Source::<L>::broadcast(&a, &out.sizes, &order.dims, Some(common))?;
     cx.fill(out, &order, &|start, part: &mut [M]| {
@@ -35,7 +35,7 @@ pub fn map2<L: Lane, M: Lane>(
     [a, b]: [Operand<'_>; 2],
     common: Dtype,
     f: impl Fn(L, L) -> M + Sync,
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let order = Order::of(out);
     let a = Source::<L>::broadcast(&a, &out.sizes, &order.dims, Some(common))?;
     let b = Source::<L>::broadcast(&b, &out.sizes, &order.dims, Some(common))?;
@@ -54,7 +54,7 @@ pub fn map3<L: Lane, M: Lane>(
     [a, b, c]: [Operand<'_>; 3],
     common: Dtype,
     f: impl Fn(L, L, L) -> M + Sync,
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let order = Order::of(out);
     let a = Source::<L>::broadcast(&a, &out.sizes, &order.dims, Some(common))?;
     let b = Source::<L>::broadcast(&b, &out.sizes, &order.dims, Some(common))?;
@@ -76,7 +76,7 @@ pub fn map_all<L: Lane, M: Lane>(
     operands: &[Operand<'_>],
     common: Dtype,
     f: impl Fn(&[L]) -> M + Sync,
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let order = Order::of(out);
     let mut sources: Vec<Source<'_, L>> = Vec::with_capacity(operands.len());
     for operand in operands {

@@ -4,11 +4,11 @@ use crate::exec::call::cx::Cx;
 use crate::exec::numbers::checked::check_fits;
 use crate::exec::tensor::value::{Operand, Scalar};
 use crate::graph::Dtype;
-use crate::ops::{Fault, Number, Promotion};
+use crate::ops::{CallFault, Number, Promotion};
 use crate::sym::Dim;
 
 /// Returns the dtype that PyTorch computes these operands in.
-pub fn common_dtype(operands: &[Operand<'_>]) -> Result<Dtype, Fault> {
+pub fn common_dtype(operands: &[Operand<'_>]) -> Result<Dtype, CallFault> {
     let mut promotion = Promotion::default();
     for operand in operands {
         match operand {
@@ -29,7 +29,7 @@ fn as_number(n: Scalar) -> Number {
 }
 
 /// As [`check_fits`], where PyTorch makes a tensor of the number: half precision takes any, as infinity.
-pub fn check_wrapped(cx: &Cx<'_, '_, '_>, i: usize, n: Scalar, dtype: Dtype) -> Result<(), Fault> {
+pub fn check_wrapped(cx: &Cx<'_, '_, '_>, i: usize, n: Scalar, dtype: Dtype) -> Result<(), CallFault> {
     let real = !matches!(n, Scalar::Complex(..));
     if real && matches!(dtype, Dtype::F16 | Dtype::Bf16) { Ok(()) } else { check_fits(cx, i, n, dtype) }
 }

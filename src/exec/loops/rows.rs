@@ -15,7 +15,7 @@ use crate::exec::tensor::source::Source;
 use crate::exec::tensor::value::Operand;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Below this many elements threads cost more than they save.
 const ALONE: usize = 1 << 14;
@@ -34,7 +34,7 @@ pub fn length(t: &Tensor, axes: &[usize]) -> usize {
 }
 
 /// Returns the values in row-major order, cast to `dtype` before they become lanes.
-pub fn cast<L: Lane>(t: &Tensor, dtype: Dtype) -> Result<Flat<'_, L>, Fault> {
+pub fn cast<L: Lane>(t: &Tensor, dtype: Dtype) -> Result<Flat<'_, L>, CallFault> {
     let same_lane = LaneKind::of(t.dtype()) == LaneKind::of(dtype);
     let widens = dtype == L::DTYPE && same_lane;
     if t.dtype() == dtype || widens {
@@ -54,7 +54,7 @@ pub fn fold<L: Lane, M: Send + Clone>(
     axes: &[usize],
     dtype: Dtype,
     f: impl Fn(&[L]) -> M + Sync + Send,
-) -> Result<Vec<M>, Fault> {
+) -> Result<Vec<M>, CallFault> {
     let view = dims_last(t, axes);
     let len = length(t, axes);
     if len == 0 {
@@ -76,7 +76,7 @@ pub fn map<L: Lane, M: Lane>(
     dtype: Dtype,
     len: usize,
     f: impl Fn(&[L], &mut [M]) + Sync,
-) -> Result<Vec<M>, Fault> {
+) -> Result<Vec<M>, CallFault> {
     let view = dims_last(t, axes);
     let own = length(t, axes);
     let values = cast::<L>(&view, dtype)?;
@@ -100,7 +100,7 @@ pub fn back<L: Lane>(
     sizes: &[usize],
     d: usize,
     values: Vec<L>,
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let rank = sizes.len();
     let order: Shape = (0..rank).filter(|k| *k != d).chain((d < rank).then_some(d)).collect();
     let made = cx.make(dtype, &shape::permuted(sizes, &order), values)?;
@@ -109,7 +109,7 @@ pub fn back<L: Lane>(
 }
 
 /// Makes result `k`, as the rule lays it out, from values that come row after row along dimension `d`.
-pub fn emit<L: Lane>(cx: &Cx<'_, '_, '_>, k: usize, d: usize, values: Vec<L>) -> Result<Tensor, Fault> {
+pub fn emit<L: Lane>(cx: &Cx<'_, '_, '_>, k: usize, d: usize, values: Vec<L>) -> Result<Tensor, CallFault> {
     let meta: Meta = cx.meta_of(k)?;
     if d.saturating_add(1) >= meta.rank() {
         return cx.emit_at(k, values);
@@ -124,7 +124,7 @@ macro_rules! with_order {
         match ($dtype, $crate::exec::tensor::lane::LaneKind::of($dtype)) {
             ($crate::graph::Dtype::U64, _)
             | (_, $crate::exec::tensor::lane::LaneKind::C64 | $crate::exec::tensor::lane::LaneKind::C128) => {
-                Err($crate::ops::Fault::Unsupported { what: format!("the order of {}", $dtype.long()) })
+                Err($crate::ops::CallFault::Unsupported { what: format!("the order of {}", $dtype.long()) })
             }
             (_, $crate::exec::tensor::lane::LaneKind::F32) => {
                 type $L = f32;
@@ -144,7 +144,7 @@ macro_rules! with_order {
 pub(in crate::exec) use with_order;
 
 /// Returns the values that stand at these places of the rows along `d`: as many places a row as `len`.
-pub fn at_places<L: Lane>(t: &Tensor, d: usize, len: usize, places: &[i64]) -> Result<Vec<L>, Fault> {
+pub fn at_places<L: Lane>(t: &Tensor, d: usize, len: usize, places: &[i64]) -> Result<Vec<L>, CallFault> {
     let view = dims_last(t, &[d]);
     let values = view.lanes::<L>()?;
     let own = length(t, &[d]);
@@ -157,8 +157,8 @@ pub fn at_places<L: Lane>(t: &Tensor, d: usize, len: usize, places: &[i64]) -> R
 }
 
 /// Says as a fault that sizes do not fit each other.
-pub fn refused(error: DenseError) -> Fault {
-    Fault::mismatch("self", "operands that fit each other", error.to_string())
+pub fn refused(error: DenseError) -> CallFault {
+    CallFault::mismatch("self", "operands that fit each other", error.to_string())
 }
 
 /// What tests of the families along dimensions share.

@@ -10,10 +10,10 @@ use crate::exec::tensor::source::number;
 use crate::exec::tensor::value::Scalar;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Returns the number of parameter `i` if the dtype can hold it.
-pub fn scalar_for(cx: &Cx<'_, '_, '_>, i: usize, dtype: Dtype) -> Result<Scalar, Fault> {
+pub fn scalar_for(cx: &Cx<'_, '_, '_>, i: usize, dtype: Dtype) -> Result<Scalar, CallFault> {
     let value = cx.scalar(i)?;
     check_fits(cx, i, value, dtype)?;
     Ok(value)
@@ -67,7 +67,7 @@ pub fn fits(n: Scalar, dtype: Dtype) -> bool {
 }
 
 /// Checks that the number of argument `i` can be converted to `dtype`.
-pub fn check_fits(cx: &Cx<'_, '_, '_>, i: usize, n: Scalar, dtype: Dtype) -> Result<(), Fault> {
+pub fn check_fits(cx: &Cx<'_, '_, '_>, i: usize, n: Scalar, dtype: Dtype) -> Result<(), CallFault> {
     if fits(n, dtype) {
         return Ok(());
     }
@@ -75,7 +75,7 @@ pub fn check_fits(cx: &Cx<'_, '_, '_>, i: usize, n: Scalar, dtype: Dtype) -> Res
 }
 
 /// Returns a tensor all of whose elements are this number.
-pub fn filled(cx: &Cx<'_, '_, '_>, meta: &Meta, value: Scalar) -> Result<Tensor, Fault> {
+pub fn filled(cx: &Cx<'_, '_, '_>, meta: &Meta, value: Scalar) -> Result<Tensor, CallFault> {
     with_lane!(meta.dtype, L => {
         let value = number::<L>(value, Some(meta.dtype));
         cx.fill(meta, &Order::of(meta), &|_, part: &mut [L]| part.fill(value))
@@ -83,7 +83,7 @@ pub fn filled(cx: &Cx<'_, '_, '_>, meta: &Meta, value: Scalar) -> Result<Tensor,
 }
 
 /// Returns the only element of a tensor as a number.
-pub fn only(t: &Tensor) -> Result<Option<Scalar>, Fault> {
+pub fn only(t: &Tensor) -> Result<Option<Scalar>, CallFault> {
     with_lane!(t.dtype(), L => {
         let lanes = t.lanes::<L>()?;
         Ok(lanes.first().map(|v| match LaneKind::of(t.dtype()) {

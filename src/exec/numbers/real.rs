@@ -133,6 +133,6 @@ macro_rules! with_real {
 pub(in crate::exec) use with_real;
 
 /// Returns the fault of an operator that has no such dtype.
-pub fn not_real(cx: &crate::exec::call::cx::Cx<'_, '_, '_>, dtype: crate::graph::Dtype) -> crate::ops::Fault {
+pub fn not_real(cx: &crate::exec::call::cx::Cx<'_, '_, '_>, dtype: crate::graph::Dtype) -> crate::ops::CallFault {
     cx.bad(0, "a float dtype", dtype.long())
 }

@@ -4,7 +4,7 @@ use crate::exec::error::ExecError;
 use crate::exec::run::program::Runner;
 use crate::exec::tensor::value::Value;
 use crate::graph::{Arg, Dtype, NodeId};
-use crate::ops::{AutocastPolicy, Fault, autocast_policy, is_autocast};
+use crate::ops::{AutocastPolicy, CallFault, autocast_policy, is_autocast};
 
 type Named<'k> = (&'k str, Value);
 
@@ -20,7 +20,7 @@ impl Runner<'_, '_, '_> {
             [Value::Literal(Arg::Str(device)), Value::None, ..] if &**device == "cpu" => Some(Dtype::Bf16),
             _ => {
                 return Err(
-                    self.fault(node, Fault::Unsupported { what: "autocast of another device than the CPU".into() })
+                    self.fault(node, CallFault::Unsupported { what: "autocast of another device than the CPU".into() })
                 );
             }
         };
@@ -45,7 +45,7 @@ impl Runner<'_, '_, '_> {
             AutocastPolicy::Widest => widest(region, args.iter().chain(kwargs.iter().map(|(_, v)| v))),
             AutocastPolicy::Inside => {
                 let what = "a call within autocast that is made of calls which are cast".into();
-                return Err(self.fault(node, Fault::Unsupported { what }));
+                return Err(self.fault(node, CallFault::Unsupported { what }));
             }
         };
         for value in args.iter_mut().chain(kwargs.iter_mut().map(|(_, v)| v)) {

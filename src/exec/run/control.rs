@@ -5,7 +5,7 @@ use crate::exec::run::program::Runner;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, View};
-use crate::ops::{Fault, Operator};
+use crate::ops::{CallFault, Operator};
 
 type Made = Result<Value, ExecError>;
 type Named<'k> = (&'k str, Value);
@@ -38,7 +38,7 @@ impl Runner<'_, '_, '_> {
             "higher_order.auto_functionalized" => self.functionalized(node, args, kwargs),
             "higher_order.auto_functionalized_v2" => self.functionalized_v2(node, args, kwargs),
             _ if target.starts_with("higher_order.") => {
-                Err(self.fault(node, Fault::Unsupported { what: "running this higher-order call".into() }))
+                Err(self.fault(node, CallFault::Unsupported { what: "running this higher-order call".into() }))
             }
             _ => return None,
         })
@@ -47,7 +47,7 @@ impl Runner<'_, '_, '_> {
     fn getitem(&mut self, node: NodeId, args: &[Value]) -> Made {
         let (Some(Value::List(all)), Some(Value::Int(at))) = (args.first(), args.get(1)) else {
             let found = args.first().map_or("nothing", Value::kind);
-            return Err(self.fault(node, Fault::mismatch("a", "several results and a number", found)));
+            return Err(self.fault(node, CallFault::mismatch("a", "several results and a number", found)));
         };
         let place = if *at < 0 {
             usize::try_from(*at)
@@ -57,20 +57,20 @@ impl Runner<'_, '_, '_> {
             usize::try_from(*at).ok()
         };
         place.and_then(|p| all.get(p)).cloned().ok_or_else(|| {
-            self.fault(node, Fault::mismatch("b", format!("a number below {}", all.len()), at.to_string()))
+            self.fault(node, CallFault::mismatch("b", format!("a number below {}", all.len()), at.to_string()))
         })
     }
 
     /// Runs a body on these operands.
     fn call_body(&mut self, node: NodeId, body: &Value, operands: Vec<Value>) -> Result<Vec<Value>, ExecError> {
         let Value::Body(body) = body else {
-            return Err(self.fault(node, Fault::mismatch("body", "a sub-graph", body.kind())));
+            return Err(self.fault(node, CallFault::mismatch("body", "a sub-graph", body.kind())));
         };
         let placeholders: Vec<NodeId> = self.placeholders(*body);
         if placeholders.len() != operands.len() {
             let name = self.graph.body_name(*body).to_string();
             let expected = format!("{} operands for `{name}`", placeholders.len());
-            return Err(self.fault(node, Fault::mismatch("operands", expected, operands.len().to_string())));
+            return Err(self.fault(node, CallFault::mismatch("operands", expected, operands.len().to_string())));
         }
         for (placeholder, operand) in placeholders.into_iter().zip(operands) {
             self.set(placeholder, operand);
@@ -84,7 +84,7 @@ impl Runner<'_, '_, '_> {
 
     fn cond(&mut self, node: NodeId, args: &[Value]) -> Made {
         let [pred, on_true, on_false, rest @ ..] = args else {
-            return Err(self.fault(node, Fault::Missing { argument: "pred".into() }));
+            return Err(self.fault(node, CallFault::Missing { argument: "pred".into() }));
         };
         let operands = rest.first().map(|o| o.items().to_vec()).unwrap_or_default();
         let chosen = if self.truth(node, pred)? { on_true } else { on_false };
@@ -99,13 +99,13 @@ impl Runner<'_, '_, '_> {
                 let all = t.lanes::<i64>().map_err(|f| self.fault(node, f))?;
                 Ok(all.first().is_some_and(|v| *v != 0))
             }
-            other => Err(self.fault(node, Fault::mismatch("pred", "a truth value", other.kind()))),
+            other => Err(self.fault(node, CallFault::mismatch("pred", "a truth value", other.kind()))),
         }
     }
 
     fn while_loop(&mut self, node: NodeId, args: &[Value]) -> Made {
         let [condition, body, carried, rest @ ..] = args else {
-            return Err(self.fault(node, Fault::Missing { argument: "carried_inputs".into() }));
+            return Err(self.fault(node, CallFault::Missing { argument: "carried_inputs".into() }));
         };
         let additional: Vec<Value> = rest.first().map(|o| o.items().to_vec()).unwrap_or_default();
         let mut carried = carried.items().to_vec();
@@ -124,7 +124,7 @@ impl Runner<'_, '_, '_> {
     /// the end, then the other results of all steps side by side.
     fn scan(&mut self, node: NodeId, args: &[Value]) -> Made {
         let [body, init, rest @ ..] = args else {
-            return Err(self.fault(node, Fault::Missing { argument: "init".into() }));
+            return Err(self.fault(node, CallFault::Missing { argument: "init".into() }));
         };
         let (mut carried, count) = (init.items().to_vec(), init.items().len());
         let others = self.along(node, rest, |runner, slices, additional| {
@@ -141,7 +141,7 @@ impl Runner<'_, '_, '_> {
     /// What all elements up to each come to, one after the other.
     fn associative_scan(&mut self, node: NodeId, args: &[Value]) -> Made {
         let [body, rest @ ..] = args else {
-            return Err(self.fault(node, Fault::Missing { argument: "combine_fn".into() }));
+            return Err(self.fault(node, CallFault::Missing { argument: "combine_fn".into() }));
         };
         let mut before: Option<Vec<Value>> = None;
         let all = self.along(node, rest, |runner, slices, additional| {
@@ -158,7 +158,7 @@ impl Runner<'_, '_, '_> {
     /// Runs a body on each slice.
     fn map(&mut self, node: NodeId, args: &[Value]) -> Made {
         let [body, rest @ ..] = args else {
-            return Err(self.fault(node, Fault::Missing { argument: "f".into() }));
+            return Err(self.fault(node, CallFault::Missing { argument: "f".into() }));
         };
         let all = self.along(node, rest, |runner, slices, additional| {
             runner.call_body(node, body, [slices, additional].concat())
@@ -174,7 +174,7 @@ impl Runner<'_, '_, '_> {
         mut step: impl FnMut(&mut Self, Vec<Value>, Vec<Value>) -> Result<Vec<Value>, ExecError>,
     ) -> Result<Vec<Value>, ExecError> {
         let Some(xs) = args.first().map(|xs| xs.items().to_vec()) else {
-            return Err(self.fault(node, Fault::Missing { argument: "xs".into() }));
+            return Err(self.fault(node, CallFault::Missing { argument: "xs".into() }));
         };
         let additional = args.get(1).map(|o| o.items().to_vec()).unwrap_or_default();
         let mut steps: Vec<Vec<Value>> = Vec::new();
@@ -190,12 +190,14 @@ impl Runner<'_, '_, '_> {
     fn length(&self, node: NodeId, xs: &[Value]) -> Result<usize, ExecError> {
         let lengths = xs.iter().map(|x| match x {
             Value::Tensor(t) if t.rank() > 0 => Ok(t.meta.size(0)),
-            other => Err(self.fault(node, Fault::mismatch("xs", "tensors with a dimension", other.kind()))),
+            other => Err(self.fault(node, CallFault::mismatch("xs", "tensors with a dimension", other.kind()))),
         });
         let lengths = lengths.collect::<Result<Vec<usize>, _>>()?;
         match lengths.first() {
             Some(first) if *first > 0 && lengths.iter().all(|n| n == first) => Ok(*first),
-            _ => Err(self.fault(node, Fault::mismatch("xs", "tensors of one length, not 0", format!("{lengths:?}")))),
+            _ => {
+                Err(self.fault(node, CallFault::mismatch("xs", "tensors of one length, not 0", format!("{lengths:?}"))))
+            }
         }
     }
 
@@ -241,10 +243,10 @@ impl Runner<'_, '_, '_> {
     fn operator(&self, node: NodeId, args: &[Value]) -> Result<(String, Operator), ExecError> {
         let Some(Value::Literal(Arg::Operator(name))) = args.first() else {
             let found = args.first().map_or("nothing", Value::kind);
-            return Err(self.fault(node, Fault::mismatch("op", "an operator", found)));
+            return Err(self.fault(node, CallFault::mismatch("op", "an operator", found)));
         };
         let found = self.session.registry().get(name).cloned();
-        found.map(|o| (name.to_string(), o)).ok_or_else(|| self.fault(node, Fault::Opaque))
+        found.map(|o| (name.to_string(), o)).ok_or_else(|| self.fault(node, CallFault::Opaque))
     }
 
     /// A call of an operator that writes, on copies of what it writes: its results, then the copies.
@@ -289,7 +291,7 @@ impl Runner<'_, '_, '_> {
             let Some(Value::Int(index)) = find(&format!("_{}_base_index", param.name)) else { continue };
             let base = usize::try_from(index).ok().and_then(|i| bases.items().get(i));
             let Some(Value::Tensor(base)) = base else {
-                return Err(self.fault(node, Fault::mismatch(&param.name, "one of the bases", index.to_string())));
+                return Err(self.fault(node, CallFault::mismatch(&param.name, "one of the bases", index.to_string())));
             };
             let view = placed(base, &param.name, &find).map_err(|f| self.fault(node, f))?;
             given.push((&param.name, Value::Tensor(view)));
@@ -300,7 +302,7 @@ impl Runner<'_, '_, '_> {
 }
 
 /// Returns the view of a base that stands for a written argument.
-fn placed(base: &Tensor, name: &str, find: &dyn Fn(&str) -> Option<Value>) -> Result<Tensor, Fault> {
+fn placed(base: &Tensor, name: &str, find: &dyn Fn(&str) -> Option<Value>) -> Result<Tensor, CallFault> {
     let numbers = |key: &str| {
         let list = find(&format!("_{name}_{key}"))?;
         list.items()
@@ -314,19 +316,21 @@ fn placed(base: &Tensor, name: &str, find: &dyn Fn(&str) -> Option<Value>) -> Re
     }
     let (Some(sizes), Some(strides)) = (numbers("size"), numbers("stride")) else { return Ok(base.clone()) };
     let offset = match find(&format!("_{name}_storage_offset")).and_then(|v| v.as_scalar()) {
-        Some(n) => usize::try_from(n.to_i64()).map_err(|_| Fault::mismatch(name, "an offset", "a negative number"))?,
+        Some(n) => {
+            usize::try_from(n.to_i64()).map_err(|_| CallFault::mismatch(name, "an offset", "a negative number"))?
+        }
         None => base.meta.offset,
     };
     base.with_meta(Meta { dtype: base.dtype(), sizes, strides, offset })
 }
 
 /// A part of one dimension of a base, between indices that may count from its end.
-fn sliced(base: &Tensor, name: &str, [dim, start, end]: [i64; 3]) -> Result<Tensor, Fault> {
+fn sliced(base: &Tensor, name: &str, [dim, start, end]: [i64; 3]) -> Result<Tensor, CallFault> {
     let mut meta = base.meta.clone();
     let rank = i64::try_from(meta.sizes.len()).unwrap_or(0);
     let dim = usize::try_from(if dim < 0 { dim.saturating_add(rank) } else { dim }).unwrap_or(usize::MAX);
     let (Some(size), Some(stride)) = (meta.sizes.get_mut(dim), meta.strides.get(dim)) else {
-        return Err(Fault::mismatch(name, format!("one of {rank} dimensions"), dim.to_string()));
+        return Err(CallFault::mismatch(name, format!("one of {rank} dimensions"), dim.to_string()));
     };
     let whole = i64::try_from(*size).unwrap_or(i64::MAX);
     let at = |i: i64| usize::try_from((if i < 0 { i.saturating_add(whole) } else { i }).clamp(0, whole)).unwrap_or(0);

@@ -12,7 +12,7 @@ use crate::exec::run::inputs;
 use crate::exec::tensor::Tensor;
 use crate::exec::tensor::value::Value;
 use crate::graph::{Arg, BodyId, Dtype, Graph, InputKind, Model, NodeId, NodeKind, OutputKind, ValueType, View};
-use crate::ops::{Fault, Sharing};
+use crate::ops::{CallFault, Sharing};
 
 /// A node that has just been computed.
 pub struct Step<'a> {
@@ -281,7 +281,7 @@ impl<'a> Runner<'a, '_, '_> {
         ExecError::Node { node: self.graph.name(node).into(), source }
     }
 
-    pub(in crate::exec) fn fault(&self, node: NodeId, fault: Fault) -> ExecError {
+    pub(in crate::exec) fn fault(&self, node: NodeId, fault: CallFault) -> ExecError {
         self.failed(node, fault.of(self.graph.target(node)))
     }
 

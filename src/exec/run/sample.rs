@@ -12,7 +12,7 @@ use crate::exec::tensor::storage::{Meter, Storage};
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::{Arg, Bytes, Dtype, Graph, InputKind, Model, NodeId, TensorType, ValueType, View, Weight};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 use crate::sym::{Bindings, Dim, SymError};
 
 /// Why there are no such values.
@@ -54,7 +54,7 @@ pub enum SampleError {
     Number(#[from] std::num::TryFromIntError),
     /// A place that does not exist.
     #[error("{0}")]
-    Fault(#[from] Fault),
+    CallFault(#[from] CallFault),
 }
 
 /// Returns a literal as a value of a run.

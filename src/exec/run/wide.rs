@@ -11,7 +11,7 @@ use crate::exec::tensor::fill;
 use crate::exec::tensor::storage::Meter;
 use crate::exec::tensor::value::Value;
 use crate::graph::{Arg, Dtype};
-use crate::ops::{Fault, Operator, SharesWhen, TypeError};
+use crate::ops::{CallFault, Operator, SharesWhen, TypeError};
 
 /// What becomes of casts to narrower dtypes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub enum Casts {
 }
 
 /// Returns a tensor in f64 where it holds narrower floats; others share their memory with what is returned.
-pub fn widened(value: &Value, meter: &Meter) -> Result<Value, Fault> {
+pub fn widened(value: &Value, meter: &Meter) -> Result<Value, CallFault> {
     Ok(match value {
         Value::Tensor(t) if is_narrow(t.dtype()) => {
             let meta = Meta { dtype: Dtype::F64, ..t.meta.clone() };
@@ -59,7 +59,7 @@ impl Session<'_> {
         casts: Casts,
     ) -> Result<Value, TypeError> {
         let operator = self.registry().get(target);
-        let of = |fault: Fault| fault.of(target);
+        let of = |fault: CallFault| fault.of(target);
         if operator.is_some_and(|o| o.effects.random) {
             return self.drawn(target, args, kwargs);
         }
@@ -74,7 +74,7 @@ impl Session<'_> {
         let wide_args: Vec<Value> = args.iter().map(&mut widen).collect();
         let wide_kwargs: Vec<(&str, Value)> = kwargs.iter().map(|(k, v)| (*k, widen(v))).collect();
         if asked.is_some() && operator.is_some_and(|o| o.facts.step.is_some()) {
-            return Err(of(Fault::Unsupported { what: "a view of bits in a wide run".into() }));
+            return Err(of(CallFault::Unsupported { what: "a view of bits in a wide run".into() }));
         }
         let result = self.call_as_is(target, &wide_args, &wide_kwargs)?;
         let result = self.without_narrow(operator, (target, &wide_args, &wide_kwargs), result)?;
@@ -99,7 +99,7 @@ impl Session<'_> {
         if !result.items().iter().filter_map(Value::as_tensor).any(|t| is_narrow(t.dtype())) {
             return Ok(result);
         }
-        let of = |fault: Fault| fault.of(target);
+        let of = |fault: CallFault| fault.of(target);
         let takes_dtype = operator.is_some_and(|o| o.schema.params.iter().any(|p| p.kwarg_only && &*p.name == "dtype"));
         let has_dtype = kwargs.iter().any(|(k, v)| *k == "dtype" && !matches!(v, Value::None));
         let tensors = args.iter().flat_map(Value::items).filter(|v| v.as_tensor().is_some()).count();
@@ -117,7 +117,7 @@ impl Session<'_> {
                 }
                 other => Ok(other.clone()),
             };
-            let args = args.iter().map(float).collect::<Result<Vec<_>, Fault>>().map_err(of)?;
+            let args = args.iter().map(float).collect::<Result<Vec<_>, CallFault>>().map_err(of)?;
             let result = self.call_as_is(target, &args, kwargs)?;
             return widened(&result, &meter).map_err(of);
         }
@@ -126,9 +126,9 @@ impl Session<'_> {
             return widened(&result, &self.meter().clone()).map_err(of);
         }
         if operator.is_some_and(|o| o.effects.writes()) {
-            return Err(of(Fault::Unsupported { what: "a write of narrow floats in a wide run".into() }));
+            return Err(of(CallFault::Unsupported { what: "a write of narrow floats in a wide run".into() }));
         }
-        Err(of(Fault::Unsupported { what: "this operator in a wide run: its results are narrow".into() }))
+        Err(of(CallFault::Unsupported { what: "this operator in a wide run: its results are narrow".into() }))
     }
 
     /// What a cast to a narrower dtype leaves: rounded where casts are kept, and never the operand's own memory.
@@ -139,7 +139,7 @@ impl Session<'_> {
         asked: bool,
         args: &[Value],
         result: Value,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, CallFault> {
         let (true, Value::Tensor(t)) = (asked, &result) else { return Ok(result) };
         if t.dtype() != Dtype::F64 {
             return Ok(result);

@@ -15,7 +15,7 @@ use crate::exec::tensor::source::CHUNK;
 use crate::exec::tensor::storage::{Meter, Storage};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Below this many elements threads cost more than they save.
 const ALONE: usize = 16 * CHUNK;
@@ -78,7 +78,7 @@ pub fn filled<L: Lane>(
     order: &Order,
     meter: &Meter,
     f: &(dyn Fn(usize, &mut [L]) + Sync),
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let total = shape::count(&meta.sizes)?;
     if !order.dense {
         let mut values = vec![L::default(); total];
@@ -107,7 +107,7 @@ pub fn filled<L: Lane>(
 }
 
 /// Makes a tensor of zeros.
-pub fn empty(meta: &Meta, meter: &Meter) -> Result<Tensor, Fault> {
+pub fn empty(meta: &Meta, meter: &Meter) -> Result<Tensor, CallFault> {
     let meta = Meta { offset: 0, ..meta.clone() };
     let needed = meta.needed()?;
     let storage = with_width!(meta.dtype.bytes(), U => Storage::new(vec![U::default(); needed], meter));
@@ -115,7 +115,7 @@ pub fn empty(meta: &Meta, meter: &Meter) -> Result<Tensor, Fault> {
 }
 
 /// Makes a tensor of values in row-major order.
-pub fn from_lanes<L: Lane>(meta: &Meta, values: Vec<L>, meter: &Meter) -> Result<Tensor, Fault> {
+pub fn from_lanes<L: Lane>(meta: &Meta, values: Vec<L>, meter: &Meter) -> Result<Tensor, CallFault> {
     check_count(meta, values.len())?;
     if meta.is_contiguous() {
         return Tensor::new(Meta { offset: 0, ..meta.clone() }, stored(meta.dtype, values, meter));
@@ -126,7 +126,7 @@ pub fn from_lanes<L: Lane>(meta: &Meta, values: Vec<L>, meter: &Meter) -> Result
 }
 
 /// Makes a tensor of stored elements in row-major order; `U` has the dtype's width.
-pub fn from_raw<U: Pod + Send + Sync>(meta: &Meta, values: Vec<U>, meter: &Meter) -> Result<Tensor, Fault> {
+pub fn from_raw<U: Pod + Send + Sync>(meta: &Meta, values: Vec<U>, meter: &Meter) -> Result<Tensor, CallFault> {
     check_count(meta, values.len())?;
     if meta.is_contiguous() {
         return Tensor::new(Meta { offset: 0, ..meta.clone() }, Storage::new(values, meter));
@@ -137,11 +137,11 @@ pub fn from_raw<U: Pod + Send + Sync>(meta: &Meta, values: Vec<U>, meter: &Meter
 }
 
 /// A kernel that makes another number of elements than its type rule says would be a defect; it is an error, not a wrong tensor.
-fn check_count(meta: &Meta, found: usize) -> Result<(), Fault> {
+fn check_count(meta: &Meta, found: usize) -> Result<(), CallFault> {
     if shape::count(&meta.sizes)? == found {
         return Ok(());
     }
-    Err(Fault::mismatch(
+    Err(CallFault::mismatch(
         "result",
         format!("{} elements for the sizes {:?}", meta.numel(), meta.sizes),
         found.to_string(),

@@ -16,7 +16,7 @@ use crate::exec::tensor::storage::{Content, Meter, Storage};
 use crate::exec::tensor::strided;
 use crate::exec::tensor::strided::Place;
 use crate::exec::tensor::{Meta, Tensor};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Elements in row-major order: lent from a storage, or gathered.
 pub enum Flat<'a, T: Pod> {
@@ -88,7 +88,7 @@ pub(in crate::exec) use with_width;
 
 impl Tensor {
     /// Lends the elements if they lie in row-major order, are of `T`'s size and aligned.
-    fn lend<T: Pod>(&self) -> Result<Option<Flat<'_, T>>, Fault> {
+    fn lend<T: Pod>(&self) -> Result<Option<Flat<'_, T>>, CallFault> {
         if std::mem::size_of::<T>() != self.dtype().bytes() || !self.meta.is_contiguous() || self.conj || self.neg {
             return Ok(None);
         }
@@ -103,7 +103,7 @@ impl Tensor {
     }
 
     /// Lends the memory of `view`, a view of this tensor, from its first element to its last, if it holds lanes as they are.
-    pub fn lend_span<L: Lane>(&self, view: &Tensor) -> Result<Option<Flat<'_, L>>, Fault> {
+    pub fn lend_span<L: Lane>(&self, view: &Tensor) -> Result<Option<Flat<'_, L>>, CallFault> {
         if view.dtype() != L::DTYPE || view.conj || view.neg || !self.shares_storage(view) {
             return Ok(None);
         }
@@ -117,7 +117,7 @@ impl Tensor {
     }
 
     /// Returns all values in lanes, in row-major order.
-    pub fn lanes<L: Lane>(&self) -> Result<Flat<'_, L>, Fault> {
+    pub fn lanes<L: Lane>(&self) -> Result<Flat<'_, L>, CallFault> {
         if self.dtype() == L::DTYPE
             && let Some(lent) = self.lend()?
         {
@@ -134,7 +134,7 @@ impl Tensor {
     }
 
     /// Returns all elements as they are stored, in row-major order. `U` has the dtype's width; lazy marks are resolved first.
-    pub fn raw<U: Pod + Default>(&self) -> Result<Flat<'_, U>, Fault> {
+    pub fn raw<U: Pod + Default>(&self) -> Result<Flat<'_, U>, CallFault> {
         if self.conj || self.neg {
             let plain = self.resolved(&Meter::default())?;
             return Ok(Flat::Own(plain.raw::<U>()?.to_vec()));
@@ -152,7 +152,7 @@ impl Tensor {
     }
 
     /// Returns a row-major copy without lazy marks.
-    pub fn resolved(&self, meter: &Meter) -> Result<Tensor, Fault> {
+    pub fn resolved(&self, meter: &Meter) -> Result<Tensor, CallFault> {
         let meta = Meta::contiguous(self.dtype(), self.sizes());
         if self.conj || self.neg {
             let storage = with_lane!(self.dtype(), L => {
@@ -166,7 +166,7 @@ impl Tensor {
     }
 
     /// Writes values, given in row-major order of this tensor's sizes.
-    pub fn write<L: Lane>(&self, values: &[L]) -> Result<(), Fault> {
+    pub fn write<L: Lane>(&self, values: &[L]) -> Result<(), CallFault> {
         let size = self.dtype().bytes();
         let (sizes, strides) = shape::collapsed(&self.meta.sizes, &self.meta.strides);
         let base = self.meta.offset.saturating_mul(size);
@@ -192,7 +192,7 @@ impl Tensor {
     }
 
     /// Writes stored elements, given in row-major order of this tensor's sizes; `U` has the dtype's width.
-    pub fn write_raw<U: Pod>(&self, values: &[U]) -> Result<(), Fault> {
+    pub fn write_raw<U: Pod>(&self, values: &[U]) -> Result<(), CallFault> {
         let strides = shape::contiguous(self.sizes());
         let from = (bytemuck::cast_slice(values), Place { offset: 0, strides: &strides });
         let mut content = self.storage.write()?;
@@ -205,7 +205,7 @@ impl Tensor {
     }
 
     /// Writes the values of `from`, broadcast and cast: `copy_`.
-    pub fn copy_from(&self, from: &Tensor) -> Result<(), Fault> {
+    pub fn copy_from(&self, from: &Tensor) -> Result<(), CallFault> {
         let from = from.broadcast(self.sizes())?;
         if from.dtype() == self.dtype() && !from.conj && !from.neg && !self.conj && !self.neg {
             if self.shares_storage(&from) {

@@ -347,7 +347,7 @@ macro_rules! with_float_lane {
                 type $L = f64;
                 $body
             }
-            _ => Err($crate::ops::Fault::Unsupported { what: format!("{} of {}", $what, $dtype.long()) }),
+            _ => Err($crate::ops::CallFault::Unsupported { what: format!("{} of {}", $what, $dtype.long()) }),
         }
     };
 }

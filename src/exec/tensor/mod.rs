@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::storage::Storage;
 use crate::graph::{Device, Dtype, TensorType};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 use crate::sym::Dim;
 
 /// Dtype, sizes, strides and offset; strides and offset count elements.
@@ -42,11 +42,12 @@ impl Meta {
     }
 
     /// Reads a type all of whose numbers are known.
-    pub fn of(ty: &TensorType) -> Result<Meta, Fault> {
+    pub fn of(ty: &TensorType) -> Result<Meta, CallFault> {
         let number = |d: &Dim| d.fixed().and_then(|n| usize::try_from(n).ok());
         let all = |dims: &[Dim]| dims.iter().map(number).collect::<Option<Shape>>();
-        let open =
-            || Fault::Unsupported { what: "a size that the type rule leaves open, where a number is needed".into() };
+        let open = || CallFault::Unsupported {
+            what: "a size that the type rule leaves open, where a number is needed".into(),
+        };
         let sizes = all(&ty.sizes).ok_or_else(open)?;
         let strides = match &ty.strides {
             Some(strides) => all(strides).ok_or_else(open)?,
@@ -100,12 +101,12 @@ impl Meta {
     }
 
     /// Returns how many elements of storage are needed, from its start.
-    pub fn needed(&self) -> Result<usize, Fault> {
+    pub fn needed(&self) -> Result<usize, CallFault> {
         shape::count(&self.sizes)?;
         let extent = shape::extent(&self.sizes, &self.strides)?;
         extent
             .checked_add(self.offset)
-            .ok_or_else(|| Fault::mismatch("offset", "a place in memory", self.offset.to_string()))
+            .ok_or_else(|| CallFault::mismatch("offset", "a place in memory", self.offset.to_string()))
     }
 }
 
@@ -126,11 +127,11 @@ impl Tensor {
     /// Returns a tensor in a storage.
     ///
     /// Errors: a place that does not lie in the storage.
-    pub fn new(meta: Meta, storage: Storage) -> Result<Tensor, Fault> {
+    pub fn new(meta: Meta, storage: Storage) -> Result<Tensor, CallFault> {
         let needed = meta.needed()?.checked_mul(meta.dtype.bytes());
         let found = storage.len();
         if meta.numel() > 0 && needed.is_none_or(|n| n > found) {
-            return Err(Fault::mismatch(
+            return Err(CallFault::mismatch(
                 "storage",
                 format!(
                     "{} bytes for sizes {:?} and strides {:?}",
@@ -145,7 +146,7 @@ impl Tensor {
     }
 
     /// Returns another view of this tensor's memory, with its lazy marks.
-    pub fn with_meta(&self, meta: Meta) -> Result<Tensor, Fault> {
+    pub fn with_meta(&self, meta: Meta) -> Result<Tensor, CallFault> {
         Ok(Tensor { conj: self.conj, neg: self.neg, ..Tensor::new(meta, self.storage.clone())? })
     }
 
@@ -189,10 +190,10 @@ impl Tensor {
     }
 
     /// Returns the view of these larger sizes: new and size-1 dimensions are repeated without copying.
-    pub fn broadcast(&self, sizes: &[usize]) -> Result<Tensor, Fault> {
+    pub fn broadcast(&self, sizes: &[usize]) -> Result<Tensor, CallFault> {
         let lead = sizes.len().checked_sub(self.rank());
         let no =
-            || Fault::mismatch("self", format!("sizes that broadcast to {sizes:?}"), format!("{:?}", self.sizes()));
+            || CallFault::mismatch("self", format!("sizes that broadcast to {sizes:?}"), format!("{:?}", self.sizes()));
         let lead = lead.ok_or_else(no)?;
         let mut strides: Shape = SmallVec::from_elem(0, lead);
         for ((own, stride), wanted) in self.meta.sizes.iter().zip(&self.meta.strides).zip(sizes.iter().skip(lead)) {
@@ -209,11 +210,11 @@ impl Tensor {
     }
 
     /// Returns the part of dimension `d` from `start` on, `len` long.
-    pub fn narrow(&self, d: usize, start: usize, len: usize) -> Result<Tensor, Fault> {
+    pub fn narrow(&self, d: usize, start: usize, len: usize) -> Result<Tensor, CallFault> {
         let fits = start.checked_add(len).is_some_and(|end| end <= self.meta.size(d)) && d < self.rank();
         if !fits {
             let expected = format!("a part of dimension {d}, which has {}", self.meta.size(d));
-            return Err(Fault::mismatch("self", expected, format!("{len} from {start} on")));
+            return Err(CallFault::mismatch("self", expected, format!("{len} from {start} on")));
         }
         let mut out = self.clone();
         out.meta.offset = out.meta.offset.saturating_add(start.saturating_mul(self.meta.stride(d)));
@@ -224,7 +225,7 @@ impl Tensor {
     }
 
     /// Returns the view at position `at` of dimension `d`, which is dropped.
-    pub fn select(&self, d: usize, at: usize) -> Result<Tensor, Fault> {
+    pub fn select(&self, d: usize, at: usize) -> Result<Tensor, CallFault> {
         let mut out = self.narrow(d, at, 1)?;
         out.meta.sizes.remove(d);
         out.meta.strides.remove(d);

@@ -5,19 +5,23 @@
 
 use smallvec::SmallVec;
 
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Sizes, strides or an index: one number a dimension.
 pub type Shape = SmallVec<[usize; 6]>;
 
 /// Returns how many elements these sizes hold.
-pub fn count(sizes: &[usize]) -> Result<usize, Fault> {
+pub fn count(sizes: &[usize]) -> Result<usize, CallFault> {
     if sizes.contains(&0) {
         return Ok(0);
     }
     let product = sizes.iter().try_fold(1_usize, |n, s| n.checked_mul(*s));
     product.filter(|n| i64::try_from(*n).is_ok()).ok_or_else(|| {
-        Fault::mismatch("sizes", "fewer than 2^63 elements", format!("the sizes {sizes:?}, whose product overflows"))
+        CallFault::mismatch(
+            "sizes",
+            "fewer than 2^63 elements",
+            format!("the sizes {sizes:?}, whose product overflows"),
+        )
     })
 }
 
@@ -92,7 +96,7 @@ pub fn permuted(values: &[usize], order: &[usize]) -> Shape {
 }
 
 /// Returns how far behind its first element the last one lies, plus 1; 0 where there are none.
-pub fn extent(sizes: &[usize], strides: &[usize]) -> Result<usize, Fault> {
+pub fn extent(sizes: &[usize], strides: &[usize]) -> Result<usize, CallFault> {
     if sizes.contains(&0) {
         return Ok(0);
     }
@@ -101,7 +105,7 @@ pub fn extent(sizes: &[usize], strides: &[usize]) -> Result<usize, Fault> {
         .zip(strides)
         .try_fold(0_usize, |far, (size, stride)| far.checked_add(size.saturating_sub(1).checked_mul(*stride)?));
     far.and_then(|f| f.checked_add(1)).ok_or_else(|| {
-        Fault::mismatch(
+        CallFault::mismatch(
             "sizes",
             "a place in memory",
             format!("sizes {sizes:?} with strides {strides:?}, which overflow"),

@@ -13,7 +13,7 @@ use crate::exec::tensor::shape::{Runs, Shape};
 use crate::exec::tensor::storage::Content;
 use crate::exec::tensor::value::{Operand, Scalar};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// How many elements are read at once: a few operands of this many lanes stay in the nearest cache.
 pub const CHUNK: usize = 1024;
@@ -43,7 +43,7 @@ struct Placed<'a> {
 
 impl<'a, L: Lane> Source<'a, L> {
     /// Opens a tensor as it stands, in row-major order of its sizes.
-    pub fn of(t: &'a Tensor) -> Result<Self, Fault> {
+    pub fn of(t: &'a Tensor) -> Result<Self, CallFault> {
         Self::open(t, t, None)
     }
 
@@ -53,7 +53,7 @@ impl<'a, L: Lane> Source<'a, L> {
         sizes: &[usize],
         order: &[usize],
         through: Option<Dtype>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, CallFault> {
         match operand {
             Operand::Tensor(t) => Self::open(t, &t.broadcast(sizes)?.permute(order), through),
             Operand::Number(n) => Ok(Source(Kind::Constant(number(*n, through)))),
@@ -61,10 +61,10 @@ impl<'a, L: Lane> Source<'a, L> {
     }
 
     /// `owner` holds the memory, `view` says how it is read.
-    fn open(owner: &'a Tensor, view: &Tensor, through: Option<Dtype>) -> Result<Self, Fault> {
+    fn open(owner: &'a Tensor, view: &Tensor, through: Option<Dtype>) -> Result<Self, CallFault> {
         let dtype = view.dtype();
         if !element::has_arithmetic(dtype) {
-            return Err(Fault::Unsupported { what: format!("arithmetic on {}", dtype.long()) });
+            return Err(CallFault::Unsupported { what: format!("arithmetic on {}", dtype.long()) });
         }
         let through = through.filter(|d| *d != dtype);
         let (sizes, strides) = shape::collapsed(&view.meta.sizes, &view.meta.strides);

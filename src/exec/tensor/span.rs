@@ -5,7 +5,7 @@ use crate::exec::tensor::flat::Flat;
 use crate::exec::tensor::lane::Lane;
 use crate::exec::tensor::shape;
 use crate::exec::tensor::shape::Shape;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Lanes and how they are laid out; strides count elements.
 pub struct Span<'a, L: Lane> {
@@ -19,7 +19,7 @@ pub struct Span<'a, L: Lane> {
 
 impl<'a, L: Lane> Span<'a, L> {
     /// Opens a tensor. `owner` holds the memory of `view`, which says how it is read.
-    pub fn open(owner: &'a Tensor, view: &Tensor) -> Result<Self, Fault> {
+    pub fn open(owner: &'a Tensor, view: &Tensor) -> Result<Self, CallFault> {
         let sizes = view.meta.sizes.clone();
         if let Some(data) = owner.lend_span(view)? {
             return Ok(Span { data, sizes, strides: view.meta.strides.clone() });

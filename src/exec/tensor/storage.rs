@@ -11,7 +11,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 use bytemuck::Pod;
 
 use crate::graph::Bytes;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Counts bytes that live, and the most that lived at once.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +148,7 @@ impl Storage {
     }
 
     /// Opens the storage for reading.
-    pub fn read(&self) -> Result<RwLockReadGuard<'_, Content>, Fault> {
+    pub fn read(&self) -> Result<RwLockReadGuard<'_, Content>, CallFault> {
         match self.0.content.try_read() {
             Ok(guard) => Ok(guard),
             Err(TryLockError::Poisoned(broken)) => Ok(broken.into_inner()),
@@ -157,7 +157,7 @@ impl Storage {
     }
 
     /// Opens the storage for writing.
-    pub fn write(&self) -> Result<RwLockWriteGuard<'_, Content>, Fault> {
+    pub fn write(&self) -> Result<RwLockWriteGuard<'_, Content>, CallFault> {
         let mut guard = match self.0.content.try_write() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(broken)) => broken.into_inner(),
@@ -172,7 +172,7 @@ impl Storage {
     }
 
     /// Makes the storage at least `len` bytes long, new bytes zero: what `resize_` asks for.
-    pub fn grow(&self, len: usize) -> Result<(), Fault> {
+    pub fn grow(&self, len: usize) -> Result<(), CallFault> {
         let mut guard = self.write()?;
         if guard.bytes().len() < len {
             let mut bytes = Vec::with_capacity(len);
@@ -185,8 +185,8 @@ impl Storage {
     }
 }
 
-fn in_use(wanted: &str, other: &str) -> Fault {
-    Fault::Unsupported { what: format!("memory that is to be {wanted} while the same call has it {other}") }
+fn in_use(wanted: &str, other: &str) -> CallFault {
+    CallFault::Unsupported { what: format!("memory that is to be {wanted} while the same call has it {other}") }
 }
 
 impl fmt::Debug for Storage {

@@ -247,7 +247,7 @@ fn ndtr(b: &Builder<'_>) -> Made {
 }
 
 /// The slope between both bounds: nothing is drawn without training.
-fn resting<'b>(b: &'b Builder<'_>) -> Result<T<'b>, Fault> {
+fn resting<'b>(b: &'b Builder<'_>) -> Result<T<'b>, CallFault> {
     b.only(!b.flag("training")?, "random slopes")?;
     Ok(b.t(0)?.call("leaky_relu", args![(b.float("lower")? + b.float("upper")?) / 2.0]))
 }

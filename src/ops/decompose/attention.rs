@@ -60,7 +60,7 @@ fn flash(b: &Builder<'_>) -> Made {
     done![made, sums]
 }
 
-fn repeated<'b>(b: &'b Builder<'_>, q: T<'b>, t: T<'b>) -> Result<T<'b>, Fault> {
+fn repeated<'b>(b: &'b Builder<'_>, q: T<'b>, t: T<'b>) -> Result<T<'b>, CallFault> {
     let (heads, own) = (q.fixed(-3)?, t.fixed(-3)?);
     let times = heads.checked_div(own).filter(|n| n.saturating_mul(own) == heads);
     let times = times.ok_or_else(|| b.unsupported("heads that do not divide"))?;
@@ -68,7 +68,7 @@ fn repeated<'b>(b: &'b Builder<'_>, q: T<'b>, t: T<'b>) -> Result<T<'b>, Fault> 
 }
 
 /// The mask as what is added: a boolean one says what takes part. (The form with weights adds a boolean one as it stands.)
-fn mask<'b>(b: &'b Builder<'_>, q: T<'b>, k: T<'b>, with_weights: bool) -> Result<Option<T<'b>>, Fault> {
+fn mask<'b>(b: &'b Builder<'_>, q: T<'b>, k: T<'b>, with_weights: bool) -> Result<Option<T<'b>>, CallFault> {
     let causal = b.flag("is_causal")?;
     let given = if causal {
         b.only(b.is_none("attn_mask"), "a mask and is_causal")?;
@@ -87,7 +87,7 @@ fn mask<'b>(b: &'b Builder<'_>, q: T<'b>, k: T<'b>, with_weights: bool) -> Resul
     }))
 }
 
-fn quarters<'b, const N: usize>(b: &'b Builder<'_>, t: T<'b>) -> Result<[T<'b>; N], Fault> {
+fn quarters<'b, const N: usize>(b: &'b Builder<'_>, t: T<'b>) -> Result<[T<'b>; N], CallFault> {
     let parts = b.list("chunk", args![t, signed(N), 1]);
     parts.try_into().map_err(|_| b.unsupported("gates of unequal sizes"))
 }
@@ -115,7 +115,7 @@ fn gru_cell(b: &Builder<'_>) -> Made {
 
 /// From the weights, made again by the logarithms of their sums; gradients lie with the heads inside of the sequence.
 fn flash_backward(b: &Builder<'_>) -> Made {
-    let wide = |key: usize| Ok::<_, Fault>(b.t(key)?.wide().id());
+    let wide = |key: usize| Ok::<_, CallFault>(b.t(key)?.wide().id());
     let [grad, q, k, v, out] = [wide(0)?, wide(1)?, wide(2)?, wide(3)?, wide(4)?].map(|id| b.value(id));
     b.only(b.float("dropout_p")? == 0.0 && q.rank() == 4, "dropout, or another rank")?;
     b.only(b.t(5)?.rank() == 3, "what is no logarithm of sums, one a row")?;
@@ -138,7 +138,7 @@ fn flash_backward(b: &Builder<'_>) -> Made {
     let of_q = b.value(times(inner, k));
     let of_k = b.value(times(inner.transpose(2, 3), q));
     let of_v = b.value(times(weights.transpose(2, 3), grad));
-    let laid = |t: T<'_>, like: usize| -> Result<Arg, Fault> {
+    let laid = |t: T<'_>, like: usize| -> Result<Arg, CallFault> {
         Ok(t.to(b.t(like)?.dtype()).transpose(1, 2).copy().transpose(1, 2).into())
     };
     Ok(vec![laid(of_q, 1)?, laid(of_k, 2)?, laid(of_v, 3)?])
@@ -146,7 +146,7 @@ fn flash_backward(b: &Builder<'_>) -> Made {
 
 fn plain_cell(b: &Builder<'_>, activation: &str) -> Made {
     let part =
-        |x: usize, w: usize, bias: usize| Ok::<_, Fault>(b.op("linear", args![b.t(x)?, b.t(w)?, b.arg(bias)]).id());
+        |x: usize, w: usize, bias: usize| Ok::<_, CallFault>(b.op("linear", args![b.t(x)?, b.t(w)?, b.arg(bias)]).id());
     let (of_input, of_state) = (b.value(part(0, 2, 4)?), b.value(part(1, 3, 5)?));
     done![(of_input + of_state).op(activation)]
 }

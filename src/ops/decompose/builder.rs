@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::value::T;
 use crate::graph::{Arg, BodyId, Dtype, Graph, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType, View};
-use crate::ops::error::{Fault, TypeError};
+use crate::ops::error::{CallFault, TypeError};
 use crate::ops::registry::Registry;
 use crate::ops::registry::operator::Operator;
 use crate::ops::schema::bind::Bound;
@@ -19,7 +19,7 @@ use crate::ops::typing::call::Call;
 use crate::sym::{Dim, Symbols};
 
 /// What a decomposition gives: what stands for the results, one a result of the schema.
-pub type Made = Result<Vec<Arg>, Fault>;
+pub type Made = Result<Vec<Arg>, CallFault>;
 
 /// Arguments of a call that is emitted: positional ones, then keywords.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +118,7 @@ impl<'r> Builder<'r> {
     }
 
     /// Asks the call that is decomposed, with the accessors that type rules have.
-    pub fn ask<R>(&self, question: impl FnOnce(&mut Call<'_>) -> Result<R, Fault>) -> Result<R, Fault> {
+    pub fn ask<R>(&self, question: impl FnOnce(&mut Call<'_>) -> Result<R, CallFault>) -> Result<R, CallFault> {
         let mut state = self.state.borrow_mut();
         let mut symbols = std::mem::take(&mut state.graph.symbols);
         let bound = Bound { args: self.args.iter().collect(), extra: SmallVec::new() };
@@ -151,7 +151,7 @@ impl<'r> Builder<'r> {
     }
 
     /// Returns the tensor of a parameter.
-    pub fn t(&self, key: impl Key) -> Result<T<'_>, Fault> {
+    pub fn t(&self, key: impl Key) -> Result<T<'_>, CallFault> {
         let place = self.place(key);
         self.ask(|c| c.tensor(place).map(|_| c.arg(place).as_node()))?
             .map(|id| self.value(id))
@@ -159,13 +159,13 @@ impl<'r> Builder<'r> {
     }
 
     /// Returns the tensor of a parameter, if there is one.
-    pub fn opt(&self, key: impl Key) -> Result<Option<T<'_>>, Fault> {
+    pub fn opt(&self, key: impl Key) -> Result<Option<T<'_>>, CallFault> {
         let place = self.place(key);
         if self.is_none(place) { Ok(None) } else { self.t(place).map(Some) }
     }
 
     /// Returns the tensors of a list.
-    pub fn ts(&self, key: impl Key) -> Result<Vec<T<'_>>, Fault> {
+    pub fn ts(&self, key: impl Key) -> Result<Vec<T<'_>>, CallFault> {
         let place = self.place(key);
         self.ask(|c| c.tensors(place).map(|_| ()))?;
         match self.arg(place) {
@@ -184,7 +184,7 @@ impl<'r> Builder<'r> {
     }
 
     /// Returns the tensors of a list in which `None` may stand, or `None` where there is no list.
-    pub fn opt_ts(&self, key: impl Key) -> Result<Option<Vec<Option<T<'_>>>>, Fault> {
+    pub fn opt_ts(&self, key: impl Key) -> Result<Option<Vec<Option<T<'_>>>>, CallFault> {
         let place = self.place(key);
         let arg = self.arg(place);
         let Some(items) = arg.items() else { return Ok(None) };
@@ -193,25 +193,25 @@ impl<'r> Builder<'r> {
     }
 
     /// Returns the known integer of a parameter.
-    pub fn int(&self, key: impl Key) -> Result<i64, Fault> {
+    pub fn int(&self, key: impl Key) -> Result<i64, CallFault> {
         let place = self.place(key);
         self.ask(|c| c.int(place))
     }
 
     /// Returns the known integer of a parameter, if there is one.
-    pub fn opt_int(&self, key: impl Key) -> Result<Option<i64>, Fault> {
+    pub fn opt_int(&self, key: impl Key) -> Result<Option<i64>, CallFault> {
         let place = self.place(key);
         self.ask(|c| c.opt_int(place))
     }
 
     /// Returns the known integers of a list.
-    pub fn ints(&self, key: impl Key) -> Result<Vec<i64>, Fault> {
+    pub fn ints(&self, key: impl Key) -> Result<Vec<i64>, CallFault> {
         let place = self.place(key);
         self.ask(|c| c.ints(place).map(|v| v.to_vec()))
     }
 
     /// Returns the known integers of a list, if there is one.
-    pub fn opt_ints(&self, key: impl Key) -> Result<Option<Vec<i64>>, Fault> {
+    pub fn opt_ints(&self, key: impl Key) -> Result<Option<Vec<i64>>, CallFault> {
         let place = self.place(key);
         if self.is_none(place) { Ok(None) } else { self.ints(place).map(Some) }
     }
@@ -226,7 +226,7 @@ impl<'r> Builder<'r> {
     }
 
     /// Returns the known integers of a list of exactly `n`, where one stands for all.
-    pub fn ints_of(&self, key: impl Key, n: usize) -> Result<Vec<i64>, Fault> {
+    pub fn ints_of(&self, key: impl Key, n: usize) -> Result<Vec<i64>, CallFault> {
         let list = self.ints(key)?;
         match list.as_slice() {
             [one] => Ok(vec![*one; n]),
@@ -236,18 +236,18 @@ impl<'r> Builder<'r> {
     }
 
     /// Returns the boolean of a parameter.
-    pub fn flag(&self, key: impl Key) -> Result<bool, Fault> {
+    pub fn flag(&self, key: impl Key) -> Result<bool, CallFault> {
         let place = self.place(key);
         self.ask(|c| c.bool(place))
     }
 
     /// Returns the known number of a parameter.
-    pub fn float(&self, key: impl Key) -> Result<f64, Fault> {
+    pub fn float(&self, key: impl Key) -> Result<f64, CallFault> {
         self.opt_float(key)?.ok_or_else(|| self.unsupported("a number that is not known"))
     }
 
     /// Returns the known number of a parameter, if one is given.
-    pub fn opt_float(&self, key: impl Key) -> Result<Option<f64>, Fault> {
+    pub fn opt_float(&self, key: impl Key) -> Result<Option<f64>, CallFault> {
         let place = self.place(key);
         match self.arg(place) {
             Arg::None => Ok(None),
@@ -268,31 +268,31 @@ impl<'r> Builder<'r> {
     }
 
     /// Returns the dtype of a parameter, if there is one.
-    pub fn dtype(&self, key: impl Key) -> Result<Option<Dtype>, Fault> {
+    pub fn dtype(&self, key: impl Key) -> Result<Option<Dtype>, CallFault> {
         let place = self.place(key);
         self.ask(|c| c.dtype(place))
     }
 
     /// Returns a dimension argument of a tensor of that rank, counted from the front.
-    pub fn axis(&self, key: impl Key, rank: usize) -> Result<i64, Fault> {
+    pub fn axis(&self, key: impl Key, rank: usize) -> Result<i64, CallFault> {
         let place = self.place(key);
         self.ask(|c| c.axis(place, rank).map(signed))
     }
 
     /// Returns dimension arguments, counted from the front; all of them where none are given.
-    pub fn axes(&self, key: impl Key, rank: usize) -> Result<Vec<i64>, Fault> {
+    pub fn axes(&self, key: impl Key, rank: usize) -> Result<Vec<i64>, CallFault> {
         let place = self.place(key);
         let given = self.ask(|c| c.axes(place, rank))?;
         Ok(given.filter(|d| !d.is_empty()).map_or_else(|| range(rank), |d| d.into_iter().map(signed).collect()))
     }
 
     /// Returns the type that the rule gives the call that is decomposed.
-    pub fn own_type(&self) -> Result<ValueType, Fault> {
+    pub fn own_type(&self) -> Result<ValueType, CallFault> {
         self.ask(|c| c.infer())
     }
 
     /// Returns the tensor type that the rule gives the (first) result.
-    pub fn own_tensor(&self) -> Result<Arc<TensorType>, Fault> {
+    pub fn own_tensor(&self) -> Result<Arc<TensorType>, CallFault> {
         let first = match self.own_type()? {
             ValueType::Many(all) => all.first().cloned(),
             one => Some(one),
@@ -304,12 +304,12 @@ impl<'r> Builder<'r> {
     }
 
     /// Returns a fault: this form is not covered.
-    pub fn unsupported(&self, what: impl Into<String>) -> Fault {
-        Fault::Unsupported { what: format!("a decomposition with {}", what.into()) }
+    pub fn unsupported(&self, what: impl Into<String>) -> CallFault {
+        CallFault::Unsupported { what: format!("a decomposition with {}", what.into()) }
     }
 
     /// Returns a fault unless `holds`: only forms for which it does are covered.
-    pub fn only(&self, holds: bool, otherwise: &str) -> Result<(), Fault> {
+    pub fn only(&self, holds: bool, otherwise: &str) -> Result<(), CallFault> {
         if holds { Ok(()) } else { Err(self.unsupported(otherwise)) }
     }
 
@@ -333,7 +333,7 @@ impl<'r> Builder<'r> {
         decision(&mut self.state.borrow_mut().graph.symbols)
     }
 
-    pub(super) fn fail(&self, fault: Fault) {
+    pub(super) fn fail(&self, fault: CallFault) {
         let mut state = self.state.borrow_mut();
         if state.fault.is_none() {
             state.fault = Some(fault.of(&self.operator.target));
@@ -346,7 +346,7 @@ impl<'r> Builder<'r> {
     }
 
     /// Emits a call of several results and returns the first `n`.
-    pub fn many<const N: usize>(&self, name: &str, args: Actual) -> Result<[T<'_>; N], Fault> {
+    pub fn many<const N: usize>(&self, name: &str, args: Actual) -> Result<[T<'_>; N], CallFault> {
         let list = self.emit(name, args);
         <[T<'_>; N]>::try_from(self.items(list, N)).map_err(|_| self.unsupported("fewer results"))
     }
@@ -449,7 +449,7 @@ impl<'r> Builder<'r> {
     }
 
     /// Returns a known size.
-    pub fn fixed(&self, dim: Dim) -> Result<i64, Fault> {
+    pub fn fixed(&self, dim: Dim) -> Result<i64, CallFault> {
         dim.fixed().ok_or_else(|| self.unsupported("a symbolic size"))
     }
 

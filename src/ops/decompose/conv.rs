@@ -45,7 +45,7 @@ fn conv(b: &Builder<'_>, spatial: usize) -> Made {
 }
 
 /// `same`: padding of both sides, and what is to be padded after in front where the sides differ (last dimension first).
-fn same_padding(b: &Builder<'_>, weight: T<'_>, dilation: &[i64]) -> Result<(Vec<i64>, Vec<i64>), Fault> {
+fn same_padding(b: &Builder<'_>, weight: T<'_>, dilation: &[i64]) -> Result<(Vec<i64>, Vec<i64>), CallFault> {
     let (mut sides, mut more) = (Vec::new(), Vec::new());
     for (d, dilation) in dilation.iter().enumerate() {
         let kernel = weight.fixed(signed(d.saturating_add(2)))?;
@@ -91,8 +91,8 @@ fn deformable(b: &Builder<'_>) -> Made {
         places * step - first
     };
     let moved = offset.reshape(vec![batch.clone(), Arg::Int(kernel), Arg::Int(2), Arg::Int(rows), Arg::Int(columns)]);
-    let own = |axis: usize, steps: i64, taps: i64| -> Result<(T<'_>, T<'_>), Fault> {
-        let at = |list: &[Result<i64, Fault>; 2]| list.get(axis).cloned().unwrap_or(Ok(1));
+    let own = |axis: usize, steps: i64, taps: i64| -> Result<(T<'_>, T<'_>), CallFault> {
+        let at = |list: &[Result<i64, CallFault>; 2]| list.get(axis).cloned().unwrap_or(Ok(1));
         Ok((line(steps, at(&stride)?, at(&padding)?), line(taps, at(&dilation)?, 0)))
     };
     let ((down, taps_down), (across, taps_across)) = (own(0, rows, high)?, own(1, columns, wide)?);

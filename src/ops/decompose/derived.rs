@@ -7,7 +7,7 @@
 use super::builder::{Actual, Builder, Made, args};
 use super::value::T;
 use crate::graph::Arg;
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::facts::effects::Sharing;
 use crate::ops::registry::Registry;
 use crate::ops::registry::operator::Operator;
@@ -184,7 +184,7 @@ fn on_each(b: &Builder<'_>, o: &Operator) -> Made {
     };
     let alpha = b.operator().schema.param_index("alpha").map(|i| b.arg(i)).filter(|a| *a != Arg::Int(1));
     if seconds.as_ref().is_some_and(|s| s.len() != firsts.len()) {
-        return Err(Fault::Unsupported { what: "lists of unequal lengths".into() });
+        return Err(CallFault::Unsupported { what: "lists of unequal lengths".into() });
     }
     let made = firsts.iter().enumerate().map(|(i, x)| {
         let mut args = args![*x];

@@ -51,7 +51,7 @@ fn einsum(b: &Builder<'_>) -> Made {
     done![made.ordered(&result)]
 }
 
-fn labels(b: &Builder<'_>, term: &str, rank: usize) -> Result<Vec<Label>, Fault> {
+fn labels(b: &Builder<'_>, term: &str, rank: usize) -> Result<Vec<Label>, CallFault> {
     let (before, after) = term.split_once("...").map_or((term, None), |(x, y)| (x, Some(y)));
     let letters = |part: &str| part.chars().map(Label::Letter).collect::<Vec<_>>();
     b.only(before.chars().chain(after.unwrap_or("").chars()).all(|c| c.is_ascii_alphabetic()), "this equation")?;
@@ -97,7 +97,7 @@ fn summed(term: Term<'_>, keep: impl Fn(Label) -> bool) -> Term<'_> {
 }
 
 /// The product of two terms, summed over what nobody needs later.
-fn product<'b>(b: &'b Builder<'_>, x: &Term<'b>, y: &Term<'b>, needed: &[Label]) -> Result<Term<'b>, Fault> {
+fn product<'b>(b: &'b Builder<'_>, x: &Term<'b>, y: &Term<'b>, needed: &[Label]) -> Result<Term<'b>, CallFault> {
     let x = summed(x.clone(), |l| needed.contains(&l) || y.labels.contains(&l));
     let y = summed(y.clone(), |l| needed.contains(&l) || x.labels.contains(&l));
     let (both, only_x): (Vec<Label>, Vec<Label>) = x.labels.iter().partition(|l| y.labels.contains(l));

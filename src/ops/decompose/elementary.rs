@@ -26,7 +26,7 @@ pub(super) const TABLE: &[Line] = &[
 ];
 
 /// An operand in the dtype of the result.
-fn promoted<'b>(b: &'b Builder<'_>, place: usize) -> Result<T<'b>, Fault> {
+fn promoted<'b>(b: &'b Builder<'_>, place: usize) -> Result<T<'b>, CallFault> {
     Ok(b.t(place)?.to(b.own_tensor()?.dtype))
 }
 
@@ -37,7 +37,7 @@ fn ldexp(b: &Builder<'_>) -> Made {
 }
 
 /// Whether the first bit says that a number is below zero: of a float's own bits as an integer.
-fn sign_bit<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<T<'b>, Fault> {
+fn sign_bit<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<T<'b>, CallFault> {
     let bits = match x.dtype() {
         Dtype::F32 => Dtype::I32,
         Dtype::F16 | Dtype::Bf16 => Dtype::I16,

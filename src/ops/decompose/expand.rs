@@ -11,7 +11,7 @@ use super::derived::{self, Derived};
 use super::meaning;
 use super::{Exactness, table};
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType, View};
-use crate::ops::error::{Fault, TypeError};
+use crate::ops::error::{CallFault, TypeError};
 use crate::ops::registry::Registry;
 use crate::ops::registry::operator::Operator;
 use crate::ops::typing::call::Call;
@@ -107,7 +107,7 @@ impl Registry {
     /// Returns a call in more basic calls: by the operator's meaning (operator files), by the table of its family, or as the functional
     /// form and `copy_`. `None`: it has no decomposition. `view` gives the types of operands, `symbols` are its graph's.
     ///
-    /// Errors: arguments that do not fit, and [`Fault::Unsupported`] for a form of the call that the decomposition does not cover.
+    /// Errors: arguments that do not fit, and [`CallFault::Unsupported`] for a form of the call that the decomposition does not cover.
     pub fn decompose(
         &self,
         view: &dyn View,
@@ -124,14 +124,14 @@ impl Registry {
         site: CallSite<'_>,
         lays_out: bool,
     ) -> Result<Option<Expansion>, TypeError> {
-        let of = |fault: Fault| fault.of(site.target);
+        let of = |fault: CallFault| fault.of(site.target);
         let (operator, given) = {
             let call = self.bind(view, symbols, site).map_err(of)?;
             if !call.bound.extra.is_empty() {
                 return Ok(None);
             }
             let params = call.operator.schema.params.len();
-            let operator = self.get(&call.operator.target).ok_or(Fault::Opaque).map_err(of)?;
+            let operator = self.get(&call.operator.target).ok_or(CallFault::Opaque).map_err(of)?;
             (operator, (0..params).map(|i| call.arg(i).clone()).collect::<Vec<_>>())
         };
         let Some(exactness) = self.exactness(operator) else { return Ok(None) };
@@ -185,21 +185,21 @@ impl Registry {
         expansion
     }
 
-    fn build(&self, builder: &Builder<'_>, operator: &Operator) -> Result<Vec<Arg>, Fault> {
+    fn build(&self, builder: &Builder<'_>, operator: &Operator) -> Result<Vec<Arg>, CallFault> {
         if let Some(body) = &operator.body {
             return meaning::build(builder, body);
         }
         match (table::entry(&operator.target), derived::of(self, operator)) {
             (Some(entry), _) => (entry.build)(builder),
             (None, Some(form)) => form.build(builder),
-            (None, None) => Err(Fault::NoRule),
+            (None, None) => Err(CallFault::NoRule),
         }
     }
 }
 
 /// Returns the type of a call of an operator without rule: that of its meaning, or of its decomposition.
-pub fn result_type(c: &mut Call<'_>) -> Result<ValueType, Fault> {
-    let exactness = c.registry.exactness(c.operator).ok_or(Fault::NoRule)?;
+pub fn result_type(c: &mut Call<'_>) -> Result<ValueType, CallFault> {
+    let exactness = c.registry.exactness(c.operator).ok_or(CallFault::NoRule)?;
     let given: Vec<Arg> = (0..c.operator.schema.params.len()).map(|i| c.arg(i).clone()).collect();
     let expansion =
         c.registry.expand(c.view, c.symbols, c.operator, &given, (exactness, true)).map_err(|e| *e.fault)?;
@@ -249,7 +249,7 @@ fn end(graph: &mut Graph, mut results: Vec<Arg>) {
 }
 
 /// Holds results against the operator's own rule, and lays them out as it says.
-fn settle(b: &Builder<'_>, results: Vec<Arg>) -> Result<Vec<Arg>, Fault> {
+fn settle(b: &Builder<'_>, results: Vec<Arg>) -> Result<Vec<Arg>, CallFault> {
     if b.operator().rule.is_none() {
         return Ok(results);
     }
@@ -264,7 +264,7 @@ fn settle(b: &Builder<'_>, results: Vec<Arg>) -> Result<Vec<Arg>, Fault> {
     results.into_iter().zip(&wanted).enumerate().map(|(k, (result, wanted))| laid_out(b, k, result, wanted)).collect()
 }
 
-fn laid_out(b: &Builder<'_>, k: usize, result: Arg, wanted: &ValueType) -> Result<Arg, Fault> {
+fn laid_out(b: &Builder<'_>, k: usize, result: Arg, wanted: &ValueType) -> Result<Arg, CallFault> {
     match (&result, wanted) {
         (Arg::Node(n), ValueType::Tensor(wanted)) => match b.tensor_type(*n) {
             Some(found) => tensor_laid_out(b, k, *n, &found, wanted),
@@ -284,7 +284,7 @@ fn tensor_laid_out(
     n: NodeId,
     found: &TensorType,
     wanted: &TensorType,
-) -> Result<Arg, Fault> {
+) -> Result<Arg, CallFault> {
     let same = found.dtype == wanted.dtype
         && found.rank() == wanted.rank()
         && !b.decide(|s| found.sizes.iter().zip(&wanted.sizes).any(|(x, y)| sizes::differ(s, *x, *y)));

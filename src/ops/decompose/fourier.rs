@@ -39,7 +39,7 @@ const PLAIN: i64 = 0;
 const BY_ROOT: i64 = 1;
 const BY_COUNT: i64 = 2;
 
-fn factor(b: &Builder<'_>, inverse: bool) -> Result<i64, Fault> {
+fn factor(b: &Builder<'_>, inverse: bool) -> Result<i64, CallFault> {
     match (&*b.text("norm"), inverse) {
         ("" | "backward", false) | ("forward", true) => Ok(PLAIN),
         ("" | "backward", true) | ("forward", false) => Ok(BY_COUNT),
@@ -48,19 +48,19 @@ fn factor(b: &Builder<'_>, inverse: bool) -> Result<i64, Fault> {
     }
 }
 
-fn floating<'b>(b: &'b Builder<'_>) -> Result<T<'b>, Fault> {
+fn floating<'b>(b: &'b Builder<'_>) -> Result<T<'b>, CallFault> {
     let x = b.t(0)?;
     let kept = x.dtype().is_float() || x.dtype().is_complex();
     Ok(if kept { x } else { x.to(Dtype::F32) })
 }
 
-fn complex<'b>(b: &'b Builder<'_>) -> Result<T<'b>, Fault> {
+fn complex<'b>(b: &'b Builder<'_>) -> Result<T<'b>, CallFault> {
     let x = floating(b)?;
     Ok(if x.dtype().is_complex() { x } else { x.to(to_complex(x.dtype())) })
 }
 
 /// Cut, or filled up with zeros at the end, to a size.
-fn resized<'b>(b: &Builder<'_>, x: T<'b>, axis: i64, size: Option<i64>) -> Result<T<'b>, Fault> {
+fn resized<'b>(b: &Builder<'_>, x: T<'b>, axis: i64, size: Option<i64>) -> Result<T<'b>, CallFault> {
     let Some(size) = size else { return Ok(x) };
     b.only(size >= 1, "a size below 1")?;
     let found = x.fixed(axis)?;
@@ -73,7 +73,7 @@ fn resized<'b>(b: &Builder<'_>, x: T<'b>, axis: i64, size: Option<i64>) -> Resul
     Ok(x.call("constant_pad_nd", args![ints(&pad)]))
 }
 
-fn transform<'b>(b: &Builder<'_>, x: T<'b>, axes: &[i64], inverse: bool) -> Result<T<'b>, Fault> {
+fn transform<'b>(b: &Builder<'_>, x: T<'b>, axes: &[i64], inverse: bool) -> Result<T<'b>, CallFault> {
     Ok(x.call("_fft_c2c", args![ints(axes), factor(b, inverse)?, !inverse]))
 }
 
@@ -105,7 +105,7 @@ fn inverse_half(b: &Builder<'_>) -> Made {
 }
 
 /// The size of a real result of which a half is given.
-fn whole(x: T<'_>, axis: i64, stated: Option<i64>) -> Result<i64, Fault> {
+fn whole(x: T<'_>, axis: i64, stated: Option<i64>) -> Result<i64, CallFault> {
     Ok(match stated {
         Some(n) => n,
         None => x.fixed(axis)?.saturating_sub(1).saturating_mul(2),
@@ -125,7 +125,7 @@ fn from_half(b: &Builder<'_>, forward: bool) -> Made {
 }
 
 /// The dimensions, and the sizes that are stated of them.
-fn shape(b: &Builder<'_>, x: T<'_>) -> Result<Vec<(i64, Option<i64>)>, Fault> {
+fn shape(b: &Builder<'_>, x: T<'_>) -> Result<Vec<(i64, Option<i64>)>, CallFault> {
     let sizes = b.opt_ints("s")?;
     let rank = x.rank();
     let axes = match (&sizes, b.is_none("dim")) {
@@ -139,7 +139,7 @@ fn shape(b: &Builder<'_>, x: T<'_>) -> Result<Vec<(i64, Option<i64>)>, Fault> {
     Ok(axes.into_iter().enumerate().map(|(i, axis)| (axis, stated(i))).collect())
 }
 
-fn shaped<'b>(b: &Builder<'_>, mut x: T<'b>, shape: &[(i64, Option<i64>)]) -> Result<(T<'b>, Vec<i64>), Fault> {
+fn shaped<'b>(b: &Builder<'_>, mut x: T<'b>, shape: &[(i64, Option<i64>)]) -> Result<(T<'b>, Vec<i64>), CallFault> {
     for (axis, size) in shape {
         x = resized(b, x, *axis, *size)?;
     }
@@ -174,7 +174,7 @@ fn shifted(b: &Builder<'_>, more: i64) -> Made {
     let x = b.t(0)?;
     let axes = if b.is_none("dim") { range(x.rank()) } else { b.axes("dim", x.rank())? };
     let shifts = axes.iter().map(|d| Ok(x.fixed(*d)?.saturating_add(more).wrapping_div(2)));
-    let shifts = shifts.collect::<Result<Vec<i64>, Fault>>()?;
+    let shifts = shifts.collect::<Result<Vec<i64>, CallFault>>()?;
     done![x.call("roll", args![ints(&shifts), ints(&axes)])]
 }
 
@@ -182,7 +182,7 @@ fn counted<'b>(b: &'b Builder<'_>, start: i64, end: i64, dtype: Dtype) -> T<'b> 
     b.op("arange.start", args![start, end; dtype = dtype, device = b.arg("device")])
 }
 
-fn made_dtype(b: &Builder<'_>) -> Result<Dtype, Fault> {
+fn made_dtype(b: &Builder<'_>) -> Result<Dtype, CallFault> {
     Ok(b.dtype("dtype")?.unwrap_or(Dtype::F32))
 }
 
@@ -202,7 +202,7 @@ fn frequencies(b: &Builder<'_>, negative: bool) -> Made {
 }
 
 /// The window that a transform's frames are multiplied by, in the middle of a frame.
-fn window<'b>(b: &'b Builder<'_>, like: T<'b>, frame: i64, dtype: Dtype) -> Result<T<'b>, Fault> {
+fn window<'b>(b: &'b Builder<'_>, like: T<'b>, frame: i64, dtype: Dtype) -> Result<T<'b>, CallFault> {
     let length = b.opt_int("win_length")?.unwrap_or(frame);
     b.only((1..=frame).contains(&length), "a window longer than a frame")?;
     let given = match b.opt("window")? {
@@ -217,7 +217,7 @@ fn window<'b>(b: &'b Builder<'_>, like: T<'b>, frame: i64, dtype: Dtype) -> Resu
     Ok(if frame == length { given } else { given.call("constant_pad_nd", args![ints(&[left, right])]) })
 }
 
-fn hop(b: &Builder<'_>, frame: i64) -> Result<i64, Fault> {
+fn hop(b: &Builder<'_>, frame: i64) -> Result<i64, CallFault> {
     let hop = b.opt_int("hop_length")?.unwrap_or(frame.wrapping_div(4));
     b.only(hop > 0, "steps that do not go forward")?;
     Ok(hop)

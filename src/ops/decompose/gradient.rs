@@ -192,7 +192,7 @@ fn logit(b: &Builder<'_>) -> Made {
 }
 
 /// The share of each element in the loss: one by their number for the mean, else 1.
-fn share(b: &Builder<'_>, x: T<'_>, reduction: i64) -> Result<f64, Fault> {
+fn share(b: &Builder<'_>, x: T<'_>, reduction: i64) -> Result<f64, CallFault> {
     #[allow(clippy::cast_precision_loss)] // As PyTorch does it.
     Ok(if reduction == 1 { 1.0 / x.count()? as f64 } else { 1.0 })
         .and_then(|v: f64| b.only(v.is_finite(), "no elements").map(|()| v))

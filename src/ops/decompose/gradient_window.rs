@@ -126,7 +126,7 @@ fn resampled(b: &Builder<'_>, target: &str, dims: usize) -> Made {
 }
 
 /// What an average makes of unit vectors, in a dimension of `own` elements of which `length` are left.
-type Averages<'b> = fn(b: &'b Builder<'_>, k: usize, dims: usize, unit: T<'b>, length: i64) -> Result<T<'b>, Fault>;
+type Averages<'b> = fn(b: &'b Builder<'_>, k: usize, dims: usize, unit: T<'b>, length: i64) -> Result<T<'b>, CallFault>;
 
 /// An average is linear, one dimension after the other, as resampling is. Of the operand its sizes alone are read.
 fn averaged<'b>(b: &'b Builder<'_>, dims: usize, average: Averages<'b>) -> Made {
@@ -151,7 +151,7 @@ fn averaged<'b>(b: &'b Builder<'_>, dims: usize, average: Averages<'b>) -> Made 
 }
 
 /// Averages over windows, by the own length of each; sums where a divisor is given for all.
-fn windowed<'b>(b: &'b Builder<'_>, k: usize, dims: usize, unit: T<'b>, _: i64) -> Result<T<'b>, Fault> {
+fn windowed<'b>(b: &'b Builder<'_>, k: usize, dims: usize, unit: T<'b>, _: i64) -> Result<T<'b>, CallFault> {
     let kernel = b.ints_of("kernel_size", dims)?;
     let stride = if b.ints("stride")?.is_empty() { kernel.clone() } else { b.ints_of("stride", dims)? };
     let padding = b.ints_of("padding", dims)?;
@@ -162,7 +162,7 @@ fn windowed<'b>(b: &'b Builder<'_>, k: usize, dims: usize, unit: T<'b>, _: i64) 
 }
 
 /// Averages over windows that share the dimension out.
-fn adapted<'b>(_: &'b Builder<'_>, _: usize, _: usize, unit: T<'b>, length: i64) -> Result<T<'b>, Fault> {
+fn adapted<'b>(_: &'b Builder<'_>, _: usize, _: usize, unit: T<'b>, length: i64) -> Result<T<'b>, CallFault> {
     Ok(unit.call("_adaptive_avg_pool2d", args![Arg::list([unit.fixed(1)?, length])]))
 }
 
@@ -196,7 +196,7 @@ fn convolution(b: &Builder<'_>) -> Made {
     Ok(vec![input, kernel, bias])
 }
 
-fn of_input<'b>(b: &'b Builder<'_>, w: &Window, g: T<'b>, x: T<'b>, weight: T<'b>) -> Result<T<'b>, Fault> {
+fn of_input<'b>(b: &'b Builder<'_>, w: &Window, g: T<'b>, x: T<'b>, weight: T<'b>) -> Result<T<'b>, CallFault> {
     let mut more = vec![0; w.stride.len()];
     if !w.transposed {
         for (d, more) in more.iter_mut().enumerate() {
@@ -218,7 +218,7 @@ fn of_input<'b>(b: &'b Builder<'_>, w: &Window, g: T<'b>, x: T<'b>, weight: T<'b
 }
 
 /// Channels become the batch, and the batch channels; a convolution with the gradient, whose steps are the dilation and the other way round.
-fn of_weight<'b>(b: &'b Builder<'_>, w: &Window, g: T<'b>, x: T<'b>, weight: T<'b>) -> Result<T<'b>, Fault> {
+fn of_weight<'b>(b: &'b Builder<'_>, w: &Window, g: T<'b>, x: T<'b>, weight: T<'b>) -> Result<T<'b>, CallFault> {
     let (of, by) = if w.transposed { (g, x) } else { (x, g) };
     b.only(of.fixed(0)? > 0 && w.groups > 0, "an empty batch")?;
     let turned = if w.groups == 1 {

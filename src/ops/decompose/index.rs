@@ -220,7 +220,7 @@ fn diagonal_scatter(b: &Builder<'_>) -> Made {
 }
 
 /// Places that the mask leaves out may lie anywhere: they are brought inside.
-fn inside<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<Vec<Arg>, Fault> {
+fn inside<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<Vec<Arg>, CallFault> {
     let indices = b.opt_ts("indices")?.ok_or_else(|| b.unsupported("no indices"))?;
     let mut all = Vec::new();
     for (d, index) in indices.into_iter().enumerate() {

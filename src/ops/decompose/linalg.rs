@@ -109,7 +109,7 @@ fn svd(b: &Builder<'_>, vectors: bool) -> Made {
 }
 
 /// What singular values must exceed: an absolute bound and one relative to the largest, by default the dtype's precision.
-fn bounds(b: &Builder<'_>, x: T<'_>) -> Result<(f64, f64), Fault> {
+fn bounds(b: &Builder<'_>, x: T<'_>) -> Result<(f64, f64), CallFault> {
     let given = |name: &str| match b.operator().schema.params.iter().position(|p| *p.name == *name) {
         Some(place) if b.operator().schema.params.get(place).is_some_and(|p| p.ty.holds_tensors()) => {
             b.only(b.opt(place)?.is_none(), "a bound for each matrix").map(|()| None)

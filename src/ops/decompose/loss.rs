@@ -208,7 +208,7 @@ fn cross_entropy(b: &Builder<'_>) -> Made {
 }
 
 /// The loss of all classes alike, 0 for ignored targets, which no mean counts.
-fn smoothed<'b>(b: &'b Builder<'_>, log: T<'b>, target: T<'b>, axis: i64) -> Result<T<'b>, Fault> {
+fn smoothed<'b>(b: &'b Builder<'_>, log: T<'b>, target: T<'b>, axis: i64) -> Result<T<'b>, CallFault> {
     let ignored = target.call("eq", args![b.arg(4)]);
     let each = (-log.sum(&[axis], false)).fill_where(ignored, 0);
     Ok(match b.int(3)? {

@@ -48,7 +48,7 @@ fn matmul(b: &Builder<'_>) -> Made {
 }
 
 /// `a @ b` as PyTorch folds it.
-pub(super) fn product<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>) -> Result<T<'b>, Fault> {
+pub(super) fn product<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>) -> Result<T<'b>, CallFault> {
     match (x.rank(), y.rank()) {
         (0, _) | (_, 0) => Err(b.unsupported("a scalar")),
         (1, 1) => Ok(b.op("dot", args![x, y])),
@@ -61,7 +61,7 @@ pub(super) fn product<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>) -> Result<T<'b
 }
 
 /// Leading dimensions of the first become rows.
-fn folded<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>, rank: usize) -> Result<T<'b>, Fault> {
+fn folded<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>, rank: usize) -> Result<T<'b>, CallFault> {
     let mut lead = x.shape();
     let width = lead.pop().unwrap_or(Arg::Int(1));
     b.only(rank > 2, "this rank")?;
@@ -75,7 +75,7 @@ fn folded<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>, rank: usize) -> Result<T<'
 }
 
 /// Leading dimensions broadcast and become one.
-fn batched<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>) -> Result<T<'b>, Fault> {
+fn batched<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>) -> Result<T<'b>, CallFault> {
     let column = y.rank() == 1;
     let row = x.rank() == 1;
     let (x, y) = (if row { x.unsqueeze(0) } else { x }, if column { y.unsqueeze(1) } else { y });
@@ -97,7 +97,7 @@ fn batched<'b>(b: &'b Builder<'_>, x: T<'b>, y: T<'b>) -> Result<T<'b>, Fault> {
 }
 
 /// The sizes that both broadcast to; unlike symbols are refused.
-pub(super) fn broadcast(b: &Builder<'_>, x: &[Arg], y: &[Arg]) -> Result<Vec<Arg>, Fault> {
+pub(super) fn broadcast(b: &Builder<'_>, x: &[Arg], y: &[Arg]) -> Result<Vec<Arg>, CallFault> {
     let rank = x.len().max(y.len());
     let at = |v: &[Arg], d: usize| d.checked_sub(rank.saturating_sub(v.len())).and_then(|d| v.get(d).cloned());
     (0..rank)
@@ -117,7 +117,12 @@ fn linear(b: &Builder<'_>) -> Made {
 }
 
 /// `x @ weight.T + bias`: `addmm` where there are two dimensions.
-pub(super) fn linear_of<'b>(b: &'b Builder<'_>, x: T<'b>, weight: T<'b>, bias: Option<T<'b>>) -> Result<T<'b>, Fault> {
+pub(super) fn linear_of<'b>(
+    b: &'b Builder<'_>,
+    x: T<'b>,
+    weight: T<'b>,
+    bias: Option<T<'b>>,
+) -> Result<T<'b>, CallFault> {
     let turned = if weight.rank() == 2 { weight.op("t") } else { weight };
     match (bias, x.rank(), weight.rank()) {
         (Some(bias), 2, 2) => Ok(b.op("addmm", args![bias, x, turned])),
@@ -163,7 +168,7 @@ fn bilinear(b: &Builder<'_>) -> Made {
 
 /// The product of all three, each with more dimensions of 1, summed over some.
 fn trilinear(b: &Builder<'_>) -> Made {
-    let operand = |at: usize, dims: usize| -> Result<T<'_>, Fault> {
+    let operand = |at: usize, dims: usize| -> Result<T<'_>, CallFault> {
         let mut dims = b.ints(dims)?;
         dims.sort_unstable();
         b.only(dims.iter().all(|d| *d >= 0), "dimensions counted from the last")?;

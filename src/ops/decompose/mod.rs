@@ -67,5 +67,5 @@ mod prelude {
     pub(super) use super::table::Line;
     pub(super) use super::value::{T, ints, wide};
     pub(super) use crate::graph::{Arg, Dtype};
-    pub(super) use crate::ops::error::Fault;
+    pub(super) use crate::ops::error::CallFault;
 }

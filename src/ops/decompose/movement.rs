@@ -138,7 +138,7 @@ fn roll(b: &Builder<'_>) -> Made {
     done![y]
 }
 
-fn rolled<'b>(b: &'b Builder<'_>, x: T<'b>, shift: i64, axis: i64) -> Result<T<'b>, Fault> {
+fn rolled<'b>(b: &'b Builder<'_>, x: T<'b>, shift: i64, axis: i64) -> Result<T<'b>, CallFault> {
     let size = x.fixed(axis)?;
     let start = size.saturating_sub(shift).checked_rem_euclid(size).unwrap_or(0);
     let (tail, head) = (x.slice(axis, start, size), x.slice(axis, 0, start));
@@ -416,7 +416,7 @@ fn split_along(b: &Builder<'_>, axis: i64) -> Made {
 fn pad_sequence(b: &Builder<'_>) -> Made {
     let items = b.ts(0)?;
     b.only(items.iter().all(|t| t.rank() > 0), "a sequence without length")?;
-    let lengths = items.iter().map(|t| t.fixed(0)).collect::<Result<Vec<i64>, Fault>>()?;
+    let lengths = items.iter().map(|t| t.fixed(0)).collect::<Result<Vec<i64>, CallFault>>()?;
     let longest = lengths.iter().copied().max().unwrap_or(0);
     let right = b.text("padding_side") == "right";
     let mut filled = Vec::new();

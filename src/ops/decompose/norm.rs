@@ -34,7 +34,7 @@ fn by_kernel(b: &Builder<'_>, target: &str) -> Made {
 }
 
 /// The input less its greatest along the dimension, widened; a scalar counts as of one dimension.
-fn shifted<'b>(b: &'b Builder<'_>) -> Result<(T<'b>, i64, Dtype), Fault> {
+fn shifted<'b>(b: &'b Builder<'_>) -> Result<(T<'b>, i64, Dtype), CallFault> {
     let x = b.t(0)?;
     let axis = b.axis(1, x.rank())?;
     b.only(!b.flag(2)? && x.sizes().iter().all(|s| s.fixed() != Some(0)), "half_to_float or an empty input")?;
@@ -183,7 +183,7 @@ fn batch_norm_kernel(b: &Builder<'_>) -> Made {
 
 /// Moves running statistics towards those of the batch; the variance without the bias of its own mean.
 #[allow(clippy::cast_precision_loss)] // Sizes are far below 2^53.
-fn update_running<'b>(b: &'b Builder<'_>, [mean, var]: [T<'b>; 2], count: i64) -> Result<(), Fault> {
+fn update_running<'b>(b: &'b Builder<'_>, [mean, var]: [T<'b>; 2], count: i64) -> Result<(), CallFault> {
     let momentum = b.float(6)?;
     let unbiased = count as f64 / (count.saturating_sub(1)) as f64;
     for (place, new) in [(3_usize, mean), (4, var * unbiased)] {

@@ -77,7 +77,7 @@ fn scaled_masked_softmax(b: &Builder<'_>) -> Made {
 }
 
 /// `cat(-second half, first half)`.
-fn half<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<T<'b>, Fault> {
+fn half<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<T<'b>, CallFault> {
     let (left, right) = x.halves(-1)?;
     Ok(b.op("cat", args![vec![Arg::from(-right), Arg::from(left)], -1]))
 }
@@ -89,13 +89,19 @@ fn pairs<'b>(b: &'b Builder<'_>, x: T<'b>) -> T<'b> {
 }
 
 /// Rotary embedding of elements that lie in pairs: even ones first, then `q * cos + half(q) * sin`.
-pub(super) fn rope<'b>(b: &'b Builder<'_>, x: T<'b>, cos: T<'b>, sin: T<'b>) -> Result<T<'b>, Fault> {
+pub(super) fn rope<'b>(b: &'b Builder<'_>, x: T<'b>, cos: T<'b>, sin: T<'b>) -> Result<T<'b>, CallFault> {
     let both = vec![Arg::from(x.every_second(-1, 0)), Arg::from(x.every_second(-1, 1))];
     let q = b.op("cat", args![both, -1]);
     Ok(q * cos + half(b, q)? * sin)
 }
 
-fn rotated<'b>(b: &'b Builder<'_>, x: T<'b>, cos: T<'b>, sin: T<'b>, rotate: Option<T<'b>>) -> Result<T<'b>, Fault> {
+fn rotated<'b>(
+    b: &'b Builder<'_>,
+    x: T<'b>,
+    cos: T<'b>,
+    sin: T<'b>,
+    rotate: Option<T<'b>>,
+) -> Result<T<'b>, CallFault> {
     let turned = match (rotate, b.text("rotary_mode").as_str()) {
         (Some(matrix), _) => product(b, x, matrix)?,
         (None, "half") => half(b, x)?,

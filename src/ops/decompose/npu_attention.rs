@@ -18,7 +18,7 @@ struct Form {
 }
 
 /// To `[batch, heads, sequence, width]`.
-fn spread<'b>(b: &'b Builder<'_>, t: T<'b>, heads: i64, layout: &str) -> Result<T<'b>, Fault> {
+fn spread<'b>(b: &'b Builder<'_>, t: T<'b>, heads: i64, layout: &str) -> Result<T<'b>, CallFault> {
     let by_head = |t: T<'b>| {
         let width = b.size_op("floordiv", t.size(2), heads);
         t.view(vec![t.size(0), t.size(1), heads.into(), width])
@@ -43,14 +43,19 @@ fn gathered<'b>(t: T<'b>, layout: &str) -> T<'b> {
 }
 
 /// The result, the greatest score of each row, and the sum of its exponentials.
-fn attend<'b>(b: &'b Builder<'_>, form: &Form, mask: Option<T<'b>>, shift: Option<T<'b>>) -> Result<[T<'b>; 3], Fault> {
+fn attend<'b>(
+    b: &'b Builder<'_>,
+    form: &Form,
+    mask: Option<T<'b>>,
+    shift: Option<T<'b>>,
+) -> Result<[T<'b>; 3], CallFault> {
     let q = b.t(0)?;
     let a = float_of(&[q]);
     let kv_heads = if form.kv_heads == 0 { form.heads } else { form.kv_heads };
     let times = form.heads.checked_div(kv_heads).filter(|n| *n > 0);
     let times = times.ok_or_else(|| b.unsupported("heads that do not divide"))?;
     let q4 = spread(b, q, form.heads, &form.layout)?.to(a);
-    let repeated = |t: T<'b>| -> Result<T<'b>, Fault> {
+    let repeated = |t: T<'b>| -> Result<T<'b>, CallFault> {
         let t = spread(b, t, kv_heads, &form.layout)?.to(a);
         Ok(t.call("repeat_interleave.self_int", args![times, 1]))
     };
@@ -91,7 +96,7 @@ fn fusion(b: &Builder<'_>) -> Made {
 }
 
 /// The form that the last parameters give, where none of `off` is given.
-fn simple<'b>(b: &'b Builder<'_>, off: &[&str]) -> Result<T<'b>, Fault> {
+fn simple<'b>(b: &'b Builder<'_>, off: &[&str]) -> Result<T<'b>, CallFault> {
     b.only(off.iter().all(|p| b.is_none(*p)), "pages, quantisation or lengths")?;
     let form = Form {
         layout: b.text("input_layout"),

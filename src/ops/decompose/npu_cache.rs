@@ -29,7 +29,7 @@ fn put<'b>(b: &'b Builder<'_>, x: T<'b>, at: &[T<'b>], values: T<'b>) -> T<'b> {
 }
 
 /// `data[row, .., offset : offset + n at axis, ..] = updates[i]`.
-fn updated<'b>(b: &'b Builder<'_>, data: T<'b>, at: T<'b>, updates: T<'b>, axis: i64) -> Result<T<'b>, Fault> {
+fn updated<'b>(b: &'b Builder<'_>, data: T<'b>, at: T<'b>, updates: T<'b>, axis: i64) -> Result<T<'b>, CallFault> {
     let axis = if axis < 0 { axis.saturating_add(data.dims()) } else { axis };
     b.only((1..data.dims()).contains(&axis) && data.rank() == updates.rank(), "this axis")?;
     let (rows, offsets) = match at.rank() {
@@ -68,7 +68,7 @@ fn quant_scatter(b: &Builder<'_>) -> Made {
 }
 
 /// The rotated keys and the normed values, not rounded.
-fn keys_and_values<'b>(b: &'b Builder<'_>) -> Result<(T<'b>, T<'b>), Fault> {
+fn keys_and_values<'b>(b: &'b Builder<'_>) -> Result<(T<'b>, T<'b>), CallFault> {
     let (kv, gamma, eps) = (b.t("kv")?, b.t("gamma")?, b.float("epsilon")?);
     let a = float_of(&[kv]);
     let (cos, sin) = (b.t("cos")?.to(a), b.t("sin")?.to(a));
@@ -98,7 +98,7 @@ fn rows_put<'b>(b: &'b Builder<'_>, x: T<'b>, lead: Option<T<'b>>, at: T<'b>, va
 }
 
 /// The cache with the rows written, as `mode` addresses them.
-fn cache_put<'b>(b: &'b Builder<'_>, cache: T<'b>, rows: T<'b>, at: T<'b>, mode: &str) -> Result<T<'b>, Fault> {
+fn cache_put<'b>(b: &'b Builder<'_>, cache: T<'b>, rows: T<'b>, at: T<'b>, mode: &str) -> Result<T<'b>, CallFault> {
     match mode {
         "Norm" => {
             let lead = counted(b, cache, rows.size(0)).unsqueeze(1);
@@ -116,7 +116,7 @@ fn cache_put<'b>(b: &'b Builder<'_>, cache: T<'b>, rows: T<'b>, at: T<'b>, mode:
     }
 }
 
-fn stored<'b>(b: &'b Builder<'_>, x: T<'b>, scale: Option<T<'b>>, cache: T<'b>) -> Result<T<'b>, Fault> {
+fn stored<'b>(b: &'b Builder<'_>, x: T<'b>, scale: Option<T<'b>>, cache: T<'b>) -> Result<T<'b>, CallFault> {
     match scale {
         Some(s) => to_i8(b, x * s.to(x.dtype())),
         None => Ok(x.to(cache.dtype())),
@@ -124,7 +124,7 @@ fn stored<'b>(b: &'b Builder<'_>, x: T<'b>, scale: Option<T<'b>>, cache: T<'b>) 
 }
 
 /// `k`, `y`, both caches.
-fn kv<'b>(b: &'b Builder<'_>) -> Result<[T<'b>; 4], Fault> {
+fn kv<'b>(b: &'b Builder<'_>) -> Result<[T<'b>; 4], CallFault> {
     b.only(b.is_none("k_rope_offset") && b.is_none("c_kv_offset"), "asymmetric offsets")?;
     let (kv, at, mode) = (b.t("kv")?, b.t("index")?, b.text("cache_mode"));
     let (k_cache, y_cache) = (b.t("k_cache")?, b.t("ckv_cache")?);
@@ -150,7 +150,7 @@ fn kv_in_place(b: &Builder<'_>) -> Made {
 }
 
 /// Only the form without quantisation, its caches in pages.
-fn mla_is_plain(b: &Builder<'_>) -> Result<bool, Fault> {
+fn mla_is_plain(b: &Builder<'_>) -> Result<bool, CallFault> {
     const OFF: &[&str] = &[
         "dequant_scale_x",
         "dequant_scale_w_dq",
@@ -176,7 +176,7 @@ fn mla(b: &Builder<'_>) -> Made {
     let lead: Vec<Arg> = x.shape().into_iter().take(x.rank().saturating_sub(1)).collect();
     let t = x.reshape(vec![b.size_product(&lead), x.size(-1)]);
     let normed = |v: T<'_>, gamma: &str, eps: &str| {
-        Ok::<_, Fault>(b.pick("npu.npu_rms_norm.default", args![v, b.t(gamma)?, b.float(eps)?], 0).id())
+        Ok::<_, CallFault>(b.pick("npu.npu_rms_norm.default", args![v, b.t(gamma)?, b.float(eps)?], 0).id())
     };
     let down = b.op("mm", args![t, b.t("weight_dq")?]);
     let cq = b.value(normed(down, "rmsnorm_gamma_cq", "rmsnorm_epsilon_cq")?);

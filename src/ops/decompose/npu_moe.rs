@@ -13,12 +13,12 @@ pub(super) const TABLE: &[Line] = &[
 ];
 
 /// Descending, ties by lower index: values and places.
-fn ranked<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<[T<'b>; 2], Fault> {
+fn ranked<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<[T<'b>; 2], CallFault> {
     b.many("sort.stable", args![x; stable = true, dim = -1, descending = true])
 }
 
 /// Ascending, ties in order: values and places.
-fn sorted<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<[T<'b>; 2], Fault> {
+fn sorted<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<[T<'b>; 2], CallFault> {
     let flat = x.reshape(vec![x.numel()]);
     b.many("sort.stable", args![flat; stable = true, dim = -1, descending = false])
 }
@@ -69,7 +69,7 @@ fn gating(b: &Builder<'_>) -> Made {
 }
 
 /// Scores of all but the best groups to -inf.
-fn best_groups<'b>(b: &'b Builder<'_>, pick: T<'b>, groups: i64) -> Result<T<'b>, Fault> {
+fn best_groups<'b>(b: &'b Builder<'_>, pick: T<'b>, groups: i64) -> Result<T<'b>, CallFault> {
     let per = b.size_op("floordiv", pick.size(1), groups);
     let g = pick.view(vec![pick.size(0), groups.into(), per]);
     let score = if b.int("group_select_mode")? == 0 {

@@ -38,7 +38,7 @@ fn rms_norm(b: &Builder<'_>, plus_one: bool) -> Made {
 }
 
 /// `(y, rstd, x)` of `x1 + x2`.
-fn added<'b>(b: &'b Builder<'_>) -> Result<(T<'b>, T<'b>, T<'b>), Fault> {
+fn added<'b>(b: &'b Builder<'_>) -> Result<(T<'b>, T<'b>, T<'b>), CallFault> {
     let x = b.t(0)? + b.t(1)?;
     let (y, rstd) = rms(x, b.t(2)?, b.float(3)?, None, false);
     Ok((y.to(x.dtype()), rstd, x))

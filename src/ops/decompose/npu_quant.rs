@@ -29,14 +29,14 @@ fn bounds(dtype: Dtype) -> Option<(i64, i64)> {
 }
 
 /// Rounded, NaN to 0, clamped.
-fn clamped<'b>(b: &Builder<'_>, v: T<'b>, dtype: Dtype) -> Result<T<'b>, Fault> {
+fn clamped<'b>(b: &Builder<'_>, v: T<'b>, dtype: Dtype) -> Result<T<'b>, CallFault> {
     let (low, high) = bounds(dtype).ok_or_else(|| b.unsupported(format!("a result of {}", dtype.long())))?;
     let r = v.op("round.default");
     Ok(r.fill_where(r.op("isnan"), 0).clamp(low, high).to(dtype))
 }
 
 /// To i8.
-pub(super) fn to_i8<'b>(b: &Builder<'_>, v: T<'b>) -> Result<T<'b>, Fault> {
+pub(super) fn to_i8<'b>(b: &Builder<'_>, v: T<'b>) -> Result<T<'b>, CallFault> {
     clamped(b, v, Dtype::I8)
 }
 
@@ -64,7 +64,7 @@ fn quantize(b: &Builder<'_>) -> Made {
 }
 
 /// Rows by their greatest magnitude: values and scales.
-fn by_rows<'b>(b: &Builder<'_>, v: T<'b>) -> Result<(T<'b>, T<'b>), Fault> {
+fn by_rows<'b>(b: &Builder<'_>, v: T<'b>) -> Result<(T<'b>, T<'b>), CallFault> {
     let scale = v.op("abs").amax(&[-1], true) / 127;
     Ok((to_i8(b, v / scale)?, scale.squeeze(-1)))
 }
@@ -256,7 +256,7 @@ fn dequant_swiglu_quant(b: &Builder<'_>) -> Made {
     done![to_i8(b, v)?, b.full(x, vec![x.size(0)], 0, Dtype::F32)]
 }
 
-fn dequantised<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<T<'b>, Fault> {
+fn dequantised<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<T<'b>, CallFault> {
     if x.dtype() != Dtype::I32 {
         return Ok(x.to(Dtype::F32));
     }

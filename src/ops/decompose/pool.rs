@@ -17,7 +17,7 @@ pub(super) const TABLE: &[Line] = &[
 ];
 
 /// Values and places; one dimension is two of which the first has size 1.
-fn max_pool<'b>(b: &'b Builder<'_>, spatial: usize) -> Result<[T<'b>; 2], Fault> {
+fn max_pool<'b>(b: &'b Builder<'_>, spatial: usize) -> Result<[T<'b>; 2], CallFault> {
     let x = b.t(0)?;
     let kernel = b.ints_of(1, spatial)?;
     let stride = if b.ints(2)?.is_empty() { kernel.clone() } else { b.ints_of(2, spatial)? };

@@ -23,14 +23,14 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, choose_parameters, &["torchao.choose_qparams_affine.default"]),
 ];
 
-fn wide_input<'b>(b: &'b Builder<'_>) -> Result<T<'b>, Fault> {
+fn wide_input<'b>(b: &'b Builder<'_>) -> Result<T<'b>, CallFault> {
     let x = b.t(0)?.wide();
     b.only(x.dtype() == Dtype::F32, "what is no f32 or narrower")?;
     Ok(x)
 }
 
 /// Bounded, and made integers.
-fn stored<'b>(b: &Builder<'_>, steps: T<'b>) -> Result<T<'b>, Fault> {
+fn stored<'b>(b: &Builder<'_>, steps: T<'b>) -> Result<T<'b>, CallFault> {
     let dtype = b.dtype("dtype")?.ok_or_else(|| b.unsupported("no dtype"))?;
     Ok(steps.clamp(b.arg("quant_min"), b.arg("quant_max")).to(dtype))
 }
@@ -48,13 +48,13 @@ fn quantize_by_tensors(b: &Builder<'_>) -> Made {
     done![stored(b, (x * inverse).op("round") + b.value(number(zero)))?]
 }
 
-fn out_dtype(b: &Builder<'_>) -> Result<Dtype, Fault> {
+fn out_dtype(b: &Builder<'_>) -> Result<Dtype, CallFault> {
     Ok(b.dtype("out_dtype")?.unwrap_or(Dtype::F32))
 }
 
 /// Less the zero, times the scale: numbers, or tensors of one.
 fn dequantize(b: &Builder<'_>) -> Made {
-    let number = |key: usize| -> Result<Arg, Fault> {
+    let number = |key: usize| -> Result<Arg, CallFault> {
         match b.arg(key) {
             Arg::Node(_) => {
                 let t = b.t(key)?;
@@ -68,7 +68,7 @@ fn dequantize(b: &Builder<'_>) -> Made {
 }
 
 /// One number a channel, broadcast against the whole.
-fn along<'b>(b: &Builder<'_>, x: T<'b>, each: T<'b>) -> Result<T<'b>, Fault> {
+fn along<'b>(b: &Builder<'_>, x: T<'b>, each: T<'b>) -> Result<T<'b>, CallFault> {
     let axis = usize::try_from(b.axis("axis", x.rank())?).unwrap_or(0);
     let mut sizes = vec![Arg::Int(1); x.rank()];
     sizes.iter_mut().skip(axis).take(1).for_each(|s| *s = each.size(0));
@@ -111,7 +111,7 @@ fn fake_quantize_channels(b: &Builder<'_>) -> Made {
 }
 
 /// How torchao splits a tensor in blocks of one scale: the sizes with blocks apart, and the dimensions within blocks.
-fn blocks(b: &Builder<'_>, x: T<'_>) -> Result<(Vec<i64>, Vec<i64>), Fault> {
+fn blocks(b: &Builder<'_>, x: T<'_>) -> Result<(Vec<i64>, Vec<i64>), CallFault> {
     let (mut split, mut within) = (Vec::new(), Vec::new());
     let wanted = b.ints("block_size")?;
     b.only(wanted.len() == x.rank(), "blocks of another number of dimensions")?;
@@ -136,7 +136,7 @@ fn of_blocks<'b>(t: T<'b>, split: &[i64], within: &[i64]) -> T<'b> {
 }
 
 /// The least and the largest step, by default those of the dtype.
-fn steps(b: &Builder<'_>, dtype: Dtype) -> Result<(i64, i64), Fault> {
+fn steps(b: &Builder<'_>, dtype: Dtype) -> Result<(i64, i64), CallFault> {
     let (low, high) = match dtype {
         Dtype::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
         Dtype::U8 => (0, i64::from(u8::MAX)),

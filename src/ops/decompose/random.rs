@@ -11,7 +11,7 @@ pub(super) const TABLE: &[Line] = &[
 ];
 
 /// Itself where nothing is dropped.
-fn rests(b: &Builder<'_>) -> Result<bool, Fault> {
+fn rests(b: &Builder<'_>) -> Result<bool, CallFault> {
     Ok(b.float(1)? == 0.0 || !b.flag(2)? || b.t(0)?.sizes().iter().any(|s| s.fixed() == Some(0)))
 }
 

@@ -25,7 +25,7 @@ struct Layers<'b> {
     steps: i64,
 }
 
-fn layers<'b>(b: &'b Builder<'b>) -> Result<(Layers<'b>, T<'b>), Fault> {
+fn layers<'b>(b: &'b Builder<'b>) -> Result<(Layers<'b>, T<'b>), CallFault> {
     b.only(!b.flag("train")? || b.float("dropout")? == 0.0, "dropout")?;
     let x = b.t(0)?;
     b.only(x.rank() == 3, "a sequence without a batch")?;
@@ -53,8 +53,8 @@ impl<'b> Layers<'b> {
         &self,
         x: T<'b>,
         states: [T<'b>; N],
-        step: impl Fn(T<'b>, [T<'b>; N], &Weights<'b>) -> Result<[T<'b>; N], Fault>,
-    ) -> Result<(T<'b>, [T<'b>; N]), Fault> {
+        step: impl Fn(T<'b>, [T<'b>; N], &Weights<'b>) -> Result<[T<'b>; N], CallFault>,
+    ) -> Result<(T<'b>, [T<'b>; N]), CallFault> {
         let b = self.b;
         let mut x = x;
         let mut last: Vec<Vec<Arg>> = vec![Vec::new(); N];
@@ -91,7 +91,7 @@ impl<'b> Layers<'b> {
     }
 }
 
-fn parts<'b, const N: usize>(b: &'b Builder<'b>, gates: T<'b>) -> Result<[T<'b>; N], Fault> {
+fn parts<'b, const N: usize>(b: &'b Builder<'b>, gates: T<'b>) -> Result<[T<'b>; N], CallFault> {
     let parts = b.list("chunk", args![gates, signed(N), -1]);
     parts.try_into().map_err(|_| b.unsupported("gates of unequal sizes"))
 }

@@ -39,17 +39,17 @@ pub(super) const TABLE: &[Line] = &[
 ];
 
 impl<'b> T<'b> {
-    fn amin_of(self, b: &Builder<'_>) -> Result<T<'b>, Fault> {
+    fn amin_of(self, b: &Builder<'_>) -> Result<T<'b>, CallFault> {
         Ok(self.call("amin", args![one_axis(b, self)?, b.flag(2)?]))
     }
 
-    fn amax_of(self, b: &Builder<'_>) -> Result<T<'b>, Fault> {
+    fn amax_of(self, b: &Builder<'_>) -> Result<T<'b>, CallFault> {
         Ok(self.call("amax", args![one_axis(b, self)?, b.flag(2)?]))
     }
 }
 
 /// Parameter 1 as a list of one dimension; of all where it is `None`.
-fn one_axis(b: &Builder<'_>, x: T<'_>) -> Result<Arg, Fault> {
+fn one_axis(b: &Builder<'_>, x: T<'_>) -> Result<Arg, CallFault> {
     Ok(match b.opt_int(1)? {
         Some(d) => ints(&[d]),
         None => ints(&range(x.rank())),
@@ -356,8 +356,8 @@ fn segments(b: &Builder<'_>) -> Made {
     let sizes: Vec<Arg> = std::iter::once(lengths.size(0)).chain(tail(&x.shape(), 1)).collect();
     let first =
         |none: f64| if b.is_none("initial") { Ok(Arg::Float(none)) } else { b.float("initial").map(Arg::Float) };
-    let into = |none: f64| Ok::<_, Fault>(b.full(x, sizes.clone(), first(none)?, x.dtype()));
-    let reduce = |none: f64, by: &str| Ok::<_, Fault>(into(none)?.call("index_reduce", args![0, segment, x, by]));
+    let into = |none: f64| Ok::<_, CallFault>(b.full(x, sizes.clone(), first(none)?, x.dtype()));
+    let reduce = |none: f64, by: &str| Ok::<_, CallFault>(into(none)?.call("index_reduce", args![0, segment, x, by]));
     let made = match way.as_str() {
         "sum" => into(0.0)?.call("index_add", args![0, segment, x]),
         "max" => reduce(f64::NEG_INFINITY, "amax")?,

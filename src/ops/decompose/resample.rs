@@ -47,7 +47,7 @@ fn by_sizes(b: &Builder<'_>, target: &str, spatial: usize) -> Made {
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // Sizes are far below 2^53.
-fn scaled(b: &Builder<'_>, size: i64, scale: f64) -> Result<i64, Fault> {
+fn scaled(b: &Builder<'_>, size: i64, scale: f64) -> Result<i64, CallFault> {
     let product = (size as f64 * scale).floor();
     b.only((0.0..9e15).contains(&product), "this scale")?;
     Ok(product as i64)

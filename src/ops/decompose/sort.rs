@@ -40,7 +40,7 @@ enum Nan {
 }
 
 /// The lower one of the middle, where a stable sort leaves it; NaN comes last.
-fn middle<'b>(b: &'b Builder<'_>, x: T<'b>, axis: i64, nan: Nan) -> Result<[T<'b>; 2], Fault> {
+fn middle<'b>(b: &'b Builder<'_>, x: T<'b>, axis: i64, nan: Nan) -> Result<[T<'b>; 2], CallFault> {
     let n = x.fixed(axis)?;
     b.only(n > 0 && x.dtype() != Dtype::Bool, "nothing to choose from")?;
     let [sorted, places] = b.many("sort.stable", args![x; stable = true, dim = axis, descending = false])?;

@@ -50,7 +50,7 @@ fn even(b: &Builder<'_>, length: i64) -> Made {
     pieces(b, &even_lengths(b, x.fixed(axis)?, length)?)
 }
 
-fn even_lengths(b: &Builder<'_>, size: i64, length: i64) -> Result<Vec<i64>, Fault> {
+fn even_lengths(b: &Builder<'_>, size: i64, length: i64) -> Result<Vec<i64>, CallFault> {
     b.only(length > 0 || size == 0, "pieces of length 0")?;
     let mut rest = size;
     let mut lengths = Vec::new();

@@ -119,7 +119,7 @@ fn heaviside(b: &Builder<'_>) -> Made {
 }
 
 /// Two operands in the dtype in which the result is computed.
-fn both<'b>(b: &'b Builder<'_>) -> Result<(T<'b>, T<'b>, Dtype), Fault> {
+fn both<'b>(b: &'b Builder<'_>) -> Result<(T<'b>, T<'b>, Dtype), CallFault> {
     let dtype = b.own_tensor()?.dtype;
     Ok((b.t(0)?.to(wide(dtype)), b.t(1)?.to(wide(dtype)), dtype))
 }
@@ -137,7 +137,7 @@ fn xlogy(b: &Builder<'_>) -> Made {
     done![product.fill_where(nan, f64::NAN).to(dtype)]
 }
 
-fn xlogy_number<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<T<'b>, Fault> {
+fn xlogy_number<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<T<'b>, CallFault> {
     b.only(b.own_tensor()?.dtype == x.dtype(), "f16 or bf16 and a number, which they may not hold")?;
     let y = b.float(1)?;
     if y.is_nan() {
@@ -173,7 +173,7 @@ fn lerp_tensor(b: &Builder<'_>) -> Made {
     done![b.choose(near, x + way * weight, end - way * weight.minus_from(1)).to(dtype)]
 }
 
-fn three<'b>(b: &'b Builder<'_>) -> Result<(T<'b>, T<'b>, T<'b>, Dtype), Fault> {
+fn three<'b>(b: &'b Builder<'_>) -> Result<(T<'b>, T<'b>, T<'b>, Dtype), CallFault> {
     let (x, y, dtype) = both(b)?;
     Ok((x, y, b.t(2)?.to(wide(dtype)), dtype))
 }

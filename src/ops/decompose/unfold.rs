@@ -20,7 +20,7 @@ struct Windows {
 
 impl Windows {
     /// Of an image of these sizes; the arguments begin at `first`.
-    fn of(b: &Builder<'_>, first: usize, image: [i64; 2]) -> Result<Self, Fault> {
+    fn of(b: &Builder<'_>, first: usize, image: [i64; 2]) -> Result<Self, CallFault> {
         let at = |i: usize| b.ints_of(first.saturating_add(i), 2);
         let (kernel, dilation, padding, stride) = (at(0)?, at(1)?, at(2)?, at(3)?);
         let mut count = [0; 2];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::builder::{Actual, Builder, args, signed};
 use crate::graph::{Arg, Dtype, MemoryFormat, NodeId, TensorType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::typing::layout;
 use crate::ops::typing::layout::Viewed;
 use crate::ops::typing::sizes;
@@ -100,7 +100,7 @@ impl<'b> T<'b> {
     }
 
     /// Returns the size of a dimension, which must be known.
-    pub fn fixed(self, d: i64) -> Result<i64, Fault> {
+    pub fn fixed(self, d: i64) -> Result<i64, CallFault> {
         self.b.fixed(self.dim(d))
     }
 
@@ -123,7 +123,7 @@ impl<'b> T<'b> {
     }
 
     /// Returns the number of elements, which must be known.
-    pub fn count(self) -> Result<i64, Fault> {
+    pub fn count(self) -> Result<i64, CallFault> {
         let sizes = self.sizes();
         let product = self.b.decide(|s| sizes::product(s, &sizes))?;
         self.b.fixed(product)
@@ -200,7 +200,7 @@ impl<'b> T<'b> {
     }
 
     /// Returns whether there is a view in these sizes, where that is known.
-    pub fn viewable(self, sizes: &[Dim]) -> Result<Option<bool>, Fault> {
+    pub fn viewable(self, sizes: &[Dim]) -> Result<Option<bool>, CallFault> {
         let Some(ty) = self.ty() else { return Ok(None) };
         Ok(match self.b.decide(|s| layout::view(s, &ty, sizes))? {
             Viewed::As(_) => Some(true),
@@ -255,7 +255,7 @@ impl<'b> T<'b> {
     }
 
     /// Returns the two halves of a dimension, the first one longer where it is odd.
-    pub fn halves(self, d: i64) -> Result<(T<'b>, T<'b>), Fault> {
+    pub fn halves(self, d: i64) -> Result<(T<'b>, T<'b>), CallFault> {
         let n = self.fixed(d)?;
         let half = n.saturating_add(1).div_euclid(2);
         self.b.only(n >= 2, "a dimension that has no halves")?;

@@ -1,7 +1,7 @@
 //! Attention and recurrent layers as single operators.
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::{Call, Operand};
 use crate::ops::typing::layout;
@@ -11,7 +11,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (attention, &["aten.scaled_dot_product_attention.default"]),
@@ -34,7 +34,7 @@ fn plain(c: &mut Call<'_>, t: &TensorType, dims: Sizes) -> Typed {
 }
 
 /// Sizes of the result and of the weights of keys, after checking that the three fit.
-fn attended(c: &mut Call<'_>) -> Result<(Sizes, Sizes), Fault> {
+fn attended(c: &mut Call<'_>) -> Result<(Sizes, Sizes), CallFault> {
     let (q, k, v) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
     for (i, t) in [(0, q), (1, k), (2, v)] {
         if t.rank() < 2 {
@@ -74,7 +74,7 @@ fn attended(c: &mut Call<'_>) -> Result<(Sizes, Sizes), Fault> {
 }
 
 /// Returns the batch sizes of keys or values, the last of which, heads, divide those of queries.
-fn as_many_heads(c: &Call<'_>, i: usize, of: &Sizes, own: &Sizes) -> Result<Sizes, Fault> {
+fn as_many_heads(c: &Call<'_>, i: usize, of: &Sizes, own: &Sizes) -> Result<Sizes, CallFault> {
     let (Some(heads), Some(fewer)) = (of.last(), own.last()) else {
         return Err(c.bad(i, "3 or more dimensions for enable_gqa", own.len().saturating_add(2).to_string()));
     };
@@ -93,7 +93,7 @@ fn as_many_heads(c: &Call<'_>, i: usize, of: &Sizes, own: &Sizes) -> Result<Size
 }
 
 /// A mask stands where queries meet keys, repeated to that; it is no addition to being causal.
-fn check_mask(c: &Call<'_>, q: &TensorType, weights: &Sizes) -> Result<(), Fault> {
+fn check_mask(c: &Call<'_>, q: &TensorType, weights: &Sizes) -> Result<(), CallFault> {
     let place = |name: &str| c.operator.schema.param_index(name);
     let Some(i) = place("attn_mask") else { return Ok(()) };
     let Some(mask) = c.opt_tensor(i)? else { return Ok(()) };
@@ -130,7 +130,7 @@ fn attention(c: &mut Call<'_>) -> Typed {
 }
 
 /// Whether the fused kernel of the CPU takes the call; `None` where symbols or another device leave it open.
-fn fused(c: &Call<'_>) -> Result<Option<bool>, Fault> {
+fn fused(c: &Call<'_>) -> Result<Option<bool>, CallFault> {
     let (q, k, v) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
     // Without a batch it is put in front.
     let missing = 4_usize.saturating_sub(q.rank());
@@ -163,7 +163,7 @@ fn fused(c: &Call<'_>) -> Result<Option<bool>, Fault> {
 }
 
 /// Heads are stored inside rows.
-fn heads_inside(c: &mut Call<'_>, dims: &Sizes) -> Result<Option<Sizes>, Fault> {
+fn heads_inside(c: &mut Call<'_>, dims: &Sizes) -> Result<Option<Sizes>, CallFault> {
     let [batch, heads, rows, width] = dims.as_slice() else { return Ok(None) };
     let strides = layout::contiguous(c.symbols, &[*batch, *rows, *heads, *width])?;
     Ok(match strides.as_slice() {
@@ -218,7 +218,7 @@ fn flash_backward(c: &mut Call<'_>) -> Typed {
 }
 
 /// Sizes of the sequence result: batch and steps of the input, width by direction.
-fn sequence(c: &mut Call<'_>, width: Dim, bidirectional: bool) -> Result<Sizes, Fault> {
+fn sequence(c: &mut Call<'_>, width: Dim, bidirectional: bool) -> Result<Sizes, CallFault> {
     let t = c.tensor(0)?;
     let mut dims: Sizes = t.sizes.iter().take(t.rank().saturating_sub(1)).copied().collect();
     let ways = Dim::Fixed(if bidirectional { 2 } else { 1 });

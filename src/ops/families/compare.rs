@@ -1,14 +1,14 @@
 //! Comparisons, logic, choices by condition.
 
 use crate::graph::{Dtype, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::families::pointwise::{operands, unary};
 use crate::ops::typing::call::{Call, Operand};
 use crate::ops::typing::out;
 use crate::ops::typing::promote::Promotion;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (

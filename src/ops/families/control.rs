@@ -1,7 +1,7 @@
 //! Higher-order operators: results are those of bodies or of the operator that is called.
 
 use crate::graph::{Arg, BodyId, TensorType, ValueType, View};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::registry::operator::Operator;
 use crate::ops::schema::bind::Bound;
@@ -11,7 +11,7 @@ use crate::ops::typing::out;
 use crate::ops::typing::sizes;
 use crate::sym::{Dim, Symbols};
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (cond, &["higher_order.cond"]),
@@ -34,7 +34,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
 ];
 
 /// Returns the body that argument `i` names.
-fn body(c: &Call<'_>, i: usize) -> Result<BodyId, Fault> {
+fn body(c: &Call<'_>, i: usize) -> Result<BodyId, CallFault> {
     match c.arg(i) {
         Arg::Node(n) => match c.view.ty(*n) {
             ValueType::Body(b) => Ok(*b),
@@ -92,8 +92,8 @@ fn known_sizes(t: &ValueType) -> sizes::Sizes {
     t.as_tensor().map(|t| t.sizes.clone()).unwrap_or_default()
 }
 
-fn returned(c: &Call<'_>, i: usize) -> Result<Vec<ValueType>, Fault> {
-    let untyped = || Fault::Untyped { argument: c.name(i).into() };
+fn returned(c: &Call<'_>, i: usize) -> Result<Vec<ValueType>, CallFault> {
+    let untyped = || CallFault::Untyped { argument: c.name(i).into() };
     let all = results(c.view, body(c, i)?).ok_or_else(untyped)?;
     if all.contains(&ValueType::Unknown) { Err(untyped()) } else { Ok(all) }
 }
@@ -171,7 +171,7 @@ fn map(c: &mut Call<'_>) -> Typed {
 }
 
 /// Types of what a list holds.
-fn items(c: &Call<'_>, i: usize) -> Result<Vec<ValueType>, Fault> {
+fn items(c: &Call<'_>, i: usize) -> Result<Vec<ValueType>, CallFault> {
     let list = c.arg(i).items().ok_or_else(|| c.wrong_kind(i, "a list", c.arg(i)))?;
     let one = |a: &Arg| match a {
         Arg::Node(n) => c.view.ty(*n).clone(),
@@ -181,8 +181,8 @@ fn items(c: &Call<'_>, i: usize) -> Result<Vec<ValueType>, Fault> {
 }
 
 /// How many steps the tensors of argument `i` are walked in: the size of their first dimension.
-fn length(c: &Call<'_>, i: usize) -> Result<Dim, Fault> {
-    let untyped = || Fault::Untyped { argument: c.name(i).into() };
+fn length(c: &Call<'_>, i: usize) -> Result<Dim, CallFault> {
+    let untyped = || CallFault::Untyped { argument: c.name(i).into() };
     let all = items(c, i)?;
     let first = all.first().and_then(ValueType::as_tensor).ok_or_else(untyped)?;
     first.sizes.first().copied().ok_or_else(|| c.bad(i, "tensors with a dimension to walk along", "a single number"))
@@ -201,9 +201,9 @@ fn wrapped(c: &mut Call<'_>) -> Typed {
 }
 
 /// Returns the operator that the first argument names.
-fn called<'a>(c: &Call<'a>) -> Result<&'a Operator, Fault> {
+fn called<'a>(c: &Call<'a>) -> Result<&'a Operator, CallFault> {
     match c.arg(0) {
-        Arg::Operator(target) => c.registry.get(target).ok_or(Fault::Opaque),
+        Arg::Operator(target) => c.registry.get(target).ok_or(CallFault::Opaque),
         other => Err(c.wrong_kind(0, "an operator", other)),
     }
 }
@@ -248,7 +248,7 @@ fn functionalized(c: &mut Call<'_>) -> Typed {
     Ok(out::many(all))
 }
 
-fn results_of(c: &mut Call<'_>, operator: &Operator, args: &[Arg], views: bool) -> Result<Vec<ValueType>, Fault> {
+fn results_of(c: &mut Call<'_>, operator: &Operator, args: &[Arg], views: bool) -> Result<Vec<ValueType>, CallFault> {
     if operator.schema.returns.is_empty() {
         return Ok(vec![ValueType::None]);
     }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Arg, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::families::norm::joint_format;
 use crate::ops::typing::call::Call;
@@ -13,7 +13,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (convolution, &["aten.convolution.default", "aten._convolution.default"]),
@@ -51,13 +51,13 @@ fn at(list: &[i64], d: usize, default: i64) -> i64 {
 }
 
 /// The size of one spatial dimension.
-fn spatial(c: &mut Call<'_>, w: &Window, d: usize, size: Dim, kernel: Dim) -> Result<Dim, Fault> {
+fn spatial(c: &mut Call<'_>, w: &Window, d: usize, size: Dim, kernel: Dim) -> Result<Dim, CallFault> {
     if w.same {
         return Ok(size);
     }
     let (stride, padding, dilation) = (at(&w.stride, d, 1), at(&w.padding, d, 0), at(&w.dilation, d, 1));
     if stride < 1 || dilation < 1 || padding < 0 {
-        return Err(Fault::mismatch(
+        return Err(CallFault::mismatch(
             "stride",
             "strides and dilations of 1 or more, paddings of 0 or more",
             stride.to_string(),
@@ -92,7 +92,7 @@ fn spatial(c: &mut Call<'_>, w: &Window, d: usize, size: Dim, kernel: Dim) -> Re
 }
 
 /// Checks what the window says of itself: one number for all dimensions or one for each, strides and dilations of 1 or more.
-fn check_window(c: &Call<'_>, w: &Window, space: usize) -> Result<(), Fault> {
+fn check_window(c: &Call<'_>, w: &Window, space: usize) -> Result<(), CallFault> {
     let lists = [
         ("stride", &w.stride, 1, false),
         ("padding", &w.padding, 0, w.same),
@@ -130,7 +130,7 @@ fn check_window(c: &Call<'_>, w: &Window, space: usize) -> Result<(), Fault> {
 }
 
 /// Checks that there are filters for each group, that they have elements, and that the bias is one for each result channel.
-fn check_weights(c: &Call<'_>, w: &Window, t: &TensorType, weight: &TensorType, gives: Dim) -> Result<(), Fault> {
+fn check_weights(c: &Call<'_>, w: &Window, t: &TensorType, weight: &TensorType, gives: Dim) -> Result<(), CallFault> {
     let filters = weight.sizes.first().and_then(|d| d.fixed());
     if filters.is_some_and(|n| n < w.groups || n.checked_rem(w.groups) != Some(0)) {
         let expected = format!("a multiple of {} filters", w.groups);
@@ -162,7 +162,7 @@ fn convolve(c: &mut Call<'_>, w: &Window) -> Typed {
 ///
 /// Which kernel convolves anything else (rows, volumes, what has no batch, integers), and so what it makes of channels that lie innermost,
 /// depends on sizes and on the machine.
-fn stored(c: &mut Call<'_>, operands: &[&TensorType], dims: &Sizes, rank: usize) -> Result<Option<Sizes>, Fault> {
+fn stored(c: &mut Call<'_>, operands: &[&TensorType], dims: &Sizes, rank: usize) -> Result<Option<Sizes>, CallFault> {
     let mut row = true;
     for t in operands {
         // Strides of sizes of 1 count too: a kernel of one channel may look like channels-last.
@@ -182,7 +182,7 @@ fn stored(c: &mut Call<'_>, operands: &[&TensorType], dims: &Sizes, rank: usize)
 }
 
 /// The sizes of the result.
-fn convolved(c: &mut Call<'_>, w: &Window, t: &TensorType, weight: &TensorType) -> Result<Sizes, Fault> {
+fn convolved(c: &mut Call<'_>, w: &Window, t: &TensorType, weight: &TensorType) -> Result<Sizes, CallFault> {
     let Some(space) = weight.rank().checked_sub(2).filter(|n| (1..=3).contains(n)) else {
         return Err(c.bad(1, "3, 4 or 5 dimensions", weight.rank().to_string()));
     };
@@ -194,7 +194,7 @@ fn convolved(c: &mut Call<'_>, w: &Window, t: &TensorType, weight: &TensorType) 
     if t.sizes.iter().chain(&weight.sizes).take(t.rank().saturating_sub(space)).any(|d| *d == Dim::Fixed(0))
         && weight.sizes.get(1) == Some(&Dim::Fixed(0))
     {
-        return Err(Fault::Unsupported { what: "a convolution of no channels".into() });
+        return Err(CallFault::Unsupported { what: "a convolution of no channels".into() });
     }
     if t.dtype != weight.dtype {
         return Err(c.bad(1, format!("dtype {}", t.dtype.long()), weight.dtype.long()));

@@ -1,7 +1,7 @@
 //! New tensors from sizes, from others' sizes, from casts and copies.
 
 use crate::graph::{Device, Dtype, MemoryFormat, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::{Call, Number};
 use crate::ops::typing::layout;
@@ -10,7 +10,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (
@@ -76,7 +76,7 @@ struct Options {
     format: Option<MemoryFormat>,
 }
 
-fn options(c: &Call<'_>) -> Result<Options, Fault> {
+fn options(c: &Call<'_>) -> Result<Options, CallFault> {
     let place = |name| c.operator.schema.param_index(name);
     Ok(Options {
         dtype: place("dtype").map_or(Ok(None), |i| c.dtype(i))?,
@@ -85,7 +85,7 @@ fn options(c: &Call<'_>) -> Result<Options, Fault> {
     })
 }
 
-fn check_sizes(c: &Call<'_>, i: usize, dims: &[Dim]) -> Result<(), Fault> {
+fn check_sizes(c: &Call<'_>, i: usize, dims: &[Dim]) -> Result<(), CallFault> {
     if dims.iter().any(|d| d.fixed().is_some_and(|n| n < 0)) {
         return Err(c.bad(i, "sizes of 0 or more", sizes::show(c.symbols, dims)));
     }
@@ -102,7 +102,11 @@ fn of_sizes(c: &mut Call<'_>) -> Typed {
     let (dims, o) = (c.dims(0)?, options(c)?);
     check_sizes(c, 0, &dims)?;
     if o.format == Some(MemoryFormat::Preserve) {
-        return Err(Fault::mismatch("memory_format", "a format (there is no tensor whose layout to keep)", "preserve"));
+        return Err(CallFault::mismatch(
+            "memory_format",
+            "a format (there is no tensor whose layout to keep)",
+            "preserve",
+        ));
     }
     made(c, o.dtype.unwrap_or(Dtype::F32), dims, o)
 }
@@ -195,7 +199,7 @@ fn arange(c: &mut Call<'_>) -> Typed {
         && !(start.fixed().is_some() && end.fixed().is_some() && dtype.is_float())
     {
         if step == Dim::Fixed(0) {
-            return Err(Fault::mismatch("step", "a step that is not 0", "0"));
+            return Err(CallFault::mismatch("step", "a step that is not 0", "0"));
         }
         let mut span = sizes::sub(c.symbols, end, start)?;
         let mut by = step;
@@ -204,7 +208,7 @@ fn arange(c: &mut Call<'_>) -> Typed {
             by = sizes::sub(c.symbols, Dim::Fixed(0), step)?;
         }
         if sizes::less(c.symbols, span, Dim::Fixed(0)) == Some(true) {
-            return Err(Fault::mismatch("end", "an end that the step reaches", c.symbols.print_python(end)));
+            return Err(CallFault::mismatch("end", "an end that the step reaches", c.symbols.print_python(end)));
         }
         let size = sizes::ceildiv(c.symbols, span, by)?;
         return vector(c, dtype, size, o);
@@ -216,7 +220,7 @@ fn arange(c: &mut Call<'_>) -> Typed {
     let size = ((end - start) / step).ceil();
     let reached = if step > 0.0 { end >= start } else { end <= start };
     if !reached || !(0.0..=9e18).contains(&size) {
-        return Err(Fault::mismatch("end", "an end that the step reaches", end.to_string()));
+        return Err(CallFault::mismatch("end", "an end that the step reaches", end.to_string()));
     }
     vector(c, dtype, Dim::Fixed(size as i64), o)
 }

@@ -1,19 +1,19 @@
 //! Boxes of detectors: those that are kept, and what lies in them.
 
 use crate::graph::{Dtype, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::out;
 use crate::ops::typing::sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] =
     &[(nms, &["torchvision.nms.default"]), (roi_align, &["torchvision.roi_align.default"])];
 
-fn columns(c: &Call<'_>, i: usize, wanted: i64) -> Result<Dim, Fault> {
+fn columns(c: &Call<'_>, i: usize, wanted: i64) -> Result<Dim, CallFault> {
     match c.tensor(i)?.sizes.as_slice() {
         [rows, columns] if !sizes::differ(c.symbols, *columns, Dim::Fixed(wanted)) => Ok(*rows),
         found => Err(c.bad(i, format!("rows of {wanted}"), sizes::show(c.symbols, found))),

@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::families::reduce::reduced_sizes;
 use crate::ops::typing::call::Call;
@@ -19,7 +19,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 type Axes = SmallVec<[usize; 6]>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[(einsum, &["aten.einsum.default"])];
@@ -31,7 +31,7 @@ enum Label {
     Letter(char),
 }
 
-fn labels(c: &Call<'_>, term: &str, rank: Option<usize>, covered: usize) -> Result<Vec<Label>, Fault> {
+fn labels(c: &Call<'_>, term: &str, rank: Option<usize>, covered: usize) -> Result<Vec<Label>, CallFault> {
     let bad = |found: &str| Err(c.bad(0, "letters and at most one `...` in each term", found.to_string()));
     let (before, after) = match term.split_once("...") {
         None => (term, None),
@@ -63,7 +63,7 @@ fn labels(c: &Call<'_>, term: &str, rank: Option<usize>, covered: usize) -> Resu
 }
 
 /// The order of dimensions: those of the result first; where it is not written, `...` and what occurs once.
-fn order(c: &Call<'_>, terms: &[Vec<Label>], result: Option<&str>) -> Result<(Vec<Label>, usize), Fault> {
+fn order(c: &Call<'_>, terms: &[Vec<Label>], result: Option<&str>) -> Result<(Vec<Label>, usize), CallFault> {
     let mut all: Vec<Label> = terms.iter().flatten().copied().collect();
     all.sort_unstable_by_key(|l| match l {
         Label::Ellipsis(k) => (0, usize::MAX.saturating_sub(*k), ' '),
@@ -99,7 +99,7 @@ fn picked(t: &TensorType, order: &[usize]) -> TensorType {
 }
 
 /// An operand in the common order: repeated labels are diagonals, missing ones are of size 1.
-fn arranged(c: &mut Call<'_>, t: &TensorType, term: &[Label], places: &[Label]) -> Result<TensorType, Fault> {
+fn arranged(c: &mut Call<'_>, t: &TensorType, term: &[Label], places: &[Label]) -> Result<TensorType, CallFault> {
     let mut dims = Sizes::new();
     let mut strides: Option<Sizes> = t.strides.is_some().then(Sizes::new);
     for place in places {
@@ -123,7 +123,7 @@ fn arranged(c: &mut Call<'_>, t: &TensorType, term: &[Label], places: &[Label]) 
     Ok(TensorType { sizes: dims, strides, ..t.clone() })
 }
 
-fn summed(c: &mut Call<'_>, t: &TensorType, over: &[usize]) -> Result<TensorType, Fault> {
+fn summed(c: &mut Call<'_>, t: &TensorType, over: &[usize]) -> Result<TensorType, CallFault> {
     let left = reduced_sizes(t, over, true);
     let strides = layout::contiguous(c.symbols, &left)?;
     let dtype = if t.dtype == Dtype::Bool || t.dtype.is_integer() { Dtype::I64 } else { t.dtype };
@@ -131,7 +131,7 @@ fn summed(c: &mut Call<'_>, t: &TensorType, over: &[usize]) -> Result<TensorType
 }
 
 /// The product of a pair, summed over some dimensions, which stay with size 1 (`sumproduct_pair`).
-fn product(c: &mut Call<'_>, a: &TensorType, b: &TensorType, over: &[usize]) -> Result<TensorType, Fault> {
+fn product(c: &mut Call<'_>, a: &TensorType, b: &TensorType, over: &[usize]) -> Result<TensorType, CallFault> {
     if over.is_empty() {
         let dims = out::broadcast(c, 1, &[&a.sizes, &b.sizes])?;
         let strides = layout::pointwise(c.symbols, &dims, &[a, b])?;
@@ -177,7 +177,7 @@ fn contracted(
     b: TensorType,
     kept: usize,
     uses: &mut [usize],
-) -> Result<TensorType, Fault> {
+) -> Result<TensorType, CallFault> {
     let (mut of_a, mut of_b, mut of_both) = (Axes::new(), Axes::new(), Axes::new());
     for (d, count) in uses.iter_mut().enumerate().skip(kept) {
         let (in_a, in_b) = (size(&a, d) != Dim::Fixed(1), size(&b, d) != Dim::Fixed(1));
@@ -204,7 +204,7 @@ fn contracted(
 }
 
 /// A path names two of the operands that are left, as often as there are products.
-fn check_path(c: &Call<'_>, operands: usize) -> Result<(), Fault> {
+fn check_path(c: &Call<'_>, operands: usize) -> Result<(), CallFault> {
     if c.is_none(2) {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! `_foreach_*`: an operator on each tensor of a list. Tensor by tensor they are the operators of `pointwise`.
 
 use crate::graph::{Arg, Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::schema::Base;
 use crate::ops::typing::call::{Call, Operand};
@@ -9,7 +9,7 @@ use crate::ops::typing::out;
 use crate::ops::typing::promote::{Promotion, float_of, to_real};
 use crate::ops::typing::sizes;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::layout;
@@ -14,7 +14,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 type Axes = SmallVec<[usize; 4]>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
@@ -33,7 +33,7 @@ fn sorted(t: &TensorType, dims: &mut [usize]) -> Option<()> {
 }
 
 /// Strides of a transform over `axes`: batches outside, in the operand's order, then the axes.
-fn stored(c: &mut Call<'_>, t: &TensorType, dims: &Sizes, axes: &[usize]) -> Result<Option<Sizes>, Fault> {
+fn stored(c: &mut Call<'_>, t: &TensorType, dims: &Sizes, axes: &[usize]) -> Result<Option<Sizes>, CallFault> {
     let mut order: Axes = (0..t.rank()).filter(|d| !axes.contains(d)).collect();
     if sorted(t, &mut order).is_none() {
         return Ok(None);
@@ -42,7 +42,7 @@ fn stored(c: &mut Call<'_>, t: &TensorType, dims: &Sizes, axes: &[usize]) -> Res
     layout::dense(c.symbols, dims, order.iter().rev().copied()).map(Some)
 }
 
-fn axes(c: &Call<'_>, t: &TensorType) -> Result<Axes, Fault> {
+fn axes(c: &Call<'_>, t: &TensorType) -> Result<Axes, CallFault> {
     let axes = c.axes(1, t.rank())?.unwrap_or_default();
     for d in &axes {
         if t.rank() == 0 || size(t, *d) == Dim::Fixed(0) {
@@ -52,7 +52,7 @@ fn axes(c: &Call<'_>, t: &TensorType) -> Result<Axes, Fault> {
     Ok(axes)
 }
 
-fn last(c: &Call<'_>, axes: &[usize]) -> Result<usize, Fault> {
+fn last(c: &Call<'_>, axes: &[usize]) -> Result<usize, CallFault> {
     axes.last().copied().ok_or_else(|| c.bad(1, "one dimension or more", "none"))
 }
 
@@ -62,7 +62,7 @@ fn transformed(
     dims: Sizes,
     axes: &[usize],
     dtype: Dtype,
-) -> Result<TensorType, Fault> {
+) -> Result<TensorType, CallFault> {
     let strides = stored(c, t, &dims, axes)?;
     Ok(out::tensor(dtype, dims, strides, t.device.clone()))
 }

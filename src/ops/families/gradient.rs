@@ -1,14 +1,14 @@
 //! Gradients that have the types of what they are gradients of.
 
 use crate::graph::{Arg, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::families::norm::suggested;
 use crate::ops::typing::call::{Call, Operand};
 use crate::ops::typing::out;
 use crate::ops::typing::sizes;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (

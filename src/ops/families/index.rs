@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::{Call, Operand};
 use crate::ops::typing::layout;
@@ -12,7 +12,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (index, &["aten.index.Tensor", "aten._unsafe_index.Tensor"]),
@@ -75,7 +75,7 @@ fn without_masks(
     c: &mut Call<'_>,
     t: &TensorType,
     indices: Vec<Option<&TensorType>>,
-) -> Result<Vec<Option<TensorType>>, Fault> {
+) -> Result<Vec<Option<TensorType>>, CallFault> {
     let mut found: Option<Dim> = None;
     let mut all = Vec::new();
     for one in indices {
@@ -132,7 +132,7 @@ fn index_strides<'t>(
     joint: &[Dim],
     dims: &Sizes,
     indices: impl Iterator<Item = &'t TensorType>,
-) -> Result<Option<Sizes>, Fault> {
+) -> Result<Option<Sizes>, CallFault> {
     let Some(own) = &t.strides else { return Ok(None) };
     let of = |list: &[usize]| list.iter().filter_map(|d| own.get(*d)).copied().collect::<Sizes>();
     let mut strides = of(before);

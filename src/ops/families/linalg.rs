@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::layout;
@@ -12,7 +12,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (check_errors, &["aten._linalg_check_errors.default"]),
@@ -32,7 +32,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
 ];
 
 /// A stack of matrices of floating point numbers: sizes ahead, rows, columns.
-fn matrices<'a>(c: &Call<'a>, i: usize) -> Result<(&'a TensorType, Sizes, Dim, Dim), Fault> {
+fn matrices<'a>(c: &Call<'a>, i: usize) -> Result<(&'a TensorType, Sizes, Dim, Dim), CallFault> {
     let t = c.tensor(i)?;
     if !matches!(t.dtype, Dtype::F32 | Dtype::F64 | Dtype::C64 | Dtype::C128) {
         return Err(c.bad(i, "f32, f64, c64 or c128", t.dtype.long()));
@@ -44,7 +44,7 @@ fn matrices<'a>(c: &Call<'a>, i: usize) -> Result<(&'a TensorType, Sizes, Dim, D
 }
 
 /// The same, as many rows as columns.
-fn square<'a>(c: &Call<'a>, i: usize) -> Result<(&'a TensorType, Sizes, Dim), Fault> {
+fn square<'a>(c: &Call<'a>, i: usize) -> Result<(&'a TensorType, Sizes, Dim), CallFault> {
     let (t, ahead, rows, columns) = matrices(c, i)?;
     if sizes::differ(c.symbols, rows, columns) {
         return Err(c.bad(i, "as many rows as columns", sizes::show(c.symbols, &t.sizes)));

@@ -1,7 +1,7 @@
 //! Products of matrices and vectors. Operands have one dtype; results are contiguous.
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::out;
@@ -10,7 +10,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (mm, &["aten.mm.default"]),
@@ -39,7 +39,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (int8_mm, &["aten._weight_int8pack_mm.default"]),
 ];
 
-fn rank(c: &Call<'_>, i: usize, t: &TensorType, wanted: usize) -> Result<(), Fault> {
+fn rank(c: &Call<'_>, i: usize, t: &TensorType, wanted: usize) -> Result<(), CallFault> {
     if t.rank() == wanted {
         return Ok(());
     }
@@ -50,14 +50,14 @@ fn size(t: &TensorType, d: usize) -> Dim {
     t.sizes.get(d).copied().unwrap_or(Dim::Fixed(1))
 }
 
-fn equal(c: &Call<'_>, i: usize, what: &str, a: Dim, b: Dim) -> Result<(), Fault> {
+fn equal(c: &Call<'_>, i: usize, what: &str, a: Dim, b: Dim) -> Result<(), CallFault> {
     if !sizes::differ(c.symbols, a, b) {
         return Ok(());
     }
     Err(c.bad(i, format!("{what} {}", c.symbols.print_python(a)), c.symbols.print_python(b)))
 }
 
-fn one_dtype(c: &Call<'_>, i: usize, a: &TensorType, b: &TensorType) -> Result<(), Fault> {
+fn one_dtype(c: &Call<'_>, i: usize, a: &TensorType, b: &TensorType) -> Result<(), CallFault> {
     if a.dtype == b.dtype {
         return Ok(());
     }
@@ -68,13 +68,13 @@ fn made(c: &mut Call<'_>, t: &TensorType, dtype: Dtype, dims: &[Dim]) -> Typed {
     out::contiguous(c.symbols, dtype, dims.iter().copied().collect(), t.device.clone())
 }
 
-fn product(c: &mut Call<'_>, i: usize, j: usize) -> Result<(Sizes, Dtype), Fault> {
+fn product(c: &mut Call<'_>, i: usize, j: usize) -> Result<(Sizes, Dtype), CallFault> {
     let (a, b) = (c.tensor(i)?, c.tensor(j)?);
     one_dtype(c, j, a, b)?;
     Ok((shapes(c, i, j)?, a.dtype))
 }
 
-fn shapes(c: &mut Call<'_>, i: usize, j: usize) -> Result<Sizes, Fault> {
+fn shapes(c: &mut Call<'_>, i: usize, j: usize) -> Result<Sizes, CallFault> {
     let (a, b) = (c.tensor(i)?, c.tensor(j)?);
     rank(c, i, a, 2)?;
     rank(c, j, b, 2)?;
@@ -102,7 +102,7 @@ fn int8_mm(c: &mut Call<'_>) -> Typed {
     made(c, a, a.dtype, &[size(a, 0), size(b, 0)])
 }
 
-fn batched(c: &mut Call<'_>, i: usize, j: usize) -> Result<Sizes, Fault> {
+fn batched(c: &mut Call<'_>, i: usize, j: usize) -> Result<Sizes, CallFault> {
     let (a, b) = (c.tensor(i)?, c.tensor(j)?);
     rank(c, i, a, 3)?;
     rank(c, j, b, 3)?;
@@ -121,7 +121,7 @@ fn grouped(c: &mut Call<'_>) -> Typed {
     if own {
         let told = c.dtype(4)?.unwrap_or(a.dtype);
         if told != a.dtype || !c.is_none(3) {
-            return Err(Fault::Unsupported { what: "another dtype, or a bias".into() });
+            return Err(CallFault::Unsupported { what: "another dtype, or a bias".into() });
         }
     }
     one_dtype(c, 1, a, b)?;
@@ -197,7 +197,7 @@ fn addbmm(c: &mut Call<'_>) -> Typed {
     added(c, dims.get(1..).unwrap_or_default())
 }
 
-fn vector_product(c: &mut Call<'_>, i: usize, j: usize) -> Result<Dim, Fault> {
+fn vector_product(c: &mut Call<'_>, i: usize, j: usize) -> Result<Dim, CallFault> {
     let (a, b) = (c.tensor(i)?, c.tensor(j)?);
     rank(c, i, a, 2)?;
     rank(c, j, b, 1)?;

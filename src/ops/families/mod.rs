@@ -36,7 +36,7 @@ pub(in crate::ops) mod view;
 use smallvec::SmallVec;
 
 use crate::graph::{Arg, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::facts::effects;
 use crate::ops::facts::effects::{Effects, Sharing};
 use crate::ops::registry::operator::Rule;
@@ -125,12 +125,12 @@ pub(super) fn default_rule(schema: &Schema, effects: &Effects) -> Option<Rule> {
     }
 }
 
-fn nothing(_: &mut Call<'_>) -> Result<ValueType, Fault> {
+fn nothing(_: &mut Call<'_>) -> Result<ValueType, CallFault> {
     Ok(ValueType::None)
 }
 
 /// The written argument itself, after checking that it can take what is written.
-fn its_argument(c: &mut Call<'_>) -> Result<ValueType, Fault> {
+fn its_argument(c: &mut Call<'_>) -> Result<ValueType, CallFault> {
     let returned = c.operator.effects.returns.first().and_then(|r| r.first()).map_or(0, |r| r.param);
     match c.arg(returned) {
         Arg::Node(n) => {
@@ -169,7 +169,7 @@ const OVERLAP: &[&str] = &[
 ];
 
 /// Returns what the functional form of this call gives.
-fn functional_result(c: &mut Call<'_>) -> Result<Option<TensorType>, Fault> {
+fn functional_result(c: &mut Call<'_>) -> Result<Option<TensorType>, CallFault> {
     let Some(sibling) = c.registry.functional(c.operator) else { return Ok(None) };
     let schema = &sibling.schema;
     // Of an `out` form the functional one lacks the last parameters.
@@ -195,7 +195,7 @@ fn functional_result(c: &mut Call<'_>) -> Result<Option<TensorType>, Fault> {
 }
 
 /// Checks that the written argument holds the result: it is not broadcast, and its dtype is not of a lower category.
-fn holds(c: &Call<'_>, i: usize, t: &TensorType, result: &TensorType) -> Result<(), Fault> {
+fn holds(c: &Call<'_>, i: usize, t: &TensorType, result: &TensorType) -> Result<(), CallFault> {
     if !c.can_equal(&result.sizes, &t.sizes) {
         let (own, wanted) = (sizes::show(c.symbols, &t.sizes), sizes::show(c.symbols, &result.sizes));
         return Err(c.bad(i, format!("the sizes {wanted} of the result"), own));
@@ -210,7 +210,7 @@ fn holds(c: &Call<'_>, i: usize, t: &TensorType, result: &TensorType) -> Result<
 }
 
 /// An `out` argument takes the sizes of the result, its own layout where it has them already. Only what works element by element casts.
-fn resized(c: &mut Call<'_>, i: usize, t: &TensorType, result: &TensorType) -> Result<ValueType, Fault> {
+fn resized(c: &mut Call<'_>, i: usize, t: &TensorType, result: &TensorType) -> Result<ValueType, CallFault> {
     let casts = c.registry.functional(c.operator).is_some_and(|s| s.pointwise || &*s.schema.name == "cat");
     let fits = match casts {
         true => promote::category(result.dtype) <= promote::category(t.dtype),

@@ -1,7 +1,7 @@
 //! Moving and copying of elements without looking at them: joining, repeating, padding, writing of slices.
 
 use crate::graph::{Dtype, MemoryFormat, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::families::needs::movement::slice_of;
 use crate::ops::families::norm::suggested;
@@ -15,7 +15,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (cat, &["aten.cat.default", "aten.concat.default"]),
@@ -57,7 +57,7 @@ fn plain(c: &mut Call<'_>, dtype: Dtype, t: &TensorType, dims: Sizes) -> Typed {
     out::contiguous(c.symbols, dtype, dims, t.device.clone())
 }
 
-fn joined_dtype(tensors: &[&TensorType]) -> Result<Dtype, Fault> {
+fn joined_dtype(tensors: &[&TensorType]) -> Result<Dtype, CallFault> {
     let mut p = Promotion::default();
     for t in tensors {
         p.tensor(t.dtype, t.rank())?;
@@ -263,7 +263,7 @@ fn rotate(c: &mut Call<'_>) -> Typed {
 }
 
 /// Sizes with pairs of paddings added, the last dimension first.
-fn padded_sizes(c: &mut Call<'_>, t: &TensorType) -> Result<Sizes, Fault> {
+fn padded_sizes(c: &mut Call<'_>, t: &TensorType) -> Result<Sizes, CallFault> {
     let pads = c.dims(1)?;
     if pads.len() % 2 != 0 || pads.len() > t.rank().saturating_mul(2) {
         return Err(c.bad(1, format!("pairs for at most {} dimensions", t.rank()), pads.len().to_string()));
@@ -341,7 +341,7 @@ fn at(list: &[i64], d: usize) -> i64 {
 }
 
 /// How many windows fit into a dimension.
-fn windows(c: &mut Call<'_>, size: Dim, d: usize) -> Result<Dim, Fault> {
+fn windows(c: &mut Call<'_>, size: Dim, d: usize) -> Result<Dim, CallFault> {
     let place = |name| c.operator.schema.param_index(name).unwrap_or(0);
     let (kernel, dilation) = (c.ints(place("kernel_size"))?, c.ints(place("dilation"))?);
     let (padding, stride) = (c.ints(place("padding"))?, c.ints(place("stride"))?);
@@ -381,7 +381,7 @@ fn meshgrid(c: &mut Call<'_>) -> Typed {
     let (tensors, swap) = (c.tensors(0)?, c.text(1) == "xy");
     if tensors.len() > TensorType::MAX_RANK {
         let what = "dimensions of the result".into();
-        return Err(Fault::TooMuch { what, found: tensors.len(), limit: TensorType::MAX_RANK });
+        return Err(CallFault::TooMuch { what, found: tensors.len(), limit: TensorType::MAX_RANK });
     }
     let mut order: Vec<usize> = (0..tensors.len()).collect();
     if swap && order.len() > 1 {

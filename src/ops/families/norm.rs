@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Dtype, MemoryFormat, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::{Call, Operand};
 use crate::ops::typing::layout;
@@ -12,7 +12,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (
@@ -94,7 +94,7 @@ fn softmax_backward(c: &mut Call<'_>) -> Typed {
 }
 
 /// Returns how many of the last dimensions are normalised, after checking that they are those of the argument.
-fn normalized(c: &mut Call<'_>, t: &TensorType) -> Result<usize, Fault> {
+fn normalized(c: &mut Call<'_>, t: &TensorType) -> Result<usize, CallFault> {
     let shape = c.dims(1)?;
     let Some(start) = t.rank().checked_sub(shape.len()) else {
         return Err(c.bad(1, format!("at most {} sizes", t.rank()), shape.len().to_string()));
@@ -161,7 +161,7 @@ fn statistics(t: &TensorType, start: usize) -> Sizes {
 }
 
 /// On the CPU statistics of a half-precision input with full-precision weights are full precision; elsewhere always.
-fn statistics_dtype(c: &Call<'_>, t: &TensorType, weights: &[usize]) -> Result<Dtype, Fault> {
+fn statistics_dtype(c: &Call<'_>, t: &TensorType, weights: &[usize]) -> Result<Dtype, CallFault> {
     let half = matches!(t.dtype, Dtype::F16 | Dtype::Bf16);
     let mut mixed = &*t.device.kind != "cpu";
     for i in weights {
@@ -287,7 +287,7 @@ fn native_layer_norm_backward(c: &mut Call<'_>) -> Typed {
 }
 
 /// One element a channel, of the weight's dtype if there is one.
-fn channel_gradient(c: &mut Call<'_>, t: &TensorType, weight: usize, count: Dim) -> Result<TensorType, Fault> {
+fn channel_gradient(c: &mut Call<'_>, t: &TensorType, weight: usize, count: Dim) -> Result<TensorType, CallFault> {
     let dtype = c.opt_tensor(weight)?.map_or(t.dtype, |w| w.dtype);
     Ok(out::tensor(dtype, smallvec::smallvec![count], Some(smallvec::smallvec![Dim::Fixed(1)]), t.device.clone()))
 }

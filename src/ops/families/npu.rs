@@ -3,7 +3,7 @@
 //! Results are contiguous.
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::out;
@@ -11,7 +11,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (rms_norm, &["npu.npu_rms_norm.default", "npu.npu_gemma_rms_norm.default"]),
@@ -101,7 +101,7 @@ fn rms_norm(c: &mut Call<'_>) -> Typed {
 }
 
 /// Checks that both summands have one shape and dtype; gives the sum's type and `rstd`.
-fn summed<'a>(c: &mut Call<'a>) -> Result<(&'a TensorType, ValueType, ValueType), Fault> {
+fn summed<'a>(c: &mut Call<'a>) -> Result<(&'a TensorType, ValueType, ValueType), CallFault> {
     let (a, b, gamma) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
     let differs = a.rank() != b.rank() || a.sizes.iter().zip(&b.sizes).any(|(x, y)| sizes::differ(c.symbols, *x, *y));
     if differs {
@@ -262,9 +262,9 @@ fn bmm(c: &mut Call<'_>) -> Typed {
 fn transpose_bmm(c: &mut Call<'_>) -> Typed {
     let (t, weight) = (c.tensor(0)?, c.tensor(1)?);
     if !c.is_none(3) || t.rank() != 3 || weight.rank() != 3 {
-        return Err(Fault::Unsupported { what: "a scale, or other than 3 dimensions".into() });
+        return Err(CallFault::Unsupported { what: "a scale, or other than 3 dimensions".into() });
     }
-    let order = |i: usize| -> Result<[usize; 3], Fault> {
+    let order = |i: usize| -> Result<[usize; 3], CallFault> {
         let dims = c.axes(i, 3)?.unwrap_or_else(|| smallvec::smallvec![0, 1, 2]);
         match dims.as_slice() {
             [x, y, z] => Ok([*x, *y, *z]),
@@ -273,7 +273,7 @@ fn transpose_bmm(c: &mut Call<'_>) -> Typed {
     };
     let ([b, m, k], [groups, rows, n]) = (order(4)?, order(5)?);
     if !c.is_none(6) && order(6)? != [1, 0, 2] {
-        return Err(Fault::Unsupported { what: "another perm_y than [1, 0, 2]".into() });
+        return Err(CallFault::Unsupported { what: "another perm_y than [1, 0, 2]".into() });
     }
     let fits = !sizes::differ(c.symbols, size(t, b), size(weight, groups))
         && !sizes::differ(c.symbols, size(t, k), size(weight, rows));
@@ -285,11 +285,11 @@ fn transpose_bmm(c: &mut Call<'_>) -> Typed {
 }
 
 /// The dtype of a code in torch_npu's numbering; f16 where there is none.
-pub(in crate::ops) fn coded(c: &Call<'_>, i: usize, otherwise: Dtype) -> Result<Dtype, Fault> {
+pub(in crate::ops) fn coded(c: &Call<'_>, i: usize, otherwise: Dtype) -> Result<Dtype, CallFault> {
     if c.is_none(i) { Ok(otherwise) } else { Ok(c.dtype(i)?.unwrap_or(otherwise)) }
 }
 
-fn permuted(c: &Call<'_>, t: &TensorType) -> Result<Sizes, Fault> {
+fn permuted(c: &Call<'_>, t: &TensorType) -> Result<Sizes, CallFault> {
     let order = c.axes(1, t.rank())?.unwrap_or_default();
     if order.len() != t.rank() {
         return Err(c.bad(1, format!("an order of {} dimensions", t.rank()), order.len().to_string()));
@@ -329,11 +329,11 @@ fn grouped(c: &mut Call<'_>) -> Typed {
     let place = |name| c.operator.schema.param_index(name).unwrap_or(usize::MAX);
     for name in ["scale", "antiquant_scale", "per_token_scale", "activation_input"] {
         if !c.is_none(place(name)) {
-            return Err(Fault::Unsupported { what: format!("`{name}`") });
+            return Err(CallFault::Unsupported { what: format!("`{name}`") });
         }
     }
     if c.opt_int(place("group_type"))?.is_some_and(|kind| !matches!(kind, -1 | 0)) {
-        return Err(Fault::Unsupported { what: "groups along another dimension than rows".into() });
+        return Err(CallFault::Unsupported { what: "groups along another dimension than rows".into() });
     }
     let joined = matches!(c.opt_int(place("split_item"))?, Some(2 | 3));
     if joined {

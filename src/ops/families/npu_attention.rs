@@ -1,7 +1,7 @@
 //! Attention operators of torch_npu, unquantised forms. Results are contiguous.
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::families::npu::{last, made, rows, size};
 use crate::ops::typing::call::Call;
@@ -10,7 +10,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (training, &["npu.npu_fusion_attention.default"]),
@@ -25,19 +25,19 @@ struct Places {
     rows: usize,
 }
 
-fn places(c: &Call<'_>, i: usize) -> Result<Places, Fault> {
+fn places(c: &Call<'_>, i: usize) -> Result<Places, CallFault> {
     let (batch, heads, rows) = match c.text(i) {
         "BNSD" => (0, Some(1), 2),
         "BSND" => (0, Some(2), 1),
         "BSH" => (0, None, 1),
         "SBH" => (1, None, 0),
-        other => return Err(Fault::Unsupported { what: format!("the layout `{other}`") }),
+        other => return Err(CallFault::Unsupported { what: format!("the layout `{other}`") }),
     };
     Ok(Places { batch, heads, rows })
 }
 
 /// Checks that query, key and value have the layout's rank and one dtype.
-fn operands<'a>(c: &Call<'a>, p: &Places) -> Result<[&'a TensorType; 3], Fault> {
+fn operands<'a>(c: &Call<'a>, p: &Places) -> Result<[&'a TensorType; 3], CallFault> {
     let all = [c.tensor(0)?, c.tensor(1)?, c.tensor(2)?];
     let [query, ..] = all;
     let rank = if p.heads.is_some() { 4 } else { 3 };
@@ -89,9 +89,9 @@ fn training(c: &mut Call<'_>) -> Typed {
     Ok(out::many([result, statistics.clone(), statistics, none, state.clone(), state.clone(), state]))
 }
 
-fn quantised(c: &Call<'_>, name: &str) -> Result<(), Fault> {
+fn quantised(c: &Call<'_>, name: &str) -> Result<(), CallFault> {
     match c.operator.schema.param_index(name) {
-        Some(i) if !c.is_none(i) => Err(Fault::Unsupported { what: format!("`{name}`") }),
+        Some(i) if !c.is_none(i) => Err(CallFault::Unsupported { what: format!("`{name}`") }),
         _ => Ok(()),
     }
 }

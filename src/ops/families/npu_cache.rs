@@ -1,7 +1,7 @@
 //! Operators of torch_npu that fill key-value caches. Types follow the published meta functions, unquantised forms only.
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::schema::Param;
 use crate::ops::typing::call::Call;
@@ -10,7 +10,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (|c| kv_norm(c, &[Of::Key, Of::Value]), &["npu.npu_kv_rmsnorm_rope_cache_v2.default"]),
@@ -100,7 +100,7 @@ fn prolog(c: &mut Call<'_>, extra: Extra, caches: Caches) -> Typed {
     let quantised = |p: &Param| p.name.starts_with("dequant_") || p.name.starts_with("quant_scale_c");
     for (i, param) in c.operator.schema.params.iter().enumerate() {
         if quantised(param) && param.ty.is_optional() && !c.is_none(i) {
-            return Err(Fault::Unsupported { what: format!("`{}`", param.name) });
+            return Err(CallFault::Unsupported { what: format!("`{}`", param.name) });
         }
     }
     let heads = up.sizes.first().copied().unwrap_or(Dim::Fixed(1));

@@ -1,7 +1,7 @@
 //! Operators of torch_npu for mixtures of experts. Results are contiguous.
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::families::npu::{last, made, rows, size};
 use crate::ops::typing::call::Call;
@@ -10,7 +10,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (gating_top_k_softmax, &["npu.npu_moe_gating_top_k_softmax.default"]),
@@ -25,7 +25,7 @@ fn vector(c: &mut Call<'_>, dtype: Dtype, t: &TensorType, length: Dim) -> Typed 
     made(c, dtype, t, smallvec::smallvec![length])
 }
 
-fn chosen(c: &mut Call<'_>, i: usize, t: &TensorType) -> Result<Sizes, Fault> {
+fn chosen(c: &mut Call<'_>, i: usize, t: &TensorType) -> Result<Sizes, CallFault> {
     let k = c.dim(i)?;
     if sizes::less(c.symbols, last(t), k) == Some(true) || k.fixed().is_some_and(|n| n < 0) {
         return Err(c.bad(i, format!("at most {}", c.symbols.print_python(last(t))), c.symbols.print_python(k)));
@@ -71,7 +71,7 @@ fn init_routing_v2(c: &mut Call<'_>) -> Typed {
     let place = |name| c.operator.schema.param_index(name).unwrap_or(usize::MAX);
     let (count, quant) = (c.dim(place("expert_num"))?, c.int(place("quant_mode"))?);
     if quant != -1 || c.int(place("drop_pad_mode"))? != 0 || !matches!(c.int(place("expert_tokens_num_type"))?, 0 | 1) {
-        return Err(Fault::Unsupported { what: "quantising, dropping, or counts as pairs".into() });
+        return Err(CallFault::Unsupported { what: "quantising, dropping, or counts as pairs".into() });
     }
     let all = sizes::product(c.symbols, &experts.sizes)?;
     let gathered = made(c, t.dtype, t, smallvec::smallvec![all, size(t, 1)])?;

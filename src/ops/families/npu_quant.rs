@@ -1,7 +1,7 @@
 //! Operators of torch_npu that quantise, dequantise or multiply quantised tensors. Results are contiguous.
 
 use crate::graph::{Dtype, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::families::npu::{coded, last, made, product, rows, wide};
 use crate::ops::typing::call::Call;
@@ -9,7 +9,7 @@ use crate::ops::typing::out;
 use crate::ops::typing::sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (quantize, &["npu.npu_quantize.default"]),
@@ -50,7 +50,7 @@ fn quantize(c: &mut Call<'_>) -> Typed {
 fn dynamic_quant(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     if !c.is_none(3) && !matches!(c.opt_int(3), Ok(Some(1))) || c.text(4) != "pertoken" {
-        return Err(Fault::Unsupported { what: "quantising to another dtype than i8, or not by row".into() });
+        return Err(CallFault::Unsupported { what: "quantising to another dtype than i8, or not by row".into() });
     }
     Ok(out::many([made(c, Dtype::I8, t, t.sizes.clone())?, made(c, wide(&[t]), t, rows(t))?]))
 }
@@ -74,7 +74,7 @@ fn trans_quant_param(c: &mut Call<'_>) -> Typed {
 fn quant_matmul(c: &mut Call<'_>) -> Typed {
     let place = c.operator.schema.param_index("output_dtype").unwrap_or(6);
     if c.tensor(1)?.dtype == Dtype::I32 {
-        return Err(Fault::Unsupported { what: "packed int4 weights".into() });
+        return Err(CallFault::Unsupported { what: "packed int4 weights".into() });
     }
     let dtype = coded(c, place, Dtype::I8)?;
     product(c, dtype)
@@ -83,7 +83,7 @@ fn quant_matmul(c: &mut Call<'_>) -> Typed {
 fn weight_quant_matmul(c: &mut Call<'_>) -> Typed {
     let (t, weight) = (c.tensor(0)?, c.tensor(1)?);
     if weight.dtype == Dtype::I32 {
-        return Err(Fault::Unsupported { what: "packed int4 weights".into() });
+        return Err(CallFault::Unsupported { what: "packed int4 weights".into() });
     }
     let dtype = if c.is_none(4) { t.dtype } else { Dtype::I8 };
     let mut dims = rows(t);
@@ -102,7 +102,7 @@ fn dequant_swiglu_quant(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let place = c.operator.schema.param_index("dst_type").unwrap_or(usize::MAX);
     if !c.is_none(place) && c.int(place)? != 1 {
-        return Err(Fault::Unsupported { what: "quantising to another dtype than i8".into() });
+        return Err(CallFault::Unsupported { what: "quantising to another dtype than i8".into() });
     }
     if last(t).fixed().is_some_and(|n| n % 2 != 0) {
         return Err(c.bad(0, "an even last size", sizes::show(c.symbols, &t.sizes)));

@@ -5,7 +5,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::{Call, Number, Operand};
 use crate::ops::typing::layout;
@@ -14,7 +14,7 @@ use crate::ops::typing::promote::{Promotion, category, float_of, to_complex, to_
 use crate::ops::typing::sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (
@@ -278,7 +278,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
 pub(in crate::ops) fn operands<'a>(
     c: &Call<'a>,
     places: &[usize],
-) -> Result<(SmallVec<[Operand<'a>; 4]>, Promotion), Fault> {
+) -> Result<(SmallVec<[Operand<'a>; 4]>, Promotion), CallFault> {
     let mut promotion = Promotion::default();
     let mut out = SmallVec::new();
     for &i in places {
@@ -499,7 +499,7 @@ fn glu(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let d = c.axis(1, t.rank())?;
     let mut sizes = t.sizes.clone();
-    let size = sizes.get_mut(d).ok_or_else(|| Fault::mismatch("self", "a tensor with dimensions", "a scalar"))?;
+    let size = sizes.get_mut(d).ok_or_else(|| CallFault::mismatch("self", "a tensor with dimensions", "a scalar"))?;
     if size.fixed().is_some_and(|n| n % 2 != 0) {
         return Err(c.bad(0, format!("an even size of dimension {d}"), sizes::show(c.symbols, &t.sizes)));
     }

@@ -1,7 +1,7 @@
 //! Pooling and resampling: spatial sizes change, the suggested memory format stays.
 
 use crate::graph::{Arg, Dtype, MemoryFormat, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::families::norm::suggested;
 use crate::ops::typing::call::Call;
@@ -11,7 +11,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (max_pool, &["aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default"]),
@@ -87,7 +87,7 @@ fn spatial_rank(c: &Call<'_>) -> usize {
     [("1d", 1), ("3d", 3)].iter().find(|(text, _)| name.contains(text)).map_or(2, |(_, n)| *n)
 }
 
-fn check_rank(c: &Call<'_>, t: &TensorType) -> Result<usize, Fault> {
+fn check_rank(c: &Call<'_>, t: &TensorType) -> Result<usize, CallFault> {
     let space = spatial_rank(c);
     match t.rank().checked_sub(space) {
         Some(outer @ (1 | 2)) => Ok(outer),
@@ -113,7 +113,7 @@ fn pooled(
     size: Dim,
     (kernel, stride, padding, dilation): (i64, i64, i64, i64),
     ceil: bool,
-) -> Result<Dim, Fault> {
+) -> Result<Dim, CallFault> {
     if kernel < 1 || stride < 1 || dilation < 1 || padding < 0 {
         return Err(c.bad(
             1,
@@ -147,7 +147,7 @@ struct Pool {
     ceil: usize,
 }
 
-fn pooled_sizes(c: &mut Call<'_>, p: &Pool) -> Result<Sizes, Fault> {
+fn pooled_sizes(c: &mut Call<'_>, p: &Pool) -> Result<Sizes, CallFault> {
     let t = c.tensor(0)?;
     let outer = check_rank(c, t)?;
     let (kernel, stride, padding) = (c.ints(1)?, c.ints(2)?, c.ints(3)?);
@@ -207,7 +207,7 @@ fn kept_format(c: &mut Call<'_>, dtype: Dtype, t: &TensorType, dims: Sizes) -> T
 }
 
 /// The input's outer sizes, then `space` sizes of argument `i` (one for all, or one each).
-fn resized(c: &mut Call<'_>, t: &TensorType, i: usize) -> Result<Sizes, Fault> {
+fn resized(c: &mut Call<'_>, t: &TensorType, i: usize) -> Result<Sizes, CallFault> {
     let (outer, wanted) = (check_rank(c, t)?, c.dims(i)?);
     let mut dims: Sizes = t.sizes.iter().take(outer).copied().collect();
     let space = spatial_rank(c);

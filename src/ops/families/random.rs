@@ -1,14 +1,14 @@
 //! Draws that follow an operand's sizes; draws by sizes are in `create`.
 
 use crate::graph::{Dtype, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::{Call, Operand};
 use crate::ops::typing::out;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (

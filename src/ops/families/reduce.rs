@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::layout;
@@ -13,7 +13,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 type Axes = SmallVec<[usize; 4]>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
@@ -102,7 +102,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
 ];
 
 /// Returns the reduced dimensions: of parameter `dim` or `dims`; all where it is absent, `None` or empty.
-fn axes(c: &Call<'_>, rank: usize) -> Result<Axes, Fault> {
+fn axes(c: &Call<'_>, rank: usize) -> Result<Axes, CallFault> {
     let params = &c.operator.schema;
     let all = (0..rank).collect();
     match params.param_index("dim").or_else(|| params.param_index("dims")) {
@@ -111,11 +111,11 @@ fn axes(c: &Call<'_>, rank: usize) -> Result<Axes, Fault> {
     }
 }
 
-fn keepdim(c: &Call<'_>) -> Result<bool, Fault> {
+fn keepdim(c: &Call<'_>) -> Result<bool, CallFault> {
     c.operator.schema.param_index("keepdim").map_or(Ok(false), |i| c.bool(i))
 }
 
-fn dtype_of(c: &Call<'_>) -> Result<Option<Dtype>, Fault> {
+fn dtype_of(c: &Call<'_>) -> Result<Option<Dtype>, CallFault> {
     let place = c.operator.schema.param_index("dtype").or_else(|| c.operator.schema.param_index("output_dtype"));
     place.map_or(Ok(None), |i| c.dtype(i))
 }
@@ -297,7 +297,7 @@ const MEAN: i64 = 1;
 /// A sum. What is neither keeps all elements.
 const SUM: i64 = 2;
 
-fn reduction(c: &Call<'_>) -> Result<i64, Fault> {
+fn reduction(c: &Call<'_>) -> Result<i64, CallFault> {
     c.operator.schema.param_index("reduction").map_or(Ok(1), |i| c.int(i))
 }
 

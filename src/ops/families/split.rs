@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::families::view::{copied, piece, seen};
 use crate::ops::typing::call::Call;
@@ -13,7 +13,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 /// More pieces than this are not typed.
 const MAX_PIECES: i64 = 1 << 16;
@@ -49,7 +49,7 @@ fn pieces(c: &mut Call<'_>, t: &TensorType, d: usize, lengths: &[Dim]) -> Typed 
     Ok(out::many(all))
 }
 
-fn dimension(c: &Call<'_>, i: usize, t: &TensorType) -> Result<usize, Fault> {
+fn dimension(c: &Call<'_>, i: usize, t: &TensorType) -> Result<usize, CallFault> {
     if t.rank() == 0 {
         return Err(c.bad(0, "a tensor with dimensions", "a scalar"));
     }
@@ -68,7 +68,7 @@ fn by_length(c: &mut Call<'_>, t: &TensorType, d: usize, length: Dim, count: Opt
         (None, false) => {
             let count = sizes::ceildiv(c.symbols, size, length)?;
             let Some(count) = count.fixed().or_else(|| annotated_count(c)) else {
-                return Err(Fault::Unsupported { what: "a number of pieces that is symbolic".into() });
+                return Err(CallFault::Unsupported { what: "a number of pieces that is symbolic".into() });
             };
             count
         }
@@ -131,7 +131,7 @@ fn unbind(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let d = dimension(c, 1, t)?;
     let Some(count) = size_at(t, d).fixed().or_else(|| annotated_count(c)) else {
-        return Err(Fault::Unsupported { what: "a number of pieces that is symbolic".into() });
+        return Err(CallFault::Unsupported { what: "a number of pieces that is symbolic".into() });
     };
     if count > MAX_PIECES {
         return Err(c.bad(0, format!("at most {MAX_PIECES} pieces"), count.to_string()));
@@ -153,7 +153,7 @@ fn sections(c: &mut Call<'_>) -> Typed {
         return Err(c.bad(1, format!("1 to {MAX_PIECES} sections"), count.to_string()));
     }
     let Some(size) = size_at(t, d).fixed() else {
-        return Err(Fault::Unsupported { what: "sections of a symbolic size".into() });
+        return Err(CallFault::Unsupported { what: "sections of a symbolic size".into() });
     };
     let (small, larger) = (size.checked_div(count).unwrap_or(0), size.checked_rem(count).unwrap_or(0));
     let lengths: Vec<Dim> = (0..count).map(|k| Dim::Fixed(small.saturating_add(i64::from(k < larger)))).collect();
@@ -182,7 +182,7 @@ fn as_dtype(c: &mut Call<'_>) -> Typed {
     if old == new {
         return Ok(ValueType::tensor(result));
     }
-    let scale = |c: &mut Call<'_>, d: Dim| -> Result<Dim, Fault> {
+    let scale = |c: &mut Call<'_>, d: Dim| -> Result<Dim, CallFault> {
         let (old, new) = (Dim::Fixed(i64::try_from(old).unwrap_or(1)), Dim::Fixed(i64::try_from(new).unwrap_or(1)));
         let bytes = sizes::mul(c.symbols, d, old)?;
         sizes::floordiv(c.symbols, bytes, new)

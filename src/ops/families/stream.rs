@@ -1,14 +1,14 @@
 //! TorchAir's streams, events and scopes: effects with hardly a type.
 
 use crate::graph::{Dtype, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::out;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (record, &["air.record.default", "npugraph_ex.record.default"]),

@@ -3,7 +3,7 @@
 //! Integers are computed by `sym`; where floats or booleans take part, the expression is made from PyTorch's text of it.
 
 use crate::graph::{Arg, Dtype, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::{Call, Number, Operand};
 use crate::ops::typing::layout;
@@ -11,7 +11,7 @@ use crate::ops::typing::out;
 use crate::ops::typing::sizes;
 use crate::sym::{Dim, SymValue};
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (size, &["aten.sym_size.int", "aten.size.int"]),
@@ -80,7 +80,7 @@ fn size(c: &mut Call<'_>) -> Typed {
     t.sizes.get(d).copied().map(ValueType::SymInt).ok_or_else(|| c.bad(1, "a dimension of the tensor", d.to_string()))
 }
 
-fn nonscalar_axis(c: &Call<'_>) -> Result<usize, Fault> {
+fn nonscalar_axis(c: &Call<'_>) -> Result<usize, CallFault> {
     let t = c.tensor(0)?;
     if t.rank() == 0 {
         return Err(c.bad(0, "a tensor with dimensions", "a scalar"));
@@ -92,8 +92,8 @@ fn all_sizes(c: &mut Call<'_>) -> Typed {
     Ok(out::many(c.tensor(0)?.sizes.iter().copied().map(ValueType::SymInt)))
 }
 
-fn unknown_strides() -> Fault {
-    Fault::Unsupported { what: "strides that are not known".into() }
+fn unknown_strides() -> CallFault {
+    CallFault::Unsupported { what: "strides that are not known".into() }
 }
 
 fn stride(c: &mut Call<'_>) -> Typed {
@@ -165,7 +165,7 @@ fn truth(c: &mut Call<'_>) -> Typed {
     parsed(c, &text)
 }
 
-fn single(c: &Call<'_>) -> Result<(), Fault> {
+fn single(c: &Call<'_>) -> Result<(), CallFault> {
     let t = c.tensor(0)?;
     match t.sizes.iter().find(|d| sizes::differ(c.symbols, **d, Dim::Fixed(1))) {
         Some(_) => Err(c.bad(0, "a tensor of one element", sizes::show(c.symbols, &t.sizes))),
@@ -206,11 +206,11 @@ fn is_same_size(c: &mut Call<'_>) -> Typed {
 }
 
 /// Returns an operand as text, in parentheses where that is needed, and as an integer where it is one.
-fn operand(c: &Call<'_>, i: usize) -> Result<(String, Option<Dim>), Fault> {
+fn operand(c: &Call<'_>, i: usize) -> Result<(String, Option<Dim>), CallFault> {
     written(c, i, c.arg(i))
 }
 
-fn written(c: &Call<'_>, i: usize, arg: &Arg) -> Result<(String, Option<Dim>), Fault> {
+fn written(c: &Call<'_>, i: usize, arg: &Arg) -> Result<(String, Option<Dim>), CallFault> {
     if let Arg::Node(n) = arg
         && let ValueType::SymFloat(e) | ValueType::SymBool(e) = c.view.ty(*n)
     {
@@ -220,7 +220,7 @@ fn written(c: &Call<'_>, i: usize, arg: &Arg) -> Result<(String, Option<Dim>), F
         Number::Int(d) => Ok((format!("({})", c.symbols.print_python(d)), Some(d))),
         Number::Bool(Some(b)) => Ok((if b { "True" } else { "False" }.into(), None)),
         Number::Float(Some(v)) if v.is_finite() => Ok((format!("({v:?})"), None)),
-        _ => Err(Fault::Unsupported { what: format!("this kind of number for `{}`", c.name(i)) }),
+        _ => Err(CallFault::Unsupported { what: format!("this kind of number for `{}`", c.name(i)) }),
     }
 }
 
@@ -301,13 +301,13 @@ fn getitem(c: &mut Call<'_>) -> Typed {
             let at = c.int(1)?;
             let place = usize::try_from(at).ok().and_then(|k| all.get(k));
             match place {
-                Some(ValueType::Unknown) => Err(Fault::Untyped { argument: c.name(0).into() }),
+                Some(ValueType::Unknown) => Err(CallFault::Untyped { argument: c.name(0).into() }),
                 Some(known) => Ok(known.clone()),
                 None => Err(c.bad(1, format!("an index below {}", all.len()), at.to_string())),
             }
         }
         ValueType::Unknown | ValueType::Const(_) | ValueType::Other(_) => {
-            Err(Fault::Untyped { argument: c.name(0).into() })
+            Err(CallFault::Untyped { argument: c.name(0).into() })
         }
         _ => Err(c.wrong_kind(0, "a node with several results", c.arg(0))),
     }

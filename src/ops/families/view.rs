@@ -5,7 +5,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{MemoryFormat, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::layout;
@@ -15,7 +15,7 @@ use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::Dim;
 
-type Typed = Result<ValueType, Fault>;
+type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
     (view, &["aten.view.default", "aten._unsafe_view.default"]),
@@ -104,7 +104,12 @@ pub(in crate::ops) fn copied(view: Typed, c: &mut Call<'_>) -> Typed {
 }
 
 /// Resolves a `-1` and checks the number of elements.
-pub(in crate::ops) fn full_sizes(c: &mut Call<'_>, i: usize, t: &TensorType, wanted: Sizes) -> Result<Sizes, Fault> {
+pub(in crate::ops) fn full_sizes(
+    c: &mut Call<'_>,
+    i: usize,
+    t: &TensorType,
+    wanted: Sizes,
+) -> Result<Sizes, CallFault> {
     let mut wanted = wanted;
     let numel = sizes::product(c.symbols, &t.sizes)?;
     let minus = |d: &Dim| *d == Dim::Fixed(-1);
@@ -151,7 +156,7 @@ fn viewed(c: &mut Call<'_>, i: usize, t: &TensorType, wanted: Sizes) -> Typed {
                 sizes::show(c.symbols, &t.sizes),
                 sizes::show(c.symbols, &strides)
             );
-            Err(Fault::Unseen { argument: c.name(i).into(), found })
+            Err(CallFault::Unseen { argument: c.name(i).into(), found })
         }
     }
 }
@@ -324,7 +329,9 @@ fn squeeze(c: &mut Call<'_>) -> Typed {
     let named = |d: usize| dims.as_ref().is_none_or(|dims| dims.contains(&d));
     let one = |d: usize| t.sizes.get(d).map_or(Some(false), |size| sizes::same(c.symbols, *size, Dim::Fixed(1)));
     if (0..t.rank()).any(|d| named(d) && one(d).is_none()) {
-        return Err(Fault::Unsupported { what: "a size that may be 1 or not, which decides how many are left".into() });
+        return Err(CallFault::Unsupported {
+            what: "a size that may be 1 or not, which decides how many are left".into(),
+        });
     }
     Ok(keep(t, |d| !(named(d) && one(d) == Some(true))))
 }
@@ -354,7 +361,7 @@ fn unsqueezed(c: &mut Call<'_>, t: &TensorType, d: usize) -> Typed {
 }
 
 /// Returns `offset + index * stride`, or the offset where the stride is not known.
-fn advanced(c: &mut Call<'_>, t: &TensorType, d: usize, index: Dim) -> Result<Dim, Fault> {
+fn advanced(c: &mut Call<'_>, t: &TensorType, d: usize, index: Dim) -> Result<Dim, CallFault> {
     match t.strides.as_ref().and_then(|s| s.get(d)).copied() {
         Some(stride) => {
             let step = sizes::mul(c.symbols, index, stride)?;
@@ -394,9 +401,9 @@ pub(in crate::ops) fn slice_range(
     start: Option<Dim>,
     end: Option<Dim>,
     step: Dim,
-) -> Result<(Dim, Dim), Fault> {
+) -> Result<(Dim, Dim), CallFault> {
     let zero = Dim::Fixed(0);
-    let mut bound = |value: Option<Dim>, default: Dim, least: Dim| -> Result<Dim, Fault> {
+    let mut bound = |value: Option<Dim>, default: Dim, least: Dim| -> Result<Dim, CallFault> {
         let Some(mut value) = value else { return Ok(default) };
         if value.fixed().is_some_and(|v| v >= i64::MAX >> 1) {
             return Ok(size);
@@ -500,7 +507,7 @@ fn as_strided(c: &mut Call<'_>) -> Typed {
 }
 
 /// Returns the length of a diagonal of two sizes.
-pub(in crate::ops) fn diagonal_size(c: &mut Call<'_>, offset: i64, rows: Dim, columns: Dim) -> Result<Dim, Fault> {
+pub(in crate::ops) fn diagonal_size(c: &mut Call<'_>, offset: i64, rows: Dim, columns: Dim) -> Result<Dim, CallFault> {
     let shift = Dim::Fixed(offset.saturating_abs());
     let (rows, columns) = if offset >= 0 {
         (rows, sizes::sub(c.symbols, columns, shift)?)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::error::Fault;
+use super::error::CallFault;
 use crate::graph::{Arg, Graph, StrId, View};
 use crate::ops::families;
 use crate::ops::registry::operator::{Operator, Rule};
@@ -158,7 +158,7 @@ impl Registry {
         target: &str,
         args: &[Arg],
         kwargs: &[(StrId, Arg)],
-    ) -> Result<Option<&Operator>, Fault> {
+    ) -> Result<Option<&Operator>, CallFault> {
         if let Some(operator) = self.get(target) {
             return Ok(Some(operator));
         }
@@ -167,7 +167,9 @@ impl Registry {
         }
         match self.overloads(target).find(|o| Bound::bind(&o.schema, view, args, kwargs).is_ok()) {
             Some(operator) => Ok(Some(operator)),
-            None => Err(Fault::NoOverload { tried: self.overloads(target).map(|o| o.target.to_string()).collect() }),
+            None => {
+                Err(CallFault::NoOverload { tried: self.overloads(target).map(|o| o.target.to_string()).collect() })
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::graph::{Graph, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::facts::Facts;
 use crate::ops::facts::effects::{Effects, Marks};
 use crate::ops::families;
@@ -15,7 +15,7 @@ use crate::ops::typing::call::Call;
 use crate::ops::typing::require::Need;
 
 /// Types a call whose arguments are bound.
-pub type Rule = fn(&mut Call<'_>) -> Result<ValueType, Fault>;
+pub type Rule = fn(&mut Call<'_>) -> Result<ValueType, CallFault>;
 
 /// Namespaces of Python functions and of higher-order operators: their targets have no overload.
 const BARE: &[&str] = &["_operator", "torch", "math", "builtins", "higher_order"];

@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Arg, StrId, ValueType, View};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::schema::{Base, Param, Schema, SchemaType, Suffix};
 
 static NONE: Arg = Arg::None;
@@ -28,7 +28,7 @@ impl<'a> Bound<'a> {
         view: &dyn View,
         args: &'a [Arg],
         kwargs: &'a [(StrId, Arg)],
-    ) -> Result<Bound<'a>, Fault> {
+    ) -> Result<Bound<'a>, CallFault> {
         let mut slots: SmallVec<[Option<&Arg>; 8]> = SmallVec::from_elem(None, schema.params.len());
         let mut extra = SmallVec::new();
         for (place, arg) in args.iter().enumerate() {
@@ -37,7 +37,7 @@ impl<'a> Bound<'a> {
                 None if schema.varargs => extra.push((None, arg)),
                 None => {
                     let limit = schema.params.iter().filter(|p| !p.kwarg_only).count();
-                    return Err(Fault::TooMany { limit, found: args.len() });
+                    return Err(CallFault::TooMany { limit, found: args.len() });
                 }
             }
         }
@@ -45,13 +45,13 @@ impl<'a> Bound<'a> {
             let name = view.texts().text(*key);
             let unnamed = |i: &usize| schema.params.get(*i).is_some_and(|p| p.positional_only);
             match schema.param_index(name).filter(|i| !unnamed(i)).and_then(|i| slots.get_mut(i)) {
-                Some(Some(_)) => return Err(Fault::Twice { argument: name.into() }),
+                Some(Some(_)) => return Err(CallFault::Twice { argument: name.into() }),
                 Some(slot) => *slot = Some(arg),
                 None if schema.varargs => extra.push((Some(*key), arg)),
                 None => {
                     let named = schema.params.iter().filter(|p| !p.positional_only);
                     let known = named.map(|p| &*p.name).collect::<Vec<_>>().join(", ");
-                    return Err(Fault::UnknownKeyword { keyword: name.into(), known });
+                    return Err(CallFault::UnknownKeyword { keyword: name.into(), known });
                 }
             }
         }
@@ -63,7 +63,7 @@ impl<'a> Bound<'a> {
                     arg
                 }
                 (None, Some(default)) => &default.value,
-                (None, None) => return Err(Fault::Missing { argument: param.name.to_string() }),
+                (None, None) => return Err(CallFault::Missing { argument: param.name.to_string() }),
             });
         }
         Ok(Bound { args: bound, extra })
@@ -78,7 +78,7 @@ impl<'a> Bound<'a> {
 /// The most elements of a list, and bytes of a text, that a call may have: bounds what its type rule does.
 const MAX_ITEMS: usize = 1 << 16;
 
-fn check(param: &Param, arg: &Arg, view: &dyn View) -> Result<(), Fault> {
+fn check(param: &Param, arg: &Arg, view: &dyn View) -> Result<(), CallFault> {
     let found = match arg {
         Arg::List(items) | Arg::Tuple(items) => items.len(),
         Arg::Str(text) => text.len(),
@@ -86,7 +86,7 @@ fn check(param: &Param, arg: &Arg, view: &dyn View) -> Result<(), Fault> {
     };
     if found > MAX_ITEMS {
         let what = format!("elements of argument `{}`", param.name);
-        return Err(Fault::TooMuch { what, found, limit: MAX_ITEMS });
+        return Err(CallFault::TooMuch { what, found, limit: MAX_ITEMS });
     }
     let suffixes = param.ty.suffixes.as_slice();
     let mut work: SmallVec<[(&Arg, &[Suffix]); 8]> = SmallVec::new();
@@ -148,8 +148,12 @@ fn fits(ty: &SchemaType, arg: &Arg, view: &dyn View) -> bool {
     }
 }
 
-fn wrong(param: &Param, arg: &Arg, view: &dyn View) -> Fault {
-    Fault::Kind { argument: param.name.to_string(), expected: format!("`{}`", param.ty), found: describe(arg, view) }
+fn wrong(param: &Param, arg: &Arg, view: &dyn View) -> CallFault {
+    CallFault::Kind {
+        argument: param.name.to_string(),
+        expected: format!("`{}`", param.ty),
+        found: describe(arg, view),
+    }
 }
 
 /// Returns an argument in words.

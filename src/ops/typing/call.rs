@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Arg, Device, Dtype, MemoryFormat, NodeId, TensorType, ValueType, View};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::registry::Registry;
 use crate::ops::registry::operator::Operator;
 use crate::ops::schema::bind::{Bound, describe};
@@ -66,13 +66,13 @@ pub struct Call<'a> {
 }
 
 /// Refuses tensors of more dimensions than there are.
-fn within_rank(ty: &ValueType) -> Result<(), Fault> {
+fn within_rank(ty: &ValueType) -> Result<(), CallFault> {
     let mut work = vec![ty];
     while let Some(ty) = work.pop() {
         match ty {
             ValueType::Tensor(t) if t.rank() > TensorType::MAX_RANK => {
                 let what = "dimensions of the result".into();
-                return Err(Fault::TooMuch { what, found: t.rank(), limit: TensorType::MAX_RANK });
+                return Err(CallFault::TooMuch { what, found: t.rank(), limit: TensorType::MAX_RANK });
             }
             ValueType::Many(all) => work.extend(all.iter()),
             _ => {}
@@ -83,7 +83,7 @@ fn within_rank(ty: &ValueType) -> Result<(), Fault> {
 
 impl<'a> Call<'a> {
     /// Returns the type that the operator's rule gives, after checking what the operator needs.
-    pub fn infer(&mut self) -> Result<ValueType, Fault> {
+    pub fn infer(&mut self) -> Result<ValueType, CallFault> {
         for need in &self.operator.needs {
             need(self)?;
         }
@@ -121,18 +121,18 @@ impl<'a> Call<'a> {
     }
 
     /// Returns a fault: argument `i` does not fit.
-    pub fn bad(&self, i: usize, expected: impl Into<String>, found: impl Into<String>) -> Fault {
-        Fault::mismatch(self.name(i), expected, found)
+    pub fn bad(&self, i: usize, expected: impl Into<String>, found: impl Into<String>) -> CallFault {
+        CallFault::mismatch(self.name(i), expected, found)
     }
 
     /// Returns a fault: argument `i` is of the wrong kind, shown as it stands.
-    pub fn wrong_kind(&self, i: usize, expected: &str, arg: &Arg) -> Fault {
+    pub fn wrong_kind(&self, i: usize, expected: &str, arg: &Arg) -> CallFault {
         if let Arg::Node(n) = arg
             && matches!(self.view.ty(*n), ValueType::Unknown | ValueType::Const(_) | ValueType::Other(_))
         {
-            return Fault::Untyped { argument: self.name(i).into() };
+            return CallFault::Untyped { argument: self.name(i).into() };
         }
-        Fault::Kind { argument: self.name(i).into(), expected: expected.into(), found: describe(arg, self.view) }
+        CallFault::Kind { argument: self.name(i).into(), expected: expected.into(), found: describe(arg, self.view) }
     }
 
     fn node_tensor(&self, n: NodeId) -> Option<&'a TensorType> {
@@ -140,7 +140,7 @@ impl<'a> Call<'a> {
         view.ty(n).as_tensor()
     }
 
-    fn tensor_in(&self, i: usize, arg: &'a Arg) -> Result<&'a TensorType, Fault> {
+    fn tensor_in(&self, i: usize, arg: &'a Arg) -> Result<&'a TensorType, CallFault> {
         match arg {
             Arg::Node(n) => self.node_tensor(*n).ok_or_else(|| self.wrong_kind(i, "a tensor", arg)),
             _ => Err(self.wrong_kind(i, "a tensor", arg)),
@@ -148,22 +148,22 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the tensor of parameter `i`.
-    pub fn tensor(&self, i: usize) -> Result<&'a TensorType, Fault> {
+    pub fn tensor(&self, i: usize) -> Result<&'a TensorType, CallFault> {
         self.tensor_in(i, self.arg(i))
     }
 
     /// Returns the tensor of parameter `i`, if there is one.
-    pub fn opt_tensor(&self, i: usize) -> Result<Option<&'a TensorType>, Fault> {
+    pub fn opt_tensor(&self, i: usize) -> Result<Option<&'a TensorType>, CallFault> {
         if self.is_none(i) { Ok(None) } else { self.tensor(i).map(Some) }
     }
 
     /// Returns the tensors of a list.
-    pub fn tensors(&self, i: usize) -> Result<Vec<&'a TensorType>, Fault> {
+    pub fn tensors(&self, i: usize) -> Result<Vec<&'a TensorType>, CallFault> {
         self.opt_tensors(i)?.into_iter().map(|t| t.ok_or_else(|| self.bad(i, "tensors only", "None"))).collect()
     }
 
     /// Returns the tensors of a list in which `None` may stand.
-    pub fn opt_tensors(&self, i: usize) -> Result<Vec<Option<&'a TensorType>>, Fault> {
+    pub fn opt_tensors(&self, i: usize) -> Result<Vec<Option<&'a TensorType>>, CallFault> {
         let arg = self.arg(i);
         if let Arg::Node(n) = arg
             && let ValueType::Many(types) = self.view.ty(*n)
@@ -180,7 +180,7 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the tensor or number of parameter `i`.
-    pub fn operand(&self, i: usize) -> Result<Operand<'a>, Fault> {
+    pub fn operand(&self, i: usize) -> Result<Operand<'a>, CallFault> {
         if let Arg::Node(n) = self.arg(i)
             && let Some(t) = self.node_tensor(*n)
         {
@@ -190,16 +190,16 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the number of parameter `i`.
-    pub fn number(&self, i: usize) -> Result<Number, Fault> {
+    pub fn number(&self, i: usize) -> Result<Number, CallFault> {
         self.number_in(i, self.arg(i))
     }
 
     /// Returns the number of parameter `i`, if there is one.
-    pub fn opt_number(&self, i: usize) -> Result<Option<Number>, Fault> {
+    pub fn opt_number(&self, i: usize) -> Result<Option<Number>, CallFault> {
         if self.is_none(i) { Ok(None) } else { self.number(i).map(Some) }
     }
 
-    pub(in crate::ops) fn number_in(&self, i: usize, arg: &Arg) -> Result<Number, Fault> {
+    pub(in crate::ops) fn number_in(&self, i: usize, arg: &Arg) -> Result<Number, CallFault> {
         match arg {
             Arg::Bool(v) => Ok(Number::Bool(Some(*v))),
             Arg::Int(v) => Ok(Number::Int(Dim::Fixed(*v))),
@@ -215,7 +215,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn dim_in(&self, i: usize, arg: &Arg) -> Result<Dim, Fault> {
+    fn dim_in(&self, i: usize, arg: &Arg) -> Result<Dim, CallFault> {
         match self.number_in(i, arg)? {
             Number::Int(d) => Ok(d),
             Number::Bool(Some(b)) => Ok(Dim::Fixed(i64::from(b))),
@@ -224,17 +224,17 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the integer of parameter `i`, symbolic or not.
-    pub fn dim(&self, i: usize) -> Result<Dim, Fault> {
+    pub fn dim(&self, i: usize) -> Result<Dim, CallFault> {
         self.dim_in(i, self.arg(i))
     }
 
     /// Returns the integer of parameter `i`, if there is one.
-    pub fn opt_dim(&self, i: usize) -> Result<Option<Dim>, Fault> {
+    pub fn opt_dim(&self, i: usize) -> Result<Option<Dim>, CallFault> {
         if self.is_none(i) { Ok(None) } else { self.dim(i).map(Some) }
     }
 
     /// Returns the integers of a list; one integer is a list of one.
-    pub fn dims(&self, i: usize) -> Result<Sizes, Fault> {
+    pub fn dims(&self, i: usize) -> Result<Sizes, CallFault> {
         let arg = self.arg(i);
         match arg {
             Arg::List(items) | Arg::Tuple(items) => items.iter().map(|a| self.dim_in(i, self.constant(a))).collect(),
@@ -243,16 +243,16 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the integers of a list, if there is one.
-    pub fn opt_dims(&self, i: usize) -> Result<Option<Sizes>, Fault> {
+    pub fn opt_dims(&self, i: usize) -> Result<Option<Sizes>, CallFault> {
         if self.is_none(i) { Ok(None) } else { self.dims(i).map(Some) }
     }
 
-    fn fixed(&self, i: usize, d: Dim) -> Result<i64, Fault> {
-        d.fixed().ok_or_else(|| Fault::Unsupported { what: format!("a symbolic value for `{}`", self.name(i)) })
+    fn fixed(&self, i: usize, d: Dim) -> Result<i64, CallFault> {
+        d.fixed().ok_or_else(|| CallFault::Unsupported { what: format!("a symbolic value for `{}`", self.name(i)) })
     }
 
     /// Returns the integer of parameter `i`, which must be a number here.
-    pub fn int(&self, i: usize) -> Result<i64, Fault> {
+    pub fn int(&self, i: usize) -> Result<i64, CallFault> {
         match self.arg(i) {
             Arg::Dtype(d) => Ok(d.pt2_number()),
             _ => self.fixed(i, self.dim(i)?),
@@ -260,22 +260,22 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the integer of parameter `i`, if there is one.
-    pub fn opt_int(&self, i: usize) -> Result<Option<i64>, Fault> {
+    pub fn opt_int(&self, i: usize) -> Result<Option<i64>, CallFault> {
         if self.is_none(i) { Ok(None) } else { self.int(i).map(Some) }
     }
 
     /// Returns the integers of a list, which must be numbers here.
-    pub fn ints(&self, i: usize) -> Result<SmallVec<[i64; 4]>, Fault> {
+    pub fn ints(&self, i: usize) -> Result<SmallVec<[i64; 4]>, CallFault> {
         self.dims(i)?.into_iter().map(|d| self.fixed(i, d)).collect()
     }
 
     /// Returns the integers of a list, if there is one.
-    pub fn opt_ints(&self, i: usize) -> Result<Option<SmallVec<[i64; 4]>>, Fault> {
+    pub fn opt_ints(&self, i: usize) -> Result<Option<SmallVec<[i64; 4]>>, CallFault> {
         if self.is_none(i) { Ok(None) } else { self.ints(i).map(Some) }
     }
 
     /// Returns the boolean of parameter `i`, which must be known here.
-    pub fn bool(&self, i: usize) -> Result<bool, Fault> {
+    pub fn bool(&self, i: usize) -> Result<bool, CallFault> {
         match self.arg(i) {
             Arg::Bool(b) => Ok(*b),
             Arg::Int(v) => Ok(*v != 0),
@@ -303,7 +303,7 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the dtype of parameter `i`, if there is one.
-    pub fn dtype(&self, i: usize) -> Result<Option<Dtype>, Fault> {
+    pub fn dtype(&self, i: usize) -> Result<Option<Dtype>, CallFault> {
         match self.arg(i) {
             Arg::None => Ok(None),
             Arg::Dtype(d) => Ok(Some(*d)),
@@ -316,7 +316,7 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the device of parameter `i`, if there is one.
-    pub fn device(&self, i: usize) -> Result<Option<Device>, Fault> {
+    pub fn device(&self, i: usize) -> Result<Option<Device>, CallFault> {
         match self.arg(i) {
             Arg::None => Ok(None),
             Arg::Device(d) => Ok(Some(d.clone())),
@@ -334,7 +334,7 @@ impl<'a> Call<'a> {
     }
 
     /// Returns dimension `dim` of `rank`, counted from the front; a scalar counts as of rank 1.
-    pub fn wrap(&self, i: usize, dim: i64, rank: usize) -> Result<usize, Fault> {
+    pub fn wrap(&self, i: usize, dim: i64, rank: usize) -> Result<usize, CallFault> {
         let n = i64::try_from(rank.max(1)).unwrap_or(i64::MAX);
         let at = if dim < 0 { dim.checked_add(n) } else { Some(dim) };
         match at.filter(|d| (0..n).contains(d)).and_then(|d| usize::try_from(d).ok()) {
@@ -348,12 +348,12 @@ impl<'a> Call<'a> {
     }
 
     /// Returns dimension argument `i` of a tensor of `rank`, counted from the front.
-    pub fn axis(&self, i: usize, rank: usize) -> Result<usize, Fault> {
+    pub fn axis(&self, i: usize, rank: usize) -> Result<usize, CallFault> {
         self.wrap(i, self.int(i)?, rank)
     }
 
     /// Returns dimension arguments `i`, counted from the front; `None` where there are none. A repeated one is a fault.
-    pub fn axes(&self, i: usize, rank: usize) -> Result<Option<SmallVec<[usize; 4]>>, Fault> {
+    pub fn axes(&self, i: usize, rank: usize) -> Result<Option<SmallVec<[usize; 4]>>, CallFault> {
         let Some(dims) = self.opt_ints(i)? else { return Ok(None) };
         let mut out: SmallVec<[usize; 4]> = SmallVec::new();
         for dim in dims {

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 use crate::graph::{Arg, BodyId, Graph, Hearsay, InputLayout, NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::error::{Fault, TypeError};
+use crate::ops::error::{CallFault, TypeError};
 use crate::ops::facts::autocast::policy;
 use crate::ops::facts::effects::SideEffect;
 use crate::ops::registry::Registry;
@@ -126,7 +126,7 @@ impl Registry {
         let (mut inferred, told) = match self.infer_told(graph, symbols, owners, node) {
             Ok(found) => found,
             Err(fault) if fault.is_ignorance() => return None,
-            Err(Fault::Unseen { .. }) if !*layout_is_known => return None,
+            Err(CallFault::Unseen { .. }) if !*layout_is_known => return None,
             Err(fault) => return problem(graph, Problem::Call(fault.of(graph.target(node)))),
         };
         let annotated = graph.ty(node);
@@ -151,7 +151,7 @@ impl Registry {
         symbols: &mut Symbols,
         owners: &mut Owners,
         node: NodeId,
-    ) -> Result<(ValueType, Hearsay), Fault> {
+    ) -> Result<(ValueType, Hearsay), CallFault> {
         let site = CallSite::of(graph, node);
         let (ty, consulted, control) = {
             let mut call = self.bind(graph, symbols, site)?;

@@ -1,7 +1,7 @@
 //! Types of calls: resolve, bind, ask the rule.
 
 use crate::graph::{Arg, Graph, NodeId, NodeKind, StrId, ValueType, View};
-use crate::ops::error::{Fault, TypeError};
+use crate::ops::error::{CallFault, TypeError};
 use crate::ops::registry::Registry;
 use crate::ops::schema::bind::Bound;
 use crate::ops::typing::call::Call;
@@ -31,12 +31,12 @@ impl<'a> CallSite<'a> {
 impl Registry {
     /// Returns the type of a call. `view` gives the types of operands; `symbols` are the graph's, which the caller may have taken out of it.
     ///
-    /// Errors: an opaque operator ([`Fault::Opaque`]) and one without rule ([`Fault::NoRule`]) too; see [`Fault::is_ignorance`].
+    /// Errors: an opaque operator ([`CallFault::Opaque`]) and one without rule ([`CallFault::NoRule`]) too; see [`CallFault::is_ignorance`].
     pub fn infer_in(&self, view: &dyn View, symbols: &mut Symbols, site: CallSite<'_>) -> Result<ValueType, TypeError> {
         self.infer_fault(view, symbols, site).map_err(|fault| fault.of(site.target))
     }
 
-    fn infer_fault(&self, view: &dyn View, symbols: &mut Symbols, site: CallSite<'_>) -> Result<ValueType, Fault> {
+    fn infer_fault(&self, view: &dyn View, symbols: &mut Symbols, site: CallSite<'_>) -> Result<ValueType, CallFault> {
         self.bind(view, symbols, site)?.infer()
     }
 
@@ -46,8 +46,8 @@ impl Registry {
         view: &'a dyn View,
         symbols: &'a mut Symbols,
         site: CallSite<'a>,
-    ) -> Result<Call<'a>, Fault> {
-        let operator = self.resolve(view, site.target, site.args, site.kwargs)?.ok_or(Fault::Opaque)?;
+    ) -> Result<Call<'a>, CallFault> {
+        let operator = self.resolve(view, site.target, site.args, site.kwargs)?.ok_or(CallFault::Opaque)?;
         let bound = Bound::bind(&operator.schema, view, site.args, site.kwargs)?;
         Ok(Call {
             operator,
@@ -88,9 +88,9 @@ impl Registry {
     /// Checks that a call can be bound, whether or not a rule types it.
     pub fn check_call(&self, view: &dyn View, site: CallSite<'_>) -> Result<(), TypeError> {
         let bind = || {
-            let operator = self.resolve(view, site.target, site.args, site.kwargs)?.ok_or(Fault::Opaque)?;
+            let operator = self.resolve(view, site.target, site.args, site.kwargs)?.ok_or(CallFault::Opaque)?;
             Bound::bind(&operator.schema, view, site.args, site.kwargs).map(|_| ())
         };
-        bind().map_err(|fault: Fault| fault.of(site.target))
+        bind().map_err(|fault: CallFault| fault.of(site.target))
     }
 }

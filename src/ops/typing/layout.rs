@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use crate::graph::{MemoryFormat, TensorType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
 use crate::sym::{Dim, Symbols};
@@ -14,7 +14,7 @@ use crate::sym::{Dim, Symbols};
 type Order = SmallVec<[usize; 6]>;
 
 /// Returns the strides of a dense tensor whose dimensions are stored in `order`, innermost first.
-pub fn dense(s: &mut Symbols, sizes: &[Dim], order: impl Iterator<Item = usize>) -> Result<Sizes, Fault> {
+pub fn dense(s: &mut Symbols, sizes: &[Dim], order: impl Iterator<Item = usize>) -> Result<Sizes, CallFault> {
     let mut strides: Sizes = SmallVec::from_elem(Dim::Fixed(1), sizes.len());
     let mut step = Dim::Fixed(1);
     for d in order {
@@ -29,12 +29,12 @@ pub fn dense(s: &mut Symbols, sizes: &[Dim], order: impl Iterator<Item = usize>)
 }
 
 /// Returns the strides of a contiguous tensor.
-pub fn contiguous(s: &mut Symbols, sizes: &[Dim]) -> Result<Sizes, Fault> {
+pub fn contiguous(s: &mut Symbols, sizes: &[Dim]) -> Result<Sizes, CallFault> {
     dense(s, sizes, (0..sizes.len()).rev())
 }
 
 /// Returns the strides of a memory format; `Preserve` counts as contiguous.
-pub fn of_format(s: &mut Symbols, sizes: &[Dim], format: MemoryFormat) -> Result<Sizes, Fault> {
+pub fn of_format(s: &mut Symbols, sizes: &[Dim], format: MemoryFormat) -> Result<Sizes, CallFault> {
     match (format, sizes.len()) {
         (MemoryFormat::ChannelsLast, 4) => permuted(s, sizes, [1, 3, 2, 0].into_iter()),
         (MemoryFormat::ChannelsLast3d, 5) => permuted(s, sizes, [1, 4, 3, 2, 0].into_iter()),
@@ -139,7 +139,7 @@ pub fn is_dense(s: &mut Symbols, t: &TensorType) -> bool {
 }
 
 /// Returns the strides of `empty_like` with `Preserve`: a dense operand's own, else those of a pointwise result.
-pub fn preserved(s: &mut Symbols, t: &TensorType) -> Result<Option<Sizes>, Fault> {
+pub fn preserved(s: &mut Symbols, t: &TensorType) -> Result<Option<Sizes>, CallFault> {
     if t.strides.is_none() {
         return Ok(None);
     }
@@ -150,7 +150,7 @@ pub fn preserved(s: &mut Symbols, t: &TensorType) -> Result<Option<Sizes>, Fault
 }
 
 /// Returns the strides of a pointwise result of these sizes: TensorIterator's rule.
-pub fn pointwise(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Result<Option<Sizes>, Fault> {
+pub fn pointwise(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Result<Option<Sizes>, CallFault> {
     if operands.iter().all(|t| t.sizes.as_slice() == sizes)
         && operands.iter().all(|t| t.strides.is_some())
         && let Some(strides) = same_shape(s, sizes, operands)?
@@ -161,7 +161,7 @@ pub fn pointwise(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Re
 }
 
 /// Returns the strides of a pointwise result by the order of dimensions alone: where a number is among the operands, which has another shape.
-pub fn in_order(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Result<Option<Sizes>, Fault> {
+pub fn in_order(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Result<Option<Sizes>, CallFault> {
     if operands.iter().any(|t| t.strides.is_none()) {
         return Ok(None);
     }
@@ -173,7 +173,7 @@ pub fn in_order(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Res
 }
 
 /// As `dense`, but of an empty tensor strides are 0: so PyTorch computes permuted strides.
-fn permuted(s: &mut Symbols, sizes: &[Dim], order: impl Iterator<Item = usize>) -> Result<Sizes, Fault> {
+fn permuted(s: &mut Symbols, sizes: &[Dim], order: impl Iterator<Item = usize>) -> Result<Sizes, CallFault> {
     let mut strides: Sizes = SmallVec::from_elem(Dim::Fixed(1), sizes.len());
     let mut step = Dim::Fixed(1);
     for d in order {
@@ -186,7 +186,7 @@ fn permuted(s: &mut Symbols, sizes: &[Dim], order: impl Iterator<Item = usize>) 
 }
 
 /// The short ways, for operands of one shape.
-fn same_shape(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Result<Option<Sizes>, Fault> {
+fn same_shape(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Result<Option<Sizes>, CallFault> {
     let Some(first) = operands.first() else { return Ok(None) };
     if operands.iter().all(|t| is_contiguous(s, t) == Some(true)) {
         return contiguous(s, sizes).map(Some);
@@ -259,7 +259,7 @@ pub enum Viewed {
 }
 
 /// Returns the strides that a view of `t` in other sizes has (`computeStride`).
-pub fn view(s: &mut Symbols, t: &TensorType, sizes: &[Dim]) -> Result<Viewed, Fault> {
+pub fn view(s: &mut Symbols, t: &TensorType, sizes: &[Dim]) -> Result<Viewed, CallFault> {
     let Some(old_strides) = t.strides.clone() else { return Ok(Viewed::Unknown) };
     if t.sizes.contains(&Dim::Fixed(0)) {
         let same = t.sizes.as_slice() == sizes;
@@ -284,7 +284,7 @@ pub fn view(s: &mut Symbols, t: &TensorType, sizes: &[Dim]) -> Result<Viewed, Fa
 }
 
 /// Walks both shapes from the innermost dimension, chunk by chunk of dimensions that lie one in another.
-fn chunks(s: &mut Symbols, old: &[Dim], strides: &[Dim], new: &[Dim]) -> Result<Viewed, Fault> {
+fn chunks(s: &mut Symbols, old: &[Dim], strides: &[Dim], new: &[Dim]) -> Result<Viewed, CallFault> {
     let mut out: Sizes = SmallVec::from_elem(Dim::Fixed(1), new.len());
     let mut next = new.len();
     let mut chunk = strides.last().copied().unwrap_or(Dim::Fixed(1));

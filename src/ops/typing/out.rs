@@ -1,7 +1,7 @@
 //! Making types of results.
 
 use crate::graph::{Device, Dtype, Layout, TensorType, ValueType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::typing::call::{Call, Operand};
 use crate::ops::typing::layout;
 use crate::ops::typing::sizes;
@@ -19,7 +19,7 @@ pub fn tensor(dtype: Dtype, sizes: Sizes, strides: Option<Sizes>, device: Device
 }
 
 /// Returns a contiguous tensor.
-pub fn contiguous(s: &mut Symbols, dtype: Dtype, sizes: Sizes, device: Device) -> Result<ValueType, Fault> {
+pub fn contiguous(s: &mut Symbols, dtype: Dtype, sizes: Sizes, device: Device) -> Result<ValueType, CallFault> {
     let strides = layout::contiguous(s, &sizes)?;
     Ok(strided(dtype, sizes, Some(strides), device))
 }
@@ -30,7 +30,7 @@ pub fn row_or_open(
     dtype: Dtype,
     sizes: Sizes,
     operands: &[Option<&TensorType>],
-) -> Result<ValueType, Fault> {
+) -> Result<ValueType, CallFault> {
     let device = operands.iter().flatten().next().map_or_else(|| c.default_device(), |t| t.device.clone());
     if operands.iter().flatten().all(|t| layout::is_contiguous(c.symbols, t) == Some(true)) {
         return contiguous(c.symbols, dtype, sizes, device);
@@ -64,7 +64,7 @@ fn meet(s: &Symbols, a: Dim, b: Dim) -> Option<Dim> {
 }
 
 /// Returns the sizes that all of these broadcast to; the fault names argument `i`.
-pub fn broadcast(c: &Call<'_>, i: usize, shapes: &[&[Dim]]) -> Result<Sizes, Fault> {
+pub fn broadcast(c: &Call<'_>, i: usize, shapes: &[&[Dim]]) -> Result<Sizes, CallFault> {
     let mut out: Sizes = shapes.first().map(|f| f.iter().copied().collect()).unwrap_or_default();
     for shape in shapes.iter().skip(1) {
         if out.as_slice() == *shape {
@@ -89,7 +89,7 @@ pub fn broadcast(c: &Call<'_>, i: usize, shapes: &[&[Dim]]) -> Result<Sizes, Fau
 }
 
 /// Returns the type of a pointwise result of these operands with that dtype.
-pub fn pointwise(c: &mut Call<'_>, dtype: Dtype, operands: &[Operand<'_>]) -> Result<ValueType, Fault> {
+pub fn pointwise(c: &mut Call<'_>, dtype: Dtype, operands: &[Operand<'_>]) -> Result<ValueType, CallFault> {
     let tensors: smallvec::SmallVec<[&TensorType; 4]> = operands
         .iter()
         .filter_map(|o| match o {
@@ -108,7 +108,7 @@ pub fn pointwise(c: &mut Call<'_>, dtype: Dtype, operands: &[Operand<'_>]) -> Re
 }
 
 /// Returns the type of a result with the operand's sizes and layout (`empty_like`).
-pub fn like(c: &mut Call<'_>, dtype: Dtype, t: &TensorType) -> Result<ValueType, Fault> {
+pub fn like(c: &mut Call<'_>, dtype: Dtype, t: &TensorType) -> Result<ValueType, CallFault> {
     let strides = layout::preserved(c.symbols, t)?;
     Ok(strided(dtype, t.sizes.clone(), strides, t.device.clone()))
 }
@@ -119,7 +119,7 @@ pub fn itself(t: &TensorType) -> ValueType {
 }
 
 /// A result whose strides are known only where every operand lies row by row.
-pub fn loosely(typed: Result<ValueType, Fault>, c: &mut Call<'_>) -> Result<ValueType, Fault> {
+pub fn loosely(typed: Result<ValueType, CallFault>, c: &mut Call<'_>) -> Result<ValueType, CallFault> {
     let nodes = c.bound.args.iter().flat_map(|a| a.nodes()).filter_map(|n| c.view.ty(n).as_tensor());
     let plain = nodes.collect::<Vec<_>>().iter().all(|t| layout::is_contiguous(c.symbols, t) == Some(true));
     Ok(match typed? {

@@ -4,7 +4,7 @@
 //! deciding only its category. Default dtype: float32.
 
 use crate::graph::Dtype;
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::typing::call::{Number, Operand};
 
 /// Returns the dtype of a `torch.dtype` number as native code has it (`ScalarType`).
@@ -109,17 +109,17 @@ pub struct Promotion {
     number: Option<Dtype>,
 }
 
-fn join(a: Option<Dtype>, b: Dtype) -> Result<Option<Dtype>, Fault> {
+fn join(a: Option<Dtype>, b: Dtype) -> Result<Option<Dtype>, CallFault> {
     match a {
         None => Ok(Some(b)),
         Some(a) => match promote(a, b) {
             Some(d) => Ok(Some(d)),
-            None => Err(Fault::Unsupported { what: format!("promotion of {} with {}", a.long(), b.long()) }),
+            None => Err(CallFault::Unsupported { what: format!("promotion of {} with {}", a.long(), b.long()) }),
         },
     }
 }
 
-fn combine(higher: Option<Dtype>, lower: Option<Dtype>) -> Result<Option<Dtype>, Fault> {
+fn combine(higher: Option<Dtype>, lower: Option<Dtype>) -> Result<Option<Dtype>, CallFault> {
     let (Some(high), Some(low)) = (higher, lower) else { return Ok(higher.or(lower)) };
     match (category(high), category(low)) {
         (3, _) => Ok(Some(high)),
@@ -132,20 +132,20 @@ fn combine(higher: Option<Dtype>, lower: Option<Dtype>) -> Result<Option<Dtype>,
 
 impl Promotion {
     /// Adds a tensor.
-    pub fn tensor(&mut self, dtype: Dtype, rank: usize) -> Result<(), Fault> {
+    pub fn tensor(&mut self, dtype: Dtype, rank: usize) -> Result<(), CallFault> {
         let slot = if rank > 0 { &mut self.dimensional } else { &mut self.scalar };
         *slot = join(*slot, dtype)?;
         Ok(())
     }
 
     /// Adds a Python number.
-    pub fn number(&mut self, n: Number) -> Result<(), Fault> {
+    pub fn number(&mut self, n: Number) -> Result<(), CallFault> {
         self.number = join(self.number, n.dtype())?;
         Ok(())
     }
 
     /// Adds a tensor or number.
-    pub fn operand(&mut self, o: Operand<'_>) -> Result<(), Fault> {
+    pub fn operand(&mut self, o: Operand<'_>) -> Result<(), CallFault> {
         match o {
             Operand::Tensor(t) => self.tensor(t.dtype, t.rank()),
             Operand::Number(n) => self.number(n),
@@ -153,7 +153,7 @@ impl Promotion {
     }
 
     /// Returns the dtype of the operands together.
-    pub fn dtype(self) -> Result<Dtype, Fault> {
+    pub fn dtype(self) -> Result<Dtype, CallFault> {
         let low = combine(self.scalar, self.number)?;
         Ok(combine(self.dimensional, low)?.unwrap_or(Dtype::F32))
     }

@@ -6,19 +6,19 @@
 use std::ops::RangeInclusive;
 
 use crate::graph::{Arg, Dtype, TensorType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::promote;
 use crate::ops::typing::sizes;
 use crate::sym::Dim;
 
 /// Checks a call whose arguments are bound.
-pub(in crate::ops) type Need = fn(&Call<'_>) -> Result<(), Fault>;
+pub(in crate::ops) type Need = fn(&Call<'_>) -> Result<(), CallFault>;
 
 /// A need and the operators that have it.
 pub(in crate::ops) type Entry = (Need, &'static [&'static str]);
 
-pub(in crate::ops) type Needed = Result<(), Fault>;
+pub(in crate::ops) type Needed = Result<(), CallFault>;
 
 /// The size of a dimension; a scalar counts as one element.
 pub(in crate::ops) fn size(t: &TensorType, d: usize) -> Dim {
@@ -65,7 +65,7 @@ pub(in crate::ops) fn overlaps_itself(c: &Call<'_>, t: &TensorType) -> bool {
 }
 
 impl Call<'_> {
-    fn found_sizes(&self, i: usize, expected: String, t: &TensorType) -> Fault {
+    fn found_sizes(&self, i: usize, expected: String, t: &TensorType) -> CallFault {
         self.bad(i, expected, sizes::show(self.symbols, &t.sizes))
     }
 
@@ -178,7 +178,7 @@ impl Call<'_> {
     }
 
     /// Needs a dimension of the tensor; a tensor without dimensions has none here.
-    pub(in crate::ops) fn need_nonscalar_axis(&self, i: usize, t: &TensorType) -> Result<usize, Fault> {
+    pub(in crate::ops) fn need_nonscalar_axis(&self, i: usize, t: &TensorType) -> Result<usize, CallFault> {
         if t.rank() == 0 {
             return Err(self.bad(i, "a dimension of the tensor", "a scalar"));
         }

@@ -4,39 +4,39 @@
 
 use smallvec::SmallVec;
 
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::sym::{Dim, Relation, Symbols};
 
 /// Sizes or strides of a tensor.
 pub type Sizes = SmallVec<[Dim; 4]>;
 
 /// `a + b`.
-pub fn add(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, Fault> {
+pub fn add(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, CallFault> {
     Ok(s.add(a, b)?)
 }
 
 /// `a - b`.
-pub fn sub(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, Fault> {
+pub fn sub(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, CallFault> {
     Ok(s.sub(a, b)?)
 }
 
 /// `a * b`.
-pub fn mul(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, Fault> {
+pub fn mul(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, CallFault> {
     Ok(s.mul(a, b)?)
 }
 
 /// `a // b`, rounded down.
-pub fn floordiv(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, Fault> {
+pub fn floordiv(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, CallFault> {
     Ok(s.floordiv(a, b)?)
 }
 
 /// `a / b`, rounded up.
-pub fn ceildiv(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, Fault> {
+pub fn ceildiv(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, CallFault> {
     Ok(s.ceildiv(a, b)?)
 }
 
 /// The greater of two.
-pub fn max(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, Fault> {
+pub fn max(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, CallFault> {
     match less(s, a, b) {
         Some(true) => Ok(b),
         Some(false) => Ok(a),
@@ -46,7 +46,7 @@ pub fn max(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, Fault> {
 }
 
 /// The lesser of two.
-pub fn min(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, Fault> {
+pub fn min(s: &mut Symbols, a: Dim, b: Dim) -> Result<Dim, CallFault> {
     match less(s, a, b) {
         Some(true) => Ok(a),
         Some(false) => Ok(b),
@@ -87,7 +87,7 @@ pub fn differ(s: &Symbols, a: Dim, b: Dim) -> bool {
 }
 
 /// The product of all.
-pub fn product(s: &mut Symbols, dims: &[Dim]) -> Result<Dim, Fault> {
+pub fn product(s: &mut Symbols, dims: &[Dim]) -> Result<Dim, CallFault> {
     dims.iter().try_fold(Dim::Fixed(1), |p, d| mul(s, p, *d))
 }
 

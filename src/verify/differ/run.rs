@@ -258,8 +258,8 @@ pub fn watched(
 }
 
 /// Whether a fault is the program's and not the executor's.
-fn is_the_programs(fault: &crate::ops::Fault) -> bool {
-    !matches!(fault, crate::ops::Fault::Symbol(_))
+fn is_the_programs(fault: &crate::ops::CallFault) -> bool {
+    !matches!(fault, crate::ops::CallFault::Symbol(_))
 }
 
 /// What the signature says becomes of inputs happens after all else, in order.

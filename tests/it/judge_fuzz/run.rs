@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use airlock::exec::{self, ExecError, Kernels, Meta, Meter, Observer, Session, Step, Storage, Tensor, Value};
 use airlock::formats::text::{self, ReadOptions};
 use airlock::graph::{Dtype, Graph, Model, View};
-use airlock::ops::{Fault, Registry};
+use airlock::ops::{CallFault, Registry};
 
 use super::program::{Input, Program};
 use super::random::{Rng, mix};
@@ -307,6 +307,6 @@ pub fn run(program: &Program, graph: &Graph, binding: &Binding) -> Result<Seen, 
 }
 
 /// Whether a fault says that the executor cannot run the call, and nothing of what PyTorch does.
-fn unclear(fault: &Fault) -> bool {
-    fault.is_ignorance() || matches!(fault, Fault::Symbol(_))
+fn unclear(fault: &CallFault) -> bool {
+    fault.is_ignorance() || matches!(fault, CallFault::Symbol(_))
 }

@@ -16,9 +16,9 @@ use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (index, &["aten.index.Tensor", "aten._unsafe_index.Tensor"]),
@@ -40,7 +40,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 type Indices = Vec<Option<Tensor>>;
 
 /// Returns the index list of argument `i`, with each mask as one list of places a dimension that it covers.
-fn indices(cx: &mut Cx<'_, '_, '_>, i: usize) -> Result<Indices, Fault> {
+fn indices(cx: &mut Cx<'_, '_, '_>, i: usize) -> Result<Indices, CallFault> {
     let rank = cx.tensor(0)?.rank();
     let mut all: Indices = Vec::new();
     for one in cx.opt_tensors(i)? {
@@ -68,9 +68,9 @@ fn indices(cx: &mut Cx<'_, '_, '_>, i: usize) -> Result<Indices, Fault> {
 }
 
 /// Returns where a mask is true: one list a dimension. One without dimensions is one dimension more, of size 1, that is taken or not.
-fn true_places(cx: &mut Cx<'_, '_, '_>, mask: &Tensor) -> Result<Vec<Tensor>, Fault> {
+fn true_places(cx: &mut Cx<'_, '_, '_>, mask: &Tensor) -> Result<Vec<Tensor>, CallFault> {
     if mask.rank() == 0 {
-        return Err(Fault::Unsupported { what: "a mask without dimensions in an index list".into() });
+        return Err(CallFault::Unsupported { what: "a mask without dimensions in an index list".into() });
     }
     let found = cx.run("aten.nonzero_numpy.default", &[Value::Tensor(mask.clone())])?;
     Ok(found.items().iter().filter_map(|v| v.as_tensor().cloned()).collect())
@@ -88,7 +88,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(cx: &Cx<'_, '_, '_>, i: usize, meta: &Meta, indices: &Indices) -> Result<Plan, Fault> {
+    fn of(cx: &Cx<'_, '_, '_>, i: usize, meta: &Meta, indices: &Indices) -> Result<Plan, CallFault> {
         let used: SmallVec<[usize; 6]> =
             indices.iter().enumerate().filter_map(|(d, x)| x.as_ref().map(|_| d)).collect();
         let (first, last) = (used.first().copied().unwrap_or(0), used.last().copied().unwrap_or(0));
@@ -148,7 +148,7 @@ impl Plan {
     }
 }
 
-fn joint_sizes(cx: &Cx<'_, '_, '_>, i: usize, indices: &Indices) -> Result<Shape, Fault> {
+fn joint_sizes(cx: &Cx<'_, '_, '_>, i: usize, indices: &Indices) -> Result<Shape, CallFault> {
     let mut out = Shape::new();
     for index in indices.iter().flatten() {
         while out.len() < index.rank() {
@@ -165,7 +165,7 @@ fn joint_sizes(cx: &Cx<'_, '_, '_>, i: usize, indices: &Indices) -> Result<Shape
     Ok(out)
 }
 
-fn has_masks(cx: &Cx<'_, '_, '_>, i: usize) -> Result<bool, Fault> {
+fn has_masks(cx: &Cx<'_, '_, '_>, i: usize) -> Result<bool, CallFault> {
     Ok(cx.opt_tensors(i)?.iter().flatten().any(|t| matches!(t.dtype(), Dtype::Bool | Dtype::U8)))
 }
 
@@ -250,7 +250,7 @@ fn trimmed(t: &Tensor, rank: usize) -> Tensor {
     out
 }
 
-fn put_rows(out: &Tensor, plan: &Plan, row: usize, values: &Tensor) -> Result<(), Fault> {
+fn put_rows(out: &Tensor, plan: &Plan, row: usize, values: &Tensor) -> Result<(), CallFault> {
     with_width!(out.dtype().bytes(), U => {
         let values = values.raw::<U>()?;
         let size = std::mem::size_of::<U>();
@@ -268,7 +268,7 @@ fn put_rows(out: &Tensor, plan: &Plan, row: usize, values: &Tensor) -> Result<()
 }
 
 /// Returns the index list with every index brought into its dimension.
-fn clamped(cx: &mut Cx<'_, '_, '_>, i: usize) -> Result<Indices, Fault> {
+fn clamped(cx: &mut Cx<'_, '_, '_>, i: usize) -> Result<Indices, CallFault> {
     let (mut all, meta) = (indices(cx, i)?, cx.tensor(0)?.meta.clone());
     for (d, slot) in all.iter_mut().enumerate() {
         let Some(index) = slot else { continue };
@@ -280,7 +280,7 @@ fn clamped(cx: &mut Cx<'_, '_, '_>, i: usize) -> Result<Indices, Fault> {
     Ok(all)
 }
 
-fn negated(cx: &Cx<'_, '_, '_>, mask: &Tensor) -> Result<Value, Fault> {
+fn negated(cx: &Cx<'_, '_, '_>, mask: &Tensor) -> Result<Value, CallFault> {
     let values = mask.lanes::<i64>()?.iter().map(|v| i64::from(*v == 0)).collect();
     cx.make::<i64>(Dtype::Bool, mask.sizes(), values).map(Value::Tensor)
 }

@@ -12,9 +12,9 @@ use crate::exec::tensor::Tensor;
 use crate::exec::tensor::lane::{Lane, with_lane};
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[(
     bags,
@@ -53,7 +53,7 @@ enum Joining {
 }
 
 impl Bags {
-    fn of(cx: &Cx<'_, '_, '_>) -> Result<Bags, Fault> {
+    fn of(cx: &Cx<'_, '_, '_>) -> Result<Bags, CallFault> {
         let (table, offsets) = (cx.tensor(0)?, cx.tensor(2)?);
         let mode = match cx.int(4)? {
             0 => Mode::Sum,
@@ -82,7 +82,7 @@ impl Bags {
 }
 
 /// Returns where each bag begins and ends. A last offset that is no bag's begin ends the last one.
-fn ranges(cx: &Cx<'_, '_, '_>, offsets: &Tensor, count: usize) -> Result<Vec<(usize, usize)>, Fault> {
+fn ranges(cx: &Cx<'_, '_, '_>, offsets: &Tensor, count: usize) -> Result<Vec<(usize, usize)>, CallFault> {
     let mut starts = Vec::new();
     for v in offsets.lanes::<i64>()?.iter() {
         let before = starts.last().copied().unwrap_or(0);
@@ -185,7 +185,7 @@ fn halves_up<L: Lane>(v: L) -> L {
 
 /// Which bag each index belongs to, how many rows each bag has, and where its maxima are; a result that its rule keeps shorter is so.
 #[allow(clippy::cast_possible_wrap)]
-fn side_result(cx: &Cx<'_, '_, '_>, bags: &Bags, k: usize, maxima: &[i64]) -> Result<Tensor, Fault> {
+fn side_result(cx: &Cx<'_, '_, '_>, bags: &Bags, k: usize, maxima: &[i64]) -> Result<Tensor, CallFault> {
     let meta = cx.meta_of(k)?;
     let mut values: Vec<i64> = match (k, bags.mode) {
         (1, _) => {

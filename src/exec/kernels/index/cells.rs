@@ -11,10 +11,10 @@ use crate::exec::tensor::shape::{Runs, Shape};
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// Returns what the call writes: the tensor itself if the operator's name ends in `_`, a copy laid out as the rule says otherwise.
-pub fn target(cx: &Cx<'_, '_, '_>) -> Result<Tensor, Fault> {
+pub fn target(cx: &Cx<'_, '_, '_>) -> Result<Tensor, CallFault> {
     let t = cx.tensor(0)?;
     if !cx.operator.schema.name.ends_with('_') {
         return fresh(cx, 0, t);
@@ -24,13 +24,15 @@ pub fn target(cx: &Cx<'_, '_, '_>) -> Result<Tensor, Fault> {
         return Err(cx.bad(0, "a tensor each of whose elements has its own memory (clone it first)", found));
     }
     if t.conj || t.neg {
-        return Err(Fault::Unsupported { what: "writing by index into a lazily conjugated or negated tensor".into() });
+        return Err(CallFault::Unsupported {
+            what: "writing by index into a lazily conjugated or negated tensor".into(),
+        });
     }
     Ok(t.clone())
 }
 
 /// Returns a tensor to read while `target` is written: a copy if both share memory.
-pub fn apart(cx: &Cx<'_, '_, '_>, t: &Tensor, target: &Tensor) -> Result<Tensor, Fault> {
+pub fn apart(cx: &Cx<'_, '_, '_>, t: &Tensor, target: &Tensor) -> Result<Tensor, CallFault> {
     if t.shares_storage(target) { t.resolved(cx.meter()) } else { Ok(t.clone()) }
 }
 
@@ -42,7 +44,7 @@ pub fn offsets(meta: &Meta) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// Returns the elements at these places as they are stored.
-pub fn taken<U: Pod + Default>(t: &Tensor, at: &[usize]) -> Result<Vec<U>, Fault> {
+pub fn taken<U: Pod + Default>(t: &Tensor, at: &[usize]) -> Result<Vec<U>, CallFault> {
     let bytes = t.storage.len();
     let count = bytes.checked_div(std::mem::size_of::<U>()).unwrap_or(0);
     let memory = Tensor { meta: Meta::contiguous(t.dtype(), &[count]), ..t.clone() };
@@ -52,7 +54,7 @@ pub fn taken<U: Pod + Default>(t: &Tensor, at: &[usize]) -> Result<Vec<U>, Fault
 }
 
 /// Returns result 0 made of the elements at these places, without lazy marks.
-pub fn emit_taken(cx: &Cx<'_, '_, '_>, t: &Tensor, at: &[usize]) -> Result<Value, Fault> {
+pub fn emit_taken(cx: &Cx<'_, '_, '_>, t: &Tensor, at: &[usize]) -> Result<Value, CallFault> {
     if t.conj || t.neg {
         let meta = Meta::contiguous(t.dtype(), &[at.len()]);
         let lazy = with_width!(t.dtype().bytes(), U => {
@@ -65,7 +67,7 @@ pub fn emit_taken(cx: &Cx<'_, '_, '_>, t: &Tensor, at: &[usize]) -> Result<Value
 }
 
 /// Overwrites the elements at these places; `values` has as many, of the same dtype, in row-major order.
-pub fn overwrite(t: &Tensor, at: &[usize], values: &Tensor) -> Result<(), Fault> {
+pub fn overwrite(t: &Tensor, at: &[usize], values: &Tensor) -> Result<(), CallFault> {
     with_width!(t.dtype().bytes(), U => {
         let values = values.raw::<U>()?;
         let mut content = t.storage.write()?;
@@ -82,7 +84,7 @@ pub fn overwrite(t: &Tensor, at: &[usize], values: &Tensor) -> Result<(), Fault>
 }
 
 /// Changes the elements at these places one after another: each becomes `f(element, value)`, rounded to the dtype.
-pub fn update<L: Lane>(t: &Tensor, at: &[usize], values: &[L], f: impl Fn(L, L) -> L) -> Result<(), Fault> {
+pub fn update<L: Lane>(t: &Tensor, at: &[usize], values: &[L], f: impl Fn(L, L) -> L) -> Result<(), CallFault> {
     let (dtype, size) = (t.dtype(), t.dtype().bytes());
     let mut content = t.storage.write()?;
     let bytes = content.bytes_mut();
@@ -128,7 +130,7 @@ pub enum Range {
 
 impl Range {
     /// Returns the place that an index means in a dimension; argument `i` is at fault where it means none.
-    pub fn place(self, cx: &Cx<'_, '_, '_>, i: usize, index: i64, size: usize) -> Result<usize, Fault> {
+    pub fn place(self, cx: &Cx<'_, '_, '_>, i: usize, index: i64, size: usize) -> Result<usize, CallFault> {
         let n = i64::try_from(size).unwrap_or(i64::MAX);
         let least = if self == Range::Wrapping { n.saturating_neg() } else { 0 };
         if !(least..n).contains(&index) {

@@ -9,9 +9,9 @@ use crate::exec::tensor::lane::{Lane, with_lane};
 use crate::exec::tensor::source::number;
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (embedding, &["aten.embedding.default"]),
@@ -21,7 +21,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 ];
 
 /// Returns the rows that argument `i` names, of so many.
-pub fn rows(cx: &Cx<'_, '_, '_>, i: usize, count: usize) -> Result<Vec<usize>, Fault> {
+pub fn rows(cx: &Cx<'_, '_, '_>, i: usize, count: usize) -> Result<Vec<usize>, CallFault> {
     let index = cx.tensor(i)?;
     if !matches!(index.dtype(), Dtype::I64 | Dtype::I32) {
         return Err(cx.bad(i, "indices of int32 or int64", index.dtype().long()));

@@ -10,9 +10,9 @@ use crate::exec::tensor::shape::{Runs, Shape};
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (gather, &["aten.gather.default"]),
@@ -31,7 +31,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 ];
 
 /// Returns the place in `meta` of every element of the index, which argument `i` is.
-pub fn places(cx: &Cx<'_, '_, '_>, i: usize, meta: &Meta, d: usize, index: &Tensor) -> Result<Vec<usize>, Fault> {
+pub fn places(cx: &Cx<'_, '_, '_>, i: usize, meta: &Meta, d: usize, index: &Tensor) -> Result<Vec<usize>, CallFault> {
     let (size, stride) = (meta.size(d), meta.stride(d));
     let mut strides: Shape = without(&meta.strides, d);
     strides.resize(index.rank(), 0);
@@ -50,7 +50,7 @@ pub fn places(cx: &Cx<'_, '_, '_>, i: usize, meta: &Meta, d: usize, index: &Tens
 }
 
 /// Checks that an index has the tensor's number of dimensions, and fits where it does not choose.
-fn check_sizes(cx: &Cx<'_, '_, '_>, meta: &Meta, d: usize, index: &Tensor, what: usize) -> Result<(), Fault> {
+fn check_sizes(cx: &Cx<'_, '_, '_>, meta: &Meta, d: usize, index: &Tensor, what: usize) -> Result<(), CallFault> {
     if index.rank().max(1) != meta.rank().max(1) {
         return Err(cx.bad(what, format!("{} dimensions", meta.rank()), index.rank().to_string()));
     }

@@ -9,9 +9,9 @@ use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (fill, &["aten.masked_fill.Scalar", "aten.masked_fill_.Scalar"]),
@@ -21,7 +21,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 ];
 
 /// Returns what is written: the tensor itself in place, else a copy broadcast with the mask; and the mask spread over it.
-fn written(cx: &Cx<'_, '_, '_>) -> Result<(Tensor, Tensor), Fault> {
+fn written(cx: &Cx<'_, '_, '_>) -> Result<(Tensor, Tensor), CallFault> {
     let (t, mask) = (cx.tensor(0)?, cx.tensor(1)?);
     if !matches!(mask.dtype(), Dtype::Bool) {
         return Err(cx.bad(1, "a mask of bool", mask.dtype().long()));
@@ -44,7 +44,7 @@ fn written(cx: &Cx<'_, '_, '_>) -> Result<(Tensor, Tensor), Fault> {
 }
 
 /// Returns the offsets in `t` at which the mask is true, in row-major order.
-fn places(t: &Meta, mask: &Tensor) -> Result<Vec<usize>, Fault> {
+fn places(t: &Meta, mask: &Tensor) -> Result<Vec<usize>, CallFault> {
     let mask = mask.raw::<u8>()?;
     Ok(offsets(t).zip(mask.iter()).filter(|(_, m)| **m != 0).map(|(at, _)| at).collect())
 }

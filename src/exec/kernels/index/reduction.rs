@@ -7,7 +7,7 @@ use crate::exec::tensor::lane::{Lane, LaneKind, with_lane};
 use crate::exec::tensor::storage::{Meter, Storage};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
 /// How values are joined with what is there.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -26,7 +26,7 @@ pub enum Reduction {
 
 impl Reduction {
     /// Returns the reduction that argument `i` names.
-    pub fn named(cx: &Cx<'_, '_, '_>, i: usize) -> Result<Reduction, Fault> {
+    pub fn named(cx: &Cx<'_, '_, '_>, i: usize) -> Result<Reduction, CallFault> {
         match cx.text(i) {
             "sum" | "add" => Ok(Reduction::Sum),
             "prod" | "multiply" => Ok(Reduction::Product),
@@ -57,7 +57,7 @@ pub enum Start {
 }
 
 /// Accumulates values into the elements at these places.
-pub fn reduce(t: &Tensor, at: &[usize], values: &Tensor, by: Reduction, start: Start) -> Result<(), Fault> {
+pub fn reduce(t: &Tensor, at: &[usize], values: &Tensor, by: Reduction, start: Start) -> Result<(), CallFault> {
     with_lane!(t.dtype(), L => {
         let values = values.lanes::<L>()?;
         reduce_lanes::<L>(t, at, &values, by, start)
@@ -66,7 +66,7 @@ pub fn reduce(t: &Tensor, at: &[usize], values: &Tensor, by: Reduction, start: S
 
 /// Accumulates as `reduce`, but in the lane of narrow floats, and rounds once: what `scatter` does. (Means are rounded again when they are
 /// divided.)
-pub fn reduce_wide(t: &Tensor, at: &[usize], values: &Tensor, by: Reduction, start: Start) -> Result<(), Fault> {
+pub fn reduce_wide(t: &Tensor, at: &[usize], values: &Tensor, by: Reduction, start: Start) -> Result<(), CallFault> {
     if LaneKind::of(t.dtype()) != LaneKind::F32 || t.dtype() == Dtype::F32 {
         return reduce(t, at, values, by, start);
     }
@@ -105,7 +105,7 @@ fn counted(at: &[usize], start: Start) -> Counts {
     counts
 }
 
-fn divide(t: &Tensor, counts: &Counts) -> Result<(), Fault> {
+fn divide(t: &Tensor, counts: &Counts) -> Result<(), CallFault> {
     let order: Vec<usize> = offsets(&t.meta).filter(|k| counts.contains_key(k)).collect();
     with_lane!(t.dtype(), L => {
         let divisors: Vec<L> = order.iter().map(|k| L::from_i64(counts.get(k).copied().unwrap_or(1))).collect();
@@ -113,7 +113,7 @@ fn divide(t: &Tensor, counts: &Counts) -> Result<(), Fault> {
     })
 }
 
-fn reduce_lanes<L: Ring>(t: &Tensor, at: &[usize], values: &[L], by: Reduction, start: Start) -> Result<(), Fault> {
+fn reduce_lanes<L: Ring>(t: &Tensor, at: &[usize], values: &[L], by: Reduction, start: Start) -> Result<(), CallFault> {
     if start == Start::Included && by != Reduction::Mean {
         return update(t, at, values, |a: L, b| by.joined(a, b));
     }

@@ -11,9 +11,9 @@ use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::source::number;
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (select, &["aten.index_select.default"]),
@@ -30,7 +30,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 const SLICE: usize = 32;
 
 /// Returns the places of dimension `d` that argument 2 names.
-fn chosen(cx: &Cx<'_, '_, '_>, size: usize, range: Range) -> Result<Vec<usize>, Fault> {
+fn chosen(cx: &Cx<'_, '_, '_>, size: usize, range: Range) -> Result<Vec<usize>, CallFault> {
     let index = cx.tensor(2)?;
     if index.rank() > 1 {
         return Err(cx.bad(2, "at most 1 dimension", index.rank().to_string()));
@@ -82,7 +82,7 @@ fn slices(t: &Tensor, d: usize, places: &[usize]) -> Vec<usize> {
 }
 
 /// Checks that the source has the target's dtype, and its sizes but in dimension `d`.
-fn check_source(cx: &Cx<'_, '_, '_>, t: &Tensor, d: usize, count: usize, source: &Tensor) -> Result<(), Fault> {
+fn check_source(cx: &Cx<'_, '_, '_>, t: &Tensor, d: usize, count: usize, source: &Tensor) -> Result<(), CallFault> {
     if source.dtype() != t.dtype() {
         return Err(cx.bad(3, format!("dtype {}", t.dtype().long()), source.dtype().long()));
     }
@@ -105,7 +105,7 @@ struct Plan {
     source: Tensor,
 }
 
-fn planned(cx: &Cx<'_, '_, '_>) -> Result<Plan, Fault> {
+fn planned(cx: &Cx<'_, '_, '_>) -> Result<Plan, CallFault> {
     let (t, source) = (cx.tensor(0)?, cx.tensor(3)?);
     let d = cx.axis(1, t.rank())?;
     let places = chosen(cx, t.meta.size(d), Range::Strict)?;
@@ -184,11 +184,11 @@ fn reduced(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Returns the places in `t` of row-major numbers.
-fn numbered(cx: &Cx<'_, '_, '_>, t: &Tensor, index: &Tensor) -> Result<Vec<usize>, Fault> {
+fn numbered(cx: &Cx<'_, '_, '_>, t: &Tensor, index: &Tensor) -> Result<Vec<usize>, CallFault> {
     let (count, index) = (t.numel(), index.lanes::<i64>()?);
     let contiguous = t.meta.is_contiguous();
     let all: Vec<usize> = if contiguous { Vec::new() } else { offsets(&t.meta).collect() };
-    let place = |v: &i64| -> Result<usize, Fault> {
+    let place = |v: &i64| -> Result<usize, CallFault> {
         let k = Range::Wrapping.place(cx, 1, *v, count)?;
         Ok(if contiguous { t.meta.offset.wrapping_add(k) } else { all.get(k).copied().unwrap_or(0) })
     };

@@ -12,9 +12,9 @@ use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (cat, &["aten.cat.default", "aten.concat.default"]),
@@ -52,12 +52,12 @@ fn cat(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn stack(cx: &mut Cx<'_, '_, '_>) -> Made {
     let d = cx.axis(1, cx.meta()?.rank())?;
-    let pieces: Result<Vec<_>, Fault> = cx.tensors(0)?.into_iter().map(|t| unsqueezed(t, d)).collect();
+    let pieces: Result<Vec<_>, CallFault> = cx.tensors(0)?.into_iter().map(|t| unsqueezed(t, d)).collect();
     joined(cx, &pieces?, d)
 }
 
 /// Returns the view with a dimension of size 1 more.
-pub(in crate::exec) fn unsqueezed(t: &Tensor, d: usize) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn unsqueezed(t: &Tensor, d: usize) -> Result<Tensor, CallFault> {
     let mut meta = t.meta.clone();
     let d = d.min(meta.rank());
     meta.sizes.insert(d, 1);
@@ -68,7 +68,7 @@ pub(in crate::exec) fn unsqueezed(t: &Tensor, d: usize) -> Result<Tensor, Fault>
 /// `hstack` and `vstack`: tensors of fewer dimensions get leading ones.
 fn cat_raised(cx: &mut Cx<'_, '_, '_>, least: usize) -> Made {
     let raise = |t: &Tensor| (t.rank()..least).try_fold(t.clone(), |t, _| unsqueezed(&t, 0));
-    let pieces = cx.tensors(0)?.into_iter().map(raise).collect::<Result<Vec<_>, Fault>>()?;
+    let pieces = cx.tensors(0)?.into_iter().map(raise).collect::<Result<Vec<_>, CallFault>>()?;
     let d = usize::from(least == 1 && pieces.first().is_some_and(|t| t.rank() > 1));
     joined(cx, &pieces, d)
 }
@@ -109,7 +109,7 @@ fn repeat_each(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Returns place `k` as often as `repeats[k]` says.
-fn places(cx: &Cx<'_, '_, '_>, i: usize) -> Result<Vec<usize>, Fault> {
+fn places(cx: &Cx<'_, '_, '_>, i: usize) -> Result<Vec<usize>, CallFault> {
     let repeats = cx.tensor(i)?;
     if !matches!(repeats.dtype(), Dtype::I64 | Dtype::I32) {
         return Err(cx.bad(i, "repeats of int32 or int64", repeats.dtype().long()));
@@ -118,7 +118,7 @@ fn places(cx: &Cx<'_, '_, '_>, i: usize) -> Result<Vec<usize>, Fault> {
         return Err(cx.bad(i, "at most 1 dimension", repeats.rank().to_string()));
     }
     let count = |n: &i64| usize::try_from(*n).map_err(|_| cx.bad(i, "repeats of 0 or more", n.to_string()));
-    let counts = repeats.lanes::<i64>()?.iter().map(count).collect::<Result<Vec<usize>, Fault>>()?;
+    let counts = repeats.lanes::<i64>()?.iter().map(count).collect::<Result<Vec<usize>, CallFault>>()?;
     let sum = counts.iter().fold(0_usize, |sum, n| sum.saturating_add(*n));
     let place = cx.operator.schema.param_index("output_size");
     if let Some(told) = place.map_or(Ok(None), |p| cx.opt_int(p))?
@@ -184,7 +184,7 @@ fn block_diag(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Returns a copy that lies as the rule says, offset and gaps too, in a storage of so many elements or more.
-fn preserved(cx: &Cx<'_, '_, '_>, t: &Tensor, elements: usize) -> Result<Tensor, Fault> {
+fn preserved(cx: &Cx<'_, '_, '_>, t: &Tensor, elements: usize) -> Result<Tensor, CallFault> {
     let meta = cx.meta()?;
     let whole = Meta::contiguous(t.dtype(), &[elements.max(meta.needed()?)]);
     let out = crate::exec::tensor::fill::empty(&whole, cx.meter())?.with_meta(meta)?;
@@ -206,7 +206,13 @@ fn scattered(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Writes `source` into a view of `out`, whose further arguments are this call's from parameter `from` on.
-fn write_view(cx: &mut Cx<'_, '_, '_>, target: &str, out: &Tensor, source: &Tensor, from: usize) -> Result<(), Fault> {
+fn write_view(
+    cx: &mut Cx<'_, '_, '_>,
+    target: &str,
+    out: &Tensor,
+    source: &Tensor,
+    from: usize,
+) -> Result<(), CallFault> {
     let values = cx.values().into_iter().skip(from);
     let args = std::iter::once(Value::Tensor(out.clone())).chain(values).collect();
     let seen = run_as(cx, target, args)?;

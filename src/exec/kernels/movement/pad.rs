@@ -6,9 +6,9 @@ use crate::exec::kernels::movement::{identity, picked};
 use crate::exec::numbers::checked::{filled, fits, scalar_for};
 use crate::exec::tensor::Tensor;
 use crate::exec::tensor::value::{Scalar, Value};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (constant, &["aten.constant_pad_nd.default"]),
@@ -33,7 +33,7 @@ enum Border {
 }
 
 /// Returns the paddings before and after each dimension, in the order of dimensions.
-fn paddings(cx: &Cx<'_, '_, '_>, rank: usize) -> Result<Vec<(i64, i64)>, Fault> {
+fn paddings(cx: &Cx<'_, '_, '_>, rank: usize) -> Result<Vec<(i64, i64)>, CallFault> {
     let pads = cx.ints(1)?;
     if !pads.len().is_multiple_of(2) || pads.len() / 2 > rank {
         return Err(cx.bad(1, format!("pairs for at most {rank} dimensions"), pads.len().to_string()));
@@ -109,7 +109,7 @@ fn border(cx: &mut Cx<'_, '_, '_>, border: Border) -> Made {
 }
 
 /// As many dimensions as are padded, one of channels, and perhaps one of the batch, the only one that may be empty.
-fn check_rank(cx: &Cx<'_, '_, '_>, t: &Tensor, padded: usize) -> Result<(), Fault> {
+fn check_rank(cx: &Cx<'_, '_, '_>, t: &Tensor, padded: usize) -> Result<(), CallFault> {
     let batched = t.rank() == padded.saturating_add(2);
     let rest = t.sizes().get(usize::from(batched)..).unwrap_or(&[]);
     if !(batched || t.rank() == padded.saturating_add(1)) || rest.contains(&0) {
@@ -123,7 +123,7 @@ fn check_rank(cx: &Cx<'_, '_, '_>, t: &Tensor, padded: usize) -> Result<(), Faul
     Ok(())
 }
 
-fn outside(cx: &Cx<'_, '_, '_>, border: Border, size: usize, before: i64, after: i64) -> Result<Vec<usize>, Fault> {
+fn outside(cx: &Cx<'_, '_, '_>, border: Border, size: usize, before: i64, after: i64) -> Result<Vec<usize>, CallFault> {
     let n = i64::try_from(size).unwrap_or(i64::MAX);
     let (limit, what) = match border {
         Border::Reflect => (n.saturating_sub(1), "less than the size"),

@@ -13,9 +13,9 @@ use crate::exec::tensor::shape;
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (roll, &["aten.roll.default"]),
@@ -35,7 +35,7 @@ pub(in crate::exec) fn picked(
     t: &Tensor,
     meta: &Meta,
     maps: Vec<Vec<usize>>,
-) -> Result<Tensor, Fault> {
+) -> Result<Tensor, CallFault> {
     let strides = shape::contiguous(t.sizes());
     let mut tables = maps;
     for (table, stride) in tables.iter_mut().zip(&strides) {
@@ -92,14 +92,19 @@ pub(in crate::exec) fn identity(sizes: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// Returns the tensor in other row-major sizes: a view where it lies so, else a copy.
-pub(in crate::exec) fn rows_of(cx: &Cx<'_, '_, '_>, t: &Tensor, sizes: &[usize]) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn rows_of(cx: &Cx<'_, '_, '_>, t: &Tensor, sizes: &[usize]) -> Result<Tensor, CallFault> {
     let rows = if t.meta.is_contiguous() { t.clone() } else { t.resolved(cx.meter())? };
     let offset = rows.meta.offset;
     rows.with_meta(Meta { offset, ..Meta::contiguous(t.dtype(), sizes) })
 }
 
 /// Returns a row-major tensor of the slices of `t` at these places of dimension `d`.
-pub(in crate::exec) fn rows_at(cx: &Cx<'_, '_, '_>, t: &Tensor, d: usize, places: &[usize]) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn rows_at(
+    cx: &Cx<'_, '_, '_>,
+    t: &Tensor,
+    d: usize,
+    places: &[usize],
+) -> Result<Tensor, CallFault> {
     let inner = shape::numel(t.sizes().get(d.saturating_add(1)..).unwrap_or(&[]));
     let outer = shape::numel(t.sizes().get(..d).unwrap_or(&[]));
     let rows = rows_of(cx, t, &[outer, t.meta.size(d), inner])?;
@@ -158,7 +163,7 @@ fn roll(cx: &mut Cx<'_, '_, '_>) -> Made {
     Ok(picked(cx, t, &meta, maps)?.into())
 }
 
-fn flipped(cx: &Cx<'_, '_, '_>, t: &Tensor, dims: &[usize], meta: &Meta) -> Result<Tensor, Fault> {
+fn flipped(cx: &Cx<'_, '_, '_>, t: &Tensor, dims: &[usize], meta: &Meta) -> Result<Tensor, CallFault> {
     let mut maps = identity(t.sizes());
     for d in dims {
         if let Some(map) = maps.get_mut(*d) {
@@ -200,7 +205,7 @@ fn rotate(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Returns the view in which dimension `d` is split into `parts`, outermost first.
-fn split(t: &Tensor, d: usize, parts: &[usize]) -> Result<Tensor, Fault> {
+fn split(t: &Tensor, d: usize, parts: &[usize]) -> Result<Tensor, CallFault> {
     let mut meta = t.meta.clone();
     let stride = meta.stride(d);
     if d >= meta.rank() {
@@ -217,15 +222,15 @@ fn split(t: &Tensor, d: usize, parts: &[usize]) -> Result<Tensor, Fault> {
     t.with_meta(meta)
 }
 
-/// Splits by the shuffle's factor; `Fault` where a size is no multiple of it.
-fn part(cx: &Cx<'_, '_, '_>, size: usize, by: usize, what: &str) -> Result<usize, Fault> {
+/// Splits by the shuffle's factor; `CallFault` where a size is no multiple of it.
+fn part(cx: &Cx<'_, '_, '_>, size: usize, by: usize, what: &str) -> Result<usize, CallFault> {
     match size.checked_rem(by) {
         Some(0) => Ok(size.checked_div(by).unwrap_or(0)),
         _ => Err(cx.bad(0, format!("{what} that are a multiple of {by}"), size.to_string())),
     }
 }
 
-fn factor(cx: &Cx<'_, '_, '_>) -> Result<usize, Fault> {
+fn factor(cx: &Cx<'_, '_, '_>) -> Result<usize, CallFault> {
     let n = cx.int(1)?;
     usize::try_from(n).ok().filter(|n| *n > 0).ok_or_else(|| cx.bad(1, "1 or more", n.to_string()))
 }

@@ -7,9 +7,9 @@ use crate::exec::tensor::Tensor;
 use crate::exec::tensor::fill;
 use crate::exec::tensor::flat::with_width;
 use crate::exec::tensor::value::Value;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (|cx| kept(cx, Side::Lower), &["aten.tril.default"]),
@@ -63,7 +63,7 @@ fn kept(cx: &mut Cx<'_, '_, '_>, side: Side) -> Made {
 /// The rows of all places of the part, then their columns.
 #[allow(clippy::cast_possible_wrap)]
 fn indices(cx: &mut Cx<'_, '_, '_>, side: Side) -> Made {
-    let size = |i: usize| -> Result<usize, Fault> {
+    let size = |i: usize| -> Result<usize, CallFault> {
         let n = cx.int(i)?;
         usize::try_from(n).map_err(|_| cx.bad(i, "0 or more", n.to_string()))
     };
@@ -80,7 +80,7 @@ fn indices(cx: &mut Cx<'_, '_, '_>, side: Side) -> Made {
 }
 
 /// Returns the view along a diagonal.
-fn along(cx: &mut Cx<'_, '_, '_>, t: &Tensor, args: [i64; 3]) -> Result<Tensor, Fault> {
+fn along(cx: &mut Cx<'_, '_, '_>, t: &Tensor, args: [i64; 3]) -> Result<Tensor, CallFault> {
     let mut values = vec![Value::Tensor(t.clone())];
     values.extend(args.map(Value::Int));
     cx.run_tensor("aten.diagonal.default", &values)

@@ -8,9 +8,9 @@ use crate::exec::tensor::lane::with_lane;
 use crate::exec::tensor::shape;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[(im2col, &["aten.im2col.default"]), (col2im, &["aten.col2im.default"])];
 
@@ -25,8 +25,8 @@ struct Axis {
 }
 
 impl Axis {
-    fn of(cx: &Cx<'_, '_, '_>, first: usize, k: usize, size: usize) -> Result<Axis, Fault> {
-        let number = |i: usize, least: i64| -> Result<usize, Fault> {
+    fn of(cx: &Cx<'_, '_, '_>, first: usize, k: usize, size: usize) -> Result<Axis, CallFault> {
+        let number = |i: usize, least: i64| -> Result<usize, CallFault> {
             let all = cx.ints(first.saturating_add(i))?;
             let n = all.get(k).or(all.first()).copied().unwrap_or(1);
             let fits = usize::try_from(n).ok().filter(|_| n >= least);
@@ -60,7 +60,7 @@ impl Axis {
 
 /// Returns a padded, row-major image of zeros, `[planes, height, width]`, and its view `[planes, kernel rows, kernel columns, windows down,
 /// windows across]`.
-fn windowed(cx: &Cx<'_, '_, '_>, t: &Tensor, planes: usize, axes: [Axis; 2]) -> Result<(Tensor, Meta), Fault> {
+fn windowed(cx: &Cx<'_, '_, '_>, t: &Tensor, planes: usize, axes: [Axis; 2]) -> Result<(Tensor, Meta), CallFault> {
     let [down, across] = axes;
     let padded = Meta::contiguous(t.dtype(), &[planes, down.padded(), across.padded()]);
     let (plane, row) = (padded.stride(0), padded.stride(1));
@@ -71,13 +71,13 @@ fn windowed(cx: &Cx<'_, '_, '_>, t: &Tensor, planes: usize, axes: [Axis; 2]) -> 
     Ok((crate::exec::tensor::fill::empty(&padded, cx.meter())?, seen))
 }
 
-fn inside(image: &Tensor, axes: [Axis; 2]) -> Result<Tensor, Fault> {
+fn inside(image: &Tensor, axes: [Axis; 2]) -> Result<Tensor, CallFault> {
     let [down, across] = axes;
     image.narrow(1, down.padding, down.size)?.narrow(2, across.padding, across.size)
 }
 
 /// Returns the tensor as `[planes, rest...]`: batch and channels together.
-fn planes(cx: &Cx<'_, '_, '_>, t: &Tensor, inner: usize) -> Result<Tensor, Fault> {
+fn planes(cx: &Cx<'_, '_, '_>, t: &Tensor, inner: usize) -> Result<Tensor, CallFault> {
     let Some(lead) = t.rank().checked_sub(inner) else {
         return Err(cx.bad(0, format!("{} or more dimensions", inner.saturating_add(1)), t.rank().to_string()));
     };

@@ -6,9 +6,9 @@ use crate::exec::call::cx::Cx;
 use crate::exec::kernels::Entry;
 use crate::exec::tensor::Tensor;
 use crate::exec::tensor::value::Value;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (conj, &["aten._conj.default", "aten.conj.default", "aten.adjoint.default"]),

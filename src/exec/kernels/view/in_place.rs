@@ -8,9 +8,9 @@ use crate::exec::tensor::storage::Storage;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::MemoryFormat;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (
@@ -84,7 +84,7 @@ fn set_source(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn set_place(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, source) = (cx.tensor(0)?, cx.tensor(1)?);
-    let list = |i: usize| -> Result<crate::exec::tensor::shape::Shape, Fault> {
+    let list = |i: usize| -> Result<crate::exec::tensor::shape::Shape, CallFault> {
         let one = |n: i64| usize::try_from(n).map_err(|_| cx.bad(i, "numbers of 0 or more", n.to_string()));
         cx.ints(i)?.into_iter().map(one).collect()
     };

@@ -10,9 +10,9 @@ use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::MemoryFormat;
-use crate::ops::Fault;
+use crate::ops::CallFault;
 
-type Made = Result<Value, Fault>;
+type Made = Result<Value, CallFault>;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (
@@ -120,7 +120,7 @@ fn views(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Returns a copy of its own in row-major order; lazy marks are kept, not resolved.
-fn copy_of(cx: &Cx<'_, '_, '_>, t: &Tensor, meta: Meta) -> Result<Tensor, Fault> {
+fn copy_of(cx: &Cx<'_, '_, '_>, t: &Tensor, meta: Meta) -> Result<Tensor, CallFault> {
     let plain = Tensor { conj: false, neg: false, ..t.clone() };
     let mut out = crate::exec::tensor::fill::empty(&meta, cx.meter())?;
     out.copy_from(&plain)?;
@@ -216,7 +216,7 @@ fn copied(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// Returns result `k`, a copy without lazy marks.
-pub(in crate::exec) fn fresh(cx: &Cx<'_, '_, '_>, k: usize, t: &Tensor) -> Result<Tensor, Fault> {
+pub(in crate::exec) fn fresh(cx: &Cx<'_, '_, '_>, k: usize, t: &Tensor) -> Result<Tensor, CallFault> {
     let out = cx.zeros(k)?;
     out.copy_from(t)?;
     Ok(out)

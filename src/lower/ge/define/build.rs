@@ -204,7 +204,7 @@ impl<'r> Build<'r> {
         let kwargs: Vec<(StrId, Arg)> = named.into_iter().map(|(k, v)| (self.graph.texts.intern(k), v)).collect();
         let ty = match self.registry.infer(&mut self.graph, target, &args, &kwargs) {
             Ok(ty) => ty,
-            Err(error) if matches!(*error.fault, crate::ops::Fault::NoRule) => ValueType::Unknown,
+            Err(error) if matches!(*error.fault, crate::ops::CallFault::NoRule) => ValueType::Unknown,
             Err(error) => return Err(Undefined(error.to_string())),
         };
         let args = self.unconverted(target, args, &kwargs, &ty);

@@ -2,7 +2,7 @@
 
 use super::shared::{drawn_between, drawn_up_to, format, holds_bound, not_preserved};
 use crate::graph::{Arg, Dtype};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::require::{Entry, Needed};
 use crate::ops::typing::sizes;
@@ -51,7 +51,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     (|c| not_preserved(c, "memory_format"), &["aten.resize_.default"]),
 ];
 
-fn dtype_or(c: &Call<'_>, otherwise: Dtype) -> Result<Dtype, Fault> {
+fn dtype_or(c: &Call<'_>, otherwise: Dtype) -> Result<Dtype, CallFault> {
     let place = c.operator.schema.param_index("dtype");
     Ok(place.map_or(Ok(None), |i| c.dtype(i))?.unwrap_or(otherwise))
 }

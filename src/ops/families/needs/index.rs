@@ -2,7 +2,7 @@
 
 use super::shared::first;
 use crate::graph::{Arg, Dtype, TensorType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::typing::call::{Call, Operand};
 use crate::ops::typing::require::{Entry, Needed, is_bool, is_empty, is_index, is_inexact, is_long, size};
 use crate::ops::typing::sizes;
@@ -126,7 +126,7 @@ fn gather(c: &Call<'_>) -> Needed {
     within(c, index, t, Some(d))
 }
 
-fn scattered(c: &Call<'_>) -> Result<Option<usize>, Fault> {
+fn scattered(c: &Call<'_>) -> Result<Option<usize>, CallFault> {
     let (t, index) = (c.tensor(0)?, c.tensor(2)?);
     let d = c.axis(1, t.rank())?;
     if is_empty(index) {

@@ -84,7 +84,7 @@ fn windows(c: &Call<'_>) -> Needed {
 }
 
 /// How many windows fit into an image, where that is known.
-fn fitting(c: &Call<'_>, image: &[Dim]) -> Result<Option<i64>, crate::ops::error::Fault> {
+fn fitting(c: &Call<'_>, image: &[Dim]) -> Result<Option<i64>, crate::ops::error::CallFault> {
     let read = |name| c.ints(place(c, name));
     let (kernel, dilation, padding, stride) =
         (read("kernel_size")?, read("dilation")?, read("padding")?, read("stride")?);
@@ -288,7 +288,7 @@ pub(in crate::ops) fn slice_of(
     from: &Sizes,
     name: &str,
     first: usize,
-) -> Result<Sizes, crate::ops::error::Fault> {
+) -> Result<Sizes, crate::ops::error::CallFault> {
     let whole = TensorType { sizes: from.clone(), ..c.tensor(0)?.clone() };
     let place = |k: usize| first.saturating_add(k);
     if name.starts_with("diagonal") {

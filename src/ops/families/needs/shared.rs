@@ -1,7 +1,7 @@
 //! What operators of several families need.
 
 use crate::graph::{Arg, Dtype, MemoryFormat, TensorType};
-use crate::ops::error::Fault;
+use crate::ops::error::CallFault;
 use crate::ops::typing::call::{Call, Operand};
 use crate::ops::typing::promote::Promotion;
 use crate::ops::typing::require::{Needed, is_empty, is_integral};
@@ -9,7 +9,7 @@ use crate::ops::typing::sizes;
 use crate::sym::Dim;
 
 /// The tensors of the first argument: one, or a list.
-pub(super) fn leading<'a>(c: &Call<'a>) -> Result<Vec<&'a TensorType>, crate::ops::error::Fault> {
+pub(super) fn leading<'a>(c: &Call<'a>) -> Result<Vec<&'a TensorType>, crate::ops::error::CallFault> {
     if c.arg(0).items().is_some() {
         return c.tensors(0);
     }
@@ -109,7 +109,7 @@ pub(super) fn holds_bound(c: &Call<'_>, place: usize, less: i64, dtype: Dtype) -
 }
 
 /// The dtype of operands together.
-pub(super) fn joint(c: &Call<'_>, places: &[usize]) -> Result<Dtype, Fault> {
+pub(super) fn joint(c: &Call<'_>, places: &[usize]) -> Result<Dtype, CallFault> {
     let mut promotion = Promotion::default();
     for i in places {
         promotion.operand(c.operand(*i)?)?;
