@@ -9,7 +9,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::sym::Dim;
+use crate::sym::{Dim, gcd};
 use crate::term::sizes::{Dims, Sizes};
 
 /// One layer.
@@ -245,14 +245,6 @@ impl Layer {
             _ => false,
         }
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a.checked_rem(b).unwrap_or(0));
-    }
-    a
 }
 
 /// Strides of the same elements in other sizes: `old` has no size one; empty tensors are left out.
