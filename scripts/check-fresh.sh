@@ -69,6 +69,10 @@ for settings in config config.toml credentials.toml; do
     mkdir -p "$fresh$home/.cargo"
     cp "${CARGO_HOME:-$HOME/.cargo}/$settings" "$fresh$home/.cargo/"
 done
+# The root's npm has global settings of its own: this machine's become the user's.
+if command -v npm >/dev/null; then
+    cat "$(npm config get globalconfig)" "$HOME/.npmrc" 2>/dev/null >"$fresh$home/.npmrc" || true
+fi
 
 # ---- the toolchain and the clone
 
@@ -84,7 +88,7 @@ mount --rbind /dev "$fresh/dev"
 
 # ---- the two commands
 
-carried=$(env | grep -i -E '^(https?_proxy|no_proxy|all_proxy|ssl_cert_file|ssl_cert_dir|curl_ca_bundle|git_ssl_cainfo|pip_[a-z_]*|cargo_(http|net|registr)[a-z_]*)=' || true)
+carried=$(env | grep -i -E '^(https?_proxy|no_proxy|all_proxy|ssl_cert_file|ssl_cert_dir|curl_ca_bundle|git_ssl_cainfo|pip_[a-z_]*|npm_config_[a-z_]*|node_extra_ca_certs|cargo_(http|net|registr)[a-z_]*)=' || true)
 # Says in `spent` how many seconds of CPU everything took that this script ran and waited for. (A subshell would count its own.)
 count_cpu() {
     times >"$fresh/times"
