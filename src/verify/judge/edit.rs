@@ -333,12 +333,24 @@ fn compare_giving_assertions(
         return;
     }
     for (p, q) in old.into_iter().zip(new) {
-        if !is_given_the_same(f, c, p, q) {
-            let names = [before.name(p).to_string(), after.name(q).to_string()];
-            let reason = format!("assertion `{}` asks something else, or is not shown to ask the same", after.name(q));
-            findings.push(Problem::unknown(Question::Effects, reason).at(names));
-        }
+        findings.problems.extend(compare_giving_assertion(f, c, p, q));
     }
+}
+
+/// Compares two assertions that give a tensor by what they are given.
+pub(in crate::verify) fn compare_giving_assertion(
+    f: &mut Functional<'_>,
+    c: &mut Congruence,
+    p: NodeId,
+    q: NodeId,
+) -> Option<Problem> {
+    if is_given_the_same(f, c, p, q) {
+        return None;
+    }
+    let (name, after) = (f.before.view.name(p).to_string(), f.after.view.name(q).to_string());
+    let reason = format!("assertion `{after}` asks something else, or is not shown to ask the same");
+    let names = [name, after];
+    Some(Problem::unknown(Question::Effects, reason).at(names))
 }
 
 /// Whether two calls are of one operator, written alike, on equal operands.

@@ -20,7 +20,7 @@ use crate::verify::effects::trace::{Effect, effect_of};
 use crate::verify::findings::Findings;
 use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_outputs, same_part};
 use crate::verify::functional::values::{Functional, Shared};
-use crate::verify::judge::edit::compare_effect;
+use crate::verify::judge::edit::{compare_effect, compare_giving_assertion};
 use crate::verify::judge::obligation::{Obligation, Owed};
 use crate::verify::judge::touched::Touched;
 use crate::verify::prove::congruence::Congruence;
@@ -119,6 +119,10 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
     if effect_of(f.after.view, f.registry, node).is_some() {
         match effect_of(f.after.view, f.registry, node) {
             Some(Effect::Ordered) => compare_effect(f, c, node, node, findings),
+            // What it gives is its operand's: that says nothing of what it asks.
+            Some(Effect::Assertion) if f.after.view.ty(node).as_tensor().is_some() => {
+                findings.problems.extend(compare_giving_assertion(f, c, node, node));
+            }
             _ if !equal => {
                 let (a, b) = (f.outcome(Side::Before, Place::of(node)), f.outcome(Side::After, Place::of(node)));
                 // How its result lies is nothing that it asks.
