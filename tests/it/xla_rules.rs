@@ -22,25 +22,8 @@ enum Truth {
     Different,
 }
 
-struct Rule {
-    family: &'static str,
-    name: &'static str,
-    truth: Truth,
-    inputs: &'static str,
-    before: &'static str,
-    after: &'static str,
-}
-
-const fn rule(
-    family: &'static str,
-    name: &'static str,
-    truth: Truth,
-    inputs: &'static str,
-    before: &'static str,
-    after: &'static str,
-) -> Rule {
-    Rule { family, name, truth, inputs, before, after }
-}
+/// Family, name, what is true; inputs, then the lines of both programs.
+type Rule = (&'static str, &'static str, Truth, &'static str, &'static str, &'static str);
 
 include!("xla_rules/rules.rs");
 
@@ -64,13 +47,14 @@ fn the_table_of_xla_s_rules_is_what_the_judge_says_of_them() {
     let budget = Budget { time_ms: 60_000, shrinks: 0, ..Budget::searching() };
     let options = JudgeOptions { policy: Policy::Default, budget, ..JudgeOptions::default() };
     let (mut lines, mut counts) = (String::new(), BTreeMap::<&str, usize>::new());
-    for rule in RULES {
-        let (before, after) =
-            (program(rule.inputs, rule.before, &registry), program(rule.inputs, rule.after, &registry));
+    for (family, name, truth, inputs, before, after) in RULES {
+        let (before, after) = (program(inputs, before, &registry), program(inputs, after, &registry));
         let verdict = judge_pair(&before, &after, &registry, &options);
-        assert!(!verdict.accepted || rule.truth != Truth::Different, "{}: accepted", rule.name);
-        assert!(verdict.level != Some(Level::Exact) || rule.truth == Truth::Exact, "{}: shown bit by bit", rule.name);
-        let truth = match rule.truth {
+        let differs = *truth == Truth::Different;
+        assert!(!verdict.accepted || !differs, "{name}: accepted");
+        assert!(verdict.verdict != Finding::Refuted || differs, "{name}: refuted");
+        assert!(verdict.level != Some(Level::Exact) || *truth == Truth::Exact, "{name}: shown bit by bit");
+        let truth = match truth {
             Truth::Exact => "exact",
             Truth::Real => "real",
             Truth::Different => "different",
@@ -81,9 +65,9 @@ fn the_table_of_xla_s_rules_is_what_the_judge_says_of_them() {
             (Finding::Refuted, _) => "refuted",
             _ => "unknown",
         };
-        let key = if rule.truth == Truth::Different && !verdict.accepted { "refused rightly" } else { said };
+        let key = if differs { "refused rightly" } else { said };
         *counts.entry(key).or_default() += 1;
-        writeln!(lines, "| {} | `{}` | {truth} | {said} |", rule.family, rule.name).unwrap();
+        writeln!(lines, "| {family} | `{name}` | {truth} | {said} |").unwrap();
     }
     let count = |key: &str| counts.get(key).copied().unwrap_or(0);
     let page = format!(
@@ -98,7 +82,7 @@ fn the_table_of_xla_s_rules_is_what_the_judge_says_of_them() {
         count("proved exact"),
         count("proved real"),
         count("refused rightly"),
-        count("unknown") + count("refuted"),
+        count("unknown"),
     );
     committed::hold("docs/xla-rules.md", page);
 }

@@ -50,13 +50,13 @@ fn free(graph: &mut Graph, node: NodeId) {
     let args = graph.args(node).to_vec();
     let ([token, Arg::Operator(name), given @ ..], ValueType::Many(types)) = (&*args, graph.ty(node)) else { return };
     let ty = types.get(1).cloned().unwrap_or(ValueType::None);
-    let result = (ty != ValueType::None).then_some(());
+    let gives = ty != ValueType::None;
     let (kwargs, target) = (graph.kwargs(node).into(), graph.texts.intern(name));
     let base = name.split('.').nth(1).unwrap_or(name);
     let name = graph.free_name(BodyId::ROOT, base);
     let new = NewNode { kind: NodeKind::Call, target, args: given.into(), kwargs, ty };
     let call = graph.insert(BodyId::ROOT, Some(node), &name, new);
-    replace(graph, node, &[token.clone(), result.map_or(Arg::None, |()| Arg::Node(call))]);
+    replace(graph, node, &[token.clone(), if gives { Arg::Node(call) } else { Arg::None }]);
 }
 
 /// A body that a call runs as it stands.

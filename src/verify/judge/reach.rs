@@ -116,21 +116,19 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
             && (homes.0 == *place || same_part(f, c, *place, *place));
     }
     let contents = same_contents(f, c, node);
-    if effect_of(f.after.view, f.registry, node).is_some() {
-        match effect_of(f.after.view, f.registry, node) {
-            Some(Effect::Ordered) => compare_effect(f, c, node, node, findings),
-            // What it gives is its operand's: that says nothing of what it asks.
-            Some(Effect::Assertion) if f.after.view.ty(node).as_tensor().is_some() => {
-                findings.problems.extend(compare_giving_assertion(f, c, node, node));
-            }
-            _ if !equal => {
-                let (a, b) = (f.outcome(Side::Before, Place::of(node)), f.outcome(Side::After, Place::of(node)));
-                // How its result lies is nothing that it asks.
-                let owed = Owed::Assertion(f.after.view.name(node).to_string());
-                findings.problems.extend(Obligation { owed, before: a, after: b }.discharge(f, c));
-            }
-            _ => {}
+    match effect_of(f.after.view, f.registry, node) {
+        Some(Effect::Ordered) => compare_effect(f, c, node, node, findings),
+        // What it gives is its operand's: that says nothing of what it asks.
+        Some(Effect::Assertion) if f.after.view.ty(node).as_tensor().is_some() => {
+            findings.problems.extend(compare_giving_assertion(f, c, node, node));
         }
+        Some(Effect::Assertion) if !equal => {
+            let (a, b) = (f.outcome(Side::Before, Place::of(node)), f.outcome(Side::After, Place::of(node)));
+            // How its result lies is nothing that it asks.
+            let owed = Owed::Assertion(f.after.view.name(node).to_string());
+            findings.problems.extend(Obligation { owed, before: a, after: b }.discharge(f, c));
+        }
+        Some(Effect::Assertion) | None => {}
     }
     if !equal {
         reach.differing.insert(node);
