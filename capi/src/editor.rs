@@ -49,7 +49,9 @@ impl Editor {
             if editor.changes().is_empty() {
                 return Ok(Report::new(Outcome::Unchanged, None, String::new(), "unchanged\n".into(), "null".into()));
             }
-            let verdict = verify::judge_editor(editor, &model.host.judge);
+            let constants = verify::constants(editor.graph(), &model.inner.weights);
+            let judge = verify::JudgeOptions { constants, ..model.host.judge.clone() };
+            let verdict = verify::judge_editor(editor, &judge);
             let outcome = if verdict.accepted { Outcome::Accepted } else { Outcome::Refused };
             match outcome {
                 Outcome::Accepted => editor.commit(),

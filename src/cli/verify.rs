@@ -76,6 +76,7 @@ fn judge_files(args: &VerifyArgs, settled: &Settled, after: &Path) -> anyhow::Re
     let (after, _) = reading.sources().unchecked(after, &before.registry)?;
     let mut options = settled.judging(settled.policy);
     options.budget.shrinks = counterexample::SHRINKS;
+    options.constants = verify::constants(&before.model.graph, &before.model.weights);
     let (a, b) = (&before.model.graph, &after.graph);
     let certified = args.certificate.as_ref().map(|_| verify::certify(a, b, &before.registry, &options));
     let mut verdict = match &certified {
@@ -83,6 +84,7 @@ fn judge_files(args: &VerifyArgs, settled: &Settled, after: &Path) -> anyhow::Re
         // A search that may use steps without a name shows more.
         _ => verify::judge_pair(a, b, &before.registry, &options),
     };
+    verdict = verify::with_weights(verdict, &before.model, &after, options.policy);
     if let (Some(file), Some(certified), true) = (&args.certificate, certified, verdict.accepted) {
         keep(file, certified)?;
     }

@@ -164,7 +164,9 @@ impl JudgedCase {
         check_before(file, &mut case.before, registry)?;
         let given = given(file, &case.meta)?;
         let options = |mode| {
-            let options = JudgeOptions { given: given.clone(), ..JudgeOptions::of_case(&case.meta, mode) };
+            // What a counterexample says of a lifted constant is what the model held.
+            let constants = given.as_ref().map(|g| g.inputs.as_slice().into()).unwrap_or_default();
+            let options = JudgeOptions { given: given.clone(), constants, ..JudgeOptions::of_case(&case.meta, mode) };
             let mut options = how.search.applied(JudgeOptions { policy: how.policy, ..options });
             options.budget.shrinks = if how.shrinks { counterexample::SHRINKS } else { 0 };
             options

@@ -79,6 +79,10 @@ pub fn lower(loaded: &Loaded, how: &Lowering<'_>) -> Result<LoweredModel, Loweri
     let lowered = ge::lower_with(&loaded.model.graph, &how.ge, &loaded.registry)?;
     let judged = how.judging.as_ref().map(|judging| {
         let written = ge::encode(&lowered.graph, ge::Format::Bin);
+        let judging = &JudgeOptions {
+            constants: verify::constants(&loaded.model.graph, &loaded.model.weights),
+            ..judging.clone()
+        };
         let mut judged = judge_lowered(&written, &lowered.host, &loaded.model.graph, &loaded.registry, judging);
         let verdict = &mut judged.verdict;
         verdict.assumes.extend(assumed(how.compiler).into_iter().map(Assumption::Device));

@@ -14,7 +14,7 @@ use super::load::{self, Kind, ReadError, Sources};
 use super::run::RunReport;
 use crate::certificate::{Certificate, CertificateError, Conditions};
 use crate::formats::text::{ReadOptions, case};
-use crate::graph::Graph;
+use crate::graph::{Graph, Model};
 use crate::ops::Registry;
 use crate::verify::{self, JudgeOptions, Level, Mode};
 
@@ -85,7 +85,9 @@ impl Checking<'_> {
     pub fn pair(&self, certificate: &Path, before: &Path, after: &Path) -> Result<Checked, ProofError> {
         let before = self.sources.model(before)?;
         let (after, _) = self.sources.unchecked(after, &before.registry)?;
-        self.check(certificate, (&before.model.graph, &after.graph), &before.registry, self.host.clone())
+        let checked =
+            self.check(certificate, (&before.model.graph, &after.graph), &before.registry, self.of(&before.model))?;
+        Ok(held_to_weights(checked, &before.model, &after))
     }
 
     /// Checks one certificate of a case. The mode is the certificate's.
@@ -106,7 +108,8 @@ impl Checking<'_> {
         // What a text does not say of inputs is what the model says.
         let like = self.sources.like.or((first.kind == Kind::Pt2).then_some(model));
         let between = Sources { like, weights: None, ..self.sources };
-        let mut before = first.model.graph;
+        let host = self.of(&first.model);
+        let mut before = first.model.graph.clone();
         let mut done = Vec::new();
         for (number, file) in (1..).zip(&files) {
             let (path, sources) = match number == files.len() {
@@ -114,7 +117,8 @@ impl Checking<'_> {
                 false => (file.with_extension("fx"), between),
             };
             let (mut after, _) = sources.unchecked(&path, &first.registry)?;
-            let checked = self.check(file, (&before, &after.graph), &first.registry, self.host.clone())?;
+            let checked = self.check(file, (&before, &after.graph), &first.registry, host.clone())?;
+            let checked = held_to_weights(checked, &first.model, &after);
             let holds = checked.holds;
             done.push(checked);
             if !holds {
@@ -127,6 +131,10 @@ impl Checking<'_> {
             before = after.graph;
         }
         Ok(done)
+    }
+
+    fn of(&self, model: &Model) -> JudgeOptions {
+        JudgeOptions { constants: verify::constants(&model.graph, &model.weights), ..self.host.clone() }
     }
 
     fn check(
@@ -153,6 +161,14 @@ impl Checking<'_> {
             assumes: certificate.assumes,
             ms: start.elapsed().as_secs_f64() * 1e3,
         })
+    }
+}
+
+/// A certificate speaks of graphs: that of two models holds only if tensors of one name are the same.
+fn held_to_weights(checked: Checked, before: &Model, after: &Model) -> Checked {
+    match verify::unlike_weights(before, after).filter(|_| checked.holds) {
+        Some(reason) => Checked { holds: false, reason, ..checked },
+        None => checked,
     }
 }
 

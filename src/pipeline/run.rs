@@ -262,6 +262,7 @@ pub fn run(
     let described = describe(passes, settings)?;
     let constants =
         passes.iter().any(|p| p.grants.iter().any(|g| g == "constants")).then(|| Arc::new(model.weights.clone()));
+    settings.judge.constants = verify::constants(&model.graph, &model.weights);
     let mut graph = std::mem::take(&mut model.graph);
     graph.begin_log();
     let mut report = RunReport::default();

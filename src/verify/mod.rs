@@ -6,6 +6,7 @@
 //! - `differ/`: both graphs run on inputs that may show a difference;
 //! - `order/`: streams; `prove/`: whether two values are equal;
 //! - `replay`: an answer as a certificate, and a certificate shown again without a search;
+//! - `weights`: tensors that models hold beside their graphs;
 //! - `findings`, `verdict`, `policy`, `options`, `show`: what is said.
 //!
 //! Terms, their arithmetic and their store are `crate::term`.
@@ -29,6 +30,7 @@ mod show;
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod weights;
 
 pub use crate::formats::text::domain::Domain;
 pub use differ::{
@@ -41,3 +43,4 @@ pub use policy::Policy;
 pub use replay::{Certified, Unproved, certify, check_certificate};
 pub use show::line as print_node;
 pub use verdict::{Answer, Assumption, Finding, Level, Question, SideBySide, Stop, Verdict};
+pub use weights::{constants, unlike_weights, with_weights};

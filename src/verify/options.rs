@@ -1,9 +1,11 @@
 //! What the judge is told: mode, policy, and what the host says of inputs.
 
+use std::sync::Arc;
+
 use crate::formats::text::case::{CaseMeta, MODE};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Graph, InputLayout};
-use crate::verify::differ::Given;
+use crate::verify::differ::{Given, Held};
 use crate::verify::policy::Policy;
 
 /// The NPU path for which is judged: each has its own rules of order.
@@ -66,6 +68,8 @@ pub struct JudgeOptions {
     pub may_stop_raising: bool,
     /// Inputs on which both graphs are run first.
     pub given: Option<Given>,
+    /// What lifted constants hold, by the names of their placeholders. Without them nothing is run that reads one.
+    pub constants: Arc<[Held]>,
     /// From which seed the values of trials are drawn.
     pub seed: u64,
     /// Who forks and joins side streams in `reduce-overhead`.

@@ -7,6 +7,8 @@ use airlock::formats::{pt2, text};
 use airlock::graph::{Arg, BodyId, Bytes, Device, Dtype, Graph, Model, NewNode, NodeKind, TensorType, ValueType, View};
 use airlock::ops::Registry;
 
+use crate::e2e::{airlock, text as utf8};
+
 /// Every `.pt2` of the models, in order.
 fn archives() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
@@ -364,4 +366,28 @@ fn an_operator_nobody_knows_is_carried_through_with_the_names_of_its_parameters(
     ] {
         assert!(json.contains(part), "{json}");
     }
+}
+
+#[test]
+fn two_models_of_one_graph_that_hold_other_constants_are_not_the_same() {
+    let ops = Registry::standard();
+    let dir = tempfile::tempdir().unwrap();
+    let path = crate::e2e::model("scatter_gather", "core");
+    let mut model = pt2::read(&path, &ops).unwrap();
+    let storage = model.weights.find("lifted_tensor_0").unwrap().0.storage.clone();
+    let mut content = model.weights.storages[&storage].as_slice().to_vec();
+    content[0] ^= 1;
+    model.weights.storages.insert(storage, Bytes::new(content));
+    let (other, certificate) = (dir.path().join("other.pt2"), dir.path().join("c.json"));
+    pt2::write(&model, &other, &ops).unwrap_or_else(|e| panic!("{e}"));
+    let verify = |after: &Path| {
+        airlock().arg("verify").args([&path, after, "--certificate".as_ref(), &certificate]).output().unwrap()
+    };
+    let output = verify(&other);
+    assert_eq!(output.status.code(), Some(1), "{}", utf8(&output.stdout));
+    assert!(utf8(&output.stdout).contains("tensor `lifted_tensor_0` holds"), "{}", utf8(&output.stdout));
+    assert!(verify(&path).status.success() && certificate.is_file());
+    let check = |after: &Path| airlock().arg("check-certificate").args([&certificate, &path, after]).output().unwrap();
+    assert!(check(&path).status.success());
+    assert!(utf8(&check(&other).stdout).contains("tensor `lifted_tensor_0` holds"));
 }

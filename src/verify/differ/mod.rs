@@ -35,7 +35,7 @@ pub use illustrate::{Illustration, illustrate};
 pub use likeness::{Print, Prints, prints};
 pub use regimes::Values;
 pub use traced::{Traced, TracedNode, trace};
-pub use witness::{Held, Witness};
+pub use witness::{Held, Witness, values as values_of};
 
 use std::time::{Duration, Instant};
 

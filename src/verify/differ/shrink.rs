@@ -11,7 +11,7 @@ use crate::verify::differ::error::Difference;
 use crate::verify::differ::regimes::{Regime, Values};
 use crate::verify::differ::run::{self, From};
 use crate::verify::differ::sizes::Sizes;
-use crate::verify::differ::subject::Subject;
+use crate::verify::differ::subject::{Kind, Subject};
 use crate::verify::differ::trials::{Trial, Trials};
 use crate::verify::differ::witness::{Held, held};
 use crate::verify::differ::{Once, once};
@@ -93,6 +93,9 @@ impl Shrinker<'_, '_> {
     /// Puts 0, 1 and whole numbers for more and more of an input's elements: half of them, a quarter, and so on.
     fn values(&mut self, input: usize) {
         let Some(stated) = self.subject.inputs.get(input) else { return };
+        if matches!(stated.kind, Kind::Fixed(_)) {
+            return;
+        }
         let domain = stated.domain.clone();
         let name = stated.name.clone();
         let plain: &[f64] = match domain {

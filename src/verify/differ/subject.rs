@@ -3,11 +3,12 @@
 //! Promises: every placeholder of the first program but constants and numbers has values to try; a pair that cannot be run is an
 //! [`Obstacle`] that says why. Parameters and buffers are inputs; lifted constants are not. Leaves values to `regimes`.
 
-use crate::exec::Value;
+use crate::exec::{Meta, Value};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, Graph, InputKind, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, Symbols};
+use crate::verify::differ::run;
 use crate::verify::differ::steps::{self, Steps};
 use crate::verify::options::JudgeOptions;
 
@@ -162,16 +163,18 @@ fn inputs(graph: &Graph, options: &JudgeOptions) -> Result<Vec<Input>, Obstacle>
     for (place, node) in placeholders(graph).into_iter().enumerate() {
         let name = graph.name(node).to_string();
         let spec = specs.get(place);
-        if matches!(spec.map(|s| s.kind), Some(InputKind::ConstantTensor | InputKind::CustomObj)) {
-            return Err(format!("the value of constant `{name}` is not at hand"));
-        }
+        let stated = options.domains.iter().find(|(n, _)| *n == name);
+        let is_known = matches!(stated, Some((_, Domain::Is(_))));
         let kind = match graph.ty(node) {
+            _ if spec.is_some_and(|s| s.kind == InputKind::CustomObj) => return Err(not_at_hand(&name)),
+            ValueType::Tensor(ty) if spec.is_some_and(|s| s.kind == InputKind::ConstantTensor) && !is_known => {
+                Kind::Fixed(lifted(&name, ty, options).ok_or_else(|| not_at_hand(&name))?)
+            }
             ValueType::Tensor(ty) => Kind::Tensor((**ty).clone()),
             ValueType::SymInt(dim) => Kind::Size(*dim),
             ValueType::Const(Some(arg)) => Kind::Fixed(constant(arg)),
             _ => return Err(format!("nothing says what input `{name}` is")),
         };
-        let stated = options.domains.iter().find(|(n, _)| *n == name);
         let twin = options.may_alias.iter().find_map(|(a, b)| {
             let other = if *b == name {
                 a
@@ -191,6 +194,22 @@ fn inputs(graph: &Graph, options: &JudgeOptions) -> Result<Vec<Input>, Obstacle>
         });
     }
     Ok(out)
+}
+
+fn not_at_hand(name: &str) -> Obstacle {
+    format!("the value of constant `{name}` is not at hand")
+}
+
+/// A lifted constant: always what the model holds.
+fn lifted(name: &str, ty: &TensorType, options: &JudgeOptions) -> Option<Value> {
+    let held = options.constants.iter().find(|h| h.name == name && h.dtype == Some(ty.dtype))?;
+    let fixed = |d: &Dim| d.fixed().and_then(|n| usize::try_from(n).ok());
+    let sizes: Vec<usize> = ty.sizes.iter().map(fixed).collect::<Option<_>>()?;
+    let mut meta = Meta::contiguous(ty.dtype, &sizes);
+    if let Some(strides) = ty.strides.as_ref().and_then(|s| s.iter().map(fixed).collect::<Option<Vec<_>>>()) {
+        meta.strides = strides.as_slice().into();
+    }
+    (held.sizes == sizes).then(|| run::tensor(meta, &held.values).map(Value::Tensor))?
 }
 
 fn constant(arg: &Arg) -> Value {
