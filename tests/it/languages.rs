@@ -335,12 +335,15 @@ fn what_typescript_passes_say_of_types_holds() {
     if !tsc.is_file() {
         return say("skipped: there is no tsc; scripts/setup.sh --languages installs it");
     }
+    // Where the machine has no node, that of the toolchain.
+    let nodes = std::env::var_os("PATH").into_iter().flat_map(|p| std::env::split_paths(&p).collect::<Vec<_>>());
+    let path = std::env::join_paths(nodes.chain([target.join("guest-toolchain/python/bin")])).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let new = airlock().args(["new", "--lang", "typescript"]).arg(folder.path().join("fresh")).output().unwrap();
     assert_eq!(new.status.code(), Some(0), "{}", e2e::text(&new.stderr));
     for project in [file("guest-examples/typescript"), folder.path().join("fresh")] {
-        let checked = std::process::Command::new(&tsc).arg("-p").arg(&project).output().unwrap();
-        assert!(checked.status.success(), "{}", e2e::text(&checked.stdout));
+        let checked = std::process::Command::new(&tsc).arg("-p").arg(&project).env("PATH", &path).output().unwrap();
+        assert!(checked.status.success(), "{}{}", e2e::text(&checked.stdout), e2e::text(&checked.stderr));
     }
 }
 

@@ -305,3 +305,12 @@ fn a_picture_has_the_values_of_both_graphs_and_marks_where_they_part() {
     let page = airlock::report::side_by_side("near.fx", "<script>", "whole", &witness, &traced);
     assert!(page.contains(a) && page.contains(b) && !page.contains("<script"));
 }
+
+#[test]
+fn a_conversion_to_the_dtype_that_is_there_is_its_operand_in_a_wide_run_too() {
+    // Both leave x + 1 in x; a copy would leave x as it was.
+    let converted = &["t = torch.ops.aten.to.dtype(x, torch.float32)", "out = torch.ops.aten.add_.Tensor(t, 1)"];
+    let plain = &["out = torch.ops.aten.add_.Tensor(x, 1)"];
+    let copied = &["t = torch.ops.aten._to_copy.default(x)", "out = torch.ops.aten.add_.Tensor(t, 1)"];
+    assert_eq!(shows(X, (converted, "out"), (copied, "out"), (plain, "out")), Shows::Value);
+}

@@ -35,6 +35,8 @@ pub struct Session<'r> {
     left: u64,
     /// Whether calls are made in f64.
     pub wide: Option<Casts>,
+    /// In a wide run: whether a conversion that is called is none, for its operand has that dtype in the program.
+    pub(in crate::exec) keeps_dtype: bool,
     /// When a run ends that has not come to its end: an error that says so.
     pub deadline: Option<Instant>,
     /// The most bytes that a tensor may take; what is larger is not made.
@@ -57,6 +59,7 @@ impl<'r> Session<'r> {
             depth: 0,
             left: u64::MAX,
             wide: None,
+            keeps_dtype: false,
             deadline: None,
             most_bytes: None,
         }

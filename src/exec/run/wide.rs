@@ -141,11 +141,12 @@ impl Session<'_> {
         result: Value,
     ) -> Result<Value, CallFault> {
         let (true, Value::Tensor(t)) = (asked, &result) else { return Ok(result) };
-        if t.dtype() != Dtype::F64 {
+        let converts = operator.is_some_and(|o| o.facts.shares == Some(SharesWhen::Converted));
+        // A conversion to the dtype that its operand has is its operand.
+        if t.dtype() != Dtype::F64 || converts && self.keeps_dtype {
             return Ok(result);
         }
         let lent = args.iter().filter_map(Value::as_tensor).any(|a| a.shares_storage(t));
-        let converts = operator.is_some_and(|o| o.facts.shares == Some(SharesWhen::Converted));
         if rounds_to.is_none() && !(lent && converts) {
             return Ok(result);
         }
