@@ -314,3 +314,18 @@ fn a_conversion_to_the_dtype_that_is_there_is_its_operand_in_a_wide_run_too() {
     let copied = &["t = torch.ops.aten._to_copy.default(x)", "out = torch.ops.aten.add_.Tensor(t, 1)"];
     assert_eq!(shows(X, (converted, "out"), (copied, "out"), (plain, "out")), Shows::Value);
 }
+
+#[test]
+fn where_integers_are_indices_those_that_both_graphs_take_are_tried() {
+    // The rows differ only in a place that large values show, and only small indices are rows.
+    let inputs = "w: \"f32[5, 4]\", ids: \"i64[3]\"";
+    let read = "e = torch.ops.aten.embedding.default(w, ids)";
+    let before = &[read, "out = torch.ops.aten.clamp.default(e, -500.0, 500.0)"];
+    let wrong = &[read, "out = torch.ops.aten.clamp.default(e, -501.0, 501.0)"];
+    let same = &[
+        read,
+        "low = torch.ops.aten.clamp.default(e, -500.0)",
+        "out = torch.ops.aten.clamp.default(low, None, 500.0)",
+    ];
+    assert_eq!(shows(inputs, (before, "out"), (wrong, "out"), (same, "out")), Shows::Value);
+}

@@ -48,6 +48,7 @@ use crate::verify::differ::lab::Lab;
 use crate::verify::differ::regimes::Regime;
 use crate::verify::differ::run::{From, Run};
 use crate::verify::differ::shrink::Shrunk;
+use crate::verify::differ::sizes::Sizes;
 use crate::verify::differ::subject::Subject;
 use crate::verify::differ::trials::Trial;
 use crate::verify::options::JudgeOptions;
@@ -145,10 +146,10 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
             break;
         }
         let sizes = trials.sizes.get(trial.sizes).cloned().unwrap_or_default();
-        let Some(inputs) = run::inputs(&mut subject, &sizes, From::Regime(&trial.regime, options.seed)) else {
+        let Some((inputs, came_to)) = tried_once(&mut subject, (&sizes, trial, options.seed), deadline) else {
             continue;
         };
-        match once(&subject, trial, &inputs, deadline) {
+        match came_to {
             Once::Differs(difference) => {
                 let found = Shrunk { sizes, inputs, difference };
                 let now = (trial, options.seed);
@@ -163,10 +164,41 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
                 break;
             }
             Once::Same => tried.ran = tried.ran.saturating_add(1),
-            Once::NotRun(why) => tried.obstacle = Some(why),
+            Once::BothRaise(why) | Once::NotRun(why) => tried.obstacle = Some(why),
         }
     }
     tried
+}
+
+/// Limits of integers that are tried where both programs raise: most likely an integer is an index that is out of range.
+const INDEX_LIMITS: &[i64] = &[256, 32, 8, 4, 2];
+
+/// Makes the inputs of a trial and runs both programs; where both raise, again with integers that may be indices. `None` where there are no
+/// such inputs.
+fn tried_once(
+    subject: &mut Subject<'_>,
+    (sizes, trial, seed): (&Sizes, &Trial, u64),
+    deadline: Instant,
+) -> Option<(Vec<Value>, Once)> {
+    let run = |subject: &mut Subject<'_>, limit: Option<i64>| {
+        subject.integers_below = limit;
+        let inputs = run::inputs(subject, sizes, From::Regime(&trial.regime, seed))?;
+        let came_to = once(subject, trial, &inputs, deadline);
+        Some((inputs, came_to))
+    };
+    let first = run(subject, None)?;
+    if !matches!(first.1, Once::BothRaise(_)) || !subject.has_free_integers() {
+        return Some(first);
+    }
+    let known = subject.index_limit;
+    for limit in INDEX_LIMITS.iter().filter(|l| known.is_none_or(|k| **l <= k)) {
+        let again = run(subject, Some(*limit))?;
+        if !matches!(again.1, Once::BothRaise(_)) {
+            subject.index_limit = Some(*limit);
+            return Some(again);
+        }
+    }
+    Some(first)
 }
 
 /// Making a witness smaller takes a quarter of the time at most.
@@ -190,6 +222,7 @@ fn shown_by(subject: &mut Subject<'_>, given: &Given, deadline: Instant) -> Opti
 enum Once {
     Differs(Difference),
     Same,
+    BothRaise(String),
     NotRun(String),
 }
 
@@ -208,7 +241,7 @@ fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instan
     };
     match lab.own() {
         (Run::Barred(why), _) | (_, Run::Barred(why)) => Once::NotRun(why),
-        (Run::Raised(node, why), Run::Raised(..)) => Once::NotRun(format!("both graphs raise: `{node}`: {why}")),
+        (Run::Raised(node, why), Run::Raised(..)) => Once::BothRaise(format!("both graphs raise: `{node}`: {why}")),
         (Run::Done(_), Run::Raised(node, why)) => {
             raise(Shows::Raises, "runs".into(), format!("raises at `{node}`: {why}"))
         }

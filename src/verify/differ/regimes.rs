@@ -136,6 +136,8 @@ pub struct Wanted<'a> {
     pub domain: &'a Domain,
     /// Whether the working range is the narrow one.
     pub narrow: bool,
+    /// Where integers of which nothing is said lie: from 0 on, below this.
+    pub integers_below: Option<i64>,
     /// Whether it is a parameter or a buffer.
     pub weight: bool,
 }
@@ -341,6 +343,9 @@ fn whole(regime: &Regime, wanted: Wanted<'_>, draw: Draw) -> Vec<i64> {
         return limited(regime, wanted, draw, (*lo, *hi), *distinct);
     }
     let (lo, hi) = ends(wanted.dtype);
+    if let (Some(below), true) = (wanted.integers_below, wanted.domain.is_any()) {
+        return limited(regime, wanted, draw, (0, below.saturating_sub(1).min(hi)), false);
+    }
     let half = hi.checked_div(2).unwrap_or(0).saturating_add(1);
     let extremes =
         [hi, lo, 0, 1, if lo < 0 { -1 } else { 3 }, hi.saturating_sub(1), 2, 7, lo.saturating_add(1), half, 5, 100];
@@ -395,7 +400,7 @@ mod tests {
     use super::*;
 
     fn wanted(dtype: Dtype, domain: &Domain) -> Wanted<'_> {
-        Wanted { number: 0, dtype, count: 24, row: 6, domain, narrow: false, weight: false }
+        Wanted { number: 0, dtype, count: 24, row: 6, domain, narrow: false, integers_below: None, weight: false }
     }
 
     fn floats(regime: &Regime, domain: &Domain) -> Vec<f64> {

@@ -90,12 +90,12 @@ pub enum From<'a> {
 
 /// Makes the inputs of one trial; `None` where there are none of these sizes, or what was kept does not fit.
 pub fn inputs(subject: &mut Subject<'_>, sizes: &Sizes, from: From<'_>) -> Option<Vec<Value>> {
-    let narrow = subject.is_narrow();
+    let (narrow, below) = (subject.is_narrow(), subject.integers_below);
     let mut symbols = std::mem::take(&mut subject.symbols);
     let bindings = sizes::bindings(sizes, &mut symbols);
     let number = |d: &Dim| symbols.eval(*d, &bindings).ok();
     let each = subject.inputs.iter().enumerate();
-    let out = each.map(|(place, input)| one(input, place, from, narrow, &number)).collect();
+    let out = each.map(|(place, input)| one(input, place, from, (narrow, below), &number)).collect();
     subject.symbols = symbols;
     out
 }
@@ -104,7 +104,7 @@ fn one(
     input: &Input,
     place: usize,
     from: From<'_>,
-    narrow: bool,
+    (narrow, integers_below): (bool, Option<i64>),
     number: &dyn Fn(&Dim) -> Option<i64>,
 ) -> Option<Value> {
     let ty = match &input.kind {
@@ -130,6 +130,7 @@ fn one(
                 row,
                 domain: &input.domain,
                 narrow,
+                integers_below,
                 weight: input.target.is_some(),
             };
             regimes::values(regime, wanted, shift)

@@ -65,6 +65,10 @@ pub struct Subject<'a> {
     pub may_stop_raising: bool,
     /// The most bytes that a tensor of a run may take.
     pub most_bytes: usize,
+    /// Where integers of which nothing is said lie in this trial: from 0 on, below this.
+    pub integers_below: Option<i64>,
+    /// Below which integers both programs ran that had raised.
+    pub index_limit: Option<i64>,
 }
 
 impl<'a> Subject<'a> {
@@ -93,7 +97,14 @@ impl<'a> Subject<'a> {
             integer_slack: options.integer_slack,
             may_stop_raising: options.may_stop_raising,
             most_bytes: options.budget.bytes.saturating_mul(4),
+            integers_below: None,
+            index_limit: None,
         })
+    }
+
+    /// Returns whether there are integers to choose of which nothing is said.
+    pub fn has_free_integers(&self) -> bool {
+        self.inputs.iter().any(|i| i.domain.is_any() && matches!(&i.kind, Kind::Tensor(t) if t.dtype.is_integer()))
     }
 
     /// Returns every dimension of every input.
