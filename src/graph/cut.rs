@@ -4,7 +4,7 @@
 //! Promises: the root's inputs and outputs are as many as its signature says; each step costs what it touches. Leaves to callers whether what is
 //! left still means anything.
 
-use super::{Arg, BodyId, Graph, InputKind, InputSpec, NewNode, NodeId, NodeKind, Users, ValueType, View};
+use super::{Arg, BodyId, Graph, InputKind, InputSpec, NewNode, NodeId, NodeKind, OutputKind, Users, ValueType, View};
 
 /// A node to take out, and the items of its results.
 pub(super) type Item = Vec<Box<str>>;
@@ -45,6 +45,11 @@ fn take_out_one(graphs: &mut [Graph], name: &str) -> bool {
         g.make_input(name, *n, &ty);
     }
     true
+}
+
+/// Returns a value of each graph, by name, instead of the one that is returned at this place; returns whether each has it.
+pub(super) fn return_instead(graphs: &mut [Graph], place: usize, name: &str) -> bool {
+    graphs.iter_mut().all(|g| g.return_instead(place, name).is_some())
 }
 
 /// Lets the operand take the place of a node where both are there and the operand stands before it.
@@ -89,6 +94,20 @@ impl Graph {
             signature.outputs.retain(|_| place.next().is_some_and(|p| stays(&p)));
         }
         true
+    }
+
+    fn return_instead(&mut self, place: usize, name: &str) -> Option<()> {
+        let (output, value) = (self.output(BodyId::ROOT)?, self.find_name(BodyId::ROOT, name)?);
+        let mut items = self.args(output).first()?.items()?.to_vec();
+        *items.get_mut(place)? = Arg::Node(value);
+        let spec = self.signature.as_mut().and_then(|s| s.outputs.get_mut(place));
+        // What becomes of an input is no value that is returned.
+        if spec.is_some_and(|s| s.kind != OutputKind::UserOutput) {
+            return None;
+        }
+        let kwargs = self.kwargs(output).into();
+        self.set_args(output, Box::new([Arg::Tuple(items.into())]), kwargs);
+        Some(())
     }
 
     /// Adds an input behind the last one; it takes the place of the node, where there is one.

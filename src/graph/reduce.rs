@@ -1,6 +1,6 @@
 //! The smallest graphs for which something still holds.
 //!
-//! Outputs are left out, then calls in ever smaller groups (Zeller and Hildebrandt's delta debugging): a value that is still read becomes an input,
+//! Outputs are left out, or moved up to what they are made of, then calls in ever smaller groups (Zeller and Hildebrandt's delta debugging): a value that is still read becomes an input,
 //! a call that gives its operand's type is passed by. Each try is a copy that the caller's test sees; what it does not recognise is forgotten.
 //!
 //! Promises: what comes out passed the test; where time ran out it is the smallest so far, and that is said. Leaves the test, and sizes of tensors,
@@ -8,8 +8,10 @@
 
 use std::time::Instant;
 
+use rustc_hash::FxHashSet;
+
 use super::cut::{self, Item};
-use super::{BodyId, Graph, NodeId, NodeKind, ValueType, View};
+use super::{Arg, BodyId, Graph, NodeId, NodeKind, ValueType, View};
 
 /// What is left of graphs.
 pub struct Reduced {
@@ -34,6 +36,7 @@ pub fn reduce(graphs: Vec<Graph>, deadline: Instant, test: &mut dyn FnMut(&[Grap
     loop {
         let before = r.size();
         r.outputs();
+        r.raises();
         r.calls();
         r.bypasses();
         r.accept(&mut cut::drop_unread_inputs);
@@ -107,8 +110,22 @@ impl Reducer<'_> {
         }
     }
 
+    /// Returns earlier values: what comes after them is no part of it.
+    fn raises(&mut self) {
+        for place in 0..self.output_count() {
+            let names = self.now.first().map_or_else(Vec::new, |g| raised(g, place, parted(&self.now).as_ref()));
+            // The later a value, the likelier it shows what the last one shows: the first that does is looked for between the two.
+            let (mut low, mut high) = (0_usize, names.len());
+            while low < high && !self.is_late() {
+                let middle = low.midpoint(high);
+                let holds = names.get(middle).is_some_and(|n| self.accept(&mut |g| cut::return_instead(g, place, n)));
+                (low, high) = if holds { (low, middle) } else { (middle.saturating_add(1), high) };
+            }
+        }
+    }
+
     fn calls(&mut self) {
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = FxHashSet::default();
         let mut items: Vec<Item> = Vec::new();
         for g in &self.now {
             for node in g.nodes(BodyId::ROOT).filter(|n| matches!(g.kind(*n), NodeKind::Call | NodeKind::GetAttr)) {
@@ -149,6 +166,44 @@ fn item(g: &Graph, node: NodeId) -> Item {
     names
 }
 
+/// Names of the tensors of which an output is made, in order, and of those only what may differ.
+fn raised(g: &Graph, place: usize, differing: Option<&FxHashSet<NodeId>>) -> Vec<Box<str>> {
+    let returned = || g.args(g.output(BodyId::ROOT)?).first()?.items()?.get(place)?.as_node();
+    let Some(returned) = returned() else { return Vec::new() };
+    let (mut seen, mut open) = (FxHashSet::default(), vec![returned]);
+    while let Some(node) = open.pop() {
+        open.extend(g.operands(node).filter(|o| seen.insert(*o)));
+    }
+    let is_tensor = |n: &NodeId| g.kind(*n) == NodeKind::Call && matches!(g.ty(*n), ValueType::Tensor(_));
+    let counts = |n: &NodeId| seen.contains(n) && differing.is_none_or(|d| d.contains(n));
+    g.nodes(BodyId::ROOT).filter(|n| is_tensor(n) && counts(n)).map(|n| Box::from(g.name(n))).collect()
+}
+
+/// The nodes of the first of two graphs that the second calls otherwise, and what is made of them.
+fn parted(graphs: &[Graph]) -> Option<FxHashSet<NodeId>> {
+    let [a, b] = graphs else { return None };
+    let mut out = FxHashSet::default();
+    for node in a.nodes(BodyId::ROOT) {
+        let other = b.find_name(BodyId::ROOT, a.name(node));
+        let is_same = other.is_some_and(|o| is_same_call(a, node, b, o));
+        if !is_same || a.operands(node).any(|o| out.contains(&o)) {
+            out.insert(node);
+        }
+    }
+    Some(out)
+}
+
+/// Whether calls of two graphs are the same, by the names of their operands.
+fn is_same_call(a: &Graph, x: NodeId, b: &Graph, y: NodeId) -> bool {
+    let names = |g: &Graph, n: NodeId| g.operands(n).map(|o| g.name(o).to_string()).collect::<Vec<_>>();
+    let unnamed = |arg: &Arg| arg.map_nodes(&mut |_| x);
+    let args = |g: &Graph, n: NodeId| g.args(n).iter().map(unnamed).collect::<Vec<_>>();
+    let kwargs = |g: &Graph, n: NodeId| {
+        g.kwargs(n).iter().map(|(k, v)| (g.texts.text(*k).to_string(), unnamed(v))).collect::<Vec<_>>()
+    };
+    a.target(x) == b.target(y) && names(a, x) == names(b, y) && args(a, x) == args(b, y) && kwargs(a, x) == kwargs(b, y)
+}
+
 /// The first operand of a call that has its type.
 fn alike(g: &Graph, node: NodeId) -> Option<NodeId> {
     if g.kind(node) != NodeKind::Call || !matches!(g.ty(node), ValueType::Tensor(_)) {
@@ -161,7 +216,7 @@ fn alike(g: &Graph, node: NodeId) -> Option<NodeId> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{Arg, Device, Dtype, NewNode, TensorType};
+    use super::super::{Device, Dtype, NewNode, TensorType};
     use super::*;
     use crate::sym::Dim;
 
@@ -212,6 +267,24 @@ mod tests {
         };
         let left = reduce(vec![a, b], soon(), &mut asks);
         assert_eq!((targets(&left.graphs[0]), targets(&left.graphs[1])), (vec!["a.c"], vec!["a.z"]));
+    }
+
+    #[test]
+    fn an_output_is_moved_up_to_where_two_graphs_part() {
+        let (a, b) = (chain(&["a.a", "a.b", "a.c", "a.d", "a.e"]), chain(&["a.a", "a.z", "a.c", "a.d", "a.e"]));
+        let returned = |g: &Graph| g.operands(g.output(BodyId::ROOT).unwrap()).next().map(|n| g.target(n).to_string());
+        // Only what stands at the end of its graph is seen.
+        let mut asks = |g: &[Graph]| {
+            let differs = g.iter().map(returned).collect::<Vec<_>>();
+            let (x, y) = (targets(&g[0]), targets(&g[1]));
+            x != y && x.contains(&"a.b") && y.contains(&"a.z") && differs.iter().all(Option::is_some)
+        };
+        let whole = [a, b];
+        let differing = parted(&whole).unwrap();
+        assert_eq!(raised(&whole[0], 0, Some(&differing)).len(), 4);
+        let mut r = Reducer { now: whole.into(), test: &mut asks, tried: 0, deadline: soon() };
+        r.raises();
+        assert_eq!((returned(&r.now[0]).as_deref(), returned(&r.now[1]).as_deref()), (Some("a.b"), Some("a.z")));
     }
 
     #[test]

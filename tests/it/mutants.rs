@@ -8,6 +8,7 @@ mod kinds;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::common::files;
 use airlock::analysis::form::check_form;
@@ -175,4 +176,50 @@ fn no_mutant_that_a_wide_run_shows_is_accepted_and_none_that_is_equal_is_refuted
     }
     assert_eq!(made, wanted);
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// How many elements of an input are neither 0 nor 1.
+fn telling(held: &Held) -> usize {
+    match &held.values {
+        Values::Floats(all) => all.iter().filter(|v| **v != 0.0 && **v != 1.0).count(),
+        Values::Whole(all) => all.iter().filter(|v| **v != 0 && **v != 1).count(),
+    }
+}
+
+/// `AIRLOCK_ILLUSTRATED=N` looks at so many (10 by default), `AIRLOCK_ILLUSTRATE_SECONDS` says how long each may take (20).
+#[test]
+fn most_mutants_of_large_models_are_shown_on_ten_nodes_with_few_numbers() {
+    let number = |name: &str, or: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(or);
+    let (wanted, seconds) = (number("AIRLOCK_ILLUSTRATED", 10), number("AIRLOCK_ILLUSTRATE_SECONDS", 20));
+    let registry = Arc::new(Registry::standard());
+    let is_large = |g: &Graph| g.nodes(BodyId::ROOT).filter(|n| g.kind(*n) == NodeKind::Call).count() >= 100;
+    let all = graphs(&registry);
+    let large: Vec<_> = all.iter().filter(|(name, g, _)| name.ends_with("core.pt2") && is_large(g)).collect();
+    assert!(large.len() > 4, "{}", large.len());
+    let mut random = Generator::new(number("AIRLOCK_MUTANT_SEED", 0));
+    let (mut made, mut small) = (0, 0);
+    while made < wanted {
+        let (name, graph, options) = large[random.bits() as usize % large.len()];
+        let kind = KINDS[random.bits() as usize % KINDS.len()];
+        let at = random.bits() >> 8;
+        let Some(changed) = mutant(graph, kind, at, &registry) else { continue };
+        let verdict = judge_pair(graph, &changed, &registry, options);
+        let Some(witness) = &verdict.witness else { continue };
+        made += 1;
+        let options = JudgeOptions { budget: Budget { shrinks: 400, ..options.budget }, ..options.clone() };
+        let began = Instant::now();
+        let until = began + Duration::from_secs(seconds);
+        let shown = verify::illustrate((graph, &changed), witness.shows, &registry, &options, until);
+        let (took, short) = (began.elapsed().as_secs_f64(), &name[name.len().saturating_sub(40)..]);
+        let Some(shown) = shown else {
+            println!("{kind} of {short} ({at}): nothing smaller, {:?}, {took:.1} s", witness.shows);
+            continue;
+        };
+        let nodes = shown.before.len().max(shown.after.len());
+        let numbers = shown.witness.inputs.iter().map(telling).max().unwrap_or(0);
+        small += usize::from(nodes <= 10 && numbers <= 8);
+        println!("{kind} of {short} ({at}): {nodes} nodes, {numbers} numbers, {:?}, {took:.1} s", shown.witness.shows);
+    }
+    println!("{small} of {made} on at most 10 nodes with at most 8 numbers a tensor that are neither 0 nor 1");
+    assert!(small * 10 >= made as usize * 7, "{small} of {made}");
 }
