@@ -84,7 +84,7 @@ fn judge_files(args: &VerifyArgs, settled: &Settled, after: &Path) -> anyhow::Re
         // A search that may use steps without a name shows more.
         _ => verify::judge_pair(a, b, &before.registry, &options),
     };
-    verdict = verify::with_weights(verdict, &before.model, &after, options.policy);
+    verdict = verify::of_models(verdict, &before.model, &after, options.policy);
     if let (Some(file), Some(certified), true) = (&args.certificate, certified, verdict.accepted) {
         keep(file, certified)?;
     }

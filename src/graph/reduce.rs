@@ -281,7 +281,7 @@ mod tests {
         };
         let whole = [a, b];
         let differing = parted(&whole).unwrap();
-        assert_eq!(raised(&whole[0], 0, Some(&differing)).len(), 4);
+        assert_eq!(raised(&whole[0], 0, Some(&differing)).len(), 3);
         let mut r = Reducer { now: whole.into(), test: &mut asks, tried: 0, deadline: soon() };
         r.raises();
         assert_eq!((returned(&r.now[0]).as_deref(), returned(&r.now[1]).as_deref()), (Some("a.b"), Some("a.z")));

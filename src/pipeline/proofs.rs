@@ -87,7 +87,7 @@ impl Checking<'_> {
         let (after, _) = self.sources.unchecked(after, &before.registry)?;
         let checked =
             self.check(certificate, (&before.model.graph, &after.graph), &before.registry, self.of(&before.model))?;
-        Ok(held_to_weights(checked, &before.model, &after))
+        Ok(held_to_models(checked, &before.model, &after))
     }
 
     /// Checks one certificate of a case. The mode is the certificate's.
@@ -118,7 +118,7 @@ impl Checking<'_> {
             };
             let (mut after, _) = sources.unchecked(&path, &first.registry)?;
             let checked = self.check(file, (&before, &after.graph), &first.registry, host.clone())?;
-            let checked = held_to_weights(checked, &first.model, &after);
+            let checked = held_to_models(checked, &first.model, &after);
             let holds = checked.holds;
             done.push(checked);
             if !holds {
@@ -164,9 +164,9 @@ impl Checking<'_> {
     }
 }
 
-/// A certificate speaks of graphs: that of two models holds only if tensors of one name are the same.
-fn held_to_weights(checked: Checked, before: &Model, after: &Model) -> Checked {
-    match verify::unlike_weights(before, after).filter(|_| checked.holds) {
+/// A certificate speaks of graphs: that of two models holds only if they hold the same beside.
+fn held_to_models(checked: Checked, before: &Model, after: &Model) -> Checked {
+    match verify::unlike_models(before, after).filter(|_| checked.holds) {
         Some(reason) => Checked { holds: false, reason, ..checked },
         None => checked,
     }

@@ -6,7 +6,7 @@
 //! - `differ/`: both graphs run on inputs that may show a difference;
 //! - `order/`: streams; `prove/`: whether two values are equal;
 //! - `replay`: an answer as a certificate, and a certificate shown again without a search;
-//! - `weights`: tensors that models hold beside their graphs;
+//! - `models`: what models hold beside their graphs;
 //! - `findings`, `verdict`, `policy`, `options`, `show`: what is said.
 //!
 //! Terms, their arithmetic and their store are `crate::term`.
@@ -21,6 +21,7 @@ mod findings;
 mod form;
 mod functional;
 mod judge;
+mod models;
 mod options;
 mod order;
 mod policy;
@@ -30,7 +31,6 @@ mod show;
 #[cfg(test)]
 mod tests;
 mod verdict;
-mod weights;
 
 pub use crate::formats::text::domain::Domain;
 pub use differ::{
@@ -38,9 +38,9 @@ pub use differ::{
     illustrate, inline_table, refute, settle, trace, write_counterexample,
 };
 pub use judge::{judge_edit, judge_editor, judge_pair};
+pub use models::{constants, of_models, unlike_models};
 pub use options::{Budget, Closure, JudgeOptions, Mode, stated};
 pub use policy::Policy;
 pub use replay::{Certified, Unproved, certify, check_certificate};
 pub use show::line as print_node;
 pub use verdict::{Answer, Assumption, Finding, Level, Question, SideBySide, Stop, Verdict};
-pub use weights::{constants, unlike_weights, with_weights};

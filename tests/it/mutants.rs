@@ -32,30 +32,38 @@ fn graphs(registry: &Registry) -> Vec<(String, Graph, JudgeOptions)> {
         let Some(Ok(graph)) = read(&file).map(|t| text::read(&t, &ReadOptions::of_file(&name))) else { continue };
         out.push((name, graph, JudgeOptions { budget: Budget::searching(), ..JudgeOptions::default() }));
     }
-    for file in files("pt2").into_iter().filter(|f| !f.display().to_string().contains("hostile")) {
-        let name = file.display().to_string();
-        let Ok(model) = pt2::read(&file, registry) else { continue };
-        let constants = verify::constants(&model.graph, &model.weights);
-        out.push((
-            name,
-            model.graph,
-            JudgeOptions { constants, budget: Budget::searching(), ..JudgeOptions::default() },
-        ));
-    }
+    out.extend(models(registry));
     for file in files("case").into_iter().filter(|f| !f.display().to_string().contains("hostile")) {
         let name = file.display().to_string();
         let Some(Ok(case)) = read(&file).map(|t| case::read(&t, &ReadOptions::of_file(&name))) else { continue };
         let options = JudgeOptions::of_case(&case.meta, airlock::verify::Mode::default());
         out.push((name, case.before, options));
     }
-    out.retain_mut(|(_, g, options)| {
-        let calls = g.nodes(BodyId::ROOT).filter(|n| g.kind(*n) == NodeKind::Call).count();
-        (1..400).contains(&calls)
-            && check_form(g).is_empty()
-            && registry.check_types(g).is_empty()
-            && inputs(g, &options.constants, 1).is_some()
-    });
+    out.retain_mut(|(_, g, options)| runs_quickly(g, options, registry));
     out
+}
+
+/// Exported models, with what their lifted constants hold.
+fn models(registry: &Registry) -> Vec<(String, Graph, JudgeOptions)> {
+    let mut out = Vec::new();
+    for file in files("pt2").into_iter().filter(|f| !f.display().to_string().contains("hostile")) {
+        let Ok(model) = pt2::read(&file, registry) else { continue };
+        let constants = verify::constants(&model.graph, &model.weights);
+        let options = JudgeOptions { constants, budget: Budget::searching(), ..JudgeOptions::default() };
+        out.push((file.display().to_string(), model.graph, options));
+    }
+    out
+}
+
+fn runs_quickly(g: &mut Graph, options: &JudgeOptions, registry: &Registry) -> bool {
+    (1..400).contains(&calls(g))
+        && check_form(g).is_empty()
+        && registry.check_types(g).is_empty()
+        && inputs(g, &options.constants, 1).is_some()
+}
+
+fn calls(g: &Graph) -> usize {
+    g.nodes(BodyId::ROOT).filter(|n| g.kind(*n) == NodeKind::Call).count()
 }
 
 /// Draws the inputs of a graph, lifted constants aside; `None` where it has others than small tensors of fixed sizes.
@@ -186,20 +194,21 @@ fn telling(held: &Held) -> usize {
     }
 }
 
-/// `AIRLOCK_ILLUSTRATED=N` looks at so many (10 by default), `AIRLOCK_ILLUSTRATE_SECONDS` says how long each may take (20).
+/// `AIRLOCK_ILLUSTRATED=N` looks at so many (4 by default), `AIRLOCK_ILLUSTRATE_SECONDS` says how long each may take (20).
 #[test]
 fn most_mutants_of_large_models_are_shown_on_ten_nodes_with_few_numbers() {
     let number = |name: &str, or: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(or);
-    let (wanted, seconds) = (number("AIRLOCK_ILLUSTRATED", 10), number("AIRLOCK_ILLUSTRATE_SECONDS", 20));
+    let (wanted, seconds) = (number("AIRLOCK_ILLUSTRATED", 4), number("AIRLOCK_ILLUSTRATE_SECONDS", 20));
     let registry = Arc::new(Registry::standard());
-    let is_large = |g: &Graph| g.nodes(BodyId::ROOT).filter(|n| g.kind(*n) == NodeKind::Call).count() >= 100;
-    let all = graphs(&registry);
-    let large: Vec<_> = all.iter().filter(|(name, g, _)| name.ends_with("core.pt2") && is_large(g)).collect();
+    let mut large = models(&registry);
+    large.retain_mut(|(name, g, options)| {
+        name.ends_with("core.pt2") && calls(g) >= 100 && runs_quickly(g, options, &registry)
+    });
     assert!(large.len() > 4, "{}", large.len());
     let mut random = Generator::new(number("AIRLOCK_MUTANT_SEED", 0));
     let (mut made, mut small) = (0, 0);
     while made < wanted {
-        let (name, graph, options) = large[random.bits() as usize % large.len()];
+        let (name, graph, options) = &large[random.bits() as usize % large.len()];
         let kind = KINDS[random.bits() as usize % KINDS.len()];
         let at = random.bits() >> 8;
         let Some(changed) = mutant(graph, kind, at, &registry) else { continue };
@@ -221,5 +230,5 @@ fn most_mutants_of_large_models_are_shown_on_ten_nodes_with_few_numbers() {
         println!("{kind} of {short} ({at}): {nodes} nodes, {numbers} numbers, {:?}, {took:.1} s", shown.witness.shows);
     }
     println!("{small} of {made} on at most 10 nodes with at most 8 numbers a tensor that are neither 0 nor 1");
-    assert!(small * 10 >= made as usize * 7, "{small} of {made}");
+    assert!(small * 10 >= made as usize * 9, "{small} of {made}");
 }

@@ -3,13 +3,14 @@
 //! Promises: types on both sides are what the rules give; symbols of the second graph become those of the first by name and
 //! keep the ranges of the first; a second graph that is not well formed is refused for its form.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::analysis::form::check_form;
-use crate::graph::{Graph, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::graph::{BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
-use crate::sym::{Dim, SymError, SymValue, Symbols};
+use crate::sym::{Dim, Range, SymError, SymValue, Symbols};
 use crate::verify::differ::settle;
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::functional::values::Runs;
@@ -43,6 +44,10 @@ pub(in crate::verify) fn judge_pair_by(
     if let Err(error) = import_types(&mut after, &mut symbols) {
         findings.push(Problem::unknown(Question::Form, format!("sizes of the second graph cannot be read: {error}")));
     }
+    if let Some((name, old, new)) = narrower(&before, &after) {
+        let reason = format!("inputs may have sizes {name} of {old} before, of {new} after");
+        findings.push(Problem::unknown(Question::Form, reason));
+    }
     after.symbols = symbols;
     for problem in registry.check_types(&mut after) {
         let reason = problem.to_string();
@@ -52,6 +57,22 @@ pub(in crate::verify) fn judge_pair_by(
     let runs = Some(Runs { before: &before, after: &after, options });
     let verdict = judge_graphs(&before, &after, registry, options, (findings, proof), runs, start);
     settle(verdict, &before, &after, registry, options)
+}
+
+/// A symbol of the inputs' sizes, with both ranges, where the second graph takes fewer sizes than the first.
+fn narrower(before: &Graph, after: &Graph) -> Option<(String, String, String)> {
+    let is_input = |n: &NodeId| before.kind(*n) == NodeKind::Placeholder;
+    let types = before.nodes(BodyId::ROOT).filter(is_input).filter_map(|n| before.ty(n).as_tensor());
+    let names: BTreeSet<String> =
+        types.flat_map(|t| &t.sizes).flat_map(|d| before.symbols.symbols_in(SymValue::Int(*d))).collect();
+    let range = |g: &Graph, name: &str| g.symbols.find_symbol(name).map(|d| g.symbols.range_of(d));
+    names.into_iter().find_map(|name| {
+        let (old, new) = (range(before, &name)?, range(after, &name)?);
+        let least = |r: Range| r.min.unwrap_or(i64::MIN);
+        let most = |r: Range| r.max.unwrap_or(i64::MAX);
+        let fewer = least(new) > least(old) || most(new) < most(old);
+        fewer.then(|| (name, old.to_string(), new.to_string()))
+    })
 }
 
 fn import_types(graph: &mut Graph, symbols: &mut Symbols) -> Result<(), SymError> {

@@ -1,10 +1,13 @@
-//! What models hold beside their graphs: whether tensors of one name are the same in both, and what lifted constants are.
+//! What models hold beside their graphs: tensors, and the trees of arguments and results; what lifted constants are.
 //!
-//! Promises: two models whose graphs are equal mean the same only if no tensor that both name differs, in type, content, or whose memory it shares.
-//! A model without the content of a tensor says nothing of it. Leaves graphs to `judge`.
+//! Promises: two models whose graphs are equal mean the same only if no tensor that both name differs, in type, content, or whose memory it shares,
+//! and both are called alike. A model without the content of a tensor says nothing of it, and one whose tree is a flat tuple nothing of trees: a
+//! print has none. Leaves graphs to `judge`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use serde::Deserialize;
 
 use crate::exec::{Meta, Meter, Storage, Tensor};
 use crate::graph::{Graph, InputKind, Model, NodeKind, View, Weight, Weights};
@@ -17,7 +20,7 @@ use crate::verify::verdict::{Finding, Question, Verdict};
 const KEPT: usize = 1 << 21;
 
 /// Returns a verdict on two graphs as one on their models.
-pub fn with_weights(verdict: Verdict, before: &Model, after: &Model, policy: Policy) -> Verdict {
+pub fn of_models(verdict: Verdict, before: &Model, after: &Model, policy: Policy) -> Verdict {
     let Some(problem) = unlike(before, after).filter(|_| verdict.verdict != Finding::Refuted) else { return verdict };
     let mut answers = verdict.answers.clone();
     for answer in answers.iter_mut().filter(|a| a.question == problem.question) {
@@ -30,9 +33,81 @@ pub fn with_weights(verdict: Verdict, before: &Model, after: &Model, policy: Pol
     refused
 }
 
-/// Returns how the tensors of two models differ that both graphs name; `None` where they do not.
-pub fn unlike_weights(before: &Model, after: &Model) -> Option<String> {
+/// Returns how two models differ beside their graphs; `None` where they do not.
+pub fn unlike_models(before: &Model, after: &Model) -> Option<String> {
     unlike(before, after).map(|p| p.reason)
+}
+
+fn unlike(before: &Model, after: &Model) -> Option<Problem> {
+    unlike_trees(before, after).or_else(|| unlike_tensors(before, after))
+}
+
+/// How a program is called, as `torch.export` writes it.
+#[derive(Deserialize)]
+struct Called {
+    fqn: String,
+    signature: Option<CallSignature>,
+}
+
+#[derive(Deserialize)]
+struct CallSignature {
+    in_spec: String,
+    out_spec: String,
+    forward_arg_names: Option<Vec<String>>,
+}
+
+fn called(model: &Model) -> Option<CallSignature> {
+    let (_, json) = model.envelope.json.iter().find(|(name, _)| name == "module_call_graph")?;
+    let all: Vec<Called> = serde_json::from_str(json.get()).ok()?;
+    all.into_iter().find(|c| c.fqn.is_empty())?.signature
+}
+
+fn unlike_trees(before: &Model, after: &Model) -> Option<Problem> {
+    let (a, b) = (called(before)?, called(after)?);
+    for (what, old, new) in [("arguments", &a.in_spec, &b.in_spec), ("results", &a.out_spec, &b.out_spec)] {
+        let tree = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+        let (Some(x), Some(y)) = (tree(old), tree(new)) else { continue };
+        if x != y && !is_flat(&x) && !is_flat(&y) {
+            let reason = format!("{what} are in another tree: {} before, {} after", containers(&x), containers(&y));
+            return Some(Problem::refuted(Question::Form, reason));
+        }
+    }
+    let (Some(old), Some(new)) = (a.forward_arg_names, b.forward_arg_names) else { return None };
+    let reason = || format!("arguments are named {} before, {} after", old.join(", "), new.join(", "));
+    (old != new).then(|| Problem::refuted(Question::Form, reason()))
+}
+
+/// The children of a tree's node: `[protocol, node]` at its top.
+fn children(node: &serde_json::Value) -> &[serde_json::Value] {
+    node.get("children_spec").and_then(|c| c.as_array()).map_or(&[], Vec::as_slice)
+}
+
+/// Whether a tree is one tuple of leaves, or of arguments a tuple of leaves beside no keywords.
+fn is_flat(tree: &serde_json::Value) -> bool {
+    let is_leaf = |n: &serde_json::Value| children(n).is_empty();
+    let is_tuple = |n: &serde_json::Value| n.get("type").and_then(|t| t.as_str()) == Some("builtins.tuple");
+    let Some(top) = tree.get(1).filter(|n| is_tuple(n)) else { return false };
+    let mut all = children(top).iter();
+    let arguments = children(top).first().filter(|n| is_tuple(n)).map_or(&[][..], children);
+    all.all(is_leaf) || children(top).get(1).is_some_and(is_leaf) && arguments.iter().all(is_leaf)
+}
+
+/// The containers of a tree with their keys, shortened.
+fn containers(tree: &serde_json::Value) -> String {
+    let mut out = Vec::new();
+    let mut open: Vec<&serde_json::Value> = tree.get(1).into_iter().collect();
+    while let Some(node) = open.pop().filter(|_| out.len() < 6) {
+        if let Some(kind) = node.get("type").and_then(|t| t.as_str()) {
+            let keys = node.get("context").and_then(|c| c.as_str()).filter(|c| *c != "null").unwrap_or_default();
+            out.push(format!(
+                "{}{}",
+                kind.rsplit('.').next().unwrap_or(kind),
+                keys.chars().take(80).collect::<String>()
+            ));
+        }
+        open.extend(children(node).iter().rev());
+    }
+    if out.is_empty() { "one value".into() } else { out.join(" ") }
 }
 
 /// Returns the lifted constants whose content is at hand, by the names of their placeholders.
@@ -56,7 +131,7 @@ fn named(model: &Model) -> BTreeSet<&str> {
     inputs.chain(nodes.map(|n| graph.target(n))).collect()
 }
 
-fn unlike(before: &Model, after: &Model) -> Option<Problem> {
+fn unlike_tensors(before: &Model, after: &Model) -> Option<Problem> {
     // A text holds no tensors: nothing is said of them.
     if before.weights.storages.is_empty() || after.weights.storages.is_empty() {
         return None;
@@ -166,7 +241,7 @@ mod tests {
         let constants = constants(&before.graph, &before.weights);
         let options = JudgeOptions { constants, budget: Budget::searching(), ..JudgeOptions::default() };
         let verdict = judge_pair(&before.graph, &after.graph, &Registry::standard(), &options);
-        with_weights(verdict, before, after, options.policy)
+        of_models(verdict, before, after, options.policy)
     }
 
     #[test]
@@ -195,6 +270,29 @@ mod tests {
         let verdict = judged(&apart, &shared);
         assert!(!verdict.accepted && verdict.reason.contains("share memory in one of the models only"), "{verdict:?}");
         assert!(judged(&shared, &shared).accepted);
+    }
+
+    #[test]
+    fn results_under_other_keys_are_another_program_and_a_flat_tuple_says_nothing() {
+        let tree = |out: &str| {
+            let leaf = r#"{\"type\": null, \"context\": null, \"children_spec\": []}"#;
+            let spec = format!(r#"[1, {{\"type\": {out}, \"children_spec\": [{leaf}, {leaf}]}}]"#);
+            let json = format!(
+                r#"[{{"fqn": "", "signature": {{"inputs": [], "outputs": [], "in_spec": "[1, null]", "out_spec": "{spec}", "forward_arg_names": ["x"]}}}}]"#
+            );
+            let mut model = seeded("c_k");
+            model
+                .envelope
+                .json
+                .push(("module_call_graph".into(), serde_json::value::RawValue::from_string(json).unwrap()));
+            model
+        };
+        let keyed = |keys: &str| tree(&format!(r#"\"builtins.dict\", \"context\": \"{keys}\""#));
+        let (ab, ba, flat) = (keyed("a, b"), keyed("b, a"), tree(r#"\"builtins.tuple\", \"context\": \"null\""#));
+        assert!(judged(&ab, &ab).accepted && judged(&ab, &flat).accepted && judged(&ab, &seeded("c_k")).accepted);
+        let verdict = judged(&ab, &ba);
+        assert!(!verdict.accepted, "{verdict:?}");
+        assert_eq!(verdict.reason, "results are in another tree: dicta, b before, dictb, a after");
     }
 
     #[test]
