@@ -387,6 +387,9 @@ fn two_models_of_one_graph_that_hold_other_constants_are_not_the_same() {
     assert_eq!(output.status.code(), Some(1), "{}", utf8(&output.stdout));
     assert!(utf8(&output.stdout).contains("tensor `lifted_tensor_0` holds"), "{}", utf8(&output.stdout));
     assert!(verify(&path).status.success() && certificate.is_file());
+    let diff = airlock().arg("diff").args([&path, &other]).output().unwrap();
+    assert_eq!(diff.status.code(), Some(1));
+    assert!(utf8(&diff.stdout).contains("tensor `lifted_tensor_0` holds"), "{}", utf8(&diff.stdout));
     let check = |after: &Path| airlock().arg("check-certificate").args([&certificate, &path, after]).output().unwrap();
     assert!(check(&path).status.success());
     assert!(utf8(&check(&other).stdout).contains("tensor `lifted_tensor_0` holds"));
