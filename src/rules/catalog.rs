@@ -33,8 +33,8 @@ macro_rules! families {
 }
 
 families! {
-    "arithmetic" Exact "element/arith.rs" ["abs-of-product" "abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "arithmetic-of-numbers" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number"]
-    "casts" Exact "element/cast.rs" ["bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-sign" "choose-before-cast" "integers-as-floats" "nan-to-few-bits" "round-once" "sign-bit"]
+    "arithmetic" Exact "element/arith.rs" ["abs-of-product" "abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "arithmetic-of-numbers" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "round-of-sign" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number"]
+    "casts" Exact "element/cast.rs" ["bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-quotient" "cast-of-sign" "choose-before-cast" "integers-as-floats" "nan-to-few-bits" "round-once" "sign-bit"]
     "choices" Exact "element/choose.rs" ["bound-by-range" "bound-itself" "bound-of-sum" "bound-past-all" "bounds-together" "choose-equal" "choose-not" "choose-truth"]
     "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-by-comparison" "compare-indices" "compare-magnitude" "compare-opposites" "compare-ranges" "count-is-any" "difference-is-zero" "not-less-than-itself"]
     "integers" Exact "element/integer.rs" ["bits-apart" "division-by-range" "division-is-shift" "divisions-compose" "integer-ring" "quotient-of-index" "remainder-by-quotient"]
@@ -43,17 +43,19 @@ families! {
     "indices" Exact "element/index.rs" []
     "cases" Exact "element/equal.rs" ["by-cases"]
     "bits" Exact "element/bits/mod.rs" ["bit-by-bit"]
-    "reductions" Exact "element/reduce.rs" ["any-of-places" "fold-of-equal" "greatest-of-truths" "integer-sum-in-parts" "sum-of-indices" "sum-of-nothing" "sum-up-to-an-index"]
+    "reductions" Exact "element/reduce.rs" ["any-of-places" "fold-of-equal" "greatest-of-truths" "infinite-beside" "integer-sum-in-parts" "sum-of-indices" "sum-of-nothing" "sum-up-to-an-index"]
     "movement" Exact "movement.rs" []
     "writes" Exact "writes.rs" []
     "pointwise" Exact "pointwise.rs" []
     "definitions" Exact "meaning.rs" ["decomposition"]
     "field" Real "field/mod.rs" []
+    "sums of integers" Exact "field/ring.rs" ["ring-of-sums"]
     "sums" Real "real_sums.rs" []
     "parts of sums" Real "field/parts.rs" []
     "contractions" Real "contract.rs" []
     "definedness" Real "definedness.rs" []
     "rounding" Real "rounding/mod.rs" []
+    "known ends" Real "rounding/known.rs" []
     "masks" Real "masks.rs" []
     "absorption" Real "rounding/absorb.rs" []
 }

@@ -2,6 +2,8 @@
 //!
 //! ## What it says
 //! Operands are repeated to the sizes of the result and converted to the dtype in which the operator computes, then the operator is applied.
+//! `ceil(x)` is `-floor(-x)`; `trunc(x)` is that below 0, else `floor(x)`; what `fmod` leaves of an integer is it less the multiple of the quotient,
+//! rounded towards 0.
 //!
 //! ## When it is wrong
 //! Where a narrow float meets another dtype, kernels take an operand of one element as it is, not rounded: such calls are not looked
@@ -141,6 +143,27 @@ impl Speaker<'_> {
                 let rest = self.e.op(Op::Choose, to, &[below, minus, zero])?;
                 self.e.op(Op::Choose, to, &[above, plus, rest])
             }
+            Meaning::Ceil | Meaning::Trunc if to.is_float() => {
+                let x = self.operand(c, c.arg(0), to, false)?;
+                let minus = self.e.op(Op::Neg, to, &[x])?;
+                let below = self.floor(to, minus)?;
+                let up = self.e.op(Op::Neg, to, &[below])?;
+                if meaning == Meaning::Ceil {
+                    return Some(up);
+                }
+                let (zero, down) = (self.e.rounded(to, 0.0)?, self.floor(to, x)?);
+                let negative = self.e.op(Op::Lt, Dtype::Bool, &[x, zero])?;
+                self.e.op(Op::Choose, to, &[negative, up, down])
+            }
+            Meaning::Ceil | Meaning::Trunc => None,
+            Meaning::Left => {
+                width(to).filter(|_| to != Dtype::Bool)?;
+                let (a, b) = (self.operand(c, c.arg(0), to, false)?, self.operand(c, c.arg(1), to, false)?);
+                self.e.number(b).filter(|n| *n > 0)?;
+                let over = self.e.op(Op::DivTrunc, to, &[a, b])?;
+                let multiple = self.e.op(Op::Mul, to, &[over, b])?;
+                self.e.op(Op::Sub, to, &[a, multiple])
+            }
             Meaning::Extreme(fold) if self.over_reals && c.item == Some(0) => self.folded(c, fold),
             Meaning::Extreme(fold) if c.item == Some(1) => self.place_of_extreme(c, fold),
             Meaning::PlaceOf(fold) => self.place_of_extreme(c, fold),
@@ -156,6 +179,11 @@ impl Speaker<'_> {
             Meaning::Extreme(_) | Meaning::Sorted | Meaning::MaxPooling(_) => None,
             other => self.moved_by(c, other),
         }
+    }
+
+    fn floor(&mut self, dtype: Dtype, x: ExprId) -> Option<ExprId> {
+        let form = Form::Named(crate::rules::table::FLOOR.into(), Box::new([Token::Child]));
+        self.e.named(dtype, form, &[x])
     }
 
     /// Where the greatest, or the least, of a dimension stands: the first of them, as the operators that give nothing else say it.
@@ -221,6 +249,13 @@ impl Speaker<'_> {
     /// Returns an operand at the index of the result, in a dtype.
     pub(super) fn operand(&mut self, c: &Said<'_, '_>, arg: &Arg, dtype: Dtype, converts: bool) -> Option<ExprId> {
         let Some(array) = c.array_of(arg) else { return self.constant(c, arg, dtype, false) };
+        // A number that the narrow dtype holds is the same rounded or not.
+        if is_narrow(dtype)
+            && let Some(v) =
+                self.e.float(array.expr).filter(|v| crate::rules::element::cast::round(dtype, *v) == Some(*v))
+        {
+            return self.e.rounded(dtype, v);
+        }
         if array.dtype != dtype && is_narrow(dtype) && !converts || array.dtype.is_complex() {
             return None;
         }

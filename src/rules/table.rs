@@ -70,6 +70,12 @@ pub enum Meaning {
     Leaky,
     /// The sign of an integer.
     Sign,
+    /// The least integer that is not below.
+    Ceil,
+    /// The integer towards 0.
+    Trunc,
+    /// What is left of a quotient that is rounded towards 0.
+    Left,
     /// Parts of a dimension that overlap, along a new last one.
     Windows,
     /// Elements repeated or skipped, to other sizes.
@@ -210,6 +216,9 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Power, &["aten.pow.Tensor_Scalar"]),
     (Leaky, &["aten.leaky_relu.default"]),
     (Sign, &["aten.sign.default", "aten.sgn.default"]),
+    (Ceil, &["aten.ceil.default", "prims.ceil.default"]),
+    (Trunc, &["aten.trunc.default", "prims.trunc.default"]),
+    (Left, &["aten.fmod.Scalar", "aten.fmod.Tensor"]),
     (Windows, &["aten.unfold.default"]),
     (Nearest, &["aten.upsample_nearest1d.default", "aten.upsample_nearest2d.default"]),
     (MaxPooling(2), &["aten.max_pool2d_with_indices.default", "aten.adaptive_max_pool2d.default"]),
@@ -276,6 +285,9 @@ pub fn target(function: Real) -> &'static str {
 pub fn real(target: &str) -> Option<Real> {
     REALS.iter().find(|(_, t)| *t == target).map(|(r, _)| *r)
 }
+
+/// The operator that gives the greatest integer that is not above.
+pub const FLOOR: &str = "aten.floor.default";
 
 /// Returns the operator that says where the greatest, or the least, of a dimension stands.
 pub fn place_of(fold: Fold) -> Option<&'static str> {

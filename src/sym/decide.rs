@@ -104,7 +104,10 @@ impl Symbols {
         match (a, b) {
             _ if a == b => Some(true),
             (Dim::Fixed(_), Dim::Fixed(_)) => Some(false),
-            _ => self.about_difference(a, b, Comparison::Equal),
+            _ => match self.about_difference(a, b, Comparison::Equal) {
+                None if super::residues::are_equal(self, a, b) => Some(true),
+                found => found,
+            },
         }
     }
 

@@ -30,6 +30,7 @@ mod python;
 mod range;
 mod rebuild;
 mod reduce;
+mod residues;
 mod srepr;
 mod store;
 mod symbols;

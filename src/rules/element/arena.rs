@@ -186,6 +186,10 @@ pub struct Elements {
     pub(super) between: FxHashMap<SourceId, (i64, i64)>,
     /// Between which floats elements of sources lie, none of which is NaN.
     pub(in crate::rules) numbers: FxHashMap<SourceId, (f64, f64)>,
+    /// What is known over the reals of elements that two ends are made of.
+    pub(in crate::rules) ends: Ends,
+    /// Sizes of dimensions that are symbols, each once.
+    pub(super) met: Vec<Dim>,
     /// Whether floats are looked at bit by bit: over the reals sums of them stay sums of floats, whose bounds are known.
     pub exact: bool,
     /// Dimensions of reductions that are looked into, by their levels: what they bind has a value there.
@@ -204,6 +208,15 @@ pub struct Elements {
     pub(super) compared: FxHashMap<(TensorId, TensorId), bool>,
     /// Pairs whose bits were not shown equal: not tried again.
     pub(super) tried_bits: FxHashSet<(ExprId, ExprId)>,
+}
+
+/// What is known over the reals of elements, whatever their operands' intervals say.
+#[derive(Clone, Debug, Default)]
+pub(in crate::rules) struct Ends {
+    /// Those that are at least 1.
+    pub(in crate::rules) ones: FxHashSet<ExprId>,
+    /// Those that are at most 0.
+    pub(in crate::rules) never_above: FxHashSet<ExprId>,
 }
 
 #[derive(Debug)]
@@ -249,6 +262,8 @@ impl Elements {
             facts: Vec::new(),
             between: FxHashMap::default(),
             numbers: FxHashMap::default(),
+            ends: Ends::default(),
+            met: Vec::new(),
             exact: false,
             within: Vec::new(),
             now: None,

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! `x + -0.0`, `x - 0.0`, `x * 1` and `x / 1` are `x`; `x * -1` is `-x`; `a - b` is `a + (-b)`; sums and products commute; a sign passes through
-//! products and quotients, and is lost to both operands where it is lost to them; `x / 2^k` is `x * 2^-k` where the dtype has both; `x + x` is `2 * x`; rounding to an integer is idempotent.
+//! products and quotients, and is lost to both operands where it is lost to them; `x / 2^k` is `x * 2^-k` where the dtype has both; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
 //!
 //! ## When it is wrong
 //! `x + 0.0` is not `x` (-0.0). `-(a - b)` is not `b - a` (0.0). Nothing associates or distributes: each step rounds. A quotient by a number
@@ -163,6 +163,13 @@ impl Elements {
         }
         match self.op_of(a) {
             Some((Op::Round, _)) => return Some(a),
+            // Halves go to even, whichever sign they have.
+            Some((Op::Neg, [x])) => {
+                let x = *x;
+                self.by("round-of-sign");
+                let x = self.rounded_to_integer(dtype, x)?;
+                return self.opposite(dtype, x);
+            }
             // Rounding keeps the order of numbers, and integers: a bound that is one may be held before or after.
             Some((op @ (Op::Max | Op::Min), [x, c])) => {
                 let (x, c) = (*x, *c);

@@ -33,10 +33,10 @@ impl Elements {
         }
     }
 
-    /// Returns two integers between which an expression of integers lies, wherever it stands.
+    /// Returns two integers between which an expression of integers lies, wherever it stands: then nothing within wraps around.
     pub fn integers_of(&mut self, id: ExprId) -> Option<(i64, i64)> {
         if self.between.is_empty()
-            && width(self.expr(id)?.dtype).is_none_or(|w| w > 16)
+            && width(self.expr(id)?.dtype).is_none_or(|w| w > 32)
             && !matches!(
                 self.expr(id)?.form,
                 Form::Const(_) | Form::Op(_) | Form::Index(_) | Form::Poly(_) | Form::Reduce(..)
@@ -64,6 +64,7 @@ impl Elements {
                     Dtype::U8 => (0, 255),
                     Dtype::I8 => (-128, 127),
                     Dtype::I16 => (-32768, 32767),
+                    Dtype::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
                     _ => return None,
                 },
             },
@@ -145,9 +146,10 @@ fn of_operator(op: Op, each: &[(i64, i64)]) -> Option<(i64, i64)> {
         (Op::Add, [a, b]) => Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?)),
         (Op::Sub, [a, b]) => Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?)),
         (Op::Mul, [a, b]) => multiplied(*a, *b),
-        (Op::DivFloor | Op::DivTrunc, [a, b]) if b.0 == b.1 && b.0 > 0 && a.0 >= 0 => {
-            Some((a.0.checked_div(b.0)?, a.1.checked_div(b.0)?))
+        (Op::DivFloor, [a, b]) if b.0 == b.1 && b.0 > 0 => {
+            Some((a.0.checked_div_euclid(b.0)?, a.1.checked_div_euclid(b.0)?))
         }
+        (Op::DivTrunc, [a, b]) if b.0 == b.1 && b.0 > 0 => Some((a.0.checked_div(b.0)?, a.1.checked_div(b.0)?)),
         (Op::Shr, [a, b]) if b.0 == b.1 && (0..63).contains(&b.0) => {
             let by = u32::try_from(b.0).ok()?;
             Some((a.0.checked_shr(by)?, a.1.checked_shr(by)?))

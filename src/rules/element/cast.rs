@@ -5,7 +5,7 @@
 //! second. Among integers the second one decides where it is not wider than the first. To bool is "not equal to 0". A sign passes through a conversion of
 //! floats. What is computed in a dtype of more than twice as many places and rounded back is computed in the own one: sums, differences, products,
 //! quotients of two; bounds by numbers and choices are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
-//! bits before or after. `abs` and the sign are bits. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
+//! bits before or after, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
 //! differences, bounds, and products of numbers of known sign are those of the integers; so are their sums, in any order, as long as no part of one may
 //! be too large.
 //!
@@ -83,6 +83,17 @@ impl Elements {
             return None;
         }
         self.op(Op::Cast, Dtype::I64, &[inner])
+    }
+
+    /// Returns the integer that a sum, a difference or a product of two floats is which are integers, whatever the sign of a zero.
+    fn whole_value(&mut self, x: ExprId) -> Option<Option<ExprId>> {
+        let most = most_whole(self.dtype(x)?)?;
+        let Some((op @ (Op::Add | Op::Sub | Op::Mul), [a, b])) = self.op_of(x) else { return Some(None) };
+        let (a, b) = (*a, *b);
+        let (Some(a), Some(b)) = (self.whole(a), self.whole(b)) else { return Some(None) };
+        let made = self.op(op, Dtype::I64, &[a, b])?;
+        let fits = self.integers_of(made).is_some_and(|(low, high)| most.saturating_neg() <= low && high <= most);
+        Some(fits.then_some(made))
     }
 
     /// Returns an integer as a float, where that is among those that the dtype holds.
@@ -179,6 +190,38 @@ impl Elements {
                 }
             }
             _ => {}
+        }
+        let wider = width(to).zip(width(from)).is_some_and(|(wide, narrow)| wide > narrow && narrow > 1);
+        if self.exact
+            && wider
+            && let Some(Form::Poly(products)) = self.expr(x).map(|e| e.form.clone())
+            && self
+                .integers_of(x)
+                .is_some_and(|(low, high)| wrapped(to, low) == Some(low) && wrapped(to, high) == Some(high))
+        {
+            self.by("cast-of-integer-sum");
+            let kids = self.expr(x)?.kids.clone();
+            let kids: Vec<ExprId> = kids.into_iter().map(|k| self.converted(Op::Cast, to, k)).collect::<Option<_>>()?;
+            return self.sum_of_products(to, &products, &kids);
+        }
+        if wider
+            && let Some((op @ (Op::DivFloor | Op::DivTrunc | Op::Shr), [a, b])) = self.op_of(x)
+            && let Some(by) = self.number(*b)
+        {
+            let a = *a;
+            self.by("cast-of-quotient");
+            let (a, b) = (self.converted(Op::Cast, to, a)?, self.integer(to, by)?);
+            return self.op(op, to, &[a, b]);
+        }
+        if self.exact
+            && to != Dtype::Bool
+            && width(to).is_some()
+            && from.is_float()
+            && let Some(whole) = self.whole_value(x)?
+            && self.stays_whole(whole, to)
+        {
+            self.by("integers-as-floats");
+            return self.converted(Op::Cast, to, whole);
         }
         if self.exact
             && to.is_float()

@@ -49,6 +49,8 @@ impl Linear {
     }
 }
 
+/// How many sizes that are symbols are told apart.
+const SIZES: usize = 32;
 const ZERO: Dim = Dim::Fixed(0);
 const ONE: Dim = Dim::Fixed(1);
 
@@ -122,7 +124,20 @@ impl Elements {
 
     /// Returns the index along dimension `number` of a tensor; the one place of a dimension of size 1.
     pub fn var(&mut self, number: u32, size: Dim) -> IndexId {
+        let size = self.one_of_equal(size);
         self.place(Place::Var(number, size))
+    }
+
+    /// Returns the first size that was met and is this one, however it is written.
+    fn one_of_equal(&mut self, size: Dim) -> Dim {
+        if size.fixed().is_some() || self.met.contains(&size) {
+            return size;
+        }
+        let known = self.met.iter().copied().find(|known| self.same_size(*known, size));
+        if known.is_none() && self.met.len() < SIZES {
+            self.met.push(size);
+        }
+        known.unwrap_or(size)
     }
 
     /// Returns an index that is one place.

@@ -165,7 +165,10 @@ impl Elements {
                         self.by("division-by-range");
                         self.divided_down(dtype, *a, *b)
                     }
-                    _ => self.raw(op, dtype, kids),
+                    _ => match self.divided_exactly(dtype, *a, by)? {
+                        Some(over) => Some(over),
+                        None => self.raw(op, dtype, kids),
+                    },
                 }
             }
             (Op::Rem, [a, b]) => {
@@ -302,7 +305,19 @@ impl Elements {
         self.integer_op(Op::Neg, dtype, &[over]).map(Some)
     }
 
-    /// A sum of multiples of the divisor and a rest, none of which wraps around: the multiples are divided, the rest is 0 where it is less than the divisor.
+    /// A sum of multiples of the divisor alone, which surely does not wrap around: however it is rounded.
+    fn divided_exactly(&mut self, dtype: Dtype, a: ExprId, by: i64) -> Option<Option<ExprId>> {
+        let sum = self.as_sum(a)?;
+        if sum.values().any(|factor| factor.checked_rem(by) != Some(0)) || self.integers_of(a).is_none() {
+            return Some(None);
+        }
+        self.by("division-by-range");
+        let over = sum.into_iter().map(|(product, factor)| Some((product, factor.checked_div(by)?)));
+        let over = over.collect::<Option<Sum>>()?;
+        self.of_sum(dtype, over).map(Some)
+    }
+
+    /// A sum of multiples of the divisor and a rest, none of which wraps around: the multiples are divided, the rest, too, which is 0 where it is less than the divisor.
     fn divided_by_range(&mut self, dtype: Dtype, a: ExprId, by: i64) -> Option<Option<ExprId>> {
         let Some((low, high)) = self.integers_of(a) else { return Some(None) };
         let over = low.checked_div_euclid(by)?;
@@ -317,10 +332,23 @@ impl Elements {
                 _ => rest.insert(product, factor),
             };
         }
+        if let Some(number) = rest.get_mut(&Product::new()) {
+            let whole = number.checked_div_euclid(by)?;
+            *number = number.checked_rem_euclid(by)?;
+            if whole != 0 {
+                let sum = over.entry(Product::new()).or_insert(0);
+                *sum = sum.checked_add(whole)?;
+            }
+        }
         let rest = self.of_sum(dtype, rest)?;
         let Some((low, high)) = self.integers_of(rest) else { return Some(None) };
         if low < 0 || high >= by {
-            return Some(None);
+            if over.is_empty() {
+                return Some(None);
+            }
+            let divisor = self.integer(dtype, by)?;
+            let left = self.divided_down(dtype, rest, divisor)?;
+            add(&mut over, &self.as_sum(left)?, 1);
         }
         self.by("division-by-range");
         self.of_sum(dtype, over).map(Some)

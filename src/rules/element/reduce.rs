@@ -1,7 +1,8 @@
 //! Reductions over elements that are the same in any order.
 //!
 //! ## What it says
-//! The greatest, the least and "any" of equal elements are that element. The greatest of truths that are numbers is 1 where any is true. An index is at
+//! The greatest, the least and "any" of equal elements are that element. The greatest of truths that are numbers is 1 where any is true.
+//! Beside another element -inf is never the greatest one. An index is at
 //! least 0 at any place where it is at the one where it is greatest. A sum of sums of
 //! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of no elements is 0. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
 //! which surely is a place, is a multiple of it.
@@ -13,6 +14,7 @@
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::index::Place;
+use crate::rules::element::rebuild::Moves;
 use crate::sym::Dim;
 
 impl Elements {
@@ -20,6 +22,10 @@ impl Elements {
     pub fn reduced(&mut self, fold: Fold, level: u32, sizes: &[Dim], body: ExprId) -> Option<ExprId> {
         self.spend(1)?;
         let dtype = self.dtype(body)?;
+        if let Some((sizes, body)) = self.without_least(fold, level, sizes, body)? {
+            self.by("infinite-beside");
+            return self.reduced(fold, level, &sizes, body);
+        }
         let holds_one = sizes.iter().all(|d| self.at_most(Dim::Fixed(1), *d));
         let is_one = sizes.iter().all(|d| *d == Dim::Fixed(1));
         let settles = matches!(fold, Fold::Most | Fold::Least | Fold::Any) || is_one;
@@ -87,6 +93,57 @@ impl Elements {
             form: Form::Reduce(fold, level, sizes.into()),
             kids: smallvec::SmallVec::from_elem(body, 1),
         }))
+    }
+
+    /// The greatest (least) over places of a dimension, beside some of which -inf (inf) stands: that over the others, of which there are some.
+    fn without_least(
+        &mut self,
+        fold: Fold,
+        level: u32,
+        sizes: &[Dim],
+        body: ExprId,
+    ) -> Option<Option<(Vec<Dim>, ExprId)>> {
+        let least = match fold {
+            Fold::Most => f64::NEG_INFINITY,
+            Fold::Least => f64::INFINITY,
+            _ => return Some(None),
+        };
+        let Some((Op::Choose, [condition, yes, no])) = self.op_of(body) else { return Some(None) };
+        let is_least = |id: ExprId| self.float(id).is_some_and(|v| v.total_cmp(&least).is_eq());
+        let kept = match (is_least(*yes), is_least(*no)) {
+            (false, true) => true,
+            (true, false) => false,
+            _ => return Some(None),
+        };
+        let Some(Form::AtLeastZero(index)) = self.expr(*condition).map(|x| x.form.clone()) else { return Some(None) };
+        let sum = self.linear(index).clone();
+        let ([(Place::Bound(own, size), by)], Some(offset)) = (sum.terms.as_slice(), sum.offset().fixed()) else {
+            return Some(None);
+        };
+        let place = own.checked_sub(level).map(|k| k as usize).filter(|k| sizes.get(*k) == Some(size));
+        let (Some(place), Some(count), Some(by @ (1 | -1))) = (place, size.fixed(), by.fixed()) else {
+            return Some(None);
+        };
+        // It holds from a place on, or up to one.
+        let (from, to) = match (by == 1, kept) {
+            (true, true) => (offset.checked_neg()?, count),
+            (true, false) => (0, offset.checked_neg()?),
+            (false, true) => (0, offset.checked_add(1)?),
+            (false, false) => (offset.checked_add(1)?, count),
+        };
+        let (from, to) = (from.clamp(0, count), to.clamp(0, count));
+        if from >= to || (from, to) == (0, count) {
+            return Some(None);
+        }
+        let left = Dim::Fixed(to.checked_sub(from)?);
+        let at = self.place(Place::Bound(*own, left));
+        let at = self.shift(at, Dim::Fixed(from))?;
+        let moves =
+            Moves { vars: smallvec::SmallVec::new(), bound: Some((*own, smallvec::SmallVec::from_elem(at, 1))) };
+        let body = self.moved(body, &moves)?;
+        let mut sizes = sizes.to_vec();
+        *sizes.get_mut(place)? = left;
+        Some(Some((sizes, body)))
     }
 
     /// A sum of sums of products of integers: each for itself, what does not depend on the place outside.

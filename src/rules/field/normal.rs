@@ -38,12 +38,21 @@ pub struct Field<'e> {
     tangents: bool,
     /// Whether a float is taken as the number that a choice compares it with: no choice within is looked at in that way.
     meets: bool,
+    /// The dtype of integers whose sums of products are taken as those of whole numbers, nothing else being looked into.
+    ring: Option<Dtype>,
     known: FxHashMap<ExprId, Rc<Poly>>,
 }
 
 impl<'e> Field<'e> {
     fn new(e: &'e mut Elements, dtype: Dtype, signs: bool) -> Self {
-        Field { e, dtype, next: FRESH, signs, tangents: false, meets: false, known: FxHashMap::default() }
+        Field { e, dtype, next: FRESH, signs, tangents: false, meets: false, ring: None, known: FxHashMap::default() }
+    }
+}
+
+impl<'e> Field<'e> {
+    /// The same for integers that wrap around.
+    pub(super) fn as_ring(e: &'e mut Elements, dtype: Dtype) -> Self {
+        Field { ring: Some(dtype), ..Field::new(e, Dtype::F64, false) }
     }
 }
 
@@ -56,7 +65,8 @@ impl Field<'_> {
         if whole == Some(true) {
             return whole;
         }
-        if e.cut_alike([a, b]) {
+        let parted = [e.parted(a)?, e.parted(b)?];
+        if e.cut_alike(parted) {
             let cut = Self::equal_as_cut(e, dtype, a, b);
             e.boundaries.clear();
             if cut == Some(true) {
@@ -64,7 +74,7 @@ impl Field<'_> {
             }
         }
         // Where one side names each place.
-        let reductions = [a, b].map(|r| e.below(r).into_iter().filter(|id| e.is_reduction(*id)).count());
+        let reductions = parted.map(|r| e.below(r).into_iter().filter(|id| e.is_reduction(*id)).count());
         if reductions.first() == reductions.last() {
             return whole;
         }
@@ -193,6 +203,17 @@ impl Field<'_> {
         field.same(&x, &y, &[])
     }
 
+    /// The same, reductions over the same source being cut where either begins or ends.
+    pub fn same_value_in_parts(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> bool {
+        let whole = Self::same_value(e, dtype, a, b) == Some(true);
+        if whole || !e.cut_alike([a, b]) {
+            return whole;
+        }
+        let cut = Self::same_value(e, dtype, a, b) == Some(true);
+        e.boundaries.clear();
+        cut
+    }
+
     /// Whether a magnitude, or the greater or lesser of two, stands in any of these.
     fn has_signs(e: &Elements, roots: &[ExprId]) -> bool {
         roots.iter().flat_map(|r| e.below(*r)).any(|id| match e.expr(id).map(|x| &x.form) {
@@ -229,7 +250,7 @@ impl Field<'_> {
         Some(self.is_nothing_cleared(&x, &y).unwrap_or(false))
     }
 
-    fn of(&mut self, root: ExprId) -> Option<Rc<Poly>> {
+    pub(super) fn of(&mut self, root: ExprId) -> Option<Rc<Poly>> {
         for id in self.e.below(root) {
             if self.known.contains_key(&id) {
                 continue;
@@ -243,7 +264,7 @@ impl Field<'_> {
         self.known.get(&root).cloned()
     }
 
-    fn leaf(id: ExprId) -> Option<Poly> {
+    pub(super) fn leaf(id: ExprId) -> Option<Poly> {
         Poly::atom(Atom::Leaf(id), 0)
     }
 
@@ -258,6 +279,9 @@ impl Field<'_> {
             Form::Load(..) => Vec::new(),
             _ => expr.kids.iter().map(|k| self.known.get(k).cloned()).collect::<Option<_>>()?,
         };
+        if let Some(dtype) = self.ring {
+            return self.ring_one(dtype, id, expr, &kids);
+        }
         match &expr.form {
             Form::Const(v) if expr.dtype.is_float() => Poly::number(f64::from_bits(v.cast_unsigned())),
             Form::Const(v) => Poly::number(*v as f64),
@@ -497,7 +521,7 @@ impl Field<'_> {
         Some((self.same(a, &linear, &[])? && self.same(b, &soft, &[])?).then_some(soft))
     }
 
-    fn reduced(
+    pub(super) fn reduced(
         &mut self,
         fold: Fold,
         level: u32,
@@ -507,7 +531,9 @@ impl Field<'_> {
         kids: &[Rc<Poly>],
     ) -> Option<Poly> {
         let [body] = kids else { return None };
-        let sums = fold == Fold::Sum && !expr.dtype.is_float() && self.e.integers_of(id).is_some();
+        let sums = fold == Fold::Sum
+            && !expr.dtype.is_float()
+            && (self.ring == Some(expr.dtype) || self.ring.is_none() && self.e.integers_of(id).is_some());
         if !expr.dtype.is_float() && !sums || matches!(fold, Fold::Any | Fold::Product) {
             return Self::leaf(id);
         }
@@ -615,6 +641,9 @@ impl Field<'_> {
         if let [one] = kept.as_slice() {
             return Some((**one).clone());
         }
+        if let Some(found) = self.greatest_of_rounded(&kept)? {
+            return Some(found);
+        }
         if let (true, [a, b]) = (self.signs, kept.as_slice()) {
             let (a, b) = (a.clone(), b.clone());
             let (sum, apart) = (self.plus(&a, &b, 1.0)?, self.plus(&a, &b, -1.0)?);
@@ -635,6 +664,47 @@ impl Field<'_> {
         self.plus(&Poly::default(), &most, lead)
     }
 
+    /// The greatest of what is rounded to one dtype, or is a number of it, is the greatest, rounded.
+    fn greatest_of_rounded(&mut self, all: &[Rc<Poly>]) -> Option<Option<Poly>> {
+        let mut to: Option<(Function, Dtype)> = None;
+        let mut inner = Vec::new();
+        for one in all {
+            match (Self::rounded(one), one.as_number()) {
+                (Some((function, dtype, kid, 1.0)), _) if to.as_ref().is_none_or(|(f, _)| *f == function) => {
+                    to = Some((function, dtype));
+                    inner.push(kid);
+                }
+                (None, Some(_)) => inner.push(one.clone()),
+                _ => return Some(None),
+            }
+        }
+        let Some((function, dtype)) = to else { return Some(None) };
+        let held = |p: &Rc<Poly>| p.as_number().is_none_or(|v| round(dtype, v) == Some(v));
+        if !all.iter().all(held) {
+            return Some(None);
+        }
+        let most = self.greatest(&inner)?;
+        Self::call(function, vec![Rc::new(most)]).map(Some)
+    }
+
+    /// Returns what is rounded to a float dtype, where a number times that is all, and the number, which is not negative.
+    fn rounded(p: &Poly) -> Option<(Function, Dtype, Rc<Poly>, f64)> {
+        let [term] = p.terms.as_slice() else { return None };
+        let ([(Atom::Call(function @ Function::Other(Form::Op(Op::Cast), dtype), kids), 1)], true) =
+            (term.factors.as_slice(), term.binders.is_empty())
+        else {
+            return None;
+        };
+        let kid = kids.first().filter(|_| dtype.is_float())?;
+        if term.number >= 0.0 {
+            return Some((function.clone(), *dtype, kid.clone(), term.number));
+        }
+        // Roundings are the same below 0.
+        let mut minus = (**kid).clone();
+        minus.terms.iter_mut().for_each(|t| t.number = -t.number);
+        Some((function.clone(), *dtype, Rc::new(minus), -term.number))
+    }
+
     /// The greatest over dimensions: what does not depend on them is added outside; of the greatest of some it is the greatest of theirs.
     fn most(&mut self, inner: &Poly, binders: &Binders) -> Option<Poly> {
         if binders.is_empty() {
@@ -645,6 +715,11 @@ impl Field<'_> {
         for term in &inner.terms {
             let depends = term.factors.iter().any(|(a, _)| self.names_any(a, binders));
             if depends { within.terms.push(term.clone()) } else { beside.terms.push(term.clone()) }
+        }
+        if let Some((function, _, inner, number)) = Self::rounded(&within) {
+            let most = self.most(&inner, binders)?;
+            let found = Self::call(function, vec![Rc::new(most)])?;
+            return self.plus(&beside, &found, number);
         }
         let greatest = match within.terms.as_slice() {
             [] => return Some(beside),

@@ -65,13 +65,22 @@ impl Elements {
 
     /// Returns an expression in which reductions over few places are those places, taken together.
     pub fn unrolled(&mut self, root: ExprId) -> Option<ExprId> {
+        self.unrolled_where(root, Dtype::is_float)
+    }
+
+    /// The same of sums of integers.
+    pub fn unrolled_integers(&mut self, root: ExprId) -> Option<ExprId> {
+        self.unrolled_where(root, |d| d.is_integer())
+    }
+
+    fn unrolled_where(&mut self, root: ExprId, of: fn(Dtype) -> bool) -> Option<ExprId> {
         let mut known: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         for id in self.below(root) {
             let expr = self.expr(id)?.clone();
             let kids: SmallVec<[ExprId; 3]> = expr.kids.iter().map(|k| known.get(k).copied().unwrap_or(*k)).collect();
             let made = match (&expr.form, kids.as_slice()) {
                 (Form::Reduce(fold @ (Fold::Sum | Fold::Most | Fold::Least), level, sizes), [body])
-                    if expr.dtype.is_float() && sizes.iter().all(|d| d.fixed().is_some_and(|n| 0 < n && n <= FEW)) =>
+                    if of(expr.dtype) && sizes.iter().all(|d| d.fixed().is_some_and(|n| 0 < n && n <= FEW)) =>
                 {
                     let none = Cuts { ranges: false, ones: false };
                     let mut r = Reduced { fold: *fold, level: *level, sizes: sizes.to_vec(), body: *body, by: none };

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{ExprId, Form, Op};
+use crate::rules::element::index::{IndexId, Place};
 use crate::rules::field::normal::Field;
 use crate::sym::Dim;
 
@@ -355,8 +356,51 @@ impl Field<'_> {
                     }
                 }
             }
+            let term = self.at_one_place(term)?;
             self.push(&mut out, term)?;
         }
         Some(out)
+    }
+
+    /// Returns a product without the dimensions along which a factor is 1 at one place, which surely is one of them, and 0 at the others.
+    fn at_one_place(&mut self, mut term: Product) -> Option<Product> {
+        for _ in 0..term.binders.len() {
+            let mut found = None;
+            for (k, (atom, exponent)) in term.factors.iter().enumerate() {
+                let Atom::Leaf(id) = atom else { continue };
+                let Some(Form::IsZero(index)) = self.e.expr(*id).map(|x| x.form.clone()) else { continue };
+                for (b, (name, size)) in term.binders.iter().enumerate() {
+                    if let Some(at) = self.solved(index, *name, *size).filter(|_| *exponent > 0) {
+                        found = found.or(Some((k, b, *name, at)));
+                    }
+                }
+            }
+            let Some((k, b, name, at)) = found else { break };
+            term.factors.remove(k);
+            term.binders.remove(b);
+            let factors = std::mem::take(&mut term.factors);
+            for (atom, exponent) in factors {
+                let atom = self.atom_moved(&atom, name, at)?;
+                self.multiply(&mut term, atom, exponent)?;
+            }
+        }
+        Some(term)
+    }
+
+    /// Returns the place of a dimension at which an index is 0, where that surely is one of its places.
+    fn solved(&mut self, index: IndexId, name: u32, size: Dim) -> Option<IndexId> {
+        let sum = self.e.linear(index).clone();
+        let is_own = |p: &Place| matches!(p, Place::Bound(l, _) if *l == name);
+        let by = sum.terms.iter().find(|(p, _)| is_own(p))?.1.fixed().filter(|by| by.abs() == 1)?;
+        let own = self.e.place(Place::Bound(name, size));
+        let own = self.e.scale(own, Dim::Fixed(by))?;
+        let rest = self.e.difference(index, own)?;
+        let at = self.e.scale(rest, Dim::Fixed(by.checked_neg()?))?;
+        let left = self.e.scale(at, Dim::Fixed(-1))?;
+        let last = self.e.plus(size, Dim::Fixed(-1))?;
+        let left = self.e.shift(left, last)?;
+        let names = self.e.places_in(at).iter().any(|p| is_own(p) || matches!(p, Place::Data(_)));
+        let inside = self.e.at_least_zero(at) == Some(true) && self.e.at_least_zero(left) == Some(true);
+        (inside && !names).then_some(at)
     }
 }

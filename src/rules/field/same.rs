@@ -322,7 +322,7 @@ impl Field<'_> {
         Some(out)
     }
 
-    fn atom_moved(&mut self, atom: &Atom, name: u32, with: IndexId) -> Option<Atom> {
+    pub(super) fn atom_moved(&mut self, atom: &Atom, name: u32, with: IndexId) -> Option<Atom> {
         self.e.spend(1)?;
         Some(match atom {
             Atom::Leaf(id) => {

@@ -23,7 +23,7 @@ pub fn error(
     let inexact = inexact(e, order);
     let mut follows: FxHashMap<ExprId, Interval> = FxHashMap::default();
     follows.insert(root, Interval::point(1.0)?);
-    let mut total = 0.0;
+    let (mut total, mut lost) = (0.0, 0.0);
     let mut relative: Option<FxHashMap<ExprId, f64>> = None;
     for id in order.iter().rev() {
         let Some(by) = follows.get(id).copied() else { continue };
@@ -37,6 +37,7 @@ pub fn error(
         }
         let times: f64 = free.get(id)?.iter().map(|(_, n)| n).product();
         total += rounding(e, expr, ranges.get(id).copied(), ranges)? * by.most() * times;
+        lost += rounding_below(expr) * by.most() * times;
         if limits.contains(id) {
             total += left_by_limit(expr, ranges, beyond)? * by.most() * times;
         }
@@ -86,7 +87,21 @@ pub fn error(
             follows.insert(*kid, sum);
         }
     }
+    // Of what is multiplied and divided alone each rounding is one of the end; what is lost below the smallest number is not.
+    if limits.is_empty() && matches!(e.op_of(root), Some((Op::Mul | Op::Div, _))) {
+        let far = relative.unwrap_or_else(|| relative_errors(e, order, ranges)).get(&root).copied();
+        let most = far.zip(ranges.get(&root)).map(|(far, range)| far * range.most() + lost);
+        return Some(most.map_or(total, |most| total.min(most)));
+    }
     Some(total)
+}
+
+/// Returns what one product or quotient loses that is smaller than its dtype holds.
+fn rounding_below(expr: &Expr) -> f64 {
+    match &expr.form {
+        Form::Op(Op::Mul | Op::Div) | Form::Named(..) => least(expr.dtype),
+        _ => 0.0,
+    }
 }
 
 /// The root of a multiple of a sum of squares: it follows what is squared as a length does, near 0 too.

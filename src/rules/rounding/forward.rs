@@ -48,7 +48,13 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
     for id in order {
         let expr = e.expr(*id)?;
         let most = largest(expr.dtype);
-        let found = one(e, expr, &out, sources);
+        let mut found = one(e, expr, &out, sources);
+        if e.ends.ones.contains(id) {
+            found = found.and_then(|range| Interval::new(range.low.max(1.0), range.high.max(1.0)));
+        }
+        if e.ends.never_above.contains(id) {
+            found = found.and_then(|range| Interval::new(range.low.min(0.0), range.high.min(0.0)));
+        }
         if let Some(least) = found.and_then(|range| beyond_of(expr, range, &out, &beyond)) {
             beyond.insert(*id, least);
         }
@@ -225,7 +231,7 @@ fn scaled(e: &Elements, id: ExprId) -> Option<(Op, ExprId, ExprId)> {
 }
 
 /// Returns two elements without the positive numbers by which both are multiplied alike: what is greater is so before it is rounded, and no less after.
-fn without_scales(e: &Elements, mut a: ExprId, mut b: ExprId) -> (ExprId, ExprId) {
+pub(super) fn without_scales(e: &Elements, mut a: ExprId, mut b: ExprId) -> (ExprId, ExprId) {
     while let (Some((p, x, c)), Some((q, y, d))) = (scaled(e, a), scaled(e, b))
         && p == q
         && c == d

@@ -4,7 +4,8 @@
 //! On a box every element lies in an interval; what one rounding adds at most, times how far the end follows that place (interval derivatives,
 //! along all ways, so that ways that cancel do), times how often the place is computed, summed over all places, bounds the error of the end.
 //! One rounding adds a unit of the dtype at the largest magnitude there, a sum of n elements n - 1 of them at n times the largest
-//! element, a function of a library two; a product, a quotient and a function half of the smallest number of the dtype, too, which is lost where they become less; adding 0 and multiplying by a power of two add none. `x - max(x)` is at most 0, and a sum of exponentials of all such differences at least 1.
+//! element, a function of a library two; a product, a quotient and a function half of the smallest number of the dtype, too, which is lost where they become less; adding 0 and multiplying by a power of two add none. `x - max(x)` is at most 0, and a sum of exponentials of all such differences at least 1, and so is
+//! what is that sum over the reals. Where only products, quotients and roots stand one in another, each adds a unit of what the end is.
 //!
 //! ## When it is wrong
 //! It is first order: products of errors are left out. An interval in which a function is not defined everywhere bounds nothing; one that leaves the
@@ -15,10 +16,12 @@ mod absorb;
 mod backward;
 mod forward;
 mod interval;
+mod known;
 mod sample;
 
 pub use absorb::without_absorbed;
 pub use interval::Interval;
+pub use known::remember;
 pub use sample::largest;
 
 use rustc_hash::{FxHashMap, FxHashSet};

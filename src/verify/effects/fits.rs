@@ -134,14 +134,15 @@ pub(super) fn holds_plainly(
     fit && options && taken && shaped && (total != Total::Divisor || divides) && (total != Total::Steps || steps(bound))
 }
 
-/// Whether a row of numbers is told by numbers, and its step leads on. That it leads to the end, type rules check.
+/// Whether a row of numbers is told by numbers, and its step leads on. That it leads to the end, type rules check; of sizes that are symbols `fits` does.
 fn steps(bound: &Bound<'_>) -> bool {
     let number = |i: usize| match bound.args.get(i) {
         Some(Arg::Int(v)) => Some(*v != 0),
         Some(Arg::Float(v)) if v.is_finite() => Some(*v != 0.0),
         _ => None,
     };
-    number(0).is_some() && number(1).is_some() && number(2) == Some(true)
+    let given = |i: usize| number(i).is_some() || bound.args.get(i).is_some_and(|a| a.as_node().is_some());
+    given(0) && given(1) && number(2) == Some(true)
 }
 
 /// Whether sizes are numbers, which type rules checked, and the call is no view, whose arguments say more than its sizes do.
@@ -236,7 +237,7 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         return types.len() < 2 || fits_into(f, types.get(1).copied(), types.first().copied());
     }
     let given_sizes = !scalars_of(view, node).is_empty();
-    if operator.facts.any_size && types.is_empty() && operator.facts.total == Total::Plain {
+    if operator.facts.any_size && types.is_empty() && matches!(operator.facts.total, Total::Plain | Total::Steps) {
         return numbers_rise(f, side, operator, bound);
     }
     if operator.facts.joins {
@@ -339,7 +340,10 @@ fn numbers_rise(f: &mut Functional<'_>, side: Side, operator: &Operator, bound: 
         }
     }
     match numbers.as_slice() {
-        [first, second, ..] => f.sizes.at_most(*first, *second),
+        // Downwards where the step is negative.
+        [first, second, Dim::Fixed(step), ..] if *step < 0 => f.sizes.at_most(*second, *first),
+        [first, second, Dim::Fixed(1..), ..] | [first, second] => f.sizes.at_most(*first, *second),
+        [_, _, ..] => false,
         [only] => f.sizes.at_most(Dim::Fixed(0), *only),
         [] => true,
     }

@@ -46,6 +46,7 @@ fn on_all_boxes(
     let x = &Array { expr: e.parted_in_ones(x.expr)?, ..x.clone() };
     let y = &Array { expr: e.parted_in_ones(y.expr)?, ..y.clone() };
     let roots = [x.expr, y.expr];
+    rounding::remember(e, roots);
     let parts = apart_from_zero(e, &roots, stated)?;
     let half = roots.into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
     for now in sizes_of(e, &roots, finite)? {

@@ -1,0 +1,75 @@
+//! Sums of products of integers, in any order.
+//!
+//! ## What it says
+//! Integers wrap around as a ring does: two sums of products, each summed over dimensions, that are one as sums over the whole numbers are one modulo
+//! 2^n. So a product of matrices of integers associates, and a sum over few places is those places added up.
+//!
+//! ## When it is wrong
+//! Nothing else of integers is a ring: a quotient, a remainder, a comparison, a conversion to more bits stand for themselves. Numbers are those that an
+//! `f64` holds: where one grows too large, nothing is shown.
+
+use std::rc::Rc;
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form};
+use crate::rules::element::make::width;
+use crate::rules::field::normal::Field;
+use crate::rules::field::poly::Poly;
+
+/// How many conditions may be split, one within another.
+const CASES: usize = 4;
+/// Up to which number everything is exact.
+const MOST: f64 = (1_u64 << 46) as f64;
+
+impl Field<'_> {
+    /// Returns whether two expressions of one dtype of integers are one sum of products, wrapping around.
+    pub fn equal_as_ring(e: &mut Elements, a: ExprId, b: ExprId) -> bool {
+        let integer = |x: ExprId| e.dtype(x).filter(|d| width(*d).is_some_and(|w| w > 1));
+        let Some(dtype) = integer(a).filter(|d| integer(b) == Some(*d)) else { return false };
+        if ![a, b].iter().any(|r| e.below(*r).iter().any(|id| e.is_reduction(*id))) {
+            return false;
+        }
+        let equal = e.equal_by_cases((a, b), CASES, &mut |e, a, b| Self::is_one_sum(e, dtype, a, b) == Some(true));
+        let equal = equal
+            || e.unrolled_integers(a).zip(e.unrolled_integers(b)).is_some_and(|(a, b)| {
+                e.equal_by_cases((a, b), CASES, &mut |e, a, b| Self::is_one_sum(e, dtype, a, b) == Some(true))
+            });
+        if equal {
+            e.applied.insert("ring-of-sums");
+        }
+        equal
+    }
+
+    fn is_one_sum(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
+        let mut field = Field::as_ring(e, dtype);
+        let (x, y) = (field.of(a)?, field.of(b)?);
+        let modest = |p: &Poly| p.terms.iter().all(|t| t.number.abs().max(t.scale) <= MOST && t.number.fract() == 0.0);
+        Some(modest(&x) && modest(&y) && field.same(&x, &y, &[])?)
+    }
+
+    /// Returns an expression of integers as a sum of products; `None` where something may be too large.
+    #[allow(clippy::cast_precision_loss)]
+    pub(super) fn ring_one(&mut self, dtype: Dtype, id: ExprId, expr: &Expr, kids: &[Rc<Poly>]) -> Option<Poly> {
+        let made = match &expr.form {
+            _ if expr.dtype != dtype => Self::leaf(id),
+            Form::Const(v) if v.unsigned_abs() < 1 << 46 => Poly::number(*v as f64),
+            Form::Poly(products) => {
+                let (mut out, mut kids) = (Poly::default(), kids.iter());
+                for (count, by) in products.iter() {
+                    if by.unsigned_abs() >= 1 << 46 {
+                        return Self::leaf(id);
+                    }
+                    let mut product = Poly::number(1.0)?;
+                    for kid in kids.by_ref().take(*count as usize) {
+                        product = self.times(&product, kid)?;
+                    }
+                    out = self.plus(&out, &product, *by as f64)?;
+                }
+                Some(out)
+            }
+            Form::Reduce(Fold::Sum, level, sizes) => self.reduced(Fold::Sum, *level, sizes, id, expr, kids),
+            _ => Self::leaf(id),
+        }?;
+        made.terms.iter().all(|t| t.number.abs().max(t.scale) <= MOST).then_some(made)
+    }
+}

@@ -1,0 +1,169 @@
+//! What two ends tell of the elements that they are made of: what is at least 1, and what is never above 0.
+//!
+//! ## What it says
+//! A sum of exponentials of `x - max(x)`, over all elements, is at least 1; so is what is that sum over the reals: the divisor of a softmax that is
+//! computed in blocks. One of some, less the greatest of them, or less the greatest of these and others, is at most 0, though some stand beside
+//! others (`cat`), or in a part of them.
+//!
+//! ## When it is wrong
+//! Where the element is none of those of which the greatest is taken: which one it is, is put in its place and compared, and it must surely be there.
+
+use smallvec::SmallVec;
+
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op};
+use crate::rules::element::index::{IndexId, Place};
+use crate::rules::element::rebuild::Moves;
+use crate::rules::field::Field;
+use crate::rules::rounding::forward::{holds_a_one, without_scales};
+use crate::rules::table::{Real, real};
+use crate::sym::Dim;
+
+/// How many sums are compared with how many others.
+const SUMS: usize = 8;
+/// How many differences are looked at.
+const DIFFERENCES: usize = 64;
+/// How many places of a dimension are tried.
+const TRIED: usize = 12;
+
+/// Remembers what is known of the elements of two ends.
+pub fn remember(e: &mut Elements, roots: [ExprId; 2]) {
+    e.ends = super::super::element::arena::Ends::default();
+    let mut order: Vec<ExprId> = roots.into_iter().flat_map(|r| e.below(r)).collect();
+    order.sort_unstable();
+    order.dedup();
+    never_above(e, &order);
+    ones(e, &order);
+}
+
+fn never_above(e: &mut Elements, order: &[ExprId]) {
+    let differences = order.iter().filter_map(|id| match e.op_of(*id) {
+        Some((Op::Sub, [a, most])) => Some((*id, *a, *most)),
+        _ => None,
+    });
+    let differences: Vec<(ExprId, ExprId, ExprId)> = differences.take(DIFFERENCES).collect();
+    for (id, a, most) in differences {
+        let (a, most) = without_scales(e, a, most);
+        if is_at_most(e, a, most) == Some(true) {
+            e.ends.never_above.insert(id);
+        }
+    }
+}
+
+fn ones(e: &mut Elements, order: &[ExprId]) {
+    let whole = order.iter().copied().filter(|id| e.expr(*id).is_some_and(|x| holds_a_one(e, x)));
+    let whole: Vec<ExprId> = whole.take(SUMS).collect();
+    let below = |id: &ExprId| {
+        let expr = e.expr(*id)?;
+        let asked = match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Div), [_, below]) => *below,
+            (Form::Named(target, _), [x]) if matches!(real(target), Some(Real::Log | Real::Reciprocal)) => *x,
+            _ => return None,
+        };
+        matches!(e.op_of(asked), Some((Op::Add, _))).then_some(asked)
+    };
+    let mut asked: Vec<ExprId> = order.iter().filter_map(below).collect();
+    asked.sort_unstable();
+    asked.dedup();
+    for id in asked.into_iter().take(SUMS) {
+        let Some(dtype) = e.dtype(id) else { continue };
+        for one in &whole {
+            if e.dtype(*one) == Some(dtype) && Field::same_value_in_parts(e, dtype, id, *one) {
+                e.ends.ones.insert(id);
+                break;
+            }
+        }
+    }
+}
+
+/// Whether an element is at most the greatest of some: one of them, or one of those that they are the greatest of.
+fn is_at_most(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
+    let mut open = vec![most];
+    for _ in 0..TRIED {
+        let Some(most) = open.pop() else { break };
+        if a == most || is_one_of(e, a, most)? {
+            return Some(true);
+        }
+        if let Some((Op::Max, kids)) = e.op_of(most) {
+            open.extend(kids);
+        }
+    }
+    Some(false)
+}
+
+/// Whether an element is one of those of which the greatest is taken over one dimension: at a place that surely is one of it.
+fn is_one_of(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
+    let expr = e.expr(most)?;
+    let (Form::Reduce(Fold::Most, level, sizes), Some(body)) = (&expr.form, expr.kids.first().copied()) else {
+        return Some(false);
+    };
+    let (level, size) = match &**sizes {
+        [one] => (*level, *one),
+        _ => return Some(false),
+    };
+    for place in places(e, a, body, level, size)?.into_iter().take(TRIED) {
+        // Names of dimensions within are below those around: nothing is captured.
+        let around = e.places_in(place).iter().all(|p| match p {
+            Place::Bound(l, _) => *l >= level,
+            Place::Data(_) => false,
+            _ => true,
+        });
+        let left = e.difference(place, place)?;
+        let last = e.plus(size, Dim::Fixed(-1))?;
+        let end = e.shift(left, last)?;
+        let left = e.difference(end, place)?;
+        if !around || e.at_least_zero(place) != Some(true) || e.at_least_zero(left) != Some(true) {
+            continue;
+        }
+        let moves = Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(place, 1))) };
+        if e.moved(body, &moves)? == a {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+/// Returns places of a dimension at which a body may be an element: where it reads a source as the element does, and where a condition turns.
+fn places(e: &mut Elements, a: ExprId, body: ExprId, level: u32, size: Dim) -> Option<Vec<IndexId>> {
+    let mut wanted: Vec<(IndexId, Option<IndexId>)> = Vec::new();
+    let read: Vec<_> = e.below(a).into_iter().filter_map(|id| load(e, id)).collect();
+    for id in e.below(body) {
+        if let Some((source, at)) = load(e, id) {
+            let alike = read.iter().filter(|(other, _)| *other == source);
+            wanted.extend(alike.flat_map(|(_, to)| at.iter().copied().zip(to.iter().copied().map(Some))));
+        } else if let Some(Form::AtLeastZero(i)) = e.expr(id).map(|x| &x.form) {
+            wanted.push((*i, None));
+        }
+    }
+    let own = e.place(Place::Bound(level, size));
+    let mut out = Vec::new();
+    for (index, to) in wanted {
+        let sum = e.linear(index);
+        let by =
+            sum.terms.iter().find(|(p, _)| matches!(p, Place::Bound(l, _) if *l == level)).and_then(|t| t.1.fixed());
+        let Some(by @ (1 | -1)) = by else { continue };
+        let part = e.scale(own, Dim::Fixed(by))?;
+        let rest = e.difference(index, part)?;
+        let target = match to {
+            Some(to) => to,
+            None => e.at(Dim::Fixed(0)),
+        };
+        let at = e.difference(target, rest)?;
+        let at = e.scale(at, Dim::Fixed(by))?;
+        out.push(at);
+        if to.is_none() {
+            out.push(e.shift(at, Dim::Fixed(-1))?);
+            out.push(e.shift(at, Dim::Fixed(1))?);
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    Some(out)
+}
+
+/// Returns a source and the index at which it is read.
+fn load(e: &Elements, id: ExprId) -> Option<(crate::rules::element::arena::SourceId, SmallVec<[IndexId; 4]>)> {
+    match &e.expr(id)?.form {
+        Form::Load(source, at) => Some((*source, at.clone())),
+        _ => None,
+    }
+}
