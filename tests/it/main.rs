@@ -100,5 +100,6 @@ mod text_errors_show_the_line;
 mod text_laws;
 mod text_prints_as_read;
 mod text_reads_cases;
+mod torchair_fusions;
 mod type_rules;
 mod xla_rules;
