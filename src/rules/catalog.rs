@@ -49,6 +49,8 @@ families! {
     "pointwise" Exact "pointwise.rs" []
     "definitions" Exact "meaning.rs" ["decomposition"]
     "field" Real "field/mod.rs" []
+    "steps along sums" Real "field/steps.rs" []
+    "chosen elements" Real "field/chosen.rs" []
     "sums of integers" Exact "field/ring.rs" ["ring-of-sums"]
     "sums" Real "real_sums.rs" []
     "parts of sums" Real "field/parts.rs" []

@@ -1,4 +1,4 @@
-//! Einstein sums, over the reals.
+//! Einstein sums, over the reals; of integers, wrapping around.
 //!
 //! ## What it says
 //! An element is the sum, over every label that the result does not name, of the products of the operands' elements at their labels.
@@ -40,7 +40,8 @@ impl Speaker<'_> {
         let arrays: Vec<Array> = c.arg(1).items()?.iter().map(|a| c.array_of(a).cloned()).collect::<Option<_>>()?;
         let to = c.result.dtype;
         let narrow = matches!(to, Dtype::F16 | Dtype::Bf16);
-        if !to.is_float() || arrays.iter().any(|a| a.dtype != to) || narrow && arrays.len() != 2 {
+        let numbers = to.is_float() || crate::rules::element::make::width(to).is_some_and(|w| w > 1);
+        if !numbers || arrays.iter().any(|a| a.dtype != to) || narrow && arrays.len() != 2 {
             return None;
         }
         let (inputs, result) = equation.split_once("->").map_or((equation.as_str(), None), |(i, r)| (i, Some(r)));

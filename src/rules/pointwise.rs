@@ -97,7 +97,7 @@ impl Speaker<'_> {
             Meaning::MatMul => self.multiplied(c),
             Meaning::Variance if self.over_reals => self.varied(c),
             Meaning::Convolution if self.over_reals => self.convolved(c),
-            Meaning::Contraction if self.over_reals => self.contracted(c),
+            Meaning::Contraction if self.over_reals || width(to).is_some_and(|w| w > 1) => self.contracted(c),
             Meaning::Pooling if self.over_reals => self.pooled(c),
             Meaning::Running if self.over_reals || width(to).is_some() => self.running(c),
             Meaning::Variance | Meaning::Convolution | Meaning::Contraction | Meaning::Pooling | Meaning::Running => {

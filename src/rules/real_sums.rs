@@ -10,13 +10,13 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Arg, Dtype};
-use crate::rules::element::arena::{ExprId, Fold, Op, Source, Tensor};
+use crate::rules::element::arena::{ExprId, Fold, Form, Op, Source, Tensor};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::width;
 use crate::rules::meaning::{Array, Said, Speaker};
 use crate::rules::rounding;
+use crate::rules::table::{Real, real};
 use crate::sym::Dim;
-use crate::term::term::Token;
 
 impl Speaker<'_> {
     pub(super) fn varied(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
@@ -261,9 +261,24 @@ impl Speaker<'_> {
         each.collect()
     }
 
-    /// The greatest over a window that lies within.
+    /// The greatest over a window, beside which -inf stands.
     pub(super) fn greatest_in_window(&mut self, c: &Said<'_, '_>, rank: usize) -> Option<ExprId> {
         let x = c.array(0)?.clone();
+        // What keeps order may come after: a window holds an element.
+        let bound = self.e.expr(x.expr).cloned().and_then(|expr| {
+            let inner = *expr.kids.first()?;
+            let relu = matches!(&expr.form, Form::Named(target, _) if real(target) == Some(Real::Relu));
+            let number = expr.kids.get(1).is_some_and(|k| self.e.float(*k).is_some_and(|v| !v.is_nan()));
+            let bounds = matches!(expr.form, Form::Op(Op::AtLeast | Op::AtMost | Op::Max | Op::Min)) && number;
+            (relu || bounds && self.e.float(inner).is_none()).then_some((expr, inner))
+        });
+        let Some((expr, inner)) = bound else { return self.windowed(c, &x, rank) };
+        let most = self.windowed(c, &Array { expr: inner, ..x }, rank)?;
+        let kids: SmallVec<[ExprId; 3]> = expr.kids.iter().map(|k| if *k == inner { most } else { *k }).collect();
+        self.e.again(&expr, &kids)
+    }
+
+    fn windowed(&mut self, c: &Said<'_, '_>, x: &Array, rank: usize) -> Option<ExprId> {
         let numbers = |a: &Arg| -> Option<Vec<i64>> {
             a.items()?.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect()
         };
@@ -287,14 +302,14 @@ impl Speaker<'_> {
         if c.named("ceil_mode").is_some_and(|a| *a != Arg::Bool(false)) {
             return None;
         }
-        if !fits || !x.dtype.is_float() || pads.iter().any(|p| *p != 0) || kernel.iter().any(|n| *n < 1) {
+        if !fits || !x.dtype.is_float() || pads.iter().any(|p| *p < 0) || kernel.iter().any(|n| *n < 1) {
             return None;
         }
         let ahead = x.sizes.len().checked_sub(rank)?;
         let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
         let vars = self.vars(&c.result.sizes);
         let mut at: SmallVec<[IndexId; 4]> = vars.iter().take(ahead).copied().collect();
-        let mut sizes = Vec::new();
+        let (mut sizes, mut inside) = (Vec::new(), Vec::new());
         for (k, dim) in (ahead..x.sizes.len()).enumerate() {
             let count = Dim::Fixed(*kernel.get(k)?);
             let name = level.checked_add(u32::try_from(sizes.len()).ok()?)?;
@@ -302,9 +317,23 @@ impl Speaker<'_> {
             sizes.push(count);
             let begin = self.e.scale(*vars.get(dim)?, Dim::Fixed(*strides.get(k)?))?;
             let step = self.e.scale(bound, Dim::Fixed(*steps.get(k)?))?;
-            at.push(self.e.sum(begin, step)?);
+            let place = self.e.sum(begin, step)?;
+            let pad = *pads.get(k)?;
+            let place = self.e.shift(place, Dim::Fixed(pad.checked_neg()?))?;
+            if pad > 0 {
+                let left = self.e.scale(place, Dim::Fixed(-1))?;
+                let last = self.e.plus(*x.sizes.get(dim)?, Dim::Fixed(-1))?;
+                // The last dimension first, as padding has it.
+                inside.splice(0..0, [place, self.e.shift(left, last)?]);
+            }
+            at.push(place);
         }
-        let element = self.at(&x, at)?;
+        let least = self.e.rounded(x.dtype, f64::NEG_INFINITY)?;
+        let mut element = self.within(&inside.clone(), |s| s.at(x, at))?;
+        for fact in inside {
+            let holds = self.e.at_least_zero_expr(fact)?;
+            element = self.e.op(Op::Choose, x.dtype, &[holds, element, least])?;
+        }
         self.e.reduced(Fold::Most, level, &sizes, element)
     }
 
@@ -351,9 +380,17 @@ impl Speaker<'_> {
             let element = self.at(&x, vars)?;
             return self.e.reduced(Fold::Most, level, &[size], element);
         }
-        let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes.clone(), expr: x.expr });
-        let source =
-            Source::Call { target: "in order".into(), tokens: [Token::count(dim)].into(), kids: [kid].into(), item: 0 };
+        // The dimension stands last, whichever it was.
+        let mut sizes = x.sizes.clone();
+        let (size, at) = (sizes.remove(dim), vars.remove(dim));
+        sizes.push(size);
+        vars.push(at);
+        let mut own = self.vars(&sizes);
+        let last = own.pop()?;
+        own.insert(dim, last);
+        let expr = self.at(&x, own)?;
+        let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes, expr });
+        let source = Source::Call { target: "in order".into(), tokens: Box::new([]), kids: [kid].into(), item: 0 };
         let source = self.e.source(source);
         self.e.load(to, source, vars)
     }

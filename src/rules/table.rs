@@ -256,6 +256,8 @@ pub enum Real {
     Erf,
     Sin,
     Cos,
+    Sinh,
+    Cosh,
 }
 
 const REALS: &[(Real, &str)] = &[
@@ -274,6 +276,8 @@ const REALS: &[(Real, &str)] = &[
     (Real::Erf, "aten.erf.default"),
     (Real::Sin, "aten.sin.default"),
     (Real::Cos, "aten.cos.default"),
+    (Real::Sinh, "aten.sinh.default"),
+    (Real::Cosh, "aten.cosh.default"),
 ];
 
 /// Returns the operator that is a function of a real number.

@@ -193,7 +193,7 @@ pub struct Elements {
     /// Whether floats are looked at bit by bit: over the reals sums of them stay sums of floats, whose bounds are known.
     pub exact: bool,
     /// Dimensions of reductions that are looked into, by their levels: what they bind has a value there.
-    pub(super) within: Vec<(u32, u32)>,
+    pub(in crate::rules) within: Vec<(u32, u32)>,
     /// Values of symbols, where bounds are computed at one size after another.
     pub now: Option<Bindings>,
     /// Where dimensions of sources are cut, for both of two expressions to be reduced over the same parts.

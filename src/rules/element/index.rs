@@ -412,6 +412,30 @@ impl Elements {
         Some(None)
     }
 
+    /// Returns an index that is at least 0 where one of multiples of a number, and of what surely lies below that number, is: the multiples alone.
+    pub(super) fn in_multiples(&mut self, a: IndexId) -> Option<Option<IndexId>> {
+        let from = self.linear(a).clone();
+        let Some(offset) = from.offset().fixed() else { return Some(None) };
+        let numbers: Option<Vec<i64>> = from.terms.iter().map(|(_, by)| by.fixed()).collect();
+        let Some(numbers) = numbers.filter(|n| n.len() > 1) else { return Some(None) };
+        for g in numbers.iter().map(|n| n.saturating_abs()).filter(|n| *n > 1) {
+            let (mut over, mut small) = (Linear::default(), Linear::default());
+            for ((place, by), number) in from.terms.iter().zip(&numbers) {
+                match number.checked_rem(g)? {
+                    0 => over.terms.push((*place, Dim::Fixed(number.checked_div(g)?))),
+                    _ => small.terms.push((*place, *by)),
+                }
+            }
+            over.constant = Some(Dim::Fixed(floor_div(offset, g)?));
+            small.constant = Some(Dim::Fixed(floor_mod(offset, g)?));
+            let small = self.index_of(small);
+            if self.is_within(small, Dim::Fixed(g)) {
+                return Some(Some(self.index_of(over)));
+            }
+        }
+        Some(None)
+    }
+
     /// Returns how often a size goes into an index, where that is one number for all places that are there.
     fn times_within(&mut self, a: IndexId, n: Dim) -> Option<Option<i64>> {
         if self.facts.is_empty() {

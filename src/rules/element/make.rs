@@ -106,8 +106,15 @@ impl Elements {
         if let Some(other) = self.without_quotient(index)? {
             return self.at_least_zero_expr(other);
         }
+        if let Some(other) = self.in_multiples(index)? {
+            return self.at_least_zero_expr(other);
+        }
         // One of `e >= 0` and `-e - 1 >= 0` stands for both.
         let other = self.scale(index, crate::sym::Dim::Fixed(-1))?;
+        // What is assumed of the index makes it at most 0.
+        if !self.facts.is_empty() && self.linear(index).terms.len() > 1 && self.at_least_zero(other) == Some(true) {
+            return self.is_zero_expr(index);
+        }
         let other = self.shift(other, crate::sym::Dim::Fixed(-1))?;
         let rises = self.linear(index).terms.first().is_none_or(|(_, c)| c.fixed().is_none_or(|c| c > 0));
         let settled = self.linear(index).terms.first().is_some_and(|(_, c)| c.fixed().is_some());

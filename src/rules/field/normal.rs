@@ -38,6 +38,8 @@ pub struct Field<'e> {
     tangents: bool,
     /// Whether a float is taken as the number that a choice compares it with: no choice within is looked at in that way.
     meets: bool,
+    /// Whether a condition that an index is at least 0 is the one less that it is at least 1, and that it is 0.
+    pub(super) telescopes: bool,
     /// The dtype of integers whose sums of products are taken as those of whole numbers, nothing else being looked into.
     ring: Option<Dtype>,
     known: FxHashMap<ExprId, Rc<Poly>>,
@@ -45,7 +47,17 @@ pub struct Field<'e> {
 
 impl<'e> Field<'e> {
     fn new(e: &'e mut Elements, dtype: Dtype, signs: bool) -> Self {
-        Field { e, dtype, next: FRESH, signs, tangents: false, meets: false, ring: None, known: FxHashMap::default() }
+        Field {
+            e,
+            dtype,
+            next: FRESH,
+            signs,
+            tangents: false,
+            meets: false,
+            telescopes: false,
+            ring: None,
+            known: FxHashMap::default(),
+        }
     }
 }
 
@@ -89,7 +101,18 @@ impl Field<'_> {
         }
         let (a, b) = (Self::as_choices(e, dtype, a)?, Self::as_choices(e, dtype, b)?);
         let equal = |e: &mut Elements, a, b| Self::same_value(e, dtype, a, b) == Some(true);
-        Some(e.equal_by_cases((a, b), SIGNS, &mut |e, a, b| equal(e, a, b)))
+        if e.equal_by_cases((a, b), SIGNS, &mut |e, a, b| equal(e, a, b)) {
+            return Some(true);
+        }
+        // Two sums over the same places are one where what is summed is, at each place.
+        let (Some((x, over)), Some((y, same))) = (e.without_sum(a)?, e.without_sum(b)?) else { return Some(false) };
+        if over != same {
+            return Some(false);
+        }
+        e.within.push(over);
+        let alike = e.equal_by_cases((x, y), SIGNS, &mut |e, a, b| equal(e, a, b));
+        e.within.pop();
+        Some(alike)
     }
 
     /// Returns an expression in which bounds and magnitudes are choices.
@@ -185,6 +208,9 @@ impl Field<'_> {
             if same != Some(true) && Self::has_tangents(e, &[a, b]) {
                 let by_exponentials = Field { tangents: true, ..Field::new(e, dtype, false) }.same_by_any(a, b);
                 same = by_exponentials.or(same);
+            }
+            if same != Some(true) && Self::has_steps(e, &[a, b]) {
+                same = Field { telescopes: true, ..Field::new(e, dtype, false) }.same_by_any(a, b).or(same);
             }
             complete = complete.and(same.map(|_| ()));
             let Some(shown) = e.parted_in_ranges(before).filter(|_| same == Some(true)) else { return false };
@@ -410,6 +436,12 @@ impl Field<'_> {
                 self.magnitude(&a)
             }
             // A truth is 1 or 0.
+            (Op::Choose, [_, a, b]) if self.telescopes && (a.terms.is_empty() || b.terms.is_empty()) => {
+                let truth = self.stepped(*expr.kids.first()?)?;
+                let (one, value) = (Poly::number(1.0)?, if b.terms.is_empty() { a } else { b });
+                let truth = if b.terms.is_empty() { truth } else { self.plus(&one, &truth, -1.0)? };
+                self.times(&truth, value)
+            }
             (Op::Choose, [c, a, b]) if b.terms.is_empty() && !c.terms.is_empty() => self.times(c, a),
             // So is the opposite of one of an index.
             (Op::Choose, [_, a, b]) if a.terms.is_empty() && self.is_of_index(*expr.kids.first()?) => {
@@ -590,6 +622,12 @@ impl Field<'_> {
                 self.greatest(&[x, zero])
             }
             Real::Square => self.times(&x, &x),
+            Real::Sinh | Real::Cosh => {
+                let minus = self.plus(&Poly::default(), &x, -1.0)?;
+                let (up, down) = (self.exp(&x)?, self.exp(&minus)?);
+                let twice = self.plus(&up, &down, if function == Real::Cosh { 1.0 } else { -1.0 })?;
+                self.plus(&Poly::default(), &twice, 0.5)
+            }
             Real::Tanh if self.tangents => {
                 let twice = self.plus(&x, &x, 1.0)?;
                 let sigmoid = self.sigmoid(&twice)?;

@@ -97,6 +97,39 @@ impl Elements {
         known.get(&root).copied()
     }
 
+    /// Returns what one sum sums, multiplied as the sum is, and over which levels, where an expression is a multiple of one.
+    pub(super) fn without_sum(&mut self, root: ExprId) -> Option<Option<(ExprId, (u32, u32))>> {
+        let (mut way, mut at) = (Vec::new(), root);
+        let (body, over) = loop {
+            let expr = self.expr(at)?.clone();
+            at = match (&expr.form, expr.kids.as_slice()) {
+                (Form::Reduce(Fold::Sum, level, sizes), [body]) if expr.dtype.is_float() => {
+                    break (*body, (*level, level.checked_add(u32::try_from(sizes.len()).ok()?)?));
+                }
+                (Form::Op(Op::Neg), [x]) => *x,
+                (Form::Op(Op::Mul | Op::Div), [x, c]) if self.is_reduction_free(*c) => *x,
+                (Form::Op(Op::Mul), [c, x]) if self.is_reduction_free(*c) => *x,
+                _ => return Some(None),
+            };
+            way.push((expr, at));
+        };
+        let mut out = body;
+        for (expr, inner) in way.into_iter().rev() {
+            let kids: SmallVec<[ExprId; 3]> = expr.kids.iter().map(|k| if *k == inner { out } else { *k }).collect();
+            out = self.again(&expr, &kids)?;
+        }
+        Some(Some((out, over)))
+    }
+
+    /// Whether an expression is the same at all places.
+    fn is_reduction_free(&self, id: ExprId) -> bool {
+        let number = |id: ExprId| {
+            matches!(self.expr(id).map(|x| &x.form), Some(Form::Const(_) | Form::Number(_) | Form::Index(_)))
+        };
+        number(id)
+            || matches!(self.op_of(id), Some((Op::Cast, [inner])) if number(*inner)) && self.places_below(id).is_empty()
+    }
+
     /// Returns a product over few places as the product of these; `None` where they are many, or no number.
     pub fn factors_of(&mut self, product: ExprId) -> Option<ExprId> {
         let Expr { form, kids, .. } = self.expr(product)?.clone();
@@ -139,7 +172,11 @@ impl Elements {
             let Some(Form::Load(source, at)) = self.expr(id).map(|x| &x.form) else { continue };
             for (k, index) in at.iter().enumerate() {
                 let sum = self.linear(*index);
-                let ([(Place::Bound(_, size), by)], Some(from)) = (sum.terms.as_slice(), sum.offset().fixed()) else {
+                let Some(from) = sum.offset().fixed() else { continue };
+                let [(Place::Bound(_, size), by)] = sum.terms.as_slice() else {
+                    if sum.terms.is_empty() {
+                        found.entry((*source, k)).or_default().extend([from, from.saturating_add(1)]);
+                    }
                     continue;
                 };
                 let Some((1, end)) = by.fixed().zip(size.fixed().and_then(|n| from.checked_add(n))) else { continue };
@@ -245,6 +282,14 @@ impl Elements {
                 Form::IsZero(i) => (i, true),
                 _ => continue,
             };
+            if only
+                && r.by.ones
+                && r.fold == Fold::Sum
+                && let Some((place, size, at)) = self.place_among(r, index)?
+                && self.is_nothing_without(r.body, id)
+            {
+                return Some((place, size, id, Cut::Only(at)));
+            }
             let Some((place, size, rises, rest)) = self.own_place(r, index) else { continue };
             // What is left of the condition, for the place itself.
             let Some(at) = (if rises { self.scale(rest, Dim::Fixed(-1)) } else { Some(rest) }) else { continue };
@@ -270,6 +315,35 @@ impl Elements {
             }
         }
         None
+    }
+
+    /// Returns a dimension of a reduction, and the place of it at which an index is 0 that names other dimensions of it, too: one that surely is there.
+    fn place_among(&mut self, r: &Reduced, index: IndexId) -> Option<Option<(usize, Dim, IndexId)>> {
+        let sum = self.linear(index).clone();
+        for (place, by) in &sum.terms {
+            let (Place::Bound(l, size), Some(by @ (1 | -1))) = (place, by.fixed()) else { continue };
+            let Some(k) = l.checked_sub(r.level).map(|k| k as usize).filter(|k| r.sizes.get(*k) == Some(size)) else {
+                continue;
+            };
+            let own = self.place(*place);
+            let own = self.scale(own, Dim::Fixed(by))?;
+            let rest = self.difference(index, own)?;
+            let at = self.scale(rest, Dim::Fixed(by.checked_neg()?))?;
+            let left = self.scale(at, Dim::Fixed(-1))?;
+            let last = self.plus(*size, Dim::Fixed(-1))?;
+            let left = self.shift(left, last)?;
+            let mut below = self.places_in(at);
+            for data in self.places_in(at) {
+                if let Place::Data(x) = data {
+                    below.extend(self.places_below(x));
+                }
+            }
+            let apart = !below.contains(place) && below.iter().any(|p| matches!(p, Place::Bound(..)));
+            if apart && self.at_least_zero(at) == Some(true) && self.at_least_zero(left) == Some(true) {
+                return Some(Some((k, *size, at)));
+            }
+        }
+        Some(None)
     }
 
     /// Returns which dimension of a reduction an index names, once and with no factor, its size, whether it rises with it, and what else is in the index.

@@ -399,7 +399,11 @@ impl Field<'_> {
         let left = self.e.scale(at, Dim::Fixed(-1))?;
         let last = self.e.plus(size, Dim::Fixed(-1))?;
         let left = self.e.shift(left, last)?;
-        let names = self.e.places_in(at).iter().any(|p| is_own(p) || matches!(p, Place::Data(_)));
+        let mut names = false;
+        for place in self.e.places_in(at) {
+            let within = |x| self.e.places_below(x).iter().any(is_own);
+            names |= is_own(&place) || matches!(place, Place::Data(x) if within(x));
+        }
         let inside = self.e.at_least_zero(at) == Some(true) && self.e.at_least_zero(left) == Some(true);
         (inside && !names).then_some(at)
     }

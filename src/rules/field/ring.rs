@@ -11,7 +11,7 @@
 use std::rc::Rc;
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::make::width;
 use crate::rules::field::normal::Field;
 use crate::rules::field::poly::Poly;
@@ -66,6 +66,13 @@ impl Field<'_> {
                     out = self.plus(&out, &product, *by as f64)?;
                 }
                 Some(out)
+            }
+            Form::Op(Op::Choose) if kids.iter().skip(1).any(|k| k.terms.is_empty()) => {
+                let (Some(yes), Some(no)) = (kids.get(1), kids.get(2)) else { return Self::leaf(id) };
+                let truth = self.stepped(*expr.kids.first()?)?;
+                let (holds, not) = (self.times(&truth, yes)?, self.times(&truth, no)?);
+                let rest = self.plus(no, &not, -1.0)?;
+                self.plus(&rest, &holds, 1.0)
             }
             Form::Reduce(Fold::Sum, level, sizes) => self.reduced(Fold::Sum, *level, sizes, id, expr, kids),
             _ => Self::leaf(id),

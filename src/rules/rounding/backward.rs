@@ -325,6 +325,9 @@ fn slope(e: &Elements, expr: &Expr, k: usize, ranges: &Ranges) -> Option<Interva
             (Op::Div, 0) => range(1)?.inverse(),
             (Op::Div, _) => range(0)?.times(range(1)?.squared()?.inverse()?).map(Interval::minus),
             (Op::Abs, _) => Some(either),
+            // What is never taken is not followed.
+            (Op::Max | Op::AtLeast, _) if is_below(range(k), range(1_usize.checked_sub(k)?)) => Interval::point(0.0),
+            (Op::Min | Op::AtMost, _) if is_below(range(1_usize.checked_sub(k)?), range(k)) => Interval::point(0.0),
             (Op::Max | Op::Min | Op::AtLeast | Op::AtMost, _) => Some(none_or_all),
             (Op::Choose, 1 | 2) => Some(none_or_all),
             (Op::Cast, _) => expr.kids.first().and_then(|k| e.dtype(*k)).filter(|d| d.is_float()).map(|_| one),
@@ -335,6 +338,11 @@ fn slope(e: &Elements, expr: &Expr, k: usize, ranges: &Ranges) -> Option<Interva
         Form::Named(target, _) => derivative(real(target)?, range(0)?),
         _ => None,
     }
+}
+
+/// Whether all of an interval lies surely below another one.
+fn is_below(a: Option<Interval>, b: Option<Interval>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| a.high < b.low - (a.high.abs() + b.low.abs()) * 0.01)
 }
 
 /// Returns the derivative of a function on an interval.
@@ -349,9 +357,12 @@ fn derivative(function: Real, x: Interval) -> Option<Interval> {
         Real::Sigmoid => Interval::new(0.0, 0.25),
         // It rises by at most 1.1, and falls by at most 0.1.
         Real::Silu => Interval::new(-0.1, 1.1),
+        Real::Relu if x.high < 0.0 => Interval::point(0.0),
         Real::Relu => Interval::new(0.0, 1.0),
         Real::Square => x.scaled(2.0),
         Real::Tanh => Interval::new(0.0, 1.0),
+        Real::Sinh => x.magnitude().rising(|v| v.min(695.0).cosh()),
+        Real::Cosh => x.rising(|v| v.clamp(-695.0, 695.0).sinh()),
         // The slope at 0 is 2 / sqrt(pi).
         Real::Erf => Interval::new(0.0, 1.13),
         Real::Sin | Real::Cos => Interval::new(-1.0, 1.0),

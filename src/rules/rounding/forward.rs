@@ -266,6 +266,8 @@ pub fn function(function: Real, x: Interval) -> Option<Interval> {
         Real::Relu => x.rising(|v| v.max(0.0)),
         Real::Square => x.squared(),
         Real::Tanh => x.rising(f64::tanh),
+        Real::Sinh => x.rising(|v| v.clamp(-FAR, FAR).sinh()),
+        Real::Cosh => x.magnitude().rising(|v| v.min(FAR).cosh()),
         Real::Sin => Interval::new(-x.most().min(1.0), x.most().min(1.0)),
         // Between 0 and a multiple of x.
         Real::Erf => {

@@ -136,6 +136,11 @@ fn places(e: &mut Elements, a: ExprId, body: ExprId, level: u32, size: Dim) -> O
     }
     let own = e.place(Place::Bound(level, size));
     let mut out = Vec::new();
+    for place in e.places_below(a) {
+        if matches!(place, Place::Bound(l, s) if s == size && l != level) {
+            out.push(e.place(place));
+        }
+    }
     for (index, to) in wanted {
         let sum = e.linear(index);
         let by =

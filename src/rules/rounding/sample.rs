@@ -201,6 +201,8 @@ fn apply(function: Real, x: f64) -> f64 {
         Real::Relu => x.max(0.0),
         Real::Square => x * x,
         Real::Tanh => x.tanh(),
+        Real::Sinh => x.sinh(),
+        Real::Cosh => x.cosh(),
         Real::Sin => x.sin(),
         Real::Cos => x.cos(),
         // No magnitude is known of it but that it is small.

@@ -125,6 +125,9 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     if let Some(items) = given.items() {
         let mut all = true;
         for (item, size) in items.iter().zip(&from.sizes).filter(|(item, _)| **item != Arg::None) {
+            if are_places(f, side, node, item.as_node()?, *size) {
+                continue;
+            }
             let (low, high) = integers_of(f, side, node, item.as_node()?)?;
             all = all
                 && f.sizes.at_most(Dim::Fixed(low.checked_neg()?), *size)
@@ -141,6 +144,16 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     };
     let (low, high) = integers_of(f, side, node, given.as_node()?)?;
     Some(low >= 0 && f.sizes.at_most(Dim::Fixed(high.checked_add(1)?), size))
+}
+
+/// Whether every element of an operand is a place of a dimension, counted from either end, whatever the symbols of its size are.
+fn are_places(f: &mut Functional<'_>, side: Side, node: NodeId, operand: NodeId, size: Dim) -> bool {
+    let integers = f.tensor(side, place_of(f.view(side), operand)).is_some_and(|t| t.dtype == Dtype::I64);
+    if !integers || size.fixed().is_some() {
+        return false;
+    }
+    let value = f.read(side, operand, node);
+    crate::verify::prove::normal::are_places(f, value, size)
 }
 
 /// Two integers between which every element of an operand lies.

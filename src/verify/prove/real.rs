@@ -82,6 +82,9 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
         Array { expr: without_infinities(&mut l.speaker.e, x.expr, &mut finite)?, ..x },
         Array { expr: without_infinities(&mut l.speaker.e, y.expr, &mut finite)?, ..y },
     );
+    if l.speaker.e.are_chosen_alike(x.expr, y.expr) {
+        return Some(true);
+    }
     let domains = sources(&l.speaker.e, &[x.expr, y.expr]).into_iter().filter_map(|(id, source)| match source {
         Source::Value(value) => l.f.domain_of(value).map(|d| (id, d.clone())),
         Source::Call { .. } => None,
