@@ -22,7 +22,7 @@ use super::writes;
 use crate::analysis::Storages;
 use crate::analysis::streams::{ScopeFault, Scopes, Streams};
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, ValueType, View};
-use crate::ops::Registry;
+use crate::ops::{Operator, Registry};
 use crate::sym::{Dim, Symbols};
 
 /// What of TorchAir's configuration changes the GE graph.
@@ -358,6 +358,7 @@ impl<'g> Lowering<'g> {
             return self.form(node).map(|_| Value::Failed);
         }
         let (args, kwargs) = self.arguments(node)?;
+        let (args, kwargs) = in_places(self.registry.operator_of(graph, node), args, kwargs);
         match graph.target(node) {
             "air.scope_enter.default" | "air.scope_exit.default" => self.scope(node),
             "air.record.default" => Ok(Value::Record(self.edges.record(self.scopes.outer()))),
@@ -442,7 +443,8 @@ impl<'g> Lowering<'g> {
                 _ => empty,
             },
             None => {
-                let mut cx = Cx { b: &mut self.b, args: &args, kwargs: &kwargs, results: &results };
+                let mut cx =
+                    Cx { b: &mut self.b, args: &args, kwargs: &kwargs, results: &results, node: (graph, node) };
                 let value = match form {
                     Form::None => Value::None,
                     Form::Described(lowering) => convert::apply_described(lowering, &mut cx)?,
@@ -692,6 +694,20 @@ fn is_truth(target: &str) -> bool {
 fn given(args: &[Value], kwargs: &[(String, Value)], names: &[&str]) -> Vec<Value> {
     let named = |name: &str| kwargs.iter().find(|(k, _)| k == name).map_or(Value::None, |(_, v)| v.clone());
     names.iter().enumerate().map(|(i, name)| args.get(i).cloned().unwrap_or_else(|| named(name))).collect()
+}
+
+/// Puts arguments that are named in their places, as far as what stands before them is given too: converters ask by place.
+fn in_places(
+    operator: Option<&Operator>,
+    mut args: Vec<Value>,
+    mut kwargs: Vec<(String, Value)>,
+) -> (Vec<Value>, Vec<(String, Value)>) {
+    let params = operator.map_or(&[][..], |o| &o.schema.params);
+    for param in params.iter().skip(args.len()).take_while(|p| !p.kwarg_only) {
+        let Some(named) = kwargs.iter().position(|(name, _)| *name == *param.name) else { break };
+        args.push(kwargs.remove(named).1);
+    }
+    (args, kwargs)
 }
 
 /// Returns the names of an operator's parameters, as far as they are known.

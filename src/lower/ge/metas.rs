@@ -90,6 +90,7 @@ pub(super) fn results(
         ValueType::Unknown => inferred(graph, registry, symbols, node)?,
         known => known.clone(),
     };
+    let ty = with_parts(ty, graph, node);
     let base = aliased(graph, registry, node).and_then(|(arg, sharing)| Some((operand(arg.as_node()?)?, sharing)));
     Ok(match &ty {
         ValueType::Many(list) => Results::Many(
@@ -110,6 +111,12 @@ fn inferred(graph: &Graph, registry: &Registry, symbols: &mut Symbols, node: Nod
         Ok(ty) => return Ok(ty),
         Err(e) => e.to_string(),
     };
+    let parts = parts(graph, node);
+    if parts.is_empty() { Err(reason) } else { Ok(ValueType::Many(parts.into())) }
+}
+
+/// Returns the types of the getitems that take a result apart, by place.
+fn parts(graph: &Graph, node: NodeId) -> Vec<ValueType> {
     let mut parts: Vec<ValueType> = Vec::new();
     for user in graph.users_in_order(node) {
         let place = match (graph.target(user), graph.args(user)) {
@@ -125,7 +132,22 @@ fn inferred(graph: &Graph, registry: &Registry, symbols: &mut Symbols, node: Nod
             *part = graph.ty(user).clone();
         }
     }
-    if parts.is_empty() { Err(reason) } else { Ok(ValueType::Many(parts.into())) }
+    parts
+}
+
+/// Fills in, where a rule leaves results open that depend on the device, what the getitems say.
+fn with_parts(ty: ValueType, graph: &Graph, node: NodeId) -> ValueType {
+    match ty {
+        ValueType::Many(all) if all.contains(&ValueType::Unknown) => {
+            let said = parts(graph, node);
+            let filled = all.iter().enumerate().map(|(i, part)| match (part, said.get(i)) {
+                (ValueType::Unknown, Some(said)) => said.clone(),
+                _ => part.clone(),
+            });
+            ValueType::Many(filled.collect())
+        }
+        ty => ty,
+    }
 }
 
 fn aliased<'g>(graph: &'g Graph, registry: &Registry, node: NodeId) -> Option<(&'g Arg, Sharing)> {

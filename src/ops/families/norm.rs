@@ -213,7 +213,13 @@ fn group_norm(c: &mut Call<'_>) -> Typed {
 fn native_group_norm(c: &mut Call<'_>) -> Typed {
     let (t, batch, groups) = (c.tensor(0)?, c.dim(3)?, c.int(6)?);
     let dtype = statistics_dtype(c, t, &[1, 2])?;
-    let stats = plain(c, dtype, t, smallvec::smallvec![batch, Dim::Fixed(groups)])?;
+    let stats = match (&*t.device.kind, t.dtype) {
+        // Kernels of devices keep them in full precision, PyTorch's own pieces in the input's.
+        ("cpu", _) | (_, Dtype::F32 | Dtype::F64) => {
+            plain(c, dtype, t, smallvec::smallvec![batch, Dim::Fixed(groups)])?
+        }
+        _ => ValueType::Unknown,
+    };
     Ok(out::many([suggested(c, t.dtype, t, t.sizes.clone())?, stats.clone(), stats]))
 }
 
@@ -251,7 +257,12 @@ fn native_batch_norm(c: &mut Call<'_>) -> Typed {
     place.extend(["weight", "bias", "running_mean", "running_var"].iter().filter_map(|name| schema.param_index(name)));
     let dtype = statistics_dtype(c, t, &place)?;
     let result = by_channel(c, t)?;
-    let stats = if training { plain(c, dtype, t, channels(t))? } else { empty(c, dtype, t)? };
+    let stats = match training {
+        true => plain(c, dtype, t, channels(t))?,
+        false if &*t.device.kind == "cpu" => empty(c, dtype, t)?,
+        // Where it does not train, some devices give none, others those that were passed.
+        false => ValueType::Unknown,
+    };
     let mut all = vec![result, stats.clone(), stats];
     if name.starts_with("_batch_norm") {
         all.push(empty(c, Dtype::U8, t)?);

@@ -63,10 +63,18 @@ fn glu(cx: &mut Cx) -> Made {
     direct::make(cx, &args, "GLU(self; dim)", &[])
 }
 
+/// The gradient's operator needs no buffer; whoever else reads it finds what PyTorch's CPU keeps there.
 fn log_sigmoid(cx: &mut Cx) -> Made {
     let x = cx.tensor(0, "self")?;
     let output = cx.op("LogSigmoid", vec![x.into()], &[])?;
-    let buffer = cx.op("Identity", vec![x.into()], &[])?;
+    let buffer = match cx.result_is_read(1, "aten.log_sigmoid_backward.default") {
+        false => cx.op("Identity", vec![x.into()], &[])?,
+        true => {
+            let size = cx.op("Abs", vec![x.into()], &[])?;
+            let below = cx.op("Neg", vec![size.into()], &[])?;
+            cx.op("Exp", vec![below.into()], &[])?
+        }
+    };
     Ok(list(&[output, buffer]))
 }
 

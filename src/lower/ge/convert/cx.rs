@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Made;
-use crate::graph::Dtype;
+use crate::graph::{Arg, Dtype, Graph, NodeId, View};
 use crate::lower::ge::builder::{Attr, Builder, In, Refusal};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::proto::DataType;
@@ -18,6 +18,7 @@ pub(in crate::lower::ge) struct Cx<'a> {
     pub(in crate::lower::ge) args: &'a [Value],
     pub(in crate::lower::ge) kwargs: &'a [(String, Value)],
     pub(in crate::lower::ge) results: &'a Results,
+    pub(in crate::lower::ge) node: (&'a Graph, NodeId),
 }
 
 impl Cx<'_> {
@@ -255,6 +256,17 @@ impl Cx<'_> {
             _ => None,
         };
         meta.and_then(types::type_of).ok_or_else(|| Refusal(format!("the type of result {place} is not known")))
+    }
+
+    /// Returns whether another call than of that target reads a result of several, or the graph gives it.
+    pub(super) fn result_is_read(&self, place: usize, but_by: &str) -> bool {
+        let (graph, node) = self.node;
+        let place = i64::try_from(place).unwrap_or(i64::MAX);
+        let taken = graph.users_in_order(node).into_iter().filter(|user| match graph.args(*user) {
+            [_, Arg::Int(at)] => *at == place,
+            _ => true,
+        });
+        taken.flat_map(|item| graph.users_in_order(item)).any(|user| graph.target(user) != but_by)
     }
 
     /// Returns how many results the node has.

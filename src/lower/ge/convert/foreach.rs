@@ -73,6 +73,21 @@ fn operands(cx: &Cx) -> Result<(In, usize, DataType), Refusal> {
     Ok((cx.input(0, "self")?, tensors.len(), dtype))
 }
 
+/// As `operands`, each cast to the type of its result: beside a float, integers become floats, which GE's operators do not do.
+fn promoted(cx: &mut Cx) -> Result<(In, usize, DataType), Refusal> {
+    let (_, count, own) = operands(cx)?;
+    let mut dtype = own;
+    let mut list = Vec::with_capacity(count);
+    for (place, tensor) in cx.tensors(0, "self")?.into_iter().enumerate() {
+        let becomes = cx.result_type(place)?;
+        if place == 0 && becomes != DataType::Bf16 {
+            dtype = becomes;
+        }
+        list.push(In::Tensor(cx.cast(tensor, becomes)?));
+    }
+    Ok((In::Many(list), count, dtype))
+}
+
 fn unary(cx: &mut Cx, kind: &str) -> Made {
     let (x, count, _) = operands(cx)?;
     cx.ge_split(kind, vec![x], &[], count)
@@ -92,7 +107,7 @@ fn second(cx: &Cx) -> Result<Value, Refusal> {
 }
 
 fn scalar(cx: &mut Cx, kind: &str) -> Made {
-    let ((x, count, dtype), y) = (operands(cx)?, second(cx)?);
+    let ((x, count, dtype), y) = (promoted(cx)?, second(cx)?);
     let y = cx.cast(y, dtype)?;
     cx.ge_split(kind, vec![x, y.into()], &[], count)
 }

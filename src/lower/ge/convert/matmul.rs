@@ -55,6 +55,10 @@ fn addmm(cx: &mut Cx) -> Made {
     let (beta, alpha) = (factor(cx.kwarg("beta")), factor(cx.kwarg("alpha")));
     let (beta_value, alpha_value) = (number(&beta), number(&alpha));
     let dtype = cx.out_type()?;
+    if alpha_value != Some(0.0) && is_scaled_half(dtype, &[alpha_value, beta_value]) {
+        let operands = [cx.get(0, "self"), cx.get(1, "mat1"), cx.get(2, "mat2")];
+        return scaled_wide(cx, "MatMulV2", operands, (beta, alpha), dtype);
+    }
     let (mat1, mat2) = (cx.get(1, "mat1"), cx.get(2, "mat2"));
     let (mut mat1, mat2) = (cx.cast(mat1, dtype)?, cx.cast(mat2, dtype)?);
     let bias = cx.get(0, "self");
@@ -83,6 +87,34 @@ fn addmm(cx: &mut Cx) -> Made {
     }
 }
 
+/// Whether factors other than 1 scale a product of narrow floats: in these, what is scaled before the sum may overflow where the sum does not.
+fn is_scaled_half(dtype: DataType, factors: &[Option<f64>]) -> bool {
+    matches!(dtype, DataType::Float16 | DataType::Bf16) && factors.iter().any(|f| *f != Some(1.0))
+}
+
+/// A scaled product beside a scaled operand, in single precision, rounded once.
+fn scaled_wide(
+    cx: &mut Cx,
+    kind: &str,
+    [bias, a, b]: [Value; 3],
+    (beta, alpha): (Value, Value),
+    dtype: DataType,
+) -> Made {
+    let wide = DataType::Float;
+    let (a, b) = (cx.cast(a, wide)?, cx.cast(b, wide)?);
+    let none = if kind == "MatMulV2" { vec![In::None, In::None] } else { Vec::new() };
+    let product = cx.op(kind, [vec![a.into(), b.into()], none].concat(), &[])?;
+    let alpha = cx.cast(alpha, wide)?;
+    let mut sum = cx.op("Mul", vec![product.into(), alpha.into()], &[])?;
+    // What is not there at all has no infinities either.
+    if number(&beta) != Some(0.0) {
+        let (bias, beta) = (cx.cast(bias, wide)?, cx.cast(beta, wide)?);
+        let bias = cx.op("Mul", vec![bias.into(), beta.into()], &[])?;
+        sum = cx.op("Add", vec![sum.into(), bias.into()], &[])?;
+    }
+    Ok(cx.cast(sum, dtype)?.into())
+}
+
 /// Returns whether a half-precision bias is one row as wide as the product.
 fn is_row(cx: &Cx, bias: TensorId, mat2: TensorId) -> Result<bool, Refusal> {
     if !matches!(cx.dtype(bias), DataType::Float16 | DataType::Bf16) {
@@ -100,6 +132,11 @@ fn baddbmm(cx: &mut Cx) -> Made {
     let dtype = cx.out_type()?;
     let (x, a, b) = (cx.input(0, "self")?, cx.input(1, "batch1")?, cx.input(2, "batch2")?);
     let factor = |v: Value| if v.is_none() { Value::Int(1) } else { v };
+    let factors = (factor(cx.kwarg("beta")), factor(cx.kwarg("alpha")));
+    if is_scaled_half(dtype, &[number(&factors.0), number(&factors.1)]) {
+        let operands = [cx.get(0, "self"), cx.get(1, "batch1"), cx.get(2, "batch2")];
+        return scaled_wide(cx, "BatchMatMul", operands, factors, dtype);
+    }
     let (beta, alpha) = (In::try_from(&factor(cx.kwarg("beta")))?, In::try_from(&factor(cx.kwarg("alpha")))?);
     let product = cx.op("BatchMatMul", vec![a, b], &[])?;
     let product = cx.op("Mul", vec![product.into(), alpha], &[])?;

@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::cx::{Cx, list};
 use super::direct;
-use super::packed::{Divisor, EIGHTS, FLOAT4, HIFLOAT8, INT4, PAIRS, Packing, bitcast, packed};
+use super::packed::{Divisor, EIGHTS, FLOAT4, HIFLOAT8, INT4, PAIRS, Packing, bitcast, divisor, packed, packed_by};
 use super::{Entry, Made, Rule};
 use crate::lower::ge::builder::{Attr, Refusal};
 use crate::lower::ge::proto::DataType;
@@ -120,9 +120,12 @@ pub(super) fn rank_of_first(cx: &Cx, args: &Args) -> Result<usize, Refusal> {
 
 /// Packs results of `made`, each of the rank of the operand.
 pub(super) fn pack_results(cx: &mut Cx, mut made: Vec<TensorId>, places: &[usize], rank: usize, how: Packing) -> Made {
-    for place in places {
-        if let Some(t) = made.get_mut(*place) {
-            *t = packed(cx, *t, rank, how)?;
+    if !places.is_empty() {
+        let by = divisor(cx, rank, how)?;
+        for place in places {
+            if let Some(t) = made.get_mut(*place) {
+                *t = packed_by(cx, *t, by, how)?;
+            }
         }
     }
     Ok(list(&made))

@@ -127,17 +127,31 @@ pub(super) fn swapped(cx: &mut Cx, t: TensorId, rank: usize) -> Result<TensorId,
     cx.op("Transpose", vec![t.into(), ints(&axes)], &[])
 }
 
-/// Returns a result of narrow elements packed as torch has it.
-pub(super) fn packed(cx: &mut Cx, t: TensorId, rank: usize, packing: Packing) -> Result<TensorId, Refusal> {
-    let mut number = |list: Vec<i64>| match packing.divisor {
+/// Returns numbers of int32 as a packing makes them.
+fn numbers(cx: &mut Cx, list: Vec<i64>, packing: Packing) -> Result<TensorId, Refusal> {
+    match packing.divisor {
         Divisor::Constant => cx.constant(Literal::Ints(list), DataType::Int32),
         Divisor::Cast => {
             let wide = cx.constant(Literal::Ints(list), DataType::Int64)?;
             cx.always_cast(wide, DataType::Int32)
         }
-    };
-    let divisor = number(factors(rank, packing.count))?;
-    let last = number(vec![packing.count])?;
+    }
+}
+
+/// Returns what the sizes of results of that rank are divided by.
+pub(super) fn divisor(cx: &mut Cx, rank: usize, packing: Packing) -> Result<TensorId, Refusal> {
+    numbers(cx, factors(rank, packing.count), packing)
+}
+
+/// Returns a result of narrow elements packed as torch has it.
+pub(super) fn packed(cx: &mut Cx, t: TensorId, rank: usize, packing: Packing) -> Result<TensorId, Refusal> {
+    let divisor = divisor(cx, rank, packing)?;
+    packed_by(cx, t, divisor, packing)
+}
+
+/// As `packed`, by a divisor that several results share.
+pub(super) fn packed_by(cx: &mut Cx, t: TensorId, divisor: TensorId, packing: Packing) -> Result<TensorId, Refusal> {
+    let last = numbers(cx, vec![packing.count], packing)?;
     let shape = cx.shape(t)?;
     let shape = cx.op("Div", vec![shape.into(), divisor.into()], &[])?;
     let parts = In::Many(vec![shape.into(), last.into()]);

@@ -2,7 +2,7 @@
 
 use super::cx::Cx;
 use super::{Entry, Made, Rule};
-use crate::lower::ge::builder::{Attr, In, Refusal};
+use crate::lower::ge::builder::{Attr, Refusal};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::proto::DataType;
 use crate::lower::ge::value::Value;
@@ -263,15 +263,14 @@ fn hardtanh(cx: &mut Cx) -> Made {
     let x = cx.tensor(0, "self")?;
     let given = |v: Value, default: i64| if v.is_none() { Value::Int(default) } else { v };
     let (min, max) = (given(cx.get(1, "min_val"), -1), given(cx.get(2, "max_val"), 1));
-    if low >= high {
-        let shape = cx.op("Shape", vec![x.into()], &[])?;
-        let (dtype, max) = (cx.dtype(x), In::try_from(&max)?);
-        let max = cx.always_cast(max, dtype)?;
-        return cx.ge("Fill", vec![shape.into(), max.into()], &[]);
-    }
     let dtype = cx.out_type()?;
     let x = cx.cast(x, dtype)?;
     let (min, max) = (cx.cast(min, dtype)?, cx.cast(max, dtype)?);
+    // The upper end holds where the ends are crossed, and what is no number stays none.
+    if low >= high {
+        let raised = cx.op("Maximum", vec![x.into(), min.into()], &[])?;
+        return cx.ge("Minimum", vec![raised.into(), max.into()], &[]);
+    }
     cx.ge("ClipByValueV2", vec![x.into(), min.into(), max.into()], &[])
 }
 

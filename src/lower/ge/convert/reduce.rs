@@ -145,7 +145,14 @@ fn arg_extreme(cx: &mut Cx, kind: &str, with_value: &str) -> Made {
         }
         dim => dim,
     };
-    if cx.bool(2, "keepdim", false)? {
+    let is_kept = cx.bool(2, "keepdim", false)?;
+    if is_kept && is_wide(cx.dtype(x)) {
+        let axis = cx.int(1, "dim", 0)?;
+        let dim = cx.cast(dim, DataType::Int64)?;
+        let place = cx.op(kind, vec![x.into(), dim.into()], &[])?;
+        return if cx.rank(x)? == 0 { Ok(place.into()) } else { Ok(cx.unsqueeze(place, &[axis])?.into()) };
+    }
+    if is_kept {
         let attrs = [("dimension", Attr::Int(cx.int(1, "dim", 0)?)), ("keep_dims", Attr::Bool(true))];
         let x = cx.cast(x, DataType::Float)?;
         let index = cx.op(with_value, vec![x.into()], &attrs)?;
@@ -153,6 +160,11 @@ fn arg_extreme(cx: &mut Cx, kind: &str, with_value: &str) -> Made {
     }
     let dim = cx.cast(dim, DataType::Int64)?;
     cx.ge(kind, vec![x.into(), dim.into()], &[])
+}
+
+/// Whether a type has numbers that are no floats of 32 bits: cast to these, other elements may be the greatest.
+fn is_wide(dtype: DataType) -> bool {
+    matches!(dtype, DataType::Int32 | DataType::Int64 | DataType::Double)
 }
 
 fn max_dim(cx: &mut Cx) -> Made {

@@ -25,6 +25,7 @@ pub(super) const TABLE: &[Entry] = &[
     ("math.floor", Rule::By(|cx| rounded(cx, "Floor", f64::floor))),
     ("torch.sym_float", Rule::By(sym_float)),
     ("torch.sym_max", Rule::By(|cx| arithmetic(cx, "Maximum", |a, b| Some(a.max(b)), f64::max))),
+    ("torch.sym_sum", Rule::By(sum)),
     ("torch.sym_min", Rule::By(|cx| arithmetic(cx, "Minimum", |a, b| Some(a.min(b)), f64::min))),
 ];
 
@@ -55,6 +56,16 @@ fn arithmetic(cx: &mut Cx, kind: &str, ints: fn(i64, i64) -> Option<i64>, floats
     let dtype = cx.out_type()?;
     let (a, b) = (cx.cast(a, dtype)?, cx.cast(b, dtype)?);
     cx.ge(kind, vec![a.into(), b.into()], &[])
+}
+
+/// The sum of a list: of one tensor that packs them, where a symbol is among them.
+fn sum(cx: &mut Cx) -> Made {
+    if let Some(fixed) = cx.ints(0, "args").ok().flatten() {
+        let total = fixed.iter().try_fold(0_i64, |a, b| a.checked_add(*b));
+        return Ok(Value::Int(total.ok_or_else(|| Refusal("an integer overflows".into()))?));
+    }
+    let sizes = cx.input(0, "args")?;
+    cx.ge("ReduceSum", vec![sizes, In::Literal(Literal::Int(0))], &[])
 }
 
 fn neg(cx: &mut Cx) -> Made {

@@ -254,6 +254,7 @@ fn is_same(attribute: Option<&Attr>, arg: &Arg) -> bool {
         (Some(Attr::I(a)), Arg::Int(b)) => a == b,
         (Some(Attr::I(a)), Arg::Bool(b)) => *a == i64::from(*b),
         (Some(Attr::B(a)), Arg::Bool(b)) => a == b,
+        (Some(Attr::B(a)), Arg::Int(b)) => i64::from(*a) == *b,
         (Some(Attr::F(a)), Arg::Float(b)) => a.to_bits() == (*b as f32).to_bits(),
         #[allow(clippy::cast_precision_loss)]
         (Some(Attr::F(a)), Arg::Int(b)) => a.to_bits() == (*b as f32).to_bits(),
@@ -320,11 +321,31 @@ fn push(
             let mut values = Vec::new();
             for place in 0..outputs {
                 let at = line.results.as_ref().and_then(|r| r.get(place)).copied().unwrap_or(place);
-                values.push(if at < count { Some(b.item(made, at)?.into()) } else { None });
+                if at >= count {
+                    values.push(None);
+                    continue;
+                }
+                let item = b.item(made, at)?;
+                if *b.graph.ty(item) == ValueType::Unknown
+                    && let Some(said) = said_of(original, node, at)
+                {
+                    b.graph.set_type(item, said);
+                }
+                values.push(Some(item.into()));
             }
             Ok(values)
         }
     }
+}
+
+/// What the graph says of one result of a call that no rule types: the call that stands for it here has the same.
+fn said_of(original: &Graph, node: NodeId, at: usize) -> Option<ValueType> {
+    let at = i64::try_from(at).ok()?;
+    let takes = |user: &NodeId| {
+        original.target(*user) == "_operator.getitem"
+            && matches!(original.args(*user), [_, Arg::Int(place)] if *place == at)
+    };
+    original.users_in_order(node).into_iter().find(takes).map(|user| original.ty(user).clone())
 }
 
 #[cfg(test)]
