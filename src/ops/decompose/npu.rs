@@ -10,7 +10,12 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| done![gelu(b, b.t(0)?)], &["npu.npu_gelu.default"]),
     (Exact, gelu_mul, &["npu.npu_gelu_mul.default"]),
     (Exact, |b| done![b.t(0)?.op("silu")], &["npu.npu_silu.default"]),
-    (Exact, |b| done![b.t(0)? * (b.t(0)? * 1.702).op("sigmoid")], &["npu.npu_fast_gelu.default"]),
+    (
+        Exact,
+        |b| done![b.t(0)? * (b.t(0)? * 1.702).op("sigmoid")],
+        &["npu.npu_fast_gelu.default", "npu.fast_gelu.default"],
+    ),
+    (Exact, gelu_backward, &["npu.npu_gelu_backward.default"]),
     (Exact, scaled_masked_softmax, &["npu.npu_scaled_masked_softmax.default"]),
     (Exact, rotary_mul, &["npu.npu_rotary_mul.default"]),
     (Exact, rotary_pair, &["npu.npu_apply_rotary_pos_emb.default"]),
@@ -21,7 +26,12 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| done![b.t(0)?.permute(&b.ints(1)?).copy()], &["npu.npu_transpose.default"]),
     (Exact, confusion_transpose, &["npu.npu_confusion_transpose.default"]),
     (Exact, |b| done![b.t(0)?.copy()], &["npu.npu_format_cast.default"]),
-    (Exact, cast, &["npu.npu_dtype_cast.default", "npu._npu_dtype_cast.default"]),
+    (
+        Exact,
+        cast,
+        &["npu.npu_dtype_cast.default", "npu._npu_dtype_cast.default", "npu._npu_dtype_cast_backward.default"],
+    ),
+    (Exact, cast_back, &["npu.npu_dtype_cast_backward.default"]),
     (Exact, top_k_top_p, &["npu.npu_top_k_top_p.default"]),
     (Exact, cross_entropy, &["npu.npu_cross_entropy_loss.default"]),
     (Exact, grouped_matmul, &["npu.npu_grouped_matmul.default"]),
@@ -54,6 +64,11 @@ pub(super) fn clipped<'b>(act: T<'b>, linear: T<'b>, limit: f64, alpha: f64, bia
 fn gelu<'b>(b: &'b Builder<'_>, x: T<'b>) -> T<'b> {
     let how = b.text("approximate");
     x.call("gelu", args![; approximate = how.as_str()])
+}
+
+fn gelu_backward(b: &Builder<'_>) -> Made {
+    let how = b.text("approximate");
+    done![b.t(0)?.call("gelu_backward", args![b.t(1)?; approximate = how.as_str()])]
 }
 
 fn geglu(b: &Builder<'_>) -> Made {
@@ -142,6 +157,14 @@ fn confusion_transpose(b: &Builder<'_>) -> Made {
 fn cast(b: &Builder<'_>) -> Made {
     let (x, dtype) = (b.t(0)?, b.own_tensor()?.dtype);
     done![if x.dtype() == dtype { x.copy() } else { x.to(dtype) }]
+}
+
+/// A gradient in the dtype that is named; types that torch lacks are numbers beside it.
+fn cast_back(b: &Builder<'_>) -> Made {
+    for name in ["grad_dtype", "input_dtype"] {
+        b.only(b.is_none(name), name)?;
+    }
+    cast(b)
 }
 
 /// Below the k-th largest, and in the tail of the distribution, to -inf.

@@ -32,6 +32,8 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "npu.npu_gelu.default",
             "npu.npu_silu.default",
             "npu.npu_fast_gelu.default",
+            "npu.fast_gelu.default",
+            "npu.npu_gelu_backward.default",
             "npu.npu_scaled_masked_softmax.default",
             "npu.npu_rotary_mul.default",
             "npu.npu_interleave_rope.default",
@@ -53,6 +55,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (grouped, &["npu.npu_grouped_matmul.default"]),
     (cross_entropy, &["npu.npu_cross_entropy_loss.default"]),
     (cast, &["npu.npu_dtype_cast.default", "npu._npu_dtype_cast.default"]),
+    (cast, &["npu.npu_dtype_cast_backward.default", "npu._npu_dtype_cast_backward.default"]),
 ];
 
 pub(in crate::ops) fn made(c: &mut Call<'_>, dtype: Dtype, t: &TensorType, dims: Sizes) -> Typed {

@@ -348,7 +348,13 @@ impl<'r> Build<'r> {
     /// Takes one result of a call.
     pub fn item(&mut self, node: NodeId, at: usize) -> Result<NodeId, Undefined> {
         let args = vec![Arg::Node(node), Arg::Int(signed(at))];
-        if *self.graph.ty(node) != ValueType::Unknown {
+        let is_typed = match self.graph.ty(node) {
+            ValueType::Unknown => false,
+            // A rule may leave one of several results open.
+            ValueType::Many(all) => all.get(at) != Some(&ValueType::Unknown),
+            _ => true,
+        };
+        if is_typed {
             return self.call("_operator.getitem", args);
         }
         let target = self.graph.texts.intern("_operator.getitem");

@@ -12,7 +12,7 @@ pub(super) const TABLE: Table = &[
     ("ReduceAny", |c| truths(c, "any")),
     ("ReduceAll", |c| truths(c, "all")),
     ("ReduceProdD", product),
-    ("ReduceLogSumExp", |c| reduce(c, "aten.logsumexp.default")),
+    ("ReduceLogSumExp", log_sum_exp),
     ("Cumsum", |c| scan(c, "aten.cumsum.default")),
     ("Cumprod", |c| scan(c, "aten.cumprod.default")),
     ("ArgMaxV2", |c| arg_extreme(c, "aten.argmax.default")),
@@ -87,6 +87,16 @@ fn truths(c: &mut Call<'_, '_>, name: &str) -> Made {
     one(c.b.call(&format!("aten.{name}.dims"), vec![Arg::Node(x), Arg::list(axes), Arg::Bool(keep)])?)
 }
 
+/// The logarithm of the sum of the exponentials, as they stand: nothing is subtracted before.
+fn log_sum_exp(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let (axes, keep) = (axes(c, x)?, c.flag("keep_dims")?);
+    c.only(c.b.dtype(x)?.is_float(), "exponentials of integers")?;
+    let powers = c.b.call("aten.exp.default", vec![Arg::Node(x)])?;
+    let sum = c.b.call("aten.sum.dim_IntList", vec![Arg::Node(powers), Arg::list(axes), Arg::Bool(keep)])?;
+    one(c.b.call("aten.log.default", vec![Arg::Node(sum)])?)
+}
+
 fn product(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
     let axes = c.int_list("axes")?;
@@ -136,12 +146,12 @@ fn arg_extreme(c: &mut Call<'_, '_>, target: &str) -> Made {
 fn extreme(c: &mut Call<'_, '_>, target: &str) -> Made {
     let given = c.t("x")?;
     let (at, keep) = (c.int("dimension")?, c.flag("keep_dims")?);
-    // Wider floats have the same order.
+    // Floats that hold every number of a type have the same order.
     let x = match c.b.graph.args(given) {
         [Arg::Node(narrow)]
             if c.b.graph.target(given) == "aten._to_copy.default"
                 && c.b.dtype(given)? == Dtype::F32
-                && matches!(c.b.dtype(*narrow)?, Dtype::F16 | Dtype::Bf16) =>
+                && matches!(c.b.dtype(*narrow)?, Dtype::F16 | Dtype::Bf16 | Dtype::I8 | Dtype::U8 | Dtype::I16) =>
         {
             *narrow
         }
@@ -155,16 +165,35 @@ fn extreme(c: &mut Call<'_, '_>, target: &str) -> Made {
     Ok(vec![Some(places.into()), Some(values.into())])
 }
 
+/// The tensor that was turned, and how: rows of the one are rows of the other.
+fn turned(c: &Call<'_, '_>, x: NodeId) -> Option<(NodeId, Vec<i64>)> {
+    let (Arg::Node(from), Arg::List(order)) = (c.b.graph.args(x).first()?, c.b.graph.args(x).get(1)?) else {
+        return None;
+    };
+    let is_permuted = c.b.graph.target(x) == "aten.permute.default";
+    let order: Option<Vec<i64>> = order.iter().map(|d| if let Arg::Int(d) = d { Some(*d) } else { None }).collect();
+    order.filter(|o| is_permuted && o.iter().all(|d| *d >= 0)).map(|order| (*from, order))
+}
+
 fn sort(c: &mut Call<'_, '_>) -> Made {
-    let x = c.t("x")?;
-    let (at, descending, stable) = (c.int("axis")?, c.flag("descending")?, c.flag("stable")?);
+    let given = c.t("x")?;
+    let (axis_given, descending, stable) = (c.int("axis")?, c.flag("descending")?, c.flag("stable")?);
+    let place = axis(axis_given, c.b.rank(given)?)?;
+    let (x, at, order) = match turned(c, given) {
+        Some((from, order)) => (from, order.get(place).copied().unwrap_or(axis_given), Some(order)),
+        None => (given, axis_given, None),
+    };
     let both = if stable {
         let named = vec![("stable", Arg::Bool(true)), ("dim", Arg::Int(at)), ("descending", Arg::Bool(descending))];
         c.b.call_with("aten.sort.stable", vec![Arg::Node(x)], named)?
     } else {
         c.b.call("aten.sort.default", vec![Arg::Node(x), Arg::Int(at), Arg::Bool(descending)])?
     };
-    let (values, places) = (c.b.item(both, 0)?, c.b.item(both, 1)?);
+    let (mut values, mut places) = (c.b.item(both, 0)?, c.b.item(both, 1)?);
+    if let Some(order) = order {
+        let mut turn = |t| c.b.call("aten.permute.default", vec![Arg::Node(t), Arg::list(order.clone())]);
+        (values, places) = (turn(values)?, turn(places)?);
+    }
     let places = c.b.narrow_places(places)?;
     Ok(vec![Some(values.into()), Some(places.into())])
 }
