@@ -23,7 +23,7 @@ use crate::verify::{self, Certified, Mode, Policy, Verdict};
 pub struct VerifyArgs {
     /// The graph before; or a `.case`, which holds both.
     before: PathBuf,
-    /// The graph after.
+    /// The graph after. Of two `.pt2` files tensors of one name must be the same, too, and how both are called; texts compare graphs alone.
     after: Option<PathBuf>,
     /// The NPU path whose order of streams counts: max-autotune, or what a `.case` says.
     #[arg(long, value_parser = super::modes())]
