@@ -178,7 +178,12 @@ mod tests {
         let s = source(&mut e);
         let x = e.load(Dtype::I8, s, smallvec::SmallVec::new()).unwrap();
         assert_eq!(e.integers_of(x), Some((-128, 127)));
-        let wide = e.load(Dtype::I32, s, smallvec::SmallVec::new()).unwrap();
+        let word = e.load(Dtype::I32, s, smallvec::SmallVec::new()).unwrap();
+        assert_eq!(e.integers_of(word), Some((i64::from(i32::MIN), i64::from(i32::MAX))));
+        let one = e.integer(Dtype::I32, 1).unwrap();
+        let next = e.op(Op::Add, Dtype::I32, &[word, one]).unwrap();
+        assert_eq!(e.integers_of(next), None);
+        let wide = e.load(Dtype::I64, s, smallvec::SmallVec::new()).unwrap();
         assert_eq!(e.integers_of(wide), None);
         e.lies_between(s, 0, 100);
         assert_eq!(e.integers_of(x), Some((0, 100)));
