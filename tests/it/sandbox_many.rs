@@ -39,6 +39,8 @@ fn many(runs: usize, what: &str, one: impl Fn(usize) + Sync) {
         // Threads that were joined are gone from the list a moment later.
         let own = || count("/proc/self/task");
         wait_for("threads are left", || (own() <= 3).then_some(()));
+        // A worker whose run was ended is reaped a moment later.
+        wait_for("processes are left", || children(std::process::id()).is_empty().then_some(()));
         (count("/proc/self/fd"), children(std::process::id()).len())
     };
     let all = |from: usize, to: usize| {
