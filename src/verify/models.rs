@@ -64,10 +64,17 @@ fn called(model: &Model) -> Option<CallSignature> {
 
 fn unlike_trees(before: &Model, after: &Model) -> Option<Problem> {
     let (a, b) = (called(before)?, called(after)?);
-    for (what, old, new) in [("arguments", &a.in_spec, &b.in_spec), ("results", &a.out_spec, &b.out_spec)] {
+    let trees: [(_, _, _, fn(&serde_json::Value) -> bool); 2] =
+        [("arguments", &a.in_spec, &b.in_spec, are_flat_arguments), ("results", &a.out_spec, &b.out_spec, is_flat)];
+    for (what, old, new, says_nothing) in trees {
         let tree = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
-        let (Some(x), Some(y)) = (tree(old), tree(new)) else { continue };
-        if x != y && !is_flat(&x) && !is_flat(&y) {
+        let (Some(x), Some(y)) = (tree(old), tree(new)) else {
+            if old == new {
+                continue;
+            }
+            return Some(Problem::unknown(Question::Form, format!("the trees of {what} cannot be compared")));
+        };
+        if x != y && !says_nothing(&x) && !says_nothing(&y) {
             let reason = format!("{what} are in another tree: {} before, {} after", containers(&x), containers(&y));
             return Some(Problem::refuted(Question::Form, reason));
         }
@@ -82,14 +89,22 @@ fn children(node: &serde_json::Value) -> &[serde_json::Value] {
     node.get("children_spec").and_then(|c| c.as_array()).map_or(&[], Vec::as_slice)
 }
 
-/// Whether a tree is one tuple of leaves, or of arguments a tuple of leaves beside no keywords.
+fn is_tuple_of_leaves(node: &serde_json::Value) -> bool {
+    let is_tuple = node.get("type").and_then(|t| t.as_str()) == Some("builtins.tuple");
+    is_tuple && children(node).iter().all(|n| children(n).is_empty())
+}
+
+/// Whether a tree of results is one tuple of them.
 fn is_flat(tree: &serde_json::Value) -> bool {
-    let is_leaf = |n: &serde_json::Value| children(n).is_empty();
-    let is_tuple = |n: &serde_json::Value| n.get("type").and_then(|t| t.as_str()) == Some("builtins.tuple");
-    let Some(top) = tree.get(1).filter(|n| is_tuple(n)) else { return false };
-    let mut all = children(top).iter();
-    let arguments = children(top).first().filter(|n| is_tuple(n)).map_or(&[][..], children);
-    all.all(is_leaf) || children(top).get(1).is_some_and(is_leaf) && arguments.iter().all(is_leaf)
+    tree.get(1).is_some_and(is_tuple_of_leaves)
+}
+
+/// Whether a tree of arguments is one tuple of them, beside no keywords.
+fn are_flat_arguments(tree: &serde_json::Value) -> bool {
+    match tree.get(1).map(children) {
+        Some([positional, keywords]) => is_tuple_of_leaves(positional) && children(keywords).is_empty(),
+        _ => false,
+    }
 }
 
 /// The containers of a tree with their keys, shortened.
@@ -144,6 +159,7 @@ fn unlike_tensors(before: &Model, after: &Model) -> Option<Problem> {
     let others = named(after);
     let mut shared: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
     let mut sharing: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut equal: BTreeMap<(&str, &str), bool> = BTreeMap::new();
     for name in named(before).into_iter().filter(|n| others.contains(n)) {
         let (a, b) = match (before.weights.find(name), after.weights.find(name)) {
             (Ok(a), Ok(b)) => (a, b),
@@ -155,7 +171,9 @@ fn unlike_tensors(before: &Model, after: &Model) -> Option<Problem> {
                 ));
             }
         };
-        let is_same = a.0.ty == b.0.ty && a.1.as_slice() == b.1.as_slice();
+        // Many tensors may lie in one storage: it is compared once.
+        let equal = *equal.entry((&a.0.storage, &b.0.storage)).or_insert_with(|| a.1.as_slice() == b.1.as_slice());
+        let is_same = a.0.ty == b.0.ty && equal;
         if let Some(problem) = if is_same { None } else { unlike_tensor(before, after, name) } {
             return Some(problem);
         }
@@ -298,6 +316,17 @@ mod tests {
         let verdict = judged(&ab, &ba);
         assert!(!verdict.accepted, "{verdict:?}");
         assert_eq!(verdict.reason, "results are in another tree: dicta, b before, dictb, a after");
+    }
+
+    #[test]
+    fn a_tuple_in_a_tuple_is_no_flat_one() {
+        let tree = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let of = |kids: &str| format!(r#"{{"type": "builtins.tuple", "context": "null", "children_spec": [{kids}]}}"#);
+        let leaf = r#"{"type": null, "context": null, "children_spec": []}"#;
+        let pair = of(&format!("{leaf}, {leaf}"));
+        let (flat, nested) = (tree(&format!("[1, {pair}]")), tree(&format!("[1, {}]", of(&format!("{pair}, {leaf}")))));
+        assert!(is_flat(&flat) && !is_flat(&nested));
+        assert!(are_flat_arguments(&nested) && !are_flat_arguments(&flat));
     }
 
     #[test]

@@ -62,9 +62,13 @@ pub(in crate::verify) fn judge_pair_by(
 /// A symbol of the inputs' sizes, with both ranges, where the second graph takes fewer sizes than the first.
 fn narrower(before: &Graph, after: &Graph) -> Option<(String, String, String)> {
     let is_input = |n: &NodeId| before.kind(*n) == NodeKind::Placeholder;
-    let types = before.nodes(BodyId::ROOT).filter(is_input).filter_map(|n| before.ty(n).as_tensor());
-    let names: BTreeSet<String> =
-        types.flat_map(|t| &t.sizes).flat_map(|d| before.symbols.symbols_in(SymValue::Int(*d))).collect();
+    let dims = |n: NodeId| match before.ty(n) {
+        ValueType::Tensor(t) => t.sizes.to_vec(),
+        ValueType::SymInt(d) => vec![*d],
+        _ => Vec::new(),
+    };
+    let dims = before.nodes(BodyId::ROOT).filter(is_input).flat_map(dims);
+    let names: BTreeSet<String> = dims.flat_map(|d| before.symbols.symbols_in(SymValue::Int(d))).collect();
     let range = |g: &Graph, name: &str| g.symbols.find_symbol(name).map(|d| g.symbols.range_of(d));
     names.into_iter().find_map(|name| {
         let (old, new) = (range(before, &name)?, range(after, &name)?);
