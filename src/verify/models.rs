@@ -62,10 +62,15 @@ fn called(model: &Model) -> Option<CallSignature> {
     all.into_iter().find(|c| c.fqn.is_empty())?.signature
 }
 
+/// Whether a tree is the one that a model has whose trees nobody stated.
+type SaysNothing = fn(&serde_json::Value) -> bool;
+
 fn unlike_trees(before: &Model, after: &Model) -> Option<Problem> {
     let (a, b) = (called(before)?, called(after)?);
-    let trees: [(_, _, _, fn(&serde_json::Value) -> bool); 2] =
-        [("arguments", &a.in_spec, &b.in_spec, are_flat_arguments), ("results", &a.out_spec, &b.out_spec, is_flat)];
+    let trees = [
+        ("arguments", &a.in_spec, &b.in_spec, are_flat_arguments as SaysNothing),
+        ("results", &a.out_spec, &b.out_spec, is_flat as SaysNothing),
+    ];
     for (what, old, new, says_nothing) in trees {
         let tree = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
         let (Some(x), Some(y)) = (tree(old), tree(new)) else {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::rules::element::arena::{Elements, Form, Tensor};
+use crate::rules::element::arena::{Elements, ExprId, Form, Tensor};
 use crate::rules::field::Field;
 use crate::rules::meaning::{Meant, Speaker};
 use crate::sym::Dim;
@@ -43,8 +43,12 @@ pub fn equal(f: &mut Functional<'_>, a: ValueId, b: ValueId, fuel: &mut usize) -
     None
 }
 
-/// Returns two integers between which every element of a value lies.
-pub fn integers(f: &mut Functional<'_>, value: ValueId) -> Option<(i64, i64)> {
+/// Returns what is found of the expression that stands for every element of a value.
+fn of_element<R>(
+    f: &mut Functional<'_>,
+    value: ValueId,
+    look: impl FnOnce(&mut Elements, ExprId) -> Option<R>,
+) -> Option<R> {
     let limit = f.budget.region.min(64);
     let terms = region(f, value, value, limit, false).terms;
     let (bound, symbols) = (f.sizes.settled_names(), f.sizes.symbols().clone());
@@ -52,30 +56,27 @@ pub fn integers(f: &mut Functional<'_>, value: ValueId) -> Option<(i64, i64)> {
     let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
     let mut lowering = Lowering { f, terms, names, speaker, meant: FxHashMap::default() };
     match lowering.meant(value)? {
-        Meant::One(x) => lowering.speaker.e.integers_of(x.expr),
+        Meant::One(x) => look(&mut lowering.speaker.e, x.expr),
         _ => None,
     }
 }
 
+/// Returns two integers between which every element of a value lies.
+pub fn integers(f: &mut Functional<'_>, value: ValueId) -> Option<(i64, i64)> {
+    of_element(f, value, Elements::integers_of)
+}
+
 /// Whether every element of a value, an index counted from either end, is surely a place of a dimension of this size.
 pub fn are_places(f: &mut Functional<'_>, value: ValueId, size: Dim) -> bool {
-    let limit = f.budget.region.min(64);
-    let terms = region(f, value, value, limit, false).terms;
-    let (bound, symbols) = (f.sizes.settled_names(), f.sizes.symbols().clone());
-    let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, f.budget.work), over_reals: false };
-    let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
-    let mut lowering = Lowering { f, terms, names, speaker, meant: FxHashMap::default() };
-    let Some(Meant::One(x)) = lowering.meant(value) else { return false };
-    let e = &mut lowering.speaker.e;
-    let Some(Form::Index(at)) = e.expr(x.expr).map(|x| x.form.clone()) else { return false };
-    let mut ends = || {
+    let inside = of_element(f, value, |e, x| {
+        let Form::Index(at) = e.expr(x)?.form.clone() else { return None };
         let low = e.shift(at, size)?;
         let left = e.scale(at, Dim::Fixed(-1))?;
         let last = e.plus(size, Dim::Fixed(-1))?;
         let left = e.shift(left, last)?;
         Some(e.at_least_zero(low) == Some(true) && e.at_least_zero(left) == Some(true))
-    };
-    ends() == Some(true)
+    });
+    inside == Some(true)
 }
 
 /// Whether these rules keep every bit of a NaN. Most keep none apart from another.
