@@ -5,8 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::common::committed;
-use airlock::formats::text::{self, ReadOptions};
-use airlock::graph::Graph;
+use crate::common::written::program;
 use airlock::ops::Registry;
 use airlock::verify::{Budget, Finding, JudgeOptions, Level, Policy, judge_pair};
 
@@ -144,19 +143,6 @@ const FUSIONS: &[Fusion] = &[
         "a = npu.npu_transpose_batchmatmul.default(x, w, perm_x1 = [0, 1, 2]) | r = aten.neg.default(a) | return (r,)",
     ),
 ];
-
-fn program(inputs: &str, lines: &str, registry: &Registry) -> Graph {
-    let input = |i: &str| i.split_once(':').map(|(n, t)| format!("{}: \"{}\"", n.trim(), t.trim())).unwrap();
-    let inputs: Vec<String> = inputs.split(';').map(input).collect();
-    let line = |l: &str| l.trim().replace("aten.", "torch.ops.aten.").replace("= npu.", "= torch.ops.npu.");
-    let body: Vec<String> = lines.split(" | ").map(|l| format!("        {}", line(l))).collect();
-    let (inputs, body) = (inputs.join(", "), body.join("\n"));
-    let text = format!("class GraphModule(torch.nn.Module):\n    def forward(self, {inputs}):\n{body}\n");
-    let mut graph = text::read(&text, &ReadOptions::default()).unwrap_or_else(|e| panic!("{}", e.render()));
-    let faults = registry.check_types(&mut graph);
-    assert!(faults.is_empty(), "{text}{faults:?}");
-    graph
-}
 
 #[test]
 fn the_table_of_torchair_s_fusions_is_what_the_judge_says_of_them() {

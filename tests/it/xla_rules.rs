@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::common::committed;
-use airlock::formats::text::{self, ReadOptions};
-use airlock::graph::Graph;
+use crate::common::written::program;
 use airlock::ops::Registry;
 use airlock::verify::{Budget, Finding, JudgeOptions, Level, Policy, judge_pair};
 
@@ -26,20 +25,6 @@ enum Truth {
 type Rule = (&'static str, &'static str, Truth, &'static str, &'static str, &'static str);
 
 include!("xla_rules/rules.rs");
-
-fn program(inputs: &str, lines: &str, registry: &Registry) -> Graph {
-    let inputs: Vec<String> = inputs
-        .split(';')
-        .map(|i| i.split_once(':').map(|(n, t)| format!("{}: \"{}\"", n.trim(), t.trim())).unwrap())
-        .collect();
-    let body: Vec<String> =
-        lines.split(" | ").map(|l| format!("        {}", l.trim().replace("aten.", "torch.ops.aten."))).collect();
-    let (inputs, body) = (inputs.join(", "), body.join("\n"));
-    let text = format!("class GraphModule(torch.nn.Module):\n    def forward(self, {inputs}):\n{body}\n");
-    let mut graph = text::read(&text, &ReadOptions::default()).unwrap_or_else(|e| panic!("{}", e.render()));
-    assert!(registry.check_types(&mut graph).is_empty(), "{text}");
-    graph
-}
 
 #[test]
 fn the_table_of_xla_s_rules_is_what_the_judge_says_of_them() {

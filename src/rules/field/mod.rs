@@ -12,10 +12,13 @@
 //! It says nothing of NaN, of what is not defined (a denominator of 0, the logarithm of a negative number, an overflow), or of rounding: those are
 //! asked of both ends (`rounding`). A conversion to a narrower float, a comparison and a choice are steps: functions of which nothing is known.
 
+mod choice;
 mod chosen;
+mod greatest;
 mod normal;
 mod parts;
 mod poly;
+mod powers;
 mod ring;
 mod same;
 mod steps;

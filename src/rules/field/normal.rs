@@ -23,9 +23,6 @@ const CASES: usize = 4;
 /// How many where bounds and magnitudes are choices: one comparison with a number often decides others.
 const SIGNS: usize = 8;
 
-/// Of how many the greatest may be one thing.
-const WIDEST: usize = 6;
-
 /// Expressions over the reals.
 pub struct Field<'e> {
     pub(super) e: &'e mut Elements,
@@ -33,20 +30,20 @@ pub struct Field<'e> {
     pub(super) dtype: Dtype,
     pub(super) next: u32,
     /// Whether the greater of two is written by the magnitude of their difference.
-    signs: bool,
+    pub(super) signs: bool,
     /// Whether a hyperbolic tangent is written by exponentials.
     tangents: bool,
     /// Whether a float is taken as the number that a choice compares it with: no choice within is looked at in that way.
-    meets: bool,
+    pub(super) meets: bool,
     /// Whether a condition that an index is at least 0 is the one less that it is at least 1, and that it is 0.
     pub(super) telescopes: bool,
     /// The dtype of integers whose sums of products are taken as those of whole numbers, nothing else being looked into.
     ring: Option<Dtype>,
-    known: FxHashMap<ExprId, Rc<Poly>>,
+    pub(super) known: FxHashMap<ExprId, Rc<Poly>>,
 }
 
 impl<'e> Field<'e> {
-    fn new(e: &'e mut Elements, dtype: Dtype, signs: bool) -> Self {
+    pub(super) fn new(e: &'e mut Elements, dtype: Dtype, signs: bool) -> Self {
         Field {
             e,
             dtype,
@@ -69,6 +66,11 @@ impl<'e> Field<'e> {
 }
 
 impl Field<'_> {
+    /// The same where a float is the number that a choice compares it with: nothing is known yet.
+    pub(super) fn where_it_meets(&mut self) -> Field<'_> {
+        Field { known: FxHashMap::default(), meets: true, e: &mut *self.e, ..*self }
+    }
+
     /// Returns whether two expressions of one dtype are equal over the reals, and no NaN that reaches the first is hidden from the second; `None`
     /// where that was too much work.
     pub fn equal(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
@@ -294,7 +296,7 @@ impl Field<'_> {
         Poly::atom(Atom::Leaf(id), 0)
     }
 
-    fn call(function: Function, kids: Vec<Rc<Poly>>) -> Option<Poly> {
+    pub(super) fn call(function: Function, kids: Vec<Rc<Poly>>) -> Option<Poly> {
         let depth = kids.iter().map(|k| k.depth).max().unwrap_or(0).checked_add(1)?;
         Poly::atom(Atom::Call(function, kids.into()), depth)
     }
@@ -353,7 +355,7 @@ impl Field<'_> {
     }
 
     /// A magnitude: those of the factors of a single product, with one number in front.
-    fn magnitude(&mut self, p: &Poly) -> Option<Poly> {
+    pub(super) fn magnitude(&mut self, p: &Poly) -> Option<Poly> {
         let lead = p.terms.iter().map(|t| t.number.abs()).fold(0.0_f64, f64::max);
         if lead <= 0.0 {
             return Some(Poly::default());
@@ -463,96 +465,6 @@ impl Field<'_> {
         matches!(self.e.expr(condition).map(|x| &x.form), Some(Form::AtLeastZero(_) | Form::IsZero(_)))
     }
 
-    /// A choice: one number in front of both, and, where both are one at the number that is compared with, the comparison that leaves it out.
-    fn choice(&mut self, expr: &Expr, c: &Rc<Poly>, a: &Rc<Poly>, b: &Rc<Poly>) -> Option<Poly> {
-        let numbers = |p: &Poly| p.terms.iter().map(|t| t.number.abs()).fold(0.0_f64, f64::max);
-        let lead = numbers(a).max(numbers(b));
-        if lead <= 0.0 || !lead.is_finite() {
-            return Self::call(Function::Other(expr.form.clone(), expr.dtype), vec![c.clone(), a.clone(), b.clone()]);
-        }
-        let (mut yes, mut no) =
-            (self.plus(&Poly::default(), a, 1.0 / lead)?, self.plus(&Poly::default(), b, 1.0 / lead)?);
-        let mut truth = c.clone();
-        let [condition, first, second] = expr.kids.as_slice() else { return None };
-        if let Some((x, at, order)) = self.meets(*condition, *first, *second)? {
-            let of = self.e.dtype(x)?;
-            let at = self.e.rounded(of, at)?;
-            let less = self.e.op(Op::Lt, Dtype::Bool, &[x, at])?;
-            truth = self.of(less)?;
-            if !order {
-                std::mem::swap(&mut yes, &mut no);
-            }
-        }
-        let form = Function::Other(expr.form.clone(), expr.dtype);
-        let made = Self::call(form, vec![truth, Rc::new(yes), Rc::new(no)])?;
-        self.plus(&Poly::default(), &made, lead)
-    }
-
-    /// Returns whether two values are one over the reals where the float that a condition compares with a number is that number.
-    pub fn meets_where(e: &mut Elements, condition: ExprId, a: ExprId, b: ExprId) -> Option<bool> {
-        let dtype = e.dtype(a)?;
-        Field::new(e, dtype, false).meets(condition, a, b).map(|found| found.is_some())
-    }
-
-    /// Returns the float and the number that a condition compares, where two expressions are one once the float is that number, and whether the
-    /// condition says that the float is the lesser one.
-    fn meets(&mut self, condition: ExprId, a: ExprId, b: ExprId) -> Option<Option<(ExprId, f64, bool)>> {
-        let Some((Op::Lt | Op::Le, [p, q])) = self.e.op_of(condition) else { return Some(None) };
-        let (x, at, order) = match (self.e.float(*p), self.e.float(*q)) {
-            (Some(at), None) => (*q, at, false),
-            (None, Some(at)) => (*p, at, true),
-            _ => return Some(None),
-        };
-        if self.meets || !at.is_finite() || round(self.e.dtype(x)?, at) != Some(at) {
-            return Some(None);
-        }
-        // What has that magnitude is that number or its opposite.
-        let within = match self.e.op_of(x) {
-            Some((Op::Abs, [inner])) => Some(*inner),
-            _ => None,
-        };
-        for sign in if within.is_some() { &[1.0, -1.0][..] } else { &[1.0] } {
-            let mut there = Field { known: FxHashMap::default(), meets: true, e: &mut *self.e, ..*self };
-            there.known.insert(x, Rc::new(Poly::number(at)?));
-            if let Some(inner) = within {
-                there.known.insert(inner, Rc::new(Poly::number(at * sign)?));
-            }
-            let (first, second) = (there.of(a)?, there.of(b)?);
-            if !there.same(&first, &second, &[])? {
-                return Some(None);
-            }
-        }
-        Some(Some((x, at, order)))
-    }
-
-    /// Returns `log(1 + exp(z))` where a choice is that below a number, and `z` above it, where both round to one number.
-    fn softened(&mut self, condition: ExprId, a: &Poly, b: &Poly) -> Option<Option<Poly>> {
-        let Some((Op::Lt | Op::Le, [p, q])) = self.e.op_of(condition) else { return Some(None) };
-        let (x, at) = match (self.e.float(*p), self.e.float(*q)) {
-            (Some(at), None) => (*q, at),
-            (None, Some(at)) => (*p, at),
-            _ => return Some(None),
-        };
-        let high = at.abs();
-        let half = if self.dtype == Dtype::F64 { 0.5_f64.powi(54) } else { 0.5_f64.powi(25) };
-        if !high.is_finite() || high <= 1.0 || (-high).exp() > half * high {
-            return Some(None);
-        }
-        // Below a negative number it is what falls that is linear.
-        let (above, rises) = (x == *q, at > 0.0);
-        let (a, b) = if above == rises { (a, b) } else { (b, a) };
-        let x = self.of(x)?;
-        let z = self.plus(&Poly::default(), &x, if rises { 1.0 } else { -1.0 })?;
-        let one = Poly::number(1.0)?;
-        let more = self.exp(&z)?;
-        let more = self.plus(&more, &one, 1.0)?;
-        let soft = self.log(&more)?;
-        let lead = |p: &Poly| p.terms.first().map(|t| t.number);
-        let (Some(k), Some(own)) = (lead(a), lead(&z)) else { return Some(None) };
-        let (linear, soft) = (self.plus(&Poly::default(), &z, k / own)?, self.plus(&Poly::default(), &soft, k / own)?);
-        Some((self.same(a, &linear, &[])? && self.same(b, &soft, &[])?).then_some(soft))
-    }
-
     pub(super) fn reduced(
         &mut self,
         fold: Fold,
@@ -646,284 +558,6 @@ impl Field<'_> {
                 if function == Real::Cos { Some(found) } else { self.plus(&Poly::default(), &found, -1.0) }
             }
         }
-    }
-
-    /// The greatest of some: those that are greatest of others are these, each once, and a number that all have in front stands outside.
-    fn greatest(&mut self, all: &[Rc<Poly>]) -> Option<Poly> {
-        let mut each: Vec<Rc<Poly>> = Vec::new();
-        for one in all {
-            let within = match one.terms.as_slice() {
-                [t] if t.binders.is_empty() && t.number > 0.0 => match t.factors.as_slice() {
-                    [(Atom::Call(Function::Max, kids), 1)] => Some((t.number, kids.clone())),
-                    _ => None,
-                },
-                _ => None,
-            };
-            let Some((number, kids)) = within else {
-                each.push(one.clone());
-                continue;
-            };
-            for kid in kids.iter() {
-                each.push(Rc::new(self.plus(&Poly::default(), kid, number)?));
-            }
-        }
-        let mut kept: Vec<Rc<Poly>> = Vec::new();
-        'each: for one in each {
-            for known in &kept {
-                if self.same(known, &one, &[])? {
-                    continue 'each;
-                }
-            }
-            kept.push(one);
-        }
-        if let [one] = kept.as_slice() {
-            return Some((**one).clone());
-        }
-        if let Some(found) = self.greatest_of_rounded(&kept)? {
-            return Some(found);
-        }
-        if let (true, [a, b]) = (self.signs, kept.as_slice()) {
-            let (a, b) = (a.clone(), b.clone());
-            let (sum, apart) = (self.plus(&a, &b, 1.0)?, self.plus(&a, &b, -1.0)?);
-            let apart = self.magnitude(&apart)?;
-            let twice = self.plus(&sum, &apart, 1.0)?;
-            return self.plus(&Poly::default(), &twice, 0.5);
-        }
-        let numbers = kept.iter().flat_map(|p| p.terms.iter().map(|t| t.number.abs()));
-        let lead = numbers.fold(0.0_f64, f64::max);
-        if kept.len() > WIDEST || lead <= 0.0 {
-            return Self::call(Function::Max, kept);
-        }
-        let mut scaled = Vec::new();
-        for one in &kept {
-            scaled.push(Rc::new(self.plus(&Poly::default(), one, 1.0 / lead)?));
-        }
-        let most = Self::call(Function::Max, scaled)?;
-        self.plus(&Poly::default(), &most, lead)
-    }
-
-    /// The greatest of what is rounded to one dtype, or is a number of it, is the greatest, rounded.
-    fn greatest_of_rounded(&mut self, all: &[Rc<Poly>]) -> Option<Option<Poly>> {
-        let mut to: Option<(Function, Dtype)> = None;
-        let mut inner = Vec::new();
-        for one in all {
-            match (Self::rounded(one), one.as_number()) {
-                (Some((function, dtype, kid, 1.0)), _) if to.as_ref().is_none_or(|(f, _)| *f == function) => {
-                    to = Some((function, dtype));
-                    inner.push(kid);
-                }
-                (None, Some(_)) => inner.push(one.clone()),
-                _ => return Some(None),
-            }
-        }
-        let Some((function, dtype)) = to else { return Some(None) };
-        let held = |p: &Rc<Poly>| p.as_number().is_none_or(|v| round(dtype, v) == Some(v));
-        if !all.iter().all(held) {
-            return Some(None);
-        }
-        let most = self.greatest(&inner)?;
-        Self::call(function, vec![Rc::new(most)]).map(Some)
-    }
-
-    /// Returns what is rounded to a float dtype, where a number times that is all, and the number, which is not negative.
-    fn rounded(p: &Poly) -> Option<(Function, Dtype, Rc<Poly>, f64)> {
-        let [term] = p.terms.as_slice() else { return None };
-        let ([(Atom::Call(function @ Function::Other(Form::Op(Op::Cast), dtype), kids), 1)], true) =
-            (term.factors.as_slice(), term.binders.is_empty())
-        else {
-            return None;
-        };
-        let kid = kids.first().filter(|_| dtype.is_float())?;
-        if term.number >= 0.0 {
-            return Some((function.clone(), *dtype, kid.clone(), term.number));
-        }
-        // Roundings are the same below 0.
-        let mut minus = (**kid).clone();
-        minus.terms.iter_mut().for_each(|t| t.number = -t.number);
-        Some((function.clone(), *dtype, Rc::new(minus), -term.number))
-    }
-
-    /// The greatest over dimensions: what does not depend on them is added outside; of the greatest of some it is the greatest of theirs.
-    fn most(&mut self, inner: &Poly, binders: &Binders) -> Option<Poly> {
-        if binders.is_empty() {
-            return Some(inner.clone());
-        }
-        let (mut within, mut beside) = (Poly::default(), Poly::default());
-        (within.depth, beside.depth) = (inner.depth, inner.depth);
-        for term in &inner.terms {
-            let depends = term.factors.iter().any(|(a, _)| self.names_any(a, binders));
-            if depends { within.terms.push(term.clone()) } else { beside.terms.push(term.clone()) }
-        }
-        if let Some((function, _, inner, number)) = Self::rounded(&within) {
-            let most = self.most(&inner, binders)?;
-            let found = Self::call(function, vec![Rc::new(most)])?;
-            return self.plus(&beside, &found, number);
-        }
-        let greatest = match within.terms.as_slice() {
-            [] => return Some(beside),
-            [t] if t.binders.is_empty() && t.number > 0.0 => match t.factors.as_slice() {
-                [(Atom::Call(Function::Max, kids), 1)] => Some((t.number, kids.clone())),
-                // The greatest magnitude is that of the greatest or of the least.
-                [(Atom::Call(Function::Other(Form::Op(Op::Abs), _), kids), 1)] => {
-                    let (number, inner) = (t.number, kids.first()?.clone());
-                    let minus = self.plus(&Poly::default(), &inner, -1.0)?;
-                    Some((number, [inner, Rc::new(minus)].into()))
-                }
-                _ => None,
-            },
-            _ => None,
-        };
-        let found = match greatest {
-            Some((number, kids)) => {
-                let mut each = Vec::new();
-                for kid in kids.iter() {
-                    each.push(Rc::new(self.most(kid, binders)?));
-                }
-                let most = self.greatest(&each)?;
-                self.plus(&Poly::default(), &most, number)?
-            }
-            None => {
-                let lead = within.terms.iter().map(|t| t.number.abs()).fold(0.0_f64, f64::max);
-                let scaled = self.plus(&Poly::default(), &within, 1.0 / lead)?;
-                let mut used = binders.clone();
-                used.retain(|b| scaled.terms.iter().any(|t| t.factors.iter().any(|(a, _)| self.names_any(a, &[*b]))));
-                let most = Self::call(Function::Most(used), vec![Rc::new(scaled)])?;
-                self.plus(&Poly::default(), &most, lead)?
-            }
-        };
-        self.plus(&found, &beside, 1.0)
-    }
-
-    /// `1 / (1 + exp(-x))`.
-    fn sigmoid(&mut self, x: &Poly) -> Option<Poly> {
-        let minus = self.plus(&Poly::default(), x, -1.0)?;
-        let exp = self.exp(&minus)?;
-        let one = Poly::number(1.0)?;
-        let below = self.plus(&one, &exp, 1.0)?;
-        self.power(&below, -1)
-    }
-
-    /// One number in front.
-    fn sqrt(&mut self, x: &Poly) -> Option<Poly> {
-        let lead = x.terms.iter().map(|t| t.number).fold(0.0_f64, |m, v| if v.abs() > m.abs() { v } else { m });
-        if lead <= 0.0 {
-            return Self::call(Function::Sqrt, vec![Rc::new(x.clone())]);
-        }
-        let inner = self.plus(&Poly::default(), x, 1.0 / lead)?;
-        let root = Self::call(Function::Sqrt, vec![Rc::new(inner)])?;
-        self.plus(&Poly::default(), &root, lead.sqrt())
-    }
-
-    /// A product: one exponential for each product of the sum.
-    #[allow(clippy::cast_possible_truncation)]
-    fn exp(&mut self, x: &Poly) -> Option<Poly> {
-        let mut out = Poly::number(1.0)?;
-        for term in &x.terms {
-            if term.factors.is_empty() && term.binders.is_empty() {
-                out = self.plus(&Poly::default(), &out, term.number.exp())?;
-                continue;
-            }
-            let whole = term.number.fract() == 0.0 && term.number.abs() <= 8.0;
-            let exponent = if whole { term.number as i32 } else { 1 };
-            let mut inner = term.clone();
-            if whole {
-                (inner.number, inner.scale) = (1.0, 1.0);
-            }
-            // The exponential of a logarithm.
-            let alone = match inner.factors.as_slice() {
-                [(Atom::Call(Function::Log, kids), 1)] if whole && inner.binders.is_empty() => kids.first().cloned(),
-                _ => None,
-            };
-            let factor = match alone {
-                Some(of) => self.power(&of, exponent)?,
-                None => {
-                    let inner = Rc::new(Poly { terms: vec![inner], depth: x.depth });
-                    let mut one = Self::call(Function::Exp, vec![inner])?;
-                    one.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = exponent);
-                    one
-                }
-            };
-            out = self.times(&out, &factor)?;
-        }
-        Some(out)
-    }
-
-    /// Returns a sum as what all of its products have in common of exponentials, and what is left: none of these has a negative power there.
-    pub(super) fn without_common_exponentials(&mut self, x: &Poly) -> Option<(Vec<(Atom, i32)>, Poly)> {
-        let mut all: Vec<Atom> = Vec::new();
-        for (atom, _) in x.terms.iter().flat_map(|t| &t.factors) {
-            let is_one = matches!(atom, Atom::Call(Function::Exp, _));
-            let mut known = !is_one;
-            for other in &all {
-                known = known || self.same_atom(other, atom, &[])?;
-            }
-            if !known {
-                all.push(atom.clone());
-            }
-        }
-        let (mut common, mut left) = (Vec::new(), x.clone());
-        for atom in all {
-            let mut least: Option<i32> = None;
-            for term in &x.terms {
-                // What a sum binds stays within it.
-                if !term.binders.is_empty() && self.names_any(&atom, &term.binders) {
-                    least = Some(0);
-                    break;
-                }
-                let mut own = 0;
-                for (other, exponent) in &term.factors {
-                    if self.same_atom(other, &atom, &[])? {
-                        own = *exponent;
-                    }
-                }
-                least = Some(least.map_or(own, |l| l.min(own)));
-            }
-            let Some(least) = least.filter(|l| *l != 0) else { continue };
-            let mut power = Poly::atom(atom.clone(), x.depth)?;
-            power.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = least.saturating_neg());
-            left = self.times(&left, &power)?;
-            common.push((atom, least));
-        }
-        Some((common, left))
-    }
-
-    /// A sum: one logarithm for each factor of a product.
-    fn log(&mut self, x: &Poly) -> Option<Poly> {
-        let (common, left) = self.without_common_exponentials(x)?;
-        let mut out = self.log_of_product(&left)?;
-        for (atom, exponent) in common {
-            let Atom::Call(Function::Exp, kids) = &atom else { return None };
-            let inner = kids.first()?.clone();
-            out = self.plus(&out, &inner, f64::from(exponent))?;
-        }
-        Some(out)
-    }
-
-    fn log_of_product(&mut self, x: &Poly) -> Option<Poly> {
-        let [term] = x.terms.as_slice() else { return Self::call(Function::Log, vec![Rc::new(x.clone())]) };
-        if !term.binders.is_empty() || term.number <= 0.0 {
-            return Self::call(Function::Log, vec![Rc::new(x.clone())]);
-        }
-        let mut out = Poly::number(term.number.ln())?;
-        for (atom, exponent) in &term.factors {
-            let one = match atom {
-                Atom::Call(Function::Exp, kids) => (**kids.first()?).clone(),
-                Atom::Call(Function::Sqrt, kids) => {
-                    let log = Self::call(Function::Log, vec![kids.first()?.clone()])?;
-                    self.plus(&Poly::default(), &log, 0.5)?
-                }
-                other => {
-                    let inner = Poly::atom(other.clone(), x.depth)?;
-                    let inner = match other {
-                        Atom::Sum(p) => (**p).clone(),
-                        _ => inner,
-                    };
-                    Self::call(Function::Log, vec![Rc::new(inner)])?
-                }
-            };
-            out = self.plus(&out, &one, f64::from(*exponent))?;
-        }
-        Some(out)
     }
 }
 

@@ -5,6 +5,7 @@ pub mod archive;
 pub mod committed;
 pub mod facts;
 pub mod golden;
+pub mod written;
 
 use std::path::{Path, PathBuf};
 

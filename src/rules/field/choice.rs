@@ -1,0 +1,103 @@
+//! Choices by a comparison with a number.
+//!
+//! Promises: a choice whose values are one where what is compared is that number is written without the edge; `log(1 + exp(x))` is found in its two halves.
+
+use std::rc::Rc;
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, Expr, ExprId, Op};
+use crate::rules::element::cast::round;
+use crate::rules::field::normal::Field;
+use crate::rules::field::poly::{Function, Poly};
+
+impl Field<'_> {
+    /// A choice: one number in front of both, and, where both are one at the number that is compared with, the comparison that leaves it out.
+    pub(super) fn choice(&mut self, expr: &Expr, c: &Rc<Poly>, a: &Rc<Poly>, b: &Rc<Poly>) -> Option<Poly> {
+        let numbers = |p: &Poly| p.terms.iter().map(|t| t.number.abs()).fold(0.0_f64, f64::max);
+        let lead = numbers(a).max(numbers(b));
+        if lead <= 0.0 || !lead.is_finite() {
+            return Self::call(Function::Other(expr.form.clone(), expr.dtype), vec![c.clone(), a.clone(), b.clone()]);
+        }
+        let (mut yes, mut no) =
+            (self.plus(&Poly::default(), a, 1.0 / lead)?, self.plus(&Poly::default(), b, 1.0 / lead)?);
+        let mut truth = c.clone();
+        let [condition, first, second] = expr.kids.as_slice() else { return None };
+        if let Some((x, at, order)) = self.meets(*condition, *first, *second)? {
+            let of = self.e.dtype(x)?;
+            let at = self.e.rounded(of, at)?;
+            let less = self.e.op(Op::Lt, Dtype::Bool, &[x, at])?;
+            truth = self.of(less)?;
+            if !order {
+                std::mem::swap(&mut yes, &mut no);
+            }
+        }
+        let form = Function::Other(expr.form.clone(), expr.dtype);
+        let made = Self::call(form, vec![truth, Rc::new(yes), Rc::new(no)])?;
+        self.plus(&Poly::default(), &made, lead)
+    }
+
+    /// Returns whether two values are one over the reals where the float that a condition compares with a number is that number.
+    pub fn meets_where(e: &mut Elements, condition: ExprId, a: ExprId, b: ExprId) -> Option<bool> {
+        let dtype = e.dtype(a)?;
+        Field::new(e, dtype, false).meets(condition, a, b).map(|found| found.is_some())
+    }
+
+    /// Returns the float and the number that a condition compares, where two expressions are one once the float is that number, and whether the
+    /// condition says that the float is the lesser one.
+    fn meets(&mut self, condition: ExprId, a: ExprId, b: ExprId) -> Option<Option<(ExprId, f64, bool)>> {
+        let Some((Op::Lt | Op::Le, [p, q])) = self.e.op_of(condition) else { return Some(None) };
+        let (x, at, order) = match (self.e.float(*p), self.e.float(*q)) {
+            (Some(at), None) => (*q, at, false),
+            (None, Some(at)) => (*p, at, true),
+            _ => return Some(None),
+        };
+        if self.meets || !at.is_finite() || round(self.e.dtype(x)?, at) != Some(at) {
+            return Some(None);
+        }
+        // What has that magnitude is that number or its opposite.
+        let within = match self.e.op_of(x) {
+            Some((Op::Abs, [inner])) => Some(*inner),
+            _ => None,
+        };
+        for sign in if within.is_some() { &[1.0, -1.0][..] } else { &[1.0] } {
+            let mut there = self.where_it_meets();
+            there.known.insert(x, Rc::new(Poly::number(at)?));
+            if let Some(inner) = within {
+                there.known.insert(inner, Rc::new(Poly::number(at * sign)?));
+            }
+            let (first, second) = (there.of(a)?, there.of(b)?);
+            if !there.same(&first, &second, &[])? {
+                return Some(None);
+            }
+        }
+        Some(Some((x, at, order)))
+    }
+
+    /// Returns `log(1 + exp(z))` where a choice is that below a number, and `z` above it, where both round to one number.
+    pub(super) fn softened(&mut self, condition: ExprId, a: &Poly, b: &Poly) -> Option<Option<Poly>> {
+        let Some((Op::Lt | Op::Le, [p, q])) = self.e.op_of(condition) else { return Some(None) };
+        let (x, at) = match (self.e.float(*p), self.e.float(*q)) {
+            (Some(at), None) => (*q, at),
+            (None, Some(at)) => (*p, at),
+            _ => return Some(None),
+        };
+        let high = at.abs();
+        let half = if self.dtype == Dtype::F64 { 0.5_f64.powi(54) } else { 0.5_f64.powi(25) };
+        if !high.is_finite() || high <= 1.0 || (-high).exp() > half * high {
+            return Some(None);
+        }
+        // Below a negative number it is what falls that is linear.
+        let (above, rises) = (x == *q, at > 0.0);
+        let (a, b) = if above == rises { (a, b) } else { (b, a) };
+        let x = self.of(x)?;
+        let z = self.plus(&Poly::default(), &x, if rises { 1.0 } else { -1.0 })?;
+        let one = Poly::number(1.0)?;
+        let more = self.exp(&z)?;
+        let more = self.plus(&more, &one, 1.0)?;
+        let soft = self.log(&more)?;
+        let lead = |p: &Poly| p.terms.first().map(|t| t.number);
+        let (Some(k), Some(own)) = (lead(a), lead(&z)) else { return Some(None) };
+        let (linear, soft) = (self.plus(&Poly::default(), &z, k / own)?, self.plus(&Poly::default(), &soft, k / own)?);
+        Some((self.same(a, &linear, &[])? && self.same(b, &soft, &[])?).then_some(soft))
+    }
+}

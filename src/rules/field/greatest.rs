@@ -1,0 +1,162 @@
+//! The greatest of some, and the greatest over dimensions.
+//!
+//! Promises: whatever the order and the nesting, one form; a number in front stands outside, and so does a rounding.
+
+use std::rc::Rc;
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Form, Op};
+use crate::rules::element::cast::round;
+use crate::rules::field::normal::Field;
+use crate::rules::field::poly::{Atom, Binders, Function, Poly};
+
+/// Of how many the greatest may be one thing.
+const WIDEST: usize = 6;
+
+impl Field<'_> {
+    /// The greatest of some: those that are greatest of others are these, each once, and a number that all have in front stands outside.
+    pub(super) fn greatest(&mut self, all: &[Rc<Poly>]) -> Option<Poly> {
+        let mut each: Vec<Rc<Poly>> = Vec::new();
+        for one in all {
+            let within = match one.terms.as_slice() {
+                [t] if t.binders.is_empty() && t.number > 0.0 => match t.factors.as_slice() {
+                    [(Atom::Call(Function::Max, kids), 1)] => Some((t.number, kids.clone())),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let Some((number, kids)) = within else {
+                each.push(one.clone());
+                continue;
+            };
+            for kid in kids.iter() {
+                each.push(Rc::new(self.plus(&Poly::default(), kid, number)?));
+            }
+        }
+        let mut kept: Vec<Rc<Poly>> = Vec::new();
+        'each: for one in each {
+            for known in &kept {
+                if self.same(known, &one, &[])? {
+                    continue 'each;
+                }
+            }
+            kept.push(one);
+        }
+        if let [one] = kept.as_slice() {
+            return Some((**one).clone());
+        }
+        if let Some(found) = self.greatest_of_rounded(&kept)? {
+            return Some(found);
+        }
+        if let (true, [a, b]) = (self.signs, kept.as_slice()) {
+            let (a, b) = (a.clone(), b.clone());
+            let (sum, apart) = (self.plus(&a, &b, 1.0)?, self.plus(&a, &b, -1.0)?);
+            let apart = self.magnitude(&apart)?;
+            let twice = self.plus(&sum, &apart, 1.0)?;
+            return self.plus(&Poly::default(), &twice, 0.5);
+        }
+        let numbers = kept.iter().flat_map(|p| p.terms.iter().map(|t| t.number.abs()));
+        let lead = numbers.fold(0.0_f64, f64::max);
+        if kept.len() > WIDEST || lead <= 0.0 {
+            return Self::call(Function::Max, kept);
+        }
+        let mut scaled = Vec::new();
+        for one in &kept {
+            scaled.push(Rc::new(self.plus(&Poly::default(), one, 1.0 / lead)?));
+        }
+        let most = Self::call(Function::Max, scaled)?;
+        self.plus(&Poly::default(), &most, lead)
+    }
+
+    /// The greatest of what is rounded to one dtype, or is a number of it, is the greatest, rounded.
+    fn greatest_of_rounded(&mut self, all: &[Rc<Poly>]) -> Option<Option<Poly>> {
+        let mut to: Option<(Function, Dtype)> = None;
+        let mut inner = Vec::new();
+        for one in all {
+            match (Self::rounded(one), one.as_number()) {
+                (Some((function, dtype, kid, 1.0)), _) if to.as_ref().is_none_or(|(f, _)| *f == function) => {
+                    to = Some((function, dtype));
+                    inner.push(kid);
+                }
+                (None, Some(_)) => inner.push(one.clone()),
+                _ => return Some(None),
+            }
+        }
+        let Some((function, dtype)) = to else { return Some(None) };
+        let held = |p: &Rc<Poly>| p.as_number().is_none_or(|v| round(dtype, v) == Some(v));
+        if !all.iter().all(held) {
+            return Some(None);
+        }
+        let most = self.greatest(&inner)?;
+        Self::call(function, vec![Rc::new(most)]).map(Some)
+    }
+
+    /// Returns what is rounded to a float dtype, where a number times that is all, and the number, which is not negative.
+    fn rounded(p: &Poly) -> Option<(Function, Dtype, Rc<Poly>, f64)> {
+        let [term] = p.terms.as_slice() else { return None };
+        let ([(Atom::Call(function @ Function::Other(Form::Op(Op::Cast), dtype), kids), 1)], true) =
+            (term.factors.as_slice(), term.binders.is_empty())
+        else {
+            return None;
+        };
+        let kid = kids.first().filter(|_| dtype.is_float())?;
+        if term.number >= 0.0 {
+            return Some((function.clone(), *dtype, kid.clone(), term.number));
+        }
+        // Roundings are the same below 0.
+        let mut minus = (**kid).clone();
+        minus.terms.iter_mut().for_each(|t| t.number = -t.number);
+        Some((function.clone(), *dtype, Rc::new(minus), -term.number))
+    }
+
+    /// The greatest over dimensions: what does not depend on them is added outside; of the greatest of some it is the greatest of theirs.
+    pub(super) fn most(&mut self, inner: &Poly, binders: &Binders) -> Option<Poly> {
+        if binders.is_empty() {
+            return Some(inner.clone());
+        }
+        let (mut within, mut beside) = (Poly::default(), Poly::default());
+        (within.depth, beside.depth) = (inner.depth, inner.depth);
+        for term in &inner.terms {
+            let depends = term.factors.iter().any(|(a, _)| self.names_any(a, binders));
+            if depends { within.terms.push(term.clone()) } else { beside.terms.push(term.clone()) }
+        }
+        if let Some((function, _, inner, number)) = Self::rounded(&within) {
+            let most = self.most(&inner, binders)?;
+            let found = Self::call(function, vec![Rc::new(most)])?;
+            return self.plus(&beside, &found, number);
+        }
+        let greatest = match within.terms.as_slice() {
+            [] => return Some(beside),
+            [t] if t.binders.is_empty() && t.number > 0.0 => match t.factors.as_slice() {
+                [(Atom::Call(Function::Max, kids), 1)] => Some((t.number, kids.clone())),
+                // The greatest magnitude is that of the greatest or of the least.
+                [(Atom::Call(Function::Other(Form::Op(Op::Abs), _), kids), 1)] => {
+                    let (number, inner) = (t.number, kids.first()?.clone());
+                    let minus = self.plus(&Poly::default(), &inner, -1.0)?;
+                    Some((number, [inner, Rc::new(minus)].into()))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let found = match greatest {
+            Some((number, kids)) => {
+                let mut each = Vec::new();
+                for kid in kids.iter() {
+                    each.push(Rc::new(self.most(kid, binders)?));
+                }
+                let most = self.greatest(&each)?;
+                self.plus(&Poly::default(), &most, number)?
+            }
+            None => {
+                let lead = within.terms.iter().map(|t| t.number.abs()).fold(0.0_f64, f64::max);
+                let scaled = self.plus(&Poly::default(), &within, 1.0 / lead)?;
+                let mut used = binders.clone();
+                used.retain(|b| scaled.terms.iter().any(|t| t.factors.iter().any(|(a, _)| self.names_any(a, &[*b]))));
+                let most = Self::call(Function::Most(used), vec![Rc::new(scaled)])?;
+                self.plus(&Poly::default(), &most, lead)?
+            }
+        };
+        self.plus(&found, &beside, 1.0)
+    }
+}

@@ -1,0 +1,142 @@
+//! Roots, exponentials and logarithms of sums of products.
+//!
+//! Promises: the exponential of a sum is a product, the logarithm of a product a sum, a number in front of a root its own root.
+
+use std::rc::Rc;
+
+use crate::rules::field::normal::Field;
+use crate::rules::field::poly::{Atom, Function, Poly};
+
+impl Field<'_> {
+    /// `1 / (1 + exp(-x))`.
+    pub(super) fn sigmoid(&mut self, x: &Poly) -> Option<Poly> {
+        let minus = self.plus(&Poly::default(), x, -1.0)?;
+        let exp = self.exp(&minus)?;
+        let one = Poly::number(1.0)?;
+        let below = self.plus(&one, &exp, 1.0)?;
+        self.power(&below, -1)
+    }
+
+    /// One number in front.
+    pub(super) fn sqrt(&mut self, x: &Poly) -> Option<Poly> {
+        let lead = x.terms.iter().map(|t| t.number).fold(0.0_f64, |m, v| if v.abs() > m.abs() { v } else { m });
+        if lead <= 0.0 {
+            return Self::call(Function::Sqrt, vec![Rc::new(x.clone())]);
+        }
+        let inner = self.plus(&Poly::default(), x, 1.0 / lead)?;
+        let root = Self::call(Function::Sqrt, vec![Rc::new(inner)])?;
+        self.plus(&Poly::default(), &root, lead.sqrt())
+    }
+
+    /// A product: one exponential for each product of the sum.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn exp(&mut self, x: &Poly) -> Option<Poly> {
+        let mut out = Poly::number(1.0)?;
+        for term in &x.terms {
+            if term.factors.is_empty() && term.binders.is_empty() {
+                out = self.plus(&Poly::default(), &out, term.number.exp())?;
+                continue;
+            }
+            let whole = term.number.fract() == 0.0 && term.number.abs() <= 8.0;
+            let exponent = if whole { term.number as i32 } else { 1 };
+            let mut inner = term.clone();
+            if whole {
+                (inner.number, inner.scale) = (1.0, 1.0);
+            }
+            // The exponential of a logarithm.
+            let alone = match inner.factors.as_slice() {
+                [(Atom::Call(Function::Log, kids), 1)] if whole && inner.binders.is_empty() => kids.first().cloned(),
+                _ => None,
+            };
+            let factor = match alone {
+                Some(of) => self.power(&of, exponent)?,
+                None => {
+                    let inner = Rc::new(Poly { terms: vec![inner], depth: x.depth });
+                    let mut one = Self::call(Function::Exp, vec![inner])?;
+                    one.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = exponent);
+                    one
+                }
+            };
+            out = self.times(&out, &factor)?;
+        }
+        Some(out)
+    }
+
+    /// Returns a sum as what all of its products have in common of exponentials, and what is left: none of these has a negative power there.
+    pub(super) fn without_common_exponentials(&mut self, x: &Poly) -> Option<(Vec<(Atom, i32)>, Poly)> {
+        let mut all: Vec<Atom> = Vec::new();
+        for (atom, _) in x.terms.iter().flat_map(|t| &t.factors) {
+            let is_one = matches!(atom, Atom::Call(Function::Exp, _));
+            let mut known = !is_one;
+            for other in &all {
+                known = known || self.same_atom(other, atom, &[])?;
+            }
+            if !known {
+                all.push(atom.clone());
+            }
+        }
+        let (mut common, mut left) = (Vec::new(), x.clone());
+        for atom in all {
+            let mut least: Option<i32> = None;
+            for term in &x.terms {
+                // What a sum binds stays within it.
+                if !term.binders.is_empty() && self.names_any(&atom, &term.binders) {
+                    least = Some(0);
+                    break;
+                }
+                let mut own = 0;
+                for (other, exponent) in &term.factors {
+                    if self.same_atom(other, &atom, &[])? {
+                        own = *exponent;
+                    }
+                }
+                least = Some(least.map_or(own, |l| l.min(own)));
+            }
+            let Some(least) = least.filter(|l| *l != 0) else { continue };
+            let mut power = Poly::atom(atom.clone(), x.depth)?;
+            power.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = least.saturating_neg());
+            left = self.times(&left, &power)?;
+            common.push((atom, least));
+        }
+        Some((common, left))
+    }
+
+    /// A sum: one logarithm for each factor of a product.
+    pub(super) fn log(&mut self, x: &Poly) -> Option<Poly> {
+        let (common, left) = self.without_common_exponentials(x)?;
+        let mut out = self.log_of_product(&left)?;
+        for (atom, exponent) in common {
+            let Atom::Call(Function::Exp, kids) = &atom else { return None };
+            let inner = kids.first()?.clone();
+            out = self.plus(&out, &inner, f64::from(exponent))?;
+        }
+        Some(out)
+    }
+
+    fn log_of_product(&mut self, x: &Poly) -> Option<Poly> {
+        let [term] = x.terms.as_slice() else { return Self::call(Function::Log, vec![Rc::new(x.clone())]) };
+        if !term.binders.is_empty() || term.number <= 0.0 {
+            return Self::call(Function::Log, vec![Rc::new(x.clone())]);
+        }
+        let mut out = Poly::number(term.number.ln())?;
+        for (atom, exponent) in &term.factors {
+            let one = match atom {
+                Atom::Call(Function::Exp, kids) => (**kids.first()?).clone(),
+                Atom::Call(Function::Sqrt, kids) => {
+                    let log = Self::call(Function::Log, vec![kids.first()?.clone()])?;
+                    self.plus(&Poly::default(), &log, 0.5)?
+                }
+                other => {
+                    let inner = Poly::atom(other.clone(), x.depth)?;
+                    let inner = match other {
+                        Atom::Sum(p) => (**p).clone(),
+                        _ => inner,
+                    };
+                    Self::call(Function::Log, vec![Rc::new(inner)])?
+                }
+            };
+            out = self.plus(&out, &one, f64::from(*exponent))?;
+        }
+        Some(out)
+    }
+}
