@@ -31,12 +31,12 @@ pub struct Engine {
 impl Engine {
     /// Starts an engine. Of the limits it takes the stack; the others belong to each load and run.
     pub fn new(limits: &Limits) -> Result<Self, LoadError> {
-        const MIN: u64 = 64 << 10;
-        // The engine takes no more.
-        const MAX: u64 = 2 << 20;
-        let stack_bytes = usize::try_from(limits.stack_bytes.clamp(MIN, MAX)).unwrap_or(1 << 20);
-        let wasmtime =
-            wasmtime::Engine::new(&config(stack_bytes)).map_err(|e| LoadError::Engine { message: format!("{e:#}") })?;
+        let stack_bytes = stack_bytes(limits);
+        Self::of(&config(stack_bytes), stack_bytes)
+    }
+
+    fn of(config: &Config, stack_bytes: usize) -> Result<Self, LoadError> {
+        let wasmtime = wasmtime::Engine::new(config).map_err(|e| LoadError::Engine { message: format!("{e:#}") })?;
         Ok(Self { wasmtime, stack_bytes, clock: None, linker: OnceLock::new() })
     }
 
@@ -50,12 +50,17 @@ impl Engine {
         Ok(self.linker.get_or_init(|| linker))
     }
 
-    /// Starts the clock now, and runs guests on the thread that asks for it: its stack must be [`Engine::thread_stack_bytes`]. For a
-    /// process that may start no thread later on.
+    /// Starts the engine of a worker: its clock runs at once, guests run on the thread that asks for it, whose stack must be
+    /// [`Engine::thread_stack_bytes`], and code may lie in memory that is not the engine's.
     #[cfg(target_os = "linux")]
-    pub(super) fn stay_on_thread(mut self) -> std::io::Result<Self> {
-        self.clock = Some(Clock::start(&self.wasmtime)?);
-        Ok(self)
+    pub(super) fn of_worker(limits: &Limits) -> Result<Self, LoadError> {
+        let stack_bytes = stack_bytes(limits);
+        let mut config = config(stack_bytes);
+        config.with_custom_code_memory(Some(std::sync::Arc::new(super::artifact::Published::new())));
+        let mut engine = Self::of(&config, stack_bytes)?;
+        let clock = Clock::start(&engine.wasmtime).map_err(|e| LoadError::Engine { message: e.to_string() })?;
+        engine.clock = Some(clock);
+        Ok(engine)
     }
 
     /// Returns how much stack a thread needs to run a guest: with less the process would abort where a guest overflows.
@@ -67,6 +72,13 @@ impl Engine {
     pub(super) fn guest_stack_bytes(&self) -> usize {
         self.stack_bytes
     }
+}
+
+fn stack_bytes(limits: &Limits) -> usize {
+    const MIN: u64 = 64 << 10;
+    // The engine takes no more.
+    const MAX: u64 = 2 << 20;
+    usize::try_from(limits.stack_bytes.clamp(MIN, MAX)).unwrap_or(1 << 20)
 }
 
 fn config(stack_bytes: usize) -> Config {

@@ -2,6 +2,7 @@
 //!
 //! An entry's name is a hash of all that decides what a compiler makes: the component, engine, configuration and processor, and this
 //! version of the format. Its content begins with a hash of name and content under a key of the user's, which lies outside of the cache.
+//! A large artifact stands at a multiple of the largest page: a worker maps it from there.
 //!
 //! Promises: an artifact comes out only as it was put in under that name by somebody who has the key; folder and key are the user's alone, or
 //! the cache is not used; an entry appears whole or not at all, whoever else reads, writes or is killed; all entries together take no more
@@ -10,20 +11,30 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{Hash, Hasher};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
+
+use nix::sys::statvfs::FsFlags;
 
 use crate::contract::{Limits, LoadError};
 use crate::graph::Bytes;
 use crate::sandbox::Engine;
 
+/// What is in front of all that is hashed: the format, the keyed hash.
+const TAGGED: usize = 8 + 32;
 /// How an entry begins; the number is the version of the format.
-const FORMAT: &[u8; 8] = b"airlock2";
+const FORMAT: &[u8; 8] = b"airlock3";
 /// What is in front of an artifact: the format, the keyed hash, and how long the label is.
-const HEAD: usize = 8 + 32 + 1;
+const HEAD: usize = TAGGED + 1;
+/// From how many bytes on an artifact is mapped, not sent: a new worker costs less than sending them.
+const LARGE: usize = 4 << 20;
+/// The largest page of any processor.
+const PAGE: usize = 64 << 10;
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 18;
 /// How old the beginning of an entry is when whoever wrote it must be gone.
 const ABANDONED: Duration = Duration::from_secs(3600);
 /// Bytes that all entries may take.
@@ -35,6 +46,8 @@ pub struct Cache {
     folder: PathBuf,
     key: [u8; 32],
     bound: u64,
+    /// Whether what is mapped from the folder may be run.
+    maps: bool,
     /// What is compiled for, once it is known: an engine must be started to find it out.
     engine: OnceLock<[u8; 32]>,
 }
@@ -50,6 +63,34 @@ pub struct Entry {
     pub bytes: u64,
     /// When it was last used.
     pub used: SystemTime,
+}
+
+/// What an entry holds.
+#[derive(Debug)]
+pub(super) struct Stored {
+    /// What was known about it; zeros may follow.
+    pub(super) about: Vec<u8>,
+    pub(super) artifact: Artifact,
+}
+
+/// What was compiled, on its way to a worker.
+#[derive(Clone, Debug)]
+pub(super) enum Artifact {
+    /// Sent as bytes.
+    Sent(Bytes),
+    /// Mapped from its entry.
+    Mapped(Arc<OnDisk>),
+}
+
+/// Where an artifact stands in a file that was looked at.
+///
+/// An entry is never written in place, and its folder is the user's alone: who changes it nevertheless, after it was looked at, has the key too.
+/// A worker shares the place in the file at which is read: the host reads by position only.
+#[derive(Debug)]
+pub(super) struct OnDisk {
+    pub(super) file: File,
+    pub(super) start: u64,
+    pub(super) len: u64,
 }
 
 /// Why there is no cache.
@@ -100,7 +141,8 @@ impl Cache {
             private(folder, fs::symlink_metadata(folder))?;
         }
         let (folder, key) = (folder.to_path_buf(), key(key_folder)?);
-        Ok(Self { folder, key, bound, engine: OnceLock::new() })
+        let maps = nix::sys::statvfs::statvfs(&folder).is_ok_and(|about| !about.flags().contains(FsFlags::ST_NOEXEC));
+        Ok(Self { folder, key, bound, maps, engine: OnceLock::new() })
     }
 
     /// Returns the name of what a component is compiled to here.
@@ -125,33 +167,56 @@ impl Cache {
         Ok(*self.engine.get_or_init(|| *hash.0.finalize().as_bytes()))
     }
 
-    /// Returns the artifact of that name, if there is one that was put in here.
-    pub(super) fn get(&self, name: &str) -> Option<Bytes> {
+    /// Returns what was put in under that name, if that is what is there.
+    pub(super) fn get(&self, name: &str) -> Option<Stored> {
         let path = self.folder.join(name);
-        let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path).ok()?;
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path).ok()?;
         let size = file.metadata().ok()?.len().min(self.bound);
-        let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?.saturating_add(1));
-        Read::by_ref(&mut file).take(self.bound).read_to_end(&mut bytes).ok()?;
-        let Some(label) = self.authentic(name, &bytes) else {
+        let Some(stored) = self.authentic(name, file, size) else {
             self.remove(name);
             return None;
         };
-        let start = HEAD.saturating_add(label.len());
-        // Where this fails the entry only looks older.
-        let _ = file.set_modified(SystemTime::now());
-        let len = bytes.len().saturating_sub(start);
-        // A copy: the file may become another after it was looked at.
-        Bytes::new(bytes).cut(start, len)
+        Some(stored)
     }
 
-    /// Returns the label of an entry that was put in here.
-    fn authentic<'b>(&self, name: &str, bytes: &'b [u8]) -> Option<&'b str> {
-        let (format, rest) = bytes.split_first_chunk::<8>()?;
+    /// Returns what is in an entry that was put in here.
+    fn authentic(&self, name: &str, file: File, size: u64) -> Option<Stored> {
+        let is_mapped = self.maps && usize::try_from(size).ok()? >= LARGE;
+        let mut hash = blake3::Hasher::new_keyed(&self.key);
+        hash.update(name.as_bytes());
+        let (mut kept, mut piece, mut at) = (Vec::new(), vec![0; PIECE], 0_u64);
+        while at < size {
+            let left = usize::try_from(size.saturating_sub(at)).map_or(PIECE, |left| left.min(PIECE));
+            let read = file.read_at(piece.get_mut(..left)?, at).ok().filter(|n| *n > 0)?;
+            let read_now = piece.get(..read)?;
+            let tagged = usize::try_from(at).map_or(0, |at| TAGGED.saturating_sub(at).min(read));
+            hash.update(read_now.get(tagged..)?);
+            // Of what is mapped only the beginning is needed here.
+            if !is_mapped || at == 0 {
+                kept.extend_from_slice(read_now);
+            }
+            at = at.saturating_add(u64::try_from(read).ok()?);
+        }
+        let (format, rest) = kept.split_first_chunk::<8>()?;
         let (tag, content) = rest.split_first_chunk::<32>()?;
-        let label = content.get(1..)?.get(..usize::from(*content.first()?))?;
         // The comparison takes as long whatever differs.
-        let is_ours = format == FORMAT && self.tag(name, &[content]) == blake3::Hash::from_bytes(*tag);
-        is_ours.then(|| std::str::from_utf8(label).ok()).flatten()
+        if format != FORMAT || hash.finalize() != blake3::Hash::from_bytes(*tag) {
+            return None;
+        }
+        let label = usize::from(*content.first()?);
+        let (start, _) = content.get(label.saturating_add(1)..)?.split_first_chunk::<8>()?;
+        let (start, about) = (u64::from_le_bytes(*start), TAGGED.saturating_add(label).saturating_add(9));
+        // Where this fails the entry only looks older.
+        let _ = file.set_modified(SystemTime::now());
+        let len = size.checked_sub(start)?;
+        let at = usize::try_from(start).ok()?;
+        let about = kept.get(about..at)?.to_vec();
+        let artifact = if is_mapped && start.is_multiple_of(u64::try_from(PAGE).ok()?) {
+            Artifact::Mapped(Arc::new(OnDisk { file, start, len }))
+        } else {
+            Artifact::Sent(Bytes::new(kept).cut(at, usize::try_from(len).ok()?)?)
+        };
+        Some(Stored { about, artifact })
     }
 
     fn tag(&self, name: &str, content: &[&[u8]]) -> blake3::Hash {
@@ -163,12 +228,16 @@ impl Cache {
         hash.finalize()
     }
 
-    /// Keeps an artifact under a name, and takes out what was not used longest where the bound asks for it.
-    pub(super) fn put(&self, name: &str, label: &str, artifact: &[u8]) -> Result<(), CacheError> {
+    /// Keeps an artifact under a name, with what is known about it, and takes out what was not used longest where the bound asks for it.
+    pub(super) fn put(&self, name: &str, label: &str, about: &[u8], artifact: &[u8]) -> Result<(), CacheError> {
         let label = label.get(..label.len().min(100)).unwrap_or_default();
         let label_head = [u8::try_from(label.len()).unwrap_or(0)];
-        let parts: [&[u8]; 3] = [&label_head, label.as_bytes(), artifact];
-        let size = parts.iter().map(|p| p.len()).fold(40, usize::saturating_add);
+        let before = [1, label.len(), 8, about.len()].into_iter().fold(TAGGED, usize::saturating_add);
+        let start = if artifact.len() < LARGE { before } else { before.next_multiple_of(PAGE) };
+        let (padding, place) = (vec![0; start.saturating_sub(before)], u64::try_from(start).unwrap_or(u64::MAX));
+        let place = place.to_le_bytes();
+        let parts: [&[u8]; 6] = [&label_head, label.as_bytes(), &place, about, &padding, artifact];
+        let size = start.saturating_add(artifact.len());
         if u64::try_from(size).unwrap_or(u64::MAX) > self.bound {
             return Ok(());
         }
@@ -336,13 +405,21 @@ mod tests {
         Cache::open(&folder.join("cache"), &folder.join("key"), bound).unwrap()
     }
 
+    fn sent(stored: &Stored) -> &[u8] {
+        match &stored.artifact {
+            Artifact::Sent(bytes) => bytes.as_slice(),
+            Artifact::Mapped(on_disk) => panic!("{on_disk:?}"),
+        }
+    }
+
     #[test]
     fn what_is_put_in_comes_out_also_for_another_process() {
         let folder = tempfile::tempdir().unwrap();
         assert!(cache(folder.path(), 1000).get(NAME).is_none());
-        cache(folder.path(), 1000).put(NAME, "dedup", b"code").unwrap();
+        cache(folder.path(), 1000).put(NAME, "dedup", b"about", b"code").unwrap();
         let again = cache(folder.path(), 1000);
-        assert_eq!(again.get(NAME).unwrap().as_slice(), b"code");
+        let stored = again.get(NAME).unwrap();
+        assert_eq!((stored.about.as_slice(), sent(&stored)), (&b"about"[..], &b"code"[..]));
         let entries = again.entries().unwrap();
         assert_eq!((entries.len(), entries[0].label.as_str(), entries[0].name.as_str()), (1, "dedup", NAME));
         assert_eq!(again.clear().unwrap().0, 1);
@@ -353,7 +430,7 @@ mod tests {
     fn no_byte_of_an_entry_can_be_another() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path(), 1000);
-        cache.put(NAME, "p", b"native code").unwrap();
+        cache.put(NAME, "p", b"about", b"native code").unwrap();
         let path = cache.folder().join(NAME);
         let good = fs::read(&path).unwrap();
         for at in 0..good.len() {
@@ -375,9 +452,33 @@ mod tests {
     }
 
     #[test]
+    fn a_large_one_is_mapped_from_a_page_of_its_own_and_no_byte_of_it_can_be_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path(), 1 << 30);
+        let artifact: Vec<u8> = (0..LARGE + 3).map(|n| (n % 251) as u8).collect();
+        cache.put(NAME, "p", b"about", &artifact).unwrap();
+        let Stored { about, artifact: Artifact::Mapped(found) } = cache.get(NAME).unwrap() else { panic!("sent") };
+        assert!(about.starts_with(b"about"));
+        assert_eq!((found.start as usize % PAGE, found.len as usize), (0, artifact.len()));
+        let mut read = vec![0; artifact.len()];
+        found.file.read_exact_at(&mut read, found.start).unwrap();
+        assert_eq!(read, artifact);
+        let path = cache.folder().join(NAME);
+        let good = fs::read(&path).unwrap();
+        for at in [0, 9, 40, 41, 60, 100, PAGE - 1, PAGE, PIECE - 1, PIECE, PIECE + 1, good.len() - 1] {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            fs::write(&path, &bad).unwrap();
+            assert!(cache.get(NAME).is_none(), "byte {at}");
+        }
+        fs::write(&path, &good[..good.len() - 1]).unwrap();
+        assert!(cache.get(NAME).is_none());
+    }
+
+    #[test]
     fn what_another_key_made_is_not_believed() {
         let folder = tempfile::tempdir().unwrap();
-        cache(folder.path(), 1000).put(NAME, "p", b"code").unwrap();
+        cache(folder.path(), 1000).put(NAME, "p", b"about", b"code").unwrap();
         fs::remove_dir_all(folder.path().join("key")).unwrap();
         assert!(cache(folder.path(), 1000).get(NAME).is_none());
     }
@@ -405,18 +506,18 @@ mod tests {
         let cache = cache(folder.path(), 1000);
         let day = |n: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(n * 86_400);
         for n in 0..4 {
-            cache.put(&other(n), "p", &[n; 150]).unwrap();
+            cache.put(&other(n), "p", b"about", &[n; 150]).unwrap();
             File::open(cache.folder().join(other(n))).unwrap().set_modified(day(n.into())).unwrap();
         }
         // Used again, it is the youngest.
         assert!(cache.get(&other(0)).is_some());
         fs::write(cache.folder().join(".9-9-9"), b"abandoned").unwrap();
         File::open(cache.folder().join(".9-9-9")).unwrap().set_modified(day(0)).unwrap();
-        cache.put(&other(9), "p", &[9; 400]).unwrap();
+        cache.put(&other(9), "p", b"about", &[9; 400]).unwrap();
         let left: Vec<u8> = (0..10).filter(|n| cache.get(&other(*n)).is_some()).collect();
         assert_eq!(left, [0, 3, 9]);
         assert!(!cache.folder().join(".9-9-9").exists());
-        cache.put(&other(5), "p", &[5; 1000]).unwrap();
+        cache.put(&other(5), "p", b"about", &[5; 1000]).unwrap();
         assert!(cache.get(&other(5)).is_none(), "one that is larger than all may be");
     }
 
@@ -430,9 +531,9 @@ mod tests {
                     let cache = cache(folder, 4_000);
                     for round in 0..50_u8 {
                         let n = thread.wrapping_mul(7).wrapping_add(round) % 10;
-                        cache.put(&other(n), "p", &[n; 500]).unwrap();
+                        cache.put(&other(n), "p", b"about", &[n; 500]).unwrap();
                         if let Some(found) = cache.get(&other(n.wrapping_add(1) % 10)) {
-                            assert_eq!(found.as_slice(), [n.wrapping_add(1) % 10; 500]);
+                            assert_eq!(sent(&found), [n.wrapping_add(1) % 10; 500]);
                         }
                     }
                 });

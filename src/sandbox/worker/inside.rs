@@ -9,6 +9,8 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use wasmtime::component::Component;
+
 use super::walls::{self, Room, Wall};
 use super::wire::{self, Begin, Failed, Failure, Order, Ran, Report, Role, Run, WireError};
 use crate::contract::{Limits, LoadError};
@@ -90,8 +92,7 @@ pub fn enter(mut at: impl FnMut(Step, &Stream) + Send) -> Result<(), WireError> 
 }
 
 fn prepared(begin: &Begin) -> Result<(Engine, Arc<Registry>), Failure> {
-    let engine = Engine::new(&begin.limits).map_err(|e| Failure::Engine(e.to_string()))?;
-    let engine = engine.stay_on_thread().map_err(|e| Failure::Engine(e.to_string()))?;
+    let engine = Engine::of_worker(&begin.limits).map_err(|e| Failure::Engine(e.to_string()))?;
     let mut registry = Registry::default();
     if begin.role == Role::Run {
         // Here nobody waits for it.
@@ -138,13 +139,14 @@ impl Inside {
                 (Order::Load(label, bytes, limits), _) => {
                     at(Step::Loading, &self.stream);
                     self.limits = *limits;
-                    match load(label, bytes.as_slice(), engine, &self.limits) {
-                        Ok(loaded) => {
-                            pass = Some(loaded);
-                            Report::Loaded
-                        }
-                        Err(error) => Report::Failed(failure(error)),
-                    }
+                    let loaded = artifact::load(&label, bytes.as_slice(), engine, &self.limits);
+                    self.loaded(label, loaded, engine, &mut pass)
+                }
+                (Order::Map(label, start, len, limits), _) => {
+                    at(Step::Loading, &self.stream);
+                    self.limits = *limits;
+                    let loaded = artifact::map(&label, &io::stdout(), (start, len), engine, &self.limits);
+                    self.loaded(label, loaded, engine, &mut pass)
                 }
                 (Order::Describe, Some(pass)) => {
                     at(Step::Describing, &self.stream);
@@ -159,6 +161,24 @@ impl Inside {
                 (order, _) => return Err(WireError::Nonsense(format!("out of turn: {order:.40?}"))),
             };
             wire::send(&mut self.stream, &mut report, None)?;
+        }
+    }
+
+    fn loaded<'e>(
+        &self,
+        label: String,
+        component: Result<Component, LoadError>,
+        engine: &'e Engine,
+        pass: &mut Option<Pass<'e>>,
+    ) -> Report {
+        let bound =
+            component.and_then(|c| Pass::bind(label, &c, engine, &self.limits, crate::contract::Preflight::default()));
+        match bound {
+            Ok(bound) => {
+                *pass = Some(bound);
+                Report::Loaded
+            }
+            Err(error) => Report::Failed(failure(error)),
         }
     }
 
@@ -188,11 +208,6 @@ impl Inside {
             calls: outcome.usage.calls,
         })
     }
-}
-
-fn load<'e>(label: String, bytes: &[u8], engine: &'e Engine, limits: &Limits) -> Result<Pass<'e>, LoadError> {
-    let component = artifact::load(&label, bytes, engine, limits)?;
-    Pass::bind(label, &component, engine, limits, crate::contract::Preflight::default())
 }
 
 /// Asks the host for weights.

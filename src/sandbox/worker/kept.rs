@@ -1,32 +1,29 @@
-//! What the cache keeps of a component: what was compiled, and what the look at it found under which limits.
+//! What the cache keeps of a component beside what was compiled: what the look at it found under which limits.
 //!
 //! Promises: what is read is what was written, or nothing. Leaves to the cache whether it can be believed.
 
 use crate::contract::{Limits, Preflight};
-use crate::graph::Bytes;
 
-/// An entry's content.
+/// What an entry says of its artifact.
 #[derive(Debug)]
 pub(super) struct Kept {
     /// Limits under which the component was looked at: see [`checked`].
     pub(super) checked: [u8; 32],
     pub(super) preflight: Preflight,
-    pub(super) artifact: Bytes,
 }
 
 impl Kept {
     /// Reads what [`Kept::write`] wrote.
-    pub(super) fn read(bytes: &Bytes) -> Option<Self> {
-        let (checked, rest) = bytes.as_slice().split_first_chunk::<32>()?;
-        let (preflight, artifact) = postcard::take_from_bytes(rest).ok()?;
-        let start = bytes.len().checked_sub(artifact.len())?;
-        Some(Self { checked: *checked, preflight, artifact: bytes.cut(start, artifact.len())? })
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let (checked, rest) = bytes.split_first_chunk::<32>()?;
+        let (preflight, _) = postcard::take_from_bytes(rest).ok()?;
+        Some(Self { checked: *checked, preflight })
     }
 
-    pub(super) fn write(checked: &[u8; 32], preflight: &Preflight, artifact: &[u8]) -> Vec<u8> {
+    pub(super) fn write(checked: &[u8; 32], preflight: &Preflight) -> Vec<u8> {
         // A count and some texts: nothing that postcard could not write.
         let preflight = postcard::to_stdvec(preflight).unwrap_or_default();
-        [checked.as_slice(), &preflight, artifact].concat()
+        [checked.as_slice(), &preflight].concat()
     }
 }
 
@@ -55,11 +52,14 @@ mod tests {
     fn what_is_written_is_read() {
         let imports = vec![("airlock:pass/graph@0.1.0".to_string(), Some("insert".to_string()))];
         let preflight = Preflight { bytes: 7, functions: 3, imports, exports: vec!["e".into()] };
-        let written = Kept::write(&[7; 32], &preflight, b"native code");
-        let kept = Kept::read(&Bytes::new(written.clone())).unwrap();
-        assert_eq!((kept.checked, kept.preflight, kept.artifact.as_slice()), ([7; 32], preflight, &b"native code"[..]));
-        for len in 0..written.len() - b"native code".len() {
-            assert!(Kept::read(&Bytes::new(written[..len].to_vec())).is_none(), "{len}");
+        let written = Kept::write(&[7; 32], &preflight);
+        let padded = [&written[..], &[0; 9]].concat();
+        for written in [&written, &padded] {
+            let kept = Kept::read(written).unwrap();
+            assert_eq!((kept.checked, &kept.preflight), ([7; 32], &preflight));
+        }
+        for len in 0..written.len() {
+            assert!(Kept::read(&written[..len]).is_none(), "{len}");
         }
     }
 

@@ -7,8 +7,9 @@
 use std::path::Path;
 use std::time::Instant;
 
+use super::cache::{Artifact, Stored};
 use super::kept::{self, Kept};
-use super::process::{Ended as Gone, Worker, Workers};
+use super::process::{Ended as Gone, NotStarted, Worker, Workers};
 use super::wire::{Begin, Blob, Failed, Failure, Order, Ran, Report, Role, Run};
 use crate::contract::{self, Contract, Limits, LoadError, Preflight, shown};
 use crate::editor::Editor;
@@ -36,7 +37,7 @@ const SMALL: u64 = 1 << 20;
 pub struct WorkerPass {
     label: String,
     preflight: Preflight,
-    artifact: Bytes,
+    artifact: Artifact,
     workers: Workers,
     operators: Vec<(String, String)>,
     /// One that has loaded the pass.
@@ -69,13 +70,16 @@ impl WorkerPass {
             Some(cache) => Some((cache.name(bytes, limits)?, cache)),
             None => None,
         };
-        let known = place.as_ref().and_then(|(name, cache)| Kept::read(&cache.get(name)?));
+        let known = place.as_ref().and_then(|(name, cache)| {
+            let Stored { about, artifact } = cache.get(name)?;
+            Some((Kept::read(&about)?, artifact))
+        });
         let was_known = known.is_some();
         let checked = kept::checked(limits);
         let (preflight, artifact) = match known {
-            Some(Kept { checked: by, preflight, artifact }) if by == checked => (preflight, artifact),
-            Some(Kept { artifact, .. }) => (contract::check(&label, bytes, limits)?, artifact),
-            None => (contract::check(&label, bytes, limits)?, Bytes::new([])),
+            Some((kept, artifact)) if kept.checked == checked => (kept.preflight, artifact),
+            Some((_, artifact)) => (contract::check(&label, bytes, limits)?, artifact),
+            None => (contract::check(&label, bytes, limits)?, Artifact::Sent(Bytes::new([]))),
         };
         let (workers, operators) = (workers.clone(), operators.to_vec());
         let mut pass = Self { label, preflight, artifact, workers, operators, ready: None };
@@ -89,12 +93,12 @@ impl WorkerPass {
                 }
             }
         }
-        pass.artifact = compiled(&pass.label, bytes, &pass.workers, limits)?;
+        let artifact = compiled(&pass.label, bytes, &pass.workers, limits)?;
         if let Some((name, cache)) = &place {
-            let Self { label, preflight, artifact, .. } = &pass;
             // Without a place for it the next run compiles again.
-            let _ = cache.put(name, label, &Kept::write(&checked, preflight, artifact.as_slice()));
+            let _ = cache.put(name, &pass.label, &Kept::write(&checked, &pass.preflight), artifact.as_slice());
         }
+        pass.artifact = Artifact::Sent(artifact);
         pass.ready = Some(pass.start(limits, 0)?);
         Ok(pass)
     }
@@ -121,9 +125,19 @@ impl WorkerPass {
     }
 
     fn start_once(&self, limits: &Limits, room: u64) -> Result<Worker, Lost<LoadError>> {
-        let mut worker = begun(&self.label, &self.workers, begin_run(limits, &self.operators, room))?;
+        let begin = begin_run(limits, &self.operators, room);
+        let (label, limits_of_it) = (self.label.clone(), Box::new(limits.clone()));
+        let (mut worker, order) = match &self.artifact {
+            Artifact::Sent(bytes) => {
+                let worker = begun(&self.label, &self.workers, begin)?;
+                (worker, Order::Load(label, bytes.clone().into(), limits_of_it))
+            }
+            Artifact::Mapped(on_disk) => {
+                let worker = lost(&self.label, Worker::start(&self.workers, begin, Some(&on_disk.file)))?;
+                (worker, Order::Map(label, on_disk.start, on_disk.len, limits_of_it))
+            }
+        };
         let until = Instant::now().checked_add(self.workers.grace);
-        let order = Order::Load(self.label.clone(), self.artifact.clone().into(), Box::new(limits.clone()));
         match worker.ask(order, SMALL, until) {
             Ok(Report::Loaded) => Ok(worker),
             Ok(Report::Failed(failure)) => Err(load_error(&self.label, failure, limits).into()),
@@ -298,7 +312,11 @@ fn patiently<T, E>(workers: &Workers, mut attempt: impl FnMut() -> Result<T, Los
 }
 
 fn begun(label: &str, workers: &Workers, begin: Begin) -> Result<Worker, Lost<LoadError>> {
-    workers.begun(begin).map_err(|e| Lost { is_killed: e.is_killed(), error: Box::new(e.into_error(label)) })
+    lost(label, workers.begun(begin))
+}
+
+fn lost(label: &str, begun: Result<Worker, NotStarted>) -> Result<Worker, Lost<LoadError>> {
+    begun.map_err(|e| Lost { is_killed: e.is_killed(), error: Box::new(e.into_error(label)) })
 }
 
 /// Lets a worker compile a component.

@@ -88,7 +88,7 @@ fn fill(workers: &Workers, shared: &Shared, all: usize) {
             return;
         }
         drop(waiting);
-        match Worker::start(workers, shared.begin.clone()) {
+        match Worker::start(workers, shared.begin.clone(), None) {
             Ok(worker) => {
                 started = started.saturating_add(1);
                 shared.waiting().workers.push_back(worker);

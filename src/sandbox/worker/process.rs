@@ -4,6 +4,7 @@
 //! words. A worker is killed with the value that stands for it. Leaves to `pass` what answers mean.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -121,7 +122,7 @@ impl Workers {
             self.counts.pooled.fetch_add(1, Ordering::Relaxed);
             return Ok(worker);
         }
-        Worker::start(self, begin)
+        Worker::start(self, begin, None)
     }
 }
 
@@ -134,7 +135,7 @@ pub fn walls_here(workers: &Workers) -> Result<Vec<Wall>, LoadError> {
         cpu_seconds: 10,
         operators: Vec::new(),
     };
-    match Worker::start(workers, begin) {
+    match Worker::start(workers, begin, None) {
         Ok(worker) => Ok(worker.walls.clone()),
         Err(NotStarted::Unsafe(walls)) => Ok(walls),
         Err(other) => Err(other.into_error("a worker")),
@@ -186,8 +187,10 @@ impl NotStarted {
 }
 
 impl Worker {
-    pub(super) fn start(workers: &Workers, begin: Begin) -> Result<Self, NotStarted> {
+    /// Starts one; what it may map, but not write, stands where its standard output would be.
+    pub(super) fn start(workers: &Workers, begin: Begin, mapped: Option<&File>) -> Result<Self, NotStarted> {
         workers.counts.started.fetch_add(1, Ordering::Relaxed);
+        let mapped = mapped.map(File::try_clone).transpose().map_err(NotStarted::Spawn)?;
         let (own, its) = UnixStream::pair().map_err(NotStarted::Spawn)?;
         let mut child = Command::new(&workers.program)
             .args(&workers.arguments)
@@ -196,7 +199,7 @@ impl Worker {
             .env("GLIBC_TUNABLES", "glibc.malloc.arena_max=1")
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(its)))
-            .stdout(Stdio::null())
+            .stdout(mapped.map_or_else(Stdio::null, Stdio::from))
             .stderr(Stdio::piped())
             // What a terminal sends to its foreground is for the host.
             .process_group(0)

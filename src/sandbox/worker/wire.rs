@@ -21,7 +21,7 @@ use crate::graph::Bytes;
 use crate::sandbox::{FaultKind, Info, Level, Said};
 
 /// The version of these messages. Both ends are one program, so there is no other to understand.
-const VERSION: [u8; 4] = *b"ALW2";
+const VERSION: [u8; 4] = *b"ALW3";
 
 /// What a worker is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -41,6 +41,8 @@ pub enum Order {
     Compile(Blob),
     /// To load what was compiled; errors name it by this label, and these are its limits.
     Load(String, Blob, Box<Limits>),
+    /// To load what was compiled from what stands where its standard output would be: from that byte on, so many.
+    Map(String, u64, u64, Box<Limits>),
     /// To ask the pass what it is.
     Describe,
     /// To run it.
@@ -213,7 +215,7 @@ impl Message for Order {
         match self {
             Order::Compile(blob) | Order::Load(_, blob, _) | Order::Weights(Ok(blob)) => Some(blob),
             Order::Run(run) => Some(&mut run.graph),
-            Order::Begin(_) | Order::Describe | Order::Weights(Err(_)) => None,
+            Order::Begin(_) | Order::Map(..) | Order::Describe | Order::Weights(Err(_)) => None,
         }
     }
 }
