@@ -1,7 +1,7 @@
 //! Graphs changed a little: what a plain wide run shows different is never accepted, what is equal by construction is never refuted.
 //!
 //! A mutant counts as different where f64 runs on inputs of this test's own differ, as equal only by how it was made; others are counted apart.
-//! `AIRLOCK_MUTANTS=N` judges so many (300 by default), `AIRLOCK_MUTANT_SEED` varies them, `AIRLOCK_CORPUS=DIR` takes every graph and
+//! `AIRLOCK_MUTANTS=N` judges so many (500 by default), `AIRLOCK_MUTANT_SEED` varies them, `AIRLOCK_CORPUS=DIR` takes every graph and
 //! case below DIR too.
 
 mod kinds;
@@ -135,7 +135,7 @@ fn shares(g: &Graph, registry: &Registry) -> bool {
 #[test]
 fn no_mutant_that_a_wide_run_shows_is_accepted_and_none_that_is_equal_is_refuted() {
     let number = |name: &str, or: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(or);
-    let (wanted, seed) = (number("AIRLOCK_MUTANTS", 300), number("AIRLOCK_MUTANT_SEED", 0));
+    let (wanted, seed) = (number("AIRLOCK_MUTANTS", 500), number("AIRLOCK_MUTANT_SEED", 0));
     let (registry, kernels) = (Arc::new(Registry::standard()), Kernels::standard());
     let graphs = graphs(&registry);
     assert!(graphs.len() > 10, "{}", graphs.len());

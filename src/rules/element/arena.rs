@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
+use crate::rules::element::below::Below;
 use crate::rules::element::index::{IndexId, Linear};
 use crate::sym::{Bindings, Dim, SymValue, Symbols};
 use crate::sym::{KeyedMap, KeyedSet};
@@ -178,6 +179,8 @@ pub struct Elements {
     bound: KeyedSet<String>,
     indices: Table<Linear>,
     exprs: Table<Expr>,
+    /// What is known of each expression.
+    known: Vec<Below>,
     tensors: Table<Tensor>,
     sources: Table<Source>,
     /// Indices that are assumed to be at least 0.
@@ -257,6 +260,7 @@ impl Elements {
             bound,
             indices,
             exprs,
+            known: vec![Below::default()],
             tensors: Table::new(),
             sources: Table::new(),
             facts: Vec::new(),
@@ -333,7 +337,18 @@ impl Elements {
     }
 
     pub(super) fn store_expr(&mut self, expr: Expr) -> ExprId {
-        ExprId(self.exprs.store(expr))
+        // What is there already is not looked at again.
+        let id = ExprId(self.exprs.store(expr));
+        if id.0 as usize == self.known.len() {
+            let known = self.expr(id).map(|expr| self.look_below(expr)).unwrap_or_default();
+            self.known.push(known);
+        }
+        id
+    }
+
+    /// Returns what is known of an expression.
+    pub(super) fn known(&self, id: ExprId) -> Option<&Below> {
+        self.known.get(id.0 as usize)
     }
 
     /// Returns an expression.

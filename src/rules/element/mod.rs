@@ -18,6 +18,7 @@
 
 pub mod arena;
 pub mod arith;
+mod below;
 pub mod bits;
 pub mod bounds;
 pub mod cast;

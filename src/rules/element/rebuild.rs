@@ -26,7 +26,7 @@ struct Work {
 
 impl Elements {
     /// Returns the indices that an expression names itself.
-    fn indices_in(expr: &Expr) -> SmallVec<[IndexId; 4]> {
+    pub(super) fn indices_in(expr: &Expr) -> SmallVec<[IndexId; 4]> {
         match &expr.form {
             Form::Load(_, at) => at.clone(),
             Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),
@@ -46,34 +46,6 @@ impl Elements {
             }
         }
         out
-    }
-
-    /// Returns an expression's parts, children and those that stand in indices.
-    pub fn parts(&self, expr: &Expr) -> Vec<ExprId> {
-        let mut out: Vec<ExprId> = expr.kids.to_vec();
-        for index in Self::indices_in(expr) {
-            out.extend(self.places_in(index).into_iter().filter_map(|p| match p {
-                Place::Data(e) => Some(e),
-                _ => None,
-            }));
-        }
-        out
-    }
-
-    /// Returns everything below an expression, children first.
-    pub fn below(&self, root: ExprId) -> Vec<ExprId> {
-        let mut seen = rustc_hash::FxHashSet::default();
-        let mut open = vec![root];
-        while let Some(at) = open.pop() {
-            if seen.insert(at)
-                && let Some(expr) = self.expr(at)
-            {
-                open.extend(self.parts(expr));
-            }
-        }
-        let mut all: Vec<ExprId> = seen.into_iter().collect();
-        all.sort_unstable();
-        all
     }
 
     /// Returns whether dimensions that are reduced at that level or above stand in an expression.

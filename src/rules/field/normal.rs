@@ -5,7 +5,6 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::definedness::hides_no_nan;
@@ -581,15 +580,6 @@ impl Elements {
         false
     }
 
-    /// Returns the places in all indices of an expression.
-    pub fn places_below(&self, root: ExprId) -> Vec<Place> {
-        let mut out = Vec::new();
-        for id in self.below(root) {
-            out.extend(self.expr(id).map(|expr| self.places_of(expr)).unwrap_or_default());
-        }
-        out
-    }
-
     /// Returns the number by which an expression divides a reduced dimension, where that goes without rest.
     pub fn divisor_of(&self, id: ExprId, name: u32) -> Option<i64> {
         self.places_below(id).into_iter().find_map(|p| {
@@ -600,15 +590,5 @@ impl Elements {
             let divides = by > 1 && by < size && size.checked_rem(by) == Some(0);
             (*level == name && one.fixed() == Some(1) && divides).then_some(by)
         })
-    }
-
-    /// Returns the places in an expression's own indices.
-    pub fn places_of(&self, expr: &Expr) -> Vec<Place> {
-        let indices: SmallVec<[_; 4]> = match &expr.form {
-            Form::Load(_, at) => at.clone(),
-            Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),
-            _ => SmallVec::new(),
-        };
-        indices.into_iter().flat_map(|i| self.places_in(i)).collect()
     }
 }

@@ -401,7 +401,7 @@ impl Field<'_> {
         let left = self.e.shift(left, last)?;
         let mut names = false;
         for place in self.e.places_in(at) {
-            let within = |x| self.e.places_below(x).iter().any(is_own);
+            let within = |x| self.e.names_below(x).iter().any(|(level, _)| *level == name);
             names |= is_own(&place) || matches!(place, Place::Data(x) if within(x));
         }
         let inside = self.e.at_least_zero(at) == Some(true) && self.e.at_least_zero(left) == Some(true);

@@ -234,18 +234,13 @@ impl Field<'_> {
     }
 
     fn leaf_names(&self, id: ExprId, binders: &[(u32, Dim)]) -> bool {
-        self.e.places_below(id).into_iter().any(|p| match p {
-            Place::Bound(level, _) => binders.iter().any(|(name, _)| *name == level),
-            _ => false,
-        })
+        self.e.names_below(id).iter().any(|(level, _)| binders.iter().any(|(name, _)| name == level))
     }
 
     fn leaf_renamed(&mut self, id: ExprId, from: u32, to: u32) -> Option<ExprId> {
-        let size = self.e.places_below(id).into_iter().find_map(|p| match p {
-            Place::Bound(level, size) if level == from => Some(size),
-            _ => None,
-        });
-        let Some(size) = size else { return Some(id) };
+        let Some((_, size)) = self.e.names_below(id).iter().find(|(level, _)| *level == from).copied() else {
+            return Some(id);
+        };
         let with = self.e.place(Place::Bound(to, size));
         self.e.moved(id, &Moves { vars: SmallVec::new(), bound: Some((from, SmallVec::from_elem(with, 1))) })
     }

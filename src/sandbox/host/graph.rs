@@ -13,6 +13,9 @@ use crate::analysis::{EffectsOf, effects_of_target};
 use crate::editor::{Edit as GraphEdit, Editor};
 use crate::graph::{BodyId, Graph, NodeId, NodeKind as Kind, View};
 
+/// After how many edits of a batch the clock is looked at.
+const EDITS_BETWEEN: usize = 16;
+
 type Answer<T> = Trap<Result<T, EditError>>;
 
 fn ids(nodes: impl IntoIterator<Item = NodeId>) -> Vec<u64> {
@@ -311,8 +314,12 @@ impl GraphHost for Host {
             }
         }
         let noted = journal.as_mut().map(|j| j.note(&read));
-        // No epoch ends a host call, and a batch of a few million edits may take long.
-        let answer = editor.apply_while(&read, &mut |e| deadline.check().is_ok() && e.kept_bytes() <= *most_kept);
+        // No epoch ends a host call, and a batch of a few million edits may take long. The editor looks at the clock itself where it makes types.
+        let mut made = 0_usize;
+        let answer = editor.apply_while(&read, &mut |e| {
+            made = made.wrapping_add(1);
+            (!made.is_multiple_of(EDITS_BETWEEN) || deadline.check().is_ok()) && e.kept_bytes() <= *most_kept
+        });
         if let (Some(journal), Some(noted)) = (journal, noted) {
             journal.ended(noted, matches!(answer, Some(Ok(_))));
         }

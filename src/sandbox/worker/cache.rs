@@ -167,21 +167,31 @@ impl Cache {
         Ok(*self.engine.get_or_init(|| *hash.0.finalize().as_bytes()))
     }
 
-    /// Returns what was put in under that name, if that is what is there.
-    pub(super) fn get(&self, name: &str) -> Option<Stored> {
+    /// Returns an entry that nobody has looked at yet.
+    pub(super) fn open_entry(&self, name: &str) -> Option<OnDisk> {
         let path = self.folder.join(name);
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path).ok()?;
-        let size = file.metadata().ok()?.len().min(self.bound);
-        let Some(stored) = self.authentic(name, file, size) else {
-            self.remove(name);
-            return None;
-        };
-        Some(stored)
+        let len = file.metadata().ok()?.len().min(self.bound);
+        Some(OnDisk { file, start: 0, len })
     }
 
-    /// Returns what is in an entry that was put in here.
-    fn authentic(&self, name: &str, file: File, size: u64) -> Option<Stored> {
-        let is_mapped = self.maps && usize::try_from(size).ok()? >= LARGE;
+    /// Whether what is in an entry is mapped, not sent.
+    pub(super) fn is_mapped(&self, entry: &OnDisk) -> bool {
+        self.maps && usize::try_from(entry.len).is_ok_and(|len| len >= LARGE)
+    }
+
+    /// Returns what was put in under that name, if that is what is there; else it is taken out.
+    pub(super) fn look(&self, name: &str, entry: OnDisk) -> Option<Stored> {
+        let stored = self.authentic(name, entry);
+        if stored.is_none() {
+            self.remove(name);
+        }
+        stored
+    }
+
+    fn authentic(&self, name: &str, entry: OnDisk) -> Option<Stored> {
+        let is_mapped = self.is_mapped(&entry);
+        let OnDisk { file, len: size, .. } = entry;
         let mut hash = blake3::Hasher::new_keyed(&self.key);
         hash.update(name.as_bytes());
         let (mut kept, mut piece, mut at) = (Vec::new(), vec![0; PIECE], 0_u64);
@@ -403,6 +413,12 @@ mod tests {
 
     fn cache(folder: &Path, bound: u64) -> Cache {
         Cache::open(&folder.join("cache"), &folder.join("key"), bound).unwrap()
+    }
+
+    impl Cache {
+        fn get(&self, name: &str) -> Option<Stored> {
+            self.look(name, self.open_entry(name)?)
+        }
     }
 
     fn sent(stored: &Stored) -> &[u8] {

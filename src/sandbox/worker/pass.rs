@@ -70,8 +70,20 @@ impl WorkerPass {
             Some(cache) => Some((cache.name(bytes, limits)?, cache)),
             None => None,
         };
+        let mut begun = None;
         let known = place.as_ref().and_then(|(name, cache)| {
-            let Stored { about, artifact } = cache.get(name)?;
+            let entry = cache.open_entry(name)?;
+            let Stored { about, artifact } = if cache.is_mapped(&entry) {
+                // To look at what is large takes as long as to start a worker.
+                let file = entry.file.try_clone().ok()?;
+                std::thread::scope(|scope| {
+                    let looked = scope.spawn(|| cache.look(name, entry));
+                    begun = Worker::start(workers, begin_run(limits, operators, 0), Some(&file)).ok();
+                    looked.join().ok().flatten()
+                })?
+            } else {
+                cache.look(name, entry)?
+            };
             Some((Kept::read(&about)?, artifact))
         });
         let was_known = known.is_some();
@@ -84,7 +96,9 @@ impl WorkerPass {
         let (workers, operators) = (workers.clone(), operators.to_vec());
         let mut pass = Self { label, preflight, artifact, workers, operators, ready: None };
         if was_known {
-            match pass.start(limits, 0) {
+            // Where that one fails another shows why.
+            let loaded = begun.and_then(|worker| pass.loaded_by(worker, limits).ok());
+            match loaded.map_or_else(|| pass.start(limits, 0), Ok) {
                 // What was right when it was put in may not be on another machine that shares the folder.
                 Err(LoadError::Compile { .. }) => {}
                 started => {
@@ -126,16 +140,19 @@ impl WorkerPass {
 
     fn start_once(&self, limits: &Limits, room: u64) -> Result<Worker, Lost<LoadError>> {
         let begin = begin_run(limits, &self.operators, room);
+        let worker = match &self.artifact {
+            Artifact::Sent(_) => begun(&self.label, &self.workers, begin),
+            Artifact::Mapped(on_disk) => lost(&self.label, Worker::start(&self.workers, begin, Some(&on_disk.file))),
+        };
+        self.loaded_by(worker?, limits)
+    }
+
+    /// Lets a worker that has begun, with the file of what is mapped, load the pass.
+    fn loaded_by(&self, mut worker: Worker, limits: &Limits) -> Result<Worker, Lost<LoadError>> {
         let (label, limits_of_it) = (self.label.clone(), Box::new(limits.clone()));
-        let (mut worker, order) = match &self.artifact {
-            Artifact::Sent(bytes) => {
-                let worker = begun(&self.label, &self.workers, begin)?;
-                (worker, Order::Load(label, bytes.clone().into(), limits_of_it))
-            }
-            Artifact::Mapped(on_disk) => {
-                let worker = lost(&self.label, Worker::start(&self.workers, begin, Some(&on_disk.file)))?;
-                (worker, Order::Map(label, on_disk.start, on_disk.len, limits_of_it))
-            }
+        let order = match &self.artifact {
+            Artifact::Sent(bytes) => Order::Load(label, bytes.clone().into(), limits_of_it),
+            Artifact::Mapped(on_disk) => Order::Map(label, on_disk.start, on_disk.len, limits_of_it),
         };
         let until = Instant::now().checked_add(self.workers.grace);
         match worker.ask(order, SMALL, until) {
