@@ -245,6 +245,6 @@ fn complex(cursor: &mut Cursor<'_>) -> Result<Arg, TextError> {
 
 /// Takes the call of something unknown as text.
 fn opaque(cursor: &mut Cursor<'_>, start: usize) -> Result<Arg, TextError> {
-    cursor.balanced(b",")?;
+    cursor.balanced(b",;")?;
     Ok(Arg::Other(cursor.since(start).into()))
 }
