@@ -126,17 +126,7 @@ impl Field<'_> {
                 if self.e.dtype(*x) != self.e.dtype(*y) {
                     return Some(false);
                 }
-                // By way of names that nobody has: both sides may have names in common.
-                let mut x = *x;
-                let mut between = Vec::with_capacity(names.len());
-                for (from, to) in names {
-                    between.push((self.next, *to));
-                    x = self.leaf_renamed(x, *from, self.next)?;
-                    self.next = self.next.checked_add(1)?;
-                }
-                for (from, to) in between {
-                    x = self.leaf_renamed(x, from, to)?;
-                }
+                let x = self.leaf_named(*x, names)?;
                 Some(x == *y || self.e.congruent(x, *y, 8))
             }
             (Atom::Sum(x), Atom::Sum(y)) => self.same(x, y, names),
@@ -235,6 +225,27 @@ impl Field<'_> {
 
     fn leaf_names(&self, id: ExprId, binders: &[(u32, Dim)]) -> bool {
         self.e.names_below(id).iter().any(|(level, _)| binders.iter().any(|(name, _)| name == level))
+    }
+
+    fn leaf_named(&mut self, id: ExprId, names: &Names) -> Option<ExprId> {
+        let mut x = id;
+        if names.iter().all(|(from, to)| from == to || names.iter().all(|(other, _)| other != to)) {
+            for (from, to) in names.iter().filter(|(from, to)| from != to) {
+                x = self.leaf_renamed(x, *from, *to)?;
+            }
+            return Some(x);
+        }
+        // By way of names that nobody has: both sides have names in common.
+        let mut between = Vec::with_capacity(names.len());
+        for (from, to) in names {
+            between.push((self.next, *to));
+            x = self.leaf_renamed(x, *from, self.next)?;
+            self.next = self.next.checked_add(1)?;
+        }
+        for (from, to) in between {
+            x = self.leaf_renamed(x, from, to)?;
+        }
+        Some(x)
     }
 
     fn leaf_renamed(&mut self, id: ExprId, from: u32, to: u32) -> Option<ExprId> {
