@@ -1,6 +1,6 @@
 //! The half of the judge that refutes: both programs run on the same inputs, until one shows a difference or the budget ends.
 //!
-//! - `subject`, `steps`: the pair, its inputs, which steps each side takes; `sizes`, `regimes`, `trials`: what is tried;
+//! - `subject`, `steps`, `parting`: the pair, its inputs, which steps each side takes, which inputs lie before the first difference; `sizes`, `regimes`, `trials`: what is tried;
 //! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are;
 //! - `likeness`: which values are alike in a run, for provers to look at first;
 //! - `sampled`: what rounding does where values are equal over the reals;
@@ -16,6 +16,7 @@ mod error;
 mod illustrate;
 mod lab;
 mod likeness;
+mod parting;
 mod regimes;
 mod run;
 mod sampled;

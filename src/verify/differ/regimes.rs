@@ -17,6 +17,8 @@ pub enum Regime {
     Large(u64),
     /// Normal, a thousandth of it.
     Small(u64),
+    /// Normal; what lies on the way to the place where the programs part, a thousandth of it.
+    Faint(u64),
     /// Close together, at the end of the working range.
     Offset(u64),
     /// Multiples of a half: ties of rounding.
@@ -140,6 +142,8 @@ pub struct Wanted<'a> {
     pub integers_below: Option<i64>,
     /// Whether it is a parameter or a buffer.
     pub weight: bool,
+    /// Whether it lies on the way to the place where the programs part.
+    pub on_the_way: bool,
 }
 
 /// The values of one input.
@@ -232,8 +236,8 @@ pub fn values(regime: &Regime, wanted: Wanted<'_>, shift: u64) -> Values {
 fn seed(regime: &Regime) -> u64 {
     use Regime::*;
     match regime {
-        Normal(s) | Large(s) | Small(s) | Offset(s) | Halves(s) | Equal(s) | Integers(s) | Row(s) | Special(s)
-        | Huge(s) => *s,
+        Normal(s) | Large(s) | Small(s) | Faint(s) | Offset(s) | Halves(s) | Equal(s) | Integers(s) | Row(s)
+        | Special(s) | Huge(s) => *s,
         Masks(on) => 5_u64.saturating_add(u64::from(*on)),
         Ramp | Fill(_) | Nan { .. } | Given => 0,
     }
@@ -295,6 +299,7 @@ fn float(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> f64 {
         Regime::Nan { .. } | Regime::Given => draw.normal(i),
         Regime::Large(_) => draw.normal(i) * (working / 3.0),
         Regime::Small(_) => draw.normal(i) * 1e-3,
+        Regime::Faint(_) => draw.normal(i) * if wanted.on_the_way { 1e-3 } else { 1.0 },
         Regime::Offset(_) => working + draw.normal(i),
         Regime::Halves(_) => (draw.uniform(i) * 16.0 - 8.0).floor() / 2.0,
         Regime::Equal(_) => draw.one(i, &[0.5, 2.0]),
@@ -400,7 +405,17 @@ mod tests {
     use super::*;
 
     fn wanted(dtype: Dtype, domain: &Domain) -> Wanted<'_> {
-        Wanted { number: 0, dtype, count: 24, row: 6, domain, narrow: false, integers_below: None, weight: false }
+        Wanted {
+            number: 0,
+            dtype,
+            count: 24,
+            row: 6,
+            domain,
+            narrow: false,
+            integers_below: None,
+            weight: false,
+            on_the_way: false,
+        }
     }
 
     fn floats(regime: &Regime, domain: &Domain) -> Vec<f64> {

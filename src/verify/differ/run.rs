@@ -132,6 +132,7 @@ fn one(
                 narrow,
                 integers_below,
                 weight: input.target.is_some(),
+                on_the_way: input.on_the_way,
             };
             regimes::values(regime, wanted, shift)
         }

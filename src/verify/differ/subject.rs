@@ -8,6 +8,7 @@ use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, Graph, InputKind, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, Symbols};
+use crate::verify::differ::parting;
 use crate::verify::differ::run;
 use crate::verify::differ::steps::{self, Steps};
 use crate::verify::options::JudgeOptions;
@@ -36,6 +37,8 @@ pub struct Input {
     pub domain: Domain,
     /// An earlier input that may be the same memory.
     pub twin: Option<usize>,
+    /// Whether it lies on the way to the place where the programs part.
+    pub on_the_way: bool,
 }
 
 /// Why a pair cannot be run.
@@ -79,12 +82,14 @@ impl<'a> Subject<'a> {
         registry: &'a Registry,
         options: &JudgeOptions,
     ) -> Result<Subject<'a>, Obstacle> {
-        let inputs = inputs(before, options)?;
+        let mut inputs = inputs(before, options)?;
         let others = placeholders(after);
         if inputs.len() != others.len() || inputs.iter().zip(&others).any(|(i, n)| i.name != after.name(*n)) {
             return Err("the two graphs take other inputs".into());
         }
         let (old, new) = (steps::of(before, registry), steps::of(after, registry));
+        let before_it = parting::on_the_way(before, after);
+        inputs.iter_mut().for_each(|i| i.on_the_way = before_it.contains(&i.name));
         Ok(Subject {
             before,
             after,
@@ -105,6 +110,13 @@ impl<'a> Subject<'a> {
     /// Returns whether there are integers to choose of which nothing is said.
     pub fn has_free_integers(&self) -> bool {
         self.inputs.iter().any(|i| i.domain.is_any() && matches!(&i.kind, Kind::Tensor(t) if t.dtype.is_integer()))
+    }
+
+    /// Returns whether some inputs lie on the way to the place where the programs part, and others do not.
+    pub fn parts_midway(&self) -> bool {
+        let float = |i: &&Input| matches!(&i.kind, Kind::Tensor(t) if t.dtype.is_float());
+        let on_the_way = |i: &Input| i.on_the_way;
+        self.inputs.iter().filter(float).any(on_the_way) && !self.inputs.iter().filter(float).all(on_the_way)
     }
 
     /// Returns every dimension of every input.
@@ -202,6 +214,7 @@ fn inputs(graph: &Graph, options: &JudgeOptions) -> Result<Vec<Input>, Obstacle>
             kind,
             domain: stated.map(|(_, d)| d.clone()).unwrap_or_default(),
             twin,
+            on_the_way: false,
         });
     }
     Ok(out)

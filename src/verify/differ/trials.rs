@@ -38,6 +38,9 @@ const ALL_REGIMES: usize = 6;
 /// How many regimes these are.
 const FIRST: usize = 10;
 
+/// After how many regimes those are tried that depend on where programs part.
+const FAINT: usize = 2;
+
 /// Of this many sizes single NaN elements are tried.
 const NAN_SIZES: usize = 3;
 
@@ -61,6 +64,12 @@ pub fn of(subject: &mut Subject<'_>, bytes: usize) -> Trials {
             if r < FIRST || s < ALL_REGIMES {
                 add(s.saturating_add(r), s, regime, Ground::Inside);
             }
+        }
+    }
+    if subject.parts_midway() {
+        for s in 0..all.len().min(ALL_REGIMES) {
+            // After what is ordinary.
+            add(s.saturating_add(FAINT), s, &Regime::Faint(1), Ground::Inside);
         }
     }
     for (s, sizes) in all.iter().enumerate().take(NAN_SIZES) {
