@@ -14,7 +14,7 @@ const PARTS: &[(&str, &[&str])] = &[
     ("create", &["copy", "random"]),
     ("einsum", &["contract"]),
     ("fourier", &["fft"]),
-    ("gradient", &["activation", "class_loss", "dropout", "loss", "matmul", "pad", "pool"]),
+    ("gradient", &["activation", "class_loss", "dropout", "gradient_window", "loss", "matmul", "pad", "pool"]),
     ("matmul", &["contract", "distance"]),
     ("movement", &["index", "pad", "slices", "unfold"]),
     ("norm", &["batch_norm", "gradient_norm", "group_norm", "softmax"]),

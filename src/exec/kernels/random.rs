@@ -21,7 +21,7 @@ use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (rand, &["aten.rand.default", "aten.rand_like.default"]),
-    (randn, &["aten.randn.default", "aten.randn_like.default"]),
+    (randn, &["aten.randn.default", "aten.randn.generator", "aten.randn_like.default"]),
     (
         randint,
         &[

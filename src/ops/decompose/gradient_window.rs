@@ -15,7 +15,11 @@ pub(super) const TABLE: &[Line] = &[
     (
         Real,
         |b| padded(b, Edge::Reflects),
-        &["aten.reflection_pad1d_backward.default", "aten.reflection_pad3d_backward.default"],
+        &[
+            "aten.reflection_pad1d_backward.default",
+            "aten.reflection_pad2d_backward.default",
+            "aten.reflection_pad3d_backward.default",
+        ],
     ),
     (Real, |b| largest(b, b.t(2)?, 2), &["aten.adaptive_max_pool2d_backward.default"]),
     (Real, |b| largest(b, b.t(2)?, 3), &["aten.adaptive_max_pool3d_backward.default"]),

@@ -27,6 +27,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| done![b.t(0)?.contiguous().call("_pdist_forward", args![b.arg(1)])], &["aten.pdist.default"]),
     (Exact, cross_along, &["aten.cross.default"]),
     (Exact, vecdot, &["aten.linalg_vecdot.default"]),
+    (Real, matmul_backward, &["aten.matmul_backward.default"]),
     (Exact, matrix_h, &["aten.matrix_H.default"]),
 ];
 
@@ -138,6 +139,16 @@ pub(super) fn linear_of<'b>(
             Ok(bias.map_or(y, |v| y + v))
         }
     }
+}
+
+/// Each operand's gradient is a product with the other, turned, where both have as many matrices.
+fn matmul_backward(b: &Builder<'_>) -> Made {
+    let (g, x, y) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    let both = matches!(b.arg(3).items(), Some([Arg::Bool(true), Arg::Bool(true)]));
+    let rows = |t: T<'_>| t.shape().into_iter().take(t.rank().saturating_sub(2)).collect::<Vec<_>>();
+    b.only(both && x.rank() >= 2 && rows(x) == rows(y), "one gradient, or a product that repeats matrices")?;
+    let turned = |t: T<'_>| t.call("transpose.int", args![-2, -1]).id();
+    done![b.op("matmul", args![g, turned(y)]), b.op("matmul", args![turned(x), g])]
 }
 
 fn inner(b: &Builder<'_>) -> Made {

@@ -8,6 +8,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, feature_dropout, &["aten.feature_dropout.default"]),
     (Exact, alpha_dropout, &["aten.alpha_dropout.default"]),
     (Exact, bernoulli, &["aten.bernoulli.default"]),
+    (Real, uniform, &["aten.uniform.default"]),
 ];
 
 /// Itself where nothing is dropped.
@@ -70,4 +71,11 @@ fn bernoulli(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
     b.only(b.is_none("generator"), "a generator")?;
     done![b.op("bernoulli.Tensor", args![x.op("empty_like"), x])]
+}
+
+/// Those of the unit interval, scaled and moved.
+fn uniform(b: &Builder<'_>) -> Made {
+    let (x, from, to) = (b.t(0)?, b.float(1)?, b.float(2)?);
+    b.only(b.is_none("generator"), "a generator")?;
+    done![x.op("rand_like") * (to - from) + from]
 }

@@ -340,8 +340,10 @@ pub struct Facts {
     pub reaches: Option<Box<str>>,
     /// `#contracts=KIND`: whether sizes fit is told by how it multiplies.
     pub contracts: Option<Contracts>,
-    /// `#fits-filled`: sizes fit where none is 0.
+    /// `#fits-filled`: sizes fit where none is 0, or none of those that `dim` names.
     pub fits_filled: bool,
+    /// `#any-batch`: of a tensor of four dimensions the first size fits whatever it is, where the others are known and its type rule takes them.
+    pub any_batch: bool,
     /// `#adds=NAME`: sizes fit where no number of that list is negative, and every word is its default.
     pub adds: Option<Box<str>>,
     /// `#fits-trailing=NAME`: sizes fit where those are the last of its first tensor, and all that its other tensors have.
@@ -393,6 +395,7 @@ impl Facts {
             "reaches" => self.reaches = Some(value.into()),
             "contracts" => self.contracts = Some(Contracts::parse(value)?),
             "fits-filled" => self.fits_filled = true,
+            "any-batch" => self.any_batch = true,
             "adds" => self.adds = Some(value.into()),
             "fits-trailing" => self.fits_trailing = Some(value.into()),
             "functionalizes" if value == "arguments" => self.functionalizes = Some(Functionalizes::Arguments),

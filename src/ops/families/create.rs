@@ -21,6 +21,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.empty.memory_format",
             "aten.rand.default",
             "aten.randn.default",
+            "aten.randn.generator",
         ],
     ),
     (full, &["aten.full.default"]),

@@ -262,7 +262,11 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         return !given_sizes && takes_flags(operator, bound) && contract::fits(&f.sizes, kind, &types);
     }
     if operator.facts.fits_filled {
-        return !given_sizes && contract::are_filled(&f.sizes, &types);
+        return !given_sizes && (contract::are_filled(&f.sizes, &types) || is_reduced_filled(f, operator, bound, from));
+    }
+    if operator.facts.any_batch {
+        let rest = |t: &TensorType| t.sizes.iter().skip(1).all(|d| d.fixed().is_some());
+        return !given_sizes && from.is_some_and(|t| t.rank() == 4 && rest(t)) && types.len() == 1;
     }
     if let Some(name) = &operator.facts.adds {
         let numbers = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
@@ -286,6 +290,18 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
                 pairs.into_iter().all(|(x, y)| *x == one || *y == one || f.sizes.same(*x, *y))
             })
         })
+}
+
+/// Whether there is something along each dimension that is reduced, if those are named.
+fn is_reduced_filled(f: &Functional<'_>, operator: &Operator, bound: &Bound<'_>, from: Option<&TensorType>) -> bool {
+    let (Some(from), Some(at)) = (from, operator.schema.param_index("dim")) else { return false };
+    let named = bound.get(at);
+    let dims = named.items().map_or_else(|| vec![named], |items| items.iter().collect());
+    let filled = |a: &Arg| {
+        let size = axis(a, from.rank()).and_then(|d| from.sizes.get(d));
+        size.is_some_and(|d| f.sizes.at_most(Dim::Fixed(1), *d))
+    };
+    !dims.is_empty() && dims.into_iter().all(filled)
 }
 
 /// What a call is given that is no tensor and no list of tensors.
