@@ -149,6 +149,7 @@ pub fn judge_lowered(
     let options = &JudgeOptions { may_stop_raising: true, ..options.clone() };
     // Bodies that only say how gradients are recorded stand in their places: an inference runs them as they are.
     let mut settled = ge::inlined(original).unwrap_or_else(|| original.clone());
+    let waits = ge::without_waits(&mut settled);
     // What is wrong with the graph itself is its reader's to say.
     let _ = registry.check_types(&mut settled);
     let raised = match ge::decode(written) {
@@ -166,6 +167,10 @@ pub fn judge_lowered(
                 verdict.level = verdict.level.map(|_| Level::Real);
                 let held = |target: String| verify::Assumption::Device(format!("{target} is held to its definition"));
                 verdict.assumes.extend(defined.into_iter().map(held));
+            }
+            if waits {
+                let waits = "what a collective gives is there when it is read";
+                verdict.assumes.push(verify::Assumption::Device(waits.into()));
             }
             verdict.assumes.push(verify::Assumption::Device("nothing raises in the graph that was lowered".into()));
             // A policy may not take what is assumed of the device.

@@ -113,6 +113,25 @@ fn live(graph: &GraphDef) -> std::collections::BTreeSet<&str> {
     live
 }
 
+/// What makes tensors of no elements, and what it would fill them with.
+fn of_nothing(graph: &GraphDef) -> std::collections::BTreeSet<&str> {
+    let producer = |op: &OpDef, slot: usize| {
+        let (name, _) = airlock::lower::ge::proto::edge(op.input.get(slot)?)?;
+        graph.op.iter().find(|o| o.name == name)
+    };
+    let is_zero =
+        |op: &OpDef| matches!(op.attr.get("value").map(|a| &a.value), Some(Some(Value::T(t))) if t.data == [0; 8]);
+    let mut found = std::collections::BTreeSet::new();
+    for fill in graph.op.iter().filter(|op| op.r#type == "Fill" && producer(op, 0).is_some_and(is_zero)) {
+        let mut at = Some(fill);
+        while let Some(op) = at {
+            found.insert(op.name.as_str());
+            at = if op.r#type == "Fill" { producer(op, 1) } else { producer(op, 0) };
+        }
+    }
+    found
+}
+
 /// Every fault of a graph, with what it is. What does not run has none, nor an edge that data make as well.
 fn faults(graph: &GraphDef) -> Vec<(String, &'static str, GraphDef)> {
     let mut all = Vec::new();
@@ -122,8 +141,13 @@ fn faults(graph: &GraphDef) -> Vec<(String, &'static str, GraphDef)> {
         all.push((what, kind, copy));
     };
     let live = live(graph);
+    let empty = of_nothing(graph);
+    let draws = graph.op.iter().any(|op| op.name == "offset_list");
     for (at, op) in graph.op.iter().enumerate().filter(|(_, op)| live.contains(op.name.as_str())) {
         let kind = op.r#type.as_str();
+        if empty.contains(op.name.as_str()) {
+            continue;
+        }
         let data: Vec<usize> =
             (0..op.input.len()).filter(|i| !op.input[*i].is_empty() && !op.input[*i].ends_with(":-1")).collect();
         if let [a, b, ..] = *data.as_slice()
@@ -151,6 +175,10 @@ fn faults(graph: &GraphDef) -> Vec<(String, &'static str, GraphDef)> {
             let Some(value) = attr.value.as_ref().filter(|_| is_declared && !is_idle(kind, name)) else {
                 continue;
             };
+            // Which seed the generator has is the caller's word.
+            if draws && matches!(value, Value::T(t) if t.data == 10_i64.to_le_bytes()) {
+                continue;
+            }
             let Some(wrong) = changed(value) else { continue };
             let which = if matches!(value, Value::Dt(_)) || name.contains("dtype") || name == "dst_type" {
                 "dtype"

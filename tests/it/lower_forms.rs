@@ -86,6 +86,52 @@ fn spoil(lowered: &mut Lowered, kind: &str, fault: &Fault) {
 
 const FAULTS: &[(&str, &str, &str, Fault)] = &[
     (
+        "x: \"f32[4]\", y: \"f32[4]\"",
+        "f32[4] = div.Tensor_mode(x, y, rounding_mode = 'floor')",
+        "FloorDiv",
+        Fault::Inputs,
+    ),
+    ("x: \"f32[4, 3]\"", "f32[4, 3] = bernoulli.p(x, 0.25)", "StatelessBernoulli", Fault::Inputs),
+    (
+        "x: \"f32[4]\"",
+        "f32[4] = rand.default([4], device = device(type='cpu'))",
+        "StatelessRandomUniformV2",
+        Fault::Kind("StatelessRandomNormalV2"),
+    ),
+    (
+        "x: \"f32[4]\"",
+        "f32[4] = randn.default([4], device = device(type='cpu'))",
+        "StatelessRandomNormalV2",
+        Fault::Attribute("dtype", Attr::Dt(DataType::Float16 as i64)),
+    ),
+    ("x: \"f32[4]\"", "i64[4] = randint.low(-3, 10, [4], device = device(type='cpu'))", "Add", Fault::Kind("Sub")),
+    (
+        "x: \"f32[4, 6]\"",
+        "i64[4, 2] = multinomial.default(x, 2)",
+        "MultinomialWithReplacement",
+        Fault::Attribute("numsamples", Attr::I(3)),
+    ),
+    ("x: \"f32[4]\"", "f32[4] = uniform.default(x, -1.0, 2.0)", "Sub", Fault::Inputs),
+    ("x: \"f16[3, 4]\", y: \"i8[3, 4]\"", "b8[3, 4] = gt.Tensor(x, y)", "Greater", Fault::Inputs),
+    (
+        "x: \"f32[20]\", y: \"f32[20]\"",
+        "f32[20] = div.Tensor_mode(x, y, rounding_mode = 'trunc')",
+        "Trunc",
+        Fault::Kind("Floor"),
+    ),
+    (
+        "g: \"f32[2, 3]\", x: \"f32[2, 6]\"",
+        "f32[2, 6] = glu_backward.default(g, x, 1)",
+        "GLUGrad",
+        Fault::Attribute("dim", Attr::I(0)),
+    ),
+    (
+        "g: \"f32[1, 2, 4, 4]\", x: \"f32[1, 2, 2, 2]\"",
+        "f32[1, 2, 2, 2] = reflection_pad2d_backward.default(g, x, [1, 1, 1, 1])",
+        "PadV3Grad",
+        Fault::Text("mode", "edge"),
+    ),
+    (
         "x: \"f32[1, 2, 4, 4, 4]\"",
         "f32[1, 2, 2, 2, 2] = avg_pool3d.default(x, [3, 3, 3], [2, 2, 2], [1, 1, 1])",
         "AvgPool3D",

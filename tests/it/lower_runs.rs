@@ -13,8 +13,7 @@ const STOPPED: &[(&str, &str)] = &[
     ("asserts_symint/train", "input `dims` is computed by the graph"),
     ("cond_while/core", "higher_order.cond"),
     ("cond_while/train", "higher_order.cond"),
-    ("random_dropout/core", "rng-offsets"),
-    ("random_dropout/train", "rng-offsets"),
+    ("random_dropout/train", "a draw of another distribution"),
 ];
 
 fn raised(model: Model, registry: &Registry) -> Result<Model, String> {
@@ -44,7 +43,8 @@ fn every_lowered_model_computes_what_was_recorded() {
             Err(reason) => stopped.push((name, reason)),
             Ok(model) => {
                 ran += 1;
-                wrong.extend(differences(&name, &model, &recording, false));
+                // Its numbers are another generator's: shapes and dtypes are compared.
+                wrong.extend(differences(&name, &model, &recording, name.starts_with("random_dropout")));
             }
         }
     }

@@ -42,31 +42,42 @@ pub struct Spelling {
     kwargs: Vec<(String, Arg)>,
 }
 
+/// Arguments as they are spelled: those in order, and those by name.
+pub type Spelled = (Vec<Arg>, Vec<(String, Arg)>);
+
 /// Operators of which a default may be left out, or a number be whole or not.
-const SPELLED: [&str; 5] = [
+const SPELLED: [&str; 7] = [
     "aten.arange.default",
     "aten.arange.start",
     "aten.arange.start_step",
     "aten.as_strided.default",
     "aten.linspace.default",
+    "aten.rsub.Scalar",
+    "aten.searchsorted.Tensor",
 ];
 
 /// Operators that first convert their operands to the dtype of the result.
-const CONVERTING: [&str; 34] = [
+const CONVERTING: [&str; 43] = [
     "aten.acos.default",
+    "aten.addcdiv.default",
+    "aten.addcmul.default",
+    "aten.as_strided_scatter.default",
     "aten.asin.default",
     "aten.atan.default",
     "aten.cos.default",
     "aten.cosh.default",
     "aten.cumsum.default",
     "aten.div.Tensor",
+    "aten.div.Tensor_mode",
     "aten.erf.default",
     "aten.exp.default",
     "aten.expm1.default",
+    "aten.floor_divide.default",
     "aten.log.default",
     "aten.log10.default",
     "aten.log1p.default",
     "aten.log2.default",
+    "aten.masked_fill.Tensor",
     "aten.maximum.default",
     "aten.mean.default",
     "aten.mean.dim",
@@ -78,16 +89,23 @@ const CONVERTING: [&str; 34] = [
     "aten.prod.default",
     "aten.prod.dim_int",
     "aten.reciprocal.default",
+    "aten.remainder.Tensor",
     "aten.rsqrt.default",
+    "aten.select_scatter.default",
     "aten.sigmoid.default",
     "aten.sin.default",
     "aten.sinh.default",
+    "aten.slice_scatter.default",
     "aten.sqrt.default",
     "aten.sum.default",
     "aten.sum.dim_IntList",
     "aten.tan.default",
     "aten.tanh.default",
 ];
+
+/// Operators that convert their operands to the dtype of both.
+const COMPARING: [&str; 6] =
+    ["aten.eq.Tensor", "aten.ge.Tensor", "aten.gt.Tensor", "aten.le.Tensor", "aten.lt.Tensor", "aten.ne.Tensor"];
 
 /// A call without operands that fills a tensor with a number.
 #[derive(Clone, Debug)]
@@ -108,7 +126,7 @@ impl Literals {
         {
             self.normed.extend(graph.ty(*x).as_tensor().map(|t| t.rank()));
         }
-        if CONVERTING.contains(&target.as_str()) {
+        if CONVERTING.contains(&target.as_str()) || COMPARING.contains(&target.as_str()) {
             let given = graph.args(node).iter().filter_map(|a| if let Arg::Node(n) = a { Some(*n) } else { None });
             let given: Vec<Dtype> = given.filter_map(|n| graph.ty(n).as_tensor().map(|t| t.dtype)).collect();
             if given.iter().any(|d| Some(*d) != dtype) {
@@ -179,6 +197,8 @@ pub struct Build<'r> {
     literals: Literals,
     /// Places in a tensor, as 32 bits, and as the 64 that they were made in.
     pub places: std::collections::BTreeMap<NodeId, NodeId>,
+    /// Tensors whose elements GE holds one by one, and that were put together again.
+    pub unpacked: BTreeSet<NodeId>,
     /// What is taken for granted of the device.
     pub assumed: BTreeSet<String>,
 }
@@ -186,7 +206,8 @@ pub struct Build<'r> {
 impl<'r> Build<'r> {
     /// Begins in a graph that has its placeholders.
     pub fn new(graph: Graph, registry: &'r Registry, device: Device, literals: Literals) -> Self {
-        Build { graph, registry, device, literals, places: std::collections::BTreeMap::new(), assumed: BTreeSet::new() }
+        let (places, unpacked, assumed) = (std::collections::BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        Build { graph, registry, device, literals, places, unpacked, assumed }
     }
 
     /// Returns the operators.
@@ -216,8 +237,11 @@ impl<'r> Build<'r> {
     }
 
     /// Gives a call the operands that it converts itself, where the graph that was lowered has it do so: GE has a Cast in front of it.
-    fn unconverted(&mut self, target: &str, args: Vec<Arg>, kwargs: &[(StrId, Arg)], ty: &ValueType) -> Vec<Arg> {
+    pub fn unconverted(&mut self, target: &str, args: Vec<Arg>, kwargs: &[(StrId, Arg)], ty: &ValueType) -> Vec<Arg> {
         let Some(dtype) = ty.as_tensor().map(|t| t.dtype) else { return args };
+        if COMPARING.contains(&target) {
+            return self.uncompared(target, args);
+        }
         if !CONVERTING.contains(&target) {
             return args;
         }
@@ -228,6 +252,23 @@ impl<'r> Build<'r> {
             return args;
         }
         match self.registry.infer(&mut self.graph, target, &own, kwargs) {
+            Ok(ValueType::Tensor(t)) if t.dtype == dtype => own,
+            _ => args,
+        }
+    }
+
+    /// The same of a comparison, whose operands are converted to their common dtype: that to which GE's Casts convert them.
+    fn uncompared(&mut self, target: &str, args: Vec<Arg>) -> Vec<Arg> {
+        let [Arg::Node(first), Arg::Node(_)] = args.as_slice() else { return args };
+        let Ok(dtype) = self.dtype(*first) else { return args };
+        let own: Vec<Arg> =
+            args.iter().map(|a| self.before_cast(a, dtype).map_or_else(|| a.clone(), Arg::Node)).collect();
+        let given = own.iter().filter_map(|a| if let Arg::Node(n) = a { self.dtype(*n).ok() } else { None }).collect();
+        if own == args || !self.literals.converting.contains(&(target.to_string(), given)) {
+            return args;
+        }
+        // A sum has the dtype in which both are compared.
+        match self.registry.infer(&mut self.graph, "aten.add.Tensor", &own, &[]) {
             Ok(ValueType::Tensor(t)) if t.dtype == dtype => own,
             _ => args,
         }
@@ -250,7 +291,9 @@ impl<'r> Build<'r> {
         let is_cast = self.graph.kind(*node) == NodeKind::Call && self.graph.target(*node) == "aten._to_copy.default";
         let own = self.tensor(*from).ok()?;
         let may_be_one = own.sizes.iter().all(|d| d.fixed().is_none_or(|n| n == 1));
-        let is_kept = matches!(dtype, Dtype::F16 | Dtype::Bf16) && may_be_one;
+        // Of bytes nothing is rounded.
+        let is_rounded = !matches!(own.dtype, Dtype::I8 | Dtype::U8 | Dtype::Bool);
+        let is_kept = matches!(dtype, Dtype::F16 | Dtype::Bf16) && may_be_one && is_rounded;
         (is_cast && *to == dtype && !is_kept).then_some(*from)
     }
 
@@ -270,6 +313,12 @@ impl<'r> Build<'r> {
         let found = self.literals.spellings.iter().find(fits)?.clone();
         let named = found.kwargs.iter().map(|(k, a)| (k.as_str(), a.clone())).collect();
         Some(self.call_with(&found.target, found.args.clone(), named))
+    }
+
+    /// How the graph that was lowered spells the numbers and words of a call that means the same; operands are its own.
+    pub fn spelled_numbers(&self, target: &str, means: impl Fn(&[Arg], &[(String, Arg)]) -> bool) -> Option<Spelled> {
+        let found = self.literals.spellings.iter().find(|s| s.target == target && means(&s.args, &s.kwargs))?;
+        (!found.kwargs.iter().any(|(_, a)| has_node(a))).then(|| (found.args.clone(), found.kwargs.clone()))
     }
 
     /// Whether the graph that was lowered leaves the last argument of such a call out.
@@ -496,6 +545,17 @@ impl<'r> Build<'r> {
             self.assumed.insert(format!("{v} is held as {held} in {}", dtype.long()));
         }
         named
+    }
+
+    /// Returns the number by which GE's operator divides, as the graph that was lowered multiplies by it.
+    pub fn reciprocal(&self, held: f64, dtype: Dtype) -> f64 {
+        let named = self.literals.floats.iter().find(|v| round(1.0 / **v, dtype).is_some_and(|r| same(r, held)));
+        named.copied().unwrap_or(1.0 / held)
+    }
+
+    /// Returns a number as a dtype holds it.
+    pub fn rounded(&self, value: f64, dtype: Dtype) -> Option<f64> {
+        round(value, dtype)
     }
 
     fn named(&self, held: f64, dtype: Dtype) -> Option<Arg> {

@@ -126,7 +126,9 @@ impl<'c, 'r> Call<'c, 'r> {
     pub fn numbers(&self, name: &str) -> Result<std::rc::Rc<Numbers>, Undefined> {
         match self.value(name)? {
             Value::Numbers(n) => Ok(n),
-            Value::Tensor(_) | Value::Places(_) => undefined(format!("input `{name}` is computed by the graph")),
+            Value::Tensor(_) | Value::Places(_) | Value::Drawing(_) | Value::Packed(_) => {
+                undefined(format!("input `{name}` is computed by the graph"))
+            }
         }
     }
 

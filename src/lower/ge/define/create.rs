@@ -1,7 +1,7 @@
 //! Tensors that are made: filled, counted, left unset.
 
-use super::{Call, Made, Table, Value, numbers, one, undefined};
-use crate::graph::{Arg, Dtype};
+use super::{Call, Made, Table, Undefined, Value, numbers, one, undefined};
+use crate::graph::{Arg, Dtype, NodeId, View};
 
 pub(super) const TABLE: Table = &[("Fill", fill), ("Range", range), ("Empty", empty), ("LinSpace", lin_space)];
 
@@ -41,12 +41,7 @@ fn range(c: &mut Call<'_, '_>) -> Made {
     }
     let (start, limit, step) = (c.one_number("start")?, c.one_number("limit")?, c.one_number("delta")?);
     let counts = |args: &[Arg]| {
-        let [from, to, by] = match args {
-            [to] => [Some(0.0), as_float(to), Some(1.0)],
-            [from, to] => [as_float(from), as_float(to), Some(1.0)],
-            [from, to, by, ..] => [as_float(from), as_float(to), as_float(by)],
-            [] => [None; 3],
-        };
+        let [from, to, by] = bounds(args);
         from.is_some() && to.is_some() && [from, to, by] == [as_float(&start), as_float(&limit), as_float(&step)]
     };
     let spellings = ["aten.arange.default", "aten.arange.start", "aten.arange.start_step"];
@@ -61,6 +56,33 @@ fn range(c: &mut Call<'_, '_>) -> Made {
         (_, Arg::Int(1)) => c.b.call_with("aten.arange.start", vec![start, limit], named)?,
         _ => c.b.call_with("aten.arange.start_step", vec![start, limit, step], named)?,
     })
+}
+
+/// Numbers that are counted as integers and converted, where the graph that was lowered counts them as floats: up to there a single is every integer.
+pub(super) fn counted(c: &mut Call<'_, '_>, line: NodeId, dtype: Dtype) -> Option<Result<NodeId, Undefined>> {
+    let ends = c.b.graph.args(line).to_vec();
+    let is_line =
+        matches!(c.b.graph.target(line), "aten.arange.default" | "aten.arange.start" | "aten.arange.start_step");
+    let is_small = |a: &Arg| matches!(a, Arg::Int(v) if v.unsigned_abs() < 1 << 24);
+    if !is_line || !dtype.is_float() || !c.b.dtype(line).is_ok_and(Dtype::is_integer) || !ends.iter().all(is_small) {
+        return None;
+    }
+    let own = bounds(&ends);
+    c.b.call_spelled(
+        &["aten.arange.default", "aten.arange.start", "aten.arange.start_step"],
+        |a| bounds(a) == own,
+        dtype,
+    )
+}
+
+/// Where a line begins and ends, and its step.
+fn bounds(args: &[Arg]) -> [Option<f64>; 3] {
+    match args {
+        [to] => [Some(0.0), as_float(to), Some(1.0)],
+        [from, to] => [as_float(from), as_float(to), Some(1.0)],
+        [from, to, by, ..] => [as_float(from), as_float(to), as_float(by)],
+        [] => [None; 3],
+    }
 }
 
 fn empty(c: &mut Call<'_, '_>) -> Made {
@@ -88,7 +110,7 @@ fn lin_space(c: &mut Call<'_, '_>) -> Made {
 
 /// A number that a float of two words holds.
 #[allow(clippy::cast_precision_loss)] // Bounded.
-fn as_float(arg: &Arg) -> Option<f64> {
+pub(super) fn as_float(arg: &Arg) -> Option<f64> {
     match arg {
         Arg::Int(v) if v.unsigned_abs() < 1 << 53 => Some(*v as f64),
         Arg::Float(v) => Some(*v),

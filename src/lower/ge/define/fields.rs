@@ -7,11 +7,12 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{Build, Call, Undefined, Value, undefined};
+use super::{Build, Call, Packed, Undefined, Value, undefined};
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, ValueType, View};
 use crate::lower::ge::operators::{self, Feed};
-use crate::lower::ge::proto::{OpDef, Value as Attr};
-use crate::ops::{Bound, Operator};
+use crate::lower::ge::proto::{DataType, OpDef, Value as Attr};
+use crate::lower::ge::types::of_torch_number;
+use crate::ops::{Base, Bound, Operator};
 
 /// A line of the table.
 struct Line {
@@ -104,6 +105,28 @@ fn by_default(c: &Call<'_, '_>, line: &Line, known: &operators::GeOperator) -> R
     Ok(())
 }
 
+/// Whether a tensor of no elements feeds a slot.
+fn is_nothing(value: &Value) -> bool {
+    value.numbers().is_some_and(|n| n.items.is_empty())
+}
+
+/// Whether what feeds a slot of a norm scales or moves nothing: what stands there for an argument that is not given.
+fn is_idle(b: &Build<'_>, target: &str, slot: &str, fed: &[Value]) -> bool {
+    let idle = match slot {
+        _ if target != "aten._native_batch_norm_legit_functional.default" => return false,
+        "weight" => [Arg::Int(1), Arg::Float(1.0)],
+        "bias" => [Arg::Int(0), Arg::Float(0.0)],
+        _ => return false,
+    };
+    match fed {
+        [Value::Numbers(n)] => n.items.iter().all(|i| idle.contains(i)),
+        [Value::Tensor(n)] => {
+            b.graph.target(*n) == "aten.full.default" && b.graph.args(*n).get(1).is_some_and(|v| idle.contains(v))
+        }
+        _ => false,
+    }
+}
+
 /// What takes an argument's place, by parameter.
 type Replaced = HashMap<usize, Arg>;
 
@@ -123,7 +146,6 @@ fn agree(
         // What the converter computes of an argument, the slot of that name takes: the tensor that feeds it is judged, wherever it comes from.
         let named = named.map(|p| if p == "?" { slot } else { p });
         let Some(param) = named.and_then(|p| operator.schema.param_index(p)) else {
-            let is_nothing = |v: &Value| v.numbers().is_some_and(|n| n.items.is_empty());
             let fits = if named == Some("none") {
                 fed.iter().all(is_nothing)
             } else {
@@ -135,7 +157,15 @@ fn agree(
             return undefined(format!("which argument feeds `{slot}` is not known"));
         };
         let dynamic = c.feed(slot) == Some(Feed::Dynamic);
-        let argument = feeds(c.b, bound.get(param), &fed, dynamic);
+        let is_whole = operator.schema.params.get(param).is_some_and(|p| p.ty.base == Base::SymInt);
+        let is_zero = matches!(fed.as_slice(), [Value::Numbers(n)] if n.only() == Some(&Arg::Int(0)));
+        // A place that is not given is where the memory begins.
+        let argument = match bound.get(param) {
+            Arg::None if is_whole && is_zero => Some(Arg::None),
+            Arg::None if dynamic && fed.iter().all(is_nothing) => Some(Arg::None),
+            Arg::None if is_idle(c.b, line.target, slot, &fed) => Some(Arg::None),
+            given => feeds(c.b, given, &fed, dynamic),
+        };
         let wrong = || Undefined(format!("`{slot}` is not fed by the argument that it is made of"));
         let argument = as_given(c.b, argument.ok_or_else(wrong)?, original, bound.get(param));
         if replaced.insert(param, argument.clone()).is_some_and(|other| other != argument) {
@@ -143,6 +173,19 @@ fn agree(
         }
     }
     for (param, arg) in bound.args.iter().enumerate() {
+        let name = operator.schema.params.get(param).map_or("", |p| &p.name);
+        // Some arguments GE does not read, nor does what the call computes depend on them: they are what they were where that is an input.
+        if line.slots.contains(&("-", name))
+            && let Arg::Node(given) = arg
+        {
+            // One that need not be given stands for nothing.
+            let is_optional = operator.schema.params.get(param).is_some_and(|p| p.ty.is_optional());
+            match input_as(c.b, original, *given) {
+                Some(input) => replaced.insert(param, Arg::Node(input)),
+                None if is_optional => replaced.insert(param, Arg::None),
+                None => None,
+            };
+        }
         if arg.nodes().next().is_some() && !replaced.contains_key(&param) {
             return undefined("an argument of the call feeds no slot");
         }
@@ -152,6 +195,14 @@ fn agree(
             && !is_same(c.attribute_value(attribute), &Arg::Int(number))
         {
             return undefined(format!("attribute `{attribute}` is another than {number}"));
+        }
+        if let Some(Arg::Int(number)) =
+            param.strip_prefix("type:").and_then(|p| operator.schema.param_index(p)).map(|p| bound.get(p))
+        {
+            let ty = of_torch_number(*number).map(|t| Arg::Int(t.cpp()));
+            if ty.is_none_or(|ty| !is_same(c.attribute_value(attribute), &ty)) {
+                return undefined(format!("attribute `{attribute}` is another type than the argument"));
+            }
         }
         let Some(param) = operator.schema.param_index(param) else { continue };
         let value = c.attribute_value(attribute);
@@ -205,6 +256,15 @@ fn agree_in_order(c: &mut Call<'_, '_>, line: &Line, original: &Graph, node: Nod
     Ok(replaced)
 }
 
+/// The input that an input of the graph that was lowered is here.
+fn input_as(b: &Build<'_>, original: &Graph, node: NodeId) -> Option<NodeId> {
+    let inputs = |graph: &Graph| -> Vec<NodeId> {
+        graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Placeholder).collect()
+    };
+    let at = inputs(original).iter().position(|n| *n == node)?;
+    inputs(&b.graph).get(at).copied()
+}
+
 /// Returns what stands in an argument's place where these feed its slot; nothing where they are of another kind.
 fn feeds(b: &mut Build<'_>, arg: &Arg, fed: &[Value], dynamic: bool) -> Option<Arg> {
     match (arg, fed) {
@@ -251,7 +311,7 @@ fn is_same(attribute: Option<&Attr>, arg: &Arg) -> bool {
     match (attribute, arg) {
         (_, Arg::None) => true,
         (None, _) => false,
-        (Some(Attr::I(a)), Arg::Int(b)) => a == b,
+        (Some(Attr::I(a) | Attr::Dt(a)), Arg::Int(b)) => a == b,
         (Some(Attr::I(a)), Arg::Bool(b)) => *a == i64::from(*b),
         (Some(Attr::B(a)), Arg::Bool(b)) => a == b,
         (Some(Attr::B(a)), Arg::Int(b)) => i64::from(*a) == *b,
@@ -290,12 +350,15 @@ fn push(
             (b.graph.texts.intern(name), place(at, a))
         })
         .collect();
-    let ty = original.ty(node).clone();
-    if let Err(error) = b.registry().infer(&mut b.graph, line.target, &args, &kwargs)
-        && !error.is_unknown_target()
-    {
-        return undefined(error.to_string());
-    }
+    let mut args = args;
+    let is_norm = line.target == "aten._native_batch_norm_legit_functional.default";
+    let lifted = if is_norm { unlifted(b, &mut args) } else { Vec::new() };
+    let ty = match b.registry().infer(&mut b.graph, line.target, &args, &kwargs) {
+        Ok(ty) if ty.as_tensor().is_some() => ty,
+        Err(error) if !error.is_unknown_target() => return undefined(error.to_string()),
+        _ => original.ty(node).clone(),
+    };
+    let args = b.unconverted(line.target, args, &kwargs, &ty);
     let base = line.target.split('.').nth(1).unwrap_or(line.target);
     let name = b.graph.free_name(BodyId::ROOT, base);
     let target = b.graph.texts.intern(line.target);
@@ -313,7 +376,10 @@ fn push(
     let is_taken_apart = || original.users_in_order(node).iter().any(|u| original.target(*u) == "_operator.getitem");
     let count = count.or_else(|| is_taken_apart().then_some(outputs));
     match count {
-        None if outputs <= 1 => Ok(vec![Some(made.into()); outputs]),
+        None if outputs <= 1 => {
+            let value = packed(b, op, 0, made).map_or_else(|| made.into(), Value::Packed);
+            Ok(vec![Some(value); outputs])
+        }
         None => {
             Ok(std::iter::once(Some(made.into())).chain(std::iter::repeat_n(None, outputs.saturating_sub(1))).collect())
         }
@@ -331,11 +397,37 @@ fn push(
                 {
                     b.graph.set_type(item, said);
                 }
-                values.push(Some(item.into()));
+                let item = lifted.iter().rev().filter(|_| at == 0).try_fold(item, |item, axis| {
+                    b.call("aten.unsqueeze.default", vec![Arg::Node(item), Arg::Int(*axis)])
+                })?;
+                values.push(Some(packed(b, op, place, item).map_or_else(|| item.into(), Value::Packed)));
             }
             Ok(values)
         }
     }
+}
+
+/// Takes back last dimensions of one element that were put behind rows or lines: a norm of a batch is the same with them. Returns which.
+fn unlifted(b: &Build<'_>, args: &mut [Arg]) -> Vec<i64> {
+    let mut axes = Vec::new();
+    let Some(Arg::Node(x)) = args.first_mut() else { return axes };
+    while let ("aten.unsqueeze.default", &[Arg::Node(from), Arg::Int(axis)]) = (b.graph.target(*x), b.graph.args(*x))
+        && axis >= 2
+        && usize::try_from(axis).ok() == b.rank(from).ok()
+    {
+        axes.push(axis);
+        *x = from;
+    }
+    axes
+}
+
+/// What an output of 4 bits is, of which PyTorch packs several in an element.
+fn packed(b: &Build<'_>, op: &OpDef, place: usize, item: NodeId) -> Option<Packed> {
+    let said = DataType::try_from(op.output_desc.get(place)?.dtype).ok()?;
+    let own = b.dtype(item).ok()?;
+    let is_half = matches!(said, DataType::Int4 | DataType::Float4E2m1 | DataType::Float4E1m2);
+    let each = i64::try_from(own.bytes()).ok()?.checked_mul(2)?;
+    (is_half && own.is_integer()).then_some(Packed { packed: item, each, apart: false })
 }
 
 /// What the graph says of one result of a call that no rule types: the call that stands for it here has the same.
@@ -360,7 +452,7 @@ mod tests {
                 super::super::rule(kind).is_none() && super::super::exact::line(kind).is_none(),
                 "{kind} is defined"
             );
-            for (slot, _) in lines.iter().flat_map(|l| &l.slots) {
+            for (slot, _) in lines.iter().flat_map(|l| &l.slots).filter(|(slot, _)| *slot != "-") {
                 assert!(known.inputs.iter().any(|s| s.name == *slot), "{kind}: {slot}");
             }
         }

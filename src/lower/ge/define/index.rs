@@ -87,7 +87,25 @@ fn search_sorted(c: &mut Call<'_, '_>) -> Made {
     if c.b.rank(line)? == 1 && c.b.calls("aten.bucketize.Tensor") {
         return one(c.b.call_with("aten.bucketize.Tensor", vec![Arg::Node(values), Arg::Node(line)], named)?);
     }
-    one(c.b.call_with("aten.searchsorted.Tensor", vec![Arg::Node(line), Arg::Node(values)], named)?)
+    // From which side it is searched may be said in a word, too.
+    let alike = |own: &[Arg], words: &[(String, Arg)]| {
+        let mut said = Vec::new();
+        for (name, arg) in words {
+            match (name.as_str(), arg) {
+                ("side", Arg::Str(side)) => said.push(**side == *"right"),
+                ("right", Arg::Bool(flag)) => said.push(*flag),
+                ("out_int32", Arg::Bool(narrow)) if *narrow == (dtype == Dtype::I32) => {}
+                _ => return false,
+            }
+        }
+        own.len() == 2 && (dtype == Dtype::I64 || words.iter().any(|(n, _)| n == "out_int32")) && said == [right]
+    };
+    let operands = vec![Arg::Node(line), Arg::Node(values)];
+    if let Some((_, words)) = c.b.spelled_numbers("aten.searchsorted.Tensor", alike) {
+        let words = words.iter().map(|(k, a)| (k.as_str(), a.clone())).collect();
+        return one(c.b.call_with("aten.searchsorted.Tensor", operands, words)?);
+    }
+    one(c.b.call_with("aten.searchsorted.Tensor", operands, named)?)
 }
 
 fn non_zero(c: &mut Call<'_, '_>) -> Made {

@@ -35,8 +35,9 @@ mod shape;
 mod write;
 
 pub(super) use build::{Build, Literals};
-use call::Call;
-pub(super) use value::{Numbers, Value};
+pub(super) use call::Call;
+pub(super) use pointwise::dropped;
+pub(super) use value::{Drawing, Numbers, Packed, Value};
 
 use super::operators;
 use super::proto::OpDef;

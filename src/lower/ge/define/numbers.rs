@@ -86,6 +86,19 @@ pub fn both(b: &mut Build<'_>, op: Arithmetic, x: &Numbers, y: &Numbers) -> Resu
     }))))
 }
 
+/// Divides known integers by others, element by element, where nothing is left over.
+pub fn divided(x: &Numbers, y: &Numbers) -> Option<Value> {
+    let whole = |n: &Numbers| matches!(n.dtype, Dtype::I32 | Dtype::I64).then(|| n.ints())?;
+    let (a, b) = (whole(x)?, whole(y)?);
+    if x.dims != y.dims {
+        return None;
+    }
+    let one = |(a, b): (&i64, &i64)| (a.checked_rem(*b)? == 0).then(|| a.checked_div(*b)).flatten().map(Arg::Int);
+    let items = a.iter().zip(&b).map(one).collect::<Option<Vec<_>>>()?;
+    let dtype = wider(x.dtype, y.dtype);
+    Some(Value::Numbers(std::rc::Rc::new(Numbers { dtype, dims: x.dims.clone(), items })))
+}
+
 /// Sizes of 32 and of 64 bits are computed with side by side, as GE does with what it knows before the graph runs.
 pub fn wider(a: Dtype, b: Dtype) -> Dtype {
     if a.bytes() >= b.bytes() { a } else { b }

@@ -1,9 +1,9 @@
 //! Functions of elements that take more than a line: operands that may be numbers, types, and arithmetic on sizes.
 
-use super::dense;
 use super::numbers::{self, Arithmetic};
 use super::{Call, Made, Table, Undefined, Value, one, undefined};
-use crate::graph::{Arg, Dtype, NodeId};
+use super::{create, dense};
+use crate::graph::{Arg, Dtype, NodeId, View};
 use crate::lower::ge::raise::types::of_cpp;
 
 pub(super) const TABLE: Table = &[
@@ -44,6 +44,7 @@ pub(super) const TABLE: Table = &[
     ("Muls", |c| by_attribute(c, "aten.mul.Tensor")),
     ("Adds", |c| by_attribute(c, "aten.add.Tensor")),
     ("Sxpy", scaled_difference),
+    ("Trunc", trunc),
     ("Axpy", |c| scaled_sum(c, "attribute")),
     ("AxpyV2", |c| scaled_sum(c, "input")),
     ("Cast", cast),
@@ -60,6 +61,8 @@ pub(super) const TABLE: Table = &[
     ("Real", |c| part(c, 0)),
     ("Imag", |c| part(c, 1)),
     ("PRelu", prelu),
+    ("DropOutDoMask", dropped),
+    ("FastGelu", fast_gelu),
 ];
 
 /// The operands of an operator of two: the first as a tensor, the second as a number where it is one.
@@ -110,6 +113,11 @@ fn is_one(number: &Arg) -> bool {
 
 fn quotient(c: &mut Call<'_, '_>) -> Made {
     let dtype = c.value("x1")?.dtype(c.b)?;
+    if let (Value::Numbers(a), Value::Numbers(b)) = (c.value("x1")?, c.value("x2")?)
+        && let Some(exact) = numbers::divided(&a, &b)
+    {
+        return one(exact);
+    }
     // Of integers GE's quotient is an integer: which one, no documentation says.
     c.only(dtype.is_float() || dtype.is_complex(), "the quotient of integers")?;
     binary(c, "aten.div.Tensor", None, false)
@@ -123,8 +131,7 @@ fn floor_div(c: &mut Call<'_, '_>) -> Made {
         return one(known);
     }
     let (first, second) = operands(c)?;
-    let whole = c.b.dtype(first)?.is_integer();
-    if whole && c.b.spelled(&["aten.div.Tensor_mode", "aten.floor_divide.default"]) == "aten.floor_divide.default" {
+    if c.b.spelled(&["aten.div.Tensor_mode", "aten.floor_divide.default"]) == "aten.floor_divide.default" {
         return one(c.b.call("aten.floor_divide.default", vec![Arg::Node(first), second])?);
     }
     let mode = vec![("rounding_mode", Arg::Str("floor".into()))];
@@ -216,6 +223,17 @@ fn scaled_sum(c: &mut Call<'_, '_>, alpha: &str) -> Made {
 }
 
 /// `x1 - alpha * x2`.
+/// The quotient without what is behind the point: of floats that are not narrow, both are rounded alike.
+fn trunc(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("input_x")?;
+    let is_wide = matches!(c.b.dtype(x)?, Dtype::F32 | Dtype::F64);
+    if is_wide && c.b.graph.target(x) == "aten.div.Tensor" && c.b.calls("aten.div.Tensor_mode") {
+        let (args, mode) = (c.b.graph.args(x).to_vec(), vec![("rounding_mode", Arg::Str("trunc".into()))]);
+        return one(c.b.call_with("aten.div.Tensor_mode", args, mode)?);
+    }
+    one(c.b.call("aten.trunc.default", vec![Arg::Node(x)])?)
+}
+
 fn scaled_difference(c: &mut Call<'_, '_>) -> Made {
     let second = c.t("x2")?;
     let alpha = if c.is_fed("alpha") { c.one_number("alpha")? } else { Arg::Int(1) };
@@ -223,7 +241,23 @@ fn scaled_difference(c: &mut Call<'_, '_>) -> Made {
     match c.operand("x1", second)? {
         Arg::Node(first) => one(c.b.call_with("aten.sub.Tensor", vec![Arg::Node(first), Arg::Node(second)], named)?),
         number if is_one(&alpha) => one(c.b.call("aten.rsub.Scalar", vec![Arg::Node(second), number])?),
-        number => one(c.b.call("aten.rsub.Scalar", vec![Arg::Node(second), number, alpha])?),
+        number => {
+            // Beside floats a whole number is the float.
+            let numbers = [&number, &alpha].map(create::as_float);
+            let alike = |own: &[Arg], named: &[(String, Arg)]| {
+                let given = own.iter().skip(1).chain(named.iter().map(|(_, a)| a));
+                given.map(create::as_float).eq(numbers)
+            };
+            let (args, named) =
+                c.b.spelled_numbers("aten.rsub.Scalar", alike)
+                    .unwrap_or_else(|| (vec![Arg::None, number.clone(), alpha.clone()], Vec::new()));
+            let args = std::iter::once(Arg::Node(second)).chain(args.into_iter().skip(1)).collect();
+            one(c.b.call_with(
+                "aten.rsub.Scalar",
+                args,
+                named.iter().map(|(k, a)| (k.as_str(), a.clone())).collect(),
+            )?)
+        }
     }
 }
 
@@ -237,6 +271,12 @@ fn cast(c: &mut Call<'_, '_>) -> Made {
         return one(cast);
     }
     let x = value.tensor(c.b)?;
+    if let Some(counted) = create::counted(c, x, dtype) {
+        return one(counted?);
+    }
+    if let Some(once) = rounded_once(c, x, dtype) {
+        return one(once?);
+    }
     // Places fit 32 bits: widened again they are what they were.
     if let (Dtype::I64, Some(whole)) = (dtype, c.b.places.get(&x)) {
         return one(*whole);
@@ -244,9 +284,53 @@ fn cast(c: &mut Call<'_, '_>) -> Made {
     one(c.b.to(x, dtype)?)
 }
 
-fn bitcast(c: &mut Call<'_, '_>) -> Made {
+/// What PyTorch computes in single precision of narrow floats and rounds once is itself, between two casts.
+fn rounded_once(c: &mut Call<'_, '_>, x: NodeId, dtype: Dtype) -> Option<Result<NodeId, Undefined>> {
+    const ROUNDS_ONCE: [&str; 1] = ["aten.upsample_nearest2d_backward.default"];
+    let target = ROUNDS_ONCE.into_iter().find(|t| *t == c.b.graph.target(x))?;
+    let mut args = c.b.graph.args(x).to_vec();
+    let [Arg::Node(wide), ..] = *args.as_slice() else { return None };
+    let [Arg::Node(own)] = *c.b.graph.args(wide) else { return None };
+    let narrow = matches!(dtype, Dtype::F16 | Dtype::Bf16) && c.b.dtype(own) == Ok(dtype);
+    if !narrow || c.b.dtype(wide) != Ok(Dtype::F32) || c.b.graph.target(wide) != "aten._to_copy.default" {
+        return None;
+    }
+    if let Some(first) = args.first_mut() {
+        *first = Arg::Node(own);
+    }
+    Some(c.b.call(target, args))
+}
+
+fn fast_gelu(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
+    let target = c.b.spelled(&["npu.npu_fast_gelu.default", "npu.fast_gelu.default"]);
+    one(c.b.call(target, vec![Arg::Node(x)])?)
+}
+
+/// What a mask keeps, divided by how likely that is: the gradient of a dropout.
+pub fn dropped(c: &mut Call<'_, '_>) -> Made {
+    let (x, mask) = (c.t("x")?, c.t("mask")?);
+    c.only(c.b.dtype(mask)? == Dtype::Bool, "a mask of another type")?;
+    let keep = c.value("keep_prob")?;
+    let dtype = keep.dtype(c.b)?;
+    let Some(Arg::Float(keep)) = keep.numbers().and_then(|n| n.only()).cloned() else {
+        return undefined("no known probability");
+    };
+    let scale = c.b.reciprocal(keep, dtype);
+    c.b.assumed.insert("a mask of dropout is, in the device's form, the mask that the graph has".into());
+    let args = vec![Arg::Node(x), Arg::Node(mask), Arg::Float(scale)];
+    one(c.b.call("aten.native_dropout_backward.default", args)?)
+}
+
+fn bitcast(c: &mut Call<'_, '_>) -> Made {
     let dtype = c.dtype("type")?;
+    // Numbers of 4 bits that fill an element are that element.
+    if let Value::Packed(p) = c.value("x")? {
+        c.only(p.apart && c.b.dtype(p.packed)? == dtype, "packed numbers of another type")?;
+        c.b.unpacked.insert(p.packed);
+        return one(p.packed);
+    }
+    let x = c.t("x")?;
     c.only(c.b.dtype(x)?.bytes() == dtype.bytes(), "a change of the width of elements")?;
     one(c.b.call("aten.view.dtype", vec![Arg::Node(x), Arg::Dtype(dtype)])?)
 }

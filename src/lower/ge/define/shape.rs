@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::build::signed;
 use super::value::Numbers;
-use super::{Call, Made, Table, Undefined, Value, one, undefined};
+use super::{Call, Made, Packed, Table, Undefined, Value, one, undefined};
 use crate::graph::{Arg, Dtype, NodeId, View};
 
 pub(super) const TABLE: Table = &[
@@ -24,6 +24,7 @@ pub(super) const TABLE: Table = &[
     ("SplitV", split),
     ("StridedSliceV2", strided_slice),
     ("PadV3", pad),
+    ("PadV3Grad", pad_gradient),
     ("MirrorPad", mirror_pad),
     ("TensorMove", tensor_move),
     ("AsStrided", as_strided),
@@ -103,7 +104,15 @@ fn shape(c: &mut Call<'_, '_>) -> Made {
     let items = match c.value("x")? {
         Value::Tensor(x) => c.b.sizes(x)?,
         Value::Numbers(n) => n.dims.iter().map(|d| Arg::Int(*d)).collect(),
-        places @ Value::Places(_) => return places.tensor(c.b).and_then(one),
+        Value::Packed(p) if !p.apart => {
+            let mut sizes = c.b.sizes(p.packed)?;
+            match sizes.last_mut() {
+                Some(Arg::Int(last)) => *last = last.saturating_mul(p.each),
+                _ => return undefined("packed numbers of a symbolic size"),
+            }
+            sizes
+        }
+        other @ (Value::Packed(_) | Value::Places(_) | Value::Drawing(_)) => return other.tensor(c.b).and_then(one),
     };
     one(Value::list(dtype, items))
 }
@@ -120,6 +129,12 @@ fn renamed(numbers: &Numbers, dims: Vec<i64>) -> Value {
 
 fn reshape(c: &mut Call<'_, '_>) -> Made {
     let (x, to) = (c.value("x")?, c.sizes("shape")?);
+    if let Value::Packed(p) = x {
+        let mut apart = c.b.sizes(p.packed)?;
+        apart.push(Arg::Int(p.each));
+        c.only(!p.apart && apart == to, "packed numbers in another shape")?;
+        return one(Value::Packed(Packed { apart: true, ..p }));
+    }
     if let (Value::Numbers(n), Some(dims)) = (&x, c.numbers("shape")?.ints()) {
         let count: i64 = dims.iter().product();
         if dims.iter().all(|d| *d > 0) && count == signed(n.items.len()) {
@@ -127,6 +142,9 @@ fn reshape(c: &mut Call<'_, '_>) -> Made {
         }
     }
     let x = x.tensor(c.b)?;
+    if c.b.unpacked.contains(&x) && c.b.sizes(x)? == to {
+        return one(x);
+    }
     one(c.b.call("aten.reshape.default", vec![Arg::Node(x), Arg::List(to.into())])?)
 }
 
@@ -142,7 +160,13 @@ fn permute(c: &mut Call<'_, '_>, by_input: bool) -> Made {
     // What an attribute does not name follows, in order, as in Caffe.
     let rest = (0..signed(c.b.rank(x)?)).filter(|d| !by_input && !order.contains(d));
     let order: Vec<i64> = order.iter().copied().chain(rest).collect();
-    one(c.b.call("aten.permute.default", vec![Arg::Node(x), Arg::list(order)])?)
+    let made = c.b.call("aten.permute.default", vec![Arg::Node(x), Arg::list(order.clone())])?;
+    // Places stay what they are, in another order.
+    if let Some(wide) = c.b.places.get(&x).copied() {
+        let turned = c.b.call("aten.permute.default", vec![Arg::Node(wide), Arg::list(order)])?;
+        c.b.places.insert(made, turned);
+    }
+    one(made)
 }
 
 fn unsqueeze(c: &mut Call<'_, '_>) -> Made {
@@ -223,12 +247,18 @@ fn expand(c: &mut Call<'_, '_>) -> Made {
     one(c.b.call("aten.expand.default", vec![Arg::Node(x), Arg::List(sizes.into())])?)
 }
 
+/// Whether sizes are held in a type: in 32 or in 64 bits they are the same sizes.
+fn is_size(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::I32 | Dtype::I64)
+}
+
 fn concat(c: &mut Call<'_, '_>) -> Made {
     let (values, at) = (c.values("x")?, c.one_int("concat_dim")?);
     c.only(c.int("N")? == signed(values.len()), "a count that is not that of the inputs")?;
     if let Some(all) = values.iter().map(|v| v.numbers().filter(|n| n.dims.len() == 1)).collect::<Option<Vec<_>>>()
         && let Some(first) = all.first()
-        && all.iter().all(|n| n.dtype == first.dtype || n.dtype.is_integer() && first.dtype.is_integer())
+        && matches!(at, 0 | -1)
+        && all.iter().all(|n| n.dtype == first.dtype || is_size(n.dtype) && is_size(first.dtype))
     {
         let items = all.iter().flat_map(|n| n.items.iter().cloned()).collect();
         let dtype = all.iter().fold(first.dtype, |d, n| super::numbers::wider(d, n.dtype));
@@ -379,6 +409,44 @@ fn reflect(c: &mut Call<'_, '_>, x: NodeId, pads: Vec<Arg>, how: &str) -> Made {
     let dims = pads.len().div_euclid(2);
     c.only((1..=3).contains(&dims), "such pads of so many dimensions")?;
     one(c.b.call(&format!("aten.{how}_pad{dims}d.default"), vec![Arg::Node(x), Arg::List(pads.into())])?)
+}
+
+/// The gradient of a pad that repeats elements: of what was padded the sizes are left, those of the gradient without the pads.
+fn pad_gradient(c: &mut Call<'_, '_>) -> Made {
+    let mut grad = c.t("x")?;
+    let rank = c.b.rank(grad)?;
+    let pads = pads_of(c, "paddings", rank, c.flag("paddings_contiguous")?)?;
+    // GE has no such gradient of three dimensions: one is put in front.
+    let put = match (c.b.graph.target(grad), c.b.graph.args(grad)) {
+        ("aten.unsqueeze.default", [Arg::Node(from), Arg::Int(0)]) if pads.len() == 2 => Some(*from),
+        _ => None,
+    };
+    grad = put.unwrap_or(grad);
+    let how = match c.text("mode")?.as_str() {
+        "reflect" => "reflection",
+        "edge" => "replication",
+        other => return undefined(format!("mode {other}")),
+    };
+    let mut sizes = c.b.sizes(grad)?;
+    for (size, pair) in sizes.iter_mut().rev().zip(pads.chunks(2)) {
+        let (Arg::Int(padded), [Arg::Int(low), Arg::Int(high)]) = (&*size, pair) else {
+            return undefined("a gradient of symbolic sizes");
+        };
+        *size = Arg::Int(padded.saturating_sub(*low).saturating_sub(*high));
+    }
+    let dims = pads.len().div_euclid(2);
+    c.only((1..=3).contains(&dims), "such pads of so many dimensions")?;
+    let dtype = c.b.dtype(grad)?;
+    let lost = c.b.full(sizes, Arg::Float(0.0), dtype)?;
+    let args = vec![Arg::Node(grad), Arg::Node(lost), Arg::List(pads.into())];
+    let made = c.b.by_definition(&format!("aten.{how}_pad{dims}d_backward.default"), args)?;
+    match made.first() {
+        Some(Arg::Node(node)) if put.is_some() => {
+            one(c.b.call("aten.unsqueeze.default", vec![Arg::Node(*node), Arg::Int(0)])?)
+        }
+        Some(Arg::Node(node)) => one(*node),
+        _ => undefined("no gradient"),
+    }
 }
 
 fn mirror_pad(c: &mut Call<'_, '_>) -> Made {

@@ -18,6 +18,66 @@ pub enum Value {
     Numbers(Rc<Numbers>),
     /// Where a pool found its greatest elements, in a form of the device's own: the call that gives both.
     Places(NodeId),
+    /// What stands for a draw of random numbers.
+    Drawing(Drawing),
+    /// Numbers of 4 bits.
+    Packed(Packed),
+}
+
+/// Numbers of 4 bits, of which PyTorch holds several in each element of a tensor.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed {
+    /// PyTorch's tensor.
+    pub packed: NodeId,
+    /// How many an element holds.
+    pub each: i64,
+    /// Whether those of one element have a dimension of their own, the last.
+    pub apart: bool,
+}
+
+/// What stands for a draw of random numbers, before it is a tensor.
+#[derive(Clone, Debug)]
+pub enum Drawing {
+    /// Where the generator stands at each draw of the graph: how many there are.
+    Offsets(usize),
+    /// Where it stands at one of them.
+    Offset(usize),
+    /// The same, as a counter.
+    Counter(usize),
+    /// Numbers of the unit interval of which integers will be made.
+    Unit {
+        /// The call that draws those.
+        call: NodeId,
+        /// The least of them, where that is said.
+        low: Option<i64>,
+        /// How many there are.
+        width: i64,
+    },
+    /// The same, scaled.
+    Scaled {
+        /// The call.
+        call: NodeId,
+        /// The least of them, where that is said.
+        low: Option<i64>,
+    },
+    /// The same, whole, from 0 on.
+    Below {
+        /// The call.
+        call: NodeId,
+        /// The least of them.
+        low: i64,
+    },
+    /// The same, and not yet of the call's type.
+    Whole(NodeId),
+    /// Which elements a dropout keeps.
+    Mask {
+        /// The dropout.
+        call: NodeId,
+        /// Its operand.
+        of: NodeId,
+        /// How likely an element is kept.
+        keep: Arg,
+    },
 }
 
 /// Numbers in a shape: literals, and calls that give a symbolic number.
@@ -37,6 +97,12 @@ impl From<NodeId> for Value {
     }
 }
 
+impl From<Drawing> for Value {
+    fn from(drawing: Drawing) -> Self {
+        Value::Drawing(drawing)
+    }
+}
+
 impl Value {
     /// Returns one number.
     pub fn scalar(dtype: Dtype, item: Arg) -> Self {
@@ -53,7 +119,7 @@ impl Value {
     pub fn numbers(&self) -> Option<&Numbers> {
         match self {
             Value::Numbers(n) => Some(n),
-            Value::Tensor(_) | Value::Places(_) => None,
+            Value::Tensor(_) | Value::Places(_) | Value::Drawing(_) | Value::Packed(_) => None,
         }
     }
 
@@ -62,7 +128,7 @@ impl Value {
         match self {
             Value::Tensor(n) => b.dtype(*n),
             Value::Numbers(n) => Ok(n.dtype),
-            Value::Places(_) => of_the_device(),
+            Value::Places(_) | Value::Drawing(_) | Value::Packed(_) => of_the_device(),
         }
     }
 
@@ -71,7 +137,7 @@ impl Value {
         match self {
             Value::Tensor(n) => b.rank(*n),
             Value::Numbers(n) => Ok(n.dims.len()),
-            Value::Places(_) => of_the_device(),
+            Value::Places(_) | Value::Drawing(_) | Value::Packed(_) => of_the_device(),
         }
     }
 
@@ -80,13 +146,14 @@ impl Value {
         match self {
             Value::Tensor(n) => Ok(*n),
             Value::Numbers(n) => n.tensor(b),
-            Value::Places(_) => of_the_device(),
+            Value::Drawing(Drawing::Mask { call, .. }) => b.item(*call, 1),
+            Value::Places(_) | Value::Drawing(_) | Value::Packed(_) => of_the_device(),
         }
     }
 }
 
 fn of_the_device<T>() -> Result<T, Undefined> {
-    undefined("places in a form of the device's own have no meaning here")
+    undefined("what is in a form of the device's own has no meaning here")
 }
 
 /// The most elements of a constant that is written into a graph element by element.

@@ -1,7 +1,7 @@
 //! What composite and fused operators are held to, where GE has none of that name: their definition in base operators.
 //!
-//! Promises: only operators that give memory of their own, write nothing, have a decomposition that draws nothing, and of which the raised graph has no
-//! call, are taken apart; those whose decomposition is right over the reals alone are said, so that a verdict names what it rests on. A
+//! Promises: only operators that give memory of their own, write nothing, have a decomposition that draws nothing, or what the raised graph draws, and of which the
+//! raised graph has no call, are taken apart; those whose decomposition is right over the reals alone are said, so that a verdict names what it rests on. A
 //! definition is the registry's own, held against what PyTorch computes.
 
 use std::collections::BTreeSet;
@@ -29,7 +29,10 @@ pub fn by_definition(graph: &mut Graph, raised: &Graph, registry: &Registry) -> 
         let mut any = false;
         for (node, exactness) in nodes {
             let Ok(Some(expansion)) = registry.decompose_values(graph, node) else { continue };
-            let draws = |n: NodeId| registry.operator_of(&expansion.graph, n).is_none_or(|o| o.effects.random);
+            let draws = |n: NodeId| {
+                let is_there = there.contains(expansion.graph.target(n));
+                registry.operator_of(&expansion.graph, n).is_none_or(|o| o.effects.random && !is_there)
+            };
             if expansion.calls().any(draws) {
                 continue;
             }
@@ -45,6 +48,20 @@ pub fn by_definition(graph: &mut Graph, raised: &Graph, registry: &Registry) -> 
         }
     }
     rounded
+}
+
+/// Calls that wait for a collective's result: their operand, where operators run as soon as what they read is there.
+const WAITS: [&str; 2] = ["_c10d_functional.wait_tensor.default", "c10d_functional.wait_tensor.default"];
+
+/// Puts what is waited for in the place of each wait; returns whether there is any.
+pub fn without_waits(graph: &mut Graph) -> bool {
+    let waits: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| WAITS.contains(&graph.target(*n))).collect();
+    for wait in &waits {
+        if let Some(operand) = graph.args(*wait).first().cloned() {
+            replace(graph, *wait, &[operand]);
+        }
+    }
+    !waits.is_empty()
 }
 
 /// Whether an operator writes nothing, and its results lie in memory of their own.

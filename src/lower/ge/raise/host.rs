@@ -9,6 +9,7 @@ use super::{RaiseError, Raised, Raising};
 use crate::analysis::{self, Place, Shares, Storages};
 use crate::graph::{Arg, BodyId, Device, Graph, NewNode, NodeId, NodeKind, Signature, ValueType, View};
 use crate::ops::{Operator, Registry, is_contiguous};
+use crate::sym::Dim;
 
 /// Begins a graph with the inputs of another.
 pub(super) fn begin(original: &Graph) -> (Graph, Vec<NodeId>) {
@@ -224,6 +225,12 @@ impl Raising<'_, '_> {
         let Some(node) = value.as_node() else { return wrong(format!("{text} for a constant")) };
         if text == "none" && matches!(original.ty(node), ValueType::None) {
             return Ok(Arg::None);
+        }
+        // A number that is known: the host computes it as the graph does.
+        if text == "const"
+            && let ValueType::SymInt(Dim::Fixed(_)) = original.ty(node)
+        {
+            return self.replay(original, node, replayed, &|o, n| matches!(o.ty(n), ValueType::SymInt(_)));
         }
         if let Some(said) = text.strip_prefix("sym:") {
             let is_said = match original.ty(node) {

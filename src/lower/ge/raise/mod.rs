@@ -8,6 +8,7 @@
 //! Leaves to others: whether that is what the graph that was lowered means (`verify`, asked by the pipeline).
 
 mod definition;
+mod draws;
 mod host;
 mod order;
 mod source;
@@ -22,9 +23,10 @@ use super::operators;
 use super::proto::{GraphDef, OpDef};
 use crate::graph::{Device, Dtype, Graph, NodeId};
 use crate::ops::Registry;
+use draws::Draws;
 use wires::{Wire, Wires};
 
-pub use definition::by_definition;
+pub use definition::{by_definition, without_waits};
 pub use host::comparable;
 
 /// A GE graph in PyTorch's operators.
@@ -100,6 +102,7 @@ pub fn raise(ge: &GraphDef, host: &Host, original: &Graph, registry: &Registry) 
         values: vec![Vec::new(); ge.op.len()],
         b: Build::new(graph, registry, device, Literals::of(original, registry)),
         inputs,
+        draws: Draws::of(original, registry),
         opaque: Vec::new(),
         defined: BTreeMap::new(),
         live: live(ge, &wires),
@@ -127,6 +130,7 @@ struct Raising<'a, 'r> {
     /// One an operator: what each of its outputs carries.
     values: Vec<Vec<Option<Value>>>,
     inputs: Vec<NodeId>,
+    draws: Draws,
     opaque: Vec<Opaque>,
     defined: BTreeMap<String, usize>,
     /// One an operator: whether anything of it reaches the caller.
@@ -196,7 +200,7 @@ impl Raising<'_, '_> {
             return;
         }
         let Some(inputs) = self.fed(at) else { return };
-        match self.made(op, inputs).and_then(|made| self.checked(op, made)) {
+        match self.made(at, op, inputs).and_then(|made| self.checked(op, made)) {
             Ok(made) => {
                 if let Some(slot) = self.values.get_mut(at) {
                     *slot = made;
@@ -236,15 +240,19 @@ impl Raising<'_, '_> {
         Some(inputs)
     }
 
-    fn made(&mut self, op: &OpDef, inputs: Vec<Option<Value>>) -> Result<Vec<Option<Value>>, Undefined> {
+    fn made(&mut self, at: usize, op: &OpDef, inputs: Vec<Option<Value>>) -> Result<Vec<Option<Value>>, Undefined> {
         match op.r#type.as_str() {
             "Data" | "RefData" => {
                 let index = op.attr.get("index").and_then(|a| a.as_i()).and_then(|i| usize::try_from(i).ok());
                 let from = index.and_then(|i| self.host.ge_inputs.get(i));
                 let Some(from) = from else { return Err(Undefined("the host passes nothing for its index".into())) };
+                if from == "rng-offsets" {
+                    return Ok(vec![Some(self.draws.offsets(op)?)]);
+                }
                 Ok(vec![Some(source::data(&mut self.b, op, from, &self.inputs)?)])
             }
             "Const" | "Constant" => Ok(vec![Some(source::constant(op)?)]),
+            _ if draws::is_of_draws(op, &inputs) => self.drawn(at, op, inputs),
             kind if fields::is_held(kind) => fields::make(&mut self.b, op, inputs, self.original, &mut self.taken),
             _ => define(&mut self.b, op, inputs),
         }
