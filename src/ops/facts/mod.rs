@@ -35,6 +35,8 @@ pub enum Total {
     Divisor,
     /// As [`Total::Plain`], where the first three arguments are numbers, the third other than 0.
     Steps,
+    /// Where dtypes and numbers are those that a quantisation takes.
+    Quantised,
     /// For all.
     Always,
 }
@@ -378,6 +380,7 @@ impl Facts {
             "total" if value == "one-shape" => self.total = Total::OneShape,
             "total" if value == "masked-float" => self.total = Total::MaskedFloats,
             "total" if value == "steps" => self.total = Total::Steps,
+            "total" if value == "quantised" => self.total = Total::Quantised,
             "total" if value == "divisor" => self.total = Total::Divisor,
             "any-size" => self.any_size = true,
             "sees-layout" => {

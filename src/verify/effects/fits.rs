@@ -10,8 +10,8 @@ use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorTyp
 use crate::ops::{Base, Bound, Operator, PLAIN, Total, ViewStep, Viewed, fits_plainly, view_strides};
 use crate::sym::{Dim, Symbols};
 use crate::term::term::Side;
-use crate::verify::effects::contract;
 use crate::verify::effects::definition::by_definition;
+use crate::verify::effects::{contract, quantised};
 use crate::verify::functional::identities::{equal_operand, strided_step};
 use crate::verify::functional::values::Functional;
 use crate::verify::functional::views::{ViewCall, as_dim, axis};
@@ -64,6 +64,7 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         Total::Always => true,
         Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
         Total::Numbers => numbers_of(f, side, node).is_some_and(|dtype| has_defaults(operator, &bound, dtype)),
+        Total::Quantised => tensor_types(f, side, node).is_some_and(|types| quantised::fits(stated, &bound, &types)),
         total if total.goes_by_dtypes() => {
             let view = f.view(side);
             holds_plainly(view, node, stated, &bound, tensor_types(f, side, node).as_deref())
@@ -110,7 +111,11 @@ pub(super) fn holds_plainly(
         operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| matches!(p.ty.base, Base::Scalar | Base::Float));
     let each = numbers.flat_map(|(_, arg)| arg.items().map_or_else(|| vec![*arg], |items| items.iter().collect()));
     let fit = each.into_iter().all(|arg| match arg {
-        Arg::Node(n) => operands.is_empty() && matches!(view.ty(*n), ValueType::SymInt(_)),
+        // Every size is a number of these.
+        Arg::Node(n) => {
+            let wide = |d: &Dtype| matches!(d, Dtype::F32 | Dtype::F64 | Dtype::I64);
+            matches!(view.ty(*n), ValueType::SymInt(_)) && (operands.is_empty() || dtypes.iter().all(wide))
+        }
         // Integers have none.
         Arg::Float(v) if operands.is_empty() && !v.is_finite() => {
             !dtypes.is_empty() && dtypes.iter().all(|d| d.is_float())
@@ -313,7 +318,7 @@ fn scalars_of(view: &dyn View, node: NodeId) -> Vec<NodeId> {
 /// Whether sizes stand as numbers beside tensors whose dtypes hold every integer, or what is nearest to it.
 fn are_numbers_among(f: &mut Functional<'_>, view: &dyn View, numbers: &[NodeId], types: &[&TensorType]) -> bool {
     let mut settled = |n: &NodeId| matches!(view.ty(*n), ValueType::SymInt(d) if f.sizes.is_settled(*d));
-    let wide = |t: &&TensorType| matches!(t.dtype, Dtype::F32 | Dtype::F64);
+    let wide = |t: &&TensorType| matches!(t.dtype, Dtype::F32 | Dtype::F64 | Dtype::I64);
     numbers.iter().all(&mut settled) && !types.is_empty() && types.iter().all(wide)
 }
 

@@ -382,6 +382,10 @@ fn takes_reals(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         return is_real(f, view.ty(node));
     }
     let Some(operator) = f.registry.operator_of(view, node) else { return false };
+    // What asks for a type alone sees no number.
+    if operator.facts.states_type {
+        return true;
+    }
     let Some(bound) = bind(operator, view, node) else { return false };
     let given = |i: usize| *bound.get(i) != Arg::None;
     let acts = draws(operator, &bound) || (0..bound.args.len()).any(|i| given(i) && writes(operator, &bound, i));
