@@ -18,6 +18,8 @@ use crate::rules::table::real;
 /// Names of dimensions where only which elements there are counts.
 const NAMES: u32 = 1 << 24;
 
+/// How much larger an index may be.
+const STEPS: i64 = 2;
 /// How deep choices may stand in choices.
 const CHOICES: usize = 4;
 
@@ -40,7 +42,7 @@ pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
         if !choices.is_empty() && expr.dtype.is_float() {
             let within = under(e, id, &choices)?;
             let within = elements(e, within, &e.expr(within)?.clone())?;
-            if chosen.contains(&within) {
+            if chosen.contains(&within) || is_within_others(e, id, &choices, &chosen)? {
                 continue;
             }
         }
@@ -84,6 +86,29 @@ fn under(e: &mut Elements, id: ExprId, choices: &Choices) -> Option<ExprId> {
         out = e.raw(Op::Choose, dtype, &kids)?;
     }
     Some(out)
+}
+
+/// Whether what truths choose is among what others choose: where an index is at least 0, one that is a little larger is, too.
+fn is_within_others(e: &mut Elements, id: ExprId, choices: &Choices, chosen: &FxHashSet<ExprId>) -> Option<bool> {
+    for (k, (truth, holds)) in choices.iter().enumerate() {
+        let Some(Form::AtLeastZero(index)) = e.expr(*truth).map(|x| x.form.clone()) else { continue };
+        for far in 1..=STEPS {
+            let by = if *holds { far } else { far.checked_neg()? };
+            let moved = e.shift(index, crate::sym::Dim::Fixed(by))?;
+            let mut other = (e.at_least_zero_expr(moved)?, *holds);
+            if let Some((Op::Not, [inner])) = e.op_of(other.0) {
+                other = (*inner, !other.1);
+            }
+            let mut weaker = choices.clone();
+            *weaker.get_mut(k)? = other;
+            let within = under(e, id, &weaker)?;
+            let within = elements(e, within, &e.expr(within)?.clone())?;
+            if chosen.contains(&within) {
+                return Some(true);
+            }
+        }
+    }
+    Some(false)
 }
 
 /// Returns what makes an expression NaN where truths choose it, each as it stands for that.
@@ -210,14 +235,15 @@ fn elements(e: &mut Elements, id: ExprId, expr: &Expr) -> Option<ExprId> {
     let mut next = NAMES.checked_add(1 << 16)?;
     let mut open = names.into_iter().collect::<Vec<_>>();
     while let Some((level, size)) = open.pop() {
-        let (Some(by), Some(all)) = (e.divisor_of(out, level), size.fixed()) else { continue };
-        let (high, low) = ((next, all.checked_div(by)?), (next.checked_add(1)?, by));
+        let Some(by) = e.divisor_of(out, level) else { continue };
+        let Some(times) = e.exactly(size, by) else { continue };
+        let (high, low) = ((next, times), (next.checked_add(1)?, by));
         next = next.checked_add(2)?;
-        let [q, r] = [high, low].map(|(l, n)| e.place(Place::Bound(l, crate::sym::Dim::Fixed(n))));
-        let whole = e.scale(q, crate::sym::Dim::Fixed(by))?;
+        let [q, r] = [high, low].map(|(l, n)| e.place(Place::Bound(l, n)));
+        let whole = e.scale(q, by)?;
         let with = e.sum(whole, r)?;
         out = e.moved(out, &Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(with, 1))) })?;
-        open.extend([low, high].map(|(l, n)| (l, crate::sym::Dim::Fixed(n))));
+        open.extend([low, high]);
     }
     out = digits_as_one(e, out, &mut next)?;
     let names = names_in(e, out)?;

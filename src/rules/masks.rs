@@ -217,7 +217,9 @@ impl Elements {
                 let any = self.reduced(Fold::Any, *level, sizes, a.alive?)?;
                 Some(Some(Seen { alive: Some(any), nan: Vec::new(), above: false }))
             }
-            (Form::Named(target, _), _, [Some(a)]) if real(target) == Some(Real::Exp) => finite(a.nan.clone(), false),
+            (Form::Named(target, _), _, [Some(a)]) if matches!(real(target), Some(Real::Exp | Real::Exp2)) => {
+                finite(a.nan.clone(), false)
+            }
             _ if any_masked => None,
             // All of it is finite, or NaN with a row.
             (Form::Op(Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs | Op::Max | Op::Min), ..) => finite(nan, false),

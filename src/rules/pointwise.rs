@@ -176,6 +176,12 @@ impl Speaker<'_> {
                 self.e.op(Op::Mul, to, &[log, by])
             }
             Meaning::Logarithm(_) => None,
+            Meaning::PowerOf if self.over_reals && to.is_float() && c.array(1)?.dtype == to => {
+                let of_two = matches!(c.arg(0), Arg::Int(2)) || matches!(c.arg(0), Arg::Float(v) if *v == 2.0);
+                let x = of_two.then(|| self.operand(c, c.arg(1), to, false))??;
+                self.e.named(to, Form::Named(target(Real::Exp2).into(), Box::new([Token::Child])), &[x])
+            }
+            Meaning::PowerOf => None,
             Meaning::Extreme(_) | Meaning::Sorted | Meaning::MaxPooling(_) => None,
             other => self.moved_by(c, other),
         }
@@ -324,6 +330,7 @@ impl Speaker<'_> {
         for arg in [c.arg(0), c.arg(1)] {
             match (c.array_of(arg), arg) {
                 (Some(a), _) => promotion.tensor(a.dtype, a.sizes.len()).ok()?,
+                (None, Arg::Bool(v)) => promotion.number(Number::Bool(Some(*v))).ok()?,
                 (None, Arg::Float(v)) => promotion.number(Number::Float(Some(*v))).ok()?,
                 (None, Arg::Int(v)) => promotion.number(Number::Int(Dim::Fixed(*v))).ok()?,
                 (None, Arg::Node(_)) => promotion.number(Number::Int(c.dim(arg)?)).ok()?,
@@ -419,6 +426,15 @@ impl Speaker<'_> {
         let array = c.array(0)?.clone();
         if !is_plain(array.dtype) || fold == Fold::Any && c.result.dtype != Dtype::Bool {
             return None;
+        }
+        // The greatest truth is whether any is one, the least whether none is none.
+        if array.dtype == Dtype::Bool && fold == Fold::Most {
+            return self.fold(c, Fold::Any, &array);
+        }
+        if array.dtype == Dtype::Bool && fold == Fold::Least {
+            let expr = self.e.op(Op::Not, Dtype::Bool, &[array.expr])?;
+            let any = self.fold(c, Fold::Any, &Array { expr, ..array })?;
+            return self.e.op(Op::Not, Dtype::Bool, &[any]);
         }
         let expr = if fold == Fold::Any { self.e.op(Op::Cast, Dtype::Bool, &[array.expr])? } else { array.expr };
         self.fold(c, fold, &Array { dtype: c.result.dtype, expr, ..array })

@@ -88,6 +88,8 @@ pub enum Meaning {
     PlaceOf(Fold),
     /// The elements of a dimension in order, over the reals.
     Sorted,
+    /// A number to the power of its operand, over the reals: of two.
+    PowerOf,
     /// A logarithm to another base, over the reals.
     Logarithm(u32),
     /// Elements written at places that other operands say.
@@ -232,6 +234,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Written(Write::Scatter { adds: true }), &["aten.scatter_add.default"]),
     (Written(Write::Rows), &["aten.embedding_dense_backward.default"]),
     (Columns, &["aten.im2col.default"]),
+    (PowerOf, &["aten.pow.Scalar"]),
     (Logarithm(2), &["aten.log2.default"]),
     (Logarithm(10), &["aten.log10.default"]),
     (Sorted, &["aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default"]),
@@ -242,6 +245,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
 #[allow(missing_docs)]
 pub enum Real {
     Exp,
+    Exp2,
     Expm1,
     Log,
     Log1p,
@@ -262,6 +266,7 @@ pub enum Real {
 
 const REALS: &[(Real, &str)] = &[
     (Real::Exp, "aten.exp.default"),
+    (Real::Exp2, "aten.exp2.default"),
     (Real::Expm1, "aten.expm1.default"),
     (Real::Log, "aten.log.default"),
     (Real::Log1p, "aten.log1p.default"),

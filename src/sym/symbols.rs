@@ -214,6 +214,21 @@ impl Symbols {
         Evaluator { symbols: self, bindings }.value(value)
     }
 
+    /// Returns a size as a sum of products: each a number, and factors that are no sums themselves, with their powers.
+    pub fn products_of(&self, dim: Dim) -> Vec<(i64, Vec<(Dim, u32)>)> {
+        let id = match dim {
+            Dim::Fixed(v) => return vec![(v, Vec::new())],
+            Dim::Expr(id) => id,
+        };
+        match self.expr(id) {
+            Some(Expr::Poly(poly)) => poly
+                .terms()
+                .map(|(m, number)| (number, m.factors().map(|(atom, power)| (Dim::Expr(atom), power)).collect()))
+                .collect(),
+            _ => vec![(1, vec![(dim, 1)])],
+        }
+    }
+
     /// The symbols that occur, in the order in which they were made, each once.
     pub fn symbols_in(&self, value: SymValue) -> Vec<String> {
         let mut found = Vec::new();

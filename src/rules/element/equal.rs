@@ -10,7 +10,7 @@
 use smallvec::SmallVec;
 
 use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op, Source, SourceId, TensorId};
-use crate::rules::element::index::IndexId;
+use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::sym::Dim;
 
@@ -101,8 +101,9 @@ impl Elements {
             self.truths.insert(condition, holds);
             let assumed = self.assume(condition, holds);
             let both = assumed.and_then(|()| {
-                let x = self.moved(a, &Moves::default())?;
-                let y = self.moved(b, &Moves::default())?;
+                let moves = self.pinned(&[a, b], facts);
+                let x = self.moved(a, &moves)?;
+                let y = self.moved(b, &moves)?;
                 Some((x, y))
             });
             // What two facts exclude needs no proof.
@@ -115,6 +116,38 @@ impl Elements {
             }
         }
         true
+    }
+
+    /// Returns what places of the result are, of which the facts from one on leave a single one.
+    fn pinned(&mut self, roots: &[ExprId], first: usize) -> Moves {
+        let mut only: Option<(u32, Dim)> = None;
+        for fact in self.facts.get(first..).unwrap_or_default().to_vec() {
+            let sum = self.linear(fact);
+            let [(Place::Var(k, size), by)] = sum.terms.as_slice() else { continue };
+            // At most 0, or at least the last one.
+            only = match (by.fixed(), sum.offset().fixed(), size.fixed()) {
+                (Some(-1), Some(0), _) => Some((*k, Dim::Fixed(0))),
+                (Some(1), Some(less), Some(n)) if less.checked_add(n) == Some(1) => {
+                    Some((*k, Dim::Fixed(n.saturating_sub(1))))
+                }
+                _ => only,
+            };
+        }
+        let Some((place, at)) = only else { return Moves::default() };
+        let mut vars: Vec<Place> = roots.iter().flat_map(|r| self.places_below(*r)).collect();
+        vars.retain(|p| matches!(p, Place::Var(..)));
+        let count = vars.iter().filter_map(|p| if let Place::Var(k, _) = p { Some(*k) } else { None }).max();
+        let mut out = Moves::default();
+        for k in 0..=count.unwrap_or(0) {
+            let known = vars.iter().find(|p| matches!(p, Place::Var(l, _) if *l == k)).copied();
+            let one = match known {
+                Some(_) if k == place => self.at(at),
+                Some(own) => self.place(own),
+                None => self.at(Dim::Fixed(0)),
+            };
+            out.vars.push(one);
+        }
+        out
     }
 
     fn assume(&mut self, condition: ExprId, holds: bool) -> Option<()> {

@@ -95,7 +95,7 @@ impl Elements {
     }
 
     /// Returns `a / b` where `b` surely divides `a`.
-    fn exactly(&mut self, a: Dim, b: Dim) -> Option<Dim> {
+    pub(in crate::rules) fn exactly(&mut self, a: Dim, b: Dim) -> Option<Dim> {
         match (a, b) {
             (Dim::Fixed(a), Dim::Fixed(b)) if b > 0 => {
                 (floor_mod(a, b)? == 0).then(|| floor_div(a, b).map(Dim::Fixed))?

@@ -3,7 +3,7 @@
 //! ## What it says
 //! The greatest, the least and "any" of equal elements are that element. The greatest of truths that are numbers is 1 where any is true.
 //! Beside another element -inf is never the greatest one. An index is at
-//! least 0 at any place where it is at the one where it is greatest. A sum of sums of
+//! least 0 at any place where it is at the one where it is greatest. What holds at a place that surely is there holds somewhere. A sum of sums of
 //! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of no elements is 0. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
 //! which surely is a place, is a multiple of it.
 //!
@@ -16,6 +16,9 @@ use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::index::Place;
 use crate::rules::element::rebuild::Moves;
 use crate::sym::Dim;
+
+/// At how many places a truth is asked for.
+const TRIED: usize = 8;
 
 impl Elements {
     /// Returns the child over all places of the dimensions `Bound(level), Bound(level + 1), ...`.
@@ -53,6 +56,10 @@ impl Elements {
         {
             self.by("any-of-places");
             return Some(found);
+        }
+        if fold == Fold::Any && self.holds_somewhere(level, sizes, body)? {
+            self.by("any-of-places");
+            return self.truth(true);
         }
         if fold == Fold::Sum && sizes.contains(&Dim::Fixed(0)) {
             self.by("sum-of-nothing");
@@ -215,6 +222,57 @@ impl Elements {
             most = self.sum(most, part)?;
         }
         self.at_least_zero_expr(most).map(Some)
+    }
+
+    /// Whether a truth surely holds at a place of one dimension: where one of its conditions turns, or where it reads what it reads elsewhere.
+    fn holds_somewhere(&mut self, level: u32, sizes: &[Dim], body: ExprId) -> Option<bool> {
+        let [size] = sizes else { return Some(false) };
+        let own = self.place(Place::Bound(level, *size));
+        let is_own = |p: &Place| matches!(p, Place::Bound(l, _) if *l == level);
+        let mut places = Vec::new();
+        for id in self.below(body) {
+            match self.expr(id).map(|x| x.form.clone()) {
+                Some(Form::AtLeastZero(index) | Form::IsZero(index)) => {
+                    let sum = self.linear(index).clone();
+                    let by = sum.terms.iter().find(|(p, _)| is_own(p)).and_then(|(_, by)| by.fixed());
+                    let Some(by @ (1 | -1)) = by else { continue };
+                    let part = self.scale(own, Dim::Fixed(by))?;
+                    let rest = self.difference(index, part)?;
+                    places.push(self.scale(rest, Dim::Fixed(by.checked_neg()?))?);
+                }
+                Some(Form::Load(_, at)) => {
+                    let alike = |p: &Place| matches!(p, Place::Var(_, n) | Place::Bound(_, n) if n == size);
+                    let around: Vec<Place> = at.iter().flat_map(|i| self.places_in(*i)).filter(alike).collect();
+                    places.extend(around.into_iter().map(|p| self.place(p)));
+                }
+                _ => {}
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        for place in places.into_iter().take(TRIED) {
+            // Names of dimensions within are below those around: nothing is captured.
+            let around = self.places_in(place).iter().all(|p| match p {
+                Place::Var(..) => true,
+                Place::Bound(l, _) => *l > level,
+                _ => false,
+            });
+            let left = self.scale(place, Dim::Fixed(-1))?;
+            let last = self.plus(*size, Dim::Fixed(-1))?;
+            let left = self.shift(left, last)?;
+            if !around || self.at_least_zero(place) != Some(true) || self.at_least_zero(left) != Some(true) {
+                continue;
+            }
+            let at = Moves {
+                vars: smallvec::SmallVec::new(),
+                bound: Some((level, smallvec::SmallVec::from_elem(place, 1))),
+            };
+            let there = self.moved(body, &at)?;
+            if self.number(there) == Some(1) {
+                return Some(true);
+            }
+        }
+        Some(false)
     }
 
     /// The sum of one integer at the places up to an index, or from one on, and 0 at the others: as often as there are places.

@@ -13,6 +13,7 @@ use crate::rules::element::cast::{loses_nothing, most_whole, round};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::field::poly::{Atom, Binders, Function, Poly};
 use crate::rules::table::{Real, real};
+use crate::sym::Dim;
 
 /// Names from here on are none of the arena's own.
 const FRESH: u32 = 1 << 20;
@@ -97,6 +98,12 @@ impl Field<'_> {
 
     /// Returns whether two expressions are equal over the reals wherever each condition, and each comparison that a bound is, is what it may be.
     pub fn equal_by_signs(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
+        let reductions = [a, b].map(|r| e.below(r).into_iter().filter(|id| e.is_reduction(*id)).count());
+        // Where one side names each place: what is NaN stays NaN.
+        let (a, b) = match reductions.first() == reductions.last() {
+            true => (a, b),
+            false => (e.unrolled(a)?, e.unrolled(b)?),
+        };
         if !Self::has_signs(e, &[a, b]) || hides_no_nan(e, a, b) != Some(true) {
             return Some(false);
         }
@@ -175,6 +182,19 @@ impl Field<'_> {
         let mut field = Field::new(e, dtype, false);
         let (x, y) = (field.of(a)?, field.of(b)?);
         let over = field.plus(&x, &y, -1.0)?;
+        let of = e.dtype(a)?;
+        // Of two elements the one that was met first stands first.
+        if let [p, q] = over.terms.as_slice()
+            && let ([(Atom::Leaf(first), 1)], [(Atom::Leaf(second), 1)]) = (p.factors.as_slice(), q.factors.as_slice())
+            && p.binders.is_empty()
+            && q.binders.is_empty()
+            && p.number == -q.number
+            && [first, second].iter().all(|id| e.dtype(**id) == Some(of))
+        {
+            let (low, high) = (*first.min(second), *first.max(second));
+            let above = if low == *first { p.number } else { q.number };
+            return Some((e.op(Op::Lt, Dtype::Bool, &[high, low])?, above < 0.0));
+        }
         let (mut leaf, mut number) = (None, 0.0);
         for term in &over.terms {
             match term.factors.as_slice() {
@@ -183,7 +203,6 @@ impl Field<'_> {
                 _ => return Some((e.op(Op::Lt, Dtype::Bool, &[b, a])?, false)),
             }
         }
-        let of = e.dtype(a)?;
         let at = leaf.map(|(_, by)| if number == 0.0 { 0.0 } else { -number / by });
         match (leaf, at) {
             (Some((id, by)), Some(at)) if e.dtype(id) == Some(of) && round(of, at) == Some(at) => {
@@ -337,6 +356,9 @@ impl Field<'_> {
     #[allow(clippy::cast_precision_loss)]
     fn place_of(&mut self, index: IndexId, id: ExprId) -> Option<Poly> {
         let sum = self.e.linear(index).clone();
+        if sum.terms.is_empty() && sum.offset().fixed().is_none() {
+            return self.size_as_sum(sum.offset());
+        }
         let numbers: Option<Vec<i64>> = sum.terms.iter().map(|(_, by)| by.fixed()).collect();
         let (Some(numbers), Some(offset)) = (numbers, sum.offset().fixed()) else { return Self::leaf(id) };
         let small = |n: &i64| n.unsigned_abs() < 1 << 40;
@@ -468,7 +490,7 @@ impl Field<'_> {
         &mut self,
         fold: Fold,
         level: u32,
-        sizes: &[crate::sym::Dim],
+        sizes: &[Dim],
         id: ExprId,
         expr: &Expr,
         kids: &[Rc<Poly>],
@@ -477,7 +499,11 @@ impl Field<'_> {
         let sums = fold == Fold::Sum
             && !expr.dtype.is_float()
             && (self.ring == Some(expr.dtype) || self.ring.is_none() && self.e.integers_of(id).is_some());
-        if !expr.dtype.is_float() && !sums || matches!(fold, Fold::Any | Fold::Product) {
+        let extremes = matches!(fold, Fold::Most | Fold::Least)
+            && self.ring.is_none()
+            && expr.dtype.is_integer()
+            && self.e.integers_of(id).is_some();
+        if !expr.dtype.is_float() && !sums && !extremes || matches!(fold, Fold::Any | Fold::Product) {
             return Self::leaf(id);
         }
         let mut binders = Binders::new();
@@ -508,6 +534,10 @@ impl Field<'_> {
         let one = Poly::number(1.0)?;
         match function {
             Real::Exp => self.exp(&x),
+            Real::Exp2 => {
+                let scaled = self.plus(&Poly::default(), &x, std::f64::consts::LN_2)?;
+                self.exp(&scaled)
+            }
             Real::Expm1 => {
                 let exp = self.exp(&x)?;
                 self.plus(&exp, &one, -1.0)
@@ -581,14 +611,14 @@ impl Elements {
     }
 
     /// Returns the number by which an expression divides a reduced dimension, where that goes without rest.
-    pub fn divisor_of(&self, id: ExprId, name: u32) -> Option<i64> {
+    pub fn divisor_of(&mut self, id: ExprId, name: u32) -> Option<Dim> {
         self.places_below(id).into_iter().find_map(|p| {
             let (Place::Div(i, by) | Place::Mod(i, by)) = p else { return None };
             let sum = self.linear(i);
             let ([(Place::Bound(level, size), one)], None) = (sum.terms.as_slice(), sum.constant) else { return None };
-            let (by, size) = (by.fixed()?, size.fixed()?);
-            let divides = by > 1 && by < size && size.checked_rem(by) == Some(0);
-            (*level == name && one.fixed() == Some(1) && divides).then_some(by)
+            let (own, size) = (*level == name && one.fixed() == Some(1), *size);
+            let divides = own && self.exactly(size, by).is_some_and(|times| times != Dim::Fixed(1));
+            (divides && by != Dim::Fixed(1)).then_some(by)
         })
     }
 }

@@ -340,6 +340,7 @@ impl Field<'_> {
         let mut out = Poly { terms: Vec::new(), depth: p.depth };
         for term in &p.terms {
             let mut term = term.clone();
+            let mut counts = Vec::new();
             for (name, size) in binders {
                 let used = term.factors.iter().any(|(a, _)| self.names_any(a, &[(*name, *size)]));
                 match (used, size.fixed()) {
@@ -349,15 +350,37 @@ impl Field<'_> {
                         term.number *= n as f64;
                         term.scale *= n as f64;
                     }
-                    (false, None) => {
-                        let at = self.e.at(*size);
-                        let size = self.e.index_value(Dtype::I64, at)?;
-                        self.multiply(&mut term, Atom::Leaf(size), 1)?;
-                    }
+                    (false, None) => counts.push(self.size_as_sum(*size)?),
                 }
             }
             let term = self.at_one_place(term)?;
-            self.push(&mut out, term)?;
+            let mut terms = Poly { terms: vec![term], depth: p.depth };
+            for count in counts {
+                terms = self.times(&terms, &count)?;
+            }
+            for term in terms.terms {
+                self.push(&mut out, term)?;
+            }
+        }
+        Some(out)
+    }
+
+    /// Returns a size as a sum of products of what it is made of.
+    #[allow(clippy::cast_precision_loss)]
+    pub(super) fn size_as_sum(&mut self, size: Dim) -> Option<Poly> {
+        let mut out = Poly::default();
+        for (number, factors) in self.e.symbols.products_of(size) {
+            (number.unsigned_abs() < 1 << 40).then_some(())?;
+            let mut product = Poly::number(number as f64)?;
+            for (factor, power) in factors {
+                let at = self.e.at(factor);
+                let one = self.e.index_value(Dtype::I64, at)?;
+                let one = Poly::atom(Atom::Leaf(one), 0)?;
+                for _ in 0..power {
+                    product = self.times(&product, &one)?;
+                }
+            }
+            out = self.plus(&out, &product, 1.0)?;
         }
         Some(out)
     }

@@ -37,8 +37,10 @@ impl Field<'_> {
                 out = self.plus(&Poly::default(), &out, term.number.exp())?;
                 continue;
             }
-            let whole = term.number.fract() == 0.0 && term.number.abs() <= 8.0;
-            let exponent = if whole { term.number as i32 } else { 1 };
+            // Literals are roundings of what they stand for.
+            let nearest = term.number.round();
+            let whole = (term.number - nearest).abs() <= 0.5_f64.powi(50) * nearest.abs() && nearest.abs() <= 8.0;
+            let exponent = if whole { nearest as i32 } else { 1 };
             let mut inner = term.clone();
             if whole {
                 (inner.number, inner.scale) = (1.0, 1.0);
@@ -62,11 +64,12 @@ impl Field<'_> {
         Some(out)
     }
 
-    /// Returns a sum as what all of its products have in common of exponentials, and what is left: none of these has a negative power there.
+    /// Returns a sum as what all of its products have in common of exponentials and of sums that they are divided by, and what is left: none of these has a
+    /// negative power there.
     pub(super) fn without_common_exponentials(&mut self, x: &Poly) -> Option<(Vec<(Atom, i32)>, Poly)> {
         let mut all: Vec<Atom> = Vec::new();
-        for (atom, _) in x.terms.iter().flat_map(|t| &t.factors) {
-            let is_one = matches!(atom, Atom::Call(Function::Exp, _));
+        for (atom, exponent) in x.terms.iter().flat_map(|t| &t.factors) {
+            let is_one = matches!(atom, Atom::Call(Function::Exp, _)) || matches!(atom, Atom::Sum(_)) && *exponent < 0;
             let mut known = !is_one;
             for other in &all {
                 known = known || self.same_atom(other, atom, &[])?;
@@ -92,12 +95,14 @@ impl Field<'_> {
                 }
                 least = Some(least.map_or(own, |l| l.min(own)));
             }
-            let Some(least) = least.filter(|l| *l != 0) else { continue };
+            let sum = matches!(atom, Atom::Sum(_));
+            let Some(least) = least.filter(|l| *l < 0 || !sum && *l > 0) else { continue };
             let mut power = Poly::atom(atom.clone(), x.depth)?;
             power.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = least.saturating_neg());
             left = self.times(&left, &power)?;
             common.push((atom, least));
         }
+        let left = if common.is_empty() { left } else { self.settled(left)? };
         Some((common, left))
     }
 
@@ -106,15 +111,28 @@ impl Field<'_> {
         let (common, left) = self.without_common_exponentials(x)?;
         let mut out = self.log_of_product(&left)?;
         for (atom, exponent) in common {
-            let Atom::Call(Function::Exp, kids) = &atom else { return None };
-            let inner = kids.first()?.clone();
-            out = self.plus(&out, &inner, f64::from(exponent))?;
+            let log = match &atom {
+                Atom::Call(Function::Exp, kids) => (**kids.first()?).clone(),
+                Atom::Sum(inner) => self.log_of_product(inner)?,
+                _ => return None,
+            };
+            out = self.plus(&out, &log, f64::from(exponent))?;
         }
         Some(out)
     }
 
     fn log_of_product(&mut self, x: &Poly) -> Option<Poly> {
-        let [term] = x.terms.as_slice() else { return Self::call(Function::Log, vec![Rc::new(x.clone())]) };
+        let [term] = x.terms.as_slice() else {
+            // One number in front: that of the largest product.
+            let lead = x.terms.iter().map(|t| t.number).fold(0.0_f64, |m, v| if v.abs() > m.abs() { v } else { m });
+            if lead <= 0.0 || lead == 1.0 {
+                return Self::call(Function::Log, vec![Rc::new(x.clone())]);
+            }
+            let scaled = self.plus(&Poly::default(), x, 1.0 / lead)?;
+            let log = Self::call(Function::Log, vec![Rc::new(scaled)])?;
+            let number = Poly::number(lead.ln())?;
+            return self.plus(&log, &number, 1.0);
+        };
         if !term.binders.is_empty() || term.number <= 0.0 {
             return Self::call(Function::Log, vec![Rc::new(x.clone())]);
         }

@@ -304,20 +304,19 @@ impl Field<'_> {
             };
             open.extend(inner.iter().flat_map(|p| p.terms.iter().flat_map(|t| t.factors.iter().map(|f| f.0.clone()))));
         }
-        let (Some(by), Some(all)) = (divisor, size.fixed()) else {
+        let times = divisor.and_then(|by| self.e.exactly(size, by));
+        let (Some(by), Some(times)) = (divisor, times) else {
             binders.push((name, size));
             return Some(());
         };
         let (high, low) = (self.next, self.next.checked_add(1)?);
         self.next = self.next.checked_add(2)?;
-        let times = all.checked_div(by)?;
-        let (q, r) =
-            (self.e.place(Place::Bound(high, Dim::Fixed(times))), self.e.place(Place::Bound(low, Dim::Fixed(by))));
-        let whole = self.e.scale(q, Dim::Fixed(by))?;
+        let (q, r) = (self.e.place(Place::Bound(high, times)), self.e.place(Place::Bound(low, by)));
+        let whole = self.e.scale(q, by)?;
         let with = self.e.sum(whole, r)?;
         *p = self.poly_moved(p, name, with)?;
-        self.split(p, high, Dim::Fixed(times), binders)?;
-        self.split(p, low, Dim::Fixed(by), binders)
+        self.split(p, high, times, binders)?;
+        self.split(p, low, by, binders)
     }
 
     fn poly_moved(&mut self, p: &Poly, name: u32, with: IndexId) -> Option<Poly> {

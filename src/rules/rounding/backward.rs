@@ -10,6 +10,9 @@ use crate::rules::rounding::interval::Interval;
 use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real};
 
+/// How many products and quotients are looked through.
+const DEEP: usize = 4;
+
 /// Returns a bound of the error of the last element; `None` where nothing bounds it.
 /// `limits`: quotients whose divisor may leave the dtype; they are 0 there. `meets`: choices whose values are one where the condition turns.
 pub fn error(
@@ -37,7 +40,9 @@ pub fn error(
         }
         let times: f64 = free.get(id)?.iter().map(|(_, n)| n).product();
         total += rounding(e, expr, ranges.get(id).copied(), ranges)? * by.most() * times;
-        lost += rounding_below(expr) * by.most() * times;
+        if !is_nothing(e, expr, ranges) {
+            lost += rounding_below(expr) * by.most() * times;
+        }
         if limits.contains(id) {
             total += left_by_limit(expr, ranges, beyond)? * by.most() * times;
         }
@@ -276,12 +281,38 @@ fn is_power_of_two(v: f64) -> bool {
     v.is_normal() && v.to_bits() & ((1 << 52) - 1) == 0
 }
 
+/// Whether an element is a product, or a quotient, of what a bound makes 0 on the whole box: no number is rounded there. What is only too small to be seen
+/// is none of these.
+fn is_nothing(e: &Elements, expr: &Expr, ranges: &Ranges) -> bool {
+    let zero = |id: ExprId| ranges.get(&id).is_some_and(|r| r.most() == 0.0);
+    let bounded = |id: ExprId| match e.expr(id).map(|x| &x.form) {
+        Some(Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost)) => zero(id),
+        Some(Form::Named(target, _)) => real(target) == Some(Real::Relu) && zero(id),
+        _ => false,
+    };
+    let mut at = expr;
+    for _ in 0..DEEP {
+        if !matches!(at.form, Form::Op(Op::Mul | Op::Div)) {
+            return false;
+        }
+        if at.kids.iter().copied().any(bounded) {
+            return true;
+        }
+        let Some(next) = at.kids.iter().find(|k| zero(**k)).and_then(|k| e.expr(*k)) else { return false };
+        at = next;
+    }
+    false
+}
+
 /// Returns how much one rounding adds at most.
 fn rounding(e: &Elements, expr: &Expr, range: Option<Interval>, ranges: &Ranges) -> Option<f64> {
     if !rounds(e, expr) || is_exact_here(e, expr) {
         return Some(0.0);
     }
     let most = range?.most();
+    if is_nothing(e, expr, ranges) {
+        return Some(0.0);
+    }
     Some(match &expr.form {
         Form::Reduce(Fold::Sum, _, sizes) => {
             let n = count(e, sizes)?;
@@ -349,6 +380,7 @@ fn is_below(a: Option<Interval>, b: Option<Interval>) -> bool {
 fn derivative(function: Real, x: Interval) -> Option<Interval> {
     match function {
         Real::Exp | Real::Expm1 => x.rising(|v| v.min(695.0).exp()),
+        Real::Exp2 => x.rising(|v| std::f64::consts::LN_2 * v.min(1000.0).exp2()),
         Real::Log => x.inverse(),
         Real::Log1p => x.plus(Interval::point(1.0)?)?.inverse(),
         Real::Sqrt if x.low > 0.0 => x.falling(|v| 0.5 / v.sqrt()),

@@ -222,7 +222,10 @@ fn squared_within(e: &Elements, a: ExprId, b: ExprId, known: &Ranges) -> Option<
 
 /// Returns what is multiplied, or divided, by a positive number, and how.
 fn scaled(e: &Elements, id: ExprId) -> Option<(Op, ExprId, ExprId)> {
-    let positive = |c: ExprId| e.float(c).is_some_and(|v| v > 0.0);
+    let positive = |c: ExprId| match e.expr(c).map(|x| &x.form) {
+        Some(Form::Number(bits)) => f64::from_bits(*bits) > 0.0,
+        _ => e.float(c).is_some_and(|v| v > 0.0),
+    };
     match e.op_of(id)? {
         (op @ (Op::Mul | Op::Div), [x, c]) if positive(*c) => Some((op, *x, *c)),
         (Op::Mul, [c, x]) if positive(*c) => Some((Op::Mul, *x, *c)),
@@ -247,6 +250,7 @@ pub fn function(function: Real, x: Interval) -> Option<Interval> {
     match function {
         // Past what every dtype holds.
         Real::Exp => x.rising(|v| v.min(FAR).exp()),
+        Real::Exp2 => x.rising(|v| v.min(FAR / std::f64::consts::LN_2).exp2()),
         Real::Expm1 => x.rising(|v| v.min(FAR).exp_m1()),
         Real::Log if x.low > 0.0 => x.rising(f64::ln),
         Real::Log1p if x.low > -1.0 => x.rising(f64::ln_1p),
@@ -410,7 +414,7 @@ pub fn holds_a_one(e: &Elements, sum: &Expr) -> bool {
     let Some(Expr { form: Form::Reduce(Fold::Most, _, over), .. }) = e.expr(most) else { return false };
     // The greatest is the same for all of them.
     let names = |p: &Place| matches!(p, Place::Bound(l, _) if *l >= *level && (*l as usize) < (*level as usize).saturating_add(sizes.len()));
-    real(target) == Some(Real::Exp)
+    matches!(real(target), Some(Real::Exp | Real::Exp2))
         && over == sizes
         && !e.places_below(most).iter().any(names)
         && is_element_of(e, a, most, Some(*level))

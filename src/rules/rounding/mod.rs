@@ -115,7 +115,8 @@ fn carried(e: &Elements, order: &[ExprId], past: &[ExprId]) -> Option<(Vec<ExprI
         let numerator = expr.kids.first().and_then(|k| may.get(k)).copied();
         match &expr.form {
             Form::Named(target, _) if from.is_empty() => {
-                let upwards = matches!(table::real(target), Some(table::Real::Exp | table::Real::Expm1));
+                let upwards =
+                    matches!(table::real(target), Some(table::Real::Exp | table::Real::Exp2 | table::Real::Expm1));
                 may.insert(*id, upwards);
             }
             Form::Op(Op::Div) if !own && numerator.is_none() && divides == Some(true) => {

@@ -190,6 +190,7 @@ fn apply(function: Real, x: f64) -> f64 {
     let sigmoid = 1.0 / (1.0 + (-x).exp());
     match function {
         Real::Exp => x.exp(),
+        Real::Exp2 => x.exp2(),
         Real::Expm1 => x.exp_m1(),
         Real::Log => x.ln(),
         Real::Log1p => x.ln_1p(),

@@ -51,6 +51,12 @@ const STATEMENTS: &[Statement] = &[
     rule(P, "r = aten.add.Tensor(p, q) | return (r,)", "r = aten.logical_or.default(p, q) | return (r,)", "b8"),
     rule(P, "r = aten.all.dim(p, 1) | return (r,)", "a = aten.logical_not.default(p) | b = aten.any.dim(a, 1) | r = aten.logical_not.default(b) | return (r,)", "b8"),
     rule(P, "a = aten.sum.dim_IntList(p, [1]) | r = aten.gt.Scalar(a, 0) | return (r,)", "r = aten.any.dim(p, 1) | return (r,)", "b8"),
+    rule(P, "r = aten.amax.default(p, [1]) | return (r,)", "r = aten.any.dim(p, 1) | return (r,)", "b8"),
+    rule(P, "r = aten.amin.default(p, [1]) | return (r,)", "r = aten.any.dim(p, 1) | return (r,)", ""),
+    rule(P, "r = aten.eq.Scalar(p, False) | return (r,)", "r = aten.logical_not.default(p) | return (r,)", "b8"),
+    rule(P, "r = aten.eq.Scalar(p, True) | return (r,)", "r = aten.logical_not.default(p) | return (r,)", ""),
+    rule("x: $d[$n]", "u = aten.unsqueeze.default(x, 1) | v = aten.unsqueeze.default(x, 0) | e = aten.eq.Tensor(u, v) | r = aten.any.dim(e, 1) | return (r,)", "r = aten.full.default([$n], True, dtype = torch.bool, device = device(type='npu', index=0)) | return (r,)", "i64 i32"),
+    rule("x: $d[$n]", "u = aten.unsqueeze.default(x, 1) | v = aten.unsqueeze.default(x, 0) | e = aten.ne.Tensor(u, v) | r = aten.any.dim(e, 1) | return (r,)", "r = aten.full.default([$n], True, dtype = torch.bool, device = device(type='npu', index=0)) | return (r,)", ""),
     rule("p: b8[$n, $m]; x: $d[$n, $m]; y: $d[$n, $m]", "r = aten.where.self(p, x, y) | return (r,)", "a = aten.logical_not.default(p) | r = aten.where.self(a, y, x) | return (r,)", ALL),
     rule("p: b8[$n, $m]; x: $d[$n, $m]", "r = aten.masked_fill.Scalar(x, p, 1) | return (r,)", "r = aten.where.ScalarSelf(p, 1, x) | return (r,)", "i64 i32"),
     // integers
