@@ -29,7 +29,7 @@ pub use error::ExecError;
 pub use kernels::{Kernel, Kernels};
 pub use numbers::generator::Generator;
 pub use run::beside::{Against, Differing, Keep};
-pub use run::program::{Execution, Observer, Step, run, run_on};
+pub use run::program::{Execution, Observer, Step, copy_back, run, run_on};
 pub use run::sample::{SampleError, laid_out, literal, seed_weights, seeded};
 pub use run::wide::{Casts, widened};
 pub use tensor::shape::Shape;

@@ -73,10 +73,10 @@ pub fn run(
     }
     let returned = runner.body(BodyId::ROOT)?;
     let live_bytes = runner.live.max(runner.session.meter().live());
-    let mut outcome = sorted(graph, &inputs, returned);
+    let mut outcome = sorted(graph, &inputs, &before, returned, session)?;
     changed(&inputs, &before, &mut outcome);
     outcome.live_bytes = live_bytes;
-    outcome.peak_bytes = runner.session.meter().peak();
+    outcome.peak_bytes = session.meter().peak();
     Ok(outcome)
 }
 
@@ -112,29 +112,64 @@ pub(in crate::exec) fn run_expansion(
     runner.body(BodyId::ROOT)
 }
 
-/// Splits what the program returns by what its signature says of it.
-fn sorted(graph: &Graph, inputs: &[inputs::Input], returned: Vec<Value>) -> Execution {
+/// Does what the signature says becomes of an input when all else is done: `copy_`, which raises where the two overlap in part.
+/// `number` is that of the output.
+pub fn copy_back(
+    graph: &Graph,
+    number: usize,
+    (to, from): (&Tensor, Value),
+    session: &mut Session<'_>,
+) -> Result<(), ExecError> {
+    let values = [Value::Tensor(to.clone()), from];
+    let fails = |source| ExecError::Node { node: output_name(graph, number), source };
+    session.call("aten.copy_.default", &values, &[]).map(drop).map_err(fails)
+}
+
+fn output_name(graph: &Graph, number: usize) -> String {
+    let output = graph.last(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Output);
+    let items = output.and_then(|n| graph.args(n).first()).and_then(Arg::items);
+    let node = items.and_then(|items| items.get(number)).and_then(Arg::as_node);
+    node.map_or_else(|| format!("output {number}"), |n| graph.name(n).to_string())
+}
+
+/// Splits what the program returns by what its signature says of it; what it says of inputs is done, in order.
+fn sorted(
+    graph: &Graph,
+    inputs: &[inputs::Input],
+    given: &[Value],
+    returned: Vec<Value>,
+    session: &mut Session<'_>,
+) -> Result<Execution, ExecError> {
     let mut out =
         Execution { outputs: Vec::new(), buffers: Vec::new(), inputs: Vec::new(), live_bytes: 0, peak_bytes: 0 };
-    let users: Vec<&str> =
-        inputs.iter().filter(|i| i.kind == InputKind::UserInput).map(|i| graph.name(i.node)).collect();
     let mut specs = graph.signature.iter().flat_map(|s| s.outputs.iter());
-    for value in returned {
+    for (number, value) in returned.into_iter().enumerate() {
         let spec = specs.next();
-        let target = spec.and_then(|s| s.target.as_deref()).unwrap_or("");
-        match (spec.map(|s| s.kind), value) {
-            (Some(OutputKind::BufferMutation | OutputKind::ParameterMutation), Value::Tensor(t)) => {
-                out.buffers.push((target.into(), t));
-            }
-            (Some(OutputKind::UserInputMutation), Value::Tensor(t)) => {
-                let index = users.iter().position(|n| *n == target).unwrap_or(0);
-                out.inputs.push((index, t));
-            }
-            (Some(OutputKind::Token), _) => {}
-            (_, value) => out.outputs.push(value),
+        let Some(spec) = spec.filter(|s| s.kind.is_mutation()) else {
+            out.outputs.extend(spec.is_none_or(|s| s.kind != OutputKind::Token).then_some(value));
+            continue;
+        };
+        let target = spec.target.as_deref().unwrap_or("");
+        let of_user = spec.kind == OutputKind::UserInputMutation;
+        let is_target = |i: &inputs::Input| match of_user {
+            true => i.kind == InputKind::UserInput && graph.name(i.node) == target,
+            false => i.kind != InputKind::UserInput && i.target.as_deref() == Some(target),
+        };
+        let at = inputs.iter().position(is_target);
+        let Some((at, Value::Tensor(to))) = at.and_then(|i| given.get(i).map(|v| (i, v))) else {
+            return Err(ExecError::Body {
+                what: format!("output {number} changes `{target}`, which is no tensor that the program takes"),
+            });
+        };
+        copy_back(graph, number, (to, value), session)?;
+        if of_user {
+            let index = inputs.iter().take(at).filter(|i| i.kind == InputKind::UserInput).count();
+            out.inputs.push((index, to.clone()));
+        } else {
+            out.buffers.push((target.into(), to.clone()));
         }
     }
-    out
+    Ok(out)
 }
 
 /// Adds what the program wrote into the memory of its inputs.

@@ -288,11 +288,13 @@ fn done(
             _ => spec.target.is_some() && spec.target.as_deref() == i.target.as_deref(),
         };
         let at = subject.inputs.iter().position(is_target);
-        let (Some(Value::Tensor(to)), Value::Tensor(from)) = (at.and_then(|k| ran.inputs.get(k)), &value) else {
+        let Some(Value::Tensor(to)) = at.and_then(|k| ran.inputs.get(k)) else {
             return Run::Barred("an output that changes an input names none".into());
         };
-        if to.copy_from(from).is_err() {
-            return Run::Barred("the new content of an input does not fit it".into());
+        match exec::copy_back(graph, place, (to, value.clone()), &mut session) {
+            Ok(()) => {}
+            Err(ExecError::Node { node, source }) => return Run::Raised(node, source.to_string()),
+            Err(other) => return Run::Barred(other.to_string()),
         }
     }
     ran.next_draw = session.random.bits();

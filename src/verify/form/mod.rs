@@ -1,3 +1,4 @@
-//! The calling convention: inputs, and what is returned.
+//! The calling convention: inputs, what is returned, and what is copied back.
 
+pub(in crate::verify) mod copied_back;
 pub(in crate::verify) mod outputs;

@@ -10,6 +10,7 @@ use crate::graph::{Arg, BodyId, NodeId, NodeKind, OutputKind, StrId, ValueType, 
 use crate::term::store::ValueId;
 use crate::term::term::{Side, Token};
 use crate::verify::findings::Problem;
+use crate::verify::form::copied_back::compare_copied_back;
 use crate::verify::functional::values::Functional;
 use crate::verify::judge::obligation::{Obligation, Owed};
 use crate::verify::prove::congruence::Congruence;
@@ -75,6 +76,7 @@ pub fn compare_outputs(f: &mut Functional<'_>, c: &mut Congruence) -> Vec<Proble
         }
     }
     problems.extend(compare_sharing(f, c, &places));
+    problems.extend(compare_copied_back(f, c));
     problems
 }
 
