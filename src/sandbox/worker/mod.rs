@@ -4,6 +4,7 @@
 //! - `wire`: what host and worker say to each other;
 //! - `inside`: the worker: compiles, or loads, describes and runs;
 //! - `process`: the host's end of one worker: starting it, asking it, ending it, how it died; `pool`: workers that wait for a pass;
+//!   `reaper`: waits for those that were killed;
 //! - `cache`: compiled components, kept between runs;
 //! - `pass`: a pass whose code is only ever compiled and run by workers.
 //!
@@ -17,6 +18,7 @@ mod kept;
 mod pass;
 mod pool;
 mod process;
+mod reaper;
 mod walls;
 mod wire;
 

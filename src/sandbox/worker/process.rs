@@ -11,15 +11,16 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::Signal;
 
 use super::cache::Cache;
 use super::pool::Pool;
+use super::reaper;
 use super::walls::Wall;
 use super::wire::{self, Begin, Failure, Order, Report, Role, WireError};
 use crate::contract::{Limits, LoadError, shown};
@@ -148,7 +149,9 @@ pub(super) struct Worker {
     /// Taken out where it is not waited for.
     child: Option<Child>,
     stream: UnixStream,
-    words: Option<JoinHandle<String>>,
+    /// What it writes to its standard error; never waited for.
+    stderr: Option<ChildStderr>,
+    words: Vec<u8>,
     pub(super) walls: Vec<Wall>,
     pub(super) data_bytes: u64,
 }
@@ -205,11 +208,10 @@ impl Worker {
             .process_group(0)
             .spawn()
             .map_err(NotStarted::Spawn)?;
-        let words = child.stderr.take().and_then(|stderr| {
-            std::thread::Builder::new().name("airlock-words".into()).spawn(move || last_words(stderr)).ok()
-        });
+        let stderr = child.stderr.take().filter(|stderr| fcntl(stderr, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).is_ok());
         let data_bytes = begin.data_bytes;
-        let mut worker = Self { child: Some(child), stream: own, words, walls: Vec::new(), data_bytes };
+        let mut worker =
+            Self { child: Some(child), stream: own, stderr, words: Vec::new(), walls: Vec::new(), data_bytes };
         let until = Instant::now().checked_add(START);
         match worker.ask(Order::Begin(Box::new(begin)), SMALL, until).map_err(NotStarted::Ended)? {
             Report::Begun(walls) if walls.0.iter().any(|w| w.name == Wall::FILTER && w.stands) => {
@@ -226,6 +228,7 @@ impl Worker {
 
     /// Sends an order and waits for the answer. A worker that gives none is ended.
     pub(super) fn ask(&mut self, mut order: Order, most: u64, until: Option<Instant>) -> Result<Report, Ended> {
+        self.hear();
         let sent = wire::send(&mut self.stream, &mut order, until);
         match sent.and_then(|()| wire::receive(&mut self.stream, most, until)) {
             Ok(report) => Ok(report),
@@ -279,7 +282,21 @@ impl Worker {
         // Both fail only for a process that is gone.
         let _ = child.kill();
         let _ = child.wait();
-        self.words.take().and_then(|words| words.join().ok()).unwrap_or_default()
+        self.hear();
+        String::from_utf8_lossy(&self.words).trim().to_string()
+    }
+
+    /// Takes in what it wrote to its standard error since, and keeps the end of it. It may write as much as a pipe holds between two orders.
+    fn hear(&mut self) {
+        let Some(stderr) = &mut self.stderr else { return };
+        let mut chunk = [0_u8; 4096];
+        // Whatever holds the other end may write on and on.
+        for _ in 0..64 {
+            let Ok(n @ 1..) = stderr.read(&mut chunk) else { break };
+            self.words.extend_from_slice(chunk.get(..n).unwrap_or_default());
+            let over = self.words.len().saturating_sub(WORDS);
+            self.words.drain(..over);
+        }
     }
 }
 
@@ -289,40 +306,8 @@ impl Drop for Worker {
         let Some(mut child) = self.child.take() else { return };
         // It fails only for a process that is gone.
         let _ = child.kill();
-        let words = self.words.take();
-        let waiting = Arc::new(Mutex::new(Some((child, words))));
-        let own = waiting.clone();
-        let gone = std::thread::Builder::new().name("airlock-reaper".into()).spawn(move || reap(&own));
-        if gone.is_err() {
-            reap(&waiting);
-        }
+        reaper::wait_for(child);
     }
-}
-
-/// A process that was killed, and who reads its words.
-type Killed = (Child, Option<JoinHandle<String>>);
-
-/// Waits until it is gone, and its words with it.
-fn reap(waiting: &Mutex<Option<Killed>>) {
-    let taken = waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some((mut child, words)) = taken {
-        let _ = child.wait();
-        drop(words.map(JoinHandle::join));
-    }
-}
-
-/// Reads what a worker writes to its standard error until it is gone, and keeps the end of it.
-fn last_words(mut stderr: ChildStderr) -> String {
-    let (mut kept, mut chunk) = (Vec::new(), [0_u8; 4096]);
-    while let Ok(n) = stderr.read(&mut chunk) {
-        if n == 0 {
-            break;
-        }
-        kept.extend_from_slice(chunk.get(..n).unwrap_or_default());
-        let over = kept.len().saturating_sub(WORDS);
-        kept.drain(..over);
-    }
-    String::from_utf8_lossy(&kept).trim().to_string()
 }
 
 /// How a worker came to its end.
