@@ -17,7 +17,7 @@ use airlock::sandbox::{Engine, LogLine, Pass};
 use airlock::verify::JudgeOptions;
 
 use crate::common::committed;
-use crate::e2e::{self, airlock, component, file, json, model};
+use crate::e2e::{self, airlock, component, file, json, listing, model};
 
 /// The languages beside Rust, which the others are compared with.
 const LANGUAGES: [&str; 5] = ["c", "cpp", "python", "javascript", "typescript"];
@@ -152,16 +152,28 @@ fn run(component: &Path, graphs: &[&str], given: Given<'_>) -> Vec<Seen> {
     seen
 }
 
+/// Every model that is kept here, where `AIRLOCK_LANGUAGES_MODELS` asks for them (`scripts/conformance.sh` does).
+fn all_models() -> Vec<String> {
+    if std::env::var_os("AIRLOCK_LANGUAGES_MODELS").is_none() {
+        return Vec::new();
+    }
+    let folders = listing(&file("tests/models")).into_iter();
+    let all = folders.flat_map(|folder| ["core", "train"].map(|form| format!("tests/models/{folder}/{form}.fx")));
+    all.filter(|graph| file(graph).is_file()).collect()
+}
+
 /// Holds a pass in every language against the one in Rust.
 fn is_the_same_in_every_language(pass: &str, given: Given<'_>) {
     let Some(rust) = component_in("rust", pass) else { return };
-    let (_, graphs) = PASSES.iter().find(|(name, _)| *name == pass).unwrap();
-    let expected = run(&rust, graphs, given);
+    let (_, chosen) = PASSES.iter().find(|(name, _)| *name == pass).unwrap();
+    let graphs = [&chosen.iter().map(ToString::to_string).collect::<Vec<_>>()[..], &all_models()].concat();
+    let graphs: Vec<&str> = graphs.iter().map(String::as_str).collect();
+    let expected = run(&rust, &graphs, given);
     let with_edits = expected.iter().filter(|seen| !seen.edits.is_empty()).count();
     assert!(with_edits >= 3, "{pass} edits {with_edits} graphs");
     for language in LANGUAGES {
         let Some(component) = component_in(language, pass) else { continue };
-        for ((graph, expected), found) in graphs.iter().zip(&expected).zip(run(&component, graphs, given)) {
+        for ((graph, expected), found) in graphs.iter().zip(&expected).zip(run(&component, &graphs, given)) {
             assert_eq!(found, *expected, "{pass} on {graph} in {language}");
         }
     }
