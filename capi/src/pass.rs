@@ -27,7 +27,7 @@ pub struct Pass {
 
 fn spec<'e>(file: &Path, pass: AnyPass<'e>) -> PassSpec<'e> {
     let (config, options, grants) = Default::default();
-    PassSpec { pass, file: file.display().to_string(), stage: Stage::Pre, config, options, grants }
+    PassSpec { pass, file: file.display().to_string(), stage: Stage::Pre, config, options, grants, symbols: None }
 }
 
 impl Pass {

@@ -65,6 +65,7 @@ fn build_once(args: &BuildArgs, global: &Global) -> anyhow::Result<PathBuf> {
             "toolchain": report.toolchain,
             "component": report.component.display().to_string(),
             "bytes": report.bytes,
+            "debug": report.debug.as_ref().map(|path| path.display().to_string()),
             "imports": report.contract.functions_used(),
             "exports": report.contract.exports,
         }))?,

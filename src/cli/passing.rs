@@ -26,6 +26,9 @@ pub struct Passing {
     /// (`airlock inspect --host`).
     #[arg(long)]
     pub in_process: bool,
+    /// Read `P.wasm.debug` beside each pass, as `airlock build` writes it: a trap is told by file and line. For your own passes.
+    #[arg(long)]
+    pub symbols: bool,
     /// Compile passes anew, and keep nothing of it (`airlock cache`).
     #[arg(long)]
     pub no_cache: bool,
@@ -44,21 +47,26 @@ pub fn named_passes(texts: &[String], passing: &Passing) -> anyhow::Result<Vec<F
             }
             _ => (text.as_str(), Stage::Pre),
         };
-        let (config, grant) = (passing.pass_config.clone(), passing.grant.clone());
-        wanted.push(FilePass { path: path.into(), stage, config, options: options.clone(), grant });
+        let (config, grant, symbols) = (passing.pass_config.clone(), passing.grant.clone(), passing.symbols);
+        wanted.push(FilePass { path: path.into(), stage, config, options: options.clone(), grant, symbols });
     }
     Ok(wanted)
 }
 
-/// Returns where passes run.
-pub fn place(passing: &Passing, limits: &Limits, reading: &Reading, passes: usize) -> anyhow::Result<Place> {
+/// Returns where so many passes run; `locates`: where a trap is told by its place.
+pub fn place(
+    passing: &Passing,
+    limits: &Limits,
+    reading: &Reading,
+    (passes, locates): (usize, bool),
+) -> anyhow::Result<Place> {
     if passing.in_process {
-        return Ok(Place::Here(Engine::new(limits)?));
+        return Ok(Place::Here(if locates { Engine::locating(limits) } else { Engine::new(limits) }?));
     }
     #[cfg(target_os = "linux")]
     {
         let operators = reading.sources().operator_texts()?;
-        Ok(Place::apart(super::cache::of_run(passing.no_cache), operators, limits, passes)?)
+        Ok(Place::apart(super::cache::of_run(passing.no_cache), operators, limits, passes, locates)?)
     }
     #[cfg(not(target_os = "linux"))]
     bail!(

@@ -74,7 +74,7 @@ pub fn reduce(args: &ReduceArgs, global: &Global) -> anyhow::Result<Exit> {
     let wanted = passing::named_passes(&args.passes, &args.passing)?;
     pipeline::check_grants(&wanted)?;
     check_output(args, global, &reading)?;
-    let place = passing::place(&args.passing, &config.file.limits, &reading, wanted.len())?;
+    let place = passing::place(&args.passing, &config.file.limits, &reading, (wanted.len(), false))?;
     let specs = passing::load_passes(wanted, &config, &place, global)?;
     let loaded = reading.sources().model(&args.model)?;
     let folder = tempfile::tempdir().context("cannot make a folder for the models to try")?;

@@ -170,7 +170,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let (reading, wanted) = checked(args, &settled, global)?;
-    let place = place(&args.passing, &settled.config.file.limits, &reading, wanted.len())?;
+    let expected = (wanted.len(), wanted.iter().any(|w| w.symbols));
+    let place = place(&args.passing, &settled.config.file.limits, &reading, expected)?;
     let done = perform(args, &settled, (&reading, wanted), &place, global)?;
     show(args, global, &done)?;
     Ok(done.exit)
@@ -274,6 +275,9 @@ impl RunArgs {
         }
         if self.passing.in_process {
             bail!("--in-process is for the command line: what is served runs in workers");
+        }
+        if self.passing.symbols {
+            bail!("--symbols is for the command line: debug information is read for its author alone");
         }
         if self.passing.no_cache {
             bail!("--no-cache is for the command line: whoever serves decides what is kept");

@@ -39,7 +39,7 @@ pub fn test(
     let config = alone();
     let folder = tempfile::tempdir().context("no temporary folder can be made")?;
     let component = component(pass, folder.path(), global)?;
-    let place = place(passing, &config.file.limits, reading, cases.len())?;
+    let place = place(passing, &config.file.limits, reading, (cases.len(), passing.symbols))?;
     let wanted = named_passes(&[component.display().to_string()], passing)?;
     let mut specs = load_passes(wanted, &config, &place, global)?;
     let Some(spec) = specs.first_mut() else { bail!("there is no pass in {}", pass.display()) };

@@ -25,6 +25,8 @@ pub struct BuildReport {
     pub component: PathBuf,
     /// Its size.
     pub bytes: usize,
+    /// The file beside it with its debug information, where the language has it apart.
+    pub debug: Option<PathBuf>,
     /// What built it, for people.
     pub toolchain: String,
     /// What the component takes from the host and gives it.
@@ -37,6 +39,8 @@ pub struct Built {
     pub name: String,
     /// The component.
     pub component: Vec<u8>,
+    /// The core module that it was made of, with its debug information, where the language has it apart.
+    pub debug: Option<Vec<u8>>,
     /// What built it, for people.
     pub toolchain: String,
 }
@@ -44,7 +48,7 @@ pub struct Built {
 /// Builds the pass at `path`, a folder or one source file, and writes its component to `out` (`None`: `NAME.wasm` in the
 /// current folder).
 ///
-/// Compilers' own messages go to standard error. The file appears whole or not at all, and only if it fits the contract.
+/// Debug information stands in `OUT.debug`, for the author: nothing of it is in the component but the names of functions. Compilers' own messages go to standard error. The file appears whole or not at all, and only if it fits the contract.
 pub fn build(path: &Path, out: Option<&Path>, options: &BuildOptions) -> Result<BuildReport, BuildError> {
     let source = Source::of(path)?;
     let built = match source.language {
@@ -53,12 +57,21 @@ pub fn build(path: &Path, out: Option<&Path>, options: &BuildOptions) -> Result<
         Language::Python => python::build(&source, options),
         Language::JavaScript | Language::TypeScript => javascript::build(&source),
     }?;
-    let Built { name, component, toolchain } = built;
+    let Built { name, component, debug, toolchain } = built;
     let contract = contract::check(&name, &component, &Limits::default()).map_err(Box::new)?;
     let path = out.map_or_else(|| PathBuf::from(format!("{name}.wasm")), Path::to_owned);
     write_component(&path, &component)?;
+    let debug = debug.map(|module| write_debug(&path, &module)).transpose()?;
     let (language, bytes) = (source.language, component.len());
-    Ok(BuildReport { package: name, language, component: path, bytes, toolchain, contract })
+    Ok(BuildReport { package: name, language, component: path, bytes, debug, toolchain, contract })
+}
+
+fn write_debug(component: &Path, module: &[u8]) -> Result<PathBuf, BuildError> {
+    let mut path = component.as_os_str().to_owned();
+    path.push(".debug");
+    let path = PathBuf::from(path);
+    write_component(&path, module)?;
+    Ok(path)
 }
 
 /// Writes the file, and makes its folder where it is not there.

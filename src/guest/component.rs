@@ -1,9 +1,31 @@
 //! From a core module to a component.
 
+use wasmparser::{Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
 use crate::contract;
+
+/// Returns a module without its debug information; `None` where it has none. Names of functions stay: they are in messages.
+pub fn without_debug(module: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    let mut kept = module.get(..8).unwrap_or_default().to_vec();
+    let mut has_debug = false;
+    let mut at = kept.len();
+    for payload in Parser::new(0).parse_all(module) {
+        let payload = payload.map_err(|e| e.to_string())?;
+        let end = match &payload {
+            Payload::CustomSection(custom) => custom.range().end,
+            Payload::CodeSectionStart { range, .. } => range.end,
+            other => other.as_section().map_or(at, |(_, range)| range.end),
+        };
+        match payload {
+            Payload::CustomSection(custom) if custom.name().starts_with(".debug_") => has_debug = true,
+            _ => kept.extend_from_slice(module.get(at..end).unwrap_or_default()),
+        }
+        at = at.max(end);
+    }
+    Ok(has_debug.then_some(kept))
+}
 
 /// Wraps a core module that carries the types of its world, as `wit-bindgen` for Rust writes them.
 pub fn componentize(module: &[u8]) -> Result<Vec<u8>, String> {
@@ -33,6 +55,17 @@ mod tests {
         let component = componentize(&module).unwrap();
         let error = contract::check("p", &component, &Limits::default()).unwrap_err();
         assert!(matches!(error, contract::LoadError::MissingExport { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_module_without_its_debug_information_is_else_the_same() {
+        let text = |debug: &str| format!("(module (func (export \"f\") nop) {debug} (@custom \"producers\" \"x\"))");
+        let plain = wat::parse_str(text("")).unwrap();
+        let with = wat::parse_str(text("(@custom \".debug_line\" \"abc\") (@custom \".debug_str\" \"\")")).unwrap();
+        assert!(with.len() > plain.len());
+        assert_eq!(without_debug(&with).unwrap(), Some(plain.clone()));
+        assert_eq!(without_debug(&plain).unwrap(), None);
+        assert!(without_debug(b"\0asm\x01\0\0\0\x01").is_err());
     }
 
     #[test]

@@ -51,6 +51,9 @@ pub struct FilePass {
     /// What the pass may have beyond the graph: `constants`.
     #[serde(default)]
     pub grant: Vec<String>,
+    /// Whether `COMPONENT.debug` beside it, which `airlock build` writes, is read to tell where the pass traps. For the user's own passes.
+    #[serde(default)]
+    pub symbols: bool,
 }
 
 /// The file's content.
@@ -251,6 +254,7 @@ fn custom_passes(options: &CompilerOptions) -> Vec<FilePass> {
             config: String::new(),
             options: BTreeMap::new(),
             grant: Vec::new(),
+            symbols: false,
         })
     };
     of("post_grad_custom_pre_pass", Stage::Pre).chain(of("post_grad_custom_post_pass", Stage::Post)).collect()

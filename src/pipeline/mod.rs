@@ -45,5 +45,6 @@ pub use place::{Place, PlaceError, check_grants};
 pub use reduce::{Reduced, reduce};
 #[cfg(feature = "sandbox")]
 pub use run::{
-    Edits, FaultReport, Observer, Outcome, PassReport, PassSpec, RunError, RunReport, Settings, Silent, run,
+    Edits, FaultReport, FrameReport, Observer, Outcome, PassReport, PassSpec, RunError, RunReport, Settings, Silent,
+    run,
 };

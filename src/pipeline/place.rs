@@ -6,7 +6,7 @@ use super::{FilePass, PassSpec};
 use crate::contract::{Limits, LoadError};
 #[cfg(target_os = "linux")]
 use crate::sandbox::worker::{Cache, WorkerPass, Workers};
-use crate::sandbox::{AnyPass, Engine, GRANTS, Pass};
+use crate::sandbox::{AnyPass, Engine, GRANTS, Pass, Symbols, SymbolsError};
 
 /// Where passes run.
 pub enum Place {
@@ -34,6 +34,22 @@ pub enum PlaceError {
         /// Why.
         source: Box<LoadError>,
     },
+    /// Debug information that is not there.
+    #[error("cannot read the debug information {}: `airlock build` writes it beside components in Rust, C and C++", path.display())]
+    NoSymbols {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Debug information that does not read.
+    #[error("{}: {source}", path.display())]
+    Symbols {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: SymbolsError,
+    },
     /// Workers that do not begin.
     #[error("{0}")]
     Workers(#[from] std::io::Error),
@@ -47,16 +63,27 @@ pub fn check_grants(wanted: &[FilePass]) -> Result<(), PlaceError> {
     }
 }
 
+/// Reads what `airlock build` wrote beside a component.
+fn read_symbols(component: &Path) -> Result<Symbols, PlaceError> {
+    let mut path = component.as_os_str().to_owned();
+    path.push(".debug");
+    let path = PathBuf::from(path);
+    let bytes = std::fs::read(&path).map_err(|source| PlaceError::NoSymbols { path: path.clone(), source })?;
+    Symbols::read(bytes).map_err(|source| PlaceError::Symbols { path, source })
+}
+
 impl Place {
-    /// Returns workers for so many passes, with what was compiled before.
+    /// Returns workers for so many passes, with what was compiled before; `locates`: those that tell where in its functions a guest traps.
     #[cfg(target_os = "linux")]
     pub fn apart(
         cache: Option<std::sync::Arc<Cache>>,
         operators: Vec<(String, String)>,
         limits: &Limits,
         passes: usize,
+        locates: bool,
     ) -> Result<Self, PlaceError> {
         let mut workers = Workers::of_this_program().with_cache(cache);
+        workers.locates = locates;
         if passes > 1 {
             // They come up while the first is compiled or loaded.
             workers = workers.with_pool(passes.saturating_sub(1), 0, limits, &operators)?;
@@ -72,14 +99,25 @@ impl Place {
         loaded: &dyn Fn(),
     ) -> Result<Vec<PassSpec<'_>>, PlaceError> {
         let mut specs = Vec::new();
-        for FilePass { path, stage, config, options, grant: grants } in wanted {
+        for FilePass { path, stage, config, options, grant: grants, symbols } in wanted {
+            let symbols = (symbols && self.locates()).then(|| read_symbols(&path)).transpose()?;
             let pass = self
                 .load(&path, limits)
                 .map_err(|source| PlaceError::Load { path: path.clone(), source: Box::new(source) })?;
-            specs.push(PassSpec { pass, file: path.display().to_string(), stage, config, options, grants });
+            let file = path.display().to_string();
+            specs.push(PassSpec { pass, file, stage, config, options, grants, symbols });
             loaded();
         }
         Ok(specs)
+    }
+
+    /// Whether a trap is told by its place; whoever serves others does not read what they say of it.
+    fn locates(&self) -> bool {
+        match self {
+            Place::Here(_) => true,
+            #[cfg(target_os = "linux")]
+            Place::Apart(workers, _) => workers.locates,
+        }
     }
 
     /// Loads the component in a file.

@@ -16,7 +16,7 @@ use crate::formats::text;
 use crate::graph::{Graph, Model};
 use crate::ops::Registry;
 use crate::passes::{BUILT_IN, BuiltIn};
-use crate::sandbox::{AnyPass, Ended, Info, Job, LogLine, PassFault, Usage};
+use crate::sandbox::{AnyPass, Ended, Frame, Info, Job, LogLine, PassFault, Symbols, Usage};
 use crate::verify::{self, Verdict};
 
 /// A pass of the user, loaded.
@@ -33,6 +33,8 @@ pub struct PassSpec<'e> {
     pub options: BTreeMap<String, String>,
     /// What it may have beyond the graph.
     pub grants: Vec<String>,
+    /// Its author's debug information.
+    pub symbols: Option<Symbols>,
 }
 
 /// How a pass ended for the graph.
@@ -88,6 +90,17 @@ pub struct FaultReport {
     pub used: Option<u64>,
     /// How much there was.
     pub limit: Option<u64>,
+    /// The guest's own functions, innermost first, where the component has names.
+    pub frames: Vec<FrameReport>,
+}
+
+/// A function of the guest on its stack.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FrameReport {
+    /// Its name.
+    pub function: String,
+    /// File, line and column, where `--symbols` tells them.
+    pub source: Option<String>,
 }
 
 /// What became of one pass.
@@ -325,7 +338,7 @@ fn run_component(
         Ok(info) => info,
         Err(fault) => {
             report.outcome = Outcome::Faulted;
-            report.fault = Some(fault_report(fault));
+            report.fault = Some(fault_report(fault, spec.symbols.as_ref()));
             report.fuel_limit = settings.config.file.limits.fuel_base;
             report.reproducer = reproducer::fault(settings, &graph, &report, &spec.file)?;
             return Ok((graph, report));
@@ -353,7 +366,7 @@ fn run_component(
     match outcome.ended {
         Ended::Faulted(fault) => {
             report.outcome = Outcome::Faulted;
-            report.fault = Some(fault_report(&fault));
+            report.fault = Some(fault_report(&fault, spec.symbols.as_ref()));
         }
         Ended::Unchanged(said) | Ended::Changed(said) => report.note = said.note,
     }
@@ -381,8 +394,14 @@ fn run_built_in(
         editor.undo();
         report.outcome = Outcome::Faulted;
         let function = "run".to_string();
-        report.fault =
-            Some(FaultReport { kind: "guest-error", function, message: error.to_string(), used: None, limit: None });
+        report.fault = Some(FaultReport {
+            kind: "guest-error",
+            function,
+            message: error.to_string(),
+            used: None,
+            limit: None,
+            frames: Vec::new(),
+        });
     }
     let graph = settle(editor, &mut report, built_in.name, settings)?;
     Ok((graph, report))
@@ -443,13 +462,15 @@ fn count(changes: &Changes) -> Edits {
     Edits { inserted: changes.inserted.len(), erased: changes.erased.len(), changed: changes.changed.len() }
 }
 
-fn fault_report(fault: &PassFault) -> FaultReport {
+fn fault_report(fault: &PassFault, symbols: Option<&Symbols>) -> FaultReport {
+    let frame = |f: &Frame| FrameReport { function: f.name.clone(), source: symbols.and_then(|s| s.source(f)) };
     FaultReport {
         kind: fault.kind.name(),
         function: fault.function.to_string(),
         message: fault.message.clone(),
         used: fault.used,
         limit: fault.limit,
+        frames: fault.frames.iter().map(frame).collect(),
     }
 }
 

@@ -61,6 +61,10 @@ fn row(page: &mut String, pass: &PassReport) {
         if let (Some(used), Some(limit)) = (fault.used, fault.limit) {
             let _ = write!(said, " (used {used} of {limit})");
         }
+        for frame in &fault.frames {
+            let source = frame.source.as_ref().map_or_else(String::new, |source| format!(" at {}", escape(source)));
+            let _ = write!(said, "<br><span class=\"dim\">in {}{source}</span>", escape(&frame.function));
+        }
     }
     let edits = &pass.edits;
     let _ = writeln!(

@@ -94,6 +94,10 @@ fn details(text: &mut String, pass: &PassReport, verbose: u8) {
             "ACCEPTED WITHOUT PROOF: policy `advisory` lets unknown values through".red().bold()
         );
     }
+    for frame in pass.fault.iter().flat_map(|fault| &fault.frames) {
+        let Some(source) = &frame.source else { continue };
+        let _ = writeln!(text, "   at {} in {}", plain(source), plain(&frame.function));
+    }
     if let Some(file) = &pass.reproducer {
         let file = plain(file);
         let _ = match &pass.fault {

@@ -1,7 +1,8 @@
 //! From an error of wasmtime to a fault of the pass.
 
-use wasmtime::{Trap, WasmBacktrace};
+use wasmtime::{FrameInfo, Trap, WasmBacktrace};
 
+use super::fault::Frame;
 use super::store::Stop;
 use super::{FaultKind, PassFault};
 use crate::contract::Limits;
@@ -99,9 +100,15 @@ fn of_text(error: &wasmtime::Error, context: &Context<'_>) -> Said {
     (FaultKind::Contract, format!("it broke the calling convention: {message}"), None)
 }
 
-fn frames(error: &wasmtime::Error) -> Box<[String]> {
-    const NAME_CHARS: u32 = 200;
+/// Returns the name of a guest's function for people. Escaped.
+pub(super) fn function_name(name: &str) -> String {
+    const CHARS: u32 = 200;
+    shown(&format!("{:#}", rustc_demangle::demangle(name)), CHARS)
+}
+
+fn frames(error: &wasmtime::Error) -> Box<[Frame]> {
     let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else { return Box::default() };
     let frames = backtrace.frames().iter().take(FRAMES);
-    frames.filter_map(|f| f.func_name()).map(|name| shown(name, NAME_CHARS)).collect()
+    let place = |f: &FrameInfo| Some((f.func_index(), u32::try_from(f.func_offset()?).ok()?));
+    frames.filter_map(|f| Some(Frame { name: function_name(f.func_name()?), place: place(f) })).collect()
 }

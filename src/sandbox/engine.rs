@@ -32,7 +32,13 @@ impl Engine {
     /// Starts an engine. Of the limits it takes the stack; the others belong to each load and run.
     pub fn new(limits: &Limits) -> Result<Self, LoadError> {
         let stack_bytes = stack_bytes(limits);
-        Self::of(&config(stack_bytes), stack_bytes)
+        Self::of(&config(stack_bytes, false), stack_bytes)
+    }
+
+    /// Starts an engine that tells where in its functions a guest traps. What it compiles is a tenth larger.
+    pub fn locating(limits: &Limits) -> Result<Self, LoadError> {
+        let stack_bytes = stack_bytes(limits);
+        Self::of(&config(stack_bytes, true), stack_bytes)
     }
 
     fn of(config: &Config, stack_bytes: usize) -> Result<Self, LoadError> {
@@ -53,9 +59,9 @@ impl Engine {
     /// Starts the engine of a worker: its clock runs at once, guests run on the thread that asks for it, whose stack must be
     /// [`Engine::thread_stack_bytes`], and code may lie in memory that is not the engine's.
     #[cfg(target_os = "linux")]
-    pub(super) fn of_worker(limits: &Limits) -> Result<Self, LoadError> {
+    pub(super) fn of_worker(limits: &Limits, locates: bool) -> Result<Self, LoadError> {
         let stack_bytes = stack_bytes(limits);
-        let mut config = config(stack_bytes);
+        let mut config = config(stack_bytes, locates);
         config.with_custom_code_memory(Some(std::sync::Arc::new(super::artifact::Published::new())));
         let mut engine = Self::of(&config, stack_bytes)?;
         let clock = Clock::start(&engine.wasmtime).map_err(|e| LoadError::Engine { message: e.to_string() })?;
@@ -81,7 +87,7 @@ fn stack_bytes(limits: &Limits) -> usize {
     usize::try_from(limits.stack_bytes.clamp(MIN, MAX)).unwrap_or(1 << 20)
 }
 
-fn config(stack_bytes: usize) -> Config {
+fn config(stack_bytes: usize, locates: bool) -> Config {
     let mut config = Config::new();
     config
         .strategy(Strategy::Cranelift)
@@ -105,8 +111,9 @@ fn config(stack_bytes: usize) -> Config {
         .guard_before_linear_memory(true)
         // Images of memories would be files of their own: workers may make none.
         .memory_init_cow(false)
-        // Nobody reads which instruction of a function it was, and nobody unwinds but the engine itself: a tenth of what is compiled.
-        .generate_address_map(false)
+        // Which instruction of a function it was is read only where the pass's author asks, and nobody unwinds but the engine itself: a
+        // tenth of what is compiled.
+        .generate_address_map(locates)
         .native_unwind_info(false)
         .signals_based_traps(true);
     config

@@ -55,6 +55,15 @@ impl fmt::Display for FaultKind {
     }
 }
 
+/// A function of the guest, on its stack when it failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Its name. Escaped.
+    pub name: String,
+    /// Its number among the module's functions, and the offset in its body, in bytes: where the engine keeps them (`Engine::locating`).
+    pub place: Option<(u32, u32)>,
+}
+
 /// A pass failed; the graph is as it was.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassFault {
@@ -72,7 +81,7 @@ pub struct PassFault {
     /// How much there was.
     pub limit: Option<u64>,
     /// The guest's own functions, innermost first, where the component has names. Escaped.
-    pub frames: Box<[String]>,
+    pub frames: Box<[Frame]>,
 }
 
 impl fmt::Display for PassFault {
@@ -82,7 +91,7 @@ impl fmt::Display for PassFault {
             write!(f, " (used {used} of {limit})")?;
         }
         if let Some(frame) = self.frames.first() {
-            write!(f, ", in its function {frame}")?;
+            write!(f, ", in its function {}", frame.name)?;
         }
         Ok(())
     }
@@ -103,7 +112,7 @@ mod tests {
             message: "out of fuel".into(),
             used: Some(10),
             limit: Some(10),
-            frames: Box::new(["spin".into()]),
+            frames: Box::new([Frame { name: "spin".into(), place: None }]),
         };
         assert_eq!(fault.to_string(), "endless in `run`: out of fuel (used 10 of 10), in its function spin");
         assert_eq!(serde_json::to_value(fault.kind).unwrap(), fault.kind.name());

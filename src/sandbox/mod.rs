@@ -3,6 +3,7 @@
 //! - `fault`, `outcome`: what can come of a run (of a load: `contract`, which looks at a component before anything is compiled);
 //! - `engine`, `store`: wasmtime, configured for the least; one store a run; the clock;
 //! - `host`: what a component's imports do; `pass`: load, describe, run; `classify`: from errors of wasmtime to faults;
+//! - `symbols`: where in its sources that was, by what its author keeps beside it;
 //! - `worker`: the same in processes of their own, behind walls; `journal`: edits on their way back; `artifact`: compiled components;
 //! - `any`: a pass, wherever it runs; `calls`: the contract's calls for a program that edits by itself; `profile`: what a run costs.
 //!
@@ -38,10 +39,12 @@ mod pass;
 mod profile;
 #[cfg(feature = "sandbox")]
 mod store;
+#[cfg(feature = "sandbox")]
+mod symbols;
 #[cfg(all(feature = "sandbox", target_os = "linux"))]
 pub mod worker;
 
-pub use fault::{FaultKind, PassFault};
+pub use fault::{FaultKind, Frame, PassFault};
 
 #[cfg(feature = "sandbox")]
 pub use any::AnyPass;
@@ -60,3 +63,5 @@ pub use outcome::{Ended, Info, PassRun, Said, Usage};
 pub use pass::{GRANTS, Pass};
 #[cfg(feature = "sandbox")]
 pub use profile::{CallCost, Look, Profile, bytes_of};
+#[cfg(feature = "sandbox")]
+pub use symbols::{Symbols, SymbolsError};

@@ -13,17 +13,15 @@ use wasmtime::{AsContext, CallHook, Store, StoreContextMut, UpdateDeadline, Wasm
 use super::host::{Host, Job};
 use super::journal::Journal;
 use super::{Pass, PassRun};
-use crate::contract::{Limits, shown};
+use crate::contract::Limits;
 use crate::editor::Editor;
 use crate::graph::Graph;
+use crate::sandbox::classify::function_name;
 
 /// How often the guest's stack is looked at.
 const EVERY: Duration = Duration::from_micros(100);
 /// What calls are called that go to the engine, to grow a memory.
 const ENGINE: &str = "(engine)";
-/// Characters of a function's name.
-const NAME_CHARS: u32 = 200;
-
 /// What is looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Look {
@@ -163,9 +161,8 @@ fn look(mut context: StoreContextMut<'_, Host>) {
 fn stack(trace: &WasmBacktrace) -> String {
     let name = |f: &wasmtime::FrameInfo| {
         let number = || format!("function {}", f.func_index());
-        let name = f.func_name().map_or_else(number, |name| format!("{:#}", rustc_demangle::demangle(name)));
         // These two part stacks, and what they cost.
-        shown(&name, NAME_CHARS).replace(';', ":").replace('\n', " ")
+        f.func_name().map_or_else(number, function_name).replace(';', ":").replace('\n', " ")
     };
     let names: Vec<String> = trace.frames().iter().rev().map(name).collect();
     names.join(";")

@@ -126,6 +126,7 @@ fn run(component: &Path, graphs: &[&str], given: Given<'_>) -> Vec<Seen> {
         config: config_text,
         options,
         grants: Vec::new(),
+        symbols: None,
     };
     let plain = Settings::plain(&config, registry.clone(), JudgeOptions::default());
     let mut settings = Settings { record_edits: true, ..plain };
@@ -256,6 +257,63 @@ fn a_new_pass_prints(language: &str, source: &str, replaced: (&str, &str)) {
     assert_eq!(pass["outcome"].as_str(), Some("unchanged"), "{pass}");
     let log: Vec<_> = pass["log"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
     assert_eq!(log, ["2 lines", "no end"]);
+}
+
+/// A new pass that traps in a function of its own is told by the place, where its author asks and the file beside it is its own.
+fn a_trap_is_told_by_file_and_line(language: &str, source: &str, replaced: [(&str, &str); 2], line: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (dir, wasm) = (folder.path().join("no-negation"), folder.path().join("out.wasm"));
+    let new = airlock().args(["new", "--lang", language]).arg(&dir).output().unwrap();
+    assert_eq!(new.status.code(), Some(0), "{}", e2e::text(&new.stderr));
+    let mut text = std::fs::read_to_string(dir.join(source)).unwrap();
+    for (old, new) in replaced {
+        assert!(text.contains(old), "{text}");
+        text = text.replacen(old, new, 1);
+    }
+    std::fs::write(dir.join(source), &text).unwrap();
+    let number = text.lines().position(|l| l.contains(line)).unwrap() + 1;
+    let build = airlock().arg("build").arg(&dir).arg("-o").arg(&wasm).output().unwrap();
+    assert_eq!(build.status.code(), Some(0), "{}", e2e::text(&build.stderr));
+    let graph = model("torchair_doc_model", "core");
+    let run = |more: &[&str]| {
+        let run = airlock().args(["run", "--format", "json"]).args(more).arg("--pass").arg(&wasm).arg(&graph).output();
+        let run = run.unwrap();
+        assert_eq!(run.status.code(), Some(3), "{}", e2e::text(&run.stderr));
+        json(&run)["passes"][0]["fault"]["frames"][0].clone()
+    };
+    let place = format!("{}:{number}:", dir.join(source).display());
+    for more in [&["--symbols"][..], &["--symbols", "--in-process"]] {
+        let frame = run(more);
+        assert!(frame["source"].as_str().unwrap().starts_with(&place), "{frame}");
+    }
+    assert!(run(&[])["source"].is_null());
+    let beside = folder.path().join("out.wasm.debug");
+    let debug = std::fs::read(&beside).unwrap();
+    assert!(debug.len() > std::fs::read(&wasm).unwrap().len());
+    std::fs::write(&beside, b"\0asm\x01\0\0\0").unwrap();
+    assert!(run(&["--symbols"])["source"].is_null(), "of another module");
+    std::fs::write(&beside, &debug[..debug.len() / 2]).unwrap();
+    let refused = airlock().args(["run", "--symbols", "--pass"]).arg(&wasm).arg(&graph).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(e2e::text(&refused.stderr).contains("out.wasm.debug"), "{}", e2e::text(&refused.stderr));
+}
+
+#[test]
+fn a_trap_in_c_is_told_by_file_and_line() {
+    if component_in("c", "dedup").is_none() {
+        return;
+    }
+    let own = "static volatile int zero;\n__attribute__((noinline)) static size_t share(size_t n) {\n    return n / zero;\n}\n\nal_error al_run(";
+    let call = "*outcome = al_edits(share(edits));";
+    let replaced = [("al_error al_run(", own), ("*outcome = al_edits(edits);", call)];
+    a_trap_is_told_by_file_and_line("c", "pass.c", replaced, "return n / zero");
+}
+
+#[test]
+fn a_trap_in_rust_is_told_by_file_and_line() {
+    let own = "#[inline(never)]\nfn share(n: usize) -> usize {\n    if n == 0 {\n        std::process::abort();\n    }\n    n\n}\n\npass!(run);";
+    let replaced = [("pass!(run);", own), ("Outcome::edits(edits)", "Outcome::edits(share(edits))")];
+    a_trap_is_told_by_file_and_line("rust", "src/lib.rs", replaced, "abort()");
 }
 
 #[test]

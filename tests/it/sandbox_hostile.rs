@@ -61,7 +61,7 @@ fn an_endless_run_ends_by_fuel_and_names_the_figures() {
     let fault = fault("endless_run");
     ended_by(&fault, FaultKind::Fuel, "run");
     assert_eq!((fault.used, fault.limit), (Some(50_000_000), Some(50_000_000)));
-    assert_eq!(fault.frames.first().map(String::as_str), Some("spin"));
+    assert_eq!(fault.frames.first().map(|f| f.name.as_str()), Some("spin"));
     assert!(fault.to_string().contains("endless_run in `run`"), "{fault}");
 }
 
@@ -141,7 +141,7 @@ fn a_flood_of_log_lines_is_cut_and_shown_escaped() {
 fn a_trap_names_the_guests_function() {
     let fault = fault("trap");
     ended_by(&fault, FaultKind::Trap, "run");
-    assert_eq!(fault.frames.first().map(String::as_str), Some("oops"));
+    assert_eq!(fault.frames.first().map(|f| f.name.as_str()), Some("oops"));
 }
 
 #[test]

@@ -19,19 +19,19 @@ use std::process::{Command, Stdio};
 
 use super::{cache_folder, in_path, work_folder};
 use crate::guest::build::Built;
-use crate::guest::component::componentize_untyped;
+use crate::guest::component::{componentize_untyped, without_debug};
 use crate::guest::{BuildError, Language, Source, sdk};
 
 const TARGET: &str = "--target=wasm32-wasi";
 
 /// What the SDK and passes are compiled with.
-const FLAGS: &[&str] = &[TARGET, "-Oz", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"];
+const FLAGS: &[&str] =
+    &[TARGET, "-Oz", "-gline-tables-only", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"];
 const C_FLAGS: &[&str] = &["-std=c11"];
 const CPP_FLAGS: &[&str] = &["-std=c++20", "-fno-exceptions", "-fno-rtti"];
 const WARNINGS: &[&str] = &["-Wall", "-Wextra"];
 
-const LINK_FLAGS: &[&str] =
-    &[TARGET, "-mexec-model=reactor", "-Wl,--strip-debug", "-Wl,--gc-sections", "-Wl,-z,stack-size=1048576"];
+const LINK_FLAGS: &[&str] = &[TARGET, "-mexec-model=reactor", "-Wl,--gc-sections", "-Wl,-z,stack-size=1048576"];
 
 /// Sources of the SDK, below its folder.
 const SDK_SOURCES: &[&str] = &["c/src/airlock.c", "c/src/stdio.c", "c/bindings/graph_pass.c"];
@@ -51,9 +51,14 @@ pub fn build(source: &Source) -> Result<Built, BuildError> {
     let work = work_folder()?;
     let built = compile_and_link(source, &compiler, &sdk, &work);
     let _ = std::fs::remove_dir_all(&work);
-    let component = componentize_untyped(built?)
-        .map_err(|reason| BuildError::Componentize { package: source.name.clone(), reason })?;
-    Ok(Built { name: source.name.clone(), component, toolchain: compiler.shown() })
+    let module = built?;
+    let refused = |reason| BuildError::Componentize { package: source.name.clone(), reason };
+    let (plain, debug) = match without_debug(&module).map_err(refused)? {
+        Some(plain) => (plain, Some(module)),
+        None => (module, None),
+    };
+    let component = componentize_untyped(plain).map_err(refused)?;
+    Ok(Built { name: source.name.clone(), component, debug, toolchain: compiler.shown() })
 }
 
 fn compile_and_link(source: &Source, compiler: &Compiler, sdk: &Path, work: &Path) -> Result<Vec<u8>, BuildError> {

@@ -38,7 +38,8 @@ pub fn build(source: &Source) -> Result<Built, BuildError> {
     let built = componentize(source, pass, &sdk, &node, &modules, &work);
     let _ = std::fs::remove_dir_all(&work);
     let toolchain = format!("{} with {}", node.display(), modules.display());
-    Ok(Built { name: source.name.clone(), component: built?, toolchain })
+    // Its stacks name file and line.
+    Ok(Built { name: source.name.clone(), component: built?, debug: None, toolchain })
 }
 
 fn componentize(

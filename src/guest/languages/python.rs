@@ -27,7 +27,9 @@ pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildErro
     let work = work_folder()?;
     let built = componentize(source, &module, &program, &sdk, &work, options);
     let _ = std::fs::remove_dir_all(&work);
-    Ok(Built { name: source.name.clone(), component: built?, toolchain: program.display().to_string() })
+    let toolchain = program.display().to_string();
+    // Its tracebacks name file and line.
+    Ok(Built { name: source.name.clone(), component: built?, debug: None, toolchain })
 }
 
 fn componentize(

@@ -3,7 +3,7 @@
 use super::cargo;
 use super::rustc::Toolchain;
 use crate::guest::build::Built;
-use crate::guest::component::componentize;
+use crate::guest::component::{componentize, without_debug};
 use crate::guest::{BuildError, BuildOptions, Source};
 
 /// Builds the pass with cargo.
@@ -12,8 +12,10 @@ pub fn build(source: &Source, options: &BuildOptions) -> Result<Built, BuildErro
     let toolchain = Toolchain::find(&source.dir)?;
     let path = cargo::build(&source.dir, &package, &toolchain, options)?;
     let module = std::fs::read(&path).map_err(|source| BuildError::Io { path, source })?;
-    let component =
-        componentize(&module).map_err(|reason| BuildError::Componentize { package: package.name.clone(), reason })?;
+    let refused = |reason| BuildError::Componentize { package: package.name.clone(), reason };
+    let stripped = without_debug(&module).map_err(refused)?;
+    let component = componentize(stripped.as_ref().unwrap_or(&module)).map_err(refused)?;
+    let debug = stripped.is_some().then_some(module);
     let toolchain = format!("{} {}", toolchain.rustc.display(), toolchain.version);
-    Ok(Built { name: package.name, component, toolchain })
+    Ok(Built { name: package.name, component, debug, toolchain })
 }

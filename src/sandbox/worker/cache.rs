@@ -146,10 +146,12 @@ impl Cache {
     }
 
     /// Returns the name of what a component is compiled to here.
-    pub(super) fn name(&self, component: &[u8], limits: &Limits) -> Result<String, LoadError> {
+    pub(super) fn name(&self, component: &[u8], limits: &Limits, locates: bool) -> Result<String, LoadError> {
         let mut hash = blake3::Hasher::new();
         hash.update(FORMAT);
         hash.update(&self.engine(limits)?);
+        // All that such an engine is configured for besides.
+        hash.update(&[u8::from(locates)]);
         hash.update(env!("CARGO_PKG_VERSION").as_bytes());
         hash.update(blake3::hash(component).as_bytes());
         Ok(hash.finalize().to_hex().to_string())
@@ -563,7 +565,7 @@ mod tests {
     fn names_tell_components_and_configurations_apart() {
         let (folder, limits) = (tempfile::tempdir().unwrap(), Limits::default());
         let cache = cache(folder.path(), 1000);
-        let name = |bytes: &[u8]| cache.name(bytes, &limits).unwrap();
+        let name = |bytes: &[u8]| cache.name(bytes, &limits, false).unwrap();
         assert_eq!(name(b"a"), name(b"a"));
         assert_ne!(name(b"a"), name(b"b"));
         assert!(is_name(&name(b"a")));

@@ -92,7 +92,7 @@ pub fn enter(mut at: impl FnMut(Step, &Stream) + Send) -> Result<(), WireError> 
 }
 
 fn prepared(begin: &Begin) -> Result<(Engine, Arc<Registry>), Failure> {
-    let engine = Engine::of_worker(&begin.limits).map_err(|e| Failure::Engine(e.to_string()))?;
+    let engine = Engine::of_worker(&begin.limits, begin.locates).map_err(|e| Failure::Engine(e.to_string()))?;
     let mut registry = Registry::default();
     if begin.role == Role::Run {
         // Here nobody waits for it.

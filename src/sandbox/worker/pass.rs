@@ -17,7 +17,7 @@ use crate::graph::{Bytes, NodeId, View};
 use crate::sandbox::host::{Named, weight_bytes};
 use crate::sandbox::journal::{self, ReplayError};
 use crate::sandbox::pass::{check_info, read_component};
-use crate::sandbox::{Ended, FaultKind, Info, Job, LogLine, PassFault, PassRun, Usage};
+use crate::sandbox::{Ended, FaultKind, Frame, Info, Job, LogLine, PassFault, PassRun, Usage};
 
 /// Memory of a worker that compiles.
 const COMPILER_BYTES: u64 = 2 << 30;
@@ -67,7 +67,7 @@ impl WorkerPass {
     ) -> Result<Self, LoadError> {
         let label = shown(label, limits.message_chars);
         let place = match workers.cache.clone() {
-            Some(cache) => Some((cache.name(bytes, limits)?, cache)),
+            Some(cache) => Some((cache.name(bytes, limits, workers.locates)?, cache)),
             None => None,
         };
         let mut begun = None;
@@ -281,7 +281,7 @@ impl WorkerPass {
             message: kept(&failed.message, limits),
             used: failed.used,
             limit: failed.limit,
-            frames: failed.frames.0.iter().map(|frame| kept(frame, limits)).collect(),
+            frames: failed.frames.0.iter().map(|f| Frame { name: kept(&f.name, limits), place: f.place }).collect(),
         }
     }
 
@@ -297,7 +297,8 @@ pub(super) fn begin_run(limits: &Limits, operators: &[(String, String)], room: u
     let data_bytes = room.saturating_add(limits.memory_bytes).saturating_add(limits.host_bytes.saturating_mul(2));
     // It describes once and runs once.
     let cpu_seconds = limits.time().as_secs().saturating_mul(2).saturating_add(10);
-    Begin { role: Role::Run, limits: limits.clone(), data_bytes, cpu_seconds, operators: operators.to_vec() }
+    let (limits, operators) = (limits.clone(), operators.to_vec());
+    Begin { role: Role::Run, limits, data_bytes, cpu_seconds, operators, locates: false }
 }
 
 /// An error of something that a worker should have done.
@@ -349,7 +350,8 @@ fn compiled_once(label: &str, bytes: &[u8], workers: &Workers, limits: &Limits) 
         cpu_seconds = cpu_seconds.saturating_mul(5);
     }
     let (role, operators) = (Role::Compile, Vec::new());
-    let begin = Begin { role, limits: limits.clone(), data_bytes: COMPILER_BYTES, cpu_seconds, operators };
+    let data_bytes = COMPILER_BYTES;
+    let begin = Begin { role, limits: limits.clone(), data_bytes, cpu_seconds, operators, locates: false };
     let mut worker = begun(label, workers, begin)?;
     // Other processes may have most of the processor.
     let wait = std::time::Duration::from_secs(cpu_seconds.saturating_mul(10)).saturating_add(workers.grace);

@@ -43,6 +43,7 @@ impl Shared {
 impl Pool {
     /// Starts that many workers, and `more` in place of those that are taken out.
     pub(super) fn start(workers: Workers, begin: Begin, size: usize, more: usize) -> std::io::Result<Self> {
+        let begin = Begin { locates: workers.locates, ..begin };
         let shared = Arc::new(Shared { begin, size, waiting: Mutex::default(), changed: Condvar::new() });
         let (own, all) = (shared.clone(), size.saturating_add(more));
         let starter =
@@ -57,6 +58,7 @@ impl Pool {
             && begin.limits.stack_bytes == wanted.limits.stack_bytes
             && begin.limits.memories >= wanted.limits.memories
             && begin.operators == wanted.operators
+            && begin.locates == wanted.locates
             && begin.cpu_seconds >= wanted.cpu_seconds
             && begin.data_bytes >= wanted.data_bytes;
         if !serves {

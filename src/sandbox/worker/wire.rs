@@ -18,10 +18,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::walls::Wall;
 use crate::contract::Limits;
 use crate::graph::Bytes;
-use crate::sandbox::{FaultKind, Info, Level, Said};
+use crate::sandbox::{FaultKind, Frame, Info, Level, Said};
 
 /// The version of these messages. Both ends are one program, so there is no other to understand.
-const VERSION: [u8; 4] = *b"ALW3";
+const VERSION: [u8; 4] = *b"ALW4";
 
 /// What a worker is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -64,6 +64,8 @@ pub struct Begin {
     pub cpu_seconds: u64,
     /// Operator files that add to the registry, each with its name.
     pub operators: Vec<(String, String)>,
+    /// Whether it tells where in its functions a guest traps.
+    pub locates: bool,
 }
 
 /// A run.
@@ -134,7 +136,7 @@ pub struct Failed {
     /// How much there was.
     pub limit: Option<u64>,
     /// The guest's functions.
-    pub frames: Few<String, 64>,
+    pub frames: Few<Frame, 64>,
 }
 
 /// A run that is over.
