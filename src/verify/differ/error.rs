@@ -46,6 +46,8 @@ pub enum Shows {
     Bits,
     /// Which outputs share memory with what.
     Sharing,
+    /// Another number of draws.
+    Draws,
 }
 
 /// A difference that two runs show.

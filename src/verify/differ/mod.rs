@@ -1,7 +1,7 @@
 //! The half of the judge that refutes: both programs run on the same inputs, until one shows a difference or the budget ends.
 //!
 //! - `subject`, `steps`, `parting`: the pair, its inputs, which steps each side takes, which inputs lie before the first difference; `sizes`, `regimes`, `trials`: what is tried;
-//! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are;
+//! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are; `draws`: how often each draws;
 //! - `likeness`: which values are alike in a run, for provers to look at first;
 //! - `sampled`: what rounding does where values are equal over the reals;
 //! - `witness`: what is kept of it, made smaller by `shrink`; `counterexample`, `script`: that as files;
@@ -12,6 +12,7 @@
 //! executor cannot make shows nothing. Leaves proofs to `prove`.
 
 mod counterexample;
+mod draws;
 mod error;
 mod illustrate;
 mod lab;
@@ -256,7 +257,8 @@ fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instan
         (Run::Done(a), Run::Done(b)) => {
             // Draws that were not the same make every value another one.
             if a.next_draw != b.next_draw {
-                return Once::NotRun("the two graphs draw other random numbers".into());
+                let not_run = || Once::NotRun("the two graphs draw other random numbers".into());
+                return draws::compare(subject).map_or_else(not_run, Once::Differs);
             }
             let shared = || if trial.ground == Ground::Inside { sharing::compare(subject, &a, &b) } else { None };
             match error::compare(&lab, trial.ground, &a, &b).or_else(shared) {

@@ -92,7 +92,7 @@ impl Witness {
 
     /// Returns the verdict that this refutes.
     pub fn refutes(self, verdict: Verdict) -> Verdict {
-        let effects = matches!(self.shows, Shows::Raises | Shows::StopsRaising | Shows::Sharing);
+        let effects = matches!(self.shows, Shows::Raises | Shows::StopsRaising | Shows::Sharing | Shows::Draws);
         let question = if effects { Question::Effects } else { Question::Values };
         let reason = self.sentence();
         let mut verdict = Verdict { verdict: Finding::Refuted, question: Some(question), ..verdict };
