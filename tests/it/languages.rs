@@ -30,10 +30,20 @@ const PASSES: [(&str, &[&str]); 8] = [
             "tests/models/torchair_doc_model/core.fx",
             PRE,
             "tests/torchair/scope/doc_post_pass/in.fx",
+            "tests/languages/python_spelled.fx",
             "tests/models/vit/core.fx",
         ],
     ),
-    ("dedup", &["tests/models/gpt2/core.fx", "tests/models/llama_prefill/core.fx", "tests/models/bert/core.fx", PRE]),
+    (
+        "dedup",
+        &[
+            "tests/languages/python_spelled.fx",
+            "tests/models/gpt2/core.fx",
+            "tests/models/llama_prefill/core.fx",
+            "tests/models/bert/core.fx",
+            PRE,
+        ],
+    ),
     (
         "add-rms-norm",
         &[

@@ -47,6 +47,10 @@ class OpOverloadPacket:
         return f"<OpOverloadPacket(op='{self}')>"
 
 
+# `torch.ops.aten.__and__`, and in place: operators; all else that is written so is Python's own.
+_SPELLED_AS_PYTHONS = {f"__{place}{name}__" for name in ("and", "or", "xor", "lshift", "rshift") for place in ("", "i")}
+
+
 class OpNamespace:
     """`torch.ops.aten`."""
 
@@ -55,7 +59,7 @@ class OpNamespace:
         self._packets: dict[str, OpOverloadPacket] = {}
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
-        if name.startswith("__") and name.endswith("__"):
+        if name.startswith("__") and name.endswith("__") and name not in _SPELLED_AS_PYTHONS:
             raise AttributeError(name)
         return self._packets.setdefault(name, OpOverloadPacket(self.name, name))
 
