@@ -1,6 +1,7 @@
 //! Reading and writing by index, masks, embeddings.
 
 use super::prelude::*;
+use crate::sym::Dim;
 
 pub(super) const TABLE: &[Line] = &[
     (Exact, take_along_dim, &["aten.take_along_dim.default"]),
@@ -19,6 +20,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, scatter_number_by_name, &["aten.scatter.value_reduce"]),
     (Real, scatter_reduce, &["aten.scatter_reduce.two"]),
     (Exact, put, &["aten.put.default"]),
+    (Exact, put_by_mask, &["aten.index_put.default"]),
     (Exact, diagonal_scatter, &["aten.diagonal_scatter.default"]),
     (Exact, unsafe_masked_index, &["aten._unsafe_masked_index.default"]),
     (Exact, unsafe_masked_put, &["aten._unsafe_masked_index_put_accumulate.default"]),
@@ -196,6 +198,25 @@ fn put(b: &Builder<'_>) -> Made {
     let at = vec![Arg::Node(flat(at))];
     let made = b.op("index_put.default", args![flat(x), at, flat(source), b.flag(3)?]);
     done![made.reshape(x.shape())]
+}
+
+/// Several values where one mask holds: the same row at each place, or a row a place, in order.
+fn put_by_mask(b: &Builder<'_>) -> Made {
+    let (x, values) = (b.t(0)?, b.t(2)?);
+    let indices = b.opt_ts(1)?.unwrap_or_default();
+    let [Some(mask)] = indices.as_slice() else { return Err(b.unsupported("another index than one mask")) };
+    b.only(mask.dtype() == Dtype::Bool && !b.flag(3)?, "other places than those of a mask, or sums")?;
+    b.only(values.rank() > 0 && values.dtype() == x.dtype(), "one value, or one of another type")?;
+    b.only((1..=x.rank()).contains(&mask.rank()), "a mask of other dimensions")?;
+    let row: Vec<Dim> = x.sizes().iter().skip(mask.rank()).copied().collect();
+    let spread = (mask.rank()..x.rank()).fold(*mask, |m, _| m.unsqueeze(-1));
+    if values.rank() <= row.len() {
+        return done![b.op("where.self", args![spread, values, x])];
+    }
+    let rows = values.sizes();
+    let is_each = rows.iter().skip(1).eq(row.iter()) && rows.iter().next() != Some(&Dim::Fixed(1));
+    b.only(is_each, "rows that are repeated")?;
+    done![x.call("masked_scatter", args![spread.expand(x.shape()), values])]
 }
 
 /// The two dimensions in front, and back.

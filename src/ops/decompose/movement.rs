@@ -345,8 +345,7 @@ fn meshgrid(b: &Builder<'_>) -> Made {
     let mut grids: Vec<T<'_>> = Vec::new();
     for (i, t) in items.iter().enumerate() {
         let own = (0..count).map(|d| if d == i { t.numel() } else { Arg::Int(1) }).collect::<Vec<_>>();
-        let grid = t.view(own).expand(sizes.clone());
-        grids.push(if swap { grid.transpose(0, 1) } else { grid });
+        grids.push(t.view(own).expand(sizes.clone()));
     }
     if swap {
         grids.swap(0, 1);

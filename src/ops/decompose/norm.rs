@@ -16,7 +16,15 @@ pub(super) const TABLE: &[Line] = &[
     (Real, native_group_norm, &["aten.native_group_norm.default"]),
     (Exact, batch_norm, &["aten.batch_norm.default"]),
     (Exact, instance_norm, &["aten.instance_norm.default"]),
-    (Real, batch_norm_kernel, &["aten.native_batch_norm.default", "aten._native_batch_norm_legit.no_stats"]),
+    (
+        Real,
+        batch_norm_kernel,
+        &[
+            "aten.native_batch_norm.default",
+            "aten._native_batch_norm_legit.default",
+            "aten._native_batch_norm_legit.no_stats",
+        ],
+    ),
     (
         Real,
         batch_norm_inference,

@@ -1,5 +1,6 @@
 //! Random operators by those that draw.
 
+use super::builder::Actual;
 use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
@@ -9,6 +10,11 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, alpha_dropout, &["aten.alpha_dropout.default"]),
     (Exact, bernoulli, &["aten.bernoulli.default"]),
     (Real, uniform, &["aten.uniform.default"]),
+    (Exact, bernoulli_in_place, &["aten.bernoulli_.float", "aten.bernoulli_.Tensor"]),
+    (Real, normal, &["aten.normal.Tensor_float", "aten.normal.float_Tensor", "aten.normal.Tensor_Tensor"]),
+    (Real, normal_in_place, &["aten.normal_.default"]),
+    (Exact, |b| randint_like(b, 1), &["aten.randint_like.default"]),
+    (Exact, |b| randint_like(b, 2), &["aten.randint_like.low_dtype"]),
 ];
 
 /// Itself where nothing is dropped.
@@ -78,4 +84,49 @@ fn uniform(b: &Builder<'_>) -> Made {
     let (x, from, to) = (b.t(0)?, b.float(1)?, b.float(2)?);
     b.only(b.is_none("generator"), "a generator")?;
     done![x.op("rand_like") * (to - from) + from]
+}
+
+fn bernoulli_in_place(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(b.is_none("generator"), "a generator")?;
+    let kind = if matches!(b.arg(1), Arg::Node(_)) { "bernoulli.Tensor" } else { "bernoulli.p" };
+    let drawn = b.op(kind, args![x, b.arg(1)]);
+    done![b.op("copy_", args![x, drawn])]
+}
+
+/// Those of mean 0 and deviation 1, scaled and moved.
+fn normal(b: &Builder<'_>) -> Made {
+    b.only(b.is_none("generator"), "a generator")?;
+    let (mean, deviation) = (b.arg(0), b.arg(1));
+    let like = match (&mean, &deviation) {
+        (Arg::Node(_), Arg::Node(_)) => {
+            b.only(b.t(0)?.ty() == b.t(1)?.ty(), "a mean and a deviation of two forms")?;
+            b.t(0)?
+        }
+        (Arg::Node(_), _) => b.t(0)?,
+        _ => b.t(1)?,
+    };
+    let scaled = like.op("randn_like").call("mul.Tensor", args![deviation]);
+    done![scaled.call("add.Tensor", args![mean])]
+}
+
+fn normal_in_place(b: &Builder<'_>) -> Made {
+    let (x, mean, deviation) = (b.t(0)?, b.float(1)?, b.float(2)?);
+    b.only(b.is_none("generator"), "a generator")?;
+    let drawn = x.op("randn_like") * deviation + mean;
+    done![b.op("copy_", args![x, drawn])]
+}
+
+/// Of the sizes of an operand; `bounds` are given.
+fn randint_like(b: &Builder<'_>, bounds: usize) -> Made {
+    let x = b.t(0)?;
+    let sizes: Vec<Arg> = (0..x.rank()).map(|d| x.size(signed(d))).collect();
+    let dtype = match b.arg("dtype") {
+        Arg::None => Arg::Dtype(x.dtype()),
+        given => given,
+    };
+    let kind = if bounds == 1 { "randint" } else { "randint.low" };
+    let mut given: Vec<Arg> = (1..=bounds).map(|i| b.arg(i)).collect();
+    given.push(Arg::List(sizes.into()));
+    done![b.op(kind, Actual::new(given, vec![("dtype".into(), dtype)]))]
 }

@@ -13,6 +13,8 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| again(b, "atan2"), &["aten.arctan2.default", "aten.arctan2_.default"]),
     (Exact, |b| again(b, "atanh"), &["aten.arctanh.default", "aten.arctanh_.default"]),
     (Exact, |b| again(b, "nonzero"), &["aten.argwhere.default"]),
+    (Exact, |b| placed(b, "bitwise_left_shift.Tensor"), &["aten.__lshift__.Tensor"]),
+    (Exact, |b| placed(b, "bitwise_right_shift.Tensor"), &["aten.__rshift__.Tensor"]),
     (Exact, |b| again(b, "clamp.Tensor"), &["aten.clip.Tensor"]),
     (Exact, |b| again(b, "cat"), &["aten.concatenate.default"]),
     (

@@ -69,7 +69,8 @@ fn an_in_place_operator_is_its_functional_form_and_a_copy() {
     let (x, y) = (fixed(&mut g, Dtype::F32, &[3]), fixed(&mut g, Dtype::F32, &[3]));
     let e = expand(&mut g, "aten.add_.Tensor", vec![x.clone(), y]).unwrap().unwrap();
     assert_eq!(targets(&e), ["aten.add.Tensor", "aten.copy_.default"]);
-    assert!(expand(&mut g, "aten.detach_.default", vec![x]).unwrap().is_none());
+    let sizes = Arg::List([Arg::Int(2)].into());
+    assert!(expand(&mut g, "aten.resize_.default", vec![x, sizes]).unwrap().is_none());
 }
 
 #[test]
@@ -134,4 +135,17 @@ fn a_gradient_of_a_mean_asks_for_the_number_of_elements() {
         (fixed(&mut g, Dtype::F32, &[]), fixed(&mut g, Dtype::F32, &[2, 3]), fixed(&mut g, Dtype::F32, &[2, 3]));
     let e = expand(&mut g, "aten.mse_loss_backward.default", vec![dy, x, y, Arg::Int(1)]).unwrap();
     assert!(targets(&e.unwrap()).contains(&"aten.sub.Tensor"));
+}
+
+#[test]
+fn a_grid_by_columns_and_rows_has_the_first_vector_along_the_columns() {
+    let mut g = Graph::new();
+    let (x, y) = (fixed(&mut g, Dtype::F32, &[2]), fixed(&mut g, Dtype::F32, &[2]));
+    let e = expand(&mut g, "aten.meshgrid.indexing", vec![Arg::List([x, y].into()), Arg::Str("xy".into())]);
+    let e = e.unwrap().unwrap();
+    let views: Vec<NodeId> = e.calls().filter(|c| e.graph.target(*c) == "aten.view.default").collect();
+    // The second vector is put along the rows first.
+    let sizes: Vec<Arg> = views.iter().filter_map(|v| e.graph.args(*v).get(1).cloned()).collect();
+    assert_eq!(sizes, [Arg::list([2, 1]), Arg::list([1, 2])]);
+    assert!(!targets(&e).contains(&"aten.transpose.int"));
 }

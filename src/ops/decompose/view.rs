@@ -21,7 +21,8 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, movedim, &["aten.movedim.int", "aten.movedim.intlist"]),
     (Exact, |b| at_least(b, 1), &["aten.atleast_1d.default"]),
     (Exact, |b| at_least(b, 2), &["aten.atleast_2d.default"]),
-    (Exact, |b| done![b.t(0)?.op("alias")], &["aten.detach.default"]),
+    (Exact, |b| done![b.t(0)?.op("alias")], &["aten.detach.default", "aten.lift_fresh.default"]),
+    (Exact, |b| done![b.t(0)?], &["aten.detach_.default"]),
     (Exact, squeeze_all, &["aten.squeeze.default"]),
     (Exact, |b| done![b.t(0)?.call("squeeze.dims", args![ints(&[b.int(1)?])])], &["aten.squeeze.dim"]),
     (
