@@ -152,6 +152,7 @@ pub fn judge_lowered(
     let waits = ge::without_waits(&mut settled);
     // What is wrong with the graph itself is its reader's to say.
     let _ = registry.check_types(&mut settled);
+    let of_form = ge::by_form(&mut settled, registry);
     let raised = match ge::decode(written) {
         Ok(read) => ge::raise(&read, host, &settled, registry),
         Err(error) => Err(RaiseError::Malformed(error.to_string())),
@@ -159,7 +160,9 @@ pub fn judge_lowered(
     match raised {
         Ok(raised) => {
             let mut before = ge::comparable(&settled, registry);
-            let defined = ge::by_definition(&mut before, &raised.graph, registry);
+            let mut defined = ge::by_definition(&mut before, &raised.graph, registry);
+            defined.extend(of_form);
+            let zeros = ge::with_zeros(&mut before, &raised.graph, registry);
             let mut verdict = verify::judge_pair(&before, &raised.graph, registry, options);
             verdict.assumes.extend(raised.assumed.into_iter().map(verify::Assumption::Device));
             if !defined.is_empty() {
@@ -167,6 +170,10 @@ pub fn judge_lowered(
                 verdict.level = verdict.level.map(|_| Level::Real);
                 let held = |target: String| verify::Assumption::Device(format!("{target} is held to its definition"));
                 verdict.assumes.extend(defined.into_iter().map(held));
+            }
+            if zeros {
+                let unset = "what the graph leaves unset may be zeros";
+                verdict.assumes.push(verify::Assumption::Device(unset.into()));
             }
             if waits {
                 let waits = "what a collective gives is there when it is read";

@@ -434,9 +434,13 @@ impl<'g> Lowering<'g> {
         if let Some(view) = self.put_off(target, &args, &results)? {
             return Ok(view);
         }
-        let args = if self.beyond && target == "aten.copy_.default" { self.of_inputs(&args)? } else { args };
-        let (args, kwargs) = self.with_views_made(&args, &kwargs)?;
+        let is_copy = target == "aten.copy_.default";
+        let args = if self.beyond && is_copy { self.of_inputs(&args)? } else { args };
+        let (mut args, kwargs) = self.with_views_made(&args, &kwargs)?;
         let start = self.b.ops.len();
+        if self.beyond && is_copy {
+            self.as_its_target(&mut args)?;
+        }
         let value = match self.empty(&results).or_else(|| self.unkept(target, &args)) {
             Some(empty) => match target {
                 "aten.copy_.default" => self.written(node, &args, empty)?,
@@ -636,8 +640,10 @@ impl<'g> Lowering<'g> {
     }
 
     fn finish(mut self, options: &Options) -> Lowered {
+        let mut seed = None;
         if let Some(name) = self.b.offsets() {
             self.info.insert(name.to_string(), "rng-offsets".into());
+            seed = Some(options.seed);
         }
         let types = self.outputs.iter().map(|t| self.b.dtype(*t).cpp()).collect();
         let inputs = self.inputs.len();
@@ -669,7 +675,7 @@ impl<'g> Lowering<'g> {
         written_inputs.dedup();
         let graph = work.finish(if options.enable_ref_data { &written_inputs } else { &[] });
         let output_ref_input = output_ref_input.into_iter().map(|(o, i)| (o.to_string(), i)).collect();
-        let host = Host { fx_outputs: self.fx_outputs, ge_inputs, output_ref_input };
+        let host = Host { fx_outputs: self.fx_outputs, ge_inputs, output_ref_input, seed };
         Lowered {
             graph,
             host,

@@ -4,8 +4,10 @@
 //! after a `copy_` whatever is all of that memory stands for what was written into it; a view of it that is read later would not, and is
 //! refused, as is a write through a view of an input. What is no input has no memory of its own: it only stands for the new value.
 
-use super::builder::Refusal;
+use super::builder::{In, Refusal};
+use super::literal::Literal;
 use super::lowering::Lowering;
+use super::types;
 use super::value::{Meta, TensorId, TensorMeta, Value};
 use crate::analysis::{self, Place, Shares, Storages};
 use crate::graph::{BodyId, NodeId, NodeKind, View};
@@ -51,6 +53,35 @@ impl Lowering<'_> {
             }
             _ => Err(Refusal("a write through a view of an input is not supported".into())),
         }
+    }
+
+    /// Puts what a `copy_` is given into its target's type and sizes: an Assign does neither.
+    pub(super) fn as_its_target(&mut self, args: &mut [Value]) -> Result<(), Refusal> {
+        let [Value::Tensor(old), source @ Value::Tensor(_)] = args else { return Ok(()) };
+        let Value::Tensor(new) = *source else { return Ok(()) };
+        let (Some(was), Some(is)) = (self.tensor_meta(*old).cloned(), self.tensor_meta(new).cloned()) else {
+            return Ok(());
+        };
+        let mut made = new;
+        if was.dtype != is.dtype {
+            let dtype =
+                types::ge_type(was.dtype).ok_or_else(|| Refusal("GE has no type for what is written".into()))?;
+            made = self.b.cast(&Value::Tensor(made), dtype)?;
+            let meta = TensorMeta { dtype: was.dtype, input: None, ..is.clone() };
+            self.b.set_meta(made, Meta::Tensor(meta), &self.symbols)?;
+        }
+        if was.sizes != is.sizes {
+            let fixed: Option<Vec<i64>> = was.sizes.iter().map(|d| d.fixed()).collect();
+            let sizes = match fixed {
+                Some(fixed) => In::Literal(Literal::Ints(fixed)),
+                None => self.b.one("Shape", vec![(*old).into()], &[])?.into(),
+            };
+            made = self.b.one("BroadcastTo", vec![made.into(), sizes], &[])?;
+            let meta = TensorMeta { input: None, ..was };
+            self.b.set_meta(made, Meta::Tensor(meta), &self.symbols)?;
+        }
+        *source = Value::Tensor(made);
+        Ok(())
     }
 
     fn tensor_meta(&self, t: TensorId) -> Option<&TensorMeta> {

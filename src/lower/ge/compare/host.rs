@@ -14,6 +14,9 @@ pub struct Host {
     /// GE output to the GE input whose memory it writes.
     #[serde(default)]
     pub output_ref_input: BTreeMap<String, usize>,
+    /// The seed with which draws of random numbers begin; none where nothing is drawn, or nobody says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<i64>,
 }
 
 /// Why a description of the host's side cannot be read.

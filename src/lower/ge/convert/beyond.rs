@@ -70,6 +70,8 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.detach_.default", Unary("Identity")),
     ("aten.diagonal.default", By(diagonal)),
     ("aten.empty_permuted.default", By(super::create::empty)),
+    ("aten.empty_strided.default", By(super::create::empty_strided)),
+    ("aten.exponential.default", By(random::exponential)),
     ("aten.fmod.Scalar", By(|cx| of_result(cx, "Mod"))),
     ("aten.fmod.Tensor", By(|cx| of_result(cx, "Mod"))),
     ("aten.histc.default", By(histc)),
@@ -87,6 +89,20 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.sort.stable", By(sort_stable)),
     ("aten.squeeze.dims", By(squeeze_dims)),
     ("aten.unfold.default", By(unfold)),
+    (
+        "aten._unique2.default",
+        Rule::Direct(
+            "self sorted=true return_inverse=false return_counts=false",
+            "UniqueWithCountsAndSorting(self; return_inverse, return_counts, sorted)",
+        ),
+    ),
+    (
+        "aten.unique_consecutive.default",
+        Rule::Direct(
+            "self return_inverse=false return_counts=false dim",
+            "UniqueConsecutive(self; return_idx=return_inverse, return_counts, axis=dim|1000)",
+        ),
+    ),
     ("aten.upsample_bilinear2d.default", By(bilinear2d)),
     ("aten.var.correction", By(super::reduce::var)),
     ("transformers.grouped_mm_fallback.default", By(super::npu_grouped::rows_by_groups)),
@@ -258,8 +274,10 @@ fn bucketize(cx: &mut Cx) -> Made {
 fn masked_scatter(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self mask source")?;
     let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
-    let sizes = super::put::sizes_of(cx, x)?;
-    let mask = super::put::spread_to(cx, mask, &sizes)?;
+    // The operand may be the one that is repeated.
+    let of = if cx.out_sizes()? == cx.sizes(x)? { x } else { mask };
+    let sizes = super::put::sizes_of(cx, of)?;
+    let (x, mask) = (super::put::spread_to(cx, x, &sizes)?, super::put::spread_to(cx, mask, &sizes)?);
     cx.ge("MaskedScatter", vec![x.into(), mask.into(), args.input("source")?], &[])
 }
 

@@ -223,6 +223,14 @@ fn clone(cx: &mut Cx) -> Made {
     cx.ge("Identity", vec![x], &[])
 }
 
+/// GE's tensors have no gaps, and lie in the order of their dimensions.
+pub(super) fn empty_strided(cx: &mut Cx) -> Made {
+    refuse_layout(cx)?;
+    let (size, dtype) = (cx.get(0, "size"), cx.out_type()?);
+    let size = cx.cast(size, DataType::Int32)?;
+    cx.ge("Empty", vec![size.into()], &[("dtype", dtype.into())])
+}
+
 fn new_empty_strided(cx: &mut Cx) -> Made {
     refuse_layout(cx)?;
     let x = cx.tensor(0, "self")?;
@@ -231,6 +239,15 @@ fn new_empty_strided(cx: &mut Cx) -> Made {
     let size = cx.cast(size, DataType::Int32)?;
     let empty = cx.op("Empty", vec![size.into()], &[("dtype", dtype.into())])?;
     let stride = cx.input(2, "stride")?;
+    // GE's tensors have no gaps: one with some is as it is without.
+    let (sizes, strides) = (cx.ints(1, "size")?.unwrap_or_default(), cx.ints(2, "stride")?.unwrap_or_default());
+    let reach = sizes
+        .iter()
+        .zip(&strides)
+        .fold(1_i64, |n, (size, step)| n.saturating_add(size.saturating_sub(1).saturating_mul(*step)));
+    if reach > sizes.iter().fold(1_i64, |n, size| n.saturating_mul(*size)) {
+        return Ok(empty.into());
+    }
     cx.ge("AsStrided", vec![empty.into(), size.into(), stride, int(0)], &[])
 }
 

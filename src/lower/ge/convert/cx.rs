@@ -303,6 +303,15 @@ impl Cx<'_> {
         Ok((self.operand(&self.get(0, "self"))?.0, self.operand(&self.get(1, "other"))?.0))
     }
 
+    /// Whether the first two arguments are tensors, and no numbers that symbols stand for.
+    pub(super) fn are_tensors(&self) -> bool {
+        let is_one = |value: Value| {
+            let meta = value.tensor().and_then(|t| self.b.tensor(t)).and_then(|t| t.meta.as_ref());
+            matches!(meta, Some(Meta::Tensor(_)))
+        };
+        is_one(self.get(0, "self")) && is_one(self.get(1, "other"))
+    }
+
     /// Returns dtype and strength of an operand: tensors beat scalar tensors beat Python numbers.
     fn operand(&self, value: &Value) -> Result<(Dtype, u8), Refusal> {
         Ok(match value {

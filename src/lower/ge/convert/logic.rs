@@ -52,6 +52,8 @@ fn ordered(cx: &mut Cx, kind: &str) -> Made {
     let dtype = match (a == b, a) {
         (true, crate::graph::Dtype::Bool) => Some(DataType::Float),
         (true, _) => None,
+        // Among tensors one without dimensions gives way, as in PyTorch.
+        (false, _) if cx.are_tensors() => Some(ge_type(cx.common_type()?)?),
         (false, _) => {
             let wide = crate::ops::promote_types(a, b).ok_or_else(|| Refusal("no common type".into()))?;
             Some(ge_type(wide)?)

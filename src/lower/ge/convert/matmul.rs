@@ -147,12 +147,31 @@ fn baddbmm(cx: &mut Cx) -> Made {
 
 fn matmul(cx: &mut Cx) -> Made {
     let (a, b) = (cx.tensor(0, "self")?, cx.tensor(1, "other")?);
+    let is_row = [cx.rank(a)? == 1, cx.rank(b)? == 1];
+    if is_row.contains(&true) && cx.rank(a)? > 0 && cx.rank(b)? > 0 {
+        return of_rows(cx, (a, b), is_row);
+    }
     if cx.rank(a)? < 3 && cx.rank(b)? < 3 {
         return cx.ge("MatMul", vec![a.into(), b.into(), In::None], &[]);
     }
     let dtype = cx.out_type()?;
     let (a, b) = (cx.cast(a, dtype)?, cx.cast(b, dtype)?);
     cx.ge("BatchMatMul", vec![a.into(), b.into()], &[])
+}
+
+/// GE multiplies matrices: a vector is a row or a column of one.
+fn of_rows(cx: &mut Cx, (a, b): (TensorId, TensorId), [row, column]: [bool; 2]) -> Made {
+    let dtype = cx.out_type()?;
+    let few = cx.rank(a)? < 3 && cx.rank(b)? < 3;
+    let (a, b) = (cx.cast(a, dtype)?, cx.cast(b, dtype)?);
+    let a = if row { cx.unsqueeze(a, &[0])? } else { a };
+    let b = if column { cx.unsqueeze(b, &[1])? } else { b };
+    let product = match few {
+        true => cx.op("MatMul", vec![a.into(), b.into(), In::None], &[])?,
+        false => cx.op("BatchMatMul", vec![a.into(), b.into()], &[])?,
+    };
+    let put: Vec<i64> = [row.then_some(-2), column.then_some(-1)].into_iter().flatten().collect();
+    Ok(cx.squeeze(product, &put)?.into())
 }
 
 fn matmul_backward(cx: &mut Cx) -> Made {

@@ -195,10 +195,14 @@ fn rotary_mul(cx: &mut Cx) -> Made {
         let mode = rotary_mode(&args, &ROTARY_MODES)?;
         return direct::make(cx, &args, "RotaryPositionEmbedding(self, r1, r2)", &[mode]);
     }
-    if args.get("rotate").is_none() {
-        return direct::make(cx, &args, "RotaryMul(self, r1, r2)", &[]);
-    }
     let mode = rotary_mode(&args, &["half", "interleave"])?;
+    if args.get("rotate").is_none() {
+        // GE's RotaryMul turns halves; TorchAir's converter takes it for neighbours too.
+        return match args.text("rotary_mode")?.as_str() {
+            "half" => direct::make(cx, &args, "RotaryMul(self, r1, r2)", &[]),
+            _ => direct::make(cx, &args, "RotaryPositionEmbedding(self, r1, r2)", &[mode]),
+        };
+    }
     direct::make(cx, &args, "RotaryPositionEmbedding(self, r1, r2, rotate)", &[mode])
 }
 

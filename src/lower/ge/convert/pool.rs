@@ -77,12 +77,17 @@ fn avg_pool2d(cx: &mut Cx) -> Made {
     if args.int("divisor_override")?.is_some_and(|d| !(1..=255).contains(&d)) {
         return Err(Refusal("argument divisor_override must be between 1 and 255".into()));
     }
-    // For these two types the device only averages over what is inside.
-    let always_inside = matches!(cx.dtype(x), DataType::Float16 | DataType::Int8);
+    // For these two types the device only averages over what is inside: where that is not all, half precision is widened.
+    let padded = args.ints("padding")?.unwrap_or_default().iter().any(|p| *p != 0) && args.flag("count_include_pad")?;
+    let own = cx.dtype(x);
+    let is_widened = padded && own == DataType::Float16 && args.int("divisor_override")?.is_none();
+    let x = if is_widened { cx.cast(x, DataType::Float)? } else { x };
+    let always_inside = !is_widened && matches!(own, DataType::Float16 | DataType::Int8);
     let attrs = average(&args, always_inside || !args.flag("count_include_pad")?)?;
     let x = if rank == 3 { cx.unsqueeze(x, &[0])? } else { x };
     let made = cx.op("AvgPoolV2", vec![x.into()], &attrs)?;
     cx.formats(made, &[0], &[0], "NCHW");
+    let made = if is_widened { cx.cast(made, own)? } else { made };
     Ok(if rank == 3 { cx.squeeze(made, &[0])? } else { made }.into())
 }
 

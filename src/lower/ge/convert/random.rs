@@ -176,3 +176,20 @@ pub(super) fn randint_low(cx: &mut Cx) -> Made {
     let dtype = cx.dtype_arg(usize::MAX, "dtype")?.unwrap_or(DataType::Int64);
     Ok(cx.cast(moved, dtype)?.into())
 }
+
+/// Times between events of a rate: logarithms of draws from the unit interval, which are kept from being zero.
+pub(super) fn exponential(cx: &mut Cx) -> Made {
+    let (x, rate) = (cx.tensor(0, "self")?, cx.float(1, "lambd", 1.0)?);
+    if rate <= 0.0 {
+        return Err(Refusal("the rate must be above 0".into()));
+    }
+    let (shape, dtype) = (cx.shape(x)?, cx.dtype(x));
+    let unit = draw(cx, "StatelessRandomUniformV2", shape.into(), DataType::Float)?;
+    let least = cx.constant(Literal::Float(1.0 / 33_554_432.0), DataType::Float)?;
+    let positive = cx.op("Maximum", vec![unit.into(), least.into()], &[])?;
+    let logarithm = cx.op("Log", vec![positive.into()], &[])?;
+    let by = cx.constant(Literal::Float(-1.0 / rate), DataType::Float)?;
+    let times = cx.op("Mul", vec![logarithm.into(), by.into()], &[])?;
+    let times = if dtype == DataType::Float { times } else { cx.cast(times, dtype)? };
+    Ok(times.into())
+}

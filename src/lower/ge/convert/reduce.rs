@@ -302,8 +302,7 @@ fn spread(cx: &mut Cx, squared: bool) -> Made {
     }
     let axes = In::Literal(Literal::Ints(dims.clone()));
     let mut mean = cx.op("ReduceMean", vec![x.into(), axes], &[("keep_dims", Attr::Bool(keep))])?;
-    // GE's Expand lets a missing last dimension be.
-    if !keep && dims.len() != rank && dims != [-1] {
+    if !keep && dims.len() != rank {
         let mut sorted = match dims.as_slice() {
             [dim] => vec![*dim],
             _ => reduced.into_iter().map(super::cx::signed).collect(),

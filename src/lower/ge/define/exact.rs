@@ -2,7 +2,7 @@
 //!
 //! `Type = target(argument, ...; keyword=argument, ...) -> 1 0 _`. An argument is a slot of the GE operator (its tensor, none where it is not
 //! fed, a list where it is dynamic), one of its attributes, `slot#` (the numbers that feed it), `slot$` (the one number), `slot~other` (a
-//! number or a tensor beside `other`, of the same type), or a literal. After the arrow: which result each output is; without it, in order.
+//! number or a tensor beside `other`, of the same type), `slot^` (places, as wide as they were), or a literal. After the arrow: which result each output is; without it, in order.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -25,6 +25,7 @@ enum Source {
     Named(&'static str),
     Numbers(&'static str),
     Number(&'static str),
+    Places(&'static str),
     Beside(&'static str, &'static str),
     Literal(Arg),
 }
@@ -59,6 +60,7 @@ fn source(text: &'static str) -> Source {
         (Some(literal), _) => Source::Literal(literal),
         (None, Some((name, beside))) => Source::Beside(name, beside),
         (None, None) if text.ends_with('#') => Source::Numbers(text.trim_end_matches('#')),
+        (None, None) if text.ends_with('^') => Source::Places(text.trim_end_matches('^')),
         (None, None) if text.ends_with('$') => Source::Number(text.trim_end_matches('$')),
         (None, None) => Source::Named(text),
     }
@@ -79,6 +81,10 @@ fn argument(c: &mut Call<'_, '_>, source: &Source) -> Result<Arg, Undefined> {
         Source::Literal(literal) => Ok(literal.clone()),
         Source::Numbers(slot) => Ok(Arg::List(c.sizes(slot)?.into())),
         Source::Number(slot) => c.one_number(slot),
+        Source::Places(slot) => {
+            let narrow = c.t(slot)?;
+            Ok(Arg::Node(c.b.wide_places(narrow)))
+        }
         Source::Beside(slot, beside) => {
             let beside = c.t(beside)?;
             c.operand(slot, beside)
@@ -134,7 +140,7 @@ mod tests {
                 let found = match source {
                     Source::Literal(_) => true,
                     Source::Beside(a, b) => has(a) && has(b),
-                    Source::Named(n) | Source::Numbers(n) | Source::Number(n) => has(n),
+                    Source::Named(n) | Source::Numbers(n) | Source::Number(n) | Source::Places(n) => has(n),
                 };
                 assert!(found, "{kind}: {source:?}");
             }

@@ -51,6 +51,11 @@ pub fn held() -> Vec<&'static str> {
     all
 }
 
+/// Whether calls of an operator of FX are held field by field.
+pub fn is_call_held(target: &str) -> bool {
+    LINES.values().flatten().any(|line| line.target == target)
+}
+
 /// Whether a GE operator is held field by field.
 pub fn is_held(kind: &str) -> bool {
     LINES.contains_key(kind)

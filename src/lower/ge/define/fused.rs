@@ -1,9 +1,10 @@
 //! Fused operators: those whose documentation gives them as one operator of torch_npu, with attributes or slots under other names.
 
-use super::{Call, Made, Table, one};
+use super::{Call, Made, Table, one, undefined};
 use crate::graph::Arg;
 
-pub(super) const TABLE: Table = &[("PromptFlashAttention", prompt_attention)];
+pub(super) const TABLE: Table =
+    &[("PromptFlashAttention", prompt_attention), ("RotaryPositionEmbedding", rotary_embedding)];
 
 /// Arguments by keyword, those left out that are not given.
 fn given(all: Vec<(&'static str, Arg)>) -> Vec<(&'static str, Arg)> {
@@ -25,4 +26,21 @@ fn prompt_attention(c: &mut Call<'_, '_>) -> Made {
     // How precisely the inside is computed is the device's.
     let _ = c.int("inner_precise")?;
     one(c.b.call_with("npu.npu_prompt_flash_attention.default", args, given(keywords))?)
+}
+
+/// Turned by angles: which elements are turned against each other, the mode says by number.
+fn rotary_embedding(c: &mut Call<'_, '_>) -> Made {
+    let (x, cos, sin, rotate) = (c.t("x")?, c.t("cos")?, c.t("sin")?, c.maybe("rotate")?);
+    let mode = match c.int("mode")? {
+        0 => "half",
+        1 => "interleave",
+        2 => "quarter",
+        3 => "interleave-half",
+        _ => return undefined("an embedding of another mode"),
+    };
+    let mut args = vec![Arg::Node(x), Arg::Node(cos), Arg::Node(sin), Arg::Str(mode.into())];
+    if rotate != Arg::None {
+        args.push(rotate);
+    }
+    one(c.b.call("npu.npu_rotary_mul.default", args)?)
 }

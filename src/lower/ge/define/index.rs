@@ -12,6 +12,8 @@ pub(super) const TABLE: Table = &[
     ("GatherV2", |c| gather(c, true)),
     ("IndexByTensor", by_tensor),
     ("NonZero", non_zero),
+    ("UniqueConsecutive", unique_consecutive),
+    ("MaskedScatter", masked_scatter),
     ("SearchSorted", search_sorted),
     ("ScatterElements", scatter_elements),
     ("ScatterNdUpdate", |c| scatter_nd(c, false)),
@@ -113,6 +115,32 @@ fn non_zero(c: &mut Call<'_, '_>) -> Made {
     let (x, dtype) = (c.t("x")?, c.dtype("dtype")?);
     let places = c.b.call("aten.nonzero.default", vec![Arg::Node(x)])?;
     one(c.b.to(places, dtype)?)
+}
+
+/// What is written goes where the mask holds, in order. PyTorch repeats operand or mask itself, where the graph that was lowered leaves it to that.
+fn masked_scatter(c: &mut Call<'_, '_>) -> Made {
+    let (x, mask, updates) = (c.t("x")?, c.t("mask")?, c.t("updates")?);
+    let is_spelled = c.b.calls("aten.expand.default");
+    let bare = |t: NodeId| match c.b.graph.args(t) {
+        [Arg::Node(from), _] if !is_spelled && c.b.graph.target(t) == "aten.expand.default" => *from,
+        _ => t,
+    };
+    // Of two that are repeated neither says the sizes.
+    let (bare_x, bare_mask) = (bare(x), bare(mask));
+    let (x, mask) = if bare_mask == mask { (bare_x, mask) } else { (x, bare_mask) };
+    one(c.b.call("aten.masked_scatter.default", vec![Arg::Node(x), Arg::Node(mask), Arg::Node(updates)])?)
+}
+
+/// Of runs of equal ones the first: along an axis, or of all elements in order, which GE says by 1000.
+fn unique_consecutive(c: &mut Call<'_, '_>) -> Made {
+    let (x, inverse, counts) = (c.t("x")?, c.flag("return_idx")?, c.flag("return_counts")?);
+    let mut args = vec![Arg::Node(x), Arg::Bool(inverse), Arg::Bool(counts)];
+    match c.int("axis")? {
+        1000 => {}
+        at => args.push(Arg::Int(at)),
+    }
+    let all = c.b.call("aten.unique_consecutive.default", args)?;
+    Ok(c.b.items(all, 3)?.into_iter().map(|t| Some(t.into())).collect())
 }
 
 /// Which tensor's places these are, and of which of its dimensions.
@@ -342,7 +370,8 @@ fn embedding_bag(c: &mut Call<'_, '_>) -> Made {
         c.attribute_argument("include_last_offset")?,
         Arg::Int(c.int("padding_idx")?),
     ];
-    let all = c.b.call("aten._embedding_bag.default", args)?;
+    let target = c.b.spelled(&["aten._embedding_bag.default", "aten._embedding_bag_forward_only.default"]);
+    let all = c.b.call(target, args)?;
     Ok(c.b.items(all, 4)?.into_iter().map(|n| Some(n.into())).collect())
 }
 

@@ -37,7 +37,7 @@ mod write;
 pub(super) use build::{Build, Literals};
 pub(super) use call::Call;
 pub(super) use pointwise::dropped;
-pub(super) use value::{Drawing, Numbers, Packed, Value};
+pub(super) use value::{Drawing, Numbers, Packed, Value, Waiting};
 
 use super::operators;
 use super::proto::OpDef;

@@ -78,9 +78,19 @@ fn avg_pool3d(c: &mut Call<'_, '_>) -> Made {
 
 fn adaptive_max_pool(c: &mut Call<'_, '_>) -> Made {
     in_order(c)?;
-    let (x, sizes) = (c.t("x")?, c.int_list("output_size")?);
+    let (given, sizes) = (c.t("x")?, c.int_list("output_size")?);
+    // One image of three dimensions is a batch of one.
+    let image = match c.b.graph.args(given) {
+        [Arg::Node(image), Arg::Int(0)] if c.b.graph.target(given) == "aten.unsqueeze.default" => Some(*image),
+        _ => None,
+    };
+    let x = image.unwrap_or(given);
     let made = c.b.call("aten.adaptive_max_pool2d.default", vec![Arg::Node(x), Arg::list(sizes)])?;
-    let (values, places) = (c.b.item(made, 0)?, c.b.item(made, 1)?);
+    let (mut values, mut places) = (c.b.item(made, 0)?, c.b.item(made, 1)?);
+    if image.is_some() {
+        values = c.b.call("aten.unsqueeze.default", vec![Arg::Node(values), Arg::Int(0)])?;
+        places = c.b.call("aten.unsqueeze.default", vec![Arg::Node(places), Arg::Int(0)])?;
+    }
     Ok(vec![Some(values.into()), Some(places.into())])
 }
 

@@ -27,7 +27,7 @@ pub(super) const TABLE: Table = &[
     ("ReduceStdV2Update", variance_from_mean),
 ];
 
-/// The axes of a reduction: some, since what no axes mean differs by operator.
+/// The axes of a reduction: some, since what no axes mean differs by operator, but for a tensor that has none.
 fn axes(c: &mut Call<'_, '_>, x: NodeId) -> Result<Vec<i64>, Undefined> {
     let axes = c.ints("axes")?;
     some_axes(c, x, axes)
@@ -35,7 +35,7 @@ fn axes(c: &mut Call<'_, '_>, x: NodeId) -> Result<Vec<i64>, Undefined> {
 
 fn some_axes(c: &mut Call<'_, '_>, x: NodeId, axes: Vec<i64>) -> Result<Vec<i64>, Undefined> {
     let rank = c.b.rank(x)?;
-    c.only(!axes.is_empty(), "a reduction over no axes")?;
+    c.only(!axes.is_empty() || rank == 0, "a reduction over no axes")?;
     let mut places = axes.iter().map(|a| axis(*a, rank)).collect::<Result<Vec<_>, _>>()?;
     places.sort_unstable();
     c.only(places.windows(2).all(|w| w.first() != w.last()), "an axis that is named twice")?;
@@ -67,8 +67,9 @@ fn reduce(c: &mut Call<'_, '_>, target: &str) -> Made {
 }
 
 fn mean(c: &mut Call<'_, '_>) -> Made {
-    c.only(c.flag("noop_with_empty_axes")? || !c.ints("axes")?.is_empty(), "a mean over no axes")?;
     let x = c.t("x")?;
+    let is_one = c.b.rank(x)? == 0;
+    c.only(c.flag("noop_with_empty_axes")? || is_one || !c.ints("axes")?.is_empty(), "a mean over no axes")?;
     c.only(c.b.dtype(x)?.is_float(), "a mean of integers")?;
     reduce(c, "aten.mean.dim")
 }
@@ -233,6 +234,10 @@ fn std_with_mean(c: &mut Call<'_, '_>) -> Made {
     c.only(!c.flag("invert")?, "a deviation that is inverted")?;
     let _ = (c.flag("unbiased")?, c.float("epsilon")?);
     let (correction, keep) = (c.int("correction")?, c.flag("keepdim")?);
+    if is_mean_of(c, mean, x, &axes) {
+        let named = vec![("correction", Arg::Int(correction)), ("keepdim", Arg::Bool(keep))];
+        return one(c.b.call_with("aten.std.correction", vec![Arg::Node(x), Arg::list(axes)], named)?);
+    }
     let variance = squares_from(c, x, mean, axes, correction, keep)?;
     one(c.b.call("aten.sqrt.default", vec![Arg::Node(variance)])?)
 }
@@ -258,6 +263,9 @@ fn is_mean_of(c: &Call<'_, '_>, mean: NodeId, x: NodeId, axes: &[i64]) -> bool {
         ("aten.expand.default", [Arg::Node(inner), _]) => {
             c.b.graph.target(*inner) != "aten.expand.default" && is_mean_of(c, *inner, x, axes)
         }
+        ("aten.mean.default", [Arg::Node(of)]) => {
+            *of == x && places(c, x, axes).map(|all| all.len()) == c.b.rank(x).ok()
+        }
         ("aten.unsqueeze.default", _) => {
             // The dimensions that a mean lost, put back from the front.
             let (mut inner, mut put) = (mean, Vec::new());
@@ -273,7 +281,10 @@ fn is_mean_of(c: &Call<'_, '_>, mean: NodeId, x: NodeId, axes: &[i64]) -> bool {
                 && places(c, x, &put) == places(c, x, axes)
                 && (all && Some(put.len()) == c.b.rank(x).ok() || of_mean(c, inner, x, axes, false))
         }
-        _ => of_mean(c, mean, x, axes, true),
+        _ => {
+            let is_all = places(c, x, axes).map(|all| all.len()) == c.b.rank(x).ok();
+            of_mean(c, mean, x, axes, true) || is_all && of_mean(c, mean, x, axes, false)
+        }
     }
 }
 

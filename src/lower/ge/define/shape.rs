@@ -63,11 +63,53 @@ fn windows(c: &Call<'_, '_>, x: NodeId, sizes: &[Arg], strides: &[Arg]) -> Optio
     (fits && counts && *size <= length).then_some((signed(axis), *size, step))
 }
 
+/// Reads a strided view of a dense tensor as a diagonal of two of its dimensions: how far beside the main one, and which.
+fn diagonal(c: &Call<'_, '_>, x: NodeId, sizes: &[Arg], strides: &[Arg], start: i64) -> Option<(i64, i64, i64)> {
+    let numbers = |list: &[Arg]| list.iter().map(|a| if let Arg::Int(n) = a { Some(*n) } else { None }).collect();
+    let (sizes, strides): (Option<Vec<i64>>, Option<Vec<i64>>) = (numbers(sizes), numbers(strides));
+    let (sizes, strides) = (sizes?, strides?);
+    let own: Vec<i64> = c.b.tensor(x).ok()?.sizes.iter().map(|d| d.fixed()).collect::<Option<_>>()?;
+    let mut dense = vec![1_i64; own.len()];
+    for at in (1..own.len()).rev() {
+        let (inner, size) = (*dense.get(at)?, *own.get(at)?);
+        *dense.get_mut(at.checked_sub(1)?)? = inner.checked_mul(size)?;
+    }
+    if sizes.len().checked_add(1) != Some(own.len()) || sizes.contains(&0) {
+        return None;
+    }
+    let pairs = (0..own.len()).flat_map(|a| (a.saturating_add(1)..own.len()).map(move |b| (a, b)));
+    let found = |(a, b): (usize, usize)| {
+        let (rows, columns, down, along) = (*own.get(a)?, *own.get(b)?, *dense.get(a)?, *dense.get(b)?);
+        let rest = |list: &[i64]| -> Vec<i64> {
+            list.iter().enumerate().filter(|(i, _)| *i != a && *i != b).map(|(_, v)| *v).collect()
+        };
+        // Beside the main diagonal: to the right by columns, else down by rows.
+        let right = start.checked_rem(along)? == 0 && start.checked_div(along)? < columns;
+        let shift = if right { start.checked_div(along)? } else { start.checked_div(down)?.checked_neg()? };
+        let begins = if right { shift.checked_mul(along) } else { shift.checked_neg()?.checked_mul(down) };
+        let length = rows.checked_add(shift.min(0))?.min(columns.checked_sub(shift.max(0))?);
+        let (mut want_sizes, mut want_strides) = (rest(&own), rest(&dense));
+        want_sizes.push(length);
+        want_strides.push(down.checked_add(along)?);
+        let fits = begins == Some(start) && length > 0 && want_sizes == sizes && want_strides == strides;
+        fits.then_some((shift, signed(a), signed(b)))
+    };
+    pairs.into_iter().find_map(found)
+}
+
 /// By memory: GE's tensors are dense, and begin where their memory begins.
 fn as_strided(c: &mut Call<'_, '_>) -> Made {
     let mut x = c.t("x")?;
     let (sizes, strides, offset) = (c.sizes("size")?, c.sizes("stride")?, c.one_number("storage_offset")?);
-    if c.b.calls("aten.unfold.default")
+    let by_memory = c.b.calls("aten.as_strided.default");
+    if !by_memory
+        && let Arg::Int(start) = offset
+        && let Some((shift, a, b)) = diagonal(c, x, &sizes, &strides, start)
+    {
+        let args = vec![Arg::Node(x), Arg::Int(shift), Arg::Int(a), Arg::Int(b)];
+        return one(c.b.call("aten.diagonal.default", args)?);
+    }
+    if !by_memory
         && offset == Arg::Int(0)
         && let Some((axis, size, step)) = windows(c, x, &sizes, &strides)
     {
@@ -169,6 +211,15 @@ fn permute(c: &mut Call<'_, '_>, by_input: bool) -> Made {
     one(made)
 }
 
+/// A dimension that a search for an extreme lost and that is put back was kept, where the graph that was lowered puts none back itself.
+fn kept(c: &Call<'_, '_>, x: NodeId, at: usize) -> Option<(String, Vec<Arg>)> {
+    let target = c.b.graph.target(x);
+    let [Arg::Node(of), Arg::Int(dim)] = c.b.graph.args(x) else { return None };
+    let searches = ["aten.argmax.default", "aten.argmin.default"].contains(&target);
+    let is_own = searches && !c.b.calls("aten.unsqueeze.default") && axis(*dim, c.b.rank(*of).ok()?).ok()? == at;
+    is_own.then(|| (target.to_string(), vec![Arg::Node(*of), Arg::Int(*dim), Arg::Bool(true)]))
+}
+
 fn unsqueeze(c: &mut Call<'_, '_>) -> Made {
     let axes = c.int_list("axes")?;
     let value = c.value("x")?;
@@ -184,6 +235,11 @@ fn unsqueeze(c: &mut Call<'_, '_>) -> Made {
         return one(renamed(n, dims));
     }
     let mut x = value.tensor(c.b)?;
+    if let [at] = places.as_slice()
+        && let Some(kept) = kept(c, x, *at)
+    {
+        return one(c.b.call(&kept.0, kept.1)?);
+    }
     for at in places {
         x = c.b.call("aten.unsqueeze.default", vec![Arg::Node(x), Arg::Int(signed(at))])?;
     }

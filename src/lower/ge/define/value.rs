@@ -35,6 +35,17 @@ pub struct Packed {
     pub apart: bool,
 }
 
+/// What was made of numbers of the unit interval on the way to waiting times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiting {
+    /// Nothing.
+    Drawn,
+    /// They are kept from being zero.
+    Positive,
+    /// Their logarithms.
+    Logarithm,
+}
+
 /// What stands for a draw of random numbers, before it is a tensor.
 #[derive(Clone, Debug)]
 pub enum Drawing {
@@ -69,6 +80,15 @@ pub enum Drawing {
     },
     /// The same, and not yet of the call's type.
     Whole(NodeId),
+    /// Numbers of the unit interval of which waiting times will be made.
+    Waiting {
+        /// The call that draws those.
+        call: NodeId,
+        /// By what their logarithms are multiplied.
+        by: Arg,
+        /// What was made of them.
+        made: Waiting,
+    },
     /// Which elements a dropout keeps.
     Mask {
         /// The dropout.

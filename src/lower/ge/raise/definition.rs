@@ -1,17 +1,59 @@
 //! What composite and fused operators are held to, where GE has none of that name: their definition in base operators.
 //!
-//! Promises: only operators that give memory of their own, write nothing, have a decomposition that draws nothing, or what the raised graph draws, and of which the
+//! Promises: only operators that give memory of their own, have a decomposition that draws nothing, or what the raised graph draws, and of which the
 //! raised graph has no call, are taken apart; those whose decomposition is right over the reals alone are said, so that a verdict names what it rests on. A
 //! definition is the registry's own, held against what PyTorch computes.
 
 use std::collections::BTreeSet;
 
-use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
+use super::draws;
+use crate::analysis::streams::mentions_streams;
+use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, View};
+use crate::lower::ge::define::fields::is_call_held;
 use crate::lower::ge::expand::replace;
 use crate::ops::{Exactness, Operator, Registry};
+use crate::sym::Dim;
 
 /// As often as what an operator was taken apart into is taken apart again.
 const ROUNDS: usize = 4;
+
+/// Takes the forms of operators apart that a GE graph knows nothing of: those that give what they write become the functional form and the write,
+/// draws of other distributions than the device's become draws of these. Returns the targets of those that mean it over the reals alone.
+pub fn by_form(graph: &mut Graph, registry: &Registry) -> BTreeSet<String> {
+    let mut rounded = BTreeSet::new();
+    // The order of streams is held by the names of nodes.
+    if mentions_streams(graph) {
+        return rounded;
+    }
+    for _ in 0..ROUNDS {
+        let nodes: Vec<(NodeId, Exactness)> = graph
+            .nodes(BodyId::ROOT)
+            .filter(|n| graph.kind(*n) == NodeKind::Call && !is_call_held(graph.target(*n)))
+            .filter_map(|n| Some((n, registry.operator_of(graph, n)?)))
+            .filter(|(n, o)| is_form(o) || (o.effects.random && !draws::is_known(graph.target(*n))))
+            .filter_map(|(n, o)| Some((n, registry.exactness(o)?)))
+            .collect();
+        let mut any = false;
+        for (node, exactness) in nodes {
+            let Ok(Some(expansion)) = registry.decompose_values(graph, node) else { continue };
+            if exactness == Exactness::Real {
+                rounded.insert(graph.target(node).to_string());
+            }
+            let results = expansion.inline(graph, BodyId::ROOT, Some(node));
+            replace(graph, node, &results);
+            any = true;
+        }
+        if !any {
+            break;
+        }
+    }
+    rounded
+}
+
+/// Whether an operator writes an operand and gives it: in-place and `out` forms.
+fn is_form(operator: &Operator) -> bool {
+    operator.effects.writes() && !operator.effects.opaque && operator.effects.returns.iter().any(|r| !r.is_empty())
+}
 
 /// Takes operators of `graph` apart that `raised` has none of; returns the targets of those that mean it over the reals alone.
 pub fn by_definition(graph: &mut Graph, raised: &Graph, registry: &Registry) -> BTreeSet<String> {
@@ -50,6 +92,42 @@ pub fn by_definition(graph: &mut Graph, raised: &Graph, registry: &Registry) -> 
     rounded
 }
 
+/// Puts zeros into memory that `graph` leaves unset, where `raised` leaves none: what is found there is anybody's choice, and this one is as good.
+/// Returns whether there is any.
+pub fn with_zeros(graph: &mut Graph, raised: &Graph, registry: &Registry) -> bool {
+    let leaves = |g: &Graph, n: NodeId| registry.operator_of(g, n).is_some_and(|o| o.facts.unset);
+    if raised.nodes(BodyId::ROOT).any(|n| leaves(raised, n)) {
+        return false;
+    }
+    let unset: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| leaves(graph, *n)).collect();
+    let mut any = false;
+    for node in unset {
+        let Some(ty) = graph.ty(node).as_tensor().cloned() else { continue };
+        let Some(sizes) = sizes_of(graph, node, &ty.sizes) else { continue };
+        let args = [Arg::List(sizes.into()), Arg::Int(0)];
+        let named = [("dtype", Arg::Dtype(ty.dtype)), ("device", Arg::Device(ty.device.clone()))];
+        let kwargs: Vec<(StrId, Arg)> = named.into_iter().map(|(k, v)| (graph.texts.intern(k), v)).collect();
+        let Ok(made) = registry.infer(graph, "aten.full.default", &args, &kwargs) else { continue };
+        // How what is unset lies may be said too.
+        if made != *graph.ty(node) {
+            continue;
+        }
+        let (target, name) = (graph.texts.intern("aten.full.default"), graph.free_name(BodyId::ROOT, "unset"));
+        let new = NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs: kwargs.into(), ty: made };
+        let zeros = graph.insert(BodyId::ROOT, Some(node), &name, new);
+        replace(graph, node, &[Arg::Node(zeros)]);
+        any = true;
+    }
+    any
+}
+
+/// The sizes of what a call leaves unset, as it was told them: numbers, or the list that it was given.
+fn sizes_of(graph: &Graph, node: NodeId, sizes: &[Dim]) -> Option<Vec<Arg>> {
+    let fixed: Option<Vec<Arg>> = sizes.iter().map(|d| d.fixed().map(Arg::Int)).collect();
+    let listed = || graph.args(node).iter().find_map(|a| if let Arg::List(l) = a { Some(l.to_vec()) } else { None });
+    fixed.or_else(listed)
+}
+
 /// Calls that wait for a collective's result: their operand, where operators run as soon as what they read is there.
 const WAITS: [&str; 2] = ["_c10d_functional.wait_tensor.default", "c10d_functional.wait_tensor.default"];
 
@@ -64,8 +142,8 @@ pub fn without_waits(graph: &mut Graph) -> bool {
     !waits.is_empty()
 }
 
-/// Whether an operator writes nothing, and its results lie in memory of their own.
+/// Whether an operator's results lie in memory of their own; what it writes besides, its definition copies there.
 fn gives_its_own(operator: &Operator) -> bool {
     let effects = &operator.effects;
-    !effects.writes() && !effects.opaque && effects.side.is_none() && effects.returns.iter().all(|r| r.is_empty())
+    !effects.opaque && effects.side.is_none() && effects.returns.iter().all(|r| r.is_empty())
 }

@@ -7,7 +7,7 @@ use super::Raising;
 use super::types::of_proto;
 use crate::analysis::call;
 use crate::graph::{Arg, BodyId, Dtype, Graph, NodeId, View};
-use crate::lower::ge::define::{Build, Call, Drawing, Undefined, Value, define, dropped};
+use crate::lower::ge::define::{Build, Call, Drawing, Undefined, Value, Waiting, define, dropped};
 use crate::lower::ge::operators;
 use crate::lower::ge::proto::OpDef;
 use crate::ops::{Bound, Registry};
@@ -24,6 +24,7 @@ const LAWS: &[(&str, &[&str])] = &[
             "aten.uniform.default",
             "aten.randint.default",
             "aten.randint.low",
+            "aten.exponential.default",
         ],
     ),
     ("StatelessRandomNormalV2", &["aten.randn.default", "aten.randn.generator", "aten.randn_like.default"]),
@@ -32,6 +33,11 @@ const LAWS: &[(&str, &[&str])] = &[
     ("MultinomialWithReplacement", &["aten.multinomial.default"]),
     ("StatelessDropOutGenMask", &["aten.native_dropout.default"]),
 ];
+
+/// Whether a GE operator draws as calls of this operator do.
+pub(super) fn is_known(target: &str) -> bool {
+    LAWS.iter().any(|(_, targets)| targets.contains(&target))
+}
 
 /// The draws of the graph that was lowered.
 pub(super) struct Draws {
@@ -42,14 +48,14 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// Returns the draws of a graph, none of them made.
-    pub(super) fn of(graph: &Graph, registry: &Registry) -> Self {
+    /// Returns the draws of a graph, none of them made, by the generator that begins with `seed`, where that is known.
+    pub(super) fn of(graph: &Graph, registry: &Registry, seed: Option<i64>) -> Self {
         let draws = |n: &NodeId| {
             let Some(operator) = registry.operator_of(graph, *n) else { return false };
             let bound = Bound::bind(&operator.schema, graph, graph.args(*n), graph.kwargs(*n));
             bound.map_or(operator.effects.random, |b| call::draws(operator, &b))
         };
-        Draws { calls: graph.nodes(BodyId::ROOT).filter(draws).collect(), made: 0, seed: None }
+        Draws { calls: graph.nodes(BodyId::ROOT).filter(draws).collect(), made: 0, seed }
     }
 
     /// Returns the offsets that the host passes: one for each draw.
@@ -122,6 +128,8 @@ fn passed_on(c: &mut Call<'_, '_>) -> Made {
             Ok(vec![Some(Drawing::Counter(*at).into())])
         }
         "Cast" => cast(c),
+        "Maximum" | "Log" => waiting(c),
+        "Mul" if matches!(c.value("x1")?, Value::Drawing(Drawing::Waiting { .. })) => waited(c),
         "Mul" => {
             let Value::Drawing(Drawing::Unit { call, low, width }) = c.value("x1")? else {
                 return undefined("no draws");
@@ -148,6 +156,40 @@ fn passed_on(c: &mut Call<'_, '_>) -> Made {
         }
         kind => Err(Undefined(format!("what {kind} makes of a draw"))),
     }
+}
+
+/// The least number that a waiting time is made of: half of what the unit interval's numbers of 32 bits are apart.
+const LEAST: f64 = 1.0 / 33_554_432.0;
+
+/// A waiting time is the logarithm of a number of the unit interval, which is kept from being zero.
+fn waiting(c: &mut Call<'_, '_>) -> Made {
+    let slot = if c.kind() == "Log" { "x" } else { "x1" };
+    let Value::Drawing(Drawing::Waiting { call, by, made }) = c.value(slot)? else { return undefined("no draws") };
+    let made = match (c.kind(), made) {
+        ("Maximum", Waiting::Drawn) => {
+            let least = c.value("x2")?;
+            let least = least.numbers().and_then(|n| n.only()).and_then(as_float);
+            c.only(least.is_some_and(|l| l.to_bits() == LEAST.to_bits()), "another least number")?;
+            Waiting::Positive
+        }
+        ("Log", Waiting::Positive) => {
+            let plain = (c.float("base")?, c.float("scale")?, c.float("shift")?);
+            c.only(plain == (-1.0, 1.0, 0.0), "another logarithm")?;
+            Waiting::Logarithm
+        }
+        _ => return undefined("what is made of draws out of order"),
+    };
+    Ok(vec![Some(Drawing::Waiting { call, by, made }.into())])
+}
+
+/// Over the rate, and of the other sign.
+fn waited(c: &mut Call<'_, '_>) -> Made {
+    let Value::Drawing(Drawing::Waiting { call, by, made }) = c.value("x1")? else { return undefined("no draws") };
+    let held = c.value("x2")?;
+    let is_rate = held.numbers().and_then(|n| n.only()) == Some(&by);
+    c.only(made == Waiting::Logarithm && is_rate, "waiting times of another rate")?;
+    let is_done = c.b.dtype(call)? == Dtype::F32;
+    Ok(vec![Some(if is_done { call.into() } else { Drawing::Whole(call).into() })])
 }
 
 /// Integers below a bound are scaled draws of the unit interval without what is behind the point.
@@ -191,7 +233,7 @@ fn draw(c: &mut Call<'_, '_>, original: &Graph, draws: &mut Draws, measured: Opt
     let (at, seed) = state(c)?;
     let Some(&node) = draws.calls.get(at) else { return undefined("a draw that the graph does not make") };
     c.only(at == draws.made, "a draw before another that the graph makes first")?;
-    c.only(*draws.seed.get_or_insert(seed) == seed, "a second seed")?;
+    c.only(*draws.seed.get_or_insert(seed) == seed, "another seed")?;
     c.only(targets.contains(&original.target(node)), "a draw of another distribution than the graph's")?;
     let made = match c.kind() {
         "StatelessRandomUniformV2" | "StatelessRandomNormalV2" => dense(c, original, node, measured)?,
@@ -251,6 +293,14 @@ fn dense(c: &mut Call<'_, '_>, original: &Graph, node: NodeId, measured: Option<
             };
             let call = again(c.b, original, node, &[("size", sizes)])?;
             return Ok(Drawing::Unit { call, low, width: high.saturating_sub(low.unwrap_or(0)) }.into());
+        }
+        "aten.exponential.default" => {
+            c.only(c.dtype("dtype")? == Dtype::F32, "waiting times made of other draws than of single precision")?;
+            let rate = argument(c.b.registry(), original, node, "lambd").and_then(|a| as_float(&a));
+            let by = rate.and_then(|rate| c.b.rounded(-1.0 / rate, Dtype::F32));
+            let Some(by) = by else { return undefined("a rate that is symbolic") };
+            let call = again(c.b, original, node, &[("self", needed(measured)?)])?;
+            return Ok(Drawing::Waiting { call, by: Arg::Float(by), made: Waiting::Drawn }.into());
         }
         target if target.contains("_like") => again(c.b, original, node, &[("self", needed(measured)?)])?,
         _ => again(c.b, original, node, &[("size", sizes)])?,

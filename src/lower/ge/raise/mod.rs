@@ -26,7 +26,7 @@ use crate::ops::Registry;
 use draws::Draws;
 use wires::{Wire, Wires};
 
-pub use definition::{by_definition, without_waits};
+pub use definition::{by_definition, by_form, with_zeros, without_waits};
 pub use host::comparable;
 
 /// A GE graph in PyTorch's operators.
@@ -102,7 +102,7 @@ pub fn raise(ge: &GraphDef, host: &Host, original: &Graph, registry: &Registry) 
         values: vec![Vec::new(); ge.op.len()],
         b: Build::new(graph, registry, device, Literals::of(original, registry)),
         inputs,
-        draws: Draws::of(original, registry),
+        draws: Draws::of(original, registry, host.seed),
         opaque: Vec::new(),
         defined: BTreeMap::new(),
         live: live(ge, &wires),
