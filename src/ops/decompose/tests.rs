@@ -141,11 +141,16 @@ fn a_gradient_of_a_mean_asks_for_the_number_of_elements() {
 fn a_grid_by_columns_and_rows_has_the_first_vector_along_the_columns() {
     let mut g = Graph::new();
     let (x, y) = (fixed(&mut g, Dtype::F32, &[2]), fixed(&mut g, Dtype::F32, &[2]));
-    let e = expand(&mut g, "aten.meshgrid.indexing", vec![Arg::List([x, y].into()), Arg::Str("xy".into())]);
-    let e = e.unwrap().unwrap();
+    let (vectors, target) = (vec![Arg::List([x, y].into())], "aten.meshgrid.indexing");
+    let named = vec![(g.texts.intern("indexing"), Arg::Str("xy".into()))];
+    let ty = Registry::standard().infer(&mut g, target, &vectors, &named).unwrap();
+    let target = g.texts.intern(target);
+    let node = NewNode { kind: NodeKind::Call, target, args: vectors.into(), kwargs: named.into(), ty };
+    let node = g.push(BodyId::ROOT, "grids", node);
+    let e = Registry::standard().decompose_node(&mut g, node).unwrap().unwrap();
     let views: Vec<NodeId> = e.calls().filter(|c| e.graph.target(*c) == "aten.view.default").collect();
     // The second vector is put along the rows first.
     let sizes: Vec<Arg> = views.iter().filter_map(|v| e.graph.args(*v).get(1).cloned()).collect();
-    assert_eq!(sizes, [Arg::list([2, 1]), Arg::list([1, 2])]);
+    assert_eq!(sizes, [Arg::list(vec![2, 1]), Arg::list(vec![1, 2])]);
     assert!(!targets(&e).contains(&"aten.transpose.int"));
 }
