@@ -3,17 +3,26 @@
 //! ## What it says
 //! Where -inf is chosen by a truth, or added to what is finite, and all that sees it are the greatest of some, differences from that, and exponentials, an
 //! element is the limit of what it is for a number that falls without end: an exponential that is masked is 0. So two elements that are equal for every such
-//! number are equal. A row in which all is masked is NaN, or what a choice puts in its place: which rows these are is compared by the truths alone.
+//! number are equal. A number far below all that is computed masks as -inf does, where no row is masked as a whole. A row in which all is masked is NaN, or what a choice puts in its place: which rows these are is compared by the truths alone.
 //!
 //! ## When it is wrong
 //! Where an infinite number is subtracted from another one that is not the greatest of it, is multiplied, divided by, or is the end itself; where what is divided by
 //! may be nothing without its masked exponentials; where a choice hides a row that is NaN on one side only. None of these is looked into.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
-use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Source};
-use crate::rules::rounding::{holds_a_one, is_element_of};
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Source, SourceId};
+use crate::rules::rounding::{Interval, holds_a_one, is_element_of, range};
 use crate::rules::table::{Real, real};
+
+/// At most this is a number that masks, where no element is near it.
+const ENDLESS: f64 = -1e29;
+/// Farther from 0 than this nothing may be that stands beside a number that masks.
+const NEAR: f64 = 1e20;
+/// The least number by which what is masked may be multiplied.
+const LEAST: f64 = 1e-3;
 
 /// An element whose masks are understood.
 #[derive(Clone, Debug)]
@@ -79,6 +88,67 @@ impl Elements {
             known.insert(id, made);
         }
         known.get(&root).copied()
+    }
+
+    /// Returns an element in which numbers far below all others are -inf, where all that sees them are choices, sums, the greatest of some, differences,
+    /// multiples and exponentials: these are 0 either way, in rows of which something is left. `None` where there are none, or something else sees them.
+    pub fn with_endless_masks(&mut self, root: ExprId) -> Option<ExprId> {
+        let order = self.below(root);
+        let (mut seen, mut made): (FxHashSet<ExprId>, FxHashMap<ExprId, ExprId>) = Default::default();
+        for id in order {
+            self.spend(2)?;
+            let expr = self.expr(id)?.clone();
+            let wide = matches!(expr.dtype, Dtype::Bf16 | Dtype::F32 | Dtype::F64);
+            if wide && self.float(id).is_some_and(|v| v.is_finite() && v <= ENDLESS) {
+                seen.insert(id);
+                made.insert(id, self.rounded(expr.dtype, f64::NEG_INFINITY)?);
+                continue;
+            }
+            let reached: SmallVec<[bool; 3]> = expr.kids.iter().map(|k| seen.contains(k)).collect();
+            if self.parts(&expr).iter().any(|p| seen.contains(p) && !expr.kids.contains(p)) {
+                return None;
+            }
+            if reached.contains(&true) {
+                let is_multiple = |e: &Self| {
+                    let by = expr.kids.iter().zip(&reached).find(|(_, reached)| !**reached);
+                    by.is_some_and(|(k, _)| e.float(*k).is_some_and(|v| (LEAST..1e3).contains(&v)))
+                };
+                let carries = match &expr.form {
+                    _ if !wide => false,
+                    Form::Op(Op::Choose) => reached.first() == Some(&false),
+                    Form::Op(Op::Add | Op::Cast) | Form::Reduce(Fold::Most, ..) => true,
+                    Form::Op(Op::Sub) => reached.first() == Some(&true),
+                    Form::Op(Op::Mul) => is_multiple(self),
+                    Form::Named(target, _) => real(target) == Some(Real::Exp),
+                    _ => false,
+                };
+                carries.then_some(())?;
+                if !matches!(expr.form, Form::Named(..)) {
+                    seen.insert(id);
+                }
+            }
+            let kids: Vec<ExprId> = expr.kids.iter().map(|k| made.get(k).copied().unwrap_or(*k)).collect();
+            let again = if kids == expr.kids.as_slice() { id } else { self.again(&expr, &kids)? };
+            made.insert(id, again);
+        }
+        made.get(&root).copied().filter(|new| *new != root && !seen.contains(&root))
+    }
+
+    /// Whether all of which the greatest is taken surely lies far above numbers that mask, wherever elements of sources lie in the working range.
+    pub fn is_near(&mut self, bare: ExprId) -> bool {
+        let order = self.below(bare);
+        let most: Vec<ExprId> =
+            order.into_iter().filter(|id| self.is_reduction(*id) && self.takes_greatest(*id)).collect();
+        let sources = |_: Option<SourceId>, dtype: Dtype| match dtype {
+            Dtype::Bool => Interval::new(0.0, 1.0),
+            d if d.is_float() => Interval::new(-2048.0, 2048.0),
+            _ => Interval::new(-2.0_f64.powi(63), 2.0_f64.powi(63)),
+        };
+        most.into_iter().all(|id| range(self, id, &sources).is_some_and(|r| r.most() < NEAR))
+    }
+
+    fn takes_greatest(&self, id: ExprId) -> bool {
+        matches!(self.expr(id).map(|x| &x.form), Some(Form::Reduce(Fold::Most, ..)))
     }
 
     /// Returns what an element is without its masks; `Some(None)` where it has none.

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! A variance is the mean of the squares of differences from the mean; a convolution sums products over channels of a group and over a window,
-//! and what lies beside the input is 0.
+//! and what lies beside the input is 0. Windows that adapt to a size that does not divide begin at a quotient rounded down, and end at one rounded up.
 //!
 //! ## When it is wrong
 //! Bit by bit: the order in which a kernel sums is its own. Narrow floats are summed as f32; that they are is each operator's definition.
@@ -17,6 +17,11 @@ use crate::rules::meaning::{Array, Said, Speaker};
 use crate::rules::rounding;
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
+
+/// How many places a dimension may have that is cut into windows of different sizes.
+const WIDEST: i64 = 1 << 12;
+/// How many factors a product may have.
+const FACTORS: i64 = 8;
 
 impl Speaker<'_> {
     pub(super) fn varied(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
@@ -261,6 +266,69 @@ impl Speaker<'_> {
         each.collect()
     }
 
+    /// Whether windows that adapt to the size of the result are not all alike.
+    fn is_uneven(&self, c: &Said<'_, '_>) -> bool {
+        c.named("kernel_size").is_none() && self.even_windows(c).is_none()
+    }
+
+    /// What is taken over windows of different sizes: each begins at a quotient rounded down, and ends at one rounded up. Returns the element of a window,
+    /// `beside` where the window is shorter than the longest, the level and the sizes of that one, and how many elements each window has.
+    fn in_uneven_windows(
+        &mut self,
+        c: &Said<'_, '_>,
+        x: &Array,
+        beside: ExprId,
+    ) -> Option<(ExprId, Vec<Dim>, Vec<IndexId>)> {
+        let ahead = x.sizes.len().checked_sub(2)?;
+        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
+        let vars = self.vars(&c.result.sizes);
+        let mut at: SmallVec<[IndexId; 4]> = vars.iter().take(ahead).copied().collect();
+        let (mut sizes, mut inside, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+        for dim in ahead..x.sizes.len() {
+            let (from, to) = (x.sizes.get(dim)?.fixed()?, c.result.sizes.get(dim)?.fixed()?);
+            if from < 1 || to < 1 || from > WIDEST || to > WIDEST {
+                return None;
+            }
+            let length = |k: i64| {
+                let end = k.checked_add(1)?.checked_mul(from)?.checked_add(to)?.checked_sub(1)?.checked_div(to)?;
+                end.checked_sub(k.checked_mul(from)?.checked_div(to)?)
+            };
+            let longest = (0..to).filter_map(length).max()?;
+            let name = level.checked_add(u32::try_from(sizes.len()).ok()?)?;
+            sizes.push(Dim::Fixed(longest));
+            let bound = self.e.place(Place::Bound(name, Dim::Fixed(longest)));
+            let var = *vars.get(dim)?;
+            let begin = self.e.scale(var, Dim::Fixed(from))?;
+            let end = self.e.shift(begin, Dim::Fixed(from.checked_add(to)?.checked_sub(1)?))?;
+            let (begin, end) = (self.e.quotient(begin, Dim::Fixed(to))?, self.e.quotient(end, Dim::Fixed(to))?);
+            let place = self.e.sum(begin, bound)?;
+            let left = self.e.difference(end, place)?;
+            inside.push(self.e.shift(left, Dim::Fixed(-1))?);
+            counts.push(self.e.difference(end, begin)?);
+            at.push(place);
+        }
+        let mut element = self.within(&inside.clone(), |s| s.at(x, at))?;
+        for fact in inside {
+            let holds = self.e.at_least_zero_expr(fact)?;
+            element = self.e.op(Op::Choose, x.dtype, &[holds, element, beside])?;
+        }
+        Some((element, sizes, counts))
+    }
+
+    /// The mean over windows of different sizes.
+    fn pooled_unevenly(&mut self, c: &Said<'_, '_>, x: &Array, wide: Dtype) -> Option<ExprId> {
+        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
+        let zero = self.e.rounded(wide, 0.0)?;
+        let (element, sizes, counts) = self.in_uneven_windows(c, x, zero)?;
+        let mut mean = self.e.reduced(Fold::Sum, level, &sizes, element)?;
+        for count in counts {
+            let count = self.e.index_value(Dtype::I64, count)?;
+            let count = self.e.op(Op::Cast, wide, &[count])?;
+            mean = self.e.op(Op::Div, wide, &[mean, count])?;
+        }
+        Some(mean)
+    }
+
     /// The greatest over a window, beside which -inf stands.
     pub(super) fn greatest_in_window(&mut self, c: &Said<'_, '_>, rank: usize) -> Option<ExprId> {
         let x = c.array(0)?.clone();
@@ -290,6 +358,15 @@ impl Speaker<'_> {
             }
         };
         let adaptive = c.named("kernel_size").is_none();
+        if self.is_uneven(c) {
+            if rank != 2 || x.dtype != c.result.dtype || !x.dtype.is_float() {
+                return None;
+            }
+            let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
+            let least = self.e.rounded(x.dtype, f64::NEG_INFINITY)?;
+            let (element, sizes, _) = self.in_uneven_windows(c, x, least)?;
+            return self.e.reduced(Fold::Most, level, &sizes, element);
+        }
         let kernel = if adaptive { self.even_windows(c)? } else { list(c.arg(1))? };
         let given = |name: &str| c.named(name).and_then(list).filter(|l| !l.is_empty());
         let stride = Some(c.arg(2)).filter(|_| !adaptive).and_then(list).filter(|l| !l.is_empty());
@@ -419,6 +496,49 @@ impl Speaker<'_> {
         self.e.reduced(Fold::Sum, level, &[size], element)
     }
 
+    /// The product of the elements of a dimension up to this one, where they are few.
+    pub(super) fn running_product(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let (x, to) = (c.array(0)?.clone(), c.result.dtype);
+        if x.dtype != to || !matches!(to, Dtype::F32 | Dtype::F64) {
+            return None;
+        }
+        let [dim] = <[usize; 1]>::try_from(self.reduced_dims(c, x.sizes.len())?).ok()?;
+        let size = x.sizes.get(dim)?.fixed().filter(|n| (1..=FACTORS).contains(n))?;
+        let (vars, one) = (self.vars(&x.sizes), self.e.rounded(to, 1.0)?);
+        let mut out = one;
+        for k in 0..size {
+            let mut at = vars.clone();
+            *at.get_mut(dim)? = self.e.at(Dim::Fixed(k));
+            let element = self.at(&x, at)?;
+            let reached = self.e.shift(*vars.get(dim)?, Dim::Fixed(k.checked_neg()?))?;
+            let reached = self.e.at_least_zero_expr(reached)?;
+            let factor = self.e.op(Op::Choose, to, &[reached, element, one])?;
+            out = self.e.op(Op::Mul, to, &[out, factor])?;
+        }
+        Some(out)
+    }
+
+    /// The greatest (least) of the elements of a dimension up to this one.
+    pub(super) fn running_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
+        let x = c.array(0)?.clone();
+        if x.dtype != c.result.dtype || !x.dtype.is_float() || x.sizes.is_empty() {
+            return None;
+        }
+        let dim = self.axis(c.arg(1), x.sizes.len())?;
+        let size = *x.sizes.get(dim)?;
+        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
+        let own = self.e.place(Place::Bound(level, size));
+        let mut at = self.vars(&x.sizes);
+        let reached = self.e.difference(*at.get(dim)?, own)?;
+        *at.get_mut(dim)? = own;
+        let element = self.at(&x, at)?;
+        let least = if fold == Fold::Most { f64::NEG_INFINITY } else { f64::INFINITY };
+        let least = self.e.rounded(x.dtype, least)?;
+        let reached = self.e.at_least_zero_expr(reached)?;
+        let element = self.e.op(Op::Choose, x.dtype, &[reached, element, least])?;
+        self.e.reduced(fold, level, &[size], element)
+    }
+
     /// The mean over a window; what lies beside counts as 0.
     pub(super) fn pooled(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let x = c.array(0)?.clone();
@@ -433,6 +553,14 @@ impl Speaker<'_> {
             Some(if let [one] = all.as_slice() { vec![*one, *one] } else { all })
         };
         let adaptive = c.named("kernel_size").is_none();
+        if self.is_uneven(c) {
+            if x.dtype != to || !to.is_float() {
+                return None;
+            }
+            let expr = self.e.op(Op::Cast, wide, &[x.expr])?;
+            let mean = self.pooled_unevenly(c, &Array { dtype: wide, expr, ..x }, wide)?;
+            return self.e.op(Op::Cast, to, &[mean]);
+        }
         let (kernel, pads) = match adaptive {
             true => (self.even_windows(c)?, vec![0, 0]),
             false => (pair(c.arg(1))?, pair(c.arg(3))?),

@@ -58,6 +58,10 @@ pub enum Meaning {
     Convolution,
     /// The sum of what stands before and here along a dimension, over the reals.
     Running,
+    /// The product of what stands before and here along a dimension of few places, over the reals.
+    RunningProduct,
+    /// The greatest, or the least, of what stands before and here along a dimension, over the reals, and where it stands.
+    RunningExtreme(Fold),
     /// The mean over a window, over the reals.
     Pooling,
     /// Products summed over labels, over the reals.
@@ -212,6 +216,9 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Variance, &["aten.var.correction"]),
     (Convolution, &["aten.convolution.default"]),
     (Running, &["aten.cumsum.default"]),
+    (RunningProduct, &["aten.cumprod.default"]),
+    (RunningExtreme(Fold::Most), &["aten.cummax.default"]),
+    (RunningExtreme(Fold::Least), &["aten.cummin.default"]),
     (Pooling, &["aten.avg_pool2d.default", "aten._adaptive_avg_pool2d.default"]),
     (Contraction, &["aten.einsum.default"]),
     (Diagonal, &["aten.diag_embed.default"]),

@@ -53,6 +53,15 @@ pub enum Step {
         /// How many they are.
         size: Dim,
     },
+    /// Elements of it as it lies row by row: so far apart along each dimension, from one on.
+    Strided {
+        /// The sizes.
+        sizes: Dims,
+        /// How far apart its elements are.
+        strides: Dims,
+        /// Where it begins.
+        start: Dim,
+    },
     /// A dimension read backwards.
     Flip(usize),
     /// The elements whose indices in two dimensions differ by a constant; they become the last dimension.
@@ -96,6 +105,10 @@ impl Layer {
         let mut out = self.clone();
         match step {
             Step::Reshape(sizes) => return self.reshape(sizes, s),
+            Step::Strided { sizes, strides, start } => {
+                self.is_row_major(s).then_some(())?;
+                out = Layer { sizes: sizes.clone(), strides: strides.clone(), offset: *start };
+            }
             Step::Permute(perm) => {
                 out.sizes = perm.iter().map(|d| self.sizes.get(*d).copied()).collect::<Option<_>>()?;
                 out.strides = perm.iter().map(|d| self.strides.get(*d).copied()).collect::<Option<_>>()?;
@@ -298,6 +311,10 @@ impl ViewMap {
             (None, Step::Reshape(sizes)) => {
                 layers.push(top.clone());
                 layers.push(Layer::row_major(sizes, s)?);
+            }
+            (None, Step::Strided { sizes, strides, start }) => {
+                layers.push(top.clone());
+                layers.push(Layer { sizes: sizes.clone(), strides: strides.clone(), offset: *start }.canonical());
             }
             (None, _) => return None,
         }

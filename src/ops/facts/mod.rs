@@ -21,7 +21,9 @@ pub enum Total {
     Numbers,
     /// Where every tensor operand has a dtype of [`PLAIN`] and numbers fit it: every kernel takes these, whatever they hold.
     Plain,
-    /// The same without bool.
+    /// The same where every word has its default, else for floats alone; a number may be a float that is whole.
+    PlainWords,
+    /// As [`Total::Plain`] without bool.
     Reals,
     /// The same for floats alone, narrow ones included.
     AnyFloats,
@@ -51,7 +53,7 @@ impl Total {
     pub fn takes(self, dtype: Dtype) -> Option<bool> {
         let plain = PLAIN.contains(&dtype);
         match self {
-            Total::Plain | Total::Divisor | Total::Steps => Some(plain),
+            Total::Plain | Total::PlainWords | Total::Divisor | Total::Steps => Some(plain),
             Total::Reals => Some(plain && dtype != Dtype::Bool),
             Total::AnyFloats | Total::AlikeFloats | Total::OneShape => Some(plain && dtype.is_float()),
             Total::MaskedFloats => Some(plain && (dtype.is_float() || dtype == Dtype::Bool)),
@@ -87,6 +89,10 @@ pub enum Contracts {
     Vector,
     /// Queries, keys, values, and a mask that is repeated to queries by keys.
     Attention,
+    /// By letters, one for each dimension of each operand.
+    Labels,
+    /// Two, over dimensions of either that are listed.
+    Listed,
 }
 
 impl Contracts {
@@ -98,6 +104,8 @@ impl Contracts {
             "repeated" => Contracts::Repeated,
             "vector" => Contracts::Vector,
             "attention" => Contracts::Attention,
+            "labels" => Contracts::Labels,
+            "listed" => Contracts::Listed,
             _ => return None,
         })
     }
@@ -292,7 +300,7 @@ impl SharesWhen {
 /// What marks state of an operator beside its effects.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
-    /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=reals`, `#total=any-float`,
+    /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=plain-words`, `#total=reals`, `#total=any-float`,
     /// `#total=alike-float`, `#total=one-shape`, `#total=masked-float`, `#total=divisor`: when it never raises, types and sizes being right.
     pub total: Total,
     /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
@@ -374,6 +382,7 @@ impl Facts {
             "total" if value == "numbers" => self.total = Total::Numbers,
             "total" if value == "float" => self.total = Total::Floats,
             "total" if value == "plain" => self.total = Total::Plain,
+            "total" if value == "plain-words" => self.total = Total::PlainWords,
             "total" if value == "reals" => self.total = Total::Reals,
             "total" if value == "any-float" => self.total = Total::AnyFloats,
             "total" if value == "alike-float" => self.total = Total::AlikeFloats,

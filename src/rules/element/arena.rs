@@ -330,6 +330,12 @@ impl Elements {
         IndexId(self.indices.store(sum))
     }
 
+    /// Returns the index that a place alone is, where there is one.
+    pub(in crate::rules) fn known_place(&self, place: crate::rules::element::index::Place) -> Option<IndexId> {
+        let alone = Linear { terms: SmallVec::from_elem((place, Dim::Fixed(1)), 1), constant: None };
+        self.indices.numbers.get(&alone).map(|number| IndexId(*number))
+    }
+
     /// Returns the sum that an index is.
     pub fn linear(&self, id: IndexId) -> &Linear {
         static NONE: std::sync::LazyLock<Linear> = std::sync::LazyLock::new(Linear::default);

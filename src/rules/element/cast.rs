@@ -7,7 +7,7 @@
 //! quotients of two; bounds by numbers and choices are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
 //! bits before or after, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
 //! differences, bounds, and products of numbers of known sign are those of the integers; so are their sums, in any order, as long as no part of one may
-//! be too large.
+//! be too large. To an integer -0.0 is 0.0: what is added to 0 before is as it was.
 //!
 //! ## When it is wrong
 //! `0 * -3` is -0.0 among floats. An integer of which nothing is known may be beyond 2^24. Which of two zeros is the greater one is the kernel's, and
@@ -191,6 +191,13 @@ impl Elements {
             }
             _ => {}
         }
+        if width(to).is_some()
+            && from.is_float()
+            && let Some(inner) = self.without_zero(x)?
+        {
+            self.by("zero-before-integers");
+            return self.converted(Op::Cast, to, inner);
+        }
         let wider = width(to).zip(width(from)).is_some_and(|(wide, narrow)| wide > narrow && narrow > 1);
         if self.exact
             && wider
@@ -261,6 +268,28 @@ impl Elements {
             return self.sum_of_products(to, &products, &kids);
         }
         self.raw(Op::Cast, to, &[x])
+    }
+
+    /// Returns a float to which 0 is added, perhaps within bounds that are numbers, without that: only the sign of a zero tells them apart.
+    fn without_zero(&mut self, x: ExprId) -> Option<Option<ExprId>> {
+        let (mut bounds, mut at) = (Vec::new(), x);
+        let inner = loop {
+            let Some((op, [a, b])) = self.op_of(at) else { return Some(None) };
+            let (a, b) = (*a, *b);
+            let Some(number) = self.float(b) else { return Some(None) };
+            match op {
+                Op::Add if number == 0.0 => break a,
+                Op::Max | Op::Min | Op::AtLeast | Op::AtMost if !number.is_nan() => bounds.push((op, b)),
+                _ => return Some(None),
+            }
+            at = a;
+        };
+        let dtype = self.dtype(x)?;
+        let mut out = inner;
+        for (op, bound) in bounds.into_iter().rev() {
+            out = self.op(op, dtype, &[out, bound])?;
+        }
+        Some(Some(out))
     }
 
     /// Whether an integer is one of another dtype of integers too.

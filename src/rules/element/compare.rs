@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself; none is less than itself, a NaN neither. Conversions that lose nothing keep order
-//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true. A truth as a number is 0 where it is false.
+//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it. A truth as a number is 0 where it is false.
 //!
 //! ## When it is wrong
 //! With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -87,6 +87,9 @@ impl Elements {
         {
             self.by("compare-before-cast");
             return self.compared(op, x, y);
+        }
+        if let Some(less) = self.greater_itself(op, a, b) {
+            return Some(less);
         }
         if let Some((x, y)) = self.opposites(a, b)? {
             self.by("compare-opposites");
@@ -306,6 +309,9 @@ impl Elements {
         if let Some(any) = self.counted(op, dtype, a, b) {
             return Some(any);
         }
+        if let Some(less) = self.greater_itself(op, a, b) {
+            return Some(less);
+        }
         if op == Op::Lt {
             return if a == b { self.truth(false) } else { self.raw(op, Dtype::Bool, &[a, b]) };
         }
@@ -357,21 +363,52 @@ impl Elements {
         (data == 1 && places == 1).then_some(out)
     }
 
-    /// Whether a count of truths is above 0, or 0.
+    /// The greater (lesser) one of two is one of them where the other is not above (below) it.
+    fn greater_itself(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<ExprId> {
+        if op != Op::Eq {
+            return None;
+        }
+        for (most, one) in [(a, b), (b, a)] {
+            let Some((op @ (Op::Max | Op::Min), [x, y])) = self.op_of(most) else { continue };
+            let (x, y) = (*x, *y);
+            let other = if x == one { y } else { x };
+            if x != one && y != one {
+                continue;
+            }
+            self.by("greater-is-itself");
+            return match op {
+                Op::Max => self.op(Op::Le, Dtype::Bool, &[other, one]),
+                _ => self.op(Op::Le, Dtype::Bool, &[one, other]),
+            };
+        }
+        None
+    }
+
+    /// Whether a count of truths is above 0, or 0, or that of all.
     fn counted(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
         let (zero, count, is_above) = match (op, self.number(a), self.number(b)) {
             (Op::Lt, Some(0), _) => (a, b, true),
             (Op::Eq, Some(0), _) => (a, b, false),
             (Op::Eq, _, Some(0)) => (b, a, false),
+            (Op::Eq, Some(_), _) => (a, b, false),
+            (Op::Eq, _, Some(_)) => (b, a, false),
             _ => return None,
         };
-        let _ = zero;
         let expr = self.expr(count)?.clone();
         let Form::Reduce(Fold::Sum, level, sizes) = &expr.form else { return None };
         let truth = match self.op_of(*expr.kids.first()?)? {
             (Op::Cast, [inner]) if self.dtype(*inner) == Some(Dtype::Bool) && dtype == Dtype::I64 => *inner,
             _ => return None,
         };
+        let number = self.number(zero)?;
+        if number != 0 {
+            let all = sizes.iter().try_fold(1_i64, |n, d| n.checked_mul(d.fixed()?))?;
+            (number == all).then_some(())?;
+            self.by("count-is-any");
+            let other = self.op(Op::Not, Dtype::Bool, &[truth])?;
+            let any = self.reduced(Fold::Any, *level, sizes, other)?;
+            return self.op(Op::Not, Dtype::Bool, &[any]);
+        }
         self.by("count-is-any");
         let any = self.reduced(Fold::Any, *level, sizes, truth)?;
         if is_above { Some(any) } else { self.op(Op::Not, Dtype::Bool, &[any]) }

@@ -29,5 +29,6 @@ pub mod index;
 pub mod integer;
 pub mod make;
 pub mod order;
+pub mod places;
 pub mod rebuild;
 pub mod reduce;

@@ -2,6 +2,7 @@
 //!
 //! ## What it says
 //! The greatest, the least and "any" of equal elements are that element. The greatest of truths that are numbers is 1 where any is true.
+//! The greatest of what is bounded by a number is the greatest, bounded; that of integers as floats is the greatest integer as one.
 //! Beside another element -inf is never the greatest one. An index is at
 //! least 0 at any place where it is at the one where it is greatest. What holds at a place that surely is there holds somewhere. A sum of sums of
 //! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of no elements is 0. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
@@ -46,6 +47,9 @@ impl Elements {
                 let found = if fold == Fold::Most { any } else { self.op(Op::Not, Dtype::Bool, &[any])? };
                 return self.op(Op::Cast, dtype, &[found]);
             }
+        }
+        if holds_one && let Some(found) = self.order_kept(fold, level, sizes, body)? {
+            return Some(found);
         }
         if fold == Fold::Any && self.number(body) == Some(0) {
             return self.truth(false);
@@ -100,6 +104,41 @@ impl Elements {
             form: Form::Reduce(fold, level, sizes.into()),
             kids: smallvec::SmallVec::from_elem(body, 1),
         }))
+    }
+
+    /// The greatest (least) of what is bounded by a number is the greatest, bounded; of integers as floats, it is the greatest integer as one.
+    fn order_kept(&mut self, fold: Fold, level: u32, sizes: &[Dim], body: ExprId) -> Option<Option<ExprId>> {
+        if !matches!(fold, Fold::Most | Fold::Least) {
+            return Some(None);
+        }
+        let dtype = self.dtype(body)?;
+        match self.op_of(body) {
+            Some((op @ (Op::Max | Op::Min | Op::AtLeast | Op::AtMost), [x, bound])) => {
+                let (x, bound) = (*x, *bound);
+                // Which of two zeros is the greater one is the kernel's.
+                let number = match self.float(bound) {
+                    Some(v) => !v.is_nan() && (v != 0.0 || !self.exact),
+                    None => self.number(bound).is_some(),
+                };
+                if !number || self.number(x).is_some() {
+                    return Some(None);
+                }
+                self.by("bound-of-greatest");
+                let most = self.reduced(fold, level, sizes, x)?;
+                self.op(op, dtype, &[most, bound]).map(Some)
+            }
+            Some((Op::Cast, [x])) if dtype.is_float() => {
+                let x = *x;
+                let integers = self.dtype(x).and_then(crate::rules::element::make::width).is_some_and(|w| w > 1);
+                if !integers {
+                    return Some(None);
+                }
+                self.by("greatest-of-numbers");
+                let most = self.reduced(fold, level, sizes, x)?;
+                self.op(Op::Cast, dtype, &[most]).map(Some)
+            }
+            _ => Some(None),
+        }
     }
 
     /// The greatest (least) over places of a dimension, beside some of which -inf (inf) stands: that over the others, of which there are some.
@@ -277,9 +316,17 @@ impl Elements {
 
     /// The sum of one integer at the places up to an index, or from one on, and 0 at the others: as often as there are places.
     fn counted_where(&mut self, level: u32, sizes: &[Dim], dtype: Dtype, body: ExprId) -> Option<ExprId> {
-        let ([size], Some((Op::Choose, [condition, each, rest]))) = (sizes, self.op_of(body)) else { return None };
-        let (size, condition, each, rest) = (*size, *condition, *each, *rest);
+        let [size] = sizes else { return None };
         let wide = crate::rules::element::make::width(dtype).is_some_and(|w| w > 1);
+        let (size, condition, each, rest) = match self.op_of(body) {
+            Some((Op::Choose, [condition, each, rest])) => (*size, *condition, *each, *rest),
+            // A truth is 1.
+            Some((Op::Cast, [condition])) if wide && self.dtype(*condition) == Some(Dtype::Bool) => {
+                let condition = *condition;
+                (*size, condition, self.integer(dtype, 1)?, self.integer(dtype, 0)?)
+            }
+            _ => return None,
+        };
         if !wide || self.number(rest) != Some(0) || self.mentions(each, level) {
             return None;
         }

@@ -5,7 +5,7 @@
 //! outside. `exp(a + b)` is `exp(a) * exp(b)`; `log(a * b)` is `log(a) + log(b)`; `sqrt(a) * sqrt(a)` is `a`; the least is the negative of the
 //! greatest of negatives; the greatest of what is rounded to one dtype is the greatest, rounded. What is summed over a dimension with a factor that
 //! is 1 at one place of it, and 0 at the others, is what stands there. A conversion to a wider float is nothing, nor is one to a narrower one of which every value is one. Integers that
-//! surely do not wrap around are numbers. A choice by a comparison with a number is the one without the edge where both values are one there. `log(1 + exp(x))` is `x` above a number where both round to one. `tanh(x)` is `2 * sigmoid(2 * x) - 1`. Numbers are equal where they round to one number of f32 (of
+//! surely do not wrap around are numbers. A choice by a comparison with a number is the one without the edge where both values are one there. `log(1 + exp(x))` is `x` above a number where both round to one. `log(1 + exp(-|x|))` is `log(1 + exp(x)) - max(x, 0)`. `tanh(x)` is `2 * sigmoid(2 * x) - 1`. Numbers are equal where they round to one number of f32 (of
 //! f64: to a few units).
 //!
 //! ## When it is wrong

@@ -18,6 +18,10 @@ use crate::sym::Dim;
 /// Names from here on are none of the arena's own.
 const FRESH: u32 = 1 << 20;
 
+/// Of how many expressions places of reductions that conditions ask are named.
+const UNROLLED: usize = 96;
+/// How much work that may be.
+const UNROLLING: usize = 6000;
 /// How many conditions may be split, one within another.
 const CASES: usize = 4;
 /// How many where bounds and magnitudes are choices: one comparison with a number often decides others.
@@ -94,6 +98,23 @@ impl Field<'_> {
         }
         let (a, b) = (e.unrolled(a)?, e.unrolled(b)?);
         Self::equal_as_cut(e, dtype, a, b)
+    }
+
+    /// Returns whether two expressions are equal over the reals, and hide no NaN, once each place of their reductions is named, where conditions ask which one
+    /// it is.
+    pub fn equal_unrolled(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
+        let few = [a, b].iter().map(|r| e.below(*r).len()).sum::<usize>() <= UNROLLED;
+        if !few || ![a, b].iter().any(|r| e.asks_reduced(*r)) {
+            return Some(false);
+        }
+        // Most that is not equal is not so unrolled, too.
+        let left = e.fuel;
+        let given = left.min(UNROLLING);
+        e.fuel = given;
+        let ends = e.unrolled(a).zip(e.unrolled(b));
+        let equal = ends.and_then(|(a, b)| Self::equal_as_cut(e, dtype, a, b));
+        e.fuel = left.saturating_sub(given.saturating_sub(e.fuel));
+        Some(equal == Some(true))
     }
 
     /// Returns whether two expressions are equal over the reals wherever each condition, and each comparison that a bound is, is what it may be.
@@ -179,6 +200,13 @@ impl Field<'_> {
     /// Returns whether the first is greater, or, opposite, the second, as a comparison of one element with a number where it is one: where both are
     /// equal it does not count.
     fn greater(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<(ExprId, bool)> {
+        // What is above 0 where something else is.
+        if e.float(b) == Some(0.0)
+            && let Some(inner) = Self::signed_by(e, a)
+            && e.float(inner).is_none()
+        {
+            return Self::greater(e, dtype, inner, b);
+        }
         let mut field = Field::new(e, dtype, false);
         let (x, y) = (field.of(a)?, field.of(b)?);
         let over = field.plus(&x, &y, -1.0)?;
@@ -210,6 +238,26 @@ impl Field<'_> {
                 Some((e.op(Op::Lt, Dtype::Bool, &[at, id])?, by < 0.0))
             }
             _ => Some((e.op(Op::Lt, Dtype::Bool, &[b, a])?, false)),
+        }
+    }
+
+    /// Returns what has the sign of an expression: what is multiplied by a positive number, of which one less 1 is the exponential, or the like.
+    fn signed_by(e: &Elements, id: ExprId) -> Option<ExprId> {
+        let positive = |c: ExprId| e.float(c).is_some_and(|v| v > 0.0 && v.is_finite());
+        let expr = e.expr(id)?;
+        match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Mul | Op::Div), [x, c]) if positive(*c) => Some(*x),
+            (Form::Op(Op::Mul), [c, x]) if positive(*c) => Some(*x),
+            // Where the magnitude is 0, so is the product.
+            (Form::Op(Op::Mul), [x, m]) | (Form::Op(Op::Mul), [m, x])
+                if matches!(e.op_of(*m), Some((Op::Abs, _))) && e.float(*x).is_none() =>
+            {
+                Some(*x)
+            }
+            (Form::Named(target, _), [x]) => {
+                matches!(real(target), Some(Real::Expm1 | Real::Tanh | Real::Erf | Real::Sinh)).then_some(*x)
+            }
+            _ => None,
         }
     }
 

@@ -47,6 +47,9 @@ enum Cut {
     Only(IndexId),
 }
 
+/// Of how many the greater ones are joined.
+const JOINED: usize = 16;
+
 impl Elements {
     /// Returns an expression, equal over the reals, whose reductions are taken apart.
     pub fn parted(&mut self, root: ExprId) -> Option<ExprId> {
@@ -71,6 +74,102 @@ impl Elements {
     /// The same of sums of integers.
     pub fn unrolled_integers(&mut self, root: ExprId) -> Option<ExprId> {
         self.unrolled_where(root, |d| d.is_integer())
+    }
+
+    /// Returns an expression in which, where it is subtracted, the greater one of the greatest of some and the greatest of those that follow is the greatest
+    /// of all; not from one of these itself.
+    pub fn joined(&mut self, root: ExprId) -> Option<ExprId> {
+        let mut known: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+        for id in self.below(root) {
+            self.spend(1)?;
+            let expr = self.expr(id)?.clone();
+            let kids: SmallVec<[ExprId; 3]> = expr.kids.iter().map(|k| known.get(k).copied().unwrap_or(*k)).collect();
+            let made = match (&expr.form, kids.as_slice()) {
+                (Form::Op(Op::Sub), [x, most]) if matches!(self.op_of(*most), Some((Op::Max, _))) => {
+                    match self.greatest_joined(*x, *most)? {
+                        Some(all) => self.op(Op::Sub, expr.dtype, &[*x, all])?,
+                        None if kids == expr.kids => id,
+                        None => self.again(&expr, &kids)?,
+                    }
+                }
+                _ if kids == expr.kids => id,
+                _ => self.again(&expr, &kids)?,
+            };
+            known.insert(id, made);
+        }
+        known.get(&root).copied()
+    }
+
+    fn greatest_joined(&mut self, x: ExprId, most: ExprId) -> Option<Option<ExprId>> {
+        let (mut open, mut each) = (vec![most], Vec::new());
+        while let Some(one) = open.pop() {
+            match self.op_of(one) {
+                Some((Op::Max, kids)) if each.len() < JOINED => open.extend(kids),
+                _ => each.push(one),
+            }
+        }
+        let all = each.len();
+        if each.contains(&x) {
+            return Some(None);
+        }
+        'again: loop {
+            for (i, first) in each.iter().enumerate() {
+                for (j, second) in each.iter().enumerate() {
+                    if i != j
+                        && let Some(both) = self.follows_on(*first, *second)?
+                    {
+                        let rest = each.iter().enumerate().filter(|(k, _)| *k != i && *k != j).map(|(_, x)| *x);
+                        each = rest.chain([both]).collect();
+                        continue 'again;
+                    }
+                }
+            }
+            break;
+        }
+        if each.len() == all {
+            return Some(None);
+        }
+        let mut each = each.into_iter();
+        let mut out = each.next()?;
+        for one in each {
+            out = self.op(Op::Max, self.dtype(one)?, &[out, one])?;
+        }
+        Some(Some(out))
+    }
+
+    /// Returns the greatest of all where the second is the greatest of those that follow the ones of the first.
+    fn follows_on(&mut self, first: ExprId, second: ExprId) -> Option<Option<ExprId>> {
+        let most = |e: &Self, id: ExprId| {
+            let expr = e.expr(id)?;
+            let Form::Reduce(Fold::Most, level, sizes) = &expr.form else { return None };
+            let [size] = &**sizes else { return None };
+            Some((*level, size.fixed()?, *expr.kids.first()?))
+        };
+        let (Some((level, n, x)), Some((other, m, y))) = (most(self, first), most(self, second)) else {
+            return Some(None);
+        };
+        let (Some(all), true) = (n.checked_add(m), level == other) else { return Some(None) };
+        let own = self.place(Place::Bound(level, Dim::Fixed(all)));
+        let behind = self.shift(own, Dim::Fixed(n.checked_neg()?))?;
+        let at = |index| Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(index, 1))) };
+        let (x, y) = (self.moved(x, &at(own))?, self.moved(y, &at(behind))?);
+        if x != y {
+            return Some(None);
+        }
+        self.reduced(Fold::Most, level, &[Dim::Fixed(all)], x).map(Some)
+    }
+
+    /// Whether a condition asks, or a quotient is, of the index along a dimension that is reduced.
+    pub(super) fn asks_reduced(&self, root: ExprId) -> bool {
+        let bound = |p: &Place| matches!(p, Place::Bound(..));
+        self.below(root).into_iter().filter_map(|id| self.expr(id)).any(|expr| match &expr.form {
+            Form::AtLeastZero(_) | Form::IsZero(_) => self.places_of(expr).iter().any(bound),
+            Form::Load(_, at) => at.iter().flat_map(|i| self.places_in(*i)).any(|p| match p {
+                Place::Div(inner, _) | Place::Mod(inner, _) => self.places_in(inner).iter().any(bound),
+                _ => false,
+            }),
+            _ => false,
+        })
     }
 
     fn unrolled_where(&mut self, root: ExprId, of: fn(Dtype) -> bool) -> Option<ExprId> {

@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use crate::rules::element::arena::{Form, Op};
 use crate::rules::field::normal::Field;
 use crate::rules::field::poly::{Atom, Function, Poly};
 
@@ -106,8 +107,42 @@ impl Field<'_> {
         Some((common, left))
     }
 
+    /// Returns `d` and its magnitude where a sum is `1 + exp(-|d|)`.
+    fn falls_both_ways(&mut self, x: &Poly) -> Option<Option<(Poly, Poly)>> {
+        let [one, other] = match x.terms.as_slice() {
+            [a, b] if a.factors.is_empty() => [a, b],
+            [a, b] if b.factors.is_empty() => [b, a],
+            _ => return Some(None),
+        };
+        let plain = [one, other].iter().all(|t| t.binders.is_empty() && t.number == 1.0);
+        let ([(Atom::Call(Function::Exp, kids), exponent)], true) = (other.factors.as_slice(), plain) else {
+            return Some(None);
+        };
+        let (Some(kid), true) = (kids.first().cloned(), *exponent < 0) else { return Some(None) };
+        let times = -f64::from(*exponent);
+        let [term] = kid.terms.as_slice() else { return Some(None) };
+        let within = match term.factors.as_slice() {
+            [(Atom::Call(Function::Other(Form::Op(Op::Abs), _), of), 1)] => of.first().cloned(),
+            _ => None,
+        };
+        let Some(within) = within.filter(|_| term.binders.is_empty() && term.number > 0.0) else { return Some(None) };
+        let d = self.plus(&Poly::default(), &within, term.number * times)?;
+        let magnitude = self.plus(&Poly::default(), &kid, times)?;
+        Some(Some((d, magnitude)))
+    }
+
     /// A sum: one logarithm for each factor of a product.
     pub(super) fn log(&mut self, x: &Poly) -> Option<Poly> {
+        // `log(1 + exp(-|d|))` is `log(1 + exp(d)) - max(d, 0)`.
+        if self.signs
+            && let Some((d, magnitude)) = self.falls_both_ways(x)?
+        {
+            let (exp, one) = (self.exp(&d)?, Poly::number(1.0)?);
+            let more = self.plus(&one, &exp, 1.0)?;
+            let soft = self.log(&more)?;
+            let twice = self.plus(&d, &magnitude, 1.0)?;
+            return self.plus(&soft, &twice, -0.5);
+        }
         let (common, left) = self.without_common_exponentials(x)?;
         let mut out = self.log_of_product(&left)?;
         for (atom, exponent) in common {

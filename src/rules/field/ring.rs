@@ -74,6 +74,10 @@ impl Field<'_> {
                 let rest = self.plus(no, &not, -1.0)?;
                 self.plus(&rest, &holds, 1.0)
             }
+            // A truth as a number.
+            Form::Op(Op::Cast) if expr.kids.first().and_then(|k| self.e.dtype(*k)) == Some(Dtype::Bool) => {
+                self.stepped(*expr.kids.first()?)
+            }
             Form::Reduce(Fold::Sum, level, sizes) => self.reduced(Fold::Sum, *level, sizes, id, expr, kids),
             _ => Self::leaf(id),
         }?;

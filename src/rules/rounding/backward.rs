@@ -10,6 +10,8 @@ use crate::rules::rounding::interval::Interval;
 use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real};
 
+/// How far past the largest number an exponential is infinite whatever is rounded in its exponent: that moves by less than 1.
+const FAR_PAST: f64 = 1024.0;
 /// How many products and quotients are looked through.
 const DEEP: usize = 4;
 
@@ -54,6 +56,12 @@ pub fn error(
             }
             _ => Free::new(),
         };
+        // What is far past the largest number is infinite, wherever a rounding takes what it is the exponential of.
+        let is_exponential = matches!(&expr.form, Form::Named(target, _) if matches!(real(target), Some(Real::Exp | Real::Exp2 | Real::Expm1)));
+        let still = expr.kids.first().and_then(|k| ranges.get(k)).is_some_and(|r| r.most() * unit(expr.dtype) < 0.0625);
+        if is_exponential && still && beyond.get(id).is_some_and(|least| *least > largest(expr.dtype) * FAR_PAST) {
+            continue;
+        }
         for (k, kid) in expr.kids.iter().enumerate() {
             if !inexact.contains(kid) {
                 continue;

@@ -172,6 +172,7 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
             Op::Max | Op::AtLeast => Interval::new(a.low.max(b?.low), a.high.max(b?.high))?,
             Op::Min | Op::AtMost => Interval::new(a.low.min(b?.low), a.high.min(b?.high))?,
             Op::Choose => b?.with(kid(2)?),
+            Op::Abs => a.magnitude(),
             _ => return None,
         };
         return held(expr.dtype, found).filter(|_| whole);
@@ -302,7 +303,9 @@ pub fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) 
                     && at.iter().zip(to).all(|(i, j)| stands_for(e, *i, *j, *from, &mut names))
             }
             // Looked at once it is known which dimension is which.
-            (Form::AtLeastZero(i), Form::AtLeastZero(j)) | (Form::IsZero(i), Form::IsZero(j)) => {
+            (Form::AtLeastZero(i), Form::AtLeastZero(j))
+            | (Form::IsZero(i), Form::IsZero(j))
+            | (Form::Index(i), Form::Index(j)) => {
                 conditions.push((*i, *j));
                 true
             }
@@ -317,6 +320,9 @@ pub fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) 
         if matches!(p.form, Form::Op(_) | Form::Named(..) | Form::Reduce(..)) {
             open.extend(in_order(e, p).into_iter().zip(in_order(e, q)));
         }
+    }
+    for (i, j) in &conditions {
+        name_by_condition(e, *i, *j, *from, &mut names);
     }
     if !conditions.into_iter().all(|(i, j)| is_named(e, i, j, *from, &names)) {
         return false;
@@ -356,6 +362,18 @@ fn stands_for(e: &Elements, i: IndexId, j: IndexId, level: u32, names: &mut [Opt
         _ => false,
     });
     !names_one && i == j
+}
+
+/// Names a dimension that only conditions ask: both ask the same of it, as far from its beginning.
+fn name_by_condition(e: &Elements, i: IndexId, j: IndexId, level: u32, names: &mut [Option<IndexId>]) {
+    let (x, y) = (e.linear(i), e.linear(j));
+    let ([(Place::Bound(l, size), a)], [(Place::Bound(m, other), b)]) = (x.terms.as_slice(), y.terms.as_slice()) else {
+        return;
+    };
+    let slot = l.checked_sub(level).and_then(|k| names.get_mut(k as usize)).filter(|slot| slot.is_none());
+    if let (Some(slot), true) = (slot, a == b && size == other && x.constant == y.constant) {
+        *slot = e.known_place(Place::Bound(*m, *other));
+    }
 }
 
 /// Whether an index is another one with each dimension from a level on by its name.

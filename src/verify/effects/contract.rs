@@ -2,13 +2,14 @@
 //!
 //! Promises: "yes" only where every size that must be another is shown to be. Leaves dtypes, devices and flags to the caller.
 
-use crate::graph::TensorType;
-use crate::ops::Contracts;
+use crate::graph::{Arg, TensorType};
+use crate::ops::{Bound, Contracts};
 use crate::sym::Dim;
 use crate::term::sizes::Sizes;
+use crate::verify::functional::views::axis;
 
 /// Whether tensors may be multiplied in that way.
-pub(super) fn fits(sizes: &Sizes, kind: Contracts, types: &[&TensorType]) -> bool {
+pub(super) fn fits(sizes: &Sizes, kind: Contracts, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
     match (kind, types) {
         (Contracts::Matrices, [a, b]) => product(sizes, a, b).is_some(),
         (Contracts::Added, [i, a, b]) => product(sizes, a, b).is_some_and(|to| is_repeated_to(sizes, &i.sizes, &to)),
@@ -48,8 +49,38 @@ pub(super) fn fits(sizes: &Sizes, kind: Contracts, types: &[&TensorType]) -> boo
             let batches = sizes.all_same(ahead, keyed) && sizes.all_same(ahead, valued);
             masked && ranks && batches && sizes.same(e, f) && sizes.same(s, t) && are_filled(sizes, types)
         }
+        (Contracts::Labels, types) => bound.args.iter().any(|a| match a {
+            Arg::Str(equation) => agree_by_labels(sizes, equation, types),
+            _ => false,
+        }),
+        (Contracts::Listed, [a, b]) => {
+            let mut lists = bound.args.iter().filter_map(|a| a.items());
+            let (Some(first), Some(second)) = (lists.next(), lists.next()) else { return false };
+            let size = |t: &TensorType, d: &Arg| axis(d, t.rank()).and_then(|d| t.sizes.get(d).copied());
+            let mut pairs = first.iter().zip(second);
+            first.len() == second.len()
+                && pairs.all(|(p, q)| matches!((size(a, p), size(b, q)), (Some(p), Some(q)) if sizes.same(p, q)))
+        }
         _ => false,
     }
+}
+
+/// Whether all dimensions of one letter have one size.
+fn agree_by_labels(sizes: &Sizes, equation: &str, types: &[&TensorType]) -> bool {
+    let (operands, result) = equation.split_once("->").unwrap_or((equation, ""));
+    let labels: Vec<Vec<char>> = operands.split(',').map(|t| t.chars().filter(|c| *c != ' ').collect()).collect();
+    let plain = labels.iter().flatten().copied().chain(result.chars()).all(|c| c.is_ascii_alphabetic() || c == ' ');
+    let mut met: Vec<(char, Dim)> = Vec::new();
+    plain
+        && labels.len() == types.len()
+        && labels.iter().zip(types).all(|(labels, t)| {
+            labels.len() == t.rank()
+                && labels.iter().zip(&t.sizes).all(|(label, size)| {
+                    let known = met.iter().find(|(other, _)| other == label).map(|(_, size)| *size);
+                    met.push((*label, *size));
+                    known.is_none_or(|known| sizes.same(known, *size))
+                })
+        })
 }
 
 /// Whether no size is 0.

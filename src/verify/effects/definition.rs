@@ -91,7 +91,7 @@ fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
         ))
     });
     let Some((operator, bound, types)) = found else { return false };
-    let fit = types.iter().all(|t| is_fixed(t)) || fit_as_symbols(f, operator, &types);
+    let fit = types.iter().all(|t| is_fixed(t)) || fit_as_symbols(f, operator, &bound, &types);
     if !operator.effects.is_pure() || !fit {
         return false;
     }
@@ -100,7 +100,7 @@ fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
 }
 
 /// Whether sizes that are symbols fit for all their values.
-fn fit_as_symbols(f: &Functional<'_>, operator: &Operator, types: &[&TensorType]) -> bool {
+fn fit_as_symbols(f: &Functional<'_>, operator: &Operator, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
     let one = crate::sym::Dim::Fixed(1);
     let align = |a: &TensorType, b: &TensorType| {
         let mut pairs = a.sizes.iter().rev().zip(b.sizes.iter().rev());
@@ -109,7 +109,7 @@ fn fit_as_symbols(f: &Functional<'_>, operator: &Operator, types: &[&TensorType]
     let all = types.iter().enumerate().all(|(k, a)| types.iter().skip(k).all(|b| align(a, b)));
     // Attention has flags that ask more.
     let plain = operator.facts.contracts.filter(|kind| *kind != Contracts::Attention);
-    let contracts = plain.is_some_and(|kind| contract::fits(&f.sizes, kind, types));
+    let contracts = plain.is_some_and(|kind| contract::fits(&f.sizes, kind, bound, types));
     (operator.pointwise && all) || (operator.facts.any_size && types.len() == 1) || contracts
 }
 

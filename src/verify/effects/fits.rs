@@ -64,7 +64,9 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         Total::Always => true,
         Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
         Total::Numbers => numbers_of(f, side, node).is_some_and(|dtype| has_defaults(operator, &bound, dtype)),
-        Total::Quantised => tensor_types(f, side, node).is_some_and(|types| quantised::fits(stated, &bound, &types)),
+        Total::Quantised => {
+            tensor_types(f, side, node).is_some_and(|types| quantised::fits(&f.sizes, stated, &bound, &types))
+        }
         total if total.goes_by_dtypes() => {
             let view = f.view(side);
             holds_plainly(view, node, stated, &bound, tensor_types(f, side, node).as_deref())
@@ -120,6 +122,11 @@ pub(super) fn holds_plainly(
         Arg::Float(v) if operands.is_empty() && !v.is_finite() => {
             !dtypes.is_empty() && dtypes.iter().all(|d| d.is_float())
         }
+        // A whole number is one of integers, too.
+        #[allow(clippy::cast_possible_truncation)]
+        Arg::Float(v) if total == Total::PlainWords && v.fract() == 0.0 && v.abs() < f64::from(1_i32 << 24) => {
+            fits_plainly(&Arg::Int(*v as i64), &dtypes)
+        }
         number => fits_plainly(number, &dtypes),
     });
     // Words are the type rules' to refuse; a dtype of truth values kernels refuse as they like, unless it is stated that they do not.
@@ -136,7 +143,19 @@ pub(super) fn holds_plainly(
     let taken = total.takes_all(&given) == Some(true) && dtypes.iter().all(|d| PLAIN.contains(d));
     let one_shape = operands.windows(2).all(|pair| matches!(pair, [a, b] if a.sizes == b.sizes));
     let shaped = total != Total::OneShape || one_shape;
-    fit && options && taken && shaped && (total != Total::Divisor || divides) && (total != Total::Steps || steps(bound))
+    let worded = total != Total::PlainWords || dtypes.iter().all(|d| d.is_float()) || has_own_words(operator, bound);
+    fit && options
+        && taken
+        && shaped
+        && worded
+        && (total != Total::Divisor || divides)
+        && (total != Total::Steps || steps(bound))
+}
+
+/// Whether every word is the default one.
+fn has_own_words(operator: &Operator, bound: &Bound<'_>) -> bool {
+    let mut words = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Str);
+    words.all(|(p, a)| p.default.as_ref().is_some_and(|d| d.value == **a))
 }
 
 /// Whether a row of numbers is told by numbers, and its step leads on. That it leads to the end, type rules check; of sizes that are symbols `fits` does.
@@ -264,7 +283,7 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         return bound.args.iter().all(|a| is_int(a));
     }
     if let Some(kind) = operator.facts.contracts {
-        return !given_sizes && takes_flags(operator, bound) && contract::fits(&f.sizes, kind, &types);
+        return !given_sizes && takes_flags(operator, bound) && contract::fits(&f.sizes, kind, bound, &types);
     }
     if operator.facts.fits_filled {
         return !given_sizes && (contract::are_filled(&f.sizes, &types) || is_reduced_filled(f, operator, bound, from));
@@ -277,9 +296,8 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         let numbers = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
         let sizes = numbers.and_then(|all| all.iter().map(|a| as_dim(view, a)).collect::<Option<Vec<Dim>>>());
         // Said otherwise, elements are repeated, of which there may be too few.
-        let mut words = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Str);
-        let plain = words.all(|(p, a)| p.default.as_ref().is_some_and(|d| d.value == **a));
-        return plain && sizes.is_some_and(|sizes| sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d)));
+        return has_own_words(operator, bound)
+            && sizes.is_some_and(|sizes| sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d)));
     }
     if let Some(name) = &operator.facts.fits_trailing {
         let named = operator.schema.param_index(name).and_then(|i| bound.get(i).items());

@@ -13,7 +13,7 @@ use crate::sym::Dim;
 use crate::term::index_map::Step;
 use crate::term::sizes::Dims;
 use crate::term::term::Side;
-use crate::verify::functional::values::Functional;
+use crate::verify::functional::values::{Functional, bind};
 
 /// Returns the operand that the call's result equals.
 pub fn equal_operand(
@@ -60,22 +60,40 @@ fn lies_as(f: &mut Functional<'_>, side: Side, from: Place, to: Place) -> bool {
         && f.sizes.same(a.offset, b.offset)
 }
 
-/// What a result by strides is of the vector of whose memory it is: a run of evenly spaced elements, all of them the vector's.
+/// What a result by strides is of the value of whose memory it is: elements of that, which lies row by row, none of them beyond it.
 pub fn strided_step(f: &mut Functional<'_>, side: Side, operator: &Operator, place: Place) -> Option<Step> {
     let by_strides = operator.facts.same_as.as_ref().is_some_and(|same| same.given == Given::LaidOut);
     let parent = if by_strides { f.side(side).storages.parent(place)?.place() } else { return None };
     let origin = f.side(side).storages.origin(parent);
     let (from, to) = (f.laid_out(side, parent)?, f.laid_out(side, place)?);
-    let line = |t: &TensorType| match (&*t.sizes, t.strides.as_deref()) {
-        ([size], Some([stride])) => Some((size.fixed()?, stride.fixed()?, t.offset.fixed()?)),
-        _ => None,
-    };
-    let ((whole, apart, first), (size, stride, offset)) = (line(from)?, line(to)?);
-    let counts = f.view(side).kind(origin.node) == NodeKind::Call && apart > 0 && stride > 0 && size > 0;
-    let shift = offset.checked_sub(first).filter(|_| counts)?;
-    let even = shift.checked_rem(apart)? == 0 && stride.checked_rem(apart)? == 0;
-    let (start, step) = (shift.checked_div(apart)?, stride.checked_div(apart)?);
-    let last = size.checked_sub(1)?.checked_mul(step)?.checked_add(start)?;
-    let inside = even && start >= 0 && last < whole && from.dtype == to.dtype;
-    inside.then_some(Step::Slice { dim: 0, start: start.into(), step, size: size.into() })
+    let (base, first) = (fixed(from)?, from.offset.fixed()?);
+    let (taken, offset) = (fixed(to)?, to.offset.fixed()?);
+    // Where an input begins nobody knows: what is told from there on is told.
+    let view = f.view(side);
+    let told = operator.schema.param_index("storage_offset").zip(bind(operator, view, place.node));
+    let own = told.is_some_and(|(at, bound)| *bound.get(at) == Arg::None);
+    let start = offset.checked_sub(first).filter(|_| own || view.kind(origin.node) == NodeKind::Call)?;
+    if start < 0 || from.dtype != to.dtype || taken.iter().any(|(size, stride)| *size < 1 || *stride < 0) {
+        return None;
+    }
+    let reach = |ends: i64, (size, stride): &(i64, i64)| ends.checked_add(size.checked_sub(1)?.checked_mul(*stride)?);
+    let last = taken.iter().try_fold(start, reach)?;
+    if let [(whole, apart)] = base.as_slice()
+        && let [(size, stride)] = taken.as_slice()
+    {
+        let even = *apart > 0 && *stride > 0 && start.checked_rem(*apart)? == 0 && stride.checked_rem(*apart)? == 0;
+        let (start, step) = (start.checked_div(*apart)?, stride.checked_div(*apart)?);
+        let inside = even && last.checked_div(*apart)? < *whole;
+        return inside.then_some(Step::Slice { dim: 0, start: start.into(), step, size: (*size).into() });
+    }
+    let whole = base.iter().try_fold(1_i64, |n, (size, _)| n.checked_mul(*size))?;
+    let inside = crate::analysis::contiguous(from) == Some(true) && last < whole;
+    let strides = taken.iter().map(|(_, stride)| Dim::Fixed(*stride)).collect();
+    inside.then_some(Step::Strided { sizes: to.sizes.clone(), strides, start: start.into() })
+}
+
+/// Sizes and strides of a tensor, as numbers.
+fn fixed(t: &TensorType) -> Option<Vec<(i64, i64)>> {
+    let strides = t.strides.as_deref()?;
+    t.sizes.iter().zip(strides).map(|(size, stride)| Some((size.fixed()?, stride.fixed()?))).collect()
 }

@@ -43,8 +43,10 @@ fn on_all_boxes(
     finite: &[ExprId],
     stated: &FxHashMap<SourceId, Domain>,
 ) -> Option<bool> {
-    let x = &Array { expr: e.parted_in_ones(x.expr)?, ..x.clone() };
-    let y = &Array { expr: e.parted_in_ones(y.expr)?, ..y.clone() };
+    // The greatest is never rounded: that of parts is that of all.
+    let [first, second] = [e.joined(x.expr)?, e.joined(y.expr)?];
+    let x = &Array { expr: e.parted_in_ones(first)?, ..x.clone() };
+    let y = &Array { expr: e.parted_in_ones(second)?, ..y.clone() };
     let roots = [x.expr, y.expr];
     rounding::remember(e, roots);
     let parts = apart_from_zero(e, &roots, stated)?;

@@ -97,10 +97,11 @@ fn shown(l: &mut Lowering<'_, '_>, a: ValueId, b: ValueId) -> Option<Names> {
                 let ends = (x.expr, y.expr);
                 let alike = x.dtype == y.dtype && x.sizes.len() == y.sizes.len();
                 let alike = alike && x.sizes.iter().zip(&y.sizes).all(|(a, b)| e.same_size(*a, *b));
+                let sizes = x.sizes.clone();
                 let x = e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr: x.expr });
                 let y = e.tensor(Tensor { dtype: y.dtype, sizes: y.sizes, expr: y.expr });
                 let equal = e.equal_tensors(x, y) || alike && Field::equal_as_ring(e, ends.0, ends.1);
-                equal.then_some(())?;
+                (equal || alike && e.equal_at_each_place(&sizes, ends.into())).then_some(())?;
             }
             (Meant::Many(x), Meant::Many(y)) if x.len() == y.len() => open.extend(x.into_iter().zip(y)),
             (Meant::Size(x), Meant::Size(y)) if l.speaker.e.same_size(x, y) => {}

@@ -31,6 +31,11 @@ use crate::verify::prove::bounded;
 use crate::verify::prove::region::region;
 use crate::verify::prove::speak::Lowering;
 
+/// How many expressions two ends may be made of to be looked at in further ways.
+const LOOKED_AT_AGAIN: usize = 400;
+/// How much work that may be.
+const AGAIN: usize = 20_000;
+
 /// What was shown equal over the reals.
 #[derive(Debug, Default)]
 pub struct Reals {
@@ -72,6 +77,52 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
     if !plain || !few || x.dtype != y.dtype || !alike || x.sizes.contains(&Dim::Fixed(0)) {
         return None;
     }
+    let whole = are_one(l, reals, &x, &y, false);
+    if whole == Some(true) {
+        return whole;
+    }
+    let size: usize = [x.expr, y.expr].iter().map(|end| l.speaker.e.below(*end).len()).sum();
+    if size > LOOKED_AT_AGAIN {
+        return whole;
+    }
+    // Most that is not equal is not equal in other ways, too.
+    let left = l.speaker.e.fuel;
+    let given = left.min(AGAIN);
+    l.speaker.e.fuel = given;
+    let shown = by_masks(l, reals, &x, &y).or_else(|| by_places(l, reals, &x, &y));
+    l.speaker.e.fuel = left.saturating_sub(given.saturating_sub(l.speaker.e.fuel));
+    shown.or(whole)
+}
+
+/// A number may mask, too: as -inf does, where some of each row is left.
+fn by_masks(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array) -> Option<bool> {
+    let masks = [x.expr, y.expr].map(|end| l.speaker.e.with_endless_masks(end));
+    if masks.iter().all(Option::is_none) {
+        return None;
+    }
+    let [first, second] = masks;
+    let first = Array { expr: first.unwrap_or(x.expr), ..x.clone() };
+    let second = Array { expr: second.unwrap_or(y.expr), ..y.clone() };
+    are_one(l, reals, &first, &second, true).filter(|equal| *equal)
+}
+
+/// Whether both are one at each place of what conditions ask.
+fn by_places(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array) -> Option<bool> {
+    let places = l.speaker.e.at_each_place(&x.sizes, [x.expr, y.expr])?;
+    let assumed = reals.assumed.len();
+    for [first, second] in places {
+        let ends = (Array { expr: first, ..x.clone() }, Array { expr: second, ..y.clone() });
+        if are_one(l, reals, &ends.0, &ends.1, false) != Some(true) {
+            reals.assumed.truncate(assumed);
+            return None;
+        }
+    }
+    Some(true)
+}
+
+/// Whether two elements are equal over the reals, hide no NaN, are defined alike, and rounded about as far. `alive`: no row may be masked as a whole.
+fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, alive: bool) -> Option<bool> {
+    let (x, y) = (x.clone(), y.clone());
     let (x, y) = (
         Array { expr: l.speaker.e.without_mask_queries(x.expr)?, ..x },
         Array { expr: l.speaker.e.without_mask_queries(y.expr)?, ..y },
@@ -92,15 +143,19 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
     let domains: FxHashMap<SourceId, Domain> = domains.collect();
     // What is absorbed lies in the working range.
     let leaves = |d: &Domain| matches!(d, Domain::OneOf(all) | Domain::Is(all) if all.iter().any(|v| v.abs() > 1024.0));
+    if alive && domains.values().any(leaves) {
+        return None;
+    }
     let y = match domains.values().any(leaves) {
         true => y,
         false => Array { expr: rounding::without_absorbed(&mut l.speaker.e, y.expr)?, ..y },
     };
-    let (limits, x, y) = without_masks(&mut l.speaker.e, x, y)?;
+    let (limits, x, y) = without_masks(&mut l.speaker.e, x, y, alive)?;
     let [first, second, absorbed] = limits;
     if Field::equal(&mut l.speaker.e, x.dtype, first, second) != Some(true)
         && (second == absorbed || Field::equal(&mut l.speaker.e, x.dtype, first, absorbed) != Some(true))
         && !Field::equal_by_signs(&mut l.speaker.e, x.dtype, first, second)?
+        && !Field::equal_unrolled(&mut l.speaker.e, x.dtype, first, second)?
     {
         return Some(false);
     }
@@ -114,14 +169,18 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
 }
 
 /// Returns two elements with one number in place of the infinite ones of their masks, the second one with what is added to it left out, too, and what they are without: where both are NaN by their masks in
-/// the same rows.
-fn without_masks(e: &mut Elements, x: Array, y: Array) -> Option<([ExprId; 3], Array, Array)> {
+/// the same rows; `all`: where neither is in any.
+fn without_masks(e: &mut Elements, x: Array, y: Array, all: bool) -> Option<([ExprId; 3], Array, Array)> {
     let number = e.any_number(x.dtype)?;
     let (Some(a), Some(b)) = (e.unmasked(x.expr, number)?, e.unmasked(y.expr, number)?) else {
         let masked = [x.expr, y.expr].map(|root| e.unmasked(root, number));
         let none = masked.iter().all(|m| matches!(m, Some(None)));
         return none.then_some(([x.expr, y.expr, y.expr], x, y));
     };
+    let holds = |truth: &ExprId| e.number(*truth) == Some(1);
+    if all && !(a.alive.iter().chain(&b.alive).all(holds) && e.is_near(a.bare) && e.is_near(b.bare)) {
+        return None;
+    }
     let alike = a.alive.len() == b.alive.len() && a.alive.iter().zip(&b.alive).all(|(p, q)| p == q);
     alike.then(|| ([a.limit, b.limit, b.absorbed], Array { expr: a.bare, ..x }, Array { expr: b.bare, ..y }))
 }
@@ -279,6 +338,10 @@ fn without_infinities(e: &mut Elements, root: ExprId, finite: &mut Vec<ExprId>) 
         };
         known.push((id, truth));
         finite.push(other);
+    }
+    // What is compared may itself be chosen by such a comparison.
+    for other in finite.iter_mut() {
+        *other = e.with_truths(*other, &known)?;
     }
     e.with_truths(root, &known)
 }

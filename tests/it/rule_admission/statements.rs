@@ -33,6 +33,18 @@ const STATEMENTS: &[Statement] = &[
     rule(X, "a = aten.neg.default(x) | r = aten._to_copy.default(a, dtype = torch.bfloat16) | return (r,)", "a = aten._to_copy.default(x, dtype = torch.bfloat16) | r = aten.neg.default(a) | return (r,)", "f32 f16 f64"),
     rule("x: f16[$n, $m]; y: f32[$n, $m]", "r = aten.mul.Tensor(x, y) | return (r,)", "a = aten._to_copy.default(x, dtype = torch.float32) | r = aten.mul.Tensor(a, y) | return (r,)", "f32"),
     rule("x: f32[$n, $m]", "r = aten.abs.default(x) | return (r,)", "a = aten.view.dtype(x, torch.int32) | b = aten.bitwise_and.Scalar(a, 2147483647) | r = aten.view.dtype(b, torch.float32) | return (r,)", "f32"),
+    // order that is kept, counts, zeros before integers
+    rule(X, "a = aten.clamp.default(x, -2, 3) | r = aten.amax.default(a, [1]) | return (r,)", "a = aten.amax.default(x, [1]) | r = aten.clamp.default(a, -2, 3) | return (r,)", "f32 f16 bf16 f64 i64 i32"),
+    rule(X, "a = aten.clamp.default(x, -2, 3) | r = aten.amax.default(a, [1]) | return (r,)", "a = aten.amin.default(x, [1]) | r = aten.clamp.default(a, -2, 3) | return (r,)", ""),
+    rule("x: $d[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.float32) | r = aten.amin.default(a, [1]) | return (r,)", "a = aten.amin.default(x, [1]) | r = aten._to_copy.default(a, dtype = torch.float32) | return (r,)", "i64 i32 u8"),
+    rule("x: $d[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.int8) | r = aten.amin.default(a, [1]) | return (r,)", "a = aten.amin.default(x, [1]) | r = aten._to_copy.default(a, dtype = torch.int8) | return (r,)", ""),
+    rule(XY, "a = aten.maximum.default(x, y) | r = aten.eq.Tensor(a, y) | return (r,)", "r = aten.le.Tensor(x, y) | return (r,)", "f32 f16 bf16 f64 i64 i32 u8"),
+    rule(XY, "a = aten.maximum.default(x, y) | r = aten.eq.Tensor(a, y) | return (r,)", "r = aten.lt.Tensor(x, y) | return (r,)", ""),
+    rule(P, "a = aten.sum.dim_IntList(p, [1]) | r = aten.eq.Scalar(a, $m) | return (r,)", "r = aten.all.dim(p, 1) | return (r,)", "b8"),
+    rule("p: b8[$n, 5]", "a = aten.sum.dim_IntList(p, [1]) | r = aten.eq.Scalar(a, 4) | return (r,)", "r = aten.all.dim(p, 1) | return (r,)", ""),
+    rule(P, "a = aten.logical_not.default(p) | b = aten.sum.dim_IntList(a, [1]) | r = aten.rsub.Scalar(b, $m) | return (r,)", "r = aten.sum.dim_IntList(p, [1]) | return (r,)", "b8"),
+    rule("x: f32[$n, $m]", "a = aten.add.Tensor(x, 0.0) | b = aten.clamp.default(a, -8, 8) | r = aten._to_copy.default(b, dtype = torch.int8) | return (r,)", "b = aten.clamp.default(x, -8, 8) | r = aten._to_copy.default(b, dtype = torch.int8) | return (r,)", "f32"),
+    rule("x: f32[$n, $m]", "a = aten.add.Tensor(x, 0.0) | r = aten.clamp.default(a, -8, 8) | return (r,)", "r = aten.clamp.default(x, -8, 8) | return (r,)", ""),
     // comparisons and truths
     rule(XY, "a = aten.lt.Tensor(x, y) | r = aten.logical_not.default(a) | return (r,)", "r = aten.ge.Tensor(x, y) | return (r,)", "i64 i32 u8 b8"),
     rule(XY, "a = aten.eq.Tensor(x, y) | r = aten.logical_not.default(a) | return (r,)", "r = aten.ne.Tensor(x, y) | return (r,)", ALL),
@@ -229,6 +241,15 @@ const TWINS: &[Statement] = &[
 
 /// Equalities over the reals: what must be accepted in f32, and is the same number in f64, up to its rounding.
 const REALS: &[Statement] = &[
+    // windows of different sizes, products and greatest ones so far
+    rule("x: $d[1, $n, 5]", "r = aten.adaptive_avg_pool1d.default(x, [2]) | return (r,)", "a = aten.slice.Tensor(x, 2, 0, 3) | b = aten.slice.Tensor(x, 2, 2, 5) | c = aten.mean.dim(a, [2], True) | d = aten.mean.dim(b, [2], True) | r = aten.cat.default([c, d], 2) | return (r,)", "f32 f64"),
+    rule("x: $d[1, $n, 5]", "r = aten.adaptive_avg_pool1d.default(x, [2]) | return (r,)", "a = aten.slice.Tensor(x, 2, 0, 2) | b = aten.slice.Tensor(x, 2, 2, 5) | c = aten.mean.dim(a, [2], True) | d = aten.mean.dim(b, [2], True) | r = aten.cat.default([c, d], 2) | return (r,)", ""),
+    rule("x: $d[$n, 3]", "r = aten.cumprod.default(x, 1) | return (r,)", "a = aten.slice.Tensor(x, 1, 0, 1) | b = aten.slice.Tensor(x, 1, 1, 2) | c = aten.slice.Tensor(x, 1, 2, 3) | d = aten.mul.Tensor(a, b) | e = aten.mul.Tensor(d, c) | r = aten.cat.default([a, d, e], 1) | return (r,)", "f32 f64"),
+    rule("x: $d[$n, 3]", "r = aten.cumprod.default(x, 1) | return (r,)", "a = aten.slice.Tensor(x, 1, 0, 1) | b = aten.slice.Tensor(x, 1, 1, 2) | c = aten.slice.Tensor(x, 1, 2, 3) | d = aten.mul.Tensor(a, b) | e = aten.mul.Tensor(b, c) | r = aten.cat.default([a, d, e], 1) | return (r,)", ""),
+    rule(XY, "r = aten.logaddexp.default(x, y) | return (r,)", "a = aten.stack.default([x, y]) | r = aten.logsumexp.default(a, [0]) | return (r,)", "f32 f64"),
+    rule(XY, "r = aten.logaddexp.default(x, y) | return (r,)", "a = aten.maximum.default(x, y) | b = aten.sub.Tensor(x, y) | c = aten.abs.default(b) | d = aten.exp.default(c) | e = aten.log1p.default(d) | r = aten.add.Tensor(a, e) | return (r,)", ""),
+    rule("x: $d[$n, $m]", "r = aten.celu.default(x, 0.5) | return (r,)", "a = aten.relu.default(x) | b = aten.mul.Tensor(x, 2.0) | c = aten.expm1.default(b) | d = aten.mul.Tensor(c, 0.5) | e = aten.clamp_max.default(d, 0) | r = aten.add.Tensor(a, e) | return (r,)", "f32"),
+    rule("x: $d[$n, $m]", "r = aten.celu.default(x, 0.5) | return (r,)", "a = aten.relu.default(x) | b = aten.mul.Tensor(x, 2.0) | c = aten.expm1.default(b) | d = aten.mul.Tensor(c, 0.5) | e = aten.clamp_min.default(d, 0) | r = aten.add.Tensor(a, e) | return (r,)", ""),
     rule(XY, "a = aten.add.Tensor(x, y) | r = aten.mul.Tensor(a, x) | return (r,)", "a = aten.mul.Tensor(x, x) | b = aten.mul.Tensor(y, x) | r = aten.add.Tensor(a, b) | return (r,)", "f32 f64"),
     rule(X, "r = aten.mean.dim(x, [1]) | return (r,)", "a = aten.sum.dim_IntList(x, [1]) | r = aten.div.Tensor(a, $m) | return (r,)", "f32 f64"),
     rule(X, "a = aten.mul.Tensor(x, 2.0) | b = aten.sigmoid.default(a) | c = aten.mul.Tensor(b, 2.0) | r = aten.sub.Tensor(c, 1.0) | return (r,)", "r = aten.tanh.default(x) | return (r,)", "f32 f64"),
