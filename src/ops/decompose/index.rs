@@ -214,7 +214,9 @@ fn put_by_mask(b: &Builder<'_>) -> Made {
         return done![b.op("where.self", args![spread, values, x])];
     }
     let rows = values.sizes();
-    let is_each = rows.iter().skip(1).eq(row.iter()) && rows.iter().next() != Some(&Dim::Fixed(1));
+    // One row is repeated, and a size that is a symbol may be one.
+    let several = rows.iter().next().is_some_and(|d| d.fixed().is_some_and(|n| n != 1));
+    let is_each = several && rows.iter().skip(1).eq(row.iter());
     b.only(is_each, "rows that are repeated")?;
     done![x.call("masked_scatter", args![spread.expand(x.shape()), values])]
 }
