@@ -91,8 +91,6 @@ pub enum Contracts {
     Attention,
     /// By letters, one for each dimension of each operand.
     Labels,
-    /// Two, over dimensions of either that are listed.
-    Listed,
 }
 
 impl Contracts {
@@ -105,7 +103,6 @@ impl Contracts {
             "vector" => Contracts::Vector,
             "attention" => Contracts::Attention,
             "labels" => Contracts::Labels,
-            "listed" => Contracts::Listed,
             _ => return None,
         })
     }

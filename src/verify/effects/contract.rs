@@ -6,7 +6,6 @@ use crate::graph::{Arg, TensorType};
 use crate::ops::{Bound, Contracts};
 use crate::sym::Dim;
 use crate::term::sizes::Sizes;
-use crate::verify::functional::views::axis;
 
 /// Whether tensors may be multiplied in that way.
 pub(super) fn fits(sizes: &Sizes, kind: Contracts, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
@@ -53,14 +52,6 @@ pub(super) fn fits(sizes: &Sizes, kind: Contracts, bound: &Bound<'_>, types: &[&
             Arg::Str(equation) => agree_by_labels(sizes, equation, types),
             _ => false,
         }),
-        (Contracts::Listed, [a, b]) => {
-            let mut lists = bound.args.iter().filter_map(|a| a.items());
-            let (Some(first), Some(second)) = (lists.next(), lists.next()) else { return false };
-            let size = |t: &TensorType, d: &Arg| axis(d, t.rank()).and_then(|d| t.sizes.get(d).copied());
-            let mut pairs = first.iter().zip(second);
-            first.len() == second.len()
-                && pairs.all(|(p, q)| matches!((size(a, p), size(b, q)), (Some(p), Some(q)) if sizes.same(p, q)))
-        }
         _ => false,
     }
 }
