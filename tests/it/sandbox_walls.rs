@@ -16,7 +16,7 @@ use airlock::sandbox::{Ended, FaultKind, Job};
 
 /// What a hole does, by its name. It is everything that the process does from then on.
 fn fall_into(hole: &str, mut stream: &std::fs::File) {
-    let head = |len: u64| [b"ALW3", &len.to_le_bytes()[..]].concat();
+    let head = |len: u64| [b"ALW4", &len.to_le_bytes()[..]].concat();
     match hole {
         "opens-a-file" => drop(std::fs::File::open("/etc/passwd")),
         "writes-a-file" => drop(std::fs::write("/tmp/airlock-was-here", "x")),
