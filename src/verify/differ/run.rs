@@ -293,7 +293,9 @@ fn done(
         };
         match exec::copy_back(graph, place, (to, value.clone()), &mut session) {
             Ok(()) => {}
-            Err(ExecError::Node { node, source }) => return Run::Raised(node, source.to_string()),
+            Err(ExecError::Node { node, source }) if !source.fault.is_ignorance() && is_the_programs(&source.fault) => {
+                return Run::Raised(node, source.to_string());
+            }
             Err(other) => return Run::Barred(other.to_string()),
         }
     }
