@@ -40,6 +40,9 @@ pub struct Certificate {
     pub answers: Vec<Answered>,
     /// What the verdict rests on beyond the registry, in words.
     pub assumes: Vec<String>,
+    /// The chance, as a power of two, that values are not equal which fingerprints say are; nothing where rules alone show them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked_log2: Option<f64>,
     /// Which values are equal, each shown by rules once those before it are.
     pub steps: Vec<Step>,
     /// The BLAKE3 hash of the certificate without this field.
@@ -62,6 +65,15 @@ pub struct Conditions {
     pub inputs: Vec<(String, String)>,
     /// What is looked away from: `wider`, `integer-slack`, `stops-raising`.
     pub lenient: Vec<String>,
+}
+
+/// What a verdict rests on beyond the registry and the rules.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Rests {
+    /// What is assumed, in words.
+    pub on: Vec<String>,
+    /// The chance of a false accept, as a power of two, where values were compared by fingerprints.
+    pub checked_log2: Option<f64>,
 }
 
 /// The answer to one question.
@@ -155,7 +167,7 @@ impl Certificate {
         [before, after]: [GraphDigest; 2],
         (sizes, under): (Vec<(String, Range)>, Conditions),
         (level, answers): (Level, Vec<Answered>),
-        assumes: Vec<String>,
+        Rests { on: assumes, checked_log2 }: Rests,
         steps: Vec<Step>,
     ) -> Self {
         let (format, airlock) = (FORMAT.to_string(), env!("CARGO_PKG_VERSION").to_string());
@@ -170,6 +182,7 @@ impl Certificate {
             level,
             answers,
             assumes,
+            checked_log2,
             steps,
             seal: String::new(),
         };
@@ -238,7 +251,7 @@ mod tests {
         let under = Conditions { mode: "max-autotune".into(), closure: "by-mode".into(), ..Conditions::default() };
         let sizes = vec![("s0".to_string(), Range::new(2, None))];
         let answers = vec![Answered { question: "values".into(), level: Some(Level::Exact) }];
-        let assumes = vec!["an assumption".to_string()];
+        let assumes = Rests { on: vec!["an assumption".to_string()], checked_log2: Some(-52.5) };
         Certificate::new([graph("aa"), graph("bb")], (sizes, under), (Level::Exact, answers), assumes, vec![step])
     }
 
@@ -261,7 +274,7 @@ mod tests {
                 leaf => {
                     let mut other = value.clone();
                     *other.pointer_mut(&at).unwrap() = match leaf {
-                        serde_json::Value::Number(n) => (n.as_i64().unwrap() + 1).into(),
+                        serde_json::Value::Number(n) => (n.as_f64().unwrap() as i64 + 1).into(),
                         serde_json::Value::Null => 1.into(),
                         serde_json::Value::String(s) => format!("{s}x").into(),
                         _ => continue,

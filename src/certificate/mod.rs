@@ -16,4 +16,4 @@ mod format;
 
 pub use digest::{GraphDigest, ranges};
 pub use evidence::Evidence;
-pub use format::{Answered, Certificate, CertificateError, Conditions, Position, Step, Version};
+pub use format::{Answered, Certificate, CertificateError, Conditions, Position, Rests, Step, Version};

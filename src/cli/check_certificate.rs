@@ -27,7 +27,8 @@ pub struct CheckCertificateArgs {
     before: PathBuf,
     /// The graph after.
     after: Option<PathBuf>,
-    /// Seed of the inputs on which rounding is sampled; without it one of the operating system.
+    /// Seed of the inputs on which rounding is sampled; without it one of the operating system. With it nothing rests on
+    /// fingerprints.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// The configuration under which the graphs were judged. Without it the nearest `airlock.toml` from here upwards.

@@ -169,7 +169,7 @@ impl Reading {
 /// How long is looked for inputs that show a difference.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Searching {
-    /// Seed of the inputs on which both graphs are run.
+    /// Seed of the inputs on which both graphs are run; with it nothing rests on fingerprints, which are drawn anew in every run.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// On how many inputs both graphs are run where values are not proved; 0: on none.

@@ -89,7 +89,7 @@ pub struct RunArgs {
     /// Seconds of each pass.
     #[arg(long, value_name = "S", value_parser = seconds)]
     time: Option<f64>,
-    /// Seed of the inputs on which graphs are run before and after.
+    /// Seed of the inputs on which graphs are run before and after; with it nothing rests on fingerprints.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// On how many inputs graphs are run before and after where values are not proved; 0: on none.

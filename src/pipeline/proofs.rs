@@ -148,7 +148,7 @@ impl Checking<'_> {
         let name = file.display().to_string();
         let certificate = Certificate::read(bytes.as_slice())
             .map_err(|source| ProofError::Certificate { file: name.clone(), source })?;
-        let options = JudgeOptions { seed: self.seed.unwrap_or(0), ..options };
+        let options = JudgeOptions { seed: self.seed.unwrap_or(0), is_repeatable: self.seed.is_some(), ..options };
         let start = Instant::now();
         let checked = verify::check_certificate(&certificate, before, after, registry, &options);
         Ok(Checked {

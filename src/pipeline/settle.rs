@@ -26,6 +26,7 @@ impl Search {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn applied(&self, mut options: JudgeOptions) -> JudgeOptions {
         options.seed = self.seed.unwrap_or(options.seed);
+        options.is_repeatable |= self.seed.is_some();
         if options.budget.trials > 0 {
             options.budget.trials = self.trials.unwrap_or(options.budget.trials);
         }

@@ -53,6 +53,13 @@ pub fn verdict_details(verdict: &Verdict) -> String {
         let nodes: Vec<String> = verdict.nodes.iter().map(|n| shown(n, SHOWN)).collect();
         let _ = writeln!(text, "   nodes: {}", nodes.join(", "));
     }
+    if let Some(log2) = verdict.bound_log2 {
+        let _ = writeln!(
+            text,
+            "   by fingerprints, not by proof: the chance that values differ is at most 2^{:.0}",
+            log2.ceil()
+        );
+    }
     if let Some(tried) = verdict.tried {
         let ended = verdict.stopped.map_or(String::new(), |s| format!("; {}", stopped(s)));
         let kept = verdict.obstacle.as_ref().map_or(String::new(), |o| format!("; not all could: {}", shown(o, SHOWN)));

@@ -60,6 +60,7 @@ families! {
     "rounding" Real "rounding/mod.rs" []
     "known ends" Real "rounding/known.rs" []
     "masks" Real "masks.rs" []
+    "fingerprints" Real "fingerprint/mod.rs" ["fingerprints"]
     "absorption" Real "rounding/absorb.rs" []
 }
 

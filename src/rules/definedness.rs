@@ -196,7 +196,7 @@ fn reached(e: &mut Elements, root: ExprId, choices: usize) -> Option<FxHashSet<E
 }
 
 /// Whether a NaN in any child is one in the element.
-fn passes_on(e: &Elements, expr: &Expr) -> bool {
+pub(in crate::rules) fn passes_on(e: &Elements, expr: &Expr) -> bool {
     if !expr.dtype.is_float() {
         return false;
     }

@@ -5,6 +5,7 @@
 //! - `table`: which operator is which function of elements: the one place with names; `meaning`: what a call is, `pointwise` and
 //!   `movement` where the table says.
 //!
+//! - `fingerprint`: elements computed at every place over fields that are drawn: what rests on it is checked, not proved;
 //! - `catalog`: their names and texts;
 //! - `field`: equality over the reals; `definedness`: what NaN does; `rounding`: bounds on boxes of inputs; `real_sums`, `contract`: sums of floats.
 //!
@@ -16,6 +17,7 @@ mod contract;
 pub mod definedness;
 pub mod element;
 pub mod field;
+pub mod fingerprint;
 mod masks;
 pub mod meaning;
 mod movement;

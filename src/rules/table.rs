@@ -248,7 +248,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
 ];
 
 /// A function of one real number.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum Real {
     Exp,

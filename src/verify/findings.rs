@@ -62,6 +62,8 @@ pub struct Findings {
     pub assumes: Vec<Assumption>,
     /// Questions that were looked into to the end, and what the answer rests on.
     answered: Vec<(Question, Evidence)>,
+    /// The chance of a false accept, as a power of two, where values were compared by fingerprints.
+    pub checked_log2: Option<f64>,
 }
 
 /// How many reasons are kept for one question.
@@ -92,11 +94,17 @@ impl Findings {
             }
         }
         let answers: Vec<Answer> = Question::ALL.into_iter().map(|q| self.answer_to(q)).collect();
-        let open = answers.iter().filter(|a| a.finding != Finding::Proved).map(|a| a.question).collect();
+        let open = answers
+            .iter()
+            .filter(|a| !matches!(a.finding, Finding::Proved | Finding::Checked))
+            .map(|a| a.question)
+            .collect();
         let worst = worst.or_else(|| self.problems.into_iter().min_by_key(Problem::rank));
         let Some(worst) = worst else {
             let level = answers.iter().find_map(|a| a.level);
-            return Verdict { answers, level, ..Verdict::proved_exact(self.assumes) };
+            let verdict = if self.checked_log2.is_some() { Finding::Checked } else { Finding::Proved };
+            let bound_log2 = self.checked_log2;
+            return Verdict { answers, level, verdict, bound_log2, ..Verdict::proved_exact(self.assumes) };
         };
         Verdict {
             assumes: self.assumes,
@@ -110,12 +118,13 @@ impl Findings {
     fn answer_to(&self, question: Question) -> Answer {
         let own = || self.problems.iter().filter(|p| p.question == question);
         let finding = match own().map(|p| p.finding).collect::<Vec<_>>().as_slice() {
+            [] if question == Question::Values && self.checked_log2.is_some() => Finding::Checked,
             [] => Finding::Proved,
             all if all.contains(&Finding::Refuted) => Finding::Refuted,
             _ => Finding::Unknown,
         };
         let evidence = self.answered.iter().find(|(q, _)| *q == question).map(|(_, e)| e.clone());
-        let is_proved = finding == Finding::Proved;
+        let is_proved = matches!(finding, Finding::Proved | Finding::Checked);
         let level = if matches!(evidence, Some(Evidence::Reals { .. })) { Level::Real } else { Level::Exact };
         Answer {
             question,

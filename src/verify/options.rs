@@ -72,6 +72,8 @@ pub struct JudgeOptions {
     pub constants: Arc<[Held]>,
     /// From which seed the values of trials are drawn.
     pub seed: u64,
+    /// Whether another run is to say the same: then nothing is drawn that nobody knows, and nothing is checked.
+    pub is_repeatable: bool,
     /// Who forks and joins side streams in `reduce-overhead`.
     pub closure: Closure,
     /// How much work a judgement may be.

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use crate::certificate::{Answered, Certificate, Conditions, GraphDigest, Step, ranges};
+use crate::certificate::{Answered, Certificate, Conditions, GraphDigest, Rests, Step, ranges};
 use crate::graph::Graph;
 use crate::ops::Registry;
 use crate::rules::Level;
@@ -114,7 +114,8 @@ fn shown(f: &mut Functional<'_>, c: &mut Congruence, names: &[Names<'_>; 2], ste
             return Err("over the reals a value of the graph as it is is held to one of the graph as it was");
         }
     }
-    widen::show(f, c, (a, b), step.level).then_some(()).ok_or("no rules show that")
+    let shown = widen::show(f, c, (a, b), step.level) || widen::check(f, c, (a, b), step.level);
+    shown.then_some(()).ok_or("neither rules nor fingerprints show that")
 }
 
 /// Whether a node of a graph gives that value.
@@ -138,10 +139,13 @@ pub fn certify(before: &Graph, after: &Graph, registry: &Registry, options: &Jud
     let Replay::Record(Seen { digests: Some(digests), sizes, steps }) = replay else {
         return Certified { verdict, certificate: None };
     };
-    let is_proved = verdict.verdict == Finding::Proved && Policy::Default.accepts(&verdict) && verdict.accepted;
+    let is_proved = matches!(verdict.verdict, Finding::Proved | Finding::Checked)
+        && Policy::Default.accepts(&verdict)
+        && verdict.accepted;
     let certificate = verdict.level.filter(|_| is_proved).map(|level| {
         let answers = (level, answered(&verdict));
-        Certificate::new(digests, (sizes, conditions(options)), answers, assumed(&verdict), steps)
+        let rests = Rests { on: assumed(&verdict), checked_log2: verdict.bound_log2 };
+        Certificate::new(digests, (sizes, conditions(options)), answers, rests, steps)
     });
     Certified { verdict, certificate }
 }
@@ -251,6 +255,10 @@ pub fn check_certificate(
     same("of sizes", &certificate.sizes, &sizes)?;
     if !verdict.accepted {
         return Err(Unproved::NotShown(verdict.reason));
+    }
+    // Fingerprints are drawn again: the bound is another run's, that there is one is not.
+    if verdict.bound_log2.is_some() {
+        same("as checked", &certificate.checked_log2.is_some(), &true)?;
     }
     same("the level", &Some(certificate.level), &verdict.level)?;
     same("the answers", &certificate.answers, &answered(&verdict))?;

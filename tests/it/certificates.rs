@@ -5,10 +5,10 @@
 use std::path::Path;
 
 use crate::common::files;
-use airlock::certificate::{Answered, Certificate, Conditions, GraphDigest, Position, Step, Version};
+use airlock::certificate::{Answered, Certificate, Conditions, GraphDigest, Position, Rests, Step, Version};
 use airlock::formats::text::{ReadOptions, case};
 use airlock::ops::Registry;
-use airlock::verify::{JudgeOptions, Level, Mode, certify, check_certificate};
+use airlock::verify::{Finding, JudgeOptions, Level, Mode, certify, check_certificate};
 use serde_json::Value;
 
 fn registry() -> Registry {
@@ -160,6 +160,35 @@ fn a_certificate_that_was_changed_and_sealed_again_is_refused() {
 }
 
 #[test]
+fn what_rests_on_fingerprints_says_so_and_is_drawn_again() {
+    let registry = Registry::standard();
+    let folder = "cases/values/fingerprints_check_what_no_rule_shows";
+    let case = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder).join("right.case"));
+    let options = options(&case);
+    let made = certify(&case.before, &case.after, &registry, &options);
+    assert_eq!(made.verdict.verdict, Finding::Checked, "{}", made.verdict.reason);
+    assert!(made.verdict.bound_log2.is_some_and(|log2| log2 <= -40.0));
+    let certificate = made.certificate.unwrap();
+    assert_eq!(certificate.checked_log2, made.verdict.bound_log2);
+    check_certificate(&certificate, &case.before, &case.after, &registry, &options).unwrap();
+    let claim = |change: fn(&mut Value)| {
+        let mut value: Value = serde_json::from_str(&certificate.to_json()).unwrap();
+        change(&mut value);
+        Certificate::read(sealed(value).as_bytes()).unwrap()
+    };
+    let proved = claim(|value| drop(value.as_object_mut().unwrap().shift_remove("checked_log2")));
+    let error = check_certificate(&proved, &case.before, &case.after, &registry, &options).unwrap_err();
+    assert!(error.to_string().contains("checked"), "{error}");
+    let exact =
+        claim(|value| value["steps"].as_array_mut().unwrap().iter_mut().for_each(|s| s["level"] = "exact".into()));
+    check_certificate(&exact, &case.before, &case.after, &registry, &options).unwrap_err();
+    // Whoever knows the numbers could make an edit for them.
+    let repeatable = JudgeOptions { is_repeatable: true, ..options.clone() };
+    check_certificate(&certificate, &case.before, &case.after, &registry, &repeatable).unwrap_err();
+    assert_eq!(certify(&case.before, &case.after, &registry, &repeatable).verdict.verdict, Finding::Unknown);
+}
+
+#[test]
 fn a_step_over_the_reals_is_one_way() {
     let registry = Registry::standard();
     let case = pair(BEFORE, AFTER);
@@ -210,7 +239,7 @@ fn lie(case: &case::Case, registry: &Registry, options: &JudgeOptions, level: Le
     };
     let sizes = airlock::certificate::ranges(&before);
     let digests = [GraphDigest::of(&before), GraphDigest::of(&after)];
-    Some(Certificate::new(digests, (sizes, under), (level, answers.to_vec()), Vec::new(), steps.collect()))
+    Some(Certificate::new(digests, (sizes, under), (level, answers.to_vec()), Rests::default(), steps.collect()))
 }
 
 #[test]

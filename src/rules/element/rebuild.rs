@@ -26,7 +26,7 @@ struct Work {
 
 impl Elements {
     /// Returns the indices that an expression names itself.
-    pub(super) fn indices_in(expr: &Expr) -> SmallVec<[IndexId; 4]> {
+    pub(in crate::rules) fn indices_in(expr: &Expr) -> SmallVec<[IndexId; 4]> {
         match &expr.form {
             Form::Load(_, at) => at.clone(),
             Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),

@@ -491,16 +491,11 @@ impl Field<'_> {
                 self.plus(&Poly::default(), &most, -1.0)
             }
             (Op::Cast, [a]) => {
-                let from = self.e.dtype(*expr.kids.first()?)?;
-                let few = matches!(self.e.expr(*expr.kids.first()?)?.form, Form::Index(_));
-                let inner = *expr.kids.first()?;
-                let held = most_whole(expr.dtype).zip(self.e.integers_of(inner).filter(|_| !from.is_float()));
-                let held = held.is_some_and(|(most, (low, high))| most.saturating_neg() <= low && high <= most);
-                let keeps = loses_nothing(from, expr.dtype)
-                    || few && matches!(expr.dtype, Dtype::F32 | Dtype::F64)
-                    || held
-                    || self.e.is_one_of(inner, expr.dtype);
-                if keeps { Some((**a).clone()) } else { other() }
+                if self.e.is_kept(expr)? {
+                    Some((**a).clone())
+                } else {
+                    other()
+                }
             }
             (Op::Abs, [a]) => {
                 let a = a.clone();
@@ -639,6 +634,20 @@ impl Field<'_> {
 }
 
 impl Elements {
+    /// Whether a conversion to a float gives the number that it is given, whatever that is.
+    pub(in crate::rules) fn is_kept(&mut self, cast: &Expr) -> Option<bool> {
+        let inner = *cast.kids.first()?;
+        let from = self.dtype(inner)?;
+        let few = matches!(self.expr(inner)?.form, Form::Index(_));
+        let held = most_whole(cast.dtype).zip(self.integers_of(inner).filter(|_| !from.is_float()));
+        let held = held.is_some_and(|(most, (low, high))| most.saturating_neg() <= low && high <= most);
+        let keeps = loses_nothing(from, cast.dtype)
+            || few && matches!(cast.dtype, Dtype::F32 | Dtype::F64)
+            || held
+            || self.is_one_of(inner, cast.dtype);
+        Some(keeps)
+    }
+
     /// Whether every value that a float may have is one of a narrower dtype: some of those that were converted from it, or the opposite of one.
     pub(super) fn is_one_of(&self, root: ExprId, dtype: Dtype) -> bool {
         let mut open = vec![root];

@@ -73,12 +73,16 @@ pub struct Tried {
 pub fn is_open(verdict: &Verdict, options: &JudgeOptions) -> bool {
     let settles = |q: &Question| matches!(q, Question::Values | Question::Effects);
     let is_open = verdict.verdict == Finding::Unknown && verdict.open.iter().all(settles);
-    (is_open || is_real(verdict)) && options.budget.trials > 0
+    (is_open || is_run(verdict)) && options.budget.trials > 0
 }
 
-/// Whether values were shown equal over the reals: what rounding does is sampled then.
-fn is_real(verdict: &Verdict) -> bool {
-    verdict.verdict == Finding::Proved && verdict.level == Some(Level::Real)
+/// Whether values were shown equal, but over the reals, or by fingerprints: both programs are run before that is taken, and what rounding does is sampled.
+pub fn is_run(verdict: &Verdict) -> bool {
+    match verdict.verdict {
+        Finding::Proved => verdict.level == Some(Level::Real),
+        Finding::Checked => true,
+        Finding::Refuted | Finding::Unknown => false,
+    }
 }
 
 /// Runs both programs against each other where a verdict left values or effects unknown, and nothing else.
@@ -93,7 +97,7 @@ pub fn settle(verdict: Verdict, before: &Graph, after: &Graph, registry: &Regist
     let verdict = Verdict { ms, stopped, ..verdict };
     match tried.witness {
         Some(witness) => witness.refutes(verdict),
-        None if is_real(&verdict) => {
+        None if is_run(&verdict) => {
             sampled(Verdict { tried: Some(tried.ran), ..verdict }, before, after, registry, options)
         }
         None => Verdict { tried: Some(tried.ran), obstacle: tried.obstacle, ..verdict },

@@ -27,6 +27,7 @@ use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::views::ViewCall;
 use crate::verify::judge::kinds::Kinds;
 use crate::verify::options::{Budget, JudgeOptions};
+use crate::verify::prove::checked::Checking;
 
 /// What is known of a value when its term is asked for.
 // Lives for one step of a worklist: never stored, so its size costs nothing.
@@ -95,6 +96,8 @@ pub struct Functional<'a> {
     pub runs: Option<Runs<'a>>,
     /// What values were in such a run, once they were run; `None` within where they could not be.
     pub prints: Option<Option<Rc<Prints>>>,
+    /// What is compared by fingerprints.
+    pub checking: Checking,
 }
 
 /// Both graphs as they may be run: what is found so is where to look first, and no more.

@@ -27,12 +27,13 @@ use crate::verify::judge::obligation::{Obligation, Owed};
 use crate::verify::judge::touched::Touched;
 use crate::verify::options::JudgeOptions;
 use crate::verify::order::judge_order;
+use crate::verify::prove::checked::Checking;
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::prove::partners::Partners;
 use crate::verify::prove::real;
 use crate::verify::prove::widen;
 use crate::verify::replay::Replay;
-use crate::verify::verdict::{Assumption, Level, Question, Stop, Verdict};
+use crate::verify::verdict::{Assumption, Question, Stop, Verdict};
 
 /// Judges what an editor changed since it began. Where that leaves values or effects unknown, both graphs are run, which costs the graph.
 pub fn judge_editor(editor: &Editor, options: &JudgeOptions) -> Verdict {
@@ -116,6 +117,7 @@ pub(in crate::verify) fn functional<'a>(
         layout_counts: false,
         runs: None,
         prints: None,
+        checking: Checking::new(options.is_repeatable),
     }
 }
 
@@ -143,11 +145,12 @@ fn finish(
     findings.assumes.extend(of_inputs(f));
     findings.assumes.extend(real::assumed(f, &c.rules.reals, c.settles_first()).into_iter().map(Assumption::Range));
     findings.assumes.extend(real::inner(f, &c.rules.reals).into_iter().map(Assumption::Sampled));
+    findings.checked_log2 = f.checking.bound_log2();
     let mut verdict = findings.verdict();
     verdict.terms = f.store.terms_hashed();
     verdict.stopped = c.is_exhausted().then_some(Stop::Pairs);
-    // What rounding does is sampled, too, before it is taken.
-    verdict.accepted = verdict.level != Some(Level::Real) && options.policy.accepts(&verdict);
+    // What rounding does is sampled, too, and what is checked is run, before it is taken.
+    verdict.accepted = !differ::is_run(&verdict) && options.policy.accepts(&verdict);
     verdict.ms = start.elapsed().as_secs_f64() * 1e3;
     verdict
 }

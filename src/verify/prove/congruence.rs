@@ -51,6 +51,7 @@ pub struct Congruence {
     /// Whether more is looked for.
     pub proof: Proof,
     tried: FxHashSet<(ValueId, ValueId, Level)>,
+    checked: FxHashSet<(ValueId, ValueId)>,
     steps: usize,
     limit: usize,
     /// Whether everything below two values is found first: then equal structures are one class already.
@@ -104,6 +105,11 @@ impl Congruence {
     /// Returns whether a pair was not tried by rules before.
     pub fn try_once(&mut self, a: ValueId, b: ValueId, level: Level) -> bool {
         self.tried.insert((a, b, level))
+    }
+
+    /// Returns whether a pair was not compared by fingerprints before.
+    pub fn check_once(&mut self, a: ValueId, b: ValueId) -> bool {
+        self.checked.insert((a, b))
     }
 
     /// Returns whether the work ran out.

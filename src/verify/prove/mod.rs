@@ -4,11 +4,13 @@
 //! - `normal`: values element by element, by rules; `region`: which terms are looked into; `speak`: terms as calls that rules understand;
 //! - `real`: values equal over the reals, with what that asks of both ends;
 //! - `bounded`: how far rounding may take them;
+//! - `checked`: fingerprints, where no rule shows two values equal;
 //! - `partners`: which question of the other graph is the same;
 //! - `sweep`: which values of both graphs may be one;
 //! - `widen`: where congruence parts, the smallest terms around it that rules show equal.
 
 mod bounded;
+pub(in crate::verify) mod checked;
 pub(in crate::verify) mod congruence;
 pub(in crate::verify) mod normal;
 pub(in crate::verify) mod partners;

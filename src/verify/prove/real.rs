@@ -19,6 +19,7 @@ use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::{SideEffect, Total};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::Field;
+use crate::rules::fingerprint::Over;
 use crate::rules::meaning::{Array, Meant, Speaker};
 use crate::rules::rounding;
 use crate::rules::table::{is_never_infinite, is_within_softmax};
@@ -89,7 +90,8 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
     let left = l.speaker.e.fuel;
     let given = left.min(AGAIN);
     l.speaker.e.fuel = given;
-    let shown = by_masks(l, reals, &x, &y).or_else(|| by_places(l, reals, &x, &y));
+    let places = !l.f.checking.now;
+    let shown = by_masks(l, reals, &x, &y).or_else(|| places.then(|| by_places(l, reals, &x, &y))?);
     l.speaker.e.fuel = left.saturating_sub(given.saturating_sub(l.speaker.e.fuel));
     shown.or(whole)
 }
@@ -152,11 +154,12 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
     };
     let (limits, x, y) = without_masks(&mut l.speaker.e, x, y, alive)?;
     let [first, second, absorbed] = limits;
-    if Field::equal(&mut l.speaker.e, x.dtype, first, second) != Some(true)
-        && (second == absorbed || Field::equal(&mut l.speaker.e, x.dtype, first, absorbed) != Some(true))
-        && !Field::equal_by_signs(&mut l.speaker.e, x.dtype, first, second)?
-        && !Field::equal_unrolled(&mut l.speaker.e, x.dtype, first, second)?
-    {
+    let ends = [(first, second), (first, absorbed)];
+    let equal = match l.f.checking.now {
+        true => ends.into_iter().any(|(a, b)| l.f.checking.agree(&mut l.speaker.e, &x.sizes, [a, b], Over::Reals)),
+        false => are_equal(&mut l.speaker.e, x.dtype, ends)?,
+    };
+    if !equal {
         return Some(false);
     }
     let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
@@ -166,6 +169,16 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
         reals.assumed.extend(free);
     }
     Some(bounded)
+}
+
+/// Whether rules show two elements to be equal over the reals, or the first and what the second one is where something is absorbed; `None` where that was too much work.
+fn are_equal(e: &mut Elements, dtype: Dtype, [(first, second), (_, absorbed)]: [(ExprId, ExprId); 2]) -> Option<bool> {
+    Some(
+        Field::equal(e, dtype, first, second) == Some(true)
+            || second != absorbed && Field::equal(e, dtype, first, absorbed) == Some(true)
+            || Field::equal_by_signs(e, dtype, first, second)?
+            || Field::equal_unrolled(e, dtype, first, second)?,
+    )
 }
 
 /// Returns two elements with one number in place of the infinite ones of their masks, the second one with what is added to it left out, too, and what they are without: where both are NaN by their masks in
