@@ -44,9 +44,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use output::Exit;
 
 use crate::graph::InputLayout;
+use crate::ops::Registry;
 use crate::pipeline::Config;
 use crate::pipeline::settle::Search;
-use crate::verify::{Mode, Policy};
+use crate::pipeline::user_rules;
+use crate::verify::{Mode, Policy, UserRules};
 
 /// Lets people who did not write your compiler change the graphs that it compiles, without being able to break them.
 #[derive(Parser, Debug)]
@@ -178,6 +180,23 @@ pub struct Searching {
     /// How many seconds this may take.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub time: Option<f64>,
+}
+
+/// Rules that the user states.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Stating {
+    /// Rules that may be used beside those of the judge: a `.case` each, which must pass the gate first (`airlock rules --admit FILE`). Verdicts name what they rest on.
+    #[arg(long, value_name = "FILE.case")]
+    pub rules: Vec<PathBuf>,
+}
+
+impl Stating {
+    /// Reads these rules, and those of a configuration.
+    pub fn read(&self, config: Option<&Config>, registry: &Registry) -> anyhow::Result<UserRules> {
+        let stated = config.map(|config| config.file.rules.as_slice()).unwrap_or_default();
+        let files: Vec<PathBuf> = stated.iter().chain(&self.rules).cloned().collect();
+        Ok(user_rules::read(&files, registry)?)
+    }
 }
 
 /// Reads a number of seconds.

@@ -11,7 +11,7 @@ use super::convert::write_model;
 use super::load::{self, Loaded};
 use super::lower::{found, warn_of_options};
 use super::passing::{Passing, load_passes, named_passes, place};
-use super::{Exit, Format, Global, Mode, Policy, Reading, output, progress};
+use super::{Exit, Format, Global, Mode, Policy, Reading, Stating, output, progress};
 use crate::formats::text::write_node_line;
 use crate::graph::Bytes;
 use crate::lower::ge;
@@ -22,7 +22,7 @@ use crate::pipeline::{
     self, Config, Dump, FilePass, LoweredModel, Lowering, Observer, Outcome, PassReport, Place, RunReport,
 };
 use crate::report;
-use crate::verify::Verdict;
+use crate::verify::{JudgeOptions, Verdict};
 
 /// Runs passes on a model: each in its sandbox, each judged, what is accepted is written.
 #[derive(Args, Debug)]
@@ -98,6 +98,8 @@ pub struct RunArgs {
     /// Seconds that this may take, for each pass.
     #[arg(long, value_name = "S", value_parser = seconds)]
     trial_time: Option<f64>,
+    #[command(flatten)]
+    stating: Stating,
     #[command(flatten)]
     passing: Passing,
     #[command(flatten)]
@@ -367,7 +369,10 @@ fn settings<'a>(args: &RunArgs, settled: &'a Settled, loaded: &Loaded) -> anyhow
     Ok(pipeline::Settings {
         config: &settled.config,
         registry: loaded.registry.clone(),
-        judge: settled.judging(settled.policy),
+        judge: JudgeOptions {
+            rules: args.stating.read(Some(&settled.config), &loaded.registry)?,
+            ..settled.judging(settled.policy)
+        },
         mode: settled.mode.name(),
         all_or_nothing: settled.all_or_nothing,
         dump: open(&args.dump)?,

@@ -6,11 +6,11 @@ use anyhow::bail;
 use clap::Args;
 use rayon::prelude::*;
 
-use super::{Exit, Format, Global, Reading, Searching, output, progress};
+use super::{Exit, Format, Global, Reading, Searching, Stating, output, progress};
 use crate::ops::Registry;
 use crate::pipeline::cases::{JudgedCase, Judging, files};
 use crate::report::{CaseReport, TestReport, junit, plain, sarif, verdict_words};
-use crate::verify::{Finding, Policy, Question, Verdict};
+use crate::verify::{Finding, Policy, Question, UserRules, Verdict};
 
 /// Judges `.case` files and folders of them, or runs a pass on them. Exit 1 where a verdict or an outcome disagrees with its label.
 #[derive(Args, Debug)]
@@ -38,6 +38,8 @@ pub struct TestArgs {
     #[command(flatten)]
     searching: Searching,
     #[command(flatten)]
+    stating: Stating,
+    #[command(flatten)]
     reading: Reading,
 }
 
@@ -53,12 +55,13 @@ pub fn test(args: &TestArgs, global: &Global) -> anyhow::Result<Exit> {
         bail!("name .case files or folders of them; in the folder of a pass its own are taken");
     }
     let registry = args.reading.sources().registry()?;
+    let rules = args.stating.read(None, &registry)?;
     let files = files(&args.paths)?;
     let bar = progress::bar(global, files.len(), "Judging");
     let judged: Vec<anyhow::Result<CaseReport>> = files
         .par_iter()
         .map(|file| {
-            let report = judge_case(file, &registry, args);
+            let report = judge_case(file, (&registry, &rules), args);
             bar.inc(1);
             report
         })
@@ -96,9 +99,10 @@ fn kept_name(file: &Path) -> String {
 }
 
 /// Judges one case; where it is for several modes, its verdict must be right in each.
-fn judge_case(file: &Path, registry: &Registry, args: &TestArgs) -> anyhow::Result<CaseReport> {
+fn judge_case(file: &Path, (registry, rules): (&Registry, &UserRules), args: &TestArgs) -> anyhow::Result<CaseReport> {
     let (policy, search) = (args.policy.unwrap_or_default(), args.searching.search());
-    let how = Judging { policy, mode: None, search, shrinks: args.counterexamples.is_some() };
+    let shrinks = args.counterexamples.is_some();
+    let how = Judging { policy, mode: None, search, rules: rules.clone(), shrinks };
     let judged = JudgedCase::of(file, registry, &how)?;
     let (right, mode, verdict) = judged.worst()?;
     let mut verdict = verdict.clone();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::{Exit, Format, Global, Reading, Searching, load, output};
+use super::{Exit, Format, Global, Reading, Searching, Stating, load, output};
 use crate::formats::write_whole;
 use crate::pipeline::cases::{JudgedCase, Judging};
 use crate::pipeline::counterexample::Picture;
@@ -46,6 +46,8 @@ pub struct VerifyArgs {
     #[command(flatten)]
     searching: Searching,
     #[command(flatten)]
+    stating: Stating,
+    #[command(flatten)]
     reading: Reading,
 }
 
@@ -76,6 +78,7 @@ fn judge_files(args: &VerifyArgs, settled: &Settled, after: &Path) -> anyhow::Re
     let (after, _) = reading.sources().unchecked(after, &before.registry)?;
     let mut options = settled.judging(settled.policy);
     options.budget.shrinks = counterexample::SHRINKS;
+    options.rules = args.stating.read(Some(&settled.config), &before.registry)?;
     options.constants = verify::constants(&before.model.graph, &before.model.weights);
     let (a, b) = (&before.model.graph, &after.graph);
     let certified = args.certificate.as_ref().map(|_| verify::certify(a, b, &before.registry, &options));
@@ -134,7 +137,9 @@ fn place(args: &VerifyArgs) -> Option<(&Path, String)> {
 /// What a case says of inputs and of its mode holds before the configuration.
 fn judge_case(args: &VerifyArgs, settled: &Settled) -> anyhow::Result<(Mode, Verdict)> {
     let registry = args.reading.under(&settled.config).sources().registry()?;
-    let how = Judging { policy: settled.policy, mode: args.mode, search: args.searching.search(), shrinks: true };
+    let rules = args.stating.read(Some(&settled.config), &registry)?;
+    let how =
+        Judging { policy: settled.policy, mode: args.mode, search: args.searching.search(), rules, shrinks: true };
     let case = JudgedCase::of(&args.before, &registry, &how)?;
     let (mode, verdict) = case.as_pair().context("no mode to judge in")?;
     let mut verdict = verdict.clone();

@@ -12,7 +12,7 @@ use super::settle::Search;
 use crate::formats::text::{ReadOptions, case};
 use crate::graph::Graph;
 use crate::ops::Registry;
-use crate::verify::{self, JudgeOptions, Mode, Policy, Question, Verdict};
+use crate::verify::{self, JudgeOptions, Mode, Policy, Question, UserRules, Verdict};
 
 /// Why a case has no verdict.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +83,7 @@ pub enum CaseFault {
 }
 
 /// How cases are judged.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Judging {
     /// What a verdict must say to be accepted.
     pub policy: Policy,
@@ -91,6 +91,8 @@ pub struct Judging {
     pub mode: Option<Mode>,
     /// How differences are searched for.
     pub search: Search,
+    /// Rules that the user states.
+    pub rules: UserRules,
     /// Whether smaller inputs are looked for that show a difference as well.
     pub shrinks: bool,
 }
@@ -166,7 +168,12 @@ impl JudgedCase {
         let options = |mode| {
             // What a counterexample says of a lifted constant is what the model held.
             let constants = given.as_ref().map(|g| g.inputs.as_slice().into()).unwrap_or_default();
-            let options = JudgeOptions { given: given.clone(), constants, ..JudgeOptions::of_case(&case.meta, mode) };
+            let options = JudgeOptions {
+                given: given.clone(),
+                constants,
+                rules: how.rules.clone(),
+                ..JudgeOptions::of_case(&case.meta, mode)
+            };
             let mut options = how.search.applied(JudgeOptions { policy: how.policy, ..options });
             options.budget.shrinks = if how.shrinks { counterexample::SHRINKS } else { 0 };
             options

@@ -68,6 +68,8 @@ pub struct FileConfig {
     pub all_or_nothing: Option<bool>,
     /// More operators, relative to the file.
     pub ops: Vec<PathBuf>,
+    /// Rules that the user states, relative to the file.
+    pub rules: Vec<PathBuf>,
     /// Events that are recorded outside the graph, by tag; where it is absent, nobody says.
     pub tags: Option<Vec<String>>,
     /// Who forks and joins side streams in `reduce-overhead`: `by-mode`, or `applied`, where the graph holds all of them.
@@ -96,7 +98,7 @@ pub struct Inputs {
 
 /// The keys of [`FileConfig`].
 const KEYS: &[&str] =
-    &["mode", "policy", "all_or_nothing", "ops", "tags", "closure", "inputs", "builtin", "limits", "pass"];
+    &["mode", "policy", "all_or_nothing", "ops", "rules", "tags", "closure", "inputs", "builtin", "limits", "pass"];
 
 /// Why a configuration does not serve.
 #[derive(Debug, thiserror::Error)]
@@ -224,7 +226,7 @@ impl Config {
             return Err(ConfigError::Seconds { path: path.into(), seconds });
         }
         let folder = path.parent().unwrap_or(Path::new(""));
-        for relative in file.ops.iter_mut().chain(file.pass.iter_mut().map(|p| &mut p.path)) {
+        for relative in file.ops.iter_mut().chain(&mut file.rules).chain(file.pass.iter_mut().map(|p| &mut p.path)) {
             *relative = folder.join(&*relative);
         }
         Ok(Self { file, compiler, path: Some(path.into()) })
@@ -312,7 +314,7 @@ mod tests {
 
     #[test]
     fn every_key_of_the_file_is_known() {
-        let stated = "mode = 'x'\npolicy = 'x'\nall_or_nothing = true\nops = []\ntags = []\nclosure = 'x'\npass = []\n[inputs]\n[builtin]\n[limits]\n";
+        let stated = "mode = 'x'\npolicy = 'x'\nall_or_nothing = true\nops = []\nrules = []\ntags = []\nclosure = 'x'\npass = []\n[inputs]\n[builtin]\n[limits]\n";
         let file = toml::Table::try_from(toml::from_str::<FileConfig>(stated).unwrap()).unwrap();
         assert!(file.keys().all(|k| KEYS.contains(&k.as_str())), "{file}");
         assert_eq!(file.len(), KEYS.len());

@@ -6,6 +6,7 @@
 //! - `lower`: lowering, judged;
 //! - `cases`, `pass_cases`: cases beside what is known of them; `counterexample`: what refutes them, as files;
 //! - `proofs`: certificates as files, and whether they hold;
+//! - `user_rules`: rules that a user states, as files;
 //! - `recorded`: what a run leaves, against what was recorded;
 //! - `reduce`, `happening`: the smallest model on which something still happens;
 //! - `dump`, `reproducer`: graphs before and after each pass; what was refused, to be run again.
@@ -35,6 +36,7 @@ mod reproducer;
 #[cfg(feature = "sandbox")]
 mod run;
 pub mod settle;
+pub mod user_rules;
 
 pub use config::{Config, ConfigError, FileConfig, FilePass, Inputs, Origin, Stage};
 pub use dump::{Dump, DumpError, dump_folder, dump_lowered};

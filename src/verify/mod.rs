@@ -7,6 +7,7 @@
 //! - `order/`: streams; `prove/`: whether two values are equal;
 //! - `replay`: an answer as a certificate, and a certificate shown again without a search;
 //! - `models`: what models hold beside their graphs;
+//! - `user_rules`: rules that a user states, what admits them, and what rests on them;
 //! - `findings`, `verdict`, `policy`, `options`, `show`: what is said.
 //!
 //! Terms, their arithmetic and their store are `crate::term`.
@@ -30,6 +31,7 @@ mod replay;
 mod show;
 #[cfg(test)]
 mod tests;
+mod user_rules;
 mod verdict;
 
 pub use crate::formats::text::domain::Domain;
@@ -43,4 +45,5 @@ pub use options::{Budget, Closure, JudgeOptions, Mode, stated};
 pub use policy::Policy;
 pub use replay::{Certified, Unproved, certify, check_certificate};
 pub use show::line as print_node;
+pub use user_rules::{Admitted, NotAdmitted, UserRule, UserRules, admit};
 pub use verdict::{Answer, Assumption, Finding, Level, Question, SideBySide, Stop, Verdict};

@@ -7,6 +7,7 @@ use crate::formats::text::domain::Domain;
 use crate::graph::{Graph, InputLayout};
 use crate::verify::differ::{Given, Held};
 use crate::verify::policy::Policy;
+use crate::verify::user_rules::UserRules;
 
 /// The NPU path for which is judged: each has its own rules of order.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -76,6 +77,8 @@ pub struct JudgeOptions {
     pub is_repeatable: bool,
     /// Who forks and joins side streams in `reduce-overhead`.
     pub closure: Closure,
+    /// Rules that the user states.
+    pub rules: UserRules,
     /// How much work a judgement may be.
     pub budget: Budget,
 }

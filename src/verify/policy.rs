@@ -42,7 +42,7 @@ impl Policy {
         match (self, verdict.verdict) {
             (_, Finding::Refuted) => false,
             (Policy::Strict, Finding::Proved) => {
-                verdict.level == Some(Level::Exact) && !verdict.assumes.iter().any(|a| a.is_device())
+                verdict.level == Some(Level::Exact) && !verdict.assumes.iter().any(|a| a.is_device() || a.is_unproved())
             }
             (Policy::Strict, _) => false,
             (Policy::Default | Policy::Advisory, Finding::Proved | Finding::Checked) => true,

@@ -69,6 +69,13 @@ pub enum Assumption {
     Range(String),
     /// What rounding does downstream of a node was sampled, not bounded.
     Sampled(String),
+    /// A rule that the user states: its name, and on how many inputs it was run where there is no proof of it.
+    Rule {
+        /// Its name.
+        name: String,
+        /// On how many inputs it was run; `None` where it is proved.
+        inputs: Option<usize>,
+    },
     /// A hazard that the graph as it was has itself: reported, not charged.
     OwnHazard(String),
 }
@@ -88,6 +95,10 @@ impl Assumption {
             }
             Assumption::Range(node) => format!("|{node}| <= 2^10 (2^5 beside f16): what it holds is no input"),
             Assumption::Sampled(node) => format!("rounding downstream of `{node}` is sampled, not bounded"),
+            Assumption::Rule { name, inputs: None } => format!("the rule `{name}`, which is proved"),
+            Assumption::Rule { name, inputs: Some(inputs) } => {
+                format!("the rule `{name}`, of which there is no proof: {inputs} runs do not contradict it")
+            }
             Assumption::OwnHazard(text) => format!("the graph as it was has it too: {text}"),
         }
     }
@@ -95,6 +106,11 @@ impl Assumption {
     /// Returns whether it is about what the device computes.
     pub fn is_device(&self) -> bool {
         matches!(self, Assumption::Device(_))
+    }
+
+    /// Returns whether it is a rule of which there is no proof.
+    pub fn is_unproved(&self) -> bool {
+        matches!(self, Assumption::Rule { inputs: Some(_), .. })
     }
 }
 

@@ -102,4 +102,5 @@ mod text_prints_as_read;
 mod text_reads_cases;
 mod torchair_fusions;
 mod type_rules;
+mod user_rules;
 mod xla_rules;

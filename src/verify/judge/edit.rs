@@ -33,6 +33,7 @@ use crate::verify::prove::partners::Partners;
 use crate::verify::prove::real;
 use crate::verify::prove::widen;
 use crate::verify::replay::Replay;
+use crate::verify::user_rules::judged_by;
 use crate::verify::verdict::{Assumption, Question, Stop, Verdict};
 
 /// Judges what an editor changed since it began. Where that leaves values or effects unknown, both graphs are run, which costs the graph.
@@ -41,7 +42,9 @@ pub fn judge_editor(editor: &Editor, options: &JudgeOptions) -> Verdict {
     if !differ::is_open(&verdict, options) {
         return verdict;
     }
-    differ::settle(verdict, &editor.copy_before(), editor.graph(), editor.registry(), options)
+    let before = editor.copy_before();
+    let verdict = differ::settle(verdict, &before, editor.graph(), editor.registry(), options);
+    judged_by(verdict, &before, editor.graph(), editor.registry(), options)
 }
 
 /// Judges an edit: `before` and `after` have the same node ids, and `changes` says where they differ.

@@ -17,11 +17,13 @@ use crate::verify::functional::values::Runs;
 use crate::verify::judge::edit::judge_graphs;
 use crate::verify::options::JudgeOptions;
 use crate::verify::replay::Replay;
+use crate::verify::user_rules::judged_by;
 use crate::verify::verdict::{Question, Verdict};
 
 /// Judges whether `after` means what `before` means. `before` must be well formed.
 pub fn judge_pair(before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Verdict {
-    judge_pair_by(before, after, registry, options, &mut Replay::Search)
+    let verdict = judge_pair_by(before, after, registry, options, &mut Replay::Search);
+    judged_by(verdict, before, after, registry, options)
 }
 
 /// Judges two graphs by a search, whose steps may be kept, or by steps that are given.
