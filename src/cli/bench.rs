@@ -117,7 +117,7 @@ pub fn bench(args: &BenchArgs, global: &Global) -> anyhow::Result<Exit> {
     let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
     let reading = args.reading.under(&config);
     let flames = flames(args, &reading)?;
-    let wanted = named_passes(&[args.pass.display().to_string()], &args.passing)?;
+    let wanted = named_passes(&[args.pass.display().to_string()], &args.passing, false)?;
     let [wanted] = wanted.as_slice() else { bail!("one pass is measured") };
     check_grants(std::slice::from_ref(wanted))?;
     let limits = &config.file.limits;

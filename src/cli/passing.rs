@@ -26,16 +26,21 @@ pub struct Passing {
     /// (`airlock inspect --host`).
     #[arg(long)]
     pub in_process: bool,
-    /// Read `P.wasm.debug` beside each pass, as `airlock build` writes it: a trap is told by file and line. For your own passes.
-    #[arg(long)]
-    pub symbols: bool,
     /// Compile passes anew, and keep nothing of it (`airlock cache`).
     #[arg(long)]
     pub no_cache: bool,
 }
 
+/// Whether traps are told by their places in sources.
+#[derive(Args, Debug, Default)]
+pub struct Locating {
+    /// Read `P.wasm.debug` beside each pass, as `airlock build` writes it: a trap is told by file and line. For your own passes.
+    #[arg(long)]
+    pub symbols: bool,
+}
+
 /// The passes of the command line: `P.wasm[@STAGE]` each.
-pub fn named_passes(texts: &[String], passing: &Passing) -> anyhow::Result<Vec<FilePass>> {
+pub fn named_passes(texts: &[String], passing: &Passing, symbols: bool) -> anyhow::Result<Vec<FilePass>> {
     let options = options(&passing.options)?;
     let mut wanted: Vec<FilePass> = Vec::new();
     for text in texts {
@@ -47,7 +52,7 @@ pub fn named_passes(texts: &[String], passing: &Passing) -> anyhow::Result<Vec<F
             }
             _ => (text.as_str(), Stage::Pre),
         };
-        let (config, grant, symbols) = (passing.pass_config.clone(), passing.grant.clone(), passing.symbols);
+        let (config, grant) = (passing.pass_config.clone(), passing.grant.clone());
         wanted.push(FilePass { path: path.into(), stage, config, options: options.clone(), grant, symbols });
     }
     Ok(wanted)

@@ -71,7 +71,7 @@ struct Report<'a> {
 pub fn reduce(args: &ReduceArgs, global: &Global) -> anyhow::Result<Exit> {
     let config = Config::find(args.config.as_deref(), &std::env::current_dir()?)?;
     let reading = args.reading.under(&config);
-    let wanted = passing::named_passes(&args.passes, &args.passing)?;
+    let wanted = passing::named_passes(&args.passes, &args.passing, false)?;
     pipeline::check_grants(&wanted)?;
     check_output(args, global, &reading)?;
     let place = passing::place(&args.passing, &config.file.limits, &reading, (wanted.len(), false))?;

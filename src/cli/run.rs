@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::convert::write_model;
 use super::load::{self, Loaded};
 use super::lower::{found, warn_of_options};
-use super::passing::{Passing, load_passes, named_passes, place};
+use super::passing::{Locating, Passing, load_passes, named_passes, place};
 use super::{Exit, Format, Global, Mode, Policy, Reading, Stating, output, progress};
 use crate::formats::text::write_node_line;
 use crate::graph::Bytes;
@@ -103,6 +103,8 @@ pub struct RunArgs {
     #[command(flatten)]
     passing: Passing,
     #[command(flatten)]
+    locating: Locating,
+    #[command(flatten)]
     reading: Reading,
     #[arg(skip)]
     in_memory: Memory,
@@ -182,7 +184,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
 /// Refuses what could not be done, before anything runs; returns what is read and which passes run.
 pub(super) fn checked(args: &RunArgs, settled: &Settled, global: &Global) -> anyhow::Result<(Reading, Vec<FilePass>)> {
     let reading = args.reading.under(&settled.config);
-    let wanted = settled.passes(named_passes(&args.passes, &args.passing)?);
+    let wanted = settled.passes(named_passes(&args.passes, &args.passing, args.locating.symbols)?);
     pipeline::check_grants(&wanted)?;
     check_outputs(args, settled, global, (&reading, &wanted))?;
     Ok((reading, wanted))
@@ -278,7 +280,7 @@ impl RunArgs {
         if self.passing.in_process {
             bail!("--in-process is for the command line: what is served runs in workers");
         }
-        if self.passing.symbols {
+        if self.locating.symbols {
             bail!("--symbols is for the command line: debug information is read for its author alone");
         }
         if self.passing.no_cache {

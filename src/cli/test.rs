@@ -35,6 +35,9 @@ pub struct TestArgs {
     #[cfg(feature = "sandbox")]
     #[command(flatten)]
     passing: super::passing::Passing,
+    #[cfg(feature = "sandbox")]
+    #[command(flatten)]
+    locating: super::passing::Locating,
     #[command(flatten)]
     searching: Searching,
     #[command(flatten)]
@@ -48,7 +51,7 @@ pub fn test(args: &TestArgs, global: &Global) -> anyhow::Result<Exit> {
     if let Some(pass) = args.pass.clone().or_else(|| super::test_pass::pass_here().filter(|_| args.paths.is_empty())) {
         let beside = if pass.is_dir() { pass.clone() } else { pass.parent().unwrap_or(Path::new("")).join(".") };
         let paths = if args.paths.is_empty() { vec![beside] } else { args.paths.clone() };
-        let how = (&args.passing, args.policy.unwrap_or_default());
+        let how = (&args.passing, args.locating.symbols, args.policy.unwrap_or_default());
         return super::test_pass::test(&pass, files(&paths)?, how, &args.reading, global);
     }
     if args.paths.is_empty() {

@@ -29,7 +29,7 @@ pub fn pass_here() -> Option<PathBuf> {
 pub fn test(
     pass: &Path,
     cases: Vec<PathBuf>,
-    (passing, policy): (&Passing, Policy),
+    (passing, symbols, policy): (&Passing, bool, Policy),
     reading: &Reading,
     global: &Global,
 ) -> anyhow::Result<Exit> {
@@ -39,8 +39,8 @@ pub fn test(
     let config = alone();
     let folder = tempfile::tempdir().context("no temporary folder can be made")?;
     let component = component(pass, folder.path(), global)?;
-    let place = place(passing, &config.file.limits, reading, (cases.len(), passing.symbols))?;
-    let wanted = named_passes(&[component.display().to_string()], passing)?;
+    let place = place(passing, &config.file.limits, reading, (cases.len(), symbols))?;
+    let wanted = named_passes(&[component.display().to_string()], passing, symbols)?;
     let mut specs = load_passes(wanted, &config, &place, global)?;
     let Some(spec) = specs.first_mut() else { bail!("there is no pass in {}", pass.display()) };
     let registry = reading.sources().registry()?;

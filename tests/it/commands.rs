@@ -178,3 +178,13 @@ fn verify_of_a_case_accepts_only_what_holds_in_every_mode_whatever_its_label_say
         assert_eq!(accepted.status.code(), Some(0), "{}", text(&accepted.stderr));
     }
 }
+
+#[cfg(feature = "sandbox")]
+#[test]
+fn commands_that_tell_no_trap_by_its_place_take_no_symbols() {
+    for command in ["bench", "reduce"] {
+        let output = airlock().args([command, "--symbols", "x.pt2", "--pass", "p.wasm"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("unexpected argument '--symbols'"), "{command}");
+    }
+}
