@@ -158,7 +158,9 @@ impl Algebra for Lane {
             Form::Number(bits) => self.float(Dtype::F64, f64::from_bits(*bits)),
             Form::Index(_) => match (place(at), places(at).first()) {
                 (Some(v), _) => wrapped(expr.dtype, v).map_or(Value::Undefined, Value::Known),
-                (None, Some(said)) => *said,
+                (None, Some(said)) if expr.dtype == Dtype::I64 => *said,
+                // One that the data say may wrap around.
+                (None, Some(said)) => self.call(Tag::Form(Form::Op(Op::Cast), expr.dtype), &[*said]),
                 _ => Value::Undefined,
             },
             Form::AtLeastZero(_) | Form::IsZero(_) => match place(at) {

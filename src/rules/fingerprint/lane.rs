@@ -59,6 +59,8 @@ pub(super) struct Lane {
     pub(super) prime: Prime,
     key: [u8; 32],
     pub(super) over: Over,
+    /// Whether a number is the fraction that it is the nearest to.
+    pub(super) takes_fractions: bool,
     tags: FxHashMap<Tag, u64>,
     /// Of what some numbers are the greatest.
     pub(super) greatest: FxHashMap<u64, Rc<[Number]>>,
@@ -73,11 +75,12 @@ pub(super) struct Lane {
 
 impl Lane {
     /// Draws a field and a key.
-    pub(super) fn draw(over: Over, secret: &mut Secret) -> Option<Self> {
+    pub(super) fn draw(over: Over, takes_fractions: bool, secret: &mut Secret) -> Option<Self> {
         Some(Lane {
             prime: Prime::draw(secret)?,
             key: secret.bytes(),
             over,
+            takes_fractions,
             tags: FxHashMap::default(),
             greatest: FxHashMap::default(),
             sums: FxHashMap::default(),

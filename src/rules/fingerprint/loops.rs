@@ -79,6 +79,8 @@ pub(super) struct Loops {
     ends: [usize; 2],
     once: Vec<usize>,
     each: Vec<usize>,
+    /// Whether all floats are of one dtype.
+    pub(super) is_of_one_float: bool,
 }
 
 impl Loops {
@@ -97,7 +99,12 @@ impl Loops {
             nodes.push(node);
         }
         let outside = |n: &Node| !n.names.iter().any(|name| matches!(name, Name::Bound(_)));
-        let mut loops = Loops { nodes, numbers, sizes, ends: [0; 2], once: Vec::new(), each: Vec::new() };
+        let mut floats: SmallVec<[Dtype; 4]> =
+            nodes.iter().filter_map(|n| e.dtype(n.id)).filter(|d| d.is_float()).collect();
+        floats.dedup();
+        let is_of_one_float = floats.len() <= 1;
+        let mut loops =
+            Loops { nodes, numbers, sizes, ends: [0; 2], once: Vec::new(), each: Vec::new(), is_of_one_float };
         loops.ends = [*loops.numbers.get(&a)?, *loops.numbers.get(&b)?];
         for (k, n) in loops.nodes.iter().enumerate().filter(|(_, n)| outside(n)) {
             if n.names.is_empty() { loops.once.push(k) } else { loops.each.push(k) }

@@ -11,8 +11,8 @@
 //!
 //! ## When it is wrong
 //! With the chance that it states, so that what rests on it is checked, not proved. It says nothing of sizes other than those that were computed. Over the reals it says
-//! nothing of NaN, of definedness or of rounding: these are asked as of what is proved, but that NaN may be looked for at every place, too. A
-//! number that is the nearest to a fraction of small numbers is that fraction, as numbers are equal where they round to one.
+//! nothing of NaN, of definedness or of rounding: these are asked as of what is proved, but that NaN may be looked for at every place, too. Where all
+//! floats are of one dtype, a number that is the nearest to a fraction of small numbers is that fraction: it is a rounding away from it; in a wider dtype it would be many.
 
 mod calls;
 mod lane;
@@ -84,7 +84,7 @@ pub fn agree(e: &mut Elements, sizes: &[Dim], [a, b]: [ExprId; 2], over: Over, s
     let loops = Loops::plan(e, sizes, [a, b])?;
     let mut chance = 0.0;
     for _ in 0..LANES {
-        let mut lane = Lane::draw(over, secret)?;
+        let mut lane = Lane::draw(over, loops.is_of_one_float, secret)?;
         loops.compare(e, &mut lane, WORK, |lane, x, y| lane.are_one(x, y))?;
         chance += lane.chance_log2(loops.places())?;
         if chance <= MOST_LOG2 {
@@ -95,7 +95,7 @@ pub fn agree(e: &mut Elements, sizes: &[Dim], [a, b]: [ExprId; 2], over: Over, s
         return None;
     }
     if over == Over::Reals && hides_no_nan(e, a, b) != Some(true) {
-        let mut reach = Reach::new(Lane::draw(over, secret)?);
+        let mut reach = Reach::new(Lane::draw(over, loops.is_of_one_float, secret)?);
         loops.compare(e, &mut reach, WORK / 4, |reach, x, y| reach.is_complete() && x.is_shown_by(y))?;
     }
     e.applied.insert("fingerprints");

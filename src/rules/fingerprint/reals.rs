@@ -21,8 +21,7 @@ impl Lane {
         if !v.is_finite() {
             return Value::Undefined;
         }
-        let (over, under) = fraction(dtype, v).unwrap_or((0, 0));
-        if under != 0 {
+        if let Some((over, under)) = fraction(dtype, v).filter(|_| self.takes_fractions) {
             let (over, under) = (self.whole(over), self.whole(under));
             return self.quotient(over, under);
         }

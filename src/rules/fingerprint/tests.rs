@@ -162,6 +162,19 @@ fn a_fraction_is_the_float_nearest_to_it_and_no_other_one() {
 }
 
 #[test]
+fn beside_a_wider_dtype_a_float_is_itself_and_no_fraction() {
+    let mut l = Lab::new();
+    let x = l.x();
+    let wide = l.e.raw(Op::Cast, Dtype::F64, &[x]).unwrap();
+    let narrow = l.number(0.1);
+    let third = l.e.raw(Op::Cast, Dtype::F64, &[narrow]).unwrap();
+    let near = l.e.rounded(Dtype::F64, 0.1).unwrap();
+    let times = |l: &mut Lab, c| l.e.raw(Op::Mul, Dtype::F64, &[wide, c]).unwrap();
+    let (one, other) = (times(&mut l, third), times(&mut l, near));
+    assert!(!l.over_reals(one, other));
+}
+
+#[test]
 fn a_nan_may_be_shown_and_is_not_hidden() {
     let mut l = Lab::new();
     let (x, y) = (l.x(), l.y());
