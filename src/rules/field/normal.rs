@@ -638,11 +638,12 @@ impl Elements {
     pub(in crate::rules) fn is_kept(&mut self, cast: &Expr) -> Option<bool> {
         let inner = *cast.kids.first()?;
         let from = self.dtype(inner)?;
-        let few = matches!(self.expr(inner)?.form, Form::Index(_));
+        // A size, not a place: how often something is summed is rounded alike wherever it is counted.
+        let counts = matches!(self.expr(inner)?.form, Form::Index(i) if self.linear(i).terms.is_empty());
         let held = most_whole(cast.dtype).zip(self.integers_of(inner).filter(|_| !from.is_float()));
         let held = held.is_some_and(|(most, (low, high))| most.saturating_neg() <= low && high <= most);
         let keeps = loses_nothing(from, cast.dtype)
-            || few && matches!(cast.dtype, Dtype::F32 | Dtype::F64)
+            || counts && matches!(cast.dtype, Dtype::F32 | Dtype::F64)
             || held
             || self.is_one_of(inner, cast.dtype);
         Some(keeps)

@@ -226,8 +226,7 @@ impl Algebra for Lane {
             // Floats are taken together in an order; integers in any.
             _ => {
                 let given: Vec<Value> = numbers.into_iter().map(Value::Number).collect();
-                let in_order = exact && matches!(fold, Fold::Sum | Fold::Product);
-                let given = if in_order { given } else { self.sorted(&given).to_vec() };
+                let given = if exact { given } else { self.sorted(&given).to_vec() };
                 self.call(Tag::Form(all(), *dtype), &given)
             }
         }

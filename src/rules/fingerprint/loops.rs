@@ -122,11 +122,11 @@ impl Loops {
         &self,
         e: &Elements,
         algebra: &mut A,
-        work: usize,
+        work: &mut usize,
         same: impl Fn(&A, &A::Value, &A::Value) -> bool,
     ) -> Option<()> {
         let each = i64::try_from(self.each.len()).ok()?;
-        (self.places().saturating_mul(each) <= i64::try_from(work).ok()?).then_some(())?;
+        (self.places().saturating_mul(each) <= i64::try_from(*work).ok()?).then_some(())?;
         let values = vec![None; self.nodes.len()];
         let mut run = Run {
             e,
@@ -245,12 +245,12 @@ struct Run<'r, A: Algebra> {
     vars: Vec<i64>,
     bound: Vec<(u32, i64)>,
     memo: Memo<A::Value>,
-    left: usize,
+    left: &'r mut usize,
 }
 
 impl<A: Algebra> Run<'_, A> {
     fn all(&mut self, nodes: &[usize], depth: usize) -> Option<()> {
-        self.left = self.left.checked_sub(nodes.len())?;
+        *self.left = self.left.checked_sub(nodes.len())?;
         for k in nodes {
             let node = self.loops.nodes.get(*k)?;
             let value = match &node.scope {
@@ -282,7 +282,7 @@ impl<A: Algebra> Run<'_, A> {
         let (mut parts, open) = (Vec::new(), self.bound.len());
         let mut places = Places::of(&scope.sizes);
         while let Some(place) = places.next() {
-            self.left = self.left.checked_sub(1)?;
+            *self.left = self.left.checked_sub(1)?;
             self.bound.truncate(open);
             self.bound.extend((scope.level..).zip(place.iter().copied()));
             self.all(&scope.nodes, inner)?;

@@ -36,8 +36,8 @@ pub const ALL_LOG2: f64 = -40.0;
 const MOST_LOG2: f64 = -50.0;
 /// How many fields there may be.
 const LANES: usize = 5;
-/// How many elements may be computed over one field.
-const WORK: usize = 2_000_000;
+/// How many elements may be computed of two that are compared.
+const WORK: usize = 400_000;
 
 /// Whether elements are compared bit by bit, or over the reals.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -80,12 +80,33 @@ impl Secret {
 
 /// Returns a bound on the chance, as a power of two, that two elements of a tensor of these sizes differ though they agree in every field; `None` where they do
 /// not agree, where that is too much work, where no bound is small enough, or where, over the reals, a NaN may reach the first and not the second.
-pub fn agree(e: &mut Elements, sizes: &[Dim], [a, b]: [ExprId; 2], over: Over, secret: &mut Secret) -> Option<f64> {
+/// Takes of the work that may be done what it costs.
+pub fn agree(
+    e: &mut Elements,
+    sizes: &[Dim],
+    ends: [ExprId; 2],
+    over: Over,
+    (secret, left): (&mut Secret, &mut usize),
+) -> Option<f64> {
+    let given = WORK.min(*left);
+    let mut work = given;
+    let chance = compared(e, sizes, ends, over, (secret, &mut work));
+    *left = left.saturating_sub(given.saturating_sub(work));
+    chance
+}
+
+fn compared(
+    e: &mut Elements,
+    sizes: &[Dim],
+    [a, b]: [ExprId; 2],
+    over: Over,
+    (secret, work): (&mut Secret, &mut usize),
+) -> Option<f64> {
     let loops = Loops::plan(e, sizes, [a, b])?;
     let mut chance = 0.0;
     for _ in 0..LANES {
         let mut lane = Lane::draw(over, loops.is_of_one_float, secret)?;
-        loops.compare(e, &mut lane, WORK, |lane, x, y| lane.are_one(x, y))?;
+        loops.compare(e, &mut lane, work, |lane, x, y| lane.are_one(x, y))?;
         chance += lane.chance_log2(loops.places())?;
         if chance <= MOST_LOG2 {
             break;
@@ -96,7 +117,7 @@ pub fn agree(e: &mut Elements, sizes: &[Dim], [a, b]: [ExprId; 2], over: Over, s
     }
     if over == Over::Reals && hides_no_nan(e, a, b) != Some(true) {
         let mut reach = Reach::new(Lane::draw(over, loops.is_of_one_float, secret)?);
-        loops.compare(e, &mut reach, WORK / 4, |reach, x, y| reach.is_complete() && x.is_shown_by(y))?;
+        loops.compare(e, &mut reach, work, |reach, x, y| reach.is_complete() && x.is_shown_by(y))?;
     }
     e.applied.insert("fingerprints");
     Some(chance)

@@ -64,7 +64,7 @@ impl Lab {
 
     fn agrees(&mut self, over: Over, a: ExprId, b: ExprId) -> bool {
         let sizes = [Dim::Fixed(4), Dim::Fixed(6)];
-        let chance = agree(&mut self.e, &sizes, [a, b], over, &mut Secret::fixed(3));
+        let chance = agree(&mut self.e, &sizes, [a, b], over, (&mut Secret::fixed(3), &mut 1_000_000));
         assert!(chance.is_none_or(|c| c <= -50.0), "{chance:?}");
         chance.is_some()
     }
@@ -225,5 +225,5 @@ fn what_is_too_much_is_not_compared() {
     let sizes = [Dim::Fixed(4), n];
     let x = l.x();
     let same = l.op(Op::Mul, &[x, one]);
-    assert_eq!(agree(&mut l.e, &sizes, [x, same], Over::Reals, &mut Secret::fixed(3)), None);
+    assert_eq!(agree(&mut l.e, &sizes, [x, same], Over::Reals, (&mut Secret::fixed(3), &mut 1_000_000)), None);
 }

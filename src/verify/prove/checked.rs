@@ -7,21 +7,42 @@ use crate::rules::element::arena::{Elements, ExprId};
 use crate::rules::fingerprint::{self, Over, Secret};
 use crate::sym::Dim;
 
+/// How many elements may be computed for one judgement.
+const WORK: usize = 1_200_000;
+
 /// What is checked of a judgement.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Checking {
     is_allowed: bool,
     /// Whether values are compared by fingerprints now: rules were asked before.
     pub now: bool,
+    /// Whether anything agreed since: else rules showed what was compared.
+    agreed: bool,
     secret: Option<Secret>,
     chance: f64,
     is_used: bool,
+    /// How many elements may still be computed.
+    left: usize,
 }
 
 impl Checking {
     /// Returns what may be checked where another run is to say the same, or need not.
     pub fn new(is_repeatable: bool) -> Self {
-        Checking { is_allowed: !is_repeatable, ..Checking::default() }
+        Checking {
+            is_allowed: !is_repeatable,
+            now: false,
+            agreed: false,
+            secret: None,
+            chance: 0.0,
+            is_used: false,
+            left: WORK,
+        }
+    }
+
+    /// Begins to compare by fingerprints, where that is allowed.
+    pub fn begin(&mut self) -> bool {
+        (self.now, self.agreed) = (self.is_allowed, false);
+        self.now
     }
 
     /// Whether anything may be checked.
@@ -31,7 +52,7 @@ impl Checking {
 
     /// Says that what was compared just now is taken.
     pub fn take(&mut self) {
-        self.is_used |= self.now;
+        self.is_used |= self.now && self.agreed;
     }
 
     /// Returns a bound on the chance of a false accept, as a power of two, where anything that was taken is checked.
@@ -48,12 +69,12 @@ impl Checking {
             self.secret = Secret::draw();
         }
         let Some(secret) = &mut self.secret else { return false };
-        let Some(log2) = fingerprint::agree(e, sizes, ends, over, secret) else { return false };
+        let Some(log2) = fingerprint::agree(e, sizes, ends, over, (secret, &mut self.left)) else { return false };
         let chance = self.chance + 2.0_f64.powf(log2);
         if chance > 2.0_f64.powf(fingerprint::ALL_LOG2) {
             return false;
         }
-        self.chance = chance;
+        (self.chance, self.agreed) = (chance, true);
         true
     }
 }
