@@ -8,16 +8,19 @@ use std::path::Path;
 
 /// The parts of families, beside a file of the family's own name.
 const PARTS: &[(&str, &[&str])] = &[
-    ("attention", &["recurrent"]),
+    ("attention", &["encoder", "recurrent"]),
     ("compare", &["elementary", "logic", "select", "unary"]),
     ("conv", &["gradient_window"]),
     ("create", &["copy", "random"]),
     ("einsum", &["contract"]),
     ("fourier", &["fft"]),
-    ("gradient", &["activation", "class_loss", "dropout", "gradient_window", "loss", "matmul", "pad", "pool"]),
+    (
+        "gradient",
+        &["activation", "class_loss", "dropout", "gradient_window", "loss", "matmul", "pad", "pool", "sample_back"],
+    ),
     ("matmul", &["contract", "distance"]),
     ("movement", &["index", "pad", "slices", "unfold"]),
-    ("norm", &["batch_norm", "gradient_norm", "group_norm", "softmax"]),
+    ("norm", &["batch_norm", "gradient_norm", "group_norm", "softmax", "weight_norm"]),
     ("npu", &["npu_cache", "npu_dequant", "npu_grouped", "npu_matmul", "npu_norm", "npu_quant"]),
     ("npu_quant", &["npu", "npu_dequant", "npu_matmul"]),
     (
@@ -43,8 +46,8 @@ const PARTS: &[(&str, &[&str])] = &[
             "unary",
         ],
     ),
-    ("pool", &["gradient_window", "grid_sample", "resample"]),
-    ("random", &["dropout"]),
+    ("pool", &["gradient_window", "grid_sample", "pool_fractional", "resample"]),
+    ("random", &["distributions", "dropout"]),
     ("reduce", &["class_loss", "extrema", "loss", "moments", "scan", "sort", "ternary"]),
     ("sort", &["search", "unique"]),
     ("split", &["fourier", "view"]),

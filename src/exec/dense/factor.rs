@@ -128,21 +128,55 @@ pub fn cholesky(a: &Matrix) -> (Matrix, usize) {
     (l, 0)
 }
 
+/// The reflection that sends column `k` from its diagonal on to a multiple of the first unit vector: a vector that
+/// begins with 1, and how much it reflects. `None` where nothing stands below the diagonal.
+fn reflection(a: &Matrix, k: usize) -> Option<(Array1<f64>, f64)> {
+    let mut v = a.slice(s![k.., k]).to_owned();
+    let (head, tail) = (v[[0]], v.slice(s![1..]).dot(&v.slice(s![1..])));
+    if tail == 0.0 {
+        return None;
+    }
+    let norm = (head * head + tail).sqrt();
+    let end = if head >= 0.0 { -norm } else { norm };
+    v.mapv_inplace(|x| x / (head - end));
+    v[[0]] = 1.0;
+    Some((v, (end - head) / end))
+}
+
+/// Returns R, with the vectors of its reflections below the diagonal, and how much each reflects.
+pub fn reflections(mut a: Matrix) -> (Matrix, Vec<f64>) {
+    let (rows, columns) = a.dim();
+    let mut factors = Vec::new();
+    for k in 0..rows.min(columns) {
+        let Some((v, factor)) = reflection(&a, k) else {
+            factors.push(0.0);
+            continue;
+        };
+        reflect(&mut a, k, &v, factor);
+        a.slice_mut(s![k + 1.., k]).assign(&v.slice(s![1..]));
+        factors.push(factor);
+    }
+    (a, factors)
+}
+
+/// Returns the first columns of the product of reflections: vectors below the diagonal of `a`, each with how much it reflects.
+pub fn reflected(a: &Matrix, factors: &[f64]) -> Matrix {
+    let mut q = Matrix::zeros(a.dim());
+    q.diag_mut().fill(1.0);
+    for (k, factor) in factors.iter().enumerate().take(a.ncols().min(a.nrows())).rev() {
+        let mut v = a.slice(s![k.., k]).to_owned();
+        v[[0]] = 1.0;
+        reflect(&mut q, k, &v, *factor);
+    }
+    q
+}
+
 /// Returns Q of `inner` columns and R of as many rows.
 pub fn qr(mut a: Matrix, inner: usize) -> (Matrix, Matrix) {
     let (rows, columns) = a.dim();
     let mut reflections: Vec<(usize, Array1<f64>, f64)> = Vec::new();
     for k in 0..rows.min(columns) {
-        let mut v = a.slice(s![k.., k]).to_owned();
-        let (head, tail) = (v[[0]], v.slice(s![1..]).dot(&v.slice(s![1..])));
-        if tail == 0.0 {
-            continue;
-        }
-        let norm = (head * head + tail).sqrt();
-        let end = if head >= 0.0 { -norm } else { norm };
-        let factor = (end - head) / end;
-        v.mapv_inplace(|x| x / (head - end));
-        v[[0]] = 1.0;
+        let Some((v, factor)) = reflection(&a, k) else { continue };
         reflect(&mut a, k, &v, factor);
         reflections.push((k, v, factor));
     }
@@ -160,8 +194,9 @@ pub fn qr(mut a: Matrix, inner: usize) -> (Matrix, Matrix) {
     (q, r)
 }
 
+/// Reflects the rows from `k` on, in columns from `k` on: those before have nothing there.
 fn reflect(a: &mut Matrix, k: usize, v: &Array1<f64>, factor: f64) {
-    for j in 0..a.ncols() {
+    for j in k..a.ncols() {
         let mut column = a.slice_mut(s![k.., j]);
         let along = column.dot(v) * factor;
         column.scaled_add(-along, v);

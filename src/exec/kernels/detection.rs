@@ -12,8 +12,13 @@ use crate::ops::CallFault;
 
 type Made = Result<Value, CallFault>;
 
-pub(in crate::exec) const KERNELS: &[Entry] =
-    &[(nms, &["torchvision.nms.default"]), (roi_align, &["torchvision.roi_align.default"])];
+pub(in crate::exec) const KERNELS: &[Entry] = &[
+    (nms, &["torchvision.nms.default"]),
+    (roi_align, &["torchvision.roi_align.default"]),
+    (roi_pool, &["torchvision.roi_pool.default"]),
+    (part_pool, &["torchvision.ps_roi_pool.default"]),
+    (part_align, &["torchvision.ps_roi_align.default"]),
+];
 
 /// Rounds to a dtype of floats.
 fn rounding(cx: &Cx<'_, '_, '_>, dtype: Dtype) -> Result<fn(f64) -> f64, CallFault> {
@@ -127,9 +132,7 @@ fn roi_align(cx: &mut Cx<'_, '_, '_>) -> Made {
     for one in numbers.chunks_exact(5) {
         cx.session.check_time()?;
         let &[image, left, top, right, bottom] = one else { continue };
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked to be a place.
-        let image = Some(image as usize).filter(|i| image >= 0.0 && *i < images);
-        let image = image.ok_or_else(|| cx.bad(1, format!("boxes of images below {images}"), "another"))?;
+        let image = image_of(cx, image, images)?;
         let grid = Grid::of(cx, [left, top, right, bottom], bins, round)?;
         let count = grid.points[0].saturating_mul(grid.points[1]);
         if count > plane.saturating_mul(16).saturating_add(1 << 16) {
@@ -161,4 +164,142 @@ fn mean(plane: &[f64], neighbours: &[Neighbour], count: usize, round: fn(f64) ->
     let sum = neighbours.chunks(4).fold(0.0, |sum, four| round(sum + point(four)));
     #[allow(clippy::cast_precision_loss)] // A number of points.
     round(sum / count as f64)
+}
+
+/// The image that a box lies in.
+fn image_of(cx: &Cx<'_, '_, '_>, image: f64, images: usize) -> Result<usize, CallFault> {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked to be a place.
+    let place = Some(image as usize).filter(|i| image >= 0.0 && *i < images);
+    place.ok_or_else(|| cx.bad(1, format!("boxes of images below {images}"), "another"))
+}
+
+/// The first and the last but one element of bin `k` along a dimension of a box that begins at `start`, clipped to `last`.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Clipped to places.
+fn covered(start: f64, bin: f64, k: usize, last: usize, round: fn(f64) -> f64) -> std::ops::Range<usize> {
+    let clip = |v: f64| (v + start).clamp(0.0, last as f64) as usize;
+    let (k, next) = (k as f64, k.saturating_add(1) as f64);
+    clip(round(k * bin).floor())..clip(round(next * bin).ceil())
+}
+
+/// What is done with the bins of each box: where the plane begins, its width, rows and columns.
+type OfBin<'a> = &'a mut dyn FnMut(&[f64], usize, std::ops::Range<usize>, std::ops::Range<usize>);
+
+/// Whole elements in each bin of each box, one plane a result. `plane` chooses it by channel and bin; `more` is what a size has beyond its ends.
+fn each_bin(
+    cx: &mut Cx<'_, '_, '_>,
+    plane_of: &dyn Fn(usize, usize) -> usize,
+    (more, margin): (f64, usize),
+    act: OfBin<'_>,
+) -> Result<(), CallFault> {
+    let (x, meta) = (cx.tensor(0)?, cx.meta_of(0)?);
+    let round = rounding(cx, x.dtype())?;
+    let [images, channels, height, width] = *x.sizes() else { return Err(cx.bad(0, "4 dimensions", "another rank")) };
+    let (out, rows, columns) = (meta.size(1), meta.size(2), meta.size(3));
+    let (pixels, numbers, scale) = (x.lanes::<f64>()?, cx.tensor(1)?.lanes::<f64>()?, round(cx.f64(2)?));
+    let area = height.saturating_mul(width);
+    #[allow(clippy::cast_precision_loss)] // A number of bins.
+    let bin = |size: f64, bins: usize| round(size.max(1.0) / bins as f64);
+    for one in numbers.chunks_exact(5) {
+        cx.session.check_time()?;
+        let &[image, left, top, right, bottom] = one else { continue };
+        let image = image_of(cx, image, images)?;
+        // `round` of C: halves away from zero.
+        let [left, top, right, bottom] = [left, top, right, bottom].map(|v| round(v * scale).round());
+        let (by_row, by_column) = (bin(bottom - top + more, rows), bin(right - left + more, columns));
+        for channel in 0..out {
+            for row in 0..rows {
+                for column in 0..columns {
+                    let plane = plane_of(channel, row.saturating_mul(columns).saturating_add(column));
+                    let begin = image.saturating_mul(channels).saturating_add(plane).saturating_mul(area);
+                    let own = pixels.get(begin..begin.saturating_add(area)).unwrap_or(&[]);
+                    let down = covered(top, by_row, row, height.saturating_sub(margin), round);
+                    let across = covered(left, by_column, column, width.saturating_sub(margin), round);
+                    act(own, width, down, across);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Each box in bins, each the greatest of its elements, with its place in the plane; 0 and -1 where it has none.
+fn roi_pool(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (mut values, mut places) = (Vec::new(), Vec::new());
+    each_bin(cx, &|channel, _| channel, (1.0, 0), &mut |plane, width, down, across| {
+        let empty = down.is_empty() || across.is_empty();
+        let (mut most, mut found) = (if empty { 0.0 } else { -f64::from(f32::MAX) }, -1_i64);
+        for at in down.flat_map(|y| across.clone().map(move |x| y.saturating_mul(width).saturating_add(x))) {
+            match plane.get(at) {
+                Some(v) if *v > most => (most, found) = (*v, i64::try_from(at).unwrap_or(-1)),
+                _ => {}
+            }
+        }
+        values.push(most);
+        places.push(found);
+    })?;
+    Ok(vec![cx.emit_at(0, values)?, cx.emit_at(1, places)?].into())
+}
+
+/// The channels of an image that a bin of each result's channel reads: as many each as there are bins.
+fn part_planes(cx: &Cx<'_, '_, '_>) -> Result<(usize, Vec<i64>), CallFault> {
+    let meta = cx.meta_of(0)?;
+    let bins = meta.size(2).saturating_mul(meta.size(3));
+    let each = meta.size(1).saturating_mul(bins);
+    let one = || (0..each).filter_map(|k| i64::try_from(k).ok());
+    Ok((bins, (0..meta.size(0)).flat_map(|_| one()).collect()))
+}
+
+/// Each box in bins, each the mean of its elements in a channel of its own.
+fn part_pool(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (bins, planes) = part_planes(cx)?;
+    let round = rounding(cx, cx.tensor(0)?.dtype())?;
+    let plane_of = move |channel: usize, bin: usize| channel.saturating_mul(bins).saturating_add(bin);
+    let mut values = Vec::new();
+    each_bin(cx, &plane_of, (0.0, 1), &mut |plane, width, down, across| {
+        let count = down.len().saturating_mul(across.len());
+        let at = down.flat_map(|y| across.clone().map(move |x| y.saturating_mul(width).saturating_add(x)));
+        let sum = at.filter_map(|k| plane.get(k)).fold(0.0, |sum, v| round(sum + v));
+        #[allow(clippy::cast_precision_loss)] // A number of elements.
+        values.push(if count == 0 { 0.0 } else { round(sum / count as f64) });
+    })?;
+    Ok(vec![cx.emit_at(0, values)?, cx.emit_at(1, planes)?].into())
+}
+
+/// Each box in bins, each the mean of points between elements in a channel of its own.
+fn part_align(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let (x, meta) = (cx.tensor(0)?, cx.meta_of(0)?);
+    let round = rounding(cx, x.dtype())?;
+    let [images, channels, height, width] = *x.sizes() else { return Err(cx.bad(0, "4 dimensions", "another rank")) };
+    let (bins, planes) = part_planes(cx)?;
+    let (rows, columns, area) = (meta.size(2), meta.size(3), height.saturating_mul(width));
+    let (pixels, numbers) = (x.lanes::<f64>()?, cx.tensor(1)?.lanes::<f64>()?);
+    let (scale, ratio) = (round(cx.f64(2)?), cx.int(5)?);
+    let mut values = Vec::with_capacity(meta.numel());
+    for one in numbers.chunks_exact(5) {
+        cx.session.check_time()?;
+        let &[image, left, top, right, bottom] = one else { continue };
+        let image = image_of(cx, image, images)?;
+        let [left, top, right, bottom] = [left, top, right, bottom].map(|v| round(round(v * scale) - 0.5));
+        #[allow(clippy::cast_precision_loss)] // A number of bins.
+        let bin = [round(round(bottom - top) / rows as f64), round(round(right - left) / columns as f64)];
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Saturates.
+        let points = bin.map(|b| if ratio > 0 { usize::try_from(ratio).unwrap_or(0) } else { b.ceil() as usize });
+        let grid = Grid { start: [top, left], bin, points };
+        let count = points[0].saturating_mul(points[1]);
+        if count > area.saturating_mul(16).saturating_add(1 << 16) {
+            return Err(CallFault::Unsupported { what: "a box that far outside of its image".into() });
+        }
+        for place in 0..meta.size(1).saturating_mul(bins) {
+            let bin = place.checked_rem(bins).unwrap_or(0);
+            let (row, column) = (bin.checked_div(columns).unwrap_or(0), bin.checked_rem(columns).unwrap_or(0));
+            let across = grid.along(1, column, round);
+            let spots = grid.along(0, row, round).flat_map(|y| across.clone().map(move |x| (y, x)));
+            let near: Vec<Neighbour> =
+                spots.filter_map(|(y, x)| neighbours(y, x, (height, width), round)).flatten().collect();
+            let begin = image.saturating_mul(channels).saturating_add(place).saturating_mul(area);
+            let own = pixels.get(begin..begin.saturating_add(area)).unwrap_or(&[]);
+            values.push(mean(own, &near, count, round));
+        }
+    }
+    Ok(vec![cx.emit_at(0, values)?, cx.emit_at(1, planes)?].into())
 }

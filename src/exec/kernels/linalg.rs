@@ -29,6 +29,8 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
     (cholesky, &["aten.linalg_cholesky_ex.default"]),
     (triangular, &["aten.linalg_solve_triangular.default"]),
     (qr, &["aten.linalg_qr.default"]),
+    (reflections, &["aten.geqrf.default"]),
+    (reflected, &["aten.linalg_householder_product.default"]),
     (eigh, &["aten._linalg_eigh.default"]),
     (svd, &["aten._linalg_svd.default"]),
     (exponential, &["aten.linalg_matrix_exp.default"]),
@@ -340,6 +342,30 @@ fn qr(cx: &mut Cx<'_, '_, '_>) -> Made {
         out.add([q, &matrix(&r)]);
     }
     out.emit(cx)
+}
+
+fn reflections(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let mut out = Results::<2>::new();
+    for m in matrices(cx, cx.tensor(0)?)? {
+        cx.session.check_time()?;
+        let (m, shares) = factor::reflections(m);
+        out.add([&matrix(&m), &|out| out.extend(&shares)]);
+    }
+    out.emit(cx)
+}
+
+fn reflected(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let shares = cx.tensor(1)?;
+    let (all, count) = (shares.lanes::<f64>()?, shares.sizes().last().copied().unwrap_or(0));
+    let mut out = Results::<1>::new();
+    for (k, m) in matrices(cx, cx.tensor(0)?)?.into_iter().enumerate() {
+        cx.session.check_time()?;
+        let first = k.saturating_mul(count);
+        let shares = all.get(first..first.saturating_add(count)).unwrap_or_default();
+        out.add([&matrix(&factor::reflected(&m, shares))]);
+    }
+    let [values] = out.0;
+    cx.emit(values)
 }
 
 fn eigh(cx: &mut Cx<'_, '_, '_>) -> Made {

@@ -14,8 +14,10 @@ mod conv;
 mod conv_columns;
 mod copy;
 mod create;
+mod ctc;
 mod detection;
 mod distance;
+mod distributions;
 mod division;
 mod dropout;
 mod elementary;
@@ -36,6 +38,7 @@ mod norm;
 mod npu;
 mod npu_cache;
 mod pool;
+mod pool_fractional;
 mod power;
 mod python;
 mod quant;
@@ -90,8 +93,10 @@ fn families() -> impl Iterator<Item = &'static Entry> {
         conv::KERNELS,
         copy::KERNELS,
         create::KERNELS,
+        ctc::KERNELS,
         detection::KERNELS,
         distance::KERNELS,
+        distributions::KERNELS,
         division::KERNELS,
         dropout::KERNELS,
         elementary::KERNELS,
@@ -121,6 +126,7 @@ fn families() -> impl Iterator<Item = &'static Entry> {
         npu::KERNELS,
         npu_cache::KERNELS,
         pool::KERNELS,
+        pool_fractional::KERNELS,
         power::KERNELS,
         python::KERNELS,
         quant::KERNELS,

@@ -3,7 +3,7 @@
 //! Numbers are drawn in the order in which the result's elements lie in memory, as PyTorch's loops fill it: a transposed result has other
 //! numbers in its elements than a row-major one.
 //!
-//! Leaves dropout and its kin to `dropout`. Parameters that PyTorch refuses (probabilities beyond 0 to 1, empty ranges) are refused.
+//! Leaves dropout and its kin to `dropout`, further distributions to `distributions`. Parameters that PyTorch refuses (probabilities beyond 0 to 1, empty ranges) are refused.
 
 use crate::exec::call::cx::Cx;
 use crate::exec::kernels::Entry;
@@ -252,14 +252,14 @@ fn bernoulli_p(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// A parameter for each element in memory's order: a number or a tensor, broadcast.
-fn parameter(cx: &Cx<'_, '_, '_>, i: usize, meta: &Meta) -> Result<Vec<f64>, CallFault> {
+pub(in crate::exec) fn parameter(cx: &Cx<'_, '_, '_>, i: usize, meta: &Meta) -> Result<Vec<f64>, CallFault> {
     match cx.tensor(i) {
         Ok(t) => Ok(t.broadcast(&meta.sizes)?.permute(&order(meta)).lanes::<f64>()?.to_vec()),
         Err(_) => Ok(vec![cx.f64(i)?; meta.numel()]),
     }
 }
 
-fn deviation(cx: &Cx<'_, '_, '_>, i: usize, std: f64) -> Result<(), CallFault> {
+pub(in crate::exec) fn deviation(cx: &Cx<'_, '_, '_>, i: usize, std: f64) -> Result<(), CallFault> {
     if std >= 0.0 { Ok(()) } else { Err(cx.bad(i, "a standard deviation of 0 or more", std.to_string())) }
 }
 

@@ -42,6 +42,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
             "aten.upsample_linear1d.vec",
             "aten.upsample_bilinear2d.default",
             "aten.upsample_bilinear2d.vec",
+            "aten.upsample_trilinear3d.default",
             "aten.upsample_trilinear3d.vec",
         ],
     ),

@@ -43,6 +43,16 @@ pub(super) const TABLE: &[Line] = &[
     ),
     (
         Real,
+        |b| polynomial(b, |x| x * 2.0 - 1.0, |x, now, before, _| x * 2.0 * now - before),
+        &["aten.special_chebyshev_polynomial_v.n_scalar"],
+    ),
+    (
+        Real,
+        |b| polynomial(b, |x| x * 2.0 + 1.0, |x, now, before, _| x * 2.0 * now - before),
+        &["aten.special_chebyshev_polynomial_w.n_scalar"],
+    ),
+    (
+        Real,
         |b| polynomial(b, |x| x * 2.0, |x, now, before, n| x * 2.0 * now - before * (2.0 * n)),
         &["aten.special_hermite_polynomial_h.n_scalar"],
     ),
@@ -253,10 +263,28 @@ fn resting<'b>(b: &'b Builder<'_>) -> Result<T<'b>, CallFault> {
 }
 
 fn rrelu(b: &Builder<'_>) -> Made {
+    if b.flag("training")? {
+        let x = b.t(0)?;
+        return done![x * slopes(b, x)?];
+    }
     done![resting(b)?]
 }
 
+/// Where a number is not positive, one drawn from between the slopes; else 1.
+fn slopes<'b>(b: &'b Builder<'_>, x: T<'b>) -> Result<T<'b>, CallFault> {
+    let (low, high) = (b.float("lower")?, b.float("upper")?);
+    b.only(b.is_none("generator") && low <= high && x.dtype().is_float(), "a generator, or integers")?;
+    let drawn = x.op("rand_like") * (high - low) + low;
+    Ok(drawn.fill_where(x.call("le", args![0]).op("logical_not"), 1))
+}
+
 fn rrelu_with_noise(b: &Builder<'_>) -> Made {
+    if b.flag("training")? {
+        let (x, noise) = (b.t(0)?, b.t(1)?);
+        b.only(noise.sizes() == x.sizes() && noise.dtype() == x.dtype(), "noise of another form")?;
+        let drawn = slopes(b, x)?;
+        return done![x * drawn, drawn.op("clone")];
+    }
     done![resting(b)?, b.t(1)?.duplicate()]
 }
 

@@ -32,6 +32,7 @@ pub(super) const TABLE: &[Line] = &[
     ),
     (Exact, blackman, &["aten.blackman_window.default", "aten.blackman_window.periodic"]),
     (Exact, bartlett, &["aten.bartlett_window.default", "aten.bartlett_window.periodic"]),
+    (Real, kaiser, &["aten.kaiser_window.default", "aten.kaiser_window.periodic", "aten.kaiser_window.beta"]),
 ];
 
 /// How PyTorch numbers the factors: none, by the root of the number of elements, by the number.
@@ -328,5 +329,17 @@ fn bartlett(b: &Builder<'_>) -> Made {
     windowed(b, |at, steps| {
         let rising = at * (2.0 / steps);
         b.choose(at.call("le", args![(steps / 2.0).floor()]), rising, rising * -1.0 + 2.0)
+    })
+}
+
+/// Bessel's function of the height of an ellipse, by its greatest value.
+fn kaiser(b: &Builder<'_>) -> Made {
+    let beta = if b.operator().schema.param_index("beta").is_some() { b.float("beta")? } else { 12.0 };
+    b.only(beta.is_finite(), "this beta")?;
+    windowed(b, |at, steps| {
+        let across = at * (2.0 / steps) - 1;
+        let height = (across * across).minus_from(1).call("clamp_min", args![0]).op("sqrt") * beta;
+        let most = b.full(at, Vec::new(), beta, at.dtype()).op("i0");
+        height.op("i0") / most
     })
 }

@@ -49,6 +49,9 @@ pub(super) const TABLE: &[Line] = &[
     (Real, convolution, &["aten.convolution_backward.default"]),
     (Real, |b| averaged(b, 2, windowed), &["aten.avg_pool2d_backward.default"]),
     (Real, |b| averaged(b, 2, adapted), &["aten._adaptive_avg_pool2d_backward.default"]),
+    (Real, |b| averaged(b, 3, windowed), &["aten.avg_pool3d_backward.default"]),
+    (Real, |b| averaged(b, 3, adapted), &["aten._adaptive_avg_pool3d_backward.default"]),
+    (Real, |b| largest(b, b.t("indices")?, 3), &["aten.fractional_max_pool3d_backward.default"]),
 ];
 
 #[derive(Clone, Copy)]

@@ -4,6 +4,7 @@ use super::prelude::*;
 use crate::sym::Dim;
 
 pub(super) const TABLE: &[Line] = &[
+    (Real, embedding_renorm, &["aten.embedding_renorm.default"]),
     (Exact, take_along_dim, &["aten.take_along_dim.default"]),
     (
         Exact,
@@ -268,4 +269,17 @@ fn unsafe_masked_put(b: &Builder<'_>) -> Made {
     let (x, mask, values) = (b.t(0)?, b.t(1)?, b.t("values")?);
     let values = values.call("masked_fill.Scalar", args![mask.op("logical_not"), 0]);
     done![b.op("index_put.default", args![x, inside(b, x)?, values, true])]
+}
+
+/// Rows that are named and longer than that are shortened to it.
+fn embedding_renorm(b: &Builder<'_>) -> Made {
+    let (table, indices, most, p) = (b.t(0)?, b.t(1)?, b.float(2)?, b.float(3)?);
+    b.only(table.rank() == 2 && table.dtype().is_float(), "other than a table of floats")?;
+    let wide = table.wide();
+    let length = b.op("linalg_vector_norm", args![wide, p, ints(&[1]), true]);
+    let shorter = wide * ((length + 1e-7).recip() * most);
+    let none = b.full(table, vec![table.size(0)], false, Dtype::Bool);
+    let named = none.call("index_fill.int_Scalar", args![0, indices.reshape(vec![Arg::Int(-1)]), true]).unsqueeze(1);
+    let long = named.call("logical_and", args![length.call("gt", args![most])]);
+    done![b.op("where.self", args![long, shorter.to(table.dtype()), table])]
 }

@@ -39,7 +39,13 @@ pub(super) const TABLE: &[Line] = &[
     ),
     (Real, condition, &["aten.linalg_cond.default"]),
     (Real, product, &["aten.linalg_multi_dot.default", "aten.chain_matmul.default"]),
-    (Real, vandermonde, &["aten.linalg_vander.default"]),
+    (Real, |b| vandermonde(b, true), &["aten.linalg_vander.default"]),
+    (Real, |b| vandermonde(b, b.flag("increasing")?), &["aten.vander.default"]),
+    (Real, svd_turned, &["aten.svd.default"]),
+    (Real, |b| lu_solve(b, b.t(1)?, b.t(2)?, b.t(0)?), &["aten.lu_solve.default"]),
+    (Real, lu_solve_sides, &["aten.linalg_lu_solve.default"]),
+    (Real, triangular_solve, &["aten.triangular_solve.default"]),
+    (Real, nuclear_norm, &["aten.nuclear_norm.default"]),
 ];
 
 fn parts(b: &Builder<'_>, target: &str, results: &[usize]) -> Made {
@@ -180,8 +186,46 @@ fn product(b: &Builder<'_>) -> Made {
     done![rest.iter().fold(*first, |p, m| p.call("matmul", args![*m]))]
 }
 
-/// Powers from 0 on, along a new last dimension.
-fn vandermonde(b: &Builder<'_>) -> Made {
+/// Right singular vectors as columns.
+fn svd_turned(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(!x.dtype().is_complex() && b.flag("compute_uv")?, "values alone, or complex numbers")?;
+    let [u, values, v] = b.many("linalg_svd", args![x, !b.flag("some")?])?;
+    done![u, values, v.transpose(-2, -1)]
+}
+
+/// By both factors, rows exchanged before.
+fn lu_solve(b: &Builder<'_>, factors: T<'_>, pivots: T<'_>, x: T<'_>) -> Made {
+    b.only(!x.dtype().is_complex(), "complex numbers")?;
+    b.only(factors.rank() >= 2 && x.rank() >= 2, "other than matrices")?;
+    let [order, lower, upper] = b.many("lu_unpack", args![factors, pivots])?;
+    let x = order.transpose(-2, -1).call("matmul", args![x]);
+    let half = b.op("linalg_solve_triangular", args![lower, x; upper = false, unitriangular = true]);
+    done![b.op("linalg_solve_triangular", args![upper, half; upper = true])]
+}
+
+fn lu_solve_sides(b: &Builder<'_>) -> Made {
+    b.only(b.flag("left")? && !b.flag("adjoint")?, "another side")?;
+    lu_solve(b, b.t(0)?, b.t(1)?, b.t(2)?)
+}
+
+fn triangular_solve(b: &Builder<'_>) -> Made {
+    let (x, factor, upper, turned) = (b.t(0)?, b.t(1)?, b.flag(2)?, b.flag(3)?);
+    b.only(!x.dtype().is_complex(), "complex numbers")?;
+    let by = if turned { factor.transpose(-2, -1) } else { factor };
+    let made = b.op("linalg_solve_triangular", args![by, x; upper = upper != turned, unitriangular = b.flag(4)?]);
+    done![made, factor.transpose(-2, -1).copy().transpose(-2, -1)]
+}
+
+/// The sum of singular values.
+fn nuclear_norm(b: &Builder<'_>) -> Made {
+    let (x, keep) = (b.t(0)?, b.flag("keepdim")?);
+    b.only(x.rank() == 2 && !keep, "other than a matrix")?;
+    done![x.op("linalg_svdvals").sum(&[-1], false)]
+}
+
+/// Powers from 0 on, or down to it, along a new last dimension.
+fn vandermonde(b: &Builder<'_>, increasing: bool) -> Made {
     let x = b.t(0)?;
     b.only(x.rank() > 0, "a single number")?;
     let count = match b.opt_int(1)? {
@@ -197,5 +241,6 @@ fn vandermonde(b: &Builder<'_>) -> Made {
     let powers = column.expand(sizes).call("cumprod", args![-1]);
     let ones = column.op("ones_like").to(powers.dtype());
     let both: Arg = Arg::list([ones.id(), powers.id()]);
-    done![b.op("cat", args![both, -1])]
+    let rising = b.op("cat", args![both, -1]);
+    done![if increasing { rising } else { rising.call("flip", args![ints(&[-1])]) }]
 }

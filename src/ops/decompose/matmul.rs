@@ -3,6 +3,7 @@
 use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
+    (Real, scaled, &["aten._scaled_mm.default"]),
     (Exact, matmul, &["aten.matmul.default", "aten.linalg_matmul.default"]),
     (Exact, linear, &["aten.linear.default"]),
     (Exact, inner, &["aten.inner.default"]),
@@ -362,4 +363,20 @@ fn matrix_h(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
     b.only(x.rank() == 2, "what is no matrix")?;
     done![x.op("adjoint")]
+}
+
+/// A product of narrow floats, each row and column with a scale of its own, or one for all.
+fn scaled(b: &Builder<'_>) -> Made {
+    let (x, y, by_row, by_column) = (b.t(0)?, b.t(1)?, b.t(2)?, b.t(3)?);
+    b.only(by_row.dtype() == Dtype::F32 && by_column.dtype() == Dtype::F32, "scales of blocks")?;
+    b.only(b.is_none("scale_result"), "a result that is scaled")?;
+    let fits = |t: T<'_>, rest: i64| t.count().map(|n| n == 1 || t.rank() == 2 && t.dim(rest).fixed() == Some(1));
+    b.only(fits(by_row, 1)? && fits(by_column, 0)?, "scales of blocks")?;
+    let flat = |t: T<'_>| if t.dim(0).fixed() == Some(1) && t.rank() == 1 { t.squeeze(0).id() } else { t.id() };
+    let product = b.op("mm", args![x.to(Dtype::F32), y.to(Dtype::F32)]);
+    let mut made = product * b.value(flat(by_row)) * b.value(flat(by_column));
+    if let Some(bias) = b.opt("bias")? {
+        made = made + bias.to(Dtype::F32);
+    }
+    done![made.to(b.dtype("out_dtype")?.unwrap_or(x.dtype()))]
 }

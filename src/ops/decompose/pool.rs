@@ -11,7 +11,8 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| adaptive_avg(b, 1), &["aten.adaptive_avg_pool1d.default"]),
     (Exact, |b| adaptive_avg(b, 2), &["aten.adaptive_avg_pool2d.default"]),
     (Exact, |b| adaptive_avg(b, 3), &["aten.adaptive_avg_pool3d.default"]),
-    (Exact, max_unpool2d, &["aten.max_unpool2d.default"]),
+    (Exact, |b| max_unpool(b, 2), &["aten.max_unpool2d.default"]),
+    (Exact, |b| max_unpool(b, 3), &["aten.max_unpool3d.default"]),
     (Real, adaptive_avg3d, &["aten._adaptive_avg_pool3d.default"]),
     (Exact, adaptive_max1d, &["aten.adaptive_max_pool1d.default"]),
 ];
@@ -66,11 +67,11 @@ fn adaptive_max1d(b: &Builder<'_>) -> Made {
 }
 
 /// Each to the place that the pool found it at, in zeros.
-fn max_unpool2d(b: &Builder<'_>) -> Made {
+fn max_unpool(b: &Builder<'_>, spatial: usize) -> Made {
     let (x, at) = (b.t(0)?, b.t(1)?);
-    let sizes = b.ints_of(2, 2)?;
-    b.only(matches!(x.rank(), 3 | 4), "this number of dimensions")?;
-    let outer = x.rank().saturating_sub(2);
+    let sizes = b.ints_of(2, spatial)?;
+    let outer = x.rank().saturating_sub(spatial);
+    b.only(matches!(outer, 1 | 2), "this number of dimensions")?;
     let shape = x.shape();
     let lead: Vec<Arg> = shape.iter().take(outer).cloned().collect();
     let plane = sizes.iter().fold(1_i64, |p, s| p.saturating_mul(*s));

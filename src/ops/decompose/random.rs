@@ -5,9 +5,13 @@ use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
     (Exact, dropout, &["aten.dropout.default"]),
-    (Exact, dropout_in_place, &["aten.dropout_.default"]),
+    (Exact, |b| written(b, "dropout"), &["aten.dropout_.default"]),
     (Exact, feature_dropout, &["aten.feature_dropout.default"]),
     (Exact, alpha_dropout, &["aten.alpha_dropout.default"]),
+    (Exact, feature_alpha_dropout, &["aten.feature_alpha_dropout.default"]),
+    (Exact, |b| written(b, "alpha_dropout"), &["aten.alpha_dropout_.default"]),
+    (Exact, |b| written(b, "feature_dropout"), &["aten.feature_dropout_.default"]),
+    (Exact, |b| written(b, "feature_alpha_dropout"), &["aten.feature_alpha_dropout_.default"]),
     (Exact, bernoulli, &["aten.bernoulli.default"]),
     (Real, uniform, &["aten.uniform.default"]),
     (Exact, bernoulli_in_place, &["aten.bernoulli_.float", "aten.bernoulli_.Tensor"]),
@@ -38,12 +42,13 @@ fn dropout(b: &Builder<'_>) -> Made {
     done![x * noise(b, x, 1.0 - p)]
 }
 
-fn dropout_in_place(b: &Builder<'_>) -> Made {
+/// What the functional form gives, written into the operand.
+fn written(b: &Builder<'_>, functional: &str) -> Made {
     let x = b.t(0)?;
     if rests(b)? {
         return done![x];
     }
-    let dropped = b.op("dropout", args![x, b.arg(1), b.arg(2)]);
+    let dropped = b.op(functional, args![x, b.arg(1), b.arg(2)]);
     done![b.op("copy_", args![x, dropped])]
 }
 
@@ -53,20 +58,39 @@ fn feature_dropout(b: &Builder<'_>) -> Made {
         return done![x];
     }
     b.only(p < 1.0 && x.rank() >= 2, "p of 1")?;
+    done![x * noise(b, a_feature_each(x), 1.0 - p)]
+}
+
+/// Memory for one number a feature.
+fn a_feature_each(x: T<'_>) -> T<'_> {
     let sizes: Vec<Arg> = (0..x.rank()).map(|d| if d < 2 { x.size(signed(d)) } else { Arg::Int(1) }).collect();
-    let mask = x.call("new_empty", args![sizes]);
-    done![x * noise(b, mask, 1.0 - p)]
+    x.call("new_empty", args![sizes])
 }
 
 /// Dropped ones become the negative saturation; scaled to keep mean and variance.
 fn alpha_dropout(b: &Builder<'_>) -> Made {
-    const ALPHA: f64 = 1.758_099_340_847_376_6;
-    let (x, p) = (b.t(0)?, b.float(1)?);
+    let x = b.t(0)?;
     if rests(b)? {
         return done![x];
     }
+    saturated(b, x.op("empty_like"))
+}
+
+fn feature_alpha_dropout(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    if rests(b)? {
+        return done![x];
+    }
+    b.only(x.rank() >= 2, "no features")?;
+    saturated(b, a_feature_each(x))
+}
+
+/// The same with one decision for each element of `memory`.
+fn saturated(b: &Builder<'_>, memory: T<'_>) -> Made {
+    const ALPHA: f64 = 1.758_099_340_847_376_6;
+    let (x, p) = (b.t(0)?, b.float(1)?);
     b.only(p < 1.0, "p of 1")?;
-    let kept = b.op("bernoulli.p", args![x.op("empty_like"), 1.0 - p]);
+    let kept = b.op("bernoulli.p", args![memory, 1.0 - p]);
     let a = 1.0 / ((ALPHA * ALPHA * p + 1.0) * (1.0 - p)).sqrt();
     let shift = (kept - 1) * (ALPHA * a) + ALPHA * a * p;
     done![x * (kept * a) + shift]

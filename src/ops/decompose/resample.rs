@@ -12,6 +12,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| by_sizes(b, "_upsample_nearest_exact1d.default", 1), &["aten._upsample_nearest_exact1d.vec"]),
     (Exact, |b| by_sizes(b, "upsample_nearest3d.default", 3), &["aten.upsample_nearest3d.vec"]),
     (Exact, |b| by_sizes(b, "upsample_trilinear3d.default", 3), &["aten.upsample_trilinear3d.vec"]),
+    (Exact, |b| by_sizes(b, "_upsample_nearest_exact3d.default", 3), &["aten._upsample_nearest_exact3d.vec"]),
     (Exact, |b| nearest(b, 1, 0.0), &["aten.upsample_nearest1d.default"]),
     (Exact, |b| nearest(b, 3, 0.0), &["aten.upsample_nearest3d.default"]),
     (Exact, |b| nearest(b, 1, 0.5), &["aten._upsample_nearest_exact1d.default"]),

@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 
 use super::builder::{Builder, Made};
 use super::{
-    Exactness, activation, attention, compare, conv, create, einsum, elementary, fourier, gradient, gradient_window,
-    index, linalg, loss, matmul, movement, norm, npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, pool,
-    quantized, random, recurrent, reduce, renamed, resample, sort, split, symbolic, ternary, unfold, view,
+    Exactness, activation, attention, bag, compare, conv, create, ctc, differences, distance, einsum, elementary,
+    encoder, fourier, gradient, gradient_window, histogram, index, linalg, loss, matmul, movement, norm, npu,
+    npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, optimizer, pool, quantized, random, recurrent, reduce,
+    renamed, resample, sample_back, sort, split, symbolic, ternary, unfold, view, weight_norm,
 };
 
 /// A decomposition: emits calls for the call that the builder holds.
@@ -31,14 +32,20 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
     [
         activation::TABLE,
         attention::TABLE,
+        bag::TABLE,
         compare::TABLE,
         conv::TABLE,
         create::TABLE,
+        ctc::TABLE,
+        differences::TABLE,
+        distance::TABLE,
         einsum::TABLE,
         elementary::TABLE,
+        encoder::TABLE,
         fourier::TABLE,
         gradient::TABLE,
         gradient_window::TABLE,
+        histogram::TABLE,
         index::TABLE,
         linalg::TABLE,
         loss::TABLE,
@@ -51,6 +58,7 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
         npu_moe::TABLE,
         npu_norm::TABLE,
         npu_quant::TABLE,
+        optimizer::TABLE,
         pool::TABLE,
         quantized::TABLE,
         random::TABLE,
@@ -58,12 +66,14 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
         reduce::TABLE,
         renamed::TABLE,
         resample::TABLE,
+        sample_back::TABLE,
         sort::TABLE,
         split::TABLE,
         symbolic::TABLE,
         ternary::TABLE,
         unfold::TABLE,
         view::TABLE,
+        weight_norm::TABLE,
     ]
     .into_iter()
     .flatten()

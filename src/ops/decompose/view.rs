@@ -5,6 +5,10 @@ use crate::graph::{MemoryFormat, ValueType};
 use crate::ops::typing::layout;
 
 pub(super) const TABLE: &[Line] = &[
+    (Exact, ravel, &["aten.ravel.default"]),
+    (Exact, sum_to_size, &["aten.sum_to_size.default"]),
+    (Exact, fill_diagonal, &["aten.fill_diagonal_.default"]),
+    (Exact, copy_strided, &["prims.copy_strided.default"]),
     (Exact, reshape, &["aten.reshape.default"]),
     (Exact, |b| done![b.t(0)?.view(b.sizes(1))], &["aten._unsafe_view.default"]),
     (Exact, |b| done![b.t(0)?.view(b.t(1)?.shape())], &["aten.view_as.default"]),
@@ -197,4 +201,47 @@ fn contiguous(b: &Builder<'_>) -> Made {
         Some(false) => done![x.call("clone", args![; memory_format = Arg::MemoryFormat(format)])],
         None => Err(b.unsupported("strides that are not known")),
     }
+}
+
+fn ravel(b: &Builder<'_>) -> Made {
+    done![b.t(0)?.op("contiguous").view(vec![Arg::Int(-1)])]
+}
+
+/// Sums over what a tensor of those sizes would be repeated along.
+fn sum_to_size(b: &Builder<'_>) -> Made {
+    let (x, wanted) = (b.t(0)?, b.ints_of(1_usize, b.sizes(1).len())?);
+    let lead = x.rank().checked_sub(wanted.len()).ok_or_else(|| b.unsupported("more dimensions"))?;
+    let mut dims = range(lead);
+    for (d, size) in wanted.iter().enumerate() {
+        let axis = signed(d.saturating_add(lead));
+        match (x.fixed(axis)?, *size) {
+            (own, wanted) if own == wanted => {}
+            (_, 1) => dims.push(axis),
+            _ => return Err(b.unsupported("sizes that it is not repeated to")),
+        }
+    }
+    if dims.is_empty() {
+        return done![x];
+    }
+    if wanted.is_empty() {
+        return done![x.op("sum.default")];
+    }
+    let made = x.sum(&dims, true);
+    done![if lead == 0 { made } else { made.view(wanted.into_iter().map(Arg::Int).collect::<Vec<_>>()) }]
+}
+
+fn fill_diagonal(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(x.rank() == 2, "other than a matrix")?;
+    b.only(!b.flag("wrap")? || x.fixed(0)? <= x.fixed(1)?, "a diagonal that begins again")?;
+    x.op("diagonal").call("fill_", args![b.arg(1)]);
+    done![x]
+}
+
+/// The same elements in memory of those strides.
+fn copy_strided(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    let memory = b.op("empty_strided", args![x.shape(), b.sizes(1); dtype = x.dtype(), device = device]);
+    done![b.op("copy_", args![memory, x])]
 }

@@ -14,6 +14,7 @@ use crate::sym::Dim;
 type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
+    (covered, &["aten._masked_softmax.default"]),
     (attention, &["aten.scaled_dot_product_attention.default"]),
     (flash_attention, &["aten._scaled_dot_product_flash_attention_for_cpu.default"]),
     (attention_math, &["aten._scaled_dot_product_attention_math.default"]),
@@ -289,4 +290,13 @@ fn gru_cell(c: &mut Call<'_>) -> Typed {
     let gate = out::tensor(h.dtype, h.sizes.clone(), Some(strides), h.device.clone());
     // What is left of the state, over the gates.
     out::pointwise(c, h.dtype, &[Operand::Tensor(h), Operand::Tensor(&gate)])
+}
+
+/// As the scores lie.
+fn covered(c: &mut Call<'_>) -> Typed {
+    let t = c.tensor(0)?;
+    if !t.dtype.is_float() {
+        return Err(c.bad(0, "floats", t.dtype.long()));
+    }
+    out::like(c, t.dtype, t)
 }

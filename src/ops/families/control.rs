@@ -16,6 +16,7 @@ type Typed = Result<ValueType, CallFault>;
 pub(in crate::ops) const RULES: &[Entry] = &[
     (cond, &["higher_order.cond"]),
     (while_loop, &["higher_order.while_loop"]),
+    (with_effects, &["higher_order.with_effects"]),
     (functionalized, &["higher_order.auto_functionalized", "higher_order.auto_functionalized_v2"]),
     (
         wrapped,
@@ -200,12 +201,32 @@ fn wrapped(c: &mut Call<'_>) -> Typed {
     Ok(out::many(returned(c, place)?))
 }
 
-/// Returns the operator that the first argument names.
-fn called<'a>(c: &Call<'a>) -> Result<&'a Operator, CallFault> {
-    match c.arg(0) {
+/// Returns the operator that argument `i` names.
+fn called<'a>(c: &Call<'a>, i: usize) -> Result<&'a Operator, CallFault> {
+    match c.arg(i) {
         Arg::Operator(target) => c.registry.get(target).ok_or(CallFault::Opaque),
-        other => Err(c.wrong_kind(0, "an operator", other)),
+        other => Err(c.wrong_kind(i, "an operator", other)),
     }
+}
+
+/// The token after the call, then what the operator returns.
+fn with_effects(c: &mut Call<'_>) -> Typed {
+    let operator = called(c, 1)?;
+    let token = match c.arg(0) {
+        Arg::Node(n) => c.view.ty(*n).clone(),
+        other => return Err(c.wrong_kind(0, "a token", other)),
+    };
+    let placed = c.bound.extra.iter().filter(|(key, _)| key.is_none()).map(|(_, arg)| *arg);
+    let placed: Vec<&Arg> = placed.collect();
+    let mut args = Vec::new();
+    for (k, param) in operator.schema.params.iter().enumerate() {
+        let by_place = if param.kwarg_only { None } else { placed.get(k).copied() };
+        let arg = by_place.or_else(|| given(c, &param.name)).cloned();
+        args.push(arg.unwrap_or_else(|| param.default.as_ref().map_or(Arg::None, |d| d.value.clone())));
+    }
+    let mut all = vec![token];
+    all.extend(results_of(c, operator, &args, false)?);
+    Ok(out::many(all))
 }
 
 fn given<'a>(c: &Call<'a>, name: &str) -> Option<&'a Arg> {
@@ -218,7 +239,7 @@ fn given<'a>(c: &Call<'a>, name: &str) -> Option<&'a Arg> {
 ///
 /// Results are typed where the operator has a rule and its written arguments are bases themselves, not views of them.
 fn functionalized(c: &mut Call<'_>) -> Typed {
-    let operator = called(c)?;
+    let operator = called(c, 0)?;
     let bases = given(c, "_all_bases").and_then(Arg::items);
     let (mut args, mut written, mut views) = (Vec::new(), Vec::new(), false);
     for (param, access) in operator.schema.params.iter().zip(&operator.effects.params) {

@@ -26,6 +26,8 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (cholesky, &["aten.linalg_cholesky_ex.default"]),
     (triangular, &["aten.linalg_solve_triangular.default"]),
     (qr, &["aten.linalg_qr.default"]),
+    (reflections, &["aten.geqrf.default"]),
+    (reflected, &["aten.linalg_householder_product.default"]),
     (eigh, &["aten._linalg_eigh.default"]),
     (svd, &["aten._linalg_svd.default"]),
     (exponential, &["aten.linalg_matrix_exp.default"]),
@@ -203,6 +205,31 @@ fn qr(c: &mut Call<'_>) -> Typed {
     };
     let q = if whole { columns_of(c, t, joined(&ahead, &[rows, inner]))? } else { nothing(c, t, t.dtype)? };
     Ok(out::many([q, columns_of(c, t, joined(&ahead, &[inner, columns]))?]))
+}
+
+/// A factor and the reflections that make it, and how much each reflects.
+fn reflections(c: &mut Call<'_>) -> Typed {
+    let (t, ahead, rows, columns) = matrices(c, 0)?;
+    let least = sizes::min(c.symbols, rows, columns)?;
+    Ok(out::many([columns_of(c, t, t.sizes.clone())?, rows_of(c, t, t.dtype, joined(&ahead, &[least]))?]))
+}
+
+fn reflected(c: &mut Call<'_>) -> Typed {
+    let (t, ahead, rows, columns) = matrices(c, 0)?;
+    let tau = c.tensor(1)?;
+    let wide = sizes::less(c.symbols, rows, columns) == Some(true);
+    let fits = match tau.sizes.as_slice() {
+        [outer @ .., count] => outer == ahead.as_slice() && sizes::less(c.symbols, columns, *count) != Some(true),
+        [] => false,
+    };
+    if wide || !fits || tau.dtype != t.dtype {
+        return Err(c.bad(
+            1,
+            "at most one number a column, and no more columns than rows",
+            sizes::show(c.symbols, &tau.sizes),
+        ));
+    }
+    columns_of(c, t, t.sizes.clone())
 }
 
 fn eigh(c: &mut Call<'_>) -> Typed {

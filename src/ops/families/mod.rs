@@ -7,6 +7,7 @@ pub(in crate::ops) mod compare;
 pub(in crate::ops) mod control;
 pub(in crate::ops) mod conv;
 pub(in crate::ops) mod create;
+pub(in crate::ops) mod ctc;
 mod detection;
 pub(in crate::ops) mod einsum;
 pub(in crate::ops) mod foreach;
@@ -56,6 +57,7 @@ pub(super) fn families() -> impl Iterator<Item = &'static Entry> {
         pointwise::RULES,
         compare::RULES,
         create::RULES,
+        ctc::RULES,
         detection::RULES,
         view::RULES,
         split::RULES,

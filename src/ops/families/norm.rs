@@ -15,6 +15,8 @@ use crate::sym::Dim;
 type Typed = Result<ValueType, CallFault>;
 
 pub(in crate::ops) const RULES: &[Entry] = &[
+    (weight_norm, &["aten._weight_norm_interface.default"]),
+    (weight_norm_backward, &["aten._weight_norm_interface_backward.default"]),
     (
         softmax,
         &[
@@ -330,4 +332,24 @@ pub(in crate::ops) fn joint_format(c: &Call<'_>, tensors: &[&TensorType]) -> Opt
         }
     }
     Some(format)
+}
+
+/// A weight row by row, and its lengths as those that were given lie; narrow floats have wide lengths.
+fn weight_norm(c: &mut Call<'_>) -> Typed {
+    let (v, g) = (c.tensor(0)?, c.tensor(1)?);
+    if !v.dtype.is_float() || v.dtype != g.dtype {
+        return Err(c.bad(1, format!("floats, of dtype {}", v.dtype.long()), g.dtype.long()));
+    }
+    let wide = if matches!(v.dtype, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { v.dtype };
+    let weight = out::contiguous(c.symbols, v.dtype, v.sizes.clone(), v.device.clone())?;
+    Ok(out::many([weight, out::strided(wide, g.sizes.clone(), g.strides.clone(), g.device.clone())]))
+}
+
+fn weight_norm_backward(c: &mut Call<'_>) -> Typed {
+    let (grad, v, g) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    if !v.dtype.is_float() || v.dtype != grad.dtype {
+        return Err(c.bad(1, format!("floats, of dtype {}", grad.dtype.long()), v.dtype.long()));
+    }
+    let one = |c: &mut Call<'_>, t: &TensorType| out::contiguous(c.symbols, t.dtype, t.sizes.clone(), t.device.clone());
+    Ok(out::many([one(c, v)?, one(c, g)?]))
 }

@@ -37,6 +37,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (adaptive_with_indices, &["aten.adaptive_max_pool1d.default", "aten.adaptive_max_pool2d.default"]),
     (adaptive_with_indices_in_rows, &["aten.adaptive_max_pool3d.default"]),
     (unpool, &["aten.max_unpool2d.default"]),
+    (fractional, &["aten.fractional_max_pool2d.default", "aten.fractional_max_pool3d.default"]),
     (
         upsample,
         &[
@@ -48,6 +49,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten._upsample_nearest_exact3d.default",
             "aten.upsample_linear1d.default",
             "aten.upsample_bilinear2d.default",
+            "aten.upsample_trilinear3d.default",
             "aten.upsample_bicubic2d.default",
             "aten._upsample_bilinear2d_aa.default",
             "aten._upsample_bicubic2d_aa.default",
@@ -61,6 +63,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.upsample_nearest3d.vec",
             "aten._upsample_nearest_exact1d.vec",
             "aten._upsample_nearest_exact2d.vec",
+            "aten._upsample_nearest_exact3d.vec",
             "aten.upsample_linear1d.vec",
             "aten.upsample_bilinear2d.vec",
             "aten.upsample_trilinear3d.vec",
@@ -241,6 +244,31 @@ fn adaptive_with_indices(c: &mut Call<'_>) -> Typed {
 fn adaptive_with_indices_in_rows(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let dims = resized(c, t, 1)?;
+    let one = |c: &mut Call<'_>, dtype| out::contiguous(c.symbols, dtype, dims.clone(), t.device.clone());
+    Ok(out::many([one(c, t.dtype)?, one(c, Dtype::I64)?]))
+}
+
+/// Row by row, with places.
+fn fractional(c: &mut Call<'_>) -> Typed {
+    let (t, samples) = (c.tensor(0)?, c.tensor(3)?);
+    let dims = resized(c, t, 2)?;
+    let space = spatial_rank(c);
+    let outer = check_rank(c, t)?;
+    let kernel = c.ints(1)?;
+    for (d, (own, wanted)) in t.sizes.iter().zip(&dims).skip(outer).enumerate() {
+        let reach = at(&kernel, d, 1).saturating_add(wanted.fixed().unwrap_or(1)).saturating_sub(1);
+        if own.fixed().is_some_and(|n| n < reach) || at(&kernel, d, 1) < 1 || wanted.fixed().is_some_and(|n| n < 1) {
+            return Err(c.bad(1, "windows that fit the input", reach.to_string()));
+        }
+    }
+    let ways = Dim::Fixed(i64::try_from(space).unwrap_or(0));
+    if samples.rank() != 3 || samples.sizes.last() != Some(&ways) || samples.dtype != t.dtype {
+        return Err(c.bad(
+            3,
+            format!("{space} samples a plane, of the input's dtype"),
+            sizes::show(c.symbols, &samples.sizes),
+        ));
+    }
     let one = |c: &mut Call<'_>, dtype| out::contiguous(c.symbols, dtype, dims.clone(), t.device.clone());
     Ok(out::many([one(c, t.dtype)?, one(c, Dtype::I64)?]))
 }

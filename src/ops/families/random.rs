@@ -17,16 +17,38 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.bernoulli.Tensor",
             "aten.uniform.default",
             "aten.exponential.default",
+            "aten.cauchy.default",
+            "aten.geometric.default",
+            "aten.log_normal.default",
+            "aten.normal_functional.default",
             "aten.random.default",
             "aten.random.from",
             "aten.random.to",
         ],
     ),
-    (contiguous, &["aten.bernoulli.default", "aten.bernoulli.p", "aten.normal.Tensor_float", "aten.poisson.default"]),
+    (
+        contiguous,
+        &[
+            "aten.bernoulli.default",
+            "aten.bernoulli.p",
+            "aten.normal.Tensor_float",
+            "aten.poisson.default",
+            "aten._standard_gamma.default",
+        ],
+    ),
     (normal_scaled, &["aten.normal.float_Tensor"]),
     (normal_both, &["aten.normal.Tensor_Tensor"]),
+    (binomial, &["aten.binomial.default"]),
     (native_dropout, &["aten.native_dropout.default"]),
-    (dropout, &["aten.dropout.default", "aten.alpha_dropout.default", "aten.feature_dropout.default"]),
+    (
+        dropout,
+        &[
+            "aten.dropout.default",
+            "aten.alpha_dropout.default",
+            "aten.feature_dropout.default",
+            "aten.feature_alpha_dropout.default",
+        ],
+    ),
     (multinomial, &["aten.multinomial.default"]),
 ];
 
@@ -49,6 +71,14 @@ fn normal_both(c: &mut Call<'_>) -> Typed {
     let (mean, deviation) = (c.tensor(0)?, c.tensor(1)?);
     let dims = out::broadcast(c, 1, &[&mean.sizes, &deviation.sizes])?;
     out::contiguous(c.symbols, mean.dtype, dims, mean.device.clone())
+}
+
+fn binomial(c: &mut Call<'_>) -> Typed {
+    let (count, chance) = (c.tensor(0)?, c.tensor(1)?);
+    if count.dtype != chance.dtype || !count.dtype.is_float() {
+        return Err(c.bad(1, format!("dtype {}", count.dtype.long()), chance.dtype.long()));
+    }
+    normal_both(c)
 }
 
 fn native_dropout(c: &mut Call<'_>) -> Typed {

@@ -26,7 +26,16 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (expand, &["aten.expand.default", "aten.broadcast_to.default"]),
     (expand_as, &["aten.expand_as.default"]),
     (permute, &["aten.permute.default", "prims.transpose.default"]),
-    (transpose, &["aten.transpose.int", "aten.transpose_.default", "aten.swapaxes.default"]),
+    (
+        transpose,
+        &[
+            "aten.transpose.int",
+            "aten.transpose_.default",
+            "aten.swapaxes.default",
+            "aten.swapaxes_.default",
+            "aten.swapdims_.default",
+        ],
+    ),
     (t, &["aten.t.default", "aten.t_.default"]),
     (reverse, &["aten.numpy_T.default"]),
     (last_two, &["aten.mT.default", "aten.adjoint.default"]),

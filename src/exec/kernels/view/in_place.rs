@@ -21,6 +21,8 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
             "aten.squeeze_.dims",
             "aten.unsqueeze_.default",
             "aten.transpose_.default",
+            "aten.swapaxes_.default",
+            "aten.swapdims_.default",
             "aten.t_.default",
             "aten.as_strided_.default",
             "aten.detach_.default",
