@@ -14,7 +14,7 @@ use crate::report::operators::{self, Examples};
 /// Tells what Airlock knows of operators.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  airlock ops                     (a table of all)\n  airlock ops aten.add            (all overloads of one)\n  airlock ops aten.add.Tensor --format json\n  airlock ops --golden tests/golden              (make recorded calls, and compare)"
+    after_help = "Examples:\n  airlock ops                     (a table of all)\n  airlock ops aten.add            (all overloads of one)\n  airlock ops aten.add.Tensor --format json\n  airlock ops --lowering                         (what lowers to GE, and what does not)\n  airlock ops --golden tests/golden              (make recorded calls, and compare)"
 )]
 pub struct OpsArgs {
     /// A target (`aten.add.Tensor`) or a name without overload (`aten.add`).
@@ -25,6 +25,9 @@ pub struct OpsArgs {
     /// Print tables in Markdown, one a family.
     #[arg(long, conflicts_with = "golden")]
     markdown: bool,
+    /// Count what lowers operators to GE, and name those that nothing lowers.
+    #[arg(long, conflicts_with_all = ["golden", "markdown"])]
+    lowering: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -39,6 +42,7 @@ pub fn ops(args: &OpsArgs, global: &Global) -> anyhow::Result<Exit> {
     let examples = if args.name.is_some() { Examples::Shown } else { Examples::Left };
     match global.format {
         Format::Json => output::print_json(&serde_json::json!({ "operators": known }))?,
+        _ if args.lowering => output::print(&operators::write_lowerings(&known))?,
         _ if args.markdown => output::print(&operators::write_markdown(&known, ""))?,
         _ => output::print(&operators::write_text(&known, examples))?,
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::exec::Kernels;
 use crate::formats::text;
-use crate::graph::{Arg, BodyId, Device, Dtype, Graph, NewNode, NodeKind, TensorType, ValueType};
+use crate::graph::{Arg, BodyId, Device, Dtype, Graph, NewNode, NodeKind, TensorType, ValueType, View};
 use crate::lower::ge;
 use crate::ops::{Base, CallSite, Effects, Exactness, Expansion, Operator, Param, Registry, Sharing};
 use crate::sym::Dim;
@@ -46,8 +46,11 @@ pub struct Known {
     pub kernel: Option<&'static str>,
     /// What it is in other operators.
     pub decomposition: Option<Decomposition>,
-    /// What lowers it to GE: a `converter`, or the GE operator that a `file` says.
+    /// What lowers it to GE: a `converter`, the GE operator that a `file` says, or the converters of what it is `decomposed` into.
     pub lowering: Option<&'static str>,
+    /// What it would be decomposed into and has no lowering, where nothing lowers it for that reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lowering_needs: Option<String>,
     /// What an operator file says about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
@@ -79,11 +82,55 @@ pub fn known<'a>(
     kernels: &Kernels,
     operators: impl IntoIterator<Item = &'a Operator>,
 ) -> Vec<Known> {
-    let lowered: BTreeSet<&str> = ge::targets().into_iter().collect();
-    operators.into_iter().map(|o| one(registry, kernels, &lowered, o)).collect()
+    let lowering = Lowerings { registry, converted: ge::targets().into_iter().collect() };
+    operators.into_iter().map(|o| one(registry, kernels, &lowering, o)).collect()
 }
 
-fn one(registry: &Registry, kernels: &Kernels, lowered: &BTreeSet<&str>, operator: &Operator) -> Known {
+/// What lowers operators.
+struct Lowerings<'a> {
+    registry: &'a Registry,
+    converted: BTreeSet<&'static str>,
+}
+
+/// As often as a small example is taken apart again.
+const DEPTH: usize = 6;
+
+impl Lowerings<'_> {
+    /// What lowers an operator; else what its decomposition lacks, if it has one.
+    fn of(&self, operator: &Operator) -> Result<&'static str, Option<String>> {
+        if operator.lowering.is_some() {
+            return Ok("file");
+        }
+        if self.converted.contains(&*operator.target) {
+            return Ok("converter");
+        }
+        let mut open = vec![(operator.target.to_string(), 0)];
+        let mut seen = BTreeSet::new();
+        while let Some((target, depth)) = open.pop() {
+            if self.converted.contains(target.as_str()) || !seen.insert(target.clone()) {
+                continue;
+            }
+            let lacks = || if depth == 0 { None } else { Some(target.clone()) };
+            let known = self.registry.get(&target).ok_or_else(lacks)?;
+            let parts = self.parts(known).filter(|_| depth < DEPTH).ok_or_else(lacks)?;
+            open.extend(parts.into_iter().map(|part| (part, depth.saturating_add(1))));
+        }
+        Ok("decomposed")
+    }
+
+    /// The calls of a small example; none are told where none of the shapes fits the operator.
+    fn parts(&self, operator: &Operator) -> Option<Vec<String>> {
+        self.registry.exactness(operator)?;
+        let Some(expansion) = SHAPES.iter().find_map(|shapes| small(self.registry, operator, *shapes)) else {
+            return Some(Vec::new());
+        };
+        let targets = expansion.calls().map(|n| expansion.graph.target(n));
+        Some(targets.filter(|t| *t != "_operator.getitem").map(str::to_string).collect())
+    }
+}
+
+fn one(registry: &Registry, kernels: &Kernels, lowering: &Lowerings<'_>, operator: &Operator) -> Known {
+    let lowered = lowering.of(operator);
     let effects = &operator.effects;
     let named = |wanted: fn(&crate::ops::Access) -> bool| {
         let each = operator.schema.params.iter().zip(&effects.params);
@@ -110,11 +157,8 @@ fn one(registry: &Registry, kernels: &Kernels, lowered: &BTreeSet<&str>, operato
         kernel: kernel(registry, kernels, operator),
         decomposition: exactness
             .map(|exactness| Decomposition { exactness, example: example(registry, operator).unwrap_or_default() }),
-        lowering: match (&operator.lowering, lowered.contains(&*operator.target)) {
-            (Some(_), _) => Some("file"),
-            (None, true) => Some("converter"),
-            (None, false) => None,
-        },
+        lowering: lowered.as_ref().ok().copied(),
+        lowering_needs: lowered.err().flatten(),
         about: operator.about.as_ref().map(ToString::to_string),
     }
 }
@@ -279,12 +323,37 @@ fn facts(k: &Known) -> String {
             .as_ref()
             .map_or("no decomposition".into(), |d| format!("decomposition ({})", d.exactness.name())),
     );
-    facts.push(match k.lowering {
-        Some("file") => "GE by its file".into(),
-        Some(_) => "GE converter".into(),
-        None => "no GE form".into(),
+    facts.push(match (k.lowering, &k.lowering_needs) {
+        (Some("file"), _) => "GE by its file".into(),
+        (Some("decomposed"), _) => "GE by its decomposition".into(),
+        (Some(_), _) => "GE converter".into(),
+        (None, Some(part)) => format!("no GE form: none of {part}"),
+        (None, None) => "no GE form".into(),
     });
     facts.join(", ")
+}
+
+/// Counts what lowers operators, then names those that nothing lowers, each with what it would need.
+pub fn write_lowerings(known: &[Known]) -> String {
+    let mut text = String::new();
+    for (how, what) in [
+        ("converter", "by a converter"),
+        ("file", "by an operator file"),
+        ("decomposed", "by what they are decomposed into"),
+    ] {
+        let count = known.iter().filter(|k| k.lowering == Some(how)).count();
+        let _ = writeln!(text, "{count:>5} {what}");
+    }
+    let none: Vec<&Known> = known.iter().filter(|k| k.lowering.is_none()).collect();
+    let _ = writeln!(text, "{:>5} by nothing:", none.len());
+    for k in none {
+        let why = k
+            .lowering_needs
+            .as_ref()
+            .map_or("no converter, no decomposition".into(), |part| format!("its decomposition needs {part}"));
+        let _ = writeln!(text, "      {}: {why}", k.target);
+    }
+    text
 }
 
 /// Returns the tables of `docs/operators.md`: one a family, then the recorded calls that differ (`failing`: as `tests/golden/failing.txt`).
@@ -303,7 +372,9 @@ pub fn write_markdown(known: &[Known], failing: &str) -> String {
         );
         for k in known.iter().filter(|k| k.family == family) {
             let decomposition = k.decomposition.as_ref().map_or("-", |d| d.exactness.name());
-            let (kernel, lowering) = (k.kernel.unwrap_or("-"), k.lowering.unwrap_or("-"));
+            let needs = k.lowering_needs.as_ref().map(|part| format!("needs `{part}`"));
+            let lowering = k.lowering.map(str::to_string).or(needs).unwrap_or("-".into());
+            let kernel = k.kernel.unwrap_or("-");
             let _ = writeln!(text, "| `{}` | {} | {kernel} | {decomposition} | {lowering} |", k.target, k.types);
         }
     }
@@ -326,7 +397,7 @@ What Airlock knows of each operator; `airlock ops NAME` tells more. Generated: `
 - types: by a *rule*, *derived* from the decomposition, or kept as annotated;
 - kernel: of its *own*, as its *functional* form and a copy, or *decomposed*;
 - decomposition: *exact* is bit by bit the operator's own kernel, *real* the same function of real numbers;
-- GE: what lowers it.
+- GE: what lowers it: a *converter*, those of what a small call of it is *decomposed* into, or the part of its decomposition that nothing lowers.
 ";
 
 #[cfg(test)]

@@ -59,6 +59,7 @@ mod lower_converters;
 mod lower_faults;
 mod lower_forms;
 mod lower_ge_files;
+mod lower_lines;
 mod lower_options;
 mod lower_runs;
 mod lower_torchair;

@@ -201,16 +201,19 @@ fn put(b: &Builder<'_>) -> Made {
     done![made.reshape(x.shape())]
 }
 
-/// Several values where one mask holds: the same row at each place, or a row a place, in order.
+/// Values where one mask holds: one number or row at each place, or a row a place, in order.
 fn put_by_mask(b: &Builder<'_>) -> Made {
     let (x, values) = (b.t(0)?, b.t(2)?);
     let indices = b.opt_ts(1)?.unwrap_or_default();
     let [Some(mask)] = indices.as_slice() else { return Err(b.unsupported("another index than one mask")) };
     b.only(mask.dtype() == Dtype::Bool && !b.flag(3)?, "other places than those of a mask, or sums")?;
-    b.only(values.rank() > 0 && values.dtype() == x.dtype(), "one value, or one of another type")?;
+    b.only(values.dtype() == x.dtype(), "values of another type")?;
     b.only((1..=x.rank()).contains(&mask.rank()), "a mask of other dimensions")?;
     let row: Vec<Dim> = x.sizes().iter().skip(mask.rank()).copied().collect();
     let spread = (mask.rank()..x.rank()).fold(*mask, |m, _| m.unsqueeze(-1));
+    if values.rank() == 0 {
+        return done![b.op("masked_fill.Tensor", args![x, spread, values])];
+    }
     if values.rank() <= row.len() {
         return done![b.op("where.self", args![spread, values, x])];
     }

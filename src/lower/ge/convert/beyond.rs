@@ -52,6 +52,7 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.special_i0e.default", By(|cx| unary(cx, "BesselI0e"))),
     ("aten.special_i1e.default", By(|cx| unary(cx, "BesselI1e"))),
     ("aten.special_zeta.default", By(|cx| of_result(cx, "Zeta"))),
+    ("aten._pdist_forward.default", Rule::Direct("self p=2.0", "Pdist(self; p)")),
     ("aten.adaptive_max_pool2d.default", By(super::pool::adaptive_max_pool2d)),
     ("aten.avg_pool3d.default", By(super::pool::avg_pool3d)),
     ("aten.tril_indices.default", By(|cx| triangle(cx, true))),
@@ -370,7 +371,7 @@ fn any_dims(cx: &mut Cx) -> Made {
     let x = cx.tensor(0, "self")?;
     let (axes, keep) = (axes(cx, x, 1)?, cx.bool(2, "keepdim", false)?);
     let x = cx.cast(x, DataType::Bool)?;
-    cx.ge("ReduceAny", vec![x.into(), ints(&axes)], &[("keep_dims", Attr::Bool(keep))])
+    super::reduce::truth(cx, "ReduceAny", vec![x.into(), ints(&axes)], &[("keep_dims", Attr::Bool(keep))])
 }
 
 /// Of the listed dimensions those of size 1 go.
@@ -511,7 +512,7 @@ fn sort_stable(cx: &mut Cx) -> Made {
 fn bilinear2d(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self output_size align_corners scales_h scales_w")?;
     let x = args.tensor("self")?;
-    let (from, to) = (cx.fixed_sizes(x)?, args.ints("output_size")?);
+    let (from, to, corners) = (cx.fixed_sizes(x)?, args.ints("output_size")?, args.flag("align_corners")?);
     for (place, name) in [(0_usize, "scales_h"), (1, "scales_w")] {
         let Some(scale) = (match args.get(name) {
             Value::Float(f) => Some(f),
@@ -521,11 +522,11 @@ fn bilinear2d(cx: &mut Cx) -> Made {
             continue;
         };
         let wide = from.as_ref().and_then(|f| f.get(place.saturating_add(2))).map(|n| *n as f64 * scale);
-        if wide != to.as_ref().and_then(|t| t.get(place)).map(|n| *n as f64) {
-            return Err(Refusal(format!("argument {name} is not the ratio of the sizes")));
+        // Where corners are aligned scales say nothing.
+        if !corners && wide != to.as_ref().and_then(|t| t.get(place)).map(|n| *n as f64) {
+            return super::resample::bilinear_by_scales(cx, &args);
         }
     }
-    let corners = args.flag("align_corners")?;
     let size = cx.cast(args.get("output_size"), DataType::Int32)?;
     let attrs = [("align_corners", Attr::Bool(corners)), ("half_pixel_centers", Attr::Bool(!corners))];
     let made = cx.op("ResizeBilinearV2", vec![x.into(), size.into()], &attrs)?;

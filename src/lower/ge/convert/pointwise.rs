@@ -114,9 +114,13 @@ fn add(cx: &mut Cx) -> Made {
 fn sub(cx: &mut Cx) -> Made {
     let (dtype, alpha, mut other) = (cx.out_type()?, cx.get(2, "alpha"), cx.get(1, "other"));
     if !is_one(&alpha) {
-        let b = cx.tensor(1, "other")?;
+        // A number has no type of its own to be scaled in.
+        let (b, own) = match other.literal() {
+            Some(number) => (cx.constant(number, dtype)?, dtype),
+            None => (cx.tensor(1, "other")?, cx.dtype(cx.tensor(1, "other")?)),
+        };
         let alpha = match alpha.literal() {
-            Some(l) => cx.constant(l, cx.dtype(b))?,
+            Some(l) => cx.constant(l, own)?,
             None => return Err(Refusal("argument alpha is no fixed number".into())),
         };
         other = Value::Tensor(cx.op("Mul", vec![b.into(), alpha.into()], &[])?);

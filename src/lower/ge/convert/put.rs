@@ -78,11 +78,18 @@ fn transposed(cx: &mut Cx, t: TensorId, perm: &[usize]) -> Result<TensorId, Refu
     cx.op("Transpose", vec![t.into(), ints(&perm)], &[])
 }
 
-/// A number put where a mask holds: the mask says so of whole rows where it has fewer dimensions.
+/// What is put where a mask of the first dimensions holds.
 fn masked(cx: &mut Cx, args: &Args, mask: TensorId) -> Made {
     let (x, value, dtype) = (args.tensor("self")?, args.tensor("values")?, cx.out_type()?);
     let (rank, own) = (cx.rank(x)?, cx.rank(mask)?);
-    if args.flag("accumulate")? || cx.rank(value)? > 0 {
+    let (sizes, given) = (cx.sizes(x)?, cx.sizes(value)?);
+    let row = sizes.get(own..).unwrap_or_default();
+    let is_each = |first: &Dim, rest: &[Dim]| first.fixed().is_some_and(|n| n != 1) && rest == row;
+    let is_simple = given.len() <= row.len() || given.split_first().is_some_and(|(first, rest)| is_each(first, rest));
+    if args.flag("accumulate")? || !is_simple {
+        return rows_of_mask(cx, args, mask);
+    }
+    if !given.is_empty() {
         return Err(Refusal("several values at the places of truth values are not supported".into()));
     }
     let mut mask = cx.cast(mask, DataType::Bool)?;
@@ -91,6 +98,27 @@ fn masked(cx: &mut Cx, args: &Args, mask: TensorId) -> Made {
     }
     let value = cx.cast(value, dtype)?;
     cx.ge("MaskedFill", vec![x.into(), mask.into(), value.into()], &[])
+}
+
+/// Values by the places where a mask holds, in order, or one for all of them. How many there are is known as the graph runs.
+fn rows_of_mask(cx: &mut Cx, args: &Args, mask: TensorId) -> Made {
+    let (x, dtype) = (args.tensor("self")?, cx.out_type()?);
+    let (sizes, own) = (sizes_of(cx, x)?, cx.rank(mask)?);
+    let mask = cx.cast(mask, DataType::Bool)?;
+    let attrs = [("transpose", Attr::Bool(false)), ("dtype", DataType::Int64.into())];
+    let places = cx.op("NonZero", vec![mask.into()], &attrs)?;
+    let shape = cx.op("Shape", vec![places.into()], &[("dtype", DataType::Int64.into())])?;
+    let mut wanted = vec![In::Tensor(cx.element(shape, 0)?)];
+    for size in sizes.get(own..).ok_or_else(|| Refusal("the mask has more dimensions than the tensor".into()))? {
+        wanted.push(number(cx, *size)?);
+    }
+    let wanted = cx.pack(wanted)?;
+    cx.b.mark(wanted, "_force_unknown_shape");
+    let values = cx.cast(args.get("values"), dtype)?;
+    let values = cx.op("BroadcastTo", vec![values.into(), wanted.into()], &[])?;
+    let copy = cx.op("TensorMove", vec![x.into()], &[])?;
+    let kind = if args.flag("accumulate")? { "ScatterNdAdd" } else { "ScatterNdUpdate" };
+    cx.ge(kind, vec![copy.into(), places.into(), values.into()], &[])
 }
 
 /// Writes rows of a copy: the indexed dimensions are brought to the front, and back; places from the end are counted from the front.

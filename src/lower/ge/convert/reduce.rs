@@ -114,8 +114,17 @@ fn empty_sum(cx: &mut Cx, x: TensorId, keep: bool) -> Made {
 fn all(cx: &mut Cx) -> Made {
     let x = cx.tensor(0, "self")?;
     let (axes, dtype) = (all_axes(cx, x)?, cx.out_type()?);
-    let x = cx.cast(x, dtype)?;
-    cx.ge("ReduceAll", vec![x.into(), Literal::Ints(axes).into()], &[])
+    let x = cx.cast(x, if dtype == DataType::Uint8 { DataType::Bool } else { dtype })?;
+    truth(cx, "ReduceAll", vec![x.into(), Literal::Ints(axes).into()], &[])
+}
+
+/// Of bytes PyTorch gives a byte, GE a truth value.
+pub(super) fn truth(cx: &mut Cx, kind: &str, inputs: Vec<In>, attrs: &[(&str, Attr)]) -> Made {
+    if cx.out_type().ok() != Some(DataType::Uint8) {
+        return cx.ge(kind, inputs, attrs);
+    }
+    let made = cx.op(kind, inputs, attrs)?;
+    Ok(cx.always_cast(made, DataType::Uint8)?.into())
 }
 
 fn any(cx: &mut Cx) -> Made {
@@ -126,13 +135,13 @@ fn any(cx: &mut Cx) -> Made {
         x = cx.op("Unsqueeze", vec![x.into()], &[("axes", Attr::Ints(vec![0]))])?;
         axes = vec![0];
     }
-    cx.ge("ReduceAny", vec![x.into(), Literal::Ints(axes).into()], &[])
+    truth(cx, "ReduceAny", vec![x.into(), Literal::Ints(axes).into()], &[])
 }
 
 fn any_dim(cx: &mut Cx) -> Made {
     let (dim, keep) = (cx.int(1, "dim", 0)?, cx.bool(2, "keepdim", false)?);
     let x = cx.promoted(0, DataType::Bool)?;
-    cx.ge("ReduceAny", vec![x.into(), Literal::Ints(vec![dim]).into()], &[("keep_dims", Attr::Bool(keep))])
+    truth(cx, "ReduceAny", vec![x.into(), Literal::Ints(vec![dim]).into()], &[("keep_dims", Attr::Bool(keep))])
 }
 
 fn arg_extreme(cx: &mut Cx, kind: &str, with_value: &str) -> Made {

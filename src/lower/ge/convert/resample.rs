@@ -1,4 +1,4 @@
-//! Resampling by cubic and smooth filters.
+//! Resampling by cubic and smooth filters, and by scales that are not the ratios of the sizes.
 
 use super::args::Args;
 use super::cx::{Cx, ints};
@@ -23,9 +23,26 @@ fn fixed(cx: &Cx, t: TensorId) -> Result<Vec<i64>, Refusal> {
     cx.fixed_sizes(t)?.ok_or_else(|| Refusal("sizes that are not fixed are not supported".into()))
 }
 
-/// The sizes before and after; a scale that is not their ratio is refused, since GE has none.
-#[allow(clippy::cast_precision_loss)] // Sizes of images.
-fn resampled(cx: &Cx, args: &Args) -> Result<([i64; 4], [i64; 2]), Refusal> {
+/// The sizes of images before and after, and the scales that are not their ratios, by which samples are then placed.
+struct Resampled {
+    from: [i64; 4],
+    to: [i64; 2],
+    scales: [Option<f64>; 2],
+}
+
+impl Resampled {
+    /// A matrix for each dimension, of its size before and after and its scale.
+    fn along(
+        &self,
+        matrix: impl Fn(i64, i64, Option<f64>) -> Result<Vec<f32>, Refusal>,
+    ) -> Result<[Vec<f32>; 2], Refusal> {
+        let ([.., high, wide], [to_high, to_wide], [down, across]) = (self.from, self.to, self.scales);
+        Ok([matrix(high, to_high, down)?, matrix(wide, to_wide, across)?])
+    }
+}
+
+#[allow(clippy::cast_precision_loss, clippy::float_cmp)] // Sizes of images; another scale than the ratio moves every sample.
+fn resampled(cx: &Cx, args: &Args) -> Result<Resampled, Refusal> {
     let from: [i64; 4] = fixed(cx, args.tensor("self")?)?
         .try_into()
         .map_err(|_| Refusal("only images of four dimensions are supported".into()))?;
@@ -33,35 +50,93 @@ fn resampled(cx: &Cx, args: &Args) -> Result<([i64; 4], [i64; 2]), Refusal> {
     let to: [i64; 2] = to
         .and_then(|t| t.try_into().ok())
         .ok_or_else(|| Refusal("sizes that are not fixed are not supported".into()))?;
-    for (name, before, after) in [("scales_h", from[2], to[0]), ("scales_w", from[3], to[1])] {
-        let given = match args.get("scale_factors") {
-            Value::List(both) => both.get(usize::from(name == "scales_w")).cloned().unwrap_or(Value::None),
+    let corners = args.flag("align_corners")?;
+    let given = |place: usize, name: &str| {
+        let scale = match args.get("scale_factors") {
+            Value::List(both) => both.get(place).cloned().unwrap_or(Value::None),
             _ => args.get(name),
         };
-        let scale = match given {
+        let scale = match scale {
             Value::Float(f) => f,
             Value::Int(i) => i as f64,
-            _ => continue,
+            _ => return None,
         };
-        #[allow(clippy::float_cmp)] // Another one than the ratio moves every sample.
-        if before as f64 * scale != after as f64 {
-            return Err(Refusal(format!("argument {name} is not the ratio of the sizes")));
-        }
+        let (before, after) = (*from.get(place.saturating_add(2))? as f64, *to.get(place)? as f64);
+        (!corners && scale > 0.0 && before * scale != after).then_some(scale)
+    };
+    Ok(Resampled { from, to, scales: [given(0, "scales_h"), given(1, "scales_w")] })
+}
+
+/// How far samples of the result lie apart among those before.
+#[allow(clippy::cast_precision_loss)] // Sizes of images.
+fn step(before: i64, after: i64, corners: bool, scale: Option<f64>) -> f64 {
+    match (corners, after, scale) {
+        (true, 1, _) => 0.0,
+        (true, ..) => (before as f64 - 1.0) / (after as f64 - 1.0),
+        (false, _, Some(scale)) => 1.0 / scale,
+        (false, ..) => before as f64 / after as f64,
     }
-    Ok((from, to))
 }
 
 fn bicubic(cx: &mut Cx) -> Made {
     let args = Args::of(cx, RESAMPLED)?;
-    let (from, to) = resampled(cx, &args)?;
+    let images = resampled(cx, &args)?;
+    if images.scales != [None, None] {
+        return between(cx, &args, &images, Between { reach: 2, of: |x| convolved(x, -0.75) });
+    }
     let places = if args.flag("align_corners")? { "align_corners" } else { "half_pixel" };
     let attrs = [
         ("coordinate_transformation_mode", Attr::Str(places.into())),
         ("cubic_coeff_a", Attr::Float(-0.75)),
         ("mode", Attr::Str("cubic".into())),
     ];
-    let sizes = ints(&[from[0], from[1], to[0], to[1]]);
+    let sizes = ints(&[images.from[0], images.from[1], images.to[0], images.to[1]]);
     cx.ge("Resize", vec![args.input("self")?, In::None, In::None, sizes], &attrs)
+}
+
+/// Lines between samples, placed by scales that are not the ratios of the sizes.
+pub(super) fn bilinear_by_scales(cx: &mut Cx, args: &Args) -> Made {
+    let images = resampled(cx, args)?;
+    between(cx, args, &images, Between { reach: 1, of: linear })
+}
+
+/// What samples weigh by distance, and how many on each side of a place count.
+struct Between {
+    reach: i64,
+    of: fn(f64) -> f64,
+}
+
+/// What each sample weighs in each result: the border's stand for those beyond it.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // Sizes of images; places are of single precision, as PyTorch's are.
+fn placed(by: &Between, before: i64, after: i64, step: f64) -> Result<Vec<f32>, Refusal> {
+    let beyond = || Refusal("sizes are beyond 64 bits".into());
+    let count = before.checked_mul(after).and_then(|n| usize::try_from(n).ok()).ok_or_else(beyond)?;
+    let columns = usize::try_from(after).map_err(|_| beyond())?;
+    let mut all = vec![0_f32; count];
+    for at in 0..columns {
+        let place = (step as f32) * (at as f32 + 0.5) - 0.5;
+        let place = if by.reach == 1 { place.max(0.0) } else { place };
+        let first = place.floor() as i64;
+        for tap in 1_i64.saturating_sub(by.reach)..=by.reach {
+            let from = first.saturating_add(tap);
+            let row = usize::try_from(from.clamp(0, before.saturating_sub(1))).unwrap_or(0);
+            let slot = row.checked_mul(columns).and_then(|r| r.checked_add(at)).and_then(|p| all.get_mut(p));
+            if let Some(slot) = slot {
+                *slot += (by.of)(from as f64 - f64::from(place)) as f32;
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn between(cx: &mut Cx, args: &Args, images: &Resampled, by: Between) -> Made {
+    if !matches!(cx.out_type()?, DataType::Float | DataType::Float16 | DataType::Bf16) {
+        return Err(Refusal("scales that are not the ratios of the sizes are supported for floats only".into()));
+    }
+    let corners = args.flag("align_corners")?;
+    let matrices =
+        images.along(|before, after, scale| placed(&by, before, after, step(before, after, corners, scale)))?;
+    products(cx, args, images, matrices)
 }
 
 /// A filter by distance, and how far it reaches.
@@ -75,7 +150,11 @@ fn linear(x: f64) -> f64 {
 }
 
 fn cubic(x: f64) -> f64 {
-    let (x, a) = (x.abs(), -0.5);
+    convolved(x, -0.5)
+}
+
+fn convolved(x: f64, a: f64) -> f64 {
+    let x = x.abs();
     if x < 1.0 {
         ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
     } else if x < 2.0 {
@@ -87,15 +166,10 @@ fn cubic(x: f64) -> f64 {
 
 /// What each sample weighs in each result: a matrix, column by column a result. A filter that shrinks is spread over what it skips.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Sizes of images.
-fn weights(filter: &Filter, before: i64, after: i64, corners: bool) -> Result<Vec<f32>, Refusal> {
+fn weights(filter: &Filter, before: i64, after: i64, scale: f64) -> Result<Vec<f32>, Refusal> {
     let count = before.checked_mul(after).and_then(|n| usize::try_from(n).ok());
     let (Some(count), Ok(columns)) = (count, usize::try_from(after)) else {
         return Err(Refusal("sizes are beyond 64 bits".into()));
-    };
-    let scale = match (corners, after) {
-        (true, 1) => 0.0,
-        (true, _) => (before as f64 - 1.0) / (after as f64 - 1.0),
-        (false, _) => before as f64 / after as f64,
     };
     let spread = scale.max(1.0);
     let mut all = vec![0_f32; count];
@@ -120,13 +194,19 @@ fn weights(filter: &Filter, before: i64, after: i64, corners: bool) -> Result<Ve
 fn smooth(cx: &mut Cx, filter: Filter) -> Made {
     let named = cx.args.len() == 4 && matches!(cx.get(3, "scale_factors"), Value::List(_));
     let args = Args::of(cx, if named { "self output_size align_corners scale_factors" } else { RESAMPLED })?;
-    let ([images, channels, high, wide], [to_high, to_wide]) = resampled(cx, &args)?;
-    let corners = args.flag("align_corners")?;
+    let (images, corners) = (resampled(cx, &args)?, args.flag("align_corners")?);
+    let matrices =
+        images.along(|before, after, scale| weights(&filter, before, after, step(before, after, corners, scale)))?;
+    products(cx, &args, &images, matrices)
+}
+
+/// Resamples by a matrix for each of two dimensions: what each sample weighs in each result.
+fn products(cx: &mut Cx, args: &Args, images: &Resampled, [down, across]: [Vec<f32>; 2]) -> Made {
+    let ([count, channels, high, wide], [to_high, to_wide]) = (images.from, images.to);
     let dtype = cx.out_type()?;
-    let planes = images.saturating_mul(channels);
+    let planes = count.saturating_mul(channels);
     let mut x = cx.cast(args.get("self"), DataType::Float)?;
-    for (own, other, to) in [(wide, high, to_wide), (high, to_wide, to_high)] {
-        let matrix = weights(&filter, own, to, corners)?;
+    for (own, other, to, matrix) in [(wide, high, to_wide, across), (high, to_wide, to_high, down)] {
         let bytes = matrix.iter().flat_map(|w| w.to_le_bytes()).collect();
         let matrix = cx.b.raw_constant(DataType::Float, vec![own, to], bytes, None);
         let rows = ints(&[planes.saturating_mul(other), own]);
@@ -135,7 +215,7 @@ fn smooth(cx: &mut Cx, filter: Filter) -> Made {
         x = cx.op("Reshape", vec![x.into(), ints(&[planes, other, to])], &[])?;
         x = cx.op("Transpose", vec![x.into(), ints(&[0, 2, 1])], &[])?;
     }
-    x = cx.op("Reshape", vec![x.into(), ints(&[images, channels, to_high, to_wide])], &[])?;
+    x = cx.op("Reshape", vec![x.into(), ints(&[count, channels, to_high, to_wide])], &[])?;
     Ok(cx.cast(x, dtype)?.into())
 }
 
@@ -147,13 +227,29 @@ mod tests {
     fn each_result_is_an_average_and_a_filter_that_grows_reaches_no_farther() {
         for (before, after) in [(6, 3), (3, 6), (5, 4), (7, 1)] {
             for filter in [Filter { reach: 1.0, of: linear }, Filter { reach: 2.0, of: cubic }] {
-                let all = weights(&filter, before, after, false).unwrap();
+                let all = weights(&filter, before, after, step(before, after, false, None)).unwrap();
                 for at in 0..usize::try_from(after).unwrap() {
                     let sum: f32 = all.iter().skip(at).step_by(usize::try_from(after).unwrap()).sum();
                     assert!((sum - 1.0).abs() < 1e-6, "{before} to {after}: {sum}");
                 }
             }
         }
-        assert_eq!(weights(&Filter { reach: 1.0, of: linear }, 2, 4, false).unwrap()[..4], [1.0, 0.75, 0.25, 0.0]);
+        assert_eq!(weights(&Filter { reach: 1.0, of: linear }, 2, 4, 0.5).unwrap()[..4], [1.0, 0.75, 0.25, 0.0]);
+    }
+
+    #[test]
+    fn samples_are_placed_by_the_scale_and_the_border_stands_for_what_is_beyond() {
+        // Of 3 samples 7 are made with a scale of 2.5: the second lies at 0.4 * 1.5 - 0.5 = 0.1.
+        let all = placed(&Between { reach: 1, of: linear }, 3, 7, step(3, 7, false, Some(2.5))).unwrap();
+        assert_eq!([all[0], all[7], all[14]], [1.0, 0.0, 0.0]);
+        assert!((all[1] - 0.9).abs() < 1e-6 && (all[8] - 0.1).abs() < 1e-6, "{all:?}");
+        let cubic = placed(&Between { reach: 2, of: |x| convolved(x, -0.75) }, 3, 7, 0.4).unwrap();
+        for at in 0..7 {
+            let sum: f32 = cubic.iter().skip(at).step_by(7).sum();
+            assert!((sum - 1.0).abs() < 1e-6, "{sum}");
+        }
+        // By the ratio of the sizes they would lie elsewhere.
+        let ratio = placed(&Between { reach: 1, of: linear }, 3, 7, step(3, 7, false, None)).unwrap();
+        assert!((all[1] - ratio[1]).abs() > 1e-2);
     }
 }

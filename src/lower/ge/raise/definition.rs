@@ -11,7 +11,7 @@ use crate::analysis::streams::mentions_streams;
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, View};
 use crate::lower::ge::define::fields::is_call_held;
 use crate::lower::ge::expand::replace;
-use crate::ops::{Exactness, Operator, Registry};
+use crate::ops::{Exactness, Expansion, Operator, Registry};
 use crate::sym::Dim;
 
 /// As often as what an operator was taken apart into is taken apart again.
@@ -20,22 +20,39 @@ const ROUNDS: usize = 4;
 /// Takes the forms of operators apart that a GE graph knows nothing of: those that give what they write become the functional form and the write,
 /// draws of other distributions than the device's become draws of these. Returns the targets of those that mean it over the reals alone.
 pub fn by_form(graph: &mut Graph, registry: &Registry) -> BTreeSet<String> {
-    let mut rounded = BTreeSet::new();
     // The order of streams is held by the names of nodes.
     if mentions_streams(graph) {
-        return rounded;
+        return BTreeSet::new();
     }
+    let chosen = |target: &str, o: &Operator| {
+        !is_call_held(target) && (is_form(o) || (o.effects.random && !draws::is_known(target)))
+    };
+    taken_apart(graph, registry, chosen, |_| true)
+}
+
+/// Takes the calls of chosen operators apart whose expansion will do, and the calls that this gives; returns the targets of those that mean it
+/// over the reals alone.
+fn taken_apart(
+    graph: &mut Graph,
+    registry: &Registry,
+    chosen: impl Fn(&str, &Operator) -> bool,
+    will_do: impl Fn(&Expansion) -> bool,
+) -> BTreeSet<String> {
+    let mut rounded = BTreeSet::new();
     for _ in 0..ROUNDS {
         let nodes: Vec<(NodeId, Exactness)> = graph
             .nodes(BodyId::ROOT)
-            .filter(|n| graph.kind(*n) == NodeKind::Call && !is_call_held(graph.target(*n)))
+            .filter(|n| graph.kind(*n) == NodeKind::Call)
             .filter_map(|n| Some((n, registry.operator_of(graph, n)?)))
-            .filter(|(n, o)| is_form(o) || (o.effects.random && !draws::is_known(graph.target(*n))))
+            .filter(|(n, o)| chosen(graph.target(*n), o))
             .filter_map(|(n, o)| Some((n, registry.exactness(o)?)))
             .collect();
         let mut any = false;
         for (node, exactness) in nodes {
             let Ok(Some(expansion)) = registry.decompose_values(graph, node) else { continue };
+            if !will_do(&expansion) {
+                continue;
+            }
             if exactness == Exactness::Real {
                 rounded.insert(graph.target(node).to_string());
             }
@@ -58,38 +75,13 @@ fn is_form(operator: &Operator) -> bool {
 /// Takes operators of `graph` apart that `raised` has none of; returns the targets of those that mean it over the reals alone.
 pub fn by_definition(graph: &mut Graph, raised: &Graph, registry: &Registry) -> BTreeSet<String> {
     let calls = raised.nodes(BodyId::ROOT).filter(|n| raised.kind(*n) == NodeKind::Call);
-    let there: BTreeSet<String> = calls.map(|n| raised.target(n).to_string()).collect();
-    let mut rounded = BTreeSet::new();
-    for _ in 0..ROUNDS {
-        let nodes: Vec<(NodeId, Exactness)> = graph
-            .nodes(BodyId::ROOT)
-            .filter(|n| graph.kind(*n) == NodeKind::Call && !there.contains(graph.target(*n)))
-            .filter_map(|n| Some((n, registry.operator_of(graph, n)?)))
-            .filter(|(_, o)| gives_its_own(o))
-            .filter_map(|(n, o)| Some((n, registry.exactness(o)?)))
-            .collect();
-        let mut any = false;
-        for (node, exactness) in nodes {
-            let Ok(Some(expansion)) = registry.decompose_values(graph, node) else { continue };
-            let draws = |n: NodeId| {
-                let is_there = there.contains(expansion.graph.target(n));
-                registry.operator_of(&expansion.graph, n).is_none_or(|o| o.effects.random && !is_there)
-            };
-            if expansion.calls().any(draws) {
-                continue;
-            }
-            if exactness == Exactness::Real {
-                rounded.insert(graph.target(node).to_string());
-            }
-            let results = expansion.inline(graph, BodyId::ROOT, Some(node));
-            replace(graph, node, &results);
-            any = true;
-        }
-        if !any {
-            break;
-        }
-    }
-    rounded
+    let there: BTreeSet<&str> = calls.map(|n| raised.target(n)).collect();
+    let draws = |e: &Expansion, n: NodeId| {
+        let is_there = there.contains(e.graph.target(n));
+        registry.operator_of(&e.graph, n).is_none_or(|o| o.effects.random && !is_there)
+    };
+    let chosen = |target: &str, o: &Operator| !there.contains(target) && gives_its_own(o);
+    taken_apart(graph, registry, chosen, |e| !e.calls().any(|n| draws(e, n)))
 }
 
 /// Puts zeros into memory that `graph` leaves unset, where `raised` leaves none: what is found there is anybody's choice, and this one is as good.
