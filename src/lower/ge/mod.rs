@@ -43,4 +43,7 @@ pub use define::{
 pub use files::{FileError, Format, decode, encode, read_file, write_file};
 pub use lowering::{LowerError, Lowered, Options, Remark, Unsupported, lower, lower_with};
 pub use proto::GraphDef;
-pub use raise::{Opaque, RaiseError, Raised, by_definition, by_form, comparable, raise, with_zeros, without_waits};
+pub use raise::{
+    Opaque, RaiseError, Raised, by_definition, by_form, comparable, raise, with_zeros, without_empty_writes,
+    without_waits,
+};

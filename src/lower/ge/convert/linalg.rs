@@ -25,8 +25,13 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten._linalg_svd.default", By(singular)),
 ];
 
-fn results(made: &[Option<TensorId>]) -> Value {
-    Value::List(made.iter().map(|t| t.map_or(Value::None, Value::Tensor)).collect())
+/// What GE gives of the results; what it does not may not be read.
+fn results(cx: &Cx, made: &[Option<TensorId>]) -> Made {
+    let lacking = made.iter().enumerate().find(|(place, t)| t.is_none() && cx.result_is_read(*place, ""));
+    match lacking {
+        Some((place, _)) => Err(Refusal(format!("result {place} is read, and GE's operator does not give it"))),
+        None => Ok(Value::List(made.iter().map(|t| t.map_or(Value::None, Value::Tensor)).collect())),
+    }
 }
 
 fn matrix(cx: &Cx, args: &Args, name: &str) -> Result<TensorId, Refusal> {
@@ -84,14 +89,14 @@ fn determinant(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "A")?;
     let x = matrix(cx, &args, "A")?;
     let made = cx.op("MatrixDeterminant", vec![x.into()], &[])?;
-    Ok(results(&[Some(made), None, None]))
+    results(cx, &[Some(made), None, None])
 }
 
 fn log_determinant(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "A")?;
     let x = matrix(cx, &args, "A")?;
     let [sign, log] = two(cx, "LogMatrixDeterminant", x, &[])?;
-    Ok(results(&[Some(sign), Some(log), None, None]))
+    results(cx, &[Some(sign), Some(log), None, None])
 }
 
 fn inverse(cx: &mut Cx) -> Made {
@@ -99,7 +104,7 @@ fn inverse(cx: &mut Cx) -> Made {
     let x = matrix(cx, &args, "A")?;
     let made = cx.op("MatrixInverse", vec![x.into()], &[])?;
     let info = no_failure(cx, x)?;
-    Ok(results(&[Some(made), Some(info)]))
+    results(cx, &[Some(made), Some(info)])
 }
 
 /// A right side that is a vector is one column; from the other side all is turned.
@@ -119,7 +124,7 @@ fn solve(cx: &mut Cx) -> Made {
         let column = cx.unsqueeze(b, &[-1])?;
         let made = cx.op("MatrixSolve", vec![a.into(), column.into()], &[])?;
         let made = cx.squeeze(made, &[-1])?;
-        return Ok(results(&[Some(made), None, None, Some(info)]));
+        return results(cx, &[Some(made), None, None, Some(info)]);
     }
     if of_b != rank || !outer_alike(cx, a, b)? {
         return Err(Refusal("right sides that are spread over matrices are not supported".into()));
@@ -131,7 +136,7 @@ fn solve(cx: &mut Cx) -> Made {
         let made = cx.op("MatrixSolve", vec![a.into(), b.into()], &[])?;
         turned_of(cx, made, rank)?
     };
-    Ok(results(&[Some(made), None, None, Some(info)]))
+    results(cx, &[Some(made), None, None, Some(info)])
 }
 
 fn outer_alike(cx: &Cx, a: TensorId, b: TensorId) -> Result<bool, Refusal> {
@@ -150,7 +155,7 @@ fn cholesky(cx: &mut Cx) -> Made {
     let read = if upper { turned(cx, x)? } else { x };
     let made = cx.op("Cholesky", vec![read.into()], &[])?;
     let made = if upper { turned_of(cx, made, rank)? } else { made };
-    Ok(results(&[Some(made), Some(info)]))
+    results(cx, &[Some(made), Some(info)])
 }
 
 fn solve_triangular(cx: &mut Cx) -> Made {
@@ -177,7 +182,7 @@ fn qr(cx: &mut Cx) -> Made {
     args.one_of("mode", &["reduced", "complete"])?;
     let whole = args.text("mode")? == "complete";
     let [q, r] = two(cx, "Qr", x, &[("full_matrices", Attr::Bool(whole))])?;
-    Ok(results(&[Some(q), Some(r)]))
+    results(cx, &[Some(q), Some(r)])
 }
 
 /// GE reads the lower triangle.
@@ -188,7 +193,7 @@ fn eigen(cx: &mut Cx) -> Made {
     let read = if args.text("UPLO")? == "U" { turned(cx, x)? } else { x };
     let vectors = args.flag("compute_v")?;
     let [values, of] = two(cx, "SelfAdjointEig", read, &[("compute_v", Attr::Bool(vectors))])?;
-    Ok(results(&[Some(values), vectors.then_some(of)]))
+    results(cx, &[Some(values), vectors.then_some(of)])
 }
 
 /// GE gives the right vectors as columns, PyTorch as rows.
@@ -200,8 +205,8 @@ fn singular(cx: &mut Cx) -> Made {
     let made = cx.b.many("Svd", vec![In::from(x)], &attrs, None)?;
     let [sigma, u, v] = <[TensorId; 3]>::try_from(made).map_err(|_| Refusal("three results were expected".into()))?;
     if !vectors {
-        return Ok(results(&[None, Some(sigma), None]));
+        return results(cx, &[None, Some(sigma), None]);
     }
     let v = turned_of(cx, v, rank)?;
-    Ok(results(&[Some(u), Some(sigma), Some(v)]))
+    results(cx, &[Some(u), Some(sigma), Some(v)])
 }

@@ -210,6 +210,9 @@ fn max(cx: &mut Cx) -> Made {
 #[allow(clippy::cast_precision_loss)] // As Python does it.
 fn vector_norm(cx: &mut Cx) -> Made {
     let x = cx.tensor(0, "self")?;
+    if matches!(cx.dtype(x), DataType::Complex32 | DataType::Complex64 | DataType::Complex128) {
+        return Err(Refusal("GE has no norm of complex numbers".into()));
+    }
     let order = match cx.float(1, "ord", 2.0)? {
         f if f == f64::INFINITY => f64::from(i32::MAX),
         f if f == f64::NEG_INFINITY => f64::from(i32::MIN),

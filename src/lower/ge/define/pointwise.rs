@@ -10,6 +10,7 @@ pub(super) const TABLE: Table = &[
     ("Add", |c| binary(c, "aten.add.Tensor", Some(Arithmetic::Add), true)),
     ("Sub", |c| binary(c, "aten.sub.Tensor", Some(Arithmetic::Sub), false)),
     ("Mul", |c| binary(c, "aten.mul.Tensor", Some(Arithmetic::Mul), true)),
+    ("Complex", complex),
     ("RealDiv", quotient),
     ("Div", quotient),
     ("FloorDiv", floor_div),
@@ -109,6 +110,15 @@ fn is_one(number: &Arg) -> bool {
         Arg::Float(v) => *v == 1.0,
         _ => false,
     }
+}
+
+/// Of parts of a type one of twice its width.
+fn complex(c: &mut Call<'_, '_>) -> Made {
+    let (real, imag, whole) = (c.t("real")?, c.t("imag")?, c.dtype("Tout")?);
+    let widths = (c.b.dtype(real)?, whole);
+    let fits = matches!(widths, (Dtype::F16, Dtype::C32) | (Dtype::F32, Dtype::C64) | (Dtype::F64, Dtype::C128));
+    c.only(fits, "parts of another width")?;
+    one(c.b.call("aten.complex.default", vec![Arg::Node(real), Arg::Node(imag)])?)
 }
 
 fn quotient(c: &mut Call<'_, '_>) -> Made {

@@ -70,7 +70,8 @@ fn mean(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
     let is_one = c.b.rank(x)? == 0;
     c.only(c.flag("noop_with_empty_axes")? || is_one || !c.ints("axes")?.is_empty(), "a mean over no axes")?;
-    c.only(c.b.dtype(x)?.is_float(), "a mean of integers")?;
+    let dtype = c.b.dtype(x)?;
+    c.only(dtype.is_float() || dtype.is_complex(), "a mean of integers")?;
     reduce(c, "aten.mean.dim")
 }
 

@@ -134,8 +134,46 @@ pub fn without_waits(graph: &mut Graph) -> bool {
     !waits.is_empty()
 }
 
+/// Takes out writes into inputs that have no elements: nothing is written.
+pub fn without_empty_writes(graph: &mut Graph) {
+    let is_empty = |g: &Graph, n: NodeId| {
+        let sizes = g.ty(n).as_tensor().map(|t| t.sizes.as_slice());
+        g.kind(n) == NodeKind::Placeholder && sizes.is_some_and(|s| s.contains(&Dim::Fixed(0)))
+    };
+    let into = |g: &Graph, n: NodeId| match (g.target(n), g.args(n)) {
+        ("aten.copy_.default", [Arg::Node(into), ..]) => Some(*into),
+        _ => None,
+    };
+    let nothing = |n: &NodeId| into(graph, *n).is_some_and(|into| is_empty(graph, into));
+    let writes: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(nothing).collect();
+    for write in writes {
+        if let Some(operand) = graph.args(write).first().cloned() {
+            replace(graph, write, &[operand]);
+        }
+    }
+}
+
 /// Whether an operator's results lie in memory of their own; what it writes besides, its definition copies there.
 fn gives_its_own(operator: &Operator) -> bool {
     let effects = &operator.effects;
     !effects.opaque && effects.side.is_none() && effects.returns.iter().all(|r| r.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::text;
+
+    #[test]
+    fn only_writes_into_what_has_no_elements_are_none() {
+        for (sizes, left) in [("[0, 3]", 0), ("[1, 3]", 1), ("[s0, 3]", 1)] {
+            let program = format!(
+                "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32{sizes}\", y: \"f32{sizes}\"):\n        r: \"f32{sizes}\" = torch.ops.aten.copy_.default(x, y)\n        return (r,)\n"
+            );
+            let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
+            without_empty_writes(&mut graph);
+            let calls = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).count();
+            assert_eq!(calls, left, "{sizes}");
+        }
+    }
 }

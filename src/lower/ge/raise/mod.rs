@@ -26,7 +26,7 @@ use crate::ops::Registry;
 use draws::Draws;
 use wires::{Wire, Wires};
 
-pub use definition::{by_definition, by_form, with_zeros, without_waits};
+pub use definition::{by_definition, by_form, with_zeros, without_empty_writes, without_waits};
 pub use host::comparable;
 
 /// A GE graph in PyTorch's operators.
