@@ -143,7 +143,7 @@ pub fn constants(graph: &Graph, weights: &Weights) -> Arc<[Held]> {
         }
         left = left.checked_sub(tensor.numel())?;
         let (dtype, sizes) = (Some(tensor.dtype()), tensor.sizes().to_vec());
-        Some(Held { name: input.name.to_string(), dtype, sizes, values: values_of(&tensor)? })
+        Some(Held { name: input.name.to_string(), dtype, sizes, strides: None, values: values_of(&tensor)? })
     });
     held.collect()
 }

@@ -1,14 +1,19 @@
 //! What running both graphs shows: each kind of difference with the twin that must not be refuted.
 
 use airlock::formats::text::{self, ReadOptions, case};
-use airlock::graph::Graph;
+use airlock::graph::{Graph, InputLayout};
 use airlock::ops::Registry;
 use airlock::verify::{self, Budget, Domain, Finding, JudgeOptions, Shows, Stop, Tried, Values, Verdict};
 
 fn graph(inputs: &str, lines: &[&str], out: &str) -> Graph {
+    lying(InputLayout::Contiguous, inputs, lines, out)
+}
+
+fn lying(inputs_lie: InputLayout, inputs: &str, lines: &[&str], out: &str) -> Graph {
     let body: String = lines.iter().map(|l| format!("        {l}\n")).collect();
     let text = format!("class M(torch.nn.Module):\n    def forward(self, {inputs}):\n{body}        return ({out},)\n");
-    let mut graph = text::read(&text, &ReadOptions::of_file("g.fx")).unwrap_or_else(|e| panic!("{}", e.render()));
+    let mut graph = text::read(&text, &ReadOptions { inputs_lie, ..ReadOptions::of_file("g.fx") })
+        .unwrap_or_else(|e| panic!("{}", e.render()));
     assert!(Registry::standard().check_types(&mut graph).is_empty(), "{text}");
     graph
 }
@@ -328,4 +333,48 @@ fn where_integers_are_indices_those_that_both_graphs_take_are_tried() {
         "out = torch.ops.aten.clamp.default(low, None, 500.0)",
     ];
     assert_eq!(shows(inputs, (before, "out"), (wrong, "out"), (same, "out")), Shows::Value);
+}
+
+/// What shows that two programs differ, where nothing is known of how inputs lie, and where they lie row by row.
+fn shows_by_layout(inputs: &str, before: (&[&str], &str), after: (&[&str], &str)) -> (Option<Shows>, Option<Shows>) {
+    let registry = Registry::standard();
+    let run = |layout: InputLayout| {
+        let [a, b] = [before, after].map(|(lines, out)| lying(layout, inputs, lines, out));
+        let tried = verify::refute(&a, &b, &registry, &options());
+        assert!(tried.ran > 20 || tried.witness.is_some(), "{tried:?}");
+        tried.witness.map(|w| w.shows)
+    };
+    (run(InputLayout::Any), run(InputLayout::Contiguous))
+}
+
+#[test]
+fn a_copy_that_only_some_layouts_need_is_missed_where_inputs_lie_anyhow() {
+    let copied = &["out = torch.ops.aten.contiguous.default(x)"];
+    assert_eq!(shows_by_layout(X, (copied, "out"), (&[], "x")), (Some(Shows::Sharing), None));
+    let again = &["one = torch.ops.aten.contiguous.default(x)", "out = torch.ops.aten.contiguous.default(one)"];
+    assert_eq!(shows_by_layout(X, (copied, "out"), (again, "out")), (None, None));
+}
+
+#[test]
+fn a_view_that_only_some_layouts_have_raises_where_inputs_lie_anyhow() {
+    let sum = "out = torch.ops.aten.sum.dim_IntList(flat, [0])";
+    let reshaped = &["flat = torch.ops.aten.reshape.default(x, [24])", sum];
+    let viewed = &["flat = torch.ops.aten.view.default(x, [24])", sum];
+    assert_eq!(shows_by_layout(X, (reshaped, "out"), (viewed, "out")), (Some(Shows::Raises), None));
+    // That the view of the graph before exists is taken for granted.
+    assert_eq!(shows_by_layout(X, (viewed, "out"), (reshaped, "out")), (None, None));
+}
+
+#[test]
+fn the_script_of_a_witness_has_its_inputs_as_they_lie() {
+    let registry = Registry::standard();
+    let copied = &["out = torch.ops.aten.contiguous.default(x)"];
+    let [a, b] = [(&copied[..], "out"), (&[][..], "x")]
+        .map(|(lines, out)| lying(InputLayout::Any, "x: \"f32[2, 2]\"", lines, out));
+    let witness = verify::refute(&a, &b, &registry, &options()).witness.unwrap();
+    let written = verify::write_counterexample((&a, &b), &witness, &options(), "w", "");
+    assert!(written.script.unwrap().contains(".as_strided([2, 2], [1, 2])"));
+    let read = case::read(&written.case, &ReadOptions::of_file("w.case")).unwrap();
+    let given = verify::given(&read.meta, None).unwrap().unwrap();
+    assert_eq!(given.inputs.first().and_then(|h| h.strides.clone()), Some(vec![1, 2]));
 }

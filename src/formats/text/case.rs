@@ -111,6 +111,9 @@ pub struct GivenInput {
     /// Sizes.
     #[serde(default)]
     pub sizes: Vec<usize>,
+    /// Strides, where it does not lie row by row.
+    #[serde(default)]
+    pub strides: Option<Vec<usize>>,
     /// Row-major; none where they stand in the file beside.
     #[serde(default)]
     pub values: Vec<toml::Value>,

@@ -17,6 +17,9 @@ use crate::verify::options::{JudgeOptions, stated};
 /// Of inputs with more elements than that together, the values stand in a file beside.
 const INLINE: usize = 4096;
 
+/// The memory of an input of a file may be so many times larger than what lies in it.
+const GAPS: usize = 16;
+
 /// Inputs with which a judgement begins.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Given {
@@ -46,6 +49,18 @@ pub enum GivenError {
         name: String,
         /// How many its sizes come to.
         expected: usize,
+    },
+    /// Strides that do not fit.
+    #[error(
+        "counterexample input `{name}`: expected a stride for each of {dims} dimensions, within {most} elements in all"
+    )]
+    Strides {
+        /// Input.
+        name: String,
+        /// How many its sizes are.
+        dims: usize,
+        /// How far it may reach.
+        most: usize,
     },
     /// The file beside is not of its format.
     #[error("the file of counterexample inputs is not a safetensors file: {0}")]
@@ -118,8 +133,11 @@ fn table(witness: &Witness, file: Option<&str>) -> toml::Table {
         if let Some(dtype) = h.dtype {
             one.insert("dtype".into(), dtype.short().into());
         }
-        let sizes = h.sizes.iter().map(|n| toml::Value::Integer(*n as i64)).collect();
-        one.insert("sizes".into(), toml::Value::Array(sizes));
+        let numbers = |all: &[usize]| toml::Value::Array(all.iter().map(|n| (*n as i64).into()).collect());
+        one.insert("sizes".into(), numbers(&h.sizes));
+        if let Some(strides) = &h.strides {
+            one.insert("strides".into(), numbers(strides));
+        }
         if file.is_none() {
             let values = match &h.values {
                 Values::Floats(all) => all.iter().map(|v| toml::Value::Float(*v)).collect(),
@@ -165,10 +183,20 @@ pub fn read(meta: &CaseMeta, beside: Option<&[u8]>) -> Result<Option<Given>, Giv
         let expected = count(&one.sizes);
         let values = values.filter(|v| v.len() == expected);
         let values = values.ok_or_else(|| GivenError::Values { name: name.clone(), expected })?;
-        inputs.push(Held { name: name.clone(), dtype, sizes: one.sizes.clone(), values });
+        let most = expected.saturating_mul(GAPS);
+        if one.strides.as_ref().is_some_and(|s| s.len() != one.sizes.len() || reach(&one.sizes, s) > most) {
+            return Err(GivenError::Strides { name: name.clone(), dims: one.sizes.len(), most });
+        }
+        inputs.push(Held { name: name.clone(), dtype, sizes: one.sizes.clone(), strides: one.strides.clone(), values });
     }
     let sizes: BTreeMap<String, i64> = stated.sizes.clone();
     Ok(Some(Given { sizes: sizes.into_iter().collect(), inputs, aliased: stated.aliased }))
+}
+
+/// How many elements of memory a tensor of these strides reaches over.
+fn reach(sizes: &[usize], strides: &[usize]) -> usize {
+    let last = sizes.iter().zip(strides).map(|(n, s)| n.saturating_sub(1).saturating_mul(*s));
+    last.fold(1, usize::saturating_add)
 }
 
 fn of_file(view: &TensorView<'_>) -> Option<Values> {

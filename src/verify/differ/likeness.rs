@@ -89,7 +89,7 @@ pub fn prints(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
     let trials = trials::of(&mut subject, options.budget.bytes);
     let is_normal = |t: &&trials::Trial| matches!(t.regime, Regime::Normal(_));
     let trial = trials.list.iter().find(is_normal)?;
-    let inputs = run::inputs(&mut subject, trials.sizes.get(trial.sizes)?, From::Regime(&trial.regime, options.seed))?;
+    let inputs = run::inputs(&mut subject, trials.sizes.get(trial.sizes)?, From::Trial(trial, options.seed))?;
     let mut prints = Prints::default();
     for (side, graph) in [(Side::Before, before), (Side::After, after)] {
         let mut noted = Noted { side, prints: &mut prints };

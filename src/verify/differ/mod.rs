@@ -1,6 +1,6 @@
 //! The half of the judge that refutes: both programs run on the same inputs, until one shows a difference or the budget ends.
 //!
-//! - `subject`, `steps`, `parting`: the pair, its inputs, which steps each side takes, which inputs lie before the first difference; `sizes`, `regimes`, `trials`: what is tried;
+//! - `subject`, `steps`, `parting`: the pair, its inputs, which steps each side takes, which inputs lie before the first difference; `sizes`, `regimes`, `lies`, `trials`: what is tried;
 //! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are; `draws`: how often each draws;
 //! - `likeness`: which values are alike in a run, for provers to look at first;
 //! - `sampled`: what rounding does where values are equal over the reals;
@@ -16,6 +16,7 @@ mod draws;
 mod error;
 mod illustrate;
 mod lab;
+mod lies;
 mod likeness;
 mod parting;
 mod regimes;
@@ -47,6 +48,7 @@ use crate::ops::Registry;
 use crate::rules::Level;
 use crate::verify::differ::error::{Difference, Ground};
 use crate::verify::differ::lab::Lab;
+use crate::verify::differ::lies::Lies;
 use crate::verify::differ::regimes::Regime;
 use crate::verify::differ::run::{From, Run};
 use crate::verify::differ::shrink::Shrunk;
@@ -188,7 +190,7 @@ fn tried_once(
 ) -> Option<(Vec<Value>, Once)> {
     let run = |subject: &mut Subject<'_>, limit: Option<i64>| {
         subject.integers_below = limit;
-        let inputs = run::inputs(subject, sizes, From::Regime(&trial.regime, seed))?;
+        let inputs = run::inputs(subject, sizes, From::Trial(trial, seed))?;
         let came_to = once(subject, trial, &inputs, deadline);
         Some((inputs, came_to))
     };
@@ -217,7 +219,7 @@ fn shrinks_until(time_ms: u64, deadline: Instant) -> Instant {
 fn shown_by(subject: &mut Subject<'_>, given: &Given, deadline: Instant) -> Option<Witness> {
     let inputs = run::inputs(subject, &given.sizes, From::Held(&given.inputs))?;
     let ground = run::ground(&inputs, subject.is_narrow());
-    let trial = Trial { sizes: 0, regime: Regime::Given, ground, aliased: given.aliased };
+    let trial = Trial { sizes: 0, regime: Regime::Given, lies: Lies::default(), ground, aliased: given.aliased };
     match once(subject, &trial, &inputs, deadline) {
         Once::Differs(difference) => Some(Witness::of(subject, &given.sizes, &trial, &inputs, difference)),
         _ => None,
@@ -251,7 +253,7 @@ fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instan
         (Run::Done(_), Run::Raised(node, why)) => {
             raise(Shows::Raises, "runs".into(), format!("raises at `{node}`: {why}"))
         }
-        (Run::Raised(node, why), Run::Done(_)) if subject.may_stop_raising => {
+        (Run::Raised(node, why), Run::Done(_)) if subject.may_stop_raising || trial.lies != Lies::Contiguous => {
             Once::NotRun(format!("the graph before raises at `{node}`: {why}"))
         }
         (Run::Raised(node, why), Run::Done(_)) => match is_live(subject, &node) {

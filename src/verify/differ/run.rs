@@ -10,9 +10,11 @@ use crate::exec::{self, Casts, ExecError, Kernels, Meta, Meter, Observer, Sessio
 use crate::graph::{Bytes, Dtype, Graph, OutputKind, View};
 use crate::sym::Dim;
 use crate::verify::differ::error::Ground;
+use crate::verify::differ::lies::Lies;
 use crate::verify::differ::regimes::{self, Regime, Values, Wanted};
 use crate::verify::differ::sizes::{self, Sizes};
 use crate::verify::differ::subject::{Input, Kind, Subject};
+use crate::verify::differ::trials::Trial;
 use crate::verify::differ::witness::Held;
 
 /// What a run leaves.
@@ -82,8 +84,10 @@ pub fn bytes(subject: &mut Subject<'_>, sizes: &Sizes) -> Option<usize> {
 /// Where the values of inputs come from.
 #[derive(Clone, Copy)]
 pub enum From<'a> {
-    /// A regime, varied by a number.
-    Regime(&'a Regime, u64),
+    /// A trial, varied by a number.
+    Trial(&'a Trial, u64),
+    /// A regime, of inputs that lie row by row.
+    Regime(&'a Regime),
     /// What was kept.
     Held(&'a [Held]),
 }
@@ -117,31 +121,43 @@ fn one(
     };
     let sizes = all(&ty.sizes)?;
     let mut meta = Meta::contiguous(ty.dtype, &sizes);
-    if let Some(strides) = ty.strides.as_ref().and_then(|s| all(s)) {
-        meta.strides = strides.as_slice().into();
-    }
-    let values = match from {
-        From::Regime(regime, shift) => {
-            let (count, row) = (meta.numel(), sizes.last().copied().unwrap_or(1));
-            let wanted = Wanted {
-                number: place,
-                dtype: ty.dtype,
-                count,
-                row,
-                domain: &input.domain,
-                narrow,
-                integers_below,
-                weight: input.target.is_some(),
-                on_the_way: input.on_the_way,
-            };
-            regimes::values(regime, wanted, shift)
-        }
+    let stated = ty.strides.as_ref().and_then(|s| all(s));
+    let (regime, shift) = match from {
+        From::Trial(trial, shift) => (&trial.regime, shift),
+        From::Regime(regime) => (regime, 0),
         From::Held(held) => {
             let fits = |h: &&Held| h.name == input.name && h.dtype == Some(ty.dtype) && h.sizes == sizes;
-            held.iter().find(fits)?.values.clone()
+            let held = held.iter().find(fits)?;
+            if let Some(strides) = stated.or_else(|| held.strides.clone()) {
+                meta.strides = strides.as_slice().into();
+            }
+            return tensor(meta, &held.values).map(Value::Tensor);
         }
     };
-    tensor(meta, &values).map(Value::Tensor)
+    if let Some(strides) = stated.or_else(|| other_strides(from, &sizes)) {
+        meta.strides = strides.as_slice().into();
+    }
+    let (count, row) = (meta.numel(), sizes.last().copied().unwrap_or(1));
+    let wanted = Wanted {
+        number: place,
+        dtype: ty.dtype,
+        count,
+        row,
+        domain: &input.domain,
+        narrow,
+        integers_below,
+        weight: input.target.is_some(),
+        on_the_way: input.on_the_way,
+    };
+    tensor(meta, &regimes::values(regime, wanted, shift)).map(Value::Tensor)
+}
+
+/// How an input lies of which nobody says it, where that is not row by row.
+fn other_strides(from: From<'_>, sizes: &[usize]) -> Option<Vec<usize>> {
+    match from {
+        From::Trial(trial, _) if trial.lies != Lies::Contiguous => Some(trial.lies.strides(sizes)),
+        _ => None,
+    }
 }
 
 /// Returns what inputs may show, by their values.

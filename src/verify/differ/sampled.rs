@@ -25,7 +25,7 @@ pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline:
     let mut held = 0_usize;
     for trial in trials.list.iter().filter(|t| t.ground == Ground::Inside).take(INPUTS) {
         let sizes = trials.sizes.get(trial.sizes).cloned().unwrap_or_default();
-        let Some(inputs) = run::inputs(subject, &sizes, From::Regime(&trial.regime, seed)) else { continue };
+        let Some(inputs) = run::inputs(subject, &sizes, From::Trial(trial, seed)) else { continue };
         let lab = Lab::new(subject, &inputs, trial.aliased, deadline);
         let (Run::Done(a), Run::Done(b)) = lab.own() else { continue };
         let Some((ra, rb)) = lab.wide() else { continue };

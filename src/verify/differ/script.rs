@@ -37,7 +37,9 @@ def run(text, wide):
     def own(v):
         if not isinstance(v, torch.Tensor):
             return v
-        return v.double() if wide and v.is_floating_point() else v.clone()
+        memory = v if v._base is None else v._base
+        memory = memory.double() if wide and v.is_floating_point() else memory.clone()
+        return memory.as_strided(v.size(), v.stride())
     inputs = [own(v) for v in INPUTS]
     torch.manual_seed(0)
     try:
@@ -45,6 +47,12 @@ def run(text, wide):
         return list(scope["GraphModule"]().forward(*inputs)) + inputs + [torch.get_rng_state()]
     except Exception as e:
         return "raises %s: %s" % (type(e).__name__, str(e).split("\n")[0])
+
+
+def shared(values):
+    tensors = [(k, v) for k, v in enumerate(values) if isinstance(v, torch.Tensor) and v.numel()]
+    memory = lambda v: v.untyped_storage().data_ptr()
+    return [(k, l) for k, v in tensors for l, w in tensors if k < l and memory(v) == memory(w)]
 
 
 def show(wide):
@@ -63,6 +71,9 @@ def show(wide):
         if not same:
             print("value", k, "before", x, "after", y, sep="\n")
         differs |= not same
+    if shared(a) != shared(b):
+        print("values that share memory", "before", shared(a), "after", shared(b), sep="\n")
+        differs = True
     return differs
 
 
@@ -110,12 +121,52 @@ fn value(input: &Held) -> String {
         Some(dtype) => {
             let wide = if dtype.is_float() { "float64" } else { "int64" };
             let dtype = dtype.long();
-            format!(
-                "torch.tensor([{}], dtype=torch.{wide}).to(torch.{dtype}).reshape({:?})",
-                all.join(", "),
-                input.sizes
-            )
+            let of = |all: &[String], shape: String| {
+                format!("torch.tensor([{}], dtype=torch.{wide}).to(torch.{dtype}).{shape}", all.join(", "))
+            };
+            match &input.strides {
+                None => of(&all, format!("reshape({:?})", input.sizes)),
+                Some(strides) => {
+                    of(&spread(&all, &input.sizes, strides), format!("as_strided({:?}, {strides:?})", input.sizes))
+                }
+            }
         }
         None => all.join(", "),
+    }
+}
+
+/// The memory in which these values, row by row, lie with these strides.
+fn spread(values: &[String], sizes: &[usize], strides: &[usize]) -> Vec<String> {
+    let mut memory = Vec::new();
+    let mut index = vec![0_usize; sizes.len()];
+    for value in values {
+        let at = index.iter().zip(strides).map(|(i, s)| i.saturating_mul(*s)).fold(0_usize, usize::saturating_add);
+        if memory.len() <= at {
+            memory.resize(at.saturating_add(1), "0".to_string());
+        }
+        if let Some(place) = memory.get_mut(at) {
+            place.clone_from(value);
+        }
+        for (i, size) in index.iter_mut().zip(sizes).rev() {
+            *i = i.saturating_add(1);
+            if *i < *size {
+                break;
+            }
+            *i = 0;
+        }
+    }
+    memory
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_lie_where_their_strides_say() {
+        let all: Vec<String> = (1..=6).map(|v| v.to_string()).collect();
+        assert_eq!(spread(&all, &[2, 3], &[1, 2]), ["1", "4", "2", "5", "3", "6"]);
+        assert_eq!(spread(&all, &[3, 2], &[2, 1]), all);
+        assert_eq!(spread(&all[..2], &[2], &[2]), ["1", "0", "2"]);
     }
 }

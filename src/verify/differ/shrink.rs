@@ -81,7 +81,7 @@ impl Shrinker<'_, '_> {
             .collect();
         smaller.sort();
         for (_, sizes) in smaller {
-            let Some(inputs) = run::inputs(self.subject, sizes, From::Regime(&self.trial.regime, seed)) else {
+            let Some(inputs) = run::inputs(self.subject, sizes, From::Trial(self.trial, seed)) else {
                 continue;
             };
             if self.takes(sizes, inputs) {

@@ -5,7 +5,7 @@
 
 use crate::exec::{Meta, Value};
 use crate::formats::text::domain::Domain;
-use crate::graph::{Arg, BodyId, Dtype, Graph, InputKind, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::graph::{Arg, BodyId, Dtype, Graph, InputKind, InputLayout, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, Symbols};
 use crate::verify::differ::parting;
@@ -110,6 +110,12 @@ impl<'a> Subject<'a> {
     /// Returns whether there are integers to choose of which nothing is said.
     pub fn has_free_integers(&self) -> bool {
         self.inputs.iter().any(|i| i.domain.is_any() && matches!(&i.kind, Kind::Tensor(t) if t.dtype.is_integer()))
+    }
+
+    /// Returns whether there are inputs that may lie anyhow: nobody states their strides, and the host does not say that they lie row by row.
+    pub fn lie_anyhow(&self) -> bool {
+        let is_open = |i: &Input| matches!(&i.kind, Kind::Tensor(t) if t.strides.is_none() && !t.sizes.is_empty());
+        self.before.inputs_lie == InputLayout::Any && self.inputs.iter().any(is_open)
     }
 
     /// Returns whether some inputs lie on the way to the place where the programs part, and others do not.

@@ -4,6 +4,7 @@
 
 use crate::graph::Dtype;
 use crate::verify::differ::error::Ground;
+use crate::verify::differ::lies::Lies;
 use crate::verify::differ::regimes::{self, Regime};
 use crate::verify::differ::run::{self, From};
 use crate::verify::differ::sizes::{self, Sizes};
@@ -16,6 +17,8 @@ pub struct Trial {
     pub sizes: usize,
     /// How inputs are filled.
     pub regime: Regime,
+    /// How inputs lie whose strides nobody states.
+    pub lies: Lies,
     /// What it may show.
     pub ground: Ground,
     /// Whether inputs that may be the same memory are.
@@ -44,6 +47,9 @@ const FAINT: usize = 2;
 /// Of this many sizes single NaN elements are tried.
 const NAN_SIZES: usize = 3;
 
+/// Of this many sizes other layouts are tried, where inputs may have them: what lies otherwise shows with any values.
+const LAYOUT_SIZES: usize = 6;
+
 /// Returns the trials of a subject whose inputs take no more than that many bytes.
 pub fn of(subject: &mut Subject<'_>, bytes: usize) -> Trials {
     let mut symbols = subject.symbols.clone();
@@ -53,9 +59,10 @@ pub fn of(subject: &mut Subject<'_>, bytes: usize) -> Trials {
     let too_large = all.len() < before;
     let twins: &[bool] = if subject.inputs.iter().any(|i| i.twin.is_some()) { &[false, true] } else { &[false] };
     let mut list: Vec<(usize, Trial)> = Vec::new();
+    let lies = Lies::default();
     let mut add = |rank: usize, sizes: usize, regime: &Regime, ground: Ground| {
         for aliased in twins {
-            list.push((rank, Trial { sizes, regime: regime.clone(), ground, aliased: *aliased }));
+            list.push((rank, Trial { sizes, regime: regime.clone(), lies, ground, aliased: *aliased }));
         }
     };
     let inside = regimes::inside(subject.is_narrow());
@@ -83,13 +90,20 @@ pub fn of(subject: &mut Subject<'_>, bytes: usize) -> Trials {
             add(inside.len().saturating_add(s), s, &regime, Ground::Outside);
         }
     }
+    if subject.lie_anyhow() {
+        let layouts = (0..all.len().min(LAYOUT_SIZES)).flat_map(|s| Lies::OTHERS.map(|lies| (s, lies)));
+        for (sizes, lies) in layouts {
+            let trial = Trial { sizes, regime: Regime::Ramp, lies, ground: Ground::Inside, aliased: false };
+            list.push((sizes.saturating_add(1), trial));
+        }
+    }
     list.sort_by_key(|(rank, _)| *rank);
     Trials { sizes: all, list: list.into_iter().map(|(_, t)| t).collect(), too_large }
 }
 
 /// Single NaN elements: in each float input whose domain is every value, at the first, the last and some others.
 fn nans(subject: &mut Subject<'_>, sizes: &Sizes) -> Vec<Regime> {
-    let Some(inputs) = run::inputs(subject, sizes, From::Regime(&Regime::Ramp, 0)) else { return Vec::new() };
+    let Some(inputs) = run::inputs(subject, sizes, From::Regime(&Regime::Ramp)) else { return Vec::new() };
     let mut out = Vec::new();
     for (input, (value, stated)) in inputs.iter().zip(&subject.inputs).enumerate() {
         let Some(t) = value.as_tensor().filter(|t| t.dtype().is_float() && t.dtype() != Dtype::F8E8m0fnu) else {

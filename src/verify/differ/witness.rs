@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::exec::{Tensor, Value};
 use crate::graph::Dtype;
 use crate::verify::differ::error::{Difference, Shows};
+use crate::verify::differ::lies::Lies;
 use crate::verify::differ::regimes::Values;
 use crate::verify::differ::sizes::Sizes;
 use crate::verify::differ::subject::Subject;
@@ -23,6 +24,8 @@ pub struct Held {
     pub dtype: Option<Dtype>,
     /// Sizes.
     pub sizes: Vec<usize>,
+    /// Strides, where it does not lie row by row.
+    pub strides: Option<Vec<usize>>,
     /// Row-major.
     pub values: Values,
 }
@@ -73,7 +76,10 @@ impl Witness {
             after: difference.after,
             wide: difference.wide,
             units: difference.units,
-            regime: format!("{:?}", trial.regime),
+            regime: match trial.lies {
+                Lies::Contiguous => format!("{:?}", trial.regime),
+                lies => format!("{:?}, {lies:?}", trial.regime),
+            },
             sizes: sizes.clone(),
             aliased: trial.aliased,
             inputs: held.collect(),
@@ -85,9 +91,13 @@ impl Witness {
         let element = if self.element.is_empty() { String::new() } else { format!(" at {:?}", self.element) };
         let sizes: Vec<String> = self.sizes.iter().map(|(n, v)| format!("{n} = {v}")).collect();
         let sizes = if sizes.is_empty() { String::new() } else { format!(" with {}", sizes.join(", ")) };
+        let strides =
+            self.inputs.iter().filter_map(|h| Some(format!("strides {:?} of `{}`", h.strides.as_ref()?, h.name)));
+        let strides: Vec<String> = strides.collect();
+        let strides = if strides.is_empty() { String::new() } else { format!(" with {}", strides.join(", ")) };
         let wide = self.wide.map_or(String::new(), |w| format!(", {w} in a wide run of the graph before"));
         let units = self.units.map_or(String::new(), |u| format!(" ({u:.0} units of roundoff off)"));
-        format!("{}{element}: {} before, {} after{wide}{units}{sizes}", self.output, self.before, self.after)
+        format!("{}{element}: {} before, {} after{wide}{units}{sizes}{strides}", self.output, self.before, self.after)
     }
 
     /// Returns the verdict that this refutes.
@@ -111,9 +121,12 @@ impl Witness {
 /// Keeps the values of an input.
 pub(super) fn held(name: &str, value: &Value) -> Option<Held> {
     let name = name.to_string();
-    let number = |values| Some(Held { name: name.clone(), dtype: None, sizes: Vec::new(), values });
+    let number = |values| Some(Held { name: name.clone(), dtype: None, sizes: Vec::new(), strides: None, values });
     match value {
-        Value::Tensor(t) => Some(Held { dtype: Some(t.dtype()), sizes: t.sizes().to_vec(), values: values(t)?, name }),
+        Value::Tensor(t) => {
+            let strides = (*t.meta.strides != *Lies::Contiguous.strides(t.sizes())).then(|| t.meta.strides.to_vec());
+            Some(Held { dtype: Some(t.dtype()), sizes: t.sizes().to_vec(), strides, values: values(t)?, name })
+        }
         Value::Int(v) => number(Values::Whole(vec![*v])),
         Value::Float(v) => number(Values::Floats(vec![*v])),
         Value::Bool(v) => number(Values::Whole(vec![i64::from(*v)])),
