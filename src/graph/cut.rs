@@ -4,7 +4,9 @@
 //! Promises: the root's inputs and outputs are as many as its signature says; each step costs what it touches. Leaves to callers whether what is
 //! left still means anything.
 
-use super::{Arg, BodyId, Graph, InputKind, InputSpec, NewNode, NodeId, NodeKind, OutputKind, Users, ValueType, View};
+use super::{
+    Arg, BodyId, Graph, InputKind, InputSpec, NewNode, NodeId, NodeKind, OutputKind, OutputSpec, Users, ValueType, View,
+};
 
 /// A node to take out, and the items of its results.
 pub(super) type Item = Vec<Box<str>>;
@@ -78,7 +80,47 @@ pub(super) fn drop_unread_inputs(graphs: &mut [Graph]) -> bool {
     !unread.is_empty()
 }
 
+/// A value that becomes an input: its name there, the nodes that stand for it, its type.
+pub type StandIn = (String, Vec<NodeId>, ValueType);
+
+/// Leaves of each graph what computes one value, which is returned, of its inputs and these stand-ins, one list a graph; inputs that no graph reads
+/// are out. All graphs get the same inputs where their stand-ins have the same names and types.
+pub fn region(mut graphs: Vec<Graph>, results: &[NodeId], stand_ins: &[Vec<StandIn>]) -> Vec<Graph> {
+    for ((graph, result), inputs) in graphs.iter_mut().zip(results).zip(stand_ins) {
+        graph.return_only(*result);
+        for (name, nodes, ty) in inputs {
+            graph.make_input(name, nodes.first().copied(), ty);
+            let input = graph.find_name(BodyId::ROOT, name);
+            for node in nodes.iter().skip(1) {
+                input.inspect(|input| graph.redirect(*node, *input));
+            }
+        }
+        graph.remove_unread();
+    }
+    drop_unread_inputs(&mut graphs);
+    graphs
+}
+
 impl Graph {
+    fn return_only(&mut self, value: NodeId) {
+        let Some(output) = self.output(BodyId::ROOT) else { return };
+        self.set_args(output, Box::new([Arg::Tuple(Box::new([Arg::Node(value)]))]), Box::default());
+        if let Some(signature) = &mut self.signature {
+            signature.outputs = vec![OutputSpec { kind: OutputKind::UserOutput, target: None }];
+        }
+    }
+
+    /// Takes out calls that nobody reads, whatever they do.
+    fn remove_unread(&mut self) {
+        let nodes: Vec<NodeId> = self.nodes(BodyId::ROOT).collect();
+        for node in nodes.into_iter().rev() {
+            let is_read = self.users(node).is_some_and(|u| !u.is_empty());
+            if !is_read && matches!(self.kind(node), NodeKind::Call | NodeKind::GetAttr) {
+                self.remove(node);
+            }
+        }
+    }
+
     fn drop_outputs(&mut self, places: &[usize]) -> bool {
         let Some(node) = self.output(BodyId::ROOT) else { return false };
         let [Arg::Tuple(items) | Arg::List(items)] = self.args(node) else { return false };

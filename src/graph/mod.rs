@@ -31,6 +31,7 @@ mod weights;
 
 pub use arg::{Arg, NodesIn};
 pub use build::{Graph, InputLayout, NewNode};
+pub use cut::{StandIn, region};
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};
 pub use ids::{BodyId, Interner, NodeId, StrId};
 pub(crate) use log::Log;

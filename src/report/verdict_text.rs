@@ -65,6 +65,9 @@ pub fn verdict_details(verdict: &Verdict) -> String {
         let kept = verdict.obstacle.as_ref().map_or(String::new(), |o| format!("; not all could: {}", shown(o, SHOWN)));
         let _ = writeln!(text, "   both graphs ran on {tried} inputs, and none shows a difference{ended}{kept}");
     }
+    if let Some(region) = &verdict.region {
+        let _ = writeln!(text, "   {}", shown(region, 4 * SHOWN));
+    }
     if let Some(file) = &verdict.counterexample {
         let _ = writeln!(text, "   shown again by {}", shown(file, SHOWN));
     }

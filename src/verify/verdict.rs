@@ -199,6 +199,8 @@ pub struct Verdict {
     pub tried: Option<usize>,
     /// What kept trials from running.
     pub obstacle: Option<String>,
+    /// What differs where values that both graphs have are free, and is not shown on the graphs.
+    pub region: Option<String>,
 }
 
 impl Verdict {
@@ -224,6 +226,7 @@ impl Verdict {
             witness: None,
             tried: None,
             obstacle: None,
+            region: None,
         }
     }
 

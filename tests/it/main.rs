@@ -73,6 +73,7 @@ mod real_graphs;
 #[cfg(feature = "sandbox")]
 mod reduce;
 mod refuted;
+mod regions;
 #[cfg(feature = "sandbox")]
 mod released_components;
 mod rule_admission;

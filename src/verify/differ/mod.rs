@@ -3,6 +3,7 @@
 //! - `subject`, `steps`, `parting`: the pair, its inputs, which steps each side takes, which inputs lie before the first difference; `sizes`, `regimes`, `lies`, `trials`: what is tried;
 //! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are; `draws`: how often each draws;
 //! - `likeness`: which values are alike in a run, for provers to look at first;
+//! - `region`: parts of both graphs that differ, run on their own;
 //! - `sampled`: what rounding does where values are equal over the reals;
 //! - `witness`: what is kept of it, made smaller by `shrink`; `counterexample`, `script`: that as files;
 //! - `illustrate`: the same kind of difference on graphs that a person can look through; `traced`: what each node of them came to.
@@ -20,6 +21,7 @@ mod lies;
 mod likeness;
 mod parting;
 mod regimes;
+mod region;
 mod run;
 mod sampled;
 mod script;
@@ -102,14 +104,29 @@ pub fn settle(verdict: Verdict, before: &Graph, after: &Graph, registry: &Regist
         None if is_run(&verdict) => {
             sampled(Verdict { tried: Some(tried.ran), ..verdict }, before, after, registry, options)
         }
-        None => Verdict { tried: Some(tried.ran), obstacle: tried.obstacle, ..verdict },
+        None => {
+            let open = Verdict { tried: Some(tried.ran), obstacle: tried.obstacle, ..verdict };
+            by_region(open, before, after, registry, options)
+        }
+    }
+}
+
+/// Looks at the parts in which the graphs differ, where runs of the whole ones showed nothing; a quarter of the time that those may take.
+fn by_region(verdict: Verdict, before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Verdict {
+    let start = Instant::now();
+    let deadline = within(quarter(options.budget.time_ms));
+    let found = region::search((before, after), registry, options, deadline);
+    let ms = verdict.ms + start.elapsed().as_secs_f64() * 1e3;
+    let verdict = Verdict { ms, region: found.told, ..verdict };
+    match found.witness {
+        Some(witness) => witness.refutes(verdict),
+        None => verdict,
     }
 }
 
 /// Takes what is equal over the reals where the sampled test of rounding holds; else it is unknown.
 fn sampled(verdict: Verdict, before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Verdict {
-    let now = Instant::now();
-    let deadline = now.checked_add(Duration::from_millis(options.budget.time_ms)).unwrap_or(now);
+    let deadline = within(options.budget.time_ms);
     let held = Subject::of(before, after, registry, options).and_then(|mut subject| {
         let trials = trials::of(&mut subject, options.budget.bytes);
         sampled::rounding(&mut subject, &trials, options.seed, deadline)
@@ -139,8 +156,7 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
         Err(obstacle) => return Tried { obstacle: Some(obstacle), ..Tried::default() },
     };
     let budget = options.budget;
-    let now = Instant::now();
-    let deadline = now.checked_add(Duration::from_millis(budget.time_ms)).unwrap_or(now);
+    let deadline = within(budget.time_ms);
     let trials = trials::of(&mut subject, budget.bytes);
     if let Some(given) = &options.given
         && let Some(witness) = shown_by(&mut subject, given, deadline)
@@ -166,7 +182,7 @@ pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
                     &trials,
                     now,
                     found,
-                    (budget.shrinks, shrinks_until(budget.time_ms, deadline)),
+                    (budget.shrinks, within(quarter(budget.time_ms)).min(deadline)),
                 );
                 tried.witness = Some(Witness::of(&subject, &sizes, trial, &inputs, difference));
                 break;
@@ -209,10 +225,14 @@ fn tried_once(
     Some(first)
 }
 
-/// Making a witness smaller takes a quarter of the time at most.
-fn shrinks_until(time_ms: u64, deadline: Instant) -> Instant {
-    let quarter = Duration::from_millis(time_ms.checked_div(4).unwrap_or(0));
-    Instant::now().checked_add(quarter).unwrap_or(deadline).min(deadline)
+/// Making a witness smaller, or looking at regions, takes a quarter of the time at most.
+fn quarter(time_ms: u64) -> u64 {
+    time_ms.checked_div(4).unwrap_or(0)
+}
+
+fn within(time_ms: u64) -> Instant {
+    let now = Instant::now();
+    now.checked_add(Duration::from_millis(time_ms)).unwrap_or(now)
 }
 
 /// Runs both programs on given inputs.

@@ -1,6 +1,8 @@
-//! Which inputs lie on the way to the place where two programs part: what happens there shows where these are small and all others are not.
+//! Which values two programs make alike, and which inputs lie on the way to the place where they part: what happens there shows where these are
+//! small and all others are not.
 //!
-//! Promises: only what is tried depends on it. Bodies within are not looked into, nor are programs of many nodes.
+//! Promises: values that are made alike are the same calls of the same inputs. Only what is tried depends on it: bodies within are not looked
+//! into, nor are programs of many nodes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -33,6 +35,50 @@ impl Numbers {
             all.insert(node, *self.known.entry(said).or_insert(next));
         }
         all
+    }
+}
+
+/// Which values two programs make alike.
+pub struct Alike {
+    numbers: [FxHashMap<NodeId, u32>; 2],
+    /// The nodes of each program by number, in order.
+    nodes: [FxHashMap<u32, Vec<NodeId>>; 2],
+}
+
+impl Alike {
+    /// Looks through both programs; `None` where that is too much.
+    pub fn of(before: &Graph, after: &Graph) -> Option<Alike> {
+        if before.len().max(after.len()) > NODES {
+            return None;
+        }
+        let mut numbers = Numbers::default();
+        let own = [before, after].map(|graph| numbers.of(graph));
+        let mut nodes = [FxHashMap::default(), FxHashMap::default()];
+        for ((graph, own), nodes) in [before, after].into_iter().zip(&own).zip(&mut nodes) {
+            for node in graph.nodes(BodyId::ROOT) {
+                if let Some(number) = own.get(&node) {
+                    nodes.entry(*number).or_insert_with(Vec::new).push(node);
+                }
+            }
+        }
+        Some(Alike { numbers: own, nodes })
+    }
+
+    /// Whether a value of the first program and one of the second are made alike.
+    pub fn are(&self, (a, b): (NodeId, NodeId)) -> bool {
+        let [old, new] = &self.numbers;
+        old.get(&a).is_some_and(|n| new.get(&b) == Some(n))
+    }
+
+    /// Returns the number of a value of one of the programs, 0 or 1, where the other has it too.
+    pub fn common(&self, program: usize, node: NodeId) -> Option<u32> {
+        let number = self.numbers.get(program)?.get(&node)?;
+        self.nodes.iter().all(|n| n.contains_key(number)).then_some(*number)
+    }
+
+    /// Returns the nodes of one of the programs, 0 or 1, that make the value of that number.
+    pub fn makers(&self, program: usize, number: u32) -> &[NodeId] {
+        self.nodes.get(program).and_then(|n| n.get(&number)).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -37,6 +37,8 @@ pub enum Regime {
     Special(u64),
     /// Normal, far beyond the working range.
     Huge(u64),
+    /// Ordinary values, and weights that pass on what they are given: matrices of ones on the diagonal, vectors of this number.
+    Transparent(u8),
     /// As they were given.
     Given,
     /// Normal (or large), and one element of one input is NaN.
@@ -239,7 +241,7 @@ fn seed(regime: &Regime) -> u64 {
         Normal(s) | Large(s) | Small(s) | Faint(s) | Offset(s) | Halves(s) | Equal(s) | Integers(s) | Row(s)
         | Special(s) | Huge(s) => *s,
         Masks(on) => 5_u64.saturating_add(u64::from(*on)),
-        Ramp | Fill(_) | Nan { .. } | Given => 0,
+        Ramp | Fill(_) | Nan { .. } | Given | Transparent(_) => 0,
     }
 }
 
@@ -276,6 +278,15 @@ fn filling(all: &[f64], number: usize) -> f64 {
     all.get(at).copied().unwrap_or(0.0)
 }
 
+/// An element of a weight that passes on what it is given.
+fn transparent(wanted: Wanted<'_>, i: usize, vectors: f64) -> f64 {
+    if wanted.row == wanted.count {
+        return vectors;
+    }
+    let (row, column) = (i.checked_div(wanted.row), i.checked_rem(wanted.row));
+    if row == column { 1.0 } else { 0.0 }
+}
+
 #[allow(clippy::cast_precision_loss, clippy::float_arithmetic)]
 fn float(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> f64 {
     let working = if wanted.narrow { 32.0 } else { 1024.0 };
@@ -288,6 +299,7 @@ fn float(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> f64 {
             return draw.uniform(i) * 0.25 + 0.05;
         }
         Regime::Normal(3) if wanted.weight => return draw.normal(i) * 0.1,
+        Regime::Transparent(vectors) if wanted.weight => return transparent(wanted, i, f64::from(*vectors)),
         _ => {}
     }
     match regime {
@@ -296,7 +308,7 @@ fn float(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> f64 {
             (at.checked_rem(23).unwrap_or(0) as f64 - 11.0) / 4.0
         }
         Regime::Normal(_) | Regime::Masks(_) | Regime::Row(_) | Regime::Integers(_) => draw.normal(i),
-        Regime::Nan { .. } | Regime::Given => draw.normal(i),
+        Regime::Nan { .. } | Regime::Given | Regime::Transparent(_) => draw.normal(i),
         Regime::Large(_) => draw.normal(i) * (working / 3.0),
         Regime::Small(_) => draw.normal(i) * 1e-3,
         Regime::Faint(_) => draw.normal(i) * if wanted.on_the_way { 1e-3 } else { 1.0 },
@@ -444,6 +456,15 @@ mod tests {
             all.dedup();
             assert!(all.len() == 24 && all.iter().all(|v| (0..=30).contains(v)), "{regime:?}");
         }
+    }
+
+    #[test]
+    fn a_transparent_matrix_passes_on_what_it_is_given() {
+        let domain = Domain::Any;
+        let matrix = Wanted { count: 4, row: 2, weight: true, ..wanted(Dtype::F32, &domain) };
+        assert_eq!(values(&Regime::Transparent(0), matrix, 0), Values::Floats(vec![1.0, 0.0, 0.0, 1.0]));
+        let vector = Wanted { count: 3, row: 3, ..matrix };
+        assert_eq!(values(&Regime::Transparent(0), vector, 0), Values::Floats(vec![0.0; 3]));
     }
 
     #[test]
