@@ -124,7 +124,7 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
     let report = Report {
         same: comparison.as_ref().map(|c| c.same),
         differences: comparison.map(|c| c.differences).unwrap_or_default(),
-        nodes: lowered.graph.op.len(),
+        nodes: lowered.graph.len(),
         unsupported: Vec::new(),
         remarks: lowered.remarks,
         output: written.map(|p| p.display().to_string()),
@@ -175,10 +175,10 @@ pub(super) fn found(made: &LoweredModel) -> Option<(&'static str, String)> {
     Some((word, format!("{words}; {defined} by definition{held}; {:.1} ms to judge", verdict.ms)))
 }
 
-fn compare(args: &LowerArgs, lowered: &ge::Lowered) -> anyhow::Result<Option<ge::Comparison>> {
+fn compare(args: &LowerArgs, lowered: &ge::Lowered<ge::Draft>) -> anyhow::Result<Option<ge::Comparison>> {
     let Some(path) = &args.compare else { return Ok(None) };
     let reference = ge::read_file(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut comparison = ge::compare(&lowered.graph, &reference);
+    let mut comparison = ge::compare(&lowered.graph.to_def(), &reference);
     if let Some(path) = &args.compare_host {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let host = ge::compare::Host::from_toml(&text).with_context(|| format!("in {}", path.display()))?;

@@ -408,7 +408,7 @@ fn write_outputs(
     if let Some(path) = &args.lower {
         let made = lower(args, loaded, settled)?;
         told.extend(found(&made));
-        let nodes = made.lowered.graph.op.len();
+        let nodes = made.lowered.graph.len();
         if made.is_accepted() {
             made.add_to(&mut stage, path, loaded, &settled.config.compiler)?;
             told.push(("Lowered", format!("to {}, {nodes} GE nodes", path.display())));

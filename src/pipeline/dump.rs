@@ -13,7 +13,7 @@ use cap_std::fs::Dir;
 use super::CompilerOptions;
 use crate::formats::text;
 use crate::graph::Graph;
-use crate::lower::ge::{self, Format, Lowered};
+use crate::lower::ge::{self, Draft, Format, Lowered};
 
 /// A folder that a run's graphs go to. It is the only place that the run may write to through this value.
 #[derive(Debug)]
@@ -74,15 +74,14 @@ impl Dump {
     }
 
     /// Writes what came of a graph on its way to GE, the GE graphs in that format.
-    pub fn lowered(&mut self, lowered: &Lowered, format: Format) -> io::Result<()> {
+    pub fn lowered(&mut self, lowered: &Lowered<Draft>, format: Format) -> io::Result<()> {
         if let Some(decomposed) = &lowered.decomposed {
             self.graph(decomposed, "graph_after_decompose")?;
         }
-        let last = [("optimized_ge_graph", &lowered.graph)];
-        for (what, graph) in lowered.stages.iter().map(|(what, graph)| (*what, graph)).chain(last) {
+        for (what, graph) in &lowered.stages {
             self.bytes(what, format.ending(), &ge::encode(graph, format))?;
         }
-        Ok(())
+        self.bytes("optimized_ge_graph", format.ending(), &lowered.graph.encode(format)).map(|_| ())
     }
 
     /// Writes what Dynamo hands on: the graph as it came.
@@ -91,12 +90,12 @@ impl Dump {
     }
 
     /// Writes the GE graph before and after it was cleaned up, as `debug.graph_dump` asks for it.
-    pub fn graph_dump(&mut self, lowered: &Lowered, format: Format) -> io::Result<()> {
-        let original = lowered.stages.iter().find(|(what, _)| *what == "original_ge_graph").map(|(_, graph)| graph);
-        for (what, graph) in [("original", original), ("optimized", Some(&lowered.graph))] {
-            let Some(graph) = graph else { continue };
-            let name = format!("dynamo_{what}_graph_0_rank_0_pid_0_ts_0.{}", format.ending());
-            self.dir.write(name, ge::encode(graph, format))?;
+    pub fn graph_dump(&mut self, lowered: &Lowered<Draft>, format: Format) -> io::Result<()> {
+        let original = lowered.stages.iter().find(|(what, _)| *what == "original_ge_graph");
+        let original = original.map(|(_, graph)| ge::encode(graph, format));
+        for (what, bytes) in [("original", original), ("optimized", Some(lowered.graph.encode(format)))] {
+            let Some(bytes) = bytes else { continue };
+            self.dir.write(format!("dynamo_{what}_graph_0_rank_0_pid_0_ts_0.{}", format.ending()), bytes)?;
         }
         Ok(())
     }
@@ -110,7 +109,11 @@ pub fn dump_folder(given: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// Keeps the GE graph before and after its clean-up where `debug.graph_dump` asks for it, and in a folder of dumps.
-pub fn dump_lowered(lowered: &Lowered, compiler: &CompilerOptions, dump: Option<&mut Dump>) -> Result<(), DumpError> {
+pub fn dump_lowered(
+    lowered: &Lowered<Draft>,
+    compiler: &CompilerOptions,
+    dump: Option<&mut Dump>,
+) -> Result<(), DumpError> {
     let stated = compiler.text("debug.graph_dump.type");
     let format = match stated.as_deref() {
         Some("txt") => Format::Txt,

@@ -30,7 +30,7 @@ pub struct Lowering<'a> {
 /// A lowered model and what was found of it.
 pub struct LoweredModel {
     /// The GE graph and what the host does around it.
-    pub lowered: ge::Lowered,
+    pub lowered: ge::Lowered<ge::Draft>,
     /// What was found, where it was judged.
     pub judged: Option<Judged>,
 }
@@ -76,9 +76,9 @@ pub fn ge_options(compiler: &CompilerOptions) -> ge::Options {
 /// Lowers a model and judges what came of it.
 pub fn lower(loaded: &Loaded, how: &Lowering<'_>) -> Result<LoweredModel, LoweringError> {
     check_lowers(how.mode)?;
-    let lowered = ge::lower_with(&loaded.model.graph, &how.ge, &loaded.registry)?;
+    let lowered = ge::draft(&loaded.model.graph, &how.ge, &loaded.registry)?;
     let judged = how.judging.as_ref().map(|judging| {
-        let written = ge::encode(&lowered.graph, ge::Format::Bin);
+        let written = lowered.graph.encode(ge::Format::Bin);
         let judging = &JudgeOptions {
             constants: verify::constants(&loaded.model.graph, &loaded.model.weights),
             ..judging.clone()
@@ -109,7 +109,7 @@ impl LoweredModel {
         let format = ge::Format::of(path)?;
         let options = device_options(compiler, &loaded.model.graph, &self.lowered);
         let [options_path, host_path] = beside(path);
-        stage.add_bytes(path, &ge::encode(&self.lowered.graph, format))?;
+        stage.add_bytes(path, &self.lowered.graph.encode(format))?;
         stage.add_bytes(&options_path, (serde_json::to_string_pretty(&options)? + "\n").as_bytes())?;
         stage.add_bytes(&host_path, (serde_json::to_string_pretty(&self.lowered.host)? + "\n").as_bytes())?;
         Ok(())

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use airlock::formats::text;
 use airlock::graph::Graph;
 use airlock::lower::ge::compare::{Host, compare_host};
-use airlock::lower::ge::{LowerError, Options, compare, lower, read_file};
+use airlock::lower::ge::{Format, LowerError, Options, compare, draft, encode, lower, read_file};
+use airlock::ops::Registry;
 
 #[derive(serde::Deserialize)]
 pub struct Meta {
@@ -40,11 +41,16 @@ pub fn options(meta: &Meta) -> Options {
 fn differences(case: &Path) -> Result<Vec<String>, String> {
     let text = std::fs::read_to_string(case.join("meta.toml")).map_err(|e| e.to_string())?;
     let meta: Meta = toml::from_str(&text).map_err(|e| e.to_string())?;
-    let lowered = lower(&read(case)?, &options(&meta)).map_err(|e| e.to_string())?;
+    let draft = draft(&read(case)?, &options(&meta), &Registry::standard()).map_err(|e| e.to_string())?;
+    let written = draft.graph.encode(Format::Bin);
+    let lowered = draft.into_def();
     let reference = read_file(&case.join("ge.bin")).map_err(|e| e.to_string())?;
     let host = Host::from_toml(&text).map_err(|e| e.to_string())?;
     let mut differences = compare(&lowered.graph, &reference).differences;
     differences.extend(compare_host(&lowered.host, &host));
+    if written != encode(&lowered.graph, Format::Bin) {
+        differences.push("the bytes are not those of the messages".into());
+    }
     Ok(differences)
 }
 

@@ -4,15 +4,21 @@
 //! is then), all attributes of its table entry, and one output descriptor each; names are TorchAir's (the type, then
 //! `_1`, `_2` ...). Leaves scopes, control edges and clean-up to others.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::rc::Rc;
+use std::sync::Arc;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::draft::{Attrs, Desc, Op, Source};
 use super::draws::Draws;
 use super::literal::Literal;
 use super::operators::{self, Feed};
-use super::proto::{AttrDef, DataType, ListValue, OpDef, ShapeDef, TensorDef, TensorDescriptor, Value as Pb};
+use super::proto::{AttrDef, DataType, ListValue, ShapeDef, TensorDef, TensorDescriptor, Value as Pb};
 use super::types;
 use super::value::{Meta, Tensor, TensorId, Value};
-use crate::sym::Symbols;
+use crate::graph::Dtype;
+use crate::sym::{Dim, Symbols};
 
 /// Why a converter refuses a call: a text for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -139,7 +145,7 @@ impl From<&str> for Attr {
 /// The GE graph that is being made.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
-    pub(super) ops: Vec<OpDef>,
+    pub(super) ops: Vec<Op>,
     pub(super) tensors: Vec<Tensor>,
     /// Operators that must run though nothing reads them.
     pub(super) kept: Vec<usize>,
@@ -148,8 +154,10 @@ pub(super) struct Builder {
     /// Whether the device is of the generation of Ascend 950, for which some operators are made otherwise.
     pub(super) arch35: bool,
     pub(super) draws: Option<Draws>,
-    names: HashSet<String>,
-    counters: HashMap<String, usize>,
+    names: FxHashSet<Arc<str>>,
+    counters: FxHashMap<&'static str, usize>,
+    /// What was written of types for people.
+    texts: FxHashMap<(Dtype, Rc<[Dim]>), Arc<str>>,
 }
 
 impl Builder {
@@ -169,14 +177,23 @@ impl Builder {
     }
 
     /// Returns the operator that makes the tensor.
-    pub(super) fn op_of(&self, t: TensorId) -> Option<&OpDef> {
+    pub(super) fn op_of(&self, t: TensorId) -> Option<&Op> {
         self.ops.get(self.tensor(t)?.op)
     }
 
-    /// Returns `producer:index`.
-    pub(super) fn edge(&self, t: TensorId) -> String {
-        let index = self.tensor(t).map_or(0, |t| t.output);
-        format!("{}:{index}", self.op_of(t).map_or("", |op| &op.name))
+    /// Returns the output that the tensor is.
+    pub(super) fn edge(&self, t: TensorId) -> Source {
+        self.tensor(t).map_or(Source::Unfed, |t| Source::Data(t.op, t.output))
+    }
+
+    /// Returns the wait for the operator that makes the tensor.
+    pub(super) fn after(&self, t: TensorId) -> Source {
+        self.tensor(t).map_or(Source::Unfed, |t| Source::Control(t.op))
+    }
+
+    fn desc_mut(&mut self, t: TensorId) -> Option<&mut Desc> {
+        let (op, output) = self.tensor(t).map(|t| (t.op, t.output))?;
+        self.ops.get_mut(op)?.gives.get_mut(output)
     }
 
     /// Registers another view of an operator's output.
@@ -197,30 +214,32 @@ impl Builder {
     }
 
     /// Returns a free name: the wanted one, or the type with a number.
-    pub(super) fn name(&mut self, wanted: Option<&str>, kind: &str) -> String {
-        if let Some(name) = wanted
-            && self.names.insert(name.to_string())
-        {
-            return name.to_string();
+    pub(super) fn name(&mut self, wanted: Option<&str>, kind: &'static str) -> Arc<str> {
+        if let Some(name) = wanted.and_then(|name| self.taken(name.into())) {
+            return name;
         }
         let mut count = match self.counters.get(kind) {
             Some(count) => *count,
             None => {
-                self.counters.insert(kind.to_string(), 0);
-                if self.names.insert(kind.to_string()) {
-                    return kind.to_string();
+                self.counters.insert(kind, 0);
+                if let Some(name) = self.taken(kind.into()) {
+                    return name;
                 }
                 0
             }
         };
         loop {
             count = count.saturating_add(1);
-            let name = format!("{kind}_{count}");
-            if self.names.insert(name.clone()) {
-                self.counters.insert(kind.to_string(), count);
+            if let Some(name) = self.taken(format!("{kind}_{count}").into()) {
+                self.counters.insert(kind, count);
                 return name;
             }
         }
+    }
+
+    /// Takes a name; nothing where it is another's.
+    fn taken(&mut self, name: Arc<str>) -> Option<Arc<str>> {
+        self.names.insert(name.clone()).then_some(name)
     }
 
     /// Makes a constant of a Python number or list; without a type it has numpy's.
@@ -238,19 +257,19 @@ impl Builder {
         data: Vec<u8>,
         readable: Option<String>,
     ) -> TensorId {
-        let name = self.name(None, "Const");
+        let mut op = Op::new(self.name(None, "Const"), "Const");
+        op.gives.push(Desc { dtype, layout: "ND".into(), shape: Some(dim.as_slice().into()), ..Desc::default() });
         let desc = TensorDescriptor {
             dtype: dtype as i32,
             layout: "ND".into(),
             shape: Some(ShapeDef { dim }),
             ..Default::default()
         };
-        let tensor = TensorDef { desc: Some(desc.clone()), data };
-        let mut attr: super::proto::Attrs = [("value".to_string(), Pb::T(tensor).into())].into();
+        op.attrs.insert("value", Pb::T(TensorDef { desc: Some(desc), data }));
         if let Some(text) = readable {
-            attr.insert("_readable_value".into(), Pb::S(text.into_bytes()).into());
+            op.attrs.insert("_readable_value", Pb::S(text.into_bytes()));
         }
-        self.ops.push(OpDef { name, r#type: "Const".into(), attr, output_desc: vec![desc], ..Default::default() });
+        self.ops.push(op);
         self.output(self.ops.len().saturating_sub(1), 0)
     }
 
@@ -263,25 +282,19 @@ impl Builder {
         dim: Vec<i64>,
         host: bool,
     ) -> TensorId {
-        let name = self.name(name, "Data");
-        let desc = |slot: &str| TensorDescriptor {
-            name: slot.into(),
-            dtype: dtype as i32,
+        let desc = Desc {
+            dtype,
             layout: "ND".into(),
-            device_type: if host { "CPU" } else { "NPU" }.into(),
+            device: if host { "CPU" } else { "NPU" },
             // An empty list of sizes is no field at all in what TorchAir writes.
-            shape: (!dim.is_empty()).then(|| ShapeDef { dim: dim.clone() }),
-            ..Default::default()
+            shape: (!dim.is_empty()).then(|| dim.into()),
+            ..Desc::named("x")
         };
-        let index = i64::try_from(index).unwrap_or(i64::MAX);
-        self.ops.push(OpDef {
-            name,
-            r#type: "Data".into(),
-            attr: [("index".to_string(), Pb::I(index).into())].into(),
-            input_desc: vec![desc("x")],
-            output_desc: vec![desc("y")],
-            ..Default::default()
-        });
+        let mut op = Op::new(self.name(name, "Data"), "Data");
+        op.attrs.insert("index", Pb::I(i64::try_from(index).unwrap_or(i64::MAX)));
+        op.takes.push(desc.clone());
+        op.gives.push(Desc { name: "y".into(), ..desc });
+        self.ops.push(op);
         self.output(self.ops.len().saturating_sub(1), 0)
     }
 
@@ -301,19 +314,18 @@ impl Builder {
     ) -> Result<Vec<TensorId>, Refusal> {
         let known = operators::operator(kind).ok_or_else(|| Refusal(format!("GE has no operator {kind}")))?;
         let inputs = self.promote(known, inputs)?;
-        let name = self.name(None, kind);
-        let mut op = OpDef { name, r#type: kind.into(), ..Default::default() };
+        let mut op = Op::new(self.name(None, known.name), known.name);
+        op.takes.reserve_exact(inputs.len());
+        op.gives.reserve_exact(known.outputs.len());
         for (slot, input) in known.inputs.iter().zip(&inputs) {
-            self.feed(&mut op, slot.name, input);
+            self.feed(&mut op, slot.name.into(), input);
         }
         for a in &known.attributes {
-            let given = attrs.iter().find(|(name, _)| *name == a.name).map(|(_, v)| v.to_def(a.kind));
-            match given.or_else(|| a.default.clone()) {
-                Some(def) => {
-                    op.attr.insert(a.name.into(), def);
-                }
-                None if a.kind == "tensor" => {}
-                None => return Err(Refusal(format!("{kind} needs the attribute {}", a.name))),
+            match (attrs.iter().find(|(name, _)| *name == a.name), &a.default) {
+                (Some((_, given)), _) => op.attrs.insert(a.name, given.to_def(a.kind)),
+                (None, Some(default)) => op.attrs.insert_default(a.name, default),
+                (None, None) if a.kind == "tensor" => {}
+                (None, None) => return Err(Refusal(format!("{kind} needs the attribute {}", a.name))),
             }
         }
         if let Some((name, _)) = attrs.iter().find(|(name, _)| known.attribute(name).is_none()) {
@@ -322,44 +334,39 @@ impl Builder {
         for (name, any_number) in &known.outputs {
             let count = if *any_number { dynamic.unwrap_or(0) } else { 1 };
             for i in 0..count {
-                let name = if *any_number { format!("{name}{i}") } else { (*name).to_string() };
-                op.output_desc.push(TensorDescriptor { name, ..Default::default() });
+                let name = if *any_number { format!("{name}{i}").into() } else { Cow::Borrowed(*name) };
+                op.gives.push(Desc::named(name));
             }
         }
-        let (place, count) = (self.ops.len(), op.output_desc.len());
+        let (place, count) = (self.ops.len(), op.gives.len());
         self.ops.push(op);
         Ok((0..count).map(|i| self.output(place, i)).collect())
     }
 
-    fn feed(&self, op: &mut OpDef, slot: &str, input: &In) {
+    fn feed(&self, op: &mut Op, slot: Cow<'static, str>, input: &In) {
         match input {
             In::Tensor(t) => {
                 let output = self.tensor(*t).map_or(0, |t| t.output);
-                let made = self.op_of(*t).and_then(|p| p.output_desc.get(output));
+                let made = self.op_of(*t).and_then(|p| p.gives.get(output));
                 // What is there for people stands where the tensor is made.
-                let desc = made.map_or_else(TensorDescriptor::default, |d| TensorDescriptor {
-                    name: slot.into(),
+                let desc = made.map_or_else(Desc::default, |d| Desc {
                     dtype: d.dtype,
                     shape: d.shape.clone(),
                     layout: d.layout.clone(),
-                    attr: super::proto::Attrs::default(),
-                    device_type: d.device_type.clone(),
+                    device: d.device,
+                    ..Desc::named(slot)
                 });
-                op.input.push(self.edge(*t));
-                op.input_desc.push(desc);
+                op.inputs.push(self.edge(*t));
+                op.takes.push(desc);
             }
             In::Many(list) => {
                 for (i, input) in list.iter().enumerate() {
-                    self.feed(op, &format!("{slot}{i}"), input);
+                    self.feed(op, format!("{slot}{i}").into(), input);
                 }
             }
             In::None | In::Literal(_) => {
-                op.input.push(String::new());
-                op.input_desc.push(TensorDescriptor {
-                    name: slot.into(),
-                    attr: [("_is_unfed_optional".to_string(), Pb::I(1).into())].into(),
-                    ..Default::default()
-                });
+                op.inputs.push(Source::Unfed);
+                op.takes.push(Desc { is_unfed: true, ..Desc::named(slot) });
             }
         }
     }
@@ -443,18 +450,18 @@ impl Builder {
         let Some(dtype) = types::type_of(&meta) else {
             return Err(Refusal("GE has no type for a result's dtype".into()));
         };
+        let text = self.text(&meta, symbols);
         let Some(tensor) = self.tensors.get_mut(t.0) else { return Ok(()) };
-        let desc = self.ops.get_mut(tensor.op).and_then(|op| op.output_desc.get_mut(tensor.output));
+        let desc = self.ops.get_mut(tensor.op).and_then(|op| op.gives.get_mut(tensor.output));
         if let Some(desc) = desc {
-            let text = types::text(&meta, symbols).into_bytes();
-            desc.attr.insert("_meta".into(), Pb::S(text).into());
-            match DataType::try_from(desc.dtype) {
+            desc.meta = Some(text);
+            match desc.dtype {
                 // torch has no type of its own for these; the operator knows better.
-                Ok(
-                    kept @ (DataType::Hifloat8 | DataType::Float8E8m0 | DataType::Float4E2m1 | DataType::Float4E1m2),
-                ) => tensor.dtype = kept,
+                kept @ (DataType::Hifloat8 | DataType::Float8E8m0 | DataType::Float4E2m1 | DataType::Float4E1m2) => {
+                    tensor.dtype = kept;
+                }
                 _ => {
-                    desc.dtype = dtype as i32;
+                    desc.dtype = dtype;
                     tensor.dtype = dtype;
                 }
             }
@@ -463,24 +470,30 @@ impl Builder {
         Ok(())
     }
 
+    /// Returns what is written of a type for people; the many tensors of one type share it.
+    fn text(&mut self, meta: &Meta, symbols: &Symbols) -> Arc<str> {
+        let Some(tensor) = meta.as_tensor() else { return types::text(meta, symbols).into() };
+        let key = (tensor.dtype, tensor.sizes.clone());
+        self.texts.entry(key).or_insert_with(|| types::text(meta, symbols).into()).clone()
+    }
+
     /// Returns the attributes of the operator that makes the tensor.
-    pub(super) fn attrs_mut(&mut self, t: TensorId) -> Option<&mut super::proto::Attrs> {
+    pub(super) fn attrs_mut(&mut self, t: TensorId) -> Option<&mut Attrs> {
         let op = self.tensor(t)?.op;
-        self.ops.get_mut(op).map(|op| &mut op.attr)
+        self.ops.get_mut(op).map(|op| &mut op.attrs)
     }
 
     /// Sets a truth value that GE reads but no operator declares.
-    pub(super) fn mark(&mut self, t: TensorId, key: &str) {
+    pub(super) fn mark(&mut self, t: TensorId, key: &'static str) {
         if let Some(attrs) = self.attrs_mut(t) {
-            attrs.insert(key.into(), Pb::B(true).into());
+            attrs.insert(key, Pb::B(true));
         }
     }
 
     /// Adds the format of a slot to one of the operator's two lists of formats.
-    pub(super) fn add_format(&mut self, t: TensorId, key: &str, place: i64, format: &str) {
-        let Some(attrs) = self.attrs_mut(t) else { return };
-        let entry = attrs.entry(key.into()).or_insert_with(|| Pb::List(ListValue::default()).into());
-        if let Some(Pb::List(list)) = &mut entry.value {
+    pub(super) fn add_format(&mut self, t: TensorId, key: &'static str, place: i64, format: &str) {
+        let entry = self.attrs_mut(t).and_then(|attrs| attrs.entry(key, Pb::List(ListValue::default())));
+        if let Some(Pb::List(list)) = entry.and_then(|entry| entry.value.as_mut()) {
             list.i.push(place);
             list.s.push(format.as_bytes().to_vec());
         }
@@ -491,40 +504,36 @@ impl Builder {
         self.kept.extend(self.tensor(t).map(|t| t.op));
     }
 
-    /// Keeps a text for people on the tensor's descriptor.
-    pub(super) fn set_desc_text(&mut self, t: TensorId, key: &str, text: String) {
-        let Some((op, output)) = self.tensor(t).map(|t| (t.op, t.output)) else { return };
-        if let Some(desc) = self.ops.get_mut(op).and_then(|op| op.output_desc.get_mut(output)) {
-            desc.attr.insert(key.into(), Pb::S(text.into_bytes()).into());
+    /// Keeps for people on the tensor's descriptor which FX value it is.
+    pub(super) fn set_fx_name(&mut self, t: TensorId, text: String) {
+        if let Some(desc) = self.desc_mut(t) {
+            desc.fx_name = Some(text.into());
         }
     }
 
     /// Adds a control edge to the operator that makes the tensor.
-    pub(super) fn add_control(&mut self, t: TensorId, control: String) {
+    pub(super) fn add_control(&mut self, t: TensorId, control: Source) {
         if let Some(op) = self.tensor(t).map(|t| t.op).and_then(|op| self.ops.get_mut(op)) {
-            op.input.push(control);
+            op.inputs.push(control);
         }
     }
 
     /// Returns the type of a descriptor, which may be another than casts look at.
     pub(super) fn desc_type(&self, t: TensorId) -> DataType {
         let output = self.tensor(t).map_or(0, |t| t.output);
-        let desc = self.op_of(t).and_then(|op| op.output_desc.get(output));
-        desc.and_then(|d| DataType::try_from(d.dtype).ok()).unwrap_or(DataType::Undefined)
+        self.op_of(t).and_then(|op| op.gives.get(output)).map_or(DataType::Undefined, |d| d.dtype)
     }
 
     /// Sets the type of a descriptor alone: what consumers copy, not what casts look at.
     pub(super) fn set_desc_type(&mut self, t: TensorId, dtype: DataType) {
-        let Some((op, output)) = self.tensor(t).map(|t| (t.op, t.output)) else { return };
-        if let Some(desc) = self.ops.get_mut(op).and_then(|op| op.output_desc.get_mut(output)) {
-            desc.dtype = dtype as i32;
+        if let Some(desc) = self.desc_mut(t) {
+            desc.dtype = dtype;
         }
     }
 
     /// Returns whether the tensor is an input that stays on the host.
     pub(super) fn is_host_data(&self, t: TensorId) -> bool {
-        self.op_of(t)
-            .is_some_and(|op| op.r#type == "Data" && op.input_desc.first().is_some_and(|d| d.device_type == "CPU"))
+        self.op_of(t).is_some_and(|op| op.kind == "Data" && op.takes.first().is_some_and(|d| d.device == "CPU"))
     }
 }
 
@@ -546,7 +555,7 @@ mod tests {
     }
 
     fn value_of(b: &Builder, t: TensorId) -> (DataType, Vec<u8>) {
-        match b.op_of(t).unwrap().attr["value"].value.as_ref().unwrap() {
+        match b.op_of(t).unwrap().attrs.get("value").unwrap().value.as_ref().unwrap() {
             Pb::T(t) => (DataType::try_from(t.desc.as_ref().unwrap().dtype).unwrap(), t.data.clone()),
             _ => panic!("no constant"),
         }
@@ -555,10 +564,10 @@ mod tests {
     #[test]
     fn names_are_the_type_with_a_number() {
         let mut b = Builder::default();
-        let names: Vec<String> = (0..3).map(|_| b.name(None, "Add")).collect();
-        assert_eq!(names, ["Add", "Add_1", "Add_2"]);
-        assert_eq!(b.name(Some("Mul"), "Data"), "Mul");
-        assert_eq!(b.name(None, "Mul"), "Mul_1");
+        let names: Vec<_> = (0..3).map(|_| b.name(None, "Add")).collect();
+        assert_eq!(names.iter().map(|n| &**n).collect::<Vec<_>>(), ["Add", "Add_1", "Add_2"]);
+        assert_eq!(&*b.name(Some("Mul"), "Data"), "Mul");
+        assert_eq!(&*b.name(None, "Mul"), "Mul_1");
     }
 
     #[test]
@@ -594,7 +603,7 @@ mod tests {
         let x = typed(&mut b, DataType::Float);
         assert_eq!(b.cast(&x.into(), DataType::Float).unwrap(), x);
         let y = b.cast(&x.into(), DataType::Int8).unwrap();
-        assert_eq!(b.op_of(y).unwrap().attr["dst_type"].as_i(), Some(2));
+        assert_eq!(b.op_of(y).unwrap().attrs.get("dst_type").unwrap().as_i(), Some(2));
         // What a cast gives has no type yet, so that it is cast again: TorchAir does so.
         assert_ne!(b.cast(&y.into(), DataType::Int8).unwrap(), y);
     }
@@ -605,7 +614,7 @@ mod tests {
         let x = typed(&mut b, DataType::Float);
         let y = b.one("MatMul", vec![x.into(), x.into(), In::None], &[]).unwrap();
         let op = b.op_of(y).unwrap();
-        assert_eq!(op.input, ["Data:0", "Data:0", ""]);
-        assert_eq!(op.input_desc[2].attr["_is_unfed_optional"].as_i(), Some(1));
+        assert_eq!(op.inputs.as_slice(), [Source::Data(0, 0), Source::Data(0, 0), Source::Unfed]);
+        assert!(op.takes[2].is_unfed && !op.takes[1].is_unfed);
     }
 }

@@ -1,8 +1,12 @@
 //! What TorchAir does to a GE graph once all nodes are converted, in its order.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
-use super::proto::{AttrDef, GraphDef, ListValue, OpDef, ShapeDef, TensorDescriptor, Value, edge, is_control};
+use smallvec::SmallVec;
+
+use super::draft::{Desc, Draft, Op, Source};
+use super::proto::{AttrDef, DataType, ListValue, Value};
 
 /// Operators that write a reference: output to the input whose memory it is.
 const REFERENCES: &[(&str, &[(usize, usize)])] = &[
@@ -24,78 +28,101 @@ const SIDE_EFFECTS: [&str; 3] = ["PrintV2", "AttentionToFFN", "FFNToAttention"];
 
 /// A graph that is being cleaned up.
 pub(super) struct Work {
-    pub(super) ops: Vec<OpDef>,
-    /// Where a Data's content comes from, by its name.
-    pub(super) info: HashMap<String, String>,
+    pub(super) ops: Vec<Op>,
+    /// Where a Data's content comes from, by its place among the operators.
+    pub(super) info: HashMap<usize, String>,
     /// How many FX inputs there are: the next free Data index.
     pub(super) inputs: usize,
     /// Types of the outputs in the numbering of attributes.
     pub(super) output_types: Vec<i64>,
-    /// Names of operators that are about to be dropped.
-    pub(super) gone: HashSet<String>,
 }
 
-fn first_output(op: &OpDef) -> String {
-    format!("{}:0", op.name)
-}
-
-fn index_of(op: &OpDef) -> usize {
-    op.attr.get("index").and_then(AttrDef::as_i).and_then(|i| usize::try_from(i).ok()).unwrap_or(0)
+fn index_of(op: &Op) -> usize {
+    op.attrs.get("index").and_then(AttrDef::as_i).and_then(|i| usize::try_from(i).ok()).unwrap_or(0)
 }
 
 impl Work {
+    /// Returns the operators that were not taken out.
+    pub(super) fn live(&self) -> impl Iterator<Item = &Op> {
+        self.ops.iter().filter(|op| !op.is_gone)
+    }
+
+    /// Returns the places of the operators of a kind.
+    fn places(&self, wanted: impl Fn(&Op) -> bool) -> Vec<usize> {
+        self.ops.iter().enumerate().filter(|(_, op)| !op.is_gone && wanted(op)).map(|(i, _)| i).collect()
+    }
+
+    pub(super) fn take_out(&mut self, at: usize) {
+        if let Some(op) = self.ops.get_mut(at) {
+            op.is_gone = true;
+        }
+    }
+
+    /// Returns the operator that gives what is read, if it is the first output of a Data.
+    fn data(&self, input: Source) -> Option<&Op> {
+        let Source::Data(op, 0) = input else { return None };
+        self.ops.get(op).filter(|op| op.kind == "Data" && !op.is_gone)
+    }
+
+    fn output(&self) -> Option<usize> {
+        self.ops.iter().position(|op| op.kind == "NetOutput" && !op.is_gone)
+    }
+
     /// A Pack of sizes that the host knows becomes one more Data; equal Packs share it.
     pub(super) fn pack_host_sizes(&mut self) {
-        let is_pack = |op: &OpDef| {
-            op.r#type == "Pack"
-                && matches!(op.attr.get("_inputs_all_sym").map(|a| &a.value), Some(Some(Value::B(true))))
-        };
-        let indices: HashMap<String, usize> =
-            self.ops.iter().filter(|op| op.r#type == "Data").map(|op| (first_output(op), index_of(op))).collect();
-        let mut made: HashMap<Vec<String>, String> = HashMap::new();
-        let mut renamed: HashMap<String, String> = HashMap::new();
-        let mut names: HashSet<String> = self.ops.iter().map(|op| op.name.clone()).collect();
-        let packs: Vec<OpDef> = self.ops.iter().filter(|op| is_pack(op)).cloned().collect();
-        for pack in &packs {
-            let name = made.get(&pack.input).cloned().unwrap_or_else(|| {
-                let mut name = "Data".to_string();
-                let mut count = 0_usize;
-                while !names.insert(name.clone()) {
-                    count = count.saturating_add(1);
-                    name = format!("Data_{count}");
-                }
-                let from: Vec<String> =
-                    pack.input.iter().filter_map(|i| indices.get(i)).map(ToString::to_string).collect();
-                self.info.insert(name.clone(), format!("pack:{}", from.join(",")));
-                self.ops.push(host_data(&name, self.inputs, pack));
-                self.inputs = self.inputs.saturating_add(1);
-                made.insert(pack.input.clone(), name.clone());
-                name
-            });
-            renamed.insert(pack.name.clone(), name);
+        let packs = self.places(|op| {
+            op.kind == "Pack" && matches!(op.attrs.get("_inputs_all_sym").map(|a| &a.value), Some(Some(Value::B(true))))
+        });
+        if packs.is_empty() {
+            return;
         }
-        self.ops.retain(|op| !is_pack(op));
-        rename(&mut self.ops, &renamed);
+        let mut names: HashSet<Arc<str>> = self.ops.iter().map(|op| op.name.clone()).collect();
+        let mut made: HashMap<SmallVec<[Source; 2]>, usize> = HashMap::new();
+        let mut by: HashMap<usize, usize> = HashMap::new();
+        for at in packs {
+            let Some(pack) = self.ops.get(at) else { continue };
+            let place = match made.get(&pack.inputs) {
+                Some(place) => *place,
+                None => {
+                    let from: Vec<String> =
+                        pack.inputs.iter().filter_map(|i| self.data(*i)).map(|op| index_of(op).to_string()).collect();
+                    let (inputs, data) = (pack.inputs.clone(), host_data(free_name(&mut names), self.inputs, pack));
+                    let place = self.ops.len();
+                    self.info.insert(place, format!("pack:{}", from.join(",")));
+                    self.ops.push(data);
+                    self.inputs = self.inputs.saturating_add(1);
+                    made.insert(inputs, place);
+                    place
+                }
+            };
+            by.insert(at, place);
+        }
+        by.keys().for_each(|at| self.take_out(*at));
+        for input in self.ops.iter_mut().flat_map(|op| &mut op.inputs) {
+            if let Some(place) = input.op().and_then(|op| by.get(&op)) {
+                *input = input.of(*place);
+            }
+        }
     }
 
     /// Takes away Data that nothing reads and closes up the indices; returns where each remaining one comes from.
     pub(super) fn remove_dead_data(&mut self) -> Vec<String> {
-        let read: HashSet<String> =
-            self.ops.iter().flat_map(|op| &op.input).filter(|i| !is_control(i)).cloned().collect();
-        let dead: HashSet<String> = self
-            .ops
-            .iter()
-            .filter(|op| op.r#type == "Data" && !read.contains(&first_output(op)))
-            .map(|op| op.name.clone())
-            .collect();
-        self.ops.retain(|op| !dead.contains(&op.name));
+        let mut is_read = vec![false; self.ops.len()];
+        for input in self.live().flat_map(|op| &op.inputs) {
+            if let Source::Data(op, 0) = input
+                && let Some(mark) = is_read.get_mut(*op)
+            {
+                *mark = true;
+            }
+        }
+        let is_dead: Vec<bool> = self.ops.iter().zip(&is_read).map(|(op, read)| op.kind == "Data" && !read).collect();
         let mut from = Vec::new();
-        for op in &mut self.ops {
-            op.input.retain(|i| !i.strip_suffix(":-1").is_some_and(|name| dead.contains(name)));
-            if op.r#type == "Data" {
-                let index = i64::try_from(from.len()).unwrap_or(i64::MAX);
-                op.attr.insert("index".into(), Value::I(index).into());
-                from.push(self.info.get(&op.name).cloned().unwrap_or_default());
+        for (at, op) in self.ops.iter_mut().enumerate() {
+            op.is_gone |= is_dead.get(at) == Some(&true);
+            op.inputs.retain(|i| !matches!(i, Source::Control(op) if is_dead.get(*op) == Some(&true)));
+            if op.kind == "Data" && !op.is_gone {
+                op.attrs.insert("index", Value::I(i64::try_from(from.len()).unwrap_or(i64::MAX)));
+                from.push(self.info.get(&at).cloned().unwrap_or_default());
             }
         }
         from
@@ -104,139 +131,115 @@ impl Work {
     /// A copy of an input that only a writing operator reads, whose result then is written into that input, is not needed:
     /// the operator may write the input itself. Returns the inputs that are written.
     pub(super) fn drop_moves_before_writes(&mut self) -> Vec<usize> {
-        let mut datas: HashMap<String, usize> = HashMap::new();
-        let mut moves: HashMap<String, usize> = HashMap::new();
-        let mut written_by: HashMap<String, (usize, usize)> = HashMap::new();
-        let mut assigns = Vec::new();
-        let mut outputs: HashSet<String> = HashSet::new();
-        for (place, op) in self.ops.iter().enumerate() {
-            match op.r#type.as_str() {
-                "Data" => drop(datas.insert(first_output(op), index_of(op))),
-                "TensorMove" => drop(moves.insert(first_output(op), place)),
-                "Assign" => assigns.push(place),
-                "NetOutput" => outputs.extend(op.input.iter().cloned()),
-                _ => {
-                    for (output, input) in references(op) {
-                        written_by.insert(format!("{}:{output}", op.name), (place, input));
-                    }
+        let assigns = self.places(|op| op.kind == "Assign");
+        if assigns.is_empty() {
+            return Vec::new();
+        }
+        let mut written_by: HashMap<Source, (usize, usize)> = HashMap::new();
+        for (place, op) in self.ops.iter().enumerate().filter(|(_, op)| !op.is_gone) {
+            if !matches!(op.kind, "Data" | "TensorMove" | "Assign" | "NetOutput") {
+                for (output, input) in references(op) {
+                    written_by.insert(Source::Data(place, output), (place, input));
                 }
             }
         }
-        let mut readers: HashMap<&str, usize> = HashMap::new();
-        for op in self.ops.iter().filter(|op| op.r#type != "Data") {
-            for input in &op.input {
-                if written_by.contains_key(input) || (datas.contains_key(input) && op.r#type != "Cmo") {
-                    let n = readers.entry(input).or_default();
+        let mut readers: HashMap<Source, usize> = HashMap::new();
+        for op in self.live().filter(|op| op.kind != "Data") {
+            for input in &op.inputs {
+                if written_by.contains_key(input) || (self.data(*input).is_some() && op.kind != "Cmo") {
+                    let n = readers.entry(*input).or_default();
                     *n = n.saturating_add(1);
                 }
             }
         }
+        let is_output = |value: &Source| self.live().any(|op| op.kind == "NetOutput" && op.inputs.contains(value));
         let mut written = Vec::new();
         let mut gone: BTreeSet<usize> = BTreeSet::new();
-        let mut edits: Vec<(usize, usize, String)> = Vec::new();
+        let mut edits: Vec<(usize, usize, Source)> = Vec::new();
         for assign in assigns {
-            let mut inputs = self.ops.get(assign).into_iter().flat_map(OpDef::data_inputs).map(str::to_string);
+            let mut inputs = self.ops.get(assign).into_iter().flat_map(Op::data_inputs);
             let (Some(target), Some(value)) = (inputs.next(), inputs.next()) else { continue };
-            let Some(data) = datas.get(&target) else { continue };
-            written.push(*data);
+            let Some(data) = self.data(target) else { continue };
+            written.push(index_of(data));
             let Some((writer, slot)) = written_by.get(&value) else { continue };
-            let source = self.ops.get(*writer).and_then(|op| op.input.get(*slot));
-            let Some(moved) = source.and_then(|s| moves.get(s)) else { continue };
-            let from = self.ops.get(*moved).and_then(|op| op.input.first());
-            if from != Some(&target) || readers.get(target.as_str()) != Some(&2) {
+            let source = self.ops.get(*writer).and_then(|op| op.inputs.get(*slot));
+            let Some(Source::Data(moved, 0)) = source else { continue };
+            let Some(copy) = self.ops.get(*moved).filter(|op| op.kind == "TensorMove") else { continue };
+            if copy.inputs.first() != Some(&target) || readers.get(&target) != Some(&2) {
                 continue;
             }
-            edits.push((*writer, *slot, target.clone()));
+            edits.push((*writer, *slot, target));
             gone.insert(*moved);
-            if !outputs.contains(&value) && readers.get(value.as_str()) != Some(&1) {
+            if !is_output(&value) && readers.get(&value) != Some(&1) {
                 gone.insert(assign);
             }
         }
         for (writer, slot, input) in edits {
-            if let Some(entry) = self.ops.get_mut(writer).and_then(|op| op.input.get_mut(slot)) {
+            if let Some(entry) = self.ops.get_mut(writer).and_then(|op| op.inputs.get_mut(slot)) {
                 *entry = input;
             }
         }
-        let mut place = 0_usize;
-        self.ops.retain(|_| {
-            let keep = !gone.contains(&place);
-            place = place.saturating_add(1);
-            keep
-        });
+        gone.into_iter().for_each(|at| self.take_out(at));
         written
     }
 
     /// An Assign to an input becomes an output that lies in the input's memory; others are only ordered before the end.
     /// Returns output to input.
     pub(super) fn assigns_to_outputs(&mut self) -> BTreeMap<usize, usize> {
-        let datas: HashMap<String, (usize, Vec<i64>)> = self
-            .ops
-            .iter()
-            .filter(|op| op.r#type == "Data")
-            .map(|op| {
-                let dims =
-                    op.output_desc.first().and_then(|d| d.shape.as_ref()).map_or_else(Vec::new, |s| s.dim.clone());
-                (first_output(op), (index_of(op), dims))
-            })
-            .collect();
-        let assigns: Vec<OpDef> = self.ops.iter().filter(|op| op.r#type == "Assign").cloned().collect();
         let mut pairs = BTreeMap::new();
-        let mut gone: HashSet<&str> = HashSet::new();
-        let Some(out) = self.ops.iter_mut().find(|op| op.r#type == "NetOutput") else { return pairs };
+        let assigns = self.places(|op| op.kind == "Assign");
+        let Some(mut out) = self.output().and_then(|at| self.ops.get(at)).cloned() else { return pairs };
+        let target_of = |at: &usize| self.ops.get(*at).and_then(|a| a.data_inputs().next());
         // Of several writes of one input the last is what it holds in the end.
-        let last: HashMap<&str, &str> =
-            assigns.iter().filter_map(|a| Some((a.data_inputs().next()?, a.name.as_str()))).collect();
-        for assign in &assigns {
+        let last: HashMap<Source, usize> = assigns.iter().filter_map(|a| Some((target_of(a)?, *a))).collect();
+        let mut gone = Vec::new();
+        for at in assigns {
+            let Some(assign) = self.ops.get(at) else { continue };
             let mut data_inputs = assign.data_inputs();
             let (Some(target), Some(value)) = (data_inputs.next(), data_inputs.next()) else { continue };
-            let Some((index, dims)) = datas.get(target) else {
-                out.input.push(format!("{}:-1", assign.name));
+            let Some(data) = self.data(target) else {
+                out.inputs.push(Source::Control(at));
                 continue;
             };
-            gone.insert(&assign.name);
-            if last.get(target) != Some(&assign.name.as_str()) {
+            gone.push(at);
+            if last.get(&target) != Some(&at) {
                 continue;
             }
-            let result = first_output(assign);
+            let index = index_of(data);
+            let slots = out.inputs.iter_mut().filter(|i| !i.is_control()).enumerate();
             let mut found = false;
-            let mut slot = 0_usize;
-            for input in out.input.iter_mut().filter(|i| !is_control(i)) {
-                if *input == result || input == value {
-                    *input = value.to_string();
-                    pairs.insert(slot, *index);
-                    found = true;
-                }
-                slot = slot.saturating_add(1);
+            for (slot, input) in slots.filter(|(_, i)| **i == Source::Data(at, 0) || **i == value) {
+                *input = value;
+                pairs.insert(slot, index);
+                found = true;
             }
             if found {
                 continue;
             }
-            let desc = assign.output_desc.first().cloned().unwrap_or_default();
-            let dtype = super::proto::DataType::try_from(desc.dtype).map_or(0, super::proto::DataType::cpp);
-            self.output_types.push(dtype);
-            pairs.insert(out.input_desc.len(), *index);
-            let name = format!("input{}", out.input_desc.len());
-            out.input.push(value.to_string());
-            out.input_desc.push(TensorDescriptor { name, shape: Some(ShapeDef { dim: dims.clone() }), ..desc });
+            let desc = assign.gives.first().cloned().unwrap_or_default();
+            let dims = data.gives.first().and_then(|d| d.shape.clone()).unwrap_or_default();
+            self.output_types.push(desc.dtype.cpp());
+            pairs.insert(out.takes.len(), index);
+            let name = format!("input{}", out.takes.len()).into();
+            out.inputs.push(value);
+            out.takes.push(Desc { name, shape: Some(dims), ..desc });
         }
-        let gone: HashSet<String> = gone.into_iter().map(str::to_string).collect();
-        self.ops.retain(|op| !gone.contains(&op.name));
+        gone.into_iter().for_each(|at| self.take_out(at));
+        if let Some(op) = self.output().and_then(|at| self.ops.get_mut(at)) {
+            *op = out;
+        }
         pairs
     }
 
     /// Chains operators whose effects are in program order, and keeps the last from being dropped.
     pub(super) fn order_side_effects(&mut self, output_ref_input: &BTreeMap<usize, usize>) {
-        let effects = self.places(|op| SIDE_EFFECTS.contains(&op.r#type.as_str()));
+        let effects = self.places(|op| SIDE_EFFECTS.contains(&op.kind));
         if !effects.is_empty() {
             self.chain(&effects);
             self.order_against_writers(&effects, output_ref_input);
         }
-        let prefetches = self.places(|op| op.r#type == "Cmo");
+        let prefetches = self.places(|op| op.kind == "Cmo");
         self.chain(&prefetches);
-    }
-
-    fn places(&self, wanted: impl Fn(&OpDef) -> bool) -> Vec<usize> {
-        self.ops.iter().enumerate().filter(|(_, op)| wanted(op)).map(|(i, _)| i).collect()
     }
 
     fn chain(&mut self, places: &[usize]) {
@@ -245,13 +248,8 @@ impl Work {
                 self.control(*before, *after);
             }
         }
-        let out = self.ops.iter().position(|op| op.r#type == "NetOutput");
-        if let (Some(last), Some(out)) = (places.last(), out) {
-            let name = self.ops.get(*last).map_or_else(String::new, |op| op.name.clone());
-            let fed = self
-                .ops
-                .get(out)
-                .is_some_and(|op| op.input.iter().any(|i| i.rsplit_once(':').is_some_and(|(n, _)| n == name)));
+        if let (Some(last), Some(out)) = (places.last(), self.output()) {
+            let fed = self.ops.get(out).is_some_and(|op| op.inputs.iter().any(|i| i.op() == Some(*last)));
             if !fed {
                 self.control(*last, out);
             }
@@ -259,40 +257,38 @@ impl Work {
     }
 
     fn control(&mut self, before: usize, after: usize) {
-        let Some(control) = self.ops.get(before).map(|op| format!("{}:-1", op.name)) else { return };
+        let control = Source::Control(before);
         if let Some(op) = self.ops.get_mut(after)
-            && !op.input.contains(&control)
+            && !op.inputs.contains(&control)
         {
-            op.input.push(control);
+            op.inputs.push(control);
         }
     }
 
     fn order_against_writers(&mut self, effects: &[usize], output_ref_input: &BTreeMap<usize, usize>) {
-        let datas: HashMap<usize, String> =
-            self.ops.iter().filter(|op| op.r#type == "Data").map(|op| (index_of(op), first_output(op))).collect();
-        let places: HashMap<&str, usize> = self.ops.iter().enumerate().map(|(i, op)| (op.name.as_str(), i)).collect();
-        let sources: Vec<&str> = self
-            .ops
+        let datas: HashMap<usize, Source> = self
+            .places(|op| op.kind == "Data")
+            .into_iter()
+            .filter_map(|at| Some((index_of(self.ops.get(at)?), Source::Data(at, 0))))
+            .collect();
+        let out = self.output().and_then(|at| self.ops.get(at));
+        let sources: Vec<usize> = out.into_iter().flat_map(Op::data_inputs).filter_map(Source::op).collect();
+        let writers: HashMap<Source, usize> = output_ref_input
             .iter()
-            .find(|op| op.r#type == "NetOutput")
-            .map(|op| op.data_inputs().filter_map(|i| i.rsplit_once(':')).map(|(n, _)| n).collect())
-            .unwrap_or_default();
-        let writers: HashMap<&String, usize> = output_ref_input
-            .iter()
-            .filter_map(|(output, input)| Some((datas.get(input)?, *places.get(sources.get(*output)?)?)))
+            .filter_map(|(output, input)| Some((*datas.get(input)?, *sources.get(*output)?)))
             .collect();
         let mut edges = Vec::new();
         for effect in effects {
-            let mut reads: Vec<&String> = self.ops.get(*effect).map(|op| op.input.iter().collect()).unwrap_or_default();
+            let mut reads: Vec<Source> = self.ops.get(*effect).map(|op| op.inputs.to_vec()).unwrap_or_default();
             // What a print reads through its format counts as read by the print.
-            let formats: Vec<&String> = reads
+            let formats: Vec<Source> = reads
                 .iter()
-                .filter_map(|i| self.ops.get(*places.get(edge(i)?.0)?))
-                .filter(|op| op.r#type == "StringFormat")
-                .flat_map(|op| &op.input)
+                .filter_map(|i| if let Source::Data(op, _) = i { self.ops.get(*op) } else { None })
+                .filter(|op| op.kind == "StringFormat")
+                .flat_map(|op| op.inputs.iter().copied())
                 .collect();
             reads.extend(formats);
-            let users: BTreeSet<usize> = reads.into_iter().filter_map(|i| writers.get(i).copied()).collect();
+            let users: BTreeSet<usize> = reads.into_iter().filter_map(|i| writers.get(&i).copied()).collect();
             edges.extend(users.into_iter().map(|user| (*effect.min(&user), *effect.max(&user))));
         }
         for (before, after) in edges {
@@ -301,63 +297,66 @@ impl Work {
     }
 
     /// Returns the graph with what is derived: name lists, formats, types that nobody set, graph attributes.
-    pub(super) fn finish(mut self, ref_data: &[usize]) -> GraphDef {
+    pub(super) fn finish(mut self, ref_data: &[usize]) -> Draft {
         let mut placements: BTreeMap<usize, i64> = BTreeMap::new();
-        let mut renamed: HashMap<String, String> = HashMap::new();
-        for op in &mut self.ops {
-            if op.r#type == "Data" {
+        for op in self.ops.iter_mut().filter(|op| !op.is_gone) {
+            if op.kind == "Data" {
                 let index = index_of(op);
-                let on_host = op.output_desc.first().is_some_and(|d| d.device_type == "CPU");
+                let on_host = op.gives.first().is_some_and(|d| d.device == "CPU");
                 placements.insert(index, i64::from(!on_host));
                 if ref_data.contains(&index) {
-                    let name = ref_data_name(op, index);
-                    op.attr.insert("_origin_data_name".into(), Value::S(op.name.clone().into_bytes()).into());
-                    renamed.insert(op.name.clone(), name.clone());
-                    op.name = name;
-                    op.r#type = "RefData".into();
+                    op.attrs.insert("_origin_data_name", Value::S(op.name.as_bytes().to_vec()));
+                    op.name = ref_data_name(op, index).into();
+                    op.kind = "RefData";
                 }
             }
             normalize(op);
         }
-        rename(&mut self.ops, &renamed);
         let list = |i: Vec<i64>| AttrDef::from(Value::List(ListValue { i, ..Default::default() }));
-        let attr = [
+        let attrs = [
             ("_executor_type".to_string(), Value::I(1).into()),
             ("_input_placements".to_string(), list(placements.into_values().collect())),
             ("_output_dtypes".to_string(), list(self.output_types)),
         ];
-        GraphDef { name: "graph_1".into(), op: self.ops, attr: attr.into() }
+        Draft { ops: self.ops, attrs: attrs.into() }
     }
 }
 
-fn references(op: &OpDef) -> Vec<(usize, usize)> {
-    if op.r#type == "ScatterList" {
-        return (0..op.output_desc.len()).map(|i| (i, i)).collect();
+/// Takes a name for a Data that no operator has.
+fn free_name(names: &mut HashSet<Arc<str>>) -> Arc<str> {
+    let mut name: Arc<str> = "Data".into();
+    let mut count = 0_usize;
+    while !names.insert(name.clone()) {
+        count = count.saturating_add(1);
+        name = format!("Data_{count}").into();
     }
-    REFERENCES.iter().find(|(kind, _)| *kind == op.r#type).map_or_else(Vec::new, |(_, pairs)| pairs.to_vec())
+    name
 }
 
-fn host_data(name: &str, index: usize, pack: &OpDef) -> OpDef {
-    let desc = |slot: &str| TensorDescriptor {
-        name: slot.into(),
-        dtype: pack.input_desc.first().map_or(0, |d| d.dtype),
+fn references(op: &Op) -> Vec<(usize, usize)> {
+    if op.kind == "ScatterList" {
+        return (0..op.gives.len()).map(|i| (i, i)).collect();
+    }
+    REFERENCES.iter().find(|(kind, _)| *kind == op.kind).map_or_else(Vec::new, |(_, pairs)| pairs.to_vec())
+}
+
+fn host_data(name: Arc<str>, index: usize, pack: &Op) -> Op {
+    let desc = Desc {
+        dtype: pack.takes.first().map_or(DataType::Undefined, |d| d.dtype),
         layout: "ND".into(),
-        device_type: "CPU".into(),
-        shape: Some(ShapeDef { dim: vec![i64::try_from(pack.input.len()).unwrap_or(i64::MAX)] }),
-        ..Default::default()
+        device: "CPU",
+        shape: Some([i64::try_from(pack.inputs.len()).unwrap_or(i64::MAX)].into()),
+        ..Desc::named("x")
     };
-    OpDef {
-        name: name.into(),
-        r#type: "Data".into(),
-        attr: [("index".to_string(), Value::I(i64::try_from(index).unwrap_or(i64::MAX)).into())].into(),
-        input_desc: vec![desc("x")],
-        output_desc: vec![desc("y")],
-        ..Default::default()
-    }
+    let mut op = Op::new(name, "Data");
+    op.attrs.insert("index", Value::I(i64::try_from(index).unwrap_or(i64::MAX)));
+    op.takes.push(desc.clone());
+    op.gives.push(Desc { name: "y".into(), ..desc });
+    op
 }
 
-fn ref_data_name(op: &OpDef, index: usize) -> String {
-    let dims = op.output_desc.first().and_then(|d| d.shape.as_ref()).map_or_else(Vec::new, |s| s.dim.clone());
+fn ref_data_name(op: &Op, index: usize) -> String {
+    let dims = op.gives.first().and_then(|d| d.shape.clone()).unwrap_or_default();
     let mut strides = Vec::with_capacity(dims.len());
     let mut step = 1_i64;
     for d in dims.iter().rev() {
@@ -369,58 +368,23 @@ fn ref_data_name(op: &OpDef, index: usize) -> String {
     format!("RefData_{}_0_ID{index}", parts.join("_"))
 }
 
-fn rename(ops: &mut [OpDef], names: &HashMap<String, String>) {
-    if names.is_empty() {
+fn normalize(op: &mut Op) {
+    op.attrs.derive();
+    if matches!(op.kind, "Data" | "RefData") {
         return;
     }
-    for input in ops.iter_mut().flat_map(|op| &mut op.input) {
-        if let Some((name, output)) = input.rsplit_once(':')
-            && let Some(new) = names.get(name)
-        {
-            *input = format!("{new}:{output}");
-        }
-    }
-}
-
-fn normalize(op: &mut OpDef) {
-    let names = |descs: &[TensorDescriptor]| ListValue {
-        s: descs.iter().map(|d| d.name.clone().into_bytes()).collect(),
-        ..Default::default()
+    let attrs = &op.attrs;
+    let format = |key: &str, place: usize| -> Option<String> {
+        let list = attrs.get(key).and_then(AttrDef::as_list)?;
+        let mut of_slot = list.i.iter().zip(&list.s).rev().filter(|(i, _)| usize::try_from(**i) == Ok(place));
+        of_slot.next().map(|(_, s)| String::from_utf8_lossy(s).into_owned())
     };
-    let count = |descs: &[TensorDescriptor]| ListValue {
-        i: (0..i64::try_from(descs.len()).unwrap_or(i64::MAX)).collect(),
-        ..Default::default()
-    };
-    let lists = [
-        ("_input_name_key", names(&op.input_desc)),
-        ("_input_name_value", count(&op.input_desc)),
-        ("_output_name_key", names(&op.output_desc)),
-        ("_output_name_value", count(&op.output_desc)),
-    ];
-    op.attr.extend(lists.map(|(key, list)| (key.to_string(), Value::List(list).into())));
-    if matches!(op.r#type.as_str(), "Data" | "RefData") {
-        return;
-    }
-    let formats = |key: &str| -> Vec<(usize, String)> {
-        let list = op.attr.get(key).and_then(AttrDef::as_list);
-        let pairs = list.map(|l| l.i.iter().zip(&l.s));
-        pairs
-            .into_iter()
-            .flatten()
-            .filter_map(|(i, s)| Some((usize::try_from(*i).ok()?, String::from_utf8_lossy(s).into_owned())))
-            .collect()
-    };
-    let (inputs, outputs) = (formats("input_layout_info"), formats("output_layout_info"));
-    for (descs, formats) in [(&mut op.input_desc, inputs), (&mut op.output_desc, outputs)] {
-        for (place, desc) in descs.iter_mut().enumerate() {
-            if desc.attr.contains_key("_is_unfed_optional") {
-                continue;
+    for (descs, key) in [(&mut op.takes, "input_layout_info"), (&mut op.gives, "output_layout_info")] {
+        for (place, desc) in descs.iter_mut().enumerate().filter(|(_, desc)| !desc.is_unfed) {
+            if desc.dtype == DataType::Undefined {
+                desc.dtype = DataType::Float;
             }
-            if desc.dtype == 0 {
-                desc.dtype = 1;
-            }
-            let format = formats.iter().rev().find(|(i, _)| *i == place);
-            desc.layout = format.map_or_else(|| "ND".into(), |(_, f)| f.clone());
+            desc.layout = format(key, place).map_or("ND".into(), Into::into);
         }
     }
 }

@@ -3,8 +3,9 @@
 //! The host advances the generator by what the draws use up; here only their number counts.
 
 use super::builder::{Attr, Builder, In, Refusal};
+use super::draft::Desc;
 use super::literal::Literal;
-use super::proto::{DataType, ShapeDef, TensorDescriptor, Value as Pb};
+use super::proto::{DataType, Value as Pb};
 use super::value::TensorId;
 
 /// The operators that hand out random states.
@@ -28,14 +29,14 @@ impl Builder {
         self.draws = Some(draws);
         let count = i64::try_from(draws.count).unwrap_or(i64::MAX);
         if let Some(data) = self.ops.get_mut(draws.data) {
-            for desc in data.input_desc.iter_mut().chain(&mut data.output_desc) {
-                desc.shape = Some(ShapeDef { dim: vec![count] });
+            for desc in data.takes.iter_mut().chain(&mut data.gives) {
+                desc.shape = Some([count].into());
             }
         }
         if let Some(unpack) = self.ops.get_mut(draws.unpack) {
-            unpack.attr.insert("num".into(), Pb::I(count).into());
+            unpack.attrs.insert("num", Pb::I(count));
             if place > 0 {
-                unpack.output_desc.push(TensorDescriptor { name: format!("y{place}"), ..Default::default() });
+                unpack.gives.push(Desc::named(format!("y{place}")));
             }
         }
         Ok((draws.seed, self.output(draws.unpack, place)))
@@ -50,8 +51,8 @@ impl Builder {
         Ok(Draws { seed, data, unpack: self.ops.len().saturating_sub(1), count: 0 })
     }
 
-    /// Returns the name of the input that holds the offsets.
-    pub(super) fn offsets(&self) -> Option<&str> {
-        self.ops.get(self.draws?.data).map(|op| op.name.as_str())
+    /// Returns the input that holds the offsets.
+    pub(super) fn offsets(&self) -> Option<usize> {
+        self.draws.map(|draws| draws.data)
     }
 }

@@ -10,6 +10,7 @@ use super::builder::{Builder, Refusal};
 use super::cleanup;
 use super::compare::Host;
 use super::convert::{self, Cx};
+use super::draft::{self, Draft};
 use super::expand::Expanded;
 use super::functional;
 use super::metas;
@@ -62,11 +63,11 @@ impl Default for Options {
     }
 }
 
-/// A GE graph and what the host does around it.
+/// A GE graph, in messages or as it was made, and what the host does around it.
 #[derive(Clone, Debug)]
-pub struct Lowered {
+pub struct Lowered<G = GraphDef> {
     /// The GE graph.
-    pub graph: GraphDef,
+    pub graph: G,
     /// The host's side.
     pub host: Host,
     /// Data indices whose memory the graph writes.
@@ -79,6 +80,14 @@ pub struct Lowered {
     pub stages: Vec<(&'static str, GraphDef)>,
     /// What operators without converter were taken apart into; nothing unless it was asked for.
     pub decomposed: Option<Box<Graph>>,
+}
+
+impl Lowered<Draft> {
+    /// Returns the same with the graph in messages.
+    pub fn into_def(self) -> Lowered {
+        let Lowered { graph, host, written_inputs, remarks, has_empty, stages, decomposed } = self;
+        Lowered { graph: graph.to_def(), host, written_inputs, remarks, has_empty, stages, decomposed }
+    }
 }
 
 /// What is to be said of how a node was lowered.
@@ -160,6 +169,11 @@ const ROUNDS: usize = 16;
 
 /// Lowers a graph; `registry` types the nodes that have no type of their own, and takes those apart that have no converter.
 pub fn lower_with(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered, LowerError> {
+    Ok(draft(graph, options, registry)?.into_def())
+}
+
+/// Lowers a graph to what its bytes are written of, without messages of the whole.
+pub fn draft(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered<Draft>, LowerError> {
     let inlined = super::bodies::inlined(graph);
     let graph = inlined.as_ref().unwrap_or(graph);
     let lacking = match lower_once(graph, options, registry) {
@@ -191,7 +205,7 @@ fn lower_apart(
     mut lacking: Vec<Unsupported>,
     options: &Options,
     registry: &Registry,
-) -> Result<Lowered, LowerError> {
+) -> Result<Lowered<Draft>, LowerError> {
     let mut expanded = Expanded::of(graph);
     for _ in 0..ROUNDS {
         if !expanded.expand(registry, &lacking) {
@@ -210,7 +224,7 @@ fn lower_apart(
     Err(LowerError::Unsupported { nodes: expanded.blame(lacking) })
 }
 
-fn lower_once(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered, LowerError> {
+fn lower_once(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lowered<Draft>, LowerError> {
     check_scopes(graph)?;
     let put_off = options.enable_view_optimize
         && !graph.nodes(BodyId::ROOT).any(|n| graph.target(n).starts_with("npu.npu_weight_quant_batchmatmul."));
@@ -270,8 +284,8 @@ pub(super) struct Lowering<'g> {
     done: Vec<bool>,
     /// One an FX input: its value.
     pub(super) inputs: Vec<Value>,
-    /// Where a Data's content comes from, by its name.
-    info: HashMap<String, String>,
+    /// Where a Data's content comes from, by its place among the operators.
+    info: HashMap<usize, String>,
     /// What NetOutput takes.
     pub(super) outputs: Vec<TensorId>,
     pub(super) fx_outputs: Vec<String>,
@@ -335,8 +349,7 @@ impl<'g> Lowering<'g> {
         };
         let t = self.b.data(Some(&name), index, dtype, types::dims(&meta.sizes()), host);
         self.b.set_meta(t, meta, &self.symbols)?;
-        let made = self.b.op_of(t).map_or_else(String::new, |op| op.name.clone());
-        self.info.insert(made, from);
+        self.info.extend(self.b.tensor(t).map(|t| (t.op, from)));
         Ok(Value::Tensor(t))
     }
 
@@ -397,16 +410,15 @@ impl<'g> Lowering<'g> {
         if let Some(lowering) = self.registry.operator_of(graph, node).and_then(|o| o.lowering.as_ref()) {
             return Ok(Form::Described(lowering));
         }
-        match (convert::rule(target), convert::own_operator(target)) {
-            (Some(_), _) if !self.beyond && convert::is_beyond(target) => {
+        match convert::rule(target) {
+            Some(_) if !self.beyond && convert::is_beyond(target) => {
                 Err(Refusal("TorchAir has no converter for it".into()))
             }
-            (Some(rule), _) => Ok(Form::Rule(rule)),
-            (None, Some(known)) => Ok(Form::Own(known)),
-            (None, None) => {
+            Some(rule) => Ok(Form::Rule(rule)),
+            None => convert::own_operator(target).map(Form::Own).ok_or_else(|| {
                 let hint = "a `lowering` in an operator file gives it one";
-                Err(Refusal(format!("no GE form is known of this operator; {hint}")))
-            }
+                Refusal(format!("no GE form is known of this operator; {hint}"))
+            }),
         }
     }
 
@@ -578,7 +590,7 @@ impl<'g> Lowering<'g> {
                 self.b.set_meta(t, meta, &self.symbols)?;
             }
             let name = format!("{}-{}.OUTPUT.{i}", graph.name(node), shown_target(graph.target(node)));
-            self.b.set_desc_text(t, "_fx_tensor_name", name);
+            self.b.set_fx_name(t, name);
         }
         Ok(())
     }
@@ -639,21 +651,19 @@ impl<'g> Lowering<'g> {
         self.values.get(self.graph.slot_of(node)).unwrap_or(&Value::Failed)
     }
 
-    fn finish(mut self, options: &Options) -> Lowered {
+    fn finish(mut self, options: &Options) -> Lowered<Draft> {
         let mut seed = None;
-        if let Some(name) = self.b.offsets() {
-            self.info.insert(name.to_string(), "rng-offsets".into());
+        if let Some(data) = self.b.offsets() {
+            self.info.insert(data, "rng-offsets".into());
             seed = Some(options.seed);
         }
         let types = self.outputs.iter().map(|t| self.b.dtype(*t).cpp()).collect();
         let inputs = self.inputs.len();
-        let mut work =
-            cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types, gone: HashSet::new() };
+        let mut work = cleanup::Work { ops: self.b.ops, info: self.info, inputs, output_types: types };
         let mut stages = Vec::new();
         let mut keep = |name, work: &cleanup::Work| {
             if options.keep_stages {
-                let op = work.ops.iter().filter(|op| !work.gone.contains(&op.name)).cloned().collect();
-                stages.push((name, GraphDef { op, ..GraphDef::default() }));
+                stages.push((name, GraphDef { op: draft::operators(&work.ops), ..GraphDef::default() }));
             }
         };
         keep("original_ge_graph", &work);

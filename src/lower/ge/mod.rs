@@ -1,5 +1,6 @@
 //! The GE graph that TorchAir's max-autotune mode hands to the NPU's graph engine, its files, and its comparison.
 //!
+//! - `draft`: a graph in the making, by numbers, and its bytes.
 //! - `proto`, `operators`: the messages; what each GE operator looks like.
 //! - `files`: the four forms in which TorchAir dumps a graph; `.bin` is read back.
 //! - `compare`: whether two graphs are the same, up to what means nothing.
@@ -15,6 +16,7 @@ mod cleanup;
 pub mod compare;
 mod convert;
 mod define;
+mod draft;
 mod draws;
 mod expand;
 pub mod files;
@@ -40,8 +42,9 @@ pub use define::{
     defined,
     fields::{held, is_held},
 };
+pub use draft::Draft;
 pub use files::{FileError, Format, decode, encode, read_file, write_file};
-pub use lowering::{LowerError, Lowered, Options, Remark, Unsupported, lower, lower_with};
+pub use lowering::{LowerError, Lowered, Options, Remark, Unsupported, draft, lower, lower_with};
 pub use proto::GraphDef;
 pub use raise::{
     Opaque, RaiseError, Raised, by_definition, by_form, comparable, raise, with_zeros, without_empty_writes,

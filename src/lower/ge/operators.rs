@@ -6,12 +6,13 @@
 //! A `#` after an input's name says that GE declares it as holding positions or sizes (reduction axes, permutations, shapes, repeats, indices):
 //! a Python number given there becomes an int64 constant, whatever the data beside it is.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use super::proto::{AttrDef, ListListInt, ListValue, Value};
 
-static TABLE: LazyLock<HashMap<&'static str, GeOperator>> =
+static TABLE: LazyLock<FxHashMap<&'static str, GeOperator>> =
     LazyLock::new(|| include_str!("operators.txt").lines().filter_map(parse).map(|o| (o.name, o)).collect());
 
 /// How an input is fed.

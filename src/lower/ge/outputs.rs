@@ -1,8 +1,8 @@
 //! What a graph gives: NetOutput, what the host does for the rest, and writes that only the signature names.
 
 use super::builder::Refusal;
+use super::draft::{Desc, Op, Source};
 use super::lowering::Lowering;
-use super::proto::{OpDef, ShapeDef, TensorDescriptor};
 use super::types;
 use super::value::{Meta, TensorMeta, Value};
 use crate::graph::{Arg, InputKind, NodeId, OutputKind, View};
@@ -73,16 +73,15 @@ impl Lowering<'_> {
     }
 
     fn net_output(&mut self) {
-        let name = self.b.name(None, "NetOutput");
-        let kept = self.b.kept.iter().filter_map(|i| self.b.ops.get(*i)).map(|op| format!("{}:-1", op.name)).collect();
-        let mut op = OpDef { name, r#type: "NetOutput".into(), input: kept, ..Default::default() };
+        let mut op = Op::new(self.b.name(None, "NetOutput"), "NetOutput");
+        op.inputs.extend(self.b.kept.iter().map(|kept| Source::Control(*kept)));
         for (i, t) in self.outputs.iter().enumerate() {
             let output = self.b.tensor(*t).map_or(0, |t| t.output);
-            let desc = self.b.op_of(*t).and_then(|o| o.output_desc.get(output)).cloned().unwrap_or_default();
+            let desc = self.b.op_of(*t).and_then(|o| o.gives.get(output)).cloned().unwrap_or_default();
             let meta = self.b.tensor(*t).and_then(|t| t.meta.as_ref());
-            let shape = meta.map(|m| ShapeDef { dim: types::dims(&m.sizes()) }).or(desc.shape.clone());
-            op.input.push(self.b.edge(*t));
-            op.input_desc.push(TensorDescriptor { name: format!("input{i}"), shape, ..desc });
+            let shape = meta.map(|m| types::dims(&m.sizes()).into()).or(desc.shape.clone());
+            op.inputs.push(self.b.edge(*t));
+            op.takes.push(Desc { name: format!("input{i}").into(), shape, ..desc });
         }
         self.b.ops.push(op);
     }

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use crate::analysis::streams::{Scopes, StreamId};
 
-use super::proto::{OpDef, Value};
+use super::draft::{Op, Source};
+use super::proto::Value;
 
 const SUPER_KERNEL: [&str; 2] = ["_super_kernel_scope", "_super_kernel_options"];
 /// Scope keys whose text becomes a truth value.
@@ -21,12 +22,15 @@ pub(super) fn only_super_kernel(scopes: &Scopes) -> bool {
 }
 
 /// Puts the open scopes' attributes on operators: outermost first, so that an inner value wins.
-pub(super) fn apply(scopes: &Scopes, ops: &mut [OpDef]) {
-    for op in ops.iter_mut().filter(|op| op.r#type != "Data") {
+pub(super) fn apply(scopes: &Scopes, ops: &mut [Op]) {
+    if scopes.open.is_empty() {
+        return;
+    }
+    for op in ops.iter_mut().filter(|op| op.kind != "Data") {
         for scope in &scopes.open {
             for (key, value) in &scope.pairs {
                 if &**key == "_super_kernel_scope" && value.is_empty() {
-                    SUPER_KERNEL.iter().for_each(|k| drop(op.attr.remove(*k)));
+                    SUPER_KERNEL.iter().for_each(|k| op.attrs.remove(k));
                     break;
                 }
                 let value = if BOOLEANS.contains(&&**key) {
@@ -34,7 +38,7 @@ pub(super) fn apply(scopes: &Scopes, ops: &mut [OpDef]) {
                 } else {
                     Value::S(value.as_bytes().to_vec())
                 };
-                op.attr.insert(key.to_string(), value.into());
+                op.attrs.insert(key.to_string(), value);
             }
         }
     }
@@ -62,23 +66,16 @@ impl Edges {
     ///
     /// TorchAir puts them on the first operator of any kind, which may be a constant that is folded away; its result is
     /// then not ordered at all. On an operator that computes the edge orders what was meant.
-    pub(super) fn made(&mut self, stream: StreamId, made: Range<usize>, ops: &mut [OpDef]) {
+    pub(super) fn made(&mut self, stream: StreamId, made: Range<usize>, ops: &mut [Op]) {
         let Some(last) = made.clone().next_back() else { return };
         self.last.insert(stream, last);
-        let Some(first) =
-            made.into_iter().find(|i| ops.get(*i).is_some_and(|op| !matches!(op.r#type.as_str(), "Const" | "Data")))
+        let Some(first) = made.into_iter().find(|i| ops.get(*i).is_some_and(|op| !matches!(op.kind, "Const" | "Data")))
         else {
             return;
         };
-        let edges: Vec<String> = self
-            .waiting
-            .remove(&stream)
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(|i| ops.get(i).map(|op| format!("{}:-1", op.name)))
-            .collect();
+        let Some(edges) = self.waiting.remove(&stream) else { return };
         if let Some(op) = ops.get_mut(first) {
-            op.input.extend(edges);
+            op.inputs.extend(edges.into_iter().map(Source::Control));
         }
     }
 }
@@ -108,9 +105,9 @@ mod tests {
     }
 
     fn applied(s: &Scopes, key: &str) -> Option<Value> {
-        let mut ops = [OpDef::default()];
+        let mut ops = named(&["Add"]);
         apply(s, &mut ops);
-        ops[0].attr.get(key).and_then(|a| a.value.clone())
+        ops[0].attrs.get(key).and_then(|a| a.value.clone())
     }
 
     #[test]
@@ -142,8 +139,8 @@ mod tests {
         assert!(!only_super_kernel(&scopes(&[&[]])));
     }
 
-    fn named(kinds: &[&str]) -> Vec<OpDef> {
-        kinds.iter().map(|k| OpDef { name: (*k).into(), r#type: (*k).into(), ..Default::default() }).collect()
+    fn named(kinds: &[&'static str]) -> Vec<Op> {
+        kinds.iter().map(|k| Op::new((*k).into(), k)).collect()
     }
 
     #[test]
@@ -156,7 +153,7 @@ mod tests {
         s.wait(StreamId::MAIN, recorded);
         s.made(StreamId::MAIN, 1..3, &mut ops);
         s.made(StreamId::MAIN, 3..4, &mut ops);
-        assert_eq!(ops[2].input, ["MatMul:-1"]);
-        assert!(ops[1].input.is_empty() && ops[3].input.is_empty());
+        assert_eq!(ops[2].inputs.as_slice(), [Source::Control(0)]);
+        assert!(ops[1].inputs.is_empty() && ops[3].inputs.is_empty());
     }
 }

@@ -2,10 +2,9 @@
 //!
 //! Only a Transpose and a Bitcast that nothing else reads are moved.
 
-use std::collections::HashMap;
-
 use super::cleanup::Work;
-use super::proto::{Value, edge};
+use super::draft::Source;
+use super::proto::Value;
 
 /// Products, the slots of their scales, and the attribute that transposes the weight in slot 1.
 const TRANSPOSING: [(&str, &[usize], &str); 3] = [
@@ -29,13 +28,12 @@ impl Work {
             return;
         }
         for at in products {
-            let kind = self.ops.get(at).map(|op| op.r#type.clone()).unwrap_or_default();
             let weight = self.seen(at, 1);
-            match (TRANSPOSING.iter().find(|(k, ..)| *k == kind), weight) {
+            match (TRANSPOSING.iter().find(|(k, ..)| *k == self.kind(at)), weight) {
                 (Some((_, slots, attribute)), Some(weight)) => {
                     if let Some(scale) = slots.iter().find_map(|slot| self.seen(at, *slot)) {
                         if let Some(op) = self.ops.get_mut(at) {
-                            op.attr.insert((*attribute).into(), Value::B(true).into());
+                            op.attrs.insert(*attribute, Value::B(true));
                         }
                         self.fold(weight);
                         self.fold(scale);
@@ -45,23 +43,24 @@ impl Work {
                 _ => {}
             }
         }
-        let gone = std::mem::take(&mut self.gone);
-        self.ops.retain(|op| !gone.contains(&op.name));
     }
 
     fn is_product(&self, at: usize) -> bool {
-        let kind = self.ops.get(at).map_or("", |op| op.r#type.as_str());
+        let kind = self.kind(at);
         kind == "QuantBatchMatmulV3" || TRANSPOSING.iter().any(|(k, ..)| *k == kind)
+    }
+
+    fn kind(&self, at: usize) -> &'static str {
+        self.ops.get(at).filter(|op| !op.is_gone).map_or("", |op| op.kind)
     }
 
     /// Returns the Bitcast of a Transpose that feeds a slot, if only that slot reads them.
     fn seen(&self, at: usize, slot: usize) -> Option<Seen> {
-        let places: HashMap<&str, usize> = self.ops.iter().enumerate().map(|(i, op)| (op.name.as_str(), i)).collect();
         let producer = |at: usize, slot: usize, kind: &str| {
             let input = self.ops.get(at)?.data_inputs().nth(slot)?;
-            let place = *places.get(edge(input)?.0)?;
-            let readers = self.ops.iter().flat_map(|op| &op.input).filter(|i| *i == input).count();
-            (self.ops.get(place)?.r#type == kind && readers == 1).then_some(place)
+            let Source::Data(place, _) = input else { return None };
+            let readers = || self.live().flat_map(|op| &op.inputs).filter(|i| **i == input).count();
+            (self.kind(place) == kind && readers() == 1).then_some(place)
         };
         let bitcast = producer(at, slot, "Bitcast")?;
         let transpose = producer(bitcast, 0, "Transpose")?;
@@ -70,29 +69,26 @@ impl Work {
 
     /// Takes the Transpose out, and its permutation if nothing else reads that.
     fn fold(&mut self, seen: Seen) {
-        let Some(source) = self.ops.get(seen.transpose).and_then(|op| op.input.first()).cloned() else { return };
-        if let Some(input) = self.ops.get_mut(seen.bitcast).and_then(|op| op.input.first_mut()) {
+        let Some(source) = self.ops.get(seen.transpose).and_then(|op| op.inputs.first()).copied() else { return };
+        if let Some(input) = self.ops.get_mut(seen.bitcast).and_then(|op| op.inputs.first_mut()) {
             *input = source;
         }
-        let inputs = self.ops.get_mut(seen.transpose).map(|op| std::mem::take(&mut op.input)).unwrap_or_default();
-        self.gone.extend(self.ops.get(seen.transpose).map(|op| op.name.clone()));
-        if let Some(perm) = inputs.get(1)
-            && !self.ops.iter().any(|op| op.input.contains(perm))
+        let perm = self.ops.get(seen.transpose).and_then(|op| op.inputs.get(1)).copied();
+        self.take_out(seen.transpose);
+        if let Some(perm @ Source::Data(constant, _)) = perm
+            && !self.live().any(|op| op.inputs.contains(&perm))
         {
-            self.gone.extend(edge(perm).map(|(name, _)| name.to_string()));
+            self.take_out(constant);
         }
     }
 
     fn swap(&mut self, product: usize, seen: Seen) {
-        let name = |at: usize| self.ops.get(at).map(|op| format!("{}:0", op.name)).unwrap_or_default();
-        let (bitcast, transpose) = (name(seen.bitcast), name(seen.transpose));
-        let Some(source) = self.ops.get(seen.transpose).and_then(|op| op.input.first()).cloned() else { return };
-        for (at, old, new) in [
-            (seen.bitcast, transpose.clone(), source.clone()),
-            (product, bitcast.clone(), transpose),
-            (seen.transpose, source, bitcast),
-        ] {
-            if let Some(input) = self.ops.get_mut(at).and_then(|op| op.input.iter_mut().find(|i| **i == old)) {
+        let (bitcast, transpose) = (Source::Data(seen.bitcast, 0), Source::Data(seen.transpose, 0));
+        let Some(source) = self.ops.get(seen.transpose).and_then(|op| op.inputs.first()).copied() else { return };
+        for (at, old, new) in
+            [(seen.bitcast, transpose, source), (product, bitcast, transpose), (seen.transpose, source, bitcast)]
+        {
+            if let Some(input) = self.ops.get_mut(at).and_then(|op| op.inputs.iter_mut().find(|i| **i == old)) {
                 *input = new;
             }
         }

@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use super::builder::{Attr, Builder, In, Refusal};
+use super::draft::Source;
 use super::literal::Literal;
 use super::metas::{self, Hints};
-use super::proto::{DataType, edge};
+use super::proto::DataType;
 use super::value::{Meta, PendingView, Tensor, TensorId, TensorMeta, Value};
 use crate::sym::{Dim, Symbols};
 
@@ -21,7 +22,7 @@ pub(super) struct Views {
     /// Operators of symbolic sizes, by what they print.
     sizes: HashMap<String, TensorId>,
     /// One table a chain of views: the producers of symbolic sizes that its reshapes named.
-    tables: Vec<BTreeMap<String, String>>,
+    tables: Vec<BTreeMap<String, Source>>,
 }
 
 /// A view operator that can be put off.
@@ -105,7 +106,7 @@ impl Views {
         {
             for (size, input) in list.iter().zip(op.data_inputs()) {
                 if size.fixed().is_none() {
-                    table.insert(symbols.print_python(*size), input.to_string());
+                    table.insert(symbols.print_python(*size), input);
                 }
             }
         }
@@ -197,16 +198,15 @@ impl Views {
         if let Some(t) = self.sizes.get(&key) {
             return Ok(*t);
         }
-        let named = self.tables.get(view.symbols).and_then(|t| t.get(&key)).and_then(|e| edge(e));
-        let found = named.and_then(|(name, output)| Some((b.ops.iter().rposition(|op| op.name == name)?, output)));
-        let t = match (found, view.source.iter().position(|d| *d == size)) {
-            (Some((op, output)), _) => b.output(op, output),
-            (None, Some(axis)) => {
+        let named = self.tables.get(view.symbols).and_then(|t| t.get(&key)).copied();
+        let t = match (named, view.source.iter().position(|d| *d == size)) {
+            (Some(Source::Data(op, output)), _) => b.output(op, output),
+            (_, Some(axis)) => {
                 let axis = i64::try_from(axis).unwrap_or(i64::MAX);
                 let shape = b.one("Shape", vec![In::Tensor(source)], &[("dtype", Attr::Type(DataType::Int32))])?;
                 b.one("Gather", vec![In::Tensor(shape), In::Literal(Literal::Int(axis))], &[])?
             }
-            (None, None) => return Err(Refusal(format!("the size {key} of a view comes from nowhere"))),
+            (_, None) => return Err(Refusal(format!("the size {key} of a view comes from nowhere"))),
         };
         self.sizes.insert(key, t);
         Ok(t)

@@ -43,7 +43,7 @@ impl Lowering<'_> {
     pub(super) fn of_inputs(&self, args: &[Value]) -> Result<Vec<Value>, Refusal> {
         let mut args = args.to_vec();
         let Some(Value::Tensor(old)) = args.first() else { return Ok(args) };
-        let is_data = self.b.op_of(*old).is_some_and(|op| op.r#type == "Data");
+        let is_data = self.b.op_of(*old).is_some_and(|op| op.kind == "Data");
         let Some(input) = self.tensor_meta(*old).and_then(|m| m.input).filter(|_| !is_data) else { return Ok(args) };
         let data = self.inputs.get(input).and_then(Value::tensor);
         match (data.filter(|_| self.is_whole(*old, input)), args.first_mut()) {

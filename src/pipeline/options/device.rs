@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::CompilerOptions;
 use crate::graph::{BodyId, Graph, InputKind, NodeId, NodeKind, View};
-use crate::lower::ge::Lowered;
+use crate::lower::ge::{Draft, Lowered};
 use crate::sym::Dim;
 
 /// Returns what is taken of the device because options tell it to compute otherwise than the graph states.
@@ -22,12 +22,12 @@ pub fn assumed(options: &CompilerOptions) -> Vec<String> {
 }
 
 /// Returns the options of the device for a lowered graph, by GE's names.
-pub fn device_options(options: &CompilerOptions, graph: &Graph, lowered: &Lowered) -> BTreeMap<String, String> {
+pub fn device_options(options: &CompilerOptions, graph: &Graph, lowered: &Lowered<Draft>) -> BTreeMap<String, String> {
     let mut all = Options(BTreeMap::new(), options);
     all.always();
     all.of_the_graph(graph, lowered);
     all.stated();
-    if lowered.graph.op.iter().any(|op| matches!(op.r#type.as_str(), "HcomSend" | "HcomReceive")) {
+    if lowered.graph.kinds().any(|kind| matches!(kind, "HcomSend" | "HcomReceive")) {
         // Both ends must come to their exchanges in one order.
         all.set("ge.topoSortingMode", "3");
     }
@@ -71,14 +71,14 @@ impl Options<'_> {
         }
     }
 
-    fn of_the_graph(&mut self, graph: &Graph, lowered: &Lowered) {
+    fn of_the_graph(&mut self, graph: &Graph, lowered: &Lowered<Draft>) {
         let written = &lowered.host.output_ref_input;
-        let outputs = lowered.graph.attr.get("_output_dtypes").and_then(|a| a.as_list()).map_or(0, |l| l.i.len());
+        let outputs = lowered.graph.attribute("_output_dtypes").and_then(|a| a.as_list()).map_or(0, |l| l.i.len());
         let own: Vec<String> = (0..outputs).map(|o| o.to_string()).filter(|o| !written.contains_key(o)).collect();
         if !own.is_empty() {
             self.set("ge.exec.outputReuseMemIndexes", own.join(","));
         }
-        let placements = lowered.graph.attr.get("_input_placements").and_then(|a| a.as_list());
+        let placements = lowered.graph.attribute("_input_placements").and_then(|a| a.as_list());
         let on_device = |i: usize| placements.and_then(|p| p.i.get(i)) == Some(&1);
         if !written.is_empty() && written.values().all(|i| on_device(*i)) {
             let mut pairs: Vec<(usize, usize)> =
@@ -196,11 +196,12 @@ mod tests {
     use super::*;
     use crate::formats::text;
     use crate::lower::ge;
+    use crate::ops::Registry;
 
     fn options(stated: &str) -> BTreeMap<String, String> {
         let body = "class GraphModule(torch.nn.Module):\n    def forward(self, s0: \"Sym(s0)\", x: \"f32[s0, 3]\", y: \"f32[2]\"):\n        a: \"f32[s0, 3]\" = torch.ops.aten.relu.default(x)\n        w: \"f32[2]\" = torch.ops.aten.copy_.default(y, y)\n        return (a,)\n";
         let graph = text::read(body, &text::ReadOptions::of_file("t")).unwrap();
-        let lowered = ge::lower(&graph, &ge::Options::default()).unwrap();
+        let lowered = ge::draft(&graph, &ge::Options::default(), &Registry::standard()).unwrap();
         device_options(&CompilerOptions::read(&stated.parse().unwrap()).unwrap(), &graph, &lowered)
     }
 

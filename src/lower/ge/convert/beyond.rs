@@ -2,6 +2,10 @@
 //!
 //! What is converted here is said in the report, since TorchAir stops at it.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashSet;
+
 use super::args::Args;
 use super::cx::{Cx, ints, list, signed};
 use super::random;
@@ -536,6 +540,9 @@ fn bilinear2d(cx: &mut Cx) -> Made {
 
 /// Returns whether TorchAir has no converter for what is converted here.
 pub(in crate::lower::ge) fn is_beyond(target: &str) -> bool {
-    let others = [super::resample::TABLE, super::detection::TABLE, super::linalg::TABLE];
-    TABLE.iter().chain(others.into_iter().flatten()).any(|(t, _)| *t == target)
+    static ALL: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
+        let families = [TABLE, super::resample::TABLE, super::detection::TABLE, super::linalg::TABLE];
+        families.into_iter().flatten().map(|(target, _)| *target).collect()
+    });
+    ALL.contains(target)
 }

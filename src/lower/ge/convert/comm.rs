@@ -118,7 +118,7 @@ fn send(cx: &mut Cx) -> Made {
     let attrs = [("dest_rank", Attr::Int(to)), group(&args, "pg_tag")?];
     let made = direct::make(cx, &args, "HcomSend(tensor; sr_tag=tag)", &attrs)?;
     if let Some(op) = cx.b.ops.last_mut() {
-        op.attr.insert("_force_skip_prune".into(), crate::lower::ge::proto::Value::B(true).into());
+        op.attrs.insert("_force_skip_prune", crate::lower::ge::proto::Value::B(true));
     }
     Ok(made)
 }

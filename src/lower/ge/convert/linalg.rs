@@ -70,7 +70,7 @@ fn no_failure(cx: &mut Cx, t: TensorId) -> Result<TensorId, Refusal> {
 fn checked(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "info api_name is_matrix")?;
     let info = args.tensor("info")?;
-    if cx.b.op_of(info).is_some_and(|op| matches!(op.r#type.as_str(), "Const" | "Fill")) {
+    if cx.b.op_of(info).is_some_and(|op| matches!(op.kind, "Const" | "Fill")) {
         return Ok(Value::None);
     }
     let zero = cx.constant(crate::lower::ge::literal::Literal::Int(0), DataType::Int32)?;

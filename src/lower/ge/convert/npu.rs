@@ -103,11 +103,11 @@ fn prefetch(cx: &mut Cx) -> Made {
     }
     let dependency = args.optional("dependency");
     let dependency = dependency.ok_or_else(|| Refusal("without a dependency it is not supported".into()))?;
-    let after = format!("{}:-1", cx.b.op_of(dependency).map_or("", |op| &op.name));
+    let after = cx.b.after(dependency);
     let inputs: Vec<In> = vec![args.input("self")?];
     cx.b.many("Cmo", inputs, &[("max_size", Attr::Int(size)), ("offset", Attr::Int(offset))], None)?;
     if let Some(op) = cx.b.ops.last_mut() {
-        op.input.push(after);
+        op.inputs.push(after);
     }
     Ok(Value::None)
 }

@@ -212,7 +212,7 @@ fn weight_quant(cx: &mut Cx) -> Made {
     let scale = args.tensor("antiquant_scale")?;
     if cx.dtype(scale) == DataType::Uint8 {
         // What was transposed is seen as another type before that.
-        let turned = cx.b.op_of(scale).is_some_and(|op| op.r#type == "Transpose");
+        let turned = cx.b.op_of(scale).is_some_and(|op| op.kind == "Transpose");
         let mut seen = if turned { swapped(cx, scale, 2)? } else { scale };
         seen = bitcast(cx, seen, DataType::Float8E8m0)?;
         args.set("antiquant_scale", if turned { swapped(cx, seen, 2)? } else { seen });

@@ -7,7 +7,7 @@ pub(super) const TABLE: &[Entry] = &[("air.wait_tensor.default", Rule::By(wait_t
 
 fn wait_tensor(cx: &mut Cx) -> Made {
     let (x, dependency) = (cx.tensor(0, "self")?, cx.tensor(1, "dependency")?);
-    let control = format!("{}:-1", cx.b.op_of(dependency).map_or("", |op| &op.name));
+    let control = cx.b.after(dependency);
     let identity = cx.op("Identity", vec![x.into()], &[])?;
     cx.b.add_control(identity, control);
     Ok(identity.into())

@@ -2,8 +2,9 @@
 //!
 //! Promise: a target stands in one family only.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use super::cx::Cx;
 use super::{
@@ -77,7 +78,7 @@ const FAMILIES: [&[Entry]; 38] = [
     detection::TABLE,
 ];
 
-static TABLE: LazyLock<HashMap<&'static str, Rule>> =
+static TABLE: LazyLock<FxHashMap<&'static str, Rule>> =
     LazyLock::new(|| FAMILIES.into_iter().flatten().copied().collect());
 
 /// Returns how a target is converted; `None` where it has no GE form.
