@@ -154,6 +154,7 @@ pub fn judge_lowered(
     let _ = registry.check_types(&mut settled);
     let of_form = ge::by_form(&mut settled, registry);
     ge::without_empty_writes(&mut settled);
+    ge::spelled(&mut settled);
     let raised = match ge::decode(written) {
         Ok(read) => ge::raise(&read, host, &settled, registry),
         Err(error) => Err(RaiseError::Malformed(error.to_string())),
@@ -162,6 +163,7 @@ pub fn judge_lowered(
         Ok(raised) => {
             let mut before = ge::comparable(&settled, registry);
             let mut defined = ge::by_definition(&mut before, &raised.graph, registry);
+            ge::spelled(&mut before);
             defined.extend(of_form);
             let zeros = ge::with_zeros(&mut before, &raised.graph, registry);
             let mut verdict = verify::judge_pair(&before, &raised.graph, registry, options);

@@ -153,14 +153,16 @@ impl<'r> Session<'r> {
             Some(Form::InPlace(sibling, written)) => in_place(&mut cx, sibling, written),
             Some(Form::Out(sibling)) => into_out(&mut cx, sibling),
             None => {
+                let gives_list = matches!(&*operator.schema.returns, [one] if one.ty.is_list());
                 drop(cx);
-                self.call_parts(&operands, site)
+                self.call_parts(&operands, site, gives_list)
             }
         }
     }
 
     /// Runs the more basic calls that an operator without kernel is made of.
-    fn call_parts(&mut self, operands: &Operands, site: CallSite<'_>) -> Result<Value, CallFault> {
+    /// A list is one though it holds a single tensor.
+    fn call_parts(&mut self, operands: &Operands, site: CallSite<'_>, gives_list: bool) -> Result<Value, CallFault> {
         let none =
             || CallFault::Unsupported { what: "running this operator: it has neither kernel nor decomposition".into() };
         let expansion = self.registry.decompose(operands, &mut Symbols::default(), site).map_err(|e| *e.fault)?;
@@ -172,6 +174,7 @@ impl<'r> Session<'r> {
                 other => CallFault::Unsupported { what: other.to_string() },
             })?;
         Ok(match <[Value; 1]>::try_from(results) {
+            Ok([one]) if gives_list => Value::List(vec![one]),
             Ok([one]) => one,
             Err(several) if several.is_empty() => Value::None,
             Err(several) => Value::List(several),
@@ -191,8 +194,6 @@ pub enum Form<'r> {
 pub fn functional_form<'r>(registry: &'r Registry, operator: &Operator) -> Option<Form<'r>> {
     let schema = &operator.schema;
     let written = |i: &usize| operator.effects.params.get(*i).is_some_and(|p| p.writes);
-    let plain: Vec<&str> =
-        schema.params.iter().enumerate().filter(|(i, _)| !written(i)).map(|(_, p)| &*p.name).collect();
     if let Some(name) = schema.name.strip_suffix('_') {
         let returned = operator.effects.returns.first()?.iter().find(|r| matches!(r.sharing, Sharing::Same))?.param;
         let packet = format!("{}.{name}", schema.namespace);
@@ -204,12 +205,21 @@ pub fn functional_form<'r>(registry: &'r Registry, operator: &Operator) -> Optio
         return same.or_else(|| registry.overloads(&packet).find(fits)).map(|o| Form::InPlace(o, returned));
     }
     let out = schema.params.iter().enumerate().any(|(i, p)| p.kwarg_only && written(&i));
-    let same = |o: &&Operator| {
-        o.schema.params.iter().map(|p| &*p.name).eq(plain.iter().copied()) && !o.effects.params.iter().any(|p| p.writes)
-    };
     if !out {
         return None;
     }
+    // `div.Tensor` and `div.Scalar` have parameters of the same names: here too types tell.
+    let read = schema
+        .params
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| !written(i))
+        .map(|(_, p)| (&*p.name, &p.ty.base, &p.ty.suffixes));
+    let read: Vec<_> = read.collect();
+    let same = |o: &&Operator| {
+        let own = o.schema.params.iter().map(|p| (&*p.name, &p.ty.base, &p.ty.suffixes));
+        own.eq(read.iter().copied()) && !o.effects.params.iter().any(|p| p.writes)
+    };
     registry.overloads(&operator.packet()).find(same).map(Form::Out)
 }
 
@@ -278,4 +288,19 @@ fn write_out(out: Tensor, result: &Tensor) -> Result<Tensor, CallFault> {
     let out = out.with_meta(meta)?;
     out.copy_from(result)?;
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::loops::rows::testing::tensor;
+    use crate::graph::Dtype;
+
+    #[test]
+    fn a_list_that_a_definition_gives_is_one_though_it_holds_a_single_tensor() {
+        let (registry, kernels) = (Registry::standard(), Kernels::standard());
+        let line = Value::Tensor(tensor(Dtype::F32, &[3], &[0.0, 1.0, 4.0]));
+        let made = Session::new(&registry, &kernels, 0).call("aten.gradient.scalarint", &[line], &[]).unwrap();
+        assert!(matches!(made, Value::List(slopes) if slopes.len() == 1));
+    }
 }

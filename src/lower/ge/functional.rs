@@ -93,7 +93,13 @@ impl Taking<'_> {
         let results = expansion.inline(&mut self.graph, BodyId::ROOT, Some(node));
         let first = before.map_or_else(|| self.graph.first(BodyId::ROOT), |b| self.graph.next(b));
         let target = self.graph.target(node).to_string();
-        if first.is_none_or(|f| f == node) || expansion.calls().any(|c| *expansion.graph.target(c) == *target) {
+        if first.is_none_or(|f| f == node) {
+            // It is an operand of its own, and writes nothing.
+            let next = self.graph.next(node);
+            replace(&mut self.graph, node, &results);
+            return Ok(next);
+        }
+        if expansion.calls().any(|c| *expansion.graph.target(c) == *target) {
             return Err(self.kept(node, "it writes, and its decomposition does not end"));
         }
         replace(&mut self.graph, node, &results);

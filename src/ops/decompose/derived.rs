@@ -45,7 +45,9 @@ pub fn of<'r>(registry: &'r Registry, operator: &Operator) -> Option<Derived<'r>
     if overload == "out" || overload.ends_with("_out") {
         let plain = overload.strip_suffix("_out").unwrap_or("default");
         let same = |o: &&Operator| same_params(&o.schema.params, &schema.params, 1) && is_fresh(o);
-        return sibling(&schema.name, plain).filter(same).map(Derived::Out);
+        // `div.out` is of two tensors.
+        let of_two = || if overload == "out" { sibling(&schema.name, "Tensor").filter(same) } else { None };
+        return sibling(&schema.name, plain).filter(same).or_else(of_two).map(Derived::Out);
     }
     let name = schema.name.strip_suffix('_').filter(|n| !n.ends_with('_'))?;
     let returns_itself =

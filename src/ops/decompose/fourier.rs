@@ -15,6 +15,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, inverse_half, &["aten.fft_ihfft.default"]),
     (Exact, |b| many(b, false), &["aten.fft_fftn.default", "aten.fft_fft2.default"]),
     (Exact, |b| many(b, true), &["aten.fft_ifftn.default", "aten.fft_ifft2.default"]),
+    (Real, both_halves, &["aten._fft_r2c.default"]),
     (Exact, many_half, &["aten.fft_rfftn.default", "aten.fft_rfft2.default"]),
     (Exact, many_from_half, &["aten.fft_irfftn.default", "aten.fft_irfft2.default"]),
     (Exact, |b| shifted(b, 0), &["aten.fft_fftshift.default"]),
@@ -80,6 +81,14 @@ fn transform<'b>(b: &Builder<'_>, x: T<'b>, axes: &[i64], inverse: bool) -> Resu
 
 fn of_reals<'b>(x: T<'b>, axes: &[i64], factor: i64, half: bool) -> T<'b> {
     x.call("_fft_r2c", args![ints(axes), factor, half])
+}
+
+/// Of reals all of the result is the transform of complex numbers without imaginary part.
+fn both_halves(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(!b.flag("onesided")?, "half of the result")?;
+    let complex = b.op("complex", args![x, x.op("zeros_like")]);
+    done![complex.call("_fft_c2c", args![b.arg("dim"), b.arg("normalization"), true])]
 }
 
 fn one(b: &Builder<'_>, inverse: bool) -> Made {

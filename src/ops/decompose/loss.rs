@@ -179,15 +179,24 @@ fn with_logits(b: &Builder<'_>) -> Made {
     reduced(b, loss, b.int(4)?)
 }
 
-/// By the rank of the input: vectors, or images.
+/// By the rank of the input: vectors, or images; anything else becomes images of one row.
 fn nll(b: &Builder<'_>) -> Made {
     let (x, target) = (b.t(0)?, b.t(1)?);
-    let target_name = match x.rank() {
-        1 | 2 => "nll_loss_forward",
-        4 => "nll_loss2d_forward",
-        _ => return Err(b.unsupported("this rank")),
-    };
-    done![b.pick(target_name, args![x, target, b.arg(2), b.arg(3), b.arg(4)], 0)]
+    let loss =
+        |kernel: &str, x: T<'_>, target: T<'_>| b.pick(kernel, args![x, target, b.arg(2), b.arg(3), b.arg(4)], 0).id();
+    match x.rank() {
+        0 => Err(b.unsupported("this rank")),
+        1 | 2 => done![b.value(loss("nll_loss_forward", x, target))],
+        4 => done![b.value(loss("nll_loss2d_forward", x, target))],
+        _ => {
+            b.only(x.sizes().iter().all(|s| s.fixed() != Some(0)), "an empty input")?;
+            let (samples, classes) = (x.size(0), x.size(1));
+            let images = x.reshape(vec![samples.clone(), classes, 1.into(), (-1).into()]);
+            let row = target.reshape(vec![samples, 1.into(), (-1).into()]);
+            let made = b.value(loss("nll_loss2d_forward", images, row));
+            if b.int(3)? == 0 { done![made.reshape(target.shape())] } else { done![made] }
+        }
+    }
 }
 
 fn cross_entropy(b: &Builder<'_>) -> Made {

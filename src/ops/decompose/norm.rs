@@ -30,6 +30,7 @@ pub(super) const TABLE: &[Line] = &[
         batch_norm_inference,
         &["aten._native_batch_norm_legit_no_training.default", "aten._batch_norm_no_update.default"],
     ),
+    (Real, batch_norm_functional, &["aten._native_batch_norm_legit_functional.default"]),
     (Real, weight_norm, &["aten._weight_norm.default"]),
     (Real, norm_except_dim, &["aten.norm_except_dim.default"]),
 ];
@@ -187,6 +188,14 @@ fn batch_norm_kernel(b: &Builder<'_>) -> Made {
     }
     let flat = |t: T<'_>| t.reshape(vec![x.size(1)]).to(kept).id();
     done![y.to(x.dtype()), flat(mean), flat(rstd)]
+}
+
+/// With given statistics, which are given back as they were.
+fn batch_norm_functional(b: &Builder<'_>) -> Made {
+    b.only(!b.flag("training")?, "statistics of the batch")?;
+    let given = args![b.t(0)?, b.arg(1), b.arg(2), b.arg(3), b.arg(4), b.arg(6), b.arg(7)];
+    let [y, mean, rstd] = b.many("_native_batch_norm_legit_no_training", given)?;
+    done![y, mean, rstd, b.t(3)?.op("clone"), b.t(4)?.op("clone")]
 }
 
 /// Moves running statistics towards those of the batch; the variance without the bias of its own mean.

@@ -9,6 +9,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, median_along, &["aten.median.dim"]),
     (Exact, |b| median(b, Nan::Wins), &["aten.median.default"]),
     (Exact, |b| median(b, Nan::Least), &["aten.nanmedian.default"]),
+    (Real, quantile, &["aten.quantile.scalar"]),
     (Exact, nonzero_numpy, &["aten.nonzero_numpy.default", "aten.where.default"]),
 ];
 
@@ -19,6 +20,39 @@ fn argsort(b: &Builder<'_>) -> Made {
 fn argsort_stable(b: &Builder<'_>) -> Made {
     let (x, stable, dim, down) = (b.t(0)?, b.arg("stable"), b.arg("dim"), b.arg("descending"));
     done![b.pick("sort.stable", args![x; stable = stable, dim = dim, descending = down], 1)]
+}
+
+/// Between the two neighbours of a place in the sorted row; a row with a NaN, which comes last, gives that.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // A place in a row.
+fn quantile(b: &Builder<'_>) -> Made {
+    let (x, q, way) = (b.t(0)?, b.float(1)?, b.text("interpolation"));
+    let (rank, keeps) = (x.rank(), b.flag("keepdim")?);
+    let (row, axis) = match b.is_none("dim") {
+        true => (x.reshape(vec![(-1).into()]), 0),
+        false => (x, b.axis("dim", rank)?),
+    };
+    let n = row.fixed(axis)?;
+    b.only(n > 0 && x.dtype() == Dtype::F32, "nothing to choose from, or f64")?;
+    let sorted = b.pick("sort.default", args![row, axis], 0);
+    let place = f64::from(q as f32 * (n.saturating_sub(1)) as f32);
+    let at = |k: f64| sorted.slice(axis, k as i64, (k as i64).saturating_add(1)).id();
+    let (below, above) = (b.value(at(place.floor())), b.value(at(place.ceil())));
+    let between = |weight: f64| below.call("lerp.Scalar", args![above, weight]).id();
+    let value = match &*way {
+        "lower" => below,
+        "higher" => above,
+        "nearest" => b.value(at(place.round_ties_even())),
+        "midpoint" => b.value(between(0.5)),
+        _ => b.value(between(place - place.floor())),
+    };
+    let last = b.value(at((n.saturating_sub(1)) as f64));
+    let value = b.choose(last.op("isnan"), last, value);
+    done![match (keeps, b.is_none("dim")) {
+        (true, true) => value.reshape(vec![1.into(); rank]),
+        (false, true) => value.reshape(Vec::new()),
+        (true, false) => value,
+        (false, false) => value.squeeze(axis),
+    }]
 }
 
 /// The columns of `nonzero`.

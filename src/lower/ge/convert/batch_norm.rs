@@ -94,7 +94,7 @@ fn training(cx: &mut Cx, statistics: Statistics) -> Made {
         _ => Args::of(cx, "input weight bias running_mean running_var training momentum eps")?,
     };
     if !args.flag("training")? {
-        return Err(Refusal("training=False is not supported".into()));
+        return untrained(cx, &args, statistics);
     }
     if statistics != Statistics::Returned && !cx.b.arch35 {
         return Err(Refusal("only devices from Ascend 950 on have it".into()));
@@ -146,6 +146,21 @@ pub(super) fn native(cx: &mut Cx) -> Made {
     }
     let (momentum, eps) = (cx.float(6, "momentum", 0.1)?, cx.float(7, "eps", 1e-5)?);
     infer(cx, &args, momentum, eps)
+}
+
+/// With given statistics, which stay as they are.
+fn untrained(cx: &mut Cx, args: &Args, statistics: Statistics) -> Made {
+    if statistics == Statistics::Missing {
+        return Err(Refusal("training=False without statistics is not supported".into()));
+    }
+    let (momentum, eps) = (cx.float(6, "momentum", 0.1)?, cx.float(7, "eps", 1e-5)?);
+    let made = infer(cx, args, momentum, eps)?;
+    let Value::List(three) = made else { return Ok(made) };
+    let kept = match statistics {
+        Statistics::Returned => vec![args.get("running_mean"), args.get("running_var")],
+        _ => Vec::new(),
+    };
+    Ok(Value::List(three.iter().cloned().chain(kept).collect()))
 }
 
 fn infer(cx: &mut Cx, args: &Args, momentum: f64, eps: f64) -> Made {

@@ -125,6 +125,12 @@ fn arange(cx: &mut Cx, span: Span) -> Made {
             let step = cx.constant(Literal::Int(1), DataType::Int32)?;
             (In::Tensor(start), cx.input(0, "end")?, In::Tensor(step))
         }
+        // GE's Range has one type: a float beside a whole number makes floats of both.
+        Span::FromTo if is_float(&cx.get(0, "start")) != is_float(&cx.get(1, "end")) => {
+            let (start, end) = (cx.get(0, "start"), cx.get(1, "end"));
+            let (start, end) = (cx.cast(start, dtype)?, cx.cast(end, dtype)?);
+            (start.into(), end.into(), cx.cast(Value::Int(1), dtype)?.into())
+        }
         Span::FromTo => {
             let step = cx.constant(Literal::Int(1), DataType::Int32)?;
             (cx.input(0, "start")?, cx.input(1, "end")?, In::Tensor(step))
@@ -139,6 +145,10 @@ fn arange(cx: &mut Cx, span: Span) -> Made {
     };
     let range = cx.op("Range", vec![start, end, step], &[])?;
     Ok(cx.cast(range, dtype)?.into())
+}
+
+fn is_float(value: &Value) -> bool {
+    matches!(value, Value::Float(_))
 }
 
 fn like(cx: &mut Cx, kind: &str) -> Made {

@@ -461,7 +461,11 @@ fn pad(c: &mut Call<'_, '_>) -> Made {
     }
 }
 
-fn reflect(c: &mut Call<'_, '_>, x: NodeId, pads: Vec<Arg>, how: &str) -> Made {
+fn reflect(c: &mut Call<'_, '_>, x: NodeId, mut pads: Vec<Arg>, how: &str) -> Made {
+    if pads.is_empty() {
+        // Nothing is put on: said of all dimensions but those of samples and channels.
+        pads = vec![Arg::Int(0); c.b.rank(x)?.saturating_sub(2).saturating_mul(2)];
+    }
     let dims = pads.len().div_euclid(2);
     c.only((1..=3).contains(&dims), "such pads of so many dimensions")?;
     one(c.b.call(&format!("aten.{how}_pad{dims}d.default"), vec![Arg::Node(x), Arg::List(pads.into())])?)

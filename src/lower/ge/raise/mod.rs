@@ -12,6 +12,7 @@ mod draws;
 mod host;
 mod order;
 mod source;
+mod spelling;
 pub(in crate::lower::ge) mod types;
 mod wires;
 
@@ -28,6 +29,7 @@ use wires::{Wire, Wires};
 
 pub use definition::{by_definition, by_form, with_zeros, without_empty_writes, without_waits};
 pub use host::comparable;
+pub use spelling::spelled;
 
 /// A GE graph in PyTorch's operators.
 #[derive(Clone, Debug)]
