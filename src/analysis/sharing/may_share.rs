@@ -181,8 +181,23 @@ fn reshaped(operator: &Operator, from: &TensorType, to: &TensorType, operand: Pl
             Ok(Viewed::Unknown) | Err(_) => Some(Shares::Maybe(operand)),
         },
         _ if from.sizes == to.sizes && says_view => Some(Shares::View(operand)),
-        _ => Some(Shares::Maybe(operand)),
+        _ => match behind_what_stays(from, to).map(|(from, sizes)| view_strides(&mut Symbols::default(), &from, &sizes)) {
+            Some(Ok(Viewed::As(_))) => Some(Shares::View(operand)),
+            Some(Ok(Viewed::Never)) => None,
+            _ => Some(Shares::Maybe(operand)),
+        },
     }
+}
+
+/// Sizes ahead that stay as they are do not decide whether there is a view, if there are elements at all: returns what lies behind them on
+/// both sides, where all of that is numbers.
+fn behind_what_stays(from: &TensorType, to: &TensorType) -> Option<(TensorType, SmallVec<[Dim; 4]>)> {
+    let ahead = from.sizes.iter().zip(&to.sizes).take_while(|(a, b)| a == b).count();
+    let sizes: SmallVec<[Dim; 4]> = to.sizes.get(ahead..)?.into();
+    let mut rest = from.clone();
+    rest.sizes = from.sizes.get(ahead..)?.into();
+    rest.strides = Some(from.strides.as_ref()?.get(ahead..)?.into());
+    (is_fixed(&rest) && sizes.iter().all(|d| d.fixed().is_some())).then_some((rest, sizes))
 }
 
 /// Whether sizes and strides are numbers.

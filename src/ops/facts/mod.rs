@@ -108,6 +108,25 @@ impl Contracts {
     }
 }
 
+/// How many dimensions a tensor must have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ranks {
+    least: usize,
+    or_more: bool,
+}
+
+impl Ranks {
+    fn parse(text: &str) -> Option<Ranks> {
+        let number = text.strip_suffix('+');
+        Some(Ranks { least: number.unwrap_or(text).parse().ok()?, or_more: number.is_some() })
+    }
+
+    /// Whether a tensor of so many dimensions is one of them.
+    pub fn hold(self, rank: usize) -> bool {
+        rank == self.least || self.or_more && rank > self.least
+    }
+}
+
 /// Dtypes that every kernel marked so takes, where the type rule does.
 pub const PLAIN: &[Dtype] = &[
     Dtype::Bool,
@@ -349,8 +368,13 @@ pub struct Facts {
     pub contracts: Option<Contracts>,
     /// `#fits-filled`: sizes fit where none is 0, or none of those that `dim` names.
     pub fits_filled: bool,
-    /// `#any-batch`: of a tensor of four dimensions the first size fits whatever it is, where the others are known and its type rule takes them.
-    pub any_batch: bool,
+    /// `#any-batch=RANK`, `#any-batch=RANK+`: of its first tensor, if it has that many dimensions (or more), the first size fits whatever it is, where all
+    /// other sizes are numbers and its type rule takes them.
+    pub any_batch: Option<Ranks>,
+    /// `#fits-alike`: sizes fit where those of all its tensors are the same.
+    pub fits_alike: bool,
+    /// `#fits-along=NAME`: sizes fit where that of the dimension that NAME names is a number and its type rule takes it.
+    pub fits_along: Option<Box<str>>,
     /// `#adds=NAME`: sizes fit where no number of that list is negative, and every word is its default.
     pub adds: Option<Box<str>>,
     /// `#fits-trailing=NAME`: sizes fit where those are the last of its first tensor, and all that its other tensors have.
@@ -404,7 +428,9 @@ impl Facts {
             "reaches" => self.reaches = Some(value.into()),
             "contracts" => self.contracts = Some(Contracts::parse(value)?),
             "fits-filled" => self.fits_filled = true,
-            "any-batch" => self.any_batch = true,
+            "any-batch" => self.any_batch = Some(Ranks::parse(value)?),
+            "fits-alike" => self.fits_alike = true,
+            "fits-along" => self.fits_along = Some(value.into()),
             "adds" => self.adds = Some(value.into()),
             "fits-trailing" => self.fits_trailing = Some(value.into()),
             "functionalizes" if value == "arguments" => self.functionalizes = Some(Functionalizes::Arguments),

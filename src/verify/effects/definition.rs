@@ -6,11 +6,12 @@
 
 use crate::analysis::{getitem_of, place_of};
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Bound, CallSite, Contracts, Exactness, Operator, Total};
+use crate::ops::{Bound, CallSite, Contracts, Exactness, Operator, Total, ViewStep};
 use crate::term::term::Side;
 use crate::verify::effects::contract;
-use crate::verify::effects::fits::{has_view, holds_plainly};
+use crate::verify::effects::fits::{agree_but, has_known_sizes, has_view, holds_plainly};
 use crate::verify::functional::values::Functional;
+use crate::verify::functional::views::axis;
 
 /// How many calls a definition may have, all in all.
 const CALLS: usize = 400;
@@ -110,7 +111,35 @@ fn fit_as_symbols(f: &Functional<'_>, operator: &Operator, bound: &Bound<'_>, ty
     // Attention has flags that ask more.
     let plain = operator.facts.contracts.filter(|kind| *kind != Contracts::Attention);
     let contracts = plain.is_some_and(|kind| contract::fits(&f.sizes, kind, bound, types));
-    (operator.pointwise && all) || (operator.facts.any_size && types.len() == 1) || contracts
+    let from = types.first().copied();
+    let apart = operator.facts.joins && joins(f, bound, types);
+    let known = has_known_sizes(operator, bound, from, types) || parts_fit(operator, bound, from);
+    (operator.pointwise && all) || (operator.facts.any_size && types.len() == 1) || contracts || apart || known
+}
+
+/// Whether tensors that are joined have the same sizes along all other dimensions.
+fn joins(f: &Functional<'_>, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
+    let rank = types.first().map_or(0, |t| t.rank());
+    axis(bound.get(1), rank).is_some_and(|dim| agree_but(f, types, dim))
+}
+
+/// Whether parts are taken, by numbers, of a dimension whose size is one: the type rule checked that they are there.
+fn parts_fit(operator: &Operator, bound: &Bound<'_>, from: Option<&TensorType>) -> bool {
+    let Some(from) = from else { return false };
+    match operator.facts.step {
+        Some(ViewStep::Permute | ViewStep::Transpose | ViewStep::LastTwo) => true,
+        Some(ViewStep::Slice | ViewStep::Narrow | ViewStep::Select | ViewStep::Pieces) => {
+            let at = usize::from(operator.facts.step == Some(ViewStep::Pieces)).saturating_add(1);
+            let size = axis(bound.get(at), from.rank()).and_then(|d| from.sizes.get(d));
+            let numbers = bound
+                .args
+                .iter()
+                .skip(1)
+                .all(|a| a.items().map_or(a.as_node().is_none(), |all| all.iter().all(|a| a.as_node().is_none())));
+            numbers && size.is_some_and(|d| d.fixed().is_some())
+        }
+        _ => false,
+    }
 }
 
 fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {

@@ -288,9 +288,11 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if operator.facts.fits_filled {
         return !given_sizes && (contract::are_filled(&f.sizes, &types) || is_reduced_filled(f, operator, bound, from));
     }
-    if operator.facts.any_batch {
-        let rest = |t: &TensorType| t.sizes.iter().skip(1).all(|d| d.fixed().is_some());
-        return !given_sizes && from.is_some_and(|t| t.rank() == 4 && rest(t)) && types.len() == 1;
+    if has_known_sizes(operator, bound, from, &types) {
+        return !given_sizes;
+    }
+    if operator.facts.fits_alike {
+        return !given_sizes && are_alike(f, &types);
     }
     if let Some(name) = &operator.facts.adds {
         let numbers = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
@@ -313,6 +315,29 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
                 pairs.into_iter().all(|(x, y)| *x == one || *y == one || f.sizes.same(*x, *y))
             })
         })
+}
+
+/// Whether all sizes that a call asks something of are numbers, which its type rule checked.
+pub(super) fn has_known_sizes(
+    operator: &Operator,
+    bound: &Bound<'_>,
+    from: Option<&TensorType>,
+    types: &[&TensorType],
+) -> bool {
+    let known = |t: &TensorType| t.sizes.iter().all(|d| d.fixed().is_some());
+    let Some(from) = from else { return false };
+    if let Some(ranks) = operator.facts.any_batch {
+        let rest = from.sizes.iter().skip(1).all(|d| d.fixed().is_some());
+        return ranks.hold(from.rank()) && rest && types.iter().skip(1).all(|t| known(t));
+    }
+    let named = operator.facts.fits_along.as_ref().and_then(|name| operator.schema.param_index(name));
+    let size = named.and_then(|i| axis(bound.get(i), from.rank())).and_then(|d| from.sizes.get(d));
+    types.len() == 1 && size.is_some_and(|d| d.fixed().is_some())
+}
+
+/// Whether all tensors have the same sizes.
+fn are_alike(f: &Functional<'_>, types: &[&TensorType]) -> bool {
+    types.windows(2).all(|pair| matches!(pair, [a, b] if f.sizes.all_same(&a.sizes, &b.sizes)))
 }
 
 /// Whether there is something along each dimension that is reduced, if those are named.
@@ -348,7 +373,7 @@ fn takes_flags(operator: &Operator, bound: &Bound<'_>) -> bool {
 }
 
 /// Whether tensors have the same sizes along all dimensions but one.
-fn agree_but(f: &Functional<'_>, types: &[&TensorType], dim: usize) -> bool {
+pub(super) fn agree_but(f: &Functional<'_>, types: &[&TensorType], dim: usize) -> bool {
     types.windows(2).all(|pair| match pair {
         [a, b] => {
             let pairs = a.sizes.iter().zip(&b.sizes).enumerate();

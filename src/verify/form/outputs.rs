@@ -364,7 +364,27 @@ fn sources(f: &mut Functional<'_>, side: Side, outputs: &[Option<Place>]) -> Vec
         }
         all.push(out);
     }
+    merge_private(&mut all);
     all
+}
+
+/// What may lie here or there, in memory of the graph's own that no other output lies in, is memory of its own: nobody sees which.
+fn merge_private(all: &mut [Vec<Source>]) {
+    let users = count_users(all);
+    let mut numbers: FxHashMap<Birth, usize> = FxHashMap::default();
+    for sources in all {
+        let own = sources.iter().all(|s| matches!(s.from, Birth::Own(_)) && users.get(&s.from) == Some(&1));
+        if own && sources.len() > 1 {
+            sources.truncate(1);
+            for source in sources.iter_mut() {
+                (source.sure, source.decided_by) = (true, Vec::new());
+            }
+        }
+        for source in sources.iter_mut().filter(|s| matches!(s.from, Birth::Own(_))) {
+            let next = numbers.len();
+            source.from = Birth::Own(*numbers.entry(source.from).or_insert(next));
+        }
+    }
 }
 
 /// The call of which a value is a result, how each operand lies whose memory it may be in, and which part that is.
