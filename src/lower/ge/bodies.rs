@@ -19,7 +19,9 @@ pub fn inlined(graph: &Graph) -> Option<Graph> {
     let mut graph = graph.clone();
     // A body may hold wrappers of bodies further in: each is a child, so that this ends.
     while !open.is_empty() {
-        for (node, wrapped) in open {
+        for node in open {
+            // What it is given may be what one before it gave, whose results have taken their places by now.
+            let Some(wrapped) = wrapped(&graph, node) else { continue };
             let getter = graph.operands(node).find(|n| matches!(graph.ty(*n), ValueType::Body(_)));
             let results = copy(&mut graph, &wrapped, node);
             replace(&mut graph, node, &results);
@@ -67,8 +69,8 @@ struct Wrapped {
     region: Option<Dtype>,
 }
 
-fn wrappers(graph: &Graph) -> Vec<(NodeId, Wrapped)> {
-    graph.nodes(BodyId::ROOT).filter_map(|n| Some((n, wrapped(graph, n)?))).collect()
+fn wrappers(graph: &Graph) -> Vec<NodeId> {
+    graph.nodes(BodyId::ROOT).filter(|n| wrapped(graph, *n).is_some()).collect()
 }
 
 fn wrapped(graph: &Graph, node: NodeId) -> Option<Wrapped> {
