@@ -181,11 +181,14 @@ fn reshaped(operator: &Operator, from: &TensorType, to: &TensorType, operand: Pl
             Ok(Viewed::Unknown) | Err(_) => Some(Shares::Maybe(operand)),
         },
         _ if from.sizes == to.sizes && says_view => Some(Shares::View(operand)),
-        _ => match behind_what_stays(from, to).map(|(from, sizes)| view_strides(&mut Symbols::default(), &from, &sizes)) {
-            Some(Ok(Viewed::As(_))) => Some(Shares::View(operand)),
-            Some(Ok(Viewed::Never)) => None,
-            _ => Some(Shares::Maybe(operand)),
-        },
+        _ => {
+            match behind_what_stays(from, to).map(|(from, sizes)| view_strides(&mut Symbols::default(), &from, &sizes))
+            {
+                Some(Ok(Viewed::As(_))) => Some(Shares::View(operand)),
+                Some(Ok(Viewed::Never)) => None,
+                _ => Some(Shares::Maybe(operand)),
+            }
+        }
     }
 }
 

@@ -209,8 +209,8 @@ fn softshrink(b: &Builder<'_>) -> Made {
     let bound = b.float(1)?;
     b.only(bound >= 0.0, "a negative bound")?;
     rounded(b, |x| {
-        let outside = x.op("abs").call("gt", args![bound]);
-        b.choose(outside, x - x.op("sign") * bound, x * 0.0)
+        let below = b.choose(x.call("lt", args![-bound]), x + bound, x * 0.0);
+        b.choose(x.call("gt", args![bound]), x - bound, below)
     })
 }
 

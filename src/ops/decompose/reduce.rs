@@ -143,7 +143,12 @@ fn trace(b: &Builder<'_>) -> Made {
 fn logsumexp(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
     let (dims, keep, dtype) = (b.axes(1, x.rank())?, b.flag(2)?, b.own_tensor()?.dtype);
-    b.only(dtype.is_float() && x.sizes().iter().all(|s| s.fixed().is_some_and(|n| n > 0)), "this input")?;
+    let sizes = x.sizes();
+    let filled = |at: &i64| {
+        let size = usize::try_from(*at).ok().and_then(|d| sizes.get(d));
+        size.and_then(|s| s.fixed()).is_some_and(|n| n > 0)
+    };
+    b.only(dtype.is_float() && dims.iter().all(filled), "this input")?;
     let x = x.to(dtype);
     let most = x.amax(&dims, true);
     let most = most.fill_where(most.op("abs").call("eq", args![f64::INFINITY]), 0);

@@ -369,7 +369,7 @@ pub struct Facts {
     /// `#fits-filled`: sizes fit where none is 0, or none of those that `dim` names.
     pub fits_filled: bool,
     /// `#any-batch=RANK`, `#any-batch=RANK+`: of its first tensor, if it has that many dimensions (or more), the first size fits whatever it is, where all
-    /// other sizes are numbers and its type rule takes them.
+    /// other sizes are numbers, its type rule takes them, and no other tensor has more dimensions.
     pub any_batch: Option<Ranks>,
     /// `#fits-alike`: sizes fit where those of all its tensors are the same.
     pub fits_alike: bool,

@@ -158,7 +158,7 @@ impl Field<'_> {
                 (Form::Op(Op::Min | Op::AtMost), [a, b]) if float => Self::chosen_less(e, dtype, *a, *b)?,
                 (Form::Op(Op::Choose), [c, a, b]) if float => match Self::soft_of(e, dtype, [*c, *a, *b])? {
                     Some(soft) => soft,
-                    None => e.again(&expr, &kids)?,
+                    None => Self::without_edge(e, &expr, [*c, *a, *b])?,
                 },
                 (Form::Op(Op::Abs), [a]) if float => {
                     let minus = e.op(Op::Neg, expr.dtype, &[*a])?;
@@ -181,6 +181,19 @@ impl Field<'_> {
         let (x, y) = (field.of(a)?, field.of(b)?);
         let Some(soft) = field.softened(condition, &x, &y)? else { return Some(None) };
         Some(Some(if field.same(&soft, &x, &[])? { a } else { b }))
+    }
+
+    /// A choice by "at most" is one by "greater", the other way round, where both values are one at the number that is compared with.
+    fn without_edge(e: &mut Elements, choice: &Expr, [condition, a, b]: [ExprId; 3]) -> Option<ExprId> {
+        let compared = match e.op_of(condition) {
+            Some((Op::Le, [p, q])) => Some((*p, *q)),
+            _ => None,
+        };
+        if let Some((p, q)) = compared.filter(|_| Self::meets_where(e, condition, a, b) == Some(true)) {
+            let greater = e.op(Op::Lt, Dtype::Bool, &[q, p])?;
+            return e.op(Op::Choose, choice.dtype, &[greater, b, a]);
+        }
+        e.again(choice, &[condition, a, b])
     }
 
     fn chosen(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {

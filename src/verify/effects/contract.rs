@@ -45,7 +45,10 @@ pub(super) fn fits(sizes: &Sizes, kind: Contracts, bound: &Bound<'_>, types: &[&
                 _ => false,
             };
             let ranks = !ahead.is_empty() && ahead.len() < 3;
-            let batches = sizes.all_same(ahead, keyed) && sizes.all_same(ahead, valued);
+            let shared = shares_heads(bound);
+            let batches = [keyed, valued].into_iter().all(|own| {
+                sizes.all_same(ahead, own) || shared && sizes.all_same(keyed, valued) && are_shared(sizes, ahead, own)
+            });
             masked && ranks && batches && sizes.same(e, f) && sizes.same(s, t) && are_filled(sizes, types)
         }
         (Contracts::Labels, types) => bound.args.iter().any(|a| match a {
@@ -54,6 +57,20 @@ pub(super) fn fits(sizes: &Sizes, kind: Contracts, bound: &Bound<'_>, types: &[&
         }),
         _ => false,
     }
+}
+
+/// Whether heads of keys and values may be fewer than those of queries: the last flag of its kind.
+fn shares_heads(bound: &Bound<'_>) -> bool {
+    bound.args.last().is_some_and(|flag| **flag == Arg::Bool(true))
+}
+
+/// Whether so many heads of queries have as many of keys each, by numbers, all else being alike.
+fn are_shared(sizes: &Sizes, queries: &[Dim], keys: &[Dim]) -> bool {
+    let (Some((Dim::Fixed(q), ahead)), Some((Dim::Fixed(k), others))) = (queries.split_last(), keys.split_last())
+    else {
+        return false;
+    };
+    sizes.all_same(ahead, others) && q.checked_rem(*k) == Some(0)
 }
 
 /// Whether all dimensions of one letter have one size.

@@ -328,7 +328,9 @@ pub(super) fn has_known_sizes(
     let Some(from) = from else { return false };
     if let Some(ranks) = operator.facts.any_batch {
         let rest = from.sizes.iter().skip(1).all(|d| d.fixed().is_some());
-        return ranks.hold(from.rank()) && rest && types.iter().skip(1).all(|t| known(t));
+        // One of more dimensions says that there is no batch.
+        let fewer = |t: &TensorType| t.rank() <= from.rank();
+        return ranks.hold(from.rank()) && rest && types.iter().skip(1).all(|t| known(t) && fewer(t));
     }
     let named = operator.facts.fits_along.as_ref().and_then(|name| operator.schema.param_index(name));
     let size = named.and_then(|i| axis(bound.get(i), from.rank())).and_then(|d| from.sizes.get(d));
@@ -365,11 +367,11 @@ fn are_numbers_among(f: &mut Functional<'_>, view: &dyn View, numbers: &[NodeId]
     numbers.iter().all(&mut settled) && !types.is_empty() && types.iter().all(wide)
 }
 
-/// Whether flags that exclude one another are not set together, nor one that asks more of sizes.
+/// Whether flags that exclude one another are not set together.
 fn takes_flags(operator: &Operator, bound: &Bound<'_>) -> bool {
     let is_true = |name: &str| operator.schema.param_index(name).is_some_and(|i| *bound.get(i) == Arg::Bool(true));
     let masked = operator.schema.param_index("attn_mask").is_some_and(|i| *bound.get(i) != Arg::None);
-    !(is_true("enable_gqa") || is_true("is_causal") && masked)
+    !(is_true("is_causal") && masked)
 }
 
 /// Whether tensors have the same sizes along all dimensions but one.
