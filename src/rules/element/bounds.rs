@@ -113,7 +113,7 @@ impl Elements {
 
 impl Elements {
     /// Returns the divisor where a sum is a number less the multiple of the divisor below it.
-    fn remainder_by(&self, products: &[(u32, i64)], kids: &[ExprId]) -> Option<i64> {
+    pub(super) fn remainder_by(&self, products: &[(u32, i64)], kids: &[ExprId]) -> Option<i64> {
         let ([(1, f), (1, g)], [a, b]) = (products, kids) else { return None };
         let (x, over, by) = match (f, g) {
             (1, by) => (*a, *b, by),

@@ -4,7 +4,7 @@
 //! A conversion to the own dtype is nothing. Of two in a row the first is nothing where it loses nothing: every number of the first dtype is one of the
 //! second. Among integers the second one decides where it is not wider than the first. To bool is "not equal to 0". A sign passes through a conversion of
 //! floats. What is computed in a dtype of more than twice as many places and rounded back is computed in the own one: sums, differences, products,
-//! quotients of two; bounds by numbers and choices are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
+//! quotients of two; bounds by numbers and choices, also of one another, are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
 //! bits before or after, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
 //! differences, bounds, and products of numbers of known sign are those of the integers; so are their sums, in any order, as long as no part of one may
 //! be too large. To an integer -0.0 is 0.0: what is added to 0 before is as it was.
@@ -20,6 +20,9 @@ use half::{bf16, f16};
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::make::{width, wrapped};
+
+/// How many bounds and choices within one another are looked through.
+const NESTED: usize = 8;
 
 /// Returns a number rounded to a float dtype; `None` for other dtypes.
 pub fn round(dtype: Dtype, v: f64) -> Option<f64> {
@@ -331,18 +334,38 @@ impl Elements {
     fn all_narrow(&mut self, to: Dtype, kids: &[ExprId]) -> Option<Option<Vec<ExprId>>> {
         let mut out = Vec::new();
         for kid in kids {
-            let inner = match self.op_of(*kid) {
-                Some((Op::Cast, [inner])) if self.dtype(*inner) == Some(to) => Some(*inner),
-                _ => None,
-            };
-            let number = self.float(*kid).filter(|v| round(to, *v) == Some(*v) || v.is_nan());
-            match (inner, number) {
-                (Some(inner), _) => out.push(inner),
-                (None, Some(v)) => out.push(self.rounded(to, v)?),
-                _ => return Some(None),
+            match self.narrow(to, *kid, NESTED)? {
+                Some(narrow) => out.push(narrow),
+                None => return Some(None),
             }
         }
         Some(Some(out))
+    }
+
+    /// One of them: converted, a number, or bounds and choices of such, which are never rounded.
+    fn narrow(&mut self, to: Dtype, x: ExprId, depth: usize) -> Option<Option<ExprId>> {
+        if let Some(v) = self.float(x) {
+            let holds = round(to, v) == Some(v) || v.is_nan();
+            return if holds { self.rounded(to, v).map(Some) } else { Some(None) };
+        }
+        let (Some(depth), Some((op, kids))) = (depth.checked_sub(1), self.op_of(x)) else { return Some(None) };
+        let kids = kids.to_vec();
+        match (op, kids.as_slice()) {
+            (Op::Cast, [inner]) => Some((self.dtype(*inner) == Some(to)).then_some(*inner)),
+            (Op::Max | Op::Min | Op::AtLeast | Op::AtMost, [a, b]) if self.float(*a).or(self.float(*b)).is_some() => {
+                let (Some(a), Some(b)) = (self.narrow(to, *a, depth)?, self.narrow(to, *b, depth)?) else {
+                    return Some(None);
+                };
+                self.op(op, to, &[a, b]).map(Some)
+            }
+            (Op::Choose, [c, a, b]) => {
+                let (Some(a), Some(b)) = (self.narrow(to, *a, depth)?, self.narrow(to, *b, depth)?) else {
+                    return Some(None);
+                };
+                self.op(Op::Choose, to, &[*c, a, b]).map(Some)
+            }
+            _ => Some(None),
+        }
     }
 
     fn cast_number(&mut self, to: Dtype, from: Dtype, x: ExprId) -> Option<ExprId> {

@@ -88,6 +88,9 @@ impl Elements {
             self.by("compare-before-cast");
             return self.compared(op, x, y);
         }
+        if let Some(known) = self.between_integers(op, a, b)? {
+            return Some(known);
+        }
         if let Some(less) = self.greater_itself(op, a, b) {
             return Some(less);
         }
@@ -128,6 +131,26 @@ impl Elements {
             return self.truth(known);
         }
         self.raw(op, Dtype::Bool, &[a, b])
+    }
+
+    /// An integer as a float, compared with a number that is none: with the integer below it, or above it.
+    fn between_integers(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let part = |e: &Self, x: ExprId| e.float(x).filter(|v| v.abs() < 256.0 && v.fract() != 0.0);
+        let (number, other) = match (part(self, a), part(self, b)) {
+            (Some(v), None) => (v, b),
+            (None, Some(v)) => (v, a),
+            _ => return Some(None),
+        };
+        let Some(whole) = self.whole(other).filter(|_| self.exact) else { return Some(None) };
+        self.by("compare-before-cast");
+        if op == Op::Eq {
+            return self.truth(false).map(Some);
+        }
+        #[allow(clippy::cast_possible_truncation)]
+        let below = self.integer(Dtype::I64, number.floor() as i64)?;
+        // Above the number is above what is below it; below it is not above that.
+        let above = self.compared(Op::Lt, below, whole)?;
+        if other == b { Some(Some(above)) } else { self.op(Op::Not, Dtype::Bool, &[above]).map(Some) }
     }
 
     /// Returns what a comparison with a number is where the float is an opposite, or, compared with 0, a number more or less than another.
@@ -271,6 +294,24 @@ impl Elements {
         }
     }
 
+    /// An integer that is one of two numbers is the greater one where it is not the lower one.
+    fn other_of_two(&mut self, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let (x, v) = match (self.number(a), self.number(b)) {
+            (None, Some(v)) => (a, v),
+            (Some(v), None) => (b, v),
+            _ => return Some(None),
+        };
+        let Some((low, high)) = self.integers_of(x).filter(|(low, high)| low.checked_add(1) == Some(*high)) else {
+            return Some(None);
+        };
+        if v != high {
+            return Some(None);
+        }
+        let dtype = self.dtype(x)?;
+        let low = self.integer(dtype, low)?;
+        self.compared(Op::Eq, x, low).map(Some)
+    }
+
     /// Returns the index that an expression is the number of.
     fn as_index(&mut self, x: ExprId) -> Option<IndexId> {
         match self.expr(x)?.form {
@@ -305,6 +346,12 @@ impl Elements {
                 self.by("compare-ranges");
                 return self.truth(known);
             }
+        }
+        if op == Op::Eq
+            && let Some(one) = self.other_of_two(a, b)?
+        {
+            self.by("compare-ranges");
+            return self.op(Op::Not, Dtype::Bool, &[one]);
         }
         if let Some(any) = self.counted(op, dtype, a, b) {
             return Some(any);

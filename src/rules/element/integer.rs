@@ -2,8 +2,8 @@
 //!
 //! ## What it says
 //! Sums, differences, products, signs, `~x` (which is `-x - 1`) and shifts to the left by a number are sums of products, wrapping around: one normal
-//! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone; a quotient of which the range holds
-//! one number is that. `x mod c` is `x -
+//! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone; so is a factor that all of it has in
+//! common with the divisor; a quotient of which the range holds one number is that. `x mod c` is `x -
 //! c * (x / c)`, rounded down; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
 //! `-((x + n - 1) / n)`, where neither wraps around.
 //!
@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op};
+use crate::rules::element::index::IndexId;
 use crate::rules::element::make::{width, wrapped};
 use crate::sym::Dim;
 
@@ -67,6 +68,14 @@ impl Elements {
         if let Some(index) = self.index_sum(dtype, &all) {
             return Some(index);
         }
+        if let Some(fewer) = self.indices_together(dtype, &all)? {
+            all = fewer;
+            match all.as_slice() {
+                [] => return self.integer(dtype, 0),
+                [(product, 1)] if product.len() == 1 => return product.first().copied(),
+                _ => {}
+            }
+        }
         let form = all.iter().map(|(p, f)| (u32::try_from(p.len()).unwrap_or(u32::MAX), *f)).collect();
         let kids = all.into_iter().flat_map(|(p, _)| p).collect();
         self.spend(1)?;
@@ -100,6 +109,83 @@ impl Elements {
         }
         self.by("sum-of-indices");
         self.index_value(dtype, total)
+    }
+
+    /// A sum in which all that indices and sizes say is one index, and sizes that are multiplied are one size, where these are surely small.
+    fn indices_together(&mut self, dtype: Dtype, all: &[(Product, i64)]) -> Option<Option<Vec<(Product, i64)>>> {
+        if dtype != Dtype::I64 {
+            return Some(None);
+        }
+        let (mut total, mut rest) = (self.at(Dim::Fixed(0)), Sum::default());
+        let (mut merged, mut indices) = (false, 0_usize);
+        for (product, factor) in all {
+            let mut size = Dim::Fixed(1);
+            let mut others = Product::new();
+            let mut sizes = 0_usize;
+            for kid in product {
+                match self.size_of_index(*kid).and_then(|d| self.small_product(size, d)) {
+                    Some(both) => (size, sizes) = (both, sizes.checked_add(1)?),
+                    None => others.push(*kid),
+                }
+            }
+            let index = match others.as_slice() {
+                [] if sizes > 0 || product.is_empty() => Some(self.at(Dim::Fixed(1))),
+                [one] => self.index_of_value(*one),
+                _ => None,
+            };
+            let part = index.and_then(|i| self.scale(i, size)).and_then(|i| self.scale(i, Dim::Fixed(*factor)));
+            let sum = part.and_then(|p| self.sum(total, p));
+            if let Some(sum) = sum.filter(|s| self.is_small(*s)) {
+                total = sum;
+                indices = indices.checked_add(usize::from(!product.is_empty()))?;
+                continue;
+            }
+            if sizes > 1 {
+                merged = true;
+                let at = self.at(size);
+                others.push(self.index_value(Dtype::I64, at)?);
+                others.sort_unstable();
+                add(&mut rest, &Sum::from_iter([(others, *factor)]), 1);
+            } else {
+                add(&mut rest, &Sum::from_iter([(product.clone(), *factor)]), 1);
+            }
+        }
+        if indices == 0 && !merged {
+            return Some(None);
+        }
+        self.by("sum-of-indices");
+        if indices > 0 || self.linear(total).offset() != Dim::Fixed(0) {
+            let number = self.index_value(Dtype::I64, total)?;
+            add(&mut rest, &self.as_sum(number)?, 1);
+        }
+        let mut out: Vec<(Product, i64)> = rest.into_iter().filter(|(_, factor)| *factor != 0).collect();
+        out.sort_unstable();
+        Some(Some(out))
+    }
+
+    fn index_of_value(&self, x: ExprId) -> Option<IndexId> {
+        match self.expr(x)?.form {
+            Form::Index(i) => Some(i),
+            _ => None,
+        }
+    }
+
+    /// The size that an integer is, where it is one of no index.
+    fn size_of_index(&self, x: ExprId) -> Option<Dim> {
+        let index = self.linear(self.index_of_value(x)?);
+        index.terms.is_empty().then(|| index.offset())
+    }
+
+    fn small_product(&mut self, a: Dim, b: Dim) -> Option<Dim> {
+        let both = self.times(a, b)?;
+        let at = self.at(both);
+        self.is_small(at).then_some(both)
+    }
+
+    /// Whether an index surely is a number far from where integers wrap around, and few places are named.
+    fn is_small(&mut self, at: IndexId) -> bool {
+        let few = self.linear(at).terms.len() <= 8;
+        few && self.ends_of(at).is_some_and(|(low, high)| low > -(1 << 48) && high < 1 << 48)
     }
 
     /// Returns the sum of products of these children, each product by how many it takes and its factor.
@@ -340,12 +426,18 @@ impl Elements {
                 *sum = sum.checked_add(whole)?;
             }
         }
+        let common = common_factor(&rest, by);
         let rest = self.of_sum(dtype, rest)?;
-        let Some((low, high)) = self.integers_of(rest) else { return Some(None) };
-        if low < 0 || high >= by {
-            if over.is_empty() {
+        // What is left of a number by a multiple of the divisor is a sum that does not wrap around, whatever the number is.
+        let known = self.integers_of(rest);
+        if known.is_none() && !self.is_left_by(a, by) {
+            return Some(None);
+        }
+        if known.is_none_or(|(low, high)| low < 0 || high >= by) {
+            if over.is_empty() && common == 1 {
                 return Some(None);
             }
+            let (rest, by) = self.over_common(dtype, rest, by, common)?;
             let divisor = self.integer(dtype, by)?;
             let left = self.divided_down(dtype, rest, divisor)?;
             add(&mut over, &self.as_sum(left)?, 1);
@@ -353,6 +445,38 @@ impl Elements {
         self.by("division-by-range");
         self.of_sum(dtype, over).map(Some)
     }
+}
+
+impl Elements {
+    /// Whether an integer is what a division of another by a multiple of this divisor leaves.
+    fn is_left_by(&self, a: ExprId, by: i64) -> bool {
+        let Some(Expr { form: Form::Poly(products), kids, .. }) = self.expr(a) else { return false };
+        self.remainder_by(products, kids).is_some_and(|first| first.checked_rem(by) == Some(0))
+    }
+
+    /// A sum and its divisor, both without a factor that they have in common: what is added is cut, as it is less than that factor.
+    fn over_common(&mut self, dtype: Dtype, rest: ExprId, by: i64, common: i64) -> Option<(ExprId, i64)> {
+        if common == 1 {
+            return Some((rest, by));
+        }
+        let over = self.as_sum(rest)?.into_iter().map(|(p, factor)| Some((p, factor.checked_div_euclid(common)?)));
+        let over = over.collect::<Option<Sum>>()?;
+        Some((self.of_sum(dtype, over)?, by.checked_div(common)?))
+    }
+}
+
+/// The greatest factor of a divisor that all products of a sum have in common with it; 1 where there are none.
+fn common_factor(sum: &Sum, by: i64) -> i64 {
+    let (mut found, mut any) = (by, false);
+    for (_, factor) in sum.iter().filter(|(product, _)| !product.is_empty()) {
+        any = true;
+        let (mut a, mut b) = (found.unsigned_abs(), factor.unsigned_abs());
+        while let Some(left) = a.checked_rem(b) {
+            (a, b) = (b, left);
+        }
+        found = i64::try_from(a).unwrap_or(1);
+    }
+    if any { found.max(1) } else { 1 }
 }
 
 fn add(to: &mut Sum, more: &Sum, factor: i64) {

@@ -2,7 +2,8 @@
 //!
 //! ## What it says
 //! The greatest, the least and "any" of equal elements are that element. The greatest of truths that are numbers is 1 where any is true.
-//! The greatest of what is bounded by a number is the greatest, bounded; that of integers as floats is the greatest integer as one.
+//! The greatest of what is bounded by a number is the greatest, bounded; that of a sum of integers which does not wrap around is the greatest of what
+//! depends on the place, and the rest; that of integers as floats is the greatest integer as one.
 //! Beside another element -inf is never the greatest one. An index is at
 //! least 0 at any place where it is at the one where it is greatest. What holds at a place that surely is there holds somewhere. A sum of sums of
 //! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of no elements is 0. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
@@ -127,6 +128,7 @@ impl Elements {
                 let most = self.reduced(fold, level, sizes, x)?;
                 self.op(op, dtype, &[most, bound]).map(Some)
             }
+            None if !dtype.is_float() => self.greatest_of_sum(fold, level, sizes, body),
             Some((Op::Cast, [x])) if dtype.is_float() => {
                 let x = *x;
                 let integers = self.dtype(x).and_then(crate::rules::element::make::width).is_some_and(|w| w > 1);
@@ -139,6 +141,41 @@ impl Elements {
             }
             _ => Some(None),
         }
+    }
+
+    /// The greatest of a sum that surely does not wrap around, one number of which depends on the place: the greatest of that number, or the least
+    /// where it is subtracted.
+    fn greatest_of_sum(&mut self, fold: Fold, level: u32, sizes: &[Dim], body: ExprId) -> Option<Option<ExprId>> {
+        let dtype = self.dtype(body)?;
+        let Some(Form::Poly(products)) = self.expr(body).map(|x| x.form.clone()) else { return Some(None) };
+        if self.integers_of(body).is_none() {
+            return Some(None);
+        }
+        let kids = self.expr(body)?.kids.clone();
+        let mut kids = kids.iter().copied();
+        let (mut own, mut rest) = (None, self.integer(dtype, 0)?);
+        for (count, factor) in products {
+            let product: Vec<ExprId> = kids.by_ref().take(count as usize).collect();
+            let depends = product.iter().any(|k| self.mentions(*k, level));
+            match (depends, product.as_slice()) {
+                (true, [one]) if own.is_none() => own = Some((*one, factor)),
+                (true, _) => return Some(None),
+                (false, _) => {
+                    let mut part = self.integer(dtype, factor)?;
+                    for kid in product {
+                        part = self.op(Op::Mul, dtype, &[part, kid])?;
+                    }
+                    rest = self.op(Op::Add, dtype, &[rest, part])?;
+                }
+            }
+        }
+        let Some((own, factor)) = own else { return Some(None) };
+        let turned = if fold == Fold::Most { Fold::Least } else { Fold::Most };
+        let most = self.reduced(if factor > 0 { fold } else { turned }, level, sizes, own)?;
+        let factor = self.integer(dtype, factor)?;
+        let most = self.op(Op::Mul, dtype, &[factor, most])?;
+        self.by("bound-of-greatest");
+        self.op(Op::Add, dtype, &[most, rest]).map(Some)
     }
 
     /// The greatest (least) over places of a dimension, beside some of which -inf (inf) stands: that over the others, of which there are some.
