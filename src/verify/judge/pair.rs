@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::analysis::form::check_form;
+use crate::analysis::form::{FormError, check_form};
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, Range, SymError, SymValue, Symbols};
@@ -36,10 +36,11 @@ pub(in crate::verify) fn judge_pair_by(
 ) -> Verdict {
     let start = Instant::now();
     let mut findings = Findings::default();
-    let (mut before, mut after) = (before.clone(), after.clone());
-    for error in check_form(&after) {
-        findings.push(Problem::refuted(Question::Form, error.to_string()).at([error.name]));
+    let malformed = check_form(after);
+    if !malformed.is_empty() {
+        return refused_for_form(malformed, options, start);
     }
+    let (mut before, mut after) = (before.clone(), after.clone());
     // What is wrong with the first graph is its reader's to say.
     let _ = registry.check_types(&mut before);
     let mut symbols = before.symbols.clone();
@@ -59,6 +60,17 @@ pub(in crate::verify) fn judge_pair_by(
     let runs = Some(Runs { before: &before, after: &after, options });
     let verdict = judge_graphs(&before, &after, registry, options, (findings, proof), runs, start);
     settle(verdict, &before, &after, registry, options)
+}
+
+/// What a graph means in which a value may be made of itself is not asked.
+fn refused_for_form(malformed: Vec<FormError>, options: &JudgeOptions, start: Instant) -> Verdict {
+    let mut findings = Findings::default();
+    for error in malformed {
+        findings.push(Problem::refuted(Question::Form, error.to_string()).at([error.name]));
+    }
+    let verdict = findings.verdict();
+    let ms = start.elapsed().as_secs_f64() * 1e3;
+    Verdict { accepted: options.policy.accepts(&verdict), ms, ..verdict }
 }
 
 /// A symbol of the inputs' sizes, with both ranges, where the second graph takes fewer sizes than the first.
