@@ -251,4 +251,34 @@ mod tests {
             assert!(inlined(&product(call)).is_none(), "{call}");
         }
     }
+
+    #[test]
+    fn a_body_that_is_given_what_another_gave_reads_what_took_its_place() {
+        let program = "class GraphModule(torch.nn.Module):
+    def forward(self, x: \"f32[4]\", y: \"f32[4]\"):
+        b = self.b
+        w = torch.ops.higher_order.wrap_with_set_grad_enabled(False, b, x, y)
+        g: \"f32[4]\" = w[0]
+        c = self.c
+        v = torch.ops.higher_order.wrap_with_set_grad_enabled(False, c, g, y)
+        h: \"f32[4]\" = v[0]
+        return (h,)
+    class b(torch.nn.Module):
+        def forward(self, p: \"f32[4]\", q: \"f32[4]\"):
+            t: \"f32[4]\" = torch.ops.aten.sub.Tensor(q, p)
+            return (t,)
+    class c(torch.nn.Module):
+        def forward(self, p: \"f32[4]\", q: \"f32[4]\"):
+            u: \"f32[4]\" = torch.ops.aten.div.Tensor(p, q)
+            return (u,)
+";
+        let mut graph = text::read(program, &text::ReadOptions::default()).unwrap();
+        assert!(crate::ops::Registry::standard().check_types(&mut graph).is_empty());
+        let graph = inlined(&graph).unwrap();
+        let calls: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).collect();
+        let [sub, div] = calls[..] else { panic!("{calls:?}") };
+        assert_eq!((graph.target(sub), graph.target(div)), ("aten.sub.Tensor", "aten.div.Tensor"));
+        let y = graph.find_name(BodyId::ROOT, "y").unwrap();
+        assert_eq!(graph.operands(div).collect::<Vec<_>>(), [sub, y]);
+    }
 }
