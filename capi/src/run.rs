@@ -156,8 +156,8 @@ fn lower(model: &mut Model, host: &Host, file: &Path) -> Result<Report, Failure>
         return Err(failed("lowering to a launch plan (reduce-overhead) is not supported; max-autotune is".into()));
     }
     let lowered =
-        ge::lower_with(&inner.graph, &ge::Options::default(), &host.registry).map_err(|e| failed(e.to_string()))?;
-    let bytes = ge::encode(&lowered.graph, ge::Format::Bin);
+        ge::draft(&inner.graph, &ge::Options::default(), &host.registry).map_err(|e| failed(e.to_string()))?;
+    let bytes = lowered.graph.encode(ge::Format::Bin);
     // Where nobody states a policy, what is unknown of a lowered graph is written, and said to be unproved.
     let mut judging = host.judge.clone();
     if !host.is_policy_stated {
@@ -168,7 +168,7 @@ fn lower(model: &mut Model, host: &Host, file: &Path) -> Result<Report, Failure>
     if judged.verdict.accepted {
         write_lowered(host, inner, &lowered, file, format)?;
     }
-    let about = Lowering { nodes: lowered.graph.op.len(), remarks: &lowered.remarks, judged: &judged };
+    let about = Lowering { nodes: lowered.graph.len(), remarks: &lowered.remarks, judged: &judged };
     let text = format!("{}\n", report::verdict_words(&judged.verdict));
     Ok(Report::new(outcome, Some(&judged.verdict), judged.verdict.reason.clone(), plain(&text), to_json(&about)?))
 }
@@ -176,7 +176,7 @@ fn lower(model: &mut Model, host: &Host, file: &Path) -> Result<Report, Failure>
 fn write_lowered(
     host: &Host,
     model: &engine::graph::Model,
-    lowered: &ge::Lowered,
+    lowered: &ge::Lowered<ge::Draft>,
     file: &Path,
     format: ge::Format,
 ) -> Result<(), Failure> {
@@ -185,7 +185,7 @@ fn write_lowered(
     for (path, bytes) in [
         (beside("options"), (to_json(&options)? + "\n").into_bytes()),
         (beside("host"), (to_json(&lowered.host)? + "\n").into_bytes()),
-        (file.to_owned(), ge::encode(&lowered.graph, format)),
+        (file.to_owned(), lowered.graph.encode(format)),
     ] {
         formats::write_whole(&path, |out| std::io::Write::write_all(out, &bytes))
             .map_err(|e| Failure::file(format!("cannot write {}: {e}", path.display())))?;

@@ -27,6 +27,7 @@ fn argsort_stable(b: &Builder<'_>) -> Made {
 fn quantile(b: &Builder<'_>) -> Made {
     let (x, q, way) = (b.t(0)?, b.float(1)?, b.text("interpolation"));
     let (rank, keeps) = (x.rank(), b.flag("keepdim")?);
+    b.only(rank > 0, "a tensor without dimensions")?;
     let (row, axis) = match b.is_none("dim") {
         true => (x.reshape(vec![(-1).into()]), 0),
         false => (x, b.axis("dim", rank)?),

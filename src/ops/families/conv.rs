@@ -74,8 +74,8 @@ fn spatial(c: &mut Call<'_>, w: &Window, d: usize, size: Dim, kernel: Dim) -> Re
         let whole = sizes::add(c.symbols, inside, reach)?;
         let more = Dim::Fixed(at(&w.output_padding, d, 0).saturating_add(1));
         let made = sizes::add(c.symbols, whole, more)?;
-        // Most of PyTorch's kernels let a result come out empty.
-        if made.fixed().is_some_and(|n| n < 0) {
+        // Some of PyTorch's kernels let a result come out empty, others raise.
+        if made.fixed().is_some_and(|n| n < 1) {
             return Err(c.bad(0, "an input that the padding does not exceed", c.symbols.print_python(size)));
         }
         return Ok(made);
@@ -216,6 +216,9 @@ fn convolved(c: &mut Call<'_>, w: &Window, t: &TensorType, weight: &TensorType) 
     } else {
         (sizes::mul(c.symbols, weight_size(1), groups)?, weight_size(0))
     };
+    if w.transposed && gives == Dim::Fixed(0) {
+        return Err(CallFault::Unsupported { what: "a transposed convolution that gives no channels".into() });
+    }
     if sizes::differ(c.symbols, channels, takes) {
         let (takes, channels) = (c.symbols.print_python(takes), c.symbols.print_python(channels));
         return Err(c.bad(0, format!("{takes} channels"), channels));
@@ -245,7 +248,8 @@ fn convolution(c: &mut Call<'_>) -> Typed {
 
 fn forward(c: &mut Call<'_>) -> Typed {
     let (padding, same) = match c.arg(4) {
-        Arg::Str(word) => (SmallVec::new(), &**word == "same"),
+        Arg::Str(word) if matches!(&**word, "same" | "valid") => (SmallVec::new(), &**word == "same"),
+        Arg::Str(word) => return Err(c.bad(4, "'same' or 'valid'", word.to_string())),
         _ => (c.ints(4)?, false),
     };
     let w = Window {

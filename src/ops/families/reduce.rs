@@ -222,8 +222,14 @@ fn norm(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let complex_sum = &*c.operator.schema.name == "logsumexp";
     let own = if complex_sum { float_of(t.dtype) } else { to_real(t.dtype) };
-    let dtype = dtype_of(c)?.map_or(own, to_real);
-    reduced(c, t, dtype)
+    let stated = dtype_of(c)?;
+    if let Some(to) = stated
+        && !(to.is_complex() || to.is_float() && (t.dtype == to || t.dtype.bytes() < to.bytes()))
+    {
+        let at = c.operator.schema.param_index("dtype").unwrap_or(0);
+        return Err(c.bad(at, format!("a dtype of floats that holds {}", t.dtype.long()), to.long()));
+    }
+    reduced(c, t, stated.map_or(own, to_real))
 }
 
 fn other(c: &mut Call<'_>) -> Typed {

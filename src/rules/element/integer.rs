@@ -2,8 +2,8 @@
 //!
 //! ## What it says
 //! Sums, differences, products, signs, `~x` (which is `-x - 1`) and shifts to the left by a number are sums of products, wrapping around: one normal
-//! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone; so is a factor that all of it has in
-//! common with the divisor; a quotient of which the range holds one number is that. `x mod c` is `x -
+//! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone; a quotient of which the range holds
+//! one number is that. `x mod c` is `x -
 //! c * (x / c)`, rounded down; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
 //! `-((x + n - 1) / n)`, where neither wraps around.
 //!
@@ -426,7 +426,6 @@ impl Elements {
                 *sum = sum.checked_add(whole)?;
             }
         }
-        let common = common_factor(&rest, by);
         let rest = self.of_sum(dtype, rest)?;
         // What is left of a number by a multiple of the divisor is a sum that does not wrap around, whatever the number is.
         let known = self.integers_of(rest);
@@ -434,10 +433,9 @@ impl Elements {
             return Some(None);
         }
         if known.is_none_or(|(low, high)| low < 0 || high >= by) {
-            if over.is_empty() && common == 1 {
+            if over.is_empty() {
                 return Some(None);
             }
-            let (rest, by) = self.over_common(dtype, rest, by, common)?;
             let divisor = self.integer(dtype, by)?;
             let left = self.divided_down(dtype, rest, divisor)?;
             add(&mut over, &self.as_sum(left)?, 1);
@@ -453,30 +451,6 @@ impl Elements {
         let Some(Expr { form: Form::Poly(products), kids, .. }) = self.expr(a) else { return false };
         self.remainder_by(products, kids).is_some_and(|first| first.checked_rem(by) == Some(0))
     }
-
-    /// A sum and its divisor, both without a factor that they have in common: what is added is cut, as it is less than that factor.
-    fn over_common(&mut self, dtype: Dtype, rest: ExprId, by: i64, common: i64) -> Option<(ExprId, i64)> {
-        if common == 1 {
-            return Some((rest, by));
-        }
-        let over = self.as_sum(rest)?.into_iter().map(|(p, factor)| Some((p, factor.checked_div_euclid(common)?)));
-        let over = over.collect::<Option<Sum>>()?;
-        Some((self.of_sum(dtype, over)?, by.checked_div(common)?))
-    }
-}
-
-/// The greatest factor of a divisor that all products of a sum have in common with it; 1 where there are none.
-fn common_factor(sum: &Sum, by: i64) -> i64 {
-    let (mut found, mut any) = (by, false);
-    for (_, factor) in sum.iter().filter(|(product, _)| !product.is_empty()) {
-        any = true;
-        let (mut a, mut b) = (found.unsigned_abs(), factor.unsigned_abs());
-        while let Some(left) = a.checked_rem(b) {
-            (a, b) = (b, left);
-        }
-        found = i64::try_from(a).unwrap_or(1);
-    }
-    if any { found.max(1) } else { 1 }
 }
 
 fn add(to: &mut Sum, more: &Sum, factor: i64) {

@@ -213,22 +213,12 @@ fn scatter_elements(c: &mut Call<'_, '_>) -> Made {
             one(c.b.call("aten.scatter.src", args)?)
         }
         "add" => {
-            let updates = of(c)?;
-            if c.b.calls("aten.scatter_reduce.two")
-                && let [Arg::Node(into), Arg::Int(axis), Arg::Node(index)] = *args
-                && begun_with(c, into, (axis, index), 0.0).is_some()
-            {
-                return one(reduced(c, (into, axis, index), updates, ("sum", 0.0))?);
-            }
-            args.push(Arg::Node(updates));
+            args.push(Arg::Node(of(c)?));
             one(c.b.call("aten.scatter_add.default", args)?)
         }
         "mul" => {
-            let updates = of(c)?;
-            let [Arg::Node(into), Arg::Int(axis), Arg::Node(index)] = *args else {
-                return undefined("places that are not known");
-            };
-            one(reduced(c, (into, axis, index), updates, ("prod", 1.0))?)
+            args.extend([Arg::Node(of(c)?), Arg::Str("prod".into())]);
+            one(c.b.call("aten.scatter_reduce.two", args)?)
         }
         other => undefined(format!("reduction {other}")),
     }
@@ -313,45 +303,8 @@ fn extreme(c: &mut Call<'_, '_>, way: &str) -> Made {
     };
     let Some(index) = parts.get(axis).copied() else { return undefined("no coordinate") };
     let index = c.b.to(index, Dtype::I64)?;
-    let least = if way == "amax" { f64::NEG_INFINITY } else { f64::INFINITY };
-    one(reduced(c, (x, signed(axis), index), updates, (way, least))?)
-}
-
-/// What is sent to places, with what stands there or, where that was made what changes nothing, without it.
-fn reduced(
-    c: &mut Call<'_, '_>,
-    (x, axis, index): (NodeId, i64, NodeId),
-    updates: NodeId,
-    (way, nothing): (&str, f64),
-) -> Result<NodeId, Undefined> {
-    let begun = begun_with(c, x, (axis, index), nothing);
-    let counts_itself = begun.is_none();
-    let into = begun.unwrap_or(x);
-    let args = vec![Arg::Node(into), Arg::Int(axis), Arg::Node(index), Arg::Node(updates), Arg::Str(way.into())];
-    let named = vec![("include_self", Arg::Bool(counts_itself))];
-    if counts_itself {
-        c.b.call("aten.scatter_reduce.two", args)
-    } else {
-        c.b.call_with("aten.scatter_reduce.two", args, named)
-    }
-}
-
-/// What a tensor was before a number was put to the same places along the same dimension.
-fn begun_with(c: &Call<'_, '_>, x: NodeId, (axis, index): (i64, NodeId), number: f64) -> Option<NodeId> {
-    let [Arg::Node(before), Arg::Int(along), Arg::Node(places), value] = c.b.graph.args(x) else { return None };
-    let rank = signed(c.b.rank(x).ok()?);
-    let same = |d: i64| if d < 0 { d.saturating_add(rank) } else { d };
-    let (value, is_begun) = match (c.b.graph.target(x), value) {
-        ("aten.scatter.src", Arg::Node(filled)) => (filler(c, *filled, *places)?, true),
-        (target, value) => (value.clone(), target == "aten.scatter.value"),
-    };
-    let is_number = match value {
-        Arg::Float(v) => v.to_bits() == number.to_bits(),
-        #[allow(clippy::cast_precision_loss, clippy::float_cmp)] // Zero and one.
-        Arg::Int(v) => v as f64 == number,
-        _ => false,
-    };
-    (is_begun && is_number && same(*along) == same(axis) && *places == index).then_some(*before)
+    let args = [Arg::Node(x), Arg::Int(signed(axis)), Arg::Node(index), Arg::Node(updates), Arg::Str(way.into())];
+    one(c.b.call("aten.scatter_reduce.two", args.to_vec())?)
 }
 
 /// Whether a coordinate is everywhere its place in a dimension: a line of whole numbers from 0, spread over the sizes.
