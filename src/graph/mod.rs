@@ -15,6 +15,7 @@ mod arg;
 mod build;
 mod cut;
 mod dtype;
+mod entry;
 mod ids;
 mod image;
 mod log;

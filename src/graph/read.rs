@@ -7,6 +7,7 @@ use std::iter::{Chain, FlatMap, Map};
 use std::ops::Range;
 use std::slice::Iter;
 
+use super::entry::text_under;
 use super::order::NONE;
 use super::{
     Arg, BodyId, Graph, Hearsay, Interner, Link, NodeId, NodeKind, NodesIn, Row, Signature, StrId, Users, ValueType,
@@ -177,9 +178,7 @@ impl Graph {
             return value.map(|v| self.texts.text(v).to_string());
         }
         let bytes = self.meta_source.as_ref()?.slice(meta.json?)?;
-        let entries: std::collections::BTreeMap<std::borrow::Cow<'_, str>, serde_json::Value> =
-            serde_json::from_slice(bytes).ok()?;
-        entries.get(key).and_then(|v| v.as_str()).map(str::to_string)
+        text_under(bytes, key)
     }
 
     /// Sets (or, with `None`, removes) one entry of a node's metadata.

@@ -71,6 +71,9 @@ pub fn verdict_details(verdict: &Verdict) -> String {
     if let Some(file) = &verdict.counterexample {
         let _ = writeln!(text, "   shown again by {}", shown(file, SHOWN));
     }
+    for strides in &verdict.strides {
+        let _ = writeln!(text, "   {}", shown(strides, SHOWN));
+    }
     for assumption in &verdict.assumes {
         let _ = writeln!(text, "   assumes: {}", assumption.text());
     }

@@ -64,6 +64,8 @@ pub struct Findings {
     answered: Vec<(Question, Evidence)>,
     /// The chance of a false accept, as a power of two, where values were compared by fingerprints.
     pub checked_log2: Option<f64>,
+    /// Which outputs lie in other strides than before.
+    pub strides: Vec<String>,
 }
 
 /// How many reasons are kept for one question.
@@ -82,6 +84,11 @@ impl Findings {
 
     /// Returns the verdict, without policy and times.
     pub fn verdict(mut self) -> Verdict {
+        let strides = std::mem::take(&mut self.strides);
+        Verdict { strides, ..self.worst() }
+    }
+
+    fn worst(mut self) -> Verdict {
         self.assumes.sort();
         self.assumes.dedup();
         // What stayed unanswered is told only where nothing else is wrong: it mostly follows from that.

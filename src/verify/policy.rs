@@ -2,13 +2,13 @@
 //!
 //! Promises: no policy takes what is refuted, or unknown form, effects, order or lifetime.
 
-use crate::verify::verdict::{Finding, Level, Question, Verdict};
+use crate::verify::verdict::{Assumption, Finding, Level, Question, Verdict};
 
 /// A policy.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// Takes what is proved bit for bit, with nothing assumed about the device.
+    /// Takes what is proved bit for bit, with outputs in the same strides and nothing assumed about the device.
     Strict,
     /// Takes what is proved, and what is checked.
     #[default]
@@ -42,7 +42,8 @@ impl Policy {
         match (self, verdict.verdict) {
             (_, Finding::Refuted) => false,
             (Policy::Strict, Finding::Proved) => {
-                verdict.level == Some(Level::Exact) && !verdict.assumes.iter().any(|a| a.is_device() || a.is_unproved())
+                let rests = |a: &Assumption| a.is_device() || a.is_unproved();
+                verdict.level == Some(Level::Exact) && !verdict.assumes.iter().any(rests) && verdict.strides.is_empty()
             }
             (Policy::Strict, _) => false,
             (Policy::Default | Policy::Advisory, Finding::Proved | Finding::Checked) => true,
@@ -55,7 +56,6 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::verdict::Assumption;
 
     fn unknown(question: Question) -> Verdict {
         Verdict::refusal(Finding::Unknown, question, String::new(), Vec::new())
@@ -79,6 +79,8 @@ mod tests {
         assert!(Policy::Strict.accepts(&exact));
         let device = Verdict::proved_exact(vec![Assumption::Device("fused".into())]);
         assert!(!Policy::Strict.accepts(&device) && Policy::Default.accepts(&device));
+        let elsewhere = Verdict { strides: vec!["output 0 lies otherwise".into()], ..exact.clone() };
+        assert!(!Policy::Strict.accepts(&elsewhere) && Policy::Default.accepts(&elsewhere));
         let real = Verdict { level: Some(Level::Real), ..exact };
         assert!(!Policy::Strict.accepts(&real) && Policy::Default.accepts(&real));
     }

@@ -201,6 +201,8 @@ pub struct Verdict {
     pub obstacle: Option<String>,
     /// What differs where values that both graphs have are free, and is not shown on the graphs.
     pub region: Option<String>,
+    /// Which outputs lie in memory in other strides than before: judged by the strict policy alone.
+    pub strides: Vec<String>,
 }
 
 impl Verdict {
@@ -227,6 +229,7 @@ impl Verdict {
             tried: None,
             obstacle: None,
             region: None,
+            strides: Vec::new(),
         }
     }
 

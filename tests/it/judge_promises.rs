@@ -73,3 +73,31 @@ fn each_promise_is_kept_and_the_nearest_wrong_rewrite_refused() {
         committed::hold(folder.join("verdicts.txt"), lines);
     }
 }
+
+#[test]
+fn strides_of_outputs_are_told_and_judged_by_the_strict_policy_alone() {
+    let registry = Registry::standard();
+    let graph = |clone: &str| {
+        let text = format!(
+            "def forward(self, x: \"f32[2, 3]\"):
+    turned: \"f32[3, 2]\" = torch.ops.aten.permute.default(x, [1, 0])
+    out: \"f32[3, 2]\" = {clone}
+    return (out,)
+"
+        );
+        airlock::formats::text::read(&text, &ReadOptions::of_file("g.fx")).unwrap_or_else(|e| panic!("{}", e.render()))
+    };
+    let kept = graph("torch.ops.aten.clone.default(turned)");
+    let packed = graph("torch.ops.aten.clone.default(turned, memory_format = torch.contiguous_format)");
+    let judged = |after, policy| {
+        let options = airlock::verify::JudgeOptions { policy, ..Default::default() };
+        airlock::verify::judge_pair(&kept, after, &registry, &options)
+    };
+    let told = ["output 0 lies in strides (1, 3) before, (2, 1) after"];
+    for (policy, accepted) in [(Policy::Default, true), (Policy::Strict, false)] {
+        let verdict = judged(&packed, policy);
+        assert_eq!((verdict.accepted, verdict.verdict), (accepted, Finding::Proved), "{policy:?}");
+        assert_eq!(verdict.strides, told, "{policy:?}");
+        assert!(judged(&kept, policy).accepted && judged(&kept, policy).strides.is_empty(), "{policy:?}");
+    }
+}

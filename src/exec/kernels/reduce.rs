@@ -293,6 +293,16 @@ fn logic(cx: &mut Cx<'_, '_, '_>, quantity: Quantity) -> Made {
     let t = cx.tensor(0)?;
     let none = cx.operator.schema.params.len() > 1 && cx.arg(1).items().is_some_and(<[_]>::is_empty);
     let over = if none { Shape::new() } else { axes(cx, t.rank())? };
+    if t.dtype() == Dtype::Bool {
+        // A truth value is one byte: no lane of numbers is made of it.
+        let truths = rows::fold_raw::<u8, i64>(t, &over, |row| {
+            i64::from(match quantity {
+                Quantity::One => row.iter().any(|v| *v != 0),
+                Quantity::All => row.iter().all(|v| *v != 0),
+            })
+        })?;
+        return cx.emit(truths);
+    }
     let found = with_lane!(t.dtype(), L => rows::fold::<L, i64>(t, &over, t.dtype(), |row| {
         i64::from(match quantity {
             Quantity::One => row.iter().any(|v| v.truth()),

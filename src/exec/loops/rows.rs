@@ -3,6 +3,7 @@
 //! Promises: rows come in row-major order of the dimensions that are left, and the elements of a row in row-major order of those that it
 //! runs along; they are cast to a dtype first, with its rounding; what a row gives does not depend on the number of threads.
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use crate::exec::call::cx::Cx;
@@ -55,18 +56,35 @@ pub fn fold<L: Lane, M: Send + Clone>(
     dtype: Dtype,
     f: impl Fn(&[L]) -> M + Sync + Send,
 ) -> Result<Vec<M>, CallFault> {
-    let view = dims_last(t, axes);
-    let len = length(t, axes);
-    if len == 0 {
-        let left = t.sizes().iter().enumerate().filter(|(d, _)| !axes.contains(d));
-        let count = shape::count(&left.map(|(_, s)| *s).collect::<Shape>())?;
-        return Ok(vec![f(&[]); count]);
+    match length(t, axes) {
+        0 => of_empty_rows(t, axes, f),
+        len => Ok(each_row(&cast::<L>(&dims_last(t, axes), dtype)?, len, f)),
     }
-    let values = cast::<L>(&view, dtype)?;
+}
+
+/// Computes one result a row of elements as they are stored; `U` has the dtype's width.
+pub fn fold_raw<U: Pod + Default + Sync, M: Send + Clone>(
+    t: &Tensor,
+    axes: &[usize],
+    f: impl Fn(&[U]) -> M + Sync + Send,
+) -> Result<Vec<M>, CallFault> {
+    match length(t, axes) {
+        0 => of_empty_rows(t, axes, f),
+        len => Ok(each_row(&dims_last(t, axes).raw::<U>()?, len, f)),
+    }
+}
+
+fn of_empty_rows<U, M: Clone>(t: &Tensor, axes: &[usize], f: impl Fn(&[U]) -> M) -> Result<Vec<M>, CallFault> {
+    let left = t.sizes().iter().enumerate().filter(|(d, _)| !axes.contains(d));
+    let count = shape::count(&left.map(|(_, s)| *s).collect::<Shape>())?;
+    Ok(vec![f(&[]); count])
+}
+
+fn each_row<U: Sync, M: Send>(values: &[U], len: usize, f: impl Fn(&[U]) -> M + Sync + Send) -> Vec<M> {
     if values.len() <= ALONE || values.len() == len {
-        return Ok(values.chunks(len).map(f).collect());
+        return values.chunks(len).map(f).collect();
     }
-    Ok(values.par_chunks(len).map(f).collect())
+    values.par_chunks(len).map(f).collect()
 }
 
 /// Computes `len` results a row, written to the second slice; they come back row after row.

@@ -19,6 +19,8 @@ use crate::verify::options::JudgeOptions;
 
 /// How far apart sums may be beside the sum of magnitudes: wide runs differ by far less.
 const NEAR: f64 = 1e-7;
+/// How far apart they are at least where no rounding of a wide run explains it.
+const FAR: f64 = 1e-6;
 
 /// A tensor in few numbers: a sum with a weight for each place, and the sum of magnitudes.
 #[derive(Copy, Clone, Debug)]
@@ -53,7 +55,16 @@ impl Print {
 
     /// Whether two differ by no more than roundings.
     pub fn is_like(self, other: Print) -> bool {
-        let near = NEAR * self.all.max(other.all);
+        self.is_within(other, NEAR)
+    }
+
+    /// Whether two differ by more than roundings of wide runs.
+    pub fn is_far_from(self, other: Print) -> bool {
+        !self.is_within(other, FAR)
+    }
+
+    fn is_within(self, other: Print, part: f64) -> bool {
+        let near = part * self.all.max(other.all);
         (self.all - other.all).abs() <= near && (self.sum - other.sum).abs() <= near
     }
 }

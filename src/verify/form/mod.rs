@@ -2,3 +2,4 @@
 
 pub(in crate::verify) mod copied_back;
 pub(in crate::verify) mod outputs;
+pub(in crate::verify) mod strides;

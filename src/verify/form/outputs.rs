@@ -44,6 +44,11 @@ pub fn returned(view: &dyn View) -> Option<Vec<Returned>> {
     Some(kept.map(|(spec, value)| Returned { kind: spec.kind, target: spec.target.clone(), value }).collect())
 }
 
+/// Returns the nodes in what the graph returns to the caller, in order.
+pub fn returned_nodes(view: &dyn View) -> Vec<NodeId> {
+    returned(view).into_iter().flatten().flat_map(|r| flat(&r.value).1).collect()
+}
+
 /// Compares what both graphs return.
 pub fn compare_outputs(f: &mut Functional<'_>, c: &mut Congruence) -> Vec<Problem> {
     let (Some(before), Some(after)) = (returned(f.before.view), returned(f.after.view)) else {

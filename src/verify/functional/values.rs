@@ -92,6 +92,8 @@ pub struct Functional<'a> {
     pub may_stop_raising: bool,
     /// Whether anything was asked of how values lie.
     pub layout_counts: bool,
+    /// Whether the policy judges how outputs lie, too.
+    pub judges_strides: bool,
     /// Both graphs as they may be run, where they are at hand.
     pub runs: Option<Runs<'a>>,
     /// What values were in such a run, once they were run; `None` within where they could not be.

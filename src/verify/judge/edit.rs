@@ -20,6 +20,7 @@ use crate::verify::differ;
 use crate::verify::effects::trace::{reshaping_in_place, trace};
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, has_memory};
+use crate::verify::form::strides::compare_strides;
 use crate::verify::functional::bodies::number;
 use crate::verify::functional::values::{Functional, Graphs, Runs, Shared};
 use crate::verify::judge::kinds::Kinds;
@@ -27,6 +28,7 @@ use crate::verify::judge::obligation::{Obligation, Owed};
 use crate::verify::judge::touched::Touched;
 use crate::verify::options::JudgeOptions;
 use crate::verify::order::judge_order;
+use crate::verify::policy::Policy;
 use crate::verify::prove::checked::Checking;
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::prove::partners::Partners;
@@ -118,6 +120,7 @@ pub(in crate::verify) fn functional<'a>(
         domains: &options.domains,
         may_stop_raising: options.may_stop_raising,
         layout_counts: false,
+        judges_strides: options.policy == Policy::Strict,
         runs: None,
         prints: None,
         checking: Checking::new(options.is_repeatable),
@@ -192,6 +195,7 @@ fn judge_whole(f: &mut Functional<'_>, c: &mut Congruence, proof: &mut Replay<'_
         return;
     }
     findings.problems.extend(compare_outputs(f, c));
+    findings.strides = compare_strides(f, c);
     findings.problems.extend(compare_finals(f, c, None));
     findings.problems.extend(compare_attributes(f, c, None));
     findings.assumes.extend(writes_beside_others(f).then_some(Assumption::Disjoint));

@@ -19,6 +19,7 @@ use crate::term::term::Side;
 use crate::verify::effects::trace::{Effect, effect_of};
 use crate::verify::findings::Findings;
 use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_outputs, same_part};
+use crate::verify::form::strides::compare_strides;
 use crate::verify::functional::values::{Functional, Shared};
 use crate::verify::judge::edit::{compare_effect, compare_giving_assertion};
 use crate::verify::judge::obligation::{Obligation, Owed};
@@ -70,6 +71,7 @@ pub fn judge_local(f: &mut Functional<'_>, c: &mut Congruence, touched: Touched,
     }
     if reach.output {
         findings.problems.extend(compare_outputs(f, c));
+        findings.strides = compare_strides(f, c);
         // What the signature copies to inputs is returned too.
         for side in [Side::Before, Side::After] {
             let copied: Vec<Place> = f.side(side).storages.finals().iter().map(|(input, _, _)| *input).collect();

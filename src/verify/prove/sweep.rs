@@ -44,6 +44,13 @@ pub fn pairs(f: &mut Functional<'_>, a: ValueId, b: ValueId) -> Vec<(ValueId, Va
     out
 }
 
+/// Whether two values are far apart in the run that pairs were looked for in: what shows them equal is not worth a search.
+pub fn are_far(f: &Functional<'_>, a: ValueId, b: ValueId) -> bool {
+    let Some(Some(prints)) = &f.prints else { return false };
+    let print = |id: ValueId| f.store.key(id).and_then(|k| prints.get(&(k.side, k.place)));
+    print(a).zip(print(b)).is_some_and(|(p, q)| p.is_far_from(*q))
+}
+
 /// Pairs of one type that are made of the same inputs.
 fn of_one_trait(old: &[(ValueId, Trait)], new: &[(ValueId, Trait)]) -> Vec<(ValueId, ValueId)> {
     let mut by_trait: FxHashMap<&Trait, Vec<ValueId>> = FxHashMap::default();

@@ -53,7 +53,7 @@ fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, 
             swept = true;
             shown = by_sweep(f, c, a, b);
         }
-        shown = shown || reals && by_fingerprints(f, c, &pairs);
+        shown = shown || reals && !sweep::are_far(f, a, b) && by_fingerprints(f, c, &pairs);
         if !shown {
             return false;
         }
