@@ -224,6 +224,9 @@ impl<'r> Speaker<'r> {
             nesting.checked_sub(1).filter(|_| !is_known).and_then(|n| self.decomposed(graph, node, operator, values, n))
         {
             self.e.applied.insert("decomposition");
+            if operator.means_its_definition() {
+                self.e.defined.insert(operator.target.clone());
+            }
             return Some(found);
         }
         self.each(&call, &ty, |s, c| s.elsewhere(c))

@@ -207,6 +207,8 @@ pub struct Elements {
     pub fuel: usize,
     /// Names of the rules that were applied.
     pub applied: std::collections::BTreeSet<&'static str>,
+    /// Targets of operators that mean their definition here and nothing else, where that was looked into.
+    pub defined: std::collections::BTreeSet<Box<str>>,
     /// Tensors that were compared, and whether they were shown equal.
     pub(super) compared: FxHashMap<(TensorId, TensorId), bool>,
     /// Pairs whose bits were not shown equal: not tried again.
@@ -275,6 +277,7 @@ impl Elements {
             truths: FxHashMap::default(),
             fuel,
             applied: std::collections::BTreeSet::new(),
+            defined: std::collections::BTreeSet::new(),
             compared: FxHashMap::default(),
             tried_bits: FxHashSet::default(),
         }

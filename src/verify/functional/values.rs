@@ -6,6 +6,7 @@
 //! memory that they take, in order; (4) no type that is hearsay decides what a term is; (5) terms are found when asked for, with
 //! worklists, never by recursion.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -92,6 +93,8 @@ pub struct Functional<'a> {
     pub may_stop_raising: bool,
     /// Whether anything was asked of how values lie.
     pub layout_counts: bool,
+    /// Operators of whose definitions something was shown that are not PyTorch's: a device may compute otherwise.
+    pub defined: BTreeSet<Box<str>>,
     /// Whether the policy judges how outputs lie, too.
     pub judges_strides: bool,
     /// Both graphs as they may be run, where they are at hand.

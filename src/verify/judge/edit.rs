@@ -4,6 +4,7 @@
 //! what it reaches, not the graph, unless the edit touches effects, sub-graphs or streams; (3) nothing recurses; (4) what was
 //! shown rests on structure, never on a hash.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -120,6 +121,7 @@ pub(in crate::verify) fn functional<'a>(
         domains: &options.domains,
         may_stop_raising: options.may_stop_raising,
         layout_counts: false,
+        defined: BTreeSet::new(),
         judges_strides: options.policy == Policy::Strict,
         runs: None,
         prints: None,
@@ -149,6 +151,11 @@ fn finish(
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
     }
     findings.assumes.extend(of_inputs(f));
+    let defined = f
+        .defined
+        .iter()
+        .map(|target| Assumption::Device(format!("the device computes `{target}` as it is defined here")));
+    findings.assumes.extend(defined);
     findings.assumes.extend(real::assumed(f, &c.rules.reals, c.settles_first()).into_iter().map(Assumption::Range));
     findings.assumes.extend(real::inner(f, &c.rules.reals).into_iter().map(Assumption::Sampled));
     findings.checked_log2 = f.checking.bound_log2();

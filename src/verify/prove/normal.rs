@@ -38,6 +38,8 @@ pub fn equal(f: &mut Functional<'_>, a: ValueId, b: ValueId, fuel: &mut usize) -
         let shown = shown(&mut lowering, a, b).filter(|names| !lowering.f.kinds.sees_nan || keep_nan(names));
         *fuel = fuel.saturating_sub(given.saturating_sub(lowering.speaker.e.fuel));
         if shown.is_some() {
+            let defined = std::mem::take(&mut lowering.speaker.e.defined);
+            f.defined.extend(defined);
             return shown;
         }
     }
@@ -56,10 +58,13 @@ fn of_element<R>(
     let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, f.budget.work), over_reals: false };
     let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
     let mut lowering = Lowering { f, terms, names, speaker, meant: FxHashMap::default() };
-    match lowering.meant(value)? {
-        Meant::One(x) => look(&mut lowering.speaker.e, x.expr),
-        _ => None,
-    }
+    let found = match lowering.meant(value)? {
+        Meant::One(x) => look(&mut lowering.speaker.e, x.expr)?,
+        _ => return None,
+    };
+    let Lowering { f, speaker, .. } = lowering;
+    f.defined.extend(speaker.e.defined);
+    Some(found)
 }
 
 /// Returns two integers between which every element of a value lies.

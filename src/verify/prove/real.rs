@@ -62,6 +62,8 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
         let shown = shown(&mut lowering, reals, a, b);
         *fuel = fuel.saturating_sub(given.saturating_sub(lowering.speaker.e.fuel));
         if shown == Some(true) {
+            let defined = std::mem::take(&mut lowering.speaker.e.defined);
+            f.defined.extend(defined);
             reals.pairs.push((a, b));
             return true;
         }
