@@ -37,5 +37,6 @@ pub use schema::{Alias, Base, Default as ParamDefault, Param, Return, Schema, Sc
 pub use typing::call::{Call, Number, Operand, memory_format_of};
 pub use typing::check::{Problem, TypeProblem, contradicts};
 pub use typing::infer::CallSite;
-pub use typing::layout::{Viewed, contiguous as contiguous_strides, is_contiguous, view as view_strides};
+pub use typing::layout::{contiguous as contiguous_strides, is_contiguous, lies_in_rows};
 pub use typing::promote::{Promotion, promote as promote_types};
+pub use typing::viewed::{Viewed, has_view, has_view_of_reshape, view as view_strides};

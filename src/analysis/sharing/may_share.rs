@@ -8,7 +8,10 @@ use smallvec::SmallVec;
 
 use crate::analysis::sharing::place::{Place, place_of, type_of, type_of_item};
 use crate::graph::{Arg, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Bound, Operator, Registry, ReturnAlias, SharesWhen, Sharing, Viewed, memory_format_of, view_strides};
+use crate::ops::{
+    Bound, Operator, Registry, ReturnAlias, SharesWhen, Sharing, Viewed, has_view, lies_in_rows, memory_format_of,
+    view_strides,
+};
 use crate::sym::{Dim, Symbols};
 
 /// How a result shares memory with an operand.
@@ -143,7 +146,7 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
         },
         Some(SharesWhen::Contiguous) => {
             let row_major = is_format(argument("memory_format"), MemoryFormat::Contiguous);
-            match contiguous(from).filter(|_| row_major) {
+            match contiguous(from).or_else(|| lies_in_rows(view.symbols(), from)).filter(|_| row_major) {
                 Some(true) => same,
                 Some(false) => None,
                 None => maybe,
@@ -161,7 +164,7 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
             Some([_, _, ..]) => None,
             _ => maybe,
         },
-        Some(SharesWhen::Reshaped) => reshaped(operator, from, to, operand),
+        Some(SharesWhen::Reshaped) => reshaped(view.symbols(), operator, from, to, operand),
     }
 }
 
@@ -171,7 +174,13 @@ fn is_format(arg: Option<&Arg>, format: MemoryFormat) -> bool {
 }
 
 /// Whether a reshape is a view: of a contiguous operand it is, else its strides decide.
-fn reshaped(operator: &Operator, from: &TensorType, to: &TensorType, operand: Place) -> Option<Shares> {
+fn reshaped(
+    symbols: &Symbols,
+    operator: &Operator,
+    from: &TensorType,
+    to: &TensorType,
+    operand: Place,
+) -> Option<Shares> {
     let says_view = operator.schema.returns.first().is_some_and(|r| r.ty.alias.is_some());
     match contiguous(from) {
         Some(true) => Some(Shares::View(operand)),
@@ -182,11 +191,16 @@ fn reshaped(operator: &Operator, from: &TensorType, to: &TensorType, operand: Pl
         },
         _ if from.sizes == to.sizes && says_view => Some(Shares::View(operand)),
         _ => {
-            match behind_what_stays(from, to).map(|(from, sizes)| view_strides(&mut Symbols::default(), &from, &sizes))
-            {
-                Some(Ok(Viewed::As(_))) => Some(Shares::View(operand)),
-                Some(Ok(Viewed::Never)) => None,
-                _ => Some(Shares::Maybe(operand)),
+            let behind = behind_what_stays(from, to)
+                .and_then(|(from, sizes)| view_strides(&mut Symbols::default(), &from, &sizes).ok());
+            match behind {
+                Some(Viewed::As(_)) => Some(Shares::View(operand)),
+                Some(Viewed::Never) => None,
+                Some(Viewed::Unknown) | None => match has_view(symbols, from, &to.sizes) {
+                    Some(true) => Some(Shares::View(operand)),
+                    Some(false) => None,
+                    None => Some(Shares::Maybe(operand)),
+                },
             }
         }
     }

@@ -9,9 +9,9 @@ use super::builder::{Actual, Builder, args, signed};
 use crate::graph::{Arg, Dtype, MemoryFormat, NodeId, TensorType};
 use crate::ops::error::CallFault;
 use crate::ops::typing::layout;
-use crate::ops::typing::layout::Viewed;
 use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
+use crate::ops::typing::viewed::{self, Viewed};
 use crate::sym::Dim;
 
 /// A value that was emitted or is an operand.
@@ -202,7 +202,7 @@ impl<'b> T<'b> {
     /// Returns whether there is a view in these sizes, where that is known.
     pub fn viewable(self, sizes: &[Dim]) -> Result<Option<bool>, CallFault> {
         let Some(ty) = self.ty() else { return Ok(None) };
-        Ok(match self.b.decide(|s| layout::view(s, &ty, sizes))? {
+        Ok(match self.b.decide(|s| viewed::view(s, &ty, sizes))? {
             Viewed::As(_) => Some(true),
             Viewed::Never => Some(false),
             Viewed::Unknown => None,

@@ -12,11 +12,11 @@ use crate::ops::families::Entry;
 use crate::ops::families::reduce::reduced_sizes;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::layout;
-use crate::ops::typing::layout::Viewed;
 use crate::ops::typing::out;
 use crate::ops::typing::promote::promote;
 use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
+use crate::ops::typing::viewed::{self, Viewed};
 use crate::sym::Dim;
 
 type Typed = Result<ValueType, CallFault>;
@@ -161,7 +161,7 @@ fn product(c: &mut Call<'_>, a: &TensorType, b: &TensorType, over: &[usize]) -> 
         folded.push(sizes::product(c.symbols, group)?);
     }
     let bmm = out::tensor(a.dtype, folded.clone(), Some(layout::contiguous(c.symbols, &folded)?), a.device.clone());
-    let strides = match layout::view(c.symbols, &bmm, &inner_sizes)? {
+    let strides = match viewed::view(c.symbols, &bmm, &inner_sizes)? {
         Viewed::As(strides) => Some(strides),
         _ => None,
     };
@@ -265,7 +265,7 @@ fn einsum(c: &mut Call<'_>) -> Typed {
         let first = tensors.first().map_or(Dim::Fixed(0), |t| t.offset);
         return Ok(crate::ops::families::view::seen(&whole, whole.sizes.clone(), whole.strides.clone(), first));
     }
-    let strides = match layout::view(c.symbols, &whole, &wanted)? {
+    let strides = match viewed::view(c.symbols, &whole, &wanted)? {
         Viewed::As(strides) => Some(strides),
         _ => whole.strides.clone().filter(|_| inside.is_empty()),
     };

@@ -10,6 +10,7 @@ use crate::ops::typing::layout;
 use crate::ops::typing::out;
 use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
+use crate::ops::typing::viewed::{self, Viewed};
 use crate::sym::Dim;
 
 type Typed = Result<ValueType, CallFault>;
@@ -220,7 +221,7 @@ fn take_along_dim(c: &mut Call<'_>) -> Typed {
         let all = sizes::product(c.symbols, &i.sizes)?;
         for (place, of) in [(0, t), (1, i)] {
             let whole = sizes::product(c.symbols, &of.sizes)?;
-            if layout::view(c.symbols, of, &[whole])? == layout::Viewed::Never {
+            if viewed::view(c.symbols, of, &[whole])? == Viewed::Never {
                 return Err(c.bad(place, "a tensor that can be seen as one row", sizes::show(c.symbols, &of.sizes)));
             }
         }

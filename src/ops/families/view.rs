@@ -9,10 +9,10 @@ use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::layout;
-use crate::ops::typing::layout::Viewed;
 use crate::ops::typing::out;
 use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
+use crate::ops::typing::viewed::{self, Viewed};
 use crate::sym::Dim;
 
 type Typed = Result<ValueType, CallFault>;
@@ -154,7 +154,7 @@ pub(in crate::ops) fn full_sizes(
 }
 
 fn viewed(c: &mut Call<'_>, i: usize, t: &TensorType, wanted: Sizes) -> Typed {
-    match layout::view(c.symbols, t, &wanted)? {
+    match viewed::view(c.symbols, t, &wanted)? {
         Viewed::As(strides) => Ok(seen(t, wanted, Some(strides), t.offset)),
         Viewed::Unknown => Ok(seen(t, wanted, None, t.offset)),
         Viewed::Never => {
@@ -171,10 +171,10 @@ fn viewed(c: &mut Call<'_>, i: usize, t: &TensorType, wanted: Sizes) -> Typed {
 }
 
 fn reshaped(c: &mut Call<'_>, t: &TensorType, wanted: Sizes) -> Typed {
-    match layout::view(c.symbols, t, &wanted)? {
+    match viewed::view(c.symbols, t, &wanted)? {
         Viewed::As(strides) => Ok(seen(t, wanted, Some(strides), t.offset)),
-        Viewed::Unknown => Ok(seen(t, wanted, None, Dim::Fixed(0))),
-        Viewed::Never => out::contiguous(c.symbols, t.dtype, wanted, t.device.clone()),
+        Viewed::Unknown if !viewed::reshapes_to_rows(c.symbols, t, &wanted) => Ok(seen(t, wanted, None, Dim::Fixed(0))),
+        Viewed::Unknown | Viewed::Never => out::contiguous(c.symbols, t.dtype, wanted, t.device.clone()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A graph in which nobody says how the operands of one call lie, where that is somebody's word.
+//! A graph in which nobody says how the operands of one call lie.
 //!
 //! Promises: all else is the graph's own. What a rule says of a call in it holds however those operands lie.
 
@@ -17,9 +17,14 @@ pub struct Blurred<'a> {
 
 impl<'a> Blurred<'a> {
     /// Hides strides of the operands of `node` that are somebody's word.
-    pub fn of(view: &'a dyn View, node: NodeId) -> Self {
+    pub fn told(view: &'a dyn View, node: NodeId) -> Self {
         let hidden = view.operands(node).filter(|n| view.hearsay(*n).strides());
         Blurred { view, types: hidden.map(|n| (n, without_strides(view.ty(n)))).collect() }
+    }
+
+    /// Hides strides of all operands of `node`.
+    pub fn all(view: &'a dyn View, node: NodeId) -> Self {
+        Blurred { view, types: view.operands(node).map(|n| (n, without_strides(view.ty(n)))).collect() }
     }
 }
 

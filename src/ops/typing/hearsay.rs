@@ -11,7 +11,7 @@ use crate::ops::facts::effects::SideEffect;
 use crate::ops::registry::Registry;
 use crate::ops::typing::blurred::Blurred;
 use crate::ops::typing::infer::CallSite;
-use crate::ops::typing::layout;
+use crate::ops::typing::{cases, layout, sizes};
 use crate::sym::KeyedSet;
 use crate::sym::{Dim, SymValue, Symbols};
 
@@ -89,18 +89,24 @@ impl Owners {
 /// New symbols of one result: as they are told, and as the rule alone names them.
 type Renamed = SmallVec<[(Dim, Dim); 2]>;
 
-/// Whether each element surely has its own place: numbers show it.
-fn has_no_overlap(t: &TensorType) -> bool {
-    let dims = t.sizes.iter().zip(t.strides.iter().flatten()).map(|(d, s)| Some((d.fixed()?, s.fixed()?)));
-    let Some(mut dims) = dims.collect::<Option<Vec<(i64, i64)>>>() else { return false };
-    dims.retain(|(size, _)| *size != 1);
-    dims.sort_by_key(|(_, stride)| *stride);
-    let mut reach = 0_i64;
-    dims.into_iter().all(|(size, stride)| {
-        let is_apart = stride > reach;
-        reach = reach.saturating_add(size.saturating_sub(1).saturating_mul(stride));
-        is_apart
-    })
+/// Whether each element surely has its own place: each dimension begins beyond the reach of those inside it.
+fn has_no_overlap(s: &Symbols, t: &TensorType) -> bool {
+    let all = |s: &mut Symbols, t: &TensorType| {
+        let mut rest: Vec<(Dim, Dim)> = t.sizes.iter().copied().zip(t.strides.iter().flatten().copied()).collect();
+        rest.retain(|(size, _)| !sizes::is(s, *size, 1));
+        let mut reach = Dim::Fixed(0);
+        while !rest.is_empty() {
+            let is_least = |stride: Dim| rest.iter().all(|(_, other)| sizes::less(s, *other, stride) == Some(false));
+            let at = rest.iter().position(|(_, stride)| is_least(*stride))?;
+            let (size, stride) = rest.swap_remove(at);
+            (sizes::less(s, reach, stride) == Some(true)).then_some(())?;
+            let last = sizes::sub(s, size, Dim::Fixed(1)).ok()?;
+            let more = sizes::mul(s, last, stride).ok()?;
+            reach = sizes::add(s, reach, more).ok()?;
+        }
+        Some(())
+    };
+    t.strides.is_some() && cases::agree(s, &[t], &[], |s, operands, _| all(s, operands.first()?)).is_some()
 }
 
 fn symbols_of(symbols: &Symbols, ty: &ValueType) -> Vec<String> {
@@ -141,19 +147,20 @@ impl Registry {
 
     /// Returns what of a call's type is somebody's word, given what its own annotation told. `symbols` are the graph's.
     pub fn hearsay(&self, view: &dyn View, symbols: &mut Symbols, node: NodeId, told: Hearsay) -> Hearsay {
-        let own = if self.lies_as_ruled(view, symbols, node) { Hearsay::NONE } else { Hearsay::STRIDES };
-        let own = told.max(own);
+        let is_ruled = self.lies_as_ruled(view, symbols, node);
+        let own = told.max(if is_ruled { Hearsay::NONE } else { Hearsay::STRIDES });
         let all = view.operands(node).fold(own, |sum, n| sum.with_operand(view.hearsay(n)));
         // Whose result lies alike however its operands lie takes nobody's word for strides.
-        if all == own.max(Hearsay::STRIDES) && !own.strides() && self.lies_alike_anyhow(view, symbols, node) {
-            return own;
+        if all == Hearsay::STRIDES && !told.strides() && self.lies_alike_anyhow(view, symbols, node, is_ruled) {
+            return told;
         }
         all
     }
 
-    /// Whether the rule gives strides though nobody says how the operands lie.
-    fn lies_alike_anyhow(&self, view: &dyn View, symbols: &mut Symbols, node: NodeId) -> bool {
-        let blurred = Blurred::of(view, node);
+    /// Whether the rule gives strides though nobody says how the operands lie: those that are told so, or where the rule was not recorded
+    /// for operands that lie as they do, all of them.
+    fn lies_alike_anyhow(&self, view: &dyn View, symbols: &mut Symbols, node: NodeId, is_ruled: bool) -> bool {
+        let blurred = if is_ruled { Blurred::told(view, node) } else { Blurred::all(view, node) };
         let site = CallSite { annotated: None, ..CallSite::of(view, node) };
         match self.infer_in(&blurred, symbols, site) {
             Ok(ValueType::Tensor(t)) => t.strides.is_some(),
@@ -163,7 +170,7 @@ impl Registry {
     }
 
     /// Whether the strides that a rule gives are those of recorded calls: of operands that lie row by row, or of one dtype and without
-    /// holes and overlaps; views of whatever lies anyhow. PyTorch lays out other results by rules of each kernel.
+    /// overlaps; views of whatever lies anyhow. PyTorch lays out other results by rules of each kernel.
     fn lies_as_ruled(&self, view: &dyn View, symbols: &mut Symbols, node: NodeId) -> bool {
         let is_laid_out = |ty: &ValueType| match ty {
             ValueType::Tensor(t) => t.strides.is_some() && t.rank() > 1,
@@ -187,9 +194,8 @@ impl Registry {
             [a, b] => a.dtype == b.dtype,
             _ => true,
         });
-        let fits = |t: &&TensorType, s: &mut Symbols| {
-            layout::is_dense(s, t) || operator.pointwise && operands.len() == 1 && has_no_overlap(t)
-        };
+        let fits =
+            |t: &&TensorType, s: &mut Symbols| layout::is_dense(s, t) || operator.pointwise && has_no_overlap(s, t);
         // What reads its operands where they lie is laid out by a rule of its own; element by element, operands are converted first.
         if !operator.pointwise || &*operator.family == "select" {
             return operator.rule.is_some();

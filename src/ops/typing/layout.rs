@@ -1,14 +1,14 @@
-//! Strides: contiguous and channels-last ones, those of pointwise results, those of views.
+//! Strides: contiguous and channels-last ones, those of pointwise results.
 //!
-//! Promises: what PyTorch's own code computes (`computeStride`, TensorIterator's order of dimensions), over symbols as far as their comparison is known;
+//! Promises: what PyTorch's own code computes (TensorIterator's order of dimensions), over symbols as far as their comparison is known;
 //! where it is not, the answer is `None` (unknown), never a guess.
 
 use smallvec::SmallVec;
 
 use crate::graph::{MemoryFormat, TensorType};
 use crate::ops::error::CallFault;
-use crate::ops::typing::sizes;
 use crate::ops::typing::sizes::Sizes;
+use crate::ops::typing::{cases, sizes};
 use crate::sym::{Dim, Symbols};
 
 type Order = SmallVec<[usize; 6]>;
@@ -67,6 +67,11 @@ pub fn is_contiguous(s: &mut Symbols, t: &TensorType) -> Option<bool> {
         return Some(true);
     }
     follows(s, t, (0..t.rank()).rev())
+}
+
+/// The same of a tensor whose symbols may be 1: which strides count then differs.
+pub fn lies_in_rows(s: &Symbols, t: &TensorType) -> Option<bool> {
+    cases::agree(s, &[t], &[], |s, operands, _| is_contiguous(s, operands.first()?))
 }
 
 /// Returns whether the tensor is contiguous in a memory format.
@@ -165,7 +170,14 @@ pub fn in_order(s: &mut Symbols, sizes: &[Dim], operands: &[&TensorType]) -> Res
     if operands.iter().any(|t| t.strides.is_none()) {
         return Ok(None);
     }
-    let Some(order) = iterator_order(s, sizes, operands) else { return Ok(None) };
+    // Where a size may be 1, strides may be equal that are not otherwise: the order counts where it is one either way.
+    let by_cases = |s: &Symbols| {
+        cases::agree(s, operands, sizes, |s, operands, sizes| {
+            let operands: SmallVec<[&TensorType; 4]> = operands.iter().collect();
+            iterator_order(s, sizes, &operands)
+        })
+    };
+    let Some(order) = iterator_order(s, sizes, operands).or_else(|| by_cases(s)) else { return Ok(None) };
     if order.iter().copied().eq((0..sizes.len()).rev()) {
         return contiguous(s, sizes).map(Some);
     }
@@ -247,97 +259,6 @@ fn compare(s: &Symbols, sizes: &[Dim], operands: &[&TensorType], a: usize, b: us
     Some(Equal)
 }
 
-/// How a tensor can be seen in other sizes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Viewed {
-    /// With these strides.
-    As(Sizes),
-    /// Not without a copy.
-    Never,
-    /// Symbols or missing strides leave it open.
-    Unknown,
-}
-
-/// Returns the strides that a view of `t` in other sizes has (`computeStride`).
-pub fn view(s: &mut Symbols, t: &TensorType, sizes: &[Dim]) -> Result<Viewed, CallFault> {
-    let Some(old_strides) = t.strides.clone() else { return Ok(Viewed::Unknown) };
-    if t.sizes.contains(&Dim::Fixed(0)) {
-        let same = t.sizes.as_slice() == sizes;
-        return Ok(Viewed::As(if same { old_strides } else { contiguous(s, sizes)? }));
-    }
-    // Of numbers, dimensions of size 1 too get the strides that PyTorch computes; of symbols, what is the same stays as it is.
-    let fixed = |dims: &[Dim]| dims.iter().all(|d| d.fixed().is_some());
-    if t.sizes.is_empty() && fixed(sizes) {
-        return Ok(Viewed::As(SmallVec::from_elem(Dim::Fixed(1), sizes.len())));
-    }
-    if fixed(sizes) && fixed(&t.sizes) && fixed(&old_strides) {
-        return chunks(s, &t.sizes, &old_strides, sizes);
-    }
-    if is_contiguous(s, t) == Some(true) {
-        let same = t.sizes.as_slice() == sizes;
-        return Ok(Viewed::As(if same { old_strides } else { contiguous(s, sizes)? }));
-    }
-    if t.sizes.as_slice() == sizes {
-        return Ok(Viewed::As(old_strides));
-    }
-    chunks(s, &t.sizes, &old_strides, sizes)
-}
-
-/// Walks both shapes from the innermost dimension, chunk by chunk of dimensions that lie one in another.
-fn chunks(s: &mut Symbols, old: &[Dim], strides: &[Dim], new: &[Dim]) -> Result<Viewed, CallFault> {
-    let mut out: Sizes = SmallVec::from_elem(Dim::Fixed(1), new.len());
-    let mut next = new.len();
-    let mut chunk = strides.last().copied().unwrap_or(Dim::Fixed(1));
-    let (mut there, mut here) = (Dim::Fixed(1), Dim::Fixed(1));
-    for d in (0..old.len()).rev() {
-        let Some(&size) = old.get(d) else { break };
-        there = sizes::mul(s, there, size)?;
-        let outer = d.checked_sub(1).and_then(|o| Some((*old.get(o)?, *strides.get(o)?)));
-        if let Some((outer_size, outer_stride)) = outer {
-            let joined = sizes::mul(s, there, chunk)?;
-            let ends = !sizes::is(s, outer_size, 1) && {
-                match sizes::same(s, outer_stride, joined) {
-                    Some(same) => !same,
-                    None => return Ok(Viewed::Unknown),
-                }
-            };
-            if !ends {
-                continue;
-            }
-        }
-        let mut is_guessed = false;
-        while let Some(at) = next.checked_sub(1) {
-            let Some(&wanted) = new.get(at) else { break };
-            let full = match sizes::less(s, here, there) {
-                Some(below) => !below,
-                // Both grow to the same product in the end; between, sizes beyond 1 are what symbols stand for.
-                None => sizes::same(s, here, there).unwrap_or_else(|| {
-                    is_guessed = true;
-                    false
-                }),
-            };
-            if full && !sizes::is(s, wanted, 1) {
-                break;
-            }
-            if let Some(slot) = out.get_mut(at) {
-                *slot = sizes::mul(s, here, chunk)?;
-            }
-            here = sizes::mul(s, here, wanted)?;
-            next = at;
-        }
-        match sizes::same(s, here, there) {
-            Some(true) => {}
-            Some(false) if !is_guessed => return Ok(Viewed::Never),
-            Some(false) | None => return Ok(Viewed::Unknown),
-        }
-        if let Some((_, outer_stride)) = outer {
-            chunk = outer_stride;
-            (there, here) = (Dim::Fixed(1), Dim::Fixed(1));
-        }
-    }
-    Ok(if next == 0 { Viewed::As(out) } else { Viewed::Never })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -373,29 +294,5 @@ mod tests {
         assert_eq!(result(&[tensor(&[3, 4], &[0, 1])], &[3, 4]), fixed(&[4, 1]));
         assert_eq!(result(&[tensor(&[4, 3], &[6, 1])], &[4, 3]), fixed(&[3, 1]));
         assert_eq!(result(&[tensor(&[3, 1], &[1, 1]), tensor(&[1, 4], &[4, 1])], &[3, 4]), fixed(&[4, 1]));
-    }
-
-    fn viewed(t: &TensorType, sizes: &[i64]) -> Viewed {
-        view(&mut Symbols::new(), t, &fixed(sizes)).unwrap()
-    }
-
-    #[test]
-    fn a_view_of_a_transpose_exists_only_where_memory_allows_it() {
-        let t = tensor(&[4, 6], &[1, 4]);
-        assert_eq!(viewed(&t, &[24]), Viewed::Never);
-        assert_eq!(viewed(&t, &[4, 2, 3]), Viewed::As(fixed(&[1, 12, 4])));
-        assert_eq!(viewed(&t, &[2, 2, 6]), Viewed::As(fixed(&[2, 1, 4])));
-        assert_eq!(viewed(&tensor(&[2, 3], &[3, 1]), &[3, 2]), Viewed::As(fixed(&[2, 1])));
-    }
-
-    #[test]
-    fn a_symbolic_batch_is_seen_through() {
-        let mut s = Symbols::new();
-        let n = s.symbol("s0");
-        let mut t = TensorType::new(Dtype::F32, [n, Dim::Fixed(8), Dim::Fixed(5)], Device::cpu());
-        t.strides = Some(smallvec::smallvec![Dim::Fixed(40), Dim::Fixed(1), Dim::Fixed(8)]);
-        let sizes: Sizes = smallvec::smallvec![n, Dim::Fixed(2), Dim::Fixed(4), Dim::Fixed(5)];
-        let strides: Sizes = smallvec::smallvec![Dim::Fixed(40), Dim::Fixed(4), Dim::Fixed(1), Dim::Fixed(8)];
-        assert_eq!(view(&mut s, &t, &sizes).unwrap(), Viewed::As(strides));
     }
 }

@@ -7,13 +7,15 @@
 use crate::analysis::call::{Known, only_orders};
 use crate::analysis::{Place, getitem_of, place_of, tensor_operands};
 use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Base, Bound, Operator, PLAIN, Total, ViewStep, Viewed, fits_plainly, view_strides};
+use crate::ops::{
+    Base, Bound, Operator, PLAIN, SharesWhen, Total, ViewStep, Viewed, fits_plainly, has_view_of_reshape, view_strides,
+};
 use crate::sym::{Dim, Symbols};
 use crate::term::term::Side;
 use crate::verify::effects::definition::by_definition;
 use crate::verify::effects::{contract, quantised};
 use crate::verify::functional::identities::{equal_operand, strided_step};
-use crate::verify::functional::values::Functional;
+use crate::verify::functional::values::{Functional, bind};
 use crate::verify::functional::views::{ViewCall, as_dim, axis};
 
 /// Returns whether a call never raises.
@@ -585,7 +587,20 @@ fn holds_by_layout(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
     }
     f.layout_counts = true;
     let (Some(from), Some(to)) = (f.tensor(side, source), f.tensor(side, place_of(view, node))) else { return false };
-    has_view(f.sizes.own(), from, to, bound)
+    has_view(f.sizes.own(), from, to, bound) || is_seen_through_a_reshape(f, side, source, to)
+}
+
+/// Whether what is viewed is a reshape, and there is a view of it whether or not that is one itself.
+fn is_seen_through_a_reshape(f: &mut Functional<'_>, side: Side, reshaped: Place, to: &TensorType) -> bool {
+    let view = f.view(side);
+    let operator = f.registry.operator_of(view, reshaped.node).filter(|o| o.facts.shares == Some(SharesWhen::Reshaped));
+    let (Some(operator), Some(between)) = (operator, f.tensor(side, reshaped)) else { return false };
+    let source = bind(operator, view, reshaped.node).and_then(|b| b.args.first()?.as_node()).map(|n| place_of(view, n));
+    let Some(from) = source.filter(|s| !view.hearsay(s.node).strides()).and_then(|s| f.tensor(side, s)) else {
+        return false;
+    };
+    let alike = from.dtype == between.dtype && between.dtype == to.dtype && !from.dtype.is_complex();
+    alike && has_view_of_reshape(f.sizes.own(), from, &between.sizes, &to.sizes)
 }
 
 /// Whether a tensor that lies so has a view of that type.
@@ -600,4 +615,5 @@ pub(super) fn has_view(symbols: &mut Symbols, from: &TensorType, to: &TensorType
     }
     crate::analysis::contiguous(from) == Some(true)
         || matches!(view_strides(symbols, from, &to.sizes), Ok(Viewed::As(_)))
+        || crate::ops::has_view(symbols, from, &to.sizes) == Some(true)
 }
