@@ -185,6 +185,7 @@ impl Speaker<'_> {
                 self.e.named(to, Form::Named(target(Real::Exp2).into(), Box::new([Token::Child])), &[x])
             }
             Meaning::PowerOf => None,
+            Meaning::Length => self.length_of_two(c),
             Meaning::Extreme(_) | Meaning::Sorted | Meaning::MaxPooling(_) => None,
             other => self.moved_by(c, other),
         }
@@ -223,6 +224,25 @@ impl Speaker<'_> {
         };
         let (source, at) = (self.e.source(source), self.vars(&c.result.sizes));
         self.e.load(c.result.dtype, source, at)
+    }
+
+    /// The root of the sum of two squares; infinite beside anything, as its kernels say.
+    fn length_of_two(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let to = c.result.dtype;
+        // The squares of what is small are 0 in `f16` too soon.
+        (self.over_reals && matches!(to, Dtype::F32 | Dtype::F64)).then_some(())?;
+        let (x, y) = (self.operand(c, c.arg(0), to, false)?, self.operand(c, c.arg(1), to, false)?);
+        let endless = self.e.rounded(to, f64::INFINITY)?;
+        let (mut squares, mut infinite) = (Vec::new(), Vec::new());
+        for side in [x, y] {
+            squares.push(self.e.op(Op::Mul, to, &[side, side])?);
+            let magnitude = self.e.op(Op::Abs, to, &[side])?;
+            infinite.push(self.e.op(Op::Eq, Dtype::Bool, &[magnitude, endless])?);
+        }
+        let sum = self.e.op(Op::Add, to, &squares)?;
+        let root = self.e.named(to, Form::Named(target(Real::Sqrt).into(), Box::new([Token::Child])), &[sum])?;
+        let any = self.e.op(Op::Or, Dtype::Bool, &infinite)?;
+        self.e.op(Op::Choose, to, &[any, endless, root])
     }
 
     /// A small power that is a product, a root, or one divided by these.

@@ -94,6 +94,8 @@ pub enum Meaning {
     Sorted,
     /// A number to the power of its operand, over the reals: of two.
     PowerOf,
+    /// The root of the sum of the squares of both, over the reals.
+    Length,
     /// A logarithm to another base, over the reals.
     Logarithm(u32),
     /// Elements written at places that other operands say.
@@ -242,6 +244,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Written(Write::Rows), &["aten.embedding_dense_backward.default"]),
     (Columns, &["aten.im2col.default"]),
     (PowerOf, &["aten.pow.Scalar"]),
+    (Length, &["aten.hypot.default"]),
     (Logarithm(2), &["aten.log2.default"]),
     (Logarithm(10), &["aten.log10.default"]),
     (Sorted, &["aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default"]),
@@ -269,6 +272,8 @@ pub enum Real {
     Cos,
     Sinh,
     Cosh,
+    Erfc,
+    Tan,
 }
 
 const REALS: &[(Real, &str)] = &[
@@ -290,6 +295,8 @@ const REALS: &[(Real, &str)] = &[
     (Real::Cos, "aten.cos.default"),
     (Real::Sinh, "aten.sinh.default"),
     (Real::Cosh, "aten.cosh.default"),
+    (Real::Erfc, "aten.erfc.default"),
+    (Real::Tan, "aten.tan.default"),
 ];
 
 /// Returns the operator that is a function of a real number.
@@ -320,7 +327,7 @@ const FINITE: &[&str] = &["aten.softmax.int", "aten._softmax.default", "aten._sa
 /// Returns whether what an operator gives is never infinite, whatever it is given.
 pub fn is_never_infinite(target: &str) -> bool {
     FINITE.contains(&target)
-        || matches!(real(target), Some(Real::Sigmoid | Real::Tanh | Real::Erf | Real::Sin | Real::Cos))
+        || matches!(real(target), Some(Real::Sigmoid | Real::Tanh | Real::Erf | Real::Erfc | Real::Sin | Real::Cos))
 }
 
 /// The operand of attention that stands within a softmax alone.

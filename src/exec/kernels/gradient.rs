@@ -49,9 +49,9 @@ fn silu(grad: f64, x: f64) -> f64 {
 }
 
 fn hardswish(grad: f64, x: f64) -> f64 {
-    if x < -3.0 {
+    if x <= -3.0 {
         0.0
-    } else if x <= 3.0 {
+    } else if x < 3.0 {
         grad * (x / 3.0 + 0.5)
     } else {
         grad

@@ -201,7 +201,9 @@ fn nll(b: &Builder<'_>) -> Made {
 
 fn cross_entropy(b: &Builder<'_>) -> Made {
     let (x, target) = (b.t(0)?, b.t(1)?);
-    b.only(!target.dtype().is_float(), "probabilities")?;
+    if target.dtype().is_float() {
+        return by_probabilities(b, x, target);
+    }
     let axis = i64::from(x.rank() > 1);
     let log = b.op("log_softmax.int", args![x, axis, x.dtype()]);
     let plain = b.op("nll_loss_nd", args![log, target, b.arg(2), b.arg(3), b.arg(4)]);
@@ -214,6 +216,34 @@ fn cross_entropy(b: &Builder<'_>) -> Made {
     b.only((1..1 << 20).contains(&classes), "so many classes")?;
     let all = smoothed(b, log, target, axis)?;
     done![plain * (1.0 - smoothing) + all * (smoothing / f64::from(i32::try_from(classes).unwrap_or(1)))]
+}
+
+/// Each class by its probability: the mean is that of samples.
+fn by_probabilities(b: &Builder<'_>, x: T<'_>, target: T<'_>) -> Made {
+    let (axis, smoothing) = (i64::from(x.rank() > 1), b.float(5)?);
+    let alike = x.dtype() == target.dtype() && matches!(x.dtype(), Dtype::F32 | Dtype::F64);
+    b.only(alike && x.sizes() == target.sizes() && x.rank() > 0, "probabilities of another type")?;
+    b.only(x.sizes().iter().all(|s| s.fixed() != Some(0)), "an empty input")?;
+    let mut target = target;
+    if smoothing > 0.0 {
+        let classes = x.fixed(axis)?;
+        b.only((1..1 << 20).contains(&classes), "so many classes")?;
+        target = target * (1.0 - smoothing) + smoothing / f64::from(i32::try_from(classes).unwrap_or(1));
+    }
+    let mut each = b.op("log_softmax.int", args![x, axis, x.dtype()]) * target;
+    if let Some(weight) = b.opt(2)? {
+        let shape = (0..x.dims()).map(|d| if d == axis { weight.size(0) } else { Arg::Int(1) });
+        each = each * weight.reshape(shape.collect::<Vec<_>>());
+    }
+    Ok(match b.int(3)? {
+        0 => vec![(-each.sum(&[axis], false)).into()],
+        1 => {
+            let samples = each.call("select.int", args![axis, 0]).op("ones_like").op("sum.default");
+            vec![(-each.op("sum.default") / samples).into()]
+        }
+        2 => vec![(-each.op("sum.default")).into()],
+        _ => return Err(b.unsupported("this reduction")),
+    })
 }
 
 /// The loss of all classes alike, 0 for ignored targets, which no mean counts.

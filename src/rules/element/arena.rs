@@ -195,6 +195,8 @@ pub struct Elements {
     pub(super) met: Vec<Dim>,
     /// Whether floats are looked at bit by bit: over the reals sums of them stay sums of floats, whose bounds are known.
     pub exact: bool,
+    /// Whether roundings to narrower floats are roundings like others, no steps: the second of two ends may have fewer.
+    pub wider: bool,
     /// Dimensions of reductions that are looked into, by their levels: what they bind has a value there.
     pub(in crate::rules) within: Vec<(u32, u32)>,
     /// Values of symbols, where bounds are computed at one size after another.
@@ -271,6 +273,7 @@ impl Elements {
             ends: Ends::default(),
             met: Vec::new(),
             exact: false,
+            wider: false,
             within: Vec::new(),
             now: None,
             boundaries: FxHashMap::default(),

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself; none is less than itself, a NaN neither. Conversions that lose nothing keep order
-//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it. A truth as a number is 0 where it is false.
+//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it. A truth as a number is 0 where it is false.
 //!
 //! ## When it is wrong
 //! With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -40,6 +40,53 @@ impl Elements {
             let (above, below) = (self.compared(op, high, x)?, self.compared(op, x, low)?);
             self.op(Op::Or, Dtype::Bool, &[above, below])
         })
+    }
+
+    /// The greater of two of which one is a number is not above another number that is at least that, where the other is not; the lesser of two likewise.
+    fn bound_compared(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let parts = |e: &Self, x: ExprId| match e.op_of(x) {
+            Some((bound @ (Op::Max | Op::AtLeast | Op::Min | Op::AtMost), [p, q])) => {
+                let greater = matches!(bound, Op::Max | Op::AtLeast);
+                match (e.float(*p), e.float(*q)) {
+                    (None, Some(v)) => Some((greater, *p, v)),
+                    (Some(v), None) => Some((greater, *q, v)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        if op == Op::Eq {
+            return Some(None);
+        }
+        let within = |below: f64, above: f64| if op == Op::Le { below <= above } else { below < above };
+        let known = match (parts(self, a), self.float(b), self.float(a), parts(self, b)) {
+            (Some((true, x, bound)), Some(v), ..) if !v.is_nan() && !bound.is_nan() => {
+                if within(bound, v) {
+                    Some((x, b))
+                } else {
+                    return self.never_compared().map(Some);
+                }
+            }
+            (.., Some(v), Some((false, x, bound))) if !v.is_nan() && !bound.is_nan() => {
+                if within(v, bound) {
+                    Some((a, x))
+                } else {
+                    return self.never_compared().map(Some);
+                }
+            }
+            // Where the bound is not enough alone.
+            (Some((false, x, bound)), Some(v), ..) if bound > v || op == Op::Lt && bound >= v => Some((x, b)),
+            (.., Some(v), Some((true, x, bound))) if bound < v || op == Op::Lt && bound <= v => Some((a, x)),
+            _ => None,
+        };
+        let Some((x, y)) = known else { return Some(None) };
+        self.by("compare-bound");
+        self.compared(op, x, y).map(Some)
+    }
+
+    fn never_compared(&mut self) -> Option<ExprId> {
+        self.by("compare-bound");
+        self.truth(false)
     }
 
     /// Two floats whose comparison is that of both with the other sign: `-a < c` is `-c < a`.
@@ -97,6 +144,9 @@ impl Elements {
         if let Some((x, y)) = self.opposites(a, b)? {
             self.by("compare-opposites");
             return self.compared(op, x, y);
+        }
+        if let Some(known) = self.bound_compared(op, a, b)? {
+            return Some(known);
         }
         if let Some(both) = self.magnitude_compared(op, a, b)? {
             return Some(both);

@@ -1,6 +1,7 @@
 //! Choices by a comparison with a number.
 //!
-//! Promises: a choice whose values are one where what is compared is that number is written without the edge; `log(1 + exp(x))` is found in its two halves.
+//! Promises: a choice whose values are one where what is compared is that number is written without the edge; `log(1 + exp(x))`, and its slope, are found in
+//! their two halves.
 
 use std::rc::Rc;
 
@@ -91,6 +92,14 @@ impl Field<'_> {
         let (a, b) = if above == rises { (a, b) } else { (b, a) };
         let x = self.of(x)?;
         let z = self.plus(&Poly::default(), &x, if rises { 1.0 } else { -1.0 })?;
+        // Above, its sigmoid is 1 in every dtype.
+        if (-high).exp() <= half {
+            let sigmoid = self.sigmoid(&z)?;
+            let bent = self.times(a, &sigmoid)?;
+            if self.same(b, &bent, &[])? {
+                return Some(Some(bent));
+            }
+        }
         let one = Poly::number(1.0)?;
         let more = self.exp(&z)?;
         let more = self.plus(&more, &one, 1.0)?;

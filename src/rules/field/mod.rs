@@ -14,6 +14,7 @@
 
 mod choice;
 mod chosen;
+mod extent;
 mod greatest;
 mod normal;
 mod parts;

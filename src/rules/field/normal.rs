@@ -12,8 +12,9 @@ use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::{loses_nothing, most_whole, round};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::field::poly::{Atom, Binders, Function, Poly};
-use crate::rules::table::{Real, real};
+use crate::rules::table::{Real, real, target};
 use crate::sym::Dim;
+use crate::term::term::Token;
 
 /// Names from here on are none of the arena's own.
 const FRESH: u32 = 1 << 20;
@@ -504,11 +505,9 @@ impl Field<'_> {
                 self.plus(&Poly::default(), &most, -1.0)
             }
             (Op::Cast, [a]) => {
-                if self.e.is_kept(expr)? {
-                    Some((**a).clone())
-                } else {
-                    other()
-                }
+                let wider =
+                    self.e.wider && expr.kids.first().and_then(|k| self.e.dtype(*k)).is_some_and(Dtype::is_float);
+                if wider || self.e.is_kept(expr)? { Some((**a).clone()) } else { other() }
             }
             (Op::Abs, [a]) => {
                 let a = a.clone();
@@ -631,18 +630,29 @@ impl Field<'_> {
                 let minus = self.plus(&Poly::default(), &one, -1.0)?;
                 self.plus(&minus, &sigmoid, 2.0)
             }
-            Real::Tanh | Real::Erf | Real::Sin | Real::Cos => {
-                // A sign passes through, or is lost.
-                let negative = matches!(x.terms.as_slice(), [one] if one.number < 0.0);
-                let form = Function::Other(expr.form.clone(), Dtype::F64);
-                if !negative {
-                    return Self::call(form, vec![x]);
-                }
-                let minus = Rc::new(self.plus(&Poly::default(), &x, -1.0)?);
-                let found = Self::call(form, vec![minus])?;
-                if function == Real::Cos { Some(found) } else { self.plus(&Poly::default(), &found, -1.0) }
+            Real::Erfc => {
+                let erf = self.odd_or_even(Real::Erf, &x)?;
+                self.plus(&one, &erf, -1.0)
             }
+            Real::Tan => {
+                let (over, under) = (self.odd_or_even(Real::Sin, &x)?, self.odd_or_even(Real::Cos, &x)?);
+                let inverse = self.power(&under, -1)?;
+                self.times(&over, &inverse)
+            }
+            Real::Tanh | Real::Erf | Real::Sin | Real::Cos => self.odd_or_even(function, &x),
         }
+    }
+
+    /// A function that a sign passes through, or is lost in.
+    pub(super) fn odd_or_even(&mut self, function: Real, x: &Rc<Poly>) -> Option<Poly> {
+        let form = Form::Named(target(function).into(), Box::new([Token::Child]));
+        let form = Function::Other(form, Dtype::F64);
+        if !matches!(x.terms.as_slice(), [one] if one.number < 0.0) {
+            return Self::call(form, vec![x.clone()]);
+        }
+        let minus = Rc::new(self.plus(&Poly::default(), x, -1.0)?);
+        let found = Self::call(form, vec![minus])?;
+        if function == Real::Cos { Some(found) } else { self.plus(&Poly::default(), &found, -1.0) }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::graph::Dtype;
 use crate::rules::element::arena::{ExprId, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::field::normal::Field;
+use crate::rules::table::{Real, real};
 use crate::sym::Dim;
 
 /// How many products a sum may have.
@@ -73,6 +74,11 @@ pub enum Function {
     Most(Binders),
     /// Any other.
     Other(Form, Dtype),
+}
+
+/// Whether a function is the cosine.
+fn is_cosine(function: &Function) -> bool {
+    matches!(function, Function::Other(Form::Named(target, _), _) if real(target) == Some(Real::Cos))
 }
 
 impl Poly {
@@ -196,10 +202,14 @@ impl Field<'_> {
                 Atom::Call(Function::Sqrt, _) => exponent.abs() >= 2,
                 // The square of a magnitude is that of the number.
                 Atom::Call(Function::Other(Form::Op(Op::Abs), _), _) => *exponent >= 2,
+                // That of a cosine is 1 less that of the sine.
+                Atom::Call(function, _) if is_cosine(function) => *exponent >= 2,
                 Atom::Sum(_) => *exponent > 0,
                 _ => false,
             };
-            let Some(k) = now.terms.iter().position(|t| t.factors.iter().any(open)) else { return Some(now) };
+            let Some(k) = now.terms.iter().position(|t| t.factors.iter().any(open)) else {
+                return self.beside_roots(now);
+            };
             let mut term = now.terms.remove(k);
             let place = term.factors.iter().position(open)?;
             let (atom, exponent) = term.factors.remove(place);
@@ -208,8 +218,9 @@ impl Field<'_> {
                 Atom::Sum(p) => p.clone(),
                 Atom::Leaf(_) => return None,
             };
-            let (whole, rest) = match atom {
+            let (whole, rest) = match &atom {
                 Atom::Sum(_) => (exponent, 0),
+                Atom::Call(function, _) if is_cosine(function) => (exponent.checked_div(2)?, exponent.checked_rem(2)?),
                 Atom::Call(Function::Other(..), _) => {
                     let rest = exponent.checked_rem(2)?;
                     (exponent.checked_sub(rest)?, rest)
@@ -217,15 +228,56 @@ impl Field<'_> {
                 _ => (exponent.checked_div(2)?, exponent.checked_rem(2)?),
             };
             if rest != 0 {
-                term.factors.push((atom, rest));
+                term.factors.push((atom.clone(), rest));
             }
             let depth = now.depth;
             let mut product = Poly { terms: vec![term], depth };
+            let inner = match &atom {
+                Atom::Call(function, _) if is_cosine(function) => {
+                    let sine = self.odd_or_even(Real::Sin, &inner)?;
+                    let (one, square) = (Poly::number(1.0)?, self.times(&sine, &sine)?);
+                    Rc::new(self.plus(&one, &square, -1.0)?)
+                }
+                _ => inner,
+            };
             let power = self.power(&inner, whole)?;
             product = self.times(&product, &power)?;
             now = self.plus(&now, &product, 1.0)?;
         }
         None
+    }
+
+    /// Writes what is divided by its root as its root, and the other way round.
+    fn beside_roots(&mut self, p: Poly) -> Option<Poly> {
+        let is_root = |f: &&(Atom, i32)| matches!(f.0, Atom::Call(Function::Sqrt, _));
+        if !p.terms.iter().any(|t| t.factors.len() > 1 && t.factors.iter().any(|f| is_root(&f))) {
+            return Some(p);
+        }
+        let mut out = Poly { terms: Vec::new(), depth: p.depth };
+        for mut term in p.terms {
+            for k in 0..term.factors.len() {
+                let Some((Atom::Call(Function::Sqrt, kids), by)) = term.factors.get(k).cloned() else { continue };
+                let [within] = kids.first()?.terms.as_slice() else { continue };
+                let ([(inner, 1)], true) =
+                    (within.factors.as_slice(), within.binders.is_empty() && within.number == 1.0)
+                else {
+                    continue;
+                };
+                let mut at = None;
+                for (j, (atom, exponent)) in term.factors.iter().enumerate() {
+                    if exponent.signum() == -by.signum() && self.same_atom(atom, inner, &[])? {
+                        at = Some(j);
+                    }
+                }
+                let Some(j) = at else { continue };
+                term.factors.get_mut(k)?.1 = by.checked_neg()?;
+                let slot = term.factors.get_mut(j)?;
+                slot.1 = slot.1.checked_add(by.signum())?;
+            }
+            term.factors.retain(|f| f.1 != 0);
+            self.push(&mut out, term)?;
+        }
+        Some(out)
     }
 
     /// Returns a power. Negative ones are of single products, or factors of their own.

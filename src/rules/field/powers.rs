@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::rules::element::arena::{Form, Op};
 use crate::rules::field::normal::Field;
-use crate::rules::field::poly::{Atom, Function, Poly};
+use crate::rules::field::poly::{Atom, Binders, Function, Poly, Product};
 
 impl Field<'_> {
     /// `1 / (1 + exp(-x))`.
@@ -25,8 +25,109 @@ impl Field<'_> {
             return Self::call(Function::Sqrt, vec![Rc::new(x.clone())]);
         }
         let inner = self.plus(&Poly::default(), x, 1.0 / lead)?;
-        let root = Self::call(Function::Sqrt, vec![Rc::new(inner)])?;
+        let root = match inner.terms.as_slice() {
+            [one] => self.root_of_product(one, x.depth)?,
+            _ => Self::call(Function::Sqrt, vec![Rc::new(inner)])?,
+        };
         self.plus(&Poly::default(), &root, lead.sqrt())
+    }
+
+    /// The root of a product: of a square the magnitude, of what is never negative a root of its own.
+    fn root_of_product(&mut self, x: &Product, depth: usize) -> Option<Poly> {
+        let mut out = Poly::number(1.0)?;
+        let mut left = Poly { terms: vec![Product { factors: Vec::new(), ..x.clone() }], depth };
+        let mut rest: Vec<(Atom, i32)> = Vec::new();
+        for (atom, exponent) in &x.factors {
+            let within = !x.binders.is_empty() && self.names_any(atom, &x.binders);
+            if within {
+                rest.push((atom.clone(), *exponent));
+                continue;
+            }
+            let half = exponent.checked_div(2)?;
+            let mut one = Poly::atom(atom.clone(), depth)?;
+            let never = self.is_never_negative(atom)?;
+            if exponent.checked_rem(2)? != 0 {
+                if !never {
+                    rest.push((atom.clone(), *exponent));
+                    continue;
+                }
+                one = Self::call(Function::Sqrt, vec![Rc::new(one)])?;
+                one.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = *exponent);
+            } else {
+                if !never {
+                    one = self.magnitude(&one)?;
+                }
+                one.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = half);
+            }
+            out = self.times(&out, &one)?;
+        }
+        let parts = self.parts_by_dimensions(x, &rest)?;
+        let positive = parts.iter().all(|p| self.is_never_negative_product(p) == Some(true));
+        if positive && parts.len() > 1 {
+            for part in parts {
+                let root = Self::call(Function::Sqrt, vec![Rc::new(Poly { terms: vec![part], depth })])?;
+                out = self.times(&out, &root)?;
+            }
+            return self.settled(out);
+        }
+        if !rest.is_empty() || !x.binders.is_empty() {
+            left.terms.iter_mut().for_each(|t| t.factors = rest.clone());
+            let root = Self::call(Function::Sqrt, vec![Rc::new(left)])?;
+            out = self.times(&out, &root)?;
+        }
+        self.settled(out)
+    }
+
+    /// Returns a product as products that share no dimension that is summed.
+    fn parts_by_dimensions(&mut self, x: &Product, factors: &[(Atom, i32)]) -> Option<Vec<Product>> {
+        let whole = |binders, factors| Product { number: 1.0, scale: 1.0, binders, factors };
+        let mut parts: Vec<Product> = Vec::new();
+        for binder in &x.binders {
+            let mut one = whole(Binders::from_elem(*binder, 1), Vec::new());
+            for (atom, exponent) in factors {
+                if self.names_any(atom, &[*binder]) {
+                    // Of two dimensions at once: all is one.
+                    if x.binders.iter().any(|other| other != binder && self.names_any(atom, &[*other])) {
+                        return Some(vec![whole(x.binders.clone(), factors.to_vec())]);
+                    }
+                    one.factors.push((atom.clone(), *exponent));
+                }
+            }
+            parts.push(one);
+        }
+        for (atom, exponent) in factors {
+            if !self.names_any(atom, &x.binders) {
+                parts.push(whole(Binders::new(), vec![(atom.clone(), *exponent)]));
+            }
+        }
+        Some(parts)
+    }
+
+    /// Whether a product, and so its sum, is surely not negative: of squares, and of what never is.
+    fn is_never_negative_product(&mut self, x: &Product) -> Option<bool> {
+        for (atom, exponent) in &x.factors {
+            if exponent.checked_rem(2)? != 0 && !self.is_never_negative(atom)? {
+                return Some(false);
+            }
+        }
+        Some(x.number >= 0.0)
+    }
+
+    /// Whether a factor is surely not negative.
+    fn is_never_negative(&mut self, atom: &Atom) -> Option<bool> {
+        match atom {
+            Atom::Leaf(id) => self.e.is_never_negative(*id),
+            Atom::Call(Function::Exp | Function::Sqrt | Function::Other(Form::Op(Op::Abs), _), _) => Some(true),
+            Atom::Sum(p) => {
+                for term in &p.terms {
+                    if !self.is_never_negative_product(term)? {
+                        return Some(false);
+                    }
+                }
+                Some(true)
+            }
+            Atom::Call(..) => Some(false),
+        }
     }
 
     /// A product: one exponential for each product of the sum.

@@ -153,6 +153,21 @@ impl Lane {
                 let both = self.plus(up, down);
                 then(self, both, &mut |lane, n| lane.quotient(n, half))
             }
+            Real::Erfc => {
+                let erf = self.by_sign(Tag::Real(Real::Erf), x, true);
+                then(self, erf, &mut |lane, n| {
+                    let minus = lane.minus(n);
+                    lane.plus(one, minus)
+                })
+            }
+            Real::Tan => {
+                let (over, under) =
+                    (self.by_sign(Tag::Real(Real::Sin), x, true), self.by_sign(Tag::Real(Real::Cos), x, false));
+                then(self, over, &mut |lane, over| match under {
+                    Value::Number(under) => lane.quotient(over, under),
+                    other => other,
+                })
+            }
             Real::Erf | Real::Sin => self.by_sign(Tag::Real(function), x, true),
             Real::Cos => self.by_sign(Tag::Real(function), x, false),
             Real::Exp2 | Real::Log | Real::Sqrt => drawn(self, x),

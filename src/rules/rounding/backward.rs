@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
-use crate::rules::rounding::forward::{Beyond, Free, Ranges, count, largest};
+use crate::rules::rounding::forward::{Beyond, Free, QUARTER, Ranges, count, largest};
 use crate::rules::rounding::interval::Interval;
 use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real};
@@ -267,7 +267,7 @@ pub fn inexact(e: &Elements, order: &[ExprId]) -> FxHashSet<ExprId> {
 fn left_by_limit(expr: &Expr, ranges: &Ranges, beyond: &Beyond) -> Option<f64> {
     let divisor = beyond.get(expr.kids.last()?).copied().unwrap_or(largest(expr.dtype));
     Some(match &expr.form {
-        Form::Op(_) => ranges.get(expr.kids.first()?)?.most() / divisor,
+        Form::Op(Op::Div) => ranges.get(expr.kids.first()?)?.most() / divisor,
         Form::Named(target, _) if real(target) == Some(Real::Reciprocal) => 1.0 / divisor,
         _ => 0.0,
     })
@@ -405,7 +405,9 @@ fn derivative(function: Real, x: Interval) -> Option<Interval> {
         Real::Cosh => x.rising(|v| v.clamp(-695.0, 695.0).sinh()),
         // The slope at 0 is 2 / sqrt(pi).
         Real::Erf => Interval::new(0.0, 1.13),
+        Real::Erfc => Interval::new(-1.13, 0.0),
+        Real::Tan if x.most() < QUARTER => Interval::new(1.0, 1.0 + x.most().tan().powi(2)),
         Real::Sin | Real::Cos => Interval::new(-1.0, 1.0),
-        Real::Sqrt | Real::Rsqrt => None,
+        Real::Sqrt | Real::Rsqrt | Real::Tan => None,
     }
 }

@@ -245,10 +245,13 @@ pub(super) fn without_scales(e: &Elements, mut a: ExprId, mut b: ExprId) -> (Exp
     (a, b)
 }
 
+/// Within a quarter of a turn of 0 a tangent is defined everywhere.
+pub(super) const QUARTER: f64 = 1.57;
+
 /// Returns the values of a function on an interval.
-pub fn function(function: Real, x: Interval) -> Option<Interval> {
+pub fn function(of: Real, x: Interval) -> Option<Interval> {
     let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
-    match function {
+    match of {
         // Past what every dtype holds.
         Real::Exp => x.rising(|v| v.min(FAR).exp()),
         Real::Exp2 => x.rising(|v| v.min(FAR / std::f64::consts::LN_2).exp2()),
@@ -273,14 +276,19 @@ pub fn function(function: Real, x: Interval) -> Option<Interval> {
         Real::Tanh => x.rising(f64::tanh),
         Real::Sinh => x.rising(|v| v.clamp(-FAR, FAR).sinh()),
         Real::Cosh => x.magnitude().rising(|v| v.min(FAR).cosh()),
+        Real::Sin if x.most() < QUARTER => x.rising(f64::sin),
         Real::Sin => Interval::new(-x.most().min(1.0), x.most().min(1.0)),
+        Real::Cos if x.most() < 2.0 * QUARTER => x.magnitude().falling(f64::cos),
         // Between 0 and a multiple of x.
         Real::Erf => {
             let around = x.or_nothing().scaled(1.13)?;
             Interval::new(around.low.max(-1.0), around.high.min(1.0))
         }
         Real::Cos => Interval::new(-1.0, 1.0),
-        Real::Log | Real::Log1p | Real::Sqrt | Real::Rsqrt => None,
+        // 1 less that.
+        Real::Erfc => function(Real::Erf, x)?.minus().plus(Interval::point(1.0)?),
+        Real::Tan if x.most() < QUARTER => x.rising(f64::tan),
+        Real::Log | Real::Log1p | Real::Sqrt | Real::Rsqrt | Real::Tan => None,
     }
 }
 
@@ -300,7 +308,14 @@ pub fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) 
             (Form::Load(s, at), Form::Load(t, to)) => {
                 s == t
                     && at.len() == to.len()
-                    && at.iter().zip(to).all(|(i, j)| stands_for(e, *i, *j, *from, &mut names))
+                    && at.iter().zip(to).all(|(i, j)| {
+                        // How far from the beginning is looked at once it is known which dimension is which.
+                        let shifted = is_shifted(e, *i, *from, names.len());
+                        if shifted {
+                            conditions.push((*i, *j));
+                        }
+                        shifted || stands_for(e, *i, *j, *from, &mut names)
+                    })
             }
             // Looked at once it is known which dimension is which.
             (Form::AtLeastZero(i), Form::AtLeastZero(j))
@@ -362,6 +377,17 @@ fn stands_for(e: &Elements, i: IndexId, j: IndexId, level: u32, names: &mut [Opt
         _ => false,
     });
     !names_one && i == j
+}
+
+/// Whether an index is that along a dimension from a level on, and a number.
+fn is_shifted(e: &Elements, i: IndexId, level: u32, dims: usize) -> bool {
+    let sum = e.linear(i);
+    match (sum.terms.as_slice(), sum.offset().fixed()) {
+        ([(Place::Bound(l, _), by)], Some(offset)) => {
+            by.fixed() == Some(1) && offset != 0 && l.checked_sub(level).is_some_and(|k| (k as usize) < dims)
+        }
+        _ => false,
+    }
 }
 
 /// Names a dimension that only conditions ask: both ask the same of it, as far from its beginning.

@@ -55,7 +55,7 @@ pub fn bound(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Bound> 
     let order = e.below(root);
     e.spend(order.len())?;
     let (ranges, past, beyond) = forward::ranges(e, &order, sources)?;
-    let (past, limits) = carried(e, &order, &past)?;
+    let (past, limits) = carried(e, &order, &past, &ranges)?;
     let free: FxHashMap<ExprId, forward::Free> = forward::free(e, &order);
     let meets = meeting(e, &order)?;
     let error = backward::error(e, &order, (&ranges, &beyond), &free, (&limits, &meets))?;
@@ -93,7 +93,12 @@ pub fn are_one_by_zero(e: &mut Elements, a: ExprId, b: ExprId, sources: Box<'_>)
 
 /// Returns those of some infinite elements that make the last one of an order infinite, or NaN, wherever they are; `None` where one may do otherwise. An
 /// divisor that is infinite leaves 0, which is its limit: those quotients are returned, too.
-fn carried(e: &Elements, order: &[ExprId], past: &[ExprId]) -> Option<(Vec<ExprId>, FxHashSet<ExprId>)> {
+fn carried(
+    e: &Elements,
+    order: &[ExprId],
+    past: &[ExprId],
+    ranges: &forward::Ranges,
+) -> Option<(Vec<ExprId>, FxHashSet<ExprId>)> {
     let (mut out, mut limits) = (Vec::new(), FxHashSet::default());
     if past.is_empty() {
         return Some((out, limits));
@@ -150,6 +155,27 @@ fn carried(e: &Elements, order: &[ExprId], past: &[ExprId]) -> Option<(Vec<ExprI
                     ) =>
             {
                 may.insert(*id, !own);
+            }
+            // A bound stands where what is bounded grows without end.
+            Form::Op(Op::Min | Op::AtMost) if !own && [numerator, divides].contains(&Some(true)) && from.len() == 1 => {
+                limits.insert(*id);
+                let grows = usize::from(numerator.is_none());
+                ends_here(e, *expr.kids.get(grows)?, &may, &mut out)?;
+            }
+            Form::Op(Op::Max | Op::AtLeast) if from.iter().all(|up| *up) => {
+                may.insert(*id, !own);
+            }
+            Form::Op(Op::Mul | Op::Div) if from.len() == 1 && (divides.is_none() || expr.form == Form::Op(Op::Mul)) => {
+                let (grows, other) = match (numerator, expr.kids.as_slice()) {
+                    (Some(_), [x, y]) => (x, y),
+                    (_, [x, y]) => (y, x),
+                    _ => return None,
+                };
+                // Nor is it too small where it does not grow.
+                let most = forward::largest(expr.dtype) / 1024.0;
+                let still = ranges.get(grows).is_some_and(|r| r.low >= -most);
+                let positive = e.float(*other).is_some_and(|v| (1.0 / 1024.0..=1024.0).contains(&v));
+                may.insert(*id, from.iter().all(|up| *up) && still && positive);
             }
             Form::Op(Op::Div) if divides.is_some() => return None,
             Form::Op(Op::Add) => {

@@ -208,5 +208,7 @@ fn apply(function: Real, x: f64) -> f64 {
         Real::Cos => x.cos(),
         // No magnitude is known of it but that it is small.
         Real::Erf => x.tanh() * 0.5,
+        Real::Erfc => 1.0 - x.signum().max(0.0),
+        Real::Tan => x.tan(),
     }
 }

@@ -120,6 +120,7 @@ pub(in crate::verify) fn functional<'a>(
         budget: options.budget,
         domains: &options.domains,
         may_stop_raising: options.may_stop_raising,
+        allows_wider: options.allow_wider,
         layout_counts: false,
         defined: BTreeSet::new(),
         judges_strides: options.policy == Policy::Strict,

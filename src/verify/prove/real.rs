@@ -81,8 +81,8 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
         return None;
     }
     let whole = are_one(l, reals, &x, &y, false);
-    if whole == Some(true) {
-        return whole;
+    if whole == Some(true) || l.f.allows_wider && as_close(l, reals, &x, &y) == Some(true) {
+        return Some(true);
     }
     let size: usize = [x.expr, y.expr].iter().map(|end| l.speaker.e.below(*end).len()).sum();
     if size > LOOKED_AT_AGAIN {
@@ -96,6 +96,14 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
     let shown = by_masks(l, reals, &x, &y).or_else(|| places.then(|| by_places(l, reals, &x, &y))?);
     l.speaker.e.fuel = left.saturating_sub(given.saturating_sub(l.speaker.e.fuel));
     shown.or(whole)
+}
+
+/// Whether both are one, whatever is rounded to narrower floats where, and the second comes as close.
+fn as_close(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array) -> Option<bool> {
+    l.speaker.e.wider = true;
+    let shown = are_one(l, reals, x, y, false);
+    l.speaker.e.wider = false;
+    shown
 }
 
 /// A number may mask, too: as -inf does, where some of each row is left.
@@ -179,7 +187,8 @@ fn are_equal(e: &mut Elements, dtype: Dtype, [(first, second), (_, absorbed)]: [
         Field::equal(e, dtype, first, second) == Some(true)
             || second != absorbed && Field::equal(e, dtype, first, absorbed) == Some(true)
             || Field::equal_by_signs(e, dtype, first, second)?
-            || Field::equal_unrolled(e, dtype, first, second)?,
+            || Field::equal_unrolled(e, dtype, first, second)?
+            || Field::equal_without_idle_bounds(e, dtype, first, second)?,
     )
 }
 
@@ -400,8 +409,11 @@ pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
                 }
                 // Of several results only those that take this one see it.
                 let pure = f.registry.operator_of(view, node).is_some_and(|o| o.effects.is_pure());
-                if place.item == Place::WHOLE || !pure {
+                if !pure {
                     open.push(node);
+                } else if place.item == Place::WHOLE {
+                    // What it does itself was looked into: a step there bounds no rounding.
+                    open.extend(view.users_in_order(node));
                 } else {
                     let takes = |n: &NodeId| crate::analysis::getitem_of(view, *n) == Some((node, place.item));
                     let others = |n: &NodeId| crate::analysis::getitem_of(view, *n).is_none();

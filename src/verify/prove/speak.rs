@@ -264,9 +264,10 @@ impl Lowering<'_, '_> {
 /// Returns two numbers between which a domain of floats lies, which are no NaN.
 fn floats(domain: &Domain) -> Option<(f64, f64)> {
     match domain {
-        Domain::Positive => Some((f64::MIN_POSITIVE, f64::INFINITY)),
+        Domain::Positive => Some((0.125, f64::INFINITY)),
         Domain::Unit => Some((-1.0, 1.0)),
-        Domain::Probability => Some((0.0, 1.0)),
+        // Their ends as any dtype rounds them.
+        Domain::Probability => Some((0.009, 0.995)),
         // What an input is in one run says nothing of others.
         Domain::OneOf(all) if all.iter().all(|v| v.is_finite()) => {
             let fold = |f: fn(f64, f64) -> f64| all.iter().copied().reduce(f);

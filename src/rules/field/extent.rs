@@ -1,0 +1,320 @@
+//! Bounds that never bite, and comparisons with one outcome.
+//!
+//! ## What it says
+//! Whatever real numbers an element is made of, it lies between two ends: squares, magnitudes, roots and exponentials are not negative, a sigmoid lies
+//! between 0 and 1, an input in the domain that the host states. The greater of two of which one is never above the other is that one; a magnitude of what
+//! is never negative is that; a comparison of what lies apart has one outcome.
+//!
+//! ## When it is wrong
+//! Of NaN, which is none of these: that is asked of the elements as they stand. Where a float is infinite or NaN though its number is not, a comparison
+//! says otherwise: only of what is never NaN unless its elements are, and lies apart by more than roundings, or on two sides of 0, is it known.
+
+use rustc_hash::FxHashMap;
+
+use crate::graph::Dtype;
+use crate::rules::definedness::hides_no_nan;
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::cast::loses_nothing;
+use crate::rules::field::normal::Field;
+use crate::rules::rounding::is_element_of;
+use crate::rules::table::{Real, real};
+use crate::sym::Dim;
+
+/// How far ends are moved apart, beside themselves, for what is lost where they are computed.
+const LOST: f64 = 1e-12;
+/// How far ends must lie apart, beside themselves, so that no rounding decides a comparison.
+const APART: f64 = 0.01;
+/// What is no larger never leaves a dtype where few are added or two are multiplied.
+const MODEST: f64 = 100.0;
+
+/// Between which ends an element lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    low: f64,
+    high: f64,
+    /// Whether it is no NaN where its elements are none, infinite ones and what leaves its dtype included.
+    plain: bool,
+}
+
+const ANY: Extent = Extent { low: f64::NEG_INFINITY, high: f64::INFINITY, plain: false };
+
+impl Extent {
+    fn of(low: f64, high: f64) -> Extent {
+        if low.is_nan() || high.is_nan() || low > high { ANY } else { Extent { low, high, plain: false } }
+    }
+
+    fn plain(self, plain: bool) -> Extent {
+        Extent { plain, ..self }
+    }
+
+    /// Ends that were computed, a little farther apart; 0 is 0.
+    fn loose(self) -> Extent {
+        Extent { low: self.low - self.low.abs() * LOST, high: self.high + self.high.abs() * LOST, ..self }.mended()
+    }
+
+    fn mended(self) -> Extent {
+        let low = if self.low.is_nan() { f64::NEG_INFINITY } else { self.low };
+        let high = if self.high.is_nan() { f64::INFINITY } else { self.high };
+        Extent { low, high, ..self }
+    }
+
+    fn is_modest(self) -> bool {
+        self.low.abs() <= MODEST && self.high.abs() <= MODEST
+    }
+
+    fn plus(self, other: Extent) -> Extent {
+        // What is infinite on one side alone does not meet its opposite.
+        let below = self.low > f64::NEG_INFINITY && other.low > f64::NEG_INFINITY;
+        let above = self.high < f64::INFINITY && other.high < f64::INFINITY;
+        let plain = self.plain && other.plain && (below || above);
+        Extent::of(self.low + other.low, self.high + other.high).plain(plain).loose()
+    }
+
+    fn minus(self) -> Extent {
+        Extent { low: -self.high, high: -self.low, ..self }
+    }
+
+    fn times(self, other: Extent) -> Extent {
+        // 0 times any number is 0.
+        let one = |a: f64, b: f64| if a == 0.0 || b == 0.0 { 0.0 } else { a * b };
+        let all = [
+            one(self.low, other.low),
+            one(self.low, other.high),
+            one(self.high, other.low),
+            one(self.high, other.high),
+        ];
+        let plain = self.plain && other.plain && self.is_modest() && other.is_modest();
+        let low = all.into_iter().fold(f64::INFINITY, f64::min);
+        Extent::of(low, all.into_iter().fold(f64::NEG_INFINITY, f64::max)).plain(plain).loose()
+    }
+
+    fn inverse(self) -> Extent {
+        let plain = self.plain && (self.low > 1.0 / MODEST || self.high < -1.0 / MODEST);
+        if self.low >= 0.0 {
+            Extent::of(1.0 / self.high, if self.low > 0.0 { 1.0 / self.low } else { f64::INFINITY })
+                .plain(plain)
+                .loose()
+        } else if self.high <= 0.0 {
+            self.minus().inverse().minus()
+        } else {
+            ANY
+        }
+    }
+
+    fn magnitude(self) -> Extent {
+        if self.low >= 0.0 {
+            self
+        } else if self.high <= 0.0 {
+            self.minus()
+        } else {
+            Extent { low: 0.0, high: self.high.max(-self.low), ..self }
+        }
+    }
+
+    fn with(self, other: Extent) -> Extent {
+        Extent { low: self.low.min(other.low), high: self.high.max(other.high), plain: self.plain && other.plain }
+    }
+
+    /// Values of a function that does not fall, between two numbers.
+    fn rising(self, f: impl Fn(f64) -> f64, least: f64, most: f64) -> Extent {
+        let made = Extent { low: f(self.low), high: f(self.high), ..self }.mended().loose();
+        Extent { low: made.low.max(least), high: made.high.min(most), ..made }
+    }
+
+    fn function(self, function: Real) -> Extent {
+        let endless = f64::INFINITY;
+        let within = |low: f64, high: f64| Extent { low, high, ..self };
+        match function {
+            Real::Exp => self.rising(f64::exp, 0.0, endless),
+            Real::Exp2 => self.rising(f64::exp2, 0.0, endless),
+            Real::Expm1 => self.rising(f64::exp_m1, -1.0, endless),
+            Real::Log if self.low > 0.0 => self.rising(f64::ln, -endless, endless),
+            Real::Log => Extent::of(-endless, if self.high > 0.0 { self.high.ln() } else { endless }).loose(),
+            Real::Log1p if self.low > -1.0 => self.rising(f64::ln_1p, -endless, endless),
+            Real::Sqrt => self.rising(|v| v.max(0.0).sqrt(), 0.0, endless).plain(self.plain && self.low >= 0.0),
+            Real::Rsqrt => self.function(Real::Sqrt).inverse(),
+            Real::Reciprocal => self.inverse(),
+            Real::Sigmoid => self.rising(|v| 1.0 / (1.0 + (-v).exp()), 0.0, 1.0),
+            Real::Silu if self.low >= 0.0 => Extent::of(0.0, self.high).plain(self.plain),
+            Real::Silu => Extent::of(-0.28, self.high.max(0.0)),
+            Real::Relu => within(self.low.max(0.0), self.high.max(0.0)),
+            Real::Square => {
+                let size = self.magnitude();
+                within(size.low * size.low, size.high * size.high).loose()
+            }
+            Real::Tanh => self.rising(f64::tanh, -1.0, 1.0),
+            Real::Erf | Real::Sin | Real::Cos => within(-1.0, 1.0).plain(self.plain && function == Real::Erf),
+            Real::Erfc => within(0.0, 2.0),
+            Real::Sinh => self.rising(f64::sinh, -endless, endless),
+            Real::Cosh => within(1.0, endless),
+            Real::Log1p | Real::Tan => ANY,
+        }
+    }
+}
+
+impl Elements {
+    /// Returns between which ends an element lies.
+    pub(super) fn extent_of(&mut self, root: ExprId) -> Option<Extent> {
+        self.extents(root)?.get(&root).copied()
+    }
+
+    /// Whether an element is never negative, whatever real numbers it is made of.
+    pub(super) fn is_never_negative(&mut self, root: ExprId) -> Option<bool> {
+        Some(self.extent_of(root)?.low >= 0.0)
+    }
+
+    fn extents(&mut self, root: ExprId) -> Option<FxHashMap<ExprId, Extent>> {
+        let mut known: FxHashMap<ExprId, Extent> = FxHashMap::default();
+        for id in self.below(root) {
+            self.spend(1)?;
+            let expr = self.expr(id)?.clone();
+            let found = if expr.dtype.is_float() { self.extent(&expr, &known) } else { ANY };
+            known.insert(id, found);
+        }
+        Some(known)
+    }
+
+    fn extent(&mut self, expr: &Expr, known: &FxHashMap<ExprId, Extent>) -> Extent {
+        let kid = |k: usize| expr.kids.get(k).and_then(|k| known.get(k)).copied().unwrap_or(ANY);
+        match &expr.form {
+            Form::Const(v) => {
+                let v = f64::from_bits(v.cast_unsigned());
+                Extent::of(v, v).plain(v.is_finite())
+            }
+            Form::Number(bits) => Extent::of(f64::from_bits(*bits), f64::from_bits(*bits)).plain(true),
+            Form::Load(source, _) => match self.numbers.get(source) {
+                Some((low, high)) => Extent::of(*low, *high).plain(true),
+                // Its own NaN is no NaN that is made.
+                None => ANY.plain(true),
+            },
+            Form::Op(op) => self.extent_of_operator(*op, expr, known),
+            Form::Named(target, _) => real(target).map_or(ANY, |function| kid(0).function(function)),
+            Form::Reduce(Fold::Most | Fold::Least, ..) => kid(0),
+            Form::Reduce(Fold::Sum, _, sizes) => self.extent_of_sum(kid(0), sizes),
+            _ => ANY,
+        }
+    }
+
+    fn extent_of_operator(&mut self, op: Op, expr: &Expr, known: &FxHashMap<ExprId, Extent>) -> Extent {
+        let kid = |k: usize| expr.kids.get(k).and_then(|k| known.get(k)).copied().unwrap_or(ANY);
+        match (op, expr.kids.as_slice()) {
+            (Op::Add, _) => kid(0).plus(kid(1)),
+            (Op::Sub, [x, most]) => {
+                let found = kid(0).plus(kid(1).minus());
+                let below = is_element_of(self, *x, *most, None);
+                Extent { high: if below { found.high.min(0.0) } else { found.high }, ..found }
+            }
+            (Op::Neg, _) => kid(0).minus(),
+            (Op::Abs, _) => kid(0).magnitude(),
+            (Op::Mul, [a, b]) if a == b => kid(0).function(Real::Square),
+            (Op::Mul, _) => kid(0).times(kid(1)),
+            (Op::Div, _) => kid(0).times(kid(1).inverse()),
+            (Op::Max | Op::AtLeast, _) => {
+                let (a, b) = (kid(0), kid(1));
+                Extent { low: a.low.max(b.low), high: a.high.max(b.high), plain: a.plain && b.plain }
+            }
+            (Op::Min | Op::AtMost, _) => {
+                let (a, b) = (kid(0), kid(1));
+                Extent { low: a.low.min(b.low), high: a.high.min(b.high), plain: a.plain && b.plain }
+            }
+            (Op::Choose, _) => kid(1).with(kid(2)),
+            (Op::Cast, [from]) => match self.dtype(*from) {
+                Some(dtype) if dtype.is_float() && loses_nothing(dtype, expr.dtype) => kid(0),
+                // A rounding does not leave 0 for the other side.
+                Some(dtype) if dtype.is_float() => {
+                    let low = if kid(0).low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+                    Extent::of(low, if kid(0).high <= 0.0 { 0.0 } else { f64::INFINITY }).plain(kid(0).plain)
+                }
+                _ => {
+                    #[allow(clippy::cast_precision_loss)]
+                    let ends = self.integers_of(*from).map(|(low, high)| Extent::of(low as f64, high as f64));
+                    let small = |e: &Extent| e.low.abs().max(e.high.abs()) <= 2048.0;
+                    ends.filter(small).map_or(ANY, |e| e.plain(true).loose())
+                }
+            },
+            _ => ANY,
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn extent_of_sum(&self, each: Extent, sizes: &[Dim]) -> Extent {
+        let least = |d: &Dim| if self.at_most(Dim::Fixed(1), *d) { 1.0 } else { 0.0 };
+        let few: f64 = sizes.iter().map(|d| d.fixed().map_or_else(|| least(d), |n| n as f64)).product();
+        let many: f64 = sizes.iter().map(|d| d.fixed().map_or(f64::INFINITY, |n| n as f64)).product();
+        let times = |v: f64, n: f64| if v == 0.0 || n == 0.0 { 0.0 } else { v * n };
+        let low = times(each.low, if each.low >= 0.0 { few } else { many });
+        let high = times(each.high, if each.high <= 0.0 { few } else { many });
+        let one_sided = each.low > f64::NEG_INFINITY || each.high < f64::INFINITY;
+        Extent::of(low, high).plain(each.plain && one_sided).loose()
+    }
+
+    /// Returns an element in which bounds that never bite are left out, and comparisons with one outcome are that.
+    pub(super) fn without_idle_bounds(&mut self, root: ExprId) -> Option<ExprId> {
+        let extents = self.extents(root)?;
+        let mut made: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+        for id in self.below(root) {
+            let expr = self.expr(id)?.clone();
+            let kids: Vec<ExprId> = expr.kids.iter().map(|k| made.get(k).copied().unwrap_or(*k)).collect();
+            let extent = |k: usize| expr.kids.get(k).and_then(|k| extents.get(k)).copied().unwrap_or(ANY);
+            let floats = expr.kids.iter().all(|k| self.dtype(*k).is_some_and(Dtype::is_float));
+            let found = match (&expr.form, kids.as_slice()) {
+                (Form::Op(op), kids) if floats => match idle(*op, extent(0), extent(1)) {
+                    Some(Idle::Is(k)) => kids.get(k).copied(),
+                    Some(Idle::Minus) => Some(self.op(Op::Neg, expr.dtype, kids)?),
+                    Some(Idle::Truth(v)) => Some(self.truth(v)?),
+                    None => None,
+                },
+                (Form::Named(target, _), [x]) if real(target) == Some(Real::Relu) && extent(0).low >= 0.0 => Some(*x),
+                _ => None,
+            };
+            let found = match found {
+                Some(found) => found,
+                None if kids.as_slice() == expr.kids.as_slice() => id,
+                None => self.again(&expr, &kids)?,
+            };
+            made.insert(id, found);
+        }
+        made.get(&root).copied()
+    }
+}
+
+/// What is left of an operator.
+enum Idle {
+    Is(usize),
+    Minus,
+    Truth(bool),
+}
+
+fn idle(op: Op, a: Extent, b: Extent) -> Option<Idle> {
+    match op {
+        Op::Max | Op::AtLeast if a.low >= b.high => Some(Idle::Is(0)),
+        Op::Max | Op::AtLeast if b.low >= a.high => Some(Idle::Is(1)),
+        Op::Min | Op::AtMost if a.high <= b.low => Some(Idle::Is(0)),
+        Op::Min | Op::AtMost if b.high <= a.low => Some(Idle::Is(1)),
+        Op::Abs if a.low >= 0.0 => Some(Idle::Is(0)),
+        Op::Abs if a.high <= 0.0 => Some(Idle::Minus),
+        Op::Lt | Op::Le if a.plain && b.plain => {
+            let far = |x: f64, y: f64| y - x > (x.abs() + y.abs()) * APART && x.is_finite() && y.is_finite();
+            let nothing = |x: f64, y: f64| x == 0.0 && y == 0.0;
+            if far(a.high, b.low) || op == Op::Le && nothing(a.high, b.low) {
+                Some(Idle::Truth(true))
+            } else if far(b.high, a.low) || op == Op::Lt && nothing(b.high, a.low) {
+                Some(Idle::Truth(false))
+            } else {
+                None
+            }
+        }
+        _ => None,
+    }
+}
+
+impl Field<'_> {
+    /// Returns whether two expressions are equal over the reals, and no NaN is hidden, once bounds that never bite are left out.
+    pub fn equal_without_idle_bounds(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
+        let (x, y) = (e.without_idle_bounds(a)?, e.without_idle_bounds(b)?);
+        if (x, y) == (a, b) || hides_no_nan(e, a, b) != Some(true) {
+            return Some(false);
+        }
+        Some(Self::equal(e, dtype, x, y) == Some(true) || Self::equal_by_signs(e, dtype, x, y)?)
+    }
+}
