@@ -154,19 +154,27 @@ pub fn judge_lowered(
     let _ = registry.check_types(&mut settled);
     let of_form = ge::by_form(&mut settled, registry);
     ge::without_empty_writes(&mut settled);
-    ge::spelled(&mut settled);
+    ge::spelled(&mut settled, registry);
     let raised = match ge::decode(written) {
         Ok(read) => ge::raise(&read, host, &settled, registry),
         Err(error) => Err(RaiseError::Malformed(error.to_string())),
     };
     match raised {
-        Ok(raised) => {
+        Ok(mut raised) => {
             let mut before = ge::comparable(&settled, registry);
             let mut defined = ge::by_definition(&mut before, &raised.graph, registry);
-            ge::spelled(&mut before);
+            let (rows, apart) = ge::biased(&mut before, &mut raised.graph, registry);
+            defined.extend(apart);
+            ge::spelled(&mut before, registry);
+            ge::spelled(&mut raised.graph, registry);
             defined.extend(of_form);
             let zeros = ge::with_zeros(&mut before, &raised.graph, registry);
             let mut verdict = verify::judge_pair(&before, &raised.graph, registry, options);
+            if rows {
+                raised.assumed.push(ge::ROW_IS_ADDED.into());
+            }
+            raised.assumed.sort();
+            raised.assumed.dedup();
             verdict.assumes.extend(raised.assumed.into_iter().map(verify::Assumption::Device));
             if !defined.is_empty() {
                 // A definition is right over the reals: so is what is shown of it.

@@ -47,6 +47,6 @@ pub use files::{FileError, Format, decode, encode, read_file, write_file};
 pub use lowering::{LowerError, Lowered, Options, Remark, Unsupported, draft, lower, lower_with};
 pub use proto::GraphDef;
 pub use raise::{
-    Opaque, RaiseError, Raised, by_definition, by_form, comparable, raise, spelled, with_zeros, without_empty_writes,
-    without_waits,
+    Opaque, ROW_IS_ADDED, RaiseError, Raised, biased, by_definition, by_form, comparable, raise, spelled, with_zeros,
+    without_empty_writes, without_waits,
 };

@@ -89,7 +89,7 @@ pub(super) fn with_bias(c: &mut Call<'_, '_>, sum: NodeId, row: NodeId) -> Resul
     if last(c, sum)? != last(c, product)? {
         return Ok(None);
     }
-    c.b.assumed.insert("a row that is added to a product of matrices is added before the product is rounded".into());
+    c.b.assumed.insert(crate::lower::ge::ROW_IS_ADDED.into());
     if let Some(line) = as_linear(c, a, b, row, sum)? {
         return Ok(Some(line));
     }

@@ -29,6 +29,7 @@ mod norm;
 mod numbers;
 mod pointwise;
 mod pool;
+mod put;
 mod quant;
 mod reduce;
 mod shape;

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::build::signed;
+use super::put::put_within;
 use super::value::Numbers;
 use super::{Call, Made, Packed, Table, Undefined, Value, one, undefined};
 use crate::graph::{Arg, Dtype, NodeId, View};
@@ -202,6 +203,9 @@ fn permute(c: &mut Call<'_, '_>, by_input: bool) -> Made {
     // What an attribute does not name follows, in order, as in Caffe.
     let rest = (0..signed(c.b.rank(x)?)).filter(|d| !by_input && !order.contains(d));
     let order: Vec<i64> = order.iter().copied().chain(rest).collect();
+    if let Some(put) = put_within(c, x, &order)? {
+        return one(put);
+    }
     let made = c.b.call("aten.permute.default", vec![Arg::Node(x), Arg::list(order.clone())])?;
     // Places stay what they are, in another order.
     if let Some(wide) = c.b.places.get(&x).copied() {

@@ -32,7 +32,7 @@ pub fn by_form(graph: &mut Graph, registry: &Registry) -> BTreeSet<String> {
 
 /// Takes the calls of chosen operators apart whose expansion will do, and the calls that this gives; returns the targets of those that mean it
 /// over the reals alone.
-fn taken_apart(
+pub(super) fn taken_apart(
     graph: &mut Graph,
     registry: &Registry,
     chosen: impl Fn(&str, &Operator) -> bool,

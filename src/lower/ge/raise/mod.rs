@@ -1,12 +1,13 @@
 //! A GE graph, as it was written, back to a graph of PyTorch's operators: through `define`, and nothing that lowered it.
 //!
 //! - `wires`: what the edges name; `order`: whether they keep what streams say; `source`: Data and constants; `host`: what the host does around the graph;
-//!   `definition`: what the graph that was lowered is held to where GE lacks an operator; `types`.
+//!   `bias`, `spelling`: calls that both sides say alike; `definition`: what the graph that was lowered is held to where GE lacks an operator; `types`.
 //!
 //! Promises: the graph that is given has the inputs of the graph that was lowered, and computes what GE's operators mean; every output of an
 //! operator has the dtype that its descriptor says. What writes an input is ordered against whoever reads it, by edges alone.
 //! Leaves to others: whether that is what the graph that was lowered means (`verify`, asked by the pipeline).
 
+mod bias;
 mod definition;
 mod draws;
 mod host;
@@ -27,6 +28,7 @@ use crate::ops::Registry;
 use draws::Draws;
 use wires::{Wire, Wires};
 
+pub use bias::{ASSUMED as ROW_IS_ADDED, biased};
 pub use definition::{by_definition, by_form, with_zeros, without_empty_writes, without_waits};
 pub use host::comparable;
 pub use spelling::spelled;

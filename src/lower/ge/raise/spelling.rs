@@ -1,16 +1,30 @@
 //! Calls of the graph that was lowered that say in another spelling what the raised graph says.
 //!
 //! Promises: a call becomes one of the same meaning: PyTorch itself makes of a convolution's list of one number a list of that number for every
-//! dimension, an assertion asks the same whatever it prints, a solver that raises where there is no solution gives what one does that says so (that
+//! dimension, bits of truth values are these, values that are put are repeated by what puts them, a whole number beside floats is that float, integers that are counted one by one are the same however that is said, an assertion asks the same whatever it prints, a solver that raises where there is no solution gives what one does that says so (that
 //! nothing raises in the graph that was lowered is assumed anyway), and a scale that is a power of two is the ratio of the sizes, bit by bit, where these
 //! are in that ratio.
 
-use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, StrId, View};
+use crate::graph::{Arg, BodyId, Dtype, Graph, Layout, NodeId, NodeKind, StrId, ValueType, View};
+use crate::ops::{Base, Param, Registry};
 use crate::sym::Dim;
 
 const CONVOLUTION: &str = "aten.convolution.default";
 const ASSERTION_THAT_SPEAKS: &str = "aten._assert_async.msg";
 const ASSERTION: &str = "aten._assert_async.default";
+const COUNTED: &str = "aten.arange.default";
+const COUNTED_FROM: &str = "aten.arange.start";
+const COUNTED_BY: &str = "aten.arange.start_step";
+const EMBEDDING: &str = "aten.embedding.default";
+const PUT: &str = "aten.index_put.default";
+
+/// What is computed bit by bit, and the same of truth values.
+const OF_BITS: [(&str, &str); 4] = [
+    ("aten.bitwise_and.Tensor", "aten.logical_and.default"),
+    ("aten.bitwise_or.Tensor", "aten.logical_or.default"),
+    ("aten.bitwise_xor.Tensor", "aten.logical_xor.default"),
+    ("aten.bitwise_not.default", "aten.logical_not.default"),
+];
 
 /// Resampling; the `vec` forms take sizes, or a scale for each dimension in their place.
 const RESAMPLING: &str = "aten.upsample_";
@@ -22,15 +36,22 @@ const THAT_RAISE: [&str; 3] =
 /// The arguments of a convolution that are a number for each dimension: strides, pads, dilations, and pads of the result.
 const BY_DIMENSION: [usize; 4] = [3, 4, 5, 7];
 
-/// Spells calls as the raised graph does.
-pub fn spelled(graph: &mut Graph) {
+/// Spells calls as the raised graph does, or of both graphs in the same way.
+pub fn spelled(graph: &mut Graph, registry: &Registry) {
     let calls: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).collect();
     for node in calls {
+        with_whole_numbers(graph, registry, node);
         match graph.target(node) {
             CONVOLUTION => by_dimension(graph, node),
             ASSERTION_THAT_SPEAKS => without_message(graph, node),
+            EMBEDDING => of_rows(graph, node),
+            PUT => unspread(graph, node),
+            COUNTED | COUNTED_FROM | COUNTED_BY => one_by_one(graph, node),
             target if target.starts_with(RESAMPLING) && target.ends_with(".vec") => by_sizes(graph, node),
             target if THAT_RAISE.contains(&target) => without_check(graph, node),
+            target if let Some((_, logical)) = OF_BITS.iter().find(|(bits, _)| *bits == target) => {
+                of_truths(graph, node, logical);
+            }
             _ => {}
         }
     }
@@ -47,6 +68,116 @@ fn by_dimension(graph: &mut Graph, node: NodeId) {
     }
     let kwargs = graph.kwargs(node).to_vec();
     graph.set_args(node, args.into(), kwargs.into());
+}
+
+/// Rows that are taken: which of them learns nothing is the gradient's to know.
+fn of_rows(graph: &mut Graph, node: NodeId) {
+    if let [rows @ Arg::Node(_), places @ Arg::Node(_), ..] = graph.args(node) {
+        let args = [rows.clone(), places.clone()];
+        graph.set_args(node, args.into(), Box::default());
+    }
+}
+
+/// Values that are put are repeated over the places by the operator itself.
+fn unspread(graph: &mut Graph, node: NodeId) {
+    let mut args = graph.args(node).to_vec();
+    while let Some(Arg::Node(values)) = args.get(2)
+        && graph.kind(*values) == NodeKind::Call
+        && graph.target(*values) == "aten.expand.default"
+        && let Some(own @ Arg::Node(_)) = graph.args(*values).first().cloned()
+        && let Some(slot) = args.get_mut(2)
+    {
+        *slot = own;
+    }
+    if args != graph.args(node) {
+        let kwargs = graph.kwargs(node).to_vec();
+        graph.set_args(node, args.into(), kwargs.into());
+    }
+}
+
+/// Truth values have one bit.
+fn of_truths(graph: &mut Graph, node: NodeId, logical: &str) {
+    let is_truth = |n: NodeId| graph.ty(n).as_tensor().is_some_and(|t| t.dtype == Dtype::Bool);
+    let all = graph.args(node).iter().all(|a| matches!(a, Arg::Node(n) if is_truth(*n)));
+    if all && is_truth(node) && graph.kwargs(node).is_empty() {
+        let target = graph.texts.intern(logical);
+        graph.set_target(node, target);
+    }
+}
+
+/// Up to there every integer is a number of single precision, from which narrower ones are rounded.
+const WHOLE: f64 = 16_777_216.0;
+
+/// Whole numbers beside floats as integers: an operator of PyTorch converts both to the floats that it computes with.
+fn with_whole_numbers(graph: &mut Graph, registry: &Registry, node: NodeId) {
+    let Some(operator) = registry.operator_of(graph, node).filter(|o| &*o.schema.namespace == "aten") else { return };
+    let is_float = |ty: &ValueType| ty.as_tensor().is_some_and(|t| t.dtype.is_float());
+    let is_numeric = |n: NodeId| graph.ty(n).as_tensor().is_none() || is_float(graph.ty(n));
+    let gives = |t: &ValueType| is_float(t) || t.as_tensor().is_some_and(|t| t.dtype == Dtype::Bool);
+    // Truths of integers beside a float are of these as floats.
+    if !gives(graph.ty(node)) || !is_float(graph.ty(node)) && !graph.operands(node).all(is_numeric) {
+        return;
+    }
+    // A number in the place of a tensor is one beside it, too.
+    let takes =
+        |p: Option<&Param>| p.is_some_and(|p| matches!(p.ty.base, Base::Scalar | Base::Tensor) && !p.ty.is_list());
+    let (mut args, mut kwargs) = (graph.args(node).to_vec(), graph.kwargs(node).to_vec());
+    let params = &operator.schema.params;
+    let by_place = args.iter_mut().enumerate().filter(|(place, _)| takes(params.get(*place))).map(|(_, arg)| arg);
+    let by_name = kwargs.iter_mut().filter(|(key, _)| {
+        let name = graph.texts.text(*key);
+        takes(params.iter().find(|p| *p.name == *name))
+    });
+    for arg in by_place.chain(by_name.map(|(_, arg)| arg)) {
+        if let Arg::Float(v) = arg
+            && let Some(whole) = whole(*v)
+        {
+            *arg = Arg::Int(whole);
+        }
+    }
+    let target = graph.target(node).to_string();
+    let same = registry.infer(graph, &target, &args, &kwargs).is_ok_and(|ty| ty == *graph.ty(node));
+    if same && (args != graph.args(node) || kwargs != graph.kwargs(node)) {
+        graph.set_args(node, args.into(), kwargs.into());
+    }
+}
+
+/// A float as the integer that it is: zero below zero is none.
+#[allow(clippy::cast_possible_truncation)] // Whole and small.
+fn whole(v: f64) -> Option<i64> {
+    let is_whole = v.fract() == 0.0 && v.abs() <= WHOLE && !(v == 0.0 && v.is_sign_negative());
+    is_whole.then_some(v as i64)
+}
+
+/// Integers of 64 bits that are counted one by one: how many, or from where to where, and nothing that is a default.
+fn one_by_one(graph: &mut Graph, node: NodeId) {
+    let Some(ty) = graph.ty(node).as_tensor().filter(|t| t.dtype == Dtype::I64) else { return };
+    let device = ty.device.clone();
+    let (from, to) = match (graph.target(node), graph.args(node)) {
+        (COUNTED, [to]) => (Arg::Int(0), to.clone()),
+        (COUNTED_FROM, [from, to]) | (COUNTED_BY, [from, to] | [from, to, Arg::Int(1)]) => (from.clone(), to.clone()),
+        _ => return,
+    };
+    let is_whole = |a: &Arg| match a {
+        Arg::Int(_) => true,
+        Arg::Node(n) => matches!(graph.ty(*n), ValueType::SymInt(_)),
+        _ => false,
+    };
+    // What is pinned or laid out otherwise is another tensor; the result's type says where it is.
+    let is_plain = |(key, value): &(StrId, Arg)| match (graph.texts.text(*key), value) {
+        ("dtype" | "device", _) | ("layout" | "pin_memory", Arg::None) | ("pin_memory", Arg::Bool(false)) => true,
+        ("layout", Arg::Layout(layout)) => *layout == Layout::Strided,
+        _ => false,
+    };
+    if !is_whole(&from) || !is_whole(&to) || !graph.kwargs(node).iter().all(is_plain) {
+        return;
+    }
+    let (target, args) = if from == Arg::Int(0) { (COUNTED, vec![to]) } else { (COUNTED_FROM, vec![from, to]) };
+    let named = [("dtype", Arg::Dtype(Dtype::I64)), ("device", Arg::Device(device))];
+    let kwargs: Vec<(StrId, Arg)> = named.into_iter().map(|(k, v)| (graph.texts.intern(k), v)).collect();
+    graph.set_args(node, args.into(), kwargs.into());
+    let target = graph.texts.intern(target);
+    graph.set_target(node, target);
 }
 
 /// Only where what is asked stands first and nothing goes by keyword.
