@@ -153,7 +153,7 @@ pub fn judge_lowered(
     // What is wrong with the graph itself is its reader's to say.
     let _ = registry.check_types(&mut settled);
     let of_form = ge::by_form(&mut settled, registry);
-    ge::without_empty_writes(&mut settled);
+    ge::without_idle_writes(&mut settled);
     ge::spelled(&mut settled, registry);
     let raised = match ge::decode(written) {
         Ok(read) => ge::raise(&read, host, &settled, registry),

@@ -1,6 +1,7 @@
 //! Elements taken and put by index.
 
 use super::build::signed;
+use super::put::selected;
 use super::shape::{as_index, axis};
 use super::write::write;
 use super::{Call, Made, Table, Undefined, Value, one, undefined};
@@ -209,6 +210,11 @@ fn scatter_elements(c: &mut Call<'_, '_>) -> Made {
                 args.push(number);
                 return one(c.b.call("aten.scatter.value", args)?);
             }
+            if !c.b.calls("aten.scatter.src")
+                && let Some(row) = selected(c, (data, at), index, updates)?
+            {
+                return one(row);
+            }
             args.push(Arg::Node(updates));
             one(c.b.call("aten.scatter.src", args)?)
         }
@@ -281,6 +287,7 @@ fn scatter_nd(c: &mut Call<'_, '_>, adds: bool) -> Made {
         [Arg::Node(own), _] if c.b.graph.target(updates) == "aten.expand.default" => *own,
         _ => updates,
     };
+    let by = as_masks(c, by);
     let mut args = vec![Arg::Node(var), Arg::List(by.into()), Arg::Node(updates)];
     if adds {
         args.push(Arg::Bool(true));

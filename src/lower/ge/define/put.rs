@@ -1,6 +1,7 @@
-//! What is put at places of inner dimensions: GE puts rows, and has these dimensions brought to the front, and back.
+//! What is put at places of inner dimensions: GE puts rows, and has these dimensions brought to the front, and back; and what is sent to one place of
+//! a dimension.
 //!
-//! Promises: the same elements at the same places, by an `index_put` that names the dimensions where they are.
+//! Promises: the same elements at the same places, by an `index_put` that names the dimensions where they are, or a `select_scatter`.
 
 use super::build::signed;
 use super::{Call, Undefined};
@@ -82,4 +83,60 @@ fn read(c: &Call<'_, '_>, put: NodeId, order: &[i64]) -> Option<(Vec<Arg>, NodeI
     let places = vec![Arg::None; first].into_iter().chain(by.iter().cloned()).collect::<Vec<_>>();
     let inner = [Arg::Node(own), Arg::List(places.into()), Arg::Node(*updates)];
     Some((inner.into_iter().chain(adds.iter().cloned()).collect(), *updates, turned))
+}
+
+/// The number that fills a tensor of places, however it is repeated.
+fn filled(c: &Call<'_, '_>, node: NodeId) -> Option<i64> {
+    let mut node = node;
+    while c.b.graph.target(node) == "aten.expand.default"
+        && let Some(Arg::Node(from)) = c.b.graph.args(node).first()
+    {
+        node = *from;
+    }
+    match (c.b.graph.target(node), c.b.graph.args(node)) {
+        ("aten.full.default", [_, Arg::Int(place)]) => Some(*place),
+        _ => None,
+    }
+}
+
+/// What is sent along a dimension to one place of it, whole: the same everywhere along that dimension, if it is sent there more than once.
+pub(super) fn selected(
+    c: &mut Call<'_, '_>,
+    (data, along): (NodeId, i64),
+    places: NodeId,
+    updates: NodeId,
+) -> Result<Option<NodeId>, Undefined> {
+    let rank = c.b.rank(data)?;
+    let Ok(axis) = super::shape::axis(along, rank) else { return Ok(None) };
+    let Some(place) = filled(c, places) else { return Ok(None) };
+    let (own, sent) = (c.b.tensor(data)?.sizes, c.b.tensor(places)?.sizes);
+    let within = own.get(axis).and_then(|d| d.fixed()).is_some_and(|size| (0..size).contains(&place));
+    let times = sent.get(axis).and_then(|d| d.fixed()).unwrap_or(0);
+    let whole = own.len() == sent.len() && own.iter().zip(&sent).enumerate().all(|(d, (a, b))| d == axis || a == b);
+    if !within || !whole || times < 1 || c.b.tensor(updates)?.sizes != sent {
+        return Ok(None);
+    }
+    let one = |c: &Call<'_, '_>, n: NodeId| {
+        c.b.tensor(n).is_ok_and(|t| t.rank() == rank && t.sizes.get(axis).and_then(|d| d.fixed()) == Some(1))
+    };
+    let row = match operands(c, updates, "aten.expand.default") {
+        Some([Arg::Node(from), _]) if one(c, *from) => *from,
+        _ if one(c, updates) => updates,
+        _ => return Ok(None),
+    };
+    let at = Arg::Int(signed(axis));
+    let row = match operands(c, row, "aten.unsqueeze.default") {
+        Some([Arg::Node(from), Arg::Int(put)]) if *put == signed(axis) => *from,
+        _ => c.b.call("aten.squeeze.dim", vec![Arg::Node(row), at.clone()])?,
+    };
+    // The row is repeated along other dimensions, too.
+    let mut sizes = c.b.sizes(data)?;
+    sizes.remove(axis);
+    let row = if c.b.sizes(row)? == sizes {
+        row
+    } else {
+        c.b.call("aten.expand.default", vec![Arg::Node(row), Arg::List(sizes.into())])?
+    };
+    let args = vec![Arg::Node(data), Arg::Node(row), at, Arg::Int(place)];
+    c.b.call("aten.select_scatter.default", args).map(Some)
 }

@@ -354,7 +354,8 @@ fn parts_of(c: &Call<'_, '_>, parts: &[NodeId], at: i64) -> Option<NodeId> {
     for (place, part) in parts.iter().enumerate() {
         let (target, args) = (c.b.graph.target(*part), c.b.graph.args(*part));
         let [Arg::Node(of), Arg::Int(-1), Arg::Int(taken)] = args else { return None };
-        if target != "aten.select.int" || *taken != signed(place) || whole.is_some_and(|w| w != *of) {
+        let is_other = |w: NodeId| w != *of && !is_again(c, w, *of);
+        if target != "aten.select.int" || *taken != signed(place) || whole.is_some_and(is_other) {
             return None;
         }
         whole = Some(*of);
@@ -362,6 +363,12 @@ fn parts_of(c: &Call<'_, '_>, parts: &[NodeId], at: i64) -> Option<NodeId> {
     let sizes = c.b.tensor(whole?).ok()?.sizes;
     let last = at == -1 || at == signed(sizes.len().saturating_sub(1));
     whole.filter(|_| last && sizes.last().and_then(|d| d.fixed()) == Some(signed(parts.len())))
+}
+
+/// Whether two calls see the same numbers as pairs.
+fn is_again(c: &Call<'_, '_>, a: NodeId, b: NodeId) -> bool {
+    let g = &c.b.graph;
+    [a, b].iter().all(|n| g.target(*n) == "aten.view_as_real.default") && g.args(a) == g.args(b)
 }
 
 fn unpack(c: &mut Call<'_, '_>) -> Made {

@@ -134,23 +134,40 @@ pub fn without_waits(graph: &mut Graph) -> bool {
     !waits.is_empty()
 }
 
-/// Takes out writes into inputs that have no elements: nothing is written.
-pub fn without_empty_writes(graph: &mut Graph) {
+/// Takes out writes that change nothing: into inputs that have no elements, and of an input into itself.
+pub fn without_idle_writes(graph: &mut Graph) {
     let is_empty = |g: &Graph, n: NodeId| {
         let sizes = g.ty(n).as_tensor().map(|t| t.sizes.as_slice());
         g.kind(n) == NodeKind::Placeholder && sizes.is_some_and(|s| s.contains(&Dim::Fixed(0)))
     };
-    let into = |g: &Graph, n: NodeId| match (g.target(n), g.args(n)) {
-        ("aten.copy_.default", [Arg::Node(into), ..]) => Some(*into),
-        _ => None,
+    let idle = |n: &NodeId| {
+        into(graph, *n).is_some_and(|(to, from)| {
+            is_empty(graph, to) || from.is_some_and(|from| itself(graph, from) == itself(graph, to))
+        })
     };
-    let nothing = |n: &NodeId| into(graph, *n).is_some_and(|into| is_empty(graph, into));
-    let writes: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(nothing).collect();
+    let writes: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(idle).collect();
     for write in writes {
         if let Some(operand) = graph.args(write).first().cloned() {
             replace(graph, write, &[operand]);
         }
     }
+}
+
+/// What a copy writes, and the tensor that it reads.
+fn into(graph: &Graph, node: NodeId) -> Option<(NodeId, Option<NodeId>)> {
+    match (graph.target(node), graph.args(node)) {
+        ("aten.copy_.default", [Arg::Node(to), from, ..]) => Some((*to, from.as_node())),
+        _ => None,
+    }
+}
+
+/// What a tensor is that copies wrote and gave.
+fn itself(graph: &Graph, node: NodeId) -> NodeId {
+    let mut node = node;
+    while let Some((to, _)) = into(graph, node) {
+        node = to;
+    }
+    node
 }
 
 /// Whether an operator's results lie in memory of their own; what it writes besides, its definition copies there.
@@ -165,13 +182,26 @@ mod tests {
     use crate::formats::text;
 
     #[test]
+    fn only_what_an_input_holds_already_is_not_written() {
+        for (from, left) in [("w", 1), ("x", 1), ("y", 2)] {
+            let program = format!(
+                "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[3]\", y: \"f32[3]\"):\n        w: \"f32[3]\" = torch.ops.aten.copy_.default(x, y)\n        r: \"f32[3]\" = torch.ops.aten.copy_.default(x, {from})\n        return (r,)\n"
+            );
+            let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
+            without_idle_writes(&mut graph);
+            let calls = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).count();
+            assert_eq!(calls, left, "{from}");
+        }
+    }
+
+    #[test]
     fn only_writes_into_what_has_no_elements_are_none() {
         for (sizes, left) in [("[0, 3]", 0), ("[1, 3]", 1), ("[s0, 3]", 1)] {
             let program = format!(
                 "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32{sizes}\", y: \"f32{sizes}\"):\n        r: \"f32{sizes}\" = torch.ops.aten.copy_.default(x, y)\n        return (r,)\n"
             );
             let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
-            without_empty_writes(&mut graph);
+            without_idle_writes(&mut graph);
             let calls = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).count();
             assert_eq!(calls, left, "{sizes}");
         }

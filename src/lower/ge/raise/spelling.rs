@@ -1,10 +1,11 @@
 //! Calls of the graph that was lowered that say in another spelling what the raised graph says.
 //!
 //! Promises: a call becomes one of the same meaning: PyTorch itself makes of a convolution's list of one number a list of that number for every
-//! dimension, bits of truth values are these, values that are put are repeated by what puts them, a whole number beside floats is that float, integers that are counted one by one are the same however that is said, an assertion asks the same whatever it prints, a solver that raises where there is no solution gives what one does that says so (that
+//! dimension, a norm by ones and zeros is one without, bits of truth values are these, values that are put are repeated by what puts them, a whole number beside floats is that float, integers that are counted one by one are the same however that is said, an assertion asks the same whatever it prints, a solver that raises where there is no solution gives what one does that says so (that
 //! nothing raises in the graph that was lowered is assumed anyway), and a scale that is a power of two is the ratio of the sizes, bit by bit, where these
 //! are in that ratio.
 
+use super::scatters;
 use crate::graph::{Arg, BodyId, Dtype, Graph, Layout, NodeId, NodeKind, StrId, ValueType, View};
 use crate::ops::{Base, Param, Registry};
 use crate::sym::Dim;
@@ -17,6 +18,8 @@ const COUNTED_FROM: &str = "aten.arange.start";
 const COUNTED_BY: &str = "aten.arange.start_step";
 const EMBEDDING: &str = "aten.embedding.default";
 const PUT: &str = "aten.index_put.default";
+const COPY: &str = "aten.clone.default";
+const NORM: &str = "aten.native_layer_norm.default";
 
 /// What is computed bit by bit, and the same of truth values.
 const OF_BITS: [(&str, &str); 4] = [
@@ -25,6 +28,10 @@ const OF_BITS: [(&str, &str); 4] = [
     ("aten.bitwise_xor.Tensor", "aten.logical_xor.default"),
     ("aten.bitwise_not.default", "aten.logical_not.default"),
 ];
+
+/// What adds up, or multiplies, in a dtype that may be said.
+const ADDING_UP: [&str; 4] =
+    ["aten.cumsum.default", "aten.cumprod.default", "aten.sum.dim_IntList", "aten.prod.dim_int"];
 
 /// Resampling; the `vec` forms take sizes, or a scale for each dimension in their place.
 const RESAMPLING: &str = "aten.upsample_";
@@ -46,6 +53,9 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
             ASSERTION_THAT_SPEAKS => without_message(graph, node),
             EMBEDDING => of_rows(graph, node),
             PUT => unspread(graph, node),
+            NORM => without_neutral(graph, node),
+            target if ADDING_UP.contains(&target) => without_dtype(graph, registry, node),
+            COPY => as_conjugate(graph, node),
             COUNTED | COUNTED_FROM | COUNTED_BY => one_by_one(graph, node),
             target if target.starts_with(RESAMPLING) && target.ends_with(".vec") => by_sizes(graph, node),
             target if THAT_RAISE.contains(&target) => without_check(graph, node),
@@ -55,6 +65,7 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
             _ => {}
         }
     }
+    scatters::without_neutral(graph);
 }
 
 fn by_dimension(graph: &mut Graph, node: NodeId) {
@@ -93,6 +104,57 @@ fn unspread(graph: &mut Graph, node: NodeId) {
         let kwargs = graph.kwargs(node).to_vec();
         graph.set_args(node, args.into(), kwargs.into());
     }
+}
+
+/// A norm is scaled by ones and moved by zeros where it is given neither.
+fn without_neutral(graph: &mut Graph, node: NodeId) {
+    let mut args = graph.args(node).to_vec();
+    for (place, neutral) in [(2, 1), (3, 0)] {
+        if let Some(slot) = args.get_mut(place)
+            && matches!(slot, Arg::Node(n) if is_filled(graph, *n, neutral))
+        {
+            *slot = Arg::None;
+        }
+    }
+    if args != graph.args(node) {
+        let kwargs = graph.kwargs(node).to_vec();
+        graph.set_args(node, args.into(), kwargs.into());
+    }
+}
+
+/// A dtype that integers are added up in anyway, or that the operand has.
+fn without_dtype(graph: &mut Graph, registry: &Registry, node: NodeId) {
+    let (args, target) = (graph.args(node).to_vec(), graph.target(node).to_string());
+    let all = graph.kwargs(node).to_vec();
+    let kwargs: Vec<(StrId, Arg)> = all.iter().filter(|(k, _)| graph.texts.text(*k) != "dtype").cloned().collect();
+    if kwargs.len() < all.len() && registry.infer(graph, &target, &args, &kwargs).is_ok_and(|ty| ty == *graph.ty(node))
+    {
+        graph.set_args(node, args.into(), kwargs.into());
+    }
+}
+
+/// A copy of conjugates that are only seen so is their conjugates.
+fn as_conjugate(graph: &mut Graph, node: NodeId) {
+    let ([Arg::Node(seen)], []) = (graph.args(node), graph.kwargs(node)) else { return };
+    if graph.kind(*seen) != NodeKind::Call || graph.target(*seen) != "aten._conj.default" {
+        return;
+    }
+    let args: Box<[Arg]> = graph.args(*seen).into();
+    graph.set_args(node, args, Box::default());
+    let target = graph.texts.intern("aten._conj_physical.default");
+    graph.set_target(node, target);
+}
+
+/// Whether a call fills a tensor of floats with a small number.
+fn is_filled(graph: &Graph, node: NodeId, number: i32) -> bool {
+    let is_float = graph.ty(node).as_tensor().is_some_and(|t| t.dtype.is_float());
+    is_float
+        && graph.target(node) == "aten.full.default"
+        && match graph.args(node).get(1) {
+            Some(Arg::Int(v)) => *v == i64::from(number),
+            Some(Arg::Float(v)) => v.to_bits() == f64::from(number).to_bits(),
+            _ => false,
+        }
 }
 
 /// Truth values have one bit.
@@ -234,6 +296,62 @@ fn without_check(graph: &mut Graph, node: NodeId) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::text;
+
+    /// A graph of one call, as it is spelled.
+    fn call(inputs: &str, ty: &str, call: &str) -> String {
+        let program = format!(
+            "class GraphModule(torch.nn.Module):\n    def forward(self, {inputs}):\n        r: \"{ty}\" = torch.ops.aten.{call}\n        return (r,)\n"
+        );
+        let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
+        let registry = Registry::standard();
+        let problems = registry.check_types(&mut graph);
+        assert!(problems.is_empty(), "{problems:?}");
+        spelled(&mut graph, &registry);
+        text::write(&graph)
+    }
+
+    #[test]
+    fn whole_numbers_beside_floats_are_integers_and_no_others() {
+        let x = "x: \"f32[4]\"";
+        assert!(call(x, "f32[4]", "mul.Tensor(x, 4.0)").contains("mul.Tensor(x, 4)"));
+        assert!(call(x, "f32[4]", "elu.default(x, 1.0, 1.0, 1.0)").contains("elu.default(x, 1, 1, 1)"));
+        for other in ["mul.Tensor(x, 4.5)", "mul.Tensor(x, -0.0)", "mul.Tensor(x, 33554432.0)", "mul.Tensor(x, inf)"] {
+            assert!(call(x, "f32[4]", other).contains(other), "{other}");
+        }
+        // Beside integers a float makes floats, and compares as one.
+        let i = "i: \"i64[4]\"";
+        assert!(call(i, "f32[4]", "mul.Tensor(i, 4.0)").contains("mul.Tensor(i, 4.0)"));
+        assert!(call(i, "b8[4]", "eq.Scalar(i, 4.0)").contains("eq.Scalar(i, 4.0)"));
+    }
+
+    #[test]
+    fn integers_counted_one_by_one_are_spelled_alike() {
+        let same = call("", "i64[4]", "arange.start_step(0, 4, 1)");
+        assert!(same.contains("arange.default(4, dtype = torch.int64"), "{same}");
+        assert!(call("", "i64[3]", "arange.start(1, 4)").contains("arange.start(1, 4, dtype = torch.int64"));
+        for (ty, other) in [("i64[2]", "arange.start_step(0, 4, 2)"), ("f32[4]", "arange.start(0, 4.0)")] {
+            assert!(call("", ty, other).contains(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn bits_of_truths_alone_are_truths_and_a_norm_by_other_than_ones_is_scaled() {
+        let two = |t: &str| format!("x: \"{t}[4]\", y: \"{t}[4]\"");
+        assert!(call(&two("b8"), "b8[4]", "bitwise_and.Tensor(x, y)").contains("logical_and"));
+        assert!(call(&two("i64"), "i64[4]", "bitwise_and.Tensor(x, y)").contains("bitwise_and"));
+        for (number, left) in [(1, "None, None"), (2, "w, None")] {
+            let program = format!(
+                "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[2, 4]\"):\n        w: \"f32[4]\" = torch.ops.aten.full.default([4], {number}, dtype = torch.float32)\n        r = torch.ops.aten.native_layer_norm.default(x, [4], w, None, 1e-05)\n        g: \"f32[2, 4]\" = r[0]\n        return (g,)\n"
+            );
+            let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
+            let registry = Registry::standard();
+            let _ = registry.check_types(&mut graph);
+            spelled(&mut graph, &registry);
+            let made = text::write(&graph);
+            assert!(made.contains(&format!("[4], {left}, 1e-05")), "{made}");
+        }
+    }
 
     #[test]
     fn only_powers_of_two_that_take_one_size_to_the_other_are_ratios() {
