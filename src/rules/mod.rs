@@ -21,6 +21,7 @@ pub mod fingerprint;
 mod masks;
 pub mod meaning;
 mod movement;
+mod ordered;
 mod pointwise;
 mod real_sums;
 pub mod rounding;

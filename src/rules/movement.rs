@@ -349,6 +349,12 @@ impl Speaker<'_> {
                 let dim = self.axis(c.arg(1), from.sizes.len())?;
                 let mut vars = self.vars(&c.result.sizes);
                 let along = if at.sizes.is_empty() { Index::new() } else { SmallVec::from_elem(*vars.get(dim)?, 1) };
+                if from.sizes.len() == 1
+                    && !at.sizes.is_empty()
+                    && let Some(own) = self.at_own_place(&from, dim, &vars, at.expr)?
+                {
+                    return Some(own);
+                }
                 *vars.get_mut(dim)? = self.data(&at, along)?;
                 self.at(&from, vars)
             }
@@ -356,6 +362,9 @@ impl Speaker<'_> {
                 let (from, at) = (c.array(0)?.clone(), c.array(2)?.clone());
                 let dim = self.axis(c.arg(1), from.sizes.len())?;
                 let vars = self.vars(&at.sizes);
+                if let Some(own) = self.at_own_place(&from, dim, &vars, at.expr)? {
+                    return Some(own);
+                }
                 let found = self.data(&at, vars.clone())?;
                 let mut index = vars;
                 *index.get_mut(dim)? = found;
@@ -667,6 +676,11 @@ impl Speaker<'_> {
             let array = arrays.next()?;
             let x = self.broadcast(&array, &block)?;
             let x = self.e.moved(x, &Moves { vars: block_vars.clone(), bound: None })?;
+            if from.sizes.len() == 1
+                && let Some(own) = self.at_own_place(&from, 0, &[], x)?
+            {
+                return Some(own);
+            }
             let x = self.e.op(Op::Cast, Dtype::I64, &[x])?;
             out.push(self.wrapped_index(x, *size)?);
         }

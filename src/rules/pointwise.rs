@@ -107,6 +107,15 @@ impl Speaker<'_> {
                 None
             }
             Meaning::Power => match c.arg(1) {
+                Arg::Int(n @ 0..=8) if width(to).is_some_and(|w| w > 1) && c.array(0)?.dtype == to => {
+                    // Integers are multiplied, wrapping around, in any order.
+                    let x = self.operand(c, c.arg(0), to, false)?;
+                    let mut out = self.e.integer(to, 1)?;
+                    for _ in 0..*n {
+                        out = self.e.op(Op::Mul, to, &[out, x])?;
+                    }
+                    Some(out)
+                }
                 Arg::Int(2) if to.is_float() => {
                     let x = self.operand(c, c.arg(0), to, false)?;
                     (c.array(0)?.dtype == to).then(|| self.e.op(Op::Mul, to, &[x, x]))?
@@ -118,6 +127,27 @@ impl Speaker<'_> {
                 exponent if self.over_reals && to.is_float() && c.array(0)?.dtype == to => self.power(c, exponent),
                 _ => None,
             },
+            Meaning::Finite | Meaning::Infinite => {
+                let x = c.array(0)?.clone();
+                if !x.dtype.is_float() {
+                    return if is_plain(x.dtype) { self.e.truth(meaning == Meaning::Finite) } else { None };
+                }
+                is_plain(x.dtype).then_some(())?;
+                let (size, end) = (self.e.op(Op::Abs, x.dtype, &[x.expr])?, self.e.rounded(x.dtype, f64::INFINITY)?);
+                let op = if meaning == Meaning::Finite { Op::Lt } else { Op::Eq };
+                self.e.op(op, Dtype::Bool, &[size, end])
+            }
+            Meaning::SignBit => {
+                let x = c.array(0)?.clone();
+                let bits = match x.dtype {
+                    Dtype::F32 => Dtype::I32,
+                    Dtype::F16 | Dtype::Bf16 => Dtype::I16,
+                    Dtype::F64 => Dtype::I64,
+                    own => width(own).filter(|w| *w > 1).map(|_| own)?,
+                };
+                let (x, zero) = (self.e.op(Op::Bits, bits, &[x.expr])?, self.e.integer(bits, 0)?);
+                self.e.op(Op::Lt, Dtype::Bool, &[x, zero])
+            }
             Meaning::Leaky => {
                 let x = self.operand(c, c.arg(0), to, false)?;
                 let slope = self.constant(c, c.arg(1), to, true)?;
@@ -146,17 +176,15 @@ impl Speaker<'_> {
                 let rest = self.e.op(Op::Choose, to, &[below, minus, zero])?;
                 self.e.op(Op::Choose, to, &[above, plus, rest])
             }
-            Meaning::Ceil | Meaning::Trunc if to.is_float() => {
+            Meaning::Ceil if to.is_float() => {
                 let x = self.operand(c, c.arg(0), to, false)?;
                 let minus = self.e.op(Op::Neg, to, &[x])?;
-                let below = self.floor(to, minus)?;
-                let up = self.e.op(Op::Neg, to, &[below])?;
-                if meaning == Meaning::Ceil {
-                    return Some(up);
-                }
-                let (zero, down) = (self.e.rounded(to, 0.0)?, self.floor(to, x)?);
-                let negative = self.e.op(Op::Lt, Dtype::Bool, &[x, zero])?;
-                self.e.op(Op::Choose, to, &[negative, up, down])
+                let below = self.e.floored(to, minus)?;
+                self.e.op(Op::Neg, to, &[below])
+            }
+            Meaning::Trunc if to.is_float() => {
+                let x = self.operand(c, c.arg(0), to, false)?;
+                self.e.truncated(to, x)
             }
             Meaning::Ceil | Meaning::Trunc => None,
             Meaning::Left => {
@@ -167,10 +195,11 @@ impl Speaker<'_> {
                 let multiple = self.e.op(Op::Mul, to, &[over, b])?;
                 self.e.op(Op::Sub, to, &[a, multiple])
             }
-            Meaning::Extreme(fold) if self.over_reals && c.item == Some(0) => self.folded(c, fold),
+            Meaning::Extreme(fold) if (self.over_reals || !to.is_float()) && c.item == Some(0) => self.folded(c, fold),
+            Meaning::Extreme(fold) if c.item == Some(0) => self.value_of_extreme(c, fold),
             Meaning::Extreme(fold) if c.item == Some(1) => self.place_of_extreme(c, fold),
             Meaning::PlaceOf(fold) => self.place_of_extreme(c, fold),
-            Meaning::Sorted if self.over_reals && c.item == Some(0) => self.in_order(c),
+            Meaning::Sorted if c.item == Some(0) => self.in_order(c),
             Meaning::MaxPooling(rank) if self.over_reals && c.item == Some(0) => self.greatest_in_window(c, rank),
             Meaning::Logarithm(base) if self.over_reals && to.is_float() && c.array(0)?.dtype == to => {
                 let x = self.operand(c, c.arg(0), to, false)?;
@@ -189,41 +218,6 @@ impl Speaker<'_> {
             Meaning::Extreme(_) | Meaning::Sorted | Meaning::MaxPooling(_) => None,
             other => self.moved_by(c, other),
         }
-    }
-
-    fn floor(&mut self, dtype: Dtype, x: ExprId) -> Option<ExprId> {
-        let form = Form::Named(crate::rules::table::FLOOR.into(), Box::new([Token::Child]));
-        self.e.named(dtype, form, &[x])
-    }
-
-    /// Where the greatest, or the least, of a dimension stands: the first of them, as the operators that give nothing else say it.
-    fn place_of_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
-        let x = c.array(0)?.clone();
-        let keeps = c.named("keepdim") == Some(&Arg::Bool(true));
-        let dim = match c.arg(1) {
-            Arg::Int(_) if x.sizes.is_empty() => return None,
-            Arg::Int(_) => Token::count(self.axis(c.arg(1), x.sizes.len())?),
-            Arg::None => Token::None,
-            _ => return None,
-        };
-        if self.over_reals && !crate::rules::rounding::is_exact(&self.e, x.expr) {
-            return None;
-        }
-        let (fold, expr) = match (self.e.op_of(x.expr), fold) {
-            // The least of negatives stands where the greatest does; the least integer has no negative.
-            (Some((Op::Neg, [inner])), Fold::Most) if x.dtype.is_float() => (Fold::Least, *inner),
-            (Some((Op::Neg, [inner])), Fold::Least) if x.dtype.is_float() => (Fold::Most, *inner),
-            _ => (fold, x.expr),
-        };
-        let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr });
-        let source = Source::Call {
-            target: crate::rules::table::place_of(fold)?.into(),
-            tokens: [Token::Child, dim, Token::scalar(&Arg::Bool(keeps))?].into(),
-            kids: [kid].into(),
-            item: 0,
-        };
-        let (source, at) = (self.e.source(source), self.vars(&c.result.sizes));
-        self.e.load(c.result.dtype, source, at)
     }
 
     /// The root of the sum of two squares; infinite beside anything, as its kernels say.
@@ -513,8 +507,11 @@ impl Speaker<'_> {
         {
             return Some(whole);
         }
-        // The kernel's order is that of a call with this shape over these dimensions, whichever way they are named.
         let dims = self.reduced_dims(c, array.sizes.len())?;
+        if fold.is_some() && dims.iter().any(|d| array.sizes.get(*d) == Some(&Dim::Fixed(0))) {
+            return self.fold(c, fold?, &array);
+        }
+        // The kernel's order is that of a call with this shape over these dimensions, whichever way they are named.
         let mut tokens = vec![Token::List(dims.len())];
         tokens.extend(dims.iter().map(|d| Token::count(*d)));
         let keeps = c.named("keepdim") == Some(&Arg::Bool(true));

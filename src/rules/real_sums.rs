@@ -10,11 +10,10 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Arg, Dtype};
-use crate::rules::element::arena::{ExprId, Fold, Form, Op, Source, Tensor};
+use crate::rules::element::arena::{ExprId, Fold, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::width;
 use crate::rules::meaning::{Array, Said, Speaker};
-use crate::rules::rounding;
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
 
@@ -412,64 +411,6 @@ impl Speaker<'_> {
             element = self.e.op(Op::Choose, x.dtype, &[holds, element, least])?;
         }
         self.e.reduced(Fold::Most, level, &sizes, element)
-    }
-
-    /// The elements of a dimension in order: NaN is the greatest. The greatest alone is that of all.
-    pub(super) fn in_order(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
-        let x = c.array(0)?.clone();
-        let to = c.result.dtype;
-        if x.dtype != to || !to.is_float() || !rounding::is_exact(&self.e, x.expr) {
-            return None;
-        }
-        let dim = match c.named("dim")? {
-            Arg::Int(d) => self.axis(&Arg::Int(*d), x.sizes.len())?,
-            _ => return None,
-        };
-        let size = *x.sizes.get(dim)?;
-        let mut vars = self.vars(&c.result.sizes);
-        let (mut falls, mut from) = (c.named("descending") == Some(&Arg::Bool(true)), None);
-        if c.named("largest").is_some() {
-            falls = c.named("largest") == Some(&Arg::Bool(true));
-            let ordered = c.named("sorted") == Some(&Arg::Bool(true)) || c.arg(1) == &Arg::Int(1);
-            ordered.then_some(())?;
-        } else if let (Some(k), false) = (c.named("k"), c.named("keepdim").is_none()) {
-            let Arg::Int(k) = k else { return None };
-            from = Some(k.checked_sub(1)?);
-            if c.named("keepdim") != Some(&Arg::Bool(true)) {
-                let zero = self.e.at(Dim::Fixed(0));
-                (dim <= vars.len()).then(|| vars.insert(dim, zero))?;
-            }
-        }
-        let place = vars.get_mut(dim)?;
-        if let Some(from) = from {
-            *place = self.e.at(Dim::Fixed(from));
-        }
-        if falls {
-            let last = self.e.plus(size, Dim::Fixed(-1))?;
-            let back = self.e.scale(*place, Dim::Fixed(-1))?;
-            *place = self.e.shift(back, last)?;
-        }
-        let at = self.e.plus(size, Dim::Fixed(-1))?;
-        let greatest = self.e.at(at);
-        if *place == greatest {
-            let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
-            *place = self.e.place(Place::Bound(level, size));
-            let element = self.at(&x, vars)?;
-            return self.e.reduced(Fold::Most, level, &[size], element);
-        }
-        // The dimension stands last, whichever it was.
-        let mut sizes = x.sizes.clone();
-        let (size, at) = (sizes.remove(dim), vars.remove(dim));
-        sizes.push(size);
-        vars.push(at);
-        let mut own = self.vars(&sizes);
-        let last = own.pop()?;
-        own.insert(dim, last);
-        let expr = self.at(&x, own)?;
-        let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes, expr });
-        let source = Source::Call { target: "in order".into(), tokens: Box::new([]), kids: [kid].into(), item: 0 };
-        let source = self.e.source(source);
-        self.e.load(to, source, vars)
     }
 
     /// The sum of the elements of a dimension up to this one.

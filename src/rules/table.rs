@@ -86,12 +86,17 @@ pub enum Meaning {
     Nearest,
     /// The greatest over a window of so many dimensions, over the reals.
     MaxPooling(usize),
-    /// The greatest, or the least, of a dimension, over the reals, and where it stands.
+    /// The greatest, or the least, of a dimension, and where it stands.
     Extreme(Fold),
     /// Where the greatest, or the least, of a dimension stands.
     PlaceOf(Fold),
-    /// The elements of a dimension in order, over the reals.
+    /// The elements of a dimension in order: of integers, and over the reals.
     Sorted,
+    /// Whether a number is neither infinite nor NaN, or is infinite.
+    Finite,
+    Infinite,
+    /// Whether the bit of the sign is set.
+    SignBit,
     /// A number to the power of its operand, over the reals: of two.
     PowerOf,
     /// The root of the sum of the squares of both, over the reals.
@@ -236,6 +241,9 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (MaxPooling(3), &["aten.max_pool3d_with_indices.default"]),
     (Extreme(Fold::Most), &["aten.max.dim"]),
     (Extreme(Fold::Least), &["aten.min.dim"]),
+    (Finite, &["aten.isfinite.default"]),
+    (Infinite, &["aten.isinf.default"]),
+    (SignBit, &["aten.signbit.default"]),
     (PlaceOf(Fold::Most), &["aten.argmax.default"]),
     (PlaceOf(Fold::Least), &["aten.argmin.default"]),
     (Written(Write::Put), &["aten.index_put.default"]),
@@ -319,6 +327,47 @@ pub fn place_of(fold: Fold) -> Option<&'static str> {
         Fold::Least => Some("aten.argmin.default"),
         _ => None,
     }
+}
+
+/// Returns the operator that gives the greatest, or the least, of a dimension as the element that it is.
+pub fn extreme_of(fold: Fold) -> Option<&'static str> {
+    match fold {
+        Fold::Most => Some("aten.max.dim"),
+        Fold::Least => Some("aten.min.dim"),
+        _ => None,
+    }
+}
+
+/// What an operator's second result says: where along a dimension the elements stand that its first result gives.
+#[derive(Copy, Clone, Debug)]
+pub struct Chosen {
+    target: &'static str,
+    /// Which argument is the dimension.
+    pub dim: usize,
+    /// Which one says whether the greatest stands first.
+    pub falls: Option<usize>,
+    /// Which one says whether they are given in order.
+    pub ordered: Option<usize>,
+    /// Whether the second argument says which one is given, counted from 1.
+    pub counted: bool,
+}
+
+const fn chosen(target: &'static str, dim: usize, falls: Option<usize>) -> Chosen {
+    Chosen { target, dim, falls, ordered: None, counted: false }
+}
+
+const CHOSEN: &[Chosen] = &[
+    chosen("aten.sort.default", 1, Some(2)),
+    chosen("aten.sort.stable", 2, Some(3)),
+    Chosen { ordered: Some(4), ..chosen("aten.topk.default", 2, Some(3)) },
+    Chosen { counted: true, ..chosen("aten.kthvalue.default", 2, None) },
+    chosen("aten.cummax.default", 1, None),
+    chosen("aten.cummin.default", 1, None),
+];
+
+/// Returns what the second result of an operator says of its first.
+pub fn chosen_by(target: &str) -> Option<&'static Chosen> {
+    CHOSEN.iter().find(|one| one.target == target)
 }
 
 /// Operators whose results are finite or NaN, whatever they are given.

@@ -35,6 +35,8 @@ pub enum Total {
     MaskedFloats,
     /// As [`Total::Plain`], where the second argument is a number other than 0.
     Divisor,
+    /// As [`Total::AnyFloats`], and for integers where the second argument is an integer of at least 0.
+    Powers,
     /// As [`Total::Plain`], where the first three arguments are numbers, the third other than 0.
     Steps,
     /// Where dtypes and numbers are those that a quantisation takes.
@@ -54,7 +56,7 @@ impl Total {
         let plain = PLAIN.contains(&dtype);
         match self {
             Total::Plain | Total::PlainWords | Total::Divisor | Total::Steps => Some(plain),
-            Total::Reals => Some(plain && dtype != Dtype::Bool),
+            Total::Reals | Total::Powers => Some(plain && dtype != Dtype::Bool),
             Total::AnyFloats | Total::AlikeFloats | Total::OneShape => Some(plain && dtype.is_float()),
             Total::MaskedFloats => Some(plain && (dtype.is_float() || dtype == Dtype::Bool)),
             _ => None,
@@ -412,6 +414,7 @@ impl Facts {
             "total" if value == "steps" => self.total = Total::Steps,
             "total" if value == "quantised" => self.total = Total::Quantised,
             "total" if value == "divisor" => self.total = Total::Divisor,
+            "total" if value == "powers" => self.total = Total::Powers,
             "any-size" => self.any_size = true,
             "sees-layout" => {
                 self.sees_layout = true;

@@ -41,6 +41,7 @@ impl Elements {
                 self.expr(id)?.form,
                 Form::Const(_) | Form::Op(_) | Form::Index(_) | Form::Poly(_) | Form::Reduce(..)
             )
+            && !matches!(self.expr(id)?.form, Form::Load(source, _) if self.places_among(source).is_some())
         {
             return None;
         }
@@ -59,6 +60,7 @@ impl Elements {
             Form::Const(v) => (*v, *v),
             Form::Load(source, _) => match self.between.get(source) {
                 Some(known) => *known,
+                None if let Some(size) = self.places_among(*source) => (0, size.fixed()?.saturating_sub(1).max(0)),
                 // All numbers that a short dtype has.
                 None => match expr.dtype {
                     Dtype::U8 => (0, 255),

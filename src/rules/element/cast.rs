@@ -7,7 +7,7 @@
 //! quotients of two; bounds by numbers and choices, also of one another, are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
 //! bits before or after, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
 //! differences, bounds, and products of numbers of known sign are those of the integers; so are their sums, in any order, as long as no part of one may
-//! be too large. To an integer -0.0 is 0.0: what is added to 0 before is as it was.
+//! be too large. A conversion to an integer cuts: what was cut before is as it was. A float between numbers that a short dtype holds is the same integer by way of a longer one. To an integer -0.0 is 0.0: what is added to 0 before is as it was.
 //!
 //! ## When it is wrong
 //! `0 * -3` is -0.0 among floats. An integer of which nothing is known may be beyond 2^24. Which of two zeros is the greater one is the kernel's, and
@@ -67,6 +67,13 @@ pub fn most_whole(dtype: Dtype) -> Option<i64> {
         Dtype::Bf16 => Some(1 << 8),
         _ => None,
     }
+}
+
+/// Whether a number is an integer that a short dtype holds.
+fn is_one_of(dtype: Dtype, v: f64) -> bool {
+    #[allow(clippy::cast_possible_truncation)]
+    let whole = v as i64;
+    v.fract() == 0.0 && v.abs() <= 65536.0 && wrapped(dtype, whole) == Some(whole)
 }
 
 impl Elements {
@@ -194,6 +201,28 @@ impl Elements {
             }
             _ => {}
         }
+        if to != Dtype::Bool
+            && width(to).is_some()
+            && from.is_float()
+            && let Some(inner) = self.without_trunc(from, x)?
+        {
+            self.by("trunc-before-integers");
+            return self.converted(Op::Cast, to, inner);
+        }
+        if matches!(to, Dtype::I8 | Dtype::U8 | Dtype::I16)
+            && matches!(from, Dtype::I16 | Dtype::I32 | Dtype::I64)
+            && let Some((Op::Cast, [inner])) = self.op_of(x)
+        {
+            let inner = *inner;
+            if self.dtype(inner).is_some_and(|d| d.is_float())
+                && let Some((low, high)) = self.bounded_between(inner)
+                && is_one_of(to, low)
+                && is_one_of(to, high)
+            {
+                self.by("integers-between");
+                return self.converted(Op::Cast, to, inner);
+            }
+        }
         if width(to).is_some()
             && from.is_float()
             && let Some(inner) = self.without_zero(x)?
@@ -271,6 +300,48 @@ impl Elements {
             return self.sum_of_products(to, &products, &kids);
         }
         self.raw(Op::Cast, to, &[x])
+    }
+
+    /// Returns a float that is cut to an integer as it was before: a conversion cuts it the same way, and sees the same NaN, infinities and
+    /// numbers out of range.
+    fn without_trunc(&mut self, dtype: Dtype, x: ExprId) -> Option<Option<ExprId>> {
+        let Some((Op::Choose, [_, _, down])) = self.op_of(x) else { return Some(None) };
+        let Some(Expr { form: Form::Named(name, _), kids, .. }) = self.expr(*down) else { return Some(None) };
+        let (true, [inner]) = (&**name == crate::rules::table::FLOOR, kids.as_slice()) else { return Some(None) };
+        let inner = *inner;
+        Some((self.truncated(dtype, inner)? == x).then_some(inner))
+    }
+
+    /// Returns the integer towards 0: rounded up below 0, else down.
+    pub(in crate::rules) fn truncated(&mut self, dtype: Dtype, x: ExprId) -> Option<ExprId> {
+        let (zero, minus) = (self.rounded(dtype, 0.0)?, self.op(Op::Neg, dtype, &[x])?);
+        let below = self.floored(dtype, minus)?;
+        let (up, down) = (self.op(Op::Neg, dtype, &[below])?, self.floored(dtype, x)?);
+        let negative = self.op(Op::Lt, Dtype::Bool, &[x, zero])?;
+        self.op(Op::Choose, dtype, &[negative, up, down])
+    }
+
+    /// Returns the number rounded down to an integer.
+    pub(in crate::rules) fn floored(&mut self, dtype: Dtype, x: ExprId) -> Option<ExprId> {
+        let form = Form::Named(crate::rules::table::FLOOR.into(), Box::new([crate::term::term::Token::Child]));
+        self.named(dtype, form, &[x])
+    }
+
+    /// Numbers between which a float lies that is not NaN: those by which it is bounded last.
+    fn bounded_between(&self, x: ExprId) -> Option<(f64, f64)> {
+        let bound = |x: ExprId| match self.op_of(x)? {
+            (op @ (Op::Max | Op::Min | Op::AtLeast | Op::AtMost), [inner, c]) => Some((op, *inner, self.float(*c)?)),
+            _ => None,
+        };
+        let (outer, inner, a) = bound(x)?;
+        let (second, _, b) = bound(inner)?;
+        let rises = |op: Op| matches!(op, Op::Max | Op::AtLeast);
+        let (low, high) = match (rises(outer), rises(second)) {
+            (true, false) => (a, b),
+            (false, true) => (b, a),
+            _ => return None,
+        };
+        (low <= high).then_some((low, high))
     }
 
     /// Returns a float to which 0 is added, perhaps within bounds that are numbers, without that: only the sign of a zero tells them apart.

@@ -371,6 +371,16 @@ impl Elements {
         }
     }
 
+    /// The integer and the number that it is where a sum of both, wrapping around, is 0.
+    fn one_less_number(&mut self, dtype: Dtype, sum: ExprId) -> Option<Option<(ExprId, ExprId)>> {
+        let Some(Expr { form: Form::Poly(products), kids, .. }) = self.expr(sum).cloned() else { return Some(None) };
+        let factors = products.iter().filter(|(count, _)| *count > 0).collect::<Vec<_>>();
+        let number = products.iter().find(|(count, _)| *count == 0).map_or(0, |(_, number)| *number);
+        let ([(1, by @ (1 | -1))], [kid]) = (factors.as_slice(), kids.as_slice()) else { return Some(None) };
+        let number = if *by == 1 { number.wrapping_neg() } else { number };
+        Some(Some((*kid, self.integer(dtype, number)?)))
+    }
+
     fn integers_compared(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
         if op == Op::Le {
             let other = self.compared(Op::Lt, b, a)?;
@@ -418,6 +428,12 @@ impl Elements {
         let under = self.integer_op(Op::Neg, dtype, &[over])?;
         if let Some(v) = self.number(over) {
             return self.truth(v == 0);
+        }
+        if let Some((x, number)) = self.one_less_number(dtype, over)?
+            && let Some(one) = self.other_of_two(x, number)?
+        {
+            self.by("compare-ranges");
+            return self.op(Op::Not, Dtype::Bool, &[one]);
         }
         let zero = self.integer(dtype, 0)?;
         let simple = self.expr(a).is_some_and(|e| matches!(e.form, Form::Const(_)));

@@ -85,6 +85,9 @@ impl Elements {
 
     /// Returns an element of a source.
     pub fn load(&mut self, dtype: Dtype, source: super::arena::SourceId, at: SmallVec<[IndexId; 4]>) -> Option<ExprId> {
+        if let Some(end) = self.end_of_sorted(source, &at)? {
+            return Some(end);
+        }
         self.plain(dtype, Form::Load(source, at), &[])
     }
 

@@ -6,7 +6,7 @@
 //! depends on the place, and the rest; that of integers as floats is the greatest integer as one.
 //! Beside another element -inf is never the greatest one. An index is at
 //! least 0 at any place where it is at the one where it is greatest. What holds at a place that surely is there holds somewhere. A sum of sums of
-//! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of no elements is 0. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
+//! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of no elements is 0, their product 1; a product of truths that are integers is 1 where none is false. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
 //! which surely is a place, is a multiple of it.
 //!
 //! ## When it is wrong
@@ -66,9 +66,21 @@ impl Elements {
             self.by("any-of-places");
             return self.truth(true);
         }
-        if fold == Fold::Sum && sizes.contains(&Dim::Fixed(0)) {
+        if matches!(fold, Fold::Sum | Fold::Product) && sizes.contains(&Dim::Fixed(0)) {
             self.by("sum-of-nothing");
-            return if dtype.is_float() { self.rounded(dtype, 0.0) } else { self.integer(dtype, 0) };
+            let one = fold == Fold::Product;
+            let number = f64::from(u8::from(one));
+            return if dtype.is_float() { self.rounded(dtype, number) } else { self.integer(dtype, i64::from(one)) };
+        }
+        if let (Fold::Product, Some((Op::Cast, [truth]))) = (fold, self.op_of(body)) {
+            let truth = *truth;
+            if self.dtype(truth) == Some(Dtype::Bool) && crate::rules::element::make::width(dtype).is_some() {
+                self.by("product-of-truths");
+                let asked = self.op(Op::Not, Dtype::Bool, &[truth])?;
+                let any = self.reduced(Fold::Any, level, sizes, asked)?;
+                let all = self.op(Op::Not, Dtype::Bool, &[any])?;
+                return self.op(Op::Cast, dtype, &[all]);
+            }
         }
         if fold == Fold::Sum
             && let Some(total) = self.counted_up(level, sizes, dtype, body)

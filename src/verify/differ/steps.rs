@@ -108,7 +108,10 @@ fn count(
     let compares = to_whole && operator.pointwise && !operator.facts.discrete;
     // What asks which elements are masked asks for no number.
     let asks = compares && names_infinity(graph, node) && graph.operands(node).all(|n| masked.contains(&n));
-    let decided = asks || compares && has_one_body(graph) && !graph.operands(node).any(|n| reached.contains(&n));
+    let untouched = has_one_body(graph) && !graph.operands(node).any(|n| reached.contains(&n));
+    // So are places and counts of elements that no rounding reached.
+    let whole = to_whole && results.iter().all(|d| !d.is_float() && !d.is_complex());
+    let decided = asks || untouched && (compares || whole && operator.facts.discrete);
     if !is_item && !decided && (operator.facts.discrete || from_float && to_whole && !moves(operator)) {
         let name = match operator.facts.shares {
             Some(SharesWhen::Converted) => format!("to {:?}", results.first()),

@@ -141,6 +141,7 @@ pub(super) fn holds_plainly(
         Some(Arg::Float(v)) => *v != 0.0,
         _ => false,
     };
+    let raised = dtypes.iter().all(|d| d.is_float()) || matches!(bound.args.get(1), Some(Arg::Int(0..)));
     let given: Vec<Dtype> = operands.iter().map(|t| t.dtype).collect();
     let taken = total.takes_all(&given) == Some(true) && dtypes.iter().all(|d| PLAIN.contains(d));
     let one_shape = operands.windows(2).all(|pair| matches!(pair, [a, b] if a.sizes == b.sizes));
@@ -151,6 +152,7 @@ pub(super) fn holds_plainly(
         && shaped
         && worded
         && (total != Total::Divisor || divides)
+        && (total != Total::Powers || raised)
         && (total != Total::Steps || steps(bound))
 }
 

@@ -125,7 +125,8 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     if let Some(items) = given.items() {
         let mut all = true;
         for (item, size) in items.iter().zip(&from.sizes).filter(|(item, _)| **item != Arg::None) {
-            if are_places(f, side, node, item.as_node()?, *size) {
+            let item_node = item.as_node()?;
+            if are_places(f, side, node, item_node, *size) || are_said_places(f, side, node, item_node, *size) {
                 continue;
             }
             let (low, high) = integers_of(f, side, node, item.as_node()?)?;
@@ -142,6 +143,9 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
         (None, None, Some(_)) => *from.sizes.get(usize::from(from.rank() > 1))?,
         (None, None, None) => *from.sizes.first()?,
     };
+    if are_said_places(f, side, node, given.as_node()?, size) {
+        return Some(true);
+    }
     let (low, high) = integers_of(f, side, node, given.as_node()?)?;
     Some(low >= 0 && f.sizes.at_most(Dim::Fixed(high.checked_add(1)?), size))
 }
@@ -154,6 +158,17 @@ fn are_places(f: &mut Functional<'_>, side: Side, node: NodeId, operand: NodeId,
     }
     let value = f.read(side, operand, node);
     crate::verify::prove::normal::are_places(f, value, size)
+}
+
+/// Whether every element of an operand is a place of a dimension, because a call said at which places of one of that size its elements stand.
+fn are_said_places(f: &mut Functional<'_>, side: Side, node: NodeId, operand: NodeId, size: Dim) -> bool {
+    let integers = f.tensor(side, place_of(f.view(side), operand)).is_some_and(|t| t.dtype == Dtype::I64);
+    if !integers {
+        return false;
+    }
+    let value = f.read(side, operand, node);
+    f.settle(value);
+    crate::verify::prove::normal::are_said_places(f, value, size)
 }
 
 /// Two integers between which every element of an operand lies.

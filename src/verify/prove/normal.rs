@@ -85,6 +85,15 @@ pub fn are_places(f: &mut Functional<'_>, value: ValueId, size: Dim) -> bool {
     inside == Some(true)
 }
 
+/// Whether every element of a value is a place, counted from the front, of a dimension of this size: a call said so of such a one.
+pub fn are_said_places(f: &mut Functional<'_>, value: ValueId, size: Dim) -> bool {
+    let inside = of_element(f, value, |e, x| {
+        let Form::Load(source, _) = e.expr(x)?.form else { return None };
+        Some(e.same_size(e.places_among(source)?, size))
+    });
+    inside == Some(true)
+}
+
 /// Whether these rules keep every bit of a NaN. Most keep none apart from another.
 fn keep_nan(names: &Names) -> bool {
     names.iter().all(|n| crate::rules::KEEP_NAN.contains(n))

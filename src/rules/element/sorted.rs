@@ -1,0 +1,143 @@
+//! Elements of a dimension in order.
+//!
+//! ## What it says
+//! What is put in order may have been in another order before: sorted already, or read from the end. The last one is the greatest, and of
+//! integers the first one the least.
+//!
+//! ## When it is wrong
+//! NaN comes last: the first of floats is not the least where one is NaN. Of zeros of both signs the kernel chooses: bit by bit only integers
+//! are put in order here. Where an element stood is another question.
+
+use smallvec::SmallVec;
+
+use crate::graph::Dtype;
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source, SourceId, Tensor};
+use crate::rules::element::index::{IndexId, Place};
+use crate::rules::element::rebuild::Moves;
+use crate::sym::Dim;
+use crate::term::sizes::Dims;
+use crate::term::term::Token;
+
+/// What stands for the elements of the last dimension in order.
+const IN_ORDER: &str = "in order";
+
+/// How often what is put in order may have been put in order before.
+const NESTED: usize = 8;
+
+impl Elements {
+    /// Returns the element at an index of a tensor whose last dimension is put in order.
+    pub(in crate::rules) fn sorted_at(
+        &mut self,
+        dtype: Dtype,
+        sizes: Dims,
+        expr: ExprId,
+        at: SmallVec<[IndexId; 4]>,
+    ) -> Option<ExprId> {
+        let vars: SmallVec<[IndexId; 4]> = (0_u32..).zip(&sizes).map(|(k, d)| self.var(k, *d)).collect();
+        let mut turned = vars.clone();
+        let (last, size) = (turned.last_mut()?, *sizes.last()?);
+        let back = self.scale(*last, Dim::Fixed(-1))?;
+        let end = self.plus(size, Dim::Fixed(-1))?;
+        *last = self.shift(back, end)?;
+        let mut expr = expr;
+        for _ in 0..NESTED {
+            let other = self.moved(expr, &Moves { vars: turned.clone(), bound: None })?;
+            match [expr, other].into_iter().find_map(|x| self.put_in_order(x, &vars)) {
+                Some(inner) => {
+                    self.by("sort-of-sorted");
+                    expr = inner;
+                }
+                None => {
+                    expr = expr.min(other);
+                    break;
+                }
+            }
+        }
+        let kid = self.tensor(Tensor { dtype, sizes, expr });
+        let source = Source::Call { target: IN_ORDER.into(), tokens: Box::new([]), kids: [kid].into(), item: 0 };
+        let source = self.source(source);
+        self.load(dtype, source, at)
+    }
+
+    /// Returns what was put in order, where an expression is all of that.
+    fn put_in_order(&self, expr: ExprId, vars: &[IndexId]) -> Option<ExprId> {
+        match &self.expr(expr)?.form {
+            Form::Load(source, at) if at.as_slice() == vars => Some(self.ordered(*source)?.expr),
+            _ => None,
+        }
+    }
+
+    /// Returns the size of the dimension of which a source says places, counted from the front.
+    pub fn places_among(&self, source: SourceId) -> Option<Dim> {
+        let Source::Call { target, tokens, kids, item } = self.source_of(source)? else { return None };
+        let sizes = &self.tensor_of(*kids.first()?)?.sizes;
+        let is_place = |fold| crate::rules::table::place_of(fold).is_some_and(|name| *name == **target);
+        let along = match crate::rules::table::chosen_by(target) {
+            Some(chosen) if *item == 1 => chosen.dim,
+            None if [Fold::Most, Fold::Least].into_iter().any(is_place) => 1,
+            _ => return None,
+        };
+        match (tokens.get(along)?, sizes.as_slice()) {
+            (Token::None, [one]) => Some(*one),
+            (Token::Int(d), sizes) => {
+                let rank = i64::try_from(sizes.len()).ok()?;
+                let d = if *d < 0 { d.checked_add(rank)? } else { *d };
+                sizes.get(usize::try_from(d).ok()?).copied()
+            }
+            _ => None,
+        }
+    }
+
+    fn ordered(&self, source: SourceId) -> Option<&Tensor> {
+        match self.source_of(source)? {
+            Source::Call { target, kids, .. } if &**target == IN_ORDER => self.tensor_of(*kids.first()?),
+            _ => None,
+        }
+    }
+
+    /// Returns the greatest, or the least, where the last, or the first, of a dimension in order is looked up.
+    pub(super) fn end_of_sorted(&mut self, source: SourceId, at: &[IndexId]) -> Option<Option<ExprId>> {
+        let Some(Tensor { dtype, sizes, expr }) = self.ordered(source).cloned() else { return Some(None) };
+        let (place, size) = (*at.last()?, *sizes.last()?);
+        let end = self.plus(size, Dim::Fixed(-1))?;
+        let fold = if place == self.at(end) {
+            Fold::Most
+        } else if place == self.at(Dim::Fixed(0)) && !dtype.is_float() {
+            Fold::Least
+        } else {
+            return Some(None);
+        };
+        self.by("end-of-sorted");
+        let mut vars: SmallVec<[IndexId; 4]> = at.into();
+        let level = self.highest_level(expr).into_iter().chain(self.levels_in(at)).max();
+        let level = level.map_or(0, |l| l.saturating_add(1));
+        *vars.last_mut()? = self.place(Place::Bound(level, size));
+        let element = self.moved(expr, &Moves { vars, bound: None })?;
+        self.extreme(fold, level, size, element).map(Some)
+    }
+
+    /// The greatest or the least of a dimension: of truths whether any is one, or none is none.
+    pub(in crate::rules) fn extreme(&mut self, fold: Fold, level: u32, size: Dim, body: ExprId) -> Option<ExprId> {
+        if self.dtype(body)? != Dtype::Bool {
+            return self.reduced(fold, level, &[size], body);
+        }
+        if fold == Fold::Most {
+            return self.reduced(Fold::Any, level, &[size], body);
+        }
+        let body = self.op(Op::Not, Dtype::Bool, &[body])?;
+        let any = self.reduced(Fold::Any, level, &[size], body)?;
+        self.op(Op::Not, Dtype::Bool, &[any])
+    }
+
+    /// Returns dimensions that are reduced and stand in indices, within what they look up too.
+    pub(in crate::rules) fn levels_in(&self, at: &[IndexId]) -> Option<u32> {
+        let places = at.iter().flat_map(|i| self.places_in(*i));
+        places
+            .filter_map(|place| match place {
+                Place::Bound(level, _) => Some(level),
+                Place::Data(e) => self.highest_level(e),
+                _ => None,
+            })
+            .max()
+    }
+}

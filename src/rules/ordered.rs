@@ -1,0 +1,231 @@
+//! Elements that are chosen by their order along a dimension, and where they stand.
+//!
+//! ## What it says
+//! Where a call says at which places along a dimension the elements that it gives stand, the elements at these places are those. The greatest of
+//! integers, and of floats over the reals, is the one that stands where the greatest does.
+//!
+//! ## When it is wrong
+//! Along another dimension, or of another tensor, the same places hold other elements. Of zeros of both signs `amax` gives one or the other, `max.dim` the one
+//! that stands at its place.
+
+use smallvec::SmallVec;
+
+use crate::graph::Arg;
+use crate::rules::element::arena::{ExprId, Fold, Form, Op, Source, Tensor};
+use crate::rules::element::index::{IndexId, Place};
+use crate::rules::element::make::width;
+use crate::rules::meaning::{Array, Said, Speaker};
+use crate::rules::rounding;
+use crate::rules::table::{Chosen, chosen_by, extreme_of, place_of};
+use crate::sym::Dim;
+use crate::term::term::Token;
+
+/// How a dimension is put in order, and which place of it is asked for.
+#[derive(Clone, Copy)]
+struct Order {
+    dim: usize,
+    /// Whether the greatest stands first.
+    falls: bool,
+    /// The one place that is given.
+    only: Option<i64>,
+}
+
+impl Speaker<'_> {
+    /// The elements of a dimension in order: NaN is the greatest.
+    pub(super) fn in_order(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let x = c.array(0)?.clone();
+        let dim = match c.named("dim")? {
+            Arg::Int(d) if !x.sizes.is_empty() => self.axis(&Arg::Int(*d), x.sizes.len())?,
+            _ => return None,
+        };
+        let mut vars = self.vars(&c.result.sizes);
+        let (mut falls, mut only) = (c.named("descending") == Some(&Arg::Bool(true)), None);
+        if c.named("largest").is_some() {
+            falls = c.named("largest") == Some(&Arg::Bool(true));
+            let ordered = c.named("sorted") == Some(&Arg::Bool(true)) || c.arg(1) == &Arg::Int(1);
+            ordered.then_some(())?;
+        } else if let (Some(k), Some(keeps)) = (c.named("k"), c.named("keepdim")) {
+            let Arg::Int(k) = k else { return None };
+            only = Some(k.checked_sub(1)?);
+            if keeps != &Arg::Bool(true) {
+                let zero = self.e.at(Dim::Fixed(0));
+                (dim <= vars.len()).then(|| vars.insert(dim, zero))?;
+            }
+        }
+        (x.dtype == c.result.dtype).then(|| self.ordered(&x, Order { dim, falls, only }, vars))?
+    }
+
+    /// The same at an index.
+    fn ordered(&mut self, x: &Array, order: Order, mut at: SmallVec<[IndexId; 4]>) -> Option<ExprId> {
+        let is_known = match x.dtype.is_float() {
+            true => self.over_reals && rounding::is_exact(&self.e, x.expr),
+            false => width(x.dtype).is_some(),
+        };
+        if !is_known || at.len() != x.sizes.len() {
+            return None;
+        }
+        let size = *x.sizes.get(order.dim)?;
+        let place = at.get_mut(order.dim)?;
+        if let Some(only) = order.only {
+            *place = self.e.at(Dim::Fixed(only));
+        }
+        if order.falls {
+            let last = self.e.plus(size, Dim::Fixed(-1))?;
+            let back = self.e.scale(*place, Dim::Fixed(-1))?;
+            *place = self.e.shift(back, last)?;
+        }
+        // The dimension stands last, whichever it was.
+        let mut sizes = x.sizes.clone();
+        let (size, place) = (sizes.remove(order.dim), at.remove(order.dim));
+        sizes.push(size);
+        at.push(place);
+        let mut own = self.vars(&sizes);
+        let last = own.pop()?;
+        own.insert(order.dim, last);
+        let expr = self.at(x, own)?;
+        self.e.sorted_at(x.dtype, sizes, expr, at)
+    }
+
+    /// The greatest, or the least, of a dimension of floats, bit by bit: the one that stands where it does.
+    pub(super) fn value_of_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
+        let x = c.array(0)?.clone();
+        if x.sizes.is_empty() {
+            return None;
+        }
+        let dim = self.axis(c.arg(1), x.sizes.len())?;
+        let mut at = self.vars(&c.result.sizes);
+        if c.named("keepdim") == Some(&Arg::Bool(true)) {
+            at.remove(dim);
+        }
+        self.extreme_at(&x, fold, dim, at)
+    }
+
+    /// The same at an index, in which the dimension is left out: of integers, and over the reals, the greatest is a value.
+    fn extreme_at(&mut self, x: &Array, fold: Fold, dim: usize, mut at: SmallVec<[IndexId; 4]>) -> Option<ExprId> {
+        if x.dtype.is_float() && !self.over_reals {
+            let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes.clone(), expr: x.expr });
+            let (target, tokens) = (extreme_of(fold)?.into(), [Token::Child, Token::count(dim)].into());
+            let source = self.e.source(Source::Call { target, tokens, kids: [kid].into(), item: 0 });
+            return self.e.load(x.dtype, source, at);
+        }
+        let size = *x.sizes.get(dim)?;
+        (dim <= at.len()).then_some(())?;
+        if size == Dim::Fixed(1) {
+            at.insert(dim, self.e.at(Dim::Fixed(0)));
+            return self.at(x, at);
+        }
+        let level = self.e.highest_level(x.expr).into_iter().chain(self.e.levels_in(&at)).max();
+        let level = level.map_or(0, |l| l.saturating_add(1));
+        at.insert(dim, self.e.place(Place::Bound(level, size)));
+        let element = self.at(x, at)?;
+        self.e.extreme(fold, level, size, element)
+    }
+
+    /// Returns the element of an array at a place along a dimension that a call says of it, the other indices being `at`: what the call gives there;
+    /// `Some(None)` where nothing says so.
+    pub(super) fn at_own_place(
+        &mut self,
+        from: &Array,
+        dim: usize,
+        at: &[IndexId],
+        place: ExprId,
+    ) -> Option<Option<ExprId>> {
+        let Some(Form::Load(source, index)) = self.e.expr(place).map(|x| x.form.clone()) else { return Some(None) };
+        let Some(Source::Call { target, tokens, kids, item }) = self.e.source_of(source).cloned() else {
+            return Some(None);
+        };
+        let [kid] = &*kids else { return Some(None) };
+        let own = self
+            .e
+            .tensor_of(*kid)
+            .is_some_and(|t| t.dtype == from.dtype && t.expr == from.expr && self.same_sizes(&t.sizes, &from.sizes));
+        let rank = from.sizes.len();
+        let along = |token: Option<&Token>| match token {
+            Some(Token::Int(d)) if *d < 0 => {
+                d.checked_add(i64::try_from(rank).ok()?).and_then(|d| usize::try_from(d).ok())
+            }
+            Some(Token::Int(d)) => usize::try_from(*d).ok(),
+            // Of one dimension there is no other.
+            Some(Token::None) if rank == 1 => Some(0),
+            _ => None,
+        };
+        // All other indices are those at which the place was said.
+        let others = |index: &[IndexId]| {
+            let rest = |all: &[IndexId]| (0..).zip(all).filter(|(k, _)| *k != dim).map(|(_, i)| *i).collect::<Vec<_>>();
+            rank == 1 || rest(at) == index
+        };
+        let fold = [Fold::Most, Fold::Least].into_iter().find(|f| place_of(*f).is_some_and(|name| *name == *target));
+        if let Some(fold) = fold {
+            let keeps = tokens.get(2) == Some(&Token::Bool(true));
+            let mut index = index;
+            if keeps && dim < index.len() {
+                index.remove(dim);
+            }
+            let holds =
+                own && along(tokens.get(1)) == Some(dim) && index.len().checked_add(1) == Some(rank) && others(&index);
+            if !holds {
+                return Some(None);
+            }
+            self.e.applied.insert("own-place");
+            return self.extreme_at(from, fold, dim, index).map(Some);
+        }
+        let Some(chosen) = chosen_by(&target) else { return Some(None) };
+        let said = along(tokens.get(chosen.dim));
+        let rest: Vec<IndexId> = (0..).zip(&index).filter(|(k, _)| *k != dim).map(|(_, i)| *i).collect();
+        if !own || item != 1 || said != Some(dim) || index.len() != rank || !others(&rest) {
+            return Some(None);
+        }
+        self.e.applied.insert("own-place");
+        if let Some(order) = order_of(chosen, &tokens)
+            && let Some(value) = self.ordered(from, Order { dim, ..order }, index.clone())
+        {
+            return Some(Some(value));
+        }
+        let source = self.e.source(Source::Call { target, tokens, kids, item: 0 });
+        self.e.load(from.dtype, source, index).map(Some)
+    }
+
+    /// Where the greatest, or the least, of a dimension stands: the first of them, as the operators that give nothing else say it.
+    pub(super) fn place_of_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
+        let x = c.array(0)?.clone();
+        let keeps = c.named("keepdim") == Some(&Arg::Bool(true));
+        let dim = match c.arg(1) {
+            Arg::Int(_) if x.sizes.is_empty() => return None,
+            Arg::Int(_) => Token::count(self.axis(c.arg(1), x.sizes.len())?),
+            Arg::None => Token::None,
+            _ => return None,
+        };
+        if self.over_reals && !rounding::is_exact(&self.e, x.expr) {
+            return None;
+        }
+        let (fold, expr) = match (self.e.op_of(x.expr), fold) {
+            // The least of negatives stands where the greatest does; the least integer has no negative.
+            (Some((Op::Neg, [inner])), Fold::Most) if x.dtype.is_float() => (Fold::Least, *inner),
+            (Some((Op::Neg, [inner])), Fold::Least) if x.dtype.is_float() => (Fold::Most, *inner),
+            _ => (fold, x.expr),
+        };
+        let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr });
+        let source = Source::Call {
+            target: place_of(fold)?.into(),
+            tokens: [Token::Child, dim, Token::scalar(&Arg::Bool(keeps))?].into(),
+            kids: [kid].into(),
+            item: 0,
+        };
+        let (source, at) = (self.e.source(source), self.vars(&c.result.sizes));
+        self.e.load(c.result.dtype, source, at)
+    }
+}
+
+/// Returns the order in which a call gives elements; `None` where it gives them in none.
+fn order_of(chosen: &Chosen, tokens: &[Token]) -> Option<Order> {
+    let truth = |at: Option<usize>| at.map(|i| tokens.get(i) == Some(&Token::Bool(true)));
+    let one = tokens.get(1) == Some(&Token::Int(1));
+    (truth(chosen.ordered) != Some(false) || one).then_some(())?;
+    let only = match (chosen.counted, tokens.get(1)) {
+        (true, Some(Token::Int(k))) => Some(k.checked_sub(1)?),
+        (true, _) => return None,
+        _ => None,
+    };
+    let falls = if only.is_some() { false } else { truth(chosen.falls)? };
+    Some(Order { dim: 0, falls, only })
+}
