@@ -154,6 +154,7 @@ pub fn judge_lowered(
     let _ = registry.check_types(&mut settled);
     let of_form = ge::by_form(&mut settled, registry);
     ge::without_idle_writes(&mut settled);
+    ge::without_own_memory(&mut settled, registry);
     ge::spelled(&mut settled, registry);
     let raised = match ge::decode(written) {
         Ok(read) => ge::raise(&read, host, &settled, registry),
@@ -161,6 +162,7 @@ pub fn judge_lowered(
     };
     match raised {
         Ok(mut raised) => {
+            ge::without_idle_writes(&mut raised.graph);
             let mut before = ge::comparable(&settled, registry);
             let mut defined = ge::by_definition(&mut before, &raised.graph, registry);
             let (rows, apart) = ge::biased(&mut before, &mut raised.graph, registry);

@@ -48,5 +48,5 @@ pub use lowering::{LowerError, Lowered, Options, Remark, Unsupported, draft, low
 pub use proto::GraphDef;
 pub use raise::{
     Opaque, ROW_IS_ADDED, RaiseError, Raised, biased, by_definition, by_form, comparable, raise, spelled, with_zeros,
-    without_idle_writes, without_waits,
+    without_idle_writes, without_own_memory, without_waits,
 };

@@ -42,16 +42,15 @@ fn select_backward(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "grad_output input_sizes dim index")?;
     let (grad, sizes) = (args.tensor("grad_output")?, args.input("input_sizes")?);
     let dim = args.int("dim")?.unwrap_or(0);
-    let size = cx.always_cast(sizes.clone(), DataType::Int32)?;
     let dtype = cx.dtype(grad);
-    let empty = cx.op("Empty", vec![size.into()], &[("dtype", dtype.into())])?;
+    let zeros = cx.filled(sizes.clone(), 0.0, dtype)?;
     let given = args.get("input_sizes").ints();
     let length = given.and_then(|s| s.get(metas::axis(dim, s.len())?).copied());
     let index = from_front(args.get("index"), length)?;
     let index = cx.op("BroadcastTo", vec![index, sizes.clone()], &[])?;
     let grad = cx.op("ExpandDims", vec![grad.into(), int(dim)], &[])?;
     let grad = cx.op("BroadcastTo", vec![grad.into(), sizes], &[])?;
-    cx.ge("ScatterElements", vec![empty.into(), index.into(), grad.into()], &[("axis", Attr::Int(dim))])
+    cx.ge("ScatterElements", vec![zeros.into(), index.into(), grad.into()], &[("axis", Attr::Int(dim))])
 }
 
 /// Returns a place counted from the front, as GE takes it.

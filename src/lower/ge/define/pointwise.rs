@@ -113,11 +113,29 @@ fn is_one(number: &Arg) -> bool {
 }
 
 /// Of parts of a type one of twice its width.
+/// What both parts were taken of: pairs in its last dimension, which the graph that was lowered sees as complex numbers.
+fn pairs_of(c: &Call<'_, '_>, real: NodeId, imag: NodeId) -> Option<NodeId> {
+    let part = |n: NodeId, wanted: i64| -> Option<NodeId> {
+        let [Arg::Node(of), Arg::Int(at), Arg::Int(place)] = c.b.graph.args(n) else { return None };
+        let sizes = c.b.tensor(*of).ok()?.sizes;
+        let last = *at == -1 || usize::try_from(*at).ok()?.checked_add(1)? == sizes.len();
+        let pair = sizes.last().and_then(|d| d.fixed()) == Some(2);
+        (c.b.graph.target(n) == "aten.select.int" && last && pair && *place == wanted).then_some(*of)
+    };
+    let of = part(real, 0)?;
+    (part(imag, 1)? == of && c.b.calls("aten.view_as_complex.default")).then_some(of)
+}
+
 fn complex(c: &mut Call<'_, '_>) -> Made {
     let (real, imag, whole) = (c.t("real")?, c.t("imag")?, c.dtype("Tout")?);
     let widths = (c.b.dtype(real)?, whole);
     let fits = matches!(widths, (Dtype::F16, Dtype::C32) | (Dtype::F32, Dtype::C64) | (Dtype::F64, Dtype::C128));
     c.only(fits, "parts of another width")?;
+    if let Some(pairs) = pairs_of(c, real, imag)
+        && let Ok(seen) = c.b.call("aten.view_as_complex.default", vec![Arg::Node(pairs)])
+    {
+        return one(seen);
+    }
     one(c.b.call("aten.complex.default", vec![Arg::Node(real), Arg::Node(imag)])?)
 }
 

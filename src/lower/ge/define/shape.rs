@@ -312,6 +312,26 @@ fn is_size(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::I32 | Dtype::I64)
 }
 
+/// Reads what stands before a part of a tensor, another part of the same size, and what stands behind it, as that tensor with the part written,
+/// where the graph that was lowered says it so.
+fn replaced(c: &Call<'_, '_>, parts: &[NodeId], at: i64) -> Option<Vec<Arg>> {
+    let [before, new, behind] = parts else { return None };
+    let slice = |n: NodeId| -> Option<(NodeId, [i64; 3])> {
+        let [Arg::Node(of), Arg::Int(dim), Arg::Int(from), Arg::Int(to), Arg::Int(1)] = c.b.graph.args(n) else {
+            return None;
+        };
+        (c.b.graph.target(n) == "aten.slice.Tensor").then_some((*of, [*dim, *from, *to]))
+    };
+    let ((of, [dim, from, start]), (again, [other, end, last])) = (slice(*before)?, slice(*behind)?);
+    let axis = axis(at, c.b.rank(of).ok()?).ok()?;
+    let size = |n: NodeId| c.b.tensor(n).ok()?.sizes.get(axis)?.fixed();
+    let (whole, part) = (size(of)?, size(*new)?);
+    let fits = of == again && dim == signed(axis) && other == dim && from == 0 && last >= whole;
+    let within = (0..=end).contains(&start) && end <= whole && end.checked_sub(start) == Some(part);
+    let args = vec![Arg::Node(of), Arg::Node(*new), Arg::Int(dim), Arg::Int(start), Arg::Int(end)];
+    (fits && within && c.b.calls("aten.slice_scatter.default")).then_some(args)
+}
+
 fn concat(c: &mut Call<'_, '_>) -> Made {
     let (values, at) = (c.values("x")?, c.one_int("concat_dim")?);
     c.only(c.int("N")? == signed(values.len()), "a count that is not that of the inputs")?;
@@ -327,6 +347,9 @@ fn concat(c: &mut Call<'_, '_>) -> Made {
     let tensors = c.many("x")?;
     let dtypes = tensors.iter().map(|t| c.b.dtype(*t)).collect::<Result<Vec<_>, _>>()?;
     c.only(dtypes.windows(2).all(|w| w.first() == w.last()), "a join of several types")?;
+    if let Some(args) = replaced(c, &tensors, at) {
+        return one(c.b.call("aten.slice_scatter.default", args)?);
+    }
     one(c.b.call("aten.cat.default", vec![Arg::list(tensors), Arg::Int(at)])?)
 }
 

@@ -4,7 +4,7 @@
 //! raised graph has no call, are taken apart; those whose decomposition is right over the reals alone are said, so that a verdict names what it rests on. A
 //! definition is the registry's own, held against what PyTorch computes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::draws;
 use crate::analysis::streams::mentions_streams;
@@ -153,6 +153,48 @@ pub fn without_idle_writes(graph: &mut Graph) {
     }
 }
 
+/// Puts what is copied into memory that nothing else sees in the place of that memory, from there on.
+pub fn without_own_memory(graph: &mut Graph, registry: &Registry) {
+    if graph.bodies().count() > 1 {
+        return;
+    }
+    let order: HashMap<NodeId, usize> = graph.nodes(BodyId::ROOT).enumerate().map(|(place, n)| (n, place)).collect();
+    let copies: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| into(graph, *n).is_some()).collect();
+    for copy in copies {
+        let Some((to, Some(from))) = into(graph, copy) else { continue };
+        let type_of = |n: NodeId| graph.ty(n).as_tensor().map(|t| (t.dtype, &t.sizes));
+        let alike = type_of(to).is_some() && type_of(to) == type_of(from);
+        if to == from || !alike || ![to, from].iter().all(|n| is_seen_by_none(graph, registry, *n, copy)) {
+            continue;
+        }
+        let later = |u: &NodeId| *u != copy && order.get(u) > order.get(&copy);
+        let readers: Vec<NodeId> = graph.users_in_order(to).into_iter().filter(later).collect();
+        for reader in readers {
+            let mut map = |n: NodeId| if n == to { from } else { n };
+            let args: Vec<Arg> = graph.args(reader).iter().map(|a| a.map_nodes(&mut map)).collect();
+            let kwargs: Vec<(StrId, Arg)> =
+                graph.kwargs(reader).iter().map(|(k, a)| (*k, a.map_nodes(&mut map))).collect();
+            graph.set_args(reader, args.into(), kwargs.into());
+        }
+        replace(graph, copy, &[Arg::Node(from)]);
+    }
+}
+
+/// Whether a tensor has memory of its own that no call but one writes, and that none gives on.
+fn is_seen_by_none(graph: &Graph, registry: &Registry, tensor: NodeId, but: NodeId) -> bool {
+    let plain = |n: NodeId| {
+        let operator = (graph.kind(n) == NodeKind::Call).then(|| registry.operator_of(graph, n)).flatten();
+        operator.is_some_and(|o| gives_its_own(o) && !o.effects.writes())
+    };
+    let reads = |n: NodeId| n == but || plain(n) || graph.kind(n) == NodeKind::Output || is_write_of_input(graph, n);
+    plain(tensor) && graph.users_in_order(tensor).into_iter().all(reads)
+}
+
+/// Whether a call copies into an input.
+fn is_write_of_input(graph: &Graph, node: NodeId) -> bool {
+    into(graph, node).is_some_and(|(to, _)| graph.kind(itself(graph, to)) == NodeKind::Placeholder)
+}
+
 /// What a copy writes, and the tensor that it reads.
 fn into(graph: &Graph, node: NodeId) -> Option<(NodeId, Option<NodeId>)> {
     match (graph.target(node), graph.args(node)) {
@@ -180,6 +222,30 @@ fn gives_its_own(operator: &Operator) -> bool {
 mod tests {
     use super::*;
     use crate::formats::text;
+
+    #[test]
+    fn memory_that_nobody_else_sees_is_what_was_copied_there() {
+        let given = [
+            ("n: \"f32[3]\" = torch.ops.aten.neg.default(x)", "n", 2),
+            ("n: \"f32[3]\" = torch.ops.aten.view.default(x, [3])", "n", 3),
+            (
+                "n: \"f32[3]\" = torch.ops.aten.neg.default(x)\n        v: \"f32[1, 3]\" = torch.ops.aten.view.default(n, [1, 3])",
+                "v",
+                4,
+            ),
+        ];
+        for (first, last, left) in given {
+            let program = format!(
+                "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[3]\"):\n        {first}\n        r: \"f32[3]\" = torch.ops.aten.relu.default(n)\n        c: \"f32[3]\" = torch.ops.aten.copy_.default(n, r)\n        return ({last}, c)\n"
+            );
+            let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
+            without_own_memory(&mut graph, &Registry::standard());
+            let calls = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).count();
+            assert_eq!(calls, left, "{first}");
+            let returns_it = text::write(&graph).contains("return (r, r)");
+            assert_eq!(returns_it, left == 2, "{first}");
+        }
+    }
 
     #[test]
     fn only_what_an_input_holds_already_is_not_written() {

@@ -30,7 +30,7 @@ use draws::Draws;
 use wires::{Wire, Wires};
 
 pub use bias::{ASSUMED as ROW_IS_ADDED, biased};
-pub use definition::{by_definition, by_form, with_zeros, without_idle_writes, without_waits};
+pub use definition::{by_definition, by_form, with_zeros, without_idle_writes, without_own_memory, without_waits};
 pub use host::comparable;
 pub use spelling::spelled;
 

@@ -19,7 +19,18 @@ const COUNTED_BY: &str = "aten.arange.start_step";
 const EMBEDDING: &str = "aten.embedding.default";
 const PUT: &str = "aten.index_put.default";
 const COPY: &str = "aten.clone.default";
-const NORM: &str = "aten.native_layer_norm.default";
+const QUOTIENT: &str = "aten.div.Tensor_mode";
+const TAKEN: [&str; 3] = ["aten.index.Tensor", "aten._unsafe_index.Tensor", PUT];
+
+/// Norms, and where what they are scaled by stands; what is added follows.
+const NORMS: [(&str, usize); 6] = [
+    ("aten.native_layer_norm.default", 2),
+    ("aten.layer_norm.default", 2),
+    ("aten.native_group_norm.default", 1),
+    ("aten.group_norm.default", 2),
+    ("aten._native_batch_norm_legit_no_training.default", 1),
+    ("aten.batch_norm.default", 1),
+];
 
 /// What is computed bit by bit, and the same of truth values.
 const OF_BITS: [(&str, &str); 4] = [
@@ -52,8 +63,14 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
             CONVOLUTION => by_dimension(graph, node),
             ASSERTION_THAT_SPEAKS => without_message(graph, node),
             EMBEDDING => of_rows(graph, node),
-            PUT => unspread(graph, node),
-            NORM => without_neutral(graph, node),
+            QUOTIENT => without_mode(graph, node),
+            target if TAKEN.contains(&target) => {
+                unspread(graph, node);
+                by_narrow_places(graph, node);
+            }
+            target if let Some((_, scale)) = NORMS.iter().find(|(norm, _)| *norm == target) => {
+                without_neutral(graph, node, *scale);
+            }
             target if ADDING_UP.contains(&target) => without_dtype(graph, registry, node),
             COPY => as_conjugate(graph, node),
             COUNTED | COUNTED_FROM | COUNTED_BY => one_by_one(graph, node),
@@ -91,6 +108,9 @@ fn of_rows(graph: &mut Graph, node: NodeId) {
 
 /// Values that are put are repeated over the places by the operator itself.
 fn unspread(graph: &mut Graph, node: NodeId) {
+    if graph.target(node) != PUT {
+        return;
+    }
     let mut args = graph.args(node).to_vec();
     while let Some(Arg::Node(values)) = args.get(2)
         && graph.kind(*values) == NodeKind::Call
@@ -107,9 +127,9 @@ fn unspread(graph: &mut Graph, node: NodeId) {
 }
 
 /// A norm is scaled by ones and moved by zeros where it is given neither.
-fn without_neutral(graph: &mut Graph, node: NodeId) {
+fn without_neutral(graph: &mut Graph, node: NodeId, scale: usize) {
     let mut args = graph.args(node).to_vec();
-    for (place, neutral) in [(2, 1), (3, 0)] {
+    for (place, neutral) in [(scale, 1), (scale.saturating_add(1), 0)] {
         if let Some(slot) = args.get_mut(place)
             && matches!(slot, Arg::Node(n) if is_filled(graph, *n, neutral))
         {
@@ -130,6 +150,41 @@ fn without_dtype(graph: &mut Graph, registry: &Registry, node: NodeId) {
     if kwargs.len() < all.len() && registry.infer(graph, &target, &args, &kwargs).is_ok_and(|ty| ty == *graph.ty(node))
     {
         graph.set_args(node, args.into(), kwargs.into());
+    }
+}
+
+/// Places that were widened to 64 bits are those of 32.
+fn by_narrow_places(graph: &mut Graph, node: NodeId) {
+    let narrow = |a: &Arg| -> Option<Arg> {
+        let widened = a.as_node().filter(|n| graph.kind(*n) == NodeKind::Call)?;
+        let own = graph.args(widened).first()?.as_node()?;
+        let dtype = |n: NodeId| graph.ty(n).as_tensor().map(|t| t.dtype);
+        let is_widened = graph.target(widened) == "aten._to_copy.default"
+            && dtype(widened) == Some(Dtype::I64)
+            && dtype(own) == Some(Dtype::I32);
+        is_widened.then_some(Arg::Node(own))
+    };
+    let mut args = graph.args(node).to_vec();
+    if let Some(Arg::List(places)) = args.get(1) {
+        let places: Vec<Arg> = places.iter().map(|a| narrow(a).unwrap_or_else(|| a.clone())).collect();
+        if let Some(slot) = args.get_mut(1) {
+            *slot = Arg::List(places.into());
+        }
+    }
+    if args != graph.args(node) {
+        let kwargs = graph.kwargs(node).to_vec();
+        graph.set_args(node, args.into(), kwargs.into());
+    }
+}
+
+/// A quotient that is not rounded.
+fn without_mode(graph: &mut Graph, node: NodeId) {
+    let mode = graph.kwargs(node).iter().all(|(_, mode)| *mode == Arg::None);
+    if graph.args(node).len() == 2 && mode {
+        let args: Box<[Arg]> = graph.args(node).into();
+        graph.set_args(node, args, Box::default());
+        let target = graph.texts.intern("aten.div.Tensor");
+        graph.set_target(node, target);
     }
 }
 
@@ -177,6 +232,11 @@ fn with_whole_numbers(graph: &mut Graph, registry: &Registry, node: NodeId) {
     let is_numeric = |n: NodeId| graph.ty(n).as_tensor().is_none() || is_float(graph.ty(n));
     let gives = |t: &ValueType| is_float(t) || t.as_tensor().is_some_and(|t| t.dtype == Dtype::Bool);
     // Truths of integers beside a float are of these as floats.
+    let names_whole = |a: &Arg| matches!(a, Arg::Float(v) if whole(*v).is_some());
+    let named = graph.kwargs(node).iter().map(|(_, a)| a);
+    if !graph.args(node).iter().chain(named).any(names_whole) {
+        return;
+    }
     if !gives(graph.ty(node)) || !is_float(graph.ty(node)) && !graph.operands(node).all(is_numeric) {
         return;
     }
@@ -190,16 +250,17 @@ fn with_whole_numbers(graph: &mut Graph, registry: &Registry, node: NodeId) {
         let name = graph.texts.text(*key);
         takes(params.iter().find(|p| *p.name == *name))
     });
+    let mut any = false;
     for arg in by_place.chain(by_name.map(|(_, arg)| arg)) {
         if let Arg::Float(v) = arg
             && let Some(whole) = whole(*v)
         {
             *arg = Arg::Int(whole);
+            any = true;
         }
     }
     let target = graph.target(node).to_string();
-    let same = registry.infer(graph, &target, &args, &kwargs).is_ok_and(|ty| ty == *graph.ty(node));
-    if same && (args != graph.args(node) || kwargs != graph.kwargs(node)) {
+    if any && registry.infer(graph, &target, &args, &kwargs).is_ok_and(|ty| ty == *graph.ty(node)) {
         graph.set_args(node, args.into(), kwargs.into());
     }
 }
