@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::{Arg, BodyId, Dtype, Graph, NodeId, NodeKind, ValueType, View};
-use crate::ops::{Operator, Registry, SharesWhen};
+use crate::ops::{Base, Bound, Operator, Registry, SharesWhen};
+use crate::rules::element::cast::loses_nothing;
+use crate::rules::table::{Meaning, meaning};
 
 /// The steps of one program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -50,14 +52,14 @@ pub fn of(graph: &Graph, registry: &Registry) -> Steps {
     floats.dedup();
     let widest = if floats.contains(&Dtype::F64) { 8 } else { 4 };
     steps.floats = floats;
-    let (reached, masked) = (reached(graph, registry), masked(graph));
+    let (reached, masked, held) = (reached(graph, registry), masked(graph), held(graph, registry));
     for node in nodes.iter().filter(|n| graph.kind(**n) == NodeKind::Call) {
         let Some(operator) = registry.get(graph.target(maker(graph, *node))) else {
             steps.unset = true;
             continue;
         };
         steps.unset |= operator.facts.unset || operator.effects.opaque;
-        count(&mut steps, graph, *node, operator, widest, (&reached, &masked));
+        count(&mut steps, graph, *node, operator, widest, (&reached, &masked, &held));
     }
     steps.rounded = rounded(graph, &reached);
     steps
@@ -89,13 +91,14 @@ fn count(
     node: NodeId,
     operator: &Operator,
     widest: usize,
-    (reached, masked): (&FxHashSet<NodeId>, &FxHashSet<NodeId>),
+    (reached, masked, held): (&FxHashSet<NodeId>, &FxHashSet<NodeId>, &FxHashMap<NodeId, Dtype>),
 ) {
     let add = |n: &mut usize| *n = n.saturating_add(1);
     if let ValueType::Tensor(t) = graph.ty(node)
         && t.dtype.is_float()
         && t.dtype.bytes() < widest
         && !moves(operator)
+        && !graph.operands(node).any(|n| held.get(&n).is_some_and(|d| is_cast(operator) && loses_nothing(*d, t.dtype)))
     {
         add(steps.roundings.entry(t.dtype).or_default());
     }
@@ -147,6 +150,56 @@ fn masked(graph: &Graph) -> FxHashSet<NodeId> {
 fn has_one_body(graph: &Graph) -> bool {
     // Bodies run in the middle of others: what they do is not followed.
     graph.bodies().count() <= 1
+}
+
+/// Whether a call converts its operand and does nothing else.
+fn is_cast(operator: &Operator) -> bool {
+    meaning(&operator.target) == Some(Meaning::Convert)
+}
+
+/// Returns values in a wide dtype whose elements are all those of a narrower one: converted, then only moved and compared. Converted back, they
+/// are not rounded.
+fn held(graph: &Graph, registry: &Registry) -> FxHashMap<NodeId, Dtype> {
+    let mut held: FxHashMap<NodeId, Dtype> = FxHashMap::default();
+    let calls: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).collect();
+    let of = |n: &NodeId| registry.get(graph.target(maker(graph, *n)));
+    // What is written later holds other numbers then.
+    if !has_one_body(graph) || calls.iter().any(|n| of(n).is_none_or(|o| o.effects.writes() || o.effects.opaque)) {
+        return held;
+    }
+    for node in calls {
+        let Some(operator) = of(&node) else { continue };
+        let floats = |n: &NodeId| tensors(graph.ty(*n)).iter().any(|d| d.is_float());
+        let operands: Vec<NodeId> = graph.operands(node).filter(floats).collect();
+        let found = match operands.as_slice() {
+            [one] if maker(graph, node) != node => held.get(one).copied(),
+            [one] if is_cast(operator) => {
+                match (tensors(graph.ty(*one)).as_slice(), tensors(graph.ty(node)).as_slice()) {
+                    ([from], [to]) if from != to && from.is_float() && loses_nothing(*from, *to) => Some(*from),
+                    _ => None,
+                }
+            }
+            [first, rest @ ..]
+                if moves(operator)
+                    && gives_no_number(graph, operator, node)
+                    && tensors(graph.ty(node))
+                        .iter()
+                        .all(|d| !d.is_float() || tensors(graph.ty(*first)).contains(d)) =>
+            {
+                held.get(first).copied().filter(|d| rest.iter().all(|n| held.get(n) == Some(d)))
+            }
+            _ => None,
+        };
+        held.extend(found.map(|d| (node, d)));
+    }
+    held
+}
+
+/// Whether no argument is a number that may become an element.
+fn gives_no_number(graph: &Graph, operator: &Operator, node: NodeId) -> bool {
+    let Ok(bound) = Bound::bind(&operator.schema, graph, graph.args(node), graph.kwargs(node)) else { return false };
+    let mut given = operator.schema.params.iter().zip(&bound.args);
+    given.all(|(p, a)| !matches!(p.ty.base, Base::Scalar | Base::Float) || **a == Arg::None)
 }
 
 /// Returns for each output whether a rounding had a part in it.
