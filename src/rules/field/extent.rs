@@ -16,7 +16,7 @@ use crate::rules::definedness::hides_no_nan;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::field::normal::Field;
-use crate::rules::rounding::is_element_of;
+use crate::rules::rounding::{holds_a_one, is_element_of};
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
 
@@ -26,6 +26,9 @@ const LOST: f64 = 1e-12;
 const APART: f64 = 0.01;
 /// What is no larger never leaves a dtype where few are added or two are multiplied.
 const MODEST: f64 = 100.0;
+
+/// The square of what is at least this is far above the smallest numbers.
+const SEEN: f64 = 1e-10;
 
 /// Between which ends an element lies.
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +166,36 @@ impl Elements {
         Some(self.extent_of(root)?.low >= 0.0)
     }
 
+    /// Whether an element is so far from 0 that its square is seen in every dtype but `f16`.
+    pub(in crate::rules) fn is_apart_from_zero(&mut self, root: ExprId) -> Option<bool> {
+        let found = self.extent_of(root)?;
+        Some(found.low >= SEEN || found.high <= -SEEN)
+    }
+
+    /// Whether roots are taken of products that may be nothing because they are tiny.
+    pub fn has_roots_of_what_vanishes(&mut self, root: ExprId) -> Option<bool> {
+        for id in self.below(root) {
+            let Some(Expr { form: Form::Named(target, _), kids, .. }) = self.expr(id) else { continue };
+            let is_root = matches!(real(target), Some(Real::Sqrt | Real::Rsqrt));
+            let Some(x) = kids.first().copied().filter(|_| is_root) else { continue };
+            let apart = match self.op_of(x) {
+                Some((Op::Mul, [a, b])) => {
+                    let (a, b) = (*a, *b);
+                    self.is_apart_from_zero(a)? && self.is_apart_from_zero(b)?
+                }
+                Some((Op::Div, [a, _])) => {
+                    let a = *a;
+                    self.is_apart_from_zero(a)?
+                }
+                _ => self.extent_of(x)?.low >= SEEN * SEEN || matches!(self.expr(x)?.form, Form::Load(..)),
+            };
+            if !apart {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+
     fn extents(&mut self, root: ExprId) -> Option<FxHashMap<ExprId, Extent>> {
         let mut known: FxHashMap<ExprId, Extent> = FxHashMap::default();
         for id in self.below(root) {
@@ -190,7 +223,11 @@ impl Elements {
             Form::Op(op) => self.extent_of_operator(*op, expr, known),
             Form::Named(target, _) => real(target).map_or(ANY, |function| kid(0).function(function)),
             Form::Reduce(Fold::Most | Fold::Least, ..) => kid(0),
-            Form::Reduce(Fold::Sum, _, sizes) => self.extent_of_sum(kid(0), sizes),
+            Form::Reduce(Fold::Sum, _, sizes) => {
+                let found = self.extent_of_sum(kid(0), sizes);
+                let low = if holds_a_one(self, expr) { found.low.max(1.0) } else { found.low };
+                Extent { low, high: found.high.max(low), ..found }
+            }
             _ => ANY,
         }
     }
@@ -246,6 +283,21 @@ impl Elements {
         let high = times(each.high, if each.high <= 0.0 { few } else { many });
         let one_sided = each.low > f64::NEG_INFINITY || each.high < f64::INFINITY;
         Extent::of(low, high).plain(each.plain && one_sided).loose()
+    }
+
+    /// Returns an element in which comparisons with one outcome are that.
+    pub fn without_idle_comparisons(&mut self, root: ExprId) -> Option<ExprId> {
+        let extents = self.extents(root)?;
+        let mut known: Vec<(ExprId, bool)> = Vec::new();
+        for id in self.below(root) {
+            let Some((op @ (Op::Lt | Op::Le), [a, b])) = self.op_of(id) else { continue };
+            let floats = [a, b].iter().all(|k| self.dtype(**k).is_some_and(Dtype::is_float));
+            let ends = (extents.get(a).copied().unwrap_or(ANY), extents.get(b).copied().unwrap_or(ANY));
+            if let Some(Idle::Truth(v)) = idle(op, ends.0, ends.1).filter(|_| floats) {
+                known.push((id, v));
+            }
+        }
+        if known.is_empty() { Some(root) } else { self.with_truths(root, &known) }
     }
 
     /// Returns an element in which bounds that never bite are left out, and comparisons with one outcome are that.

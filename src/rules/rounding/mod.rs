@@ -9,7 +9,7 @@
 //!
 //! ## When it is wrong
 //! It is first order: products of errors are left out. An interval in which a function is not defined everywhere bounds nothing; one that leaves the
-//! dtype ends where it does, provided that the end is infinite or NaN wherever that element is (or a divisor grows without end). Nor does a step (a comparison, an integer, an unknown function) that a rounding reaches, but for
+//! dtype ends where it does, provided that the end is infinite or NaN wherever that element is (or a divisor, or what is bounded from above, grows without end). Nor does a step (a comparison, an integer, an unknown function) that a rounding reaches, but for
 //! a choice whose values are one where its condition turns.
 
 mod absorb;
@@ -174,7 +174,7 @@ fn carried(
                 // Nor is it too small where it does not grow.
                 let most = forward::largest(expr.dtype) / 1024.0;
                 let still = ranges.get(grows).is_some_and(|r| r.low >= -most);
-                let positive = e.float(*other).is_some_and(|v| (1.0 / 1024.0..=1024.0).contains(&v));
+                let positive = backward::constant(e, *other).is_some_and(|v| (1.0 / 1024.0..=1024.0).contains(&v));
                 may.insert(*id, from.iter().all(|up| *up) && still && positive);
             }
             Form::Op(Op::Div) if divides.is_some() => return None,

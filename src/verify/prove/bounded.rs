@@ -43,8 +43,13 @@ fn on_all_boxes(
     finite: &[ExprId],
     stated: &FxHashMap<SourceId, Domain>,
 ) -> Option<bool> {
+    // What is tiny is lost under a root that only the second takes.
+    if e.has_roots_of_what_vanishes(y.expr)? && !e.has_roots_of_what_vanishes(x.expr)? {
+        return Some(false);
+    }
     // The greatest is never rounded: that of parts is that of all.
-    let [first, second] = [e.joined(x.expr)?, e.joined(y.expr)?];
+    let [first, second] = [e.without_idle_comparisons(x.expr)?, e.without_idle_comparisons(y.expr)?];
+    let [first, second] = [e.joined(first)?, e.joined(second)?];
     let x = &Array { expr: e.parted_in_ones(first)?, ..x.clone() };
     let y = &Array { expr: e.parted_in_ones(second)?, ..y.clone() };
     let roots = [x.expr, y.expr];
