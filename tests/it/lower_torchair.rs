@@ -75,6 +75,9 @@ fn here() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/torchair")
 }
 
+/// Recorded cases whose graph here is another on purpose; the table in `docs/lowering.md` says why.
+const OTHERS: [&str; 1] = ["select_backward_default"];
+
 #[test]
 fn the_graphs_of_the_small_models_operators_are_torchairs() {
     let mut wrong = Vec::new();
@@ -85,7 +88,7 @@ fn the_graphs_of_the_small_models_operators_are_torchairs() {
         }
         count += 1;
         match differences(&case) {
-            Ok(d) if d.is_empty() => {}
+            Ok(d) if d.is_empty() != OTHERS.iter().any(|o| case.ends_with(o)) => {}
             other => wrong.push(format!("{}: {other:?}", case.display())),
         }
     }

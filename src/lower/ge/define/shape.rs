@@ -502,7 +502,17 @@ fn reflect(c: &mut Call<'_, '_>, x: NodeId, mut pads: Vec<Arg>, how: &str) -> Ma
     }
     let dims = pads.len().div_euclid(2);
     c.only((1..=3).contains(&dims), "such pads of so many dimensions")?;
-    one(c.b.call(&format!("aten.{how}_pad{dims}d.default"), vec![Arg::Node(x), Arg::List(pads.into())])?)
+    // GE has no pad of three dimensions: one is put in front.
+    let put = match (c.b.graph.target(x), c.b.graph.args(x)) {
+        ("aten.unsqueeze.default", [Arg::Node(from), Arg::Int(0)]) if dims == 1 && c.b.rank(x)? == 4 => Some(*from),
+        _ => None,
+    };
+    let args = vec![Arg::Node(put.unwrap_or(x)), Arg::List(pads.into())];
+    let padded = c.b.call(&format!("aten.{how}_pad{dims}d.default"), args)?;
+    if put.is_none() {
+        return one(padded);
+    }
+    one(c.b.call("aten.unsqueeze.default", vec![Arg::Node(padded), Arg::Int(0)])?)
 }
 
 /// The gradient of a pad that repeats elements: of what was padded the sizes are left, those of the gradient without the pads.

@@ -16,11 +16,25 @@ const ASSERTION: &str = "aten._assert_async.default";
 const COUNTED: &str = "aten.arange.default";
 const COUNTED_FROM: &str = "aten.arange.start";
 const COUNTED_BY: &str = "aten.arange.start_step";
+const CONVERTED: &str = "aten._to_copy.default";
 const EMBEDDING: &str = "aten.embedding.default";
 const PUT: &str = "aten.index_put.default";
 const COPY: &str = "aten.clone.default";
 const QUOTIENT: &str = "aten.div.Tensor_mode";
-const TAKEN: [&str; 3] = ["aten.index.Tensor", "aten._unsafe_index.Tensor", PUT];
+
+/// What takes or puts elements, and where its places stand.
+const TAKEN: [(&str, usize); 6] = [
+    ("aten.index.Tensor", 1),
+    ("aten._unsafe_index.Tensor", 1),
+    (PUT, 1),
+    ("aten.gather.default", 2),
+    ("aten.index_select.default", 2),
+    (EMBEDDING, 1),
+];
+
+/// Whether any, or all, elements are not zero.
+const OF_SOME: [&str; 6] =
+    ["aten.any.default", "aten.any.dim", "aten.any.dims", "aten.all.default", "aten.all.dim", "aten.all.dims"];
 
 /// Norms, and where what they are scaled by stands; what is added follows.
 const NORMS: [(&str, usize); 6] = [
@@ -62,11 +76,12 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
         match graph.target(node) {
             CONVOLUTION => by_dimension(graph, node),
             ASSERTION_THAT_SPEAKS => without_message(graph, node),
-            EMBEDDING => of_rows(graph, node),
+            CONVERTED => of_bytes(graph, node),
             QUOTIENT => without_mode(graph, node),
-            target if TAKEN.contains(&target) => {
+            target if let Some((_, places)) = TAKEN.iter().find(|(taken, _)| *taken == target) => {
+                of_rows(graph, node);
                 unspread(graph, node);
-                by_narrow_places(graph, node);
+                by_narrow_places(graph, node, *places);
             }
             target if let Some((_, scale)) = NORMS.iter().find(|(norm, _)| *norm == target) => {
                 without_neutral(graph, node, *scale);
@@ -100,7 +115,9 @@ fn by_dimension(graph: &mut Graph, node: NodeId) {
 
 /// Rows that are taken: which of them learns nothing is the gradient's to know.
 fn of_rows(graph: &mut Graph, node: NodeId) {
-    if let [rows @ Arg::Node(_), places @ Arg::Node(_), ..] = graph.args(node) {
+    if graph.target(node) == EMBEDDING
+        && let [rows @ Arg::Node(_), places @ Arg::Node(_), ..] = graph.args(node)
+    {
         let args = [rows.clone(), places.clone()];
         graph.set_args(node, args.into(), Box::default());
     }
@@ -154,7 +171,7 @@ fn without_dtype(graph: &mut Graph, registry: &Registry, node: NodeId) {
 }
 
 /// Places that were widened to 64 bits are those of 32.
-fn by_narrow_places(graph: &mut Graph, node: NodeId) {
+fn by_narrow_places(graph: &mut Graph, node: NodeId, at: usize) {
     let narrow = |a: &Arg| -> Option<Arg> {
         let widened = a.as_node().filter(|n| graph.kind(*n) == NodeKind::Call)?;
         let own = graph.args(widened).first()?.as_node()?;
@@ -165,15 +182,38 @@ fn by_narrow_places(graph: &mut Graph, node: NodeId) {
         is_widened.then_some(Arg::Node(own))
     };
     let mut args = graph.args(node).to_vec();
-    if let Some(Arg::List(places)) = args.get(1) {
-        let places: Vec<Arg> = places.iter().map(|a| narrow(a).unwrap_or_else(|| a.clone())).collect();
-        if let Some(slot) = args.get_mut(1) {
-            *slot = Arg::List(places.into());
-        }
+    let kept = |a: &Arg| narrow(a).unwrap_or_else(|| a.clone());
+    if let Some(slot) = args.get_mut(at) {
+        *slot = match &*slot {
+            Arg::List(places) => Arg::List(places.iter().map(kept).collect()),
+            one => kept(one),
+        };
     }
     if args != graph.args(node) {
         let kwargs = graph.kwargs(node).to_vec();
         graph.set_args(node, args.into(), kwargs.into());
+    }
+}
+
+/// Of bytes, whether some are not zero is a byte, too.
+fn of_bytes(graph: &mut Graph, node: NodeId) {
+    let dtype = |n: NodeId| graph.ty(n).as_tensor().map(|t| t.dtype);
+    let Some(some) = graph.args(node).first().and_then(Arg::as_node).filter(|n| dtype(*n) == Some(Dtype::Bool)) else {
+        return;
+    };
+    let Some(truths) = graph.args(some).first().and_then(Arg::as_node) else { return };
+    let Some(bytes) = graph.args(truths).first().and_then(Arg::as_node) else { return };
+    let is_some = OF_SOME.contains(&graph.target(some)) && graph.target(truths) == CONVERTED;
+    let is_of_bytes =
+        dtype(node) == Some(Dtype::U8) && dtype(truths) == Some(Dtype::Bool) && dtype(bytes) == Some(Dtype::U8);
+    if is_some && is_of_bytes {
+        let mut args = graph.args(some).to_vec();
+        if let Some(slot) = args.first_mut() {
+            *slot = Arg::Node(bytes);
+        }
+        let (kwargs, target) = (graph.kwargs(some).to_vec(), graph.target_id(some));
+        graph.set_args(node, args.into(), kwargs.into());
+        graph.set_target(node, target);
     }
 }
 
