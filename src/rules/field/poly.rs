@@ -265,7 +265,7 @@ impl Field<'_> {
                 };
                 let mut at = None;
                 for (j, (atom, exponent)) in term.factors.iter().enumerate() {
-                    if exponent.signum() == -by.signum() && self.same_atom(atom, inner, &[])? {
+                    if exponent.signum() != by.signum() && self.same_atom(atom, inner, &[])? {
                         at = Some(j);
                     }
                 }
