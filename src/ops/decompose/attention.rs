@@ -26,7 +26,6 @@ fn attention(b: &Builder<'_>, with_weights: bool) -> Made {
     if b.flag("enable_gqa")? && q.rank() >= 3 {
         (k, v) = (repeated(b, q, k)?, repeated(b, q, v)?);
     }
-    let mask = mask(b, q, k, with_weights)?;
     #[allow(clippy::cast_precision_loss)] // Sizes are far below 2^53.
     let scale = match b.opt_float("scale")? {
         Some(s) => s,
@@ -40,7 +39,7 @@ fn attention(b: &Builder<'_>, with_weights: bool) -> Made {
         true => product(b, q * scale.sqrt(), k * scale.sqrt())?,
         false => product(b, q, k)? * scale,
     };
-    let scores = mask.map_or(scores, |m| scores + m.to(scores.dtype()));
+    let scores = masked(b, scores, with_weights)?;
     let weights = scores.call("_safe_softmax", args![-1]);
     let y = product(b, weights, v)?.to(dtype);
     if with_weights { done![y, weights.to(dtype)] } else { done![y] }
@@ -50,11 +49,10 @@ fn attention(b: &Builder<'_>, with_weights: bool) -> Made {
 fn flash(b: &Builder<'_>) -> Made {
     let (q, k, v) = (b.t(0)?, b.t(1)?, b.t(2)?);
     b.only(b.float("dropout_p")? == 0.0 && q.rank() == 4, "dropout, or another rank")?;
-    let mask = mask(b, q, k, false)?;
     #[allow(clippy::cast_precision_loss)] // A size.
     let scale = b.opt_float("scale")?.unwrap_or(1.0 / (q.fixed(-1)? as f64).sqrt());
     let scores = product(b, q.wide(), k.wide().transpose(-2, -1))? * scale;
-    let scores = mask.map_or(scores, |m| scores + m.to(scores.dtype()));
+    let scores = masked(b, scores, false)?;
     let made = product(b, scores.call("_safe_softmax", args![-1]), v.wide())?.to(q.dtype());
     let sums = scores.call("logsumexp", args![ints(&[-1])]);
     done![made, sums]
@@ -67,24 +65,26 @@ fn repeated<'b>(b: &'b Builder<'_>, q: T<'b>, t: T<'b>) -> Result<T<'b>, CallFau
     Ok(if times == 1 { t } else { t.call("repeat_interleave.self_int", args![times, -3]) })
 }
 
-/// The mask as what is added: a boolean one says what takes part. (The form with weights adds a boolean one as it stands.)
-fn mask<'b>(b: &'b Builder<'_>, q: T<'b>, k: T<'b>, with_weights: bool) -> Result<Option<T<'b>>, CallFault> {
-    let causal = b.flag("is_causal")?;
-    let given = if causal {
-        b.only(b.is_none("attn_mask"), "a mask and is_causal")?;
-        let all = b.full(q, vec![q.size(-2), k.size(-2)], true, Dtype::Bool);
-        Some(all.op("tril"))
-    } else {
-        b.opt("attn_mask")?
-    };
-    Ok(given.map(|m| {
-        if m.dtype() != Dtype::Bool || with_weights && !causal {
-            return m;
-        }
+/// Scores of what takes part. A mask is added, a boolean one says what takes part (the form with weights adds it as it stands). What lies ahead is left out by
+/// kernels, which then do not see a NaN there; the form with weights adds a mask for that, too.
+fn masked<'b>(b: &'b Builder<'_>, scores: T<'b>, with_weights: bool) -> Result<T<'b>, CallFault> {
+    let q = b.t(0)?;
+    let zero_or_never = |m: T<'b>| {
         let zero = b.full(q, Vec::new(), 0, q.dtype());
         let never = b.full(q, Vec::new(), f64::NEG_INFINITY, q.dtype());
         b.op("where.self", args![m, zero, never])
-    }))
+    };
+    if b.flag("is_causal")? {
+        b.only(b.is_none("attn_mask"), "a mask and is_causal")?;
+        let all = b.full(q, vec![q.size(-2), b.t(1)?.size(-2)], true, Dtype::Bool);
+        return Ok(match with_weights {
+            true => scores + zero_or_never(all.op("tril")).to(scores.dtype()),
+            false => scores.fill_where(all.call("triu", args![1]), f64::NEG_INFINITY),
+        });
+    }
+    let Some(mask) = b.opt("attn_mask")? else { return Ok(scores) };
+    let added = if mask.dtype() == Dtype::Bool && !with_weights { zero_or_never(mask) } else { mask };
+    Ok(scores + added.to(scores.dtype()))
 }
 
 fn quarters<'b, const N: usize>(b: &'b Builder<'_>, t: T<'b>) -> Result<[T<'b>; N], CallFault> {
