@@ -66,7 +66,7 @@ fn repeated<'b>(b: &'b Builder<'_>, q: T<'b>, t: T<'b>) -> Result<T<'b>, CallFau
 }
 
 /// Scores of what takes part. A mask is added, a boolean one says what takes part (the form with weights adds it as it stands). What lies ahead is left out by
-/// kernels, which then do not see a NaN there; the form with weights adds a mask for that, too.
+/// kernels, which then do not see a NaN there; the form with weights, and one with values of another width, add a mask for that, too.
 fn masked<'b>(b: &'b Builder<'_>, scores: T<'b>, with_weights: bool) -> Result<T<'b>, CallFault> {
     let q = b.t(0)?;
     let zero_or_never = |m: T<'b>| {
@@ -77,7 +77,8 @@ fn masked<'b>(b: &'b Builder<'_>, scores: T<'b>, with_weights: bool) -> Result<T
     if b.flag("is_causal")? {
         b.only(b.is_none("attn_mask"), "a mask and is_causal")?;
         let all = b.full(q, vec![q.size(-2), b.t(1)?.size(-2)], true, Dtype::Bool);
-        return Ok(match with_weights {
+        let is_alike = b.t(2)?.sizes().last() == q.sizes().last();
+        return Ok(match with_weights || !is_alike {
             true => scores + zero_or_never(all.op("tril")).to(scores.dtype()),
             false => scores.fill_where(all.call("triu", args![1]), f64::NEG_INFINITY),
         });

@@ -335,6 +335,8 @@ pub struct Facts {
     pub unset: bool,
     /// `#copies`: the result and what is written is the second operand, converted and repeated to the first.
     pub copies: bool,
+    /// `#numbers`: a number may stand in the place of a tensor; others refuse it when they are called.
+    pub numbers: bool,
     /// `#writes-if=NAME`: what the marks say is written is written only where that argument is true.
     pub writes_if: Option<Box<str>>,
     /// `#draws-unless=NAME:VALUE`, `#draws-unless=NAME:VALUE|NAME:VALUE`: draws nothing where an argument has that value.
@@ -442,6 +444,7 @@ impl Facts {
             "unset" => self.unset = true,
             "one-memory" => self.one_memory = true,
             "copies" => self.copies = true,
+            "numbers" => self.numbers = true,
             "moves" => self.moves = true,
             "discrete" => self.discrete = true,
             "writes-if" => self.writes_if = Some(value.into()),

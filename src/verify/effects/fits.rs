@@ -42,7 +42,10 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     if only_orders(operator) {
         return true;
     }
-    if view.hearsay(node).is_told() || operands_are_hearsay(f, side, node) {
+    if view.hearsay(node).is_told()
+        || operands_are_hearsay(f, side, node)
+        || !operator.facts.numbers && has_number_for_tensor(view, operator, &bound)
+    {
         return false;
     }
     // What is its operand as it is needs no kernel.
@@ -193,6 +196,17 @@ fn has_plain_options(f: &mut Functional<'_>, side: Side, node: NodeId, bound: &B
             _ => true,
         })
         && !pins_memory(f, side, node)
+}
+
+/// Whether a number stands in the place of a tensor.
+fn has_number_for_tensor(view: &dyn View, operator: &Operator, bound: &Bound<'_>) -> bool {
+    let is_number = |arg: &Arg| match arg {
+        Arg::Int(_) | Arg::Float(_) | Arg::Bool(_) => true,
+        Arg::Node(n) => matches!(view.ty(*n), ValueType::SymInt(_) | ValueType::SymFloat(_) | ValueType::SymBool(_)),
+        _ => false,
+    };
+    let mut slots = operator.schema.params.iter().zip(&bound.args);
+    slots.any(|(p, arg)| p.ty.base == Base::Tensor && !p.ty.is_list() && is_number(arg))
 }
 
 fn pins_memory(f: &Functional<'_>, side: Side, node: NodeId) -> bool {

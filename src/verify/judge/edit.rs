@@ -151,6 +151,10 @@ fn finish(
         let reason = format!("values are equal over the reals only, and to `{node}` they are more than real numbers");
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
     }
+    if real::is_wider_inside(f, &c.rules.reals, c.settles_first()) {
+        let reason = "values that are rounded elsewhere are as close where they are, and not shown to be where more is made of them";
+        findings.push(Problem::unknown(Question::Values, reason));
+    }
     findings.assumes.extend(of_inputs(f));
     let defined = f
         .defined

@@ -42,6 +42,8 @@ const AGAIN: usize = 20_000;
 pub struct Reals {
     /// Pairs: as it was, as it is.
     pub pairs: Vec<(ValueId, ValueId)>,
+    /// Whether one of the pairs is only as close, and rounded elsewhere.
+    wider: bool,
     /// Values that are assumed to lie in the working range.
     assumed: Vec<Source>,
     /// Nodes of either graph that may hold an infinite number that is named there, once that was looked up.
@@ -81,7 +83,11 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
         return None;
     }
     let whole = are_one(l, reals, &x, &y, false);
-    if whole == Some(true) || l.f.allows_wider && as_close(l, reals, &x, &y) == Some(true) {
+    if whole == Some(true) {
+        return whole;
+    }
+    if l.f.allows_wider && as_close(l, reals, &x, &y) == Some(true) {
+        reals.wider = true;
         return Some(true);
     }
     let size: usize = [x.expr, y.expr].iter().map(|end| l.speaker.e.below(*end).len()).sum();
@@ -368,6 +374,12 @@ fn without_infinities(e: &mut Elements, root: ExprId, finite: &mut Vec<ExprId>) 
         *other = e.with_truths(*other, &known)?;
     }
     e.with_truths(root, &known)
+}
+
+/// Whether a value that is rounded elsewhere is computed from, or made of what is taken to lie in the working range: poles and ends of dtypes are nearer than
+/// roundings to narrower floats, and what these make of them is bounded nowhere.
+pub fn is_wider_inside(f: &mut Functional<'_>, reals: &Reals, whole: bool) -> bool {
+    reals.wider && (!inner(f, reals).is_empty() || !assumed(f, reals, whole).is_empty())
 }
 
 /// Returns the names of nodes that are equal over the reals only and that more is computed from.
