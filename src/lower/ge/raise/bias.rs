@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::between::nothing_is_written;
 use super::definition::taken_apart;
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, View};
 use crate::ops::Registry;
@@ -36,14 +37,14 @@ pub fn biased(before: &mut Graph, raised: &mut Graph, registry: &Registry) -> (b
     for graph in [before, raised] {
         let sums: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.target(*n) == SUM).collect();
         for sum in sums {
-            any |= as_one(graph, sum);
+            any |= as_one(graph, registry, sum);
         }
     }
     (any, defined)
 }
 
 /// Makes one call of a product that nothing else reads, and a row that is added to it.
-fn as_one(graph: &mut Graph, sum: NodeId) -> bool {
+fn as_one(graph: &mut Graph, registry: &Registry, sum: NodeId) -> bool {
     let ([Arg::Node(x), Arg::Node(y)], []) = (graph.args(sum), graph.kwargs(sum)) else { return false };
     let (x, y) = (*x, *y);
     let Some((of, row)) = [(x, y), (y, x)].into_iter().find(|(of, row)| is_row_for(graph, *of, *row, sum)) else {
@@ -58,6 +59,9 @@ fn as_one(graph: &mut Graph, sum: NodeId) -> bool {
     let [Arg::Node(a), Arg::Node(b)] = graph.args(product) else { return false };
     let last = |n: NodeId| graph.ty(n).as_tensor().and_then(|t| t.sizes.last().copied());
     if graph.target(product) != PRODUCT || !lone(product) || last(product) != last(of) {
+        return false;
+    }
+    if !nothing_is_written(graph, registry, product, sum) {
         return false;
     }
     let args: Box<[Arg]> = Box::new([Arg::Node(row), Arg::Node(*a), Arg::Node(*b)]);

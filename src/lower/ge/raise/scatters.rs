@@ -3,7 +3,9 @@
 //! Promises: a tensor that holds, at the very places where something is reduced into it, what changes nothing there (0 for a sum, 1 for a product,
 //! infinities for an extreme) is that tensor with its own elements left out, as PyTorch computes it itself.
 
+use super::between::nothing_is_written;
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, View};
+use crate::ops::Registry;
 
 const REDUCED: &str = "aten.scatter_reduce.two";
 const ADDED: &str = "aten.scatter_add.default";
@@ -18,12 +20,15 @@ struct Reduction {
 }
 
 /// Leaves out the elements of a tensor that count for nothing.
-pub(super) fn without_neutral(graph: &mut Graph) {
+pub(super) fn without_neutral(graph: &mut Graph, registry: &Registry) {
     let is_sent = |n: &NodeId| graph.kind(*n) == NodeKind::Call && [REDUCED, ADDED].contains(&graph.target(*n));
     let calls: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(is_sent).collect();
     for node in calls {
         let Some(found) = read(graph, node) else { continue };
         let Some(own) = below(graph, &found) else { continue };
+        if !nothing_is_written(graph, registry, found.into, node) {
+            continue;
+        }
         let (name, target) = (graph.texts.intern("include_self"), graph.texts.intern(REDUCED));
         let args = [
             Arg::Node(own),
@@ -95,7 +100,7 @@ mod tests {
             "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[3, 4]\", i: \"i64[2, 4]\", j: \"i64[2, 4]\", y: \"f32[2, 4]\"):\n        s: \"f32[3, 4]\" = torch.ops.aten.scatter.value(x, 0, {sent})\n        r: \"f32[3, 4]\" = torch.ops.aten.scatter_reduce.two(s, 0, i, y, {reduced})\n        return (r,)\n"
         );
         let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
-        without_neutral(&mut graph);
+        without_neutral(&mut graph, &Registry::standard());
         text::write(&graph)
     }
 

@@ -5,6 +5,7 @@
 //! nothing raises in the graph that was lowered is assumed anyway), and a scale that is a power of two is the ratio of the sizes, bit by bit, where these
 //! are in that ratio.
 
+use super::between::nothing_is_written;
 use super::scatters;
 use crate::graph::{Arg, BodyId, Dtype, Graph, Layout, NodeId, NodeKind, StrId, ValueType, View};
 use crate::ops::{Base, Param, Registry};
@@ -76,12 +77,12 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
         match graph.target(node) {
             CONVOLUTION => by_dimension(graph, node),
             ASSERTION_THAT_SPEAKS => without_message(graph, node),
-            CONVERTED => of_bytes(graph, node),
+            CONVERTED => of_bytes(graph, registry, node),
             QUOTIENT => without_mode(graph, node),
             target if let Some((_, places)) = TAKEN.iter().find(|(taken, _)| *taken == target) => {
                 of_rows(graph, node);
                 unspread(graph, node);
-                by_narrow_places(graph, node, *places);
+                by_narrow_places(graph, registry, node, *places);
             }
             target if let Some((_, scale)) = NORMS.iter().find(|(norm, _)| *norm == target) => {
                 without_neutral(graph, node, *scale);
@@ -97,7 +98,7 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
             _ => {}
         }
     }
-    scatters::without_neutral(graph);
+    scatters::without_neutral(graph, registry);
 }
 
 fn by_dimension(graph: &mut Graph, node: NodeId) {
@@ -171,7 +172,7 @@ fn without_dtype(graph: &mut Graph, registry: &Registry, node: NodeId) {
 }
 
 /// Places that were widened to 64 bits are those of 32.
-fn by_narrow_places(graph: &mut Graph, node: NodeId, at: usize) {
+fn by_narrow_places(graph: &mut Graph, registry: &Registry, node: NodeId, at: usize) {
     let narrow = |a: &Arg| -> Option<Arg> {
         let widened = a.as_node().filter(|n| graph.kind(*n) == NodeKind::Call)?;
         let own = graph.args(widened).first()?.as_node()?;
@@ -179,7 +180,7 @@ fn by_narrow_places(graph: &mut Graph, node: NodeId, at: usize) {
         let is_widened = graph.target(widened) == "aten._to_copy.default"
             && dtype(widened) == Some(Dtype::I64)
             && dtype(own) == Some(Dtype::I32);
-        is_widened.then_some(Arg::Node(own))
+        (is_widened && nothing_is_written(graph, registry, widened, node)).then_some(Arg::Node(own))
     };
     let mut args = graph.args(node).to_vec();
     let kept = |a: &Arg| narrow(a).unwrap_or_else(|| a.clone());
@@ -196,7 +197,7 @@ fn by_narrow_places(graph: &mut Graph, node: NodeId, at: usize) {
 }
 
 /// Of bytes, whether some are not zero is a byte, too.
-fn of_bytes(graph: &mut Graph, node: NodeId) {
+fn of_bytes(graph: &mut Graph, registry: &Registry, node: NodeId) {
     let dtype = |n: NodeId| graph.ty(n).as_tensor().map(|t| t.dtype);
     let Some(some) = graph.args(node).first().and_then(Arg::as_node).filter(|n| dtype(*n) == Some(Dtype::Bool)) else {
         return;
@@ -206,7 +207,7 @@ fn of_bytes(graph: &mut Graph, node: NodeId) {
     let is_some = OF_SOME.contains(&graph.target(some)) && graph.target(truths) == CONVERTED;
     let is_of_bytes =
         dtype(node) == Some(Dtype::U8) && dtype(truths) == Some(Dtype::Bool) && dtype(bytes) == Some(Dtype::U8);
-    if is_some && is_of_bytes {
+    if is_some && is_of_bytes && nothing_is_written(graph, registry, truths, node) {
         let mut args = graph.args(some).to_vec();
         if let Some(slot) = args.first_mut() {
             *slot = Arg::Node(bytes);
