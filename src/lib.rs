@@ -32,6 +32,7 @@ pub mod analysis;
 pub mod exec;
 
 pub mod formats;
+pub mod functionalize;
 pub mod passes;
 pub mod rules;
 

@@ -81,5 +81,6 @@ fn words(c: &Checked) -> String {
     under.extend(c.under.lenient.iter().map(|word| format!("lenient: {word}")));
     under.extend(c.assumes.iter().cloned());
     text.extend(under.iter().map(|line| format!("  under: {}\n", plain(line))));
+    text.extend(c.again.iter().map(|line| format!("  writes: {}\n", plain(line))));
     text
 }

@@ -16,7 +16,7 @@ use crate::certificate::{Certificate, CertificateError, Conditions};
 use crate::formats::text::{ReadOptions, case};
 use crate::graph::{Graph, Model};
 use crate::ops::Registry;
-use crate::verify::{self, JudgeOptions, Level, Mode};
+use crate::verify::{self, Again, JudgeOptions, Level, Mode};
 
 /// What became of one certificate.
 #[derive(Debug, Serialize)]
@@ -33,6 +33,9 @@ pub struct Checked {
     pub under: Conditions,
     /// What that rests on beyond the registry.
     pub assumes: Vec<String>,
+    /// What came of showing it again on graphs without writes; nothing where neither writes, or it does not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
     /// How many steps it has.
     pub steps: usize,
     /// How long the check took.
@@ -154,6 +157,7 @@ impl Checking<'_> {
         Ok(Checked {
             file: name,
             holds: checked.is_ok(),
+            again: checked.as_ref().ok().filter(|c| c.again != Again::Plain).map(|c| c.again.to_string()),
             reason: checked.err().map_or_else(String::new, |e| e.to_string()),
             level: certificate.level,
             steps: certificate.steps.len(),

@@ -43,7 +43,7 @@ pub use judge::{judge_edit, judge_editor, judge_pair};
 pub use models::{constants, of_models, unlike_models};
 pub use options::{Budget, Closure, JudgeOptions, Mode, stated};
 pub use policy::Policy;
-pub use replay::{Certified, Unproved, certify, check_certificate};
+pub use replay::{Again, Certified, Held as HeldCertificate, Unproved, certify, check_certificate};
 pub use show::line as print_node;
 pub use user_rules::{Admitted, NotAdmitted, UserRule, UserRules, admit};
 pub use verdict::{Answer, Assumption, Finding, Level, Question, SideBySide, Stop, Verdict};

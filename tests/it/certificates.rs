@@ -8,7 +8,7 @@ use crate::common::files;
 use airlock::certificate::{Answered, Certificate, Conditions, GraphDigest, Position, Rests, Step, Version};
 use airlock::formats::text::{ReadOptions, case};
 use airlock::ops::Registry;
-use airlock::verify::{Finding, JudgeOptions, Level, Mode, certify, check_certificate};
+use airlock::verify::{Again, Finding, JudgeOptions, Level, Mode, certify, check_certificate};
 use serde_json::Value;
 
 fn registry() -> Registry {
@@ -46,7 +46,7 @@ fn label_is_right(case: &case::Case) -> bool {
 #[test]
 fn what_is_accepted_has_a_certificate_and_it_holds() {
     let registry = registry();
-    let (mut held, mut steps) = (0, 0);
+    let (mut held, mut steps, mut again, mut kept) = (0, 0, 0, 0);
     let mut wrong = Vec::new();
     for (name, case) in cases().into_iter().filter(|(_, c)| label_is_right(c)) {
         let options = options(&case);
@@ -63,15 +63,20 @@ fn what_is_accepted_has_a_certificate_and_it_holds() {
         // Another seed than that of the search.
         let check = JudgeOptions { seed: 7, ..options };
         match check_certificate(&read, &case.before, &case.after, &registry, &check) {
-            Ok(verdict) => assert_eq!(verdict.level, Some(certificate.level), "{name}"),
+            Ok(found) => {
+                assert_eq!(found.verdict.level, Some(certificate.level), "{name}");
+                again += usize::from(found.again == Again::Shown);
+                kept += usize::from(matches!(found.again, Again::Kept(_)));
+            }
             Err(error) => wrong.push(format!("{name}: {error}")),
         }
         held += 1;
         steps += certificate.steps.len();
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    eprintln!("{held} certificates hold, of {steps} steps");
+    eprintln!("{held} certificates hold, of {steps} steps; {again} were shown again without writes, {kept} were not");
     assert!(held > 100 && steps > 50, "{held} {steps}");
+    assert!(again > 4 * kept, "{again} {kept}");
 }
 
 const BEFORE: &str = "

@@ -4,6 +4,7 @@
 
 mod compare;
 mod edits;
+mod functional;
 mod generate;
 mod journal;
 mod menu;

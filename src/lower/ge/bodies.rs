@@ -6,8 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::expand::replace;
-use crate::graph::{Arg, BodyId, Dtype, Graph, NewNode, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::graph::{Arg, BodyId, Dtype, Graph, NewNode, NodeId, NodeKind, TensorType, ValueType, View, replace};
 use crate::ops::{AutocastPolicy, autocast_policy, is_autocast};
 
 /// Returns the graph with such bodies in their places; nothing where it has none.

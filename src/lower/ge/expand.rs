@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::lowering::{Remark, Unsupported};
-use crate::graph::{Arg, BodyId, Graph, MemoryFormat, NodeId, View};
+use crate::graph::{Arg, BodyId, Graph, MemoryFormat, NodeId, View, replace};
 use crate::ops::{Expansion, Registry};
 
 /// A copy of a graph with some of its nodes taken apart.
@@ -160,46 +160,4 @@ fn literals(graph: &Graph, node: NodeId) -> Vec<Arg> {
     }
     let named = graph.kwargs(node).iter().map(|(_, a)| a);
     graph.args(node).iter().chain(named).map(literal).collect()
-}
-
-/// Lets the users of a node use its results instead, and removes it.
-pub(super) fn replace(graph: &mut Graph, node: NodeId, results: &[Arg]) {
-    let (whole, results) = match results {
-        [list @ (Arg::List(items) | Arg::Tuple(items))] => (list.clone(), &**items),
-        [one] => (one.clone(), &[][..]),
-        all => (Arg::Tuple(all.into()), all),
-    };
-    let users: Vec<NodeId> = graph.users_in_order(node);
-    for user in users {
-        let part = match (graph.target(user), graph.args(user)) {
-            ("_operator.getitem" | "operator.getitem", [_, Arg::Int(i)]) => usize::try_from(*i).ok(),
-            _ => None,
-        };
-        match part.and_then(|i| results.get(i)).cloned() {
-            Some(result) => {
-                let takers = graph.users_in_order(user);
-                takers.into_iter().for_each(|taker| put(graph, taker, user, &result));
-                graph.remove(user);
-            }
-            None => put(graph, user, node, &whole),
-        }
-    }
-    graph.remove(node);
-}
-
-/// Lets a user take another value in the place of a node.
-pub(super) fn put(graph: &mut Graph, user: NodeId, old: NodeId, new: &Arg) {
-    let args = graph.args(user).iter().map(|a| with(a, old, new)).collect();
-    let kwargs = graph.kwargs(user).iter().map(|(k, a)| (*k, with(a, old, new))).collect();
-    graph.set_args(user, args, kwargs);
-}
-
-/// Returns the argument with a node replaced. Lists nest at most `Arg::MAX_DEPTH` deep.
-pub(super) fn with(arg: &Arg, old: NodeId, new: &Arg) -> Arg {
-    match arg {
-        Arg::Node(n) if *n == old => new.clone(),
-        Arg::List(items) => Arg::List(items.iter().map(|a| with(a, old, new)).collect()),
-        Arg::Tuple(items) => Arg::Tuple(items.iter().map(|a| with(a, old, new)).collect()),
-        other => other.clone(),
-    }
 }

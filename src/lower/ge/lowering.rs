@@ -12,7 +12,6 @@ use super::compare::Host;
 use super::convert::{self, Cx};
 use super::draft::{self, Draft};
 use super::expand::Expanded;
-use super::functional;
 use super::metas;
 use super::proto::GraphDef;
 use super::scopes::{self, Edges};
@@ -22,6 +21,7 @@ use super::views::{Kind, Views};
 use super::writes;
 use crate::analysis::Storages;
 use crate::analysis::streams::{ScopeFault, Scopes, Streams};
+use crate::functionalize::functionalize;
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::{Operator, Registry};
 use crate::sym::{Dim, Symbols};
@@ -185,16 +185,16 @@ pub fn draft(graph: &Graph, options: &Options, registry: &Registry) -> Result<Lo
         done => return done,
     };
     // What is written through views stops a lowering that takes writes as they come; without writes it may go.
-    let Ok(Some(functional)) = functional::of(graph, registry) else { return Err(error) };
-    let made = match lower_once(&functional, options, registry) {
-        Err(LowerError::Unsupported { nodes }) => lower_apart(&functional, nodes, options, registry),
+    let Ok(Some(functional)) = functionalize(graph, registry) else { return Err(error) };
+    let made = match lower_once(&functional.graph, options, registry) {
+        Err(LowerError::Unsupported { nodes }) => lower_apart(&functional.graph, nodes, options, registry),
         done => done,
     };
     let mut lowered = made.map_err(|_| error)?;
     let what = "writes are taken out: each gives a new value, and views of what was written are made again".to_string();
     lowered.remarks.push(Remark { node: "graph".into(), target: String::new(), what });
     if options.keep_stages && lowered.decomposed.is_none() {
-        lowered.decomposed = Some(Box::new(functional));
+        lowered.decomposed = Some(Box::new(functional.graph));
     }
     Ok(lowered)
 }

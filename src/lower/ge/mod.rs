@@ -20,7 +20,6 @@ mod draft;
 mod draws;
 mod expand;
 pub mod files;
-mod functional;
 mod literal;
 mod lowering;
 mod metas;

@@ -93,6 +93,31 @@ pub(in crate::verify) fn judge_graphs(
     finish(findings, &mut f, &c, options, start)
 }
 
+/// Compares what two graphs return, and what their inputs hold at the end, once `begin` has shown which values are equal.
+pub(in crate::verify) fn judge_values(
+    before: &dyn View,
+    after: &dyn View,
+    registry: &Registry,
+    options: &JudgeOptions,
+    begin: &mut dyn FnMut(&mut Functional<'_>, &mut Congruence),
+) -> Vec<Problem> {
+    let kinds = Kinds::of(&[before, after], registry);
+    let mut f = functional(before, after, registry, options, (Sizes::new(after.symbols(), before), kinds));
+    let mut c = Congruence::with_limit(options.budget.pairs);
+    let mut findings = Findings::default();
+    findings.problems.extend(compare_inputs(before, after, &f));
+    number_inputs(&mut f);
+    number_unset(&mut f);
+    if number_effects(&mut f, &mut findings).is_some() {
+        c.settle_first();
+        begin(&mut f, &mut c);
+        findings.problems.extend(compare_outputs(&mut f, &mut c));
+        findings.problems.extend(compare_finals(&mut f, &mut c, None));
+        findings.problems.extend(compare_attributes(&mut f, &mut c, None));
+    }
+    findings.problems
+}
+
 pub(in crate::verify) fn functional<'a>(
     before: &'a dyn View,
     after: &'a dyn View,

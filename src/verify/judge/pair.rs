@@ -40,6 +40,20 @@ pub(in crate::verify) fn judge_pair_by(
     if !malformed.is_empty() {
         return refused_for_form(malformed, options, start);
     }
+    let (before, after) = comparable(before, after, registry, &mut findings);
+    proof.see(&before, &after);
+    let runs = Some(Runs { before: &before, after: &after, options });
+    let verdict = judge_graphs(&before, &after, registry, options, (findings, proof), runs, start);
+    settle(verdict, &before, &after, registry, options)
+}
+
+/// Returns both graphs with types that rules give, and the symbols of the first.
+pub(in crate::verify) fn comparable(
+    before: &Graph,
+    after: &Graph,
+    registry: &Registry,
+    findings: &mut Findings,
+) -> (Graph, Graph) {
     let (mut before, mut after) = (before.clone(), after.clone());
     // What is wrong with the first graph is its reader's to say.
     let _ = registry.check_types(&mut before);
@@ -56,10 +70,7 @@ pub(in crate::verify) fn judge_pair_by(
         let reason = problem.to_string();
         findings.push(Problem::refuted(Question::Form, reason).at([problem.name]));
     }
-    proof.see(&before, &after);
-    let runs = Some(Runs { before: &before, after: &after, options });
-    let verdict = judge_graphs(&before, &after, registry, options, (findings, proof), runs, start);
-    settle(verdict, &before, &after, registry, options)
+    (before, after)
 }
 
 /// What a graph means in which a value may be made of itself is not asked.

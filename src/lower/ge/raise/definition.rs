@@ -8,9 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::draws;
 use crate::analysis::streams::mentions_streams;
-use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, View};
+use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, View, replace};
 use crate::lower::ge::define::fields::is_call_held;
-use crate::lower::ge::expand::replace;
 use crate::ops::{Exactness, Expansion, Operator, Registry};
 use crate::sym::Dim;
 

@@ -3,7 +3,10 @@
 //! Promises: (1) [`check_certificate`] takes nothing from a certificate but what to try: every step is shown by rules on terms of both whole
 //! graphs, in the order of the certificate, and every question is asked again, answered by structure once the steps are; (2) it reads no journal,
 //! tries no pair that no step names, and what is equal over the reals is sampled on inputs of a seed of its own; (3) what it finds must be what the
-//! certificate states, word by word. Shares with the judge how terms are made, what is asked, and the rules.
+//! certificate states, word by word; (4) where graphs write, the steps are shown once more on both graphs with their writes taken out by another walk
+//! than the judge's (`again`). Shares with the judge how terms are made of what does not write, what is asked, and the rules.
+
+mod again;
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -23,6 +26,8 @@ use crate::verify::policy::Policy;
 use crate::verify::prove::congruence::{Congruence, Proof};
 use crate::verify::prove::widen;
 use crate::verify::verdict::{Finding, Question, Verdict};
+
+pub use again::Again;
 
 /// Both graphs as they were judged, and what is stated of their sizes.
 #[derive(Debug, Default)]
@@ -183,6 +188,15 @@ fn conditions(options: &JudgeOptions) -> Conditions {
     }
 }
 
+/// A certificate that holds.
+#[derive(Debug)]
+pub struct Held {
+    /// What the replay found.
+    pub verdict: Verdict,
+    /// What came of showing it again without writes.
+    pub again: Again,
+}
+
 /// Why a certificate does not hold for two graphs.
 #[derive(Debug, thiserror::Error)]
 pub enum Unproved {
@@ -225,7 +239,7 @@ pub fn check_certificate(
     after: &Graph,
     registry: &Registry,
     options: &JudgeOptions,
-) -> Result<Verdict, Unproved> {
+) -> Result<Held, Unproved> {
     let under = &certificate.under;
     let mode = Mode::from_name(&under.mode).ok_or_else(|| Unproved::Mode(under.mode.clone()))?;
     let seed = if options.seed == 0 { RandomState::new().build_hasher().finish() } else { options.seed };
@@ -267,7 +281,10 @@ pub fn check_certificate(
     if !found.iter().all(|a| certificate.assumes.contains(a)) {
         same("as assumed", &certificate.assumes, &found)?;
     }
-    Ok(verdict)
+    match again::again(before, after, registry, &options, &certificate.steps) {
+        unshown @ Again::Unshown(_) => Err(Unproved::NotShown(unshown.to_string())),
+        again => Ok(Held { verdict, again }),
+    }
 }
 
 fn same<T: PartialEq + fmt::Debug>(what: &'static str, stated: &T, found: &T) -> Result<(), Unproved> {

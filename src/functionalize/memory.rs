@@ -1,0 +1,238 @@
+//! Where values lie, and which node holds what they hold now.
+//!
+//! Promises: a value whose memory was written since it was made is made again of what the memory holds; one of which nobody can say whether it
+//! lies in memory that was written is refused when it is read.
+
+use std::collections::HashMap;
+
+use super::Kept;
+use crate::analysis::{self, Place, Shares};
+use crate::graph::{Arg, Graph, NewNode, NodeId, NodeKind, StrId, ValueType, View, put};
+use crate::ops::Registry;
+
+/// Of what a value is a view, and by which call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) of: NodeId,
+    /// The view operator.
+    pub(super) call: NodeId,
+    /// Which of its results, where it has several.
+    pub(super) item: Option<i64>,
+    /// Whether it is that very tensor.
+    pub(super) same: bool,
+}
+
+/// Where a value lies, and what it holds now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lies {
+    /// The node whose memory it is at the end of the chain.
+    root: NodeId,
+    /// Of what it is a view; `None` for the root itself.
+    pub(super) seen: Option<Seen>,
+    /// The node that holds its content, as of a number of writes to the root.
+    now: NodeId,
+    writes: usize,
+}
+
+/// A graph of which writes are taken out.
+pub(super) struct Memory<'r> {
+    pub(super) graph: Graph,
+    pub(super) registry: &'r Registry,
+    pub(super) lies: HashMap<NodeId, Lies>,
+    /// Values of which nobody can say whether they lie in these roots, each with the writes that there were.
+    perhaps: HashMap<NodeId, Vec<(NodeId, usize)>>,
+    /// How often each root was written.
+    writes: HashMap<NodeId, usize>,
+    /// Which node takes an item of a tuple.
+    items: HashMap<Place, NodeId>,
+    /// Operands of calls of several results, where these stand in for what the program names.
+    named: HashMap<NodeId, Vec<(NodeId, NodeId)>>,
+}
+
+impl<'r> Memory<'r> {
+    pub(super) fn of(graph: Graph, registry: &'r Registry) -> Self {
+        let (lies, perhaps, writes) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { graph, registry, lies, perhaps, writes, items: HashMap::new(), named: HashMap::new() }
+    }
+
+    pub(super) fn kept(&self, node: NodeId, reason: impl Into<String>) -> Kept {
+        Kept { node: self.graph.name(node).to_string(), reason: reason.into() }
+    }
+
+    /// Notes where the result of a call lies; its operands are those that the program names.
+    pub(super) fn lay(&mut self, node: NodeId) {
+        let place = analysis::place_of(&self.graph, node);
+        let home = analysis::home_of(&self.graph, self.registry, place);
+        let is_item = place.node != node;
+        match home.as_slice() {
+            [] if !is_item => {}
+            [shares @ (Shares::Same(_) | Shares::View(_))] if let Some(seen) = self.seen(node, place, *shares) => {
+                let root = self.root_of(seen.of);
+                let writes = self.written(root);
+                self.lies.insert(node, Lies { root, seen: Some(seen), now: node, writes });
+            }
+            // The only node that takes an item in memory of its own.
+            [] if *self.items.entry(place).or_insert(node) == node => {}
+            many => {
+                let mut roots: Vec<(NodeId, usize)> = Vec::new();
+                let twin = self.items.get(&place).copied().filter(|_| is_item);
+                for of in many.iter().map(|s| self.named(place.node, s.place())).chain(twin) {
+                    let root = self.root_of(of);
+                    roots.push((root, self.written(root)));
+                    roots.extend(self.perhaps.get(&of).into_iter().flatten());
+                }
+                self.perhaps.insert(node, roots);
+            }
+        }
+    }
+
+    /// How a value is a view of the first operand of the call that makes it.
+    fn seen(&self, node: NodeId, place: Place, shares: Shares) -> Option<Seen> {
+        let first = self.graph.args(place.node).first()?.as_node()?;
+        let item = (place.node != node).then_some(i64::from(place.item));
+        let of = self.named(place.node, shares.place());
+        let plain = analysis::place_of(&self.graph, first) == shares.place() && !self.perhaps.contains_key(&of);
+        plain.then_some(Seen { of, call: place.node, item, same: matches!(shares, Shares::Same(_)) })
+    }
+
+    /// The operand that the program names, where a call of several results takes what stands in for it.
+    fn named(&self, call: NodeId, operand: Place) -> NodeId {
+        let stands = |(now, _): &&(NodeId, NodeId)| analysis::place_of(&self.graph, *now) == operand;
+        let own = self.graph.operands(call).find(|n| analysis::place_of(&self.graph, *n) == operand);
+        let named = self.named.get(&call).and_then(|all| all.iter().find(stands)).map(|(_, named)| *named);
+        named.or(own).unwrap_or(operand.node)
+    }
+
+    pub(super) fn root_of(&self, node: NodeId) -> NodeId {
+        self.lies.get(&node).map_or(node, |l| l.root)
+    }
+
+    pub(super) fn written(&self, root: NodeId) -> usize {
+        self.writes.get(&root).copied().unwrap_or(0)
+    }
+
+    /// Whether nobody can say what memory a value lies in.
+    pub(super) fn is_open(&self, node: NodeId) -> bool {
+        self.perhaps.contains_key(&node)
+    }
+
+    /// Notes what the values of a chain hold now, after a write to the memory at its end.
+    pub(super) fn write(&mut self, root: NodeId, path: Vec<(NodeId, NodeId)>) {
+        let writes = self.written(root).saturating_add(1);
+        self.writes.insert(root, writes);
+        for (view, now) in path {
+            let seen = self.lies.get(&view).and_then(|l| l.seen);
+            self.lies.insert(view, Lies { root, seen, now, writes });
+        }
+    }
+
+    /// Lets a call read what its operands hold now.
+    pub(super) fn refresh(&mut self, node: NodeId) -> Result<(), Kept> {
+        let operands: Vec<NodeId> = self.graph.operands(node).collect();
+        for operand in operands {
+            let now = self.now(operand, node)?;
+            if now != operand {
+                put(&mut self.graph, node, operand, &Arg::Node(now));
+                if self.graph.ty(node).as_tensor().is_none() {
+                    self.named.entry(node).or_default().push((now, operand));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the node that holds the content of `value` before `reader`; makes it where a write has been since.
+    pub(super) fn now(&mut self, value: NodeId, reader: NodeId) -> Result<NodeId, Kept> {
+        let mut chain = Vec::new();
+        let mut at = value;
+        let mut now = loop {
+            if let Some(roots) = self.perhaps.get(&at) {
+                if roots.iter().any(|(root, writes)| self.written(*root) != *writes) {
+                    return Err(self.kept(value, "it may share memory that is written, and is read later"));
+                }
+                break at;
+            }
+            let Some(lies) = self.lies.get(&at) else { break at };
+            match lies.seen {
+                Some(seen) if lies.writes != self.written(lies.root) => {
+                    chain.push((at, seen));
+                    at = seen.of;
+                }
+                _ => break lies.now,
+            }
+        };
+        for (view, seen) in chain.into_iter().rev() {
+            now = self.made_again((view, seen), now, reader)?;
+            let writes = self.written(self.root_of(view));
+            if let Some(lies) = self.lies.get_mut(&view) {
+                (lies.now, lies.writes) = (now, writes);
+            }
+        }
+        Ok(now)
+    }
+
+    /// Whether a node of the graph as it has become may lie in memory of an input, or of the module.
+    pub(super) fn may_lie_in_an_input(&self, node: NodeId) -> bool {
+        let mut open = vec![node];
+        while let Some(node) = open.pop() {
+            if self.graph.kind(node) != NodeKind::Call {
+                return true;
+            }
+            let place = analysis::place_of(&self.graph, node);
+            open.extend(analysis::home_of(&self.graph, self.registry, place).iter().map(|s| s.place().node));
+        }
+        false
+    }
+
+    /// The same view of what its operand holds now.
+    fn made_again(&mut self, (view, seen): (NodeId, Seen), now: NodeId, reader: NodeId) -> Result<NodeId, Kept> {
+        let by_strides = self.registry.operator_of(&self.graph, seen.call).is_none_or(|o| o.facts.sees_layout);
+        if by_strides {
+            return Err(self.kept(view, "it is a view by strides of memory that is written, and is read later"));
+        }
+        let target = self.graph.target(seen.call).to_string();
+        let args = self.graph.args(seen.call).iter().skip(1).cloned();
+        let args: Vec<Arg> = std::iter::once(Arg::Node(now)).chain(args).collect();
+        let kwargs = self.graph.kwargs(seen.call).to_vec();
+        let mut made = self.insert_with(reader, &target, args, kwargs)?;
+        if let Some(item) = seen.item {
+            let target = self.graph.target(view).to_string();
+            made = self.insert(reader, &target, vec![Arg::Node(made), Arg::Int(item)])?;
+        }
+        let kind = |n: NodeId| self.graph.ty(n).as_tensor().map(|t| (t.dtype, t.sizes.clone()));
+        match kind(made) == kind(view) {
+            true => Ok(made),
+            false => Err(self.kept(view, "made again after a write it is of another type")),
+        }
+    }
+
+    pub(super) fn insert(&mut self, before: NodeId, target: &str, args: Vec<Arg>) -> Result<NodeId, Kept> {
+        self.insert_with(before, target, args, Vec::new())
+    }
+
+    pub(super) fn insert_with(
+        &mut self,
+        before: NodeId,
+        target: &str,
+        args: Vec<Arg>,
+        kwargs: Vec<(StrId, Arg)>,
+    ) -> Result<NodeId, Kept> {
+        let (Some(body), name) =
+            (self.graph.place(before).map(|(b, _)| b), target.split('.').nth(1).unwrap_or("value"))
+        else {
+            return Err(self.kept(before, "it stands in no body"));
+        };
+        let id = self.graph.texts.intern(target);
+        let name = self.graph.free_name(body, name);
+        let (args, kwargs) = (args.into_boxed_slice(), kwargs.into_boxed_slice());
+        let new = NewNode { kind: NodeKind::Call, target: id, args, kwargs, ty: ValueType::Unknown };
+        let node = self.graph.insert(body, Some(before), &name, new);
+        match self.registry.infer_node(&mut self.graph, node) {
+            Ok(ty) => {
+                self.graph.set_type(node, ty);
+                Ok(node)
+            }
+            Err(error) => Err(self.kept(before, error.to_string())),
+        }
+    }
+}

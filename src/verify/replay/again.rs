@@ -1,0 +1,199 @@
+//! The steps of a certificate, shown once more on graphs without writes.
+//!
+//! How the judge finds what memory holds after a write is a large part of what a verdict rests on. Here it has no part: `functionalize` takes the
+//! writes out of both graphs by a walk of its own, and the same steps must show the same results of what is left, in which nothing is written
+//! but inputs, once, at the end.
+//!
+//! Promises: what is shown is all that is returned, and what inputs hold at the end. Leaves aside, with the reason, graphs of which the walk does not
+//! know what they write: inputs that may be one memory, calls that nobody described, bodies.
+
+use std::fmt;
+
+use super::shown;
+use crate::certificate::{Position, Step, Version};
+use crate::functionalize::{self, Functionalized, Kept, functionalize_fully};
+use crate::graph::{BodyId, Graph, NodeKind, View};
+use crate::ops::Registry;
+use crate::term::term::Side;
+use crate::verify::findings::{Findings, Problem};
+use crate::verify::functional::position::names;
+use crate::verify::functional::values::Functional;
+use crate::verify::judge::edit::judge_values;
+use crate::verify::judge::pair::comparable;
+use crate::verify::options::JudgeOptions;
+use crate::verify::prove::congruence::{Congruence, Proof};
+use crate::verify::verdict::Question;
+
+/// What came of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Again {
+    /// Neither graph writes.
+    Plain,
+    /// The steps show the results of both graphs without writes.
+    Shown,
+    /// Writes are not taken out of one of them.
+    Kept(String),
+    /// The steps do not show them.
+    Unshown(String),
+}
+
+impl fmt::Display for Again {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Again::Plain => write!(f, "neither graph writes"),
+            Again::Shown => write!(f, "shown again on both graphs with their writes taken out"),
+            Again::Kept(why) => write!(f, "what is written is the judge's word: {why}"),
+            Again::Unshown(why) => write!(f, "with writes taken out of both graphs the steps do not show it: {why}"),
+        }
+    }
+}
+
+/// Shows the steps of a certificate on both graphs with their writes taken out.
+pub(super) fn again(
+    before: &Graph,
+    after: &Graph,
+    registry: &Registry,
+    options: &JudgeOptions,
+    steps: &[Step],
+) -> Again {
+    if !options.may_alias.is_empty() {
+        return Again::Kept("inputs may be one memory".into());
+    }
+    let writes = |graph: &Graph| graph.nodes(BodyId::ROOT).any(|n| functionalize::writes(graph, registry, n));
+    if !writes(before) && !writes(after) {
+        return Again::Plain;
+    }
+    let mut findings = Findings::default();
+    let (before, after) = comparable(before, after, registry, &mut findings);
+    let [before, after] = match [&before, &after].map(|graph| without_writes(graph, registry)) {
+        [Ok(before), Ok(after)] => [before, after],
+        [Err(kept), _] | [_, Err(kept)] => return Again::Kept(kept.to_string()),
+    };
+    let steps: Vec<Step> = steps.iter().filter_map(|step| moved(step, [&before, &after])).collect();
+    let (before, after) = comparable(&before.graph, &after.graph, registry, &mut findings);
+    let options = JudgeOptions { given: None, ..options.clone() };
+    let mut begin = |f: &mut Functional<'_>, c: &mut Congruence| {
+        let names = [Side::Before, Side::After].map(|side| names(f.view(side)));
+        // A step that is not shown shows nothing: what follows from it is not shown either.
+        for step in &steps {
+            let _ = shown(f, c, &names, step);
+        }
+        c.proof = Proof::Given;
+    };
+    findings.problems.extend(judge_values(&before, &after, registry, &options, &mut begin));
+    let is_open = |p: &&Problem| matches!(p.question, Question::Values | Question::Form);
+    match findings.problems.iter().find(is_open) {
+        Some(problem) => Again::Unshown(problem.reason.clone()),
+        None => Again::Shown,
+    }
+}
+
+/// Returns a graph without its writes.
+fn without_writes(graph: &Graph, registry: &Registry) -> Result<Functionalized, Kept> {
+    let kept = |node: &str, reason: &str| Kept { node: node.into(), reason: reason.into() };
+    if graph.bodies().count() > 1 {
+        return Err(kept("graph", "it has bodies, of which the walk does not know what they write"));
+    }
+    let is_known =
+        |n| graph.kind(n) != NodeKind::Call || registry.operator_of(graph, n).is_some_and(|o| !o.effects.opaque);
+    match graph.nodes(BodyId::ROOT).find(|n| !is_known(*n)) {
+        Some(node) => Err(kept(graph.name(node), "nobody described what it writes")),
+        None => functionalize_fully(graph, registry),
+    }
+}
+
+/// The step as one of graphs without writes; nothing where it is of what these have no value for, as the layout of what was written.
+fn moved(step: &Step, sides: [&Functionalized; 2]) -> Option<Step> {
+    let [before, after] = sides;
+    let position = |p: &Position| {
+        let taken = if p.graph == "before" { before } else { after };
+        let writer = match &p.version {
+            Version::WrittenBy(writer) => writer,
+            Version::Born => &p.node,
+            Version::FinalOutput(_) => return Some(p.clone()),
+        };
+        match taken.versions.get(&(Box::from(&*p.node), Box::from(&**writer))) {
+            Some(node) if p.of == "value" => {
+                Some(Position { node: taken.graph.name(*node).into(), version: Version::Born, ..p.clone() })
+            }
+            _ => (p.version == Version::Born).then(|| p.clone()),
+        }
+    };
+    Some(Step { level: step.level, one: position(&step.one)?, other: position(&step.other)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::text;
+
+    fn program(body: &str) -> Graph {
+        let lines: String = body.lines().map(|l| format!("        {}\n", l.trim())).collect();
+        let head = "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4, 6]\", y: \"f32[6]\"):\n";
+        text::read(&format!("{head}{lines}"), &text::ReadOptions::of_file("t.fx")).unwrap()
+    }
+
+    fn between(before: &str, after: &str) -> Again {
+        let options = JudgeOptions::default();
+        again(&program(before), &program(after), &Registry::standard(), &options, &[])
+    }
+
+    const WRITTEN: &str = "c = torch.ops.aten.clone.default(x)
+        row = torch.ops.aten.select.int(c, 0, 1)
+        w = torch.ops.aten.add_.Tensor(row, y)
+        out = torch.ops.aten.neg.default(c)
+        return (out,)";
+
+    #[test]
+    fn a_write_through_a_view_is_a_scatter() {
+        let scattered = "row = torch.ops.aten.select.int(x, 0, 1)
+            w = torch.ops.aten.add.Tensor(row, y)
+            c = torch.ops.aten.select_scatter.default(x, w, 0, 1)
+            out = torch.ops.aten.neg.default(c)
+            return (out,)";
+        assert_eq!(between(WRITTEN, scattered), Again::Shown);
+        let another = scattered.replace("w, 0, 1", "w, 0, 2");
+        assert!(matches!(between(WRITTEN, &another), Again::Unshown(_)));
+    }
+
+    #[test]
+    fn what_is_read_before_a_write_is_not_what_is_read_behind_it() {
+        let early = WRITTEN.replace(
+            "w = torch.ops.aten.add_.Tensor(row, y)\n        out = torch.ops.aten.neg.default(c)",
+            "out = torch.ops.aten.neg.default(c)\n        w = torch.ops.aten.add_.Tensor(row, y)",
+        );
+        assert_ne!(early, WRITTEN);
+        assert!(matches!(between(WRITTEN, &early), Again::Unshown(_)));
+    }
+
+    #[test]
+    fn what_an_input_holds_at_the_end_is_compared() {
+        let once = "w = torch.ops.aten.add_.Tensor(x, y)\n return ()";
+        let copied = "s = torch.ops.aten.add.Tensor(x, y)\n w = torch.ops.aten.copy_.default(x, s)\n return ()";
+        assert_eq!(between(once, copied), Again::Shown);
+        assert!(matches!(between(once, "return ()"), Again::Unshown(_)));
+    }
+
+    #[test]
+    fn inputs_that_change_places_are_read_before_either_is_written() {
+        let one = "r = torch.ops.aten.select.int(x, 0, 0)
+            t = torch.ops.aten.clone.default(r)
+            a = torch.ops.aten.copy_.default(r, y)
+            b = torch.ops.aten.copy_.default(y, t)
+            return ()";
+        let other = "r = torch.ops.aten.select.int(x, 0, 0)
+            t = torch.ops.aten.clone.default(y)
+            b = torch.ops.aten.copy_.default(y, r)
+            a = torch.ops.aten.copy_.default(r, t)
+            return ()";
+        assert_eq!(between(one, other), Again::Shown);
+        let lost = other.replace("copy_.default(r, t)", "copy_.default(r, y)");
+        assert!(matches!(between(one, &lost), Again::Unshown(_)));
+    }
+
+    #[test]
+    fn of_what_nobody_described_nothing_is_said() {
+        let opaque = "c = torch.ops.own.writes.default(x)\n w = torch.ops.aten.add_.Tensor(x, y)\n return (c,)";
+        assert!(matches!(between(opaque, opaque), Again::Kept(_)));
+    }
+}
