@@ -3,11 +3,11 @@
 //! Promises: a value whose memory was written since it was made is made again of what the memory holds; one of which nobody can say whether it
 //! lies in memory that was written is refused when it is read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Kept;
 use crate::analysis::{self, Place, Shares};
-use crate::graph::{Arg, Graph, NewNode, NodeId, NodeKind, StrId, ValueType, View, put};
+use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, ValueType, View, put};
 use crate::ops::Registry;
 
 /// Of what a value is a view, and by which call.
@@ -34,6 +34,24 @@ pub(super) struct Lies {
     writes: usize,
 }
 
+/// What is no call in whose memory one of these values may lie.
+fn ends(graph: &Graph, registry: &Registry, nodes: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
+    let mut open: Vec<Place> = nodes.map(|n| analysis::place_of(graph, n)).collect();
+    let (mut seen, mut found) = (HashSet::new(), HashSet::new());
+    while let Some(place) = open.pop() {
+        if !seen.insert(place) {
+            continue;
+        }
+        match graph.kind(place.node) {
+            NodeKind::Call => open.extend(analysis::home_of(graph, registry, place).iter().map(|s| s.place())),
+            _ => {
+                found.insert(place.node);
+            }
+        }
+    }
+    found
+}
+
 /// A graph of which writes are taken out.
 pub(super) struct Memory<'r> {
     pub(super) graph: Graph,
@@ -41,6 +59,8 @@ pub(super) struct Memory<'r> {
     pub(super) lies: HashMap<NodeId, Lies>,
     /// Values of which nobody can say whether they lie in these roots, each with the writes that there were.
     perhaps: HashMap<NodeId, Vec<(NodeId, usize)>>,
+    /// Inputs, and tensors of the module, that a call may write.
+    written_inputs: HashSet<NodeId>,
     /// How often each root was written.
     writes: HashMap<NodeId, usize>,
     /// Which node takes an item of a tuple.
@@ -52,7 +72,9 @@ pub(super) struct Memory<'r> {
 impl<'r> Memory<'r> {
     pub(super) fn of(graph: Graph, registry: &'r Registry) -> Self {
         let (lies, perhaps, writes) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { graph, registry, lies, perhaps, writes, items: HashMap::new(), named: HashMap::new() }
+        let written = graph.nodes(BodyId::ROOT).flat_map(|n| super::written(&graph, registry, n));
+        let written_inputs = ends(&graph, registry, written);
+        Self { graph, registry, lies, perhaps, written_inputs, writes, items: HashMap::new(), named: HashMap::new() }
     }
 
     pub(super) fn kept(&self, node: NodeId, reason: impl Into<String>) -> Kept {
@@ -141,6 +163,36 @@ impl<'r> Memory<'r> {
         Ok(())
     }
 
+    /// Lets the output return what its operands hold now: of an input that was written, a view of that.
+    pub(super) fn give_back(&mut self, output: NodeId) -> Result<(), Kept> {
+        let operands: Vec<NodeId> = self.graph.operands(output).collect();
+        for operand in operands {
+            let root = self.root_of(operand);
+            let of_input = self.graph.kind(root) == NodeKind::Placeholder && self.written(root) > 0;
+            let now = if of_input { self.seen_again(operand, root, output)? } else { self.now(operand, output)? };
+            if now != operand {
+                put(&mut self.graph, output, operand, &Arg::Node(now));
+            }
+        }
+        Ok(())
+    }
+
+    /// The chain of views that a value is, of an input itself.
+    fn seen_again(&mut self, value: NodeId, root: NodeId, reader: NodeId) -> Result<NodeId, Kept> {
+        let mut chain = Vec::new();
+        let mut at = value;
+        while let Some(seen) = self.lies.get(&at).and_then(|l| l.seen) {
+            chain.push((at, seen));
+            at = seen.of;
+        }
+        let mut now = root;
+        for (view, seen) in chain.into_iter().rev() {
+            let stands = seen.item.is_none() && self.graph.args(view).first() == Some(&Arg::Node(now));
+            now = if stands { view } else { self.made_again((view, seen), now, reader)? };
+        }
+        Ok(now)
+    }
+
     /// Returns the node that holds the content of `value` before `reader`; makes it where a write has been since.
     pub(super) fn now(&mut self, value: NodeId, reader: NodeId) -> Result<NodeId, Kept> {
         let mut chain = Vec::new();
@@ -171,17 +223,9 @@ impl<'r> Memory<'r> {
         Ok(now)
     }
 
-    /// Whether a node of the graph as it has become may lie in memory of an input, or of the module.
-    pub(super) fn may_lie_in_an_input(&self, node: NodeId) -> bool {
-        let mut open = vec![node];
-        while let Some(node) = open.pop() {
-            if self.graph.kind(node) != NodeKind::Call {
-                return true;
-            }
-            let place = analysis::place_of(&self.graph, node);
-            open.extend(analysis::home_of(&self.graph, self.registry, place).iter().map(|s| s.place().node));
-        }
-        false
+    /// Whether a node of the graph as it has become may lie in memory of an input that is written.
+    pub(super) fn may_lie_in_a_written_input(&self, node: NodeId) -> bool {
+        ends(&self.graph, self.registry, [node].into_iter()).iter().any(|n| self.written_inputs.contains(n))
     }
 
     /// The same view of what its operand holds now.

@@ -39,13 +39,21 @@ pub struct Functionalized {
     pub versions: HashMap<(Box<str>, Box<str>), NodeId>,
 }
 
-/// Returns whether a call writes, as its operator states of these arguments.
-pub fn writes(graph: &Graph, registry: &Registry, node: NodeId) -> bool {
-    let Some(operator) = registry.operator_of(graph, node).filter(|o| o.effects.writes()) else { return false };
+/// Returns what a call writes, as its operator states of these arguments: all that it is given where they do not fit.
+fn written(graph: &Graph, registry: &Registry, node: NodeId) -> Vec<NodeId> {
+    let Some(operator) = registry.operator_of(graph, node).filter(|o| o.effects.writes()) else { return Vec::new() };
     match Bound::bind(&operator.schema, graph, graph.args(node), graph.kwargs(node)) {
-        Ok(bound) => (0..bound.args.len()).any(|i| call::writes(operator, &bound, i)),
-        Err(_) => true,
+        Ok(bound) => {
+            let written = (0..bound.args.len()).filter(|i| call::writes(operator, &bound, *i));
+            written.flat_map(|i| bound.get(i).nodes()).collect()
+        }
+        Err(_) => graph.operands(node).collect(),
     }
+}
+
+/// Returns whether a call writes.
+pub fn writes(graph: &Graph, registry: &Registry, node: NodeId) -> bool {
+    !written(graph, registry, node).is_empty()
 }
 
 /// Takes the writes of the outermost body out of a graph; `None` where it has none.

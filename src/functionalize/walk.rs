@@ -31,7 +31,7 @@ pub(super) fn taken(graph: &Graph, registry: &Registry, everything: bool) -> Res
             NodeKind::Call => walk.call(node)?,
             NodeKind::Output => {
                 walk.write_inputs(node)?;
-                walk.memory.refresh(node)?;
+                walk.memory.give_back(node)?;
                 walk.memory.graph.next(node)
             }
             NodeKind::Placeholder | NodeKind::GetAttr => walk.memory.graph.next(node),
@@ -101,7 +101,7 @@ impl Walk<'_> {
         }
         let mut source = m.now(source, node)?;
         // What an input came with is not there any more once that is written, at the end.
-        if m.may_lie_in_an_input(source) {
+        if m.may_lie_in_a_written_input(source) {
             source = m.insert(node, "aten.clone.default", vec![Arg::Node(source)])?;
         }
         let mut value = m.fitted(node, target, source)?;

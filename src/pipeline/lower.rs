@@ -205,7 +205,9 @@ pub fn judge_lowered(
             let (finding, question) = match &error {
                 RaiseError::Malformed(_) => (Finding::Refuted, Question::Form),
                 RaiseError::Host(_) => (Finding::Unknown, Question::Form),
-                RaiseError::Unordered { .. } | RaiseError::OrderLost { .. } => (Finding::Unknown, Question::Order),
+                RaiseError::Unordered { .. } | RaiseError::PassedOn { .. } | RaiseError::OrderLost { .. } => {
+                    (Finding::Unknown, Question::Order)
+                }
                 RaiseError::Opaque { .. } => (Finding::Unknown, Question::Values),
             };
             let reason = error.to_string();

@@ -64,6 +64,7 @@ mod lower_options;
 mod lower_runs;
 mod lower_torchair;
 mod lower_verified;
+mod lower_wrong;
 mod mutants;
 mod operator_facts;
 mod operators_doc;

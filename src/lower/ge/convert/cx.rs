@@ -367,6 +367,11 @@ pub(super) fn signed(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
+/// Whether a type is complex.
+pub(super) fn is_complex(dtype: DataType) -> bool {
+    matches!(dtype, DataType::Complex32 | DataType::Complex64 | DataType::Complex128)
+}
+
 /// Whether numbers of a type are floats.
 pub(super) fn is_float(dtype: DataType) -> bool {
     matches!(dtype, DataType::Float | DataType::Float16 | DataType::Bf16 | DataType::Double)

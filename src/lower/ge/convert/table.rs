@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::cx::Cx;
+use super::cx::{self, Cx};
 use super::{
     activation, batch_norm, beyond, comm, conv, create, detection, direct, foreach, fourier, group_norm, index, linalg,
     logic, loss, matmul, movement, norm, npu, npu_attention, npu_cache, npu_comm, npu_dequant, npu_grouped, npu_matmul,
@@ -103,6 +103,15 @@ pub(in crate::lower::ge) fn apply(rule: Rule, cx: &mut Cx) -> Made {
     match rule {
         Rule::By(converter) => converter(cx),
         Rule::Unary(kind) => {
+            // GE's operators of one operand give its type; PyTorch makes floats of integers.
+            if let (Ok(x), Ok(dtype)) = (cx.tensor(0, "self"), cx.out_type())
+                && cx::is_float(dtype)
+                && !cx::is_float(cx.dtype(x))
+                && !cx::is_complex(cx.dtype(x))
+            {
+                let x = cx.promoted(0, dtype)?;
+                return cx.ge(kind, vec![x.into()], &[]);
+            }
             let x = cx.any(0)?;
             cx.ge(kind, vec![x], &[])
         }

@@ -220,13 +220,15 @@ pub struct Build<'r> {
     pub unpacked: BTreeSet<NodeId>,
     /// What is taken for granted of the device.
     pub assumed: BTreeSet<String>,
+    /// What of the operands of the operator that is being defined lies in an input's memory and is written.
+    pub written_inputs: Vec<NodeId>,
 }
 
 impl<'r> Build<'r> {
     /// Begins in a graph that has its placeholders.
     pub fn new(graph: Graph, registry: &'r Registry, device: Device, literals: Literals) -> Self {
         let (places, unpacked, assumed) = (std::collections::BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        Build { graph, registry, device, literals, places, unpacked, assumed }
+        Build { graph, registry, device, literals, places, unpacked, assumed, written_inputs: Vec::new() }
     }
 
     /// Returns the operators.
@@ -464,6 +466,49 @@ impl<'r> Build<'r> {
     /// Returns all sizes.
     pub fn sizes(&mut self, node: NodeId) -> Result<Vec<Arg>, Undefined> {
         (0..self.rank(node)?).map(|i| self.size(node, i)).collect()
+    }
+
+    /// Whether a tensor of integers surely holds none below zero: numbers in a row from zero on, or made of such.
+    pub fn is_not_negative(&self, node: NodeId) -> bool {
+        let mut at = node;
+        loop {
+            let args = self.graph.args(at);
+            let first = args.first().and_then(Arg::as_node);
+            match self.graph.target(at) {
+                "aten.arange.default" | "aten.nonzero.default" => return true,
+                "aten.arange.start_step" | "aten.arange.start" => {
+                    let start = matches!(args.first(), Some(Arg::Int(v)) if *v >= 0);
+                    return start && args.get(2).is_none_or(|step| matches!(step, Arg::Int(v) if *v > 0));
+                }
+                "aten.full.default" => return matches!(args.get(1), Some(Arg::Int(v)) if *v >= 0),
+                "aten._to_copy.default"
+                | "aten.expand.default"
+                | "aten.reshape.default"
+                | "aten.view.default"
+                | "aten.unsqueeze.default"
+                | "aten.permute.default"
+                | "aten.select.int"
+                | "aten.slice.Tensor"
+                | "aten.clone.default" => match first {
+                    Some(from) => at = from,
+                    None => return false,
+                },
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether two sizes are one number, or one expression of symbols.
+    pub fn same_size(&self, a: &Arg, b: &Arg) -> bool {
+        let dim = |arg: &Arg| match arg {
+            Arg::Int(size) => Some(Dim::Fixed(*size)),
+            Arg::Node(node) => match self.graph.ty(*node) {
+                ValueType::SymInt(size) => Some(*size),
+                _ => None,
+            },
+            _ => None,
+        };
+        dim(a).is_some() && dim(a) == dim(b)
     }
 
     /// Returns a tensor in a dtype.

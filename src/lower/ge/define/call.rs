@@ -204,6 +204,12 @@ impl<'c, 'r> Call<'c, 'r> {
         }
     }
 
+    /// Refuses an attribute that is not what GE takes without it.
+    pub fn by_default(&self, name: &str) -> Result<(), Undefined> {
+        let default = self.known.attribute(name).and_then(|a| a.default.as_ref()).and_then(|d| d.value.as_ref());
+        self.only(Some(self.attribute(name)?) == default, &format!("another `{name}` than GE's own"))
+    }
+
     /// Returns a truth attribute.
     pub fn flag(&self, name: &str) -> Result<bool, Undefined> {
         match self.attribute(name)? {

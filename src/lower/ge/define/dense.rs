@@ -252,8 +252,7 @@ fn conv_transpose(c: &mut Call<'_, '_>) -> Made {
     // The sizes of the result are an input of GE's: they must be those that follow from the rest.
     let said = c.sizes("input_size")?;
     let own = c.b.sizes(y)?;
-    let agree = said.len() == own.len()
-        && said.iter().zip(&own).all(|(a, b)| a == b || !matches!((a, b), (Arg::Int(_), Arg::Int(_))));
+    let agree = said.len() == own.len() && said.iter().zip(&own).all(|(a, b)| c.b.same_size(a, b));
     c.only(agree, "a result of other sizes than the convolution gives")?;
     one(y)
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{Call, Made, Undefined, undefined};
-use crate::graph::{Arg, ValueType, View};
+use crate::graph::{Arg, NodeId, ValueType, View};
 use crate::lower::ge::operators::Feed;
 
 /// A line of the table.
@@ -103,6 +103,7 @@ pub fn make(c: &mut Call<'_, '_>, line: &Line) -> Made {
     let args = line.args.iter().map(|s| argument(c, s)).collect::<Result<Vec<_>, _>>()?;
     let named = line.named.iter().map(|(k, s)| Ok((*k, argument(c, s)?))).collect::<Result<Vec<_>, Undefined>>()?;
     let made = c.b.call_with(line.target, args, named)?;
+    of_its_operands(c, made)?;
     let count = c.outputs();
     if line.outputs.is_none() && count == 1 && !matches!(c.b.graph.ty(made), ValueType::Many(_)) {
         return Ok(vec![Some(made.into())]);
@@ -116,6 +117,20 @@ pub fn make(c: &mut Call<'_, '_>, line: &Line) -> Made {
         values.push(place.map(|p| c.b.item(made, p)).transpose()?.map(Into::into));
     }
     Ok(values)
+}
+
+/// Refuses floats made of nothing but integers: PyTorch makes them, and GE's operators give the type of their operands.
+fn of_its_operands(c: &Call<'_, '_>, made: NodeId) -> Result<(), Undefined> {
+    let is_real = |n: NodeId| c.b.dtype(n).is_ok_and(|d| d.is_float() || d.is_complex());
+    let results = match c.b.graph.ty(made) {
+        ValueType::Many(all) => all.iter().filter_map(ValueType::as_tensor).any(|t| t.dtype.is_float()),
+        _ => is_real(made),
+    };
+    // What feeds it, not what the call takes: a call may cast its operand itself.
+    let fed = c.slots().iter().flat_map(|(_, values)| values.iter().flatten());
+    let mut fed = fed.filter_map(|v| v.dtype(c.b).ok()).peekable();
+    let only_integers = fed.peek().is_some() && !fed.any(|d| d.is_float() || d.is_complex());
+    c.only(!(results && only_integers), "a function of integers that gives floats")
 }
 
 #[cfg(test)]

@@ -28,8 +28,9 @@ pub(super) const TABLE: Table = &[
 
 fn gather(c: &mut Call<'_, '_>, by_axis: bool) -> Made {
     c.only(c.int("batch_dims")? == 0, "a gather by batch")?;
-    // What the two say is how it is computed, not what.
-    let _ = (c.flag("is_preprocessed")?, c.flag("negative_index_support")?);
+    // It says how it is computed, not what.
+    let _ = c.flag("is_preprocessed")?;
+    let from_the_end = c.flag("negative_index_support")?;
     if !by_axis {
         let _ = c.flag("validate_indices")?;
     }
@@ -53,6 +54,7 @@ fn gather(c: &mut Call<'_, '_>, by_axis: bool) -> Made {
     let x = x.tensor(c.b)?;
     let at = axis(at, c.b.rank(x)?)?;
     if let Some(Arg::Int(place)) = indices.numbers().filter(|n| n.dims.is_empty()).and_then(|n| n.only()) {
+        c.only(*place >= 0 || from_the_end, "a place from the end, which GE is not told of,")?;
         return one(c.b.call("aten.select.int", vec![Arg::Node(x), Arg::Int(signed(at)), Arg::Int(*place)])?);
     }
     let indices = as_index(c, "indices")?;
@@ -64,6 +66,7 @@ fn gather(c: &mut Call<'_, '_>, by_axis: bool) -> Made {
     if at == 0 && own == 2 {
         return one(c.b.call("aten.embedding.default", vec![Arg::Node(x), Arg::Node(indices)])?);
     }
+    let indices = if from_the_end { indices } else { from_the_front(c, indices, x, at)? };
     let mut by = vec![Arg::None; at];
     by.push(Arg::Node(indices));
     one(c.b.call("aten.index.Tensor", vec![Arg::Node(x), Arg::List(by.into())])?)
@@ -261,6 +264,18 @@ fn unwrapped(c: &Call<'_, '_>, index: NodeId, var: NodeId, axis: usize) -> Optio
     (below == plain && added == plain && size == own).then_some(*plain)
 }
 
+/// Places as an operator takes them that counts none from the end: one below zero is as far out as one beyond.
+fn from_the_front(c: &mut Call<'_, '_>, index: NodeId, of: NodeId, axis: usize) -> Result<NodeId, Undefined> {
+    if !c.b.dtype(index)?.is_integer() || c.b.is_not_negative(index) {
+        return Ok(index);
+    }
+    let (size, dtype) = (c.b.size(of, axis)?, c.b.dtype(index)?);
+    let below = c.b.call("aten.lt.Scalar", vec![Arg::Node(index), Arg::Int(0)])?;
+    let beyond =
+        c.b.call_with("aten.full_like.default", vec![Arg::Node(index), size], vec![("dtype", Arg::Dtype(dtype))])?;
+    c.b.call("aten.where.self", vec![Arg::Node(below), Arg::Node(beyond), Arg::Node(index)])
+}
+
 /// Each row of the indices names a place in the leading dimensions.
 fn scatter_nd(c: &mut Call<'_, '_>, adds: bool) -> Made {
     let _ = c.flag("use_locking")?;
@@ -280,7 +295,10 @@ fn scatter_nd(c: &mut Call<'_, '_>, adds: bool) -> Made {
             None => c.b.call("aten.select.int", vec![Arg::Node(indices), Arg::Int(-1), Arg::Int(column)])?,
         };
         let place = usize::try_from(column).unwrap_or(usize::MAX);
-        by.push(Arg::Node(unwrapped(c, index, var, place).unwrap_or(index)));
+        by.push(Arg::Node(match unwrapped(c, index, var, place) {
+            Some(plain) => plain,
+            None => from_the_front(c, index, var, place)?,
+        }));
     }
     // Values are spread over the places by PyTorch itself.
     let updates = match c.b.graph.args(updates) {
@@ -396,7 +414,7 @@ fn scatter(c: &mut Call<'_, '_>) -> Made {
 /// The operator of torch_npu that GE's is, where the graph that was lowered calls it: in place where an input is written.
 fn as_spelled(c: &mut Call<'_, '_>, packet: &str, var: NodeId, args: &[Arg]) -> Result<Option<NodeId>, Undefined> {
     let (plain, in_place) = (format!("{packet}.default"), format!("{packet}_.default"));
-    if c.b.graph.kind(var) == NodeKind::Placeholder && c.b.calls(&in_place) {
+    if c.b.written_inputs.contains(&var) && c.b.calls(&in_place) {
         return c.b.call(&in_place, args.to_vec()).map(Some);
     }
     if !c.b.calls(&plain) && !c.b.calls(&in_place) {

@@ -233,6 +233,7 @@ fn bounded(c: &mut Call<'_, '_>, target: &str, arithmetic: Arithmetic) -> Made {
         return one(known);
     }
     let (a, b) = (c.t("x1")?, c.t("x2")?);
+    c.only(c.b.dtype(a)? == c.b.dtype(b)?, "operands of two types")?;
     one(c.b.call(target, vec![Arg::Node(a), Arg::Node(b)])?)
 }
 
@@ -411,9 +412,17 @@ fn clip(c: &mut Call<'_, '_>) -> Made {
     }
 }
 
+/// An operand of which GE's operator gives the type: of integers it would give integers.
+fn floats(c: &mut Call<'_, '_>, slot: &str) -> Result<NodeId, Undefined> {
+    let x = c.t(slot)?;
+    let dtype = c.b.dtype(x)?;
+    c.only(dtype.is_float() || dtype.is_complex(), "a function of integers that gives floats")?;
+    Ok(x)
+}
+
 /// To a base; -1 is that of the natural one.
 fn logarithm(c: &mut Call<'_, '_>) -> Made {
-    let x = c.t("x")?;
+    let x = floats(c, "x")?;
     let base = c.float("base")?;
     let target = match base {
         -1.0 => "aten.log.default",
@@ -426,7 +435,7 @@ fn logarithm(c: &mut Call<'_, '_>) -> Made {
 
 /// `x * sigmoid(scale * x)`.
 fn swish(c: &mut Call<'_, '_>) -> Made {
-    let x = c.t("x")?;
+    let x = floats(c, "x")?;
     let scale = c.float("scale")?;
     #[allow(clippy::float_cmp)] // 1 is exact.
     if scale == 1.0 {
@@ -438,7 +447,7 @@ fn swish(c: &mut Call<'_, '_>) -> Made {
 }
 
 fn hard_sigmoid(c: &mut Call<'_, '_>) -> Made {
-    let x = c.t("input_x")?;
+    let x = floats(c, "input_x")?;
     let (alpha, beta) = (c.float("alpha")?, c.float("beta")?);
     let sixth = (alpha - 1.0 / 6.0).abs() < 1e-7;
     #[allow(clippy::float_cmp)] // A half is exact.
@@ -447,7 +456,7 @@ fn hard_sigmoid(c: &mut Call<'_, '_>) -> Made {
 }
 
 fn log_sigmoid(c: &mut Call<'_, '_>) -> Made {
-    let x = c.t("x")?;
+    let x = floats(c, "x")?;
     let both = c.b.call("aten.log_sigmoid_forward.default", vec![Arg::Node(x)])?;
     one(c.b.item(both, 0)?)
 }

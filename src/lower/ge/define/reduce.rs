@@ -221,8 +221,10 @@ fn lp_norm(c: &mut Call<'_, '_>) -> Made {
         Arg::Float(v) if v <= -2_147_483_000.0 => Arg::Float(f64::NEG_INFINITY),
         p => p,
     };
-    // `epsilon` guards a division that a norm does not make.
-    let _ = c.float("epsilon")?;
+    if c.float("epsilon")?.to_bits() != 0 {
+        // It guards a division that a norm does not make.
+        c.by_default("epsilon")?;
+    }
     let args = vec![Arg::Node(x), p, Arg::list(axes), Arg::Bool(keep)];
     one(c.b.call("aten.linalg_vector_norm.default", args)?)
 }
@@ -233,7 +235,8 @@ fn std_with_mean(c: &mut Call<'_, '_>) -> Made {
     let axes = c.int_list("dim")?;
     let axes = some_axes(c, x, axes)?;
     c.only(!c.flag("invert")?, "a deviation that is inverted")?;
-    let _ = (c.flag("unbiased")?, c.float("epsilon")?);
+    c.by_default("unbiased")?;
+    c.by_default("epsilon")?;
     let (correction, keep) = (c.int("correction")?, c.flag("keepdim")?);
     if is_mean_of(c, mean, x, &axes) {
         let named = vec![("correction", Arg::Int(correction)), ("keepdim", Arg::Bool(keep))];
@@ -248,7 +251,7 @@ fn variance_from_mean(c: &mut Call<'_, '_>) -> Made {
     let (x, mean) = (c.t("x")?, c.t("mean")?);
     let axes = c.int_list("dim")?;
     let axes = some_axes(c, x, axes)?;
-    let _ = c.flag("unbiased")?;
+    c.by_default("unbiased")?;
     let (correction, keep) = (c.int("correction")?, c.flag("keepdim")?);
     let variance = squares_from(c, x, mean, axes, correction, keep)?;
     if c.flag("if_std")? {

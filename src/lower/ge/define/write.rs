@@ -1,7 +1,7 @@
 //! Operators that write what feeds them, or stop the run.
 
 use super::{Call, Made, Table, Undefined, one};
-use crate::graph::{Arg, NodeId, NodeKind, View};
+use crate::graph::{Arg, NodeId};
 
 pub(super) const TABLE: Table = &[("Assert", assert), ("Assign", assign)];
 
@@ -20,9 +20,9 @@ fn assign(c: &mut Call<'_, '_>) -> Made {
     one(write(c, old, new)?)
 }
 
-/// Lets `new` be the content of `old`: of an input, that is a write; else of memory that nobody reads any more (`raise` holds that).
+/// Lets `new` be the content of `old`: of an input's memory, that is a write; else of memory that nobody reads any more (`raise` holds that).
 pub(super) fn write(c: &mut Call<'_, '_>, old: NodeId, new: NodeId) -> Result<NodeId, Undefined> {
-    if c.b.graph.kind(old) == NodeKind::Placeholder {
+    if c.b.written_inputs.contains(&old) {
         return c.b.call("aten.copy_.default", vec![Arg::Node(old), Arg::Node(new)]);
     }
     Ok(new)

@@ -107,6 +107,17 @@ fn is_view(graph: &Graph, registry: &Registry, node: NodeId) -> bool {
     }
 }
 
+/// The input in whose memory a value lies, as one view after the other says.
+fn begins_at(graph: &Graph, registry: &Registry, node: NodeId) -> Option<NodeId> {
+    let mut at = analysis::place_of(graph, node);
+    while graph.kind(at.node) == NodeKind::Call {
+        let home = analysis::home_of(graph, registry, at);
+        let [one] = home.as_slice() else { return None };
+        at = one.place();
+    }
+    Some(at.node).filter(|n| graph.kind(*n) == NodeKind::Placeholder)
+}
+
 /// The views that lead from an input to a value.
 fn chain(graph: &Graph, node: NodeId, is_view: &dyn Fn(&Graph, NodeId) -> bool) -> Vec<NodeId> {
     let (mut open, mut found) = (vec![node], Vec::new());
@@ -245,12 +256,11 @@ impl Raising<'_, '_> {
             let is_view =
                 |o: &Graph, n: NodeId| matches!(o.ty(n), ValueType::SymInt(_)) || is_view(o, self.b.registry(), n);
             let views: Vec<NodeId> = chain(original, node, &is_view);
-            let is_view = |_: &Graph, n: NodeId| views.contains(&n);
-            let made = self.replay(original, node, replayed, &is_view)?;
-            return match self.inputs.get(input) {
-                Some(_) => Ok(made),
-                None => wrong(format!("{text} is not there")),
-            };
+            let own = original.nodes(BodyId::ROOT).filter(|n| original.kind(*n) == NodeKind::Placeholder).nth(input);
+            if own.is_none() || begins_at(original, self.b.registry(), node) != own {
+                return wrong(format!("{text} for `{}`, which is no view of that", original.name(node)));
+            }
+            return self.replay(original, node, replayed, &|_, n| views.contains(&n));
         }
         wrong(format!("{text} for `{}`", original.name(node)))
     }

@@ -1,7 +1,7 @@
 //! A GE graph, as it was written, back to a graph of PyTorch's operators: through `define`, and nothing that lowered it.
 //!
 //! - `between`: which calls may be read at another place;
-//! - `wires`: what the edges name; `order`: whether they keep what streams say; `source`: Data and constants; `host`: what the host does around the graph;
+//! - `wires`: what the edges name; `memory`: what is written, and who reads it when; `order`: whether they keep what streams say; `source`: Data and constants; `host`: what the host does around the graph;
 //!   `bias`, `spelling`: calls that both sides say alike; `definition`: what the graph that was lowered is held to where GE lacks an operator; `types`.
 //!
 //! Promises: the graph that is given has the inputs of the graph that was lowered, and computes what GE's operators mean; every output of an
@@ -13,6 +13,7 @@ mod bias;
 mod definition;
 mod draws;
 mod host;
+mod memory;
 mod order;
 mod scatters;
 mod source;
@@ -24,12 +25,11 @@ use std::collections::BTreeMap;
 
 use super::compare::Host;
 use super::define::{Build, Literals, Undefined, Value, define, fields};
-use super::operators;
 use super::proto::{GraphDef, OpDef};
 use crate::graph::{Device, Dtype, Graph, NodeId};
 use crate::ops::Registry;
 use draws::Draws;
-use wires::{Wire, Wires};
+use wires::Wires;
 
 pub use bias::{ASSUMED as ROW_IS_ADDED, biased};
 pub use definition::{by_definition, by_form, with_zeros, without_idle_writes, without_own_memory, without_waits};
@@ -78,6 +78,14 @@ pub enum RaiseError {
         writer: String,
         /// Who reads.
         reader: String,
+    },
+    /// A write into what may be an input's memory, or a copy of it.
+    #[error("`{writer}` writes what `{passed}` passes on of an input: whether that is the input's memory nobody says")]
+    PassedOn {
+        /// Who writes.
+        writer: String,
+        /// Who passes it on.
+        passed: String,
     },
     /// An order that streams have in the graph that was lowered is not kept.
     #[error("`{after}` waits for `{before}` in the graph that was lowered, and by no edge in the GE graph")]
@@ -144,24 +152,6 @@ struct Raising<'a, 'r> {
     live: Vec<bool>,
 }
 
-/// Whether an operator writes one of its inputs: GE names that output as the input.
-fn written_slots(op: &OpDef) -> Vec<usize> {
-    let Some(known) = operators::operator(&op.r#type).filter(|o| o.name != "Data" && o.name != "RefData") else {
-        return Vec::new();
-    };
-    let outputs: Vec<&str> = known.outputs.iter().map(|(n, _)| *n).collect();
-    let is_written =
-        |name: &str| outputs.contains(&name) || outputs.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
-    let writes = |name: &str| {
-        known
-            .inputs
-            .iter()
-            .any(|s| s.name == name || name.strip_prefix(s.name).is_some_and(|n| n.parse::<u32>().is_ok()))
-            && is_written(name)
-    };
-    op.input_desc.iter().enumerate().filter(|(_, d)| writes(&d.name)).map(|(i, _)| i).collect()
-}
-
 /// What reaches the caller, by data or by an edge that keeps it: GE runs nothing else.
 fn live(ge: &GraphDef, wires: &Wires) -> Vec<bool> {
     let mut live = wires.before(wires.end);
@@ -173,40 +163,17 @@ fn live(ge: &GraphDef, wires: &Wires) -> Vec<bool> {
 }
 
 impl Raising<'_, '_> {
-    /// Whoever reads memory that an operator writes must come before it by edges, or, where that is an input's, after it.
-    fn check_writes(&self) -> Result<(), RaiseError> {
-        for (writer, op) in self.ge.op.iter().enumerate() {
-            for slot in written_slots(op) {
-                let Some(Some(wire)) = self.wires.data.get(writer).and_then(|d| d.get(slot)) else { continue };
-                self.check_write(writer, *wire)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn check_write(&self, writer: usize, memory: Wire) -> Result<(), RaiseError> {
-        let earlier = self.wires.before(writer);
-        let is_input = self.ge.op.get(memory.0).is_some_and(|o| matches!(o.r#type.as_str(), "Data" | "RefData"));
-        for (reader, data) in self.wires.data.iter().enumerate() {
-            let reads = reader != writer && data.contains(&Some(memory));
-            if !reads || earlier.get(reader) == Some(&true) {
-                continue;
-            }
-            if is_input && self.wires.before(reader).get(writer) == Some(&true) {
-                continue;
-            }
-            let name = |i: usize| self.ge.op.get(i).map(|o| o.name.clone()).unwrap_or_default();
-            return Err(RaiseError::Unordered { writer: name(writer), reader: name(reader) });
-        }
-        Ok(())
-    }
-
     fn operator(&mut self, at: usize) {
         let Some(op) = self.ge.op.get(at) else { return };
         if self.live.get(at) != Some(&true) || op.r#type == "NetOutput" {
             return;
         }
         let Some(inputs) = self.fed(at) else { return };
+        let node = |slot: usize| match inputs.get(slot) {
+            Some(Some(Value::Tensor(node))) => Some(*node),
+            _ => None,
+        };
+        self.b.written_inputs = self.written_inputs(at).into_iter().filter_map(node).collect();
         match self.made(at, op, inputs).and_then(|made| self.checked(op, made)) {
             Ok(made) => {
                 if let Some(slot) = self.values.get_mut(at) {
