@@ -5,7 +5,7 @@
 use super::Kept;
 use super::memory::{Memory, Seen};
 use crate::graph::{Arg, NodeId, TensorType, ValueType, View};
-use crate::ops::{Bound, ViewStep};
+use crate::ops::{Bound, Given, Operator, SameAs, ViewStep};
 use crate::sym::Dim;
 
 impl Memory<'_> {
@@ -56,7 +56,7 @@ impl Memory<'_> {
         let into = |rest: Vec<Arg>| [Arg::Node(whole), Arg::Node(part)].into_iter().chain(rest).collect::<Vec<Arg>>();
         let back = |more: Vec<Arg>| std::iter::once(Arg::Node(part)).chain(more).collect::<Vec<Arg>>();
         let (target, args) = match operator.facts.step {
-            None if seen.same && self.is_alike(seen) => return Ok(part),
+            None if (seen.same || is_its_operand(operator)) && self.is_alike(seen) => return Ok(part),
             Some(ViewStep::Reshape) => {
                 let sizes = self.sizes(node, whole)?;
                 ("aten.reshape.default", back(vec![sizes]))
@@ -119,6 +119,12 @@ impl Memory<'_> {
         let start = pieces.iter().take(item).try_fold(0_i64, |sum, t| sum.checked_add(size(t)?))?;
         Some([dim, start, start.checked_add(size(pieces.get(item)?)?)?])
     }
+}
+
+/// Whether a call gives its first operand as it is, whatever the other arguments.
+fn is_its_operand(operator: &Operator) -> bool {
+    let is_first = |same: &SameAs| operator.schema.param_index(&same.param) == Some(0);
+    operator.facts.same_as.as_ref().is_some_and(|same| same.given == Given::Always && is_first(same))
 }
 
 /// The arguments of a slice with its ends as places, where they and the size are numbers.

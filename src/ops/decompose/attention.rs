@@ -2,6 +2,7 @@
 
 use super::matmul::{linear_of, product};
 use super::prelude::*;
+use crate::sym::Dim;
 
 pub(super) const TABLE: &[Line] = &[
     (Real, |b| attention(b, false), &["aten.scaled_dot_product_attention.default"]),
@@ -40,7 +41,11 @@ fn attention(b: &Builder<'_>, with_weights: bool) -> Made {
         false => product(b, q, k)? * scale,
     };
     let scores = masked(b, scores, with_weights)?;
-    let weights = scores.call("_safe_softmax", args![-1]);
+    let mut weights = scores.call("_safe_softmax", args![-1]);
+    if wide && !with_weights && is_fused(b)? {
+        // Its kernel multiplies weights of the narrow type.
+        weights = weights.to(dtype).wide();
+    }
     let y = product(b, weights, v)?.to(dtype);
     if with_weights { done![y, weights.to(dtype)] } else { done![y] }
 }
@@ -53,7 +58,8 @@ fn flash(b: &Builder<'_>) -> Made {
     let scale = b.opt_float("scale")?.unwrap_or(1.0 / (q.fixed(-1)? as f64).sqrt());
     let scores = product(b, q.wide(), k.wide().transpose(-2, -1))? * scale;
     let scores = masked(b, scores, false)?;
-    let made = product(b, scores.call("_safe_softmax", args![-1]), v.wide())?.to(q.dtype());
+    let weights = scores.call("_safe_softmax", args![-1]).to(q.dtype()).wide();
+    let made = product(b, weights, v.wide())?.to(q.dtype());
     let sums = scores.call("logsumexp", args![ints(&[-1])]);
     done![made, sums]
 }
@@ -65,8 +71,23 @@ fn repeated<'b>(b: &'b Builder<'_>, q: T<'b>, t: T<'b>) -> Result<T<'b>, CallFau
     Ok(if times == 1 { t } else { t.call("repeat_interleave.self_int", args![times, -3]) })
 }
 
+/// Whether PyTorch's fused kernel takes the call: batches and widths alike, and elements of a row side by side.
+fn is_fused(b: &Builder<'_>) -> Result<bool, CallFault> {
+    let [q, k, v] = [b.t(0)?, b.t(1)?, b.t(2)?];
+    let lead = |t: T<'_>| t.sizes().first().copied();
+    let width = |t: T<'_>| t.sizes().last().copied();
+    let alike = [k, v].into_iter().all(|t| t.rank() == q.rank() && lead(t) == lead(q) && width(t) == width(q));
+    if !matches!(q.rank(), 3 | 4) || !alike {
+        return Ok(false);
+    }
+    let last = |t: T<'_>| t.ty().and_then(|t| t.strides.as_ref().and_then(|s| s.last().copied()));
+    let strides = [q, k, v].map(last);
+    b.only(strides.iter().all(Option::is_some) || !b.lays_out, "operands of which it is not known how they lie")?;
+    Ok(strides.into_iter().flatten().all(|s| s == Dim::Fixed(1)))
+}
+
 /// Scores of what takes part. A mask is added, a boolean one says what takes part (the form with weights adds it as it stands). What lies ahead is left out by
-/// kernels, which then do not see a NaN there; the form with weights, and one with values of another width, add a mask for that, too.
+/// the fused kernel, which then does not see a NaN there; the form with weights, and what that kernel does not take, add a mask for that, too.
 fn masked<'b>(b: &'b Builder<'_>, scores: T<'b>, with_weights: bool) -> Result<T<'b>, CallFault> {
     let q = b.t(0)?;
     let zero_or_never = |m: T<'b>| {
@@ -77,8 +98,7 @@ fn masked<'b>(b: &'b Builder<'_>, scores: T<'b>, with_weights: bool) -> Result<T
     if b.flag("is_causal")? {
         b.only(b.is_none("attn_mask"), "a mask and is_causal")?;
         let all = b.full(q, vec![q.size(-2), b.t(1)?.size(-2)], true, Dtype::Bool);
-        let is_alike = b.t(2)?.sizes().last() == q.sizes().last();
-        return Ok(match with_weights || !is_alike {
+        return Ok(match with_weights || !is_fused(b)? {
             true => scores + zero_or_never(all.op("tril")).to(scores.dtype()),
             false => scores.fill_where(all.call("triu", args![1]), f64::NEG_INFINITY),
         });

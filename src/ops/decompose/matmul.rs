@@ -36,11 +36,18 @@ pub(super) const TABLE: &[Line] = &[
 fn distances(b: &Builder<'_>) -> Made {
     let (x, y, p) = (b.t(0)?, b.t(1)?, b.float(2)?);
     b.only(x.dims() >= 2 && x.size(-1) != Arg::Int(0), "rows of nothing")?;
+    // By products, which round otherwise, where there are many rows or somebody asks for it.
+    let few = |t: T<'_>| t.fixed(-2).is_ok_and(|rows| rows <= 25);
+    let by_differences = match b.opt_int(3)? {
+        None | Some(0) => few(x) && few(y),
+        Some(mode) => mode == 2,
+    };
+    b.only(p != 2.0 || by_differences, "distances by products")?;
     let apart = (x.unsqueeze(-2) - y.unsqueeze(-3)).op("abs");
     done![match p {
         1.0 => apart.sum(&[-1], false),
         2.0 => apart.pow(2).sum(&[-1], false).op("sqrt"),
-        p if p.is_infinite() => apart.amax(&[-1], false),
+        // The greatest difference leaves a NaN out in one kernel, and not in another.
         _ => return Err(b.unsupported("this norm")),
     }]
 }
@@ -126,6 +133,8 @@ pub(super) fn linear_of<'b>(
     bias: Option<T<'b>>,
 ) -> Result<T<'b>, CallFault> {
     let turned = if weight.rank() == 2 { weight.op("t") } else { weight };
+    let narrow = matches!(x.dtype(), Dtype::F16 | Dtype::Bf16);
+    b.only(!(narrow && x.rank() == 1 && bias.is_some()), "a vector of narrow floats, which its kernel rounds once")?;
     match (bias, x.rank(), weight.rank()) {
         (Some(bias), 2, 2) => Ok(b.op("addmm", args![bias, x, turned])),
         (Some(bias), rank, 2) if rank > 2 && x.is_contiguous() => {
@@ -244,6 +253,7 @@ fn with_addend(b: &Builder<'_>, target: &str) -> Made {
     let (addend, beta, alpha) = (b.t(0)?, b.float(3)?, b.float(4)?);
     let dtype = addend.dtype();
     b.only(dtype.is_float() && addend.dtype() == b.t(1)?.dtype(), "integers")?;
+    b.only(alpha != 0.0, "a product times zero, which is not computed")?;
     let z = b.op(target, args![b.t(1)?.wide(), b.t(2)?.wide()]);
     let z = if alpha == 1.0 { z } else { z * alpha };
     let sum = if beta == 0.0 {
@@ -297,6 +307,7 @@ fn addbmm(b: &Builder<'_>) -> Made {
     let (addend, beta, alpha) = (b.t(0)?, b.float(3)?, b.float(4)?);
     let dtype = addend.dtype();
     b.only(dtype.is_float() && dtype == wide(dtype), "integers, f16 or bf16")?;
+    b.only(alpha != 0.0, "a product times zero, which is not computed")?;
     let z = b.op("bmm", args![b.t(1)?.wide(), b.t(2)?.wide()]).sum(&[0], false) * alpha;
     let sum = if beta == 0.0 { z } else { z + addend.wide() * beta };
     done![sum.to(dtype)]
