@@ -224,6 +224,9 @@ fn show(report: &Report, found: Option<(&str, String)>, args: &LowerArgs, global
         let more = "--policy advisory writes what is unknown, --no-verify whatever is found";
         output::print(&format!("{}   {more}\n", verdict_details(verdict)))?;
     }
+    for assumed in report.verdict.iter().filter(|v| v.accepted).flat_map(|v| &v.assumes) {
+        output::status(global, "Assumed", &assumed.text());
+    }
     for remark in &report.remarks {
         output::status(global, "Note", &format!("{} ({}): {}", remark.node, remark.target, remark.what));
     }

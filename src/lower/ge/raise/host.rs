@@ -166,6 +166,7 @@ impl Raising<'_, '_> {
             items.push(self.returned(original, value, text, (&outputs, &mut copies, &mut replayed))?);
         }
         self.write_back(&outputs)?;
+        self.tell_of_shared_outputs();
         let is_bare = !matches!(original.args(output), [Arg::List(_) | Arg::Tuple(_)]);
         let arg = match (items.as_slice(), is_bare) {
             ([one], true) => one.clone(),
@@ -318,6 +319,36 @@ impl Raising<'_, '_> {
     }
 
     /// Outputs whose memory is an input's.
+    /// Names what is taken for granted of outputs that are given an input's memory to be made in: nothing orders who makes them against who reads
+    /// the input, and one that is returned, too, is returned in that memory.
+    fn tell_of_shared_outputs(&mut self) {
+        let data = |input: usize| {
+            self.ge.op.iter().position(|op| {
+                op.attr.get("index").and_then(|a| a.as_i()).is_some_and(|i| usize::try_from(i) == Ok(input))
+                    && matches!(op.r#type.as_str(), "Data" | "RefData")
+            })
+        };
+        let mut told = Vec::new();
+        for (place, input) in &self.host.output_ref_input {
+            let made =
+                place.parse::<usize>().ok().and_then(|p| self.wires.data.get(self.wires.end)?.get(p).copied()?);
+            let (Some((maker, _)), Some(memory)) = (made, data(*input)) else { continue };
+            let earlier = self.wires.before(maker);
+            let reads = |(reader, data): (usize, &Vec<Option<(usize, usize)>>)| {
+                reader != self.wires.end && data.contains(&Some((memory, 0))) && earlier.get(reader) != Some(&true)
+            };
+            if maker != memory && self.wires.data.iter().enumerate().any(reads) {
+                told.push(format!("output {place} is not made in the memory of input {input} before that is read"));
+            }
+            if self.host.fx_outputs.contains(&format!("ge:{place}")) {
+                told.push(format!(
+                    "output {place}, which is written into input {input}, is returned in memory of its own"
+                ));
+            }
+        }
+        self.b.assumed.extend(told);
+    }
+
     fn write_back(&mut self, outputs: &[NodeId]) -> Result<(), RaiseError> {
         for (place, input) in &self.host.output_ref_input {
             let output = place.parse::<usize>().ok().and_then(|p| outputs.get(p)).copied();
