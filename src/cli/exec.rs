@@ -201,6 +201,10 @@ impl Observer for Watch {
             trace.computed(step);
         }
     }
+
+    fn sees_all(&self) -> bool {
+        self.trace.is_some()
+    }
 }
 
 fn text(report: &Report, args: &ExecArgs) -> String {

@@ -36,6 +36,7 @@ mod effects_of_calls;
 mod exec;
 mod exec_facts;
 mod exec_models;
+mod exec_tiles;
 mod families;
 mod fuzz_corpus;
 mod ge_proto;

@@ -172,7 +172,7 @@ impl<'a> Cx<'a, '_, '_> {
         if t.meta == meta {
             return Ok(t);
         }
-        let out = fill::empty(&meta, self.meter())?;
+        let out = fill::unset(&meta, self.meter())?;
         out.copy_from(&t)?;
         Ok(out)
     }

@@ -13,6 +13,8 @@ use super::{Batch, BatchMut, DenseError, Mat, MatMut, Scalar};
 
 /// Multiplications below which a second thread costs more than it brings.
 const MIN_PARALLEL: usize = 1 << 17;
+/// Columns of the second matrix that the kernel packs at once; for each such block it packs the first matrix again.
+const PACKED: usize = 1024;
 /// Rows or columns of a thread's share are a multiple of this: whole tiles of the kernel.
 const TILE: usize = 16;
 
@@ -84,7 +86,14 @@ pub(super) fn product<T: Scalar>(
         return;
     }
     let small = m.saturating_mul(k).saturating_mul(n) < MIN_PARALLEL;
-    split(if small { 1 } else { threads }, alpha, a, b, beta, c);
+    let threads = if small { 1 } else { threads };
+    // Of the exchanged transposes, where less is packed so: the same products, added in the same order.
+    let packed = |rows: usize, columns: usize| rows.saturating_mul(columns.div_ceil(PACKED)).saturating_add(columns);
+    if n > m && packed(n, m) <= packed(m, n) {
+        split(threads, alpha, b.reversed_axes(), a.reversed_axes(), beta, c.reversed_axes());
+    } else {
+        split(threads, alpha, a, b, beta, c);
+    }
 }
 
 /// Halves the longer side of `c` until each thread has a share: each packs the operand of the shorter side again.

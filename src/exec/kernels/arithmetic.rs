@@ -11,7 +11,7 @@ use crate::exec::numbers::checked::check_fits;
 use crate::exec::tensor::Meta;
 use crate::exec::tensor::fill::Order;
 use crate::exec::tensor::lane::{C64, C128, Lane, LaneKind, round_f32};
-use crate::exec::tensor::source::{CHUNK, Source, number};
+use crate::exec::tensor::source::{Buffer, Source, number};
 use crate::exec::tensor::value::{Operand, Scalar, Value};
 use crate::graph::Dtype;
 use crate::ops::CallFault;
@@ -167,7 +167,7 @@ pub(in crate::exec) fn map2_counted<L: Lane>(
     let a = Source::<L>::broadcast(&a, &meta.sizes, &order.dims, Some(meta.dtype))?;
     let b = Source::<L>::broadcast(&b, &meta.sizes, &order.dims, Some(meta.dtype))?;
     let out = cx.fill(meta, &order, &|start, part: &mut [L]| {
-        let (mut first, mut second) = ([L::default(); CHUNK], [L::default(); CHUNK]);
+        let (mut first, mut second) = (Buffer::default(), Buffer::default());
         let a = a.chunk(start, part.len(), &mut first);
         let b = b.chunk(start, part.len(), &mut second);
         let each = part.iter_mut().zip(a).zip(b).enumerate();

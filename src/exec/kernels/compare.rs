@@ -5,10 +5,11 @@
 
 use crate::exec::call::cx::Cx;
 use crate::exec::kernels::Entry;
-use crate::exec::kernels::arithmetic::{Made, pointwise2, two};
-use crate::exec::loops::pointwise::{map1, map2};
+use crate::exec::kernels::arithmetic::{Made, no_kernel, pointwise2, two};
+use crate::exec::loops::pointwise::{truths1, truths2};
 use crate::exec::loops::promoted::common_dtype;
 use crate::exec::tensor::Tensor;
+use crate::exec::tensor::fill::{self, Order};
 use crate::exec::tensor::flat::with_width;
 use crate::exec::tensor::lane::{Lane, LaneKind, round_f32, with_lane};
 use crate::exec::tensor::value::{Operand, Value};
@@ -41,8 +42,13 @@ macro_rules! ordered {
                 return pointwise2!(cx, &meta, operands, common;
                     i64 |a, b| i64::from(a.cast_unsigned() $op b.cast_unsigned()););
             }
-            pointwise2!(cx, &meta, operands, common;
-                f32 |a, b| i64::from(a $op b); f64 |a, b| i64::from(a $op b); i64 |a, b| i64::from(a $op b);)
+            match LaneKind::of(common) {
+                LaneKind::F32 => truths2(cx, &meta, operands, common, |a: f32, b: f32| a $op b),
+                LaneKind::F64 => truths2(cx, &meta, operands, common, |a: f64, b: f64| a $op b),
+                LaneKind::I64 => truths2(cx, &meta, operands, common, |a: i64, b: i64| a $op b),
+                LaneKind::C64 | LaneKind::C128 => Err(no_kernel(cx, common)),
+            }
+            .map(Value::Tensor)
         }
     };
 }
@@ -55,8 +61,7 @@ ordered!(ge, >=);
 fn equality(cx: &Cx<'_, '_, '_>, wanted: bool) -> Made {
     let (meta, operands) = two(cx)?;
     let common = common_dtype(&operands)?;
-    with_lane!(common, L => map2(cx, &meta, operands, common, |a: L, b: L| i64::from((a == b) == wanted)))
-        .map(Value::Tensor)
+    with_lane!(common, L => truths2(cx, &meta, operands, common, |a: L, b: L| (a == b) == wanted)).map(Value::Tensor)
 }
 
 fn eq(cx: &mut Cx<'_, '_, '_>) -> Made {
@@ -70,7 +75,7 @@ fn ne(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn logic(cx: &Cx<'_, '_, '_>, f: impl Fn(bool, bool) -> bool + Sync) -> Made {
     let (meta, operands) = two(cx)?;
     let common = common_dtype(&operands)?;
-    with_lane!(common, L => map2(cx, &meta, operands, common, |a: L, b: L| i64::from(f(a.truth(), b.truth()))))
+    with_lane!(common, L => truths2(cx, &meta, operands, common, |a: L, b: L| f(a.truth(), b.truth())))
         .map(Value::Tensor)
 }
 
@@ -88,8 +93,19 @@ fn logical_xor(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn logical_not(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (meta, t) = (cx.meta()?, cx.tensor(0)?);
+    let order = Order::of(&meta);
+    if t.dtype() == Dtype::Bool && meta.dtype == Dtype::Bool && t.meta.strides == meta.strides && t.meta.is_dense() {
+        // Byte by byte: what is stored is 0 or not.
+        let flat = t.permute(&order.dims);
+        let bytes = flat.raw::<u8>()?;
+        let not = |start: usize, part: &mut [u8]| {
+            let from = bytes.get(start..).unwrap_or(&[]);
+            part.iter_mut().zip(from).for_each(|(o, v)| *o = u8::from(*v == 0));
+        };
+        return fill::filled_raw(&meta, &order, cx.meter(), &not).map(Value::Tensor);
+    }
     let x = Operand::Tensor(t);
-    with_lane!(t.dtype(), L => map1(cx, &meta, x, t.dtype(), |v: L| i64::from(!v.truth()))).map(Value::Tensor)
+    with_lane!(t.dtype(), L => truths1(cx, &meta, x, t.dtype(), |v: L| !v.truth())).map(Value::Tensor)
 }
 
 fn same_dtype(cx: &Cx<'_, '_, '_>) -> Result<(), CallFault> {

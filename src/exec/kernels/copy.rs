@@ -85,7 +85,7 @@ fn copy_in_place(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 fn fresh(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let out = cx.zeros(0)?;
+    let out = fill::unset(&cx.meta()?, cx.meter())?;
     out.copy_from(cx.tensor(0)?)?;
     Ok(Value::Tensor(out))
 }

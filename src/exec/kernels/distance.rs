@@ -220,7 +220,7 @@ fn int8_mm(cx: &mut Cx<'_, '_, '_>) -> Made {
     };
     let wide = Meta::contiguous(Dtype::F32, &meta.sizes);
     let (left, right) = (batched(a), batched(&b.permute(&[1, 0])));
-    let mut values = product_lanes::<f32>(&wide, (a, &left), (b, &right), &Plus::NOTHING)?;
+    let mut values = product_lanes::<f32>(&wide, (a, &left), (b, &right), &Plus::NOTHING, cx.meter())?;
     let scales = scales.lanes::<f32>()?;
     let lines = values.chunks_mut(scales.len().max(1));
     lines.for_each(|line| line.iter_mut().zip(scales.iter()).for_each(|(v, s)| *v *= s));

@@ -15,7 +15,7 @@ use crate::exec::numbers::real::{Real, narrowed, not_real, with_real};
 use crate::exec::numbers::special;
 use crate::exec::tensor::fill::Order;
 use crate::exec::tensor::lane::{C64, C128, LaneKind, round_f32};
-use crate::exec::tensor::source::{CHUNK, Source};
+use crate::exec::tensor::source::{Buffer, Source};
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
 use crate::ops::CallFault;
@@ -183,7 +183,7 @@ pub(in crate::exec) fn by_slices(
     let order = Order::of(&meta);
     let source = Source::<f32>::broadcast(&x, &meta.sizes, &order.dims, Some(meta.dtype))?;
     let out = cx.fill(&meta, &order, &|start, part: &mut [f32]| {
-        let mut buffer = [0.0; CHUNK];
+        let mut buffer = Buffer::default();
         slices(source.chunk(start, part.len(), &mut buffer), part);
     });
     out.map(Value::Tensor)

@@ -11,6 +11,7 @@ use crate::exec::tensor::lane::{C64, C128, Lane, with_lane};
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::source::number;
 use crate::exec::tensor::span::Span;
+use crate::exec::tensor::storage::Meter;
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::ops::CallFault;
@@ -101,7 +102,7 @@ pub(in crate::exec) fn product(
     plus: &Plus<'_>,
 ) -> Result<Tensor, CallFault> {
     with_lane!(meta.dtype, L => {
-        let values = product_lanes::<L>(meta, (a, a_view), (b, b_view), plus)?;
+        let values = product_lanes::<L>(meta, (a, a_view), (b, b_view), plus, cx.meter())?;
         crate::exec::tensor::fill::from_lanes(meta, values, cx.meter())
     })
 }
@@ -111,17 +112,21 @@ pub(in crate::exec) fn product_lanes<L: Product>(
     (a, a_view): (&Tensor, &Tensor),
     (b, b_view): (&Tensor, &Tensor),
     plus: &Plus<'_>,
+    meter: &Meter,
 ) -> Result<Vec<L>, CallFault> {
     let (alpha, beta): (L, L) = (number(plus.alpha, None), number(plus.beta, None));
     let (a, b) = (Span::<L>::open(a, a_view)?, Span::<L>::open(b, b_view)?);
     let out_sizes = [size(&a.sizes, 0), size(&a.sizes, 1), size(&b.sizes, 2)];
     let strides = [out_sizes[1].saturating_mul(out_sizes[2]), out_sizes[2], 1];
     // Without anything to add, what the result holds before is not looked at.
-    let mut out = match plus.added.filter(|_| beta != L::default()) {
-        Some(added) => added.broadcast(&meta.sizes)?.lanes::<L>()?.into_vec(),
-        None => vec![L::default(); meta.numel()],
+    let mut out = meter.unset::<L>(meta.numel());
+    let beta = match plus.added.filter(|_| beta != L::default()) {
+        Some(added) => {
+            added.broadcast(&meta.sizes)?.load(&mut out)?;
+            beta
+        }
+        None => L::default(),
     };
-    let beta = if plus.added.is_some() { beta } else { L::default() };
     {
         let a = Batch::new(&a.data, three(&a.sizes), three(&a.strides)).map_err(refused)?;
         let b = Batch::new(&b.data, three(&b.sizes), three(&b.strides)).map_err(refused)?;

@@ -71,7 +71,7 @@ fn layer_norm_in<L: Lane + Real>(cx: &Cx<'_, '_, '_>) -> Made {
     let values = t.lanes::<L>()?;
     let (weight, bias) = (weights::<L>(cx, 2)?, weights::<L>(cx, 3)?);
     let rows = t.numel().checked_div(width).unwrap_or(0);
-    let mut out = vec![L::default(); values.len()];
+    let mut out = cx.meter().unset::<L>(values.len());
     let (mut mean, mut rstd) = (vec![L::default(); rows], vec![L::default(); rows]);
     let statistics = RowStatistics { mean: &mut mean, rstd: &mut rstd };
     layer_rows(&values, &mut out, width, weight.as_deref(), bias.as_deref(), eps, statistics).map_err(rows::refused)?;
@@ -102,7 +102,7 @@ fn rms_norm_in<L: Lane + Real>(cx: &Cx<'_, '_, '_>) -> Made {
     let eps = if cx.is_none(3) { least } else { cx.f64(3)? };
     let values = t.lanes::<L>()?;
     let weight = weights::<L>(cx, 2)?;
-    let mut out = vec![L::default(); values.len()];
+    let mut out = cx.meter().unset::<L>(values.len());
     let mut rstd = vec![L::default(); t.numel().checked_div(width).unwrap_or(0)];
     rms_rows(&values, &mut out, width, weight.as_deref(), eps, &mut rstd).map_err(rows::refused)?;
     statistics_with(cx, out, [rstd, Vec::new()])
@@ -178,7 +178,7 @@ fn group_norm_in<L: Lane + Real + Scalar>(cx: &Cx<'_, '_, '_>) -> Made {
     let values = t.lanes::<L>()?;
     let (weight, bias) = (weights::<L>(cx, g.weight)?, weights::<L>(cx, g.bias)?);
     let rows = values.len().checked_div(width).unwrap_or(0);
-    let mut out = vec![L::default(); values.len()];
+    let mut out = cx.meter().unset::<L>(values.len());
     let (mut mean, mut rstd) = (vec![L::default(); rows], vec![L::default(); rows]);
     if width > 0 {
         let statistics = mean.par_iter_mut().zip(&mut rstd);

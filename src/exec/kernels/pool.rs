@@ -125,7 +125,7 @@ fn windows(cx: &Cx<'_, '_, '_>, dilation: Option<usize>) -> Result<PoolShape, Ca
 fn maxima<L: Lane + Pooled>(cx: &Cx<'_, '_, '_>) -> Result<(Vec<L>, Vec<i64>), CallFault> {
     let windows = windows(cx, Some(4))?;
     let count = shape::count(&cx.meta()?.sizes)?;
-    let (mut out, mut places) = (vec![L::default(); count], vec![0; count]);
+    let (mut out, mut places) = (cx.meter().unset::<L>(count), vec![0; count]);
     let input = cx.tensor(0)?.lanes::<L>()?;
     pool::max_pool(&windows, &input, &mut out, &mut places).map_err(refused)?;
     Ok((out, places))

@@ -10,7 +10,7 @@ use crate::exec::loops::promoted::check_wrapped;
 use crate::exec::numbers::checked::check_fits;
 use crate::exec::tensor::fill::Order;
 use crate::exec::tensor::lane::{Lane, LaneKind, with_lane};
-use crate::exec::tensor::source::{CHUNK, Source, number};
+use crate::exec::tensor::source::{Buffer, Source, number};
 use crate::exec::tensor::storage::Storage;
 use crate::exec::tensor::value::{Operand, Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
@@ -56,11 +56,23 @@ fn chosen<L: Lane>(
     let a = Source::<L>::broadcast(a, &meta.sizes, &order.dims, Some(meta.dtype))?;
     let b = Source::<L>::broadcast(b, &meta.sizes, &order.dims, Some(meta.dtype))?;
     cx.fill(meta, &order, &|start, part: &mut [L]| {
-        let (mut first, mut second, mut third) = ([0; CHUNK], [L::default(); CHUNK], [L::default(); CHUNK]);
+        let (mut first, mut second, mut third) = (Buffer::default(), Buffer::default(), Buffer::default());
         let condition = condition.chunk(start, part.len(), &mut first);
         let a = a.chunk(start, part.len(), &mut second);
         let b = b.chunk(start, part.len(), &mut third);
-        part.iter_mut().zip(condition).zip(a).zip(b).for_each(|(((o, c), a), b)| *o = if *c != 0 { *a } else { *b });
+        // Along a mask most pieces hold one truth.
+        let truths = condition.iter().filter(|c| **c != 0).count();
+        if truths == 0 {
+            part.copy_from_slice(b);
+        } else if truths == part.len() {
+            part.copy_from_slice(a);
+        } else {
+            part.iter_mut()
+                .zip(condition)
+                .zip(a)
+                .zip(b)
+                .for_each(|(((o, c), a), b)| *o = if *c != 0 { *a } else { *b });
+        }
     })
 }
 

@@ -36,7 +36,7 @@ fn softmax_in<L: Lane + Exponential>(cx: &Cx<'_, '_, '_>, kind: Soft, dtype: Dty
         return cx.emit(made);
     }
     let values = rows::cast::<L>(t, dtype)?;
-    let mut out = vec![L::default(); values.len()];
+    let mut out = cx.meter().unset::<L>(values.len());
     let product = |sizes: &[usize]| crate::exec::tensor::shape::numel(sizes);
     let outer = product(t.sizes().get(..d).unwrap_or(&[]));
     let inner = product(t.sizes().get(d.saturating_add(1)..).unwrap_or(&[]));

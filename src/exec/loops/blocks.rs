@@ -6,7 +6,7 @@
 use crate::exec::call::cx::Cx;
 use crate::exec::tensor::fill::Order;
 use crate::exec::tensor::lane::Lane;
-use crate::exec::tensor::source::{CHUNK, Source};
+use crate::exec::tensor::source::{Buffer, Source};
 use crate::exec::tensor::{Meta, Tensor};
 use crate::ops::CallFault;
 
@@ -28,7 +28,7 @@ pub fn in_blocks<L: Lane>(
     let order = Order::of(meta);
     let source = Source::<L>::broadcast(&operand, &meta.sizes, &order.dims, Some(meta.dtype))?;
     cx.fill(meta, &order, &|start, part: &mut [L]| {
-        let mut buffer = [L::default(); CHUNK];
+        let mut buffer = Buffer::default();
         let from = source.chunk(start, part.len(), &mut buffer);
         let (vectors, rest) = part.split_at_mut(whole.saturating_sub(start).min(part.len()));
         vectors.iter_mut().zip(from).for_each(|(o, v)| *o = in_vectors(*v));

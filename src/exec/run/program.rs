@@ -6,9 +6,12 @@
 
 use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashMap;
+
 use crate::exec::call::session::Session;
 use crate::exec::error::ExecError;
 use crate::exec::run::inputs;
+use crate::exec::run::tiles::{Tile, Tiles};
 use crate::exec::tensor::Tensor;
 use crate::exec::tensor::value::Value;
 use crate::graph::{Arg, BodyId, Dtype, Graph, InputKind, Model, NodeId, NodeKind, OutputKind, ValueType, View};
@@ -34,11 +37,20 @@ pub struct Step<'a> {
 pub trait Observer {
     /// Called after each call.
     fn computed(&mut self, step: &Step<'_>);
+
+    /// Whether each call is to be told of; otherwise some may run together, and nothing is said of them.
+    fn sees_all(&self) -> bool {
+        true
+    }
 }
 
 /// Looks at nothing.
 impl Observer for () {
     fn computed(&mut self, _: &Step<'_>) {}
+
+    fn sees_all(&self) -> bool {
+        false
+    }
 }
 
 /// What a run leaves.
@@ -242,7 +254,7 @@ impl<'a> Runner<'a, '_, '_> {
         }
     }
 
-    fn get(&self, node: NodeId) -> Value {
+    pub(in crate::exec) fn get(&self, node: NodeId) -> Value {
         self.values.get(slot(node)).cloned().unwrap_or_default()
     }
 
@@ -256,14 +268,22 @@ impl<'a> Runner<'a, '_, '_> {
             return Err(ExecError::Body { what: format!("{} is run when the limit of calls is used up", name()) });
         }
         self.depth = self.depth.saturating_add(1);
-        let last_uses = last_uses(self.graph, body);
+        let together = match self.observer.sees_all() {
+            true => Tiles::default(),
+            false => Tiles::find(self.graph, body, self.session),
+        };
+        let last_uses = last_uses(self.graph, body, &together);
         let mut next = self.graph.first(body);
         let mut returned = None;
         let mut dying = last_uses.iter().peekable();
         let mut position = 0_usize;
         while let Some(node) = next {
             match self.graph.kind(node) {
-                NodeKind::Call => self.call(node)?,
+                NodeKind::Call => match together.of(node) {
+                    None => self.call(node)?,
+                    Some(tile) if tile.last() == Some(node) => self.tiled(tile)?,
+                    Some(_) => {}
+                },
                 NodeKind::Output => {
                     let arg = self.graph.args(node).first().unwrap_or(&Arg::None);
                     let value = self.value(node, arg)?;
@@ -291,13 +311,13 @@ impl<'a> Runner<'a, '_, '_> {
         }
     }
 
-    fn call(&mut self, node: NodeId) -> Result<(), ExecError> {
+    pub(in crate::exec) fn call(&mut self, node: NodeId) -> Result<(), ExecError> {
         let graph = self.graph;
         let mut args = graph.args(node).iter().map(|a| self.value(node, a)).collect::<Result<Vec<_>, _>>()?;
         let named = graph.kwargs(node).iter().map(|(k, a)| Ok((graph.texts.text(*k), self.value(node, a)?)));
         let mut kwargs = named.collect::<Result<Vec<_>, ExecError>>()?;
         let began = Instant::now();
-        self.session.check_time().map_err(|fault| self.fault(node, fault))?;
+        self.check_time(node)?;
         let target = graph.target(node);
         self.cast_operands(node, target, &mut args, &mut kwargs)?;
         self.session.keeps_dtype = self.session.wide.is_some() && self.keeps_dtype(node);
@@ -311,6 +331,10 @@ impl<'a> Runner<'a, '_, '_> {
         self.reshape_written(node, target, &result);
         self.set(node, result);
         Ok(())
+    }
+
+    pub(in crate::exec) fn check_time(&self, node: NodeId) -> Result<(), ExecError> {
+        self.session.check_time().map_err(|fault| self.fault(node, fault))
     }
 
     /// Whether a call's result has the dtype of its first operand, by their types: a wide run, where all floats are f64, cannot see it.
@@ -342,7 +366,7 @@ impl<'a> Runner<'a, '_, '_> {
     }
 
     /// Returns the value of an argument of `node`.
-    fn value(&self, node: NodeId, arg: &Arg) -> Result<Value, ExecError> {
+    pub(in crate::exec) fn value(&self, node: NodeId, arg: &Arg) -> Result<Value, ExecError> {
         Ok(match arg {
             Arg::Node(operand) => match (self.get(*operand), self.graph.ty(*operand)) {
                 (Value::None, ValueType::Tensor(_) | ValueType::SymInt(_) | ValueType::Many(_)) => {
@@ -371,16 +395,24 @@ fn slot(node: NodeId) -> usize {
 }
 
 /// Returns which values are used for the last time where: positions in the body and nodes, in order. A call whose result nothing uses ends
-/// with itself.
-fn last_uses(graph: &Graph, body: BodyId) -> Vec<(usize, NodeId)> {
-    let nodes: Vec<NodeId> = graph.nodes(body).collect();
+/// with itself; calls that run together, with the last of them.
+fn last_uses(graph: &Graph, body: BodyId, together: &Tiles) -> Vec<(usize, NodeId)> {
+    let mut nodes: Vec<(usize, NodeId)> = graph.nodes(body).enumerate().collect();
+    if !together.all.is_empty() {
+        let places: FxHashMap<NodeId, usize> = nodes.iter().map(|(at, node)| (*node, *at)).collect();
+        for (at, node) in &mut nodes {
+            let last = together.of(*node).and_then(Tile::last).and_then(|last| places.get(&last));
+            *at = last.copied().unwrap_or(*at);
+        }
+        nodes.sort_by_key(|(at, _)| *at);
+    }
     let mut seen = rustc_hash::FxHashSet::default();
     let mut out = Vec::new();
-    for (position, node) in nodes.iter().enumerate().rev() {
-        if graph.kind(*node) == NodeKind::Call && seen.insert(*node) {
-            out.push((position, *node));
+    for (position, node) in nodes.into_iter().rev() {
+        if graph.kind(node) == NodeKind::Call && seen.insert(node) {
+            out.push((position, node));
         }
-        for operand in graph.operands(*node) {
+        for operand in graph.operands(node) {
             if seen.insert(operand) {
                 out.push((position, operand));
             }

@@ -26,7 +26,7 @@ pub fn stored<L: Lane>(dtype: Dtype, values: Vec<L>, meter: &Meter) -> Storage {
         return Storage::new(values, meter);
     }
     with_width!(dtype.bytes(), U => {
-        let mut out = vec![U::default(); values.len()];
+        let mut out = meter.unset::<U>(values.len());
         chunks(&mut out, |start, part| {
             let from = values.get(start..).unwrap_or(&[]);
             let from = from.get(..part.len()).unwrap_or(from);
@@ -88,12 +88,12 @@ pub fn filled<L: Lane>(
         return Ok(out);
     }
     let storage = if meta.dtype == L::DTYPE {
-        let mut out = vec![L::default(); total];
+        let mut out = meter.unset::<L>(total);
         chunks(&mut out, f);
         Storage::new(out, meter)
     } else {
         with_width!(meta.dtype.bytes(), U => {
-            let mut out = vec![U::default(); total];
+            let mut out = meter.unset::<U>(total);
             chunks(&mut out, |start, part: &mut [U]| {
                 let mut lanes = [L::default(); CHUNK];
                 let Some(lanes) = lanes.get_mut(..part.len()) else { return };
@@ -104,6 +104,33 @@ pub fn filled<L: Lane>(
         })
     };
     Tensor::new(Meta { offset: 0, ..meta.clone() }, storage)
+}
+
+/// Makes a tensor of stored elements that `f` computes, as [`filled`] does of lanes; `U` has the dtype's width.
+pub fn filled_raw<U: Pod + Send + Sync>(
+    meta: &Meta,
+    order: &Order,
+    meter: &Meter,
+    f: &(dyn Fn(usize, &mut [U]) + Sync),
+) -> Result<Tensor, CallFault> {
+    let mut values = meter.unset::<U>(shape::count(&meta.sizes)?);
+    chunks(&mut values, f);
+    if order.dense {
+        return Tensor::new(Meta { offset: 0, ..meta.clone() }, Storage::new(values, meter));
+    }
+    let out = empty(meta, meter)?;
+    out.write_raw(&values)?;
+    Ok(out)
+}
+
+/// Makes a tensor all of whose elements are to be written: gaps between them are zero, they themselves are whatever was there.
+pub fn unset(meta: &Meta, meter: &Meter) -> Result<Tensor, CallFault> {
+    if !meta.is_dense() {
+        return empty(meta, meter);
+    }
+    let meta = Meta { offset: 0, ..meta.clone() };
+    let storage = with_width!(meta.dtype.bytes(), U => Storage::new(meter.unset::<U>(meta.needed()?), meter));
+    Tensor::new(meta, storage)
 }
 
 /// Makes a tensor of zeros.

@@ -123,14 +123,20 @@ impl Tensor {
         {
             return Ok(lent);
         }
-        let source = Source::<L>::of(self)?;
         let mut out = vec![L::default(); self.numel()];
+        self.load(&mut out)?;
+        Ok(Flat::Own(out))
+    }
+
+    /// Writes all values in lanes, in row-major order, to as many places.
+    pub fn load<L: Lane>(&self, out: &mut [L]) -> Result<(), CallFault> {
+        let source = Source::<L>::of(self)?;
         if out.len() <= CHUNK.saturating_mul(16) {
-            source.load(0, &mut out);
+            source.load(0, out);
         } else {
             out.par_chunks_mut(CHUNK).enumerate().for_each(|(k, part)| source.load(k.saturating_mul(CHUNK), part));
         }
-        Ok(Flat::Own(out))
+        Ok(())
     }
 
     /// Returns all elements as they are stored, in row-major order. `U` has the dtype's width; lazy marks are resolved first.

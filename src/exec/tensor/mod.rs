@@ -10,6 +10,7 @@ pub(in crate::exec) mod lane;
 pub(in crate::exec) mod shape;
 pub(in crate::exec) mod source;
 pub(in crate::exec) mod span;
+mod spare;
 pub(in crate::exec) mod storage;
 pub(in crate::exec) mod strided;
 pub(in crate::exec) mod value;

@@ -18,6 +18,15 @@ use crate::ops::CallFault;
 /// How many elements are read at once: a few operands of this many lanes stay in the nearest cache.
 pub const CHUNK: usize = 1024;
 
+/// Room for the elements of a chunk that do not lie in memory as lanes; it is made when they are read.
+pub struct Buffer<L>(Option<[L; CHUNK]>);
+
+impl<L> Default for Buffer<L> {
+    fn default() -> Self {
+        Buffer(None)
+    }
+}
+
 /// An operand to be read in lanes.
 pub struct Source<'a, L: Lane>(Kind<'a, L>);
 
@@ -77,12 +86,12 @@ impl<'a, L: Lane> Source<'a, L> {
     }
 
     /// Returns elements `start..start + len`: lent where they lie so in memory, otherwise read into `buffer`.
-    pub fn chunk<'b>(&'b self, start: usize, len: usize, buffer: &'b mut [L]) -> &'b [L] {
+    pub fn chunk<'b>(&'b self, start: usize, len: usize, buffer: &'b mut Buffer<L>) -> &'b [L] {
         if let Some(lent) = self.lent(start, len) {
             return lent;
         }
-        let len = len.min(buffer.len());
-        let Some(out) = buffer.get_mut(..len) else { return &[] };
+        let buffer = buffer.0.get_or_insert_with(|| [L::default(); CHUNK]);
+        let Some(out) = buffer.get_mut(..len.min(CHUNK)) else { return &[] };
         self.load(start, out);
         out
     }

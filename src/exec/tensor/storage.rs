@@ -1,15 +1,16 @@
 //! Storages: memory that tensors share, counted while it lives.
 //!
 //! A storage is memory of the run, or the bytes of a weight, which are copied when they are first written. Promises: bytes are little
-//! endian; memory is released with the last tensor in it, and the meter knows how much lives. Leaves places in it to `tensor`.
+//! endian; memory is released with the last tensor in it, and the meter knows how much lives. Leaves places in it to `tensor`, and what
+//! becomes of released memory to `spare`.
 
-use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use bytemuck::Pod;
 
+use crate::exec::tensor::spare::{Memory, Spare};
 use crate::graph::Bytes;
 use crate::ops::CallFault;
 
@@ -21,6 +22,7 @@ pub struct Meter(Arc<Counters>);
 struct Counters {
     live: AtomicUsize,
     peak: AtomicUsize,
+    spare: Spare,
 }
 
 impl Meter {
@@ -37,8 +39,19 @@ impl Meter {
     /// Counts memory in use until the result is dropped.
     pub fn hold(&self, bytes: usize) -> Held {
         let live = self.0.live.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        self.0.peak.fetch_max(live, Ordering::Relaxed);
+        let peak = self.0.peak.fetch_max(live, Ordering::Relaxed).max(live);
+        self.0.spare.shrink(peak.saturating_sub(live));
         Held { meter: self.clone(), bytes }
+    }
+
+    /// Returns elements that all are to be written: of whatever values, in memory that was released where there is such.
+    pub fn unset<T: Pod + Send + Sync>(&self, count: usize) -> Vec<T> {
+        self.0.spare.take(count)
+    }
+
+    /// Keeps released memory for the next one of its size, as long as all together is no more than lived at once.
+    fn release(&self, memory: Box<dyn Memory>) {
+        self.0.spare.keep(memory, self.peak().saturating_sub(self.live()));
     }
 }
 
@@ -55,25 +68,11 @@ impl Drop for Held {
     }
 }
 
-/// Elements of some type, as bytes.
-trait Memory: Any + Send + Sync {
-    fn bytes(&self) -> &[u8];
-    fn bytes_mut(&mut self) -> &mut [u8];
-}
-
-impl<T: Pod + Send + Sync> Memory for Vec<T> {
-    fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(self)
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        bytemuck::cast_slice_mut(self)
-    }
-}
-
 enum Kept {
-    Owned(Box<dyn Memory>, #[allow(dead_code)] Held),
+    Owned(Box<dyn Memory>, Held),
     Mapped(Bytes),
+    /// What is left when the storage is dropped.
+    Nothing,
 }
 
 /// The content of a storage while it is read or written.
@@ -85,6 +84,7 @@ impl Content {
         match &self.0 {
             Kept::Owned(memory, _) => memory.bytes(),
             Kept::Mapped(bytes) => bytes.as_slice(),
+            Kept::Nothing => &[],
         }
     }
 
@@ -92,7 +92,7 @@ impl Content {
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.0 {
             Kept::Owned(memory, _) => memory.bytes_mut(),
-            Kept::Mapped(_) => &mut [],
+            Kept::Mapped(_) | Kept::Nothing => &mut [],
         }
     }
 }
@@ -100,6 +100,16 @@ impl Content {
 struct Inner {
     content: RwLock<Content>,
     meter: Meter,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let content = self.content.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Kept::Owned(memory, held) = std::mem::replace(&mut content.0, Kept::Nothing) {
+            drop(held);
+            self.meter.release(memory);
+        }
+    }
 }
 
 /// Shared memory. Clones are the same storage.

@@ -10,7 +10,7 @@ use crate::exec::kernels::movement::{rows_at, rows_of};
 use crate::exec::tensor::flat::with_width;
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
-use crate::exec::tensor::{Meta, Tensor};
+use crate::exec::tensor::{Meta, Tensor, fill};
 use crate::graph::Dtype;
 use crate::ops::CallFault;
 
@@ -34,7 +34,7 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 
 /// Writes the pieces one behind another; empty ones of one dimension count for nothing, as in PyTorch.
 fn joined(cx: &Cx<'_, '_, '_>, pieces: &[Tensor], d: usize) -> Made {
-    let out = cx.zeros(0)?;
+    let out = fill::unset(&cx.meta()?, cx.meter())?;
     let mut start = 0_usize;
     for t in pieces.iter().filter(|t| t.numel() > 0) {
         let len = t.meta.size(d);

@@ -43,7 +43,7 @@ pub(in crate::exec) fn picked(
     }
     with_width!(t.dtype().bytes(), U => {
         let source = t.raw::<U>()?;
-        let mut out = vec![U::default(); meta.numel()];
+        let mut out = cx.meter().unset::<U>(meta.numel());
         pick(&source, &tables, &mut out);
         fill::from_raw(meta, out, cx.meter())
     })
