@@ -183,11 +183,23 @@ fn dequantize_blocks(b: &Builder<'_>) -> Made {
     done![(above * of_blocks(b.t("scale")?, &split, &within)).view(x.shape()).to(dtype)]
 }
 
+/// How many blocks there are along each dimension, where dimensions are kept.
+fn kept(b: &Builder<'_>, x: T<'_>) -> Result<Option<Vec<Arg>>, CallFault> {
+    if !b.flag("keepdim")? {
+        return Ok(None);
+    }
+    let mut sizes = Vec::new();
+    for (d, block) in (0_i64..).zip(b.ints("block_size")?) {
+        b.only(block > 0, "blocks without a size, and dimensions that are kept")?;
+        sizes.push(Arg::Int(x.fixed(d)?.checked_div(block).unwrap_or(0)));
+    }
+    Ok(Some(sizes))
+}
+
 /// Scales and zeros by the least and the largest value of each block.
 fn choose_parameters(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
     b.only(matches!(x.dtype(), Dtype::F32 | Dtype::Bf16), "this dtype")?;
-    b.only(!b.flag("keepdim")?, "dimensions that are kept")?;
     let target = b.dtype("target_dtype")?.ok_or_else(|| b.unsupported("no dtype"))?;
     let ((split, within), (least, most)) = (blocks(b, x)?, steps(b, target)?);
     // An empty list would be all dimensions.
@@ -200,6 +212,7 @@ fn choose_parameters(b: &Builder<'_>) -> Made {
     let least_scale = b.opt_float("eps")?.unwrap_or(f64::from(f32::MIN_POSITIVE));
     #[allow(clippy::cast_precision_loss)] // As Python does it.
     let span = most.saturating_sub(least) as f64;
+    let middle = least.saturating_add(most).saturating_add(1).checked_div(2).unwrap_or(0);
     let (scale, zero) = match b.text("mapping_type").as_str() {
         "ASYMMETRIC" => {
             let scale = ((high - low) / span).call("clamp_min", args![least_scale]);
@@ -207,11 +220,22 @@ fn choose_parameters(b: &Builder<'_>) -> Made {
         }
         "SYMMETRIC" => {
             let scale = (-low).call("maximum.default", args![high]) / (span / 2.0);
-            let middle = least.saturating_add(most).saturating_add(1).checked_div(2).unwrap_or(0);
+            let zero = scale.call("full_like", args![middle]);
+            (scale.call("clamp_min", args![least_scale]), zero)
+        }
+        // Either side has a scale that just holds it.
+        "SYMMETRIC_NO_CLIPPING_ERR" => {
+            #[allow(clippy::cast_precision_loss)]
+            let (below, above) = (low / least as f64, high / most as f64);
+            let scale = below.call("gt", args![above]).call("where.self", args![below, above]);
             let zero = scale.call("full_like", args![middle]);
             (scale.call("clamp_min", args![least_scale]), zero)
         }
         _ => return Err(b.unsupported("this way of choosing")),
+    };
+    let (scale, zero) = match kept(b, x)? {
+        Some(sizes) => (scale.reshape(sizes.clone()), zero.reshape(sizes)),
+        None => (scale, zero),
     };
     let asymmetric = b.text("mapping_type") == "ASYMMETRIC";
     let zero_dtype = b.dtype("zero_point_dtype")?.unwrap_or(if asymmetric { Dtype::I32 } else { scale.dtype() });
