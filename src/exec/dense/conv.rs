@@ -57,14 +57,19 @@ pub fn conv<T: Scalar>(
     }
     let threads = rayon::current_num_threads();
     let one = |(part, mut out): (Part, ArrayViewMut2<'_, T>), threads: usize| {
-        let beta = start_with_bias(shape, part, bias, &mut out);
+        let late = matches!(order, Order::Blocks(channels) if channels < shape.group_in);
+        let beta = start_with_bias(shape, part, bias.filter(|_| !late), &mut out);
         let weight = weight.of(shape, part.group)?.view;
         if depthwise_case {
             depthwise(shape, input, part, weight, bias, out);
-            Ok(())
-        } else {
-            one_group(threads, shape, input, part, weight, beta, out)
+            return Ok(());
         }
+        one_group(threads, shape, input, part, weight, beta, out.view_mut())?;
+        if late {
+            let own = bias.unwrap_or(&[]).iter().skip(part.group.saturating_mul(shape.group_out));
+            out.outer_iter_mut().zip(own).for_each(|(mut row, bias)| row.mapv_inplace(|v| v.plus(*bias)));
+        }
+        Ok(())
     };
     if threads > 1 && jobs.len() >= threads {
         jobs.into_par_iter().try_for_each(|job| one(job, 1))
@@ -117,7 +122,11 @@ fn window_order<T>(shape: &ConvShape, input: &Volume<'_, T>) -> Order {
     let ([_, channel, .., pixel], [.., width]) = (input.strides, shape.kernel);
     let long_lines = lines_run_on(shape, input) && width.saturating_mul(shape.group_in) >= MIN_LINE;
     let worth_it = shape.group_in >= MIN_CHANNELS || long_lines;
-    if channel == 1 && pixel > 1 && worth_it { Order::ChannelInner } else { Order::ChannelOuter }
+    match shape.channel_block {
+        _ if channel == 1 && pixel > 1 && worth_it => Order::ChannelInner,
+        Some(channels) if shape.taps() > 1 => Order::Blocks(channels),
+        _ => Order::ChannelOuter,
+    }
 }
 
 /// Fills the rows with their bias; what the product is then to multiply them by.
@@ -159,6 +168,9 @@ impl<'a, T: Scalar> Weight<'a, T> {
         if let Some(column) = column {
             return Self { data: weight.from([0; 5]).into(), row, column };
         }
+        if let Order::Blocks(channels) = order {
+            return Self { data: in_blocks(shape, weight, channels).into(), row: 1, column: shape.out_channels() };
+        }
         Self { data: reordered(shape, weight, order).into(), row: shape.depth(), column: 1 }
     }
 
@@ -168,6 +180,39 @@ impl<'a, T: Scalar> Weight<'a, T> {
         let data = self.data.get(from..).unwrap_or(&[]);
         Mat::new(data, shape.group_out, shape.depth(), self.row, self.column)
     }
+}
+
+/// Output channels whose weights are brought into another order together: a line of cache.
+const TOGETHER: usize = 16;
+
+/// A copy whose columns are in the order of the windows, column by column, which is how the product wants them.
+fn in_blocks<T: Scalar>(shape: &ConvShape, weight: &Volume<'_, T>, channels: usize) -> Vec<T> {
+    let outputs = shape.out_channels();
+    let mut copy = vec![T::zero(); outputs.saturating_mul(shape.depth())];
+    let [row, channel, ..] = weight.strides;
+    let order = Order::Blocks(channels);
+    let places: Vec<usize> = (0..shape.depth())
+        .map(|k| {
+            let (c, tap) = order.place(shape, k).unwrap_or_default();
+            let [_, _, depth, height, width] = weight.strides;
+            let [d, h, w] = super::im2col::tap_of(shape, tap);
+            let steps =
+                [c.saturating_mul(channel), d.saturating_mul(depth), h.saturating_mul(height), w.saturating_mul(width)];
+            steps.iter().fold(0, |at: usize, step| at.saturating_add(*step))
+        })
+        .collect();
+    for first in (0..outputs).step_by(TOGETHER) {
+        let from = weight.from([first, 0, 0, 0, 0]);
+        for (column, place) in copy.chunks_mut(outputs.max(1)).zip(&places) {
+            let to = column.iter_mut().skip(first).take(TOGETHER);
+            to.enumerate().for_each(|(k, to)| {
+                if let Some(value) = from.get(place.saturating_add(k.saturating_mul(row))) {
+                    *to = *value;
+                }
+            });
+        }
+    }
+    copy
 }
 
 /// A copy whose rows are in the order of the windows.
@@ -181,7 +226,7 @@ fn reordered<T: Scalar>(shape: &ConvShape, weight: &Volume<'_, T>, order: Order)
             Order::ChannelOuter => {
                 (0..shape.group_in).for_each(|c| taps().for_each(|[d, h, w]| push([row, c, d, h, w])));
             }
-            Order::ChannelInner => {
+            Order::ChannelInner | Order::Blocks(_) => {
                 taps().for_each(|[d, h, w]| (0..shape.group_in).for_each(|c| push([row, c, d, h, w])));
             }
         }
@@ -261,7 +306,7 @@ pub(super) fn block_matrix<T>(
     block: &[T],
 ) -> Result<ArrayView2<'_, T>, DenseError> {
     let (row, column) = match order {
-        Order::ChannelOuter => (count, 1),
+        Order::ChannelOuter | Order::Blocks(_) => (count, 1),
         Order::ChannelInner => (1, rows),
     };
     Ok(Mat::new(block, rows, count, row, column)?.view)

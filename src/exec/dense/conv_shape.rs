@@ -35,6 +35,8 @@ pub struct ConvShape {
     pub(super) dilation: [usize; 3],
     /// How many of the three dimensions the caller has.
     pub(super) dims: usize,
+    /// How many input channels are summed together, window by window, before the sum is added to that of the channels before.
+    pub(super) channel_block: Option<usize>,
 }
 
 /// The last three of up to three numbers, with `fill` before.
@@ -59,6 +61,13 @@ fn windows(input: usize, kernel: usize, stride: usize, padding: usize, dilation:
 }
 
 impl ConvShape {
+    /// Sums products in blocks of so many input channels: of a block in the order (depth, height, width, channel). Without it channels
+    /// are outermost, and sums come as the product has them. An input whose channels are fastest is summed in its own order.
+    #[must_use]
+    pub fn in_blocks_of(self, channels: Option<usize>) -> Self {
+        Self { channel_block: channels.map(|n| n.clamp(1, self.group_in.max(1))), ..self }
+    }
+
     /// A convolution of an input (batch, channels, spatial sizes) with a weight (output channels, channels of a group, window).
     pub fn new(input: &[usize], weight: &[usize], options: &ConvOptions<'_>) -> Result<Self, DenseError> {
         let dims = spatial_dims(input, weight)?;
@@ -155,6 +164,7 @@ impl ConvShape {
             padding: three("the number of paddings", dims, options.padding, 0)?,
             dilation: three("the number of dilations", dims, options.dilation, 1)?,
             dims,
+            channel_block: None,
         })
     }
 

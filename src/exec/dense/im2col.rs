@@ -23,6 +23,20 @@ pub(super) enum Order {
     ChannelOuter,
     /// (depth, height, width, channel).
     ChannelInner,
+    /// Blocks of so many channels, each of them (depth, height, width, channel).
+    Blocks(usize),
+}
+
+impl Order {
+    /// Returns the channel and the tap of a row.
+    pub(super) fn place(self, shape: &ConvShape, row: usize) -> Option<(usize, usize)> {
+        let taps = shape.taps();
+        let Order::Blocks(channels) = self else { return Some((row.checked_div(taps)?, row.checked_rem(taps)?)) };
+        let block = channels.saturating_mul(taps);
+        let first = row.checked_div(block)?.saturating_mul(channels);
+        let (rest, width) = (row.checked_rem(block)?, channels.min(shape.group_in.saturating_sub(first)));
+        Some((first.saturating_add(rest.checked_rem(width)?), rest.checked_div(width)?))
+    }
 }
 
 /// One run of output positions of a block that lie in one output row.
@@ -109,6 +123,7 @@ impl Cut {
                 let line = width.saturating_mul(shape.group_in).max(1);
                 ROWS.div_ceil(line).saturating_mul(line)
             }
+            Order::Blocks(channels) => channels.saturating_mul(shape.taps()),
         };
         let rows = rows.min(shape.depth()).max(1);
         let most = BLOCK.checked_div(rows).unwrap_or(1).max(32);
@@ -120,6 +135,9 @@ impl Cut {
     /// As many rows as fit together with all columns: for threads that fill each block together.
     pub(super) fn tall(shape: &ConvShape, order: Order) -> Self {
         let cut = Self::new(shape, order, 1);
+        if matches!(order, Order::Blocks(_)) {
+            return cut;
+        }
         let blocks = BLOCK.saturating_mul(2).checked_div(cut.columns.saturating_mul(cut.rows)).unwrap_or(1).max(1);
         Self { rows: cut.rows.saturating_mul(blocks).min(shape.depth()), ..cut }
     }
@@ -150,9 +168,10 @@ pub(super) fn gather<T: Scalar>(
     let count = positions.len().max(1);
     let runs = runs(shape, positions.clone());
     match order {
-        Order::ChannelOuter => {
+        Order::ChannelOuter | Order::Blocks(_) => {
             let row = |(row, to): (usize, &mut [T])| {
-                gather_row(shape, input, part, rows.start.saturating_add(row), &runs, positions.start, to);
+                let Some(place) = order.place(shape, rows.start.saturating_add(row)) else { return };
+                gather_row(shape, input, part, place, &runs, positions.start, to);
             };
             if threads > 1 {
                 block.par_chunks_mut(count).with_min_len(8).enumerate().for_each(row);
@@ -181,13 +200,11 @@ fn gather_row<T: Scalar>(
     shape: &ConvShape,
     input: &Volume<'_, T>,
     part: Part,
-    row: usize,
+    (channel, tap): (usize, usize),
     runs: &[Run],
     start: usize,
     mut to: &mut [T],
 ) {
-    let taps = shape.taps();
-    let (Some(channel), Some(tap)) = (row.checked_div(taps), row.checked_rem(taps)) else { return };
     let channel = part.group.saturating_mul(shape.group_in).saturating_add(channel);
     let [td, th, tw] = tap_of(shape, tap);
     let [_, _, stride] = shape.stride;

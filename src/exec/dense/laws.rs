@@ -210,6 +210,12 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     in_pool(case.threads, || conv::conv(&shape, &x, &w, bias, &mut fast, layout)).unwrap();
     plain_conv::conv(&shape, &x, &w, bias, &mut exact).unwrap();
     close(&in_order(&fast, &output, layout), &exact, depth)?;
+    for channels in [2, 16, usize::MAX] {
+        let shape = shape.clone().in_blocks_of(Some(channels));
+        let mut fast = vec![f32::NAN; count(&output)];
+        in_pool(case.threads, || conv::conv(&shape, &x, &w, bias, &mut fast, layout)).unwrap();
+        close(&in_order(&fast, &output, layout), &exact, depth)?;
+    }
 
     let (mut fast, mut exact) = (vec![f32::NAN; count(&input)], vec![f64::NAN; count(&input)]);
     in_pool(case.threads, || conv_back::conv_input_gradient(&shape, &g, &w, None, &mut fast, layout)).unwrap();
@@ -258,6 +264,62 @@ fn large_convolutions_agree() {
     ] {
         for (threads, last, out_last) in [(1, false, false), (2, false, false), (2, true, true)] {
             check(&Case { threads, last, out_last, ..base.clone() }).unwrap();
+        }
+    }
+}
+
+/// Bit by bit: a sum for each block of channels, windows outside and channels inside, each product added without being rounded; then sums
+/// one behind another, and the bias at the end.
+#[test]
+fn blocks_of_channels_are_summed_by_themselves() {
+    #[cfg(target_arch = "x86_64")]
+    if !std::is_x86_feature_detected!("fma") {
+        return;
+    }
+    let (channels, outputs, size) = (37, 19, 6);
+    let options = ConvOptions { stride: &[1, 1], padding: &[0, 0], dilation: &[1, 1], groups: 1 };
+    let (input, weight) = ([1, channels, size, size], [outputs, channels, 3, 3]);
+    let (x, w, b) = (numbers(channels * size * size, 1), numbers(outputs * channels * 9, 2), numbers(outputs, 3));
+    let at = |c: usize, h: usize, v: usize| x[(c * size + h) * size + v];
+    for block in [16, 5, 100] {
+        let shape = ConvShape::new(&input, &weight, &options).unwrap().in_blocks_of(Some(block));
+        let places = size - 2;
+        let mut found = vec![f32::NAN; outputs * places * places];
+        let x = Volume::new(&x, &input, &dense_strides(&input, false)).unwrap();
+        // The kernel's own weight layout, and one with channels last.
+        for last in [false, true] {
+            let strides = dense_strides(&weight, last);
+            let place = |o: usize, c: usize, h: usize, v: usize| {
+                o * strides[0] + c * strides[1] + h * strides[2] + v * strides[3]
+            };
+            let mut laid = vec![0.0; w.len()];
+            for (o, c, t) in (0..outputs).flat_map(|o| (0..channels).flat_map(move |c| (0..9).map(move |t| (o, c, t))))
+            {
+                laid[place(o, c, t / 3, t % 3)] = w[(o * channels + c) * 9 + t];
+            }
+            let weight = Volume::new(&laid, &weight, &strides).unwrap();
+            conv::conv(&shape, &x, &weight, Some(&b), &mut found, Layout::ChannelsFirst).unwrap();
+            for (k, found) in found.iter().enumerate() {
+                let (o, row, column) = (k / (places * places), k / places % places, k % places);
+                let mut sum = 0.0_f32;
+                // A product of more than 256 terms is cut there by its kernel.
+                let wanted = (0..channels).step_by(block).all(|first| {
+                    let taps = (0..9).flat_map(|t| (first..(first + block).min(channels)).map(move |c| (t, c)));
+                    let terms = taps.clone().count();
+                    let add = |s: f32, (t, c): (usize, usize)| {
+                        w[(o * channels + c) * 9 + t].mul_add(at(c, row + t / 3, column + t % 3), s)
+                    };
+                    sum += taps.fold(0.0, add);
+                    terms <= 256
+                });
+                if wanted {
+                    assert_eq!(
+                        (sum + b[o]).to_bits(),
+                        found.to_bits(),
+                        "output {o} at {row}, {column} in blocks of {block}"
+                    );
+                }
+            }
         }
     }
 }

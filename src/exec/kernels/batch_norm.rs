@@ -8,11 +8,12 @@ use crate::exec::dense::norm::{Real, affine_channels};
 use crate::exec::kernels::Entry;
 use crate::exec::kernels::moments::{count_of, moments, round};
 use crate::exec::kernels::norm::{in_float_lane, results};
-use crate::exec::kernels::reduce::Made;
+use crate::exec::kernels::reduce::{Made, total_of};
 use crate::exec::loops::rows;
 use crate::exec::tensor::lane::{Lane, LaneKind};
 use crate::exec::tensor::shape;
 use crate::exec::tensor::shape::Shape;
+use crate::exec::tensor::storage::Meter;
 use crate::exec::tensor::{Meta, Tensor};
 use crate::graph::Dtype;
 use crate::ops::CallFault;
@@ -77,7 +78,12 @@ struct Statistics {
 /// it is f16.
 fn of_batch(t: &Tensor, over: &[usize], kept: Dtype) -> Result<Statistics, CallFault> {
     let n = count_of(rows::length(t, over));
-    let all = rows::fold::<f64, (f64, f64)>(t, over, Dtype::F64, moments)?;
+    // In `f32` a deviation from the mean is rounded, and so are its square and what squares come to.
+    let all = if (t.dtype(), kept) == (Dtype::F32, Dtype::F32) && t.rank() > 2 {
+        rows::fold::<f32, (f64, f64)>(t, over, Dtype::F32, single_moments)?
+    } else {
+        rows::fold::<f64, (f64, f64)>(t, over, Dtype::F64, moments)?
+    };
     let mut out = Statistics::default();
     let step = |v: f64| if kept == Dtype::Bf16 { round(kept, v) } else { v };
     for (mean, squares) in all {
@@ -87,6 +93,14 @@ fn of_batch(t: &Tensor, over: &[usize], kept: Dtype) -> Result<Statistics, CallF
         out.unbiased.push(step(squares / (n - 1.0)));
     }
     Ok(out)
+}
+
+/// The mean of a row, and the sum of the squares of what its elements are away from it, as PyTorch rounds them.
+#[allow(clippy::cast_possible_truncation)]
+fn single_moments(row: &[f32]) -> (f64, f64) {
+    let mean = (total_of::<f32, f64>(row, f64::from) / count_of(row.len())) as f32;
+    let squares = total_of::<f32, f64>(row, |v| f64::from((v - mean) * (v - mean)));
+    (f64::from(mean), f64::from(squares as f32))
 }
 
 fn wide(t: &Tensor) -> Result<Vec<f64>, CallFault> {
@@ -105,22 +119,38 @@ fn scaled<L: Lane + Real>(
     inverse: &[f64],
     o: &Options<'_>,
     repeat: usize,
+    meter: &Meter,
 ) -> Result<Vec<L>, CallFault> {
     let ones = |t: Option<&Tensor>, v: f64| -> Result<Vec<f64>, CallFault> {
         let each = t.map_or(Ok(vec![v; mean.len()]), wide)?;
         Ok(each.iter().copied().cycle().take(each.len().saturating_mul(repeat)).collect())
     };
     let (weight, bias) = (ones(o.weight, 1.0)?, ones(o.bias, 0.0)?);
-    let scale: Vec<f64> = inverse.iter().zip(&weight).map(|(i, w)| i * w).collect();
-    let shift = mean.iter().zip(&scale).zip(&bias).map(|((m, s), b)| L::from_f64(b - m * s)).collect::<Vec<L>>();
-    let scale: Vec<L> = scale.into_iter().map(L::from_f64).collect();
+    let channels = mean.iter().zip(inverse).zip(weight.iter().zip(&bias));
+    let (scale, shift): (Vec<L>, Vec<L>) =
+        channels.map(|((m, i), (w, b))| factors::<L>(o.kept, [*m, *i, *w, *b])).unzip();
     let values = t.lanes::<L>()?;
-    let mut out = vec![L::default(); values.len()];
+    let mut out = meter.unset::<L>(values.len());
     let inner = shape::numel(t.sizes().get(2..).unwrap_or(&[]));
     if !values.is_empty() {
         affine_channels(&values, &mut out, inner, &scale, &shift).map_err(rows::refused)?;
     }
     Ok(out)
+}
+
+/// What a channel is multiplied by and what is added, from its mean, inverse, weight and bias: in the lane, as PyTorch computes them.
+#[allow(clippy::cast_possible_truncation)]
+fn factors<L: Lane>(kept: Dtype, channel: [f64; 4]) -> (L, L) {
+    if L::DTYPE == Dtype::F64 {
+        let [mean, inverse, weight, bias] = channel;
+        let scale = inverse * weight;
+        return (L::from_f64(scale), L::from_f64((-mean).mul_add(scale, bias)));
+    }
+    let [mean, inverse, weight, bias] = channel.map(|v| v as f32);
+    let scale = inverse * weight;
+    let fused = !matches!(kept, Dtype::F16 | Dtype::Bf16);
+    let shift = if fused { (-mean).mul_add(scale, bias) } else { bias - mean * scale };
+    (L::from_f32(scale), L::from_f32(shift))
 }
 
 /// Whether PyTorch takes each step in the dtype itself: of narrow floats that lie neither row by row nor channels last.
@@ -147,10 +177,17 @@ fn stepwise<L: Lane>(t: &Tensor, mean: &[f64], inverse: &[f64], o: &Options<'_>)
     Ok(planes.flat_map(plane).collect())
 }
 
-/// What channels are multiplied by: of the batch it is kept in a dtype, of running statistics it is not.
-fn inverse(var: &[f64], eps: f64, kept: Option<Dtype>) -> Vec<f64> {
+/// What channels are multiplied by: of the batch it is kept in a dtype, of running statistics computed in the lane.
+#[allow(clippy::cast_possible_truncation)]
+fn inverse<L: Lane>(var: &[f64], eps: f64, kept: Option<Dtype>) -> Vec<f64> {
     let one = |v: &f64| 1.0 / (v + eps).sqrt();
-    var.iter().map(|v| kept.map_or(one(v), |dtype| round(dtype, one(v)))).collect()
+    let single = |v: &f64| f64::from(1.0 / (*v as f32 + eps as f32).sqrt());
+    let of = |v: &f64| match kept {
+        Some(dtype) => round(dtype, one(v)),
+        None if L::DTYPE == Dtype::F32 => single(v),
+        None => one(v),
+    };
+    var.iter().map(of).collect()
 }
 
 fn batch_norm(cx: &mut Cx<'_, '_, '_>) -> Made {
@@ -168,13 +205,13 @@ fn batch_norm_in<L: Lane + Real>(cx: &Cx<'_, '_, '_>) -> Made {
         (false, Some(mean), Some(var)) => (wide(mean)?, wide(var)?),
         _ => (batch.mean.iter().map(|m| round(o.kept, *m)).collect(), batch.var.clone()),
     };
-    let inverse = inverse(&var, o.eps, own.then_some(o.kept));
+    let inverse = inverse::<L>(&var, o.eps, own.then_some(o.kept));
     let first = if steps {
         let r = |v: f64| round(o.kept, v);
         let running = || var.iter().map(|v| r(1.0 / r(r(v + o.eps).sqrt()))).collect();
         stepwise::<L>(t, &mean, &if own { inverse.clone() } else { running() }, &o)?
     } else {
-        scaled::<L>(t, &mean, &inverse, &o, 1)?
+        scaled::<L>(t, &mean, &inverse, &o, 1, cx.meter())?
     };
     let mut all = vec![cx.emit_at(0, first)?];
     if o.training && !functional {
@@ -228,7 +265,8 @@ fn instance_norm_in<L: Lane + Real>(cx: &Cx<'_, '_, '_>) -> Made {
         (false, Some(mean), Some(var)) => (wide(mean)?.repeat(images), wide(var)?.repeat(images)),
         _ => (batch.mean.iter().map(|m| round(o.kept, *m)).collect(), batch.var.clone()),
     };
-    let out = scaled::<L>(&flat, &mean, &inverse(&var, o.eps, o.training.then_some(o.kept)), &o, images)?;
+    let out =
+        scaled::<L>(&flat, &mean, &inverse::<L>(&var, o.eps, o.training.then_some(o.kept)), &o, images, cx.meter())?;
     if o.training {
         let over_images = |all: &[f64]| -> Vec<f64> {
             let sum = |c: usize| all.iter().skip(c).step_by(channels.max(1)).sum::<f64>();
@@ -250,6 +288,75 @@ mod tests {
     use crate::exec::Value;
     use crate::exec::loops::rows::testing::{call, tensor, values};
     use crate::graph::Dtype;
+
+    const RUNNING: [f32; 24] = [
+        -8.863768,
+        3.138029,
+        15.139826,
+        -2.423779,
+        9.578017,
+        -7.9855876,
+        0.36442363,
+        -0.50174826,
+        0.7658204,
+        -0.3749913,
+        0.89257723,
+        0.026405344,
+        -8.863768,
+        3.138029,
+        15.139826,
+        -2.423779,
+        9.578017,
+        -4.1801395,
+        0.08978381,
+        -0.77638817,
+        0.4911805,
+        -0.3749913,
+        0.89257723,
+        0.026405344,
+    ];
+    const OF_BATCH: [f32; 24] = [
+        -1.5154042,
+        0.3116737,
+        2.1387517,
+        -0.53502095,
+        1.2920569,
+        -1.3817157,
+        1.2077751,
+        0.08610582,
+        1.727573,
+        0.25025263,
+        1.8917198,
+        0.77005047,
+        -1.5154042,
+        0.3116737,
+        2.1387517,
+        -0.53502095,
+        1.2920569,
+        -0.8023982,
+        0.8521239,
+        -0.2695455,
+        1.3719218,
+        0.25025263,
+        1.8917198,
+        0.77005047,
+    ];
+
+    /// What PyTorch 2.15 gives, bit by bit: with running statistics, and with those of the batch.
+    #[test]
+    fn images_are_scaled_by_pytorchs_roundings() {
+        let of = |sizes: &[usize], all: &[f64]| Value::Tensor(tensor(Dtype::F32, sizes, all));
+        let x: Vec<f64> = (0..24_u16).map(|i| f64::from(f32::from(i.wrapping_mul(7919) % 101) * 0.37 - 11.0)).collect();
+        let run = |mean: &[f64], var: &[f64], training: bool| {
+            let (weight, bias) = (of(&[2], &[1.3, -0.7]), of(&[2], &[0.1, 0.9]));
+            let rest = [of(&[2], mean), of(&[2], var), Value::Bool(training), Value::Float(0.1), Value::Float(1e-5)];
+            let args: Vec<Value> = [of(&[2, 2, 2, 3], &x), weight, bias].into_iter().chain(rest).collect();
+            call("aten.native_batch_norm.default", &args).unwrap().swap_remove(0)
+        };
+        let single = |all: &[f32]| all.iter().map(|v| f64::from(*v)).collect::<Vec<f64>>();
+        assert_eq!(run(&[0.33, -4.1], &[2.7, 150.3], false), single(&RUNNING));
+        assert_eq!(run(&[0.0, 0.0], &[1.0, 1.0], true), single(&OF_BATCH));
+    }
 
     #[test]
     fn running_variances_are_unbiased_and_written_in_place() {

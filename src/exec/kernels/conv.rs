@@ -247,6 +247,22 @@ fn batched(t: &Tensor, rank: usize) -> Tensor {
     t
 }
 
+/// How many channels PyTorch's CPU sums together, windows inside: blocks of 16 where oneDNN computes in `f32`, all of narrow floats. What
+/// it computes by a plain product (small images one by one, doubles) has channels outside.
+fn channels_at_once(input: &Tensor, weight: &Tensor, groups: usize) -> Option<usize> {
+    let plane = weight.sizes().get(2..).unwrap_or(&[]);
+    let wide = plane.len() > 1 && plane.iter().rev().take(2).all(|n| *n > 3);
+    let large = input.sizes().iter().take(4).fold(1_usize, |n, s| n.saturating_mul(*s)) > LARGE_IMAGE;
+    match weight.dtype() {
+        Dtype::F16 | Dtype::Bf16 => Some(usize::MAX),
+        Dtype::F32 if groups > 1 || wide || input.meta.size(0) > 1 || large => Some(16),
+        _ => None,
+    }
+}
+
+/// One image of more numbers than this is not computed by a plain product.
+const LARGE_IMAGE: usize = 20480;
+
 fn convolved(cx: &Cx<'_, '_, '_>, input: &Tensor, window: &Window) -> Made {
     let (weight, bias) = (cx.tensor(1)?, cx.opt_tensor(2)?);
     let meta = cx.meta()?;
@@ -261,7 +277,7 @@ fn convolved(cx: &Cx<'_, '_, '_>, input: &Tensor, window: &Window) -> Made {
         Some(more) => ConvShape::transposed(input_view.sizes(), weight.sizes(), more, &options),
         None => ConvShape::new(input_view.sizes(), weight.sizes(), &options),
     };
-    let shape = shape.map_err(refused)?;
+    let shape = shape.map_err(refused)?.in_blocks_of(channels_at_once(&input_view, weight, window.groups));
     let integral = LaneKind::of(meta.dtype) == LaneKind::I64;
     if meta.dtype == Dtype::F16 && window.output_padding.is_some() {
         return by_columns(cx, &input_view, window);
@@ -271,7 +287,7 @@ fn convolved(cx: &Cx<'_, '_, '_>, input: &Tensor, window: &Window) -> Made {
         let input = Span::<L>::open(input, &input_view)?;
         let kernel = Span::<L>::open(weight, weight)?;
         let bias = bias.map(|b| b.lanes::<L>()).transpose()?;
-        let mut out = vec![L::default(); shape::count(&meta.sizes)?];
+        let mut out = cx.meter().unset::<L>(shape::count(&meta.sizes)?);
         let job = Job {
             shape: &shape,
             input: Laid { data: &input.data, sizes: &input.sizes, strides: &input.strides },
