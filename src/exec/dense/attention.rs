@@ -10,7 +10,7 @@ use super::softmax::{Exponential, Soft};
 use super::{Batch, BatchMut, DenseError, MatMut, Scalar};
 
 /// Queries whose scores are held at once.
-const QUERIES: usize = 64;
+pub(super) const QUERIES: usize = 64;
 
 /// What a query may look at.
 #[derive(Debug, Clone)]
@@ -92,7 +92,7 @@ pub fn attention_with_sums<T: Scalar + Exponential>(
         let mut scores = vec![T::zero(); out.nrows().saturating_mul(looked_at)];
         product(1, scale, rows, keys, T::zero(), MatMut::row_major(&mut scores, out.nrows(), looked_at)?.view);
         for (row, scores) in scores.chunks_mut(looked_at.max(1)).enumerate() {
-            hide(mask, head, first.saturating_add(row), scores);
+            hide(mask, head, first.saturating_add(row), 0, scores);
             weigh(scores, sums.next());
         }
         let weights = MatMut::row_major(&mut scores, out.nrows(), looked_at)?.view;
@@ -121,24 +121,30 @@ fn expect_mask(found: (usize, usize, usize), needed: (usize, usize, usize)) -> R
     DenseError::expect("the number of columns of the mask", needed.2, found.2)
 }
 
-/// Adds the mask of one query to its scores.
-fn hide<T: Scalar + Exponential>(mask: &Mask<'_, T>, head: usize, query: usize, scores: &mut [T]) {
+/// Adds the mask of one query to its scores, which are of the keys from `start` on.
+pub(super) fn hide<T: Scalar + Exponential>(
+    mask: &Mask<'_, T>,
+    head: usize,
+    query: usize,
+    start: usize,
+    scores: &mut [T],
+) {
     match mask {
         Mask::None => {}
         Mask::Causal => {
-            for score in scores.iter_mut().skip(query.saturating_add(1)) {
+            for score in scores.iter_mut().skip(query.saturating_add(1).saturating_sub(start)) {
                 *score = T::HIDDEN;
             }
         }
         Mask::Added(m) => {
             let row = m.view.index_axis(Axis(0), head);
-            for (score, &add) in scores.iter_mut().zip(row.index_axis(Axis(0), query)) {
+            for (score, &add) in scores.iter_mut().zip(row.index_axis(Axis(0), query).iter().skip(start)) {
                 *score = score.plus(add);
             }
         }
         Mask::Seen(m) => {
             let row = m.view.index_axis(Axis(0), head);
-            for (score, &seen) in scores.iter_mut().zip(row.index_axis(Axis(0), query)) {
+            for (score, &seen) in scores.iter_mut().zip(row.index_axis(Axis(0), query).iter().skip(start)) {
                 if !seen {
                     *score = T::HIDDEN;
                 }

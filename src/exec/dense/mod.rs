@@ -17,6 +17,7 @@
 //! round once), and what the result means.
 
 pub mod attention;
+pub mod attention_narrow;
 pub mod conv;
 pub mod conv_back;
 pub mod conv_shape;

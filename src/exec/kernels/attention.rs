@@ -1,16 +1,18 @@
 //! Scaled dot-product attention.
 //!
 //! Heads are read where they lie, whichever way they were split off, and written where the type rule says. Narrow floats are computed in
-//! `f32` and rounded once. A query that may look at nothing gets zeros. Leaves the numbers to `dense`; dropout is refused.
+//! `f32`, and rounded where PyTorch's kernel rounds them. A query that may look at nothing gets zeros. Leaves the numbers to `dense`; dropout is refused.
 
 use crate::exec::call::cx::Cx;
 use crate::exec::dense::attention::{Mask, attention_with_sums, weigh};
+use crate::exec::dense::attention_narrow::{Narrow, attention_narrow};
 use crate::exec::dense::gemm::gemm_batch;
 use crate::exec::dense::softmax::Exponential;
 use crate::exec::dense::{Batch, BatchMut, Scalar};
 use crate::exec::kernels::Entry;
+use crate::exec::kernels::arithmetic::is_narrow;
 use crate::exec::kernels::matmul::refused;
-use crate::exec::tensor::lane::{Lane, LaneKind};
+use crate::exec::tensor::lane::{Lane, LaneKind, round_f32};
 use crate::exec::tensor::shape;
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::span::Span;
@@ -67,10 +69,32 @@ fn with_weights(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// A lane that attention is computed in.
-trait Attended: Lane + Scalar + Exponential {}
+trait Attended: Lane + Scalar + Exponential {
+    /// Computes one group of numbers of a narrower dtype.
+    fn narrow(job: Group<'_, '_, Self>, dtype: Dtype) -> Result<(), CallFault>;
+}
 
-impl Attended for f32 {}
-impl Attended for f64 {}
+impl Attended for f32 {
+    fn narrow(job: Group<'_, '_, f32>, dtype: Dtype) -> Result<(), CallFault> {
+        let mask = mask_of(job.mask, job.causal);
+        let heads = Narrow { q: job.q, k: job.k, v: job.v, mask, scale: job.scale };
+        attention_narrow(&heads, job.out, job.sums, |v| round_f32(dtype, v)).map_err(refused)
+    }
+}
+
+impl Attended for f64 {
+    fn narrow(_: Group<'_, '_, f64>, dtype: Dtype) -> Result<(), CallFault> {
+        Err(CallFault::Unsupported { what: format!("attention of {} in doubles", dtype.long()) })
+    }
+}
+
+fn mask_of<T>(mask: Option<Batch<'_, T>>, causal: bool) -> Mask<'_, T> {
+    match mask {
+        Some(mask) => Mask::Added(mask),
+        None if causal => Mask::Causal,
+        None => Mask::None,
+    }
+}
 
 /// Equally laid out heads, as matrices.
 struct Group<'a, 'o, T> {
@@ -85,6 +109,8 @@ struct Group<'a, 'o, T> {
     weights: Option<&'o mut [T]>,
     /// Heads, queries, keys.
     sizes: [usize; 3],
+    /// The narrow dtype that weights are rounded to, where they are.
+    rounded: Option<Dtype>,
 }
 
 /// Computes one group, all weights at once where somebody asks for them.
@@ -92,11 +118,10 @@ fn group<T: Attended>(job: Group<'_, '_, T>) -> Result<(), CallFault> {
     if job.weights.is_some() || (job.causal && job.mask.is_some()) {
         return explicit(job);
     }
-    let mask = match job.mask {
-        Some(mask) => Mask::Added(mask),
-        None if job.causal => Mask::Causal,
-        None => Mask::None,
-    };
+    if let Some(dtype) = job.rounded {
+        return T::narrow(job, dtype);
+    }
+    let mask = mask_of(job.mask, job.causal);
     attention_with_sums(&job.q, &job.k, &job.v, &mask, job.scale, job.out, job.sums).map_err(refused)
 }
 
@@ -253,8 +278,11 @@ fn attend_lanes<T: Attended>(
     let mask = mask.as_ref().map(|m| Heads::<T>::open(m, m)).transpose()?;
 
     let meta = cx.meta()?;
+    // Of other ranks and widths PyTorch's CPU runs the written-out form, which rounds elsewhere.
+    let fused = cx.tensor(0)?.rank() == 4 && v_view.meta.size(outer.len().saturating_add(2)) == width;
+    let rounded = Some(cx.tensor(0)?.dtype()).filter(|d| fused && is_narrow(*d));
     let place = Landing::of(&meta);
-    let mut out = vec![T::default(); shape::count(&meta.sizes)?];
+    let mut out = cx.meter().unset::<T>(shape::count(&meta.sizes)?);
     let rows = shape::count(&batch)?.saturating_mul(queries);
     let mut sums = vec![T::default(); if beside == Beside::Sums { rows } else { 0 }];
     let mut weights = vec![T::default(); if beside == Beside::Weights { rows.saturating_mul(keys) } else { 0 }];
@@ -282,6 +310,7 @@ fn attend_lanes<T: Attended>(
             sums: (beside == Beside::Sums).then(|| part(&mut sums, own(1), many(1))),
             weights: (beside == Beside::Weights).then(|| part(&mut weights, own(keys), many(keys))),
             sizes: [count, queries, keys],
+            rounded,
         })?;
     }
     let result = place.tensor(cx, &meta, out)?;
