@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::analysis::getitem_of;
 use crate::graph::{Arg, BodyId, Device, Dtype, Graph, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{Bound, CallSite, Exactness, Given, Operator, Registry};
-use crate::rules::element::arena::{Elements, ExprId, Form, Source, Tensor};
+use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, Tensor};
 use crate::rules::element::index::IndexId;
 use crate::rules::element::rebuild::Moves;
 use crate::rules::table::{Real, meaning};
@@ -190,7 +190,7 @@ impl<'r> Speaker<'r> {
         {
             // No element is left to chance.
             let expr = self.e.integer(Dtype::Bool, 0)?;
-            let expr = self.e.op(crate::rules::element::arena::Op::Cast, t.dtype, &[expr])?;
+            let expr = self.e.op(Op::Cast, t.dtype, &[expr])?;
             let (sizes, device) = (t.sizes.clone(), t.device.clone());
             return Some(Meant::One(Array { dtype: t.dtype, sizes, device, expr }));
         }
@@ -374,6 +374,9 @@ impl<'r> Speaker<'r> {
         let alike = kids.windows(2).all(|pair| matches!(pair, [a, b] if a.dtype == b.dtype));
         let plain_alpha = c.named("alpha").is_none_or(|a| matches!(a, Arg::Int(1)));
         if c.operator.pointwise && c.item.is_none() && alike && !kids.is_empty() && plain_alpha {
+            if let Some(found) = self.function_of_narrow(c, &tokens, &kids)? {
+                return Some(found);
+            }
             let each: Vec<ExprId> = kids.iter().map(|k| self.broadcast(k, &c.result.sizes)).collect::<Option<_>>()?;
             let form = Form::Named(c.operator.target.clone(), tokens.into());
             let expr = self.e.named(c.result.dtype, form, &each)?;
@@ -388,6 +391,21 @@ impl<'r> Speaker<'r> {
             item: c.item.unwrap_or(0),
         };
         self.looked_up(c.result, source)
+    }
+
+    /// Over the reals a function of one narrow float is that of the number, rounded.
+    fn function_of_narrow(&mut self, c: &Said<'_, '_>, tokens: &[Token], kids: &[Array]) -> Option<Option<Array>> {
+        let (to, [one]) = (c.result.dtype, kids) else { return Some(None) };
+        let narrow = matches!(to, Dtype::F16 | Dtype::Bf16) && one.dtype == to;
+        let moves = matches!(crate::rules::table::real(&c.operator.target), None | Some(Real::Relu | Real::Square));
+        if !self.over_reals || !narrow || moves {
+            return Some(None);
+        }
+        let x = self.broadcast(one, &c.result.sizes)?;
+        let x = self.e.op(Op::Cast, Dtype::F32, &[x])?;
+        let wide = self.e.named(Dtype::F32, Form::Named(c.operator.target.clone(), tokens.into()), &[x])?;
+        let expr = self.e.op(Op::Cast, to, &[wide])?;
+        Some(Some(Array { dtype: to, sizes: c.result.sizes.clone(), device: c.result.device.clone(), expr }))
     }
 
     /// Arguments as tokens; tensors beside them.

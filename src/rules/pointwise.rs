@@ -252,7 +252,8 @@ impl Speaker<'_> {
         };
         let whole = exponent.abs().floor();
         let mut out = self.e.rounded(to, 1.0)?;
-        if whole > 8.0 || exponent.abs() - whole != 0.0 && exponent.abs() - whole != 0.5 {
+        let part = exponent.abs() - whole;
+        if whole > 8.0 || ![0.0, 0.25, 0.5].contains(&part) {
             return None;
         }
         let mut k = 0.0;
@@ -261,7 +262,10 @@ impl Speaker<'_> {
             k += 1.0;
         }
         if exponent.abs() > whole {
-            let root = self.e.named(to, Form::Named(target(Real::Sqrt).into(), Box::new([Token::Child])), &[x])?;
+            let mut root = self.e.named(to, Form::Named(target(Real::Sqrt).into(), Box::new([Token::Child])), &[x])?;
+            if part == 0.25 {
+                root = self.e.named(to, Form::Named(target(Real::Sqrt).into(), Box::new([Token::Child])), &[root])?;
+            }
             out = if whole == 0.0 { root } else { self.e.op(Op::Mul, to, &[out, root])? };
         }
         if exponent < 0.0 {
@@ -281,7 +285,9 @@ impl Speaker<'_> {
         {
             return self.e.rounded(dtype, v);
         }
-        if array.dtype != dtype && is_narrow(dtype) && !converts || array.dtype.is_complex() {
+        // A kernel takes one element alone as it is, not rounded.
+        let many = array.sizes.iter().any(|d| self.e.at_most(Dim::Fixed(2), *d));
+        if array.dtype != dtype && is_narrow(dtype) && !converts && !many || array.dtype.is_complex() {
             return None;
         }
         let x = self.broadcast(array, &c.result.sizes)?;
@@ -407,6 +413,10 @@ impl Speaker<'_> {
         for (i, op) in [(1, Op::AtLeast), (2, Op::AtMost)] {
             if *c.arg(i) != Arg::None {
                 let bound = self.bound(c, c.arg(i), to)?;
+                if self.over_reals && to.is_float() && c.array_of(c.arg(i)).is_some() {
+                    x = self.e.op(if op == Op::AtLeast { Op::Max } else { Op::Min }, to, &[x, bound])?;
+                    continue;
+                }
                 // A bound that is NaN is taken or not, by which of the two it is.
                 let nan = self.e.float(bound).is_some_and(f64::is_nan);
                 let known = self.e.number(bound).is_some();

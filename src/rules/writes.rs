@@ -114,11 +114,17 @@ impl Speaker<'_> {
     fn solve(&mut self, w: &Written, y: &[IndexId], open_level: u32) -> Option<Solved> {
         let mut places: Vec<Option<IndexId>> = w.sizes.iter().map(|s| (*s == ONE).then(|| self.e.at(ZERO))).collect();
         let (mut inside, mut zeros) = (Vec::new(), Vec::new());
+        let mut told = Vec::new();
         for (at, y) in w.at.iter().zip(y) {
-            let over = self.e.difference(*y, *at)?;
             match self.digits(w, *at, &places) {
                 Some(digits) => self.solve_digits(w, &digits, (*at, *y), &mut places, &mut inside, &mut zeros)?,
-                None => zeros.push(over),
+                None => told.push((*at, *y)),
+            }
+        }
+        for (at, y) in told {
+            match self.undone(w, (at, y), &places)? {
+                Some((k, place)) => *places.get_mut(k)? = Some(place),
+                None => zeros.push(self.e.difference(y, at)?),
             }
         }
         let mut open = Vec::new();
@@ -134,6 +140,36 @@ impl Speaker<'_> {
             });
         }
         Some(Solved { places: all, inside, zeros, open })
+    }
+
+    /// Where places that the data says are all those of a dimension, each once: which own dimension leads to a place, and where on it.
+    fn undone(
+        &mut self,
+        w: &Written,
+        (at, y): (IndexId, IndexId),
+        known: &[Option<IndexId>],
+    ) -> Option<Option<(usize, IndexId)>> {
+        let Some((source, mut index)) = self.e.looked_up_place(at) else { return Some(None) };
+        let Some((dim, size)) = self.e.permutes(source) else { return Some(None) };
+        let alone = |e: &Self, i: IndexId| match e.e.linear(i).terms.as_slice() {
+            [(place, Dim::Fixed(1))] if e.e.linear(i).offset() == ZERO => Some(*place),
+            _ => None,
+        };
+        let all = matches!(alone(self, y), Some(Place::Var(_, of)) if of == size);
+        let mut found = None;
+        for (k, slot) in index.iter_mut().enumerate() {
+            let Some(own) = alone(self, *slot).and_then(|place| self.own(w, place)) else { return Some(None) };
+            match (k == dim, known.get(own)) {
+                (true, Some(None)) if w.sizes.get(own) == Some(&size) => (found, *slot) = (Some(own), y),
+                (false, Some(Some(solved))) => *slot = *solved,
+                _ => return Some(None),
+            }
+        }
+        let Some(found) = found.filter(|_| all) else { return Some(None) };
+        let Some(undoing) = self.e.undoing(source) else { return Some(None) };
+        self.e.applied.insert("places-undone");
+        let place = self.e.load(Dtype::I64, undoing, index)?;
+        Some(Some((found, self.e.data_index(place)?)))
     }
 
     fn own(&self, w: &Written, place: Place) -> Option<usize> {

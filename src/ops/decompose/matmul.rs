@@ -176,6 +176,8 @@ fn outer(b: &Builder<'_>) -> Made {
 fn bilinear(b: &Builder<'_>) -> Made {
     let (x, y, weight) = (b.t(0)?, b.t(1)?, b.t(2)?);
     let width = |t: T<'_>| t.size(-1);
+    let ahead = |t: T<'_>| t.sizes().into_iter().rev().skip(1).collect::<Vec<_>>();
+    b.only(ahead(x) == ahead(y), "batches that may not be one")?;
     let lead: Vec<Arg> = x.shape().into_iter().take(x.rank().saturating_sub(1)).collect();
     let rows = b.size_product(&lead);
     let flat = |t: T<'_>| t.reshape(vec![rows.clone(), width(t)]).id();

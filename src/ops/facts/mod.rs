@@ -353,6 +353,8 @@ pub struct Facts {
     pub moves: bool,
     /// `#discrete`: its results jump where its operands do not, though they are floats.
     pub discrete: bool,
+    /// `#compares`: its results jump where its operands, compared with one another or with numbers, say so, and nowhere else.
+    pub compares: bool,
     /// `#makes-truths`: a dtype of truth values is taken as any other.
     pub makes_truths: bool,
     /// `#joins`: sizes of all tensors of the list agree but along `dim`; then every size fits.
@@ -428,6 +430,7 @@ impl Facts {
             }
             "layout-decides" => self.layout_decides = true,
             "reshapes" => self.reshapes = true,
+            "compares" => self.compares = true,
             "makes-truths" => self.makes_truths = true,
             "joins" => self.joins = true,
             "any-number" => self.any_number = true,

@@ -187,6 +187,8 @@ pub struct Elements {
     pub(super) facts: Vec<IndexId>,
     /// Between which integers elements of sources lie.
     pub(super) between: FxHashMap<SourceId, (i64, i64)>,
+    /// Sources of one dimension that hold all its places, each once.
+    pub(super) permutations: FxHashSet<SourceId>,
     /// Between which floats elements of sources lie, none of which is NaN.
     pub(in crate::rules) numbers: FxHashMap<SourceId, (f64, f64)>,
     /// What is known over the reals of elements that two ends are made of.
@@ -205,6 +207,8 @@ pub struct Elements {
     pub(in crate::rules) boundaries: FxHashMap<(SourceId, usize), Vec<i64>>,
     /// Truths that are assumed.
     pub(super) truths: FxHashMap<ExprId, bool>,
+    /// What elements are that are assumed to be numbers.
+    pub(super) assumed: FxHashMap<ExprId, ExprId>,
     /// How much work there may still be.
     pub fuel: usize,
     /// Names of the rules that were applied.
@@ -269,6 +273,7 @@ impl Elements {
             sources: Table::new(),
             facts: Vec::new(),
             between: FxHashMap::default(),
+            permutations: FxHashSet::default(),
             numbers: FxHashMap::default(),
             ends: Ends::default(),
             met: Vec::new(),
@@ -278,6 +283,7 @@ impl Elements {
             now: None,
             boundaries: FxHashMap::default(),
             truths: FxHashMap::default(),
+            assumed: FxHashMap::default(),
             fuel,
             applied: std::collections::BTreeSet::new(),
             defined: std::collections::BTreeSet::new(),

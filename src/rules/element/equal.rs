@@ -3,7 +3,7 @@
 //! ## What it says
 //! Operators of equal operands are equal; elements of one source at one index are; so are elements of calls that were given the same arguments and
 //! tensors that are equal element by element. Where a condition on the index, or a truth of the data, stands in either expression, it is
-//! true or false: both cases are looked at, each with what it says.
+//! true or false: both cases are looked at, each with what it says. An integer that is one of few numbers is each of them in turn.
 //!
 //! Promises: `true` was shown; cases are bounded; nothing that was assumed outlives its case.
 
@@ -14,6 +14,8 @@ use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::sym::Dim;
 
+/// How many numbers an integer may be of which each is looked at.
+const FEW: i64 = 4;
 /// How many conditions may be split, one within another.
 const DEPTH: usize = 10;
 /// How many conditions may be split within a reduction, and how many reductions looked into.
@@ -45,10 +47,12 @@ impl Elements {
         // What is assumed of the index around says nothing of the index within.
         let facts = std::mem::take(&mut self.facts);
         let truths = std::mem::take(&mut self.truths);
+        let assumed = std::mem::take(&mut self.assumed);
         let within = std::mem::take(&mut self.within);
         let equal = self.equal_by_cases((x.expr, y.expr), DEPTH, &mut |e, a, b| e.congruent(a, b, calls));
         self.facts = facts;
         self.truths = truths;
+        self.assumed = assumed;
         self.within = within;
         self.compared.insert((a, b), equal);
         equal
@@ -81,12 +85,44 @@ impl Elements {
             return false;
         }
         let Some(depth) = depth.checked_sub(1) else { return false };
-        let Some(condition) = self.condition_in(a).into_iter().chain(self.condition_in(b)).min() else { return false };
+        let Some(condition) = self.condition_in(a).into_iter().chain(self.condition_in(b)).min() else {
+            return self.equal_for_each_number((a, b), depth, equal);
+        };
         let split = self.split_on(condition, (a, b), depth, equal);
         if split {
             self.by("by-cases");
         }
         split
+    }
+
+    /// The same for each number that an integer may be of which the host says that it is one of few.
+    fn equal_for_each_number(
+        &mut self,
+        (a, b): (ExprId, ExprId),
+        depth: usize,
+        equal: &mut dyn FnMut(&mut Elements, ExprId, ExprId) -> bool,
+    ) -> bool {
+        let mut all = self.below(a);
+        all.extend(self.below(b));
+        let few = |e: &Self, id: ExprId| {
+            let Form::Load(source, _) = e.expr(id)?.form else { return None };
+            let (low, high) = *e.between.get(&source)?;
+            (high.checked_sub(low)? < FEW && !e.names_bound(id) && !e.assumed.contains_key(&id)).then_some((low, high))
+        };
+        let Some((id, (low, high))) = all.into_iter().find_map(|id| Some((id, few(self, id)?))) else { return false };
+        let Some(dtype) = self.dtype(id) else { return false };
+        let mut holds = true;
+        for number in low..=high {
+            let Some(number) = self.integer(dtype, number) else { return false };
+            self.assumed.insert(id, number);
+            let ends = self.moved(a, &Moves::default()).zip(self.moved(b, &Moves::default()));
+            holds = holds && ends.is_some_and(|ends| self.equal_by_cases(ends, depth, equal));
+            self.assumed.remove(&id);
+        }
+        if holds {
+            self.by("few-numbers");
+        }
+        holds
     }
 
     fn split_on(

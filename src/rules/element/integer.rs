@@ -4,7 +4,7 @@
 //! Sums, differences, products, signs, `~x` (which is `-x - 1`) and shifts to the left by a number are sums of products, wrapping around: one normal
 //! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone; a quotient of which the range holds
 //! one number is that. `x mod c` is `x -
-//! c * (x / c)`, rounded down; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
+//! c * (x / c)`, rounded down; `(6 * x) / 30` is `x / 5` where nothing wraps around; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
 //! `-((x + n - 1) / n)`, where neither wraps around.
 //!
 //! ## When it is wrong
@@ -403,6 +403,28 @@ impl Elements {
         self.of_sum(dtype, over).map(Some)
     }
 
+    /// Multiples of a number, none of which wraps around, divided by another multiple of it: both are divided by that number.
+    fn divided_by_less(&mut self, dtype: Dtype, a: ExprId, by: i64) -> Option<Option<ExprId>> {
+        let sum = self.as_sum(a)?;
+        let mut common = by;
+        for factor in sum.values() {
+            let mut other = *factor;
+            while other != 0 {
+                (common, other) = (other, common.checked_rem(other)?);
+            }
+        }
+        let common = common.checked_abs()?;
+        if common < 2 || common == by || sum.is_empty() {
+            return Some(None);
+        }
+        self.by("division-by-range");
+        let over = sum.into_iter().map(|(product, factor)| Some((product, factor.checked_div(common)?)));
+        let over = over.collect::<Option<Sum>>()?;
+        let over = self.of_sum(dtype, over)?;
+        let divisor = self.integer(dtype, by.checked_div(common)?)?;
+        self.divided_down(dtype, over, divisor).map(Some)
+    }
+
     /// A sum of multiples of the divisor and a rest, none of which wraps around: the multiples are divided, the rest, too, which is 0 where it is less than the divisor.
     fn divided_by_range(&mut self, dtype: Dtype, a: ExprId, by: i64) -> Option<Option<ExprId>> {
         let Some((low, high)) = self.integers_of(a) else { return Some(None) };
@@ -410,6 +432,9 @@ impl Elements {
         if over == high.checked_div_euclid(by)? {
             self.by("division-by-range");
             return self.integer(dtype, over).map(Some);
+        }
+        if let Some(found) = self.divided_by_less(dtype, a, by)? {
+            return Some(Some(found));
         }
         let (mut over, mut rest) = (Sum::default(), Sum::default());
         for (product, factor) in self.as_sum(a)? {

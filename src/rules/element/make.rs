@@ -34,7 +34,7 @@ pub fn wrapped(dtype: Dtype, v: i64) -> Option<i64> {
 }
 
 impl Elements {
-    fn plain(&mut self, dtype: Dtype, form: Form, kids: &[ExprId]) -> Option<ExprId> {
+    pub(super) fn plain(&mut self, dtype: Dtype, form: Form, kids: &[ExprId]) -> Option<ExprId> {
         self.spend(1)?;
         Some(self.store_expr(Expr { dtype, form, kids: kids.into() }))
     }
@@ -87,6 +87,9 @@ impl Elements {
     pub fn load(&mut self, dtype: Dtype, source: super::arena::SourceId, at: SmallVec<[IndexId; 4]>) -> Option<ExprId> {
         if let Some(end) = self.end_of_sorted(source, &at)? {
             return Some(end);
+        }
+        if let Some(place) = self.undone(source, &at)? {
+            return self.op(Op::Cast, dtype, &[place]);
         }
         self.plain(dtype, Form::Load(source, at), &[])
     }

@@ -6,7 +6,7 @@
 //!
 //! - `index`: index arithmetic, sums of products with division and remainder; `arena`: expressions, each stored once;
 //! - `make`: the one way to make an expression: every rule on scalars is applied there, `arith`, `cast`, `compare`, `choose`, `integer`,
-//!   `reduce`, `sorted` holding one family each;
+//!   `reduce`, `sorted`, `permutation` holding one family each;
 //! - `rebuild`: an expression at another index, or where something is known;
 //! - `bounds`: between which integers the data lies; `order`: between which numbers floats lie that are compared;
 //! - `equal`: whether two expressions are equal: congruence, then by cases; `bits`: integers bit by bit.
@@ -29,6 +29,7 @@ pub mod index;
 pub mod integer;
 pub mod make;
 pub mod order;
+pub mod permutation;
 pub mod places;
 pub mod rebuild;
 pub mod reduce;

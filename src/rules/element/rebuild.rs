@@ -88,9 +88,10 @@ impl Elements {
         self.spend(all.len())?;
         for id in all {
             let expr = self.expr(id)?.clone();
-            let made = match self.truths.get(&id) {
-                Some(known) => self.truth(*known)?,
-                None => self.remade(id, &expr, &mut work)?,
+            let made = match (self.truths.get(&id), self.assumed.get(&id)) {
+                (Some(known), _) => self.truth(*known)?,
+                (None, Some(number)) => *number,
+                (None, None) => self.remade(id, &expr, &mut work)?,
             };
             work.exprs.insert(id, made);
         }

@@ -7,7 +7,7 @@
 //! Beside another element -inf is never the greatest one. An index is at
 //! least 0 at any place where it is at the one where it is greatest. What holds at a place that surely is there holds somewhere. A sum of sums of
 //! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of no elements is 0, their product 1; a product of truths that are integers is 1 where none is false. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
-//! which surely is a place, is a multiple of it.
+//! which surely is a place, is a multiple of it. As many truths are false as are not true.
 //!
 //! ## When it is wrong
 //! Over no element: the dimensions must surely hold one. Sums of equal elements are multiples. Floats are summed in an order that the kernel chooses by
@@ -30,6 +30,10 @@ impl Elements {
         if let Some((sizes, body)) = self.without_least(fold, level, sizes, body)? {
             self.by("infinite-beside");
             return self.reduced(fold, level, &sizes, body);
+        }
+        if let Some(other) = self.in_own_order(fold, (level, sizes), body)? {
+            self.by("places-exchanged");
+            return self.reduced(fold, level, sizes, other);
         }
         let holds_one = sizes.iter().all(|d| self.at_most(Dim::Fixed(1), *d));
         let is_one = sizes.iter().all(|d| *d == Dim::Fixed(1));
@@ -81,6 +85,21 @@ impl Elements {
                 let all = self.op(Op::Not, Dtype::Bool, &[any])?;
                 return self.op(Op::Cast, dtype, &[all]);
             }
+        }
+        if let (Fold::Sum, Some((Op::Cast, [truth]))) = (fold, self.op_of(body))
+            && crate::rules::element::make::width(dtype).is_some_and(|w| w > 1)
+            && self.dtype(*truth) == Some(Dtype::Bool)
+            && let Some((Op::Not, [opposite])) = self.op_of(*truth)
+        {
+            let opposite = *opposite;
+            self.by("count-of-opposites");
+            let all = self.product(sizes)?;
+            let at = self.at(all);
+            let all = self.index_value(Dtype::I64, at)?;
+            let all = self.op(Op::Cast, dtype, &[all])?;
+            let holds = self.op(Op::Cast, dtype, &[opposite])?;
+            let holds = self.reduced(Fold::Sum, level, sizes, holds)?;
+            return self.op(Op::Sub, dtype, &[all, holds]);
         }
         if fold == Fold::Sum
             && let Some(total) = self.counted_up(level, sizes, dtype, body)

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! What is put in order may have been in another order before: sorted already, or read from the end. The last one is the greatest, and of
-//! integers the first one the least.
+//! integers the first one the least. A conversion that loses nothing keeps order.
 //!
 //! ## When it is wrong
 //! NaN comes last: the first of floats is not the least where one is NaN. Of zeros of both signs the kernel chooses: bit by bit only integers
@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source, SourceId, Tensor};
+use crate::rules::element::cast::loses_nothing;
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::sym::Dim;
@@ -33,6 +34,16 @@ impl Elements {
         expr: ExprId,
         at: SmallVec<[IndexId; 4]>,
     ) -> Option<ExprId> {
+        // A conversion that loses nothing keeps order.
+        if let Some((Op::Cast, [inner])) = self.op_of(expr)
+            && let (inner, from) = (*inner, self.dtype(*inner)?)
+            && loses_nothing(from, dtype)
+            && from != Dtype::Bool
+        {
+            self.by("sort-before-cast");
+            let found = self.sorted_at(from, sizes, inner, at)?;
+            return self.op(Op::Cast, dtype, &[found]);
+        }
         let vars: SmallVec<[IndexId; 4]> = (0_u32..).zip(&sizes).map(|(k, d)| self.var(k, *d)).collect();
         let mut turned = vars.clone();
         let (last, size) = (turned.last_mut()?, *sizes.last()?);
@@ -69,6 +80,9 @@ impl Elements {
 
     /// Returns the size of the dimension of which a source says places, counted from the front.
     pub fn places_among(&self, source: SourceId) -> Option<Dim> {
+        if let Some((_, size)) = self.permutes(source) {
+            return Some(size);
+        }
         let Source::Call { target, tokens, kids, item } = self.source_of(source)? else { return None };
         let sizes = &self.tensor_of(*kids.first()?)?.sizes;
         let is_place = |fold| crate::rules::table::place_of(fold).is_some_and(|name| *name == **target);

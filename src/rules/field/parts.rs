@@ -71,9 +71,14 @@ impl Elements {
         self.unrolled_where(root, Dtype::is_float)
     }
 
-    /// The same of sums of integers.
+    /// The same of integers, and of truths.
     pub fn unrolled_integers(&mut self, root: ExprId) -> Option<ExprId> {
-        self.unrolled_where(root, |d| d.is_integer())
+        self.unrolled_where(root, |d| d.is_integer() || d == Dtype::Bool)
+    }
+
+    /// Returns an expression whose sums of integers are taken apart where a condition cuts them.
+    pub fn parted_integers(&mut self, root: ExprId) -> Option<ExprId> {
+        self.parted_where(root, Cuts { ranges: true, ones: false }, |d| d.is_integer())
     }
 
     /// Returns an expression in which, where it is subtracted, the greater one of the greatest of some and the greatest of those that follow is the greatest
@@ -178,8 +183,10 @@ impl Elements {
             let expr = self.expr(id)?.clone();
             let kids: SmallVec<[ExprId; 3]> = expr.kids.iter().map(|k| known.get(k).copied().unwrap_or(*k)).collect();
             let made = match (&expr.form, kids.as_slice()) {
-                (Form::Reduce(fold @ (Fold::Sum | Fold::Most | Fold::Least), level, sizes), [body])
-                    if of(expr.dtype) && sizes.iter().all(|d| d.fixed().is_some_and(|n| 0 < n && n <= FEW)) =>
+                (Form::Reduce(fold, level, sizes), [body])
+                    if of(expr.dtype)
+                        && (!expr.dtype.is_float() || !matches!(fold, Fold::Product))
+                        && sizes.iter().all(|d| d.fixed().is_some_and(|n| 0 < n && n <= FEW)) =>
                 {
                     let none = Cuts { ranges: false, ones: false };
                     let mut r = Reduced { fold: *fold, level: *level, sizes: sizes.to_vec(), body: *body, by: none };
@@ -248,7 +255,8 @@ impl Elements {
             Fold::Sum => Op::Add,
             Fold::Most => Op::Max,
             Fold::Product => Op::Mul,
-            _ => Op::Min,
+            Fold::Any => Op::Or,
+            Fold::Least => Op::Min,
         };
         let mut out = None;
         for k in 0..r.sizes.get(place)?.fixed()? {
@@ -316,13 +324,17 @@ impl Elements {
     }
 
     fn parted_by(&mut self, root: ExprId, by: Cuts) -> Option<ExprId> {
+        self.parted_where(root, by, Dtype::is_float)
+    }
+
+    fn parted_where(&mut self, root: ExprId, by: Cuts, of: fn(Dtype) -> bool) -> Option<ExprId> {
         let mut known: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         for id in self.below(root) {
             let expr = self.expr(id)?.clone();
             let kids: SmallVec<[ExprId; 3]> = expr.kids.iter().map(|k| known.get(k).copied().unwrap_or(*k)).collect();
             let made = match (&expr.form, kids.as_slice()) {
                 (Form::Reduce(fold @ (Fold::Sum | Fold::Most | Fold::Least), level, sizes), [body])
-                    if expr.dtype.is_float() =>
+                    if of(expr.dtype) =>
                 {
                     self.cut(Reduced { fold: *fold, level: *level, sizes: sizes.to_vec(), body: *body, by }, CUTS)?
                 }

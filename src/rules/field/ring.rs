@@ -29,15 +29,25 @@ impl Field<'_> {
         if ![a, b].iter().any(|r| e.below(*r).iter().any(|id| e.is_reduction(*id))) {
             return false;
         }
-        let equal = e.equal_by_cases((a, b), CASES, &mut |e, a, b| Self::is_one_sum(e, dtype, a, b) == Some(true));
-        let equal = equal
-            || e.unrolled_integers(a).zip(e.unrolled_integers(b)).is_some_and(|(a, b)| {
-                e.equal_by_cases((a, b), CASES, &mut |e, a, b| Self::is_one_sum(e, dtype, a, b) == Some(true))
-            });
+        let alike = |e: &mut Elements, ends| {
+            e.equal_by_cases(ends, CASES, &mut |e, a, b| Self::is_one_sum(e, dtype, a, b) == Some(true))
+        };
+        let equal = alike(e, (a, b))
+            || e.unrolled_integers(a).zip(e.unrolled_integers(b)).is_some_and(|ends| alike(e, ends))
+            || e.parted_integers(a).zip(e.parted_integers(b)).is_some_and(|ends| ends != (a, b) && alike(e, ends));
         if equal {
             e.applied.insert("ring-of-sums");
         }
         equal
+    }
+
+    /// Returns whether two truths are one, each place of what is taken together being named.
+    pub fn equal_each_named(e: &mut Elements, a: ExprId, b: ExprId) -> bool {
+        let truths = [a, b].iter().all(|x| e.dtype(*x) == Some(Dtype::Bool));
+        let Some(ends) = e.unrolled_integers(a).zip(e.unrolled_integers(b)).filter(|ends| *ends != (a, b)) else {
+            return false;
+        };
+        truths && e.equal_by_cases(ends, CASES, &mut |e, a, b| e.congruent(a, b, CASES))
     }
 
     fn is_one_sum(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {

@@ -108,7 +108,7 @@ fn count(
     let to_whole = results.iter().any(|d| !d.is_float() && !d.is_complex());
     let is_item = maker(graph, node) != node;
     // What compares inputs as they are compares the same everywhere.
-    let compares = to_whole && operator.pointwise && !operator.facts.discrete;
+    let compares = to_whole && operator.pointwise && !operator.facts.discrete || operator.facts.compares;
     // What asks which elements are masked asks for no number.
     let asks = compares && names_infinity(graph, node) && graph.operands(node).all(|n| masked.contains(&n));
     let untouched = has_one_body(graph) && !graph.operands(node).any(|n| reached.contains(&n));

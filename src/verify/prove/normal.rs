@@ -120,7 +120,9 @@ fn shown(l: &mut Lowering<'_, '_>, a: ValueId, b: ValueId) -> Option<Names> {
                     agree.then_some(())?;
                     continue;
                 }
-                let equal = e.equal_tensors(x, y) || alike && Field::equal_as_ring(e, ends.0, ends.1);
+                let equal = e.equal_tensors(x, y)
+                    || alike && Field::equal_as_ring(e, ends.0, ends.1)
+                    || alike && Field::equal_each_named(e, ends.0, ends.1);
                 (equal || alike && e.equal_at_each_place(&sizes, ends.into())).then_some(())?;
             }
             (Meant::Many(x), Meant::Many(y)) if x.len() == y.len() => open.extend(x.into_iter().zip(y)),

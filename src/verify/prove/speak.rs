@@ -73,6 +73,11 @@ impl Lowering<'_, '_> {
                 let source = self.speaker.e.source(Source::Value(id));
                 if let Some((low, high)) = integers.filter(|_| ty.dtype.is_integer()) {
                     self.speaker.e.lies_between(source, low, high);
+                    let each_once =
+                        matches!(self.f.domain_of(id), Some(Domain::Integers { lo: 0, distinct: true, .. }));
+                    if each_once && ty.sizes.as_slice() == [Dim::Fixed(high.saturating_add(1))] {
+                        self.speaker.e.holds_all_places(source);
+                    }
                 }
                 if let Some((low, high)) = self.f.domain_of(id).and_then(floats).filter(|_| ty.dtype.is_float()) {
                     self.speaker.e.is_number_between(source, low, high);
