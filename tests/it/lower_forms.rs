@@ -314,6 +314,46 @@ const FAULTS: &[(&str, &str, &str, Fault)] = &[
         "AdaptiveAvgPool2dGrad",
         Fault::Kind("AvgPoolV2Grad"),
     ),
+    (
+        "x: \"f32[1, 2, 4]\"",
+        "f32[1, 2, 7] = replication_pad1d.default(x, [1, 2])",
+        "PadV3",
+        Fault::Text("mode", "reflect"),
+    ),
+    ("x: \"f32[2, 4]\"", "f32[2, 7] = replication_pad1d.default(x, [1, 2])", "PadV3", Fault::Text("mode", "reflect")),
+    (
+        "r: \"i64[4]\"",
+        "i64[10] = repeat_interleave.Tensor(r, output_size = 10)",
+        "SearchSorted",
+        Fault::Attribute("right", Attr::B(false)),
+    ),
+    ("x: \"f32[4, 5]\"", "i64[6, 2] = nonzero_static.default(x, size = 6)", "LessEqual", Fault::Inputs),
+    ("x: \"f32[3, 4]\", m: \"b8[4]\"", "f32[u0] = masked_select.default(x, m)", "MaskedSelect", Fault::Inputs),
+    ("x: \"i64[3]\", a: \"i64[3]\"", "i64[3] = clamp.Tensor(x, a)", "ClipByValueV2", Fault::Inputs),
+    (
+        "x: \"f32[3, 4]\", j: \"i64[2, 4]\", v: \"f32[2, 4]\"",
+        "f32[3, 4] = scatter_reduce.two(x, 0, j, v, 'sum')",
+        "ScatterElements",
+        Fault::Text("reduction", "mul"),
+    ),
+    (
+        "x: \"i64[3, 4]\", j: \"i64[2, 4]\", v: \"i64[2, 4]\"",
+        "i64[3, 4] = scatter_reduce.two(x, 0, j, v, 'amin')",
+        "TensorScatterMin",
+        Fault::Kind("TensorScatterMax"),
+    ),
+    (
+        "x: \"f32[1, 2, 4, 4]\"",
+        "f32[1, 2, 6, 6] = upsample_bilinear2d.default(x, [6, 6], True, 1.7, 1.7)",
+        "ResizeBilinearV2",
+        Fault::Attribute("half_pixel_centers", Attr::B(true)),
+    ),
+    (
+        "x: \"f32[3, 4]\"",
+        "f32[3, 4] = normal.float_float(1.0, 2.0, [3, 4], device = device(type='npu', index=0))",
+        "Add",
+        Fault::Kind("Mul"),
+    ),
 ];
 
 fn program(inputs: &str, call: &str) -> String {

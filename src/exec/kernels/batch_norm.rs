@@ -225,7 +225,8 @@ fn batch_norm_in<L: Lane + Real>(cx: &Cx<'_, '_, '_>) -> Made {
         for (k, running, new) in [(3, o.mean, &batch.mean), (4, o.var, &batch.unbiased)] {
             let running = running.ok_or_else(|| cx.bad(k, "running statistics", "None"))?;
             let values = if o.training { moved(running, new, o.momentum)? } else { wide(running)? };
-            all.push(cx.emit_at(k, values)?);
+            let sizes = [values.len()];
+            all.push(cx.make(running.dtype(), &sizes, values)?);
         }
     } else {
         for k in all.len()..cx.result_count() {

@@ -17,6 +17,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, bernoulli_in_place, &["aten.bernoulli_.float", "aten.bernoulli_.Tensor"]),
     (Real, normal, &["aten.normal.Tensor_float", "aten.normal.float_Tensor", "aten.normal.Tensor_Tensor"]),
     (Real, normal_in_place, &["aten.normal_.default"]),
+    (Real, normal_of_sizes, &["aten.normal.float_float"]),
     (Exact, |b| randint_like(b, 1), &["aten.randint_like.default"]),
     (Exact, |b| randint_like(b, 2), &["aten.randint_like.low_dtype"]),
 ];
@@ -139,6 +140,15 @@ fn normal_in_place(b: &Builder<'_>) -> Made {
     b.only(b.is_none("generator"), "a generator")?;
     let drawn = x.op("randn_like") * deviation + mean;
     done![b.op("copy_", args![x, drawn])]
+}
+
+fn normal_of_sizes(b: &Builder<'_>) -> Made {
+    b.only(b.is_none("generator"), "a generator")?;
+    let (mean, deviation) = (b.float(0)?, b.float(1)?);
+    let named: Vec<(Box<str>, Arg)> =
+        ["dtype", "device"].into_iter().filter(|k| !b.is_none(*k)).map(|k| (k.into(), b.arg(k))).collect();
+    let drawn = b.op("randn", Actual::new(vec![b.arg(2)], named));
+    done![drawn * deviation + mean]
 }
 
 /// Of the sizes of an operand; `bounds` are given.

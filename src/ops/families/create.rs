@@ -22,6 +22,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.rand.default",
             "aten.randn.default",
             "aten.randn.generator",
+            "aten.normal.float_float",
         ],
     ),
     (full, &["aten.full.default"]),
@@ -100,8 +101,9 @@ fn made(c: &mut Call<'_>, dtype: Dtype, dims: Sizes, o: Options) -> Typed {
 }
 
 fn of_sizes(c: &mut Call<'_>) -> Typed {
-    let (dims, o) = (c.dims(0)?, options(c)?);
-    check_sizes(c, 0, &dims)?;
+    let place = c.operator.schema.param_index("size").unwrap_or(0);
+    let (dims, o) = (c.dims(place)?, options(c)?);
+    check_sizes(c, place, &dims)?;
     if o.format == Some(MemoryFormat::Preserve) {
         return Err(CallFault::mismatch(
             "memory_format",

@@ -300,6 +300,14 @@ fn embedding_bag(c: &mut Call<'_>) -> Typed {
     let per_bag = plain(c, index, weight, smallvec::smallvec![kept])?;
     let maxima =
         if mode == 2 { plain(c, index, weight, smallvec::smallvec![bags, size(weight, 1)])? } else { per_bag.clone() };
+    // Other devices keep a list for every mode, and of places only those of maxima.
+    if &*weight.device.kind != "cpu" {
+        let list = plain(c, i.dtype, weight, smallvec::smallvec![count])?;
+        let per_offset = plain(c, i.dtype, weight, offsets.sizes.clone())?;
+        let places = if mode == 2 { smallvec::smallvec![bags, size(weight, 1)] } else { smallvec::smallvec![zero] };
+        let places = plain(c, i.dtype, weight, places)?;
+        return Ok(out::many([result, list, per_offset, places]));
+    }
     Ok(out::many([result, list, per_bag, maxima]))
 }
 

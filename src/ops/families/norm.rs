@@ -272,7 +272,12 @@ fn native_batch_norm(c: &mut Call<'_>) -> Typed {
     if name.ends_with("functional") {
         for i in [3, 4] {
             let running = c.tensor(i)?;
-            all.push(out::like(c, running.dtype, running)?);
+            // Of narrow ones PyTorch's kernel gives their own type, and what it traces says f32.
+            let is_narrow = matches!(running.dtype, Dtype::F16 | Dtype::Bf16);
+            all.push(match training && is_narrow {
+                true => ValueType::Unknown,
+                false => out::like(c, running.dtype, running)?,
+            });
         }
     }
     Ok(out::many(all))

@@ -347,7 +347,12 @@ fn compare_assertions(
         let mut partners: Option<Partners> = None;
         for (node, value) in own.iter() {
             let name = f.view(from).name(*node).to_string();
-            let states = kept.contains(&f.store.find(*value))
+            // What is only asserted of numbers is taken to hold where nothing is taken to raise.
+            let is_of_numbers = |n: NodeId| f.view(from).ty(n).as_tensor().is_none();
+            let is_taken =
+                from == Side::Before && f.may_stop_raising && f.view(from).operands(*node).all(is_of_numbers);
+            let states = is_taken
+                || kept.contains(&f.store.find(*value))
                 || crate::verify::effects::stated::surely_true(f, from, *node)
                 || {
                     let others = partners.take().unwrap_or_else(|| Partners::of(f, to, others));

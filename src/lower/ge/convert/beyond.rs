@@ -52,6 +52,11 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.kthvalue.default", By(super::sort::kth_value)),
     ("aten.logcumsumexp.default", By(logcumsumexp)),
     ("aten.masked_select.default", By(masked_select)),
+    ("aten.bincount.default", By(bincount)),
+    ("aten.mv.default", By(super::matmul::by_column)),
+    ("aten.cauchy.default", By(random::cauchy)),
+    ("aten.geometric.default", By(random::geometric)),
+    ("aten.log_normal.default", By(random::log_normal)),
     ("aten.nextafter.default", By(|cx| of_result(cx, "NextAfter"))),
     ("aten.special_i0e.default", By(|cx| unary(cx, "BesselI0e"))),
     ("aten.special_i1e.default", By(|cx| unary(cx, "BesselI1e"))),
@@ -212,10 +217,29 @@ fn angle(cx: &mut Cx) -> Made {
 fn masked_select(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self mask")?;
     let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
-    if cx.sizes(x)? != cx.sizes(mask)? {
-        return Err(Refusal("a mask of other sizes is not supported".into()));
-    }
+    let sizes = super::put::common_sizes(cx, &[x, mask])?;
+    let (x, mask) = (super::put::spread_to(cx, x, &sizes)?, super::put::spread_to(cx, mask, &sizes)?);
     cx.ge("MaskedSelect", vec![x.into(), mask.into()], &[])
+}
+
+/// How often each number stands there, or the sum of its weights: up to the greatest, or as many as are asked for.
+fn bincount(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self weights minlength=0")?;
+    let (x, dtype) = (args.tensor("self")?, cx.out_type()?);
+    let weights = match args.get("weights") {
+        Value::None => {
+            let (shape, one) = (cx.shape(x)?, cx.always_cast(Literal::Int(1), dtype)?);
+            cx.op("Fill", vec![shape.into(), one.into()], &[])?
+        }
+        weights => cx.cast(weights, dtype)?,
+    };
+    let x = cx.cast(x, DataType::Int32)?;
+    let greatest = cx.op("ReduceMax", vec![x.into(), ints(&[0])], &[])?;
+    let one = cx.constant(Literal::Int(1), DataType::Int32)?;
+    let count = cx.op("Add", vec![greatest.into(), one.into()], &[])?;
+    let least = cx.constant(Literal::Int(args.int("minlength")?.unwrap_or(0)), DataType::Int32)?;
+    let count = cx.op("Maximum", vec![count.into(), least.into()], &[])?;
+    cx.ge("Bincount", vec![x.into(), count.into(), weights.into()], &[])
 }
 
 /// Rows and columns of what lies on one side of a diagonal: known numbers.
@@ -262,7 +286,7 @@ fn nonzero(cx: &mut Cx) -> Made {
 
 fn view_dtype(cx: &mut Cx) -> Made {
     let (x, dtype) = (cx.tensor(0, "self")?, cx.out_type()?);
-    if cx.fixed_sizes(x)?.is_none() || cx.sizes(x)? != cx.out_sizes()? {
+    if cx.sizes(x)? != cx.out_sizes()? {
         return Err(Refusal("elements of another width are not supported".into()));
     }
     cx.ge("Bitcast", vec![x.into()], &[("type", dtype.into())])
@@ -429,36 +453,40 @@ fn scatter_reduce(cx: &mut Cx) -> Made {
     let reduction = match args.text("reduce")?.as_str() {
         "sum" => "add",
         "prod" => "mul",
-        "amax" => return extreme_of_parts(cx, &args, "TensorScatterMax", f64::NEG_INFINITY),
-        "amin" => return extreme_of_parts(cx, &args, "TensorScatterMin", f64::INFINITY),
+        "amax" => return extreme_of_parts(cx, &args, "TensorScatterMax"),
+        "amin" => return extreme_of_parts(cx, &args, "TensorScatterMin"),
         other => return Err(Refusal(format!("a reduction by {other} is not supported"))),
     };
     let none = if reduction == "add" { 0.0 } else { 1.0 };
-    let into = without_itself(cx, &args, none)?;
+    let into = without_itself(cx, &args, Literal::Float(none))?;
     let attrs = [("axis", Attr::Int(args.int("dim")?.unwrap_or(0))), ("reduction", Attr::Str(reduction.into()))];
     cx.ge("ScatterElements", vec![into.into(), args.input("index")?, args.input("src")?], &attrs)
 }
 
 /// What is sent anything to begins with what changes nothing, where it does not count itself.
-fn without_itself(cx: &mut Cx, args: &Args, nothing: f64) -> Result<TensorId, Refusal> {
+fn without_itself(cx: &mut Cx, args: &Args, nothing: Literal) -> Result<TensorId, Refusal> {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     if args.flag("include_self")? {
         return Ok(x);
     }
     let (shape, dtype) = (cx.shape(index)?, cx.dtype(x));
-    let nothing = cx.filled(shape, nothing, dtype)?;
+    let nothing = cx.always_cast(nothing, dtype)?;
+    let nothing = cx.op("Fill", vec![shape.into(), nothing.into()], &[])?;
     let attrs = [("axis", Attr::Int(args.int("dim")?.unwrap_or(0))), ("reduction", Attr::Str("none".into()))];
     cx.op("ScatterElements", vec![x.into(), index.into(), nothing.into()], &attrs)
 }
 
 /// The largest or smallest of what is sent to each place: GE has that by coordinates.
-fn extreme_of_parts(cx: &mut Cx, args: &Args, kind: &str, least: f64) -> Made {
+fn extreme_of_parts(cx: &mut Cx, args: &Args, kind: &str) -> Made {
     let (x, index, src) = (args.tensor("self")?, args.tensor("index")?, args.tensor("src")?);
     let dtype = cx.dtype(x);
     let (sizes, of_src) = (cx.sizes(index)?, cx.sizes(src)?);
-    if !matches!(dtype, DataType::Float | DataType::Float16 | DataType::Bf16) || sizes != of_src || sizes.is_empty() {
-        return Err(Refusal("only floating point, and an index of the sizes of what it sends".into()));
+    let is_taken = super::cx::is_float(dtype) || matches!(dtype, DataType::Int32 | DataType::Int64);
+    if !is_taken || sizes != of_src || sizes.is_empty() {
+        return Err(Refusal("only floats and integers, and an index of the sizes of what it sends".into()));
     }
+    let (low, high) = super::pointwise::limits(dtype);
+    let least = if kind == "TensorScatterMax" { low } else { high };
     let axis = metas::axis(args.int("dim")?.unwrap_or(0), sizes.len())
         .ok_or_else(|| Refusal("there is no such dimension".into()))?;
     let into = without_itself(cx, args, least)?;
@@ -512,11 +540,11 @@ fn sort_stable(cx: &mut Cx) -> Made {
     Ok(list(&[values, indices]))
 }
 
-#[allow(clippy::cast_precision_loss)] // Sizes of images.
+#[allow(clippy::cast_precision_loss, clippy::float_cmp)] // Sizes of images; another scale than the ratio moves every sample.
 fn bilinear2d(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self output_size align_corners scales_h scales_w")?;
     let x = args.tensor("self")?;
-    let (from, to, corners) = (cx.fixed_sizes(x)?, args.ints("output_size")?, args.flag("align_corners")?);
+    let (from, to, corners) = (cx.sizes(x)?, cx.out_sizes()?, args.flag("align_corners")?);
     for (place, name) in [(0_usize, "scales_h"), (1, "scales_w")] {
         let Some(scale) = (match args.get(name) {
             Value::Float(f) => Some(f),
@@ -525,14 +553,25 @@ fn bilinear2d(cx: &mut Cx) -> Made {
         }) else {
             continue;
         };
-        let wide = from.as_ref().and_then(|f| f.get(place.saturating_add(2))).map(|n| *n as f64 * scale);
+        let axis = place.saturating_add(2);
+        let known = |sizes: &[crate::sym::Dim]| sizes.get(axis).and_then(|d| d.fixed());
+        let is_ratio = match known(&from).zip(known(&to)) {
+            Some((from, to)) => from as f64 * scale == to as f64,
+            // As many times the samples as a whole number says.
+            None => scale >= 1.0 && scale.fract() == 0.0,
+        };
         // Where corners are aligned scales say nothing.
-        if !corners && wide != to.as_ref().and_then(|t| t.get(place)).map(|n| *n as f64) {
+        if !corners && !is_ratio {
             return super::resample::bilinear_by_scales(cx, &args);
         }
     }
     let size = cx.cast(args.get("output_size"), DataType::Int32)?;
-    let attrs = [("align_corners", Attr::Bool(corners)), ("half_pixel_centers", Attr::Bool(!corners))];
+    let dtype = cx.out_type()?;
+    let attrs = [
+        ("align_corners", Attr::Bool(corners)),
+        ("half_pixel_centers", Attr::Bool(!corners)),
+        ("dtype", Attr::Type(dtype)),
+    ];
     let made = cx.op("ResizeBilinearV2", vec![x.into(), size.into()], &attrs)?;
     cx.formats(made, &[0], &[0], "NCHW");
     Ok(made.into())

@@ -53,10 +53,10 @@ fn c2c(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self dim normalization forward")?;
     let x = args.tensor("self")?;
     let rank = signed(cx.rank(x)?);
-    if !args.flag("forward")? {
-        return Err(Refusal("only the forward transform is supported".into()));
-    }
     let Some(dims) = args.ints("dim")? else { return Err(Refusal("argument dim is no fixed list".into())) };
+    if !args.flag("forward")? || dims.len() > 2 {
+        return one_by_one(cx, &args);
+    }
     if dims.iter().any(|d| !(0..rank).contains(d)) {
         return Err(Refusal("a dimension is out of range; those from the end are not supported".into()));
     }
@@ -130,6 +130,24 @@ fn along(cx: &mut Cx, x: TensorId, kind: &str, (rank, dim): (i64, i64)) -> Resul
     let operand = moved_in_pairs(cx, x, to_the_end(rank, dim))?;
     let made = cx.op(kind, vec![operand.into()], &[])?;
     moved_in_pairs(cx, made, to_the_end(rank, dim))
+}
+
+/// Back, and of more dimensions than the device takes at once: one dimension after the other.
+fn one_by_one(cx: &mut Cx, args: &Args) -> Made {
+    let mut x = args.tensor("self")?;
+    if cx.dtype(x) != DataType::Complex64 {
+        return Err(Refusal("only complex64 is supported".into()));
+    }
+    let (rank, dims) = (signed(cx.rank(x)?), dims_of(cx, args, x)?);
+    let is_forward = args.flag("forward")?;
+    for (dim, _) in &dims {
+        x = along(cx, x, if is_forward { "FFT" } else { "IFFT" }, (rank, *dim))?;
+    }
+    let count = dims.iter().map(|(_, n)| *n).product::<i64>();
+    // What the device divides by on the way back is taken back.
+    #[allow(clippy::cast_precision_loss)]
+    let divided = if is_forward { 1.0 } else { count as f64 };
+    scaled(cx, x, normalization(args, count)? * divided, DataType::Complex64)
 }
 
 /// Of real numbers, the half that says all: the last of the dimensions, then the others.

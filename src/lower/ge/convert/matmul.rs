@@ -159,6 +159,11 @@ fn matmul(cx: &mut Cx) -> Made {
     cx.ge("BatchMatMul", vec![a.into(), b.into()], &[])
 }
 
+pub(super) fn by_column(cx: &mut Cx) -> Made {
+    let (a, b) = (cx.tensor(0, "self")?, cx.tensor(1, "vec")?);
+    of_rows(cx, (a, b), [false, true])
+}
+
 /// GE multiplies matrices: a vector is a row or a column of one.
 fn of_rows(cx: &mut Cx, (a, b): (TensorId, TensorId), [row, column]: [bool; 2]) -> Made {
     let dtype = cx.out_type()?;

@@ -95,16 +95,18 @@ fn reflection_pad2d_backward(cx: &mut Cx) -> Made {
     three(cx, made, rank)
 }
 
-fn two(pad: &[i64]) -> Result<[i64; 8], Refusal> {
+/// The pads of a last dimension, behind `rank` in all.
+fn of_last(pad: &[i64], rank: usize) -> Result<Vec<i64>, Refusal> {
     match pad {
-        [before, after, ..] => Ok([0, 0, 0, 0, 0, 0, *before, *after]),
+        [before, after, ..] => Ok(by_dimension(&[*before, *after], rank)),
         _ => Err(Refusal("a padding has at least two numbers".into())),
     }
 }
 
 fn replication_pad1d(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self padding")?;
-    let pads = two(&padding(&args, "padding")?)?;
+    let rank = cx.rank(args.tensor("self")?)?;
+    let pads = of_last(&padding(&args, "padding")?, rank.saturating_add(1))?;
     let x = cx.unsqueeze(args.tensor("self")?, &[0])?;
     let attrs = [("mode", Attr::Str("edge".into())), ("paddings_contiguous", Attr::Bool(true))];
     let padded = cx.op("PadV3", vec![x.into(), ints(&pads), ints(&[0])], &attrs)?;
@@ -114,7 +116,8 @@ fn replication_pad1d(cx: &mut Cx) -> Made {
 fn replication_pad1d_backward(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "grad_output self padding")?;
     let (grad, pad) = (args.tensor("grad_output")?, padding(&args, "padding")?);
-    let pads = two(&pad)?;
+    let rank = cx.rank(grad)?;
+    let pads = of_last(&pad, rank.saturating_add(1))?;
     let four = cx.unsqueeze(grad, &[0])?;
     if pad.iter().fold(0_i64, |sum, p| sum.saturating_add(*p)) == 0 {
         return cx.ge("Identity", vec![grad.into()], &[]);

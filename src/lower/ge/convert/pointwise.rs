@@ -184,7 +184,7 @@ fn clamp(cx: &mut Cx) -> Made {
 }
 
 /// Returns the bounds that stand for a missing one.
-fn limits(dtype: DataType) -> (Literal, Literal) {
+pub(super) fn limits(dtype: DataType) -> (Literal, Literal) {
     let ints = |low: i64, high: i64| (Literal::Int(low), Literal::Int(high));
     match dtype {
         DataType::Int8 => ints(i8::MIN.into(), i8::MAX.into()),
@@ -192,6 +192,7 @@ fn limits(dtype: DataType) -> (Literal, Literal) {
         DataType::Int16 => ints(i16::MIN.into(), i16::MAX.into()),
         DataType::Int32 => ints(i32::MIN.into(), i32::MAX.into()),
         DataType::Int64 => ints(i64::MIN, i64::MAX),
+        DataType::Bool => (Literal::Bool(false), Literal::Bool(true)),
         _ => (Literal::Float(f64::NEG_INFINITY), Literal::Float(f64::INFINITY)),
     }
 }

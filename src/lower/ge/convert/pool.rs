@@ -257,6 +257,9 @@ const NEAREST: [(&str, Attr); 2] = [("align_corners", Attr::Bool(false)), ("half
 
 fn nearest2d(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "self output_size scales_h scales_w")?;
+    if let Some(picked) = super::resample::nearest_by_scales(cx, &args)? {
+        return Ok(picked);
+    }
     let size = cx.cast(args.get("output_size"), DataType::Int32)?;
     let made = cx.op("ResizeNearestNeighborV2", vec![args.input("self")?, size.into()], &NEAREST)?;
     cx.formats(made, &[0], &[0], "NCHW");

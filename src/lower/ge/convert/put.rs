@@ -46,6 +46,12 @@ pub(super) fn spread_to(cx: &mut Cx, t: TensorId, sizes: &[Size]) -> Result<Tens
     spread_of(cx, t, &own, sizes)
 }
 
+/// Returns the sizes over which tensors are repeated beside each other.
+pub(super) fn common_sizes(cx: &Cx, tensors: &[TensorId]) -> Result<Vec<Size>, Refusal> {
+    let all = tensors.iter().map(|t| sizes_of(cx, *t)).collect::<Result<Vec<_>, _>>()?;
+    broadcast(&all)
+}
+
 fn spread_of(cx: &mut Cx, t: TensorId, own: &[Dim], sizes: &[Size]) -> Result<TensorId, Refusal> {
     if own.iter().eq(sizes.iter().map(|s| &s.dim)) {
         return Ok(t);
@@ -63,7 +69,7 @@ fn broadcast(all: &[Vec<Size>]) -> Result<Vec<Size>, Refusal> {
                 (_, Dim::Fixed(1)) => {}
                 (Dim::Fixed(1), _) => *size = *own,
                 (size, own) if size == own => {}
-                _ => return Err(Refusal("the indices do not broadcast".into())),
+                _ => return Err(Refusal("the sizes of operands do not broadcast".into())),
             }
         }
     }

@@ -193,3 +193,52 @@ pub(super) fn exponential(cx: &mut Cx) -> Made {
     let times = if dtype == DataType::Float { times } else { cx.cast(times, dtype)? };
     Ok(times.into())
 }
+
+/// One operator of a tensor and a number.
+fn with_number(cx: &mut Cx, kind: &str, x: TensorId, number: f64) -> Result<TensorId, Refusal> {
+    let number = cx.constant(Literal::Float(number), DataType::Float)?;
+    cx.op(kind, vec![x.into(), number.into()], &[])
+}
+
+/// A draw of single precision in the sizes of the operand.
+fn single(cx: &mut Cx, kind: &str) -> Result<TensorId, Refusal> {
+    let x = cx.tensor(0, "self")?;
+    let shape = cx.shape(x)?;
+    draw(cx, kind, shape.into(), DataType::Float)
+}
+
+/// Exponentials of normal draws.
+pub(super) fn log_normal(cx: &mut Cx) -> Made {
+    let (mean, deviation, dtype) = (cx.float(1, "mean", 1.0)?, cx.float(2, "std", 2.0)?, cx.out_type()?);
+    let normal = single(cx, "StatelessRandomNormalV2")?;
+    let scaled = with_number(cx, "Mul", normal, deviation)?;
+    let moved = with_number(cx, "Add", scaled, mean)?;
+    let made = cx.op("Exp", vec![moved.into()], &[])?;
+    Ok(if dtype == DataType::Float { made } else { cx.cast(made, dtype)? }.into())
+}
+
+/// Tangents of angles that are drawn evenly.
+pub(super) fn cauchy(cx: &mut Cx) -> Made {
+    let (median, width, dtype) = (cx.float(1, "median", 0.0)?, cx.float(2, "sigma", 1.0)?, cx.out_type()?);
+    let unit = single(cx, "StatelessRandomUniformV2")?;
+    let even = with_number(cx, "Sub", unit, 0.5)?;
+    let angle = with_number(cx, "Mul", even, std::f64::consts::PI)?;
+    let tangent = cx.op("Tan", vec![angle.into()], &[])?;
+    let scaled = with_number(cx, "Mul", tangent, width)?;
+    let made = with_number(cx, "Add", scaled, median)?;
+    Ok(if dtype == DataType::Float { made } else { cx.cast(made, dtype)? }.into())
+}
+
+/// How many trials it takes: logarithms of draws from the unit interval, which are kept from being zero.
+pub(super) fn geometric(cx: &mut Cx) -> Made {
+    let (p, dtype) = (cx.float(1, "p", 0.5)?, cx.out_type()?);
+    if !(p > 0.0 && p < 1.0) {
+        return Err(Refusal("the probability must lie between 0 and 1".into()));
+    }
+    let unit = single(cx, "StatelessRandomUniformV2")?;
+    let positive = with_number(cx, "Maximum", unit, 1.0 / 33_554_432.0)?;
+    let logarithm = cx.op("Log", vec![positive.into()], &[])?;
+    let trials = with_number(cx, "Mul", logarithm, 1.0 / (-p).ln_1p())?;
+    let made = cx.op("Ceil", vec![trials.into()], &[])?;
+    Ok(if dtype == DataType::Float { made } else { cx.cast(made, dtype)? }.into())
+}

@@ -257,7 +257,7 @@ fn logsumexp(cx: &mut Cx) -> Made {
 }
 
 pub(super) fn places(dims: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
-    let places: Option<Vec<usize>> = dims.iter().map(|d| metas::axis(*d, rank)).collect();
+    let places: Option<Vec<usize>> = dims.iter().map(|d| metas::axis(*d, rank.max(1))).collect();
     let places = places.ok_or_else(|| Refusal("a dimension is out of range".into()))?;
     let twice = places.iter().enumerate().any(|(i, p)| places.iter().take(i).any(|q| q == p));
     if twice { Err(Refusal("a dimension appears twice".into())) } else { Ok(places) }

@@ -1,11 +1,12 @@
 //! Resampling by cubic and smooth filters, and by scales that are not the ratios of the sizes.
 
 use super::args::Args;
-use super::cx::{Cx, ints};
+use super::cx::{Cx, int, ints};
 use super::{Entry, Made, Rule};
 use crate::lower::ge::builder::{Attr, In, Refusal};
 use crate::lower::ge::proto::DataType;
 use crate::lower::ge::value::{TensorId, Value};
+use crate::sym::Dim;
 
 use Rule::By;
 
@@ -19,8 +20,11 @@ pub(super) const TABLE: &[Entry] = &[
 
 const RESAMPLED: &str = "self output_size align_corners scales_h scales_w";
 
+/// The sizes of images; -1 for their number where that is a symbol.
 fn fixed(cx: &Cx, t: TensorId) -> Result<Vec<i64>, Refusal> {
-    cx.fixed_sizes(t)?.ok_or_else(|| Refusal("sizes that are not fixed are not supported".into()))
+    let sizes = cx.sizes(t)?;
+    let each = sizes.iter().enumerate().map(|(axis, d)| d.fixed().or((axis == 0).then_some(-1)));
+    each.collect::<Option<_>>().ok_or_else(|| Refusal("sizes that are not fixed are not supported".into()))
 }
 
 /// The sizes of images before and after, and the scales that are not their ratios, by which samples are then placed.
@@ -90,7 +94,16 @@ fn bicubic(cx: &mut Cx) -> Made {
         ("cubic_coeff_a", Attr::Float(-0.75)),
         ("mode", Attr::Str("cubic".into())),
     ];
-    let sizes = ints(&[images.from[0], images.from[1], images.to[0], images.to[1]]);
+    let ([count, channels, ..], [high, wide]) = (images.from, images.to);
+    let sizes = if count < 0 {
+        let shape = cx.shape(args.tensor("self")?)?;
+        let count = cx.element(shape, 0)?;
+        let sizes = cx.pack(vec![count.into(), int(channels), int(high), int(wide)])?;
+        cx.b.mark(sizes, "_force_unknown_shape");
+        sizes.into()
+    } else {
+        ints(&[count, channels, high, wide])
+    };
     cx.ge("Resize", vec![args.input("self")?, In::None, In::None, sizes], &attrs)
 }
 
@@ -98,6 +111,45 @@ fn bicubic(cx: &mut Cx) -> Made {
 pub(super) fn bilinear_by_scales(cx: &mut Cx, args: &Args) -> Made {
     let images = resampled(cx, args)?;
     between(cx, args, &images, Between { reach: 1, of: linear })
+}
+
+/// Which sample each result is: the one below its place, in single precision as PyTorch has it.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // Sizes of images.
+fn nearest(before: i64, after: i64, scale: Option<f64>) -> Vec<i64> {
+    let step = scale.map_or_else(|| before as f32 / after as f32, |s| (1.0 / s) as f32);
+    let last = before.saturating_sub(1);
+    (0..after).map(|at| ((at as f32 * step).floor() as i64).min(last)).collect()
+}
+
+/// The samples that scales choose, where these are others than the ratios of the sizes would: GE knows only the latter.
+pub(super) fn nearest_by_scales(cx: &mut Cx, args: &Args) -> Result<Option<Value>, Refusal> {
+    let x = args.tensor("self")?;
+    let (from, to) = (cx.sizes(x)?, cx.out_sizes()?);
+    let (mut chosen, mut differ) = (Vec::new(), false);
+    for (name, axis) in [("scales_h", 2_usize), ("scales_w", 3)] {
+        let scale = match args.get(name) {
+            Value::Float(f) if f > 0.0 => Some(f),
+            _ => None,
+        };
+        let known = |sizes: &[Dim]| sizes.get(axis).and_then(|d| d.fixed());
+        let Some((before, after)) = known(&from).zip(known(&to)) else {
+            if scale.is_some_and(|s| s < 1.0 || s.fract() != 0.0) {
+                return Err(Refusal("a scale that is no whole number, of sizes that are not fixed".into()));
+            }
+            continue;
+        };
+        let places = nearest(before, after, scale);
+        differ |= places != nearest(before, after, None);
+        chosen.push((super::cx::signed(axis), places));
+    }
+    if !differ {
+        return Ok(None);
+    }
+    let mut picked = x;
+    for (axis, places) in chosen {
+        picked = cx.op("GatherV2", vec![picked.into(), ints(&places), int(axis)], &[])?;
+    }
+    Ok(Some(picked.into()))
 }
 
 /// What samples weigh by distance, and how many on each side of a place count.
@@ -204,15 +256,16 @@ fn smooth(cx: &mut Cx, filter: Filter) -> Made {
 fn products(cx: &mut Cx, args: &Args, images: &Resampled, [down, across]: [Vec<f32>; 2]) -> Made {
     let ([count, channels, high, wide], [to_high, to_wide]) = (images.from, images.to);
     let dtype = cx.out_type()?;
-    let planes = count.saturating_mul(channels);
+    // Whatever is left over.
+    let of_planes = |each: i64| if count < 0 { -1 } else { count.saturating_mul(channels).saturating_mul(each) };
     let mut x = cx.cast(args.get("self"), DataType::Float)?;
     for (own, other, to, matrix) in [(wide, high, to_wide, across), (high, to_wide, to_high, down)] {
         let bytes = matrix.iter().flat_map(|w| w.to_le_bytes()).collect();
         let matrix = cx.b.raw_constant(DataType::Float, vec![own, to], bytes, None);
-        let rows = ints(&[planes.saturating_mul(other), own]);
+        let rows = ints(&[of_planes(other), own]);
         x = cx.op("Reshape", vec![x.into(), rows], &[])?;
         x = cx.op("MatMul", vec![x.into(), matrix.into()], &[])?;
-        x = cx.op("Reshape", vec![x.into(), ints(&[planes, other, to])], &[])?;
+        x = cx.op("Reshape", vec![x.into(), ints(&[of_planes(1), other, to])], &[])?;
         x = cx.op("Transpose", vec![x.into(), ints(&[0, 2, 1])], &[])?;
     }
     x = cx.op("Reshape", vec![x.into(), ints(&[count, channels, to_high, to_wide])], &[])?;
@@ -235,6 +288,14 @@ mod tests {
             }
         }
         assert_eq!(weights(&Filter { reach: 1.0, of: linear }, 2, 4, 0.5).unwrap()[..4], [1.0, 0.75, 0.25, 0.0]);
+    }
+
+    #[test]
+    fn the_nearest_sample_is_below_its_place_by_the_scale_where_one_is_given() {
+        assert_eq!(nearest(4, 6, Some(1.7)), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(nearest(4, 6, None), [0, 0, 1, 2, 2, 3]);
+        assert_eq!(nearest(4, 8, Some(2.0)), nearest(4, 8, None));
+        assert_eq!(nearest(2, 3, Some(0.5)), [0, 1, 1]);
     }
 
     #[test]

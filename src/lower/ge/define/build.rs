@@ -46,7 +46,7 @@ pub struct Spelling {
 pub type Spelled = (Vec<Arg>, Vec<(String, Arg)>);
 
 /// Operators of which a default may be left out, or a number be whole or not.
-const SPELLED: [&str; 7] = [
+const SPELLED: [&str; 8] = [
     "aten.arange.default",
     "aten.arange.start",
     "aten.arange.start_step",
@@ -54,6 +54,7 @@ const SPELLED: [&str; 7] = [
     "aten.linspace.default",
     "aten.rsub.Scalar",
     "aten.searchsorted.Tensor",
+    "aten.sort.default",
 ];
 
 /// Operators that first convert their operands to the dtype of the result.

@@ -14,6 +14,7 @@ pub(super) const TABLE: Table = &[
     ("IndexByTensor", by_tensor),
     ("NonZero", non_zero),
     ("UniqueConsecutive", unique_consecutive),
+    ("MaskedSelect", masked_select),
     ("MaskedScatter", masked_scatter),
     ("SearchSorted", search_sorted),
     ("ScatterElements", scatter_elements),
@@ -121,17 +122,28 @@ fn non_zero(c: &mut Call<'_, '_>) -> Made {
     one(c.b.to(places, dtype)?)
 }
 
-/// What is written goes where the mask holds, in order. PyTorch repeats operand or mask itself, where the graph that was lowered leaves it to that.
-fn masked_scatter(c: &mut Call<'_, '_>) -> Made {
-    let (x, mask, updates) = (c.t("x")?, c.t("mask")?, c.t("updates")?);
+/// An operand and a mask, one of which PyTorch repeats itself, where the graph that was lowered leaves it to that. Of two that are repeated
+/// neither says the sizes.
+fn unspread(c: &Call<'_, '_>, x: NodeId, mask: NodeId) -> (NodeId, NodeId) {
     let is_spelled = c.b.calls("aten.expand.default");
     let bare = |t: NodeId| match c.b.graph.args(t) {
         [Arg::Node(from), _] if !is_spelled && c.b.graph.target(t) == "aten.expand.default" => *from,
         _ => t,
     };
-    // Of two that are repeated neither says the sizes.
     let (bare_x, bare_mask) = (bare(x), bare(mask));
-    let (x, mask) = if bare_mask == mask { (bare_x, mask) } else { (x, bare_mask) };
+    if bare_mask == mask { (bare_x, mask) } else { (x, bare_mask) }
+}
+
+fn masked_select(c: &mut Call<'_, '_>) -> Made {
+    let (x, mask) = (c.t("x")?, c.t("mask")?);
+    let (x, mask) = unspread(c, x, mask);
+    one(c.b.call("aten.masked_select.default", vec![Arg::Node(x), Arg::Node(mask)])?)
+}
+
+/// What is written goes where the mask holds, in order. PyTorch repeats operand or mask itself, where the graph that was lowered leaves it to that.
+fn masked_scatter(c: &mut Call<'_, '_>) -> Made {
+    let (x, mask, updates) = (c.t("x")?, c.t("mask")?, c.t("updates")?);
+    let (x, mask) = unspread(c, x, mask);
     one(c.b.call("aten.masked_scatter.default", vec![Arg::Node(x), Arg::Node(mask), Arg::Node(updates)])?)
 }
 

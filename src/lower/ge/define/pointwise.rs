@@ -383,7 +383,10 @@ fn select(c: &mut Call<'_, '_>) -> Made {
 fn masked_fill(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
     let mask = c.t("mask")?;
-    let value = c.operand("value", x)?;
+    // A zero of another float type, which TorchAir's own graphs fill with, is the zero of this one.
+    let zero = |n: &Arg| matches!(n, Arg::Float(v) if v.to_bits() == 0);
+    let is_zero = c.value("value")?.numbers().and_then(|n| n.only()).is_some_and(zero);
+    let value = if is_zero && c.b.dtype(x)?.is_float() { Arg::Float(0.0) } else { c.operand("value", x)? };
     let overload = if matches!(value, Arg::Node(_)) { "aten.masked_fill.Tensor" } else { "aten.masked_fill.Scalar" };
     one(c.b.call(overload, vec![Arg::Node(x), Arg::Node(mask), value])?)
 }
@@ -392,12 +395,14 @@ fn clip(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
     let (low, high) = (c.operand("clip_value_min", x)?, c.operand("clip_value_max", x)?);
     if let (Arg::Node(_), _) | (_, Arg::Node(_)) = (&low, &high) {
-        let mut bound = |slot: &str, given: &Arg, none: f64| match given {
+        let (least, greatest) = ends(c.b.dtype(x)?);
+        let mut bound = |slot: &str, given: &Arg, none: f64, end: Option<Arg>| match given {
             Arg::Float(v) if v.to_bits() == none.to_bits() => Ok(Arg::None),
+            given if end.as_ref() == Some(given) => Ok(Arg::None),
             _ => c.t(slot).map(Arg::Node),
         };
-        let low = bound("clip_value_min", &low, f64::NEG_INFINITY)?;
-        let high = bound("clip_value_max", &high, f64::INFINITY)?;
+        let low = bound("clip_value_min", &low, f64::NEG_INFINITY, least)?;
+        let high = bound("clip_value_max", &high, f64::INFINITY, greatest)?;
         return one(c.b.call("aten.clamp.Tensor", vec![Arg::Node(x), low, high])?);
     }
     // What is at most infinite is what it is; so is NaN.
@@ -418,6 +423,20 @@ fn floats(c: &mut Call<'_, '_>, slot: &str) -> Result<NodeId, Undefined> {
     let dtype = c.b.dtype(x)?;
     c.only(dtype.is_float() || dtype.is_complex(), "a function of integers that gives floats")?;
     Ok(x)
+}
+
+/// The least and the greatest number of a type, where these are integers or truth values: what they bound is what it is.
+fn ends(dtype: Dtype) -> (Option<Arg>, Option<Arg>) {
+    let both = |low: i64, high: i64| (Some(Arg::Int(low)), Some(Arg::Int(high)));
+    match dtype {
+        Dtype::I8 => both(i8::MIN.into(), i8::MAX.into()),
+        Dtype::U8 => both(0, u8::MAX.into()),
+        Dtype::I16 => both(i16::MIN.into(), i16::MAX.into()),
+        Dtype::I32 => both(i32::MIN.into(), i32::MAX.into()),
+        Dtype::I64 => both(i64::MIN, i64::MAX),
+        Dtype::Bool => (Some(Arg::Bool(false)), Some(Arg::Bool(true))),
+        _ => (None, None),
+    }
 }
 
 /// To a base; -1 is that of the natural one.

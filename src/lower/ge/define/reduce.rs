@@ -36,6 +36,10 @@ fn axes(c: &mut Call<'_, '_>, x: NodeId) -> Result<Vec<i64>, Undefined> {
 fn some_axes(c: &mut Call<'_, '_>, x: NodeId, axes: Vec<i64>) -> Result<Vec<i64>, Undefined> {
     let rank = c.b.rank(x)?;
     c.only(!axes.is_empty() || rank == 0, "a reduction over no axes")?;
+    // A number has one axis to be named by, as in PyTorch.
+    if let ([0 | -1], 0) = (axes.as_slice(), rank) {
+        return Ok(axes);
+    }
     let mut places = axes.iter().map(|a| axis(*a, rank)).collect::<Result<Vec<_>, _>>()?;
     places.sort_unstable();
     c.only(places.windows(2).all(|w| w.first() != w.last()), "an axis that is named twice")?;
@@ -185,6 +189,11 @@ fn sort(c: &mut Call<'_, '_>) -> Made {
         Some((from, order)) => (from, order.get(place).copied().unwrap_or(axis_given), Some(order)),
         None => (given, axis_given, None),
     };
+    // The last dimension may be said from the end.
+    let last = i64::try_from(c.b.rank(x)?).unwrap_or(i64::MAX).saturating_sub(1);
+    let from_end = |args: &[Arg]| args.get(1).is_none_or(|d| *d == Arg::Int(-1));
+    let is_said = at == last && c.b.spelled_numbers("aten.sort.default", |args, _| from_end(args)).is_some();
+    let at = if is_said && !stable { -1 } else { at };
     let both = if stable {
         let named = vec![("stable", Arg::Bool(true)), ("dim", Arg::Int(at)), ("descending", Arg::Bool(descending))];
         c.b.call_with("aten.sort.stable", vec![Arg::Node(x)], named)?

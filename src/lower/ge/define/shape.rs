@@ -489,8 +489,11 @@ fn pad(c: &mut Call<'_, '_>) -> Made {
             };
             one(c.b.call("aten.constant_pad_nd.default", vec![Arg::Node(x), Arg::List(pads.into()), value])?)
         }
-        "reflect" => reflect(c, x, pads, "reflection"),
-        "edge" => reflect(c, x, pads, "replication"),
+        mode @ ("reflect" | "edge") => {
+            // What is put on comes from the operand: a number that is given says nothing.
+            let _ = c.given("constant_values");
+            reflect(c, x, pads, if mode == "edge" { "replication" } else { "reflection" })
+        }
         other => undefined(format!("mode {other}")),
     }
 }
@@ -504,7 +507,9 @@ fn reflect(c: &mut Call<'_, '_>, x: NodeId, mut pads: Vec<Arg>, how: &str) -> Ma
     c.only((1..=3).contains(&dims), "such pads of so many dimensions")?;
     // GE has no pad of three dimensions: one is put in front.
     let put = match (c.b.graph.target(x), c.b.graph.args(x)) {
-        ("aten.unsqueeze.default", [Arg::Node(from), Arg::Int(0)]) if dims == 1 && c.b.rank(x)? == 4 => Some(*from),
+        ("aten.unsqueeze.default", [Arg::Node(from), Arg::Int(0)]) if dims == 1 && matches!(c.b.rank(x)?, 3 | 4) => {
+            Some(*from)
+        }
         _ => None,
     };
     let args = vec![Arg::Node(put.unwrap_or(x)), Arg::List(pads.into())];

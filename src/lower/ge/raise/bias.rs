@@ -88,3 +88,63 @@ fn is_row_for(graph: &Graph, of: NodeId, row: NodeId, sum: NodeId) -> bool {
     let (Some(of), Some(row), Some(sum)) = (tensor(of), tensor(row), tensor(sum)) else { return false };
     row.rank() == 1 && of.rank() >= 2 && row.dtype == of.dtype && of.dtype == sum.dtype && of.sizes == sum.sizes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::text;
+
+    /// What becomes of a product and a sum; `body` follows the product `p` and ends with the sum `s`.
+    fn summed(inputs: &str, body: &str, returned: &str) -> (bool, String) {
+        let program = format!(
+            "class GraphModule(torch.nn.Module):\n    def forward(self, a: \"f32[2, 3]\", b: \"f32[3, 4]\", {inputs}):\n        p: \"f32[2, 4]\" = torch.ops.aten.mm.default(a, b)\n{body}        return ({returned},)\n"
+        );
+        let read = || {
+            let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
+            assert!(Registry::standard().check_types(&mut graph).is_empty());
+            graph
+        };
+        let (mut before, mut raised) = (read(), read());
+        let (any, _) = biased(&mut before, &mut raised, &Registry::standard());
+        assert_eq!(text::write(&before), text::write(&raised));
+        (any, text::write(&raised))
+    }
+
+    fn line(name: &str, ty: &str, call: &str) -> String {
+        format!("        {name}: \"{ty}\" = torch.ops.aten.{call}\n")
+    }
+
+    #[test]
+    fn a_row_beside_a_product_is_one_call_with_it() {
+        for sum in ["add.Tensor(p, r)", "add.Tensor(r, p)"] {
+            let (any, made) = summed("r: \"f32[4]\"", &line("s", "f32[2, 4]", sum), "s");
+            assert!(any && made.contains("addmm.default(r, a, b)") && !made.contains("aten.mm.default"), "{made}");
+        }
+        let reshaped =
+            line("v", "f32[1, 2, 4]", "view.default(p, [1, 2, 4])") + &line("s", "f32[1, 2, 4]", "add.Tensor(v, r)");
+        let (any, made) = summed("r: \"f32[4]\"", &reshaped, "s");
+        assert!(any && made.contains("addmm.default(r, a, b)"), "{made}");
+    }
+
+    #[test]
+    fn nothing_else_is_one_call() {
+        let row = "r: \"f32[4]\"";
+        let of_another_width = line("h", "f16[4]", "_to_copy.default(r, dtype = torch.float16)")
+            + &line("s", "f32[2, 4]", "add.Tensor(p, h)");
+        let other_last =
+            line("v", "f32[4, 2]", "view.default(p, [4, 2])") + &line("s", "f32[4, 2]", "add.Tensor(v, q)");
+        let written = line("w", "f32[2, 3]", "copy_.default(a, c)") + &line("s", "f32[2, 4]", "add.Tensor(p, r)");
+        for (inputs, body, returned) in [
+            // Rows one below the other are no row; a factor is another sum; a product that is read twice stays.
+            ("r: \"f32[2, 4]\"", line("s", "f32[2, 4]", "add.Tensor(p, r)"), "s"),
+            (row, line("s", "f32[2, 4]", "add.Tensor(p, r, alpha = 2)"), "s"),
+            (row, line("s", "f32[2, 4]", "add.Tensor(p, r)"), "s, p"),
+            (row, of_another_width, "s"),
+            ("q: \"f32[2]\"", other_last, "s"),
+            ("c: \"f32[2, 3]\", r: \"f32[4]\"", written, "s"),
+        ] {
+            let (any, made) = summed(inputs, &body, returned);
+            assert!(!any && !made.contains("addmm"), "{made}");
+        }
+    }
+}

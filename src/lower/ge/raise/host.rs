@@ -224,6 +224,12 @@ impl Raising<'_, '_> {
             if let Some(copy) = copies.get(&place) {
                 return Ok(Arg::Node(*copy));
             }
+            // What no rule tells, the graph that was lowered states: it is told on both sides, and judged so.
+            if let (ValueType::Unknown, Some(said)) = (self.b.graph.ty(*node), value.as_node())
+                && let ValueType::Tensor(said) = original.ty(said)
+            {
+                self.b.graph.set_type(*node, ValueType::Tensor(said.clone()));
+            }
             let copy = self.b.call("aten.clone.default", vec![Arg::Node(*node)]).map_err(|e| RaiseError::Host(e.0))?;
             copies.insert(place, copy);
             return Ok(Arg::Node(copy));

@@ -1,7 +1,8 @@
 //! What is reduced at places of a tensor whose own elements there do not count, in one spelling on both sides.
 //!
 //! Promises: a tensor that holds, at the very places where something is reduced into it, what changes nothing there (0 for a sum, 1 for a product,
-//! infinities for an extreme) is that tensor with its own elements left out, as PyTorch computes it itself.
+//! infinities for an extreme) is that tensor with its own elements left out, as PyTorch computes it itself; a sum with
+//! its own elements is what adds to it.
 
 use super::between::nothing_is_written;
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, View};
@@ -44,6 +45,21 @@ pub(super) fn without_neutral(graph: &mut Graph, registry: &Registry) {
             graph.remove(found.into);
         }
     }
+    for node in graph.nodes(BodyId::ROOT).collect::<Vec<_>>() {
+        as_added(graph, node);
+    }
+}
+
+/// A sum at places to which a tensor's own elements belong is what adds to it.
+fn as_added(graph: &mut Graph, node: NodeId) {
+    if graph.kind(node) != NodeKind::Call || graph.target(node) != REDUCED {
+        return;
+    }
+    let Some(found) = read(graph, node).filter(|f| f.way == "sum") else { return };
+    let args = [Arg::Node(found.into), Arg::Int(found.along), Arg::Node(found.places), Arg::Node(found.what)];
+    graph.set_args(node, Box::new(args), Box::default());
+    let target = graph.texts.intern(ADDED);
+    graph.set_target(node, target);
 }
 
 fn read(graph: &Graph, node: NodeId) -> Option<Reduction> {
@@ -102,6 +118,24 @@ mod tests {
         let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
         without_neutral(&mut graph, &Registry::standard());
         text::write(&graph)
+    }
+
+    #[test]
+    fn a_sum_with_own_elements_is_added_and_no_other_reduction_is() {
+        let made = |way: &str| {
+            let program = format!(
+                "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[3, 4]\", i: \"i64[2, 4]\", y: \"f32[2, 4]\"):\n        r: \"f32[3, 4]\" = torch.ops.aten.scatter_reduce.two(x, 0, i, y, {way})\n        return (r,)\n"
+            );
+            let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
+            without_neutral(&mut graph, &Registry::standard());
+            text::write(&graph)
+        };
+        for way in ["'sum'", "'sum', include_self = True"] {
+            assert!(made(way).contains("scatter_add.default(x, 0, i, y)"), "{way}");
+        }
+        for way in ["'sum', include_self = False", "'prod'", "'mean'", "'amax'"] {
+            assert!(made(way).contains("scatter_reduce.two(x, 0, i, y"), "{way}");
+        }
     }
 
     #[test]

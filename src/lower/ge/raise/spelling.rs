@@ -1,7 +1,7 @@
 //! Calls of the graph that was lowered that say in another spelling what the raised graph says.
 //!
 //! Promises: a call becomes one of the same meaning: PyTorch itself makes of a convolution's list of one number a list of that number for every
-//! dimension, a norm by ones and zeros is one without, bits of truth values are these, values that are put are repeated by what puts them, a whole number beside floats is that float, integers that are counted one by one are the same however that is said, an assertion asks the same whatever it prints, a solver that raises where there is no solution gives what one does that says so (that
+//! dimension, a norm by ones and zeros is one without, bits of truth values are these, values that are put are repeated by what puts them, a whole number beside floats is that float, integers that are counted one by one are the same however that is said, an assertion asks the same whatever it prints, equals that may be sorted in any order may be in their own, corners that are aligned need no scales, a solver that raises where there is no solution gives what one does that says so (that
 //! nothing raises in the graph that was lowered is assumed anyway), and a scale that is a power of two is the ratio of the sizes, bit by bit, where these
 //! are in that ratio.
 
@@ -22,6 +22,7 @@ const EMBEDDING: &str = "aten.embedding.default";
 const PUT: &str = "aten.index_put.default";
 const COPY: &str = "aten.clone.default";
 const QUOTIENT: &str = "aten.div.Tensor_mode";
+const SORTED: &str = "aten.sort.stable";
 
 /// What takes or puts elements, and where its places stand.
 const TAKEN: [(&str, usize); 6] = [
@@ -91,6 +92,8 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
             COPY => as_conjugate(graph, node),
             COUNTED | COUNTED_FROM | COUNTED_BY => one_by_one(graph, node),
             target if target.starts_with(RESAMPLING) && target.ends_with(".vec") => by_sizes(graph, node),
+            target if target.starts_with(RESAMPLING) => by_corners(graph, node),
+            SORTED => as_stable(graph, node),
             target if THAT_RAISE.contains(&target) => without_check(graph, node),
             target if let Some((_, logical)) = OF_BITS.iter().find(|(bits, _)| *bits == target) => {
                 of_truths(graph, node, logical);
@@ -99,6 +102,27 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
         }
     }
     scatters::without_neutral(graph, registry);
+}
+
+/// What may be in any order of equals may be in their own.
+fn as_stable(graph: &mut Graph, node: NodeId) {
+    let args: Box<[Arg]> = graph.args(node).into();
+    let mut kwargs = graph.kwargs(node).to_vec();
+    let named = graph.texts.intern("stable");
+    kwargs.retain(|(key, _)| *key != named);
+    kwargs.insert(0, (named, Arg::Bool(true)));
+    graph.set_args(node, args, kwargs.into());
+}
+
+/// Where corners are aligned scales place nothing.
+fn by_corners(graph: &mut Graph, node: NodeId) {
+    let mut args = graph.args(node).to_vec();
+    if let [_, _, Arg::Bool(true), scales @ ..] = args.as_mut_slice()
+        && graph.kwargs(node).is_empty()
+    {
+        scales.fill(Arg::None);
+        graph.set_args(node, args.into(), Box::default());
+    }
 }
 
 fn by_dimension(graph: &mut Graph, node: NodeId) {
@@ -453,6 +477,30 @@ mod tests {
             let made = text::write(&graph);
             assert!(made.contains(&format!("[4], {left}, 1e-05")), "{made}");
         }
+    }
+
+    #[test]
+    fn what_may_be_in_any_order_is_in_its_own_and_aligned_corners_need_no_scales() {
+        let sorted = |how: &str| {
+            let program = format!(
+                "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4]\"):\n        r = torch.ops.aten.sort.stable(x, {how})\n        g: \"f32[4]\" = r[0]\n        return (g,)\n"
+            );
+            let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
+            let registry = Registry::standard();
+            let _ = registry.check_types(&mut graph);
+            spelled(&mut graph, &registry);
+            text::write(&graph)
+        };
+        for how in ["stable = False", "stable = None", "stable = True"] {
+            assert!(sorted(how).contains("sort.stable(x, stable = True)"), "{how}");
+        }
+        let backwards = sorted("stable = False, descending = True");
+        assert!(backwards.contains("stable = True, descending = True"), "{backwards}");
+        let (x, y) = ("x: \"f32[1, 2, 4, 4]\"", "f32[1, 2, 6, 6]");
+        let resampled =
+            |corners: &str| call(x, y, &format!("upsample_bilinear2d.default(x, [6, 6], {corners}, 1.7, 1.7)"));
+        assert!(resampled("True").contains("[6, 6], True, None, None)"));
+        assert!(resampled("False").contains("[6, 6], False, 1.7, 1.7)"));
     }
 
     #[test]
