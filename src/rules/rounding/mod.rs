@@ -14,6 +14,7 @@
 
 mod absorb;
 mod backward;
+mod chain;
 mod forward;
 mod interval;
 mod known;
