@@ -196,11 +196,18 @@ fn eigen(cx: &mut Cx) -> Made {
     results(cx, &[Some(values), vectors.then_some(of)])
 }
 
+fn is_complex(dtype: DataType) -> bool {
+    matches!(dtype, DataType::Complex32 | DataType::Complex64 | DataType::Complex128)
+}
+
 /// GE gives the right vectors as columns, PyTorch as rows.
 fn singular(cx: &mut Cx) -> Made {
     let args = Args::of(cx, "A full_matrices=false compute_uv=true driver")?;
     let x = matrix(cx, &args, "A")?;
     let (whole, vectors, rank) = (args.flag("full_matrices")?, args.flag("compute_uv")?, cx.rank(x)?);
+    if vectors && is_complex(cx.dtype(x)) {
+        return Err(Refusal("vectors of complex numbers are not supported".into()));
+    }
     let attrs = [("compute_uv", Attr::Bool(vectors)), ("full_matrices", Attr::Bool(whole && vectors))];
     let made = cx.b.many("Svd", vec![In::from(x)], &attrs, None)?;
     let [sigma, u, v] = <[TensorId; 3]>::try_from(made).map_err(|_| Refusal("three results were expected".into()))?;

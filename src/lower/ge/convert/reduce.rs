@@ -275,6 +275,9 @@ pub(super) fn var(cx: &mut Cx) -> Made {
 #[allow(clippy::cast_precision_loss)] // Only compared with small numbers.
 fn spread(cx: &mut Cx, squared: bool) -> Made {
     let x = cx.tensor(0, "self")?;
+    if matches!(cx.dtype(x), DataType::Complex32 | DataType::Complex64 | DataType::Complex128) {
+        return Err(Refusal("a deviation of complex numbers is not supported".into()));
+    }
     let (rank, keep) = (cx.rank(x)?, cx.bool(usize::MAX, "keepdim", false)?);
     let mut dims = cx.ints(1, "dim")?.unwrap_or_default();
     if dims.is_empty() {

@@ -499,17 +499,25 @@ impl<'r> Build<'r> {
         }
     }
 
-    /// Whether two sizes are one number, or one expression of symbols.
-    pub fn same_size(&self, a: &Arg, b: &Arg) -> bool {
-        let dim = |arg: &Arg| match arg {
+    fn dim(&self, arg: &Arg) -> Option<Dim> {
+        match arg {
             Arg::Int(size) => Some(Dim::Fixed(*size)),
             Arg::Node(node) => match self.graph.ty(*node) {
                 ValueType::SymInt(size) => Some(*size),
                 _ => None,
             },
             _ => None,
-        };
-        dim(a).is_some() && dim(a) == dim(b)
+        }
+    }
+
+    /// Whether two sizes are one number, or one expression of symbols.
+    pub fn same_size(&self, a: &Arg, b: &Arg) -> bool {
+        self.dim(a).is_some() && self.dim(a) == self.dim(b)
+    }
+
+    /// Whether a number is that size.
+    pub fn is_size(&self, number: &Arg, size: Dim) -> bool {
+        self.dim(number) == Some(size)
     }
 
     /// Returns a tensor in a dtype.

@@ -154,8 +154,23 @@ impl<'c, 'r> Call<'c, 'r> {
     pub fn one_number(&mut self, name: &str) -> Result<Arg, Undefined> {
         let numbers = self.numbers(name)?;
         let Some(one) = numbers.only() else { return undefined(format!("input `{name}` is not one number")) };
-        let one = &one.clone();
-        Ok(numbers.argument(self.b, one))
+        Ok(self.scalar(&numbers, one))
+    }
+
+    /// Returns a number beside the tensors that feed the operator: as its type holds it, where a tensor's is wider.
+    pub fn scalar(&mut self, numbers: &Numbers, one: &Arg) -> Arg {
+        let own = numbers.dtype;
+        let holds_less = |d: Dtype| d.is_float() && d != own && d.bytes() >= own.bytes();
+        match one {
+            Arg::Float(held) if own.is_float() && self.beside().any(holds_less) => self.b.number(*held, Dtype::F64),
+            other => numbers.argument(self.b, other),
+        }
+    }
+
+    /// The types of the tensors that feed the operator.
+    fn beside(&self) -> impl Iterator<Item = Dtype> + '_ {
+        let fed = self.slots.iter().flat_map(|(_, values)| values.iter().flatten());
+        fed.filter_map(|v| if let Value::Tensor(n) = v { self.b.dtype(*n).ok() } else { None })
     }
 
     /// Returns an operand beside the tensor `beside`: a number where it is one of the same dtype, else a tensor.
@@ -199,6 +214,8 @@ impl<'c, 'r> Call<'c, 'r> {
     /// Returns an integer attribute as an argument.
     pub fn float(&mut self, name: &str) -> Result<f64, Undefined> {
         match *self.attribute(name)? {
+            // In double precision it is the number that single precision holds.
+            Attr::F(v) if self.beside().any(|d| matches!(d, Dtype::F64 | Dtype::C128)) => Ok(f64::from(v)),
             Attr::F(v) => Ok(self.b.attribute(v)),
             _ => undefined(format!("attribute `{name}` is no float")),
         }

@@ -248,6 +248,7 @@ fn conv_transpose(c: &mut Call<'_, '_>) -> Made {
         Arg::Int(c.int("groups")?),
     ];
     c.only(output_padding.len() == dims.saturating_add(2), "an output padding of another length")?;
+    c.only(output_padding.get(..2) == Some(&[0, 0]), "an output padding of samples or channels")?;
     let y = c.b.call("aten.convolution.default", args)?;
     // The sizes of the result are an input of GE's: they must be those that follow from the rest.
     let said = c.sizes("input_size")?;

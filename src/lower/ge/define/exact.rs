@@ -2,7 +2,7 @@
 //!
 //! `Type = target(argument, ...; keyword=argument, ...) -> 1 0 _`. An argument is a slot of the GE operator (its tensor, none where it is not
 //! fed, a list where it is dynamic), one of its attributes, `slot#` (the numbers that feed it), `slot$` (the one number), `slot~other` (a
-//! number or a tensor beside `other`, of the same type), `slot^` (places, as wide as they were), or a literal. After the arrow: which result each output is; without it, in order.
+//! number or a tensor beside `other`, of the same type), `slot^` (places, as wide as they were), or a literal. After the arrow: which result each output is, `1^` as places of 32 bits; without it, in order.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -17,7 +17,8 @@ pub struct Line {
     target: &'static str,
     args: Vec<Source>,
     named: Vec<(&'static str, Source)>,
-    outputs: Option<Vec<Option<usize>>>,
+    /// Which result each output is, and whether as places of 32 bits.
+    outputs: Option<Vec<Option<(usize, bool)>>>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -42,7 +43,8 @@ fn parse(line: &'static str) -> Option<(&'static str, Line)> {
     let (args, named) = args.split_once("; ").unwrap_or((args, ""));
     let list = |text: &'static str| text.split(", ").filter(|s| !s.is_empty());
     let named = list(named).filter_map(|n| n.split_once('=')).map(|(k, v)| (k, source(v))).collect();
-    let outputs = rest.trim().strip_prefix("-> ").map(|o| o.split(' ').map(|o| o.parse().ok()).collect());
+    let place = |o: &str| Some((o.trim_end_matches('^').parse().ok()?, o.ends_with('^')));
+    let outputs = rest.trim().strip_prefix("-> ").map(|o| o.split(' ').map(place).collect());
     Some((kind, Line { target, args: list(args).map(source).collect(), named, outputs }))
 }
 
@@ -108,13 +110,18 @@ pub fn make(c: &mut Call<'_, '_>, line: &Line) -> Made {
     if line.outputs.is_none() && count == 1 && !matches!(c.b.graph.ty(made), ValueType::Many(_)) {
         return Ok(vec![Some(made.into())]);
     }
-    let places = line.outputs.clone().unwrap_or_else(|| (0..count).map(Some).collect());
+    let places = line.outputs.clone().unwrap_or_else(|| (0..count).map(|at| Some((at, false))).collect());
     if places.len() < count {
         return undefined(format!("{count} outputs, of which {} are defined", places.len()));
     }
     let mut values = Vec::new();
     for place in places {
-        values.push(place.map(|p| c.b.item(made, p)).transpose()?.map(Into::into));
+        let Some((at, is_narrow)) = place else {
+            values.push(None);
+            continue;
+        };
+        let item = c.b.item(made, at)?;
+        values.push(Some(if is_narrow { c.b.narrow_places(item)? } else { item }.into()));
     }
     Ok(values)
 }

@@ -7,40 +7,51 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::forms::{Form, Given, said_of};
+use super::held::{Replaced, agree};
 use super::{Build, Call, Packed, Undefined, Value, undefined};
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, ValueType, View};
-use crate::lower::ge::operators::{self, Feed};
-use crate::lower::ge::proto::{DataType, OpDef, Value as Attr};
-use crate::lower::ge::types::of_torch_number;
-use crate::ops::{Base, Bound, Operator};
+use crate::lower::ge::operators::{self, GeOperator};
+use crate::lower::ge::proto::{DataType, OpDef};
+use crate::ops::{Bound, Schema};
 
 /// A line of the table.
-struct Line {
-    target: &'static str,
-    slots: Vec<(&'static str, &'static str)>,
-    attributes: Vec<(&'static str, &'static str)>,
-    /// Which result of the call each output is, where that is not in order.
-    results: Option<Vec<usize>>,
+pub(super) struct Line {
+    pub target: &'static str,
+    /// What feeds each slot, by name; `-` is none of them: the argument is read by neither.
+    pub slots: Vec<(&'static str, Form)>,
+    /// What each attribute is; `@` in front names an argument, which must be that.
+    pub attributes: Vec<(&'static str, Form)>,
+    /// Which result of the call each output is, where that is not in order, and whether as numbers of 32 bits.
+    results: Option<Vec<(usize, bool)>>,
 }
 
 static LINES: LazyLock<HashMap<&'static str, Vec<Line>>> = LazyLock::new(|| {
     let mut all: HashMap<&'static str, Vec<Line>> = HashMap::new();
-    for (kind, line) in include_str!("fields.txt").lines().filter(|l| !l.starts_with('#')).filter_map(parse) {
+    for (kind, line) in include_str!("fields.txt").lines().filter(|l| !l.starts_with(['#', ':'])).filter_map(parse) {
         all.entry(kind).or_default().push(line);
     }
     all
+});
+
+/// How operators are called that the registry does not describe.
+static CALLED: LazyLock<Vec<(String, Schema)>> = LazyLock::new(|| {
+    let lines = include_str!("fields.txt").lines().filter_map(|l| l.strip_prefix(": "));
+    let schemas = lines.filter_map(|l| Schema::parse(l).ok());
+    schemas.map(|s| (format!("{}.{}.default", s.namespace, s.name), s)).collect()
 });
 
 fn parse(line: &'static str) -> Option<(&'static str, Line)> {
     let (kind, rest) = line.split_once(" = ")?;
     let mut parts = rest.split('|').map(str::trim);
     let target = parts.next()?;
-    let pairs = |text: Option<&'static str>, by: char| -> Vec<(&'static str, &'static str)> {
-        text.unwrap_or("").split(' ').filter_map(|p| p.split_once(by)).collect()
+    let pairs = |text: Option<&'static str>, by: char| -> Vec<(&'static str, Form)> {
+        text.unwrap_or("").split(' ').filter_map(|p| p.split_once(by)).map(|(name, f)| (name, Form::parse(f))).collect()
     };
     let slots = pairs(parts.next(), '<');
     let attributes = pairs(parts.next(), '=');
-    let results = parts.next().map(|places| places.split(' ').filter_map(|p| p.parse().ok()).collect());
+    let place = |p: &str| Some((p.trim_end_matches('^').parse().ok()?, p.ends_with('^')));
+    let results = parts.next().map(|places| places.split(' ').filter_map(place).collect());
     Some((kind, Line { target, slots, attributes, results }))
 }
 
@@ -80,15 +91,17 @@ pub fn make(
             if original.kind(node) != NodeKind::Call || original.target(node) != line.target || taken.contains(&node) {
                 continue;
             }
-            let operator = registry.operator_of(original, node);
-            let agreed = by_default(&call, line, known).and_then(|()| match operator {
-                Some(operator) => agree(&mut call, line, original, node, operator),
-                None => agree_in_order(&mut call, line, original, node),
-            });
+            let described = registry.operator_of(original, node).map(|o| &o.schema);
+            let called = described.or_else(|| CALLED.iter().find(|(t, _)| t == line.target).map(|(_, s)| s));
+            let Some(schema) = called else { continue };
+            let agreed = Bound::bind(schema, original, original.args(node), original.kwargs(node))
+                .map_err(|e| Undefined(e.to_string()))
+                .map(|bound| Given { graph: original, node, schema, bound })
+                .and_then(|given| by_default(&call, line, known).and_then(|()| agree(&mut call, line, &given, known)));
             match agreed {
                 Ok(replaced) => {
                     taken.push(node);
-                    return push(call.b, op, line, original, node, operator, &replaced);
+                    return push(call.b, op, line, original, (node, schema), &replaced);
                 }
                 Err(reason) => why = reason,
             }
@@ -98,7 +111,7 @@ pub fn make(
 }
 
 /// Refuses an attribute that no argument is said to be, and that is not what GE takes without it.
-fn by_default(c: &Call<'_, '_>, line: &Line, known: &operators::GeOperator) -> Result<(), Undefined> {
+fn by_default(c: &Call<'_, '_>, line: &Line, known: &GeOperator) -> Result<(), Undefined> {
     for attribute in known.attributes.iter().filter(|a| line.attributes.iter().all(|(name, _)| *name != a.name)) {
         let default = attribute.default.as_ref().and_then(|d| d.value.as_ref());
         if let (Some(value), Some(default)) = (c.attribute_value(attribute.name), default)
@@ -110,237 +123,12 @@ fn by_default(c: &Call<'_, '_>, line: &Line, known: &operators::GeOperator) -> R
     Ok(())
 }
 
-/// Whether a tensor of no elements feeds a slot.
-fn is_nothing(value: &Value) -> bool {
-    value.numbers().is_some_and(|n| n.items.is_empty())
-}
-
-/// Whether what feeds a slot of a norm scales or moves nothing: what stands there for an argument that is not given.
-fn is_idle(b: &Build<'_>, target: &str, slot: &str, fed: &[Value]) -> bool {
-    let idle = match slot {
-        _ if target != "aten._native_batch_norm_legit_functional.default" => return false,
-        "weight" => [Arg::Int(1), Arg::Float(1.0)],
-        "bias" => [Arg::Int(0), Arg::Float(0.0)],
-        _ => return false,
-    };
-    match fed {
-        [Value::Numbers(n)] => n.items.iter().all(|i| idle.contains(i)),
-        [Value::Tensor(n)] => {
-            b.graph.target(*n) == "aten.full.default" && b.graph.args(*n).get(1).is_some_and(|v| idle.contains(v))
-        }
-        _ => false,
-    }
-}
-
-/// What takes an argument's place, by parameter.
-type Replaced = HashMap<usize, Arg>;
-
-fn agree(
-    c: &mut Call<'_, '_>,
-    line: &Line,
-    original: &Graph,
-    node: NodeId,
-    operator: &Operator,
-) -> Result<Replaced, Undefined> {
-    let bound = Bound::bind(&operator.schema, original, original.args(node), original.kwargs(node))
-        .map_err(|e| Undefined(e.to_string()))?;
-    let mut replaced = Replaced::new();
-    for (slot, values) in c.slots().to_vec() {
-        let fed: Vec<Value> = values.into_iter().flatten().collect();
-        let named = line.slots.iter().find(|(s, _)| *s == slot).map(|(_, p)| *p);
-        // What the converter computes of an argument, the slot of that name takes: the tensor that feeds it is judged, wherever it comes from.
-        let named = named.map(|p| if p == "?" { slot } else { p });
-        let Some(param) = named.and_then(|p| operator.schema.param_index(p)) else {
-            let fits = if named == Some("none") {
-                fed.iter().all(is_nothing)
-            } else {
-                named.is_some() && fed.iter().all(|v| v.numbers().is_some())
-            };
-            if fed.is_empty() || fits {
-                continue;
-            }
-            return undefined(format!("which argument feeds `{slot}` is not known"));
-        };
-        let dynamic = c.feed(slot) == Some(Feed::Dynamic);
-        let is_whole = operator.schema.params.get(param).is_some_and(|p| p.ty.base == Base::SymInt);
-        let is_zero = matches!(fed.as_slice(), [Value::Numbers(n)] if n.only() == Some(&Arg::Int(0)));
-        // A place that is not given is where the memory begins.
-        let argument = match bound.get(param) {
-            Arg::None if is_whole && is_zero => Some(Arg::None),
-            Arg::None if dynamic && fed.iter().all(is_nothing) => Some(Arg::None),
-            Arg::None if is_idle(c.b, line.target, slot, &fed) => Some(Arg::None),
-            given => feeds(c.b, given, &fed, dynamic),
-        };
-        let wrong = || Undefined(format!("`{slot}` is not fed by the argument that it is made of"));
-        let argument = as_given(c.b, argument.ok_or_else(wrong)?, original, bound.get(param));
-        if replaced.insert(param, argument.clone()).is_some_and(|other| other != argument) {
-            return Err(wrong());
-        }
-    }
-    for (param, arg) in bound.args.iter().enumerate() {
-        let name = operator.schema.params.get(param).map_or("", |p| &p.name);
-        // Some arguments GE does not read, nor does what the call computes depend on them: they are what they were where that is an input.
-        if line.slots.contains(&("-", name))
-            && let Arg::Node(given) = arg
-        {
-            // One that need not be given stands for nothing.
-            let is_optional = operator.schema.params.get(param).is_some_and(|p| p.ty.is_optional());
-            match input_as(c.b, original, *given) {
-                Some(input) => replaced.insert(param, Arg::Node(input)),
-                None if is_optional => replaced.insert(param, Arg::None),
-                None => None,
-            };
-        }
-        if arg.nodes().next().is_some() && !replaced.contains_key(&param) {
-            return undefined("an argument of the call feeds no slot");
-        }
-    }
-    for (attribute, param) in &line.attributes {
-        if let Ok(number) = param.parse::<i64>()
-            && !is_same(c.attribute_value(attribute), &Arg::Int(number))
-        {
-            return undefined(format!("attribute `{attribute}` is another than {number}"));
-        }
-        if let Some(Arg::Int(number)) =
-            param.strip_prefix("type:").and_then(|p| operator.schema.param_index(p)).map(|p| bound.get(p))
-        {
-            let ty = of_torch_number(*number).map(|t| Arg::Int(t.cpp()));
-            if ty.is_none_or(|ty| !is_same(c.attribute_value(attribute), &ty)) {
-                return undefined(format!("attribute `{attribute}` is another type than the argument"));
-            }
-        }
-        let Some(param) = operator.schema.param_index(param) else { continue };
-        let value = c.attribute_value(attribute);
-        if !is_same(value, bound.get(param)) {
-            return undefined(format!("attribute `{attribute}` is not the argument that it is made of"));
-        }
-    }
-    Ok(replaced)
-}
-
-/// The place of an argument of which only the name is known: behind all that stand in order.
-fn by_name(line: &Line, name: &str) -> usize {
-    let at = line.slots.iter().position(|(_, p)| *p == name);
-    at.map_or(usize::MAX, |i| i.saturating_add(1 << 16))
-}
-
-/// As [`agree`], of an operator that nobody described: arguments by name, and the others' tensors in the order of the slots.
-fn agree_in_order(c: &mut Call<'_, '_>, line: &Line, original: &Graph, node: NodeId) -> Result<Replaced, Undefined> {
-    let kwargs: Vec<(&str, &Arg)> = original.kwargs(node).iter().map(|(k, a)| (original.texts.text(*k), a)).collect();
-    let tensors = |a: &Arg| a.nodes().next().is_some();
-    let mut places = original.args(node).iter().enumerate().filter(|(_, a)| tensors(a));
-    let mut replaced = Replaced::new();
-    for (slot, values) in c.slots().to_vec() {
-        let fed: Vec<Value> = values.into_iter().flatten().collect();
-        let param = line.slots.iter().find(|(s, _)| *s == slot).map_or("", |(_, p)| *p);
-        let dynamic = c.feed(slot) == Some(Feed::Dynamic);
-        let named = kwargs.iter().find(|(k, a)| *k == param && tensors(a));
-        let (at, arg) = match named {
-            Some((name, arg)) => (by_name(line, name), *arg),
-            None if fed.is_empty() => continue,
-            None => match places.next() {
-                Some((at, arg)) => (at, arg),
-                None => return undefined(format!("no argument feeds `{slot}`")),
-            },
-        };
-        match feeds(c.b, arg, &fed, dynamic) {
-            Some(argument) => replaced.insert(at, argument),
-            None => return undefined(format!("`{slot}` is not fed by the argument that it is made of")),
-        };
-    }
-    if places.next().is_some() || kwargs.iter().any(|(k, a)| tensors(a) && !replaced.contains_key(&by_name(line, k))) {
-        return undefined("an argument of the call feeds no slot");
-    }
-    for (attribute, param) in &line.attributes {
-        let given = kwargs.iter().find(|(k, _)| k == param).map(|(_, a)| *a);
-        let value = c.attribute_value(attribute);
-        if given.is_some_and(|g| !is_same(value, g)) {
-            return undefined(format!("attribute `{attribute}` is not the argument that it is made of"));
-        }
-    }
-    Ok(replaced)
-}
-
-/// The input that an input of the graph that was lowered is here.
-fn input_as(b: &Build<'_>, original: &Graph, node: NodeId) -> Option<NodeId> {
-    let inputs = |graph: &Graph| -> Vec<NodeId> {
-        graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Placeholder).collect()
-    };
-    let at = inputs(original).iter().position(|n| *n == node)?;
-    inputs(&b.graph).get(at).copied()
-}
-
-/// Returns what stands in an argument's place where these feed its slot; nothing where they are of another kind.
-fn feeds(b: &mut Build<'_>, arg: &Arg, fed: &[Value], dynamic: bool) -> Option<Arg> {
-    match (arg, fed) {
-        (Arg::None, []) => Some(Arg::None),
-        (Arg::Node(_), [one]) if !dynamic => one.tensor(b).ok().map(Arg::Node),
-        (Arg::Node(_), [one]) => one.tensor(b).ok().map(Arg::Node),
-        (Arg::List(items) | Arg::Tuple(items), [Value::Numbers(numbers)]) if !dynamic => {
-            let same = items.len() == numbers.items.len() && items.iter().zip(&numbers.items).all(|(a, b)| a == b);
-            same.then(|| arg.clone())
-        }
-        (Arg::List(items) | Arg::Tuple(items), many) if items.len() == many.len() => {
-            let nodes: Option<Vec<Arg>> = many.iter().map(|v| v.tensor(b).ok().map(Arg::Node)).collect();
-            Some(Arg::List(nodes?.into()))
-        }
-        (Arg::Int(_) | Arg::Float(_) | Arg::Bool(_), [Value::Numbers(numbers)]) => {
-            let one = numbers.only()?;
-            (numbers.argument(b, one) == *arg).then(|| arg.clone())
-        }
-        _ => None,
-    }
-}
-
-/// Integers that GE takes as 64 bits where the call takes 32: those that were widened.
-fn as_given(b: &mut Build<'_>, fed: Arg, original: &Graph, given: &Arg) -> Arg {
-    let (Arg::Node(wide), Arg::Node(given)) = (&fed, given) else { return fed };
-    let was_wide = original.ty(*given).as_tensor().map(|t| t.dtype) == Some(crate::graph::Dtype::I64);
-    let before = b.wide_places(*wide);
-    if was_wide && before != *wide {
-        b.assumed.insert("integers that GE takes as 32 bits fit them".into());
-        return Arg::Node(before);
-    }
-    let [Arg::Node(narrow)] = b.graph.args(*wide) else { return fed };
-    let dtype = original.ty(*given).as_tensor().map(|t| t.dtype);
-    let is_widened = b.graph.target(*wide) == "aten._to_copy.default"
-        && b.dtype(*wide) == Ok(crate::graph::Dtype::I64)
-        && b.dtype(*narrow) == Ok(crate::graph::Dtype::I32)
-        && dtype == Some(crate::graph::Dtype::I32);
-    if is_widened { Arg::Node(*narrow) } else { fed }
-}
-
-/// Whether an attribute is an argument. One that is not given is the operator's own default, which the attribute's need not be.
-fn is_same(attribute: Option<&Attr>, arg: &Arg) -> bool {
-    #[allow(clippy::cast_possible_truncation)] // Attributes are single floats.
-    match (attribute, arg) {
-        (_, Arg::None) => true,
-        (None, _) => false,
-        (Some(Attr::I(a) | Attr::Dt(a)), Arg::Int(b)) => a == b,
-        (Some(Attr::I(a)), Arg::Bool(b)) => *a == i64::from(*b),
-        (Some(Attr::B(a)), Arg::Bool(b)) => a == b,
-        (Some(Attr::B(a)), Arg::Int(b)) => i64::from(*a) == *b,
-        (Some(Attr::F(a)), Arg::Float(b)) => a.to_bits() == (*b as f32).to_bits(),
-        #[allow(clippy::cast_precision_loss)]
-        (Some(Attr::F(a)), Arg::Int(b)) => a.to_bits() == (*b as f32).to_bits(),
-        (Some(Attr::S(a)), Arg::Str(b)) => a == b.as_bytes(),
-        (Some(Attr::List(a)), Arg::List(b) | Arg::Tuple(b)) => {
-            let ints: Option<Vec<i64>> = b.iter().map(|x| if let Arg::Int(v) = x { Some(*v) } else { None }).collect();
-            let bools: Option<Vec<bool>> =
-                b.iter().map(|x| if let Arg::Bool(v) = x { Some(*v) } else { None }).collect();
-            ints.is_some_and(|i| i == a.i) || bools.is_some_and(|t| t == a.b)
-        }
-        _ => false,
-    }
-}
-
 fn push(
     b: &mut Build<'_>,
     op: &OpDef,
     line: &Line,
     original: &Graph,
-    node: NodeId,
-    operator: Option<&Operator>,
+    (node, schema): (NodeId, &Schema),
     replaced: &Replaced,
 ) -> super::Made {
     let place = |at: usize, arg: &Arg| replaced.get(&at).cloned().unwrap_or_else(|| arg.clone());
@@ -350,8 +138,7 @@ fn push(
         .iter()
         .map(|(k, a)| {
             let name = original.texts.text(*k);
-            let at = operator.and_then(|o| o.schema.param_index(name));
-            let at = at.unwrap_or_else(|| by_name(line, name));
+            let at = schema.param_index(name).unwrap_or(usize::MAX);
             (b.graph.texts.intern(name), place(at, a))
         })
         .collect();
@@ -373,7 +160,7 @@ fn push(
     };
     let new = NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs: kwargs.into(), ty };
     let made = b.graph.push(BodyId::ROOT, &name, new);
-    let open: Vec<&str> = line.attributes.iter().filter(|(_, p)| *p == "?").map(|(a, _)| *a).collect();
+    let open: Vec<&str> = line.attributes.iter().filter(|(_, form)| *form == Form::Open).map(|(a, _)| *a).collect();
     let open = if open.is_empty() { String::new() } else { format!("; not held: {}", open.join(", ")) };
     b.assumed.insert(format!("{} is held to {} by its slots and attributes{open}", op.r#type, line.target));
     let outputs = op.output_desc.len();
@@ -382,6 +169,8 @@ fn push(
     let count = count.or_else(|| is_taken_apart().then_some(outputs));
     match count {
         None if outputs <= 1 => {
+            let is_narrow = line.results.as_ref().and_then(|r| r.first()).is_some_and(|(_, narrow)| *narrow);
+            let made = if is_narrow { b.narrow_places(made)? } else { made };
             let value = packed(b, op, 0, made).map_or_else(|| made.into(), Value::Packed);
             Ok(vec![Some(value); outputs])
         }
@@ -391,7 +180,8 @@ fn push(
         Some(count) => {
             let mut values = Vec::new();
             for place in 0..outputs {
-                let at = line.results.as_ref().and_then(|r| r.get(place)).copied().unwrap_or(place);
+                let (at, is_narrow) =
+                    line.results.as_ref().and_then(|r| r.get(place)).copied().unwrap_or((place, false));
                 if at >= count {
                     values.push(None);
                     continue;
@@ -405,6 +195,7 @@ fn push(
                 let item = lifted.iter().rev().filter(|_| at == 0).try_fold(item, |item, axis| {
                     b.call("aten.unsqueeze.default", vec![Arg::Node(item), Arg::Int(*axis)])
                 })?;
+                let item = if is_narrow { b.narrow_places(item)? } else { item };
                 values.push(Some(packed(b, op, place, item).map_or_else(|| item.into(), Value::Packed)));
             }
             Ok(values)
@@ -435,16 +226,6 @@ fn packed(b: &Build<'_>, op: &OpDef, place: usize, item: NodeId) -> Option<Packe
     (is_half && own.is_integer()).then_some(Packed { packed: item, each, apart: false })
 }
 
-/// What the graph says of one result of a call that no rule types: the call that stands for it here has the same.
-fn said_of(original: &Graph, node: NodeId, at: usize) -> Option<ValueType> {
-    let at = i64::try_from(at).ok()?;
-    let takes = |user: &NodeId| {
-        original.target(*user) == "_operator.getitem"
-            && matches!(original.args(*user), [_, Arg::Int(place)] if *place == at)
-    };
-    original.users_in_order(node).into_iter().find(takes).map(|user| original.ty(user).clone())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -457,10 +238,32 @@ mod tests {
                 super::super::rule(kind).is_none() && super::super::exact::line(kind).is_none(),
                 "{kind} is defined"
             );
-            for (slot, _) in lines.iter().flat_map(|l| &l.slots).filter(|(slot, _)| *slot != "-") {
+            for (slot, form) in lines.iter().flat_map(|l| &l.slots).filter(|(slot, _)| *slot != "-") {
                 assert!(known.inputs.iter().any(|s| s.name == *slot), "{kind}: {slot}");
+                assert_ne!(*form, Form::Open, "{kind}: {slot}");
+            }
+            for (name, _) in lines.iter().flat_map(|l| &l.attributes).filter(|(name, _)| !name.starts_with('@')) {
+                assert!(known.attribute(name).is_some(), "{kind}: {name}");
             }
         }
         assert!(LINES.len() > 100);
+    }
+
+    #[test]
+    fn every_form_reads_arguments_that_the_call_has_and_few_attributes_are_held_by_nobody() {
+        let registry = crate::ops::Registry::standard();
+        let mut open = 0;
+        for line in LINES.values().flatten() {
+            let described = registry.get(line.target).map(|o| &o.schema);
+            let called = described.or_else(|| CALLED.iter().find(|(t, _)| t == line.target).map(|(_, s)| s));
+            let schema = called.unwrap_or_else(|| panic!("{}", line.target));
+            let named = |name: &str| schema.param_index(name).is_some() || name == "result" || name.starts_with("DT_");
+            for (name, form) in line.slots.iter().chain(&line.attributes) {
+                assert!(form.params().into_iter().all(named), "{}: {name}", line.target);
+                assert!(name.strip_prefix('@').is_none_or(named), "{}: {name}", line.target);
+                open += usize::from(*form == Form::Open);
+            }
+        }
+        assert!(open <= 4, "{open}");
     }
 }

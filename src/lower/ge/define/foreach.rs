@@ -88,7 +88,7 @@ fn with_number(c: &mut Call<'_, '_>, target: &str) -> Made {
 
 fn numbers(c: &mut Call<'_, '_>, slot: &str) -> Result<Arg, Undefined> {
     let numbers = c.numbers(slot)?;
-    Ok(Arg::list(numbers.items.iter().map(|i| numbers.argument(c.b, i)).collect::<Vec<_>>()))
+    Ok(Arg::list(numbers.items.iter().map(|i| c.scalar(&numbers, i)).collect::<Vec<_>>()))
 }
 
 fn with_numbers(c: &mut Call<'_, '_>, target: &str) -> Made {

@@ -27,6 +27,8 @@ fn singular(c: &mut Call<'_, '_>) -> Made {
         return Ok(vec![Some(sigma.into()), None, None]);
     }
     let (left, right) = (c.b.item(made, 0)?, c.b.item(made, 2)?);
+    // PyTorch's rows are the conjugates of GE's columns.
+    c.only(!c.b.dtype(x)?.is_complex(), "vectors of complex numbers")?;
     let right =
         c.b.call("aten.transpose.int", vec![Arg::Node(right), Arg::Int(last), Arg::Int(last.saturating_sub(1))])?;
     Ok(vec![Some(sigma.into()), Some(left.into()), Some(right.into())])

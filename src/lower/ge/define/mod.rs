@@ -3,7 +3,7 @@
 //! Keyed by GE operator; written from the prototypes: slots, attributes, their defaults and their meaning to GE. Nothing here knows how a
 //! graph was lowered, and nothing is shared with `convert`.
 //!
-//! - `fields`: operators that nobody defined, held to the call of which they were made;
+//! - `fields`: operators that nobody defined, held to the call of which they were made; `held`: whether they are made of it, `forms`: of which arguments, and how;
 //! - `exact.txt`: a GE operator that is one operator of PyTorch, argument by argument;
 //! - a file a family: what takes more than that;
 //! - `build`, `call`, `value`: the graph that is made, the operator that is defined, what its edges carry.
@@ -15,6 +15,8 @@ pub(super) mod build;
 mod call;
 mod exact;
 pub(super) mod fields;
+mod forms;
+mod held;
 mod value;
 
 mod create;

@@ -54,36 +54,34 @@ impl Arithmetic {
     }
 }
 
-/// Computes element by element with two lists of integers, one of which may be a single number; nothing where they are no integers.
+/// Computes element by element with two lists of integers, one of which may be a single number; nothing where they are no integers, where one is spread
+/// otherwise, or where the result's type does not hold what comes out: there it wraps.
 pub fn both(b: &mut Build<'_>, op: Arithmetic, x: &Numbers, y: &Numbers) -> Result<Option<Value>, Undefined> {
     let whole = |n: &Numbers| n.dtype.is_integer() && !n.items.iter().any(|i| matches!(i, Arg::Float(_)));
     if !whole(x) || !whole(y) {
         return Ok(None);
     }
-    let shape = if x.items.len() == 1 && x.dims.len() <= y.dims.len() { y } else { x };
-    if shape.items.len() != x.items.len().max(y.items.len())
-        || (x.items.len() != y.items.len() && x.only().is_none() && y.only().is_none())
-    {
+    let (shape, spread) = if x.dims.len() < y.dims.len() || x.items.len() < y.items.len() { (y, x) } else { (x, y) };
+    // Each element beside its own, or beside the only one: whatever else is spread is no list.
+    let padded = shape.dims.len().checked_sub(spread.dims.len()).and_then(|at| shape.dims.split_at_checked(at));
+    let alike = padded.is_some_and(|(outer, inner)| outer.iter().all(|d| *d == 1) && inner == &*spread.dims);
+    if !alike && (spread.only().is_none() || padded.is_none()) {
         return Ok(None);
     }
-    let mut items = Vec::new();
+    let (dtype, mut items) = (wider(x.dtype, y.dtype), Vec::new());
     for i in 0..shape.items.len() {
         let (Some(p), Some(q)) = (x.only().or_else(|| x.items.get(i)), y.only().or_else(|| y.items.get(i))) else {
             return Ok(None);
         };
         items.push(match (p, q) {
             (Arg::Int(p), Arg::Int(q)) => match op.known(*p, *q) {
-                Some(known) => Arg::Int(known),
-                None => return Ok(None),
+                Some(known) if holds(known, dtype) => Arg::Int(known),
+                _ => return Ok(None),
             },
             _ => Arg::Node(b.call(op.target(), vec![p.clone(), q.clone()])?),
         });
     }
-    Ok(Some(Value::Numbers(std::rc::Rc::new(Numbers {
-        dtype: wider(x.dtype, y.dtype),
-        dims: shape.dims.clone(),
-        items,
-    }))))
+    Ok(Some(Value::Numbers(std::rc::Rc::new(Numbers { dtype, dims: shape.dims.clone(), items }))))
 }
 
 /// Divides known integers by others, element by element, where nothing is left over.

@@ -91,6 +91,7 @@ fn adaptive_max_pool(c: &mut Call<'_, '_>) -> Made {
         values = c.b.call("aten.unsqueeze.default", vec![Arg::Node(values), Arg::Int(0)])?;
         places = c.b.call("aten.unsqueeze.default", vec![Arg::Node(places), Arg::Int(0)])?;
     }
+    let places = c.b.narrow_places(places)?;
     Ok(vec![Some(values.into()), Some(places.into())])
 }
 

@@ -260,6 +260,7 @@ fn variance_from_mean(c: &mut Call<'_, '_>) -> Made {
     let (x, mean) = (c.t("x")?, c.t("mean")?);
     let axes = c.int_list("dim")?;
     let axes = some_axes(c, x, axes)?;
+    c.only(c.b.dtype(x)?.is_float(), "a variance of numbers that are not real")?;
     c.by_default("unbiased")?;
     let (correction, keep) = (c.int("correction")?, c.flag("keepdim")?);
     let variance = squares_from(c, x, mean, axes, correction, keep)?;

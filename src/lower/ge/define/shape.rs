@@ -446,9 +446,13 @@ fn strided_slice(c: &mut Call<'_, '_>) -> Made {
         end.len() == begin.len() && axes.len() == begin.len() && strides.len() == begin.len(),
         "lists of other lengths",
     )?;
+    let axes = axes.into_iter().map(|at| axis(at, rank)).collect::<Result<Vec<_>, _>>()?;
+    let mut named = axes.clone();
+    named.sort_unstable();
+    c.only(named.windows(2).all(|w| w.first() != w.last()), "an axis that is named twice")?;
     for (((from, to), at), step) in begin.into_iter().zip(end).zip(axes).zip(strides) {
         c.only(step > 0, "a step backwards")?;
-        let at = Arg::Int(signed(axis(at, rank)?));
+        let at = Arg::Int(signed(at));
         x = c.b.call("aten.slice.Tensor", vec![Arg::Node(x), at, from, to, Arg::Int(step)])?;
     }
     one(x)

@@ -146,6 +146,7 @@ impl Raising<'_, '_> {
     pub(super) fn finish(mut self, original: &Graph) -> Result<Raised, RaiseError> {
         let Some((output, values)) = returned(original) else { return wrong("the graph returns nothing".into()) };
         let outputs = self.net_outputs()?;
+        self.check_attributes(&outputs)?;
         let mut copies: HashMap<usize, NodeId> = HashMap::new();
         let is_mutation: Vec<bool> = match &original.signature {
             Some(s) => s.outputs.iter().map(|o| o.kind.is_mutation()).collect(),

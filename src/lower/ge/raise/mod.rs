@@ -1,6 +1,6 @@
 //! A GE graph, as it was written, back to a graph of PyTorch's operators: through `define`, and nothing that lowered it.
 //!
-//! - `between`: which calls may be read at another place;
+//! - `attributes`: what the graph says of itself; `between`: which calls may be read at another place;
 //! - `wires`: what the edges name; `memory`: what is written, and who reads it when; `order`: whether they keep what streams say; `source`: Data and constants; `host`: what the host does around the graph;
 //!   `bias`, `spelling`: calls that both sides say alike; `definition`: what the graph that was lowered is held to where GE lacks an operator; `types`.
 //!
@@ -8,6 +8,7 @@
 //! operator has the dtype that its descriptor says. What writes an input is ordered against whoever reads it, by edges alone.
 //! Leaves to others: whether that is what the graph that was lowered means (`verify`, asked by the pipeline).
 
+mod attributes;
 mod between;
 mod bias;
 mod definition;

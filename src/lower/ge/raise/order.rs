@@ -2,16 +2,17 @@
 //!
 //! What a graph says of streams becomes control edges. For each node that waits for another stream, the last node there that it waits for must be
 //! behind it by edges, or by the order of operators on one stream. Which operators are a node's, the descriptors say (`_fx_tensor_name`); that is
-//! no more than a name to look for: an edge that is not there is found wherever the name leads.
+//! no more than a name to look for: an edge that is not there is found wherever the name leads, and a node that must be there and whose name is gone is refused.
 
 use std::collections::HashMap;
 
 use super::wires::Wires;
 use super::{RaiseError, Raising};
-use crate::analysis::Storages;
 use crate::analysis::streams::{Accesses, Order, Rules, Streams, Work, mentions_streams};
-use crate::graph::{BodyId, Graph, NodeId, View};
+use crate::analysis::{Shares, Storages, home_of, place_of};
+use crate::graph::{BodyId, Graph, NodeId, ValueType, View};
 use crate::lower::ge::proto::{AttrDef, GraphDef, OpDef, Value};
+use crate::ops::Registry;
 
 const STREAM: &str = "_user_stream_label";
 
@@ -77,13 +78,30 @@ impl Raising<'_, '_> {
         let earlier = earlier_on_stream(self.ge);
         for (a, b) in waits(original, &order) {
             let (before, after) = (original.name(a), original.name(b));
-            let (Some(x), Some(y)) = (operators.get(before), operators.get(after)) else { continue };
-            if !is_before(&self.wires, &earlier, *x, *y) {
+            let kept = match (operators.get(before), operators.get(after)) {
+                (Some(x), Some(y)) => is_before(&self.wires, &earlier, *x, *y),
+                (x, y) => {
+                    [(x, a), (y, b)].iter().any(|(found, n)| found.is_none() && makes_none(original, registry, *n))
+                }
+            };
+            if !kept {
                 return Err(RaiseError::OrderLost { before: before.to_string(), after: after.to_string() });
             }
         }
         Ok(())
     }
+}
+
+/// Whether a node becomes no operator: it gives no tensor, takes one of several that another gave, is its operand, or nobody reads it.
+fn makes_none(original: &Graph, registry: &Registry, node: NodeId) -> bool {
+    let is_tensor = |ty: &ValueType| {
+        !matches!(ty, ValueType::SymInt(_) | ValueType::SymFloat(_) | ValueType::SymBool(_) | ValueType::None)
+    };
+    let is_same = matches!(home_of(original, registry, place_of(original, node)).as_slice(), [Shares::Same(_)]);
+    !is_tensor(original.ty(node))
+        || is_same
+        || original.target(node) == "_operator.getitem"
+        || original.users_in_order(node).is_empty()
 }
 
 /// Every node that waits for another stream, with the last one there that it waits for, where that is new to its own stream.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::attributes::is_on_host;
 use super::types::of_proto;
 use crate::graph::{Arg, Dtype, NodeId, ValueType};
 use crate::lower::ge::define::{Build, Numbers, Undefined, Value};
@@ -16,6 +17,13 @@ fn undefined<T>(why: String) -> Result<T, Undefined> {
 pub fn data(b: &mut Build<'_>, op: &OpDef, from: &str, inputs: &[NodeId]) -> Result<Value, Undefined> {
     let Some(desc) = op.output_desc.first() else { return undefined("a Data without output".into()) };
     let input = |text: &str| text.parse::<usize>().ok().and_then(|i| inputs.get(i)).copied();
+    // What is no tensor the host holds; a tensor is where the graph has it, and what was exported on the device.
+    let whole = from.strip_prefix("contiguous(").and_then(|f| f.strip_suffix(')')).unwrap_or(from);
+    let tensor = whole.strip_prefix("fx:").and_then(input).and_then(|n| b.tensor(n).ok());
+    let stays = tensor.is_none_or(|t| b.graph.signature.is_none() && &*t.device.kind == "cpu");
+    if is_on_host(op) != stays {
+        return undefined(format!("the host passes `{from}` to the other side"));
+    }
     if let Some(fx) = from.strip_prefix("fx:").and_then(input) {
         agree(b, desc, fx)?;
         return Ok(fx.into());
