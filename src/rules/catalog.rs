@@ -35,7 +35,7 @@ macro_rules! families {
 families! {
     "arithmetic" Exact "element/arith.rs" ["abs-of-product" "abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "arithmetic-of-numbers" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "round-of-sign" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number"]
     "casts" Exact "element/cast.rs" ["bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-quotient" "cast-of-sign" "choose-before-cast" "integers-as-floats" "integers-between" "nan-to-few-bits" "round-once" "sign-bit" "trunc-before-integers" "zero-before-integers"]
-    "choices" Exact "element/choose.rs" ["bound-by-range" "bound-itself" "bound-of-sum" "bound-past-all" "bounds-together" "choose-equal" "choose-not" "choose-truth"]
+    "choices" Exact "element/choose.rs" ["bound-by-range" "bound-itself" "bound-of-sum" "bound-past-all" "bounds-together" "choose-equal" "choose-not" "choose-truth" "magnitude-with-sign"]
     "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-bound" "compare-by-comparison" "compare-indices" "compare-magnitude" "compare-opposites" "compare-ranges" "count-is-any" "difference-is-zero" "greater-is-itself" "not-less-than-itself"]
     "integers" Exact "element/integer.rs" ["bits-apart" "division-by-range" "division-is-shift" "divisions-compose" "integer-ring" "quotient-of-index" "remainder-by-quotient"]
     "ranges" Exact "element/bounds.rs" []

@@ -370,8 +370,6 @@ pub struct Facts {
     /// counted from either end of the dimension of that number; else along `dim`, below `num_classes`, or along the dimension of classes (the
     /// second, of a vector the first) of its first tensor.
     pub reaches: Option<Box<str>>,
-    /// `#flat`: places are counted along all dimensions as one, from either end.
-    pub flat: bool,
     /// `#whole`: of integers it raises as it does of floats.
     pub whole: bool,
     /// `#contracts=KIND`: whether sizes fit is told by how it multiplies.
@@ -437,7 +435,6 @@ impl Facts {
             "joins" => self.joins = true,
             "any-number" => self.any_number = true,
             "states-type" => self.states_type = true,
-            "flat" => self.flat = true,
             "whole" => self.whole = true,
             "as-made" => self.as_made = true,
             "sees-nan" => self.sees_nan = true,

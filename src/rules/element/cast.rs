@@ -20,7 +20,6 @@ use half::{bf16, f16};
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::make::{width, wrapped};
-use crate::rules::table::{Real, real};
 
 /// How many bounds and choices within one another are looked through.
 const NESTED: usize = 8;
@@ -384,13 +383,6 @@ impl Elements {
                 let Some(kids) = self.all_narrow(to, &expr.kids)? else { return Some(None) };
                 self.by("round-once");
                 self.op(*op, to, &kids).map(Some)
-            }
-            // A root has no place between the numbers of a dtype of less than half as many places that rounding twice would miss.
-            Form::Named(target, tokens) if real(target) == Some(Real::Sqrt) && rounds_once(to, from) => {
-                let Some(kids) = self.all_narrow(to, &expr.kids)? else { return Some(None) };
-                self.by("round-once");
-                let form = Form::Named(target.clone(), tokens.clone());
-                self.named(to, form, &kids).map(Some)
             }
             Form::Op(op @ (Op::Max | Op::Min | Op::AtLeast | Op::AtMost))
                 if expr.kids.iter().any(|k| self.float(*k).is_some()) =>

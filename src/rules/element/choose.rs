@@ -4,6 +4,7 @@
 //! A choice of equal values is that value; with the opposite condition its values are exchanged. A bound within bounds: constants are taken together, in
 //! the order in which they are applied. The greater one of a value and itself, or of a
 //! value and minus infinity, is that value. Bool algebra. Of 1 and 0 it is the truth as a number. A
+//! magnitude that takes the sign of its number is that number. A
 //! rounded number and an integer are bounded as the number is by what is left of the bound.
 //!
 //! ## When it is wrong
@@ -33,6 +34,15 @@ impl Elements {
             // Of true and false it is the truth, or its opposite; both are not the same here.
             self.by("choose-truth");
             return if yes != 0 && no == 0 { Some(c) } else { self.negated(c) };
+        }
+        if let (Some((Op::Neg, [minus])), Some((Op::Abs, [x])), Some((Op::Lt, [bits, zero]))) =
+            (self.op_of(a), self.op_of(b), self.op_of(c))
+            && let (true, Some((Op::Bits, [of])), Some(0)) = (*minus == b, self.op_of(*bits), self.number(*zero))
+            && of == x
+        {
+            let x = *x;
+            self.by("magnitude-with-sign");
+            return Some(x);
         }
         let (one, zero) = match dtype.is_float() {
             true => (self.float(a) == Some(1.0), self.float(b).is_some_and(|v| v.to_bits() == 0)),

@@ -85,11 +85,9 @@ impl Elements {
             return false;
         }
         let Some(depth) = depth.checked_sub(1) else { return false };
-        // An integer of few numbers first: what conditions ask of it is known then.
-        if let Some(shown) = self.equal_for_each_number((a, b), depth, equal) {
-            return shown;
-        }
-        let Some(condition) = self.condition_in(a).into_iter().chain(self.condition_in(b)).min() else { return false };
+        let Some(condition) = self.condition_in(a).into_iter().chain(self.condition_in(b)).min() else {
+            return self.equal_for_each_number((a, b), depth, equal);
+        };
         let split = self.split_on(condition, (a, b), depth, equal);
         if split {
             self.by("by-cases");
@@ -97,16 +95,13 @@ impl Elements {
         split
     }
 
-    /// The same for each number that an integer may be of which the host says that it is one of few; `None` where none is.
+    /// The same for each number that an integer may be of which the host says that it is one of few.
     fn equal_for_each_number(
         &mut self,
         (a, b): (ExprId, ExprId),
         depth: usize,
         equal: &mut dyn FnMut(&mut Elements, ExprId, ExprId) -> bool,
-    ) -> Option<bool> {
-        if self.between.is_empty() {
-            return None;
-        }
+    ) -> bool {
         let mut all = self.below(a);
         all.extend(self.below(b));
         let few = |e: &Self, id: ExprId| {
@@ -114,11 +109,11 @@ impl Elements {
             let (low, high) = *e.between.get(&source)?;
             (high.checked_sub(low)? < FEW && !e.names_bound(id) && !e.assumed.contains_key(&id)).then_some((low, high))
         };
-        let (id, (low, high)) = all.into_iter().find_map(|id| Some((id, few(self, id)?)))?;
-        let dtype = self.dtype(id)?;
+        let Some((id, (low, high))) = all.into_iter().find_map(|id| Some((id, few(self, id)?))) else { return false };
+        let Some(dtype) = self.dtype(id) else { return false };
         let mut holds = true;
         for number in low..=high {
-            let number = self.integer(dtype, number)?;
+            let Some(number) = self.integer(dtype, number) else { return false };
             self.assumed.insert(id, number);
             let ends = self.moved(a, &Moves::default()).zip(self.moved(b, &Moves::default()));
             holds = holds && ends.is_some_and(|ends| self.equal_by_cases(ends, depth, equal));
@@ -127,7 +122,7 @@ impl Elements {
         if holds {
             self.by("few-numbers");
         }
-        Some(holds)
+        holds
     }
 
     fn split_on(

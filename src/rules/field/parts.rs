@@ -71,64 +71,6 @@ impl Elements {
         self.unrolled_where(root, Dtype::is_float)
     }
 
-    /// Returns an expression in which a dimension that is reduced, of which only quotients and remainders by one number are read, is two.
-    pub fn spread(&mut self, root: ExprId) -> Option<ExprId> {
-        let mut known: FxHashMap<ExprId, ExprId> = FxHashMap::default();
-        for id in self.below(root) {
-            self.spend(1)?;
-            let expr = self.expr(id)?.clone();
-            let kids: SmallVec<[ExprId; 3]> = expr.kids.iter().map(|k| known.get(k).copied().unwrap_or(*k)).collect();
-            let made = match (&expr.form, kids.as_slice()) {
-                (Form::Reduce(fold, level, sizes), [body]) if expr.dtype.is_float() => {
-                    match self.spread_one(*fold, *level, sizes, *body)? {
-                        Some(found) => found,
-                        None if kids == expr.kids => id,
-                        None => self.again(&expr, &kids)?,
-                    }
-                }
-                _ if kids == expr.kids => id,
-                _ => self.again(&expr, &kids)?,
-            };
-            known.insert(id, made);
-        }
-        known.get(&root).copied()
-    }
-
-    fn spread_one(&mut self, fold: Fold, level: u32, sizes: &[Dim], body: ExprId) -> Option<Option<ExprId>> {
-        let by: Vec<Option<Dim>> = (level..).zip(sizes).map(|(l, _)| self.divisor_of(body, l)).collect();
-        if by.iter().all(Option::is_none) {
-            return Some(None);
-        }
-        let mut next = self.highest_level(body)?.checked_add(1)?;
-        let first = next;
-        let (mut with, mut all) = (SmallVec::new(), Vec::new());
-        for (size, by) in sizes.iter().zip(by) {
-            let times = by.and_then(|by| self.exactly(*size, by));
-            let parts: SmallVec<[Dim; 2]> = match (times, by) {
-                (Some(times), Some(by)) => [times, by].into_iter().collect(),
-                _ => [*size].into_iter().collect(),
-            };
-            let mut at = self.at(Dim::Fixed(0));
-            for (k, part) in parts.iter().enumerate() {
-                let mut place = self.place(Place::Bound(next, *part));
-                if k == 0
-                    && let [_, by] = parts.as_slice()
-                {
-                    place = self.scale(place, *by)?;
-                }
-                at = self.sum(at, place)?;
-                all.push(*part);
-                next = next.checked_add(1)?;
-            }
-            with.push(at);
-        }
-        if all.len() == sizes.len() {
-            return Some(None);
-        }
-        let body = self.moved(body, &Moves { vars: SmallVec::new(), bound: Some((level, with)) })?;
-        self.reduced(fold, first, &all, body).map(Some)
-    }
-
     /// The same of integers, and of truths.
     pub fn unrolled_integers(&mut self, root: ExprId) -> Option<ExprId> {
         self.unrolled_where(root, |d| d.is_integer() || d == Dtype::Bool)

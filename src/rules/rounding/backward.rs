@@ -5,7 +5,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
-use crate::rules::rounding::chain::Chain;
 use crate::rules::rounding::forward::{Beyond, Free, QUARTER, Ranges, count, largest};
 use crate::rules::rounding::interval::Interval;
 use crate::rules::rounding::unit;
@@ -42,13 +41,6 @@ pub fn error(
             return None;
         }
         let times: f64 = free.get(id)?.iter().map(|(_, n)| n).product();
-        // What is multiplied and divided by one element follows that no more than its own rounding.
-        if let Some(chain) = Chain::of(e, expr, ranges)
-            && let Some(far) = relative.get_or_insert_with(|| relative_errors(e, order, ranges)).get(id)
-        {
-            total += chain.error(*far, *ranges.get(id)?, least(expr.dtype)) * by.most() * times;
-            continue;
-        }
         total += rounding(e, expr, ranges.get(id).copied(), ranges)? * by.most() * times;
         if !is_nothing(e, expr, ranges) {
             lost += rounding_below(expr) * by.most() * times;

@@ -8,7 +8,6 @@ use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::width;
 use crate::rules::rounding::Box;
-use crate::rules::rounding::chain::{self, Chain};
 use crate::rules::rounding::interval::Interval;
 use crate::rules::table::{Real, real};
 
@@ -179,17 +178,11 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
         return held(expr.dtype, found).filter(|_| whole);
     }
     match (op, expr.kids.as_slice()) {
-        (Op::Add, _) => {
-            let sum = kid(0)?.plus(kid(1)?)?;
-            let low = if chain::adds_a_one(e, expr) { sum.low.max(1.0) } else { sum.low };
-            Interval::new(low, sum.high.max(low))
-        }
-        (Op::Mul | Op::Div, _) if let Some(found) = Chain::of(e, expr, known) => found.range(known),
+        (Op::Add, _) => kid(0)?.plus(kid(1)?),
         (Op::Sub, [a, b]) => {
             let difference = kid(0)?.plus(kid(1)?.minus())?;
             let (x, most) = without_scales(e, *a, *b);
-            let greatest = is_element_of(e, x, most, None) || chain::is_one_of_greatest(e, x, most);
-            let high = if greatest { difference.high.min(0.0) } else { difference.high };
+            let high = if is_element_of(e, x, most, None) { difference.high.min(0.0) } else { difference.high };
             Interval::new(difference.low.min(high), high)
         }
         (Op::Mul, [a, b]) if a == b => kid(0)?.squared(),

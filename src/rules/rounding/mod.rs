@@ -14,7 +14,6 @@
 
 mod absorb;
 mod backward;
-mod chain;
 mod forward;
 mod interval;
 mod known;

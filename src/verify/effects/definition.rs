@@ -192,12 +192,7 @@ fn view_fits(
 ) -> bool {
     let (Some(from), Some(step)) = (from, operator.facts.step) else { return false };
     match step {
-        ViewStep::Permute
-        | ViewStep::Transpose
-        | ViewStep::LastTwo
-        | ViewStep::Reverse
-        | ViewStep::Flip
-        | ViewStep::Move => true,
+        ViewStep::Permute | ViewStep::Transpose | ViewStep::LastTwo | ViewStep::Reverse | ViewStep::Flip => true,
         ViewStep::Slice if bound.args.get(4).is_none_or(|a| matches!(a, Arg::Int(step) if *step > 0)) => true,
         ViewStep::Narrow | ViewStep::Select | ViewStep::Pieces | ViewStep::PiecesAt => parts_fit(step, bound, from),
         ViewStep::Reshape => {

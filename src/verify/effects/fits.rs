@@ -325,9 +325,6 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         return has_own_words(operator, bound)
             && sizes.is_some_and(|sizes| sizes.iter().enumerate().all(|(k, d)| fits(f, k, *d)));
     }
-    if let (Some(kind), [to, part]) = (operator.facts.scatters, types.as_slice()) {
-        return !given_sizes && part_fits(f, kind, bound, to, part);
-    }
     if let Some(name) = &operator.facts.fits_trailing {
         let named = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
         let sizes = named.and_then(|all| all.iter().map(|a| as_dim(view, a)).collect::<Option<Vec<Dim>>>());
@@ -385,43 +382,6 @@ pub(super) fn is_reduced_filled(
         size.is_some_and(|d| f.sizes.at_most(Dim::Fixed(1), *d))
     };
     !dims.is_empty() && dims.into_iter().all(filled)
-}
-
-/// Whether what is put in place of a part has the sizes of that part, which is told by numbers of a dimension whose size is one.
-fn part_fits(f: &Functional<'_>, kind: ViewStep, bound: &Bound<'_>, to: &TensorType, part: &TensorType) -> bool {
-    let Some(dim) = axis(bound.get(2), to.rank()) else { return false };
-    let Some(size) = to.sizes.get(dim).and_then(|d| d.fixed()) else { return false };
-    let mut rest = to.sizes.clone();
-    rest.remove(dim);
-    let place = |arg: &Arg, default: i64| match arg {
-        Arg::Int(v) if *v < 0 => v.checked_add(size).map(|v| v.clamp(0, size)),
-        Arg::Int(v) => Some((*v).min(size)),
-        Arg::None => Some(default),
-        _ => None,
-    };
-    match kind {
-        ViewStep::Select => {
-            let there =
-                matches!(bound.get(3), Arg::Int(v) if v.checked_add(size).is_some_and(|end| end >= 0) && *v < size);
-            there && f.sizes.all_same(&rest, &part.sizes)
-        }
-        ViewStep::Slice => {
-            let (Some(start), Some(end), Arg::Int(step @ 1..)) =
-                (place(bound.get(3), 0), place(bound.get(4), size), bound.get(5))
-            else {
-                return false;
-            };
-            let span = end.max(start).checked_sub(start).and_then(|n| n.checked_add(step.checked_sub(1)?));
-            let length = span.and_then(|n| n.checked_div(*step));
-            let mut others = part.sizes.clone();
-            if others.len() != to.rank() {
-                return false;
-            }
-            let own = others.remove(dim);
-            own.fixed() == length && length.is_some() && f.sizes.all_same(&rest, &others)
-        }
-        _ => false,
-    }
 }
 
 /// What a call is given that is no tensor and no list of tensors.

@@ -52,8 +52,6 @@ fn on_all_boxes(
     let [first, second] = [e.joined(first)?, e.joined(second)?];
     let x = &Array { expr: e.parted_in_ones(first)?, ..x.clone() };
     let y = &Array { expr: e.parted_in_ones(second)?, ..y.clone() };
-    let x = &Array { expr: e.spread(x.expr)?, ..x.clone() };
-    let y = &Array { expr: e.spread(y.expr)?, ..y.clone() };
     let roots = [x.expr, y.expr];
     rounding::remember(e, roots);
     let parts = apart_from_zero(e, &roots, stated)?;
