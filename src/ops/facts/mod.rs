@@ -370,8 +370,6 @@ pub struct Facts {
     /// counted from either end of the dimension of that number; else along `dim`, below `num_classes`, or along the dimension of classes (the
     /// second, of a vector the first) of its first tensor.
     pub reaches: Option<Box<str>>,
-    /// `#whole`: of integers it raises as it does of floats.
-    pub whole: bool,
     /// `#contracts=KIND`: whether sizes fit is told by how it multiplies.
     pub contracts: Option<Contracts>,
     /// `#fits-filled`: sizes fit where none is 0, or none of those that `dim` names.
@@ -381,14 +379,12 @@ pub struct Facts {
     pub any_batch: Option<Ranks>,
     /// `#fits-alike`: sizes fit where those of all its tensors are the same.
     pub fits_alike: bool,
-    /// `#fits-along=NAME`: sizes fit where that of the dimension that NAME names is a number, its type rule takes it, and all tensors have the same.
+    /// `#fits-along=NAME`: sizes fit where that of the dimension that NAME names is a number and its type rule takes it.
     pub fits_along: Option<Box<str>>,
     /// `#adds=NAME`: sizes fit where no number of that list is negative, and every word is its default.
     pub adds: Option<Box<str>>,
     /// `#fits-trailing=NAME`: sizes fit where those are the last of its first tensor, and all that its other tensors have.
     pub fits_trailing: Option<Box<str>>,
-    /// `#as-made`: beside what its type rule refuses, it raises only where a call of its definition does; sizes that are symbols fit where theirs do.
-    pub as_made: bool,
     /// `#sees-nan`: its result depends on the sign or the payload of a NaN.
     pub sees_nan: bool,
     /// `#functionalizes=arguments`, `#functionalizes=bases`: a call of the operator that it is given, on copies of what that one writes; its results, then the copies.
@@ -435,8 +431,6 @@ impl Facts {
             "joins" => self.joins = true,
             "any-number" => self.any_number = true,
             "states-type" => self.states_type = true,
-            "whole" => self.whole = true,
-            "as-made" => self.as_made = true,
             "sees-nan" => self.sees_nan = true,
             "within" => self.within = Some(value.into()),
             "reaches" => self.reaches = Some(value.into()),

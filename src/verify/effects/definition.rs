@@ -1,20 +1,15 @@
 //! Whether a call surely holds because each call of its exact definition does.
 //!
-//! Promises: "yes" only for operators that are nothing but their definition, or that refuse nothing else than that and their type rule do
-//! (`#as-made`), where every call of the decomposition (in turn decomposed, where need be) never raises for the types that the rules give, and
-//! sizes that are symbols fit for all their values. A fused operator means its one definition; that the device raises for nothing else is the
-//! same assumption as that it computes that. Work is bounded.
+//! Promises: "yes" only for operators that are nothing but their definition (what PyTorch's own refuse, no decomposition says), and for sizes that are numbers, which type rules checked, where every call of the decomposition (in turn decomposed, where
+//! need be) never raises for the types that the rules give. A fused operator means its one definition; that the device raises for nothing else is
+//! the same assumption as that it computes that. Work is bounded.
 
 use crate::analysis::{getitem_of, place_of};
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{Bound, CallSite, Contracts, Exactness, Operator, Total, ViewStep};
-use crate::sym::Dim;
 use crate::term::term::Side;
 use crate::verify::effects::contract;
-use crate::verify::effects::fits::{
-    agree_but, are_alike, are_numbers_among, fits_into, guesses_no_size, has_known_sizes, has_view, holds_plainly,
-    is_python, is_reduced_filled,
-};
+use crate::verify::effects::fits::{agree_but, has_known_sizes, has_view, holds_plainly};
 use crate::verify::functional::values::Functional;
 use crate::verify::functional::views::axis;
 
@@ -52,45 +47,20 @@ fn expanded(f: &mut Functional<'_>, view: &dyn View, node: NodeId, typed: bool) 
     // What lies apart is written as if it were given.
     let operator = f.registry.apart(called).unwrap_or(called);
     let exact = f.registry.exactness(operator) == Some(Exactness::Exact) && operator.means_its_definition();
-    let types = operands(view, node, typed)?;
-    let made = operator.facts.as_made && {
-        let bound = Bound::bind(&operator.schema, view, view.args(node), view.kwargs(node)).ok()?;
-        operator.facts.total == Total::Never || states(operator, view, node, &bound, &types)
-    };
-    let mut sizes = types.into_iter().flat_map(|t| t.sizes.iter());
-    if !(exact || made) || !operator.effects.is_pure() || !sizes.all(|d| f.sizes.is_settled(*d)) {
+    let mut sizes = operands(view, node, typed)?.into_iter().flat_map(|t| t.sizes.iter());
+    if !exact || !operator.effects.is_pure() || !sizes.all(|d| f.sizes.is_settled(*d)) {
         return None;
     }
     let site = CallSite { annotated: None, target: &operator.target, ..CallSite::of(view, node) };
     let expansion = f.registry.decompose(view, f.sizes.own(), site).ok()??;
-    // Where a definition repeats elements to sizes of which the operator says nothing, that refuses them.
-    let own = match view.ty(node) {
-        ValueType::Many(all) => all.iter().collect(),
-        one => vec![one],
-    };
-    let given: Vec<&ValueType> =
-        expansion.results().iter().filter_map(|a| a.as_node()).map(|n| expansion.graph.ty(n)).collect();
-    let alike = |a: &ValueType, b: &ValueType| match (a.as_tensor(), b.as_tensor()) {
-        (Some(a), Some(b)) => f.sizes.all_same(&a.sizes, &b.sizes),
-        _ => false,
-    };
-    // So it does of operands of which the definition makes nothing.
-    let read = |n: NodeId| {
-        let mut places =
-            expansion.graph.nodes(BodyId::ROOT).filter(|p| expansion.graph.kind(*p) == NodeKind::Placeholder);
-        let at = expansion.inputs.iter().position(|host| *host == n);
-        at.and_then(|k| places.nth(k)).is_some_and(|p| !expansion.graph.users_in_order(p).is_empty())
-    };
-    let all_read = view.operands(node).all(read);
-    let all_alike = all_read && given.len() == own.len() && own.into_iter().zip(given).all(|(a, b)| alike(a, b));
-    (exact || all_alike).then_some(expansion.graph)
+    Some(expansion.graph)
 }
 
 fn is_fixed(t: &TensorType) -> bool {
     t.sizes.iter().all(|d| d.fixed().is_some())
 }
 
-/// Types of all tensors that a call is given; `None` where something else but a size is a node, or nobody knows. `typed`: rules gave all types.
+/// Types of all tensors that a call is given; `None` where something else is a node, or nobody knows. `typed`: rules gave all types.
 fn operands(view: &dyn View, node: NodeId, typed: bool) -> Option<Vec<&TensorType>> {
     let mut out = Vec::new();
     for n in view.operands(node) {
@@ -99,8 +69,6 @@ fn operands(view: &dyn View, node: NodeId, typed: bool) -> Option<Vec<&TensorTyp
             return None;
         }
         match view.ty(n) {
-            // Sizes: `holds` asks whether they fit.
-            ValueType::SymInt(_) => {}
             ValueType::Tensor(t) => out.push(&**t),
             ValueType::Many(all) => {
                 for t in all.iter() {
@@ -124,39 +92,16 @@ fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
         ))
     });
     let Some((operator, bound, types)) = found else { return false };
-    let fit = types.iter().all(|t| is_fixed(t)) || fit_as_symbols(f, (graph, node), operator, &bound, &types);
+    let fit = types.iter().all(|t| is_fixed(t)) || fit_as_symbols(f, operator, &bound, &types);
     if !operator.effects.is_pure() || !fit {
-        return false;
-    }
-    let sizes: Vec<NodeId> = graph.operands(node).filter(|n| matches!(graph.ty(*n), ValueType::SymInt(_))).collect();
-    if !sizes.is_empty() && !takes_sizes(f, (graph, node), operator, &sizes, &types) {
         return false;
     }
     let one_device = types.windows(2).all(|pair| matches!(pair, [a, b] if a.device == b.device));
     one_device && states(operator, graph, node, &bound, &types) && lies_so(f, graph, node, operator, &bound)
 }
 
-/// Whether a call takes numbers that are sizes, whatever their symbols stand for: a view, arithmetic of sizes, or elements beside them.
-fn takes_sizes(
-    f: &mut Functional<'_>,
-    (graph, node): (&Graph, NodeId),
-    operator: &Operator,
-    sizes: &[NodeId],
-    types: &[&TensorType],
-) -> bool {
-    let arithmetic = is_python(operator) && matches!(graph.ty(node), ValueType::SymInt(_));
-    let view = matches!(operator.facts.step, Some(ViewStep::Reshape | ViewStep::Expand | ViewStep::Slice));
-    arithmetic || view || operator.pointwise && are_numbers_among(f, graph, sizes, types)
-}
-
 /// Whether sizes that are symbols fit for all their values.
-fn fit_as_symbols(
-    f: &mut Functional<'_>,
-    call: (&Graph, NodeId),
-    operator: &Operator,
-    bound: &Bound<'_>,
-    types: &[&TensorType],
-) -> bool {
+fn fit_as_symbols(f: &Functional<'_>, operator: &Operator, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
     let one = crate::sym::Dim::Fixed(1);
     let align = |a: &TensorType, b: &TensorType| {
         let mut pairs = a.sizes.iter().rev().zip(b.sizes.iter().rev());
@@ -168,12 +113,8 @@ fn fit_as_symbols(
     let contracts = plain.is_some_and(|kind| contract::fits(&f.sizes, kind, bound, types));
     let from = types.first().copied();
     let apart = operator.facts.joins && joins(f, bound, types);
-    let known = has_known_sizes(f, operator, bound, from, types);
-    let alike = operator.facts.fits_alike && are_alike(f, types);
-    let filled = operator.facts.fits_filled
-        && (contract::are_filled(&f.sizes, types) || is_reduced_filled(f, operator, bound, from));
-    let plainly = (operator.pointwise && all) || (operator.facts.any_size && types.len() == 1);
-    plainly || contracts || apart || known || alike || filled || view_fits(f, call, operator, bound, from)
+    let known = has_known_sizes(operator, bound, from, types) || parts_fit(operator, bound, from);
+    (operator.pointwise && all) || (operator.facts.any_size && types.len() == 1) || contracts || apart || known
 }
 
 /// Whether tensors that are joined have the same sizes along all other dimensions.
@@ -182,47 +123,26 @@ fn joins(f: &Functional<'_>, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
     axis(bound.get(1), rank).is_some_and(|dim| agree_but(f, types, dim))
 }
 
-/// Whether there is such a view of elements in order, a part of them, or a repetition, for all values of symbols.
-fn view_fits(
-    f: &mut Functional<'_>,
-    (graph, node): (&Graph, NodeId),
-    operator: &Operator,
-    bound: &Bound<'_>,
-    from: Option<&TensorType>,
-) -> bool {
-    let (Some(from), Some(step)) = (from, operator.facts.step) else { return false };
-    match step {
-        ViewStep::Permute | ViewStep::Transpose | ViewStep::LastTwo | ViewStep::Reverse | ViewStep::Flip => true,
-        ViewStep::Slice if bound.args.get(4).is_none_or(|a| matches!(a, Arg::Int(step) if *step > 0)) => true,
-        ViewStep::Narrow | ViewStep::Select | ViewStep::Pieces | ViewStep::PiecesAt => parts_fit(step, bound, from),
-        ViewStep::Reshape => {
-            let Some(to) = graph.ty(node).as_tensor() else { return false };
-            if bound.args.iter().any(|a| matches!(a, Arg::Dtype(_))) {
-                return false;
-            }
-            let (Some(own), Some(other)) = (f.sizes.product(&from.sizes), f.sizes.product(&to.sizes)) else {
-                return false;
-            };
-            f.sizes.same(own, other) && guesses_no_size(&f.sizes, graph, bound, to)
-        }
-        ViewStep::Expand => {
-            let to = graph.ty(node).as_tensor();
-            let not_negative = to.is_some_and(|t| t.sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d)));
-            not_negative && fits_into(f, Some(from), to)
+/// Whether parts are taken, by numbers, of a dimension whose size is one: the type rule checked that they are there.
+fn parts_fit(operator: &Operator, bound: &Bound<'_>, from: Option<&TensorType>) -> bool {
+    let Some(from) = from else { return false };
+    match operator.facts.step {
+        Some(ViewStep::Permute | ViewStep::Transpose | ViewStep::LastTwo) => true,
+        Some(ViewStep::Slice | ViewStep::Narrow | ViewStep::Select | ViewStep::Pieces) => {
+            let at = usize::from(operator.facts.step == Some(ViewStep::Pieces)).saturating_add(1);
+            let size = axis(bound.get(at), from.rank()).and_then(|d| from.sizes.get(d));
+            let numbers = bound
+                .args
+                .iter()
+                .skip(1)
+                .all(|a| a.items().map_or(a.as_node().is_none(), |all| all.iter().all(|a| a.as_node().is_none())));
+            numbers && size.is_some_and(|d| d.fixed().is_some())
         }
         _ => false,
     }
 }
 
-/// Whether parts are taken, by numbers, of a dimension whose size is one: the type rule checked that they are there.
-pub(super) fn parts_fit(step: ViewStep, bound: &Bound<'_>, from: &TensorType) -> bool {
-    let at = usize::from(matches!(step, ViewStep::Pieces | ViewStep::PiecesAt)).saturating_add(1);
-    let size = axis(bound.get(at), from.rank()).and_then(|d| from.sizes.get(d));
-    let is_number = |a: &Arg| a.items().map_or(a.as_node().is_none(), |all| all.iter().all(|a| a.as_node().is_none()));
-    bound.args.iter().skip(1).all(|a| is_number(a)) && size.is_some_and(|d| d.fixed().is_some())
-}
-
-fn states(operator: &Operator, graph: &dyn View, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
+fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
     match operator.facts.total {
         Total::Always => true,
         total if total.goes_by_dtypes() => holds_plainly(graph, node, operator, bound, Some(types)),

@@ -11,9 +11,8 @@ use crate::ops::{
     Base, Bound, Operator, PLAIN, SharesWhen, Total, ViewStep, Viewed, fits_plainly, has_view_of_reshape, view_strides,
 };
 use crate::sym::{Dim, Symbols};
-use crate::term::sizes::Sizes;
 use crate::term::term::Side;
-use crate::verify::effects::definition::{by_definition, parts_fit};
+use crate::verify::effects::definition::by_definition;
 use crate::verify::effects::{contract, quantised};
 use crate::verify::functional::identities::{equal_operand, strided_step};
 use crate::verify::functional::values::{Functional, bind};
@@ -79,12 +78,14 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         }
         _ => false,
     };
-    let holds = (total || operator.facts.copies)
+    if !total && (!writes || f.writes_apart(side, node, operator)) && by_definition(f, side, node) {
+        return true;
+    }
+    (total || operator.facts.copies)
         && has_plain_options(f, side, node, &bound)
         && (is_fixed_call(f, side, node, stated) || fits(f, side, node, stated, &bound))
         && holds_by_layout(f, side, node, operator, &bound)
-        && (!writes || f.writes_plainly(side, node, operator));
-    holds || (!writes || f.writes_apart(side, node, operator)) && by_definition(f, side, node)
+        && (!writes || f.writes_plainly(side, node, operator))
 }
 
 /// Whether a call surely gives as many results as its type says: how many pieces a size makes that is a symbol, depends on its value.
@@ -305,7 +306,7 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if operator.facts.fits_filled {
         return !given_sizes && (contract::are_filled(&f.sizes, &types) || is_reduced_filled(f, operator, bound, from));
     }
-    if has_known_sizes(f, operator, bound, from, &types) {
+    if has_known_sizes(operator, bound, from, &types) {
         return !given_sizes;
     }
     if operator.facts.fits_alike {
@@ -314,16 +315,9 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if let Some(name) = &operator.facts.adds {
         let numbers = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
         let sizes = numbers.and_then(|all| all.iter().map(|a| as_dim(view, a)).collect::<Option<Vec<Dim>>>());
-        // What is cut off a size that is a number, the type rule checked.
-        let known = |k: usize| {
-            let dim = from.and_then(|t| t.rank().checked_sub((k / 2).checked_add(1)?));
-            dim.and_then(|d| from?.sizes.get(d)).is_some_and(|d| d.fixed().is_some())
-        };
-        let fits =
-            |f: &Functional<'_>, k: usize, d: Dim| f.sizes.at_most(Dim::Fixed(0), d) || d.fixed().is_some() && known(k);
         // Said otherwise, elements are repeated, of which there may be too few.
         return has_own_words(operator, bound)
-            && sizes.is_some_and(|sizes| sizes.iter().enumerate().all(|(k, d)| fits(f, k, *d)));
+            && sizes.is_some_and(|sizes| sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d)));
     }
     if let Some(name) = &operator.facts.fits_trailing {
         let named = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
@@ -343,7 +337,6 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
 
 /// Whether all sizes that a call asks something of are numbers, which its type rule checked.
 pub(super) fn has_known_sizes(
-    f: &Functional<'_>,
     operator: &Operator,
     bound: &Bound<'_>,
     from: Option<&TensorType>,
@@ -359,21 +352,16 @@ pub(super) fn has_known_sizes(
     }
     let named = operator.facts.fits_along.as_ref().and_then(|name| operator.schema.param_index(name));
     let size = named.and_then(|i| axis(bound.get(i), from.rank())).and_then(|d| from.sizes.get(d));
-    are_alike(f, types) && size.is_some_and(|d| d.fixed().is_some())
+    types.len() == 1 && size.is_some_and(|d| d.fixed().is_some())
 }
 
 /// Whether all tensors have the same sizes.
-pub(super) fn are_alike(f: &Functional<'_>, types: &[&TensorType]) -> bool {
+fn are_alike(f: &Functional<'_>, types: &[&TensorType]) -> bool {
     types.windows(2).all(|pair| matches!(pair, [a, b] if f.sizes.all_same(&a.sizes, &b.sizes)))
 }
 
 /// Whether there is something along each dimension that is reduced, if those are named.
-pub(super) fn is_reduced_filled(
-    f: &Functional<'_>,
-    operator: &Operator,
-    bound: &Bound<'_>,
-    from: Option<&TensorType>,
-) -> bool {
+fn is_reduced_filled(f: &Functional<'_>, operator: &Operator, bound: &Bound<'_>, from: Option<&TensorType>) -> bool {
     let (Some(from), Some(at)) = (from, operator.schema.param_index("dim")) else { return false };
     let named = bound.get(at);
     let dims = named.items().map_or_else(|| vec![named], |items| items.iter().collect());
@@ -391,12 +379,7 @@ fn scalars_of(view: &dyn View, node: NodeId) -> Vec<NodeId> {
 }
 
 /// Whether sizes stand as numbers beside tensors whose dtypes hold every integer, or what is nearest to it.
-pub(super) fn are_numbers_among(
-    f: &mut Functional<'_>,
-    view: &dyn View,
-    numbers: &[NodeId],
-    types: &[&TensorType],
-) -> bool {
+fn are_numbers_among(f: &mut Functional<'_>, view: &dyn View, numbers: &[NodeId], types: &[&TensorType]) -> bool {
     let mut settled = |n: &NodeId| matches!(view.ty(*n), ValueType::SymInt(d) if f.sizes.is_settled(*d));
     let wide = |t: &&TensorType| matches!(t.dtype, Dtype::F32 | Dtype::F64 | Dtype::I64);
     numbers.iter().all(&mut settled) && !types.is_empty() && types.iter().all(wide)
@@ -456,7 +439,7 @@ fn is_size_query(operator: &Operator) -> bool {
 }
 
 /// Whether an operator takes numbers only: no size has to fit another.
-pub(super) fn is_python(operator: &Operator) -> bool {
+fn is_python(operator: &Operator) -> bool {
     operator.schema.params.iter().all(|p| !p.ty.holds_tensors())
         && !operator.schema.returns.is_empty()
         && operator.schema.returns.iter().all(|r| !r.ty.holds_tensors())
@@ -507,23 +490,25 @@ fn step_fits(
                 return memory.is_some_and(|d| !d.is_complex()) && !to.dtype.is_complex();
             }
             let call = ViewCall { view, operator, bound, place };
-            call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(&f.sizes, view, bound, to)
+            call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(f, side, bound, to)
         }
-        ViewStep::PiecesAt => !is_symbolic(f, side, node) || parts_fit(step, bound, from),
+        ViewStep::PiecesAt => !is_symbolic(f, side, node),
         ViewStep::Narrow if is_symbolic(f, side, node) => lies_within_sizes(f, side, bound, from),
         ViewStep::Narrow => lies_within(bound, from),
     }
 }
 
 /// A size of -1 stands for what is left: where another may be 0, nobody knows what that is. Sizes are not negative.
-pub(super) fn guesses_no_size(sizes: &Sizes, view: &dyn View, bound: &Bound<'_>, to: &TensorType) -> bool {
+fn guesses_no_size(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>, to: &TensorType) -> bool {
+    let view = f.view(side);
     let given: Vec<&Arg> = bound.args.iter().filter_map(|a| a.items()).flatten().collect();
+    let sizes = &f.sizes;
     let is_guess = |a: &Arg| as_dim(view, a).is_none_or(|d| !sizes.at_most(Dim::Fixed(0), d));
     let least = Dim::Fixed(i64::from(given.iter().any(|a| is_guess(a))));
     let aligned = given.len() == to.rank();
     to.sizes.iter().enumerate().all(|(i, d)| {
         let guessed = aligned && given.get(i).is_some_and(|a| is_guess(a));
-        sizes.at_most(if guessed { Dim::Fixed(0) } else { least }, *d)
+        f.sizes.at_most(if guessed { Dim::Fixed(0) } else { least }, *d)
     })
 }
 
@@ -561,7 +546,7 @@ fn pieces_fit(f: &mut Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_
 }
 
 /// Returns whether one broadcasts to the sizes of the other.
-pub(super) fn fits_into(f: &Functional<'_>, from: Option<&TensorType>, to: Option<&TensorType>) -> bool {
+fn fits_into(f: &Functional<'_>, from: Option<&TensorType>, to: Option<&TensorType>) -> bool {
     let (Some(from), Some(to)) = (from, to) else { return false };
     let mut pairs = from.sizes.iter().rev().zip(to.sizes.iter().rev());
     from.rank() <= to.rank() && pairs.all(|(x, y)| *x == Dim::Fixed(1) || f.sizes.same(*x, *y))

@@ -109,7 +109,7 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     let bound = bind(operator, view, node)?;
     let name = operator.facts.within.as_ref().or(operator.facts.reaches.as_ref())?;
     let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?.clone();
-    let moves = operator.facts.within.is_some() || operator.facts.moves || operator.facts.whole;
+    let moves = operator.facts.within.is_some() || operator.facts.moves;
     let scalars = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
     let fit = scalars.into_iter().all(|(_, number)| fits_plainly(number, &[from.dtype]));
     let has_kernel = from.dtype.is_float() || from.dtype.is_integer() && moves && fit;
