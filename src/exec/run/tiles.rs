@@ -167,7 +167,7 @@ fn work(graph: &Graph, node: NodeId, [count, rows, columns]: [usize; 3]) -> Opti
         target if EACH.contains(&target) => {
             let tensors = args.iter().filter_map(Arg::as_node);
             let all = tensors.map(|n| sizes(graph, n)).collect::<Option<Vec<_>>>()?;
-            all.iter().any(|s| *s == own).then_some(Work::Each)
+            all.contains(&own).then_some(Work::Each)
         }
         _ => None,
     }

@@ -59,11 +59,8 @@ impl Spare {
             return None;
         }
         let mut all = self.open();
-        let fits = |m: &Box<dyn Memory>| {
-            let any: &dyn Any = &**m;
-            any.downcast_ref::<Vec<T>>().is_some_and(|v| v.len() == count)
-        };
-        let found: Box<dyn Any> = all.iter().rposition(fits).and_then(|k| all.remove(k))?;
+        let fits = |m: &dyn Any| m.downcast_ref::<Vec<T>>().is_some_and(|v| v.len() == count);
+        let found: Box<dyn Any> = all.iter().rposition(|m| fits(&**m)).and_then(|k| all.remove(k))?;
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         found.downcast::<Vec<T>>().ok().map(|v| *v)
     }

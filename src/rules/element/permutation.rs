@@ -141,7 +141,7 @@ impl Elements {
         body: ExprId,
     ) -> Option<Option<ExprId>> {
         let floats = self.dtype(body)?.is_float();
-        if floats && self.exact || fold == Fold::Product && floats {
+        if floats && (self.exact || fold == Fold::Product) {
             return Some(None);
         }
         let mut found: Option<(SourceId, SmallVec<[IndexId; 4]>, usize, u32)> = None;
