@@ -10,8 +10,32 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| median(b, Nan::Wins), &["aten.median.default"]),
     (Exact, |b| median(b, Nan::Least), &["aten.nanmedian.default"]),
     (Real, quantile, &["aten.quantile.scalar"]),
+    (Exact, some_places, &["aten.nonzero_static.default"]),
     (Exact, nonzero_numpy, &["aten.nonzero_numpy.default", "aten.where.default"]),
 ];
+
+/// A row a place that is not zero, as many rows as are asked for: those that are missing hold what fills them.
+fn some_places(b: &Builder<'_>) -> Made {
+    let (x, rows) = (b.t(0)?, b.int(1)?);
+    let count = x.count()?;
+    b.only(x.rank() > 0 && count > 0 && rows > 0, "a number, or no elements")?;
+    let flat = x.call("ne.Scalar", args![0]).reshape(vec![Arg::Int(count)]);
+    let so_far = flat.call("cumsum", args![0]);
+    let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    let which = b.op("arange.start", args![1, rows.saturating_add(1); dtype = Dtype::I64, device = device]);
+    let at = b.op("searchsorted.Tensor", args![so_far, which]);
+    let mut columns = Vec::with_capacity(x.rank());
+    let mut below = count;
+    for size in x.sizes() {
+        let size = size.fixed().unwrap_or(1);
+        below = below.checked_div(size).unwrap_or(1);
+        let along = at.call("div.Tensor_mode", args![below; rounding_mode = "floor"]);
+        columns.push(Arg::from(along.call("remainder.Scalar", args![size])));
+    }
+    let all = b.op("stack", args![columns, 1]);
+    let found = which.call("le.Tensor", args![so_far.select(0, count.saturating_sub(1))]).unsqueeze(1);
+    done![b.op("where.ScalarOther", args![found, all, b.arg(2)])]
+}
 
 fn argsort(b: &Builder<'_>) -> Made {
     done![b.pick("sort.default", args![b.t(0)?, b.arg(1), b.arg(2)], 1)]

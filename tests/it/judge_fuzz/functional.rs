@@ -49,6 +49,11 @@ fn random_programs_with_their_writes_taken_out_leave_the_same() {
         if graph.bodies().count() > 1 || !graph.nodes(BodyId::ROOT).any(|n| writes(graph, run::registry(), n)) {
             continue;
         }
+        // A draw fills memory in its order, and values that are made anew may lie otherwise.
+        let draws = |n| run::registry().operator_of(graph, n).is_some_and(|o| o.effects.random);
+        if graph.nodes(BodyId::ROOT).any(draws) {
+            continue;
+        }
         writing += 1;
         wrong.extend(different(&first, &mut ran));
     }
