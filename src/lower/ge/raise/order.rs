@@ -4,13 +4,13 @@
 //! behind it by edges, or by the order of operators on one stream. Which operators are a node's, the descriptors say (`_fx_tensor_name`); that is
 //! no more than a name to look for: an edge that is not there is found wherever the name leads, and a node that must be there and whose name is gone is refused.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::wires::Wires;
 use super::{RaiseError, Raising};
 use crate::analysis::streams::{Accesses, Order, Rules, Streams, Work, mentions_streams};
 use crate::analysis::{Shares, Storages, home_of, place_of};
-use crate::graph::{BodyId, Graph, NodeId, ValueType, View};
+use crate::graph::{BodyId, Graph, NodeId, NodeKind, ValueType, View};
 use crate::lower::ge::proto::{AttrDef, GraphDef, OpDef, Value};
 use crate::ops::Registry;
 
@@ -78,12 +78,13 @@ impl Raising<'_, '_> {
         let earlier = earlier_on_stream(self.ge);
         for (a, b) in waits(original, &order) {
             let (before, after) = (original.name(a), original.name(b));
-            let kept = match (operators.get(before), operators.get(after)) {
-                (Some(x), Some(y)) => is_before(&self.wires, &earlier, *x, *y),
-                (x, y) => {
-                    [(x, a), (y, b)].iter().any(|(found, n)| found.is_none() && makes_none(original, registry, *n))
-                }
-            };
+            let found =
+                |n: NodeId, next: &dyn Fn(NodeId) -> Vec<NodeId>| operators_of(original, registry, &operators, n, next);
+            let first = found(a, &|n| original.operands(n).collect());
+            let then = found(b, &|n| original.users_in_order(n));
+            let kept = first.zip(then).is_some_and(|(first, then)| {
+                first.iter().all(|x| then.iter().all(|y| is_before(&self.wires, &earlier, *x, *y)))
+            });
             if !kept {
                 return Err(RaiseError::OrderLost { before: before.to_string(), after: after.to_string() });
             }
@@ -92,16 +93,36 @@ impl Raising<'_, '_> {
     }
 }
 
-/// Whether a node becomes no operator: it gives no tensor, takes one of several that another gave, is its operand, or nobody reads it.
+/// The operator of a node; those of its next ones, where it becomes none. Nothing where one that it must have is not there.
+fn operators_of(
+    original: &Graph,
+    registry: &Registry,
+    operators: &HashMap<&str, usize>,
+    node: NodeId,
+    next: &dyn Fn(NodeId) -> Vec<NodeId>,
+) -> Option<Vec<usize>> {
+    let (mut open, mut seen, mut found) = (vec![node], HashSet::new(), Vec::new());
+    while let Some(node) = open.pop() {
+        if original.kind(node) != NodeKind::Call || !seen.insert(node) {
+            continue;
+        }
+        match operators.get(original.name(node)) {
+            Some(at) => found.push(*at),
+            None if makes_none(original, registry, node) => open.extend(next(node)),
+            None => return None,
+        }
+    }
+    Some(found)
+}
+
+/// Whether a node may become no operator: it gives no tensor, takes one of several that another gave, is its operand, or nobody reads it.
 fn makes_none(original: &Graph, registry: &Registry, node: NodeId) -> bool {
-    let is_tensor = |ty: &ValueType| {
-        !matches!(ty, ValueType::SymInt(_) | ValueType::SymFloat(_) | ValueType::SymBool(_) | ValueType::None)
-    };
+    let ty = original.ty(node);
+    let is_number =
+        matches!(ty, ValueType::SymInt(_) | ValueType::SymFloat(_) | ValueType::SymBool(_) | ValueType::None);
     let is_same = matches!(home_of(original, registry, place_of(original, node)).as_slice(), [Shares::Same(_)]);
-    !is_tensor(original.ty(node))
-        || is_same
-        || original.target(node) == "_operator.getitem"
-        || original.users_in_order(node).is_empty()
+    let is_item = original.target(node) == "_operator.getitem";
+    is_number || is_same || is_item || original.users_in_order(node).is_empty()
 }
 
 /// Every node that waits for another stream, with the last one there that it waits for, where that is new to its own stream.
