@@ -87,7 +87,8 @@ mod tests {
         let head = "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4, 6]\", y: \"f32[6]\"):\n";
         let mut graph = text::read(&format!("{head}{lines}"), &text::ReadOptions::of_file("t.fx")).unwrap();
         let problems = Registry::standard().check_types(&mut graph);
-        assert!(problems.iter().all(|p| body.contains("own.") || p.to_string().is_empty()), "{problems:?}");
+        // Of an operator that nobody described no type is known.
+        assert!(problems.is_empty() || body.contains("own."), "{problems:?}");
         graph
     }
 

@@ -325,7 +325,6 @@ impl Raising<'_, '_> {
         Ok(replayed.get(&node).copied().map_or(Arg::None, Arg::Node))
     }
 
-    /// Outputs whose memory is an input's.
     /// Names what is taken for granted of outputs that are given an input's memory to be made in: nothing orders who makes them against who reads
     /// the input, and one that is returned, too, is returned in that memory.
     fn tell_of_shared_outputs(&mut self) {
@@ -356,6 +355,7 @@ impl Raising<'_, '_> {
         self.b.assumed.extend(told);
     }
 
+    /// Outputs whose memory is an input's.
     fn write_back(&mut self, outputs: &[NodeId]) -> Result<(), RaiseError> {
         for (place, input) in &self.host.output_ref_input {
             let output = place.parse::<usize>().ok().and_then(|p| outputs.get(p)).copied();
