@@ -3,6 +3,32 @@
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+target=${CARGO_TARGET_DIR:-$root/target}
+cd "$root"
+
+step() {
+    printf '\ntest: %s\n' "$*" >&2
+    "$@"
+}
+
+# What only reads sources. In a target folder of its own, as cargo lets one command at a time into a folder: it runs while set-up
+# waits for downloads and for compilers that use one processor.
+lints() (
+    CARGO_TARGET_DIR=$target/lints
+    export CARGO_TARGET_DIR
+    step cargo fmt --all --check &&
+        step cargo clippy --locked --workspace --all-targets -- -D warnings &&
+        RUSTDOCFLAGS='-D warnings' step cargo doc --locked --workspace --no-deps &&
+        cd guest-examples/rust &&
+        step cargo fmt --all --check &&
+        step cargo clippy --locked --all-targets -- -D warnings
+)
+mkdir -p "$target"
+lints >"$target/lints.log" 2>&1 &
+linting=$!
+trap 'pkill -P $linting 2>/dev/null || :' EXIT
+trap 'exit 130' INT TERM
+
 # What scripts/setup.sh --languages builds: a whole language, or a pass of one. Where their compilers cannot be had, their tests are skipped, and say so.
 required=capi,c,cpp,python/same-shape,python/stream-split,python/torchair-document,javascript/same-shape,javascript/stream-split,typescript/same-shape,typescript/stream-split
 if ! "$root/scripts/setup.sh" --languages; then
@@ -10,23 +36,16 @@ if ! "$root/scripts/setup.sh" --languages; then
     "$root/scripts/setup.sh"
     required=
 fi
-cd "$root"
-target=${CARGO_TARGET_DIR:-$root/target}
 
-step() {
-    printf '\ntest: %s\n' "$*" >&2
-    "$@"
-}
+linted=0
+wait $linting || linted=$?
+cat "$target/lints.log" >&2
+[ $linted -eq 0 ] || { printf '\ntest: format, lints or documentation failed, see above\n' >&2; exit $linted; }
 
-step cargo fmt --all --check
-step cargo clippy --locked --workspace --all-targets -- -D warnings
-RUSTDOCFLAGS='-D warnings' step cargo doc --locked --workspace --no-deps
 AIRLOCK_COMPONENTS_REQUIRED=1 AIRLOCK_LANGUAGES_REQUIRED="$required" step cargo test --locked --workspace
 
 cd guest-examples/rust
 CARGO_TARGET_DIR=$target/guest-examples
 export CARGO_TARGET_DIR
-step cargo fmt --all --check
-step cargo clippy --locked --all-targets -- -D warnings
 step cargo test --locked
 printf '\ntest: all passed\n' >&2
