@@ -69,9 +69,9 @@ struct Report {
 }
 
 pub fn exec(args: &ExecArgs, global: &Global) -> anyhow::Result<Exit> {
-    if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
-    }
+    // This thread is one of them: else each kernel that shares its work waits for another thread to wake up.
+    let threads = args.threads.unwrap_or_default().into();
+    rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global()?;
     let loaded = load(&args.model, args, global)?;
     let recording = args.inputs.as_deref().map(recording::read).transpose()?;
     let given = || match &recording {

@@ -185,52 +185,51 @@ impl<'a, T: Scalar> Weight<'a, T> {
 /// Output channels whose weights are brought into another order together: a line of cache.
 const TOGETHER: usize = 16;
 
+/// Where the elements of a window lie in a row of the weight, in the order of the windows.
+fn places<T: Scalar>(shape: &ConvShape, weight: &Volume<'_, T>, order: Order) -> Vec<usize> {
+    let order = if order == Order::ChannelInner { Order::Blocks(shape.group_in.max(1)) } else { order };
+    let [_, channel, depth, height, width] = weight.strides;
+    let place = |k: usize| {
+        let (c, tap) = order.place(shape, k).unwrap_or_default();
+        let [d, h, w] = super::im2col::tap_of(shape, tap);
+        let steps =
+            [c.saturating_mul(channel), d.saturating_mul(depth), h.saturating_mul(height), w.saturating_mul(width)];
+        steps.iter().fold(0, |at: usize, step| at.saturating_add(*step))
+    };
+    (0..shape.depth()).map(place).collect()
+}
+
 /// A copy whose columns are in the order of the windows, column by column, which is how the product wants them.
 fn in_blocks<T: Scalar>(shape: &ConvShape, weight: &Volume<'_, T>, channels: usize) -> Vec<T> {
-    let outputs = shape.out_channels();
+    let outputs = shape.out_channels().max(1);
     let mut copy = vec![T::zero(); outputs.saturating_mul(shape.depth())];
-    let [row, channel, ..] = weight.strides;
-    let order = Order::Blocks(channels);
-    let places: Vec<usize> = (0..shape.depth())
-        .map(|k| {
-            let (c, tap) = order.place(shape, k).unwrap_or_default();
-            let [_, _, depth, height, width] = weight.strides;
-            let [d, h, w] = super::im2col::tap_of(shape, tap);
-            let steps =
-                [c.saturating_mul(channel), d.saturating_mul(depth), h.saturating_mul(height), w.saturating_mul(width)];
-            steps.iter().fold(0, |at: usize, step| at.saturating_add(*step))
-        })
-        .collect();
-    for first in (0..outputs).step_by(TOGETHER) {
-        let from = weight.from([first, 0, 0, 0, 0]);
-        for (column, place) in copy.chunks_mut(outputs.max(1)).zip(&places) {
-            let to = column.iter_mut().skip(first).take(TOGETHER);
-            to.enumerate().for_each(|(k, to)| {
-                if let Some(value) = from.get(place.saturating_add(k.saturating_mul(row))) {
-                    *to = *value;
-                }
-            });
+    let places = places(shape, weight, Order::Blocks(channels));
+    let columns = |(to, places): (&mut [T], &[usize])| {
+        for first in (0..outputs).step_by(TOGETHER) {
+            let rows: Vec<&[T]> = (first..outputs.min(first.saturating_add(TOGETHER)))
+                .map(|output| weight.from([output, 0, 0, 0, 0]))
+                .collect();
+            for (column, place) in to.chunks_mut(outputs).zip(places) {
+                let to = column.iter_mut().skip(first).zip(&rows);
+                to.for_each(|(to, row)| *to = row.get(*place).copied().unwrap_or(*to));
+            }
         }
-    }
+    };
+    // Threads take the columns of some blocks of channels each, which lie near each other in every row.
+    let some = channels.saturating_mul(shape.taps()).max(1);
+    copy.par_chunks_mut(outputs.saturating_mul(some)).zip(places.par_chunks(some)).for_each(columns);
     copy
 }
 
 /// A copy whose rows are in the order of the windows.
 fn reordered<T: Scalar>(shape: &ConvShape, weight: &Volume<'_, T>, order: Order) -> Vec<T> {
-    let mut copy = Vec::with_capacity(shape.out_channels().saturating_mul(shape.depth()));
-    let [kd, kh, kw] = shape.kernel;
-    let taps = || (0..kd).flat_map(move |d| (0..kh).flat_map(move |h| (0..kw).map(move |w| [d, h, w])));
-    let mut push = |index: [usize; 5]| copy.extend(weight.from(index).first());
-    for row in 0..shape.out_channels() {
-        match order {
-            Order::ChannelOuter => {
-                (0..shape.group_in).for_each(|c| taps().for_each(|[d, h, w]| push([row, c, d, h, w])));
-            }
-            Order::ChannelInner | Order::Blocks(_) => {
-                taps().for_each(|[d, h, w]| (0..shape.group_in).for_each(|c| push([row, c, d, h, w])));
-            }
-        }
-    }
+    let depth = shape.depth().max(1);
+    let mut copy = vec![T::zero(); shape.out_channels().saturating_mul(depth)];
+    let places = places(shape, weight, order);
+    copy.par_chunks_mut(depth).with_min_len(TOGETHER).enumerate().for_each(|(output, to)| {
+        let from = weight.from([output, 0, 0, 0, 0]);
+        to.iter_mut().zip(&places).for_each(|(to, place)| *to = from.get(*place).copied().unwrap_or(*to));
+    });
     copy
 }
 

@@ -11,7 +11,7 @@ use crate::exec::run::tiles::{Tile, Work, sizes};
 use crate::exec::tensor::shape::Shape;
 use crate::exec::tensor::value::Value;
 use crate::exec::tensor::{Meta, Tensor, fill};
-use crate::graph::{Arg, NodeId, View};
+use crate::graph::{Arg, Dtype, NodeId, View};
 use crate::ops::CallFault;
 
 /// About as many elements lie between two products at once.
@@ -130,13 +130,52 @@ impl Runner<'_, '_, '_> {
         if let (Work::Same, Some(Value::Tensor(rows))) = (work, args.first()) {
             return Ok(rows.clone());
         }
+        if let Some(known) = self.known(node, &args).map_err(|f| self.fault(node, f))? {
+            return Ok(known);
+        }
         let named = self.graph.kwargs(node).iter().map(|(k, a)| Ok((self.graph.texts.text(*k), self.value(node, a)?)));
         let kwargs = named.collect::<Result<Vec<_>, ExecError>>()?;
+        let one = self.graph.target(node) == "aten.full_like.default";
+        let like = if one { like_one(&mut args) } else { None };
         match self.session.call(self.graph.target(node), &args, &kwargs).map_err(|e| self.failed(node, e))? {
-            Value::Tensor(t) => Ok(t),
+            Value::Tensor(t) => like.map_or(Ok(t.clone()), |whole| t.broadcast(&whole)).map_err(|f| self.fault(node, f)),
             other => Err(self.fault(node, CallFault::mismatch("result", "a tensor", other.kind()))),
         }
     }
+
+    /// Returns the operand that a choice gives whole: one truth for all rows, as where no row is masked.
+    fn known(&self, node: NodeId, args: &[Value]) -> Result<Option<Tensor>, CallFault> {
+        let ("aten.where.self", [Value::Tensor(condition), Value::Tensor(a), Value::Tensor(b)]) =
+            (self.graph.target(node), args)
+        else {
+            return Ok(None);
+        };
+        let a_row = condition.sizes().last() == Some(&1) && condition.dtype() == Dtype::Bool;
+        if !a_row || a.dtype() != b.dtype() {
+            return Ok(None);
+        }
+        let truths = condition.raw::<u8>()?;
+        let chosen = match truths.first() {
+            Some(0) if truths.iter().all(|t| *t == 0) => b,
+            Some(1..) if truths.iter().all(|t| *t != 0) => a,
+            _ => return Ok(None),
+        };
+        let within = |t: &Tensor| {
+            let fits = chosen.sizes().iter().zip(t.sizes()).all(|(own, other)| *other == 1 || other == own);
+            fits && (t.rank() == chosen.rank() || t.rank() == 0)
+        };
+        Ok([condition, a, b].into_iter().all(within).then(|| chosen.clone()))
+    }
+}
+
+/// Takes one element of the first operand in place of all, for a kernel that reads only how many there are; returns their sizes.
+fn like_one(args: &mut [Value]) -> Option<Shape> {
+    let Some(Value::Tensor(like)) = args.first_mut() else { return None };
+    let sizes = like.meta.sizes.clone();
+    for d in 0..sizes.len() {
+        *like = like.narrow(d, 0, 1).ok()?;
+    }
+    Some(sizes)
 }
 
 /// Returns the rows of one matrix, of rank 3, of a tensor that broadcasts to `sizes`; what is broadcast stays of size 1.
