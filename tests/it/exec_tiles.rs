@@ -34,14 +34,17 @@ impl Observer for Sees {
     fn computed(&mut self, _: &Step<'_>) {}
 }
 
+/// Every seventh query may look at no key, the others at all but every third.
+fn some_hidden(i: usize) -> bool {
+    (i / 760).is_multiple_of(7) || (i % 760).is_multiple_of(3)
+}
+
 /// Returns the bits of each output, and the most bytes that lived at once.
-fn run(graph: &Graph, alone: bool) -> (Vec<Vec<u32>>, usize) {
+fn run(graph: &Graph, alone: bool, hidden: fn(usize) -> bool) -> (Vec<Vec<u32>>, usize) {
     let (registry, kernels) = (Registry::standard(), Kernels::standard());
     let mut session = Session::new(&registry, &kernels, 7);
     let mut given = exec::seeded(graph, 7).unwrap();
-    // Every seventh query may look at no key, the others at all but every third.
     if let Some(Value::Tensor(mask)) = given.get_mut(3) {
-        let hidden = |i: usize| (i / 760).is_multiple_of(7) || (i % 760).is_multiple_of(3);
         let values: Vec<f32> = (0..700 * 760).map(|i| if hidden(i) { f32::NEG_INFINITY } else { 0.25 }).collect();
         let mut content = mask.storage.write().unwrap();
         content.bytes_mut().copy_from_slice(bytemuck::cast_slice(&values));
@@ -53,8 +56,12 @@ fn run(graph: &Graph, alone: bool) -> (Vec<Vec<u32>>, usize) {
 }
 
 fn both(program: &str) -> (usize, usize) {
+    both_with(program, some_hidden)
+}
+
+fn both_with(program: &str, hidden: fn(usize) -> bool) -> (usize, usize) {
     let graph = text::read(program, &ReadOptions::default()).unwrap();
-    let ((alone, most), (together, at_once)) = (run(&graph, true), run(&graph, false));
+    let ((alone, most), (together, at_once)) = (run(&graph, true, hidden), run(&graph, false, hidden));
     assert!(alone == together, "some bits differ");
     assert!(alone.iter().flatten().any(|b| f32::from_bits(*b) != 0.0));
     (most, at_once)
@@ -94,4 +101,17 @@ fn a_sum_over_queries_is_no_row() {
     both(&over.replace("b8[1, 2, 700, 1]", "b8[1, 2, 1, 760]"));
     let soft = ATTENTION.replace("_softmax.default(masked, 3, False)", "_softmax.default(masked, 2, False)");
     both(&soft);
+}
+
+#[test]
+fn a_choice_that_is_one_for_many_rows_is_the_choice_of_each() {
+    let filled = ATTENTION.replace("full_like.default(_softmax, 0,", "full_like.default(_softmax, 0.25,");
+    for program in [ATTENTION, &filled, &filled.replace("self(logical_not_1, full_like,", "self(any_1, full_like,")] {
+        both_with(program, |_| false);
+        // From the first row of a piece on, and from amid one.
+        both_with(program, |i| i / 760 >= 352);
+        both_with(program, |i| i / 760 < 500);
+    }
+    let row = filled.replace("full_like.default(_softmax", "full_like.default(any_1");
+    both_with(&row.replace("full_like: \"f32[1, 2, 700, 760]\"", "full_like: \"b8[1, 2, 700, 1]\""), |i| i / 760 < 500);
 }

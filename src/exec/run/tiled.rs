@@ -138,7 +138,9 @@ impl Runner<'_, '_, '_> {
         let one = self.graph.target(node) == "aten.full_like.default";
         let like = if one { like_one(&mut args) } else { None };
         match self.session.call(self.graph.target(node), &args, &kwargs).map_err(|e| self.failed(node, e))? {
-            Value::Tensor(t) => like.map_or(Ok(t.clone()), |whole| t.broadcast(&whole)).map_err(|f| self.fault(node, f)),
+            Value::Tensor(t) => {
+                like.map_or(Ok(t.clone()), |whole| t.broadcast(&whole)).map_err(|f| self.fault(node, f))
+            }
             other => Err(self.fault(node, CallFault::mismatch("result", "a tensor", other.kind()))),
         }
     }
