@@ -169,11 +169,18 @@ pub fn judge_lowered(
             defined.extend(apart);
             ge::spelled(&mut before, registry);
             ge::spelled(&mut raised.graph, registry);
+            let singles = ge::rounded_first(&mut before, &raised.graph, registry);
+            let ties = ge::sorted_first(&mut before, &raised.graph, registry);
             defined.extend(of_form);
             let zeros = ge::with_zeros(&mut before, &raised.graph, registry);
             let mut verdict = verify::judge_pair(&before, &raised.graph, registry, options);
             if rows {
                 raised.assumed.push(ge::ROW_IS_ADDED.into());
+            }
+            for (counts, assumed) in [(singles, ge::ONE_IS_ROUNDED), (ties, ge::ANY_OF_EQUALS)] {
+                if counts {
+                    raised.assumed.push(assumed.into());
+                }
             }
             raised.assumed.sort();
             raised.assumed.dedup();

@@ -66,6 +66,10 @@ enum Fault {
     Text(&'static str, &'static str),
     /// Another operator is made of the same.
     Kind(&'static str),
+    /// Two of its inputs are exchanged.
+    Between(usize, usize),
+    /// It is passed over: who reads it reads its first input.
+    PassedOver,
 }
 
 fn spoil(lowered: &mut Lowered, kind: &str, fault: &Fault) {
@@ -81,6 +85,12 @@ fn spoil(lowered: &mut Lowered, kind: &str, fault: &Fault) {
             assert!(old.is_some(), "{kind}: {name}");
         }
         Fault::Kind(other) => op.r#type = (*other).to_string(),
+        Fault::Between(a, b) => op.input.swap(*a, *b),
+        Fault::PassedOver => {
+            let (own, first) = (format!("{}:0", op.name), op.input[0].clone());
+            let readers = lowered.graph.op.iter_mut().flat_map(|op| op.input.iter_mut());
+            readers.filter(|input| **input == own).for_each(|input| input.clone_from(&first));
+        }
     }
 }
 
@@ -354,7 +364,55 @@ const FAULTS: &[(&str, &str, &str, Fault)] = &[
         "Add",
         Fault::Kind("Mul"),
     ),
+    // What is put within: not brought back, at the front, or as it lies.
+    (PUT, "f32[3, 3] = index_put.default(x, [None, j], v)", "Transpose", Fault::PassedOver),
+    (PUT, "f32[3, 3] = index_put.default(x, [None, j], v)", "ScatterNdUpdate", Fault::Kind("ScatterNdAdd")),
+    (PUT, "f32[3, 3] = index_put.default(x, [None, j], v, True)", "ScatterNdAdd", Fault::Kind("ScatterNdUpdate")),
+    (PUT, "f32[3, 3] = index_put.default(x, [None, j], v)", "Add", Fault::Kind("Sub")),
+    // A row that is put in the place of another: a column, or added.
+    ("x: \"f32[3, 3]\", r: \"f32[3]\"", SELECTED, "ScatterElements", Fault::Attribute("axis", Attr::I(1))),
+    ("x: \"f32[3, 3]\", r: \"f32[3]\"", SELECTED, "ScatterElements", Fault::Text("reduction", "add")),
+    // What is chosen by a mask: the other one, or what the mask does not hold.
+    ("x: \"f32[3, 3]\"", "f32[3, 3] = nan_to_num.default(x, 1.0)", "NotEqual", Fault::Kind("Equal")),
+    ("m: \"b8[3, 3]\", x: \"f32[3, 3]\", y: \"f32[3, 3]\"", CHOSEN, "SelectV2", Fault::Between(1, 2)),
+    ("x: \"f32[3, 3]\", j: \"i64[3, 3]\"", "f32[3, 3] = gather.default(x, 0, j)", "GatherElements", {
+        Fault::Attribute("dim", Attr::I(1))
+    }),
+    ("x: \"f32[3, 3]\", j: \"i64[]\"", "f32[3, 1] = index_select.default(x, 1, j)", "Unsqueeze", Fault::PassedOver),
+    // The inverse transform by none, or another, of its scales.
+    ("x: \"c64[2, 8]\"", "c64[2, 8] = _fft_c2c.default(x, [1], 2, False)", "IFFT", Fault::Kind("FFT")),
+    // Numbers of other types, and quotients that are rounded.
+    ("x: \"i64[3]\", y: \"i32[3]\"", "i64[3] = sub.Tensor(x, y, alpha = 2)", "Mul", Fault::Kind("Add")),
+    ("x: \"f16[3]\", y: \"f32[]\"", "f16[3] = div.Tensor(x, y)", "RealDiv", Fault::Inputs),
+    ("x: \"f16[3]\", y: \"f32[]\"", "f16[3] = div.Tensor(x, y)", "Cast", Fault::Attribute("dst_type", Attr::Dt(27))),
+    ("x: \"f16[3]\"", "b8[3] = le.Scalar(x, 2.5)", "LessEqual", Fault::Kind("Less")),
+    ("x: \"f16[3]\"", "b8[3] = le.Scalar(x, 2.5)", "LessEqual", Fault::Inputs),
+    ("x: \"i64[3]\", y: \"i64[3]\"", TRUNCATED, "TruncateDiv", Fault::Kind("FloorDiv")),
+    ("x: \"i64[3]\", y: \"i64[3]\"", TRUNCATED, "TruncateDiv", Fault::Inputs),
+    ("x: \"f32[1, 2, 3, 3, 3]\"", VOLUME, "UpsampleTrilinear3d", Fault::Attribute("align_corners", Attr::B(true))),
+    ("x: \"f16[3]\"", "f16[3] = div.Tensor_mode(x, 0.3, rounding_mode = 'trunc')", "Trunc", Fault::PassedOver),
+    (
+        "x: \"f16[3, 4]\"",
+        "f16[3] = var.correction(x, [1])",
+        "ReduceStdV2Update",
+        Fault::Attribute("correction", Attr::I(0)),
+    ),
+    ("x: \"f32[s0, 4]\"", "f32[s0, 4] = roll.default(x, [1], [0])", "ConcatV2", Fault::Inputs),
+    ("x: \"f32[3, 3]\", m: \"b8[3]\", s: \"f32[]\"", "f32[3, 3] = index_put.default(x, [None, m], s)", "MaskedFill", {
+        Fault::Between(1, 2)
+    }),
+    ("x: \"f32[2, 4, 4, 4, 4]\"", "f32[2, 4, 2, 2, 2] = avg_pool3d.default(x, [2, 2, 2])", "AvgPool3D", {
+        Fault::Attribute("divisor_override", Attr::I(3))
+    }),
+    ("x: \"i64[3]\"", "f32[3] = exp.default(x)", "Cast", Fault::Attribute("dst_type", Attr::Dt(1))),
+    ("x: \"i64[3]\"", "f32[3] = log2.default(x)", "Log", Fault::Attribute("base", Attr::F(10.0))),
 ];
+
+const PUT: &str = "x: \"f32[3, 3]\", j: \"i64[3]\", v: \"f32[3, 3]\"";
+const SELECTED: &str = "f32[3, 3] = select_scatter.default(x, r, 0, 1)";
+const VOLUME: &str = "f32[1, 2, 6, 6, 6] = upsample_trilinear3d.default(x, [6, 6, 6], False, 2.0, 2.0, 2.0)";
+const CHOSEN: &str = "f32[3, 3] = where.self(m, x, y)";
+const TRUNCATED: &str = "i64[3] = div.Tensor_mode(x, y, rounding_mode = 'trunc')";
 
 fn program(inputs: &str, call: &str) -> String {
     let (ty, call) = call.split_once(" = ").unwrap();
@@ -519,4 +577,46 @@ fn a_long_chain_of_operators_without_converter_is_taken_apart() {
     );
     let graph = text::read(&text, &text::ReadOptions::of_file("t.fx")).unwrap();
     assert!(ge::lower_with(&graph, &Options::default(), &Registry::standard()).is_ok());
+}
+
+/// Two results of one call that have the same type.
+fn pair(call: &str) -> String {
+    format!(
+        "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"i64[3, 3]\"):\n        both = torch.ops.aten.{call}\n        getitem: \"{}\" = both[0]\n        getitem_1: \"{}\" = both[1]\n        return (getitem, getitem_1)\n",
+        of_pair(call),
+        of_pair(call)
+    )
+}
+
+fn of_pair(call: &str) -> &'static str {
+    if call.contains("topk") {
+        "i64[3, 2]"
+    } else if call.starts_with("max") || call.starts_with("min") || call.starts_with("kth") {
+        "i64[3]"
+    } else {
+        "i64[3, 3]"
+    }
+}
+
+#[test]
+fn values_and_places_of_a_pair_are_not_taken_for_each_other() {
+    let registry = Registry::standard();
+    let calls = [
+        "sort.default(x, 0)",
+        "sort.stable(x, stable = True, descending = True)",
+        "topk.default(x, 2)",
+        "topk.default(x, 2, 1, False)",
+        "max.dim(x, 1)",
+        "min.dim(x, 0)",
+        "cummax.default(x, 1)",
+        "kthvalue.default(x, 2)",
+    ];
+    for call in calls {
+        let graph = text::read(&pair(call), &text::ReadOptions::of_file("t.fx")).unwrap();
+        let mut lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+        let end = lowered.graph.op.iter_mut().find(|op| op.r#type == "NetOutput").unwrap();
+        end.input.swap(0, 1);
+        let spoilt = judged(&graph, &lowered, &registry).verdict;
+        assert_eq!(spoilt.verdict, Finding::Refuted, "{call}: {}", spoilt.reason);
+    }
 }

@@ -46,6 +46,7 @@ pub use files::{FileError, Format, decode, encode, read_file, write_file};
 pub use lowering::{LowerError, Lowered, Options, Remark, Unsupported, draft, lower, lower_with};
 pub use proto::GraphDef;
 pub use raise::{
-    Opaque, ROW_IS_ADDED, RaiseError, Raised, biased, by_definition, by_form, comparable, raise, spelled, with_zeros,
-    without_idle_writes, without_own_memory, without_waits,
+    ANY_OF_EQUALS, ONE_IS_ROUNDED, Opaque, ROW_IS_ADDED, RaiseError, Raised, biased, by_definition, by_form,
+    comparable, raise, rounded_first, sorted_first, spelled, with_zeros, without_idle_writes, without_own_memory,
+    without_waits,
 };

@@ -214,16 +214,21 @@ fn put(b: &Builder<'_>) -> Made {
     done![made.reshape(x.shape())]
 }
 
-/// Values where one mask holds: one number or row at each place, or a row a place, in order.
+/// Values where one mask holds: one number or row at each place, or a row a place, in order. Dimensions before the mask's are taken whole.
 fn put_by_mask(b: &Builder<'_>) -> Made {
     let (x, values) = (b.t(0)?, b.t(2)?);
     let indices = b.opt_ts(1)?.unwrap_or_default();
-    let [Some(mask)] = indices.as_slice() else { return Err(b.unsupported("another index than one mask")) };
+    let before = indices.iter().take_while(|index| index.is_none()).count();
+    let mut given = indices.iter().skip(before).copied();
+    let (Some(Some(mask)), true) = (given.next(), given.all(|index| index.is_none())) else {
+        return Err(b.unsupported("another index than one mask"));
+    };
     b.only(mask.dtype() == Dtype::Bool && !b.flag(3)?, "other places than those of a mask, or sums")?;
     b.only(values.dtype() == x.dtype(), "values of another type")?;
-    b.only((1..=x.rank()).contains(&mask.rank()), "a mask of other dimensions")?;
-    let row: Vec<Dim> = x.sizes().iter().skip(mask.rank()).copied().collect();
-    let spread = (mask.rank()..x.rank()).fold(*mask, |m, _| m.unsqueeze(-1));
+    let end = before.saturating_add(mask.rank());
+    b.only(mask.rank() > 0 && end <= x.rank(), "a mask of other dimensions")?;
+    let row: Vec<Dim> = x.sizes().iter().skip(end).copied().collect();
+    let spread = (end..x.rank()).fold(mask, |m, _| m.unsqueeze(-1));
     if values.rank() == 0 {
         return done![b.op("masked_fill.Tensor", args![x, spread, values])];
     }
@@ -233,7 +238,7 @@ fn put_by_mask(b: &Builder<'_>) -> Made {
     let rows = values.sizes();
     // One row is repeated, and a size that is a symbol may be one.
     let several = rows.iter().next().is_some_and(|d| d.fixed().is_some_and(|n| n != 1));
-    let is_each = several && rows.iter().skip(1).eq(row.iter());
+    let is_each = before == 0 && several && rows.iter().skip(1).eq(row.iter());
     b.only(is_each, "rows that are repeated")?;
     done![x.call("masked_scatter", args![spread.expand(x.shape()), values])]
 }

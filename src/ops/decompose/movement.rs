@@ -139,6 +139,12 @@ fn roll(b: &Builder<'_>) -> Made {
 }
 
 fn rolled<'b>(b: &'b Builder<'_>, x: T<'b>, shift: i64, axis: i64) -> Result<T<'b>, CallFault> {
+    // By one place there is nothing to wrap round, however many there are.
+    if x.fixed(axis).is_err() && matches!(shift, -1 | 1) {
+        let start = shift.saturating_neg();
+        let (tail, head) = (x.slice(axis, start, i64::MAX), x.slice(axis, 0, start));
+        return Ok(b.op("cat", args![parts(&[tail, head]), axis]));
+    }
     let size = x.fixed(axis)?;
     let start = size.saturating_sub(shift).checked_rem_euclid(size).unwrap_or(0);
     let (tail, head) = (x.slice(axis, start, size), x.slice(axis, 0, start));

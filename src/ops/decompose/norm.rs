@@ -182,7 +182,7 @@ fn batch_norm_kernel(b: &Builder<'_>) -> Made {
         crate::graph::ValueType::Many(all) => all.get(1).and_then(|t| t.as_tensor()).map_or(v.dtype(), |t| t.dtype),
         _ => v.dtype(),
     };
-    if has_stats {
+    if has_stats && (b.opt(3)?.is_some() || b.opt(4)?.is_some()) {
         let count = x.count()?.checked_div(x.fixed(1)?).unwrap_or(0);
         update_running(b, [mean, var].map(|t| t.reshape(vec![x.size(1)])), count)?;
     }

@@ -33,7 +33,12 @@ fn by_sizes(b: &Builder<'_>, target: &str, spatial: usize) -> Made {
             let mut sizes = Vec::new();
             for (d, scale) in scales.iter().enumerate() {
                 let Arg::Float(scale) = scale else { return Err(b.unsupported("a scale that is not known")) };
-                sizes.push(Arg::Int(scaled(b, x.fixed(signed(d.saturating_add(2)))?, *scale)?));
+                let axis = signed(d.saturating_add(2));
+                sizes.push(match (x.size(axis), whole(*scale)) {
+                    (Arg::Int(size), _) => Arg::Int(scaled(b, size, *scale)?),
+                    (size, Some(times)) => b.size_op("mul", size, times),
+                    _ => return Err(b.unsupported("a symbolic size by a scale that is no whole number")),
+                });
             }
             sizes
         }
@@ -45,6 +50,12 @@ fn by_sizes(b: &Builder<'_>, target: &str, spatial: usize) -> Made {
     }
     given.extend(scales.unwrap_or_else(|| vec![Arg::None; spatial]));
     done![b.op(target, super::builder::Actual::new(given, Vec::new()))]
+}
+
+/// How many times a scale says, if it is a small whole number.
+#[allow(clippy::cast_possible_truncation)] // Small.
+fn whole(scale: f64) -> Option<i64> {
+    (scale.fract() == 0.0 && (1.0..4096.0).contains(&scale)).then_some(scale as i64)
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // Sizes are far below 2^53.

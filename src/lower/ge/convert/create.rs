@@ -125,8 +125,8 @@ fn arange(cx: &mut Cx, span: Span) -> Made {
             let step = cx.constant(Literal::Int(1), DataType::Int32)?;
             (In::Tensor(start), cx.input(0, "end")?, In::Tensor(step))
         }
-        // GE's Range has one type: a float beside a whole number makes floats of both.
-        Span::FromTo if is_float(&cx.get(0, "start")) != is_float(&cx.get(1, "end")) => {
+        // GE's Range has one type: a float makes floats of all three.
+        Span::FromTo if is_float(&cx.get(0, "start")) || is_float(&cx.get(1, "end")) => {
             let (start, end) = (cx.get(0, "start"), cx.get(1, "end"));
             let (start, end) = (cx.cast(start, dtype)?, cx.cast(end, dtype)?);
             (start.into(), end.into(), cx.cast(Value::Int(1), dtype)?.into())

@@ -44,9 +44,16 @@ fn gather(cx: &mut Cx) -> Made {
 }
 
 fn index_select(cx: &mut Cx) -> Made {
-    let (x, axis, index) = (cx.input(0, "self")?, cx.get(1, "dim"), cx.input(2, "index")?);
+    let (x, axis, mut index) = (cx.tensor(0, "self")?, cx.get(1, "dim"), cx.tensor(2, "index")?);
+    if cx.rank(x)? == 0 {
+        return Err(Refusal("an operand without dimensions is not supported".into()));
+    }
+    // A single place keeps its dimension, which GE would take out.
+    if cx.rank(index)? == 0 {
+        index = cx.unsqueeze(index, &[0])?;
+    }
     let axis = cx.cast(axis, DataType::Int64)?;
-    cx.ge("GatherV2", vec![x, index, axis.into()], &[])
+    cx.ge("GatherV2", vec![x.into(), index.into(), axis.into()], &[])
 }
 
 fn scatter(cx: &mut Cx) -> Made {

@@ -1,11 +1,11 @@
 //! Element by element: arithmetic, activations.
 
-use super::cx::Cx;
+use super::cx::{Cx, is_complex, is_float};
 use super::{Entry, Made, Rule};
 use crate::lower::ge::builder::{Attr, Refusal};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::proto::DataType;
-use crate::lower::ge::value::Value;
+use crate::lower::ge::value::{TensorId, Value};
 
 pub(super) const TABLE: &[Entry] = &[
     ("aten.abs.default", Rule::By(abs)),
@@ -55,8 +55,8 @@ pub(super) const TABLE: &[Entry] = &[
     ("aten.floor.default", Rule::By(|cx| then_cast(cx, "Floor"))),
     ("aten.hardtanh.default", Rule::By(hardtanh)),
     ("aten.lerp.Scalar", Rule::Direct("self end weight", "Lerp(self, end, weight)")),
-    ("aten.log10.default", Rule::Direct("self", "Log(self; base=|10)")),
-    ("aten.log2.default", Rule::Direct("self", "Log(self; base=|2)")),
+    ("aten.log10.default", Rule::By(|cx| logarithm(cx, 10.0))),
+    ("aten.log2.default", Rule::By(|cx| logarithm(cx, 2.0))),
     ("aten.reciprocal.default", Rule::By(reciprocal)),
     ("aten.relu.default", Rule::Unary("Relu")),
     ("aten.rsub.Scalar", Rule::By(rsub_scalar)),
@@ -114,13 +114,13 @@ fn add(cx: &mut Cx) -> Made {
 fn sub(cx: &mut Cx) -> Made {
     let (dtype, alpha, mut other) = (cx.out_type()?, cx.get(2, "alpha"), cx.get(1, "other"));
     if !is_one(&alpha) {
-        // A number has no type of its own to be scaled in.
-        let (b, own) = match other.literal() {
-            Some(number) => (cx.constant(number, dtype)?, dtype),
-            None => (cx.tensor(1, "other")?, cx.dtype(cx.tensor(1, "other")?)),
+        // It is scaled in the type of the result: its own may hold neither the factor nor the product.
+        let b = match other.literal() {
+            Some(number) => cx.constant(number, dtype)?,
+            None => cx.cast(other, dtype)?,
         };
         let alpha = match alpha.literal() {
-            Some(l) => cx.constant(l, own)?,
+            Some(l) => cx.constant(l, dtype)?,
             None => return Err(Refusal("argument alpha is no fixed number".into())),
         };
         other = Value::Tensor(cx.op("Mul", vec![b.into(), alpha.into()], &[])?);
@@ -149,17 +149,23 @@ fn mul(cx: &mut Cx) -> Made {
 
 fn div_mode(cx: &mut Cx) -> Made {
     let dtype = cx.out_type()?;
+    let is_truncated = matches!(cx.kwarg("rounding_mode"), Value::Str(mode) if &*mode == "trunc");
+    let is_narrow = matches!(dtype, DataType::Float16 | DataType::Bf16);
+    if is_truncated && is_narrow && cx.get(1, "other").tensor().is_none() {
+        // By a number PyTorch divides in single precision: a quotient that is rounded first may reach the next whole number.
+        let (a, b) = (cx.promoted(0, DataType::Float)?, cx.promoted(1, DataType::Float)?);
+        let quotient = cx.op("RealDiv", vec![a.into(), b.into()], &[])?;
+        let whole = cx.op("Trunc", vec![quotient.into()], &[])?;
+        return Ok(cx.cast(whole, dtype)?.into());
+    }
     let (a, b) = (cx.promoted(0, dtype)?, cx.promoted(1, dtype)?);
     let inputs = vec![a.into(), b.into()];
     match cx.kwarg("rounding_mode") {
         Value::Str(mode) if &*mode == "floor" => cx.ge("FloorDiv", inputs, &[]),
+        // Of integers GE has the quotient that is rounded towards zero; one that goes by way of floats loses digits.
+        Value::Str(mode) if &*mode == "trunc" && !is_float(dtype) => cx.ge("TruncateDiv", inputs, &[]),
         Value::Str(mode) if &*mode == "trunc" => {
             let quotient = cx.op("RealDiv", inputs, &[])?;
-            if matches!(dtype, DataType::Int64 | DataType::Bool | DataType::Int16) {
-                let float = cx.always_cast(quotient, DataType::Float)?;
-                let whole = cx.op("Trunc", vec![float.into()], &[])?;
-                return Ok(cx.always_cast(whole, dtype)?.into());
-            }
             cx.ge("Trunc", vec![quotient.into()], &[])
         }
         _ => cx.ge("RealDiv", inputs, &[]),
@@ -173,7 +179,7 @@ fn clamp(cx: &mut Cx) -> Made {
     }
     let dtype = cx.out_type()?;
     let x = cx.tensor(0, "self")?;
-    let (least, greatest) = limits(cx.dtype(x));
+    let (least, greatest) = limits(dtype);
     let x = cx.cast(x, dtype)?;
     let mut bound = |given: Value, limit: Literal| match given {
         Value::None => cx.constant(limit, dtype),
@@ -226,13 +232,20 @@ fn then_cast(cx: &mut Cx, kind: &str) -> Made {
     Ok(cx.cast(y, dtype)?.into())
 }
 
+/// The operand of a function that gives floats: integers and truth values as floats, since GE gives the operand's type.
+fn as_float(cx: &mut Cx) -> Result<TensorId, Refusal> {
+    let (x, dtype) = (cx.tensor(0, "self")?, cx.out_type()?);
+    if is_float(cx.dtype(x)) || is_complex(cx.dtype(x)) { Ok(x) } else { cx.cast(x, dtype) }
+}
+
 fn exp(cx: &mut Cx) -> Made {
-    let mut x = cx.tensor(0, "self")?;
-    if cx.dtype(x) == DataType::Bool {
-        let dtype = cx.out_type()?;
-        x = cx.cast(x, dtype)?;
-    }
+    let x = as_float(cx)?;
     cx.ge("Exp", vec![x.into()], &[])
+}
+
+fn logarithm(cx: &mut Cx, base: f64) -> Made {
+    let x = as_float(cx)?;
+    cx.ge("Log", vec![x.into()], &[("base", Attr::Float(base))])
 }
 
 fn reciprocal(cx: &mut Cx) -> Made {

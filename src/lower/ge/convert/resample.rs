@@ -12,6 +12,7 @@ use Rule::By;
 
 pub(super) const TABLE: &[Entry] = &[
     ("aten.upsample_bicubic2d.default", By(bicubic)),
+    ("aten.upsample_trilinear3d.default", By(trilinear)),
     ("aten._upsample_bicubic2d_aa.default", By(|cx| smooth(cx, Filter { reach: 2.0, of: cubic }))),
     ("aten._upsample_bilinear2d_aa.default", By(|cx| smooth(cx, Filter { reach: 1.0, of: linear }))),
     ("aten._upsample_bicubic2d_aa.vec", By(|cx| smooth(cx, Filter { reach: 2.0, of: cubic }))),
@@ -105,6 +106,29 @@ fn bicubic(cx: &mut Cx) -> Made {
         ints(&[count, channels, high, wide])
     };
     cx.ge("Resize", vec![args.input("self")?, In::None, In::None, sizes], &attrs)
+}
+
+/// GE takes the sizes; a scale that is not their ratio would move every sample.
+#[allow(clippy::cast_precision_loss, clippy::float_cmp)] // Sizes of images.
+fn trilinear(cx: &mut Cx) -> Made {
+    let args = Args::of(cx, "self output_size align_corners scales_d scales_h scales_w")?;
+    let corners = args.flag("align_corners")?;
+    let inner = |sizes: &[Dim]| sizes.iter().skip(2).map(|d| d.fixed()).collect::<Option<Vec<i64>>>();
+    let (from, to) = (inner(&cx.sizes(args.tensor("self")?)?), inner(&cx.out_sizes()?));
+    let (Some(from), Some(to)) = (from, to) else {
+        return Err(Refusal("sizes that are not fixed are not supported".into()));
+    };
+    for (name, (from, to)) in ["scales_d", "scales_h", "scales_w"].into_iter().zip(from.iter().zip(&to)) {
+        let is_ratio = match args.get(name) {
+            Value::Float(scale) => *from as f64 * scale == *to as f64,
+            _ => true,
+        };
+        if !corners && !is_ratio {
+            return Err(Refusal(format!("{name} is not the ratio of the sizes, which is not supported")));
+        }
+    }
+    let attrs = [("output_size", Attr::Ints(to)), ("align_corners", Attr::Bool(corners))];
+    cx.ge("UpsampleTrilinear3d", vec![args.input("self")?], &attrs)
 }
 
 /// Lines between samples, placed by scales that are not the ratios of the sizes.

@@ -46,7 +46,7 @@ pub struct Spelling {
 pub type Spelled = (Vec<Arg>, Vec<(String, Arg)>);
 
 /// Operators of which a default may be left out, or a number be whole or not.
-const SPELLED: [&str; 8] = [
+const SPELLED: [&str; 10] = [
     "aten.arange.default",
     "aten.arange.start",
     "aten.arange.start_step",
@@ -55,6 +55,8 @@ const SPELLED: [&str; 8] = [
     "aten.rsub.Scalar",
     "aten.searchsorted.Tensor",
     "aten.sort.default",
+    "aten.tril_indices.default",
+    "aten.triu_indices.default",
 ];
 
 /// Operators that first convert their operands to the dtype of the result.
@@ -123,9 +125,24 @@ const CONVERTING: [&str; 62] = [
     "aten.tanh.default",
 ];
 
-/// Operators that convert their operands to the dtype of both.
-const COMPARING: [&str; 6] =
-    ["aten.eq.Tensor", "aten.ge.Tensor", "aten.gt.Tensor", "aten.le.Tensor", "aten.lt.Tensor", "aten.ne.Tensor"];
+/// The same where it scales an operand, too.
+const SCALING: &str = "aten.add.Tensor";
+
+/// Operators that convert their operands to the dtype of both; a number is rounded to that of the tensor.
+const COMPARING: [&str; 12] = [
+    "aten.eq.Scalar",
+    "aten.eq.Tensor",
+    "aten.ge.Scalar",
+    "aten.ge.Tensor",
+    "aten.gt.Scalar",
+    "aten.gt.Tensor",
+    "aten.le.Scalar",
+    "aten.le.Tensor",
+    "aten.lt.Scalar",
+    "aten.lt.Tensor",
+    "aten.ne.Scalar",
+    "aten.ne.Tensor",
+];
 
 /// A call without operands that fills a tensor with a number.
 #[derive(Clone, Debug)]
@@ -146,7 +163,8 @@ impl Literals {
         {
             self.normed.extend(graph.ty(*x).as_tensor().map(|t| t.rank()));
         }
-        if CONVERTING.contains(&target.as_str()) || COMPARING.contains(&target.as_str()) {
+        let is_scaled = target == SCALING && !graph.kwargs(node).is_empty();
+        if CONVERTING.contains(&target.as_str()) || COMPARING.contains(&target.as_str()) || is_scaled {
             let given = graph.args(node).iter().filter_map(|a| if let Arg::Node(n) = a { Some(*n) } else { None });
             let given: Vec<Dtype> = given.filter_map(|n| graph.ty(n).as_tensor().map(|t| t.dtype)).collect();
             if given.iter().any(|d| Some(*d) != dtype) {
@@ -264,7 +282,7 @@ impl<'r> Build<'r> {
         if COMPARING.contains(&target) {
             return self.uncompared(target, args);
         }
-        if !CONVERTING.contains(&target) {
+        if !CONVERTING.contains(&target) && (target != SCALING || kwargs.is_empty()) {
             return args;
         }
         let before = |arg: &Arg| self.before_cast(arg, dtype).map_or_else(|| arg.clone(), Arg::Node);
@@ -281,7 +299,7 @@ impl<'r> Build<'r> {
 
     /// The same of a comparison, whose operands are converted to their common dtype: that to which GE's Casts convert them.
     fn uncompared(&mut self, target: &str, args: Vec<Arg>) -> Vec<Arg> {
-        let [Arg::Node(first), Arg::Node(_)] = args.as_slice() else { return args };
+        let [Arg::Node(first), Arg::Node(_)] = args.as_slice() else { return self.uncompared_number(target, args) };
         let Ok(dtype) = self.dtype(*first) else { return args };
         let own: Vec<Arg> =
             args.iter().map(|a| self.before_cast(a, dtype).map_or_else(|| a.clone(), Arg::Node)).collect();
@@ -294,6 +312,25 @@ impl<'r> Build<'r> {
             Ok(ValueType::Tensor(t)) if t.dtype == dtype => own,
             _ => args,
         }
+    }
+
+    /// The same beside a number: narrow floats that were widened compare with one that they hold as they did before.
+    fn uncompared_number(&mut self, target: &str, args: Vec<Arg>) -> Vec<Arg> {
+        let [Arg::Node(wide), number] = args.as_slice() else { return args };
+        let Some(narrow) = self.before_cast(&Arg::Node(*wide), Dtype::F32) else { return args };
+        let Ok(dtype) = self.dtype(narrow) else { return args };
+        let held = match number {
+            Arg::Float(v) => round(*v, dtype).is_some_and(|r| same(r, *v)),
+            // Up to there every integer is one of both.
+            Arg::Int(v) => v.unsigned_abs() <= 256,
+            _ => false,
+        };
+        let compares = |d: Dtype| self.literals.converting.contains(&(target.to_string(), vec![d]));
+        let is_said = compares(dtype) || !compares(Dtype::F32);
+        if self.dtype(*wide) != Ok(Dtype::F32) || !matches!(dtype, Dtype::F16 | Dtype::Bf16) || !held || !is_said {
+            return args;
+        }
+        vec![Arg::Node(narrow), number.clone()]
     }
 
     /// Whether the graph that was lowered has such a call convert what it is given, of which a Cast is in front of GE's operator.

@@ -134,7 +134,10 @@ impl<'c, 'r> Call<'c, 'r> {
 
     /// Returns the sizes that feed a slot.
     pub fn sizes(&self, name: &str) -> Result<Vec<Arg>, Undefined> {
-        Ok(self.numbers(name)?.items.clone())
+        let numbers = self.numbers(name)?;
+        let are_whole = numbers.dtype.is_integer() || numbers.items.is_empty();
+        self.only(are_whole, &format!("sizes in `{name}` that are no integers"))?;
+        Ok(numbers.items.clone())
     }
 
     /// Returns the known integers that feed a slot.

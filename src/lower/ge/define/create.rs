@@ -40,6 +40,9 @@ fn range(c: &mut Call<'_, '_>) -> Made {
         dtype = numbers::wider(dtype, other);
     }
     let (start, limit, step) = (c.one_number("start")?, c.one_number("limit")?, c.one_number("delta")?);
+    if dtype.is_float() && [&start, &limit, &step].iter().any(|n| matches!(n, Arg::Node(_))) {
+        c.b.assumed.insert("sizes that bound a range of floats are numbers of single precision".into());
+    }
     let counts = |args: &[Arg]| {
         let [from, to, by] = bounds(args);
         from.is_some() && to.is_some() && [from, to, by] == [as_float(&start), as_float(&limit), as_float(&step)]

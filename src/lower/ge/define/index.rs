@@ -60,6 +60,14 @@ fn gather(c: &mut Call<'_, '_>, by_axis: bool) -> Made {
     }
     let indices = as_index(c, "indices")?;
     let (rank, own) = (c.b.rank(indices)?, c.b.rank(x)?);
+    // A single place keeps the dimension in PyTorch.
+    if let [Arg::Node(place), Arg::Int(0)] = c.b.graph.args(indices)
+        && c.b.graph.target(indices) == "aten.unsqueeze.default"
+        && c.b.rank(*place)? == 0
+    {
+        let args = vec![Arg::Node(x), Arg::Int(signed(at)), Arg::Node(*place)];
+        return one(c.b.call("aten.index_select.default", args)?);
+    }
     if rank == 1 && !(at == 0 && own == 2) {
         let args = vec![Arg::Node(x), Arg::Int(signed(at)), Arg::Node(indices)];
         return one(c.b.call("aten.index_select.default", args)?);

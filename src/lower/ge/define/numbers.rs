@@ -84,6 +84,21 @@ pub fn both(b: &mut Build<'_>, op: Arithmetic, x: &Numbers, y: &Numbers) -> Resu
     Ok(Some(Value::Numbers(std::rc::Rc::new(Numbers { dtype, dims: shape.dims.clone(), items }))))
 }
 
+/// Computes one number of a list of integers, from the first to the last.
+pub fn folded(b: &mut Build<'_>, op: Arithmetic, known: &Numbers) -> Result<Option<Value>, Undefined> {
+    let Some((first, rest)) = known.items.split_first().filter(|_| known.dims.len() == 1) else { return Ok(None) };
+    let one = |item: &Arg| Numbers { dtype: known.dtype, dims: Vec::new(), items: vec![item.clone()] };
+    let mut all = one(first);
+    for item in rest {
+        match both(b, op, &all, &one(item))? {
+            Some(Value::Numbers(next)) => all = (*next).clone(),
+            _ => return Ok(None),
+        }
+    }
+    let is_whole = known.dtype.is_integer() && !matches!(all.items.as_slice(), [Arg::Float(_)]);
+    Ok(is_whole.then(|| Value::Numbers(std::rc::Rc::new(all))))
+}
+
 /// Divides known integers by others, element by element, where nothing is left over.
 pub fn divided(x: &Numbers, y: &Numbers) -> Option<Value> {
     let whole = |n: &Numbers| matches!(n.dtype, Dtype::I32 | Dtype::I64).then(|| n.ints())?;
@@ -104,14 +119,19 @@ pub fn wider(a: Dtype, b: Dtype) -> Dtype {
 
 /// Returns the numbers in another type: those that it holds, and floats rounded to it.
 pub fn cast(known: &Numbers, dtype: Dtype) -> Option<Value> {
+    // A size that was rounded to a float is not the size any more.
+    let is_rounded = |i: &Arg| matches!(i, Arg::Node(_)) && !known.dtype.is_integer();
+    if dtype != known.dtype && known.items.iter().any(is_rounded) {
+        return None;
+    }
     let items: Vec<Arg> = known.items.iter().map(|i| cast_one(i, dtype)).collect::<Option<_>>()?;
     Some(Value::Numbers(std::rc::Rc::new(Numbers { dtype, dims: known.dims.clone(), items })))
 }
 
 fn cast_one(item: &Arg, dtype: Dtype) -> Option<Arg> {
     match item {
-        // Sizes are far below what 32 bits hold on a device.
-        Arg::Node(_) => matches!(dtype, Dtype::I64 | Dtype::I32).then(|| item.clone()),
+        // Sizes are far below what 32 bits hold on a device; as a float of 32 bits one is rounded by whoever takes it.
+        Arg::Node(_) => matches!(dtype, Dtype::I64 | Dtype::I32 | Dtype::F32).then(|| item.clone()),
         Arg::Int(v) if dtype.is_integer() => holds(*v, dtype).then_some(Arg::Int(*v)),
         // Up to there every integer is a number of single precision.
         Arg::Int(v) if v.unsigned_abs() <= 1 << 24 => round(f64::from(i32::try_from(*v).ok()?), dtype).map(Arg::Float),

@@ -5,6 +5,7 @@ use super::{Call, Made, Table, Undefined, Value, one, undefined};
 use super::{create, dense};
 use crate::graph::{Arg, Dtype, NodeId, View};
 use crate::lower::ge::raise::types::of_cpp;
+use crate::sym::Dim;
 
 pub(super) const TABLE: Table = &[
     ("Add", |c| binary(c, "aten.add.Tensor", Some(Arithmetic::Add), true)),
@@ -14,6 +15,7 @@ pub(super) const TABLE: Table = &[
     ("RealDiv", quotient),
     ("Div", quotient),
     ("FloorDiv", floor_div),
+    ("TruncateDiv", truncated),
     ("FloorMod", |c| compared(c, "aten.remainder", Some(Arithmetic::Mod))),
     ("Mod", |c| compared(c, "aten.fmod", None)),
     ("Greater", |c| compared(c, "aten.gt", None)),
@@ -166,6 +168,14 @@ fn floor_div(c: &mut Call<'_, '_>) -> Made {
     one(c.b.call_with("aten.div.Tensor_mode", vec![Arg::Node(first), second], mode)?)
 }
 
+/// The quotient of integers, rounded towards zero.
+fn truncated(c: &mut Call<'_, '_>) -> Made {
+    let (first, second) = operands(c)?;
+    c.only(c.b.dtype(first)?.is_integer(), "the quotient of floats, rounded towards zero,")?;
+    let mode = vec![("rounding_mode", Arg::Str("trunc".into()))];
+    one(c.b.call_with("aten.div.Tensor_mode", vec![Arg::Node(first), second], mode)?)
+}
+
 const COMPARISONS: [&str; 6] = ["aten.gt", "aten.ge", "aten.lt", "aten.le", "aten.eq", "aten.ne"];
 
 /// Operators whose overload says whether the second operand is a number.
@@ -251,18 +261,25 @@ fn scaled_sum(c: &mut Call<'_, '_>, alpha: &str) -> Made {
     one(c.b.call_with("aten.add.Tensor", vec![Arg::Node(first), second], vec![("alpha", alpha)])?)
 }
 
-/// `x1 - alpha * x2`.
-/// The quotient without what is behind the point: of floats that are not narrow, both are rounded alike.
+/// The quotient without what is behind the point: PyTorch too rounds it before, but where narrow floats are divided by a number.
 fn trunc(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("input_x")?;
     let is_wide = matches!(c.b.dtype(x)?, Dtype::F32 | Dtype::F64);
-    if is_wide && c.b.graph.target(x) == "aten.div.Tensor" && c.b.calls("aten.div.Tensor_mode") {
+    let is_many =
+        |a: &Arg| a.as_node().and_then(|n| c.b.tensor(n).ok()).is_some_and(|t| t.sizes.iter().any(at_least_two));
+    let is_rounded = is_wide || c.b.graph.args(x).iter().all(is_many);
+    if is_rounded && c.b.graph.target(x) == "aten.div.Tensor" && c.b.calls("aten.div.Tensor_mode") {
         let (args, mode) = (c.b.graph.args(x).to_vec(), vec![("rounding_mode", Arg::Str("trunc".into()))]);
         return one(c.b.call_with("aten.div.Tensor_mode", args, mode)?);
     }
     one(c.b.call("aten.trunc.default", vec![Arg::Node(x)])?)
 }
 
+fn at_least_two(size: &Dim) -> bool {
+    size.fixed().is_some_and(|n| n > 1)
+}
+
+/// `x1 - alpha * x2`.
 fn scaled_difference(c: &mut Call<'_, '_>) -> Made {
     let second = c.t("x2")?;
     let alpha = if c.is_fed("alpha") { c.one_number("alpha")? } else { Arg::Int(1) };
@@ -315,9 +332,17 @@ fn cast(c: &mut Call<'_, '_>) -> Made {
 
 /// What PyTorch computes in single precision of narrow floats and rounds once is itself, between two casts.
 fn rounded_once(c: &mut Call<'_, '_>, x: NodeId, dtype: Dtype) -> Option<Result<NodeId, Undefined>> {
-    const ROUNDS_ONCE: [&str; 1] = ["aten.upsample_nearest2d_backward.default"];
+    const ROUNDS_ONCE: [&str; 2] = ["aten.upsample_nearest2d_backward.default", "aten.div.Tensor_mode"];
     let target = ROUNDS_ONCE.into_iter().find(|t| *t == c.b.graph.target(x))?;
     let mut args = c.b.graph.args(x).to_vec();
+    let kwargs: Vec<(String, Arg)> =
+        c.b.graph.kwargs(x).iter().map(|(k, a)| (c.b.graph.texts.text(*k).to_string(), a.clone())).collect();
+    // A quotient by a number, and nothing behind the point.
+    let is_whole = matches!(kwargs.as_slice(), [(_, Arg::Str(mode))] if &**mode == "trunc");
+    let is_by_number = matches!(args.as_slice(), [_, Arg::Int(_) | Arg::Float(_)]);
+    if target == "aten.div.Tensor_mode" && !(is_whole && is_by_number) {
+        return None;
+    }
     let [Arg::Node(wide), ..] = *args.as_slice() else { return None };
     let [Arg::Node(own)] = *c.b.graph.args(wide) else { return None };
     let narrow = matches!(dtype, Dtype::F16 | Dtype::Bf16) && c.b.dtype(own) == Ok(dtype);
@@ -327,7 +352,7 @@ fn rounded_once(c: &mut Call<'_, '_>, x: NodeId, dtype: Dtype) -> Option<Result<
     if let Some(first) = args.first_mut() {
         *first = Arg::Node(own);
     }
-    Some(c.b.call(target, args))
+    Some(c.b.call_with(target, args, kwargs.iter().map(|(k, a)| (k.as_str(), a.clone())).collect()))
 }
 
 fn fast_gelu(c: &mut Call<'_, '_>) -> Made {

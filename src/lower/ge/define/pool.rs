@@ -6,6 +6,7 @@ use crate::graph::{Arg, NodeId, View};
 
 pub(super) const TABLE: Table = &[
     ("Resize", resize),
+    ("UpsampleTrilinear3d", trilinear),
     ("GridSampler2D", grid_sampler),
     ("GridSampler3D", grid_sampler),
     ("AvgPoolV2", avg_pool),
@@ -216,6 +217,15 @@ fn bilinear(c: &mut Call<'_, '_>) -> Made {
 }
 
 /// As ONNX has it: by sizes, cubic, each sample's place at its middle or at the corners.
+/// To sizes; by scales that are not their ratios samples would lie elsewhere.
+fn trilinear(c: &mut Call<'_, '_>) -> Made {
+    let (x, to, corners) = (c.t("x")?, c.int_list("output_size")?, c.flag("align_corners")?);
+    c.only(c.b.rank(x)? == 5 && to.len() == 3, "other than volumes to three sizes")?;
+    c.only(c.b.dtype(x)?.is_float(), "a resize of numbers that are no floats")?;
+    let args = vec![Arg::Node(x), Arg::list(to), Arg::Bool(corners)];
+    one(c.b.call("aten.upsample_trilinear3d.default", args)?)
+}
+
 fn resize(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
     c.only(!c.is_fed("roi") && !c.is_fed("scales"), "a resize of a part, or by scales")?;
@@ -230,7 +240,8 @@ fn resize(c: &mut Call<'_, '_>) -> Made {
     };
     let (own, sizes) = (c.b.sizes(x)?, c.sizes("sizes")?);
     let [_, _, high, wide] = sizes.as_slice() else { return undefined("an image of other than four dimensions") };
-    c.only(own.len() == 4 && own.iter().take(2).eq(sizes.iter().take(2)), "a resize of images or channels")?;
+    let is_kept = own.iter().zip(&sizes).take(2).all(|(a, b)| a == b || c.b.same_size(a, b));
+    c.only(own.len() == 4 && is_kept, "a resize of images or channels")?;
     let to = Arg::List(vec![high.clone(), wide.clone()].into());
     one(c.b.call("aten.upsample_bicubic2d.default", vec![Arg::Node(x), to, Arg::Bool(corners)])?)
 }

@@ -1,11 +1,12 @@
 //! Reductions, scans, places of extremes, and sorts.
 
+use super::numbers::{self, Arithmetic};
 use super::shape::axis;
-use super::{Call, Made, Table, Undefined, one, undefined};
+use super::{Call, Made, Table, Undefined, Value, one, undefined};
 use crate::graph::{Arg, Dtype, NodeId, View};
 
 pub(super) const TABLE: Table = &[
-    ("ReduceSum", |c| reduce(c, "aten.sum.dim_IntList")),
+    ("ReduceSum", sum),
     ("ReduceMean", mean),
     ("ReduceMax", |c| reduce(c, "aten.amax.default")),
     ("ReduceMin", |c| reduce(c, "aten.amin.default")),
@@ -103,7 +104,27 @@ fn log_sum_exp(c: &mut Call<'_, '_>) -> Made {
     one(c.b.call("aten.log.default", vec![Arg::Node(sum)])?)
 }
 
+/// What is computed of a list of sizes along its only axis: a number.
+fn of_sizes(c: &mut Call<'_, '_>, op: Arithmetic, axes: &[i64]) -> Result<Option<Value>, Undefined> {
+    match c.value("x")? {
+        Value::Numbers(known) if matches!(axes, [0 | -1]) && !c.flag("keep_dims")? => numbers::folded(c.b, op, &known),
+        _ => Ok(None),
+    }
+}
+
+fn sum(c: &mut Call<'_, '_>) -> Made {
+    let axes = c.ints("axes")?;
+    match of_sizes(c, Arithmetic::Add, &axes)? {
+        Some(known) => one(known),
+        None => reduce(c, "aten.sum.dim_IntList"),
+    }
+}
+
 fn product(c: &mut Call<'_, '_>) -> Made {
+    let axes = c.int_list("axes")?;
+    if let Some(known) = of_sizes(c, Arithmetic::Mul, &axes)? {
+        return one(known);
+    }
     let x = c.t("x")?;
     let axes = c.int_list("axes")?;
     let axes = some_axes(c, x, axes)?;
@@ -211,6 +232,7 @@ fn sort(c: &mut Call<'_, '_>) -> Made {
 
 fn top_k(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
+    c.only(c.numbers("k")?.dtype.is_integer(), "a count that is no integer")?;
     let k = c.one_number("k")?;
     let args =
         vec![Arg::Node(x), k, Arg::Int(c.int("dim")?), Arg::Bool(c.flag("largest")?), Arg::Bool(c.flag("sorted")?)];

@@ -432,6 +432,9 @@ fn split(c: &mut Call<'_, '_>) -> Made {
     Ok(c.b.items(parts, c.outputs())?.into_iter().map(|n| Some(n.into())).collect())
 }
 
+/// What GE is told for the end of a dimension.
+const LAST: i64 = 2_147_483_647;
+
 /// One slice an axis that is named; masks bring their own rules, which are not defined.
 fn strided_slice(c: &mut Call<'_, '_>) -> Made {
     for mask in ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"] {
@@ -452,6 +455,13 @@ fn strided_slice(c: &mut Call<'_, '_>) -> Made {
     c.only(named.windows(2).all(|w| w.first() != w.last()), "an axis that is named twice")?;
     for (((from, to), at), step) in begin.into_iter().zip(end).zip(axes).zip(strides) {
         c.only(step > 0, "a step backwards")?;
+        let is_symbolic = c.b.tensor(x)?.sizes.get(at).is_some_and(|d| d.fixed().is_none());
+        let to = if is_symbolic && to == Arg::Int(LAST) {
+            c.b.assumed.insert("sizes are numbers of 32 bits".into());
+            Arg::Int(i64::MAX)
+        } else {
+            to
+        };
         let at = Arg::Int(signed(at));
         x = c.b.call("aten.slice.Tensor", vec![Arg::Node(x), at, from, to, Arg::Int(step)])?;
     }

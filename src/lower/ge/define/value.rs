@@ -204,6 +204,9 @@ impl Numbers {
     fn tensor(&self, b: &mut Build<'_>) -> Result<NodeId, Undefined> {
         let sizes: Vec<Arg> = self.dims.iter().map(|d| Arg::Int(*d)).collect();
         let Some(first) = self.items.first() else { return b.full(sizes, Arg::Int(0), self.dtype) };
+        if let Some(places) = self.triangle(b) {
+            return places;
+        }
         if self.items.iter().all(|i| i == first) {
             let value = self.argument(b, first);
             if let Arg::Node(_) = value {
@@ -234,8 +237,64 @@ impl Numbers {
         b.call("aten.view.default", vec![Arg::Node(line), Arg::List(sizes.into())])
     }
 
+    /// The call of the graph that was lowered that gives just these numbers as the places on one side of a diagonal.
+    fn triangle(&self, b: &mut Build<'_>) -> Option<Result<NodeId, Undefined>> {
+        let places = self.ints().filter(|_| matches!(self.dims.as_slice(), [2, _]))?;
+        for (target, is_lower) in [("aten.tril_indices.default", true), ("aten.triu_indices.default", false)] {
+            let means = |args: &[Arg], named: &[(String, Arg)]| {
+                let is_plain = |(name, value): &(String, Arg)| match (name.as_str(), value) {
+                    ("dtype", Arg::Dtype(dtype)) => *dtype == self.dtype,
+                    ("dtype", Arg::None) => self.dtype == Dtype::I64,
+                    ("device" | "layout" | "pin_memory", _) => true,
+                    _ => false,
+                };
+                let has_type = self.dtype == Dtype::I64 || named.iter().any(|(name, _)| name == "dtype");
+                has_type && named.iter().all(is_plain) && beside_diagonal(args, is_lower).as_ref() == Some(&places)
+            };
+            if let Some((args, named)) = b.spelled_numbers(target, means) {
+                let named = named.iter().map(|(k, a)| (k.as_str(), a.clone())).collect();
+                return Some(b.call_with(target, args, named));
+            }
+        }
+        None
+    }
+
     fn symbol(&self, b: &mut Build<'_>, value: Arg) -> Result<NodeId, Undefined> {
         let named = vec![("dtype", Arg::Dtype(self.dtype)), ("device", b.device())];
         b.call_with("aten.scalar_tensor.default", vec![value], named)
+    }
+}
+
+/// The rows, then the columns, of all places at or below a diagonal, or at or above it, row by row.
+fn beside_diagonal(args: &[Arg], is_lower: bool) -> Option<Vec<i64>> {
+    let (rows, columns, offset) = match args {
+        [Arg::Int(rows), Arg::Int(columns)] => (*rows, *columns, 0),
+        [Arg::Int(rows), Arg::Int(columns), Arg::Int(offset)] => (*rows, *columns, *offset),
+        _ => return None,
+    };
+    if rows.checked_mul(columns)? > 1 << 20 {
+        return None;
+    }
+    let all = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    let is_within = |(row, column): &(i64, i64)| {
+        let beyond = column.saturating_sub(*row);
+        if is_lower { beyond <= offset } else { beyond >= offset }
+    };
+    let (mut found, columns): (Vec<i64>, Vec<i64>) = all.filter(is_within).unzip();
+    found.extend(columns);
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_beside_a_diagonal_stand_row_by_row() {
+        let three = |offset| [Arg::Int(2), Arg::Int(3), Arg::Int(offset)];
+        assert_eq!(beside_diagonal(&three(0), true).unwrap(), [0, 1, 1, 0, 0, 1]);
+        assert_eq!(beside_diagonal(&three(1), false).unwrap(), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(beside_diagonal(&three(0)[..2], true), beside_diagonal(&three(0), true));
+        assert_ne!(beside_diagonal(&three(1), true), beside_diagonal(&three(0), true));
     }
 }

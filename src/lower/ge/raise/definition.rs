@@ -13,6 +13,9 @@ use crate::lower::ge::define::fields::is_call_held;
 use crate::ops::{Exactness, Expansion, Operator, Registry};
 use crate::sym::Dim;
 
+/// Composites of calls that GE's operators are held to by their fields: there is no such operator of the whole.
+const OF_HELD: [&str; 2] = ["aten.max_pool3d.default", "npu.npu_gelu_mul.default"];
+
 /// As often as what an operator was taken apart into is taken apart again.
 const ROUNDS: usize = 4;
 
@@ -24,7 +27,8 @@ pub fn by_form(graph: &mut Graph, registry: &Registry) -> BTreeSet<String> {
         return BTreeSet::new();
     }
     let chosen = |target: &str, o: &Operator| {
-        !is_call_held(target) && (is_form(o) || (o.effects.random && !draws::is_known(target)))
+        !is_call_held(target)
+            && (is_form(o) || OF_HELD.contains(&target) || (o.effects.random && !draws::is_known(target)))
     };
     taken_apart(graph, registry, chosen, |_| true)
 }

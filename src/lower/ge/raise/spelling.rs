@@ -1,8 +1,8 @@
 //! Calls of the graph that was lowered that say in another spelling what the raised graph says.
 //!
 //! Promises: a call becomes one of the same meaning: PyTorch itself makes of a convolution's list of one number a list of that number for every
-//! dimension, a norm by ones and zeros is one without, bits of truth values are these, values that are put are repeated by what puts them, a whole number beside floats is that float, integers that are counted one by one are the same however that is said, an assertion asks the same whatever it prints, equals that may be sorted in any order may be in their own, corners that are aligned need no scales, a solver that raises where there is no solution gives what one does that says so (that
-//! nothing raises in the graph that was lowered is assumed anyway), and a scale that is a power of two is the ratio of the sizes, bit by bit, where these
+//! dimension, a norm by ones and zeros is one without, bits of truth values are these, values that are put are repeated by what puts them, a whole number beside floats is that float, integers that are counted one by one are the same however that is said, an assertion asks the same whatever it prints, equals that may be sorted in any order may be in their own, corners that are aligned need no scales, windows are moved by their length and deviations corrected by one if nobody says otherwise, a solver that raises where there is no solution gives what one does that says so (that
+//! nothing raises in the graph that was lowered is assumed anyway), and a scale of few digits is the ratio of the sizes, bit by bit, where these
 //! are in that ratio.
 
 use super::between::nothing_is_written;
@@ -60,6 +60,13 @@ const OF_BITS: [(&str, &str); 4] = [
 const ADDING_UP: [&str; 4] =
     ["aten.cumsum.default", "aten.cumprod.default", "aten.sum.dim_IntList", "aten.prod.dim_int"];
 
+/// Deviations, and what they are taken from: over all dimensions if none is named, and but for one if nobody says.
+const DEVIATIONS: [&str; 4] =
+    ["aten.std.correction", "aten.var.correction", "aten.std_mean.correction", "aten.var_mean.correction"];
+
+/// Windows that are moved by their own length if nobody says by how much.
+const WINDOWS: [&str; 3] = ["aten.avg_pool1d.default", "aten.avg_pool2d.default", "aten.avg_pool3d.default"];
+
 /// Resampling; the `vec` forms take sizes, or a scale for each dimension in their place.
 const RESAMPLING: &str = "aten.upsample_";
 
@@ -89,6 +96,8 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
                 without_neutral(graph, node, *scale);
             }
             target if ADDING_UP.contains(&target) => without_dtype(graph, registry, node),
+            target if DEVIATIONS.contains(&target) => with_correction(graph, node),
+            target if WINDOWS.contains(&target) => with_steps(graph, node),
             COPY => as_conjugate(graph, node),
             COUNTED | COUNTED_FROM | COUNTED_BY => one_by_one(graph, node),
             target if target.starts_with(RESAMPLING) && target.ends_with(".vec") => by_sizes(graph, node),
@@ -114,15 +123,81 @@ fn as_stable(graph: &mut Graph, node: NodeId) {
     graph.set_args(node, args, kwargs.into());
 }
 
-/// Where corners are aligned scales place nothing.
+/// Where corners are aligned scales place nothing; elsewhere one that is the ratio of the sizes places as these do.
 fn by_corners(graph: &mut Graph, node: NodeId) {
     let mut args = graph.args(node).to_vec();
-    if let [_, _, Arg::Bool(true), scales @ ..] = args.as_mut_slice()
-        && graph.kwargs(node).is_empty()
-    {
-        scales.fill(Arg::None);
-        graph.set_args(node, args.into(), Box::default());
+    let sizes = |n: NodeId| -> Vec<Dim> {
+        graph.ty(n).as_tensor().map(|t| t.sizes.iter().skip(2).copied().collect()).unwrap_or_default()
+    };
+    let (from, to) = (graph.args(node).first().and_then(Arg::as_node).map(sizes).unwrap_or_default(), sizes(node));
+    // The nearest sample is taken without a word on corners.
+    let (corners, scales) = match args.as_mut_slice() {
+        [_, _, Arg::Bool(corners), scales @ ..] => (*corners, scales),
+        [_, _, scales @ ..] if scales.iter().all(|s| matches!(s, Arg::Float(_) | Arg::None)) => (false, scales),
+        _ => return,
+    };
+    if !graph.kwargs(node).is_empty() || scales.len() > from.len() {
+        return;
     }
+    for (scale, (from, to)) in scales.iter_mut().zip(from.into_iter().zip(to)) {
+        let is_of_sizes = match (&*scale, from, to) {
+            (Arg::Float(by), Dim::Fixed(from), Dim::Fixed(to)) => is_ratio(from, to, *by),
+            // Of every size, however it is rounded, as many times that by a power of two is the power.
+            (Arg::Float(by), from, to) => {
+                power(*by).is_some_and(|times| graph.symbols.mul(from, Dim::Fixed(times)).is_ok_and(|d| d == to))
+            }
+            _ => false,
+        };
+        if corners || is_of_sizes {
+            *scale = Arg::None;
+        }
+    }
+    graph.set_args(node, args.into(), Box::default());
+}
+
+/// A small power of two, from one on.
+#[allow(clippy::cast_possible_truncation)] // Small.
+fn power(scale: f64) -> Option<i64> {
+    let whole = (scale.fract() == 0.0 && (1.0..=4096.0).contains(&scale)).then_some(scale as i64)?;
+    (whole.count_ones() == 1).then_some(whole)
+}
+
+/// Every dimension by its number, and the correction that nobody gave.
+fn with_correction(graph: &mut Graph, node: NodeId) {
+    let (mut args, mut kwargs) = (graph.args(node).to_vec(), graph.kwargs(node).to_vec());
+    let operand = args.first().and_then(Arg::as_node);
+    let Some(rank) = operand.and_then(|n| graph.ty(n).as_tensor()).map(|t| t.rank()) else { return };
+    let (dim, correction) = (graph.texts.intern("dim"), graph.texts.intern("correction"));
+    if args.len() == 1 {
+        let named = kwargs.iter().position(|(key, _)| *key == dim);
+        args.push(named.map_or(Arg::None, |at| kwargs.remove(at).1));
+    }
+    if args.len() != 2 || rank == 0 {
+        return;
+    }
+    if let Some(dims) = args.get_mut(1)
+        && (matches!(dims, Arg::None) || dims.items().is_some_and(<[Arg]>::is_empty))
+    {
+        *dims = Arg::list((0..rank).map(|d| i64::try_from(d).unwrap_or(i64::MAX)));
+    }
+    kwargs.retain(|(key, value)| *key != correction || *value != Arg::None);
+    if !kwargs.iter().any(|(key, _)| *key == correction) {
+        kwargs.insert(0, (correction, Arg::Int(1)));
+    }
+    graph.set_args(node, args.into(), kwargs.into());
+}
+
+/// The steps of windows, where they are their lengths.
+fn with_steps(graph: &mut Graph, node: NodeId) {
+    let (mut args, kwargs) = (graph.args(node).to_vec(), graph.kwargs(node).to_vec());
+    let Some(window) = args.get(1).cloned() else { return };
+    let stride = graph.texts.intern("stride");
+    match args.get_mut(2) {
+        Some(steps) if steps.items().is_some_and(<[Arg]>::is_empty) => *steps = window,
+        None if !kwargs.iter().any(|(key, _)| *key == stride) => args.push(window),
+        _ => return,
+    }
+    graph.set_args(node, args.into(), kwargs.into());
 }
 
 fn by_dimension(graph: &mut Graph, node: NodeId) {
@@ -402,14 +477,15 @@ fn by_sizes(graph: &mut Graph, node: NodeId) {
     graph.set_args(node, args.into(), Box::default());
 }
 
-/// Whether a scale is a power of two and takes one size to the other: then both quotients are it, exactly.
+/// Whether a scale takes one size to the other, exactly. Then one by the scale and the one size by the other are one number: the kernel rounds it to
+/// single precision, the first by way of double precision, which a quotient of numbers of 24 bits survives unchanged (53 are at least twice that and two).
 fn is_ratio(from: i64, to: i64, scale: f64) -> bool {
     const EXACT: std::ops::Range<i64> = 1..1 << 24;
-    const MANTISSA: u64 = (1 << 52) - 1;
-    let is_power = scale.is_normal() && scale > 0.0 && scale.to_bits() & MANTISSA == 0;
-    #[allow(clippy::cast_precision_loss)] // Below 2^24.
+    // A number of so few digits times a size loses none.
+    let is_short = scale > 0.0 && scale <= 4096.0 && (scale * 65536.0).fract() == 0.0;
+    #[allow(clippy::cast_precision_loss, clippy::float_cmp)] // Below 2^24.
     let takes = |from: i64, to: i64| from as f64 * scale == to as f64;
-    is_power && EXACT.contains(&from) && EXACT.contains(&to) && takes(from, to)
+    is_short && EXACT.contains(&from) && EXACT.contains(&to) && takes(from, to)
 }
 
 fn without_check(graph: &mut Graph, node: NodeId) {
@@ -504,8 +580,16 @@ mod tests {
     }
 
     #[test]
-    fn only_powers_of_two_that_take_one_size_to_the_other_are_ratios() {
+    fn only_short_numbers_that_take_one_size_to_the_other_are_ratios() {
         assert!(is_ratio(4, 8, 2.0) && is_ratio(4, 2, 0.5) && is_ratio(3, 3, 1.0));
-        assert!(!is_ratio(4, 9, 2.0) && !is_ratio(4, 12, 3.0) && !is_ratio(2, 5, 2.5) && !is_ratio(4, 8, -2.0));
+        assert!(is_ratio(4, 12, 3.0) && is_ratio(2, 5, 2.5) && is_ratio(4, 6, 1.5));
+        assert!(!is_ratio(4, 9, 2.0) && !is_ratio(4, 6, 1.7) && !is_ratio(4, 8, -2.0));
+        // The product is five only because it is rounded.
+        assert!(!is_ratio(3, 5, 5.0 / 3.0) && !is_ratio(1 << 24, 1 << 25, 2.0));
+        for (size, times) in (1_i64..2000).flat_map(|size| [3_i64, 5, 7, 9].map(|times| (size, times))) {
+            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // As the kernel does.
+            let (by_scale, by_sizes) = ((1.0 / times as f64) as f32, size as f32 / (size * times) as f32);
+            assert!(by_scale.to_bits() == by_sizes.to_bits(), "{size} {times}");
+        }
     }
 }
