@@ -5,7 +5,8 @@
 //! does nothing is known but that it is the same on both sides.
 //!
 //! ## When it is wrong
-//! `0 * x`, `x - x` and `x / x` are gone over the reals, and their NaN with them: then the first side shows one that the second hides.
+//! `0 * x`, `x - x` and `x / x` are gone over the reals, and their NaN with them: then the first side shows one that the second hides. A comparison that
+//! has one outcome over the reals has the other one where a NaN is compared.
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -68,6 +69,19 @@ pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
                 }
             }
             _ => open.extend(e.parts(&expr).into_iter().map(|p| (p, choices.clone()))),
+        }
+    }
+    Some(true)
+}
+
+/// Returns whether a NaN that turns a comparison of `b`, one that `a` does not ask, reaches `b`: over the reals both outcomes may be one, and of a NaN neither is.
+pub fn is_turned_by_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
+    let asked: FxHashSet<ExprId> = e.below(a).into_iter().collect();
+    for id in e.below(b) {
+        let Some((Op::Lt | Op::Le | Op::Eq, [x, _])) = e.op_of(id) else { continue };
+        let floats = e.dtype(*x).is_some_and(|d| d.is_float());
+        if floats && !asked.contains(&id) && hides_no_nan(e, id, b) != Some(true) {
+            return Some(false);
         }
     }
     Some(true)

@@ -1,13 +1,14 @@
 //! Bounds that never bite, and comparisons with one outcome.
 //!
 //! ## What it says
-//! Whatever real numbers an element is made of, it lies between two ends: squares, magnitudes, roots and exponentials are not negative, a sigmoid lies
-//! between 0 and 1, an input in the domain that the host states. The greater of two of which one is never above the other is that one; a magnitude of what
-//! is never negative is that; a comparison of what lies apart has one outcome.
+//! Whatever numbers an element is made of, it lies between two ends, and so does the float that is computed of it: squares, magnitudes, roots and
+//! exponentials are not negative, a sigmoid lies between 0 and 1, an input in the domain that the host states. The greater of two of which one is never
+//! above the other is that one; a magnitude of what is never negative is that; a comparison of what lies apart has one outcome.
 //!
 //! ## When it is wrong
-//! Of NaN, which is none of these: that is asked of the elements as they stand. Where a float is infinite or NaN though its number is not, a comparison
-//! says otherwise: only of what is never NaN unless its elements are, and lies apart by more than roundings, or on two sides of 0, is it known.
+//! Of NaN, which is none of these: that is asked of the elements as they stand. A float is not its number: what is tiny becomes 0, what is added to
+//! something large is rounded as that is, what is too large is infinite. So each step moves the ends apart by what its dtype may lose, and a comparison is
+//! known only of what is never NaN unless its elements are, and lies apart, or on two sides of 0.
 
 use rustc_hash::FxHashMap;
 
@@ -16,12 +17,14 @@ use crate::rules::definedness::hides_no_nan;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::field::normal::Field;
-use crate::rules::rounding::{holds_a_one, is_element_of};
+use crate::rules::rounding::{greatest, holds_a_one, is_element_of, unit};
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
 
 /// How far ends are moved apart, beside themselves, for what is lost where they are computed.
 const LOST: f64 = 1e-12;
+/// How many units of its dtype a function may be off.
+const OF_FUNCTION: f64 = 8.0;
 /// How far ends must lie apart, beside themselves, so that no rounding decides a comparison.
 const APART: f64 = 0.01;
 /// What is no larger never leaves a dtype where few are added or two are multiplied.
@@ -50,9 +53,17 @@ impl Extent {
         Extent { plain, ..self }
     }
 
-    /// Ends that were computed, a little farther apart; 0 is 0.
-    fn loose(self) -> Extent {
-        Extent { low: self.low - self.low.abs() * LOST, high: self.high + self.high.abs() * LOST, ..self }.mended()
+    /// Ends that floats of a dtype keep to, too, which are computed within so many of its units: a rounding never leaves 0 for the other side, what is
+    /// tiny may be 0, and what the dtype does not hold is infinite.
+    fn computed(self, dtype: Dtype, units: f64) -> Extent {
+        let lost = (units * unit(dtype)).max(LOST);
+        let (least, most) = (least_normal(dtype), greatest(dtype));
+        let up = |v: f64| {
+            let above = if v == 0.0 { v } else { v + v.abs() * lost + least };
+            let above = if v < 0.0 { above.min(0.0) } else { above };
+            if above > most { f64::INFINITY } else { above }
+        };
+        Extent { low: -up(-self.low), high: up(self.high), ..self }.mended()
     }
 
     fn mended(self) -> Extent {
@@ -70,7 +81,7 @@ impl Extent {
         let below = self.low > f64::NEG_INFINITY && other.low > f64::NEG_INFINITY;
         let above = self.high < f64::INFINITY && other.high < f64::INFINITY;
         let plain = self.plain && other.plain && (below || above);
-        Extent::of(self.low + other.low, self.high + other.high).plain(plain).loose()
+        Extent::of(self.low + other.low, self.high + other.high).plain(plain)
     }
 
     fn minus(self) -> Extent {
@@ -88,15 +99,13 @@ impl Extent {
         ];
         let plain = self.plain && other.plain && self.is_modest() && other.is_modest();
         let low = all.into_iter().fold(f64::INFINITY, f64::min);
-        Extent::of(low, all.into_iter().fold(f64::NEG_INFINITY, f64::max)).plain(plain).loose()
+        Extent::of(low, all.into_iter().fold(f64::NEG_INFINITY, f64::max)).plain(plain)
     }
 
     fn inverse(self) -> Extent {
         let plain = self.plain && (self.low > 1.0 / MODEST || self.high < -1.0 / MODEST);
         if self.low >= 0.0 {
-            Extent::of(1.0 / self.high, if self.low > 0.0 { 1.0 / self.low } else { f64::INFINITY })
-                .plain(plain)
-                .loose()
+            Extent::of(1.0 / self.high, if self.low > 0.0 { 1.0 / self.low } else { f64::INFINITY }).plain(plain)
         } else if self.high <= 0.0 {
             self.minus().inverse().minus()
         } else {
@@ -118,40 +127,65 @@ impl Extent {
         Extent { low: self.low.min(other.low), high: self.high.max(other.high), plain: self.plain && other.plain }
     }
 
-    /// Values of a function that does not fall, between two numbers.
-    fn rising(self, f: impl Fn(f64) -> f64, least: f64, most: f64) -> Extent {
-        let made = Extent { low: f(self.low), high: f(self.high), ..self }.mended().loose();
+    /// Values of a function that does not fall.
+    fn rising(self, f: impl Fn(f64) -> f64) -> Extent {
+        Extent { low: f(self.low), high: f(self.high), ..self }.mended()
+    }
+
+    /// Values of a function, as floats of a dtype have them.
+    fn function(self, function: Real, dtype: Dtype) -> Extent {
+        let endless = f64::INFINITY;
+        let (least, most) = match function {
+            Real::Exp | Real::Exp2 | Real::Sqrt | Real::Square | Real::Relu => (0.0, endless),
+            Real::Expm1 => (-1.0, endless),
+            Real::Sigmoid => (0.0, 1.0),
+            Real::Tanh | Real::Erf => (-1.0, 1.0),
+            Real::Erfc => (0.0, 2.0),
+            _ => (-endless, endless),
+        };
+        let made = self.real_function(function);
+        let made = if function == Real::Relu { made } else { made.computed(dtype, OF_FUNCTION) };
         Extent { low: made.low.max(least), high: made.high.min(most), ..made }
     }
 
-    fn function(self, function: Real) -> Extent {
+    /// Values of a function of real numbers.
+    fn real_function(self, function: Real) -> Extent {
         let endless = f64::INFINITY;
         let within = |low: f64, high: f64| Extent { low, high, ..self };
         match function {
-            Real::Exp => self.rising(f64::exp, 0.0, endless),
-            Real::Exp2 => self.rising(f64::exp2, 0.0, endless),
-            Real::Expm1 => self.rising(f64::exp_m1, -1.0, endless),
-            Real::Log if self.low > 0.0 => self.rising(f64::ln, -endless, endless),
-            Real::Log => Extent::of(-endless, if self.high > 0.0 { self.high.ln() } else { endless }).loose(),
-            Real::Log1p if self.low > -1.0 => self.rising(f64::ln_1p, -endless, endless),
-            Real::Sqrt => self.rising(|v| v.max(0.0).sqrt(), 0.0, endless).plain(self.plain && self.low >= 0.0),
-            Real::Rsqrt => self.function(Real::Sqrt).inverse(),
+            Real::Exp => self.rising(f64::exp),
+            Real::Exp2 => self.rising(f64::exp2),
+            Real::Expm1 => self.rising(f64::exp_m1),
+            Real::Log if self.low > 0.0 => self.rising(f64::ln),
+            Real::Log => Extent::of(-endless, if self.high > 0.0 { self.high.ln() } else { endless }),
+            Real::Log1p if self.low > -1.0 => self.rising(f64::ln_1p),
+            Real::Sqrt => self.rising(|v| v.max(0.0).sqrt()).plain(self.plain && self.low >= 0.0),
+            Real::Rsqrt => self.real_function(Real::Sqrt).inverse(),
             Real::Reciprocal => self.inverse(),
-            Real::Sigmoid => self.rising(|v| 1.0 / (1.0 + (-v).exp()), 0.0, 1.0),
+            Real::Sigmoid => self.rising(|v| 1.0 / (1.0 + (-v).exp())),
             Real::Silu if self.low >= 0.0 => Extent::of(0.0, self.high).plain(self.plain),
             Real::Silu => Extent::of(-0.28, self.high.max(0.0)),
             Real::Relu => within(self.low.max(0.0), self.high.max(0.0)),
             Real::Square => {
                 let size = self.magnitude();
-                within(size.low * size.low, size.high * size.high).loose()
+                within(size.low * size.low, size.high * size.high)
             }
-            Real::Tanh => self.rising(f64::tanh, -1.0, 1.0),
+            Real::Tanh => self.rising(f64::tanh),
             Real::Erf | Real::Sin | Real::Cos => within(-1.0, 1.0).plain(self.plain && function == Real::Erf),
             Real::Erfc => within(0.0, 2.0),
-            Real::Sinh => self.rising(f64::sinh, -endless, endless),
+            Real::Sinh => self.rising(f64::sinh),
             Real::Cosh => within(1.0, endless),
             Real::Log1p | Real::Tan => ANY,
         }
+    }
+}
+
+/// The smallest number of a dtype that has all of its places: what is less a device may take for 0.
+fn least_normal(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::F16 => 0.5_f64.powi(14),
+        Dtype::F64 => f64::MIN_POSITIVE,
+        _ => f64::from(f32::MIN_POSITIVE),
     }
 }
 
@@ -221,10 +255,10 @@ impl Elements {
                 None => ANY.plain(true),
             },
             Form::Op(op) => self.extent_of_operator(*op, expr, known),
-            Form::Named(target, _) => real(target).map_or(ANY, |function| kid(0).function(function)),
+            Form::Named(target, _) => real(target).map_or(ANY, |function| kid(0).function(function, expr.dtype)),
             Form::Reduce(Fold::Most | Fold::Least, ..) => kid(0),
             Form::Reduce(Fold::Sum, _, sizes) => {
-                let found = self.extent_of_sum(kid(0), sizes);
+                let found = self.extent_of_sum(kid(0), sizes, expr.dtype);
                 let low = if holds_a_one(self, expr) { found.low.max(1.0) } else { found.low };
                 Extent { low, high: found.high.max(low), ..found }
             }
@@ -234,18 +268,19 @@ impl Elements {
 
     fn extent_of_operator(&mut self, op: Op, expr: &Expr, known: &FxHashMap<ExprId, Extent>) -> Extent {
         let kid = |k: usize| expr.kids.get(k).and_then(|k| known.get(k)).copied().unwrap_or(ANY);
+        let rounded = |e: Extent| e.computed(expr.dtype, 1.0);
         match (op, expr.kids.as_slice()) {
-            (Op::Add, _) => kid(0).plus(kid(1)),
+            (Op::Add, _) => rounded(kid(0).plus(kid(1))),
             (Op::Sub, [x, most]) => {
-                let found = kid(0).plus(kid(1).minus());
+                let found = rounded(kid(0).plus(kid(1).minus()));
                 let below = is_element_of(self, *x, *most, None);
                 Extent { high: if below { found.high.min(0.0) } else { found.high }, ..found }
             }
             (Op::Neg, _) => kid(0).minus(),
             (Op::Abs, _) => kid(0).magnitude(),
-            (Op::Mul, [a, b]) if a == b => kid(0).function(Real::Square),
-            (Op::Mul, _) => kid(0).times(kid(1)),
-            (Op::Div, _) => kid(0).times(kid(1).inverse()),
+            (Op::Mul, [a, b]) if a == b => kid(0).function(Real::Square, expr.dtype),
+            (Op::Mul, _) => rounded(kid(0).times(kid(1))),
+            (Op::Div, _) => rounded(kid(0).times(kid(1).inverse())),
             (Op::Max | Op::AtLeast, _) => {
                 let (a, b) = (kid(0), kid(1));
                 Extent { low: a.low.max(b.low), high: a.high.max(b.high), plain: a.plain && b.plain }
@@ -266,7 +301,7 @@ impl Elements {
                     #[allow(clippy::cast_precision_loss)]
                     let ends = self.integers_of(*from).map(|(low, high)| Extent::of(low as f64, high as f64));
                     let small = |e: &Extent| e.low.abs().max(e.high.abs()) <= 2048.0;
-                    ends.filter(small).map_or(ANY, |e| e.plain(true).loose())
+                    ends.filter(small).map_or(ANY, |e| rounded(e.plain(true)))
                 }
             },
             _ => ANY,
@@ -274,7 +309,7 @@ impl Elements {
     }
 
     #[allow(clippy::cast_precision_loss)]
-    fn extent_of_sum(&self, each: Extent, sizes: &[Dim]) -> Extent {
+    fn extent_of_sum(&self, each: Extent, sizes: &[Dim], dtype: Dtype) -> Extent {
         let least = |d: &Dim| if self.at_most(Dim::Fixed(1), *d) { 1.0 } else { 0.0 };
         let few: f64 = sizes.iter().map(|d| d.fixed().map_or_else(|| least(d), |n| n as f64)).product();
         let many: f64 = sizes.iter().map(|d| d.fixed().map_or(f64::INFINITY, |n| n as f64)).product();
@@ -282,11 +317,21 @@ impl Elements {
         let low = times(each.low, if each.low >= 0.0 { few } else { many });
         let high = times(each.high, if each.high <= 0.0 { few } else { many });
         let one_sided = each.low > f64::NEG_INFINITY || each.high < f64::INFINITY;
-        Extent::of(low, high).plain(each.plain && one_sided).loose()
+        // What is added up of one sign never becomes less than one of it; else each step loses a unit of all that it may hold.
+        let lost = times(each.low.abs().max(each.high.abs()) * unit(dtype), many * many);
+        let low = if each.low >= 0.0 { (low - lost).max(each.low.min(low)) } else { low - lost };
+        let high = if each.high <= 0.0 { (high + lost).min(each.high.max(high)) } else { high + lost };
+        Extent { low, high, plain: each.plain && one_sided }.mended().computed(dtype, 1.0)
     }
 
     /// Returns an element in which comparisons with one outcome are that.
     pub fn without_idle_comparisons(&mut self, root: ExprId) -> Option<ExprId> {
+        let known = self.idle_comparisons(root)?;
+        if known.is_empty() { Some(root) } else { self.with_truths(root, &known) }
+    }
+
+    /// Returns comparisons of floats that have one outcome unless one of their elements is NaN.
+    fn idle_comparisons(&mut self, root: ExprId) -> Option<Vec<(ExprId, bool)>> {
         let extents = self.extents(root)?;
         let mut known: Vec<(ExprId, bool)> = Vec::new();
         for id in self.below(root) {
@@ -297,7 +342,7 @@ impl Elements {
                 known.push((id, v));
             }
         }
-        if known.is_empty() { Some(root) } else { self.with_truths(root, &known) }
+        Some(known)
     }
 
     /// Returns an element in which bounds that never bite are left out, and comparisons with one outcome are that.
@@ -366,6 +411,12 @@ impl Field<'_> {
         let (x, y) = (e.without_idle_bounds(a)?, e.without_idle_bounds(b)?);
         if (x, y) == (a, b) || hides_no_nan(e, a, b) != Some(true) {
             return Some(false);
+        }
+        // A NaN that turns a comparison of the second side must show there.
+        for (comparison, _) in e.idle_comparisons(b)? {
+            if hides_no_nan(e, comparison, b) != Some(true) {
+                return Some(false);
+            }
         }
         Some(Self::equal(e, dtype, x, y) == Some(true) || Self::equal_by_signs(e, dtype, x, y)?)
     }

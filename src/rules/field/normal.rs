@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::graph::Dtype;
-use crate::rules::definedness::hides_no_nan;
+use crate::rules::definedness::{hides_no_nan, is_turned_by_no_nan};
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::{loses_nothing, most_whole, round};
 use crate::rules::element::index::{IndexId, Place};
@@ -126,7 +126,8 @@ impl Field<'_> {
             true => (a, b),
             false => (e.unrolled(a)?, e.unrolled(b)?),
         };
-        if !Self::has_signs(e, &[a, b]) || hides_no_nan(e, a, b) != Some(true) {
+        let holds = |found: Option<bool>| found == Some(true);
+        if !Self::has_signs(e, &[a, b]) || !holds(hides_no_nan(e, a, b)) || !holds(is_turned_by_no_nan(e, a, b)) {
             return Some(false);
         }
         let (a, b) = (Self::as_choices(e, dtype, a)?, Self::as_choices(e, dtype, b)?);

@@ -3,8 +3,9 @@
 //! GE names an output as the input whose memory it is. So what a writer gives is the memory that it was given, through as many writers as there are,
 //! and back to an input where it came from one.
 //!
-//! Promises: whoever reads an input's memory, under whichever of these names, is ordered against each who writes it; memory that is no input's is read
-//! before it is written; a write into what an operator passes on of an input, which may be a copy or not, is refused.
+//! Promises: whoever reads an input's memory, under whichever of these names, or what an operator passes on of it, which may be a copy or not, is ordered
+//! against each who writes it; memory that is no input's is read before it is written, under each of its names but those that the writer gives; a write
+//! into what an operator passes on of an input is refused.
 
 use std::collections::HashMap;
 
@@ -47,30 +48,45 @@ fn written_by(op: &OpDef, output: usize) -> Option<usize> {
 }
 
 impl Raising<'_, '_> {
-    /// The memory that an edge carries: what the first of a chain of writers was given.
-    fn root(&self, wire: Wire) -> Wire {
-        let mut at = wire;
-        // There is no cycle.
-        while let Some(slot) = self.ge.op.get(at.0).and_then(|op| written_by(op, at.1)) {
-            match self.wires.data.get(at.0).and_then(|d| d.get(slot)).copied().flatten() {
-                Some(before) => at = before,
-                None => break,
-            }
-        }
-        at
+    /// What a writer was given of the memory that an edge carries; nothing where none wrote it.
+    fn written_from(&self, wire: Wire) -> Option<Wire> {
+        let slot = self.ge.op.get(wire.0).and_then(|op| written_by(op, wire.1))?;
+        self.wires.data.get(wire.0)?.get(slot).copied().flatten()
     }
 
-    /// What operators passed on to give that memory, through writers or not.
-    fn source(&self, wire: Wire) -> Wire {
-        let mut at = self.root(wire);
-        while let Some(op) = self.ge.op.get(at.0).filter(|op| PASSING.contains(&op.r#type.as_str())) {
-            let slot = op.input_desc.iter().position(|d| d.name == "x").unwrap_or(0);
-            match self.wires.data.get(at.0).and_then(|d| d.get(slot)).copied().flatten() {
-                Some(before) => at = self.root(before),
-                None => break,
+    /// What an operator passes on as an edge, perhaps in its memory.
+    fn passed_from(&self, wire: Wire) -> Option<Wire> {
+        let op = self.ge.op.get(wire.0).filter(|op| PASSING.contains(&op.r#type.as_str()))?;
+        let slot = op.input_desc.iter().position(|d| d.name == "x").unwrap_or(0);
+        self.wires.data.get(wire.0)?.get(slot).copied().flatten()
+    }
+
+    /// The memory that an edge carries: what the first of a chain of writers was given.
+    fn root(&self, wire: Wire) -> Wire {
+        // There is no cycle.
+        std::iter::successors(Some(wire), |at| self.written_from(*at)).last().unwrap_or(wire)
+    }
+
+    /// What an operator wrote or passed on as an edge.
+    fn named_before(&self, wire: Wire) -> Option<Wire> {
+        self.written_from(wire).or_else(|| self.passed_from(wire))
+    }
+
+    /// What operators passed on to give the memory of an edge, through writers or not; of all that were asked for, each step is taken once.
+    fn source(&self, wire: Wire, known: &mut HashMap<Wire, Wire>) -> Wire {
+        let (mut at, mut way) = (wire, Vec::new());
+        let found = loop {
+            if let Some(found) = known.get(&at) {
+                break *found;
             }
-        }
-        at
+            way.push(at);
+            match self.named_before(at) {
+                Some(before) => at = before,
+                None => break at,
+            }
+        };
+        known.extend(way.into_iter().map(|name| (name, found)));
+        found
     }
 
     fn comes_from_an_input(&self, wire: Wire) -> bool {
@@ -95,34 +111,32 @@ impl Raising<'_, '_> {
         if writers.is_empty() {
             return Ok(());
         }
-        let (mut under_name, mut of_memory): (HashMap<Wire, Vec<usize>>, HashMap<Wire, Vec<usize>>) =
-            Default::default();
+        let (mut known, mut readers): (HashMap<Wire, Wire>, HashMap<Wire, Vec<(usize, Wire)>>) = Default::default();
         for (reader, data) in self.wires.data.iter().enumerate() {
             for wire in data.iter().flatten() {
-                under_name.entry(*wire).or_default().push(reader);
-                of_memory.entry(self.root(*wire)).or_default().push(reader);
+                readers.entry(self.source(*wire, &mut known)).or_default().push((reader, *wire));
             }
         }
         for (writer, wire) in writers {
-            let root = self.root(wire);
-            match self.comes_from_an_input(root) {
-                true => self.check_write(writer, of_memory.get(&root), true)?,
-                false if self.comes_from_an_input(self.source(root)) => {
-                    return Err(RaiseError::PassedOn { writer: self.name(writer), passed: self.name(root.0) });
-                }
-                false => self.check_write(writer, under_name.get(&wire), false)?,
+            let (root, source) = (self.root(wire), self.source(wire, &mut known));
+            let is_input = self.comes_from_an_input(root);
+            if !is_input && self.comes_from_an_input(source) {
+                return Err(RaiseError::PassedOn { writer: self.name(writer), passed: self.name(root.0) });
             }
+            self.check_write(writer, readers.get(&source).map_or(&[], Vec::as_slice), is_input)?;
         }
         Ok(())
     }
 
-    /// Each reader comes before the writer by edges, or, of an input's memory, after it.
-    fn check_write(&self, writer: usize, readers: Option<&Vec<usize>>, is_input: bool) -> Result<(), RaiseError> {
+    /// Each reader comes before the writer by edges, or after it: of an input's memory by edges, of other memory by what the writer gives.
+    fn check_write(&self, writer: usize, readers: &[(usize, Wire)], is_input: bool) -> Result<(), RaiseError> {
         let earlier = self.wires.before(writer);
-        for reader in readers.into_iter().flatten().copied().filter(|r| *r != writer) {
-            let ordered =
-                earlier.get(reader) == Some(&true) || is_input && self.wires.before(reader).get(writer) == Some(&true);
-            if !ordered {
+        for (reader, wire) in readers.iter().copied().filter(|(reader, _)| *reader != writer) {
+            let later = || match is_input {
+                true => self.wires.before(reader).get(writer) == Some(&true),
+                false => std::iter::successors(Some(wire), |at| self.named_before(*at)).any(|name| name.0 == writer),
+            };
+            if earlier.get(reader) != Some(&true) && !later() {
                 return Err(RaiseError::Unordered { writer: self.name(writer), reader: self.name(reader) });
             }
         }
