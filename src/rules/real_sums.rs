@@ -52,9 +52,9 @@ impl Speaker<'_> {
         let row = self.data(&rows, SmallVec::from_elem(at, 1))?;
         let each = self.at(&weight, SmallVec::from_slice(&[row, column]))?;
         let sum = self.e.reduced(Fold::Sum, level, &[Dim::Fixed(length)], each)?;
-        match c.named("mode") {
-            Some(Arg::Int(0)) => Some(sum),
-            Some(Arg::Int(1)) => {
+        match c.arg(4) {
+            Arg::Int(0) => Some(sum),
+            Arg::Int(1) => {
                 let length = self.number_of(to, Dim::Fixed(length))?;
                 self.e.op(Op::Div, to, &[sum, length])
             }

@@ -105,7 +105,7 @@ fn bags_hold(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operat
     let given = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
     let of = |name: &str| given(name).and_then(|a| a.as_node()).map(|n| place_of(view, n));
     let plain = given("per_sample_weights") == Some(&Arg::None)
-        && matches!(given("mode"), Some(Arg::Int(0 | 1)))
+        && matches!(bound.args.get(4), Some(Arg::Int(0 | 1)))
         && ["scale_grad_by_freq", "sparse", "include_last_offset"].iter().all(|n| given(n) == Some(&Arg::Bool(false)));
     let (Some(weight), Some(indices), Some(bags)) = (of("weight"), of("indices"), of(offsets)) else { return false };
     let types = [weight, indices, bags].map(|p| f.tensor(side, p).cloned());
