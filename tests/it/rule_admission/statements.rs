@@ -17,7 +17,6 @@ const STATEMENTS: &[Statement] = &[
     // complex numbers as two real ones
     rule(XY, "z = aten.complex.default(x, y) | t = aten.transpose.int(z, 0, 1) | i = aten.imag.default(t) | a = aten.transpose.int(i, 0, 1) | r = aten.abs.default(a) | return (r,)", "r = aten.abs.default(y) | return (r,)", "f32 f64"),
     rule(XY, "z = aten.complex.default(x, y) | t = aten.transpose.int(z, 0, 1) | i = aten.imag.default(t) | a = aten.transpose.int(i, 0, 1) | r = aten.abs.default(a) | return (r,)", "r = aten.abs.default(x) | return (r,)", ""),
-    rule(XY, "z = aten.complex.default(x, y) | c = aten._conj_physical.default(z) | i = aten.imag.default(c) | r = aten.abs.default(i) | return (r,)", "r = aten.abs.default(y) | return (r,)", "f32 f64"),
     rule(XY, "z = aten.complex.default(x, y) | w = aten.complex.default(y, x) | s = aten.add.Tensor(z, w) | i = aten.imag.default(s) | r = aten.abs.default(i) | return (r,)", "s = aten.add.Tensor(y, x) | r = aten.abs.default(s) | return (r,)", ""),
     // bounds
     rule(X, "a = aten.clamp.default(x, -2, 2) | r = aten.clamp.default(a, -1, 1) | return (r,)", "r = aten.clamp.default(x, -1, 1) | return (r,)", "f32 f16 bf16 f64 i64 i32"),
