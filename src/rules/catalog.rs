@@ -51,6 +51,7 @@ families! {
     "movement" Exact "movement.rs" []
     "writes" Exact "writes.rs" []
     "pointwise" Exact "pointwise.rs" []
+    "complex numbers" Exact "complex.rs" []
     "definitions" Exact "meaning.rs" ["decomposition"]
     "field" Real "field/mod.rs" []
     "bounds that never bite" Real "field/extent.rs" []

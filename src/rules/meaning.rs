@@ -36,6 +36,8 @@ pub struct Array {
 pub enum Meant {
     /// A tensor.
     One(Array),
+    /// A complex tensor: its real parts, and its imaginary ones.
+    Complex(Box<[Array; 2]>),
     /// Several results.
     Many(Vec<Meant>),
     /// An integer that inputs settle.
@@ -210,6 +212,9 @@ impl<'r> Speaker<'r> {
             _ => return None,
         };
         let call = Said { operator, bound: &bound, values, result: first, item: None, types };
+        if let Some(found) = self.of_complex(&call, &ty) {
+            return Some(found);
+        }
         if let Some(found) = self.each(&call, &ty, |s, c| s.understood(c)) {
             return Some(found);
         }
@@ -286,6 +291,10 @@ impl<'r> Speaker<'r> {
                 let same = a.dtype == t.dtype && self.same_sizes(&a.sizes, &t.sizes);
                 same.then_some(Meant::One(a))
             }
+            (ValueType::Tensor(t), Ok([Meant::Complex(parts)])) => {
+                let same = t.dtype.is_complex() && parts.iter().all(|p| self.same_sizes(&p.sizes, &t.sizes));
+                same.then_some(Meant::Complex(parts))
+            }
             (ValueType::Many(_), Ok([Meant::Many(all)])) => Some(Meant::Many(all)),
             (ValueType::Many(_), Ok([one])) => Some(Meant::Many(vec![one])),
             (ValueType::Many(types), Err(all)) if types.len() == all.len() => Some(Meant::Many(all)),
@@ -309,7 +318,7 @@ impl<'r> Speaker<'r> {
     }
 
     /// Returns the result of a call that the table, or a mark, says.
-    fn understood(&mut self, c: &Said<'_, '_>) -> Option<Array> {
+    pub(super) fn understood(&mut self, c: &Said<'_, '_>) -> Option<Array> {
         let to = c.result;
         if !self.e.are_settled(&to.sizes) || to.dtype.is_complex() {
             return None;
@@ -421,6 +430,8 @@ impl<'r> Speaker<'r> {
                                 out.push(Token::Child);
                                 kids.push(a.clone());
                             }
+                            // Of a function of both parts nothing is known.
+                            Meant::Complex(_) => return None,
                             Meant::Size(Dim::Fixed(v)) => out.push(Token::Int(*v)),
                             Meant::Size(d) => out.push(Token::Dim(*d)),
                             Meant::Many(all) => {

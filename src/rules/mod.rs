@@ -13,6 +13,7 @@
 //! ([`Level::Real`]) takes all of `field`, `definedness` and `rounding`. `tests/it/rule_admission.rs` runs random instances of both sides.
 
 pub mod catalog;
+mod complex;
 mod contract;
 pub mod definedness;
 pub mod element;

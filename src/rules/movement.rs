@@ -465,7 +465,7 @@ impl Speaker<'_> {
         self.at(&from, index)
     }
 
-    fn data(&mut self, array: &Array, at: Index) -> Option<IndexId> {
+    pub(super) fn data(&mut self, array: &Array, at: Index) -> Option<IndexId> {
         width(array.dtype).filter(|w| *w >= 32)?;
         let x = self.at(array, at)?;
         let x = self.e.op(Op::Cast, Dtype::I64, &[x])?;

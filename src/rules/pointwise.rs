@@ -99,6 +99,8 @@ impl Speaker<'_> {
             Meaning::Convolution if self.over_reals => self.convolved(c),
             Meaning::Contraction if self.over_reals || width(to).is_some_and(|w| w > 1) => self.contracted(c),
             Meaning::Pooling if self.over_reals => self.pooled(c),
+            Meaning::Bags if self.over_reals && c.item == Some(0) => self.summed_in_bags(c),
+            Meaning::Bags => None,
             Meaning::Running if self.over_reals || width(to).is_some() => self.running(c),
             Meaning::RunningProduct if self.over_reals => self.running_product(c),
             Meaning::RunningExtreme(fold) if self.over_reals && c.item == Some(0) => self.running_extreme(c, fold),
@@ -223,9 +225,13 @@ impl Speaker<'_> {
     /// The root of the sum of two squares; infinite beside anything, as its kernels say.
     fn length_of_two(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let to = c.result.dtype;
+        let (x, y) = (self.operand(c, c.arg(0), to, false)?, self.operand(c, c.arg(1), to, false)?);
+        self.length_of(to, x, y)
+    }
+
+    pub(super) fn length_of(&mut self, to: Dtype, x: ExprId, y: ExprId) -> Option<ExprId> {
         // The squares of what is small are 0 in `f16` too soon.
         (self.over_reals && matches!(to, Dtype::F32 | Dtype::F64)).then_some(())?;
-        let (x, y) = (self.operand(c, c.arg(0), to, false)?, self.operand(c, c.arg(1), to, false)?);
         // Nor is the square of what is tiny anything: its kernel knows better.
         (self.e.is_apart_from_zero(x)? || self.e.is_apart_from_zero(y)?).then_some(())?;
         let endless = self.e.rounded(to, f64::INFINITY)?;

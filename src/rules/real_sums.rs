@@ -23,6 +23,45 @@ const WIDEST: i64 = 1 << 12;
 const FACTORS: i64 = 8;
 
 impl Speaker<'_> {
+    /// Rows at integers of the data, so many for each bag: their sum, or their mean.
+    pub(super) fn summed_in_bags(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let (weight, rows, offsets) = (c.array(0)?.clone(), c.array(1)?.clone(), c.array(2)?.clone());
+        let to = c.result.dtype;
+        let plain = weight.dtype == to
+            && matches!(to, Dtype::F32 | Dtype::F64)
+            && c.named("per_sample_weights") == Some(&Arg::None);
+        let whole = c.named("include_last_offset") == Some(&Arg::Bool(false));
+        let unpadded = matches!(c.named("padding_idx"), Some(Arg::Int(..0)));
+        (plain && whole && unpadded).then_some(())?;
+        let ([Dim::Fixed(count)], [Dim::Fixed(bags @ 1..)]) = (rows.sizes.as_slice(), offsets.sizes.as_slice()) else {
+            return None;
+        };
+        let length = count.checked_div(*bags).filter(|n| *n > 0 && n.checked_mul(*bags) == Some(*count))?;
+        // Each bag begins where the one before ends.
+        let first = self.e.var(0, Dim::Fixed(*bags));
+        let begins = self.e.scale(first, Dim::Fixed(length))?;
+        let own = self.vars(&offsets.sizes);
+        let told = self.data(&offsets, own)?;
+        (told == begins).then_some(())?;
+        let level =
+            self.e.highest_level(rows.expr).max(self.e.highest_level(weight.expr)).map_or(0, |l| l.saturating_add(1));
+        let within = self.e.place(Place::Bound(level, Dim::Fixed(length)));
+        let [bag, column] = self.vars(&c.result.sizes)[..] else { return None };
+        let at = self.e.scale(bag, Dim::Fixed(length))?;
+        let at = self.e.sum(at, within)?;
+        let row = self.data(&rows, SmallVec::from_elem(at, 1))?;
+        let each = self.at(&weight, SmallVec::from_slice(&[row, column]))?;
+        let sum = self.e.reduced(Fold::Sum, level, &[Dim::Fixed(length)], each)?;
+        match c.arg(4) {
+            Arg::Int(0) => Some(sum),
+            Arg::Int(1) => {
+                let length = self.number_of(to, Dim::Fixed(length))?;
+                self.e.op(Op::Div, to, &[sum, length])
+            }
+            _ => None,
+        }
+    }
+
     pub(super) fn varied(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let array = c.array(0)?.clone();
         let to = c.result.dtype;

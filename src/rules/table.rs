@@ -107,6 +107,8 @@ pub enum Meaning {
     Written(Write),
     /// Windows of the last two dimensions as columns.
     Columns,
+    /// Rows of bags that are all as long as one another, added up or their mean taken, over the reals.
+    Bags,
 }
 
 /// How elements are written at places.
@@ -251,12 +253,47 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Written(Write::Scatter { adds: true }), &["aten.scatter_add.default"]),
     (Written(Write::Rows), &["aten.embedding_dense_backward.default"]),
     (Columns, &["aten.im2col.default"]),
+    (Bags, &["aten._embedding_bag.default"]),
     (PowerOf, &["aten.pow.Scalar"]),
     (Length, &["aten.hypot.default"]),
     (Logarithm(2), &["aten.log2.default"]),
     (Logarithm(10), &["aten.log10.default"]),
     (Sorted, &["aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default"]),
 ];
+
+/// What an operator does between complex numbers and real ones.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Complex {
+    /// A complex number of two real ones.
+    Made,
+    /// Pairs along the last dimension, seen as complex numbers.
+    Seen,
+    /// Its parts along a new last dimension.
+    Parts,
+    /// The real part.
+    Real,
+    /// The imaginary part.
+    Imaginary,
+    /// The number with the other sign of its imaginary part.
+    Conjugate,
+}
+
+const COMPLEX: &[(Complex, &[&str])] = &[
+    (Complex::Made, &["aten.complex.default"]),
+    (Complex::Seen, &["aten.view_as_complex.default"]),
+    (Complex::Parts, &["aten.view_as_real.default"]),
+    (Complex::Real, &["aten.real.default"]),
+    (Complex::Imaginary, &["aten.imag.default"]),
+    (
+        Complex::Conjugate,
+        &["aten._conj.default", "aten.conj.default", "aten._conj_physical.default", "aten.conj_physical.default"],
+    ),
+];
+
+/// Returns what an operator does between complex numbers and real ones.
+pub fn complex(target: &str) -> Option<Complex> {
+    COMPLEX.iter().find(|(_, all)| all.contains(&target)).map(|(c, _)| *c)
+}
 
 /// A function of one real number.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]

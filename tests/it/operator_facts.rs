@@ -19,7 +19,7 @@ use crate::common::facts::{self, Facts, Line};
 use crate::common::golden::{self, shown};
 use airlock::analysis::{Home, Place, Shares, home_of};
 use airlock::graph::{Arg, BodyId, Dtype, Graph, NewNode, NodeId, NodeKind, ValueType};
-use airlock::ops::{Base, Bound, Given, Operator, PLAIN, Registry, Total, fits_plainly};
+use airlock::ops::{Base, Bound, Given, Operator, PLAIN, Registry, Total, fits_plainly, parts_of};
 use airlock::sym::Dim;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -81,9 +81,12 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
         total if total.goes_by_dtypes() => {
             let dtypes: Option<Vec<Dtype>> = rows.iter().map(|r| Dtype::from_short(r[0].as_str()?)).collect();
             let (Some(mut dtypes), Some(bound)) = (dtypes, bound) else { return false };
-            let taken = operator.facts.total.takes_all(&dtypes) == Some(true);
             let none = dtypes.is_empty();
+            let count = dtypes.len();
             dtypes.extend(result);
+            let Some((dtypes, complex)) = parts_of(&dtypes) else { return false };
+            let given = &dtypes[..count];
+            let taken = (!complex || operator.facts.complex) && operator.facts.total.takes_all(given) == Some(true);
             let numbers = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
             let floats = !dtypes.is_empty() && dtypes.iter().all(|d| d.is_float());
             let finite = |a: &Arg| !none || floats || !matches!(a, Arg::Float(v) if !v.is_finite());
@@ -98,7 +101,10 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
                 Some(Arg::Float(v)) => v.is_finite() && (i < 2 || *v != 0.0),
                 _ => false,
             });
+            let shaped =
+                operator.facts.total != Total::OneShape || rows.windows(2).all(|pair| pair[0][1] == pair[1][1]);
             fit && taken
+                && shaped
                 && dtypes.iter().all(|d| PLAIN.contains(d))
                 && (operator.facts.total != Total::Divisor || divides)
                 && (operator.facts.total != Total::Steps || leads)

@@ -41,6 +41,8 @@ pub enum Total {
     Steps,
     /// Where dtypes and numbers are those that a quantisation takes.
     Quantised,
+    /// Where its operand, or what that is a view of, was computed: no conjugate is left to be.
+    Computed,
     /// For all.
     Always,
 }
@@ -85,7 +87,7 @@ pub enum Contracts {
     Added,
     /// Rows by a weight whose second dimension they have, and a bias of its first.
     Linear,
-    /// Matrices whose sizes ahead are repeated to one another's.
+    /// Matrices whose sizes ahead are repeated to one another's, or one of them and a vector.
     Repeated,
     /// A matrix, or a vector, by a vector.
     Vector,
@@ -319,7 +321,7 @@ impl SharesWhen {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
     /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=plain-words`, `#total=reals`, `#total=any-float`,
-    /// `#total=alike-float`, `#total=one-shape`, `#total=masked-float`, `#total=divisor`: when it never raises, types and sizes being right.
+    /// `#total=alike-float`, `#total=one-shape`, `#total=masked-float`, `#total=divisor`, `#total=computed`: when it never raises, types and sizes being right.
     pub total: Total,
     /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
     pub any_size: bool,
@@ -357,6 +359,10 @@ pub struct Facts {
     pub compares: bool,
     /// `#makes-truths`: a dtype of truth values is taken as any other.
     pub makes_truths: bool,
+    /// `#complex`: what `total` states of floats holds where some of its tensors are of complex numbers of two `f32` or `f64`, and others of these.
+    pub complex: bool,
+    /// `#computes`: complex numbers that it gives are no conjugates that are left to be computed.
+    pub computes: bool,
     /// `#joins`: sizes of all tensors of the list agree but along `dim`; then every size fits.
     pub joins: bool,
     /// `#any-number`: sizes and numbers that are symbols fit whatever they are, negative ones too.
@@ -370,6 +376,8 @@ pub struct Facts {
     /// counted from either end of the dimension of that number; else along `dim`, below `num_classes`, or along the dimension of classes (the
     /// second, of a vector the first) of its first tensor.
     pub reaches: Option<Box<str>>,
+    /// `#bags=OFFSETS`: it raises where integers of OFFSETS do not begin with 0, or are more than there are of `indices`, too.
+    pub bags: Option<Box<str>>,
     /// `#contracts=KIND`: whether sizes fit is told by how it multiplies.
     pub contracts: Option<Contracts>,
     /// `#fits-filled`: sizes fit where none is 0, or none of those that `dim` names.
@@ -395,6 +403,18 @@ pub struct Facts {
     pub scatters: Option<ViewStep>,
 }
 
+/// Returns dtypes with those of parts in place of complex ones, where all are of `f32` or `f64`, and whether any was complex.
+pub fn parts_of(dtypes: &[Dtype]) -> Option<(Vec<Dtype>, bool)> {
+    let part = |d: &Dtype| match d {
+        Dtype::C64 => Dtype::F32,
+        Dtype::C128 => Dtype::F64,
+        own => *own,
+    };
+    let parts: Vec<Dtype> = dtypes.iter().map(part).collect();
+    let complex = parts != dtypes;
+    (!complex || parts.iter().all(|d| matches!(d, Dtype::F32 | Dtype::F64))).then_some((parts, complex))
+}
+
 impl Facts {
     /// Returns whether the result of a call depends on how its operands lie; `given` finds an argument by name.
     pub fn sees_layout<'a>(&self, given: impl Fn(&str) -> Option<&'a Arg>) -> bool {
@@ -417,6 +437,7 @@ impl Facts {
             "total" if value == "masked-float" => self.total = Total::MaskedFloats,
             "total" if value == "steps" => self.total = Total::Steps,
             "total" if value == "quantised" => self.total = Total::Quantised,
+            "total" if value == "computed" => self.total = Total::Computed,
             "total" if value == "divisor" => self.total = Total::Divisor,
             "total" if value == "powers" => self.total = Total::Powers,
             "any-size" => self.any_size = true,
@@ -428,12 +449,15 @@ impl Facts {
             "reshapes" => self.reshapes = true,
             "compares" => self.compares = true,
             "makes-truths" => self.makes_truths = true,
+            "computes" => self.computes = true,
+            "complex" => self.complex = true,
             "joins" => self.joins = true,
             "any-number" => self.any_number = true,
             "states-type" => self.states_type = true,
             "sees-nan" => self.sees_nan = true,
             "within" => self.within = Some(value.into()),
             "reaches" => self.reaches = Some(value.into()),
+            "bags" => self.bags = Some(value.into()),
             "contracts" => self.contracts = Some(Contracts::parse(value)?),
             "fits-filled" => self.fits_filled = true,
             "any-batch" => self.any_batch = Some(Ranks::parse(value)?),

@@ -5,6 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
+use crate::rules::rounding::beside::{self, Beside};
 use crate::rules::rounding::forward::{Beyond, Free, QUARTER, Ranges, count, largest};
 use crate::rules::rounding::interval::Interval;
 use crate::rules::rounding::unit;
@@ -16,6 +17,7 @@ const FAR_PAST: f64 = 1024.0;
 const DEEP: usize = 4;
 
 /// Returns a bound of the error of the last element; `None` where nothing bounds it.
+/// `beside`: whether what divides is followed by its error beside it.
 /// `limits`: quotients whose divisor may leave the dtype; they are 0 there. `meets`: choices whose values are one where the condition turns.
 pub fn error(
     e: &Elements,
@@ -23,6 +25,7 @@ pub fn error(
     (ranges, beyond): (&Ranges, &Beyond),
     free: &FxHashMap<ExprId, Free>,
     (limits, meets): (&FxHashSet<ExprId>, &FxHashSet<ExprId>),
+    beside: Option<&FxHashMap<ExprId, Beside>>,
 ) -> Option<f64> {
     let root = *order.last()?;
     let inexact = inexact(e, order);
@@ -71,6 +74,16 @@ pub fn error(
                 // Numbers are one where they round to one.
                 total += unit(expr.dtype) * ranges.get(id)?.most() * by.most() * times;
                 continue;
+            }
+            let divides = beside::divisor(&expr.form).filter(|(at, _)| *at == k && !limits.contains(id));
+            if let (Some(errors), Some((_, part))) = (beside, divides)
+                && let (Some(error), Some(range)) = (errors.get(kid), ranges.get(kid))
+            {
+                let from_zero = range.low.max(-range.high);
+                if from_zero > 0.0 {
+                    total += error.of(from_zero) * part * ranges.get(id)?.most() * by.most() * times;
+                    continue;
+                }
             }
             // Every way in which the end sees an element that is the same for several places.
             let own = free.get(kid)?;
@@ -340,7 +353,7 @@ fn rounding(e: &Elements, expr: &Expr, range: Option<Interval>, ranges: &Ranges)
 }
 
 /// Returns half of the smallest number of a dtype: what becomes smaller than that is 0.
-fn least(dtype: Dtype) -> f64 {
+pub(super) fn least(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F32 => 0.5_f64.powi(150),
         Dtype::Bf16 => 0.5_f64.powi(134),

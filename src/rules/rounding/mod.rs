@@ -4,7 +4,7 @@
 //! On a box every element lies in an interval; what one rounding adds at most, times how far the end follows that place (interval derivatives,
 //! along all ways, so that ways that cancel do), times how often the place is computed, summed over all places, bounds the error of the end.
 //! One rounding adds a unit of the dtype at the largest magnitude there, a sum of n elements n - 1 of them at n times the largest
-//! element, a function of a library two; a product, a quotient and a function half of the smallest number of the dtype, too, which is lost where they become less; adding 0 and multiplying by a power of two add none. `x - max(x)` is at most 0, and a sum of exponentials of all such differences at least 1, and so is
+//! element, a function of a library two; a product, a quotient and a function half of the smallest number of the dtype, too, which is lost where they become less; adding 0 and multiplying by a power of two add none. What divides moves a quotient by its error beside it, where nothing in it cancels: the bounds of both ends are compared without that, and with it. `x - max(x)` is at most 0, and a sum of exponentials of all such differences at least 1, and so is
 //! what is that sum over the reals. Where only products, quotients and roots stand one in another, each adds a unit of what the end is.
 //!
 //! ## When it is wrong
@@ -14,6 +14,7 @@
 
 mod absorb;
 mod backward;
+mod beside;
 mod forward;
 mod interval;
 mod known;
@@ -46,6 +47,8 @@ pub fn is_exact(e: &Elements, root: ExprId) -> bool {
 pub struct Bound {
     /// The bound.
     pub error: f64,
+    /// The same where what divides is followed by its error beside it, if that is less.
+    pub beside: f64,
     /// The elements that may be infinite there, and with which the end is: left out of the bound where they are.
     pub past: Vec<ExprId>,
 }
@@ -58,8 +61,11 @@ pub fn bound(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Bound> 
     let (past, limits) = carried(e, &order, &past, &ranges)?;
     let free: FxHashMap<ExprId, forward::Free> = forward::free(e, &order);
     let meets = meeting(e, &order)?;
-    let error = backward::error(e, &order, (&ranges, &beyond), &free, (&limits, &meets))?;
-    error.is_finite().then_some(Bound { error, past })
+    let ways = (&limits, &meets);
+    let error = backward::error(e, &order, (&ranges, &beyond), &free, ways, None)?;
+    let errors = beside::errors(e, &order, &ranges);
+    let beside = backward::error(e, &order, (&ranges, &beyond), &free, ways, Some(&errors)).unwrap_or(error);
+    error.is_finite().then_some(Bound { error, beside: error.min(beside), past })
 }
 
 /// Returns those of some choices whose condition a rounding reaches and whose values are one where it turns: they follow what is compared without a

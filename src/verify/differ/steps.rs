@@ -104,7 +104,9 @@ fn count(
     }
     let operands: Vec<Dtype> = graph.operands(node).flat_map(|n| tensors(graph.ty(n))).collect();
     let results = tensors(graph.ty(node));
-    let from_float = operands.iter().any(|d| d.is_float());
+    // Which bag an index is in comes of integers alone, where none is the greatest.
+    let bags = operator.facts.bags.is_some() && matches!(graph.args(node).get(4), Some(Arg::Int(0 | 1)));
+    let from_float = operands.iter().any(|d| d.is_float()) && !bags;
     let to_whole = results.iter().any(|d| !d.is_float() && !d.is_complex());
     let is_item = maker(graph, node) != node;
     // What compares inputs as they are compares the same everywhere.

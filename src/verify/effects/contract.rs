@@ -22,8 +22,9 @@ pub(super) fn fits(sizes: &Sizes, kind: Contracts, bound: &Bound<'_>, types: &[&
             bias && x.rank() > 1 && x.sizes.last().is_some_and(|last| sizes.same(*last, *columns))
         }
         (Contracts::Repeated, [a, b]) => {
-            let (Some(([m, k], ahead)), Some(([l, n], others))) = (matrix(a), matrix(b)) else { return false };
-            let _ = (m, n);
+            let (Some(([_, k], ahead)), Some(([l, _], others))) = (matrix(a), matrix(b)) else {
+                return with_vector(sizes, a, b);
+            };
             let mut pairs = ahead.iter().rev().zip(others.iter().rev());
             sizes.same(k, l) && pairs.all(|(x, y)| is_one(*x) || is_one(*y) || sizes.same(*x, *y))
         }
@@ -102,6 +103,15 @@ pub(super) fn are_trailing(sizes: &Sizes, named: &[Dim], types: &[&TensorType]) 
     let ahead = first.rank().checked_sub(named.len()).filter(|_| !named.is_empty());
     let last = ahead.and_then(|n| first.sizes.get(n..));
     last.is_some_and(|last| sizes.all_same(last, named)) && others.iter().all(|t| sizes.all_same(&t.sizes, named))
+}
+
+/// Whether one of two is a vector, and the other has as many elements along the dimension that is summed: its last but one behind a vector, else its last.
+fn with_vector(sizes: &Sizes, a: &TensorType, b: &TensorType) -> bool {
+    let summed = match (a.sizes.as_slice(), b.sizes.as_slice()) {
+        ([.., k], [l]) | ([k], [.., l, _]) => Some((*k, *l)),
+        _ => None,
+    };
+    summed.is_some_and(|(k, l)| sizes.same(k, l))
 }
 
 /// Returns the last two sizes, and those ahead.

@@ -8,7 +8,8 @@ use crate::analysis::call::{Known, only_orders};
 use crate::analysis::{Place, getitem_of, place_of, tensor_operands};
 use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{
-    Base, Bound, Operator, PLAIN, SharesWhen, Total, ViewStep, Viewed, fits_plainly, has_view_of_reshape, view_strides,
+    Base, Bound, Operator, PLAIN, SharesWhen, Total, ViewStep, Viewed, fits_plainly, has_view_of_reshape, parts_of,
+    view_strides,
 };
 use crate::sym::{Dim, Symbols};
 use crate::term::term::Side;
@@ -72,6 +73,7 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         Total::Quantised => {
             tensor_types(f, side, node).is_some_and(|types| quantised::fits(&f.sizes, stated, &bound, &types))
         }
+        Total::Computed => is_computed(f, side, &bound),
         total if total.goes_by_dtypes() => {
             let view = f.view(side);
             holds_plainly(view, node, stated, &bound, tensor_types(f, side, node).as_deref())
@@ -86,6 +88,28 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         && (is_fixed_call(f, side, node, stated) || fits(f, side, node, stated, &bound))
         && holds_by_layout(f, side, node, operator, &bound)
         && (!writes || f.writes_plainly(side, node, operator))
+}
+
+/// How many views may lie between a call and what it sees.
+const VIEWS: usize = 32;
+
+/// Whether the first operand, or what it is a view of, is no conjugate that is left to be computed.
+fn is_computed(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>) -> bool {
+    let view = f.view(side);
+    let mut next = bound.args.first().and_then(|a| a.as_node());
+    for _ in 0..VIEWS {
+        let Some(node) = next else { return false };
+        let Known::As(operator, bound) = Known::of(view, f.registry, node) else { return false };
+        if operator.facts.computes {
+            // Real numbers may be negations that are left to be computed, where they are parts of complex ones.
+            let place = place_of(view, node);
+            let origin = f.side(side).storages.origin(place);
+            let memory = (origin != place).then(|| f.tensor(side, origin));
+            return memory.is_none_or(|t| t.is_some_and(|t| !t.dtype.is_complex()));
+        }
+        next = operator.facts.step.and(bound.args.first()).and_then(|a| a.as_node());
+    }
+    false
 }
 
 /// Whether a call surely gives as many results as its type says: how many pieces a size makes that is a symbol, depends on its value.
@@ -114,6 +138,8 @@ pub(super) fn holds_plainly(
     let total = operator.facts.total;
     let mut dtypes: Vec<Dtype> = operands.iter().map(|t| t.dtype).collect();
     dtypes.extend(view.ty(node).as_tensor().map(|t| t.dtype));
+    let Some((dtypes, complex)) = parts_of(&dtypes) else { return false };
+    let given: Vec<Dtype> = dtypes.iter().copied().take(operands.len()).collect();
     let numbers =
         operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| matches!(p.ty.base, Base::Scalar | Base::Float));
     let each = numbers.flat_map(|(_, arg)| arg.items().map_or_else(|| vec![*arg], |items| items.iter().collect()));
@@ -145,8 +171,9 @@ pub(super) fn holds_plainly(
         _ => false,
     };
     let raised = dtypes.iter().all(|d| d.is_float()) || matches!(bound.args.get(1), Some(Arg::Int(0..)));
-    let given: Vec<Dtype> = operands.iter().map(|t| t.dtype).collect();
-    let taken = total.takes_all(&given) == Some(true) && dtypes.iter().all(|d| PLAIN.contains(d));
+    let taken = (!complex || operator.facts.complex)
+        && total.takes_all(&given) == Some(true)
+        && dtypes.iter().all(|d| PLAIN.contains(d));
     let one_shape = operands.windows(2).all(|pair| matches!(pair, [a, b] if a.sizes == b.sizes));
     let shaped = total != Total::OneShape || one_shape;
     let worded = total != Total::PlainWords || dtypes.iter().all(|d| d.is_float()) || has_own_words(operator, bound);
@@ -603,6 +630,12 @@ fn holds_by_layout(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
     }
     f.layout_counts = true;
     let (Some(from), Some(to)) = (f.tensor(side, source), f.tensor(side, place_of(view, node))) else { return false };
+    if to.dtype.is_complex() && !from.dtype.is_complex() {
+        // Pairs begin at even places; parts of complex numbers may be negations that are not computed yet.
+        let origin = f.side(side).storages.origin(source);
+        let plain = f.tensor(side, origin).is_some_and(|t| !t.dtype.is_complex());
+        return plain && from.offset.fixed().is_some() && crate::analysis::contiguous(from) == Some(true);
+    }
     has_view(f.sizes.own(), from, to, bound) || is_seen_through_a_reshape(f, side, source, to)
 }
 

@@ -83,6 +83,9 @@ fn within(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator,
     let integers = f.tensor(side, place_of(view, index))?.dtype;
     let plain = from.dtype.is_float() || from.dtype.is_integer() || from.dtype == Dtype::Bool;
     let known = plain && !view.hearsay(node).is_told() && matches!(integers, Dtype::I32 | Dtype::I64);
+    if !bags_hold(f, side, node, operator, bound) {
+        return None;
+    }
     let dim = match operator.schema.param_index("dim") {
         Some(i) => axis(bound.get(i), from.rank())?,
         None => 0,
@@ -93,6 +96,31 @@ fn within(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator,
     }
     let child = f.read(side, index, node);
     Some(f.store.of_term(Form::Of(Fact::Within, Box::new([Token::Dim(size)])), [child]))
+}
+
+/// Whether a call that takes bags of rows surely finds each bag: all of one length, as offsets say that are counted, of plain floats, without weights.
+fn bags_hold(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> bool {
+    let Some(offsets) = &operator.facts.bags else { return true };
+    let view = f.view(side);
+    let given = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
+    let of = |name: &str| given(name).and_then(|a| a.as_node()).map(|n| place_of(view, n));
+    let plain = given("per_sample_weights") == Some(&Arg::None)
+        && matches!(bound.args.get(4), Some(Arg::Int(0 | 1)))
+        && ["scale_grad_by_freq", "sparse", "include_last_offset"].iter().all(|n| given(n) == Some(&Arg::Bool(false)));
+    let (Some(weight), Some(indices), Some(bags)) = (of("weight"), of("indices"), of(offsets)) else { return false };
+    let types = [weight, indices, bags].map(|p| f.tensor(side, p).cloned());
+    let [Some(weight), Some(indices), Some(starts)] = types else { return false };
+    let fit =
+        matches!(weight.dtype, Dtype::F32 | Dtype::F64) && indices.dtype == Dtype::I64 && starts.dtype == Dtype::I64;
+    let [Dim::Fixed(count)] = indices.sizes.as_slice() else { return false };
+    let count = *count;
+    if !plain || !fit {
+        return false;
+    }
+    let Some(offsets) = given(offsets).and_then(|a| a.as_node()) else { return false };
+    let value = f.read(side, offsets, node);
+    f.settle(value);
+    crate::verify::prove::normal::are_counted_to(f, value, count)
 }
 
 /// Whether every integer that a call takes as a place is one: all else that it may raise for is its type.
@@ -118,6 +146,9 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     let classes = ["num_classes", "num_weights"].iter().find_map(|name| operator.schema.param_index(name));
     let classes = classes.map(|i| bound.get(i));
     if !operator.effects.is_pure() || !one_device || !(has_kernel || classes.is_some()) {
+        return None;
+    }
+    if !bags_hold(f, side, node, operator, &bound) {
         return None;
     }
     let given = bound.get(operator.schema.param_index(name)?);

@@ -117,14 +117,19 @@ impl Ends<'_> {
         let whole = errors(e, x, y, &sources);
         // What is rounded elsewhere must come as close.
         if e.wider {
-            return whole.map(|(a, b)| b <= a);
+            return whole.map(|[(a, b), _]| b <= a);
         }
-        if whole.is_some_and(|(a, b)| b <= 16.0 * a) {
+        if whole.is_some_and(|both| both.iter().any(|(a, b)| *b <= 16.0 * a)) {
             return Some(true);
         }
-        let (a, b) = self.in_pieces(e, &sources).or(whole)?;
-        let reached = if b > 16.0 * a { rounding::largest(e, x, &sources, self.sizes) } else { 0.0 };
-        Some(b <= 16.0 * a + 64.0 * unit(self.x.dtype) * reached)
+        let pieces = self.in_pieces(e, &sources).map(|found| [found; 2]);
+        let found = pieces.or(whole)?;
+        let holds = |more: f64| found.iter().chain(whole.iter().flatten()).any(|(a, b)| *b <= 16.0 * a + more);
+        if holds(0.0) {
+            return Some(true);
+        }
+        let reached = rounding::largest(e, x, &sources, self.sizes);
+        Some(holds(64.0 * unit(self.x.dtype) * reached))
     }
 
     /// Returns the largest bounds on pieces of a box, where ends are made of one or two elements, or are sums of what is: what a condition says of the whole of a piece is
@@ -164,7 +169,7 @@ impl Ends<'_> {
                 source.and_then(|s| piece.get(&s).copied()).or_else(|| sources(source, dtype))
             };
             let (x, y) = (decided(e, self.x.expr, &within)?, decided(e, self.y.expr, &within)?);
-            let (a, b) = errors(e, x, y, &within)?;
+            let [(a, b), _] = errors(e, x, y, &within)?;
             most = (most.0.max(a), most.1.max(b));
         }
         Some(most)
@@ -191,10 +196,12 @@ fn is_multiple_of_sum(e: &Elements, root: ExprId, sum: ExprId) -> bool {
     e.below(sum).into_iter().all(|id| id == sum || !e.is_reduction(id))
 }
 
-/// Returns bounds of both errors; `None` where one has none, or where one may be infinite and the other not.
-fn errors(e: &mut Elements, x: ExprId, y: ExprId, sources: &Sources<'_>) -> Option<(f64, f64)> {
+/// Returns bounds of both errors, and such where what divides is followed by its error beside it; `None` where one has none, or where one may be infinite and the
+/// other not.
+fn errors(e: &mut Elements, x: ExprId, y: ExprId, sources: &Sources<'_>) -> Option<[(f64, f64); 2]> {
     let (a, b) = (rounding::bound(e, x, &sources)?, rounding::bound(e, y, &sources)?);
-    (is_past_where(e, &a, &b)? && is_past_where(e, &b, &a)?).then_some((a.error, b.error))
+    let alike = is_past_where(e, &a, &b)? && is_past_where(e, &b, &a)?;
+    alike.then_some([(a.error, b.error), (a.beside, b.beside)])
 }
 
 /// Whether elements that leave their dtype do so only where some of the other side do.

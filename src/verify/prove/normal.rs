@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use crate::rules::element::arena::{Elements, ExprId, Form, Tensor};
+use crate::rules::element::index::Place;
 use crate::rules::field::Field;
 use crate::rules::fingerprint::Over;
 use crate::rules::meaning::{Meant, Speaker};
@@ -85,6 +86,21 @@ pub fn are_places(f: &mut Functional<'_>, value: ValueId, size: Dim) -> bool {
     inside == Some(true)
 }
 
+/// Whether elements of a vector are counted from 0 in equal steps, to at most this one.
+pub fn are_counted_to(f: &mut Functional<'_>, value: ValueId, most: i64) -> bool {
+    let counted = of_element(f, value, |e, x| {
+        let Form::Index(at) = e.expr(x)?.form.clone() else { return None };
+        let sum = e.linear(at);
+        let last = match sum.terms.as_slice() {
+            [] => 0,
+            [(Place::Var(0, Dim::Fixed(size @ 1..)), Dim::Fixed(by @ 0..))] => size.checked_sub(1)?.checked_mul(*by)?,
+            _ => return None,
+        };
+        Some(sum.offset() == Dim::Fixed(0) && last <= most)
+    });
+    counted == Some(true)
+}
+
 /// Whether every element of a value is a place, counted from the front, of a dimension of this size: a call said so of such a one.
 pub fn are_said_places(f: &mut Functional<'_>, value: ValueId, size: Dim) -> bool {
     let inside = of_element(f, value, |e, x| {
@@ -124,6 +140,9 @@ fn shown(l: &mut Lowering<'_, '_>, a: ValueId, b: ValueId) -> Option<Names> {
                     || alike && Field::equal_as_ring(e, ends.0, ends.1)
                     || alike && Field::equal_each_named(e, ends.0, ends.1);
                 (equal || alike && e.equal_at_each_place(&sizes, ends.into())).then_some(())?;
+            }
+            (Meant::Complex(x), Meant::Complex(y)) => {
+                open.extend(x.into_iter().zip(*y).map(|(x, y)| (Meant::One(x), Meant::One(y))));
             }
             (Meant::Many(x), Meant::Many(y)) if x.len() == y.len() => open.extend(x.into_iter().zip(y)),
             (Meant::Size(x), Meant::Size(y)) if l.speaker.e.same_size(x, y) => {}

@@ -74,7 +74,22 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
 }
 
 fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) -> Option<bool> {
-    let (Meant::One(x), Meant::One(y)) = (l.meant(a)?, l.meant(b)?) else { return None };
+    match (l.meant(a)?, l.meant(b)?) {
+        (Meant::One(x), Meant::One(y)) => arrays_shown(l, reals, &x, &y),
+        (Meant::Complex(x), Meant::Complex(y)) => {
+            let (assumed, wider) = (reals.assumed.len(), reals.wider);
+            let each = x.iter().zip(y.iter()).all(|(x, y)| arrays_shown(l, reals, x, y) == Some(true));
+            if !each {
+                reals.assumed.truncate(assumed);
+                reals.wider = wider;
+            }
+            Some(each)
+        }
+        _ => None,
+    }
+}
+
+fn arrays_shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array) -> Option<bool> {
     let plain = matches!(x.dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
     let few = l.speaker.e.are_settled(&x.sizes) && x.sizes.iter().all(|d| l.speaker.e.at_most(Dim::Fixed(0), *d));
     let alike =
@@ -82,11 +97,11 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
     if !plain || !few || x.dtype != y.dtype || !alike || x.sizes.contains(&Dim::Fixed(0)) {
         return None;
     }
-    let whole = are_one(l, reals, &x, &y, false);
+    let whole = are_one(l, reals, x, y, false);
     if whole == Some(true) {
         return whole;
     }
-    if l.f.allows_wider && as_close(l, reals, &x, &y) == Some(true) {
+    if l.f.allows_wider && as_close(l, reals, x, y) == Some(true) {
         reals.wider = true;
         return Some(true);
     }
@@ -99,7 +114,7 @@ fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) ->
     let given = left.min(AGAIN);
     l.speaker.e.fuel = given;
     let places = !l.f.checking.now;
-    let shown = by_masks(l, reals, &x, &y).or_else(|| places.then(|| by_places(l, reals, &x, &y))?);
+    let shown = by_masks(l, reals, x, y).or_else(|| places.then(|| by_places(l, reals, x, y))?);
     l.speaker.e.fuel = left.saturating_sub(given.saturating_sub(l.speaker.e.fuel));
     shown.or(whole)
 }

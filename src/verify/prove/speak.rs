@@ -7,7 +7,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::formats::text::domain::Domain;
-use crate::graph::{Arg, BodyId, Device, Graph, Hearsay, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType};
+use crate::graph::{
+    Arg, BodyId, Device, Dtype, Graph, Hearsay, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType,
+};
 use crate::ops::{CallSite, contiguous_strides};
 use crate::rules::element::arena::{Op, Source};
 use crate::rules::meaning::{Array, Meant, Speaker};
@@ -67,8 +69,11 @@ impl Lowering<'_, '_> {
         match self.f.side(key.side).storages.type_of(key.place) {
             ValueType::Tensor(_) => {
                 let ty = self.f.tensor(key.side, key.place)?;
-                let settled = self.speaker.e.are_settled(&ty.sizes) && !ty.dtype.is_complex();
+                let settled = self.speaker.e.are_settled(&ty.sizes);
                 let ty = settled.then_some(ty)?;
+                if ty.dtype.is_complex() {
+                    return self.speaker.complex_looked_up(ty, Source::Value(id));
+                }
                 let integers = self.f.domain_of(id).and_then(integers);
                 let source = self.speaker.e.source(Source::Value(id));
                 if let Some((low, high)) = integers.filter(|_| ty.dtype.is_integer()) {
@@ -106,7 +111,14 @@ impl Lowering<'_, '_> {
                 let expr = self.speaker.e.op(Op::Cast, *dtype, &[x.expr])?;
                 Some(Meant::One(Array { dtype: *dtype, expr, ..x }))
             }
-            (Form::View { map, base }, [x]) => self.view(map, base, *x).map(Meant::One),
+            (Form::View { map, base }, [x]) => match self.meant.get(x)?.clone()? {
+                Meant::One(from) => self.view(map, base, from).map(Meant::One),
+                Meant::Complex(parts) => {
+                    let [re, im] = *parts;
+                    Some(Meant::Complex(Box::new([self.view(map, base, re)?, self.view(map, base, im)?])))
+                }
+                _ => None,
+            },
             (Form::Scatter { map, base }, [old, new]) => self.scatter(map, base, *old, *new).map(Meant::One),
             (Form::Item(item), [whole]) => match self.meant.get(whole)? {
                 Some(Meant::Many(all)) => all.get(*item as usize).cloned(),
@@ -117,8 +129,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn view(&mut self, map: &ViewMap, base: &[Dim], child: ValueId) -> Option<Array> {
-        let from = self.array(child)?;
+    fn view(&mut self, map: &ViewMap, base: &[Dim], from: Array) -> Option<Array> {
         let s = &mut self.speaker;
         if from.sizes.len() != base.len() || !from.sizes.iter().zip(base).all(|(a, b)| s.e.same_size(*a, *b)) {
             return None;
@@ -253,6 +264,13 @@ impl Lowering<'_, '_> {
             Meant::One(a) => {
                 let strides = contiguous_strides(&mut self.speaker.e.symbols, &a.sizes).ok()?;
                 let ty = TensorType::new(a.dtype, a.sizes.iter().copied(), a.device.clone());
+                ValueType::tensor(TensorType { strides: Some(strides), ..ty })
+            }
+            Meant::Complex(parts) => {
+                let [re, _] = &**parts;
+                let dtype = if re.dtype == Dtype::F64 { Dtype::C128 } else { Dtype::C64 };
+                let strides = contiguous_strides(&mut self.speaker.e.symbols, &re.sizes).ok()?;
+                let ty = TensorType::new(dtype, re.sizes.iter().copied(), re.device.clone());
                 ValueType::tensor(TensorType { strides: Some(strides), ..ty })
             }
             Meant::Size(d) => ValueType::SymInt(*d),

@@ -14,6 +14,10 @@ const STATEMENTS: &[Statement] = &[
     rule(X, "r = aten.pow.Tensor_Scalar(x, 2) | return (r,)", "r = aten.mul.Tensor(x, x) | return (r,)", "f32 f64"),
     rule(X, "r = aten.leaky_relu.default(x, 0.1) | return (r,)", "p = aten.gt.Scalar(x, 0) | a = aten.mul.Tensor(x, 0.1) | r = aten.where.self(p, x, a) | return (r,)", "f32"),
     rule(X, "r = aten.threshold.default(x, 0.5, 0.0) | return (r,)", "p = aten.le.Scalar(x, 0.5) | r = aten.where.ScalarSelf(p, 0.0, x) | return (r,)", "f32"),
+    // complex numbers as two real ones
+    rule(XY, "z = aten.complex.default(x, y) | t = aten.transpose.int(z, 0, 1) | i = aten.imag.default(t) | a = aten.transpose.int(i, 0, 1) | r = aten.abs.default(a) | return (r,)", "r = aten.abs.default(y) | return (r,)", "f32 f64"),
+    rule(XY, "z = aten.complex.default(x, y) | t = aten.transpose.int(z, 0, 1) | i = aten.imag.default(t) | a = aten.transpose.int(i, 0, 1) | r = aten.abs.default(a) | return (r,)", "r = aten.abs.default(x) | return (r,)", ""),
+    rule(XY, "z = aten.complex.default(x, y) | w = aten.complex.default(y, x) | s = aten.add.Tensor(z, w) | i = aten.imag.default(s) | r = aten.abs.default(i) | return (r,)", "s = aten.add.Tensor(y, x) | r = aten.abs.default(s) | return (r,)", ""),
     // bounds
     rule(X, "a = aten.clamp.default(x, -2, 2) | r = aten.clamp.default(a, -1, 1) | return (r,)", "r = aten.clamp.default(x, -1, 1) | return (r,)", "f32 f16 bf16 f64 i64 i32"),
     rule(X, "a = aten.clamp.default(x, 0, 1) | r = aten.clamp.default(a, 2, 3) | return (r,)", "a = aten.clamp.default(x, 2, 2) | r = aten.clone.default(a) | return (r,)", "i64 i32"),

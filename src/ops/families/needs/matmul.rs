@@ -26,6 +26,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     ),
     (similar, &["aten.cosine_similarity.default"]),
     (tensordot, &["aten.tensordot.default"]),
+    (chain, &["aten.linalg_multi_dot.default"]),
 ];
 
 fn distances(c: &Call<'_>) -> Needed {
@@ -95,6 +96,23 @@ fn similar(c: &Call<'_>) -> Needed {
     if joint.is_float() { Ok(()) } else { Err(c.bad(0, "floats together", joint.long())) }
 }
 
+/// Only the first and the last of a chain may be vectors.
+fn chain(c: &Call<'_>) -> Needed {
+    let all = c.tensors(0)?;
+    let between = all.get(1..all.len().saturating_sub(1)).unwrap_or_default();
+    match between.iter().find(|t| t.rank() != 2) {
+        Some(t) => Err(c.bad(0, "matrices between the first and the last", format!("{} dimensions", t.rank()))),
+        None => Ok(()),
+    }
+}
+
 fn tensordot(c: &Call<'_>) -> Needed {
-    c.need_same_dtype(1, 0)
+    c.need_same_dtype(1, 0)?;
+    // A tensor without dimensions has none that could be named, -1 included.
+    for (tensor, dims) in [(0, 2), (1, 3)] {
+        if c.tensor(tensor)?.rank() == 0 && c.arg(dims).items().is_some_and(|d| !d.is_empty()) {
+            return Err(c.bad(dims, "no dimensions of a tensor that has none", "some"));
+        }
+    }
+    Ok(())
 }
