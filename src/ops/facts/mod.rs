@@ -370,6 +370,10 @@ pub struct Facts {
     /// counted from either end of the dimension of that number; else along `dim`, below `num_classes`, or along the dimension of classes (the
     /// second, of a vector the first) of its first tensor.
     pub reaches: Option<Box<str>>,
+    /// `#whole`: of integers it raises as it does of floats.
+    pub whole: bool,
+    /// `#flat`: places are counted along all dimensions as one, from either end.
+    pub flat: bool,
     /// `#contracts=KIND`: whether sizes fit is told by how it multiplies.
     pub contracts: Option<Contracts>,
     /// `#fits-filled`: sizes fit where none is 0, or none of those that `dim` names.
@@ -430,6 +434,8 @@ impl Facts {
             "makes-truths" => self.makes_truths = true,
             "joins" => self.joins = true,
             "any-number" => self.any_number = true,
+            "flat" => self.flat = true,
+            "whole" => self.whole = true,
             "states-type" => self.states_type = true,
             "sees-nan" => self.sees_nan = true,
             "within" => self.within = Some(value.into()),
