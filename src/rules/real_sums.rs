@@ -22,18 +22,6 @@ const WIDEST: i64 = 1 << 12;
 /// How many factors a product may have.
 const FACTORS: i64 = 8;
 
-/// The least and the greatest integer of a dtype of integers.
-fn ends_of(dtype: Dtype) -> Option<(i64, i64)> {
-    Some(match dtype {
-        Dtype::U8 => (0, 255),
-        Dtype::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
-        Dtype::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        Dtype::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        Dtype::I64 => (i64::MIN, i64::MAX),
-        _ => return None,
-    })
-}
-
 impl Speaker<'_> {
     pub(super) fn varied(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let array = c.array(0)?.clone();
@@ -474,8 +462,7 @@ impl Speaker<'_> {
     /// The greatest (least) of the elements of a dimension up to this one.
     pub(super) fn running_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
         let x = c.array(0)?.clone();
-        let integers = width(x.dtype).is_some_and(|w| w > 1);
-        if x.dtype != c.result.dtype || !x.dtype.is_float() && !integers || x.sizes.is_empty() {
+        if x.dtype != c.result.dtype || !x.dtype.is_float() || x.sizes.is_empty() {
             return None;
         }
         let dim = self.axis(c.arg(1), x.sizes.len())?;
@@ -487,10 +474,7 @@ impl Speaker<'_> {
         *at.get_mut(dim)? = own;
         let element = self.at(&x, at)?;
         let least = if fold == Fold::Most { f64::NEG_INFINITY } else { f64::INFINITY };
-        let least = match ends_of(x.dtype) {
-            Some((low, high)) => self.e.integer(x.dtype, if fold == Fold::Most { low } else { high })?,
-            None => self.e.rounded(x.dtype, least)?,
-        };
+        let least = self.e.rounded(x.dtype, least)?;
         let reached = self.e.at_least_zero_expr(reached)?;
         let element = self.e.op(Op::Choose, x.dtype, &[reached, element, least])?;
         self.e.reduced(fold, level, &[size], element)

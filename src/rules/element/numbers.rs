@@ -26,8 +26,9 @@ impl Elements {
         if !self.exact {
             return Some(None);
         }
+        // Which of the elements that are NaN together is asked stays as it is said.
         if op == Op::Eq && a == b {
-            return self.is_number(a);
+            return Some(None);
         }
         if op == Op::Eq
             && let Some(finite) = self.differs_from_itself_by_nothing(a, b)?
@@ -49,12 +50,12 @@ impl Elements {
             return Some(None);
         }
         self.by("compare-numbers");
-        let (p, q) = (self.compared(Op::Eq, a, a)?, self.compared(Op::Eq, b, b)?);
+        let (p, q) = (self.is_number(a)?, self.is_number(b)?);
         self.op(Op::And, Dtype::Bool, &[p, q]).map(Some)
     }
 
-    /// `x == x` as that of the element of which `x` is made, where it is a function of one that is NaN where that is.
-    fn is_number(&mut self, x: ExprId) -> Option<Option<ExprId>> {
+    /// Whether a float is a number, as `x == x` of the innermost element that is NaN where it is, and nowhere else.
+    fn is_number(&mut self, x: ExprId) -> Option<ExprId> {
         let mut at = x;
         for _ in 0..NESTED {
             match self.same_nan(at) {
@@ -62,11 +63,7 @@ impl Elements {
                 None => break,
             }
         }
-        if at == x {
-            return Some(None);
-        }
-        self.by("compare-numbers");
-        self.compared(Op::Eq, at, at).map(Some)
+        self.compared(Op::Eq, at, at)
     }
 
     /// The one operand that is NaN where an expression is, and nowhere else.

@@ -345,7 +345,8 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
 
 /// Whether there are as many elements along each dimension as are repeated beside it, in the way that a word says, the last dimension first.
 fn are_repeated(f: &Functional<'_>, operator: &Operator, bound: &Bound<'_>, from: &TensorType, sizes: &[Dim]) -> bool {
-    let word = operator.schema.param_index("mode").map(|i| bound.get(i));
+    let mut slots = operator.schema.params.iter().zip(&bound.args);
+    let word = slots.find(|(p, _)| p.ty.base == Base::Str).map(|(_, a)| *a);
     let pairs = sizes.len().div_euclid(2);
     let leading = from.rank().checked_sub(pairs).filter(|n| (1..=2).contains(n) && (1..=3).contains(&pairs));
     let filled = from.sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(1), *d));
