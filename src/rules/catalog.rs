@@ -34,9 +34,11 @@ macro_rules! families {
 
 families! {
     "arithmetic" Exact "element/arith.rs" ["abs-of-product" "abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "arithmetic-of-numbers" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "round-of-sign" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number"]
-    "casts" Exact "element/cast.rs" ["bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-quotient" "cast-of-sign" "choose-before-cast" "integers-as-floats" "integers-between" "nan-to-few-bits" "round-once" "sign-bit" "trunc-before-integers" "zero-before-integers"]
+    "casts" Exact "element/cast.rs" ["bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-quotient" "cast-of-sign" "choose-before-cast" "floor-of-integers" "integers-as-floats" "integers-between" "nan-to-few-bits" "round-once" "sign-bit" "trunc-before-integers" "zero-before-integers"]
     "choices" Exact "element/choose.rs" ["bound-by-range" "bound-itself" "bound-of-sum" "bound-past-all" "bounds-together" "choose-equal" "choose-not" "choose-truth" "magnitude-with-sign"]
     "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-bound" "compare-by-comparison" "compare-indices" "compare-magnitude" "compare-opposites" "compare-ranges" "count-is-any" "difference-is-zero" "greater-is-itself" "not-less-than-itself"]
+    "numbers" Exact "element/numbers.rs" ["compare-numbers"]
+    "integers in order" Exact "element/lattice.rs" ["order-of-integers"]
     "integers" Exact "element/integer.rs" ["bits-apart" "division-by-range" "division-is-shift" "divisions-compose" "integer-ring" "quotient-of-index" "remainder-by-quotient"]
     "ranges" Exact "element/bounds.rs" []
     "order" Exact "element/order.rs" []
@@ -45,7 +47,7 @@ families! {
     "places" Exact "element/places.rs" ["at-each-place"]
     "bits" Exact "element/bits/mod.rs" ["bit-by-bit"]
     "reductions" Exact "element/reduce.rs" ["any-of-places" "bound-of-greatest" "count-of-opposites" "fold-of-equal" "greatest-of-numbers" "greatest-of-truths" "infinite-beside" "integer-sum-in-parts" "product-of-truths" "sum-of-indices" "sum-of-nothing" "sum-up-to-an-index"]
-    "sorted" Exact "element/sorted.rs" ["end-of-sorted" "sort-before-cast" "sort-of-sorted"]
+    "sorted" Exact "element/sorted.rs" ["end-of-sorted" "one-of-few-in-order" "sort-before-cast" "sort-of-sorted"]
     "permutations" Exact "element/permutation.rs" ["places-exchanged" "places-undone"]
     "own places" Exact "ordered.rs" ["own-place"]
     "movement" Exact "movement.rs" []

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Arithmetic, its functions, sums and the greatest of elements pass a NaN on, whichever operand it is. Of what a choice, a comparison or an unknown function
-//! does nothing is known but that it is the same on both sides.
+//! does nothing is known but that it is the same on both sides; a comparison with NaN fails, so that a choice by it is the other value.
 //!
 //! ## When it is wrong
 //! `0 * x`, `x - x` and `x / x` are gone over the reals, and their NaN with them: then the first side shows one that the second hides. A comparison that
@@ -23,6 +23,8 @@ const NAMES: u32 = 1 << 24;
 const STEPS: i64 = 2;
 /// How deep choices may stand in choices.
 const CHOICES: usize = 4;
+/// How deep truths may be made of others.
+const CONDITIONS: usize = 6;
 
 /// Returns whether every NaN that reaches `a` reaches `b`.
 pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
@@ -199,14 +201,46 @@ fn reached(e: &mut Elements, root: ExprId, choices: usize) -> Option<FxHashSet<E
         reached.insert(elements(e, id, &expr)?);
         if passes_on(e, &expr) {
             open.extend(expr.kids);
-        } else if let (Form::Op(Op::Choose), [_, x, y]) = (&expr.form, expr.kids.as_slice())
+        } else if let (Form::Op(Op::Choose), [c, x, y]) = (&expr.form, expr.kids.as_slice())
             && let Some(choices) = choices.checked_sub(1)
         {
             let (x, y) = (self::reached(e, *x, choices)?, self::reached(e, *y, choices)?);
             reached.extend(x.intersection(&y).copied());
+            let [holds, fails] = decided(e, *c, choices, CONDITIONS)?;
+            reached.extend(x.intersection(&holds).chain(y.intersection(&fails)).copied());
         }
     }
     Some(reached)
+}
+
+/// Returns what makes a truth hold, and what makes it fail, where it is NaN: a comparison with NaN fails.
+fn decided(e: &mut Elements, truth: ExprId, choices: usize, depth: usize) -> Option<[FxHashSet<ExprId>; 2]> {
+    let mut out = [FxHashSet::default(), FxHashSet::default()];
+    let (Some(depth), Some((op, kids))) = (depth.checked_sub(1), e.op_of(truth)) else { return Some(out) };
+    let kids: SmallVec<[ExprId; 3]> = kids.into();
+    e.spend(1)?;
+    match (op, kids.as_slice()) {
+        (Op::Lt | Op::Le | Op::Eq, [a, b]) if e.dtype(*a).is_some_and(|d| d.is_float()) => {
+            let [_, fails] = &mut out;
+            for side in [a, b] {
+                fails.extend(reached(e, *side, choices)?);
+            }
+        }
+        (Op::Not, [a]) => {
+            let [holds, fails] = decided(e, *a, choices, depth)?;
+            out = [fails, holds];
+        }
+        (Op::And | Op::Or, [a, b]) => {
+            let ([p, q], [r, s]) = (decided(e, *a, choices, depth)?, decided(e, *b, choices, depth)?);
+            let both = |x: FxHashSet<ExprId>, y: &FxHashSet<ExprId>| x.intersection(y).copied().collect();
+            out = match op {
+                Op::And => [both(p, &r), q.into_iter().chain(s).collect()],
+                _ => [p.into_iter().chain(r).collect(), both(q, &s)],
+            };
+        }
+        _ => {}
+    }
+    Some(out)
 }
 
 /// Whether a NaN in any child is one in the element.

@@ -35,6 +35,11 @@ use serde::{Deserialize, Serialize};
 pub const KEEP_NAN: &[&str] = &[
     "bit-by-bit",
     "by-cases",
+    "choose-equal",
+    "choose-not",
+    "choose-truth",
+    "decomposition",
+    "magnitude-with-sign",
     "integer-ring",
     "sign-bit",
     "neg-neg",

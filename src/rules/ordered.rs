@@ -188,7 +188,7 @@ impl Speaker<'_> {
     /// Where the greatest, or the least, of a dimension stands: the first of them, as the operators that give nothing else say it.
     pub(super) fn place_of_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
         let x = c.array(0)?.clone();
-        let keeps = c.named("keepdim") == Some(&Arg::Bool(true));
+        let (keeps, rank) = (c.named("keepdim") == Some(&Arg::Bool(true)), x.sizes.len());
         let dim = match c.arg(1) {
             Arg::Int(_) if x.sizes.is_empty() => return None,
             Arg::Int(_) => Token::count(self.axis(c.arg(1), x.sizes.len())?),
@@ -207,11 +207,19 @@ impl Speaker<'_> {
         let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr });
         let source = Source::Call {
             target: place_of(fold)?.into(),
-            tokens: [Token::Child, dim, Token::scalar(&Arg::Bool(keeps))?].into(),
+            tokens: [Token::Child, dim, Token::scalar(&Arg::Bool(false))?].into(),
             kids: [kid].into(),
             item: 0,
         };
-        let (source, at) = (self.e.source(source), self.vars(&c.result.sizes));
+        let (source, mut at) = (self.e.source(source), self.vars(&c.result.sizes));
+        // A dimension that is kept has one place.
+        match self.axis(c.arg(1), rank) {
+            Some(dim) if keeps => {
+                at.remove(dim);
+            }
+            None if keeps => at.clear(),
+            _ => {}
+        }
         self.e.load(c.result.dtype, source, at)
     }
 }

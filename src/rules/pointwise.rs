@@ -3,7 +3,7 @@
 //! ## What it says
 //! Operands are repeated to the sizes of the result and converted to the dtype in which the operator computes, then the operator is applied.
 //! `ceil(x)` is `-floor(-x)`; `trunc(x)` is that below 0, else `floor(x)`; what `fmod` leaves of an integer is it less the multiple of the quotient,
-//! rounded towards 0.
+//! rounded towards 0. A quotient of floats with the mode `trunc` is rounded, then cut; `2 ** n` of integers is a shift.
 //!
 //! ## When it is wrong
 //! Where a narrow float meets another dtype, kernels take an operand of one element as it is, not rounded: such calls are not looked
@@ -66,6 +66,12 @@ impl Speaker<'_> {
                     Arg::Str(mode) => crate::rules::table::rounding(mode)?,
                     _ => return None,
                 };
+                // A quotient of floats is rounded as such, then cut; rounded down it is another kernel.
+                if op == Op::DivTrunc && matches!(to, Dtype::F32 | Dtype::F64) {
+                    let (a, b) = (self.operand(c, c.arg(0), to, false)?, self.operand(c, c.arg(1), to, false)?);
+                    let over = self.e.op(Op::Div, to, &[a, b])?;
+                    return self.e.truncated(to, over);
+                }
                 width(to).filter(|_| to != Dtype::Bool)?;
                 let (a, b) = (self.operand(c, c.arg(0), to, false)?, self.operand(c, c.arg(1), to, false)?);
                 if self.e.number(b).is_none() {
@@ -188,7 +194,11 @@ impl Speaker<'_> {
                 let x = self.operand(c, c.arg(0), to, false)?;
                 self.e.truncated(to, x)
             }
-            Meaning::Ceil | Meaning::Trunc => None,
+            Meaning::Floor if to.is_float() => {
+                let x = self.operand(c, c.arg(0), to, false)?;
+                self.e.floored(to, x)
+            }
+            Meaning::Ceil | Meaning::Trunc | Meaning::Floor => None,
             Meaning::Left => {
                 width(to).filter(|_| to != Dtype::Bool)?;
                 let (a, b) = (self.operand(c, c.arg(0), to, false)?, self.operand(c, c.arg(1), to, false)?);
@@ -214,6 +224,14 @@ impl Speaker<'_> {
                 let of_two = matches!(c.arg(0), Arg::Int(2)) || matches!(c.arg(0), Arg::Float(v) if *v == 2.0);
                 let x = of_two.then(|| self.operand(c, c.arg(1), to, false))??;
                 self.e.named(to, Form::Named(target(Real::Exp2).into(), Box::new([Token::Child])), &[x])
+            }
+            // The powers of two that an integer holds are shifts.
+            Meaning::PowerOf if matches!(c.arg(0), Arg::Int(2)) && c.array(1)?.dtype == to => {
+                let bits = i64::from(width(to).filter(|w| *w > 8)?);
+                let x = self.operand(c, c.arg(1), to, false)?;
+                self.e.integers_of(x).filter(|(low, high)| *low >= 0 && *high <= bits.saturating_sub(2))?;
+                let one = self.e.integer(to, 1)?;
+                self.e.op(Op::Shl, to, &[one, x])
             }
             Meaning::PowerOf => None,
             Meaning::Length => self.length_of_two(c),

@@ -78,6 +78,8 @@ pub enum Meaning {
     Ceil,
     /// The integer towards 0.
     Trunc,
+    /// The integer below.
+    Floor,
     /// What is left of a quotient that is rounded towards 0.
     Left,
     /// Parts of a dimension that overlap, along a new last one.
@@ -236,6 +238,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Sign, &["aten.sign.default", "aten.sgn.default"]),
     (Ceil, &["aten.ceil.default", "prims.ceil.default"]),
     (Trunc, &["aten.trunc.default", "prims.trunc.default"]),
+    (Floor, &[FLOOR]),
     (Left, &["aten.fmod.Scalar", "aten.fmod.Tensor"]),
     (Windows, &["aten.unfold.default"]),
     (Nearest, &["aten.upsample_nearest1d.default", "aten.upsample_nearest2d.default"]),

@@ -203,6 +203,24 @@ impl Layer {
         true
     }
 
+    /// The same for all values of the symbols: each stride reaches beyond all that smaller ones do.
+    fn is_injective_for_all(&self, s: &mut Sizes<'_>) -> bool {
+        let mut left: Vec<(Dim, Dim)> =
+            self.sizes.iter().copied().zip(self.strides.iter().copied()).filter(|(d, _)| *d != Dim::Fixed(1)).collect();
+        let mut reach = Dim::Fixed(1);
+        while !left.is_empty() {
+            let beyond = |k: &usize| {
+                let Some((_, stride)) = left.get(*k) else { return false };
+                s.at_most(reach, *stride) && left.iter().all(|(_, other)| s.at_most(*stride, *other))
+            };
+            let Some(next) = (0..left.len()).find(beyond) else { return false };
+            let (size, stride) = left.swap_remove(next);
+            let Some(whole) = s.mul(size, stride).filter(|_| s.at_most(Dim::Fixed(0), size)) else { return false };
+            reach = whole;
+        }
+        true
+    }
+
     /// The lowest and the highest element taken; `None` where they are not numbers, or there is none.
     fn bounds(&self) -> Option<(i64, i64)> {
         let offset = self.offset.fixed()?;
@@ -366,6 +384,11 @@ impl ViewMap {
     /// Returns whether no two indices surely take one element, so that a write through the view is well defined.
     pub fn is_injective(&self) -> bool {
         self.layers.iter().all(Layer::is_injective)
+    }
+
+    /// The same for all values of the symbols in its sizes.
+    pub fn is_injective_for_all(&self, s: &mut Sizes<'_>) -> bool {
+        self.layers.iter().all(|layer| layer.is_injective() || layer.is_injective_for_all(s))
     }
 
     /// Returns whether the two may take one element.

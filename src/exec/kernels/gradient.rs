@@ -51,10 +51,10 @@ fn silu(grad: f64, x: f64) -> f64 {
 fn hardswish(grad: f64, x: f64) -> f64 {
     if x <= -3.0 {
         0.0
-    } else if x < 3.0 {
-        grad * (x / 3.0 + 0.5)
-    } else {
+    } else if x >= 3.0 {
         grad
+    } else {
+        grad * (x / 3.0 + 0.5)
     }
 }
 
@@ -115,7 +115,7 @@ fn hardtanh(cx: &mut Cx<'_, '_, '_>) -> Made {
     let operands = [cx.operand(0)?, cx.operand(1)?];
     let out = with_order!(meta.dtype, L => {
         let (low, high): (L, L) = (number(low, Some(meta.dtype)), number(high, Some(meta.dtype)));
-        map2(cx, &meta, operands, meta.dtype, |grad: L, x: L| if x <= low || x >= high { L::default() } else { grad })
+        map2(cx, &meta, operands, meta.dtype, |grad: L, x: L| if x > low && x < high { grad } else { L::default() })
     })?;
     Ok(Value::Tensor(out))
 }

@@ -20,6 +20,7 @@ pub(super) const TABLE: &[Line] = &[
     (Real, mse, &["aten.mse_loss_backward.default"]),
     (Exact, dropout, &["aten.native_dropout_backward.default"]),
     (Real, hardsigmoid, &["aten.hardsigmoid_backward.default"]),
+    (Real, hardswish, &["aten.hardswish_backward.default"]),
     (Exact, shrink, &["aten.hardshrink_backward.default", "aten.softshrink_backward.default"]),
     (Real, softplus, &["aten.softplus_backward.default"]),
     (Real, mish, &["aten.mish_backward.default"]),
@@ -50,8 +51,9 @@ fn threshold(b: &Builder<'_>) -> Made {
 
 fn hardtanh(b: &Builder<'_>) -> Made {
     let (g, x) = (b.t(0)?, b.t(1)?);
-    let outside = x.call("le", args![b.arg(2)]).call("logical_or", args![x.call("ge", args![b.arg(3)])]);
-    done![g.fill_where(outside, 0)]
+    // Whole vectors take a NaN to lie outside; the last elements of a row, which other code computes, do not.
+    let inside = x.call("gt", args![b.arg(2)]).call("logical_and", args![x.call("lt", args![b.arg(3)])]);
+    done![g.fill_where(inside.op("logical_not"), 0)]
 }
 
 /// The gradient in its place among zeros.
@@ -145,11 +147,19 @@ fn hardsigmoid(b: &Builder<'_>) -> Made {
     })
 }
 
-/// Nothing comes from within the bounds; NaN is without.
+fn hardswish(b: &Builder<'_>) -> Made {
+    formula(b, |g, x| {
+        let above = b.choose(x.call("ge", args![3]), g, g * (x / 3.0 + 0.5));
+        b.choose(x.call("le", args![-3]), 0.0, above)
+    })
+}
+
+/// Nothing comes from within the bounds.
 fn shrink(b: &Builder<'_>) -> Made {
     let (g, x, bound) = (b.t(0)?, b.t(1)?, b.float(2)?);
-    let within = x.call("ge", args![-bound]).call("logical_and", args![x.call("le", args![bound])]);
-    done![g.fill_where(within, 0)]
+    // A NaN is within for whole vectors, as above.
+    let beyond = x.call("lt", args![-bound]).call("logical_or", args![x.call("gt", args![bound])]);
+    done![g.fill_where(beyond.op("logical_not"), 0)]
 }
 
 fn softplus(b: &Builder<'_>) -> Made {

@@ -208,7 +208,17 @@ fn pad_circular(b: &Builder<'_>) -> Made {
     let sides = b.ints(1)?;
     for (pair, axis) in sides.chunks(2).zip((0..x.dims()).rev()) {
         let [before, after] = pair else { return Err(b.unsupported("an odd number of sides")) };
-        let size = x.fixed(axis)?;
+        let Some(size) = x.dim(axis).fixed() else {
+            b.only(*before >= 0 && *after >= 0, "a symbolic size that is cut")?;
+            x = beside(
+                b,
+                x,
+                axis,
+                [|x, axis, n| x.slice(axis, n.saturating_neg(), i64::MAX), |x, axis, n| x.slice(axis, 0, n)],
+                (*before, *after),
+            );
+            continue;
+        };
         b.only(*before <= size && *after <= size, "padding beyond the size")?;
         // Negative padding cuts.
         let core = x.slice(axis, (*before).min(0).saturating_neg(), size.saturating_add((*after).min(0)));
@@ -227,6 +237,44 @@ fn pad_circular(b: &Builder<'_>) -> Made {
     }
     done![x]
 }
+
+/// What stands on a side of a dimension, so many places wide.
+type Piece = for<'b> fn(T<'b>, i64, i64) -> T<'b>;
+
+/// A dimension of a symbolic size with pieces of it on both sides, each where it has places.
+fn beside<'b>(
+    b: &'b Builder<'_>,
+    x: T<'b>,
+    axis: i64,
+    [first, last]: [Piece; 2],
+    (before, after): (i64, i64),
+) -> T<'b> {
+    let mut all = Vec::new();
+    all.extend((before > 0).then(|| first(x, axis, before)));
+    all.push(x);
+    all.extend((after > 0).then(|| last(x, axis, after)));
+    if all.len() == 1 { x } else { b.op("cat", args![parts(&all), axis]) }
+}
+
+fn turned(x: T<'_>, axis: i64) -> T<'_> {
+    x.call("flip", args![ints(&[axis])])
+}
+
+/// One place of a dimension as many.
+fn widened(x: T<'_>, axis: i64, n: i64) -> T<'_> {
+    let sizes = (0..signed(x.rank())).map(|d| Arg::Int(if d == axis { n } else { -1 }));
+    x.expand(sizes.collect::<Vec<_>>())
+}
+
+/// The places next to the first one, and to the last one, read backwards.
+const REFLECTED: [Piece; 2] = [
+    |x, axis, n| turned(x.slice(axis, 1, n.saturating_add(1)), axis),
+    |x, axis, n| turned(x.slice(axis, n.saturating_neg().saturating_sub(1), -1), axis),
+];
+
+/// The first place, and the last one, many times.
+const REPLICATED: [Piece; 2] =
+    [|x, axis, n| widened(x.slice(axis, 0, 1), axis, n), |x, axis, n| widened(x.slice(axis, -1, i64::MAX), axis, n)];
 
 /// Which place of a dimension of that size each place of the padded one shows.
 type Place = fn(place: i64, size: i64) -> i64;
@@ -251,7 +299,11 @@ fn by_places(b: &Builder<'_>, spatial: usize, place: Place) -> Made {
         if (*before, *after) == (0, 0) {
             continue;
         }
-        let size = x.fixed(axis)?;
+        let Some(size) = x.dim(axis).fixed() else {
+            b.only(*before >= 0 && *after >= 0, "a symbolic size that is cut")?;
+            x = beside(b, x, axis, if mirrored { REFLECTED } else { REPLICATED }, (*before, *after));
+            continue;
+        };
         let end = size.saturating_add(*after);
         let beyond = mirrored && (*before >= size || *after >= size);
         b.only(!beyond && size > 0 && end.saturating_add(*before) <= 65_536, "this many places")?;

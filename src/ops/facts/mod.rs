@@ -378,6 +378,10 @@ pub struct Facts {
     pub reaches: Option<Box<str>>,
     /// `#bags=OFFSETS`: it raises where integers of OFFSETS do not begin with 0, or are more than there are of `indices`, too.
     pub bags: Option<Box<str>>,
+    /// `#whole`: of integers it raises as it does of floats.
+    pub whole: bool,
+    /// `#flat`: places are counted along all dimensions as one, from either end.
+    pub flat: bool,
     /// `#contracts=KIND`: whether sizes fit is told by how it multiplies.
     pub contracts: Option<Contracts>,
     /// `#fits-filled`: sizes fit where none is 0, or none of those that `dim` names.
@@ -453,6 +457,8 @@ impl Facts {
             "complex" => self.complex = true,
             "joins" => self.joins = true,
             "any-number" => self.any_number = true,
+            "flat" => self.flat = true,
+            "whole" => self.whole = true,
             "states-type" => self.states_type = true,
             "sees-nan" => self.sees_nan = true,
             "within" => self.within = Some(value.into()),

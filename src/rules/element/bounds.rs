@@ -101,8 +101,12 @@ impl Elements {
             }
             Form::Op(op) => {
                 let mut each = Vec::new();
+                // Any integer is an element as it stands; a bound leaves what it bounds.
+                let bounds = matches!(op, Op::Max | Op::Min | Op::AtLeast | Op::AtMost) && expr.dtype == Dtype::I64;
                 for kid in expr.kids.iter().skip(usize::from(*op == Op::Choose)) {
-                    each.push(self.integers_at(*kid, depth)?);
+                    let known = self.integers_at(*kid, depth);
+                    let loaded = bounds && matches!(self.expr(*kid)?.form, Form::Load(..));
+                    each.push(known.or(loaded.then_some((i64::MIN, i64::MAX)))?);
                 }
                 of_operator(*op, &each)?
             }

@@ -7,7 +7,8 @@
 //! quotients of two; bounds by numbers and choices, also of one another, are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
 //! bits before or after, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
 //! differences, bounds, and products of numbers of known sign are those of the integers; so are their sums, in any order, as long as no part of one may
-//! be too large. A conversion to an integer cuts: what was cut before is as it was. A float between numbers that a short dtype holds is the same integer by way of a longer one. To an integer -0.0 is 0.0: what is added to 0 before is as it was.
+//! be too large. A conversion to an integer cuts: what was cut before is as it was. A float between numbers that a short dtype holds is the same integer by way of a longer one. To an integer -0.0 is 0.0: what is added to 0 before is as it was. What was rounded to an
+//! integer is one: rounded down it is itself.
 //!
 //! ## When it is wrong
 //! `0 * -3` is -0.0 among floats. An integer of which nothing is known may be beyond 2^24. Which of two zeros is the greater one is the kernel's, and
@@ -20,6 +21,7 @@ use half::{bf16, f16};
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::make::{width, wrapped};
+use crate::rules::table::{Real, real};
 
 /// How many bounds and choices within one another are looked through.
 const NESTED: usize = 8;
@@ -323,6 +325,16 @@ impl Elements {
 
     /// Returns the number rounded down to an integer.
     pub(in crate::rules) fn floored(&mut self, dtype: Dtype, x: ExprId) -> Option<ExprId> {
+        // What is an integer already, or its opposite.
+        let inner = match self.op_of(x) {
+            Some((Op::Neg, [inner])) => *inner,
+            _ => x,
+        };
+        let floored = |e: &Self| matches!(e.expr(inner).map(|e| &e.form), Some(Form::Named(name, _)) if **name == *crate::rules::table::FLOOR);
+        if matches!(self.op_of(inner), Some((Op::Round, _))) || floored(self) {
+            self.by("floor-of-integers");
+            return Some(x);
+        }
         let form = Form::Named(crate::rules::table::FLOOR.into(), Box::new([crate::term::term::Token::Child]));
         self.named(dtype, form, &[x])
     }
@@ -383,6 +395,13 @@ impl Elements {
                 let Some(kids) = self.all_narrow(to, &expr.kids)? else { return Some(None) };
                 self.by("round-once");
                 self.op(*op, to, &kids).map(Some)
+            }
+            // A root has no place between the numbers of a dtype of less than half as many places that rounding twice would miss.
+            Form::Named(target, tokens) if real(target) == Some(Real::Sqrt) && rounds_once(to, from) => {
+                let Some(kids) = self.all_narrow(to, &expr.kids)? else { return Some(None) };
+                self.by("round-once");
+                let form = Form::Named(target.clone(), tokens.clone());
+                self.named(to, form, &kids).map(Some)
             }
             Form::Op(op @ (Op::Max | Op::Min | Op::AtLeast | Op::AtMost))
                 if expr.kids.iter().any(|k| self.float(*k).is_some()) =>

@@ -267,6 +267,13 @@ impl Elements {
             (Some(low), Some(high)) if self.is_less(high, low)? => Some(high),
             (low, _) => low,
         };
+        // A number at least as high and at most as low as one number is that.
+        if let (Some(low), Some(high)) = (low, high)
+            && low == high
+            && (!dtype.is_float() || self.is_ordered(inner) == Some(true))
+        {
+            return Some(low);
+        }
         let lowest = match low {
             Some(low) => self.raw(Op::Max, dtype, &[inner, low])?,
             None => inner,

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself; none is less than itself, a NaN neither. Conversions that lose nothing keep order
-//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it. A truth as a number is 0 where it is false.
+//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. A truth as a number is 0 where it is false.
 //!
 //! ## When it is wrong
 //! `c <= max(x, c)` is false where `x` is NaN: of such nothing is said. With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -166,6 +166,9 @@ impl Elements {
                 return self.truth(known);
             }
         }
+        if let Some(known) = self.compared_as_numbers(op, a, b)? {
+            return Some(known);
+        }
         if !self.exact
             && let Some((x, y)) = self.alone(a, b)?
         {
@@ -231,7 +234,7 @@ impl Elements {
     }
 
     /// What is known of a comparison of floats by others of the same two, which are assumed: one is less, both are equal, one is greater, or one is NaN.
-    fn follows(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<Option<bool>> {
+    pub(super) fn follows(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<Option<bool>> {
         if self.truths.is_empty() {
             return Some(None);
         }
@@ -283,7 +286,7 @@ impl Elements {
     }
 
     /// Whether a comparison that is assumed to hold says that a float is no NaN.
-    fn is_ordered(&self, x: ExprId) -> Option<bool> {
+    pub(super) fn is_ordered(&self, x: ExprId) -> Option<bool> {
         let holds = |id: &ExprId| {
             self.op_of(*id).is_some_and(|(op, kids)| matches!(op, Op::Lt | Op::Le | Op::Eq) && kids.contains(&x))
         };
@@ -476,23 +479,36 @@ impl Elements {
         (data == 1 && places == 1).then_some(out)
     }
 
-    /// The greater (lesser) one of two is one of them where the other is not above (below) it.
+    /// The greater (lesser) one of two is one of them where the other is not above (below) it; one within two numbers is what is bounded where it lies between
+    /// them.
     fn greater_itself(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<ExprId> {
         if op != Op::Eq {
             return None;
         }
-        for (most, one) in [(a, b), (b, a)] {
-            let Some((op @ (Op::Max | Op::Min), [x, y])) = self.op_of(most) else { continue };
-            let (x, y) = (*x, *y);
-            let other = if x == one { y } else { x };
-            if x != one && y != one {
-                continue;
+        let bound = |e: &Self, x: ExprId| match e.op_of(x) {
+            Some((op @ (Op::Max | Op::Min | Op::AtLeast | Op::AtMost), [x, y])) => {
+                Some((matches!(op, Op::Max | Op::AtLeast), *x, *y))
             }
-            self.by("greater-is-itself");
-            return match op {
-                Op::Max => self.op(Op::Le, Dtype::Bool, &[other, one]),
-                _ => self.op(Op::Le, Dtype::Bool, &[one, other]),
+            _ => None,
+        };
+        for (most, one) in [(a, b), (b, a)] {
+            let Some((rises, x, y)) = bound(self, most) else { continue };
+            if x == one || y == one {
+                let other = if x == one { y } else { x };
+                self.by("greater-is-itself");
+                return if rises { self.compared(Op::Le, other, one) } else { self.compared(Op::Le, one, other) };
+            }
+            let Some((inner_rises, z, w)) = bound(self, x) else { continue };
+            let ends = if rises { (y, w) } else { (w, y) };
+            let numbers = match (self.float(ends.0), self.float(ends.1)) {
+                (Some(low), Some(high)) => low <= high,
+                _ => self.number(ends.0).zip(self.number(ends.1)).is_some_and(|(low, high)| low <= high),
             };
+            if self.exact && z == one && inner_rises != rises && numbers {
+                self.by("greater-is-itself");
+                let (low, high) = (self.compared(Op::Le, ends.0, one)?, self.compared(Op::Le, one, ends.1)?);
+                return self.op(Op::And, Dtype::Bool, &[low, high]);
+            }
         }
         None
     }

@@ -3,7 +3,7 @@
 //! ## What it says
 //! Operators of equal operands are equal; elements of one source at one index are; so are elements of calls that were given the same arguments and
 //! tensors that are equal element by element. Where a condition on the index, or a truth of the data, stands in either expression, it is
-//! true or false: both cases are looked at, each with what it says. An integer that is one of few numbers is each of them in turn.
+//! true or false: both cases are looked at, each with what it says; comparisons of floats that exclude one another are no case. An integer that is one of few numbers is each of them in turn.
 //!
 //! Promises: `true` was shown; cases are bounded; nothing that was assumed outlives its case.
 
@@ -85,9 +85,11 @@ impl Elements {
             return false;
         }
         let Some(depth) = depth.checked_sub(1) else { return false };
-        let Some(condition) = self.condition_in(a).into_iter().chain(self.condition_in(b)).min() else {
-            return self.equal_for_each_number((a, b), depth, equal);
-        };
+        // An integer of few numbers first: what conditions ask of it is known then.
+        if let Some(shown) = self.equal_for_each_number((a, b), depth, equal) {
+            return shown;
+        }
+        let Some(condition) = self.condition_in(a).into_iter().chain(self.condition_in(b)).min() else { return false };
         let split = self.split_on(condition, (a, b), depth, equal);
         if split {
             self.by("by-cases");
@@ -95,13 +97,16 @@ impl Elements {
         split
     }
 
-    /// The same for each number that an integer may be of which the host says that it is one of few.
+    /// The same for each number that an integer may be of which the host says that it is one of few; `None` where none is.
     fn equal_for_each_number(
         &mut self,
         (a, b): (ExprId, ExprId),
         depth: usize,
         equal: &mut dyn FnMut(&mut Elements, ExprId, ExprId) -> bool,
-    ) -> bool {
+    ) -> Option<bool> {
+        if self.between.is_empty() {
+            return None;
+        }
         let mut all = self.below(a);
         all.extend(self.below(b));
         let few = |e: &Self, id: ExprId| {
@@ -109,11 +114,11 @@ impl Elements {
             let (low, high) = *e.between.get(&source)?;
             (high.checked_sub(low)? < FEW && !e.names_bound(id) && !e.assumed.contains_key(&id)).then_some((low, high))
         };
-        let Some((id, (low, high))) = all.into_iter().find_map(|id| Some((id, few(self, id)?))) else { return false };
-        let Some(dtype) = self.dtype(id) else { return false };
+        let (id, (low, high)) = all.into_iter().find_map(|id| Some((id, few(self, id)?)))?;
+        let dtype = self.dtype(id)?;
         let mut holds = true;
         for number in low..=high {
-            let Some(number) = self.integer(dtype, number) else { return false };
+            let number = self.integer(dtype, number)?;
             self.assumed.insert(id, number);
             let ends = self.moved(a, &Moves::default()).zip(self.moved(b, &Moves::default()));
             holds = holds && ends.is_some_and(|ends| self.equal_by_cases(ends, depth, equal));
@@ -122,7 +127,7 @@ impl Elements {
         if holds {
             self.by("few-numbers");
         }
-        holds
+        Some(holds)
     }
 
     fn split_on(
@@ -143,7 +148,8 @@ impl Elements {
                 Some((x, y))
             });
             // What two facts exclude needs no proof.
-            let never = self.facts.get(facts..).is_some_and(|new| !new.is_empty()) && self.contradicts(facts);
+            let never = self.facts.get(facts..).is_some_and(|new| !new.is_empty()) && self.contradicts(facts)
+                || self.truths_exclude(condition);
             let equal = never || both.is_some_and(|ends| self.equal_by_cases(ends, depth, equal));
             self.truths.remove(&condition);
             self.facts.truncate(facts);
@@ -152,6 +158,30 @@ impl Elements {
             }
         }
         true
+    }
+
+    /// Whether comparisons of floats that are assumed cannot all be so: what the others say of one is its opposite.
+    fn truths_exclude(&mut self, new: ExprId) -> bool {
+        let comparison = |e: &Self, id: ExprId| match e.op_of(id) {
+            Some((op @ (Op::Lt | Op::Le | Op::Eq), [a, b])) if e.dtype(*a).is_some_and(|d| d.is_float()) => {
+                Some((op, *a, *b))
+            }
+            _ => None,
+        };
+        if comparison(self, new).is_none() {
+            return false;
+        }
+        let all: Vec<(ExprId, bool)> = self.truths.iter().map(|(id, holds)| (*id, *holds)).collect();
+        for (id, holds) in all {
+            let Some((op, a, b)) = comparison(self, id) else { continue };
+            self.truths.remove(&id);
+            let others = self.follows(op, a, b).flatten();
+            self.truths.insert(id, holds);
+            if others == Some(!holds) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Returns what places of the result are, of which the facts from one on leave a single one.
@@ -331,6 +361,9 @@ impl Elements {
                     (Form::Reduce(f, l, s), Form::Reduce(g, m, t)) => f == g && l == m && s == t,
                     (f, g) => f == g,
                 };
+            if self.equal_in_order(a, b) {
+                continue;
+            }
             if self.equal_bits(a, b, calls) {
                 self.by("bit-by-bit");
                 continue;

@@ -229,7 +229,18 @@ impl Elements {
                 self.of_sum(dtype, out)
             }
             (Op::Shl, [a, b]) => {
-                let by = self.number(*b).filter(|n| *n >= 0 && *n < i64::from(width(dtype).unwrap_or(0)))?;
+                let bits = i64::from(width(dtype).unwrap_or(0));
+                if self.number(*b).is_none() {
+                    // By an integer that is a number of bits it is a product with that power of two.
+                    self.integers_of(*b).filter(|(low, high)| *low >= 0 && *high < bits)?;
+                    let one = self.integer(dtype, 1)?;
+                    if *a == one {
+                        return self.raw(op, dtype, kids);
+                    }
+                    let power = self.raw(op, dtype, &[one, *b])?;
+                    return self.integer_op(Op::Mul, dtype, &[*a, power]);
+                }
+                let by = self.number(*b).filter(|n| *n >= 0 && *n < bits)?;
                 let mut out = Sum::default();
                 add(&mut out, &self.as_sum(*a)?, 1_i64.checked_shl(u32::try_from(by).ok()?)?);
                 self.by("integer-ring");

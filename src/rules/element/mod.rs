@@ -8,7 +8,8 @@
 //! - `make`: the one way to make an expression: every rule on scalars is applied there, `arith`, `cast`, `compare`, `choose`, `integer`,
 //!   `reduce`, `sorted`, `permutation` holding one family each;
 //! - `rebuild`: an expression at another index, or where something is known;
-//! - `bounds`: between which integers the data lies; `order`: between which numbers floats lie that are compared;
+//! - `bounds`: between which integers the data lies; `order`: between which numbers floats lie that are compared; `numbers`: whether they are numbers;
+//! - `lattice`: the greater and the lesser of integers, however they are nested;
 //! - `equal`: whether two expressions are equal: congruence, then by cases; `bits`: integers bit by bit.
 //!
 //! Promises: (1) every rule holds for all elements, NaN, infinities and -0.0 included (payloads of NaN aside, and never through a bit
@@ -27,7 +28,9 @@ pub mod compare;
 pub mod equal;
 pub mod index;
 pub mod integer;
+pub mod lattice;
 pub mod make;
+pub mod numbers;
 pub mod order;
 pub mod permutation;
 pub mod places;

@@ -2,7 +2,8 @@
 //!
 //! ## What it says
 //! What is put in order may have been in another order before: sorted already, or read from the end. The last one is the greatest, and of
-//! integers the first one the least. A conversion that loses nothing keeps order.
+//! integers the first one the least. A conversion that loses nothing keeps order. Of at most five integers the one at any place is told by the greater and the lesser
+//! of them.
 //!
 //! ## When it is wrong
 //! NaN comes last: the first of floats is not the least where one is NaN. Of zeros of both signs the kernel chooses: bit by bit only integers
@@ -21,6 +22,9 @@ use crate::term::term::Token;
 
 /// What stands for the elements of the last dimension in order.
 const IN_ORDER: &str = "in order";
+
+/// Of how many elements in order each is written out.
+const FEW: i64 = 5;
 
 /// How often what is put in order may have been put in order before.
 const NESTED: usize = 8;
@@ -119,7 +123,7 @@ impl Elements {
         } else if place == self.at(Dim::Fixed(0)) && !dtype.is_float() {
             Fold::Least
         } else {
-            return Some(None);
+            return self.one_of_few_in_order((dtype, &sizes, expr), at);
         };
         self.by("end-of-sorted");
         let mut vars: SmallVec<[IndexId; 4]> = at.into();
@@ -128,6 +132,29 @@ impl Elements {
         *vars.last_mut()? = self.place(Place::Bound(level, size));
         let element = self.moved(expr, &Moves { vars, bound: None })?;
         self.extreme(fold, level, size, element).map(Some)
+    }
+
+    /// The integer at a place, a number, of few in order.
+    fn one_of_few_in_order(
+        &mut self,
+        (dtype, sizes, expr): (Dtype, &Dims, ExprId),
+        at: &[IndexId],
+    ) -> Option<Option<ExprId>> {
+        let place = self.linear(*at.last()?).clone();
+        let known = place.offset().fixed().filter(|_| place.terms.is_empty()).and_then(|p| usize::try_from(p).ok());
+        let count = sizes.last()?.fixed().filter(|n| (2..=FEW).contains(n));
+        let (Some(place), Some(count)) = (known, count) else { return Some(None) };
+        if dtype.is_float() || dtype == Dtype::Bool {
+            return Some(None);
+        }
+        let mut all = Vec::new();
+        for k in 0..count {
+            let mut vars: SmallVec<[IndexId; 4]> = at.into();
+            *vars.last_mut()? = self.at(Dim::Fixed(k));
+            all.push(self.moved(expr, &Moves { vars, bound: None })?);
+        }
+        self.by("one-of-few-in-order");
+        self.at_place_of_few(dtype, &all, place).map(Some)
     }
 
     /// The greatest or the least of a dimension: of truths whether any is one, or none is none.

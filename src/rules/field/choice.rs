@@ -24,6 +24,9 @@ impl Field<'_> {
         let mut truth = c.clone();
         let [condition, first, second] = expr.kids.as_slice() else { return None };
         if let Some((x, at, order)) = self.meets(*condition, *first, *second)? {
+            if let Some(bound) = self.bounded_by_choice((x, at), if order { (a, b) } else { (b, a) })? {
+                return Some(bound);
+            }
             let of = self.e.dtype(x)?;
             let at = self.e.rounded(of, at)?;
             let less = self.e.op(Op::Lt, Dtype::Bool, &[x, at])?;
@@ -35,6 +38,24 @@ impl Field<'_> {
         let form = Function::Other(expr.form.clone(), expr.dtype);
         let made = Self::call(form, vec![truth, Rc::new(yes), Rc::new(no)])?;
         self.plus(&Poly::default(), &made, lead)
+    }
+
+    /// The greater of a float and a number, or the lesser, where a choice by which of them that is gives the one or the other.
+    fn bounded_by_choice(
+        &mut self,
+        (x, at): (ExprId, f64),
+        (below, above): (&Rc<Poly>, &Rc<Poly>),
+    ) -> Option<Option<Poly>> {
+        let (x, at) = (self.of(x)?, Rc::new(Poly::number(at)?));
+        if self.same(above, &x, &[])? && self.same(below, &at, &[])? {
+            return self.greatest(&[x, at]).map(Some);
+        }
+        if self.same(below, &x, &[])? && self.same(above, &at, &[])? {
+            let (x, at) = (self.plus(&Poly::default(), &x, -1.0)?, self.plus(&Poly::default(), &at, -1.0)?);
+            let most = self.greatest(&[Rc::new(x), Rc::new(at)])?;
+            return self.plus(&Poly::default(), &most, -1.0).map(Some);
+        }
+        Some(None)
     }
 
     /// Returns whether two values are one over the reals where the float that a condition compares with a number is that number.

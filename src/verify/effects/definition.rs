@@ -127,7 +127,14 @@ fn joins(f: &Functional<'_>, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
 fn parts_fit(operator: &Operator, bound: &Bound<'_>, from: Option<&TensorType>) -> bool {
     let Some(from) = from else { return false };
     match operator.facts.step {
-        Some(ViewStep::Permute | ViewStep::Transpose | ViewStep::LastTwo) => true,
+        Some(
+            ViewStep::Permute
+            | ViewStep::Transpose
+            | ViewStep::LastTwo
+            | ViewStep::Reverse
+            | ViewStep::Flip
+            | ViewStep::Move,
+        ) => true,
         Some(ViewStep::Slice | ViewStep::Narrow | ViewStep::Select | ViewStep::Pieces) => {
             let at = usize::from(operator.facts.step == Some(ViewStep::Pieces)).saturating_add(1);
             let size = axis(bound.get(at), from.rank()).and_then(|d| from.sizes.get(d));

@@ -85,7 +85,8 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     }
     (total || operator.facts.copies)
         && has_plain_options(f, side, node, &bound)
-        && (is_fixed_call(f, side, node, stated) || fits(f, side, node, stated, &bound))
+        && (is_fixed_call(f, side, node, stated)
+            || fits(f, side, node, if operator.facts.copies { operator } else { stated }, &bound))
         && holds_by_layout(f, side, node, operator, &bound)
         && (!writes || f.writes_plainly(side, node, operator))
 }
@@ -166,6 +167,8 @@ pub(super) fn holds_plainly(
         strided && (operator.facts.makes_truths || !matches!(a, Arg::Dtype(Dtype::Bool)))
     });
     let divides = match bound.args.get(1) {
+        // Floats are divided by 0, too.
+        _ if view.ty(node).as_tensor().is_some_and(|t| t.dtype.is_float()) => true,
         Some(Arg::Int(v)) => *v != 0,
         Some(Arg::Float(v)) => *v != 0.0,
         _ => false,
@@ -342,9 +345,14 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if let Some(name) = &operator.facts.adds {
         let numbers = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
         let sizes = numbers.and_then(|all| all.iter().map(|a| as_dim(view, a)).collect::<Option<Vec<Dim>>>());
-        // Said otherwise, elements are repeated, of which there may be too few.
+        let Some(sizes) = sizes.filter(|all| all.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d))) else {
+            return false;
+        };
         return has_own_words(operator, bound)
-            && sizes.is_some_and(|sizes| sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d)));
+            || from.is_some_and(|from| are_repeated(f, operator, bound, from, &sizes));
+    }
+    if let (Some(kind), [to, part]) = (operator.facts.scatters, types.as_slice()) {
+        return !given_sizes && part_fits(f, kind, bound, to, part);
     }
     if let Some(name) = &operator.facts.fits_trailing {
         let named = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
@@ -360,6 +368,27 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
                 pairs.into_iter().all(|(x, y)| *x == one || *y == one || f.sizes.same(*x, *y))
             })
         })
+}
+
+/// Whether there are as many elements along each dimension as are repeated beside it, in the way that a word says, the last dimension first.
+fn are_repeated(f: &Functional<'_>, operator: &Operator, bound: &Bound<'_>, from: &TensorType, sizes: &[Dim]) -> bool {
+    let mut slots = operator.schema.params.iter().zip(&bound.args);
+    let word = slots.find(|(p, _)| p.ty.base == Base::Str).map(|(_, a)| *a);
+    let pairs = sizes.len().div_euclid(2);
+    let leading = from.rank().checked_sub(pairs).filter(|n| (1..=2).contains(n) && (1..=3).contains(&pairs));
+    let filled = from.sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(1), *d));
+    let (Some(Arg::Str(word)), Some(_), true) = (word, leading, filled) else { return false };
+    sizes.chunks(2).zip(from.sizes.iter().rev()).all(|(pair, size)| {
+        pair.iter().all(|added| {
+            let Some(added) = added.fixed() else { return false };
+            match &**word {
+                "reflect" => f.sizes.at_most(Dim::Fixed(added.saturating_add(1)), *size),
+                "circular" => f.sizes.at_most(Dim::Fixed(added), *size),
+                "replicate" => true,
+                _ => false,
+            }
+        })
+    })
 }
 
 /// Whether all sizes that a call asks something of are numbers, which its type rule checked.
@@ -397,6 +426,43 @@ fn is_reduced_filled(f: &Functional<'_>, operator: &Operator, bound: &Bound<'_>,
         size.is_some_and(|d| f.sizes.at_most(Dim::Fixed(1), *d))
     };
     !dims.is_empty() && dims.into_iter().all(filled)
+}
+
+/// Whether what is put in place of a part has the sizes of that part, which is told by numbers of a dimension whose size is one.
+fn part_fits(f: &Functional<'_>, kind: ViewStep, bound: &Bound<'_>, to: &TensorType, part: &TensorType) -> bool {
+    let Some(dim) = axis(bound.get(2), to.rank()) else { return false };
+    let Some(size) = to.sizes.get(dim).and_then(|d| d.fixed()) else { return false };
+    let mut rest = to.sizes.clone();
+    rest.remove(dim);
+    let place = |arg: &Arg, default: i64| match arg {
+        Arg::Int(v) if *v < 0 => v.checked_add(size).map(|v| v.clamp(0, size)),
+        Arg::Int(v) => Some((*v).min(size)),
+        Arg::None => Some(default),
+        _ => None,
+    };
+    match kind {
+        ViewStep::Select => {
+            let there =
+                matches!(bound.get(3), Arg::Int(v) if v.checked_add(size).is_some_and(|end| end >= 0) && *v < size);
+            there && f.sizes.all_same(&rest, &part.sizes)
+        }
+        ViewStep::Slice => {
+            let (Some(start), Some(end), Arg::Int(step @ 1..)) =
+                (place(bound.get(3), 0), place(bound.get(4), size), bound.get(5))
+            else {
+                return false;
+            };
+            let span = end.max(start).checked_sub(start).and_then(|n| n.checked_add(step.checked_sub(1)?));
+            let length = span.and_then(|n| n.checked_div(*step));
+            let mut others = part.sizes.clone();
+            if others.len() != to.rank() {
+                return false;
+            }
+            let own = others.remove(dim);
+            own.fixed() == length && length.is_some() && f.sizes.all_same(&rest, &others)
+        }
+        _ => false,
+    }
 }
 
 /// What a call is given that is no tensor and no list of tensors.

@@ -140,7 +140,7 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     let moves = operator.facts.within.is_some() || operator.facts.moves;
     let scalars = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
     let fit = scalars.into_iter().all(|(_, number)| fits_plainly(number, &[from.dtype]));
-    let has_kernel = from.dtype.is_float() || from.dtype.is_integer() && moves && fit;
+    let has_kernel = from.dtype.is_float() || from.dtype.is_integer() && (moves || operator.facts.whole) && fit;
     let devices = tensor_operands(view, node).into_iter().map(|p| f.tensor(side, p).map(|t| t.device.clone()));
     let one_device = devices.collect::<Vec<_>>().into_iter().all(|d| d.as_ref() == Some(&from.device));
     let classes = ["num_classes", "num_weights"].iter().find_map(|name| operator.schema.param_index(name));
@@ -152,6 +152,9 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
         return None;
     }
     let given = bound.get(operator.schema.param_index(name)?);
+    if operator.facts.flat && f.tensor(side, place_of(f.view(side), given.as_node()?))?.dtype != Dtype::I64 {
+        return None;
+    }
     // One list of integers a dimension, counted from either end.
     if let Some(items) = given.items() {
         let mut all = true;
@@ -171,6 +174,7 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
         (Some(n), ..) => as_dim(view, n)?,
         (None, Some(i), _) => *from.sizes.get(axis(bound.get(i), from.rank())?)?,
         // Classes stand behind the batch.
+        (None, None, Some(_)) if operator.facts.flat => f.sizes.product(&from.sizes)?,
         (None, None, Some(_)) => *from.sizes.get(usize::from(from.rank() > 1))?,
         (None, None, None) => *from.sizes.first()?,
     };
@@ -178,7 +182,9 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
         return Some(true);
     }
     let (low, high) = integers_of(f, side, node, given.as_node()?)?;
-    Some(low >= 0 && f.sizes.at_most(Dim::Fixed(high.checked_add(1)?), size))
+    let first = if operator.facts.flat { Dim::Fixed(low.checked_neg()?) } else { Dim::Fixed(0) };
+    let begins = if operator.facts.flat { f.sizes.at_most(first, size) } else { low >= 0 };
+    Some(begins && f.sizes.at_most(Dim::Fixed(high.checked_add(1)?), size))
 }
 
 /// Whether every element of an operand is a place of a dimension, counted from either end, whatever the symbols of its size are.

@@ -61,7 +61,7 @@ impl<'a> Functional<'a> {
             let new = self.written(key, event);
             return Found::Term(Form::ScatterAt, vec![old, new, self.part(key.side, event.place)]);
         }
-        match self.map_of(key.side, event.place).filter(|(map, _)| map.is_injective()) {
+        match self.map_of(key.side, event.place).filter(|(map, _)| map.is_injective_for_all(&mut self.sizes)) {
             Some((map, base)) => {
                 let new = self.written(key, event);
                 if event.place == key.place { Found::Same(new) } else { self.scatter(map, base, old, new) }
@@ -183,7 +183,8 @@ impl<'a> Functional<'a> {
         });
         let (param, None) = (written.next()?, written.next()) else { return None };
         let in_list = bound.get(param).as_node().is_none();
-        let injective = self.map_of(key.side, event.place).is_some_and(|(map, _)| map.is_injective());
+        let injective =
+            self.map_of(key.side, event.place).is_some_and(|(map, _)| map.is_injective_for_all(&mut self.sizes));
         if in_list || !injective || self.overlaps(key, event, writer, operator) {
             return None;
         }
@@ -306,7 +307,8 @@ impl<'a> Functional<'a> {
         all && events.into_iter().all(|event| {
             let key = Key { side, place: event.origin, stamp, aspect: Aspect::Value };
             let is_told = self.view(side).hearsay(event.place.node).strides();
-            let injective = self.map_of(side, event.place).is_some_and(|(map, _)| map.is_injective());
+            let injective =
+                self.map_of(side, event.place).is_some_and(|(map, _)| map.is_injective_for_all(&mut self.sizes));
             !is_told && injective && !self.overlaps(key, &event, writer, operator)
         })
     }
@@ -319,7 +321,8 @@ impl<'a> Functional<'a> {
         let (event, strides) = (event.clone(), view.hearsay(event.place.node).strides());
         let is_laid_out = !strides && self.tensor(side, event.place)?.strides.is_some();
         let key = Key { side, place: event.origin, stamp: event.stamp, aspect: Aspect::Value };
-        let injective = self.map_of(side, event.place).is_some_and(|(map, _)| map.is_injective());
+        let injective =
+            self.map_of(side, event.place).is_some_and(|(map, _)| map.is_injective_for_all(&mut self.sizes));
         (is_laid_out && injective && !self.overlaps(key, &event, writer, operator)).then_some(event)
     }
 

@@ -11,7 +11,7 @@ use crate::graph::{
     Arg, BodyId, Device, Dtype, Graph, Hearsay, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType,
 };
 use crate::ops::{CallSite, contiguous_strides};
-use crate::rules::element::arena::{Op, Source};
+use crate::rules::element::arena::{Elements, Op, Source};
 use crate::rules::meaning::{Array, Meant, Speaker};
 use crate::sym::Dim;
 use crate::term::index_map::ViewMap;
@@ -162,16 +162,18 @@ impl Lowering<'_, '_> {
             return None;
         }
         let fixed = |dims: &[Dim]| dims.iter().map(|d| d.fixed()).collect::<Option<Vec<i64>>>();
-        let (base, sizes, strides) = (fixed(base)?, fixed(sizes)?, fixed(strides)?);
-        let parts = boxed(&base, &sizes, &strides, offset.fixed()?)?;
         let s = &mut self.speaker;
+        let parts = match (fixed(base), fixed(sizes), fixed(strides)) {
+            (Some(base), Some(sizes), Some(strides)) => boxed(&base, &sizes, &strides, offset.fixed()?)?,
+            _ => boxed_for_all(&mut s.e, base, sizes, strides, offset.fixed()?)?,
+        };
         let vars = s.vars(&from.sizes);
         let mut index: smallvec::SmallVec<[_; 4]> = sizes.iter().map(|_| s.e.at(Dim::Fixed(0))).collect();
         let mut inside = s.e.truth(true)?;
         for (var, (start, step, size, dim)) in vars.iter().zip(parts) {
             let over = s.e.shift(*var, Dim::Fixed(start.checked_neg()?))?;
             let at = s.e.quotient(over, Dim::Fixed(step))?;
-            let hits = s.inside(over, at, step, Dim::Fixed(size))?;
+            let hits = s.inside(over, at, step, size)?;
             inside = s.e.op(Op::And, crate::graph::Dtype::Bool, &[inside, hits])?;
             if let Some(dim) = dim {
                 *index.get_mut(dim)? = at;
@@ -333,7 +335,7 @@ fn plain(token: &Token) -> Option<Arg> {
 }
 
 /// Where a part begins along a dimension, its step, its length, and which dimension of the map it is.
-type Side = (i64, i64, i64, Option<usize>);
+type Side = (i64, i64, Dim, Option<usize>);
 
 /// For each dimension of the base where the part begins, its step, its length, and which dimension of the map it is.
 fn boxed(base: &[i64], sizes: &[i64], strides: &[i64], offset: i64) -> Option<Vec<Side>> {
@@ -354,11 +356,40 @@ fn boxed(base: &[i64], sizes: &[i64], strides: &[i64], offset: i64) -> Option<Ve
         match (0..sizes.len()).find_map(|k| spans(k).map(|step| (k, step))) {
             Some((k, step)) => {
                 *taken.get_mut(k)? = true;
-                out.push((start, step, *sizes.get(k)?, Some(k)));
+                out.push((start, step, Dim::Fixed(*sizes.get(k)?), Some(k)));
             }
-            None => out.push((start, 1, 1, None)),
+            None => out.push((start, 1, Dim::Fixed(1), None)),
         }
     }
     let all = sizes.iter().zip(&taken).all(|(size, taken)| *size == 1 || *taken);
     (all && left == 0).then_some(out)
+}
+
+/// The same where sizes are symbols, for all their values: each dimension of the part is one of the base, in order.
+fn boxed_for_all(e: &mut Elements, base: &[Dim], sizes: &[Dim], strides: &[Dim], offset: i64) -> Option<Vec<Side>> {
+    let mut units = vec![Dim::Fixed(1)];
+    for length in base.iter().skip(1).rev() {
+        units.push(e.times(*units.last()?, *length)?);
+    }
+    units.reverse();
+    let (mut out, mut left, mut k) = (Vec::new(), offset, 0_usize);
+    for (length, unit) in base.iter().zip(units) {
+        // A place beyond the first of a dimension whose unit is a symbol would be one.
+        let start = match unit.fixed() {
+            Some(unit) if unit > 0 => {
+                let start = left.checked_div(unit)?;
+                left = left.checked_rem(unit)?;
+                start
+            }
+            Some(_) => return None,
+            None => 0,
+        };
+        let part = sizes.get(k).zip(strides.get(k)).filter(|(_, stride)| **stride == unit);
+        let size = part.map_or(Dim::Fixed(1), |(size, _)| *size);
+        let end = e.plus(size, Dim::Fixed(start))?;
+        (start >= 0 && e.at_most(end, *length)).then_some(())?;
+        out.push((start, 1, size, part.map(|_| k)));
+        k = k.checked_add(usize::from(part.is_some()))?;
+    }
+    (k == sizes.len() && left == 0).then_some(out)
 }
