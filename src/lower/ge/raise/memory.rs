@@ -111,7 +111,8 @@ impl Raising<'_, '_> {
         if writers.is_empty() {
             return Ok(());
         }
-        let (mut known, mut readers): (HashMap<Wire, Wire>, HashMap<Wire, Vec<(usize, Wire)>>) = Default::default();
+        let mut known: HashMap<Wire, Wire> = HashMap::default();
+        let mut readers: HashMap<Wire, Vec<(usize, Wire)>> = HashMap::default();
         for (reader, data) in self.wires.data.iter().enumerate() {
             for wire in data.iter().flatten() {
                 readers.entry(self.source(*wire, &mut known)).or_default().push((reader, *wire));
