@@ -18,6 +18,7 @@
 #
 # `airlock build` looks for compilers in the same places and order (src/guest/languages/).
 #
+#   AIRLOCK_BUILT         an `airlock` that is built already; 2. is left out
 #   AIRLOCK_GUEST_RUSTC   a compiler for passes; nothing is looked for
 #   AIRLOCK_GUEST_CACHE   where packages are unpacked and passes are built (default: guest-toolchain in the target folder)
 #   CARGO_TARGET_DIR      as cargo has it
@@ -41,6 +42,7 @@ oldest=1.85
 # Cargo's folder for `dev` has another name.
 airlock=$target/$profile/airlock
 [ "$profile" != dev ] || airlock=$target/debug/airlock
+airlock=${AIRLOCK_BUILT:-$airlock}
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { printf 'setup: error: %s\n' "$*" >&2; exit 2; }
@@ -252,8 +254,10 @@ at_least "$(rustc -V | cut -d ' ' -f 2)" 1.95 || fail "$(rustc -V) is too old: 1
 
 ensure_compiler
 
-say "building airlock"
-cargo build --locked --profile "$profile" --manifest-path "$root/Cargo.toml" --bin airlock
+if [ -z "${AIRLOCK_BUILT:-}" ]; then
+    say "building airlock"
+    cargo build --locked --profile "$profile" --manifest-path "$root/Cargo.toml" --bin airlock
+fi
 
 for manifest in "$root"/guest-examples/rust/$passes/Cargo.toml; do
     pass=$(dirname -- "$manifest")
