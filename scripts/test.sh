@@ -29,8 +29,8 @@ linting=$!
 trap 'pkill -P $linting 2>/dev/null || :' EXIT
 trap 'exit 130' INT TERM
 
-# Before set-up, which builds passes with the `airlock` that this makes: cargo would build one for set-up alone anew, as tests switch
-# on other features of what both need.
+# Before set-up, which builds passes with the `airlock` that this makes. Tests switch on other features of what it stands on: without
+# them it is built once more by the test of the C API.
 step cargo test --locked --workspace --no-run
 AIRLOCK_BUILT=$target/debug/airlock
 export AIRLOCK_BUILT
