@@ -29,8 +29,8 @@ linting=$!
 trap 'pkill -P $linting 2>/dev/null || :' EXIT
 trap 'exit 130' INT TERM
 
-# Before set-up, which builds passes with the `airlock` that this makes. Tests switch on other features of what it stands on: without
-# them it is built once more by the test of the C API.
+# Before set-up, which builds passes with the `airlock` that this makes: tests switch on other features of what it stands on, and
+# without them all of it would be compiled a second time.
 step cargo test --locked --workspace --no-run
 AIRLOCK_BUILT=$target/debug/airlock
 export AIRLOCK_BUILT

@@ -17,12 +17,13 @@ fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// The folder with the library and the program `airlock`, built.
+/// The folder with the library and the program `airlock`, built. With the workspace's tests: these switch on other features of what
+/// both stand on, and without them all of it would be compiled a second time.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--locked", "-p", "airlock", "-p", "airlock-capi"]).current_dir(root());
+        cargo.args(["build", "--locked", "--workspace", "--lib", "--bins", "--tests"]).current_dir(root());
         assert!(cargo.status().unwrap().success());
         target().join("debug")
     })

@@ -124,3 +124,90 @@ fn a_rule_that_is_not_admitted_is_an_error_before_anything_is_judged() {
     let error = text(&output.stderr);
     assert!(error.contains("refused-atan-is-even") && error.contains("does not hold"), "{error}");
 }
+
+const SIDES: &str = "class M(torch.nn.Module):\n    def forward(self, x: \"f32[5, 6]\", w: \"f32[5, 6]\"):\n";
+
+/// What `verify` says of two graphs over `x` and `w` by these rules.
+fn judged_by(rules: &[&str], before: (&[&str], &str), after: (&[&str], &str)) -> serde_json::Value {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = airlock();
+    command.arg("verify");
+    for (name, (lines, out)) in [("a.fx", before), ("b.fx", after)] {
+        let body: String = lines.iter().map(|l| format!("        {l}\n")).collect();
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("{SIDES}{body}        return ({out},)\n")).unwrap();
+        command.arg(path);
+    }
+    rules.iter().for_each(|name| {
+        command.arg("--rules").arg(rule(name));
+    });
+    json(&command.args(["--format", "json"]).output().unwrap())
+}
+
+#[test]
+fn rules_hold_in_any_order_and_both_ways() {
+    let turned: (&[&str], &str) = (
+        &[
+            "n = torch.ops.aten.neg.default(x)",
+            "a = torch.ops.aten.asinh.default(n)",
+            "b = torch.ops.aten.atan.default(a)",
+            "h = torch.ops.aten.hypot.default(b, w)",
+            "y = torch.ops.aten.neg.default(b)",
+        ],
+        "y, h",
+    );
+    let plain: (&[&str], &str) = (
+        &[
+            "a = torch.ops.aten.asinh.default(x)",
+            "y = torch.ops.aten.atan.default(a)",
+            "n = torch.ops.aten.neg.default(y)",
+            "h = torch.ops.aten.hypot.default(w, n)",
+        ],
+        "y, h",
+    );
+    let all = ["atan-is-odd", "asinh-is-odd", "hypot-commutes"];
+    for (before, after) in [(turned, plain), (plain, turned)] {
+        let told = judged_by(&all, before, after);
+        assert_eq!(told["accepted"], true, "{told}");
+        let assumes = told["assumes"].to_string();
+        assert!(all.iter().all(|name| assumes.contains(name)), "{assumes}");
+        assert_eq!(judged_by(&all[..2], before, after)["accepted"], false);
+    }
+    // The length is the same of both signs, and no rule says so.
+    let other: (&[&str], &str) = (
+        &[
+            "a = torch.ops.aten.asinh.default(x)",
+            "y = torch.ops.aten.atan.default(a)",
+            "h = torch.ops.aten.hypot.default(w, y)",
+        ],
+        "y, h",
+    );
+    assert_eq!(judged_by(&all, turned, other)["accepted"], false);
+}
+
+#[test]
+fn a_rule_that_commutes_joins_what_is_exchanged() {
+    let by = |first: &str, second: &str| -> Vec<String> {
+        let length = |name: &str, of: &str| format!("{name} = torch.ops.aten.hypot.default({of})");
+        vec![length("a", first), length("y", second)]
+    };
+    let judged = |first: (&str, &str), second: (&str, &str)| {
+        let (before, after) = (by(first.0, first.1), by(second.0, second.1));
+        let before: Vec<&str> = before.iter().map(String::as_str).collect();
+        let after: Vec<&str> = after.iter().map(String::as_str).collect();
+        judged_by(&["hypot-commutes"], (&before, "y"), (&after, "y"))
+    };
+    assert_eq!(judged(("x, w", "a, w"), ("w, x", "w, a"))["accepted"], true);
+    assert_eq!(judged(("x, w", "a, w"), ("w, x", "x, a"))["accepted"], false);
+}
+
+#[test]
+fn what_rules_make_equal_still_lies_in_memory_of_its_own() {
+    let two: (&[&str], &str) =
+        (&["y = torch.ops.aten.hypot.default(x, w)", "z = torch.ops.aten.hypot.default(w, x)"], "y, z");
+    let one: (&[&str], &str) = (&["y = torch.ops.aten.hypot.default(w, x)"], "y, y");
+    let swapped: (&[&str], &str) =
+        (&["y = torch.ops.aten.hypot.default(w, x)", "z = torch.ops.aten.hypot.default(x, w)"], "y, z");
+    assert_eq!(judged_by(&["hypot-commutes"], two, swapped)["accepted"], true);
+    assert_eq!(judged_by(&["hypot-commutes"], two, one)["accepted"], false);
+}

@@ -15,7 +15,7 @@ use crate::verify::user_rules::UserRule;
 
 /// What stands for what of a rule in a graph.
 #[derive(Default)]
-struct Found {
+pub(super) struct Found {
     nodes: FxHashMap<NodeId, NodeId>,
     sizes: FxHashMap<String, Dim>,
 }
@@ -23,12 +23,7 @@ struct Found {
 /// Returns a graph in which rules were applied wherever they hold, and which ones were.
 pub(super) fn applied(graph: &Graph, rules: &[UserRule], registry: &Registry) -> (Graph, BTreeSet<usize>) {
     let mut used = BTreeSet::new();
-    let writes = |n: NodeId| {
-        graph.kind(n) == NodeKind::Call
-            && crate::analysis::getitem_of(graph, n).is_none()
-            && registry.operator_of(graph, n).is_none_or(|o| o.effects.writes() || o.effects.opaque)
-    };
-    if graph.bodies().count() > 1 || graph.nodes(BodyId::ROOT).any(writes) {
+    if is_left_alone(graph, registry) {
         return (graph.clone(), used);
     }
     let mut editor = Editor::new(graph.clone(), std::sync::Arc::new(registry.clone()));
@@ -43,6 +38,16 @@ pub(super) fn applied(graph: &Graph, rules: &[UserRule], registry: &Registry) ->
         }
     }
     (editor.into_graph(), used)
+}
+
+/// Whether no rule is applied to a graph: one that writes to memory, or holds bodies.
+pub(super) fn is_left_alone(graph: &Graph, registry: &Registry) -> bool {
+    let writes = |n: NodeId| {
+        graph.kind(n) == NodeKind::Call
+            && crate::analysis::getitem_of(graph, n).is_none()
+            && registry.operator_of(graph, n).is_none_or(|o| o.effects.writes() || o.effects.opaque)
+    };
+    graph.bodies().count() > 1 || graph.nodes(BodyId::ROOT).any(writes)
 }
 
 /// Returns the one result of a rule's side.
@@ -106,7 +111,13 @@ fn same(a: &Arg, b: &Arg, open: &mut Vec<(NodeId, NodeId)>) -> Option<()> {
 }
 
 /// Whether a value is of the type that a rule states of its operand.
-fn fits(pattern: &Graph, wanted: &ValueType, graph: &Graph, given: &ValueType, found: &mut Found) -> Option<()> {
+pub(super) fn fits(
+    pattern: &Graph,
+    wanted: &ValueType,
+    graph: &Graph,
+    given: &ValueType,
+    found: &mut Found,
+) -> Option<()> {
     let (ValueType::Tensor(wanted), ValueType::Tensor(given)) = (wanted, given) else { return None };
     let alike = wanted.dtype == given.dtype && wanted.sizes.len() == given.sizes.len();
     alike.then_some(())?;

@@ -17,10 +17,11 @@ pub fn hold(path: impl AsRef<Path>, made: impl AsRef<[u8]>) {
     }
     let held = std::fs::read(&path).unwrap_or_default();
     let (held_text, made_text) = (String::from_utf8_lossy(&held), String::from_utf8_lossy(made));
-    let first = held_text.lines().zip(made_text.lines()).enumerate().find(|(_, (a, b))| a != b);
+    let (mut held_lines, mut made_lines) = (held_text.lines(), made_text.lines());
+    let first = (1..).map(|line| (line, held_lines.next(), made_lines.next())).find(|(_, a, b)| a != b || a.is_none());
     let file = path.display();
     assert!(
         held == made,
-        "{file} is not what is made now; AIRLOCK_UPDATE=1 writes it; first difference (line from 0, held, made): {first:?}"
+        "{file} is not what is made now; AIRLOCK_UPDATE=1 writes it; first difference (line, held, made): {first:?}"
     );
 }
