@@ -12,6 +12,7 @@
 //! Promises: linear in the size of the graph; nothing is changed. Leaves to others: types and schemas (`ops`), and the rules of streams
 //! that depend on the mode (`streams`).
 
+use smallvec::{SmallVec, smallvec};
 use thiserror::Error;
 
 use super::streams::{ScopeFault, Scopes};
@@ -142,7 +143,7 @@ impl Check<'_> {
             }
             inputs_over |= self.graph.kind(node) != NodeKind::Placeholder;
             self.arguments(body, node);
-            if let Some(noted) = self.graph.annotation(node, NOTED) {
+            if let Some(noted) = self.graph.annotated(node, NOTED) {
                 for what in noted.lines() {
                     self.report(node, FormFault::Noted(what.to_string()));
                 }
@@ -253,7 +254,7 @@ impl Check<'_> {
 /// A text that is one plain name can only be that: what PyTorch prints of unknown objects has dots, parentheses or brackets.
 fn undefined(arg: &Arg) -> Vec<String> {
     let mut found = Vec::new();
-    let mut stack = vec![arg];
+    let mut stack: SmallVec<[&Arg; 8]> = smallvec![arg];
     while let Some(arg) = stack.pop() {
         match arg {
             Arg::Other(text) if is_name(text) => found.push(text.to_string()),

@@ -120,7 +120,7 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
         stage.commit()?;
     }
     let found = found(&made);
-    let LoweredModel { lowered, judged } = made;
+    let LoweredModel { lowered, judged, .. } = made;
     let report = Report {
         same: comparison.as_ref().map(|c| c.same),
         differences: comparison.map(|c| c.differences).unwrap_or_default(),

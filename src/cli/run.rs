@@ -414,7 +414,7 @@ fn write_outputs(
             told.push(("Lowered", format!("to {}, {nodes} GE nodes", path.display())));
             outputs.lowered = Some(path.display().to_string());
         }
-        let LoweredModel { lowered, judged } = made;
+        let LoweredModel { lowered, judged, .. } = made;
         outputs.lowering = Some(LoweringReport {
             nodes,
             remarks: lowered.remarks,

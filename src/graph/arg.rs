@@ -133,8 +133,16 @@ impl Arg {
         NodesIn { stack: smallvec::smallvec![self] }
     }
 
+    /// Whether this is made of arguments.
+    fn nests(&self) -> bool {
+        matches!(self, Arg::List(_) | Arg::Tuple(_) | Arg::Dict(_))
+    }
+
     /// Returns how deep lists nest here: 0 for a scalar, 1 for a list of scalars.
     pub fn depth(&self) -> usize {
+        if !self.nests() {
+            return 0;
+        }
         let mut deepest = 0;
         let mut stack = vec![(self, 0_usize)];
         while let Some((arg, depth)) = stack.pop() {
@@ -173,13 +181,18 @@ impl Iterator for NodesIn<'_> {
         while let Some(arg) = self.stack.pop() {
             match arg {
                 Arg::Node(n) => return Some(*n),
-                Arg::List(v) | Arg::Tuple(v) => self.stack.extend(v.iter().rev()),
+                // Most lists are of numbers.
+                Arg::List(v) | Arg::Tuple(v) => self.stack.extend(v.iter().rev().filter(|a| holds_nodes(a))),
                 Arg::Dict(v) => self.stack.extend(v.iter().rev().map(|(_, a)| a)),
                 _ => {}
             }
         }
         None
     }
+}
+
+fn holds_nodes(arg: &Arg) -> bool {
+    matches!(arg, Arg::Node(_)) || arg.nests()
 }
 
 #[cfg(test)]

@@ -181,6 +181,14 @@ impl Graph {
         text_under(bytes, key)
     }
 
+    /// Returns one entry of a node's metadata that was set since the graph was read.
+    pub fn annotated(&self, id: NodeId, key: &str) -> Option<&str> {
+        let set = self.meta(id)?.set.as_ref()?;
+        let key = self.texts.find(key)?;
+        let (_, value) = set.iter().rev().find(|(k, _)| *k == key)?;
+        value.map(|v| self.texts.text(v))
+    }
+
     /// Sets (or, with `None`, removes) one entry of a node's metadata.
     pub fn annotate(&mut self, id: NodeId, key: &str, value: Option<&str>) {
         let Some(mut meta) = self.meta(id).cloned() else {

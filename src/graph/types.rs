@@ -31,6 +31,11 @@ impl TensorType {
     /// The most dimensions that a tensor may have: PyTorch's operators take no more.
     pub const MAX_RANK: usize = 64;
 
+    /// Returns its sizes, its strides where they are known, and its offset.
+    pub fn dims(&self) -> impl Iterator<Item = Dim> + '_ {
+        self.sizes.iter().chain(self.strides.iter().flatten()).chain([&self.offset]).copied()
+    }
+
     /// Returns a strided tensor type on `device` with unknown strides.
     pub fn new(dtype: Dtype, sizes: impl IntoIterator<Item = Dim>, device: Device) -> Self {
         Self {

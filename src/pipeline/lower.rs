@@ -3,6 +3,7 @@
 //! Promises: what is judged is what is written; a verdict rests on GE operators' own definitions, never on what lowered the graph; where an
 //! operator has none, values are unknown.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde::Serialize;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use super::load::Loaded;
 use super::outputs::{OutputError, Staging, beside};
 use super::{CompilerOptions, assumed, device_options};
+use crate::analysis::streams::mentions_streams;
 use crate::graph::Graph;
 use crate::lower::ge::{self, Opaque, RaiseError, compare::Host};
 use crate::ops::Registry;
@@ -33,6 +35,8 @@ pub struct LoweredModel {
     pub lowered: ge::Lowered<ge::Draft>,
     /// What was found, where it was judged.
     pub judged: Option<Judged>,
+    /// The bytes that were judged.
+    written: Option<Vec<u8>>,
 }
 
 /// Why a model is not lowered.
@@ -77,19 +81,19 @@ pub fn ge_options(compiler: &CompilerOptions) -> ge::Options {
 pub fn lower(loaded: &Loaded, how: &Lowering<'_>) -> Result<LoweredModel, LoweringError> {
     check_lowers(how.mode)?;
     let lowered = ge::draft(&loaded.model.graph, &how.ge, &loaded.registry)?;
-    let judged = how.judging.as_ref().map(|judging| {
-        let written = lowered.graph.encode(ge::Format::Bin);
+    let written = how.judging.as_ref().map(|_| lowered.graph.encode(ge::Format::Bin));
+    let judged = how.judging.as_ref().zip(written.as_deref()).map(|(judging, written)| {
         let judging = &JudgeOptions {
             constants: verify::constants(&loaded.model.graph, &loaded.model.weights),
             ..judging.clone()
         };
-        let mut judged = judge_lowered(&written, &lowered.host, &loaded.model.graph, &loaded.registry, judging);
+        let mut judged = judge_lowered(written, &lowered.host, &loaded.model.graph, &loaded.registry, judging);
         let verdict = &mut judged.verdict;
         verdict.assumes.extend(assumed(how.compiler).into_iter().map(Assumption::Device));
         verdict.accepted = verdict.accepted && takes(judging.policy, verdict);
         judged
     });
-    Ok(LoweredModel { lowered, judged })
+    Ok(LoweredModel { lowered, judged, written })
 }
 
 impl LoweredModel {
@@ -109,7 +113,11 @@ impl LoweredModel {
         let format = ge::Format::of(path)?;
         let options = device_options(compiler, &loaded.model.graph, &self.lowered);
         let [options_path, host_path] = beside(path);
-        stage.add_bytes(path, &self.lowered.graph.encode(format))?;
+        let bytes = match &self.written {
+            Some(written) if format == ge::Format::Bin => Cow::Borrowed(written),
+            _ => Cow::Owned(self.lowered.graph.encode(format)),
+        };
+        stage.add_bytes(path, &bytes)?;
         stage.add_bytes(&options_path, (serde_json::to_string_pretty(&options)? + "\n").as_bytes())?;
         stage.add_bytes(&host_path, (serde_json::to_string_pretty(&self.lowered.host)? + "\n").as_bytes())?;
         Ok(())
@@ -156,7 +164,8 @@ pub fn judge_lowered(
     ge::without_idle_writes(&mut settled);
     ge::without_own_memory(&mut settled, registry);
     ge::spelled(&mut settled, registry);
-    let raised = match ge::decode(written) {
+    // By the names of nodes the order of streams is held, and nothing else.
+    let raised = match ge::decode_lean(written, mentions_streams(&settled)) {
         Ok(read) => ge::raise(&read, host, &settled, registry),
         Err(error) => Err(RaiseError::Malformed(error.to_string())),
     };

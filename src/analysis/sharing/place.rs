@@ -3,6 +3,8 @@
 //! Promises: a `getitem` and the result that it takes are one [`Place`], so that nobody reasons about tuples. Leaves to
 //! `storage`: which places share memory.
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::graph::{Arg, NodeId, NodeKind, ValueType, View};
 
 /// Takes one result of several, by number.
@@ -47,9 +49,9 @@ pub fn place_of(view: &dyn View, node: NodeId) -> Place {
 }
 
 /// Returns every value that `node` stands for: the items of a tuple or list (of an unknown number: those that are taken), else itself.
-pub fn places_of(view: &dyn View, node: NodeId) -> Vec<Place> {
+pub fn places_of(view: &dyn View, node: NodeId) -> SmallVec<[Place; 2]> {
     if getitem_of(view, node).is_some() {
-        return vec![place_of(view, node)];
+        return smallvec![place_of(view, node)];
     }
     match view.ty(node) {
         ValueType::Many(items) => {
@@ -57,12 +59,12 @@ pub fn places_of(view: &dyn View, node: NodeId) -> Vec<Place> {
         }
         ValueType::Unknown | ValueType::Other(_) => {
             let taken = view.users_in_order(node).into_iter().map(|u| place_of(view, u)).filter(|p| p.node == node);
-            let mut places: Vec<Place> = taken.chain([Place::of(node)]).collect();
+            let mut places: SmallVec<[Place; 2]> = taken.chain([Place::of(node)]).collect();
             places.sort_unstable();
             places.dedup();
             places
         }
-        _ => vec![Place::of(node)],
+        _ => smallvec![Place::of(node)],
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::analysis::call::{Bodies, Known, opaque_calls, writes};
+use crate::analysis::call::{Bodies, Known, opaque_calls, takes_operator, writes};
 use crate::analysis::sharing::may_share::{Home, Shares, home_of_typed, tensor_operands};
 use crate::analysis::sharing::place::{Place, getitem_of, places_of};
 use crate::analysis::sharing::results;
@@ -292,7 +292,7 @@ impl<'a> Storages<'a> {
                 taken.sort_unstable();
                 taken.into_iter().map(|item| Place { node, item }).chain([Place::of(node)]).collect()
             }
-            _ => places_of(self.view, node),
+            _ => places_of(self.view, node).into_vec(),
         }
     }
 
@@ -657,8 +657,8 @@ impl<'a> Storages<'a> {
             Known::As(operator, bound) => (operator, bound),
             Known::Not => return Flow { writes_all: true, any: self.places(user), ..flow },
         };
-        let runs_others =
-            operator.effects.side == Some(SideEffect::Control) || self.bodies.is_opaque(view, self.registry, user);
+        let runs_others = operator.effects.side == Some(SideEffect::Control)
+            || takes_operator(view, user) && self.bodies.is_opaque(view, self.registry, user);
         if runs_others {
             flow.writes_all = self.bodies.write(view, self.registry, user);
         } else {

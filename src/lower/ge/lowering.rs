@@ -4,6 +4,7 @@
 //! are put off (`views`), scopes put attributes on what is made inside, record and wait become control edges (`scopes`).
 //! No graph passes run here. Every node without a GE form is reported, not only the first.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::builder::{Builder, Refusal};
@@ -365,8 +366,7 @@ impl<'g> Lowering<'g> {
             target if is_truth(target) && self.is_only_asserted(node) => return Ok(Value::None),
             _ => {}
         }
-        let operands: Vec<NodeId> = graph.operands(node).collect();
-        if operands.iter().any(|n| self.value(*n).has_failed()) {
+        if graph.operands(node).any(|n| self.value(n).has_failed()) {
             // What comes after a node that failed is only told where it cannot be lowered itself.
             return self.form(node).map(|_| Value::Failed);
         }
@@ -448,7 +448,7 @@ impl<'g> Lowering<'g> {
         }
         let is_copy = target == "aten.copy_.default";
         let args = if self.beyond && is_copy { self.of_inputs(&args)? } else { args };
-        let (mut args, kwargs) = self.with_views_made(&args, &kwargs)?;
+        let (mut args, kwargs) = self.with_views_made(args, kwargs)?;
         let start = self.b.ops.len();
         if self.beyond && is_copy {
             self.as_its_target(&mut args)?;
@@ -524,19 +524,16 @@ impl<'g> Lowering<'g> {
     #[allow(clippy::type_complexity)] // Arguments by place, then by name.
     pub(super) fn with_views_made(
         &mut self,
-        args: &[Value],
-        kwargs: &[(String, Value)],
+        mut args: Vec<Value>,
+        mut kwargs: Vec<(String, Value)>,
     ) -> Result<(Vec<Value>, Vec<(String, Value)>), Refusal> {
         if !self.put_off {
-            return Ok((args.to_vec(), kwargs.to_vec()));
+            return Ok((args, kwargs));
         }
         let start = self.b.ops.len();
-        let (b, symbols, views) = (&mut self.b, &mut self.symbols, &mut self.views);
-        let args = args.iter().map(|v| views.make_all(b, symbols, v)).collect::<Result<_, _>>()?;
-        let kwargs = kwargs
-            .iter()
-            .map(|(k, v)| Ok((k.clone(), views.make_all(b, symbols, v)?)))
-            .collect::<Result<_, Refusal>>()?;
+        for value in args.iter_mut().chain(kwargs.iter_mut().map(|(_, value)| value)) {
+            *value = self.views.make_all(&mut self.b, &mut self.symbols, value)?;
+        }
         if scopes::only_super_kernel(&self.scopes) {
             scopes::apply(&self.scopes, self.b.ops.get_mut(start..).unwrap_or_default());
         }
@@ -589,7 +586,8 @@ impl<'g> Lowering<'g> {
             if let Some(meta) = meta {
                 self.b.set_meta(t, meta, &self.symbols)?;
             }
-            let name = format!("{}-{}.OUTPUT.{i}", graph.name(node), shown_target(graph.target(node)));
+            let target = shown_target(graph.target(node));
+            let name = [graph.name(node), "-", &target, ".OUTPUT.", &i.to_string()].concat();
             self.b.set_fx_name(t, name);
         }
         Ok(())
@@ -733,9 +731,9 @@ fn params(graph: &Graph, registry: &Registry, node: NodeId) -> Vec<String> {
 }
 
 /// Python operators are builtin functions to TorchAir.
-fn shown_target(target: &str) -> String {
+fn shown_target(target: &str) -> Cow<'_, str> {
     match target.strip_prefix("_operator.") {
-        Some(name) => format!("<built-in function {name}>"),
+        Some(name) => format!("<built-in function {name}>").into(),
         None => target.into(),
     }
 }

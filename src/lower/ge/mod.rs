@@ -42,7 +42,7 @@ pub use define::{
     fields::{held, is_held},
 };
 pub use draft::Draft;
-pub use files::{FileError, Format, decode, encode, read_file, write_file};
+pub use files::{FileError, Format, decode, decode_lean, encode, read_file, write_file};
 pub use lowering::{LowerError, Lowered, Options, Remark, Unsupported, draft, lower, lower_with};
 pub use proto::GraphDef;
 pub use raise::{

@@ -14,7 +14,7 @@ impl Lowering<'_> {
             args => args.to_vec(),
         };
         let values: Vec<Value> = returned.iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
-        let (mut values, _) = self.with_views_made(&values, &[])?;
+        let (mut values, _) = self.with_views_made(values, Vec::new())?;
         self.assign_mutations(&mut values)?;
         for value in &values {
             let text = self.fx_output(value);

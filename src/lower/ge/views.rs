@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
 use super::builder::{Attr, Builder, In, Refusal};
 use super::draft::Source;
 use super::literal::Literal;
@@ -18,7 +20,7 @@ use crate::sym::{Dim, Symbols};
 /// What is remembered of views.
 #[derive(Debug, Default)]
 pub(super) struct Views {
-    made: HashMap<TensorId, TensorId>,
+    made: FxHashMap<TensorId, TensorId>,
     /// Operators of symbolic sizes, by what they print.
     sizes: HashMap<String, TensorId>,
     /// One table a chain of views: the producers of symbolic sizes that its reshapes named.
@@ -117,7 +119,7 @@ impl Views {
     pub(super) fn make_all(&mut self, b: &mut Builder, symbols: &mut Symbols, value: &Value) -> Result<Value, Refusal> {
         match value {
             Value::Tensor(t) => Ok(Value::Tensor(self.make(b, symbols, *t)?)),
-            Value::List(items) => {
+            Value::List(items) if items.iter().any(|v| matches!(v, Value::Tensor(_) | Value::List(_))) => {
                 let made = items.iter().map(|v| self.make_all(b, symbols, v)).collect::<Result<Vec<_>, _>>()?;
                 Ok(Value::List(made.into()))
             }
@@ -127,14 +129,14 @@ impl Views {
 
     /// Makes the operators of a pending view.
     fn make(&mut self, b: &mut Builder, symbols: &mut Symbols, t: TensorId) -> Result<TensorId, Refusal> {
-        let Some(tensor) = b.tensor(t).cloned() else { return Ok(t) };
-        let (Some(view), Some(meta)) = (tensor.view, tensor.meta) else { return Ok(t) };
-        if view.sizes == view.source && view.strides == metas::contiguous(symbols, &view.source) {
-            return Ok(t);
-        }
+        let Some(Tensor { view: Some(view), meta: Some(meta), .. }) = b.tensor(t) else { return Ok(t) };
         if let Some(made) = self.made.get(&t) {
             return Ok(*made);
         }
+        if view.sizes == view.source && view.strides == metas::contiguous(symbols, &view.source) {
+            return Ok(t);
+        }
+        let (view, meta) = (view.clone(), meta.clone());
         let made = match transposition(symbols, &view) {
             Some(p) if p.needed => {
                 let mut made = t;

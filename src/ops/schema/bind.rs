@@ -89,6 +89,10 @@ fn check(param: &Param, arg: &Arg, view: &dyn View) -> Result<(), CallFault> {
         return Err(CallFault::TooMuch { what, found, limit: MAX_ITEMS });
     }
     let suffixes = param.ty.suffixes.as_slice();
+    // Most arguments are neither lists nor left out.
+    if suffixes.is_empty() {
+        return if fits(&param.ty, arg, view) { Ok(()) } else { Err(wrong(param, arg, view)) };
+    }
     let mut work: SmallVec<[(&Arg, &[Suffix]); 8]> = SmallVec::new();
     work.push((arg, suffixes));
     while let Some((arg, suffixes)) = work.pop() {

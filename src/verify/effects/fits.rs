@@ -4,9 +4,11 @@
 //! rules', and sizes that are symbols fit for all their values. Positional and keyword arguments count alike. What nobody states,
 //! and what is not known, is "no".
 
+use smallvec::SmallVec;
+
 use crate::analysis::call::{Known, only_orders};
 use crate::analysis::{Place, getitem_of, place_of, tensor_operands};
-use crate::graph::{Arg, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::graph::{Arg, Device, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{
     Base, Bound, Operator, PLAIN, SharesWhen, Total, ViewStep, Viewed, fits_plainly, has_view_of_reshape, parts_of,
     view_strides,
@@ -214,18 +216,18 @@ fn is_fixed_call(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Op
 /// Whether no argument asks for another layout, pinned memory, a memory format of some ranks only, or another device.
 fn has_plain_options(f: &mut Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_>) -> bool {
     let view = f.view(side);
-    let devices: Vec<_> =
-        tensor_operands(view, node).into_iter().filter_map(|p| f.tensor(side, p)).map(|t| t.device.clone()).collect();
+    let devices: SmallVec<[&Device; 4]> =
+        tensor_operands(view, node).into_iter().filter_map(|p| f.tensor(side, p)).map(|t| &t.device).collect();
     let one_device = devices.windows(2).all(|pair| pair.first() == pair.last());
     let args = bound.args.iter().copied().chain(bound.extra.iter().map(|(_, a)| *a));
     one_device
         && args.into_iter().all(|a| match a {
             Arg::Layout(layout) => *layout == Layout::Strided,
             Arg::MemoryFormat(format) => matches!(format, MemoryFormat::Preserve | MemoryFormat::Contiguous),
-            Arg::Device(device) => devices.iter().all(|d| d == device),
+            Arg::Device(device) => devices.iter().all(|d| *d == device),
             _ => true,
         })
-        && !pins_memory(f, side, node)
+        && !pins_memory(f, side, node, bound)
 }
 
 /// Whether a number stands in the place of a tensor.
@@ -239,9 +241,8 @@ fn has_number_for_tensor(view: &dyn View, operator: &Operator, bound: &Bound<'_>
     slots.any(|(p, arg)| p.ty.base == Base::Tensor && !p.ty.is_list() && is_number(arg))
 }
 
-fn pins_memory(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
-    let view = f.view(side);
-    let Known::As(operator, bound) = Known::of(view, f.registry, node) else { return true };
+fn pins_memory(f: &Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_>) -> bool {
+    let Some(operator) = f.registry.operator_of(f.view(side), node) else { return true };
     operator.schema.param_index("pin_memory").is_some_and(|i| *bound.get(i) == Arg::Bool(true))
 }
 

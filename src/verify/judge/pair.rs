@@ -122,6 +122,8 @@ const MAX_NESTING: usize = 8;
 
 fn import_type(ty: &ValueType, from: &Symbols, to: &mut Symbols, depth: usize) -> Result<ValueType, SymError> {
     Ok(match ty {
+        // Numbers are the same everywhere.
+        ValueType::Tensor(t) if t.dims().all(|d| d.fixed().is_some()) => ty.clone(),
         ValueType::Tensor(t) => {
             let mut dims = |d: &Dim| to.import_dim(from, *d);
             let sizes = t.sizes.iter().map(&mut dims).collect::<Result<_, _>>()?;

@@ -3,6 +3,10 @@
 //! Promises: a call that no rule types, or that a rule refuses, is not appended unless its operator is known and only its type is not.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::Undefined;
 use crate::graph::{Arg, BodyId, Device, Dtype, Graph, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType, View};
@@ -155,25 +159,23 @@ pub struct Fill {
 
 impl Literals {
     /// Keeps how a call is spelled, where that may be in several ways.
-    fn spelling(&mut self, graph: &Graph, node: NodeId) {
-        let target = graph.target(node).to_string();
+    fn spelling(&mut self, graph: &Graph, node: NodeId, of: ByTarget) {
         let dtype = graph.ty(node).as_tensor().map(|t| t.dtype);
-        if matches!(target.as_str(), "aten._native_batch_norm_legit_no_training.default" | "aten.batch_norm.default")
+        if of.is_norm
             && let Some(Arg::Node(x)) = graph.args(node).first()
         {
             self.normed.extend(graph.ty(*x).as_tensor().map(|t| t.rank()));
         }
-        let is_scaled = target == SCALING && !graph.kwargs(node).is_empty();
-        if CONVERTING.contains(&target.as_str()) || COMPARING.contains(&target.as_str()) || is_scaled {
+        if of.converts || of.scales && !graph.kwargs(node).is_empty() {
             let given = graph.args(node).iter().filter_map(|a| if let Arg::Node(n) = a { Some(*n) } else { None });
-            let given: Vec<Dtype> = given.filter_map(|n| graph.ty(n).as_tensor().map(|t| t.dtype)).collect();
+            let given: SmallVec<[Dtype; 4]> = given.filter_map(|n| graph.ty(n).as_tensor().map(|t| t.dtype)).collect();
             if given.iter().any(|d| Some(*d) != dtype) {
-                self.converting.insert((target, given));
+                self.converting.insert((graph.target(node).to_string(), given.into_vec()));
             }
-        } else if SPELLED.contains(&target.as_str()) {
+        } else if of.is_spelled {
             let kwargs = graph.kwargs(node).iter().map(|(k, a)| (graph.texts.text(*k).to_string(), a.clone()));
             let (kwargs, args) = (kwargs.collect(), graph.args(node).to_vec());
-            self.spellings.push(Spelling { target, dtype, args, kwargs });
+            self.spellings.push(Spelling { target: graph.target(node).to_string(), dtype, args, kwargs });
         }
     }
 
@@ -181,28 +183,23 @@ impl Literals {
     pub fn of(graph: &Graph, registry: &Registry) -> Self {
         let mut found = Literals::default();
         let (mut floats, mut integers) = (BTreeSet::new(), BTreeSet::new());
+        let mut targets: FxHashMap<StrId, ByTarget> = FxHashMap::default();
         for node in graph.bodies().flat_map(|b| graph.nodes(b).collect::<Vec<_>>()) {
+            let of = *targets.entry(graph.target_id(node)).or_insert_with(|| ByTarget::of(graph, registry, node));
             if found.momentum.is_none()
-                && let Some(place) = registry.operator_of(graph, node).and_then(|o| o.schema.param_index("momentum"))
+                && let Some(place) = of.momentum
                 && let Some(Arg::Float(momentum)) = graph.args(node).get(place)
             {
                 found.momentum = Some(*momentum);
             }
             if found.library.is_none()
-                && let Some(place) =
-                    registry.operator_of(graph, node).and_then(|o| o.schema.param_index("cudnn_enabled"))
+                && let Some(place) = of.library
             {
                 found.library = graph.args(node).get(place).cloned();
             }
-            found.targets.insert(graph.target(node).to_string());
-            found.spelling(graph, node);
-            let values = match graph.target(node) {
-                "aten.full.default" => 2,
-                "aten.scalar_tensor.default" => 1,
-                _ => 0,
-            };
-            if values > 0
-                && graph.args(node).len() == values
+            found.spelling(graph, node, of);
+            if of.numbers > 0
+                && graph.args(node).len() == of.numbers
                 && !matches!(graph.args(node).last(), Some(Arg::Node(_)))
                 && let Some(ty) = graph.ty(node).as_tensor()
             {
@@ -221,7 +218,40 @@ impl Literals {
                 }
             }
         }
+        found.targets = targets.keys().map(|target| graph.texts.text(*target).to_string()).collect();
         found
+    }
+}
+
+/// What is asked of a call's target, once for all its calls.
+#[derive(Clone, Copy)]
+struct ByTarget {
+    /// Where the momentum of a norm stands.
+    momentum: Option<usize>,
+    /// Where a norm is told its library.
+    library: Option<usize>,
+    is_norm: bool,
+    converts: bool,
+    scales: bool,
+    is_spelled: bool,
+    /// How many arguments of a call that fills a tensor with a number there are; 0 of other calls.
+    numbers: usize,
+}
+
+impl ByTarget {
+    fn of(graph: &Graph, registry: &Registry, node: NodeId) -> Self {
+        let target = graph.target(node);
+        let place = |name: &str| registry.operator_of(graph, node).and_then(|o| o.schema.param_index(name));
+        let norms = ["aten._native_batch_norm_legit_no_training.default", "aten.batch_norm.default"];
+        let (momentum, library) = (place("momentum"), place("cudnn_enabled"));
+        let numbers = match target {
+            "aten.full.default" => 2,
+            "aten.scalar_tensor.default" => 1,
+            _ => 0,
+        };
+        let converts = CONVERTING.contains(&target) || COMPARING.contains(&target);
+        let (is_norm, scales, is_spelled) = (norms.contains(&target), target == SCALING, SPELLED.contains(&target));
+        ByTarget { momentum, library, is_norm, converts, scales, is_spelled, numbers }
     }
 }
 
@@ -282,7 +312,8 @@ impl<'r> Build<'r> {
         if COMPARING.contains(&target) {
             return self.uncompared(target, args);
         }
-        if !CONVERTING.contains(&target) && (target != SCALING || kwargs.is_empty()) {
+        let may_convert = || CONVERTING.contains(&target) || target == SCALING && !kwargs.is_empty();
+        if self.literals.converting.is_empty() || !may_convert() {
             return args;
         }
         let before = |arg: &Arg| self.before_cast(arg, dtype).map_or_else(|| arg.clone(), Arg::Node);
@@ -473,9 +504,9 @@ impl<'r> Build<'r> {
     }
 
     /// Returns a tensor's type.
-    pub fn tensor(&self, node: NodeId) -> Result<TensorType, Undefined> {
+    pub fn tensor(&self, node: NodeId) -> Result<Arc<TensorType>, Undefined> {
         match self.graph.ty(node) {
-            ValueType::Tensor(t) => Ok((**t).clone()),
+            ValueType::Tensor(t) => Ok(Arc::clone(t)),
             _ => Err(Undefined(format!("the type of `{}` is not known", self.graph.name(node)))),
         }
     }

@@ -1,7 +1,8 @@
 //! A GE operator that is being defined: its inputs by slot, its attributes with their defaults, and calls that say what it computes.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+
+use smallvec::SmallVec;
 
 use super::build::Build;
 use super::value::{Numbers, Value};
@@ -18,8 +19,8 @@ pub struct Call<'c, 'r> {
     op: &'c OpDef,
     known: &'static GeOperator,
     slots: Vec<(&'static str, Vec<Option<Value>>)>,
-    /// Inputs and attributes that the definition asked for.
-    asked: RefCell<BTreeSet<String>>,
+    /// One a slot, then one an attribute: whether the definition asked for it.
+    asked: RefCell<SmallVec<[bool; 16]>>,
 }
 
 impl<'c, 'r> Call<'c, 'r> {
@@ -54,7 +55,8 @@ impl<'c, 'r> Call<'c, 'r> {
         if let Some((name, _)) = given.next() {
             return undefined(format!("`{name}` is no input of {} at that place", known.name));
         }
-        Ok(Call { b, op, known, slots, asked: RefCell::default() })
+        let asked = SmallVec::from_elem(false, known.inputs.len().saturating_add(known.attributes.len()));
+        Ok(Call { b, op, known, slots, asked: RefCell::new(asked) })
     }
 
     /// Returns every slot with what feeds it.
@@ -77,8 +79,20 @@ impl<'c, 'r> Call<'c, 'r> {
         self.op.output_desc.len()
     }
 
+    /// Notes that what has that name was asked for.
+    fn ask(&self, name: &str) {
+        for (asked, _) in self.asked.borrow_mut().iter_mut().zip(self.names()).filter(|(_, own)| *own == name) {
+            *asked = true;
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'static str> + use<'c, 'r> {
+        let known = self.known;
+        known.inputs.iter().map(|s| s.name).chain(known.attributes.iter().map(|a| a.name))
+    }
+
     fn slot(&self, name: &str) -> &[Option<Value>] {
-        self.asked.borrow_mut().insert(name.to_string());
+        self.ask(name);
         self.slots.iter().find(|(n, _)| *n == name).map_or(&[], |(_, v)| v)
     }
 
@@ -197,7 +211,7 @@ impl<'c, 'r> Call<'c, 'r> {
     }
 
     fn attribute(&self, name: &str) -> Result<&Attr, Undefined> {
-        self.asked.borrow_mut().insert(name.to_string());
+        self.ask(name);
         let default = self.known.attribute(name).and_then(|a| a.default.as_ref());
         let found = self.op.attr.get(name).filter(|a| a.value.is_some()).or(default);
         match found {
@@ -280,13 +294,14 @@ impl<'c, 'r> Call<'c, 'r> {
     /// Refuses what the definition left unread: a fed input, or an attribute that is not its default.
     pub fn all_was_asked(&self) -> Result<(), Undefined> {
         let asked = self.asked.borrow();
-        let unread = self.slots.iter().find(|(n, v)| !asked.contains(*n) && v.iter().any(Option::is_some));
-        if let Some((name, _)) = unread {
+        let mut slots = self.slots.iter().zip(asked.iter());
+        if let Some(((name, _), _)) = slots.find(|((_, v), asked)| !**asked && v.iter().any(Option::is_some)) {
             return undefined(format!("what input `{name}` does is not defined"));
         }
-        for (name, attr) in &self.op.attr {
-            let Some(declared) = self.known.attribute(name) else { continue };
-            if !asked.contains(name) && attr.value.is_some() && declared.default.as_ref() != Some(attr) {
+        for (declared, asked) in self.known.attributes.iter().zip(asked.iter().skip(self.slots.len())) {
+            let own = self.op.attr.get(declared.name).filter(|a| a.value.is_some());
+            if !asked && own.is_some_and(|a| declared.default.as_ref() != Some(a)) {
+                let name = declared.name;
                 return undefined(format!("what attribute `{name}` does, which is not its default, is not defined"));
             }
         }

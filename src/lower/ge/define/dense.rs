@@ -122,7 +122,7 @@ fn as_linear(
         _ => a,
     };
     for operand in [whole, a] {
-        let (own, wanted) = (c.b.tensor(operand)?.sizes, c.b.tensor(sum)?.sizes);
+        let (own, wanted) = (c.b.tensor(operand)?.sizes.clone(), c.b.tensor(sum)?.sizes.clone());
         let rows = |s: &[crate::sym::Dim]| s.split_last().map(|(_, r)| r.to_vec());
         let inner = c.b.tensor(a)?.sizes.last().copied();
         if rows(&own) == rows(&wanted) && own.last().copied() == inner {
@@ -137,7 +137,7 @@ fn batch_mat_mul(c: &mut Call<'_, '_>) -> Made {
     let (turn_a, turn_b) = (c.flag("adj_x1")?, c.flag("adj_x2")?);
     let (a, b) = (turned(c, "x1", turn_a)?, turned(c, "x2", turn_b)?);
     c.only(c.b.dtype(a)? == c.b.dtype(b)?, "a product of two types")?;
-    let sizes = |c: &Call<'_, '_>, n: NodeId| c.b.tensor(n).map(|t| t.sizes);
+    let sizes = |c: &Call<'_, '_>, n: NodeId| c.b.tensor(n).map(|t| t.sizes.clone());
     let (left, right) = (sizes(c, a)?, sizes(c, b)?);
     c.only(left.len() >= 2 && right.len() >= 2, "a product of vectors")?;
     // Of three dimensions each, with as many matrices: what bmm takes. GE also repeats matrices where there is one.

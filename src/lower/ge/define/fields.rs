@@ -13,7 +13,7 @@ use super::{Build, Call, Packed, Undefined, Value, undefined};
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, ValueType, View};
 use crate::lower::ge::operators::{self, GeOperator};
 use crate::lower::ge::proto::{DataType, OpDef};
-use crate::ops::{Bound, Schema};
+use crate::ops::{Base, Bound, Schema};
 
 /// A line of the table.
 pub(super) struct Line {
@@ -160,7 +160,8 @@ fn push(
     };
     let new = NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs: kwargs.into(), ty };
     let made = b.graph.push(BodyId::ROOT, &name, new);
-    let open: Vec<&str> = line.attributes.iter().filter(|(_, form)| *form == Form::Open).map(|(a, _)| *a).collect();
+    let mut open: Vec<&str> = line.attributes.iter().filter(|(_, form)| *form == Form::Open).map(|(a, _)| *a).collect();
+    open.extend(unsaid(line, schema));
     let open = if open.is_empty() { String::new() } else { format!("; not held: {}", open.join(", ")) };
     b.assumed.insert(format!("{} is held to {} by its slots and attributes{open}", op.r#type, line.target));
     let outputs = op.output_desc.len();
@@ -201,6 +202,13 @@ fn push(
             Ok(values)
         }
     }
+}
+
+/// Arguments of a call that are no tensors, and of which its GE operator says nothing: it has one form for all of them.
+fn unsaid<'s>(line: &Line, schema: &'s Schema) -> Vec<&'s str> {
+    let left = |name: &str| line.slots.iter().any(|(slot, form)| *slot == "-" && form.params().contains(&name));
+    let params = schema.params.iter().filter(|p| p.ty.base != Base::Tensor);
+    params.map(|p| &*p.name).filter(|name| left(name)).collect()
 }
 
 /// Takes back last dimensions of one element that were put behind rows or lines: a norm of a batch is the same with them. Returns which.
@@ -247,6 +255,17 @@ mod tests {
             }
         }
         assert!(LINES.len() > 100);
+    }
+
+    #[test]
+    fn what_an_operator_says_nothing_of_is_named() {
+        let schema = Schema::parse("aten::gelu(Tensor self, *, str approximate='none') -> Tensor").unwrap();
+        let line = LINES.get("Gelu").and_then(|lines| lines.first()).unwrap();
+        assert_eq!(unsaid(line, &schema), ["approximate"]);
+        let schema =
+            Schema::parse("npu::npu_prefetch(Tensor self, Tensor? dependency, SymInt max_size, SymInt offset=0) -> ()");
+        let line = LINES.get("Cmo").and_then(|lines| lines.first()).unwrap();
+        assert_eq!(unsaid(line, &schema.unwrap()), [""; 0]);
     }
 
     #[test]

@@ -338,7 +338,7 @@ fn scatter_nd(c: &mut Call<'_, '_>, adds: bool) -> Made {
 /// along a dimension.
 fn extreme(c: &mut Call<'_, '_>, way: &str) -> Made {
     let (x, indices, updates) = (c.t("input")?, c.t("indices")?, c.t("updates")?);
-    let (rank, sizes) = (c.b.rank(x)?, c.b.tensor(updates)?.sizes);
+    let (rank, sizes) = (c.b.rank(x)?, c.b.tensor(updates)?.sizes.clone());
     let Some(parts) = stacked_last(c, indices).filter(|p| p.len() == rank && sizes.len() == rank) else {
         return undefined("places that are not coordinates side by side");
     };

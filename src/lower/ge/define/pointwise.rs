@@ -119,7 +119,7 @@ fn is_one(number: &Arg) -> bool {
 fn pairs_of(c: &Call<'_, '_>, real: NodeId, imag: NodeId) -> Option<NodeId> {
     let part = |n: NodeId, wanted: i64| -> Option<NodeId> {
         let [Arg::Node(of), Arg::Int(at), Arg::Int(place)] = c.b.graph.args(n) else { return None };
-        let sizes = c.b.tensor(*of).ok()?.sizes;
+        let sizes = c.b.tensor(*of).ok()?.sizes.clone();
         let last = *at == -1 || usize::try_from(*at).ok()?.checked_add(1)? == sizes.len();
         let pair = sizes.last().and_then(|d| d.fixed()) == Some(2);
         (c.b.graph.target(n) == "aten.select.int" && last && pair && *place == wanted).then_some(*of)

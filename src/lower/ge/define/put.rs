@@ -109,7 +109,7 @@ pub(super) fn selected(
     let rank = c.b.rank(data)?;
     let Ok(axis) = super::shape::axis(along, rank) else { return Ok(None) };
     let Some(place) = filled(c, places) else { return Ok(None) };
-    let (own, sent) = (c.b.tensor(data)?.sizes, c.b.tensor(places)?.sizes);
+    let (own, sent) = (c.b.tensor(data)?.sizes.clone(), c.b.tensor(places)?.sizes.clone());
     let within = own.get(axis).and_then(|d| d.fixed()).is_some_and(|size| (0..size).contains(&place));
     let times = sent.get(axis).and_then(|d| d.fixed()).unwrap_or(0);
     let whole = own.len() == sent.len() && own.iter().zip(&sent).enumerate().all(|(d, (a, b))| d == axis || a == b);

@@ -275,7 +275,7 @@ fn squeeze(c: &mut Call<'_, '_>) -> Made {
         return one(renamed(n, dims));
     }
     let x = value.tensor(c.b)?;
-    let sizes = c.b.tensor(x)?.sizes;
+    let sizes = c.b.tensor(x)?.sizes.clone();
     if places.is_empty() {
         c.only(sizes.iter().all(|d| d.fixed().is_some()), "a squeeze of all axes, some of which are not known")?;
         places = (0..rank).filter(|i| sizes.get(*i).and_then(|d| d.fixed()) == Some(1)).collect();
@@ -383,7 +383,7 @@ fn parts_of(c: &Call<'_, '_>, parts: &[NodeId], at: i64) -> Option<NodeId> {
         }
         whole = Some(*of);
     }
-    let sizes = c.b.tensor(whole?).ok()?.sizes;
+    let sizes = c.b.tensor(whole?).ok()?.sizes.clone();
     let last = at == -1 || at == signed(sizes.len().saturating_sub(1));
     whole.filter(|_| last && sizes.last().and_then(|d| d.fixed()) == Some(signed(parts.len())))
 }

@@ -67,14 +67,20 @@ impl Attrs {
 
     /// Adds what follows from the descriptors.
     pub(in crate::lower::ge) fn derive(&mut self) {
-        self.0.reserve_exact(4);
-        for (name, held) in [
+        let derived = [
             ("_input_name_key", Held::Names(Side::Inputs)),
             ("_input_name_value", Held::Numbers(Side::Inputs)),
             ("_output_name_key", Held::Names(Side::Outputs)),
             ("_output_name_value", Held::Numbers(Side::Outputs)),
-        ] {
-            self.put(Cow::Borrowed(name), held);
+        ]
+        .map(|(name, held)| (Cow::Borrowed(name), held));
+        // They are in order, and mostly come before all others.
+        if self.0.first().is_none_or(|(first, _)| **first > *"_output_name_value") {
+            drop(self.0.splice(..0, derived));
+            return;
+        }
+        for (name, held) in derived {
+            self.put(name, held);
         }
     }
 

@@ -59,8 +59,12 @@ struct Writer<'d> {
 }
 
 impl Writer<'_> {
+    #[inline]
     fn varint(&mut self, number: u64) {
-        self.bytes.extend_from_slice(&varint(number));
+        match u8::try_from(number) {
+            Ok(short) if short < 0x80 => self.bytes.push(short),
+            _ => self.bytes.extend_from_slice(&varint(number)),
+        }
     }
 
     /// What is a number stands by itself (0), what has a length after it (2).
@@ -92,10 +96,10 @@ impl Writer<'_> {
         self.bytes.push(0);
         let begun = self.bytes.len();
         body(self);
-        let len = varint(length(self.bytes.len().saturating_sub(begun)));
-        match (self.bytes.get_mut(start), len.as_slice()) {
-            (Some(byte), [short]) => *byte = *short,
-            _ => drop(self.bytes.splice(start..begun, len)),
+        let len = self.bytes.len().saturating_sub(begun);
+        match (self.bytes.get_mut(start), u8::try_from(len)) {
+            (Some(byte), Ok(short)) if short < 0x80 => *byte = short,
+            _ => drop(self.bytes.splice(start..begun, varint(length(len)))),
         }
     }
 

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use rustc_hash::FxHashMap;
+
 use super::draws;
 use crate::analysis::streams::mentions_streams;
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, View, replace};
@@ -43,12 +45,18 @@ pub(super) fn taken_apart(
 ) -> BTreeSet<String> {
     let mut rounded = BTreeSet::new();
     for _ in 0..ROUNDS {
+        // Of a target that is one operator whatever it is given, it is asked once.
+        let mut known: FxHashMap<StrId, Option<Option<Exactness>>> = FxHashMap::default();
+        let exactness = |n: NodeId, o: &Operator| chosen(graph.target(n), o).then(|| registry.exactness(o)).flatten();
+        let of_target = |n: NodeId| registry.get(graph.target(n)).map(|o| exactness(n, o));
         let nodes: Vec<(NodeId, Exactness)> = graph
             .nodes(BodyId::ROOT)
             .filter(|n| graph.kind(*n) == NodeKind::Call)
-            .filter_map(|n| Some((n, registry.operator_of(graph, n)?)))
-            .filter(|(n, o)| chosen(graph.target(*n), o))
-            .filter_map(|(n, o)| Some((n, registry.exactness(o)?)))
+            .filter_map(|n| {
+                let found = *known.entry(graph.target_id(n)).or_insert_with(|| of_target(n));
+                let by_call = || registry.operator_of(graph, n).and_then(|o| exactness(n, o));
+                Some((n, found.unwrap_or_else(by_call)?))
+            })
             .collect();
         let mut any = false;
         for (node, exactness) in nodes {
@@ -161,8 +169,11 @@ pub fn without_own_memory(graph: &mut Graph, registry: &Registry) {
     if graph.bodies().count() > 1 {
         return;
     }
-    let order: HashMap<NodeId, usize> = graph.nodes(BodyId::ROOT).enumerate().map(|(place, n)| (n, place)).collect();
     let copies: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| into(graph, *n).is_some()).collect();
+    if copies.is_empty() {
+        return;
+    }
+    let order: HashMap<NodeId, usize> = graph.nodes(BodyId::ROOT).enumerate().map(|(place, n)| (n, place)).collect();
     for copy in copies {
         let Some((to, Some(from))) = into(graph, copy) else { continue };
         let type_of = |n: NodeId| graph.ty(n).as_tensor().map(|t| (t.dtype, &t.sizes));

@@ -4,10 +4,13 @@
 //! the graph is no graph.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
+
+use smallvec::SmallVec;
 
 use super::RaiseError;
-use crate::lower::ge::proto::{GraphDef, OpDef, edge, is_control};
+use crate::lower::ge::proto::{GraphDef, OpDef, edge};
+use crate::sym::KeyedMap;
 
 /// Producer and output.
 pub type Wire = (usize, usize);
@@ -31,7 +34,8 @@ fn malformed<T>(what: String) -> Result<T, RaiseError> {
 impl Wires {
     /// Reads the edges of a graph.
     pub fn of(graph: &GraphDef) -> Result<Self, RaiseError> {
-        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut places: KeyedMap<&str, usize> = KeyedMap::default();
+        places.reserve(graph.op.len());
         for (i, op) in graph.op.iter().enumerate() {
             if places.insert(&op.name, i).is_some() {
                 return malformed(format!("two operators are named `{}`", op.name));
@@ -58,10 +62,10 @@ impl Wires {
 
     fn sort(&mut self) -> Result<(), RaiseError> {
         let count = self.data.len();
-        let mut consumers: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut consumers: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); count];
         let mut open: Vec<usize> = vec![0; count];
         for op in 0..count {
-            for producer in self.producers(op).collect::<Vec<_>>() {
+            for producer in self.producers(op) {
                 if let (Some(list), Some(n)) = (consumers.get_mut(producer), open.get_mut(op)) {
                     list.push(op);
                     *n = n.saturating_add(1);
@@ -104,20 +108,23 @@ impl Wires {
 
 type Edges = (Vec<Option<Wire>>, Vec<usize>);
 
-fn of_operator(graph: &GraphDef, places: &HashMap<&str, usize>, op: &OpDef) -> Result<Edges, RaiseError> {
+fn of_operator(graph: &GraphDef, places: &KeyedMap<&str, usize>, op: &OpDef) -> Result<Edges, RaiseError> {
     let (mut data, mut control) = (Vec::new(), Vec::new());
     for input in &op.input {
         if input.is_empty() {
             data.push(None);
             continue;
         }
-        let name = if is_control(input) { input.strip_suffix(":-1") } else { edge(input).map(|(n, _)| n) };
+        let (name, at) = match edge(input) {
+            Some((name, at)) => (Some(name), Some(at)),
+            None => (input.strip_suffix(":-1"), None),
+        };
         let Some(producer) = name.and_then(|n| places.get(n)).copied() else {
             return malformed(format!("`{}` takes `{input}`, which is not there", op.name));
         };
-        match edge(input).filter(|_| !is_control(input)) {
+        match at {
             None => control.push(producer),
-            Some((_, at)) => {
+            Some(at) => {
                 if graph.op.get(producer).is_none_or(|p| at >= p.output_desc.len()) {
                     return malformed(format!("`{}` takes `{input}`, an output that is not there", op.name));
                 }
