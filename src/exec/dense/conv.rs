@@ -1,16 +1,19 @@
 //! Convolution: products of the weight with blocks of the matrix of windows; pointwise and depthwise ones without that matrix.
 //!
-//! Threads share images and groups where there are enough, else the parts of each block's product. Scratch is one block of windows
-//! for each thread, and a reordered copy of a weight whose strides do not fit the order of the windows.
+//! Threads share images and groups where there are enough, else the parts of each block's product. `f32` has its windows in panels
+//! (`conv_panels`). For other numbers scratch is one block of windows for each thread, and a reordered copy of a weight whose strides do
+//! not fit the order of the windows.
 
 use std::borrow::Cow;
 
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
+use super::conv_panels::{Paneled, fits_panels};
 use super::depthwise::{depthwise, depthwise_last};
 use super::gemm::product;
 use super::im2col::{Cut, Order, Part, gather, lines_run_on};
+use super::panels::Tiler;
 use super::{ConvShape, DenseError, Layout, Mat, MatMut, Scalar, Volume};
 
 /// Channels from which on copying those of a pixel is worth its overhead.
@@ -44,7 +47,8 @@ pub fn conv<T: Scalar>(
         return Ok(());
     }
     let order = if depthwise_case { Order::ChannelOuter } else { window_order(shape, input) };
-    let weight = Weight::new(shape, weight, order);
+    let tiler = T::tiler().filter(|_| !depthwise_case && fits_panels(shape, order));
+    let weight = Weight::new(shape, weight, if tiler.is_some() { Order::ChannelOuter } else { order });
     let mut images = out
         .chunks_mut(image)
         .map(|out| image_matrix(out, channels, positions, layout))
@@ -64,7 +68,7 @@ pub fn conv<T: Scalar>(
             depthwise(shape, input, part, weight, bias, out);
             return Ok(());
         }
-        one_group(threads, shape, input, part, weight, beta, out.view_mut())?;
+        one_group((threads, tiler), (shape, order), input, part, weight, beta, out.view_mut())?;
         if late {
             let own = bias.unwrap_or(&[]).iter().skip(part.group.saturating_mul(shape.group_out));
             out.outer_iter_mut().zip(own).for_each(|(mut row, bias)| row.mapv_inplace(|v| v.plus(*bias)));
@@ -235,8 +239,8 @@ fn reordered<T: Scalar>(shape: &ConvShape, weight: &Volume<'_, T>, order: Order)
 
 /// The output channels of one group of one image, rows of `out`.
 fn one_group<T: Scalar>(
-    threads: usize,
-    shape: &ConvShape,
+    (threads, tiler): (usize, Option<Tiler<T>>),
+    (shape, order): (&ConvShape, Order),
     input: &Volume<'_, T>,
     part: Part,
     weight: ArrayView2<'_, T>,
@@ -247,7 +251,10 @@ fn one_group<T: Scalar>(
         product(threads, T::one(), weight, pixels, beta, out);
         return Ok(());
     }
-    let order = window_order(shape, input);
+    if let Some(tiler) = tiler {
+        Paneled { shape, order, input, part, tiler, weight, beta }.run(threads, out);
+        return Ok(());
+    }
     // Threads take positions of their own, unless the weight is the larger operand: each of them would prepare all of it.
     let apart = threads > 1 && shape.positions() >= shape.group_out.max(threads.saturating_mul(32));
     let cut = if apart || threads == 1 { Cut::new(shape, order, threads) } else { Cut::tall(shape, order) };

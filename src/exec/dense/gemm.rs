@@ -9,12 +9,15 @@ use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
 use super::gemv::gemv;
+use super::panels;
 use super::{Batch, BatchMut, DenseError, Mat, MatMut, Scalar};
 
 /// Multiplications below which a second thread costs more than it brings.
 const MIN_PARALLEL: usize = 1 << 17;
 /// Columns of the second matrix that the kernel packs at once; for each such block it packs the first matrix again.
 const PACKED: usize = 1024;
+/// Rows or columns of a result up to which only the matrix that has so few is laid out anew, where the other's lie in one piece.
+const NARROW: usize = 128;
 /// Rows or columns of a thread's share are a multiple of this: whole tiles of the kernel.
 const TILE: usize = 16;
 
@@ -87,39 +90,54 @@ pub(super) fn product<T: Scalar>(
     }
     let small = m.saturating_mul(k).saturating_mul(n) < MIN_PARALLEL;
     let threads = if small { 1 } else { threads };
+    if let Some(tiler) = T::tiler() {
+        let whole = |a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, c: ArrayViewMut2<'_, T>| {
+            panels::product(tiler, alpha, a, b, beta, c);
+        };
+        if n <= NARROW && a.strides().get(1) == Some(&1) {
+            split(threads, &whole, a, b, c);
+            return;
+        }
+        if m <= NARROW && b.strides().first() == Some(&1) {
+            split(threads, &whole, b.reversed_axes(), a.reversed_axes(), c.reversed_axes());
+            return;
+        }
+    }
+    let whole = |a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, mut c: ArrayViewMut2<'_, T>| {
+        general_mat_mul(alpha, &a, &b, beta, &mut c);
+    };
     // Of the exchanged transposes, where less is packed so: the same products, added in the same order.
     let packed = |rows: usize, columns: usize| rows.saturating_mul(columns.div_ceil(PACKED)).saturating_add(columns);
     if n > m && packed(n, m) <= packed(m, n) {
-        split(threads, alpha, b.reversed_axes(), a.reversed_axes(), beta, c.reversed_axes());
+        split(threads, &whole, b.reversed_axes(), a.reversed_axes(), c.reversed_axes());
     } else {
-        split(threads, alpha, a, b, beta, c);
+        split(threads, &whole, a, b, c);
     }
 }
 
 /// Halves the longer side of `c` until each thread has a share: each packs the operand of the shorter side again.
 fn split<T: Scalar>(
     parts: usize,
-    alpha: T,
+    whole: &(impl Fn(ArrayView2<'_, T>, ArrayView2<'_, T>, ArrayViewMut2<'_, T>) + Sync),
     a: ArrayView2<'_, T>,
     b: ArrayView2<'_, T>,
-    beta: T,
-    mut c: ArrayViewMut2<'_, T>,
+    c: ArrayViewMut2<'_, T>,
 ) {
     let (m, n) = c.dim();
     let first = parts / 2;
     let Some(at) = share(m.max(n), first, parts) else {
-        general_mat_mul(alpha, &a, &b, beta, &mut c);
+        whole(a, b, c);
         return;
     };
     let rest = parts.saturating_sub(first);
     if m >= n {
         let (a0, a1) = a.split_at(Axis(0), at);
         let (c0, c1) = c.split_at(Axis(0), at);
-        rayon::join(|| split(first, alpha, a0, b, beta, c0), || split(rest, alpha, a1, b, beta, c1));
+        rayon::join(|| split(first, whole, a0, b, c0), || split(rest, whole, a1, b, c1));
     } else {
         let (b0, b1) = b.split_at(Axis(1), at);
         let (c0, c1) = c.split_at(Axis(1), at);
-        rayon::join(|| split(first, alpha, a, b0, beta, c0), || split(rest, alpha, a, b1, beta, c1));
+        rayon::join(|| split(first, whole, a, b0, c0), || split(rest, whole, a, b1, c1));
     }
 }
 

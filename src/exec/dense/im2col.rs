@@ -40,14 +40,14 @@ impl Order {
 }
 
 /// One run of output positions of a block that lie in one output row.
-struct Run {
-    depth: usize,
-    row: usize,
-    columns: Range<usize>,
+pub(super) struct Run {
+    pub(super) depth: usize,
+    pub(super) row: usize,
+    pub(super) columns: Range<usize>,
 }
 
 /// The output rows, or parts of them, that a range of positions covers.
-fn runs(shape: &ConvShape, positions: Range<usize>) -> Vec<Run> {
+pub(super) fn runs(shape: &ConvShape, positions: Range<usize>) -> Vec<Run> {
     let [_, rows, width] = shape.output;
     let mut found = Vec::new();
     let mut at = positions.start;

@@ -9,9 +9,9 @@
 //! * scratch memory is bounded (some MB a call, whatever the image), except where a function says so.
 //!
 //! Two paths exist. The fast one computes in the element type with products from `matrixmultiply` (through `ndarray`, whose
-//! interface is safe), and with plain loops compiled for AVX2 and AVX-512 beside the baseline ([`simd`]). The plain one ([`plain`],
-//! [`plain_conv`]) is textbook loops, left to right, generic over the accumulator: what the fast one is tested against, and what a
-//! judge computes wide references with.
+//! interface is safe), or of windows and narrow matrices in `panels`, and with plain loops compiled for AVX2 and AVX-512 beside the
+//! baseline ([`simd`]). The plain one ([`plain`], [`plain_conv`]) is textbook loops, left to right, generic over the accumulator: what
+//! the fast one is tested against, and what a judge computes wide references with.
 //!
 //! Left to callers: type promotion, broadcasting, output layout, reduced precision other than in [`widened`] (widen, compute,
 //! round once), and what the result means.
@@ -20,6 +20,7 @@ pub mod attention;
 pub mod attention_narrow;
 pub mod conv;
 pub mod conv_back;
+mod conv_panels;
 pub mod conv_shape;
 mod depthwise;
 mod error;
@@ -33,6 +34,7 @@ mod im2col;
 mod laws;
 pub mod mat;
 pub mod norm;
+mod panels;
 pub mod plain;
 pub mod plain_conv;
 pub mod pool;

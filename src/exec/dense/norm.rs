@@ -25,10 +25,12 @@ pub trait Real: Copy + Send + Sync + 'static {
     fn rms_norm_row(x: &[Self], out: &mut [Self], weight: Option<&[Self]>, eps: f64) -> Self;
     /// x * scale + shift of a row.
     fn affine_row(x: &[Self], out: &mut [Self], scale: Self, shift: Self);
+    /// v * scale + shift in the place of each number.
+    fn affine(values: &mut [Self], scale: Self, shift: Self);
 }
 
 macro_rules! norms {
-    ($($t:ty, $layer:ident, $rms:ident, $affine:ident;)*) => {$(
+    ($($t:ty, $layer:ident, $rms:ident, $affine:ident, $own:ident;)*) => {$(
         struct $layer;
         type Layer<'a> = (&'a [$t], &'a mut [$t], Option<&'a [$t]>, Option<&'a [$t]>, f64);
 
@@ -94,6 +96,18 @@ macro_rules! norms {
             }
         }
 
+        struct $own;
+        impl Kernel<(&mut [$t], $t, $t)> for $own {
+            type Output = ();
+
+            #[inline(always)]
+            fn run((values, scale, shift): (&mut [$t], $t, $t)) {
+                for v in values {
+                    *v = v.mul_add(scale, shift);
+                }
+            }
+        }
+
         impl Real for $t {
             fn layer_norm_row(
                 x: &[$t], out: &mut [$t], weight: Option<&[$t]>, bias: Option<&[$t]>, eps: f64,
@@ -106,17 +120,20 @@ macro_rules! norms {
             fn affine_row(x: &[$t], out: &mut [$t], scale: $t, shift: $t) {
                 vectorised::<$affine, _>((x, out, scale, shift));
             }
+            fn affine(values: &mut [$t], scale: $t, shift: $t) {
+                vectorised::<$own, _>((values, scale, shift));
+            }
         }
     )*};
 }
 
 mod single {
     use super::*;
-    norms! { f32, LayerSingle, RmsSingle, AffineSingle; }
+    norms! { f32, LayerSingle, RmsSingle, AffineSingle, OwnSingle; }
 }
 mod double {
     use super::*;
-    norms! { f64, LayerDouble, RmsDouble, AffineDouble; }
+    norms! { f64, LayerDouble, RmsDouble, AffineDouble, OwnDouble; }
 }
 
 /// What a layer norm yields beside the values: one number a row.

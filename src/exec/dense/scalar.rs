@@ -3,6 +3,8 @@
 use ndarray::LinalgScalar;
 use num_complex::Complex;
 
+use super::panels::{self, Tiler};
+
 /// A number that products are computed in: `f32`, `f64` and their complex numbers.
 pub trait Scalar: LinalgScalar + PartialEq + Send + Sync {
     /// `self + other`.
@@ -14,10 +16,15 @@ pub trait Scalar: LinalgScalar + PartialEq + Send + Sync {
     /// `self * factor + term`; real numbers round once.
     #[must_use]
     fn fused(self, factor: Self, term: Self) -> Self;
+    /// What computes tiles of products by panels, if there is one for these numbers on this machine.
+    #[must_use]
+    fn tiler() -> Option<Tiler<Self>> {
+        None
+    }
 }
 
 macro_rules! real {
-    ($($t:ty),*) => {$(
+    ($($t:ty, $tiler:expr);*) => {$(
         impl Scalar for $t {
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
@@ -30,6 +37,9 @@ macro_rules! real {
             #[inline(always)]
             fn fused(self, factor: Self, term: Self) -> Self {
                 self.mul_add(factor, term)
+            }
+            fn tiler() -> Option<Tiler<Self>> {
+                $tiler
             }
         }
     )*};
@@ -54,5 +64,5 @@ macro_rules! complex {
     )*};
 }
 
-real!(f32, f64);
+real!(f32, panels::tiler(); f64, None);
 complex!(f32, f64);

@@ -5,7 +5,6 @@
 use rayon::prelude::*;
 
 use crate::exec::call::cx::Cx;
-use crate::exec::dense::Scalar;
 use crate::exec::dense::norm::{Real, RowStatistics, layer_norm as layer_rows, rms_norm as rms_rows};
 use crate::exec::kernels::Entry;
 use crate::exec::kernels::moments::count_of;
@@ -170,7 +169,7 @@ fn group_norm(cx: &mut Cx<'_, '_, '_>) -> Made {
     in_float_lane!(cx.tensor(0)?.dtype(), group_norm_in(cx))
 }
 
-fn group_norm_in<L: Lane + Real + Scalar>(cx: &Cx<'_, '_, '_>) -> Made {
+fn group_norm_in<L: Lane + Real>(cx: &Cx<'_, '_, '_>) -> Made {
     let (t, g) = (cx.tensor(0)?, groups(cx)?);
     let each = g.channels.checked_div(g.groups).unwrap_or(0);
     let width = each.saturating_mul(g.inner);
@@ -191,7 +190,7 @@ fn group_norm_in<L: Lane + Real + Scalar>(cx: &Cx<'_, '_, '_>) -> Made {
                     all.as_ref().and_then(|v| v.get(c).copied()).unwrap_or(L::from_f64(other))
                 };
                 let (w, b) = (at(&weight, 1.0), at(&bias, 0.0));
-                plane.iter_mut().for_each(|v| *v = v.fused(w, b));
+                L::affine(plane, w, b);
             }
         });
     }

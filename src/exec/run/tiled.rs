@@ -122,7 +122,7 @@ impl Runner<'_, '_, '_> {
             };
             let part = match work {
                 Work::Product if place == 1 => whole.narrow(0, at.matrix, 1),
-                Work::Each => part(&whole, &own, at),
+                Work::Each | Work::Fill => part(&whole, &own, at),
                 Work::Product | Work::Same | Work::Row => part(&whole, whole.sizes(), at),
             };
             args.push(Value::Tensor(part.map_err(|f| self.fault(node, f))?));
@@ -135,8 +135,7 @@ impl Runner<'_, '_, '_> {
         }
         let named = self.graph.kwargs(node).iter().map(|(k, a)| Ok((self.graph.texts.text(*k), self.value(node, a)?)));
         let kwargs = named.collect::<Result<Vec<_>, ExecError>>()?;
-        let one = self.graph.target(node) == "aten.full_like.default";
-        let like = if one { like_one(&mut args) } else { None };
+        let like = if work == Work::Fill { like_one(&mut args) } else { None };
         match self.session.call(self.graph.target(node), &args, &kwargs).map_err(|e| self.failed(node, e))? {
             Value::Tensor(t) => {
                 like.map_or(Ok(t.clone()), |whole| t.broadcast(&whole)).map_err(|f| self.fault(node, f))

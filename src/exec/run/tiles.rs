@@ -22,6 +22,8 @@ pub enum Work {
     Same,
     /// Makes elements of the elements of operands that broadcast.
     Each,
+    /// Makes one number for all elements: of the first operand only the sizes count.
+    Fill,
     /// Makes a row of a row, or one number; the second argument names the last dimension.
     Row,
     /// Makes rows of the first operand's rows and all of the second operand's matrix.
@@ -164,6 +166,7 @@ fn work(graph: &Graph, node: NodeId, [count, rows, columns]: [usize; 3]) -> Opti
         "aten.clone.default" | "aten.view.default" | "aten.expand.default" | "aten._unsafe_view.default" => {
             (matrices(&operand(0)?)? == [own_count, own_rows, own_columns]).then_some(Work::Same)
         }
+        "aten.full_like.default" => (operand(0)? == own).then_some(Work::Fill),
         target if EACH.contains(&target) => {
             let tensors = args.iter().filter_map(Arg::as_node);
             let all = tensors.map(|n| sizes(graph, n)).collect::<Option<Vec<_>>>()?;
@@ -181,7 +184,6 @@ const EACH: &[&str] = &[
     "aten.mul.Scalar",
     "aten.eq.Scalar",
     "aten.ne.Scalar",
-    "aten.full_like.default",
     "aten.logical_not.default",
     "aten.logical_and.default",
     "aten.logical_or.default",
