@@ -35,7 +35,9 @@ macro_rules! families {
 families! {
     "arithmetic" Exact "element/arith.rs" ["abs-of-product" "abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "arithmetic-of-numbers" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "round-of-sign" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number"]
     "casts" Exact "element/cast.rs" ["bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-quotient" "cast-of-sign" "choose-before-cast" "floor-of-integers" "integers-as-floats" "integers-between" "nan-to-few-bits" "round-once" "sign-bit" "trunc-before-integers" "zero-before-integers"]
-    "choices" Exact "element/choose.rs" ["bound-by-range" "bound-itself" "bound-of-sum" "bound-past-all" "bounds-together" "choose-equal" "choose-not" "choose-truth" "magnitude-with-sign"]
+    "choices" Exact "element/choose.rs" ["bound-by-range" "bound-itself" "bound-of-sum" "bound-past-all" "bounds-together" "choose-equal" "choose-not" "choose-truth" "greater-of-opposites" "magnitude-with-sign"]
+    "picks" Exact "element/pick.rs" ["choose-greater" "greatest-magnitude" "remainder-of-cut"]
+    "held integers" Exact "element/held.rs" ["held-before-integers"]
     "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-bound" "compare-by-comparison" "compare-indices" "compare-magnitude" "compare-opposites" "compare-ranges" "count-is-any" "difference-is-zero" "greater-is-itself" "not-less-than-itself"]
     "numbers" Exact "element/numbers.rs" ["compare-numbers"]
     "integers in order" Exact "element/lattice.rs" ["order-of-integers"]

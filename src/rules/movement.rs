@@ -104,6 +104,7 @@ impl Speaker<'_> {
             Arg::None => return Some(ZERO),
             arg => c.dim(arg)?,
         };
+        let at = self.e.taken(at);
         let at = self.counted_from_front(at, size)?;
         if let (Dim::Fixed(at), Dim::Fixed(size)) = (at, size) {
             return (size >= 0).then(|| Dim::Fixed(at.clamp(0, size)));

@@ -410,7 +410,7 @@ impl Speaker<'_> {
                 b = self.e.op(Op::Mul, to, &[b, alpha])?;
             }
             Some(alpha) if self.over_reals && to.is_float() && !is_narrow(to) => {
-                let alpha = self.constant(c, alpha, to, true)?;
+                let alpha = self.constant(c, alpha, to, false)?;
                 b = self.e.op(Op::Mul, to, &[b, alpha])?;
             }
             Some(_) => return None,

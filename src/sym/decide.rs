@@ -5,11 +5,14 @@
 //! need be in the normal form of `reduce`; divisibility off exact division and common divisors of coefficients.
 
 use super::bounds;
-use super::expr::{Comparison, Dim, Expr, SymBool};
+use super::expr::{Comparison, Dim, Expr, ExprId, SymBool};
 use super::poly::{Poly, gcd};
 use super::range::Range;
 use super::store::{Arena, Scratch, Symbols};
 use super::tighten::Prover;
+
+/// Of how many sizes each is compared with the others.
+const MOST_TAKEN: usize = 8;
 
 /// A relation of two sizes, as a pass may ask for it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -61,6 +64,48 @@ impl Symbols {
     /// Whether `a <= b`.
     pub fn at_most(&self, a: Dim, b: Dim) -> Option<bool> {
         self.known_less(b, a).map(|less| !less)
+    }
+
+    /// A size in which the greater, or the lesser, of several is the one that it is known always to be; what stands within others is left as it is.
+    pub fn taken(&mut self, dim: Dim) -> Dim {
+        let Dim::Expr(id) = dim else { return dim };
+        let Some(Expr::Poly(poly)) = self.expr(id) else { return self.lead_of(dim) };
+        let is_choice = |atom: ExprId| matches!(self.expr(atom), Some(Expr::Max(_) | Expr::Min(_)));
+        if !poly.terms().any(|(monomial, _)| monomial.factors().any(|(atom, _)| is_choice(atom))) {
+            return dim;
+        }
+        let terms: Vec<(Vec<(ExprId, u32)>, i64)> = poly.terms().map(|(m, by)| (m.factors().collect(), by)).collect();
+        self.sum_of_taken(&terms).unwrap_or(dim)
+    }
+
+    fn sum_of_taken(&mut self, terms: &[(Vec<(ExprId, u32)>, i64)]) -> Option<Dim> {
+        let mut sum = Dim::Fixed(0);
+        for (factors, by) in terms {
+            let mut term = Dim::Fixed(*by);
+            for (atom, power) in factors {
+                let one = self.lead_of(Dim::Expr(*atom));
+                for _ in 0..*power {
+                    term = self.mul(term, one).ok()?;
+                }
+            }
+            sum = self.add(sum, term).ok()?;
+        }
+        Some(sum)
+    }
+
+    /// The one of several of which the greatest, or the least, always is that.
+    fn lead_of(&self, dim: Dim) -> Dim {
+        let Dim::Expr(id) = dim else { return dim };
+        let (dims, greatest) = match self.expr(id) {
+            Some(Expr::Max(dims)) => (dims, true),
+            Some(Expr::Min(dims)) => (dims, false),
+            _ => return dim,
+        };
+        let leads = |one: &&Dim| {
+            let first = |a, b| if greatest { self.at_most(b, a) } else { self.at_most(a, b) };
+            dims.iter().all(|other| first(**one, *other) == Some(true))
+        };
+        if dims.len() > MOST_TAKEN { dim } else { dims.iter().find(leads).copied().unwrap_or(dim) }
     }
 
     /// Whether a symbolic boolean is true, or false, for all values in the ranges.

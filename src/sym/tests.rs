@@ -203,6 +203,25 @@ fn known(ranges: &[(&str, i64, Option<i64>)], a: &str, relation: Relation, b: &s
 }
 
 #[test]
+fn the_greater_of_sizes_is_the_one_that_it_always_is() {
+    let mut symbols = Symbols::new();
+    symbols.set_range("s", Range::new(4, None)).unwrap();
+    symbols.set_range("z", Range::new(3, None)).unwrap();
+    for (given, expected) in [
+        ("Max(0, s - 4)", "s - 4"),
+        ("Min(s, 4)", "4"),
+        ("s - Max(0, s - 4)", "4"),
+        ("2*Max(0, s - 4) + s", "3*s - 8"),
+        ("Max(0, z - 4)", "Max(0, z - 4)"),
+        ("z - Max(0, z - 4)", "z - Max(0, z - 4)"),
+        ("Max(1, s - 4)", "Max(1, s - 4)"),
+    ] {
+        let (given, expected) = (symbols.parse_dim(given).unwrap(), symbols.parse_dim(expected).unwrap());
+        assert_eq!(symbols.taken(given), expected);
+    }
+}
+
+#[test]
 fn sizes_are_compared_for_all_values_in_their_ranges() {
     let sizes = [("s", 1, None), ("t", 1, None), ("b", 1, Some(64)), ("z", 0, None), ("u", 1, Some(7))];
     use Relation::{Divides, Equal, Less};

@@ -84,6 +84,14 @@ impl<'a> Sizes<'a> {
         }
     }
 
+    /// Returns a size in which the greatest, or the least, of several is the one that it always is.
+    pub fn taken(&mut self, a: Dim) -> Dim {
+        match a {
+            Dim::Fixed(_) => a,
+            Dim::Expr(_) => self.own().taken(a),
+        }
+    }
+
     /// Returns the product of all.
     pub fn product(&mut self, dims: &[Dim]) -> Option<Dim> {
         dims.iter().try_fold(Dim::Fixed(1), |p, d| self.mul(p, *d))

@@ -12,6 +12,7 @@ pub(super) const TABLE: &[Line] = &[
     (Real, trilinear, &["aten._trilinear.default"]),
     (Exact, tensordot, &["aten.tensordot.default"]),
     (Exact, kron, &["aten.kron.default"]),
+    (Exact, eight_bits, &["aten._int_mm.default"]),
     (Exact, |b| done![b.op("_cdist_forward", args![b.t(0)?, b.t(1)?, b.arg(2), b.arg(3)])], &["aten.cdist.default"]),
     (Real, distances, &["aten._cdist_forward.default"]),
     (Exact, cosine_similarity, &["aten.cosine_similarity.default"]),
@@ -218,6 +219,13 @@ fn tensordot(b: &Builder<'_>) -> Made {
     let left = x.permute(&[rows, over_x].concat()).reshape(vec![b.size_product(&m), k.clone()]);
     let right = y.permute(&[over_y, columns].concat()).reshape(vec![k, b.size_product(&n)]);
     done![b.op("mm", args![left, right]).reshape([m, n].concat())]
+}
+
+/// Products of integers of eight bits are added up in four times as many.
+fn eight_bits(b: &Builder<'_>) -> Made {
+    let (x, y) = (b.t(0)?, b.t(1)?);
+    b.only(x.dtype() == Dtype::I8 && y.dtype() == Dtype::I8, "integers without sign")?;
+    done![b.op("mm", args![x.to(Dtype::I32), y.to(Dtype::I32)])]
 }
 
 fn kron(b: &Builder<'_>) -> Made {

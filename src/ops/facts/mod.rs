@@ -23,6 +23,8 @@ pub enum Total {
     Plain,
     /// The same where every word has its default, else for floats alone; a number may be a float that is whole.
     PlainWords,
+    /// The same, where all tensor operands have one dtype.
+    Alike,
     /// As [`Total::Plain`] without bool.
     Reals,
     /// The same for floats alone, narrow ones included.
@@ -57,7 +59,7 @@ impl Total {
     pub fn takes(self, dtype: Dtype) -> Option<bool> {
         let plain = PLAIN.contains(&dtype);
         match self {
-            Total::Plain | Total::PlainWords | Total::Divisor | Total::Steps => Some(plain),
+            Total::Plain | Total::Alike | Total::PlainWords | Total::Divisor | Total::Steps => Some(plain),
             Total::Reals | Total::Powers => Some(plain && dtype != Dtype::Bool),
             Total::AnyFloats | Total::AlikeFloats | Total::OneShape => Some(plain && dtype.is_float()),
             Total::MaskedFloats => Some(plain && (dtype.is_float() || dtype == Dtype::Bool)),
@@ -72,6 +74,7 @@ impl Total {
         let alike = match (self, floats.next()) {
             (Total::AlikeFloats | Total::OneShape | Total::MaskedFloats, Some(first)) => floats.all(|d| d == first),
             (Total::AlikeFloats | Total::OneShape | Total::MaskedFloats, None) => false,
+            (Total::Alike, _) => !dtypes.is_empty() && dtypes.windows(2).all(|pair| pair.first() == pair.last()),
             _ => true,
         };
         Some(one && alike && dtypes.iter().all(|d| self.takes(*d) == Some(true)))
@@ -320,7 +323,7 @@ impl SharesWhen {
 /// What marks state of an operator beside its effects.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
-    /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=plain-words`, `#total=reals`, `#total=any-float`,
+    /// `#total`, `#total=numbers`, `#total=float`, `#total=plain`, `#total=plain-words`, `#total=alike`, `#total=reals`, `#total=any-float`,
     /// `#total=alike-float`, `#total=one-shape`, `#total=masked-float`, `#total=divisor`, `#total=computed`: when it never raises, types and sizes being right.
     pub total: Total,
     /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
@@ -363,7 +366,7 @@ pub struct Facts {
     pub complex: bool,
     /// `#computes`: complex numbers that it gives are no conjugates that are left to be computed.
     pub computes: bool,
-    /// `#joins`: sizes of all tensors of the list agree but along `dim`; then every size fits.
+    /// `#joins`: sizes of all tensors of the list agree but along `dim`, or without one along the first of all that have two; then every size fits.
     pub joins: bool,
     /// `#any-number`: sizes and numbers that are symbols fit whatever they are, negative ones too.
     pub any_number: bool,
@@ -434,6 +437,7 @@ impl Facts {
             "total" if value == "float" => self.total = Total::Floats,
             "total" if value == "plain" => self.total = Total::Plain,
             "total" if value == "plain-words" => self.total = Total::PlainWords,
+            "total" if value == "alike" => self.total = Total::Alike,
             "total" if value == "reals" => self.total = Total::Reals,
             "total" if value == "any-float" => self.total = Total::AnyFloats,
             "total" if value == "alike-float" => self.total = Total::AlikeFloats,

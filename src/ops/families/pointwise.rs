@@ -97,6 +97,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.special_i1.default",
             "aten.special_modified_bessel_i1.default",
             "aten.special_i0e.default",
+            "aten.special_entr.default",
             "aten.special_i1e.default",
             "aten.special_modified_bessel_k0.default",
             "aten.special_modified_bessel_k1.default",
@@ -232,6 +233,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.special_zeta.default",
             "aten.xlogy.Tensor",
             "aten.xlogy.Scalar_Other",
+            "aten.special_xlog1py.default",
             "prims.atan2.default",
         ],
     ),
@@ -259,7 +261,10 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     ),
     (dropout_backward, &["aten.native_dropout_backward.default"]),
     (elu_backward, &["aten.elu_backward.default"]),
-    (loss_backward, &["aten.mse_loss_backward.default"]),
+    (
+        loss_backward,
+        &["aten.mse_loss_backward.default", "aten.huber_loss_backward.default", "aten.smooth_l1_loss_backward.default"],
+    ),
     (
         backward,
         &[
@@ -269,6 +274,9 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "aten.tanh_backward.default",
             "aten.hardtanh_backward.default",
             "aten.hardswish_backward.default",
+            "aten.hardshrink_backward.default",
+            "aten.softshrink_backward.default",
+            "aten.hardsigmoid_backward.default",
         ],
     ),
     (backward_of_input, &["aten.threshold_backward.default", "aten.leaky_relu_backward.default"]),

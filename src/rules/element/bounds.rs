@@ -10,6 +10,7 @@
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::element::make::{width, wrapped};
+use crate::rules::element::pick::less_a_multiple;
 
 /// How deep expressions are looked into.
 const DEPTH: usize = 12;
@@ -120,13 +121,12 @@ impl Elements {
 impl Elements {
     /// Returns the divisor where a sum is a number less the multiple of the divisor below it.
     pub(super) fn remainder_by(&self, products: &[(u32, i64)], kids: &[ExprId]) -> Option<i64> {
-        let ([(1, f), (1, g)], [a, b]) = (products, kids) else { return None };
-        let (x, over, by) = match (f, g) {
-            (1, by) => (*a, *b, by),
-            (by, 1) => (*b, *a, by),
-            _ => return None,
-        };
-        let by = by.checked_neg().filter(|by| *by > 0)?;
+        self.remainder_of(products, kids).map(|(_, by)| by)
+    }
+
+    /// The same, and the number of which the rest is.
+    pub(super) fn remainder_of(&self, products: &[(u32, i64)], kids: &[ExprId]) -> Option<(ExprId, i64)> {
+        let (x, over, by) = less_a_multiple(products, kids)?;
         let divides = match self.op_of(over)? {
             (Op::DivFloor, [y, n]) => *y == x && self.number(*n) == Some(by),
             (Op::Shr, [y, n]) => {
@@ -134,7 +134,7 @@ impl Elements {
             }
             _ => false,
         };
-        divides.then_some(by)
+        divides.then_some((x, by))
     }
 }
 

@@ -225,6 +225,14 @@ impl Elements {
                 return self.converted(Op::Cast, to, inner);
             }
         }
+        if to != Dtype::Bool
+            && width(to).is_some()
+            && from.is_float()
+            && let Some(held) = self.held_outside(x)?
+        {
+            self.by("held-before-integers");
+            return self.converted(Op::Cast, to, held);
+        }
         if width(to).is_some()
             && from.is_float()
             && let Some(inner) = self.without_zero(x)?

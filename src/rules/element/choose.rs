@@ -3,7 +3,7 @@
 //! ## What it says
 //! A choice of equal values is that value; with the opposite condition its values are exchanged. A bound within bounds: constants are taken together, in
 //! the order in which they are applied. The greater one of a value and itself, or of a
-//! value and minus infinity, is that value. Bool algebra. Of 1 and 0 it is the truth as a number. A
+//! value and minus infinity, is that value; that of an integer and its opposite is its magnitude. Bool algebra. Of 1 and 0 it is the truth as a number. A
 //! magnitude that takes the sign of its number is that number. A
 //! rounded number and an integer are bounded as the number is by what is left of the bound.
 //!
@@ -51,6 +51,9 @@ impl Elements {
         if one && zero && matches!(self.expr(a).map(|x| &x.form), Some(crate::rules::element::arena::Form::Const(_))) {
             self.by("choose-truth");
             return self.op(Op::Cast, dtype, &[c]);
+        }
+        if let Some(picked) = self.picked(dtype, c, a, b)? {
+            return Some(picked);
         }
         // Below its own condition a choice is made.
         let a = match self.op_of(a) {
@@ -144,6 +147,15 @@ impl Elements {
         if let Some(moved) = self.bound_of_sum(op, dtype, a, b)? {
             return Some(moved);
         }
+        // A bound above 0 leaves no sign of a zero.
+        if dtype.is_float()
+            && matches!(op, Op::Max | Op::AtLeast)
+            && self.float(b).is_some_and(|v| v > 0.0)
+            && let Some(most) = self.greatest_magnitude(a)?
+        {
+            self.by("greatest-magnitude");
+            return self.op(op, dtype, &[most, b]);
+        }
         let op = match op {
             Op::AtLeast if self.is_firm(b) || !dtype.is_float() => Op::Max,
             Op::AtMost if self.is_firm(b) || !dtype.is_float() => Op::Min,
@@ -161,6 +173,11 @@ impl Elements {
         if a == b {
             self.by("bound-itself");
             return Some(a);
+        }
+        if matches!(dtype, Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64) && self.op(Op::Neg, dtype, &[a])? == b {
+            self.by("greater-of-opposites");
+            let size = self.op(Op::Abs, dtype, &[a])?;
+            return if op == Op::Max { Some(size) } else { self.op(Op::Neg, dtype, &[size]) };
         }
         if !dtype.is_float()
             && let (Some(x), Some(y)) = (self.integers_of(a), self.integers_of(b))

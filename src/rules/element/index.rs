@@ -86,6 +86,11 @@ impl Elements {
         a == b || self.symbols.known(a, Relation::Equal, b) == Some(true)
     }
 
+    /// Returns the one of several sizes of which the greatest, or the least, always is that.
+    pub fn taken(&mut self, size: Dim) -> Dim {
+        self.symbols.taken(size)
+    }
+
     /// Returns whether `a <= b` for all values of the symbols.
     pub fn at_most(&self, a: Dim, b: Dim) -> bool {
         match (a, b) {
@@ -124,6 +129,7 @@ impl Elements {
 
     /// Returns the index along dimension `number` of a tensor; the one place of a dimension of size 1.
     pub fn var(&mut self, number: u32, size: Dim) -> IndexId {
+        let size = self.taken(size);
         let size = self.one_of_equal(size);
         self.place(Place::Var(number, size))
     }

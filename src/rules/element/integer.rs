@@ -310,6 +310,10 @@ impl Elements {
             (Op::Round, [a]) => Some(*a),
             // Without a sign there is nothing to take away.
             (Op::Abs, [a]) if dtype == Dtype::U8 => Some(*a),
+            (Op::Abs, [a]) => {
+                let minus = self.integer_op(Op::Neg, dtype, &[*a])?;
+                self.raw(op, dtype, &[minus.min(*a)])
+            }
             _ => self.raw(op, dtype, kids),
         }
     }

@@ -9,7 +9,7 @@
 //!   `reduce`, `sorted`, `permutation` holding one family each;
 //! - `rebuild`: an expression at another index, or where something is known;
 //! - `bounds`: between which integers the data lies; `order`: between which numbers floats lie that are compared; `numbers`: whether they are numbers;
-//! - `lattice`: the greater and the lesser of integers, however they are nested;
+//! - `lattice`: the greater and the lesser of integers, however they are nested; `pick`: choices that are one of these; `held`: bounds of what becomes an integer;
 //! - `equal`: whether two expressions are equal: congruence, then by cases; `bits`: integers bit by bit.
 //!
 //! Promises: (1) every rule holds for all elements, NaN, infinities and -0.0 included (payloads of NaN aside, and never through a bit
@@ -26,6 +26,7 @@ pub mod cast;
 pub mod choose;
 pub mod compare;
 pub mod equal;
+mod held;
 pub mod index;
 pub mod integer;
 pub mod lattice;
@@ -33,6 +34,7 @@ pub mod make;
 pub mod numbers;
 pub mod order;
 pub mod permutation;
+mod pick;
 pub mod places;
 pub mod rebuild;
 pub mod reduce;

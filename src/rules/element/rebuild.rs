@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::rules::element::arena::{Elements, Expr, ExprId, Form};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
 
 /// What stands in place of index variables.
@@ -176,12 +176,42 @@ impl Elements {
         match self.expr(e)?.form {
             Form::Index(i) => Some(i),
             Form::Const(v) => Some(self.at(crate::sym::Dim::Fixed(v))),
-            Form::Poly(_) => match self.sum_as_index(e)? {
-                Some(sum) => Some(sum),
-                None => Some(self.place(Place::Data(e))),
+            Form::Poly(_) | Form::Op(Op::DivFloor | Op::Shr) => match self.quotient_as_index(e)? {
+                Some(quotient) => Some(quotient),
+                None => self.sum_or_place(e),
             },
             _ => Some(self.place(Place::Data(e))),
         }
+    }
+
+    fn sum_or_place(&mut self, e: ExprId) -> Option<IndexId> {
+        match self.sum_as_index(e)? {
+            Some(sum) => Some(sum),
+            None => Some(self.place(Place::Data(e))),
+        }
+    }
+
+    /// A quotient of an integer of the data by a number, rounded down, or what is left of it, is one of the index that it is.
+    fn quotient_as_index(&mut self, e: ExprId) -> Option<Option<IndexId>> {
+        let Expr { dtype, form, kids } = self.expr(e)?.clone();
+        let found = match (&form, kids.as_slice()) {
+            (Form::Op(Op::DivFloor), [x, n]) => self.number(*n).map(|n| (*x, n, false)),
+            (Form::Op(Op::Shr), [x, n]) => {
+                let by = self.number(*n).and_then(|n| 1_i64.checked_shl(u32::try_from(n).ok()?));
+                by.map(|by| (*x, by, false))
+            }
+            (Form::Poly(products), kids) => self.remainder_of(products, kids).map(|(x, by)| (x, by, true)),
+            _ => None,
+        };
+        let Some((x, by, left)) = found.filter(|(_, by, _)| *by > 0 && dtype == crate::graph::Dtype::I64) else {
+            return Some(None);
+        };
+        if self.integers_of(x).is_none_or(|(low, _)| low < 0) {
+            return Some(None);
+        }
+        self.by("quotient-of-index");
+        let (at, by) = (self.sum_or_place(x)?, crate::sym::Dim::Fixed(by));
+        if left { self.remainder(at, by).map(Some) } else { self.quotient(at, by).map(Some) }
     }
 
     /// A sum of integers of the data that surely does not wrap around is a sum of indices.

@@ -266,10 +266,19 @@ fn rounds(e: &Elements, expr: &Expr) -> bool {
 
 /// Returns the elements that a rounding reaches.
 pub fn inexact(e: &Elements, order: &[ExprId]) -> FxHashSet<ExprId> {
+    reached(e, order, |expr| rounds(e, expr))
+}
+
+/// Returns the elements that a rounding reaches which kernels may do in ways of their own: a conversion is one number, whoever makes it.
+pub fn computed(e: &Elements, order: &[ExprId]) -> FxHashSet<ExprId> {
+    reached(e, order, |expr| rounds(e, expr) && expr.form != Form::Op(Op::Cast))
+}
+
+fn reached(e: &Elements, order: &[ExprId], is_one: impl Fn(&Expr) -> bool) -> FxHashSet<ExprId> {
     let mut out = FxHashSet::default();
     for id in order {
         let Some(expr) = e.expr(*id) else { continue };
-        if rounds(e, expr) || e.parts(expr).iter().any(|k| out.contains(k)) {
+        if is_one(expr) || e.parts(expr).iter().any(|k| out.contains(k)) {
             out.insert(*id);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! A sum of exponentials of `x - max(x)`, over all elements, is at least 1; so is what is that sum over the reals: the divisor of a softmax that is
-//! computed in blocks. One of some, less the greatest of them, or less the greatest of these and others, is at most 0, though some stand beside
+//! computed in blocks, and the sum of a few such exponentials. One of some, less the greatest of them, or less the greatest of these and others, is at most 0, though some stand beside
 //! others (`cat`), or in a part of them.
 //!
 //! ## When it is wrong
@@ -20,6 +20,8 @@ use crate::sym::Dim;
 
 /// How many sums are compared with how many others.
 const SUMS: usize = 8;
+/// How many exponentials are looked for one by one.
+const ADDED: usize = 8;
 /// How many differences are looked at.
 const DIFFERENCES: usize = 64;
 /// How many places of a dimension are tried.
@@ -52,6 +54,8 @@ fn never_above(e: &mut Elements, order: &[ExprId]) {
 fn ones(e: &mut Elements, order: &[ExprId]) {
     let whole = order.iter().copied().filter(|id| e.expr(*id).is_some_and(|x| holds_a_one(e, x)));
     let whole: Vec<ExprId> = whole.take(SUMS).collect();
+    let added: Vec<ExprId> = order.iter().copied().filter(|id| adds_a_one(e, *id)).collect();
+    e.ends.ones.extend(added);
     let below = |id: &ExprId| {
         let expr = e.expr(*id)?;
         let asked = match (&expr.form, expr.kids.as_slice()) {
@@ -73,6 +77,39 @@ fn ones(e: &mut Elements, order: &[ExprId]) {
             }
         }
     }
+}
+
+/// Whether exponentials are added of some elements, each less the greatest of them: one of them is 1.
+fn adds_a_one(e: &Elements, sum: ExprId) -> bool {
+    let (mut open, mut each, mut most) = (vec![sum], Vec::new(), None);
+    while let Some(at) = open.pop() {
+        if each.len() + open.len() > ADDED {
+            return false;
+        }
+        if let Some((Op::Add, kids)) = e.op_of(at) {
+            open.extend(kids);
+            continue;
+        }
+        let exponent = e.expr(at).and_then(|x| match (&x.form, x.kids.as_slice()) {
+            (Form::Named(target, _), [x]) if matches!(real(target), Some(Real::Exp | Real::Exp2)) => Some(*x),
+            _ => None,
+        });
+        let Some((Op::Sub, [a, less])) = exponent.and_then(|x| e.op_of(x)) else { return false };
+        if *most.get_or_insert(*less) != *less {
+            return false;
+        }
+        each.push(*a);
+    }
+    let mut open: Vec<ExprId> = most.into_iter().collect();
+    for _ in 0..ADDED.saturating_mul(2) {
+        let Some(at) = open.pop() else { return each.len() > 1 };
+        match e.op_of(at) {
+            _ if each.contains(&at) => {}
+            Some((Op::Max, kids)) => open.extend(kids),
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Whether an element is at most the greatest of some: one of them, or one of those that they are the greatest of.

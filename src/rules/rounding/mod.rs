@@ -28,7 +28,7 @@ pub use sample::largest;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source, SourceId};
 use crate::rules::field::Field;
 use crate::rules::table;
 
@@ -40,6 +40,21 @@ pub(in crate::rules) use forward::{holds_a_one, is_element_of, largest as greate
 /// Returns whether no rounding reaches an expression.
 pub fn is_exact(e: &Elements, root: ExprId) -> bool {
     backward::inexact(e, &e.below(root)).is_empty()
+}
+
+/// Returns whether roundings are followed for what they are: none reaches a step, a divisor, or a function, which may have a pole or an end.
+pub fn is_followed(e: &Elements, root: ExprId) -> bool {
+    let order = e.below(root);
+    let computed = backward::computed(e, &order);
+    let exact = |k: &ExprId| !computed.contains(k);
+    order.iter().filter_map(|id| e.expr(*id)).all(|expr| match (&expr.form, expr.kids.as_slice()) {
+        (Form::Op(Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs), _)
+        | (Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost), _)
+        | (Form::Reduce(Fold::Sum | Fold::Most | Fold::Least, ..), _) => true,
+        (Form::Op(Op::Div), [_, below]) => exact(below),
+        (Form::Load(source, _), _) => matches!(e.source_of(*source), Some(Source::Value(_))),
+        _ => e.parts(expr).iter().all(exact),
+    })
 }
 
 /// A bound of an element's error on a box.

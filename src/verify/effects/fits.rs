@@ -314,7 +314,11 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         return numbers_rise(f, side, operator, bound);
     }
     if operator.facts.joins {
-        let dim = bound.args.get(1).and_then(|a| result.and_then(|t| axis(a, t.rank())));
+        // Without one named it is the first of all that have two.
+        let dim = match operator.schema.param_index("dim") {
+            Some(i) => result.and_then(|t| axis(bound.get(i), t.rank())),
+            None => types.iter().all(|t| t.rank() >= 2).then_some(0),
+        };
         return dim.is_some_and(|dim| agree_but(f, &types, dim));
     }
     if operator.facts.any_size && operator.facts.total == Total::Plain && given_sizes {

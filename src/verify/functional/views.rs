@@ -78,7 +78,7 @@ impl ViewCall<'_, '_> {
                 let dim = self.axis(first, rank)?;
                 let step = as_dim(self.view, self.arg(first.saturating_add(3)))?.fixed().filter(|step| *step > 0)?;
                 let start = self.begin(self.arg(second), *from.sizes.get(dim)?, s)?;
-                Some(Step::Slice { dim, start, step, size: *to.sizes.get(dim)? })
+                Some(Step::Slice { dim, start, step, size: s.taken(*to.sizes.get(dim)?) })
             }
             ViewStep::Narrow => {
                 let dim = self.axis(first, rank)?;
@@ -141,7 +141,10 @@ impl ViewCall<'_, '_> {
     fn begin(&self, arg: &Arg, size: Dim, s: &mut Sizes<'_>) -> Option<Dim> {
         match arg {
             Arg::None => Some(Dim::Fixed(0)),
-            arg => clamped_start(as_dim(self.view, arg)?, size, s),
+            arg => {
+                let start = s.taken(as_dim(self.view, arg)?);
+                clamped_start(start, size, s)
+            }
         }
     }
 

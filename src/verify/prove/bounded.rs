@@ -27,6 +27,10 @@ pub fn is_bounded(
     finite: &[ExprId],
     stated: &FxHashMap<SourceId, Domain>,
 ) -> Option<bool> {
+    // What is made of the same steps is rounded alike, where none of them takes a rounding for more than it is.
+    if x.expr == y.expr && !e.wider && finite.is_empty() && rounding::is_followed(e, x.expr) {
+        return Some(true);
+    }
     // Both are one over the reals: that is worth more work than to look whether they are.
     let left = std::mem::replace(&mut e.fuel, WORK);
     let found = on_all_boxes(e, x, y, finite, stated);

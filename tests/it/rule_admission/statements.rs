@@ -49,6 +49,18 @@ const STATEMENTS: &[Statement] = &[
     rule(P, "a = aten.logical_not.default(p) | b = aten.sum.dim_IntList(a, [1]) | r = aten.rsub.Scalar(b, $m) | return (r,)", "r = aten.sum.dim_IntList(p, [1]) | return (r,)", "b8"),
     rule("x: f32[$n, $m]", "a = aten.add.Tensor(x, 0.0) | b = aten.clamp.default(a, -8, 8) | r = aten._to_copy.default(b, dtype = torch.int8) | return (r,)", "b = aten.clamp.default(x, -8, 8) | r = aten._to_copy.default(b, dtype = torch.int8) | return (r,)", "f32"),
     rule("x: f32[$n, $m]", "a = aten.add.Tensor(x, 0.0) | r = aten.clamp.default(a, -8, 8) | return (r,)", "r = aten.clamp.default(x, -8, 8) | return (r,)", ""),
+    // choices that are bounds, remainders, magnitudes; bounds of what becomes an integer
+    rule(XY, "p = aten.gt.Tensor(x, y) | r = aten.where.self(p, x, y) | return (r,)", "r = aten.maximum.default(x, y) | return (r,)", "i64 i32 u8"),
+    rule(XY, "p = aten.gt.Tensor(x, y) | r = aten.where.self(p, y, x) | return (r,)", "r = aten.maximum.default(x, y) | return (r,)", ""),
+    rule("x: $d[$n, $m]", "a = aten.neg.default(x) | r = aten.maximum.default(a, x) | return (r,)", "r = aten.abs.default(x) | return (r,)", "i64 i32 i16 i8"),
+    rule("x: $d[$n, $m]", "a = aten.neg.default(x) | r = aten.minimum.default(a, x) | return (r,)", "r = aten.abs.default(x) | return (r,)", ""),
+    rule("x: $d[$n, $m]", "m = aten.fmod.Scalar(x, 7) | p = aten.lt.Scalar(m, 0) | a = aten.add.Tensor(m, 7) | r = aten.where.self(p, a, m) | return (r,)", "r = aten.remainder.Scalar(x, 7) | return (r,)", "i64 i32"),
+    rule("x: $d[$n, $m]", "m = aten.fmod.Scalar(x, 7) | p = aten.lt.Scalar(m, 0) | a = aten.add.Tensor(m, 6) | r = aten.where.self(p, a, m) | return (r,)", "r = aten.remainder.Scalar(x, 7) | return (r,)", ""),
+    rule("x: $d[$n, $m]", "a = aten.abs.default(x) | m = aten.amax.default(a, [1]) | r = aten.clamp.default(m, 0.5) | return (r,)", "g = aten.amax.default(x, [1]) | l = aten.amin.default(x, [1]) | n = aten.neg.default(l) | m = aten.maximum.default(g, n) | r = aten.clamp.default(m, 0.5) | return (r,)", "f32 f16 bf16 f64"),
+    rule("x: $d[$n, $m]", "a = aten.abs.default(x) | m = aten.amax.default(a, [1]) | r = aten.clamp.default(m, 0.5) | return (r,)", "g = aten.amax.default(x, [1]) | l = aten.amin.default(x, [1]) | n = aten.neg.default(l) | m = aten.minimum.default(g, n) | r = aten.clamp.default(m, 0.5) | return (r,)", ""),
+    rule("x: $d[$n, $m]", "a = aten.relu.default(x) | b = aten.round.default(a) | c = aten.clamp.default(b, 0, 100) | r = aten._to_copy.default(c, dtype = torch.int8) | return (r,)", "b = aten.round.default(x) | c = aten.clamp.default(b, 0, 100) | r = aten._to_copy.default(c, dtype = torch.int8) | return (r,)", "f32 f16 bf16 f64"),
+    rule("x: $d[$n, $m]", "a = aten.relu.default(x) | b = aten.round.default(a) | c = aten.clamp.default(b, -1, 100) | r = aten._to_copy.default(c, dtype = torch.int8) | return (r,)", "b = aten.round.default(x) | c = aten.clamp.default(b, -1, 100) | r = aten._to_copy.default(c, dtype = torch.int8) | return (r,)", ""),
+    rule("x: $d[$n, $m]", "a = aten.relu.default(x) | s = aten.mul.Tensor(a, 3.0) | b = aten.round.default(s) | c = aten.clamp.default(b, 0, 100) | r = aten._to_copy.default(c, dtype = torch.int8) | return (r,)", "s = aten.mul.Tensor(x, 3.0) | b = aten.round.default(s) | c = aten.clamp.default(b, 0, 100) | r = aten._to_copy.default(c, dtype = torch.int8) | return (r,)", "f32"),
     // comparisons and truths
     rule(XY, "a = aten.lt.Tensor(x, y) | r = aten.logical_not.default(a) | return (r,)", "r = aten.ge.Tensor(x, y) | return (r,)", "i64 i32 u8 b8"),
     rule(XY, "a = aten.eq.Tensor(x, y) | r = aten.logical_not.default(a) | return (r,)", "r = aten.ne.Tensor(x, y) | return (r,)", ALL),
