@@ -57,7 +57,7 @@ impl<T: Scalar> Line<'_, T> {
         let from = input.from([part.image, part.group, d, h, first]);
         let sums = sums.get_mut(valid).unwrap_or(&mut []);
         let ([.., stride], [.., pixel]) = (shape.stride, input.strides);
-        let step = stride.saturating_mul(pixel).max(1);
+        let step = stride.saturating_mul(pixel);
         if step == 1 {
             vectorised::<Axpy, _>((factor, from, sums));
             return;

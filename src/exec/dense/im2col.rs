@@ -209,7 +209,7 @@ fn gather_row<T: Scalar>(
     let [td, th, tw] = tap_of(shape, tap);
     let [_, _, stride] = shape.stride;
     let [.., width] = input.strides;
-    let step = stride.saturating_mul(width).max(1);
+    let step = stride.saturating_mul(width);
     let copied = copy_shifted(shape, input, [part.image, channel], [th, tw], start, to);
     for run in runs {
         let Some((now, later)) = std::mem::take(&mut to).split_at_mut_checked(run.columns.len()) else { return };
@@ -263,13 +263,14 @@ fn copy_shifted<T: Scalar>(
     true
 }
 
-/// Fills a slice with every `step`th element of another, the first included.
+/// Fills a slice with every `step`th element of another, the first included; with the first alone if there is no step.
 pub(super) fn copy_every<T: Scalar>(step: usize, from: &[T], to: &mut [T]) {
     match (step, from.get(..to.len())) {
+        (0, _) => to.fill(from.first().copied().unwrap_or(T::zero())),
         (1, Some(from)) => to.copy_from_slice(from),
         (2, _) => vectorised::<EverySecond, _>((from, to)),
         _ => {
-            for (to, &from) in to.iter_mut().zip(from.iter().step_by(step.max(1))) {
+            for (to, &from) in to.iter_mut().zip(from.iter().step_by(step)) {
                 *to = from;
             }
         }

@@ -324,6 +324,48 @@ fn blocks_of_channels_are_summed_by_themselves() {
     }
 }
 
+/// What is repeated without lying there more than once is convolved as if it did, along every dimension.
+#[test]
+fn an_expanded_input_is_convolved_as_its_copy() {
+    let count = |sizes: &[usize]| sizes.iter().product::<usize>();
+    let sizes = [2, 6, 9, 11];
+    let weights = numbers(30 * 6 * 9, 2);
+    for (groups, stride, window) in [(1, 1, 3), (1, 2, 3), (6, 1, 3), (6, 2, 3), (1, 1, 1)] {
+        let options = ConvOptions { stride: &[stride; 2], padding: &[1, 1], dilation: &[1, 1], groups };
+        let weight = [30, 6 / groups, window, window];
+        let shape = ConvShape::new(&sizes, &weight, &options).unwrap();
+        let w = Volume::contiguous(&weights[..count(&weight)], &weight).unwrap();
+        for (last, axis) in (0..4).flat_map(|axis| [(false, axis), (true, axis)]) {
+            let mut own = sizes;
+            own[axis] = 1;
+            let mut strides = dense_strides(&own, last);
+            strides[axis] = 0;
+            let data = numbers(count(&own), 1);
+            let at = |k: usize| {
+                let index = [k / 594, k / 99 % 6, k / 11 % 9, k % 11];
+                data[index.iter().zip(&strides).map(|(i, s)| i * s).sum::<usize>()]
+            };
+            let copy: Vec<f32> = (0..count(&sizes)).map(at).collect();
+            let (x, whole) =
+                (Volume::new(&data, &sizes, &strides).unwrap(), Volume::contiguous(&copy, &sizes).unwrap());
+            let outputs = count(&shape.output_sizes());
+            let (mut found, mut exact) = (vec![f32::NAN; outputs], vec![f64::NAN; outputs]);
+            conv::conv(&shape, &x, &w, None, &mut found, Layout::ChannelsFirst).unwrap();
+            plain_conv::conv(&shape, &whole, &w, None, &mut exact).unwrap();
+            close(&found, &exact, 54).unwrap();
+            let (wide, w): (Vec<f64>, Vec<f64>) =
+                (data.iter().map(|v| (*v).into()).collect(), weights.iter().map(|v| (*v).into()).collect());
+            let (x, w) = (
+                Volume::new(&wide, &sizes, &strides).unwrap(),
+                Volume::contiguous(&w[..count(&weight)], &weight).unwrap(),
+            );
+            let mut found = vec![f64::NAN; outputs];
+            conv::conv(&shape, &x, &w, None, &mut found, Layout::ChannelsFirst).unwrap();
+            assert!(found.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-9), "{groups} groups, dimension {axis}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
