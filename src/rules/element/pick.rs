@@ -6,8 +6,9 @@
 //! the one that rounds down. The greater one of the greatest and of the opposite of the least is the greatest magnitude, where a bound above 0 holds it.
 //!
 //! ## When it is wrong
-//! Of floats: a comparison with NaN is false, so that only a choice that takes the first where that is NaN is a bound, and only over the reals: which of two zeros is the greater one is the kernel's. Integers of which nothing is known may be apart by more
-//! than their dtype holds. The magnitude is that of the same elements.
+//! Of floats: a comparison with NaN is false, so that only a choice that takes the first where that is NaN is a bound, and only over the reals: which of
+//! two zeros is the greater one is the kernel's. Integers of which nothing is known may be apart by more than their dtype holds. The magnitude is that
+//! of the same elements.
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op};
@@ -40,8 +41,8 @@ impl Elements {
             && self.number(q) == Some(0)
             && b == p
         {
-            let (by, more) = (self.integer(dtype, by)?, self.integer(dtype, by)?);
-            if self.op(Op::Add, dtype, &[p, more])? == a {
+            let by = self.integer(dtype, by)?;
+            if self.op(Op::Add, dtype, &[p, by])? == a {
                 self.by("remainder-of-cut");
                 return self.op(Op::Rem, dtype, &[x, by]).map(Some);
             }

@@ -83,7 +83,7 @@ fn ones(e: &mut Elements, order: &[ExprId]) {
 fn adds_a_one(e: &Elements, sum: ExprId) -> bool {
     let (mut open, mut each, mut most) = (vec![sum], Vec::new(), None);
     while let Some(at) = open.pop() {
-        if each.len() + open.len() > ADDED {
+        if each.len().saturating_add(open.len()) > ADDED {
             return false;
         }
         if let Some((Op::Add, kids)) = e.op_of(at) {
