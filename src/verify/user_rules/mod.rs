@@ -2,7 +2,8 @@
 //!
 //! - `admission`: what a rule must show before it is used; `matching`: where it holds in a graph, and the graph in which it was applied.
 //!
-//! Promises: a rule is asked only where values stay unknown without it; both graphs are brought to what rules make of them, and judged as any two are; what rests on a
+//! Promises: a rule is asked only where values stay unknown without it; the first graph is brought to what rules make of it, the second one to what those make of it that hold backwards, too, and both
+//! are judged as any two are; what is equal over the reals by a rule is no more than real numbers to what is made of it; what rests on a
 //! rule says so in its assumptions, and `strict` takes none of which there is no proof; both graphs as they were given are run, too, and no run may disagree. Leaves the reading of files to `pipeline`.
 
 mod admission;
@@ -13,11 +14,22 @@ pub use admission::{NotAdmitted, admit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::graph::Graph;
+use rustc_hash::FxHashSet;
+
+use crate::formats::text::write_node_line;
+use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
 use crate::ops::Registry;
+use crate::term::sizes::Sizes;
+use crate::term::term::Side;
 use crate::verify::differ::settle;
+use crate::verify::findings::Findings;
+use crate::verify::judge::edit::functional;
 use crate::verify::judge::judge_pair;
+use crate::verify::judge::kinds::Kinds;
+use crate::verify::judge::pair::comparable;
 use crate::verify::options::JudgeOptions;
+use crate::verify::prove::real::reached;
+use crate::verify::user_rules::matching::Applied;
 use crate::verify::verdict::{Assumption, Finding, Level, Question, Verdict};
 
 /// How a rule was admitted.
@@ -42,6 +54,8 @@ pub struct UserRule {
     pub level: Level,
     /// How it was admitted.
     pub admitted: Admitted,
+    /// How it was that `after` may be as `before`, where it may.
+    pub backwards: Option<Admitted>,
     before: Graph,
     after: Graph,
 }
@@ -81,20 +95,25 @@ pub(in crate::verify) fn judged_by(
         return verdict;
     }
     let rules = &options.rules.0;
-    let (first, by) = matching::applied(before, rules, registry);
-    let (second, also) = matching::applied(after, rules, registry);
-    let used: Vec<&UserRule> = by.union(&also).filter_map(|k| rules.get(*k)).collect();
-    if used.is_empty() {
+    // What the second graph holds still is left in the first one, too, by a rule that leads one way.
+    let kept: FxHashSet<String> = lines(after).map(|(_, line)| line).collect();
+    let goes: FxHashSet<NodeId> = lines(before).filter(|(_, line)| !kept.contains(line)).map(|(n, _)| n).collect();
+    let first = matching::applied(before, rules, registry, &|r, n| r.backwards.is_some() || goes.contains(&n));
+    let second = matching::applied(after, rules, registry, &|r, _| r.backwards.is_some());
+    let of = |used: &BTreeSet<usize>| used.iter().filter_map(|k| rules.get(*k)).collect::<Vec<_>>();
+    let (by, also) = (of(&first.used), of(&second.used));
+    if by.is_empty() && also.is_empty() {
         return verdict;
     }
     let plain = JudgeOptions { rules: UserRules::default(), given: None, ..options.clone() };
-    let found = judge_pair(&first, &second, registry, &plain);
-    if !found.accepted {
+    let found = judge_pair(&first.graph, &second.graph, registry, &plain);
+    if !found.accepted || !are_carried([&first, &second], registry, &plain) {
         return verdict;
     }
-    let assumes: BTreeSet<Assumption> =
-        found.assumes.iter().cloned().chain(used.iter().map(|r| r.assumption())).collect();
-    let is_real = found.level == Some(Level::Real) || used.iter().any(|r| r.level == Level::Real);
+    let is_real = found.level == Some(Level::Real) || by.iter().chain(&also).any(|r| r.level == Level::Real);
+    let by = by.into_iter().map(|r| r.assumption(r.admitted));
+    let also = also.into_iter().filter_map(|r| r.backwards.map(|admitted| r.assumption(admitted)));
+    let assumes: BTreeSet<Assumption> = found.assumes.iter().cloned().chain(by).chain(also).collect();
     let level = if is_real { Level::Real } else { Level::Exact };
     let mut answers = found.answers.clone();
     answers.iter_mut().filter(|a| a.level.is_some()).for_each(|a| a.level = Some(level));
@@ -109,9 +128,27 @@ pub(in crate::verify) fn judged_by(
     }
 }
 
+/// Whether what rules put into two graphs, equal over the reals only, is no more than real numbers to what is made of it.
+fn are_carried([first, second]: [&Applied; 2], registry: &Registry, options: &JudgeOptions) -> bool {
+    let (before, after) = comparable(&first.graph, &second.graph, registry, &mut Findings::default());
+    let (sizes, kinds) = (Sizes::new(after.symbols(), &before), Kinds::of(&[&before, &after], registry));
+    let mut f = functional(&before, &after, registry, options, (sizes, kinds));
+    [(Side::Before, first), (Side::After, second)].into_iter().all(|(side, applied)| {
+        let view = f.view(side);
+        let users = applied.reals.iter().flat_map(|n| view.users_in_order(*n)).collect();
+        reached(&mut f, side, users) == Ok(None)
+    })
+}
+
+/// Returns the calls of a graph as they are written.
+fn lines(graph: &Graph) -> impl Iterator<Item = (NodeId, String)> {
+    let calls = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call);
+    calls.map(|n| (n, write_node_line(graph, n)))
+}
+
 impl UserRule {
-    fn assumption(&self) -> Assumption {
-        Assumption::Rule { name: self.name.clone(), inputs: self.admitted.inputs() }
+    fn assumption(&self, admitted: Admitted) -> Assumption {
+        Assumption::Rule { name: self.name.clone(), inputs: admitted.inputs() }
     }
 }
 
