@@ -36,6 +36,7 @@ struct Gate {
     rule: Option<String>,
     level: Option<Level>,
     admitted: Option<Admitted>,
+    backwards: Option<Admitted>,
     reason: String,
 }
 
@@ -50,9 +51,12 @@ fn admit(args: &RulesArgs, global: &Global) -> anyhow::Result<Exit> {
                 rule: Some(rule.name),
                 level: Some(rule.level),
                 admitted: Some(rule.admitted),
+                backwards: rule.backwards,
                 reason: String::new(),
             },
-            Err(fault) => Gate { file, rule: None, level: None, admitted: None, reason: fault.to_string() },
+            Err(fault) => {
+                Gate { file, rule: None, level: None, admitted: None, backwards: None, reason: fault.to_string() }
+            }
         }
     };
     let all: Vec<Gate> = args.admit.iter().map(gate).collect();
@@ -64,9 +68,12 @@ fn admit(args: &RulesArgs, global: &Global) -> anyhow::Result<Exit> {
     let line = |g: &Gate| match (&g.rule, g.level, g.admitted) {
         (Some(rule), Some(level), Some(by)) => {
             let word = format!("{level:?}").to_lowercase();
+            let way = if g.backwards.is_some() { "" } else { ", one way" };
             match by.inputs() {
-                None => format!("admitted  {rule}  {word}  proved\n"),
-                Some(inputs) => format!("admitted  {rule}  {word}  no proof; {inputs} runs do not contradict it\n"),
+                None => format!("admitted  {rule}  {word}  proved{way}\n"),
+                Some(inputs) => {
+                    format!("admitted  {rule}  {word}  no proof; {inputs} runs do not contradict it{way}\n")
+                }
             }
         }
         _ => format!("refused   {}\n", g.reason),

@@ -25,14 +25,13 @@ pub fn error(
     (ranges, beyond): (&Ranges, &Beyond),
     free: &FxHashMap<ExprId, Free>,
     (limits, meets): (&FxHashSet<ExprId>, &FxHashSet<ExprId>),
-    beside: Option<&FxHashMap<ExprId, Beside>>,
+    (errors, beside): (&FxHashMap<ExprId, Beside>, bool),
 ) -> Option<f64> {
     let root = *order.last()?;
     let inexact = inexact(e, order);
     let mut follows: FxHashMap<ExprId, Interval> = FxHashMap::default();
     follows.insert(root, Interval::point(1.0)?);
-    let (mut total, mut lost) = (0.0, 0.0);
-    let mut relative: Option<FxHashMap<ExprId, f64>> = None;
+    let mut total = 0.0;
     for id in order.iter().rev() {
         let Some(by) = follows.get(id).copied() else { continue };
         if !inexact.contains(id) {
@@ -45,9 +44,6 @@ pub fn error(
         }
         let times: f64 = free.get(id)?.iter().map(|(_, n)| n).product();
         total += rounding(e, expr, ranges.get(id).copied(), ranges)? * by.most() * times;
-        if !is_nothing(e, expr, ranges) {
-            lost += rounding_below(expr) * by.most() * times;
-        }
         if limits.contains(id) {
             total += left_by_limit(expr, ranges, beyond)? * by.most() * times;
         }
@@ -76,7 +72,7 @@ pub fn error(
                 continue;
             }
             let divides = beside::divisor(&expr.form).filter(|(at, _)| *at == k && !limits.contains(id));
-            if let (Some(errors), Some((_, part))) = (beside, divides)
+            if let (true, Some((_, part))) = (beside, divides)
                 && let (Some(error), Some(range)) = (errors.get(kid), ranges.get(kid))
             {
                 let from_zero = range.low.max(-range.high);
@@ -100,9 +96,8 @@ pub fn error(
                     follows.insert(length.of, sum);
                     break;
                 }
-                // A root is steep near 0, but there what is below it is near 0 by as much.
-                let far = *relative.get_or_insert_with(|| relative_errors(e, order, ranges)).get(id)?;
-                total += far * ranges.get(id)?.most() * by.most() * times;
+                // A root is steep near 0, but there what is below it is near 0 by as much, if it is a number at all.
+                total += errors.get(id)?.whole(ranges.get(id)?.most()) * by.most() * times;
                 break;
             };
             let more = by.times(slope)?.scaled(shared)?;
@@ -115,19 +110,10 @@ pub fn error(
     }
     // Of what is multiplied and divided alone each rounding is one of the end; what is lost below the smallest number is not.
     if limits.is_empty() && matches!(e.op_of(root), Some((Op::Mul | Op::Div, _))) {
-        let far = relative.unwrap_or_else(|| relative_errors(e, order, ranges)).get(&root).copied();
-        let most = far.zip(ranges.get(&root)).map(|(far, range)| far * range.most() + lost);
+        let most = errors.get(&root).zip(ranges.get(&root)).map(|(error, range)| error.whole(range.most()));
         return Some(most.map_or(total, |most| total.min(most)));
     }
     Some(total)
-}
-
-/// Returns what one product or quotient loses that is smaller than its dtype holds.
-fn rounding_below(expr: &Expr) -> f64 {
-    match &expr.form {
-        Form::Op(Op::Mul | Op::Div) | Form::Named(..) => least(expr.dtype),
-        _ => 0.0,
-    }
 }
 
 /// The root of a multiple of a sum of squares: it follows what is squared as a length does, near 0 too.
@@ -205,38 +191,6 @@ pub(super) fn constant(e: &Elements, id: ExprId) -> Option<f64> {
         _ => e.float(id),
     }
     .filter(|v| v.is_finite() && *v > 0.0)
-}
-
-/// Returns errors beside what elements are, where nothing cancels: of products, quotients and roots, and of sums of what is not negative.
-fn relative_errors(e: &Elements, order: &[ExprId], ranges: &Ranges) -> FxHashMap<ExprId, f64> {
-    let inexact = inexact(e, order);
-    let mut out: FxHashMap<ExprId, f64> = FxHashMap::default();
-    for id in order {
-        // What is small is 0 in `f16` too soon.
-        let Some(expr) = e.expr(*id).filter(|x| x.dtype.is_float() && x.dtype != Dtype::F16) else { continue };
-        let one = unit(expr.dtype);
-        let known = |k: usize| expr.kids.get(k).and_then(|k| out.get(k)).copied();
-        let never_negative = || expr.kids.iter().all(|k| ranges.get(k).is_some_and(|r| r.low >= 0.0));
-        let own = match &expr.form {
-            _ if !inexact.contains(id) => Some(0.0),
-            Form::Op(Op::Mul | Op::Div) => known(0).zip(known(1)).map(|(a, b)| a + b + one),
-            // Of what is exact one rounding is all.
-            Form::Op(Op::Add | Op::Sub) if expr.kids.iter().all(|k| !inexact.contains(k)) => Some(one),
-            Form::Op(Op::Add) if never_negative() => known(0).zip(known(1)).map(|(a, b)| a.max(b) + one),
-            Form::Op(Op::Neg | Op::Abs) => known(0),
-            Form::Op(Op::Cast) => known(0).map(|a| a + one),
-            Form::Reduce(Fold::Sum, _, sizes) if never_negative() => {
-                known(0).zip(count(e, sizes)).map(|(a, n)| a + (n - 1.0).max(0.0) * one)
-            }
-            Form::Named(target, _) if real(target) == Some(Real::Sqrt) => known(0).map(|a| a / 2.0 + 2.0 * one),
-            Form::Named(target, _) if real(target) == Some(Real::Square) => known(0).map(|a| a * 2.0 + 2.0 * one),
-            _ => None,
-        };
-        if let Some(own) = own {
-            out.insert(*id, own);
-        }
-    }
-    out
 }
 
 /// Whether an element is one of a source times a power of two that makes it larger, by so little that it stays within its dtype.

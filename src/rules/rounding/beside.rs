@@ -26,6 +26,11 @@ impl Beside {
     pub fn of(self, from_zero: f64) -> f64 {
         self.far + if self.lost > 0.0 { self.lost / from_zero } else { 0.0 }
     }
+
+    /// Returns the error of an element that is at most so large.
+    pub fn whole(self, most: f64) -> f64 {
+        self.far * most + self.lost
+    }
 }
 
 /// Returns the errors of those elements of which nothing cancels: products, quotients and roots, sums of what is not negative, and bounds by a number that is not.
@@ -50,10 +55,18 @@ pub fn errors(e: &Elements, order: &[ExprId], ranges: &Ranges) -> FxHashMap<Expr
             Form::Op(Op::Mul) => both()
                 .zip(most(0).zip(most(1)))
                 .map(|((a, b), (x, y))| Beside { far: a.far + b.far + one, lost: a.lost * y + b.lost * x + gone }),
+            // However near 0 a divisor is, of which nothing is lost, the quotient is as near.
+            Form::Op(Op::Div) if both().is_some_and(|(a, b)| a.lost + b.lost <= 0.0) => {
+                both().map(|(a, b)| Beside { far: a.far + b.far + one, lost: gone })
+            }
             Form::Op(Op::Div) => both().zip(most(0).zip(from_zero(1))).map(|((a, b), (x, y))| Beside {
                 far: a.far + b.of(y) + one,
                 lost: a.lost / y + if b.lost > 0.0 { b.lost * x / y / y } else { 0.0 } + gone,
             }),
+            // Of what is exact one rounding is all.
+            Form::Op(Op::Add | Op::Sub) if expr.kids.iter().all(|k| !inexact.contains(k)) => {
+                Some(Beside { far: one, lost: 0.0 })
+            }
             Form::Op(Op::Add) if never_negative() => {
                 both().map(|(a, b)| Beside { far: a.far.max(b.far) + one, lost: a.lost + b.lost })
             }

@@ -77,9 +77,9 @@ pub fn bound(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Bound> 
     let free: FxHashMap<ExprId, forward::Free> = forward::free(e, &order);
     let meets = meeting(e, &order)?;
     let ways = (&limits, &meets);
-    let error = backward::error(e, &order, (&ranges, &beyond), &free, ways, None)?;
     let errors = beside::errors(e, &order, &ranges);
-    let beside = backward::error(e, &order, (&ranges, &beyond), &free, ways, Some(&errors)).unwrap_or(error);
+    let error = backward::error(e, &order, (&ranges, &beyond), &free, ways, (&errors, false))?;
+    let beside = backward::error(e, &order, (&ranges, &beyond), &free, ways, (&errors, true)).unwrap_or(error);
     error.is_finite().then_some(Bound { error, beside: error.min(beside), past })
 }
 

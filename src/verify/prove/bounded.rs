@@ -79,7 +79,9 @@ fn on_all_boxes(
 fn boxes(half: bool) -> impl Iterator<Item = (f64, f64)> {
     let far = if half { 5 } else { 10 };
     let centre = 2.0_f64.powi(far);
-    let near = [-14, -10, -6, -2, 2, 6, 10].into_iter().filter(move |k| *k < far).chain([far]).map(|k| (0.0, k));
+    // Of what is tiny squares are still numbers, and their products are none.
+    let tiny = [-40].into_iter().filter(move |_| !half);
+    let near = tiny.chain([-14, -10, -6, -2, 2, 6, 10]).filter(move |k| *k < far).chain([far]).map(|k| (0.0, k));
     let away =
         [2, 6, 10].into_iter().filter(move |k| *k < far).chain([far]).flat_map(move |k| [(centre, k), (-centre, k)]);
     near.chain(away).map(|(centre, k)| (centre, 2.0_f64.powi(k)))

@@ -426,7 +426,6 @@ pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
     let mut steps: Vec<String> = Vec::new();
     for side in [Side::Before, Side::After].into_iter().filter(|_| !classes.is_empty()) {
         let view = f.view(side);
-        let mut step: Option<String> = None;
         let mut open: Vec<NodeId> = Vec::new();
         for node in view.nodes(BodyId::ROOT) {
             for place in places_of(view, node) {
@@ -448,31 +447,37 @@ pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
                 }
             }
         }
-        let mut seen: FxHashSet<NodeId> = FxHashSet::default();
-        while let Some(node) = open.pop() {
-            if !view.contains(node) || !seen.insert(node) {
-                continue;
-            }
-            if !takes_reals(f, side, node) {
-                let name = view.name(node).to_string();
-                if !is_step(f, side, node) {
-                    return Err(name);
-                }
-                step.get_or_insert(name);
-            }
-            open.extend(view.users_in_order(node));
-            for place in f.side(side).storages.written_by(node) {
-                for carrier in f.side(side).storages.carriers(place) {
-                    open.extend(view.users_in_order(carrier));
-                }
-            }
-        }
-        steps.extend(step);
+        steps.extend(reached(f, side, open)?);
     }
     match steps.pop() {
         Some(last) if !steps.is_empty() => Err(last),
         _ => Ok(()),
     }
+}
+
+/// Returns the first step that some nodes, and what is made of them, reach; an error names one to which they are more than real numbers.
+pub fn reached(f: &mut Functional<'_>, side: Side, mut open: Vec<NodeId>) -> Result<Option<String>, String> {
+    let view = f.view(side);
+    let (mut seen, mut step) = (FxHashSet::default(), None);
+    while let Some(node) = open.pop() {
+        if !view.contains(node) || !seen.insert(node) {
+            continue;
+        }
+        if !takes_reals(f, side, node) {
+            let name = view.name(node).to_string();
+            if !is_step(f, side, node) {
+                return Err(name);
+            }
+            step.get_or_insert(name);
+        }
+        open.extend(view.users_in_order(node));
+        for place in f.side(side).storages.written_by(node) {
+            for carrier in f.side(side).storages.carriers(place) {
+                open.extend(view.users_in_order(carrier));
+            }
+        }
+    }
+    Ok(step)
 }
 
 /// Whether a node does nothing but give truths or integers, of sizes that inputs settle: it raises for no content, writes and draws nothing.

@@ -10,7 +10,7 @@ use super::{Admitted, UserRule, UserRules, matching};
 use crate::analysis::form::check_form;
 use crate::formats::text::case::Case;
 use crate::formats::text::write_node_line;
-use crate::graph::{BodyId, Graph, NodeKind, View};
+use crate::graph::{BodyId, Graph, InputLayout, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
 use crate::verify::differ::{refute, settle};
 use crate::verify::judge::judge_pair;
@@ -64,6 +64,7 @@ pub fn admit(case: &Case, registry: &Registry) -> Result<UserRule, NotAdmitted> 
     let level = named.map_err(|_| form(format!("its label is `{label}`; a rule states exact or real")))?;
     let (mut before, mut after) = (case.before.clone(), case.after.clone());
     for (side, which) in [(&mut before, "first"), (&mut after, "second")] {
+        lie_anyhow(side);
         if let Some(error) = check_form(side).into_iter().next() {
             return Err(form(format!("its {which} graph is not well formed: {error}")));
         }
@@ -90,13 +91,35 @@ pub fn admit(case: &Case, registry: &Registry) -> Result<UserRule, NotAdmitted> 
     options.rules = UserRules::default();
     options.policy = Policy::Default;
     options.budget = Budget { time_ms: 20_000, ..Budget::searching() };
-    let verdict = judge_pair(&before, &after, registry, &options);
-    let admitted = match verdict.verdict {
-        Finding::Refuted => return Err(NotAdmitted::Wrong { rule, why: verdict.reason }),
-        Finding::Proved | Finding::Checked if verdict.accepted => by_proof(&rule, level, &verdict)?,
-        _ => by_runs(&rule, level, (&before, &after, registry), &verdict, &options)?,
-    };
-    Ok(UserRule { name: rule, level, admitted, before, after })
+    let admitted = shown(&rule, level, (&before, &after, registry), &options)?;
+    let backwards = shown(&rule, level, (&after, &before, registry), &options).ok();
+    Ok(UserRule { name: rule, level, admitted, backwards, before, after })
+}
+
+/// What stands for an input of a rule may be a view: rules state nothing of strides.
+fn lie_anyhow(side: &mut Graph) {
+    side.inputs_lie = InputLayout::Any;
+    for input in matching::inputs(side) {
+        if let ValueType::Tensor(ty) = side.ty(input) {
+            let ty = TensorType { strides: None, ..TensorType::clone(ty) };
+            side.set_type(input, ValueType::tensor(ty));
+        }
+    }
+}
+
+/// Returns how it is shown that a graph may be as another one.
+fn shown(
+    rule: &str,
+    level: Level,
+    (before, after, registry): (&Graph, &Graph, &Registry),
+    options: &JudgeOptions,
+) -> Result<Admitted, NotAdmitted> {
+    let verdict = judge_pair(before, after, registry, options);
+    match verdict.verdict {
+        Finding::Refuted => Err(NotAdmitted::Wrong { rule: rule.into(), why: verdict.reason }),
+        Finding::Proved | Finding::Checked if verdict.accepted => by_proof(rule, level, &verdict),
+        _ => by_runs(rule, level, (before, after, registry), &verdict, options),
+    }
 }
 
 fn by_proof(rule: &str, level: Level, verdict: &Verdict) -> Result<Admitted, NotAdmitted> {

@@ -1,7 +1,7 @@
 //! Where a rule holds in a graph, and the graph in which it was applied.
 //!
 //! Promises: what matches is the same calls on the same operands, of the dtypes and ranks that the rule states, and of sizes that surely lie in the ranges of its symbols; a rule is applied once at
-//! each place that was there before, so that this ends. A graph that writes to memory, or holds bodies, is left as it is: what an operand holds may change on the way to where it would be read.
+//! each place that was there before, so that this ends. Which of the places that both graphs hold are left as they are is a choice: nothing rests on it. A graph that writes to memory, or holds bodies, is left as it is: what an operand holds may change on the way to where it would be read.
 
 use std::collections::BTreeSet;
 
@@ -12,6 +12,7 @@ use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::Registry;
 use crate::sym::{Dim, Range, Relation, SymValue};
 use crate::verify::user_rules::UserRule;
+use crate::verify::verdict::Level;
 
 /// What stands for what of a rule in a graph.
 #[derive(Default)]
@@ -20,24 +21,39 @@ pub(super) struct Found {
     sizes: FxHashMap<String, Dim>,
 }
 
-/// Returns a graph in which rules were applied wherever they hold, and which ones were.
-pub(super) fn applied(graph: &Graph, rules: &[UserRule], registry: &Registry) -> (Graph, BTreeSet<usize>) {
-    let mut used = BTreeSet::new();
+/// A graph in which rules were applied.
+pub(super) struct Applied {
+    pub(super) graph: Graph,
+    /// Which rules.
+    pub(super) used: BTreeSet<usize>,
+    /// What stands where something stood that it is equal to over the reals only.
+    pub(super) reals: Vec<NodeId>,
+}
+
+/// Returns a graph in which rules were applied wherever they hold and `may` says so.
+pub(super) fn applied(
+    graph: &Graph,
+    rules: &[UserRule],
+    registry: &Registry,
+    may: &dyn Fn(&UserRule, NodeId) -> bool,
+) -> Applied {
+    let (mut used, mut reals) = (BTreeSet::new(), Vec::new());
     if is_left_alone(graph, registry) {
-        return (graph.clone(), used);
+        return Applied { graph: graph.clone(), used, reals };
     }
     let mut editor = Editor::new(graph.clone(), std::sync::Arc::new(registry.clone()));
     let places: Vec<NodeId> = graph.nodes(BodyId::ROOT).collect();
     for place in places {
-        for (k, rule) in rules.iter().enumerate() {
+        for (k, rule) in rules.iter().enumerate().filter(|(_, rule)| may(rule, place)) {
             let Some(found) = found(rule, editor.graph(), place) else { continue };
-            if replaced(&mut editor, rule, &found, place).is_some() {
+            if let Some(new) = replaced(&mut editor, rule, &found, place) {
                 used.insert(k);
+                reals.extend((rule.level == Level::Real && is_near(editor.graph().ty(new))).then_some(new));
                 break;
             }
         }
     }
-    (editor.into_graph(), used)
+    Applied { graph: editor.into_graph(), used, reals }
 }
 
 /// Whether no rule is applied to a graph: one that writes to memory, or holds bodies.
@@ -48,6 +64,11 @@ pub(super) fn is_left_alone(graph: &Graph, registry: &Registry) -> bool {
             && registry.operator_of(graph, n).is_none_or(|o| o.effects.writes() || o.effects.opaque)
     };
     graph.bodies().count() > 1 || graph.nodes(BodyId::ROOT).any(writes)
+}
+
+/// Whether values of a type may be near to one another: integers and truths are equal or not.
+pub(super) fn is_near(ty: &ValueType) -> bool {
+    ty.as_tensor().is_none_or(|t| t.dtype.is_float() || t.dtype.is_complex())
 }
 
 /// Returns the one result of a rule's side.
@@ -144,8 +165,8 @@ fn is_within(inner: Range, outer: Range) -> bool {
     above && below
 }
 
-/// Puts the second side of a rule where its result is a node; `None` where the editor refuses it, and then nothing is changed that is used.
-fn replaced(editor: &mut Editor, rule: &UserRule, found: &Found, place: NodeId) -> Option<()> {
+/// Puts the second side of a rule where its result is a node, and returns what stands there now; `None` where the editor refuses it, and then nothing is changed that is used.
+fn replaced(editor: &mut Editor, rule: &UserRule, found: &Found, place: NodeId) -> Option<NodeId> {
     let side = &rule.after;
     let operands = inputs(&rule.before).into_iter().zip(inputs(side));
     let mut made: FxHashMap<NodeId, NodeId> = FxHashMap::default();
@@ -168,7 +189,8 @@ fn replaced(editor: &mut Editor, rule: &UserRule, found: &Found, place: NodeId) 
     }
     let new = *made.get(&result(side)?)?;
     editor.replace_uses(place, new, None).ok()?;
-    editor.erase(place).ok()
+    editor.erase(place).ok()?;
+    Some(new)
 }
 
 /// Returns the operands of a rule's side, in order.

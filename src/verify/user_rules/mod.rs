@@ -1,9 +1,10 @@
 //! Rules that a user states: what a graph holds may be replaced by something else, of which the judge knows no proof.
 //!
 //! - `admission`: what a rule must show before it is used; `matching`: where it holds in a graph, and the graph in which it was applied once at each place;
-//! - `saturate`: all that rules make equal in two graphs, in any order and both ways (`terms`: graphs in an e-graph; `rebuild`: graphs out of it).
+//! - `saturate`: all that rules which hold both ways make equal in two graphs, in any order (`terms`: graphs in an e-graph; `rebuild`: graphs out of it).
 //!
-//! Promises: a rule is asked only where values stay unknown without it; both graphs are brought to what rules make of them, and judged as any two are; what rests on a
+//! Promises: a rule is asked only where values stay unknown without it; the first graph is brought to what rules make of it, the second one to what those make of it that hold backwards, too, and both
+//! are judged as any two are; what is equal over the reals by a rule is no more than real numbers to what is made of it; what rests on a
 //! rule says so in its assumptions, and `strict` takes none of which there is no proof; both graphs as they were given are run, too, and no run may disagree. Leaves the reading of files to `pipeline`.
 
 mod admission;
@@ -17,11 +18,22 @@ pub use admission::{NotAdmitted, admit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::graph::Graph;
+use rustc_hash::FxHashSet;
+
+use crate::formats::text::write_node_line;
+use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
 use crate::ops::Registry;
+use crate::term::sizes::Sizes;
+use crate::term::term::Side;
 use crate::verify::differ::settle;
+use crate::verify::findings::Findings;
+use crate::verify::judge::edit::functional;
 use crate::verify::judge::judge_pair;
+use crate::verify::judge::kinds::Kinds;
+use crate::verify::judge::pair::comparable;
 use crate::verify::options::JudgeOptions;
+use crate::verify::prove::real::reached;
+use crate::verify::user_rules::matching::Applied;
 use crate::verify::verdict::{Assumption, Finding, Level, Question, Stop, Verdict};
 
 /// How a rule was admitted.
@@ -46,6 +58,8 @@ pub struct UserRule {
     pub level: Level,
     /// How it was admitted.
     pub admitted: Admitted,
+    /// How it was that `after` may be as `before`, where it may.
+    pub backwards: Option<Admitted>,
     before: Graph,
     after: Graph,
 }
@@ -85,33 +99,41 @@ pub(in crate::verify) fn judged_by(
         return verdict;
     }
     let rules = &options.rules.0;
+    // What the second graph holds still is left in the first one, too, by a rule that leads one way.
+    let kept: FxHashSet<String> = lines(after).map(|(_, line)| line).collect();
+    let goes: FxHashSet<NodeId> = lines(before).filter(|(_, line)| !kept.contains(line)).map(|(n, _)| n).collect();
+    let first = matching::applied(before, rules, registry, &|r, n| r.backwards.is_some() || goes.contains(&n));
+    let second = matching::applied(after, rules, registry, &|r, _| r.backwards.is_some());
     let plain = JudgeOptions { rules: UserRules::default(), given: None, ..options.clone() };
-    let judged = |first: &Graph, second: &Graph, used: &BTreeSet<usize>| {
-        let used: Vec<&UserRule> = used.iter().filter_map(|k| rules.get(*k)).collect();
-        let found = (!used.is_empty()).then(|| judge_pair(first, second, registry, &plain))?;
-        found.accepted.then(|| with_rules(&verdict, found, &used, (before, after, registry), &plain))
+    let judged = |first: &Applied, second: &Applied| {
+        let used = !(first.used.is_empty() && second.used.is_empty());
+        let found = used.then(|| judge_pair(&first.graph, &second.graph, registry, &plain))?;
+        let is_shown = found.accepted && are_carried([first, second], registry, &plain);
+        is_shown.then(|| with_rules(&verdict, found, [first, second], (before, after, registry), options))
     };
-    let (first, by) = matching::applied(before, rules, registry);
-    let (second, also) = matching::applied(after, rules, registry);
-    if let Some(shown) = judged(&first, &second, &by.union(&also).copied().collect()) {
+    if let Some(shown) = judged(&first, &second) {
         return shown;
     }
     let Some(all) = saturate::saturated(before, after, rules, registry) else { return verdict };
     let stopped = if all.is_whole { verdict.stopped } else { verdict.stopped.or(Some(Stop::Rules)) };
-    judged(&all.before, &all.after, &all.used).unwrap_or(Verdict { stopped, ..verdict })
+    judged(&all.before, &all.after).unwrap_or(Verdict { stopped, ..verdict })
 }
 
-/// Returns what was found of both graphs after rules were applied, as a verdict on the graphs as they were given.
+/// Returns what was found of two graphs after rules were applied, as a verdict on the graphs as they were given.
 fn with_rules(
     verdict: &Verdict,
     found: Verdict,
-    used: &[&UserRule],
+    [first, second]: [&Applied; 2],
     (before, after, registry): (&Graph, &Graph, &Registry),
-    plain: &JudgeOptions,
+    options: &JudgeOptions,
 ) -> Verdict {
-    let assumes: BTreeSet<Assumption> =
-        found.assumes.iter().cloned().chain(used.iter().map(|r| r.assumption())).collect();
-    let is_real = found.level == Some(Level::Real) || used.iter().any(|r| r.level == Level::Real);
+    let plain = JudgeOptions { rules: UserRules::default(), given: None, ..options.clone() };
+    let of = |used: &BTreeSet<usize>| used.iter().filter_map(|k| options.rules.0.get(*k)).collect::<Vec<_>>();
+    let (by, also) = (of(&first.used), of(&second.used));
+    let is_real = found.level == Some(Level::Real) || by.iter().chain(&also).any(|r| r.level == Level::Real);
+    let by = by.into_iter().map(|r| r.assumption(r.admitted));
+    let also = also.into_iter().filter_map(|r| r.backwards.map(|admitted| r.assumption(admitted)));
+    let assumes: BTreeSet<Assumption> = found.assumes.iter().cloned().chain(by).chain(also).collect();
     let level = if is_real { Level::Real } else { Level::Exact };
     let mut answers = found.answers.clone();
     answers.iter_mut().filter(|a| a.level.is_some()).for_each(|a| a.level = Some(level));
@@ -119,16 +141,34 @@ fn with_rules(
     let combined =
         Verdict { level: Some(level), assumes, answers, ms: verdict.ms + found.ms, accepted: false, ..found };
     // The graphs as they were given are held against each other, too.
-    let settled = settle(combined, before, after, registry, plain);
+    let settled = settle(combined, before, after, registry, &plain);
     match settled.verdict {
         Finding::Proved if !is_real => Verdict { accepted: plain.policy.accepts(&settled), ..settled },
         _ => settled,
     }
 }
 
+/// Whether what rules put into two graphs, equal over the reals only, is no more than real numbers to what is made of it.
+fn are_carried([first, second]: [&Applied; 2], registry: &Registry, options: &JudgeOptions) -> bool {
+    let (before, after) = comparable(&first.graph, &second.graph, registry, &mut Findings::default());
+    let (sizes, kinds) = (Sizes::new(after.symbols(), &before), Kinds::of(&[&before, &after], registry));
+    let mut f = functional(&before, &after, registry, options, (sizes, kinds));
+    [(Side::Before, first), (Side::After, second)].into_iter().all(|(side, applied)| {
+        let view = f.view(side);
+        let users = applied.reals.iter().flat_map(|n| view.users_in_order(*n)).collect();
+        reached(&mut f, side, users) == Ok(None)
+    })
+}
+
+/// Returns the calls of a graph as they are written.
+fn lines(graph: &Graph) -> impl Iterator<Item = (NodeId, String)> {
+    let calls = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call);
+    calls.map(|n| (n, write_node_line(graph, n)))
+}
+
 impl UserRule {
-    fn assumption(&self) -> Assumption {
-        Assumption::Rule { name: self.name.clone(), inputs: self.admitted.inputs() }
+    fn assumption(&self, admitted: Admitted) -> Assumption {
+        Assumption::Rule { name: self.name.clone(), inputs: admitted.inputs() }
     }
 }
 

@@ -14,25 +14,27 @@ use crate::editor::{Editor, Point};
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
 use crate::ops::Registry;
 
-/// Returns a graph with every class in the one way that it is written, and adds the classes that were written anew.
+/// Returns a graph with every class in the one way that it is written, and what stands there in the place of something else; adds the classes that were written anew.
 pub(super) fn rebuilt(
     terms: &Terms,
     graph: &Graph,
     side: &Side,
     registry: &Registry,
     touched: &mut BTreeSet<Id>,
-) -> Option<Graph> {
+) -> Option<(Graph, Vec<NodeId>)> {
     let editor = Editor::new(graph.clone(), Arc::new(registry.clone()));
     let mut writer = Writer { terms, best: flattest(terms, side), editor, stands: FxHashMap::default(), touched };
+    let mut placed = Vec::new();
     let nodes: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) != NodeKind::Output).collect();
     for node in nodes {
         let class = terms.find(side.class(node)?);
         let own = side.term(node)?;
         let stays = writer.best.get(&class).is_none_or(|best| *best == canonical(terms, own));
         let stands = if stays { None } else { writer.replace(node, class)? };
+        placed.extend(stands);
         writer.stands.entry(class).or_insert(stands.unwrap_or(node));
     }
-    Some(writer.editor.into_graph())
+    Some((writer.editor.into_graph(), placed))
 }
 
 fn canonical(terms: &Terms, term: &Term) -> Term {

@@ -1,4 +1,4 @@
-//! What rules make of two graphs at once, in any order, as often as they hold and both ways: equality saturation.
+//! What rules that hold both ways make of two graphs at once, in any order and as often as they hold: equality saturation.
 //!
 //! Promises: two graphs come back in which everything that the rules make equal is written alike, as far as the budget goes; a rule is used only where its operands' types are what it states, and
 //! what is replaced makes new memory, before and after, so that what outputs share stays as it was. Leaves it to the judge whether the two mean the same.
@@ -13,11 +13,12 @@ use egg::{
 use rustc_hash::FxHashMap;
 
 use super::UserRule;
-use super::matching::{Found, fits, inputs, is_left_alone, result};
+use super::matching::{Applied, Found, fits, inputs, is_left_alone, is_near, result};
 use super::rebuild::rebuilt;
 use super::terms::{Heads, Term, Terms, Typed, add};
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
 use crate::ops::Registry;
+use crate::verify::verdict::Level;
 
 /// How often all rules are asked.
 const ROUNDS: usize = 12;
@@ -26,11 +27,10 @@ const TERMS: usize = 20_000;
 /// For how long.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Two graphs after rules were applied, and which ones.
+/// Two graphs after rules were applied.
 pub(super) struct Saturated {
-    pub(super) before: Graph,
-    pub(super) after: Graph,
-    pub(super) used: BTreeSet<usize>,
+    pub(super) before: Applied,
+    pub(super) after: Applied,
     /// Whether rules make nothing else equal.
     pub(super) is_whole: bool,
 }
@@ -49,7 +49,9 @@ pub(super) fn saturated(
     let mut runner = Runner::<Term, Typed>::new(Typed::new(before, Arc::clone(rules), registry, most));
     let sides = [add(&mut runner.egraph, before, true, registry), add(&mut runner.egraph, after, false, registry)];
     let heads = &mut runner.egraph.analysis.heads;
-    let ways = rules.iter().enumerate().flat_map(|(k, rule)| [(k, rule, true), (k, rule, false)]);
+    // What holds one way only makes nothing equal.
+    let equal = rules.iter().enumerate().filter(|(_, rule)| rule.backwards.is_some());
+    let ways = equal.flat_map(|(k, rule)| [(k, rule, true), (k, rule, false)]);
     let rewrites: Vec<_> = ways.filter_map(|(k, rule, ahead)| rewrite(k, rule, ahead, heads)).collect();
     let limit = runner.egraph.total_size().saturating_add(TERMS);
     let scheduler = BackoffScheduler::default().with_initial_match_limit(TERMS);
@@ -63,8 +65,14 @@ pub(super) fn saturated(
     let after = rebuilt(&terms, after, second, registry, &mut touched)?;
     let rests_on = below(&terms, touched);
     let joined = terms.analysis.joined.iter();
-    let used = joined.filter(|(_, class)| rests_on.contains(&terms.find(*class))).map(|(k, _)| *k).collect();
-    Some(Saturated { before, after, used, is_whole })
+    let used: BTreeSet<usize> =
+        joined.filter(|(_, class)| rests_on.contains(&terms.find(*class))).map(|(k, _)| *k).collect();
+    let is_real = used.iter().filter_map(|k| rules.get(*k)).any(|rule| rule.level == Level::Real);
+    let [before, after] = [before, after].map(|(graph, mut reals)| {
+        reals.retain(|n| is_real && is_near(graph.ty(*n)));
+        Applied { graph, used: used.clone(), reals }
+    });
+    Some(Saturated { before, after, is_whole })
 }
 
 /// Returns these classes and all that is below them: what joined those may have joined these.
