@@ -40,9 +40,10 @@ impl<'b> Fields<'b> {
             let (byte, rest) = self.0.split_first()?;
             self.0 = rest;
             let low = u64::from(byte & 0x7f);
-            let shifted = low.checked_shl(place.checked_mul(7)?)?;
+            let by = place.checked_mul(7)?;
+            let shifted = low.checked_shl(by)?;
             // What is beyond 64 bits would be lost.
-            if shifted >> place.checked_mul(7)? != low {
+            if shifted.checked_shr(by)? != low {
                 return None;
             }
             number |= shifted;
