@@ -270,6 +270,11 @@ fn padded_sizes(c: &mut Call<'_>, t: &TensorType) -> Result<Sizes, CallFault> {
     }
     let mut dims = t.sizes.clone();
     for (slot, pair) in dims.iter_mut().rev().zip(pads.chunks(2)) {
+        // What is cut off is there before anything is added.
+        let cut = pair.iter().filter_map(|p| p.fixed()).filter(|p| *p < 0).fold(0_i64, i64::saturating_add);
+        if slot.fixed().is_some_and(|n| n.saturating_add(cut) < 0) {
+            return Err(c.bad(1, "paddings that cut off what is there", sizes::show(c.symbols, &pads)));
+        }
         for pad in pair {
             *slot = sizes::add(c.symbols, *slot, *pad)?;
         }

@@ -325,6 +325,11 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
         return numbers_rise(f, side, operator, bound);
     }
     if operator.facts.any_size {
+        // What is told of the result's size is held to the operands' own.
+        let is_told = |k: usize| operator.schema.params.get(k).is_some_and(|p| p.default.is_some());
+        if operator.schema.param_index("output_size").is_some_and(|k| is_told(k) && *bound.get(k) != Arg::None) {
+            return false;
+        }
         return !given_sizes || &*operator.schema.namespace == "aten" && result.is_none() && is_size_query(operator);
     }
     if is_python(operator) {
@@ -543,6 +548,24 @@ fn is_python(operator: &Operator) -> bool {
         && operator.schema.returns.iter().all(|r| !r.ty.holds_tensors())
 }
 
+/// Whether sizes that stand for one dimension are that one, where a call names it: there may be no elements whatever it is.
+fn is_parted(
+    f: &mut Functional<'_>,
+    operator: &Operator,
+    bound: &Bound<'_>,
+    from: &TensorType,
+    to: &TensorType,
+) -> bool {
+    let (Some(dim), Some(_)) = (operator.schema.param_index("dim"), operator.schema.param_index("sizes")) else {
+        return true;
+    };
+    let parts = to.rank().checked_add(1).and_then(|n| n.checked_sub(from.rank()));
+    let (Some(d), Some(parts)) = (axis(bound.get(dim), from.rank()), parts) else { return false };
+    let whole = from.sizes.get(d).copied();
+    let product = to.sizes.get(d..d.saturating_add(parts)).and_then(|all| f.sizes.product(all));
+    whole.zip(product).is_some_and(|(a, b)| f.sizes.same(a, b))
+}
+
 fn step_fits(
     f: &mut Functional<'_>,
     side: Side,
@@ -588,7 +611,9 @@ fn step_fits(
                 return memory.is_some_and(|d| !d.is_complex()) && !to.dtype.is_complex();
             }
             let call = ViewCall { view, operator, bound, place };
-            call.step(from, to, &mut f.sizes).is_some() && guesses_no_size(f, side, bound, to)
+            is_parted(f, operator, bound, from, to)
+                && call.step(from, to, &mut f.sizes).is_some()
+                && guesses_no_size(f, side, bound, to)
         }
         ViewStep::PiecesAt => !is_symbolic(f, side, node),
         ViewStep::Narrow if is_symbolic(f, side, node) => lies_within_sizes(f, side, bound, from),

@@ -275,6 +275,7 @@ fn padded_in_mode(c: &Call<'_>) -> Needed {
     c.need_word(2, &["constant", "reflect", "replicate", "circular"])?;
     match c.text(2) {
         "constant" => Ok(()),
+        _ if c.ints(1).is_ok_and(|pads| pads.is_empty()) => Err(c.bad(1, "paddings of a dimension", "none")),
         "circular" if c.is_none(3) => padded_around(c),
         _ if c.float(3).is_some_and(|v| v != 0.0) => Err(c.bad(3, "no value but for constants", "a number")),
         "circular" => padded_around(c),

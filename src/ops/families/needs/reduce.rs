@@ -240,6 +240,13 @@ fn classes_or_probabilities(c: &Call<'_>) -> Needed {
         return batched(c);
     }
     c.need_dtype(1, "of floats, for probabilities", |d| is_inexact(d) && !d.is_complex())?;
+    if !c.is_none(2) {
+        c.need_rank(2, 1..=1)?;
+        let classes = t.sizes.get(usize::from(t.rank() > 1)).copied();
+        if !classes.is_none_or(|n| c.can_equal(&[n], &c.tensor(2).map(|w| w.sizes.clone()).unwrap_or_default())) {
+            return Err(c.bad(2, "a weight of each class", "others"));
+        }
+    }
     match c.arg(4) {
         Arg::Int(n) if *n >= 0 => Err(c.bad(4, "no ignored class with probabilities", n.to_string())),
         _ => Ok(()),
