@@ -14,6 +14,9 @@ use crate::rules::table::{Real, real};
 /// How many bounds and roundings within one another are looked through.
 const NESTED: usize = 8;
 
+/// A bound, from below or from above, or none where it is a rounding; and what it holds.
+type Held = (Option<(bool, f64)>, ExprId);
+
 impl Elements {
     /// Returns a float that becomes an integer with its bounds outside of what rounds it, and all of them together; `Some(None)` where it stands so.
     pub(super) fn held_outside(&mut self, x: ExprId) -> Option<Option<ExprId>> {
@@ -44,7 +47,7 @@ impl Elements {
     }
 
     /// What is held above 0, then multiplied or divided by a positive number, is held above 0 after that.
-    fn scaled_above_zero(&mut self, x: ExprId) -> Option<Option<(Option<(bool, f64)>, ExprId)>> {
+    fn scaled_above_zero(&mut self, x: ExprId) -> Option<Option<Held>> {
         let Some((op @ (Op::Mul | Op::Div), [held, by])) = self.op_of(x) else { return Some(None) };
         let (held, by) = (*held, *by);
         if !self.float(by).is_some_and(|v| v > 0.0 && v.is_finite()) {
@@ -56,7 +59,7 @@ impl Elements {
     }
 
     /// Returns what is held by an integer, from below where that is so, or rounded to one.
-    fn held_by(&self, x: ExprId) -> Option<(Option<(bool, f64)>, ExprId)> {
+    fn held_by(&self, x: ExprId) -> Option<Held> {
         let expr = self.expr(x)?;
         #[allow(clippy::cast_precision_loss)]
         let most = most_whole(expr.dtype)? as f64;
