@@ -502,19 +502,32 @@ fn a_pass_that_is_watched_is_built_and_run_again_when_it_changes() {
     watching.args(["--no-progress", "build", "--watch"]).arg(&dir).arg("-o").arg(&wasm).arg("--run").arg(file(PRE));
     let out =
         watching.current_dir(folder.path()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
-    let mut child = out.spawn().unwrap();
+    let mut child = Killed(out.spawn().unwrap());
     let source = std::fs::read_to_string(dir.join("pass.c")).unwrap();
-    // Nothing ends the command but this: the lines of its runs are read as they come.
-    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
-    let mut ran = |version: &str| {
-        let line = lines.find(|line| line.as_ref().is_ok_and(|line| line.starts_with("watched "))).unwrap().unwrap();
+    // Nothing ends the command but this: the lines of its runs are read as they come. What cannot be built has none.
+    let (send, lines) = std::sync::mpsc::channel();
+    let stdout = std::io::BufReader::new(child.0.stdout.take().unwrap());
+    std::thread::spawn(move || {
+        std::io::BufRead::lines(stdout).map_while(Result::ok).try_for_each(|line| send.send(line))
+    });
+    let ran = |version: &str| {
+        let next = || lines.recv_timeout(std::time::Duration::from_secs(240)).expect("the pass runs within minutes");
+        let line = std::iter::repeat_with(next).find(|line| line.starts_with("watched ")).unwrap();
         assert!(line.starts_with(&format!("watched {version} ")), "{line}");
     };
     ran("0.1.0");
     std::fs::write(dir.join("pass.c"), source.replace("0.1.0", "0.1.1-rc")).unwrap();
     ran("0.1.1-rc");
-    child.kill().unwrap();
-    child.wait().unwrap();
+}
+
+/// A process that ends with what began it.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::UserRule;
 use crate::editor::{Editor, NewCall, Point};
-use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
+use crate::graph::{BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
 
 /// A call on classes, or a leaf.
@@ -133,7 +133,7 @@ impl Side {
         self.terms.get(&node).map(|(term, _)| term)
     }
 
-    /// Returns what only this graph's own nodes give: inputs, and calls that do more than give a value.
+    /// Returns the heads of what has no operands: what only this graph's own nodes give is among them.
     pub(super) fn leaves(&self) -> impl Iterator<Item = u32> {
         self.terms.values().filter(|(term, _)| term.operands.is_empty()).map(|(term, _)| term.head)
     }
@@ -158,7 +158,11 @@ pub(super) fn add(terms: &mut Terms, graph: &Graph, is_first: bool, registry: &R
     let mut inputs = 0_u32;
     for node in graph.nodes(BodyId::ROOT) {
         let heads = &mut terms.analysis.heads;
-        let leaf = |heads: &mut Heads, text| Term { head: heads.head(text, None), operands: SmallVec::new() };
+        let ty = told(graph.ty(node));
+        let leaf = |heads: &mut Heads, text: String| {
+            let head = heads.head(format!("{text}: {ty}"), None);
+            Term { head, operands: SmallVec::new() }
+        };
         let term = match graph.kind(node) {
             NodeKind::Output => continue,
             NodeKind::Placeholder => {
@@ -185,6 +189,13 @@ pub(super) fn add(terms: &mut Terms, graph: &Graph, is_first: bool, registry: &R
         side.terms.insert(node, (term, class));
     }
     side
+}
+
+/// What a leaf must be in both graphs to be one: the types of one of them are asked for.
+fn told(ty: &ValueType) -> String {
+    let sizes = |t: &TensorType| t.sizes.iter().map(|size| size.fixed()).collect::<Vec<_>>();
+    ty.as_tensor()
+        .map_or_else(|| format!("{:?}", std::mem::discriminant(ty)), |t| format!("{:?}{:?}", t.dtype, sizes(t)))
 }
 
 fn gives_a_value(graph: &Graph, node: NodeId, registry: &Registry) -> bool {
