@@ -78,7 +78,7 @@ fn admit(args: &RulesArgs, global: &Global) -> anyhow::Result<Exit> {
         }
         _ => format!("refused   {}\n", g.reason),
     };
-    output::print(all.iter().map(line).collect::<String>().trim_end())?;
+    output::print(&all.iter().map(line).collect::<String>())?;
     Ok(exit)
 }
 
