@@ -410,6 +410,101 @@ pub fn chosen_by(target: &str) -> Option<&'static Chosen> {
     CHOSEN.iter().find(|one| one.target == target)
 }
 
+/// Where a function of an operand ends.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Edge {
+    /// It has none at 0.
+    Zero,
+    /// It has none at 0, and below.
+    Positive,
+    /// It has none below 0.
+    Negative,
+    /// It has none at another place, or at one that depends on more than this.
+    Elsewhere,
+}
+
+/// Functions that end somewhere, and which operand says where.
+const EDGES: &[(Edge, usize, &[&str])] = &[
+    (
+        Edge::Positive,
+        0,
+        &[
+            "aten.log.default",
+            "aten.log2.default",
+            "aten.log10.default",
+            "aten.rsqrt.default",
+            "prims.log.default",
+            "prims.log2.default",
+            "prims.log10.default",
+            "prims.rsqrt.default",
+            "aten.pow.Tensor_Tensor",
+            "prims.pow.default",
+        ],
+    ),
+    (Edge::Elsewhere, 1, &["aten.pow.Tensor_Tensor", "prims.pow.default"]),
+    (Edge::Negative, 0, &["aten.sqrt.default", "prims.sqrt.default"]),
+    (Edge::Zero, 0, &["aten.reciprocal.default", "prims.reciprocal.default"]),
+    (Edge::Zero, 1, &["aten.div.Tensor", "aten.true_divide.Tensor", "aten.divide.Tensor", "prims.div.default"]),
+    (Edge::Zero, 2, &["aten.addcdiv.default"]),
+    (
+        Edge::Positive,
+        1,
+        &[
+            "aten.xlogy.Tensor",
+            "aten.xlogy.Scalar_Self",
+            "aten.special_xlogy.default",
+            "aten.special_xlogy.self_scalar",
+        ],
+    ),
+    (
+        Edge::Elsewhere,
+        0,
+        &[
+            "aten.log1p.default",
+            "aten.logit.default",
+            "aten.acos.default",
+            "aten.asin.default",
+            "aten.acosh.default",
+            "aten.atanh.default",
+            "aten.tan.default",
+            "aten.lgamma.default",
+            "aten.digamma.default",
+            "aten.polygamma.default",
+            "aten.mvlgamma.default",
+            "aten.erfinv.default",
+            "aten.special_log1p.default",
+            "aten.special_logit.default",
+            "aten.special_gammaln.default",
+            "aten.special_digamma.default",
+            "aten.special_psi.default",
+            "aten.special_polygamma.default",
+            "aten.special_multigammaln.default",
+            "aten.special_erfinv.default",
+            "aten.special_ndtri.default",
+            "aten.special_modified_bessel_k0.default",
+            "aten.special_modified_bessel_k1.default",
+            "aten.special_scaled_modified_bessel_k0.default",
+            "aten.special_scaled_modified_bessel_k1.default",
+            "aten.special_bessel_y0.default",
+            "aten.special_bessel_y1.default",
+            "prims.log1p.default",
+            "prims.acos.default",
+            "prims.asin.default",
+            "prims.acosh.default",
+            "prims.atanh.default",
+            "prims.tan.default",
+            "prims.lgamma.default",
+            "prims.digamma.default",
+            "prims.erf_inv.default",
+        ],
+    ),
+];
+
+/// Returns where what an operator computes of one of its operands ends, powers to a number aside.
+pub fn edge_of(target: &str, operand: usize) -> Option<Edge> {
+    EDGES.iter().find(|(_, k, all)| *k == operand && all.contains(&target)).map(|(edge, ..)| *edge)
+}
+
 /// Operators whose results are finite or NaN, whatever they are given.
 const FINITE: &[&str] = &["aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default"];
 

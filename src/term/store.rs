@@ -30,6 +30,8 @@ struct Value<K> {
     key: Option<K>,
     term: Option<Term>,
     settled: bool,
+    /// Whether some of the class are equal over the reals only.
+    near: bool,
 }
 
 /// All values.
@@ -59,7 +61,7 @@ impl<K> Default for Store<K> {
 impl<K: Copy + Eq + Hash> Store<K> {
     fn push(&mut self, key: Option<K>, term: Option<Term>) -> ValueId {
         let id = ValueId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        self.values.push(Value { parent: id, key, term, settled: false });
+        self.values.push(Value { parent: id, key, term, settled: false, near: false });
         id
     }
 
@@ -204,10 +206,11 @@ impl<K: Copy + Eq + Hash> Store<K> {
         let Some(value) = self.values.get_mut(child.slot()) else { return };
         value.parent = root;
         let (term, key) = (value.term.clone(), value.key);
-        let settled = value.settled;
+        let (settled, near) = (value.settled, value.near);
         if let Some(value) = self.values.get_mut(root.slot()) {
             // Whatever is below either was found: their terms are equal.
             value.settled |= settled;
+            value.near |= near;
             // What is an input stays one: it is not what it was found equal to, which may be made of it.
             let is_leaf = |t: &Option<Term>| t.as_ref().is_some_and(|t| matches!(*t.form, Form::Leaf(_)));
             if is_leaf(&term) && !is_leaf(&value.term) {
@@ -217,6 +220,21 @@ impl<K: Copy + Eq + Hash> Store<K> {
                 value.key = value.key.or(key);
             }
         }
+    }
+
+    /// Joins two classes that are equal over the reals only.
+    pub fn union_near(&mut self, a: ValueId, b: ValueId) {
+        self.union(a, b);
+        let root = self.find(a);
+        if let Some(value) = self.values.get_mut(root.slot()) {
+            value.near = true;
+        }
+    }
+
+    /// Returns whether some of a value's class are equal over the reals only.
+    pub fn is_near(&mut self, id: ValueId) -> bool {
+        let root = self.find(id);
+        self.values.get(root.slot()).is_some_and(|v| v.near)
     }
 
     /// Returns the term of a value, if it was found.

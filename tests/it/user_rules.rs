@@ -112,6 +112,8 @@ fn what_a_rule_says_over_the_reals_reaches_no_step() {
     );
     for (of, expected) in [
         ("exp.default(y)", 0),
+        ("sqrt.default(y)", 1),
+        ("div.Tensor(x, y)", 1),
         ("gt.Scalar(y, 0.5)", 1),
         ("floor.default(y)", 1),
         ("_to_copy.default(y, dtype = torch.int64)", 1),

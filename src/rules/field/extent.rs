@@ -196,12 +196,12 @@ impl Elements {
     }
 
     /// Whether an element is never negative, whatever real numbers it is made of.
-    pub(super) fn is_never_negative(&mut self, root: ExprId) -> Option<bool> {
+    pub fn is_never_negative(&mut self, root: ExprId) -> Option<bool> {
         Some(self.extent_of(root)?.low >= 0.0)
     }
 
     /// Whether an element is so far from 0 that its square is seen in every dtype but `f16`.
-    pub(in crate::rules) fn is_apart_from_zero(&mut self, root: ExprId) -> Option<bool> {
+    pub fn is_apart_from_zero(&mut self, root: ExprId) -> Option<bool> {
         let found = self.extent_of(root)?;
         Some(found.low >= SEEN || found.high <= -SEEN)
     }

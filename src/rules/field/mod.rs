@@ -25,5 +25,7 @@ mod powers;
 mod ring;
 mod same;
 mod steps;
+mod zeros;
 
 pub use normal::Field;
+pub use zeros::BesideZero;

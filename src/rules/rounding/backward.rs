@@ -181,7 +181,7 @@ impl Length {
 
 /// Returns the number that an expression is, or the size.
 #[allow(clippy::cast_precision_loss)]
-pub(super) fn constant(e: &Elements, id: ExprId) -> Option<f64> {
+pub(in crate::rules) fn constant(e: &Elements, id: ExprId) -> Option<f64> {
     let expr = e.expr(id)?;
     match &expr.form {
         Form::Number(bits) => Some(f64::from_bits(*bits)),

@@ -35,6 +35,7 @@ use crate::rules::table;
 /// What elements of a source lie in; without a source, those of an unknown function.
 pub type Box<'b> = &'b dyn Fn(Option<SourceId>, Dtype) -> Option<Interval>;
 
+pub(in crate::rules) use backward::constant;
 pub(in crate::rules) use forward::{holds_a_one, is_element_of, largest as greatest};
 
 /// Returns whether no rounding reaches an expression.

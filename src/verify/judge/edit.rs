@@ -33,6 +33,7 @@ use crate::verify::policy::Policy;
 use crate::verify::prove::checked::Checking;
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::prove::partners::Partners;
+use crate::verify::prove::poles;
 use crate::verify::prove::real;
 use crate::verify::prove::widen;
 use crate::verify::replay::Replay;
@@ -174,6 +175,11 @@ fn finish(
     }
     if let Err(node) = real::is_carried(f, &c.rules.reals) {
         let reason = format!("values are equal over the reals only, and to `{node}` they are more than real numbers");
+        findings.push(Problem::unknown(Question::Values, reason).at([node]));
+    }
+    if let Err(node) = poles::are_not_crossed(f, &c.rules.reals) {
+        let reason =
+            format!("values are equal over the reals only, and may leave `{node}` undefined in one graph alone");
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
     }
     if real::is_wider_inside(f, &c.rules.reals, c.settles_first()) {

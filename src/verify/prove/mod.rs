@@ -5,6 +5,7 @@
 //! - `real`: values equal over the reals, with what that asks of both ends;
 //! - `bounded`: how far rounding may take them;
 //! - `checked`: fingerprints, where no rule shows two values equal;
+//! - `poles`: what is equal over the reals only, where functions end;
 //! - `partners`: which question of the other graph is the same;
 //! - `sweep`: which values of both graphs may be one;
 //! - `widen`: where congruence parts, the smallest terms around it that rules show equal.
@@ -14,6 +15,7 @@ pub(in crate::verify) mod checked;
 pub(in crate::verify) mod congruence;
 pub(in crate::verify) mod normal;
 pub(in crate::verify) mod partners;
+pub(in crate::verify) mod poles;
 pub(in crate::verify) mod real;
 mod region;
 mod speak;

@@ -18,7 +18,7 @@ use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::{SideEffect, Total};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
-use crate::rules::field::Field;
+use crate::rules::field::{BesideZero, Field};
 use crate::rules::fingerprint::Over;
 use crate::rules::meaning::{Array, Meant, Speaker};
 use crate::rules::rounding;
@@ -29,6 +29,7 @@ use crate::term::term::Side;
 use crate::verify::functional::key::Aspect;
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::bounded;
+use crate::verify::prove::poles::{self, Known};
 use crate::verify::prove::region::region;
 use crate::verify::prove::speak::Lowering;
 
@@ -42,6 +43,8 @@ const AGAIN: usize = 20_000;
 pub struct Reals {
     /// Pairs: as it was, as it is.
     pub pairs: Vec<(ValueId, ValueId)>,
+    /// Where both of each pair lie beside 0.
+    pub beside_zero: Vec<BesideZero>,
     /// Whether one of the pairs is only as close, and rounded elsewhere.
     wider: bool,
     /// Values that are assumed to lie in the working range.
@@ -64,13 +67,33 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
         let shown = shown(&mut lowering, reals, a, b);
         *fuel = fuel.saturating_sub(given.saturating_sub(lowering.speaker.e.fuel));
         if shown == Some(true) {
+            let beside = beside_zero(&mut lowering, reals, a, b).unwrap_or_default();
             let defined = std::mem::take(&mut lowering.speaker.e.defined);
             f.defined.extend(defined);
+            // Each as it is made: once they are one, which of them a class names is not said.
+            let [first, second] = [a, b].map(|one| poles::lies(f, &Known::default(), one).unwrap_or_default());
+            let beside = beside.or(first.and(second));
             reals.pairs.push((a, b));
+            reals.beside_zero.push(beside);
             return true;
         }
     }
     false
+}
+
+/// Returns where two values that are equal over the reals lie beside 0.
+fn beside_zero(l: &mut Lowering<'_, '_>, reals: &Reals, a: ValueId, b: ValueId) -> Option<BesideZero> {
+    let (Meant::One(x), Meant::One(y)) = (l.meant(a)?, l.meant(b)?) else { return None };
+    let found = l.speaker.e.beside_zero(x.expr, y.expr)?;
+    // What both are made of may itself be equal over the reals only.
+    let is_input = |source: &Source| {
+        let Source::Value(id) = source else { return false };
+        l.f.store
+            .key(*id)
+            .is_some_and(|k| matches!(l.f.view(k.side).kind(k.place.node), NodeKind::Placeholder | NodeKind::GetAttr))
+    };
+    let given = reals.pairs.is_empty() || sources(&l.speaker.e, &[x.expr, y.expr]).iter().all(|(_, s)| is_input(s));
+    Some(BesideZero { alike: found.alike && given, ..found })
 }
 
 fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) -> Option<bool> {

@@ -164,6 +164,9 @@ pub(in crate::verify) fn show(
         steps.push(Step { level, one, other });
     }
     f.checking.take();
-    f.store.union(a, b);
+    match level {
+        Level::Exact => f.store.union(a, b),
+        Level::Real => f.store.union_near(a, b),
+    }
     true
 }

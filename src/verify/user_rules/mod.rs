@@ -18,7 +18,7 @@ pub use admission::{NotAdmitted, admit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::formats::text::write_node_line;
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
@@ -32,6 +32,7 @@ use crate::verify::judge::judge_pair;
 use crate::verify::judge::kinds::Kinds;
 use crate::verify::judge::pair::comparable;
 use crate::verify::options::JudgeOptions;
+use crate::verify::prove::poles::is_not_crossed;
 use crate::verify::prove::real::reached;
 use crate::verify::user_rules::matching::Applied;
 use crate::verify::verdict::{Assumption, Finding, Level, Question, Stop, Verdict};
@@ -156,7 +157,9 @@ fn are_carried([first, second]: [&Applied; 2], registry: &Registry, options: &Ju
     [(Side::Before, first), (Side::After, second)].into_iter().all(|(side, applied)| {
         let view = f.view(side);
         let users = applied.reals.iter().flat_map(|n| view.users_in_order(*n)).collect();
+
         reached(&mut f, side, users) == Ok(None)
+            && is_not_crossed(&mut f, side, &FxHashMap::default(), &applied.reals).is_ok()
     })
 }
 

@@ -1,0 +1,100 @@
+//! Where two elements that are equal over the reals lie beside 0.
+//!
+//! ## What it says
+//! Both may lie surely apart from 0, or surely on one side of it, whatever is rounded. Or both are 0 in the same places: of sums of what is not negative,
+//! their roots, and what they are multiplied by that is no tiny number, nothing cancels and nothing vanishes; what both are made of is the same bits in both.
+//!
+//! ## When it is wrong
+//! Of a difference, which is 0 where both parts round to one; of a product of two tiny numbers, which is 0 in a dtype though neither is. Numbers under the
+//! smallest normal one are not told from 0, as a device may not.
+
+use rustc_hash::FxHashSet;
+
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::cast::loses_nothing;
+use crate::rules::rounding::constant;
+use crate::rules::table::{Real, real};
+
+/// The least magnitude that a factor may have for a product to vanish only with its other factor.
+const SMALL: f64 = 1.0 / 16_777_216.0;
+
+/// Where two elements, or one, lie beside 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BesideZero {
+    /// Whether both are surely apart from it.
+    pub apart: bool,
+    /// Whether both are surely not below it.
+    pub never_negative: bool,
+    /// Whether both are 0, and on either side of it, in the same places.
+    pub alike: bool,
+}
+
+impl BesideZero {
+    /// Returns what is known in one way or another.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            apart: self.apart || other.apart,
+            never_negative: self.never_negative || other.never_negative,
+            alike: self.alike || other.alike,
+        }
+    }
+
+    /// Returns what is known of both.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            apart: self.apart && other.apart,
+            never_negative: self.never_negative && other.never_negative,
+            alike: self.alike && other.alike,
+        }
+    }
+}
+
+impl Elements {
+    /// Returns where two elements that are equal over the reals lie beside 0.
+    pub fn beside_zero(&mut self, x: ExprId, y: ExprId) -> Option<BesideZero> {
+        let below = |e: &Elements, root| e.below(root).into_iter().collect::<FxHashSet<ExprId>>();
+        let common: FxHashSet<ExprId> = below(self, x).intersection(&below(self, y)).copied().collect();
+        let mut each = |root: ExprId| {
+            let apart = self.is_apart_from_zero(root)?;
+            let never_negative = self.is_never_negative(root)?;
+            Some(BesideZero { apart, never_negative, alike: apart || self.keeps_zero(root, &common)? })
+        };
+        Some(each(x)?.and(each(y)?))
+    }
+
+    /// Whether an element is 0 where it would be one if nothing were rounded, on the same side of 0 elsewhere; some of what it is made of is taken as it is.
+    fn keeps_zero(&mut self, root: ExprId, given: &FxHashSet<ExprId>) -> Option<bool> {
+        let mut kept: FxHashSet<ExprId> = FxHashSet::default();
+        for id in self.below(root) {
+            self.spend(1)?;
+            let expr = self.expr(id)?.clone();
+            let keeps = given.contains(&id) || matches!(expr.form, Form::Const(_) | Form::Number(_) | Form::Load(..));
+            if keeps || expr.dtype.is_float() && self.step_keeps_zero(&expr, &kept)? {
+                kept.insert(id);
+            }
+        }
+        Some(kept.contains(&root))
+    }
+
+    fn step_keeps_zero(&mut self, expr: &Expr, kept: &FxHashSet<ExprId>) -> Option<bool> {
+        let all = expr.kids.iter().all(|k| kept.contains(k));
+        Some(match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Neg | Op::Abs | Op::Max | Op::AtLeast | Op::Min | Op::AtMost), _) => all,
+            (Form::Op(Op::Cast), [from]) => {
+                all && self.dtype(*from).is_some_and(|d| d.is_float() && loses_nothing(d, expr.dtype))
+            }
+            (Form::Op(Op::Add), [a, b]) => all && self.is_never_negative(*a)? && self.is_never_negative(*b)?,
+            (Form::Op(Op::Mul), [a, b]) => all && (self.is_no_less(*a) || self.is_no_less(*b)),
+            (Form::Op(Op::Div), [_, b]) => all && constant(self, *b).is_some_and(|v| v <= 1.0 / SMALL),
+            (Form::Reduce(Fold::Most | Fold::Least, ..), _) => all,
+            (Form::Reduce(Fold::Sum, ..), [each]) => all && self.is_never_negative(*each)?,
+            (Form::Named(target, _), [_]) => all && matches!(real(target), Some(Real::Sqrt | Real::Relu)),
+            _ => false,
+        })
+    }
+
+    /// Whether an element is a number that is not tiny.
+    fn is_no_less(&self, id: ExprId) -> bool {
+        constant(self, id).is_some_and(|v| v >= SMALL)
+    }
+}

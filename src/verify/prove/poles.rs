@@ -1,0 +1,162 @@
+//! Whether what is equal over the reals only decides where a function is defined.
+//!
+//! Promises: a divisor, and what a root, a logarithm or a power is taken of, that a rounding may take to another side of where the function ends is none that only real numbers are known of: near there one graph
+//! gives a number and the other none. It may be where both graphs' values surely lie apart from there, whatever is rounded, or are 0 in the same places ([`BesideZero`]). Functions that no table knows are defined everywhere here: the runs look at them.
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::{Place, getitem_of, places_of};
+use crate::graph::{Arg, BodyId, NodeId, NodeKind};
+use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source};
+use crate::rules::field::BesideZero;
+use crate::rules::meaning::{Meant, Speaker};
+use crate::rules::table::{Edge, Meaning, Real, edge_of, meaning, real};
+use crate::term::store::ValueId;
+use crate::term::term::Side;
+use crate::verify::functional::values::{Functional, bind};
+use crate::verify::prove::real::Reals;
+use crate::verify::prove::region::region;
+use crate::verify::prove::speak::Lowering;
+
+/// How many terms are looked into to see where a value lies.
+const TERMS: usize = 64;
+
+/// What is known of values that are equal over the reals only, by class.
+pub type Known = FxHashMap<ValueId, BesideZero>;
+
+/// Returns the first node, of either graph, that a value that is equal over the reals only may leave undefined in one of them.
+pub fn are_not_crossed(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
+    let known = known(f, reals);
+    for side in [Side::Before, Side::After].into_iter().filter(|_| !known.is_empty()) {
+        is_not_crossed(f, side, &known, &[])?;
+    }
+    Ok(())
+}
+
+/// Returns what is known of all classes of values that are equal over the reals only.
+fn known(f: &mut Functional<'_>, reals: &Reals) -> Known {
+    let mut known = Known::default();
+    for ((a, b), beside) in reals.pairs.iter().zip(&reals.beside_zero) {
+        for value in [a, b] {
+            let all = known.entry(f.store.find(*value)).or_insert(*beside);
+            *all = all.and(*beside);
+        }
+    }
+    known
+}
+
+/// Returns the first node of one graph that values of these classes, or of these nodes, may leave undefined.
+pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &[NodeId]) -> Result<(), String> {
+    let view = f.view(side);
+    let mut reached: FxHashMap<NodeId, BesideZero> = FxHashMap::default();
+    for node in view.nodes(BodyId::ROOT) {
+        // Inputs are what they are.
+        if view.kind(node) != NodeKind::Call {
+            continue;
+        }
+        let operands: Vec<(NodeId, BesideZero)> =
+            view.operands(node).filter_map(|n| reached.get(&n).map(|beside| (n, *beside))).collect();
+        for (operand, beside) in &operands {
+            if let Some(edge) = edge(f, side, node, *operand)
+                && !stays_off(*beside, edge)
+                && !is_apart(f, known, (side, *operand), edge)
+            {
+                return Err(view.name(node).to_string());
+            }
+        }
+        let alike = operands.iter().all(|(_, beside)| beside.alike) && follows(f, side, node);
+        let mut own = (!operands.is_empty()).then_some(BesideZero { alike, ..BesideZero::default() });
+        for place in places_of(view, node) {
+            let value = f.outcome(side, place);
+            own = known.get(&f.store.find(value)).copied().or(own);
+        }
+        if also.contains(&node) {
+            own = Some(BesideZero::default());
+        }
+        reached.extend(own.map(|beside| (node, beside)));
+    }
+    Ok(())
+}
+
+/// Whether values lie so beside 0 that both graphs, or none, are where a function ends.
+fn stays_off(beside: BesideZero, edge: Edge) -> bool {
+    match edge {
+        Edge::Zero => beside.apart || beside.alike,
+        Edge::Positive => beside.apart && beside.never_negative || beside.alike,
+        Edge::Negative => beside.never_negative || beside.alike,
+        Edge::Elsewhere => false,
+    }
+}
+
+/// Returns where what a node computes of an operand ends, if it does.
+#[allow(clippy::cast_precision_loss)]
+fn edge(f: &Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option<Edge> {
+    let view = f.view(side);
+    let operator = f.registry.operator_of(view, node).filter(|_| view.kind(node) == NodeKind::Call)?;
+    let bound = bind(operator, view, node)?;
+    let is = |k: usize| bound.args.len() > k && *bound.get(k) == Arg::Node(operand);
+    let power = |k: usize| match bound.get(k) {
+        Arg::Int(v) => Some(*v as f64),
+        Arg::Float(v) => Some(*v),
+        _ => None,
+    };
+    match meaning(&operator.target) {
+        Some(Meaning::Power) => match power(1) {
+            Some(v) if v >= 0.0 && v.fract() == 0.0 => None,
+            Some(v) if v >= 0.0 => Some(Edge::Negative),
+            Some(v) if v.fract() == 0.0 => Some(Edge::Zero),
+            _ => Some(Edge::Positive),
+        },
+        Some(Meaning::PowerOf) => power(0).is_none_or(|v| v <= 0.0).then_some(Edge::Elsewhere),
+        _ => (0..bound.args.len()).filter(|k| is(*k)).find_map(|k| edge_of(&operator.target, k)),
+    }
+}
+
+/// Whether every element of a node's value, made of values of which no more is known than where they lie beside 0, is apart from where a function ends.
+fn is_apart(f: &mut Functional<'_>, known: &Known, (side, node): (Side, NodeId), edge: Edge) -> bool {
+    let value = f.outcome(side, Place::of(node));
+    let is_made_of_others = !f.store.is_near(value);
+    is_made_of_others && lies(f, known, value).is_some_and(|beside| stays_off(beside, edge))
+}
+
+/// Returns where every element of a value lies beside 0, whatever is rounded: classes of what is equal over the reals only are not looked into.
+pub(super) fn lies(f: &mut Functional<'_>, known: &Known, value: ValueId) -> Option<BesideZero> {
+    let value = f.store.find(value);
+    let mut terms = region(f, value, value, f.budget.region.min(TERMS), false).terms;
+    terms.retain(|class, _| !f.store.is_near(*class));
+    let (bound, symbols) = (f.sizes.settled_names(), f.sizes.symbols().clone());
+    let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, f.budget.work), over_reals: true };
+    let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
+    let mut l = Lowering { f, terms, names, speaker, meant: FxHashMap::default() };
+    let Meant::One(x) = l.meant(value)? else { return None };
+    state_leaves(&mut l, known, x.expr);
+    let apart = l.speaker.e.is_apart_from_zero(x.expr)?;
+    let never_negative = l.speaker.e.is_never_negative(x.expr)?;
+    let defined = std::mem::take(&mut l.speaker.e.defined);
+    l.f.defined.extend(defined);
+    Some(BesideZero { apart, never_negative, alike: false })
+}
+
+/// Says of what stands for itself what is known of both graphs' values of it.
+fn state_leaves(l: &mut Lowering<'_, '_>, known: &Known, root: ExprId) {
+    for id in l.speaker.e.below(root) {
+        let Some(Form::Load(source, _)) = l.speaker.e.expr(id).map(|x| x.form.clone()) else { continue };
+        let Some(Source::Value(value)) = l.speaker.e.source_of(source).cloned() else { continue };
+        if known.get(&l.f.store.find(value)).is_some_and(|beside| beside.never_negative) {
+            l.speaker.e.is_number_between(source, 0.0, f64::INFINITY);
+        }
+    }
+}
+
+/// Whether what a node gives is 0 where its operands are, and on the side of 0 where they are.
+fn follows(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
+    let view = f.view(side);
+    if getitem_of(view, node).is_some() {
+        return true;
+    }
+    let Some(operator) = f.registry.operator_of(view, node) else { return false };
+    let moves = operator.facts.step.is_some() || operator.facts.same_as.is_some();
+    moves
+        || matches!(real(&operator.target), Some(Real::Sqrt | Real::Relu))
+        || matches!(meaning(&operator.target), Some(Meaning::Unary(Op::Neg | Op::Abs)))
+}
