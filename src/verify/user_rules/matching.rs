@@ -30,6 +30,13 @@ pub(super) struct Applied {
     pub(super) reals: Vec<NodeId>,
 }
 
+impl Applied {
+    /// A graph as it is.
+    pub(super) fn none(graph: &Graph) -> Self {
+        Applied { graph: graph.clone(), used: BTreeSet::new(), reals: Vec::new() }
+    }
+}
+
 /// Returns a graph in which rules were applied wherever they hold and `may` says so.
 pub(super) fn applied(
     graph: &Graph,
@@ -39,7 +46,7 @@ pub(super) fn applied(
 ) -> Applied {
     let (mut used, mut reals) = (BTreeSet::new(), Vec::new());
     if is_left_alone(graph, registry) {
-        return Applied { graph: graph.clone(), used, reals };
+        return Applied::none(graph);
     }
     let mut editor = Editor::new(graph.clone(), std::sync::Arc::new(registry.clone()));
     let places: Vec<NodeId> = graph.nodes(BodyId::ROOT).collect();

@@ -100,6 +100,8 @@ pub(in crate::verify) fn judged_by(
         return verdict;
     }
     let rules = &options.rules.0;
+    // Rules hold for types, which a graph need not state.
+    let (before, after) = &comparable(before, after, registry, &mut Findings::default());
     // What the second graph holds still is left in the first one, too, by a rule that leads one way.
     let kept: FxHashSet<String> = lines(after).map(|(_, line)| line).collect();
     let goes: FxHashSet<NodeId> = lines(before).filter(|(_, line)| !kept.contains(line)).map(|(n, _)| n).collect();
@@ -112,8 +114,12 @@ pub(in crate::verify) fn judged_by(
         let is_shown = found.accepted && are_carried([first, second], registry, &plain);
         is_shown.then(|| with_rules(&verdict, found, [first, second], (before, after, registry), options))
     };
-    if let Some(shown) = judged(&first, &second) {
-        return shown;
+    // What one graph says may be what a rule makes of the other's, so that it must not be changed.
+    let [before_alone, after_alone] = [before, after].map(Applied::none);
+    for (first, second) in [(&first, &after_alone), (&before_alone, &second), (&first, &second)] {
+        if let Some(shown) = judged(first, second) {
+            return shown;
+        }
     }
     let Some(all) = saturate::saturated(before, after, rules, registry) else { return verdict };
     let stopped = if all.is_whole { verdict.stopped } else { verdict.stopped.or(Some(Stop::Rules)) };
