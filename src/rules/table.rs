@@ -419,6 +419,8 @@ pub enum Edge {
     Positive,
     /// It has none below 0.
     Negative,
+    /// It has none at -1, and below.
+    AboveMinusOne,
     /// It has none at another place, or at one that depends on more than this.
     Elsewhere,
 }
@@ -439,13 +441,63 @@ const EDGES: &[(Edge, usize, &[&str])] = &[
             "prims.rsqrt.default",
             "aten.pow.Tensor_Tensor",
             "prims.pow.default",
+            "aten.float_power.Tensor_Tensor",
+            "aten._foreach_log.default",
+            "aten._foreach_log2.default",
+            "aten._foreach_log10.default",
+            "aten._foreach_rsqrt.default",
         ],
     ),
-    (Edge::Elsewhere, 1, &["aten.pow.Tensor_Tensor", "prims.pow.default"]),
-    (Edge::Negative, 0, &["aten.sqrt.default", "prims.sqrt.default"]),
-    (Edge::Zero, 0, &["aten.reciprocal.default", "prims.reciprocal.default"]),
-    (Edge::Zero, 1, &["aten.div.Tensor", "aten.true_divide.Tensor", "aten.divide.Tensor", "prims.div.default"]),
-    (Edge::Zero, 2, &["aten.addcdiv.default"]),
+    (
+        Edge::Elsewhere,
+        1,
+        &[
+            "aten.pow.Tensor_Tensor",
+            "prims.pow.default",
+            "aten.float_power.Tensor_Tensor",
+            "aten.float_power.Scalar",
+            "aten.logit_backward.default",
+            "aten._foreach_pow.List",
+            "aten._foreach_pow.ScalarAndTensor",
+        ],
+    ),
+    // What is divided by the root of it and a little more.
+    (
+        Edge::Negative,
+        4,
+        &[
+            "aten.batch_norm.default",
+            "aten.native_batch_norm.default",
+            "aten._native_batch_norm_legit.default",
+            "aten._native_batch_norm_legit_no_training.default",
+            "aten._batch_norm_no_update.default",
+        ],
+    ),
+    (Edge::Negative, 0, &["aten.sqrt.default", "prims.sqrt.default", "aten._foreach_sqrt.default"]),
+    (Edge::Zero, 0, &["aten.reciprocal.default", "prims.reciprocal.default", "aten._foreach_reciprocal.default"]),
+    (
+        Edge::Zero,
+        1,
+        &[
+            "aten.div.Tensor",
+            "aten.true_divide.Tensor",
+            "aten.divide.Tensor",
+            "aten.div.Tensor_mode",
+            "prims.div.default",
+            "aten._foreach_div.List",
+            "aten._foreach_div.Tensor",
+        ],
+    ),
+    (
+        Edge::Zero,
+        2,
+        &[
+            "aten.addcdiv.default",
+            "aten._foreach_addcdiv.Scalar",
+            "aten._foreach_addcdiv.ScalarList",
+            "aten._foreach_addcdiv.Tensor",
+        ],
+    ),
     (
         Edge::Positive,
         1,
@@ -457,11 +509,27 @@ const EDGES: &[(Edge, usize, &[&str])] = &[
         ],
     ),
     (
+        Edge::AboveMinusOne,
+        0,
+        &["aten.log1p.default", "aten.special_log1p.default", "prims.log1p.default", "aten._foreach_log1p.default"],
+    ),
+    (
         Edge::Elsewhere,
         0,
         &[
-            "aten.log1p.default",
             "aten.logit.default",
+            "aten.float_power.Tensor_Scalar",
+            "aten.arccos.default",
+            "aten.arcsin.default",
+            "aten.arccosh.default",
+            "aten.arctanh.default",
+            "aten._foreach_acos.default",
+            "aten._foreach_asin.default",
+            "aten._foreach_tan.default",
+            "aten._foreach_lgamma.default",
+            "aten._foreach_pow.List",
+            "aten._foreach_pow.Scalar",
+            "aten._foreach_pow.ScalarList",
             "aten.acos.default",
             "aten.asin.default",
             "aten.acosh.default",
@@ -472,7 +540,6 @@ const EDGES: &[(Edge, usize, &[&str])] = &[
             "aten.polygamma.default",
             "aten.mvlgamma.default",
             "aten.erfinv.default",
-            "aten.special_log1p.default",
             "aten.special_logit.default",
             "aten.special_gammaln.default",
             "aten.special_digamma.default",
@@ -487,7 +554,6 @@ const EDGES: &[(Edge, usize, &[&str])] = &[
             "aten.special_scaled_modified_bessel_k1.default",
             "aten.special_bessel_y0.default",
             "aten.special_bessel_y1.default",
-            "prims.log1p.default",
             "prims.acos.default",
             "prims.asin.default",
             "prims.acosh.default",
@@ -499,6 +565,37 @@ const EDGES: &[(Edge, usize, &[&str])] = &[
         ],
     ),
 ];
+
+/// Norms to a power that is their second argument: to 0 they count, and less ends at 0.
+const NORMS: &[&str] = &[
+    "aten.linalg_vector_norm.default",
+    "aten.norm.Scalar",
+    "aten.norm.ScalarOpt_dtype",
+    "aten.norm.ScalarOpt_dim",
+    "aten.norm.ScalarOpt_dim_dtype",
+    "aten._foreach_norm.Scalar",
+];
+
+/// Returns whether an operator is the norm to a power that is its second argument.
+pub fn is_norm(target: &str) -> bool {
+    NORMS.contains(&target)
+}
+
+/// Functions that are defined everywhere, though their definitions divide or take logarithms.
+const EVERYWHERE: &[&str] = &[
+    "aten.logsumexp.default",
+    "aten.special_logsumexp.default",
+    "aten.logcumsumexp.default",
+    "aten.logaddexp.default",
+    "aten.logaddexp2.default",
+    "aten.sinc.default",
+    "aten.special_sinc.default",
+];
+
+/// Returns whether an operator is defined for every number, whatever its definition says.
+pub fn is_defined_everywhere(target: &str) -> bool {
+    EVERYWHERE.contains(&target)
+}
 
 /// Returns where what an operator computes of one of its operands ends, powers to a number aside.
 pub fn edge_of(target: &str, operand: usize) -> Option<Edge> {

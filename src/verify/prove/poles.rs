@@ -3,16 +3,17 @@
 //! Promises: a divisor, and what a root, a logarithm or a power is taken of, that a rounding may take to another side of where the function ends is none that only real numbers are known of: near there one graph
 //! gives a number and the other none. It may be where both graphs' values surely lie apart from there, whatever is rounded, or are 0 in the same places ([`BesideZero`]). Functions that no table knows are defined everywhere here: the runs look at them.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::analysis::{Place, getitem_of, places_of};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind};
-use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source};
+use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::BesideZero;
 use crate::rules::meaning::{Meant, Speaker};
-use crate::rules::table::{Edge, Meaning, Real, edge_of, meaning, real};
+use crate::rules::table::{Edge, Meaning, Real, edge_of, is_defined_everywhere, is_norm, meaning, real};
 use crate::term::store::ValueId;
-use crate::term::term::Side;
+use crate::term::term::{Form as TermForm, Side, Term};
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::real::Reals;
 use crate::verify::prove::region::region;
@@ -64,6 +65,9 @@ pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &
                 return Err(view.name(node).to_string());
             }
         }
+        if !operands.iter().all(|(_, beside)| beside.alike) && !stays_off_within(f, (side, node), &operands) {
+            return Err(view.name(node).to_string());
+        }
         let alike = operands.iter().all(|(_, beside)| beside.alike) && follows(f, side, node);
         let mut own = (!operands.is_empty()).then_some(BesideZero { alike, ..BesideZero::default() });
         for place in places_of(view, node) {
@@ -84,6 +88,7 @@ fn stays_off(beside: BesideZero, edge: Edge) -> bool {
         Edge::Zero => beside.apart || beside.alike,
         Edge::Positive => beside.apart && beside.never_negative || beside.alike,
         Edge::Negative => beside.never_negative || beside.alike,
+        Edge::AboveMinusOne => beside.never_negative,
         Edge::Elsewhere => false,
     }
 }
@@ -94,7 +99,7 @@ fn edge(f: &Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option
     let view = f.view(side);
     let operator = f.registry.operator_of(view, node).filter(|_| view.kind(node) == NodeKind::Call)?;
     let bound = bind(operator, view, node)?;
-    let is = |k: usize| bound.args.len() > k && *bound.get(k) == Arg::Node(operand);
+    let is = |k: usize| bound.get(k).nodes().any(|n| n == operand);
     let power = |k: usize| match bound.get(k) {
         Arg::Int(v) => Some(*v as f64),
         Arg::Float(v) => Some(*v),
@@ -108,8 +113,99 @@ fn edge(f: &Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option
             _ => Some(Edge::Positive),
         },
         Some(Meaning::PowerOf) => power(0).is_none_or(|v| v <= 0.0).then_some(Edge::Elsewhere),
+        _ if is_norm(&operator.target) => match bound.get(1) {
+            Arg::None => None,
+            _ => power(1).is_none_or(|v| v <= 0.0).then_some(Edge::Elsewhere),
+        },
         _ => (0..bound.args.len()).filter(|k| is(*k)).find_map(|k| edge_of(&operator.target, k)),
     }
+}
+
+/// Whether what a node's definition divides by, or takes a root or a logarithm of, stays off where that ends, of whatever operands: where the definition is understood.
+fn stays_off_within(f: &mut Functional<'_>, (side, node): (Side, NodeId), operands: &[(NodeId, BesideZero)]) -> bool {
+    let view = f.view(side);
+    let is_defined = f.registry.operator_of(view, node).is_some_and(|o| {
+        !is_defined_everywhere(&o.target)
+            && meaning(&o.target).is_none()
+            && real(&o.target).is_none()
+            && o.facts.step.is_none()
+            && o.facts.same_as.is_none()
+    });
+    let mut known = Known::default();
+    for (operand, beside) in operands.iter().filter(|_| is_defined) {
+        for place in places_of(view, *operand) {
+            let value = f.outcome(side, place);
+            known.insert(f.store.find(value), *beside);
+        }
+    }
+    let places = if is_defined { places_of(view, node) } else { SmallVec::new() };
+    places.into_iter().all(|place| {
+        let value = f.outcome(side, place);
+        edges_within(f, &known, value) != Some(false)
+    })
+}
+
+/// Whether all edges in the definition of a value, its operands standing for themselves, are stayed off from.
+fn edges_within(f: &mut Functional<'_>, known: &Known, value: ValueId) -> Option<bool> {
+    let mut terms = FxHashMap::default();
+    let mut at = f.store.find(value);
+    loop {
+        let term = f.term(at)?;
+        let whole = matches!(*term.form, TermForm::Item(_)).then(|| term.children.first().copied()).flatten();
+        terms.insert(at, term);
+        match whole {
+            Some(whole) => at = f.store.find(whole),
+            None => break,
+        }
+    }
+    let mut l = lowering(f, terms);
+    let Meant::One(x) = l.meant(value)? else { return None };
+    state_leaves(&mut l, known, x.expr);
+    let mut follows: FxHashSet<ExprId> = FxHashSet::default();
+    for id in l.speaker.e.below(x.expr) {
+        let expr = l.speaker.e.expr(id)?.clone();
+        let own = match &expr.form {
+            Form::Load(source, _) => is_one_of(&mut l, known, *source),
+            _ => false,
+        };
+        if own || expr.kids.iter().any(|k| follows.contains(k)) {
+            follows.insert(id);
+        }
+        let (edge, of) = match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Div), [_, of]) if expr.dtype.is_float() => (Edge::Zero, *of),
+            (Form::Named(target, _), [of, ..]) => match edge_of(target, 0) {
+                Some(edge) => (edge, *of),
+                None => continue,
+            },
+            _ => continue,
+        };
+        if follows.contains(&of) && !stays_off(lies_as(&mut l.speaker.e, of)?, edge) {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+fn is_one_of(l: &mut Lowering<'_, '_>, known: &Known, source: SourceId) -> bool {
+    match l.speaker.e.source_of(source) {
+        Some(Source::Value(value)) => {
+            let value = *value;
+            known.contains_key(&l.f.store.find(value))
+        }
+        _ => false,
+    }
+}
+
+fn lies_as(e: &mut Elements, root: ExprId) -> Option<BesideZero> {
+    let apart = e.is_apart_from_zero(root)?;
+    Some(BesideZero { apart, never_negative: e.is_never_negative(root)?, alike: false })
+}
+
+fn lowering<'l, 'f>(f: &'l mut Functional<'f>, terms: FxHashMap<ValueId, Term>) -> Lowering<'l, 'f> {
+    let (bound, symbols) = (f.sizes.settled_names(), f.sizes.symbols().clone());
+    let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, f.budget.work), over_reals: true };
+    let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
+    Lowering { f, terms, names, speaker, meant: FxHashMap::default() }
 }
 
 /// Whether every element of a node's value, made of values of which no more is known than where they lie beside 0, is apart from where a function ends.
@@ -124,17 +220,13 @@ pub(super) fn lies(f: &mut Functional<'_>, known: &Known, value: ValueId) -> Opt
     let value = f.store.find(value);
     let mut terms = region(f, value, value, f.budget.region.min(TERMS), false).terms;
     terms.retain(|class, _| !f.store.is_near(*class));
-    let (bound, symbols) = (f.sizes.settled_names(), f.sizes.symbols().clone());
-    let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, f.budget.work), over_reals: true };
-    let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
-    let mut l = Lowering { f, terms, names, speaker, meant: FxHashMap::default() };
+    let mut l = lowering(f, terms);
     let Meant::One(x) = l.meant(value)? else { return None };
     state_leaves(&mut l, known, x.expr);
-    let apart = l.speaker.e.is_apart_from_zero(x.expr)?;
-    let never_negative = l.speaker.e.is_never_negative(x.expr)?;
+    let beside = lies_as(&mut l.speaker.e, x.expr)?;
     let defined = std::mem::take(&mut l.speaker.e.defined);
     l.f.defined.extend(defined);
-    Some(BesideZero { apart, never_negative, alike: false })
+    Some(beside)
 }
 
 /// Says of what stands for itself what is known of both graphs' values of it.
