@@ -53,7 +53,9 @@ fn graph(layers: usize) -> Graph {
 }
 
 fn benches(c: &mut Criterion) {
-    let (graph, registry) = (graph(5_000), Registry::standard());
+    let (mut graph, registry) = (graph(5_000), Registry::standard());
+    // Whoever reads a model has its types checked.
+    assert!(registry.check_types(&mut graph).is_empty());
     let options = Options::default();
     let lowered = ge::draft(&graph, &options, &registry).unwrap();
     let bytes = lowered.graph.encode(Format::Bin);

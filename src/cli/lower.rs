@@ -106,36 +106,36 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
     let mut options = ge_options(args, config);
     options.keep_stages |= dump.is_some();
     let how = Lowering { mode: settled.mode, compiler: &config.compiler, ge: options, judging };
-    let made = match pipeline::lower(&loaded, &how) {
-        Ok(made) => made,
+    let lowered = match pipeline::lower(&loaded, &how) {
+        Ok(lowered) => lowered,
         Err(error) => return refuse(error, global),
     };
-    pipeline::dump_lowered(&made.lowered, &config.compiler, dump.as_mut())?;
-    let comparison = compare(args, &made.lowered)?;
+    pipeline::dump_lowered(&lowered, &config.compiler, dump.as_mut())?;
+    let comparison = compare(args, &lowered)?;
+    let format = args.output.as_deref().map(ge::Format::of).transpose()?;
+    let made = pipeline::settled(lowered, &loaded, &how, format);
     let is_accepted = made.is_accepted();
     let written = args.output.as_ref().filter(|_| is_accepted);
     if let Some(path) = written {
         let mut stage = Staging::default();
-        made.add_to(&mut stage, path, &loaded, &config.compiler)?;
+        made.add_to(&mut stage, path)?;
         stage.commit()?;
     }
     let found = found(&made);
-    let LoweredModel { lowered, judged, .. } = made;
+    let LoweredModel { host, remarks, nodes, judged, .. } = made;
     let report = Report {
         same: comparison.as_ref().map(|c| c.same),
         differences: comparison.map(|c| c.differences).unwrap_or_default(),
-        nodes: lowered.graph.len(),
+        nodes,
         unsupported: Vec::new(),
-        remarks: lowered.remarks,
+        remarks,
         output: written.map(|p| p.display().to_string()),
-        host: Some(lowered.host),
+        host: Some(host),
         defined: judged.as_ref().map_or(0, |j| j.defined),
         held: judged.as_ref().map_or(0, |j| j.held),
         opaque: judged.as_ref().map_or_else(Vec::new, |j| j.opaque.clone()),
         verdict: judged.map(|j| j.verdict),
     };
-    // The process ends here: taking a graph of a million pieces apart is time that nobody gets back.
-    std::mem::forget(lowered.graph);
     show(&report, found, args, global)?;
     Ok(if report.same == Some(false) || !is_accepted { Exit::Refused } else { Exit::Done })
 }

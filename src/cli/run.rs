@@ -406,18 +406,18 @@ fn write_outputs(
     let mut told = Vec::new();
     let mut stage = Staging::with_places(args.in_memory.places.clone());
     if let Some(path) = &args.lower {
-        let made = lower(args, loaded, settled)?;
+        let made = lower(args, path, loaded, settled)?;
         told.extend(found(&made));
-        let nodes = made.lowered.graph.len();
+        let nodes = made.nodes;
         if made.is_accepted() {
-            made.add_to(&mut stage, path, loaded, &settled.config.compiler)?;
+            made.add_to(&mut stage, path)?;
             told.push(("Lowered", format!("to {}, {nodes} GE nodes", path.display())));
             outputs.lowered = Some(path.display().to_string());
         }
-        let LoweredModel { lowered, judged, .. } = made;
+        let LoweredModel { remarks, judged, .. } = made;
         outputs.lowering = Some(LoweringReport {
             nodes,
-            remarks: lowered.remarks,
+            remarks,
             defined: judged.as_ref().map_or(0, |j| j.defined),
             held: judged.as_ref().map_or(0, |j| j.held),
             opaque: judged.as_ref().map_or_else(Vec::new, |j| j.opaque.clone()),
@@ -456,16 +456,17 @@ fn write_outputs(
 }
 
 /// Lowers what the passes left, and judges that.
-fn lower(args: &RunArgs, loaded: &Loaded, settled: &Settled) -> anyhow::Result<LoweredModel> {
+fn lower(args: &RunArgs, path: &Path, loaded: &Loaded, settled: &Settled) -> anyhow::Result<LoweredModel> {
     let compiler = &settled.config.compiler;
     let mut ge = pipeline::ge_options(compiler);
     ge.keep_stages |= args.dump.is_some();
     let judging = Some(settled.judging(settled.lowered_policy));
-    let made = pipeline::lower(loaded, &Lowering { mode: settled.mode, compiler, ge, judging })?;
+    let how = Lowering { mode: settled.mode, compiler, ge, judging };
+    let lowered = pipeline::lower(loaded, &how)?;
     let folder = args.dump.as_ref().map(|folder| folder.join("ge"));
     let mut dump = folder.map(|folder| Dump::open(&folder).with_context(|| cannot_open(&folder))).transpose()?;
-    pipeline::dump_lowered(&made.lowered, compiler, dump.as_mut())?;
-    Ok(made)
+    pipeline::dump_lowered(&lowered, compiler, dump.as_mut())?;
+    Ok(pipeline::settled(lowered, loaded, &how, Some(ge::Format::of(path)?)))
 }
 
 fn cannot_open(folder: &Path) -> String {

@@ -134,7 +134,7 @@ impl Arg {
     }
 
     /// Whether this is made of arguments.
-    fn nests(&self) -> bool {
+    pub(super) fn nests(&self) -> bool {
         matches!(self, Arg::List(_) | Arg::Tuple(_) | Arg::Dict(_))
     }
 
@@ -170,6 +170,7 @@ impl Arg {
 }
 
 /// Iterates over the nodes in an argument.
+#[derive(Default)]
 pub struct NodesIn<'a> {
     stack: smallvec::SmallVec<[&'a Arg; 4]>,
 }

@@ -10,9 +10,10 @@ use super::log::Log;
 use super::names::Names;
 use super::order::{self, Link, NONE};
 use super::{
-    Arg, BodyId, Bytes, Hearsay, Interner, Meta, NodeId, NodeKind, Row, Signature, StrId, Users, ValueType, View,
+    Arg, BodyId, Bytes, Hearsay, Interner, Meta, NodeId, NodeKind, Operands, Row, Signature, StrId, Users, ValueType,
+    View,
 };
-use crate::sym::{ExprId, KeyedMap, Symbols};
+use crate::sym::{ExprId, KeyedMap, Range, Symbols};
 
 /// A body: the graph itself or a sub-graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +61,16 @@ pub struct Graph {
     pub(crate) names: Names,
     pub(crate) free: Vec<u32>,
     pub(crate) log: Option<Box<Log>>,
+    pub(crate) checked: Option<Checked>,
+}
+
+/// That types were checked: by whom, and what was known of sizes and inputs then. Whoever changes a node takes it away.
+#[derive(Clone, Debug)]
+pub(crate) struct Checked {
+    by: u64,
+    ranges: Vec<(Box<str>, Range)>,
+    inputs_lie: InputLayout,
+    layout_assumed: bool,
 }
 
 /// One entry a slot.
@@ -173,7 +184,31 @@ impl Graph {
             names: Names::default(),
             free: Vec::new(),
             log: None,
+            checked: None,
         }
+    }
+
+    /// Notes that the rules of that number gave every type, and found nothing wrong.
+    pub(crate) fn note_checked(&mut self, by: u64) {
+        let ranges = self.symbols.symbols().map(|(name, range)| (name.into(), range)).collect();
+        let (inputs_lie, layout_assumed) = (self.inputs_lie, self.layout_assumed);
+        self.checked = Some(Checked { by, ranges, inputs_lie, layout_assumed });
+    }
+
+    /// Returns whether the rules of that number gave every type, and nothing that they look at is another since. Symbols may have been added.
+    pub(crate) fn is_checked(&self, by: u64) -> bool {
+        let holds = |c: &Checked| {
+            let own = self.symbols.symbols().take(c.ranges.len());
+            c.by == by
+                && (c.inputs_lie, c.layout_assumed) == (self.inputs_lie, self.layout_assumed)
+                && c.ranges.iter().map(|(name, range)| (&**name, *range)).eq(own)
+        };
+        self.checked.as_ref().is_some_and(holds)
+    }
+
+    /// Notes that something is no longer as it was checked.
+    pub(super) fn forget_checks(&mut self) {
+        self.checked = None;
     }
 
     /// Adds an empty sub-graph of that name under `parent`.
@@ -195,9 +230,20 @@ impl Graph {
         self.insert(body, None, name, node)
     }
 
+    /// Appends a node with a free name made of `wanted`. Form and types are not checked.
+    pub fn push_free(&mut self, body: BodyId, wanted: &str, node: NewNode) -> NodeId {
+        let name = self.take_free(body, wanted);
+        self.insert_named(body, None, name, node)
+    }
+
     /// Inserts a node before `before` (`None`: at the end). Form and types are not checked.
     pub fn insert(&mut self, body: BodyId, before: Option<NodeId>, name: &str, node: NewNode) -> NodeId {
         let name = self.take_name(body, name);
+        self.insert_named(body, before, name, node)
+    }
+
+    fn insert_named(&mut self, body: BodyId, before: Option<NodeId>, name: StrId, node: NewNode) -> NodeId {
+        self.forget_checks();
         let slot = self.free.pop().unwrap_or(u32::try_from(self.columns.alive.len()).unwrap_or(NONE));
         let generation = self.columns.generation.get(slot as usize).copied().unwrap_or(0);
         let id = NodeId { index: slot, generation };
@@ -230,6 +276,7 @@ impl Graph {
         if !self.contains(id) {
             return;
         }
+        self.forget_checks();
         self.save_row(id);
         self.count_uses(id, Users::remove);
         put(&mut self.columns.args, id.slot(), args);
@@ -240,6 +287,7 @@ impl Graph {
     /// Replaces the target.
     pub fn set_target(&mut self, id: NodeId, target: StrId) {
         if self.contains(id) {
+            self.forget_checks();
             self.save_row(id);
             self.targets.add(target);
             put(&mut self.columns.target, id.slot(), target);
@@ -249,6 +297,7 @@ impl Graph {
     /// Replaces the type; the annotation that was read no longer holds.
     pub fn set_type(&mut self, id: NodeId, ty: ValueType) {
         if self.contains(id) && self.columns.ty.get(id.slot()) != Some(&ty) {
+            self.forget_checks();
             self.save_row(id);
             put(&mut self.columns.ty, id.slot(), ty);
             put(&mut self.columns.printed, id.slot(), None);
@@ -258,6 +307,7 @@ impl Graph {
     /// Says what of the type is somebody's word.
     pub fn set_hearsay(&mut self, id: NodeId, hearsay: Hearsay) {
         if self.contains(id) && self.columns.hearsay.get(id.slot()) != Some(&hearsay) {
+            self.forget_checks();
             self.save_row(id);
             put(&mut self.columns.hearsay, id.slot(), hearsay);
         }
@@ -297,6 +347,7 @@ impl Graph {
             return;
         }
         if let Some(link) = self.link(id) {
+            self.forget_checks();
             self.unlink(id);
             self.link_before(id, link.body, before);
         }
@@ -307,6 +358,7 @@ impl Graph {
         let (Some(link), Some(&name)) = (self.link(id), self.columns.name.get(id.slot())) else {
             return;
         };
+        self.forget_checks();
         self.save_row(id);
         self.count_uses(id, Users::remove);
         self.names.give_back(link.body, name, &self.texts);
@@ -354,6 +406,10 @@ impl Graph {
                 return id;
             }
         }
+        self.take_free(body, wanted)
+    }
+
+    fn take_free(&mut self, body: BodyId, wanted: &str) -> StrId {
         let (id, base, count) = self.names.free(body, wanted, &mut self.texts);
         let old = self.names.counters.insert((body, base), count);
         if let Some(log) = &mut self.log {
@@ -367,7 +423,7 @@ impl Graph {
         let (Some(args), Some(kwargs)) = (args.get(id.slot()), kwargs.get(id.slot())) else {
             return;
         };
-        for operand in args.iter().chain(kwargs.iter().map(|(_, a)| a)).flat_map(Arg::nodes) {
+        for operand in Operands::of(args, kwargs) {
             if let Some(users) = users.get_mut(operand.slot()) {
                 change(users, id);
             }

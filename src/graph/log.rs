@@ -73,6 +73,7 @@ impl Graph {
     /// Takes every change since the innermost log began back. Costs what was changed.
     pub fn undo_log(&mut self) {
         let Some(mut log) = self.log.take() else { return };
+        self.forget_checks();
         let outer = log.outer.take();
         let id = |g: &Graph, slot: u32| NodeId {
             index: slot,

@@ -40,7 +40,7 @@ pub(crate) use log::Log;
 pub use model::{Envelope, Model, OpaqueForm, SymText};
 pub use node::{Hearsay, Meta, MetaEntry, NodeKind, Row, Span};
 pub use order::Link;
-pub use read::{Nodes, View};
+pub use read::{Nodes, Operands, View};
 pub use reduce::{Reduced, reduce};
 pub use replace::{put, replace, replaced_in};
 pub use signature::{InputKind, InputSpec, OutputKind, OutputSpec, Signature};

@@ -2,6 +2,7 @@
 //!
 //! Promises: a free name is found in logarithmic time (amortised over the names that are taken), whatever numbers names end in.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
@@ -95,13 +96,17 @@ fn note_run(runs: &mut BTreeMap<u64, u64>, first: u64, end: u64) {
 }
 
 /// Replaces what Python does not allow in a name, as FX does.
-fn legal(wanted: &str) -> String {
-    let mut clean: String =
-        wanted.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-    if clean.is_empty() || clean.starts_with(|c: char| c.is_ascii_digit()) {
+fn legal(wanted: &str) -> Cow<'_, str> {
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let begins = |text: &str| !text.is_empty() && !text.starts_with(|c: char| c.is_ascii_digit());
+    if begins(wanted) && wanted.chars().all(is_legal) {
+        return Cow::Borrowed(wanted);
+    }
+    let mut clean: String = wanted.chars().map(|c| if is_legal(c) { c } else { '_' }).collect();
+    if !begins(&clean) {
         clean.insert(0, '_');
     }
-    clean
+    Cow::Owned(clean)
 }
 
 /// Splits `mm_3` into `mm` and 3.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Arg, StrId, ValueType};
+use super::{Arg, Operands, StrId, ValueType};
 
 /// The kinds of FX nodes that an exported graph has.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
@@ -112,6 +112,6 @@ pub struct Row {
 impl Row {
     /// Returns every node that the arguments name, in written order, with repetitions.
     pub fn operands(&self) -> impl Iterator<Item = super::NodeId> + '_ {
-        self.args.iter().chain(self.kwargs.iter().map(|(_, a)| a)).flat_map(Arg::nodes)
+        Operands::of(&self.args, &self.kwargs)
     }
 }

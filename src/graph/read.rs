@@ -3,7 +3,7 @@
 //! Accessors given a stale id answer with something empty and never panic; whoever takes ids from outside asks
 //! [`View::contains`] first.
 
-use std::iter::{Chain, FlatMap, Map};
+use std::iter::Map;
 use std::ops::Range;
 use std::slice::Iter;
 
@@ -84,8 +84,7 @@ pub trait View {
 
     /// Returns every node that the arguments name, in written order, with repetitions.
     fn operands(&self, id: NodeId) -> Operands<'_> {
-        let value: fn(&(StrId, Arg)) -> &Arg = |(_, a)| a;
-        self.args(id).iter().chain(self.kwargs(id).iter().map(value)).flat_map(Arg::nodes)
+        Operands::of(self.args(id), self.kwargs(id))
     }
 
     /// Returns the keyword argument of that name.
@@ -113,11 +112,37 @@ pub trait View {
     }
 }
 
-type Keyword = (StrId, Arg);
-type Values<'a> = Chain<Iter<'a, Arg>, Map<Iter<'a, Keyword>, fn(&'a Keyword) -> &'a Arg>>;
-
 /// Iterates over the nodes that arguments name.
-pub type Operands<'a> = FlatMap<Values<'a>, NodesIn<'a>, fn(&'a Arg) -> NodesIn<'a>>;
+pub struct Operands<'a> {
+    args: Iter<'a, Arg>,
+    kwargs: Iter<'a, (StrId, Arg)>,
+    /// What is left of a list among them.
+    list: NodesIn<'a>,
+}
+
+impl<'a> Operands<'a> {
+    pub(crate) fn of(args: &'a [Arg], kwargs: &'a [(StrId, Arg)]) -> Self {
+        Operands { args: args.iter(), kwargs: kwargs.iter(), list: NodesIn::default() }
+    }
+}
+
+impl Iterator for Operands<'_> {
+    type Item = NodeId;
+
+    fn next(&mut self) -> Option<NodeId> {
+        loop {
+            if let Some(node) = self.list.next() {
+                return Some(node);
+            }
+            match self.args.next().or_else(|| self.kwargs.next().map(|(_, arg)| arg))? {
+                Arg::Node(node) => return Some(*node),
+                // Most arguments are no lists.
+                arg if arg.nests() => self.list = arg.nodes(),
+                _ => {}
+            }
+        }
+    }
+}
 
 /// Iterates over bodies.
 pub type Bodies = Map<Range<u32>, fn(u32) -> BodyId>;

@@ -3,7 +3,7 @@
 //! Promises: what is judged is what is written; a verdict rests on GE operators' own definitions, never on what lowered the graph; where an
 //! operator has none, values are unknown.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -29,14 +29,20 @@ pub struct Lowering<'a> {
     pub judging: Option<JudgeOptions>,
 }
 
-/// A lowered model and what was found of it.
+/// A lowered model as it is handed on, and what was found of it.
 pub struct LoweredModel {
-    /// The GE graph and what the host does around it.
-    pub lowered: ge::Lowered<ge::Draft>,
-    /// What was found, where it was judged.
+    /// What the host does around the GE graph.
+    pub host: Host,
+    /// Where this is not what TorchAir does.
+    pub remarks: Vec<ge::Remark>,
+    /// How many operators the GE graph has.
+    pub nodes: usize,
+    /// Nothing: it is not judged.
     pub judged: Option<Judged>,
-    /// The bytes that were judged.
-    written: Option<Vec<u8>>,
+    /// The GE graph in the form that was asked for.
+    bytes: Vec<u8>,
+    /// The options of the device, by GE's names.
+    options: BTreeMap<String, String>,
 }
 
 /// Why a model is not lowered.
@@ -77,23 +83,38 @@ pub fn ge_options(compiler: &CompilerOptions) -> ge::Options {
     }
 }
 
-/// Lowers a model and judges what came of it.
-pub fn lower(loaded: &Loaded, how: &Lowering<'_>) -> Result<LoweredModel, LoweringError> {
+/// Lowers a model.
+pub fn lower(loaded: &Loaded, how: &Lowering<'_>) -> Result<ge::Lowered<ge::Draft>, LoweringError> {
     check_lowers(how.mode)?;
-    let lowered = ge::draft(&loaded.model.graph, &how.ge, &loaded.registry)?;
-    let written = how.judging.as_ref().map(|_| lowered.graph.encode(ge::Format::Bin));
-    let judged = how.judging.as_ref().zip(written.as_deref()).map(|(judging, written)| {
-        let judging = &JudgeOptions {
-            constants: verify::constants(&loaded.model.graph, &loaded.model.weights),
-            ..judging.clone()
-        };
-        let mut judged = judge_lowered(written, &lowered.host, &loaded.model.graph, &loaded.registry, judging);
-        let verdict = &mut judged.verdict;
-        verdict.assumes.extend(assumed(how.compiler).into_iter().map(Assumption::Device));
-        verdict.accepted = verdict.accepted && takes(judging.policy, verdict);
-        judged
-    });
-    Ok(LoweredModel { lowered, judged, written })
+    Ok(ge::draft(&loaded.model.graph, &how.ge, &loaded.registry)?)
+}
+
+/// Judges a lowered model by its bytes, and gives it in the form that is asked for. While it is judged the graph in the making is there no more.
+pub fn settled(
+    lowered: ge::Lowered<ge::Draft>,
+    loaded: &Loaded,
+    how: &Lowering<'_>,
+    format: Option<ge::Format>,
+) -> LoweredModel {
+    let options = device_options(how.compiler, &loaded.model.graph, &lowered);
+    let ge::Lowered { graph, host, remarks, .. } = lowered;
+    let nodes = graph.len();
+    let is_written = format == Some(ge::Format::Bin) || how.judging.is_some();
+    let written = if is_written { graph.encode(ge::Format::Bin) } else { Vec::new() };
+    let other = format.filter(|f| *f != ge::Format::Bin).map(|f| graph.encode(f));
+    let Some(judging) = &how.judging else {
+        // The command ends here: taking a graph of a million pieces apart is time that nobody gets back.
+        std::mem::forget(graph);
+        return LoweredModel { host, remarks, nodes, judged: None, bytes: other.unwrap_or(written), options };
+    };
+    drop(graph);
+    let judging =
+        &JudgeOptions { constants: verify::constants(&loaded.model.graph, &loaded.model.weights), ..judging.clone() };
+    let mut judged = judge_lowered(&written, &host, &loaded.model.graph, &loaded.registry, judging);
+    let verdict = &mut judged.verdict;
+    verdict.assumes.extend(assumed(how.compiler).into_iter().map(Assumption::Device));
+    verdict.accepted = verdict.accepted && takes(judging.policy, verdict);
+    LoweredModel { host, remarks, nodes, judged: Some(judged), bytes: other.unwrap_or(written), options }
 }
 
 impl LoweredModel {
@@ -103,23 +124,11 @@ impl LoweredModel {
     }
 
     /// Has the GE graph appear at `path` and what belongs beside it there: the options of the device by GE's names, what the host does.
-    pub fn add_to(
-        &self,
-        stage: &mut Staging,
-        path: &Path,
-        loaded: &Loaded,
-        compiler: &CompilerOptions,
-    ) -> Result<(), LoweringError> {
-        let format = ge::Format::of(path)?;
-        let options = device_options(compiler, &loaded.model.graph, &self.lowered);
+    pub fn add_to(&self, stage: &mut Staging, path: &Path) -> Result<(), LoweringError> {
         let [options_path, host_path] = beside(path);
-        let bytes = match &self.written {
-            Some(written) if format == ge::Format::Bin => Cow::Borrowed(written),
-            _ => Cow::Owned(self.lowered.graph.encode(format)),
-        };
-        stage.add_bytes(path, &bytes)?;
-        stage.add_bytes(&options_path, (serde_json::to_string_pretty(&options)? + "\n").as_bytes())?;
-        stage.add_bytes(&host_path, (serde_json::to_string_pretty(&self.lowered.host)? + "\n").as_bytes())?;
+        stage.add_bytes(path, &self.bytes)?;
+        stage.add_bytes(&options_path, (serde_json::to_string_pretty(&self.options)? + "\n").as_bytes())?;
+        stage.add_bytes(&host_path, (serde_json::to_string_pretty(&self.host)? + "\n").as_bytes())?;
         Ok(())
     }
 }
@@ -159,20 +168,19 @@ pub fn judge_lowered(
     let mut settled = ge::inlined(original).unwrap_or_else(|| original.clone());
     let waits = ge::without_waits(&mut settled);
     // What is wrong with the graph itself is its reader's to say.
-    let _ = registry.check_types(&mut settled);
+    registry.settle_types(&mut settled);
     let of_form = ge::by_form(&mut settled, registry);
     ge::without_idle_writes(&mut settled);
     ge::without_own_memory(&mut settled, registry);
     ge::spelled(&mut settled, registry);
     // By the names of nodes the order of streams is held, and nothing else.
-    let raised = match ge::decode_lean(written, mentions_streams(&settled)) {
-        Ok(read) => ge::raise(&read, host, &settled, registry),
-        Err(error) => Err(RaiseError::Malformed(error.to_string())),
-    };
+    let raise = |read: &ge::Written<'_>| ge::raise(read, host, &settled, registry);
+    let raised = ge::decode_lean(written, mentions_streams(&settled), raise)
+        .unwrap_or_else(|error| Err(RaiseError::Malformed(error.to_string())));
     match raised {
         Ok(mut raised) => {
             ge::without_idle_writes(&mut raised.graph);
-            let mut before = ge::comparable(&settled, registry);
+            let mut before = ge::comparable(settled, registry);
             let mut defined = ge::by_definition(&mut before, &raised.graph, registry);
             let (rows, apart) = ge::biased(&mut before, &mut raised.graph, registry);
             defined.extend(apart);
@@ -182,7 +190,8 @@ pub fn judge_lowered(
             let ties = ge::sorted_first(&mut before, &raised.graph, registry);
             defined.extend(of_form);
             let zeros = ge::with_zeros(&mut before, &raised.graph, registry);
-            let mut verdict = verify::judge_pair(&before, &raised.graph, registry, options);
+            let graph = std::mem::take(&mut raised.graph);
+            let mut verdict = verify::judge_own_pair(before, graph, registry, options);
             if rows {
                 raised.assumed.push(ge::ROW_IS_ADDED.into());
             }

@@ -40,7 +40,9 @@ pub mod user_rules;
 
 pub use config::{Config, ConfigError, FileConfig, FilePass, Inputs, Origin, Stage};
 pub use dump::{Dump, DumpError, dump_folder, dump_lowered};
-pub use lower::{Judged, LoweredModel, Lowering, LoweringError, check_lowers, ge_options, judge_lowered, lower, takes};
+pub use lower::{
+    Judged, LoweredModel, Lowering, LoweringError, check_lowers, ge_options, judge_lowered, lower, settled, takes,
+};
 pub use options::{CompilerOptions, OptionError, assumed, device_options};
 #[cfg(feature = "sandbox")]
 pub use place::{Place, PlaceError, check_grants};

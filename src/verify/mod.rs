@@ -39,7 +39,7 @@ pub use differ::{
     Given, GivenError, Held, Illustration, Shows, Traced, TracedNode, Tried, Values, Witness, Written, given,
     illustrate, inline_table, refute, settle, trace, write_counterexample,
 };
-pub use judge::{judge_edit, judge_editor, judge_pair};
+pub use judge::{judge_edit, judge_editor, judge_own_pair, judge_pair};
 pub use models::{constants, of_models, unlike_models};
 pub use options::{Budget, Closure, JudgeOptions, Mode, stated};
 pub use policy::Policy;

@@ -24,7 +24,8 @@ fn raised(model: Model, registry: &Registry) -> Result<Model, String> {
         other => other.map_err(|e| e.to_string())?,
     };
     let read = ge::decode(&ge::encode(&lowered.graph, Format::Bin)).map_err(|e| e.to_string())?;
-    let mut graph = ge::raise(&read, &lowered.host, &model.graph, registry).map_err(|e| e.to_string())?.graph;
+    let mut graph =
+        ge::raise(&ge::Written::of(&read), &lowered.host, &model.graph, registry).map_err(|e| e.to_string())?.graph;
     // What is written is written in place there, and is no output.
     let mut signature = model.graph.signature.clone();
     if let Some(signature) = &mut signature {

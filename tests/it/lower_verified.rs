@@ -19,9 +19,9 @@ fn judged(graph: &Graph, lowered: &Lowered, registry: &Registry) -> Judged {
     if std::env::var_os("AIRLOCK_SHOW").is_some() {
         let mut settled = graph.clone();
         let _ = registry.check_types(&mut settled);
-        println!("{}", airlock::formats::text::write(&ge::comparable(&settled, registry)));
+        println!("{}", airlock::formats::text::write(&ge::comparable(settled.clone(), registry)));
         println!("{}", String::from_utf8_lossy(&ge::encode(&lowered.graph, Format::Py)));
-        if let Ok(raised) = ge::raise(&lowered.graph, &lowered.host, &settled, registry) {
+        if let Ok(raised) = ge::raise(&ge::Written::of(&lowered.graph), &lowered.host, &settled, registry) {
             println!("{}", airlock::formats::text::write(&raised.graph));
         }
     }

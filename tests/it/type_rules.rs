@@ -19,6 +19,33 @@ fn in_repository(ending: &str) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
+fn types_that_were_checked_are_the_same_when_they_are_checked_again() {
+    let registry = Registry::standard();
+    let mut nodes = 0;
+    let mut graphs = Vec::new();
+    for file in in_repository("fx") {
+        let text = std::fs::read_to_string(&file).unwrap();
+        graphs.push((file, text::read(&text, &text::ReadOptions::default()).unwrap()));
+    }
+    for file in in_repository("pt2") {
+        let graph = pt2::read(&file, &registry).unwrap().graph;
+        graphs.push((file, graph));
+    }
+    for (file, mut graph) in graphs {
+        let said = |g: &Graph| -> Vec<_> {
+            let nodes = g.bodies().flat_map(|b| g.nodes(b).collect::<Vec<_>>());
+            nodes.map(|n| (g.ty(n).clone(), g.hearsay(n), g.printed(n).map(str::to_string))).collect()
+        };
+        let first = registry.check_types(&mut graph);
+        let once = said(&graph);
+        assert_eq!(registry.check_types(&mut graph), first, "{}", file.display());
+        assert_eq!(said(&graph), once, "{}", file.display());
+        nodes += once.len();
+    }
+    assert!(nodes > 1000, "{nodes}");
+}
+
+#[test]
 fn printed_models_have_the_types_that_the_rules_give() {
     let registry = Registry::standard();
     let (mut nodes, mut wrong, mut otherwise) = (0, Vec::new(), 0);

@@ -96,8 +96,8 @@ pub(in crate::analysis) fn holds_tensor(ty: &ValueType) -> bool {
 }
 
 /// Returns every operand that is or holds a tensor.
-pub fn tensor_operands(view: &dyn View, node: NodeId) -> Vec<Place> {
-    let mut out: Vec<Place> = Vec::new();
+pub fn tensor_operands(view: &dyn View, node: NodeId) -> SmallVec<[Place; 4]> {
+    let mut out: SmallVec<[Place; 4]> = SmallVec::new();
     // Most calls have few: these are looked through.
     let mut seen: FxHashSet<Place> = FxHashSet::default();
     for operand in view.operands(node) {

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::analysis::call::{Bodies, Known, opaque_calls, takes_operator, writes};
 use crate::analysis::sharing::may_share::{Home, Shares, home_of_typed, tensor_operands};
@@ -23,7 +23,7 @@ use crate::analysis::sharing::place::{Place, getitem_of, places_of};
 use crate::analysis::sharing::results;
 use crate::analysis::sharing::results::Reached;
 use crate::graph::{Arg, BodyId, InputKind, NodeId, NodeKind, OutputKind, StrId, ValueType, View};
-use crate::ops::{Registry, SideEffect};
+use crate::ops::{Operator, Registry, SideEffect};
 use crate::sym::{KeyedIndexMap, KeyedMap};
 
 /// Which version of a storage: as it was born, or after a write.
@@ -62,6 +62,7 @@ pub struct Group {
     /// Where the writes of a version stand among the events.
     spans: FxHashMap<Stamp, (usize, usize)>,
     /// Where the births of those that have a say stand in program order.
+    /// Of a few, nothing: these are looked through.
     ranks: FxHashMap<Place, usize>,
     /// These storages, in that order, each with when it was born: right behind the call; what the caller gives is there at 0.
     born: Vec<(u64, Place)>,
@@ -93,7 +94,10 @@ impl Group {
 
     /// Returns the how-many-th storage of the group was born there; `None` for one that has no say in what others hold.
     pub fn rank(&self, origin: Place) -> Option<usize> {
-        self.ranks.get(&origin).copied()
+        match self.born.len() {
+            0..=FEW_BORN => self.born.iter().position(|(_, place)| *place == origin),
+            _ => self.ranks.get(&origin).copied(),
+        }
     }
 
     /// Returns the storages, as ranks, that were born with a version or after it, by calls before `order`; with [`Stamp::Birth`]
@@ -127,8 +131,41 @@ impl Group {
         let order = |p: &Place| view.place(p.node).map(|(_, order)| order);
         self.origins.sort_by_cached_key(|p| (born(p), order(p), *p));
         self.born = self.origins.iter().filter(|p| !idle.contains(p)).map(|p| (born(p), *p)).collect();
-        self.ranks = self.born.iter().enumerate().map(|(i, (_, p))| (*p, i)).collect();
+        if self.born.len() > FEW_BORN {
+            self.ranks = self.born.iter().enumerate().map(|(i, (_, p))| (*p, i)).collect();
+        }
         self.members.sort_unstable();
+    }
+}
+
+/// So many storages are looked through for one.
+const FEW_BORN: usize = 8;
+
+/// Places that were seen: a few are looked through.
+#[derive(Default)]
+struct Seen {
+    few: SmallVec<[Place; FEW_BORN]>,
+    many: FxHashSet<Place>,
+}
+
+impl Seen {
+    /// Returns whether a place is new.
+    fn insert(&mut self, place: Place) -> bool {
+        if self.many.is_empty() {
+            if self.few.contains(&place) {
+                return false;
+            }
+            if self.few.len() < FEW_BORN {
+                self.few.push(place);
+                return true;
+            }
+            self.many.extend(self.few.iter().copied());
+        }
+        self.many.insert(place)
+    }
+
+    fn contains(&self, place: Place) -> bool {
+        if self.many.is_empty() { self.few.contains(&place) } else { self.many.contains(&place) }
     }
 }
 
@@ -218,8 +255,8 @@ impl<'a> Storages<'a> {
 
     /// Whether results of one call may lie in memory that another of them lies in.
     fn may_be_one_memory(&self, node: NodeId) -> bool {
-        let is_marked = || self.registry.operator_of(self.view, node).is_some_and(|o| o.facts.one_memory);
-        self.view.kind(node) == NodeKind::Call && (self.runs_bodies(node) || is_marked())
+        let may_be = |o: &Operator| o.facts.one_memory || o.effects.side == Some(SideEffect::Control);
+        self.view.kind(node) == NodeKind::Call && self.registry.operator_of(self.view, node).is_some_and(may_be)
     }
 
     /// A result of bodies: what they return lies in operands, in memory that another result lies in too, or is new.
@@ -313,9 +350,9 @@ impl<'a> Storages<'a> {
     }
 
     /// Returns the nodes through which others name a value: the node itself, or its `getitem`s.
-    pub fn carriers(&mut self, place: Place) -> Vec<NodeId> {
+    pub fn carriers(&mut self, place: Place) -> SmallVec<[NodeId; 2]> {
         if place.item == Place::WHOLE {
-            return vec![place.node];
+            return smallvec![place.node];
         }
         let items = self.items(place.node);
         let taken = items.taken.get(&place.item).map(Vec::as_slice).unwrap_or(&[]);
@@ -457,7 +494,10 @@ impl<'a> Storages<'a> {
 
     /// Returns where the memory of a value is born.
     pub fn origin(&mut self, place: Place) -> Place {
-        let mut chain = Vec::new();
+        if let Some(known) = self.origins.get(&place) {
+            return *known;
+        }
+        let mut chain: SmallVec<[Place; 4]> = SmallVec::new();
         let mut at = place;
         let origin = loop {
             if let Some(known) = self.origins.get(&at) {
@@ -526,8 +566,8 @@ impl<'a> Storages<'a> {
 
     fn explore(&mut self, origin: Place) -> Group {
         let mut group = Group::default();
-        let mut seen: FxHashSet<Place> = FxHashSet::default();
-        let mut open = vec![origin];
+        let mut seen = Seen::default();
+        let mut open: Open = smallvec![origin];
         let world = self.world();
         // Since when operators that nobody described can know of this memory.
         let mut known: Option<u64> = None;
@@ -550,7 +590,7 @@ impl<'a> Storages<'a> {
                 known = Some(known.map_or(*since, |k| k.min(*since)));
                 // What one of them was given, another may keep and give back.
                 if !std::mem::replace(&mut linked, true) {
-                    open.extend(world.known.keys());
+                    open.extend(world.known.keys().copied());
                 }
             }
             open.extend(home.iter().map(|s| s.place()));
@@ -595,9 +635,9 @@ impl<'a> Storages<'a> {
         }
     }
 
-    fn add_finals(&mut self, group: &mut Group, members: &FxHashSet<Place>) {
+    fn add_finals(&mut self, group: &mut Group, members: &Seen) {
         let finals = self.finals().to_vec();
-        for (input, _, number) in finals.into_iter().filter(|(input, _, _)| members.contains(input)) {
+        for (input, _, number) in finals.into_iter().filter(|(input, _, _)| members.contains(*input)) {
             let stamp = Stamp::Final(number);
             let order = FINAL_ORDER.saturating_add(u64::from(number));
             group.events.push(Event { order, stamp, place: input, origin: input });
@@ -623,18 +663,18 @@ impl<'a> Storages<'a> {
         others.filter_map(|other| inputs.get(other.as_str())).map(|n| Place::of(*n)).collect()
     }
 
-    fn follow(&mut self, place: Place, carrier: NodeId, user: NodeId, group: &mut Group, open: &mut Vec<Place>) {
+    fn follow(&mut self, place: Place, carrier: NodeId, user: NodeId, group: &mut Group, open: &mut Open) {
         if self.view.kind(user) != NodeKind::Call || getitem_of(self.view, user).is_some_and(|(n, _)| n == place.node) {
             return;
         }
         let order = self.view.place(user).map_or(0, |(_, order)| order);
         let origin = self.origin(place);
         let flow = self.flow(user);
-        if flow.writes_all || flow.written.contains(&carrier) {
+        if flow.writes_all || flow.writes(carrier) {
             group.events.push(Event { order, stamp: Stamp::Write(user), place, origin });
         }
-        open.extend(&flow.any);
-        open.extend(flow.lies_in.get(&place).into_iter().flatten());
+        open.extend(flow.any.iter().copied());
+        open.extend(flow.lies_in(place));
     }
 
     /// Returns what a call does with its operands' memory; of calls with many operands it is kept, for each of them asks.
@@ -643,8 +683,7 @@ impl<'a> Storages<'a> {
             return known.clone();
         }
         let flow = Arc::new(self.find_flow(user));
-        let args = self.view.args(user).iter().chain(self.view.kwargs(user).iter().map(|(_, a)| a));
-        if args.flat_map(Arg::nodes).nth(FEW_OPERANDS).is_some() {
+        if self.view.operands(user).nth(FEW_OPERANDS).is_some() {
             self.flows.insert(user, flow.clone());
         }
         flow
@@ -670,11 +709,11 @@ impl<'a> Storages<'a> {
         let returns = &operator.effects.returns;
         if runs_others || returns.is_empty() || !returns.iter().all(|r| r.is_empty()) {
             for result in self.places(user) {
-                for home in self.home(result) {
-                    flow.lies_in.entry(home.place()).or_default().push(result);
-                }
+                flow.lies_in.extend(self.home(result).into_iter().map(|home| (home.place(), result)));
             }
         }
+        flow.written.sort_unstable();
+        flow.lies_in.sort_by_key(|(operand, _)| *operand);
         flow
     }
 }
@@ -684,13 +723,28 @@ impl<'a> Storages<'a> {
 struct Flow {
     /// It writes whatever it is given.
     writes_all: bool,
-    /// What it writes.
-    written: FxHashSet<NodeId>,
+    /// What it writes, in order.
+    written: SmallVec<[NodeId; 2]>,
     /// Results that may lie in any operand.
     any: Vec<Place>,
-    /// Results by the operand in which they may lie.
-    lies_in: FxHashMap<Place, SmallVec<[Place; 1]>>,
+    /// Operands in their order, each with a result that may lie in it.
+    lies_in: SmallVec<[(Place, Place); 1]>,
 }
+
+impl Flow {
+    fn writes(&self, operand: NodeId) -> bool {
+        self.written.binary_search(&operand).is_ok()
+    }
+
+    /// The results that may lie in an operand.
+    fn lies_in(&self, operand: Place) -> impl Iterator<Item = Place> {
+        let first = self.lies_in.partition_point(|(own, _)| *own < operand);
+        self.lies_in.iter().skip(first).take_while(move |(own, _)| *own == operand).map(|(_, result)| *result)
+    }
+}
+
+/// Places that are still to be looked at.
+type Open = SmallVec<[Place; 8]>;
 
 /// Up to so many operands each asks anew what the call does.
 const FEW_OPERANDS: usize = 8;

@@ -84,6 +84,10 @@ impl<'a> Cursor<'a> {
 
     /// Skips blanks, and inside brackets ends of lines and comments too.
     pub(super) fn space(&mut self) {
+        // Mostly there is none.
+        if !matches!(self.peek(), b' ' | b'\t' | b'\n' | b'\r' | b'#') {
+            return;
+        }
         loop {
             let before = self.position;
             let inside = self.brackets > 0;

@@ -258,7 +258,7 @@ impl Builder {
         readable: Option<String>,
     ) -> TensorId {
         let mut op = Op::new(self.name(None, "Const"), "Const");
-        op.gives.push(Desc { dtype, layout: "ND".into(), shape: Some(dim.as_slice().into()), ..Desc::default() });
+        op.gives = vec![Desc { dtype, layout: "ND".into(), shape: Some(dim.as_slice().into()), ..Desc::default() }];
         let desc = TensorDescriptor {
             dtype: dtype as i32,
             layout: "ND".into(),

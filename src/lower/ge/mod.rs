@@ -1,7 +1,7 @@
 //! The GE graph that TorchAir's max-autotune mode hands to the NPU's graph engine, its files, and its comparison.
 //!
 //! - `draft`: a graph in the making, by numbers, and its bytes.
-//! - `proto`, `operators`: the messages; what each GE operator looks like.
+//! - `proto`, `operators`: the messages; what each GE operator looks like. `written`: a graph as it stands in its bytes.
 //! - `files`: the four forms in which TorchAir dumps a graph; `.bin` is read back.
 //! - `compare`: whether two graphs are the same, up to what means nothing.
 //! - `define`: what each GE operator computes; `raise`: a GE graph back to a graph, by that alone.
@@ -33,6 +33,7 @@ mod types;
 mod value;
 mod views;
 mod writes;
+mod written;
 
 pub use bodies::inlined;
 pub use compare::{Comparison, compare};
@@ -50,3 +51,4 @@ pub use raise::{
     comparable, raise, rounded_first, sorted_first, spelled, with_zeros, without_idle_writes, without_own_memory,
     without_waits,
 };
+pub use written::Written;

@@ -9,6 +9,7 @@ pub(in crate::ops) mod operator;
 pub(in crate::ops) mod table;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
@@ -26,7 +27,12 @@ pub struct Registry {
     by_target: KeyedMap<Box<str>, usize>,
     /// Overloads by target without overload, the default one first.
     packets: KeyedMap<Box<str>, SmallVec<[usize; 2]>>,
+    /// No other operators have this number: each change is another one.
+    stamp: u64,
 }
+
+/// The number of the operators that are made next.
+static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Registry {
     /// Returns every operator of this crate. Building it takes a few milliseconds: build once a run and share.
@@ -69,6 +75,7 @@ impl Registry {
                 operator.apart = Some(of);
             }
         }
+        registry.changed();
         registry
     }
 
@@ -103,6 +110,15 @@ impl Registry {
         place(&schema.name, if stem.is_empty() { "default" } else { stem.trim_end_matches('_') })
     }
 
+    fn changed(&mut self) {
+        self.stamp = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of these operators: those of one number are the same.
+    pub(in crate::ops) fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
     fn set_rule(&mut self, target: &str, rule: Rule) {
         if let Some(operator) = self.by_target.get(target).and_then(|i| self.operators.get_mut(*i)) {
             operator.rule = Some(rule);
@@ -111,6 +127,7 @@ impl Registry {
 
     /// Adds an operator; one of the same target is replaced.
     pub fn add(&mut self, operator: Operator) {
+        self.changed();
         if let Some(old) = self.by_target.get(&operator.target).and_then(|i| self.operators.get_mut(*i)) {
             *old = operator;
             return;
@@ -125,6 +142,7 @@ impl Registry {
 
     /// Gives an operator the graph of its meaning: placeholders named as its parameters, one output.
     pub fn set_body(&mut self, target: &str, body: Graph) {
+        self.changed();
         if let Some(operator) = self.by_target.get(target).and_then(|i| self.operators.get_mut(*i)) {
             operator.body = Some(Arc::new(body));
         }

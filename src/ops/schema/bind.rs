@@ -29,6 +29,9 @@ impl<'a> Bound<'a> {
         args: &'a [Arg],
         kwargs: &'a [(StrId, Arg)],
     ) -> Result<Bound<'a>, CallFault> {
+        if kwargs.is_empty() && !schema.varargs {
+            return Self::in_order(schema, view, args);
+        }
         let mut slots: SmallVec<[Option<&Arg>; 8]> = SmallVec::from_elem(None, schema.params.len());
         let mut extra = SmallVec::new();
         for (place, arg) in args.iter().enumerate() {
@@ -36,8 +39,7 @@ impl<'a> Bound<'a> {
                 Some(slot) => *slot = Some(arg),
                 None if schema.varargs => extra.push((None, arg)),
                 None => {
-                    let limit = schema.params.iter().filter(|p| !p.kwarg_only).count();
-                    return Err(CallFault::TooMany { limit, found: args.len() });
+                    return Err(too_many(schema, args));
                 }
             }
         }
@@ -57,22 +59,42 @@ impl<'a> Bound<'a> {
         }
         let mut bound = SmallVec::with_capacity(slots.len());
         for (param, slot) in schema.params.iter().zip(slots) {
-            bound.push(match (slot, &param.default) {
-                (Some(arg), _) => {
-                    check(param, arg, view)?;
-                    arg
-                }
-                (None, Some(default)) => &default.value,
-                (None, None) => return Err(CallFault::Missing { argument: param.name.to_string() }),
-            });
+            bound.push(given(param, slot, view)?);
         }
         Ok(Bound { args: bound, extra })
+    }
+
+    /// The same of a call without keywords, as most are.
+    fn in_order(schema: &'a Schema, view: &dyn View, args: &'a [Arg]) -> Result<Bound<'a>, CallFault> {
+        // What takes keywords alone stands last.
+        if args.len() > schema.params.iter().take_while(|p| !p.kwarg_only).count() {
+            return Err(too_many(schema, args));
+        }
+        let mut bound = Bound { args: SmallVec::with_capacity(schema.params.len()), extra: SmallVec::new() };
+        for (place, param) in schema.params.iter().enumerate() {
+            bound.args.push(given(param, args.get(place), view)?);
+        }
+        Ok(bound)
     }
 
     /// Returns the argument of parameter `i`.
     pub fn get(&self, i: usize) -> &'a Arg {
         self.args.get(i).copied().unwrap_or(&NONE)
     }
+}
+
+/// The argument of a parameter: what was given, if it fits, else the default.
+fn given<'a>(param: &'a Param, slot: Option<&'a Arg>, view: &dyn View) -> Result<&'a Arg, CallFault> {
+    match (slot, &param.default) {
+        (Some(arg), _) => check(param, arg, view).map(|()| arg),
+        (None, Some(default)) => Ok(&default.value),
+        (None, None) => Err(CallFault::Missing { argument: param.name.to_string() }),
+    }
+}
+
+fn too_many(schema: &Schema, args: &[Arg]) -> CallFault {
+    let limit = schema.params.iter().filter(|p| !p.kwarg_only).count();
+    CallFault::TooMany { limit, found: args.len() }
 }
 
 /// The most elements of a list, and bytes of a text, that a call may have: bounds what its type rule does.

@@ -3,7 +3,7 @@
 //! Promises: an accessor gives a value of its type or a fault that names the argument; a symbolic scalar node is its
 //! expression; a constant input is its value. Leaves arithmetic to `sizes`, layout to `layout`.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::graph::{Arg, Device, Dtype, MemoryFormat, NodeId, TensorType, ValueType, View};
 use crate::ops::error::CallFault;
@@ -67,7 +67,7 @@ pub struct Call<'a> {
 
 /// Refuses tensors of more dimensions than there are.
 fn within_rank(ty: &ValueType) -> Result<(), CallFault> {
-    let mut work = vec![ty];
+    let mut work: SmallVec<[&ValueType; 4]> = smallvec![ty];
     while let Some(ty) = work.pop() {
         match ty {
             ValueType::Tensor(t) if t.rank() > TensorType::MAX_RANK => {

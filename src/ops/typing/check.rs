@@ -5,6 +5,7 @@
 //! operands without types) annotations stand.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 use thiserror::Error;
 
 use crate::graph::{Arg, BodyId, Graph, Hearsay, InputLayout, NodeId, NodeKind, TensorType, ValueType, View};
@@ -110,7 +111,19 @@ impl Registry {
             problems.push(found);
         }
         graph.symbols = symbols;
-        problems.into_iter().rev().flatten().collect()
+        let problems: Vec<TypeProblem> = problems.into_iter().rev().flatten().collect();
+        if problems.is_empty() {
+            graph.note_checked(self.stamp());
+        }
+        problems
+    }
+
+    /// Gives every node the type that the rules give it, whatever does not hold: nothing is done where they did so, found nothing wrong, and
+    /// nothing was changed since.
+    pub fn settle_types(&self, graph: &mut Graph) {
+        if !graph.is_checked(self.stamp()) {
+            let _ = self.check_types(graph);
+        }
     }
 
     fn check_node(
@@ -297,7 +310,7 @@ fn replace(graph: &mut Graph, node: NodeId, ty: ValueType) {
 
 /// Returns whether no value can have both types.
 pub fn contradicts(symbols: &Symbols, annotated: &ValueType, inferred: &ValueType) -> bool {
-    let mut work = vec![(annotated, inferred)];
+    let mut work: SmallVec<[(&ValueType, &ValueType); 2]> = smallvec![(annotated, inferred)];
     while let Some(pair) = work.pop() {
         match pair {
             (ValueType::Tensor(a), ValueType::Tensor(b)) => {
@@ -337,5 +350,90 @@ pub fn show(symbols: &Symbols, ty: &ValueType) -> String {
         }
         ValueType::None => "no value".into(),
         other => other.annotation(symbols).unwrap_or_else(|| "an object".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Device, Dtype, NewNode, Row};
+    use crate::sym::Range;
+
+    /// `neg(relu(x))` of rows whose number is a symbol.
+    fn graph() -> Graph {
+        let mut graph = Graph::new();
+        let rows = graph.symbols.symbol("s0");
+        let ty = ValueType::tensor(TensorType::new(Dtype::F32, [rows, Dim::Fixed(3)], Device::cpu()));
+        let mut last = Vec::new();
+        for (name, kind, target) in [
+            ("x", NodeKind::Placeholder, "x"),
+            ("a", NodeKind::Call, "aten.relu.default"),
+            ("b", NodeKind::Call, "aten.neg.default"),
+        ] {
+            let target = graph.texts.intern(target);
+            let node = NewNode { kind, target, args: last.into(), kwargs: Box::default(), ty: ty.clone() };
+            last = vec![Arg::Node(graph.push(BodyId::ROOT, name, node))];
+        }
+        graph
+    }
+
+    /// Whether a graph that was checked is still known to be so after a change.
+    fn stays(change: impl FnOnce(&mut Graph, [NodeId; 3])) -> bool {
+        let registry = Registry::standard();
+        let mut graph = graph();
+        assert!(!graph.is_checked(registry.stamp()));
+        assert!(registry.check_types(&mut graph).is_empty());
+        let nodes = ["x", "a", "b"].map(|name| graph.find_name(BodyId::ROOT, name).unwrap());
+        change(&mut graph, nodes);
+        graph.is_checked(registry.stamp())
+    }
+
+    #[test]
+    fn whatever_changes_what_types_are_made_of_has_them_checked_again() {
+        assert!(stays(|_, _| ()));
+        assert!(stays(|g, [_, a, _]| g.rename(a, "other")));
+        assert!(stays(|g, _| {
+            g.symbols.symbol("s9");
+        }));
+        let row = |g: &Graph, n: NodeId| -> Row { g.row(n).unwrap() };
+        assert!(!stays(|g, [x, _, b]| g.set_args(b, [Arg::Node(x)].into(), Box::default())));
+        assert!(!stays(|g, [_, a, _]| {
+            let target = g.texts.intern("aten.neg.default");
+            g.set_target(a, target);
+        }));
+        assert!(!stays(|g, [_, a, _]| g.set_type(a, ValueType::Unknown)));
+        assert!(!stays(|g, [_, a, _]| g.set_hearsay(a, Hearsay::TOLD)));
+        assert!(!stays(|g, [_, a, b]| g.move_before(b, Some(a))));
+        assert!(!stays(|g, [_, _, b]| g.remove(b)));
+        assert!(!stays(|g, [x, a, _]| {
+            let Row { kind, target, args, kwargs, .. } = row(g, a);
+            let ty = g.ty(x).clone();
+            g.push(BodyId::ROOT, "c", NewNode { kind, target, args, kwargs, ty });
+        }));
+        assert!(!stays(|g, _| g.inputs_lie = InputLayout::Any));
+        assert!(!stays(|g, _| g.layout_assumed ^= true));
+        assert!(!stays(|g, _| g.symbols.set_range("s0", Range::new(Some(2), Some(9))).unwrap()));
+        assert!(!stays(|g, [_, a, _]| {
+            g.begin_log();
+            g.set_type(a, ValueType::Unknown);
+            g.undo_log();
+        }));
+    }
+
+    #[test]
+    fn what_is_wrong_and_what_other_operators_say_is_checked_again() {
+        let mut graph = graph();
+        let (mut registry, other) = (Registry::standard(), Registry::standard());
+        assert!(registry.check_types(&mut graph).is_empty());
+        assert!(!graph.is_checked(other.stamp()));
+        assert!(graph.is_checked(registry.clone().stamp()));
+        let operator = registry.get("aten.relu.default").unwrap().clone();
+        registry.add(operator);
+        assert!(!graph.is_checked(registry.stamp()));
+        let a = graph.find_name(BodyId::ROOT, "a").unwrap();
+        let wrong = ValueType::SymInt(Dim::Fixed(3));
+        graph.set_type(a, wrong);
+        assert!(!registry.check_types(&mut graph).is_empty());
+        assert!(!graph.is_checked(registry.stamp()));
     }
 }

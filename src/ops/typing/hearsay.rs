@@ -180,9 +180,7 @@ impl Registry {
         if !is_laid_out(view.ty(node)) {
             return true;
         }
-        let args = || view.args(node).iter().chain(view.kwargs(node).iter().map(|(_, a)| a));
-        let operands: SmallVec<[&TensorType; 4]> =
-            args().flat_map(Arg::nodes).filter_map(|n| view.ty(n).as_tensor()).collect();
+        let operands: SmallVec<[&TensorType; 4]> = view.operands(node).filter_map(|n| view.ty(n).as_tensor()).collect();
         if operands.iter().all(|t| layout::is_contiguous(symbols, t) == Some(true)) {
             return true;
         }

@@ -14,4 +14,4 @@ pub(in crate::verify) mod reach;
 pub(in crate::verify) mod touched;
 
 pub use edit::{judge_edit, judge_editor};
-pub use pair::judge_pair;
+pub use pair::{judge_own_pair, judge_pair};

@@ -3,6 +3,7 @@
 //! Promises: types on both sides are what the rules give; symbols of the second graph become those of the first by name and
 //! keep the ranges of the first; a second graph that is not well formed is refused for its form.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,6 +27,14 @@ pub fn judge_pair(before: &Graph, after: &Graph, registry: &Registry, options: &
     judged_by(verdict, before, after, registry, options)
 }
 
+/// The same of graphs that nobody asks for afterwards: of these there is no second copy.
+pub fn judge_own_pair(before: Graph, after: Graph, registry: &Registry, options: &JudgeOptions) -> Verdict {
+    if !options.rules.is_empty() {
+        return judge_pair(&before, &after, registry, options);
+    }
+    judge(Cow::Owned(before), Cow::Owned(after), registry, options, &mut Replay::Search)
+}
+
 /// Judges two graphs by a search, whose steps may be kept, or by steps that are given.
 pub(in crate::verify) fn judge_pair_by(
     before: &Graph,
@@ -34,13 +43,23 @@ pub(in crate::verify) fn judge_pair_by(
     options: &JudgeOptions,
     proof: &mut Replay<'_>,
 ) -> Verdict {
+    judge(Cow::Borrowed(before), Cow::Borrowed(after), registry, options, proof)
+}
+
+fn judge(
+    before: Cow<'_, Graph>,
+    after: Cow<'_, Graph>,
+    registry: &Registry,
+    options: &JudgeOptions,
+    proof: &mut Replay<'_>,
+) -> Verdict {
     let start = Instant::now();
     let mut findings = Findings::default();
-    let malformed = check_form(after);
+    let malformed = check_form(&after);
     if !malformed.is_empty() {
         return refused_for_form(malformed, options, start);
     }
-    let (before, after) = comparable(before, after, registry, &mut findings);
+    let (before, after) = made_comparable(before.into_owned(), after.into_owned(), registry, &mut findings);
     proof.see(&before, &after);
     let runs = Some(Runs { before: &before, after: &after, options });
     let verdict = judge_graphs(&before, &after, registry, options, (findings, proof), runs, start);
@@ -54,9 +73,17 @@ pub(in crate::verify) fn comparable(
     registry: &Registry,
     findings: &mut Findings,
 ) -> (Graph, Graph) {
-    let (mut before, mut after) = (before.clone(), after.clone());
+    made_comparable(before.clone(), after.clone(), registry, findings)
+}
+
+fn made_comparable(
+    mut before: Graph,
+    mut after: Graph,
+    registry: &Registry,
+    findings: &mut Findings,
+) -> (Graph, Graph) {
     // What is wrong with the first graph is its reader's to say.
-    let _ = registry.check_types(&mut before);
+    registry.settle_types(&mut before);
     let mut symbols = before.symbols.clone();
     if let Err(error) = import_types(&mut after, &mut symbols) {
         findings.push(Problem::unknown(Question::Form, format!("sizes of the second graph cannot be read: {error}")));

@@ -300,10 +300,9 @@ impl<'r> Build<'r> {
         };
         let args = self.unconverted(target, args, &kwargs, &ty);
         let base = target.split('.').nth(1).unwrap_or(target);
-        let name = self.graph.free_name(BodyId::ROOT, base);
         let target = self.graph.texts.intern(target);
         let node = NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs: kwargs.into(), ty };
-        Ok(self.graph.push(BodyId::ROOT, &name, node))
+        Ok(self.graph.push_free(BodyId::ROOT, base, node))
     }
 
     /// Gives a call the operands that it converts itself, where the graph that was lowered has it do so: GE has a Cast in front of it.

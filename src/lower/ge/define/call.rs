@@ -9,14 +9,15 @@ use super::value::{Numbers, Value};
 use super::{Undefined, undefined};
 use crate::graph::{Arg, Dtype, NodeId};
 use crate::lower::ge::operators::{Feed, GeOperator};
-use crate::lower::ge::proto::{AttrDef, OpDef, Value as Attr};
+use crate::lower::ge::proto::{AttrDef, Value as Attr};
 use crate::lower::ge::raise::types::of_cpp;
+use crate::lower::ge::written::WrittenOp;
 
 /// A GE operator with what feeds it.
 pub struct Call<'c, 'r> {
     /// The graph that is made.
     pub b: &'c mut Build<'r>,
-    op: &'c OpDef,
+    op: &'c WrittenOp<'c>,
     known: &'static GeOperator,
     slots: Vec<(&'static str, Vec<Option<Value>>)>,
     /// One a slot, then one an attribute: whether the definition asked for it.
@@ -27,14 +28,14 @@ impl<'c, 'r> Call<'c, 'r> {
     /// Binds what feeds an operator to its slots, by the names of its descriptors.
     pub fn bind(
         b: &'c mut Build<'r>,
-        op: &'c OpDef,
+        op: &'c WrittenOp<'c>,
         known: &'static GeOperator,
         inputs: Vec<Option<Value>>,
     ) -> Result<Self, Undefined> {
-        let mut given = op.input_desc.iter().map(|d| d.name.as_str()).zip(inputs).peekable();
-        let mut slots = Vec::new();
+        let mut given = op.input_desc.iter().map(|d| d.name).zip(inputs).peekable();
+        let mut slots = Vec::with_capacity(known.inputs.len());
         for slot in &known.inputs {
-            let mut values = Vec::new();
+            let mut values = Vec::with_capacity(1);
             match slot.feed {
                 Feed::Dynamic => {
                     while given
@@ -310,12 +311,12 @@ impl<'c, 'r> Call<'c, 'r> {
 
     /// Returns the layout of an input's descriptor.
     pub fn layout(&self, name: &str) -> &str {
-        self.op.input_desc.iter().find(|d| d.name == name).map_or("", |d| &d.layout)
+        self.op.input_desc.iter().find(|d| d.name == name).map_or("", |d| d.layout)
     }
 
     /// Returns the layout of an output's descriptor.
     pub fn output_layout(&self, at: usize) -> &str {
-        self.op.output_desc.get(at).map_or("", |d| &d.layout)
+        self.op.output_desc.get(at).map_or("", |d| d.layout)
     }
 
     /// Returns whether the operator has an input, and how it is fed.

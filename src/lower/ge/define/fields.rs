@@ -12,7 +12,8 @@ use super::held::{Replaced, agree};
 use super::{Build, Call, Packed, Undefined, Value, undefined};
 use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, ValueType, View};
 use crate::lower::ge::operators::{self, GeOperator};
-use crate::lower::ge::proto::{DataType, OpDef};
+use crate::lower::ge::proto::DataType;
+use crate::lower::ge::written::WrittenOp;
 use crate::ops::{Base, Bound, Schema};
 
 /// A line of the table.
@@ -75,12 +76,12 @@ pub fn is_held(kind: &str) -> bool {
 /// Makes the call for which a GE operator stands, if it agrees with one of the graph that was lowered; `taken` are those that others stand for.
 pub fn make(
     b: &mut Build<'_>,
-    op: &OpDef,
+    op: &WrittenOp<'_>,
     inputs: Vec<Option<Value>>,
     original: &Graph,
     taken: &mut Vec<NodeId>,
 ) -> super::Made {
-    let Some(known) = operators::operator(&op.r#type) else {
+    let Some(known) = operators::operator(op.r#type) else {
         return undefined("GE's list of operators does not have it");
     };
     let registry = b.registry();
@@ -125,7 +126,7 @@ fn by_default(c: &Call<'_, '_>, line: &Line, known: &GeOperator) -> Result<(), U
 
 fn push(
     b: &mut Build<'_>,
-    op: &OpDef,
+    op: &WrittenOp<'_>,
     line: &Line,
     original: &Graph,
     (node, schema): (NodeId, &Schema),
@@ -226,7 +227,7 @@ fn unlifted(b: &Build<'_>, args: &mut [Arg]) -> Vec<i64> {
 }
 
 /// What an output of 4 bits is, of which PyTorch packs several in an element.
-fn packed(b: &Build<'_>, op: &OpDef, place: usize, item: NodeId) -> Option<Packed> {
+fn packed(b: &Build<'_>, op: &WrittenOp<'_>, place: usize, item: NodeId) -> Option<Packed> {
     let said = DataType::try_from(op.output_desc.get(place)?.dtype).ok()?;
     let own = b.dtype(item).ok()?;
     let is_half = matches!(said, DataType::Int4 | DataType::Float4E2m1 | DataType::Float4E1m2);

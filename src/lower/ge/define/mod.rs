@@ -43,7 +43,7 @@ pub(super) use pointwise::dropped;
 pub(super) use value::{Drawing, Numbers, Packed, Value, Waiting};
 
 use super::operators;
-use super::proto::OpDef;
+use super::written::WrittenOp;
 
 /// Why an operator, or a form of it, has no definition.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,9 +102,9 @@ pub fn defined() -> Vec<&'static str> {
 }
 
 /// Computes a GE operator of what feeds it.
-pub fn define(b: &mut Build<'_>, op: &OpDef, inputs: Vec<Option<Value>>) -> Made {
+pub fn define(b: &mut Build<'_>, op: &WrittenOp<'_>, inputs: Vec<Option<Value>>) -> Made {
     // TorchAir writes these three otherwise than GE's list does.
-    let kind = match op.r#type.as_str() {
+    let kind = match op.r#type {
         "ForeachAcos" => "ForeachACos",
         "ForeachAsin" => "ForeachASin",
         "ForeachAtan" => "ForeachATan",

@@ -1,13 +1,16 @@
 //! The serialized model, read for who asks what it computes: without what stands there for people, or says again what descriptors say.
 //!
-//! Promises: what is given is what `bin::read` gives, but for the attributes that are named in `SAID_AGAIN` and, unless names are asked for,
-//! `NAME`; bytes that it refuses are refused. Whatever is not laid out as one writer lays it out is read by that instead, errors too.
+//! Promises: what is given is what `bin::read` gives, but for the graph's name, the attributes that are named in `SAID_AGAIN` and, unless names are
+//! asked for, `NAME`; bytes that it refuses are refused. Whatever is not laid out as one writer lays it out is read by that instead, errors too.
+
+use std::borrow::Cow;
 
 use prost::Message;
 
 use super::bin;
 use super::form::FileError;
-use crate::lower::ge::proto::{AttrDef, Attrs, GraphDef, OpDef, ShapeDef, TensorDescriptor};
+use crate::lower::ge::proto::{AttrDef, ShapeDef};
+use crate::lower::ge::written::{Written, WrittenAttrs, WrittenDesc, WrittenOp};
 
 /// Attributes of operators and descriptors that nobody computes by.
 const SAID_AGAIN: [&str; 6] =
@@ -16,11 +19,11 @@ const SAID_AGAIN: [&str; 6] =
 /// Which node of FX gives what a descriptor is of.
 const NAME: &str = "_fx_tensor_name";
 
-/// Returns the graph of a serialized model, without what is said again; `keeps_names` says whether the names of nodes are looked at.
-pub fn read(bytes: &[u8], keeps_names: bool) -> Result<GraphDef, FileError> {
-    match (Reading { keeps_names }).model(bytes) {
-        Some(graph) => Ok(graph),
-        None => bin::read(bytes),
+/// Hands on the graph of a serialized model, without what is said again; `keeps_names` says whether the names of nodes are looked at.
+pub fn read<R>(bytes: &[u8], keeps_names: bool, then: impl FnOnce(&Written<'_>) -> R) -> Result<R, FileError> {
+    match (Reading { keeps_names, ..Reading::default() }).model(bytes) {
+        Some(graph) => Ok(then(&graph)),
+        None => bin::read(bytes).map(|graph| then(&Written::of(&graph))),
     }
 }
 
@@ -74,16 +77,29 @@ impl<'b> Fields<'b> {
     }
 }
 
-fn text(bytes: &[u8]) -> Option<String> {
-    std::str::from_utf8(bytes).ok().map(str::to_owned)
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
 }
 
-struct Reading {
+type Attribute<'b> = (&'b str, Cow<'b, AttrDef>);
+
+/// What is being read, in lists that are used again: what is kept of them is as long as it is.
+#[derive(Default)]
+struct Reading<'b> {
     keeps_names: bool,
+    input: Vec<&'b str>,
+    attr: Vec<Attribute<'b>>,
+    own: Vec<Attribute<'b>>,
+    input_desc: Vec<WrittenDesc<'b>>,
+    output_desc: Vec<WrittenDesc<'b>>,
 }
 
-impl Reading {
-    fn model(&self, bytes: &[u8]) -> Option<GraphDef> {
+fn taken<T>(list: &mut Vec<T>) -> Box<[T]> {
+    list.drain(..).collect()
+}
+
+impl<'b> Reading<'b> {
+    fn model(mut self, bytes: &'b [u8]) -> Option<Written<'b>> {
         let (mut fields, mut found) = (Fields(bytes), None);
         while let Some(field) = fields.next()? {
             match field {
@@ -94,70 +110,92 @@ impl Reading {
         found
     }
 
-    fn graph(&self, bytes: &[u8]) -> Option<GraphDef> {
-        let (mut fields, mut graph) = (Fields(bytes), GraphDef::default());
+    fn graph(&mut self, bytes: &'b [u8]) -> Option<Written<'b>> {
+        let (mut fields, mut count) = (Fields(bytes), 0_usize);
+        while let Some((number, _)) = fields.next()? {
+            count = count.saturating_add(usize::from(number == 6));
+        }
+        let (mut fields, mut op, mut attr) = (Fields(bytes), Vec::with_capacity(count), Vec::new());
         while let Some(field) = fields.next()? {
             match field {
-                (1, Held::Bytes(name)) => graph.name = text(name)?,
-                (6, Held::Bytes(op)) => graph.op.push(self.operator(op)?),
-                (11, Held::Bytes(entry)) => self.entry(entry, &mut graph.attr)?,
+                (1, Held::Bytes(name)) => {
+                    text(name)?;
+                }
+                (6, Held::Bytes(bytes)) => op.push(self.operator(bytes)?),
+                (11, Held::Bytes(entry)) => attr.extend(self.entry(entry)?),
                 _ => return None,
             }
         }
-        Some(graph)
+        Some(Written { op, attr: WrittenAttrs::in_order(attr.into())? })
     }
 
-    fn operator(&self, bytes: &[u8]) -> Option<OpDef> {
-        let (mut fields, mut op) = (Fields(bytes), OpDef::default());
+    fn operator(&mut self, bytes: &'b [u8]) -> Option<WrittenOp<'b>> {
+        let (mut fields, mut op) = (Fields(bytes), WrittenOp::default());
         while let Some(field) = fields.next()? {
             match field {
                 (1, Held::Bytes(name)) => op.name = text(name)?,
                 (2, Held::Bytes(kind)) => op.r#type = text(kind)?,
-                (5, Held::Bytes(input)) => op.input.push(text(input)?),
-                (10, Held::Bytes(entry)) => self.entry(entry, &mut op.attr)?,
-                (33, Held::Bytes(desc)) => op.input_desc.push(self.descriptor(desc)?),
-                (34, Held::Bytes(desc)) => op.output_desc.push(self.descriptor(desc)?),
+                (5, Held::Bytes(input)) => self.input.push(text(input)?),
+                (10, Held::Bytes(entry)) => {
+                    let read = self.entry(entry)?;
+                    self.attr.extend(read);
+                }
+                (33, Held::Bytes(desc)) => {
+                    let read = self.descriptor(desc)?;
+                    self.input_desc.push(read);
+                }
+                (34, Held::Bytes(desc)) => {
+                    let read = self.descriptor(desc)?;
+                    self.output_desc.push(read);
+                }
                 _ => return None,
             }
         }
+        op.input = taken(&mut self.input);
+        op.attr = WrittenAttrs::in_order(taken(&mut self.attr))?;
+        op.input_desc = taken(&mut self.input_desc);
+        op.output_desc = taken(&mut self.output_desc);
         Some(op)
     }
 
-    fn descriptor(&self, bytes: &[u8]) -> Option<TensorDescriptor> {
-        let (mut fields, mut desc) = (Fields(bytes), TensorDescriptor::default());
+    fn descriptor(&mut self, bytes: &'b [u8]) -> Option<WrittenDesc<'b>> {
+        let (mut fields, mut desc) = (Fields(bytes), WrittenDesc::default());
         while let Some(field) = fields.next()? {
             match field {
                 (1, Held::Bytes(name)) => desc.name = text(name)?,
                 (2, Held::Number(dtype)) => desc.dtype = i32::try_from(dtype).ok()?,
                 // A second one would add to the first.
-                (3, Held::Bytes(shape)) if desc.shape.is_none() => desc.shape = Some(ShapeDef::decode(shape).ok()?),
+                (3, Held::Bytes(shape)) if desc.shape.is_none() => {
+                    desc.shape = Some(ShapeDef::decode(shape).ok()?.dim.into());
+                }
                 (4, Held::Bytes(layout)) => desc.layout = text(layout)?,
-                (5, Held::Bytes(entry)) => self.entry(entry, &mut desc.attr)?,
+                (5, Held::Bytes(entry)) => {
+                    let read = self.entry(entry)?;
+                    self.own.extend(read);
+                }
                 (14, Held::Bytes(device)) => desc.device_type = text(device)?,
                 _ => return None,
             }
         }
+        desc.attr = WrittenAttrs::in_order(taken(&mut self.own))?;
         Some(desc)
     }
 
-    /// Adds an attribute, unless nobody computes by it.
-    fn entry(&self, bytes: &[u8], attrs: &mut Attrs) -> Option<()> {
+    /// Returns an attribute, unless nobody computes by it.
+    fn entry(&self, bytes: &'b [u8]) -> Option<Option<Attribute<'b>>> {
         let mut fields = Fields(bytes);
         let Some((1, Held::Bytes(key))) = fields.next()? else { return None };
         let Some((2, Held::Bytes(value))) = fields.next()? else { return None };
         if !fields.0.is_empty() {
             return None;
         }
-        let key = std::str::from_utf8(key).ok()?;
-        let is_spared = SAID_AGAIN.contains(&key) || key == NAME && !self.keeps_names;
+        let key = text(key)?;
+        let is_spared = key.starts_with('_') && (SAID_AGAIN.contains(&key) || key == NAME && !self.keeps_names);
         if is_spared && is_plain(value)? {
-            return Some(());
+            return Some(None);
         }
         let value = AttrDef::decode(value).ok()?;
-        if !is_spared {
-            attrs.insert(key.to_owned(), value);
-        }
-        Some(())
+        Some((!is_spared).then_some((key, Cow::Owned(value))))
     }
 }
 
@@ -190,6 +228,7 @@ fn is_plain(value: &[u8]) -> Option<bool> {
 mod tests {
     use super::*;
     use crate::formats::text::{ReadOptions, read as read_text};
+    use crate::lower::ge::proto::{Attrs, GraphDef};
     use crate::lower::ge::{self, Format};
     use crate::ops::Registry;
 
@@ -210,6 +249,10 @@ mod tests {
         ge::draft(&graph, &ge::Options::default(), &Registry::standard()).unwrap().graph.encode(Format::Bin)
     }
 
+    fn lean(bytes: &[u8], keeps_names: bool) -> Option<Written<'_>> {
+        (Reading { keeps_names, ..Reading::default() }).model(bytes)
+    }
+
     /// The same by the whole reader, with what is said again taken out afterwards.
     fn spared(bytes: &[u8], keeps_names: bool) -> Result<GraphDef, FileError> {
         let mut graph = bin::read(bytes)?;
@@ -228,9 +271,9 @@ mod tests {
     fn what_is_left_is_what_the_whole_reader_gives() {
         let bytes = bytes();
         for keeps_names in [false, true] {
-            let lean = (Reading { keeps_names }).model(&bytes).unwrap();
-            assert_eq!(lean, spared(&bytes, keeps_names).unwrap());
-            let named = |op: &OpDef| op.output_desc.iter().any(|d| d.attr.contains_key(NAME));
+            let lean = lean(&bytes, keeps_names).unwrap();
+            assert_eq!(lean, Written::of(&spared(&bytes, keeps_names).unwrap()));
+            let named = |op: &WrittenOp<'_>| op.output_desc.iter().any(|d| d.attr.get(NAME).is_some());
             assert_eq!(lean.op.iter().any(named), keeps_names);
         }
     }
@@ -243,12 +286,12 @@ mod tests {
             for by in [1, 8, 0x80] {
                 let mut changed = bytes.clone();
                 changed[at] ^= by;
-                let Some(lean) = (Reading { keeps_names: true }).model(&changed) else { continue };
+                let Some(lean) = lean(&changed, true) else { continue };
                 read_lean += 1;
-                assert_eq!(lean, spared(&changed, true).unwrap(), "byte {at} by {by}");
+                assert_eq!(lean, Written::of(&spared(&changed, true).unwrap()), "byte {at} by {by}");
             }
             let short = &bytes[..at];
-            assert!((Reading { keeps_names: true }).model(short).is_none());
+            assert!(lean(short, true).is_none());
         }
         assert!(read_lean > bytes.len());
     }
@@ -256,7 +299,7 @@ mod tests {
     #[test]
     fn bytes_that_are_no_model_are_the_same_error() {
         for bytes in [&b"\xff\xff\xff"[..], b"", b"\x3a\x05"] {
-            let (lean, whole) = (read(bytes, true).unwrap_err(), bin::read(bytes).unwrap_err());
+            let (lean, whole) = (read(bytes, true, |_| ()).unwrap_err(), bin::read(bytes).unwrap_err());
             assert_eq!(lean.to_string(), whole.to_string());
         }
     }

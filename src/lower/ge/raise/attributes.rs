@@ -4,10 +4,11 @@
 
 use super::{RaiseError, Raising, is_byte_float, types};
 use crate::graph::{Dtype, NodeId};
-use crate::lower::ge::proto::{OpDef, Value};
+use crate::lower::ge::proto::Value;
+use crate::lower::ge::written::WrittenOp;
 
 /// Whether a Data's tensor stays on the host.
-pub(super) fn is_on_host(op: &OpDef) -> bool {
+pub(super) fn is_on_host(op: &WrittenOp<'_>) -> bool {
     op.output_desc.first().is_some_and(|d| d.device_type == "CPU")
 }
 
@@ -31,7 +32,7 @@ impl Raising<'_, '_> {
             }
         }
         if let Some(said) = self.numbers("_input_placements") {
-            let inputs = self.ge.op.iter().filter(|op| matches!(op.r#type.as_str(), "Data" | "RefData"));
+            let inputs = self.ge.op.iter().filter(|op| matches!(op.r#type, "Data" | "RefData"));
             let mut places: Vec<(i64, i64)> = inputs
                 .filter_map(|op| Some((op.attr.get("index").and_then(|a| a.as_i())?, i64::from(!is_on_host(op)))))
                 .collect();

@@ -99,6 +99,10 @@ pub fn by_definition(graph: &mut Graph, raised: &Graph, registry: &Registry) -> 
 /// Returns whether there is any.
 pub fn with_zeros(graph: &mut Graph, raised: &Graph, registry: &Registry) -> bool {
     let leaves = |g: &Graph, n: NodeId| registry.operator_of(g, n).is_some_and(|o| o.facts.unset);
+    let is_plain = |t: &StrId| registry.get(graph.texts.text(*t)).is_some_and(|o| !o.facts.unset);
+    if graph.targets().iter().all(is_plain) {
+        return false;
+    }
     if raised.nodes(BodyId::ROOT).any(|n| leaves(raised, n)) {
         return false;
     }

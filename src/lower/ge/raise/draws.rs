@@ -9,7 +9,7 @@ use crate::analysis::call;
 use crate::graph::{Arg, BodyId, Dtype, Graph, NodeId, View};
 use crate::lower::ge::define::{Build, Call, Drawing, Undefined, Value, Waiting, define, dropped};
 use crate::lower::ge::operators;
-use crate::lower::ge::proto::OpDef;
+use crate::lower::ge::written::WrittenOp;
 use crate::ops::{Bound, Registry};
 
 type Made = Result<Vec<Option<Value>>, Undefined>;
@@ -59,10 +59,10 @@ impl Draws {
     }
 
     /// Returns the offsets that the host passes: one for each draw.
-    pub(super) fn offsets(&self, op: &OpDef) -> Result<Value, Undefined> {
+    pub(super) fn offsets(&self, op: &WrittenOp<'_>) -> Result<Value, Undefined> {
         let desc = op.output_desc.first();
         let is_whole = desc.and_then(|d| of_proto(d.dtype)) == Some(Dtype::I64);
-        let dims = desc.and_then(|d| d.shape.as_ref()).map(|s| s.dim.as_slice());
+        let dims = desc.and_then(|d| d.shape.as_deref());
         let count = if let Some([count]) = dims { Some(*count).filter(|_| is_whole) } else { None };
         let known = count.and_then(|c| usize::try_from(c).ok()).filter(|c| *c == self.calls.len());
         let wrong = || Undefined(format!("offsets of other draws than the {} of the graph", self.calls.len()));
@@ -75,14 +75,14 @@ fn undefined<T>(why: &str) -> Result<T, Undefined> {
 }
 
 /// Returns whether an operator draws, or takes what stands for a draw.
-pub(super) fn is_of_draws(op: &OpDef, inputs: &[Option<Value>]) -> bool {
+pub(super) fn is_of_draws(op: &WrittenOp<'_>, inputs: &[Option<Value>]) -> bool {
     LAWS.iter().any(|(kind, _)| *kind == op.r#type) || inputs.iter().flatten().any(|v| matches!(v, Value::Drawing(_)))
 }
 
 impl Raising<'_, '_> {
     /// Makes what an operator gives that draws, or takes what stands for a draw.
-    pub(super) fn drawn(&mut self, at: usize, op: &OpDef, inputs: Vec<Option<Value>>) -> Made {
-        let Some(known) = operators::operator(&op.r#type) else { return define(&mut self.b, op, inputs) };
+    pub(super) fn drawn(&mut self, at: usize, op: &WrittenOp<'_>, inputs: Vec<Option<Value>>) -> Made {
+        let Some(known) = operators::operator(op.r#type) else { return define(&mut self.b, op, inputs) };
         let law = LAWS.iter().find(|(kind, _)| *kind == op.r#type);
         let measured = self.measured(at);
         let mut c = Call::bind(&mut self.b, op, known, inputs)?;

@@ -49,8 +49,7 @@ fn returned(graph: &Graph) -> Option<(NodeId, Vec<Arg>)> {
 }
 
 /// Returns the graph that was lowered as the host's caller sees it: what it returns in memory of its own is returned as copies.
-pub fn comparable(original: &Graph, registry: &Registry) -> Graph {
-    let mut graph = original.clone();
+pub fn comparable(mut graph: Graph, registry: &Registry) -> Graph {
     let Some((output, values)) = returned(&graph) else { return graph };
     let own: Vec<NodeId> = {
         let mut storages = Storages::new(&graph, registry, &[]);
@@ -331,7 +330,7 @@ impl Raising<'_, '_> {
         let data = |input: usize| {
             self.ge.op.iter().position(|op| {
                 op.attr.get("index").and_then(|a| a.as_i()).is_some_and(|i| usize::try_from(i) == Ok(input))
-                    && matches!(op.r#type.as_str(), "Data" | "RefData")
+                    && matches!(op.r#type, "Data" | "RefData")
             })
         };
         let mut told = Vec::new();

@@ -12,13 +12,13 @@ use std::collections::HashMap;
 use super::wires::Wire;
 use super::{RaiseError, Raising};
 use crate::lower::ge::operators;
-use crate::lower::ge::proto::OpDef;
+use crate::lower::ge::written::WrittenOp;
 
 /// Operators that give what they take, in other sizes or none: whether in its memory, nobody says.
 const PASSING: [&str; 7] = ["Identity", "Reshape", "Squeeze", "Unsqueeze", "ExpandDims", "FlattenV2", "Bitcast"];
 
-fn is_input(op: &OpDef) -> bool {
-    matches!(op.r#type.as_str(), "Data" | "RefData")
+fn is_input(op: &WrittenOp<'_>) -> bool {
+    matches!(op.r#type, "Data" | "RefData")
 }
 
 /// The name of an output as that of an input: outputs of lists are numbered.
@@ -27,8 +27,13 @@ fn bare(name: &str) -> &str {
 }
 
 /// Whether an operator writes one of its inputs: GE names that output as the input.
-fn written_slots(op: &OpDef) -> Vec<usize> {
-    let Some(known) = operators::operator(&op.r#type).filter(|_| !is_input(op)) else { return Vec::new() };
+fn written_slots(op: &WrittenOp<'_>) -> Vec<usize> {
+    let Some(known) = operators::operator(op.r#type).filter(|_| !is_input(op)) else { return Vec::new() };
+    // Most operators name no output as an input, by whatever number.
+    let may_write = |name: &str| known.inputs.iter().any(|s| bare(s.name) == bare(name));
+    if !known.outputs.iter().any(|(n, _)| may_write(n)) {
+        return Vec::new();
+    }
     let outputs: Vec<&str> = known.outputs.iter().map(|(n, _)| *n).collect();
     let is_written = |name: &str| outputs.contains(&name) || outputs.contains(&bare(name));
     let writes = |name: &str| {
@@ -38,13 +43,13 @@ fn written_slots(op: &OpDef) -> Vec<usize> {
             .any(|s| s.name == name || name.strip_prefix(s.name).is_some_and(|n| n.parse::<u32>().is_ok()))
             && is_written(name)
     };
-    op.input_desc.iter().enumerate().filter(|(_, d)| writes(&d.name)).map(|(i, _)| i).collect()
+    op.input_desc.iter().enumerate().filter(|(_, d)| writes(d.name)).map(|(i, _)| i).collect()
 }
 
 /// Which input an output is, where an operator writes that.
-fn written_by(op: &OpDef, output: usize) -> Option<usize> {
-    let name = &op.output_desc.get(output)?.name;
-    written_slots(op).into_iter().find(|slot| op.input_desc.get(*slot).is_some_and(|d| d.name == *name))
+fn written_by(op: &WrittenOp<'_>, output: usize) -> Option<usize> {
+    let name = op.output_desc.get(output)?.name;
+    written_slots(op).into_iter().find(|slot| op.input_desc.get(*slot).is_some_and(|d| d.name == name))
 }
 
 impl Raising<'_, '_> {
@@ -56,7 +61,7 @@ impl Raising<'_, '_> {
 
     /// What an operator passes on as an edge, perhaps in its memory.
     fn passed_from(&self, wire: Wire) -> Option<Wire> {
-        let op = self.ge.op.get(wire.0).filter(|op| PASSING.contains(&op.r#type.as_str()))?;
+        let op = self.ge.op.get(wire.0).filter(|op| PASSING.contains(&op.r#type))?;
         let slot = op.input_desc.iter().position(|d| d.name == "x").unwrap_or(0);
         self.wires.data.get(wire.0)?.get(slot).copied().flatten()
     }
@@ -145,6 +150,6 @@ impl Raising<'_, '_> {
     }
 
     fn name(&self, at: usize) -> String {
-        self.ge.op.get(at).map(|o| o.name.clone()).unwrap_or_default()
+        self.ge.op.get(at).map(|o| o.name.to_string()).unwrap_or_default()
     }
 }

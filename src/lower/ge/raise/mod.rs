@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 
 use super::compare::Host;
 use super::define::{Build, Literals, Undefined, Value, define, fields};
-use super::proto::{GraphDef, OpDef};
+use super::written::{Written, WrittenOp};
 use crate::graph::{Device, Dtype, Graph, NodeId};
 use crate::ops::Registry;
 use draws::Draws;
@@ -110,7 +110,7 @@ fn listed(nodes: &[Opaque]) -> String {
 }
 
 /// Raises a GE graph that was made of `original`, whose types are settled.
-pub fn raise(ge: &GraphDef, host: &Host, original: &Graph, registry: &Registry) -> Result<Raised, RaiseError> {
+pub fn raise(ge: &Written<'_>, host: &Host, original: &Graph, registry: &Registry) -> Result<Raised, RaiseError> {
     let wires = Wires::of(ge)?;
     let (graph, inputs) = host::begin(original);
     let device = host::device(original).unwrap_or_else(Device::cpu);
@@ -140,7 +140,7 @@ pub fn raise(ge: &GraphDef, host: &Host, original: &Graph, registry: &Registry) 
 }
 
 struct Raising<'a, 'r> {
-    ge: &'a GraphDef,
+    ge: &'a Written<'a>,
     host: &'a Host,
     original: &'a Graph,
     /// Calls that operators without definition stand for.
@@ -158,7 +158,7 @@ struct Raising<'a, 'r> {
 }
 
 /// What reaches the caller, by data or by an edge that keeps it: GE runs nothing else.
-fn live(ge: &GraphDef, wires: &Wires) -> Vec<bool> {
+fn live(ge: &Written<'_>, wires: &Wires) -> Vec<bool> {
     let mut live = wires.before(wires.end);
     if let Some(mark) = live.get_mut(wires.end) {
         *mark = true;
@@ -184,11 +184,15 @@ impl Raising<'_, '_> {
                 if let Some(slot) = self.values.get_mut(at) {
                     *slot = made;
                 }
-                let count = self.defined.entry(op.r#type.clone()).or_default();
-                *count = count.saturating_add(1);
+                match self.defined.get_mut(op.r#type) {
+                    Some(count) => *count = count.saturating_add(1),
+                    None => {
+                        self.defined.insert(op.r#type.into(), 1);
+                    }
+                }
             }
             Err(Undefined(reason)) => {
-                self.opaque.push(Opaque { node: op.name.clone(), kind: op.r#type.clone(), reason });
+                self.opaque.push(Opaque { node: op.name.into(), kind: op.r#type.into(), reason });
             }
         }
     }
@@ -208,9 +212,9 @@ impl Raising<'_, '_> {
                 Some(Some(value)) => inputs.push(Some(value.clone())),
                 Some(None) => {
                     let reason = format!("output {output} of {} has no meaning here", from.r#type);
-                    let name = op.input_desc.get(slot).map_or("", |d| &d.name);
+                    let name = op.input_desc.get(slot).map_or("", |d| d.name);
                     let reason = format!("`{name}`: {reason}");
-                    self.opaque.push(Opaque { node: op.name.clone(), kind: op.r#type.clone(), reason });
+                    self.opaque.push(Opaque { node: op.name.into(), kind: op.r#type.into(), reason });
                     return None;
                 }
                 None => return None,
@@ -219,8 +223,13 @@ impl Raising<'_, '_> {
         Some(inputs)
     }
 
-    fn made(&mut self, at: usize, op: &OpDef, inputs: Vec<Option<Value>>) -> Result<Vec<Option<Value>>, Undefined> {
-        match op.r#type.as_str() {
+    fn made(
+        &mut self,
+        at: usize,
+        op: &WrittenOp<'_>,
+        inputs: Vec<Option<Value>>,
+    ) -> Result<Vec<Option<Value>>, Undefined> {
+        match op.r#type {
             "Data" | "RefData" => {
                 let index = op.attr.get("index").and_then(|a| a.as_i()).and_then(|i| usize::try_from(i).ok());
                 let from = index.and_then(|i| self.host.ge_inputs.get(i));
@@ -238,14 +247,14 @@ impl Raising<'_, '_> {
     }
 
     /// Holds what was made to the dtypes that the descriptors say.
-    fn checked(&mut self, op: &OpDef, made: Vec<Option<Value>>) -> Result<Vec<Option<Value>>, Undefined> {
-        for (i, (value, desc)) in made.iter().zip(&op.output_desc).enumerate() {
+    fn checked(&mut self, op: &WrittenOp<'_>, made: Vec<Option<Value>>) -> Result<Vec<Option<Value>>, Undefined> {
+        for (i, (value, desc)) in made.iter().zip(op.output_desc.iter()).enumerate() {
             let (Some(value), Some(said)) = (value, types::of_proto(desc.dtype)) else { continue };
             // Where nothing is said of an inner tensor, TorchAir writes f32.
             if let Ok(found) = value.dtype(&self.b)
                 && found != said
                 && said != Dtype::F32
-                && !(found == Dtype::U8 && is_byte_float(said) && fields::is_held(&op.r#type))
+                && !(found == Dtype::U8 && is_byte_float(said) && fields::is_held(op.r#type))
             {
                 return Err(Undefined(format!("output {i} is said to be {said}, and is {found}")));
             }

@@ -11,7 +11,8 @@ use super::{RaiseError, Raising};
 use crate::analysis::streams::{Accesses, Order, Rules, Streams, Work, mentions_streams};
 use crate::analysis::{Shares, Storages, home_of, place_of};
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, ValueType, View};
-use crate::lower::ge::proto::{AttrDef, GraphDef, OpDef, Value};
+use crate::lower::ge::proto::{AttrDef, Value};
+use crate::lower::ge::written::{Written, WrittenOp};
 use crate::ops::Registry;
 
 const STREAM: &str = "_user_stream_label";
@@ -24,16 +25,16 @@ fn text(attr: Option<&AttrDef>) -> Option<&str> {
 }
 
 /// Returns the name of the node of which an operator gives a result.
-fn node_of(op: &OpDef) -> Option<&str> {
+fn node_of<'o>(op: &'o WrittenOp<'_>) -> Option<&'o str> {
     let names = op.output_desc.iter().filter_map(|d| text(d.attr.get("_fx_tensor_name")));
     names.filter_map(|n| n.split_once('-')).map(|(node, _)| node).next()
 }
 
 /// Returns for each operator the one before it on its stream.
-fn earlier_on_stream(ge: &GraphDef) -> Vec<Option<usize>> {
+fn earlier_on_stream(ge: &Written<'_>) -> Vec<Option<usize>> {
     let mut last: HashMap<&str, usize> = HashMap::new();
-    let computes = |op: &OpDef| !matches!(op.r#type.as_str(), "Data" | "RefData" | "Const" | "NetOutput");
-    let one = |(i, op): (usize, &OpDef)| {
+    let computes = |op: &WrittenOp<'_>| !matches!(op.r#type, "Data" | "RefData" | "Const" | "NetOutput");
+    let one = |(i, op): (usize, &WrittenOp<'_>)| {
         // The main stream's operators are ordered by their data alone.
         let stream = op.attr.get(STREAM).and_then(|a| text(Some(a))).filter(|_| computes(op))?.to_string();
         let key = ge.op.get(i).and_then(|o| text(o.attr.get(STREAM))).filter(|s| *s == stream)?;

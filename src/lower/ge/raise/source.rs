@@ -6,7 +6,8 @@ use super::attributes::is_on_host;
 use super::types::of_proto;
 use crate::graph::{Arg, Dtype, NodeId, ValueType};
 use crate::lower::ge::define::{Build, Numbers, Undefined, Value};
-use crate::lower::ge::proto::{AttrDef, OpDef, TensorDescriptor, Value as Attr};
+use crate::lower::ge::proto::{AttrDef, Value as Attr};
+use crate::lower::ge::written::{WrittenDesc, WrittenOp};
 use crate::sym::Dim;
 
 fn undefined<T>(why: String) -> Result<T, Undefined> {
@@ -14,7 +15,7 @@ fn undefined<T>(why: String) -> Result<T, Undefined> {
 }
 
 /// Returns what a Data gives, of what the host passes it.
-pub fn data(b: &mut Build<'_>, op: &OpDef, from: &str, inputs: &[NodeId]) -> Result<Value, Undefined> {
+pub fn data(b: &mut Build<'_>, op: &WrittenOp<'_>, from: &str, inputs: &[NodeId]) -> Result<Value, Undefined> {
     let Some(desc) = op.output_desc.first() else { return undefined("a Data without output".into()) };
     let input = |text: &str| text.parse::<usize>().ok().and_then(|i| inputs.get(i)).copied();
     // What is no tensor the host holds; a tensor is where the graph has it, and what was exported on the device.
@@ -34,7 +35,7 @@ pub fn data(b: &mut Build<'_>, op: &OpDef, from: &str, inputs: &[NodeId]) -> Res
         return Ok(b.call_with("aten.clone.default", vec![Arg::Node(fx)], named)?.into());
     }
     if let Some(fx) = from.strip_prefix("sym:").and_then(input) {
-        let plain = desc.shape.as_ref().is_none_or(|s| s.dim.is_empty());
+        let plain = desc.sizes().is_empty();
         if of_proto(desc.dtype) != Some(Dtype::I64) || !plain {
             return undefined("a symbol that is no int64 scalar".into());
         }
@@ -43,7 +44,7 @@ pub fn data(b: &mut Build<'_>, op: &OpDef, from: &str, inputs: &[NodeId]) -> Res
     if let Some(list) = from.strip_prefix("pack:") {
         let all: Option<Vec<NodeId>> = list.split(',').map(input).collect();
         let Some(all) = all else { return undefined(format!("the host passes `{from}`")) };
-        let dims = desc.shape.as_ref().map_or(&[][..], |s| &s.dim);
+        let dims = desc.sizes();
         if of_proto(desc.dtype) != Some(Dtype::I64) || dims != [i64::try_from(all.len()).unwrap_or(-1)] {
             return undefined("a list of symbols of another type or length".into());
         }
@@ -53,10 +54,10 @@ pub fn data(b: &mut Build<'_>, op: &OpDef, from: &str, inputs: &[NodeId]) -> Res
 }
 
 /// Refuses a Data of another type than the input: fixed sizes are the same, and -1 stands where the input has a symbol.
-fn agree(b: &Build<'_>, desc: &TensorDescriptor, input: NodeId) -> Result<(), Undefined> {
+fn agree(b: &Build<'_>, desc: &WrittenDesc<'_>, input: NodeId) -> Result<(), Undefined> {
     use crate::graph::View;
     let ValueType::Tensor(ty) = b.graph.ty(input) else { return undefined("an input that is no tensor".into()) };
-    let dims = desc.shape.as_ref().map_or(&[][..], |s| &s.dim);
+    let dims = desc.sizes();
     let same = dims.len() == ty.rank()
         && dims.iter().zip(&ty.sizes).all(|(d, s)| match s {
             Dim::Fixed(n) => d == n,
@@ -69,16 +70,16 @@ fn agree(b: &Build<'_>, desc: &TensorDescriptor, input: NodeId) -> Result<(), Un
 }
 
 /// Returns the numbers of a constant.
-pub fn constant(op: &OpDef) -> Result<Value, Undefined> {
+pub fn constant(op: &WrittenOp<'_>) -> Result<Value, Undefined> {
     let Some(AttrDef { value: Some(Attr::T(tensor)) }) = op.attr.get("value") else {
         return undefined("a constant without value".into());
     };
-    let desc = tensor.desc.clone().unwrap_or_default();
-    let Some(dtype) = of_proto(desc.dtype) else { return undefined("a constant of a type that PyTorch lacks".into()) };
-    if op.output_desc.first().map(|d| d.dtype) != Some(desc.dtype) {
+    let said = tensor.desc.as_ref().map_or(0, |d| d.dtype);
+    let Some(dtype) = of_proto(said) else { return undefined("a constant of a type that PyTorch lacks".into()) };
+    if op.output_desc.first().map(|d| d.dtype) != Some(said) {
         return undefined("a constant of another type than its descriptor's".into());
     }
-    let dims = desc.shape.map(|s| s.dim).unwrap_or_default();
+    let dims = tensor.desc.as_ref().and_then(|d| d.shape.as_ref()).map(|s| s.dim.clone()).unwrap_or_default();
     let Some(items) = elements(dtype, &tensor.data) else { return undefined(format!("a constant of {dtype}")) };
     let count = dims.iter().try_fold(1_i64, |n, d| n.checked_mul(*d));
     if count.and_then(|c| usize::try_from(c).ok()) != Some(items.len()) {

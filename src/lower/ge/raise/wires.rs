@@ -9,7 +9,8 @@ use std::collections::BinaryHeap;
 use smallvec::SmallVec;
 
 use super::RaiseError;
-use crate::lower::ge::proto::{GraphDef, OpDef, edge};
+use crate::lower::ge::proto::edge;
+use crate::lower::ge::written::{Written, WrittenOp};
 use crate::sym::KeyedMap;
 
 /// Producer and output.
@@ -33,11 +34,11 @@ fn malformed<T>(what: String) -> Result<T, RaiseError> {
 
 impl Wires {
     /// Reads the edges of a graph.
-    pub fn of(graph: &GraphDef) -> Result<Self, RaiseError> {
+    pub fn of(graph: &Written<'_>) -> Result<Self, RaiseError> {
         let mut places: KeyedMap<&str, usize> = KeyedMap::default();
         places.reserve(graph.op.len());
         for (i, op) in graph.op.iter().enumerate() {
-            if places.insert(&op.name, i).is_some() {
+            if places.insert(op.name, i).is_some() {
                 return malformed(format!("two operators are named `{}`", op.name));
             }
         }
@@ -108,7 +109,7 @@ impl Wires {
 
 type Edges = (Vec<Option<Wire>>, Vec<usize>);
 
-fn of_operator(graph: &GraphDef, places: &KeyedMap<&str, usize>, op: &OpDef) -> Result<Edges, RaiseError> {
+fn of_operator(graph: &Written<'_>, places: &KeyedMap<&str, usize>, op: &WrittenOp<'_>) -> Result<Edges, RaiseError> {
     let (mut data, mut control) = (Vec::new(), Vec::new());
     for input in &op.input {
         if input.is_empty() {
@@ -133,7 +134,7 @@ fn of_operator(graph: &GraphDef, places: &KeyedMap<&str, usize>, op: &OpDef) -> 
         }
     }
     // What the host feeds has a descriptor, and no edge.
-    let is_fed_by_host = matches!(op.r#type.as_str(), "Data" | "RefData");
+    let is_fed_by_host = matches!(op.r#type, "Data" | "RefData");
     if data.len() != op.input_desc.len() && !is_fed_by_host {
         let (edges, slots) = (data.len(), op.input_desc.len());
         return malformed(format!("`{}` has {edges} data edges and {slots} descriptors", op.name));
