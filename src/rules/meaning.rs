@@ -388,11 +388,9 @@ impl<'r> Speaker<'r> {
             }
             let mut each: Vec<ExprId> =
                 kids.iter().map(|k| self.broadcast(k, &c.result.sizes)).collect::<Option<_>>()?;
-            if c.operator.commutes && tokens.iter().all(|t| *t == Token::Child) {
-                if !each.is_sorted() {
-                    self.e.applied.insert("operands-exchanged");
-                    each.sort_unstable();
-                }
+            if c.operator.commutes && tokens.iter().all(|t| *t == Token::Child) && !each.is_sorted() {
+                self.e.applied.insert("operands-exchanged");
+                each.sort_unstable();
             }
             let form = Form::Named(c.operator.target.clone(), tokens.into());
             let expr = self.e.named(c.result.dtype, form, &each)?;
