@@ -54,7 +54,6 @@ const STATEMENTS: &[Statement] = &[
     rule("x: $d[$n, 12]", "a = aten.view.default(x, [$n, 3, 4]) | b = aten.amax.default(a, [1]) | r = aten.amin.default(b, [1]) | return (r,)", "b = aten.amax.default(x, [1]) | r = aten.clone.default(b) | return (r,)", ""),
     rule("x: $d[$n, 12]", "a = aten.view.default(x, [$n, 3, 4]) | r = aten.sum.dim_IntList(a, [1, 2]) | return (r,)", "r = aten.sum.dim_IntList(x, [1]) | return (r,)", "i64 i32"),
     rule(XY, "r = aten.gcd.default(x, y) | return (r,)", "r = aten.gcd.default(y, x) | return (r,)", "i64 i32 u8"),
-    rule(XY, "r = aten.hypot.default(x, y) | return (r,)", "r = aten.hypot.default(y, x) | return (r,)", "f32 f64"),
     rule(XY, "r = aten.atan2.default(x, y) | return (r,)", "r = aten.atan2.default(y, x) | return (r,)", ""),
     rule("x: f32[$n, $m]", "a = aten.add.Tensor(x, 0.0) | b = aten.clamp.default(a, -8, 8) | r = aten._to_copy.default(b, dtype = torch.int8) | return (r,)", "b = aten.clamp.default(x, -8, 8) | r = aten._to_copy.default(b, dtype = torch.int8) | return (r,)", "f32"),
     rule("x: f32[$n, $m]", "a = aten.add.Tensor(x, 0.0) | r = aten.clamp.default(a, -8, 8) | return (r,)", "r = aten.clamp.default(x, -8, 8) | return (r,)", ""),
