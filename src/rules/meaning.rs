@@ -386,7 +386,12 @@ impl<'r> Speaker<'r> {
             if let Some(found) = self.function_of_narrow(c, &tokens, &kids)? {
                 return Some(found);
             }
-            let each: Vec<ExprId> = kids.iter().map(|k| self.broadcast(k, &c.result.sizes)).collect::<Option<_>>()?;
+            let mut each: Vec<ExprId> =
+                kids.iter().map(|k| self.broadcast(k, &c.result.sizes)).collect::<Option<_>>()?;
+            if c.operator.commutes && tokens.iter().all(|t| *t == Token::Child) && !each.is_sorted() {
+                self.e.applied.insert("operands-exchanged");
+                each.sort_unstable();
+            }
             let form = Form::Named(c.operator.target.clone(), tokens.into());
             let expr = self.e.named(c.result.dtype, form, &each)?;
             let (dtype, sizes, device) = (c.result.dtype, c.result.sizes.clone(), c.result.device.clone());

@@ -3,6 +3,7 @@
 //! ## What it says
 //! `x + -0.0`, `x - 0.0`, `x * 1` and `x / 1` are `x`; `x * -1` is `-x`; `a - b` is `a + (-b)`; sums and products commute; a sign passes through
 //! products and quotients, and is lost to both operands where it is lost to them; `x / 2^k` is `x * 2^-k` where the dtype has both; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
+//! Over the reals, where one of two chosen numbers is 0 wherever the other is not, their sum is the one that is not.
 //!
 //! ## When it is wrong
 //! `x + 0.0` is not `x` (-0.0). `-(a - b)` is not `b - a` (0.0). Nothing associates or distributes: each step rounds. A quotient by a number
@@ -100,7 +101,30 @@ impl Elements {
                 return self.raw(Op::Sub, dtype, &[x, y]);
             }
         }
+        if let Some(one) = self.sum_of_apart(dtype, a, b)? {
+            return Some(one);
+        }
         self.raw(Op::Add, dtype, &[a.min(b), a.max(b)])
+    }
+
+    /// The sum of two of which one is 0 wherever the other is chosen, over the reals: that other one.
+    fn sum_of_apart(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        if self.exact {
+            return Some(None);
+        }
+        let (Some((Op::Choose, [c, yes, no])), Some((Op::Choose, [d, other_yes, other_no]))) =
+            (self.op_of(a), self.op_of(b))
+        else {
+            return Some(None);
+        };
+        let zero = |x: &ExprId| self.float(*x) == Some(0.0);
+        let (c, same) = (*c, c == d);
+        let kept = match (zero(yes) && zero(other_no), zero(no) && zero(other_yes)) {
+            (true, _) => (*other_yes, *no),
+            (_, true) => (*yes, *other_no),
+            _ => return Some(None),
+        };
+        if same { self.op(Op::Choose, dtype, &[c, kept.0, kept.1]).map(Some) } else { Some(None) }
     }
 
     fn multiplied(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {

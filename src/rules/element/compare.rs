@@ -521,6 +521,8 @@ impl Elements {
             (Op::Eq, _, Some(0)) => (b, a, false),
             (Op::Eq, Some(_), _) => (a, b, false),
             (Op::Eq, _, Some(_)) => (b, a, false),
+            (Op::Eq, None, None) if self.is_reduction(a) => (b, a, false),
+            (Op::Eq, None, None) => (a, b, false),
             _ => return None,
         };
         let expr = self.expr(count)?.clone();
@@ -529,10 +531,10 @@ impl Elements {
             (Op::Cast, [inner]) if self.dtype(*inner) == Some(Dtype::Bool) && dtype == Dtype::I64 => *inner,
             _ => return None,
         };
-        let number = self.number(zero)?;
-        if number != 0 {
-            let all = sizes.iter().try_fold(1_i64, |n, d| n.checked_mul(d.fixed()?))?;
-            (number == all).then_some(())?;
+        if self.number(zero) != Some(0) {
+            let all = self.product(sizes)?;
+            let all = self.at(all);
+            (self.index_value(dtype, all)? == zero).then_some(())?;
             self.by("count-is-any");
             let other = self.op(Op::Not, Dtype::Bool, &[truth])?;
             let any = self.reduced(Fold::Any, *level, sizes, other)?;

@@ -10,6 +10,7 @@
 //! - `rebuild`: an expression at another index, or where something is known;
 //! - `bounds`: between which integers the data lies; `order`: between which numbers floats lie that are compared; `numbers`: whether they are numbers;
 //! - `lattice`: the greater and the lesser of integers, however they are nested; `pick`: choices that are one of these; `held`: bounds of what becomes an integer;
+//! - `divided`: dimensions that are reduced as one, or as two;
 //! - `equal`: whether two expressions are equal: congruence, then by cases; `bits`: integers bit by bit.
 //!
 //! Promises: (1) every rule holds for all elements, NaN, infinities and -0.0 included (payloads of NaN aside, and never through a bit
@@ -25,6 +26,7 @@ pub mod bounds;
 pub mod cast;
 pub mod choose;
 pub mod compare;
+mod divided;
 pub mod equal;
 mod held;
 pub mod index;

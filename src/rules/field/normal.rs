@@ -25,6 +25,8 @@ const UNROLLED: usize = 96;
 const UNROLLING: usize = 6000;
 /// How many conditions may be split, one within another.
 const CASES: usize = 4;
+/// How many products two truths may have together.
+const TRUTHS: usize = 16;
 /// How many where bounds and magnitudes are choices: one comparison with a number often decides others.
 const SIGNS: usize = 8;
 
@@ -83,6 +85,11 @@ impl Field<'_> {
         let whole = Self::equal_as_cut(e, dtype, a, b);
         if whole == Some(true) {
             return whole;
+        }
+        if let Some((x, y)) = e.cut_and_joined(a, b)?
+            && Self::equal_as_cut(e, dtype, x, y) == Some(true)
+        {
+            return Some(true);
         }
         let parted = [e.parted(a)?, e.parted(b)?];
         if e.cut_alike(parted) {
@@ -487,6 +494,14 @@ impl Field<'_> {
                     let one = Poly::number(1.0)?;
                     self.plus(&one, a, -1.0)
                 }
+                (Op::And | Op::Or | Op::Xor, [a, b])
+                    if expr.dtype == Dtype::Bool && !expr.kids.iter().any(|k| self.asks_index(*k)) =>
+                {
+                    match self.of_truths(op, a, b)? {
+                        Some(truth) => Some(truth),
+                        None => Self::leaf(id),
+                    }
+                }
                 _ => Self::leaf(id),
             };
         }
@@ -535,6 +550,30 @@ impl Field<'_> {
                 None => self.choice(expr, c, a, b),
             },
             _ => other(),
+        }
+    }
+
+    /// Whether a truth, or its opposite, is one of an index.
+    fn asks_index(&self, truth: ExprId) -> bool {
+        match self.e.op_of(truth) {
+            Some((Op::Not, [inner])) => self.is_of_index(*inner),
+            _ => self.is_of_index(truth),
+        }
+    }
+
+    /// What holds of two truths, as a number: of both it is their product, of either their sum without that, of one alone their sum without it twice;
+    /// `None` where that has many products.
+    pub(super) fn of_truths(&mut self, op: Op, a: &Poly, b: &Poly) -> Option<Option<Poly>> {
+        if a.terms.len().saturating_mul(b.terms.len()) > TRUTHS {
+            return Some(None);
+        }
+        let both = self.times(a, b)?;
+        let sum = self.plus(a, b, 1.0)?;
+        match op {
+            Op::And => Some(Some(both)),
+            Op::Or => self.plus(&sum, &both, -1.0).map(Some),
+            Op::Xor => self.plus(&sum, &both, -2.0).map(Some),
+            _ => Some(None),
         }
     }
 

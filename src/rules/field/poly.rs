@@ -185,6 +185,10 @@ impl Field<'_> {
             Some(k) => {
                 let slot = to.factors.get_mut(k)?;
                 slot.1 = slot.1.checked_add(exponent)?;
+                // A truth is its own square.
+                if slot.1 > 1 && matches!(slot.0, Atom::Leaf(id) if self.e.dtype(id) == Some(Dtype::Bool)) {
+                    slot.1 = 1;
+                }
                 if slot.1 == 0 {
                     to.factors.remove(k);
                 }

@@ -2,7 +2,8 @@
 //!
 //! ## What it says
 //! Integers wrap around as a ring does: two sums of products, each summed over dimensions, that are one as sums over the whole numbers are one modulo
-//! 2^n. So a product of matrices of integers associates, and a sum over few places is those places added up.
+//! 2^n. So a product of matrices of integers associates, and a sum over few places is those places added up. A truth is 1 or 0 and its own square: how
+//! often either of two holds is how often each does, less how often both do.
 //!
 //! ## When it is wrong
 //! Nothing else of integers is a ring: a quotient, a remainder, a comparison, a conversion to more bits stand for themselves. Numbers are those that an
@@ -34,7 +35,8 @@ impl Field<'_> {
         };
         let equal = alike(e, (a, b))
             || e.unrolled_integers(a).zip(e.unrolled_integers(b)).is_some_and(|ends| alike(e, ends))
-            || e.parted_integers(a).zip(e.parted_integers(b)).is_some_and(|ends| ends != (a, b) && alike(e, ends));
+            || e.parted_integers(a).zip(e.parted_integers(b)).is_some_and(|ends| ends != (a, b) && alike(e, ends))
+            || e.cut_and_joined(a, b).flatten().is_some_and(|ends| alike(e, ends));
         if equal {
             e.applied.insert("ring-of-sums");
         }
@@ -61,6 +63,7 @@ impl Field<'_> {
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn ring_one(&mut self, dtype: Dtype, id: ExprId, expr: &Expr, kids: &[Rc<Poly>]) -> Option<Poly> {
         let made = match &expr.form {
+            _ if expr.dtype == Dtype::Bool => return self.truth_in_ring(id, expr, kids),
             _ if expr.dtype != dtype => Self::leaf(id),
             Form::Const(v) if v.unsigned_abs() < 1 << 46 => Poly::number(*v as f64),
             Form::Poly(products) => {
@@ -79,18 +82,33 @@ impl Field<'_> {
             }
             Form::Op(Op::Choose) if kids.iter().skip(1).any(|k| k.terms.is_empty()) => {
                 let (Some(yes), Some(no)) = (kids.get(1), kids.get(2)) else { return Self::leaf(id) };
-                let truth = self.stepped(*expr.kids.first()?)?;
+                let truth = kids.first()?.clone();
                 let (holds, not) = (self.times(&truth, yes)?, self.times(&truth, no)?);
                 let rest = self.plus(no, &not, -1.0)?;
                 self.plus(&rest, &holds, 1.0)
             }
             // A truth as a number.
             Form::Op(Op::Cast) if expr.kids.first().and_then(|k| self.e.dtype(*k)) == Some(Dtype::Bool) => {
-                self.stepped(*expr.kids.first()?)
+                Some((**kids.first()?).clone())
             }
             Form::Reduce(Fold::Sum, level, sizes) => self.reduced(Fold::Sum, *level, sizes, id, expr, kids),
             _ => Self::leaf(id),
         }?;
         made.terms.iter().all(|t| t.number.abs().max(t.scale) <= MOST).then_some(made)
+    }
+
+    /// A truth as a number.
+    fn truth_in_ring(&mut self, id: ExprId, expr: &Expr, kids: &[Rc<Poly>]) -> Option<Poly> {
+        match (&expr.form, kids) {
+            (Form::Op(Op::Not), [a]) => {
+                let one = Poly::number(1.0)?;
+                self.plus(&one, a, -1.0)
+            }
+            (Form::Op(op @ (Op::And | Op::Or | Op::Xor)), [a, b]) => match self.of_truths(*op, a, b)? {
+                Some(truth) => Some(truth),
+                None => Self::leaf(id),
+            },
+            _ => self.stepped(id),
+        }
     }
 }

@@ -19,12 +19,12 @@ const STEPS: i64 = 2;
 
 impl Field<'_> {
     /// Whether a condition stands in any of these that an index along a summed dimension lies before, or behind, a place.
-    pub(super) fn has_steps(e: &Elements, roots: &[ExprId]) -> bool {
-        let is_one = |id: ExprId| match e.expr(id).map(|x| &x.form) {
-            Some(Form::AtLeastZero(index)) => step_of(e, *index).is_some(),
+    pub(super) fn has_steps(e: &mut Elements, roots: &[ExprId]) -> bool {
+        let all: Vec<ExprId> = roots.iter().flat_map(|r| e.below(*r)).collect();
+        all.into_iter().any(|id| match e.expr(id).map(|x| x.form.clone()) {
+            Some(Form::AtLeastZero(index)) => step_of(e, index).is_some(),
             _ => false,
-        };
-        roots.iter().flat_map(|r| e.below(*r)).any(is_one)
+        })
     }
 
     /// Returns a condition as a number: 1 where it holds.
@@ -71,17 +71,25 @@ impl Field<'_> {
 }
 
 /// Returns how far an index is from one place less another, one of which is along a reduced dimension; of a sum of two the second is counted from the end.
-fn step_of(e: &Elements, index: IndexId) -> Option<i64> {
-    let sum = e.linear(index);
+fn step_of(e: &mut Elements, index: IndexId) -> Option<i64> {
+    let sum = e.linear(index).clone();
+    // Behind the first few places.
+    if let ([(Place::Bound(..), Dim::Fixed(1))], Some(offset @ ..0)) = (sum.terms.as_slice(), sum.offset().fixed()) {
+        return Some(offset);
+    }
     let [(p, a), (q, b)] = sum.terms.as_slice() else { return None };
-    let (a, b, offset) = (a.fixed()?, b.fixed()?, sum.offset().fixed()?);
+    let (a, b) = (a.fixed()?, b.fixed()?);
     let bound = |p: &Place| match p {
         Place::Bound(_, size) => Some(*size),
         _ => None,
     };
     match (a, b) {
-        (1, -1) => bound(p).or(bound(q)).map(|_| offset),
-        (1, 1) => offset.checked_add(bound(q).filter(|_| bound(p).is_none())?.fixed()?.checked_sub(1)?),
+        (1, -1) => bound(p).or(bound(q)).and(sum.offset().fixed()),
+        (1, 1) => {
+            let size = bound(q).filter(|_| bound(p).is_none())?;
+            let last = e.plus(size, Dim::Fixed(-1))?;
+            e.plus(sum.offset(), last)?.fixed()
+        }
         _ => None,
     }
 }

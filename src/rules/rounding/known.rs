@@ -127,36 +127,61 @@ fn is_at_most(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
     Some(false)
 }
 
-/// Whether an element is one of those of which the greatest is taken over one dimension: at a place that surely is one of it.
+/// Whether an element is one of those of which the greatest is taken: at places that surely are there, its dimensions as they are, or in rows.
 fn is_one_of(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
-    let expr = e.expr(most)?;
+    let Some(Form::Reduce(Fold::Most, ..)) = e.expr(most).map(|x| &x.form) else { return Some(false) };
+    if is_at_places(e, a, most)? {
+        return Some(true);
+    }
+    let rows = e.in_rows(most)?;
+    if rows == most {
+        return Some(false);
+    }
+    is_at_places(e, a, rows)
+}
+
+fn is_at_places(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
+    let expr = e.expr(most)?.clone();
     let (Form::Reduce(Fold::Most, level, sizes), Some(body)) = (&expr.form, expr.kids.first().copied()) else {
         return Some(false);
     };
-    let (level, size) = match &**sizes {
-        [one] => (*level, *one),
-        _ => return Some(false),
-    };
-    for place in places(e, a, body, level, size)?.into_iter().take(TRIED) {
-        // Names of dimensions within are below those around: nothing is captured.
-        let around = e.places_in(place).iter().all(|p| match p {
-            Place::Bound(l, _) => *l >= level,
-            Place::Data(_) => false,
-            _ => true,
-        });
-        let left = e.difference(place, place)?;
-        let last = e.plus(size, Dim::Fixed(-1))?;
-        let end = e.shift(left, last)?;
-        let left = e.difference(end, place)?;
-        if !around || e.at_least_zero(place) != Some(true) || e.at_least_zero(left) != Some(true) {
-            continue;
+    let level = *level;
+    // Nothing is captured where nothing within has names, or where names of dimensions within are below those around.
+    let bare = !e.below(body).into_iter().any(|id| e.is_reduction(id));
+    let mut all: Vec<SmallVec<[IndexId; 2]>> = vec![SmallVec::new()];
+    for (name, size) in (level..).zip(sizes.iter().copied()) {
+        let mut there = Vec::new();
+        for place in places(e, a, body, name, size)?.into_iter().take(TRIED) {
+            let around = e.places_in(place).iter().all(|p| match p {
+                Place::Bound(l, _) => bare || *l >= level,
+                Place::Data(_) => false,
+                _ => true,
+            });
+            if around && is_there(e, place, size)? {
+                there.push(place);
+            }
         }
-        let moves = Moves { vars: SmallVec::new(), bound: Some((level, SmallVec::from_elem(place, 1))) };
-        if e.moved(body, &moves)? == a {
+        let more = |known: &SmallVec<[IndexId; 2]>| {
+            let known = known.clone();
+            there.iter().map(move |place| known.iter().copied().chain([*place]).collect())
+        };
+        all = all.iter().flat_map(more).take(TRIED).collect();
+    }
+    for at in all {
+        if e.moved(body, &Moves { vars: SmallVec::new(), bound: Some((level, at)) })? == a {
             return Some(true);
         }
     }
     Some(false)
+}
+
+/// Whether an index surely is a place of a dimension of this size.
+fn is_there(e: &mut Elements, place: IndexId, size: Dim) -> Option<bool> {
+    let left = e.difference(place, place)?;
+    let last = e.plus(size, Dim::Fixed(-1))?;
+    let end = e.shift(left, last)?;
+    let left = e.difference(end, place)?;
+    Some(e.at_least_zero(place) == Some(true) && e.at_least_zero(left) == Some(true))
 }
 
 /// Returns places of a dimension at which a body may be an element: where it reads a source as the element does, and where a condition turns.

@@ -150,7 +150,9 @@ pub(super) fn holds_plainly(
         // Every size is a number of these.
         Arg::Node(n) => {
             let wide = |d: &Dtype| matches!(d, Dtype::F32 | Dtype::F64 | Dtype::I64);
-            matches!(view.ty(*n), ValueType::SymInt(_)) && (operands.is_empty() || dtypes.iter().all(wide))
+            // A truth that a comparison gives holds none.
+            let mut held = dtypes.iter().enumerate().filter(|(k, d)| *k < operands.len() || **d != Dtype::Bool);
+            matches!(view.ty(*n), ValueType::SymInt(_)) && (operands.is_empty() || held.all(|(_, d)| wide(d)))
         }
         // Integers have none.
         Arg::Float(v) if operands.is_empty() && !v.is_finite() => {

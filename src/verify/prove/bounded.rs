@@ -33,7 +33,15 @@ pub fn is_bounded(
     }
     // Both are one over the reals: that is worth more work than to look whether they are.
     let left = std::mem::replace(&mut e.fuel, WORK);
-    let found = on_all_boxes(e, x, y, finite, stated);
+    let mut found = on_all_boxes(e, x, y, finite, stated);
+    // Of dimensions in a row more is known where they are those that are read.
+    if found != Some(true)
+        && let Some(Some((a, b))) = e.cut_and_joined(x.expr, y.expr)
+        && (a, b) != (x.expr, y.expr)
+    {
+        let [x, y] = [(x, a), (y, b)].map(|(array, expr)| Array { expr, ..array.clone() });
+        found = on_all_boxes(e, &x, &y, finite, stated);
+    }
     e.now = None;
     let used = WORK.saturating_sub(e.fuel);
     e.fuel = left.saturating_sub(used.checked_div(16).unwrap_or(0));

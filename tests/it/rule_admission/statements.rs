@@ -47,6 +47,14 @@ const STATEMENTS: &[Statement] = &[
     rule(P, "a = aten.sum.dim_IntList(p, [1]) | r = aten.eq.Scalar(a, $m) | return (r,)", "r = aten.all.dim(p, 1) | return (r,)", "b8"),
     rule("p: b8[$n, 5]", "a = aten.sum.dim_IntList(p, [1]) | r = aten.eq.Scalar(a, 4) | return (r,)", "r = aten.all.dim(p, 1) | return (r,)", ""),
     rule(P, "a = aten.logical_not.default(p) | b = aten.sum.dim_IntList(a, [1]) | r = aten.rsub.Scalar(b, $m) | return (r,)", "r = aten.sum.dim_IntList(p, [1]) | return (r,)", "b8"),
+    // truths as numbers, dimensions in a row, operands exchanged
+    rule("p: b8[$n, $m]; q: b8[$n, $m]", "a = aten.logical_or.default(p, q) | r = aten.sum.dim_IntList(a, [1]) | return (r,)", "a = aten.logical_and.default(p, q) | b = aten.sum.dim_IntList(a, [1]) | c = aten.sum.dim_IntList(p, [1]) | e = aten.sum.dim_IntList(q, [1]) | f = aten.add.Tensor(c, e) | r = aten.sub.Tensor(f, b) | return (r,)", "b8"),
+    rule("p: b8[$n, $m]; q: b8[$n, $m]", "a = aten.logical_xor.default(p, q) | r = aten.sum.dim_IntList(a, [1]) | return (r,)", "a = aten.logical_and.default(p, q) | b = aten.sum.dim_IntList(a, [1]) | c = aten.sum.dim_IntList(p, [1]) | e = aten.sum.dim_IntList(q, [1]) | f = aten.add.Tensor(c, e) | r = aten.sub.Tensor(f, b) | return (r,)", ""),
+    rule("x: $d[$n, 12]", "a = aten.view.default(x, [$n, 3, 4]) | b = aten.amax.default(a, [1, 2]) | r = aten.clone.default(b) | return (r,)", "b = aten.amax.default(x, [1]) | r = aten.clone.default(b) | return (r,)", "f32 f16 i64 i32 u8"),
+    rule("x: $d[$n, 12]", "a = aten.view.default(x, [$n, 3, 4]) | b = aten.amax.default(a, [1]) | r = aten.amin.default(b, [1]) | return (r,)", "b = aten.amax.default(x, [1]) | r = aten.clone.default(b) | return (r,)", ""),
+    rule("x: $d[$n, 12]", "a = aten.view.default(x, [$n, 3, 4]) | r = aten.sum.dim_IntList(a, [1, 2]) | return (r,)", "r = aten.sum.dim_IntList(x, [1]) | return (r,)", "i64 i32"),
+    rule(XY, "r = aten.gcd.default(x, y) | return (r,)", "r = aten.gcd.default(y, x) | return (r,)", "i64 i32 u8"),
+    rule(XY, "r = aten.atan2.default(x, y) | return (r,)", "r = aten.atan2.default(y, x) | return (r,)", ""),
     rule("x: f32[$n, $m]", "a = aten.add.Tensor(x, 0.0) | b = aten.clamp.default(a, -8, 8) | r = aten._to_copy.default(b, dtype = torch.int8) | return (r,)", "b = aten.clamp.default(x, -8, 8) | r = aten._to_copy.default(b, dtype = torch.int8) | return (r,)", "f32"),
     rule("x: f32[$n, $m]", "a = aten.add.Tensor(x, 0.0) | r = aten.clamp.default(a, -8, 8) | return (r,)", "r = aten.clamp.default(x, -8, 8) | return (r,)", ""),
     // choices that are bounds, remainders, magnitudes; bounds of what becomes an integer

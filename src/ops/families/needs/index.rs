@@ -328,6 +328,9 @@ fn bag(c: &Call<'_>) -> Needed {
 fn gradient(c: &Call<'_>) -> Needed {
     let (t, index) = (c.tensor(0)?, c.tensor(1)?);
     c.need_dtype(1, "int32 or int64", is_index)?;
+    if let Arg::Int(rows @ ..0) = c.arg(2) {
+        return Err(c.bad(2, "a number of rows", rows.to_string()));
+    }
     c.need_rank(0, 1..=usize::MAX)?;
     let count = |sizes: &[Dim]| sizes.iter().try_fold(1_i64, |n, d| n.checked_mul(d.fixed()?));
     let width = size(t, t.rank().saturating_sub(1)).fixed();

@@ -18,6 +18,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
             "aten._batch_norm_no_update.default",
         ],
     ),
+    (lengths, &["aten._weight_norm.default"]),
     (with_channels, &["aten.group_norm.default", "aten.instance_norm.default"]),
     (not_widened, &["aten._softmax.default", "aten._log_softmax.default"]),
     (gradient_of_softmax, &["aten._softmax_backward_data.default"]),
@@ -54,6 +55,21 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
         ],
     ),
 ];
+
+/// A length for each place of one dimension, which alone has more than one.
+fn lengths(c: &Call<'_>) -> Needed {
+    let t = c.tensor(0)?;
+    c.need_same_dtype(1, 0)?;
+    if c.int(2)? == -1 {
+        return Ok(());
+    }
+    let d = c.axis(2, t.rank())?;
+    let mut sizes = vec![Dim::Fixed(1); t.rank()];
+    if let Some(slot) = sizes.get_mut(d) {
+        *slot = size(t, d);
+    }
+    c.need_sizes(1, &sizes)
+}
 
 const STATISTICS: [&str; 2] = ["running_mean", "running_var"];
 

@@ -68,6 +68,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     ),
     (order_of_norm, &["aten.linalg_vector_norm.default", "aten.norm.Scalar", "aten.norm.ScalarOpt_dim"]),
     (|c| broadcast(c, 0, 1), &["aten.dist.default"]),
+    (order_of_distance, &["aten.dist.default"]),
     (|c| c.need_dtype(0, "of reals", is_real), &["aten.kl_div.default"]),
     (|c| c.need_dtype(0, "of floats", is_inexact), &["aten.kl_div.default"]),
     (|c| c.need_dtype(1, "of floats", is_inexact), &["aten.kl_div.default"]),
@@ -125,6 +126,17 @@ fn kth(c: &Call<'_>) -> Needed {
 }
 
 /// A norm of an order below 0, or of infinity, has no value for nothing.
+/// A distance of no elements has no order that asks for one.
+fn order_of_distance(c: &Call<'_>) -> Needed {
+    let needs_one = c.float(2).is_some_and(|order| order < 0.0 || order == f64::INFINITY);
+    for i in [0, 1] {
+        if needs_one && is_empty(c.tensor(i)?) {
+            return Err(c.bad(i, "an element", sizes::show(c.symbols, &c.tensor(i)?.sizes)));
+        }
+    }
+    Ok(())
+}
+
 fn order_of_norm(c: &Call<'_>) -> Needed {
     let t = c.tensor(0)?;
     if matches!(c.arg(1), Arg::Complex(..)) {
