@@ -103,8 +103,6 @@ pub fn settled(
     let written = if is_written { graph.encode(ge::Format::Bin) } else { Vec::new() };
     let other = format.filter(|f| *f != ge::Format::Bin).map(|f| graph.encode(f));
     let Some(judging) = &how.judging else {
-        // The command ends here: taking a graph of a million pieces apart is time that nobody gets back.
-        std::mem::forget(graph);
         return LoweredModel { host, remarks, nodes, judged: None, bytes: other.unwrap_or(written), options };
     };
     drop(graph);
