@@ -49,6 +49,7 @@ fn known(f: &mut Functional<'_>, reals: &Reals) -> Known {
 /// Returns the first node of one graph that values of these classes, or of these nodes, may leave undefined.
 pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &[NodeId]) -> Result<(), String> {
     let view = f.view(side);
+    let also: FxHashSet<NodeId> = also.iter().copied().collect();
     let mut reached: FxHashMap<NodeId, BesideZero> = FxHashMap::default();
     for node in view.nodes(BodyId::ROOT) {
         // Inputs are what they are.
