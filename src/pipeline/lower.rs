@@ -25,7 +25,7 @@ pub struct Lowering<'a> {
     pub compiler: &'a CompilerOptions,
     /// What the lowering takes of it, and flags.
     pub ge: ge::Options,
-    /// Nothing: it is not judged.
+    /// What was found, where it was judged.
     pub judging: Option<JudgeOptions>,
 }
 
@@ -37,7 +37,7 @@ pub struct LoweredModel {
     pub remarks: Vec<ge::Remark>,
     /// How many operators the GE graph has.
     pub nodes: usize,
-    /// Nothing: it is not judged.
+    /// What was found, where it was judged.
     pub judged: Option<Judged>,
     /// The GE graph in the form that was asked for.
     bytes: Vec<u8>,
@@ -89,7 +89,7 @@ pub fn lower(loaded: &Loaded, how: &Lowering<'_>) -> Result<ge::Lowered<ge::Draf
     Ok(ge::draft(&loaded.model.graph, &how.ge, &loaded.registry)?)
 }
 
-/// Judges a lowered model by its bytes, and gives it in the form that is asked for. While it is judged the graph in the making is there no more.
+/// Judges a lowered model by its bytes, where that is asked for, and gives it in the form that is asked for. While it is judged the graph in the making is there no more.
 pub fn settled(
     lowered: ge::Lowered<ge::Draft>,
     loaded: &Loaded,

@@ -125,8 +125,7 @@ fn kth(c: &Call<'_>) -> Needed {
     c.need_int(1, 1..=length)
 }
 
-/// A norm of an order below 0, or of infinity, has no value for nothing.
-/// A distance of no elements has no order that asks for one.
+/// A distance of an order below 0, or of infinity, has no value for nothing.
 fn order_of_distance(c: &Call<'_>) -> Needed {
     let needs_one = c.float(2).is_some_and(|order| order < 0.0 || order == f64::INFINITY);
     for i in [0, 1] {
@@ -137,6 +136,7 @@ fn order_of_distance(c: &Call<'_>) -> Needed {
     Ok(())
 }
 
+/// A norm of an order below 0, or of infinity, has no value for nothing.
 fn order_of_norm(c: &Call<'_>) -> Needed {
     let t = c.tensor(0)?;
     if matches!(c.arg(1), Arg::Complex(..)) {
