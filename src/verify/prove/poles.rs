@@ -19,8 +19,8 @@ use crate::verify::prove::real::Reals;
 use crate::verify::prove::region::region;
 use crate::verify::prove::speak::Lowering;
 
-/// How many terms are looked into to see where a value lies.
-const TERMS: usize = 64;
+/// How many terms are looked into to see where a value lies: most is said by a few.
+const TERMS: [usize; 2] = [8, 64];
 
 /// What is known of values that are equal over the reals only, by class.
 pub type Known = FxHashMap<ValueId, BesideZero>;
@@ -213,13 +213,21 @@ fn lowering<'l, 'f>(f: &'l mut Functional<'f>, terms: FxHashMap<ValueId, Term>) 
 fn is_apart(f: &mut Functional<'_>, known: &Known, (side, node): (Side, NodeId), edge: Edge) -> bool {
     let value = f.outcome(side, Place::of(node));
     let is_made_of_others = !f.store.is_near(value);
-    is_made_of_others && lies(f, known, value).is_some_and(|beside| stays_off(beside, edge))
+    is_made_of_others
+        && TERMS
+            .into_iter()
+            .any(|most| lies_within(f, known, value, most).is_some_and(|beside| stays_off(beside, edge)))
 }
 
 /// Returns where every element of a value lies beside 0, whatever is rounded: classes of what is equal over the reals only are not looked into.
-pub(super) fn lies(f: &mut Functional<'_>, known: &Known, value: ValueId) -> Option<BesideZero> {
+pub(super) fn lies(f: &mut Functional<'_>, value: ValueId) -> Option<BesideZero> {
+    let [_, most] = TERMS;
+    lies_within(f, &Known::default(), value, most)
+}
+
+fn lies_within(f: &mut Functional<'_>, known: &Known, value: ValueId, most: usize) -> Option<BesideZero> {
     let value = f.store.find(value);
-    let mut terms = region(f, value, value, f.budget.region.min(TERMS), false).terms;
+    let mut terms = region(f, value, value, f.budget.region.min(most), false).terms;
     terms.retain(|class, _| !f.store.is_near(*class));
     let mut l = lowering(f, terms);
     let Meant::One(x) = l.meant(value)? else { return None };

@@ -29,7 +29,7 @@ use crate::term::term::Side;
 use crate::verify::functional::key::Aspect;
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::bounded;
-use crate::verify::prove::poles::{self, Known};
+use crate::verify::prove::poles;
 use crate::verify::prove::region::region;
 use crate::verify::prove::speak::Lowering;
 
@@ -71,7 +71,7 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
             let defined = std::mem::take(&mut lowering.speaker.e.defined);
             f.defined.extend(defined);
             // Each as it is made: once they are one, which of them a class names is not said.
-            let [first, second] = [a, b].map(|one| poles::lies(f, &Known::default(), one).unwrap_or_default());
+            let [first, second] = [a, b].map(|one| poles::lies(f, one).unwrap_or_default());
             let beside = beside.or(first.and(second));
             reals.pairs.push((a, b));
             reals.beside_zero.push(beside);
