@@ -80,7 +80,7 @@ pub fn attention_with_sums<T: Scalar + Exponential>(
             jobs.push((head, first, now, own));
         }
     }
-    jobs.into_par_iter().try_for_each(|(head, first, out, sums)| {
+    jobs.into_par_iter().try_for_each_init(Vec::new, |scores, (head, first, out, sums)| {
         let mut sums = sums.iter_mut();
         let last = first.saturating_add(out.nrows());
         let looked_at = if matches!(mask, Mask::Causal) { keys.min(last) } else { keys };
@@ -89,13 +89,13 @@ pub fn attention_with_sums<T: Scalar + Exponential>(
         let (keys, values) = (k.view.index_axis(Axis(0), head), v.view.index_axis(Axis(0), head));
         let keys = keys.slice_axis(Axis(0), (0..looked_at).into()).reversed_axes();
         let values = values.slice_axis(Axis(0), (0..looked_at).into());
-        let mut scores = vec![T::zero(); out.nrows().saturating_mul(looked_at)];
-        product(1, scale, rows, keys, T::zero(), MatMut::row_major(&mut scores, out.nrows(), looked_at)?.view);
+        scores.resize(out.nrows().saturating_mul(looked_at), T::zero());
+        product(1, scale, rows, keys, T::zero(), MatMut::row_major(scores, out.nrows(), looked_at)?.view);
         for (row, scores) in scores.chunks_mut(looked_at.max(1)).enumerate() {
             hide(mask, head, first.saturating_add(row), 0, scores);
             weigh(scores, sums.next());
         }
-        let weights = MatMut::row_major(&mut scores, out.nrows(), looked_at)?.view;
+        let weights = MatMut::row_major(scores, out.nrows(), looked_at)?.view;
         product(1, T::one(), weights.view(), values, T::zero(), out);
         Ok(())
     })

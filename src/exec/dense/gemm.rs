@@ -99,7 +99,12 @@ pub(super) fn product<T: Scalar>(
             return;
         }
         if m <= NARROW && b.strides().first() == Some(&1) {
-            split(threads, &whole, b.reversed_axes(), a.reversed_axes(), c.reversed_axes());
+            // Of few terms, columns are turned sooner when they are laid out than as results.
+            if k < m && c.strides().get(1) == Some(&1) {
+                split(threads, &whole, a, b, c);
+            } else {
+                split(threads, &whole, b.reversed_axes(), a.reversed_axes(), c.reversed_axes());
+            }
             return;
         }
     }

@@ -53,6 +53,22 @@ pub fn fold_lanes<T: Copy, U: Copy>(x: &[T], start: U, step: impl Fn(U, T) -> U,
     join_lanes(&mut lanes, join)
 }
 
+/// As [`fold_lanes`], where `step` may change the element that it takes in.
+#[inline(always)]
+pub fn fold_lanes_mut<T, U: Copy>(x: &mut [T], start: U, step: impl Fn(U, &mut T) -> U, join: impl Fn(U, U) -> U) -> U {
+    let mut lanes = [start; LANES];
+    let (whole, rest) = x.as_chunks_mut::<LANES>();
+    for chunk in whole {
+        for (lane, v) in lanes.iter_mut().zip(chunk) {
+            *lane = step(*lane, v);
+        }
+    }
+    for (lane, v) in lanes.iter_mut().zip(rest) {
+        *lane = step(*lane, v);
+    }
+    join_lanes(&mut lanes, join)
+}
+
 /// Joins accumulators as a balanced tree, in place.
 #[inline(always)]
 pub fn join_lanes<U: Copy>(lanes: &mut [U; LANES], join: impl Fn(U, U) -> U) -> U {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::DenseError;
 use super::exp::exp;
-use super::simd::{Kernel, fold_lanes, vectorised};
+use super::simd::{Kernel, fold_lanes, fold_lanes_mut, vectorised};
 
 /// Elements below which one thread does it.
 const MIN_PARALLEL: usize = 1 << 14;
@@ -125,10 +125,11 @@ impl Kernel<&mut [f32]> for SoftmaxRow {
     #[inline(always)]
     fn run(row: &mut [f32]) {
         let max = largest(row);
-        for v in row.iter_mut() {
+        let part = |sum: f32, v: &mut f32| {
             *v = exp(*v - max);
-        }
-        let scale = 1.0 / fold_lanes(row, 0.0, |s, v| s + v, |a, b| a + b);
+            sum + *v
+        };
+        let scale = 1.0 / fold_lanes_mut(row, 0.0, part, |a, b| a + b);
         for v in row {
             *v *= scale;
         }
