@@ -29,6 +29,10 @@ struct Value<K> {
     parent: ValueId,
     key: Option<K>,
     term: Option<Term>,
+    /// Whose term that is: of a class whose members are equal over the reals only, one of them.
+    owner: ValueId,
+    /// Towards the name of what is equal bit by bit.
+    exact: ValueId,
     settled: bool,
     /// Whether some of the class are equal over the reals only.
     near: bool,
@@ -61,7 +65,7 @@ impl<K> Default for Store<K> {
 impl<K: Copy + Eq + Hash> Store<K> {
     fn push(&mut self, key: Option<K>, term: Option<Term>) -> ValueId {
         let id = ValueId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        self.values.push(Value { parent: id, key, term, settled: false, near: false });
+        self.values.push(Value { parent: id, key, term, owner: id, exact: id, settled: false, near: false });
         id
     }
 
@@ -135,12 +139,12 @@ impl<K: Copy + Eq + Hash> Store<K> {
         let term = self.canonical(Term { form: Arc::new(form), children: children.into_iter().collect() });
         let root = self.find(id);
         if let Some(v) = self.values.get_mut(root.slot()) {
-            v.term = Some(term.clone());
+            (v.term, v.owner) = (Some(term.clone()), id);
         }
         match self.terms.get(&term) {
-            Some(known) => self.union(*known, root),
+            Some(known) => self.union(*known, id),
             None => {
-                self.terms.insert(term, root);
+                self.terms.insert(term, id);
             }
         }
     }
@@ -155,11 +159,11 @@ impl<K: Copy + Eq + Hash> Store<K> {
         let root = self.find(id);
         let old = self.values.get(root.slot()).and_then(|v| v.term.as_ref()).filter(|t| self.has_moved(t)).cloned();
         if let Some(old) = old {
-            let term = self.canonical(old);
+            let (term, owner) = (self.canonical(old), self.owner(root));
             match self.terms.get(&term) {
-                Some(known) => self.union(*known, root),
+                Some(known) => self.union(*known, owner),
                 None => {
-                    self.terms.insert(term.clone(), root);
+                    self.terms.insert(term.clone(), owner);
                     if let Some(v) = self.values.get_mut(root.slot()) {
                         v.term = Some(term);
                     }
@@ -193,8 +197,47 @@ impl<K: Copy + Eq + Hash> Store<K> {
         root
     }
 
-    /// Joins two classes. The caller has shown that they are equal.
+    /// Joins two values. The caller has shown that they are equal.
     pub fn union(&mut self, a: ValueId, b: ValueId) {
+        let (first, second) = (self.exactly(a), self.exactly(b));
+        if let Some(value) = self.values.get_mut(first.max(second).slot()) {
+            value.exact = first.min(second);
+        }
+        self.join(a, b);
+    }
+
+    /// Joins two classes, of which the terms were shown to be equal.
+    pub fn union_of_terms(&mut self, a: ValueId, b: ValueId) {
+        let (a, b) = (self.owner(a), self.owner(b));
+        self.union(a, b);
+    }
+
+    /// Returns the name, bit by bit, of the value that is looked at where a class is.
+    pub fn shown_of(&mut self, id: ValueId) -> ValueId {
+        let owner = self.owner(id);
+        self.exactly(owner)
+    }
+
+    /// Returns whose term that of a class is.
+    fn owner(&mut self, id: ValueId) -> ValueId {
+        let root = self.find(id);
+        self.values.get(root.slot()).map_or(root, |v| v.owner)
+    }
+
+    /// Returns the name of all that is equal to a value bit by bit, if what is equal over the reals only is.
+    pub fn exactly(&mut self, id: ValueId) -> ValueId {
+        let mut at = id;
+        while let Some(next) = self.values.get(at.slot()).map(|v| v.exact).filter(|next| *next != at) {
+            let after = self.values.get(next.slot()).map_or(next, |v| v.exact);
+            if let Some(value) = self.values.get_mut(at.slot()) {
+                value.exact = after;
+            }
+            at = next;
+        }
+        at
+    }
+
+    fn join(&mut self, a: ValueId, b: ValueId) {
         let (a, b) = (self.find(a), self.find(b));
         if a == b {
             return;
@@ -205,7 +248,7 @@ impl<K: Copy + Eq + Hash> Store<K> {
         let (root, child) = if keeps_second { (second, first) } else { (first, second) };
         let Some(value) = self.values.get_mut(child.slot()) else { return };
         value.parent = root;
-        let (term, key) = (value.term.clone(), value.key);
+        let (term, key, owner) = (value.term.clone(), value.key, value.owner);
         let (settled, near) = (value.settled, value.near);
         if let Some(value) = self.values.get_mut(root.slot()) {
             // Whatever is below either was found: their terms are equal.
@@ -214,9 +257,11 @@ impl<K: Copy + Eq + Hash> Store<K> {
             // What is an input stays one: it is not what it was found equal to, which may be made of it.
             let is_leaf = |t: &Option<Term>| t.as_ref().is_some_and(|t| matches!(*t.form, Form::Leaf(_)));
             if is_leaf(&term) && !is_leaf(&value.term) {
-                (value.term, value.key) = (term, key.or(value.key));
+                (value.term, value.key, value.owner) = (term, key.or(value.key), owner);
             } else {
-                value.term = value.term.take().or(term);
+                if value.term.is_none() && term.is_some() {
+                    (value.term, value.owner) = (term, owner);
+                }
                 value.key = value.key.or(key);
             }
         }
@@ -224,7 +269,7 @@ impl<K: Copy + Eq + Hash> Store<K> {
 
     /// Joins two classes that are equal over the reals only.
     pub fn union_near(&mut self, a: ValueId, b: ValueId) {
-        self.union(a, b);
+        self.join(a, b);
         let root = self.find(a);
         if let Some(value) = self.values.get_mut(root.slot()) {
             value.near = true;

@@ -35,6 +35,7 @@ use crate::verify::prove::congruence::Congruence;
 use crate::verify::prove::partners::Partners;
 use crate::verify::prove::poles;
 use crate::verify::prove::real;
+use crate::verify::prove::ways;
 use crate::verify::prove::widen;
 use crate::verify::replay::Replay;
 use crate::verify::user_rules::judged_by;
@@ -175,6 +176,11 @@ fn finish(
     }
     if let Err(node) = real::is_carried(f, &c.rules.reals) {
         let reason = format!("values are equal over the reals only, and to `{node}` they are more than real numbers");
+        findings.push(Problem::unknown(Question::Values, reason).at([node]));
+    }
+    if let Err(node) = ways::are_shown(f, &c.rules.reals) {
+        let reason =
+            format!("values of one graph are equal over the reals only, and at `{node}` they are not told apart");
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
     }
     if let Err(node) = poles::are_not_crossed(f, &c.rules.reals) {

@@ -155,7 +155,7 @@ impl Congruence {
             let Some((a, b)) = frame.rest.pop() else {
                 let (a, b) = frame.pair;
                 self.open.remove(&frame.pair);
-                f.store.union(a, b);
+                f.store.union_of_terms(a, b);
                 frames.pop();
                 continue;
             };

@@ -8,6 +8,7 @@
 //! - `poles`: what is equal over the reals only, where functions end;
 //! - `partners`: which question of the other graph is the same;
 //! - `sweep`: which values of both graphs may be one;
+//! - `ways`: which values of a class stand for which, where some are equal over the reals only;
 //! - `widen`: where congruence parts, the smallest terms around it that rules show equal.
 
 mod bounded;
@@ -20,4 +21,5 @@ pub(in crate::verify) mod real;
 mod region;
 mod speak;
 mod sweep;
+pub(in crate::verify) mod ways;
 pub(in crate::verify) mod widen;

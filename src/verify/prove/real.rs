@@ -43,6 +43,8 @@ const AGAIN: usize = 20_000;
 pub struct Reals {
     /// Pairs: as it was, as it is.
     pub pairs: Vec<(ValueId, ValueId)>,
+    /// The names, bit by bit, of what each pair was shown of.
+    pub ways: Vec<(ValueId, ValueId)>,
     /// Where both of each pair lie beside 0.
     pub beside_zero: Vec<BesideZero>,
     /// Whether one of the pairs is only as close, and rounded elsewhere.
@@ -73,6 +75,7 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
             // Each as it is made: once they are one, which of them a class names is not said.
             let [first, second] = [a, b].map(|one| poles::lies(f, one).unwrap_or_default());
             let beside = beside.or(first.and(second));
+            reals.ways.push((f.store.shown_of(a), f.store.shown_of(b)));
             reals.pairs.push((a, b));
             reals.beside_zero.push(beside);
             return true;
@@ -269,10 +272,10 @@ fn free_values(
                 if view.place(key.place.node).is_none_or(|(body, _)| body != BodyId::ROOT) {
                     return None;
                 }
+                if infinite.contains(&(key.side == Side::Before, key.place.node)) {
+                    return None;
+                }
                 if !matches!(view.kind(key.place.node), NodeKind::Placeholder | NodeKind::GetAttr) {
-                    if infinite.contains(&(key.side == Side::Before, key.place.node)) {
-                        return None;
-                    }
                     out.push(source);
                 }
             }

@@ -165,7 +165,7 @@ pub(in crate::verify) fn show(
     }
     f.checking.take();
     match level {
-        Level::Exact => f.store.union(a, b),
+        Level::Exact => f.store.union_of_terms(a, b),
         Level::Real => f.store.union_near(a, b),
     }
     true

@@ -1,0 +1,111 @@
+//! Which values of a class stand for which, where some of it are equal over the reals only.
+//!
+//! A class says neither which of its values shows the NaN of which, nor that what is computed of two of them is not computed of one twice. Promises: (1)
+//! wherever a class holds several values of one graph, each of the graph as it was leads to each of the graph as it is, along what was shown; (2) in neither graph
+//! is anything computed of two of them: what cancels over the reals does not where it is rounded, and what is compared may be told apart.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::places_of;
+use crate::graph::{BodyId, NodeId, NodeKind};
+use crate::term::store::ValueId;
+use crate::term::term::Side;
+use crate::verify::functional::values::Functional;
+use crate::verify::prove::real::Reals;
+
+/// How many classes with several values of a graph are looked at.
+const CLASSES: usize = 16;
+
+/// The values of each class, bit by bit, as it was and as it is.
+type Classes = FxHashMap<ValueId, [FxHashSet<ValueId>; 2]>;
+
+/// Returns the first node of which it is not shown that it stands for what is made of it.
+pub fn are_shown(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
+    let mut classes = Classes::default();
+    for value in reals.pairs.iter().flat_map(|(a, b)| [*a, *b]) {
+        classes.entry(f.store.find(value)).or_default();
+    }
+    let sides = [Side::Before, Side::After];
+    if classes.is_empty() {
+        return Ok(());
+    }
+    for (k, side) in sides.into_iter().enumerate() {
+        each_value(f, side, |f, _, value| {
+            let class = f.store.find(value);
+            let own = f.store.exactly(value);
+            if let Some(all) = classes.get_mut(&class).and_then(|all| all.get_mut(k)) {
+                all.insert(own);
+            }
+        });
+    }
+    classes.retain(|_, values| values.iter().any(|own| own.len() > 1));
+    if classes.is_empty() {
+        return Ok(());
+    }
+    if classes.len() > CLASSES || !classes.values().all(|values| all_lead(f, reals, values)) {
+        let (view, mut found) = (f.view(Side::After), None);
+        each_value(f, Side::After, |f, node, value| {
+            let is_one = classes.contains_key(&f.store.find(value));
+            found = found.take().or_else(|| is_one.then(|| view.name(node).to_string()));
+        });
+        return Err(found.unwrap_or_default());
+    }
+    sides.into_iter().try_for_each(|side| are_not_mixed(f, side, &classes))
+}
+
+/// Looks at what each node of a graph gives.
+fn each_value<'a>(f: &mut Functional<'a>, side: Side, mut look: impl FnMut(&mut Functional<'a>, NodeId, ValueId)) {
+    let view = f.view(side);
+    for node in view.nodes(BodyId::ROOT) {
+        for place in places_of(view, node) {
+            let value = f.outcome(side, place);
+            look(f, node, value);
+        }
+    }
+}
+
+/// Whether each value as it was leads to each as it is, along what was shown.
+fn all_lead(f: &mut Functional<'_>, reals: &Reals, [before, after]: &[FxHashSet<ValueId>; 2]) -> bool {
+    let ways: Vec<(ValueId, ValueId)> =
+        reals.ways.iter().map(|(a, b)| (f.store.exactly(*a), f.store.exactly(*b))).collect();
+    before.iter().all(|from| {
+        let (mut seen, mut open) = (FxHashSet::default(), vec![*from]);
+        while let Some(at) = open.pop() {
+            if seen.insert(at) {
+                open.extend(ways.iter().filter(|(a, _)| *a == at).map(|(_, b)| *b));
+            }
+        }
+        after.is_subset(&seen)
+    })
+}
+
+/// Returns the first node of a graph that is made of two values of a class.
+fn are_not_mixed(f: &mut Functional<'_>, side: Side, classes: &Classes) -> Result<(), String> {
+    let view = f.view(side);
+    // Of each node: of which values of which classes it is made.
+    let mut made: FxHashMap<NodeId, FxHashMap<ValueId, ValueId>> = FxHashMap::default();
+    for node in view.nodes(BodyId::ROOT).filter(|n| view.kind(*n) != NodeKind::Output) {
+        let mut own: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+        for (class, value) in view.operands(node).filter_map(|n| made.get(&n)).flatten() {
+            if *own.entry(*class).or_insert(*value) != *value {
+                return Err(view.name(node).to_string());
+            }
+        }
+        // What is written may be read anywhere.
+        let is_pure = f.registry.operator_of(view, node).is_none_or(|o| o.effects.is_pure());
+        if !own.is_empty() && view.kind(node) == NodeKind::Call && !is_pure {
+            return Err(view.name(node).to_string());
+        }
+        for place in places_of(view, node) {
+            let value = f.outcome(side, place);
+            let class = f.store.find(value);
+            if classes.contains_key(&class) {
+                own.insert(class, f.store.exactly(value));
+            }
+        }
+        if !own.is_empty() {
+            made.insert(node, own);
+        }
+    }
+    Ok(())
+}
