@@ -91,17 +91,20 @@ pub(super) fn results(
         known => known.clone(),
     };
     let ty = with_parts(ty, graph, node);
-    let base = aliased(graph, registry, node).and_then(|(arg, sharing)| Some((operand(arg.as_node()?)?, sharing)));
+    let base = |place: usize| {
+        aliased(graph, registry, node, place).and_then(|(arg, sharing)| Some((operand(arg.as_node()?)?, sharing)))
+    };
     Ok(match &ty {
         ValueType::Many(list) => Results::Many(
             list.iter()
-                .map(|ty| match ty {
-                    ValueType::Tensor(t) => Some(Meta::Tensor(result(graph, symbols, node, t, base.as_ref()))),
+                .enumerate()
+                .map(|(i, ty)| match ty {
+                    ValueType::Tensor(t) => Some(Meta::Tensor(result(graph, symbols, node, t, base(i).as_ref()))),
                     other => scalar(other),
                 })
                 .collect(),
         ),
-        ValueType::Tensor(t) => Results::One(Meta::Tensor(result(graph, symbols, node, t, base.as_ref()))),
+        ValueType::Tensor(t) => Results::One(Meta::Tensor(result(graph, symbols, node, t, base(0).as_ref()))),
         other => scalar(other).map_or(Results::None, Results::One),
     })
 }
@@ -111,8 +114,16 @@ fn inferred(graph: &Graph, registry: &Registry, symbols: &mut Symbols, node: Nod
         Ok(ty) => return Ok(ty),
         Err(e) => e.to_string(),
     };
-    let parts = parts(graph, node);
-    if parts.is_empty() { Err(reason) } else { Ok(ValueType::Many(parts.into())) }
+    let mut parts = parts(graph, node);
+    if parts.is_empty() {
+        return Err(reason);
+    }
+    // Nobody says what results are that nobody takes; they are there.
+    let count = registry.operator_of(graph, node).map_or(0, |o| o.schema.returns.len());
+    if count > parts.len() {
+        parts.resize(count, ValueType::Unknown);
+    }
+    Ok(ValueType::Many(parts.into()))
 }
 
 /// Returns the types of the getitems that take a result apart, by place.
@@ -150,11 +161,13 @@ fn with_parts(ty: ValueType, graph: &Graph, node: NodeId) -> ValueType {
     }
 }
 
-fn aliased<'g>(graph: &'g Graph, registry: &Registry, node: NodeId) -> Option<(&'g Arg, Sharing)> {
+/// Returns the argument in whose memory the result at a place lies; a list is one result of the schema.
+fn aliased<'g>(graph: &'g Graph, registry: &Registry, node: NodeId, place: usize) -> Option<(&'g Arg, Sharing)> {
     let args = graph.args(node);
     match registry.operator_of(graph, node) {
         Some(operator) => {
-            let one = operator.effects.returns.first()?.first()?;
+            let returns = &operator.effects.returns;
+            let one = if returns.len() > 1 { returns.get(place)? } else { returns.first()? }.first()?;
             let name = &operator.schema.params.get(one.param)?.name;
             let arg = args.get(one.param).or_else(|| graph.kwarg(node, name))?;
             Some((arg, one.sharing))

@@ -91,6 +91,9 @@ impl Key for &str {
 }
 
 /// A node that is none: what calls give after a fault.
+/// The first of torch_npu's own numbers of types; those below are PyTorch's.
+const FIRST_OF_NPU: i64 = 285;
+
 fn nowhere() -> NodeId {
     NodeId::new_in_batch(u32::MAX)
 }
@@ -311,6 +314,24 @@ impl<'r> Builder<'r> {
     /// Returns a fault unless `holds`: only forms for which it does are covered.
     pub fn only(&self, holds: bool, otherwise: &str) -> Result<(), CallFault> {
         if holds { Ok(()) } else { Err(self.unsupported(otherwise)) }
+    }
+
+    /// Refuses operands of torch_npu that hold another type than their tensor's (`x1_dtype` beside `x1`), and its types that PyTorch lacks:
+    /// decompositions compute with what the tensors say.
+    pub(super) fn only_own_types(&self) -> Result<(), CallFault> {
+        if !self.operator.target.starts_with("npu.") {
+            return Ok(());
+        }
+        for param in &self.operator.schema.params {
+            let (name, Arg::Int(code)) = (&*param.name, self.arg(&*param.name)) else { continue };
+            let Some(of) = name.strip_suffix("dtype").or_else(|| name.strip_suffix("_type")) else { continue };
+            let of = of.trim_end_matches('_');
+            let is_operand = self.operator.schema.param_index(of).is_some();
+            let own = if is_operand { self.opt(of)?.map(|t| t.dtype()) } else { None };
+            let is_own = own.is_none_or(|own| crate::ops::typing::promote::from_code(code) == Some(own));
+            self.only(is_own && code < FIRST_OF_NPU, name)?;
+        }
+        Ok(())
     }
 
     pub(super) fn value(&self, id: NodeId) -> T<'_> {

@@ -190,7 +190,10 @@ impl Registry {
             return meaning::build(builder, body);
         }
         match (table::entry(&operator.target), derived::of(self, operator)) {
-            (Some(entry), _) => (entry.build)(builder),
+            (Some(entry), _) => {
+                builder.only_own_types()?;
+                (entry.build)(builder)
+            }
             (None, Some(form)) => form.build(builder),
             (None, None) => Err(CallFault::NoRule),
         }

@@ -155,6 +155,9 @@ fn confusion_transpose(b: &Builder<'_>) -> Made {
 }
 
 fn cast(b: &Builder<'_>) -> Made {
+    if b.operator().schema.param_index("input_dtype").is_some() {
+        b.only(b.is_none("input_dtype"), "input_dtype")?;
+    }
     let (x, dtype) = (b.t(0)?, b.own_tensor()?.dtype);
     done![if x.dtype() == dtype { x.copy() } else { x.to(dtype) }]
 }

@@ -105,7 +105,10 @@ fn init_routing_v2(b: &Builder<'_>) -> Made {
     let whole = matches!(b.ints("active_expert_range")?.as_slice(), [] | [0, _]);
     let end = b.ints("active_expert_range")?.get(1).is_none_or(|e| *e == experts);
     let kind = b.int("expert_tokens_num_type")?;
-    let plain = b.int("quant_mode")? == -1 && b.int("drop_pad_mode")? == 0 && b.int("active_num")? <= 0;
+    let plain = b.int("quant_mode")? == -1
+        && b.int("drop_pad_mode")? == 0
+        && b.int("active_num")? <= 0
+        && b.flag("expert_tokens_num_flag")?;
     b.only(
         plain && whole && end && (0..=1).contains(&kind) && b.is_none("scale"),
         "other than the plain dropless form",

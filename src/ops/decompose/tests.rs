@@ -154,3 +154,32 @@ fn a_grid_by_columns_and_rows_has_the_first_vector_along_the_columns() {
     assert_eq!(sizes, [Arg::list(vec![2, 1]), Arg::list(vec![1, 2])]);
     assert!(!targets(&e).contains(&"aten.transpose.int"));
 }
+
+/// Bytes that are said to hold another type (`x1_dtype`, `input_dtype`) are not what their tensor says: nothing is computed of them as if they were.
+#[test]
+fn operands_that_hold_another_type_are_not_taken_for_what_their_tensor_says() {
+    let mut g = Graph::new();
+    let (x, w) = (fixed(&mut g, Dtype::I8, &[4, 16]), fixed(&mut g, Dtype::I8, &[16, 8]));
+    let scale = fixed(&mut g, Dtype::F32, &[8]);
+    let product = |g: &mut Graph, types: &[(&str, i64)]| {
+        let node = call(g, "npu.npu_quant_matmul.default", vec![x.clone(), w.clone(), scale.clone()]);
+        let named: Vec<_> = types.iter().map(|(name, code)| (g.texts.intern(name), Arg::Int(*code))).collect();
+        g.set_args(node, vec![x.clone(), w.clone(), scale.clone()].into(), named.into());
+        Registry::standard().decompose_node(g, node)
+    };
+    assert!(product(&mut g, &[]).is_ok());
+    assert!(product(&mut g, &[("x1_dtype", 1), ("x2_dtype", 1)]).is_ok());
+    for types in [("x1_dtype", 296), ("x2_dtype", 5), ("output_dtype", 285)] {
+        let error = product(&mut g, &[types]).unwrap_err();
+        assert!(error.to_string().contains("dtype"), "{error}");
+    }
+
+    let bytes = fixed(&mut g, Dtype::U8, &[4, 16]);
+    let cast = |g: &mut Graph, to: i64, from: Arg| {
+        expand(g, "npu.npu_dtype_cast.default", vec![bytes.clone(), Arg::Int(to), from])
+    };
+    assert!(cast(&mut g, 5, Arg::None).is_ok());
+    for (to, from) in [(5, Arg::Int(296)), (5, Arg::Int(290)), (290, Arg::None), (296, Arg::None)] {
+        assert!(cast(&mut g, to, from.clone()).is_err(), "{to} from {from:?}");
+    }
+}

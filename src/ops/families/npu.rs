@@ -2,7 +2,7 @@
 //!
 //! Results are contiguous.
 
-use crate::graph::{Dtype, TensorType, ValueType};
+use crate::graph::{Arg, Dtype, TensorType, ValueType};
 use crate::ops::error::CallFault;
 use crate::ops::families::Entry;
 use crate::ops::typing::call::Call;
@@ -54,8 +54,9 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (confusion_transpose, &["npu.npu_confusion_transpose.default"]),
     (grouped, &["npu.npu_grouped_matmul.default"]),
     (cross_entropy, &["npu.npu_cross_entropy_loss.default"]),
-    (cast, &["npu.npu_dtype_cast.default", "npu._npu_dtype_cast.default"]),
-    (cast, &["npu.npu_dtype_cast_backward.default", "npu._npu_dtype_cast_backward.default"]),
+    (cast, &["npu._npu_dtype_cast.default", "npu._npu_dtype_cast_backward.default"]),
+    (|c| cast_of(c, 2, 1), &["npu.npu_dtype_cast.default"]),
+    (|c| cast_of(c, 2, 3), &["npu.npu_dtype_cast_backward.default"]),
 ];
 
 pub(in crate::ops) fn made(c: &mut Call<'_>, dtype: Dtype, t: &TensorType, dims: Sizes) -> Typed {
@@ -284,7 +285,14 @@ fn transpose_bmm(c: &mut Call<'_>) -> Typed {
         let expected = format!("batches and rows that fit {}", sizes::show(c.symbols, &t.sizes));
         return Err(c.bad(1, expected, sizes::show(c.symbols, &weight.sizes)));
     }
-    made(c, t.dtype, t, smallvec::smallvec![size(t, m), size(t, b), size(weight, n)])
+    let (rows, batch, width) = (size(t, m), size(t, b), size(weight, n));
+    let parts = c.opt_int(7)?.unwrap_or(1);
+    if parts <= 1 {
+        return made(c, t.dtype, t, smallvec::smallvec![rows, batch, width]);
+    }
+    let all = sizes::mul(c.symbols, batch, width)?;
+    let part = sizes::floordiv(c.symbols, all, Dim::Fixed(parts))?;
+    made(c, t.dtype, t, smallvec::smallvec![Dim::Fixed(parts), rows, part])
 }
 
 /// The dtype of a code in torch_npu's numbering; f16 where there is none.
@@ -321,6 +329,39 @@ fn cast(c: &mut Call<'_>) -> Typed {
     let t = c.tensor(0)?;
     let dtype = coded(c, 1, t.dtype)?;
     made(c, dtype, t, t.sizes.clone())
+}
+
+/// Torch_npu's number of integers of 4 bits.
+const INT4: i64 = 285;
+/// Its number of floats of 8 bits that PyTorch has no type for.
+const HIFLOAT8: i64 = 290;
+/// Its numbers of floats of 4 bits.
+const FLOAT4: [i64; 2] = [296, 297];
+
+/// A cast between types that PyTorch may not have, which lie in bytes: two of 4 bits in each. `from` and `to` are the places of their numbers;
+/// where `to` names none of these, the dtype at place 1 is the result's.
+fn cast_of(c: &mut Call<'_>, from: usize, to: usize) -> Typed {
+    let t = c.tensor(0)?;
+    let number = |c: &Call<'_>, i: usize| if let Arg::Int(n) = c.arg(i) { Some(*n) } else { None };
+    let mut dims = t.sizes.clone();
+    if let Some(wide) = dims.last_mut().filter(|_| number(c, from).is_some_and(|n| FLOAT4.contains(&n))) {
+        *wide = sizes::mul(c.symbols, *wide, Dim::Fixed(2))?;
+    }
+    // Of gradients, integers of 4 bits are none.
+    let named = number(c, to).filter(|n| to == 1 || *n != INT4);
+    if named.is_some_and(|n| n == INT4 || FLOAT4.contains(&n)) {
+        if last(t).fixed().is_some_and(|n| n % 2 != 0) {
+            return Err(c.bad(0, "an even last size", sizes::show(c.symbols, &t.sizes)));
+        }
+        if let Some(narrow) = dims.last_mut() {
+            *narrow = sizes::floordiv(c.symbols, *narrow, Dim::Fixed(2))?;
+        }
+    }
+    let dtype = match named {
+        Some(n) if n == INT4 || n == HIFLOAT8 || FLOAT4.contains(&n) => Dtype::U8,
+        _ => coded(c, 1, t.dtype)?,
+    };
+    made(c, dtype, t, dims)
 }
 
 /// One product a group of rows; joined in one tensor where `split_item` says so.

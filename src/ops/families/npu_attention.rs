@@ -112,6 +112,7 @@ fn prompt(c: &mut Call<'_>) -> Typed {
 /// One row of the query, and its sizes.
 fn step(c: &mut Call<'_>) -> Typed {
     quantised(c, "quant_scale2")?;
+    quantised(c, "antiquant_scale")?;
     let place = c.operator.schema.param_index("input_layout").unwrap_or(usize::MAX);
     let p = places(c, place)?;
     let [query, ..] = operands(c, &p)?;

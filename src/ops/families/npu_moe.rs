@@ -73,6 +73,14 @@ fn init_routing_v2(c: &mut Call<'_>) -> Typed {
     if quant != -1 || c.int(place("drop_pad_mode"))? != 0 || !matches!(c.int(place("expert_tokens_num_type"))?, 0 | 1) {
         return Err(CallFault::Unsupported { what: "quantising, dropping, or counts as pairs".into() });
     }
+    let all_experts = match c.ints(place("active_expert_range"))?.as_slice() {
+        [] => true,
+        range => matches!(range, [0, end] if Dim::Fixed(*end) == count),
+    };
+    let is_whole = all_experts && c.int(place("active_num"))? <= 0;
+    if !is_whole || !c.bool(place("expert_tokens_num_flag"))? {
+        return Err(CallFault::Unsupported { what: "some of the rows or experts, or no counts".into() });
+    }
     let all = sizes::product(c.symbols, &experts.sizes)?;
     let gathered = made(c, t.dtype, t, smallvec::smallvec![all, size(t, 1)])?;
     let (places, counts) = (vector(c, Dtype::I32, t, all)?, vector(c, Dtype::I64, t, count)?);

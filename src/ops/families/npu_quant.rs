@@ -104,6 +104,11 @@ fn dequant_swiglu_quant(c: &mut Call<'_>) -> Typed {
     if !c.is_none(place) && c.int(place)? != 1 {
         return Err(CallFault::Unsupported { what: "quantising to another dtype than i8".into() });
     }
+    let place = c.operator.schema.param_index("activate_dim").unwrap_or(usize::MAX);
+    let along = c.opt_int(place)?.unwrap_or(-1);
+    if along != -1 && usize::try_from(along).ok() != Some(t.rank().saturating_sub(1)) {
+        return Err(CallFault::Unsupported { what: "halves along another dimension than the last".into() });
+    }
     if last(t).fixed().is_some_and(|n| n % 2 != 0) {
         return Err(c.bad(0, "an even last size", sizes::show(c.symbols, &t.sizes)));
     }

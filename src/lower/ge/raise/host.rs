@@ -294,10 +294,9 @@ impl Raising<'_, '_> {
             if original.kind(at) != NodeKind::Call || !allowed(original, at) {
                 return wrong(format!("`{}` is no view of an input, nor a size", original.name(at)));
             }
-            // What gives its operand's own memory is that operand: writes are made elsewhere.
-            if let [Shares::Same(of)] = analysis::home_of(original, self.b.registry(), Place::of(at)).as_slice()
-                && original.target(at) != "_operator.getitem"
-            {
+            // What gives its operand's own memory is that operand, one of several results too: writes are made elsewhere.
+            let place = analysis::place_of(original, at);
+            if let [Shares::Same(of)] = analysis::home_of(original, self.b.registry(), place).as_slice() {
                 match replayed.get(&of.node).copied() {
                     Some(made) => {
                         replayed.insert(at, made);

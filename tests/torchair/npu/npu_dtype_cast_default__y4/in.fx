@@ -1,0 +1,4 @@
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "u8[2, 4]"):
+        r: "f16[2, 8]" = torch.ops.npu.npu_dtype_cast.default(arg0_1, 5, 296)
+        return (r,)
