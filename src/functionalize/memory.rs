@@ -63,6 +63,10 @@ pub(super) struct Memory<'r> {
     written_inputs: HashSet<NodeId>,
     /// How often each root was written.
     writes: HashMap<NodeId, usize>,
+    /// Which call of the graph as it was wrote each root last.
+    writers: HashMap<NodeId, Box<str>>,
+    /// Which node holds what a node holds after a write: by its name, and that of the call that writes.
+    pub(super) versions: HashMap<(Box<str>, Box<str>), NodeId>,
     /// Which node takes an item of a tuple.
     items: HashMap<Place, NodeId>,
     /// Operands of calls of several results, where these stand in for what the program names.
@@ -72,9 +76,11 @@ pub(super) struct Memory<'r> {
 impl<'r> Memory<'r> {
     pub(super) fn of(graph: Graph, registry: &'r Registry) -> Self {
         let (lies, perhaps, writes) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (writers, versions) = (HashMap::new(), HashMap::new());
         let written = graph.nodes(BodyId::ROOT).flat_map(|n| super::written(&graph, registry, n));
         let written_inputs = ends(&graph, registry, written);
-        Self { graph, registry, lies, perhaps, written_inputs, writes, items: HashMap::new(), named: HashMap::new() }
+        let (items, named) = (HashMap::new(), HashMap::new());
+        Self { graph, registry, lies, perhaps, written_inputs, writes, writers, versions, items, named }
     }
 
     pub(super) fn kept(&self, node: NodeId, reason: impl Into<String>) -> Kept {
@@ -139,12 +145,24 @@ impl<'r> Memory<'r> {
     }
 
     /// Notes what the values of a chain hold now, after a write to the memory at its end.
-    pub(super) fn write(&mut self, root: NodeId, path: Vec<(NodeId, NodeId)>) {
+    pub(super) fn write(&mut self, root: NodeId, path: Vec<(NodeId, NodeId)>, writer: Box<str>) {
         let writes = self.written(root).saturating_add(1);
         self.writes.insert(root, writes);
+        if let Some((_, now)) = path.first() {
+            self.versions.insert((writer.clone(), writer.clone()), *now);
+        }
+        self.writers.insert(root, writer);
         for (view, now) in path {
+            self.note_version(view, root, now);
             let seen = self.lies.get(&view).and_then(|l| l.seen);
             self.lies.insert(view, Lies { root, seen, now, writes });
+        }
+    }
+
+    /// Notes which node holds what a value holds since the last write to its root.
+    fn note_version(&mut self, value: NodeId, root: NodeId, now: NodeId) {
+        if let Some(writer) = self.writers.get(&root) {
+            self.versions.insert((self.graph.name(value).into(), writer.clone()), now);
         }
     }
 
@@ -215,7 +233,9 @@ impl<'r> Memory<'r> {
         };
         for (view, seen) in chain.into_iter().rev() {
             now = self.made_again((view, seen), now, reader)?;
-            let writes = self.written(self.root_of(view));
+            let root = self.root_of(view);
+            let writes = self.written(root);
+            self.note_version(view, root, now);
             if let Some(lies) = self.lies.get_mut(&view) {
                 (lies.now, lies.writes) = (now, writes);
             }

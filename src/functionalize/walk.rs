@@ -1,7 +1,5 @@
 //! One walk forward: what writes is taken apart into what it computes and a copy, and copies are taken out.
 
-use std::collections::HashMap;
-
 use super::memory::Memory;
 use super::{Functionalized, Kept, writes};
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, View, replace};
@@ -11,7 +9,6 @@ const COPY: &str = "aten.copy_.default";
 
 struct Walk<'r> {
     memory: Memory<'r>,
-    versions: HashMap<(Box<str>, Box<str>), NodeId>,
     /// The call of the graph as it was that is being taken out, and what stands behind it.
     writer: Option<(Box<str>, Option<NodeId>)>,
     /// Whether calls that stand for one that writes are taken apart, too.
@@ -21,7 +18,7 @@ struct Walk<'r> {
 /// Returns a graph without its writes, and without calls that stand for some where `everything` is asked for.
 pub(super) fn taken(graph: &Graph, registry: &Registry, everything: bool) -> Result<Functionalized, Kept> {
     let memory = Memory::of(graph.clone(), registry);
-    let mut walk = Walk { memory, versions: HashMap::new(), writer: None, everything };
+    let mut walk = Walk { memory, writer: None, everything };
     let mut next = walk.memory.graph.first(BodyId::ROOT);
     while let Some(node) = next {
         if walk.writer.as_ref().is_some_and(|(_, behind)| *behind == Some(node)) {
@@ -37,7 +34,7 @@ pub(super) fn taken(graph: &Graph, registry: &Registry, everything: bool) -> Res
             NodeKind::Placeholder | NodeKind::GetAttr => walk.memory.graph.next(node),
         };
     }
-    Ok(Functionalized { graph: walk.memory.graph, versions: walk.versions })
+    Ok(Functionalized { graph: walk.memory.graph, versions: walk.memory.versions })
 }
 
 impl Walk<'_> {
@@ -113,13 +110,8 @@ impl Walk<'_> {
             path.push((seen.of, value));
             at = seen.of;
         }
-        let own = Box::from(m.graph.name(node));
-        let writer = self.writer.as_ref().map_or(&own, |(name, _)| name);
-        for (view, now) in &path {
-            self.versions.insert((m.graph.name(*view).into(), writer.clone()), *now);
-        }
-        self.versions.insert((writer.clone(), writer.clone()), path.first().map_or(value, |(_, now)| *now));
-        m.write(root, path);
+        let writer = self.writer.as_ref().map_or_else(|| m.graph.name(node).into(), |(name, _)| name.clone());
+        m.write(root, path, writer);
         let next = m.graph.next(node);
         replace(&mut m.graph, node, &[Arg::Node(target)]);
         Ok(next)

@@ -79,6 +79,15 @@ pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
 /// Returns whether a NaN that turns a comparison of `b`, one that `a` does not ask, reaches `b`: over the reals both outcomes may be one, and of a NaN neither is.
 pub fn is_turned_by_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
     let asked: FxHashSet<ExprId> = e.below(a).into_iter().collect();
+    is_not_turned(e, b, &asked)
+}
+
+/// Returns whether every NaN that turns a comparison of an element is one of the element.
+pub fn shows_what_turns(e: &mut Elements, b: ExprId) -> Option<bool> {
+    is_not_turned(e, b, &FxHashSet::default())
+}
+
+fn is_not_turned(e: &mut Elements, b: ExprId, asked: &FxHashSet<ExprId>) -> Option<bool> {
     for id in e.below(b) {
         let Some((Op::Lt | Op::Le | Op::Eq, [x, _])) = e.op_of(id) else { continue };
         let floats = e.dtype(*x).is_some_and(|d| d.is_float());

@@ -42,6 +42,8 @@ pub enum Meant {
     Many(Vec<Meant>),
     /// An integer that inputs settle.
     Size(Dim),
+    /// One of several results, of which nothing can be said.
+    Unsaid,
 }
 
 /// Gives calls their meaning.
@@ -178,7 +180,7 @@ impl<'r> Speaker<'r> {
         self.e.spend(4)?;
         if let Some((of, item)) = getitem_of(graph, node) {
             return match values.get(&of)? {
-                Meant::Many(all) => all.get(item as usize).cloned(),
+                Meant::Many(all) => all.get(item as usize).filter(|m| !matches!(m, Meant::Unsaid)).cloned(),
                 _ => None,
             };
         }
@@ -218,9 +220,9 @@ impl<'r> Speaker<'r> {
         if let Some(found) = self.each(&call, &ty, |s, c| s.understood(c)) {
             return Some(found);
         }
-        // Where one result is understood, the others are looked up.
+        // Where one result is understood, the others are looked up, if that can be.
         if types.is_some() && self.each_any(&call, &ty) {
-            return self.each(&call, &ty, |s, c| s.understood(c).or_else(|| s.elsewhere(c)));
+            return self.each_or_unsaid(&call, &ty);
         }
         // A function of one real number stands for itself.
         let function = crate::rules::table::real(&operator.target);
@@ -249,6 +251,19 @@ impl<'r> Speaker<'r> {
         for (k, t) in (0_u32..).zip(all.iter()) {
             let ValueType::Tensor(t) = t else { return None };
             out.push(Meant::One(what(self, &Said { result: t, item: Some(k), ..*call })?));
+        }
+        Some(Meant::Many(out))
+    }
+
+    /// Returns what each of several results is, where that can be said.
+    fn each_or_unsaid(&mut self, call: &Said<'_, '_>, ty: &ValueType) -> Option<Meant> {
+        let ValueType::Many(all) = ty else { return None };
+        let mut out = Vec::new();
+        for (k, t) in (0_u32..).zip(all.iter()) {
+            let ValueType::Tensor(t) = t else { return None };
+            let call = Said { result: t, item: Some(k), ..*call };
+            let one = self.understood(&call).or_else(|| self.elsewhere(&call));
+            out.push(one.map_or(Meant::Unsaid, Meant::One));
         }
         Some(Meant::Many(out))
     }
@@ -436,7 +451,7 @@ impl<'r> Speaker<'r> {
                                 kids.push(a.clone());
                             }
                             // Of a function of both parts nothing is known.
-                            Meant::Complex(_) => return None,
+                            Meant::Complex(_) | Meant::Unsaid => return None,
                             Meant::Size(Dim::Fixed(v)) => out.push(Token::Int(*v)),
                             Meant::Size(d) => out.push(Token::Dim(*d)),
                             Meant::Many(all) => {

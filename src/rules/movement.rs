@@ -171,6 +171,8 @@ impl Speaker<'_> {
                 Some(vars)
             }
             ViewStep::Flip => self.flipped(c, from),
+            // Which may overlap: said by what the operator means.
+            ViewStep::Windows => None,
             ViewStep::Diagonal => {
                 let Arg::Int(offset) = c.arg(1) else { return None };
                 let (row, column) = (self.axis(c.arg(2), rank)?, self.axis(c.arg(3), rank)?);
@@ -265,6 +267,9 @@ impl Speaker<'_> {
     pub(super) fn scattered(&mut self, c: &Said<'_, '_>, kind: ViewStep) -> Option<Array> {
         let (old, new) = (c.array(0)?.clone(), c.array(1)?.clone());
         let rank = old.sizes.len();
+        if kind == ViewStep::Diagonal {
+            return self.scattered_along(c, old, &new);
+        }
         let dim = self.axis(c.arg(2), rank)?;
         let size = *old.sizes.get(dim)?;
         let (start, step, count) = match kind {
@@ -291,6 +296,27 @@ impl Speaker<'_> {
         let inside = self.inside(over, at, step, count)?;
         let new = self.at(&new, index)?;
         let expr = self.e.op(Op::Choose, old.dtype, &[inside, new, old.expr])?;
+        Some(Array { expr, ..old })
+    }
+
+    /// Returns the first operand with the second in place of a diagonal.
+    fn scattered_along(&mut self, c: &Said<'_, '_>, old: Array, new: &Array) -> Option<Array> {
+        let (Arg::Int(offset), rank) = (c.arg(2), old.sizes.len()) else { return None };
+        let (row, column) = (self.axis(c.arg(3), rank)?, self.axis(c.arg(4), rank)?);
+        if old.dtype != new.dtype || row == column {
+            return None;
+        }
+        let mut index = self.vars(&old.sizes);
+        let (down, across) = (*index.get(row)?, *index.get(column)?);
+        let beside = self.e.difference(across, down)?;
+        let beside = self.e.shift(beside, Dim::Fixed(offset.checked_neg()?))?;
+        let hits = self.e.is_zero_expr(beside)?;
+        index.remove(row.max(column));
+        index.remove(row.min(column));
+        // Where it begins, the one that is not moved is 0.
+        index.push(if *offset >= 0 { down } else { across });
+        let new = self.at(new, index)?;
+        let expr = self.e.op(Op::Choose, old.dtype, &[hits, new, old.expr])?;
         Some(Array { expr, ..old })
     }
 

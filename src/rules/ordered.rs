@@ -16,7 +16,7 @@ use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::width;
 use crate::rules::meaning::{Array, Said, Speaker};
 use crate::rules::rounding;
-use crate::rules::table::{Chosen, chosen_by, extreme_of, place_of};
+use crate::rules::table::{Chosen, Meaning, chosen_by, extreme_of, meaning, place_of};
 use crate::sym::Dim;
 use crate::term::term::Token;
 
@@ -57,12 +57,21 @@ impl Speaker<'_> {
 
     /// The same at an index.
     fn ordered(&mut self, x: &Array, order: Order, mut at: SmallVec<[IndexId; 4]>) -> Option<ExprId> {
-        let is_known = match x.dtype.is_float() {
-            true => self.over_reals && rounding::is_exact(&self.e, x.expr),
-            false => width(x.dtype).is_some(),
-        };
-        if !is_known || at.len() != x.sizes.len() {
+        if at.len() != x.sizes.len() || x.dtype.is_float() && !self.over_reals {
             return None;
+        }
+        let peeled = self.e.peeled(x.expr, order.dim)?;
+        let dtype = self.e.dtype(peeled.inner)?;
+        let is_known = match dtype.is_float() {
+            true => rounding::is_exact(&self.e, peeled.inner),
+            false => width(dtype).is_some(),
+        };
+        is_known.then_some(())?;
+        if peeled.inner != x.expr {
+            self.e.applied.insert("order-kept");
+            let inner = Array { dtype, expr: peeled.inner, ..x.clone() };
+            let own = self.ordered(&inner, Order { falls: order.falls ^ peeled.falls, ..order }, at.clone())?;
+            return self.e.put_on(&peeled, own, &at);
         }
         let size = *x.sizes.get(order.dim)?;
         let place = at.get_mut(order.dim)?;
@@ -180,6 +189,12 @@ impl Speaker<'_> {
             && let Some(value) = self.ordered(from, Order { dim, ..order }, index.clone())
         {
             return Some(Some(value));
+        }
+        if let Some(Meaning::RunningExtreme(fold)) = meaning(&target)
+            && !from.dtype.is_float()
+            && let Some(expr) = self.extreme_up_to(from, fold, dim)
+        {
+            return self.at(&Array { expr, ..from.clone() }, index).map(Some);
         }
         let source = self.e.source(Source::Call { target, tokens, kids, item: 0 });
         self.e.load(from.dtype, source, index).map(Some)

@@ -109,7 +109,9 @@ impl Speaker<'_> {
             Meaning::Bags => None,
             Meaning::Running if self.over_reals || width(to).is_some() => self.running(c),
             Meaning::RunningProduct if self.over_reals => self.running_product(c),
-            Meaning::RunningExtreme(fold) if self.over_reals && c.item == Some(0) => self.running_extreme(c, fold),
+            Meaning::RunningExtreme(fold) if (self.over_reals || !to.is_float()) && c.item == Some(0) => {
+                self.running_extreme(c, fold)
+            }
             Meaning::RunningProduct | Meaning::RunningExtreme(_) => None,
             Meaning::Variance | Meaning::Convolution | Meaning::Contraction | Meaning::Pooling | Meaning::Running => {
                 None

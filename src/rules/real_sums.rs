@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use crate::graph::{Arg, Dtype};
 use crate::rules::element::arena::{ExprId, Fold, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
-use crate::rules::element::make::width;
+use crate::rules::element::make::{ends, width};
 use crate::rules::meaning::{Array, Said, Speaker};
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
@@ -498,22 +498,31 @@ impl Speaker<'_> {
         Some(out)
     }
 
-    /// The greatest (least) of the elements of a dimension up to this one.
+    /// The greatest (least) of the elements of a dimension up to this one: what is beyond is the least (greatest) number of the dtype.
     pub(super) fn running_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
         let x = c.array(0)?.clone();
-        if x.dtype != c.result.dtype || !x.dtype.is_float() || x.sizes.is_empty() {
+        if x.dtype != c.result.dtype || x.sizes.is_empty() {
             return None;
         }
         let dim = self.axis(c.arg(1), x.sizes.len())?;
+        self.extreme_up_to(&x, fold, dim)
+    }
+
+    /// The same of an array, along a dimension.
+    pub(super) fn extreme_up_to(&mut self, x: &Array, fold: Fold, dim: usize) -> Option<ExprId> {
         let size = *x.sizes.get(dim)?;
         let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
         let own = self.e.place(Place::Bound(level, size));
         let mut at = self.vars(&x.sizes);
         let reached = self.e.difference(*at.get(dim)?, own)?;
         *at.get_mut(dim)? = own;
-        let element = self.at(&x, at)?;
-        let least = if fold == Fold::Most { f64::NEG_INFINITY } else { f64::INFINITY };
-        let least = self.e.rounded(x.dtype, least)?;
+        let element = self.at(x, at)?;
+        let least = if x.dtype.is_float() {
+            self.e.rounded(x.dtype, if fold == Fold::Most { f64::NEG_INFINITY } else { f64::INFINITY })?
+        } else {
+            let (least, most) = ends(x.dtype)?;
+            self.e.integer(x.dtype, if fold == Fold::Most { least } else { most })?
+        };
         let reached = self.e.at_least_zero_expr(reached)?;
         let element = self.e.op(Op::Choose, x.dtype, &[reached, element, least])?;
         self.e.reduced(fold, level, &[size], element)

@@ -60,7 +60,7 @@ pub enum Meaning {
     Running,
     /// The product of what stands before and here along a dimension of few places, over the reals.
     RunningProduct,
-    /// The greatest, or the least, of what stands before and here along a dimension, over the reals, and where it stands.
+    /// The greatest, or the least, of what stands before and here along a dimension, of integers and over the reals, and where it stands.
     RunningExtreme(Fold),
     /// The mean over a window, over the reals.
     Pooling,

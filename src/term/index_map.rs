@@ -64,6 +64,15 @@ pub enum Step {
     },
     /// A dimension read backwards.
     Flip(usize),
+    /// Parts of a dimension that do not overlap; their own becomes the last one.
+    Windows {
+        /// The dimension.
+        dim: usize,
+        /// How many elements each has.
+        size: i64,
+        /// How far apart they begin.
+        step: i64,
+    },
     /// The elements whose indices in two dimensions differ by a constant; they become the last dimension.
     Diagonal {
         /// The first dimension.
@@ -146,6 +155,14 @@ impl Layer {
                 let ahead = s.mul(stride, last)?;
                 out.offset = s.add(self.offset, ahead)?;
                 *out.strides.get_mut(*dim)? = s.neg(stride)?;
+            }
+            Step::Windows { dim, size, step } => {
+                let (all, stride) = (self.sizes.get(*dim)?.fixed()?, *self.strides.get(*dim)?);
+                let apart = all.checked_sub(*size).filter(|left| *left >= 0)?;
+                *out.sizes.get_mut(*dim)? = Dim::Fixed(apart.checked_div(*step)?.checked_add(1)?);
+                *out.strides.get_mut(*dim)? = s.mul(stride, Dim::Fixed(*step))?;
+                out.sizes.push(Dim::Fixed(*size));
+                out.strides.push(stride);
             }
             Step::Diagonal { dim1, dim2, offset, size } => {
                 let (one, two) = (*self.strides.get(*dim1)?, *self.strides.get(*dim2)?);

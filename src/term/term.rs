@@ -89,6 +89,8 @@ pub enum Fact {
     InputLayout,
     /// How the result of a call lies, as a function of the call and of how its operands lie.
     LayoutOf(Callee),
+    /// How a value lies that is another one with its dimensions in another order: for each dimension, which it was.
+    Permuted,
     /// Storages that may overlap, after a write: the state before, what was born since, what was written where.
     Memory,
     /// What one of these storages holds.

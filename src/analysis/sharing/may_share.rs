@@ -162,9 +162,21 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
         // Of one operand it is a view, where it sums over nothing; of several a product.
         Some(SharesWhen::Alone) => match argument("tensors").and_then(Arg::items) {
             Some([_, _, ..]) => None,
+            Some([_]) if argument("equation").is_some_and(sums) => None,
             _ => maybe,
         },
         Some(SharesWhen::Reshaped) => reshaped(view.symbols(), operator, from, to, operand),
+    }
+}
+
+/// Whether letters of one operand stand that the result does not have: a sum over their dimensions is memory of its own, whatever their sizes.
+fn sums(equation: &Arg) -> bool {
+    let Arg::Str(text) = equation else { return false };
+    let is_letter = |c: &char| c.is_ascii_alphabetic();
+    match text.split_once("->") {
+        Some((of, to)) => of.chars().filter(is_letter).any(|c| !to.contains(c)),
+        // What stands once is the result's.
+        None => text.chars().filter(is_letter).any(|c| text.chars().filter(|d| *d == c).count() > 1),
     }
 }
 

@@ -201,6 +201,8 @@ pub enum ViewStep {
     PiecesAt,
     Flip,
     Diagonal,
+    /// Parts of a dimension, along a new last one.
+    Windows,
 }
 
 impl ViewStep {
@@ -220,6 +222,7 @@ impl ViewStep {
         ("pieces-at", ViewStep::PiecesAt),
         ("flip", ViewStep::Flip),
         ("diagonal", ViewStep::Diagonal),
+        ("windows", ViewStep::Windows),
     ];
 
     /// Returns the step of that name.

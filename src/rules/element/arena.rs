@@ -197,6 +197,8 @@ pub struct Elements {
     pub(super) met: Vec<Dim>,
     /// Whether floats are looked at bit by bit: over the reals sums of them stay sums of floats, whose bounds are known.
     pub exact: bool,
+    /// Whether floats are numbers where cases are told apart: of NaN something else is asked.
+    pub(in crate::rules) numbers_alone: bool,
     /// Whether roundings to narrower floats are roundings like others, no steps: the second of two ends may have fewer.
     pub wider: bool,
     /// Dimensions of reductions that are looked into, by their levels: what they bind has a value there.
@@ -226,6 +228,8 @@ pub struct Elements {
 pub(in crate::rules) struct Ends {
     /// Those that are at least 1.
     pub(in crate::rules) ones: FxHashSet<ExprId>,
+    /// Those that are at least 1 by another.
+    pub(in crate::rules) shares: FxHashMap<ExprId, ExprId>,
     /// Those that are at most 0.
     pub(in crate::rules) never_above: FxHashSet<ExprId>,
 }
@@ -278,6 +282,7 @@ impl Elements {
             ends: Ends::default(),
             met: Vec::new(),
             exact: false,
+            numbers_alone: false,
             wider: false,
             within: Vec::new(),
             now: None,

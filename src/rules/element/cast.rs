@@ -289,6 +289,9 @@ impl Elements {
         if let Some(narrow) = self.computed_narrow(to, from, x)? {
             return Some(narrow);
         }
+        if let Some(bound) = self.bound_of_cast(to, x)? {
+            return Some(bound);
+        }
         let folded = self.expr(x).cloned().filter(|e| matches!(e.form, Form::Reduce(Fold::Sum | Fold::Product, ..)));
         if let (Some(wide), Some(narrow)) = (width(from), width(to))
             && narrow <= wide
@@ -390,6 +393,19 @@ impl Elements {
     fn stays_whole(&mut self, x: ExprId, to: Dtype) -> bool {
         let holds = |v: i64| wrapped(to, v) == Some(v);
         to != Dtype::Bool && self.integers_of(x).is_some_and(|(low, high)| holds(low) && holds(high))
+    }
+
+    /// A float that is held by a number, other than 0, which the other dtype has, too: a rounding keeps order, so that it is held after it as it was before.
+    fn bound_of_cast(&mut self, to: Dtype, x: ExprId) -> Option<Option<ExprId>> {
+        let Some((op @ (Op::Max | Op::Min), [inner, bound])) = self.op_of(x) else { return Some(None) };
+        let (inner, bound) = (*inner, *bound);
+        let Some(v) = self.float(bound).filter(|v| *v != 0.0 && v.is_finite()) else { return Some(None) };
+        if !to.is_float() || round(to, v) != Some(v) {
+            return Some(None);
+        }
+        self.by("bound-before-cast");
+        let (inner, bound) = (self.converted(Op::Cast, to, inner)?, self.rounded(to, v)?);
+        self.op(op, to, &[inner, bound]).map(Some)
     }
 
     /// What was converted, computed in a wider dtype and converted back, as computed in its own; `Some(None)` where it is not so.

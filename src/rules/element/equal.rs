@@ -149,7 +149,8 @@ impl Elements {
             });
             // What two facts exclude needs no proof.
             let never = self.facts.get(facts..).is_some_and(|new| !new.is_empty()) && self.contradicts(facts)
-                || self.truths_exclude(condition);
+                || self.truths_exclude(condition)
+                || self.numbers_alone && self.holds_of_nan_alone();
             let equal = never || both.is_some_and(|ends| self.equal_by_cases(ends, depth, equal));
             self.truths.remove(&condition);
             self.facts.truncate(facts);
@@ -294,6 +295,10 @@ impl Elements {
         let mut at = match &expr.form {
             Form::AtLeastZero(_) | Form::IsZero(_) => return Some(id),
             Form::Op(Op::Choose | Op::Not | Op::And | Op::Or | Op::Xor) => *expr.kids.first()?,
+            // As a number over the reals a truth chooses between 1 and 0.
+            Form::Op(Op::Cast) if !self.exact && expr.dtype.is_float() => {
+                expr.kids.first().copied().filter(|k| self.dtype(*k) == Some(crate::graph::Dtype::Bool))?
+            }
             _ => return None,
         };
         // The innermost truth first: those around it are then known.

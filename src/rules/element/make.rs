@@ -21,6 +21,18 @@ pub fn width(dtype: Dtype) -> Option<u32> {
     }
 }
 
+/// Returns the least and the greatest number of an integer dtype; bool is none.
+pub fn ends(dtype: Dtype) -> Option<(i64, i64)> {
+    match dtype {
+        Dtype::I8 => Some((i64::from(i8::MIN), i64::from(i8::MAX))),
+        Dtype::U8 => Some((0, i64::from(u8::MAX))),
+        Dtype::I16 => Some((i64::from(i16::MIN), i64::from(i16::MAX))),
+        Dtype::I32 => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
+        Dtype::I64 => Some((i64::MIN, i64::MAX)),
+        _ => None,
+    }
+}
+
 /// Brings a number into an integer dtype, wrapping around.
 pub fn wrapped(dtype: Dtype, v: i64) -> Option<i64> {
     Some(match dtype {

@@ -113,6 +113,21 @@ impl Elements {
         (between.ordered || !known).then_some(known)
     }
 
+    /// Whether what is assumed of a float, compared with numbers, holds of none but NaN: it is neither below nor above one of them, nor that.
+    pub(super) fn holds_of_nan_alone(&self) -> bool {
+        let compared = self.truths.keys().filter_map(|id| match self.op_of(*id) {
+            Some((Op::Lt | Op::Le | Op::Eq, [a, b])) => self.with_number(*a, *b).map(|(x, ..)| x),
+            _ => None,
+        });
+        let mut all: Vec<ExprId> = compared.collect();
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().any(|x| {
+            let Between { low, high, above, below, .. } = self.lies(x);
+            low > high || low >= high && (above || below)
+        })
+    }
+
     /// Returns floats that are one finite number, or NaN, by what is assumed.
     pub fn assumed_numbers(&self) -> Vec<(ExprId, f64)> {
         let mut all: Vec<ExprId> = Vec::new();

@@ -3,7 +3,7 @@
 //! ## What it says
 //! Of two integers the one that a comparison of them chooses is the greater or the lesser one; so it is where what is compared is apart as they are, or by
 //! one more or less where the choice does not change there. What is left of a division that cuts, made positive by adding the divisor once, is what is left of
-//! the one that rounds down. The greater one of the greatest and of the opposite of the least is the greatest magnitude, where a bound above 0 holds it.
+//! the one that rounds down. Over the reals the greater one of two floats of which a NaN is none is the same in either order. The greater one of the greatest and of the opposite of the least is the greatest magnitude, where a bound above 0 holds it.
 //!
 //! ## When it is wrong
 //! Of floats: a comparison with NaN is false, so that only a choice that takes the first where that is NaN is a bound, and only over the reals: which of
@@ -65,20 +65,43 @@ impl Elements {
     fn picked_number(&mut self, dtype: Dtype, c: ExprId, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
         let Some((Op::Or, [p, q])) = self.op_of(c) else { return Some(None) };
         for (order, lost) in [(*p, *q), (*q, *p)] {
-            let is_nan = match self.op_of(lost) {
-                Some((Op::Not, [same])) => matches!(self.op_of(*same), Some((Op::Eq, [x, y])) if *x == a && *y == a),
-                _ => false,
+            let nan = match self.op_of(lost) {
+                Some((Op::Not, [same])) => match self.op_of(*same) {
+                    Some((Op::Eq, [x, y])) if x == y => *x,
+                    _ => continue,
+                },
+                _ => continue,
             };
-            let Some((Op::Lt | Op::Le, [less, more])) = self.op_of(order).filter(|_| is_nan) else { continue };
+            let Some((Op::Lt | Op::Le, [less, more])) = self.op_of(order) else { continue };
             let bound = match (*less == b && *more == a, *less == a && *more == b) {
                 (true, _) => Op::Max,
                 (_, true) => Op::Min,
                 _ => continue,
             };
-            self.by("choose-greater");
-            return self.op(bound, dtype, &[a, b]).map(Some);
+            if nan == a {
+                self.by("choose-greater");
+                return self.op(bound, dtype, &[a, b]).map(Some);
+            }
+            if nan == b {
+                return self.greater_number(bound, dtype, a, b);
+            }
         }
         Some(None)
+    }
+
+    /// The greater (lesser) one of two floats, the other one where one is NaN: whichever stands first, over the reals.
+    fn greater_number(&mut self, bound: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let (x, y) = (a.min(b), a.max(b));
+        let order = if bound == Op::Max { [y, x] } else { [x, y] };
+        let order = self.op(Op::Le, Dtype::Bool, &order)?;
+        let same = self.op(Op::Eq, Dtype::Bool, &[y, y])?;
+        let lost = self.op(Op::Not, Dtype::Bool, &[same])?;
+        let first = self.op(Op::Or, Dtype::Bool, &[order, lost])?;
+        self.by("choose-greater-number");
+        if let Some(known) = self.number(first) {
+            return Some(Some(if known == 0 { y } else { x }));
+        }
+        self.raw(Op::Choose, dtype, &[first, x, y]).map(Some)
     }
 
     /// Returns how far two integers are apart, where their dtype surely holds that.

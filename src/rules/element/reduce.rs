@@ -56,6 +56,9 @@ impl Elements {
         if holds_one && let Some(found) = self.order_kept(fold, level, sizes, body)? {
             return Some(found);
         }
+        if holds_one && let Some(found) = self.end_of_places(fold, level, sizes, body)? {
+            return Some(found);
+        }
         if fold == Fold::Any && self.number(body) == Some(0) {
             return self.truth(false);
         }

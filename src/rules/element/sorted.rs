@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! What is put in order may have been in another order before: sorted already, or read from the end. The last one is the greatest, and of
-//! integers the first one the least. A conversion that loses nothing keeps order. Of at most five integers the one at any place is told by the greater and the lesser
+//! integers the first one the least; so it is of those at some of the places. A conversion that loses nothing keeps order. Of at most five integers the one at any place is told by the greater and the lesser
 //! of them.
 //!
 //! ## When it is wrong
@@ -106,6 +106,21 @@ impl Elements {
         }
     }
 
+    /// Whether a source is a dimension of others in order: of floats, of such as no rounding reaches.
+    pub(in crate::rules) fn is_in_order(&self, source: SourceId) -> bool {
+        self.ordered(source).is_some()
+    }
+
+    /// Returns what stands last where an element is one of a dimension in order.
+    pub(in crate::rules) fn last_in_order(&mut self, id: ExprId) -> Option<Option<ExprId>> {
+        let expr = self.expr(id)?.clone();
+        let Form::Load(source, mut at) = expr.form else { return Some(None) };
+        let Some(size) = self.ordered(source).and_then(|t| t.sizes.last().copied()) else { return Some(None) };
+        let end = self.plus(size, Dim::Fixed(-1))?;
+        *at.last_mut()? = self.at(end);
+        self.load(expr.dtype, source, at).map(Some)
+    }
+
     fn ordered(&self, source: SourceId) -> Option<&Tensor> {
         match self.source_of(source)? {
             Source::Call { target, kids, .. } if &**target == IN_ORDER => self.tensor_of(*kids.first()?),
@@ -132,6 +147,51 @@ impl Elements {
         *vars.last_mut()? = self.place(Place::Bound(level, size));
         let element = self.moved(expr, &Moves { vars, bound: None })?;
         self.extreme(fold, level, size, element).map(Some)
+    }
+
+    /// The greatest (least) of some places of a dimension in order: what stands at the last (first) of these.
+    pub(super) fn end_of_places(
+        &mut self,
+        fold: Fold,
+        level: u32,
+        sizes: &[Dim],
+        body: ExprId,
+    ) -> Option<Option<ExprId>> {
+        let expr = self.expr(body)?.clone();
+        let Form::Load(source, mut at) = expr.form else { return Some(None) };
+        let numbers = fold == Fold::Most || fold == Fold::Least && !expr.dtype.is_float();
+        if !numbers || self.ordered(source).is_none() {
+            return Some(None);
+        }
+        let own = |p: &Place| match p {
+            Place::Bound(l, size) => {
+                l.checked_sub(level).is_some_and(|k| sizes.get(k as usize) == Some(size)).then_some(*size)
+            }
+            _ => None,
+        };
+        let place = self.linear(at.pop()?).clone();
+        let mut end = self.at(place.offset());
+        for (place, by) in place.terms {
+            let part = match (own(&place), by.fixed(), place) {
+                // What is divided, or comes from the data, may depend on the place.
+                (_, _, Place::Div(..) | Place::Mod(..) | Place::Data(_)) | (Some(_), None, _) => return Some(None),
+                (Some(_), Some(by), _) if (by > 0) != (fold == Fold::Most) => continue,
+                (Some(size), Some(_), _) => {
+                    let last = self.plus(size, Dim::Fixed(-1))?;
+                    self.at(last)
+                }
+                (None, _, place) => self.place(place),
+            };
+            let part = self.scale(part, by)?;
+            end = self.sum(end, part)?;
+        }
+        let rest = self.levels_in(&at).into_iter().chain(self.levels_in(&[end])).max();
+        if rest.is_some_and(|l| l >= level) {
+            return Some(None);
+        }
+        at.push(end);
+        self.by("end-of-sorted");
+        self.load(expr.dtype, source, at).map(Some)
     }
 
     /// The integer at a place, a number, of few in order.

@@ -17,7 +17,7 @@ use crate::rules::definedness::hides_no_nan;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::field::normal::Field;
-use crate::rules::rounding::{greatest, holds_a_one, is_element_of, unit};
+use crate::rules::rounding::{Least, greatest, holds_a_one, is_element_of, least_of_sum, unit};
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
 
@@ -259,7 +259,17 @@ impl Elements {
             Form::Reduce(Fold::Most | Fold::Least, ..) => kid(0),
             Form::Reduce(Fold::Sum, _, sizes) => {
                 let found = self.extent_of_sum(kid(0), sizes, expr.dtype);
-                let low = if holds_a_one(self, expr) { found.low.max(1.0) } else { found.low };
+                let least = match least_of_sum(self, expr) {
+                    _ if holds_a_one(self, expr) => 1.0,
+                    Some(Least::One) => 1.0,
+                    Some(Least::Over(by)) => {
+                        let by = known.get(&by).copied().unwrap_or(ANY);
+                        // What is rounded on the way takes less than that.
+                        if by.low > 0.0 { 0.99 / by.high } else { found.low }
+                    }
+                    _ => found.low,
+                };
+                let low = found.low.max(least);
                 Extent { low, high: found.high.max(low), ..found }
             }
             _ => ANY,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::graph::Dtype;
-use crate::rules::definedness::{hides_no_nan, is_turned_by_no_nan};
+use crate::rules::definedness::{hides_no_nan, is_turned_by_no_nan, shows_what_turns};
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::{loses_nothing, most_whole, round};
 use crate::rules::element::index::{IndexId, Place};
@@ -125,7 +125,8 @@ impl Field<'_> {
         Some(equal == Some(true))
     }
 
-    /// Returns whether two expressions are equal over the reals wherever each condition, and each comparison that a bound is, is what it may be.
+    /// Returns whether two expressions are equal over the reals wherever each condition, and each comparison that a bound is, is what it may be of numbers:
+    /// every NaN of the first, and each that turns a comparison of the second alone, is one of the second.
     pub fn equal_by_signs(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
         let reductions = [a, b].map(|r| e.below(r).into_iter().filter(|id| e.is_reduction(*id)).count());
         // Where one side names each place: what is NaN stays NaN.
@@ -137,10 +138,20 @@ impl Field<'_> {
         if !Self::has_signs(e, &[a, b]) || !holds(hides_no_nan(e, a, b)) || !holds(is_turned_by_no_nan(e, a, b)) {
             return Some(false);
         }
+        let shows = shows_what_turns(e, b)?;
         let (a, b) = (Self::as_choices(e, dtype, a)?, Self::as_choices(e, dtype, b)?);
         let equal = |e: &mut Elements, a, b| Self::same_value(e, dtype, a, b) == Some(true);
         if e.equal_by_cases((a, b), SIGNS, &mut |e, a, b| equal(e, a, b)) {
             return Some(true);
+        }
+        // Where no NaN turns any comparison but shows, no case of NaN is left.
+        if shows {
+            let before = std::mem::replace(&mut e.numbers_alone, true);
+            let alike = e.equal_by_cases((a, b), SIGNS, &mut |e, a, b| equal(e, a, b));
+            e.numbers_alone = before;
+            if alike {
+                return Some(true);
+            }
         }
         // Two sums over the same places are one where what is summed is, at each place.
         let (Some((x, over)), Some((y, same))) = (e.without_sum(a)?, e.without_sum(b)?) else { return Some(false) };
@@ -335,6 +346,10 @@ impl Field<'_> {
         roots.iter().flat_map(|r| e.below(*r)).any(|id| match e.expr(id).map(|x| &x.form) {
             Some(Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost | Op::Abs)) => true,
             Some(Form::Named(target, _)) => real(target) == Some(Real::Relu),
+            // A truth multiplies.
+            Some(Form::Op(Op::Cast)) => {
+                e.op_of(id).is_some_and(|(_, kids)| kids.iter().any(|k| e.dtype(*k) == Some(Dtype::Bool)))
+            }
             _ => false,
         })
     }

@@ -201,10 +201,19 @@ fn is_scaled_element(e: &Elements, expr: &Expr) -> bool {
     expr.dtype != Dtype::F16 && (is_element(*a) && by(*b) || is_element(*b) && by(*a))
 }
 
+/// Whether an element is a float times a truth: itself, or 0.
+fn is_kept_or_nothing(e: &Elements, expr: &Expr) -> bool {
+    let is_truth = |id: &ExprId| match e.op_of(*id) {
+        Some((Op::Cast, [truth])) => e.dtype(*truth) == Some(Dtype::Bool),
+        _ => false,
+    };
+    matches!(expr.form, Form::Op(Op::Mul)) && expr.dtype.is_float() && expr.kids.iter().any(is_truth)
+}
+
 /// Whether an element is rounded where it is made.
 fn rounds(e: &Elements, expr: &Expr) -> bool {
     match &expr.form {
-        _ if is_scaled_element(e, expr) => false,
+        _ if is_scaled_element(e, expr) || is_kept_or_nothing(e, expr) => false,
         Form::Op(Op::Add | Op::Sub | Op::Mul | Op::Div) => expr.dtype.is_float(),
         Form::Op(Op::Cast) => {
             let from = expr.kids.first().and_then(|k| e.dtype(*k));

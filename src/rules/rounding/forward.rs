@@ -41,6 +41,9 @@ fn may_be_past(expr: &Expr, range: Interval, known: &Ranges) -> bool {
     matches!(expr.dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32) && (!sums || kids && one_sign(&range))
 }
 
+/// What is left of a share of a number, whatever is rounded on the way.
+const SHARE: f64 = 0.99;
+
 /// Returns the interval of each float element, and of each number that becomes one; `None` where one of them has none. Conditions of
 /// choices, and what only they ask, need none.
 pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Ranges, Past, Beyond)> {
@@ -51,6 +54,10 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
         let mut found = one(e, expr, &out, sources);
         if e.ends.ones.contains(id) {
             found = found.and_then(|range| Interval::new(range.low.max(1.0), range.high.max(1.0)));
+        }
+        if let Some(by) = e.ends.shares.get(id).and_then(|by| out.get(by)).filter(|by| by.low > 0.0) {
+            let least = SHARE / by.high;
+            found = found.and_then(|range| Interval::new(range.low.max(least), range.high.max(least)));
         }
         if e.ends.never_above.contains(id) {
             found = found.and_then(|range| Interval::new(range.low.min(0.0), range.high.min(0.0)));

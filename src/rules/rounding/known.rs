@@ -2,7 +2,8 @@
 //!
 //! ## What it says
 //! A sum of exponentials of `x - max(x)`, over all elements, is at least 1; so is what is that sum over the reals: the divisor of a softmax that is
-//! computed in blocks, and the sum of a few such exponentials. One of some, less the greatest of them, or less the greatest of these and others, is at most 0, though some stand beside
+//! computed in blocks, and the sum of a few such exponentials, of some of them the greatest of which is told, too. Divided by one number each, their sum is at
+//! least 1 by that. One of some, less the greatest of them, or less the greatest of these and others, is at most 0, though some stand beside
 //! others (`cat`), or in a part of them.
 //!
 //! ## When it is wrong
@@ -10,7 +11,7 @@
 
 use smallvec::SmallVec;
 
-use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::field::Field;
@@ -55,6 +56,18 @@ fn ones(e: &mut Elements, order: &[ExprId]) {
     let whole = order.iter().copied().filter(|id| e.expr(*id).is_some_and(|x| holds_a_one(e, x)));
     let whole: Vec<ExprId> = whole.take(SUMS).collect();
     let added: Vec<ExprId> = order.iter().copied().filter(|id| adds_a_one(e, *id)).collect();
+    for id in order {
+        let Some(expr) = e.expr(*id).cloned() else { continue };
+        match least_of_sum(e, &expr) {
+            Some(Least::One) => {
+                e.ends.ones.insert(*id);
+            }
+            Some(Least::Over(by)) => {
+                e.ends.shares.insert(*id, by);
+            }
+            _ => {}
+        }
+    }
     e.ends.ones.extend(added);
     let below = |id: &ExprId| {
         let expr = e.expr(*id)?;
@@ -77,6 +90,44 @@ fn ones(e: &mut Elements, order: &[ExprId]) {
             }
         }
     }
+}
+
+/// What a sum is at least.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::rules) enum Least {
+    /// Nothing is known.
+    Unknown,
+    /// 1.
+    One,
+    /// 1 by an element.
+    Over(ExprId),
+}
+
+/// Returns what a sum is at least of exponentials, each of an element less the greatest of all these, as it is told: one of them is 1; or of such, each
+/// divided by what is the same for all.
+pub(in crate::rules) fn least_of_sum(e: &mut Elements, sum: &Expr) -> Option<Least> {
+    let Form::Reduce(Fold::Sum, level, sizes) = &sum.form else { return Some(Least::Unknown) };
+    let (mut body, mut least) = (*sum.kids.first()?, Least::One);
+    if let Some((Op::Div, [each, by])) = e.op_of(body) {
+        (body, least) = (*each, Least::Over(*by));
+    }
+    let exponent = e.expr(body).and_then(|x| match (&x.form, x.kids.as_slice()) {
+        (Form::Named(target, _), [x]) if matches!(real(target), Some(Real::Exp | Real::Exp2)) => Some(*x),
+        _ => None,
+    });
+    let Some((Op::Sub, [a, most])) = exponent.and_then(|x| e.op_of(x)) else { return Some(Least::Unknown) };
+    let (a, most) = (*a, *most);
+    let names = |p: &Place| matches!(p, Place::Bound(l, _) if *l >= *level);
+    let mut alike = vec![most];
+    if let Least::Over(by) = least {
+        alike.push(by);
+    }
+    // Dimensions that are reduced within have names below.
+    if alike.iter().any(|x| e.places_below(*x).iter().any(names)) || !sizes.iter().all(|d| e.at_most(Dim::Fixed(1), *d))
+    {
+        return Some(Least::Unknown);
+    }
+    Some(if e.reduced(Fold::Most, *level, sizes, a)? == most { least } else { Least::Unknown })
 }
 
 /// Whether exponentials are added of some elements, each less the greatest of them: one of them is 1.
@@ -117,7 +168,7 @@ fn is_at_most(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
     let mut open = vec![most];
     for _ in 0..TRIED {
         let Some(most) = open.pop() else { break };
-        if a == most || is_one_of(e, a, most)? {
+        if a == most || is_one_of(e, a, most)? || e.last_in_order(a)? == Some(most) {
             return Some(true);
         }
         if let Some((Op::Max, kids)) = e.op_of(most) {

@@ -37,6 +37,7 @@ pub type Box<'b> = &'b dyn Fn(Option<SourceId>, Dtype) -> Option<Interval>;
 
 pub(in crate::rules) use backward::constant;
 pub(in crate::rules) use forward::{holds_a_one, is_element_of, largest as greatest};
+pub(in crate::rules) use known::{Least, least_of_sum};
 
 /// Returns whether no rounding reaches an expression.
 pub fn is_exact(e: &Elements, root: ExprId) -> bool {
@@ -53,7 +54,7 @@ pub fn is_followed(e: &Elements, root: ExprId) -> bool {
         | (Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost), _)
         | (Form::Reduce(Fold::Sum | Fold::Most | Fold::Least, ..), _) => true,
         (Form::Op(Op::Div), [_, below]) => exact(below),
-        (Form::Load(source, _), _) => matches!(e.source_of(*source), Some(Source::Value(_))),
+        (Form::Load(source, _), _) => matches!(e.source_of(*source), Some(Source::Value(_))) || e.is_in_order(*source),
         _ => e.parts(expr).iter().all(exact),
     })
 }

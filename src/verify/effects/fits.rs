@@ -617,7 +617,7 @@ fn step_fits(
                 && call.step(from, to, &mut f.sizes).is_some()
                 && guesses_no_size(f, side, bound, to)
         }
-        ViewStep::PiecesAt => !is_symbolic(f, side, node),
+        ViewStep::PiecesAt | ViewStep::Windows => !is_symbolic(f, side, node),
         ViewStep::Narrow if is_symbolic(f, side, node) => lies_within_sizes(f, side, bound, from),
         ViewStep::Narrow => lies_within(bound, from),
     }

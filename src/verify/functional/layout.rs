@@ -5,14 +5,15 @@
 //! or the memory around its operand has equal terms only where these are equal too; (3) a draw has equal terms only where the
 //! memory that it fills lies alike.
 
-use crate::analysis::{Place, call::Known, getitem_of, place_of, tensor_operands};
+use crate::analysis::{Place, Shares, call::Known, getitem_of, place_of, tensor_operands};
 use crate::graph::{NodeKind, TensorType};
 use crate::ops::Bound;
 use crate::term::call::Arguments;
+use crate::term::index_map::Step;
 use crate::term::store::ValueId;
 use crate::term::term::{Fact, Form, Side, Token};
 use crate::verify::functional::key::{Aspect, Key};
-use crate::verify::functional::values::{Found, Functional};
+use crate::verify::functional::values::{Found, Functional, bind};
 
 impl<'a> Functional<'a> {
     /// Returns a tensor whose strides rules computed from what inputs state.
@@ -50,8 +51,33 @@ impl<'a> Functional<'a> {
                 Found::Term(Form::Of(Fact::InputLayout, Box::new([name])), Vec::new())
             }
             NodeKind::Output => self.leaf(key),
-            NodeKind::Call => self.layout_of_call(key),
+            NodeKind::Call => self.layout_of_permuted(key).unwrap_or_else(|| self.layout_of_call(key)),
         }
+    }
+
+    /// A view with its dimensions in another order has the strides of what it is a view of in that order, whatever the sizes.
+    fn layout_of_permuted(&mut self, key: Key) -> Option<Found> {
+        let view = self.view(key.side);
+        let (Shares::Same(parent) | Shares::View(parent)) = self.side(key.side).storages.parent(key.place)? else {
+            return None;
+        };
+        let operator = self.registry.operator_of(view, key.place.node)?;
+        let bound = bind(operator, view, key.place.node)?;
+        let Step::Permute(mut order) = self.view_step(key.side, operator, &bound, key.place)? else { return None };
+        let mut of = self.layout_as(key.side, parent, key.aspect);
+        let Some(term) = self.store.term(of).cloned() else { return Some(Found::Need(of)) };
+        if let (Form::Of(Fact::Permuted, inner), Some(child)) = (&*term.form, term.children.first()) {
+            let step = |dim: &usize| match inner.get(*dim) {
+                Some(Token::List(from)) => Some(*from),
+                _ => None,
+            };
+            (order, of) = (order.iter().map(step).collect::<Option<_>>()?, *child);
+        }
+        if order.iter().copied().eq(0..order.len()) {
+            return Some(Found::Same(of));
+        }
+        let tokens = order.iter().map(|dim| Token::List(*dim)).collect();
+        Some(Found::Term(Form::Of(Fact::Permuted, tokens), vec![of]))
     }
 
     /// The same function of the call's value and of how its operands lie.

@@ -100,6 +100,11 @@ impl ViewCall<'_, '_> {
                 [one] => axis(one, rank).map(Step::Flip),
                 _ => None,
             },
+            ViewStep::Windows => {
+                let dim = self.axis(first, rank)?;
+                let (Arg::Int(size), Arg::Int(step)) = (self.arg(second), self.arg(third)) else { return None };
+                (0 < *size && size <= step).then_some(Step::Windows { dim, size: *size, step: *step })
+            }
             ViewStep::Diagonal => {
                 let (dim1, dim2) = (self.axis(second, rank)?, self.axis(third, rank)?);
                 let Arg::Int(offset) = self.arg(first) else { return None };

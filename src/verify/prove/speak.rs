@@ -121,7 +121,7 @@ impl Lowering<'_, '_> {
             },
             (Form::Scatter { map, base }, [old, new]) => self.scatter(map, base, *old, *new).map(Meant::One),
             (Form::Item(item), [whole]) => match self.meant.get(whole)? {
-                Some(Meant::Many(all)) => all.get(*item as usize).cloned(),
+                Some(Meant::Many(all)) => all.get(*item as usize).filter(|m| !matches!(m, Meant::Unsaid)).cloned(),
                 _ => None,
             },
             (Form::Call { callee, tokens, .. }, children) => self.call(*callee, tokens, children),
@@ -163,8 +163,14 @@ impl Lowering<'_, '_> {
         }
         let fixed = |dims: &[Dim]| dims.iter().map(|d| d.fixed()).collect::<Option<Vec<i64>>>();
         let s = &mut self.speaker;
-        let parts = match (fixed(base), fixed(sizes), fixed(strides)) {
-            (Some(base), Some(sizes), Some(strides)) => boxed(&base, &sizes, &strides, offset.fixed()?)?,
+        let numbers = fixed(base).zip(fixed(sizes)).zip(fixed(strides));
+        if let Some(((base, sizes), strides)) = &numbers
+            && let Some(part) = diagonal(base, sizes, strides, offset.fixed()?)
+        {
+            return scatter_along(s, &from, &with, &part);
+        }
+        let parts = match numbers {
+            Some(((base, sizes), strides)) => boxed(&base, &sizes, &strides, offset.fixed()?)?,
             _ => boxed_for_all(&mut s.e, base, sizes, strides, offset.fixed()?)?,
         };
         let vars = s.vars(&from.sizes);
@@ -276,7 +282,7 @@ impl Lowering<'_, '_> {
                 ValueType::tensor(TensorType { strides: Some(strides), ..ty })
             }
             Meant::Size(d) => ValueType::SymInt(*d),
-            Meant::Many(_) => return None,
+            Meant::Many(_) | Meant::Unsaid => return None,
         };
         let target = graph.texts.intern("input");
         let new = NewNode { kind: NodeKind::Placeholder, target, args: Box::default(), kwargs: Box::default(), ty };
@@ -332,6 +338,80 @@ fn plain(token: &Token) -> Option<Arg> {
         Token::Other(v) => Arg::Other(v.clone()),
         Token::List(_) | Token::Key(_) | Token::Dim(_) | Token::Child | Token::Event(_) => return None,
     })
+}
+
+/// A diagonal of two dimensions: which they are, where it begins along each, and for each dimension of the part which one of the base it is, the
+/// diagonal's own left out.
+struct Diagonal {
+    dims: [usize; 2],
+    start: [i64; 2],
+    sides: Vec<Option<usize>>,
+}
+
+/// Returns the diagonal, from edge to edge and whole in all other dimensions, that a part is.
+fn diagonal(base: &[i64], sizes: &[i64], strides: &[i64], offset: i64) -> Option<Diagonal> {
+    let (mut units, mut start) = (Vec::new(), Vec::new());
+    let (mut unit, mut left) = (base.iter().try_fold(1_i64, |p, d| p.checked_mul(*d))?, offset);
+    for length in base {
+        unit = unit.checked_div(*length)?;
+        units.push(unit);
+        start.push(left.checked_div(unit)?);
+        left = left.checked_rem(unit)?;
+    }
+    let (mut dims, mut sides, mut taken) = (None, Vec::new(), vec![false; base.len()]);
+    for (size, stride) in sizes.iter().zip(strides) {
+        if *size == 1 {
+            sides.push(None);
+            continue;
+        }
+        let own = (0..base.len()).find(|k| units.get(*k) == Some(stride) && base.get(*k) == Some(size));
+        if let Some(k) = own {
+            *taken.get_mut(k)? = true;
+            sides.push(Some(k));
+            continue;
+        }
+        let pair = (0..base.len()).flat_map(|j| (j.saturating_add(1)..base.len()).map(move |k| [j, k]));
+        let sum = |[j, k]: [usize; 2]| units.get(j)?.checked_add(*units.get(k)?);
+        let found = pair.into_iter().find(|p| sum(*p) == Some(*stride)).filter(|_| dims.is_none())?;
+        let [row, column] = found.map(|k| start.get(k).copied().unwrap_or(0));
+        let [down, across] = found.map(|k| base.get(k).copied().unwrap_or(0));
+        let whole = down.checked_sub(row)?.min(across.checked_sub(column)?) == *size && row.min(column) == 0;
+        dims = Some((found, [row, column])).filter(|_| whole);
+        dims?;
+        sides.push(None);
+    }
+    let (dims, begin) = dims?;
+    let rest = (0..base.len()).filter(|k| !dims.contains(k));
+    let all = rest.into_iter().all(|k| {
+        let is_one = base.get(k) == Some(&1);
+        start.get(k) == Some(&0) && (is_one || taken.get(k) == Some(&true))
+    });
+    let apart = dims.iter().all(|k| taken.get(*k) == Some(&false));
+    (all && apart && left == 0).then_some(Diagonal { dims, start: begin, sides })
+}
+
+/// Returns an array with another one in the place of a diagonal.
+fn scatter_along(s: &mut Speaker<'_>, from: &Array, with: &Array, part: &Diagonal) -> Option<Array> {
+    let vars = s.vars(&from.sizes);
+    let ([row, column], [down, across]) = (part.dims, part.start);
+    let (row, column) = (*vars.get(row)?, *vars.get(column)?);
+    let beside = s.e.difference(column, row)?;
+    let beside = s.e.shift(beside, Dim::Fixed(down.checked_sub(across)?))?;
+    let hits = s.e.is_zero_expr(beside)?;
+    // Where it begins at an edge, the other dimension counts.
+    let along = if across == 0 { column } else { row };
+    let zero = s.e.at(Dim::Fixed(0));
+    let mut index: smallvec::SmallVec<[_; 4]> = smallvec::SmallVec::new();
+    for (side, size) in part.sides.iter().zip(&with.sizes) {
+        index.push(match side {
+            Some(k) => *vars.get(*k)?,
+            None if *size == Dim::Fixed(1) => zero,
+            None => along,
+        });
+    }
+    let with = s.at(with, index)?;
+    let expr = s.e.op(Op::Choose, from.dtype, &[hits, with, from.expr])?;
+    Some(Array { expr, ..from.clone() })
 }
 
 /// Where a part begins along a dimension, its step, its length, and which dimension of the map it is.

@@ -126,6 +126,7 @@ fn moved(step: &Step, sides: [&Functionalized; 2]) -> Option<Step> {
 mod tests {
     use super::*;
     use crate::formats::text;
+    use crate::verify::certify;
 
     fn program(body: &str) -> Graph {
         let lines: String = body.lines().map(|l| format!("        {}\n", l.trim())).collect();
@@ -164,6 +165,28 @@ mod tests {
         );
         assert_ne!(early, WRITTEN);
         assert!(matches!(between(WRITTEN, &early), Again::Unshown(_)));
+    }
+
+    #[test]
+    fn a_step_on_a_view_that_is_read_after_a_write_to_its_memory_is_shown_of_the_view_made_again() {
+        let before = "c = torch.ops.aten.clone.default(x)
+            v = torch.ops.aten.view.default(c, [2, 3, 4])
+            w = torch.ops.aten.add_.Tensor(c, y)
+            out = torch.ops.aten.relu.default(v)
+            return (out,)";
+        let after = before.replace(
+            "out = torch.ops.aten.relu.default(v)",
+            "m = torch.ops.aten.neg.default(v)
+            n = torch.ops.aten.neg.default(m)
+            out = torch.ops.aten.relu.default(n)",
+        );
+        let options = JudgeOptions::default();
+        let (before, right) = (program(before), program(&after));
+        let certificate = certify(&before, &right, &Registry::standard(), &options).certificate.unwrap();
+        let again = |after: &Graph| again(&before, after, &Registry::standard(), &options, &certificate.steps);
+        assert_eq!(again(&right), Again::Shown);
+        let wrong = program(&after.replace("neg.default(m)", "abs.default(m)"));
+        assert!(matches!(again(&wrong), Again::Unshown(_)));
     }
 
     #[test]
