@@ -619,6 +619,21 @@ pub fn is_within_softmax(target: &str, operand: &str) -> bool {
     WITHIN_SOFTMAX.contains(&(target, operand))
 }
 
+/// What gives a number where an operand is NaN, and which one depends on where that is.
+const HIDES_NAN: &[&str] = &[
+    "aten.fmax.default",
+    "aten.fmin.default",
+    "aten.nan_to_num.default",
+    "aten.nan_to_num_.default",
+    "aten.nanmean.default",
+    "aten.nansum.default",
+];
+
+/// Returns whether an operator gives a number where an operand is NaN.
+pub fn hides_nan(target: &str) -> bool {
+    HIDES_NAN.contains(&target)
+}
+
 static BY_TARGET: LazyLock<FxHashMap<&'static str, Meaning>> =
     LazyLock::new(|| TABLE.iter().flat_map(|(m, targets)| targets.iter().map(|t| (*t, *m))).collect());
 

@@ -22,7 +22,7 @@ use crate::rules::field::{BesideZero, Field};
 use crate::rules::fingerprint::Over;
 use crate::rules::meaning::{Array, Meant, Speaker};
 use crate::rules::rounding;
-use crate::rules::table::{is_never_infinite, is_within_softmax};
+use crate::rules::table::{hides_nan, is_never_infinite, is_within_softmax};
 use crate::sym::Dim;
 use crate::term::store::ValueId;
 use crate::term::term::Side;
@@ -407,6 +407,10 @@ fn without_infinities(e: &mut Elements, root: ExprId, finite: &mut Vec<ExprId>) 
             (Some(v), None) => (op != Op::Eq && v < 0.0, b),
             _ => continue,
         };
+        // Of NaN none of these holds.
+        if truth {
+            continue;
+        }
         known.push((id, truth));
         finite.push(other);
     }
@@ -548,6 +552,7 @@ fn takes_reals(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         && !operator.effects.opaque
         && !acts
         && !operator.facts.discrete
+        && !hides_nan(&operator.target)
         && !sees_bits
         && !takes_bodies
         && is_real(f, view.ty(node))

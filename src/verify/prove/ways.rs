@@ -43,14 +43,23 @@ pub fn are_shown(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
         return Ok(());
     }
     if classes.len() > CLASSES || !classes.values().all(|values| all_lead(f, reals, values)) {
-        let (view, mut found) = (f.view(Side::After), None);
-        each_value(f, Side::After, |f, node, value| {
-            let is_one = classes.contains_key(&f.store.find(value));
-            found = found.take().or_else(|| is_one.then(|| view.name(node).to_string()));
-        });
-        return Err(found.unwrap_or_default());
+        return Err(name_of_one(f, &classes));
     }
     sides.into_iter().try_for_each(|side| are_not_mixed(f, side, &classes))
+}
+
+/// Returns the name of a node that gives a value of some class.
+fn name_of_one(f: &mut Functional<'_>, classes: &Classes) -> String {
+    let mut found = None;
+    for side in [Side::Before, Side::After] {
+        let view = f.view(side);
+        each_value(f, side, |f, node, value| {
+            if classes.contains_key(&f.store.find(value)) {
+                found = Some(view.name(node).to_string());
+            }
+        });
+    }
+    found.unwrap_or_default()
 }
 
 /// Looks at what each node of a graph gives.
