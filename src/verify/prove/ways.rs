@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::places_of;
+use crate::analysis::{getitem_of, places_of};
 use crate::graph::{BodyId, NodeId, NodeKind};
 use crate::term::store::ValueId;
 use crate::term::term::Side;
@@ -101,7 +101,8 @@ fn are_not_mixed(f: &mut Functional<'_>, side: Side, classes: &Classes) -> Resul
             }
         }
         // What is written may be read anywhere.
-        let is_pure = f.registry.operator_of(view, node).is_none_or(|o| o.effects.is_pure());
+        let is_pure =
+            getitem_of(view, node).is_some() || f.registry.operator_of(view, node).is_some_and(|o| o.effects.is_pure());
         if !own.is_empty() && view.kind(node) == NodeKind::Call && !is_pure {
             return Err(view.name(node).to_string());
         }
