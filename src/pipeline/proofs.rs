@@ -93,14 +93,15 @@ impl Checking<'_> {
         Ok(held_to_models(checked, &before.model, &after))
     }
 
-    /// Checks one certificate of a case. The mode is the certificate's.
+    /// Checks one certificate of a case. The mode is the certificate's, unless the case states one of streams.
     pub fn case(&self, certificate: &Path, file: &Path) -> Result<Checked, ProofError> {
         let registry = self.sources.registry()?;
         let bytes = load::bytes(file)?;
         let text = cases::text(file, bytes.as_slice())?;
         let mut case = case::read(text, &ReadOptions::of_file(&file.display().to_string())).map_err(CaseFault::from)?;
         cases::check_before(file, &mut case.before, &registry)?;
-        let options = JudgeOptions::of_case(&case.meta, Mode::default());
+        let mode = case.meta.mode.as_deref().and_then(Mode::from_name).unwrap_or_default();
+        let options = JudgeOptions::of_case(&case.meta, mode);
         self.check(certificate, (&case.before, &case.after), &registry, options)
     }
 

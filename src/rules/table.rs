@@ -566,19 +566,62 @@ const EDGES: &[(Edge, usize, &[&str])] = &[
     ),
 ];
 
-/// Norms to a power that is their second argument: to 0 they count, and less ends at 0.
-const NORMS: &[&str] = &[
-    "aten.linalg_vector_norm.default",
-    "aten.norm.Scalar",
-    "aten.norm.ScalarOpt_dtype",
-    "aten.norm.ScalarOpt_dim",
-    "aten.norm.ScalarOpt_dim_dtype",
-    "aten._foreach_norm.Scalar",
+/// Functions that leap where a number is next to 0, or next to another operand, which a rounding may take to the other side: of an operand.
+const LEAPS: &[(usize, &[&str])] = &[
+    (
+        0,
+        &[
+            "aten.angle.default",
+            "aten.xlogy.Tensor",
+            "aten.xlogy.Scalar_Other",
+            "aten.special_xlogy.default",
+            "aten.special_xlogy.other_scalar",
+            "aten.special_xlog1py.default",
+            "aten.special_xlog1py.other_scalar",
+        ],
+    ),
+    (
+        1,
+        &[
+            "aten.copysign.Tensor",
+            "aten.hardshrink_backward.default",
+            "aten.hardsigmoid_backward.default",
+            "aten.hardswish_backward.default",
+            "aten.hardtanh_backward.default",
+            "aten.leaky_relu_backward.default",
+            "aten.rrelu_with_noise_backward.default",
+            "aten.softshrink_backward.default",
+            "aten.threshold_backward.default",
+        ],
+    ),
+    (5, &["aten.elu_backward.default"]),
 ];
 
-/// Returns whether an operator is the norm to a power that is its second argument.
-pub fn is_norm(target: &str) -> bool {
-    NORMS.contains(&target)
+/// Norms to a power, and which argument that is: to 0 they count, and less ends at 0.
+const NORMS: &[(&str, usize)] = &[
+    ("aten.linalg_vector_norm.default", 1),
+    ("aten.norm.Scalar", 1),
+    ("aten.norm.ScalarOpt_dtype", 1),
+    ("aten.norm.ScalarOpt_dim", 1),
+    ("aten.norm.ScalarOpt_dim_dtype", 1),
+    ("aten._foreach_norm.Scalar", 1),
+    ("aten.dist.default", 2),
+    ("aten.cdist.default", 2),
+    ("aten._cdist_forward.default", 2),
+];
+
+/// Returns which argument of an operator is the power of a norm.
+pub fn norm_power(target: &str) -> Option<usize> {
+    NORMS.iter().find(|(one, _)| *one == target).map(|(_, k)| *k)
+}
+
+/// Operators that look elements up at places that their second operand gives, the nearest ones where their third is 1.
+const SAMPLERS: &[&str] =
+    &["aten.grid_sampler.default", "aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default"];
+
+/// Returns whether an operator looks elements up at places that are numbers.
+pub fn is_sampler(target: &str) -> bool {
+    SAMPLERS.contains(&target)
 }
 
 /// Functions that are defined everywhere, though their definitions divide or take logarithms.
@@ -599,7 +642,9 @@ pub fn is_defined_everywhere(target: &str) -> bool {
 
 /// Returns where what an operator computes of one of its operands ends, powers to a number aside.
 pub fn edge_of(target: &str, operand: usize) -> Option<Edge> {
-    EDGES.iter().find(|(_, k, all)| *k == operand && all.contains(&target)).map(|(edge, ..)| *edge)
+    let leaps = LEAPS.iter().any(|(k, all)| *k == operand && all.contains(&target));
+    let ends = || EDGES.iter().find(|(_, k, all)| *k == operand && all.contains(&target)).map(|(edge, ..)| *edge);
+    if leaps { Some(Edge::Elsewhere) } else { ends() }
 }
 
 /// Operators whose results are finite or NaN, whatever they are given.

@@ -270,6 +270,21 @@ fn no_lie_of_what_differs_is_believed() {
 }
 
 #[test]
+fn a_certificate_for_less_memory_than_the_host_states_is_refused() {
+    let registry = registry();
+    let case = pair(BEFORE, AFTER);
+    let made = certify(&case.before, &case.after, &registry, &options(&case)).certificate.unwrap();
+    let check = |options: &JudgeOptions| check_certificate(&made, &case.before, &case.after, &registry, options);
+    assert!(check(&options(&case)).is_ok());
+    let stated = JudgeOptions { may_alias: vec![("x".into(), "y".into())], ..options(&case) };
+    let refused = check(&stated).unwrap_err().to_string();
+    assert!(refused.contains("`x` and `y` may be one memory"), "{refused}");
+    let of_streams = JudgeOptions { mode: Mode::ReduceOverhead, ..options(&case) };
+    let refused = check(&of_streams).unwrap_err().to_string();
+    assert!(refused.contains("reduce-overhead"), "{refused}");
+}
+
+#[test]
 fn a_certificate_is_of_two_graphs_and_no_others() {
     let registry = Registry::standard();
     let case = pair(BEFORE, AFTER);

@@ -6,11 +6,12 @@
 //!
 //! ## When it is wrong
 //! Of a difference, which is 0 where both parts round to one; of a product of two tiny numbers, which is 0 in a dtype though neither is. Numbers under the
-//! smallest normal one are not told from 0, as a device may not.
+//! smallest normal one are not told from 0, as a device may not. Which of two zeros is the greater one, and which comes first of those in order, is the
+//! kernel's: what is divided by it is infinite on one side or the other.
 
 use rustc_hash::FxHashSet;
 
-use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Source};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::rounding::constant;
 use crate::rules::table::{Real, real};
@@ -27,6 +28,8 @@ pub struct BesideZero {
     pub never_negative: bool,
     /// Whether both are 0, and on either side of it, in the same places.
     pub alike: bool,
+    /// Whether their zeros have the same signs there, too.
+    pub signed: bool,
 }
 
 impl BesideZero {
@@ -36,6 +39,7 @@ impl BesideZero {
             apart: self.apart || other.apart,
             never_negative: self.never_negative || other.never_negative,
             alike: self.alike || other.alike,
+            signed: self.signed || other.signed,
         }
     }
 
@@ -45,6 +49,7 @@ impl BesideZero {
             apart: self.apart && other.apart,
             never_negative: self.never_negative && other.never_negative,
             alike: self.alike && other.alike,
+            signed: self.signed && other.signed,
         }
     }
 }
@@ -57,7 +62,8 @@ impl Elements {
         let mut each = |root: ExprId| {
             let apart = self.is_apart_from_zero(root)?;
             let never_negative = self.is_never_negative(root)?;
-            Some(BesideZero { apart, never_negative, alike: apart || self.keeps_zero(root, &common)? })
+            let alike = apart || self.keeps_zero(root, &common)?;
+            Some(BesideZero { apart, never_negative, alike, signed: apart || alike && self.signs_zeros(root)? })
         };
         Some(each(x)?.and(each(y)?))
     }
@@ -74,6 +80,40 @@ impl Elements {
             }
         }
         Some(kept.contains(&root))
+    }
+
+    /// Whether nothing below an element leaves it open which of 0.0 and -0.0 it is: the greater and the lesser of two, and what is put in order, do.
+    fn signs_zeros(&mut self, root: ExprId) -> Option<bool> {
+        for id in self.below(root) {
+            self.spend(1)?;
+            let Some(expr) = self.expr(id).filter(|x| x.dtype.is_float()) else { continue };
+            let open = match &expr.form {
+                Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost) => true,
+                Form::Reduce(Fold::Most | Fold::Least, ..) => true,
+                Form::Named(..) => expr.kids.len() > 1,
+                Form::Load(source, _) => matches!(self.source_of(*source), Some(Source::Call { .. })),
+                Form::Op(Op::Choose) => self.chooses_the_greater(&expr.kids),
+                _ => false,
+            };
+            if open {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// Whether a choice is made by a comparison of what is chosen from.
+    fn chooses_the_greater(&self, kids: &[ExprId]) -> bool {
+        let &[truth, a, b] = kids else { return true };
+        let (mut open, mut seen) = (vec![truth], FxHashSet::default());
+        while let Some(id) = open.pop() {
+            match self.op_of(id).filter(|_| seen.insert(id)) {
+                Some((Op::Lt | Op::Le, [x, y])) if [*x, *y] == [a, b] || [*x, *y] == [b, a] => return true,
+                Some((Op::And | Op::Or | Op::Not, kids)) => open.extend(kids),
+                _ => {}
+            }
+        }
+        false
     }
 
     fn step_keeps_zero(&mut self, expr: &Expr, kept: &FxHashSet<ExprId>) -> Option<bool> {

@@ -5,6 +5,7 @@
 //! - `real`: values equal over the reals, with what that asks of both ends;
 //! - `bounded`: how far rounding may take them;
 //! - `checked`: fingerprints, where no rule shows two values equal;
+//! - `endless`: what is equal over the reals only, beside what may be infinite or vanish;
 //! - `poles`: what is equal over the reals only, where functions end;
 //! - `partners`: which question of the other graph is the same;
 //! - `sweep`: which values of both graphs may be one;
@@ -14,6 +15,7 @@
 mod bounded;
 pub(in crate::verify) mod checked;
 pub(in crate::verify) mod congruence;
+mod endless;
 pub(in crate::verify) mod normal;
 pub(in crate::verify) mod partners;
 pub(in crate::verify) mod poles;

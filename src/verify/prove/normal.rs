@@ -18,7 +18,7 @@ use crate::rules::meaning::{Meant, Speaker};
 use crate::sym::Dim;
 use crate::term::store::ValueId;
 use crate::verify::functional::values::Functional;
-use crate::verify::prove::region::region;
+use crate::verify::prove::region::{ENDS, Ends, region};
 use crate::verify::prove::speak::Lowering;
 
 /// Names of rules.
@@ -26,9 +26,15 @@ pub type Names = BTreeSet<&'static str>;
 
 /// Returns the rules by which two values are equal; `None` where that is not shown.
 pub fn equal(f: &mut Functional<'_>, a: ValueId, b: ValueId, fuel: &mut usize) -> Option<Names> {
-    for cuts in [true, false] {
-        let limit = if cuts { f.budget.region } else { f.budget.region.min(512) };
-        let mut terms = region(f, a, b, limit, cuts).terms;
+    let mut ends_at_view = false;
+    for ends in ENDS {
+        if ends == Ends::CommonButViews && !ends_at_view {
+            continue;
+        }
+        let limit = if ends == Ends::Nowhere { f.budget.region.min(512) } else { f.budget.region };
+        let found = region(f, a, b, limit, ends);
+        ends_at_view |= found.ends_at_view;
+        let mut terms = found.terms;
         // Bit by bit, a class of which some are equal over the reals only is none of its values.
         terms.retain(|class, _| !f.store.is_near(*class));
         let bound = f.sizes.settled_names();
@@ -56,7 +62,7 @@ fn of_element<R>(
     look: impl FnOnce(&mut Elements, ExprId) -> Option<R>,
 ) -> Option<R> {
     let limit = f.budget.region.min(64);
-    let terms = region(f, value, value, limit, false).terms;
+    let terms = region(f, value, value, limit, Ends::Nowhere).terms;
     let (bound, symbols) = (f.sizes.settled_names(), f.sizes.symbols().clone());
     let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, f.budget.work), over_reals: false };
     let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();

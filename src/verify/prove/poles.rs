@@ -11,16 +11,17 @@ use crate::graph::{Arg, BodyId, NodeId, NodeKind};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::BesideZero;
 use crate::rules::meaning::{Meant, Speaker};
-use crate::rules::table::{Edge, Meaning, Real, edge_of, is_defined_everywhere, is_norm, meaning, real};
+use crate::rules::table::{Edge, Meaning, Real, edge_of, is_defined_everywhere, is_sampler, meaning, norm_power, real};
 use crate::term::store::ValueId;
 use crate::term::term::{Form as TermForm, Side, Term};
 use crate::verify::functional::values::{Functional, bind};
+use crate::verify::prove::endless::Endless;
 use crate::verify::prove::real::Reals;
-use crate::verify::prove::region::region;
+use crate::verify::prove::region::{Ends, region};
 use crate::verify::prove::speak::Lowering;
 
 /// How many terms are looked into to see where a value lies: most is said by a few.
-const TERMS: [usize; 2] = [8, 64];
+pub(super) const TERMS: [usize; 2] = [8, 64];
 
 /// What is known of values that are equal over the reals only, by class.
 pub type Known = FxHashMap<ValueId, BesideZero>;
@@ -49,6 +50,7 @@ fn known(f: &mut Functional<'_>, reals: &Reals) -> Known {
 /// Returns the first node of one graph that values of these classes, or of these nodes, may leave undefined.
 pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &[NodeId]) -> Result<(), String> {
     let view = f.view(side);
+    let mut endless = Endless::default();
     let also: FxHashSet<NodeId> = also.iter().copied().collect();
     let mut reached: FxHashMap<NodeId, BesideZero> = FxHashMap::default();
     for node in view.nodes(BodyId::ROOT) {
@@ -66,11 +68,17 @@ pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &
                 return Err(view.name(node).to_string());
             }
         }
-        if !operands.iter().all(|(_, beside)| beside.alike) && !stays_off_within(f, (side, node), &operands) {
+        let nodes: Vec<NodeId> = operands.iter().map(|(n, _)| *n).collect();
+        if endless.is_met(f, (side, node), &nodes) {
             return Err(view.name(node).to_string());
         }
-        let alike = operands.iter().all(|(_, beside)| beside.alike) && follows(f, side, node);
-        let mut own = (!operands.is_empty()).then_some(BesideZero { alike, ..BesideZero::default() });
+        if !operands.iter().all(|(_, beside)| beside.signed) && !stays_off_within(f, (side, node), &operands) {
+            return Err(view.name(node).to_string());
+        }
+        let follows = follows(f, side, node);
+        let alike = operands.iter().all(|(_, beside)| beside.alike) && follows;
+        let signed = operands.iter().all(|(_, beside)| beside.signed) && follows;
+        let mut own = (!operands.is_empty()).then_some(BesideZero { alike, signed, ..BesideZero::default() });
         for place in places_of(view, node) {
             let value = f.outcome(side, place);
             own = known.get(&f.store.find(value)).copied().or(own);
@@ -86,8 +94,8 @@ pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &
 /// Whether values lie so beside 0 that both graphs, or none, are where a function ends.
 fn stays_off(beside: BesideZero, edge: Edge) -> bool {
     match edge {
-        Edge::Zero => beside.apart || beside.alike,
-        Edge::Positive => beside.apart && beside.never_negative || beside.alike,
+        Edge::Zero => beside.apart || beside.signed,
+        Edge::Positive => beside.apart && beside.never_negative || beside.signed,
         Edge::Negative => beside.never_negative || beside.alike,
         Edge::AboveMinusOne => beside.never_negative,
         Edge::Elsewhere => false,
@@ -114,10 +122,13 @@ fn edge(f: &Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option
             _ => Some(Edge::Positive),
         },
         Some(Meaning::PowerOf) => power(0).is_none_or(|v| v <= 0.0).then_some(Edge::Elsewhere),
-        _ if is_norm(&operator.target) => match bound.get(1) {
-            Arg::None => None,
-            _ => power(1).is_none_or(|v| v <= 0.0).then_some(Edge::Elsewhere),
-        },
+        _ if is_sampler(&operator.target) => {
+            (is(1) && !matches!(bound.get(2), Arg::Int(0 | 2))).then_some(Edge::Elsewhere)
+        }
+        _ if norm_power(&operator.target).is_some_and(|k| *bound.get(k) != Arg::None) => {
+            let counts = norm_power(&operator.target).and_then(power).is_none_or(|v| v <= 0.0);
+            counts.then_some(Edge::Elsewhere)
+        }
         _ => (0..bound.args.len()).filter(|k| is(*k)).find_map(|k| edge_of(&operator.target, k)),
     }
 }
@@ -199,7 +210,7 @@ fn is_one_of(l: &mut Lowering<'_, '_>, known: &Known, source: SourceId) -> bool 
 
 fn lies_as(e: &mut Elements, root: ExprId) -> Option<BesideZero> {
     let apart = e.is_apart_from_zero(root)?;
-    Some(BesideZero { apart, never_negative: e.is_never_negative(root)?, alike: false })
+    Some(BesideZero { apart, never_negative: e.is_never_negative(root)?, ..BesideZero::default() })
 }
 
 fn lowering<'l, 'f>(f: &'l mut Functional<'f>, terms: FxHashMap<ValueId, Term>) -> Lowering<'l, 'f> {
@@ -226,16 +237,28 @@ pub(super) fn lies(f: &mut Functional<'_>, value: ValueId) -> Option<BesideZero>
 }
 
 fn lies_within(f: &mut Functional<'_>, known: &Known, value: ValueId, most: usize) -> Option<BesideZero> {
+    looked_into(f, value, most, |l| {
+        let Meant::One(x) = l.meant(value)? else { return None };
+        state_leaves(l, known, x.expr);
+        lies_as(&mut l.speaker.e, x.expr)
+    })
+}
+
+/// Looks at a value down to so many terms; classes of what is equal over the reals only stand for themselves.
+pub(super) fn looked_into<R>(
+    f: &mut Functional<'_>,
+    value: ValueId,
+    most: usize,
+    look: impl FnOnce(&mut Lowering<'_, '_>) -> Option<R>,
+) -> Option<R> {
     let value = f.store.find(value);
-    let mut terms = region(f, value, value, f.budget.region.min(most), false).terms;
+    let mut terms = region(f, value, value, f.budget.region.min(most), Ends::Nowhere).terms;
     terms.retain(|class, _| !f.store.is_near(*class));
     let mut l = lowering(f, terms);
-    let Meant::One(x) = l.meant(value)? else { return None };
-    state_leaves(&mut l, known, x.expr);
-    let beside = lies_as(&mut l.speaker.e, x.expr)?;
+    let found = look(&mut l)?;
     let defined = std::mem::take(&mut l.speaker.e.defined);
     l.f.defined.extend(defined);
-    Some(beside)
+    Some(found)
 }
 
 /// Says of what stands for itself what is known of both graphs' values of it.

@@ -30,7 +30,7 @@ use crate::verify::functional::key::Aspect;
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::bounded;
 use crate::verify::prove::poles;
-use crate::verify::prove::region::region;
+use crate::verify::prove::region::{ENDS, Ends, region};
 use crate::verify::prove::speak::Lowering;
 
 /// How many expressions two ends may be made of to be looked at in further ways.
@@ -45,6 +45,8 @@ pub struct Reals {
     pub pairs: Vec<(ValueId, ValueId)>,
     /// The names, bit by bit, of what each pair was shown of.
     pub ways: Vec<(ValueId, ValueId)>,
+    /// The names, bit by bit, of what stood for classes of what is equal over the reals only, where these were looked into.
+    pub looked_into: Vec<ValueId>,
     /// Where both of each pair lie beside 0.
     pub beside_zero: Vec<BesideZero>,
     /// Whether one of the pairs is only as close, and rounded elsewhere.
@@ -57,9 +59,15 @@ pub struct Reals {
 
 /// Returns whether two values are equal over the reals.
 pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, fuel: &mut usize) -> bool {
-    for cuts in [true, false] {
-        let limit = if cuts { f.budget.region } else { f.budget.region.min(512) };
-        let terms = region(f, a, b, limit, cuts).terms;
+    let mut ends_at_view = false;
+    for ends in ENDS {
+        if ends == Ends::CommonButViews && !ends_at_view {
+            continue;
+        }
+        let limit = if ends == Ends::Nowhere { f.budget.region.min(512) } else { f.budget.region };
+        let found = region(f, a, b, limit, ends);
+        ends_at_view |= found.ends_at_view;
+        let terms = found.terms;
         let bound = f.sizes.settled_names();
         let symbols = f.sizes.symbols().clone();
         let given = (*fuel).min(f.budget.work);
@@ -71,7 +79,13 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
         if shown == Some(true) {
             let beside = beside_zero(&mut lowering, reals, a, b).unwrap_or_default();
             let defined = std::mem::take(&mut lowering.speaker.e.defined);
+            let within: Vec<ValueId> = lowering.terms.keys().copied().collect();
             f.defined.extend(defined);
+            for class in within {
+                if f.store.is_near(class) {
+                    reals.looked_into.push(f.store.shown_of(class));
+                }
+            }
             // Each as it is made: once they are one, which of them a class names is not said.
             let [first, second] = [a, b].map(|one| poles::lies(f, one).unwrap_or_default());
             let beside = beside.or(first.and(second));
@@ -96,7 +110,7 @@ fn beside_zero(l: &mut Lowering<'_, '_>, reals: &Reals, a: ValueId, b: ValueId) 
             .is_some_and(|k| matches!(l.f.view(k.side).kind(k.place.node), NodeKind::Placeholder | NodeKind::GetAttr))
     };
     let given = reals.pairs.is_empty() || sources(&l.speaker.e, &[x.expr, y.expr]).iter().all(|(_, s)| is_input(s));
-    Some(BesideZero { alike: found.alike && given, ..found })
+    Some(BesideZero { alike: found.alike && given, signed: found.signed && given, ..found })
 }
 
 fn shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) -> Option<bool> {
@@ -339,7 +353,7 @@ fn sources(e: &Elements, roots: &[ExprId]) -> Vec<(SourceId, Source)> {
 }
 
 /// Nodes, of either graph, that may hold an infinite number that the graph names, or so large a one that a sum leaves its dtype.
-fn infinite(f: &Functional<'_>) -> FxHashSet<(bool, NodeId)> {
+pub(super) fn infinite(f: &Functional<'_>) -> FxHashSet<(bool, NodeId)> {
     let is_large = |v: f64| !v.is_finite() || v.abs() > 1e30;
     let large = |a: &Arg| matches!(a, Arg::Float(v) if is_large(*v));
     let mut out = FxHashSet::default();

@@ -15,14 +15,31 @@ use crate::verify::functional::values::Functional;
 pub struct Region {
     /// Terms by class. What is not here stands for itself.
     pub terms: FxHashMap<ValueId, Term>,
+    /// Whether it ends at some view.
+    pub ends_at_view: bool,
 }
 
-/// Finds the terms of a region. `cuts`: what both values have in common is not looked into.
-pub fn region(f: &mut Functional<'_>, a: ValueId, b: ValueId, limit: usize, cuts: bool) -> Region {
+/// Where a region ends, its size aside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ends {
+    /// At what both values have in common.
+    Common,
+    /// There, but for views: one value may read what the other has a view of.
+    CommonButViews,
+    /// Nowhere.
+    Nowhere,
+}
+
+/// The ends that are tried, in order.
+pub const ENDS: [Ends; 3] = [Ends::Common, Ends::CommonButViews, Ends::Nowhere];
+
+/// Finds the terms of a region.
+pub fn region(f: &mut Functional<'_>, a: ValueId, b: ValueId, limit: usize, ends: Ends) -> Region {
     let (a, b) = (f.store.find(a), f.store.find(b));
     let mut reached: FxHashMap<ValueId, u8> = FxHashMap::default();
     let mut terms: FxHashMap<ValueId, Term> = FxHashMap::default();
     let mut open: VecDeque<(ValueId, u8)> = VecDeque::from([(a, 1), (b, 2)]);
+    let mut ends_at_view = false;
     while let Some((id, side)) = open.pop_front() {
         let Some(term) = f.term(id) else { continue };
         let id = f.store.find(id);
@@ -32,7 +49,10 @@ pub fn region(f: &mut Functional<'_>, a: ValueId, b: ValueId, limit: usize, cuts
         }
         *marks |= side;
         let common = *marks == 3 && id != a && id != b;
-        if cuts && common && !is_made_of_nothing(f, id) {
+        let is_view = matches!(*term.form, Form::View { .. });
+        let is_end = ends == Ends::Common || ends == Ends::CommonButViews && !is_view;
+        if is_end && common && !is_made_of_nothing(f, id) {
+            ends_at_view |= is_view;
             terms.remove(&id);
             continue;
         }
@@ -44,7 +64,7 @@ pub fn region(f: &mut Functional<'_>, a: ValueId, b: ValueId, limit: usize, cuts
         }
         terms.insert(id, term);
     }
-    Region { terms }
+    Region { terms, ends_at_view }
 }
 
 /// How many terms something may have that is made of no input.

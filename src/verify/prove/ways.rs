@@ -1,7 +1,7 @@
 //! Which values of a class stand for which, where some of it are equal over the reals only.
 //!
 //! A class says neither which of its values shows the NaN of which, nor that what is computed of two of them is not computed of one twice. Promises: (1)
-//! wherever a class holds several values of one graph, each of the graph as it was leads to each of the graph as it is, along what was shown; (2) in neither graph
+//! wherever a class holds several values of one graph, each of the graph as it was leads to each of the graph as it is, along what was shown, by way of each that stood for the class in a proof; (2) in neither graph
 //! is anything computed of two of them: what cancels over the reals does not where it is rounded, and what is compared may be told apart.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -42,7 +42,8 @@ pub fn are_shown(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
     if classes.is_empty() {
         return Ok(());
     }
-    if classes.len() > CLASSES || !classes.values().all(|values| all_lead(f, reals, values)) {
+    let lead = |f: &mut Functional<'_>, class: ValueId, values| all_lead(f, reals, class, values);
+    if classes.len() > CLASSES || !classes.iter().all(|(class, values)| lead(f, *class, values)) {
         return Err(name_of_one(f, &classes));
     }
     sides.into_iter().try_for_each(|side| are_not_mixed(f, side, &classes))
@@ -73,19 +74,33 @@ fn each_value<'a>(f: &mut Functional<'a>, side: Side, mut look: impl FnMut(&mut 
     }
 }
 
-/// Whether each value as it was leads to each as it is, along what was shown.
-fn all_lead(f: &mut Functional<'_>, reals: &Reals, [before, after]: &[FxHashSet<ValueId>; 2]) -> bool {
+/// Whether each value as it was leads to each as it is, along what was shown: and those that stood for the class are led to, and lead on.
+fn all_lead(
+    f: &mut Functional<'_>,
+    reals: &Reals,
+    class: ValueId,
+    [before, after]: &[FxHashSet<ValueId>; 2],
+) -> bool {
     let ways: Vec<(ValueId, ValueId)> =
         reals.ways.iter().map(|(a, b)| (f.store.exactly(*a), f.store.exactly(*b))).collect();
-    before.iter().all(|from| {
-        let (mut seen, mut open) = (FxHashSet::default(), vec![*from]);
+    let led_to = |from: ValueId| {
+        let (mut seen, mut open) = (FxHashSet::default(), vec![from]);
         while let Some(at) = open.pop() {
             if seen.insert(at) {
                 open.extend(ways.iter().filter(|(a, _)| *a == at).map(|(_, b)| *b));
             }
         }
-        after.is_subset(&seen)
-    })
+        seen
+    };
+    let mut between: FxHashSet<ValueId> = FxHashSet::default();
+    for one in &reals.looked_into {
+        if f.store.find(*one) == class {
+            between.insert(f.store.exactly(*one));
+        }
+    }
+    let reaches = |from: &ValueId, all: &FxHashSet<ValueId>| all.is_subset(&led_to(*from));
+    before.iter().all(|from| reaches(from, after) && reaches(from, &between))
+        && between.iter().all(|from| reaches(from, after))
 }
 
 /// Returns the first node of a graph that is made of two values of a class.

@@ -223,13 +223,16 @@ pub enum Unproved {
     /// It is for a mode that nobody knows.
     #[error("the certificate is for mode `{0}`; there are max-autotune and reduce-overhead")]
     Mode(String),
+    /// It is for less than the host states.
+    #[error("the certificate does not hold where {0}, which the host states; judge the pair again under that")]
+    ForLess(String),
     /// A step or a question is not shown.
     #[error("{0}")]
     NotShown(String),
 }
 
 /// Shows again what a certificate states of two graphs. `options` say what inputs hold, what is looked away from, and how much may be tried and from which seed
-/// rounding is sampled (0: one of the operating system); mode and aliases are the certificate's.
+/// rounding is sampled (0: one of the operating system); mode and aliases are the certificate's, which must hold what `options` state of them.
 ///
 /// # Errors
 /// The first thing that does not hold.
@@ -242,6 +245,9 @@ pub fn check_certificate(
 ) -> Result<Held, Unproved> {
     let under = &certificate.under;
     let mode = Mode::from_name(&under.mode).ok_or_else(|| Unproved::Mode(under.mode.clone()))?;
+    if let Some(unheld) = stated_beyond(options, mode, under) {
+        return Err(Unproved::ForLess(unheld));
+    }
     let seed = if options.seed == 0 { RandomState::new().build_hasher().finish() } else { options.seed };
     let options = JudgeOptions {
         mode,
@@ -285,6 +291,16 @@ pub fn check_certificate(
         unshown @ Again::Unshown(_) => Err(Unproved::NotShown(unshown.to_string())),
         again => Ok(Held { verdict, again }),
     }
+}
+
+/// Returns what the host states of memory and mode that a certificate does not reckon with.
+fn stated_beyond(options: &JudgeOptions, mode: Mode, under: &Conditions) -> Option<String> {
+    let holds = |a: &String, b: &String| under.may_alias.iter().any(|(x, y)| (x, y) == (a, b) || (x, y) == (b, a));
+    if let Some((a, b)) = options.may_alias.iter().find(|(a, b)| !holds(a, b)) {
+        return Some(format!("`{a}` and `{b}` may be one memory"));
+    }
+    let of_streams = options.mode == Mode::ReduceOverhead && mode != Mode::ReduceOverhead;
+    of_streams.then(|| format!("the mode is {}", options.mode.name()))
 }
 
 fn same<T: PartialEq + fmt::Debug>(what: &'static str, stated: &T, found: &T) -> Result<(), Unproved> {

@@ -1,0 +1,211 @@
+//! Whether what is equal over the reals only meets what may be infinite, or is divided by what may vanish.
+//!
+//! Promises: a number that a rounding may take to 0 is multiplied by none that may be infinite, or that the graph names and that is large, and divided by none
+//! that may be 0: the one graph would give NaN, the other an infinite number. Numbers are taken to be neither in so few places that nobody meets them (a sum of products of inputs, of which no more
+//! is known, is 0 almost nowhere); they may be both wherever a bound, a choice, a truth or an integer makes them so, or the graph or its inputs state it. An
+//! operator that nobody knows multiplies.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::{Place, getitem_of};
+use crate::formats::text::domain::Domain;
+use crate::graph::{Arg, Dtype, NodeId, NodeKind, ValueType};
+use crate::ops::Operator;
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source};
+use crate::rules::meaning::Meant;
+use crate::rules::table::{Edge, Meaning, Real, edge_of, is_never_infinite, is_within_softmax, meaning, real};
+use crate::term::term::Side;
+use crate::verify::functional::values::{Functional, bind};
+use crate::verify::prove::poles;
+use crate::verify::prove::real;
+
+/// Beyond this a factor that the graph names shows what a rounding left of a difference.
+const LARGE: f64 = 1_048_576.0;
+/// How many nodes are looked at to find what may be infinite; beyond that everything may.
+const NODES: usize = 4096;
+
+/// What may be infinite, as far as it was asked for.
+#[derive(Default)]
+pub struct Endless {
+    /// By what either graph names.
+    named: Option<FxHashSet<(bool, NodeId)>>,
+    known: FxHashMap<(bool, NodeId), bool>,
+    vanishes: FxHashMap<(bool, NodeId), bool>,
+}
+
+impl Endless {
+    /// Whether some operands of a node, of which one graph's may be 0 alone, are multiplied by what may be infinite or divided by what may be 0.
+    pub fn is_met(&mut self, f: &mut Functional<'_>, (side, node): (Side, NodeId), near: &[NodeId]) -> bool {
+        let view = f.view(side);
+        let Some(operator) = f.registry.operator_of(view, node).filter(|_| !near.is_empty()) else { return false };
+        if getitem_of(view, node).is_some() || adds_or_moves(operator) || gives_no_float(view.ty(node)) {
+            return false;
+        }
+        let target = &operator.target;
+        let Some(bound) = bind(operator, view, node) else { return false };
+        let divisor = (1..bound.args.len()).find(|k| edge_of(target, *k) == Some(Edge::Zero));
+        for (k, param) in operator.schema.params.iter().enumerate() {
+            let arg = bound.get(k).clone();
+            let others = || arg.nodes().filter(|other| near != [*other]).collect::<Vec<_>>();
+            let met = if is_within_softmax(target, &param.name) {
+                false
+            } else if divisor == Some(k) {
+                is_tiny(&arg) || others().into_iter().any(|other| self.may_vanish(f, side, other, Edge::Zero))
+            } else {
+                is_large(&arg) || others().into_iter().any(|other| self.may_be(f, side, other))
+            };
+            if met {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a node's value may be infinite. A worklist: operands first.
+    fn may_be(&mut self, f: &mut Functional<'_>, side: Side, root: NodeId) -> bool {
+        let before = side == Side::Before;
+        let (mut open, mut looked) = (vec![(root, false)], 0_usize);
+        while let Some((node, operands_done)) = open.pop() {
+            if self.known.contains_key(&(before, node)) {
+                continue;
+            }
+            looked = looked.saturating_add(1);
+            if looked > NODES {
+                return true;
+            }
+            let view = f.view(side);
+            if !operands_done && view.kind(node) == NodeKind::Call && !is_finite(f, side, node) {
+                open.push((node, true));
+                open.extend(view.operands(node).map(|n| (n, false)));
+                continue;
+            }
+            let found = self.is_named(f, before, node) || operands_done && self.is_made_so(f, side, node);
+            self.known.insert((before, node), found);
+        }
+        self.known.get(&(before, root)).copied().unwrap_or(true)
+    }
+
+    fn is_named(&mut self, f: &Functional<'_>, before: bool, node: NodeId) -> bool {
+        self.named.get_or_insert_with(|| real::infinite(f)).contains(&(before, node))
+    }
+
+    /// Whether an operand may be infinite, or is where the node's function ends.
+    fn is_made_so(&mut self, f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
+        let view = f.view(side);
+        let Some(operator) = f.registry.operator_of(view, node) else {
+            return getitem_of(view, node).is_none_or(|(whole, _)| self.knows(side, whole));
+        };
+        let Some(bound) = bind(operator, view, node) else { return true };
+        for (k, param) in operator.schema.params.iter().enumerate() {
+            let edge = edge_of(&operator.target, k);
+            for operand in bound.get(k).clone().nodes() {
+                let within = is_within_softmax(&operator.target, &param.name);
+                let ends = edge.is_some_and(|edge| self.may_vanish(f, side, operand, edge));
+                if ends || !within && self.knows(side, operand) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn knows(&self, side: Side, node: NodeId) -> bool {
+        self.known.get(&(side == Side::Before, node)).copied().unwrap_or(true)
+    }
+
+    /// Whether a node's value may lie where a function ends in more than few places.
+    fn may_vanish(&mut self, f: &mut Functional<'_>, side: Side, node: NodeId, edge: Edge) -> bool {
+        if !matches!(edge, Edge::Zero | Edge::Positive) {
+            return false;
+        }
+        let key = (side == Side::Before, node);
+        if let Some(known) = self.vanishes.get(&key) {
+            return *known;
+        }
+        let value = f.outcome(side, Place::of(node));
+        let [_, most] = poles::TERMS;
+        let found = poles::looked_into(f, value, most, |l| {
+            let Meant::One(x) = l.meant(value)? else { return None };
+            if l.speaker.e.is_apart_from_zero(x.expr)? || is_integer_apart(&mut l.speaker.e, x.expr) {
+                return Some(false);
+            }
+            for id in l.speaker.e.below(x.expr) {
+                let source = match l.speaker.e.expr(id).map(|x| &x.form) {
+                    Some(Form::Load(source, _)) => l.speaker.e.source_of(*source).cloned(),
+                    _ => None,
+                };
+                let stated = match source {
+                    Some(Source::Value(id)) => l.f.domain_of(id),
+                    _ => None,
+                };
+                if stated.is_some_and(holds_zero) || makes_zeros(&l.speaker.e, id) {
+                    return Some(true);
+                }
+            }
+            Some(l.speaker.e.float(x.expr) == Some(0.0))
+        });
+        let found = found.unwrap_or(true);
+        self.vanishes.insert(key, found);
+        found
+    }
+}
+
+/// Whether an operator adds or moves elements: 0 beside an infinite number makes no NaN.
+fn adds_or_moves(operator: &Operator) -> bool {
+    let facts = &operator.facts;
+    let adds = matches!(
+        meaning(&operator.target),
+        Some(Meaning::Binary(Op::Add | Op::Sub) | Meaning::Sum(_) | Meaning::Mean | Meaning::Convert | Meaning::Copy)
+    );
+    adds || facts.moves || facts.step.is_some() || facts.same_as.is_some() || is_never_infinite(&operator.target)
+}
+
+fn gives_no_float(ty: &ValueType) -> bool {
+    matches!(ty, ValueType::Tensor(t) if !t.dtype.is_float() && !t.dtype.is_complex())
+}
+
+/// Whether a node's value is surely finite, or is no float.
+fn is_finite(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
+    let view = f.view(side);
+    gives_no_float(view.ty(node)) || f.registry.operator_of(view, node).is_some_and(|o| is_never_infinite(&o.target))
+}
+
+/// Whether an integer, or one as a float, is never 0.
+fn is_integer_apart(e: &mut Elements, id: ExprId) -> bool {
+    let inner = match e.op_of(id) {
+        Some((Op::Cast, [inner])) => *inner,
+        _ => id,
+    };
+    let is_integer = e.dtype(inner).is_some_and(Dtype::is_integer);
+    is_integer && e.integers_of(inner).is_some_and(|(low, high)| low > 0 || high < 0)
+}
+
+fn is_large(arg: &Arg) -> bool {
+    let own = |a: &Arg| matches!(a, Arg::Float(v) if !(v.abs() <= LARGE));
+    own(arg) || arg.items().is_some_and(|all| all.iter().any(own))
+}
+
+fn is_tiny(arg: &Arg) -> bool {
+    matches!(arg, Arg::Int(0)) || matches!(arg, Arg::Float(v) if v.abs() < 1.0 / LARGE)
+}
+
+fn holds_zero(domain: &Domain) -> bool {
+    match domain {
+        Domain::Integers { lo, hi, .. } => *lo <= 0 && *hi >= 0,
+        Domain::OneOf(all) | Domain::Is(all) => all.contains(&0.0),
+        _ => false,
+    }
+}
+
+/// Whether an expression is 0, or jumps to it, in more places than its operands are.
+fn makes_zeros(e: &Elements, id: ExprId) -> bool {
+    let Some(expr) = e.expr(id) else { return true };
+    match &expr.form {
+        Form::Op(Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Neg | Op::Abs) => false,
+        Form::Op(Op::Cast) => !expr.kids.first().and_then(|k| e.dtype(*k)).is_some_and(Dtype::is_float),
+        Form::Named(target, _) => !matches!(real(target), Some(other) if other != Real::Relu),
+        Form::Const(_) | Form::Number(_) | Form::Reduce(Fold::Sum, ..) => false,
+        Form::Load(..) => !expr.dtype.is_float(),
+        _ => true,
+    }
+}
