@@ -7,13 +7,14 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::{Place, getitem_of};
+use crate::analysis::{Stamp, getitem_of, place_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::Operator;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source};
 use crate::rules::meaning::Meant;
 use crate::rules::table::{Edge, Meaning, Real, edge_of, is_never_infinite, is_within_softmax, meaning, real};
+use crate::term::store::ValueId;
 use crate::term::term::Side;
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::poles;
@@ -30,14 +31,14 @@ pub struct Endless {
     /// By what either graph names.
     named: Option<FxHashSet<(bool, NodeId)>>,
     known: FxHashMap<(bool, NodeId), bool>,
-    vanishes: FxHashMap<(bool, NodeId), bool>,
+    vanishes: FxHashMap<ValueId, bool>,
 }
 
 impl Endless {
     /// Whether some operands of a node, of which one graph's may be 0 alone, are multiplied by what may be infinite or divided by what may be 0.
     pub fn is_met(&mut self, f: &mut Functional<'_>, (side, node): (Side, NodeId), near: &[NodeId]) -> bool {
         let view = f.view(side);
-        let Some(operator) = f.registry.operator_of(view, node).filter(|_| !near.is_empty()) else { return false };
+        let Some(operator) = real::computes(f, side, node).filter(|_| !near.is_empty()) else { return false };
         if getitem_of(view, node).is_some() || adds_or_moves(operator) || gives_no_float(view.ty(node)) {
             return false;
         }
@@ -50,7 +51,7 @@ impl Endless {
             let met = if is_within_softmax(target, &param.name) {
                 false
             } else if divisor == Some(k) {
-                is_tiny(&arg) || others().into_iter().any(|other| self.may_vanish(f, side, other, Edge::Zero))
+                is_tiny(&arg) || others().into_iter().any(|other| self.may_vanish(f, side, (other, node), Edge::Zero))
             } else {
                 is_large(&arg) || others().into_iter().any(|other| self.may_be(f, side, other))
             };
@@ -61,68 +62,58 @@ impl Endless {
         false
     }
 
-    /// Whether a node's value may be infinite. A worklist: operands first.
+    /// Whether a node's value may be infinite: it is made of what may be, or of what is written there.
     fn may_be(&mut self, f: &mut Functional<'_>, side: Side, root: NodeId) -> bool {
         let before = side == Side::Before;
-        let (mut open, mut looked) = (vec![(root, false)], 0_usize);
-        while let Some((node, operands_done)) = open.pop() {
-            if self.known.contains_key(&(before, node)) {
+        let (mut open, mut seen) = (vec![root], FxHashSet::default());
+        while let Some(node) = open.pop() {
+            let known = self.known.get(&(before, node)).copied();
+            if known == Some(false) || is_finite(f, side, node) || !seen.insert(node) {
                 continue;
             }
-            looked = looked.saturating_add(1);
-            if looked > NODES {
+            if known == Some(true) || seen.len() > NODES || self.is_source(f, side, node) {
+                self.known.insert((before, root), true);
                 return true;
             }
-            let view = f.view(side);
-            if !operands_done && view.kind(node) == NodeKind::Call && !is_finite(f, side, node) {
-                open.push((node, true));
-                open.extend(view.operands(node).map(|n| (n, false)));
-                continue;
-            }
-            let found = self.is_named(f, before, node) || operands_done && self.is_made_so(f, side, node);
-            self.known.insert((before, node), found);
+            open.extend(makers(f, side, node));
         }
-        self.known.get(&(before, root)).copied().unwrap_or(true)
-    }
-
-    fn is_named(&mut self, f: &Functional<'_>, before: bool, node: NodeId) -> bool {
-        self.named.get_or_insert_with(|| real::infinite(f)).contains(&(before, node))
-    }
-
-    /// Whether an operand may be infinite, or is where the node's function ends.
-    fn is_made_so(&mut self, f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
-        let view = f.view(side);
-        let Some(operator) = f.registry.operator_of(view, node) else {
-            return getitem_of(view, node).is_none_or(|(whole, _)| self.knows(side, whole));
-        };
-        let Some(bound) = bind(operator, view, node) else { return true };
-        for (k, param) in operator.schema.params.iter().enumerate() {
-            let edge = edge_of(&operator.target, k);
-            for operand in bound.get(k).clone().nodes() {
-                let within = is_within_softmax(&operator.target, &param.name);
-                let ends = edge.is_some_and(|edge| self.may_vanish(f, side, operand, edge));
-                if ends || !within && self.knows(side, operand) {
-                    return true;
-                }
-            }
-        }
+        self.known.extend(seen.into_iter().map(|node| ((before, node), false)));
         false
     }
 
-    fn knows(&self, side: Side, node: NodeId) -> bool {
-        self.known.get(&(side == Side::Before, node)).copied().unwrap_or(true)
+    /// Whether a graph names an infinite number there, or a function is asked where it ends.
+    fn is_source(&mut self, f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
+        if self.named.get_or_insert_with(|| real::infinite(f)).contains(&(side == Side::Before, node)) {
+            return true;
+        }
+        let view = f.view(side);
+        let Some(operator) = real::computes(f, side, node).filter(|_| view.kind(node) == NodeKind::Call) else {
+            return view.kind(node) == NodeKind::Call && getitem_of(view, node).is_none();
+        };
+        let Some(bound) = bind(operator, view, node) else { return true };
+        (0..bound.args.len()).any(|k| {
+            let edge = edge_of(&operator.target, k);
+            let operands: Vec<NodeId> = bound.get(k).nodes().collect();
+            edge.is_some_and(|edge| operands.into_iter().any(|n| self.may_vanish(f, side, (n, node), edge)))
+        })
     }
 
-    /// Whether a node's value may lie where a function ends in more than few places.
-    fn may_vanish(&mut self, f: &mut Functional<'_>, side: Side, node: NodeId, edge: Edge) -> bool {
+    /// Whether an operand may lie where a reader's function ends in more than few places.
+    fn may_vanish(
+        &mut self,
+        f: &mut Functional<'_>,
+        side: Side,
+        (operand, reader): (NodeId, NodeId),
+        edge: Edge,
+    ) -> bool {
         if !matches!(edge, Edge::Zero | Edge::Positive) {
             return false;
         }
-        let key = (side == Side::Before, node);
+        let value = f.read(side, operand, reader);
+        let key = f.store.find(value);
         if let Some(known) = self.vanishes.get(&key) {
             return *known;
         }
-        let value = f.outcome(side, Place::of(node));
         let [_, most] = poles::TERMS;
         let found = poles::looked_into(f, value, most, |l| {
             let Meant::One(x) = l.meant(value)? else { return None };
@@ -158,6 +149,26 @@ fn adds_or_moves(operator: &Operator) -> bool {
         Some(Meaning::Binary(Op::Add | Op::Sub) | Meaning::Sum(_) | Meaning::Mean | Meaning::Convert | Meaning::Copy)
     );
     adds || facts.moves || facts.step.is_some() || facts.same_as.is_some() || is_never_infinite(&operator.target)
+}
+
+/// Returns what a node's value is made of: operands that are more than masks of a softmax, and what writes its memory.
+fn makers(f: &mut Functional<'_>, side: Side, node: NodeId) -> Vec<NodeId> {
+    let view = f.view(side);
+    let mut out: Vec<NodeId> = match f.registry.operator_of(view, node).and_then(|o| Some((o, bind(o, view, node)?))) {
+        Some((operator, bound)) => {
+            let params = operator.schema.params.iter().enumerate();
+            let seen = params.filter(|(_, p)| !is_within_softmax(&operator.target, &p.name));
+            seen.flat_map(|(k, _)| bound.get(k).nodes().collect::<Vec<_>>()).collect()
+        }
+        None => view.operands(node).collect(),
+    };
+    let written = matches!(view.ty(node), ValueType::Tensor(_)).then(|| place_of(view, node));
+    let events = written.map(|place| f.side(side).storages.group(place).events.clone()).unwrap_or_default();
+    out.extend(events.into_iter().filter_map(|event| match event.stamp {
+        Stamp::Write(writer) => Some(writer),
+        _ => None,
+    }));
+    out
 }
 
 fn gives_no_float(ty: &ValueType) -> bool {

@@ -6,7 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::analysis::{Place, getitem_of, places_of};
+use crate::analysis::{getitem_of, places_of};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::BesideZero;
@@ -16,7 +16,7 @@ use crate::term::store::ValueId;
 use crate::term::term::{Form as TermForm, Side, Term};
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::endless::Endless;
-use crate::verify::prove::real::Reals;
+use crate::verify::prove::real::{self, Reals, computes};
 use crate::verify::prove::region::{Ends, region};
 use crate::verify::prove::speak::Lowering;
 
@@ -30,7 +30,8 @@ pub type Known = FxHashMap<ValueId, BesideZero>;
 pub fn are_not_crossed(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
     let known = known(f, reals);
     for side in [Side::Before, Side::After].into_iter().filter(|_| !known.is_empty()) {
-        is_not_crossed(f, side, &known, &[])?;
+        let holders = real::holders(f, side, reals)?;
+        is_not_crossed(f, side, &known, &holders)?;
     }
     Ok(())
 }
@@ -54,6 +55,9 @@ pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &
     let also: FxHashSet<NodeId> = also.iter().copied().collect();
     let mut reached: FxHashMap<NodeId, BesideZero> = FxHashMap::default();
     for node in view.nodes(BodyId::ROOT) {
+        if also.contains(&node) {
+            reached.insert(node, BesideZero::default());
+        }
         // Inputs are what they are.
         if view.kind(node) != NodeKind::Call {
             continue;
@@ -63,7 +67,7 @@ pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &
         for (operand, beside) in &operands {
             if let Some(edge) = edge(f, side, node, *operand)
                 && !stays_off(*beside, edge)
-                && !is_apart(f, known, (side, *operand), edge)
+                && !is_apart(f, known, (side, *operand, node), edge)
             {
                 return Err(view.name(node).to_string());
             }
@@ -86,6 +90,9 @@ pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &
         if also.contains(&node) {
             own = Some(BesideZero::default());
         }
+        for carrier in if own.is_some() { real::written_carriers(f, side, node)? } else { Vec::new() } {
+            reached.insert(carrier, BesideZero::default());
+        }
         reached.extend(own.map(|beside| (node, beside)));
     }
     Ok(())
@@ -106,7 +113,7 @@ fn stays_off(beside: BesideZero, edge: Edge) -> bool {
 #[allow(clippy::cast_precision_loss)]
 fn edge(f: &Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option<Edge> {
     let view = f.view(side);
-    let operator = f.registry.operator_of(view, node).filter(|_| view.kind(node) == NodeKind::Call)?;
+    let operator = computes(f, side, node).filter(|_| view.kind(node) == NodeKind::Call)?;
     let bound = bind(operator, view, node)?;
     let is = |k: usize| bound.get(k).nodes().any(|n| n == operand);
     let power = |k: usize| match bound.get(k) {
@@ -136,7 +143,7 @@ fn edge(f: &Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option
 /// Whether what a node's definition divides by, or takes a root or a logarithm of, stays off where that ends, of whatever operands: where the definition is understood.
 fn stays_off_within(f: &mut Functional<'_>, (side, node): (Side, NodeId), operands: &[(NodeId, BesideZero)]) -> bool {
     let view = f.view(side);
-    let is_defined = f.registry.operator_of(view, node).is_some_and(|o| {
+    let is_defined = computes(f, side, node).is_some_and(|o| {
         !is_defined_everywhere(&o.target)
             && meaning(&o.target).is_none()
             && real(&o.target).is_none()
@@ -145,10 +152,8 @@ fn stays_off_within(f: &mut Functional<'_>, (side, node): (Side, NodeId), operan
     });
     let mut known = Known::default();
     for (operand, beside) in operands.iter().filter(|_| is_defined) {
-        for place in places_of(view, *operand) {
-            let value = f.outcome(side, place);
-            known.insert(f.store.find(value), *beside);
-        }
+        let value = f.read(side, *operand, node);
+        known.insert(f.store.find(value), *beside);
     }
     let places = if is_defined { places_of(view, node) } else { SmallVec::new() };
     places.into_iter().all(|place| {
@@ -220,9 +225,9 @@ fn lowering<'l, 'f>(f: &'l mut Functional<'f>, terms: FxHashMap<ValueId, Term>) 
     Lowering { f, terms, names, speaker, meant: FxHashMap::default() }
 }
 
-/// Whether every element of a node's value, made of values of which no more is known than where they lie beside 0, is apart from where a function ends.
-fn is_apart(f: &mut Functional<'_>, known: &Known, (side, node): (Side, NodeId), edge: Edge) -> bool {
-    let value = f.outcome(side, Place::of(node));
+/// Whether every element of an operand, made of values of which no more is known than where they lie beside 0, is apart from where a function of a reader ends.
+fn is_apart(f: &mut Functional<'_>, known: &Known, (side, node, reader): (Side, NodeId, NodeId), edge: Edge) -> bool {
+    let value = f.read(side, node, reader);
     let is_made_of_others = !f.store.is_near(value);
     is_made_of_others
         && TERMS
@@ -278,7 +283,7 @@ fn follows(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
     if getitem_of(view, node).is_some() {
         return true;
     }
-    let Some(operator) = f.registry.operator_of(view, node) else { return false };
+    let Some(operator) = computes(f, side, node) else { return false };
     let moves = operator.facts.step.is_some() || operator.facts.same_as.is_some();
     moves
         || matches!(real(&operator.target), Some(Real::Sqrt | Real::Relu))

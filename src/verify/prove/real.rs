@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::call::{draws, writes};
+use crate::analysis::call::draws;
 use crate::analysis::{Place, Stamp, places_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
-use crate::ops::{SideEffect, Total};
+use crate::ops::{Operator, SideEffect, Total};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::{BesideZero, Field};
 use crate::rules::fingerprint::Over;
@@ -462,7 +462,7 @@ pub fn inner(f: &Functional<'_>, reals: &Reals) -> Vec<String> {
 pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
     let mut classes: FxHashSet<ValueId> = FxHashSet::default();
     for value in reals.pairs.iter().flat_map(|(a, b)| [*a, *b]) {
-        if f.store.key(value).is_none_or(|k| k.stamp != Stamp::Birth || k.aspect != Aspect::Value) {
+        if f.store.key(value).is_none_or(|k| k.aspect != Aspect::Value) {
             return Err("a value that is no node's own".into());
         }
         classes.insert(f.store.find(value));
@@ -471,6 +471,9 @@ pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
     for side in [Side::Before, Side::After].into_iter().filter(|_| !classes.is_empty()) {
         let view = f.view(side);
         let mut open: Vec<NodeId> = Vec::new();
+        for holder in holders(f, side, reals)? {
+            open.extend(view.users_in_order(holder));
+        }
         for node in view.nodes(BodyId::ROOT) {
             for place in places_of(view, node) {
                 let value = f.outcome(side, place);
@@ -499,6 +502,52 @@ pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
     }
 }
 
+/// Returns the nodes of one graph whose memory holds, once it was written, what is equal over the reals only.
+pub fn holders(f: &mut Functional<'_>, side: Side, reals: &Reals) -> Result<Vec<NodeId>, String> {
+    let mut out = Vec::new();
+    for value in reals.pairs.iter().flat_map(|(a, b)| [*a, *b]) {
+        if let Some(key) = f.store.key(value).filter(|k| [side, Side::Both].contains(&k.side) && k.stamp != Stamp::Birth) {
+            let members = f.side(side).storages.group(key.place).members.clone();
+            out.extend(carriers(f, side, &members)?);
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    Ok(out)
+}
+
+/// Returns the nodes that name some memory; an error names one to which what is in it is more than real numbers, or that may know it unseen.
+fn carriers(f: &mut Functional<'_>, side: Side, places: &[Place]) -> Result<Vec<NodeId>, String> {
+    let view = f.view(side);
+    if let Some(unknown) = f.side(side).storages.opaque_calls().first() {
+        return Err(view.name(*unknown).to_string());
+    }
+    let mut out = Vec::new();
+    for place in places {
+        let ty = f.side(side).storages.type_of(*place);
+        if !is_real(f, ty) {
+            return Err(view.name(place.node).to_string());
+        }
+        out.extend(f.side(side).storages.carriers(*place));
+    }
+    Ok(out)
+}
+
+/// Returns what a node computes: the operator, or that of which it writes the result.
+pub(super) fn computes<'v>(f: &Functional<'v>, side: Side, node: NodeId) -> Option<&'v Operator> {
+    let operator = f.registry.operator_of(f.view(side), node)?;
+    if !operator.effects.writes() {
+        return Some(operator);
+    }
+    f.registry.functional(operator)
+}
+
+/// Returns the nodes whose memory a node writes.
+pub(super) fn written_carriers(f: &mut Functional<'_>, side: Side, node: NodeId) -> Result<Vec<NodeId>, String> {
+    let places = f.side(side).storages.written_by(node);
+    if places.is_empty() { Ok(Vec::new()) } else { carriers(f, side, &places) }
+}
+
 /// Returns the first step that some nodes, and what is made of them, reach; an error names one to which they are more than real numbers.
 pub fn reached(f: &mut Functional<'_>, side: Side, mut open: Vec<NodeId>) -> Result<Option<String>, String> {
     let view = f.view(side);
@@ -515,10 +564,8 @@ pub fn reached(f: &mut Functional<'_>, side: Side, mut open: Vec<NodeId>) -> Res
             step.get_or_insert(name);
         }
         open.extend(view.users_in_order(node));
-        for place in f.side(side).storages.written_by(node) {
-            for carrier in f.side(side).storages.carriers(place) {
-                open.extend(view.users_in_order(carrier));
-            }
+        for carrier in written_carriers(f, side, node)? {
+            open.extend(view.users_in_order(carrier));
         }
     }
     Ok(step)
@@ -553,20 +600,21 @@ fn takes_reals(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         return true;
     }
     let Some(bound) = bind(operator, view, node) else { return false };
-    let given = |i: usize| *bound.get(i) != Arg::None;
-    let acts = draws(operator, &bound) || (0..bound.args.len()).any(|i| given(i) && writes(operator, &bound, i));
-    let sees_bits = view.args(node).iter().any(|a| matches!(a, Arg::Dtype(_))) && operator.facts.step.is_some();
+    let acts = draws(operator, &bound);
+    // What writes a result does to real numbers what the result is made by.
+    let Some(computed) = computes(f, side, node) else { return false };
+    let sees_bits = view.args(node).iter().any(|a| matches!(a, Arg::Dtype(_))) && computed.facts.step.is_some();
     let takes_bodies = view.args(node).iter().any(|a| a.nodes().any(|n| matches!(view.ty(n), ValueType::Body(_))));
     // What raises for contents may raise for what rounding makes of them.
     let shown = crate::verify::effects::fits::surely_holds(f, side, node);
-    let by_integers = operator.facts.within.is_some() || operator.facts.reaches.is_some();
-    let holds = operator.facts.total != Total::Never || operator.facts.step.is_some() || by_integers || shown;
+    let by_integers = computed.facts.within.is_some() || computed.facts.reaches.is_some();
+    let holds = computed.facts.total != Total::Never || computed.facts.step.is_some() || by_integers || shown;
     holds
         && operator.effects.side.is_none()
         && !operator.effects.opaque
         && !acts
-        && !operator.facts.discrete
-        && !hides_nan(&operator.target)
+        && !computed.facts.discrete
+        && !hides_nan(&computed.target)
         && !sees_bits
         && !takes_bodies
         && is_real(f, view.ty(node))

@@ -115,18 +115,18 @@ fn are_not_mixed(f: &mut Functional<'_>, side: Side, classes: &Classes) -> Resul
                 return Err(view.name(node).to_string());
             }
         }
-        // What is written may be read anywhere.
-        let is_pure =
-            getitem_of(view, node).is_some() || f.registry.operator_of(view, node).is_some_and(|o| o.effects.is_pure());
-        if !own.is_empty() && view.kind(node) == NodeKind::Call && !is_pure {
-            return Err(view.name(node).to_string());
-        }
         for place in places_of(view, node) {
             let value = f.outcome(side, place);
             let class = f.store.find(value);
             if classes.contains_key(&class) {
                 own.insert(class, f.store.exactly(value));
             }
+        }
+        // What is written may be read anywhere.
+        let is_pure =
+            getitem_of(view, node).is_some() || f.registry.operator_of(view, node).is_some_and(|o| o.effects.is_pure());
+        if !own.is_empty() && view.kind(node) == NodeKind::Call && !is_pure {
+            return Err(view.name(node).to_string());
         }
         if !own.is_empty() {
             made.insert(node, own);
