@@ -113,6 +113,12 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
     }
 }
 
+/// Whether a call divides by how often each place is named: nothing is said of such a one.
+fn weighs_by_count(operator: &Operator, bound: &Bound<'_>) -> bool {
+    let weighs = operator.schema.param_index("scale_grad_by_freq").map(|i| bound.get(i));
+    weighs.is_some_and(|given| *given != Arg::Bool(false))
+}
+
 /// Whether the registry says that this call raises for integers that are no places at most.
 fn raises_for_places(operator: &Operator, rows: &[Value]) -> bool {
     let dtype = |r: &Value| r[0].as_str().and_then(Dtype::from_short);
@@ -289,7 +295,8 @@ fn check(registry: &Registry, target: &str, line: &Line, tally: &mut Tally) {
         let aliased = line.text.contains("unsupported operation: ") || line.text.contains("NVIDIA");
         let bound = Bound::bind(&operator.schema, &graph, &args, &kwargs).ok();
         let result = inferred.as_ref().ok().and_then(|t| t.as_tensor()).map(|t| t.dtype);
-        if taken && !aliased && !contents && raises_for_places(operator, operands) {
+        let weighed = bound.as_ref().is_some_and(|b| weighs_by_count(operator, b));
+        if taken && !aliased && !contents && !weighed && raises_for_places(operator, operands) {
             let why = format!("it is said to raise for places at most: {class}");
             tally.contradicted.push((About::Total, why, line.text.clone()));
         }

@@ -380,7 +380,7 @@ pub struct Facts {
     pub within: Option<Box<str>>,
     /// `#reaches=INDEX`: types being right, and floats where they are no indices, it raises at most where an integer of INDEX is no place: of a list,
     /// counted from either end of the dimension of that number; else along `dim`, below `num_classes`, or along the dimension of classes (the
-    /// second, of a vector the first) of its first tensor.
+    /// second, of a vector the first) of its first tensor. With `scale_grad_by_freq` it may do anything.
     pub reaches: Option<Box<str>>,
     /// `#bags=OFFSETS`: it raises where integers of OFFSETS do not begin with 0, or are more than there are of `indices`, too.
     pub bags: Option<Box<str>>,

@@ -2,7 +2,8 @@
 //!
 //! ## What it says
 //! Both may lie surely apart from 0, or surely on one side of it, whatever is rounded. Or both are 0 in the same places: of sums of what is not negative,
-//! their roots, and what they are multiplied by that is no tiny number, nothing cancels and nothing vanishes; what both are made of is the same bits in both.
+//! their roots, and what they are multiplied by that is no tiny number, nothing cancels and nothing vanishes; what both are made of, sums of many aside,
+//! is the same bits in both.
 //!
 //! ## When it is wrong
 //! Of a difference, which is 0 where both parts round to one; of a product of two tiny numbers, which is 0 in a dtype though neither is. Numbers under the
@@ -58,7 +59,8 @@ impl Elements {
     /// Returns where two elements that are equal over the reals lie beside 0.
     pub fn beside_zero(&mut self, x: ExprId, y: ExprId) -> Option<BesideZero> {
         let below = |e: &Elements, root| e.below(root).into_iter().collect::<FxHashSet<ExprId>>();
-        let common: FxHashSet<ExprId> = below(self, x).intersection(&below(self, y)).copied().collect();
+        let mut common: FxHashSet<ExprId> = below(self, x).intersection(&below(self, y)).copied().collect();
+        self.leave_out_sums(x, &mut common);
         let mut each = |root: ExprId| {
             let apart = self.is_apart_from_zero(root)?;
             let never_negative = self.is_never_negative(root)?;
@@ -66,6 +68,19 @@ impl Elements {
             Some(BesideZero { apart, never_negative, alike, signed: apart || alike && self.signs_zeros(root)? })
         };
         Some(each(x)?.and(each(y)?))
+    }
+
+    /// Takes what is a sum of floats, or made of one, out of what two elements have in common: kernels may add in another order.
+    fn leave_out_sums(&self, root: ExprId, common: &mut FxHashSet<ExprId>) {
+        let mut summed: FxHashSet<ExprId> = FxHashSet::default();
+        for id in self.below(root) {
+            let Some(expr) = self.expr(id) else { continue };
+            let adds = matches!(expr.form, Form::Reduce(Fold::Sum | Fold::Product, ..)) && expr.dtype.is_float();
+            if adds || expr.kids.iter().any(|k| summed.contains(k)) {
+                summed.insert(id);
+                common.remove(&id);
+            }
+        }
     }
 
     /// Whether an element is 0 where it would be one if nothing were rounded, on the same side of 0 elsewhere; some of what it is made of is taken as it is.

@@ -134,8 +134,15 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
         return None;
     }
     let operator = f.registry.operator_of(view, node)?;
+    // What writes plainly takes the places that its functional form takes.
+    let operator = if operator.effects.writes() { f.plain_twin(side, node, operator)? } else { operator };
     let bound = bind(operator, view, node)?;
     let name = operator.facts.within.as_ref().or(operator.facts.reaches.as_ref())?;
+    // What divides by how often a place is named may do anything.
+    let weighs = operator.schema.param_index("scale_grad_by_freq").map(|i| bound.get(i));
+    if weighs.is_some_and(|given| *given != Arg::Bool(false)) {
+        return None;
+    }
     let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?.clone();
     let moves = operator.facts.within.is_some() || operator.facts.moves;
     let scalars = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);

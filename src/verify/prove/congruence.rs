@@ -87,6 +87,11 @@ impl Congruence {
         self.around.clear();
     }
 
+    /// Lets rules try again what they did not show: much below it was shown since.
+    pub fn try_again(&mut self) {
+        self.tried.clear();
+    }
+
     /// Returns whether two values are shown to be equal; where they are not, `first_difference` is of these two, whatever was compared before.
     pub fn equal_or_part(&mut self, f: &mut Functional<'_>, a: ValueId, b: ValueId) -> bool {
         self.first_difference = None;

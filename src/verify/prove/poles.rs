@@ -62,8 +62,13 @@ pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &
         if view.kind(node) != NodeKind::Call {
             continue;
         }
-        let operands: Vec<(NodeId, BesideZero)> =
+        let mut operands: Vec<(NodeId, BesideZero)> =
             view.operands(node).filter_map(|n| reached.get(&n).map(|beside| (n, *beside))).collect();
+        // Of memory more may be known as it is read.
+        for (operand, beside) in &mut operands {
+            let value = f.read(side, *operand, node);
+            *beside = known.get(&f.store.find(value)).copied().unwrap_or(*beside);
+        }
         for (operand, beside) in &operands {
             if let Some(edge) = edge(f, side, node, *operand)
                 && !stays_off(*beside, edge)

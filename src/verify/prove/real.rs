@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::call::draws;
+use crate::analysis::call::{draws, writes};
 use crate::analysis::{Place, Stamp, places_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
-use crate::ops::{Operator, SideEffect, Total};
+use crate::ops::{Bound, Operator, SideEffect, Total};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::{BesideZero, Field};
 use crate::rules::fingerprint::Over;
@@ -535,8 +535,13 @@ fn carriers(f: &mut Functional<'_>, side: Side, places: &[Place]) -> Result<Vec<
 
 /// Returns what a node computes: the operator, or that of which it writes the result.
 pub(super) fn computes<'v>(f: &Functional<'v>, side: Side, node: NodeId) -> Option<&'v Operator> {
-    let operator = f.registry.operator_of(f.view(side), node)?;
-    if !operator.effects.writes() {
+    let view = f.view(side);
+    let operator = f.registry.operator_of(view, node)?;
+    let writes_it = |bound: &Bound<'_>| {
+        (0..bound.args.len()).any(|i| *bound.get(i) != Arg::None && writes(operator, bound, i))
+    };
+    // Statistics may be written, and are not where none are given.
+    if !operator.effects.writes() || bind(operator, view, node).is_some_and(|bound| !writes_it(&bound)) {
         return Some(operator);
     }
     f.registry.functional(operator)

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analysis::{Stamp, place_of, type_of};
 use crate::graph::Dtype;
 use crate::term::sizes::Dims;
 use crate::term::store::ValueId;
@@ -47,8 +48,23 @@ pub fn pairs(f: &mut Functional<'_>, a: ValueId, b: ValueId) -> Vec<(ValueId, Va
 /// Whether two values are far apart in the run that pairs were looked for in: what shows them equal is not worth a search.
 pub fn are_far(f: &Functional<'_>, a: ValueId, b: ValueId) -> bool {
     let Some(Some(prints)) = &f.prints else { return false };
-    let print = |id: ValueId| f.store.key(id).and_then(|k| prints.get(&(k.side, k.place)));
-    print(a).zip(print(b)).is_some_and(|(p, q)| p.is_far_from(*q))
+    print_of(f, prints, a).zip(print_of(f, prints, b)).is_some_and(|(p, q)| p.is_far_from(q))
+}
+
+/// Returns the print of a value: of one that was written, what the writer gave.
+fn print_of(f: &Functional<'_>, prints: &Prints, id: ValueId) -> Option<Print> {
+    let key = f.store.key(id)?;
+    let place = match key.stamp {
+        Stamp::Birth => key.place,
+        Stamp::Write(writer) => {
+            let view = f.view(key.side);
+            let place = place_of(view, writer);
+            let sizes = |place| type_of(view, place).as_tensor().map(|t| &t.sizes);
+            (sizes(place)? == sizes(key.place)?).then_some(place)?
+        }
+        Stamp::Final(_) => return None,
+    };
+    prints.get(&(key.side, place)).copied()
 }
 
 /// Pairs of one type that are made of the same inputs.
@@ -73,7 +89,7 @@ fn alike(
     old: &[(ValueId, Trait)],
     new: &[(ValueId, Trait)],
 ) -> Vec<(ValueId, ValueId)> {
-    let print = |id: ValueId| f.store.key(id).and_then(|k| prints.get(&(k.side, k.place))).copied();
+    let print = |id: ValueId| print_of(f, prints, id);
     let mut by_type: FxHashMap<(Dtype, &Dims), Vec<(Print, ValueId)>> = FxHashMap::default();
     for (id, (dtype, sizes, _)) in old {
         by_type.entry((*dtype, sizes)).or_default().extend(print(*id).map(|p| (p, *id)));

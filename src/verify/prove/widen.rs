@@ -52,6 +52,9 @@ fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, 
         if !shown && reals && !swept {
             swept = true;
             shown = by_sweep(f, c, a, b);
+            if shown {
+                c.try_again();
+            }
         }
         shown = shown || reals && !sweep::are_far(f, a, b) && by_fingerprints(f, c, &pairs);
         if !shown {
