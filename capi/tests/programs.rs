@@ -23,7 +23,7 @@ fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--locked", "--workspace", "--lib", "--bins", "--tests"]).current_dir(root());
+        cargo.args(["build", "--locked", "--workspace", "--lib", "--bins", "--test", "*"]).current_dir(root());
         assert!(cargo.status().unwrap().success());
         target().join("debug")
     })

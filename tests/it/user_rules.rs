@@ -1,22 +1,54 @@
 //! Rules that a user states: the gate, and what rests on them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
+use airlock::formats::text::{ReadOptions, read};
+use airlock::ops::Registry;
+use airlock::pipeline::{Config, settle, user_rules};
+use airlock::verify::{JudgeOptions, Mode, Policy, Stop, UserRule, UserRules, Verdict, judge_pair};
 use serde_json::Value;
 
 use crate::e2e::{airlock, file, json, text};
 
-const MODEL: &str = "class M(torch.nn.Module):\n    def forward(self, x: \"f32[5, 6]\", w: \"f32[6, 6]\"):\n";
+/// The inputs of a model.
+const SQUARE: &str = "x: \"f32[5, 6]\", w: \"f32[6, 6]\"";
+const ALIKE: &str = "x: \"f32[5, 6]\", w: \"f32[5, 6]\"";
 
 fn rule(name: &str) -> PathBuf {
     file("tests/user-rules").join(format!("{name}.case"))
 }
 
-fn write(folder: &Path, name: &str, lines: &[&str], out: &str) -> PathBuf {
+/// A model: its lines, and what it returns.
+type Lines<'a> = (&'a [&'a str], &'a str);
+
+fn model(inputs: &str, (lines, out): Lines) -> String {
     let body: String = lines.iter().map(|l| format!("        {l}\n")).collect();
+    format!("class M(torch.nn.Module):\n    def forward(self, {inputs}):\n{body}        return ({out},)\n")
+}
+
+fn write(folder: &Path, name: &str, lines: &[&str], out: &str) -> PathBuf {
     let path = folder.join(name);
-    std::fs::write(&path, format!("{MODEL}{body}        return ({out},)\n")).unwrap();
+    std::fs::write(&path, model(SQUARE, (lines, out))).unwrap();
     path
+}
+
+/// Rules of these names. Each is admitted once for all tests: the gate runs it on many inputs.
+fn rules(names: &[&str]) -> UserRules {
+    static ADMITTED: Mutex<BTreeMap<String, UserRule>> = Mutex::new(BTreeMap::new());
+    let mut admitted = ADMITTED.lock().unwrap();
+    let gate = |name: &str| user_rules::admitted(&rule(name), &Registry::standard()).unwrap();
+    let mut of = |name: &&str| admitted.entry((*name).into()).or_insert_with(|| gate(name)).clone();
+    UserRules::new(names.iter().map(&mut of).collect())
+}
+
+/// What `verify` says by these rules of two graphs over the same inputs.
+fn judged_by(names: &[&str], inputs: &str, before: Lines, after: Lines) -> Verdict {
+    let usual = settle::judging(Mode::default(), Policy::default(), &Config::default()).unwrap();
+    let options = JudgeOptions { rules: rules(names), ..usual };
+    let [before, after] = [before, after].map(|lines| read(&model(inputs, lines), &ReadOptions::default()).unwrap());
+    judge_pair(&before, &after, &Registry::standard(), &options)
 }
 
 const BEFORE: &[&str] = &[
@@ -84,8 +116,6 @@ fn what_rests_on_a_rule_names_it_and_strict_takes_none_without_a_proof() {
 
 #[test]
 fn a_rule_does_not_carry_what_it_does_not_say() {
-    let folder = tempfile::tempdir().unwrap();
-    let odd = rule("atan-is-odd").display().to_string();
     let swap = |from: &str, to: &str| -> Vec<String> { AFTER.iter().map(|l| l.replace(from, to)).collect() };
     let wrongs = [
         swap("neg.default(s)", "abs.default(s)"),
@@ -93,59 +123,40 @@ fn a_rule_does_not_carry_what_it_does_not_say() {
         swap("atan.default(n)", "sin.default(n)"),
         swap("add.Tensor(a, b)", "sub.Tensor(a, b)"),
     ];
-    let before = write(folder.path(), "a.fx", BEFORE, "y");
-    for (k, wrong) in wrongs.iter().enumerate() {
+    for wrong in &wrongs {
         let lines: Vec<&str> = wrong.iter().map(String::as_str).collect();
-        let after = write(folder.path(), &format!("{k}.fx"), &lines, "y");
-        let output = airlock().arg("verify").args([&before, &after]).args(["--rules", &odd]).output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{k}: {}", text(&output.stdout));
+        let verdict = judged_by(&["atan-is-odd"], SQUARE, (BEFORE, "y"), (&lines, "y"));
+        assert!(!verdict.accepted, "{wrong:?}: {verdict:?}");
     }
 }
 
+const ATAN: &[&str] = &["y = torch.ops.aten.atan.default(x)"];
+const ATAN_TURNED: &[&str] =
+    &["n = torch.ops.aten.neg.default(x)", "a = torch.ops.aten.atan.default(n)", "y = torch.ops.aten.neg.default(a)"];
+
 #[test]
 fn what_a_rule_says_over_the_reals_reaches_no_step() {
-    let folder = tempfile::tempdir().unwrap();
-    let odd = rule("atan-is-odd").display().to_string();
-    let (before, after) = (
-        "y = torch.ops.aten.atan.default(x)",
-        "n = torch.ops.aten.neg.default(x)\n        a = torch.ops.aten.atan.default(n)\n        y = torch.ops.aten.neg.default(a)",
-    );
     for (of, expected) in [
-        ("exp.default(y)", 0),
-        ("sqrt.default(y)", 1),
-        ("div.Tensor(x, y)", 1),
-        ("gt.Scalar(y, 0.5)", 1),
-        ("floor.default(y)", 1),
-        ("_to_copy.default(y, dtype = torch.int64)", 1),
-        ("argmax.default(y, 1)", 1),
+        ("exp.default(y)", true),
+        ("sqrt.default(y)", false),
+        ("div.Tensor(x, y)", false),
+        ("gt.Scalar(y, 0.5)", false),
+        ("floor.default(y)", false),
+        ("_to_copy.default(y, dtype = torch.int64)", false),
+        ("argmax.default(y, 1)", false),
     ] {
-        let lines = [before, after].map(|y| [y.to_string(), format!("z = torch.ops.aten.{of}")]);
-        let [a, b] = lines.map(|lines| {
-            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            write(folder.path(), &format!("{}.fx", lines[0].len()), &lines, "z")
-        });
-        let output = airlock().arg("verify").args([a, b]).args(["--rules", &odd]).output().unwrap();
-        assert_eq!(output.status.code(), Some(expected), "{of}: {}", text(&output.stdout));
+        let step = format!("z = torch.ops.aten.{of}");
+        let [before, after] = [ATAN, ATAN_TURNED].map(|lines| [lines, &[step.as_str()]].concat());
+        let verdict = judged_by(&["atan-is-odd"], SQUARE, (&before, "z"), (&after, "z"));
+        assert_eq!(verdict.accepted, expected, "{of}: {verdict:?}");
     }
 }
 
 #[test]
 fn a_rule_is_used_on_its_own_dtype_and_rank_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let odd = rule("atan-is-odd").display().to_string();
     for of in ["f64[5, 6]", "f32[5, 6, 2]", "f32[30]"] {
-        let pair = [
-            "y = torch.ops.aten.atan.default(x)",
-            "n = torch.ops.aten.neg.default(x)\n        a = torch.ops.aten.atan.default(n)\n        y = torch.ops.aten.neg.default(a)",
-        ];
-        let files = pair.map(|lines| {
-            let path = folder.path().join(format!("{}.fx", lines.len()));
-            let head = format!("class M(torch.nn.Module):\n    def forward(self, x: \"{of}\"):\n");
-            std::fs::write(&path, format!("{head}        {lines}\n        return (y,)\n")).unwrap();
-            path
-        });
-        let output = airlock().arg("verify").args(&files).args(["--rules", &odd]).output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{of}: {}", text(&output.stdout));
+        let verdict = judged_by(&["atan-is-odd"], &format!("x: \"{of}\""), (ATAN, "y"), (ATAN_TURNED, "y"));
+        assert!(!verdict.accepted, "{of}: {verdict:?}");
     }
 }
 
@@ -160,28 +171,9 @@ fn a_rule_that_is_not_admitted_is_an_error_before_anything_is_judged() {
     assert!(error.contains("refused-atan-is-even") && error.contains("does not hold"), "{error}");
 }
 
-const SIDES: &str = "class M(torch.nn.Module):\n    def forward(self, x: \"f32[5, 6]\", w: \"f32[5, 6]\"):\n";
-
-/// What `verify` says of two graphs over `x` and `w` by these rules.
-fn judged_by(rules: &[&str], before: (&[&str], &str), after: (&[&str], &str)) -> serde_json::Value {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = airlock();
-    command.arg("verify");
-    for (name, (lines, out)) in [("a.fx", before), ("b.fx", after)] {
-        let body: String = lines.iter().map(|l| format!("        {l}\n")).collect();
-        let path = folder.path().join(name);
-        std::fs::write(&path, format!("{SIDES}{body}        return ({out},)\n")).unwrap();
-        command.arg(path);
-    }
-    rules.iter().for_each(|name| {
-        command.arg("--rules").arg(rule(name));
-    });
-    json(&command.args(["--format", "json"]).output().unwrap())
-}
-
 #[test]
 fn rules_hold_in_any_order_and_both_ways() {
-    let turned: (&[&str], &str) = (
+    let turned: Lines = (
         &[
             "n = torch.ops.aten.neg.default(x)",
             "a = torch.ops.aten.asinh.default(n)",
@@ -191,7 +183,7 @@ fn rules_hold_in_any_order_and_both_ways() {
         ],
         "y, h",
     );
-    let plain: (&[&str], &str) = (
+    let plain: Lines = (
         &[
             "a = torch.ops.aten.asinh.default(x)",
             "y = torch.ops.aten.atan.default(a)",
@@ -201,15 +193,15 @@ fn rules_hold_in_any_order_and_both_ways() {
         "y, h",
     );
     let all = ["atan-is-odd", "asinh-is-odd", "hypot-commutes"];
-    let told = judged_by(&all, turned, plain);
-    assert_eq!(told["accepted"], true, "{told}");
-    let assumes = told["assumes"].to_string();
+    let told = judged_by(&all, ALIKE, turned, plain);
+    assert!(told.accepted, "{told:?}");
+    let assumes = serde_json::to_string(&told.assumes).unwrap();
     assert!(all.iter().all(|name| assumes.contains(name)), "{assumes}");
     // Of what is odd and odd again there is no end, and none of it exchanges what a length is of.
-    let told = judged_by(&all[..2], plain, turned);
-    assert!(told["accepted"] == false && told["stopped"] == "rules", "{told}");
+    let told = judged_by(&all[..2], ALIKE, plain, turned);
+    assert!(!told.accepted && told.stopped == Some(Stop::Rules), "{told:?}");
     // The length is the same of both signs, and no rule says so.
-    let other: (&[&str], &str) = (
+    let other: Lines = (
         &[
             "a = torch.ops.aten.asinh.default(x)",
             "y = torch.ops.aten.atan.default(a)",
@@ -217,7 +209,7 @@ fn rules_hold_in_any_order_and_both_ways() {
         ],
         "y, h",
     );
-    assert_eq!(judged_by(&all, turned, other)["accepted"], false);
+    assert!(!judged_by(&all, ALIKE, turned, other).accepted);
 }
 
 #[test]
@@ -230,19 +222,18 @@ fn a_rule_that_commutes_joins_what_is_exchanged() {
         let (before, after) = (by(first.0, first.1), by(second.0, second.1));
         let before: Vec<&str> = before.iter().map(String::as_str).collect();
         let after: Vec<&str> = after.iter().map(String::as_str).collect();
-        judged_by(&["hypot-commutes"], (&before, "y"), (&after, "y"))
+        judged_by(&["hypot-commutes"], ALIKE, (&before, "y"), (&after, "y")).accepted
     };
-    assert_eq!(judged(("x, w", "a, w"), ("w, x", "w, a"))["accepted"], true);
-    assert_eq!(judged(("x, w", "a, w"), ("w, x", "x, a"))["accepted"], false);
+    assert!(judged(("x, w", "a, w"), ("w, x", "w, a")));
+    assert!(!judged(("x, w", "a, w"), ("w, x", "x, a")));
 }
 
 #[test]
 fn what_rules_make_equal_still_lies_in_memory_of_its_own() {
-    let two: (&[&str], &str) =
-        (&["y = torch.ops.aten.hypot.default(x, w)", "z = torch.ops.aten.hypot.default(w, x)"], "y, z");
-    let one: (&[&str], &str) = (&["y = torch.ops.aten.hypot.default(w, x)"], "y, y");
-    let swapped: (&[&str], &str) =
+    let two: Lines = (&["y = torch.ops.aten.hypot.default(x, w)", "z = torch.ops.aten.hypot.default(w, x)"], "y, z");
+    let one: Lines = (&["y = torch.ops.aten.hypot.default(w, x)"], "y, y");
+    let swapped: Lines =
         (&["y = torch.ops.aten.hypot.default(w, x)", "z = torch.ops.aten.hypot.default(x, w)"], "y, z");
-    assert_eq!(judged_by(&["hypot-commutes"], two, swapped)["accepted"], true);
-    assert_eq!(judged_by(&["hypot-commutes"], two, one)["accepted"], false);
+    assert!(judged_by(&["hypot-commutes"], ALIKE, two, swapped).accepted);
+    assert!(!judged_by(&["hypot-commutes"], ALIKE, two, one).accepted);
 }
