@@ -101,9 +101,9 @@ fn each<'r>(registry: &'r Registry, operator: &Operator, name: &str, overload: &
         "default" => one("default"),
         "List" | "Tensor" => one("Tensor").or_else(|| one("default")),
         // Where there is but one, it may be the one of a tensor.
-        "Scalar" | "ScalarList" => one("Tensor_Scalar").or_else(|| one("Scalar")).or_else(|| {
-            one("default").filter(|o| o.schema.params.get(1).is_some_and(|p| p.ty.base == Base::Scalar))
-        }),
+        "Scalar" | "ScalarList" => one("Tensor_Scalar")
+            .or_else(|| one("Scalar"))
+            .or_else(|| one("default").filter(|o| o.schema.params.get(1).is_some_and(|p| p.ty.base == Base::Scalar))),
         _ => None,
     }
     .filter(fits)

@@ -100,7 +100,7 @@ fn broadcast(cx: &mut Cx, signature: &str) -> Made {
 
 /// Whether each rank sends and is sent one part of as many as there are, in order. TorchAir asks that the counts be one number, and no more.
 fn are_equal_parts(cx: &Cx, args: &Args) -> Result<bool, Refusal> {
-    let (Some(sizes), Some(ranks)) = (cx.fixed_sizes(args.tensor("send_data")?)?, args.ints("ranks")?) else {
+    let (Some(sizes), Some(ranks)) = (cx.fixed_sizes(args.tensor("input")?)?, args.ints("ranks")?) else {
         return Ok(false);
     };
     let (count, all) = (super::cx::signed(ranks.len()), sizes.iter().product::<i64>());
@@ -123,18 +123,18 @@ fn fixed_ints(args: &Args, name: &str) -> Result<Option<Vec<i64>>, Refusal> {
 }
 
 fn all_to_all(cx: &mut Cx) -> Made {
-    let signature = "send_data send_counts send_displacements recv_counts recv_displacements tag ranks group_size out";
+    let signature = "input send_counts send_displacements recv_counts recv_displacements tag ranks group_size out";
     let mut args = Args::of(cx, signature)?;
     let group = group(&args, "tag")?;
     let made = if cx.b.exchanges_equals && are_equal_parts(cx, &args)? {
-        direct::outputs(cx, &args, "HcomAllToAll(send_data)", &[group])?
+        direct::outputs(cx, &args, "HcomAllToAll(input)", &[group])?
     } else {
         for name in ["send_counts", "send_displacements", "recv_counts", "recv_displacements"] {
             let value = args.get(name);
             let counts = cx.cast(value, DataType::Int64)?;
             args.set(name, counts);
         }
-        direct::outputs(cx, &args, "HcomAllToAllV(*)", &[group])?
+        direct::outputs(cx, &args, "HcomAllToAllV(input, *)", &[group])?
     };
     made.iter().for_each(|t| cx.b.keep(*t));
     Ok(made.first().map_or(Value::None, |t| Value::Tensor(*t)))

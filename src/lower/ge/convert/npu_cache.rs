@@ -53,10 +53,7 @@ pub(super) const TABLE: &[Entry] = &[
     ),
     (
         "npu.npu_qkv_rms_norm_rope_cache.default",
-        Direct(
-            QKV_CACHE,
-            "QkvRmsNormRopeCache(*; *) -> (q_out_before_quant, k_out_before_quant, v_out_before_quant)",
-        ),
+        Direct(QKV_CACHE, "QkvRmsNormRopeCache(*; *) -> (q_out_before_quant, k_out_before_quant, v_out_before_quant)"),
     ),
     (
         "npu.npu_qkv_rms_norm_rope_cache_functional.default",

@@ -437,6 +437,7 @@ mod tests {
         assert_eq!(Form::parse("axis"), Form::Argument("axis", None));
         assert_eq!(Form::parse("mode~7"), Form::Argument("mode", Some(Arg::Int(7))));
         assert_eq!(Form::parse("type:dtype~result"), Form::Computed(How::Type, "dtype", Some("result")));
+        assert_eq!(Form::parse("parts:input~ranks"), Form::Computed(How::Parts, "input", Some("ranks")));
         let cases = vec![("sum", Arg::Str("sum".into())), ("*", Arg::Int(2))];
         assert_eq!(Form::parse("case:reduce_op(sum:sum,*:2)"), Form::Case("reduce_op", cases));
     }
