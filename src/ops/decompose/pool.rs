@@ -75,8 +75,9 @@ fn adaptive_max3d(b: &Builder<'_>) -> Made {
     let mut window = Vec::new();
     for (axis, count) in wanted.iter().enumerate() {
         let size = x.fixed(signed(outer.saturating_add(axis)))?;
-        b.only(*count > 0 && size % count == 0, "windows of more than one length")?;
-        window.push(size / count);
+        let length = size.checked_div(*count).unwrap_or(0);
+        b.only(*count > 0 && length.saturating_mul(*count) == size, "windows of more than one length")?;
+        window.push(length);
     }
     let given = args![x, ints(&window), ints(&window), ints(&[0, 0, 0]), ints(&[1, 1, 1]), false];
     let [y, at] = b.many("max_pool3d_with_indices", given)?;
