@@ -49,6 +49,9 @@ pub struct LowerArgs {
     /// The device, by CANN's name of it (Ascend910B1, Ascend950); some operators are made otherwise from Ascend950 on.
     #[arg(long, value_name = "NAME")]
     soc_version: Option<String>,
+    /// The version of CANN (8.2.RC1): from 8.2 on, parts of one length are exchanged by an operator of their own.
+    #[arg(long, value_name = "VERSION")]
+    cann_version: Option<String>,
     /// What the verdict on the lowered graph must say for it to be written: what is refuted never is, what is unknown with `advisory` alone,
     /// which holds where nobody states another.
     #[arg(long, value_parser = super::policies())]
@@ -148,6 +151,7 @@ fn ge_options(args: &LowerArgs, config: &Config) -> ge::Options {
         enable_ref_data: stated.enable_ref_data || args.enable_ref_data,
         decompose: !args.no_decompose,
         soc_version: args.soc_version.clone().or(stated.soc_version.clone()),
+        cann_version: args.cann_version.clone(),
         ..stated
     }
 }

@@ -121,6 +121,56 @@ fn the_device_decides_which_operator_is_made() {
 }
 
 #[test]
+fn from_cann_8_2_on_equal_parts_in_order_are_exchanged_by_an_operator_of_their_own() {
+    let made = |counts: &str, starts: &str, version: Option<&str>| {
+        let line = format!(
+            "y: \"f32[8, 4]\" = torch.ops.npu_define.all_to_all_single_npu.default(x, {counts}, {starts}, [8, 8, 8, 8], [0, 8, 16, 24], \
+             '', [0, 1, 2, 3], 4)"
+        );
+        let options = Options { cann_version: version.map(Into::into), ..Options::default() };
+        let lowered = lower(&graph("x: \"f32[8, 4]\"", &[&line], "y"), &options).unwrap();
+        kinds(&lowered).iter().find(|kind| kind.starts_with("Hcom")).unwrap().to_string()
+    };
+    let (counts, starts) = ("[8, 8, 8, 8]", "[0, 8, 16, 24]");
+    for version in ["8.2.RC1", "8.10", "9.0"] {
+        assert_eq!(made(counts, starts, Some(version)), "HcomAllToAll");
+        assert_eq!(made(counts, "[8, 0, 16, 24]", Some(version)), "HcomAllToAllV", "in another order");
+        assert_eq!(made("[8, 8, 4, 12]", starts, Some(version)), "HcomAllToAllV", "parts that differ");
+        assert_eq!(made("[4, 4, 4, 4]", starts, Some(version)), "HcomAllToAllV", "half of each part");
+    }
+    for version in [None, Some("8.1.RC1"), Some("7.9")] {
+        assert_eq!(made(counts, starts, version), "HcomAllToAllV");
+    }
+}
+
+#[test]
+fn a_gradient_by_a_scale_that_places_otherwise_is_refused() {
+    let made = |scale: &str| {
+        let line = format!(
+            "y: \"f32[1, 2, 3, 3]\" = torch.ops.aten.upsample_nearest2d_backward.default(x, [5, 5], [1, 2, 3, 3], {scale}, 1.7)"
+        );
+        lower(&graph("x: \"f32[1, 2, 5, 5]\"", &[&line], "y"), &Options::default())
+    };
+    assert!(made("1.7").is_ok(), "the same samples as by the sizes");
+    assert!(made("2.5").unwrap_err().to_string().contains("scales_h is not the ratio of the sizes"));
+}
+
+#[test]
+fn results_of_operators_that_write_caches_are_those_of_the_call() {
+    let tensors: Vec<String> =
+        ["qkv", "qg", "kg", "c", "s", "i", "qo", "kc", "vc"].map(|n| format!("{n}: \"f16[2, 4]\"")).into();
+    let lines = [
+        "r = torch.ops.npu.npu_qkv_rms_norm_rope_cache.default(qkv, qg, kg, c, s, i, qo, kc, vc, [1, 1, 1, 1], [1, 1, 1])",
+        "a: \"f16[2, 4]\" = r[0]",
+        "b: \"f16[2, 4]\" = r[2]",
+    ];
+    let lowered = lower(&graph(&tensors.join(", "), &lines, "a, b"), &Options::default()).unwrap();
+    let output = lowered.graph.op.iter().find(|op| op.r#type == "NetOutput").unwrap();
+    let places: Vec<_> = output.input.iter().filter_map(|i| i.rsplit_once(':')).map(|(_, place)| place).collect();
+    assert_eq!(places, ["3", "5"], "q_out, k_cache and v_cache come first");
+}
+
+#[test]
 fn all_draws_share_one_input_of_offsets() {
     let lines =
         ["a: \"f32[2]\" = torch.ops.aten.rand.default([2])", "b: \"f32[2]\" = torch.ops.aten.randn.default([2])"];

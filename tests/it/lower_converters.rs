@@ -41,6 +41,8 @@ const NOT_BY_STAND_INS: &[&str] = &[
     "npu.npu_group_norm_silu.default",
     "npu.npu_grouped_dynamic_mx_quant.default",
     "npu.npu_moe_distribute_combine_add_rms_norm.default",
+    // TorchAir names an operator that has not these attributes.
+    "npu.npu_moe_gating_top_k_softmax_v2.default",
     "npu.npu_recurrent_gated_delta_rule.default",
     "npu.npu_rms_norm_backward.default",
     "npu.npu_rope_quant_kvcache.default",

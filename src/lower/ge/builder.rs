@@ -153,6 +153,8 @@ pub(super) struct Builder {
     pub(super) seed: i64,
     /// Whether the device is of the generation of Ascend 950, for which some operators are made otherwise.
     pub(super) arch35: bool,
+    /// Whether CANN exchanges parts of one length by an operator of their own.
+    pub(super) exchanges_equals: bool,
     pub(super) draws: Option<Draws>,
     names: FxHashSet<Arc<str>>,
     counters: FxHashMap<&'static str, usize>,
@@ -162,8 +164,8 @@ pub(super) struct Builder {
 
 impl Builder {
     /// Returns an empty graph.
-    pub(super) fn new(seed: i64, arch35: bool) -> Builder {
-        Builder { seed, arch35, ..Builder::default() }
+    pub(super) fn new(seed: i64, arch35: bool, exchanges_equals: bool) -> Builder {
+        Builder { seed, arch35, exchanges_equals, ..Builder::default() }
     }
 
     /// Returns the tensor's record. Ids are only made here, so there always is one.

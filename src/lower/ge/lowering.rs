@@ -38,6 +38,8 @@ pub struct Options {
     pub seed: i64,
     /// The device, by CANN's name of it (`Ascend910B1`, `Ascend950`); none: one before Ascend 950.
     pub soc_version: Option<String>,
+    /// The version of CANN, as it says it of itself (`8.2.RC1`); none: one before 8.2.
+    pub cann_version: Option<String>,
     /// Whether operators for which TorchAir has no converter are lowered by what else is known of them, decompositions too.
     pub decompose: bool,
     /// Whether [`Lowered::stages`] keeps the graph as it was on the way.
@@ -49,6 +51,13 @@ impl Options {
     fn is_arch35(&self) -> bool {
         self.soc_version.as_ref().is_some_and(|s| s.contains("Ascend910_95") || s.contains("Ascend950"))
     }
+
+    /// Returns whether equal parts are exchanged by an operator of their own, as from CANN 8.2 on.
+    fn exchanges_equals(&self) -> bool {
+        let mut parts = self.cann_version.iter().flat_map(|v| v.split('.')).map(|part| part.parse::<u32>().ok());
+        let (major, minor) = (parts.next().flatten(), parts.next().flatten());
+        major.is_some_and(|major| (major, minor.unwrap_or(0)) >= (8, 2))
+    }
 }
 
 impl Default for Options {
@@ -58,6 +67,7 @@ impl Default for Options {
             enable_ref_data: false,
             seed: 10,
             soc_version: None,
+            cann_version: None,
             decompose: true,
             keep_stages: false,
         }
@@ -235,7 +245,7 @@ fn lower_once(graph: &Graph, options: &Options, registry: &Registry) -> Result<L
         beyond: options.decompose,
         put_off,
         symbols: graph.symbols.clone(),
-        b: Builder::new(options.seed, options.is_arch35()),
+        b: Builder::new(options.seed, options.is_arch35(), options.exchanges_equals()),
         views: Views::default(),
         scopes: Scopes::default(),
         edges: Edges::default(),

@@ -11,7 +11,7 @@ use crate::ops::error::CallFault;
 use crate::ops::facts::effects::Sharing;
 use crate::ops::registry::Registry;
 use crate::ops::registry::operator::Operator;
-use crate::ops::schema::Param;
+use crate::ops::schema::{Base, Param};
 use crate::ops::typing::promote::category;
 
 /// How such an operator is said in another one.
@@ -100,7 +100,10 @@ fn each<'r>(registry: &'r Registry, operator: &Operator, name: &str, overload: &
     match overload {
         "default" => one("default"),
         "List" | "Tensor" => one("Tensor").or_else(|| one("default")),
-        "Scalar" | "ScalarList" => one("Tensor_Scalar").or_else(|| one("Scalar")),
+        // Where there is but one, it may be the one of a tensor.
+        "Scalar" | "ScalarList" => one("Tensor_Scalar")
+            .or_else(|| one("Scalar"))
+            .or_else(|| one("default").filter(|o| o.schema.params.get(1).is_some_and(|p| p.ty.base == Base::Scalar))),
         _ => None,
     }
     .filter(fits)

@@ -15,6 +15,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| max_unpool(b, 3), &["aten.max_unpool3d.default"]),
     (Real, adaptive_avg3d, &["aten._adaptive_avg_pool3d.default"]),
     (Exact, adaptive_max1d, &["aten.adaptive_max_pool1d.default"]),
+    (Exact, adaptive_max3d, &["aten.adaptive_max_pool3d.default"]),
 ];
 
 /// Values and places; one dimension is two of which the first has size 1.
@@ -64,6 +65,23 @@ fn adaptive_max1d(b: &Builder<'_>) -> Made {
     let two = [vec![Arg::Int(1)], b.sizes(1)].concat();
     let [y, at] = b.many("adaptive_max_pool2d", args![x.unsqueeze(-2), two])?;
     done![y.squeeze(-2), at.squeeze(-2)]
+}
+
+/// Windows of one length that meet are those of a pool that is moved by its length; its results lie row by row.
+fn adaptive_max3d(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    let wanted = b.ints_of(1, 3)?;
+    let outer = x.rank().saturating_sub(3);
+    let mut window = Vec::new();
+    for (axis, count) in wanted.iter().enumerate() {
+        let size = x.fixed(signed(outer.saturating_add(axis)))?;
+        let length = size.checked_div(*count).unwrap_or(0);
+        b.only(*count > 0 && length.saturating_mul(*count) == size, "windows of more than one length")?;
+        window.push(length);
+    }
+    let given = args![x, ints(&window), ints(&window), ints(&[0, 0, 0]), ints(&[1, 1, 1]), false];
+    let [y, at] = b.many("max_pool3d_with_indices", given)?;
+    done![y.op("contiguous"), at.op("contiguous")]
 }
 
 /// Each to the place that the pool found it at, in zeros.

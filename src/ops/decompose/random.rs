@@ -108,7 +108,12 @@ fn bernoulli(b: &Builder<'_>) -> Made {
 fn uniform(b: &Builder<'_>) -> Made {
     let (x, from, to) = (b.t(0)?, b.float(1)?, b.float(2)?);
     b.only(b.is_none("generator"), "a generator")?;
-    done![x.op("rand_like") * (to - from) + from]
+    // Narrow floats are scaled in single precision.
+    let (own, unit) = (x.dtype(), x.op("rand_like"));
+    if !matches!(own, Dtype::F16 | Dtype::Bf16) {
+        return done![unit * (to - from) + from];
+    }
+    done![(unit.to(Dtype::F32) * (to - from) + from).to(own)]
 }
 
 fn bernoulli_in_place(b: &Builder<'_>) -> Made {

@@ -98,16 +98,44 @@ fn broadcast(cx: &mut Cx, signature: &str) -> Made {
     direct::make(cx, &args, "HcomBroadcast(input)", &attrs)
 }
 
-fn all_to_all(cx: &mut Cx) -> Made {
-    let signature = "send_data send_counts send_displacements recv_counts recv_displacements tag ranks group_size out";
-    let mut args = Args::of(cx, signature)?;
-    for name in ["send_counts", "send_displacements", "recv_counts", "recv_displacements"] {
-        let value = args.get(name);
-        let counts = cx.cast(value, DataType::Int64)?;
-        args.set(name, counts);
+/// Whether each rank sends and is sent one part of as many as there are, in order. TorchAir asks that the counts be one number, and no more.
+fn are_equal_parts(cx: &Cx, args: &Args) -> Result<bool, Refusal> {
+    let (Some(sizes), Some(ranks)) = (cx.fixed_sizes(args.tensor("input")?)?, args.ints("ranks")?) else {
+        return Ok(false);
+    };
+    let (count, all) = (super::cx::signed(ranks.len()), sizes.iter().product::<i64>());
+    let Some(part) = all.checked_div(count).filter(|part| part.saturating_mul(count) == all) else { return Ok(false) };
+    let starts: Vec<i64> = (0..count).map(|rank| rank.saturating_mul(part)).collect();
+    let parts = vec![part; ranks.len()];
+    let is = |name: &str, wanted: &[i64]| Ok::<_, Refusal>(fixed_ints(args, name)?.is_some_and(|own| own == wanted));
+    Ok(is("send_counts", &parts)?
+        && is("recv_counts", &parts)?
+        && is("send_displacements", &starts)?
+        && is("recv_displacements", &starts)?)
+}
+
+/// The numbers of an argument; none where it is a tensor, or holds one.
+fn fixed_ints(args: &Args, name: &str) -> Result<Option<Vec<i64>>, Refusal> {
+    match args.get(name) {
+        Value::List(items) if items.iter().all(|i| matches!(i, Value::Int(_))) => args.ints(name),
+        _ => Ok(None),
     }
+}
+
+fn all_to_all(cx: &mut Cx) -> Made {
+    let signature = "input send_counts send_displacements recv_counts recv_displacements tag ranks group_size out";
+    let mut args = Args::of(cx, signature)?;
     let group = group(&args, "tag")?;
-    let made = direct::outputs(cx, &args, "HcomAllToAllV(*)", &[group])?;
+    let made = if cx.b.exchanges_equals && are_equal_parts(cx, &args)? {
+        direct::outputs(cx, &args, "HcomAllToAll(input)", &[group])?
+    } else {
+        for name in ["send_counts", "send_displacements", "recv_counts", "recv_displacements"] {
+            let value = args.get(name);
+            let counts = cx.cast(value, DataType::Int64)?;
+            args.set(name, counts);
+        }
+        direct::outputs(cx, &args, "HcomAllToAllV(input, *)", &[group])?
+    };
     made.iter().for_each(|t| cx.b.keep(*t));
     Ok(made.first().map_or(Value::None, |t| Value::Tensor(*t)))
 }

@@ -49,10 +49,11 @@ fn log_softmax_backward(cx: &mut Cx) -> Made {
 }
 
 fn softmax(cx: &mut Cx) -> Made {
-    let x = cx.tensor(0, "self")?;
-    let (axis, to_float) = (cx.int(1, "dim", -1)?, cx.bool(2, "half_to_float", false)?);
+    let mut x = cx.tensor(0, "self")?;
+    let (axis, mut to_float) = (cx.int(1, "dim", -1)?, cx.bool(2, "half_to_float", false)?);
     if to_float && cx.dtype(x) != DataType::Float16 {
-        return Err(Refusal("half_to_float needs a float16 operand".into()));
+        // The attribute is of float16 alone.
+        (x, to_float) = (cx.promoted(0, DataType::Float)?, false);
     }
     cx.ge("SoftmaxV2", vec![x.into()], &[("axes", Attr::Ints(vec![axis])), ("half_to_float", Attr::Bool(to_float))])
 }

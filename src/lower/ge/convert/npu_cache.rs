@@ -51,7 +51,10 @@ pub(super) const TABLE: &[Entry] = &[
             mla_prolog_v3(cx, "MlaPrologV3(kv_cache=move(kv_cache), kr_cache=move(kr_cache), *; *)", Caches::Copied)
         }),
     ),
-    ("npu.npu_qkv_rms_norm_rope_cache.default", Direct(QKV_CACHE, "QkvRmsNormRopeCache(*; *)")),
+    (
+        "npu.npu_qkv_rms_norm_rope_cache.default",
+        Direct(QKV_CACHE, "QkvRmsNormRopeCache(*; *) -> (q_out_before_quant, k_out_before_quant, v_out_before_quant)"),
+    ),
     (
         "npu.npu_qkv_rms_norm_rope_cache_functional.default",
         Direct(
@@ -135,7 +138,7 @@ fn mla_prolog_v3(cx: &mut Cx, line: &str, caches: Caches) -> Made {
         }
     }
     Ok(match caches {
-        Caches::Own => list(&made),
+        Caches::Own => list(&[*query, *query_rope, *scale_nope, *norm, *scale_norm]),
         Caches::Copied => list(&[*query, *query_rope, *scale_nope, *norm, *scale_norm, *kv, *kr]),
     })
 }

@@ -318,14 +318,13 @@ type Quantized = (Args, Vec<(&'static str, Attr)>, [DataType; 2]);
 fn quantized_v(cx: &mut Cx, signature: &str) -> Result<Quantized, Refusal> {
     let mut args = Args::of(cx, signature)?;
     refuse_mode(&args)?;
-    let mut modes = Vec::new();
-    for name in V_MODES {
-        modes.extend(args.int(name)?);
-    }
-    match modes.as_slice() {
-        [first, rest @ ..] if rest.iter().all(|m| m == first) && *first == 1 => {}
-        [_, ..] => return Err(Refusal("only quantization by tensor (mode 1) of all operands is supported".into())),
-        [] => return Err(Refusal("the quantization modes are missing".into())),
+    for (name, is_needed) in V_MODES.into_iter().zip([true, true, false, false]) {
+        match args.int(name)? {
+            Some(1) => {}
+            None if !is_needed => {}
+            None => return Err(Refusal(format!("argument {name} is missing"))),
+            Some(_) => return Err(Refusal("only quantization by tensor (mode 1) of all operands is supported".into())),
+        }
     }
     for name in
         ["gmm_x", "gmm_weight", "gmm_x_scale", "gmm_weight_scale", "mm_x", "mm_weight", "mm_x_scale", "mm_weight_scale"]
@@ -335,8 +334,11 @@ fn quantized_v(cx: &mut Cx, signature: &str) -> Result<Quantized, Refusal> {
             args.set(name, seen);
         }
     }
-    let y = result_type(&args, "gmm_y_dtype", DataType::Undefined)?;
-    let mm = result_type(&args, "mm_y_dtype", DataType::Float16)?;
+    let half = |name: &str, none: Option<DataType>| match args.dtype(name)?.or(none) {
+        Some(dtype) if HALF.contains(&dtype) => Ok(dtype),
+        _ => Err(Refusal(format!("argument {name} must be float16 or bfloat16"))),
+    };
+    let (y, mm) = (half("gmm_y_dtype", None)?, half("mm_y_dtype", Some(DataType::Float16))?);
     let size = group_size(&args, "group_size")?;
     let attrs = vec![("group_size", Attr::Int(size)), ("y_dtype", y.into()), ("mm_dtype", mm.into())];
     Ok((args, attrs, [y, mm]))

@@ -62,7 +62,8 @@ pub(super) const TABLE: &[Entry] = &[
     ("npu.npu_moe_gating_top_k_softmax.default", Direct("x finished k=1", "MoeGatingTopKSoftmax(x, finished; k)")),
     (
         "npu.npu_moe_gating_top_k_softmax_v2.default",
-        Direct("x k=1 finished renorm=0 output_softmax=false", "MoeGatingTopKSoftmax(x, finished; *)"),
+        // TorchAir names the operator before it, which has neither attribute and gives rows where this one gives the softmax.
+        Direct("x k=1 finished renorm=0 output_softmax=false", "MoeGatingTopKSoftmaxV2(x, finished; *)"),
     ),
     (
         "npu.npu_moe_init_routing.default",

@@ -294,11 +294,8 @@ fn hardtanh(cx: &mut Cx) -> Made {
 
 fn clamp_min(cx: &mut Cx) -> Made {
     let dtype = cx.out_type()?;
-    let x = cx.tensor(0, "self")?;
-    // Truth values become numbers, which have their own bounds.
-    let own = Some(cx.dtype(x)).filter(|own| *own != DataType::Bool);
-    let (_, greatest) = limits(own.unwrap_or(dtype));
-    let (x, low) = (cx.cast(x, dtype)?, cx.get(1, "min"));
+    let (_, greatest) = limits(dtype);
+    let (x, low) = (cx.promoted(0, dtype)?, cx.get(1, "min"));
     let (low, high) = (cx.cast(low, dtype)?, cx.constant(greatest, dtype)?);
     cx.ge("ClipByValueV2", vec![x.into(), low.into(), high.into()], &[])
 }

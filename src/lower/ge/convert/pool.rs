@@ -271,6 +271,11 @@ fn nearest2d_backward(cx: &mut Cx) -> Made {
     let Some([_, _, height, width]) = args.ints("input_size")?.and_then(|s| <[i64; 4]>::try_from(s).ok()) else {
         return Err(Refusal("argument input_size must be four fixed sizes".into()));
     };
+    let after = args.ints("output_size")?;
+    let known = |at: usize| after.as_ref().and_then(|sizes| sizes.get(at)).copied();
+    for (name, before, after) in [("scales_h", height, known(0)), ("scales_w", width, known(1))] {
+        super::resample::refuse_other_places(&args, name, before, after)?;
+    }
     let grad = cx.cast(args.get("grad_output"), DataType::Float)?;
     let size = cx.constant(Literal::Ints(vec![height, width]), DataType::Int32)?;
     let made = cx.op("ResizeNearestNeighborV2Grad", vec![grad.into(), size.into()], &NEAREST)?;

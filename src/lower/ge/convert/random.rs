@@ -104,11 +104,15 @@ fn uniform(cx: &mut Cx) -> Made {
     if from == 0.0 && (to - 1.0).abs() <= 1e-9 {
         return Ok(unit.into());
     }
-    let (from, to) = (cx.constant(Literal::Float(from), dtype)?, cx.constant(Literal::Float(to), dtype)?);
+    // What is scaled in a narrow type is rounded three times, and may reach the upper bound.
+    let wide = if dtype == DataType::Double { dtype } else { DataType::Float };
+    let unit = cx.cast(unit, wide)?;
+    let (from, to) = (cx.constant(Literal::Float(from), wide)?, cx.constant(Literal::Float(to), wide)?);
     let low = cx.op("Mul", vec![unit.into(), from.into()], &[])?;
     let low = cx.op("Sub", vec![low.into(), from.into()], &[])?;
     let high = cx.op("Mul", vec![unit.into(), to.into()], &[])?;
-    cx.ge("Sub", vec![high.into(), low.into()], &[])
+    let drawn = cx.op("Sub", vec![high.into(), low.into()], &[])?;
+    Ok(cx.cast(drawn, dtype)?.into())
 }
 
 fn bernoulli(cx: &mut Cx) -> Made {
@@ -127,9 +131,12 @@ fn multinomial(cx: &mut Cx) -> Made {
     if !matches!(cx.rank(x)?, 1 | 2) {
         return Err(Refusal("only one or two dimensions are supported".into()));
     }
+    // TorchAir leaves it out, by which nothing is drawn twice.
+    let replacement = cx.bool(2, "replacement", false)?;
     let (seed, offset) = cx.b.draw()?;
     let inputs = vec![x.into(), seed.into(), offset.into()];
-    cx.ge("MultinomialWithReplacement", inputs, &[("numsamples", Attr::Int(count))])
+    let attrs = [("numsamples", Attr::Int(count)), ("replacement", Attr::Bool(replacement))];
+    cx.ge("MultinomialWithReplacement", inputs, &attrs)
 }
 
 fn dropout(cx: &mut Cx) -> Made {

@@ -145,6 +145,20 @@ fn nearest(before: i64, after: i64, scale: Option<f64>) -> Vec<i64> {
     (0..after).map(|at| ((at as f32 * step).floor() as i64).min(last)).collect()
 }
 
+/// Refuses a scale that places samples otherwise than the ratio of the sizes, which is all that GE's gradient knows.
+pub(super) fn refuse_other_places(args: &Args, name: &str, before: i64, after: Option<i64>) -> Result<(), Refusal> {
+    let Value::Float(scale) = args.get(name) else { return Ok(()) };
+    let is_ratio = match after {
+        _ if scale <= 0.0 => true,
+        Some(after) => nearest(before, after, Some(scale)) == nearest(before, after, None),
+        None => scale >= 1.0 && scale.fract() == 0.0,
+    };
+    match is_ratio {
+        true => Ok(()),
+        false => Err(Refusal(format!("argument {name} is not the ratio of the sizes, which GE's gradient takes"))),
+    }
+}
+
 /// The samples that scales choose, where these are others than the ratios of the sizes would: GE knows only the latter.
 pub(super) fn nearest_by_scales(cx: &mut Cx, args: &Args) -> Result<Option<Value>, Refusal> {
     let x = args.tensor("self")?;

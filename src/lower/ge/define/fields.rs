@@ -29,17 +29,10 @@ pub(super) struct Line {
 
 static LINES: LazyLock<HashMap<&'static str, Vec<Line>>> = LazyLock::new(|| {
     let mut all: HashMap<&'static str, Vec<Line>> = HashMap::new();
-    for (kind, line) in include_str!("fields.txt").lines().filter(|l| !l.starts_with(['#', ':'])).filter_map(parse) {
+    for (kind, line) in include_str!("fields.txt").lines().filter(|l| !l.starts_with('#')).filter_map(parse) {
         all.entry(kind).or_default().push(line);
     }
     all
-});
-
-/// How operators are called that the registry does not describe.
-static CALLED: LazyLock<Vec<(String, Schema)>> = LazyLock::new(|| {
-    let lines = include_str!("fields.txt").lines().filter_map(|l| l.strip_prefix(": "));
-    let schemas = lines.filter_map(|l| Schema::parse(l).ok());
-    schemas.map(|s| (format!("{}.{}.default", s.namespace, s.name), s)).collect()
 });
 
 fn parse(line: &'static str) -> Option<(&'static str, Line)> {
@@ -92,9 +85,7 @@ pub fn make(
             if original.kind(node) != NodeKind::Call || original.target(node) != line.target || taken.contains(&node) {
                 continue;
             }
-            let described = registry.operator_of(original, node).map(|o| &o.schema);
-            let called = described.or_else(|| CALLED.iter().find(|(t, _)| t == line.target).map(|(_, s)| s));
-            let Some(schema) = called else { continue };
+            let Some(schema) = registry.operator_of(original, node).map(|o| &o.schema) else { continue };
             let agreed = Bound::bind(schema, original, original.args(node), original.kwargs(node))
                 .map_err(|e| Undefined(e.to_string()))
                 .map(|bound| Given { graph: original, node, schema, bound })
@@ -274,9 +265,7 @@ mod tests {
         let registry = crate::ops::Registry::standard();
         let mut open = 0;
         for line in LINES.values().flatten() {
-            let described = registry.get(line.target).map(|o| &o.schema);
-            let called = described.or_else(|| CALLED.iter().find(|(t, _)| t == line.target).map(|(_, s)| s));
-            let schema = called.unwrap_or_else(|| panic!("{}", line.target));
+            let schema = registry.get(line.target).map(|o| &o.schema).unwrap_or_else(|| panic!("{}", line.target));
             let named = |name: &str| schema.param_index(name).is_some() || name == "result" || name.starts_with("DT_");
             for (name, form) in line.slots.iter().chain(&line.attributes) {
                 assert!(form.params().into_iter().all(named), "{}: {name}", line.target);

@@ -48,9 +48,13 @@ pub enum How {
     Rank,
     /// Three sizes of 16 bits in one number.
     Blocks,
+    /// How many elements each of the other argument's ranks has of a tensor, if all have as many.
+    Parts,
+    /// Where these begin.
+    Starts,
 }
 
-const WAYS: [(&str, How); 16] = [
+const WAYS: [(&str, How); 18] = [
     ("type", How::Type),
     ("own", How::Own),
     ("described", How::Described),
@@ -67,6 +71,8 @@ const WAYS: [(&str, How); 16] = [
     ("members", How::Members),
     ("rank", How::Rank),
     ("blocks", How::Blocks),
+    ("parts", How::Parts),
+    ("starts", How::Starts),
 ];
 
 /// What a slot or an attribute is.
@@ -300,6 +306,8 @@ impl Given<'_> {
                 Arg::Str(format!("tag={};rank_list={}", self.key(param), ranks.join(",")).into())
             }),
             How::Rank => self.rank(param),
+            How::Parts => self.parts(param, other).map(|parts| Arg::list(parts.iter().map(|(_, length)| *length))),
+            How::Starts => self.parts(param, other).map(|parts| Arg::list(parts.iter().map(|(start, _)| *start))),
         };
         known.map(Wanted::is).ok_or_else(|| Undefined(format!("`{param}` is not known, or has another form")))
     }
@@ -365,12 +373,24 @@ impl Given<'_> {
         i64::try_from(place).ok().map(Arg::Int)
     }
 
+    /// Where the equal parts of a tensor begin, one for each rank, and how long they are.
+    fn parts(&self, param: &str, ranks: Option<&str>) -> Option<Vec<(i64, i64)>> {
+        let sizes = self.graph.ty(self.arg(param).as_node()?).as_tensor()?.sizes.iter();
+        let all = sizes.map(|d| d.fixed()).try_fold(1_i64, |all, size| all.checked_mul(size?))?;
+        let count = i64::try_from(self.ints(ranks?)?.len()).ok()?;
+        let part = all.checked_div(count).filter(|part| part.checked_mul(count) == Some(all))?;
+        Some((0..count).map(|rank| (rank.saturating_mul(part), part)).collect())
+    }
+
     /// Whether an argument has the value that a line asks for.
     pub fn has(&self, param: &str, form: &Form) -> bool {
         match (form, self.arg(param)) {
             (Form::Nothing, given) => *given == Arg::None,
             (Form::Literal(Arg::Int(wanted)), Arg::Bool(given)) => *wanted == i64::from(*given),
             (Form::Literal(wanted), given) => wanted == given,
+            (Form::Computed(How::Parts | How::Starts, ..), given) => {
+                matches!(self.wanted(form), Ok(Wanted::OneOf(wanted)) if wanted.contains(given))
+            }
             (Form::Computed(How::Own, of, _), _) => self.named(param).is_ok_and(|t| t.is_some() && t == self.own(of)),
             _ => false,
         }
@@ -417,6 +437,7 @@ mod tests {
         assert_eq!(Form::parse("axis"), Form::Argument("axis", None));
         assert_eq!(Form::parse("mode~7"), Form::Argument("mode", Some(Arg::Int(7))));
         assert_eq!(Form::parse("type:dtype~result"), Form::Computed(How::Type, "dtype", Some("result")));
+        assert_eq!(Form::parse("parts:input~ranks"), Form::Computed(How::Parts, "input", Some("ranks")));
         let cases = vec![("sum", Arg::Str("sum".into())), ("*", Arg::Int(2))];
         assert_eq!(Form::parse("case:reduce_op(sum:sum,*:2)"), Form::Case("reduce_op", cases));
     }

@@ -97,9 +97,13 @@ fn by_tensor(c: &mut Call<'_, '_>) -> Made {
 fn search_sorted(c: &mut Call<'_, '_>) -> Made {
     let (line, values) = (c.t("sorted_sequence")?, c.t("values")?);
     let (right, dtype) = (c.flag("right")?, c.dtype("dtype")?);
-    let named = vec![("out_int32", Arg::Bool(dtype == Dtype::I32)), ("right", Arg::Bool(right))];
+    let mut named = vec![("out_int32", Arg::Bool(dtype == Dtype::I32)), ("right", Arg::Bool(right))];
     c.only(matches!(dtype, Dtype::I32 | Dtype::I64), "places of another type")?;
-    if c.b.rank(line)? == 1 && c.b.calls("aten.bucketize.Tensor") {
+    let sorter = c.maybe("sorter")?;
+    if sorter != Arg::None {
+        named.push(("sorter", sorter.clone()));
+    }
+    if sorter == Arg::None && c.b.rank(line)? == 1 && c.b.calls("aten.bucketize.Tensor") {
         return one(c.b.call_with("aten.bucketize.Tensor", vec![Arg::Node(values), Arg::Node(line)], named)?);
     }
     // From which side it is searched may be said in a word, too.
@@ -110,13 +114,16 @@ fn search_sorted(c: &mut Call<'_, '_>) -> Made {
                 ("side", Arg::Str(side)) => said.push(**side == *"right"),
                 ("right", Arg::Bool(flag)) => said.push(*flag),
                 ("out_int32", Arg::Bool(narrow)) if *narrow == (dtype == Dtype::I32) => {}
+                ("sorter", Arg::None) => {}
                 _ => return false,
             }
         }
         own.len() == 2 && (dtype == Dtype::I64 || words.iter().any(|(n, _)| n == "out_int32")) && said == [right]
     };
     let operands = vec![Arg::Node(line), Arg::Node(values)];
-    if let Some((_, words)) = c.b.spelled_numbers("aten.searchsorted.Tensor", alike) {
+    if sorter == Arg::None
+        && let Some((_, words)) = c.b.spelled_numbers("aten.searchsorted.Tensor", alike)
+    {
         let words = words.iter().map(|(k, a)| (k.as_str(), a.clone())).collect();
         return one(c.b.call_with("aten.searchsorted.Tensor", operands, words)?);
     }

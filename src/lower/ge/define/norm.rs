@@ -2,7 +2,7 @@
 
 use super::build::signed;
 use super::{Call, Made, Table, Undefined, one, undefined};
-use crate::graph::{Arg, NodeId, View};
+use crate::graph::{Arg, Dtype, NodeId, View};
 
 pub(super) const TABLE: Table = &[
     ("SoftmaxV2", softmax),
@@ -25,7 +25,12 @@ fn only_axis(c: &Call<'_, '_>, name: &str) -> Result<i64, super::Undefined> {
 }
 
 fn softmax(c: &mut Call<'_, '_>) -> Made {
-    let args = vec![Arg::Node(c.t("x")?), Arg::Int(only_axis(c, "axes")?), Arg::Bool(c.flag("half_to_float")?)];
+    let mut x = c.t("x")?;
+    if c.flag("half_to_float")? {
+        c.only(c.b.dtype(x)? == Dtype::F16, "what is no half precision, widened")?;
+        x = c.b.call_with("aten._to_copy.default", vec![Arg::Node(x)], vec![("dtype", Arg::Dtype(Dtype::F32))])?;
+    }
+    let args = vec![Arg::Node(x), Arg::Int(only_axis(c, "axes")?), Arg::Bool(false)];
     one(c.b.call("aten._softmax.default", args)?)
 }
 

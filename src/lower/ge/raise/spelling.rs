@@ -7,7 +7,7 @@
 
 use super::between::nothing_is_written;
 use super::scatters;
-use crate::graph::{Arg, BodyId, Dtype, Graph, Layout, NodeId, NodeKind, StrId, ValueType, View};
+use crate::graph::{Arg, BodyId, Dtype, Graph, Layout, NewNode, NodeId, NodeKind, StrId, ValueType, View};
 use crate::ops::{Base, Param, Registry};
 use crate::sym::Dim;
 
@@ -23,6 +23,9 @@ const PUT: &str = "aten.index_put.default";
 const COPY: &str = "aten.clone.default";
 const QUOTIENT: &str = "aten.div.Tensor_mode";
 const SORTED: &str = "aten.sort.stable";
+
+/// What may widen half precision on the way.
+const SOFTMAXES: [&str; 2] = ["aten._softmax.default", "aten._log_softmax.default"];
 
 /// What takes or puts elements, and where its places stand.
 const TAKEN: [(&str, usize); 6] = [
@@ -103,6 +106,7 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
             target if target.starts_with(RESAMPLING) && target.ends_with(".vec") => by_sizes(graph, node),
             target if target.starts_with(RESAMPLING) => by_corners(graph, node),
             SORTED => as_stable(graph, node),
+            target if SOFTMAXES.contains(&target) => widened_first(graph, registry, node),
             target if THAT_RAISE.contains(&target) => without_check(graph, node),
             target if let Some((_, logical)) = OF_BITS.iter().find(|(bits, _)| *bits == target) => {
                 of_truths(graph, node, logical);
@@ -111,6 +115,20 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
         }
     }
     scatters::without_neutral(graph, registry);
+}
+
+/// Half precision that is widened on the way is widened first: a device computes these in single precision, and rounds nothing that it widens.
+fn widened_first(graph: &mut Graph, registry: &Registry, node: NodeId) {
+    let args = graph.args(node).to_vec();
+    let [Arg::Node(x), dim, Arg::Bool(true)] = args.as_slice() else { return };
+    let dim = dim.clone();
+    let kwargs = vec![(graph.texts.intern("dtype"), Arg::Dtype(Dtype::F32))];
+    let own: Box<[Arg]> = Box::new([Arg::Node(*x)]);
+    let Ok(ty) = registry.infer(graph, CONVERTED, &own, &kwargs) else { return };
+    let (name, target) = (graph.free_name(BodyId::ROOT, "widened"), graph.texts.intern(CONVERTED));
+    let new = NewNode { kind: NodeKind::Call, target, args: own, kwargs: kwargs.into(), ty };
+    let widened = graph.insert(BodyId::ROOT, Some(node), &name, new);
+    graph.set_args(node, Box::new([Arg::Node(widened), dim, Arg::Bool(false)]), Box::default());
 }
 
 /// What may be in any order of equals may be in their own.
@@ -129,11 +147,20 @@ fn by_corners(graph: &mut Graph, node: NodeId) {
     let sizes = |n: NodeId| -> Vec<Dim> {
         graph.ty(n).as_tensor().map(|t| t.sizes.iter().skip(2).copied().collect()).unwrap_or_default()
     };
-    let (from, to) = (graph.args(node).first().and_then(Arg::as_node).map(sizes).unwrap_or_default(), sizes(node));
+    let (from, to) = match (graph.target(node).ends_with("_backward.default"), graph.args(node)) {
+        // A gradient is told both.
+        (true, [_, to, from, ..]) => (said(from, 2), said(to, 0)),
+        (_, [x, ..]) => (x.as_node().map(sizes).unwrap_or_default(), sizes(node)),
+        (_, []) => return,
+    };
     // The nearest sample is taken without a word on corners.
     let (corners, scales) = match args.as_mut_slice() {
         [_, _, Arg::Bool(corners), scales @ ..] => (*corners, scales),
-        [_, _, scales @ ..] if scales.iter().all(|s| matches!(s, Arg::Float(_) | Arg::None)) => (false, scales),
+        [_, _, scales @ ..] | [_, _, Arg::List(_), scales @ ..]
+            if scales.iter().all(|s| matches!(s, Arg::Float(_) | Arg::None)) =>
+        {
+            (false, scales)
+        }
         _ => return,
     };
     if !graph.kwargs(node).is_empty() || scales.len() > from.len() {
@@ -153,6 +180,12 @@ fn by_corners(graph: &mut Graph, node: NodeId) {
         }
     }
     graph.set_args(node, args.into(), Box::default());
+}
+
+/// The sizes that are said from a place on; none where one of them is a symbol.
+fn said(sizes: &Arg, from: usize) -> Vec<Dim> {
+    let fixed = |size: &Arg| if let Arg::Int(n) = size { Some(Dim::Fixed(*n)) } else { None };
+    sizes.items().and_then(|all| all.iter().skip(from).map(fixed).collect()).unwrap_or_default()
 }
 
 /// A small power of two, from one on.

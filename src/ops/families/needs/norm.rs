@@ -1,7 +1,7 @@
 //! What norms need.
 
 use super::shared::no_complex_result;
-use crate::graph::Dtype;
+use crate::graph::{Dtype, ValueType};
 use crate::ops::typing::call::Call;
 use crate::ops::typing::require::{Entry, Needed, is_empty, size};
 use crate::ops::typing::sizes;
@@ -20,7 +20,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     ),
     (lengths, &["aten._weight_norm.default"]),
     (with_channels, &["aten.group_norm.default", "aten.instance_norm.default"]),
-    (not_widened, &["aten._softmax.default", "aten._log_softmax.default"]),
+    (widened, &["aten._softmax.default", "aten._log_softmax.default"]),
     (gradient_of_softmax, &["aten._softmax_backward_data.default"]),
     (
         |c| c.axis(2, c.tensor(0)?.rank()).map(|_| ()),
@@ -109,8 +109,20 @@ fn with_channels(c: &Call<'_>) -> Needed {
     Ok(())
 }
 
-fn not_widened(c: &Call<'_>) -> Needed {
-    if c.bool(2)? { Err(c.bad(2, "False: on a CPU nothing is widened", "True")) } else { Ok(()) }
+/// Devices alone widen, and half precision alone is widened. A text without devices is of one if its annotation says so.
+fn widened(c: &Call<'_>) -> Needed {
+    if !c.bool(2)? {
+        return Ok(());
+    }
+    let t = c.tensor(0)?;
+    let is_said = c.annotated.and_then(ValueType::as_tensor).is_some_and(|said| said.dtype == Dtype::F32);
+    if &*t.device.kind == "cpu" && !is_said {
+        return Err(c.bad(2, "False: on a CPU nothing is widened", "True"));
+    }
+    match t.dtype {
+        Dtype::F16 | Dtype::Bf16 => Ok(()),
+        other => Err(c.bad(0, "float16 or bfloat16, which half_to_float widens", other.long())),
+    }
 }
 
 fn gradient_of_softmax(c: &Call<'_>) -> Needed {
