@@ -9,7 +9,7 @@ use crate::exec::{Tensor, Value};
 use crate::graph::Dtype;
 use crate::verify::differ::lab::Lab;
 use crate::verify::differ::run::Ran;
-use crate::verify::differ::subject::{Subject, roundoff};
+use crate::verify::differ::subject::{Subject, flushed, roundoff};
 
 /// What a regime allows to conclude.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -250,9 +250,9 @@ fn floats(lab: &Lab<'_, '_>, ground: Ground, slot: &Slot<'_>, t: &Tensor, u: &Te
     if ground == Ground::Inside {
         let wide = lab.wide().and_then(|(a, b)| Some((slot.at.floats(a)?, slot.at.floats(b)?)));
         if let Some((ra, rb)) = wide
-            && let Some(k) = function(lab, slot, (&x, &y), (&ra, &rb))
-                .map(|k| (Shows::Value, k))
-                .or_else(|| precision(lab, slot, (&x, &y), (&ra, &rb)).map(|k| (Shows::Precision, k)))
+            && let Some(k) = function(lab, slot, (&x, &y), (&ra, &rb)).map(|k| (Shows::Value, k)).or_else(|| {
+                precision(lab, slot, (&x, &y), (&ra, &rb), flushed(t.dtype())).map(|k| (Shows::Precision, k))
+            })
         {
             let scale = largest(&ra) * roundoff(t.dtype());
             let (found, wide) = (y.get(k.1)?, ra.get(k.1)?);
@@ -324,12 +324,12 @@ fn moved(lab: &Lab<'_, '_>, slot: &Slot<'_>, k: usize, (ra, rb): Two<'_>) -> f64
 }
 
 /// Whether the second program rounds far worse: each side against its own wide run.
-fn precision(lab: &Lab<'_, '_>, slot: &Slot<'_>, (x, y): Two<'_>, (ra, rb): Two<'_>) -> Option<usize> {
+fn precision(lab: &Lab<'_, '_>, slot: &Slot<'_>, (x, y): Two<'_>, (ra, rb): Two<'_>, flushed: f64) -> Option<usize> {
     let (old, new) = (apart(x, ra), apart(y, rb));
     let ((_, ea), (k, eb)) = (worst(&old)?, worst(&new)?);
     let unit = lab.subject.unit();
     let seen = apart(x, y).get(k).is_some_and(|d| *d >= 0.25 * eb);
-    if !seen || eb <= 100.0 * ea + 1000.0 * unit * largest(ra) {
+    if !seen || eb <= 100.0 * ea + 1000.0 * unit * largest(ra) + flushed {
         return None;
     }
     // Neighbours are a unit of f32 away; errors of a coarser dtype are that much larger.

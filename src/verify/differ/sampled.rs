@@ -10,7 +10,7 @@ use crate::exec::Value;
 use crate::verify::differ::error::Ground;
 use crate::verify::differ::lab::Lab;
 use crate::verify::differ::run::{self, From, Ran, Run};
-use crate::verify::differ::subject::{Subject, roundoff};
+use crate::verify::differ::subject::{Subject, flushed, roundoff};
 use crate::verify::differ::trials::Trials;
 
 /// On how many inputs it is asked.
@@ -49,21 +49,21 @@ fn worse(a: &Ran, b: &Ran, ra: &Ran, rb: &Ran) -> Option<usize> {
     }
     let both = x.iter().zip(&y).zip(p.iter().zip(&q));
     both.enumerate().find_map(|(k, ((x, y), (p, q)))| {
-        let (Some((x, unit)), Some((y, _)), Some((p, _)), Some((q, _))) = (x, y, p, q) else { return None };
+        let (Some((x, unit, flushed)), Some((y, ..)), Some((p, ..)), Some((q, ..))) = (x, y, p, q) else { return None };
         let alike = x.len() == y.len() && x.len() == p.len() && y.len() == q.len();
         let defined = x.iter().zip(y).all(|(u, v)| u.is_finite() == v.is_finite());
         let scale = p.iter().map(|v| v.abs()).filter(|v| v.is_finite()).fold(0.0, f64::max);
-        let fits = farthest(y, q) <= 12.0 * farthest(x, p) + 64.0 * unit * scale;
+        let fits = farthest(y, q) <= 12.0 * farthest(x, p) + 64.0 * unit * scale + flushed;
         (!alike || !defined || !fits).then_some(k)
     })
 }
 
-/// All float tensors that the caller sees, with the roundoff of their dtype; `None` for any other value.
-fn floats(ran: &Ran) -> Vec<Option<(Vec<f64>, f64)>> {
+/// All float tensors that the caller sees, with the roundoff of their dtype, and what it does not tell from 0; `None` for any other value.
+fn floats(ran: &Ran) -> Vec<Option<(Vec<f64>, f64, f64)>> {
     let all = ran.outputs.iter().flat_map(|v| v.items().to_vec()).chain(ran.inputs.iter().cloned());
     all.map(|v: Value| {
         let t = v.as_tensor().filter(|t| t.dtype().is_float())?.clone();
-        Some((t.lanes::<f64>().ok()?.to_vec(), roundoff(t.dtype())))
+        Some((t.lanes::<f64>().ok()?.to_vec(), roundoff(t.dtype()), flushed(t.dtype())))
     })
     .collect()
 }

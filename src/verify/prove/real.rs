@@ -506,7 +506,9 @@ pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
 pub fn holders(f: &mut Functional<'_>, side: Side, reals: &Reals) -> Result<Vec<NodeId>, String> {
     let mut out = Vec::new();
     for value in reals.pairs.iter().flat_map(|(a, b)| [*a, *b]) {
-        if let Some(key) = f.store.key(value).filter(|k| [side, Side::Both].contains(&k.side) && k.stamp != Stamp::Birth) {
+        if let Some(key) =
+            f.store.key(value).filter(|k| [side, Side::Both].contains(&k.side) && k.stamp != Stamp::Birth)
+        {
             let members = f.side(side).storages.group(key.place).members.clone();
             out.extend(carriers(f, side, &members)?);
         }
@@ -537,9 +539,8 @@ fn carriers(f: &mut Functional<'_>, side: Side, places: &[Place]) -> Result<Vec<
 pub(super) fn computes<'v>(f: &Functional<'v>, side: Side, node: NodeId) -> Option<&'v Operator> {
     let view = f.view(side);
     let operator = f.registry.operator_of(view, node)?;
-    let writes_it = |bound: &Bound<'_>| {
-        (0..bound.args.len()).any(|i| *bound.get(i) != Arg::None && writes(operator, bound, i))
-    };
+    let writes_it =
+        |bound: &Bound<'_>| (0..bound.args.len()).any(|i| *bound.get(i) != Arg::None && writes(operator, bound, i));
     // Statistics may be written, and are not where none are given.
     if !operator.effects.writes() || bind(operator, view, node).is_some_and(|bound| !writes_it(&bound)) {
         return Some(operator);

@@ -75,12 +75,7 @@ fn each_value<'a>(f: &mut Functional<'a>, side: Side, mut look: impl FnMut(&mut 
 }
 
 /// Whether each value as it was leads to each as it is, along what was shown: and those that stood for the class are led to, and lead on.
-fn all_lead(
-    f: &mut Functional<'_>,
-    reals: &Reals,
-    class: ValueId,
-    [before, after]: &[FxHashSet<ValueId>; 2],
-) -> bool {
+fn all_lead(f: &mut Functional<'_>, reals: &Reals, class: ValueId, [before, after]: &[FxHashSet<ValueId>; 2]) -> bool {
     let ways: Vec<(ValueId, ValueId)> =
         reals.ways.iter().map(|(a, b)| (f.store.exactly(*a), f.store.exactly(*b))).collect();
     let led_to = |from: ValueId| {
