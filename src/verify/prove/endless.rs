@@ -192,7 +192,7 @@ fn is_integer_apart(e: &mut Elements, id: ExprId) -> bool {
 }
 
 fn is_large(arg: &Arg) -> bool {
-    let own = |a: &Arg| matches!(a, Arg::Float(v) if !(v.abs() <= LARGE));
+    let own = |a: &Arg| matches!(a, Arg::Float(v) if v.is_nan() || v.abs() > LARGE);
     own(arg) || arg.items().is_some_and(|all| all.iter().any(own))
 }
 
