@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Source};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::rounding::constant;
-use crate::rules::table::{Real, real};
+use crate::rules::table::{Edge, Real, edge_of, real};
 
 /// The least magnitude that a factor may have for a product to vanish only with its other factor.
 const SMALL: f64 = 1.0 / 16_777_216.0;
@@ -97,12 +97,23 @@ impl Elements {
         Some(kept.contains(&root))
     }
 
-    /// Whether nothing below an element leaves it open which of 0.0 and -0.0 it is: the greater and the lesser of two, and what is put in order, do.
+    /// Whether nothing below an element leaves it open which of 0.0 and -0.0 it is.
     fn signs_zeros(&mut self, root: ExprId) -> Option<bool> {
+        Some(!self.open_zeros(root)?.contains(&root))
+    }
+
+    /// Returns what below an element may be 0.0 or -0.0, as the kernel has it: the greater and the lesser of two, and what is put in order, unless no
+    /// zero among them is negative.
+    fn open_zeros(&mut self, root: ExprId) -> Option<FxHashSet<ExprId>> {
+        let (mut open, mut plus) = (FxHashSet::default(), FxHashSet::default());
         for id in self.below(root) {
             self.spend(1)?;
-            let Some(expr) = self.expr(id).filter(|x| x.dtype.is_float()) else { continue };
-            let open = match &expr.form {
+            let Some(expr) = self.expr(id) else { continue };
+            if self.has_no_negative_zero(id, expr, &plus) {
+                plus.insert(id);
+                continue;
+            }
+            let own = match &expr.form {
                 Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost) => true,
                 Form::Reduce(Fold::Most | Fold::Least, ..) => true,
                 Form::Named(..) => expr.kids.len() > 1,
@@ -110,11 +121,53 @@ impl Elements {
                 Form::Op(Op::Choose) => self.chooses_the_greater(&expr.kids),
                 _ => false,
             };
-            if open {
-                return Some(false);
+            if expr.dtype.is_float() && (own || expr.kids.iter().any(|k| open.contains(k))) {
+                open.insert(id);
             }
         }
-        Some(true)
+        Some(open)
+    }
+
+    /// Whether an element is never -0.0; of some of what it is made of that is known.
+    fn has_no_negative_zero(&self, id: ExprId, expr: &Expr, plus: &FxHashSet<ExprId>) -> bool {
+        let all = !expr.kids.is_empty() && expr.kids.iter().all(|k| plus.contains(k));
+        let is_positive = |k: ExprId| constant(self, k).is_some_and(|v| v > 0.0);
+        match (&expr.form, expr.kids.as_slice()) {
+            _ if !expr.dtype.is_float() => true,
+            (Form::Const(_) | Form::Number(_), _) => self.float(id).is_some_and(f64::is_sign_positive),
+            (Form::Op(Op::Abs), _) => true,
+            // What is negative times a zero is none of these.
+            (Form::Op(Op::Mul), [a, b]) => a == b || all && [*a, *b].iter().any(|k| is_positive(*k)),
+            (Form::Op(Op::Div), [_, b]) => all && is_positive(*b),
+            (Form::Op(Op::Choose), [_, a, b]) => plus.contains(a) && plus.contains(b),
+            (Form::Op(Op::Add | Op::Cast | Op::Max | Op::Min | Op::AtLeast | Op::AtMost), _) => all,
+            (Form::Reduce(Fold::Sum | Fold::Most | Fold::Least, ..), _) => all,
+            (Form::Named(target, _), [_]) => match real(target) {
+                Some(Real::Exp | Real::Exp2 | Real::Sigmoid | Real::Erfc | Real::Cosh | Real::Square) => true,
+                Some(Real::Sqrt | Real::Rsqrt | Real::Reciprocal | Real::Relu) => all,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether an element divides by what may be 0.0 or -0.0, as the kernel has it, or takes a root of it in a divisor.
+    pub fn divides_by_open_zeros(&mut self, root: ExprId) -> Option<bool> {
+        let open = self.open_zeros(root)?;
+        for id in self.below(root).into_iter().filter(|_| !open.is_empty()) {
+            let divisor = match self.expr(id).map(|x| (&x.form, x.kids.as_slice())) {
+                Some((Form::Op(Op::Div), [_, below])) => *below,
+                Some((Form::Named(target, _), [of])) => match edge_of(target, 0) {
+                    Some(Edge::Zero | Edge::Positive) => *of,
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            if open.contains(&divisor) && !self.is_apart_from_zero(divisor)? {
+                return Some(true);
+            }
+        }
+        Some(false)
     }
 
     /// Whether a choice is made by a comparison of what is chosen from.

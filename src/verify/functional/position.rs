@@ -23,7 +23,7 @@ pub(in crate::verify) fn names(view: &dyn View) -> Names<'_> {
     names
 }
 
-/// Returns which node of a graph gives a value, alone or as one of several.
+/// Returns which node of a graph gives a value, alone or as one of several, or holds it once it was written.
 pub(in crate::verify) fn given_by(f: &mut Functional<'_>, side: Side, value: ValueId) -> Option<Key> {
     let view = f.view(side);
     for node in view.nodes(BodyId::ROOT) {
@@ -32,6 +32,14 @@ pub(in crate::verify) fn given_by(f: &mut Functional<'_>, side: Side, value: Val
             f.settle(own);
             if f.store.find(own) == f.store.find(value) {
                 return Some(Key { side, place, stamp: Stamp::Birth, aspect: Aspect::Value });
+            }
+        }
+        let stamp = Stamp::Write(node);
+        for place in f.side(side).storages.written_by(node) {
+            let own = f.value(side, place, stamp);
+            f.settle(own);
+            if f.store.find(own) == f.store.find(value) {
+                return Some(Key { side, place, stamp, aspect: Aspect::Value });
             }
         }
     }

@@ -223,7 +223,7 @@ fn lies_as(e: &mut Elements, root: ExprId) -> Option<BesideZero> {
     Some(BesideZero { apart, never_negative: e.is_never_negative(root)?, ..BesideZero::default() })
 }
 
-fn lowering<'l, 'f>(f: &'l mut Functional<'f>, terms: FxHashMap<ValueId, Term>) -> Lowering<'l, 'f> {
+pub(super) fn lowering<'l, 'f>(f: &'l mut Functional<'f>, terms: FxHashMap<ValueId, Term>) -> Lowering<'l, 'f> {
     let (bound, symbols) = (f.sizes.settled_names(), f.sizes.symbols().clone());
     let speaker = Speaker { registry: f.registry, e: Elements::new(symbols, bound, f.budget.work), over_reals: true };
     let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();

@@ -88,7 +88,8 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
             }
             // Each as it is made: once they are one, which of them a class names is not said.
             let [first, second] = [a, b].map(|one| poles::lies(f, one).unwrap_or_default());
-            let beside = beside.or(first.and(second));
+            let whole = beside_zero_whole(f, reals, a, b).unwrap_or_default();
+            let beside = beside.or(whole).or(first.and(second));
             reals.ways.push((f.store.shown_of(a), f.store.shown_of(b)));
             reals.pairs.push((a, b));
             reals.beside_zero.push(beside);
@@ -96,6 +97,14 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
         }
     }
     false
+}
+
+/// The same of two values looked into beyond what they have in common.
+fn beside_zero_whole(f: &mut Functional<'_>, reals: &Reals, a: ValueId, b: ValueId) -> Option<BesideZero> {
+    let [_, most] = poles::TERMS;
+    let mut terms = region(f, a, b, f.budget.region.min(most), Ends::Nowhere).terms;
+    terms.retain(|class, _| !f.store.is_near(*class));
+    beside_zero(&mut poles::lowering(f, terms), reals, a, b)
 }
 
 /// Returns where two values that are equal over the reals lie beside 0.
@@ -232,6 +241,10 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
     };
     if !equal {
         return Some(false);
+    }
+    // Of which sign a zero is, is no real number's matter, and that of what is divided by it.
+    if l.speaker.e.divides_by_open_zeros(x.expr)? || l.speaker.e.divides_by_open_zeros(y.expr)? {
+        return None;
     }
     let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
     let free = free_values(l, &[x.expr, y.expr], infinite)?;
