@@ -467,6 +467,7 @@ const EDGES: &[(Edge, usize, &[&str])] = &[
         4,
         &[
             "aten.batch_norm.default",
+            "aten.instance_norm.default",
             "aten.native_batch_norm.default",
             "aten._native_batch_norm_legit.default",
             "aten._native_batch_norm_legit_no_training.default",
@@ -479,8 +480,11 @@ const EDGES: &[(Edge, usize, &[&str])] = &[
         Edge::Zero,
         1,
         &[
+            "aten.div.Scalar",
             "aten.div.Tensor",
+            "aten.true_divide.Scalar",
             "aten.true_divide.Tensor",
+            "aten.divide.Scalar",
             "aten.divide.Tensor",
             "aten.div.Tensor_mode",
             "prims.div.default",
@@ -588,6 +592,7 @@ const LEAPS: &[(usize, &[&str])] = &[
             "aten.hardsigmoid_backward.default",
             "aten.hardswish_backward.default",
             "aten.hardtanh_backward.default",
+            "aten.hinge_embedding_loss.default",
             "aten.leaky_relu_backward.default",
             "aten.rrelu_with_noise_backward.default",
             "aten.softshrink_backward.default",
@@ -608,6 +613,8 @@ const NORMS: &[(&str, usize)] = &[
     ("aten.dist.default", 2),
     ("aten.cdist.default", 2),
     ("aten._cdist_forward.default", 2),
+    ("aten.pairwise_distance.default", 2),
+    ("aten.triplet_margin_loss.default", 4),
 ];
 
 /// Returns which argument of an operator is the power of a norm.
@@ -668,6 +675,7 @@ pub fn is_within_softmax(target: &str, operand: &str) -> bool {
 const HIDES_NAN: &[&str] = &[
     "aten.fmax.default",
     "aten.fmin.default",
+    "aten.msort.default",
     "aten.nan_to_num.default",
     "aten.nan_to_num_.default",
     "aten.nanmean.default",

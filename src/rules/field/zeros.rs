@@ -12,6 +12,7 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Source};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::rounding::constant;
@@ -133,7 +134,8 @@ impl Elements {
         let all = !expr.kids.is_empty() && expr.kids.iter().all(|k| plus.contains(k));
         let is_positive = |k: ExprId| constant(self, k).is_some_and(|v| v > 0.0);
         match (&expr.form, expr.kids.as_slice()) {
-            _ if !expr.dtype.is_float() => true,
+            // A negative integer that vanishes as a float is -0.0.
+            _ if !expr.dtype.is_float() => expr.dtype == Dtype::Bool,
             (Form::Const(_) | Form::Number(_), _) => self.float(id).is_some_and(f64::is_sign_positive),
             (Form::Op(Op::Abs), _) => true,
             // What is negative times a zero is none of these.

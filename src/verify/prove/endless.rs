@@ -39,11 +39,19 @@ impl Endless {
     pub fn is_met(&mut self, f: &mut Functional<'_>, (side, node): (Side, NodeId), near: &[NodeId]) -> bool {
         let view = f.view(side);
         let Some(operator) = real::computes(f, side, node).filter(|_| !near.is_empty()) else { return false };
-        if getitem_of(view, node).is_some() || adds_or_moves(operator) || gives_no_float(view.ty(node)) {
+        if getitem_of(view, node).is_some() || gives_no_float(view.ty(node)) {
             return false;
         }
         let target = &operator.target;
-        let Some(bound) = bind(operator, view, node) else { return false };
+        let Some(bound) = bind(operator, view, node) else { return true };
+        let weight = operator.schema.param_index("alpha").map(|k| bound.get(k));
+        if weight.is_some_and(is_large_number) {
+            return true;
+        }
+        if adds_or_moves(operator) {
+            return false;
+        }
+        let multiplies = matches!(meaning(target), Some(Meaning::Binary(Op::Mul)));
         let divisor = (1..bound.args.len()).find(|k| edge_of(target, *k) == Some(Edge::Zero));
         for (k, param) in operator.schema.params.iter().enumerate() {
             let arg = bound.get(k).clone();
@@ -53,7 +61,9 @@ impl Endless {
             } else if divisor == Some(k) {
                 is_tiny(&arg) || others().into_iter().any(|other| self.may_vanish(f, side, (other, node), Edge::Zero))
             } else {
-                is_large(&arg) || others().into_iter().any(|other| self.may_be(f, side, other))
+                is_large(&arg)
+                    || multiplies && is_large_number(&arg)
+                    || others().into_iter().any(|other| self.may_be(f, side, other))
             };
             if met {
                 return true;
@@ -189,6 +199,10 @@ fn is_integer_apart(e: &mut Elements, id: ExprId) -> bool {
     };
     let is_integer = e.dtype(inner).is_some_and(Dtype::is_integer);
     is_integer && e.integers_of(inner).is_some_and(|(low, high)| low > 0 || high < 0)
+}
+
+fn is_large_number(arg: &Arg) -> bool {
+    is_large(arg) || matches!(arg, Arg::Int(v) if v.unsigned_abs() > 1 << 20)
 }
 
 fn is_large(arg: &Arg) -> bool {

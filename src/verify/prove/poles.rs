@@ -119,7 +119,8 @@ fn stays_off(beside: BesideZero, edge: Edge) -> bool {
 fn edge(f: &Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option<Edge> {
     let view = f.view(side);
     let operator = computes(f, side, node).filter(|_| view.kind(node) == NodeKind::Call)?;
-    let bound = bind(operator, view, node)?;
+    // What writes its result by another name is not looked into.
+    let Some(bound) = bind(operator, view, node) else { return Some(Edge::Elsewhere) };
     let is = |k: usize| bound.get(k).nodes().any(|n| n == operand);
     let power = |k: usize| match bound.get(k) {
         Arg::Int(v) => Some(*v as f64),

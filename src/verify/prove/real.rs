@@ -6,7 +6,7 @@
 //!
 //! Promises: (1) values of which nothing more is known are free: each lies in the same boxes as inputs do, which is assumed of those that are no
 //! inputs, and only of those that no infinite number reaches that the graphs name; (2) what is shown is not bit by bit, so that nothing downstream may ask more
-//! than real numbers: no step, no write, no effect, nothing that decides a size ([`is_carried`]). The sampled test is made elsewhere (`differ`).
+//! than real numbers: no step, no effect, no memory that more than numbers are read from, nothing that decides a size ([`is_carried`]). The sampled test is made elsewhere (`differ`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

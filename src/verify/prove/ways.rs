@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::{getitem_of, places_of};
+use crate::analysis::{Stamp, getitem_of, places_of};
 use crate::graph::{BodyId, NodeId, NodeKind};
 use crate::term::store::ValueId;
 use crate::term::term::Side;
@@ -67,11 +67,20 @@ fn name_of_one(f: &mut Functional<'_>, classes: &Classes) -> String {
 fn each_value<'a>(f: &mut Functional<'a>, side: Side, mut look: impl FnMut(&mut Functional<'a>, NodeId, ValueId)) {
     let view = f.view(side);
     for node in view.nodes(BodyId::ROOT) {
-        for place in places_of(view, node) {
-            let value = f.outcome(side, place);
+        for value in given(f, side, node) {
             look(f, node, value);
         }
     }
+}
+
+/// Returns what a node gives, and what the memory that it writes holds then.
+fn given(f: &mut Functional<'_>, side: Side, node: NodeId) -> Vec<ValueId> {
+    let places = places_of(f.view(side), node);
+    let mut out: Vec<ValueId> = places.into_iter().map(|place| f.outcome(side, place)).collect();
+    for place in f.side(side).storages.written_by(node) {
+        out.push(f.value(side, place, Stamp::Write(node)));
+    }
+    out
 }
 
 /// Whether each value as it was leads to each as it is, along what was shown: and those that stood for the class are led to, and lead on.
@@ -110,8 +119,7 @@ fn are_not_mixed(f: &mut Functional<'_>, side: Side, classes: &Classes) -> Resul
                 return Err(view.name(node).to_string());
             }
         }
-        for place in places_of(view, node) {
-            let value = f.outcome(side, place);
+        for value in given(f, side, node) {
             let class = f.store.find(value);
             if classes.contains_key(&class) {
                 own.insert(class, f.store.exactly(value));
