@@ -677,7 +677,6 @@ const HIDES_NAN: &[&str] = &[
     "aten.fmin.default",
     "aten.msort.default",
     "aten.nan_to_num.default",
-    "aten.nan_to_num_.default",
     "aten.nanmean.default",
     "aten.nansum.default",
 ];
