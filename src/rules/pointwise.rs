@@ -222,7 +222,7 @@ impl Speaker<'_> {
                 self.e.op(Op::Mul, to, &[log, by])
             }
             Meaning::Logarithm(_) => None,
-            Meaning::PowerOf if self.over_reals && to.is_float() && c.array(1)?.dtype == to => {
+            Meaning::PowerOf if self.over_reals && to.is_float() && !c.array(1)?.dtype.is_complex() => {
                 let of_two = matches!(c.arg(0), Arg::Int(2)) || matches!(c.arg(0), Arg::Float(v) if *v == 2.0);
                 let x = of_two.then(|| self.operand(c, c.arg(1), to, false))??;
                 self.e.named(to, Form::Named(target(Real::Exp2).into(), Box::new([Token::Child])), &[x])

@@ -337,6 +337,8 @@ pub struct Facts {
     pub sees_layout_if: Option<Box<str>>,
     /// `#layout-decides`: whether the call holds depends on the strides of its first operand: there is such a view, or it raises.
     pub layout_decides: bool,
+    /// `#if-contiguous`: what else is stated of when it never raises is so only where all its tensors are contiguous.
+    pub if_contiguous: bool,
     /// `#reshapes`: gives its operand another shape or other memory in place.
     pub reshapes: bool,
     /// `#unset`: leaves to chance what is in its results.
@@ -457,6 +459,7 @@ impl Facts {
                 self.sees_layout_if = (!value.is_empty()).then(|| value.into());
             }
             "layout-decides" => self.layout_decides = true,
+            "if-contiguous" => self.if_contiguous = true,
             "reshapes" => self.reshapes = true,
             "compares" => self.compares = true,
             "makes-truths" => self.makes_truths = true,

@@ -11,6 +11,7 @@
 //! known only of what is never NaN unless its elements are, and lies apart, or on two sides of 0.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::definedness::hides_no_nan;
@@ -30,6 +31,8 @@ const APART: f64 = 0.01;
 /// What is no larger never leaves a dtype where few are added or two are multiplied.
 const MODEST: f64 = 100.0;
 
+/// How many factors and products of them are looked at for what stands twice.
+const FACTORS: usize = 16;
 /// The square of what is at least this is far above the smallest numbers.
 const SEEN: f64 = 1e-10;
 
@@ -289,7 +292,11 @@ impl Elements {
             (Op::Neg, _) => kid(0).minus(),
             (Op::Abs, _) => kid(0).magnitude(),
             (Op::Mul, [a, b]) if a == b => kid(0).function(Real::Square, expr.dtype),
-            (Op::Mul, _) => rounded(kid(0).times(kid(1))),
+            (Op::Mul, _) => {
+                let found = rounded(kid(0).times(kid(1)));
+                let low = if found.low < 0.0 && self.has_no_sign(expr, known) { 0.0 } else { found.low };
+                Extent { low, high: found.high.max(low), ..found }
+            }
             (Op::Div, _) => rounded(kid(0).times(kid(1).inverse())),
             (Op::Max | Op::AtLeast, _) => {
                 let (a, b) = (kid(0), kid(1));
@@ -316,6 +323,23 @@ impl Elements {
             },
             _ => ANY,
         }
+    }
+
+    /// Whether the factors of a product are never negative but for those that stand in it twice: signs are those of the numbers, whatever is rounded.
+    fn has_no_sign(&self, product: &Expr, known: &FxHashMap<ExprId, Extent>) -> bool {
+        let mut open: SmallVec<[ExprId; 8]> = product.kids.iter().copied().collect();
+        let mut single: SmallVec<[ExprId; 8]> = SmallVec::new();
+        for _ in 0..FACTORS {
+            let Some(factor) = open.pop() else { break };
+            if let Some((Op::Mul, kids)) = self.op_of(factor) {
+                open.extend(kids.iter().copied());
+            } else if let Some(twin) = single.iter().position(|s| *s == factor) {
+                single.swap_remove(twin);
+            } else {
+                single.push(factor);
+            }
+        }
+        open.is_empty() && single.iter().all(|s| known.get(s).is_some_and(|e| e.low >= 0.0))
     }
 
     #[allow(clippy::cast_precision_loss)]

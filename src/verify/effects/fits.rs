@@ -717,6 +717,9 @@ fn selects(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>, from: &TensorT
 
 /// Whether there is a view of that operand, where its strides decide.
 fn holds_by_layout(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> bool {
+    if operator.facts.if_contiguous && !are_contiguous(f, side, node) {
+        return false;
+    }
     if !operator.facts.layout_decides {
         return true;
     }
@@ -735,6 +738,16 @@ fn holds_by_layout(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
         return plain && from.offset.fixed().is_some() && crate::analysis::contiguous(from) == Some(true);
     }
     has_view(f.sizes.own(), from, to, bound) || is_seen_through_a_reshape(f, side, source, to)
+}
+
+/// Whether all tensors that a call is given lie contiguous, by rules.
+fn are_contiguous(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
+    f.layout_counts = true;
+    let view = f.view(side);
+    let told = |p: &Place| view.hearsay(p.node).strides();
+    let operands = tensor_operands(view, node);
+    let lies = |t: &TensorType| crate::analysis::contiguous(t) == Some(true);
+    operands.iter().all(|p| !told(p) && f.tensor(side, *p).is_some_and(lies))
 }
 
 /// Whether what is viewed is a reshape, and there is a view of it whether or not that is one itself.
