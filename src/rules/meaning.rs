@@ -319,6 +319,8 @@ impl<'r> Speaker<'r> {
 
     fn result(&self, arg: &Arg, values: &FxHashMap<NodeId, Meant>) -> Option<Meant> {
         match arg {
+            // Of what was not asked for there is no element.
+            Arg::None => Some(Meant::Many(Vec::new())),
             Arg::Node(n) => values.get(n).cloned(),
             Arg::List(items) | Arg::Tuple(items) => {
                 let each = items.iter().map(|a| values.get(&a.as_node()?).cloned());

@@ -10,7 +10,7 @@
 
 use smallvec::SmallVec;
 
-use crate::graph::Arg;
+use crate::graph::{Arg, Dtype};
 use crate::rules::element::arena::{ExprId, Fold, Form, Op, Source, Tensor};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::width;
@@ -19,6 +19,9 @@ use crate::rules::rounding;
 use crate::rules::table::{Chosen, Meaning, chosen_by, extreme_of, meaning, place_of};
 use crate::sym::Dim;
 use crate::term::term::Token;
+
+/// In how long a row of numbers something is looked for.
+const MOST_COUNTED: i64 = 256;
 
 /// How a dimension is put in order, and which place of it is asked for.
 #[derive(Clone, Copy)]
@@ -31,6 +34,45 @@ struct Order {
 }
 
 impl Speaker<'_> {
+    /// How many of a row of numbers that rise are not at least what is looked for, or not above it: NaN is beyond them all.
+    pub(super) fn counted_below(&mut self, c: &Said<'_, '_>, row: usize, found: usize) -> Option<ExprId> {
+        let (row, x) = (c.array(row)?.clone(), c.array(found)?.clone());
+        let plain =
+            c.named("sorter").is_none_or(|s| *s == Arg::None) && c.named("side").is_none_or(|s| *s == Arg::None);
+        let (true, [Dim::Fixed(count @ 1..=MOST_COUNTED)]) = (plain && row.dtype == x.dtype, row.sizes.as_slice())
+        else {
+            return None;
+        };
+        self.rises(&row, *count).filter(|rises| *rises)?;
+        let level = self.e.highest_level(row.expr).max(self.e.highest_level(x.expr)).map_or(0, |l| l.saturating_add(1));
+        let place = self.e.place(Place::Bound(level, Dim::Fixed(*count)));
+        let one = self.at(&row, SmallVec::from_elem(place, 1))?;
+        let x = self.broadcast(&x, &c.result.sizes)?;
+        let op = if c.named("right") == Some(&Arg::Bool(true)) { Op::Lt } else { Op::Le };
+        let beyond = self.e.op(op, Dtype::Bool, &[x, one])?;
+        let below = self.e.op(Op::Not, Dtype::Bool, &[beyond])?;
+        let each = self.e.op(Op::Cast, Dtype::I64, &[below])?;
+        let sum = self.e.reduced(Fold::Sum, level, &[Dim::Fixed(*count)], each)?;
+        self.e.op(Op::Cast, c.result.dtype, &[sum])
+    }
+
+    /// Whether the numbers of a row are known, and none is below the one before.
+    fn rises(&mut self, row: &Array, count: i64) -> Option<bool> {
+        let mut last = f64::NEG_INFINITY;
+        for k in 0..count {
+            let place = self.e.at(Dim::Fixed(k));
+            let one = self.at(row, SmallVec::from_elem(place, 1))?;
+            #[allow(clippy::cast_precision_loss)]
+            let number =
+                self.e.float(one).or_else(|| self.e.number(one).filter(|n| n.abs() < 1 << 53).map(|n| n as f64))?;
+            if !(last <= number) {
+                return Some(false);
+            }
+            last = number;
+        }
+        Some(true)
+    }
+
     /// The elements of a dimension in order: NaN is the greatest.
     pub(super) fn in_order(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let x = c.array(0)?.clone();

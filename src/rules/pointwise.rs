@@ -214,6 +214,7 @@ impl Speaker<'_> {
             Meaning::Extreme(fold) if c.item == Some(1) => self.place_of_extreme(c, fold),
             Meaning::PlaceOf(fold) => self.place_of_extreme(c, fold),
             Meaning::Sorted if c.item == Some(0) => self.in_order(c),
+            Meaning::Search { row, found } => self.counted_below(c, row, found),
             Meaning::MaxPooling(rank) if self.over_reals && c.item == Some(0) => self.greatest_in_window(c, rank),
             Meaning::Logarithm(base) if self.over_reals && to.is_float() && c.array(0)?.dtype == to => {
                 let x = self.operand(c, c.arg(0), to, false)?;

@@ -94,6 +94,11 @@ pub enum Meaning {
     PlaceOf(Fold),
     /// The elements of a dimension in order: of integers, and over the reals.
     Sorted,
+    /// How many of a row that rises lie below: the row and what is looked for, by their places among the arguments.
+    Search {
+        row: usize,
+        found: usize,
+    },
     /// Whether a number is neither infinite nor NaN, or is infinite.
     Finite,
     Infinite,
@@ -261,6 +266,8 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Length, &["aten.hypot.default"]),
     (Logarithm(2), &["aten.log2.default"]),
     (Logarithm(10), &["aten.log10.default"]),
+    (Search { row: 1, found: 0 }, &["aten.bucketize.Tensor"]),
+    (Search { row: 0, found: 1 }, &["aten.searchsorted.Tensor"]),
     (Sorted, &["aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default"]),
 ];
 

@@ -68,8 +68,27 @@ struct Tally {
     mixed: usize,
 }
 
+/// Whether a recorded tensor lies row by row.
+fn lies_row_by_row(row: &Value) -> bool {
+    let numbers = |v: &Value| v.as_array().unwrap().iter().map(|n| n.as_i64().unwrap()).collect::<Vec<_>>();
+    let mut step = 1;
+    numbers(&row[1]).iter().zip(numbers(&row[2])).rev().all(|(size, stride)| {
+        let fits = *size == 1 || stride == step;
+        step *= (*size).max(1);
+        fits
+    })
+}
+
 /// Whether the registry says that this call never raises, its types being right.
 fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, result: Option<Dtype>) -> bool {
+    let facts = &operator.facts;
+    let laid_out = |r: &Value| !lies_row_by_row(r);
+    let given = |b: &Bound<'_>| {
+        b.args.iter().zip(&operator.schema.params).all(|(a, p)| !p.ty.holds_tensors() || **a != Arg::None)
+    };
+    if facts.if_contiguous && rows.iter().any(laid_out) || facts.if_given.is_some() && !bound.is_some_and(given) {
+        return false;
+    }
     let float = |r: &Value| r[0] == "f32" || r[0] == "f64";
     match operator.facts.total {
         Total::Always => true,

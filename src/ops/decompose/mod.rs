@@ -33,6 +33,7 @@ mod elementary;
 mod encoder;
 mod fourier;
 mod gradient;
+mod gradient_norm;
 mod gradient_window;
 mod histogram;
 mod index;

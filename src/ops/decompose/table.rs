@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use super::builder::{Builder, Made};
 use super::{
     Exactness, activation, attention, bag, compare, conv, create, ctc, differences, distance, einsum, elementary,
-    encoder, fourier, gradient, gradient_window, histogram, index, linalg, loss, matmul, movement, norm, npu,
-    npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, optimizer, pool, quantized, random, recurrent, reduce,
+    encoder, fourier, gradient, gradient_norm, gradient_window, histogram, index, linalg, loss, matmul, movement, norm,
+    npu, npu_attention, npu_cache, npu_moe, npu_norm, npu_quant, optimizer, pool, quantized, random, recurrent, reduce,
     renamed, resample, sample_back, sort, split, symbolic, ternary, unfold, view, weight_norm,
 };
 
@@ -44,6 +44,7 @@ pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
         encoder::TABLE,
         fourier::TABLE,
         gradient::TABLE,
+        gradient_norm::TABLE,
         gradient_window::TABLE,
         histogram::TABLE,
         index::TABLE,

@@ -339,6 +339,9 @@ pub struct Facts {
     pub layout_decides: bool,
     /// `#if-contiguous`: what else is stated of when it never raises is so only where all its tensors are contiguous.
     pub if_contiguous: bool,
+    /// `#if-given`, `#if-given=MASK`: what else is stated of when it never raises is so only where it is given all tensors that it may be given, or where
+    /// MASK asks for the first result alone.
+    pub if_given: Option<Box<str>>,
     /// `#reshapes`: gives its operand another shape or other memory in place.
     pub reshapes: bool,
     /// `#unset`: leaves to chance what is in its results.
@@ -460,6 +463,7 @@ impl Facts {
             }
             "layout-decides" => self.layout_decides = true,
             "if-contiguous" => self.if_contiguous = true,
+            "if-given" => self.if_given = Some(value.into()),
             "reshapes" => self.reshapes = true,
             "compares" => self.compares = true,
             "makes-truths" => self.makes_truths = true,

@@ -5,7 +5,8 @@
 //! the order in which they are applied. The greater one of a value and itself, or of a
 //! value and minus infinity, is that value; that of an integer and its opposite is its magnitude. Bool algebra. Of 1 and 0 it is the truth as a number. A
 //! magnitude that takes the sign of its number is that number. A
-//! rounded number and an integer are bounded as the number is by what is left of the bound.
+//! rounded number and an integer are bounded as the number is by what is left of the bound. Of two numbers one is not less than the other where that is
+//! at most the one.
 //!
 //! ## When it is wrong
 //! Bounds apply in order: `clamp(clamp(x, 0, 1), 2, 3)` is 2, not `clamp(x, 2, 1)`. NaN passes. Which of 0.0 and -0.0 is the greater one is the kernel's:
@@ -76,8 +77,20 @@ impl Elements {
         }
         match self.op_of(a) {
             Some((Op::Not, [inner])) => Some(*inner),
+            Some((op @ (Op::Lt | Op::Le), [x, y])) if self.is_never_nan(*x) && self.is_never_nan(*y) => {
+                let (x, y) = (*x, *y);
+                self.by("not-less");
+                self.compared(if op == Op::Lt { Op::Le } else { Op::Lt }, y, x)
+            }
             _ => self.raw(Op::Not, Dtype::Bool, &[a]),
         }
+    }
+
+    /// Whether a float is a number: one that is stated, that lies between two, or that an integer is.
+    fn is_never_nan(&self, x: ExprId) -> bool {
+        let integer = |k: &ExprId| self.dtype(*k).is_some_and(|d| !d.is_float() && !d.is_complex());
+        let converted = matches!(self.op_of(x), Some((Op::Cast, [inner])) if integer(inner));
+        self.dtype(x).is_some_and(Dtype::is_float) && (converted || self.floats_of(x).is_some())
     }
 
     /// Operators on truths: a sum is "or", a product is "and".
@@ -143,6 +156,10 @@ impl Elements {
             && let Some(whole) = self.of_whole(op, dtype, &[a, b])?
         {
             return Some(whole);
+        }
+        if let Some(known) = self.bound_by_numbers(op, a, b).filter(|_| dtype.is_float()) {
+            self.by("bound-by-assumption");
+            return Some(known);
         }
         if let Some(moved) = self.bound_of_sum(op, dtype, a, b)? {
             return Some(moved);

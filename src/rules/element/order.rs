@@ -2,6 +2,7 @@
 //!
 //! ## What it says
 //! Comparisons of one float with numbers say others: what is more than 4 is more than 0. What is neither less nor more than a number is that number.
+//! A bound of what lies on one side of it is the one or the other.
 //!
 //! ## When it is wrong
 //! A comparison that does not hold says nothing of a NaN: by such ones alone others are false, none is true, and the float is the number or NaN.
@@ -111,6 +112,28 @@ impl Elements {
         }?;
         // Of a NaN each of these is false.
         (between.ordered || !known).then_some(known)
+    }
+
+    /// Returns which of a float and a number a bound is, by what is assumed; of zeros that are equal the kernel chooses.
+    pub(super) fn bound_by_numbers(&self, op: Op, a: ExprId, b: ExprId) -> Option<ExprId> {
+        if self.truths.is_empty() {
+            return None;
+        }
+        let (x, number, first) = self.with_number(a, b)?;
+        let Between { low, high, above, below, ordered } = self.lies(x);
+        let beyond = low > number || low >= number && (above || number != 0.0);
+        let within = high < number || high <= number && (below || number != 0.0);
+        let (itself, other) = match op {
+            Op::Max | Op::AtLeast => (beyond, within),
+            Op::Min | Op::AtMost => (within, beyond),
+            _ => return None,
+        };
+        match () {
+            // A NaN passes.
+            () if itself => Some(x),
+            () if other && ordered => Some(if first { a } else { b }),
+            () => None,
+        }
     }
 
     /// Whether what is assumed of a float, compared with numbers, holds of none but NaN: it is neither below nor above one of them, nor that.

@@ -10,7 +10,7 @@
 //! something large is rounded as that is, what is too large is infinite. So each step moves the ends apart by what its dtype may lose, and a comparison is
 //! known only of what is never NaN unless its elements are, and lies apart, or on two sides of 0.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
@@ -209,11 +209,23 @@ impl Elements {
         Some(found.low >= SEEN || found.high <= -SEEN)
     }
 
-    /// Whether roots are taken of products that may be nothing because they are tiny.
+    /// Whether roots are taken of products that may be nothing because they are tiny: a root that is only squared again is none.
     pub fn has_roots_of_what_vanishes(&mut self, root: ExprId) -> Option<bool> {
-        for id in self.below(root) {
+        let below = self.below(root);
+        let mut not_squared: FxHashSet<ExprId> = [root].into_iter().collect();
+        for id in &below {
+            let expr = self.expr(*id)?;
+            if !matches!((&expr.form, expr.kids.as_slice()), (Form::Op(Op::Mul), [a, b]) if a == b) {
+                not_squared.extend(self.parts(expr));
+            }
+        }
+        for id in below {
             let Some(Expr { form: Form::Named(target, _), kids, .. }) = self.expr(id) else { continue };
-            let is_root = matches!(real(target), Some(Real::Sqrt | Real::Rsqrt));
+            let is_root = match real(target) {
+                Some(Real::Sqrt) => not_squared.contains(&id),
+                Some(Real::Rsqrt) => true,
+                _ => false,
+            };
             let Some(x) = kids.first().copied().filter(|_| is_root) else { continue };
             let apart = match self.op_of(x) {
                 Some((Op::Mul, [a, b])) => {
@@ -283,11 +295,16 @@ impl Elements {
         let kid = |k: usize| expr.kids.get(k).and_then(|k| known.get(k)).copied().unwrap_or(ANY);
         let rounded = |e: Extent| e.computed(expr.dtype, 1.0);
         match (op, expr.kids.as_slice()) {
-            (Op::Add, _) => rounded(kid(0).plus(kid(1))),
+            (Op::Add, [a, b]) => {
+                let found = rounded(kid(0).plus(kid(1)));
+                let low = if self.add_up_to_a_span(*a, *b) { found.low.max(0.0) } else { found.low };
+                Extent { low, high: found.high.max(low), ..found }
+            }
             (Op::Sub, [x, most]) => {
                 let found = rounded(kid(0).plus(kid(1).minus()));
                 let below = is_element_of(self, *x, *most, None);
-                Extent { high: if below { found.high.min(0.0) } else { found.high }, ..found }
+                let low = if self.is_a_span(*x, *most) { found.low.max(0.0) } else { found.low };
+                Extent { low, high: if below { found.high.min(0.0) } else { found.high }.max(low), ..found }
             }
             (Op::Neg, _) => kid(0).minus(),
             (Op::Abs, _) => kid(0).magnitude(),
@@ -323,6 +340,22 @@ impl Elements {
             },
             _ => ANY,
         }
+    }
+
+    /// Whether one is the greatest of what the other is the least of.
+    fn is_a_span(&self, most: ExprId, least: ExprId) -> bool {
+        let (Some(a), Some(b)) = (self.expr(most), self.expr(least)) else { return false };
+        let same = |f: Fold, g: Fold| matches!((&a.form, &b.form), (Form::Reduce(x, l, s), Form::Reduce(y, m, t)) if (*x, *y) == (f, g) && l == m && s == t);
+        same(Fold::Most, Fold::Least) && a.kids == b.kids
+    }
+
+    /// The same of the greatest of opposites, which is the opposite of the least.
+    fn add_up_to_a_span(&self, a: ExprId, b: ExprId) -> bool {
+        let (Some(x), Some(y)) = (self.expr(a), self.expr(b)) else { return false };
+        let (Form::Reduce(Fold::Most, l, s), Form::Reduce(Fold::Most, m, t)) = (&x.form, &y.form) else { return false };
+        let ([p], [q]) = (x.kids.as_slice(), y.kids.as_slice()) else { return false };
+        let opposite = |p: ExprId, q: ExprId| matches!(self.op_of(p), Some((Op::Neg, [inner])) if *inner == q);
+        l == m && s == t && (opposite(*p, *q) || opposite(*q, *p))
     }
 
     /// Whether the factors of a product are never negative but for those that stand in it twice: signs are those of the numbers, whatever is rounded.

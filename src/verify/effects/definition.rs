@@ -164,7 +164,7 @@ fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, t
 }
 
 fn lies_so(f: &mut Functional<'_>, graph: &Graph, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> bool {
-    if operator.facts.if_contiguous {
+    if operator.facts.if_contiguous || operator.facts.if_given.is_some() {
         return false;
     }
     if !operator.facts.layout_decides {

@@ -68,20 +68,21 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let writes = (0..bound.args.len()).any(|i| given(i) && crate::analysis::call::writes(operator, &bound, i));
     let functional = f.registry.functional(operator).filter(|_| writes);
     let stated = functional.unwrap_or(operator);
-    let total = match stated.facts.total {
-        Total::Always => true,
-        Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
-        Total::Numbers => numbers_of(f, side, node).is_some_and(|dtype| has_defaults(operator, &bound, dtype)),
-        Total::Quantised => {
-            tensor_types(f, side, node).is_some_and(|types| quantised::fits(&f.sizes, stated, &bound, &types))
-        }
-        Total::Computed => is_computed(f, side, &bound),
-        total if total.goes_by_dtypes() => {
-            let view = f.view(side);
-            holds_plainly(view, node, stated, &bound, tensor_types(f, side, node).as_deref())
-        }
-        _ => false,
-    };
+    let total = gives_all(stated, &bound)
+        && match stated.facts.total {
+            Total::Always => true,
+            Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
+            Total::Numbers => numbers_of(f, side, node).is_some_and(|dtype| has_defaults(operator, &bound, dtype)),
+            Total::Quantised => {
+                tensor_types(f, side, node).is_some_and(|types| quantised::fits(&f.sizes, stated, &bound, &types))
+            }
+            Total::Computed => is_computed(f, side, &bound),
+            total if total.goes_by_dtypes() => {
+                let view = f.view(side);
+                holds_plainly(view, node, stated, &bound, tensor_types(f, side, node).as_deref())
+            }
+            _ => false,
+        };
     if !total && (!writes || f.writes_apart(side, node, operator)) && by_definition(f, side, node) {
         return true;
     }
@@ -127,6 +128,17 @@ fn is_counted(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
 /// Types of all tensors that a call is given; `None` where one is not the rules'.
 fn tensor_types<'a>(f: &mut Functional<'a>, side: Side, node: NodeId) -> Option<Vec<&'a TensorType>> {
     tensor_operands(f.view(side), node).into_iter().map(|p| f.tensor(side, p)).collect()
+}
+
+/// Whether a call is given all tensors, where what is stated of it is so only then.
+pub(super) fn gives_all(operator: &Operator, bound: &Bound<'_>) -> bool {
+    let Some(mask) = &operator.facts.if_given else { return true };
+    let first_alone =
+        operator.schema.param_index(mask).and_then(|i| bound.get(i).items()).is_some_and(
+            |asked| matches!(asked, [Arg::Bool(_), rest @ ..] if rest.iter().all(|a| *a == Arg::Bool(false))),
+        );
+    let mut slots = operator.schema.params.iter().zip(&bound.args);
+    first_alone || slots.all(|(p, arg)| !p.ty.holds_tensors() || **arg != Arg::None)
 }
 
 /// Whether a call is one of those that never raise among plain dtypes.

@@ -58,7 +58,11 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
         // Overlaps of what is written and views that may not exist depend on it.
         if stated.is_none_or(|o| {
             let facts = &o.facts;
-            facts.layout_decides || facts.if_contiguous || facts.sees_layout || o.effects.writes() || o.effects.view_of().is_some()
+            facts.layout_decides
+                || facts.if_contiguous
+                || facts.sees_layout
+                || o.effects.writes()
+                || o.effects.view_of().is_some()
         }) {
             let exact = stated.is_none_or(|o| o.effects.writes() || o.facts.sees_layout);
             let aspect = if exact { Aspect::Exact } else { Aspect::Layout };
