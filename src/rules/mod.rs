@@ -34,6 +34,7 @@ use serde::{Deserialize, Serialize};
 /// Rules that keep the sign and the payload of every NaN.
 pub const KEEP_NAN: &[&str] = &[
     "bit-by-bit",
+    "exhausted-integers",
     "by-cases",
     "choose-equal",
     "choose-not",

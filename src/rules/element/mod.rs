@@ -12,7 +12,7 @@
 //! - `lattice`: the greater and the lesser of integers, however they are nested; `pick`: choices that are one of these; `held`: bounds of what becomes an integer;
 //! - `rising`: functions that keep order;
 //! - `divided`: dimensions that are reduced as one, or as two;
-//! - `equal`: whether two expressions are equal: congruence, then by cases; `bits`: integers bit by bit.
+//! - `equal`: whether two expressions are equal: congruence, then by cases; `bits`: integers bit by bit; `exhaust`: all values of few bits.
 //!
 //! Promises: (1) every rule holds for all elements, NaN, infinities and -0.0 included (payloads of NaN aside, and never through a bit
 //! view), and for all sizes, 0 and 1 included: an index stands for a place that is there; (2) nothing is rounded, dropped or moved
@@ -29,6 +29,7 @@ pub mod choose;
 pub mod compare;
 mod divided;
 pub mod equal;
+mod exhaust;
 mod held;
 pub mod index;
 pub mod integer;

@@ -147,7 +147,8 @@ fn shown(l: &mut Lowering<'_, '_>, a: ValueId, b: ValueId) -> Option<Names> {
                 let equal = e.equal_tensors(x, y)
                     || alike && Field::equal_as_ring(e, ends.0, ends.1)
                     || alike && Field::equal_each_named(e, ends.0, ends.1)
-                    || alike && e.equal_divided(ends.0, ends.1);
+                    || alike && e.equal_divided(ends.0, ends.1)
+                    || alike && e.equal_exhausted(ends.0, ends.1);
                 (equal || alike && e.equal_at_each_place(&sizes, ends.into())).then_some(())?;
             }
             (Meant::Complex(x), Meant::Complex(y)) => {
