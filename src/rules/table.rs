@@ -496,6 +496,8 @@ const EDGES: &[(Edge, usize, &[&str])] = &[
             "aten.div.Tensor_mode",
             "prims.div.default",
             "aten._foreach_div.List",
+            "aten._foreach_div.Scalar",
+            "aten._foreach_div.ScalarList",
             "aten._foreach_div.Tensor",
         ],
     ),
@@ -608,6 +610,23 @@ const LEAPS: &[(usize, &[&str])] = &[
     ),
     (5, &["aten.elu_backward.default"]),
 ];
+
+/// Operators that are another function beyond a threshold: of which operand, and which argument the threshold is. What they leap by there is `exp(-threshold)`.
+const SWITCHES: &[(&str, usize, usize)] = &[("aten.softplus.default", 0, 2), ("aten.softplus_backward.default", 1, 3)];
+
+/// Returns of which operand an operator is another function beyond a threshold, and which argument that is.
+pub fn threshold_of(target: &str) -> Option<(usize, usize)> {
+    SWITCHES.iter().find(|(one, ..)| *one == target).map(|(_, x, at)| (*x, *at))
+}
+
+/// Operators that divide by how many elements there are, less an argument of that name.
+const CORRECTED: &[&str] =
+    &["aten.var.correction", "aten.std.correction", "aten.var_mean.correction", "aten.std_mean.correction"];
+
+/// Returns whether an operator divides by how many elements of `dim` there are, less its `correction`.
+pub fn is_corrected(target: &str) -> bool {
+    CORRECTED.contains(&target)
+}
 
 /// Norms to a power, and which argument that is: to 0 they count, and less ends at 0.
 const NORMS: &[(&str, usize)] = &[

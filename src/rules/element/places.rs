@@ -8,7 +8,7 @@
 
 use smallvec::SmallVec;
 
-use crate::rules::element::arena::{Elements, ExprId, Form};
+use crate::rules::element::arena::{Elements, ExprId, Form, Op};
 use crate::rules::element::index::Place;
 use crate::rules::element::rebuild::Moves;
 use crate::sym::Dim;
@@ -16,6 +16,8 @@ use crate::sym::Dim;
 /// How many places there may be, all in all.
 const PLACES: i64 = 64;
 
+/// Of how many parts an element may be joined.
+const PARTS: usize = 16;
 /// How much work places may be.
 const WORK: usize = 10_000;
 /// How many expressions two elements may be made of.
@@ -26,6 +28,32 @@ const CALLS: usize = 8;
 const CASES: usize = 4;
 
 impl Elements {
+    /// Returns the dimension along which an element was joined of several, and where these begin; `None` where it was not.
+    pub fn cuts_of(&self, root: ExprId) -> Option<(usize, Vec<i64>)> {
+        let (mut open, mut cuts, mut along) = (vec![root], Vec::new(), None);
+        while let Some(at) = open.pop() {
+            let Some((Op::Choose, [condition, yes, no])) = self.op_of(at) else { continue };
+            let Some(Form::AtLeastZero(index)) = self.expr(*condition).map(|x| &x.form) else { continue };
+            let sum = self.linear(*index);
+            let ([(Place::Var(k, _), by)], Some(offset)) = (sum.terms.as_slice(), sum.offset().fixed()) else {
+                continue;
+            };
+            let cut = match by.fixed() {
+                Some(1) => offset.checked_neg()?,
+                Some(-1) => offset.checked_add(1)?,
+                _ => continue,
+            };
+            if *along.get_or_insert(*k) != *k || cuts.len() >= PARTS {
+                return None;
+            }
+            cuts.push(cut);
+            open.extend([*yes, *no]);
+        }
+        cuts.sort_unstable();
+        cuts.dedup();
+        Some((usize::try_from(along?).ok()?, cuts))
+    }
+
     /// Whether two elements of a tensor of these sizes are equal at each place.
     pub fn equal_at_each_place(&mut self, sizes: &[Dim], ends: [ExprId; 2]) -> bool {
         let size: usize = ends.iter().map(|end| self.below(*end).len()).sum();

@@ -19,7 +19,7 @@ use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::field::normal::Field;
 use crate::rules::rounding::{Least, greatest, holds_a_one, is_element_of, least_of_sum, unit};
-use crate::rules::table::{Real, real};
+use crate::rules::table::{Meaning, Real, meaning, real};
 use crate::sym::Dim;
 
 /// How far ends are moved apart, beside themselves, for what is lost where they are computed.
@@ -207,6 +207,57 @@ impl Elements {
     pub fn is_apart_from_zero(&mut self, root: ExprId) -> Option<bool> {
         let found = self.extent_of(root)?;
         Some(found.low >= SEEN || found.high <= -SEEN)
+    }
+
+    /// Says of floats of which nothing is stated that they lie in the working range.
+    pub fn lies_in_working_range(&mut self, root: ExprId) {
+        let below = self.below(root);
+        let narrow = below.iter().any(|id| self.dtype(*id) == Some(Dtype::F16));
+        let most = if narrow { 32.0 } else { 1024.0 };
+        for id in below {
+            if let Some(Expr { form: Form::Load(source, _), .. }) = self.expr(id) {
+                let source = *source;
+                self.numbers.entry(source).or_insert((-most, most));
+            }
+        }
+    }
+
+    /// Whether something within is infinite over a whole part of the working range: a power, a product or an exponential that leaves its dtype. Where a divisor is 0
+    /// is another matter.
+    pub fn grows_beyond(&mut self, root: ExprId) -> Option<bool> {
+        let known = self.extents(root)?;
+        let finite = |id: &ExprId| known.get(id).is_none_or(|e| e.low.is_finite() && e.high.is_finite());
+        Some(known.keys().any(|id| {
+            let Some(expr) = self.expr(*id).filter(|x| x.dtype.is_float() && !finite(id)) else { return false };
+            let grows = match (&expr.form, expr.kids.as_slice()) {
+                (Form::Op(Op::Mul | Op::Add | Op::Sub), _) | (Form::Reduce(Fold::Sum | Fold::Product, ..), _) => true,
+                (Form::Op(Op::Div), [_, by]) => known.get(by).is_some_and(|e| e.low > 0.0 || e.high < 0.0),
+                (Form::Named(target, _), _) => {
+                    let exponential = matches!(
+                        real(target),
+                        Some(Real::Exp | Real::Exp2 | Real::Expm1 | Real::Sinh | Real::Cosh | Real::Square)
+                    );
+                    exponential || meaning(target) == Some(Meaning::Power)
+                }
+                _ => false,
+            };
+            grows && expr.kids.iter().all(finite)
+        }))
+    }
+
+    /// Whether an element is 0 over a whole part of the working range, as an exponential is.
+    pub fn vanishes_beyond(&mut self, root: ExprId) -> Option<bool> {
+        let known = self.extents(root)?;
+        if known.get(&root).is_some_and(|e| e.low >= SEEN || e.high <= -SEEN) {
+            return Some(false);
+        }
+        Some(known.iter().any(|(id, found)| match self.expr(*id) {
+            Some(Expr { form: Form::Named(target, _), dtype, .. }) => {
+                matches!(real(target), Some(Real::Exp | Real::Exp2 | Real::Sigmoid | Real::Erfc))
+                    && found.low < least_normal(*dtype)
+            }
+            _ => false,
+        }))
     }
 
     /// Whether roots are taken of products that may be nothing because they are tiny: a root that is only squared again is none.

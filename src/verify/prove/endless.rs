@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::{Stamp, getitem_of, place_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, Dtype, NodeId, NodeKind, ValueType};
-use crate::ops::Operator;
+use crate::ops::{Bound, Operator};
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source};
 use crate::rules::meaning::Meant;
 use crate::rules::table::{Edge, Meaning, Real, edge_of, is_never_infinite, is_within_softmax, meaning, real};
@@ -22,6 +22,8 @@ use crate::verify::prove::real;
 
 /// Beyond this a factor that the graph names shows what a rounding left of a difference.
 const LARGE: f64 = 1_048_576.0;
+/// By how many powers of two such factors together may make it larger.
+const POWERS: f64 = 60.0;
 /// How many nodes are looked at to find what may be infinite; beyond that everything may.
 const NODES: usize = 4096;
 
@@ -32,6 +34,9 @@ pub struct Endless {
     named: Option<FxHashSet<(bool, NodeId)>>,
     known: FxHashMap<(bool, NodeId), bool>,
     vanishes: FxHashMap<ValueId, bool>,
+    grows: FxHashMap<ValueId, bool>,
+    /// By how many powers of two numbers that the graph names made what a node gives larger.
+    larger: FxHashMap<NodeId, f64>,
 }
 
 impl Endless {
@@ -48,10 +53,17 @@ impl Endless {
         if weight.is_some_and(is_large_number) {
             return true;
         }
+        let before = near.iter().filter_map(|n| self.larger.get(n)).fold(0.0, |most: f64, own| most.max(*own));
+        let larger = before + named_factor(operator, &bound);
+        self.larger.insert(node, larger);
+        if larger > POWERS {
+            return true;
+        }
         if adds_or_moves(operator) {
             return false;
         }
         let multiplies = matches!(meaning(target), Some(Meaning::Binary(Op::Mul)));
+        let chooses = matches!(meaning(target), Some(Meaning::Where | Meaning::Clamp | Meaning::Bound(_)));
         let divisor = (1..bound.args.len()).find(|k| edge_of(target, *k) == Some(Edge::Zero));
         for (k, param) in operator.schema.params.iter().enumerate() {
             let arg = bound.get(k).clone();
@@ -63,7 +75,9 @@ impl Endless {
             } else {
                 is_large(&arg)
                     || multiplies && is_large_number(&arg)
-                    || others().into_iter().any(|other| self.may_be(f, side, other))
+                    || others()
+                        .into_iter()
+                        .any(|other| self.may_be(f, side, other) || !chooses && self.may_grow(f, side, (other, node)))
             };
             if met {
                 return true;
@@ -108,6 +122,25 @@ impl Endless {
         })
     }
 
+    /// Whether an operand is infinite over a whole part of the working range, or a number that the graph names and that is large.
+    fn may_grow(&mut self, f: &mut Functional<'_>, side: Side, (operand, reader): (NodeId, NodeId)) -> bool {
+        let value = f.read(side, operand, reader);
+        let key = f.store.find(value);
+        if let Some(known) = self.grows.get(&key) {
+            return *known;
+        }
+        let [_, most] = poles::TERMS;
+        let found = poles::looked_into(f, value, most, |l| {
+            let Meant::One(x) = l.meant(value)? else { return None };
+            let e = &mut l.speaker.e;
+            e.lies_in_working_range(x.expr);
+            Some(e.float(x.expr).is_some_and(|v| v.abs() > LARGE) || e.grows_beyond(x.expr)?)
+        });
+        let found = found.unwrap_or(false);
+        self.grows.insert(key, found);
+        found
+    }
+
     /// Whether an operand may lie where a reader's function ends in more than few places.
     fn may_vanish(
         &mut self,
@@ -143,11 +176,31 @@ impl Endless {
                     return Some(true);
                 }
             }
-            Some(l.speaker.e.float(x.expr) == Some(0.0))
+            let e = &mut l.speaker.e;
+            if e.float(x.expr).is_some_and(|v| v.abs() < 1.0 / LARGE) {
+                return Some(true);
+            }
+            e.lies_in_working_range(x.expr);
+            e.vanishes_beyond(x.expr)
         });
         let found = found.unwrap_or(true);
         self.vanishes.insert(key, found);
         found
+    }
+}
+
+/// By how many powers of two a number that the graph names makes larger what it multiplies, or divides.
+#[allow(clippy::cast_precision_loss)]
+fn named_factor(operator: &Operator, bound: &Bound<'_>) -> f64 {
+    let number = |k: usize| match bound.args.get(k) {
+        Some(Arg::Float(v)) if *v != 0.0 => v.abs().log2(),
+        Some(Arg::Int(v)) if *v != 0 => (v.unsigned_abs() as f64).log2(),
+        _ => 0.0,
+    };
+    match meaning(&operator.target) {
+        Some(Meaning::Binary(Op::Mul)) => number(0) + number(1),
+        Some(Meaning::Binary(Op::Div)) => -number(1),
+        _ => 0.0,
     }
 }
 

@@ -8,13 +8,19 @@ use smallvec::SmallVec;
 
 use crate::analysis::{getitem_of, places_of};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind};
+use crate::ops::{Bound, Operator};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::BesideZero;
 use crate::rules::meaning::{Meant, Speaker};
-use crate::rules::table::{Edge, Meaning, Real, edge_of, is_defined_everywhere, is_sampler, meaning, norm_power, real};
+use crate::rules::rounding::unit;
+use crate::rules::table::{
+    Edge, Meaning, Real, edge_of, is_corrected, is_defined_everywhere, is_sampler, meaning, norm_power, real,
+    threshold_of,
+};
 use crate::term::store::ValueId;
 use crate::term::term::{Form as TermForm, Side, Term};
 use crate::verify::functional::values::{Functional, bind};
+use crate::verify::functional::views::axis;
 use crate::verify::prove::endless::Endless;
 use crate::verify::prove::real::{self, Reals, computes};
 use crate::verify::prove::region::{Ends, region};
@@ -22,6 +28,9 @@ use crate::verify::prove::speak::Lowering;
 
 /// How many terms are looked into to see where a value lies: most is said by a few.
 pub(super) const TERMS: [usize; 2] = [8, 64];
+
+/// The least power that is no steeper beside 0 than a root.
+const ROOT: f64 = 0.5;
 
 /// What is known of values that are equal over the reals only, by class.
 pub type Known = FxHashMap<ValueId, BesideZero>;
@@ -130,8 +139,9 @@ fn edge(f: &Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option
     match meaning(&operator.target) {
         Some(Meaning::Power) => match power(1) {
             Some(v) if v >= 0.0 && v.fract() == 0.0 => None,
-            Some(v) if v >= 0.0 => Some(Edge::Negative),
-            Some(v) if v.fract() == 0.0 => Some(Edge::Zero),
+            // What is steeper than a root takes what a rounding left of 0 to what is none.
+            Some(v) if v >= ROOT => Some(Edge::Negative),
+            Some(v) if v < 0.0 && v.fract() == 0.0 => Some(Edge::Zero),
             _ => Some(Edge::Positive),
         },
         Some(Meaning::PowerOf) => power(0).is_none_or(|v| v <= 0.0).then_some(Edge::Elsewhere),
@@ -139,11 +149,42 @@ fn edge(f: &Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option
             (is(1) && !matches!(bound.get(2), Arg::Int(0 | 2))).then_some(Edge::Elsewhere)
         }
         _ if norm_power(&operator.target).is_some_and(|k| *bound.get(k) != Arg::None) => {
-            let counts = norm_power(&operator.target).and_then(power).is_none_or(|v| v <= 0.0);
+            let counts = norm_power(&operator.target).and_then(power).is_none_or(|v| v < ROOT);
             counts.then_some(Edge::Elsewhere)
         }
+        _ if let Some((x, at)) = threshold_of(&operator.target) => {
+            let leaps = |t: f64| view.ty(node).as_tensor().is_none_or(|ty| (-t).exp() > unit(ty.dtype));
+            (is(x) && power(at).is_none_or(leaps)).then_some(Edge::Elsewhere)
+        }
+        _ if is_corrected(&operator.target) => (!is_left_over(f, side, operator, &bound)).then_some(Edge::Elsewhere),
         _ => (0..bound.args.len()).filter(|k| is(*k)).find_map(|k| edge_of(&operator.target, k)),
     }
+}
+
+/// Whether elements are left to divide by, once the correction of a variance is taken off.
+#[allow(clippy::cast_precision_loss)]
+fn is_left_over(f: &Functional<'_>, side: Side, operator: &Operator, bound: &Bound<'_>) -> bool {
+    let view = f.view(side);
+    let given = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
+    let correction = match given("correction") {
+        None | Some(Arg::None) => 1.0,
+        Some(Arg::Int(v)) => *v as f64,
+        Some(Arg::Float(v)) => *v,
+        Some(_) => return false,
+    };
+    // Of one element the sum of squares is 0 however it was rounded.
+    if correction <= 1.0 {
+        return true;
+    }
+    let Some(t) = bound.args.first().and_then(|a| a.as_node()).and_then(|n| view.ty(n).as_tensor()) else {
+        return false;
+    };
+    let dims = match given("dim").and_then(|a| a.items()) {
+        Some(items) if !items.is_empty() => items.iter().map(|d| axis(d, t.rank())).collect::<Option<Vec<_>>>(),
+        _ => Some((0..t.rank()).collect()),
+    };
+    let sizes = dims.and_then(|dims| dims.into_iter().map(|d| t.sizes.get(d)?.fixed()).collect::<Option<Vec<i64>>>());
+    sizes.is_some_and(|all| all.iter().product::<i64>() as f64 > correction)
 }
 
 /// Whether what a node's definition divides by, or takes a root or a logarithm of, stays off where that ends, of whatever operands: where the definition is understood.

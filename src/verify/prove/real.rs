@@ -16,7 +16,7 @@ use crate::analysis::call::{draws, writes};
 use crate::analysis::{Place, Stamp, places_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
-use crate::ops::{Bound, Operator, SideEffect, Total};
+use crate::ops::{Bound, CallSite, Operator, SideEffect, Total};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::{BesideZero, Field};
 use crate::rules::fingerprint::Over;
@@ -158,6 +158,9 @@ fn arrays_shown(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Arra
     if size > LOOKED_AT_AGAIN {
         return whole;
     }
+    if let Some(shown) = by_parts(l, reals, x, y) {
+        return Some(shown);
+    }
     // Most that is not equal is not equal in other ways, too.
     let left = l.speaker.e.fuel;
     let given = left.min(AGAIN);
@@ -186,6 +189,32 @@ fn by_masks(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array) -
     let first = Array { expr: first.unwrap_or(x.expr), ..x.clone() };
     let second = Array { expr: second.unwrap_or(y.expr), ..y.clone() };
     are_one(l, reals, &first, &second, true).filter(|equal| *equal)
+}
+
+/// Whether both are one in each of the parts of which one was joined along a dimension.
+fn by_parts(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array) -> Option<bool> {
+    let (dim, cuts) = [x, y].into_iter().find_map(|end| l.speaker.e.cuts_of(end.expr))?;
+    let size = x.sizes.get(dim)?.fixed()?;
+    let inside: Vec<i64> = cuts.into_iter().filter(|cut| (1..size).contains(cut)).collect();
+    let assumed = reals.assumed.len();
+    let ends: Vec<(i64, i64)> = [0].iter().chain(&inside).copied().zip(inside.iter().copied().chain([size])).collect();
+    for (from, to) in ends.iter().copied().filter(|_| ends.len() > 1) {
+        let part = |l: &mut Lowering<'_, '_>, whole: &Array| {
+            let mut sizes = whole.sizes.clone();
+            *sizes.get_mut(dim)? = Dim::Fixed(to.checked_sub(from)?);
+            let mut at = l.speaker.vars(&sizes);
+            let place = at.get_mut(dim)?;
+            *place = l.speaker.e.shift(*place, Dim::Fixed(from))?;
+            let expr = l.speaker.at(whole, at)?;
+            Some(Array { sizes, expr, ..whole.clone() })
+        };
+        let (first, second) = (part(l, x)?, part(l, y)?);
+        if are_one(l, reals, &first, &second, false) != Some(true) {
+            reals.assumed.truncate(assumed);
+            return None;
+        }
+    }
+    (ends.len() > 1).then_some(true)
 }
 
 /// Whether both are one at each place of what conditions ask.
@@ -624,6 +653,9 @@ fn takes_reals(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let Some(computed) = computes(f, side, node) else { return false };
     let sees_bits = view.args(node).iter().any(|a| matches!(a, Arg::Dtype(_))) && computed.facts.step.is_some();
     let takes_bodies = view.args(node).iter().any(|a| a.nodes().any(|n| matches!(view.ty(n), ValueType::Body(_))));
+    if operator.effects.writes() && !gives_reals(f, side, node, computed) {
+        return false;
+    }
     // What raises for contents may raise for what rounding makes of them.
     let shown = crate::verify::effects::fits::surely_holds(f, side, node);
     let by_integers = computed.facts.within.is_some() || computed.facts.reaches.is_some();
@@ -639,9 +671,24 @@ fn takes_reals(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         && is_real(f, view.ty(node))
 }
 
+/// Whether what a call writes is made as real numbers: truths that are written to floats are none.
+fn gives_reals(f: &mut Functional<'_>, side: Side, node: NodeId, computed: &Operator) -> bool {
+    if computed.effects.writes() {
+        return true;
+    }
+    let view = f.view(side);
+    let site = CallSite { target: &computed.target, args: view.args(node), kwargs: view.kwargs(node), annotated: None };
+    match f.registry.infer_in(view, f.sizes.own(), site) {
+        Ok(ty) => is_real(f, &ty),
+        Err(_) => false,
+    }
+}
+
 fn is_real(f: &mut Functional<'_>, ty: &ValueType) -> bool {
+    // The ends of floats of 8 bits lie in the working range.
+    let wide = |d: Dtype| matches!(d, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64);
     let mut one = |t: &ValueType| match t {
-        ValueType::Tensor(t) => t.dtype.is_float() && t.sizes.iter().all(|d| f.sizes.is_settled(*d)),
+        ValueType::Tensor(t) => wide(t.dtype) && t.sizes.iter().all(|d| f.sizes.is_settled(*d)),
         _ => false,
     };
     match ty {
