@@ -108,7 +108,7 @@ impl Speaker<'_> {
             Meaning::Bags if self.over_reals && c.item == Some(0) => self.summed_in_bags(c),
             Meaning::Bags => None,
             Meaning::Running if self.over_reals || width(to).is_some() => self.running(c),
-            Meaning::RunningProduct if self.over_reals => self.running_product(c),
+            Meaning::RunningProduct if self.over_reals || width(to).is_some() => self.running_product(c),
             Meaning::RunningExtreme(fold) if (self.over_reals || !to.is_float()) && c.item == Some(0) => {
                 self.running_extreme(c, fold)
             }

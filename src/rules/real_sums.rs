@@ -479,6 +479,9 @@ impl Speaker<'_> {
     /// The product of the elements of a dimension up to this one, where they are few.
     pub(super) fn running_product(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let (x, to) = (c.array(0)?.clone(), c.result.dtype);
+        if width(to).is_some_and(|w| w > 1) && width(x.dtype).is_some() {
+            return self.running_product_of_integers(c, x);
+        }
         if x.dtype != to || !matches!(to, Dtype::F32 | Dtype::F64) {
             return None;
         }
@@ -496,6 +499,37 @@ impl Speaker<'_> {
             out = self.e.op(Op::Mul, to, &[out, factor])?;
         }
         Some(out)
+    }
+
+    /// The same of integers, however many there are: what is beyond counts as 1, of truths as true.
+    fn running_product_of_integers(&mut self, c: &Said<'_, '_>, x: Array) -> Option<ExprId> {
+        let to = c.result.dtype;
+        let x = Array { dtype: to, expr: self.e.op(Op::Cast, to, &[x.expr])?, ..x };
+        let [dim] = <[usize; 1]>::try_from(self.reduced_dims(c, x.sizes.len())?).ok()?;
+        let size = *x.sizes.get(dim)?;
+        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
+        let own = self.e.place(Place::Bound(level, size));
+        let mut at = self.vars(&x.sizes);
+        let reached = self.e.difference(*at.get(dim)?, own)?;
+        let reached = self.e.at_least_zero_expr(reached)?;
+        *at.get_mut(dim)? = own;
+        let element = self.at(&x, at)?;
+        let truth = match self.e.op_of(element) {
+            Some((Op::Cast, [inner])) if self.e.dtype(*inner) == Some(Dtype::Bool) => Some(*inner),
+            _ => None,
+        };
+        let factor = match truth {
+            Some(truth) => {
+                let beyond = self.e.op(Op::Not, Dtype::Bool, &[reached])?;
+                let either = self.e.op(Op::Or, Dtype::Bool, &[beyond, truth])?;
+                self.e.op(Op::Cast, to, &[either])?
+            }
+            None => {
+                let one = self.e.integer(to, 1)?;
+                self.e.op(Op::Choose, to, &[reached, element, one])?
+            }
+        };
+        self.e.reduced(Fold::Product, level, &[size], factor)
     }
 
     /// The greatest (least) of the elements of a dimension up to this one: what is beyond is the least (greatest) number of the dtype.

@@ -58,7 +58,7 @@ pub enum Meaning {
     Convolution,
     /// The sum of what stands before and here along a dimension, over the reals.
     Running,
-    /// The product of what stands before and here along a dimension of few places, over the reals.
+    /// The product of what stands before and here along a dimension: of few places over the reals, else of integers.
     RunningProduct,
     /// The greatest, or the least, of what stands before and here along a dimension, of integers and over the reals, and where it stands.
     RunningExtreme(Fold),

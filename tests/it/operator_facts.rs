@@ -86,7 +86,9 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
     let given = |b: &Bound<'_>| {
         b.args.iter().zip(&operator.schema.params).all(|(a, p)| !p.ty.holds_tensors() || **a != Arg::None)
     };
-    if facts.if_contiguous && rows.iter().any(laid_out) || facts.if_given.is_some() && !bound.is_some_and(given) {
+    let filled = |r: &Value| r[1].as_array().unwrap().iter().all(|n| *n != 0);
+    let holds = bound.is_some_and(given) && rows.iter().all(filled);
+    if facts.if_contiguous && rows.iter().any(laid_out) || facts.if_given.is_some() && !holds {
         return false;
     }
     let float = |r: &Value| r[0] == "f32" || r[0] == "f64";

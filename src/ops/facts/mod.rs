@@ -339,8 +339,8 @@ pub struct Facts {
     pub layout_decides: bool,
     /// `#if-contiguous`: what else is stated of when it never raises is so only where all its tensors are contiguous.
     pub if_contiguous: bool,
-    /// `#if-given`, `#if-given=MASK`: what else is stated of when it never raises is so only where it is given all tensors that it may be given, or where
-    /// MASK asks for the first result alone.
+    /// `#if-given`, `#if-given=MASK`: what else is stated of when it never raises is so only where it is given all tensors that it may be given, or
+    /// MASK asks for the first result alone, and all have elements.
     pub if_given: Option<Box<str>>,
     /// `#reshapes`: gives its operand another shape or other memory in place.
     pub reshapes: bool,

@@ -65,7 +65,11 @@ impl Elements {
         }
         // Of integers alone nothing is a NaN.
         let floats = all.iter().any(|id| self.dtype(*id).is_some_and(Dtype::is_float));
-        self.by(if floats { "exhausted" } else { "exhausted-integers" });
+        if floats {
+            self.by("exhausted");
+        } else {
+            self.by("exhausted-integers");
+        }
         true
     }
 

@@ -68,7 +68,7 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let writes = (0..bound.args.len()).any(|i| given(i) && crate::analysis::call::writes(operator, &bound, i));
     let functional = f.registry.functional(operator).filter(|_| writes);
     let stated = functional.unwrap_or(operator);
-    let total = gives_all(stated, &bound)
+    let total = is_given_all(f, side, node, stated, &bound)
         && match stated.facts.total {
             Total::Always => true,
             Total::Floats => tensor_operands(view, node).into_iter().all(|p| is_plain_float(f, side, p)),
@@ -130,15 +130,18 @@ fn tensor_types<'a>(f: &mut Functional<'a>, side: Side, node: NodeId) -> Option<
     tensor_operands(f.view(side), node).into_iter().map(|p| f.tensor(side, p)).collect()
 }
 
-/// Whether a call is given all tensors, where what is stated of it is so only then.
-pub(super) fn gives_all(operator: &Operator, bound: &Bound<'_>) -> bool {
+/// Whether a call is given all tensors, each with elements, where what is stated of it is so only then.
+fn is_given_all(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> bool {
     let Some(mask) = &operator.facts.if_given else { return true };
     let first_alone =
         operator.schema.param_index(mask).and_then(|i| bound.get(i).items()).is_some_and(
             |asked| matches!(asked, [Arg::Bool(_), rest @ ..] if rest.iter().all(|a| *a == Arg::Bool(false))),
         );
     let mut slots = operator.schema.params.iter().zip(&bound.args);
-    first_alone || slots.all(|(p, arg)| !p.ty.holds_tensors() || **arg != Arg::None)
+    let given = first_alone || slots.all(|(p, arg)| !p.ty.holds_tensors() || **arg != Arg::None);
+    let types = tensor_types(f, side, node);
+    let filled = |t: &&TensorType| t.sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(1), *d));
+    given && types.is_some_and(|types| types.iter().all(filled))
 }
 
 /// Whether a call is one of those that never raise among plain dtypes.

@@ -145,9 +145,8 @@ fn edge(f: &Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option
             _ => Some(Edge::Positive),
         },
         Some(Meaning::PowerOf) => power(0).is_none_or(|v| v <= 0.0).then_some(Edge::Elsewhere),
-        _ if is_sampler(&operator.target) => {
-            (is(1) && !matches!(bound.get(2), Arg::Int(0 | 2))).then_some(Edge::Elsewhere)
-        }
+        // A place that is NaN is some place to it, and of the nearest elements there is one.
+        _ if is_sampler(&operator.target) => is(1).then_some(Edge::Elsewhere),
         _ if norm_power(&operator.target).is_some_and(|k| *bound.get(k) != Arg::None) => {
             let counts = norm_power(&operator.target).and_then(power).is_none_or(|v| v < ROOT);
             counts.then_some(Edge::Elsewhere)
