@@ -10,7 +10,7 @@
 //! smallest normal one are not told from 0, as a device may not. Which of two zeros is the greater one, and which comes first of those in order, is the
 //! kernel's: what is divided by it is infinite on one side or the other.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Source};
@@ -87,15 +87,34 @@ impl Elements {
     /// Whether an element is 0 where it would be one if nothing were rounded, on the same side of 0 elsewhere; some of what it is made of is taken as it is.
     fn keeps_zero(&mut self, root: ExprId, given: &FxHashSet<ExprId>) -> Option<bool> {
         let mut kept: FxHashSet<ExprId> = FxHashSet::default();
+        // What numbers made of it so far, and at least: small ones one by one are a tiny one together.
+        let mut scales: FxHashMap<ExprId, (f64, f64)> = FxHashMap::default();
         for id in self.below(root) {
             self.spend(1)?;
             let expr = self.expr(id)?.clone();
-            let keeps = given.contains(&id) || matches!(expr.form, Form::Const(_) | Form::Number(_) | Form::Load(..));
-            if keeps || expr.dtype.is_float() && self.step_keeps_zero(&expr, &kept)? {
+            let own = given.contains(&id) || matches!(expr.form, Form::Const(_) | Form::Number(_) | Form::Load(..));
+            let (now, least) = if own { (1.0, 1.0) } else { self.scaled_by_numbers(&expr, &scales) };
+            scales.insert(id, (now, least));
+            if own || expr.dtype.is_float() && least >= SMALL && self.step_keeps_zero(&expr, &kept)? {
                 kept.insert(id);
             }
         }
         Some(kept.contains(&root))
+    }
+
+    /// By which numbers an element was multiplied, now and where they were smallest.
+    fn scaled_by_numbers(&self, expr: &Expr, scales: &FxHashMap<ExprId, (f64, f64)>) -> (f64, f64) {
+        let of = |k: &ExprId| scales.get(k).copied().unwrap_or((1.0, 1.0));
+        let (now, least) =
+            expr.kids.iter().map(of).fold((f64::INFINITY, 1.0_f64), |(now, least), (n, l)| (now.min(n), least.min(l)));
+        let number = |k: &ExprId| constant(self, *k).map(f64::abs);
+        let by = match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Mul), [a, b]) => number(a).or(number(b)).unwrap_or(1.0),
+            (Form::Op(Op::Div), [_, b]) => number(b).map_or(1.0, |v| 1.0 / v),
+            _ => 1.0,
+        };
+        let now = if now.is_finite() { now * by } else { 1.0 };
+        (now, least.min(now))
     }
 
     /// Whether nothing below an element leaves it open which of 0.0 and -0.0 it is.
