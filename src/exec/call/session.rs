@@ -19,7 +19,7 @@ use crate::exec::tensor::Tensor;
 use crate::exec::tensor::storage::Meter;
 use crate::exec::tensor::value::Value;
 use crate::graph::{Arg, Device, StrId, ValueType};
-use crate::ops::{CallFault, CallSite, Operator, Param, Registry, Sharing, TypeError};
+use crate::ops::{CallFault, CallSite, Exactness, Expansion, Operator, Param, Registry, Sharing, TypeError};
 use crate::sym::Symbols;
 
 /// What a run holds beside its values.
@@ -37,6 +37,8 @@ pub struct Session<'r> {
     pub wide: Option<Casts>,
     /// In a wide run: whether a conversion that is called is none, for its operand has that dtype in the program.
     pub(in crate::exec) keeps_dtype: bool,
+    /// Whether an operator whose definition is the same over the reals is that, whatever kernel it has: each of its calls rounds.
+    pub by_definition: bool,
     /// When a run ends that has not come to its end: an error that says so.
     pub deadline: Option<Instant>,
     /// The most bytes that a tensor may take; what is larger is not made.
@@ -60,6 +62,7 @@ impl<'r> Session<'r> {
             left: u64::MAX,
             wide: None,
             keeps_dtype: false,
+            by_definition: false,
             deadline: None,
             most_bytes: None,
         }
@@ -145,6 +148,14 @@ impl<'r> Session<'r> {
         };
         let (operator, kernel) = (call.operator, self.kernels.get(&call.operator.target));
         memory::check(operator, &operands, &result, self.most_bytes)?;
+        let gives_list = matches!(&*operator.schema.returns, [one] if one.ty.is_list());
+        if self.by_definition && self.registry.exactness(operator) == Some(Exactness::Real) {
+            let expansion = self.registry.decompose(&operands, &mut Symbols::default(), site);
+            if let Ok(Some(expansion)) = expansion {
+                drop(call);
+                return self.run_parts(&expansion, &operands, gives_list);
+            }
+        }
         let mut cx = Cx { call, operands: &operands, result, session: self };
         if let Some(kernel) = kernel {
             return kernel(&mut cx);
@@ -153,7 +164,6 @@ impl<'r> Session<'r> {
             Some(Form::InPlace(sibling, written)) => in_place(&mut cx, sibling, written),
             Some(Form::Out(sibling)) => into_out(&mut cx, sibling),
             None => {
-                let gives_list = matches!(&*operator.schema.returns, [one] if one.ty.is_list());
                 drop(cx);
                 self.call_parts(&operands, site, gives_list)
             }
@@ -166,7 +176,15 @@ impl<'r> Session<'r> {
         let none =
             || CallFault::Unsupported { what: "running this operator: it has neither kernel nor decomposition".into() };
         let expansion = self.registry.decompose(operands, &mut Symbols::default(), site).map_err(|e| *e.fault)?;
-        let expansion = expansion.ok_or_else(none)?;
+        self.run_parts(&expansion.ok_or_else(none)?, operands, gives_list)
+    }
+
+    fn run_parts(
+        &mut self,
+        expansion: &Expansion,
+        operands: &Operands,
+        gives_list: bool,
+    ) -> Result<Value, CallFault> {
         let inputs = expansion.inputs.iter().map(|n| operands.get(*n).cloned().map_or(Value::None, Value::Tensor));
         let results =
             crate::exec::run::program::run_expansion(&expansion.graph, inputs, self).map_err(|e| match e {

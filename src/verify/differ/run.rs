@@ -249,6 +249,21 @@ pub fn run(
     }
 }
 
+/// Runs a program of the pair in its own dtypes, operators being what they are defined as: kernels that compute wider round less than that.
+pub fn by_definition(subject: &Subject<'_>, graph: &Graph, inputs: &[Value], aliased: bool, deadline: Instant) -> Run {
+    let mut session = session(subject, None, deadline);
+    session.by_definition = true;
+    in_session(subject, graph, inputs, aliased, session, &mut ())
+}
+
+fn session<'s>(subject: &Subject<'s>, casts: Option<Casts>, deadline: Instant) -> Session<'s> {
+    let mut session = Session::new(subject.registry, kernels(), 1);
+    session.wide = casts;
+    session.deadline = Some(deadline);
+    session.most_bytes = Some(subject.most_bytes);
+    session
+}
+
 /// Runs a program of the pair and tells an observer of every call.
 pub fn watched(
     subject: &Subject<'_>,
@@ -258,11 +273,18 @@ pub fn watched(
     deadline: Instant,
     observer: &mut dyn Observer,
 ) -> Run {
-    let mut session = Session::new(subject.registry, kernels(), 1);
-    session.wide = casts;
-    session.deadline = Some(deadline);
-    session.most_bytes = Some(subject.most_bytes);
-    let meter = session.meter().clone();
+    in_session(subject, graph, inputs, aliased, session(subject, casts, deadline), observer)
+}
+
+fn in_session(
+    subject: &Subject<'_>,
+    graph: &Graph,
+    inputs: &[Value],
+    aliased: bool,
+    mut session: Session<'_>,
+    observer: &mut dyn Observer,
+) -> Run {
+    let (casts, meter) = (session.wide, session.meter().clone());
     let Some(given) = given(subject, inputs, aliased, casts, &meter) else {
         return Run::Barred("an input cannot be made".into());
     };
