@@ -179,12 +179,7 @@ impl<'r> Session<'r> {
         self.run_parts(&expansion.ok_or_else(none)?, operands, gives_list)
     }
 
-    fn run_parts(
-        &mut self,
-        expansion: &Expansion,
-        operands: &Operands,
-        gives_list: bool,
-    ) -> Result<Value, CallFault> {
+    fn run_parts(&mut self, expansion: &Expansion, operands: &Operands, gives_list: bool) -> Result<Value, CallFault> {
         let inputs = expansion.inputs.iter().map(|n| operands.get(*n).cloned().map_or(Value::None, Value::Tensor));
         let results =
             crate::exec::run::program::run_expansion(&expansion.graph, inputs, self).map_err(|e| match e {

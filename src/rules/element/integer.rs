@@ -269,6 +269,11 @@ impl Elements {
                 }
             }
             (Op::Rem, [a, b]) => {
+                if let (Form::Index(at), Some(size)) = (self.expr(*a)?.form.clone(), self.whole_size(dtype, *b)) {
+                    self.by("remainder-by-quotient");
+                    let left = self.remainder(at, size)?;
+                    return self.index_value(dtype, left);
+                }
                 if self.number(*b).is_none_or(|n| n <= 0) {
                     self.integers_of(*b).filter(|(low, _)| *low > 0)?;
                 }
@@ -318,8 +323,19 @@ impl Elements {
         }
     }
 
+    /// The size, a symbol that is at least 1, that an integer is.
+    fn whole_size(&self, dtype: Dtype, x: ExprId) -> Option<Dim> {
+        let size = self.size_of_index(x).filter(|size| size.fixed().is_none() && dtype == Dtype::I64)?;
+        self.at_most(Dim::Fixed(1), size).then_some(size)
+    }
+
     fn divided_down(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
         let Some(by) = self.number(b) else {
+            if let (Form::Index(at), Some(size)) = (self.expr(a)?.form.clone(), self.whole_size(dtype, b)) {
+                self.by("quotient-of-index");
+                let over = self.quotient(at, size)?;
+                return self.index_value(dtype, over);
+            }
             self.integers_of(b).filter(|(low, _)| *low > 0)?;
             return self.raw(Op::DivFloor, dtype, &[a, b]);
         };

@@ -97,7 +97,7 @@ fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
         return false;
     }
     let one_device = types.windows(2).all(|pair| matches!(pair, [a, b] if a.device == b.device));
-    one_device && states(operator, graph, node, &bound, &types) && lies_so(f, graph, node, operator, &bound)
+    one_device && states(f, operator, graph, node, &bound, &types) && lies_so(f, graph, node, operator, &bound)
 }
 
 /// Whether sizes that are symbols fit for all their values.
@@ -149,10 +149,17 @@ fn parts_fit(operator: &Operator, bound: &Bound<'_>, from: Option<&TensorType>) 
     }
 }
 
-fn states(operator: &Operator, graph: &Graph, node: NodeId, bound: &Bound<'_>, types: &[&TensorType]) -> bool {
+fn states(
+    f: &mut Functional<'_>,
+    operator: &Operator,
+    graph: &Graph,
+    node: NodeId,
+    bound: &Bound<'_>,
+    types: &[&TensorType],
+) -> bool {
     match operator.facts.total {
         Total::Always => true,
-        total if total.goes_by_dtypes() => holds_plainly(graph, node, operator, bound, Some(types)),
+        total if total.goes_by_dtypes() => holds_plainly(&mut f.sizes, graph, node, operator, bound, Some(types)),
         Total::Floats | Total::Numbers => {
             types.iter().all(|t| matches!(t.dtype, crate::graph::Dtype::F32 | crate::graph::Dtype::F64))
                 && operator.schema.params.iter().zip(&bound.args).all(|(p, a)| {

@@ -14,6 +14,7 @@ use crate::ops::{
     view_strides,
 };
 use crate::sym::{Dim, Symbols};
+use crate::term::sizes::Sizes;
 use crate::term::term::Side;
 use crate::verify::effects::definition::by_definition;
 use crate::verify::effects::{contract, quantised};
@@ -78,8 +79,8 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
             }
             Total::Computed => is_computed(f, side, &bound),
             total if total.goes_by_dtypes() => {
-                let view = f.view(side);
-                holds_plainly(view, node, stated, &bound, tensor_types(f, side, node).as_deref())
+                let (view, types) = (f.view(side), tensor_types(f, side, node));
+                holds_plainly(&mut f.sizes, view, node, stated, &bound, types.as_deref())
             }
             _ => false,
         };
@@ -146,6 +147,7 @@ fn is_given_all(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Ope
 
 /// Whether a call is one of those that never raise among plain dtypes.
 pub(super) fn holds_plainly(
+    sizes: &mut Sizes<'_>,
     view: &dyn View,
     node: NodeId,
     operator: &Operator,
@@ -190,6 +192,9 @@ pub(super) fn holds_plainly(
         _ if view.ty(node).as_tensor().is_some_and(|t| t.dtype.is_float()) => true,
         Some(Arg::Int(v)) => *v != 0,
         Some(Arg::Float(v)) => *v != 0.0,
+        Some(Arg::Node(n)) => {
+            matches!(view.ty(*n), ValueType::SymInt(d) if sizes.is_settled(*d) && sizes.at_most(Dim::Fixed(1), *d))
+        }
         _ => false,
     };
     let raised = dtypes.iter().all(|d| d.is_float()) || matches!(bound.args.get(1), Some(Arg::Int(0..)));
