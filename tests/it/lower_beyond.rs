@@ -2,8 +2,11 @@
 
 use airlock::formats::text;
 use airlock::graph::Graph;
-use airlock::lower::ge::proto::OpDef;
-use airlock::lower::ge::{LowerError, Lowered, Options, lower};
+use airlock::lower::ge::proto::{AttrDef, OpDef, Value as Attr};
+use airlock::lower::ge::{self, Format, LowerError, Lowered, Options, lower};
+use airlock::ops::Registry;
+use airlock::pipeline::judge_lowered;
+use airlock::verify::{Finding, JudgeOptions};
 
 fn graph(inputs: &str, lines: &[&str], returned: &str) -> Graph {
     let body: String = lines.iter().map(|l| format!("        {l}\n")).collect();
@@ -141,6 +144,44 @@ fn from_cann_8_2_on_equal_parts_in_order_are_exchanged_by_an_operator_of_their_o
     for version in [None, Some("8.1.RC1"), Some("7.9")] {
         assert_eq!(made(counts, starts, version), "HcomAllToAllV");
     }
+}
+
+/// One exchange of four ranks: what is sent and received, and where it begins.
+fn exchange(counts: &str, starts: &str, received: &str) -> Graph {
+    let line = format!(
+        "y: \"f32[8, 4]\" = torch.ops.npu_define.all_to_all_single_npu.default(x, {counts}, {starts}, {received}, [0, 8, 16, 24], '', \
+         [0, 1, 2, 3], 4)"
+    );
+    graph("x: \"f32[8, 4]\"", &[&line], "y")
+}
+
+#[test]
+fn an_exchange_of_equal_parts_in_order_is_proved_and_stands_for_no_other() {
+    let (counts, starts) = ("[8, 8, 8, 8]", "[0, 8, 16, 24]");
+    let options = Options { cann_version: Some("8.2.RC1".into()), ..Options::default() };
+    let lowered = lower(&exchange(counts, starts, counts), &options).unwrap();
+    assert!(kinds(&lowered).contains(&"HcomAllToAll"));
+    let registry = Registry::standard();
+    let verdict = |graph: &Graph, lowered: &Lowered| {
+        let bytes = ge::encode(&lowered.graph, Format::Bin);
+        judge_lowered(&bytes, &lowered.host, graph, &registry, &JudgeOptions::default()).verdict
+    };
+    let own = verdict(&exchange(counts, starts, counts), &lowered);
+    assert!(own.accepted && own.verdict == Finding::Proved, "{}", own.reason);
+    for (counts, starts, received) in [
+        ("[8, 8, 4, 12]", starts, counts),
+        (counts, starts, "[8, 8, 4, 12]"),
+        (counts, "[8, 0, 16, 24]", counts),
+        ("[4, 4, 4, 4]", starts, "[4, 4, 4, 4]"),
+    ] {
+        let other = verdict(&exchange(counts, starts, received), &lowered);
+        assert!(other.verdict != Finding::Proved, "{counts} from {starts}, {received} received");
+    }
+    let mut elsewhere = lowered.clone();
+    for op in elsewhere.graph.op.iter_mut().filter(|op| op.r#type == "HcomAllToAll") {
+        op.attr.insert("group".into(), AttrDef { value: Some(Attr::S(b"another".to_vec())) });
+    }
+    assert!(verdict(&exchange(counts, starts, counts), &elsewhere).verdict != Finding::Proved, "another group");
 }
 
 #[test]

@@ -96,6 +96,24 @@ fn spoil(lowered: &mut Lowered, kind: &str, fault: &Fault) {
 
 const FAULTS: &[(&str, &str, &str, Fault)] = &[
     (
+        "g: \"f32[1, 1, 4, 4]\"",
+        "f32[1, 1, 2, 2] = upsample_nearest2d_backward.default(g, [4, 4], [1, 1, 2, 2], 2, 2)",
+        "ResizeNearestNeighborV2Grad",
+        Fault::Attribute("align_corners", Attr::B(true)),
+    ),
+    (
+        "x: \"f32[2, 3]\"",
+        "f32[4] = new_empty.default(x, [4])",
+        "Empty",
+        Fault::Attribute("dtype", Attr::Dt(DataType::Float16 as i64)),
+    ),
+    (
+        "g: \"f32[2, 3]\", x: \"f32[2, 3]\", b: \"f32[0]\"",
+        "f32[2, 3] = log_sigmoid_backward.default(g, x, b)",
+        "LogSigmoidGrad",
+        Fault::Inputs,
+    ),
+    (
         "x: \"f32[4]\", y: \"f32[4]\"",
         "f32[4] = div.Tensor_mode(x, y, rounding_mode = 'floor')",
         "FloorDiv",
@@ -656,5 +674,28 @@ fn values_and_places_of_a_pair_are_not_taken_for_each_other() {
         end.input.swap(0, 1);
         let spoilt = judged(&graph, &lowered, &registry).verdict;
         assert_eq!(spoilt.verdict, Finding::Refuted, "{call}: {}", spoilt.reason);
+    }
+}
+
+/// Results of one type may be exchanged without anything that types show.
+#[test]
+fn results_of_attention_stand_in_their_places() {
+    let program = "class GraphModule(torch.nn.Module):
+    def forward(self, q: \"f32[2, 4, 8, 8]\", k: \"f32[2, 4, 8, 8]\", v: \"f32[2, 4, 8, 8]\"):
+        c = torch.ops.npu.npu_fusion_attention.default(q, k, v, 4, 'BNSD', scale = 0.25)
+        a: \"f32[2, 4, 8, 8]\" = c[0]
+        m: \"f32[2, 4, 8, 8]\" = c[1]
+        s: \"f32[2, 4, 8, 8]\" = c[2]
+        return (a, m, s)
+";
+    let registry = Registry::standard();
+    let graph = text::read(program, &text::ReadOptions::of_file("t.fx")).unwrap();
+    let lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+    let whole = judged(&graph, &lowered, &registry).verdict;
+    assert!(whole.accepted && whole.verdict == Finding::Proved, "{}", whole.reason);
+    for (a, b) in [(0, 1), (1, 2), (0, 2)] {
+        let mut spoilt = lowered.clone();
+        spoil(&mut spoilt, "NetOutput", &Fault::Between(a, b));
+        assert_ne!(judged(&graph, &spoilt, &registry).verdict.verdict, Finding::Proved, "{a} and {b}");
     }
 }

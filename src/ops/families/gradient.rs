@@ -7,6 +7,7 @@ use crate::ops::families::norm::suggested;
 use crate::ops::typing::call::{Call, Operand};
 use crate::ops::typing::out;
 use crate::ops::typing::sizes;
+use crate::sym::Dim;
 
 type Typed = Result<ValueType, CallFault>;
 
@@ -45,11 +46,16 @@ fn plain(c: &mut Call<'_>, t: &TensorType) -> Typed {
 /// Written into a tensor like the gradient that comes in, unless the input makes it larger.
 fn of_gradient(c: &mut Call<'_>) -> Typed {
     let (gradient, t, buffer) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
-    let dims = out::broadcast(c, 1, &[&gradient.sizes, &t.sizes, &buffer.sizes])?;
+    // Kernels of devices keep nothing in the buffer, and read nothing of one without elements.
+    let is_kept = &*buffer.device.kind == "cpu" || buffer.sizes.as_slice() != [Dim::Fixed(0)];
+    let all: Vec<&TensorType> = [gradient, t].into_iter().chain(is_kept.then_some(buffer)).collect();
+    let shapes: Vec<&[Dim]> = all.iter().map(|t| t.sizes.as_slice()).collect();
+    let dims = out::broadcast(c, 1, &shapes)?;
     if sizes::all_same(c.symbols, &dims, &gradient.sizes) {
         return out::like(c, gradient.dtype, gradient);
     }
-    out::row_or_open(c, gradient.dtype, dims, &[Some(gradient), Some(t), Some(buffer)])
+    let operands: Vec<Option<&TensorType>> = all.into_iter().map(Some).collect();
+    out::row_or_open(c, gradient.dtype, dims, &operands)
 }
 
 /// One walk over input, weight and gradient gives both. The weight's gradient is not yet summed over what the weight was broadcast to.

@@ -24,6 +24,10 @@ pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline:
     }
     let mut held = 0_usize;
     for trial in trials.list.iter().filter(|t| t.ground == Ground::Inside).take(INPUTS) {
+        // Inputs alone may take long to make; a run that was made before counts.
+        if Instant::now() >= deadline {
+            break;
+        }
         let sizes = trials.sizes.get(trial.sizes).cloned().unwrap_or_default();
         let Some(inputs) = run::inputs(subject, &sizes, From::Trial(trial, seed)) else { continue };
         let lab = Lab::new(subject, &inputs, trial.aliased, deadline);
@@ -39,6 +43,9 @@ pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline:
             return Err(format!("output {k} is rounded more than 12 times as far as before, and 64 units"));
         }
         held = held.saturating_add(1);
+    }
+    if held == 0 && Instant::now() >= deadline {
+        return Err("time ran out before both graphs were run to see what rounding does".into());
     }
     if held == 0 {
         return Err("no inputs could be run on both graphs to see what rounding does".into());
@@ -82,4 +89,31 @@ fn floats(ran: &Ran) -> Vec<Option<(Vec<f64>, f64, f64)>> {
 
 fn farthest(x: &[f64], p: &[f64]) -> f64 {
     x.iter().zip(p).map(|(u, v)| (u - v).abs()).filter(|d| d.is_finite()).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::text::{ReadOptions, read};
+    use crate::ops::Registry;
+    use crate::verify::JudgeOptions;
+    use crate::verify::differ::trials;
+
+    #[test]
+    fn no_inputs_are_made_once_the_time_is_over() {
+        let text = "class GraphModule(torch.nn.Module):
+    def forward(self, x: \"f32[4]\"):
+        y: \"f32[4]\" = torch.ops.aten.exp.default(x)
+        return (y,)
+";
+        let graph = read(text, &ReadOptions::of_file("t.fx")).unwrap();
+        let (registry, options) = (Registry::standard(), JudgeOptions::default());
+        let mut subject = Subject::of(&graph, &graph, &registry, &options).unwrap();
+        let trials = trials::of(&mut subject, options.budget.bytes);
+        let now = Instant::now();
+        let over = rounding(&mut subject, &trials, options.seed, now).unwrap_err();
+        assert!(over.starts_with("time ran out"), "{over}");
+        let later = now.checked_add(std::time::Duration::from_secs(600)).unwrap();
+        assert!(rounding(&mut subject, &trials, options.seed, later).unwrap() > 0);
+    }
 }

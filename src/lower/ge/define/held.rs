@@ -159,10 +159,10 @@ fn is_nothing(value: &Value) -> bool {
 
 /// Whether what feeds a slot of a norm scales or moves nothing: what stands there for an argument that is not given.
 fn is_idle(b: &Build<'_>, target: &str, slot: &str, fed: &[Value]) -> bool {
-    let idle = match slot {
-        _ if target != "aten._native_batch_norm_legit_functional.default" => return false,
-        "weight" => [Arg::Int(1), Arg::Float(1.0)],
-        "bias" => [Arg::Int(0), Arg::Float(0.0)],
+    let idle = match (target, slot) {
+        ("aten._native_batch_norm_legit_functional.default", "weight")
+        | ("aten.native_layer_norm_backward.default", "gamma") => [Arg::Int(1), Arg::Float(1.0)],
+        ("aten._native_batch_norm_legit_functional.default", "bias") => [Arg::Int(0), Arg::Float(0.0)],
         _ => return false,
     };
     match fed {

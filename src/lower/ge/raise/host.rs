@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::{RaiseError, Raised, Raising};
+use super::{Opaque, RaiseError, Raised, Raising};
 use crate::analysis::{self, Place, Shares, Storages};
 use crate::graph::{Arg, BodyId, Device, Graph, NewNode, NodeId, NodeKind, Signature, ValueType, View};
 use crate::ops::{Operator, Registry, is_contiguous};
@@ -68,10 +68,22 @@ pub fn comparable(mut graph: Graph, registry: &Registry) -> Graph {
         let copy = graph.insert(BodyId::ROOT, Some(output), &name, new);
         copies.insert(node, copy);
     }
-    let args: Vec<Arg> =
-        graph.args(output).iter().map(|a| a.map_nodes(&mut |n| copies.get(&n).copied().unwrap_or(n))).collect();
+    let copied = |a: &Arg| a.map_nodes(&mut |n| copies.get(&n).copied().unwrap_or(n));
+    // A call that gives nothing is no value, wherever it stands.
+    let kept = |a: &Arg| if gives_nothing(&graph, registry, a) { Arg::None } else { copied(a) };
+    let each = |a: &Arg| match a {
+        Arg::List(items) => Arg::List(items.iter().map(kept).collect()),
+        Arg::Tuple(items) => Arg::Tuple(items.iter().map(kept).collect()),
+        one => kept(one),
+    };
+    let args: Vec<Arg> = graph.args(output).iter().map(each).collect();
     graph.set_args(output, args.into(), Box::default());
     graph
+}
+
+fn gives_nothing(graph: &Graph, registry: &Registry, value: &Arg) -> bool {
+    let call = value.as_node().filter(|n| graph.kind(*n) == NodeKind::Call);
+    call.and_then(|n| registry.operator_of(graph, n)).is_some_and(|o| o.schema.returns.is_empty())
 }
 
 /// Whether a value surely lies in no input's memory.
@@ -248,6 +260,11 @@ impl Raising<'_, '_> {
         if text == "const"
             && let ValueType::SymInt(Dim::Fixed(_)) = original.ty(node)
         {
+            if original.target(node) == "_operator.getitem" {
+                let reason = "a number among a call's results is the host's, and has no definition".to_string();
+                let (name, kind) = (original.name(node).to_string(), original.target(node).to_string());
+                return Err(RaiseError::Opaque { nodes: vec![Opaque { node: name, kind, reason }] });
+            }
             return self.replay(original, node, replayed, &|o, n| matches!(o.ty(n), ValueType::SymInt(_)));
         }
         if let Some(said) = text.strip_prefix("sym:") {

@@ -23,6 +23,9 @@ const PUT: &str = "aten.index_put.default";
 const COPY: &str = "aten.clone.default";
 const QUOTIENT: &str = "aten.div.Tensor_mode";
 const SORTED: &str = "aten.sort.stable";
+const UNSET: &str = "aten.new_empty.default";
+const EMPTY: &str = "aten.empty.memory_format";
+const LOG_SIGMOID_GRADIENT: &str = "aten.log_sigmoid_backward.default";
 
 /// What may widen half precision on the way.
 const SOFTMAXES: [&str; 2] = ["aten._softmax.default", "aten._log_softmax.default"];
@@ -104,7 +107,12 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
             COPY => as_conjugate(graph, node),
             COUNTED | COUNTED_FROM | COUNTED_BY => one_by_one(graph, node),
             target if target.starts_with(RESAMPLING) && target.ends_with(".vec") => by_sizes(graph, node),
-            target if target.starts_with(RESAMPLING) => by_corners(graph, node),
+            target if target.starts_with(RESAMPLING) => {
+                by_place(graph, registry, node);
+                by_corners(graph, node);
+            }
+            UNSET => as_empty(graph, node),
+            LOG_SIGMOID_GRADIENT => without_buffer(graph, node),
             SORTED => as_stable(graph, node),
             target if SOFTMAXES.contains(&target) => widened_first(graph, registry, node),
             target if THAT_RAISE.contains(&target) => without_check(graph, node),
@@ -154,6 +162,9 @@ fn by_corners(graph: &mut Graph, node: NodeId) {
         (_, []) => return,
     };
     // The nearest sample is taken without a word on corners.
+    for scale in args.iter_mut().skip(2) {
+        *scale = scale_of(scale);
+    }
     let (corners, scales) = match args.as_mut_slice() {
         [_, _, Arg::Bool(corners), scales @ ..] => (*corners, scales),
         [_, _, scales @ ..] | [_, _, Arg::List(_), scales @ ..]
@@ -180,6 +191,59 @@ fn by_corners(graph: &mut Graph, node: NodeId) {
         }
     }
     graph.set_args(node, args.into(), Box::default());
+}
+
+/// A scale is a float, however it is written.
+#[allow(clippy::cast_precision_loss)] // Small.
+fn scale_of(arg: &Arg) -> Arg {
+    match arg {
+        Arg::Int(n) if n.unsigned_abs() <= 4096 => Arg::Float(*n as f64),
+        other => other.clone(),
+    }
+}
+
+/// Arguments that go by name, in their places, where nothing is left out between them.
+fn by_place(graph: &mut Graph, registry: &Registry, node: NodeId) {
+    let Some(operator) = registry.operator_of(graph, node) else { return };
+    let (mut args, mut kwargs) = (graph.args(node).to_vec(), graph.kwargs(node).to_vec());
+    let named = |kwargs: &[(StrId, Arg)], name: &str| kwargs.iter().position(|(k, _)| graph.texts.text(*k) == name);
+    while let Some(param) = operator.schema.params.get(args.len()).filter(|p| !p.kwarg_only)
+        && let Some(at) = named(&kwargs, &param.name)
+    {
+        args.push(kwargs.remove(at).1);
+    }
+    if kwargs.is_empty() {
+        graph.set_args(node, args.into(), Box::default());
+    }
+}
+
+/// New memory of which nothing is said but its size and type; where the operand lies says nothing of it.
+fn as_empty(graph: &mut Graph, node: NodeId) {
+    let [Arg::Node(_), sizes] = graph.args(node) else { return };
+    let Some(ty) = graph.ty(node).as_tensor() else { return };
+    let (sizes, dtype, device) = (sizes.clone(), ty.dtype, ty.device.clone());
+    let is_stated = |(key, value): &(StrId, Arg)| match graph.texts.text(*key) {
+        "dtype" | "device" => true,
+        "layout" => *value == Arg::Layout(Layout::Strided) || *value == Arg::None,
+        _ => *value == Arg::Bool(false) || *value == Arg::None,
+    };
+    if !graph.kwargs(node).iter().all(is_stated) {
+        return;
+    }
+    let named = [("dtype", Arg::Dtype(dtype)), ("device", Arg::Device(device))];
+    let kwargs: Vec<(StrId, Arg)> = named.into_iter().map(|(k, v)| (graph.texts.intern(k), v)).collect();
+    graph.set_args(node, Box::new([sizes]), kwargs.into());
+    let target = graph.texts.intern(EMPTY);
+    graph.set_target(node, target);
+}
+
+/// Kernels of devices do not read what the forward pass kept for the CPU.
+fn without_buffer(graph: &mut Graph, node: NodeId) {
+    let [gradient, Arg::Node(own), Arg::Node(_)] = graph.args(node) else { return };
+    if graph.ty(*own).as_tensor().is_some_and(|t| &*t.device.kind != "cpu") {
+        let args = [gradient.clone(), Arg::Node(*own), Arg::Node(*own)];
+        graph.set_args(node, args.into(), Box::default());
+    }
 }
 
 /// The sizes that are said from a place on; none where one of them is a symbol.
@@ -610,6 +674,28 @@ mod tests {
             |corners: &str| call(x, y, &format!("upsample_bilinear2d.default(x, [6, 6], {corners}, 1.7, 1.7)"));
         assert!(resampled("True").contains("[6, 6], True, None, None)"));
         assert!(resampled("False").contains("[6, 6], False, 1.7, 1.7)"));
+    }
+
+    #[test]
+    fn whole_scales_are_scales_and_memory_that_is_pinned_or_a_buffer_that_is_read_is_kept() {
+        let nearest = |how: &str| {
+            let made = format!("upsample_nearest2d_backward.default(g, [4, 4], [1, 1, 2, 2], {how})");
+            call("g: \"f32[1, 1, 4, 4]\"", "f32[1, 1, 2, 2]", &made)
+        };
+        for ratio in ["2, 2", "2.0, scales_w = 2", "scales_h = 2.0, scales_w = 2.0"] {
+            assert!(nearest(ratio).contains("[1, 1, 2, 2], None, None)"), "{}", nearest(ratio));
+        }
+        assert!(nearest("3, 3").contains("[1, 1, 2, 2], 3.0, 3.0)"), "{}", nearest("3, 3"));
+        let memory = |how: &str| call("x: \"f32[2]\"", "f32[4]", &format!("new_empty.default(x, [4]{how})"));
+        assert!(memory("").contains("empty.memory_format([4], dtype = torch.float32"), "{}", memory(""));
+        assert!(memory(", pin_memory = True").contains("new_empty"));
+        let gradient = |device: &str| {
+            let t = |name: &str| format!("{name}: \"f32[2]{device}\"");
+            let inputs = format!("{}, {}, {}", t("g"), t("x"), t("b"));
+            call(&inputs, &format!("f32[2]{device}"), "log_sigmoid_backward.default(g, x, b)")
+        };
+        assert!(gradient("npu:0").contains("(g, x, x)"), "{}", gradient("npu:0"));
+        assert!(gradient("cpu").contains("(g, x, b)"), "{}", gradient("cpu"));
     }
 
     #[test]

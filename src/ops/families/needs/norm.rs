@@ -2,6 +2,7 @@
 
 use super::shared::no_complex_result;
 use crate::graph::{Dtype, ValueType};
+use crate::ops::error::CallFault;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::require::{Entry, Needed, is_empty, size};
 use crate::ops::typing::sizes;
@@ -195,9 +196,18 @@ fn batch_gradient(c: &Call<'_>) -> Needed {
     c.need_sizes(0, &t.sizes)?;
     c.need_same_dtype(0, 1)?;
     for name in ["weight", "running_mean", "running_var", "save_mean", "save_invstd"] {
-        one_each(c, name, size(t, 1))?;
+        if !is_left_empty(c, name)? {
+            one_each(c, name, size(t, 1))?;
+        }
     }
     mixed(c, 1, &["weight", "running_mean", "running_var", "save_mean", "save_invstd"])
+}
+
+/// Whether statistics of the batch are those without elements that a norm gives which does not train: nobody reads them then.
+fn is_left_empty(c: &Call<'_>, name: &str) -> Result<bool, CallFault> {
+    let is_of_batch = name.starts_with("save_") && !c.bool(place(c, "train"))?;
+    let stated = c.opt_tensor(place(c, name))?;
+    Ok(is_of_batch && stated.is_some_and(|t| t.sizes.as_slice() == [Dim::Fixed(0)]))
 }
 
 fn groups_fit(c: &Call<'_>, i: usize, channels: Dim) -> Needed {
