@@ -180,6 +180,7 @@ pub fn judge_lowered(
             ge::without_idle_writes(&mut raised.graph);
             let mut before = ge::comparable(settled, registry);
             let mut defined = ge::by_definition(&mut before, &raised.graph, registry);
+            defined.extend(ge::one_by_one(&mut before, &mut raised.graph, registry));
             let (rows, apart) = ge::biased(&mut before, &mut raised.graph, registry);
             defined.extend(apart);
             ge::spelled(&mut before, registry);
@@ -187,6 +188,7 @@ pub fn judge_lowered(
             let singles = ge::rounded_first(&mut before, &raised.graph, registry);
             let ties = ge::sorted_first(&mut before, &raised.graph, registry);
             defined.extend(of_form);
+            ge::named_alike(&mut raised.graph, &before);
             let zeros = ge::with_zeros(&mut before, &raised.graph, registry);
             let graph = std::mem::take(&mut raised.graph);
             let mut verdict = verify::judge_own_pair(before, graph, registry, options);

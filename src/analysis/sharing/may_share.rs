@@ -124,6 +124,12 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
     let (Some(from), Some(to)) = (type_of(view, operand).as_tensor(), type_of(view, place).as_tensor()) else {
         return Some(Shares::Maybe(operand));
     };
+    let argument = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
+    // A product of several is memory of its own, whatever their types.
+    let several = || argument("tensors").and_then(Arg::items).is_some_and(|all| all.len() > 1);
+    if operator.facts.shares == Some(SharesWhen::Alone) && several() {
+        return None;
+    }
     // What is somebody's word decides nothing.
     if view.hearsay(operand.node).sizes() || view.hearsay(place.node).sizes() {
         return Some(Shares::Maybe(operand));
@@ -133,7 +139,6 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
     }
     let unknown = TensorType { strides: None, ..from.clone() };
     let from = if view.hearsay(operand.node).strides() { &unknown } else { from };
-    let argument = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
     let maybe = Some(Shares::Maybe(operand));
     let same = Some(Shares::Same(operand));
     match operator.facts.shares {
@@ -161,7 +166,6 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
         },
         // Of one operand it is a view, where it sums over nothing; of several a product.
         Some(SharesWhen::Alone) => match argument("tensors").and_then(Arg::items) {
-            Some([_, _, ..]) => None,
             Some([_]) if argument("equation").is_some_and(sums) => None,
             _ => maybe,
         },

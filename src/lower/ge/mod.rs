@@ -48,7 +48,7 @@ pub use lowering::{LowerError, Lowered, Options, Remark, Unsupported, draft, low
 pub use proto::GraphDef;
 pub use raise::{
     ANY_OF_EQUALS, ONE_IS_ROUNDED, Opaque, ROW_IS_ADDED, RaiseError, Raised, biased, by_definition, by_form,
-    comparable, raise, rounded_first, sorted_first, spelled, with_zeros, without_idle_writes, without_own_memory,
-    without_waits,
+    comparable, named_alike, one_by_one, raise, rounded_first, sorted_first, spelled, with_zeros, without_idle_writes,
+    without_own_memory, without_waits,
 };
 pub use written::Written;

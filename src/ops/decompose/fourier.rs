@@ -15,7 +15,9 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, inverse_half, &["aten.fft_ihfft.default"]),
     (Exact, |b| many(b, false), &["aten.fft_fftn.default", "aten.fft_fft2.default"]),
     (Exact, |b| many(b, true), &["aten.fft_ifftn.default", "aten.fft_ifft2.default"]),
-    (Real, both_halves, &["aten._fft_r2c.default"]),
+    (Real, along_each, &["aten._fft_c2c.default"]),
+    (Real, of_reals_along_each, &["aten._fft_r2c.default"]),
+    (Real, to_reals_along_each, &["aten._fft_c2r.default"]),
     (Exact, many_half, &["aten.fft_rfftn.default", "aten.fft_rfft2.default"]),
     (Exact, many_from_half, &["aten.fft_irfftn.default", "aten.fft_irfft2.default"]),
     (Exact, |b| shifted(b, 0), &["aten.fft_fftshift.default"]),
@@ -83,12 +85,60 @@ fn of_reals<'b>(x: T<'b>, axes: &[i64], factor: i64, half: bool) -> T<'b> {
     x.call("_fft_r2c", args![ints(axes), factor, half])
 }
 
-/// Of reals all of the result is the transform of complex numbers without imaginary part.
-fn both_halves(b: &Builder<'_>) -> Made {
+/// The dimensions that are transformed, from the front; more than one, or one that is not the last, which is all that a step is.
+fn steps(b: &Builder<'_>, x: T<'_>) -> Result<Vec<i64>, CallFault> {
+    let axes: Vec<i64> =
+        b.ints("dim")?.into_iter().map(|d| if d < 0 { d.saturating_add(x.dims()) } else { d }).collect();
+    let last = x.dims().saturating_sub(1);
+    b.only(axes.iter().any(|d| *d != last), "the last dimension alone")?;
+    Ok(axes)
+}
+
+/// What is done to the last dimension, done to another one.
+fn along<'b>(x: T<'b>, axis: i64, step: impl Fn(T<'b>, i64) -> T<'b>) -> T<'b> {
+    let last = x.dims().saturating_sub(1);
+    if axis == last {
+        return step(x, last);
+    }
+    step(x.transpose(axis, last), last).transpose(axis, last)
+}
+
+/// Complex numbers along one dimension after the other; each has its own share of the factor.
+fn along_each(b: &Builder<'_>) -> Made {
+    let mut x = b.t(0)?;
+    let (factor, forward) = (b.int("normalization")?, b.flag("forward")?);
+    for axis in steps(b, x)? {
+        x = along(x, axis, |x, at| x.call("_fft_c2c", args![ints(&[at]), factor, forward]));
+    }
+    done![x]
+}
+
+/// Of reals all of the result is the transform of complex numbers without imaginary part; half of it is half along the last of the dimensions, then
+/// all along the others.
+fn of_reals_along_each(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
-    b.only(!b.flag("onesided")?, "half of the result")?;
-    let complex = b.op("complex", args![x, x.op("zeros_like")]);
-    done![complex.call("_fft_c2c", args![b.arg("dim"), b.arg("normalization"), true])]
+    if !b.flag("onesided")? {
+        let complex = b.op("complex", args![x, x.op("zeros_like")]);
+        return done![complex.call("_fft_c2c", args![b.arg("dim"), b.arg("normalization"), true])];
+    }
+    let (factor, axes) = (b.int("normalization")?, steps(b, x)?);
+    let Some((last, others)) = axes.split_last() else { return Err(b.unsupported("no dimension")) };
+    let mut y = along(x, *last, |x, at| of_reals(x, &[at], factor, true));
+    for axis in others {
+        y = along(y, *axis, |y, at| y.call("_fft_c2c", args![ints(&[at]), factor, true]));
+    }
+    done![y]
+}
+
+/// Back to reals along the last of the dimensions, once the others are done.
+fn to_reals_along_each(b: &Builder<'_>) -> Made {
+    let mut x = b.t(0)?;
+    let (factor, size, axes) = (b.int("normalization")?, b.arg("last_dim_size"), steps(b, x)?);
+    let Some((last, others)) = axes.split_last() else { return Err(b.unsupported("no dimension")) };
+    for axis in others {
+        x = along(x, *axis, |x, at| x.call("_fft_c2c", args![ints(&[at]), factor, false]));
+    }
+    done![along(x, *last, |x, at| x.call("_fft_c2r", args![ints(&[at]), factor, size.clone()]))]
 }
 
 fn one(b: &Builder<'_>, inverse: bool) -> Made {

@@ -34,6 +34,8 @@ struct Frame {
     ways: SmallVec<[Pairs; 2]>,
     /// What is left of the way that is being tried.
     rest: Pairs,
+    /// Whether another way was tried before.
+    again: bool,
 }
 
 /// Compares values of both sides.
@@ -141,17 +143,22 @@ impl Congruence {
         if frames.is_empty() {
             return result;
         }
+        // How many frames are in a way that is not their first.
+        let mut unlikely = 0_usize;
         // `result` is that of the pair looked at last; at the start of a way it is true.
         while let Some(frame) = frames.last_mut() {
             if !result {
                 match frame.ways.pop() {
                     Some(way) => {
                         frame.rest = way;
+                        unlikely = unlikely.saturating_add(usize::from(!frame.again));
+                        frame.again = true;
                         result = true;
                     }
                     None => {
                         self.open.remove(&frame.pair);
                         self.differ.insert(frame.pair);
+                        unlikely = unlikely.saturating_sub(usize::from(frame.again));
                         frames.pop();
                     }
                 }
@@ -161,6 +168,7 @@ impl Congruence {
                 let (a, b) = frame.pair;
                 self.open.remove(&frame.pair);
                 f.store.union_of_terms(a, b);
+                unlikely = unlikely.saturating_sub(usize::from(frame.again));
                 frames.pop();
                 continue;
             };
@@ -168,7 +176,10 @@ impl Congruence {
             match self.step(f, a, b) {
                 Look::Equal => {}
                 Look::Differ => {
-                    if self.first_difference != known {
+                    // Where the likelier way parts, it is asked further.
+                    if unlikely > 0 && known.is_some() {
+                        self.first_difference = known;
+                    } else if self.first_difference != known {
                         self.around = frames.iter().rev().map(|frame| frame.pair).collect();
                     }
                     result = false;
@@ -199,11 +210,11 @@ impl Congruence {
             self.first_difference = Some((a, b));
             return Look::Differ;
         }
-        match ways(&x, &y) {
+        match ways(f, &x, &y) {
             Some(mut ways) => match ways.pop() {
                 Some(rest) => {
                     self.open.insert((ra, rb));
-                    Look::Open(Frame { pair: (ra, rb), ways, rest })
+                    Look::Open(Frame { pair: (ra, rb), ways, rest, again: false })
                 }
                 None => Look::Differ,
             },
@@ -216,8 +227,8 @@ impl Congruence {
     }
 }
 
-/// Ways in which the children may match; none where the forms differ.
-fn ways(x: &Term, y: &Term) -> Option<SmallVec<[Pairs; 2]>> {
+/// Ways in which the children may match, the likelier one last, which is the first to be tried; none where the forms differ.
+fn ways(f: &mut Functional<'_>, x: &Term, y: &Term) -> Option<SmallVec<[Pairs; 2]>> {
     if x.form != y.form || x.children.len() != y.children.len() || matches!(*x.form, Form::Leaf(_)) {
         return None;
     }
@@ -229,10 +240,30 @@ fn ways(x: &Term, y: &Term) -> Option<SmallVec<[Pairs; 2]>> {
         }
         x.children.iter().copied().zip(right).rev().collect()
     };
-    let mut ways = SmallVec::new();
+    let mut ways: SmallVec<[Pairs; 2]> = SmallVec::from_elem(pairs(false), 1);
     if matches!(*x.form, Form::Call { commutes: true, .. }) {
-        ways.push(pairs(true));
+        let (swapped, straight) = (pairs(true), pairs(false));
+        let [p, q] = [&swapped, &straight].map(|way| way.iter().map(|pair| alike(f, *pair, LOOKED_AT)).sum::<usize>());
+        ways.insert(usize::from(p > q), swapped);
     }
-    ways.push(pairs(false));
     Some(ways)
+}
+
+/// How deep, and how wide, the children of two values are looked at to see how alike these are.
+const LOOKED_AT: usize = 3;
+/// How much more it is to be one than to look alike.
+const ONE: usize = 64;
+
+/// How much of the forms of two values, and of those below them in order, is the same.
+fn alike(f: &mut Functional<'_>, (a, b): (ValueId, ValueId), depth: usize) -> usize {
+    if f.store.find(a) == f.store.find(b) {
+        return ONE;
+    }
+    let Some(below) = depth.checked_sub(1) else { return 0 };
+    let (Some(x), Some(y)) = (f.term(a), f.term(b)) else { return 0 };
+    if x.form != y.form {
+        return 0;
+    }
+    let children = x.children.iter().copied().zip(y.children.iter().copied()).take(LOOKED_AT);
+    children.fold(1, |sum, pair| sum.saturating_add(alike(f, pair, below)))
 }

@@ -3,12 +3,13 @@
 use super::args::Args;
 use super::cx::{Cx, int, ints, signed};
 use super::{Entry, Made, Rule};
+use crate::graph::View;
 use crate::lower::ge::builder::{Attr, In, Refusal};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::metas;
 use crate::lower::ge::proto::DataType;
 use crate::lower::ge::value::{TensorId, Value};
-use crate::sym::Dim;
+use crate::sym::{Dim, SymValue, is_unbacked};
 
 pub(super) const TABLE: &[Entry] = &[
     ("aten.alias.default", Rule::By(alias)),
@@ -127,12 +128,21 @@ fn same_sizes(cx: &Cx, x: TensorId) -> Result<bool, Refusal> {
     Ok(cx.sizes(x)? == cx.out_sizes()?)
 }
 
+/// Whether the result has sizes that only running tells.
+fn has_told_sizes(cx: &Cx) -> bool {
+    let (graph, node) = cx.node;
+    let dims = graph.ty(node).as_tensor().map(|t| t.sizes.clone()).unwrap_or_default();
+    let names = dims.into_iter().flat_map(|d| graph.symbols.symbols_in(SymValue::Int(d)));
+    names.into_iter().any(|name| is_unbacked(&name))
+}
+
 fn expand(cx: &mut Cx) -> Made {
     if cx.bool(usize::MAX, "implicit", false)? {
         return Err(Refusal("implicit=True is not supported".into()));
     }
     let x = cx.tensor(0, "self")?;
-    if same_sizes(cx, x)? {
+    // That a size which only running tells is another one, only its name says.
+    if same_sizes(cx, x)? && !has_told_sizes(cx) {
         return Ok(x.into());
     }
     let size = cx.input(1, "size")?;

@@ -1,9 +1,10 @@
-//! Fourier transforms of the last dimension, not normalized but for those that go back.
+//! Fourier transforms of the last dimension, or of the last two, not normalized but for those that go back.
 
 use super::{Call, Made, Table, one};
 use crate::graph::{Arg, NodeId};
 
-pub(super) const TABLE: Table = &[("FFT", forward), ("IFFT", back), ("RFFT", of_reals), ("IRFFT", to_reals)];
+pub(super) const TABLE: Table =
+    &[("FFT", forward), ("FFT2D", of_planes), ("IFFT", back), ("RFFT", of_reals), ("IRFFT", to_reals)];
 
 const NOTHING: i64 = 0;
 const BY_COUNT: i64 = 2;
@@ -15,6 +16,15 @@ fn last(c: &Call<'_, '_>, x: NodeId) -> Result<Arg, super::Undefined> {
 fn forward(c: &mut Call<'_, '_>) -> Made {
     let x = c.t("x")?;
     let args = vec![Arg::Node(x), last(c, x)?, Arg::Int(NOTHING), Arg::Bool(true)];
+    one(c.b.call("aten._fft_c2c.default", args)?)
+}
+
+fn of_planes(c: &mut Call<'_, '_>) -> Made {
+    let x = c.t("x")?;
+    let rank = super::build::signed(c.b.rank(x)?);
+    c.only(rank >= 2, "an operand of fewer than two dimensions")?;
+    let dims = Arg::list([rank.saturating_sub(2), rank.saturating_sub(1)]);
+    let args = vec![Arg::Node(x), dims, Arg::Int(NOTHING), Arg::Bool(true)];
     one(c.b.call("aten._fft_c2c.default", args)?)
 }
 

@@ -23,7 +23,8 @@ pub(super) fn nothing_is_written(graph: &Graph, registry: &Registry, from: NodeI
     false
 }
 
-fn writes(graph: &Graph, registry: &Registry, node: NodeId) -> bool {
+/// Whether a call may write.
+pub(super) fn writes(graph: &Graph, registry: &Registry, node: NodeId) -> bool {
     let may = |o: &crate::ops::Operator| {
         o.effects.opaque || o.effects.writes() || o.effects.side == Some(SideEffect::Control)
     };

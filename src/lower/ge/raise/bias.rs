@@ -30,7 +30,7 @@ pub fn biased(before: &mut Graph, raised: &mut Graph, registry: &Registry) -> (b
     let mut defined = BTreeSet::new();
     if [&*before, &*raised].iter().any(|g| calls(g, LINEAR)) && [&*before, &*raised].iter().any(|g| calls(g, BOTH)) {
         for graph in [&mut *before, &mut *raised] {
-            defined.extend(taken_apart(graph, registry, |target, _| target == LINEAR, |_| true));
+            defined.extend(taken_apart(graph, registry, |target, _| target == LINEAR, |_, _, _| true));
         }
     }
     let mut any = false;

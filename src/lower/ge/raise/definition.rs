@@ -10,9 +10,10 @@ use rustc_hash::FxHashMap;
 
 use super::draws;
 use crate::analysis::streams::mentions_streams;
-use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, View, replace};
+use crate::analysis::{home_of, place_of};
+use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, TensorType, View, replace};
 use crate::lower::ge::define::fields::is_call_held;
-use crate::ops::{Exactness, Expansion, Operator, Registry};
+use crate::ops::{Exactness, Expansion, Operator, Registry, Sharing};
 use crate::sym::Dim;
 
 /// Composites of calls that GE's operators are held to by their fields: there is no such operator of the whole.
@@ -32,7 +33,7 @@ pub fn by_form(graph: &mut Graph, registry: &Registry) -> BTreeSet<String> {
         !is_call_held(target)
             && (is_form(o) || OF_HELD.contains(&target) || (o.effects.random && !draws::is_known(target)))
     };
-    taken_apart(graph, registry, chosen, |_| true)
+    taken_apart(graph, registry, chosen, |_, _, _| true)
 }
 
 /// Takes the calls of chosen operators apart whose expansion will do, and the calls that this gives; returns the targets of those that mean it
@@ -41,7 +42,7 @@ pub(super) fn taken_apart(
     graph: &mut Graph,
     registry: &Registry,
     chosen: impl Fn(&str, &Operator) -> bool,
-    will_do: impl Fn(&Expansion) -> bool,
+    will_do: impl Fn(&Graph, NodeId, &Expansion) -> bool,
 ) -> BTreeSet<String> {
     let mut rounded = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -61,7 +62,7 @@ pub(super) fn taken_apart(
         let mut any = false;
         for (node, exactness) in nodes {
             let Ok(Some(expansion)) = registry.decompose_values(graph, node) else { continue };
-            if !will_do(&expansion) {
+            if !will_do(graph, node, &expansion) {
                 continue;
             }
             if exactness == Exactness::Real {
@@ -91,22 +92,34 @@ pub fn by_definition(graph: &mut Graph, raised: &Graph, registry: &Registry) -> 
         let is_there = there.contains(e.graph.target(n));
         registry.operator_of(&e.graph, n).is_none_or(|o| o.effects.random && !is_there)
     };
-    let chosen = |target: &str, o: &Operator| !there.contains(target) && gives_its_own(o);
-    taken_apart(graph, registry, chosen, |e| !e.calls().any(|n| draws(e, n)))
+    let chosen = |target: &str, o: &Operator| !there.contains(target) && may_give_its_own(o);
+    let is_own =
+        |g: &Graph, n: NodeId| registry.operator_of(g, n).is_some_and(gives_its_own) || is_fresh(g, registry, n);
+    taken_apart(graph, registry, chosen, |g, n, e| is_own(g, n) && !e.calls().any(|n| draws(e, n)))
 }
 
-/// Puts zeros into memory that `graph` leaves unset, where `raised` leaves none: what is found there is anybody's choice, and this one is as good.
-/// Returns whether there is any.
+/// Puts zeros into memory that `graph` leaves unset, where `raised` leaves none of that type: what is found there is anybody's choice, and this one is
+/// as good. Returns whether there is any.
 pub fn with_zeros(graph: &mut Graph, raised: &Graph, registry: &Registry) -> bool {
     let leaves = |g: &Graph, n: NodeId| registry.operator_of(g, n).is_some_and(|o| o.facts.unset);
     let is_plain = |t: &StrId| registry.get(graph.texts.text(*t)).is_some_and(|o| !o.facts.unset);
     if graph.targets().iter().all(is_plain) {
         return false;
     }
-    if raised.nodes(BodyId::ROOT).any(|n| leaves(raised, n)) {
-        return false;
+    // Symbols are each graph's own.
+    let fixed = |t: &TensorType| t.sizes.iter().map(|d| d.fixed()).collect::<Vec<_>>();
+    let type_of = |g: &Graph, n: NodeId| g.ty(n).as_tensor().map(|t| (t.dtype, fixed(t)));
+    // What is unset in both is one choice: of each type, as many as the raised graph leaves.
+    let mut kept: HashMap<_, usize> = HashMap::new();
+    for node in raised.nodes(BodyId::ROOT).filter(|n| leaves(raised, *n)) {
+        let count = kept.entry(type_of(raised, node)).or_default();
+        *count = count.saturating_add(1);
     }
-    let unset: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| leaves(graph, *n)).collect();
+    let is_choice = |n: &NodeId| {
+        let left = kept.get_mut(&type_of(graph, *n)).filter(|left| **left > 0);
+        left.map(|left| *left = left.saturating_sub(1)).is_none()
+    };
+    let unset: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| leaves(graph, *n)).filter(is_choice).collect();
     let mut any = false;
     for node in unset {
         let Some(ty) = graph.ty(node).as_tensor().cloned() else { continue };
@@ -232,8 +245,19 @@ fn itself(graph: &Graph, node: NodeId) -> NodeId {
 
 /// Whether an operator's results lie in memory of their own; what it writes besides, its definition copies there.
 fn gives_its_own(operator: &Operator) -> bool {
+    may_give_its_own(operator) && operator.effects.returns.iter().all(|r| r.is_empty())
+}
+
+/// Whether they do, or may: which of the two, arguments and sizes say.
+fn may_give_its_own(operator: &Operator) -> bool {
     let effects = &operator.effects;
-    !effects.opaque && effects.side.is_none() && effects.returns.iter().all(|r| r.is_empty())
+    let sometimes = effects.returns.iter().flatten().all(|r| r.sharing == Sharing::Maybe);
+    !effects.opaque && effects.side.is_none() && sometimes
+}
+
+/// Whether a call of one result surely gives memory of its own.
+fn is_fresh(graph: &Graph, registry: &Registry, node: NodeId) -> bool {
+    graph.ty(node).as_tensor().is_some() && home_of(graph, registry, place_of(graph, node)).is_empty()
 }
 
 #[cfg(test)]
@@ -262,6 +286,28 @@ mod tests {
             assert_eq!(calls, left, "{first}");
             let returns_it = text::write(&graph).contains("return (r, r)");
             assert_eq!(returns_it, left == 2, "{first}");
+        }
+    }
+
+    #[test]
+    fn only_what_the_raised_graph_does_not_leave_unset_is_zeros() {
+        let read = |calls: &str| {
+            let program = format!(
+                "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[3]\"):\n{calls}        return (x,)\n"
+            );
+            let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
+            assert!(Registry::standard().check_types(&mut graph).is_empty());
+            graph
+        };
+        let unset = |name: &str, ty: &str, dtype: &str| {
+            format!("        {name}: \"{ty}\" = torch.ops.aten.empty.memory_format([3], dtype = torch.{dtype})\n")
+        };
+        let (floats, integers) = (unset("e", "f32[3]", "float32"), unset("i", "i64[3]", "int64"));
+        for (raised, left) in [("", 0), (&*floats, 1), (&*integers, 1), (&*(floats.clone() + &integers), 2)] {
+            let mut graph = read(&(floats.clone() + &integers));
+            let any = with_zeros(&mut graph, &read(raised), &Registry::standard());
+            assert_eq!(any, left < 2, "{raised}");
+            assert_eq!(text::write(&graph).matches("empty.memory_format").count(), left, "{raised}");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! - `attributes`: what the graph says of itself; `between`: which calls may be read at another place;
 //! - `wires`: what the edges name; `memory`: what is written, and who reads it when; `order`: whether they keep what streams say; `source`: Data and constants; `host`: what the host does around the graph;
-//!   `single`: one element beside narrow floats; `ties`: places among equals; `bias`, `spelling`: calls that both sides say alike; `definition`: what the graph that was lowered is held to where GE lacks an operator; `types`.
+//!   `single`: one element beside narrow floats; `ties`: places among equals; `bias`, `fourier`, `spelling`: calls that both sides say alike; `told`: sizes that only running tells; `definition`: what the graph that was lowered is held to where GE lacks an operator; `types`.
 //!
 //! Promises: the graph that is given has the inputs of the graph that was lowered, and computes what GE's operators mean; every output of an
 //! operator has the dtype that its descriptor says. What writes an input is ordered against whoever reads it, by edges alone.
@@ -13,6 +13,7 @@ mod between;
 mod bias;
 mod definition;
 mod draws;
+mod fourier;
 mod host;
 mod memory;
 mod order;
@@ -21,6 +22,7 @@ mod single;
 mod source;
 mod spelling;
 mod ties;
+mod told;
 pub(in crate::lower::ge) mod types;
 mod wires;
 
@@ -36,10 +38,12 @@ use wires::Wires;
 
 pub use bias::{ASSUMED as ROW_IS_ADDED, biased};
 pub use definition::{by_definition, by_form, with_zeros, without_idle_writes, without_own_memory, without_waits};
+pub use fourier::one_by_one;
 pub use host::comparable;
 pub use single::{ASSUMED as ONE_IS_ROUNDED, rounded_first};
 pub use spelling::spelled;
 pub use ties::{ASSUMED as ANY_OF_EQUALS, sorted_first};
+pub use told::named_alike;
 
 /// A GE graph in PyTorch's operators.
 #[derive(Clone, Debug)]

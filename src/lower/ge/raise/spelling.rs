@@ -1,12 +1,12 @@
 //! Calls of the graph that was lowered that say in another spelling what the raised graph says.
 //!
 //! Promises: a call becomes one of the same meaning: PyTorch itself makes of a convolution's list of one number a list of that number for every
-//! dimension, a norm by ones and zeros is one without, bits of truth values are these, values that are put are repeated by what puts them, a whole number beside floats is that float, integers that are counted one by one are the same however that is said, an assertion asks the same whatever it prints, equals that may be sorted in any order may be in their own, corners that are aligned need no scales, windows are moved by their length and deviations corrected by one if nobody says otherwise, a solver that raises where there is no solution gives what one does that says so (that
+//! dimension, a norm by ones and zeros is one without, and one by given statistics one of any momentum, bits of truth values are these, values that are put are repeated by what puts them, a whole number beside floats is that float, integers that are counted one by one are the same however that is said, an assertion asks the same whatever it prints, equals that may be sorted in any order may be in their own, corners that are aligned need no scales, windows are moved by their length and deviations corrected by one if nobody says otherwise, a solver that raises where there is no solution gives what one does that says so (that
 //! nothing raises in the graph that was lowered is assumed anyway), and a scale of few digits is the ratio of the sizes, bit by bit, where these
 //! are in that ratio.
 
 use super::between::nothing_is_written;
-use super::scatters;
+use super::{scatters, told};
 use crate::graph::{Arg, BodyId, Dtype, Graph, Layout, NewNode, NodeId, NodeKind, StrId, ValueType, View};
 use crate::ops::{Base, Param, Registry};
 use crate::sym::Dim;
@@ -45,13 +45,21 @@ const OF_SOME: [&str; 6] =
     ["aten.any.default", "aten.any.dim", "aten.any.dims", "aten.all.default", "aten.all.dim", "aten.all.dims"];
 
 /// Norms, and where what they are scaled by stands; what is added follows.
-const NORMS: [(&str, usize); 6] = [
+const NORMS: [(&str, usize); 7] = [
     ("aten.native_layer_norm.default", 2),
     ("aten.layer_norm.default", 2),
     ("aten.native_group_norm.default", 1),
     ("aten.group_norm.default", 2),
     ("aten._native_batch_norm_legit_no_training.default", 1),
     ("aten.batch_norm.default", 1),
+    ("aten.native_batch_norm.default", 1),
+];
+
+/// Norms by statistics that are given, where the momentum stands with which no statistics are updated, and the argument that says so.
+const BY_GIVEN: [(&str, usize, Option<usize>); 3] = [
+    ("aten._native_batch_norm_legit_no_training.default", 5, None),
+    ("aten.batch_norm.default", 6, Some(5)),
+    ("aten.native_batch_norm.default", 6, Some(5)),
 ];
 
 /// What is computed bit by bit, and the same of truth values.
@@ -100,6 +108,7 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
             }
             target if let Some((_, scale)) = NORMS.iter().find(|(norm, _)| *norm == target) => {
                 without_neutral(graph, node, *scale);
+                without_momentum(graph, node);
             }
             target if ADDING_UP.contains(&target) => without_dtype(graph, registry, node),
             target if DEVIATIONS.contains(&target) => with_correction(graph, node),
@@ -123,6 +132,7 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
         }
     }
     scatters::without_neutral(graph, registry);
+    told::spelled(graph, registry);
 }
 
 /// Half precision that is widened on the way is widened first: a device computes these in single precision, and rounds nothing that it widens.
@@ -351,6 +361,18 @@ fn without_neutral(graph: &mut Graph, node: NodeId, scale: usize) {
         }
     }
     if args != graph.args(node) {
+        let kwargs = graph.kwargs(node).to_vec();
+        graph.set_args(node, args.into(), kwargs.into());
+    }
+}
+
+/// What is normed by statistics that are given updates none: with which momentum says nothing.
+fn without_momentum(graph: &mut Graph, node: NodeId) {
+    let Some((_, place, trains)) = BY_GIVEN.iter().find(|(norm, ..)| *norm == graph.target(node)) else { return };
+    let mut args = graph.args(node).to_vec();
+    let updates = trains.is_some_and(|at| args.get(at) != Some(&Arg::Bool(false)));
+    if let Some(momentum) = args.get_mut(*place).filter(|_| !updates) {
+        *momentum = Arg::Float(0.0);
         let kwargs = graph.kwargs(node).to_vec();
         graph.set_args(node, args.into(), kwargs.into());
     }
@@ -650,6 +672,20 @@ mod tests {
             let made = text::write(&graph);
             assert!(made.contains(&format!("[4], {left}, 1e-05")), "{made}");
         }
+    }
+
+    #[test]
+    fn momentum_counts_only_where_statistics_are_updated() {
+        let normed = |trains: &str| {
+            let inputs = "x: \"f32[2, 3, 4]\", m: \"f32[3]\", v: \"f32[3]\"";
+            call(
+                inputs,
+                "f32[2, 3, 4]",
+                &format!("batch_norm.default(x, None, None, m, v, {trains}, 0.1, 1e-05, True)"),
+            )
+        };
+        assert!(normed("False").contains("False, 0.0, 1e-05, True)"));
+        assert!(normed("True").contains("True, 0.1, 1e-05, True)"));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     (drawn_up_to, &["aten.randint.default", "aten.randint_like.default"]),
     (drawn_between, &["aten.randint.low", "aten.randint_like.low_dtype"]),
     (bounded_like, &["aten.randint_like.default", "aten.randint_like.low_dtype"]),
-    (|c| not_preserved(c, "memory_format"), &["aten.resize_.default"]),
+    (|c| not_preserved(c, "memory_format"), &["aten.resize_.default", "aten.empty.memory_format"]),
 ];
 
 fn dtype_or(c: &Call<'_>, otherwise: Dtype) -> Result<Dtype, CallFault> {
