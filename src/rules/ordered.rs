@@ -65,7 +65,7 @@ impl Speaker<'_> {
             #[allow(clippy::cast_precision_loss)]
             let number =
                 self.e.float(one).or_else(|| self.e.number(one).filter(|n| n.abs() < 1 << 53).map(|n| n as f64))?;
-            if !(last <= number) {
+            if number.is_nan() || last > number {
                 return Some(false);
             }
             last = number;

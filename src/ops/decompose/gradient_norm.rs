@@ -104,7 +104,7 @@ fn batch_norm(b: &Builder<'_>) -> Made {
     };
     let dims: Vec<i64> = range(x.rank()).into_iter().filter(|d| *d != 1).collect();
     let all = Normal::new([g.wide(), x.wide(), mean, rstd], dims.clone());
-    let own = weight.map(|w| column(w));
+    let own = weight.map(column);
     let kept = weight.map_or(x.dtype(), T::dtype);
     let of_input = || match own {
         own if trains => all.of_input(own),
