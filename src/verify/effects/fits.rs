@@ -190,7 +190,8 @@ pub(super) fn holds_plainly(
     let divides = match bound.args.get(1) {
         // Floats are divided by 0, too.
         _ if view.ty(node).as_tensor().is_some_and(|t| t.dtype.is_float()) => true,
-        Some(Arg::Int(v)) => *v != 0,
+        // A number that stands for a tensor is one of the other's dtype: 256 is 0 among `u8`.
+        Some(Arg::Int(v)) => *v != 0 && fits_plainly(&Arg::Int(*v), &dtypes),
         Some(Arg::Float(v)) => *v != 0.0,
         Some(Arg::Node(n)) => {
             matches!(view.ty(*n), ValueType::SymInt(d) if sizes.is_settled(*d) && sizes.at_most(Dim::Fixed(1), *d))
