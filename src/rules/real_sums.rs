@@ -501,7 +501,7 @@ impl Speaker<'_> {
         Some(out)
     }
 
-    /// The same of integers, however many there are: what is beyond counts as 1, of truths as true.
+    /// The same of integers, however many there are: what is beyond counts as 1.
     fn running_product_of_integers(&mut self, c: &Said<'_, '_>, x: Array) -> Option<ExprId> {
         let to = c.result.dtype;
         let x = Array { dtype: to, expr: self.e.op(Op::Cast, to, &[x.expr])?, ..x };
@@ -518,18 +518,19 @@ impl Speaker<'_> {
             Some((Op::Cast, [inner])) if self.e.dtype(*inner) == Some(Dtype::Bool) => Some(*inner),
             _ => None,
         };
-        let factor = match truth {
-            Some(truth) => {
-                let beyond = self.e.op(Op::Not, Dtype::Bool, &[reached])?;
-                let either = self.e.op(Op::Or, Dtype::Bool, &[beyond, truth])?;
-                self.e.op(Op::Cast, to, &[either])?
-            }
-            None => {
-                let one = self.e.integer(to, 1)?;
-                self.e.op(Op::Choose, to, &[reached, element, one])?
-            }
+        let Some(truth) = truth else {
+            let one = self.e.integer(to, 1)?;
+            let factor = self.e.op(Op::Choose, to, &[reached, element, one])?;
+            return self.e.reduced(Fold::Product, level, &[size], factor);
         };
-        self.e.reduced(Fold::Product, level, &[size], factor)
+        // Of truths it is 1 where none so far is false.
+        let opposite = self.e.op(Op::Not, Dtype::Bool, &[truth])?;
+        let opposite = self.e.op(Op::Cast, Dtype::I64, &[opposite])?;
+        let zero = self.e.integer(Dtype::I64, 0)?;
+        let counted = self.e.op(Op::Choose, Dtype::I64, &[reached, opposite, zero])?;
+        let count = self.e.reduced(Fold::Sum, level, &[size], counted)?;
+        let none = self.e.op(Op::Eq, Dtype::Bool, &[count, zero])?;
+        self.e.op(Op::Cast, to, &[none])
     }
 
     /// The greatest (least) of the elements of a dimension up to this one: what is beyond is the least (greatest) number of the dtype.

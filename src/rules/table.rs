@@ -619,6 +619,37 @@ pub fn threshold_of(target: &str) -> Option<(usize, usize)> {
     SWITCHES.iter().find(|(one, ..)| *one == target).map(|(_, x, at)| (*x, *at))
 }
 
+/// Functions that leave their dtype over a whole part of the working range, of which no bounds are known.
+const GROWING: &[&str] = &[
+    "aten.pow.Scalar",
+    "aten.pow.Tensor_Tensor",
+    "aten.float_power.Scalar",
+    "aten.float_power.Tensor_Tensor",
+    "aten.ldexp.Tensor",
+    "aten.special_erfcx.default",
+    "aten.special_i0.default",
+    "aten.i0.default",
+];
+
+/// Returns whether what an operator gives may be infinite over a whole part of the working range.
+pub fn grows(target: &str) -> bool {
+    GROWING.contains(&target)
+}
+
+/// Slopes and scales: which arguments of an operator multiply, or divide, what it gives.
+const MULTIPLIERS: &[(&str, &[usize])] = &[
+    ("aten.leaky_relu.default", &[1]),
+    ("aten.elu.default", &[1, 2, 3]),
+    ("aten.celu.default", &[1]),
+    ("aten._foreach_mul.Scalar", &[1]),
+    ("aten._foreach_div.Scalar", &[1]),
+];
+
+/// Returns which arguments of an operator, products and quotients aside, multiply what it gives.
+pub fn multipliers(target: &str) -> &'static [usize] {
+    MULTIPLIERS.iter().find(|(one, _)| *one == target).map_or(&[], |(_, all)| *all)
+}
+
 /// Operators that divide by how many elements there are, less an argument of that name.
 const CORRECTED: &[&str] =
     &["aten.var.correction", "aten.std.correction", "aten.var_mean.correction", "aten.std_mean.correction"];

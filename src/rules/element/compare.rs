@@ -513,20 +513,6 @@ impl Elements {
         None
     }
 
-    /// The truth that a number is, 1 where it holds: as it is, or where another holds, too.
-    fn counted_truth(&mut self, x: ExprId) -> Option<ExprId> {
-        match self.op_of(x)? {
-            (Op::Cast, [inner]) => Some(*inner).filter(|t| self.dtype(*t) == Some(Dtype::Bool)),
-            (Op::Choose, [condition, x, zero]) if self.number(*zero) == Some(0) => {
-                let (condition, x) = (*condition, *x);
-                let Some((Op::Cast, [inner])) = self.op_of(x) else { return None };
-                let inner = Some(*inner).filter(|t| self.dtype(*t) == Some(Dtype::Bool))?;
-                self.op(Op::And, Dtype::Bool, &[condition, inner])
-            }
-            _ => None,
-        }
-    }
-
     /// Whether a count of truths is above 0, or 0, or that of all.
     fn counted(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
         let (zero, count, is_above) = match (op, self.number(a), self.number(b)) {
@@ -541,7 +527,10 @@ impl Elements {
         };
         let expr = self.expr(count)?.clone();
         let Form::Reduce(Fold::Sum, level, sizes) = &expr.form else { return None };
-        let truth = self.counted_truth(*expr.kids.first()?).filter(|_| dtype == Dtype::I64)?;
+        let truth = match self.op_of(*expr.kids.first()?)? {
+            (Op::Cast, [inner]) if self.dtype(*inner) == Some(Dtype::Bool) && dtype == Dtype::I64 => *inner,
+            _ => return None,
+        };
         if self.number(zero) != Some(0) {
             let all = self.product(sizes)?;
             let all = self.at(all);

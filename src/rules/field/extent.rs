@@ -33,6 +33,8 @@ const MODEST: f64 = 100.0;
 
 /// How many factors and products of them are looked at for what stands twice.
 const FACTORS: usize = 16;
+/// Within which no exponential comes to its end.
+const NEAR_ENOUGH: f64 = 4.0;
 /// The square of what is at least this is far above the smallest numbers.
 const SEEN: f64 = 1e-10;
 
@@ -184,7 +186,7 @@ impl Extent {
 }
 
 /// The smallest number of a dtype that has all of its places: what is less a device may take for 0.
-fn least_normal(dtype: Dtype) -> f64 {
+pub(super) fn least_normal(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F16 => 0.5_f64.powi(14),
         Dtype::F64 => f64::MIN_POSITIVE,
@@ -222,39 +224,59 @@ impl Elements {
         }
     }
 
-    /// Whether something within is infinite over a whole part of the working range: a power, a product or an exponential that leaves its dtype. Where a divisor is 0
-    /// is another matter.
+    /// Whether something within is infinite over a whole part of the working range: a power, a product, an exponential or a conversion that leaves its dtype.
+    /// Where a divisor is 0 is another matter.
     pub fn grows_beyond(&mut self, root: ExprId) -> Option<bool> {
         let known = self.extents(root)?;
         let finite = |id: &ExprId| known.get(id).is_none_or(|e| e.low.is_finite() && e.high.is_finite());
+        let open = |id: &ExprId| matches!(self.expr(*id).map(|x| &x.form), Some(Form::Named(target, _)) if real(target).is_none());
         Some(known.keys().any(|id| {
             let Some(expr) = self.expr(*id).filter(|x| x.dtype.is_float() && !finite(id)) else { return false };
-            let grows = match (&expr.form, expr.kids.as_slice()) {
-                (Form::Op(Op::Mul | Op::Add | Op::Sub), _) | (Form::Reduce(Fold::Sum | Fold::Product, ..), _) => true,
-                (Form::Op(Op::Div), [_, by]) => known.get(by).is_some_and(|e| e.low > 0.0 || e.high < 0.0),
-                (Form::Named(target, _), _) => {
+            match (&expr.form, expr.kids.as_slice()) {
+                (Form::Op(Op::Mul | Op::Add | Op::Sub), kids) | (Form::Reduce(Fold::Sum | Fold::Product, ..), kids) => {
+                    kids.iter().all(finite)
+                }
+                (Form::Op(Op::Cast), [from]) => self.dtype(*from).is_some_and(Dtype::is_float) && finite(from),
+                (Form::Op(Op::Div), [a, by]) => {
+                    finite(a) && finite(by) && known.get(by).is_some_and(|e| e.low > 0.0 || e.high < 0.0)
+                }
+                (Form::Named(target, _), kids) => {
                     let exponential = matches!(
                         real(target),
                         Some(Real::Exp | Real::Exp2 | Real::Expm1 | Real::Sinh | Real::Cosh | Real::Square)
                     );
-                    exponential || meaning(target) == Some(Meaning::Power)
+                    let grows = exponential || meaning(target) == Some(Meaning::Power);
+                    grows && kids.iter().all(|k| finite(k) || open(k))
                 }
                 _ => false,
-            };
-            grows && expr.kids.iter().all(finite)
+            }
         }))
     }
 
-    /// Whether an element is 0 over a whole part of the working range, as an exponential is.
+    /// Whether an element may be 0 over a whole part of the working range: it is made of a function that comes to its end there.
     pub fn vanishes_beyond(&mut self, root: ExprId) -> Option<bool> {
         let known = self.extents(root)?;
         if known.get(&root).is_some_and(|e| e.low >= SEEN || e.high <= -SEEN) {
             return Some(false);
         }
-        Some(known.iter().any(|(id, found)| match self.expr(*id) {
-            Some(Expr { form: Form::Named(target, _), dtype, .. }) => {
-                matches!(real(target), Some(Real::Exp | Real::Exp2 | Real::Sigmoid | Real::Erfc))
-                    && found.low < least_normal(*dtype)
+        let far = |id: &ExprId| known.get(id).is_none_or(|e| e.low < -NEAR_ENOUGH || e.high > NEAR_ENOUGH);
+        Some(known.keys().any(|id| match self.expr(*id) {
+            Some(Expr { form: Form::Named(target, _), kids, .. }) => {
+                let ends = matches!(
+                    real(target),
+                    Some(
+                        Real::Exp
+                            | Real::Exp2
+                            | Real::Expm1
+                            | Real::Sigmoid
+                            | Real::Silu
+                            | Real::Tanh
+                            | Real::Erf
+                            | Real::Erfc
+                            | Real::Cosh
+                    )
+                );
+                ends && kids.iter().any(far)
             }
             _ => false,
         }))

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Source};
 use crate::rules::element::cast::loses_nothing;
+use crate::rules::field::extent::least_normal;
 use crate::rules::rounding::constant;
 use crate::rules::table::{Edge, Real, edge_of, real};
 
@@ -170,6 +171,16 @@ impl Elements {
             },
             _ => false,
         }
+    }
+
+    /// Whether an element divides by a number below the smallest normal one of its dtype, which a device may take for 0.
+    pub fn divides_by_nothing(&self, root: ExprId) -> bool {
+        self.below(root).into_iter().any(|id| match (self.dtype(id), self.op_of(id)) {
+            (Some(dtype), Some((Op::Div, [_, by]))) if dtype.is_float() => {
+                constant(self, *by).is_some_and(|v| v.abs() < least_normal(dtype))
+            }
+            _ => false,
+        })
     }
 
     /// Whether an element divides by what may be 0.0 or -0.0, as the kernel has it, or takes a root of it in a divisor.

@@ -761,13 +761,22 @@ fn holds_by_layout(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
     has_view(f.sizes.own(), from, to, bound) || is_seen_through_a_reshape(f, side, source, to)
 }
 
-/// Whether all tensors that a call is given lie contiguous, by rules.
+/// Whether all tensors that a call is given lie row by row, by rules; strides of dimensions of one place count, too.
 fn are_contiguous(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     f.layout_counts = true;
     let view = f.view(side);
     let told = |p: &Place| view.hearsay(p.node).strides();
     let operands = tensor_operands(view, node);
-    let lies = |t: &TensorType| crate::analysis::contiguous(t) == Some(true);
+    let lies = |t: &TensorType| {
+        let mut step = Some(1_i64);
+        let strides = t.strides.iter().flatten().rev();
+        t.strides.is_some()
+            && t.sizes.iter().rev().zip(strides).all(|(size, stride)| {
+                let holds = step.is_some() && stride.fixed() == step;
+                step = step.zip(size.fixed()).and_then(|(step, size)| step.checked_mul(size.max(1)));
+                holds
+            })
+    };
     operands.iter().all(|p| !told(p) && f.tensor(side, *p).is_some_and(lies))
 }
 

@@ -64,7 +64,7 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
                 || o.effects.writes()
                 || o.effects.view_of().is_some()
         }) {
-            let exact = stated.is_none_or(|o| o.effects.writes() || o.facts.sees_layout);
+            let exact = stated.is_none_or(|o| o.effects.writes() || o.facts.sees_layout || o.facts.if_contiguous);
             let aspect = if exact { Aspect::Exact } else { Aspect::Layout };
             children.push(f.layout_as(side, operand, aspect));
         }

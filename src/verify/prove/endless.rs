@@ -13,7 +13,9 @@ use crate::graph::{Arg, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::{Bound, Operator};
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source};
 use crate::rules::meaning::Meant;
-use crate::rules::table::{Edge, Meaning, Real, edge_of, is_never_infinite, is_within_softmax, meaning, real};
+use crate::rules::table::{
+    Edge, Meaning, Real, edge_of, grows, is_never_infinite, is_within_softmax, meaning, multipliers, norm_power, real,
+};
 use crate::term::store::ValueId;
 use crate::term::term::Side;
 use crate::verify::functional::values::{Functional, bind};
@@ -24,6 +26,9 @@ use crate::verify::prove::real;
 const LARGE: f64 = 1_048_576.0;
 /// By how many powers of two such factors together may make it larger.
 const POWERS: f64 = 60.0;
+/// The greatest power of a norm that stays within its dtype in the working range.
+const STEEP: i64 = 8;
+const STEEP_NUMBER: f64 = 8.0;
 /// How many nodes are looked at to find what may be infinite; beyond that everything may.
 const NODES: usize = 4096;
 
@@ -35,6 +40,7 @@ pub struct Endless {
     known: FxHashMap<(bool, NodeId), bool>,
     vanishes: FxHashMap<ValueId, bool>,
     grows: FxHashMap<ValueId, bool>,
+    powers: FxHashMap<ValueId, f64>,
     /// By how many powers of two numbers that the graph names made what a node gives larger.
     larger: FxHashMap<NodeId, f64>,
 }
@@ -44,7 +50,9 @@ impl Endless {
     pub fn is_met(&mut self, f: &mut Functional<'_>, (side, node): (Side, NodeId), near: &[NodeId]) -> bool {
         let view = f.view(side);
         let Some(operator) = real::computes(f, side, node).filter(|_| !near.is_empty()) else { return false };
+        let before = near.iter().filter_map(|n| self.larger.get(n)).fold(0.0, |most: f64, own| most.max(*own));
         if getitem_of(view, node).is_some() || gives_no_float(view.ty(node)) {
+            self.larger.insert(node, before);
             return false;
         }
         let target = &operator.target;
@@ -53,8 +61,7 @@ impl Endless {
         if weight.is_some_and(is_large_number) {
             return true;
         }
-        let before = near.iter().filter_map(|n| self.larger.get(n)).fold(0.0, |most: f64, own| most.max(*own));
-        let larger = before + named_factor(operator, &bound);
+        let larger = before + named_factor(operator, &bound) + self.constant_factors(f, (side, node), operator, near);
         self.larger.insert(node, larger);
         if larger > POWERS {
             return true;
@@ -86,6 +93,48 @@ impl Endless {
         false
     }
 
+    /// Says that what a node gives lies in the memory of another, too.
+    pub fn lies_in(&mut self, node: NodeId, carrier: NodeId) {
+        let own = self.larger.get(&node).copied().unwrap_or(0.0);
+        let all = self.larger.entry(carrier).or_insert(own);
+        *all = all.max(own);
+    }
+
+    /// By how many powers of two tensors that are one number make larger what they multiply, or divide.
+    fn constant_factors(
+        &mut self,
+        f: &mut Functional<'_>,
+        (side, node): (Side, NodeId),
+        operator: &Operator,
+        near: &[NodeId],
+    ) -> f64 {
+        let divides = match meaning(&operator.target) {
+            Some(Meaning::Binary(Op::Mul)) => false,
+            Some(Meaning::Binary(Op::Div)) => true,
+            _ => return 0.0,
+        };
+        let others: Vec<NodeId> = f.view(side).operands(node).filter(|n| !near.contains(n)).collect();
+        let by: f64 = others.into_iter().map(|other| self.powers_of(f, side, (other, node))).sum();
+        if divides { -by } else { by }
+    }
+
+    /// How many powers of two a tensor is that is one number; 0 of any other.
+    fn powers_of(&mut self, f: &mut Functional<'_>, side: Side, (operand, reader): (NodeId, NodeId)) -> f64 {
+        let value = f.read(side, operand, reader);
+        let key = f.store.find(value);
+        if let Some(known) = self.powers.get(&key) {
+            return *known;
+        }
+        let [few, _] = poles::TERMS;
+        let found = poles::looked_into(f, value, few, |l| {
+            let Meant::One(x) = l.meant(value)? else { return None };
+            l.speaker.e.float(x.expr).filter(|v| v.is_finite() && *v != 0.0).map(|v| v.abs().log2())
+        });
+        let found = found.unwrap_or(0.0);
+        self.powers.insert(key, found);
+        found
+    }
+
     /// Whether a node's value may be infinite: it is made of what may be, or of what is written there.
     fn may_be(&mut self, f: &mut Functional<'_>, side: Side, root: NodeId) -> bool {
         let before = side == Side::Before;
@@ -115,6 +164,14 @@ impl Endless {
             return view.kind(node) == NodeKind::Call && getitem_of(view, node).is_none();
         };
         let Some(bound) = bind(operator, view, node) else { return true };
+        let steep = |k: usize| match bound.get(k) {
+            Arg::Int(v) => *v > STEEP,
+            Arg::Float(v) => *v > STEEP_NUMBER && v.is_finite(),
+            _ => false,
+        };
+        if grows(&operator.target) || norm_power(&operator.target).is_some_and(steep) {
+            return true;
+        }
         (0..bound.args.len()).any(|k| {
             let edge = edge_of(&operator.target, k);
             let operands: Vec<NodeId> = bound.get(k).nodes().collect();
@@ -192,15 +249,22 @@ impl Endless {
 /// By how many powers of two a number that the graph names makes larger what it multiplies, or divides.
 #[allow(clippy::cast_precision_loss)]
 fn named_factor(operator: &Operator, bound: &Bound<'_>) -> f64 {
-    let number = |k: usize| match bound.args.get(k) {
-        Some(Arg::Float(v)) if *v != 0.0 => v.abs().log2(),
+    let number = |arg: Option<&&Arg>| match arg {
+        Some(Arg::Float(v)) if *v != 0.0 && v.is_finite() => v.abs().log2(),
         Some(Arg::Int(v)) if *v != 0 => (v.unsigned_abs() as f64).log2(),
         _ => 0.0,
     };
+    let named = |name: &str| operator.schema.param_index(name).map_or(0.0, |k| number(bound.args.get(k)));
     match meaning(&operator.target) {
-        Some(Meaning::Binary(Op::Mul)) => number(0) + number(1),
-        Some(Meaning::Binary(Op::Div)) => -number(1),
-        _ => 0.0,
+        Some(Meaning::Binary(Op::Mul)) => number(bound.args.first()) + number(bound.args.get(1)),
+        Some(Meaning::Binary(Op::Div)) => -number(bound.args.get(1)),
+        Some(Meaning::Where | Meaning::Clamp | Meaning::Bound(_) | Meaning::Power) => 0.0,
+        _ if adds_or_moves(operator) => named("alpha"),
+        _ => {
+            let each = multipliers(&operator.target).iter().map(|k| (*k, number(bound.args.get(*k))));
+            let divides = |k: usize| edge_of(&operator.target, k) == Some(Edge::Zero);
+            each.fold(0.0, |sum, (k, v)| sum + (if divides(k) { -v } else { v }).max(0.0))
+        }
     }
 }
 

@@ -106,6 +106,7 @@ pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &
         }
         for carrier in if own.is_some() { real::written_carriers(f, side, node)? } else { Vec::new() } {
             reached.insert(carrier, BesideZero::default());
+            endless.lies_in(node, carrier);
         }
         reached.extend(own.map(|beside| (node, beside)));
     }

@@ -272,6 +272,9 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
         return Some(false);
     }
     // Of which sign a zero is, is no real number's matter, and that of what is divided by it.
+    if [x.expr, y.expr].iter().any(|end| l.speaker.e.divides_by_nothing(*end)) {
+        return None;
+    }
     if l.speaker.e.divides_by_open_zeros(x.expr)? || l.speaker.e.divides_by_open_zeros(y.expr)? {
         return None;
     }

@@ -1,10 +1,9 @@
 //! What products need.
 
-use super::shared::factors;
+use super::shared::{contiguous, factors};
 use crate::graph::{Dtype, TensorType};
 use crate::ops::typing::call::Call;
 use crate::ops::typing::require::{Entry, Needed, size};
-use crate::ops::typing::sizes;
 use crate::sym::Dim;
 
 pub(in crate::ops) const NEEDS: &[Entry] = &[
@@ -43,18 +42,8 @@ fn distances(c: &Call<'_>) -> Needed {
 }
 
 fn own_distances(c: &Call<'_>) -> Needed {
-    let t = c.tensor(0)?;
     c.need_rank(0, 2..=2)?;
-    let Some(strides) = &t.strides else { return Ok(()) };
-    let mut expected = Some(1_i64);
-    for (size, stride) in t.sizes.iter().zip(strides).rev() {
-        let (Some(n), Some(s), Some(e)) = (size.fixed(), stride.fixed(), expected) else { return Ok(()) };
-        if n != 1 && s != e && !t.sizes.contains(&Dim::Fixed(0)) {
-            return Err(c.bad(0, "a contiguous tensor", sizes::show(c.symbols, strides)));
-        }
-        expected = e.checked_mul(n);
-    }
-    Ok(())
+    contiguous(c, 0)
 }
 
 fn cross(c: &Call<'_>) -> Needed {

@@ -1,6 +1,6 @@
 //! What norms need.
 
-use super::shared::no_complex_result;
+use super::shared::{contiguous, no_complex_result};
 use crate::graph::{Dtype, ValueType};
 use crate::ops::error::CallFault;
 use crate::ops::typing::call::Call;
@@ -288,6 +288,10 @@ fn layer_gradient(c: &Call<'_>) -> Needed {
         return Err(c.bad(2, expected, sizes::show(c.symbols, &shape)));
     }
     c.need_same_dtype(0, 1)?;
+    // PyTorch's kernel reads statistics row by row, however they lie.
+    for i in [3, 4] {
+        contiguous(c, i)?;
+    }
     for i in [5, 6] {
         if c.opt_tensor(i)?.is_some() {
             c.need_sizes(i, &shape)?;

@@ -222,3 +222,18 @@ pub(super) fn strided(c: &Call<'_>) -> Needed {
         None => Ok(()),
     }
 }
+
+/// What a kernel reads row by row, wherever it lies.
+pub(super) fn contiguous(c: &Call<'_>, i: usize) -> Needed {
+    let t = c.tensor(i)?;
+    let Some(strides) = &t.strides else { return Ok(()) };
+    let mut expected = Some(1_i64);
+    for (size, stride) in t.sizes.iter().zip(strides).rev() {
+        let (Some(n), Some(s), Some(e)) = (size.fixed(), stride.fixed(), expected) else { return Ok(()) };
+        if n != 1 && s != e && !t.sizes.contains(&Dim::Fixed(0)) {
+            return Err(c.bad(i, "a contiguous tensor", sizes::show(c.symbols, strides)));
+        }
+        expected = e.checked_mul(n);
+    }
+    Ok(())
+}
