@@ -33,6 +33,8 @@ const MODEST: f64 = 100.0;
 
 /// How many factors and products of them are looked at for what stands twice.
 const FACTORS: usize = 16;
+/// An exponential that comes to more than this is steep.
+const STEEP: f64 = 1_048_576.0;
 /// Within which no exponential comes to its end.
 const NEAR_ENOUGH: f64 = 4.0;
 /// The square of what is at least this is far above the smallest numbers.
@@ -224,33 +226,43 @@ impl Elements {
         }
     }
 
-    /// Whether something within is infinite over a whole part of the working range: a power, a product, an exponential or a conversion that leaves its dtype.
-    /// Where a divisor is 0 is another matter.
+    /// Whether something within is infinite over a whole part of the working range: an exponential or a power that leaves its dtype, or what is made of one.
+    /// What sums and products of inputs come to is not asked, nor where a divisor is 0.
     pub fn grows_beyond(&mut self, root: ExprId) -> Option<bool> {
         let known = self.extents(root)?;
-        let finite = |id: &ExprId| known.get(id).is_none_or(|e| e.low.is_finite() && e.high.is_finite());
-        let open = |id: &ExprId| matches!(self.expr(*id).map(|x| &x.form), Some(Form::Named(target, _)) if real(target).is_none());
-        Some(known.keys().any(|id| {
-            let Some(expr) = self.expr(*id).filter(|x| x.dtype.is_float() && !finite(id)) else { return false };
-            match (&expr.form, expr.kids.as_slice()) {
-                (Form::Op(Op::Mul | Op::Add | Op::Sub), kids) | (Form::Reduce(Fold::Sum | Fold::Product, ..), kids) => {
-                    kids.iter().all(finite)
-                }
-                (Form::Op(Op::Cast), [from]) => self.dtype(*from).is_some_and(Dtype::is_float) && finite(from),
-                (Form::Op(Op::Div), [a, by]) => {
-                    finite(a) && finite(by) && known.get(by).is_some_and(|e| e.low > 0.0 || e.high < 0.0)
-                }
-                (Form::Named(target, _), kids) => {
-                    let exponential = matches!(
-                        real(target),
-                        Some(Real::Exp | Real::Exp2 | Real::Expm1 | Real::Sinh | Real::Cosh | Real::Square)
-                    );
-                    let grows = exponential || meaning(target) == Some(Meaning::Power);
-                    grows && kids.iter().all(|k| finite(k) || open(k))
+        let high = |id: &ExprId| known.get(id).map_or(0.0, |e| e.high.max(-e.low));
+        let mut steep: FxHashSet<ExprId> = FxHashSet::default();
+        for id in self.below(root) {
+            let Some(expr) = self.expr(id).filter(|x| x.dtype.is_float()) else { continue };
+            let exponential = match &expr.form {
+                Form::Named(target, _) => {
+                    meaning(target) == Some(Meaning::Power)
+                        || matches!(real(target), Some(Real::Exp | Real::Exp2 | Real::Expm1 | Real::Sinh | Real::Cosh))
                 }
                 _ => false,
+            };
+            let made = matches!(&expr.form, Form::Op(op) if *op != Op::Div) || matches!(expr.form, Form::Reduce(..));
+            let shifted = exponential && expr.kids.iter().any(|k| self.is_less_the_greatest(*k));
+            if exponential && !shifted && high(&id) > STEEP || made && expr.kids.iter().any(|k| steep.contains(k)) {
+                if high(&id).is_infinite() {
+                    return Some(true);
+                }
+                steep.insert(id);
             }
-        }))
+        }
+        Some(false)
+    }
+
+    /// Whether an exponent is less the greatest of what is made of the same tensors, as that of a softmax is: its mask may stand aside.
+    fn is_less_the_greatest(&self, exponent: ExprId) -> bool {
+        let Some((Op::Sub, [a, most])) = self.op_of(exponent) else { return false };
+        let sources = |root: ExprId| -> FxHashSet<_> {
+            let forms = self.below(root).into_iter().filter_map(|id| self.expr(id));
+            let loads = forms.filter_map(|x| if let Form::Load(source, _) = &x.form { Some(*source) } else { None });
+            loads.collect()
+        };
+        let greatest = matches!(self.expr(*most).map(|x| &x.form), Some(Form::Reduce(Fold::Most, ..)));
+        greatest && sources(*a).is_subset(&sources(*most))
     }
 
     /// Whether an element may be 0 over a whole part of the working range: it is made of a function that comes to its end there.
