@@ -7,7 +7,8 @@
 //! ## When it is wrong
 //! Only what every device computes alike is computed: sums, differences, products, quotients and roots, each rounded once, conversions, comparisons,
 //! choices, bounds, integers and bits. A zero of either sign that a bound may give, a conversion to an integer that does not hold the number, a shift by
-//! more than there is, a quotient by 0, and the bits of a NaN that was computed are nobody's: where one is met, nothing is shown.
+//! more than there is, a quotient by 0, and the bits of a NaN that was computed are nobody's: where one is met, nothing is shown. Nor is a number looked at
+//! that a narrow float does not hold: what a product by 1.001 rounds away is a step that another device may take.
 
 use half::{bf16, f16};
 use rustc_hash::FxHashMap;
@@ -147,11 +148,6 @@ impl Elements {
                 Some(Column::Float(vec![f64::from_bits(v.cast_unsigned()); count]))
             }
             (Form::Const(v), _) => Some(Column::Whole(vec![*v; count])),
-            // Beside narrow floats it is an `f32`.
-            (Form::Number(bits), _) => {
-                let wide = if matches!(dtype, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { dtype };
-                Some(Column::Float(vec![round(wide, f64::from_bits(*bits))?; count]))
-            }
             (Form::Op(Op::Bits), [of]) => {
                 // The bits of an element that is any are what was counted.
                 let own = expr.kids.first().and_then(|k| leaves.iter().find(|leaf| leaf.id == *k));
