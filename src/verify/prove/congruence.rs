@@ -58,6 +58,8 @@ pub struct Congruence {
     limit: usize,
     /// Whether everything below two values is found first: then equal structures are one class already.
     settles: bool,
+    /// Whether operands that may be exchanged are paired as they look alike, and not as they are written.
+    pub pairs_alike: bool,
 }
 
 enum Look {
@@ -177,7 +179,7 @@ impl Congruence {
                 Look::Equal => {}
                 Look::Differ => {
                     // Where the likelier way parts, it is asked further.
-                    if unlikely > 0 && known.is_some() {
+                    if self.pairs_alike && unlikely > 0 && known.is_some() {
                         self.first_difference = known;
                     } else if self.first_difference != known {
                         self.around = frames.iter().rev().map(|frame| frame.pair).collect();
@@ -210,7 +212,7 @@ impl Congruence {
             self.first_difference = Some((a, b));
             return Look::Differ;
         }
-        match ways(f, &x, &y) {
+        match ways(f, &x, &y, self.pairs_alike) {
             Some(mut ways) => match ways.pop() {
                 Some(rest) => {
                     self.open.insert((ra, rb));
@@ -227,8 +229,9 @@ impl Congruence {
     }
 }
 
-/// Ways in which the children may match, the likelier one last, which is the first to be tried; none where the forms differ.
-fn ways(f: &mut Functional<'_>, x: &Term, y: &Term) -> Option<SmallVec<[Pairs; 2]>> {
+/// Ways in which the children may match, the last one to be tried first: as they are written, or, if asked, the likelier one; none where the
+/// forms differ.
+fn ways(f: &mut Functional<'_>, x: &Term, y: &Term, likelier: bool) -> Option<SmallVec<[Pairs; 2]>> {
     if x.form != y.form || x.children.len() != y.children.len() || matches!(*x.form, Form::Leaf(_)) {
         return None;
     }
@@ -242,9 +245,10 @@ fn ways(f: &mut Functional<'_>, x: &Term, y: &Term) -> Option<SmallVec<[Pairs; 2
     };
     let mut ways: SmallVec<[Pairs; 2]> = SmallVec::from_elem(pairs(false), 1);
     if matches!(*x.form, Form::Call { commutes: true, .. }) {
-        let (swapped, straight) = (pairs(true), pairs(false));
-        let [p, q] = [&swapped, &straight].map(|way| way.iter().map(|pair| alike(f, *pair, LOOKED_AT)).sum::<usize>());
-        ways.insert(usize::from(p > q), swapped);
+        let swapped = pairs(true);
+        let mut likeness = |way: &Pairs| way.iter().map(|pair| alike(f, *pair, LOOKED_AT)).sum::<usize>();
+        let is_likelier = likelier && likeness(&swapped) > likeness(&pairs(false));
+        ways.insert(usize::from(is_likelier), swapped);
     }
     Some(ways)
 }

@@ -41,6 +41,7 @@ fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, 
     }
     let reals = level == Level::Real && f.budget.trials > 0 && !f.kinds.sees_nan;
     let mut swept = false;
+    c.pairs_alike = false;
     for _ in 0..f.budget.differences {
         if c.equal_or_part(f, a, b) {
             return true;
@@ -57,7 +58,8 @@ fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, 
             }
         }
         shown = shown || reals && !sweep::are_far(f, a, b) && by_fingerprints(f, c, &pairs);
-        if !shown {
+        // Either pairing of operands may hide where the graphs part: the other one is asked before giving up.
+        if !shown && std::mem::replace(&mut c.pairs_alike, true) {
             return false;
         }
         c.forget();
