@@ -51,7 +51,34 @@ pub(super) struct Extent {
 
 const ANY: Extent = Extent { low: f64::NEG_INFINITY, high: f64::INFINITY, plain: false };
 
+impl Default for Extent {
+    /// Of which nothing is known.
+    fn default() -> Self {
+        ANY
+    }
+}
+
 impl Extent {
+    pub(super) fn is_never_negative(self) -> bool {
+        self.low >= 0.0
+    }
+
+    /// Whether all of it is so far from 0 that its square is seen in every dtype but `f16`.
+    pub(super) fn is_apart_from_zero(self) -> bool {
+        self.low >= SEEN || self.high <= -SEEN
+    }
+
+    /// The least magnitude within.
+    pub(super) fn least_magnitude(self) -> f64 {
+        self.low.max(-self.high).max(0.0)
+    }
+
+    /// Whether all of it is one number, as far as it is computed.
+    pub(super) fn is_one_number(self) -> bool {
+        let most = self.high.max(-self.low);
+        most.is_finite() && self.high - self.low <= APART * most
+    }
+
     fn of(low: f64, high: f64) -> Extent {
         if low.is_nan() || high.is_nan() || low > high { ANY } else { Extent { low, high, plain: false } }
     }
@@ -209,8 +236,7 @@ impl Elements {
 
     /// Whether an element is so far from 0 that its square is seen in every dtype but `f16`.
     pub fn is_apart_from_zero(&mut self, root: ExprId) -> Option<bool> {
-        let found = self.extent_of(root)?;
-        Some(found.low >= SEEN || found.high <= -SEEN)
+        Some(self.extent_of(root)?.is_apart_from_zero())
     }
 
     /// Says of floats of which nothing is stated that they lie in the working range.
@@ -230,8 +256,13 @@ impl Elements {
     /// What sums and products of inputs come to is not asked, nor where a divisor is 0.
     pub fn grows_beyond(&mut self, root: ExprId) -> Option<bool> {
         let known = self.extents(root)?;
+        Some(!self.endless_within(root, &known).is_empty())
+    }
+
+    /// Returns what is infinite over a whole part of the working range, and what is made of that.
+    pub(super) fn endless_within(&self, root: ExprId, known: &FxHashMap<ExprId, Extent>) -> FxHashSet<ExprId> {
         let high = |id: &ExprId| known.get(id).map_or(0.0, |e| e.high.max(-e.low));
-        let mut steep: FxHashSet<ExprId> = FxHashSet::default();
+        let (mut steep, mut endless) = (FxHashSet::default(), FxHashSet::default());
         for id in self.below(root) {
             let Some(expr) = self.expr(id).filter(|x| x.dtype.is_float()) else { continue };
             let exponential = match &expr.form {
@@ -244,13 +275,16 @@ impl Elements {
             let made = matches!(&expr.form, Form::Op(op) if *op != Op::Div) || matches!(expr.form, Form::Reduce(..));
             let shifted = exponential && expr.kids.iter().any(|k| self.is_less_the_greatest(*k));
             if exponential && !shifted && high(&id) > STEEP || made && expr.kids.iter().any(|k| steep.contains(k)) {
-                if high(&id).is_infinite() {
-                    return Some(true);
-                }
                 steep.insert(id);
+                if high(&id).is_infinite() {
+                    endless.insert(id);
+                }
+            }
+            if expr.kids.iter().any(|k| endless.contains(k)) {
+                endless.insert(id);
             }
         }
-        Some(false)
+        endless
     }
 
     /// Whether an exponent is less the greatest of what is made of the same tensors, as that of a softmax is: its mask may stand aside.
@@ -268,30 +302,20 @@ impl Elements {
     /// Whether an element may be 0 over a whole part of the working range: it is made of a function that comes to its end there.
     pub fn vanishes_beyond(&mut self, root: ExprId) -> Option<bool> {
         let known = self.extents(root)?;
-        if known.get(&root).is_some_and(|e| e.low >= SEEN || e.high <= -SEEN) {
-            return Some(false);
-        }
+        let apart = known.get(&root).is_some_and(|e| e.is_apart_from_zero());
+        Some(!apart && known.keys().any(|id| self.ends_beyond(*id, &known)))
+    }
+
+    /// Whether an element is a function that comes to its end in the working range.
+    pub(super) fn ends_beyond(&self, id: ExprId, known: &FxHashMap<ExprId, Extent>) -> bool {
+        let Some(Expr { form: Form::Named(target, _), kids, .. }) = self.expr(id) else { return false };
         let far = |id: &ExprId| known.get(id).is_none_or(|e| e.low < -NEAR_ENOUGH || e.high > NEAR_ENOUGH);
-        Some(known.keys().any(|id| match self.expr(*id) {
-            Some(Expr { form: Form::Named(target, _), kids, .. }) => {
-                let ends = matches!(
-                    real(target),
-                    Some(
-                        Real::Exp
-                            | Real::Exp2
-                            | Real::Expm1
-                            | Real::Sigmoid
-                            | Real::Silu
-                            | Real::Tanh
-                            | Real::Erf
-                            | Real::Erfc
-                            | Real::Cosh
-                    )
-                );
-                ends && kids.iter().any(far)
-            }
+        let ends = match real(target) {
+            Some(Real::Exp | Real::Exp2 | Real::Expm1 | Real::Cosh) => true,
+            Some(Real::Sigmoid | Real::Silu | Real::Tanh | Real::Erf | Real::Erfc) => true,
             _ => false,
-        }))
+        };
+        ends && kids.iter().any(far)
     }
 
     /// Whether roots are taken of products that may be nothing because they are tiny: a root that is only squared again is none.
@@ -330,7 +354,8 @@ impl Elements {
         Some(false)
     }
 
-    fn extents(&mut self, root: ExprId) -> Option<FxHashMap<ExprId, Extent>> {
+    /// Returns between which ends an element, and each of those below it, lies.
+    pub(super) fn extents(&mut self, root: ExprId) -> Option<FxHashMap<ExprId, Extent>> {
         let mut known: FxHashMap<ExprId, Extent> = FxHashMap::default();
         for id in self.below(root) {
             self.spend(1)?;

@@ -16,6 +16,7 @@
 
 mod choice;
 mod chosen;
+mod ends;
 mod extent;
 mod greatest;
 mod normal;
@@ -27,5 +28,6 @@ mod same;
 mod steps;
 mod zeros;
 
+pub use ends::{LARGE, Met, POWERS};
 pub use normal::Field;
 pub use zeros::BesideZero;

@@ -12,6 +12,7 @@ use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::{Bound, Operator};
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source};
+use crate::rules::field::{LARGE, POWERS};
 use crate::rules::meaning::Meant;
 use crate::rules::table::{
     Edge, Meaning, Real, edge_of, grows, is_never_infinite, is_within_softmax, meaning, multipliers, norm_power, real,
@@ -22,10 +23,6 @@ use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::poles;
 use crate::verify::prove::real;
 
-/// Beyond this a factor that the graph names shows what a rounding left of a difference.
-const LARGE: f64 = 1_048_576.0;
-/// By how many powers of two such factors together may make it larger.
-const POWERS: f64 = 60.0;
 /// The greatest power of a norm that stays within its dtype in the working range.
 const STEEP: i64 = 8;
 const STEEP_NUMBER: f64 = 8.0;
@@ -186,14 +183,7 @@ impl Endless {
         if let Some(known) = self.grows.get(&key) {
             return *known;
         }
-        let [_, most] = poles::TERMS;
-        let found = poles::looked_into(f, value, most, |l| {
-            let Meant::One(x) = l.meant(value)? else { return None };
-            let e = &mut l.speaker.e;
-            e.lies_in_working_range(x.expr);
-            Some(e.float(x.expr).is_some_and(|v| v.abs() > LARGE) || e.grows_beyond(x.expr)?)
-        });
-        let found = found.unwrap_or(false);
+        let found = grows_beyond(f, value).unwrap_or(false);
         self.grows.insert(key, found);
         found
     }
@@ -214,36 +204,51 @@ impl Endless {
         if let Some(known) = self.vanishes.get(&key) {
             return *known;
         }
-        let [_, most] = poles::TERMS;
-        let found = poles::looked_into(f, value, most, |l| {
-            let Meant::One(x) = l.meant(value)? else { return None };
-            if l.speaker.e.is_apart_from_zero(x.expr)? || is_integer_apart(&mut l.speaker.e, x.expr) {
-                return Some(false);
-            }
-            for id in l.speaker.e.below(x.expr) {
-                let source = match l.speaker.e.expr(id).map(|x| &x.form) {
-                    Some(Form::Load(source, _)) => l.speaker.e.source_of(*source).cloned(),
-                    _ => None,
-                };
-                let stated = match source {
-                    Some(Source::Value(id)) => l.f.domain_of(id),
-                    _ => None,
-                };
-                if stated.is_some_and(holds_zero) || makes_zeros(&l.speaker.e, id) {
-                    return Some(true);
-                }
-            }
-            let e = &mut l.speaker.e;
-            if e.float(x.expr).is_some_and(|v| v.abs() < 1.0 / LARGE) {
-                return Some(true);
-            }
-            e.lies_in_working_range(x.expr);
-            e.vanishes_beyond(x.expr)
-        });
-        let found = found.unwrap_or(true);
+        let found = vanishes_beyond(f, value).unwrap_or(true);
         self.vanishes.insert(key, found);
         found
     }
+}
+
+/// Whether a value is infinite over a whole part of the working range, or a number that the graph names and that is large.
+pub(super) fn grows_beyond(f: &mut Functional<'_>, value: ValueId) -> Option<bool> {
+    let [_, most] = poles::TERMS;
+    poles::looked_into(f, value, most, |l| {
+        let Meant::One(x) = l.meant(value)? else { return None };
+        let e = &mut l.speaker.e;
+        e.lies_in_working_range(x.expr);
+        Some(e.float(x.expr).is_some_and(|v| v.abs() > LARGE) || e.grows_beyond(x.expr)?)
+    })
+}
+
+/// Whether a value may be 0 in more than few places.
+pub(super) fn vanishes_beyond(f: &mut Functional<'_>, value: ValueId) -> Option<bool> {
+    let [_, most] = poles::TERMS;
+    poles::looked_into(f, value, most, |l| {
+        let Meant::One(x) = l.meant(value)? else { return None };
+        if l.speaker.e.is_apart_from_zero(x.expr)? || is_integer_apart(&mut l.speaker.e, x.expr) {
+            return Some(false);
+        }
+        for id in l.speaker.e.below(x.expr) {
+            let source = match l.speaker.e.expr(id).map(|x| &x.form) {
+                Some(Form::Load(source, _)) => l.speaker.e.source_of(*source).cloned(),
+                _ => None,
+            };
+            let stated = match source {
+                Some(Source::Value(id)) => l.f.domain_of(id),
+                _ => None,
+            };
+            if stated.is_some_and(holds_zero) || makes_zeros(&l.speaker.e, id) {
+                return Some(true);
+            }
+        }
+        let e = &mut l.speaker.e;
+        if e.float(x.expr).is_some_and(|v| v.abs() < 1.0 / LARGE) {
+            return Some(true);
+        }
+        e.lies_in_working_range(x.expr);
+        e.vanishes_beyond(x.expr)
+    })
 }
 
 /// By how many powers of two a number that the graph names makes larger what it multiplies, or divides.

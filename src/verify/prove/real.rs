@@ -29,6 +29,7 @@ use crate::term::term::Side;
 use crate::verify::functional::key::Aspect;
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::bounded;
+use crate::verify::prove::endless;
 use crate::verify::prove::poles;
 use crate::verify::prove::region::{ENDS, Ends, region};
 use crate::verify::prove::speak::Lowering;
@@ -53,6 +54,10 @@ pub struct Reals {
     wider: bool,
     /// Values that are assumed to lie in the working range.
     assumed: Vec<Source>,
+    /// Which values are infinite over a whole part of the working range, as far as it was asked.
+    grows: FxHashMap<ValueId, bool>,
+    /// Which values may be 0 in more than few places, as far as it was asked.
+    vanishes: FxHashMap<ValueId, bool>,
     /// Nodes of either graph that may hold an infinite number that is named there, once that was looked up.
     infinite: Option<FxHashSet<(bool, NodeId)>>,
 }
@@ -278,6 +283,9 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
     if l.speaker.e.divides_by_open_zeros(x.expr)? || l.speaker.e.divides_by_open_zeros(y.expr)? {
         return None;
     }
+    if meets_an_end(l, reals, x.expr, y.expr)? {
+        return None;
+    }
     let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
     let free = free_values(l, &[x.expr, y.expr], infinite)?;
     let bounded = bounded::is_bounded(&mut l.speaker.e, &x, &y, &finite, &domains)?;
@@ -285,6 +293,37 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
         reals.assumed.extend(free);
     }
     Some(bounded)
+}
+
+/// Whether a rest that is 0 in one of two elements alone meets what is infinite over a part of the working range, or is divided by what vanishes there.
+fn meets_an_end(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: ExprId, y: ExprId) -> Option<bool> {
+    let met = l.speaker.e.ends_met(x, y)?;
+    if met.end {
+        return Some(true);
+    }
+    for source in met.factors {
+        let Some(value) = made(l, source) else { continue };
+        let grows = || endless::grows_beyond(l.f, value).unwrap_or(false);
+        if *reals.grows.entry(value).or_insert_with(grows) {
+            return Some(true);
+        }
+    }
+    for source in met.divisors {
+        let Some(value) = made(l, source) else { continue };
+        let vanishes = || endless::vanishes_beyond(l.f, value).unwrap_or(true);
+        if *reals.vanishes.entry(value).or_insert_with(vanishes) {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+/// Returns the value that is read, where it is no input.
+fn made(l: &Lowering<'_, '_>, source: SourceId) -> Option<ValueId> {
+    let Some(Source::Value(id)) = l.speaker.e.source_of(source) else { return None };
+    let key = l.f.store.key(*id)?;
+    let given = matches!(l.f.view(key.side).kind(key.place.node), NodeKind::Placeholder | NodeKind::GetAttr);
+    (!given || key.stamp != Stamp::Birth).then_some(*id)
 }
 
 /// Whether rules show two elements to be equal over the reals, or the first and what the second one is where something is absorbed; `None` where that was too much work.
