@@ -47,6 +47,7 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
         return true;
     }
     if view.hearsay(node).is_told()
+        || !is_held_by_memory(view, operator, node)
         || operands_are_hearsay(f, side, node)
         || !operator.facts.numbers && has_number_for_tensor(view, operator, &bound)
     {
@@ -93,6 +94,23 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
             || fits(f, side, node, if operator.facts.copies { operator } else { stated }, &bound))
         && holds_by_layout(f, side, node, operator, &bound)
         && (!writes || f.writes_plainly(side, node, operator))
+}
+
+/// How many elements no memory of a machine holds.
+const HELD: i64 = 1 << 44;
+
+/// Whether there may be memory for what a call gives, as far as its sizes are numbers: what views give has it already.
+fn is_held_by_memory(view: &dyn View, operator: &Operator, node: NodeId) -> bool {
+    let given = match view.ty(node) {
+        ValueType::Many(all) => &all[..],
+        one => std::slice::from_ref(one),
+    };
+    operator.facts.step.is_some()
+        || given.iter().filter_map(ValueType::as_tensor).all(|t| {
+            let mut fixed = t.sizes.iter().map(|d| d.fixed().unwrap_or(1));
+            t.sizes.contains(&Dim::Fixed(0))
+                || fixed.try_fold(1_i64, |all, size| all.checked_mul(size)).is_some_and(|all| all < HELD)
+        })
 }
 
 /// How many views may lie between a call and what it sees.
