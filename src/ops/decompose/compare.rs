@@ -47,6 +47,9 @@ fn isclose(b: &Builder<'_>) -> Made {
 /// Each element against all of the others.
 fn isin(b: &Builder<'_>) -> Made {
     let (x, among) = (b.t(0)?, b.t(1)?);
+    // One without dimensions is converted to the other's dtype, and has some here.
+    let alike = x.dtype() == among.dtype() || x.rank() > 0 && among.rank() > 0;
+    b.only(alike, "these dtypes, one without dimensions")?;
     let equal = x.unsqueeze(x.dims()).call("eq.Tensor", args![among.reshape(vec![Arg::Int(-1)])]);
     let found = equal.call("any.dim", args![x.dims()]);
     done![if b.flag("invert")? { found.op("logical_not") } else { found }]

@@ -79,13 +79,16 @@ fn hypot(b: &Builder<'_>) -> Made {
     done![b.choose(infinite, f64::INFINITY, length)]
 }
 
+/// Narrow integers are multiplied as wider ones, and cut when all is done.
 fn lcm(b: &Builder<'_>) -> Made {
-    let (x, y) = (promoted(b, 0)?, promoted(b, 1)?);
+    let dtype = b.own_tensor()?.dtype;
+    let wide = if matches!(dtype, Dtype::I8 | Dtype::I16) { Dtype::I32 } else { dtype };
+    let (x, y) = (promoted(b, 0)?.to(wide), promoted(b, 1)?.to(wide));
     let common = x.call("gcd", args![y]);
     let nothing = common.call("eq", args![0]);
     // Nothing is left over: every way to round is the same.
     let parts = x.call("div.Tensor_mode", args![b.choose(nothing, 1, common); rounding_mode = "floor"]);
-    done![b.choose(nothing, 0, (parts * y).op("abs"))]
+    done![b.choose(nothing, 0, (parts * y).op("abs")).to(dtype)]
 }
 
 fn shift_of_number(b: &Builder<'_>, name: &str) -> Made {

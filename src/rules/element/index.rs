@@ -384,17 +384,18 @@ impl Elements {
     /// Returns a sum as `g * over + small`, where g divides n and `small` is at least 0 and less than g: `over`, `small` and `n / g`. Then what n divides
     /// of the sum, `n / g` divides of `over`.
     fn coarser(&mut self, rest: &Linear, n: Dim) -> Option<Option<(IndexId, IndexId, Dim)>> {
-        let Some(all) = n.fixed().filter(|n| *n > 1) else { return Some(None) };
+        if n == ZERO || n == ONE {
+            return Some(None);
+        }
         for (_, c) in &rest.terms {
-            let Some(mut c) = c.fixed().map(i64::unsigned_abs) else { continue };
-            let mut g = all.unsigned_abs();
-            while c != 0 {
-                (g, c) = (c, g.checked_rem(c)?);
-            }
-            let Some(g) = i64::try_from(g).ok().filter(|g| *g > 1 && *g < all) else { continue };
+            let g = common_divisor(*c, n)?;
+            // Where n may be 0, there is nothing to divide; where it is not, no divisor of it is.
+            let Some(left) = self.exactly(n, g).filter(|left| *left != ONE && g != ONE && self.at_most(ZERO, g)) else {
+                continue;
+            };
             let (mut over, mut small) = (Linear::default(), Linear::default());
             for (place, c) in &rest.terms {
-                match self.exactly(*c, Dim::Fixed(g)) {
+                match self.exactly(*c, g) {
                     Some(c) => over.terms.push((*place, c)),
                     None => small.terms.push((*place, *c)),
                 }
@@ -402,17 +403,20 @@ impl Elements {
             if small.terms.is_empty() {
                 continue;
             }
-            match rest.offset().fixed() {
-                Some(c) => {
+            match (rest.offset(), g) {
+                (Dim::Fixed(c), Dim::Fixed(g)) => {
                     over.constant = Some(Dim::Fixed(floor_div(c, g)?));
                     small.constant = Some(Dim::Fixed(floor_mod(c, g)?));
                 }
-                None => continue,
+                (c, g) => match self.exactly(c, g) {
+                    Some(c) => over.constant = Some(c),
+                    None => small.constant = Some(c),
+                },
             }
             let small = self.index_of(small);
-            if self.is_within(small, Dim::Fixed(g)) {
+            if self.is_within(small, g) {
                 let over = self.index_of(over);
-                return Some(Some((over, small, Dim::Fixed(floor_div(all, g)?))));
+                return Some(Some((over, small, left)));
             }
         }
         Some(None)
@@ -610,4 +614,14 @@ impl Elements {
         let high = self.bound(a, true, 8)?;
         self.at_most(high, Dim::Fixed(-1)).then_some(false)
     }
+}
+
+/// Returns the greatest common divisor of two numbers; of others the first: it may divide the second.
+fn common_divisor(a: Dim, b: Dim) -> Option<Dim> {
+    let (Some(a), Some(b)) = (a.fixed(), b.fixed()) else { return Some(a) };
+    let (mut g, mut rest) = (b.unsigned_abs(), a.unsigned_abs());
+    while rest != 0 {
+        (g, rest) = (rest, g.checked_rem(rest)?);
+    }
+    i64::try_from(g).ok().map(Dim::Fixed)
 }
