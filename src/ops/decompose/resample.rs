@@ -23,7 +23,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, grid_sampler, &["aten.grid_sampler.default"]),
 ];
 
-/// Sizes as given, or the input's times the scales, rounded down. Scales are passed on.
+/// Sizes as given, or the input's times the scales, rounded down. Scales are passed on where they say something else than the sizes do.
 fn by_sizes(b: &Builder<'_>, target: &str, spatial: usize) -> Made {
     let x = b.t(0)?;
     let scales: Option<Vec<Arg>> = b.arg("scale_factors").items().map(<[Arg]>::to_vec);
@@ -44,12 +44,27 @@ fn by_sizes(b: &Builder<'_>, target: &str, spatial: usize) -> Made {
         }
     };
     b.only(sizes.len() == spatial, "this number of sizes")?;
+    let to = sizes.clone();
     let mut given = vec![Arg::from(x), Arg::from(sizes)];
     if b.operator().schema.param_index("align_corners").is_some() {
         given.push(b.arg("align_corners"));
     }
-    given.extend(scales.unwrap_or_else(|| vec![Arg::None; spatial]));
+    let said =
+        scales.filter(|scales| !scales.iter().zip(&to).enumerate().all(|(d, (scale, to))| is_ratio(x, d, scale, to)));
+    given.extend(said.unwrap_or_else(|| vec![Arg::None; spatial]));
     done![b.op(target, super::builder::Actual::new(given, Vec::new()))]
+}
+
+/// Whether one over a scale is the ratio of two sizes, in each of the dtypes in which kernels compute that.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // As kernels do.
+fn is_ratio(x: T<'_>, d: usize, scale: &Arg, to: &Arg) -> bool {
+    let (Arg::Float(scale), Arg::Int(from), Arg::Int(to)) = (scale, x.size(signed(d.saturating_add(2))), to) else {
+        return false;
+    };
+    let step = 1.0 / scale;
+    *scale > 0.0
+        && step.to_bits() == (from as f64 / *to as f64).to_bits()
+        && (step as f32).to_bits() == (from as f32 / *to as f32).to_bits()
 }
 
 /// How many times a scale says, if it is a small whole number.
