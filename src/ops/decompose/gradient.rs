@@ -44,13 +44,27 @@ fn rounded<'b>(b: &'b Builder<'_>, formula: impl FnOnce(T<'b>, T<'b>) -> T<'b>) 
     done![formula(b.t(0)?.to(wide(dtype)), b.t(1)?.to(wide(dtype))).to(dtype)]
 }
 
+/// Numbers that a narrow dtype does not hold are compared as they are, and would be rounded to it first.
+fn compares_as_is(b: &Builder<'_>, x: T<'_>, numbers: &[usize]) -> Result<(), CallFault> {
+    let held = |k: &usize| {
+        b.float(*k).is_ok_and(|v| match x.dtype() {
+            Dtype::F16 => half::f16::from_f64(v).to_f64().to_bits() == v.to_bits(),
+            Dtype::Bf16 => half::bf16::from_f64(v).to_f64().to_bits() == v.to_bits(),
+            _ => true,
+        })
+    };
+    b.only(numbers.iter().all(held), "a number that this dtype does not hold")
+}
+
 fn threshold(b: &Builder<'_>) -> Made {
     let (g, x) = (b.t(0)?, b.t(1)?);
+    compares_as_is(b, x, &[2])?;
     done![g.fill_where(x.call("le", args![b.arg(2)]), 0)]
 }
 
 fn hardtanh(b: &Builder<'_>) -> Made {
     let (g, x) = (b.t(0)?, b.t(1)?);
+    compares_as_is(b, x, &[2, 3])?;
     // Whole vectors take a NaN to lie outside; the last elements of a row, which other code computes, do not.
     let inside = x.call("gt", args![b.arg(2)]).call("logical_and", args![x.call("lt", args![b.arg(3)])]);
     done![g.fill_where(inside.op("logical_not"), 0)]

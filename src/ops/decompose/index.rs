@@ -61,14 +61,17 @@ fn take_along_dim(b: &Builder<'_>) -> Made {
         sizes
     };
     let common = super::matmul::broadcast(b, &without(x), &without(at))?;
-    let with = |t: T<'_>| {
-        let mut sizes = common.clone();
-        if let Some(s) = sizes.get_mut(own) {
-            *s = t.size(axis);
-        }
-        t.expand(sizes).id()
-    };
-    done![b.op("gather", args![with(x), axis, with(at)])]
+    // Along a dimension indices are taken modulo its size.
+    let around = repeated_beside(at, axis, common.clone()).call("remainder", args![x.size(axis)]);
+    done![b.op("gather", args![repeated_beside(x, axis, common), axis, around])]
+}
+
+/// Repeated to such sizes along all dimensions but one.
+fn repeated_beside<'b>(t: T<'b>, axis: i64, mut sizes: Vec<Arg>) -> T<'b> {
+    if let Some(own) = usize::try_from(axis).ok().and_then(|k| sizes.get_mut(k)) {
+        *own = t.size(axis);
+    }
+    t.expand(sizes)
 }
 
 fn unsafe_index_put(b: &Builder<'_>) -> Made {
@@ -96,12 +99,13 @@ fn index_fill(b: &Builder<'_>) -> Made {
     done![b.op("index_put.default", args![x, along(axis, at), value])]
 }
 
-/// In order of the indices, as `index_put` with accumulation is.
+/// In order of the indices, as `index_put` with accumulation is, which rounds narrow floats elsewhere.
 fn index_add(b: &Builder<'_>) -> Made {
     let (x, at, source) = (b.t(0)?, b.t(2)?, b.t(3)?);
     let axis = b.axis(1_usize, x.rank())?;
     let alpha = b.float(4)?;
-    b.only(x.rank() > 0 && at.rank() == 1 && alpha == 1.0 && x.dtype() != Dtype::Bool, "scalars or alpha")?;
+    b.only(x.rank() > 0 && at.rank() == 1 && alpha == 1.0, "scalars or alpha")?;
+    b.only(!matches!(x.dtype(), Dtype::Bool | Dtype::F16 | Dtype::Bf16), "this dtype")?;
     done![b.op("index_put.default", args![x, along(axis, at), source, true])]
 }
 
