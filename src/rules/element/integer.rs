@@ -269,8 +269,9 @@ impl Elements {
                 }
             }
             (Op::Rem, [a, b]) => {
-                if let (Form::Index(at), Some(size)) = (self.expr(*a)?.form.clone(), self.whole_size(dtype, *b)) {
+                if let Some(size) = self.whole_size(dtype, *b) {
                     self.by("remainder-by-quotient");
+                    let at = self.data_index(*a)?;
                     let left = self.remainder(at, size)?;
                     return self.index_value(dtype, left);
                 }
