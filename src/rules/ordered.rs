@@ -242,14 +242,37 @@ impl Speaker<'_> {
         self.e.load(from.dtype, source, index).map(Some)
     }
 
+    /// Returns all elements of a tensor as one dimension.
+    fn in_a_row(&mut self, x: &Array) -> Option<Array> {
+        if x.sizes.len() == 1 {
+            return Some(x.clone());
+        }
+        let some = x.sizes.iter().all(|d| self.e.at_most(Dim::Fixed(1), *d));
+        let size = self.e.product(&x.sizes).filter(|_| some)?;
+        let mut left = self.e.var(0, size);
+        let mut index = SmallVec::new();
+        for size in x.sizes.iter().rev() {
+            index.push(self.e.remainder(left, *size)?);
+            left = self.e.quotient(left, *size)?;
+        }
+        index.reverse();
+        let expr = self.at(x, index)?;
+        Some(Array { expr, sizes: std::iter::once(size).collect(), ..x.clone() })
+    }
+
     /// Where the greatest, or the least, of a dimension stands: the first of them, as the operators that give nothing else say it.
     pub(super) fn place_of_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
-        let x = c.array(0)?.clone();
+        let mut x = c.array(0)?.clone();
         let (keeps, rank) = (c.named("keepdim") == Some(&Arg::Bool(true)), x.sizes.len());
         let dim = match c.arg(1) {
             Arg::Int(_) if x.sizes.is_empty() => return None,
             Arg::Int(_) => Token::count(self.axis(c.arg(1), x.sizes.len())?),
-            Arg::None => Token::None,
+            Arg::None if x.sizes.is_empty() => Token::None,
+            // Of all elements, one after another.
+            Arg::None => {
+                x = self.in_a_row(&x)?;
+                Token::Int(0)
+            }
             _ => return None,
         };
         if self.over_reals && !rounding::is_exact(&self.e, x.expr) {

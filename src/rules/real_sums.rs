@@ -27,10 +27,13 @@ impl Speaker<'_> {
     pub(super) fn summed_in_bags(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let (weight, rows, offsets) = (c.array(0)?.clone(), c.array(1)?.clone(), c.array(2)?.clone());
         let to = c.result.dtype;
-        let plain = weight.dtype == to
-            && matches!(to, Dtype::F32 | Dtype::F64)
-            && c.named("per_sample_weights") == Some(&Arg::None);
-        let whole = c.named("include_last_offset") == Some(&Arg::Bool(false));
+        let plain = weight.dtype == to && matches!(to, Dtype::F32 | Dtype::F64);
+        let factors = match c.named("per_sample_weights")? {
+            Arg::None => None,
+            given => Some(c.array_of(given).filter(|w| w.dtype == to && *c.arg(4) == Arg::Int(0))?.clone()),
+        };
+        let fit = factors.as_ref().is_none_or(|w| self.same_sizes(&w.sizes, &rows.sizes));
+        let whole = fit && c.named("include_last_offset") == Some(&Arg::Bool(false));
         let unpadded = matches!(c.named("padding_idx"), Some(Arg::Int(..0)));
         (plain && whole && unpadded).then_some(())?;
         let ([Dim::Fixed(count)], [Dim::Fixed(bags @ 1..)]) = (rows.sizes.as_slice(), offsets.sizes.as_slice()) else {
@@ -43,14 +46,18 @@ impl Speaker<'_> {
         let own = self.vars(&offsets.sizes);
         let told = self.data(&offsets, own)?;
         (told == begins).then_some(())?;
-        let level =
-            self.e.highest_level(rows.expr).max(self.e.highest_level(weight.expr)).map_or(0, |l| l.saturating_add(1));
+        let all = [&rows, &weight].into_iter().chain(&factors);
+        let level = all.filter_map(|a| self.e.highest_level(a.expr)).max().map_or(0, |l| l.saturating_add(1));
         let within = self.e.place(Place::Bound(level, Dim::Fixed(length)));
         let [bag, column] = self.vars(&c.result.sizes)[..] else { return None };
         let at = self.e.scale(bag, Dim::Fixed(length))?;
         let at = self.e.sum(at, within)?;
         let row = self.data(&rows, SmallVec::from_elem(at, 1))?;
-        let each = self.at(&weight, SmallVec::from_slice(&[row, column]))?;
+        let mut each = self.at(&weight, SmallVec::from_slice(&[row, column]))?;
+        if let Some(factors) = factors {
+            let factor = self.at(&factors, SmallVec::from_elem(at, 1))?;
+            each = self.e.op(Op::Mul, to, &[each, factor])?;
+        }
         let sum = self.e.reduced(Fold::Sum, level, &[Dim::Fixed(length)], each)?;
         match c.arg(4) {
             Arg::Int(0) => Some(sum),

@@ -128,6 +128,8 @@ pub enum Write {
     Scatter { adds: bool },
     /// At rows, added up.
     Rows,
+    /// Along one dimension, each times a number, added up.
+    Multiples,
 }
 
 use Meaning::*;
@@ -260,6 +262,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Written(Write::Scatter { adds: false }), &["aten.scatter.src", "aten.scatter.value"]),
     (Written(Write::Scatter { adds: true }), &["aten.scatter_add.default"]),
     (Written(Write::Rows), &["aten.embedding_dense_backward.default"]),
+    (Written(Write::Multiples), &["aten.index_add.default"]),
     (Columns, &["aten.im2col.default"]),
     (Bags, &["aten._embedding_bag.default"]),
     (PowerOf, &["aten.pow.Scalar"]),

@@ -3,7 +3,7 @@
 //! ## What it says
 //! Element `p` of the values is written at `i(p)`. Where `i` is arithmetic that one place at most leads to, `p` is solved for: at `y` stands the value of
 //! that `p` where there is one and all other indices are those of `y`, else what stood there. Where one number is written by many, it stands where any
-//! is. Where values are added, at `y` stands what stood there and the sum of all that lead there.
+//! is. Where values are added, at `y` stands what stood there and the sum of all that lead there, each times the number by which they are added.
 //!
 //! ## When it is wrong
 //! Where two places lead to one, which value is the last is the kernel's: values that differ with such a place are not looked into. Sums of floats are rounded
@@ -55,6 +55,7 @@ impl Speaker<'_> {
             Write::Put => self.put(c)?,
             Write::Scatter { adds } => self.scattered_at(c, adds)?,
             Write::Rows => self.rows(c)?,
+            Write::Multiples => self.multiples(c)?,
         };
         let to = c.result.dtype;
         let sums = width(to).is_some_and(|w| w > 1) || self.over_reals && matches!(to, Dtype::F32 | Dtype::F64);
@@ -364,11 +365,35 @@ impl Speaker<'_> {
         Some(Written { old: old.expr, level, sizes: index.sizes.to_vec(), at, value, adds })
     }
 
+    /// `index_add` by another `alpha` than 1, which is `index_put`.
+    fn multiples(&mut self, c: &Said<'_, '_>) -> Option<Written> {
+        let (old, index, source) = (c.array(0)?.clone(), c.array(2)?.clone(), c.array(3)?.clone());
+        let (to, dim) = (old.dtype, self.axis(c.arg(1), old.sizes.len())?);
+        let factor = match c.named("alpha")? {
+            Arg::Int(1) => return None,
+            Arg::Float(v) if *v == 1.0 => return None,
+            // A literal stands for itself.
+            Arg::Float(v) if self.over_reals && to == Dtype::F32 => self.e.literal(to, *v)?,
+            given => self.constant(c, given, to, false)?,
+        };
+        if index.sizes.len() != 1 || source.sizes.len() != old.sizes.len() || source.dtype != to {
+            return None;
+        }
+        let level = self.first_free(&[&old, &index, &source]);
+        let names = self.names(level, &source.sizes)?;
+        let found = self.integer_at(&index, SmallVec::from_elem(*names.get(dim)?, 1))?;
+        let mut at: Vec<IndexId> = names.to_vec();
+        *at.get_mut(dim)? = self.wrapped_index(found, *old.sizes.get(dim)?)?;
+        let value = self.at(&source, names)?;
+        let value = self.e.op(Op::Mul, to, &[value, factor])?;
+        Some(Written { old: old.expr, level, sizes: source.sizes.to_vec(), at, value, adds: true })
+    }
+
     /// The gradient of a table whose rows were read: those of each row are added up.
     fn rows(&mut self, c: &Said<'_, '_>) -> Option<Written> {
         let (given, index) = (c.array(0)?.clone(), c.array(1)?.clone());
         let (Arg::Int(padding), Arg::Bool(false)) = (c.arg(3), c.arg(4)) else { return None };
-        if *padding >= 0 || given.sizes.len() != index.sizes.len().checked_add(1)? {
+        if given.sizes.len() != index.sizes.len().checked_add(1)? {
             return None;
         }
         let level = self.first_free(&[&given, &index]);
@@ -376,8 +401,13 @@ impl Speaker<'_> {
         let (column, row) = names.split_last()?;
         let found = self.integer_at(&index, row.into())?;
         let at = vec![self.e.data_index(found)?, *column];
-        let value = self.at(&given, names.clone())?;
+        let mut value = self.at(&given, names.clone())?;
         let zero = if given.dtype.is_float() { self.e.rounded(given.dtype, 0.0) } else { None }?;
+        if *padding >= 0 {
+            let padding = self.e.integer(Dtype::I64, *padding)?;
+            let is_padding = self.e.op(Op::Eq, Dtype::Bool, &[found, padding])?;
+            value = self.e.op(Op::Choose, given.dtype, &[is_padding, zero, value])?;
+        }
         Some(Written { old: zero, level, sizes: given.sizes.to_vec(), at, value, adds: true })
     }
 }

@@ -15,6 +15,7 @@ pub(super) const TABLE: &[Line] = &[
     (Real, gelu, &["aten.gelu_backward.default"]),
     (Real, leaky_relu, &["aten.leaky_relu_backward.default"]),
     (Real, elu, &["aten.elu_backward.default"]),
+    (Exact, prelu, &["aten._prelu_kernel_backward.default"]),
     (Real, softmax, &["aten._softmax_backward_data.default"]),
     (Real, log_softmax, &["aten._log_softmax_backward_data.default"]),
     (Real, mse, &["aten.mse_loss_backward.default"]),
@@ -68,6 +69,14 @@ fn hardtanh(b: &Builder<'_>) -> Made {
     // Whole vectors take a NaN to lie outside; the last elements of a row, which other code computes, do not.
     let inside = x.call("gt", args![b.arg(2)]).call("logical_and", args![x.call("lt", args![b.arg(3)])]);
     done![g.fill_where(inside.op("logical_not"), 0)]
+}
+
+/// Above 0 all is the operand's, else the slope has a share.
+fn prelu(b: &Builder<'_>) -> Made {
+    let (g, x, slope) = (b.t(0)?, b.t(1)?, b.t(2)?);
+    let above = x.call("gt", args![0]);
+    b.only([x, slope].iter().all(|t| t.dtype() == g.dtype()) && g.dtype().is_float(), "this dtype")?;
+    done![b.op("where.self", args![above, g, slope * g]), (x * g).fill_where(above, 0)]
 }
 
 /// The gradient in its place among zeros.

@@ -205,8 +205,15 @@ fn scatter_reduce(b: &Builder<'_>) -> Made {
         let begun = if counts_itself { into } else { into.call("scatter.value", args![axis, index, 0.0]) };
         begun.call("scatter_add", args![axis, index, of]).id()
     };
-    let (ones, each) = (x.call("ones_like", args![]), source.call("ones_like", args![]));
-    done![b.value(sum(x, source)) / b.value(sum(ones, each))]
+    let each = source.call("ones_like", args![]);
+    // What nothing is added to is one element, as it was.
+    let count = match counts_itself {
+        true => b.value(sum(x.call("ones_like", args![]), each)),
+        false => {
+            x.call("zeros_like", args![]).call("scatter_add", args![axis, index, each]).call("clamp_min", args![1])
+        }
+    };
+    done![b.value(sum(x, source)) / count]
 }
 
 /// In the order in which the elements lie.

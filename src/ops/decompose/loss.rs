@@ -23,6 +23,7 @@ pub(super) const TABLE: &[Line] = &[
     (Real, multi_margin, &["aten.multi_margin_loss.default"]),
     (Real, multilabel_margin, &["aten.multilabel_margin_loss.default"]),
     (Real, nll_forward, &["aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default"]),
+    (Real, nll_backward, &["aten.nll_loss_backward.default"]),
 ];
 
 /// Each label's value against every other's, the labels being those ahead of the first -1.
@@ -280,6 +281,25 @@ fn nll_forward(b: &Builder<'_>) -> Made {
     let total = weight.op("sum.default");
     let sum = loss.op("sum.default");
     done![if reduction == 1 { sum / total } else { sum }.to(x.dtype()), total.to(x.dtype())]
+}
+
+/// Of each sample what its target is given, by the weight of its class; nothing of ignored targets.
+fn nll_backward(b: &Builder<'_>) -> Made {
+    let (g, x, target, reduction) = (b.t(0)?, b.t(1)?, b.t(2)?, b.int(4)?);
+    b.only(x.rank() == 2 && x.dtype().is_float(), "other than rows of classes")?;
+    b.only(x.sizes().iter().all(|s| s.fixed() != Some(0)), "an empty input")?;
+    let ignored = target.call("eq", args![b.arg(5)]);
+    let safe = target.fill_where(ignored, 0);
+    let mut each = -g.wide();
+    if reduction == 1 {
+        each = each / b.t(6)?.wide();
+    }
+    if let Some(weight) = b.opt(3)? {
+        each = each * weight.wide().call("index.Tensor", args![vec![Arg::from(safe)]]);
+    }
+    let each = each.expand(target.shape()).fill_where(ignored, 0).to(x.dtype());
+    let none = x.call("zeros_like", args![]);
+    done![none.call("scatter.src", args![1, safe.unsqueeze(1), each.unsqueeze(1)])]
 }
 
 fn soft_margin(b: &Builder<'_>) -> Made {

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! What the host says of an input's values holds of every element of it; sums, products, choices and bounds of such integers lie between the ends that
-//! their operands give. A short dtype has few numbers. What is left of a number less its multiples of a divisor is at least 0 and less than the divisor.
+//! their operands give, and so do magnitudes and the bits of numbers that are not negative. A short dtype has few numbers. What is left of a number less its multiples of a divisor is at least 0 and less than the divisor.
 //!
 //! ## When it is wrong
 //! Sums and products wrap around: one that may leave its dtype is bounded by nothing. What the host says is of the values that the input came with.
@@ -159,6 +159,16 @@ fn of_operator(op: Op, each: &[(i64, i64)]) -> Option<(i64, i64)> {
         (Op::Shr, [a, b]) if b.0 == b.1 && (0..63).contains(&b.0) => {
             let by = u32::try_from(b.0).ok()?;
             Some((a.0.checked_shr(by)?, a.1.checked_shr(by)?))
+        }
+        (Op::Abs, [a]) => {
+            let (first, last) = (a.0.checked_abs()?, a.1.checked_abs()?);
+            let least = if a.0 <= 0 && a.1 >= 0 { 0 } else { first.min(last) };
+            Some((least, first.max(last)))
+        }
+        // No bit is set above the highest of either.
+        (Op::Or | Op::Xor, [a, b]) if a.0 >= 0 && b.0 >= 0 => {
+            let above = a.1.max(b.1).leading_zeros().checked_sub(1)?;
+            Some((0, i64::MAX.checked_shr(above)?))
         }
         // What is left of a division by a positive number is less than it.
         (Op::Rem, [_, b]) if b.0 > 0 => Some((0, b.1.checked_sub(1)?)),

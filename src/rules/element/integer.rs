@@ -5,7 +5,7 @@
 //! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone; a quotient of which the range holds
 //! one number is that. `x mod c` is `x -
 //! c * (x / c)`, rounded down; `(6 * x) / 30` is `x / 5` where nothing wraps around; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
-//! `-((x + n - 1) / n)`, where neither wraps around.
+//! `-((x + n - 1) / n)`, where neither wraps around. The magnitude of what is surely at least 0 is that, of what is surely at most 0 its opposite.
 //!
 //! ## When it is wrong
 //! Division does not undo a product that wrapped around: `(x * 2) / 2` is not `x`. Rounded towards 0, a division is no shift for negative numbers. A
@@ -318,10 +318,31 @@ impl Elements {
             (Op::Abs, [a]) if dtype == Dtype::U8 => Some(*a),
             (Op::Abs, [a]) => {
                 let minus = self.integer_op(Op::Neg, dtype, &[*a])?;
-                self.raw(op, dtype, &[minus.min(*a)])
+                match self.sign_of(*a, minus)? {
+                    Some(true) => Some(*a),
+                    Some(false) => Some(minus),
+                    None => self.raw(op, dtype, &[minus.min(*a)]),
+                }
             }
             _ => self.raw(op, dtype, kids),
         }
+    }
+
+    /// Returns whether an integer surely is at least 0, or at most 0, given its negative too.
+    fn sign_of(&mut self, a: ExprId, minus: ExprId) -> Option<Option<bool>> {
+        if let Some((low, high)) = self.integers_of(a)
+            && (low >= 0 || high <= 0)
+        {
+            return Some(Some(low >= 0));
+        }
+        for (x, sign) in [(a, true), (minus, false)] {
+            if let Some(at) = self.index_of_value(x)
+                && self.at_least_zero(at) == Some(true)
+            {
+                return Some(Some(sign));
+            }
+        }
+        Some(None)
     }
 
     /// The size, a symbol that is at least 1, that an integer is.

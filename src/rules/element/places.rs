@@ -1,7 +1,8 @@
 //! Elements at each place of a dimension that has few.
 //!
 //! ## What it says
-//! What is equal at each place of a dimension is equal: an index that conditions ask, or that is divided, is each of its numbers in turn.
+//! What is equal at each place of a dimension is equal: an index that conditions ask, or that is divided, is each of its numbers in turn. A bound or a
+//! magnitude of indices lies between what it is at the places.
 //!
 //! ## When it is wrong
 //! Of a symbol nobody knows how many places there are: only numbers are counted. A bound of rounding is asked at each place, too.
@@ -110,6 +111,27 @@ impl Elements {
             out.push([self.moved(a, &moves)?, self.moved(b, &moves)?]);
         }
         Some(out)
+    }
+
+    /// Returns two integers between which an expression of integers lies: of a bound or a magnitude of indices alone, the ends of what it is at each place.
+    pub fn integers_at_places(&mut self, id: ExprId, sizes: &[Dim]) -> Option<(i64, i64)> {
+        let whole = self.integers_of(id);
+        let below = self.below(id);
+        let looks_up = |e: &Self, id: ExprId| matches!(e.expr(id).map(|x| &x.form), Some(Form::Load(..)));
+        let bounds = |e: &Self, id: ExprId| {
+            matches!(e.op_of(id), Some((Op::Abs | Op::Max | Op::Min | Op::AtLeast | Op::AtMost | Op::Choose, _)))
+        };
+        let few = below.len() <= MOST && below.iter().any(|id| bounds(self, *id));
+        if !few || below.iter().any(|id| looks_up(self, *id)) {
+            return whole;
+        }
+        let Some(places) = self.at_each_place(sizes, [id, id]) else { return whole };
+        let mut ends: Option<(i64, i64)> = None;
+        for [one, _] in places {
+            let Some((low, high)) = self.integers_of(one) else { return whole };
+            ends = Some(ends.map_or((low, high), |(least, most)| (least.min(low), most.max(high))));
+        }
+        ends.or(whole)
     }
 
     /// Returns the dimensions of the result whose index a condition asks, is a number, or is divided.

@@ -27,6 +27,8 @@ const UNROLLING: usize = 6000;
 const CASES: usize = 4;
 /// How many products two truths may have together.
 const TRUTHS: usize = 16;
+/// How deep choices are looked into that a number bounds.
+const BOUNDS: usize = 3;
 /// How many where bounds and magnitudes are choices: one comparison with a number often decides others.
 const SIGNS: usize = 8;
 
@@ -135,7 +137,8 @@ impl Field<'_> {
             false => (e.unrolled(a)?, e.unrolled(b)?),
         };
         let holds = |found: Option<bool>| found == Some(true);
-        if !Self::has_signs(e, &[a, b]) || !holds(hides_no_nan(e, a, b)) || !holds(is_turned_by_no_nan(e, a, b)) {
+        let bends = Self::has_signs(e, &[a, b]) || Self::chooses_by_order(e, &[a, b]);
+        if !bends || !holds(hides_no_nan(e, a, b)) || !holds(is_turned_by_no_nan(e, a, b)) {
             return Some(false);
         }
         let shows = shows_what_turns(e, b)?;
@@ -217,16 +220,24 @@ impl Field<'_> {
     }
 
     fn chosen(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
-        let (above, opposite) = Self::greater(e, dtype, a, b)?;
-        let of = e.dtype(a)?;
-        let (yes, no) = if opposite { (b, a) } else { (a, b) };
-        e.op(Op::Choose, of, &[above, yes, no])
+        Self::chosen_of(e, dtype, (a, b), false, BOUNDS)
     }
 
     fn chosen_less(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
-        let (above, opposite) = Self::greater(e, dtype, a, b)?;
+        Self::chosen_of(e, dtype, (a, b), true, BOUNDS)
+    }
+
+    /// The greater, or the lesser, of an expression and a number is that of each value which a choice has.
+    fn chosen_of(e: &mut Elements, dtype: Dtype, (a, b): (ExprId, ExprId), less: bool, depth: usize) -> Option<ExprId> {
         let of = e.dtype(a)?;
-        let (yes, no) = if opposite { (a, b) } else { (b, a) };
+        if let (Some((Op::Choose, [c, x, y])), Some(_), Some(depth)) = (e.op_of(a), e.float(b), depth.checked_sub(1)) {
+            let (c, x, y) = (*c, *x, *y);
+            let x = Self::chosen_of(e, dtype, (x, b), less, depth)?;
+            let y = Self::chosen_of(e, dtype, (y, b), less, depth)?;
+            return e.op(Op::Choose, of, &[c, x, y]);
+        }
+        let (above, opposite) = Self::greater(e, dtype, a, b)?;
+        let (yes, no) = if opposite == less { (a, b) } else { (b, a) };
         e.op(Op::Choose, of, &[above, yes, no])
     }
 
@@ -352,6 +363,14 @@ impl Field<'_> {
             }
             _ => false,
         })
+    }
+
+    /// Whether a float is chosen in any of these by the order of two.
+    fn chooses_by_order(e: &Elements, roots: &[ExprId]) -> bool {
+        let floats = |p: &ExprId| e.dtype(*p).is_some_and(|d| d.is_float());
+        let compares = |c: ExprId| matches!(e.op_of(c), Some((Op::Lt | Op::Le, [p, _])) if floats(p));
+        let by_order = |id: ExprId| matches!(e.op_of(id), Some((Op::Choose, [c, ..])) if compares(*c));
+        roots.iter().flat_map(|r| e.below(*r)).any(by_order)
     }
 
     /// Whether a hyperbolic tangent stands in any of these.

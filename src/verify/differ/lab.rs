@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 use std::time::Instant;
 
 use crate::exec::{Casts, Meta, Value};
+use crate::formats::text::domain::Domain;
 use crate::graph::Dtype;
 use crate::verify::differ::regimes::Values;
 use crate::verify::differ::run::{self, Ran, Run};
@@ -31,6 +32,8 @@ pub struct Lab<'a, 's> {
 
 /// How many neighbours are asked.
 const NEIGHBOURS: u64 = 2;
+/// How far inputs beside others lie, in units of roundoff.
+const UNITS: f64 = 8.0;
 
 impl<'a, 's> Lab<'a, 's> {
     /// Makes a trial; nothing is run yet.
@@ -73,6 +76,26 @@ impl<'a, 's> Lab<'a, 's> {
             self.both(&moved.collect::<Option<Vec<Value>>>()?, casts)
         });
         runs.collect()
+    }
+}
+
+impl Lab<'_, '_> {
+    /// Runs the first program on inputs a few units of roundoff beside, by its kernels and by definition, and wide on the same.
+    pub fn first_beside(&self, seed: u64) -> Option<(Vec<Ran>, Ran)> {
+        let distance = UNITS * self.subject.unit();
+        let each = self.inputs.iter().zip(&self.subject.inputs).enumerate();
+        let inputs = each.map(|(k, (value, input))| match input.domain {
+            // What is stated number by number stays.
+            Domain::OneOf(_) | Domain::Is(_) | Domain::Integers { .. } => Some(value.clone()),
+            _ => moved(value, distance, seed.wrapping_mul(977).wrapping_add(k as u64), None),
+        });
+        let inputs = inputs.collect::<Option<Vec<Value>>>()?;
+        let (subject, graph) = (self.subject, self.subject.before);
+        let run = |casts| run::run(subject, graph, &inputs, self.aliased, casts, self.deadline);
+        let defined = run::by_definition(subject, graph, &inputs, self.aliased, self.deadline);
+        let done = |ran| if let Run::Done(ran) = ran { Some(ran) } else { None };
+        let wide = done(run(Some(Casts::Dropped)))?;
+        Some(([run(None), defined].into_iter().filter_map(done).collect(), wide))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The sampled test of rounding: each program against its own wide run, on inputs of the working range.
 //!
 //! Promises: it holds only where both programs and both wide runs were made at least once, every element that is not finite on one side is not
-//! on the other, and no error of the second is above 12 times the first's and 64 units of the tensor. It is asked of what was shown equal over
+//! on the other, and no error of the second is above 12 times the first's, there or a few units beside, and 64 units of the tensor. It is asked of what was shown equal over
 //! the reals, beside a bound; alone it shows nothing.
 
 use std::time::Instant;
@@ -13,6 +13,8 @@ use crate::verify::differ::run::{self, From, Ran, Run};
 use crate::verify::differ::subject::{Subject, flushed, roundoff};
 use crate::verify::differ::trials::Trials;
 
+/// On how many inputs beside those that show it the first program is run before its rounding is called better.
+const BESIDE: u64 = 4;
 /// On how many inputs it is asked.
 const INPUTS: usize = 24;
 
@@ -33,13 +35,20 @@ pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline:
         let lab = Lab::new(subject, &inputs, trial.aliased, deadline);
         let (Run::Done(a), Run::Done(b)) = lab.own() else { continue };
         let Some((ra, rb)) = lab.wide() else { continue };
-        let Some(k) = worse([&a], &b, ra, rb) else {
+        let Some(k) = worse(&[(&a, ra)], &b, ra, rb) else {
             held = held.saturating_add(1);
             continue;
         };
         // The first program is what its operators are defined as, where kernels come nearer.
         let defined = run::by_definition(subject, subject.before, &inputs, trial.aliased, deadline);
-        if !matches!(&defined, Run::Done(d) if worse([&a, d], &b, ra, rb).is_none()) {
+        let mut firsts = vec![(&a, ra)];
+        if let Run::Done(d) = &defined {
+            firsts.push((d, ra));
+        }
+        // What meets no rounding at these inputs, by chance, meets one beside them.
+        let beside: Vec<(Vec<Ran>, Ran)> = (1..=BESIDE).filter_map(|seed| lab.first_beside(seed)).collect();
+        firsts.extend(beside.iter().flat_map(|(all, wide)| all.iter().map(move |ran| (ran, wide))));
+        if worse(&firsts, &b, ra, rb).is_some() {
             return Err(format!("output {k} is rounded more than 12 times as far as before, and 64 units"));
         }
         held = held.saturating_add(1);
@@ -53,24 +62,25 @@ pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline:
     Ok(held)
 }
 
-/// The first output, or final content, whose rounding is worse than that of the first program, in the ways in which it was run.
-fn worse<const N: usize>(a: [&Ran; N], b: &Ran, ra: &Ran, rb: &Ran) -> Option<usize> {
-    let (firsts, y) = (a.map(floats), floats(b));
-    let (p, q) = (floats(ra), floats(rb));
-    if firsts.iter().any(|x| x.len() != p.len()) || y.len() != p.len() || y.len() != q.len() {
+/// The first output, or final content, whose rounding is worse than that of the first program in any of its runs, each beside its wide run.
+fn worse(firsts: &[(&Ran, &Ran)], b: &Ran, ra: &Ran, rb: &Ran) -> Option<usize> {
+    let firsts: Vec<_> = firsts.iter().map(|(x, p)| (floats(x), floats(p), std::ptr::eq(*p, ra))).collect();
+    let (y, p, q) = (floats(b), floats(ra), floats(rb));
+    let alike = firsts.iter().all(|(x, own, _)| x.len() == p.len() && own.len() == p.len());
+    if !alike || y.len() != p.len() || y.len() != q.len() {
         return Some(0);
     }
     y.iter().zip(p.iter().zip(&q)).enumerate().find_map(|(k, (y, (p, q)))| {
         let (Some((y, unit, flushed)), Some((p, ..)), Some((q, ..))) = (y, p, q) else { return None };
         let mut off = 0.0_f64;
-        for x in &firsts {
-            let Some(Some((x, ..))) = x.get(k) else { return None };
-            let alike = x.len() == y.len() && x.len() == p.len() && y.len() == q.len();
-            let defined = x.iter().zip(y).all(|(u, v)| u.is_finite() == v.is_finite());
+        for (x, own, here) in &firsts {
+            let (Some(Some((x, ..))), Some(Some((own, ..)))) = (x.get(k), own.get(k)) else { return None };
+            let alike = x.len() == y.len() && x.len() == p.len() && y.len() == q.len() && own.len() == x.len();
+            let defined = !here || x.iter().zip(y).all(|(u, v)| u.is_finite() == v.is_finite());
             if !alike || !defined {
                 return Some(k);
             }
-            off = off.max(farthest(x, p));
+            off = off.max(farthest(x, own));
         }
         let scale = p.iter().map(|v| v.abs()).filter(|v| v.is_finite()).fold(0.0, f64::max);
         (farthest(y, q) > 12.0 * off + 64.0 * unit * scale + flushed).then_some(k)

@@ -103,18 +103,23 @@ fn within(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator,
     Some(f.store.of_term(Form::Of(Fact::Within, Box::new([Token::Dim(size)])), [child]))
 }
 
-/// Whether a call that takes bags of rows surely finds each bag: all of one length, as offsets say that are counted, of plain floats, without weights.
+/// Whether a call that takes bags of rows surely finds each bag: all of one length, as offsets say that are counted, of plain floats; where each row has a weight, as many of these.
 fn bags_hold(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, bound: &Bound<'_>) -> bool {
     let Some(offsets) = &operator.facts.bags else { return true };
     let view = f.view(side);
     let given = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
     let of = |name: &str| given(name).and_then(|a| a.as_node()).map(|n| place_of(view, n));
-    let plain = given("per_sample_weights") == Some(&Arg::None)
-        && matches!(bound.args.get(4), Some(Arg::Int(0 | 1)))
+    let sums = matches!(bound.args.get(4), Some(Arg::Int(0)));
+    let unweighed = given("per_sample_weights") == Some(&Arg::None);
+    let plain = (sums || unweighed && matches!(bound.args.get(4), Some(Arg::Int(1))))
         && ["scale_grad_by_freq", "sparse", "include_last_offset"].iter().all(|n| given(n) == Some(&Arg::Bool(false)));
     let (Some(weight), Some(indices), Some(bags)) = (of("weight"), of("indices"), of(offsets)) else { return false };
     let types = [weight, indices, bags].map(|p| f.tensor(side, p).cloned());
     let [Some(weight), Some(indices), Some(starts)] = types else { return false };
+    let factors = of("per_sample_weights").and_then(|p| f.tensor(side, p));
+    if !unweighed && !factors.is_some_and(|w| w.dtype == weight.dtype && w.sizes == indices.sizes) {
+        return false;
+    }
     let fit =
         matches!(weight.dtype, Dtype::F32 | Dtype::F64) && indices.dtype == Dtype::I64 && starts.dtype == Dtype::I64;
     let [Dim::Fixed(count)] = indices.sizes.as_slice() else { return false };
@@ -148,7 +153,9 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     if weighs.is_some_and(|given| *given != Arg::Bool(false)) {
         return None;
     }
-    let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?.clone();
+    // What is reached into: `self`, where a gradient stands before it.
+    let table = operator.schema.param_index("self").unwrap_or(0);
+    let from = f.tensor(side, place_of(view, bound.get(table).as_node()?))?.clone();
     let moves = operator.facts.within.is_some() || operator.facts.moves;
     let scalars = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
     let fit = scalars.into_iter().all(|(_, number)| fits_plainly(number, &[from.dtype]));

@@ -59,7 +59,7 @@ pub fn equal(f: &mut Functional<'_>, a: ValueId, b: ValueId, fuel: &mut usize) -
 fn of_element<R>(
     f: &mut Functional<'_>,
     value: ValueId,
-    look: impl FnOnce(&mut Elements, ExprId) -> Option<R>,
+    look: impl FnOnce(&mut Elements, ExprId, &[Dim]) -> Option<R>,
 ) -> Option<R> {
     let limit = f.budget.region.min(64);
     let terms = region(f, value, value, limit, Ends::Nowhere).terms;
@@ -68,7 +68,7 @@ fn of_element<R>(
     let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
     let mut lowering = Lowering { f, terms, names, speaker, meant: FxHashMap::default() };
     let found = match lowering.meant(value)? {
-        Meant::One(x) => look(&mut lowering.speaker.e, x.expr)?,
+        Meant::One(x) => look(&mut lowering.speaker.e, x.expr, &x.sizes)?,
         _ => return None,
     };
     let Lowering { f, speaker, .. } = lowering;
@@ -78,12 +78,12 @@ fn of_element<R>(
 
 /// Returns two integers between which every element of a value lies.
 pub fn integers(f: &mut Functional<'_>, value: ValueId) -> Option<(i64, i64)> {
-    of_element(f, value, Elements::integers_of)
+    of_element(f, value, Elements::integers_at_places)
 }
 
 /// Whether every element of a value, an index counted from either end, is surely a place of a dimension of this size.
 pub fn are_places(f: &mut Functional<'_>, value: ValueId, size: Dim) -> bool {
-    let inside = of_element(f, value, |e, x| {
+    let inside = of_element(f, value, |e, x, _| {
         let Form::Index(at) = e.expr(x)?.form.clone() else { return None };
         let low = e.shift(at, size)?;
         let left = e.scale(at, Dim::Fixed(-1))?;
@@ -96,7 +96,7 @@ pub fn are_places(f: &mut Functional<'_>, value: ValueId, size: Dim) -> bool {
 
 /// Whether elements of a vector are counted from 0 in equal steps, to at most this one.
 pub fn are_counted_to(f: &mut Functional<'_>, value: ValueId, most: i64) -> bool {
-    let counted = of_element(f, value, |e, x| {
+    let counted = of_element(f, value, |e, x, _| {
         let Form::Index(at) = e.expr(x)?.form.clone() else { return None };
         let sum = e.linear(at);
         let last = match sum.terms.as_slice() {
@@ -111,7 +111,7 @@ pub fn are_counted_to(f: &mut Functional<'_>, value: ValueId, most: i64) -> bool
 
 /// Whether every element of a value is a place, counted from the front, of a dimension of this size: a call said so of such a one.
 pub fn are_said_places(f: &mut Functional<'_>, value: ValueId, size: Dim) -> bool {
-    let inside = of_element(f, value, |e, x| {
+    let inside = of_element(f, value, |e, x, _| {
         let Form::Load(source, _) = e.expr(x)?.form else { return None };
         Some(e.same_size(e.places_among(source)?, size))
     });
