@@ -179,7 +179,7 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
         let mut all = true;
         for (item, size) in items.iter().zip(&from.sizes).filter(|(item, _)| **item != Arg::None) {
             let item_node = item.as_node()?;
-            if are_places(f, side, node, item_node, *size) || are_said_places(f, side, node, item_node, *size) {
+            if are_places(f, side, node, item_node, (*size, true)) || are_said_places(f, side, node, item_node, *size) {
                 continue;
             }
             let (low, high) = integers_of(f, side, node, item.as_node()?)?;
@@ -197,7 +197,8 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
         (None, None, Some(_)) => *from.sizes.get(usize::from(from.rank() > 1))?,
         (None, None, None) => *from.sizes.first()?,
     };
-    if are_said_places(f, side, node, given.as_node()?, size) {
+    let operand = given.as_node()?;
+    if are_places(f, side, node, operand, (size, false)) || are_said_places(f, side, node, operand, size) {
         return Some(true);
     }
     let (low, high) = integers_of(f, side, node, given.as_node()?)?;
@@ -206,14 +207,20 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     Some(begins && f.sizes.at_most(Dim::Fixed(high.checked_add(1)?), size))
 }
 
-/// Whether every element of an operand is a place of a dimension, counted from either end, whatever the symbols of its size are.
-fn are_places(f: &mut Functional<'_>, side: Side, node: NodeId, operand: NodeId, size: Dim) -> bool {
+/// Whether every element of an operand is a place of a dimension, counted from the front, or from either end, whatever the symbols of its size are.
+fn are_places(
+    f: &mut Functional<'_>,
+    side: Side,
+    node: NodeId,
+    operand: NodeId,
+    (size, either): (Dim, bool),
+) -> bool {
     let integers = f.tensor(side, place_of(f.view(side), operand)).is_some_and(|t| t.dtype == Dtype::I64);
     if !integers || size.fixed().is_some() {
         return false;
     }
     let value = f.read(side, operand, node);
-    crate::verify::prove::normal::are_places(f, value, size)
+    crate::verify::prove::normal::are_places(f, value, size, either)
 }
 
 /// Whether every element of an operand is a place of a dimension, because a call said at which places of one of that size its elements stand.
