@@ -153,9 +153,7 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     if weighs.is_some_and(|given| *given != Arg::Bool(false)) {
         return None;
     }
-    // What is reached into: `self`, where a gradient stands before it.
-    let table = operator.schema.param_index("self").unwrap_or(0);
-    let from = f.tensor(side, place_of(view, bound.get(table).as_node()?))?.clone();
+    let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?.clone();
     let moves = operator.facts.within.is_some() || operator.facts.moves;
     let scalars = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
     let fit = scalars.into_iter().all(|(_, number)| fits_plainly(number, &[from.dtype]));
