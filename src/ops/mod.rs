@@ -24,8 +24,8 @@ pub use error::{CallFault, TypeError};
 pub use facts::autocast::{Policy as AutocastPolicy, is_cast as is_autocast, policy as autocast_policy};
 pub use facts::effects::{Access, Effects, Marks, ReturnAlias, Sharing, SideEffect};
 pub use facts::{
-    ArgumentIs, Contracts, Facts, Functionalizes, Given, PLAIN, SameAs, SharesWhen, Total, ViewStep, fits_plainly,
-    parts_of,
+    ArgumentIs, Contracts, Facts, Functionalizes, Given, Grid, PLAIN, SameAs, SharesWhen, Total, ViewStep,
+    fits_plainly, parts_of,
 };
 pub use registry::Registry;
 pub use registry::file::{FileError, FileProblem};

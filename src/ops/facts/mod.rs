@@ -115,6 +115,25 @@ impl Contracts {
     }
 }
 
+/// What is asked of the sizes behind batch and channels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grid {
+    /// That there is something.
+    Any,
+    /// That windows fit into them.
+    Slides,
+}
+
+impl Grid {
+    fn parse(text: &str) -> Option<Grid> {
+        match text {
+            "any" => Some(Grid::Any),
+            "slides" => Some(Grid::Slides),
+            _ => None,
+        }
+    }
+}
+
 /// How many dimensions a tensor must have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ranks {
@@ -400,6 +419,9 @@ pub struct Facts {
     /// `#any-batch=RANK`, `#any-batch=RANK+`: of its first tensor, if it has that many dimensions (or more), the first size fits whatever it is, where all
     /// other sizes are numbers, its type rule takes them, and no other tensor has more dimensions.
     pub any_batch: Option<Ranks>,
+    /// `#grid=any`, `#grid=slides`: beside `#any-batch`: sizes behind the channels fit where they are at least 1, or where windows of `kernel_size`, or of
+    /// the second tensor's sizes, fit into them with their padding.
+    pub grid: Option<Grid>,
     /// `#fits-alike`: sizes fit where those of all its tensors are the same.
     pub fits_alike: bool,
     /// `#fits-along=NAME`: sizes fit where that of the dimension that NAME names is a number and its type rule takes it.
@@ -481,6 +503,7 @@ impl Facts {
             "contracts" => self.contracts = Some(Contracts::parse(value)?),
             "fits-filled" => self.fits_filled = true,
             "any-batch" => self.any_batch = Some(Ranks::parse(value)?),
+            "grid" => self.grid = Some(Grid::parse(value)?),
             "fits-alike" => self.fits_alike = true,
             "fits-along" => self.fits_along = Some(value.into()),
             "adds" => self.adds = Some(value.into()),

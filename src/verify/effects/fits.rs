@@ -17,6 +17,7 @@ use crate::sym::{Dim, Symbols};
 use crate::term::sizes::Sizes;
 use crate::term::term::Side;
 use crate::verify::effects::definition::by_definition;
+use crate::verify::effects::windows::grid_fits;
 use crate::verify::effects::{contract, quantised};
 use crate::verify::functional::identities::{equal_operand, strided_step};
 use crate::verify::functional::values::{Functional, bind};
@@ -387,7 +388,10 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if operator.facts.fits_filled {
         return !given_sizes && (contract::are_filled(&f.sizes, &types) || is_reduced_filled(f, operator, bound, from));
     }
-    if has_known_sizes(operator, bound, from, &types) {
+    if has_known_sizes(operator, bound, from, &types)
+        || from
+            .is_some_and(|from| grid_fits(&f.sizes, operator, bound, from, &types) && has_batch(operator, from, &types))
+    {
         return !given_sizes;
     }
     if operator.facts.fits_alike {
@@ -449,17 +453,21 @@ pub(super) fn has_known_sizes(
     from: Option<&TensorType>,
     types: &[&TensorType],
 ) -> bool {
-    let known = |t: &TensorType| t.sizes.iter().all(|d| d.fixed().is_some());
     let Some(from) = from else { return false };
-    if let Some(ranks) = operator.facts.any_batch {
-        let rest = from.sizes.iter().skip(1).all(|d| d.fixed().is_some());
-        // One of more dimensions says that there is no batch.
-        let fewer = |t: &TensorType| t.rank() <= from.rank();
-        return ranks.hold(from.rank()) && rest && types.iter().skip(1).all(|t| known(t) && fewer(t));
+    if operator.facts.any_batch.is_some() {
+        return from.sizes.iter().skip(1).all(|d| d.fixed().is_some()) && has_batch(operator, from, types);
     }
     let named = operator.facts.fits_along.as_ref().and_then(|name| operator.schema.param_index(name));
     let size = named.and_then(|i| axis(bound.get(i), from.rank())).and_then(|d| from.sizes.get(d));
     types.len() == 1 && size.is_some_and(|d| d.fixed().is_some())
+}
+
+/// Whether the first dimension of the first tensor is a batch, and all that stands beside it has sizes that are numbers.
+fn has_batch(operator: &Operator, from: &TensorType, types: &[&TensorType]) -> bool {
+    let Some(ranks) = operator.facts.any_batch else { return false };
+    // One of more dimensions says that there is no batch.
+    let known = |t: &&TensorType| t.rank() <= from.rank() && t.sizes.iter().all(|d| d.fixed().is_some());
+    ranks.hold(from.rank()) && types.iter().skip(1).all(known)
 }
 
 /// Whether all tensors have the same sizes.

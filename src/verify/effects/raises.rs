@@ -206,13 +206,7 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
 }
 
 /// Whether every element of an operand is a place of a dimension, counted from the front, or from either end, whatever the symbols of its size are.
-fn are_places(
-    f: &mut Functional<'_>,
-    side: Side,
-    node: NodeId,
-    operand: NodeId,
-    (size, either): (Dim, bool),
-) -> bool {
+fn are_places(f: &mut Functional<'_>, side: Side, node: NodeId, operand: NodeId, (size, either): (Dim, bool)) -> bool {
     let integers = f.tensor(side, place_of(f.view(side), operand)).is_some_and(|t| t.dtype == Dtype::I64);
     if !integers || size.fixed().is_some() {
         return false;
