@@ -1,6 +1,6 @@
 //! Faults put into what was lowered are found: operands exchanged, attributes and types changed, edges taken out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use airlock::formats::text;
@@ -15,7 +15,7 @@ use airlock::verify::{Budget, JudgeOptions};
 use super::lower_torchair::{cases, meta, options, read};
 
 /// Of these the order of operands means nothing.
-const COMMUTE: [&str; 13] = [
+const COMMUTE: [&str; 15] = [
     "Add",
     "Mul",
     "Maximum",
@@ -29,12 +29,15 @@ const COMMUTE: [&str; 13] = [
     "NotEqual",
     "ForeachMaximumList",
     "ForeachMinimumList",
+    "ForeachMulList",
+    // The square of a difference.
+    "MseLoss",
 ];
 
 /// Attributes that say how something is computed, or nothing, or nothing where they stand.
 const IDLE: [(&str, &str); 9] = [
     ("Assign", "validate_shape"),
-    ("Assign", "use_locking"),
+    ("", "use_locking"),
     ("Gather", "validate_indices"),
     ("", "is_preprocessed"),
     ("", "negative_index_support"),
@@ -59,7 +62,7 @@ fn accepted(graph: &Graph, lowered: &Lowered, registry: &Registry) -> bool {
 
 fn changed(value: &Value) -> Option<Value> {
     Some(match value {
-        Value::I(v) => Value::I(v + 1),
+        Value::I(v) => Value::I(v.wrapping_add(1)),
         Value::F(v) => Value::F(v * 2.0 + 3.0),
         Value::B(v) => Value::B(!v),
         Value::S(v) => Value::S([v, b"x".as_slice()].concat()),
@@ -67,7 +70,7 @@ fn changed(value: &Value) -> Option<Value> {
         Value::List(list) => {
             let mut list = list.clone();
             match (list.i.first_mut(), list.f.first_mut(), list.b.first_mut()) {
-                (Some(i), _, _) => *i += 1,
+                (Some(i), _, _) => *i = i.wrapping_add(1),
                 (_, Some(f), _) => *f = *f * 2.0 + 3.0,
                 (_, _, Some(b)) => *b = !*b,
                 _ => return None,
@@ -84,8 +87,8 @@ fn changed(value: &Value) -> Option<Value> {
 }
 
 /// The operators of which an operator's data comes, by name.
-fn data_of<'a>(graph: &'a GraphDef, from: &'a OpDef) -> std::collections::BTreeSet<&'a str> {
-    let mut seen = std::collections::BTreeSet::new();
+fn data_of<'a>(graph: &'a GraphDef, from: &'a OpDef) -> BTreeSet<&'a str> {
+    let mut seen = BTreeSet::new();
     let mut open = vec![from];
     while let Some(op) = open.pop() {
         for (name, _) in op.data_inputs().filter_map(airlock::lower::ge::proto::edge) {
@@ -98,9 +101,9 @@ fn data_of<'a>(graph: &'a GraphDef, from: &'a OpDef) -> std::collections::BTreeS
 }
 
 /// What GE runs: what reaches NetOutput by data or by an edge that keeps it.
-fn live(graph: &GraphDef) -> std::collections::BTreeSet<&str> {
+fn live(graph: &GraphDef) -> BTreeSet<&str> {
     let end = graph.op.iter().find(|op| op.r#type == "NetOutput").unwrap();
-    let mut live: std::collections::BTreeSet<&str> = [end.name.as_str()].into();
+    let mut live: BTreeSet<&str> = [end.name.as_str()].into();
     let mut open = vec![end];
     while let Some(op) = open.pop() {
         let data = op.data_inputs().filter_map(airlock::lower::ge::proto::edge).map(|(n, _)| n);
@@ -114,14 +117,14 @@ fn live(graph: &GraphDef) -> std::collections::BTreeSet<&str> {
 }
 
 /// What makes tensors of no elements, and what it would fill them with.
-fn of_nothing(graph: &GraphDef) -> std::collections::BTreeSet<&str> {
+fn of_nothing(graph: &GraphDef) -> BTreeSet<&str> {
     let producer = |op: &OpDef, slot: usize| {
         let (name, _) = airlock::lower::ge::proto::edge(op.input.get(slot)?)?;
         graph.op.iter().find(|o| o.name == name)
     };
     let is_zero =
         |op: &OpDef| matches!(op.attr.get("value").map(|a| &a.value), Some(Some(Value::T(t))) if t.data == [0; 8]);
-    let mut found = std::collections::BTreeSet::new();
+    let mut found = BTreeSet::new();
     for fill in graph.op.iter().filter(|op| op.r#type == "Fill" && producer(op, 0).is_some_and(is_zero)) {
         let mut at = Some(fill);
         while let Some(op) = at {
@@ -199,8 +202,10 @@ fn faults(graph: &GraphDef) -> Vec<(String, &'static str, GraphDef)> {
 #[derive(Default)]
 struct Tally {
     found: BTreeMap<&'static str, (usize, usize)>,
-    kinds: std::collections::BTreeSet<String>,
+    kinds: BTreeSet<String>,
     missed: Vec<String>,
+    /// Faults that were put already, without their values: a second of the same says nothing new.
+    put: BTreeSet<String>,
 }
 
 impl Tally {
@@ -209,14 +214,43 @@ impl Tally {
             return;
         }
         for (what, kind, faulty) in faults(&lowered.graph).into_iter().take(most) {
-            let entry = self.found.entry(kind).or_default();
-            entry.1 += 1;
-            self.kinds.insert(what.split(':').next().unwrap_or("").to_string());
-            if accepted(graph, &Lowered { graph: faulty, ..lowered.clone() }, registry) {
-                self.missed.push(format!("{name}: {what}"));
-            } else {
-                entry.0 += 1;
+            self.judge(name, &what, kind, graph, Lowered { graph: faulty, ..lowered.clone() }, registry);
+        }
+    }
+
+    /// Puts the faults that no graph before had, and one at least of a converter that had none; returns whether any was put.
+    fn add_new(&mut self, name: &str, graph: &Graph, lowered: &Lowered, registry: &Registry, is_new: bool) -> bool {
+        let all = faults(&lowered.graph);
+        let new: Vec<bool> = all.iter().map(|(what, ..)| !self.put.contains(class(what))).collect();
+        let first = new.iter().position(|n| *n).or(is_new.then_some(0));
+        if all.is_empty() || first.is_none() || !accepted(graph, lowered, registry) {
+            return false;
+        }
+        for (i, (what, kind, faulty)) in all.into_iter().enumerate() {
+            if Some(i) == first || self.put.insert(class(&what).to_string()) {
+                self.put.insert(class(&what).to_string());
+                self.judge(name, &what, kind, graph, Lowered { graph: faulty, ..lowered.clone() }, registry);
             }
+        }
+        true
+    }
+
+    fn judge(
+        &mut self,
+        name: &str,
+        what: &str,
+        kind: &'static str,
+        graph: &Graph,
+        wrong: Lowered,
+        registry: &Registry,
+    ) {
+        let entry = self.found.entry(kind).or_default();
+        entry.1 += 1;
+        self.kinds.insert(what.split(':').next().unwrap_or("").to_string());
+        if accepted(graph, &wrong, registry) {
+            self.missed.push(format!("{name}: {what}"));
+        } else {
+            entry.0 += 1;
         }
     }
 
@@ -261,6 +295,44 @@ fn faults_in_the_recorded_corpus_are_found() {
         return;
     };
     recorded(&PathBuf::from(corpus).join("cases/torchair"), 12).check();
+}
+
+/// A fault without the values that it changes.
+fn class(what: &str) -> &str {
+    let end = what.match_indices(' ').nth(1).map_or(what.len(), |(at, _)| at);
+    if what.ends_with("exchanged") || what.ends_with("another dtype") { what } else { &what[..end] }
+}
+
+/// The operator of a graph that has one.
+fn target(program: &str) -> Option<&str> {
+    let mut calls = program.split("torch.ops.").skip(1);
+    let target = calls.next()?.split('(').next();
+    target.filter(|_| calls.next().is_none())
+}
+
+#[test]
+fn faults_put_into_converters_of_all_families_are_found() {
+    let registry = Registry::standard();
+    let mut tally = Tally::default();
+    let mut converters = BTreeSet::new();
+    let forms = include_str!("../torchair/forms.txt")
+        .split("\n=== ")
+        .skip(1)
+        .filter(|f| f.lines().next().unwrap().contains(": proved"));
+    let lines = include_str!("../torchair/lines.txt").split("\n=== ").skip(1);
+    for form in forms.chain(lines) {
+        let (name, rest) = form.split_once('\n').unwrap();
+        let Some(target) = target(rest) else { continue };
+        let program = rest.lines().filter(|l| !l.starts_with("--- ")).fold(String::new(), |all, l| all + l + "\n");
+        let Ok(graph) = text::read(&program, &text::ReadOptions::of_file("t.fx")) else { continue };
+        let Ok(lowered) = ge::lower_with(&graph, &Options::default(), &registry) else { continue };
+        if tally.add_new(name, &graph, &lowered, &registry, !converters.contains(target)) {
+            converters.insert(target.to_string());
+        }
+    }
+    tally.check();
+    println!("in {} converters", converters.len());
+    assert!(tally.kinds.len() >= 110 && converters.len() >= 110, "{} {}", tally.kinds.len(), converters.len());
 }
 
 #[test]

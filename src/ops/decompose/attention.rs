@@ -139,7 +139,12 @@ fn flash_backward(b: &Builder<'_>) -> Made {
     let wide = |key: usize| Ok::<_, CallFault>(b.t(key)?.wide().id());
     let [grad, q, k, v, out] = [wide(0)?, wide(1)?, wide(2)?, wide(3)?, wide(4)?].map(|id| b.value(id));
     b.only(b.float("dropout_p")? == 0.0 && q.rank() == 4, "dropout, or another rank")?;
-    b.only(b.t(5)?.rank() == 3, "what is no logarithm of sums, one a row")?;
+    // The kernel reads it by its first three strides: where exported graphs pass one with more dimensions, what stands first in those.
+    let mut sums = b.t(5)?;
+    b.only(sums.rank() >= 3, "what is no logarithm of sums, one a row")?;
+    while sums.rank() > 3 {
+        sums = sums.select(-1, 0);
+    }
     let width = q.fixed(3)?;
     #[allow(clippy::cast_precision_loss)] // A size.
     let scale = b.opt_float("scale")?.unwrap_or(1.0 / (width as f64).sqrt());
@@ -153,7 +158,7 @@ fn flash_backward(b: &Builder<'_>) -> Made {
         b.only(mask.dtype() != Dtype::Bool, "a mask of truth values")?;
         scores = scores + mask.to(scores.dtype());
     }
-    let weights = (scores - b.t(5)?.unsqueeze(3)).op("exp");
+    let weights = (scores - sums.unsqueeze(3)).op("exp");
     let through = b.value(times(grad, v.transpose(2, 3)));
     let inner = weights * (through - (grad * out).sum(&[3], true)) * scale;
     let of_q = b.value(times(inner, k));

@@ -133,7 +133,7 @@ fn bn_call(c: &mut Call<'_, '_>, mut args: Vec<Arg>) -> Result<NodeId, Undefined
 fn group_norm(c: &mut Call<'_, '_>, variance: bool) -> Made {
     c.only(c.flag("is_training")?, "statistics that are given")?;
     // The layout of a tensor that is plain is not looked at.
-    let _ = c.text("data_format")?;
+    c.only(matches!(&*c.text("data_format")?, "NCHW" | "NHWC"), "a layout that is none")?;
     let (x, gamma, beta) = (c.t("x")?, c.t("gamma")?, c.t("beta")?);
     let (groups, eps) = (c.int("num_groups")?, c.float("eps")?);
     let sizes = c.b.sizes(x)?;

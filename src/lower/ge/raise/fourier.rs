@@ -16,7 +16,7 @@ const PAIRED: &str = "aten.complex.default";
 const PERMUTED: &str = "aten.permute.default";
 const COPY: &str = "aten.clone.default";
 
-const TRANSFORMS: [&str; 3] = ["aten._fft_c2c.default", "aten._fft_r2c.default", "aten._fft_c2r.default"];
+pub(super) const TRANSFORMS: [&str; 3] = ["aten._fft_c2c.default", "aten._fft_r2c.default", "aten._fft_c2r.default"];
 
 /// Takes transforms apart into those of the last dimension; returns the targets of those that were.
 pub fn one_by_one(before: &mut Graph, raised: &mut Graph, registry: &Registry) -> BTreeSet<String> {
@@ -56,9 +56,12 @@ fn put_together(graph: &mut Graph, registry: &Registry, node: NodeId) -> Option<
     if !nothing_is_written(graph, registry, whole, node) {
         return None;
     }
+    let is_moved = |order: &[Arg]| !order.iter().zip(0..).all(|(d, at)| *d == Arg::Int(at));
     let seen = match order.split_last() {
-        Some((_, order)) => made(graph, registry, node, PERMUTED, vec![Arg::Node(whole), Arg::List(order.into())])?,
-        None => whole,
+        Some((_, order)) if is_moved(order) => {
+            made(graph, registry, node, PERMUTED, vec![Arg::Node(whole), Arg::List(order.into())])?
+        }
+        _ => whole,
     };
     let target = graph.texts.intern(COPY);
     graph.set_args(node, Box::new([Arg::Node(seen)]), Box::default());

@@ -42,7 +42,11 @@ pub(super) fn without_neutral(graph: &mut Graph, registry: &Registry) {
         graph.set_target(node, target);
         // What is reduced asks the same of the same places.
         if graph.users_in_order(found.into).is_empty() {
+            let filled = graph.args(found.into).get(3).and_then(Arg::as_node);
             graph.remove(found.into);
+            if let Some(filled) = filled.filter(|n| graph.users_in_order(*n).is_empty()) {
+                graph.remove(filled);
+            }
         }
     }
     for node in graph.nodes(BodyId::ROOT).collect::<Vec<_>>() {
@@ -118,6 +122,20 @@ mod tests {
         let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
         without_neutral(&mut graph, &Registry::standard());
         text::write(&graph)
+    }
+
+    #[test]
+    fn what_filled_the_places_goes_with_it_unless_it_is_read() {
+        let reduced = |result: &str| {
+            let program = format!(
+                "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[3, 4]\", i: \"i64[2, 4]\", y: \"f32[2, 4]\"):\n        f: \"f32[2, 4]\" = torch.ops.aten.full.default([2, 4], -inf)\n        s: \"f32[3, 4]\" = torch.ops.aten.scatter.src(x, 0, i, f)\n        r: \"f32[3, 4]\" = torch.ops.aten.scatter_reduce.two(s, 0, i, y, 'amax')\n        return ({result},)\n"
+            );
+            let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
+            without_neutral(&mut graph, &Registry::standard());
+            text::write(&graph)
+        };
+        assert!(!reduced("r").contains("full"));
+        assert!(reduced("r, f").contains("full"));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! are in that ratio.
 
 use super::between::nothing_is_written;
-use super::{scatters, told};
+use super::{fourier, scatters, told};
 use crate::graph::{Arg, BodyId, Dtype, Graph, Layout, NewNode, NodeId, NodeKind, StrId, ValueType, View};
 use crate::ops::{Base, Param, Registry};
 use crate::sym::Dim;
@@ -21,6 +21,8 @@ const CONVERTED: &str = "aten._to_copy.default";
 const EMBEDDING: &str = "aten.embedding.default";
 const PUT: &str = "aten.index_put.default";
 const COPY: &str = "aten.clone.default";
+const REAL: &str = "aten.real.default";
+const IMAGINARY: &str = "aten.imag.default";
 const QUOTIENT: &str = "aten.div.Tensor_mode";
 const SORTED: &str = "aten.sort.stable";
 const UNSET: &str = "aten.new_empty.default";
@@ -114,6 +116,7 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
             target if DEVIATIONS.contains(&target) => with_correction(graph, node),
             target if WINDOWS.contains(&target) => with_steps(graph, node),
             COPY => as_conjugate(graph, node),
+            REAL | IMAGINARY => as_half(graph, registry, node),
             COUNTED | COUNTED_FROM | COUNTED_BY => one_by_one(graph, node),
             target if target.starts_with(RESAMPLING) && target.ends_with(".vec") => by_sizes(graph, node),
             target if target.starts_with(RESAMPLING) => {
@@ -348,6 +351,23 @@ fn unspread(graph: &mut Graph, node: NodeId) {
         let kwargs = graph.kwargs(node).to_vec();
         graph.set_args(node, args.into(), kwargs.into());
     }
+}
+
+/// A part of complex numbers is one of the two of each pair that they are seen as. What may be a conjugate that nobody computed yet is not seen as
+/// pairs, PyTorch raises there: what a transform gives is none.
+fn as_half(graph: &mut Graph, registry: &Registry, node: NodeId) {
+    let [Arg::Node(whole)] = graph.args(node) else { return };
+    let whole = *whole;
+    let is_complex = graph.ty(whole).as_tensor().is_some_and(|t| t.dtype.is_complex());
+    if !is_complex || !fourier::TRANSFORMS.contains(&graph.target(whole)) {
+        return;
+    }
+    let which = i64::from(graph.target(node) == IMAGINARY);
+    let pairs = fourier::made(graph, registry, node, "aten.view_as_real.default", vec![Arg::Node(whole)]);
+    let Some(pairs) = pairs else { return };
+    let target = graph.texts.intern("aten.select.int");
+    graph.set_args(node, Box::new([Arg::Node(pairs), Arg::Int(-1), Arg::Int(which)]), Box::default());
+    graph.set_target(node, target);
 }
 
 /// A norm is scaled by ones and moved by zeros where it is given neither.
@@ -630,6 +650,24 @@ mod tests {
         assert!(problems.is_empty(), "{problems:?}");
         spelled(&mut graph, &registry);
         text::write(&graph)
+    }
+
+    #[test]
+    fn parts_of_what_was_transformed_are_halves_of_pairs_and_of_conjugates_are_not() {
+        let program = |made: &str| {
+            format!(
+                "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"c64[2, 3]\"):\n        z: \"c64[2, 3]\" = torch.ops.aten.{made}\n        r: \"f32[2, 3]\" = torch.ops.aten.imag.default(z)\n        return (r,)\n"
+            )
+        };
+        let spelled = |made: &str| {
+            let mut graph = text::read(&program(made), &text::ReadOptions::of_file("t.fx")).unwrap();
+            let registry = Registry::standard();
+            assert!(registry.check_types(&mut graph).is_empty());
+            super::spelled(&mut graph, &registry);
+            text::write(&graph)
+        };
+        assert!(spelled("_fft_c2c.default(x, [1], 0, True)").contains("-1, 1)"));
+        assert!(spelled("_conj.default(x)").contains("imag.default(z)"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::between::writes;
 use super::fourier::made;
-use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View};
+use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View, replace};
 use crate::ops::Registry;
 use crate::sym::{Dim, SymValue, Symbols, is_unbacked};
 
@@ -59,6 +59,7 @@ pub(super) fn spelled(graph: &mut Graph, registry: &Registry) {
                 let target = graph.texts.intern(RESHAPE);
                 graph.set_target(node, target);
             }
+            RESHAPE => to_own_sizes(graph, node).unwrap_or_default(),
             REPEATED_LIKE => by_sizes(graph, registry, node).unwrap_or_default(),
             _ => {}
         }
@@ -110,6 +111,26 @@ fn by_sizes(graph: &mut Graph, registry: &Registry, node: NodeId) -> Option<()> 
     let target = graph.texts.intern(REPEATED);
     graph.set_args(node, Box::new([Arg::Node(x), Arg::List(sizes.into())]), Box::default());
     graph.set_target(node, target);
+    Some(())
+}
+
+/// What is reshaped to its own sizes is what it was.
+fn to_own_sizes(graph: &mut Graph, node: NodeId) -> Option<()> {
+    let [Arg::Node(x), sizes] = graph.args(node) else { return None };
+    let x = *x;
+    let own = &graph.ty(x).as_tensor()?.sizes;
+    let is_own = |at: i64, dim: &Dim, size: &Arg| match size {
+        Arg::Int(n) => *dim == Dim::Fixed(*n),
+        Arg::Node(size) => graph.target(*size) == SIZE && *graph.args(*size) == [Arg::Node(x), Arg::Int(at)],
+        _ => false,
+    };
+    let sizes = sizes.items()?;
+    let all =
+        sizes.len() == own.len() && (0..).zip(own.iter()).zip(sizes).all(|((at, dim), size)| is_own(at, dim, size));
+    let is_returned = graph.users_in_order(node).into_iter().any(|n| graph.kind(n) == NodeKind::Output);
+    if all && !is_returned {
+        replace(graph, node, &[Arg::Node(x)]);
+    }
     Some(())
 }
 
@@ -215,6 +236,14 @@ mod tests {
         for call in ["reshape.default(i, [-1, 1])", "embedding.default(y, i)", "sym_size.int(e, 0)", ", 3])"] {
             assert!(made.contains(call), "{made}");
         }
+        let own = |from: &str| {
+            format!(
+                "        n: \"Sym(u0)\" = torch.ops.aten.sym_size.int({from}, 0)\n        s: \"i64[u0, 3]\" = torch.ops.aten.reshape.default(r, [n, 3])\n        z: \"i64[u0, 3]\" = torch.ops.aten.neg.default(s)\n"
+            )
+        };
+        assert!(spelled(&calls(&own("r"))).contains("neg.default(r)"));
+        // Of another tensor the size is a guess.
+        assert!(spelled(&calls(&own("e"))).contains("neg.default(s)"));
         let written = spelled(&calls("        w: \"f32[4, 3]\" = torch.ops.aten.copy_.default(y, y)\n"));
         assert!(written.contains("view.default(i") && written.contains("index_select.default(y, -2, i)"), "{written}");
     }
