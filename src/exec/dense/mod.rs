@@ -28,6 +28,7 @@ pub mod exp;
 pub mod factor;
 pub mod gemm;
 mod gemv;
+pub mod half;
 mod im2col;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
