@@ -46,25 +46,36 @@ pub fn product(
     DenseError::expect("the number of rows of the second matrices", a.view.len_of(Axis(2)), b.view.len_of(Axis(1)))?;
     DenseError::expect("the number of rows of the results", a.view.len_of(Axis(1)), c.view.len_of(Axis(1)))?;
     DenseError::expect("the number of columns of the results", b.view.len_of(Axis(2)), c.view.len_of(Axis(2)))?;
+    let threads = rayon::current_num_threads();
+    let work = c.view.len().saturating_mul(a.view.len_of(Axis(2)));
+    let jobs = c.view.outer_iter_mut().zip(a.view.outer_iter().zip(b.view.outer_iter()));
+    let mut jobs: Vec<_> = jobs.collect();
+    if threads > 1 && jobs.len() >= threads && work >= MIN_PARALLEL {
+        jobs.par_iter_mut().for_each(|(c, (a, b))| matrices(order, 1, alpha, *a, *b, beta, c.view_mut()));
+        return Ok(());
+    }
+    jobs.into_iter().for_each(|(c, (a, b))| matrices(order, threads, alpha, a, b, beta, c));
+    Ok(())
+}
+
+/// `c = alpha * a * b + beta * c` by at most `threads` threads. Sizes fit, and operands lie as [`product`] wants them.
+pub(super) fn matrices(
+    order: Order,
+    threads: usize,
+    alpha: f32,
+    a: ArrayView2<'_, f32>,
+    b: ArrayView2<'_, f32>,
+    beta: f32,
+    c: ArrayViewMut2<'_, f32>,
+) {
     let store = |sum: f32, old: &mut f32| *old = if beta == 0.0 { alpha * sum } else { beta * *old + alpha * sum };
     let whole = |a: ArrayView2<'_, f32>, b: ArrayView2<'_, f32>, c: ArrayViewMut2<'_, f32>| match order {
         Order::Lanes => dots(a, b, c, store),
         Order::Four => rows::<4>(a, b, c, store),
         Order::One => rows::<1>(a, b, c, store),
     };
-    let threads = rayon::current_num_threads();
-    let work = c.view.len().saturating_mul(a.view.len_of(Axis(2)));
-    let jobs = c.view.outer_iter_mut().zip(a.view.outer_iter().zip(b.view.outer_iter()));
-    let mut jobs: Vec<_> = jobs.collect();
-    if threads > 1 && jobs.len() >= threads && work >= MIN_PARALLEL {
-        jobs.par_iter_mut().for_each(|(c, (a, b))| whole(*a, *b, c.view_mut()));
-        return Ok(());
-    }
-    for (c, (a, b)) in jobs {
-        let small = c.len().saturating_mul(a.ncols()) < MIN_PARALLEL;
-        split(if small { 1 } else { threads }, &whole, a, b, c);
-    }
-    Ok(())
+    let small = c.len().saturating_mul(a.ncols()) < MIN_PARALLEL;
+    split(if small { 1 } else { threads }, &whole, a, b, c);
 }
 
 /// Each element on its own, along a row of the first matrix and a column of the second.

@@ -20,6 +20,7 @@ pub mod attention;
 pub mod attention_narrow;
 pub mod conv;
 pub mod conv_back;
+pub mod conv_half;
 mod conv_panels;
 pub mod conv_shape;
 mod depthwise;
