@@ -13,8 +13,8 @@
 //! baseline ([`simd`]). The plain one ([`plain`], [`plain_conv`]) is textbook loops, left to right, generic over the accumulator: what
 //! the fast one is tested against, and what a judge computes wide references with.
 //!
-//! Left to callers: type promotion, broadcasting, output layout, reduced precision other than in [`widened`] (widen, compute,
-//! round once), and what the result means.
+//! Left to callers: type promotion, broadcasting, output layout, reduced precision other than in `widened`, `half` and `conv_half`
+//! (widen, compute, round once), and what the result means.
 
 pub mod attention;
 pub mod attention_narrow;
