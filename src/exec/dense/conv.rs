@@ -134,7 +134,12 @@ fn window_order<T>(shape: &ConvShape, input: &Volume<'_, T>) -> Order {
 }
 
 /// Fills the rows with their bias; what the product is then to multiply them by.
-fn start_with_bias<T: Scalar>(shape: &ConvShape, part: Part, bias: Option<&[T]>, out: &mut ArrayViewMut2<'_, T>) -> T {
+pub(super) fn start_with_bias<T: Scalar>(
+    shape: &ConvShape,
+    part: Part,
+    bias: Option<&[T]>,
+    out: &mut ArrayViewMut2<'_, T>,
+) -> T {
     let Some(bias) = bias else {
         // Where a window has no element there is no product to overwrite what lies there.
         if shape.depth() == 0 {

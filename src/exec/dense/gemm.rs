@@ -13,7 +13,7 @@ use super::panels;
 use super::{Batch, BatchMut, DenseError, Mat, MatMut, Scalar};
 
 /// Multiplications below which a second thread costs more than it brings.
-const MIN_PARALLEL: usize = 1 << 17;
+pub(super) const MIN_PARALLEL: usize = 1 << 17;
 /// Columns of the second matrix that the kernel packs at once; for each such block it packs the first matrix again.
 const PACKED: usize = 1024;
 /// Rows or columns of a result up to which only the matrix that has so few is laid out anew, where the other's lie in one piece.
@@ -121,7 +121,7 @@ pub(super) fn product<T: Scalar>(
 }
 
 /// Halves the longer side of `c` until each thread has a share: each packs the operand of the shorter side again.
-fn split<T: Scalar>(
+pub(super) fn split<T: Scalar>(
     parts: usize,
     whole: &(impl Fn(ArrayView2<'_, T>, ArrayView2<'_, T>, ArrayViewMut2<'_, T>) + Sync),
     a: ArrayView2<'_, T>,

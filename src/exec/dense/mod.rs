@@ -13,13 +13,14 @@
 //! baseline ([`simd`]). The plain one ([`plain`], [`plain_conv`]) is textbook loops, left to right, generic over the accumulator: what
 //! the fast one is tested against, and what a judge computes wide references with.
 //!
-//! Left to callers: type promotion, broadcasting, output layout, reduced precision other than in [`widened`] (widen, compute,
-//! round once), and what the result means.
+//! Left to callers: type promotion, broadcasting, output layout, reduced precision other than in `widened`, `half` and `conv_half`
+//! (widen, compute, round once), and what the result means.
 
 pub mod attention;
 pub mod attention_narrow;
 pub mod conv;
 pub mod conv_back;
+pub mod conv_half;
 mod conv_panels;
 pub mod conv_shape;
 mod depthwise;
@@ -28,6 +29,7 @@ pub mod exp;
 pub mod factor;
 pub mod gemm;
 mod gemv;
+pub mod half;
 mod im2col;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing)]

@@ -1,11 +1,11 @@
 //! Convolutions, forwards and transposed.
 //!
 //! Operands keep their strides, and a result lies as its type rule says, so that channels-last images are neither gathered nor turned.
-//! Narrow floats are computed in `f32` and rounded once (but see `conv_columns`); integers wrap. Leaves the products to `dense`.
+//! Narrow floats are computed in `f32` and rounded once (but see `conv_columns`), `f16` in the order of PyTorch's loops; integers wrap. Leaves the products to `dense`.
 
 use crate::exec::call::cx::Cx;
 use crate::exec::dense::plain::Accumulator;
-use crate::exec::dense::{ConvOptions, ConvShape, Layout, Volume, conv, conv_back, plain_conv};
+use crate::exec::dense::{ConvOptions, ConvShape, Layout, Volume, conv, conv_back, conv_half, plain_conv};
 use crate::exec::kernels::Entry;
 use crate::exec::kernels::conv_columns::Columns;
 use crate::exec::kernels::matmul::refused;
@@ -247,14 +247,14 @@ fn batched(t: &Tensor, rank: usize) -> Tensor {
     t
 }
 
-/// How many channels PyTorch's CPU sums together, windows inside: blocks of 16 where oneDNN computes in `f32`, all of narrow floats. What
+/// How many channels PyTorch's CPU sums together, windows inside: blocks of 16 where oneDNN computes in `f32`, all in `bf16`. What
 /// it computes by a plain product (small images one by one, doubles) has channels outside.
 fn channels_at_once(input: &Tensor, weight: &Tensor, groups: usize) -> Option<usize> {
     let plane = weight.sizes().get(2..).unwrap_or(&[]);
     let wide = plane.len() > 1 && plane.iter().rev().take(2).all(|n| *n > 3);
     let large = input.sizes().iter().take(4).fold(1_usize, |n, s| n.saturating_mul(*s)) > LARGE_IMAGE;
     match weight.dtype() {
-        Dtype::F16 | Dtype::Bf16 => Some(usize::MAX),
+        Dtype::Bf16 => Some(usize::MAX),
         Dtype::F32 if groups > 1 || wide || input.meta.size(0) > 1 || large => Some(16),
         _ => None,
     }
@@ -283,6 +283,9 @@ fn convolved(cx: &Cx<'_, '_, '_>, input: &Tensor, window: &Window) -> Made {
         return by_columns(cx, &input_view, window);
     }
     let layout = layout_of(&meta, weight.rank()).filter(|l| !integral || *l == Layout::ChannelsFirst);
+    if meta.dtype == Dtype::F16 {
+        return of_halves(cx, &shape, &input_view, layout);
+    }
     with_lane!(meta.dtype, L => {
         let input = Span::<L>::open(input, &input_view)?;
         let kernel = Span::<L>::open(weight, weight)?;
@@ -299,6 +302,20 @@ fn convolved(cx: &Cx<'_, '_, '_>, input: &Tensor, window: &Window) -> Made {
         L::run(job, &mut out)?;
         placed(cx, &meta, layout, out)
     })
+}
+
+/// The convolution of `f16`, in the order of PyTorch's loops.
+fn of_halves(cx: &Cx<'_, '_, '_>, shape: &ConvShape, input: &Tensor, layout: Option<Layout>) -> Made {
+    let (weight, bias, meta) = (cx.tensor(1)?, cx.opt_tensor(2)?, cx.meta()?);
+    let (values, kernel) = (input.lanes::<f32>()?, weight.lanes::<f32>()?);
+    let bias = bias.map(|b| b.lanes::<f32>()).transpose()?;
+    let (by_rows, by_windows) = (shape::contiguous(input.sizes()), shape::contiguous(weight.sizes()));
+    let input = Laid { data: &values, sizes: input.sizes(), strides: &by_rows }.volume()?;
+    let weight = Laid { data: &kernel, sizes: weight.sizes(), strides: &by_windows }.volume()?;
+    let mut out = cx.meter().unset::<f32>(shape::count(&meta.sizes)?);
+    conv_half::conv(shape, &input, &weight, bias.as_deref(), &mut out, layout.unwrap_or(Layout::ChannelsFirst))
+        .map_err(refused)?;
+    placed(cx, &meta, layout, out)
 }
 
 /// Up to three numbers, right-aligned.

@@ -1,9 +1,11 @@
 //! Matrix products.
 //!
-//! Operands keep their strides; narrow floats are multiplied and added in `f32` and rounded once, integers wrap.
+//! Operands keep their strides; narrow floats are multiplied and added in `f32` and rounded once, `f16` in the order of PyTorch's loops;
+//! integers wrap.
 
 use crate::exec::call::cx::Cx;
 use crate::exec::dense::gemm::gemm_batch;
+use crate::exec::dense::half::{self, Order};
 use crate::exec::dense::widened::gemm_wrapping;
 use crate::exec::dense::{Batch, BatchMut, DenseError, MatMut};
 use crate::exec::kernels::Entry;
@@ -14,6 +16,7 @@ use crate::exec::tensor::span::Span;
 use crate::exec::tensor::storage::Meter;
 use crate::exec::tensor::value::{Scalar, Value};
 use crate::exec::tensor::{Meta, Tensor};
+use crate::graph::Dtype;
 use crate::ops::CallFault;
 
 pub(in crate::exec) const KERNELS: &[Entry] = &[
@@ -101,6 +104,10 @@ pub(in crate::exec) fn product(
     (b, b_view): (&Tensor, &Tensor),
     plus: &Plus<'_>,
 ) -> Result<Tensor, CallFault> {
+    if meta.dtype == Dtype::F16 {
+        let values = product_of_halves(meta, a_view, b_view, plus, cx.meter())?;
+        return crate::exec::tensor::fill::from_lanes(meta, values, cx.meter());
+    }
     with_lane!(meta.dtype, L => {
         let values = product_lanes::<L>(meta, (a, a_view), (b, b_view), plus, cx.meter())?;
         crate::exec::tensor::fill::from_lanes(meta, values, cx.meter())
@@ -135,6 +142,63 @@ pub(in crate::exec) fn product_lanes<L: Product>(
     }
     Ok(out)
 }
+
+/// As [`product_lanes`], in the order of PyTorch's loops.
+fn product_of_halves(
+    meta: &Meta,
+    a: &Tensor,
+    b: &Tensor,
+    plus: &Plus<'_>,
+    meter: &Meter,
+) -> Result<Vec<f32>, CallFault> {
+    let (alpha, beta): (f32, f32) = (number(plus.alpha, None), number(plus.beta, None));
+    let order = order(a, b);
+    let sizes = [a.meta.size(0), a.meta.size(1), b.meta.size(2)];
+    let [batch, inner, columns] = [a.meta.size(0), a.meta.size(2), b.meta.size(2)];
+    // Where columns are read one by one, they are laid out so.
+    let (turned, b_strides) = match order {
+        Order::Lanes => (b.permute(&[0, 2, 1]), [inner.saturating_mul(columns), 1, inner]),
+        _ => (b.clone(), [inner.saturating_mul(columns), columns, 1]),
+    };
+    let (left, right) = (a.lanes::<f32>()?, turned.lanes::<f32>()?);
+    let mut out = meter.unset::<f32>(meta.numel());
+    let beta = match plus.added.filter(|_| beta != 0.0) {
+        Some(added) => {
+            added.broadcast(&meta.sizes)?.load(&mut out)?;
+            beta
+        }
+        None => 0.0,
+    };
+    let row_major = |[_, rows, columns]: [usize; 3]| [rows.saturating_mul(columns), columns, 1];
+    let left_sizes = [batch, a.meta.size(1), inner];
+    let a = Batch::new(&left, left_sizes, row_major(left_sizes)).map_err(refused)?;
+    let b = Batch::new(&right, [batch, inner, columns], b_strides).map_err(refused)?;
+    let c = BatchMut::new(&mut out, sizes, row_major(sizes)).map_err(refused)?;
+    half::product(order, alpha, &a, &b, beta, c).map_err(refused)?;
+    Ok(out)
+}
+
+/// The order in which PyTorch adds the terms of a product of `f16`: by whether rows or columns of the operands lie in one piece, of what
+/// lies otherwise a copy in rows is taken. Small matrices of a batch are not seen as matrices.
+fn order(a: &Tensor, b: &Tensor) -> Order {
+    let [batch, rows, inner, columns] = [a.meta.size(0), a.meta.size(1), a.meta.size(2), b.meta.size(2)];
+    if batch > 1 && rows.saturating_mul(inner).saturating_mul(columns) < FEW {
+        return Order::One;
+    }
+    let stride = |t: &Tensor, d: usize| t.meta.strides.get(d).copied().unwrap_or(0);
+    let by_rows = |t: &Tensor, width: usize| stride(t, 2) == 1 && stride(t, 1) >= width.max(1);
+    let by_columns = |t: &Tensor, height: usize, width: usize| {
+        !by_rows(t, width) && stride(t, 1) == 1 && stride(t, 2) >= height.max(1)
+    };
+    match (by_columns(a, rows, inner), by_columns(b, inner, columns)) {
+        (false, true) => Order::Lanes,
+        (true, false) => Order::One,
+        _ => Order::Four,
+    }
+}
+
+/// Multiplications of one matrix of a batch below which PyTorch does them element by element.
+const FEW: usize = 400;
 
 fn size(sizes: &Shape, d: usize) -> usize {
     sizes.get(d).copied().unwrap_or(1)
@@ -202,11 +266,12 @@ fn addmv(cx: &mut Cx<'_, '_, '_>) -> Made {
     product(cx, &cx.meta()?, (a, &batched(a)), (b, &batched(&column(b))), &plus).map(Value::Tensor)
 }
 
-/// A vector as a matrix of one column.
+/// A vector as a matrix of one column, which lies as a column.
 fn column(t: &Tensor) -> Tensor {
     let mut t = t.clone();
+    let length = t.numel();
     t.meta.sizes.push(1);
-    t.meta.strides.push(1);
+    t.meta.strides.push(length);
     t
 }
 
