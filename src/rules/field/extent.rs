@@ -310,12 +310,9 @@ impl Elements {
     pub(super) fn ends_beyond(&self, id: ExprId, known: &FxHashMap<ExprId, Extent>) -> bool {
         let Some(Expr { form: Form::Named(target, _), kids, .. }) = self.expr(id) else { return false };
         let far = |id: &ExprId| known.get(id).is_none_or(|e| e.low < -NEAR_ENOUGH || e.high > NEAR_ENOUGH);
-        let ends = match real(target) {
-            Some(Real::Exp | Real::Exp2 | Real::Expm1 | Real::Cosh) => true,
-            Some(Real::Sigmoid | Real::Silu | Real::Tanh | Real::Erf | Real::Erfc) => true,
-            _ => false,
-        };
-        ends && kids.iter().any(far)
+        let rises = matches!(real(target), Some(Real::Exp | Real::Exp2 | Real::Expm1 | Real::Cosh));
+        let levels = matches!(real(target), Some(Real::Sigmoid | Real::Silu | Real::Tanh | Real::Erf | Real::Erfc));
+        (rises || levels) && kids.iter().any(far)
     }
 
     /// Whether roots are taken of products that may be nothing because they are tiny: a root that is only squared again is none.
