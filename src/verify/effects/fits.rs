@@ -47,7 +47,11 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     if only_orders(operator) {
         return true;
     }
+    // A list of tensors is of one at least.
+    let is_empty =
+        operator.schema.params.first().is_some_and(|p| p.ty.holds_tensors()) && bound.get(0).nodes().next().is_none();
     if view.hearsay(node).is_told()
+        || is_empty
         || !is_held_by_memory(view, operator, node)
         || operands_are_hearsay(f, side, node)
         || !operator.facts.numbers && has_number_for_tensor(view, operator, &bound)
