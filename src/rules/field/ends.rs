@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::field::extent::Extent;
+use crate::rules::rounding;
 use crate::rules::table::{Real, real};
 
 /// Beyond this a factor shows what a rounding left of a difference.
@@ -48,6 +49,7 @@ impl Elements {
     /// far as these elements tell.
     pub fn ends_met(&mut self, x: ExprId, y: ExprId) -> Option<Met> {
         let stated = self.numbers.clone();
+        rounding::remember(self, [x, y]);
         let mut met = Met::default();
         let done = [(x, y), (y, x)].into_iter().try_for_each(|(root, other)| self.add_ends_met(root, other, &mut met));
         self.numbers = stated;
@@ -86,7 +88,9 @@ impl Elements {
                     let by = [(a, b), (b, a)].into_iter().filter(|(near, _)| open(near));
                     met.factors.extend(by.flat_map(|(_, by)| self.read_by(*by)));
                 }
-                (Form::Op(Op::Div), [near, by]) if open(near) => met.divisors.extend(self.read_by(*by)),
+                (Form::Op(Op::Div), [near, by]) if open(near) && !self.ends.ones.contains(by) => {
+                    met.divisors.extend(self.read_by(*by));
+                }
                 _ => {}
             }
         }
@@ -110,7 +114,7 @@ impl Elements {
                 .map(|(near, by)| open(near).map_or(Rest::None, |larger| below.times(larger, *by)))
                 .fold(Rest::None, Rest::or),
             (Form::Op(Op::Div), [near, by]) => open(near)
-                .map_or(Rest::None, |larger| below.divided(larger, *by))
+                .map_or(Rest::None, |larger| below.divided(larger, *by, self.ends.ones.contains(by)))
                 .or(open(by).map_or(Rest::None, Rest::Larger)),
             (Form::Op(Op::Add | Op::Sub) | Form::Reduce(Fold::Sum, ..), _) if !extent.is_never_negative() => {
                 Rest::Larger(within.unwrap_or(0.0))
@@ -160,11 +164,11 @@ impl Below {
         Rest::Larger(if self.is_number(by) { larger + least.log2() } else { larger })
     }
 
-    /// A rest divided by an element.
-    fn divided(&self, larger: f64, by: ExprId) -> Rest {
+    /// A rest divided by an element, which may be known to be at least 1.
+    fn divided(&self, larger: f64, by: ExprId, is_one: bool) -> Rest {
         let extent = self.extents.get(&by).copied().unwrap_or_default();
         let number = self.is_number(by);
-        let ends = self.ending.contains(&by) && !extent.is_apart_from_zero();
+        let ends = self.ending.contains(&by) && !is_one && !extent.is_apart_from_zero();
         if ends || number && extent.least_magnitude() < 1.0 / LARGE {
             return Rest::Met;
         }

@@ -273,7 +273,8 @@ impl Elements {
                 _ => false,
             };
             let made = matches!(&expr.form, Form::Op(op) if *op != Op::Div) || matches!(expr.form, Form::Reduce(..));
-            let shifted = exponential && expr.kids.iter().any(|k| self.is_less_the_greatest(*k));
+            let falls = |k: &ExprId| self.ends.never_above.contains(k) || self.is_less_the_greatest(*k);
+            let shifted = exponential && expr.kids.iter().any(falls);
             if exponential && !shifted && high(&id) > STEEP || made && expr.kids.iter().any(|k| steep.contains(k)) {
                 steep.insert(id);
                 if high(&id).is_infinite() {
