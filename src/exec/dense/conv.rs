@@ -21,6 +21,22 @@ const MIN_CHANNELS: usize = 16;
 /// Elements from which on copying a line of a window is worth its overhead.
 const MIN_LINE: usize = 32;
 
+/// Refuses what a convolution takes, and so many elements that it gives, if they are not of the sizes that it says.
+pub(super) fn expect_all<T>(
+    shape: &ConvShape,
+    input: &Volume<'_, T>,
+    weight: &Volume<'_, T>,
+    bias: Option<&[T]>,
+    found: usize,
+) -> Result<(), DenseError> {
+    expect_input(shape, input)?;
+    expect_weight(shape, weight)?;
+    let channels = shape.out_channels();
+    let elements = channels.saturating_mul(shape.positions()).saturating_mul(shape.batch);
+    DenseError::expect("the number of output elements", elements, found)?;
+    DenseError::expect("the number of biases", channels, bias.map_or(channels, <[T]>::len))
+}
+
 /// Convolves `input` (batch, channels, spatial) with `weight` (output channels, channels of a group, window) and adds `bias`
 /// (output channels) into `out`, which is dense in `layout` and as large as [`ConvShape::output_sizes`] says.
 pub fn conv<T: Scalar>(
@@ -31,14 +47,9 @@ pub fn conv<T: Scalar>(
     out: &mut [T],
     layout: Layout,
 ) -> Result<(), DenseError> {
-    expect_input(shape, input)?;
-    expect_weight(shape, weight)?;
+    expect_all(shape, input, weight, bias, out.len())?;
     let (channels, positions) = (shape.out_channels(), shape.positions());
     let image = channels.saturating_mul(positions);
-    DenseError::expect("the number of output elements", image.saturating_mul(shape.batch), out.len())?;
-    if let Some(bias) = bias {
-        DenseError::expect("the number of biases", channels, bias.len())?;
-    }
     if image == 0 || shape.batch == 0 {
         return Ok(());
     }

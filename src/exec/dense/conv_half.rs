@@ -3,7 +3,7 @@
 use ndarray::{ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
-use super::conv::{Weight, block_matrix, expect_input, expect_weight, image_matrix, start_with_bias};
+use super::conv::{Weight, block_matrix, expect_all, image_matrix, start_with_bias};
 use super::half::{self, matrices};
 use super::im2col::{Order, Part, gather};
 use super::{ConvShape, DenseError, Layout, Volume};
@@ -22,12 +22,9 @@ pub fn conv(
     out: &mut [f32],
     layout: Layout,
 ) -> Result<(), DenseError> {
-    expect_input(shape, input)?;
-    expect_weight(shape, weight)?;
+    expect_all(shape, input, weight, bias, out.len())?;
     let (channels, positions) = (shape.out_channels(), shape.positions());
     let image = channels.saturating_mul(positions);
-    DenseError::expect("the number of output elements", image.saturating_mul(shape.batch), out.len())?;
-    DenseError::expect("the number of biases", channels, bias.map_or(channels, <[f32]>::len))?;
     if image == 0 {
         return Ok(());
     }

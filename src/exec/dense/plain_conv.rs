@@ -2,7 +2,7 @@
 //!
 //! Outputs are contiguous (batch, channels, spatial). Padding adds no term at all: a zero of it never meets an infinity.
 
-use super::conv::{expect_input, expect_output, expect_weight};
+use super::conv::{expect_all, expect_input, expect_output, expect_weight};
 use super::plain::Accumulator;
 use super::{ConvShape, DenseError, Volume};
 
@@ -40,12 +40,8 @@ pub fn conv<T: Copy, A: Accumulator<T>>(
     bias: Option<&[T]>,
     out: &mut [A],
 ) -> Result<(), DenseError> {
-    expect_input(shape, input)?;
-    expect_weight(shape, weight)?;
+    expect_all(shape, input, weight, bias, out.len())?;
     let channels = shape.out_channels();
-    let total = shape.batch.saturating_mul(channels).saturating_mul(shape.positions());
-    DenseError::expect("the number of output elements", total, out.len())?;
-    DenseError::expect("the number of biases", channels, bias.map_or(channels, <[T]>::len))?;
     let mut out = out.iter_mut();
     for image in 0..shape.batch {
         for channel in 0..channels {

@@ -115,13 +115,17 @@ mod tests {
     use super::*;
     use crate::formats::text;
 
+    fn rewritten(program: &str) -> String {
+        let mut graph = text::read(program, &text::ReadOptions::of_file("t.fx")).unwrap();
+        without_neutral(&mut graph, &Registry::standard());
+        text::write(&graph)
+    }
+
     fn reduced(sent: &str, reduced: &str) -> String {
         let program = format!(
             "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[3, 4]\", i: \"i64[2, 4]\", j: \"i64[2, 4]\", y: \"f32[2, 4]\"):\n        s: \"f32[3, 4]\" = torch.ops.aten.scatter.value(x, 0, {sent})\n        r: \"f32[3, 4]\" = torch.ops.aten.scatter_reduce.two(s, 0, i, y, {reduced})\n        return (r,)\n"
         );
-        let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
-        without_neutral(&mut graph, &Registry::standard());
-        text::write(&graph)
+        rewritten(&program)
     }
 
     #[test]
@@ -130,9 +134,7 @@ mod tests {
             let program = format!(
                 "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[3, 4]\", i: \"i64[2, 4]\", y: \"f32[2, 4]\"):\n        f: \"f32[2, 4]\" = torch.ops.aten.full.default([2, 4], -inf)\n        s: \"f32[3, 4]\" = torch.ops.aten.scatter.src(x, 0, i, f)\n        r: \"f32[3, 4]\" = torch.ops.aten.scatter_reduce.two(s, 0, i, y, 'amax')\n        return ({result},)\n"
             );
-            let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
-            without_neutral(&mut graph, &Registry::standard());
-            text::write(&graph)
+            rewritten(&program)
         };
         assert!(!reduced("r").contains("full"));
         assert!(reduced("r, f").contains("full"));
@@ -144,9 +146,7 @@ mod tests {
             let program = format!(
                 "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[3, 4]\", i: \"i64[2, 4]\", y: \"f32[2, 4]\"):\n        r: \"f32[3, 4]\" = torch.ops.aten.scatter_reduce.two(x, 0, i, y, {way})\n        return (r,)\n"
             );
-            let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
-            without_neutral(&mut graph, &Registry::standard());
-            text::write(&graph)
+            rewritten(&program)
         };
         for way in ["'sum'", "'sum', include_self = True"] {
             assert!(made(way).contains("scatter_add.default(x, 0, i, y)"), "{way}");
