@@ -233,7 +233,12 @@ fn convolved(c: &mut Call<'_>, w: &Window, t: &TensorType, weight: &TensorType) 
     Ok(dims)
 }
 
+/// Takes an input with a batch only: what adds one to others is `conv1d` and its kin.
 fn convolution(c: &mut Call<'_>) -> Typed {
+    let (rank, expected) = (c.tensor(0)?.rank(), c.tensor(1)?.rank());
+    if rank != expected {
+        return Err(c.bad(0, format!("{expected} dimensions, as the weight has"), rank.to_string()));
+    }
     let w = Window {
         stride: c.ints(3)?,
         padding: c.ints(4)?,

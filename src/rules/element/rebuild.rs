@@ -98,6 +98,14 @@ impl Elements {
         work.exprs.get(&root).copied()
     }
 
+    /// Returns an expression with other ones in the place of some that it is made of, simplified.
+    pub fn with_others(&mut self, root: ExprId, others: &FxHashMap<ExprId, ExprId>) -> Option<ExprId> {
+        let before = std::mem::replace(&mut self.assumed, others.clone());
+        let made = self.moved(root, &Moves::default());
+        self.assumed = before;
+        made
+    }
+
     fn remade(&mut self, id: ExprId, expr: &Expr, work: &mut Work) -> Option<ExprId> {
         match &expr.form {
             Form::Load(source, at) => {

@@ -11,7 +11,7 @@
 
 use smallvec::SmallVec;
 
-use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::arena::{Elements, Ends, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::field::Field;
@@ -30,12 +30,30 @@ const TRIED: usize = 12;
 
 /// Remembers what is known of the elements of two ends.
 pub fn remember(e: &mut Elements, roots: [ExprId; 2]) {
-    e.ends = super::super::element::arena::Ends::default();
+    e.ends = Ends::default();
     let mut order: Vec<ExprId> = roots.into_iter().flat_map(|r| e.below(r)).collect();
     order.sort_unstable();
     order.dedup();
     never_above(e, &order);
     ones(e, &order);
+}
+
+/// What is known of the elements of two ends, to be put back.
+#[derive(Clone, Debug)]
+pub struct Known(Ends);
+
+impl Known {
+    /// Puts it in the place of what is known; returns that.
+    pub fn put(&self, e: &mut Elements) -> Known {
+        Known(std::mem::replace(&mut e.ends, self.0.clone()))
+    }
+}
+
+/// Returns what is known of the elements of two ends.
+pub fn known(e: &mut Elements, roots: [ExprId; 2]) -> Known {
+    let before = std::mem::take(&mut e.ends);
+    remember(e, roots);
+    Known(std::mem::replace(&mut e.ends, before))
 }
 
 fn never_above(e: &mut Elements, order: &[ExprId]) {

@@ -21,8 +21,9 @@ mod known;
 mod sample;
 
 pub use absorb::without_absorbed;
+pub use forward::free;
 pub use interval::Interval;
-pub use known::remember;
+pub use known::{Known, known, remember};
 pub use sample::largest;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -236,6 +237,14 @@ pub fn range(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Interva
     ranges.get(&root).copied().filter(|_| past.is_empty())
 }
 
+/// The same with what else is known of its elements.
+pub fn range_where(e: &mut Elements, root: ExprId, sources: Box<'_>, known: &Known) -> Option<Interval> {
+    let before = known.put(e);
+    let found = range(e, root, sources);
+    before.put(e);
+    found
+}
+
 /// Returns half the distance between numbers of a dtype near 1.
 pub fn unit(dtype: Dtype) -> f64 {
     match dtype {
@@ -244,5 +253,14 @@ pub fn unit(dtype: Dtype) -> f64 {
         Dtype::F16 => 0.5_f64.powi(11),
         Dtype::Bf16 => 0.5_f64.powi(8),
         _ => 1.0,
+    }
+}
+
+/// Below which numbers of a dtype are not told from 0: the smallest normal one, where devices may take what is less for nothing.
+pub fn flushed(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::F64 | Dtype::C128 => f64::MIN_POSITIVE,
+        Dtype::F32 | Dtype::C64 | Dtype::Bf16 | Dtype::Bc32 => f64::from(f32::MIN_POSITIVE),
+        _ => 0.0,
     }
 }

@@ -7,9 +7,10 @@
 
 use crate::exec::{Tensor, Value};
 use crate::graph::Dtype;
+use crate::rules::rounding::flushed;
 use crate::verify::differ::lab::Lab;
 use crate::verify::differ::run::Ran;
-use crate::verify::differ::subject::{Subject, flushed, roundoff};
+use crate::verify::differ::subject::{Subject, roundoff};
 
 /// What a regime allows to conclude.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

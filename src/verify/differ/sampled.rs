@@ -7,10 +7,11 @@
 use std::time::Instant;
 
 use crate::exec::Value;
+use crate::rules::rounding::flushed;
 use crate::verify::differ::error::Ground;
 use crate::verify::differ::lab::Lab;
 use crate::verify::differ::run::{self, From, Ran, Run};
-use crate::verify::differ::subject::{Subject, flushed, roundoff};
+use crate::verify::differ::subject::{Subject, roundoff};
 use crate::verify::differ::trials::Trials;
 
 /// On how many inputs beside those that show it the first program is run before its rounding is called better.

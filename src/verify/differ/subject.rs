@@ -182,15 +182,6 @@ pub fn roundoff(dtype: Dtype) -> f64 {
     }
 }
 
-/// Below which numbers of a dtype are not told from 0: the smallest normal one, where devices may take what is less for nothing.
-pub fn flushed(dtype: Dtype) -> f64 {
-    match dtype {
-        Dtype::F64 | Dtype::C128 => f64::MIN_POSITIVE,
-        Dtype::F32 | Dtype::C64 | Dtype::Bf16 | Dtype::Bc32 => f64::from(f32::MIN_POSITIVE),
-        _ => 0.0,
-    }
-}
-
 fn placeholders(graph: &Graph) -> Vec<NodeId> {
     graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Placeholder).collect()
 }

@@ -1,7 +1,7 @@
 //! Whether the bound of a value's rounding is small enough beside that of another, on every box and at every size.
 //!
-//! Promises: "yes" only where, on each box of inputs, the second bound is at most 16 times the first and 64 units of what the first surely reaches,
-//! and where elements that leave their dtype do so on both sides. Where an end is made of few elements, boxes are looked at in pieces: a bound of
+//! Promises: "yes" only where, on each box of inputs, the second bound is at most 16 times the first, 64 units of what the first surely reaches,
+//! and the smallest normal number (`f16` aside), and where elements that leave their dtype do so on both sides. Where an end is made of few elements, boxes are looked at in pieces: a bound of
 //! each piece is one of the box.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,6 +15,7 @@ use crate::rules::meaning::Array;
 use crate::rules::rounding::{self, Bound, Interval, unit};
 use crate::rules::table::{Real, real};
 use crate::sym::{Bindings, Dim, SymValue};
+use crate::verify::prove::common::{Common, common};
 
 /// How many elements may be bounded, all in all.
 const WORK: usize = 3_000_000;
@@ -33,14 +34,21 @@ pub fn is_bounded(
     }
     // Both are one over the reals: that is worth more work than to look whether they are.
     let left = std::mem::replace(&mut e.fuel, WORK);
-    let mut found = on_all_boxes(e, x, y, finite, stated);
+    let mut found = on_all_boxes(e, x, y, None, finite, stated);
     // Of dimensions in a row more is known where they are those that are read.
     if found != Some(true)
         && let Some(Some((a, b))) = e.cut_and_joined(x.expr, y.expr)
         && (a, b) != (x.expr, y.expr)
     {
         let [x, y] = [(x, a), (y, b)].map(|(array, expr)| Array { expr, ..array.clone() });
-        found = on_all_boxes(e, &x, &y, finite, stated);
+        found = on_all_boxes(e, &x, &y, None, finite, stated);
+    }
+    // What cancels between what both are made of shows once that is one number.
+    if found == Some(false)
+        && !e.wider
+        && let Some(Some(both)) = common(e, x.dtype, x.expr, y.expr)
+    {
+        found = on_all_boxes(e, x, y, Some(&both), finite, stated);
     }
     e.now = None;
     let used = WORK.saturating_sub(e.fuel);
@@ -52,6 +60,7 @@ fn on_all_boxes(
     e: &mut Elements,
     x: &Array,
     y: &Array,
+    common: Option<&Common>,
     finite: &[ExprId],
     stated: &FxHashMap<SourceId, Domain>,
 ) -> Option<bool> {
@@ -59,20 +68,26 @@ fn on_all_boxes(
     if e.has_roots_of_what_vanishes(y.expr)? && !e.has_roots_of_what_vanishes(x.expr)? {
         return Some(false);
     }
+    let reaches = x;
+    let whole = [x.expr, y.expr];
+    let [x, y] = [(x, common.map(|c| c.x)), (y, common.map(|c| c.y))]
+        .map(|(array, expr)| Array { expr: expr.unwrap_or(array.expr), ..array.clone() });
     // The greatest is never rounded: that of parts is that of all.
     let [first, second] = [e.without_idle_comparisons(x.expr)?, e.without_idle_comparisons(y.expr)?];
     let [first, second] = [e.joined(first)?, e.joined(second)?];
-    let x = &Array { expr: e.parted_in_ones(first)?, ..x.clone() };
-    let y = &Array { expr: e.parted_in_ones(second)?, ..y.clone() };
+    let x = &Array { expr: e.parted_in_ones(first)?, ..x };
+    let y = &Array { expr: e.parted_in_ones(second)?, ..y };
     let roots = [x.expr, y.expr];
     rounding::remember(e, roots);
-    let parts = apart_from_zero(e, &roots, stated)?;
-    let half = roots.into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
-    for now in sizes_of(e, &roots, finite)? {
+    let all = if common.is_some() { whole } else { roots };
+    let parts = apart_from_zero(e, &all, stated)?;
+    let half = all.into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
+    for now in sizes_of(e, &all, finite)? {
         e.now = Some(now);
         let sizes: Vec<i64> = x.sizes.iter().map(|d| e.size_now(*d).unwrap_or(1).max(1)).collect();
         for parts in &parts {
-            let ends = Ends { x, y, finite, stated, parts, sizes: &sizes };
+            let reaches = if common.is_some() { reaches.expr } else { x.expr };
+            let ends = Ends { x, y, reaches, common, finite, stated, parts, sizes: &sizes };
             for around in boxes(half) {
                 if !ends.are_bounded(e, around)? {
                     return Some(false);
@@ -99,6 +114,10 @@ fn boxes(half: bool) -> impl Iterator<Item = (f64, f64)> {
 struct Ends<'e> {
     x: &'e Array,
     y: &'e Array,
+    /// What tells how large the first one surely becomes.
+    reaches: ExprId,
+    /// What both have in common, where that is taken for numbers.
+    common: Option<&'e Common>,
     finite: &'e [ExprId],
     stated: &'e FxHashMap<SourceId, Domain>,
     /// Sources that are above 0, or below.
@@ -111,7 +130,7 @@ type Sources<'s> = dyn Fn(Option<SourceId>, Dtype) -> Option<Interval> + 's;
 
 impl Ends<'_> {
     fn are_bounded(&self, e: &mut Elements, (centre, width): (f64, f64)) -> Option<bool> {
-        let sources = |source: Option<SourceId>, dtype: Dtype| {
+        let given = |source: Option<SourceId>, dtype: Dtype| {
             let around = Interval::new(centre - width, centre + width)?;
             let domain = source.and_then(|s| self.stated.get(&s)).unwrap_or(&Domain::Any);
             match source.and_then(|s| self.parts.get(&s)) {
@@ -122,16 +141,23 @@ impl Ends<'_> {
             }
         };
         for root in self.finite {
-            rounding::range(e, *root, &sources)?;
+            rounding::range(e, *root, &given)?;
         }
+        let mut numbers: FxHashMap<SourceId, Interval> = FxHashMap::default();
+        for (common, (source, of)) in self.common.iter().flat_map(|c| c.numbers.iter().map(move |n| (c, n))) {
+            numbers.insert(*source, rounding::range_where(e, *of, &given, &common.known)?);
+        }
+        let sources = |source: Option<SourceId>, dtype: Dtype| {
+            source.and_then(|s| numbers.get(&s).copied()).or_else(|| given(source, dtype))
+        };
         let (x, y) = (self.x.expr, self.y.expr);
         if rounding::are_one_by_zero(e, x, y, &sources) {
             return Some(true);
         }
         let whole = errors(e, x, y, &sources);
-        // What is rounded elsewhere must come as close.
+        // What is rounded elsewhere must come as close, but for what rounding to a wider float on the way adds.
         if e.wider {
-            return whole.map(|[(a, b), _]| b <= a);
+            return whole.map(|[(a, b), _]| b <= a * (1.0 + 1.0 / 64.0));
         }
         if whole.is_some_and(|both| both.iter().any(|(a, b)| *b <= 16.0 * a)) {
             return Some(true);
@@ -142,8 +168,8 @@ impl Ends<'_> {
         if holds(0.0) {
             return Some(true);
         }
-        let reached = rounding::largest(e, x, &sources, self.sizes);
-        Some(holds(64.0 * unit(self.x.dtype) * reached))
+        let reached = rounding::largest(e, self.reaches, &given, self.sizes);
+        Some(holds(64.0 * unit(self.x.dtype) * reached + rounding::flushed(self.x.dtype)))
     }
 
     /// Returns the largest bounds on pieces of a box, where ends are made of one or two elements, or are sums of what is: what a condition says of the whole of a piece is

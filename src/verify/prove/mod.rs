@@ -13,6 +13,7 @@
 //! - `widen`: where congruence parts, the smallest terms around it that rules show equal.
 
 mod bounded;
+mod common;
 pub(in crate::verify) mod checked;
 pub(in crate::verify) mod congruence;
 mod endless;

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::call::{draws, writes};
 use crate::analysis::{Place, Stamp, places_of};
 use crate::formats::text::domain::Domain;
-use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
+use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType, View};
 use crate::ops::{Bound, CallSite, Operator, SideEffect, Total};
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
 use crate::rules::field::{BesideZero, Field};
@@ -531,12 +531,28 @@ pub fn inner(f: &Functional<'_>, reals: &Reals) -> Vec<String> {
     for (_, value) in &reals.pairs {
         let Some(key) = f.store.key(*value) else { continue };
         let view = f.view(key.side);
-        let more = |n: &NodeId| view.kind(*n) != NodeKind::Output;
-        if view.users_in_order(key.place.node).iter().any(more) {
-            out.push(view.name(key.place.node).to_string());
+        let mut open = readers(view, key.place);
+        // A result that is taken out of several is the value itself.
+        while let Some(reader) = open.pop() {
+            match crate::analysis::getitem_of(view, reader) {
+                Some((of, _)) if of == key.place.node => open.extend(view.users_in_order(reader)),
+                _ if view.kind(reader) == NodeKind::Output => {}
+                _ => {
+                    out.push(view.name(key.place.node).to_string());
+                    break;
+                }
+            }
         }
     }
     out
+}
+
+/// Returns what reads a value: of several results only those nodes that take this one, or all.
+fn readers(view: &dyn View, place: Place) -> Vec<NodeId> {
+    let mut users = view.users_in_order(place.node);
+    let takes = |item: u32| place.item == Place::WHOLE || item == place.item;
+    users.retain(|n| crate::analysis::getitem_of(view, *n).is_none_or(|(_, item)| takes(item)));
+    users
 }
 
 /// Returns the first node, of either graph, to which a value that is only equal over the reals is more than a real number.
@@ -566,15 +582,11 @@ pub fn is_carried(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
                 }
                 // Of several results only those that take this one see it.
                 let pure = f.registry.operator_of(view, node).is_some_and(|o| o.effects.is_pure());
-                if !pure {
-                    open.push(node);
-                } else if place.item == Place::WHOLE {
+                if pure {
                     // What it does itself was looked into: a step there bounds no rounding.
-                    open.extend(view.users_in_order(node));
+                    open.extend(readers(view, place));
                 } else {
-                    let takes = |n: &NodeId| crate::analysis::getitem_of(view, *n) == Some((node, place.item));
-                    let others = |n: &NodeId| crate::analysis::getitem_of(view, *n).is_none();
-                    open.extend(view.users_in_order(node).into_iter().filter(|n| takes(n) || others(n)));
+                    open.push(node);
                 }
             }
         }
