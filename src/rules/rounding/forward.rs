@@ -301,7 +301,15 @@ pub fn function(of: Real, x: Interval) -> Option<Interval> {
 
 /// Whether `a` is one of the elements of which `most` is the greatest; with a level, whether it is each of them as those dimensions run.
 pub fn is_element_of(e: &Elements, a: ExprId, most: ExprId, level: Option<u32>) -> bool {
-    let Some(Expr { form: Form::Reduce(Fold::Most, from, sizes), kids, .. }) = e.expr(most) else { return false };
+    is_end_of(e, a, (most, Fold::Most), level)
+}
+
+/// Whether `a` is one of the elements that are taken together so.
+fn is_end_of(e: &Elements, a: ExprId, (end, fold): (ExprId, Fold), level: Option<u32>) -> bool {
+    let Some(Expr { form: Form::Reduce(own, from, sizes), kids, .. }) = e.expr(end) else { return false };
+    if *own != fold {
+        return false;
+    }
     let Some(body) = kids.first() else { return false };
     let mut names: Vec<Option<IndexId>> = vec![None; sizes.len()];
     let mut open = vec![(*body, a)];
@@ -462,13 +470,16 @@ pub fn holds_a_one(e: &Elements, sum: &Expr) -> bool {
     }
     let Some((Op::Sub, [a, most])) = e.op_of(exponent) else { return false };
     let (a, most) = without_scales(e, *a, *most);
-    let Some(Expr { form: Form::Reduce(Fold::Most, _, over), .. }) = e.expr(most) else { return false };
+    // The least, less each of them, is as good.
+    let is_least = matches!(e.expr(a).map(|x| &x.form), Some(Form::Reduce(Fold::Least, ..)));
+    let (a, most, fold) = if is_least { (most, a, Fold::Least) } else { (a, most, Fold::Most) };
+    let Some(Expr { form: Form::Reduce(own, _, over), .. }) = e.expr(most) else { return false };
     // The greatest is the same for all of them.
     let names = |p: &Place| matches!(p, Place::Bound(l, _) if *l >= *level && (*l as usize) < (*level as usize).saturating_add(sizes.len()));
     matches!(real(target), Some(Real::Exp | Real::Exp2))
-        && over == sizes
+        && (*own, over) == (fold, sizes)
         && !e.places_below(most).iter().any(names)
-        && is_element_of(e, a, most, Some(*level))
+        && is_end_of(e, a, (most, fold), Some(*level))
 }
 
 /// Returns the reduced dimensions on which each element depends.

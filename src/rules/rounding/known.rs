@@ -4,7 +4,7 @@
 //! A sum of exponentials of `x - max(x)`, over all elements, is at least 1; so is what is that sum over the reals: the divisor of a softmax that is
 //! computed in blocks, and the sum of a few such exponentials, of some of them the greatest of which is told, too. Divided by one number each, their sum is at
 //! least 1 by that. One of some, less the greatest of them, or less the greatest of these and others, is at most 0, though some stand beside
-//! others (`cat`), or in a part of them.
+//! others (`cat`), or in a part of them. The same holds of the least, less one of those.
 //!
 //! ## When it is wrong
 //! Where the element is none of those of which the greatest is taken: which one it is, is put in its place and compared, and it must surely be there.
@@ -64,7 +64,7 @@ fn never_above(e: &mut Elements, order: &[ExprId]) {
     let differences: Vec<(ExprId, ExprId, ExprId)> = differences.take(DIFFERENCES).collect();
     for (id, a, most) in differences {
         let (a, most) = without_scales(e, a, most);
-        if is_at_most(e, a, most) == Some(true) {
+        if is_at_most(e, a, most) == Some(true) || is_one_of(e, most, a, Fold::Least) == Some(true) {
             e.ends.never_above.insert(id);
         }
     }
@@ -134,7 +134,8 @@ pub(in crate::rules) fn least_of_sum(e: &mut Elements, sum: &Expr) -> Option<Lea
         _ => None,
     });
     let Some((Op::Sub, [a, most])) = exponent.and_then(|x| e.op_of(x)) else { return Some(Least::Unknown) };
-    let (a, most) = (*a, *most);
+    let least_of_all = matches!(e.expr(*a).map(|x| &x.form), Some(Form::Reduce(Fold::Least, ..)));
+    let (a, most, fold) = if least_of_all { (*most, *a, Fold::Least) } else { (*a, *most, Fold::Most) };
     let names = |p: &Place| matches!(p, Place::Bound(l, _) if *l >= *level);
     let mut alike = vec![most];
     if let Least::Over(by) = least {
@@ -145,7 +146,7 @@ pub(in crate::rules) fn least_of_sum(e: &mut Elements, sum: &Expr) -> Option<Lea
     {
         return Some(Least::Unknown);
     }
-    Some(if e.reduced(Fold::Most, *level, sizes, a)? == most { least } else { Least::Unknown })
+    Some(if e.reduced(fold, *level, sizes, a)? == most { least } else { Least::Unknown })
 }
 
 /// Whether exponentials are added of some elements, each less the greatest of them: one of them is 1.
@@ -186,7 +187,7 @@ fn is_at_most(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
     let mut open = vec![most];
     for _ in 0..TRIED {
         let Some(most) = open.pop() else { break };
-        if a == most || is_one_of(e, a, most)? || e.last_in_order(a)? == Some(most) {
+        if a == most || is_one_of(e, a, most, Fold::Most)? || e.last_in_order(a)? == Some(most) {
             return Some(true);
         }
         if let Some((Op::Max, kids)) = e.op_of(most) {
@@ -196,9 +197,12 @@ fn is_at_most(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
     Some(false)
 }
 
-/// Whether an element is one of those of which the greatest is taken: at places that surely are there, its dimensions as they are, or in rows.
-fn is_one_of(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
-    let Some(Form::Reduce(Fold::Most, ..)) = e.expr(most).map(|x| &x.form) else { return Some(false) };
+/// Whether an element is one of those of which the greatest, or the least, is taken: at places that surely are there, its dimensions as they are, or in
+/// rows.
+fn is_one_of(e: &mut Elements, a: ExprId, most: ExprId, fold: Fold) -> Option<bool> {
+    if !matches!(e.expr(most).map(|x| &x.form), Some(Form::Reduce(own, ..)) if *own == fold) {
+        return Some(false);
+    }
     if is_at_places(e, a, most)? {
         return Some(true);
     }
@@ -211,7 +215,7 @@ fn is_one_of(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
 
 fn is_at_places(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
     let expr = e.expr(most)?.clone();
-    let (Form::Reduce(Fold::Most, level, sizes), Some(body)) = (&expr.form, expr.kids.first().copied()) else {
+    let (Form::Reduce(_, level, sizes), Some(body)) = (&expr.form, expr.kids.first().copied()) else {
         return Some(false);
     };
     let level = *level;
