@@ -34,7 +34,7 @@ macro_rules! families {
 
 families! {
     "arithmetic" Exact "element/arith.rs" ["abs-of-product" "abs-of-sign" "add-itself" "add-negative" "add-negative-zero" "arithmetic-of-numbers" "div-power-of-two" "mul-minus-one" "mul-one" "neg-neg" "round-of-sign" "round-within-integers" "sign-of-product" "sign-of-quotient" "sub-number"]
-    "casts" Exact "element/cast.rs" ["bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-quotient" "cast-of-sign" "choose-before-cast" "floor-of-integers" "integers-as-floats" "integers-between" "nan-to-few-bits" "round-once" "sign-bit" "trunc-before-integers" "zero-before-integers"]
+    "casts" Exact "element/cast.rs" ["bound-before-cast" "cast-of-cast" "cast-of-integer-sum" "cast-of-quotient" "cast-of-sign" "choose-before-cast" "floor-of-integers" "integers-as-floats" "integers-between" "nan-to-few-bits" "quotient-in-floats" "round-once" "sign-bit" "trunc-before-integers" "upper-half" "zero-before-integers"]
     "choices" Exact "element/choose.rs" ["bound-by-assumption" "bound-by-range" "bound-itself" "bound-of-sum" "bound-past-all" "bounds-together" "choose-equal" "choose-not" "choose-truth" "greater-of-opposites" "magnitude-with-sign" "not-less"]
     "picks" Exact "element/pick.rs" ["choose-greater" "choose-greater-number" "greatest-magnitude" "remainder-of-cut"]
     "held integers" Exact "element/held.rs" ["held-before-integers"]
@@ -49,7 +49,7 @@ families! {
     "places" Exact "element/places.rs" ["at-each-place"]
     "bits" Exact "element/bits/mod.rs" ["bit-by-bit"]
     "few bits" Exact "element/exhaust.rs" ["exhausted" "exhausted-integers"]
-    "reductions" Exact "element/reduce.rs" ["any-of-places" "bound-of-greatest" "count-of-opposites" "fold-of-equal" "greatest-of-numbers" "greatest-of-truths" "infinite-beside" "integer-sum-in-parts" "product-of-truths" "sum-of-indices" "sum-of-nothing" "sum-up-to-an-index"]
+    "reductions" Exact "element/reduce.rs" ["any-of-either" "any-of-places" "bound-of-greatest" "count-of-opposites" "fold-of-equal" "greatest-of-numbers" "greatest-of-truths" "infinite-beside" "integer-sum-in-parts" "product-of-truths" "sum-of-indices" "sum-of-nothing" "sum-up-to-an-index"]
     "dimensions in a row" Exact "element/divided.rs" ["dimensions-in-a-row"]
     "sorted" Exact "element/sorted.rs" ["end-of-sorted" "one-of-few-in-order" "sort-before-cast" "sort-of-sorted"]
     "rising" Exact "element/rising.rs" ["order-kept"]

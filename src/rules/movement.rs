@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use crate::graph::{Arg, Dtype};
 use crate::ops::ViewStep;
 use crate::rules::element::arena::{ExprId, Op};
+use crate::rules::element::cast::round;
 use crate::rules::element::index::IndexId;
 use crate::rules::element::make::width;
 use crate::rules::element::rebuild::Moves;
@@ -24,6 +25,8 @@ use crate::term::sizes::Dims;
 
 type Index = SmallVec<[IndexId; 4]>;
 const ZERO: Dim = Dim::Fixed(0);
+/// How many floats may be counted one by one.
+const COUNTED: i64 = 4096;
 const ONE: Dim = Dim::Fixed(1);
 
 /// Whether each place of so many, times what one of `times` is as an f32, is its quotient: as kernels compute it, whatever is rounded.
@@ -501,8 +504,10 @@ impl Speaker<'_> {
 
     fn counted(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let to = c.result.dtype;
-        let (start, step) = (c.dim(c.arg(0))?, c.dim(c.arg(2))?);
         let [size] = c.result.sizes.as_slice() else { return None };
+        let (Some(start), Some(step)) = (c.dim(c.arg(0)), c.dim(c.arg(2))) else {
+            return self.counted_in_parts(c, *size);
+        };
         let var = self.e.var(0, *size);
         let index = self.e.scale(var, step)?;
         let index = self.e.shift(index, start)?;
@@ -521,6 +526,34 @@ impl Speaker<'_> {
         let high = self.e.shift(high, Dim::Fixed(most))?;
         let small = self.e.at_least_zero(low) == Some(true) && self.e.at_least_zero(high) == Some(true);
         small.then(|| self.e.op(Op::Cast, to, &[number]))?
+    }
+
+    /// Floats in equal steps that are no integers, all of which the dtype holds, as it does the steps: none of them is rounded.
+    #[allow(clippy::cast_precision_loss)]
+    fn counted_in_parts(&mut self, c: &Said<'_, '_>, size: Dim) -> Option<ExprId> {
+        let to = c.result.dtype;
+        let number = |arg: &Arg| match arg {
+            Arg::Float(v) => Some(*v),
+            Arg::Int(v) if v.unsigned_abs() <= 1 << 24 => Some(*v as f64),
+            _ => None,
+        };
+        let (start, step) = (number(c.arg(0))?, number(c.arg(2))?);
+        let held = |v: f64| v.is_finite() && round(to, v) == Some(v);
+        let count = size.fixed().filter(|n| (0..=COUNTED).contains(n))?;
+        let all = (0..count).all(|k| held(step * k as f64) && held(start + step * k as f64));
+        if !to.is_float() || step <= 0.0 || !held(start) || !held(step) || !all {
+            return None;
+        }
+        let place = self.e.var(0, size);
+        let place = self.e.index_value(Dtype::I64, place)?;
+        let place = self.e.op(Op::Cast, to, &[place])?;
+        let step = self.e.rounded(to, step)?;
+        let far = self.e.op(Op::Mul, to, &[place, step])?;
+        if start == 0.0 {
+            return Some(far);
+        }
+        let start = self.e.rounded(to, start)?;
+        self.e.op(Op::Add, to, &[far, start])
     }
 
     fn joined(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {

@@ -9,6 +9,7 @@
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
+use crate::rules::element::cast::round;
 use crate::rules::element::make::{width, wrapped};
 use crate::rules::element::pick::less_a_multiple;
 
@@ -94,6 +95,7 @@ impl Elements {
                 (low.min(0).checked_mul(count)?, high.max(0).checked_mul(count)?)
             }
             Form::Reduce(Fold::Most | Fold::Least, ..) => self.integers_at(*expr.kids.first()?, depth)?,
+            Form::Op(Op::Bits) => self.bits_between(*expr.kids.first()?)?,
             Form::Op(Op::And) => {
                 // Bits that are not set in one are not set in both.
                 let each = [0, 1].map(|k| expr.kids.get(k).and_then(|kid| self.integers_at(*kid, depth)));
@@ -119,6 +121,27 @@ impl Elements {
 }
 
 impl Elements {
+    /// Returns the bits between which those of a float lie that is above 0: they rise with it.
+    fn bits_between(&self, x: ExprId) -> Option<(i64, i64)> {
+        let expr = self.expr(x)?;
+        let Form::Load(source, _) = &expr.form else { return None };
+        let (low, high) = *self.numbers.get(source)?;
+        let most = match expr.dtype {
+            Dtype::F32 => f64::from(f32::MAX),
+            Dtype::F64 => f64::MAX,
+            _ => return None,
+        };
+        (low > 0.0 && round(expr.dtype, low) == Some(low)).then_some(())?;
+        let high = if high >= most { f64::INFINITY } else { high };
+        (round(expr.dtype, high) == Some(high)).then_some(())?;
+        #[allow(clippy::cast_possible_truncation)]
+        let bits = |v: f64| match expr.dtype {
+            Dtype::F32 => i64::from((v as f32).to_bits()),
+            _ => v.to_bits().cast_signed(),
+        };
+        Some((bits(low), bits(high)))
+    }
+
     /// Returns the divisor where a sum is a number less the multiple of the divisor below it.
     pub(super) fn remainder_by(&self, products: &[(u32, i64)], kids: &[ExprId]) -> Option<i64> {
         self.remainder_of(products, kids).map(|(_, by)| by)

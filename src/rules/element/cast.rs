@@ -8,19 +8,20 @@
 //! bits before or after, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
 //! differences, bounds, and products of numbers of known sign are those of the integers; so are their sums, in any order, as long as no part of one may
 //! be too large. A conversion to an integer cuts: what was cut before is as it was. A float between numbers that a short dtype holds is the same integer by way of a longer one. To an integer -0.0 is 0.0: what is added to 0 before is as it was. What was rounded to an
-//! integer is one: rounded down it is itself.
+//! integer is one: rounded down it is itself. A quotient of floats that are such integers, cut or rounded down to an integer, is that of the integers. The bits of a
+//! `bf16` are the upper half of those of the same `f32`.
 //!
 //! ## When it is wrong
 //! `0 * -3` is -0.0 among floats. An integer of which nothing is known may be beyond 2^24. Which of two zeros is the greater one is the kernel's, and
 //! another one in another dtype: the greatest of some is not moved. f32 to f16 and back rounds. i32 to f32 and back rounds above 2^24. i64 to bool and on
 //! is 0 or 1. A float to an integer cuts, and out of range gives what the machine gives: never moved. A bit view shows the payload of a NaN: only the
-//! sign's bit is looked through.
+//! sign's bit is looked through. Integers that their float does not hold may round to the next quotient.
 
 use half::{bf16, f16};
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
-use crate::rules::element::make::{width, wrapped};
+use crate::rules::element::make::{ends, width, wrapped};
 use crate::rules::table::{Real, real};
 
 /// How many bounds and choices within one another are looked through.
@@ -261,6 +262,14 @@ impl Elements {
             self.by("cast-of-quotient");
             let (a, b) = (self.converted(Op::Cast, to, a)?, self.integer(to, by)?);
             return self.op(op, to, &[a, b]);
+        }
+        if self.exact
+            && to != Dtype::Bool
+            && width(to).is_some()
+            && matches!(from, Dtype::F32 | Dtype::F64)
+            && let Some(quotient) = self.quotient_in_floats(to, x)?
+        {
+            return Some(quotient);
         }
         if self.exact
             && to != Dtype::Bool
@@ -539,6 +548,68 @@ impl Elements {
                 }
             }
         }
+        if let Some(signed) = self.with_sign_of(to, from, x)? {
+            self.by("sign-bit");
+            return Some(signed);
+        }
+        // What is wider than `bf16` has its bits in front.
+        if let (Dtype::I32, Dtype::F32, Some((Op::Cast, [narrow]))) = (to, from, self.op_of(x))
+            && self.dtype(*narrow) == Some(Dtype::Bf16)
+        {
+            let narrow = *narrow;
+            self.by("upper-half");
+            let bits = self.converted(Op::Bits, Dtype::I16, narrow)?;
+            let bits = self.converted(Op::Cast, Dtype::I32, bits)?;
+            let by = self.integer(Dtype::I32, 16)?;
+            return self.op(Op::Shl, Dtype::I32, &[bits, by]);
+        }
         self.raw(Op::Bits, to, &[x])
+    }
+
+    /// The magnitude of one float with the sign of another, made of their bits.
+    fn with_sign_of(&mut self, to: Dtype, from: Dtype, x: ExprId) -> Option<Option<ExprId>> {
+        let Some((Op::Or, [a, b])) = self.op_of(x).filter(|_| to.is_float()) else { return Some(None) };
+        let lowest = 1_i64.checked_shl(width(from)?.checked_sub(1)?)?;
+        let (sign, rest) = (wrapped(from, lowest)?, wrapped(from, lowest.wrapping_sub(1))?);
+        let masked = |e: &Self, id: ExprId, mask: i64| {
+            let Some((Op::And, [p, q])) = e.op_of(id) else { return None };
+            let (bits, number) = if e.number(*q) == Some(mask) { (*p, *q) } else { (*q, *p) };
+            match (e.number(number) == Some(mask), e.op_of(bits)) {
+                (true, Some((Op::Bits, [of]))) if e.dtype(*of) == Some(to) => Some((*of, bits)),
+                _ => None,
+            }
+        };
+        let (a, b) = (*a, *b);
+        let found = [(a, b), (b, a)].into_iter().find_map(|(x, y)| masked(self, x, rest).zip(masked(self, y, sign)));
+        let Some(((magnitude, _), (_, signed))) = found else { return Some(None) };
+        let size = self.op(Op::Abs, to, &[magnitude])?;
+        let zero = self.integer(from, 0)?;
+        let below = self.op(Op::Lt, Dtype::Bool, &[signed, zero])?;
+        let minus = self.op(Op::Neg, to, &[size])?;
+        self.op(Op::Choose, to, &[below, minus, size]).map(Some)
+    }
+
+    /// Returns the quotient of integers that a conversion cuts out of a quotient of floats, or of that rounded down: of integers that the float holds the quotient
+    /// is at least as far from the next integer as it is rounded.
+    fn quotient_in_floats(&mut self, to: Dtype, x: ExprId) -> Option<Option<ExprId>> {
+        let Some(expr) = self.expr(x) else { return Some(None) };
+        let (op, of) = match (&expr.form, expr.kids.as_slice()) {
+            (Form::Named(name, _), [of]) if **name == *crate::rules::table::FLOOR => (Op::DivFloor, *of),
+            _ => (Op::DivTrunc, x),
+        };
+        let Some((Op::Div, [over, under])) = self.op_of(of) else { return Some(None) };
+        let (over, under) = (*over, *under);
+        let (Some(n), Some(d)) = (self.whole(over), self.whole(under)) else { return Some(None) };
+        let Some((low, high)) = self.integers_of(d) else { return Some(None) };
+        if low <= 0 && high >= 0 || !self.stays_whole(n, to) || !self.stays_whole(d, to) {
+            return Some(None);
+        }
+        // The least integer by -1 is none.
+        if self.integers_of(n).is_none_or(|(low, _)| low <= ends(to).map_or(i64::MIN, |e| e.0)) {
+            return Some(None);
+        }
+        self.by("quotient-in-floats");
+        let (n, d) = (self.converted(Op::Cast, to, n)?, self.converted(Op::Cast, to, d)?);
+        self.op(op, to, &[n, d]).map(Some)
     }
 }

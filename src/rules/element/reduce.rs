@@ -5,7 +5,7 @@
 //! The greatest of what is bounded by a number is the greatest, bounded; that of a sum of integers which does not wrap around is the greatest of what
 //! depends on the place, and the rest; that of integers as floats is the greatest integer as one.
 //! Beside another element -inf is never the greatest one. An index is at
-//! least 0 at any place where it is at the one where it is greatest. What holds at a place that surely is there holds somewhere. A sum of sums of
+//! least 0 at any place where it is at the one where it is greatest. What holds at a place that surely is there holds somewhere; either of two holds somewhere where one of them does. A sum of sums of
 //! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of no elements is 0, their product 1; a product of truths that are integers is 1 where none is false. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
 //! which surely is a place, is a multiple of it. As many truths are false as are not true.
 //!
@@ -68,6 +68,12 @@ impl Elements {
         {
             self.by("any-of-places");
             return Some(found);
+        }
+        if let (Fold::Any, Some((Op::Or, [a, b]))) = (fold, self.op_of(body)) {
+            let (a, b) = (*a, *b);
+            self.by("any-of-either");
+            let (a, b) = (self.reduced(fold, level, sizes, a)?, self.reduced(fold, level, sizes, b)?);
+            return self.op(Op::Or, Dtype::Bool, &[a, b]);
         }
         if fold == Fold::Any && self.holds_somewhere(level, sizes, body)? {
             self.by("any-of-places");

@@ -42,6 +42,14 @@ impl Field<'_> {
             }
             kept.push(one);
         }
+        if let Some(found) = self.greatest_of_nested(&kept)? {
+            return Some(found);
+        }
+        self.greatest_of_these(kept)
+    }
+
+    /// The greatest of some that are none themselves, each once.
+    pub(super) fn greatest_of_these(&mut self, kept: Vec<Rc<Poly>>) -> Option<Poly> {
         if let [one] = kept.as_slice() {
             return Some((**one).clone());
         }
@@ -149,6 +157,16 @@ impl Field<'_> {
                 self.plus(&Poly::default(), &most, number)?
             }
             None => {
+                let outside = self.positive_factors(&mut within, binders)?;
+                if !outside.is_empty() {
+                    let mut out = self.most(&within, binders)?;
+                    for (atom, exponent) in outside {
+                        let mut factor = Poly::atom(atom, within.depth)?;
+                        factor.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = exponent);
+                        out = self.times(&out, &factor)?;
+                    }
+                    return self.plus(&out, &beside, 1.0);
+                }
                 let lead = within.terms.iter().map(|t| t.number.abs()).fold(0.0_f64, f64::max);
                 let scaled = self.plus(&Poly::default(), &within, 1.0 / lead)?;
                 let mut used = binders.clone();
@@ -158,5 +176,31 @@ impl Field<'_> {
             }
         };
         self.plus(&found, &beside, 1.0)
+    }
+
+    /// Takes out of a sum the factors that all of its products have, that are never negative and that no dimension changes.
+    fn positive_factors(&mut self, p: &mut Poly, binders: &Binders) -> Option<Vec<(Atom, i32)>> {
+        let Some(first) = p.terms.first().filter(|t| t.binders.is_empty()) else { return Some(Vec::new()) };
+        let mut out = Vec::new();
+        for (atom, exponent) in first.factors.clone() {
+            if self.names_any(&atom, binders) || !self.is_never_negative(&atom)? {
+                continue;
+            }
+            let mut places = Vec::new();
+            for term in &p.terms {
+                let mut at = None;
+                for (k, (other, own)) in term.factors.iter().enumerate() {
+                    if *own == exponent && term.binders.is_empty() && self.same_atom(&atom, other, &[])? {
+                        at = Some(k);
+                    }
+                }
+                places.extend(at);
+            }
+            if places.len() == p.terms.len() {
+                p.terms.iter_mut().zip(places).for_each(|(t, k)| drop(t.factors.remove(k)));
+                out.push((atom, exponent));
+            }
+        }
+        Some(out)
     }
 }

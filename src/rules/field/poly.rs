@@ -298,6 +298,16 @@ impl Field<'_> {
     }
 
     fn inverse(&mut self, p: &Poly) -> Option<Poly> {
+        // Of the greatest of what is above 0 it is the least one.
+        if let Some((number, kids)) = self.greatest_above_zero(p)? {
+            let mut least = Vec::new();
+            for kid in kids {
+                let inverse = self.inverse(&kid)?;
+                least.push(Rc::new(self.plus(&Poly::default(), &inverse, -1.0)?));
+            }
+            let most = self.greatest(&least)?;
+            return self.plus(&Poly::default(), &most, -1.0 / number);
+        }
         let [term] = p.terms.as_slice() else {
             if p.terms.is_empty() {
                 return None;

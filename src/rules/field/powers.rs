@@ -20,6 +20,15 @@ impl Field<'_> {
 
     /// One number in front.
     pub(super) fn sqrt(&mut self, x: &Poly) -> Option<Poly> {
+        // The root of the greatest is the greatest root.
+        if let Some((number, kids)) = self.greatest_above_zero(x)? {
+            let mut roots = Vec::new();
+            for kid in kids {
+                roots.push(Rc::new(self.sqrt(&kid)?));
+            }
+            let most = self.greatest(&roots)?;
+            return self.plus(&Poly::default(), &most, number.sqrt());
+        }
         let lead = x.terms.iter().map(|t| t.number).fold(0.0_f64, |m, v| if v.abs() > m.abs() { v } else { m });
         if lead <= 0.0 {
             return Self::call(Function::Sqrt, vec![Rc::new(x.clone())]);
@@ -30,6 +39,25 @@ impl Field<'_> {
             _ => Self::call(Function::Sqrt, vec![Rc::new(inner)])?,
         };
         self.plus(&Poly::default(), &root, lead.sqrt())
+    }
+
+    /// Returns the kids of the greatest of some that are never negative, one of them a number above 0, and the number in front.
+    pub(super) fn greatest_above_zero(&mut self, p: &Poly) -> Option<Option<(f64, Vec<Rc<Poly>>)>> {
+        let [term] = p.terms.as_slice() else { return Some(None) };
+        let ([(Atom::Call(Function::Max, kids), 1)], true) = (term.factors.as_slice(), term.binders.is_empty()) else {
+            return Some(None);
+        };
+        let (number, kids) = (term.number, kids.clone());
+        for kid in kids.iter() {
+            for part in &kid.terms {
+                if !self.is_never_negative_product(part)? {
+                    return Some(None);
+                }
+            }
+        }
+        let above = number > 0.0 && kids.iter().any(|kid| kid.as_number().is_some_and(|v| v > 0.0));
+        // Beside a number above 0 nothing is not the greatest.
+        Some(above.then(|| (number, kids.iter().filter(|kid| !kid.terms.is_empty()).cloned().collect())))
     }
 
     /// The root of a product: of a square the magnitude, of what is never negative a root of its own.
@@ -114,7 +142,7 @@ impl Field<'_> {
     }
 
     /// Whether a factor is surely not negative.
-    fn is_never_negative(&mut self, atom: &Atom) -> Option<bool> {
+    pub(super) fn is_never_negative(&mut self, atom: &Atom) -> Option<bool> {
         match atom {
             Atom::Leaf(id) => self.e.is_never_negative(*id),
             Atom::Call(Function::Exp | Function::Sqrt | Function::Other(Form::Op(Op::Abs), _), _) => Some(true),
@@ -281,11 +309,13 @@ impl Field<'_> {
                     self.plus(&Poly::default(), &log, 0.5)?
                 }
                 other => {
-                    let inner = Poly::atom(other.clone(), x.depth)?;
                     let inner = match other {
                         Atom::Sum(p) => (**p).clone(),
-                        _ => inner,
+                        _ => Poly::atom(other.clone(), x.depth)?,
                     };
+                    // Of an even power the sign is lost.
+                    let even = exponent.checked_rem(2)? == 0 && !self.is_never_negative(other)?;
+                    let inner = if even { self.magnitude(&inner)? } else { inner };
                     Self::call(Function::Log, vec![Rc::new(inner)])?
                 }
             };

@@ -60,7 +60,10 @@ fn shared(e: &Elements, x: ExprId, y: ExprId) -> Vec<ExprId> {
     let is_number = |id: &ExprId| {
         let Some(expr) = e.expr(*id) else { return false };
         let stands_alone = free.get(id).is_some_and(|levels| levels.is_empty());
-        both.contains(id) && expr.dtype.is_float() && stands_alone && !matches!(expr.form, Form::Const(_) | Form::Number(_))
+        both.contains(id)
+            && expr.dtype.is_float()
+            && stands_alone
+            && !matches!(expr.form, Form::Const(_) | Form::Number(_))
     };
     let (mut out, mut open, mut seen) = (Vec::new(), vec![x, y], FxHashSet::default());
     while let Some(at) = open.pop() {

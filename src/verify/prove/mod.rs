@@ -13,8 +13,8 @@
 //! - `widen`: where congruence parts, the smallest terms around it that rules show equal.
 
 mod bounded;
-mod common;
 pub(in crate::verify) mod checked;
+mod common;
 pub(in crate::verify) mod congruence;
 mod endless;
 pub(in crate::verify) mod normal;
