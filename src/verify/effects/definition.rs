@@ -159,7 +159,9 @@ fn states(
 ) -> bool {
     match operator.facts.total {
         Total::Always => true,
-        total if total.goes_by_dtypes() => holds_plainly(&mut f.sizes, graph, node, operator, bound, Some(types)),
+        total if total.goes_by_dtypes() => {
+            holds_plainly(&mut f.sizes, graph, node, operator, bound, (Some(types), false))
+        }
         Total::Floats | Total::Numbers => {
             types.iter().all(|t| matches!(t.dtype, crate::graph::Dtype::F32 | crate::graph::Dtype::F64))
                 && operator.schema.params.iter().zip(&bound.args).all(|(p, a)| {

@@ -17,6 +17,7 @@ use crate::sym::{Dim, Symbols};
 use crate::term::sizes::Sizes;
 use crate::term::term::Side;
 use crate::verify::effects::definition::by_definition;
+use crate::verify::effects::raises::integers_of;
 use crate::verify::effects::windows::grid_fits;
 use crate::verify::effects::{contract, quantised};
 use crate::verify::functional::identities::{equal_operand, strided_step};
@@ -85,8 +86,9 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
             }
             Total::Computed => is_computed(f, side, &bound),
             total if total.goes_by_dtypes() => {
+                let above = total == Total::Divisor && is_divided_by_positive(f, side, node, &bound);
                 let (view, types) = (f.view(side), tensor_types(f, side, node));
-                holds_plainly(&mut f.sizes, view, node, stated, &bound, types.as_deref())
+                holds_plainly(&mut f.sizes, view, node, stated, &bound, (types.as_deref(), above))
             }
             _ => false,
         };
@@ -140,6 +142,12 @@ fn is_computed(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>) -> bool {
     false
 }
 
+/// Whether what a call divides by is a tensor of integers all of which are above 0.
+fn is_divided_by_positive(f: &mut Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_>) -> bool {
+    let divisor = bound.args.get(1).and_then(|a| a.as_node());
+    divisor.is_some_and(|n| integers_of(f, side, node, n).is_some_and(|(low, _)| low > 0))
+}
+
 /// Whether a call surely gives as many results as its type says: how many pieces a size makes that is a symbol, depends on its value.
 fn is_counted(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let view = f.view(side);
@@ -175,7 +183,7 @@ pub(super) fn holds_plainly(
     node: NodeId,
     operator: &Operator,
     bound: &Bound<'_>,
-    operands: Option<&[&TensorType]>,
+    (operands, by_positive): (Option<&[&TensorType]>, bool),
 ) -> bool {
     let Some(operands) = operands else { return false };
     let total = operator.facts.total;
@@ -211,6 +219,7 @@ pub(super) fn holds_plainly(
         strided && (operator.facts.makes_truths || !matches!(a, Arg::Dtype(Dtype::Bool)))
     });
     let divides = match bound.args.get(1) {
+        _ if by_positive => true,
         // Floats are divided by 0, too.
         _ if view.ty(node).as_tensor().is_some_and(|t| t.dtype.is_float()) => true,
         // A number that stands for a tensor is one of the other's dtype: 256 is 0 among `u8`.

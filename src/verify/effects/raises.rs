@@ -227,7 +227,7 @@ fn are_said_places(f: &mut Functional<'_>, side: Side, node: NodeId, operand: No
 }
 
 /// Two integers between which every element of an operand lies.
-fn integers_of(f: &mut Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option<(i64, i64)> {
+pub(super) fn integers_of(f: &mut Functional<'_>, side: Side, node: NodeId, operand: NodeId) -> Option<(i64, i64)> {
     let dtype = f.tensor(side, place_of(f.view(side), operand))?.dtype;
     matches!(dtype, Dtype::I32 | Dtype::I64).then_some(())?;
     let value = f.read(side, operand, node);

@@ -329,7 +329,8 @@ fn made(l: &Lowering<'_, '_>, source: SourceId) -> Option<ValueId> {
 /// Whether rules show two elements to be equal over the reals, or the first and what the second one is where something is absorbed; `None` where that was too much work.
 fn are_equal(e: &mut Elements, dtype: Dtype, [(first, second), (_, absorbed)]: [(ExprId, ExprId); 2]) -> Option<bool> {
     Some(
-        Field::equal(e, dtype, first, second) == Some(true)
+        first == second
+            || Field::equal(e, dtype, first, second) == Some(true)
             || second != absorbed && Field::equal(e, dtype, first, absorbed) == Some(true)
             || Field::equal_by_signs(e, dtype, first, second)?
             || Field::equal_unrolled(e, dtype, first, second)?
