@@ -635,6 +635,11 @@ impl Field<'_> {
         if !expr.dtype.is_float() && !sums && !extremes || matches!(fold, Fold::Any | Fold::Product) {
             return Self::leaf(id);
         }
+        if let (Fold::Sum, true) = (fold, self.ring.is_none())
+            && let Some(count) = self.counted(level, sizes, *expr.kids.first()?)?
+        {
+            return Some(count);
+        }
         let mut binders = Binders::new();
         let mut inner = (**body).clone();
         for (k, size) in (0_u32..).zip(sizes) {
@@ -653,6 +658,23 @@ impl Field<'_> {
                 self.plus(&Poly::default(), &most, -1.0)
             }
         }
+    }
+
+    /// Returns how many of some truths hold that are added up as floats, where that is told without looking at each.
+    fn counted(&mut self, level: u32, sizes: &[Dim], body: ExprId) -> Option<Option<Poly>> {
+        let truth = match self.e.op_of(body) {
+            Some((Op::Cast, [truth])) if self.e.dtype(body)?.is_float() => *truth,
+            _ => return Some(None),
+        };
+        if self.e.dtype(truth) != Some(Dtype::Bool) {
+            return Some(None);
+        }
+        let one = self.e.op(Op::Cast, Dtype::I64, &[truth])?;
+        let count = self.e.reduced(Fold::Sum, level, sizes, one)?;
+        if self.e.is_reduction(count) || self.e.integers_of(count).is_none() {
+            return Some(None);
+        }
+        self.of(count).map(|p| Some((*p).clone()))
     }
 
     fn named(&mut self, target: &str, expr: &Expr, kids: Vec<Rc<Poly>>) -> Option<Poly> {

@@ -54,6 +54,8 @@ pub fn is_followed(e: &Elements, root: ExprId) -> bool {
         (Form::Op(Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs), _)
         | (Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost), _)
         | (Form::Reduce(Fold::Sum | Fold::Most | Fold::Least, ..), _) => true,
+        // Which of two it is hangs on no rounding.
+        (Form::Op(Op::Choose), [condition, ..]) => exact(condition),
         (Form::Op(Op::Div), [_, below]) => exact(below),
         (Form::Load(source, _), _) => matches!(e.source_of(*source), Some(Source::Value(_))) || e.is_in_order(*source),
         _ => e.parts(expr).iter().all(exact),
