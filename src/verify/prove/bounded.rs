@@ -155,9 +155,9 @@ impl Ends<'_> {
             return Some(true);
         }
         let whole = errors(e, x, y, &sources);
-        // What is rounded elsewhere must come as close, but for what rounding to a wider float on the way adds.
+        // What is rounded elsewhere must come as close.
         if e.wider {
-            return whole.map(|[(a, b), _]| b <= a * (1.0 + 1.0 / 64.0));
+            return whole.map(|[(a, b), _]| b <= a);
         }
         if whole.is_some_and(|both| both.iter().any(|(a, b)| *b <= 16.0 * a)) {
             return Some(true);
