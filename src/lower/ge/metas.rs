@@ -211,9 +211,7 @@ fn on_the_device(ty: ValueType, graph: &Graph, node: NodeId) -> ValueType {
         _ => return ty,
     };
     let open = ValueType::tensor(TensorType::new(dtype, first.sizes.iter().copied(), first.device.clone()));
-    ValueType::Many(
-        all.iter().map(|t| if *t == ValueType::Unknown { open.clone() } else { t.clone() }).collect(),
-    )
+    ValueType::Many(all.iter().map(|t| if *t == ValueType::Unknown { open.clone() } else { t.clone() }).collect())
 }
 
 /// Returns the argument in whose memory the result at a place lies; a list is one result of the schema.
