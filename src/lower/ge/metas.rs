@@ -225,10 +225,17 @@ fn aliased<'g>(graph: &'g Graph, registry: &Registry, node: NodeId, place: usize
             let arg = args.get(one.param).or_else(|| graph.kwarg(node, name))?;
             Some((arg, one.sharing))
         }
-        // Nobody described it; by PyTorch's names a trailing underscore means that it is the first argument.
+        // Nobody described it; by PyTorch's names a trailing underscore means that it is the first argument, `out` that it is that one.
         None => {
-            let base = graph.target(node).split('.').nth(1)?;
-            base.ends_with('_').then(|| args.first().map(|a| (a, Sharing::Same))).flatten()
+            let mut parts = graph.target(node).split('.').skip(1);
+            let (base, overload) = (parts.next()?, parts.next()?);
+            let given = match overload {
+                _ if base.ends_with('_') => args.first(),
+                "output" => graph.kwarg(node, if place == 0 { "output" } else { "buffer" }),
+                "out" | "grad_input" => graph.kwarg(node, overload),
+                _ => None,
+            };
+            given.map(|a| (a, Sharing::Same))
         }
     }
 }
