@@ -210,8 +210,8 @@ impl Work {
             let mut found = false;
             for (slot, input) in slots.filter(|(_, i)| **i == Source::Data(at, 0) || **i == value) {
                 *input = value;
-                pairs.insert(slot, index);
-                found = true;
+                // An output is made in the memory of one input: who writes the same into another takes an output more.
+                found |= *pairs.entry(slot).or_insert(index) == index;
             }
             if found {
                 continue;

@@ -478,6 +478,7 @@ impl<'g> Lowering<'g> {
                     Form::Own(known) => convert::convert_own(&mut cx, known, &params(graph, registry, node))?,
                 };
                 self.edges.made(self.scopes.outer(), start..self.b.ops.len(), &mut self.b.ops);
+                let value = self.apart(value, &results);
                 self.set_types(node, &value, &results)?;
                 match target {
                     "aten.copy_.default" => self.written(node, &args, value)?,
@@ -496,6 +497,16 @@ impl<'g> Lowering<'g> {
         }
         scopes::apply(&self.scopes, self.b.ops.get_mut(start..).unwrap_or_default());
         Ok(value)
+    }
+
+    /// Keeps an input apart from a result of its own that is handed on in its place: a write of the input is still one.
+    fn apart(&mut self, value: Value, results: &Results) -> Value {
+        let (Value::Tensor(t), Results::One(meta @ Meta::Tensor(result))) = (&value, results) else { return value };
+        let known = self.b.tensor(*t).and_then(|t| t.meta.as_ref()).and_then(Meta::as_tensor);
+        match result.input.is_none() && known.is_some_and(|known| known.input.is_some()) {
+            true => Value::Tensor(self.b.again(*t, meta.clone())),
+            false => value,
+        }
     }
 
     /// Puts a view off where that is allowed: outside of scopes, or where these are all of super kernels.

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use super::value::{Meta, Results, SymbolKind, TensorMeta};
-use crate::graph::{Arg, Device, Graph, NodeId, TensorType, ValueType, View};
+use crate::graph::{Arg, Device, Dtype, Graph, NodeId, TensorType, ValueType, View};
 use crate::ops::{CallSite, Registry, Sharing, Viewed, contiguous_strides, is_contiguous, view_strides};
 use crate::sym::{Bindings, Dim, Symbols};
 
@@ -74,8 +74,47 @@ pub(super) fn reshaped(symbols: &mut Symbols, meta: &TensorMeta, sizes: &[Dim]) 
         Ok(Viewed::As(strides)) => Some(strides.iter().copied().collect()),
         // Nothing else is taken for dense: a transposed tensor is so only where a symbol is 1.
         Ok(Viewed::Unknown) if meta.strides == contiguous(symbols, &meta.sizes) => Some(contiguous(symbols, sizes)),
+        Ok(Viewed::Unknown) => seen_in_chunks(symbols, meta, sizes),
         _ => None,
     }
+}
+
+/// Returns the strides of a view whose sizes are those of the tensor, taken together or apart within what lies evenly spaced, whatever
+/// symbols stand for: sizes and distances are compared as expressions, and symbols are above 1 where one size is to be the smaller one.
+fn seen_in_chunks(symbols: &mut Symbols, meta: &TensorMeta, sizes: &[Dim]) -> Option<Rc<[Dim]>> {
+    let mut strides = vec![Dim::Fixed(1); sizes.len()];
+    let mut open = strides.iter_mut().zip(sizes).rev().peekable();
+    let (mut stored, mut shown) = (Dim::Fixed(1), Dim::Fixed(1));
+    let mut step = *meta.strides.last()?;
+    for place in (0..meta.sizes.len()).rev() {
+        stored = symbols.mul(stored, *meta.sizes.get(place)?).ok()?;
+        let outer = place.checked_sub(1).and_then(|p| Some((*meta.sizes.get(p)?, *meta.strides.get(p)?)));
+        if let Some((size, stride)) = outer
+            && (size == Dim::Fixed(1) || stride == symbols.mul(stored, step).ok()?)
+        {
+            continue;
+        }
+        while let Some((stride, size)) = open.peek_mut() {
+            if **size != Dim::Fixed(1) && !is_less(symbols, shown, stored) {
+                break;
+            }
+            **stride = symbols.mul(shown, step).ok()?;
+            shown = symbols.mul(shown, **size).ok()?;
+            open.next();
+        }
+        if shown != stored {
+            return None;
+        }
+        if let Some((_, stride)) = outer {
+            (step, stored, shown) = (stride, Dim::Fixed(1), Dim::Fixed(1));
+        }
+    }
+    open.next().is_none().then(|| strides.into())
+}
+
+fn is_less(symbols: &Symbols, a: Dim, b: Dim) -> bool {
+    let hints = Hints::new(symbols);
+    hints.of(a) < hints.of(b)
 }
 
 /// Returns the FX types of what a call gives, or why nobody knows them.
@@ -91,6 +130,7 @@ pub(super) fn results(
         known => known.clone(),
     };
     let ty = with_parts(ty, graph, node);
+    let ty = on_the_device(ty, graph, node);
     let base = |place: usize| {
         aliased(graph, registry, node, place).and_then(|(arg, sharing)| Some((operand(arg.as_node()?)?, sharing)))
     };
@@ -161,6 +201,19 @@ fn with_parts(ty: ValueType, graph: &Graph, node: NodeId) -> ValueType {
     }
 }
 
+/// Fills in what a rule leaves open and nobody takes: the device's statistics are of the input's type, its mask is of truth values.
+fn on_the_device(ty: ValueType, graph: &Graph, node: NodeId) -> ValueType {
+    let ValueType::Many(all) = &ty else { return ty };
+    let Some(ValueType::Tensor(first)) = all.first() else { return ty };
+    let dtype = match graph.target(node) {
+        "aten.native_group_norm.default" => first.dtype,
+        "aten.native_dropout.default" => Dtype::Bool,
+        _ => return ty,
+    };
+    let open = ValueType::tensor(TensorType::new(dtype, first.sizes.iter().copied(), first.device.clone()));
+    ValueType::Many(all.iter().map(|t| if *t == ValueType::Unknown { open.clone() } else { t.clone() }).collect())
+}
+
 /// Returns the argument in whose memory the result at a place lies; a list is one result of the schema.
 fn aliased<'g>(graph: &'g Graph, registry: &Registry, node: NodeId, place: usize) -> Option<(&'g Arg, Sharing)> {
     let args = graph.args(node);
@@ -172,10 +225,17 @@ fn aliased<'g>(graph: &'g Graph, registry: &Registry, node: NodeId, place: usize
             let arg = args.get(one.param).or_else(|| graph.kwarg(node, name))?;
             Some((arg, one.sharing))
         }
-        // Nobody described it; by PyTorch's names a trailing underscore means that it is the first argument.
+        // Nobody described it; by PyTorch's names a trailing underscore means that it is the first argument, `out` that it is that one.
         None => {
-            let base = graph.target(node).split('.').nth(1)?;
-            base.ends_with('_').then(|| args.first().map(|a| (a, Sharing::Same))).flatten()
+            let mut parts = graph.target(node).split('.').skip(1);
+            let (base, overload) = (parts.next()?, parts.next()?);
+            let given = match overload {
+                _ if base.ends_with('_') => args.first(),
+                "output" => graph.kwarg(node, if place == 0 { "output" } else { "buffer" }),
+                "out" | "grad_input" => graph.kwarg(node, overload),
+                _ => None,
+            };
+            given.map(|a| (a, Sharing::Same))
         }
     }
 }

@@ -6,6 +6,7 @@ use super::lowering::Lowering;
 use super::types;
 use super::value::{Meta, TensorMeta, Value};
 use crate::graph::{Arg, InputKind, NodeId, OutputKind, View};
+use crate::sym::Dim;
 
 impl Lowering<'_> {
     pub(super) fn output(&mut self, node: NodeId) -> Result<(), Refusal> {
@@ -16,12 +17,28 @@ impl Lowering<'_> {
         let values: Vec<Value> = returned.iter().map(|a| self.argument(a)).collect::<Result<_, _>>()?;
         let (mut values, _) = self.with_views_made(values, Vec::new())?;
         self.assign_mutations(&mut values)?;
-        for value in &values {
+        for (arg, value) in returned.iter().zip(&values) {
+            self.take_stated_sizes(arg, value)?;
             let text = self.fx_output(value);
             self.fx_outputs.push(text);
         }
         self.net_output();
         Ok(())
+    }
+
+    /// Takes the sizes that an annotation states as numbers where rules leave symbols: who wrote it knew that these are no 0 and no 1.
+    fn take_stated_sizes(&mut self, arg: &Arg, value: &Value) -> Result<(), Refusal> {
+        let (Arg::Node(node), Value::Tensor(t)) = (arg, value) else { return Ok(()) };
+        let Some(text) = self.graph.printed(*node) else { return Ok(()) };
+        let stated = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or("", |(sizes, _)| sizes);
+        let stated: Vec<Option<i64>> = stated.split(", ").map(|size| size.parse().ok()).collect();
+        let meta = self.b.tensor(*t).and_then(|t| t.meta.as_ref()).and_then(Meta::as_tensor).cloned();
+        let Some(meta) = meta.filter(|m| m.sizes.len() == stated.len()) else { return Ok(()) };
+        let known = meta.sizes.iter().zip(stated).map(|(size, said)| match (size.fixed(), said) {
+            (None, Some(said)) => Dim::Fixed(said),
+            _ => *size,
+        });
+        self.b.set_meta(*t, Meta::Tensor(TensorMeta { sizes: known.collect(), ..meta.clone() }), &self.symbols)
     }
 
     /// An exported program returns the new contents of what it writes; TorchAir's graphs write them at the end.

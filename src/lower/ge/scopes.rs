@@ -26,7 +26,7 @@ pub(super) fn apply(scopes: &Scopes, ops: &mut [Op]) {
     if scopes.open.is_empty() {
         return;
     }
-    for op in ops.iter_mut().filter(|op| op.kind != "Data") {
+    for op in ops {
         for scope in &scopes.open {
             for (key, value) in &scope.pairs {
                 if &**key == "_super_kernel_scope" && value.is_empty() {
