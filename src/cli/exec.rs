@@ -87,9 +87,10 @@ pub fn exec(args: &ExecArgs, global: &Global) -> anyhow::Result<Exit> {
         None => once(&loaded, &given, args, global, &kernels)?,
     };
     if args.compare {
-        report.1.tensors = rows(&report.0, recording.as_ref(), Stated { rtol: args.rtol, atol: args.atol })?;
+        let stated = Stated { rtol: args.rtol, atol: args.atol };
+        report.1.tensors = rows(&report.0, recording.as_ref(), &loaded.model.weights, stated)?;
     } else if args.all_nodes.is_none() {
-        report.1.tensors = rows(&report.0, None, Stated::default())?;
+        report.1.tensors = rows(&report.0, None, &loaded.model.weights, Stated::default())?;
     }
     let mut report = report.1;
     report.equal = report.tensors.iter().all(|t| t.equal) && report.first_difference.is_none();

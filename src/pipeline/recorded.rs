@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::exec::{Execution, Meta, Meter, Storage, Tensor, Tolerance, Value, compare, literal};
 use crate::formats::recording::{Recorded, Recording};
+use crate::graph::Weights;
 use crate::ops::CallFault;
 
 /// A recorded value that does not fit its place.
@@ -89,8 +90,13 @@ impl Stated {
     }
 }
 
-/// Lists what a run leaves, compared with a recording where there is one.
-pub fn rows(outcome: &Execution, recording: Option<&Recording>, stated: Stated) -> Result<Vec<Row>, RecordedError> {
+/// Lists what a run leaves, compared with a recording where there is one. A buffer or an input of which the recording says nothing was left as it was.
+pub fn rows(
+    outcome: &Execution,
+    recording: Option<&Recording>,
+    weights: &Weights,
+    stated: Stated,
+) -> Result<Vec<Row>, RecordedError> {
     let mut rows = Vec::new();
     let outputs = recording.map(|r| r.outputs.as_slice());
     for (i, value) in outcome.outputs.iter().enumerate() {
@@ -101,11 +107,12 @@ pub fn rows(outcome: &Execution, recording: Option<&Recording>, stated: Stated) 
         rows.push(Row::new(format!("out_{i}"), "output", &Value::None).differs("recorded, and not made here".into()));
     }
     for (name, tensor) in &outcome.buffers {
-        let wanted = recording.map(|r| r.buffers.get(name));
+        let held = weights.find(name).ok().map(|(w, bytes)| Recorded::Tensor(w.ty.clone().into(), bytes.clone()));
+        let wanted = recording.map(|r| r.buffers.get(name).or(held.as_ref()));
         rows.push(row(name.clone(), "buffer", &Value::Tensor(tensor.clone()), wanted, stated)?);
     }
     for (number, tensor) in &outcome.inputs {
-        let wanted = recording.map(|r| r.changed.get(number));
+        let wanted = recording.map(|r| r.changed.get(number).or(r.inputs.get(*number)));
         rows.push(row(format!("in_{number}"), "input", &Value::Tensor(tensor.clone()), wanted, stated)?);
     }
     for name in recording.iter().flat_map(|r| r.buffers.keys()) {

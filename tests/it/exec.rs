@@ -195,6 +195,21 @@ fn an_operator_of_the_user_runs_by_its_meaning_and_is_lowered_as_its_file_says()
 }
 
 #[test]
+fn what_a_recording_does_not_name_was_left_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let body = "    relu_ = torch.ops.aten.relu_.default(x)\n    add = torch.ops.aten.add.Tensor(relu_, 1.0)\n    return (add,)\n";
+    let graph = fx(folder.path(), "write.fx", "x: \"f32[2]\"", body);
+    let inputs = folder.path().join("io.safetensors");
+    let row = |name, values: &[f32]| (name, Dtype::F32, vec![2], floats(values));
+    for (given, code) in [([1.0, 2.0], 0), ([-1.0, 2.0], 1)] {
+        let out = given.map(|v: f32| v.max(0.0) + 1.0);
+        write(&inputs, &[row("in_0", &given), row("out_0", &out)]);
+        let output = airlock().args(["exec", "--compare"]).arg(&graph).arg("--inputs").arg(&inputs).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}{}", text(&output.stdout), text(&output.stderr));
+    }
+}
+
+#[test]
 fn what_no_machine_can_hold_is_refused_and_never_ends_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let inputs = folder.path().join("in.safetensors");

@@ -229,6 +229,8 @@ const FAULTS: &[(&str, &str, &str, Fault)] = &[
         "ScatterElements",
         Fault::Attribute("axis", Attr::I(1)),
     ),
+    ("x: \"i64[5]\", w: \"f32[5]\"", "f32[u0] = bincount.default(x, w, 4)", "Bincount", Fault::Inputs),
+    ("x: \"i64[5]\"", "i64[u0] = bincount.default(x, None, 4)", "Maximum", Fault::Kind("Minimum")),
     ("x: \"f32[3, 4]\", y: \"f32[3, 4]\"", "f32[3, 4] = atan2.default(x, y)", "Atan2", Fault::Inputs),
     ("x: \"f32[3, 4]\"", "f32[3, 4] = cumprod.default(x, 1)", "Cumprod", Fault::Attribute("reverse", Attr::B(true))),
     (

@@ -2,20 +2,42 @@
 //!
 //! Promises: LU takes the first largest entry of a column as its pivot, and R of QR has the signs that LAPACK's reflections give, so that both
 //! are the ones of PyTorch. Vectors of eigenvalues and singular values are unique up to their signs alone, and up to rotation where values are
-//! equal; these are not LAPACK's. All is computed in `f64`.
+//! equal; these are not LAPACK's. All is computed in `f64`; LU, Cholesky and triangles of complex numbers too.
 
 #![allow(clippy::arithmetic_side_effects, reason = "floats; indices stay below the sizes of a matrix in memory")]
 #![allow(clippy::indexing_slicing, reason = "each index runs below a size of the matrix that it is taken from")]
 
-use ndarray::{Array1, Array2, Axis, s};
+use std::ops::{DivAssign, SubAssign};
+
+use ndarray::{Array1, Array2, Axis, LinalgScalar, s};
+
+use crate::exec::tensor::lane::{C128, Lane};
 
 /// A matrix.
-pub type Matrix = Array2<f64>;
+pub type Matrix<T = f64> = Array2<T>;
+
+/// What matrices hold.
+pub trait Scalar: LinalgScalar + Lane + SubAssign + DivAssign {
+    /// How large a pivot is, as LAPACK compares them.
+    fn size(self) -> f64;
+}
+
+impl Scalar for f64 {
+    fn size(self) -> f64 {
+        self.abs()
+    }
+}
+
+impl Scalar for C128 {
+    fn size(self) -> f64 {
+        self.re.abs() + self.im.abs()
+    }
+}
 
 /// Rows exchanged, one a step, from 0; the first step without a pivot other than 0, from 1, or 0.
-pub struct Lu {
+pub struct Lu<T = f64> {
     /// Below the diagonal L, whose diagonal is 1, the rest U.
-    pub factors: Matrix,
+    pub factors: Matrix<T>,
     /// The row with which each row was exchanged.
     pub pivots: Vec<usize>,
     /// The first step without a pivot, from 1; 0 where all have one.
@@ -23,14 +45,14 @@ pub struct Lu {
 }
 
 /// Factors a matrix, with exchanges of rows or without.
-pub fn lu(mut a: Matrix, exchange: bool) -> Lu {
+pub fn lu<T: Scalar>(mut a: Matrix<T>, exchange: bool) -> Lu<T> {
     let (rows, columns) = a.dim();
     let mut pivots = Vec::new();
     let mut info = 0;
     for k in 0..rows.min(columns) {
         let mut at = k;
         for i in k..rows {
-            if exchange && a[[i, k]].abs() > a[[at, k]].abs() {
+            if exchange && a[[i, k]].size() > a[[at, k]].size() {
                 at = i;
             }
         }
@@ -41,7 +63,7 @@ pub fn lu(mut a: Matrix, exchange: bool) -> Lu {
             }
         }
         let pivot = a[[k, k]];
-        if pivot == 0.0 {
+        if pivot.size() == 0.0 {
             if info == 0 {
                 info = k + 1;
             }
@@ -51,14 +73,15 @@ pub fn lu(mut a: Matrix, exchange: bool) -> Lu {
             let factor = a[[i, k]] / pivot;
             a[[i, k]] = factor;
             for j in k + 1..columns {
-                a[[i, j]] -= factor * a[[k, j]];
+                let share = factor * a[[k, j]];
+                a[[i, j]] -= share;
             }
         }
     }
     Lu { factors: a, pivots, info }
 }
 
-impl Lu {
+impl<T: Scalar> Lu<T> {
     /// Returns where each row of the factored matrix came from.
     pub fn order(&self, rows: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..rows).collect();
@@ -74,7 +97,7 @@ impl Lu {
     }
 
     /// Solves with the factored matrix.
-    pub fn solve(&self, b: &Matrix) -> Matrix {
+    pub fn solve(&self, b: &Matrix<T>) -> Matrix<T> {
         let sorted = b.select(Axis(0), &self.order(b.nrows()));
         let below = solve_triangular(&self.factors, sorted, Triangle { upper: false, unit: true });
         solve_triangular(&self.factors, below, Triangle { upper: true, unit: false })
@@ -91,7 +114,7 @@ pub struct Triangle {
 }
 
 /// Solves with half of a matrix.
-pub fn solve_triangular(a: &Matrix, mut b: Matrix, half: Triangle) -> Matrix {
+pub fn solve_triangular<T: Scalar>(a: &Matrix<T>, mut b: Matrix<T>, half: Triangle) -> Matrix<T> {
     let n = a.nrows();
     for step in 0..n {
         let i = if half.upper { n - 1 - step } else { step };
@@ -109,17 +132,18 @@ pub fn solve_triangular(a: &Matrix, mut b: Matrix, half: Triangle) -> Matrix {
     b
 }
 
-/// Returns L with `L L^T` the matrix, of which the lower half is read, and the first step whose square is not positive, from 1, or 0.
-pub fn cholesky(a: &Matrix) -> (Matrix, usize) {
+/// Returns L with `L L^H` the matrix, of which the lower half is read, and the first step whose square is not positive, from 1, or 0.
+pub fn cholesky<T: Scalar>(a: &Matrix<T>) -> (Matrix<T>, usize) {
     let n = a.nrows();
-    let mut l = Matrix::zeros((n, n));
+    let mut l: Matrix<T> = Matrix::zeros((n, n));
     for j in 0..n {
-        let row = l.slice(s![j, ..j]).to_owned();
-        let square = a[[j, j]] - row.dot(&row);
+        let row = l.slice(s![j, ..j]).mapv(Lane::conj);
+        // Of what its own conjugate is, the real part alone counts.
+        let square = a[[j, j]].to_f64() - l.slice(s![j, ..j]).dot(&row).to_f64();
         if square.is_nan() || square <= 0.0 {
             return (l, j + 1);
         }
-        let root = square.sqrt();
+        let root = T::from_f64(square.sqrt());
         l[[j, j]] = root;
         for i in j + 1..n {
             l[[i, j]] = (a[[i, j]] - l.slice(s![i, ..j]).dot(&row)) / root;

@@ -1,6 +1,6 @@
 //! Linear algebra on stacks of matrices.
 //!
-//! Real numbers only: complex ones are refused. See `dense::factor` for what is LAPACK's and what is not.
+//! Of complex numbers: solutions, inverses, determinants, LU and Cholesky; the rest refuses them. See `dense::factor` for what is LAPACK's and what is not.
 
 #![allow(clippy::indexing_slicing, reason = "each index runs below a size of the matrix that it is taken from")]
 
@@ -8,26 +8,34 @@ use ndarray::s;
 
 use crate::exec::call::cx::Cx;
 use crate::exec::call::memory;
-use crate::exec::dense::factor::{self, Lu, Matrix, Triangle};
+use crate::exec::dense::factor::{self, Lu, Matrix, Scalar, Triangle};
 use crate::exec::kernels::Entry;
 use crate::exec::tensor::Tensor;
+use crate::exec::tensor::lane::{C128, Lane};
 use crate::exec::tensor::value::Value;
 use crate::graph::Dtype;
 use crate::ops::CallFault;
 
 type Made = Result<Value, CallFault>;
 
+/// A kernel of the numbers that the first operand holds.
+macro_rules! by_number {
+    ($cx:expr, $kernel:ident) => {
+        if $cx.tensor(0)?.dtype().is_complex() { $kernel::<C128>($cx) } else { $kernel::<f64>($cx) }
+    };
+}
+
 pub(in crate::exec) const KERNELS: &[Entry] = &[
     (check_errors, &["aten._linalg_check_errors.default"]),
-    (inverse, &["aten.linalg_inv_ex.default"]),
-    (solve, &["aten._linalg_solve_ex.default"]),
-    (determinant, &["aten._linalg_det.default"]),
-    (sign_and_log, &["aten._linalg_slogdet.default"]),
-    (lu_factor, &["aten.linalg_lu_factor_ex.default"]),
-    (lu, &["aten.linalg_lu.default"]),
-    (lu_unpack, &["aten.lu_unpack.default"]),
-    (cholesky, &["aten.linalg_cholesky_ex.default"]),
-    (triangular, &["aten.linalg_solve_triangular.default"]),
+    (|cx| by_number!(cx, inverse), &["aten.linalg_inv_ex.default"]),
+    (|cx| by_number!(cx, solve), &["aten._linalg_solve_ex.default"]),
+    (|cx| by_number!(cx, determinant), &["aten._linalg_det.default"]),
+    (|cx| by_number!(cx, sign_and_log), &["aten._linalg_slogdet.default"]),
+    (|cx| by_number!(cx, lu_factor), &["aten.linalg_lu_factor_ex.default"]),
+    (|cx| by_number!(cx, lu), &["aten.linalg_lu.default"]),
+    (|cx| by_number!(cx, lu_unpack), &["aten.lu_unpack.default"]),
+    (|cx| by_number!(cx, cholesky), &["aten.linalg_cholesky_ex.default"]),
+    (|cx| by_number!(cx, triangular), &["aten.linalg_solve_triangular.default"]),
     (qr, &["aten.linalg_qr.default"]),
     (reflections, &["aten.geqrf.default"]),
     (reflected, &["aten.linalg_householder_product.default"]),
@@ -37,8 +45,9 @@ pub(in crate::exec) const KERNELS: &[Entry] = &[
 ];
 
 /// The matrices of a stack, each by itself.
-fn matrices(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Result<Vec<Matrix>, CallFault> {
-    if !matches!(t.dtype(), Dtype::F32 | Dtype::F64) {
+fn matrices<T: Scalar>(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Result<Vec<Matrix<T>>, CallFault> {
+    let of_complex = matches!(t.dtype(), Dtype::C64 | Dtype::C128) && T::DTYPE.is_complex();
+    if !of_complex && !matches!(t.dtype(), Dtype::F32 | Dtype::F64) {
         return Err(CallFault::Unsupported { what: format!("linear algebra of {}", t.dtype().long()) });
     }
     let [ahead @ .., rows, columns] = t.sizes() else { return Err(cx.bad(0, "matrices", format!("{:?}", t.sizes()))) };
@@ -48,23 +57,23 @@ fn matrices(cx: &Cx<'_, '_, '_>, t: &Tensor) -> Result<Vec<Matrix>, CallFault> {
     if size == 0 {
         return Ok(vec![Matrix::zeros((*rows, *columns)); count]);
     }
-    let values = t.lanes::<f64>()?;
+    let values = t.lanes::<T>()?;
     let made = values.chunks_exact(size).map(|m| Matrix::from_shape_vec((*rows, *columns), m.to_vec()));
     made.collect::<Result<_, _>>().map_err(|e| CallFault::Unsupported { what: e.to_string() })
 }
 
 /// Adds one matrix's part to the values of a result.
-type Part<'m> = &'m dyn Fn(&mut Vec<f64>);
+type Part<'m, T = f64> = &'m dyn Fn(&mut Vec<T>);
 
 /// Results in the making: the values of each, row by row.
-struct Results<const N: usize>([Vec<f64>; N]);
+struct Results<const N: usize, T = f64>([Vec<T>; N]);
 
-impl<const N: usize> Results<N> {
+impl<const N: usize, T: Scalar> Results<N, T> {
     fn new() -> Self {
         Results(std::array::from_fn(|_| Vec::new()))
     }
 
-    fn add(&mut self, results: [Part<'_>; N]) {
+    fn add(&mut self, results: [Part<'_, T>; N]) {
         for (out, add) in self.0.iter_mut().zip(results) {
             add(out);
         }
@@ -72,30 +81,30 @@ impl<const N: usize> Results<N> {
 
     /// Each in its dtype.
     fn emit(self, cx: &Cx<'_, '_, '_>) -> Made {
-        let one = |(k, values): (usize, Vec<f64>)| cx.emit_at(k, values).map(Value::Tensor);
+        let one = |(k, values): (usize, Vec<T>)| cx.emit_at(k, values).map(Value::Tensor);
         self.0.into_iter().enumerate().map(one).collect::<Result<_, _>>().map(Value::List)
     }
 }
 
-fn matrix(m: &Matrix) -> impl Fn(&mut Vec<f64>) {
-    |out| out.extend(m.iter())
+fn matrix<T: Scalar>(m: &Matrix<T>) -> impl Fn(&mut Vec<T>) {
+    |out| out.extend(m.iter().copied())
 }
 
-fn number(v: f64) -> impl Fn(&mut Vec<f64>) {
+fn number<T: Scalar>(v: T) -> impl Fn(&mut Vec<T>) {
     move |out| out.push(v)
 }
 
 #[allow(clippy::cast_precision_loss)] // Sizes of matrices in memory.
-fn integer(v: usize) -> impl Fn(&mut Vec<f64>) {
-    move |out| out.push(v as f64)
+fn integer<T: Scalar>(v: usize) -> impl Fn(&mut Vec<T>) {
+    move |out| out.push(T::from_f64(v as f64))
 }
 
 #[allow(clippy::cast_precision_loss)]
-fn pivots(lu: &Lu) -> impl Fn(&mut Vec<f64>) {
-    |out| out.extend(lu.pivots.iter().map(|p| p.saturating_add(1) as f64))
+fn pivots<T: Scalar>(lu: &Lu<T>) -> impl Fn(&mut Vec<T>) {
+    |out| out.extend(lu.pivots.iter().map(|p| T::from_f64(p.saturating_add(1) as f64)))
 }
 
-fn nothing(_: &mut Vec<f64>) {}
+fn nothing<T>(_: &mut Vec<T>) {}
 
 /// What PyTorch raises for a matrix that has no factor.
 fn failed(cx: &Cx<'_, '_, '_>, kind: &str, info: usize) -> CallFault {
@@ -110,9 +119,9 @@ fn check_errors(cx: &mut Cx<'_, '_, '_>) -> Made {
     }
 }
 
-fn inverse(cx: &mut Cx<'_, '_, '_>) -> Made {
+fn inverse<T: Scalar>(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (t, check) = (cx.tensor(0)?, cx.bool(1)?);
-    let mut out = Results::<2>::new();
+    let mut out = Results::<2, T>::new();
     for m in matrices(cx, t)? {
         cx.session.check_time()?;
         let (eye, lu) = (Matrix::eye(m.nrows()), factor::lu(m, true));
@@ -124,13 +133,13 @@ fn inverse(cx: &mut Cx<'_, '_, '_>) -> Made {
     out.emit(cx)
 }
 
-fn solve(cx: &mut Cx<'_, '_, '_>) -> Made {
+fn solve<T: Scalar>(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (a, b, left, check) = (cx.tensor(0)?, cx.tensor(1)?, cx.bool(2)?, cx.bool(3)?);
     let meta = cx.meta_of(0)?;
     // The result has the right side's sizes, but for those ahead; a matrix more than it has stands for vectors.
     let without = a.sizes().get(..a.rank().saturating_sub(1)).unwrap_or_default();
     let vector = b.rank() == 1 || b.sizes() == without;
-    let factors: Vec<Lu> = matrices(cx, a)?.into_iter().map(|m| factor::lu(m, true)).collect();
+    let factors: Vec<Lu<T>> = matrices(cx, a)?.into_iter().map(|m| factor::lu(m, true)).collect();
     if let Some(bad) = factors.iter().find(|f| f.info != 0 && check) {
         return Err(failed(cx, "regular", bad.info));
     }
@@ -144,7 +153,7 @@ fn solve(cx: &mut Cx<'_, '_, '_>) -> Made {
     let ahead = sizes.get(..sizes.len().saturating_sub(2)).unwrap_or_default().to_vec();
     let right = matrices(cx, &held.broadcast(&sizes)?)?;
     let which = broadcast_places(a.sizes().get(..a.rank().saturating_sub(2)).unwrap_or_default(), &ahead);
-    let mut out = Results::<4>::new();
+    let mut out = Results::<4, T>::new();
     for (m, place) in right.into_iter().zip(which) {
         cx.session.check_time()?;
         let Some(lu) = factors.get(place) else { continue };
@@ -158,7 +167,7 @@ fn solve(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// X with X A = B, from the factors of A.
-fn solve_from_right(lu: &Lu, b: &Matrix) -> Matrix {
+fn solve_from_right<T: Scalar>(lu: &Lu<T>, b: &Matrix<T>) -> Matrix<T> {
     let turned = lu.factors.t().to_owned();
     let below = factor::solve_triangular(&turned, b.t().to_owned(), Triangle { upper: false, unit: false });
     let sorted = factor::solve_triangular(&turned, below, Triangle { upper: true, unit: true });
@@ -182,16 +191,16 @@ fn broadcast_places(own: &[usize], sizes: &[usize]) -> Vec<usize> {
 }
 
 /// The factors that a determinant is taken from: of a stack that lies row by row, those of the transposed matrices, as PyTorch does it.
-fn determined(t: &Tensor, m: Matrix) -> Lu {
+fn determined<T: Scalar>(t: &Tensor, m: Matrix<T>) -> Lu<T> {
     factor::lu(if t.meta.is_contiguous() { m.t().to_owned() } else { m }, true)
 }
 
-fn diagonal_product(lu: &Lu) -> f64 {
-    lu.factors.diag().iter().fold(lu.parity(), |p, d| p * d)
+fn diagonal_product<T: Scalar>(lu: &Lu<T>) -> T {
+    lu.factors.diag().iter().fold(T::from_f64(lu.parity()), |p, d| p * *d)
 }
 
-fn determinant(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let mut out = Results::<3>::new();
+fn determinant<T: Scalar>(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let mut out = Results::<3, T>::new();
     let t = cx.tensor(0)?;
     for m in matrices(cx, t)? {
         let lu = determined(t, m);
@@ -200,25 +209,26 @@ fn determinant(cx: &mut Cx<'_, '_, '_>) -> Made {
     out.emit(cx)
 }
 
-fn sign_and_log(cx: &mut Cx<'_, '_, '_>) -> Made {
-    let mut out = Results::<4>::new();
+fn sign_and_log<T: Scalar>(cx: &mut Cx<'_, '_, '_>) -> Made {
+    let mut out = Results::<4, T>::new();
     let t = cx.tensor(0)?;
     for m in matrices(cx, t)? {
         let lu = determined(t, m);
-        let sign = |d: &f64| if *d == 0.0 { 0.0 } else { d.signum() };
-        let signs = lu.factors.diag().iter().fold(lu.parity(), |p, d| p * sign(d));
-        let logs = lu.factors.diag().iter().map(|d| d.abs().ln()).sum();
-        out.add([&number(signs), &number(logs), &matrix(&lu.factors), &pivots(&lu)]);
+        let length = |d: T| d.to_complex().norm();
+        let sign = |d: T| if d.size() == 0.0 { d } else { d / T::from_f64(length(d)) };
+        let signs = lu.factors.diag().iter().fold(T::from_f64(lu.parity()), |p, d| p * sign(*d));
+        let logs = lu.factors.diag().iter().map(|d| length(*d).ln()).sum();
+        out.add([&number(signs), &number(T::from_f64(logs)), &matrix(&lu.factors), &pivots(&lu)]);
     }
     out.emit(cx)
 }
 
-fn lu_factor(cx: &mut Cx<'_, '_, '_>) -> Made {
+fn lu_factor<T: Scalar>(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (pivot, check) = (cx.bool(1)?, cx.bool(2)?);
     if !pivot {
         return Err(CallFault::Unsupported { what: "LU without pivots: PyTorch has it on GPUs alone".into() });
     }
-    let mut out = Results::<3>::new();
+    let mut out = Results::<3, T>::new();
     for m in matrices(cx, cx.tensor(0)?)? {
         cx.session.check_time()?;
         let lu = factor::lu(m, true);
@@ -230,11 +240,11 @@ fn lu_factor(cx: &mut Cx<'_, '_, '_>) -> Made {
     out.emit(cx)
 }
 
-fn lu(cx: &mut Cx<'_, '_, '_>) -> Made {
+fn lu<T: Scalar>(cx: &mut Cx<'_, '_, '_>) -> Made {
     if !cx.bool(1)? {
         return Err(CallFault::Unsupported { what: "LU without pivots: PyTorch has it on GPUs alone".into() });
     }
-    let mut out = Results::<3>::new();
+    let mut out = Results::<3, T>::new();
     for m in matrices(cx, cx.tensor(0)?)? {
         cx.session.check_time()?;
         let rows = m.nrows();
@@ -247,30 +257,30 @@ fn lu(cx: &mut Cx<'_, '_, '_>) -> Made {
 }
 
 /// The matrix that puts rows in this order back.
-fn sorting(order: &[usize]) -> Matrix {
+fn sorting<T: Scalar>(order: &[usize]) -> Matrix<T> {
     let mut made = Matrix::zeros((order.len(), order.len()));
     for (place, from) in order.iter().enumerate() {
-        made[[*from, place]] = 1.0;
+        made[[*from, place]] = T::one();
     }
     made
 }
 
 /// Both factors of what holds them together.
-fn apart(f: &Matrix) -> (Matrix, Matrix) {
+fn apart<T: Scalar>(f: &Matrix<T>) -> (Matrix<T>, Matrix<T>) {
     let (rows, columns) = f.dim();
     let least = rows.min(columns);
     let lower = Matrix::from_shape_fn((rows, least), |(i, j)| match i.cmp(&j) {
-        std::cmp::Ordering::Less => 0.0,
-        std::cmp::Ordering::Equal => 1.0,
+        std::cmp::Ordering::Less => T::zero(),
+        std::cmp::Ordering::Equal => T::one(),
         std::cmp::Ordering::Greater => f[[i, j]],
     });
-    (lower, Matrix::from_shape_fn((least, columns), |(i, j)| if i > j { 0.0 } else { f[[i, j]] }))
+    (lower, Matrix::from_shape_fn((least, columns), |(i, j)| if i > j { T::zero() } else { f[[i, j]] }))
 }
 
-fn lu_unpack(cx: &mut Cx<'_, '_, '_>) -> Made {
+fn lu_unpack<T: Scalar>(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (factors, permutation) = (cx.bool(2)?, cx.bool(3)?);
     let swaps = cx.tensor(1)?.lanes::<i64>()?.to_vec();
-    let mut out = Results::<3>::new();
+    let mut out = Results::<3, T>::new();
     for (k, f) in matrices(cx, cx.tensor(0)?)?.into_iter().enumerate() {
         cx.session.check_time()?;
         let (rows, columns) = f.dim();
@@ -282,19 +292,24 @@ fn lu_unpack(cx: &mut Cx<'_, '_, '_>) -> Made {
         }
         let (order, (lower, upper)) = (sorting(&order), apart(&f));
         let [order, lower, upper] = [matrix(&order), matrix(&lower), matrix(&upper)];
-        let first: Part<'_> = if permutation { &order } else { &nothing };
-        let [second, third]: [Part<'_>; 2] = if factors { [&lower, &upper] } else { [&nothing, &nothing] };
+        let first: Part<'_, T> = if permutation { &order } else { &nothing };
+        let [second, third]: [Part<'_, T>; 2] = if factors { [&lower, &upper] } else { [&nothing, &nothing] };
         out.add([first, second, third]);
     }
     out.emit(cx)
 }
 
-fn cholesky(cx: &mut Cx<'_, '_, '_>) -> Made {
+/// Rows for columns, and conjugates.
+fn adjoint<T: Scalar>(m: &Matrix<T>) -> Matrix<T> {
+    m.t().mapv(Lane::conj)
+}
+
+fn cholesky<T: Scalar>(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (upper, check) = (cx.bool(1)?, cx.bool(2)?);
-    let mut out = Results::<2>::new();
+    let mut out = Results::<2, T>::new();
     for m in matrices(cx, cx.tensor(0)?)? {
         cx.session.check_time()?;
-        let m = if upper { m.t().to_owned() } else { m };
+        let m = if upper { adjoint(&m) } else { m };
         let (l, info) = factor::cholesky(&m);
         if info != 0 && check {
             return Err(failed(cx, "positive-definite", info));
@@ -302,19 +317,19 @@ fn cholesky(cx: &mut Cx<'_, '_, '_>) -> Made {
         if info != 0 {
             return Err(CallFault::Unsupported { what: format!("half a factor: the matrix ends at step {info}") });
         }
-        let l = if upper { l.t().to_owned() } else { l };
+        let l = if upper { adjoint(&l) } else { l };
         out.add([&matrix(&l), &integer(info)]);
     }
     out.emit(cx)
 }
 
-fn triangular(cx: &mut Cx<'_, '_, '_>) -> Made {
+fn triangular<T: Scalar>(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (a, b, upper, left, unit) = (cx.tensor(0)?, cx.tensor(1)?, cx.bool(2)?, cx.bool(3)?, cx.bool(4)?);
     let sizes = cx.meta_of(0)?.sizes;
     let ahead = sizes.get(..sizes.len().saturating_sub(2)).unwrap_or_default().to_vec();
     let which = broadcast_places(a.sizes().get(..a.rank().saturating_sub(2)).unwrap_or_default(), &ahead);
     let factors = matrices(cx, a)?;
-    let mut out = Results::<1>::new();
+    let mut out = Results::<1, T>::new();
     for (m, place) in matrices(cx, &b.broadcast(&sizes)?)?.into_iter().zip(which) {
         cx.session.check_time()?;
         let Some(a) = factors.get(place) else { continue };
@@ -333,7 +348,7 @@ fn triangular(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn qr(cx: &mut Cx<'_, '_, '_>) -> Made {
     let mode = cx.text(1);
     let mut out = Results::<2>::new();
-    for m in matrices(cx, cx.tensor(0)?)? {
+    for m in matrices::<f64>(cx, cx.tensor(0)?)? {
         cx.session.check_time()?;
         let inner = if mode == "complete" { m.nrows() } else { m.nrows().min(m.ncols()) };
         let (q, r) = factor::qr(m, inner);
@@ -346,7 +361,7 @@ fn qr(cx: &mut Cx<'_, '_, '_>) -> Made {
 
 fn reflections(cx: &mut Cx<'_, '_, '_>) -> Made {
     let mut out = Results::<2>::new();
-    for m in matrices(cx, cx.tensor(0)?)? {
+    for m in matrices::<f64>(cx, cx.tensor(0)?)? {
         cx.session.check_time()?;
         let (m, shares) = factor::reflections(m);
         out.add([&matrix(&m), &|out| out.extend(&shares)]);
@@ -358,7 +373,7 @@ fn reflected(cx: &mut Cx<'_, '_, '_>) -> Made {
     let shares = cx.tensor(1)?;
     let (all, count) = (shares.lanes::<f64>()?, shares.sizes().last().copied().unwrap_or(0));
     let mut out = Results::<1>::new();
-    for (k, m) in matrices(cx, cx.tensor(0)?)?.into_iter().enumerate() {
+    for (k, m) in matrices::<f64>(cx, cx.tensor(0)?)?.into_iter().enumerate() {
         cx.session.check_time()?;
         let first = k.saturating_mul(count);
         let shares = all.get(first..first.saturating_add(count)).unwrap_or_default();
@@ -371,7 +386,7 @@ fn reflected(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn eigh(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (upper, vectors) = (cx.text(1).eq_ignore_ascii_case("u"), cx.bool(2)?);
     let mut out = Results::<2>::new();
-    for m in matrices(cx, cx.tensor(0)?)? {
+    for m in matrices::<f64>(cx, cx.tensor(0)?)? {
         cx.session.check_time()?;
         if m.iter().any(|v| !v.is_finite()) {
             return Err(cx.bad(0, "finite numbers", "others"));
@@ -387,7 +402,7 @@ fn eigh(cx: &mut Cx<'_, '_, '_>) -> Made {
 fn svd(cx: &mut Cx<'_, '_, '_>) -> Made {
     let (full, vectors) = (cx.bool(1)?, cx.bool(2)?);
     let mut out = Results::<3>::new();
-    for m in matrices(cx, cx.tensor(0)?)? {
+    for m in matrices::<f64>(cx, cx.tensor(0)?)? {
         cx.session.check_time()?;
         if m.iter().any(|v| !v.is_finite()) {
             return Err(cx.bad(0, "finite numbers", "others"));
@@ -416,7 +431,7 @@ fn completed(u: &Matrix, rows: usize) -> Matrix {
 
 fn exponential(cx: &mut Cx<'_, '_, '_>) -> Made {
     let mut out = Results::<1>::new();
-    for m in matrices(cx, cx.tensor(0)?)? {
+    for m in matrices::<f64>(cx, cx.tensor(0)?)? {
         cx.session.check_time()?;
         if m.iter().any(|v| !v.is_finite()) {
             return Err(CallFault::Unsupported { what: "the exponential of a matrix of infinities or NaN".into() });

@@ -422,9 +422,14 @@ impl Builder {
     }
 
     fn beside(&mut self, kind: &str, value: &Literal, types: &[DataType]) -> Result<In, Refusal> {
-        use DataType::{Bf16, Double, Float, Float16, Int8, Int32, Int64, Uint8, Uint32};
-        let of_kind: &[DataType] =
-            if value.is_float() { &[Bf16, Float16, Float, Double] } else { &[Int8, Uint8, Int32, Uint32, Int64] };
+        use DataType::{
+            Bf16, Complex32, Complex64, Complex128, Double, Float, Float16, Int8, Int32, Int64, Uint8, Uint32,
+        };
+        let of_kind: &[DataType] = match value {
+            Literal::Complex(..) => &[Complex32, Complex64, Complex128],
+            _ if value.is_float() => &[Bf16, Float16, Float, Double],
+            _ => &[Int8, Uint8, Int32, Uint32, Int64],
+        };
         let mut fitting = types.iter().filter(|t| of_kind.contains(t));
         let dtype = fitting.next().copied();
         if let (Some(a), Some(b)) = (dtype, fitting.next()) {

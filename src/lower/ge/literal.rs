@@ -14,6 +14,8 @@ pub enum Literal {
     Int(i64),
     /// `1.0`
     Float(f64),
+    /// `1j`
+    Complex(f64, f64),
     /// `[1, 0]`
     Ints(Vec<i64>),
     /// `[1.0, 2]`
@@ -51,6 +53,7 @@ impl Literal {
             Literal::Ints(_) => DataType::Int64,
             Literal::Float(_) => DataType::Float,
             Literal::Floats(_) => DataType::Double,
+            Literal::Complex(..) => DataType::Complex64,
         }
     }
 
@@ -87,6 +90,7 @@ impl Literal {
             Literal::Bool(b) => integer(i64::from(*b), dtype, &mut out)?,
             Literal::Int(i) => integer(*i, dtype, &mut out)?,
             Literal::Float(f) => float(*f, dtype, &mut out)?,
+            Literal::Complex(real, imag) => complex(*real, *imag, dtype, &mut out)?,
             Literal::Ints(v) => v.iter().try_for_each(|i| integer(*i, dtype, &mut out))?,
             Literal::Floats(v) => v.iter().try_for_each(|f| float(*f, dtype, &mut out))?,
             Literal::Bools(v) => v.iter().try_for_each(|b| integer(i64::from(*b), dtype, &mut out))?,
@@ -100,6 +104,7 @@ impl Literal {
             Literal::Bool(b) => if *b { "True" } else { "False" }.into(),
             Literal::Int(i) => i.to_string(),
             Literal::Float(f) => repr(*f),
+            Literal::Complex(real, imag) => format!("complex({}, {})", repr(*real), repr(*imag)),
             Literal::Ints(v) => format!("{v:?}"),
             Literal::Floats(v) => format!("[{}]", v.iter().map(|f| repr(*f)).collect::<Vec<_>>().join(", ")),
             Literal::Bools(v) => {
@@ -163,6 +168,16 @@ fn float(value: f64, dtype: DataType, out: &mut Vec<u8>) -> Result<(), LiteralEr
     Ok(())
 }
 
+#[allow(clippy::cast_possible_truncation)] // Rounded to single precision, as torch does it.
+fn complex(real: f64, imag: f64, dtype: DataType, out: &mut Vec<u8>) -> Result<(), LiteralError> {
+    match dtype {
+        DataType::Complex64 => [real, imag].iter().for_each(|v| out.extend((*v as f32).to_le_bytes())),
+        DataType::Complex128 => [real, imag].iter().for_each(|v| out.extend(v.to_le_bytes())),
+        _ => return Err(LiteralError::Type { dtype }),
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,6 +188,7 @@ mod tests {
         assert_eq!(Literal::Int(1).bytes(DataType::Bf16).unwrap(), [0x80, 0x3f]);
         assert_eq!(Literal::Float(2.7).bytes(DataType::Int8).unwrap(), [2]);
         assert_eq!(Literal::Ints(vec![1, -1]).bytes(DataType::Int32).unwrap(), [1, 0, 0, 0, 255, 255, 255, 255]);
+        assert_eq!(Literal::Complex(0.0, 1.0).bytes(DataType::Complex64).unwrap(), [0, 0, 0, 0, 0, 0, 0x80, 0x3f]);
     }
 
     #[test]
@@ -181,6 +197,7 @@ mod tests {
         assert_eq!(error.to_string(), "300 does not fit into DT_INT8");
         assert!(Literal::Float(f64::INFINITY).bytes(DataType::Int64).is_err());
         assert!(Literal::Float(1.0).bytes(DataType::String).is_err());
+        assert!(Literal::Complex(1.0, 1.0).bytes(DataType::Float).is_err());
     }
 
     #[test]

@@ -131,6 +131,10 @@ impl Value {
             Value::Int(i) => Literal::Int(*i),
             Value::Float(f) => Literal::Float(*f),
             Value::List(items) => list(items)?,
+            Value::Other(arg) => match **arg {
+                Arg::Complex(real, imag) => Literal::Complex(real, imag),
+                _ => return None,
+            },
             _ => return None,
         })
     }

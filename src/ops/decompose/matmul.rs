@@ -293,7 +293,7 @@ fn addr(b: &Builder<'_>) -> Made {
 fn mv(b: &Builder<'_>) -> Made {
     let (x, y) = (b.t(0)?, b.t(1)?);
     b.only(x.dtype() == wide(x.dtype()), "f16 or bf16, which its kernel sums in steps")?;
-    done![(x * y).sum(&[1], false).to(x.dtype())]
+    done![x.call("mm", args![y.unsqueeze(1)]).call("squeeze.dim", args![1])]
 }
 
 fn dot(b: &Builder<'_>) -> Made {

@@ -30,6 +30,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, diag_embed, &["aten.diag_embed.default"]),
     (Exact, diag, &["aten.diag.default"]),
     (Exact, select_scatter, &["aten.select_scatter.default"]),
+    (Exact, slice_scatter, &["aten.slice_scatter.default"]),
     (Exact, meshgrid, &["aten.meshgrid.indexing", "aten.meshgrid.default"]),
     (Exact, atleast_3d, &["aten.atleast_3d.default"]),
     (Exact, |b| each(b, "atleast_1d.default"), &["aten.atleast_1d.Sequence"]),
@@ -121,34 +122,40 @@ fn repeat_interleave_tensor(b: &Builder<'_>) -> Made {
 /// The end of a dimension comes before its beginning.
 fn roll(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
-    let (shifts, dims) = (b.ints(1)?, b.ints(2)?);
+    let (shifts, dims) = (b.sizes(1), b.ints(2)?);
     if x.sizes().iter().any(|s| s.fixed() == Some(0)) {
         return done![x.duplicate()];
     }
     if dims.is_empty() {
-        let shift = shifts.first().copied().unwrap_or(0);
+        let shift = shifts.into_iter().next().unwrap_or(Arg::Int(0));
         let flat = x.contiguous().view(vec![x.numel()]);
-        return done![rolled(b, flat, shift, 0)?.view(x.shape())];
+        return done![rolled(b, flat, shift, 0).view(x.shape())];
     }
     b.only(shifts.len() == dims.len(), "lists of unequal lengths")?;
     let mut y = x;
-    for (shift, dim) in shifts.iter().zip(dims) {
-        y = rolled(b, y, *shift, if dim < 0 { dim.saturating_add(x.dims()) } else { dim })?;
+    for (shift, dim) in shifts.into_iter().zip(dims) {
+        y = rolled(b, y, shift, if dim < 0 { dim.saturating_add(x.dims()) } else { dim });
     }
     done![y]
 }
 
-fn rolled<'b>(b: &'b Builder<'_>, x: T<'b>, shift: i64, axis: i64) -> Result<T<'b>, CallFault> {
-    // By one place there is nothing to wrap round, however many there are.
-    if x.fixed(axis).is_err() && matches!(shift, -1 | 1) {
-        let start = shift.saturating_neg();
-        let (tail, head) = (x.slice(axis, start, i64::MAX), x.slice(axis, 0, start));
-        return Ok(b.op("cat", args![parts(&[tail, head]), axis]));
-    }
-    let size = x.fixed(axis)?;
-    let start = size.saturating_sub(shift).checked_rem_euclid(size).unwrap_or(0);
-    let (tail, head) = (x.slice(axis, start, size), x.slice(axis, 0, start));
-    Ok(b.op("cat", args![parts(&[tail, head]), axis]))
+fn rolled<'b>(b: &'b Builder<'_>, x: T<'b>, shift: Arg, axis: i64) -> T<'b> {
+    let (start, end) = match (&shift, x.fixed(axis)) {
+        (Arg::Int(shift), Ok(size)) => (size.saturating_sub(*shift).checked_rem_euclid(size).unwrap_or(0), size),
+        // By one place there is nothing to wrap round, however many there are.
+        (Arg::Int(shift @ (-1 | 1)), Err(_)) => (shift.saturating_neg(), i64::MAX),
+        _ => return taken_round(b, x, shift, axis),
+    };
+    let (tail, head) = (x.slice(axis, start, end), x.slice(axis, 0, start));
+    b.op("cat", args![parts(&[tail, head]), axis])
+}
+
+/// The same by places, where only a run tells where it wraps round.
+fn taken_round<'b>(b: &'b Builder<'_>, x: T<'b>, shift: Arg, axis: i64) -> T<'b> {
+    let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    let places = b.op("arange.default", args![x.size(axis); device = device]);
+    let from = places.call("sub.Scalar", args![shift]).call("remainder.Scalar", args![x.size(axis)]);
+    x.call("index_select", args![axis, from])
 }
 
 fn rot90(b: &Builder<'_>) -> Made {
@@ -380,6 +387,23 @@ fn diag(b: &Builder<'_>) -> Made {
         1 => done![x.call("diag_embed", args![b.arg(1)])],
         _ => done![x.call("diagonal", args![b.arg(1)]).copy()],
     }
+}
+
+/// What stands before the part, the part, what stands behind it.
+fn slice_scatter(b: &Builder<'_>) -> Made {
+    let (x, source, axis) = (b.t(0)?, b.t(1)?, b.axis(2_usize, b.t(0)?.rank())?);
+    b.only(b.int(5)? == 1, "steps")?;
+    let size = x.fixed(axis).ok();
+    let from_front = |bound: i64| match size {
+        Some(size) if bound < 0 => Ok(bound.saturating_add(size).max(0)),
+        Some(size) => Ok(bound.min(size)),
+        None if bound < 0 => Err(b.unsupported("a place from the end of a symbolic size")),
+        None => Ok(bound),
+    };
+    let end = from_front(b.opt_int(4)?.unwrap_or(i64::MAX))?;
+    let start = from_front(b.opt_int(3)?.unwrap_or(0))?.min(end);
+    let (before, behind) = (x.slice(axis, 0, start), x.slice(axis, end, i64::MAX));
+    done![b.op("cat", args![parts(&[before, source, behind]), axis])]
 }
 
 fn select_scatter(b: &Builder<'_>) -> Made {

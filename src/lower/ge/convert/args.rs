@@ -165,7 +165,7 @@ pub(super) fn attribute(name: &str, value: &Value) -> Result<Option<Attr>, Refus
         Some(Literal::Ints(v)) => Attr::Ints(v),
         Some(Literal::Floats(v)) => Attr::Floats(v),
         Some(Literal::Bools(v)) => Attr::Bools(v),
-        None => return Err(Refusal(format!("argument {name} is no fixed value"))),
+        Some(Literal::Complex(..)) | None => return Err(Refusal(format!("argument {name} is no fixed value"))),
     }))
 }
 

@@ -120,12 +120,16 @@ fn arange(cx: &mut Cx, span: Span) -> Made {
         None => cx.out_type()?,
     };
     let (start, end, step) = match span {
+        // GE's Range has one type: a float makes floats of all three.
+        Span::To if is_float(&cx.get(0, "end")) => {
+            let end = cx.cast(cx.get(0, "end"), dtype)?;
+            (cx.cast(Value::Int(0), dtype)?.into(), end.into(), cx.cast(Value::Int(1), dtype)?.into())
+        }
         Span::To => {
             let start = cx.constant(Literal::Int(0), DataType::Int32)?;
             let step = cx.constant(Literal::Int(1), DataType::Int32)?;
             (In::Tensor(start), cx.input(0, "end")?, In::Tensor(step))
         }
-        // GE's Range has one type: a float makes floats of all three.
         Span::FromTo if is_float(&cx.get(0, "start")) || is_float(&cx.get(1, "end")) => {
             let (start, end) = (cx.get(0, "start"), cx.get(1, "end"));
             let (start, end) = (cx.cast(start, dtype)?, cx.cast(end, dtype)?);

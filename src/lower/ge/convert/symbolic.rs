@@ -11,7 +11,7 @@ use crate::lower::ge::value::{Meta, Value};
 pub(super) const TABLE: &[Entry] = &[
     ("_operator.add", Rule::By(|cx| arithmetic(cx, "Add", i64::checked_add, |a, b| a + b))),
     ("_operator.floordiv", Rule::By(|cx| arithmetic(cx, "FloorDiv", crate::sym::floor_div, |a, b| (a / b).floor()))),
-    ("_operator.mod", Rule::By(|cx| arithmetic(cx, "Mod", crate::sym::floor_mod, |a, b| a - b * (a / b).floor()))),
+    ("_operator.mod", Rule::By(remainder)),
     ("_operator.mul", Rule::By(|cx| arithmetic(cx, "Mul", i64::checked_mul, |a, b| a * b))),
     ("_operator.neg", Rule::By(neg)),
     ("_operator.pow", Rule::By(|cx| arithmetic(cx, "Pow", power, f64::powf))),
@@ -56,6 +56,20 @@ fn arithmetic(cx: &mut Cx, kind: &str, ints: fn(i64, i64) -> Option<i64>, floats
     let dtype = cx.out_type()?;
     let (a, b) = (cx.cast(a, dtype)?, cx.cast(b, dtype)?);
     cx.ge(kind, vec![a.into(), b.into()], &[])
+}
+
+/// GE's Mod has the sign of what is divided, Python's remainder that of the divisor.
+fn remainder(cx: &mut Cx) -> Made {
+    let is_at_least = |value: Value, least: i64| match value {
+        Value::Int(i) => i >= least,
+        Value::Tensor(t) => match cx.b.tensor(t).and_then(|t| t.meta.as_ref()) {
+            Some(Meta::Symbol(dim, _)) => cx.node.0.symbols.range_of(*dim).at_least(least),
+            _ => false,
+        },
+        _ => false,
+    };
+    let kind = if is_at_least(cx.get(0, "a"), 0) && is_at_least(cx.get(1, "b"), 1) { "Mod" } else { "FloorMod" };
+    arithmetic(cx, kind, crate::sym::floor_mod, |a, b| a - b * (a / b).floor())
 }
 
 /// The sum of a list: of one tensor that packs them, where a symbol is among them.

@@ -17,6 +17,7 @@ pub(super) const TABLE: Table = &[
     ("MaskedSelect", masked_select),
     ("MaskedScatter", masked_scatter),
     ("SearchSorted", search_sorted),
+    ("Bincount", bincount),
     ("ScatterElements", scatter_elements),
     ("ScatterNdUpdate", |c| scatter_nd(c, false)),
     ("TensorScatterMax", |c| extreme(c, "amax")),
@@ -260,6 +261,56 @@ fn scatter_elements(c: &mut Call<'_, '_>) -> Made {
     }
 }
 
+/// How often each number stands there: as far as the greatest one, and further where more are asked for.
+fn bincount(c: &mut Call<'_, '_>) -> Made {
+    let (array, size, weights) = (c.t("array")?, c.t("size")?, c.value("weights")?);
+    let least = up_to_greatest(c, array, size);
+    let Some(least) = least else { return undefined("a count that is not told by the greatest number") };
+    let is_filled = c.b.tensor(array)?.sizes.iter().all(|d| d.fixed().is_some_and(|n| n > 0));
+    c.only(is_filled && c.b.rank(array)? == 1, "a list that may be empty, which has no greatest number,")?;
+    let is_one = |arg: &Arg| *arg == Arg::Int(1);
+    let counts = match &weights {
+        Value::Numbers(numbers) => numbers.items.iter().all(is_one),
+        Value::Tensor(node) => called(c, *node, "aten.full.default").and_then(|a| a.get(1)).is_some_and(is_one),
+        _ => false,
+    };
+    // Sums are of the weights' type, counts are integers.
+    let weights = match weights.dtype(c.b)? {
+        Dtype::I64 if counts => Arg::None,
+        Dtype::F32 | Dtype::F64 => Arg::Node(weights.tensor(c.b)?),
+        other => return undefined(format!("weights of {other}")),
+    };
+    let narrowed = called(c, array, "aten._to_copy.default").and_then(|args| args.first()).and_then(Arg::as_node);
+    let array = match narrowed {
+        Some(wide) if c.b.dtype(wide)? == Dtype::I64 => {
+            c.b.assumed.insert("numbers that are counted are of 32 bits".into());
+            wide
+        }
+        _ => array,
+    };
+    one(c.b.call("aten.bincount.default", vec![Arg::Node(array), weights, Arg::Int(least)])?)
+}
+
+fn called<'a>(c: &'a Call<'_, '_>, node: NodeId, target: &str) -> Option<&'a [Arg]> {
+    (c.b.graph.kind(node) == NodeKind::Call && c.b.graph.target(node) == target).then(|| c.b.graph.args(node))
+}
+
+/// The least count that a count states, which is else one more than the greatest element.
+fn up_to_greatest(c: &Call<'_, '_>, array: NodeId, size: NodeId) -> Option<i64> {
+    let number = |arg: &Arg| match arg {
+        Arg::Int(n) => Some(*n),
+        Arg::Node(n) => match called(c, *n, "aten.full.default")? {
+            [_, Arg::Int(n)] => Some(*n),
+            _ => None,
+        },
+        _ => None,
+    };
+    let [Arg::Node(next), least] = called(c, size, "aten.maximum.default")? else { return None };
+    let [Arg::Node(greatest), one] = called(c, *next, "aten.add.Tensor")? else { return None };
+    let [Arg::Node(of), ..] = called(c, *greatest, "aten.amax.default")? else { return None };
+    (*of == array && c.b.rank(*greatest).ok()? == 0 && number(one)? == 1).then(|| number(least))?
+}
+
 /// The tensors that were put side by side in a last dimension of their own.
 fn stacked_last(c: &Call<'_, '_>, stacked: NodeId) -> Option<Vec<NodeId>> {
     let [Arg::List(parts), Arg::Int(at)] = c.b.graph.args(stacked) else { return None };
@@ -271,9 +322,7 @@ fn stacked_last(c: &Call<'_, '_>, stacked: NodeId) -> Option<Vec<NodeId>> {
 /// Places of which those from the end were counted from the front: without that, since PyTorch counts them so itself. GE has no place before the
 /// first, so that nothing is said of others.
 fn unwrapped(c: &Call<'_, '_>, index: NodeId, var: NodeId, axis: usize) -> Option<NodeId> {
-    let call = |n: NodeId, target: &str| -> Option<&[Arg]> {
-        (c.b.graph.kind(n) == NodeKind::Call && c.b.graph.target(n) == target).then(|| c.b.graph.args(n))
-    };
+    let call = |n: NodeId, target: &str| called(c, n, target);
     let [Arg::Node(negative), Arg::Node(wrapped), Arg::Node(plain)] = call(index, "aten.where.self")? else {
         return None;
     };

@@ -112,6 +112,12 @@ fn elements(dtype: Dtype, bytes: &[u8]) -> Option<Vec<Arg>> {
             // One that is real is written as such.
             if imag.to_bits() == 0 { Arg::Float(real.into()) } else { Arg::Complex(real.into(), imag.into()) }
         }),
+        Dtype::C128 => each::<16>(bytes, |b| {
+            let (real, imag) = b.split_at(8);
+            let part = |bytes: &[u8]| bytes.try_into().map_or(f64::NAN, f64::from_le_bytes);
+            let (real, imag) = (part(real), part(imag));
+            if imag.to_bits() == 0 { Arg::Float(real) } else { Arg::Complex(real, imag) }
+        }),
         _ => None,
     }
 }

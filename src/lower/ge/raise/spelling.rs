@@ -7,13 +7,16 @@
 
 use super::between::nothing_is_written;
 use super::{fourier, scatters, told};
-use crate::graph::{Arg, BodyId, Dtype, Graph, Layout, NewNode, NodeId, NodeKind, StrId, ValueType, View};
+use crate::graph::{Arg, BodyId, Dtype, Graph, Layout, NewNode, NodeId, NodeKind, StrId, ValueType, View, replace};
 use crate::ops::{Base, Param, Registry};
 use crate::sym::Dim;
 
 const CONVOLUTION: &str = "aten.convolution.default";
 const ASSERTION_THAT_SPEAKS: &str = "aten._assert_async.msg";
 const ASSERTION: &str = "aten._assert_async.default";
+const SOLVED: &str = "aten._linalg_solve_ex.default";
+const TURNED: &str = "aten.transpose.int";
+const ITEM: &str = "_operator.getitem";
 const COUNTED: &str = "aten.arange.default";
 const COUNTED_FROM: &str = "aten.arange.start";
 const COUNTED_BY: &str = "aten.arange.start_step";
@@ -76,6 +79,14 @@ const OF_BITS: [(&str, &str); 4] = [
 const ADDING_UP: [&str; 4] =
     ["aten.cumsum.default", "aten.cumprod.default", "aten.sum.dim_IntList", "aten.prod.dim_int"];
 
+/// Extremes of all, or with their places, and what gives them alone.
+const EXTREMES: [(&str, &str); 4] = [
+    ("aten.max.default", "aten.amax.default"),
+    ("aten.min.default", "aten.amin.default"),
+    ("aten.max.dim", "aten.amax.default"),
+    ("aten.min.dim", "aten.amin.default"),
+];
+
 /// Deviations, and what they are taken from: over all dimensions if none is named, and but for one if nobody says.
 const DEVIATIONS: [&str; 4] =
     ["aten.std.correction", "aten.var.correction", "aten.std_mean.correction", "aten.var_mean.correction"];
@@ -112,6 +123,9 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
                 without_neutral(graph, node, *scale);
                 without_momentum(graph, node);
             }
+            target if let Some((_, extreme)) = EXTREMES.iter().find(|(of, _)| *of == target) => {
+                values_alone(graph, registry, node, extreme).unwrap_or_default();
+            }
             target if ADDING_UP.contains(&target) => without_dtype(graph, registry, node),
             target if DEVIATIONS.contains(&target) => with_correction(graph, node),
             target if WINDOWS.contains(&target) => with_steps(graph, node),
@@ -127,7 +141,10 @@ pub fn spelled(graph: &mut Graph, registry: &Registry) {
             LOG_SIGMOID_GRADIENT => without_buffer(graph, node),
             SORTED => as_stable(graph, node),
             target if SOFTMAXES.contains(&target) => widened_first(graph, registry, node),
-            target if THAT_RAISE.contains(&target) => without_check(graph, node),
+            target if THAT_RAISE.contains(&target) => {
+                without_check(graph, node);
+                of_columns(graph, registry, node).unwrap_or_default();
+            }
             target if let Some((_, logical)) = OF_BITS.iter().find(|(bits, _)| *bits == target) => {
                 of_truths(graph, node, logical);
             }
@@ -150,6 +167,76 @@ fn widened_first(graph: &mut Graph, registry: &Registry, node: NodeId) {
     let new = NewNode { kind: NodeKind::Call, target, args: own, kwargs: kwargs.into(), ty };
     let widened = graph.insert(BodyId::ROOT, Some(node), &name, new);
     graph.set_args(node, Box::new([Arg::Node(widened), dim, Arg::Bool(false)]), Box::default());
+}
+
+/// A right side that is a vector is a column, and one from the other side is turned, where no factors are read.
+fn of_columns(graph: &mut Graph, registry: &Registry, node: NodeId) -> Option<()> {
+    let [Arg::Node(a), Arg::Node(b)] = graph.args(node) else { return None };
+    let (a, b) = (*a, *b);
+    let rank = |n: NodeId| graph.ty(n).as_tensor().map(|t| t.rank());
+    let (of_a, of_b) = (rank(a)?, rank(b)?);
+    let left = graph.texts.intern("left");
+    let turned = graph.kwargs(node).iter().any(|(key, value)| *key == left && *value == Arg::Bool(false));
+    if graph.target(node) != SOLVED || !(turned && of_a == of_b || !turned && of_b.checked_add(1) == Some(of_a)) {
+        return None;
+    }
+    let is_read = |n: &NodeId| graph.target(*n) != ITEM || !graph.users_in_order(*n).is_empty();
+    let read: Vec<NodeId> = graph.users_in_order(node).iter().copied().filter(is_read).collect();
+    let item = |n: &NodeId| match graph.args(*n) {
+        [_, Arg::Int(at)] if graph.target(*n) == ITEM => Some(*at),
+        _ => None,
+    };
+    let (solutions, failures): (Vec<NodeId>, Vec<NodeId>) = read.into_iter().partition(|n| item(n) == Some(0));
+    // At which step there is no pivot, other rows would tell otherwise.
+    if !failures.iter().all(|n| item(n) == Some(3)) || turned && !failures.is_empty() {
+        return None;
+    }
+    let mut call = |target: &str, args: Vec<Arg>| fourier::made(graph, registry, node, target, args);
+    let exchanged = |n: NodeId| vec![Arg::Node(n), Arg::Int(-2), Arg::Int(-1)];
+    let operands = if turned {
+        [call(TURNED, exchanged(a))?, call(TURNED, exchanged(b))?]
+    } else {
+        [a, call("aten.unsqueeze.default", vec![Arg::Node(b), Arg::Int(-1)])?]
+    };
+    let solved = call(SOLVED, operands.map(Arg::Node).to_vec())?;
+    let solution = call(ITEM, vec![Arg::Node(solved), Arg::Int(0)])?;
+    let made = if turned {
+        call(TURNED, exchanged(solution))?
+    } else {
+        call("aten.squeeze.dim", vec![Arg::Node(solution), Arg::Int(-1)])?
+    };
+    for old in solutions {
+        replace(graph, old, &[Arg::Node(made)]);
+    }
+    for old in failures {
+        let failure = fourier::made(graph, registry, node, ITEM, vec![Arg::Node(solved), Arg::Int(3)])?;
+        replace(graph, old, &[Arg::Node(failure)]);
+    }
+    Some(())
+}
+
+/// An extreme whose place nobody reads.
+fn values_alone(graph: &mut Graph, registry: &Registry, node: NodeId, extreme: &str) -> Option<()> {
+    let args = graph.args(node).to_vec();
+    let is_read = |n: &NodeId| graph.target(*n) != ITEM || !graph.users_in_order(*n).is_empty();
+    let users: Vec<NodeId> = graph.users_in_order(node).iter().copied().filter(is_read).collect();
+    let is_value = |n: &NodeId| graph.target(*n) == ITEM && matches!(graph.args(*n), [_, Arg::Int(0)]);
+    let (args, read) = match args.as_slice() {
+        _ if !graph.kwargs(node).is_empty() => return None,
+        [Arg::Node(x)] => {
+            let rank = i64::try_from(graph.ty(*x).as_tensor()?.rank()).ok()?;
+            (vec![Arg::Node(*x), Arg::list(0..rank)], vec![node])
+        }
+        [x, dim @ Arg::Int(_), keep @ ..] if users.iter().all(is_value) => {
+            ([vec![x.clone(), Arg::List(vec![dim.clone()].into())], keep.to_vec()].concat(), users)
+        }
+        _ => return None,
+    };
+    let made = fourier::made(graph, registry, node, extreme, args)?;
+    for old in read {
+        replace(graph, old, &[Arg::Node(made)]);
+    }
+    Some(())
 }
 
 /// What may be in any order of equals may be in their own.
@@ -323,8 +410,16 @@ fn by_dimension(graph: &mut Graph, node: NodeId) {
     graph.set_args(node, args.into(), kwargs.into());
 }
 
-/// Rows that are taken: which of them learns nothing is the gradient's to know.
+/// Rows that are taken: by a list of places too, and which of them learns nothing is the gradient's to know.
 fn of_rows(graph: &mut Graph, node: NodeId) {
+    if let [Arg::Node(x), Arg::Int(0), Arg::Node(places)] = *graph.args(node)
+        && graph.target(node) == "aten.index_select.default"
+        && [(x, 2), (places, 1)].iter().all(|(n, rank)| graph.ty(*n).as_tensor().is_some_and(|t| t.rank() == *rank))
+    {
+        graph.set_args(node, Box::new([Arg::Node(x), Arg::Node(places)]), Box::default());
+        let target = graph.texts.intern(EMBEDDING);
+        graph.set_target(node, target);
+    }
     if graph.target(node) == EMBEDDING
         && let [rows @ Arg::Node(_), places @ Arg::Node(_), ..] = graph.args(node)
     {
@@ -668,6 +763,43 @@ mod tests {
         };
         assert!(spelled("_fft_c2c.default(x, [1], 0, True)").contains("-1, 1)"));
         assert!(spelled("_conj.default(x)").contains("imag.default(z)"));
+    }
+
+    /// A graph of several calls, as it is spelled.
+    fn calls(inputs: &str, body: &str) -> String {
+        let program = format!("class GraphModule(torch.nn.Module):\n    def forward(self, {inputs}):\n{body}");
+        let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
+        let registry = Registry::standard();
+        let problems = registry.check_types(&mut graph);
+        assert!(problems.is_empty(), "{problems:?}");
+        spelled(&mut graph, &registry);
+        text::write(&graph)
+    }
+
+    #[test]
+    fn an_extreme_whose_place_is_read_keeps_it() {
+        let body = |at: u8| {
+            format!("        m = torch.ops.aten.max.dim(x, 1, True)\n        r = m[{at}]\n        return (r,)\n")
+        };
+        let x = "x: \"f32[2, 3]\"";
+        assert!(calls(x, &body(0)).contains("amax.default(x, [1], True)"));
+        assert!(!calls(x, &body(1)).contains("amax"));
+        assert!(call(x, "f32[]", "max.default(x)").contains("amax.default(x, [0, 1])"));
+    }
+
+    #[test]
+    fn a_vector_is_solved_for_as_a_column_unless_factors_are_read() {
+        let body = |named: &str, at: u8| {
+            format!(
+                "        s = torch.ops.aten._linalg_solve_ex.default(a, b{named})\n        r = s[{at}]\n        return (r,)\n"
+            )
+        };
+        let vector = "a: \"f32[3, 3]\", b: \"f32[3]\"";
+        assert!(calls(vector, &body("", 0)).contains("squeeze.dim"));
+        assert!(!calls(vector, &body("", 1)).contains("unsqueeze"));
+        let rows = "a: \"f32[3, 3]\", b: \"f32[2, 3]\"";
+        assert!(calls(rows, &body(", left = False", 0)).contains("transpose.int(b, -2, -1)"));
+        assert!(!calls(rows, &body(", left = False", 3)).contains("transpose"));
     }
 
     #[test]
