@@ -177,6 +177,10 @@ fn by_channel(c: &Call<'_>) -> Needed {
     if !training && !running("running_mean")? && place(c, "running_mean") == usize::MAX {
         return Err(c.bad(place(c, "training"), "True: there are no running statistics", "False"));
     }
+    // Parameters are repeated to the batch.
+    if instance && size(t, 0).fixed() == Some(0) && PARAMETERS.iter().any(|name| running(name) == Ok(true)) {
+        return Err(c.bad(0, "samples to repeat parameters to", sizes::show(c.symbols, &t.sizes)));
+    }
     let updates = training && &*c.operator.schema.name != "_native_batch_norm_legit_no_training";
     if !whole && updates && &*c.operator.schema.name != "_batch_norm_no_update" && is_empty(t) {
         return Err(c.bad(0, "elements to take statistics of", sizes::show(c.symbols, &t.sizes)));
