@@ -280,7 +280,7 @@ impl Speaker<'_> {
         let whole = exponent.abs().floor();
         let mut out = self.e.rounded(to, 1.0)?;
         let part = exponent.abs() - whole;
-        if whole > 8.0 || ![0.0, 0.25, 0.5].contains(&part) {
+        if whole > 8.0 || ![0.0, 0.25, 0.5, 0.75].contains(&part) {
             return None;
         }
         let mut k = 0.0;
@@ -289,9 +289,11 @@ impl Speaker<'_> {
             k += 1.0;
         }
         if exponent.abs() > whole {
-            let mut root = self.e.named(to, Form::Named(target(Real::Sqrt).into(), Box::new([Token::Child])), &[x])?;
-            if part == 0.25 {
-                root = self.e.named(to, Form::Named(target(Real::Sqrt).into(), Box::new([Token::Child])), &[root])?;
+            let sqrt = || Form::Named(target(Real::Sqrt).into(), Box::new([Token::Child]));
+            let mut root = self.e.named(to, sqrt(), &[x])?;
+            if part != 0.5 {
+                let fourth = self.e.named(to, sqrt(), &[root])?;
+                root = if part == 0.75 { self.e.op(Op::Mul, to, &[root, fourth])? } else { fourth };
             }
             out = if whole == 0.0 { root } else { self.e.op(Op::Mul, to, &[out, root])? };
         }

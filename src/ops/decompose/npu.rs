@@ -86,7 +86,12 @@ fn gelu_mul(b: &Builder<'_>) -> Made {
 
 fn scaled_masked_softmax(b: &Builder<'_>) -> Made {
     let (x, mask) = (b.t(0)?, b.t(1)?);
-    b.only(!b.flag(3)?, "fixed_triu_mask")?;
+    // Its own mask covers what lies above the diagonal.
+    let above = |x: T<'_>| {
+        let square = tail(&x.shape(), x.rank().saturating_sub(2));
+        b.full(x, square, true, Dtype::Bool).call("triu", args![1]).id()
+    };
+    let mask = if b.flag(3)? { b.value(above(x)) } else { mask };
     let v = (x.to(float_of(&[x])) * b.arg(2)).fill_where(mask, -10000.0);
     done![v.call("softmax.int", args![-1]).to(x.dtype())]
 }

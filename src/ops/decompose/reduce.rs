@@ -183,7 +183,7 @@ fn vector_norm(b: &Builder<'_>) -> Made {
 /// `aten.norm` is the vector norm for real tensors.
 fn norm(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
-    let order = b.opt_float(1)?.unwrap_or(2.0);
+    let order = if b.is_none(1) { Arg::Int(2) } else { b.arg(1) };
     let with_dims = b.operator().schema.params.len() > 2;
     let dims = if with_dims { b.arg(2) } else { Arg::None };
     let keep = with_dims && b.flag(3)?;

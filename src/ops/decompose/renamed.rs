@@ -136,6 +136,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| again(b, "sub.Tensor"), &["prims.sub.default"]),
     (Exact, |b| again(b, "where.self"), &["prims.where.default"]),
     (Exact, |b| again(b, "permute"), &["prims.transpose.default"]),
+    (Exact, |b| again(b, "flip"), &["prims.rev.default"]),
 ];
 
 /// The same arguments for another operator, whose parameters are these; for its in-place form from an in-place form.

@@ -98,6 +98,8 @@ pub enum Contracts {
     Attention,
     /// By letters, one for each dimension of each operand.
     Labels,
+    /// Two vectors, each element with each, and a first one that is repeated to the result.
+    Outer,
 }
 
 impl Contracts {
@@ -110,6 +112,7 @@ impl Contracts {
             "vector" => Contracts::Vector,
             "attention" => Contracts::Attention,
             "labels" => Contracts::Labels,
+            "outer" => Contracts::Outer,
             _ => return None,
         })
     }
@@ -120,6 +123,8 @@ impl Contracts {
 pub enum Grid {
     /// That there is something.
     Any,
+    /// That there is something, and something in the batch.
+    Filled,
     /// That windows fit into them.
     Slides,
 }
@@ -128,6 +133,7 @@ impl Grid {
     fn parse(text: &str) -> Option<Grid> {
         match text {
             "any" => Some(Grid::Any),
+            "filled" => Some(Grid::Filled),
             "slides" => Some(Grid::Slides),
             _ => None,
         }
@@ -419,14 +425,16 @@ pub struct Facts {
     /// `#any-batch=RANK`, `#any-batch=RANK+`: of its first tensor, if it has that many dimensions (or more), the first size fits whatever it is, where all
     /// other sizes are numbers, its type rule takes them, and no other tensor has more dimensions.
     pub any_batch: Option<Ranks>,
-    /// `#grid=any`, `#grid=slides`: beside `#any-batch`: sizes behind the channels fit where they are at least 1, or where windows of `kernel_size`, or of
-    /// the second tensor's sizes, fit into them with their padding.
+    /// `#grid=any`, `#grid=filled`, `#grid=slides`: beside `#any-batch`: sizes behind the channels fit where they are at least 1, the first size, too, or where windows of
+    /// `kernel_size`, or of the second tensor's sizes, fit into them with their padding.
     pub grid: Option<Grid>,
+    /// `#counts=N|C|REST`: beside `#any-batch`: these numbers fit where they are the first size of the first tensor, the second, and the product of all others.
+    pub counts: Option<Box<str>>,
     /// `#fits-alike`: sizes fit where those of all its tensors are the same.
     pub fits_alike: bool,
     /// `#fits-along=NAME`: sizes fit where that of the dimension that NAME names is a number and its type rule takes it.
     pub fits_along: Option<Box<str>>,
-    /// `#adds=NAME`: sizes fit where no number of that list is negative, and every word is its default.
+    /// `#adds=NAME`: sizes fit where no number of that list takes away more than there is, and every word is its default.
     pub adds: Option<Box<str>>,
     /// `#fits-trailing=NAME`: sizes fit where those are the last of its first tensor, and all that its other tensors have.
     pub fits_trailing: Option<Box<str>>,
@@ -504,6 +512,7 @@ impl Facts {
             "fits-filled" => self.fits_filled = true,
             "any-batch" => self.any_batch = Some(Ranks::parse(value)?),
             "grid" => self.grid = Some(Grid::parse(value)?),
+            "counts" => self.counts = Some(value.into()),
             "fits-alike" => self.fits_alike = true,
             "fits-along" => self.fits_along = Some(value.into()),
             "adds" => self.adds = Some(value.into()),

@@ -26,7 +26,7 @@ pub(in crate::ops) const RULES: &[Entry] = &[
     (repeat_interleave, &["aten.repeat_interleave.self_int"]),
     (repeat_by_tensor, &["aten.repeat_interleave.self_Tensor", "aten.repeat_interleave.Tensor"]),
     (contiguous, &["aten.roll.default", "aten.tril.default", "aten.triu.default"]),
-    (flip, &["aten.flip.default"]),
+    (flip, &["aten.flip.default", "prims.rev.default"]),
     (rotate, &["aten.rot90.default"]),
     (pad, &["aten.constant_pad_nd.default", "aten.pad.default", "aten._pad_circular.default"]),
     (

@@ -179,6 +179,15 @@ impl Elements {
             other => other,
         };
         if matches!(op, Op::AtLeast | Op::AtMost) {
+            // Two zeros of one sign are one number.
+            if a == b {
+                return Some(a);
+            }
+            if let (Some(x), Some(y)) = (self.float(a), self.float(b))
+                && x.partial_cmp(&y).is_some_and(|o| o.is_ne())
+            {
+                return Some(if (x < y) == (op == Op::AtLeast) { b } else { a });
+            }
             return match self.op_of(a) {
                 Some((inner, [_, c])) if inner == op && *c == b => Some(a),
                 _ => self.raw(op, dtype, &[a, b]),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::{Arg, BodyId, Dtype, Graph, NodeId, NodeKind, ValueType, View};
-use crate::ops::{Base, Bound, Operator, Registry, SharesWhen};
+use crate::ops::{Base, Bound, CallSite, Operator, Registry, SharesWhen};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::table::{Meaning, meaning};
 
@@ -42,8 +42,16 @@ impl Steps {
     }
 }
 
+/// How deep definitions within definitions are counted.
+const NESTED: usize = 4;
+
 /// Returns the steps of a program.
 pub fn of(graph: &Graph, registry: &Registry) -> Steps {
+    counted(graph, registry, false, NESTED)
+}
+
+/// Returns the steps of a program, to whose inputs a rounding may have come before.
+fn counted(graph: &Graph, registry: &Registry, within: bool, depth: usize) -> Steps {
     let mut steps = Steps::default();
     let nodes: Vec<NodeId> = graph.bodies().flat_map(|b| graph.nodes(b).collect::<Vec<_>>()).collect();
     let dtypes = |n: &NodeId| tensors(graph.ty(*n));
@@ -52,17 +60,42 @@ pub fn of(graph: &Graph, registry: &Registry) -> Steps {
     floats.dedup();
     let widest = if floats.contains(&Dtype::F64) { 8 } else { 4 };
     steps.floats = floats;
-    let (reached, masked, held) = (reached(graph, registry), masked(graph), held(graph, registry));
+    let (mut reached, masked, held) = (reached(graph, registry), masked(graph), held(graph, registry));
+    if within {
+        reached.extend(nodes.iter().copied());
+    }
     for node in nodes.iter().filter(|n| graph.kind(**n) == NodeKind::Call) {
         let Some(operator) = registry.get(graph.target(maker(graph, *node))) else {
             steps.unset = true;
             continue;
         };
         steps.unset |= operator.facts.unset || operator.effects.opaque;
-        count(&mut steps, graph, *node, operator, widest, (&reached, &masked, &held));
+        let defined = operator.facts.discrete.then(|| steps_within(graph, registry, *node, depth)).flatten();
+        let is_defined = defined.is_some();
+        count(&mut steps, graph, *node, operator, (widest, is_defined), (&reached, &masked, &held));
+        if let Some(inner) = defined {
+            sum(&mut steps.discrete, inner.discrete);
+            sum(&mut steps.comparisons, inner.comparisons);
+        }
     }
     steps.rounded = rounded(graph, &reached);
     steps
+}
+
+/// Returns the steps of the definition of a call that takes some: what is written out takes them one by one.
+fn steps_within(graph: &Graph, registry: &Registry, node: NodeId, depth: usize) -> Option<Steps> {
+    let depth = depth.checked_sub(1)?;
+    let mut symbols = graph.symbols.clone();
+    let site = CallSite { annotated: None, ..CallSite::of(graph, node) };
+    let expansion = registry.decompose(graph, &mut symbols, site).ok()??;
+    Some(counted(&expansion.graph, registry, true, depth))
+}
+
+fn sum(all: &mut BTreeMap<String, usize>, more: BTreeMap<String, usize>) {
+    for (name, n) in more {
+        let own = all.entry(name).or_default();
+        *own = own.saturating_add(n);
+    }
 }
 
 /// The call that makes a value: a result taken out of several is made by the call that gives all.
@@ -90,7 +123,7 @@ fn count(
     graph: &Graph,
     node: NodeId,
     operator: &Operator,
-    widest: usize,
+    (widest, is_defined): (usize, bool),
     (reached, masked, held): (&FxHashSet<NodeId>, &FxHashSet<NodeId>, &FxHashMap<NodeId, Dtype>),
 ) {
     let add = |n: &mut usize| *n = n.saturating_add(1);
@@ -117,7 +150,7 @@ fn count(
     // So are places and counts of elements that no rounding reached.
     let whole = to_whole && results.iter().all(|d| !d.is_float() && !d.is_complex());
     let decided = asks || untouched && (compares || whole && operator.facts.discrete);
-    if !is_item && !decided && (operator.facts.discrete || from_float && to_whole && !moves(operator)) {
+    if !is_item && !decided && !is_defined && (operator.facts.discrete || from_float && to_whole && !moves(operator)) {
         let name = match operator.facts.shares {
             Some(SharesWhen::Converted) => format!("to {:?}", results.first()),
             _ => operator.schema.name.trim_end_matches('_').to_string(),

@@ -12,6 +12,10 @@ pub(super) fn fits(sizes: &Sizes, kind: Contracts, bound: &Bound<'_>, types: &[&
     match (kind, types) {
         (Contracts::Matrices, [a, b]) => product(sizes, a, b).is_some(),
         (Contracts::Added, [i, a, b]) => product(sizes, a, b).is_some_and(|to| is_repeated_to(sizes, &i.sizes, &to)),
+        (Contracts::Outer, [i, u, v]) => {
+            let ([rows], [columns]) = (u.sizes.as_slice(), v.sizes.as_slice()) else { return false };
+            is_repeated_to(sizes, &i.sizes, &[*rows, *columns])
+        }
         (Contracts::Linear, [x, w, rest @ ..]) => {
             let [rows, columns] = w.sizes.as_slice() else { return false };
             let bias = match rest {

@@ -9,7 +9,9 @@ use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, 
 use crate::ops::{Bound, CallSite, Contracts, Exactness, Operator, Total, ViewStep};
 use crate::term::term::Side;
 use crate::verify::effects::contract;
-use crate::verify::effects::fits::{agree_but, has_known_sizes, has_view, holds_plainly};
+use crate::verify::effects::fits::{
+    agree_but, are_counts, has_known_sizes, has_view, holds_plainly, is_reduced_filled,
+};
 use crate::verify::functional::values::Functional;
 use crate::verify::functional::views::axis;
 
@@ -75,6 +77,8 @@ fn operands(view: &dyn View, node: NodeId, typed: bool) -> Option<Vec<&TensorTyp
                     out.push(t.as_tensor()?);
                 }
             }
+            // Whether such a number fits is asked of the call.
+            ValueType::SymInt(_) if typed => {}
             _ => return None,
         }
     }
@@ -92,12 +96,18 @@ fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
         ))
     });
     let Some((operator, bound, types)) = found else { return false };
-    let fit = types.iter().all(|t| is_fixed(t)) || fit_as_symbols(f, operator, &bound, &types);
+    let counted = !is_given_sizes(graph, node) || are_counts(&mut f.sizes, graph, operator, &bound);
+    let fit = counted && (types.iter().all(|t| is_fixed(t)) || fit_as_symbols(f, operator, &bound, &types));
     if !operator.effects.is_pure() || !fit {
         return false;
     }
     let one_device = types.windows(2).all(|pair| matches!(pair, [a, b] if a.device == b.device));
     one_device && states(f, operator, graph, node, &bound, &types) && lies_so(f, graph, node, operator, &bound)
+}
+
+/// Whether sizes that are symbols are among what a call is given.
+fn is_given_sizes(graph: &Graph, node: NodeId) -> bool {
+    graph.operands(node).any(|n| matches!(graph.ty(n), ValueType::SymInt(_)))
 }
 
 /// Whether sizes that are symbols fit for all their values.
@@ -113,8 +123,14 @@ fn fit_as_symbols(f: &Functional<'_>, operator: &Operator, bound: &Bound<'_>, ty
     let contracts = plain.is_some_and(|kind| contract::fits(&f.sizes, kind, bound, types));
     let from = types.first().copied();
     let apart = operator.facts.joins && joins(f, bound, types);
-    let known = has_known_sizes(operator, bound, from, types) || parts_fit(operator, bound, from);
-    (operator.pointwise && all) || (operator.facts.any_size && types.len() == 1) || contracts || apart || known
+    let known = has_known_sizes(&f.sizes, operator, bound, from, types) || parts_fit(operator, bound, from);
+    let reduced = operator.facts.fits_filled && is_reduced_filled(f, operator, bound, from);
+    (operator.pointwise && all)
+        || (operator.facts.any_size && types.len() == 1)
+        || contracts
+        || apart
+        || known
+        || reduced
 }
 
 /// Whether tensors that are joined have the same sizes along all other dimensions.

@@ -10,8 +10,8 @@ use crate::analysis::call::{Known, only_orders};
 use crate::analysis::{Place, getitem_of, place_of, tensor_operands};
 use crate::graph::{Arg, Device, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{
-    Base, Bound, Operator, PLAIN, SharesWhen, Total, ViewStep, Viewed, fits_plainly, has_view_of_reshape, parts_of,
-    view_strides,
+    Base, Bound, Grid, Operator, PLAIN, SharesWhen, Total, ViewStep, Viewed, fits_plainly, has_view_of_reshape,
+    parts_of, view_strides,
 };
 use crate::sym::{Dim, Symbols};
 use crate::term::sizes::Sizes;
@@ -401,11 +401,12 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if operator.facts.fits_filled {
         return !given_sizes && (contract::are_filled(&f.sizes, &types) || is_reduced_filled(f, operator, bound, from));
     }
-    if has_known_sizes(operator, bound, from, &types)
-        || from
-            .is_some_and(|from| grid_fits(&f.sizes, operator, bound, from, &types) && has_batch(operator, from, &types))
+    if has_known_sizes(&f.sizes, operator, bound, from, &types)
+        || from.is_some_and(|from| {
+            grid_fits(&f.sizes, operator, bound, from, &types) && has_batch(&f.sizes, operator, from, &types)
+        })
     {
-        return !given_sizes;
+        return !given_sizes || are_counts(&mut f.sizes, view, operator, bound);
     }
     if operator.facts.fits_alike {
         return !given_sizes && are_alike(f, &types);
@@ -413,9 +414,10 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if let Some(name) = &operator.facts.adds {
         let numbers = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
         let sizes = numbers.and_then(|all| all.iter().map(|a| as_dim(view, a)).collect::<Option<Vec<Dim>>>());
-        let Some(sizes) = sizes.filter(|all| all.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d))) else {
-            return false;
-        };
+        let Some(sizes) = sizes else { return false };
+        if !sizes.iter().all(|d| f.sizes.at_most(Dim::Fixed(0), *d)) {
+            return has_own_words(operator, bound) && from.is_some_and(|from| is_cut_within(f, from, &sizes));
+        }
         return has_own_words(operator, bound)
             || from.is_some_and(|from| are_repeated(f, operator, bound, from, &sizes));
     }
@@ -435,6 +437,16 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
                 let one = Dim::Fixed(1);
                 pairs.into_iter().all(|(x, y)| *x == one || *y == one || f.sizes.same(*x, *y))
             })
+        })
+}
+
+/// Whether there are as many elements along each dimension as are taken away at both of its ends, the last dimension first.
+fn is_cut_within(f: &Functional<'_>, from: &TensorType, added: &[Dim]) -> bool {
+    let pairs = added.chunks(2).zip(from.sizes.iter().rev());
+    added.len() <= from.rank().saturating_mul(2)
+        && pairs.into_iter().all(|(ends, size)| {
+            let taken = ends.iter().try_fold(0_i64, |all, d| all.checked_add(d.fixed()?.min(0).checked_neg()?));
+            taken.is_some_and(|n| f.sizes.at_most(Dim::Fixed(n), *size))
         })
 }
 
@@ -461,6 +473,7 @@ fn are_repeated(f: &Functional<'_>, operator: &Operator, bound: &Bound<'_>, from
 
 /// Whether all sizes that a call asks something of are numbers, which its type rule checked.
 pub(super) fn has_known_sizes(
+    all: &Sizes<'_>,
     operator: &Operator,
     bound: &Bound<'_>,
     from: Option<&TensorType>,
@@ -468,7 +481,7 @@ pub(super) fn has_known_sizes(
 ) -> bool {
     let Some(from) = from else { return false };
     if operator.facts.any_batch.is_some() {
-        return from.sizes.iter().skip(1).all(|d| d.fixed().is_some()) && has_batch(operator, from, types);
+        return from.sizes.iter().skip(1).all(|d| d.fixed().is_some()) && has_batch(all, operator, from, types);
     }
     let named = operator.facts.fits_along.as_ref().and_then(|name| operator.schema.param_index(name));
     let size = named.and_then(|i| axis(bound.get(i), from.rank())).and_then(|d| from.sizes.get(d));
@@ -476,11 +489,28 @@ pub(super) fn has_known_sizes(
 }
 
 /// Whether the first dimension of the first tensor is a batch, and all that stands beside it has sizes that are numbers.
-fn has_batch(operator: &Operator, from: &TensorType, types: &[&TensorType]) -> bool {
+fn has_batch(sizes: &Sizes<'_>, operator: &Operator, from: &TensorType, types: &[&TensorType]) -> bool {
     let Some(ranks) = operator.facts.any_batch else { return false };
+    let filled = || from.sizes.first().is_some_and(|d| sizes.at_most(Dim::Fixed(1), *d));
+    if operator.facts.grid == Some(Grid::Filled) && !filled() {
+        return false;
+    }
     // One of more dimensions says that there is no batch.
     let known = |t: &&TensorType| t.rank() <= from.rank() && t.sizes.iter().all(|d| d.fixed().is_some());
     ranks.hold(from.rank()) && types.iter().skip(1).all(known)
+}
+
+/// Whether the numbers that `#counts` names are the first size of the first tensor, the second, and the product of all others.
+pub(super) fn are_counts(sizes: &mut Sizes<'_>, view: &dyn View, operator: &Operator, bound: &Bound<'_>) -> bool {
+    let Some(names) = &operator.facts.counts else { return false };
+    let given: Option<Vec<Dim>> =
+        names.split('|').map(|name| as_dim(view, bound.get(operator.schema.param_index(name)?))).collect();
+    let from = bound.args.first().and_then(|a| a.as_node()).and_then(|n| view.ty(n).as_tensor());
+    let (Some(given), Some([batch, channels, rest @ ..])) = (given, from.map(|t| t.sizes.as_slice())) else {
+        return false;
+    };
+    let Some(inner) = sizes.product(rest) else { return false };
+    matches!(given.as_slice(), [n, c, hw] if sizes.same(*n, *batch) && sizes.same(*c, *channels) && sizes.same(*hw, inner))
 }
 
 /// Whether all tensors have the same sizes.
@@ -489,7 +519,12 @@ fn are_alike(f: &Functional<'_>, types: &[&TensorType]) -> bool {
 }
 
 /// Whether there is something along each dimension that is reduced, if those are named.
-fn is_reduced_filled(f: &Functional<'_>, operator: &Operator, bound: &Bound<'_>, from: Option<&TensorType>) -> bool {
+pub(super) fn is_reduced_filled(
+    f: &Functional<'_>,
+    operator: &Operator,
+    bound: &Bound<'_>,
+    from: Option<&TensorType>,
+) -> bool {
     let (Some(from), Some(at)) = (from, operator.schema.param_index("dim")) else { return false };
     let named = bound.get(at);
     let dims = named.items().map_or_else(|| vec![named], |items| items.iter().collect());

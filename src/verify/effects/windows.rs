@@ -19,7 +19,7 @@ pub(super) fn grid_fits(
     let grid = from.sizes.get(2..).unwrap_or(&[]);
     let least = match operator.facts.grid {
         None => return false,
-        Some(Grid::Any) => Some(vec![1; grid.len()]),
+        Some(Grid::Any | Grid::Filled) => Some(vec![1; grid.len()]),
         Some(Grid::Slides) => least_sizes(operator, bound, grid.len(), types),
     };
     let channels = from.sizes.get(1).is_some_and(|d| d.fixed().is_some());

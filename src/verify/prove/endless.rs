@@ -17,6 +17,7 @@ use crate::rules::meaning::Meant;
 use crate::rules::table::{
     Edge, Meaning, Real, edge_of, grows, is_never_infinite, is_within_softmax, meaning, multipliers, norm_power, real,
 };
+use crate::sym::Dim;
 use crate::term::store::ValueId;
 use crate::term::term::Side;
 use crate::verify::functional::values::{Functional, bind};
@@ -197,6 +198,13 @@ impl Endless {
         edge: Edge,
     ) -> bool {
         if !matches!(edge, Edge::Zero | Edge::Positive) {
+            return false;
+        }
+        // A size of at least 1 is no 0.
+        if let ValueType::SymInt(size) = f.view(side).ty(operand)
+            && f.sizes.is_settled(*size)
+            && f.sizes.at_most(Dim::Fixed(1), *size)
+        {
             return false;
         }
         let value = f.read(side, operand, reader);

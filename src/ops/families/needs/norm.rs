@@ -171,17 +171,21 @@ fn by_channel(c: &Call<'_>) -> Needed {
     for name in PARAMETERS {
         one_each(c, name, channels)?;
     }
-    let running = |name| c.opt_tensor(place(c, name)).map(|t| t.is_some());
+    let given = |name| c.opt_tensor(place(c, name)).map(|t| t.is_some());
     let whole = matches!(&*c.operator.schema.name, "batch_norm" | "instance_norm");
     let training = c.operator.schema.param_index("training").map_or(Ok(true), |i| c.bool(i))?;
-    if !training && !running("running_mean")? && place(c, "running_mean") == usize::MAX {
+    if !training && !given("running_mean")? && place(c, "running_mean") == usize::MAX {
         return Err(c.bad(place(c, "training"), "True: there are no running statistics", "False"));
+    }
+    // Weights are repeated to the batch.
+    if instance && size(t, 0).fixed() == Some(0) && (given("weight")? || given("bias")?) {
+        return Err(c.bad(0, "samples to repeat weights to", sizes::show(c.symbols, &t.sizes)));
     }
     let updates = training && &*c.operator.schema.name != "_native_batch_norm_legit_no_training";
     if !whole && updates && &*c.operator.schema.name != "_batch_norm_no_update" && is_empty(t) {
         return Err(c.bad(0, "elements to take statistics of", sizes::show(c.symbols, &t.sizes)));
     }
-    if instance && running("running_mean")? != running("running_var")? {
+    if instance && given("running_mean")? != given("running_var")? {
         return Err(c.bad(place(c, "running_var"), "both running statistics or none", "one"));
     }
     if !is_empty(t) {
