@@ -190,9 +190,9 @@ fn broadcast_places(own: &[usize], sizes: &[usize]) -> Vec<usize> {
     places
 }
 
-/// The factors that a determinant is taken from: of a stack that lies row by row, those of the transposed matrices, as PyTorch does it.
+/// The factors that a determinant is taken from: of a stack of real numbers that lies row by row, those of the transposed matrices, as PyTorch does it.
 fn determined<T: Scalar>(t: &Tensor, m: Matrix<T>) -> Lu<T> {
-    factor::lu(if t.meta.is_contiguous() { m.t().to_owned() } else { m }, true)
+    factor::lu(if t.meta.is_contiguous() && !t.dtype().is_complex() { m.t().to_owned() } else { m }, true)
 }
 
 fn diagonal_product<T: Scalar>(lu: &Lu<T>) -> T {

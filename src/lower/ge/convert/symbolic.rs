@@ -7,6 +7,7 @@ use crate::lower::ge::literal::Literal;
 use crate::lower::ge::metas;
 use crate::lower::ge::proto::DataType;
 use crate::lower::ge::value::{Meta, Value};
+use crate::sym::{SymValue, is_unbacked};
 
 pub(super) const TABLE: &[Entry] = &[
     ("_operator.add", Rule::By(|cx| arithmetic(cx, "Add", i64::checked_add, |a, b| a + b))),
@@ -63,7 +64,12 @@ fn remainder(cx: &mut Cx) -> Made {
     let is_at_least = |value: Value, least: i64| match value {
         Value::Int(i) => i >= least,
         Value::Tensor(t) => match cx.b.tensor(t).and_then(|t| t.meta.as_ref()) {
-            Some(Meta::Symbol(dim, _)) => cx.node.0.symbols.range_of(*dim).at_least(least),
+            // What is read out of a tensor may be below zero, whatever its name says.
+            Some(Meta::Symbol(dim, _)) => {
+                let symbols = &cx.node.0.symbols;
+                let is_told = symbols.symbols_in(SymValue::Int(*dim)).iter().any(|name| is_unbacked(name));
+                !is_told && symbols.range_of(*dim).at_least(least)
+            }
             _ => false,
         },
         _ => false,
