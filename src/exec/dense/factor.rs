@@ -404,7 +404,7 @@ mod tests {
     #[test]
     fn a_symmetric_matrix_is_its_vectors_and_values() {
         let a = sample(5, 5);
-        let a = a.dot(&a.t()) + Matrix::eye(5);
+        let a: Matrix<f64> = a.dot(&a.t()) + Matrix::<f64>::eye(5);
         let (values, v) = eigen(&a);
         assert!(values.is_sorted());
         assert!(near(&v.dot(&Matrix::from_diag(&Array1::from(values))).dot(&v.t()), &a));

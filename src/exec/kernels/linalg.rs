@@ -3,6 +3,7 @@
 //! Of complex numbers: solutions, inverses, determinants, LU and Cholesky; the rest refuses them. See `dense::factor` for what is LAPACK's and what is not.
 
 #![allow(clippy::indexing_slicing, reason = "each index runs below a size of the matrix that it is taken from")]
+#![allow(clippy::arithmetic_side_effects, reason = "floats and complex numbers; integers wrap or saturate by name")]
 
 use ndarray::s;
 

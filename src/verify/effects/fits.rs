@@ -142,10 +142,14 @@ fn is_computed(f: &mut Functional<'_>, side: Side, bound: &Bound<'_>) -> bool {
     false
 }
 
-/// Whether what a call divides by is a tensor of integers all of which are above 0.
+/// Whether what a call divides by is a tensor of integers all of which are above 0, as the call computes with them: a tensor without dimensions is
+/// converted to the dtype of the other one, among which 256 may be 0.
 fn is_divided_by_positive(f: &mut Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_>) -> bool {
-    let divisor = bound.args.get(1).and_then(|a| a.as_node());
-    divisor.is_some_and(|n| integers_of(f, side, node, n).is_some_and(|(low, _)| low > 0))
+    let Some(divisor) = bound.args.get(1).and_then(|a| a.as_node()) else { return false };
+    let view = f.view(side);
+    let [own, made] = [divisor, node].map(|n| view.ty(n).as_tensor().map(|t| t.dtype));
+    let holds_it = own.is_some() && (own == made || made == Some(Dtype::I64));
+    holds_it && integers_of(f, side, node, divisor).is_some_and(|(low, _)| low > 0)
 }
 
 /// Whether a call surely gives as many results as its type says: how many pieces a size makes that is a symbol, depends on its value.
