@@ -528,7 +528,8 @@ impl Speaker<'_> {
         small.then(|| self.e.op(Op::Cast, to, &[number]))?
     }
 
-    /// Floats in equal steps that are no integers, all of which the dtype holds, as it does the steps: none of them is rounded.
+    /// Floats in equal steps that are no integers, all of which the dtype holds, as it does the steps: none of them is rounded, whatever kernels add first. Of `f64`
+    /// those count that `f32` holds: what is computed here is rounded itself.
     #[allow(clippy::cast_precision_loss)]
     fn counted_in_parts(&mut self, c: &Said<'_, '_>, size: Dim) -> Option<ExprId> {
         let to = c.result.dtype;
@@ -538,7 +539,8 @@ impl Speaker<'_> {
             _ => None,
         };
         let (start, step) = (number(c.arg(0))?, number(c.arg(2))?);
-        let held = |v: f64| v.is_finite() && round(to, v) == Some(v);
+        let among = if to == Dtype::F64 { Dtype::F32 } else { to };
+        let held = |v: f64| v.is_finite() && round(among, v) == Some(v);
         let count = size.fixed().filter(|n| (0..=COUNTED).contains(n))?;
         let all = (0..count).all(|k| held(step * k as f64) && held(start + step * k as f64));
         if !to.is_float() || step <= 0.0 || !held(start) || !held(step) || !all {
