@@ -1,6 +1,6 @@
 //! What operators that move elements need.
 
-use super::shared::{has_places, place, space, strided};
+use super::shared::{from_the_front, has_places, place, space, strided};
 use crate::graph::TensorType;
 use crate::ops::families::view::{diagonal_size, slice_range};
 use crate::ops::typing::call::Call;
@@ -25,6 +25,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     (unfolded, &["aten.im2col.default"]),
     (folded, &["aten.col2im.default"]),
     (|c| c.need_rank(0, 2..=usize::MAX), &["aten.tril.default", "aten.triu.default"]),
+    (from_the_front, &["prims.rev.default"]),
     (roll, &["aten.roll.default"]),
     (|c| c.need_length(2, &[2]), &["aten.rot90.default"]),
     (|c| two_dimensions(c, 2, 1), &["aten.diag_embed.default"]),

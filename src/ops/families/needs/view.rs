@@ -9,7 +9,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     (|c| first(c, "other than bool", |d| d != Dtype::Bool), &["aten.positive.default"]),
     (format, &["aten.contiguous.default"]),
     (|c| c.need_dtype(0, "of complex numbers", Dtype::is_complex), &["aten._conj.default"]),
-    (from_the_front, &["prims.transpose.default", "prims.rev.default"]),
+    (from_the_front, &["prims.transpose.default"]),
     (|c| not_preserved(c, "memory_format"), &["aten.contiguous.default"]),
     (
         strided,
