@@ -736,9 +736,12 @@ mod tests {
 
     /// A graph of one call, as it is spelled.
     fn call(inputs: &str, ty: &str, call: &str) -> String {
-        let program = format!(
-            "class GraphModule(torch.nn.Module):\n    def forward(self, {inputs}):\n        r: \"{ty}\" = torch.ops.aten.{call}\n        return (r,)\n"
-        );
+        calls(inputs, &format!("        r: \"{ty}\" = torch.ops.aten.{call}\n        return (r,)\n"))
+    }
+
+    /// A graph of several calls, as it is spelled.
+    fn calls(inputs: &str, body: &str) -> String {
+        let program = format!("class GraphModule(torch.nn.Module):\n    def forward(self, {inputs}):\n{body}");
         let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
         let registry = Registry::standard();
         let problems = registry.check_types(&mut graph);
@@ -763,17 +766,6 @@ mod tests {
         };
         assert!(spelled("_fft_c2c.default(x, [1], 0, True)").contains("-1, 1)"));
         assert!(spelled("_conj.default(x)").contains("imag.default(z)"));
-    }
-
-    /// A graph of several calls, as it is spelled.
-    fn calls(inputs: &str, body: &str) -> String {
-        let program = format!("class GraphModule(torch.nn.Module):\n    def forward(self, {inputs}):\n{body}");
-        let mut graph = text::read(&program, &text::ReadOptions::of_file("t.fx")).unwrap();
-        let registry = Registry::standard();
-        let problems = registry.check_types(&mut graph);
-        assert!(problems.is_empty(), "{problems:?}");
-        spelled(&mut graph, &registry);
-        text::write(&graph)
     }
 
     #[test]
