@@ -25,9 +25,9 @@ lints() (
 )
 
 # Tests of what judges, lowers and runs models take a fifth of the time where Airlock is optimised a little, with all checks of the
-# profile `dev` on; unit tests take half a minute, less than optimising them would.
+# profile `dev` on; unit tests take half a minute, less than optimising them would. Examples in documentation stand on the same build.
 integration() {
-    step env CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked --workspace --bins --test '*' "$@"
+    step env CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked --workspace "$@"
 }
 units() {
     step cargo test --locked --workspace --lib "$@"
@@ -41,7 +41,7 @@ trap 'exit 130' INT TERM
 
 # Before set-up, which builds passes with the `airlock` that this makes: tests switch on other features of what it stands on, and
 # without them all of it would be compiled a second time.
-integration --no-run
+integration --bins --test '*' --no-run
 units --no-run
 AIRLOCK_BUILT=$target/debug/airlock
 export AIRLOCK_BUILT
@@ -65,8 +65,8 @@ AIRLOCK_COMPONENTS_REQUIRED=1
 AIRLOCK_LANGUAGES_REQUIRED=$required
 export AIRLOCK_COMPONENTS_REQUIRED AIRLOCK_LANGUAGES_REQUIRED
 units
-step cargo test --locked --workspace --doc
-integration
+integration --doc
+integration --bins --test '*'
 
 cd guest-examples/rust
 CARGO_TARGET_DIR=$target/guest-examples

@@ -157,34 +157,3 @@ pub extern "C" fn airlock_free(id: Id) -> Status {
         }
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn report() -> Id {
-        add(Object::Report(Arc::new(Report::of_nothing()))).unwrap()
-    }
-
-    #[test]
-    fn the_id_of_what_was_freed_is_never_one_of_something_else() {
-        let first = report();
-        assert_eq!(airlock_free(first), Status::Ok);
-        let second = report();
-        assert_ne!(first, second);
-        assert_eq!(airlock_free(first), Status::BadHandle);
-        assert!(super::report(second).is_ok() && super::report(first).is_err());
-        assert_eq!(airlock_free(second), Status::Ok);
-    }
-
-    #[test]
-    fn an_object_of_another_kind_is_named() {
-        let id = report();
-        let failure = model(id).err().unwrap();
-        assert_eq!(failure.status, Status::WrongKind);
-        assert!(failure.message.contains("a report, a model was expected"), "{}", failure.message);
-        assert_eq!(airlock_free(id), Status::Ok);
-        assert_eq!(airlock_free(0), Status::Ok);
-        assert_eq!(airlock_free(u64::MAX), Status::BadHandle);
-    }
-}

@@ -9,8 +9,6 @@
 //! used from every thread, one call at a time (a second one waits); an editor belongs to the thread that opened it.
 //! `unsafe` is what C's pointers need: each block says what it relies on.
 
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing))]
-
 mod arena;
 mod editing;
 mod editor;

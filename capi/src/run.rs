@@ -54,11 +54,6 @@ pub struct Report {
 }
 
 impl Report {
-    #[cfg(test)]
-    pub fn of_nothing() -> Report {
-        Report::new(Outcome::Unchanged, None, String::new(), String::new(), String::new())
-    }
-
     pub fn new(outcome: Outcome, verdict: Option<&Verdict>, reason: String, text: String, json: String) -> Report {
         let found = match verdict.map(|verdict| verdict.verdict) {
             None => Found::None,
@@ -91,17 +86,7 @@ impl Report {
 
 /// A text without the colours of a terminal.
 pub fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c == '\u{1b}' {
-            // Up to the letter that ends the sequence.
-            let _ = chars.by_ref().find(char::is_ascii_alphabetic);
-        } else {
-            out.push(c);
-        }
-    }
-    out
+    anstream::adapter::strip_str(text).to_string()
 }
 
 pub fn to_json(value: &impl serde::Serialize) -> Result<String, Failure> {
@@ -249,15 +234,4 @@ pub unsafe extern "C" fn airlock_report_read(report: Id, view: *mut ReportView) 
         // SAFETY: a place for it, as the caller promises.
         unsafe { give(view, given, "view") }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::plain;
-
-    #[test]
-    fn colours_of_a_terminal_are_taken_out() {
-        assert_eq!(plain("\u{1b}[31;1mred\u{1b}[0m and plain"), "red and plain");
-        assert_eq!(plain("\u{1b}["), "");
-    }
 }

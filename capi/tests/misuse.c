@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #define EXPECT(call, expected)                                                                                             \
     do {                                                                                                                   \
@@ -150,6 +151,7 @@ int main(int argc, char **argv) {
     EXPECT(airlock_pass_grant(pass, airlock_str("everything")), AIRLOCK_STATUS_BAD_INPUT);
     EXPECT(airlock_pass_set_stage(pass, airlock_str("late")), AIRLOCK_STATUS_BAD_INPUT);
     EXPECT(airlock_run(pass, model, &report), AIRLOCK_STATUS_WRONG_KIND);
+    if (!strstr((const char *)airlock_last_error()->message.ptr, "a pass, a model was expected")) return 1;
     EXPECT(airlock_run(model, pass, NULL), AIRLOCK_STATUS_NULL_POINTER);
     EXPECT(airlock_lower(model, airlock_str("x.unknown"), &report), AIRLOCK_STATUS_BAD_INPUT);
     EXPECT(airlock_model_write(model, airlock_str("x.unknown")), AIRLOCK_STATUS_BAD_INPUT);
@@ -164,7 +166,17 @@ int main(int argc, char **argv) {
     EXPECT(airlock_report_read(model, &view), AIRLOCK_STATUS_WRONG_KIND);
     EXPECT(airlock_report_read(report, &view), AIRLOCK_STATUS_OK);
     if (view.outcome != AIRLOCK_OUTCOME_REFUSED) return 1;
+    if (memchr(view.text.ptr, '\033', view.text.len)) return 1;
     EXPECT(airlock_free(report), AIRLOCK_STATUS_OK);
+
+    // The id of what was freed is never one of something else.
+    airlock_id again = 0;
+    EXPECT(airlock_run(model, pass, &again), AIRLOCK_STATUS_OK);
+    if (again == report) return 1;
+    EXPECT(airlock_report_read(report, &view), AIRLOCK_STATUS_BAD_HANDLE);
+    EXPECT(airlock_free(again), AIRLOCK_STATUS_OK);
+    EXPECT(airlock_free(0), AIRLOCK_STATUS_OK);
+    EXPECT(airlock_free(UINT64_MAX), AIRLOCK_STATUS_BAD_HANDLE);
 
     if (editing(model)) {
         fprintf(stderr, "editing: %s\n", (const char *)airlock_last_error()->message.ptr);
