@@ -67,6 +67,8 @@ pub(super) struct Memory<'r> {
     writers: HashMap<NodeId, Box<str>>,
     /// Which node holds what a node holds after a write: by its name, and that of the call that writes.
     pub(super) versions: HashMap<(Box<str>, Box<str>), NodeId>,
+    /// What a call that writes gives: by its name, the name of what it writes.
+    pub(super) given: HashMap<Box<str>, Box<str>>,
     /// Which node takes an item of a tuple.
     items: HashMap<Place, NodeId>,
     /// Operands of calls of several results, where these stand in for what the program names.
@@ -79,8 +81,8 @@ impl<'r> Memory<'r> {
         let (writers, versions) = (HashMap::new(), HashMap::new());
         let written = graph.nodes(BodyId::ROOT).flat_map(|n| super::written(&graph, registry, n));
         let written_inputs = ends(&graph, registry, written);
-        let (items, named) = (HashMap::new(), HashMap::new());
-        Self { graph, registry, lies, perhaps, written_inputs, writes, writers, versions, items, named }
+        let (given, items, named) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { graph, registry, lies, perhaps, written_inputs, writes, writers, versions, given, items, named }
     }
 
     pub(super) fn kept(&self, node: NodeId, reason: impl Into<String>) -> Kept {
@@ -148,8 +150,9 @@ impl<'r> Memory<'r> {
     pub(super) fn write(&mut self, root: NodeId, path: Vec<(NodeId, NodeId)>, writer: Box<str>) {
         let writes = self.written(root).saturating_add(1);
         self.writes.insert(root, writes);
-        if let Some((_, now)) = path.first() {
+        if let Some((target, now)) = path.first() {
             self.versions.insert((writer.clone(), writer.clone()), *now);
+            self.given.entry(writer.clone()).or_insert_with(|| self.graph.name(*target).into());
         }
         self.writers.insert(root, writer);
         for (view, now) in path {

@@ -37,6 +37,8 @@ pub struct Functionalized {
     /// Which node holds what a node of the graph as it was holds after a write: by its name, and that of the node that writes. What a
     /// write itself gives stands under its own name twice.
     pub versions: HashMap<(Box<str>, Box<str>), NodeId>,
+    /// What a call that writes gives, by its name: the name of what it writes.
+    pub given: HashMap<Box<str>, Box<str>>,
 }
 
 /// Returns what a call writes, as its operator states of these arguments: all that it is given where they do not fit.

@@ -34,7 +34,8 @@ pub(super) fn taken(graph: &Graph, registry: &Registry, everything: bool) -> Res
             NodeKind::Placeholder | NodeKind::GetAttr => walk.memory.graph.next(node),
         };
     }
-    Ok(Functionalized { graph: walk.memory.graph, versions: walk.memory.versions })
+    let Memory { graph, versions, given, .. } = walk.memory;
+    Ok(Functionalized { graph, versions, given })
 }
 
 impl Walk<'_> {

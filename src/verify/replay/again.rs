@@ -112,10 +112,13 @@ fn moved(step: &Step, sides: [&Functionalized; 2]) -> Option<Step> {
             Version::Born => &p.node,
             Version::FinalOutput(_) => return Some(p.clone()),
         };
-        match taken.versions.get(&(Box::from(&*p.node), Box::from(&**writer))) {
+        let held = |node: &str| taken.versions.get(&(Box::from(node), Box::from(&**writer)));
+        match held(&p.node).or_else(|| held(taken.given.get(&*p.node)?)) {
             Some(node) if p.of == "value" => {
                 Some(Position { node: taken.graph.name(*node).into(), version: Version::Born, ..p.clone() })
             }
+            // What came after the write holds it from the beginning. Where it does not, the step is not shown, and shows nothing.
+            None if p.of == "value" => Some(Position { version: Version::Born, ..p.clone() }),
             _ => (p.version == Version::Born).then(|| p.clone()),
         }
     };
@@ -187,6 +190,33 @@ mod tests {
         assert_eq!(again(&right), Again::Shown);
         let wrong = program(&after.replace("neg.default(m)", "abs.default(m)"));
         assert!(matches!(again(&wrong), Again::Unshown(_)));
+    }
+
+    #[test]
+    fn what_a_call_gives_as_it_is_and_what_has_no_elements_is_shown_again() {
+        let shown = |before: &str, after: &str| {
+            let options = JudgeOptions::default();
+            let (before, after) = (program(before), program(after));
+            let certificate = certify(&before, &after, &Registry::standard(), &options).certificate.unwrap();
+            again(&before, &after, &Registry::standard(), &options, &certificate.steps)
+        };
+        let copied = "w = torch.ops.aten.copy_.default(y, y)
+            c = torch.ops.aten.conj.default(w)
+            out = torch.ops.aten.any.default(c)
+            return (out,)";
+        assert_eq!(shown(copied, &copied.replace("any.default(c)", "any.default(w)")), Again::Shown);
+        let emptied = "e = torch.ops.aten.adaptive_avg_pool1d.default(x, [0])
+            z = torch.ops.aten.zero_.default(e)
+            f = torch.ops.aten.floor_.default(e)
+            s = torch.ops.aten.sub_.Scalar(z, 2)
+            out = torch.ops.aten.nonzero_static.default(f, size = 1)
+            w = torch.ops.aten.zero_.default(s)
+            return (out,)";
+        let later = "w = torch.ops.aten.zero_.default(s)
+            out = torch.ops.aten.nonzero_static.default(f, size = 1)
+            return (out,)";
+        let swapped = format!("{}{later}", &emptied[..emptied.find("out =").unwrap()]);
+        assert_eq!(shown(emptied, &swapped), Again::Shown);
     }
 
     #[test]
