@@ -18,7 +18,9 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(entry: &str, json: &'a [u8]) -> Resu
     if let Some((line, column)) = too_deep(json, DEPTH) {
         return Err(Problem::TooDeep { entry: entry.to_string(), line, column, limit: DEPTH });
     }
-    serde_json::from_slice(json).map_err(|error| {
+    // Texts of a document that is known to be UTF-8 are not looked at one by one.
+    let parsed = std::str::from_utf8(json).map_or_else(|_| serde_json::from_slice(json), serde_json::from_str);
+    parsed.map_err(|error| {
         // Parsed again, slowly, to say where.
         let path = match serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(json)) {
             Err(found) => found.path().to_string(),

@@ -503,33 +503,36 @@ pub(super) struct Payload<'a> {
 ///
 /// serde_json bounds what it takes apart; what it skips it would accept however deep. One rule for all is simpler to rely on.
 pub(super) fn too_deep(json: &[u8], limit: usize) -> Option<(usize, usize)> {
-    let (mut depth, mut line, mut line_start) = (0_usize, 1_usize, 0_usize);
-    let (mut in_text, mut escaped) = (false, false);
-    for (place, byte) in json.iter().enumerate() {
-        if in_text {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_text = false,
-                _ => {}
-            }
-            continue;
-        }
+    let (mut depth, mut rest) = (0_usize, json.iter());
+    while let Some(byte) = rest.next() {
         match byte {
-            b'"' => in_text = true,
-            b'[' | b'{' => {
-                depth = depth.saturating_add(1);
-                if depth > limit {
-                    return Some((line, place.saturating_sub(line_start).saturating_add(1)));
-                }
-            }
+            b'"' => skip_text(&mut rest),
+            b'[' | b'{' => depth = depth.saturating_add(1),
             b']' | b'}' => depth = depth.saturating_sub(1),
-            b'\n' => {
-                line = line.saturating_add(1);
-                line_start = place.saturating_add(1);
-            }
-            _ => {}
+            _ => continue,
+        }
+        if depth > limit {
+            let place = json.len().saturating_sub(rest.len()).saturating_sub(1);
+            return Some(line_and_column(json, place));
         }
     }
     None
+}
+
+/// Goes beyond the end of a text, of which the opening quote was read.
+fn skip_text(rest: &mut std::slice::Iter<'_, u8>) {
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'"' => return,
+            b'\\' => _ = rest.next(),
+            _ => {}
+        }
+    }
+}
+
+fn line_and_column(json: &[u8], place: usize) -> (usize, usize) {
+    let before = json.get(..place).unwrap_or_default();
+    let line = before.split(|b| *b == b'\n').count();
+    let column = before.rsplit(|b| *b == b'\n').next().map_or(0, <[u8]>::len);
+    (line, column.saturating_add(1))
 }
