@@ -516,13 +516,17 @@ impl Speaker<'_> {
             return Some(number);
         }
         // Floats count exactly as long as every number is one of theirs.
-        let most = match to {
-            Dtype::F32 => 1_i64 << 24,
-            Dtype::F64 => 1 << 48,
-            Dtype::I32 => 1 << 30,
+        let (least, most) = match to {
+            Dtype::F32 => (-(1_i64 << 24), 1_i64 << 24),
+            Dtype::F64 => (-(1 << 48), 1 << 48),
+            Dtype::I32 => (-(1 << 30), 1 << 30),
+            Dtype::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+            Dtype::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
+            Dtype::U8 => (0, i64::from(u8::MAX)),
             _ => return None,
         };
-        let (low, high) = (self.e.shift(index, Dim::Fixed(most))?, self.e.scale(index, Dim::Fixed(-1))?);
+        let (low, high) =
+            (self.e.shift(index, Dim::Fixed(least.checked_neg()?))?, self.e.scale(index, Dim::Fixed(-1))?);
         let high = self.e.shift(high, Dim::Fixed(most))?;
         let small = self.e.at_least_zero(low) == Some(true) && self.e.at_least_zero(high) == Some(true);
         small.then(|| self.e.op(Op::Cast, to, &[number]))?

@@ -94,6 +94,7 @@ pub fn inside(narrow: bool) -> Vec<Regime> {
         all.extend(WIDE_FILLS.iter().map(|f| Fill(f)));
     }
     all.extend([Normal(3), Large(2), Halves(2), Integers(3), Integers(4), Equal(2), Integers(5), Integers(6)]);
+    all.extend([Offset(2), Offset(3)]);
     all
 }
 

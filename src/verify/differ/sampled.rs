@@ -10,9 +10,10 @@ use crate::exec::Value;
 use crate::rules::rounding::flushed;
 use crate::verify::differ::error::Ground;
 use crate::verify::differ::lab::Lab;
+use crate::verify::differ::regimes::Regime;
 use crate::verify::differ::run::{self, From, Ran, Run};
 use crate::verify::differ::subject::{Subject, roundoff};
-use crate::verify::differ::trials::Trials;
+use crate::verify::differ::trials::{Trial, Trials};
 
 /// On how many inputs beside those that show it the first program is run before its rounding is called better.
 const BESIDE: u64 = 4;
@@ -26,7 +27,7 @@ pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline:
         return Err("one graph rounds to a narrower dtype, or takes a step, that the other does not".into());
     }
     let mut held = 0_usize;
-    for trial in trials.list.iter().filter(|t| t.ground == Ground::Inside).take(INPUTS) {
+    for trial in telling_first(trials).into_iter().take(INPUTS) {
         // Inputs alone may take long to make; a run that was made before counts.
         if Instant::now() >= deadline {
             break;
@@ -61,6 +62,17 @@ pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline:
         return Err("no inputs could be run on both graphs to see what rounding does".into());
     }
     Ok(held)
+}
+
+/// Trials in the working range: first those whose numbers are spread, or close together, of the first sizes. Fills round little.
+fn telling_first(trials: &Trials) -> Vec<&Trial> {
+    use Regime::{Halves, Large, Normal, Offset, Ramp, Small};
+    let inside = trials.list.iter().filter(|t| t.ground == Ground::Inside);
+    let (mut first, rest): (Vec<_>, Vec<_>) = inside.partition(|t| {
+        t.sizes < 2 && matches!(t.regime, Ramp | Normal(_) | Large(_) | Small(_) | Offset(_) | Halves(_))
+    });
+    first.extend(rest);
+    first
 }
 
 /// The first output, or final content, whose rounding is worse than that of the first program in any of its runs, each beside its wide run.

@@ -225,13 +225,14 @@ impl<'a> Functional<'a> {
         let view = self.view(key.side);
         let group = self.side(key.side).storages.group(key.place);
         let operands = tensor_operands(view, writer);
+        let element_by_element = operator.pointwise || operator.facts.copies;
         let twice = |p: Place| {
             let args = view.args(writer).iter().chain(view.kwargs(writer).iter().map(|(_, a)| a));
             args.flat_map(crate::graph::Arg::nodes).filter(|n| place_of(view, *n) == p).count() > 1
         };
         for operand in operands {
             if operand == event.place {
-                if twice(operand) && !operator.pointwise {
+                if twice(operand) && !element_by_element {
                     return true;
                 }
                 continue;
@@ -248,11 +249,20 @@ impl<'a> Functional<'a> {
                 return true;
             };
             // The same elements laid out otherwise are an overlap in part: PyTorch looks at strides that no index uses too.
-            if a.meets(&b) {
+            let same = element_by_element && a == b && self.lie_alike(key.side, operand, event.place);
+            if !same && a.meets(&b) {
                 return true;
             }
         }
         false
+    }
+
+    /// Whether two values are known to lie in the same strides.
+    fn lie_alike(&mut self, side: Side, one: Place, other: Place) -> bool {
+        let view = self.view(side);
+        let known = |p: Place| !view.hearsay(p.node).strides();
+        let [a, b] = [one, other].map(|p| self.tensor(side, p).and_then(|t| t.strides.clone()));
+        known(one) && known(other) && a.is_some() && a == b
     }
 
     /// `copy_`: the source, converted and repeated to what is written.

