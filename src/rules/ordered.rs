@@ -125,16 +125,10 @@ impl Speaker<'_> {
             let back = self.e.scale(*place, Dim::Fixed(-1))?;
             *place = self.e.shift(back, last)?;
         }
-        // The dimension stands last, whichever it was.
-        let mut sizes = x.sizes.clone();
-        let (size, place) = (sizes.remove(order.dim), at.remove(order.dim));
-        sizes.push(size);
+        let place = at.remove(order.dim);
         at.push(place);
-        let mut own = self.vars(&sizes);
-        let last = own.pop()?;
-        own.insert(order.dim, last);
-        let expr = self.at(x, own)?;
-        self.e.sorted_at(x.dtype, sizes, expr, at)
+        let x = self.with_last(x, order.dim)?;
+        self.e.sorted_at(x.dtype, x.sizes, x.expr, at)
     }
 
     /// The greatest, or the least, of a dimension of floats, bit by bit: the one that stands where it does.
@@ -186,10 +180,10 @@ impl Speaker<'_> {
             return Some(None);
         };
         let [kid] = &*kids else { return Some(None) };
-        let own = self
-            .e
-            .tensor_of(*kid)
-            .is_some_and(|t| t.dtype == from.dtype && t.expr == from.expr && self.same_sizes(&t.sizes, &from.sizes));
+        let is = |s: &Self, whole: &Array| {
+            s.e.tensor_of(*kid)
+                .is_some_and(|t| t.dtype == whole.dtype && t.expr == whole.expr && s.same_sizes(&t.sizes, &whole.sizes))
+        };
         let rank = from.sizes.len();
         let along = |token: Option<&Token>| match token {
             Some(Token::Int(d)) if *d < 0 => {
@@ -212,16 +206,18 @@ impl Speaker<'_> {
             if keeps && dim < index.len() {
                 index.remove(dim);
             }
-            let holds =
-                own && along(tokens.get(1)) == Some(dim) && index.len().checked_add(1) == Some(rank) && others(&index);
-            if !holds {
+            let is_own = match self.with_last(from, dim) {
+                Some(whole) => is(self, &whole) && along(tokens.get(1)).and_then(|d| d.checked_add(1)) == Some(rank),
+                None => is(self, from),
+            };
+            if !is_own || index.len().checked_add(1) != Some(rank) || !others(&index) {
                 return Some(None);
             }
             self.e.applied.insert("own-place");
             return self.extreme_at(from, fold, dim, index).map(Some);
         }
         let Some(chosen) = chosen_by(&target) else { return Some(None) };
-        let said = along(tokens.get(chosen.dim));
+        let (own, said) = (is(self, from), along(tokens.get(chosen.dim)));
         let rest: Vec<IndexId> = (0..).zip(&index).filter(|(k, _)| *k != dim).map(|(_, i)| *i).collect();
         if !own || item != 1 || said != Some(dim) || index.len() != rank || !others(&rest) {
             return Some(None);
@@ -260,6 +256,18 @@ impl Speaker<'_> {
         Some(Array { expr, sizes: std::iter::once(size).collect(), ..x.clone() })
     }
 
+    /// An array whose dimension stands last, whichever it was.
+    fn with_last(&mut self, x: &Array, dim: usize) -> Option<Array> {
+        let mut sizes = x.sizes.clone();
+        let size = (dim < sizes.len()).then(|| sizes.remove(dim))?;
+        sizes.push(size);
+        let mut own = self.vars(&sizes);
+        let last = own.pop()?;
+        own.insert(dim, last);
+        let expr = self.at(x, own)?;
+        Some(Array { expr, sizes, ..x.clone() })
+    }
+
     /// Where the greatest, or the least, of a dimension stands: the first of them, as the operators that give nothing else say it.
     pub(super) fn place_of_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
         let mut x = c.array(0)?.clone();
@@ -284,10 +292,15 @@ impl Speaker<'_> {
             (Some((Op::Neg, [inner])), Fold::Least) if x.dtype.is_float() => (Fold::Most, *inner),
             _ => (fold, x.expr),
         };
-        let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr });
+        let mut x = Array { expr, ..x };
+        if let Token::Int(d) = dim {
+            x = self.with_last(&x, usize::try_from(d).ok()?)?;
+        }
+        let last = if x.sizes.is_empty() { Token::None } else { Token::count(x.sizes.len().checked_sub(1)?) };
+        let kid = self.e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr: x.expr });
         let source = Source::Call {
             target: place_of(fold)?.into(),
-            tokens: [Token::Child, dim, Token::scalar(&Arg::Bool(false))?].into(),
+            tokens: [Token::Child, last, Token::scalar(&Arg::Bool(false))?].into(),
             kids: [kid].into(),
             item: 0,
         };

@@ -38,7 +38,7 @@ const STEEP: f64 = 1_048_576.0;
 /// Within which no exponential comes to its end.
 const NEAR_ENOUGH: f64 = 4.0;
 /// The square of what is at least this is far above the smallest numbers.
-const SEEN: f64 = 1e-10;
+const SEEN: f64 = 1e-15;
 
 /// Between which ends an element lies.
 #[derive(Clone, Copy, Debug)]
