@@ -716,10 +716,18 @@ fn step_fits(
                 && call.step(from, to, &mut f.sizes).is_some()
                 && guesses_no_size(f, side, bound, to)
         }
-        ViewStep::PiecesAt | ViewStep::Windows => !is_symbolic(f, side, node),
+        ViewStep::PiecesAt => !is_symbolic(f, side, node),
+        ViewStep::Windows => !is_symbolic(f, side, node) || windows_lie_within(f, bound, from),
         ViewStep::Narrow if is_symbolic(f, side, node) => lies_within_sizes(f, side, bound, from),
         ViewStep::Narrow => lies_within(bound, from),
     }
+}
+
+/// Whether a dimension has room for one window at least, in steps of 1 or more.
+fn windows_lie_within(f: &Functional<'_>, bound: &Bound<'_>, from: &TensorType) -> bool {
+    let (Arg::Int(size @ 0..), Arg::Int(1..)) = (bound.get(2), bound.get(3)) else { return false };
+    let along = axis(bound.get(1), from.rank()).and_then(|d| from.sizes.get(d));
+    along.is_some_and(|whole| f.sizes.at_most(Dim::Fixed(*size), *whole))
 }
 
 /// A size of -1 stands for what is left: where another may be 0, nobody knows what that is. Sizes are not negative.
