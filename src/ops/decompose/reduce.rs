@@ -1,6 +1,8 @@
 //! Reductions that others say: variances, norms, counts.
 
 use super::prelude::*;
+use crate::ops::typing::sizes;
+use crate::sym::Dim;
 
 pub(super) const TABLE: &[Line] = &[
     (Real, segments, &["aten.segment_reduce.default"]),
@@ -327,15 +329,19 @@ fn diff(b: &Builder<'_>) -> Made {
         let parts: Vec<Arg> = [ends[0], Some(x), ends[1]].into_iter().flatten().map(Arg::from).collect();
         x = b.op("cat", args![parts, axis]);
     }
-    let length = x.fixed(axis)?;
-    let times = b.int(1)?;
-    b.only((0..=64).contains(&times) && times < length.max(1), "this n")?;
+    let (length, times) = (x.dim(axis), b.int(1)?);
+    let lasts = length == Dim::Fixed(0) && times == 0
+        || b.decide(|s| sizes::less(s, Dim::Fixed(times), length) == Some(true));
+    b.only((0..=64).contains(&times) && lasts, "this n")?;
     if times == 0 {
         return done![x.duplicate()];
     }
     for _ in 0..times {
-        let n = x.fixed(axis)?;
-        let (later, earlier) = (x.slice(axis, 1, n), x.slice(axis, 0, n.saturating_sub(1)));
+        let ends = match x.dim(axis) {
+            Dim::Fixed(n) => (n, n.saturating_sub(1)),
+            Dim::Expr(_) => (i64::MAX, -1),
+        };
+        let (later, earlier) = (x.slice(axis, 1, ends.0), x.slice(axis, 0, ends.1));
         x = if x.dtype() == Dtype::Bool { later.call("logical_xor", args![earlier]) } else { later - earlier };
     }
     done![x]
