@@ -330,8 +330,8 @@ fn diff(b: &Builder<'_>) -> Made {
         x = b.op("cat", args![parts, axis]);
     }
     let (length, times) = (x.dim(axis), b.int(1)?);
-    let lasts = length == Dim::Fixed(0) && times == 0
-        || b.decide(|s| sizes::less(s, Dim::Fixed(times), length) == Some(true));
+    let lasts =
+        length == Dim::Fixed(0) && times == 0 || b.decide(|s| sizes::less(s, Dim::Fixed(times), length) == Some(true));
     b.only((0..=64).contains(&times) && lasts, "this n")?;
     if times == 0 {
         return done![x.duplicate()];

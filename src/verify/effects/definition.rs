@@ -96,8 +96,10 @@ fn holds(f: &mut Functional<'_>, graph: &Graph, node: NodeId) -> bool {
         ))
     });
     let Some((operator, bound, types)) = found else { return false };
-    let counted = !is_given_sizes(graph, node) || are_counts(&mut f.sizes, graph, operator, &bound);
-    let fit = counted && (types.iter().all(|t| is_fixed(t)) || fit_as_symbols(f, operator, &bound, &types));
+    let fixed = types.iter().all(|t| is_fixed(t));
+    let any_numbers = !is_given_sizes(graph, node) && (fixed || operator.facts.counts.is_none());
+    let counted = any_numbers || are_counts(&mut f.sizes, graph, operator, &bound);
+    let fit = counted && (fixed || fit_as_symbols(f, operator, &bound, &types));
     if !operator.effects.is_pure() || !fit {
         return false;
     }

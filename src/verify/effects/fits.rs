@@ -410,7 +410,7 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
             grid_fits(&f.sizes, operator, bound, from, &types) && has_batch(&f.sizes, operator, from, &types)
         })
     {
-        return !given_sizes || are_counts(&mut f.sizes, view, operator, bound);
+        return !given_sizes && operator.facts.counts.is_none() || are_counts(&mut f.sizes, view, operator, bound);
     }
     if operator.facts.fits_alike {
         return !given_sizes && are_alike(f, &types);
