@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Where a call says at which places along a dimension the elements that it gives stand, the elements at these places are those. The greatest of
-//! integers, and of floats over the reals, is the one that stands where the greatest does.
+//! integers, and of floats over the reals, is the one that stands where the greatest does. Of what is 1 at one place and 0 at the others that place is where the greatest stands.
 //!
 //! ## When it is wrong
 //! Along another dimension, or of another tensor, the same places hold other elements. Of zeros of both signs `amax` gives one or the other, `max.dim` the one
@@ -268,6 +268,43 @@ impl Speaker<'_> {
         Some(Array { expr, sizes, ..x.clone() })
     }
 
+    /// Returns the one place along a dimension, surely one of its places, where a truth holds that is a number above that at the other places.
+    fn only_place(&mut self, x: &Array, dim: usize) -> Option<Option<ExprId>> {
+        let truth = match self.e.op_of(x.expr) {
+            Some((Op::Cast, [truth])) if self.e.dtype(*truth) == Some(Dtype::Bool) => *truth,
+            Some((Op::Choose, [truth, yes, no])) => {
+                let floats = self.e.float(*yes).zip(self.e.float(*no)).is_some_and(|(yes, no)| yes > no);
+                let whole = self.e.number(*yes).zip(self.e.number(*no)).filter(|_| !x.dtype.is_float());
+                if !floats && !whole.is_some_and(|(yes, no)| yes > no) {
+                    return Some(None);
+                }
+                *truth
+            }
+            _ => return Some(None),
+        };
+        let Some(Form::IsZero(index)) = self.e.expr(truth).map(|t| t.form.clone()) else { return Some(None) };
+        let size = *x.sizes.get(dim)?;
+        let own = self.e.var(u32::try_from(dim).ok()?, size);
+        let is_own = |p: &Place| matches!(p, Place::Var(k, _) if *k as usize == dim);
+        let by = self.e.linear(index).terms.iter().find(|(p, _)| is_own(p)).and_then(|(_, by)| by.fixed());
+        let Some(by @ (1 | -1)) = by else { return Some(None) };
+        let part = self.e.scale(own, Dim::Fixed(by))?;
+        let rest = self.e.difference(index, part)?;
+        let at = self.e.scale(rest, Dim::Fixed(by.checked_neg()?))?;
+        let place = self.e.index_value(Dtype::I64, at)?;
+        let inside = match (size.fixed(), self.e.integers_of(place)) {
+            (Some(size), Some((low, high))) => low >= 0 && high < size,
+            _ => {
+                let left = self.e.scale(at, Dim::Fixed(-1))?;
+                let last = self.e.plus(size, Dim::Fixed(-1))?;
+                let left = self.e.shift(left, last)?;
+                self.e.at_least_zero(at) == Some(true) && self.e.at_least_zero(left) == Some(true)
+            }
+        };
+        let names = self.e.places_below(place).iter().any(is_own);
+        Some((inside && !names).then_some(place))
+    }
+
     /// Where the greatest, or the least, of a dimension stands: the first of them, as the operators that give nothing else say it.
     pub(super) fn place_of_extreme(&mut self, c: &Said<'_, '_>, fold: Fold) -> Option<ExprId> {
         let mut x = c.array(0)?.clone();
@@ -292,6 +329,21 @@ impl Speaker<'_> {
             (Some((Op::Neg, [inner])), Fold::Least) if x.dtype.is_float() => (Fold::Most, *inner),
             _ => (fold, x.expr),
         };
+        if let (Fold::Most, Token::Int(along)) = (fold, &dim)
+            && let Some(place) = self.only_place(&x, usize::try_from(*along).ok()?)?
+        {
+            self.e.applied.insert("own-place");
+            let mut at = self.vars(&c.result.sizes);
+            match self.axis(c.arg(1), rank) {
+                Some(own) if keeps => drop(at.remove(own)),
+                None if keeps => at.clear(),
+                _ => {}
+            }
+            let along = usize::try_from(*along).ok().filter(|d| *d <= at.len())?;
+            at.insert(along, self.e.at(Dim::Fixed(0)));
+            let found = self.at(&Array { expr: place, dtype: Dtype::I64, ..x.clone() }, at)?;
+            return self.e.op(Op::Cast, c.result.dtype, &[found]);
+        }
         let mut x = Array { expr, ..x };
         if let Token::Int(d) = dim {
             x = self.with_last(&x, usize::try_from(d).ok()?)?;

@@ -191,6 +191,10 @@ pub struct Elements {
     pub(super) permutations: FxHashSet<SourceId>,
     /// Between which floats elements of sources lie, none of which is NaN.
     pub(in crate::rules) numbers: FxHashMap<SourceId, (f64, f64)>,
+    /// Of which few small integers elements of sources are one, of each dtype.
+    pub(in crate::rules) few: FxHashMap<SourceId, Box<[i32]>>,
+    /// Sources whose elements are powers of two, of either sign, of which every float dtype holds the inverse.
+    pub(in crate::rules) powers: FxHashSet<SourceId>,
     /// What is known over the reals of elements that two ends are made of.
     pub(in crate::rules) ends: Ends,
     /// Sizes of dimensions that are symbols, each once.
@@ -279,6 +283,8 @@ impl Elements {
             between: FxHashMap::default(),
             permutations: FxHashSet::default(),
             numbers: FxHashMap::default(),
+            few: FxHashMap::default(),
+            powers: FxHashSet::default(),
             ends: Ends::default(),
             met: Vec::new(),
             exact: false,

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! `x + -0.0`, `x - 0.0`, `x * 1` and `x / 1` are `x`; `x * -1` is `-x`; `a - b` is `a + (-b)`; sums and products commute; a sign passes through
-//! products and quotients, and is lost to both operands where it is lost to them; `x / 2^k` is `x * 2^-k` where the dtype has both; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
+//! products and quotients, and is lost to both operands where it is lost to them; `x / 2^k` is `x * 2^-k` where the dtype has both, and `x * (1 / s)` is `x / s` where the host says that `s` is such a power; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
 //! Over the reals, where one of two chosen numbers is 0 wherever the other is not, their sum is the one that is not.
 //!
 //! ## When it is wrong
@@ -10,7 +10,8 @@
 //! that is no power of two is no product. In narrow floats a number that the dtype does not hold is another operand than its rounding.
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Op};
+use crate::rules::element::arena::{Elements, ExprId, Form, Op};
+use crate::rules::table::{Real, real};
 
 impl Elements {
     /// Returns the operand of which this is the negative.
@@ -140,6 +141,10 @@ impl Elements {
                 }
                 _ => {}
             }
+            if let Some(power) = self.inverse_of_power(y) {
+                self.by("div-power-of-two");
+                return self.quotient_of(dtype, x, power);
+            }
             if let Some(y) = self.negative_of(y) {
                 self.by("sign-of-product");
                 let product = self.multiplied(dtype, x, y)?;
@@ -147,6 +152,20 @@ impl Elements {
             }
         }
         self.raw(Op::Mul, dtype, &[a.min(b), a.max(b)])
+    }
+
+    /// Returns the power of two of which this is the inverse.
+    fn inverse_of_power(&self, x: ExprId) -> Option<ExprId> {
+        let expr = self.expr(x)?;
+        let power = match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Div), [one, power]) if self.float(*one) == Some(1.0) => *power,
+            (Form::Named(target, _), [power]) if real(target) == Some(Real::Reciprocal) => *power,
+            _ => return None,
+        };
+        match &self.expr(power)?.form {
+            Form::Load(source, _) => self.powers.contains(source).then_some(power),
+            _ => None,
+        }
     }
 
     fn quotient_of(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {

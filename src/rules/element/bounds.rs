@@ -27,6 +27,24 @@ impl Elements {
         self.numbers.insert(source, (low, high));
     }
 
+    /// Says that every element of a source is one of few small integers.
+    pub fn is_one_of_few(&mut self, source: SourceId, numbers: &[i32]) {
+        self.few.insert(source, numbers.into());
+    }
+
+    /// Says that every element of a source is a power of two, of either sign, of which every float dtype holds the inverse.
+    pub fn is_power_of_two(&mut self, source: SourceId) {
+        self.powers.insert(source);
+    }
+
+    /// Returns the few small integers of which an element is one.
+    pub(in crate::rules) fn few_of(&self, id: ExprId) -> Option<&[i32]> {
+        match &self.expr(id)?.form {
+            Form::Load(source, _) => self.few.get(source).map(|all| &**all),
+            _ => None,
+        }
+    }
+
     /// Returns two floats between which an element, or a number, lies.
     pub(super) fn floats_of(&self, id: ExprId) -> Option<(f64, f64)> {
         match &self.expr(id)?.form {

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself; none is less than itself, a NaN neither. Conversions that lose nothing keep order
-//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. A truth as a number is 0 where it is false.
+//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
 //!
 //! ## When it is wrong
 //! `c <= max(x, c)` is false where `x` is NaN: of such nothing is said. With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -12,7 +12,7 @@ use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::element::index::IndexId;
-use crate::rules::element::make::width;
+use crate::rules::element::make::{ends, width};
 use crate::sym::Dim;
 
 impl Elements {
@@ -419,6 +419,12 @@ impl Elements {
         if let Some(any) = self.counted(op, dtype, a, b) {
             return Some(any);
         }
+        if op == Op::Eq
+            && let Some(any) = self.product_is_zero(dtype, a, b)?
+        {
+            self.by("product-is-zero");
+            return Some(any);
+        }
         if let Some(less) = self.greater_itself(op, a, b) {
             return Some(less);
         }
@@ -511,6 +517,48 @@ impl Elements {
             }
         }
         None
+    }
+
+    /// A product of integers that surely does not wrap around is 0 where any of them is.
+    fn product_is_zero(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let product = match (self.number(a), self.number(b)) {
+            (None, Some(0)) => a,
+            (Some(0), None) => b,
+            _ => return Some(None),
+        };
+        let zero = self.integer(dtype, 0)?;
+        let expr = self.expr(product)?.clone();
+        match (&expr.form, expr.kids.as_slice()) {
+            (Form::Reduce(Fold::Product, level, sizes), [body]) => {
+                if !self.holds_product(dtype, sizes, *body) {
+                    return Some(None);
+                }
+                let each = self.compared(Op::Eq, *body, zero)?;
+                self.reduced(Fold::Any, *level, sizes, each).map(Some)
+            }
+            (Form::Poly(products), [_, _, ..]) if products.len() == 1 && self.integers_of(product).is_some() => {
+                let mut any = self.truth(false)?;
+                for kid in &expr.kids {
+                    let one = self.compared(Op::Eq, *kid, zero)?;
+                    any = self.op(Op::Or, Dtype::Bool, &[any, one])?;
+                }
+                Some(Some(any))
+            }
+            _ => Some(None),
+        }
+    }
+
+    /// Whether the product of an integer over so many places, however many there are, stays within its dtype.
+    fn holds_product(&mut self, dtype: Dtype, sizes: &[Dim], body: ExprId) -> bool {
+        let (Some((low, high)), Some((least, most))) = (self.integers_of(body), ends(dtype)) else { return false };
+        let places = sizes.iter().try_fold(1_i64, |n, d| {
+            let size = d.fixed().or_else(|| self.symbols.range_of(*d).max)?;
+            n.checked_mul(size)
+        });
+        let Some(places) = places.and_then(|n| u32::try_from(n).ok()) else { return false };
+        let largest = i128::from(low).abs().max(i128::from(high).abs());
+        let whole = largest.checked_pow(places);
+        whole.is_some_and(|v| v <= i128::from(most) && v.saturating_neg() >= i128::from(least))
     }
 
     /// Whether a count of truths is above 0, or 0, or that of all.

@@ -5,7 +5,7 @@
 //! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone; a quotient of which the range holds
 //! one number is that. `x mod c` is `x -
 //! c * (x / c)`, rounded down; `(6 * x) / 30` is `x / 5` where nothing wraps around; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
-//! `-((x + n - 1) / n)`, where neither wraps around. The magnitude of what is surely at least 0 is that, of what is surely at most 0 its opposite.
+//! `-((x + n - 1) / n)`, where neither wraps around. The magnitude of what is surely at least 0 is that, of what is surely at most 0 its opposite. A quotient rounded down, and 1 more where a rest is left, is the quotient rounded up.
 //!
 //! ## When it is wrong
 //! Division does not undo a product that wrapped around: `(x * 2) / 2` is not `x`. Rounded towards 0, a division is no shift for negative numbers. A
@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op};
 use crate::rules::element::index::IndexId;
-use crate::rules::element::make::{width, wrapped};
+use crate::rules::element::make::{ends, width, wrapped};
 use crate::sym::Dim;
 
 type Product = SmallVec<[ExprId; 3]>;
@@ -76,10 +76,70 @@ impl Elements {
                 _ => {}
             }
         }
+        if let Some(fewer) = self.rounded_up_by_rest(dtype, &all)? {
+            self.by("quotient-rounded-up");
+            return self.of_sum(dtype, fewer);
+        }
         let form = all.iter().map(|(p, f)| (u32::try_from(p.len()).unwrap_or(u32::MAX), *f)).collect();
         let kids = all.into_iter().flat_map(|(p, _)| p).collect();
         self.spend(1)?;
         Some(self.store_expr(Expr { dtype, form: Form::Poly(form), kids }))
+    }
+
+    /// A quotient rounded down, and 1 more where a rest is left, is the quotient rounded up: that of the number and the divisor less 1, which surely is no more than
+    /// the dtype holds.
+    fn rounded_up_by_rest(&mut self, dtype: Dtype, all: &[(Product, i64)]) -> Option<Option<Sum>> {
+        for (k, (product, factor)) in all.iter().enumerate() {
+            let [more] = product.as_slice() else { continue };
+            let Some(rest) = self.is_left(*more) else { continue };
+            for (j, (product, other)) in all.iter().enumerate() {
+                let ([quotient], true) = (product.as_slice(), factor == other) else { continue };
+                let Some((x, by)) = self.quotient_by_number(*quotient) else { continue };
+                let divisor = self.integer(dtype, by)?;
+                let multiple = self.integer_op(Op::Mul, dtype, &[*quotient, divisor])?;
+                let left = self.integer_op(Op::Sub, dtype, &[x, multiple])?;
+                let minus = self.integer_op(Op::Neg, dtype, &[left])?;
+                let most = self.integers_of(x).and_then(|(_, high)| high.checked_add(by.checked_sub(1)?));
+                let holds = most.zip(ends(dtype)).is_some_and(|(most, (_, end))| most <= end);
+                if ![left, minus].contains(&rest) || !holds {
+                    continue;
+                }
+                let above = self.integer(dtype, by.checked_sub(1)?)?;
+                let above = self.integer_op(Op::Add, dtype, &[x, above])?;
+                let up = self.divided_down(dtype, above, divisor)?;
+                let mut sum = Sum::default();
+                for (_, (product, factor)) in all.iter().enumerate().filter(|(i, _)| ![k, j].contains(i)) {
+                    sum.insert(product.clone(), *factor);
+                }
+                add(&mut sum, &self.as_sum(up)?, *factor);
+                return Some(Some(sum));
+            }
+        }
+        Some(None)
+    }
+
+    /// Returns the integer of which a truth, as a number, says that it is not 0.
+    fn is_left(&self, x: ExprId) -> Option<ExprId> {
+        let (Op::Cast, [truth]) = self.op_of(x)? else { return None };
+        let (Op::Not, [equal]) = self.op_of(*truth)? else { return None };
+        match self.op_of(*equal)? {
+            (Op::Eq, [rest, zero]) if self.number(*zero) == Some(0) && self.dtype(*rest) == self.dtype(x) => {
+                Some(*rest)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns what is divided by a positive number, rounded down, and the number.
+    fn quotient_by_number(&self, x: ExprId) -> Option<(ExprId, i64)> {
+        match self.op_of(x)? {
+            (Op::DivFloor, [x, by]) => Some((*x, self.number(*by).filter(|by| *by > 1)?)),
+            (Op::Shr, [x, by]) => {
+                let by = u32::try_from(self.number(*by)?).ok().filter(|by| *by < 62)?;
+                Some((*x, 1_i64.checked_shl(by)?))
+            }
+            _ => None,
+        }
     }
 
     /// A sum of indices is an index, where it surely does not wrap: dimensions have fewer than 2^48 places.

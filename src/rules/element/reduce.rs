@@ -122,6 +122,18 @@ impl Elements {
             self.by("sum-up-to-an-index");
             return Some(total);
         }
+        if let (Fold::Sum, [first, .., last]) = (fold, sizes) {
+            // One dimension after another, from the last or the first.
+            let (rest, own) = (sizes.len().checked_sub(1)?, u32::try_from(sizes.len()).ok()?.checked_sub(1)?);
+            if let Some(inner) = self.counted_where(level.checked_add(own)?, &[*last], dtype, body) {
+                self.by("sum-up-to-an-index");
+                return self.reduced(fold, level, sizes.get(..rest)?, inner);
+            }
+            if let Some(inner) = self.counted_where(level, &[*first], dtype, body) {
+                self.by("sum-up-to-an-index");
+                return self.reduced(fold, level.checked_add(1)?, sizes.get(1..)?, inner);
+            }
+        }
         if fold == Fold::Sum
             && crate::rules::element::make::width(dtype).is_some_and(|w| w > 1)
             && !self.mentions(body, level)

@@ -202,6 +202,7 @@ impl Field<'_> {
     pub(super) fn settled(&mut self, p: Poly) -> Option<Poly> {
         let mut now = p;
         for _ in 0..DEPTH {
+            let e = &*self.e;
             let open = |(atom, exponent): &(Atom, i32)| match atom {
                 Atom::Call(Function::Sqrt, _) => exponent.abs() >= 2,
                 // The square of a magnitude is that of the number.
@@ -209,6 +210,7 @@ impl Field<'_> {
                 // That of a cosine is 1 less that of the sine.
                 Atom::Call(function, _) if is_cosine(function) => *exponent >= 2,
                 Atom::Sum(_) => *exponent > 0,
+                Atom::Leaf(id) => e.few_of(*id).is_some_and(|all| usize::try_from(*exponent).is_ok_and(|n| n >= all.len())),
                 _ => false,
             };
             let Some(k) = now.terms.iter().position(|t| t.factors.iter().any(open)) else {
@@ -217,6 +219,12 @@ impl Field<'_> {
             let mut term = now.terms.remove(k);
             let place = term.factors.iter().position(open)?;
             let (atom, exponent) = term.factors.remove(place);
+            if let Atom::Leaf(id) = &atom {
+                let lower = self.lower_power(*id, exponent)?;
+                let product = self.times(&Poly { terms: vec![term], depth: now.depth }, &lower)?;
+                now = self.plus(&now, &product, 1.0)?;
+                continue;
+            }
             let inner = match &atom {
                 Atom::Call(_, kids) => kids.first()?.clone(),
                 Atom::Sum(p) => p.clone(),
@@ -249,6 +257,24 @@ impl Field<'_> {
             now = self.plus(&now, &product, 1.0)?;
         }
         None
+    }
+
+    /// Returns a power of an element that is one of few numbers by lower ones: the product of what it is less each of them is 0.
+    fn lower_power(&mut self, id: ExprId, exponent: i32) -> Option<Poly> {
+        let numbers: Vec<f64> = self.e.few_of(id)?.iter().map(|v| f64::from(*v)).collect();
+        let one = Poly::atom(Atom::Leaf(id), 0)?;
+        let mut zero = Poly::number(1.0)?;
+        let mut highest = Poly::number(1.0)?;
+        for number in &numbers {
+            let number = Poly::number(*number)?;
+            let apart = self.plus(&one, &number, -1.0)?;
+            zero = self.times(&zero, &apart)?;
+            highest = self.times(&highest, &one)?;
+        }
+        let lower = self.plus(&highest, &zero, -1.0)?;
+        let left = exponent.checked_sub(i32::try_from(numbers.len()).ok()?)?;
+        let left = self.power(&one, left)?;
+        self.times(&left, &lower)
     }
 
     /// Writes what is divided by its root as its root, and the other way round.

@@ -170,11 +170,12 @@ impl Field<'_> {
             // Literals are roundings of what they stand for.
             let nearest = term.number.round();
             let whole = (term.number - nearest).abs() <= 0.5_f64.powi(50) * nearest.abs() && nearest.abs() <= 8.0;
-            let exponent = if whole { nearest as i32 } else { 1 };
+            // Of a number and its opposite there is one exponential.
+            let sign = if term.number < 0.0 { -1 } else { 1 };
+            let exponent = if whole { nearest as i32 } else { sign };
             let mut inner = term.clone();
-            if whole {
-                (inner.number, inner.scale) = (1.0, 1.0);
-            }
+            inner.number = if whole { 1.0 } else { inner.number.abs() };
+            inner.scale = if whole { 1.0 } else { inner.scale };
             // The exponential of a logarithm.
             let alone = match inner.factors.as_slice() {
                 [(Atom::Call(Function::Log, kids), 1)] if whole && inner.binders.is_empty() => kids.first().cloned(),

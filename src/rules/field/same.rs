@@ -22,6 +22,9 @@ type Naming = (Vec<(u32, u32)>, SmallVec<[usize; 5]>);
 
 /// How many dimensions may be named in all ways.
 const MOST: usize = 8;
+/// Two numbers of f32 are further apart than by this part of them.
+const NEARER: f64 = 0.875 / 16_777_216.0;
+
 /// How many ways there may be.
 const WAYS: usize = 720;
 
@@ -52,7 +55,8 @@ impl Field<'_> {
         let far = (a - b).abs();
         match self.dtype {
             Dtype::F64 => far <= 0.5_f64.powi(51) * a.abs(),
-            _ => far <= 0.5_f64.powi(46) * a.abs() || a as f32 == b as f32 && (a as f32).is_normal(),
+            // Nearer than any two numbers of f32 are: what is made of their roundings.
+            _ => far <= NEARER * a.abs() || a as f32 == b as f32 && (a as f32).is_normal(),
         }
     }
 

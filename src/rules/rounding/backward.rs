@@ -81,6 +81,21 @@ pub fn error(
                     continue;
                 }
             }
+            // An exponential whose logarithm is taken beside 1: the end follows its exponent as it follows that of a sigmoid.
+            if let Some(exponent) = softened(e, expr) {
+                let at = *ranges.get(&exponent)?;
+                let bend = at.rising(|v| 1.0 / (1.0 + (-v).exp()))?;
+                total += (2.0 * unit(expr.dtype) * bend.high + least(expr.dtype)) * by.most() * times;
+                if inexact.contains(&exponent) {
+                    let more = by.times(bend)?;
+                    let sum = match follows.get(&exponent) {
+                        Some(known) => known.plus(more)?,
+                        None => more,
+                    };
+                    follows.insert(exponent, sum);
+                }
+                continue;
+            }
             // Every way in which the end sees an element that is the same for several places.
             let own = free.get(kid)?;
             let around = free.get(id)?.iter().chain(&bound);
@@ -114,6 +129,14 @@ pub fn error(
         return Some(most.map_or(total, |most| total.min(most)));
     }
     Some(total)
+}
+
+/// Returns the exponent of `log(1 + exp(x))`.
+fn softened(e: &Elements, expr: &Expr) -> Option<ExprId> {
+    let Form::Named(target, _) = &expr.form else { return None };
+    let inner = e.expr(*expr.kids.first()?).filter(|_| real(target) == Some(Real::Log1p))?;
+    let Form::Named(target, _) = &inner.form else { return None };
+    inner.kids.first().copied().filter(|_| real(target) == Some(Real::Exp))
 }
 
 /// The root of a multiple of a sum of squares: it follows what is squared as a length does, near 0 too.

@@ -19,12 +19,14 @@ mod forward;
 mod interval;
 mod known;
 mod sample;
+mod within;
 
 pub use absorb::without_absorbed;
 pub use forward::free;
 pub use interval::Interval;
 pub use known::{Known, known, remember};
 pub use sample::largest;
+pub use within::within_choices;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -45,21 +47,73 @@ pub fn is_exact(e: &Elements, root: ExprId) -> bool {
     backward::inexact(e, &e.below(root)).is_empty()
 }
 
-/// Returns whether roundings are followed for what they are: none reaches a step, a divisor, or a function, which may have a pole or an end.
-pub fn is_followed(e: &Elements, root: ExprId) -> bool {
+/// How many expressions are looked through for what cancels.
+const LOOKED_THROUGH: usize = 32;
+
+/// Returns whether roundings are followed for what they are: none reaches a step, a function, which may have a pole or an end, or a divisor that is more than
+/// rounded in its last places.
+pub fn is_followed(e: &mut Elements, root: ExprId) -> Option<bool> {
     let order = e.below(root);
     let computed = backward::computed(e, &order);
+    let mut kept: FxHashSet<ExprId> = FxHashSet::default();
+    for id in &order {
+        let expr = e.expr(*id)?;
+        let below = match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Div), [_, below]) => *below,
+            (Form::Named(target, _), [x]) if is_root_or_inverse(target) => *x,
+            _ => continue,
+        };
+        if cancels_nothing(e, below, &computed)? {
+            kept.insert(below);
+        }
+    }
     let exact = |k: &ExprId| !computed.contains(k);
-    order.iter().filter_map(|id| e.expr(*id)).all(|expr| match (&expr.form, expr.kids.as_slice()) {
+    Some(order.iter().filter_map(|id| e.expr(*id)).all(|expr| match (&expr.form, expr.kids.as_slice()) {
         (Form::Op(Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs), _)
         | (Form::Op(Op::Max | Op::Min | Op::AtLeast | Op::AtMost), _)
         | (Form::Reduce(Fold::Sum | Fold::Most | Fold::Least, ..), _) => true,
         // Which of two it is hangs on no rounding.
         (Form::Op(Op::Choose), [condition, ..]) => exact(condition),
-        (Form::Op(Op::Div), [_, below]) => exact(below),
+        (Form::Op(Op::Div), [_, below]) => exact(below) || kept.contains(below),
+        (Form::Named(target, _), [x]) if is_root_or_inverse(target) => exact(x) || kept.contains(x),
         (Form::Load(source, _), _) => matches!(e.source_of(*source), Some(Source::Value(_))) || e.is_in_order(*source),
         _ => e.parts(expr).iter().all(exact),
-    })
+    }))
+}
+
+fn is_root_or_inverse(target: &str) -> bool {
+    matches!(table::real(target), Some(table::Real::Sqrt | table::Real::Rsqrt | table::Real::Reciprocal))
+}
+
+/// Returns whether an element that is computed is off by a part of itself alone: products, quotients and roots, and sums of what is never negative. Such a one is 0 where
+/// whoever sums it finds 0.
+fn cancels_nothing(e: &mut Elements, root: ExprId, computed: &FxHashSet<ExprId>) -> Option<bool> {
+    let (mut open, mut looked) = (vec![root], 0_usize);
+    while let Some(id) = open.pop() {
+        if !computed.contains(&id) {
+            continue;
+        }
+        looked = looked.checked_add(1)?;
+        let expr = e.expr(id)?.clone();
+        let (wide, few) = (expr.dtype.is_float() && expr.dtype != Dtype::F16, looked <= LOOKED_THROUGH);
+        let keeps = match &expr.form {
+            Form::Op(Op::Mul | Op::Div | Op::Neg | Op::Abs) => true,
+            Form::Named(target, _) => is_root_or_inverse(target) || table::real(target) == Some(table::Real::Square),
+            Form::Op(Op::Add) | Form::Reduce(Fold::Sum, ..) => {
+                let mut all = true;
+                for kid in &expr.kids {
+                    all = all && e.is_never_negative(*kid)?;
+                }
+                all
+            }
+            _ => false,
+        };
+        if !wide || !few || !keeps {
+            return Some(false);
+        }
+        open.extend(expr.kids);
+    }
+    Some(true)
 }
 
 /// A bound of an element's error on a box.

@@ -20,6 +20,9 @@ use crate::verify::prove::common::{Common, common};
 /// How many elements may be bounded, all in all.
 const WORK: usize = 3_000_000;
 
+/// How many of them where values of choices are looked at as far as they are chosen.
+const CHOSEN: usize = 300_000;
+
 /// Whether the bound of the second is small enough on every box, at every size.
 pub fn is_bounded(
     e: &mut Elements,
@@ -29,12 +32,16 @@ pub fn is_bounded(
     stated: &FxHashMap<SourceId, Domain>,
 ) -> Option<bool> {
     // What is made of the same steps is rounded alike, where none of them takes a rounding for more than it is.
-    if x.expr == y.expr && !e.wider && finite.is_empty() && rounding::is_followed(e, x.expr) {
+    if x.expr == y.expr && !e.wider && finite.is_empty() && rounding::is_followed(e, x.expr)? {
         return Some(true);
     }
     // Both are one over the reals: that is worth more work than to look whether they are.
-    let left = std::mem::replace(&mut e.fuel, WORK);
-    let mut found = on_all_boxes(e, x, y, None, finite, stated);
+    let left = std::mem::replace(&mut e.fuel, CHOSEN);
+    let mut found = as_chosen(e, x, y, finite, stated);
+    e.fuel = WORK;
+    if found != Some(true) {
+        found = on_all_boxes(e, x, y, None, finite, stated);
+    }
     // Of dimensions in a row more is known where they are those that are read.
     if found != Some(true)
         && let Some(Some((a, b))) = e.cut_and_joined(x.expr, y.expr)
@@ -54,6 +61,20 @@ pub fn is_bounded(
     let used = WORK.saturating_sub(e.fuel);
     e.fuel = left.saturating_sub(used.checked_div(16).unwrap_or(0));
     found
+}
+
+/// The same of values of choices as far as they are chosen; `None` where none is chosen by a number.
+fn as_chosen(
+    e: &mut Elements,
+    x: &Array,
+    y: &Array,
+    finite: &[ExprId],
+    stated: &FxHashMap<SourceId, Domain>,
+) -> Option<bool> {
+    let (a, b) = (rounding::within_choices(e, x.expr)?, rounding::within_choices(e, y.expr)?);
+    let apart = (a, b) != (x.expr, y.expr) && !e.wider;
+    let [x, y] = [(x, a), (y, b)].map(|(array, expr)| Array { expr, ..array.clone() });
+    apart.then(|| on_all_boxes(e, &x, &y, None, finite, stated))?
 }
 
 fn on_all_boxes(

@@ -84,6 +84,12 @@ impl Lowering<'_, '_> {
                         self.speaker.e.holds_all_places(source);
                     }
                 }
+                if let Some(few) = self.f.domain_of(id).and_then(few) {
+                    self.speaker.e.is_one_of_few(source, &few);
+                }
+                if self.f.domain_of(id).is_some_and(holds_powers) && ty.dtype.is_float() {
+                    self.speaker.e.is_power_of_two(source);
+                }
                 if let Some((low, high)) = self.f.domain_of(id).and_then(floats).filter(|_| ty.dtype.is_float()) {
                     self.speaker.e.is_number_between(source, low, high);
                 }
@@ -320,6 +326,33 @@ fn integers(domain: &Domain) -> Option<(i64, i64)> {
         }
         _ => None,
     }
+}
+
+/// Whether all numbers of a domain are powers of two of which every float dtype holds the inverse.
+fn holds_powers(domain: &Domain) -> bool {
+    let is_one = |v: &f64| v.to_bits() & ((1 << 52) - 1) == 0 && (1.0 / 1024.0..=1024.0).contains(&v.abs());
+    matches!(domain, Domain::OneOf(all) if !all.is_empty() && all.iter().all(is_one))
+}
+
+/// How many numbers are few.
+const FEW: usize = 3;
+/// How large they may be: every dtype but bool holds them.
+const SMALL: i64 = 64;
+
+/// Returns the small integers of a domain of few.
+#[allow(clippy::cast_possible_truncation)]
+fn few(domain: &Domain) -> Option<Vec<i32>> {
+    let mut all: Vec<i64> = match domain {
+        Domain::Integers { lo, hi, .. } if hi.checked_sub(*lo)? < 3 => (*lo..=*hi).collect(),
+        Domain::OneOf(all) if all.iter().all(|v| v.fract() == 0.0 && v.abs() <= 64.0) => {
+            all.iter().map(|v| *v as i64).collect()
+        }
+        _ => return None,
+    };
+    all.sort_unstable();
+    all.dedup();
+    let small = all.iter().all(|v| (-SMALL..=SMALL).contains(v));
+    (small && !all.is_empty() && all.len() <= FEW).then(|| all.iter().map(|v| *v as i32).collect())
 }
 
 fn plain(token: &Token) -> Option<Arg> {

@@ -88,6 +88,8 @@ impl Elements {
         }
         let number = c.atoms.len();
         let bits = bits_of(dtype).filter(|_| number < ATOMS)?;
+        // A float above 0 has no sign.
+        let unsigned = dtype.is_float() && self.floats_of(at).is_some_and(|(low, _)| low > 0.0);
         let vector = (0..bits)
             .map(|bit| {
                 // The highest bits come first, those of all values beside one another.
@@ -95,6 +97,7 @@ impl Elements {
                 c.diagram.variable(u32::try_from(level).ok()?)
             })
             .collect::<Option<Vector>>()?;
+        let vector = if unsigned { vector::with_top(&vector, Ref::FALSE)? } else { vector };
         c.atoms.push((at, vector.clone()));
         Some(vector)
     }
