@@ -189,10 +189,7 @@ fn covers(e: &mut Elements, all: ExprId, some: ExprId) -> bool {
         let names_it =
             |i: IndexId, e: &Elements| e.places_in(i).iter().any(|p| matches!(p, Place::Bound(l, _) if *l == level));
         let once = at.iter().filter(|i| names_it(**i, e)).count() == 1;
-        let Some(left) = e.scale(*j, crate::sym::Dim::Fixed(-1)) else { return false };
-        let Some(last) = e.plus(size, crate::sym::Dim::Fixed(-1)) else { return false };
-        let Some(left) = e.shift(left, last) else { return false };
-        once && e.at_least_zero(*j) == Some(true) && e.at_least_zero(left) == Some(true)
+        once && e.is_place_of(*j, size) == Some(true)
     })
 }
 

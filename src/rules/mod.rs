@@ -19,6 +19,7 @@ pub mod definedness;
 pub mod element;
 pub mod field;
 pub mod fingerprint;
+mod guards;
 mod masks;
 pub mod meaning;
 mod movement;

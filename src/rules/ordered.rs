@@ -291,16 +291,7 @@ impl Speaker<'_> {
         let part = self.e.scale(own, Dim::Fixed(by))?;
         let rest = self.e.difference(index, part)?;
         let at = self.e.scale(rest, Dim::Fixed(by.checked_neg()?))?;
-        let place = self.e.index_value(Dtype::I64, at)?;
-        let inside = match (size.fixed(), self.e.integers_of(place)) {
-            (Some(size), Some((low, high))) => low >= 0 && high < size,
-            _ => {
-                let left = self.e.scale(at, Dim::Fixed(-1))?;
-                let last = self.e.plus(size, Dim::Fixed(-1))?;
-                let left = self.e.shift(left, last)?;
-                self.e.at_least_zero(at) == Some(true) && self.e.at_least_zero(left) == Some(true)
-            }
-        };
+        let (inside, place) = (self.e.is_place_of(at, size)?, self.e.index_value(Dtype::I64, at)?);
         let names = self.e.places_below(place).iter().any(is_own);
         Some((inside && !names).then_some(place))
     }

@@ -398,17 +398,19 @@ pub struct Chosen {
     pub falls: Option<usize>,
     /// Which one says whether they are given in order.
     pub ordered: Option<usize>,
+    /// Which one says whether equal elements stay in their order.
+    pub stable: Option<usize>,
     /// Whether the second argument says which one is given, counted from 1.
     pub counted: bool,
 }
 
 const fn chosen(target: &'static str, dim: usize, falls: Option<usize>) -> Chosen {
-    Chosen { target, dim, falls, ordered: None, counted: false }
+    Chosen { target, dim, falls, ordered: None, stable: None, counted: false }
 }
 
 const CHOSEN: &[Chosen] = &[
     chosen("aten.sort.default", 1, Some(2)),
-    chosen("aten.sort.stable", 2, Some(3)),
+    Chosen { stable: Some(1), ..chosen("aten.sort.stable", 2, Some(3)) },
     Chosen { ordered: Some(4), ..chosen("aten.topk.default", 2, Some(3)) },
     Chosen { counted: true, ..chosen("aten.kthvalue.default", 2, None) },
     chosen("aten.cummax.default", 1, None),

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! `x + -0.0`, `x - 0.0`, `x * 1` and `x / 1` are `x`; `x * -1` is `-x`; `a - b` is `a + (-b)`; sums and products commute; a sign passes through
-//! products and quotients, and is lost to both operands where it is lost to them; `x / 2^k` is `x * 2^-k` where the dtype has both, and `x * (1 / s)` is `x / s` where the host says that `s` is such a power; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
+//! products and quotients, and is lost to both operands where it is lost to them, and where a number is multiplied by itself; `x / 2^k` is `x * 2^-k` where the dtype has both, and `x * (1 / s)` is `x / s` where the host says that `s` is such a power; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
 //! Over the reals, where one of two chosen numbers is 0 wherever the other is not, their sum is the one that is not.
 //!
 //! ## When it is wrong
@@ -129,6 +129,11 @@ impl Elements {
     }
 
     fn multiplied(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
+        if let (true, Some((Op::Abs, [inner]))) = (a == b, self.op_of(a)) {
+            let inner = *inner;
+            self.by("abs-of-product");
+            return self.raw(Op::Mul, dtype, &[inner, inner]);
+        }
         for (x, y) in [(a, b), (b, a)] {
             match self.float(y) {
                 Some(1.0) => {

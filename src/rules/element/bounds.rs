@@ -10,8 +10,10 @@
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::element::cast::round;
+use crate::rules::element::index::IndexId;
 use crate::rules::element::make::{width, wrapped};
 use crate::rules::element::pick::less_a_multiple;
+use crate::sym::Dim;
 
 /// How deep expressions are looked into.
 const DEPTH: usize = 12;
@@ -20,6 +22,19 @@ impl Elements {
     /// Says that every element of a source lies between two integers.
     pub fn lies_between(&mut self, source: SourceId, low: i64, high: i64) {
         self.between.insert(source, (low, high));
+    }
+
+    /// Whether an index surely is a place of a dimension of that size.
+    pub(in crate::rules) fn is_place_of(&mut self, at: IndexId, size: Dim) -> Option<bool> {
+        let left = self.scale(at, Dim::Fixed(-1))?;
+        let last = self.plus(size, Dim::Fixed(-1))?;
+        let left = self.shift(left, last)?;
+        if self.at_least_zero(at) == Some(true) && self.at_least_zero(left) == Some(true) {
+            return Some(true);
+        }
+        let number = self.index_value(Dtype::I64, at)?;
+        let ends = size.fixed().zip(self.integers_of(number));
+        Some(ends.is_some_and(|(size, (low, high))| low >= 0 && high < size))
     }
 
     /// Says that every element of a source is a float between two.

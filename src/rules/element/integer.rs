@@ -91,7 +91,7 @@ impl Elements {
     fn rounded_up_by_rest(&mut self, dtype: Dtype, all: &[(Product, i64)]) -> Option<Option<Sum>> {
         for (k, (product, factor)) in all.iter().enumerate() {
             let [more] = product.as_slice() else { continue };
-            let Some(rest) = self.is_left(*more) else { continue };
+            let Some((rest, above)) = self.is_left(*more) else { continue };
             for (j, (product, other)) in all.iter().enumerate() {
                 let ([quotient], true) = (product.as_slice(), factor == other) else { continue };
                 let Some((x, by)) = self.quotient_by_number(*quotient) else { continue };
@@ -101,7 +101,8 @@ impl Elements {
                 let minus = self.integer_op(Op::Neg, dtype, &[left])?;
                 let most = self.integers_of(x).and_then(|(_, high)| high.checked_add(by.checked_sub(1)?));
                 let holds = most.zip(ends(dtype)).is_some_and(|(most, (_, end))| most <= end);
-                if ![left, minus].contains(&rest) || !holds {
+                // What is left is not negative.
+                if rest != left && (above || rest != minus) || !holds {
                     continue;
                 }
                 let above = self.integer(dtype, by.checked_sub(1)?)?;
@@ -118,16 +119,18 @@ impl Elements {
         Some(None)
     }
 
-    /// Returns the integer of which a truth, as a number, says that it is not 0.
-    fn is_left(&self, x: ExprId) -> Option<ExprId> {
+    /// Returns the integer of which a truth, as a number, says that it is not 0, or that it is above 0, and whether it says that.
+    fn is_left(&self, x: ExprId) -> Option<(ExprId, bool)> {
         let (Op::Cast, [truth]) = self.op_of(x)? else { return None };
-        let (Op::Not, [equal]) = self.op_of(*truth)? else { return None };
-        match self.op_of(*equal)? {
-            (Op::Eq, [rest, zero]) if self.number(*zero) == Some(0) && self.dtype(*rest) == self.dtype(x) => {
-                Some(*rest)
-            }
-            _ => None,
-        }
+        let (rest, zero, above) = match self.op_of(*truth)? {
+            (Op::Not, [equal]) => match self.op_of(*equal)? {
+                (Op::Eq, [rest, zero]) => (*rest, *zero, false),
+                _ => return None,
+            },
+            (Op::Lt, [zero, rest]) => (*rest, *zero, true),
+            _ => return None,
+        };
+        (self.number(zero) == Some(0) && self.dtype(rest) == self.dtype(x)).then_some((rest, above))
     }
 
     /// Returns what is divided by a positive number, rounded down, and the number.

@@ -3,17 +3,20 @@
 //! ## What it says
 //! Where a dimension is put in order, the places that are told are all of its places, each once; so are integers of which the host says it. What
 //! puts such places in order themselves undoes them: `p[argsort(p)]` is each place in its turn, and so is `argsort(p)[p]`. The greatest, the least, "any", a sum of integers,
-//! or of real numbers, over all places is the same in another order of them.
+//! or of real numbers, over all places is the same in another order of them. Where an element comes in an order that leaves equal ones as they stand is how
+//! many are less, and how many equal ones stand before it.
 //!
 //! ## When it is wrong
 //! Places that may be told twice, or that are not all (`topk`), undo nothing. A sum of floats bit by bit is another one in another order, and of two
-//! zeros the kernel's order says which is the greater one.
+//! zeros the kernel's order says which is the greater one. A NaN, which is less than nothing, comes last: of such floats no places are counted.
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source, SourceId, Tensor};
 use crate::rules::element::index::{IndexId, Place};
+use crate::rules::element::make::width;
 use crate::rules::element::rebuild::Moves;
 use crate::rules::table::chosen_by;
 use crate::sym::Dim;
@@ -116,6 +119,67 @@ impl Elements {
             }
             _ => Some(None),
         }
+    }
+
+    /// Returns whether two expressions are equal once where an element comes in order is how many come before it.
+    pub fn equal_ranked(&mut self, dtype: Dtype, sizes: &[Dim], ends: [ExprId; 2]) -> bool {
+        let [Some(a), Some(b)] = ends.map(|end| self.with_ranks(end)) else { return false };
+        if [a, b] == ends {
+            return false;
+        }
+        let [a, b] = [a, b].map(|expr| self.tensor(Tensor { dtype, sizes: sizes.into(), expr }));
+        let equal = self.equal_tensors(a, b);
+        if equal {
+            self.by("places-counted");
+        }
+        equal
+    }
+
+    fn with_ranks(&mut self, root: ExprId) -> Option<ExprId> {
+        let mut others: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+        for id in self.below(root) {
+            let Some(Form::Load(source, at)) = self.expr(id).map(|x| x.form.clone()) else { continue };
+            if let Some(rank) = self.rank(source, &at)? {
+                others.insert(id, rank);
+            }
+        }
+        if others.is_empty() { Some(root) } else { self.with_others(root, &others) }
+    }
+
+    /// Returns how many elements of a dimension come before one where equal ones stay in their order; `None` within of what undoes other places.
+    fn rank(&mut self, source: SourceId, at: &[IndexId]) -> Option<Option<ExprId>> {
+        let Some(Source::Call { target, tokens, kids, item: 1 }) =
+            self.undone_by(source).and_then(|own| self.source_of(own)).cloned()
+        else {
+            return Some(None);
+        };
+        let chosen = chosen_by(&target)?;
+        let says = |at: Option<usize>, truth| at.and_then(|k| tokens.get(k)) == Some(&Token::Bool(truth));
+        let x = self.tensor_of(*kids.first()?)?.clone();
+        let (stable, falls) = (says(chosen.stable, true), says(chosen.falls, true));
+        let ordered = if x.dtype.is_float() { self.floats_of(x.expr).is_some() } else { width(x.dtype).is_some() };
+        let dim = along(tokens.get(chosen.dim)?, x.sizes.len())?;
+        let (size, own) = (*x.sizes.get(dim)?, *at.get(dim)?);
+        if !stable || !ordered || !falls && !says(chosen.falls, false) || at.len() != x.sizes.len() {
+            return Some(None);
+        }
+        let level = self.highest_level(x.expr).into_iter().chain(self.levels_in(at)).max();
+        let level = level.map_or(0, |l| l.saturating_add(1));
+        let place = self.place(Place::Bound(level, size));
+        let mut there: SmallVec<[IndexId; 4]> = at.into();
+        *there.get_mut(dim)? = place;
+        let here = self.moved(x.expr, &Moves { vars: at.into(), bound: None })?;
+        let there = self.moved(x.expr, &Moves { vars: there, bound: None })?;
+        let (first, second) = if falls { (here, there) } else { (there, here) };
+        let less = self.op(Op::Lt, Dtype::Bool, &[first, second])?;
+        let equal = self.op(Op::Eq, Dtype::Bool, &[here, there])?;
+        let apart = self.difference(own, place)?;
+        let apart = self.shift(apart, Dim::Fixed(-1))?;
+        let ahead = self.at_least_zero_expr(apart)?;
+        let tied = self.op(Op::And, Dtype::Bool, &[equal, ahead])?;
+        let before = self.op(Op::Or, Dtype::Bool, &[less, tied])?;
+        let each = self.op(Op::Cast, Dtype::I64, &[before])?;
+        self.reduced(Fold::Sum, level, &[size], each).map(Some)
     }
 
     /// Returns the source and the index of the element that an index is.

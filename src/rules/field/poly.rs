@@ -496,7 +496,16 @@ impl Field<'_> {
             let factors = std::mem::take(&mut term.factors);
             for (atom, exponent) in factors {
                 let atom = self.atom_moved(&atom, name, at)?;
-                self.multiply(&mut term, atom, exponent)?;
+                let truth = match &atom {
+                    Atom::Leaf(id) if self.e.dtype(*id) == Some(Dtype::Bool) => self.e.number(*id),
+                    _ => None,
+                };
+                match truth {
+                    // What is true there is 1.
+                    Some(0) => (term.number, term.scale) = (0.0, 0.0),
+                    Some(_) => {}
+                    None => self.multiply(&mut term, atom, exponent)?,
+                }
             }
         }
         Some(term)
@@ -511,15 +520,12 @@ impl Field<'_> {
         let own = self.e.scale(own, Dim::Fixed(by))?;
         let rest = self.e.difference(index, own)?;
         let at = self.e.scale(rest, Dim::Fixed(by.checked_neg()?))?;
-        let left = self.e.scale(at, Dim::Fixed(-1))?;
-        let last = self.e.plus(size, Dim::Fixed(-1))?;
-        let left = self.e.shift(left, last)?;
         let mut names = false;
         for place in self.e.places_in(at) {
             let within = |x| self.e.names_below(x).iter().any(|(level, _)| *level == name);
             names |= is_own(&place) || matches!(place, Place::Data(x) if within(x));
         }
-        let inside = self.e.at_least_zero(at) == Some(true) && self.e.at_least_zero(left) == Some(true);
+        let inside = self.e.is_place_of(at, size)?;
         (inside && !names).then_some(at)
     }
 }

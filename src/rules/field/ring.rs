@@ -108,7 +108,25 @@ impl Field<'_> {
                 Some(truth) => Some(truth),
                 None => Self::leaf(id),
             },
-            _ => self.stepped(id),
+            _ => match self.of_equal_data(id)? {
+                Some(equal) => Self::leaf(equal),
+                None => self.stepped(id),
+            },
         }
+    }
+
+    /// Two integers of the data that are equal are one index less another that is 0.
+    fn of_equal_data(&mut self, truth: ExprId) -> Option<Option<ExprId>> {
+        let Some((Op::Eq, [apart, zero])) = self.e.op_of(truth) else { return Some(None) };
+        let (apart, none) = (*apart, self.e.number(*zero) == Some(0));
+        let Some(Expr { dtype: Dtype::I64, form: Form::Poly(products), kids }) = self.e.expr(apart).cloned() else {
+            return Some(None);
+        };
+        let ([(1, 1), (1, -1)] | [(1, -1), (1, 1)], [a, b], true) = (&*products, kids.as_slice(), none) else {
+            return Some(None);
+        };
+        let (a, b) = (self.e.data_index(*a)?, self.e.data_index(*b)?);
+        let apart = self.e.difference(a, b)?;
+        self.e.is_zero_expr(apart).map(Some)
     }
 }

@@ -47,6 +47,10 @@ fn compared(e: &Elements, condition: ExprId) -> Option<(ExprId, ExprId, bool)> {
 }
 
 fn bounded(e: &mut Elements, value: ExprId, op: Op, (x, at): (ExprId, ExprId)) -> Option<ExprId> {
+    // By itself it is as large as it is.
+    if value == x {
+        return Some(value);
+    }
     let bound = e.op(op, e.dtype(x)?, &[x, at])?;
     let others = FxHashMap::from_iter([(x, bound)]);
     e.with_others(value, &others)

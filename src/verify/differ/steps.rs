@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::{Arg, BodyId, Dtype, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::{Base, Bound, CallSite, Operator, Registry, SharesWhen};
+use crate::rules::element::arena::Op;
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::table::{Meaning, meaning};
 
@@ -61,6 +62,7 @@ fn counted(graph: &Graph, registry: &Registry, within: bool, depth: usize) -> St
     let widest = if floats.contains(&Dtype::F64) { 8 } else { 4 };
     steps.floats = floats;
     let (mut reached, masked, held) = (reached(graph, registry), masked(graph), held(graph, registry));
+    let whole = whole(graph, registry);
     if within {
         reached.extend(nodes.iter().copied());
     }
@@ -72,7 +74,7 @@ fn counted(graph: &Graph, registry: &Registry, within: bool, depth: usize) -> St
         steps.unset |= operator.facts.unset || operator.effects.opaque;
         let defined = operator.facts.discrete.then(|| steps_within(graph, registry, *node, depth)).flatten();
         let is_defined = defined.is_some();
-        count(&mut steps, graph, *node, operator, (widest, is_defined), (&reached, &masked, &held));
+        count(&mut steps, graph, *node, operator, (widest, is_defined), (&reached, &masked, &held, &whole));
         if let Some(inner) = defined {
             sum(&mut steps.discrete, inner.discrete);
             sum(&mut steps.comparisons, inner.comparisons);
@@ -124,7 +126,12 @@ fn count(
     node: NodeId,
     operator: &Operator,
     (widest, is_defined): (usize, bool),
-    (reached, masked, held): (&FxHashSet<NodeId>, &FxHashSet<NodeId>, &FxHashMap<NodeId, Dtype>),
+    (reached, masked, held, whole): (
+        &FxHashSet<NodeId>,
+        &FxHashSet<NodeId>,
+        &FxHashMap<NodeId, Dtype>,
+        &FxHashSet<NodeId>,
+    ),
 ) {
     let add = |n: &mut usize| *n = n.saturating_add(1);
     if let ValueType::Tensor(t) = graph.ty(node)
@@ -147,9 +154,11 @@ fn count(
     // What asks which elements are masked asks for no number.
     let asks = compares && names_infinity(graph, node) && graph.operands(node).all(|n| masked.contains(&n));
     let untouched = has_one_body(graph) && !graph.operands(node).any(|n| reached.contains(&n));
+    // An integer that is converted to one is what it is.
+    let is_whole = is_cast(operator) && graph.operands(node).all(|n| whole.contains(&n));
     // So are places and counts of elements that no rounding reached.
     let whole = to_whole && results.iter().all(|d| !d.is_float() && !d.is_complex());
-    let decided = asks || untouched && (compares || whole && operator.facts.discrete);
+    let decided = asks || is_whole || untouched && (compares || whole && operator.facts.discrete);
     if !is_item && !decided && !is_defined && (operator.facts.discrete || from_float && to_whole && !moves(operator)) {
         let name = match operator.facts.shares {
             Some(SharesWhen::Converted) => format!("to {:?}", results.first()),
@@ -228,6 +237,32 @@ fn held(graph: &Graph, registry: &Registry) -> FxHashMap<NodeId, Dtype> {
         held.extend(found.map(|d| (node, d)));
     }
     held
+}
+
+/// Returns the floats that are integers: what was rounded to one, and bounded by others or chosen of them.
+fn whole(graph: &Graph, registry: &Registry) -> FxHashSet<NodeId> {
+    let mut whole: FxHashSet<NodeId> = FxHashSet::default();
+    for node in graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call) {
+        let Some(operator) = registry.get(graph.target(maker(graph, node))) else { continue };
+        let is_whole = |a: &Arg| match a {
+            Arg::Node(n) => whole.contains(n) || !tensors(graph.ty(*n)).iter().any(|d| d.is_float()),
+            Arg::Float(v) => v.fract() == 0.0,
+            Arg::Int(_) | Arg::None => true,
+            _ => false,
+        };
+        let args = graph.args(node);
+        let found = match meaning(&operator.target) {
+            Some(Meaning::Unary(Op::Round) | Meaning::Ceil | Meaning::Trunc | Meaning::Floor) => true,
+            Some(Meaning::Clamp | Meaning::Bound(_) | Meaning::Binary(Op::Max | Op::Min)) => args.iter().all(is_whole),
+            Some(Meaning::Where) => args.iter().skip(1).all(is_whole),
+            Some(Meaning::Full | Meaning::FullLike) => args.iter().skip(1).take(1).all(is_whole),
+            _ => moves(operator) && graph.operands(node).count() > 0 && args.iter().all(is_whole),
+        };
+        if found && tensors(graph.ty(node)).iter().all(|d| d.is_float()) {
+            whole.insert(node);
+        }
+    }
+    whole
 }
 
 /// Whether no argument is a number that may become an element.

@@ -32,7 +32,16 @@ pub fn is_bounded(
     stated: &FxHashMap<SourceId, Domain>,
 ) -> Option<bool> {
     // What is made of the same steps is rounded alike, where none of them takes a rounding for more than it is.
-    if x.expr == y.expr && !e.wider && finite.is_empty() && rounding::is_followed(e, x.expr)? {
+    let plain = !e.wider && finite.is_empty();
+    if plain && x.expr == y.expr && rounding::is_followed(e, x.expr)? {
+        return Some(true);
+    }
+    // So is what sums the same elements in another order.
+    if plain
+        && let Some(Some((a, b))) = e.cut_and_joined(x.expr, y.expr)
+        && a == b
+        && rounding::is_followed(e, a)?
+    {
         return Some(true);
     }
     // Both are one over the reals: that is worth more work than to look whether they are.

@@ -136,7 +136,7 @@ fn shown(l: &mut Lowering<'_, '_>, a: ValueId, b: ValueId) -> Option<Names> {
                 let ends = (x.expr, y.expr);
                 let alike = x.dtype == y.dtype && x.sizes.len() == y.sizes.len();
                 let alike = alike && x.sizes.iter().zip(&y.sizes).all(|(a, b)| e.same_size(*a, *b));
-                let sizes = x.sizes.clone();
+                let (dtype, sizes) = (x.dtype, x.sizes.clone());
                 let x = e.tensor(Tensor { dtype: x.dtype, sizes: x.sizes, expr: x.expr });
                 let y = e.tensor(Tensor { dtype: y.dtype, sizes: y.sizes, expr: y.expr });
                 if l.f.checking.now {
@@ -144,7 +144,8 @@ fn shown(l: &mut Lowering<'_, '_>, a: ValueId, b: ValueId) -> Option<Names> {
                     agree.then_some(())?;
                     continue;
                 }
-                let equal = e.equal_tensors(x, y)
+                let equal = alike && e.equal_ranked(dtype, &sizes, ends.into())
+                    || e.equal_tensors(x, y)
                     || alike && Field::equal_as_ring(e, ends.0, ends.1)
                     || alike && Field::equal_each_named(e, ends.0, ends.1)
                     || alike && e.equal_divided(ends.0, ends.1)

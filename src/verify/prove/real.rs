@@ -17,7 +17,7 @@ use crate::analysis::{Place, Stamp, places_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType, View};
 use crate::ops::{Bound, CallSite, Operator, SideEffect, Total};
-use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId};
+use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId, Tensor};
 use crate::rules::field::{BesideZero, Field};
 use crate::rules::fingerprint::Over;
 use crate::rules::meaning::{Array, Meant, Speaker};
@@ -101,7 +101,51 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
             return true;
         }
     }
-    false
+    [Ends::Common, Ends::Nowhere].into_iter().any(|ends| equal_but_for_nan(f, reals, (a, b), ends, fuel))
+}
+
+/// Whether two values are equal bit by bit, but that the second one shows a NaN that the first one hides, or another zero.
+fn equal_but_for_nan(
+    f: &mut Functional<'_>,
+    reals: &mut Reals,
+    (a, b): (ValueId, ValueId),
+    ends: Ends,
+    fuel: &mut usize,
+) -> bool {
+    let terms = region(f, a, b, f.budget.region.min(512), ends).terms;
+    let near = terms.keys().any(|class| f.store.is_near(*class));
+    if near || f.checking.now || f.kinds.sees_nan {
+        return false;
+    }
+    let given = (*fuel).min(f.budget.work);
+    let e = Elements::bit_by_bit(f.sizes.symbols().clone(), f.sizes.settled_names(), given);
+    let speaker = Speaker { registry: f.registry, e, over_reals: false };
+    let names: FxHashMap<_, _> = f.store.targets().map(|(c, t)| (c, t.to_string())).collect();
+    let mut l = Lowering { f: &mut *f, terms, names, speaker, meant: FxHashMap::default() };
+    let free = without_guards(&mut l, reals, a, b);
+    *fuel = fuel.saturating_sub(given.saturating_sub(l.speaker.e.fuel));
+    let Some(free) = free else { return false };
+    let defined = std::mem::take(&mut l.speaker.e.defined);
+    f.defined.extend(defined);
+    reals.assumed.extend(free);
+    reals.ways.push((f.store.shown_of(a), f.store.shown_of(b)));
+    reals.pairs.push((a, b));
+    reals.beside_zero.push(BesideZero::default());
+    true
+}
+
+/// Returns what is free where two values are equal once what hides NaN in the first one is left out.
+fn without_guards(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) -> Option<Vec<Source>> {
+    let (Meant::One(x), Meant::One(y)) = (l.meant(a)?, l.meant(b)?) else { return None };
+    let bare = l.speaker.e.without_guards(x.expr)?;
+    let [x, y] = [(x, Some(bare)), (y, None)]
+        .map(|(one, expr)| Tensor { dtype: one.dtype, sizes: one.sizes, expr: expr.unwrap_or(one.expr) });
+    let roots = [x.expr, y.expr];
+    let near = sources(&l.speaker.e, &roots).iter().any(|(_, s)| matches!(s, Source::Value(id) if l.f.store.is_near(*id)));
+    let [x, y] = [l.speaker.e.tensor(x), l.speaker.e.tensor(y)];
+    (!near && l.speaker.e.equal_tensors(x, y)).then_some(())?;
+    let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
+    free_values(l, &roots, infinite)
 }
 
 /// The same of two values looked into beyond what they have in common.
