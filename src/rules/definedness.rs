@@ -212,6 +212,13 @@ fn reached(e: &mut Elements, root: ExprId, choices: usize) -> Option<FxHashSet<E
         {
             let (x, y) = (self::reached(e, *x, choices)?, self::reached(e, *y, choices)?);
             reached.extend(x.intersection(&y).copied());
+            // What is not chosen leaves a NaN.
+            if let Some((Op::Eq, [p, q])) = e.op_of(*c)
+                && p == q
+                && y.contains(p)
+            {
+                reached.extend(x.iter().copied());
+            }
             let [holds, fails] = decided(e, *c, choices, CONDITIONS)?;
             reached.extend(x.intersection(&holds).chain(y.intersection(&fails)).copied());
         }

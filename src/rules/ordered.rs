@@ -320,6 +320,7 @@ impl Speaker<'_> {
             (Some((Op::Neg, [inner])), Fold::Least) if x.dtype.is_float() => (Fold::Most, *inner),
             _ => (fold, x.expr),
         };
+        let expr = self.e.without_exact_factors(expr);
         if let (Fold::Most, Token::Int(along)) = (fold, &dim)
             && let Some(place) = self.only_place(&x, usize::try_from(*along).ok()?)?
         {

@@ -32,6 +32,29 @@ pub(in crate::rules) struct Peeled {
 }
 
 impl Elements {
+    /// Returns a float without the powers of two that multiply it, where none of its products leaves its dtype: no two numbers become one.
+    pub(in crate::rules) fn without_exact_factors(&self, root: ExprId) -> ExprId {
+        let (mut at, mut by) = (root, 1.0_f64);
+        while let Some((Op::Mul, [a, b])) = self.op_of(at) {
+            let (x, factor) = match (self.float(*a), self.float(*b)) {
+                (None, Some(v)) => (*a, v),
+                (Some(v), None) => (*b, v),
+                _ => break,
+            };
+            if !(1.0..=1024.0).contains(&factor) || factor.to_bits() & ((1 << 52) - 1) != 0 {
+                break;
+            }
+            (at, by) = (x, by * factor);
+        }
+        let Some((low, high)) = self.floats_of(at) else { return root };
+        let most = match self.dtype(at) {
+            Some(Dtype::F16) => 60_000.0,
+            Some(Dtype::Bf16 | Dtype::F32 | Dtype::F64) => 1e38,
+            _ => return root,
+        };
+        if low.abs().max(high.abs()) * by <= most { at } else { root }
+    }
+
     /// Takes off what rises or falls with the one child that depends on the place along a dimension.
     pub(in crate::rules) fn peeled(&mut self, root: ExprId, dim: usize) -> Option<Peeled> {
         let mut out = Peeled { inner: root, falls: false, steps: Vec::new() };

@@ -137,11 +137,17 @@ impl Field<'_> {
             false => (e.unrolled(a)?, e.unrolled(b)?),
         };
         let holds = |found: Option<bool>| found == Some(true);
-        let bends = Self::has_signs(e, &[a, b]) || Self::chooses_by_order(e, &[a, b]);
+        let (bare_a, bare_b) = (Self::of_numbers(e, a)?, Self::of_numbers(e, b)?);
+        let asks = (bare_a, bare_b) != (a, b);
+        let bends = asks || Self::has_signs(e, &[a, b]) || Self::chooses_by_order(e, &[a, b]);
         if !bends || !holds(hides_no_nan(e, a, b)) || !holds(is_turned_by_no_nan(e, a, b)) {
             return Some(false);
         }
         let shows = shows_what_turns(e, b)?;
+        let (a, b) = (bare_a, bare_b);
+        if asks && holds(Self::same_value(e, dtype, a, b)) {
+            return Some(true);
+        }
         let (a, b) = (Self::as_choices(e, dtype, a)?, Self::as_choices(e, dtype, b)?);
         let equal = |e: &mut Elements, a, b| Self::same_value(e, dtype, a, b) == Some(true);
         if e.equal_by_cases((a, b), SIGNS, &mut |e, a, b| equal(e, a, b)) {
@@ -165,6 +171,20 @@ impl Field<'_> {
         let alike = e.equal_by_cases((x, y), SIGNS, &mut |e, a, b| equal(e, a, b));
         e.within.pop();
         Some(alike)
+    }
+
+    /// Returns an expression in which floats that are chosen where a number equals itself are those that are.
+    fn of_numbers(e: &mut Elements, root: ExprId) -> Option<ExprId> {
+        let mut truths: Vec<(ExprId, bool)> = Vec::new();
+        for id in e.below(root) {
+            if let Some((Op::Eq, [x, y])) = e.op_of(id)
+                && x == y
+                && e.dtype(*x).is_some_and(|d| d.is_float())
+            {
+                truths.push((id, true));
+            }
+        }
+        e.with_truths(root, &truths)
     }
 
     /// Returns an expression in which bounds and magnitudes are choices.
@@ -735,7 +755,25 @@ impl Field<'_> {
                 let inverse = self.power(&under, -1)?;
                 self.times(&over, &inverse)
             }
+            Real::Sin | Real::Cos if matches!(x.terms.as_slice(), [one] if one.number.abs() == 2.0) => {
+                self.of_double(function, &x)
+            }
             Real::Tanh | Real::Erf | Real::Sin | Real::Cos => self.odd_or_even(function, &x),
+        }
+    }
+
+    /// `sin(2 * x)` is `2 * sin(x) * cos(x)`, `cos(2 * x)` is `1 - 2 * sin(x) * sin(x)`.
+    fn of_double(&mut self, function: Real, x: &Rc<Poly>) -> Option<Poly> {
+        let half = Rc::new(self.plus(&Poly::default(), x, 0.5)?);
+        let sine = self.odd_or_even(Real::Sin, &half)?;
+        let other = if function == Real::Sin { self.odd_or_even(Real::Cos, &half)? } else { sine.clone() };
+        let product = self.times(&sine, &other)?;
+        match function {
+            Real::Sin => self.plus(&Poly::default(), &product, 2.0),
+            _ => {
+                let one = Poly::number(1.0)?;
+                self.plus(&one, &product, -2.0)
+            }
         }
     }
 

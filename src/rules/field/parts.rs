@@ -393,6 +393,10 @@ impl Elements {
                 Form::IsZero(i) => (i, true),
                 _ => continue,
             };
+            // What a reduction within binds has no one place here.
+            if self.names_below(id).iter().any(|(level, _)| *level < r.level) {
+                continue;
+            }
             if only
                 && r.by.ones
                 && r.fold == Fold::Sum

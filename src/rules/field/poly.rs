@@ -160,7 +160,14 @@ impl Field<'_> {
     }
 
     fn product(&mut self, x: &Product, y: &Product) -> Option<Product> {
-        let y = if x.binders.is_empty() { y.clone() } else { self.fresh(y)? };
+        // Neither binds what the other binds within.
+        let within = !x.binders.is_empty() || x.factors.iter().any(|(a, _)| !matches!(a, Atom::Leaf(_)));
+        let mut y = if within && !y.binders.is_empty() { self.fresh(y)? } else { y.clone() };
+        if !x.binders.is_empty() {
+            for (atom, _) in &mut y.factors {
+                *atom = self.bound_otherwise(atom, &x.binders)?;
+            }
+        }
         let mut out = x.clone();
         out.number *= y.number;
         out.scale = out.number.abs();

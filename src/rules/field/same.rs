@@ -90,6 +90,7 @@ impl Field<'_> {
                 for (k, (other, of)) in b.iter().enumerate() {
                     if !used.contains(&k) && self.e.same_size(*size, *of) {
                         let (mut naming, mut used) = (naming.clone(), used.clone());
+                        naming.retain(|(from, to)| from != name && to != other);
                         naming.push((*name, *other));
                         used.push(k);
                         next.push((naming, used));
@@ -358,6 +359,75 @@ impl Field<'_> {
             *name = new;
         }
         Some(out)
+    }
+
+    /// Returns a factor in which no dimension that is bound within has one of these names.
+    pub(super) fn bound_otherwise(&mut self, atom: &Atom, taken: &Binders) -> Option<Atom> {
+        if !self.binds_any(atom, taken)? {
+            return Some(atom.clone());
+        }
+        Some(match atom {
+            Atom::Leaf(_) => atom.clone(),
+            Atom::Sum(p) => Atom::Sum(Rc::new(self.sum_bound_otherwise(p, taken)?)),
+            Atom::Call(function, kids) => {
+                let mut all = Vec::with_capacity(kids.len());
+                for kid in kids.iter() {
+                    all.push(self.sum_bound_otherwise(kid, taken)?);
+                }
+                let mut function = function.clone();
+                if let Function::Most(own) = &mut function {
+                    for (name, _) in own.iter_mut().filter(|b| taken.iter().any(|t| t.0 == b.0)) {
+                        let new = self.next;
+                        self.next = self.next.checked_add(1)?;
+                        for kid in &mut all {
+                            *kid = self.poly_renamed(kid, *name, new)?;
+                        }
+                        *name = new;
+                    }
+                }
+                Atom::Call(function, all.into_iter().map(Rc::new).collect())
+            }
+        })
+    }
+
+    fn sum_bound_otherwise(&mut self, p: &Poly, taken: &Binders) -> Option<Poly> {
+        let mut out = p.clone();
+        for term in &mut out.terms {
+            for (atom, _) in &mut term.factors {
+                *atom = self.bound_otherwise(atom, taken)?;
+            }
+            for (name, _) in term.binders.iter_mut().filter(|b| taken.iter().any(|t| t.0 == b.0)) {
+                let new = self.next;
+                self.next = self.next.checked_add(1)?;
+                for (atom, _) in &mut term.factors {
+                    *atom = self.renamed(atom, *name, new)?;
+                }
+                *name = new;
+            }
+        }
+        Some(out)
+    }
+
+    /// Whether a dimension of one of these names is bound within a factor.
+    fn binds_any(&mut self, atom: &Atom, taken: &Binders) -> Option<bool> {
+        let is_taken = |own: &Binders| own.iter().any(|b| taken.iter().any(|t| t.0 == b.0));
+        let mut open = vec![atom];
+        while let Some(atom) = open.pop() {
+            self.e.spend(1)?;
+            let sums: &[Rc<Poly>] = match atom {
+                Atom::Leaf(_) => continue,
+                Atom::Sum(p) => std::slice::from_ref(p),
+                Atom::Call(Function::Most(own), _) if is_taken(own) => return Some(true),
+                Atom::Call(_, kids) => kids,
+            };
+            for term in sums.iter().flat_map(|p| &p.terms) {
+                if is_taken(&term.binders) {
+                    return Some(true);
+                }
+                open.extend(term.factors.iter().map(|(a, _)| a));
+            }
+        }
+        Some(false)
     }
 
     /// Returns a factor with one dimension by another name.
