@@ -217,7 +217,9 @@ impl Field<'_> {
                 // That of a cosine is 1 less that of the sine.
                 Atom::Call(function, _) if is_cosine(function) => *exponent >= 2,
                 Atom::Sum(_) => *exponent > 0,
-                Atom::Leaf(id) => e.few_of(*id).is_some_and(|all| usize::try_from(*exponent).is_ok_and(|n| n >= all.len())),
+                Atom::Leaf(id) => {
+                    e.few_of(*id).is_some_and(|all| usize::try_from(*exponent).is_ok_and(|n| n >= all.len()))
+                }
                 _ => false,
             };
             let Some(k) = now.terms.iter().position(|t| t.factors.iter().any(open)) else {

@@ -138,10 +138,14 @@ fn equal_but_for_nan(
 fn without_guards(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: ValueId) -> Option<Vec<Source>> {
     let (Meant::One(x), Meant::One(y)) = (l.meant(a)?, l.meant(b)?) else { return None };
     let bare = l.speaker.e.without_guards(x.expr)?;
-    let [x, y] = [(x, Some(bare)), (y, None)]
-        .map(|(one, expr)| Tensor { dtype: one.dtype, sizes: one.sizes, expr: expr.unwrap_or(one.expr) });
+    let [x, y] = [(x, Some(bare)), (y, None)].map(|(one, expr)| Tensor {
+        dtype: one.dtype,
+        sizes: one.sizes,
+        expr: expr.unwrap_or(one.expr),
+    });
     let roots = [x.expr, y.expr];
-    let near = sources(&l.speaker.e, &roots).iter().any(|(_, s)| matches!(s, Source::Value(id) if l.f.store.is_near(*id)));
+    let near =
+        sources(&l.speaker.e, &roots).iter().any(|(_, s)| matches!(s, Source::Value(id) if l.f.store.is_near(*id)));
     let [x, y] = [l.speaker.e.tensor(x), l.speaker.e.tensor(y)];
     (!near && l.speaker.e.equal_tensors(x, y)).then_some(())?;
     let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
