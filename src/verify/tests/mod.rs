@@ -1,5 +1,6 @@
-//! What needs the inside of the judge to be tested: the journal's way beside the whole graph's, and what judging costs.
+//! What needs the inside of the judge to be tested: the journal's way beside the whole graph's, what judging costs, and what rules alone do not show.
 
 mod journal;
 mod linear;
 pub(in crate::verify) mod programs;
+mod scopes;
