@@ -74,6 +74,7 @@ families! {
     "known ends" Real "rounding/known.rs" []
     "masks" Real "masks.rs" []
     "fingerprints" Real "fingerprint/mod.rs" ["fingerprints"]
+    "values as they are chosen" Real "rounding/within.rs" []
     "absorption" Real "rounding/absorb.rs" []
 }
 

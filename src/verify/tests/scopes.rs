@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use crate::formats::text::domain::Domain;
+use crate::verify::JudgeOptions;
 use crate::verify::findings::Findings;
 use crate::verify::judge::edit::judge_graphs;
 use crate::verify::replay::Replay;
 use crate::verify::tests::programs::{program, registry};
 use crate::verify::verdict::Finding;
-use crate::verify::JudgeOptions;
 
 /// Asserts that rules show neither program to be the other.
 #[track_caller]

@@ -2,7 +2,8 @@
 //!
 //! ## What it says
 //! Each bit of an expression is a function of the bits of what stands in it that has no bits of its own kind (elements, floats compared, products).
-//! Functions are kept as ordered decision diagrams, of which each function has one: equal diagrams are equal bits for all inputs.
+//! Functions are kept as ordered decision diagrams, of which each function has one: equal diagrams are equal bits for all inputs. A float of which
+//! the host says that it is above 0 has no bit of sign.
 //!
 //! ## When it is wrong
 //! Numbers wrap around at their width; shifts, quotients and remainders are those by numbers; a quotient rounds as its operator says.
