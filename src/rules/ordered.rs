@@ -275,7 +275,8 @@ impl Speaker<'_> {
             Some((Op::Choose, [truth, yes, no])) => {
                 let floats = self.e.float(*yes).zip(self.e.float(*no)).is_some_and(|(yes, no)| yes > no);
                 let whole = self.e.number(*yes).zip(self.e.number(*no)).filter(|_| !x.dtype.is_float());
-                if !floats && !whole.is_some_and(|(yes, no)| yes > no) {
+                let above = floats || whole.is_some_and(|(yes, no)| yes > no);
+                if !above {
                     return Some(None);
                 }
                 *truth
