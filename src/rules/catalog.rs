@@ -38,7 +38,7 @@ families! {
     "choices" Exact "element/choose.rs" ["bound-by-assumption" "bound-by-range" "bound-itself" "bound-of-sum" "bound-past-all" "bounds-together" "choose-equal" "choose-not" "choose-truth" "greater-of-opposites" "magnitude-with-sign" "not-less"]
     "picks" Exact "element/pick.rs" ["choose-greater" "choose-greater-number" "greatest-magnitude" "remainder-of-cut"]
     "held integers" Exact "element/held.rs" ["held-before-integers"]
-    "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-bound" "compare-by-comparison" "compare-indices" "compare-magnitude" "compare-opposites" "compare-ranges" "count-is-any" "difference-is-zero" "greater-is-itself" "not-less-than-itself" "product-is-zero"]
+    "comparisons" Exact "element/compare.rs" ["compare-before-cast" "compare-bound" "compare-by-comparison" "compare-indices" "compare-magnitude" "compare-opposites" "compare-product" "compare-ranges" "count-is-any" "difference-is-zero" "greater-is-itself" "not-less-than-itself" "product-is-zero"]
     "numbers" Exact "element/numbers.rs" ["compare-numbers"]
     "integers in order" Exact "element/lattice.rs" ["order-of-integers"]
     "integers" Exact "element/integer.rs" ["bits-apart" "division-by-range" "division-is-shift" "divisions-compose" "integer-ring" "quotient-of-index" "quotient-rounded-up" "remainder-by-quotient"]

@@ -1,7 +1,7 @@
 //! Complex numbers as two real ones.
 //!
 //! ## What it says
-//! A complex tensor is that of its real parts and that of its imaginary parts. What moves elements moves both; signs and conjugates are those of
+//! A complex tensor is that of its real parts and that of its imaginary parts. What moves elements moves both, and fills up both with zeros; signs and conjugates are those of
 //! the parts. Over the reals sums and differences are, too; a product, of matrices as well, is `ac - bd` and `ad + bc`, a magnitude the root of the sum of both
 //! squares. A real number is a complex one whose imaginary part is 0.
 //!
@@ -205,5 +205,7 @@ fn is_moved_by_parts(c: &Said<'_, '_>, known: Option<Meaning>, over_reals: bool)
         )
     );
     let sums = known == Some(Meaning::Sum(Fold::Sum));
+    // Beside them are zeros in both parts.
+    let moves = moves || known == Some(Meaning::Pad) && matches!(c.arg(2), Arg::None | Arg::Int(0) | Arg::Float(0.0));
     moves || over_reals && sums || c.operator.facts.step.is_some() || c.operator.facts.same_as.is_some()
 }

@@ -236,6 +236,12 @@ impl<'r> Speaker<'r> {
             }
             return Some(found);
         }
+        if let ValueType::Tensor(t) = &ty
+            && t.dtype.is_complex()
+            && let Some(found) = self.complex_elsewhere(&call)
+        {
+            return Some(found);
+        }
         self.each(&call, &ty, |s, c| s.elsewhere(c))
     }
 
@@ -378,6 +384,43 @@ impl<'r> Speaker<'r> {
 
     /// Returns the result of a call of which nothing is known: a function of elements where it is pointwise, else of whole tensors.
     fn elsewhere(&mut self, c: &Said<'_, '_>) -> Option<Array> {
+        let (tokens, kids) = self.given(c)?;
+        let alike = kids.windows(2).all(|pair| matches!(pair, [a, b] if a.dtype == b.dtype));
+        let plain_alpha = c.named("alpha").is_none_or(|a| matches!(a, Arg::Int(1)));
+        if c.operator.pointwise && c.item.is_none() && alike && !kids.is_empty() && plain_alpha {
+            if let Some(found) = self.function_of_narrow(c, &tokens, &kids)? {
+                return Some(found);
+            }
+            let mut each: Vec<ExprId> =
+                kids.iter().map(|k| self.broadcast(k, &c.result.sizes)).collect::<Option<_>>()?;
+            if c.operator.commutes && tokens.iter().all(|t| *t == Token::Child) && !each.is_sorted() {
+                self.e.applied.insert("operands-exchanged");
+                each.sort_unstable();
+            }
+            let form = Form::Named(c.operator.target.clone(), tokens.into());
+            let expr = self.e.named(c.result.dtype, form, &each)?;
+            let (dtype, sizes, device) = (c.result.dtype, c.result.sizes.clone(), c.result.device.clone());
+            return Some(Array { dtype, sizes, device, expr });
+        }
+        let source = self.source_of_call(c, tokens, kids);
+        self.looked_up(c.result, source)
+    }
+
+    /// The same of one that gives complex numbers.
+    fn complex_elsewhere(&mut self, c: &Said<'_, '_>) -> Option<Meant> {
+        let (tokens, kids) = self.given(c)?;
+        let source = self.source_of_call(c, tokens, kids);
+        self.complex_looked_up(c.result, source)
+    }
+
+    fn source_of_call(&mut self, c: &Said<'_, '_>, tokens: Vec<Token>, kids: Vec<Array>) -> Source {
+        let kids = kids.into_iter().map(|a| self.e.tensor(Tensor { dtype: a.dtype, sizes: a.sizes, expr: a.expr }));
+        let kids = kids.collect();
+        Source::Call { target: c.operator.target.clone(), tokens: tokens.into(), kids, item: c.item.unwrap_or(0) }
+    }
+
+    /// Returns what a call is given of which nothing is known, where that tells all of its result.
+    fn given(&mut self, c: &Said<'_, '_>) -> Option<(Vec<Token>, Vec<Array>)> {
         if !self.e.are_settled(&c.result.sizes) || c.operator.facts.sees_layout(|name| c.named(name)) {
             return None;
         }
@@ -397,31 +440,7 @@ impl<'r> Speaker<'r> {
             let function = crate::rules::table::real(&c.operator.target);
             function.filter(|_| kids.len() == 1)?;
         }
-        let alike = kids.windows(2).all(|pair| matches!(pair, [a, b] if a.dtype == b.dtype));
-        let plain_alpha = c.named("alpha").is_none_or(|a| matches!(a, Arg::Int(1)));
-        if c.operator.pointwise && c.item.is_none() && alike && !kids.is_empty() && plain_alpha {
-            if let Some(found) = self.function_of_narrow(c, &tokens, &kids)? {
-                return Some(found);
-            }
-            let mut each: Vec<ExprId> =
-                kids.iter().map(|k| self.broadcast(k, &c.result.sizes)).collect::<Option<_>>()?;
-            if c.operator.commutes && tokens.iter().all(|t| *t == Token::Child) && !each.is_sorted() {
-                self.e.applied.insert("operands-exchanged");
-                each.sort_unstable();
-            }
-            let form = Form::Named(c.operator.target.clone(), tokens.into());
-            let expr = self.e.named(c.result.dtype, form, &each)?;
-            let (dtype, sizes, device) = (c.result.dtype, c.result.sizes.clone(), c.result.device.clone());
-            return Some(Array { dtype, sizes, device, expr });
-        }
-        let kids = kids.into_iter().map(|a| self.e.tensor(Tensor { dtype: a.dtype, sizes: a.sizes, expr: a.expr }));
-        let source = Source::Call {
-            target: c.operator.target.clone(),
-            tokens: tokens.into(),
-            kids: kids.collect(),
-            item: c.item.unwrap_or(0),
-        };
-        self.looked_up(c.result, source)
+        Some((tokens, kids))
     }
 
     /// Over the reals a function of one narrow float is that of the number, rounded.
@@ -452,8 +471,11 @@ impl<'r> Speaker<'r> {
                                 out.push(Token::Child);
                                 kids.push(a.clone());
                             }
-                            // Of a function of both parts nothing is known.
-                            Meant::Complex(_) | Meant::Unsaid => return None,
+                            Meant::Complex(parts) => {
+                                out.extend([Token::Other("complex".into()), Token::Child, Token::Child]);
+                                kids.extend(parts.iter().cloned());
+                            }
+                            Meant::Unsaid => return None,
                             Meant::Size(Dim::Fixed(v)) => out.push(Token::Int(*v)),
                             Meant::Size(d) => out.push(Token::Dim(*d)),
                             Meant::Many(all) => {

@@ -205,6 +205,10 @@ impl Speaker<'_> {
                 width(to).filter(|_| to != Dtype::Bool)?;
                 let (a, b) = (self.operand(c, c.arg(0), to, false)?, self.operand(c, c.arg(1), to, false)?);
                 self.e.number(b).filter(|n| *n > 0)?;
+                // Of what is not negative it is left of the one that rounds down, too.
+                if self.e.integers_of(a).is_some_and(|(low, _)| low >= 0) {
+                    return self.e.op(Op::Rem, to, &[a, b]);
+                }
                 let over = self.e.op(Op::DivTrunc, to, &[a, b])?;
                 let multiple = self.e.op(Op::Mul, to, &[over, b])?;
                 self.e.op(Op::Sub, to, &[a, multiple])
@@ -426,6 +430,8 @@ impl Speaker<'_> {
         if matches!(op, Op::Shl | Op::Shr) && to == Dtype::Bool {
             return None;
         }
+        // A product of truths holds where both do.
+        let op = if op == Op::Mul && to == Dtype::Bool { Op::And } else { op };
         self.e.op(op, to, &[a, b])
     }
 
@@ -470,6 +476,10 @@ impl Speaker<'_> {
             None | Some(Arg::None) => (0..rank).collect(),
             Some(one_dim @ Arg::Int(_)) if rank > 0 => vec![one(one_dim)?],
             Some(Arg::Int(_)) => Vec::new(),
+            // Of one number there is no other dimension.
+            Some(list) if rank == 0 => {
+                list.items()?.iter().all(|d| matches!(d, Arg::Int(0 | -1))).then(Vec::new)?
+            }
             Some(list) => match list.items()? {
                 [] => (0..rank).collect(),
                 many => many.iter().map(one).collect::<Option<_>>()?,

@@ -144,6 +144,10 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
     match operator.facts.shares {
         None => maybe,
         Some(SharesWhen::Itself) => same,
+        Some(SharesWhen::View) if from.sizes == to.sizes => same,
+        Some(SharesWhen::View) => Some(Shares::View(operand)),
+        Some(SharesWhen::Real) if from.dtype.is_complex() => maybe,
+        Some(SharesWhen::Real) => same,
         Some(SharesWhen::Converted) => match (argument("copy"), argument("memory_format")) {
             (Some(Arg::Bool(true)), _) => None,
             (_, format) if from.device == to.device && is_format(format, MemoryFormat::Preserve) => same,

@@ -13,6 +13,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, new_full, &["aten.new_full.default"]),
     (Exact, |b| arange(b, 1), &["aten.arange.default"]),
     (Exact, |b| arange(b, 2), &["aten.arange.start"]),
+    (Exact, iota, &["prims.iota.default"]),
     (Exact, fill, &["aten.fill.Scalar", "aten.fill.Tensor"]),
     (Exact, |b| done![b.t(0)?.call("fill.Scalar", args![0])], &["aten.zero.default"]),
     (Exact, eye, &["aten.eye.default", "aten.eye.m"]),
@@ -47,6 +48,15 @@ fn arange(b: &Builder<'_>, given: usize) -> Made {
     let (start, end) = if given == 1 { (Arg::Int(0), b.arg(0)) } else { (b.arg(0), b.arg(1)) };
     let device = Arg::Device(own.device.clone());
     done![b.op("arange.start_step", args![start, end, 1; dtype = own.dtype, device = device])]
+}
+
+/// So many integers, a step apart.
+fn iota(b: &Builder<'_>) -> Made {
+    let (own, step) = (b.own_tensor()?, b.int("step")?);
+    b.only(matches!(own.dtype, Dtype::I64 | Dtype::I32) && step != 0, "this dtype, or no step")?;
+    let end = b.size_op("add", b.arg("start"), b.size_op("mul", b.arg("length"), step));
+    let device = Arg::Device(own.device.clone());
+    done![b.op("arange.start_step", args![b.arg("start"), end, step; dtype = own.dtype, device = device])]
 }
 
 fn fill(b: &Builder<'_>) -> Made {

@@ -310,7 +310,10 @@ fn soft_margin(b: &Builder<'_>) -> Made {
 /// What each class is above the right one less the margin, to a power, weighed by the right class; the mean over classes.
 fn multi_margin(b: &Builder<'_>) -> Made {
     let (x, y, power, margin) = (b.t(0)?, b.t(1)?, b.float(2)?, b.float(3)?);
-    b.only(x.rank() == 2 && y.rank() == 1, "other than rows of classes")?;
+    // One sample is a row, one number a row of one class.
+    let row = x.rank() < 2 && y.rank() < 2;
+    let (x, y) = if row { (x.reshape(vec![1.into(), (-1).into()]), y.reshape(vec![Arg::Int(1)])) } else { (x, y) };
+    b.only(x.rank() == 2 && y.rank() == 1 && (!row || y.fixed(0)? == 1), "other than rows of classes")?;
     b.only(power == 1.0 || power == 2.0, "another power")?;
     let right = y.unsqueeze(-1);
     let above = (x - x.call("gather", args![1, right]) + margin).call("clamp_min", args![0]);
@@ -320,5 +323,6 @@ fn multi_margin(b: &Builder<'_>) -> Made {
         None => powered,
     };
     let others = weighed.call("scatter.value", args![1, right, 0]);
-    reduced(b, others.mean(&[1], false), b.int(5)?)
+    let each = others.mean(&[1], false);
+    reduced(b, if row { each.squeeze(0) } else { each }, b.int(5)?)
 }

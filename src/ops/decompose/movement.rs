@@ -534,7 +534,8 @@ fn block_diag(b: &Builder<'_>) -> Made {
     let mut blocks = Vec::new();
     let mut width = 0_i64;
     for t in b.ts(0)? {
-        let block = t.to(dtype).pad_rank(2_usize.saturating_sub(t.rank()));
+        // A vector is a row.
+        let block = (t.rank()..2).fold(t.to(dtype), |block, _| block.unsqueeze(0));
         let own = block.fixed(1)?;
         blocks.push((block, width, own));
         width = width.saturating_add(own);

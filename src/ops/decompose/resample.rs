@@ -14,12 +14,16 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| by_sizes(b, "upsample_trilinear3d.default", 3), &["aten.upsample_trilinear3d.vec"]),
     (Exact, |b| by_sizes(b, "_upsample_nearest_exact3d.default", 3), &["aten._upsample_nearest_exact3d.vec"]),
     (Exact, |b| nearest(b, 1, 0.0), &["aten.upsample_nearest1d.default"]),
+    (Exact, |b| nearest(b, 2, 0.0), &["aten.upsample_nearest2d.default"]),
     (Exact, |b| nearest(b, 3, 0.0), &["aten.upsample_nearest3d.default"]),
     (Exact, |b| nearest(b, 1, 0.5), &["aten._upsample_nearest_exact1d.default"]),
     (Exact, |b| nearest(b, 2, 0.5), &["aten._upsample_nearest_exact2d.default"]),
     (Exact, |b| nearest(b, 3, 0.5), &["aten._upsample_nearest_exact3d.default"]),
     (Real, affine_grid, &["aten.affine_grid_generator.default"]),
-    (Real, linear1d, &["aten.upsample_linear1d.default"]),
+    (Real, |b| linear(b, 1), &["aten.upsample_linear1d.default"]),
+    (Real, |b| linear(b, 2), &["aten.upsample_bilinear2d.default"]),
+    (Real, |b| linear(b, 3), &["aten.upsample_trilinear3d.default"]),
+    (Real, cubic, &["aten.upsample_bicubic2d.default"]),
     (Exact, grid_sampler, &["aten.grid_sampler.default"]),
 ];
 
@@ -80,13 +84,92 @@ fn scaled(b: &Builder<'_>, size: i64, scale: f64) -> Result<i64, CallFault> {
     Ok(product as i64)
 }
 
-/// As an image of one row.
-fn linear1d(b: &Builder<'_>) -> Made {
-    let x = b.t(0)?.unsqueeze(2);
-    let mut sizes = vec![Arg::Int(1)];
-    sizes.extend(b.sizes(1));
-    let given = args![x, sizes, b.arg(2), Arg::None, b.arg(3)];
-    done![b.op("upsample_bilinear2d.default", given).squeeze(2)]
+/// Where along a dimension behind batch and channels each place of the result is read, lying along the first of the dimensions that are left.
+#[allow(clippy::cast_precision_loss)] // Sizes are far below 2^53.
+fn read_at<'b>(b: &'b Builder<'_>, x: T<'b>, sizes: &[i64], d: usize) -> Result<T<'b>, CallFault> {
+    let own = x.fixed(signed(d.saturating_add(2)))?;
+    let size = sizes.get(d).copied().unwrap_or(0);
+    b.only(own > 0 && size > 0, "nothing to choose from")?;
+    let corners = b.flag("align_corners")?;
+    let step = match b.opt_float(d.saturating_add(3))? {
+        _ if corners && size > 1 => own.saturating_sub(1) as f64 / size.saturating_sub(1) as f64,
+        _ if corners => 0.0,
+        Some(scale) if scale > 0.0 => 1.0 / scale,
+        _ => own as f64 / size as f64,
+    };
+    let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    let line = b.op("arange.default", args![size; dtype = x.dtype(), device = device]);
+    let line = if corners { line * step } else { (line + 0.5) * step - 0.5 };
+    Ok(line.pad_rank(sizes.len().saturating_sub(d).saturating_sub(1)))
+}
+
+/// Elements at places along the dimensions behind batch and channels.
+fn looked_up<'b>(x: T<'b>, places: &[T<'b>]) -> T<'b> {
+    let indices: Vec<Arg> = [Arg::None, Arg::None].into_iter().chain(places.iter().map(|p| Arg::from(*p))).collect();
+    x.call("index.Tensor", args![indices])
+}
+
+/// Between the samples on both sides along each dimension, by how far a place is from the first.
+fn linear(b: &Builder<'_>, spatial: usize) -> Made {
+    let x = b.t(0)?;
+    b.only(matches!(x.dtype(), Dtype::F32 | Dtype::F64), "this dtype")?;
+    let sizes = b.ints_of(1, spatial)?;
+    let (mut ends, mut shares) = (Vec::new(), Vec::new());
+    for d in 0..spatial {
+        let line = read_at(b, x, &sizes, d)?.call("clamp_min", args![0.0]);
+        let first = line.to(Dtype::I64);
+        let last = x.fixed(signed(d.saturating_add(2)))?.saturating_sub(1);
+        ends.push([first, (first + 1).call("clamp_max", args![last])]);
+        shares.push((line - first).clamp(0.0, 1.0));
+    }
+    let corners = 0..1_usize << spatial;
+    let side = |corner: usize, d: usize| corner >> spatial.saturating_sub(d).saturating_sub(1) & 1;
+    let mut values: Vec<T<'_>> = corners
+        .map(|corner| {
+            let pairs = ends.iter().enumerate();
+            let places: Vec<T<'_>> = pairs.filter_map(|(d, pair)| pair.get(side(corner, d)).copied()).collect();
+            looked_up(x, &places)
+        })
+        .collect();
+    for share in shares.iter().rev() {
+        let pairs = values.chunks_exact(2);
+        values = pairs.filter_map(|p| p.first().zip(p.last())).map(|(p, q)| *p + (*q - *p) * *share).collect();
+    }
+    values.first().map(|v| vec![(*v).into()]).ok_or_else(|| b.unsupported("this number of dimensions"))
+}
+
+/// How much of each of the four samples around a place that lies so far behind the second.
+fn cubic_weights<'b>(t: T<'b>) -> [T<'b>; 4] {
+    const A: f64 = -0.75;
+    let near = |t: T<'b>| (t * (A + 2.0) - (A + 3.0)) * t * t + 1.0;
+    let far = |t: T<'b>| ((t * A - 5.0 * A) * t + 8.0 * A) * t - 4.0 * A;
+    [far(t + 1.0), near(t), near(t.minus_from(1.0)), far(t.minus_from(2.0))]
+}
+
+/// Of the four samples around a place along both dimensions, the first one of the nearest outside.
+fn cubic(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    b.only(matches!(x.dtype(), Dtype::F32 | Dtype::F64), "this dtype")?;
+    let sizes = b.ints_of(1, 2)?;
+    let (mut places, mut weights) = (Vec::new(), Vec::new());
+    for d in 0..2 {
+        let line = read_at(b, x, &sizes, d)?;
+        let below = line.op("floor");
+        let last = x.fixed(signed(d.saturating_add(2)))?.saturating_sub(1);
+        let first = below.to(Dtype::I64);
+        places.push([first - 1, first, first + 1, first + 2].map(|at| at.clamp(0, last)));
+        weights.push(cubic_weights((line - below).clamp(0.0, 1.0)));
+    }
+    let ([rows, columns], [down, across]) = (places.as_slice(), weights.as_slice()) else {
+        return Err(b.unsupported("this number of dimensions"));
+    };
+    let weighed = |values: Vec<T<'_>>, by: &[T<'_>; 4]| {
+        values.into_iter().zip(by).map(|(v, w)| v * *w).reduce(|sum, v| sum + v).map(T::id)
+    };
+    let row = |at: &T<'_>| weighed(columns.iter().map(|column| looked_up(x, &[*at, *column])).collect(), across);
+    let rows = rows.iter().map(row).collect::<Option<Vec<_>>>();
+    let made = rows.and_then(|rows| weighed(rows.into_iter().map(|id| b.value(id)).collect(), down));
+    made.map(|id| vec![id.into()]).ok_or_else(|| b.unsupported("nothing to choose from"))
 }
 
 fn grid_sampler(b: &Builder<'_>) -> Made {
@@ -102,12 +185,12 @@ fn grid_sampler(b: &Builder<'_>) -> Made {
 /// Of each dimension the sample that stands nearest: a place times the ratio of the sizes, or one over the scale, rounded down.
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // PyTorch computes places as f32.
 fn nearest(b: &Builder<'_>, spatial: usize, offset: f64) -> Made {
-    let mut x = b.t(0)?;
+    let x = b.t(0)?;
     let sizes = b.ints_of(1, spatial)?;
     let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
+    let mut places = Vec::new();
     for (d, size) in sizes.into_iter().enumerate() {
-        let axis = signed(d.saturating_add(2));
-        let own = x.fixed(axis)?;
+        let own = x.fixed(signed(d.saturating_add(2)))?;
         b.only(own > 0 && size > 0, "nothing to choose from")?;
         let ratio = match b.opt_float(d.saturating_add(2))? {
             Some(scale) if scale > 0.0 => (1.0 / scale) as f32,
@@ -115,10 +198,15 @@ fn nearest(b: &Builder<'_>, spatial: usize, offset: f64) -> Made {
         };
         let line = b.op("arange.default", args![size; dtype = Dtype::F32, device = device.clone()]);
         let line = if offset == 0.0 { line } else { line + offset };
-        let line = (line * f64::from(ratio)).to(Dtype::I64).clamp(0, own.saturating_sub(1));
-        x = x.call("index_select", args![axis, line]);
+        let mut line = (line * f64::from(ratio)).to(Dtype::I64);
+        // The last one may be rounded to what lies behind.
+        let last = (size.saturating_sub(1) as f32 + offset as f32) * ratio;
+        if last >= own as f32 {
+            line = line.clamp(0, own.saturating_sub(1));
+        }
+        places.push(line.pad_rank(spatial.saturating_sub(d).saturating_sub(1)));
     }
-    done![x]
+    done![looked_up(x, &places)]
 }
 
 /// A grid of places between -1 and 1, by the matrix of each image.

@@ -332,6 +332,10 @@ pub enum SharesWhen {
     Alone,
     /// Where there is a view of the operand in the result's sizes.
     Reshaped,
+    /// It is a view of the operand, or that itself where it has its sizes.
+    View,
+    /// It is the operand where that holds real numbers.
+    Real,
 }
 
 impl SharesWhen {
@@ -343,6 +347,8 @@ impl SharesWhen {
             "undropped" => SharesWhen::Undropped,
             "alone" => SharesWhen::Alone,
             "reshaped" => SharesWhen::Reshaped,
+            "view" => SharesWhen::View,
+            "real" => SharesWhen::Real,
             _ => return None,
         })
     }
@@ -369,6 +375,10 @@ pub struct Facts {
     pub if_given: Option<Box<str>>,
     /// `#reshapes`: gives its operand another shape or other memory in place.
     pub reshapes: bool,
+    /// `#same-call=TARGET`: it is that operator under another name, with the same arguments.
+    pub same_call: Option<Box<str>>,
+    /// `#runs-once`: runs the one body that it is given, once, with all that follows it.
+    pub runs_once: bool,
     /// `#unset`: leaves to chance what is in its results.
     pub unset: bool,
     /// `#copies`: the result and what is written is the second operand, converted and repeated to the first.
@@ -520,6 +530,8 @@ impl Facts {
             "functionalizes" if value == "arguments" => self.functionalizes = Some(Functionalizes::Arguments),
             "functionalizes" if value == "bases" => self.functionalizes = Some(Functionalizes::Bases),
             "functional-of" => self.functional_of = Some(value.into()),
+            "runs-once" => self.runs_once = true,
+            "same-call" => self.same_call = Some(value.into()),
             "unset" => self.unset = true,
             "one-memory" => self.one_memory = true,
             "copies" => self.copies = true,

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself; none is less than itself, a NaN neither. Conversions that lose nothing keep order
-//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
+//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`, and `|x| == c`, above 0, is `x == -c` or `x == c`; `x * c == 0`, of a magnitude of `c` of at least 1, is `x == 0`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
 //!
 //! ## When it is wrong
 //! `c <= max(x, c)` is false where `x` is NaN: of such nothing is said. With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -28,11 +28,15 @@ impl Elements {
             (_, Some(x), Some(v), _) => (x, v, false),
             _ => return Some(None),
         };
-        if !self.exact || op == Op::Eq || v.is_nan() {
+        if !self.exact || v.is_nan() || op == Op::Eq && v <= 0.0 {
             return Some(None);
         }
         self.by("compare-magnitude");
         let (low, high) = (self.rounded(dtype, -v)?, self.rounded(dtype, v)?);
+        if op == Op::Eq {
+            let (below, above) = (self.compared(op, x, low)?, self.compared(op, x, high)?);
+            return Some(self.op(Op::Or, Dtype::Bool, &[below, above]));
+        }
         Some(if within {
             let (above, below) = (self.compared(op, low, x)?, self.compared(op, x, high)?);
             self.op(Op::And, Dtype::Bool, &[above, below])
@@ -40,6 +44,20 @@ impl Elements {
             let (above, below) = (self.compared(op, high, x)?, self.compared(op, x, low)?);
             self.op(Op::Or, Dtype::Bool, &[above, below])
         })
+    }
+
+    /// A multiple of a float by a number that is at least 1 is 0 where the float is, and nowhere else.
+    fn is_nothing_where(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let grows = |e: &Self, x: ExprId| e.float(x).is_some_and(|v| v.is_finite() && v.abs() >= 1.0);
+        for (product, zero) in [(a, b), (b, a)] {
+            let (Some((Op::Mul, [x, y])), Some(0.0)) = (self.op_of(product), self.float(zero)) else { continue };
+            let factor = if grows(self, *y) { *x } else { *y };
+            if op == Op::Eq && (grows(self, *x) || grows(self, *y)) {
+                self.by("compare-product");
+                return self.compared(op, factor, zero).map(Some);
+            }
+        }
+        Some(None)
     }
 
     /// The greater of two of which one is a number is not above another number that is at least that, where the other is not; the lesser of two likewise.
@@ -150,6 +168,9 @@ impl Elements {
         }
         if let Some(both) = self.magnitude_compared(op, a, b)? {
             return Some(both);
+        }
+        if let Some(inner) = self.is_nothing_where(op, a, b)? {
+            return Some(inner);
         }
         let (a, b) = if op == Op::Eq { (a.min(b), a.max(b)) } else { (a, b) };
         if let (Some(x), Some(y)) = (self.floats_of(a), self.floats_of(b)) {

@@ -1,7 +1,8 @@
 //! Between which numbers a float lies, by the comparisons of it with numbers that are assumed.
 //!
 //! ## What it says
-//! Comparisons of one float with numbers say others: what is more than 4 is more than 0. What is neither less nor more than a number is that number.
+//! Comparisons of one float with numbers say others: what is more than 4 is more than 0. What is neither less nor more than a number is that number. What is
+//! at most a number, and not that, is less; each number is at most infinity.
 //! A bound of what lies on one side of it is the one or the other.
 //!
 //! ## When it is wrong
@@ -35,6 +36,12 @@ impl Between {
         if high < self.high || high <= self.high && below {
             (self.high, self.below) = (high, below);
         }
+        self
+    }
+
+    fn without(mut self, number: f64) -> Between {
+        self.above |= number >= self.low && number <= self.low;
+        self.below |= number >= self.high && number <= self.high;
         self
     }
 
@@ -83,13 +90,17 @@ impl Elements {
     /// Returns where a float lies.
     fn lies(&self, x: ExprId) -> Between {
         let mut out = Between::ALL;
+        let mut others = Vec::new();
         for (id, holds) in &self.truths {
             let Some((op @ (Op::Lt | Op::Le | Op::Eq), [a, b])) = self.op_of(*id) else { continue };
+            out.ordered |= *holds && op == Op::Eq && *a == x && *b == x;
             if let Some((_, number, first)) = self.with_number(*a, *b).filter(|(y, ..)| *y == x) {
                 out = out.told(op, number, first, *holds);
+                others.extend((op == Op::Eq && !holds).then_some(number));
             }
         }
-        out
+        // An end that it is not is left out.
+        others.into_iter().fold(out, Between::without)
     }
 
     /// Returns what is known of a comparison of a float with a number.

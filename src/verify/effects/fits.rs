@@ -18,6 +18,7 @@ use crate::term::sizes::Sizes;
 use crate::term::term::Side;
 use crate::verify::effects::definition::by_definition;
 use crate::verify::effects::raises::integers_of;
+use crate::verify::effects::trace::runs_nothing;
 use crate::verify::effects::windows::grid_fits;
 use crate::verify::effects::{contract, quantised};
 use crate::verify::functional::identities::{equal_operand, strided_step};
@@ -45,12 +46,14 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     let view = f.view(side);
     let Known::As(operator, bound) = Known::of(view, f.registry, node) else { return false };
     // A call that only orders streams takes what it is given.
-    if only_orders(operator) {
+    if only_orders(operator) || runs_nothing(view, operator, node) {
         return true;
     }
     // A list of tensors is of one at least.
-    let is_empty =
-        operator.schema.params.first().is_some_and(|p| p.ty.holds_tensors()) && bound.get(0).nodes().next().is_none();
+    let is_number = operator.facts.numbers && matches!(bound.get(0), Arg::Int(_) | Arg::Float(_) | Arg::Bool(_));
+    let is_empty = operator.schema.params.first().is_some_and(|p| p.ty.holds_tensors())
+        && bound.get(0).nodes().next().is_none()
+        && !is_number;
     if view.hearsay(node).is_told()
         || is_empty
         || !is_held_by_memory(view, operator, node)
@@ -275,18 +278,30 @@ fn is_fixed_call(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Op
 /// Whether no argument asks for another layout, pinned memory, a memory format of some ranks only, or another device.
 fn has_plain_options(f: &mut Functional<'_>, side: Side, node: NodeId, bound: &Bound<'_>) -> bool {
     let view = f.view(side);
-    let devices: SmallVec<[&Device; 4]> =
-        tensor_operands(view, node).into_iter().filter_map(|p| f.tensor(side, p)).map(|t| &t.device).collect();
+    let types: SmallVec<[&TensorType; 4]> =
+        tensor_operands(view, node).into_iter().filter_map(|p| f.tensor(side, p)).collect();
+    let devices: SmallVec<[&Device; 4]> = types.iter().map(|t| &t.device).collect();
+    let ranks: SmallVec<[usize; 4]> = types.iter().map(|t| t.rank()).collect();
     let one_device = devices.windows(2).all(|pair| pair.first() == pair.last());
     let args = bound.args.iter().copied().chain(bound.extra.iter().map(|(_, a)| *a));
     one_device
         && args.into_iter().all(|a| match a {
             Arg::Layout(layout) => *layout == Layout::Strided,
-            Arg::MemoryFormat(format) => matches!(format, MemoryFormat::Preserve | MemoryFormat::Contiguous),
+            Arg::MemoryFormat(format) => takes_format(*format, &ranks),
             Arg::Device(device) => devices.iter().all(|d| *d == device),
             _ => true,
         })
         && !pins_memory(f, side, node, bound)
+}
+
+/// Whether tensors of so many dimensions have a memory format: that of images, and of volumes, is theirs alone.
+fn takes_format(format: MemoryFormat, ranks: &[usize]) -> bool {
+    let all = |rank: usize| !ranks.is_empty() && ranks.iter().all(|r| *r == rank);
+    match format {
+        MemoryFormat::Preserve | MemoryFormat::Contiguous => true,
+        MemoryFormat::ChannelsLast => all(4),
+        MemoryFormat::ChannelsLast3d => all(5),
+    }
 }
 
 /// Whether a number stands in the place of a tensor.

@@ -41,7 +41,8 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
     }
     let bound = f.registry.operator_of(view, node).and_then(|o| bind(o, view, node).map(|b| (o, b)));
     if let Some((operator, bound)) = &bound
-        && let Some(question) = within(f, side, node, operator, bound)
+        && let Some(question) =
+            within(f, side, node, operator, bound).or_else(|| from_either_end(f, side, node, operator, bound))
     {
         return Some(question);
     }
@@ -76,7 +77,8 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
         }
     }
     tokens.extend(f.told(own));
-    let callee = f.store.callee(stated.map_or(view.target(node), |o| &o.target));
+    let callee =
+        f.store.callee(stated.map_or(view.target(node), |o| o.facts.same_call.as_deref().unwrap_or(&o.target)));
     Some(f.store.of_term(Form::Of(Fact::Asks(callee), tokens.into()), children))
 }
 
@@ -101,6 +103,38 @@ fn within(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator,
     }
     let child = f.read(side, index, node);
     Some(f.store.of_term(Form::Of(Fact::Within, Box::new([Token::Dim(size)])), [child]))
+}
+
+/// The same of a call that counts places from either end of one dimension, or of all as one.
+fn from_either_end(
+    f: &mut Functional<'_>,
+    side: Side,
+    node: NodeId,
+    operator: &Operator,
+    bound: &Bound<'_>,
+) -> Option<ValueId> {
+    let view = f.view(side);
+    let at = operator.schema.param_index(operator.facts.reaches.as_ref()?)?;
+    let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?;
+    let sizes = from.sizes.clone();
+    let (index, size) = match bound.get(at).items() {
+        Some(all) => {
+            let mut given = all.iter().enumerate().filter(|(_, a)| **a != Arg::None);
+            let (dim, only) = given.next().filter(|_| given.next().is_none())?;
+            (only.as_node()?, *sizes.get(dim)?)
+        }
+        None if operator.facts.flat => (bound.get(at).as_node()?, f.sizes.product(&sizes)?),
+        None => return None,
+    };
+    let integers = f.tensor(side, place_of(view, index))?.dtype;
+    let plain = from.dtype.is_float() || from.dtype.is_integer() || from.dtype == Dtype::Bool;
+    let moves = bound.args.len() == 2 && !operator.effects.writes() && operator.facts.moves;
+    let known = plain && moves && !view.hearsay(node).is_told() && integers == Dtype::I64;
+    if !known || !f.sizes.is_settled(size) {
+        return None;
+    }
+    let child = f.read(side, index, node);
+    Some(f.store.of_term(Form::Of(Fact::Within, Box::new([Token::Dim(size), Token::Int(-1)])), [child]))
 }
 
 /// Whether a call that takes bags of rows surely finds each bag: all of one length, as offsets say that are counted, of plain floats; where each row has a weight, as many of these.

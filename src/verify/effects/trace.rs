@@ -5,7 +5,7 @@
 //! the storages.
 
 use crate::analysis::call::{self, Known};
-use crate::analysis::{place_of, type_of};
+use crate::analysis::{bodies_called, place_of, type_of};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, StrId, TensorType, ValueType, View};
 use crate::ops::{CallSite, Operator, Registry, SideEffect};
 use crate::sym::Symbols;
@@ -30,9 +30,19 @@ pub fn effect_of(view: &dyn View, registry: &Registry, node: NodeId) -> Option<E
     }
     match operator.effects.side {
         Some(SideEffect::Assert) => Some(Effect::Assertion),
+        Some(SideEffect::Control) if runs_nothing(view, operator, node) => None,
         Some(SideEffect::Print | SideEffect::Collective | SideEffect::Control) => Some(Effect::Ordered),
         Some(SideEffect::Stream | SideEffect::Record | SideEffect::Prefetch) | None => None,
     }
+}
+
+/// Returns whether a call runs a body once in which nothing stands, and that is given nothing.
+pub(super) fn runs_nothing(view: &dyn View, operator: &Operator, node: NodeId) -> bool {
+    let bodies = bodies_called(view, node);
+    let [body] = bodies.as_slice() else { return false };
+    operator.facts.runs_once
+        && view.operands(node).count() == 1
+        && view.nodes(*body).all(|n| view.kind(n) == NodeKind::Output)
 }
 
 /// Returns whether a call stands for one of another operator that has an effect, or that nobody described.

@@ -494,6 +494,10 @@ impl<'a> Functional<'a> {
         let view = self.view(key.side);
         let node = key.place.node;
         let Arguments { mut tokens, operands } = Arguments::bound(view, operator, bound, &mut self.sizes);
+        if operator.effects.side == Some(SideEffect::Assert) {
+            // What it says to a person is no part of what it asks.
+            tokens.retain(|t| !matches!(t, Token::Str(_)));
+        }
         let ordered = effect_of(view, self.registry, node) == Some(Effect::Ordered);
         if ordered {
             tokens.push(self.event(key));
@@ -527,7 +531,7 @@ impl<'a> Functional<'a> {
             children.push(self.layout(key.side, place_of(view, source)));
         }
         let form = Form::Call {
-            callee: self.store.callee(&operator.target),
+            callee: self.store.callee(operator.facts.same_call.as_deref().unwrap_or(&operator.target)),
             // Of two NaN the first is kept.
             commutes: !self.kinds.sees_nan
                 && operator.commutes

@@ -6,7 +6,7 @@
 
 use crate::analysis::{Event, FINAL_ORDER, Place, Stamp, call, place_of, tensor_operands};
 use crate::graph::{Arg, Dtype, NodeId};
-use crate::ops::{Bound, CallSite, Operator};
+use crate::ops::{Bound, CallSite, Given, Operator};
 use crate::term::call::Arguments;
 use crate::term::index_map::{Step, ViewMap};
 use crate::term::sizes::Dims;
@@ -192,6 +192,9 @@ impl<'a> Functional<'a> {
         if operator.facts.copies {
             return self.copied(own, event, &bound);
         }
+        if param == 0 && event.place.item == Place::WHOLE && self.registry.functional(operator).is_some_and(gives_itself) {
+            return Some(self.read(key.side, event.place.node, writer));
+        }
         let twin = self.twin(key.side, operator, event, writer);
         let called = twin.unwrap_or(operator);
         let bound = bind(called, view, writer)?;
@@ -353,6 +356,7 @@ impl<'a> Functional<'a> {
         // An `out` argument is no operand of the functional form: then the call has other arguments.
         let same_arguments = twin.schema.params.len() == schema.params.len();
         let fresh = !twin.effects.writes() && twin.effects.returns.iter().all(|r| r.is_empty());
+        let fresh = fresh || gives_itself(twin);
         // Numbers beyond what a narrow float holds are rounded at another place in the functional form.
         let narrow = self.tensor(side, event.place).is_none_or(|t| matches!(t.dtype, Dtype::F16 | Dtype::Bf16));
         let args = view.args(writer).iter().chain(view.kwargs(writer).iter().map(|(_, a)| a));
@@ -366,4 +370,10 @@ impl<'a> Functional<'a> {
         let (result, written) = (result.as_tensor()?, self.tensor(side, event.place)?);
         (result.dtype == written.dtype && self.sizes.all_same(&result.sizes, &written.sizes)).then_some(twin)
     }
+}
+
+/// Whether an operator gives its operand as it is: in place it leaves what is there.
+fn gives_itself(operator: &Operator) -> bool {
+    let same = operator.facts.same_as.as_ref().filter(|same| same.given == Given::Always);
+    same.and_then(|same| operator.schema.param_index(&same.param)) == Some(0) && operator.effects.view_of() == Some(0)
 }
