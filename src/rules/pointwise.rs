@@ -477,9 +477,7 @@ impl Speaker<'_> {
             Some(one_dim @ Arg::Int(_)) if rank > 0 => vec![one(one_dim)?],
             Some(Arg::Int(_)) => Vec::new(),
             // Of one number there is no other dimension.
-            Some(list) if rank == 0 => {
-                list.items()?.iter().all(|d| matches!(d, Arg::Int(0 | -1))).then(Vec::new)?
-            }
+            Some(list) if rank == 0 => list.items()?.iter().all(|d| matches!(d, Arg::Int(0 | -1))).then(Vec::new)?,
             Some(list) => match list.items()? {
                 [] => (0..rank).collect(),
                 many => many.iter().map(one).collect::<Option<_>>()?,

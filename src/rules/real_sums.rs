@@ -150,8 +150,12 @@ impl Speaker<'_> {
         if *transposed {
             return self.spread(c);
         }
-        let (strides, pads, steps) = (numbers(c.arg(3))?, numbers(c.arg(4))?, numbers(c.arg(5))?);
+        let (mut strides, mut pads, mut steps) = (numbers(c.arg(3))?, numbers(c.arg(4))?, numbers(c.arg(5))?);
         let rank = x.sizes.len().checked_sub(2)?;
+        // One number stands for all.
+        for list in [&mut strides, &mut pads, &mut steps].into_iter().filter(|l| l.len() == 1) {
+            *list = list.repeat(rank);
+        }
         let fits = w.sizes.len() == x.sizes.len() && [&strides, &pads, &steps].iter().all(|l| l.len() == rank);
         if !fits || x.dtype != to || w.dtype != to || c.result.sizes.len() != x.sizes.len() {
             return None;

@@ -68,7 +68,11 @@ pub(in crate::analysis) fn home_of_typed(view: &dyn View, registry: &Registry, p
         home.push(Shares::Maybe(Place::of(place.node)));
     }
     for alias in aliases(operator, place.item) {
-        for node in bound.get(alias.param).nodes() {
+        let each = operator.facts.shares == Some(SharesWhen::Each) && place.item != Place::WHOLE;
+        for (k, node) in bound.get(alias.param).nodes().enumerate() {
+            if each && k != place.item as usize {
+                continue;
+            }
             let operand = place_of(view, node);
             match alias.sharing {
                 Sharing::Same => home.push(Shares::Same(operand)),
@@ -144,8 +148,10 @@ fn decide(view: &dyn View, operator: &Operator, bound: &Bound<'_>, place: Place,
     match operator.facts.shares {
         None => maybe,
         Some(SharesWhen::Itself) => same,
-        Some(SharesWhen::View) if from.sizes == to.sizes => same,
+        Some(SharesWhen::View | SharesWhen::Each) if from.sizes == to.sizes => same,
         Some(SharesWhen::View) => Some(Shares::View(operand)),
+        Some(SharesWhen::Each) if place.item != Place::WHOLE => Some(Shares::View(operand)),
+        Some(SharesWhen::Each) => maybe,
         Some(SharesWhen::Real) if from.dtype.is_complex() => maybe,
         Some(SharesWhen::Real) => same,
         Some(SharesWhen::Converted) => match (argument("copy"), argument("memory_format")) {

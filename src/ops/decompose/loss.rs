@@ -267,18 +267,15 @@ fn nll_forward(b: &Builder<'_>) -> Made {
     let kept = target.call("ne", args![ignored]);
     let safe = target.fill_where(kept.op("logical_not"), 0);
     let picked = |t: T<'_>| t.call("gather", args![axis, safe.unsqueeze(axis)]).squeeze(axis).id();
-    let weight = match b.opt(2)? {
-        Some(w) => w.wide().call("index.Tensor", args![vec![Arg::from(safe)]]),
-        None => b.value(picked(x.wide())).op("ones_like"),
-    };
-    let weight = weight * kept.to(weight.dtype());
-    let loss = -b.value(picked(x.wide())) * weight;
-    let loss = loss.fill_where(kept.op("logical_not"), 0);
+    let weight = b.opt(2)?.map(|w| w.wide().call("index.Tensor", args![vec![Arg::from(safe)]]));
+    let weight = weight.map(|w| w * kept.to(w.dtype()));
+    let loss = -b.value(picked(x.wide()));
+    let loss = weight.map_or(loss, |w| loss * w).fill_where(kept.op("logical_not"), 0);
     let zero = b.full(x, Vec::new(), 0, x.dtype());
     if reduction == 0 && x.rank() > 1 {
         return done![loss.to(x.dtype()), zero];
     }
-    let total = weight.op("sum.default");
+    let total = weight.map_or_else(|| kept.op("sum.default").to(loss.dtype()), |w| w.op("sum.default"));
     let sum = loss.op("sum.default");
     done![if reduction == 1 { sum / total } else { sum }.to(x.dtype()), total.to(x.dtype())]
 }

@@ -336,6 +336,8 @@ pub enum SharesWhen {
     View,
     /// It is the operand where that holds real numbers.
     Real,
+    /// Each is the operand of its place in the list, repeated to its sizes.
+    Each,
 }
 
 impl SharesWhen {
@@ -349,6 +351,7 @@ impl SharesWhen {
             "reshaped" => SharesWhen::Reshaped,
             "view" => SharesWhen::View,
             "real" => SharesWhen::Real,
+            "each" => SharesWhen::Each,
             _ => return None,
         })
     }

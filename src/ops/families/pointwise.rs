@@ -53,7 +53,10 @@ pub(in crate::ops) const RULES: &[Entry] = &[
             "prims.conj_physical.default",
         ],
     ),
-    (like, &["aten.relu6.default", "aten.hardtanh.default", "aten._conj_physical.default", "aten.conj_physical.default"]),
+    (
+        like,
+        &["aten.relu6.default", "aten.hardtanh.default", "aten._conj_physical.default", "aten.conj_physical.default"],
+    ),
     (number, &["aten.nan_to_num.default"]),
     (scaled, &["aten.deg2rad.default", "aten.rad2deg.default"]),
     (in_row, &["aten.log_sigmoid.default"]),

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! `x + -0.0`, `x - 0.0`, `x * 1` and `x / 1` are `x`; `x * -1` is `-x`; `a - b` is `a + (-b)`; sums and products commute; a sign passes through
-//! products and quotients, and is lost to both operands where it is lost to them, and where a number is multiplied by itself; `x / 2^k` is `x * 2^-k` where the dtype has both, and `x * (1 / s)` is `x / s` where the host says that `s` is such a power; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
+//! products and quotients, and is lost to both operands where it is lost to them, and in a square; `x / 2^k` is `x * 2^-k` where the dtype has both, and `x * (1 / s)` is `x / s` where the host says that `s` is such a power; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
 //! Over the reals, where one of two chosen numbers is 0 wherever the other is not, their sum is the one that is not.
 //!
 //! ## When it is wrong
@@ -155,6 +155,13 @@ impl Elements {
                 let product = self.multiplied(dtype, x, y)?;
                 return self.opposite(dtype, product);
             }
+        }
+        if a == b
+            && let Some((Op::Abs, [inner])) = self.op_of(a)
+        {
+            let inner = *inner;
+            self.by("abs-of-product");
+            return self.raw(Op::Mul, dtype, &[inner, inner]);
         }
         self.raw(Op::Mul, dtype, &[a.min(b), a.max(b)])
     }

@@ -2,10 +2,11 @@
 //!
 //! ## What it says
 //! What the host says of an input's values holds of every element of it; sums, products, choices and bounds of such integers lie between the ends that
-//! their operands give, and so do magnitudes and the bits of numbers that are not negative. A short dtype has few numbers. What is left of a number less its multiples of a divisor is at least 0 and less than the divisor.
+//! their operands give, and so do magnitudes and the bits of numbers that are not negative, and what is cut of floats that are computed of indices and numbers alone. A short dtype has few numbers. What is left of a number less its multiples of a divisor is at least 0 and less than the divisor.
 //!
 //! ## When it is wrong
-//! Sums and products wrap around: one that may leave its dtype is bounded by nothing. What the host says is of the values that the input came with.
+//! Sums and products wrap around: one that may leave its dtype is bounded by nothing. What the host says is of the values that the input came with. A float beyond the
+//! integers that are counted here is cut as the machine does.
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
@@ -14,6 +15,7 @@ use crate::rules::element::index::IndexId;
 use crate::rules::element::make::{width, wrapped};
 use crate::rules::element::pick::less_a_multiple;
 use crate::sym::Dim;
+use crate::rules::table::FLOOR;
 
 /// How deep expressions are looked into.
 const DEPTH: usize = 12;
@@ -129,6 +131,10 @@ impl Elements {
             }
             Form::Reduce(Fold::Most | Fold::Least, ..) => self.integers_at(*expr.kids.first()?, depth)?,
             Form::Op(Op::Bits) => self.bits_between(*expr.kids.first()?)?,
+            Form::Op(Op::Cast) if let Some(kid) = expr.kids.first().copied().filter(|k| self.is_float(*k)) => {
+                let (low, high) = self.computed_between(kid, depth)?;
+                (cut(low)?, cut(high)?)
+            }
             Form::Op(Op::And) => {
                 // Bits that are not set in one are not set in both.
                 let each = [0, 1].map(|k| expr.kids.get(k).and_then(|kid| self.integers_at(*kid, depth)));
@@ -153,7 +159,66 @@ impl Elements {
     }
 }
 
+/// The integer that is left of a float, cut.
+fn cut(v: f64) -> Option<i64> {
+    const MOST: f64 = 1e15;
+    #[allow(clippy::cast_possible_truncation)]
+    (v.abs() <= MOST).then_some(v as i64)
+}
+
 impl Elements {
+    fn is_float(&self, id: ExprId) -> bool {
+        self.dtype(id).is_some_and(|d| d.is_float())
+    }
+
+    /// Returns two finite numbers between which a float lies that is computed of indices, integers and numbers alone: each rounding keeps their order.
+    fn computed_between(&mut self, id: ExprId, depth: usize) -> Option<(f64, f64)> {
+        const EXACT: i64 = 1 << 52;
+        let depth = depth.checked_sub(1)?;
+        self.spend(1)?;
+        let expr = self.expr(id)?.clone();
+        let rounded = |v: f64| round(expr.dtype, v).filter(|v| v.is_finite());
+        let of_all = |all: &[f64]| {
+            let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            Some((rounded(low)?, rounded(high)?))
+        };
+        let kids = expr.kids.as_slice();
+        match (&expr.form, kids) {
+            (Form::Const(_), []) => self.float(id).filter(|v| v.is_finite()).map(|v| (v, v)),
+            #[allow(clippy::cast_precision_loss)]
+            (Form::Op(Op::Cast), [x]) if !self.is_float(*x) => {
+                let (low, high) = self.integers_at(*x, depth)?;
+                (low.unsigned_abs().max(high.unsigned_abs()) <= EXACT.unsigned_abs()).then_some(())?;
+                of_all(&[low as f64, high as f64])
+            }
+            (Form::Op(Op::Cast), [x]) => {
+                let (low, high) = self.computed_between(*x, depth)?;
+                of_all(&[low, high])
+            }
+            (Form::Op(Op::Neg), [x]) => self.computed_between(*x, depth).map(|(low, high)| (-high, -low)),
+            (Form::Op(op @ (Op::Add | Op::Sub | Op::Mul)), [x, y]) => {
+                let (x, y) = (self.computed_between(*x, depth)?, self.computed_between(*y, depth)?);
+                match op {
+                    Op::Add => of_all(&[x.0 + y.0, x.1 + y.1]),
+                    Op::Sub => of_all(&[x.0 - y.1, x.1 - y.0]),
+                    _ => of_all(&[x.0 * y.0, x.0 * y.1, x.1 * y.0, x.1 * y.1]),
+                }
+            }
+            (Form::Op(op @ (Op::Max | Op::AtLeast | Op::Min | Op::AtMost)), [x, y]) => {
+                let (x, y) = (self.computed_between(*x, depth)?, self.computed_between(*y, depth)?);
+                match op {
+                    Op::Max | Op::AtLeast => Some((x.0.max(y.0), x.1.max(y.1))),
+                    _ => Some((x.0.min(y.0), x.1.min(y.1))),
+                }
+            }
+            (Form::Named(name, tokens), [x]) if tokens.len() == 1 && **name == *FLOOR => {
+                self.computed_between(*x, depth).map(|(low, high)| (low.floor(), high.floor()))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the bits between which those of a float lie that is above 0: they rise with it.
     fn bits_between(&self, x: ExprId) -> Option<(i64, i64)> {
         let expr = self.expr(x)?;

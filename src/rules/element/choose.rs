@@ -110,6 +110,9 @@ impl Elements {
                 if a == b {
                     return Some(a);
                 }
+                if !decides && let Some(told) = self.told_by_comparison(a, b)? {
+                    return Some(told);
+                }
                 self.raw(if decides { Op::Or } else { Op::And }, Dtype::Bool, &[a, b])
             }
             Op::Xor => {
@@ -122,6 +125,28 @@ impl Elements {
             }
             _ => None,
         }
+    }
+
+    /// What a comparison that holds says of whether one of its floats is NaN: both together are the comparison, or never true.
+    fn told_by_comparison(&mut self, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let itself = |e: &Self, x: ExprId| match e.op_of(x) {
+            Some((Op::Eq, [c, d])) if c == d && e.dtype(*c).is_some_and(Dtype::is_float) => Some(*c),
+            _ => None,
+        };
+        for (compared, other) in [(a, b), (b, a)] {
+            let Some((Op::Lt | Op::Le | Op::Eq, [x, y])) = self.op_of(compared) else { continue };
+            let (x, y) = (*x, *y);
+            let number = itself(self, other).is_some_and(|c| c == x || c == y);
+            let negated = match self.op_of(other) {
+                Some((Op::Not, [inner])) => itself(self, *inner).is_some_and(|c| c == x || c == y),
+                _ => false,
+            };
+            if number || negated {
+                self.by("compare-by-comparison");
+                return if number { Some(Some(compared)) } else { self.truth(false).map(Some) };
+            }
+        }
+        Some(None)
     }
 
     /// A number that may be taken together with others: not 0 among floats, whose sign a bound may keep or not, and no NaN.

@@ -48,7 +48,11 @@ impl Elements {
 
     /// A multiple of a float by a number that is at least 1 is 0 where the float is, and nowhere else.
     fn is_nothing_where(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
-        let grows = |e: &Self, x: ExprId| e.float(x).is_some_and(|v| v.is_finite() && v.abs() >= 1.0);
+        let literal = |e: &Self, x: ExprId| match e.expr(x)?.form {
+            Form::Number(bits) => Some(f64::from_bits(bits)),
+            _ => e.float(x),
+        };
+        let grows = |e: &Self, x: ExprId| literal(e, x).is_some_and(|v| v.is_finite() && v.abs() >= 1.0);
         for (product, zero) in [(a, b), (b, a)] {
             let (Some((Op::Mul, [x, y])), Some(0.0)) = (self.op_of(product), self.float(zero)) else { continue };
             let factor = if grows(self, *y) { *x } else { *y };
@@ -279,12 +283,25 @@ impl Elements {
                 None => {}
             }
         }
+        // Nothing is above infinity, or below its opposite.
+        for (x, most, least) in [(a, LESS, GREATER), (b, GREATER, LESS)] {
+            match self.float(x) {
+                Some(f64::INFINITY) => left &= !most,
+                Some(f64::NEG_INFINITY) => left &= !least,
+                _ => {}
+            }
+        }
         let mut ordered = true;
         for x in [a, b] {
             let itself = self.raw(Op::Eq, Dtype::Bool, &[x, x])?;
+            let inner = self.nan_of(x);
+            let innermost = self.raw(Op::Eq, Dtype::Bool, &[inner, inner])?;
             let known = match self.float(x) {
                 Some(v) => Some(!v.is_nan()),
-                None => self.truths.get(&itself).copied().or_else(|| self.is_ordered(x)),
+                None => {
+                    let stated = self.truths.get(&itself).or_else(|| self.truths.get(&innermost)).copied();
+                    stated.or_else(|| self.is_ordered(x))
+                }
             };
             ordered &= known == Some(true);
             if known == Some(false) {
@@ -308,8 +325,10 @@ impl Elements {
 
     /// Whether a comparison that is assumed to hold says that a float is no NaN.
     pub(super) fn is_ordered(&self, x: ExprId) -> Option<bool> {
+        let inner = self.nan_of(x);
         let holds = |id: &ExprId| {
-            self.op_of(*id).is_some_and(|(op, kids)| matches!(op, Op::Lt | Op::Le | Op::Eq) && kids.contains(&x))
+            let compared = self.op_of(*id).filter(|(op, _)| matches!(op, Op::Lt | Op::Le | Op::Eq));
+            compared.is_some_and(|(_, kids)| kids.iter().any(|k| *k == x || self.nan_of(*k) == inner))
         };
         self.truths.iter().any(|(id, known)| *known && holds(id)).then_some(true)
     }

@@ -56,6 +56,12 @@ impl Elements {
 
     /// Whether a float is a number, as `x == x` of the innermost element that is NaN where it is, and nowhere else.
     fn is_number(&mut self, x: ExprId) -> Option<ExprId> {
+        let at = self.nan_of(x);
+        self.compared(Op::Eq, at, at)
+    }
+
+    /// The innermost element that is NaN where an expression is, and nowhere else.
+    pub(super) fn nan_of(&self, x: ExprId) -> ExprId {
         let mut at = x;
         for _ in 0..NESTED {
             match self.same_nan(at) {
@@ -63,7 +69,7 @@ impl Elements {
                 None => break,
             }
         }
-        self.compared(Op::Eq, at, at)
+        at
     }
 
     /// The one operand that is NaN where an expression is, and nowhere else.

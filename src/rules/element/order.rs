@@ -117,12 +117,13 @@ impl Elements {
             (Op::Le, true) => between.less(number).map(|holds| !holds),
             (Op::Eq, _) => {
                 let beside = between.less(number) == Some(true) || between.less_or_equal(number) == Some(false);
-                beside.then_some(false)
+                let itself = between.less(number) == Some(false) && between.less_or_equal(number) == Some(true);
+                (beside || itself).then_some(itself)
             }
             _ => None,
         }?;
         // Of a NaN each of these is false.
-        (between.ordered || !known).then_some(known)
+        (between.ordered || !known || self.is_ordered(x) == Some(true)).then_some(known)
     }
 
     /// Returns which of a float and a number a bound is, by what is assumed; of zeros that are equal the kernel chooses.

@@ -3,7 +3,7 @@
 //! ## What it says
 //! Both may lie surely apart from 0, or surely on one side of it, whatever is rounded. Or both are 0 in the same places: of sums of what is not negative,
 //! their roots, and what they are multiplied by that is no tiny number, nothing cancels and nothing vanishes; what both are made of, sums of many aside,
-//! is the same bits in both.
+//! is the same bits in both. Two computations of one element, step by step, differ in the last places of sums and functions alone.
 //!
 //! ## When it is wrong
 //! Of a difference, which is 0 where both parts round to one; of a product of two tiny numbers, which is 0 in a dtype though neither is. Numbers under the
@@ -200,6 +200,50 @@ impl Elements {
             }
         }
         Some(false)
+    }
+
+    /// Whether all that two computations of one element may differ in is the last places of sums and functions: these reach no comparison and no integer,
+    /// and decide nowhere whether a divisor is 0, or a function defined.
+    pub fn is_one_computation(&mut self, root: ExprId) -> Option<bool> {
+        let (mut exact, mut cancels) = (FxHashSet::default(), FxHashSet::default());
+        for id in self.below(root) {
+            self.spend(1)?;
+            let expr = self.expr(id)?.clone();
+            let kids = expr.kids.as_slice();
+            let sums = matches!(expr.form, Form::Reduce(Fold::Sum | Fold::Product, ..)) && expr.dtype.is_float();
+            let all_exact = kids.iter().all(|k| exact.contains(k));
+            let from_float = kids.iter().any(|k| self.dtype(*k).is_some_and(Dtype::is_float));
+            let steps = match &expr.form {
+                Form::Op(Op::Round | Op::Bits | Op::Rem | Op::DivFloor | Op::DivTrunc) => true,
+                Form::Op(Op::Choose) => false,
+                Form::Op(_) | Form::Reduce(..) => !expr.dtype.is_float(),
+                Form::Named(target, _) => real(target).is_none(),
+                _ => false,
+            };
+            let is_exact = match &expr.form {
+                Form::Named(target, _) => matches!(real(target), Some(Real::Sqrt | Real::Relu | Real::Square)),
+                _ => !sums,
+            };
+            let ends = match (&expr.form, kids) {
+                (Form::Op(Op::Div), [_, by]) => cancels.contains(by),
+                (Form::Named(target, _), [of]) => edge_of(target, 0).is_some() && cancels.contains(of),
+                _ => false,
+            };
+            if steps && from_float && !all_exact || ends {
+                return Some(false);
+            }
+            if is_exact && all_exact {
+                exact.insert(id);
+            }
+            let positive = match kids {
+                [each] if sums => self.is_never_negative(*each)?,
+                _ => false,
+            };
+            if sums && !positive || kids.iter().any(|k| cancels.contains(k)) {
+                cancels.insert(id);
+            }
+        }
+        Some(true)
     }
 
     /// Whether a choice is made by a comparison of what is chosen from.

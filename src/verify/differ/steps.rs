@@ -63,8 +63,12 @@ fn counted(graph: &Graph, registry: &Registry, within: bool, depth: usize) -> St
     steps.floats = floats;
     let (mut reached, masked, held) = (reached(graph, registry), masked(graph), held(graph, registry));
     let whole = whole(graph, registry);
+    let given = given(graph, registry);
     if within {
         reached.extend(nodes.iter().copied());
+    } else {
+        // What hangs on nothing that is given is the same in every run, which shows it.
+        reached.retain(|n| given.contains(n));
     }
     for node in nodes.iter().filter(|n| graph.kind(**n) == NodeKind::Call) {
         let Some(operator) = registry.get(graph.target(maker(graph, *node))) else {
@@ -72,7 +76,14 @@ fn counted(graph: &Graph, registry: &Registry, within: bool, depth: usize) -> St
             continue;
         };
         steps.unset |= operator.facts.unset || operator.effects.opaque;
-        let defined = operator.facts.discrete.then(|| steps_within(graph, registry, *node, depth)).flatten();
+        // Integers that no rounding reached are what they are, however they are defined.
+        let integers = tensors(graph.ty(*node)).iter().all(|d| !d.is_float() && !d.is_complex());
+        let exact = integers && has_one_body(graph) && !graph.operands(*node).any(|n| reached.contains(&n));
+        if !within && integers && !given.contains(node) {
+            continue;
+        }
+        let discrete = operator.facts.discrete && !exact;
+        let defined = discrete.then(|| steps_within(graph, registry, *node, depth)).flatten();
         let is_defined = defined.is_some();
         count(&mut steps, graph, *node, operator, (widest, is_defined), (&reached, &masked, &held, &whole));
         if let Some(inner) = defined {
@@ -80,8 +91,24 @@ fn counted(graph: &Graph, registry: &Registry, within: bool, depth: usize) -> St
             sum(&mut steps.comparisons, inner.comparisons);
         }
     }
-    steps.rounded = rounded(graph, &reached);
+    steps.rounded = rounded(graph, &self::reached(graph, registry));
     steps
+}
+
+/// Returns the values that hang on inputs, tensors of the module, draws, or what nobody knows.
+fn given(graph: &Graph, registry: &Registry) -> FxHashSet<NodeId> {
+    let mut given: FxHashSet<NodeId> = FxHashSet::default();
+    for node in graph.bodies().flat_map(|b| graph.nodes(b).collect::<Vec<_>>()) {
+        let known = registry.get(graph.target(maker(graph, node)));
+        let constant = graph.kind(node) == NodeKind::Call
+            && has_one_body(graph)
+            && known.is_some_and(|o| o.effects.is_pure() && !o.facts.unset)
+            && !graph.operands(node).any(|n| given.contains(&n));
+        if !constant {
+            given.insert(node);
+        }
+    }
+    given
 }
 
 /// Returns the steps of the definition of a call that takes some: what is written out takes them one by one.

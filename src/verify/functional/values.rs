@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::{Place, Shares, Stamp, Storages, call, getitem_of, place_of, tensor_operands};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, Graph, NodeId, NodeKind, TensorType, ValueType, View};
-use crate::ops::{Bound, Operator, Registry, SideEffect};
+use crate::ops::{Bound, Operator, Registry, SharesWhen, SideEffect};
 use crate::term::call::Arguments;
 use crate::term::index_map::{Step, ViewMap};
 use crate::term::sizes::{Dims, Sizes};
@@ -353,6 +353,9 @@ impl<'a> Functional<'a> {
         place: Place,
     ) -> Option<Step> {
         let view = self.view(side);
+        if operator.facts.shares == Some(SharesWhen::Each) && place.item != Place::WHOLE {
+            return self.tensor(side, place).map(|to| Step::Expand(to.sizes.clone()));
+        }
         if operator.facts.step.is_none() {
             return strided_step(self, side, operator, place);
         }

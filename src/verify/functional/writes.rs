@@ -192,7 +192,10 @@ impl<'a> Functional<'a> {
         if operator.facts.copies {
             return self.copied(own, event, &bound);
         }
-        if param == 0 && event.place.item == Place::WHOLE && self.registry.functional(operator).is_some_and(gives_itself) {
+        if param == 0
+            && event.place.item == Place::WHOLE
+            && self.registry.functional(operator).is_some_and(gives_itself)
+        {
             return Some(self.read(key.side, event.place.node, writer));
         }
         let twin = self.twin(key.side, operator, event, writer);

@@ -287,6 +287,7 @@ fn by_places(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array) 
 /// Whether two elements are equal over the reals, hide no NaN, are defined alike, and rounded about as far. `alive`: no row may be masked as a whole.
 fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, alive: bool) -> Option<bool> {
     let (x, y) = (x.clone(), y.clone());
+    let is_one = x.expr == y.expr;
     let (x, y) = (
         Array { expr: l.speaker.e.without_mask_queries(x.expr)?, ..x },
         Array { expr: l.speaker.e.without_mask_queries(y.expr)?, ..y },
@@ -331,11 +332,17 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
     if l.speaker.e.divides_by_open_zeros(x.expr)? || l.speaker.e.divides_by_open_zeros(y.expr)? {
         return None;
     }
-    if meets_an_end(l, reals, x.expr, y.expr)? {
+    // What is one computation is defined where it is, and rounded as far.
+    let is_one = is_one && finite.is_empty() && x.expr == y.expr && l.speaker.e.is_one_computation(x.expr)?;
+    if !is_one && meets_an_end(l, reals, x.expr, y.expr)? {
         return None;
     }
     let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
     let free = free_values(l, &[x.expr, y.expr], infinite)?;
+    if is_one {
+        reals.assumed.extend(free);
+        return Some(true);
+    }
     let bounded = bounded::is_bounded(&mut l.speaker.e, &x, &y, &finite, &domains)?;
     if bounded {
         reals.assumed.extend(free);
