@@ -425,6 +425,9 @@ pub struct Facts {
     /// counted from either end of the dimension of that number; else along `dim`, below `num_classes`, or along the dimension of classes (the
     /// second, of a vector the first) of its first tensor. With `scale_grad_by_freq` it may do anything.
     pub reaches: Option<Box<str>>,
+    /// `#spares=NUMBER`: beside `#reaches`, where there are no weights: integers that are NUMBER are no places that it looks at; for each other one that is
+    /// none, counted from the front, it raises.
+    pub spares: Option<Box<str>>,
     /// `#bags=OFFSETS`: it raises where integers of OFFSETS do not begin with 0, or are more than there are of `indices`, too.
     pub bags: Option<Box<str>>,
     /// `#whole`: of integers it raises as it does of floats.
@@ -520,6 +523,7 @@ impl Facts {
             "sees-nan" => self.sees_nan = true,
             "within" => self.within = Some(value.into()),
             "reaches" => self.reaches = Some(value.into()),
+            "spares" => self.spares = Some(value.into()),
             "bags" => self.bags = Some(value.into()),
             "contracts" => self.contracts = Some(Contracts::parse(value)?),
             "fits-filled" => self.fits_filled = true,

@@ -424,6 +424,22 @@ impl Elements {
         Some(Some((*kid, self.integer(dtype, number)?)))
     }
 
+    /// Returns the integer that a truth compares with a number, where it is that it is equal, and the number.
+    pub fn is_number_where(&mut self, truth: ExprId) -> Option<(ExprId, i64)> {
+        let (Op::Eq, &[a, b]) = self.op_of(truth)? else { return None };
+        let (x, number) = match (self.number(a), self.number(b)) {
+            (None, Some(v)) => (a, v),
+            (Some(v), None) => (b, v),
+            _ => return None,
+        };
+        let dtype = self.dtype(x).filter(|d| d.is_integer())?;
+        match self.one_less_number(dtype, x)? {
+            Some((kid, other)) if number == 0 => Some((kid, self.number(other)?)),
+            Some(_) => None,
+            None => Some((x, number)),
+        }
+    }
+
     fn integers_compared(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
         if op == Op::Le {
             let other = self.compared(Op::Lt, b, a)?;

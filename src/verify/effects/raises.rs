@@ -41,8 +41,9 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
     }
     let bound = f.registry.operator_of(view, node).and_then(|o| bind(o, view, node).map(|b| (o, b)));
     if let Some((operator, bound)) = &bound
-        && let Some(question) =
-            within(f, side, node, operator, bound).or_else(|| from_either_end(f, side, node, operator, bound))
+        && let Some(question) = within(f, side, node, operator, bound)
+            .or_else(|| from_either_end(f, side, node, operator, bound))
+            .or_else(|| but_one(f, side, node, operator, bound))
     {
         return Some(question);
     }
@@ -102,7 +103,41 @@ fn within(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator,
         return None;
     }
     let child = f.read(side, index, node);
+    f.settle(child);
+    if let Some((of, number)) = size.fixed().and_then(|n| crate::verify::prove::normal::spared(f, child, n)) {
+        return Some(places_but_one(f, size, number, of));
+    }
     Some(f.store.of_term(Form::Of(Fact::Within, Box::new([Token::Dim(size)])), [child]))
+}
+
+/// The question whether every integer but those that are one number is a place, counted from the front.
+fn places_but_one(f: &mut Functional<'_>, size: Dim, number: i64, of: ValueId) -> ValueId {
+    let tokens = Box::new([Token::Dim(size), Token::Int(-2), Token::Int(number)]);
+    f.store.of_term(Form::Of(Fact::Within, tokens), [of])
+}
+
+/// The question of a call that spares integers that are one number, and raises for each other one that is no class.
+fn but_one(
+    f: &mut Functional<'_>,
+    side: Side,
+    node: NodeId,
+    operator: &Operator,
+    bound: &Bound<'_>,
+) -> Option<ValueId> {
+    let view = f.view(side);
+    let given = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
+    let Arg::Int(number) = given(operator.facts.spares.as_ref()?)? else { return None };
+    let number = *number;
+    let target = given(operator.facts.reaches.as_ref()?)?.as_node()?;
+    let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?;
+    let (size, floats) = (*from.sizes.get(usize::from(from.rank() > 1))?, from.dtype.is_float());
+    let integers = f.tensor(side, place_of(view, target))?.dtype == Dtype::I64;
+    let alone = given("weight") == Some(&Arg::None) && size.fixed().is_some();
+    if !(alone && floats && integers) || view.hearsay(node).is_told() {
+        return None;
+    }
+    let of = f.read(side, target, node);
+    Some(places_but_one(f, size, number, of))
 }
 
 /// The same of a call that counts places from either end of one dimension, or of all as one.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::rules::element::arena::{Elements, ExprId, Form, Tensor};
+use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, Tensor};
 use crate::rules::element::index::Place;
 use crate::rules::field::Field;
 use crate::rules::fingerprint::Over;
@@ -83,13 +83,8 @@ pub fn integers(f: &mut Functional<'_>, value: ValueId) -> Option<(i64, i64)> {
 
 /// Whether every element of a value, an index counted from the front, or from either end, is surely a place of a dimension of this size.
 pub fn are_places(f: &mut Functional<'_>, value: ValueId, size: Dim, either: bool) -> bool {
-    let inside = of_element(f, value, |e, x, sizes| {
-        let Form::Index(at) = e.expr(x)?.form.clone() else {
-            let (low, high) = e.integers_at_places(x, sizes)?;
-            let count = size.fixed()?;
-            let least = if either { count.checked_neg()? } else { 0 };
-            return Some(least <= low && high < count);
-        };
+    let inside = of_element(f, value, |e, x, _| {
+        let Form::Index(at) = e.expr(x)?.form.clone() else { return None };
         let low = if either { e.shift(at, size)? } else { at };
         let left = e.scale(at, Dim::Fixed(-1))?;
         let last = e.plus(size, Dim::Fixed(-1))?;
@@ -121,6 +116,35 @@ pub fn are_said_places(f: &mut Functional<'_>, value: ValueId, size: Dim) -> boo
         Some(e.same_size(e.places_among(source)?, size))
     });
     inside == Some(true)
+}
+
+/// Returns the tensor of which every element is chosen but where it is one number, for which a place of a dimension of this size stands; and that number.
+pub fn spared(f: &mut Functional<'_>, value: ValueId, size: i64) -> Option<(ValueId, i64)> {
+    let (of, number, sizes) = of_element(f, value, |e, x, _| {
+        let (Op::Choose, &[truth, instead, chosen]) = e.op_of(x)? else { return None };
+        let (compared, number) = e.is_number_where(truth)?;
+        let Form::Load(source, at) = e.expr(chosen)?.form.clone() else { return None };
+        let place = e.number(instead).is_some_and(|v| (0..size).contains(&v));
+        let (Source::Value(of), true) = (e.source_of(source)?.clone(), place && compared == chosen) else {
+            return None;
+        };
+        // Every element, each once.
+        let mut vars: Vec<u32> = Vec::new();
+        let mut sizes: Vec<Dim> = Vec::new();
+        for index in at {
+            let sum = e.linear(index);
+            let ([(Place::Var(k, n), Dim::Fixed(1))], Dim::Fixed(0)) = (sum.terms.as_slice(), sum.offset()) else {
+                return None;
+            };
+            vars.push(*k);
+            sizes.push(*n);
+        }
+        vars.sort_unstable();
+        vars.windows(2).all(|pair| pair.first() != pair.last()).then_some((of, number, sizes))
+    })?;
+    let key = f.store.key(of)?;
+    let whole = f.tensor(key.side, key.place)?.sizes.as_slice() == sizes.as_slice();
+    whole.then_some((of, number))
 }
 
 /// Whether these rules keep every bit of a NaN. Most keep none apart from another.
