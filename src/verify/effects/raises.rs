@@ -164,7 +164,9 @@ fn from_either_end(
     let integers = f.tensor(side, place_of(view, index))?.dtype;
     let plain = from.dtype.is_float() || from.dtype.is_integer() || from.dtype == Dtype::Bool;
     let moves = bound.args.len() == 2 && !operator.effects.writes() && operator.facts.moves;
-    let known = plain && moves && !view.hearsay(node).is_told() && integers == Dtype::I64;
+    // Of no elements no place is looked at.
+    let filled = sizes.iter().all(|d| f.sizes.is_settled(*d) && f.sizes.at_most(Dim::Fixed(1), *d));
+    let known = plain && moves && filled && !view.hearsay(node).is_told() && integers == Dtype::I64;
     if !known || !f.sizes.is_settled(size) {
         return None;
     }
