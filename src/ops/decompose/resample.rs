@@ -20,7 +20,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, |b| nearest(b, 2, 0.5), &["aten._upsample_nearest_exact2d.default"]),
     (Exact, |b| nearest(b, 3, 0.5), &["aten._upsample_nearest_exact3d.default"]),
     (Real, affine_grid, &["aten.affine_grid_generator.default"]),
-    (Real, |b| linear(b, 1), &["aten.upsample_linear1d.default"]),
+    (Real, linear1d, &["aten.upsample_linear1d.default"]),
     (Real, |b| linear(b, 2), &["aten.upsample_bilinear2d.default"]),
     (Real, |b| linear(b, 3), &["aten.upsample_trilinear3d.default"]),
     (Real, cubic, &["aten.upsample_bicubic2d.default"]),
@@ -84,6 +84,15 @@ fn scaled(b: &Builder<'_>, size: i64, scale: f64) -> Result<i64, CallFault> {
     Ok(product as i64)
 }
 
+/// As an image of one row.
+fn linear1d(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?.unsqueeze(2);
+    let mut sizes = vec![Arg::Int(1)];
+    sizes.extend(b.sizes(1));
+    let given = args![x, sizes, b.arg(2), Arg::None, b.arg(3)];
+    done![b.op("upsample_bilinear2d.default", given).squeeze(2)]
+}
+
 /// Where along a dimension behind batch and channels each place of the result is read, lying along the first of the dimensions that are left.
 #[allow(clippy::cast_precision_loss)] // Sizes are far below 2^53.
 fn read_at<'b>(b: &'b Builder<'_>, x: T<'b>, sizes: &[i64], d: usize) -> Result<T<'b>, CallFault> {
@@ -110,27 +119,25 @@ fn looked_up<'b>(x: T<'b>, places: &[T<'b>]) -> T<'b> {
 }
 
 /// Between the samples on both sides along each dimension, by how far a place is from the first.
-fn linear(b: &Builder<'_>, spatial: usize) -> Made {
+fn linear<'b>(b: &'b Builder<'_>, spatial: usize) -> Made {
     let x = b.t(0)?;
     b.only(matches!(x.dtype(), Dtype::F32 | Dtype::F64), "this dtype")?;
     let sizes = b.ints_of(1, spatial)?;
-    let (mut ends, mut shares) = (Vec::new(), Vec::new());
+    let (mut places, mut shares) = (vec![Vec::new()], Vec::new());
     for d in 0..spatial {
         let line = read_at(b, x, &sizes, d)?.call("clamp_min", args![0.0]);
         let first = line.to(Dtype::I64);
         let last = x.fixed(signed(d.saturating_add(2)))?.saturating_sub(1);
-        ends.push([first, (first + 1).call("clamp_max", args![last])]);
-        shares.push((line - first).clamp(0.0, 1.0));
+        let mut sides = vec![first];
+        // One sample has none beside it.
+        if last > 0 || !b.is_none(d.saturating_add(3)) {
+            sides.push((first + 1).call("clamp_max", args![last]));
+            shares.push((line - first).clamp(0.0, 1.0));
+        }
+        let with = |at: &Vec<T<'b>>| sides.iter().map(|side| [at.as_slice(), &[*side]].concat()).collect::<Vec<_>>();
+        places = places.iter().flat_map(with).collect();
     }
-    let corners = 0..1_usize << spatial;
-    let side = |corner: usize, d: usize| corner >> spatial.saturating_sub(d).saturating_sub(1) & 1;
-    let mut values: Vec<T<'_>> = corners
-        .map(|corner| {
-            let pairs = ends.iter().enumerate();
-            let places: Vec<T<'_>> = pairs.filter_map(|(d, pair)| pair.get(side(corner, d)).copied()).collect();
-            looked_up(x, &places)
-        })
-        .collect();
+    let mut values: Vec<T<'_>> = places.iter().map(|at| looked_up(x, at)).collect();
     for share in shares.iter().rev() {
         let pairs = values.chunks_exact(2);
         values = pairs.filter_map(|p| p.first().zip(p.last())).map(|(p, q)| *p + (*q - *p) * *share).collect();
@@ -185,12 +192,12 @@ fn grid_sampler(b: &Builder<'_>) -> Made {
 /// Of each dimension the sample that stands nearest: a place times the ratio of the sizes, or one over the scale, rounded down.
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // PyTorch computes places as f32.
 fn nearest(b: &Builder<'_>, spatial: usize, offset: f64) -> Made {
-    let x = b.t(0)?;
+    let mut x = b.t(0)?;
     let sizes = b.ints_of(1, spatial)?;
     let device = x.ty().map_or(Arg::None, |t| Arg::Device(t.device.clone()));
-    let mut places = Vec::new();
     for (d, size) in sizes.into_iter().enumerate() {
-        let own = x.fixed(signed(d.saturating_add(2)))?;
+        let axis = signed(d.saturating_add(2));
+        let own = x.fixed(axis)?;
         b.only(own > 0 && size > 0, "nothing to choose from")?;
         let ratio = match b.opt_float(d.saturating_add(2))? {
             Some(scale) if scale > 0.0 => (1.0 / scale) as f32,
@@ -198,15 +205,10 @@ fn nearest(b: &Builder<'_>, spatial: usize, offset: f64) -> Made {
         };
         let line = b.op("arange.default", args![size; dtype = Dtype::F32, device = device.clone()]);
         let line = if offset == 0.0 { line } else { line + offset };
-        let mut line = (line * f64::from(ratio)).to(Dtype::I64);
-        // The last one may be rounded to what lies behind.
-        let last = (size.saturating_sub(1) as f32 + offset as f32) * ratio;
-        if last >= own as f32 {
-            line = line.clamp(0, own.saturating_sub(1));
-        }
-        places.push(line.pad_rank(spatial.saturating_sub(d).saturating_sub(1)));
+        let line = (line * f64::from(ratio)).to(Dtype::I64).clamp(0, own.saturating_sub(1));
+        x = x.call("index_select", args![axis, line]);
     }
-    done![looked_up(x, &places)]
+    done![x]
 }
 
 /// A grid of places between -1 and 1, by the matrix of each image.
