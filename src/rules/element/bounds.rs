@@ -14,8 +14,8 @@ use crate::rules::element::cast::round;
 use crate::rules::element::index::IndexId;
 use crate::rules::element::make::{width, wrapped};
 use crate::rules::element::pick::less_a_multiple;
-use crate::sym::Dim;
 use crate::rules::table::FLOOR;
+use crate::sym::Dim;
 
 /// How deep expressions are looked into.
 const DEPTH: usize = 12;
