@@ -472,7 +472,7 @@ impl<'r> Speaker<'r> {
                                 kids.push(a.clone());
                             }
                             Meant::Complex(parts) => {
-                                out.extend([Token::Other("complex".into()), Token::Child, Token::Child]);
+                                out.extend([Token::Other("both parts".into()), Token::Child, Token::Child]);
                                 kids.extend(parts.iter().cloned());
                             }
                             Meant::Unsaid => return None,

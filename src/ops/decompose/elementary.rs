@@ -3,6 +3,7 @@
 use super::prelude::*;
 
 pub(super) const TABLE: &[Line] = &[
+    (Exact, conj_physical, &["aten.conj_physical.default"]),
     (Real, |b| done![b.op("pow.Scalar", args![2.0, promoted(b, 0)?])], &["aten.exp2.default"]),
     (Real, ldexp, &["aten.ldexp.Tensor"]),
     (Exact, |b| done![sign_bit(b, b.t(0)?)?], &["aten.signbit.default"]),
@@ -24,6 +25,12 @@ pub(super) const TABLE: &[Line] = &[
     (Real, |b| scaled(b, "special_i1e"), &["aten.special_i1.default", "aten.special_modified_bessel_i1.default"]),
     (Real, polygamma, &["aten.polygamma.default"]),
 ];
+
+/// Of real numbers themselves, else computed.
+fn conj_physical(b: &Builder<'_>) -> Made {
+    let x = b.t(0)?;
+    done![if x.dtype().is_complex() { x.op("_conj_physical") } else { x }]
+}
 
 /// An operand in the dtype of the result.
 fn promoted<'b>(b: &'b Builder<'_>, place: usize) -> Result<T<'b>, CallFault> {

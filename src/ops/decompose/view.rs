@@ -55,7 +55,6 @@ pub(super) const TABLE: &[Line] = &[
     ),
     (Exact, |b| done![b.t(0)?], &["aten.positive.default"]),
     (Exact, real, &["aten.conj.default", "aten.resolve_conj.default", "aten.resolve_neg.default"]),
-    (Exact, conj_physical, &["aten.conj_physical.default"]),
     (Exact, contiguous, &["aten.contiguous.default"]),
 ];
 
@@ -190,12 +189,6 @@ pub(super) fn real(b: &Builder<'_>) -> Made {
     let x = b.t(0)?;
     b.only(!x.dtype().is_complex(), "complex numbers")?;
     done![x]
-}
-
-/// Of real numbers themselves, else computed.
-fn conj_physical(b: &Builder<'_>) -> Made {
-    let x = b.t(0)?;
-    done![if x.dtype().is_complex() { x.op("_conj_physical") } else { x }]
 }
 
 /// Itself where it lies so already.
