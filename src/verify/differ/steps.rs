@@ -73,9 +73,11 @@ fn counted(graph: &Graph, registry: &Registry, within: bool, depth: usize) -> St
             continue;
         };
         steps.unset |= operator.facts.unset || operator.effects.opaque;
-        // Integers that no rounding reached are what they are, however they are defined.
-        let integers = tensors(graph.ty(*node)).iter().all(|d| !d.is_float() && !d.is_complex());
-        let exact = integers && has_one_body(graph) && !graph.operands(*node).any(|n| reached.contains(&n));
+        // Integers of integers that no rounding reached are what they are, however they are defined.
+        let are_whole = |n: &NodeId| tensors(graph.ty(*n)).iter().all(|d| !d.is_float() && !d.is_complex());
+        let integers = are_whole(node);
+        let of_integers = graph.operands(*node).all(|n| are_whole(&n) && !reached.contains(&n));
+        let exact = integers && of_integers && has_one_body(graph);
         // Those that hang on nothing that is given are the same in every run, which shows them.
         if !within && integers && !given.contains(node) {
             continue;
