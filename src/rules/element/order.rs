@@ -40,8 +40,8 @@ impl Between {
     }
 
     fn without(mut self, number: f64) -> Between {
-        self.above |= number >= self.low && number <= self.low;
-        self.below |= number >= self.high && number <= self.high;
+        self.above |= number == self.low;
+        self.below |= number == self.high;
         self
     }
 
