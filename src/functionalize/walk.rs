@@ -70,6 +70,9 @@ impl Walk<'_> {
         let target = m.graph.target(node).to_string();
         if first.is_none_or(|f| f == node) {
             // It is an operand of its own, and writes nothing.
+            if let [Arg::Node(target)] = results.as_slice() {
+                m.given.insert(name, m.graph.name(*target).into());
+            }
             replace(&mut m.graph, node, &results);
             return Ok(next);
         }

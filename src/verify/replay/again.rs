@@ -113,12 +113,16 @@ fn moved(step: &Step, sides: [&Functionalized; 2]) -> Option<Step> {
             Version::FinalOutput(_) => return Some(p.clone()),
         };
         let held = |node: &str| taken.versions.get(&(Box::from(node), Box::from(&**writer)));
-        match held(&p.node).or_else(|| held(taken.given.get(&*p.node)?)) {
+        let other = taken.given.get(&*p.node);
+        match held(&p.node).or_else(|| held(other?)) {
             Some(node) if p.of == "value" => {
                 Some(Position { node: taken.graph.name(*node).into(), version: Version::Born, ..p.clone() })
             }
             // What came after the write holds it from the beginning. Where it does not, the step is not shown, and shows nothing.
-            None if p.of == "value" => Some(Position { version: Version::Born, ..p.clone() }),
+            None if p.of == "value" => {
+                let node = other.map_or_else(|| p.node.clone(), |other| other.to_string());
+                Some(Position { node, version: Version::Born, ..p.clone() })
+            }
             _ => (p.version == Version::Born).then(|| p.clone()),
         }
     };
@@ -205,6 +209,11 @@ mod tests {
             out = torch.ops.aten.any.default(c)
             return (out,)";
         assert_eq!(shown(copied, &copied.replace("any.default(c)", "any.default(w)")), Again::Shown);
+        let detached = "s = torch.ops.aten.scalar_tensor.default(0)
+            n = torch.ops.aten.new_zeros.default(s, [])
+            d = torch.ops.aten.detach_.default(s)
+            return (d,)";
+        assert_eq!(shown(detached, &detached.replace("detach_.default(s)", "detach_.default(n)")), Again::Shown);
         let emptied = "e = torch.ops.aten.adaptive_avg_pool1d.default(x, [0])
             z = torch.ops.aten.zero_.default(e)
             f = torch.ops.aten.floor_.default(e)
