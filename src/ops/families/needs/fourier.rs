@@ -6,4 +6,23 @@ use crate::ops::typing::require::Entry;
 pub(in crate::ops) const NEEDS: &[Entry] = &[
     (|c| c.need_dtype(0, "of complex numbers", Dtype::is_complex), &["aten._fft_c2c.default", "aten._fft_c2r.default"]),
     (|c| c.need_dtype(0, "of floats", Dtype::is_float), &["aten._fft_r2c.default"]),
+    (
+        |c| c.need_word(3, &["backward", "forward", "ortho"]),
+        &[
+            "aten.fft_fft.default",
+            "aten.fft_fft2.default",
+            "aten.fft_fftn.default",
+            "aten.fft_hfft.default",
+            "aten.fft_ifft.default",
+            "aten.fft_ifft2.default",
+            "aten.fft_ifftn.default",
+            "aten.fft_ihfft.default",
+            "aten.fft_irfft.default",
+            "aten.fft_irfft2.default",
+            "aten.fft_irfftn.default",
+            "aten.fft_rfft.default",
+            "aten.fft_rfft2.default",
+            "aten.fft_rfftn.default",
+        ],
+    ),
 ];
