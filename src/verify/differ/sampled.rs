@@ -1,6 +1,6 @@
 //! The sampled test of rounding: each program against its own wide run, on inputs of the working range.
 //!
-//! Promises: it holds only where both programs and both wide runs were made on the inputs that tell most (close together, ordinary, tiny), every element that is not finite on one side is not
+//! Promises: it holds only where both programs and both wide runs were made on the three inputs that tell most (what lies close together comes first), every element that is not finite on one side is not
 //! on the other, and no error of the second is above 12 times the first's, there or a few units beside, and 64 units of the tensor. It is asked of what was shown equal over
 //! the reals, beside a bound; alone it shows nothing.
 
