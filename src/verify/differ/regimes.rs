@@ -21,6 +21,8 @@ pub enum Regime {
     Faint(u64),
     /// Close together, at the end of the working range.
     Offset(u64),
+    /// As [`Regime::Offset`], but for this input, which is ordinary: what is far and what is near in one sum.
+    Beside(usize),
     /// Multiples of a half: ties of rounding.
     Halves(u64),
     /// Two values only: equal elements.
@@ -243,6 +245,7 @@ fn seed(regime: &Regime) -> u64 {
         Normal(s) | Large(s) | Small(s) | Faint(s) | Offset(s) | Halves(s) | Equal(s) | Integers(s) | Row(s)
         | Special(s) | Huge(s) => *s,
         Masks(on) => 5_u64.saturating_add(u64::from(*on)),
+        Beside(_) => 1,
         Ramp | Fill(_) | Nan { .. } | Given | Transparent(_) => 0,
     }
 }
@@ -314,7 +317,8 @@ fn float(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> f64 {
         Regime::Large(_) => draw.normal(i) * (working / 3.0),
         Regime::Small(_) => draw.normal(i) * 1e-3,
         Regime::Faint(_) => draw.normal(i) * if wanted.on_the_way { 1e-3 } else { 1.0 },
-        Regime::Offset(_) => working + draw.normal(i),
+        Regime::Beside(input) if *input == wanted.number => draw.normal(i),
+        Regime::Offset(_) | Regime::Beside(_) => working + draw.normal(i),
         Regime::Halves(_) => (draw.uniform(i) * 16.0 - 8.0).floor() / 2.0,
         Regime::Equal(_) => draw.one(i, &[0.5, 2.0]),
         Regime::Fill(all) => finite(filling(all, wanted.number), wanted.dtype),

@@ -1,8 +1,9 @@
 //! The sampled test of rounding: each program against its own wide run, on inputs of the working range.
 //!
-//! Promises: it holds only where both programs and both wide runs were made on the three inputs that tell most (what lies close together comes first), every element that is not finite on one side is not
-//! on the other, and no error of the second is above 12 times the first's, there or a few units beside, and 64 units of the tensor. It is asked of what was shown equal over
-//! the reals, beside a bound; alone it shows nothing.
+//! Promises: it holds only where both programs and both wide runs were made on the inputs that tell most (what lies close together, what is
+//! ordinary, what is tiny, and one ordinary tensor beside others that lie close together), every element that is not finite on one side is not
+//! on the other, and no error of the second is above 12 times the first's, there or a few units beside, and 64 units of the tensor. It is asked
+//! of what was shown equal over the reals, beside a bound; alone it shows nothing.
 
 use std::time::Instant;
 
@@ -12,15 +13,17 @@ use crate::verify::differ::error::Ground;
 use crate::verify::differ::lab::Lab;
 use crate::verify::differ::regimes::Regime;
 use crate::verify::differ::run::{self, From, Ran, Run};
-use crate::verify::differ::subject::{Subject, roundoff};
+use crate::verify::differ::subject::{Input, Kind, Subject, roundoff};
 use crate::verify::differ::trials::{Trial, Trials};
 
 /// On how many inputs beside those that show it the first program is run before its rounding is called better.
 const BESIDE: u64 = 4;
 /// On how many inputs it is asked.
 const INPUTS: usize = 24;
-/// On how many it is asked whatever that takes: where time ends before, nothing is said.
+/// On how many regimes of one size it is asked whatever that takes: where time ends before, nothing is said.
 const LEAST: usize = 3;
+/// How many inputs are left ordinary in turn, where others lie close together.
+const LEFT_ORDINARY: usize = 4;
 /// Of how many sizes the telling inputs come first.
 const FIRST_SIZES: usize = 2;
 
@@ -32,10 +35,12 @@ pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline:
     }
     let mut held = 0_usize;
     let over = || "time ran out before both graphs were run to see what rounding does".to_string();
-    for (k, trial) in telling_first(trials).into_iter().take(INPUTS).enumerate() {
+    let beside = beside(subject);
+    let least = LEAST.saturating_add(beside.len());
+    for (k, trial) in telling_first(trials, &beside).iter().take(INPUTS).enumerate() {
         // Inputs alone may take long to make; runs that were made before count.
         if Instant::now() >= deadline {
-            if k <= LEAST {
+            if k <= least {
                 return Err(over());
             }
             break;
@@ -72,11 +77,26 @@ pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline:
     Ok(held)
 }
 
-/// Trials in the working range: first those that tell most of rounding, of the first sizes. Fills round little.
-fn telling_first(trials: &Trials) -> Vec<&Trial> {
-    let mut inside: Vec<&Trial> = trials.list.iter().filter(|t| t.ground == Ground::Inside).collect();
-    inside.sort_by_key(|t| if t.sizes < FIRST_SIZES { tells(&t.regime) } else { u8::MAX });
-    inside
+/// Regimes that leave one tensor ordinary where others lie close together.
+fn beside(subject: &Subject<'_>) -> Vec<Regime> {
+    let float = |kind: &Kind| matches!(kind, Kind::Tensor(t) if t.dtype.is_float());
+    let drawn = |(k, i): (usize, &Input)| (float(&i.kind) && i.domain.is_any()).then_some(Regime::Beside(k));
+    let all: Vec<Regime> = subject.inputs.iter().enumerate().filter_map(drawn).take(LEFT_ORDINARY).collect();
+    if all.len() > 1 { all } else { Vec::new() }
+}
+
+/// Trials in the working range: first those that tell most of rounding, size by size of the first ones. Fills round little.
+fn telling_first(trials: &Trials, beside: &[Regime]) -> Vec<Trial> {
+    let inside = trials.list.iter().filter(|t| t.ground == Ground::Inside);
+    let first = inside.clone().find(|t| t.regime == Regime::Offset(1));
+    let more = |t: &Trial| beside.iter().map(|r| Trial { regime: r.clone(), ..t.clone() }).collect::<Vec<_>>();
+    let mut all: Vec<Trial> = inside.cloned().chain(first.into_iter().flat_map(more)).collect();
+    all.sort_by_key(|t| {
+        let late = tells(&t.regime);
+        let first = t.sizes < FIRST_SIZES && late < u8::MAX;
+        if first { (t.sizes, late) } else { (usize::MAX, u8::MAX) }
+    });
+    all
 }
 
 /// How late a regime is asked for what rounding does: what lies close together, and what is tiny, cancels.
@@ -85,8 +105,9 @@ fn tells(regime: &Regime) -> u8 {
         Regime::Offset(1) => 0,
         Regime::Normal(1) => 1,
         Regime::Small(_) => 2,
-        Regime::Large(_) => 3,
-        Regime::Ramp | Regime::Normal(_) | Regime::Offset(_) | Regime::Halves(_) => 4,
+        Regime::Beside(_) => 3,
+        Regime::Large(_) => 4,
+        Regime::Ramp | Regime::Normal(_) | Regime::Offset(_) | Regime::Halves(_) => 5,
         _ => u8::MAX,
     }
 }
