@@ -31,7 +31,7 @@ pub use numbers::generator::Generator;
 pub use run::beside::{Against, Differing, Keep};
 pub use run::program::{Execution, Observer, Step, copy_back, run, run_on};
 pub use run::sample::{SampleError, laid_out, literal, seed_weights, seeded};
-pub use run::wide::{Casts, widened};
+pub use run::wide::Floats;
 pub use tensor::shape::Shape;
 pub use tensor::storage::{Meter, Storage};
 pub use tensor::value::{Operand, Scalar, Value};

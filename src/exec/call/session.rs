@@ -14,7 +14,7 @@ use crate::exec::call::overlap;
 use crate::exec::error::ExecError;
 use crate::exec::kernels::Kernels;
 use crate::exec::numbers::generator::Generator;
-use crate::exec::run::wide::Casts;
+use crate::exec::run::wide::Floats;
 use crate::exec::tensor::Tensor;
 use crate::exec::tensor::storage::Meter;
 use crate::exec::tensor::value::Value;
@@ -33,9 +33,9 @@ pub struct Session<'r> {
     depth: usize,
     /// How many calls and bodies may still run.
     left: u64,
-    /// Whether calls are made in f64.
-    pub wide: Option<Casts>,
-    /// In a wide run: whether a conversion that is called is none, for its operand has that dtype in the program.
+    /// In which floats calls are made, where not in the program's own.
+    pub floats: Option<Floats>,
+    /// In a run of other floats: whether a conversion that is called is none, for its operand has that dtype in the program.
     pub(in crate::exec) keeps_dtype: bool,
     /// Whether an operator whose definition is the same over the reals is that, whatever kernel it has: each of its calls rounds.
     pub by_definition: bool,
@@ -60,7 +60,7 @@ impl<'r> Session<'r> {
             device,
             depth: 0,
             left: u64::MAX,
-            wide: None,
+            floats: None,
             keeps_dtype: false,
             by_definition: false,
             deadline: None,
@@ -101,8 +101,8 @@ impl<'r> Session<'r> {
     ///
     /// Errors: arguments that do not fit, what the kernel refuses, an operator without kernel.
     pub fn call(&mut self, target: &str, args: &[Value], kwargs: &[(&str, Value)]) -> Result<Value, TypeError> {
-        match self.wide {
-            Some(casts) => self.call_wide(target, args, kwargs, casts),
+        match self.floats {
+            Some(floats) => self.call_in(target, args, kwargs, floats),
             None => self.call_as_is(target, args, kwargs),
         }
     }

@@ -1,7 +1,7 @@
 //! A run: a whole graph on given inputs.
 //!
 //! - `program`: node by node, in list order; `control`: calls that run bodies or other operators;
-//! - `inputs`: what a run begins with; `sample`: inputs and weights of a seed; `wide`: a whole run in f64;
+//! - `inputs`: what a run begins with; `sample`: inputs and weights of a seed; `wide`: a whole run in other floats;
 //! - `tiles`, `tiled`: calls that run together, some rows at a time;
 //! - `beside`: two graphs on the same inputs.
 

@@ -320,7 +320,7 @@ impl<'a> Runner<'a, '_, '_> {
         self.check_time(node)?;
         let target = graph.target(node);
         self.cast_operands(node, target, &mut args, &mut kwargs)?;
-        self.session.keeps_dtype = self.session.wide.is_some() && self.keeps_dtype(node);
+        self.session.keeps_dtype = self.session.floats.is_some() && self.keeps_dtype(node);
         let result = match self.higher_order(node, target, &args, &kwargs) {
             Some(result) => result?,
             None => self.session.call(target, &args, &kwargs).map_err(|source| self.failed(node, source))?,
@@ -337,7 +337,7 @@ impl<'a> Runner<'a, '_, '_> {
         self.session.check_time().map_err(|fault| self.fault(node, fault))
     }
 
-    /// Whether a call's result has the dtype of its first operand, by their types: a wide run, where all floats are f64, cannot see it.
+    /// Whether a call's result has the dtype of its first operand, by their types: a run of other floats cannot see it.
     fn keeps_dtype(&self, node: NodeId) -> bool {
         let dtype = |n: NodeId| self.graph.ty(n).as_tensor().map(|t| t.dtype);
         let operand = self.graph.args(node).first().and_then(Arg::as_node);

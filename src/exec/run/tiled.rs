@@ -49,7 +49,7 @@ impl Runner<'_, '_, '_> {
     fn is_as_stated(&self, tile: &Tile) -> bool {
         let inside = |n: NodeId| tile.calls.iter().any(|(own, _)| *own == n);
         let read = tile.calls.iter().flat_map(|(n, _)| self.graph.operands(*n)).filter(|n| !inside(*n));
-        self.session.wide.is_none()
+        self.session.floats.is_none()
             && self.autocast.is_none()
             && read.into_iter().all(|n| match (self.get(n), self.graph.ty(n).as_tensor()) {
                 (Value::Tensor(t), Some(ty)) => {

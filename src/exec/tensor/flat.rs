@@ -8,7 +8,7 @@ use std::sync::RwLockReadGuard;
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use crate::exec::tensor::lane::{Lane, with_lane};
+use crate::exec::tensor::lane::{C128, Lane, with_lane};
 use crate::exec::tensor::shape;
 use crate::exec::tensor::shape::Runs;
 use crate::exec::tensor::source::{CHUNK, Source};
@@ -126,6 +126,22 @@ impl Tensor {
         let mut out = vec![L::default(); self.numel()];
         self.load(&mut out)?;
         Ok(Flat::Own(out))
+    }
+
+    /// Returns all numbers in row-major order; of complex ones both parts, the real one first.
+    pub fn parts(&self) -> Result<Vec<f64>, CallFault> {
+        if self.dtype().is_complex() {
+            return Ok(self.lanes::<C128>()?.iter().flat_map(|z| [z.re, z.im]).collect());
+        }
+        Ok(self.lanes::<f64>()?.into_vec())
+    }
+
+    /// Writes complex numbers by both parts, in the order of [`Tensor::parts`].
+    pub fn write_parts(&self, parts: &[f64]) -> Result<(), CallFault> {
+        let pairs = parts
+            .chunks_exact(2)
+            .map(|p| C128::new(p.first().copied().unwrap_or(0.0), p.last().copied().unwrap_or(0.0)));
+        self.write(&pairs.collect::<Vec<_>>())
     }
 
     /// Writes all values in lanes, in row-major order, to as many places.

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself; none is less than itself, a NaN neither. Conversions that lose nothing keep order
-//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`, and `|x| == c`, above 0, is `x == -c` or `x == c`; `x * c == 0`, of a magnitude of `c` of at least 1, is `x == 0`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
+//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`, and `|x| == c`, above 0, is `x == -c` or `x == c`; `x * c == 0`, of a magnitude of `c` of at least 1 and finite in f32, is `x == 0`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
 //!
 //! ## When it is wrong
 //! `c <= max(x, c)` is false where `x` is NaN: of such nothing is said. With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
@@ -52,7 +52,9 @@ impl Elements {
             Form::Number(bits) => Some(f64::from_bits(bits)),
             _ => e.float(x),
         };
-        let grows = |e: &Self, x: ExprId| literal(e, x).is_some_and(|v| v.is_finite() && v.abs() >= 1.0);
+        // Narrower floats are multiplied in f32, where the number may be infinite.
+        let most = if self.dtype(a)? == Dtype::F64 { f64::MAX } else { f64::from(f32::MAX) };
+        let grows = |e: &Self, x: ExprId| literal(e, x).is_some_and(|v| (1.0..=most).contains(&v.abs()));
         for (product, zero) in [(a, b), (b, a)] {
             let (Some((Op::Mul, [x, y])), Some(0.0)) = (self.op_of(product), self.float(zero)) else { continue };
             let factor = if grows(self, *y) { *x } else { *y };

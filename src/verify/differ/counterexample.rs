@@ -105,6 +105,11 @@ fn count(sizes: &[usize]) -> usize {
     sizes.iter().fold(1, |n, s| n.saturating_mul(*s))
 }
 
+/// How many numbers are written of a tensor: of complex ones both parts.
+fn numbers(dtype: Option<Dtype>, sizes: &[usize]) -> usize {
+    count(sizes).saturating_mul(if dtype.is_some_and(Dtype::is_complex) { 2 } else { 1 })
+}
+
 /// Returns what a case's `meta` says of a witness under [`case::GIVEN`]; `None` where its inputs are too large to stand there.
 pub fn inline_table(witness: &Witness) -> Option<toml::Table> {
     let total = witness.inputs.iter().map(|h| count(&h.sizes)).fold(0_usize, usize::saturating_add);
@@ -158,7 +163,9 @@ fn beside(inputs: &[Held]) -> Option<Vec<u8>> {
     };
     let all: Vec<(&Held, (FileDtype, Vec<u8>))> = inputs.iter().map(|h| (h, bytes(h))).collect();
     fn view<'a>(h: &Held, dtype: FileDtype, data: &'a [u8]) -> Option<(String, TensorView<'a>)> {
-        Some((h.name.clone(), TensorView::new(dtype, h.sizes.clone(), data).ok()?))
+        let parts = h.dtype.is_some_and(Dtype::is_complex).then_some(2);
+        let sizes = h.sizes.iter().copied().chain(parts).collect();
+        Some((h.name.clone(), TensorView::new(dtype, sizes, data).ok()?))
     }
     let views = all.iter().map(|(h, (dtype, data))| view(h, *dtype, data));
     safetensors::serialize(views.collect::<Option<Vec<_>>>()?, None).ok()
@@ -180,7 +187,7 @@ pub fn read(meta: &CaseMeta, beside: Option<&[u8]>) -> Result<Option<Given>, Giv
             Some(view) => of_file(view),
             None => inline(one, dtype),
         };
-        let expected = count(&one.sizes);
+        let expected = numbers(dtype, &one.sizes);
         let values = values.filter(|v| v.len() == expected);
         let values = values.ok_or_else(|| GivenError::Values { name: name.clone(), expected })?;
         let most = expected.saturating_mul(GAPS);

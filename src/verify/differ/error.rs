@@ -95,7 +95,7 @@ impl At {
     }
 
     fn floats(self, ran: &Ran) -> Option<Vec<f64>> {
-        Some(self.of(ran)?.as_tensor()?.lanes::<f64>().ok()?.to_vec())
+        parts(self.of(ran)?.as_tensor()?)
     }
 }
 
@@ -145,7 +145,7 @@ fn slot(lab: &Lab<'_, '_>, ground: Ground, slot: &Slot<'_>) -> Option<Difference
         return found(Shows::Shape, &slot.what, show(t), show(u));
     }
     let difference = match t.dtype() {
-        d if d.is_complex() => None,
+        d if d.is_complex() => floats(lab, ground, slot, t, u).map(|(part, d)| (part / 2, d)),
         d if d.is_float() => floats(lab, ground, slot, t, u),
         _ => whole(lab, ground, slot, t, u),
     };
@@ -209,7 +209,7 @@ fn persists(lab: &Lab<'_, '_>, slot: &Slot<'_>, far: u64) -> bool {
         _ => false,
     };
     if lab.wide().is_some_and(differ) {
-        let around = lab.around(1e-4, Some(crate::exec::Casts::Dropped), 3);
+        let around = lab.around(1e-4, Some(crate::exec::Floats::Wide), 3);
         return around.len() == 3 && around.iter().all(differ);
     }
     let few = slot.before.as_tensor().is_some_and(|t| t.numel() <= 4096);
@@ -220,10 +220,25 @@ fn persists(lab: &Lab<'_, '_>, slot: &Slot<'_>, far: u64) -> bool {
     around.len() == 3 && around.iter().all(differ)
 }
 
-// ---- floats
+// ---- floats, and parts of complex numbers
+
+/// The numbers of floats, or both parts of complex ones: which part of these is NaN, or infinite, is no matter.
+fn parts(t: &Tensor) -> Option<Vec<f64>> {
+    let mut all = t.parts().ok()?;
+    if t.dtype().is_complex() {
+        for pair in all.chunks_exact_mut(2) {
+            let found =
+                [f64::is_nan, f64::is_infinite].into_iter().find_map(|is| pair.iter().copied().find(|v| is(*v)));
+            if let Some(v) = found {
+                pair.fill(v.abs());
+            }
+        }
+    }
+    Some(all)
+}
 
 fn floats(lab: &Lab<'_, '_>, ground: Ground, slot: &Slot<'_>, t: &Tensor, u: &Tensor) -> Option<Hit> {
-    let (x, y) = (t.lanes::<f64>().ok()?, u.lanes::<f64>().ok()?);
+    let (x, y) = (parts(t)?, parts(u)?);
     let subject = lab.subject;
     let pairs = || x.iter().zip(y.iter());
     let at = |shows: Shows, k: usize| Some(hit(shows, k, x.get(k)?, y.get(k)?));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 
 use crate::analysis::Place;
-use crate::exec::{Casts, Observer, Step, Tensor, Value};
+use crate::exec::{Floats, Observer, Step, Tensor, Value};
 use crate::graph::Graph;
 use crate::ops::Registry;
 use crate::term::term::Side;
@@ -31,7 +31,7 @@ pub struct Print {
 
 impl Print {
     fn of(t: &Tensor) -> Option<Print> {
-        let elements: Vec<f64> = t.lanes::<f64>().ok()?.to_vec();
+        let elements = t.parts().ok()?;
         let (mut sum, mut all, mut weight) = (0.0, 0.0, 0x9e37_79b9_u32);
         for v in elements {
             weight = weight.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -104,7 +104,7 @@ pub fn prints(before: &Graph, after: &Graph, registry: &Registry, options: &Judg
     let mut prints = Prints::default();
     for (side, graph) in [(Side::Before, before), (Side::After, after)] {
         let mut noted = Noted { side, prints: &mut prints };
-        run::watched(&subject, graph, &inputs, (trial.aliased, Some(Casts::Dropped)), deadline, &mut noted);
+        run::watched(&subject, graph, &inputs, (trial.aliased, Some(Floats::Wide)), deadline, &mut noted);
     }
     Some(prints)
 }

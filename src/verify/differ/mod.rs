@@ -267,7 +267,7 @@ fn once(subject: &Subject<'_>, trial: &Trial, inputs: &[Value], deadline: Instan
             units: None,
         })
     };
-    match lab.own() {
+    match lab.own(None) {
         (Run::Barred(why), _) | (_, Run::Barred(why)) => Once::NotRun(why),
         (Run::Raised(node, why), Run::Raised(..)) => Once::BothRaise(format!("both graphs raise: `{node}`: {why}")),
         (Run::Done(_), Run::Raised(node, why)) => {

@@ -155,14 +155,14 @@ pub struct Wanted<'a> {
 /// The values of one input.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Values {
-    /// Floats.
+    /// Floats; of complex numbers both parts, the real one first.
     Floats(Vec<f64>),
     /// Integers and truth values.
     Whole(Vec<i64>),
 }
 
 impl Values {
-    /// Returns how many there are.
+    /// Returns how many numbers there are.
     pub fn len(&self) -> usize {
         match self {
             Values::Floats(all) => all.len(),
@@ -228,8 +228,11 @@ pub fn values(regime: &Regime, wanted: Wanted<'_>, shift: u64) -> Values {
     if !wanted.dtype.is_float() && !wanted.dtype.is_complex() {
         return Values::Whole(whole(regime, wanted, draw));
     }
-    let mut all: Vec<f64> =
-        (0..wanted.count).map(|i| in_domain(float(regime, wanted, draw, i), wanted.domain)).collect();
+    // Of complex numbers both parts, one after the other.
+    let parts = if wanted.dtype.is_complex() { 2 } else { 1 };
+    let count = wanted.count.saturating_mul(parts);
+    let wanted = Wanted { count, row: wanted.row.saturating_mul(parts), ..wanted };
+    let mut all: Vec<f64> = (0..count).map(|i| in_domain(float(regime, wanted, draw, i), wanted.domain)).collect();
     if let Some((input, element)) = nan
         && input == wanted.number
         && let Some(value) = all.get_mut(element)

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use crate::exec::{self, Casts, ExecError, Kernels, Meta, Meter, Observer, Session, Step, Storage, Tensor, Value};
+use crate::exec::{self, ExecError, Floats, Kernels, Meta, Meter, Observer, Session, Step, Storage, Tensor, Value};
 use crate::graph::{Bytes, Dtype, Graph, OutputKind, View};
 use crate::sym::Dim;
 use crate::verify::differ::error::Ground;
@@ -41,8 +41,9 @@ struct Largest(f64);
 
 impl Observer for Largest {
     fn computed(&mut self, step: &Step<'_>) {
-        for t in step.result.items().iter().filter_map(Value::as_tensor).filter(|t| t.dtype() == Dtype::F64) {
-            let Ok(all) = t.lanes::<f64>() else { continue };
+        let wide = |t: &&Tensor| matches!(t.dtype(), Dtype::F64 | Dtype::C128);
+        for t in step.result.items().iter().filter_map(Value::as_tensor).filter(wide) {
+            let Ok(all) = t.parts() else { continue };
             self.0 = all.iter().map(|v| v.abs()).filter(|v| *v < ORDINARY).fold(self.0, f64::max);
         }
     }
@@ -162,8 +163,9 @@ fn other_strides(from: From<'_>, sizes: &[usize]) -> Option<Vec<usize>> {
 
 /// Returns what inputs may show, by their values.
 pub fn ground(inputs: &[Value], narrow: bool) -> Ground {
-    let floats = inputs.iter().filter_map(Value::as_tensor).filter(|t| t.dtype().is_float());
-    let all: Vec<f64> = floats.filter_map(|t| t.lanes::<f64>().ok().map(|v| v.to_vec())).flatten().collect();
+    let numbers = |t: &&Tensor| t.dtype().is_float() || t.dtype().is_complex();
+    let floats = inputs.iter().filter_map(Value::as_tensor).filter(numbers);
+    let all: Vec<f64> = floats.filter_map(|t| t.parts().ok()).flatten().collect();
     // A few values of the regimes lie a little beyond the working range.
     let working = if narrow { 64.0 } else { 4096.0 };
     if all.iter().any(|v| v.abs() > working) {
@@ -172,12 +174,14 @@ pub fn ground(inputs: &[Value], narrow: bool) -> Ground {
     if all.iter().any(|v| v.is_nan()) { Ground::Nan } else { Ground::Inside }
 }
 
-/// Makes a tensor of these values.
+/// Makes a tensor of these values; a complex one of real numbers, or of both parts of each.
 pub fn tensor(meta: Meta, values: &Values) -> Option<Tensor> {
     let bytes = meta.needed().ok()?.max(1).checked_mul(meta.dtype.bytes())?;
+    let is_complex = meta.dtype.is_complex();
     let out = Tensor::new(meta, Storage::new(vec![0_u8; bytes], &Meter::default())).ok()?;
     match values {
         Values::Floats(all) if all.len() == out.numel() => out.write(all).ok()?,
+        Values::Floats(all) if is_complex && all.len() == out.numel().saturating_mul(2) => out.write_parts(all).ok()?,
         Values::Whole(all) if all.len() == out.numel() => out.write(all).ok()?,
         _ => return None,
     }
@@ -186,25 +190,24 @@ pub fn tensor(meta: Meta, values: &Values) -> Option<Tensor> {
 }
 
 /// A value with memory of its own: writes of a run reach no other.
-fn own(value: &Value, casts: Option<Casts>, meter: &Meter) -> Option<Value> {
+fn own(value: &Value, floats: Option<Floats>, meter: &Meter) -> Option<Value> {
     match value {
-        Value::Tensor(t) if casts.is_none() || !t.dtype().is_float() => {
+        Value::Tensor(t) => {
+            if let Some(floats) = floats.filter(|f| f.of(t.dtype()) != t.dtype()) {
+                return floats.hold(value, meter).ok();
+            }
             let content = t.storage.read().ok()?.bytes().to_vec();
             let storage = Storage::mapped(Bytes::new(content), meter);
             Some(Value::Tensor(Tensor::new(t.meta.clone(), storage).ok()?))
         }
-        Value::Tensor(t) => match exec::widened(value, meter).ok()? {
-            Value::Tensor(wide) if wide.shares_storage(t) => own(value, None, meter),
-            wide => Some(wide),
-        },
         other => Some(other.clone()),
     }
 }
 
 /// An input of that shape in the memory of another one, where it fits there.
-fn within(twin: &Tensor, value: &Value, casts: Option<Casts>) -> Option<Value> {
+fn within(twin: &Tensor, value: &Value, floats: Option<Floats>) -> Option<Value> {
     let t = value.as_tensor()?;
-    let dtype = if casts.is_some() && t.dtype().is_float() { Dtype::F64 } else { t.dtype() };
+    let dtype = floats.map_or(t.dtype(), |f| f.of(t.dtype()));
     if dtype != twin.dtype() {
         return None;
     }
@@ -217,15 +220,15 @@ fn given(
     subject: &Subject<'_>,
     inputs: &[Value],
     aliased: bool,
-    casts: Option<Casts>,
+    floats: Option<Floats>,
     meter: &Meter,
 ) -> Option<Vec<Value>> {
     let mut given: Vec<Value> = Vec::with_capacity(inputs.len());
     for (value, input) in inputs.iter().zip(&subject.inputs) {
         let twin = input.twin.filter(|_| aliased).and_then(|t| given.get(t)).and_then(Value::as_tensor);
-        let made = match twin.and_then(|t| within(t, value, casts)) {
+        let made = match twin.and_then(|t| within(t, value, floats)) {
             Some(shared) => shared,
-            None => own(value, casts, meter)?,
+            None => own(value, floats, meter)?,
         };
         given.push(made);
     }
@@ -238,27 +241,33 @@ pub fn run(
     graph: &Graph,
     inputs: &[Value],
     aliased: bool,
-    casts: Option<Casts>,
+    floats: Option<Floats>,
     deadline: Instant,
 ) -> Run {
     let mut largest = Largest::default();
-    let observer: &mut dyn Observer = if casts.is_some() { &mut largest } else { &mut () };
-    match watched(subject, graph, inputs, (aliased, casts), deadline, observer) {
+    let observer: &mut dyn Observer = if floats == Some(Floats::Wide) { &mut largest } else { &mut () };
+    match watched(subject, graph, inputs, (aliased, floats), deadline, observer) {
         Run::Done(ran) => Run::Done(Ran { magnitude: largest.0, ..ran }),
         other => other,
     }
 }
 
-/// Runs a program of the pair in its own dtypes, operators being what they are defined as: kernels that compute wider round less than that.
-pub fn by_definition(subject: &Subject<'_>, graph: &Graph, inputs: &[Value], aliased: bool, deadline: Instant) -> Run {
-    let mut session = session(subject, None, deadline);
+/// Runs a program of the pair, operators being what they are defined as: kernels that compute wider round less than that.
+pub fn by_definition(
+    subject: &Subject<'_>,
+    graph: &Graph,
+    inputs: &[Value],
+    (aliased, floats): (bool, Option<Floats>),
+    deadline: Instant,
+) -> Run {
+    let mut session = session(subject, floats, deadline);
     session.by_definition = true;
     in_session(subject, graph, inputs, aliased, session, &mut ())
 }
 
-fn session<'s>(subject: &Subject<'s>, casts: Option<Casts>, deadline: Instant) -> Session<'s> {
+fn session<'s>(subject: &Subject<'s>, floats: Option<Floats>, deadline: Instant) -> Session<'s> {
     let mut session = Session::new(subject.registry, kernels(), 1);
-    session.wide = casts;
+    session.floats = floats;
     session.deadline = Some(deadline);
     session.most_bytes = Some(subject.most_bytes);
     session
@@ -269,11 +278,11 @@ pub fn watched(
     subject: &Subject<'_>,
     graph: &Graph,
     inputs: &[Value],
-    (aliased, casts): (bool, Option<Casts>),
+    (aliased, floats): (bool, Option<Floats>),
     deadline: Instant,
     observer: &mut dyn Observer,
 ) -> Run {
-    in_session(subject, graph, inputs, aliased, session(subject, casts, deadline), observer)
+    in_session(subject, graph, inputs, aliased, session(subject, floats, deadline), observer)
 }
 
 fn in_session(
@@ -284,8 +293,8 @@ fn in_session(
     mut session: Session<'_>,
     observer: &mut dyn Observer,
 ) -> Run {
-    let (casts, meter) = (session.wide, session.meter().clone());
-    let Some(given) = given(subject, inputs, aliased, casts, &meter) else {
+    let (floats, meter) = (session.floats, session.meter().clone());
+    let Some(given) = given(subject, inputs, aliased, floats, &meter) else {
         return Run::Barred("an input cannot be made".into());
     };
     match exec::run_on(graph, &given, &mut session, observer) {

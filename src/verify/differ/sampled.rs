@@ -1,16 +1,16 @@
 //! The sampled test of rounding: each program against its own wide run, on inputs of the working range.
 //!
-//! Promises: it holds only where both programs and both wide runs were made on the inputs that tell most (what lies close together, what is
+//! A program in f64 is run in f32, too: no run is wider. Promises: it holds only where both programs and both wide runs were made on the inputs that tell most (what lies close together, what is
 //! ordinary, what is tiny, and one ordinary tensor beside others that lie close together), every element that is not finite on one side is not
 //! on the other, and no error of the second is above 12 times the first's, there or a few units beside, and 64 units of the tensor. It is asked
 //! of what was shown equal over the reals, beside a bound; alone it shows nothing.
 
 use std::time::Instant;
 
-use crate::exec::Value;
+use crate::exec::{Floats, Value};
 use crate::rules::rounding::flushed;
 use crate::verify::differ::error::Ground;
-use crate::verify::differ::lab::Lab;
+use crate::verify::differ::lab::{Lab, singles};
 use crate::verify::differ::regimes::Regime;
 use crate::verify::differ::run::{self, From, Ran, Run};
 use crate::verify::differ::subject::{Input, Kind, Subject, roundoff};
@@ -20,6 +20,8 @@ use crate::verify::differ::trials::{Trial, Trials};
 const BESIDE: u64 = 4;
 /// On how many inputs it is asked.
 const INPUTS: usize = 24;
+/// On how many it is asked where f64 is f32: no differing run has looked at rounding there before.
+const SINGLE_INPUTS: usize = 96;
 /// On how many regimes of one size it is asked whatever that takes: where time ends before, nothing is said.
 const LEAST: usize = 3;
 /// How many inputs are left ordinary in turn, where others lie close together.
@@ -29,15 +31,31 @@ const FIRST_SIZES: usize = 2;
 
 /// Returns on how many inputs the second program's rounding is no worse; else why it is not taken.
 pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline: Instant) -> Result<usize, String> {
+    let held = rounding_in(subject, trials, seed, deadline, None)?;
+    // No run is wider than one in f64: what its rounding does is seen where it is f32.
+    if subject.holds_doubles() {
+        rounding_in(subject, trials, seed, deadline, Some(Floats::Single))?;
+    }
+    Ok(held)
+}
+
+fn rounding_in(
+    subject: &mut Subject<'_>,
+    trials: &Trials,
+    seed: u64,
+    deadline: Instant,
+    floats: Option<Floats>,
+) -> Result<usize, String> {
     // What a comparison chooses was shown to be one over the reals, for every number that is compared.
     if subject.other_roundings() || subject.old.beyond_comparisons() != subject.new.beyond_comparisons() {
         return Err("one graph rounds to a narrower dtype, or takes a step, that the other does not".into());
     }
     let mut held = 0_usize;
     let over = || "time ran out before both graphs were run to see what rounding does".to_string();
+    let most = if floats.is_some() { SINGLE_INPUTS } else { INPUTS };
     let beside = beside(subject);
     let least = LEAST.saturating_add(beside.len());
-    for (k, trial) in telling_first(trials, &beside).iter().take(INPUTS).enumerate() {
+    for (k, trial) in telling_first(trials, &beside).iter().take(most).enumerate() {
         // Inputs alone may take long to make; runs that were made before count.
         if Instant::now() >= deadline {
             if k <= least {
@@ -46,22 +64,26 @@ pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline:
             break;
         }
         let sizes = trials.sizes.get(trial.sizes).cloned().unwrap_or_default();
-        let Some(inputs) = run::inputs(subject, &sizes, From::Trial(trial, seed)) else { continue };
+        let Some(mut inputs) = run::inputs(subject, &sizes, From::Trial(trial, seed)) else { continue };
+        if floats.is_some() {
+            let Some(singles) = singles(&inputs) else { continue };
+            inputs = singles;
+        }
         let lab = Lab::new(subject, &inputs, trial.aliased, deadline);
-        let (Run::Done(a), Run::Done(b)) = lab.own() else { continue };
+        let (Run::Done(a), Run::Done(b)) = lab.own(floats) else { continue };
         let Some((ra, rb)) = lab.wide() else { continue };
         let Some(k) = worse(&[(&a, ra)], &b, ra, rb) else {
             held = held.saturating_add(1);
             continue;
         };
         // The first program is what its operators are defined as, where kernels come nearer.
-        let defined = run::by_definition(subject, subject.before, &inputs, trial.aliased, deadline);
+        let defined = run::by_definition(subject, subject.before, &inputs, (trial.aliased, floats), deadline);
         let mut firsts = vec![(&a, ra)];
         if let Run::Done(d) = &defined {
             firsts.push((d, ra));
         }
         // What meets no rounding at these inputs, by chance, meets one beside them.
-        let beside: Vec<(Vec<Ran>, Ran)> = (1..=BESIDE).filter_map(|seed| lab.first_beside(seed)).collect();
+        let beside: Vec<(Vec<Ran>, Ran)> = (1..=BESIDE).filter_map(|seed| lab.first_beside(seed, floats)).collect();
         firsts.extend(beside.iter().flat_map(|(all, wide)| all.iter().map(move |ran| (ran, wide))));
         if worse(&firsts, &b, ra, rb).is_some() {
             return Err(format!("output {k} is rounded more than 12 times as far as before, and 64 units"));
@@ -79,7 +101,7 @@ pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline:
 
 /// Regimes that leave one tensor ordinary where others lie close together.
 fn beside(subject: &Subject<'_>) -> Vec<Regime> {
-    let float = |kind: &Kind| matches!(kind, Kind::Tensor(t) if t.dtype.is_float());
+    let float = |kind: &Kind| matches!(kind, Kind::Tensor(t) if t.dtype.is_float() || t.dtype.is_complex());
     let drawn = |(k, i): (usize, &Input)| (float(&i.kind) && i.domain.is_any()).then_some(Regime::Beside(k));
     let all: Vec<Regime> = subject.inputs.iter().enumerate().filter_map(drawn).take(LEFT_ORDINARY).collect();
     if all.len() > 1 { all } else { Vec::new() }
@@ -137,12 +159,12 @@ fn worse(firsts: &[(&Ran, &Ran)], b: &Ran, ra: &Ran, rb: &Ran) -> Option<usize> 
     })
 }
 
-/// All float tensors that the caller sees, with the roundoff of their dtype, and what it does not tell from 0; `None` for any other value.
+/// All tensors of floats and of complex numbers that the caller sees, with the roundoff of their dtype, and what it does not tell from 0; `None` for any other value.
 fn floats(ran: &Ran) -> Vec<Option<(Vec<f64>, f64, f64)>> {
     let all = ran.outputs.iter().flat_map(|v| v.items().to_vec()).chain(ran.inputs.iter().cloned());
     all.map(|v: Value| {
-        let t = v.as_tensor().filter(|t| t.dtype().is_float())?.clone();
-        Some((t.lanes::<f64>().ok()?.to_vec(), roundoff(t.dtype()), flushed(t.dtype())))
+        let t = v.as_tensor().filter(|t| t.dtype().is_float() || t.dtype().is_complex())?.clone();
+        Some((t.parts().ok()?, roundoff(t.dtype()), flushed(t.dtype())))
     })
     .collect()
 }

@@ -39,6 +39,7 @@ def run(text, wide):
             return v
         memory = v if v._base is None else v._base
         memory = memory.double() if wide and v.is_floating_point() else memory.clone()
+        memory = memory.to(torch.complex128) if wide and v.is_complex() else memory
         return memory.as_strided(v.size(), v.stride())
     inputs = [own(v) for v in INPUTS]
     torch.manual_seed(0)
@@ -119,7 +120,13 @@ fn value(input: &Held) -> String {
     };
     match input.dtype {
         Some(dtype) => {
-            let wide = if dtype.is_float() { "float64" } else { "int64" };
+            let complex = |p: &[String]| format!("complex({})", p.join(", "));
+            let all: Vec<String> = if dtype.is_complex() { all.chunks(2).map(complex).collect() } else { all };
+            let wide = match dtype {
+                d if d.is_float() => "float64",
+                d if d.is_complex() => "complex128",
+                _ => "int64",
+            };
             let dtype = dtype.long();
             let of = |all: &[String], shape: String| {
                 format!("torch.tensor([{}], dtype=torch.{wide}).to(torch.{dtype}).{shape}", all.join(", "))

@@ -56,7 +56,7 @@ fn counted(graph: &Graph, registry: &Registry, within: bool, depth: usize) -> St
     let mut steps = Steps::default();
     let nodes: Vec<NodeId> = graph.bodies().flat_map(|b| graph.nodes(b).collect::<Vec<_>>()).collect();
     let dtypes = |n: &NodeId| tensors(graph.ty(*n));
-    let mut floats: Vec<Dtype> = nodes.iter().flat_map(dtypes).filter(|d| d.is_float()).collect();
+    let mut floats: Vec<Dtype> = nodes.iter().flat_map(dtypes).filter(|d| d.is_float() || d.is_complex()).collect();
     floats.sort();
     floats.dedup();
     let widest = if floats.contains(&Dtype::F64) { 8 } else { 4 };

@@ -144,6 +144,11 @@ impl<'a> Subject<'a> {
         self.floats().any(|d| d == Dtype::F16)
     }
 
+    /// Returns whether f64 occurs, or complex numbers of it.
+    pub fn holds_doubles(&self) -> bool {
+        self.floats().any(|d| matches!(d, Dtype::F64 | Dtype::C128))
+    }
+
     /// Returns the roundoff of the coarsest dtype that occurs.
     pub fn unit(&self) -> f64 {
         self.floats().map(roundoff).fold(f64::EPSILON / 2.0, f64::max)

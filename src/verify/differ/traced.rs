@@ -81,8 +81,8 @@ fn elements(value: &Value, meter: &Meter) -> Vec<String> {
         return vec![value.as_scalar().map_or_else(|| value.kind().to_string(), |s| s.to_f64().to_string())];
     };
     let t = t.resolved(meter).unwrap_or_else(|_| t.clone());
-    let all = match t.dtype().is_float() {
-        true => t.lanes::<f64>().map(|l| l.iter().map(ToString::to_string).collect()),
+    let all = match t.dtype().is_float() || t.dtype().is_complex() {
+        true => t.parts().map(|l| l.iter().map(ToString::to_string).collect()),
         false => t.lanes::<i64>().map(|l| l.iter().map(ToString::to_string).collect()),
     };
     all.unwrap_or_else(|_| vec![t.dtype().long().to_string()])

@@ -137,7 +137,7 @@ pub(super) fn held(name: &str, value: &Value) -> Option<Held> {
 /// Returns the values of a tensor; `None` where no number is one.
 pub fn values(t: &Tensor) -> Option<Values> {
     Some(match t.dtype().is_float() || t.dtype().is_complex() {
-        true => Values::Floats(t.lanes::<f64>().ok()?.to_vec()),
+        true => Values::Floats(t.parts().ok()?),
         false => Values::Whole(t.lanes::<i64>().ok()?.to_vec()),
     })
 }
