@@ -74,7 +74,7 @@ fn golden_text(report: &SuiteReport) -> String {
 }
 
 fn choose<'a>(registry: &'a Registry, name: Option<&str>) -> anyhow::Result<Vec<&'a Operator>> {
-    let Some(name) = name else { return Ok(registry.operators().iter().collect()) };
+    let Some(name) = name else { return Ok(registry.operators().collect()) };
     let name = name.strip_prefix("torch.ops.").unwrap_or(name);
     let mut found: Vec<&Operator> = registry.get(name).into_iter().collect();
     if found.is_empty() {

@@ -110,7 +110,7 @@ fn check_sizes(registry: &Registry, file: &str) -> Result<(), OperatorFileError>
     };
     // Of each operator with a meaning: how many levels and calls it comes to; nothing while it is being counted.
     let mut known: BTreeMap<String, Option<(usize, usize)>> = BTreeMap::new();
-    for operator in registry.operators().iter().filter(|o| o.body.is_some()) {
+    for operator in registry.operators().filter(|o| o.body.is_some()) {
         let mut open = vec![operator.target.to_string()];
         while let Some(target) = open.last().cloned() {
             if matches!(known.get(&target), Some(Some(_))) {

@@ -420,7 +420,7 @@ mod tests {
         ];
         let registry = Registry::standard();
         let mut made = 0;
-        for operator in registry.operators().iter().filter(|o| registry.exactness(o).is_some()) {
+        for operator in registry.operators().filter(|o| registry.exactness(o).is_some()) {
             for shapes in ODD.iter().chain(SHAPES) {
                 made += usize::from(small(&registry, operator, *shapes).is_some());
             }

@@ -141,11 +141,8 @@ fn literals(text: &str) -> Vec<(usize, String)> {
 #[test]
 fn no_meaning_is_read_off_the_name_of_an_operator() {
     let registry = airlock::ops::Registry::standard();
-    let names: std::collections::BTreeSet<String> = registry
-        .operators()
-        .iter()
-        .flat_map(|o| [o.target.to_string(), o.packet(), o.schema.name.to_string()])
-        .collect();
+    let names: std::collections::BTreeSet<String> =
+        registry.operators().flat_map(|o| [o.target.to_string(), o.packet(), o.schema.name.to_string()]).collect();
     let mut wrong = Vec::new();
     for (module, file, text) in sources() {
         let name = file.display().to_string();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::files;
 use airlock::analysis::form::check_form;
-use airlock::exec::{self, Casts, Generator, Kernels, Meta, Meter, Session, Storage, Tensor, Value};
+use airlock::exec::{self, Floats, Generator, Kernels, Meta, Meter, Session, Storage, Tensor, Value};
 use airlock::formats::{
     pt2,
     text::{self, ReadOptions, case},
@@ -97,9 +97,11 @@ fn inputs(g: &Graph, constants: &[Held], seed: u64) -> Option<Vec<Value>> {
 /// What a plain wide run returns and leaves in inputs, as numbers; `None` where it cannot be made.
 fn wide(g: &Graph, constants: &[Held], seed: u64, registry: &Registry, kernels: &Kernels) -> Option<Vec<Vec<f64>>> {
     let mut session = Session::new(registry, kernels, 1);
-    session.wide = Some(Casts::Dropped);
-    let given: Vec<Value> =
-        inputs(g, constants, seed)?.iter().map(|v| exec::widened(v, &Meter::default()).ok()).collect::<Option<_>>()?;
+    session.floats = Some(Floats::Wide);
+    let given: Vec<Value> = inputs(g, constants, seed)?
+        .iter()
+        .map(|v| Floats::Wide.hold(v, &Meter::default()).ok())
+        .collect::<Option<_>>()?;
     let returned = exec::run_on(g, &given, &mut session, &mut ()).ok()?;
     let tensors = returned.iter().chain(&given).flat_map(Value::items).filter_map(Value::as_tensor);
     tensors.map(|t| Some(t.lanes::<f64>().ok()?.to_vec())).collect()

@@ -519,7 +519,6 @@ fn nothing_that_the_registry_states_is_contradicted_by_pytorch() {
     println!("commutes, but not with mixed or complex dtypes: {} lines of {} operators", mixed.0, mixed.1);
     let without: Vec<String> = Registry::standard()
         .operators()
-        .iter()
         .filter(|o| ["aten", "prims"].contains(&&*o.schema.namespace))
         .map(|o| o.target.to_string())
         .filter(|t| !tally.contains_key(t))

@@ -222,7 +222,7 @@ fn cases_of_the_corpus_have_the_types_that_the_rules_give() {
 #[test]
 fn operators_that_never_raise_refuse_words_that_they_do_not_know() {
     let registry = Registry::standard();
-    let total = registry.operators().iter().filter(|o| o.facts.total != Total::Never);
+    let total = registry.operators().filter(|o| o.facts.total != Total::Never);
     let mut asked = 0;
     for operator in total {
         let Some(word) = operator.schema.params.iter().position(|p| p.ty.base == Base::Str) else { continue };

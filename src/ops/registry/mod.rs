@@ -8,85 +8,123 @@ pub(in crate::ops) mod lowering;
 pub(in crate::ops) mod operator;
 pub(in crate::ops) mod table;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::error::CallFault;
 use crate::graph::{Arg, Graph, StrId, View};
 use crate::ops::families;
 use crate::ops::registry::operator::{Operator, Rule};
+use crate::ops::registry::table::Line;
 use crate::ops::schema::bind::Bound;
+use crate::ops::typing::require::Need;
 use crate::sym::KeyedMap;
 
 /// Operators by target.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    operators: Vec<Operator>,
+    entries: Vec<Entry>,
     by_target: KeyedMap<Box<str>, usize>,
     /// Overloads by target without overload, the default one first.
     packets: KeyedMap<Box<str>, SmallVec<[usize; 2]>>,
+    /// Which operator gives what another one writes as further results, by the target of that other one.
+    apart: KeyedMap<&'static str, usize>,
     /// No other operators have this number: each change is another one.
     stamp: u64,
+}
+
+/// An operator, made of its line of the tables when it is first asked for: a run asks for few of them.
+#[derive(Clone, Debug)]
+struct Entry {
+    line: Option<Line>,
+    made: OnceLock<Operator>,
 }
 
 /// The number of the operators that are made next.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
+/// Which rule types an operator of the tables.
+static RULES: LazyLock<FxHashMap<&str, Rule>> = LazyLock::new(|| {
+    let each = families::families().flat_map(|(rule, targets)| targets.iter().map(|t| (*t, *rule)));
+    each.collect()
+});
+
+/// What calls of an operator of the tables must fulfil.
+static NEEDS: LazyLock<FxHashMap<&str, SmallVec<[Need; 1]>>> = LazyLock::new(|| {
+    let mut all: FxHashMap<&str, SmallVec<[Need; 1]>> = FxHashMap::default();
+    for (need, targets) in families::needs() {
+        for target in *targets {
+            all.entry(target).or_default().push(*need);
+        }
+    }
+    all
+});
+
 impl Registry {
-    /// Returns every operator of this crate. Building it takes a few milliseconds: build once a run and share.
+    /// Returns every operator of this crate. What a line of the tables says is read when its operator is asked for.
     pub fn standard() -> Registry {
         let mut registry = Registry::default();
+        let mut functional: Vec<(&'static str, usize)> = Vec::new();
         for table in table::TABLES {
             let mut family = "";
-            for line in table.lines() {
-                family = table::heading(line).unwrap_or(family);
-                // A test holds that every line parses.
-                let Some((schema, marks)) = table::line(line).ok().flatten() else { continue };
-                let mut operator = Operator::new(schema, &marks);
-                if !family.is_empty() {
-                    operator.family = family.into();
-                }
-                registry.add(operator);
-            }
-        }
-        for (rule, targets) in families::families() {
-            for target in *targets {
-                registry.set_rule(target, *rule);
-            }
-        }
-        for (need, targets) in families::needs() {
-            for target in *targets {
-                if let Some(operator) = registry.by_target.get(*target).and_then(|i| registry.operators.get_mut(*i)) {
-                    operator.needs.push(*need);
+            for text in table.lines() {
+                family = table::heading(text).unwrap_or(family);
+                let Some(line) = Line::of(text, family) else { continue };
+                let place = registry.entries.len();
+                functional.extend(line.functional_of().map(|of| (of, place)));
+                registry.insert(&line.target(), &line.packet(), line.is_default(), None);
+                if let Some(entry) = registry.entries.last_mut() {
+                    entry.line = Some(line);
                 }
             }
         }
-        let pairs: Vec<Option<usize>> = registry.operators.iter().map(|o| registry.functional_place(o)).collect();
-        for (operator, place) in registry.operators.iter_mut().zip(pairs) {
-            operator.functional = place;
-        }
-        let of =
-            |(place, o): (usize, &Operator)| Some((*registry.by_target.get(o.facts.functional_of.as_deref()?)?, place));
-        let apart: Vec<(usize, usize)> = registry.operators.iter().enumerate().filter_map(of).collect();
-        for (place, of) in apart {
-            if let Some(operator) = registry.operators.get_mut(place) {
-                operator.apart = Some(of);
-            }
-        }
+        registry.apart.extend(functional);
         registry.changed();
         registry
     }
 
+    /// Makes the operator of an entry; a test holds that every line of the tables is one.
+    fn at(&self, place: usize) -> Option<&Operator> {
+        let entry = self.entries.get(place)?;
+        if let Some(made) = entry.made.get() {
+            return Some(made);
+        }
+        let made = self.made(entry.line.as_ref()?)?;
+        Some(entry.made.get_or_init(|| made))
+    }
+
+    fn made(&self, line: &Line) -> Option<Operator> {
+        let (schema, marks) = table::line(line.text).ok().flatten()?;
+        let mut operator = Operator::new(schema, &marks);
+        if !line.family.is_empty() {
+            operator.family = line.family.into();
+        }
+        if let Some(rule) = RULES.get(&*operator.target) {
+            operator.rule = Some(*rule);
+        }
+        operator.needs = NEEDS.get(&*operator.target).cloned().unwrap_or_default();
+        operator.functional = self.functional_place(&operator);
+        operator.apart = self.apart.get(&*operator.target).copied();
+        Some(operator)
+    }
+
+    fn at_mut(&mut self, target: &str) -> Option<&mut Operator> {
+        let place = *self.by_target.get(target)?;
+        self.at(place)?;
+        self.entries.get_mut(place)?.made.get_mut()
+    }
+
     /// Returns the operator that gives as a new tensor what `operator` writes and returns.
     pub fn functional(&self, operator: &Operator) -> Option<&Operator> {
-        self.operators.get(operator.functional?)
+        self.at(operator.functional?)
     }
 
     /// Returns the operator of the same arguments that gives the results of `operator`, then all that it writes.
     pub fn apart(&self, operator: &Operator) -> Option<&Operator> {
-        self.operators.get(operator.apart?)
+        self.at(operator.apart?)
     }
 
     /// `add_.Tensor` writes what `add.Tensor` gives, `mm.out` what `mm.default` gives; a few overloads are named differently.
@@ -119,31 +157,30 @@ impl Registry {
         self.stamp
     }
 
-    fn set_rule(&mut self, target: &str, rule: Rule) {
-        if let Some(operator) = self.by_target.get(target).and_then(|i| self.operators.get_mut(*i)) {
-            operator.rule = Some(rule);
-        }
-    }
-
     /// Adds an operator; one of the same target is replaced.
     pub fn add(&mut self, operator: Operator) {
         self.changed();
-        if let Some(old) = self.by_target.get(&operator.target).and_then(|i| self.operators.get_mut(*i)) {
+        if let Some(old) = self.at_mut(&operator.target) {
             *old = operator;
             return;
         }
-        let index = self.operators.len();
-        let overloads = self.packets.entry(operator.packet().into()).or_default();
-        let place = if operator.schema.overload.is_empty() { 0 } else { overloads.len() };
+        let (target, packet) = (operator.target.to_string(), operator.packet());
+        self.insert(&target, &packet, operator.schema.overload.is_empty(), Some(operator));
+    }
+
+    fn insert(&mut self, target: &str, packet: &str, is_default: bool, operator: Option<Operator>) {
+        let index = self.entries.len();
+        let overloads = self.packets.entry(packet.into()).or_default();
+        let place = if is_default { 0 } else { overloads.len() };
         overloads.insert(place, index);
-        self.by_target.insert(operator.target.clone(), index);
-        self.operators.push(operator);
+        self.by_target.insert(target.into(), index);
+        self.entries.push(Entry { line: None, made: operator.map_or_else(OnceLock::new, OnceLock::from) });
     }
 
     /// Gives an operator the graph of its meaning: placeholders named as its parameters, one output.
     pub fn set_body(&mut self, target: &str, body: Graph) {
         self.changed();
-        if let Some(operator) = self.by_target.get(target).and_then(|i| self.operators.get_mut(*i)) {
+        if let Some(operator) = self.at_mut(target) {
             operator.body = Some(Arc::new(body));
         }
     }
@@ -151,22 +188,22 @@ impl Registry {
     /// Returns the operator of that target. A target without overload is found only where one operator has that name.
     pub fn get(&self, target: &str) -> Option<&Operator> {
         if let Some(index) = self.by_target.get(target) {
-            return self.operators.get(*index);
+            return self.at(*index);
         }
         match self.packets.get(target)?.as_slice() {
-            [one] => self.operators.get(*one),
+            [one] => self.at(*one),
             _ => None,
         }
     }
 
     /// Returns the overloads of a target without overload (`aten.add`).
     pub fn overloads(&self, packet: &str) -> impl Iterator<Item = &Operator> {
-        self.packets.get(packet).into_iter().flatten().filter_map(|i| self.operators.get(*i))
+        self.packets.get(packet).into_iter().flatten().filter_map(|i| self.at(*i))
     }
 
     /// Returns every operator, in the order of the tables.
-    pub fn operators(&self) -> &[Operator] {
-        &self.operators
+    pub fn operators(&self) -> impl Iterator<Item = &Operator> {
+        (0..self.entries.len()).filter_map(|place| self.at(place))
     }
 
     /// Returns the operator that a call means: by target, and by arguments where the target names no overload. `None`: opaque.
@@ -213,7 +250,24 @@ mod tests {
     #[test]
     fn every_line_of_the_tables_is_an_operator_of_its_own() {
         let lines = table::TABLES.iter().flat_map(|t| t.lines()).filter(|l| table::line(l).unwrap().is_some());
-        assert_eq!(lines.count(), Registry::standard().operators.len());
+        assert_eq!(lines.count(), Registry::standard().operators().count());
+    }
+
+    #[test]
+    fn an_operator_is_found_by_what_its_line_begins_with() {
+        let registry = Registry::standard();
+        for (target, place) in &registry.by_target {
+            let operator = registry.at(*place).unwrap();
+            assert_eq!(
+                (&*operator.target, operator.packet().as_str()),
+                (&**target, registry.entries[*place].line.as_ref().unwrap().packet().as_str())
+            );
+        }
+        for (of, place) in &registry.apart {
+            assert_eq!(registry.at(*place).unwrap().facts.functional_of.as_deref(), Some(*of));
+        }
+        let marked = registry.operators().filter(|o| o.facts.functional_of.is_some()).count();
+        assert_eq!(registry.apart.len(), marked);
     }
 
     #[test]

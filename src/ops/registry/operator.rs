@@ -20,6 +20,11 @@ pub type Rule = fn(&mut Call<'_>) -> Result<ValueType, CallFault>;
 /// Namespaces of Python functions and of higher-order operators: their targets have no overload.
 const BARE: &[&str] = &["_operator", "torch", "math", "builtins", "higher_order"];
 
+/// Returns whether targets of a namespace have no overload.
+pub(in crate::ops) fn is_bare(namespace: &str) -> bool {
+    BARE.contains(&namespace)
+}
+
 /// An operator's meaning as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Meaning {
@@ -66,8 +71,8 @@ pub struct Operator {
 
 impl Operator {
     pub(in crate::ops) fn new(schema: Schema, marks: &Marks) -> Self {
-        let bare = BARE.contains(&&*schema.namespace);
-        let target = if bare { format!("{}.{}", schema.namespace, schema.name) } else { schema.target() };
+        let target =
+            if is_bare(&schema.namespace) { format!("{}.{}", schema.namespace, schema.name) } else { schema.target() };
         let effects = Effects::derive(&schema, marks);
         let rule = families::default_rule(&schema, &effects);
         Operator {

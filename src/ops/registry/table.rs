@@ -8,6 +8,7 @@
 use thiserror::Error;
 
 use crate::ops::facts::effects::{Marks, SideEffect};
+use crate::ops::registry::operator::is_bare;
 use crate::ops::schema::Schema;
 use crate::ops::schema::text::SchemaError;
 
@@ -37,6 +38,53 @@ pub(in crate::ops) const TABLES: &[&str] = &[
     include_str!("../schemas/npu.txt"),
     include_str!("../schemas/packages.txt"),
 ];
+
+/// A line that is an operator, of which only the name was read.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ops) struct Line {
+    /// All of it.
+    pub text: &'static str,
+    /// The family under whose heading it stands; empty where there is none.
+    pub family: &'static str,
+    namespace: &'static str,
+    name: &'static str,
+    overload: &'static str,
+}
+
+impl Line {
+    /// Reads the name of a line; `None` for an empty one or a comment.
+    pub fn of(text: &'static str, family: &'static str) -> Option<Line> {
+        let text = text.trim();
+        let (head, _) = text.split_once('(').filter(|_| !text.starts_with('#'))?;
+        let (namespace, name) = head.split_once("::")?;
+        let (name, overload) = name.split_once('.').unwrap_or((name, ""));
+        Some(Line { text, family, namespace, name, overload })
+    }
+
+    /// Returns the target of calls.
+    pub fn target(&self) -> String {
+        match self.overload {
+            "" if is_bare(self.namespace) => self.packet(),
+            "" => format!("{}.default", self.packet()),
+            overload => format!("{}.{overload}", self.packet()),
+        }
+    }
+
+    /// Returns the target without overload.
+    pub fn packet(&self) -> String {
+        [self.namespace, ".", self.name].concat()
+    }
+
+    /// Returns whether it names no overload.
+    pub fn is_default(&self) -> bool {
+        self.overload.is_empty()
+    }
+
+    /// Returns the operator that this one is with its arguments, by its mark.
+    pub fn functional_of(&self) -> Option<&'static str> {
+        self.text.split_once("#functional-of=")?.1.split_whitespace().next()
+    }
+}
 
 /// Returns the family that a comment line begins: a few words, what follows a colon left out.
 pub(in crate::ops) fn heading(text: &str) -> Option<&str> {

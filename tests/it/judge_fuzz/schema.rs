@@ -29,9 +29,9 @@ fn left_out(target: &str) -> bool {
 impl Gen {
     /// Tries operators of the registry until one fits.
     pub fn any_operator(&mut self) -> Option<String> {
-        let all = run::registry().operators();
+        let all: Vec<_> = run::registry().operators().collect();
         for _ in 0..12 {
-            let operator = &all[self.rng.below(all.len())];
+            let operator = all[self.rng.below(all.len())];
             if left_out(&operator.target) {
                 continue;
             }
