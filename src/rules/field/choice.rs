@@ -61,7 +61,7 @@ impl Field<'_> {
     /// Returns whether two values are one over the reals where the float that a condition compares with a number is that number.
     pub fn meets_where(e: &mut Elements, condition: ExprId, a: ExprId, b: ExprId) -> Option<bool> {
         let dtype = e.dtype(a)?;
-        Field::new(e, dtype, false).meets(condition, a, b).map(|found| found.is_some())
+        Field::new(e, dtype, &[condition, a, b], false).meets(condition, a, b).map(|found| found.is_some())
     }
 
     /// Returns the float and the number that a condition compares, where two expressions are one once the float is that number, and whether the

@@ -35,7 +35,7 @@ const SIGNS: usize = 8;
 /// Expressions over the reals.
 pub struct Field<'e> {
     pub(super) e: &'e mut Elements,
-    /// The dtype of the ends: how near numbers must be.
+    /// The dtype of the ends, or the finer one of what they are made of: how near numbers must be.
     pub(super) dtype: Dtype,
     pub(super) next: u32,
     /// Whether the greater of two is written by the magnitude of their difference.
@@ -52,7 +52,10 @@ pub struct Field<'e> {
 }
 
 impl<'e> Field<'e> {
-    pub(super) fn new(e: &'e mut Elements, dtype: Dtype, signs: bool) -> Self {
+    /// Numbers must be as near as the ends' dtype asks, or the finest of what these are made of: within functions a small difference grows.
+    pub(super) fn new(e: &'e mut Elements, dtype: Dtype, ends: &[ExprId], signs: bool) -> Self {
+        let is_double = |id: ExprId| e.dtype(id) == Some(Dtype::F64);
+        let dtype = if ends.iter().any(|end| e.below(*end).into_iter().any(is_double)) { Dtype::F64 } else { dtype };
         Field {
             e,
             dtype,
@@ -70,7 +73,7 @@ impl<'e> Field<'e> {
 impl<'e> Field<'e> {
     /// The same for integers that wrap around.
     pub(super) fn as_ring(e: &'e mut Elements, dtype: Dtype) -> Self {
-        Field { ring: Some(dtype), ..Field::new(e, Dtype::F64, false) }
+        Field { ring: Some(dtype), ..Field::new(e, Dtype::F64, &[], false) }
     }
 }
 
@@ -220,7 +223,7 @@ impl Field<'_> {
 
     /// Returns the value of a choice that is a softplus, linear above a number: the one that bends.
     fn soft_of(e: &mut Elements, dtype: Dtype, [condition, a, b]: [ExprId; 3]) -> Option<Option<ExprId>> {
-        let mut field = Field::new(e, dtype, false);
+        let mut field = Field::new(e, dtype, &[condition, a, b], false);
         let (x, y) = (field.of(a)?, field.of(b)?);
         let Some(soft) = field.softened(condition, &x, &y)? else { return Some(None) };
         Some(Some(if field.same(&soft, &x, &[])? { a } else { b }))
@@ -271,7 +274,7 @@ impl Field<'_> {
         {
             return Self::greater(e, dtype, inner, b);
         }
-        let mut field = Field::new(e, dtype, false);
+        let mut field = Field::new(e, dtype, &[a, b], false);
         let (x, y) = (field.of(a)?, field.of(b)?);
         let over = field.plus(&x, &y, -1.0)?;
         let of = e.dtype(a)?;
@@ -333,16 +336,17 @@ impl Field<'_> {
                 complete = None;
                 return false;
             };
-            let mut same = Field::new(e, dtype, false).same_by_any(a, b);
+            let mut same = Field::new(e, dtype, &[a, b], false).same_by_any(a, b);
             if same != Some(true) && Self::has_signs(e, &[a, b]) {
-                same = Field::new(e, dtype, true).same_by_any(a, b).or(same);
+                same = Field::new(e, dtype, &[a, b], true).same_by_any(a, b).or(same);
             }
             if same != Some(true) && Self::has_tangents(e, &[a, b]) {
-                let by_exponentials = Field { tangents: true, ..Field::new(e, dtype, false) }.same_by_any(a, b);
+                let by_exponentials =
+                    Field { tangents: true, ..Field::new(e, dtype, &[a, b], false) }.same_by_any(a, b);
                 same = by_exponentials.or(same);
             }
             if same != Some(true) && Self::has_steps(e, &[a, b]) {
-                same = Field { telescopes: true, ..Field::new(e, dtype, false) }.same_by_any(a, b).or(same);
+                same = Field { telescopes: true, ..Field::new(e, dtype, &[a, b], false) }.same_by_any(a, b).or(same);
             }
             complete = complete.and(same.map(|_| ()));
             let Some(shown) = e.parted_in_ranges(before).filter(|_| same == Some(true)) else { return false };
@@ -355,7 +359,7 @@ impl Field<'_> {
     /// Returns whether two expressions are equal over the reals, whatever NaN does; `None` where that was too much work.
     pub fn same_value(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
         let (a, b) = (e.parted(a)?, e.parted(b)?);
-        let mut field = Field::new(e, dtype, false);
+        let mut field = Field::new(e, dtype, &[a, b], false);
         field.assume_numbers()?;
         let (x, y) = (field.of(a)?, field.of(b)?);
         field.same(&x, &y, &[])

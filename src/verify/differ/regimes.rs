@@ -23,6 +23,15 @@ pub enum Regime {
     Offset(u64),
     /// As [`Regime::Offset`], but for this input, which is ordinary: what is far and what is near in one sum.
     Beside(usize),
+    /// The same for the products of any two: around the root of that number.
+    Roots,
+    /// One input close together at the end of the working range; others leave it as it is, where they are added or multiplied.
+    Alone {
+        /// Which input.
+        input: usize,
+        /// What the others are.
+        others: Idle,
+    },
     /// Multiples of a half: ties of rounding.
     Halves(u64),
     /// Two values only: equal elements.
@@ -52,6 +61,17 @@ pub enum Regime {
         /// Which element, in row-major order.
         element: usize,
     },
+}
+
+/// Values that change nothing in a sum, or in a product.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Idle {
+    /// 0.
+    Zero,
+    /// 1.
+    One,
+    /// 1 on the diagonal of a matrix.
+    Diagonal,
 }
 
 /// Fills that lie in every working range.
@@ -232,7 +252,9 @@ pub fn values(regime: &Regime, wanted: Wanted<'_>, shift: u64) -> Values {
     let parts = if wanted.dtype.is_complex() { 2 } else { 1 };
     let count = wanted.count.saturating_mul(parts);
     let wanted = Wanted { count, row: wanted.row.saturating_mul(parts), ..wanted };
-    let mut all: Vec<f64> = (0..count).map(|i| in_domain(float(regime, wanted, draw, i), wanted.domain)).collect();
+    let one =
+        |i| near(regime, wanted, draw, i).unwrap_or_else(|| in_domain(float(regime, wanted, draw, i), wanted.domain));
+    let mut all: Vec<f64> = (0..count).map(one).collect();
     if let Some((input, element)) = nan
         && input == wanted.number
         && let Some(value) = all.get_mut(element)
@@ -242,13 +264,42 @@ pub fn values(regime: &Regime, wanted: Wanted<'_>, shift: u64) -> Values {
     Values::Floats(all)
 }
 
+/// Whether an input's values lie close together.
+fn are_near(regime: &Regime, wanted: Wanted<'_>) -> bool {
+    match regime {
+        Regime::Offset(_) => true,
+        Regime::Beside(ordinary) => *ordinary != wanted.number,
+        Regime::Alone { input, .. } => *input == wanted.number,
+        _ => false,
+    }
+}
+
+/// What changes nothing, and what lies close together at the end of a domain that the end of the working range is no part of.
+#[allow(clippy::float_arithmetic)]
+fn near(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> Option<f64> {
+    if let Regime::Alone { input, others } = regime
+        && *input != wanted.number
+        && matches!(wanted.domain, Domain::Any | Domain::Unit | Domain::Positive | Domain::Nonzero)
+    {
+        let on_diagonal = i.checked_div(wanted.row) == i.checked_rem(wanted.row);
+        let is_one = *others == Idle::One || *others == Idle::Diagonal && on_diagonal;
+        return Some(if is_one || matches!(wanted.domain, Domain::Positive | Domain::Nonzero) { 1.0 } else { 0.0 });
+    }
+    let end = match wanted.domain {
+        Domain::Unit => 1.0,
+        Domain::Probability => 0.99,
+        _ => return None,
+    };
+    are_near(regime, wanted).then(|| end - draw.normal(i).abs() * 1e-3)
+}
+
 fn seed(regime: &Regime) -> u64 {
     use Regime::*;
     match regime {
         Normal(s) | Large(s) | Small(s) | Faint(s) | Offset(s) | Halves(s) | Equal(s) | Integers(s) | Row(s)
         | Special(s) | Huge(s) => *s,
         Masks(on) => 5_u64.saturating_add(u64::from(*on)),
-        Beside(_) => 1,
+        Beside(_) | Roots | Alone { .. } => 1,
         Ramp | Fill(_) | Nan { .. } | Given | Transparent(_) => 0,
     }
 }
@@ -320,8 +371,9 @@ fn float(regime: &Regime, wanted: Wanted<'_>, draw: Draw, i: usize) -> f64 {
         Regime::Large(_) => draw.normal(i) * (working / 3.0),
         Regime::Small(_) => draw.normal(i) * 1e-3,
         Regime::Faint(_) => draw.normal(i) * if wanted.on_the_way { 1e-3 } else { 1.0 },
-        Regime::Beside(input) if *input == wanted.number => draw.normal(i),
-        Regime::Offset(_) | Regime::Beside(_) => working + draw.normal(i),
+        _ if are_near(regime, wanted) => working + draw.normal(i),
+        Regime::Offset(_) | Regime::Beside(_) | Regime::Alone { .. } => draw.normal(i),
+        Regime::Roots => working.sqrt() + draw.normal(i) / (2.0 * working.sqrt()),
         Regime::Halves(_) => (draw.uniform(i) * 16.0 - 8.0).floor() / 2.0,
         Regime::Equal(_) => draw.one(i, &[0.5, 2.0]),
         Regime::Fill(all) => finite(filling(all, wanted.number), wanted.dtype),
@@ -364,6 +416,14 @@ pub fn ends(dtype: Dtype) -> (i64, i64) {
     }
 }
 
+/// Where integers of which nothing is said lie close together: `f32` holds them.
+const NEAR_INTEGERS: i64 = 1 << 20;
+
+/// How far an integer lies from the end where they lie close together.
+fn near_end(draw: Draw, i: usize) -> i64 {
+    i64::try_from(draw.below(i, 10)).unwrap_or(0)
+}
+
 fn whole(regime: &Regime, wanted: Wanted<'_>, draw: Draw) -> Vec<i64> {
     if let Domain::Integers { lo, hi, distinct } = wanted.domain {
         return limited(regime, wanted, draw, (*lo, *hi), *distinct);
@@ -380,8 +440,9 @@ fn whole(regime: &Regime, wanted: Wanted<'_>, draw: Draw) -> Vec<i64> {
     #[allow(clippy::cast_possible_truncation)]
     let one = |i: usize| match regime {
         Regime::Fill(all) => clamped(filling(all, wanted.number) as i64),
+        _ if are_near(regime, wanted) => hi.min(NEAR_INTEGERS).saturating_sub(near_end(draw, i)).max(lo),
         Regime::Integers(seed) if *seed & 1 == 1 => draw.one(i, &extremes),
-        Regime::Integers(_) | Regime::Large(_) | Regime::Offset(_) | Regime::Huge(_) => {
+        Regime::Integers(_) | Regime::Large(_) | Regime::Huge(_) => {
             let offset = if span == u64::MAX {
                 draw.bits(i)
             } else {
@@ -392,7 +453,7 @@ fn whole(regime: &Regime, wanted: Wanted<'_>, draw: Draw) -> Vec<i64> {
         Regime::Special(_) => draw.one(i, &extremes),
         Regime::Equal(_) => clamped(draw.one(i, &[1, 2])),
         // Indices that almost every table has.
-        Regime::Normal(2) | Regime::Small(_) => draw.one(i, &[0, 1]),
+        Regime::Normal(2) | Regime::Small(_) | Regime::Alone { .. } => draw.one(i, &[0, 1]),
         Regime::Normal(3) => draw.one(i, &[0, 1, 2, 3]),
         _ => {
             let least = lo.max(-9);
@@ -412,10 +473,13 @@ fn limited(regime: &Regime, wanted: Wanted<'_>, draw: Draw, (lo, hi): (i64, i64)
         all.sort_by_key(|k| draw.bits(*k));
         return all.into_iter().cycle().take(wanted.count).map(at).collect();
     }
+    #[allow(clippy::cast_possible_truncation)]
     let one = |i: usize| match regime {
         Regime::Row(0) => lo,
         Regime::Row(_) => hi,
         Regime::Integers(seed) if *seed & 1 == 1 => draw.one(i, &[lo, hi]),
+        Regime::Fill(all) => (filling(all, wanted.number) as i64).clamp(lo, hi.max(lo)),
+        _ if are_near(regime, wanted) => hi.saturating_sub(near_end(draw, i)).max(lo),
         _ => at(draw.below(i, width)),
     };
     (0..wanted.count).map(one).collect()

@@ -8,11 +8,15 @@
 use std::time::Instant;
 
 use crate::exec::{Floats, Value};
+use crate::formats::text::domain::Domain;
+use crate::graph::Dtype;
 use crate::rules::rounding::flushed;
+use crate::verify::differ::INDEX_LIMITS;
 use crate::verify::differ::error::Ground;
 use crate::verify::differ::lab::{Lab, singles};
-use crate::verify::differ::regimes::Regime;
+use crate::verify::differ::regimes::{Idle, Regime};
 use crate::verify::differ::run::{self, From, Ran, Run};
+use crate::verify::differ::sizes::Sizes;
 use crate::verify::differ::subject::{Input, Kind, Subject, roundoff};
 use crate::verify::differ::trials::{Trial, Trials};
 
@@ -22,10 +26,10 @@ const BESIDE: u64 = 4;
 const INPUTS: usize = 24;
 /// On how many it is asked where f64 is f32: no differing run has looked at rounding there before.
 const SINGLE_INPUTS: usize = 96;
-/// On how many regimes of one size it is asked whatever that takes: where time ends before, nothing is said.
-const LEAST: usize = 3;
-/// How many inputs are left ordinary in turn, where others lie close together.
-const LEFT_ORDINARY: usize = 4;
+/// How many inputs are, in turn, the one that is ordinary where others lie close together, and the one that lies close together where others are idle.
+const IN_TURN: usize = 4;
+/// Regimes up to this late are asked whatever that takes: where time ends before, nothing is said.
+const MUST: u8 = 5;
 /// Of how many sizes the telling inputs come first.
 const FIRST_SIZES: usize = 2;
 
@@ -53,25 +57,21 @@ fn rounding_in(
     let mut held = 0_usize;
     let over = || "time ran out before both graphs were run to see what rounding does".to_string();
     let most = if floats.is_some() { SINGLE_INPUTS } else { INPUTS };
-    let beside = beside(subject);
-    let least = LEAST.saturating_add(beside.len());
-    for (k, trial) in telling_first(trials, &beside).iter().take(most).enumerate() {
+    let (mut near, mut has_near) = (false, false);
+    for trial in telling_first(trials, &in_turn(subject)).iter().take(most) {
         // Inputs alone may take long to make; runs that were made before count.
         if Instant::now() >= deadline {
-            if k <= least {
+            if must_run(trial) {
                 return Err(over());
             }
             break;
         }
+        has_near |= trial.regime == Regime::Offset(1);
         let sizes = trials.sizes.get(trial.sizes).cloned().unwrap_or_default();
-        let Some(mut inputs) = run::inputs(subject, &sizes, From::Trial(trial, seed)) else { continue };
-        if floats.is_some() {
-            let Some(singles) = singles(&inputs) else { continue };
-            inputs = singles;
-        }
+        let Some((inputs, a, b)) = both_run(subject, &sizes, (trial, seed), deadline, floats) else { continue };
         let lab = Lab::new(subject, &inputs, trial.aliased, deadline);
-        let (Run::Done(a), Run::Done(b)) = lab.own(floats) else { continue };
         let Some((ra, rb)) = lab.wide() else { continue };
+        near |= trial.regime == Regime::Offset(1);
         let Some(k) = worse(&[(&a, ra)], &b, ra, rb) else {
             held = held.saturating_add(1);
             continue;
@@ -90,8 +90,11 @@ fn rounding_in(
         }
         held = held.saturating_add(1);
     }
-    if held == 0 && Instant::now() >= deadline {
+    if (held == 0 || has_near && !near) && Instant::now() >= deadline {
         return Err(over());
+    }
+    if has_near && !near {
+        return Err("no inputs that lie close together could be run on both graphs to see what rounding does".into());
     }
     if held == 0 {
         return Err("no inputs could be run on both graphs to see what rounding does".into());
@@ -99,19 +102,46 @@ fn rounding_in(
     Ok(held)
 }
 
-/// Regimes that leave one tensor ordinary where others lie close together.
-fn beside(subject: &Subject<'_>) -> Vec<Regime> {
-    let float = |kind: &Kind| matches!(kind, Kind::Tensor(t) if t.dtype.is_float() || t.dtype.is_complex());
-    let drawn = |(k, i): (usize, &Input)| (float(&i.kind) && i.domain.is_any()).then_some(Regime::Beside(k));
-    let all: Vec<Regime> = subject.inputs.iter().enumerate().filter_map(drawn).take(LEFT_ORDINARY).collect();
-    if all.len() > 1 { all } else { Vec::new() }
+/// Makes inputs of a trial and runs both programs to their end: where they do not come to it, with integers that may be indices.
+fn both_run(
+    subject: &mut Subject<'_>,
+    sizes: &Sizes,
+    (trial, seed): (&Trial, u64),
+    deadline: Instant,
+    floats: Option<Floats>,
+) -> Option<(Vec<Value>, Ran, Ran)> {
+    let limits = INDEX_LIMITS.iter().copied().map(Some).filter(|_| subject.has_free_integers());
+    for limit in std::iter::once(None).chain(limits.collect::<Vec<_>>()) {
+        subject.integers_below = limit;
+        let inputs = run::inputs(subject, sizes, From::Trial(trial, seed))?;
+        let inputs = if floats.is_some() { singles(&inputs)? } else { inputs };
+        let lab = Lab::new(subject, &inputs, trial.aliased, deadline);
+        if let (Run::Done(a), Run::Done(b)) = lab.own(floats) {
+            return Some((inputs, a, b));
+        }
+    }
+    None
+}
+
+/// Regimes in which one tensor is ordinary and others lie close together, or one lies close together and others are idle.
+fn in_turn(subject: &Subject<'_>) -> Vec<Regime> {
+    let number = |kind: &Kind| matches!(kind, Kind::Tensor(t) if t.dtype != Dtype::Bool);
+    let stated = |domain: &Domain| matches!(domain, Domain::Is(_) | Domain::OneOf(_) | Domain::Spread(_));
+    let drawn = |(k, i): (usize, &Input)| (number(&i.kind) && !stated(&i.domain)).then_some(k);
+    let all: Vec<usize> = subject.inputs.iter().enumerate().filter_map(drawn).take(IN_TURN).collect();
+    if all.len() < 2 {
+        return Vec::new();
+    }
+    let alone = |input: usize| [Idle::Zero, Idle::One, Idle::Diagonal].map(|others| Regime::Alone { input, others });
+    all.iter().map(|k| Regime::Beside(*k)).chain(all.iter().flat_map(|k| alone(*k))).collect()
 }
 
 /// Trials in the working range: first those that tell most of rounding, size by size of the first ones. Fills round little.
-fn telling_first(trials: &Trials, beside: &[Regime]) -> Vec<Trial> {
+fn telling_first(trials: &Trials, in_turn: &[Regime]) -> Vec<Trial> {
     let inside = trials.list.iter().filter(|t| t.ground == Ground::Inside);
     let first = inside.clone().find(|t| t.regime == Regime::Offset(1));
-    let more = |t: &Trial| beside.iter().map(|r| Trial { regime: r.clone(), ..t.clone() }).collect::<Vec<_>>();
+    let regimes = || std::iter::once(Regime::Roots).chain(in_turn.iter().cloned());
+    let more = |t: &Trial| regimes().map(|regime| Trial { regime, ..t.clone() }).collect::<Vec<_>>();
     let mut all: Vec<Trial> = inside.cloned().chain(first.into_iter().flat_map(more)).collect();
     all.sort_by_key(|t| {
         let late = tells(&t.regime);
@@ -121,15 +151,22 @@ fn telling_first(trials: &Trials, beside: &[Regime]) -> Vec<Trial> {
     all
 }
 
+/// Whether nothing is said where time ends before that trial: what tells most, of the first size.
+fn must_run(trial: &Trial) -> bool {
+    trial.sizes == 0 && tells(&trial.regime) <= MUST
+}
+
 /// How late a regime is asked for what rounding does: what lies close together, and what is tiny, cancels.
 fn tells(regime: &Regime) -> u8 {
     match regime {
         Regime::Offset(1) => 0,
         Regime::Normal(1) => 1,
         Regime::Small(_) => 2,
-        Regime::Beside(_) => 3,
-        Regime::Large(_) => 4,
-        Regime::Ramp | Regime::Normal(_) | Regime::Offset(_) | Regime::Halves(_) => 5,
+        Regime::Roots => 3,
+        Regime::Beside(_) => 4,
+        Regime::Alone { .. } => MUST,
+        Regime::Large(_) => 6,
+        Regime::Ramp | Regime::Normal(_) | Regime::Offset(_) | Regime::Halves(_) => 7,
         _ => u8::MAX,
     }
 }
