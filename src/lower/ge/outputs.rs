@@ -5,8 +5,18 @@ use super::draft::{Desc, Op, Source};
 use super::lowering::Lowering;
 use super::types;
 use super::value::{Meta, TensorMeta, Value};
-use crate::graph::{Arg, InputKind, NodeId, OutputKind, View};
+use crate::graph::{Arg, BodyId, InputKind, NodeId, NodeKind, OutputKind, View};
 use crate::sym::Dim;
+
+/// Operators whose results lie in their operand's memory and are not what stands there.
+const LEFT_TO_BE_COMPUTED: &[&str] = &[
+    "aten._conj.default",
+    "aten.conj.default",
+    "aten._neg_view.default",
+    "aten.adjoint.default",
+    "aten.mH.default",
+    "aten.matrix_H.default",
+];
 
 impl Lowering<'_> {
     pub(super) fn output(&mut self, node: NodeId) -> Result<(), Refusal> {
@@ -19,7 +29,7 @@ impl Lowering<'_> {
         self.assign_mutations(&mut values)?;
         for (arg, value) in returned.iter().zip(&values) {
             self.take_stated_sizes(arg, value)?;
-            let text = self.fx_output(value);
+            let text = self.fx_output(arg, value);
             self.fx_outputs.push(text);
         }
         self.net_output();
@@ -70,7 +80,25 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn fx_output(&mut self, value: &Value) -> String {
+    /// Whether the host makes a value of an input's memory by sizes and strides: it is of the input's type, and nothing on the way is left to be computed.
+    fn is_as_stored(&self, value: &Arg, input: usize) -> bool {
+        let dtype = |n: NodeId| self.graph.ty(n).as_tensor().map(|t| t.dtype);
+        let own = self.graph.nodes(BodyId::ROOT).filter(|n| self.graph.kind(*n) == NodeKind::Placeholder).nth(input);
+        let (Some(mut at), Some(own)) = (value.as_node(), own) else { return true };
+        if dtype(at) != dtype(own) {
+            return false;
+        }
+        while at != own {
+            if LEFT_TO_BE_COMPUTED.contains(&self.graph.target(at)) {
+                return false;
+            }
+            let Some(operand) = self.graph.operands(at).next() else { break };
+            at = operand;
+        }
+        true
+    }
+
+    fn fx_output(&mut self, arg: &Arg, value: &Value) -> String {
         let t = match value {
             Value::Tensor(t) => *t,
             Value::None => return "none".into(),
@@ -78,7 +106,9 @@ impl Lowering<'_> {
         };
         match self.b.tensor(t).and_then(|t| t.meta.as_ref()) {
             Some(Meta::Symbol(d, _)) => return format!("sym:{}", self.symbols.print_python(*d)),
-            Some(Meta::Tensor(TensorMeta { input: Some(i), .. })) => return format!("view-of-input:{i}"),
+            Some(Meta::Tensor(TensorMeta { input: Some(i), .. })) if self.is_as_stored(arg, *i) => {
+                return format!("view-of-input:{i}");
+            }
             _ => {}
         }
         let edge = self.b.edge(t);

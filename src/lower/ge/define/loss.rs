@@ -27,8 +27,10 @@ fn mse_gradient(c: &mut Call<'_, '_>) -> Made {
     one(c.b.call("aten.mse_loss_backward.default", args)?)
 }
 
-/// Classes, which GE takes as 32 bits.
+/// Classes, which GE takes as 32 bits: none is beyond them that is looked up, and none that is left out, where that class is not.
 fn classes(c: &mut Call<'_, '_>) -> Result<NodeId, Undefined> {
+    let ignored = c.int("ignore_index")?;
+    c.only(i32::try_from(ignored).is_ok(), "a class beyond 32 bits that is left out")?;
     let target = c.t("target")?;
     Ok(c.b.wide_places(target))
 }

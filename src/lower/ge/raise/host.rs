@@ -103,10 +103,11 @@ fn is_own(graph: &Graph, storages: &mut Storages<'_>, node: NodeId) -> bool {
     true
 }
 
-/// Whether a call gives a part of its operand's memory, or that memory: what the host makes of an input by `as_strided`.
+/// Whether a call gives a part of its operand's memory, or that memory: what the host makes of an input by `as_strided`, which knows sizes and strides alone.
 fn is_view(graph: &Graph, registry: &Registry, node: NodeId) -> bool {
     match analysis::home_of(graph, registry, analysis::place_of(graph, node)).as_slice() {
-        [Shares::Same(_) | Shares::View(_)] => true,
+        [Shares::Same(_)] => true,
+        [Shares::View(of)] => is_as_stored(graph, registry, node, of.node),
         // A reshape of what is contiguous is a view.
         [Shares::Maybe(of)] => {
             let operand = graph.ty(of.node).as_tensor();
@@ -116,6 +117,14 @@ fn is_view(graph: &Graph, registry: &Registry, node: NodeId) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a view shows its operand's elements as they stand there: of their type, and, where they are complex, or their signs may be left to be computed, moved alone.
+fn is_as_stored(graph: &Graph, registry: &Registry, node: NodeId, of: NodeId) -> bool {
+    let dtype = |n: NodeId| graph.ty(n).as_tensor().map(|t| t.dtype);
+    let (Some(shown), Some(stored)) = (dtype(node), dtype(of)) else { return true };
+    let moves = registry.operator_of(graph, node).is_some_and(|o| o.facts.moves || o.facts.step.is_some());
+    shown == stored && (moves || !shown.is_complex())
 }
 
 /// The input in whose memory a value lies, as one view after the other says.
