@@ -104,7 +104,8 @@ fn triplet_margin(b: &Builder<'_>) -> Made {
     if b.flag(6)? {
         to_far = to_far.call("minimum", args![b.value(distance(near, far))]);
     }
-    reduced(b, (to_near - to_far + b.float(3)?).call("clamp_min", args![0]), b.int(7)?)
+    // In this order: rounding beside large distances is seen.
+    reduced(b, (to_near + b.float(3)? - to_far).call("clamp_min", args![0]), b.int(7)?)
 }
 
 fn poisson_nll(b: &Builder<'_>) -> Made {
