@@ -3,7 +3,7 @@
 //! Every output of a GE graph has memory of its own, as TorchAir has it; where the graph that was lowered returns two values that share
 //! memory of its own, that is no difference. Views of inputs are made outside, and stay views.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::{Opaque, RaiseError, Raised, Raising};
 use crate::analysis::{self, Place, Shares, Storages};
@@ -56,7 +56,7 @@ pub fn comparable(mut graph: Graph, registry: &Registry) -> Graph {
         let nodes = values.iter().filter_map(Arg::as_node);
         nodes.filter(|n| graph.ty(*n).as_tensor().is_some() && is_own(&graph, &mut storages, *n)).collect()
     };
-    let mut copies: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut copies: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for node in own {
         if copies.contains_key(&node) {
             continue;
@@ -158,7 +158,7 @@ impl Raising<'_, '_> {
         let Some((output, values)) = returned(original) else { return wrong("the graph returns nothing".into()) };
         let outputs = self.net_outputs()?;
         self.check_attributes(&outputs)?;
-        let mut copies: HashMap<usize, NodeId> = HashMap::new();
+        let mut copies: FxHashMap<usize, NodeId> = FxHashMap::default();
         let is_mutation: Vec<bool> = match &original.signature {
             Some(s) => s.outputs.iter().map(|o| o.kind.is_mutation()).collect(),
             None => vec![false; values.len()],
@@ -166,7 +166,7 @@ impl Raising<'_, '_> {
         if self.host.fx_outputs.len() != values.len() || is_mutation.len() != values.len() {
             return wrong(format!("{} outputs, of which the host names {}", values.len(), self.host.fx_outputs.len()));
         }
-        let mut replayed: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut replayed: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         let mut items = Vec::new();
         for ((value, text), mutation) in values.iter().zip(&self.host.fx_outputs).zip(is_mutation) {
             if mutation {
@@ -228,7 +228,7 @@ impl Raising<'_, '_> {
         original: &Graph,
         value: &Arg,
         text: &str,
-        made: (&[NodeId], &mut HashMap<usize, NodeId>, &mut HashMap<NodeId, NodeId>),
+        made: (&[NodeId], &mut FxHashMap<usize, NodeId>, &mut FxHashMap<NodeId, NodeId>),
     ) -> Result<Arg, RaiseError> {
         let (outputs, copies, replayed) = made;
         if let Some(place) = text.strip_prefix("ge:").and_then(|t| t.parse::<usize>().ok()) {
@@ -294,7 +294,7 @@ impl Raising<'_, '_> {
         &mut self,
         original: &Graph,
         node: NodeId,
-        replayed: &mut HashMap<NodeId, NodeId>,
+        replayed: &mut FxHashMap<NodeId, NodeId>,
         allowed: &dyn Fn(&Graph, NodeId) -> bool,
     ) -> Result<Arg, RaiseError> {
         let placeholders: Vec<NodeId> =

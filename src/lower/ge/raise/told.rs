@@ -150,10 +150,11 @@ fn tellers(graph: &Graph) -> HashMap<String, Vec<String>> {
 
 fn names_of(graph: &Graph, node: NodeId) -> Vec<String> {
     let types = match graph.ty(node) {
-        ValueType::Many(all) => all.to_vec(),
-        one => vec![one.clone()],
+        ValueType::Many(all) => &all[..],
+        one => std::slice::from_ref(one),
     };
     let dims = types.iter().filter_map(ValueType::as_tensor).flat_map(|t| t.sizes.iter().copied());
+    let dims = dims.filter(|d| d.fixed().is_none());
     let names = dims.flat_map(|d| graph.symbols.symbols_in(SymValue::Int(d)));
     names.filter(|name| is_unbacked(name)).collect()
 }
