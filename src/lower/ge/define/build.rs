@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Undefined;
+use super::told::TELL;
 use crate::graph::{Arg, BodyId, Device, Dtype, Graph, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType, View};
 use crate::lower::ge::metas;
 use crate::ops::Registry;
@@ -33,6 +34,8 @@ pub struct Literals {
     pub spellings: Vec<Spelling>,
     /// How many dimensions batches have that are normalized.
     pub normed: BTreeSet<usize>,
+    /// Operators whose results are asked for the number that they are.
+    pub told: BTreeSet<String>,
     /// Of calls that convert their operands: by target, the dtypes of the tensors that they are given.
     pub converting: BTreeSet<(String, Vec<Dtype>)>,
 }
@@ -201,6 +204,11 @@ impl Literals {
                 found.library = graph.args(node).get(place).cloned();
             }
             found.spelling(graph, node, of);
+            if of.tells
+                && let Some(of) = graph.args(node).first().and_then(Arg::as_node)
+            {
+                found.told.insert(graph.target(of).to_string());
+            }
             if of.numbers > 0
                 && graph.args(node).len() == of.numbers
                 && !matches!(graph.args(node).last(), Some(Arg::Node(_)))
@@ -234,6 +242,8 @@ struct ByTarget {
     /// Where a norm is told its library.
     library: Option<usize>,
     is_norm: bool,
+    /// Whether it tells the number that a tensor is.
+    tells: bool,
     converts: bool,
     scales: bool,
     is_spelled: bool,
@@ -255,7 +265,8 @@ impl ByTarget {
         let converts =
             [&CONVERTING[..], &COMPARING, &CONVERTING_COMPLEX].iter().any(|targets| targets.contains(&target));
         let (is_norm, scales, is_spelled) = (norms.contains(&target), target == SCALING, SPELLED.contains(&target));
-        ByTarget { momentum, library, is_norm, converts, scales, is_spelled, numbers }
+        let tells = TELL.contains(&target);
+        ByTarget { momentum, library, is_norm, tells, converts, scales, is_spelled, numbers }
     }
 }
 
@@ -273,6 +284,10 @@ pub struct Build<'r> {
     pub unpacked: BTreeSet<NodeId>,
     /// What is taken for granted of the device.
     pub assumed: BTreeSet<String>,
+    /// Whether anything was written so far.
+    pub has_written: bool,
+    /// Calls that tell the numbers of tensors, where nothing was written since.
+    told: FxHashMap<NodeId, NodeId>,
     /// What of the operands of the operator that is being defined lies in an input's memory and is written.
     pub written_inputs: Vec<NodeId>,
 }
@@ -281,7 +296,8 @@ impl<'r> Build<'r> {
     /// Begins in a graph that has its placeholders.
     pub fn new(graph: Graph, registry: &'r Registry, device: Device, literals: Literals) -> Self {
         let (places, unpacked, assumed) = (std::collections::BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        Build { graph, registry, device, literals, places, unpacked, assumed, written_inputs: Vec::new() }
+        let (has_written, told, written_inputs) = (false, FxHashMap::default(), Vec::new());
+        Build { graph, registry, device, literals, places, unpacked, assumed, has_written, told, written_inputs }
     }
 
     /// Returns the operators.
@@ -303,10 +319,39 @@ impl<'r> Build<'r> {
             Err(error) => return Err(Undefined(error.to_string())),
         };
         let args = self.unconverted(target, args, &kwargs, &ty);
+        self.note_write(target);
         let base = target.split('.').nth(1).unwrap_or(target);
         let target = self.graph.texts.intern(target);
         let node = NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs: kwargs.into(), ty };
         Ok(self.graph.push_free(BodyId::ROOT, base, node))
+    }
+
+    /// Notes that a call is appended: after one that may write, tensors may hold other numbers.
+    pub fn note_write(&mut self, target: &str) {
+        if self.registry.get(target).is_none_or(|o| o.effects.writes() || o.effects.opaque) {
+            self.has_written = true;
+            self.told.clear();
+        }
+    }
+
+    /// Returns the number that a tensor of one integer holds, by the call that tells it.
+    pub fn told(&mut self, tensor: NodeId) -> Result<Arg, Undefined> {
+        if let Some(known) = self.told.get(&tensor) {
+            return Ok(Arg::Node(*known));
+        }
+        let call = self.call(self.spelled(&TELL), vec![Arg::Node(tensor)])?;
+        self.told.insert(tensor, call);
+        Ok(Arg::Node(call))
+    }
+
+    /// Whether the graph that was lowered asks what calls of an operator give for the number that it is.
+    pub fn tells_of(&self, target: &str) -> bool {
+        self.literals.told.contains(target)
+    }
+
+    /// Whether a node is a symbolic number.
+    pub fn is_number(&self, node: NodeId) -> bool {
+        matches!(self.graph.ty(node), ValueType::SymInt(_))
     }
 
     /// Gives a call the operands that it converts itself, where the graph that was lowered has it do so: GE has a Cast in front of it.

@@ -469,7 +469,7 @@ fn strided_slice(c: &mut Call<'_, '_>) -> Made {
 }
 
 /// Pads by dimension, outermost first, as PyTorch's innermost first.
-fn pads_of(c: &Call<'_, '_>, name: &str, rank: usize, pairs: bool) -> Result<Vec<Arg>, Undefined> {
+fn pads_of(c: &mut Call<'_, '_>, name: &str, rank: usize, pairs: bool) -> Result<Vec<Arg>, Undefined> {
     let given = c.sizes(name)?;
     c.only(given.len() == rank.saturating_mul(2), "pads of another length")?;
     let at = |k: usize| given.get(k).cloned().unwrap_or(Arg::Int(0));

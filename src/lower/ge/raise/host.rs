@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::{Opaque, RaiseError, Raised, Raising};
 use crate::analysis::{self, Place, Shares, Storages};
 use crate::graph::{Arg, BodyId, Device, Graph, NewNode, NodeId, NodeKind, Signature, ValueType, View};
+use crate::lower::ge::define::TELL;
 use crate::ops::{Operator, Registry, is_contiguous};
 use crate::sym::Dim;
 
@@ -333,6 +334,13 @@ impl Raising<'_, '_> {
             let named: Vec<(&str, Arg)> =
                 original.kwargs(at).iter().map(|(k, a)| (original.texts.text(*k), a.map_nodes(&mut map))).collect();
             let target = original.target(at).to_string();
+            let asked = args.first().and_then(Arg::as_node).filter(|_| TELL.contains(&&*target));
+            if let Some(tensor) = asked {
+                let told = self.b.told(tensor).map_err(|e| RaiseError::Host(e.0))?;
+                replayed.extend(told.as_node().map(|told| (at, told)));
+                open.pop();
+                continue;
+            }
             let made = self.b.call_with(&target, args, named).map_err(|e| RaiseError::Host(e.0))?;
             replayed.insert(at, made);
             open.pop();

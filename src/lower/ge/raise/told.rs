@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::between::writes;
 use super::fourier::made;
+use crate::lower::ge::define::TELL;
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View, replace};
 use crate::ops::Registry;
 use crate::sym::{Dim, SymValue, Symbols, is_unbacked};
@@ -139,13 +140,24 @@ fn tellers(graph: &Graph) -> HashMap<String, Vec<String>> {
     let mut known: HashSet<String> = HashSet::new();
     let mut out: HashMap<String, Vec<String>> = HashMap::new();
     for node in graph.nodes(BodyId::ROOT) {
-        for name in names_of(graph, node) {
+        let mut names = names_of(graph, node);
+        if let ValueType::SymInt(number) = graph.ty(node) {
+            names.extend(graph.symbols.symbols_in(SymValue::Int(*number)).into_iter().filter(|name| is_unbacked(name)));
+        }
+        for name in names {
             if known.insert(name.clone()) && graph.kind(node) == NodeKind::Call {
-                out.entry(graph.target(node).to_string()).or_default().push(name);
+                out.entry(told_by(graph, node)).or_default().push(name);
             }
         }
     }
     out
+}
+
+/// Who tells a size: an operator, of numbers with that which gives the tensor.
+fn told_by(graph: &Graph, node: NodeId) -> String {
+    let target = graph.target(node);
+    let asked = graph.args(node).first().and_then(Arg::as_node).filter(|_| TELL.contains(&target));
+    asked.map_or_else(|| target.to_string(), |tensor| format!("{target} {}", graph.target(tensor)))
 }
 
 fn names_of(graph: &Graph, node: NodeId) -> Vec<String> {
