@@ -580,16 +580,24 @@ pub(super) fn too_deep(json: &[u8], limit: usize) -> Option<(usize, usize)> {
     None
 }
 
+/// So many bytes are looked at one by one: most texts are names, which end before a search for their end has begun.
+const NAME: usize = 24;
+
 /// Returns what stands behind the end of a text, of which the opening quote was read.
 fn after_text(mut rest: &[u8]) -> &[u8] {
-    while let Some(place) = memchr::memchr2(b'"', b'\\', rest) {
-        match rest.get(place..) {
+    loop {
+        let ends = |byte: &u8| matches!(byte, b'"' | b'\\');
+        let near = rest.iter().take(NAME).position(ends);
+        let place = near.or_else(|| {
+            let far = memchr::memchr2(b'"', b'\\', rest.get(NAME..)?)?;
+            far.checked_add(NAME)
+        });
+        match place.and_then(|place| rest.get(place..)) {
             Some([b'"', after @ ..]) => return after,
             Some([_, _, after @ ..]) => rest = after,
-            _ => break,
+            _ => return &[],
         }
     }
-    &[]
 }
 
 fn line_and_column(json: &[u8], place: usize) -> (usize, usize) {

@@ -457,6 +457,26 @@ impl<'r> Build<'r> {
         Some(self.call_with(&found.target, found.args.clone(), named))
     }
 
+    /// Appends a line of numbers between ends of which some only running tells, as the graph that was lowered spells one of that type.
+    pub fn line_spelled(&mut self, [start, limit, step]: [&Arg; 3], dtype: Dtype) -> Option<Result<NodeId, Undefined>> {
+        let is_default = [*start == Arg::Int(0), false, *step == Arg::Int(1)];
+        let given = |target: &str, count: usize| -> Option<Vec<Arg>> {
+            let (from, all) = (usize::from(target == "aten.arange.default"), [start, limit, step]);
+            let until = from.checked_add(count)?;
+            let is_left_out = |i: usize| i < from || i >= until;
+            let fits = (0..all.len()).all(|i| !is_left_out(i) || is_default.get(i) == Some(&true));
+            fits.then(|| all.get(from..until).map(|all| all.iter().map(|a| (*a).clone()).collect()))?
+        };
+        let alike = |(own, said): (&Arg, &Arg)| own == said || matches!((own, said), (Arg::Node(_), Arg::Node(_)));
+        let found = self.literals.spellings.iter().find_map(|s| {
+            let args = given(&s.target, s.args.len()).filter(|_| s.target.starts_with("aten.arange."))?;
+            let fits = s.dtype == Some(dtype) && s.args.iter().any(has_node) && args.iter().zip(&s.args).all(alike);
+            (fits && !s.kwargs.iter().any(|(_, a)| has_node(a))).then(|| (s.target.clone(), args, s.kwargs.clone()))
+        });
+        let (target, args, kwargs) = found?;
+        Some(self.call_with(&target, args, kwargs.iter().map(|(k, a)| (k.as_str(), a.clone())).collect()))
+    }
+
     /// How the graph that was lowered spells the numbers and words of a call that means the same; operands are its own.
     pub fn spelled_numbers(&self, target: &str, means: impl Fn(&[Arg], &[(String, Arg)]) -> bool) -> Option<Spelled> {
         let found = self.literals.spellings.iter().find(|s| s.target == target && means(&s.args, &s.kwargs))?;

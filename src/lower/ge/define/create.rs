@@ -53,6 +53,9 @@ fn range(c: &mut Call<'_, '_>) -> Made {
     if !is_plain && let Some(made) = c.b.call_spelled(&spellings, counts, dtype) {
         return one(made?);
     }
+    if !is_plain && let Some(made) = c.b.line_spelled([&start, &limit, &step], dtype) {
+        return one(made?);
+    }
     let named = vec![("dtype", Arg::Dtype(dtype)), ("device", c.b.device())];
     one(match (&start, &step) {
         (Arg::Int(0), Arg::Int(1)) => c.b.call_with("aten.arange.default", vec![limit], named)?,
@@ -66,9 +69,21 @@ pub(super) fn counted(c: &mut Call<'_, '_>, line: NodeId, dtype: Dtype) -> Optio
     let ends = c.b.graph.args(line).to_vec();
     let is_line =
         matches!(c.b.graph.target(line), "aten.arange.default" | "aten.arange.start" | "aten.arange.start_step");
-    let is_small = |a: &Arg| matches!(a, Arg::Int(v) if v.unsigned_abs() < 1 << 24);
-    if !is_line || !dtype.is_float() || !c.b.dtype(line).is_ok_and(Dtype::is_integer) || !ends.iter().all(is_small) {
+    if !is_line || !dtype.is_float() || !c.b.dtype(line).is_ok_and(Dtype::is_integer) {
         return None;
+    }
+    let is_small = |a: &Arg| matches!(a, Arg::Int(v) if v.unsigned_abs() < 1 << 24);
+    if !ends.iter().all(is_small) {
+        let (zero, by_one) = (Arg::Int(0), Arg::Int(1));
+        let [start, limit, step] = match ends.as_slice() {
+            [to] => [&zero, to, &by_one],
+            [from, to] => [from, to, &by_one],
+            [from, to, by] => [from, to, by],
+            _ => return None,
+        };
+        let made = c.b.line_spelled([start, limit, step], dtype)?;
+        c.b.assumed.insert("sizes that bound a range of floats are numbers of single precision".into());
+        return Some(made);
     }
     let own = bounds(&ends);
     c.b.call_spelled(

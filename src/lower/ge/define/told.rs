@@ -10,7 +10,7 @@ use super::Undefined;
 use super::build::Build;
 use super::numbers::{Arithmetic, both};
 use super::value::{Numbers, Value};
-use crate::graph::{Arg, Dtype, NodeId, View};
+use crate::graph::{Arg, Dtype, NodeId, StrId, View};
 
 /// Calls that tell the number that a tensor holds, in the spellings that graphs have.
 pub(in crate::lower::ge) const TELL: [&str; 2] = ["aten._local_scalar_dense.default", "aten.item.default"];
@@ -25,6 +25,13 @@ const DEEP: usize = 64;
 pub(super) fn numbers(b: &mut Build<'_>, tensor: NodeId) -> Option<Result<Numbers, Undefined>> {
     let ty = b.tensor(tensor).ok()?;
     let dtype = ty.dtype;
+    // A size that was made a float: whoever takes it rounds it.
+    if let (Dtype::F32, [], "aten._to_copy.default", [Arg::Node(whole)]) =
+        (dtype, ty.sizes.as_slice(), b.graph.target(tensor), b.graph.args(tensor))
+    {
+        let whole = numbers(b, *whole)?;
+        return Some(whole.map(|known| Numbers { dtype, ..known }));
+    }
     if !matches!(dtype, Dtype::I32 | Dtype::I64) {
         return None;
     }
@@ -55,23 +62,28 @@ fn list(b: &mut Build<'_>, tensor: NodeId, count: i64) -> Result<Vec<Arg>, Undef
 
 /// The number of a tensor without dimensions.
 fn number(b: &mut Build<'_>, tensor: NodeId, deep: usize) -> Result<Arg, Undefined> {
-    if b.has_written || b.tells_of(b.graph.target(tensor)) {
+    if b.has_written || b.tells_of(b.graph.target(tensor)) || deep == 0 {
         return b.told(tensor);
     }
-    let (args, named) = (b.graph.args(tensor).to_vec(), !b.graph.kwargs(tensor).is_empty());
+    let (args, target) = (b.graph.args(tensor).to_vec(), b.graph.target(tensor));
+    let op = arithmetic(target, b.graph.kwargs(tensor)).filter(|op| b.calls(op.target()));
     let is_number = |a: &Arg| matches!(a, Arg::Int(_)) || a.as_node().is_some_and(|n| b.is_number(n));
-    match (b.graph.target(tensor), args.as_slice()) {
+    match (target, args.as_slice()) {
         ("aten.full.default", [Arg::List(sizes), value]) if sizes.is_empty() && is_number(value) => Ok(value.clone()),
         ("aten.scalar_tensor.default", [value]) if is_number(value) => Ok(value.clone()),
-        (target, [x, y]) if !named && deep > 0 => {
-            let made = match arithmetic(target) {
-                Some(op) => computed(b, op, tensor, [x, y], deep)?,
-                None => None,
-            };
+        ("aten._to_copy.default", [Arg::Node(from)]) if b.dtype(*from) == Ok(Dtype::I32) && !is_narrow(b, tensor) => {
+            number(b, *from, deep.saturating_sub(1))
+        }
+        (_, [x, y]) => {
+            let made = op.map(|op| computed(b, op, tensor, [x, y], deep)).transpose()?.flatten();
             made.map_or_else(|| b.told(tensor), Ok)
         }
         _ => b.told(tensor),
     }
+}
+
+fn is_narrow(b: &Build<'_>, tensor: NodeId) -> bool {
+    b.dtype(tensor) != Ok(Dtype::I64)
 }
 
 /// What is computed of two numbers, each beside the other of one type.
@@ -87,6 +99,7 @@ fn computed(
     for operand in operands {
         let item = match operand {
             Arg::Int(v) => Arg::Int(*v),
+            Arg::Node(n) if b.is_number(*n) => Arg::Node(*n),
             Arg::Node(n) if b.dtype(*n) == Ok(dtype) && b.rank(*n) == Ok(0) => number(b, *n, deep.saturating_sub(1))?,
             _ => return Ok(None),
         };
@@ -97,15 +110,16 @@ fn computed(
     Ok(made.as_ref().and_then(Value::numbers).and_then(Numbers::only).cloned())
 }
 
-fn arithmetic(target: &str) -> Option<Arithmetic> {
-    Some(match target {
-        "aten.add.Tensor" => Arithmetic::Add,
-        "aten.sub.Tensor" => Arithmetic::Sub,
-        "aten.mul.Tensor" => Arithmetic::Mul,
-        "aten.floor_divide.default" => Arithmetic::FloorDiv,
-        "aten.remainder.Scalar" | "aten.remainder.Tensor" => Arithmetic::Mod,
-        "aten.minimum.default" => Arithmetic::Min,
-        "aten.maximum.default" => Arithmetic::Max,
+fn arithmetic(target: &str, named: &[(StrId, Arg)]) -> Option<Arithmetic> {
+    Some(match (target, named) {
+        ("aten.add.Tensor", []) => Arithmetic::Add,
+        ("aten.sub.Tensor", []) => Arithmetic::Sub,
+        ("aten.mul.Tensor", []) => Arithmetic::Mul,
+        ("aten.floor_divide.default", []) => Arithmetic::FloorDiv,
+        ("aten.div.Tensor_mode", [(_, Arg::Str(mode))]) if **mode == *"floor" => Arithmetic::FloorDiv,
+        ("aten.remainder.Scalar" | "aten.remainder.Tensor", []) => Arithmetic::Mod,
+        ("aten.minimum.default", []) => Arithmetic::Min,
+        ("aten.maximum.default", []) => Arithmetic::Max,
         _ => return None,
     })
 }

@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::between::writes;
 use super::fourier::made;
-use crate::lower::ge::define::TELL;
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View, replace};
+use crate::lower::ge::define::TELL;
 use crate::ops::Registry;
 use crate::sym::{Dim, SymValue, Symbols, is_unbacked};
 
@@ -18,6 +18,11 @@ const REPEATED: &str = "aten.expand.default";
 const REPEATED_LIKE: &str = "aten.expand_as.default";
 const TAKEN: &str = "aten.index_select.default";
 const ROWS: &str = "aten.embedding.default";
+/// What sees a tensor in other sizes.
+const SEEN: [&str; 6] =
+    [VIEW, RESHAPE, "aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims", "aten.unsqueeze.default"];
+/// What is computed element by element, of a tensor and another one or a number.
+const COMPUTED: [&str; 4] = ["aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor"];
 const SIZE: &str = "aten.sym_size.int";
 
 /// Gives the sizes of `raised` that only running tells the names that they have in `graph`: the so-many-th call of an operator tells what that one there tells.
@@ -49,8 +54,14 @@ pub fn named_alike(raised: &mut Graph, graph: &Graph) {
 pub(super) fn spelled(graph: &mut Graph, registry: &Registry) {
     let calls: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).collect();
     let told: Vec<NodeId> = calls.iter().copied().filter(|n| !names_of(graph, *n).is_empty()).collect();
-    if told.is_empty() || calls.iter().any(|n| writes(graph, registry, *n)) {
+    let asks = |target: &&str| graph.texts.find(target).is_some_and(|id| graph.targets().contains(&id));
+    let asks = TELL.iter().any(asks);
+    if told.is_empty() && !asks || calls.iter().any(|n| writes(graph, registry, *n)) {
         return;
+    }
+    for node in calls.into_iter().filter(|_| asks) {
+        of_one_element(graph, node).unwrap_or_default();
+        beside_tensor(graph, node).unwrap_or_default();
     }
     for node in told {
         from_the_front(graph, registry, node);
@@ -65,6 +76,43 @@ pub(super) fn spelled(graph: &mut Graph, registry: &Registry) {
             _ => {}
         }
     }
+}
+
+/// The number of a tensor of one element that is seen in other sizes is that of the tensor.
+fn of_one_element(graph: &mut Graph, node: NodeId) -> Option<()> {
+    if !TELL.contains(&graph.target(node)) {
+        return None;
+    }
+    let asked = graph.args(node).first()?.as_node()?;
+    let has_one = |n: NodeId| graph.ty(n).as_tensor().is_some_and(|t| t.sizes.iter().all(|d| d.fixed() == Some(1)));
+    let mut tensor = asked;
+    while SEEN.contains(&graph.target(tensor)) && has_one(tensor) {
+        let of = graph.args(tensor).first()?.as_node().filter(|of| has_one(*of))?;
+        tensor = of;
+    }
+    if tensor != asked {
+        let kwargs = graph.kwargs(node).to_vec();
+        graph.set_args(node, Box::new([Arg::Node(tensor)]), kwargs.into());
+    }
+    Some(())
+}
+
+/// A number that a tensor without dimensions tells, beside a tensor with some: that tensor, whose dtype counts for no more than that of a number of its kind.
+fn beside_tensor(graph: &mut Graph, node: NodeId) -> Option<()> {
+    let [Arg::Node(x), Arg::Node(number)] = graph.args(node) else { return None };
+    if !COMPUTED.contains(&graph.target(node)) || !TELL.contains(&graph.target(*number)) {
+        return None;
+    }
+    let asked = graph.args(*number).first()?.as_node()?;
+    let (x, tensor) = (*x, graph.ty(asked).as_tensor()?);
+    let beside = graph.ty(x).as_tensor()?;
+    let holds_it = beside.dtype.is_float() || beside.dtype.is_integer() && tensor.dtype.is_integer();
+    let is_plain = tensor.dtype.is_float() || tensor.dtype.is_integer();
+    if tensor.rank() == 0 && beside.rank() > 0 && holds_it && is_plain {
+        let kwargs = graph.kwargs(node).to_vec();
+        graph.set_args(node, Box::new([Arg::Node(x), Arg::Node(asked)]), kwargs.into());
+    }
+    Some(())
 }
 
 /// A dimension that is counted from the end, counted from the front.
