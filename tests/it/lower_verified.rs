@@ -98,9 +98,7 @@ fn the_recorded_corpus_is_judged() {
 }
 
 /// What is not proved of the models, and why; all others are.
-const UNPROVED: &[(&str, &str)] = &[
-    ("cond_while", "control flow is not lowered"),
-];
+const UNPROVED: &[(&str, &str)] = &[("cond_while", "control flow is not lowered")];
 
 #[test]
 fn every_model_that_lowers_is_proved() {
@@ -232,8 +230,7 @@ fn sizes_that_the_graph_computes_are_proved() {
 
 #[test]
 fn sizes_that_are_exchanged_are_not_proved() {
-    let graph =
-        of_two_numbers("        r: \"f32[u0, u1]\" = torch.ops.aten.full.default([a, b], 2.0)\n", "r,");
+    let graph = of_two_numbers("        r: \"f32[u0, u1]\" = torch.ops.aten.full.default([a, b], 2.0)\n", "r,");
     let (whole, spoilt) = judged_and_spoilt(&graph, "Pack");
     assert_eq!(whole.verdict.verdict, Finding::Proved, "{}", line(&whole));
     assert_ne!(spoilt.verdict.verdict, Finding::Proved, "{}", line(&spoilt));

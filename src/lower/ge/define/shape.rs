@@ -178,7 +178,8 @@ fn reshape(c: &mut Call<'_, '_>) -> Made {
         c.only(!p.apart && apart == to, "packed numbers in another shape")?;
         return one(Value::Packed(Packed { apart: true, ..p }));
     }
-    if let (Value::Numbers(n), Some(dims)) = (&x, c.numbers("shape")?.ints()) {
+    let known = |size: &Arg| if let Arg::Int(size) = size { Some(*size) } else { None };
+    if let (Value::Numbers(n), Some(dims)) = (&x, to.iter().map(known).collect::<Option<Vec<i64>>>()) {
         let count: i64 = dims.iter().product();
         if dims.iter().all(|d| *d > 0) && count == signed(n.items.len()) {
             return one(renamed(n, dims));

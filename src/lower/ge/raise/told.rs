@@ -9,7 +9,7 @@ use super::between::writes;
 use super::fourier::made;
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View, replace};
 use crate::lower::ge::define::TELL;
-use crate::ops::Registry;
+use crate::ops::{Registry, is_contiguous};
 use crate::sym::{Dim, SymValue, Symbols, is_unbacked};
 
 const VIEW: &str = "aten.view.default";
@@ -56,12 +56,19 @@ pub(super) fn spelled(graph: &mut Graph, registry: &Registry) {
     let told: Vec<NodeId> = calls.iter().copied().filter(|n| !names_of(graph, *n).is_empty()).collect();
     let asks = |target: &&str| graph.texts.find(target).is_some_and(|id| graph.targets().contains(&id));
     let asks = TELL.iter().any(asks);
-    if told.is_empty() && !asks || calls.iter().any(|n| writes(graph, registry, *n)) {
+    let mut symbols = None;
+    let mut is_seen = |n: &NodeId| is_by_sizes(graph, symbols.get_or_insert_with(|| graph.symbols.clone()), *n);
+    let seen: Vec<NodeId> = calls.iter().copied().filter(|n| sees_sizes(graph, *n) && is_seen(n)).collect();
+    if told.is_empty() && !asks && seen.is_empty() || calls.iter().any(|n| writes(graph, registry, *n)) {
         return;
     }
     for node in calls.into_iter().filter(|_| asks) {
         of_one_element(graph, node).unwrap_or_default();
         beside_tensor(graph, node).unwrap_or_default();
+    }
+    for node in seen {
+        let target = graph.texts.intern(RESHAPE);
+        graph.set_target(node, target);
     }
     for node in told {
         from_the_front(graph, registry, node);
@@ -76,6 +83,18 @@ pub(super) fn spelled(graph: &mut Graph, registry: &Registry) {
             _ => {}
         }
     }
+}
+
+/// Whether a call sees a tensor in sizes that are computed.
+fn sees_sizes(graph: &Graph, node: NodeId) -> bool {
+    graph.target(node) == VIEW && graph.args(node).get(1).is_some_and(|sizes| sizes.nodes().next().is_some())
+}
+
+/// Whether its elements lie in order: then it raises just where a reshape does.
+fn is_by_sizes(graph: &Graph, symbols: &mut Symbols, node: NodeId) -> bool {
+    let x = graph.args(node).first().and_then(Arg::as_node);
+    let ty = x.and_then(|x| graph.ty(x).as_tensor());
+    ty.is_some_and(|t| is_contiguous(symbols, t) == Some(true))
 }
 
 /// The number of a tensor of one element that is seen in other sizes is that of the tensor.
