@@ -34,6 +34,8 @@ pub struct Literals {
     pub spellings: Vec<Spelling>,
     /// How many dimensions batches have that are normalized.
     pub normed: BTreeSet<usize>,
+    /// Whether a tensor is filled with a number that a call gives.
+    pub fills_told: bool,
     /// Operators whose results are asked for the number that they are.
     pub told: BTreeSet<String>,
     /// Of calls that convert their operands: by target, the dtypes of the tensors that they are given.
@@ -204,6 +206,7 @@ impl Literals {
                 found.library = graph.args(node).get(place).cloned();
             }
             found.spelling(graph, node, of);
+            found.fills_told |= of.numbers > 0 && matches!(graph.args(node).last(), Some(Arg::Node(_)));
             if of.tells
                 && let Some(of) = graph.args(node).first().and_then(Arg::as_node)
             {
@@ -347,6 +350,11 @@ impl<'r> Build<'r> {
     /// Whether the graph that was lowered asks what calls of an operator give for the number that it is.
     pub fn tells_of(&self, target: &str) -> bool {
         self.literals.told.contains(target)
+    }
+
+    /// Whether the graph that was lowered fills a tensor with a number that a call gives.
+    pub fn fills_told(&self) -> bool {
+        self.literals.fills_told
     }
 
     /// Whether a node is a symbolic number.

@@ -1,6 +1,6 @@
 //! Tensors that are made: filled, counted, left unset.
 
-use super::{Call, Made, Table, Undefined, Value, numbers, one, undefined};
+use super::{Call, Made, Table, Undefined, Value, numbers, one, told, undefined};
 use crate::graph::{Arg, Dtype, NodeId, View};
 
 pub(super) const TABLE: Table = &[("Fill", fill), ("Range", range), ("Empty", empty), ("LinSpace", lin_space)];
@@ -22,6 +22,14 @@ fn fill(c: &mut Call<'_, '_>) -> Made {
         return one(c.b.full(sizes, item, dtype)?);
     }
     let x = value.tensor(c.b)?;
+    if c.b.rank(x)? == 0
+        && c.b.fills_told()
+        && let Some(known) = told::numbers(c.b, x)
+    {
+        let known = known?;
+        let Some(item) = known.only().cloned() else { return undefined("a fill with several numbers") };
+        return one(c.b.full(sizes, item, dtype)?);
+    }
     c.only(c.b.rank(x)? == 0 || c.b.tensor(x)?.sizes.iter().all(|d| d.fixed() == Some(1)), "a fill with a tensor")?;
     let x = if c.b.rank(x)? == 0 {
         x

@@ -23,6 +23,7 @@ const SEEN: [&str; 6] =
     [VIEW, RESHAPE, "aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims", "aten.unsqueeze.default"];
 /// What is computed element by element, of a tensor and another one or a number.
 const COMPUTED: [&str; 4] = ["aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor"];
+const SLICE: &str = "aten.slice.Tensor";
 const SIZE: &str = "aten.sym_size.int";
 
 /// Gives the sizes of `raised` that only running tells the names that they have in `graph`: the so-many-th call of an operator tells what that one there tells.
@@ -78,11 +79,26 @@ pub(super) fn spelled(graph: &mut Graph, registry: &Registry) {
                 let target = graph.texts.intern(RESHAPE);
                 graph.set_target(node, target);
             }
+            SLICE => with_all_ends(graph, node),
             RESHAPE => to_own_sizes(graph, node).unwrap_or_default(),
             REPEATED_LIKE => by_sizes(graph, registry, node).unwrap_or_default(),
             _ => {}
         }
     }
+}
+
+/// A slice with the start and the step that it has if nobody says so.
+fn with_all_ends(graph: &mut Graph, node: NodeId) {
+    let (mut args, kwargs) = (graph.args(node).to_vec(), graph.kwargs(node).to_vec());
+    if let [_, Arg::Int(_), start, ..] = args.as_mut_slice()
+        && *start == Arg::None
+    {
+        *start = Arg::Int(0);
+    }
+    if args.len() == 4 && kwargs.is_empty() {
+        args.push(Arg::Int(1));
+    }
+    graph.set_args(node, args.into(), kwargs.into());
 }
 
 /// Whether a call sees a tensor in sizes that are computed.
