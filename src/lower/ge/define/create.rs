@@ -47,7 +47,7 @@ fn range(c: &mut Call<'_, '_>) -> Made {
         c.only(other == dtype || (other.is_integer() && dtype.is_integer()), "a range of several types")?;
         dtype = numbers::wider(dtype, other);
     }
-    let (start, limit, step) = (c.one_number("start")?, c.one_number("limit")?, c.one_number("delta")?);
+    let (start, limit, step) = (bound(c, "start")?, bound(c, "limit")?, bound(c, "delta")?);
     if dtype.is_float() && [&start, &limit, &step].iter().any(|n| matches!(n, Arg::Node(_))) {
         c.b.assumed.insert("sizes that bound a range of floats are numbers of single precision".into());
     }
@@ -70,6 +70,14 @@ fn range(c: &mut Call<'_, '_>) -> Made {
         (_, Arg::Int(1)) => c.b.call_with("aten.arange.start", vec![start, limit], named)?,
         _ => c.b.call_with("aten.arange.start_step", vec![start, limit, step], named)?,
     })
+}
+
+/// Where a range begins or ends, or its step.
+fn bound(c: &mut Call<'_, '_>, slot: &str) -> Result<Arg, Undefined> {
+    match c.value(slot)? {
+        Value::Tensor(tensor) => told::bound(c.b, tensor).unwrap_or_else(|| c.one_number(slot)),
+        _ => c.one_number(slot),
+    }
 }
 
 /// Numbers that are counted as integers and converted, where the graph that was lowered counts them as floats: up to there a single is every integer.

@@ -3,8 +3,8 @@
 //! A call gives each of them, once for each tensor. What was put together of numbers is taken apart again as long as nothing was written, and
 //! what is computed with them is computed with the numbers, unless the graph that was lowered asks such tensors for theirs.
 //!
-//! Promises: the numbers are those that the tensor holds where it is read. Sums and products are numbers without bounds: one that wraps is no size,
-//! and the graph that was lowered raises for it.
+//! Promises: the numbers are those that the tensor holds where it is read. Sums and products of them are numbers without bounds: that none wraps is
+//! said to be assumed.
 
 use super::Undefined;
 use super::build::Build;
@@ -19,39 +19,43 @@ pub(in crate::lower::ge) const TELL: [&str; 2] = ["aten._local_scalar_dense.defa
 const MOST: i64 = 8;
 
 /// How many calls are looked through for the numbers of one tensor.
-const DEEP: usize = 64;
+const CALLS: usize = 64;
 
 /// Returns the numbers of a tensor of integers without dimensions, or of a short list of them; nothing for any other.
 pub(super) fn numbers(b: &mut Build<'_>, tensor: NodeId) -> Option<Result<Numbers, Undefined>> {
     let ty = b.tensor(tensor).ok()?;
     let dtype = ty.dtype;
-    // A size that was made a float: whoever takes it rounds it.
-    if let (Dtype::F32, [], "aten._to_copy.default", [Arg::Node(whole)]) =
-        (dtype, ty.sizes.as_slice(), b.graph.target(tensor), b.graph.args(tensor))
-    {
-        let whole = numbers(b, *whole)?;
-        return Some(whole.map(|known| Numbers { dtype, ..known }));
-    }
     if !matches!(dtype, Dtype::I32 | Dtype::I64) {
         return None;
     }
+    let mut left = CALLS;
     let (dims, items) = match ty.sizes.as_slice() {
-        [] => (Vec::new(), number(b, tensor, DEEP).map(|one| vec![one])),
+        [] => (Vec::new(), number(b, tensor, &mut left).map(|one| vec![one])),
         [count] => {
             let count = count.fixed().filter(|n| (0..=MOST).contains(n))?;
-            (vec![count], list(b, tensor, count))
+            (vec![count], list(b, tensor, count, &mut left))
         }
         _ => return None,
     };
     Some(items.map(|items| Numbers { dtype, dims, items }))
 }
 
-fn list(b: &mut Build<'_>, tensor: NodeId, count: i64) -> Result<Vec<Arg>, Undefined> {
+/// The same of a single float that was made of an integer: whoever takes it rounds it, and says so.
+pub(super) fn bound(b: &mut Build<'_>, tensor: NodeId) -> Option<Result<Arg, Undefined>> {
+    let ("aten._to_copy.default", [Arg::Node(whole)]) = (b.graph.target(tensor), b.graph.args(tensor)) else {
+        return None;
+    };
+    let (whole, is_single) = (*whole, b.dtype(tensor) == Ok(Dtype::F32) && b.rank(tensor) == Ok(0));
+    let known = numbers(b, whole).filter(|_| is_single)?;
+    Some(known.and_then(|n| n.only().cloned().ok_or_else(|| Undefined("several bounds of a range".into()))))
+}
+
+fn list(b: &mut Build<'_>, tensor: NodeId, count: i64, left: &mut usize) -> Result<Vec<Arg>, Undefined> {
     if let (false, "aten.stack.default", [Arg::List(parts), Arg::Int(0)]) =
         (b.has_written, b.graph.target(tensor), b.graph.args(tensor))
     {
         let parts: Vec<NodeId> = parts.iter().filter_map(Arg::as_node).collect();
-        return parts.into_iter().map(|part| number(b, part, DEEP)).collect();
+        return parts.into_iter().map(|part| number(b, part, left)).collect();
     }
     let one = |place| {
         let at = b.call("aten.select.int", vec![Arg::Node(tensor), Arg::Int(0), Arg::Int(place)])?;
@@ -61,10 +65,11 @@ fn list(b: &mut Build<'_>, tensor: NodeId, count: i64) -> Result<Vec<Arg>, Undef
 }
 
 /// The number of a tensor without dimensions.
-fn number(b: &mut Build<'_>, tensor: NodeId, deep: usize) -> Result<Arg, Undefined> {
-    if b.has_written || b.tells_of(b.graph.target(tensor)) || deep == 0 {
+fn number(b: &mut Build<'_>, tensor: NodeId, left: &mut usize) -> Result<Arg, Undefined> {
+    if b.has_written || b.tells_of(b.graph.target(tensor)) || *left == 0 {
         return b.told(tensor);
     }
+    *left = left.saturating_sub(1);
     let (args, target) = (b.graph.args(tensor).to_vec(), b.graph.target(tensor));
     let op = arithmetic(target, b.graph.kwargs(tensor)).filter(|op| b.calls(op.target()));
     let is_number = |a: &Arg| matches!(a, Arg::Int(_)) || a.as_node().is_some_and(|n| b.is_number(n));
@@ -72,10 +77,10 @@ fn number(b: &mut Build<'_>, tensor: NodeId, deep: usize) -> Result<Arg, Undefin
         ("aten.full.default", [Arg::List(sizes), value]) if sizes.is_empty() && is_number(value) => Ok(value.clone()),
         ("aten.scalar_tensor.default", [value]) if is_number(value) => Ok(value.clone()),
         ("aten._to_copy.default", [Arg::Node(from)]) if b.dtype(*from) == Ok(Dtype::I32) && !is_narrow(b, tensor) => {
-            number(b, *from, deep.saturating_sub(1))
+            number(b, *from, left)
         }
         (_, [x, y]) => {
-            let made = op.map(|op| computed(b, op, tensor, [x, y], deep)).transpose()?.flatten();
+            let made = op.map(|op| computed(b, op, tensor, [x, y], left)).transpose()?.flatten();
             made.map_or_else(|| b.told(tensor), Ok)
         }
         _ => b.told(tensor),
@@ -92,7 +97,7 @@ fn computed(
     op: Arithmetic,
     tensor: NodeId,
     operands: [&Arg; 2],
-    deep: usize,
+    left: &mut usize,
 ) -> Result<Option<Arg>, Undefined> {
     let dtype = b.dtype(tensor)?;
     let mut sides = Vec::with_capacity(operands.len());
@@ -100,13 +105,16 @@ fn computed(
         let item = match operand {
             Arg::Int(v) => Arg::Int(*v),
             Arg::Node(n) if b.is_number(*n) => Arg::Node(*n),
-            Arg::Node(n) if b.dtype(*n) == Ok(dtype) && b.rank(*n) == Ok(0) => number(b, *n, deep.saturating_sub(1))?,
+            Arg::Node(n) if b.dtype(*n) == Ok(dtype) && b.rank(*n) == Ok(0) => number(b, *n, left)?,
             _ => return Ok(None),
         };
         sides.push(Numbers { dtype, dims: Vec::new(), items: vec![item] });
     }
     let [x, y] = sides.as_slice() else { return Ok(None) };
     let made = both(b, op, x, y)?;
+    if made.is_some() {
+        b.assumed.insert("sums and products of numbers that tensors tell do not wrap".into());
+    }
     Ok(made.as_ref().and_then(Value::numbers).and_then(Numbers::only).cloned())
 }
 
