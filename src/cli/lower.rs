@@ -125,7 +125,7 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
         stage.commit()?;
     }
     let found = found(&made);
-    let LoweredModel { host, remarks, nodes, judged, .. } = made;
+    let LoweredModel { host, remarks, nodes, judged, draft, .. } = made;
     let report = Report {
         same: comparison.as_ref().map(|c| c.same),
         differences: comparison.map(|c| c.differences).unwrap_or_default(),
@@ -140,6 +140,8 @@ pub fn lower(args: &LowerArgs, global: &Global) -> anyhow::Result<Exit> {
         verdict: judged.map(|j| j.verdict),
     };
     show(&report, found, args, global)?;
+    // The process is about to end: nobody waits for what many small pieces take to be given back.
+    std::mem::forget((loaded, draft));
     Ok(if report.same == Some(false) || !is_accepted { Exit::Refused } else { Exit::Done })
 }
 

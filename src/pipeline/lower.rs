@@ -39,6 +39,8 @@ pub struct LoweredModel {
     pub nodes: usize,
     /// What was found, where it was judged.
     pub judged: Option<Judged>,
+    /// The graph in the making, where it was not judged.
+    pub draft: Option<ge::Draft>,
     /// The GE graph in the form that was asked for.
     bytes: Vec<u8>,
     /// The options of the device, by GE's names.
@@ -103,7 +105,8 @@ pub fn settled(
     let written = if is_written { graph.encode(ge::Format::Bin) } else { Vec::new() };
     let other = format.filter(|f| *f != ge::Format::Bin).map(|f| graph.encode(f));
     let Some(judging) = &how.judging else {
-        return LoweredModel { host, remarks, nodes, judged: None, bytes: other.unwrap_or(written), options };
+        let (bytes, draft) = (other.unwrap_or(written), Some(graph));
+        return LoweredModel { host, remarks, nodes, judged: None, draft, bytes, options };
     };
     drop(graph);
     let judging =
@@ -112,7 +115,8 @@ pub fn settled(
     let verdict = &mut judged.verdict;
     verdict.assumes.extend(assumed(how.compiler).into_iter().map(Assumption::Device));
     verdict.accepted = verdict.accepted && takes(judging.policy, verdict);
-    LoweredModel { host, remarks, nodes, judged: Some(judged), bytes: other.unwrap_or(written), options }
+    let bytes = other.unwrap_or(written);
+    LoweredModel { host, remarks, nodes, judged: Some(judged), draft: None, bytes, options }
 }
 
 impl LoweredModel {

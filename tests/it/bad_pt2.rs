@@ -173,6 +173,15 @@ fn other_versions_of_schema_and_archive_are_refused() {
 }
 
 #[test]
+fn a_broken_type_is_named_with_its_value_and_what_of_it() {
+    let broken = "\"tensor_values\": {\"x\": {\"dtype\": \"seven\"";
+    let error = json_error("\"tensor_values\": {\"x\": {\"dtype\": 7", broken);
+    says(&error, &["graph_module.graph.tensor_values", "dtype", "seven", "i64"]);
+    let error = json_error("\"tensor_values\": {\"x\": {\"dtype\": 7,", "\"tensor_values\": {\"x\": {");
+    says(&error, &["graph_module.graph.tensor_values", "missing field `dtype`"]);
+}
+
+#[test]
 fn unknown_numbers_are_named_with_their_place() {
     let error = json_error("\"tensor_values\": {\"x\": {\"dtype\": 7", "\"tensor_values\": {\"x\": {\"dtype\": 14");
     says(&error, &["value `x`", "dtype number 14 is unknown"]);

@@ -9,8 +9,6 @@ use super::exec_models::{differences, programs};
 
 /// Programs that do not come so far, each with what stops it.
 const STOPPED: &[(&str, &str)] = &[
-    ("asserts_symint/core", "input `dims` is computed by the graph"),
-    ("asserts_symint/train", "input `dims` is computed by the graph"),
     ("cond_while/core", "higher_order.cond"),
     ("cond_while/train", "higher_order.cond"),
     ("random_dropout/train", "a draw of another distribution"),

@@ -57,7 +57,8 @@ impl<'p> Reader<'p> {
 
     /// Reads a graph into an empty body.
     pub(super) fn body(&mut self, body: BodyId, json: &'p schema::Graph<'p>) -> Result<(), Problem> {
-        let mut scope = Scope { body, json, nodes: KeyedMap::default(), values: tables(json) };
+        let first = self.values.more_types(json.tensor_values.types.len());
+        let mut scope = Scope { body, json, nodes: KeyedMap::default(), values: tables(json, first) };
         scope.nodes.reserve(json.nodes.len());
         for (place, input) in json.inputs.iter().enumerate() {
             self.input(&mut scope, place, input)?;
@@ -376,10 +377,13 @@ enum Out<'p> {
     Argument(&'p Argument<'p>),
 }
 
-fn tables<'p>(json: &'p schema::Graph<'p>) -> KeyedMap<&'p str, Value<'p>> {
+/// What the names of a graph's values are, whose types are numbered from `first`.
+fn tables<'p>(json: &'p schema::Graph<'p>, first: usize) -> KeyedMap<&'p str, Value<'p>> {
     let mut values = KeyedMap::default();
-    values.reserve(json.tensor_values.0.len());
-    values.extend(json.tensor_values.0.iter().map(|(n, v)| (&**n, Value::Tensor(v))));
+    let schema::TensorTable { names, types } = &json.tensor_values;
+    let tensor = |place: usize| types.get(place).map(|meta| Value::Tensor(meta, first.saturating_add(place)));
+    values.reserve(names.len());
+    values.extend(names.iter().filter_map(|(name, place)| Some((&**name, tensor(*place)?))));
     values.extend(json.sym_int_values.0.iter().map(|(n, v)| (&**n, Value::Int(v))));
     values.extend(json.sym_float_values.0.iter().map(|(n, v)| (&**n, Value::Float(v))));
     values.extend(json.sym_bool_values.0.iter().map(|(n, v)| (&**n, Value::Bool(v))));

@@ -119,4 +119,24 @@ mod tests {
             assert!(matches!(quoted(same.as_bytes()), Cow::Borrowed(_)));
         }
     }
+
+    #[test]
+    fn brackets_in_texts_do_not_count_however_long_these_are() {
+        for length in 0..80 {
+            for escape in [r#"\""#, r"\\", r"\u005b", ""] {
+                for place in 0..=length {
+                    let (before, behind) = ("[".repeat(place), "[".repeat(length - place));
+                    let text = format!("\"{before}{escape}{behind}\"");
+                    let nested = |depth: usize| format!("{}{text}{}", "[".repeat(depth), "]".repeat(depth));
+                    assert_eq!(too_deep(nested(3).as_bytes(), 3), None, "{text}");
+                    assert_eq!(too_deep(format!("[{text},{}]", nested(3)).as_bytes(), 3), Some((1, text.len() + 5)));
+                }
+            }
+        }
+        // Of a text without an end the parser says more.
+        for open in ["[\"", "[\"\\", r#"["a\""#] {
+            assert_eq!(too_deep(open.as_bytes(), 0), Some((1, 1)));
+            assert_eq!(too_deep(open.as_bytes(), 1), None);
+        }
+    }
 }

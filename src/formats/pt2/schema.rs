@@ -12,6 +12,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::sym::KeyedMap;
+
 /// A text, borrowed where the JSON holds it without escapes.
 #[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(transparent)]
@@ -54,6 +56,64 @@ impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de> for Pairs<K
         }
         deserializer.deserialize_map(PairsVisitor(PhantomData))
     }
+}
+
+/// Types of tensors by name. Many have one type, and what is spelled alike is taken apart once.
+#[derive(Default)]
+pub(super) struct TensorTable<'a> {
+    /// Names, each with the place of its type, in their order.
+    pub(super) names: Vec<(Text<'a>, usize)>,
+    /// Types, each once.
+    pub(super) types: Vec<TensorMeta<'a>>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for TensorTable<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(TableVisitor(PhantomData))
+    }
+}
+
+struct TableVisitor<'a>(PhantomData<&'a ()>);
+
+impl<'de: 'a, 'a> Visitor<'de> for TableVisitor<'a> {
+    type Value = TensorTable<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TensorTable<'a>, A::Error> {
+        let mut table = TensorTable::default();
+        let mut places: KeyedMap<&'a str, usize> = KeyedMap::default();
+        while let Some((name, raw)) = map.next_entry::<Text<'a>, &'a RawValue>()? {
+            let place = match places.get(raw.get()) {
+                Some(place) => *place,
+                None => {
+                    table.types.push(part(raw)?);
+                    let place = table.types.len().saturating_sub(1);
+                    places.insert(raw.get(), place);
+                    place
+                }
+            };
+            table.names.push((name, place));
+        }
+        Ok(table)
+    }
+}
+
+/// Takes apart what was skipped; an error says where in it.
+fn part<'a, T: Deserialize<'a>, E: Error>(raw: &'a RawValue) -> Result<T, E> {
+    serde_json::from_str(raw.get()).map_err(|error| {
+        let mut again = serde_json::Deserializer::from_str(raw.get());
+        let path = serde_path_to_error::deserialize::<_, T>(&mut again).err().map(|found| found.path().to_string());
+        let message = error.to_string();
+        // Its place would be that in the part.
+        let message = message.split(" at line ").next().unwrap_or(&message);
+        match path.filter(|path| path != ".") {
+            Some(path) => E::custom(format!("{path}: {message}")),
+            None => E::custom(message),
+        }
+    })
 }
 
 /// Just the version, to tell a newer file from a broken one.
@@ -136,7 +196,7 @@ pub(super) struct Graph<'a> {
     #[serde(borrow)]
     pub(super) nodes: Vec<Node<'a>>,
     #[serde(borrow)]
-    pub(super) tensor_values: Pairs<Text<'a>, TensorMeta<'a>>,
+    pub(super) tensor_values: TensorTable<'a>,
     #[serde(borrow)]
     pub(super) sym_int_values: Pairs<Text<'a>, SymInt<'a>>,
     #[serde(borrow)]
@@ -503,10 +563,11 @@ pub(super) struct Payload<'a> {
 ///
 /// serde_json bounds what it takes apart; what it skips it would accept however deep. One rule for all is simpler to rely on.
 pub(super) fn too_deep(json: &[u8], limit: usize) -> Option<(usize, usize)> {
-    let (mut depth, mut rest) = (0_usize, json.iter());
-    while let Some(byte) = rest.next() {
+    let (mut depth, mut rest) = (0_usize, json);
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
         match byte {
-            b'"' => skip_text(&mut rest),
+            b'"' => rest = after_text(rest),
             b'[' | b'{' => depth = depth.saturating_add(1),
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => continue,
@@ -519,13 +580,22 @@ pub(super) fn too_deep(json: &[u8], limit: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Goes beyond the end of a text, of which the opening quote was read.
-fn skip_text(rest: &mut std::slice::Iter<'_, u8>) {
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'"' => return,
-            b'\\' => _ = rest.next(),
-            _ => {}
+/// So many bytes are looked at one by one: most texts are names, which end before a search for their end has begun.
+const NAME: usize = 24;
+
+/// Returns what stands behind the end of a text, of which the opening quote was read.
+fn after_text(mut rest: &[u8]) -> &[u8] {
+    loop {
+        let ends = |byte: &u8| matches!(byte, b'"' | b'\\');
+        let near = rest.iter().take(NAME).position(ends);
+        let place = near.or_else(|| {
+            let far = memchr::memchr2(b'"', b'\\', rest.get(NAME..)?)?;
+            far.checked_add(NAME)
+        });
+        match place.and_then(|place| rest.get(place..)) {
+            Some([b'"', after @ ..]) => return after,
+            Some([_, _, after @ ..]) => rest = after,
+            _ => return &[],
         }
     }
 }

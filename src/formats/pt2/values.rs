@@ -15,7 +15,8 @@ use crate::sym::{Dim, KeyedMap, KeyedSet, Range, SymError, SymValue, srepr_to_py
 
 /// An entry of a graph's value tables.
 pub(super) enum Value<'p> {
-    Tensor(&'p schema::TensorMeta<'p>),
+    /// And which type of all that are read.
+    Tensor(&'p schema::TensorMeta<'p>, usize),
     Int(&'p schema::SymInt<'p>),
     Float(&'p schema::SymFloat<'p>),
     Bool(&'p schema::SymBool<'p>),
@@ -33,6 +34,8 @@ type Known = (SymValue, Option<Arc<str>>);
 pub(super) struct Values<'p> {
     exprs: KeyedMap<&'p str, Known>,
     tensors: KeyedSet<Arc<TensorType>>,
+    /// One a type of the tables, once it was asked for.
+    typed: Vec<Option<Typed>>,
     devices: Vec<Device>,
     /// Texts and hints of expressions, for the writer.
     pub(super) texts: indexmap::IndexMap<SymValue, SymText>,
@@ -78,6 +81,13 @@ impl<'p> Values<'p> {
         }
     }
 
+    /// Makes room for so many more types, and returns the number of the first.
+    pub(super) fn more_types(&mut self, count: usize) -> usize {
+        let first = self.typed.len();
+        self.typed.resize_with(first.saturating_add(count), || None);
+        first
+    }
+
     /// Returns the type of an entry; `place` names it in errors.
     pub(super) fn typed(
         &mut self,
@@ -86,7 +96,16 @@ impl<'p> Values<'p> {
         place: &dyn Fn() -> String,
     ) -> Result<Typed, Problem> {
         match value {
-            Value::Tensor(meta) => self.tensor(graph, meta, place),
+            Value::Tensor(meta, number) => {
+                if let Some(Some(known)) = self.typed.get(*number) {
+                    return Ok(known.clone());
+                }
+                let typed = self.tensor(graph, meta, place)?;
+                if let Some(known) = self.typed.get_mut(*number) {
+                    *known = Some(typed.clone());
+                }
+                Ok(typed)
+            }
             Value::Int(schema::SymInt::Int(v)) => Ok((ValueType::SymInt(Dim::Fixed(*v)), unannotated(graph))),
             Value::Int(schema::SymInt::Expr(e)) => self.scalar(graph, e, place),
             Value::Float(schema::SymFloat::Float(v)) => {

@@ -4,7 +4,7 @@
 //! the operands of each call are cast as PyTorch does it. What would be cast in a way that is not known (another device, a call made of others,
 //! a body within that is no region of its own) is left alone.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::graph::{Arg, BodyId, Dtype, Graph, NewNode, NodeId, NodeKind, TensorType, ValueType, View, replace};
 use crate::ops::{AutocastPolicy, autocast_policy, is_autocast};
@@ -153,7 +153,7 @@ impl Casts<'_> {
 }
 
 fn copy(graph: &mut Graph, Wrapped { body, operands, region }: &Wrapped, before: NodeId) -> Vec<Arg> {
-    let mut places: HashMap<NodeId, Arg> = HashMap::new();
+    let mut places: FxHashMap<NodeId, Arg> = FxHashMap::default();
     let (body, mut operands) = (*body, operands.iter());
     for node in graph.nodes(body).collect::<Vec<_>>() {
         let put = |arg: &Arg| arg_with(arg, &places);
@@ -191,7 +191,7 @@ fn copy(graph: &mut Graph, Wrapped { body, operands, region }: &Wrapped, before:
 }
 
 /// Lists nest at most `Arg::MAX_DEPTH` deep.
-fn arg_with(arg: &Arg, places: &HashMap<NodeId, Arg>) -> Arg {
+fn arg_with(arg: &Arg, places: &FxHashMap<NodeId, Arg>) -> Arg {
     let each = |items: &[Arg]| items.iter().map(|a| arg_with(a, places)).collect();
     match arg {
         Arg::Node(n) => places.get(n).cloned().unwrap_or(Arg::None),

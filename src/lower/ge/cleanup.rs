@@ -1,8 +1,9 @@
 //! What TorchAir does to a GE graph once all nodes are converted, in its order.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::draft::{Desc, Draft, Op, Source};
@@ -30,7 +31,7 @@ const SIDE_EFFECTS: [&str; 3] = ["PrintV2", "AttentionToFFN", "FFNToAttention"];
 pub(super) struct Work {
     pub(super) ops: Vec<Op>,
     /// Where a Data's content comes from, by its place among the operators.
-    pub(super) info: HashMap<usize, String>,
+    pub(super) info: FxHashMap<usize, String>,
     /// How many FX inputs there are: the next free Data index.
     pub(super) inputs: usize,
     /// Types of the outputs in the numbering of attributes.
@@ -77,8 +78,8 @@ impl Work {
             return;
         }
         let mut names: HashSet<Arc<str>> = self.ops.iter().map(|op| op.name.clone()).collect();
-        let mut made: HashMap<SmallVec<[Source; 2]>, usize> = HashMap::new();
-        let mut by: HashMap<usize, usize> = HashMap::new();
+        let mut made: FxHashMap<SmallVec<[Source; 2]>, usize> = FxHashMap::default();
+        let mut by: FxHashMap<usize, usize> = FxHashMap::default();
         for at in packs {
             let Some(pack) = self.ops.get(at) else { continue };
             let place = match made.get(&pack.inputs) {
@@ -135,7 +136,7 @@ impl Work {
         if assigns.is_empty() {
             return Vec::new();
         }
-        let mut written_by: HashMap<Source, (usize, usize)> = HashMap::new();
+        let mut written_by: FxHashMap<Source, (usize, usize)> = FxHashMap::default();
         for (place, op) in self.ops.iter().enumerate().filter(|(_, op)| !op.is_gone) {
             if !matches!(op.kind, "Data" | "TensorMove" | "Assign" | "NetOutput") {
                 for (output, input) in references(op) {
@@ -143,7 +144,7 @@ impl Work {
                 }
             }
         }
-        let mut readers: HashMap<Source, usize> = HashMap::new();
+        let mut readers: FxHashMap<Source, usize> = FxHashMap::default();
         for op in self.live().filter(|op| op.kind != "Data") {
             for input in &op.inputs {
                 if written_by.contains_key(input) || (self.data(*input).is_some() && op.kind != "Cmo") {
@@ -191,7 +192,7 @@ impl Work {
         let Some(mut out) = self.output().and_then(|at| self.ops.get(at)).cloned() else { return pairs };
         let target_of = |at: &usize| self.ops.get(*at).and_then(|a| a.data_inputs().next());
         // Of several writes of one input the last is what it holds in the end.
-        let last: HashMap<Source, usize> = assigns.iter().filter_map(|a| Some((target_of(a)?, *a))).collect();
+        let last: FxHashMap<Source, usize> = assigns.iter().filter_map(|a| Some((target_of(a)?, *a))).collect();
         let mut gone = Vec::new();
         for at in assigns {
             let Some(assign) = self.ops.get(at) else { continue };
@@ -266,14 +267,14 @@ impl Work {
     }
 
     fn order_against_writers(&mut self, effects: &[usize], output_ref_input: &BTreeMap<usize, usize>) {
-        let datas: HashMap<usize, Source> = self
+        let datas: FxHashMap<usize, Source> = self
             .places(|op| op.kind == "Data")
             .into_iter()
             .filter_map(|at| Some((index_of(self.ops.get(at)?), Source::Data(at, 0))))
             .collect();
         let out = self.output().and_then(|at| self.ops.get(at));
         let sources: Vec<usize> = out.into_iter().flat_map(Op::data_inputs).filter_map(Source::op).collect();
-        let writers: HashMap<Source, usize> = output_ref_input
+        let writers: FxHashMap<Source, usize> = output_ref_input
             .iter()
             .filter_map(|(output, input)| Some((*datas.get(input)?, *sources.get(*output)?)))
             .collect();

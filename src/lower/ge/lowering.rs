@@ -5,7 +5,9 @@
 //! No graph passes run here. Every node without a GE form is reported, not only the first.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+
+use rustc_hash::FxHashMap;
 
 use super::builder::{Builder, Refusal};
 use super::cleanup;
@@ -252,7 +254,7 @@ fn lower_once(graph: &Graph, options: &Options, registry: &Registry) -> Result<L
         values: vec![Value::Failed; graph.slots()],
         done: vec![false; graph.slots()],
         inputs: Vec::new(),
-        info: HashMap::new(),
+        info: FxHashMap::default(),
         outputs: Vec::new(),
         fx_outputs: Vec::new(),
         unsupported: Vec::new(),
@@ -296,7 +298,7 @@ pub(super) struct Lowering<'g> {
     /// One an FX input: its value.
     pub(super) inputs: Vec<Value>,
     /// Where a Data's content comes from, by its place among the operators.
-    info: HashMap<usize, String>,
+    info: FxHashMap<usize, String>,
     /// What NetOutput takes.
     pub(super) outputs: Vec<TensorId>,
     pub(super) fx_outputs: Vec<String>,

@@ -214,6 +214,9 @@ impl Worker {
             .env_clear()
             // One arena for all threads: others would look at files of the system when they shrink.
             .env("GLIBC_TUNABLES", "glibc.malloc.arena_max=1")
+            // Of what it may fill counts what may be written, used or not: nothing is to be kept ready.
+            .env("MIMALLOC_ARENA_EAGER_COMMIT", "0")
+            .env("MIMALLOC_EAGER_COMMIT", "0")
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(its)))
             .stdout(mapped.map_or_else(Stdio::null, Stdio::from))

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Undefined;
+use super::told::TELL;
 use crate::graph::{Arg, BodyId, Device, Dtype, Graph, NewNode, NodeId, NodeKind, StrId, TensorType, ValueType, View};
 use crate::lower::ge::metas;
 use crate::ops::Registry;
@@ -33,6 +34,10 @@ pub struct Literals {
     pub spellings: Vec<Spelling>,
     /// How many dimensions batches have that are normalized.
     pub normed: BTreeSet<usize>,
+    /// Whether a tensor is filled with a number that a call gives.
+    pub fills_told: bool,
+    /// Operators whose results are asked for the number that they are.
+    pub told: BTreeSet<String>,
     /// Of calls that convert their operands: by target, the dtypes of the tensors that they are given.
     pub converting: BTreeSet<(String, Vec<Dtype>)>,
 }
@@ -201,6 +206,12 @@ impl Literals {
                 found.library = graph.args(node).get(place).cloned();
             }
             found.spelling(graph, node, of);
+            found.fills_told |= of.numbers > 0 && matches!(graph.args(node).last(), Some(Arg::Node(_)));
+            if of.tells
+                && let Some(of) = graph.args(node).first().and_then(Arg::as_node)
+            {
+                found.told.insert(graph.target(of).to_string());
+            }
             if of.numbers > 0
                 && graph.args(node).len() == of.numbers
                 && !matches!(graph.args(node).last(), Some(Arg::Node(_)))
@@ -234,6 +245,8 @@ struct ByTarget {
     /// Where a norm is told its library.
     library: Option<usize>,
     is_norm: bool,
+    /// Whether it tells the number that a tensor is.
+    tells: bool,
     converts: bool,
     scales: bool,
     is_spelled: bool,
@@ -255,7 +268,8 @@ impl ByTarget {
         let converts =
             [&CONVERTING[..], &COMPARING, &CONVERTING_COMPLEX].iter().any(|targets| targets.contains(&target));
         let (is_norm, scales, is_spelled) = (norms.contains(&target), target == SCALING, SPELLED.contains(&target));
-        ByTarget { momentum, library, is_norm, converts, scales, is_spelled, numbers }
+        let tells = TELL.contains(&target);
+        ByTarget { momentum, library, is_norm, tells, converts, scales, is_spelled, numbers }
     }
 }
 
@@ -273,6 +287,10 @@ pub struct Build<'r> {
     pub unpacked: BTreeSet<NodeId>,
     /// What is taken for granted of the device.
     pub assumed: BTreeSet<String>,
+    /// Whether anything was written so far.
+    pub has_written: bool,
+    /// Calls that tell the numbers of tensors, where nothing was written since.
+    told: FxHashMap<NodeId, NodeId>,
     /// What of the operands of the operator that is being defined lies in an input's memory and is written.
     pub written_inputs: Vec<NodeId>,
 }
@@ -281,7 +299,8 @@ impl<'r> Build<'r> {
     /// Begins in a graph that has its placeholders.
     pub fn new(graph: Graph, registry: &'r Registry, device: Device, literals: Literals) -> Self {
         let (places, unpacked, assumed) = (std::collections::BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        Build { graph, registry, device, literals, places, unpacked, assumed, written_inputs: Vec::new() }
+        let (has_written, told, written_inputs) = (false, FxHashMap::default(), Vec::new());
+        Build { graph, registry, device, literals, places, unpacked, assumed, has_written, told, written_inputs }
     }
 
     /// Returns the operators.
@@ -303,10 +322,44 @@ impl<'r> Build<'r> {
             Err(error) => return Err(Undefined(error.to_string())),
         };
         let args = self.unconverted(target, args, &kwargs, &ty);
+        self.note_write(target);
         let base = target.split('.').nth(1).unwrap_or(target);
         let target = self.graph.texts.intern(target);
         let node = NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs: kwargs.into(), ty };
         Ok(self.graph.push_free(BodyId::ROOT, base, node))
+    }
+
+    /// Notes that a call is appended: after one that may write, tensors may hold other numbers.
+    pub fn note_write(&mut self, target: &str) {
+        if self.registry.get(target).is_none_or(|o| o.effects.writes() || o.effects.opaque) {
+            self.has_written = true;
+            self.told.clear();
+        }
+    }
+
+    /// Returns the number that a tensor of one integer holds, by the call that tells it.
+    pub fn told(&mut self, tensor: NodeId) -> Result<Arg, Undefined> {
+        if let Some(known) = self.told.get(&tensor) {
+            return Ok(Arg::Node(*known));
+        }
+        let call = self.call(self.spelled(&TELL), vec![Arg::Node(tensor)])?;
+        self.told.insert(tensor, call);
+        Ok(Arg::Node(call))
+    }
+
+    /// Whether the graph that was lowered asks what calls of an operator give for the number that it is.
+    pub fn tells_of(&self, target: &str) -> bool {
+        self.literals.told.contains(target)
+    }
+
+    /// Whether the graph that was lowered fills a tensor with a number that a call gives.
+    pub fn fills_told(&self) -> bool {
+        self.literals.fills_told
+    }
+
+    /// Whether a node is a symbolic number.
+    pub fn is_number(&self, node: NodeId) -> bool {
+        matches!(self.graph.ty(node), ValueType::SymInt(_))
     }
 
     /// Gives a call the operands that it converts itself, where the graph that was lowered has it do so: GE has a Cast in front of it.
@@ -410,6 +463,26 @@ impl<'r> Build<'r> {
         let found = self.literals.spellings.iter().find(fits)?.clone();
         let named = found.kwargs.iter().map(|(k, a)| (k.as_str(), a.clone())).collect();
         Some(self.call_with(&found.target, found.args.clone(), named))
+    }
+
+    /// Appends a line of numbers between ends of which some only running tells, as the graph that was lowered spells one of that type.
+    pub fn line_spelled(&mut self, [start, limit, step]: [&Arg; 3], dtype: Dtype) -> Option<Result<NodeId, Undefined>> {
+        let is_default = [*start == Arg::Int(0), false, *step == Arg::Int(1)];
+        let given = |target: &str, count: usize| -> Option<Vec<Arg>> {
+            let (from, all) = (usize::from(target == "aten.arange.default"), [start, limit, step]);
+            let until = from.checked_add(count)?;
+            let is_left_out = |i: usize| i < from || i >= until;
+            let fits = (0..all.len()).all(|i| !is_left_out(i) || is_default.get(i) == Some(&true));
+            fits.then(|| all.get(from..until).map(|all| all.iter().map(|a| (*a).clone()).collect()))?
+        };
+        let alike = |(own, said): (&Arg, &Arg)| own == said || matches!((own, said), (Arg::Node(_), Arg::Node(_)));
+        let found = self.literals.spellings.iter().find_map(|s| {
+            let args = given(&s.target, s.args.len()).filter(|_| s.target.starts_with("aten.arange."))?;
+            let fits = s.dtype == Some(dtype) && s.args.iter().any(has_node) && args.iter().zip(&s.args).all(alike);
+            (fits && !s.kwargs.iter().any(|(_, a)| has_node(a))).then(|| (s.target.clone(), args, s.kwargs.clone()))
+        });
+        let (target, args, kwargs) = found?;
+        Some(self.call_with(&target, args, kwargs.iter().map(|(k, a)| (k.as_str(), a.clone())).collect()))
     }
 
     /// How the graph that was lowered spells the numbers and words of a call that means the same; operands are its own.

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use smallvec::SmallVec;
 
 use super::build::Build;
+use super::told;
 use super::value::{Numbers, Value};
 use super::{Undefined, undefined};
 use crate::graph::{Arg, Dtype, NodeId};
@@ -147,9 +148,19 @@ impl<'c, 'r> Call<'c, 'r> {
         }
     }
 
+    /// Returns the numbers that feed a slot, those that the graph computes too: what only running tells is asked for.
+    pub fn numbers_told(&mut self, name: &str) -> Result<std::rc::Rc<Numbers>, Undefined> {
+        match self.value(name)? {
+            Value::Tensor(tensor) => told::numbers(self.b, tensor)
+                .unwrap_or_else(|| undefined(format!("input `{name}` is computed by the graph")))
+                .map(std::rc::Rc::new),
+            _ => self.numbers(name),
+        }
+    }
+
     /// Returns the sizes that feed a slot.
-    pub fn sizes(&self, name: &str) -> Result<Vec<Arg>, Undefined> {
-        let numbers = self.numbers(name)?;
+    pub fn sizes(&mut self, name: &str) -> Result<Vec<Arg>, Undefined> {
+        let numbers = self.numbers_told(name)?;
         let are_whole = numbers.dtype.is_integer() || numbers.items.is_empty();
         self.only(are_whole, &format!("sizes in `{name}` that are no integers"))?;
         Ok(numbers.items.clone())
@@ -170,7 +181,7 @@ impl<'c, 'r> Call<'c, 'r> {
 
     /// Returns the one number that feeds a slot.
     pub fn one_number(&mut self, name: &str) -> Result<Arg, Undefined> {
-        let numbers = self.numbers(name)?;
+        let numbers = self.numbers_told(name)?;
         let Some(one) = numbers.only() else { return undefined(format!("input `{name}` is not one number")) };
         Ok(self.scalar(&numbers, one))
     }

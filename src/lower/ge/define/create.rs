@@ -1,6 +1,6 @@
 //! Tensors that are made: filled, counted, left unset.
 
-use super::{Call, Made, Table, Undefined, Value, numbers, one, undefined};
+use super::{Call, Made, Table, Undefined, Value, numbers, one, told, undefined};
 use crate::graph::{Arg, Dtype, NodeId, View};
 
 pub(super) const TABLE: Table = &[("Fill", fill), ("Range", range), ("Empty", empty), ("LinSpace", lin_space)];
@@ -22,6 +22,14 @@ fn fill(c: &mut Call<'_, '_>) -> Made {
         return one(c.b.full(sizes, item, dtype)?);
     }
     let x = value.tensor(c.b)?;
+    if c.b.rank(x)? == 0
+        && c.b.fills_told()
+        && let Some(known) = told::numbers(c.b, x)
+    {
+        let known = known?;
+        let Some(item) = known.only().cloned() else { return undefined("a fill with several numbers") };
+        return one(c.b.full(sizes, item, dtype)?);
+    }
     c.only(c.b.rank(x)? == 0 || c.b.tensor(x)?.sizes.iter().all(|d| d.fixed() == Some(1)), "a fill with a tensor")?;
     let x = if c.b.rank(x)? == 0 {
         x
@@ -39,7 +47,7 @@ fn range(c: &mut Call<'_, '_>) -> Made {
         c.only(other == dtype || (other.is_integer() && dtype.is_integer()), "a range of several types")?;
         dtype = numbers::wider(dtype, other);
     }
-    let (start, limit, step) = (c.one_number("start")?, c.one_number("limit")?, c.one_number("delta")?);
+    let (start, limit, step) = (bound(c, "start")?, bound(c, "limit")?, bound(c, "delta")?);
     if dtype.is_float() && [&start, &limit, &step].iter().any(|n| matches!(n, Arg::Node(_))) {
         c.b.assumed.insert("sizes that bound a range of floats are numbers of single precision".into());
     }
@@ -53,6 +61,9 @@ fn range(c: &mut Call<'_, '_>) -> Made {
     if !is_plain && let Some(made) = c.b.call_spelled(&spellings, counts, dtype) {
         return one(made?);
     }
+    if !is_plain && let Some(made) = c.b.line_spelled([&start, &limit, &step], dtype) {
+        return one(made?);
+    }
     let named = vec![("dtype", Arg::Dtype(dtype)), ("device", c.b.device())];
     one(match (&start, &step) {
         (Arg::Int(0), Arg::Int(1)) => c.b.call_with("aten.arange.default", vec![limit], named)?,
@@ -61,14 +72,34 @@ fn range(c: &mut Call<'_, '_>) -> Made {
     })
 }
 
+/// Where a range begins or ends, or its step.
+fn bound(c: &mut Call<'_, '_>, slot: &str) -> Result<Arg, Undefined> {
+    match c.value(slot)? {
+        Value::Tensor(tensor) => told::bound(c.b, tensor).unwrap_or_else(|| c.one_number(slot)),
+        _ => c.one_number(slot),
+    }
+}
+
 /// Numbers that are counted as integers and converted, where the graph that was lowered counts them as floats: up to there a single is every integer.
 pub(super) fn counted(c: &mut Call<'_, '_>, line: NodeId, dtype: Dtype) -> Option<Result<NodeId, Undefined>> {
     let ends = c.b.graph.args(line).to_vec();
     let is_line =
         matches!(c.b.graph.target(line), "aten.arange.default" | "aten.arange.start" | "aten.arange.start_step");
-    let is_small = |a: &Arg| matches!(a, Arg::Int(v) if v.unsigned_abs() < 1 << 24);
-    if !is_line || !dtype.is_float() || !c.b.dtype(line).is_ok_and(Dtype::is_integer) || !ends.iter().all(is_small) {
+    if !is_line || !dtype.is_float() || !c.b.dtype(line).is_ok_and(Dtype::is_integer) {
         return None;
+    }
+    let is_small = |a: &Arg| matches!(a, Arg::Int(v) if v.unsigned_abs() < 1 << 24);
+    if !ends.iter().all(is_small) {
+        let (zero, by_one) = (Arg::Int(0), Arg::Int(1));
+        let [start, limit, step] = match ends.as_slice() {
+            [to] => [&zero, to, &by_one],
+            [from, to] => [from, to, &by_one],
+            [from, to, by] => [from, to, by],
+            _ => return None,
+        };
+        let made = c.b.line_spelled([start, limit, step], dtype)?;
+        c.b.assumed.insert("sizes that bound a range of floats are numbers of single precision".into());
+        return Some(made);
     }
     let own = bounds(&ends);
     c.b.call_spelled(

@@ -150,6 +150,7 @@ fn push(
         ValueType::Many(items) => Some(items.len()),
         _ => None,
     };
+    b.note_write(line.target);
     let new = NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs: kwargs.into(), ty };
     let made = b.graph.push(BodyId::ROOT, &name, new);
     let mut open: Vec<&str> = line.attributes.iter().filter(|(_, form)| *form == Form::Open).map(|(a, _)| *a).collect();

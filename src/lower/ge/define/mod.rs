@@ -35,11 +35,13 @@ mod put;
 mod quant;
 mod reduce;
 mod shape;
+mod told;
 mod write;
 
 pub(super) use build::{Build, Literals};
 pub(super) use call::Call;
 pub(super) use pointwise::dropped;
+pub(super) use told::TELL;
 pub(super) use value::{Drawing, Numbers, Packed, Value, Waiting};
 
 use super::operators;

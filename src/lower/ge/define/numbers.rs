@@ -27,7 +27,8 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    fn target(self) -> &'static str {
+    /// Returns the operator of numbers that computes it.
+    pub fn target(self) -> &'static str {
         match self {
             Arithmetic::Add => "_operator.add",
             Arithmetic::Sub => "_operator.sub",
@@ -83,6 +84,31 @@ pub fn both(b: &mut Build<'_>, op: Arithmetic, x: &Numbers, y: &Numbers) -> Resu
     }
     Ok(Some(Value::Numbers(std::rc::Rc::new(Numbers { dtype, dims: shape.dims.clone(), items }))))
 }
+
+/// The same of single floats, one of which is made of a size: computed as Python does, where the graph that was lowered makes floats of sizes.
+pub fn of_floats(b: &mut Build<'_>, op: Arithmetic, x: &Numbers, y: &Numbers) -> Result<Option<Value>, Undefined> {
+    let (Some(p), Some(q)) = (x.only(), y.only()) else { return Ok(None) };
+    let is_made = |item: &Arg| matches!(item, Arg::Node(_));
+    let are_single = [x, y].iter().all(|n| n.dtype == Dtype::F32);
+    if !are_single || !(is_made(p) || is_made(q)) || !b.calls(MADE_FLOAT) {
+        return Ok(None);
+    }
+    let mut sides = Vec::with_capacity(2);
+    for item in [p, q] {
+        sides.push(match item {
+            Arg::Node(size) if b.is_number(*size) => Arg::Node(b.call(MADE_FLOAT, vec![item.clone()])?),
+            Arg::Float(held) => b.number(*held, Dtype::F32),
+            other => other.clone(),
+        });
+    }
+    b.assumed.insert("floats that are made of sizes are numbers of single precision".into());
+    let (item, dims) = (Arg::Node(b.call(op.target(), sides)?), if x.dims.len() < y.dims.len() { y } else { x });
+    let (dims, items) = (dims.dims.clone(), vec![item]);
+    Ok(Some(Value::Numbers(std::rc::Rc::new(Numbers { dtype: Dtype::F32, dims, items }))))
+}
+
+/// Makes a float of a size.
+const MADE_FLOAT: &str = "torch.sym_float";
 
 /// Computes one number of a list of integers, from the first to the last.
 pub fn folded(b: &mut Build<'_>, op: Arithmetic, known: &Numbers) -> Result<Option<Value>, Undefined> {

@@ -78,10 +78,13 @@ fn operands(c: &mut Call<'_, '_>) -> Result<(NodeId, Arg), Undefined> {
 /// Sums and products. A product with one is its other operand; the sum of a product of matrices and a row is that of addmm.
 fn binary(c: &mut Call<'_, '_>, target: &str, arithmetic: Option<Arithmetic>, commutes: bool) -> Made {
     let (a, b) = (c.value("x1")?, c.value("x2")?);
-    if let (Value::Numbers(a), Value::Numbers(b), Some(op)) = (&a, &b, arithmetic)
-        && let Some(known) = numbers::both(c.b, op, a, b)?
-    {
-        return one(known);
+    if let (Value::Numbers(a), Value::Numbers(b), Some(op)) = (&a, &b, arithmetic) {
+        if let Some(known) = numbers::both(c.b, op, a, b)? {
+            return one(known);
+        }
+        if let Some(known) = numbers::of_floats(c.b, op, a, b)? {
+            return one(known);
+        }
     }
     if commutes && a.numbers().is_some() && b.numbers().is_none() {
         let second = c.t("x2")?;

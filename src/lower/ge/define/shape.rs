@@ -178,7 +178,8 @@ fn reshape(c: &mut Call<'_, '_>) -> Made {
         c.only(!p.apart && apart == to, "packed numbers in another shape")?;
         return one(Value::Packed(Packed { apart: true, ..p }));
     }
-    if let (Value::Numbers(n), Some(dims)) = (&x, c.numbers("shape")?.ints()) {
+    let known = |size: &Arg| if let Arg::Int(size) = size { Some(*size) } else { None };
+    if let (Value::Numbers(n), Some(dims)) = (&x, to.iter().map(known).collect::<Option<Vec<i64>>>()) {
         let count: i64 = dims.iter().product();
         if dims.iter().all(|d| *d > 0) && count == signed(n.items.len()) {
             return one(renamed(n, dims));
@@ -469,7 +470,7 @@ fn strided_slice(c: &mut Call<'_, '_>) -> Made {
 }
 
 /// Pads by dimension, outermost first, as PyTorch's innermost first.
-fn pads_of(c: &Call<'_, '_>, name: &str, rank: usize, pairs: bool) -> Result<Vec<Arg>, Undefined> {
+fn pads_of(c: &mut Call<'_, '_>, name: &str, rank: usize, pairs: bool) -> Result<Vec<Arg>, Undefined> {
     let given = c.sizes(name)?;
     c.only(given.len() == rank.saturating_mul(2), "pads of another length")?;
     let at = |k: usize| given.get(k).cloned().unwrap_or(Arg::Int(0));

@@ -190,7 +190,7 @@ pub fn without_own_memory(graph: &mut Graph, registry: &Registry) {
     if copies.is_empty() {
         return;
     }
-    let order: HashMap<NodeId, usize> = graph.nodes(BodyId::ROOT).enumerate().map(|(place, n)| (n, place)).collect();
+    let order: FxHashMap<NodeId, usize> = graph.nodes(BodyId::ROOT).enumerate().map(|(place, n)| (n, place)).collect();
     for copy in copies {
         let Some((to, Some(from))) = into(graph, copy) else { continue };
         let type_of = |n: NodeId| graph.ty(n).as_tensor().map(|t| (t.dtype, &t.sizes));

@@ -3,11 +3,12 @@
 //! Every output of a GE graph has memory of its own, as TorchAir has it; where the graph that was lowered returns two values that share
 //! memory of its own, that is no difference. Views of inputs are made outside, and stay views.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::{Opaque, RaiseError, Raised, Raising};
 use crate::analysis::{self, Place, Shares, Storages};
 use crate::graph::{Arg, BodyId, Device, Graph, NewNode, NodeId, NodeKind, Signature, ValueType, View};
+use crate::lower::ge::define::TELL;
 use crate::ops::{Operator, Registry, is_contiguous};
 use crate::sym::Dim;
 
@@ -56,7 +57,7 @@ pub fn comparable(mut graph: Graph, registry: &Registry) -> Graph {
         let nodes = values.iter().filter_map(Arg::as_node);
         nodes.filter(|n| graph.ty(*n).as_tensor().is_some() && is_own(&graph, &mut storages, *n)).collect()
     };
-    let mut copies: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut copies: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for node in own {
         if copies.contains_key(&node) {
             continue;
@@ -167,7 +168,7 @@ impl Raising<'_, '_> {
         let Some((output, values)) = returned(original) else { return wrong("the graph returns nothing".into()) };
         let outputs = self.net_outputs()?;
         self.check_attributes(&outputs)?;
-        let mut copies: HashMap<usize, NodeId> = HashMap::new();
+        let mut copies: FxHashMap<usize, NodeId> = FxHashMap::default();
         let is_mutation: Vec<bool> = match &original.signature {
             Some(s) => s.outputs.iter().map(|o| o.kind.is_mutation()).collect(),
             None => vec![false; values.len()],
@@ -175,7 +176,7 @@ impl Raising<'_, '_> {
         if self.host.fx_outputs.len() != values.len() || is_mutation.len() != values.len() {
             return wrong(format!("{} outputs, of which the host names {}", values.len(), self.host.fx_outputs.len()));
         }
-        let mut replayed: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut replayed: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         let mut items = Vec::new();
         for ((value, text), mutation) in values.iter().zip(&self.host.fx_outputs).zip(is_mutation) {
             if mutation {
@@ -237,7 +238,7 @@ impl Raising<'_, '_> {
         original: &Graph,
         value: &Arg,
         text: &str,
-        made: (&[NodeId], &mut HashMap<usize, NodeId>, &mut HashMap<NodeId, NodeId>),
+        made: (&[NodeId], &mut FxHashMap<usize, NodeId>, &mut FxHashMap<NodeId, NodeId>),
     ) -> Result<Arg, RaiseError> {
         let (outputs, copies, replayed) = made;
         if let Some(place) = text.strip_prefix("ge:").and_then(|t| t.parse::<usize>().ok()) {
@@ -303,7 +304,7 @@ impl Raising<'_, '_> {
         &mut self,
         original: &Graph,
         node: NodeId,
-        replayed: &mut HashMap<NodeId, NodeId>,
+        replayed: &mut FxHashMap<NodeId, NodeId>,
         allowed: &dyn Fn(&Graph, NodeId) -> bool,
     ) -> Result<Arg, RaiseError> {
         let placeholders: Vec<NodeId> =
@@ -342,6 +343,13 @@ impl Raising<'_, '_> {
             let named: Vec<(&str, Arg)> =
                 original.kwargs(at).iter().map(|(k, a)| (original.texts.text(*k), a.map_nodes(&mut map))).collect();
             let target = original.target(at).to_string();
+            let asked = args.first().and_then(Arg::as_node).filter(|_| TELL.contains(&&*target));
+            if let Some(tensor) = asked {
+                let told = self.b.told(tensor).map_err(|e| RaiseError::Host(e.0))?;
+                replayed.extend(told.as_node().map(|told| (at, told)));
+                open.pop();
+                continue;
+            }
             let made = self.b.call_with(&target, args, named).map_err(|e| RaiseError::Host(e.0))?;
             replayed.insert(at, made);
             open.pop();

@@ -7,7 +7,7 @@
 //! against each who writes it; memory that is no input's is read before it is written, under each of its names but those that the writer gives; a write
 //! into what an operator passes on of an input is refused.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::wires::Wire;
 use super::{RaiseError, Raising};
@@ -78,7 +78,7 @@ impl Raising<'_, '_> {
     }
 
     /// What operators passed on to give the memory of an edge, through writers or not; of all that were asked for, each step is taken once.
-    fn source(&self, wire: Wire, known: &mut HashMap<Wire, Wire>) -> Wire {
+    fn source(&self, wire: Wire, known: &mut FxHashMap<Wire, Wire>) -> Wire {
         let (mut at, mut way) = (wire, Vec::new());
         let found = loop {
             if let Some(found) = known.get(&at) {
@@ -116,8 +116,8 @@ impl Raising<'_, '_> {
         if writers.is_empty() {
             return Ok(());
         }
-        let mut known: HashMap<Wire, Wire> = HashMap::default();
-        let mut readers: HashMap<Wire, Vec<(usize, Wire)>> = HashMap::default();
+        let mut known: FxHashMap<Wire, Wire> = FxHashMap::default();
+        let mut readers: FxHashMap<Wire, Vec<(usize, Wire)>> = FxHashMap::default();
         for (reader, data) in self.wires.data.iter().enumerate() {
             for wire in data.iter().flatten() {
                 readers.entry(self.source(*wire, &mut known)).or_default().push((reader, *wire));

@@ -8,7 +8,8 @@ use std::collections::{HashMap, HashSet};
 use super::between::writes;
 use super::fourier::made;
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, View, replace};
-use crate::ops::Registry;
+use crate::lower::ge::define::TELL;
+use crate::ops::{Registry, is_contiguous};
 use crate::sym::{Dim, SymValue, Symbols, is_unbacked};
 
 const VIEW: &str = "aten.view.default";
@@ -17,6 +18,12 @@ const REPEATED: &str = "aten.expand.default";
 const REPEATED_LIKE: &str = "aten.expand_as.default";
 const TAKEN: &str = "aten.index_select.default";
 const ROWS: &str = "aten.embedding.default";
+/// What sees a tensor in other sizes.
+const SEEN: [&str; 6] =
+    [VIEW, RESHAPE, "aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims", "aten.unsqueeze.default"];
+/// What is computed element by element, of a tensor and another one or a number.
+const COMPUTED: [&str; 4] = ["aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor"];
+const SLICE: &str = "aten.slice.Tensor";
 const SIZE: &str = "aten.sym_size.int";
 
 /// Gives the sizes of `raised` that only running tells the names that they have in `graph`: the so-many-th call of an operator tells what that one there tells.
@@ -48,8 +55,21 @@ pub fn named_alike(raised: &mut Graph, graph: &Graph) {
 pub(super) fn spelled(graph: &mut Graph, registry: &Registry) {
     let calls: Vec<NodeId> = graph.nodes(BodyId::ROOT).filter(|n| graph.kind(*n) == NodeKind::Call).collect();
     let told: Vec<NodeId> = calls.iter().copied().filter(|n| !names_of(graph, *n).is_empty()).collect();
-    if told.is_empty() || calls.iter().any(|n| writes(graph, registry, *n)) {
+    let asks = |target: &&str| graph.texts.find(target).is_some_and(|id| graph.targets().contains(&id));
+    let asks = TELL.iter().any(asks);
+    let mut symbols = None;
+    let mut is_seen = |n: &NodeId| is_by_sizes(graph, symbols.get_or_insert_with(|| graph.symbols.clone()), *n);
+    let seen: Vec<NodeId> = calls.iter().copied().filter(|n| sees_sizes(graph, *n) && is_seen(n)).collect();
+    if told.is_empty() && !asks && seen.is_empty() || calls.iter().any(|n| writes(graph, registry, *n)) {
         return;
+    }
+    for node in calls.into_iter().filter(|_| asks) {
+        of_one_element(graph, node).unwrap_or_default();
+        beside_tensor(graph, node).unwrap_or_default();
+    }
+    for node in seen {
+        let target = graph.texts.intern(RESHAPE);
+        graph.set_target(node, target);
     }
     for node in told {
         from_the_front(graph, registry, node);
@@ -59,11 +79,75 @@ pub(super) fn spelled(graph: &mut Graph, registry: &Registry) {
                 let target = graph.texts.intern(RESHAPE);
                 graph.set_target(node, target);
             }
+            SLICE => with_all_ends(graph, node),
             RESHAPE => to_own_sizes(graph, node).unwrap_or_default(),
             REPEATED_LIKE => by_sizes(graph, registry, node).unwrap_or_default(),
             _ => {}
         }
     }
+}
+
+/// A slice with the start and the step that it has if nobody says so.
+fn with_all_ends(graph: &mut Graph, node: NodeId) {
+    let (mut args, kwargs) = (graph.args(node).to_vec(), graph.kwargs(node).to_vec());
+    if let [_, Arg::Int(_), start, ..] = args.as_mut_slice()
+        && *start == Arg::None
+    {
+        *start = Arg::Int(0);
+    }
+    if args.len() == 4 && kwargs.is_empty() {
+        args.push(Arg::Int(1));
+    }
+    graph.set_args(node, args.into(), kwargs.into());
+}
+
+/// Whether a call sees a tensor in sizes that are computed.
+fn sees_sizes(graph: &Graph, node: NodeId) -> bool {
+    graph.target(node) == VIEW && graph.args(node).get(1).is_some_and(|sizes| sizes.nodes().next().is_some())
+}
+
+/// Whether its elements lie in order: then it raises just where a reshape does.
+fn is_by_sizes(graph: &Graph, symbols: &mut Symbols, node: NodeId) -> bool {
+    let x = graph.args(node).first().and_then(Arg::as_node);
+    let ty = x.and_then(|x| graph.ty(x).as_tensor());
+    ty.is_some_and(|t| is_contiguous(symbols, t) == Some(true))
+}
+
+/// The number of a tensor of one element that is seen in other sizes is that of the tensor.
+fn of_one_element(graph: &mut Graph, node: NodeId) -> Option<()> {
+    if !TELL.contains(&graph.target(node)) {
+        return None;
+    }
+    let asked = graph.args(node).first()?.as_node()?;
+    let has_one = |n: NodeId| graph.ty(n).as_tensor().is_some_and(|t| t.sizes.iter().all(|d| d.fixed() == Some(1)));
+    let mut tensor = asked;
+    while SEEN.contains(&graph.target(tensor)) && has_one(tensor) {
+        let of = graph.args(tensor).first()?.as_node().filter(|of| has_one(*of))?;
+        tensor = of;
+    }
+    if tensor != asked {
+        let kwargs = graph.kwargs(node).to_vec();
+        graph.set_args(node, Box::new([Arg::Node(tensor)]), kwargs.into());
+    }
+    Some(())
+}
+
+/// A number that a tensor without dimensions tells, beside a tensor with some: that tensor, whose dtype counts for no more than that of a number of its kind.
+fn beside_tensor(graph: &mut Graph, node: NodeId) -> Option<()> {
+    let [Arg::Node(x), Arg::Node(number)] = graph.args(node) else { return None };
+    if !COMPUTED.contains(&graph.target(node)) || !TELL.contains(&graph.target(*number)) {
+        return None;
+    }
+    let asked = graph.args(*number).first()?.as_node()?;
+    let (x, tensor) = (*x, graph.ty(asked).as_tensor()?);
+    let beside = graph.ty(x).as_tensor()?;
+    let holds_it = beside.dtype.is_float() || beside.dtype.is_integer() && tensor.dtype.is_integer();
+    let is_plain = tensor.dtype.is_float() || tensor.dtype.is_integer();
+    if tensor.rank() == 0 && beside.rank() > 0 && holds_it && is_plain {
+        let kwargs = graph.kwargs(node).to_vec();
+        graph.set_args(node, Box::new([Arg::Node(x), Arg::Node(asked)]), kwargs.into());
+    }
+    Some(())
 }
 
 /// A dimension that is counted from the end, counted from the front.
@@ -139,21 +223,33 @@ fn tellers(graph: &Graph) -> HashMap<String, Vec<String>> {
     let mut known: HashSet<String> = HashSet::new();
     let mut out: HashMap<String, Vec<String>> = HashMap::new();
     for node in graph.nodes(BodyId::ROOT) {
-        for name in names_of(graph, node) {
+        let mut names = names_of(graph, node);
+        if let ValueType::SymInt(number) = graph.ty(node) {
+            names.extend(graph.symbols.symbols_in(SymValue::Int(*number)).into_iter().filter(|name| is_unbacked(name)));
+        }
+        for name in names {
             if known.insert(name.clone()) && graph.kind(node) == NodeKind::Call {
-                out.entry(graph.target(node).to_string()).or_default().push(name);
+                out.entry(told_by(graph, node)).or_default().push(name);
             }
         }
     }
     out
 }
 
+/// Who tells a size: an operator, of numbers with that which gives the tensor.
+fn told_by(graph: &Graph, node: NodeId) -> String {
+    let target = graph.target(node);
+    let asked = graph.args(node).first().and_then(Arg::as_node).filter(|_| TELL.contains(&target));
+    asked.map_or_else(|| target.to_string(), |tensor| format!("{target} {}", graph.target(tensor)))
+}
+
 fn names_of(graph: &Graph, node: NodeId) -> Vec<String> {
     let types = match graph.ty(node) {
-        ValueType::Many(all) => all.to_vec(),
-        one => vec![one.clone()],
+        ValueType::Many(all) => &all[..],
+        one => std::slice::from_ref(one),
     };
     let dims = types.iter().filter_map(ValueType::as_tensor).flat_map(|t| t.sizes.iter().copied());
+    let dims = dims.filter(|d| d.fixed().is_none());
     let names = dims.flat_map(|d| graph.symbols.symbols_in(SymValue::Int(d)));
     names.filter(|name| is_unbacked(name)).collect()
 }
