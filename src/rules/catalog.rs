@@ -76,6 +76,7 @@ families! {
     "fingerprints" Real "fingerprint/mod.rs" ["fingerprints"]
     "values as they are chosen" Real "rounding/within.rs" []
     "absorption" Real "rounding/absorb.rs" []
+    "what comes together" Real "rounding/together.rs" []
 }
 
 impl Family {

@@ -179,8 +179,9 @@ impl<'r> Speaker<'r> {
     ) -> Option<Meant> {
         self.e.spend(4)?;
         if let Some((of, item)) = getitem_of(graph, node) {
+            // Of one that nobody can say something, nothing may ask.
             return match values.get(&of)? {
-                Meant::Many(all) => all.get(item as usize).filter(|m| !matches!(m, Meant::Unsaid)).cloned(),
+                Meant::Many(all) => all.get(item as usize).cloned(),
                 _ => None,
             };
         }

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! A view reads its operand at an index that is arithmetic on its own: row-major order is kept by a reshape, dimensions are exchanged, cut, read
-//! backwards. `cat`, `pad`, `tril` and scatters choose by the index. An index that comes from the data is one.
+//! backwards. `cat`, `pad`, `tril` and scatters choose by the index, wherever a part begins. An index that comes from the data is one.
 //!
 //! ## When it is wrong
 //! A nearest element is a quotient only where what kernels compute is. Slices are clamped to the dimension; negative indices count from its end, once.

@@ -365,6 +365,8 @@ pub struct Facts {
     pub total: Total,
     /// `#any-size`: every size that its type rule admits fits, whatever symbols stand for.
     pub any_size: bool,
+    /// `#any-size-alone`: the same where it is given one tensor.
+    pub any_size_alone: bool,
     /// `#sees-layout`: its result depends on how operands lie in memory.
     pub sees_layout: bool,
     /// `#sees-layout=NAME`: it does only where that argument is given.
@@ -452,6 +454,9 @@ pub struct Facts {
     pub fits_along: Option<Box<str>>,
     /// `#adds=NAME`: sizes fit where no number of that list takes away more than there is, and every word is its default.
     pub adds: Option<Box<str>>,
+    /// `#fits-normalised=NAME`: sizes fit where its first two tensors have the same, of which those are the last, the next two those ahead and ones, and all
+    /// others those that are named.
+    pub fits_normalised: Option<Box<str>>,
     /// `#fits-trailing=NAME`: sizes fit where those are the last of its first tensor, and all that its other tensors have.
     pub fits_trailing: Option<Box<str>>,
     /// `#sees-nan`: its result depends on the sign or the payload of a NaN.
@@ -503,6 +508,7 @@ impl Facts {
             "total" if value == "divisor" => self.total = Total::Divisor,
             "total" if value == "powers" => self.total = Total::Powers,
             "any-size" => self.any_size = true,
+            "any-size-alone" => self.any_size_alone = true,
             "sees-layout" => {
                 self.sees_layout = true;
                 self.sees_layout_if = (!value.is_empty()).then(|| value.into());
@@ -533,6 +539,7 @@ impl Facts {
             "fits-alike" => self.fits_alike = true,
             "fits-along" => self.fits_along = Some(value.into()),
             "adds" => self.adds = Some(value.into()),
+            "fits-normalised" => self.fits_normalised = Some(value.into()),
             "fits-trailing" => self.fits_trailing = Some(value.into()),
             "functionalizes" if value == "arguments" => self.functionalizes = Some(Functionalizes::Arguments),
             "functionalizes" if value == "bases" => self.functionalizes = Some(Functionalizes::Bases),

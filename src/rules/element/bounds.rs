@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! What the host says of an input's values holds of every element of it; sums, products, choices and bounds of such integers lie between the ends that
-//! their operands give, and so do magnitudes and the bits of numbers that are not negative, and what is cut of floats that are computed of indices and numbers alone. A short dtype has few numbers. What is left of a number less its multiples of a divisor is at least 0 and less than the divisor.
+//! their operands give, and so do magnitudes and the bits of numbers that are not negative, and what is cut of floats that are computed of indices and numbers alone. A short dtype has few numbers. A comparison with a number that is assumed, within a choice by it, bounds what is compared. What is left of a number less its multiples of a divisor is at least 0 and less than the divisor.
 //!
 //! ## When it is wrong
 //! Sums and products wrap around: one that may leave its dtype is bounded by nothing. What the host says is of the values that the input came with. A float beyond the
@@ -12,13 +12,15 @@ use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::element::cast::round;
 use crate::rules::element::index::IndexId;
-use crate::rules::element::make::{width, wrapped};
+use crate::rules::element::make::{ends, width, wrapped};
 use crate::rules::element::pick::less_a_multiple;
 use crate::rules::table::FLOOR;
 use crate::sym::Dim;
 
 /// How deep expressions are looked into.
 const DEPTH: usize = 12;
+/// How many comparisons of one condition are taken for what they say.
+const TOLD: usize = 8;
 
 impl Elements {
     /// Says that every element of a source lies between two integers.
@@ -73,6 +75,7 @@ impl Elements {
     /// Returns two integers between which an expression of integers lies, wherever it stands: then nothing within wraps around.
     pub fn integers_of(&mut self, id: ExprId) -> Option<(i64, i64)> {
         if self.between.is_empty()
+            && self.truths.is_empty()
             && width(self.expr(id)?.dtype).is_none_or(|w| w > 32)
             && !matches!(
                 self.expr(id)?.form,
@@ -86,6 +89,74 @@ impl Elements {
     }
 
     fn integers_at(&mut self, id: ExprId, depth: usize) -> Option<(i64, i64)> {
+        let found = self.integers_made(id, depth);
+        let dtype = self.dtype(id)?;
+        if self.truths.is_empty() || width(dtype).is_none_or(|w| w < 2) {
+            return found;
+        }
+        // Whatever its dtype holds, where nothing else is known of an element.
+        let loaded = || matches!(self.expr(id).map(|x| &x.form), Some(Form::Load(..)));
+        let all = found.or_else(|| ends(dtype).filter(|_| loaded()))?;
+        let told = self.told_by_truths(id, all);
+        (found.is_some() || told != all).then_some(told)
+    }
+
+    /// Between which integers one lies that lies between two, by comparisons with numbers that are assumed.
+    fn told_by_truths(&self, id: ExprId, (mut low, mut high): (i64, i64)) -> (i64, i64) {
+        for (truth, holds) in &self.truths {
+            let Some((op, [a, b])) = self.op_of(*truth) else { continue };
+            let (number, above) = match (self.number(*a), self.number(*b)) {
+                (None, Some(v)) if *a == id => (v, false),
+                (Some(v), None) if *b == id => (v, true),
+                _ => continue,
+            };
+            let (more, less) = (number.saturating_add(1), number.saturating_sub(1));
+            match (op, above, holds) {
+                (Op::Lt, false, true) | (Op::Le, true, false) => high = high.min(less),
+                (Op::Lt, false, false) | (Op::Le, true, true) => low = low.max(number),
+                (Op::Lt, true, true) | (Op::Le, false, false) => low = low.max(more),
+                (Op::Lt, true, false) | (Op::Le, false, true) => high = high.min(number),
+                (Op::Eq, _, true) => (low, high) = (low.max(number), high.min(number)),
+                _ => {}
+            }
+        }
+        (low, high)
+    }
+
+    /// Between which integers one lies where a truth is so.
+    fn integers_where(&mut self, truth: ExprId, holds: bool, id: ExprId, depth: usize) -> Option<(i64, i64)> {
+        let mut open = vec![(truth, holds)];
+        let mut told = Vec::new();
+        while let Some((truth, holds)) = open.pop() {
+            match self.op_of(truth) {
+                Some((Op::Not, [inner])) => open.push((*inner, !holds)),
+                Some((Op::And, kids)) if holds => open.extend(kids.iter().map(|k| (*k, true))),
+                Some((Op::Or, kids)) if !holds => open.extend(kids.iter().map(|k| (*k, false))),
+                Some((Op::Lt | Op::Le | Op::Eq, _)) if !self.truths.contains_key(&truth) && told.len() < TOLD => {
+                    self.truths.insert(truth, holds);
+                    told.push(truth);
+                }
+                _ => {}
+            }
+        }
+        let found = self.integers_at(id, depth);
+        for truth in told {
+            self.truths.remove(&truth);
+        }
+        found
+    }
+
+    /// Whether a float, being a number, is not above 0, or not below it, by a comparison with 0 that is assumed; `None` where none says so.
+    pub(in crate::rules) fn sign_by_truths(&self, id: ExprId) -> Option<bool> {
+        let nothing = |x: ExprId| self.float(x).is_some_and(|v| v == 0.0);
+        self.truths.iter().find_map(|(truth, holds)| match self.op_of(*truth)? {
+            (Op::Lt | Op::Le, [a, b]) if *a == id && nothing(*b) => Some(*holds),
+            (Op::Lt | Op::Le, [a, b]) if *b == id && nothing(*a) => Some(!*holds),
+            _ => None,
+        })
+    }
+
+    fn integers_made(&mut self, id: ExprId, depth: usize) -> Option<(i64, i64)> {
         let depth = depth.checked_sub(1)?;
         self.spend(1)?;
         let expr = self.expr(id)?.clone();
@@ -141,11 +212,18 @@ impl Elements {
                 let most = each.into_iter().flatten().filter(|(low, _)| *low >= 0).map(|(_, high)| high).min()?;
                 (0, most)
             }
+            // Each value is one where the condition is as it says.
+            Form::Op(Op::Choose) => {
+                let (condition, yes, no) = (*expr.kids.first()?, *expr.kids.get(1)?, *expr.kids.get(2)?);
+                let yes = self.integers_where(condition, true, yes, depth)?;
+                let no = self.integers_where(condition, false, no, depth)?;
+                (yes.0.min(no.0), yes.1.max(no.1))
+            }
             Form::Op(op) => {
                 let mut each = Vec::new();
                 // Any integer is an element as it stands; a bound leaves what it bounds.
                 let bounds = matches!(op, Op::Max | Op::Min | Op::AtLeast | Op::AtMost) && expr.dtype == Dtype::I64;
-                for kid in expr.kids.iter().skip(usize::from(*op == Op::Choose)) {
+                for kid in &expr.kids {
                     let known = self.integers_at(*kid, depth);
                     let loaded = bounds && matches!(self.expr(*kid)?.form, Form::Load(..));
                     each.push(known.or(loaded.then_some((i64::MIN, i64::MAX)))?);
@@ -267,7 +345,6 @@ fn multiplied(a: (i64, i64), b: (i64, i64)) -> Option<(i64, i64)> {
 fn of_operator(op: Op, each: &[(i64, i64)]) -> Option<(i64, i64)> {
     match (op, each) {
         (Op::Cast, [a]) => Some(*a),
-        (Op::Choose, [a, b]) => Some((a.0.min(b.0), a.1.max(b.1))),
         (Op::Max | Op::AtLeast, [a, b]) => Some((a.0.max(b.0), a.1.max(b.1))),
         (Op::Min | Op::AtMost, [a, b]) => Some((a.0.min(b.0), a.1.min(b.1))),
         (Op::Add, [a, b]) => Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?)),

@@ -173,6 +173,17 @@ impl Elements {
             let is_zero = self.op(Op::Eq, Dtype::Bool, &[x, zero])?;
             return self.op(Op::Not, Dtype::Bool, &[is_zero]);
         }
+        // Over the reals no zero has a sign: the greatest is that of what is converted.
+        if !self.exact
+            && from.is_float()
+            && to.is_float()
+            && loses_nothing(from, to)
+            && let Some(Expr { form: Form::Reduce(fold @ (Fold::Most | Fold::Least), level, sizes), kids, .. }) =
+                self.expr(x).cloned()
+        {
+            let inner = self.converted(Op::Cast, to, *kids.first()?)?;
+            return self.reduced(fold, level, &sizes, inner);
+        }
         match self.op_of(x) {
             Some((Op::Cast, [inner])) => {
                 let inner = *inner;

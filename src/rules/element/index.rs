@@ -3,7 +3,7 @@
 //! ## What it says
 //! An index is `c + a1*x1 + a2*x2 + ...`: coefficients are sizes, an `x` is an index variable, an index divided by a size or its
 //! remainder, or an integer of the data. Equal sums are one number of the arena. `(n*q + r) / n` is `q + r/n`; `r / n` is 0 and `r mod n` is
-//! `r` where `0 <= r < n` is known; `n * (e / n) + e mod n` is `e`. `e / n` is at least `c` where `e` is at least `c * n`.
+//! `r` where `0 <= r < n` is known; as a number, an index of integers of the data is the sum of these, and one of which what is assumed leaves a single number is that; `n * (e / n) + e mod n` is `e`. `e / n` is at least `c` where `e` is at least `c * n`.
 //!
 //! ## When it is wrong
 //! Divisors are sizes of dimensions that hold the place asked for, so they are at least 1: with a divisor of 0 there is no place. Nothing is
@@ -100,7 +100,7 @@ impl Elements {
     }
 
     /// Returns `a / b` where `b` surely divides `a`.
-    pub(in crate::rules) fn exactly(&mut self, a: Dim, b: Dim) -> Option<Dim> {
+    pub fn exactly(&mut self, a: Dim, b: Dim) -> Option<Dim> {
         match (a, b) {
             (Dim::Fixed(a), Dim::Fixed(b)) if b > 0 => {
                 (floor_mod(a, b)? == 0).then(|| floor_div(a, b).map(Dim::Fixed))?

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
+use crate::sym::Dim;
 
 /// How many bits an integer dtype has; 1 for bool.
 pub fn width(dtype: Dtype) -> Option<u32> {
@@ -113,7 +114,62 @@ impl Elements {
         {
             return self.integer(dtype, v);
         }
+        if let Some(number) = self.number_left(index)? {
+            return self.integer(dtype, number);
+        }
+        if dtype == Dtype::I64
+            && let Some(sum) = self.sum_with_data(index)?
+        {
+            return Some(sum);
+        }
         self.plain(dtype, Form::Index(index), &[])
+    }
+
+    /// The one number that an index may be where what is assumed leaves no other.
+    fn number_left(&mut self, index: IndexId) -> Option<Option<i64>> {
+        if self.facts.is_empty() || self.linear(index).terms.len() > 2 {
+            return Some(None);
+        }
+        let few =
+            self.ends_of(index).filter(|(low, high)| high.checked_sub(*low).is_some_and(|n| (0..=4).contains(&n)));
+        let Some((low, high)) = few else { return Some(None) };
+        for number in low..=high {
+            let above = self.shift(index, Dim::Fixed(number.checked_neg()?))?;
+            let below = self.scale(above, Dim::Fixed(-1))?;
+            if self.at_least_zero(above) == Some(true) && self.at_least_zero(below) == Some(true) {
+                return Some(Some(number));
+            }
+        }
+        Some(None)
+    }
+
+    /// An index in which integers of the data stand as they are: a sum of them, of their multiples and of the index that is left.
+    fn sum_with_data(&mut self, index: IndexId) -> Option<Option<ExprId>> {
+        let from = self.linear(index).clone();
+        let whole = |e: &Self, id: ExprId| e.dtype(id) == Some(Dtype::I64);
+        let is_data = |e: &Self, place: &Place| matches!(place, Place::Data(id) if whole(e, *id));
+        if !from.terms.iter().any(|(place, _)| is_data(self, place)) {
+            return Some(None);
+        }
+        let mut rest = self.at(from.offset());
+        let mut sum = self.integer(Dtype::I64, 0)?;
+        for (place, by) in from.terms {
+            match place {
+                Place::Data(id) if whole(self, id) => {
+                    let by = self.at(by);
+                    let by = self.index_value(Dtype::I64, by)?;
+                    let multiple = self.op(Op::Mul, Dtype::I64, &[id, by])?;
+                    sum = self.op(Op::Add, Dtype::I64, &[sum, multiple])?;
+                }
+                place => {
+                    let one = self.place(place);
+                    let part = self.scale(one, by)?;
+                    rest = self.sum(rest, part)?;
+                }
+            }
+        }
+        let rest = self.index_value(Dtype::I64, rest)?;
+        self.op(Op::Add, Dtype::I64, &[sum, rest]).map(Some)
     }
 
     /// Returns whether an index is at least 0.

@@ -56,6 +56,9 @@ impl Field<'_> {
         if let Some(found) = self.greatest_of_rounded(&kept)? {
             return Some(found);
         }
+        if let Some(found) = self.greatest_of_multiples(&kept)? {
+            return Some(found);
+        }
         if let (true, [a, b]) = (self.signs, kept.as_slice()) {
             let (a, b) = (a.clone(), b.clone());
             let (sum, apart) = (self.plus(&a, &b, 1.0)?, self.plus(&a, &b, -1.0)?);
@@ -74,6 +77,23 @@ impl Field<'_> {
         }
         let most = Self::call(Function::Max, scaled)?;
         self.plus(&Poly::default(), &most, lead)
+    }
+
+    /// The greatest of multiples by factors of which the sign is known is a multiple of the greatest, or of the least.
+    fn greatest_of_multiples(&mut self, all: &[Rc<Poly>]) -> Option<Option<Poly>> {
+        let mut inner: Vec<Poly> = all.iter().map(|p| (**p).clone()).collect();
+        let (outside, turned) = self.signed_factors(&mut inner, &Binders::new())?;
+        if outside.is_empty() {
+            return Some(None);
+        }
+        let (sign, depth) = (if turned { -1.0 } else { 1.0 }, inner.iter().map(|p| p.depth).max().unwrap_or(0));
+        let mut each = Vec::new();
+        for one in &inner {
+            each.push(Rc::new(self.plus(&Poly::default(), one, sign)?));
+        }
+        let most = self.greatest(&each)?;
+        let most = self.plus(&Poly::default(), &most, sign)?;
+        self.with_factors(most, outside, depth).map(Some)
     }
 
     /// The greatest of what is rounded to one dtype, or is a number of it, is the greatest, rounded.
@@ -157,14 +177,14 @@ impl Field<'_> {
                 self.plus(&Poly::default(), &most, number)?
             }
             None => {
-                let outside = self.positive_factors(&mut within, binders)?;
+                let (outside, turned) = self.signed_factors(std::slice::from_mut(&mut within), binders)?;
                 if !outside.is_empty() {
-                    let mut out = self.most(&within, binders)?;
-                    for (atom, exponent) in outside {
-                        let mut factor = Poly::atom(atom, within.depth)?;
-                        factor.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = exponent);
-                        out = self.times(&out, &factor)?;
-                    }
+                    // Times what is not above 0 the least one is the greatest.
+                    let sign = if turned { -1.0 } else { 1.0 };
+                    let within = self.plus(&Poly::default(), &within, sign)?;
+                    let most = self.most(&within, binders)?;
+                    let most = self.plus(&Poly::default(), &most, sign)?;
+                    let out = self.with_factors(most, outside, within.depth)?;
                     return self.plus(&out, &beside, 1.0);
                 }
                 let lead = within.terms.iter().map(|t| t.number.abs()).fold(0.0_f64, f64::max);
@@ -178,29 +198,63 @@ impl Field<'_> {
         self.plus(&found, &beside, 1.0)
     }
 
-    /// Takes out of a sum the factors that all of its products have, that are never negative and that no dimension changes.
-    fn positive_factors(&mut self, p: &mut Poly, binders: &Binders) -> Option<Vec<(Atom, i32)>> {
-        let Some(first) = p.terms.first().filter(|t| t.binders.is_empty()) else { return Some(Vec::new()) };
-        let mut out = Vec::new();
+    /// Takes out of sums the factors that all of their products have, of which the sign is known and that no dimension changes; and whether together they are
+    /// not above 0.
+    fn signed_factors(&mut self, all: &mut [Poly], binders: &Binders) -> Option<(Vec<(Atom, i32)>, bool)> {
+        let (mut out, mut turned) = (Vec::new(), false);
+        let Some(first) = all.iter().find_map(|p| p.terms.first()) else { return Some((out, turned)) };
         for (atom, exponent) in first.factors.clone() {
-            if self.names_any(&atom, binders) || !self.is_never_negative(&atom)? {
-                continue;
-            }
-            let mut places = Vec::new();
-            for term in &p.terms {
-                let mut at = None;
-                for (k, (other, own)) in term.factors.iter().enumerate() {
-                    if *own == exponent && term.binders.is_empty() && self.same_atom(&atom, other, &[])? {
-                        at = Some(k);
-                    }
-                }
-                places.extend(at);
-            }
-            if places.len() == p.terms.len() {
-                p.terms.iter_mut().zip(places).for_each(|(t, k)| drop(t.factors.remove(k)));
+            let Some(negative) = self.sign_of(&atom)? else { continue };
+            if let Some(places) = self.places_of_factor(all, (&atom, exponent), binders)? {
+                let terms = all.iter_mut().flat_map(|p| &mut p.terms);
+                terms.zip(places).for_each(|(t, k)| drop(t.factors.remove(k)));
+                turned ^= negative && exponent.checked_rem(2)? != 0;
                 out.push((atom, exponent));
             }
         }
+        Some((out, turned))
+    }
+
+    /// Returns where a factor stands in each product of some sums, where it does in all, and no dimension changes it.
+    fn places_of_factor(
+        &mut self,
+        all: &[Poly],
+        (atom, exponent): (&Atom, i32),
+        binders: &Binders,
+    ) -> Option<Option<Vec<usize>>> {
+        let mut places = Vec::new();
+        for term in all.iter().flat_map(|p| &p.terms) {
+            let mut at = None;
+            for (k, (other, own)) in term.factors.iter().enumerate() {
+                if at.is_none() && *own == exponent && self.same_atom(atom, other, &[])? {
+                    at = Some(k);
+                }
+            }
+            if self.names_any(atom, binders) || self.names_any(atom, &term.binders) {
+                return Some(None);
+            }
+            let Some(at) = at else { return Some(None) };
+            places.push(at);
+        }
+        Some(Some(places))
+    }
+
+    /// Returns a sum times these factors.
+    fn with_factors(&mut self, mut out: Poly, factors: Vec<(Atom, i32)>, depth: usize) -> Option<Poly> {
+        for (atom, exponent) in factors {
+            let mut factor = Poly::atom(atom, depth)?;
+            factor.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = exponent);
+            out = self.times(&out, &factor)?;
+        }
         Some(out)
+    }
+
+    /// Whether a factor is never above 0; `Some(None)` where it may be of either sign. A comparison with 0 that is assumed tells it.
+    fn sign_of(&mut self, atom: &Atom) -> Option<Option<bool>> {
+        if self.is_never_negative(atom)? {
+            return Some(Some(false));
+        }
+        let Atom::Leaf(id) = atom else { return Some(None) };
+        Some(self.e.sign_by_truths(*id))
     }
 }

@@ -8,7 +8,7 @@ use crate::rules::element::cast::loses_nothing;
 use crate::rules::rounding::beside::{self, Beside};
 use crate::rules::rounding::forward::{Beyond, Free, QUARTER, Ranges, count, largest};
 use crate::rules::rounding::interval::Interval;
-use crate::rules::rounding::unit;
+use crate::rules::rounding::{together, unit};
 use crate::rules::table::{Real, real};
 
 /// How far past the largest number an exponential is infinite whatever is rounded in its exponent: that moves by less than 1.
@@ -28,7 +28,7 @@ pub fn error(
     (errors, beside): (&FxHashMap<ExprId, Beside>, bool),
 ) -> Option<f64> {
     let root = *order.last()?;
-    let inexact = inexact(e, order);
+    let (inexact, picked) = (inexact(e, order), together::picked(e, order));
     let mut follows: FxHashMap<ExprId, Interval> = FxHashMap::default();
     follows.insert(root, Interval::point(1.0)?);
     let mut total = 0.0;
@@ -43,7 +43,14 @@ pub fn error(
             return None;
         }
         let times: f64 = free.get(id)?.iter().map(|(_, n)| n).product();
-        total += rounding(e, expr, ranges.get(id).copied(), ranges)? * by.most() * times;
+        let mut rounded = rounding(e, expr, ranges.get(id).copied(), ranges)? * times;
+        if rounded > 0.0
+            && picked.contains(id)
+            && let Some(less) = rounded_together(e, *id, expr, free.get(id)?, ranges)
+        {
+            rounded = rounded.min(less);
+        }
+        total += rounded * by.most();
         if limits.contains(id) {
             total += left_by_limit(expr, ranges, beyond)? * by.most() * times;
         }
@@ -345,6 +352,30 @@ fn rounding(e: &Elements, expr: &Expr, range: Option<Interval>, ranges: &Ranges)
         Form::Op(Op::Mul | Op::Div) => unit(expr.dtype) * most + least(expr.dtype),
         _ => unit(expr.dtype) * most,
     })
+}
+
+/// Returns how much the roundings of an element add at most at all places of dimensions together, where it is nothing at most of them.
+fn rounded_together(e: &Elements, id: ExprId, expr: &Expr, over: &Free, ranges: &Ranges) -> Option<f64> {
+    let places: f64 = over.iter().map(|(_, n)| n).product();
+    match (&expr.form, expr.kids.as_slice()) {
+        (Form::Op(Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Cast), _) => {
+            let all = together::together(e, id, over, ranges)?;
+            Some(unit(expr.dtype) * all + least(expr.dtype) * places)
+        }
+        (Form::Reduce(Fold::Sum, level, sizes), [body]) => {
+            let mut all = over.clone();
+            for (name, size) in (*level..).zip(sizes.iter()) {
+                if all.iter().any(|(l, _)| *l == name) {
+                    return None;
+                }
+                #[allow(clippy::cast_precision_loss)]
+                all.push((name, e.size_now(*size)? as f64));
+            }
+            let added = (count(e, sizes)? - 1.0).max(0.0);
+            Some(added * unit(expr.dtype) * together::together(e, *body, &all, ranges)?)
+        }
+        _ => None,
+    }
 }
 
 /// Returns half of the smallest number of a dtype: what becomes smaller than that is 0.

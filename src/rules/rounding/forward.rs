@@ -186,6 +186,7 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
     }
     match (op, expr.kids.as_slice()) {
         (Op::Add, _) => kid(0)?.plus(kid(1)?),
+        (Op::Sub, [a, b]) if a == b => Interval::point(0.0),
         (Op::Sub, [a, b]) => {
             let difference = kid(0)?.plus(kid(1)?.minus())?;
             let (x, most) = without_scales(e, *a, *b);

@@ -20,6 +20,7 @@ mod forward;
 mod interval;
 mod known;
 mod sample;
+mod together;
 mod within;
 
 pub use absorb::without_absorbed;

@@ -109,6 +109,19 @@ pub(super) fn are_trailing(sizes: &Sizes, named: &[Dim], types: &[&TensorType]) 
     last.is_some_and(|last| sizes.all_same(last, named)) && others.iter().all(|t| sizes.all_same(&t.sizes, named))
 }
 
+/// Whether two tensors have the same sizes, of which these are the last, two more those ahead, and ones, and all others these.
+pub(super) fn are_normalised(sizes: &Sizes<'_>, named: &[Dim], types: &[&TensorType]) -> bool {
+    let [gradient, input, statistics @ ..] = types else { return false };
+    let Some((statistics, weights)) = statistics.split_first_chunk::<2>() else { return false };
+    let whole = are_trailing(sizes, named, &[*input]) && sizes.all_same(&gradient.sizes, &input.sizes);
+    let ahead = input.rank().saturating_sub(named.len());
+    let mut each = input.sizes.clone();
+    each.iter_mut().skip(ahead).for_each(|d| *d = Dim::Fixed(1));
+    whole
+        && statistics.iter().all(|t| sizes.all_same(&t.sizes, &each))
+        && weights.iter().all(|t| sizes.all_same(&t.sizes, named))
+}
+
 /// Whether one of two is a vector, and the other has as many elements along the dimension that is summed: its last but one behind a vector, else its last.
 fn with_vector(sizes: &Sizes, a: &TensorType, b: &TensorType) -> bool {
     let summed = match (a.sizes.as_slice(), b.sizes.as_slice()) {

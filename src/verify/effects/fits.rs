@@ -398,6 +398,9 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
     if operator.facts.any_size && operator.facts.total == Total::Plain && given_sizes {
         return numbers_rise(f, side, operator, bound);
     }
+    if operator.facts.any_size_alone && types.len() == 1 && !given_sizes {
+        return true;
+    }
     if operator.facts.any_size {
         // What is told of the result's size is held to the operands' own.
         let is_told = |k: usize| operator.schema.params.get(k).is_some_and(|p| p.default.is_some());
@@ -441,12 +444,18 @@ fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &Operator, b
             || from.is_some_and(|from| are_repeated(f, operator, bound, from, &sizes));
     }
     if let (Some(kind), [to, part]) = (operator.facts.scatters, types.as_slice()) {
-        return !given_sizes && part_fits(f, kind, bound, to, part);
+        return !given_sizes && part_fits(f, kind, bound, to, part)
+            || part_fits_sizes(f, side, kind, bound, (to, part));
     }
-    if let Some(name) = &operator.facts.fits_trailing {
+    let named = |name: &str| {
         let named = operator.schema.param_index(name).and_then(|i| bound.get(i).items());
-        let sizes = named.and_then(|all| all.iter().map(|a| as_dim(view, a)).collect::<Option<Vec<Dim>>>());
-        return sizes.is_some_and(|sizes| contract::are_trailing(&f.sizes, &sizes, &types));
+        named.and_then(|all| all.iter().map(|a| as_dim(view, a)).collect::<Option<Vec<Dim>>>())
+    };
+    if let Some(name) = &operator.facts.fits_trailing {
+        return named(name).is_some_and(|sizes| contract::are_trailing(&f.sizes, &sizes, &types));
+    }
+    if let Some(name) = &operator.facts.fits_normalised {
+        return named(name).is_some_and(|sizes| contract::are_normalised(&f.sizes, &sizes, &types));
     }
     operator.pointwise
         && (!given_sizes || are_numbers_among(f, view, &scalars_of(view, node), &types))
@@ -589,6 +598,42 @@ fn part_fits(f: &Functional<'_>, kind: ViewStep, bound: &Bound<'_>, to: &TensorT
         }
         _ => false,
     }
+}
+
+/// The same where sizes are symbols, counted from the front: a part of as many places in a row, or one place, for all their values.
+fn part_fits_sizes(
+    f: &mut Functional<'_>,
+    side: Side,
+    kind: ViewStep,
+    bound: &Bound<'_>,
+    (to, part): (&TensorType, &TensorType),
+) -> bool {
+    let view = f.view(side);
+    let Some(dim) = axis(bound.get(2), to.rank()) else { return false };
+    let (Some(size), Some(start)) = (to.sizes.get(dim).copied(), as_dim(view, bound.get(3))) else { return false };
+    let end = match kind {
+        ViewStep::Select => f.sizes.add(start, Dim::Fixed(1)),
+        ViewStep::Slice if *bound.get(5) == Arg::Int(1) => match bound.get(4) {
+            Arg::None | Arg::Int(i64::MAX) => Some(size),
+            given => as_dim(view, given),
+        },
+        _ => None,
+    };
+    let Some(end) = end else { return false };
+    let inside = f.sizes.are_settled(&[start, end, size])
+        && f.sizes.at_most(Dim::Fixed(0), start)
+        && f.sizes.at_most(start, end)
+        && f.sizes.at_most(end, size);
+    let mut wanted = to.sizes.clone();
+    match (kind, wanted.get_mut(dim)) {
+        (ViewStep::Slice, Some(own)) => {
+            let back = f.sizes.product(&[start, Dim::Fixed(-1)]);
+            let Some(length) = back.and_then(|back| f.sizes.add(end, back)) else { return false };
+            *own = length;
+        }
+        _ => drop(wanted.remove(dim)),
+    }
+    inside && f.sizes.all_same(&wanted, &part.sizes)
 }
 
 /// What a call is given that is no tensor and no list of tensors.

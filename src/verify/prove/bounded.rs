@@ -180,7 +180,11 @@ impl Ends<'_> {
         let sources = |source: Option<SourceId>, dtype: Dtype| {
             source.and_then(|s| numbers.get(&s).copied()).or_else(|| given(source, dtype))
         };
-        let (x, y) = (self.x.expr, self.y.expr);
+        let (mut x, mut y) = (self.x.expr, self.y.expr);
+        // On which side of 0 such a source lies decides what is chosen by it.
+        if !self.parts.is_empty() {
+            (x, y) = (decided(e, x, &sources)?, decided(e, y, &sources)?);
+        }
         if rounding::are_one_by_zero(e, x, y, &sources) {
             return Some(true);
         }
@@ -435,10 +439,14 @@ fn whole(domain: &Domain, dtype: Dtype) -> Option<Interval> {
     }
 }
 
+/// No number of a stated spread is farther from 0 than so many times that.
+const SPREADS: f64 = 32.0;
+
 /// Returns the part of a box that lies in a domain: where there is none, what of the domain is nearest.
 fn inside(domain: &Domain, around: Interval) -> Option<Interval> {
     let (low, high) = match domain {
-        Domain::Any | Domain::Spread(_) => return Some(around),
+        Domain::Any => return Some(around),
+        Domain::Spread(spread) => (-SPREADS * spread.abs(), SPREADS * spread.abs()),
         Domain::Positive => (0.125, f64::MAX),
         Domain::Unit => (-1.0, 1.0),
         Domain::Probability => (0.01, 0.99),

@@ -84,7 +84,7 @@ pub fn integers(f: &mut Functional<'_>, value: ValueId) -> Option<(i64, i64)> {
 /// Whether every element of a value, an index counted from the front, or from either end, is surely a place of a dimension of this size.
 pub fn are_places(f: &mut Functional<'_>, value: ValueId, size: Dim, either: bool) -> bool {
     let inside = of_element(f, value, |e, x, _| {
-        let Form::Index(at) = e.expr(x)?.form.clone() else { return None };
+        let at = e.data_index(x)?;
         let low = if either { e.shift(at, size)? } else { at };
         let left = e.scale(at, Dim::Fixed(-1))?;
         let last = e.plus(size, Dim::Fixed(-1))?;

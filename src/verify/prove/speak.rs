@@ -177,13 +177,14 @@ impl Lowering<'_, '_> {
         }
         let parts = match numbers {
             Some(((base, sizes), strides)) => boxed(&base, &sizes, &strides, offset.fixed()?)?,
-            _ => boxed_for_all(&mut s.e, base, sizes, strides, offset.fixed()?)?,
+            _ => boxed_for_all(&mut s.e, base, sizes, strides, offset)?,
         };
         let vars = s.vars(&from.sizes);
         let mut index: smallvec::SmallVec<[_; 4]> = sizes.iter().map(|_| s.e.at(Dim::Fixed(0))).collect();
         let mut inside = s.e.truth(true)?;
         for (var, (start, step, size, dim)) in vars.iter().zip(parts) {
-            let over = s.e.shift(*var, Dim::Fixed(start.checked_neg()?))?;
+            let back = s.e.minus(start)?;
+            let over = s.e.shift(*var, back)?;
             let at = s.e.quotient(over, Dim::Fixed(step))?;
             let hits = s.inside(over, at, step, size)?;
             inside = s.e.op(Op::And, crate::graph::Dtype::Bool, &[inside, hits])?;
@@ -448,7 +449,7 @@ fn scatter_along(s: &mut Speaker<'_>, from: &Array, with: &Array, part: &Diagona
 }
 
 /// Where a part begins along a dimension, its step, its length, and which dimension of the map it is.
-type Side = (i64, i64, Dim, Option<usize>);
+type Side = (Dim, i64, Dim, Option<usize>);
 
 /// For each dimension of the base where the part begins, its step, its length, and which dimension of the map it is.
 fn boxed(base: &[i64], sizes: &[i64], strides: &[i64], offset: i64) -> Option<Vec<Side>> {
@@ -469,9 +470,9 @@ fn boxed(base: &[i64], sizes: &[i64], strides: &[i64], offset: i64) -> Option<Ve
         match (0..sizes.len()).find_map(|k| spans(k).map(|step| (k, step))) {
             Some((k, step)) => {
                 *taken.get_mut(k)? = true;
-                out.push((start, step, Dim::Fixed(*sizes.get(k)?), Some(k)));
+                out.push((Dim::Fixed(start), step, Dim::Fixed(*sizes.get(k)?), Some(k)));
             }
-            None => out.push((start, 1, Dim::Fixed(1), None)),
+            None => out.push((Dim::Fixed(start), 1, Dim::Fixed(1), None)),
         }
     }
     let all = sizes.iter().zip(&taken).all(|(size, taken)| *size == 1 || *taken);
@@ -479,30 +480,76 @@ fn boxed(base: &[i64], sizes: &[i64], strides: &[i64], offset: i64) -> Option<Ve
 }
 
 /// The same where sizes are symbols, for all their values: each dimension of the part is one of the base, in order.
-fn boxed_for_all(e: &mut Elements, base: &[Dim], sizes: &[Dim], strides: &[Dim], offset: i64) -> Option<Vec<Side>> {
+fn boxed_for_all(e: &mut Elements, base: &[Dim], sizes: &[Dim], strides: &[Dim], offset: Dim) -> Option<Vec<Side>> {
     let mut units = vec![Dim::Fixed(1)];
     for length in base.iter().skip(1).rev() {
         units.push(e.times(*units.last()?, *length)?);
     }
     units.reverse();
-    let (mut out, mut left, mut k) = (Vec::new(), offset, 0_usize);
+    // What has one place needs no dimension of its own.
+    let mut parts = (0..sizes.len()).filter(|k| sizes.get(*k) != Some(&Dim::Fixed(1))).peekable();
+    let (mut out, mut left) = (Vec::new(), offset);
     for (length, unit) in base.iter().zip(units) {
-        // A place beyond the first of a dimension whose unit is a symbol would be one.
-        let start = match unit.fixed() {
-            Some(unit) if unit > 0 => {
-                let start = left.checked_div(unit)?;
-                left = left.checked_rem(unit)?;
-                start
-            }
-            Some(_) => return None,
-            None => 0,
+        let start = begins_at(e, left, unit)?;
+        let far = e.times(start, unit)?;
+        let back = e.minus(far)?;
+        left = e.plus(left, back)?;
+        let own = parts.peek().copied().and_then(|k| Some((k, e.exactly(*strides.get(k)?, unit)?.fixed()?)));
+        let own = own.filter(|(_, step)| *step > 0);
+        let (size, step) = match own {
+            Some((k, step)) => (*sizes.get(k)?, step),
+            None => (Dim::Fixed(1), 1),
         };
-        let part = sizes.get(k).zip(strides.get(k)).filter(|(_, stride)| **stride == unit);
-        let size = part.map_or(Dim::Fixed(1), |(size, _)| *size);
-        let end = e.plus(size, Dim::Fixed(start))?;
-        (start >= 0 && e.at_most(end, *length)).then_some(())?;
-        out.push((start, 1, size, part.map(|_| k)));
-        k = k.checked_add(usize::from(part.is_some()))?;
+        // Where the last place of the part stands.
+        let before = e.plus(size, Dim::Fixed(-1))?;
+        let reach = e.times(before, Dim::Fixed(step))?;
+        let last = e.plus(start, reach)?;
+        let end = e.plus(last, Dim::Fixed(1))?;
+        (e.at_most(Dim::Fixed(0), start) && e.at_most(end, *length)).then_some(())?;
+        out.push((start, step, size, own.map(|(k, _)| k)));
+        if own.is_some() {
+            parts.next();
+        }
     }
-    (k == sizes.len() && left == 0).then_some(out)
+    (parts.next().is_none() && left == Dim::Fixed(0)).then_some(out)
+}
+
+/// Returns how often a unit goes into what is left of an offset: its products that are multiples of the unit, or as often as the first product of a sum.
+fn begins_at(e: &mut Elements, left: Dim, unit: Dim) -> Option<Dim> {
+    if let (Some(left), Some(unit)) = (left.fixed(), unit.fixed()) {
+        return left.checked_div(unit).map(Dim::Fixed);
+    }
+    if let Some(times) = e.exactly(left, unit) {
+        return Some(times);
+    }
+    let mut start = Dim::Fixed(0);
+    let (all, of_unit) = (e.symbols.products_of(left), e.symbols.products_of(unit));
+    for (number, factors) in all {
+        let mut product = Dim::Fixed(number);
+        for (factor, power) in factors.iter().copied() {
+            for _ in 0..power {
+                product = e.times(product, factor)?;
+            }
+        }
+        let times = match of_unit.as_slice() {
+            [_] => match (product, unit) {
+                (Dim::Fixed(product), Dim::Fixed(unit)) => product.checked_div(unit).map(Dim::Fixed),
+                _ => e.exactly(product, unit),
+            },
+            [(first, own), ..] if *own == factors => number.checked_div(*first).map(Dim::Fixed),
+            _ => None,
+        };
+        start = e.plus(start, times.unwrap_or(Dim::Fixed(0)))?;
+    }
+    // As often as something is left.
+    for less in [0, 1] {
+        let start = e.plus(start, Dim::Fixed(i64::checked_neg(less)?))?;
+        let far = e.times(start, unit)?;
+        let back = e.minus(far)?;
+        let rest = e.plus(left, back)?;
+        if e.at_most(Dim::Fixed(0), rest) {
+            return Some(start);
+        }
+    }
+    Some(Dim::Fixed(0))
 }

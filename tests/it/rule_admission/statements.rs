@@ -1,5 +1,11 @@
 /// What rules say, a family after the other.
 const STATEMENTS: &[Statement] = &[
+    // integers within a choice
+    rule(XY, "p = aten.lt.Scalar(x, 5) | c = aten.clamp_max.default(x, 4) | r = aten.where.self(p, c, y) | return (r,)", "p = aten.lt.Scalar(x, 5) | r = aten.where.self(p, x, y) | return (r,)", "i64 i32 u8"),
+    rule(XY, "p = aten.lt.Scalar(x, 5) | c = aten.clamp_max.default(x, 3) | r = aten.where.self(p, c, y) | return (r,)", "p = aten.lt.Scalar(x, 5) | r = aten.where.self(p, x, y) | return (r,)", ""),
+    rule(XY, "p = aten.gt.Scalar(x, 2) | c = aten.clamp_min.default(x, 3) | r = aten.where.self(p, y, c) | return (r,)", "p = aten.gt.Scalar(x, 2) | c = aten.full_like.default(x, 3) | r = aten.where.self(p, y, c) | return (r,)", "i64 i32 u8"),
+    rule(X, "k = aten.arange.start_step(0, $m, 1, dtype = torch.int64) | q = aten.remainder.Scalar(k, 2) | p = aten.eq.Scalar(q, 0) | a = aten.neg.default(x) | r = aten.where.self(p, x, a) | return (r,)", "k = aten.arange.start_step(0, $m, 1, dtype = torch.int64) | q = aten.remainder.Scalar(k, 2) | t = aten.mul.Tensor(q, 2) | d = aten.rsub.Scalar(t, 1) | f = aten._to_copy.default(d, dtype = torch.float32) | r = aten.mul.Tensor(x, f) | return (r,)", "f32"),
+    rule(X, "k = aten.arange.start_step(0, $m, 1, dtype = torch.int64) | q = aten.remainder.Scalar(k, 2) | p = aten.eq.Scalar(q, 1) | a = aten.neg.default(x) | r = aten.where.self(p, x, a) | return (r,)", "k = aten.arange.start_step(0, $m, 1, dtype = torch.int64) | q = aten.remainder.Scalar(k, 2) | t = aten.mul.Tensor(q, 2) | d = aten.rsub.Scalar(t, 1) | f = aten._to_copy.default(d, dtype = torch.float32) | r = aten.mul.Tensor(x, f) | return (r,)", ""),
     // arithmetic of floats
     rule(X, "a = aten.mul.Tensor(x, 1.0) | r = aten.neg.default(a) | return (r,)", "r = aten.neg.default(x) | return (r,)", "f32 f16 bf16 f64"),
     rule(X, "a = aten.sub.Tensor(x, 0.0) | r = aten.neg.default(a) | return (r,)", "r = aten.neg.default(x) | return (r,)", "f32 f16"),
