@@ -279,3 +279,66 @@ fn what_runs_without_gradients_is_judged_as_it_stands() {
     assert_eq!(whole.verdict.level, Some(airlock::verify::Level::Exact), "{}", line(&whole));
     assert!(!spoilt.verdict.accepted, "{}", line(&spoilt));
 }
+
+fn lowered_and_judged(inputs: &str, calls: &str, returned: &str) -> (Lowered, Judged) {
+    let text = format!(
+        "class GraphModule(torch.nn.Module):\n    def forward(self, {inputs}):\n{calls}        return ({returned},)\n"
+    );
+    let (graph, registry) = (read_program(&text), Registry::standard());
+    let lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+    let judged = judged(&graph, &lowered, &registry);
+    (lowered, judged)
+}
+
+#[test]
+fn a_range_that_is_longer_by_its_numbers_in_f32_is_not_proved() {
+    let range = |step: &str, end: &str, size: usize| {
+        let call = format!(
+            "        a: \"f32[{size}]\" = torch.ops.aten.arange.start_step(0, {end}, {step}, dtype = torch.float32, device = device(type='cpu'), pin_memory = False)\n        b: \"f32[{size}]\" = torch.ops.aten.add.Tensor(a, x)\n"
+        );
+        lowered_and_judged("x: \"f32[]\"", &call, "b").1
+    };
+    let whole = range("0.5", "2.0", 4);
+    assert_eq!(whole.verdict.verdict, Finding::Proved, "{}", line(&whole));
+    // Four of them in f64, three in f32.
+    let fewer = range("0.7", "2.1", 4);
+    assert_eq!(fewer.verdict.verdict, Finding::Unknown, "{}", line(&fewer));
+}
+
+#[test]
+fn a_class_beyond_32_bits_that_is_left_out_is_not_proved() {
+    let loss = |ignored: i64| {
+        let call = format!(
+            "        c = torch.ops.aten.nll_loss_forward.default(x, t, None, 1, {ignored})\n        a: \"f32[]\" = c[0]\n"
+        );
+        lowered_and_judged("x: \"f32[2, 3]\", t: \"i64[2]\"", &call, "a").1
+    };
+    assert_eq!(loss(-100).verdict.verdict, Finding::Proved, "{}", line(&loss(-100)));
+    assert_eq!(loss(1 << 32).verdict.verdict, Finding::Unknown, "{}", line(&loss(1 << 32)));
+}
+
+#[test]
+fn what_is_sent_is_cut_to_the_sizes_of_its_indices() {
+    let sent = |columns: usize| {
+        let inputs = format!("x: \"f32[4, 2]\", i: \"i64[3, 2]\", y: \"f32[4, {columns}]\"");
+        let call = "        v: \"f32[4, 2]\" = torch.ops.aten.scatter_add.default(x, 0, i, y)\n";
+        lowered_and_judged(&inputs, call, "v").0
+    };
+    let cuts = |lowered: &Lowered| lowered.graph.op.iter().filter(|op| op.r#type == "StridedSliceV2").count();
+    assert_eq!((cuts(&sent(2)), cuts(&sent(3))), (1, 2));
+}
+
+#[test]
+fn what_the_host_cannot_make_of_an_input_by_sizes_and_strides_is_made_by_ge() {
+    let returned = |call: &str, dtype: &str| {
+        let call = format!("        a: \"{dtype}\" = torch.ops.aten.{call}\n");
+        let (lowered, judged) = lowered_and_judged("x: \"c64[2, 3]\"", &call, "a");
+        (lowered.host.fx_outputs[0].to_string(), judged.verdict.verdict)
+    };
+    let moved = returned("permute.default(x, [1, 0])", "c64[3, 2]");
+    assert_eq!(moved, ("view-of-input:0".to_string(), Finding::Proved));
+    // It has memory of its own then, which the graph does not say.
+    for (call, dtype) in [("_conj.default(x)", "c64[2, 3]"), ("imag.default(x)", "f32[2, 3]")] {
+        assert_eq!(returned(call, dtype), ("ge:0".to_string(), Finding::Refuted), "{call}");
+    }
+}

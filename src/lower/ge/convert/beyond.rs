@@ -460,7 +460,9 @@ fn scatter_reduce(cx: &mut Cx) -> Made {
     let none = if reduction == "add" { 0.0 } else { 1.0 };
     let into = without_itself(cx, &args, Literal::Float(none))?;
     let attrs = [("axis", Attr::Int(args.int("dim")?.unwrap_or(0))), ("reduction", Attr::Str(reduction.into()))];
-    cx.ge("ScatterElements", vec![into.into(), args.input("index")?, args.input("src")?], &attrs)
+    let (index, src) = (args.tensor("index")?, args.tensor("src")?);
+    let src = super::index::corner(cx, src, index)?;
+    cx.ge("ScatterElements", vec![into.into(), index.into(), src.into()], &attrs)
 }
 
 /// What is sent anything to begins with what changes nothing, where it does not count itself.

@@ -1,7 +1,7 @@
 //! Gathering and scattering.
 
 use super::args::Args;
-use super::cx::{Cx, signed};
+use super::cx::{Cx, ints, signed};
 use super::{Entry, Made, Rule, direct};
 use crate::lower::ge::builder::{Attr, In, Refusal};
 use crate::lower::ge::literal::Literal;
@@ -56,10 +56,23 @@ fn index_select(cx: &mut Cx) -> Made {
     cx.ge("GatherV2", vec![x.into(), index.into(), axis.into()], &[])
 }
 
+/// The part of what is sent that indices of smaller sizes reach: GE wants both of one size.
+pub(super) fn corner(cx: &mut Cx, src: TensorId, index: TensorId) -> Result<TensorId, Refusal> {
+    let (Some(all), Some(part)) = (cx.fixed_sizes(src)?, cx.fixed_sizes(index)?) else { return Ok(src) };
+    let mut at = src;
+    for ((axis, _), part) in (0_i64..).zip(&all).zip(&part).filter(|((_, all), part)| all > part) {
+        let bounds = [0, *part, axis, 1].map(|n| ints(&[n]));
+        at = cx.op("StridedSliceV2", std::iter::once(at.into()).chain(bounds).collect(), &[])?;
+    }
+    Ok(at)
+}
+
 fn scatter(cx: &mut Cx) -> Made {
     let (x, axis) = (cx.input(0, "self")?, cx.int(1, "dim", 0)?);
-    let (index, src) = (cx.input(2, "index")?, cx.input(3, "src")?);
-    cx.ge("ScatterElements", vec![x, index, src], &[("axis", Attr::Int(axis))])
+    let index = cx.tensor(2, "index")?;
+    let src = cx.tensor(3, "src")?;
+    let src = corner(cx, src, index)?;
+    cx.ge("ScatterElements", vec![x, index.into(), src.into()], &[("axis", Attr::Int(axis))])
 }
 
 fn scatter_value(cx: &mut Cx) -> Made {
@@ -74,9 +87,11 @@ fn scatter_value(cx: &mut Cx) -> Made {
 
 fn scatter_add(cx: &mut Cx) -> Made {
     let (x, axis) = (cx.input(0, "self")?, cx.int(1, "dim", 0)?);
-    let (index, src) = (cx.input(2, "index")?, cx.input(3, "src")?);
+    let index = cx.tensor(2, "index")?;
+    let src = cx.tensor(3, "src")?;
+    let src = corner(cx, src, index)?;
     let attrs = [("axis", Attr::Int(axis)), ("reduction", Attr::Str("add".into()))];
-    cx.ge("ScatterElements", vec![x, index, src], &attrs)
+    cx.ge("ScatterElements", vec![x, index.into(), src.into()], &attrs)
 }
 
 /// Which dimensions are indexed is an attribute; only those have a tensor.

@@ -51,6 +51,9 @@ fn range(c: &mut Call<'_, '_>) -> Made {
     if dtype.is_float() && [&start, &limit, &step].iter().any(|n| matches!(n, Arg::Node(_))) {
         c.b.assumed.insert("sizes that bound a range of floats are numbers of single precision".into());
     }
+    if dtype.is_float() {
+        counts_as_held(c, dtype, [&start, &limit, &step])?;
+    }
     let counts = |args: &[Arg]| {
         let [from, to, by] = bounds(args);
         from.is_some() && to.is_some() && [from, to, by] == [as_float(&start), as_float(&limit), as_float(&step)]
@@ -70,6 +73,25 @@ fn range(c: &mut Call<'_, '_>) -> Made {
         (_, Arg::Int(1)) => c.b.call_with("aten.arange.start", vec![start, limit], named)?,
         _ => c.b.call_with("aten.arange.start_step", vec![start, limit, step], named)?,
     })
+}
+
+/// A range is as long as its numbers say as GE holds them, whether it counts in their type or wider; that they are rounded is assumed to be no matter.
+#[allow(clippy::cast_possible_truncation, clippy::float_cmp)]
+fn counts_as_held(c: &mut Call<'_, '_>, dtype: Dtype, spelled: [&Arg; 3]) -> Result<(), Undefined> {
+    let held = ["start", "limit", "delta"].map(|slot| c.numbers(slot).ok().and_then(|n| n.only().and_then(as_float)));
+    let ([Some(a), Some(b), Some(s)], [Some(x), Some(y), Some(z)]) = (held, spelled.map(as_float)) else {
+        return Ok(());
+    };
+    let count = ((y - x) / z).ceil();
+    let narrow = ((b as f32 - a as f32) / s as f32).ceil();
+    let alike = ((b - a) / s).ceil() == count && f64::from(narrow) == count;
+    c.only(alike, "a range that numbers of its own type count otherwise")?;
+    for (said, held) in [(x, a), (y, b), (z, s)] {
+        if said != held {
+            c.b.assumed.insert(format!("{said} is held as {held} in {}", dtype.long()));
+        }
+    }
+    Ok(())
 }
 
 /// Where a range begins or ends, or its step.

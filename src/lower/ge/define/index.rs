@@ -226,7 +226,13 @@ fn scatter_elements(c: &mut Call<'_, '_>) -> Made {
     let mut args = vec![Arg::Node(data), Arg::Int(at), Arg::Node(index)];
     let updates = c.value("updates")?;
     c.only(updates.dtype(c.b)? == c.b.dtype(data)?, "updates of another type")?;
-    let of = |c: &mut Call<'_, '_>| -> Result<NodeId, Undefined> { c.t("updates") };
+    // Of updates of other sizes PyTorch takes a corner; GE has none such.
+    let of = |c: &mut Call<'_, '_>| -> Result<NodeId, Undefined> {
+        let updates = c.t("updates")?;
+        let alike = c.b.tensor(updates)?.sizes == c.b.tensor(index)?.sizes;
+        c.only(alike, "updates of other sizes than their indices")?;
+        Ok(updates)
+    };
     match reduction.as_str() {
         "none" => {
             if let Some(number) = updates.numbers().filter(|n| n.dims.is_empty()).and_then(|n| Some((n, n.only()?))) {
