@@ -198,7 +198,13 @@ fn feeds(b: &mut Build<'_>, arg: &Arg, fed: &[Value], dynamic: bool) -> Option<A
         }
         (Arg::Int(_) | Arg::Float(_) | Arg::Bool(_), [Value::Numbers(numbers)]) => {
             let one = numbers.only()?;
-            (numbers.argument(b, one) == *arg).then(|| arg.clone())
+            let same = numbers.argument(b, one) == *arg;
+            if let (true, Arg::Float(said), Arg::Float(held)) = (same, arg, one)
+                && said.to_bits() != held.to_bits()
+            {
+                b.assumed.insert(format!("{said} is held as {held} in {}", numbers.dtype.long()));
+            }
+            same.then(|| arg.clone())
         }
         _ => None,
     }

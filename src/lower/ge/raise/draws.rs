@@ -268,6 +268,9 @@ fn needed(measured: Option<NodeId>) -> Result<Arg, Undefined> {
     measured.map(Arg::Node).ok_or_else(|| Undefined("a draw of sizes that are no tensor's".into()))
 }
 
+/// How many numbers of the unit interval a draw of single precision has.
+const SINGLES: i64 = 1 << 24;
+
 /// Numbers of the unit interval, or of the standard normal distribution.
 fn dense(c: &mut Call<'_, '_>, original: &Graph, node: NodeId, measured: Option<NodeId>) -> Result<Value, Undefined> {
     let sizes = Arg::List(c.sizes("shape")?.into());
@@ -291,8 +294,12 @@ fn dense(c: &mut Call<'_, '_>, original: &Graph, node: NodeId, measured: Option<
             let Some(Arg::Int(high)) = argument(c.b.registry(), original, node, "high") else {
                 return undefined("a bound that is symbolic");
             };
+            let width = high.saturating_sub(low.unwrap_or(0));
+            if width > SINGLES {
+                c.b.assumed.insert(format!("of {width} integers a draw of single precision gives 2^24 at most"));
+            }
             let call = again(c.b, original, node, &[("size", sizes)])?;
-            return Ok(Drawing::Unit { call, low, width: high.saturating_sub(low.unwrap_or(0)) }.into());
+            return Ok(Drawing::Unit { call, low, width }.into());
         }
         "aten.exponential.default" => {
             c.only(c.dtype("dtype")? == Dtype::F32, "waiting times made of other draws than of single precision")?;
