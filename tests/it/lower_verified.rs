@@ -342,3 +342,20 @@ fn what_the_host_cannot_make_of_an_input_by_sizes_and_strides_is_made_by_ge() {
         assert_eq!(returned(call, dtype), ("ge:0".to_string(), Finding::Refuted), "{call}");
     }
 }
+
+#[test]
+fn lists_of_several_types_are_cast_or_not_proved() {
+    let inputs = "x: \"f32[3]\", y: \"i32[3]\"";
+    let (stacked, judged) =
+        lowered_and_judged(inputs, "        s: \"f32[2, 3]\" = torch.ops.aten.stack.default([x, y])\n", "s");
+    assert!(stacked.graph.op.iter().any(|op| op.r#type == "Cast"));
+    assert_eq!(judged.verdict.verdict, Finding::Proved, "{}", line(&judged));
+    let added = |other: &str| {
+        let calls = format!(
+            "        l = torch.ops.aten._foreach_add.List([x, x], [{other}, {other}])\n        a: \"f32[3]\" = l[0]\n"
+        );
+        lowered_and_judged(inputs, &calls, "a").1
+    };
+    assert_eq!(added("x").verdict.verdict, Finding::Proved, "{}", line(&added("x")));
+    assert_eq!(added("y").verdict.verdict, Finding::Unknown, "{}", line(&added("y")));
+}

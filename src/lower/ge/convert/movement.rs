@@ -17,8 +17,16 @@ pub(super) const TABLE: &[Entry] = &[
 ];
 
 fn stack(cx: &mut Cx) -> Made {
-    let (tensors, axis) = (cx.input(0, "tensors")?, cx.int(1, "dim", 0)?);
-    let count = i64::try_from(cx.tensors(0, "tensors")?.len()).unwrap_or(i64::MAX);
+    let (mut tensors, axis) = (cx.input(0, "tensors")?, cx.int(1, "dim", 0)?);
+    let parts = cx.tensors(0, "tensors")?;
+    let count = i64::try_from(parts.len()).unwrap_or(i64::MAX);
+    let dtypes: Vec<_> = parts.iter().filter_map(|p| p.tensor()).map(|t| cx.dtype(t)).collect();
+    // GE has one type for all; TorchAir leaves that to the device.
+    if dtypes.windows(2).any(|w| w.first() != w.last()) {
+        let dtype = cx.out_type()?;
+        let cast = |part| cx.cast(part, dtype).map(In::Tensor);
+        tensors = In::Many(parts.into_iter().map(cast).collect::<Result<_, _>>()?);
+    }
     cx.ge("Pack", vec![tensors], &[("N", Attr::Int(count)), ("axis", Attr::Int(axis))])
 }
 

@@ -1,7 +1,7 @@
 //! Operators on lists.
 
 use super::{Call, Made, Table, Undefined};
-use crate::graph::{Arg, Dtype, NodeId};
+use crate::graph::{Arg, Dtype, NodeId, View};
 
 macro_rules! unary {
     ($($kind:literal $target:literal),* $(,)?) => { &[
@@ -61,28 +61,49 @@ pub(super) const TABLE: Table = unary![
     "ForeachTanh" "aten._foreach_tanh.default",
 ];
 
+/// Results one by one: of the type of the lists, as GE has it.
 fn each(c: &mut Call<'_, '_>, list: NodeId) -> Made {
     let count = c.outputs();
-    Ok(c.b.items(list, count)?.into_iter().map(|n| Some(n.into())).collect())
+    let items = c.b.items(list, count)?;
+    let lists = c.b.graph.args(list).iter().find_map(|a| a.items()?.first()?.as_node());
+    if let Some(first) = lists {
+        let dtype = c.b.dtype(first)?;
+        let alike = items.iter().all(|n| c.b.dtype(*n).is_ok_and(|d| d == dtype));
+        c.only(alike, "an operator on lists that gives another type")?;
+    }
+    Ok(items.into_iter().map(|n| Some(n.into())).collect())
+}
+
+/// The tensors that feed some slots: GE has one type for all.
+fn lists<const N: usize>(c: &mut Call<'_, '_>, slots: [&str; N]) -> Result<[Arg; N], Undefined> {
+    let mut all = Vec::new();
+    let mut out = [(); N].map(|()| Arg::None);
+    for (list, slot) in out.iter_mut().zip(slots) {
+        let tensors = c.many(slot)?;
+        all.extend(tensors.iter().map(|t| c.b.dtype(*t)).collect::<Result<Vec<_>, _>>()?);
+        *list = Arg::list(tensors);
+    }
+    c.only(all.windows(2).all(|w| w.first() == w.last()), "lists of several types")?;
+    Ok(out)
 }
 
 fn plain(c: &mut Call<'_, '_>, target: &str) -> Made {
-    let x = c.many("x")?;
-    let list = c.b.call(target, vec![Arg::list(x)])?;
+    let [x] = lists(c, ["x"])?;
+    let list = c.b.call(target, vec![x])?;
     each(c, list)
 }
 
 fn with_list(c: &mut Call<'_, '_>, target: &str, alpha: bool) -> Made {
-    let (a, b) = (c.many("x1")?, c.many("x2")?);
+    let [a, b] = lists(c, ["x1", "x2"])?;
     let named = if alpha { vec![("alpha", c.one_number("alpha")?)] } else { Vec::new() };
-    let list = c.b.call_with(target, vec![Arg::list(a), Arg::list(b)], named)?;
+    let list = c.b.call_with(target, vec![a, b], named)?;
     each(c, list)
 }
 
 fn with_number(c: &mut Call<'_, '_>, target: &str) -> Made {
-    let x = c.many("x")?;
+    let [x] = lists(c, ["x"])?;
     let number = c.one_number("scalar")?;
-    let list = c.b.call(target, vec![Arg::list(x), number])?;
+    let list = c.b.call(target, vec![x, number])?;
     each(c, list)
 }
 
@@ -92,36 +113,35 @@ fn numbers(c: &mut Call<'_, '_>, slot: &str) -> Result<Arg, Undefined> {
 }
 
 fn with_numbers(c: &mut Call<'_, '_>, target: &str) -> Made {
-    let x = c.many("x")?;
+    let [x] = lists(c, ["x"])?;
     let numbers = numbers(c, "scalars")?;
-    let list = c.b.call(target, vec![Arg::list(x), numbers])?;
+    let list = c.b.call(target, vec![x, numbers])?;
     each(c, list)
 }
 
 fn power_of_number(c: &mut Call<'_, '_>) -> Made {
     let base = c.one_number("scalar")?;
-    let x = c.many("x")?;
-    let list = c.b.call("aten._foreach_pow.ScalarAndTensor", vec![base, Arg::list(x)])?;
+    let [x] = lists(c, ["x"])?;
+    let list = c.b.call("aten._foreach_pow.ScalarAndTensor", vec![base, x])?;
     each(c, list)
 }
 
 fn lerp_list(c: &mut Call<'_, '_>) -> Made {
-    let (a, b, w) = (c.many("x1")?, c.many("x2")?, c.many("weight")?);
+    let [a, b, w] = lists(c, ["x1", "x2", "weight"])?;
     // One tensor a place: the slot is not dynamic, but holds as many as there are.
-    let list = c.b.call("aten._foreach_lerp.List", vec![Arg::list(a), Arg::list(b), Arg::list(w)])?;
+    let list = c.b.call("aten._foreach_lerp.List", vec![a, b, w])?;
     each(c, list)
 }
 
 fn lerp_number(c: &mut Call<'_, '_>) -> Made {
-    let (a, b) = (c.many("x1")?, c.many("x2")?);
+    let [a, b] = lists(c, ["x1", "x2"])?;
     let weight = c.one_number("weight")?;
-    let list = c.b.call("aten._foreach_lerp.Scalar", vec![Arg::list(a), Arg::list(b), weight])?;
+    let list = c.b.call("aten._foreach_lerp.Scalar", vec![a, b, weight])?;
     each(c, list)
 }
 
 fn three_lists(c: &mut Call<'_, '_>) -> Result<Vec<Arg>, Undefined> {
-    let lists = ["x1", "x2", "x3"].map(|slot| c.many(slot).map(Arg::list));
-    lists.into_iter().collect()
+    lists(c, ["x1", "x2", "x3"]).map(Vec::from)
 }
 
 fn with_product(c: &mut Call<'_, '_>, target: &str) -> Made {
@@ -139,9 +159,9 @@ fn with_products(c: &mut Call<'_, '_>, target: &str) -> Made {
 }
 
 fn norm(c: &mut Call<'_, '_>) -> Made {
-    let x = c.many("x")?;
+    let [x] = lists(c, ["x"])?;
     let order = c.one_number("scalar")?;
-    let list = c.b.call("aten._foreach_norm.Scalar", vec![Arg::list(x), order])?;
+    let list = c.b.call("aten._foreach_norm.Scalar", vec![x, order])?;
     each(c, list)
 }
 

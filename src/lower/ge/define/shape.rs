@@ -366,6 +366,8 @@ fn pack(c: &mut Call<'_, '_>) -> Made {
         return one(Value::list(dtype, all.iter().flat_map(|n| n.items.iter().cloned()).collect()));
     }
     let tensors = c.many("x")?;
+    let dtypes = tensors.iter().map(|t| c.b.dtype(*t)).collect::<Result<Vec<_>, _>>()?;
+    c.only(dtypes.windows(2).all(|w| w.first() == w.last()), "a stack of several types")?;
     if let Some(whole) = parts_of(c, &tensors, at) {
         return one(whole);
     }
