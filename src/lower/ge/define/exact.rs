@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{Call, Made, Undefined, undefined};
-use crate::graph::{Arg, NodeId, ValueType, View};
+use super::{Call, Made, Undefined, Value, undefined};
+use crate::graph::{Arg, Dtype, NodeId, ValueType, View};
 use crate::lower::ge::operators::Feed;
 
 /// A line of the table.
@@ -137,7 +137,20 @@ fn of_its_operands(c: &Call<'_, '_>, made: NodeId) -> Result<(), Undefined> {
     let fed = c.slots().iter().flat_map(|(_, values)| values.iter().flatten());
     let mut fed = fed.filter_map(|v| v.dtype(c.b).ok()).peekable();
     let only_integers = fed.peek().is_some() && !fed.any(|d| d.is_float() || d.is_complex());
-    c.only(!(results && only_integers), "a function of integers that gives floats")
+    c.only(!(results && only_integers), "a function of integers that gives floats")?;
+    c.only(is_of_one_type(c, made), "an operator of floats of several types, element by element,")
+}
+
+/// Whether all floats of the result's sizes have one type: PyTorch casts what is not, and GE's operators do not.
+fn is_of_one_type(c: &Call<'_, '_>, made: NodeId) -> bool {
+    let Ok(result) = c.b.tensor(made) else { return true };
+    let fed = c.slots().iter().flat_map(|(_, values)| values.iter().flatten());
+    let floats = fed.filter_map(|v| match v {
+        Value::Tensor(n) => c.b.tensor(*n).ok().filter(|t| t.dtype.is_float() && t.sizes == result.sizes),
+        _ => None,
+    });
+    let dtypes: Vec<Dtype> = floats.map(|t| t.dtype).collect();
+    dtypes.windows(2).all(|w| w.first() == w.last())
 }
 
 #[cfg(test)]
