@@ -355,9 +355,6 @@ const TWINS: &[Statement] = &[
 
 /// Equalities over the reals: what must be accepted in f32, and is the same number in f64, up to its rounding.
 const REALS: &[Statement] = &[
-    // signs that an index decides
-    rule(X, "k = aten.arange.start_step(0, $m, 1, dtype = torch.int64) | q = aten.remainder.Scalar(k, 2) | p = aten.eq.Scalar(q, 0) | a = aten.neg.default(x) | r = aten.where.self(p, x, a) | return (r,)", "k = aten.arange.start_step(0, $m, 1, dtype = torch.int64) | q = aten.remainder.Scalar(k, 2) | t = aten.mul.Tensor(q, 2) | d = aten.rsub.Scalar(t, 1) | f = aten._to_copy.default(d, dtype = torch.float32) | r = aten.mul.Tensor(x, f) | return (r,)", "f32"),
-    rule(X, "k = aten.arange.start_step(0, $m, 1, dtype = torch.int64) | q = aten.remainder.Scalar(k, 2) | p = aten.eq.Scalar(q, 1) | a = aten.neg.default(x) | r = aten.where.self(p, x, a) | return (r,)", "k = aten.arange.start_step(0, $m, 1, dtype = torch.int64) | q = aten.remainder.Scalar(k, 2) | t = aten.mul.Tensor(q, 2) | d = aten.rsub.Scalar(t, 1) | f = aten._to_copy.default(d, dtype = torch.float32) | r = aten.mul.Tensor(x, f) | return (r,)", ""),
     // windows of different sizes, products and greatest ones so far
     rule("x: $d[1, $n, 5]", "r = aten.adaptive_avg_pool1d.default(x, [2]) | return (r,)", "a = aten.slice.Tensor(x, 2, 0, 3) | b = aten.slice.Tensor(x, 2, 2, 5) | c = aten.mean.dim(a, [2], True) | d = aten.mean.dim(b, [2], True) | r = aten.cat.default([c, d], 2) | return (r,)", "f32 f64"),
     rule("x: $d[1, $n, 5]", "r = aten.adaptive_avg_pool1d.default(x, [2]) | return (r,)", "a = aten.slice.Tensor(x, 2, 0, 2) | b = aten.slice.Tensor(x, 2, 2, 5) | c = aten.mean.dim(a, [2], True) | d = aten.mean.dim(b, [2], True) | r = aten.cat.default([c, d], 2) | return (r,)", ""),
