@@ -375,6 +375,8 @@ pub struct Facts {
     pub layout_decides: bool,
     /// `#if-contiguous`: what else is stated of when it never raises is so only where all its tensors are contiguous.
     pub if_contiguous: bool,
+    /// `#not-on-views`: raises where its first operand is a view of another tensor, as inputs may be.
+    pub not_on_views: bool,
     /// `#if-given`, `#if-given=MASK`: what else is stated of when it never raises is so only where it is given all tensors that it may be given, or
     /// MASK asks for the first result alone, and all have elements.
     pub if_given: Option<Box<str>>,
@@ -515,6 +517,7 @@ impl Facts {
             }
             "layout-decides" => self.layout_decides = true,
             "if-contiguous" => self.if_contiguous = true,
+            "not-on-views" => self.not_on_views = true,
             "if-given" => self.if_given = Some(value.into()),
             "reshapes" => self.reshapes = true,
             "compares" => self.compares = true,

@@ -9,9 +9,9 @@ use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, TensorType, ValueType, 
 use crate::ops::{Bound, CallSite, Contracts, Exactness, Operator, Total, ViewStep};
 use crate::term::term::Side;
 use crate::verify::effects::contract;
-use crate::verify::effects::fits::{
-    agree_but, are_counts, has_known_sizes, has_view, holds_plainly, is_reduced_filled,
-};
+use crate::verify::effects::numbers::holds_plainly;
+use crate::verify::effects::sizes::{agree_but, are_counts, has_known_sizes, is_reduced_filled};
+use crate::verify::effects::view_calls::has_view;
 use crate::verify::functional::values::Functional;
 use crate::verify::functional::views::axis;
 

@@ -77,10 +77,27 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
             children.push(f.layout_as(side, origin, Aspect::Exact));
         }
     }
+    if bound.as_ref().is_some_and(|(o, _)| o.facts.not_on_views) {
+        let (token, homes) = seen_as(f, side, node)?;
+        tokens.push(token);
+        children.extend(homes);
+    }
     tokens.extend(f.told(own));
     let callee =
         f.store.callee(stated.map_or(view.target(node), |o| o.facts.same_call.as_deref().unwrap_or(&o.target)));
     Some(f.store.of_term(Form::Of(Fact::Asks(callee), tokens.into()), children))
+}
+
+/// What a tensor is a view by, and how that lies of which it is one: whether it is a view is asked.
+fn seen_as(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<(Token, Vec<ValueId>)> {
+    let view = f.view(side);
+    let place = tensor_operands(view, node).first().copied()?;
+    let homes: Vec<Place> = f.side(side).storages.home(place).iter().map(|s| s.place()).collect();
+    let made_by = match view.kind(place.node) {
+        NodeKind::Call => Token::Other(view.target(place.node).into()),
+        _ => Token::None,
+    };
+    Some((made_by, homes.into_iter().map(|home| f.layout_as(side, home, Aspect::Exact)).collect()))
 }
 
 /// The question of a call that raises only for places that are not there: which integers, and how many places there are.

@@ -36,9 +36,10 @@ pub fn is_bounded(
     if plain && x.expr == y.expr && rounding::is_followed(e, x.expr)? {
         return Some(true);
     }
+    let rows = e.cut_and_joined(x.expr, y.expr).flatten();
     // So is what sums the same elements in another order.
     if plain
-        && let Some(Some((a, b))) = e.cut_and_joined(x.expr, y.expr)
+        && let Some((a, b)) = rows
         && a == b
         && rounding::is_followed(e, a)?
     {
@@ -53,7 +54,7 @@ pub fn is_bounded(
     }
     // Of dimensions in a row more is known where they are those that are read.
     if found != Some(true)
-        && let Some(Some((a, b))) = e.cut_and_joined(x.expr, y.expr)
+        && let Some((a, b)) = rows
         && (a, b) != (x.expr, y.expr)
     {
         let [x, y] = [(x, a), (y, b)].map(|(array, expr)| Array { expr, ..array.clone() });
