@@ -94,6 +94,9 @@ impl<'a> Rebuild<'a> {
                     (Some(known), _) => Ok(known),
                     (None, Some(range)) => {
                         self.target.set_range(name, range)?;
+                        if let Some(believed) = source.believed_range(name).filter(|b| *b != range) {
+                            self.target.believe(name, believed);
+                        }
                         Ok(self.target.symbol(name))
                     }
                     (None, None) => Ok(self.target.symbol(name)),

@@ -81,6 +81,8 @@ fn measure<A: Arena + ?Sized>(arena: &A, expr: &Expr) -> Result<Facts, SymError>
 #[derive(Clone, Default, Debug)]
 pub struct Symbols {
     names: KeyedIndexMap<Arc<str>, Range>,
+    /// What the program states of symbols of which less is believed.
+    stated: KeyedIndexMap<Arc<str>, Range>,
     exprs: KeyedIndexSet<Expr>,
     facts: Vec<Facts>,
     parts: usize,
@@ -115,9 +117,28 @@ impl Symbols {
         Some(Dim::Expr(ExprId(u32::try_from(index).ok()?)))
     }
 
-    /// The symbols with their ranges, in the order in which they were made.
+    /// The symbols with the ranges that are stated of them, in the order in which they were made.
     pub fn symbols(&self) -> impl Iterator<Item = (&str, Range)> {
+        self.names.iter().map(|(name, range)| (&**name, self.stated.get(name).copied().unwrap_or(*range)))
+    }
+
+    /// The symbols with the ranges by which everything is decided.
+    pub fn believed(&self) -> impl Iterator<Item = (&str, Range)> {
         self.names.iter().map(|(name, range)| (&**name, *range))
+    }
+
+    /// Decides by another range than is stated of a symbol, which is kept for whoever writes the program.
+    pub fn believe(&mut self, name: &str, range: Range) {
+        let Some(slot) = self.names.get_mut(name) else { return };
+        let before = std::mem::replace(slot, range);
+        let stated = self.stated.get(name).copied().unwrap_or(before);
+        match stated == range {
+            true => drop(self.stated.shift_remove(name)),
+            false => drop(self.stated.insert(Arc::from(name), stated)),
+        }
+        if before != range {
+            self.refresh();
+        }
     }
 
     /// How many expressions are interned: for tables beside the symbols.
@@ -174,6 +195,7 @@ impl Symbols {
             return Ok(false);
         }
         self.symbol(name);
+        self.stated.shift_remove(name);
         let Some(slot) = self.names.get_mut(name) else { return Ok(false) };
         Ok(std::mem::replace(slot, range) != range)
     }
@@ -189,8 +211,13 @@ impl Symbols {
         }
     }
 
-    /// The range that was set for a symbol.
+    /// The range that is stated of a symbol.
     pub fn declared_range(&self, name: &str) -> Option<Range> {
+        self.stated.get(name).or_else(|| self.names.get(name)).copied()
+    }
+
+    /// The range by which everything of a symbol is decided.
+    pub(super) fn believed_range(&self, name: &str) -> Option<Range> {
         self.names.get(name).copied()
     }
 }
@@ -198,17 +225,20 @@ impl Symbols {
 /// As data: symbols with their ranges, and expressions with what is kept of them, in the order of their ids.
 impl Serialize for Symbols {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let names: Vec<(&str, Range)> = self.symbols().collect();
+        let names: Vec<(&str, Range)> = self.believed().collect();
+        let stated: Vec<(&str, Range)> = self.stated.iter().map(|(name, range)| (&**name, *range)).collect();
         let exprs: Vec<&Expr> = self.exprs.iter().collect();
-        (names, exprs, &self.facts, self.parts).serialize(serializer)
+        (names, stated, exprs, &self.facts, self.parts).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Symbols {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        type Data = (Vec<(Arc<str>, Range)>, Vec<Expr>, Vec<Facts>, usize);
-        let (names, exprs, facts, parts) = Data::deserialize(deserializer)?;
-        Ok(Self { names: names.into_iter().collect(), exprs: exprs.into_iter().collect(), facts, parts })
+        type Ranges = Vec<(Arc<str>, Range)>;
+        type Data = (Ranges, Ranges, Vec<Expr>, Vec<Facts>, usize);
+        let (names, stated, exprs, facts, parts) = Data::deserialize(deserializer)?;
+        let stated = stated.into_iter().collect();
+        Ok(Self { names: names.into_iter().collect(), stated, exprs: exprs.into_iter().collect(), facts, parts })
     }
 }
 

@@ -69,6 +69,7 @@ impl Registry {
     /// a rule gives otherwise than they are stated, leaves a view impossible, nothing is wrong: how memory lies is then not known.
     pub fn check_types(&self, graph: &mut Graph) -> Vec<TypeProblem> {
         let mut symbols = std::mem::take(&mut graph.symbols);
+        super::asserted::doubt(graph, &mut symbols);
         super::one_valued::number(graph, &mut symbols);
         let mut owners = Owners::of_inputs(graph, &symbols);
         graph.layout_assumed |= has_input_without_strides(graph);

@@ -109,7 +109,7 @@ fn has_no_overlap(s: &Symbols, t: &TensorType) -> bool {
     t.strides.is_some() && cases::agree(s, &[t], &[], |s, operands, _| all(s, operands.first()?)).is_some()
 }
 
-fn symbols_of(symbols: &Symbols, ty: &ValueType) -> Vec<String> {
+pub(in crate::ops) fn symbols_of(symbols: &Symbols, ty: &ValueType) -> Vec<String> {
     let mut out = Vec::new();
     let mut open = vec![ty];
     while let Some(ty) = open.pop() {

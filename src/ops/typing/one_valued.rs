@@ -12,7 +12,7 @@ use crate::sym::{Dim, SymValue, Symbols};
 /// Puts numbers for symbols of one value into every type.
 pub fn number(graph: &mut Graph, symbols: &mut Symbols) {
     let known: KeyedMap<String, i64> =
-        symbols.symbols().filter_map(|(name, range)| Some((name.to_string(), range.single()?))).collect();
+        symbols.believed().filter_map(|(name, range)| Some((name.to_string(), range.single()?))).collect();
     if known.is_empty() {
         return;
     }

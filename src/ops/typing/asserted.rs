@@ -1,0 +1,133 @@
+//! What is believed of sizes and numbers that only running a call tells: what the call says of them, and what an assertion beside it states.
+//!
+//! Promises: a stated range narrows such a symbol only where the graph asserts it, in the body in which the symbol is made, of that very
+//! call's result; else a size is at least 0 and a number any. What the program states is kept for whoever writes it. Ranges of symbols
+//! that inputs bind are the host's word, and stay.
+
+use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, ValueType, View};
+use crate::ops::typing::hearsay::symbols_of;
+use crate::sym::{Dim, KeyedMap, KeyedSet, Range, Symbols};
+
+/// Where a symbol is made: by which call, as which dimension of its result, or as the number itself.
+#[derive(Copy, Clone)]
+struct Origin {
+    body: BodyId,
+    node: NodeId,
+    dim: Option<i64>,
+}
+
+/// Doubts what is stated of symbols that no input binds and no assertion states.
+pub fn doubt(graph: &Graph, symbols: &mut Symbols) {
+    let mut open: KeyedSet<String> = symbols.symbols().map(|(name, _)| name.to_string()).collect();
+    for node in graph.nodes(BodyId::ROOT).take_while(|n| graph.kind(*n) == NodeKind::Placeholder) {
+        for name in symbols_of(symbols, graph.ty(node)) {
+            open.remove(&name);
+        }
+    }
+    if open.is_empty() {
+        return;
+    }
+    let origins = origins(graph, symbols, open);
+    let asserted = asserted(graph, symbols, &origins);
+    for (name, origin) in &origins {
+        let natural = if origin.dim.is_some() { Range::SIZE } else { Range::ALL };
+        let shown = asserted.get(name).map_or(natural, |stated| natural.intersect(stated));
+        let stated = symbols.declared_range(name).unwrap_or(Range::SIZE);
+        symbols.believe(name, hull(&stated, &shown));
+    }
+}
+
+/// The values that lie between those of both.
+fn hull(a: &Range, b: &Range) -> Range {
+    Range { min: a.min.zip(b.min).map(|(a, b)| a.min(b)), max: a.max.zip(b.max).map(|(a, b)| a.max(b)) }
+}
+
+/// The calls in whose types symbols stand first; those that stand in an operand of a body first are whatever is handed to it.
+fn origins(graph: &Graph, symbols: &Symbols, mut open: KeyedSet<String>) -> KeyedMap<String, Origin> {
+    let mut out = KeyedMap::default();
+    for body in graph.bodies() {
+        for node in graph.nodes(body) {
+            if open.is_empty() {
+                return out;
+            }
+            let ty = graph.ty(node);
+            for name in symbols_of(symbols, ty) {
+                if open.remove(&name) && graph.kind(node) == NodeKind::Call {
+                    let symbol = symbols.find_symbol(&name);
+                    let number = matches!(ty, ValueType::SymInt(d) if Some(*d) == symbol);
+                    let own = |d: &Dim| Some(*d) == symbol;
+                    let dim =
+                        ty.as_tensor().and_then(|t| t.sizes.iter().position(own)).and_then(|d| i64::try_from(d).ok());
+                    out.insert(name, Origin { body, node, dim: if number { None } else { Some(dim.unwrap_or(-1)) } });
+                }
+            }
+        }
+    }
+    out
+}
+
+/// What assertions state of symbols, each in the body in which the symbol is made.
+fn asserted(graph: &Graph, symbols: &Symbols, origins: &KeyedMap<String, Origin>) -> KeyedMap<String, Range> {
+    let mut out: KeyedMap<String, Range> = KeyedMap::default();
+    for body in graph.bodies() {
+        for node in graph.nodes(body).filter(|n| graph.kind(*n) == NodeKind::Call) {
+            let Some((subject, range)) = stated_by(graph, node) else { continue };
+            let ValueType::SymInt(dim) = graph.ty(subject) else { continue };
+            for name in symbols.symbols_in(crate::sym::SymValue::Int(*dim)) {
+                let is_it = |o: &Origin| o.body == body && is_made_by(graph, o, subject);
+                if symbols.find_symbol(&name) == Some(*dim) && origins.get(&name).is_some_and(is_it) {
+                    let known = out.entry(name).or_insert(Range::ALL);
+                    *known = known.intersect(&range);
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Whether a number is the one that a symbol stands for: what made it, or the size of what made it.
+fn is_made_by(graph: &Graph, origin: &Origin, subject: NodeId) -> bool {
+    if origin.node == subject {
+        return origin.dim.is_none();
+    }
+    let Some(dim) = origin.dim else { return false };
+    graph.target(subject) == "aten.sym_size.int"
+        && matches!(graph.args(subject), [Arg::Node(of), Arg::Int(d)] if *of == origin.node && *d == dim)
+}
+
+/// The number of which a call states a range, raising where it is another.
+fn stated_by(graph: &Graph, node: NodeId) -> Option<(NodeId, Range)> {
+    match (graph.target(node), graph.args(node)) {
+        ("aten._assert_scalar.default", [Arg::Node(truth), ..]) => compared(graph, *truth),
+        (
+            target @ ("aten.sym_constrain_range.default" | "aten.sym_constrain_range_for_size.default"),
+            [Arg::Node(of), rest @ ..],
+        ) => {
+            let named = |k: usize, name: &str| {
+                let keyword =
+                    graph.kwargs(node).iter().find(|(key, _)| graph.texts().text(*key) == name).map(|(_, a)| a);
+                match rest.get(k).or(keyword) {
+                    Some(Arg::Int(v)) => Some(*v),
+                    _ => None,
+                }
+            };
+            let least = named(0, "min").or((target == "aten.sym_constrain_range_for_size.default").then_some(0));
+            Some((*of, Range { min: least, max: named(1, "max") }))
+        }
+        _ => None,
+    }
+}
+
+/// The number and the range in which a comparison with a number is true.
+fn compared(graph: &Graph, truth: NodeId) -> Option<(NodeId, Range)> {
+    let [Arg::Node(of), Arg::Int(v)] = graph.args(truth) else { return None };
+    let range = match graph.target(truth) {
+        "_operator.ge" => Range::new(*v, None),
+        "_operator.gt" => Range::new(v.checked_add(1)?, None),
+        "_operator.le" => Range::new(None, *v),
+        "_operator.lt" => Range::new(None, v.checked_sub(1)?),
+        "_operator.eq" => Range::only(*v),
+        _ => return None,
+    };
+    (graph.kind(truth) == NodeKind::Call).then_some((*of, range))
+}
