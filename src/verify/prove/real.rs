@@ -339,6 +339,10 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
     }
     let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
     let free = free_values(l, &[x.expr, y.expr], infinite)?;
+    // What one of both reads alone may be no number for inputs that the other gives one for.
+    if !is_one && !free.is_empty() && !are_read_by_both(l, &free, x.expr, y.expr) {
+        return None;
+    }
     if is_one {
         reals.assumed.extend(free);
         return Some(true);
@@ -410,7 +414,7 @@ fn without_masks(e: &mut Elements, x: Array, y: Array, all: bool) -> Option<([Ex
     alike.then(|| ([a.limit, b.limit, b.absorbed], Array { expr: a.bare, ..x }, Array { expr: b.bare, ..y }))
 }
 
-/// Returns values that are free and no inputs; `None` where one of them may be infinite.
+/// Returns values that are free and no inputs; `None` where one of them may be infinite, or nobody set it.
 fn free_values(
     l: &mut Lowering<'_, '_>,
     roots: &[ExprId],
@@ -426,7 +430,9 @@ fn free_values(
                 if view.place(key.place.node).is_none_or(|(body, _)| body != BodyId::ROOT) {
                     return None;
                 }
-                if infinite.contains(&(key.side == Side::Before, key.place.node)) {
+                if infinite.contains(&(key.side == Side::Before, key.place.node))
+                    || is_left_to_chance(l, key.side, key.place)
+                {
                     return None;
                 }
                 if !matches!(view.kind(key.place.node), NodeKind::Placeholder | NodeKind::GetAttr) {
@@ -438,6 +444,20 @@ fn free_values(
         }
     }
     Some(out)
+}
+
+/// Whether each of these is read by both elements.
+fn are_read_by_both(l: &Lowering<'_, '_>, free: &[Source], x: ExprId, y: ExprId) -> bool {
+    let [first, second] = [x, y].map(|end| sources(&l.speaker.e, &[end]));
+    let reads = |all: &[(SourceId, Source)], one: &Source| all.iter().any(|(_, source)| source == one);
+    free.iter().all(|one| reads(&first, one) && reads(&second, one))
+}
+
+/// Whether what a value lies in is memory that its maker leaves to chance: it may hold anything, and something else each time.
+fn is_left_to_chance(l: &mut Lowering<'_, '_>, side: Side, place: Place) -> bool {
+    let origin = l.f.side(side).storages.origin(place);
+    let unset = |node: NodeId| l.f.registry.operator_of(l.f.view(side), node).is_some_and(|o| o.facts.unset);
+    [place.node, origin.node].into_iter().any(unset)
 }
 
 /// Returns the names of what is assumed to lie in the working range: of whole graphs, of the first node that gives a value, since which one was met first
