@@ -46,8 +46,12 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
 /// As many paddings as borders; a batch may be empty, nothing else.
 fn bordered(c: &Call<'_>) -> Needed {
     let n = space(c);
-    let t = c.tensor(0)?;
     c.need_length(1, &[n.saturating_mul(2)])?;
+    bordered_along(c, n)
+}
+
+fn bordered_along(c: &Call<'_>, n: usize) -> Needed {
+    let t = c.tensor(0)?;
     c.need_rank(0, n.saturating_add(1)..=n.saturating_add(2))?;
     has_places(c, 0, n, 0)?;
     for (k, pair) in c.ints(1)?.chunks(2).enumerate() {
@@ -280,7 +284,10 @@ fn padded_in_mode(c: &Call<'_>) -> Needed {
         "circular" if c.is_none(3) => padded_around(c),
         _ if c.float(3).is_some_and(|v| v != 0.0) => Err(c.bad(3, "no value but for constants", "a number")),
         "circular" => padded_around(c),
-        _ => Ok(()),
+        word => {
+            bordered_along(c, c.ints(1)?.len() / 2)?;
+            if word == "reflect" { reflected(c) } else { Ok(()) }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What draws need.
 
 use super::shared::{drawn_between, drawn_up_to, holds_bound};
-use crate::graph::{Arg, Dtype};
+use crate::graph::Dtype;
 use crate::ops::typing::call::Call;
 use crate::ops::typing::require::{Entry, Needed, is_empty, is_integral, is_real};
 use crate::ops::typing::sizes;
@@ -24,6 +24,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
             "aten.dropout_.default",
             "aten.alpha_dropout.default",
             "aten.feature_dropout.default",
+            "aten.feature_alpha_dropout.default",
         ],
     ),
     (
@@ -33,6 +34,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
             "aten.dropout_.default",
             "aten.alpha_dropout.default",
             "aten.feature_dropout.default",
+            "aten.feature_alpha_dropout.default",
         ],
     ),
     (native_dropped, &["aten.native_dropout.default"]),
@@ -42,13 +44,7 @@ pub(in crate::ops) const NEEDS: &[Entry] = &[
     (|c| deviation(c, 2), &["aten.normal_.default"]),
     (|c| c.need_dtype(1, "of reals", is_real), &["aten.normal.float_Tensor", "aten.normal.Tensor_Tensor"]),
     (multinomial, &["aten.multinomial.default"]),
-    (
-        |c| match (c.arg(2), c.float(1)) {
-            (Arg::Bool(true), p) if p != Some(0.0) => c.need_rank(0, 2..=usize::MAX),
-            _ => Ok(()),
-        },
-        &["aten.feature_dropout.default"],
-    ),
+    (features_dropped, &["aten.feature_dropout.default", "aten.feature_alpha_dropout.default"]),
 ];
 
 /// The ends of a range, the upper one exclusive, are numbers of the dtype.
@@ -76,6 +72,12 @@ fn dropped(c: &Call<'_>) -> Needed {
     let t = c.tensor(0)?;
     let scales = c.bool(2)? && c.float(1).is_some_and(|p| p > 0.0 && p < 1.0) && !is_empty(t);
     if scales { c.need_dtype(0, "of floats", |d| !is_integral(d)) } else { Ok(()) }
+}
+
+/// Whole features are drawn: of samples, of which the first two dimensions tell them apart.
+fn features_dropped(c: &Call<'_>) -> Needed {
+    let draws = c.bool(2)? && c.float(1).is_none_or(|p| p > 0.0 && p < 1.0) && !is_empty(c.tensor(0)?);
+    if draws { c.need_rank(0, 2..=usize::MAX) } else { Ok(()) }
 }
 
 fn native_dropped(c: &Call<'_>) -> Needed {

@@ -252,6 +252,7 @@ fn classes_or_probabilities(c: &Call<'_>) -> Needed {
         return batched(c);
     }
     c.need_dtype(1, "of floats, for probabilities", |d| is_inexact(d) && !d.is_complex())?;
+    c.need_int(3, 0..=2)?;
     if !c.is_none(2) {
         c.need_rank(2, 1..=1)?;
         let classes = t.sizes.get(usize::from(t.rank() > 1)).copied();
