@@ -131,3 +131,46 @@ fn compared(graph: &Graph, truth: NodeId) -> Option<(NodeId, Range)> {
     };
     (graph.kind(truth) == NodeKind::Call).then_some((*of, range))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Device, Dtype, NewNode, TensorType};
+    use crate::ops::registry::Registry;
+
+    fn push(graph: &mut Graph, (name, kind, target): (&str, NodeKind, &str), args: Vec<Arg>, ty: ValueType) -> NodeId {
+        let target = graph.texts.intern(target);
+        graph.push(BodyId::ROOT, name, NewNode { kind, target, args: args.into(), kwargs: Box::default(), ty })
+    }
+
+    /// The range that is believed of how many elements `nonzero` finds, of which `[2, 40]` is stated and `least` asserted.
+    fn believed(least: Option<i64>) -> Range {
+        let mut graph = Graph::new();
+        graph.symbols.set_range("u0", Range::new(2, 40)).unwrap();
+        let found = graph.symbols.symbol("u0");
+        let tensor = |dtype, sizes: [Dim; 2]| ValueType::tensor(TensorType::new(dtype, sizes, Device::cpu()));
+        let x = tensor(Dtype::F32, [Dim::Fixed(20), Dim::Fixed(3)]);
+        let x = push(&mut graph, ("x", NodeKind::Placeholder, "x"), vec![], x);
+        let n = tensor(Dtype::I64, [found, Dim::Fixed(2)]);
+        let n = push(&mut graph, ("n", NodeKind::Call, "aten.nonzero.default"), vec![Arg::Node(x)], n);
+        if let Some(least) = least {
+            let size = vec![Arg::Node(n), Arg::Int(0)];
+            let k = push(&mut graph, ("k", NodeKind::Call, "aten.sym_size.int"), size, ValueType::SymInt(found));
+            let g = vec![Arg::Node(k), Arg::Int(least)];
+            let g = push(&mut graph, ("g", NodeKind::Call, "_operator.ge"), g, ValueType::Unknown);
+            let said = vec![Arg::Node(g), Arg::Str("few".into())];
+            push(&mut graph, ("t", NodeKind::Call, "aten._assert_scalar.default"), said, ValueType::None);
+        }
+        assert!(Registry::standard().check_types(&mut graph).is_empty());
+        assert_eq!(graph.symbols.declared_range("u0"), Some(Range::new(2, 40)));
+        graph.symbols.range_of(found)
+    }
+
+    #[test]
+    fn a_stated_range_is_believed_as_far_as_it_is_asserted() {
+        assert_eq!(believed(None), Range::SIZE);
+        assert_eq!(believed(Some(1)), Range::new(1, None));
+        assert_eq!(believed(Some(2)), Range::new(2, None));
+        assert_eq!(believed(Some(3)), Range::new(2, None));
+    }
+}
