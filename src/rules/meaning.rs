@@ -435,6 +435,13 @@ impl<'r> Speaker<'r> {
                 }
                 _ => self.tokens(c, arg, &mut tokens, &mut kids)?,
             }
+            let places = || c.operator.facts.reaches.as_ref().and_then(|name| c.array_of(c.named(name)?));
+            if c.operator.facts.corner.as_ref() == Some(&param.name)
+                && let (Some(from), Some(index)) = (c.array_of(arg), places())
+            {
+                let corner = self.corner(from, index)?;
+                kids.last_mut().map(|kid| *kid = corner)?;
+            }
         }
         // What the call does to a rounding, nobody knows.
         if self.over_reals && !kids.iter().all(|k| crate::rules::rounding::is_exact(&self.e, k.expr)) {
@@ -442,6 +449,18 @@ impl<'r> Speaker<'r> {
             function.filter(|_| kids.len() == 1)?;
         }
         Some((tokens, kids))
+    }
+
+    /// Returns the corner of an array that has the sizes of the indices that say where its elements go.
+    fn corner(&mut self, from: &Array, index: &Array) -> Option<Array> {
+        let fits = from.sizes.len() == index.sizes.len()
+            && from.sizes.iter().zip(&index.sizes).all(|(all, part)| self.e.at_most(*part, *all));
+        if !fits {
+            return Some(from.clone());
+        }
+        let vars = self.vars(&index.sizes);
+        let expr = self.at(from, vars)?;
+        Some(Array { sizes: index.sizes.clone(), expr, ..from.clone() })
     }
 
     /// Over the reals a function of one narrow float is that of the number, rounded.

@@ -344,6 +344,118 @@ fn what_the_host_cannot_make_of_an_input_by_sizes_and_strides_is_made_by_ge() {
 }
 
 #[test]
+fn the_host_shows_all_of_an_input_in_pairs_and_no_part_of_it() {
+    let shown = |input: &str, calls: &[&str], said: Option<&str>| {
+        let calls: String = calls.iter().map(|call| format!("        {call}\n")).collect();
+        let text = format!(
+            "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"{input}\"):\n{calls}        return (a,)\n"
+        );
+        let (graph, registry) = (read_program(&text), Registry::standard());
+        let mut lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+        lowered.host.fx_outputs[0] = said.map_or(lowered.host.fx_outputs[0].clone(), Into::into);
+        let verdict = judged(&graph, &lowered, &registry).verdict.verdict;
+        (lowered.host.fx_outputs[0].to_string(), verdict)
+    };
+    let real = ["a: \"f32[2, 3, 2]\" = torch.ops.aten.view_as_real.default(x)"];
+    let complex = ["a: \"c64[2, 3]\" = torch.ops.aten.view_as_complex.default(x)"];
+    let proved = ("view-of-input:0".to_string(), Finding::Proved);
+    assert_eq!(shown("c64[2, 3]", &real, None), proved);
+    assert_eq!(shown("f32[2, 3, 2]", &complex, None), proved);
+    // The host shows all of the input, whatever the graph makes of it.
+    let turned = [
+        "r: \"f32[2, 3, 2]\" = torch.ops.aten.view_as_real.default(x)",
+        "a: \"f32[3, 2, 2]\" = torch.ops.aten.permute.default(r, [1, 0, 2])",
+    ];
+    assert_eq!(shown("c64[2, 3]", &turned, None).0, "ge:0");
+    assert_eq!(shown("c64[2, 3]", &turned, Some("view-of-input:0")).1, Finding::Unknown);
+}
+
+/// What is said of a call that GE's operator would write an operand of, and of the same where `spoil` changes the GE graph.
+fn rotated(after: &str, returned: &str, spoil: impl Fn(&mut Lowered)) -> Judged {
+    let text = format!(
+        "class GraphModule(torch.nn.Module):
+    def forward(self, q: \"f16[1, 2, 2, 64]\", k: \"f16[1, 2, 2, 64]\", c: \"f16[1, 2, 1, 64]\", s: \"f16[1, 2, 1, 64]\"):
+        r = torch.ops.npu.npu_apply_rotary_pos_emb.default(q, k, c, s)
+        a: \"f16[1, 2, 2, 64]\" = r[0]
+        b: \"f16[1, 2, 2, 64]\" = r[1]
+{after}        return ({returned},)
+"
+    );
+    let (graph, registry) = (read_program(&text), Registry::standard());
+    let mut lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+    spoil(&mut lowered);
+    judged(&graph, &lowered, &registry)
+}
+
+#[test]
+fn what_a_call_overwrites_in_silence_is_given_as_a_copy_and_read_by_nobody() {
+    let whole = rotated("", "a, b", |_| {});
+    assert_eq!(whole.verdict.verdict, Finding::Proved, "{}", line(&whole));
+    let assumed: Vec<String> = whole.verdict.assumes.iter().map(|a| a.text()).collect();
+    let leaves = "nobody reads what npu.npu_apply_rotary_pos_emb.default leaves in its `query`";
+    assert!(assumed.iter().any(|a| a.contains(leaves)), "{assumed:?}");
+    let read = rotated("        m: \"f16[1, 2, 2, 64]\" = torch.ops.aten.abs.default(q)\n", "a, b, m", |_| {});
+    assert_ne!(read.verdict.verdict, Finding::Proved, "{}", line(&read));
+    let exchanged = rotated("", "a, b", |lowered| {
+        let copies: Vec<usize> =
+            (0..lowered.graph.op.len()).filter(|at| lowered.graph.op[*at].r#type == "TensorMove").collect();
+        let other = lowered.graph.op[copies[1]].input.clone();
+        lowered.graph.op[copies[0]].input = other;
+    });
+    assert_ne!(exchanged.verdict.verdict, Finding::Proved, "{}", line(&exchanged));
+}
+
+#[test]
+fn what_a_call_does_not_write_is_copied_before_an_operator_that_is_held_writes_it() {
+    let graph = read_program(
+        "class GraphModule(torch.nn.Module):
+    def forward(self, kv: \"f16[2, 1, 4, 576]\", g: \"f16[512]\", c: \"f16[2, 1, 4, 64]\", s: \"f16[2, 1, 4, 64]\", i: \"i64[8]\", k: \"f16[2, 1, 32, 64]\", v: \"f16[2, 1, 32, 512]\"):
+        r = torch.ops.npu.npu_kv_rmsnorm_rope_cache_v2_functional.default(kv, g, c, s, i, k, v)
+        a: \"f16[2, 1, 4, 64]\" = r[0]
+        b: \"f16[2, 1, 32, 64]\" = r[2]
+        return (a, b)
+",
+    );
+    let registry = Registry::standard();
+    let mut lowered = ge::lower_with(&graph, &Options::default(), &registry).unwrap();
+    let whole = judged(&graph, &lowered, &registry);
+    assert_eq!(whole.verdict.verdict, Finding::Proved, "{}", line(&whole));
+    let copies: Vec<_> = lowered.graph.op.iter().filter(|op| op.r#type == "TensorMove").cloned().collect();
+    for op in &mut lowered.graph.op {
+        for input in &mut op.input {
+            if let Some(copy) = copies.iter().find(|copy| format!("{}:0", copy.name) == *input) {
+                input.clone_from(&copy.input[0]);
+            }
+        }
+    }
+    let written = judged(&graph, &lowered, &registry);
+    assert_eq!(written.verdict.verdict, Finding::Unknown, "{}", line(&written));
+}
+
+#[test]
+fn a_copy_of_an_input_that_the_host_writes_afterwards_is_told() {
+    let calls = "        c: \"f32[2]\" = torch.ops.aten.clone.default(x)\n        a: \"f32[2]\" = torch.ops.aten.add.Tensor(x, y)\n        w: \"f32[2]\" = torch.ops.aten.copy_.default(x, a)\n";
+    let (lowered, judged) = lowered_and_judged("x: \"f32[2]\", y: \"f32[2]\"", calls, "c");
+    assert!(lowered.graph.op.iter().any(|op| op.r#type == "Identity"));
+    assert_eq!(judged.verdict.verdict, Finding::Proved, "{}", line(&judged));
+    let assumed: Vec<String> = judged.verdict.assumes.iter().map(|a| a.text()).collect();
+    assert!(assumed.iter().any(|a| a.starts_with("output 0, which Identity passes on of input 0")), "{assumed:?}");
+}
+
+#[test]
+fn vectors_without_elements_are_no_parts_of_what_is_joined() {
+    let joined = |tensors: &str, dim: i64, to: &str| {
+        let call = format!("        a: \"{to}\" = torch.ops.aten.cat.default([{tensors}], {dim})\n");
+        let (lowered, judged) = lowered_and_judged("e: \"f32[0]\", x: \"f32[3, 4]\", v: \"f32[2]\"", &call, "a");
+        let join = lowered.graph.op.iter().find(|op| op.r#type == "ConcatV2").unwrap();
+        (join.input_desc.len(), judged.verdict.verdict)
+    };
+    assert_eq!(joined("x, e, x", 1, "f32[3, 8]"), (3, Finding::Proved));
+    assert_eq!(joined("e, x", 0, "f32[3, 4]"), (2, Finding::Proved));
+    assert_eq!(joined("e, v", 0, "f32[2]"), (3, Finding::Proved));
+}
+
+#[test]
 fn lists_of_several_types_are_cast_or_not_proved() {
     let inputs = "x: \"f32[3]\", y: \"i32[3]\"";
     let (stacked, judged) =

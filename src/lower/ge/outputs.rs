@@ -18,6 +18,9 @@ const LEFT_TO_BE_COMPUTED: &[&str] = &[
     "aten.matrix_H.default",
 ];
 
+/// Views of pairs of numbers as complex ones, and back, which the host makes by the operator itself, of all of an input.
+const IN_PAIRS: &[&str] = &["aten.view_as_complex.default", "aten.view_as_real.default"];
+
 impl Lowering<'_> {
     pub(super) fn output(&mut self, node: NodeId) -> Result<(), Refusal> {
         let returned: Vec<Arg> = match self.graph.args(node) {
@@ -80,13 +83,15 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Whether the host makes a value of an input's memory by sizes and strides: it is of the input's type, and nothing on the way is left to be computed.
+    /// Whether the host makes a value of an input's memory: by sizes and strides, where it is of the input's type, and nothing on the way is left to be
+    /// computed; or all of it in pairs.
     fn is_as_stored(&self, value: &Arg, input: usize) -> bool {
         let dtype = |n: NodeId| self.graph.ty(n).as_tensor().map(|t| t.dtype);
         let own = self.graph.nodes(BodyId::ROOT).filter(|n| self.graph.kind(*n) == NodeKind::Placeholder).nth(input);
         let (Some(mut at), Some(own)) = (value.as_node(), own) else { return true };
         if dtype(at) != dtype(own) {
-            return false;
+            let is_all = matches!(self.graph.args(at), [Arg::Node(of)] if *of == own);
+            return is_all && IN_PAIRS.contains(&self.graph.target(at));
         }
         while at != own {
             if LEFT_TO_BE_COMPUTED.contains(&self.graph.target(at)) {

@@ -432,6 +432,8 @@ pub struct Facts {
     /// `#spares=NUMBER`: beside `#reaches`, where there are no weights: integers that are NUMBER are no places that it looks at; for each other one that is
     /// none, counted from the front, it raises.
     pub spares: Option<Box<str>>,
+    /// `#corner=PARAM`: beside `#reaches`: of PARAM it reads the corner alone that has the sizes of those integers.
+    pub corner: Option<Box<str>>,
     /// `#bags=OFFSETS`: it raises where integers of OFFSETS do not begin with 0, or are more than there are of `indices`, too.
     pub bags: Option<Box<str>>,
     /// `#whole`: of integers it raises as it does of floats.
@@ -533,6 +535,7 @@ impl Facts {
             "within" => self.within = Some(value.into()),
             "reaches" => self.reaches = Some(value.into()),
             "spares" => self.spares = Some(value.into()),
+            "corner" => self.corner = Some(value.into()),
             "bags" => self.bags = Some(value.into()),
             "contracts" => self.contracts = Some(Contracts::parse(value)?),
             "fits-filled" => self.fits_filled = true,

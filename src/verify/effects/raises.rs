@@ -44,6 +44,7 @@ fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
         && let Some(question) = within(f, side, node, operator, bound)
             .or_else(|| from_either_end(f, side, node, operator, bound))
             .or_else(|| but_one(f, side, node, operator, bound))
+            .or_else(|| in_corner(f, side, node, operator, bound))
     {
         return Some(question);
     }
@@ -155,6 +156,43 @@ fn but_one(
     }
     let of = f.read(side, target, node);
     Some(places_but_one(f, size, number, of))
+}
+
+/// The question of a call that sends a corner of what it is given to places, and raises for those that are not there: which integers, and how many
+/// places there are. What is sent is not among it where the corner is surely there.
+fn in_corner<'a>(
+    f: &mut Functional<'a>,
+    side: Side,
+    node: NodeId,
+    operator: &'a Operator,
+    bound: &Bound<'_>,
+) -> Option<ValueId> {
+    let operator = if operator.effects.writes() { f.plain_twin(side, node, operator)? } else { operator };
+    let view = f.view(side);
+    let given = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
+    let facts = &operator.facts;
+    let (sent, index) = (given(facts.corner.as_ref()?)?.as_node()?, given(facts.reaches.as_ref()?)?.as_node()?);
+    let into = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?.clone();
+    let (from, at) = (f.tensor(side, place_of(view, sent))?.clone(), f.tensor(side, place_of(view, index))?.clone());
+    let dim = axis(given("dim")?, into.rank())?;
+    let has_kernel = into.dtype.is_float() || facts.moves && into.dtype.is_integer();
+    let alike =
+        from.dtype == into.dtype && at.dtype == Dtype::I64 && from.device == into.device && at.device == into.device;
+    let fits = at.rank() == into.rank()
+        && from.rank() == into.rank()
+        && at.sizes.iter().zip(&from.sizes).all(|(part, all)| f.sizes.at_most(*part, *all))
+        && at
+            .sizes
+            .iter()
+            .zip(&into.sizes)
+            .enumerate()
+            .all(|(k, (part, all))| k == dim || f.sizes.at_most(*part, *all));
+    let size = *into.sizes.get(dim)?;
+    if !(has_kernel && alike && fits && f.sizes.is_settled(size)) || view.hearsay(node).is_told() {
+        return None;
+    }
+    let child = f.read(side, index, node);
+    Some(f.store.of_term(Form::Of(Fact::Within, Box::new([Token::Dim(size)])), [child]))
 }
 
 /// The same of a call that counts places from either end of one dimension, or of all as one.

@@ -5,6 +5,7 @@ use super::{Entry, Made, Rule};
 use crate::lower::ge::builder::{Attr, In};
 use crate::lower::ge::literal::Literal;
 use crate::lower::ge::metas;
+use crate::lower::ge::value::Value;
 
 pub(super) const TABLE: &[Entry] = &[
     ("aten.flip.default", Rule::Direct("self dims", "ReverseV2(self, dims)")),
@@ -34,8 +35,14 @@ fn cat(cx: &mut Cx) -> Made {
     let dtype = cx.out_type()?;
     let axis = cx.input(1, "dim")?;
     let axis = if matches!(axis, In::None) { In::Literal(Literal::Int(0)) } else { axis };
+    let mut tensors = cx.tensors(0, "tensors")?;
+    // PyTorch leaves out vectors of no elements beside what is no vector; GE reads dimensions that they do not have.
+    let is_vector = |part: &Value| Some(cx.rank(part.tensor()?).ok()? == 1);
+    if tensors.iter().any(|part| is_vector(part) == Some(false)) {
+        tensors.retain(|part| is_vector(part) != Some(true));
+    }
     let mut parts = Vec::new();
-    for part in cx.tensors(0, "tensors")? {
+    for part in tensors {
         parts.push(In::Tensor(cx.cast(part, dtype)?));
     }
     let count = i64::try_from(parts.len()).unwrap_or(i64::MAX);

@@ -72,7 +72,7 @@ const SPELLED: [&str; 10] = [
 const CONVERTING_COMPLEX: [&str; 3] = ["aten.add.Tensor", "aten.mul.Tensor", "aten.sub.Tensor"];
 
 /// Operators that first convert their operands to the dtype of the result.
-const CONVERTING: [&str; 62] = [
+const CONVERTING: [&str; 63] = [
     "aten.acos.default",
     "aten.acosh.default",
     "aten.addcdiv.default",
@@ -85,6 +85,7 @@ const CONVERTING: [&str; 62] = [
     "aten.atanh.default",
     "aten.bitwise_left_shift.Tensor",
     "aten.bitwise_right_shift.Tensor",
+    "aten.clamp.Tensor",
     "aten.cos.default",
     "aten.cosh.default",
     "aten.cumprod.default",
@@ -293,14 +294,31 @@ pub struct Build<'r> {
     told: FxHashMap<NodeId, NodeId>,
     /// What of the operands of the operator that is being defined lies in an input's memory and is written.
     pub written_inputs: Vec<NodeId>,
+    /// Inputs that calls overwrite and GE's operators do not, each with the call.
+    pub left_alone: Vec<(NodeId, NodeId)>,
+    /// Calls of the graph that was lowered for which operators stand that nobody defined, each with what it is here.
+    pub held: FxHashMap<NodeId, NodeId>,
 }
 
 impl<'r> Build<'r> {
     /// Begins in a graph that has its placeholders.
     pub fn new(graph: Graph, registry: &'r Registry, device: Device, literals: Literals) -> Self {
         let (places, unpacked, assumed) = (std::collections::BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        let (has_written, told, written_inputs) = (false, FxHashMap::default(), Vec::new());
-        Build { graph, registry, device, literals, places, unpacked, assumed, has_written, told, written_inputs }
+        let (has_written, told, written_inputs, left_alone) = (false, FxHashMap::default(), Vec::new(), Vec::new());
+        Build {
+            graph,
+            registry,
+            device,
+            literals,
+            places,
+            unpacked,
+            assumed,
+            has_written,
+            told,
+            written_inputs,
+            left_alone,
+            held: FxHashMap::default(),
+        }
     }
 
     /// Returns the operators.

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use super::forms::{Form, Given, said_of};
 use super::held::{Replaced, agree};
 use super::{Build, Call, Packed, Undefined, Value, undefined};
-use crate::graph::{Arg, BodyId, Graph, NewNode, NodeId, NodeKind, StrId, ValueType, View};
+use crate::graph::{Arg, BodyId, Dtype, Graph, NewNode, NodeId, NodeKind, StrId, ValueType, View};
 use crate::lower::ge::operators::{self, GeOperator};
 use crate::lower::ge::proto::DataType;
 use crate::lower::ge::written::WrittenOp;
@@ -66,14 +66,8 @@ pub fn is_held(kind: &str) -> bool {
     LINES.contains_key(kind)
 }
 
-/// Makes the call for which a GE operator stands, if it agrees with one of the graph that was lowered; `taken` are those that others stand for.
-pub fn make(
-    b: &mut Build<'_>,
-    op: &WrittenOp<'_>,
-    inputs: Vec<Option<Value>>,
-    original: &Graph,
-    taken: &mut Vec<NodeId>,
-) -> super::Made {
+/// Makes the call for which a GE operator stands, if it agrees with one of the graph that was lowered for which no other does.
+pub fn make(b: &mut Build<'_>, op: &WrittenOp<'_>, inputs: Vec<Option<Value>>, original: &Graph) -> super::Made {
     let Some(known) = operators::operator(op.r#type) else {
         return undefined("GE's list of operators does not have it");
     };
@@ -82,7 +76,10 @@ pub fn make(
     let mut why = Undefined("no call of the graph is made so".into());
     for line in LINES.get(known.name).into_iter().flatten() {
         for node in original.nodes(BodyId::ROOT) {
-            if original.kind(node) != NodeKind::Call || original.target(node) != line.target || taken.contains(&node) {
+            if original.kind(node) != NodeKind::Call || original.target(node) != line.target {
+                continue;
+            }
+            if call.b.held.contains_key(&node) {
                 continue;
             }
             let Some(schema) = registry.operator_of(original, node).map(|o| &o.schema) else { continue };
@@ -91,10 +88,7 @@ pub fn make(
                 .map(|bound| Given { graph: original, node, schema, bound })
                 .and_then(|given| by_default(&call, line, known).and_then(|()| agree(&mut call, line, &given, known)));
             match agreed {
-                Ok(replaced) => {
-                    taken.push(node);
-                    return push(call.b, op, line, original, (node, schema), &replaced);
-                }
+                Ok(replaced) => return push(call.b, op, line, original, (node, schema), &replaced),
                 Err(reason) => why = reason,
             }
         }
@@ -123,6 +117,10 @@ fn push(
     (node, schema): (NodeId, &Schema),
     replaced: &Replaced,
 ) -> super::Made {
+    let replaced = uncopied(b, original, (node, schema), replaced);
+    if let Some(param) = overwritten(b, original, (node, schema), &replaced) {
+        return undefined(format!("a write into `{param}`, an input, which the call does not make,"));
+    }
     let place = |at: usize, arg: &Arg| replaced.get(&at).cloned().unwrap_or_else(|| arg.clone());
     let args: Vec<Arg> = original.args(node).iter().enumerate().map(|(i, a)| place(i, a)).collect();
     let kwargs: Vec<(StrId, Arg)> = original
@@ -142,6 +140,9 @@ fn push(
         Err(error) if !error.is_unknown_target() => return undefined(error.to_string()),
         _ => original.ty(node).clone(),
     };
+    if line.target.starts_with("aten.") && !are_of_one_type(b, &args, &ty) {
+        return undefined("floats of several types, element by element, are not defined");
+    }
     let args = b.unconverted(line.target, args, &kwargs, &ty);
     let base = line.target.split('.').nth(1).unwrap_or(line.target);
     let name = b.graph.free_name(BodyId::ROOT, base);
@@ -153,6 +154,8 @@ fn push(
     b.note_write(line.target);
     let new = NewNode { kind: NodeKind::Call, target, args: args.into(), kwargs: kwargs.into(), ty };
     let made = b.graph.push(BodyId::ROOT, &name, new);
+    b.held.insert(node, made);
+    leave_alone(b, original, (node, schema), made, &replaced);
     let mut open: Vec<&str> = line.attributes.iter().filter(|(_, form)| *form == Form::Open).map(|(a, _)| *a).collect();
     open.extend(unsaid(line, schema));
     let open = if open.is_empty() { String::new() } else { format!("; not held: {}", open.join(", ")) };
@@ -197,6 +200,61 @@ fn push(
     }
 }
 
+/// Gives a call what was copied in place of a copy that is made because GE's operator writes it, where the call itself writes nothing, or writes an input
+/// and its schema keeps silent about it.
+fn uncopied(b: &Build<'_>, original: &Graph, (node, schema): (NodeId, &Schema), replaced: &Replaced) -> Replaced {
+    let effects = b.registry().operator_of(original, node).map(|o| &o.effects);
+    let bound = Bound::bind(schema, original, original.args(node), original.kwargs(node)).ok();
+    let before = |at: usize, fed: &Arg| -> Option<Arg> {
+        let access = effects?.params.get(at)?;
+        let (fed, given) = (fed.as_node()?, bound.as_ref()?.get(at).as_node()?);
+        let [Arg::Node(copied)] = b.graph.args(fed) else { return None };
+        let is_copy = |graph: &Graph, n: NodeId| graph.target(n) == COPY && graph.kwargs(n).is_empty();
+        let is_idle = is_copy(&b.graph, fed) && (is_copy(&b.graph, *copied) || !is_copy(original, given));
+        let is_input = b.graph.kind(*copied) == NodeKind::Placeholder;
+        (!b.has_written && is_idle && (!access.writes || access.hidden && is_input)).then_some(Arg::Node(*copied))
+    };
+    replaced.iter().map(|(at, fed)| (*at, before(*at, fed).unwrap_or_else(|| fed.clone()))).collect()
+}
+
+const COPY: &str = "aten.clone.default";
+
+/// Whether all floats of the result's sizes have one type: PyTorch's operators cast what is not, and GE's do not.
+fn are_of_one_type(b: &Build<'_>, args: &[Arg], ty: &ValueType) -> bool {
+    let Some(result) = ty.as_tensor() else { return true };
+    let given = args.iter().filter_map(|a| b.tensor(a.as_node()?).ok());
+    let floats: Vec<Dtype> = given.filter(|t| t.dtype.is_float() && t.sizes == result.sizes).map(|t| t.dtype).collect();
+    floats.windows(2).all(|w| w.first() == w.last())
+}
+
+/// An argument of a call that writes nothing into it, where GE's operator writes the input that feeds it.
+fn overwritten<'s>(
+    b: &Build<'_>,
+    original: &Graph,
+    (node, schema): (NodeId, &'s Schema),
+    given: &Replaced,
+) -> Option<&'s str> {
+    let effects = &b.registry().operator_of(original, node)?.effects;
+    let is_wrong = |at: &usize, fed: &Arg| {
+        fed.nodes().any(|n| b.written_inputs.contains(&n)) && !effects.params.get(*at).is_some_and(|a| a.writes)
+    };
+    let at = given.iter().find(|(at, fed)| is_wrong(at, fed))?.0;
+    schema.params.get(*at).map(|p| &*p.name)
+}
+
+/// Notes the inputs that a call overwrites, about which its schema keeps silent, and of which GE's operator was given a copy.
+fn leave_alone(b: &mut Build<'_>, original: &Graph, (node, schema): (NodeId, &Schema), made: NodeId, given: &Replaced) {
+    let Some(operator) = b.registry().operator_of(original, node) else { return };
+    for (at, (access, param)) in operator.effects.params.iter().zip(&schema.params).enumerate() {
+        let Some(input) = given.get(&at).and_then(Arg::as_node).filter(|_| access.hidden) else { continue };
+        if b.graph.kind(input) == NodeKind::Placeholder && !b.written_inputs.contains(&input) {
+            b.left_alone.push((input, made));
+            let (name, target) = (&param.name, &operator.target);
+            b.assumed.insert(format!("nobody reads what {target} leaves in its `{name}`, of which GE is given a copy"));
+        }
+    }
+}
+
 /// Arguments of a call that are no tensors, and of which its GE operator says nothing: it has one form for all of them.
 fn unsaid<'s>(line: &Line, schema: &'s Schema) -> Vec<&'s str> {
     let left = |name: &str| line.slots.iter().any(|(slot, form)| *slot == "-" && form.params().contains(&name));
@@ -218,11 +276,15 @@ fn unlifted(b: &Build<'_>, args: &mut [Arg]) -> Vec<i64> {
     axes
 }
 
+/// Outputs that GE infers to be of 4 bits where descriptors say nothing.
+const INFERRED_HALF: [(&str, usize); 1] = [("FlatQuant", 0)];
+
 /// What an output of 4 bits is, of which PyTorch packs several in an element.
 fn packed(b: &Build<'_>, op: &WrittenOp<'_>, place: usize, item: NodeId) -> Option<Packed> {
     let said = DataType::try_from(op.output_desc.get(place)?.dtype).ok()?;
     let own = b.dtype(item).ok()?;
-    let is_half = matches!(said, DataType::Int4 | DataType::Float4E2m1 | DataType::Float4E1m2);
+    let is_inferred = said == DataType::Float && INFERRED_HALF.contains(&(op.r#type, place));
+    let is_half = is_inferred || matches!(said, DataType::Int4 | DataType::Float4E2m1 | DataType::Float4E1m2);
     let each = i64::try_from(own.bytes()).ok()?.checked_mul(2)?;
     (is_half && own.is_integer()).then_some(Packed { packed: item, each, apart: false })
 }

@@ -52,9 +52,11 @@ pub enum How {
     Parts,
     /// Where these begin.
     Starts,
+    /// The argument in integers of 32 bits, to which the call's own kernel converts it first.
+    Whole,
 }
 
-const WAYS: [(&str, How); 18] = [
+const WAYS: [(&str, How); 19] = [
     ("type", How::Type),
     ("own", How::Own),
     ("described", How::Described),
@@ -73,6 +75,7 @@ const WAYS: [(&str, How); 18] = [
     ("blocks", How::Blocks),
     ("parts", How::Parts),
     ("starts", How::Starts),
+    ("whole", How::Whole),
 ];
 
 /// What a slot or an attribute is.
@@ -308,6 +311,8 @@ impl Given<'_> {
             How::Rank => self.rank(param),
             How::Parts => self.parts(param, other).map(|parts| Arg::list(parts.iter().map(|(_, length)| *length))),
             How::Starts => self.parts(param, other).map(|parts| Arg::list(parts.iter().map(|(start, _)| *start))),
+            // It is a tensor, which `held` looks at.
+            How::Whole => None,
         };
         known.map(Wanted::is).ok_or_else(|| Undefined(format!("`{param}` is not known, or has another form")))
     }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::fields::Line;
-use super::forms::{Form, Given, Wanted};
+use super::forms::{Form, Given, How, Wanted};
 use super::{Build, Call, Undefined, Value, undefined};
 use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, View};
 use crate::lower::ge::metas;
@@ -31,8 +31,11 @@ pub(super) fn agree(
         match form {
             None if fed.is_empty() => {}
             None => return undefined(format!("which argument feeds `{slot}` is not known")),
-            Some(Form::Argument(param, None)) => {
-                let (at, argument) = fed_by(c, line, given, (slot, param), &fed)?;
+            Some(form @ (Form::Argument(param, None) | Form::Computed(How::Whole, param, None))) => {
+                let (at, mut argument) = fed_by(c, line, given, (slot, param), &fed)?;
+                if matches!(form, Form::Computed(..)) {
+                    argument = before_whole(c.b, argument, given.graph, given.bound.get(at));
+                }
                 if replaced.insert(at, argument.clone()).is_some_and(|other| other != argument) {
                     return undefined(format!("`{slot}` is not fed by the argument that it is made of"));
                 }
@@ -226,6 +229,15 @@ fn as_given(b: &mut Build<'_>, fed: Arg, original: &Graph, given: &Arg) -> Arg {
         && b.dtype(*narrow) == Ok(crate::graph::Dtype::I32)
         && dtype == Some(crate::graph::Dtype::I32);
     if is_widened { Arg::Node(*narrow) } else { fed }
+}
+
+/// What was converted to integers of 32 bits, where the call is given that and converts it itself.
+fn before_whole(b: &Build<'_>, fed: Arg, original: &Graph, given: &Arg) -> Arg {
+    let (Arg::Node(whole), Arg::Node(given)) = (&fed, given) else { return fed };
+    let [Arg::Node(from)] = b.graph.args(*whole) else { return fed };
+    let is_cast = b.graph.target(*whole) == "aten._to_copy.default" && b.dtype(*whole) == Ok(crate::graph::Dtype::I32);
+    let own = original.ty(*given).as_tensor().map(|t| t.dtype);
+    if is_cast && own.is_some() && b.dtype(*from).ok() == own { Arg::Node(*from) } else { fed }
 }
 
 /// Whether an attribute is an argument.

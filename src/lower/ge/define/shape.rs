@@ -348,6 +348,8 @@ fn concat(c: &mut Call<'_, '_>) -> Made {
     let tensors = c.many("x")?;
     let dtypes = tensors.iter().map(|t| c.b.dtype(*t)).collect::<Result<Vec<_>, _>>()?;
     c.only(dtypes.windows(2).all(|w| w.first() == w.last()), "a join of several types")?;
+    let ranks = tensors.iter().map(|t| c.b.rank(*t)).collect::<Result<Vec<_>, _>>()?;
+    c.only(ranks.windows(2).all(|w| w.first() == w.last()), "a join of other dimensions")?;
     if let Some(args) = replaced(c, &tensors, at) {
         return one(c.b.call("aten.slice_scatter.default", args)?);
     }

@@ -5,12 +5,15 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Opaque, RaiseError, Raised, Raising};
+use super::{RaiseError, Raised, Raising};
 use crate::analysis::{self, Place, Shares, Storages};
 use crate::graph::{Arg, BodyId, Device, Graph, NewNode, NodeId, NodeKind, Signature, ValueType, View};
 use crate::lower::ge::define::TELL;
 use crate::ops::{Operator, Registry, is_contiguous};
 use crate::sym::Dim;
+
+/// Views that show pairs of numbers as complex ones, and back.
+const IN_PAIRS: [&str; 2] = ["aten.view_as_complex.default", "aten.view_as_real.default"];
 
 /// Begins a graph with the inputs of another.
 pub(super) fn begin(original: &Graph) -> (Graph, Vec<NodeId>) {
@@ -128,6 +131,13 @@ fn is_as_stored(graph: &Graph, registry: &Registry, node: NodeId, of: NodeId) ->
     shown == stored && (moves || !shown.is_complex())
 }
 
+/// Whether a value is all of an input, whose pairs of numbers it shows as complex ones or the other way round: TorchAir's host makes these by the
+/// operator itself, of all of the input, whatever else leads there.
+fn is_input_in_pairs(graph: &Graph, node: NodeId) -> bool {
+    let of = graph.args(node).first().and_then(Arg::as_node);
+    IN_PAIRS.contains(&graph.target(node)) && of.is_some_and(|n| graph.kind(n) == NodeKind::Placeholder)
+}
+
 /// The input in whose memory a value lies, as one view after the other says.
 fn begins_at(graph: &Graph, registry: &Registry, node: NodeId) -> Option<NodeId> {
     let mut at = analysis::place_of(graph, node);
@@ -199,8 +209,21 @@ impl Raising<'_, '_> {
         let node = NewNode { kind: NodeKind::Output, target, args: Box::new([arg]), kwargs: Box::default(), ty };
         self.b.graph.push(BodyId::ROOT, &name, node);
         self.drop_unread();
+        self.check_left_alone()?;
         let assumed = self.b.assumed.into_iter().collect();
         Ok(Raised { graph: self.b.graph, assumed, defined: self.defined })
+    }
+
+    /// What a call overwrites here and GE's operator leaves as it was, nothing else may read.
+    fn check_left_alone(&self) -> Result<(), RaiseError> {
+        let graph = &self.b.graph;
+        match self.b.left_alone.iter().find(|(input, call)| graph.users_in_order(*input) != [*call]) {
+            Some((input, call)) => {
+                let (input, call) = (graph.name(*input), graph.name(*call));
+                wrong(format!("`{input}`, which `{call}` overwrites and GE does not, is read elsewhere"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Takes out what nothing reads: results of definitions that no edge carries on.
@@ -268,12 +291,14 @@ impl Raising<'_, '_> {
         }
         // A number that is known: the host computes it as the graph does.
         if text == "const"
-            && let ValueType::SymInt(Dim::Fixed(_)) = original.ty(node)
+            && let ValueType::SymInt(Dim::Fixed(known)) = original.ty(node)
         {
-            if original.target(node) == "_operator.getitem" {
-                let reason = "a number among a call's results is the host's, and has no definition".to_string();
-                let (name, kind) = (original.name(node).to_string(), original.target(node).to_string());
-                return Err(RaiseError::Opaque { nodes: vec![Opaque { node: name, kind, reason }] });
+            // One of several results, of which GE has none: the number that the call gives, if there is that.
+            if let ("_operator.getitem", [Arg::Node(of), Arg::Int(at)]) = (original.target(node), original.args(node)) {
+                let (held, at) = (self.b.held.get(of).copied(), usize::try_from(*at).ok());
+                let item = held.zip(at).map(|(call, at)| self.b.item(call, at)).transpose();
+                let item = item.map_err(|e| RaiseError::Host(e.0))?;
+                return Ok(item.map_or(Arg::Int(*known), Arg::Node));
             }
             return self.replay(original, node, replayed, &|o, n| matches!(o.ty(n), ValueType::SymInt(_)));
         }
@@ -287,8 +312,10 @@ impl Raising<'_, '_> {
             }
         }
         if let Some(input) = text.strip_prefix("view-of-input:").and_then(|t| t.parse::<usize>().ok()) {
-            let is_view =
-                |o: &Graph, n: NodeId| matches!(o.ty(n), ValueType::SymInt(_)) || is_view(o, self.b.registry(), n);
+            let in_pairs = is_input_in_pairs(original, node);
+            let is_view = |o: &Graph, n: NodeId| {
+                in_pairs && n == node || matches!(o.ty(n), ValueType::SymInt(_)) || is_view(o, self.b.registry(), n)
+            };
             let views: Vec<NodeId> = chain(original, node, &is_view);
             let own = original.nodes(BodyId::ROOT).filter(|n| original.kind(*n) == NodeKind::Placeholder).nth(input);
             if own.is_none() || begins_at(original, self.b.registry(), node) != own {
@@ -377,6 +404,14 @@ impl Raising<'_, '_> {
             };
             if maker != memory && self.wires.data.iter().enumerate().any(reads) {
                 told.push(format!("output {place} is not made in the memory of input {input} before that is read"));
+            }
+            for (other, passed) in self.passed_on((memory, 0)) {
+                if other.to_string() != *place {
+                    let by = self.ge.op.get(passed).map_or("", |op| op.r#type);
+                    told.push(format!(
+                        "output {other}, which {by} passes on of input {input}, is what that held before output {place} is made in its memory"
+                    ));
+                }
             }
             if self.host.fx_outputs.contains(&format!("ge:{place}")) {
                 told.push(format!(

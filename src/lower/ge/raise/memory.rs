@@ -94,6 +94,14 @@ impl Raising<'_, '_> {
         found
     }
 
+    /// Returns the outputs of the graph that operators pass on of what an edge carries, each with the last of them.
+    pub(super) fn passed_on(&self, from: Wire) -> Vec<(usize, usize)> {
+        let outputs = self.wires.data.get(self.wires.end).map_or(&[][..], Vec::as_slice);
+        let passes = |wire: Wire| std::iter::successors(Some(wire), |at| self.passed_from(*at)).last() == Some(from);
+        let given = outputs.iter().enumerate().filter_map(|(place, wire)| Some((place, (*wire)?)));
+        given.filter(|(_, wire)| *wire != from && passes(*wire)).map(|(place, wire)| (place, wire.0)).collect()
+    }
+
     fn comes_from_an_input(&self, wire: Wire) -> bool {
         self.ge.op.get(wire.0).is_some_and(is_input)
     }

@@ -122,7 +122,6 @@ pub fn raise(ge: &Written<'_>, host: &Host, original: &Graph, registry: &Registr
         ge,
         host,
         original,
-        taken: Vec::new(),
         values: vec![Vec::new(); ge.op.len()],
         b: Build::new(graph, registry, device, Literals::of(original, registry)),
         inputs,
@@ -147,8 +146,6 @@ struct Raising<'a, 'r> {
     ge: &'a Written<'a>,
     host: &'a Host,
     original: &'a Graph,
-    /// Calls that operators without definition stand for.
-    taken: Vec<NodeId>,
     wires: Wires,
     b: Build<'r>,
     /// One an operator: what each of its outputs carries.
@@ -245,7 +242,7 @@ impl Raising<'_, '_> {
             }
             "Const" | "Constant" => Ok(vec![Some(source::constant(op)?)]),
             _ if draws::is_of_draws(op, &inputs) => self.drawn(at, op, inputs),
-            kind if fields::is_held(kind) => fields::make(&mut self.b, op, inputs, self.original, &mut self.taken),
+            kind if fields::is_held(kind) => fields::make(&mut self.b, op, inputs, self.original),
             _ => define(&mut self.b, op, inputs),
         }
     }
