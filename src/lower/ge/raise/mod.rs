@@ -2,7 +2,7 @@
 //!
 //! - `attributes`: what the graph says of itself; `between`: which calls may be read at another place;
 //! - `wires`: what the edges name; `memory`: what is written, and who reads it when; `order`: whether they keep what streams say; `source`: Data and constants; `host`: what the host does around the graph;
-//!   `single`: one element beside narrow floats; `ties`: places among equals; `bias`, `fourier`, `spelling`: calls that both sides say alike; `told`: sizes that only running tells; `definition`: what the graph that was lowered is held to where GE lacks an operator; `types`.
+//!   `single`: one element beside narrow floats; `ties`: places among equals; `bias`, `fourier`, `numbers`, `scales`, `spelling`: calls that both sides say alike; `told`: sizes that only running tells; `definition`: what the graph that was lowered is held to where GE lacks an operator; `types`.
 //!
 //! Promises: the graph that is given has the inputs of the graph that was lowered, and computes what GE's operators mean; every output of an
 //! operator has the dtype that its descriptor says. What writes an input is ordered against whoever reads it, by edges alone.
@@ -16,7 +16,9 @@ mod draws;
 mod fourier;
 mod host;
 mod memory;
+mod numbers;
 mod order;
+mod scales;
 mod scatters;
 mod single;
 mod source;

@@ -1,15 +1,15 @@
 //! Calls of the graph that was lowered that say in another spelling what the raised graph says.
 //!
 //! Promises: a call becomes one of the same meaning: PyTorch itself makes of a convolution's list of one number a list of that number for every
-//! dimension, a norm by ones and zeros is one without, and one by given statistics one of any momentum, bits of truth values are these, values that are put are repeated by what puts them, a whole number beside floats is that float, integers that are counted one by one are the same however that is said, an assertion asks the same whatever it prints, equals that may be sorted in any order may be in their own, corners that are aligned need no scales, windows are moved by their length and deviations corrected by one if nobody says otherwise, a solver that raises where there is no solution gives what one does that says so (that
-//! nothing raises in the graph that was lowered is assumed anyway), and a scale of few digits is the ratio of the sizes, bit by bit, where these
-//! are in that ratio.
+//! dimension, a norm by ones and zeros is one without, and one by given statistics one of any momentum, bits of truth values are these, values that are put are repeated by what puts them, an assertion asks the same whatever it prints, equals that may be sorted in any order may be in their own, windows are moved by their length and deviations corrected by one if nobody says otherwise, and a solver that raises where there is no solution gives what one does that says so (that
+//! nothing raises in the graph that was lowered is assumed anyway). Leaves whole numbers to `numbers` and scales to `scales`.
 
 use super::between::nothing_is_written;
+use super::numbers::{COUNTED, COUNTED_BY, COUNTED_FROM, one_by_one, with_whole_numbers};
+use super::scales::{by_corners, by_sizes};
 use super::{fourier, scatters, told};
-use crate::graph::{Arg, BodyId, Dtype, Graph, Layout, NewNode, NodeId, NodeKind, StrId, ValueType, View, replace};
-use crate::ops::{Base, Param, Registry};
-use crate::sym::Dim;
+use crate::graph::{Arg, BodyId, Dtype, Graph, Layout, NewNode, NodeId, NodeKind, StrId, View, replace};
+use crate::ops::Registry;
 
 const CONVOLUTION: &str = "aten.convolution.default";
 const ASSERTION_THAT_SPEAKS: &str = "aten._assert_async.msg";
@@ -17,9 +17,6 @@ const ASSERTION: &str = "aten._assert_async.default";
 const SOLVED: &str = "aten._linalg_solve_ex.default";
 const TURNED: &str = "aten.transpose.int";
 const ITEM: &str = "_operator.getitem";
-const COUNTED: &str = "aten.arange.default";
-const COUNTED_FROM: &str = "aten.arange.start";
-const COUNTED_BY: &str = "aten.arange.start_step";
 const CONVERTED: &str = "aten._to_copy.default";
 const EMBEDDING: &str = "aten.embedding.default";
 const PUT: &str = "aten.index_put.default";
@@ -249,59 +246,6 @@ fn as_stable(graph: &mut Graph, node: NodeId) {
     graph.set_args(node, args, kwargs.into());
 }
 
-/// Where corners are aligned scales place nothing; elsewhere one that is the ratio of the sizes places as these do.
-fn by_corners(graph: &mut Graph, node: NodeId) {
-    let mut args = graph.args(node).to_vec();
-    let sizes = |n: NodeId| -> Vec<Dim> {
-        graph.ty(n).as_tensor().map(|t| t.sizes.iter().skip(2).copied().collect()).unwrap_or_default()
-    };
-    let (from, to) = match (graph.target(node).ends_with("_backward.default"), graph.args(node)) {
-        // A gradient is told both.
-        (true, [_, to, from, ..]) => (said(from, 2), said(to, 0)),
-        (_, [x, ..]) => (x.as_node().map(sizes).unwrap_or_default(), sizes(node)),
-        (_, []) => return,
-    };
-    // The nearest sample is taken without a word on corners.
-    for scale in args.iter_mut().skip(2) {
-        *scale = scale_of(scale);
-    }
-    let (corners, scales) = match args.as_mut_slice() {
-        [_, _, Arg::Bool(corners), scales @ ..] => (*corners, scales),
-        [_, _, scales @ ..] | [_, _, Arg::List(_), scales @ ..]
-            if scales.iter().all(|s| matches!(s, Arg::Float(_) | Arg::None)) =>
-        {
-            (false, scales)
-        }
-        _ => return,
-    };
-    if !graph.kwargs(node).is_empty() || scales.len() > from.len() {
-        return;
-    }
-    for (scale, (from, to)) in scales.iter_mut().zip(from.into_iter().zip(to)) {
-        let is_of_sizes = match (&*scale, from, to) {
-            (Arg::Float(by), Dim::Fixed(from), Dim::Fixed(to)) => is_ratio(from, to, *by),
-            // Of every size, however it is rounded, as many times that by a power of two is the power.
-            (Arg::Float(by), from, to) => {
-                power(*by).is_some_and(|times| graph.symbols.mul(from, Dim::Fixed(times)).is_ok_and(|d| d == to))
-            }
-            _ => false,
-        };
-        if corners || is_of_sizes {
-            *scale = Arg::None;
-        }
-    }
-    graph.set_args(node, args.into(), Box::default());
-}
-
-/// A scale is a float, however it is written.
-#[allow(clippy::cast_precision_loss)] // Small.
-fn scale_of(arg: &Arg) -> Arg {
-    match arg {
-        Arg::Int(n) if n.unsigned_abs() <= 4096 => Arg::Float(*n as f64),
-        other => other.clone(),
-    }
-}
-
 /// Arguments that go by name, in their places, where nothing is left out between them.
 fn by_place(graph: &mut Graph, registry: &Registry, node: NodeId) {
     let Some(operator) = registry.operator_of(graph, node) else { return };
@@ -344,19 +288,6 @@ fn without_buffer(graph: &mut Graph, node: NodeId) {
         let args = [gradient.clone(), Arg::Node(*own), Arg::Node(*own)];
         graph.set_args(node, args.into(), Box::default());
     }
-}
-
-/// The sizes that are said from a place on; none where one of them is a symbol.
-fn said(sizes: &Arg, from: usize) -> Vec<Dim> {
-    let fixed = |size: &Arg| if let Arg::Int(n) = size { Some(Dim::Fixed(*n)) } else { None };
-    sizes.items().and_then(|all| all.iter().skip(from).map(fixed).collect()).unwrap_or_default()
-}
-
-/// A small power of two, from one on.
-#[allow(clippy::cast_possible_truncation)] // Small.
-fn power(scale: f64) -> Option<i64> {
-    let whole = (scale.fract() == 0.0 && (1.0..=4096.0).contains(&scale)).then_some(scale as i64)?;
-    (whole.count_ones() == 1).then_some(whole)
 }
 
 /// Every dimension by its number, and the correction that nobody gave.
@@ -596,87 +527,6 @@ fn of_truths(graph: &mut Graph, node: NodeId, logical: &str) {
     }
 }
 
-/// Up to there every integer is a number of single precision, from which narrower ones are rounded.
-const WHOLE: f64 = 16_777_216.0;
-
-/// Whole numbers beside floats as integers: an operator of PyTorch converts both to the floats that it computes with.
-fn with_whole_numbers(graph: &mut Graph, registry: &Registry, node: NodeId) {
-    let Some(operator) = registry.operator_of(graph, node).filter(|o| &*o.schema.namespace == "aten") else { return };
-    let is_float = |ty: &ValueType| ty.as_tensor().is_some_and(|t| t.dtype.is_float());
-    let is_numeric = |n: NodeId| graph.ty(n).as_tensor().is_none() || is_float(graph.ty(n));
-    let gives = |t: &ValueType| is_float(t) || t.as_tensor().is_some_and(|t| t.dtype == Dtype::Bool);
-    // Truths of integers beside a float are of these as floats.
-    let names_whole = |a: &Arg| matches!(a, Arg::Float(v) if whole(*v).is_some());
-    let named = graph.kwargs(node).iter().map(|(_, a)| a);
-    if !graph.args(node).iter().chain(named).any(names_whole) {
-        return;
-    }
-    if !gives(graph.ty(node)) || !is_float(graph.ty(node)) && !graph.operands(node).all(is_numeric) {
-        return;
-    }
-    // A number in the place of a tensor is one beside it, too.
-    let takes =
-        |p: Option<&Param>| p.is_some_and(|p| matches!(p.ty.base, Base::Scalar | Base::Tensor) && !p.ty.is_list());
-    let (mut args, mut kwargs) = (graph.args(node).to_vec(), graph.kwargs(node).to_vec());
-    let params = &operator.schema.params;
-    let by_place = args.iter_mut().enumerate().filter(|(place, _)| takes(params.get(*place))).map(|(_, arg)| arg);
-    let by_name = kwargs.iter_mut().filter(|(key, _)| {
-        let name = graph.texts.text(*key);
-        takes(params.iter().find(|p| *p.name == *name))
-    });
-    let mut any = false;
-    for arg in by_place.chain(by_name.map(|(_, arg)| arg)) {
-        if let Arg::Float(v) = arg
-            && let Some(whole) = whole(*v)
-        {
-            *arg = Arg::Int(whole);
-            any = true;
-        }
-    }
-    let target = graph.target(node).to_string();
-    if any && registry.infer(graph, &target, &args, &kwargs).is_ok_and(|ty| ty == *graph.ty(node)) {
-        graph.set_args(node, args.into(), kwargs.into());
-    }
-}
-
-/// A float as the integer that it is: zero below zero is none.
-#[allow(clippy::cast_possible_truncation)] // Whole and small.
-fn whole(v: f64) -> Option<i64> {
-    let is_whole = v.fract() == 0.0 && v.abs() <= WHOLE && !(v == 0.0 && v.is_sign_negative());
-    is_whole.then_some(v as i64)
-}
-
-/// Integers of 64 bits that are counted one by one: how many, or from where to where, and nothing that is a default.
-fn one_by_one(graph: &mut Graph, node: NodeId) {
-    let Some(ty) = graph.ty(node).as_tensor().filter(|t| t.dtype == Dtype::I64) else { return };
-    let device = ty.device.clone();
-    let (from, to) = match (graph.target(node), graph.args(node)) {
-        (COUNTED, [to]) => (Arg::Int(0), to.clone()),
-        (COUNTED_FROM, [from, to]) | (COUNTED_BY, [from, to] | [from, to, Arg::Int(1)]) => (from.clone(), to.clone()),
-        _ => return,
-    };
-    let is_whole = |a: &Arg| match a {
-        Arg::Int(_) => true,
-        Arg::Node(n) => matches!(graph.ty(*n), ValueType::SymInt(_)),
-        _ => false,
-    };
-    // What is pinned or laid out otherwise is another tensor; the result's type says where it is.
-    let is_plain = |(key, value): &(StrId, Arg)| match (graph.texts.text(*key), value) {
-        ("dtype" | "device", _) | ("layout" | "pin_memory", Arg::None) | ("pin_memory", Arg::Bool(false)) => true,
-        ("layout", Arg::Layout(layout)) => *layout == Layout::Strided,
-        _ => false,
-    };
-    if !is_whole(&from) || !is_whole(&to) || !graph.kwargs(node).iter().all(is_plain) {
-        return;
-    }
-    let (target, args) = if from == Arg::Int(0) { (COUNTED, vec![to]) } else { (COUNTED_FROM, vec![from, to]) };
-    let named = [("dtype", Arg::Dtype(Dtype::I64)), ("device", Arg::Device(device))];
-    let kwargs: Vec<(StrId, Arg)> = named.into_iter().map(|(k, v)| (graph.texts.intern(k), v)).collect();
-    graph.set_args(node, args.into(), kwargs.into());
-    let target = graph.texts.intern(target);
-    graph.set_target(node, target);
-}
-
 /// Only where what is asked stands first and nothing goes by keyword.
 fn without_message(graph: &mut Graph, node: NodeId) {
     let ([asked, _], []) = (graph.args(node), graph.kwargs(node)) else { return };
@@ -684,42 +534,6 @@ fn without_message(graph: &mut Graph, node: NodeId) {
     graph.set_args(node, args.into(), Box::default());
     let target = graph.texts.intern(ASSERTION);
     graph.set_target(node, target);
-}
-
-/// Sizes in the place of scales. A kernel divides one by the scale, or the sizes by each other.
-fn by_sizes(graph: &mut Graph, node: NodeId) {
-    let mut args = graph.args(node).to_vec();
-    let (Some(Arg::Node(x)), Some(Arg::None), Some(scales)) =
-        (args.first(), args.get(1), args.last().and_then(|a| Some(a.items()?.to_vec())))
-    else {
-        return;
-    };
-    let sizes_of = |n: NodeId| -> Option<Vec<i64>> {
-        graph.ty(n).as_tensor()?.sizes.iter().skip(2).map(|d: &Dim| d.fixed()).collect()
-    };
-    let (Some(from), Some(to)) = (sizes_of(*x), sizes_of(node)) else { return };
-    let fits = |((from, to), scale): ((&i64, &i64), &Arg)| matches!(scale, Arg::Float(s) if is_ratio(*from, *to, *s));
-    if !graph.kwargs(node).is_empty() || scales.len() != from.len() || !from.iter().zip(&to).zip(&scales).all(fits) {
-        return;
-    }
-    if let Some(sizes) = args.get_mut(1) {
-        *sizes = Arg::List(to.into_iter().map(Arg::Int).collect());
-    }
-    if let Some(scales) = args.last_mut() {
-        *scales = Arg::None;
-    }
-    graph.set_args(node, args.into(), Box::default());
-}
-
-/// Whether a scale takes one size to the other, exactly. Then one by the scale and the one size by the other are one number: the kernel rounds it to
-/// single precision, the first by way of double precision, which a quotient of numbers of 24 bits survives unchanged (53 are at least twice that and two).
-fn is_ratio(from: i64, to: i64, scale: f64) -> bool {
-    const EXACT: std::ops::Range<i64> = 1..1 << 24;
-    // A number of so few digits times a size loses none.
-    let is_short = scale > 0.0 && scale <= 4096.0 && (scale * 65536.0).fract() == 0.0;
-    #[allow(clippy::cast_precision_loss, clippy::float_cmp)] // Below 2^24.
-    let takes = |from: i64, to: i64| from as f64 * scale == to as f64;
-    is_short && EXACT.contains(&from) && EXACT.contains(&to) && takes(from, to)
 }
 
 fn without_check(graph: &mut Graph, node: NodeId) {
@@ -894,19 +708,5 @@ mod tests {
         };
         assert!(gradient("npu:0").contains("(g, x, x)"), "{}", gradient("npu:0"));
         assert!(gradient("cpu").contains("(g, x, b)"), "{}", gradient("cpu"));
-    }
-
-    #[test]
-    fn only_short_numbers_that_take_one_size_to_the_other_are_ratios() {
-        assert!(is_ratio(4, 8, 2.0) && is_ratio(4, 2, 0.5) && is_ratio(3, 3, 1.0));
-        assert!(is_ratio(4, 12, 3.0) && is_ratio(2, 5, 2.5) && is_ratio(4, 6, 1.5));
-        assert!(!is_ratio(4, 9, 2.0) && !is_ratio(4, 6, 1.7) && !is_ratio(4, 8, -2.0));
-        // The product is five only because it is rounded.
-        assert!(!is_ratio(3, 5, 5.0 / 3.0) && !is_ratio(1 << 24, 1 << 25, 2.0));
-        for (size, times) in (1_i64..2000).flat_map(|size| [3_i64, 5, 7, 9].map(|times| (size, times))) {
-            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // As the kernel does.
-            let (by_scale, by_sizes) = ((1.0 / times as f64) as f32, size as f32 / (size * times) as f32);
-            assert!(by_scale.to_bits() == by_sizes.to_bits(), "{size} {times}");
-        }
     }
 }
