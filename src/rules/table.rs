@@ -62,6 +62,8 @@ pub enum Meaning {
     RunningProduct,
     /// The greatest, or the least, of what stands before and here along a dimension, of integers and over the reals, and where it stands.
     RunningExtreme(Fold),
+    /// The one in the middle of a dimension, of few over the reals, and where it stands.
+    Median,
     /// The mean over a window, over the reals.
     Pooling,
     /// Products summed over labels, over the reals.
@@ -237,6 +239,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (RunningProduct, &["aten.cumprod.default"]),
     (RunningExtreme(Fold::Most), &["aten.cummax.default"]),
     (RunningExtreme(Fold::Least), &["aten.cummin.default"]),
+    (Median, &["aten.median.dim"]),
     (Pooling, &["aten.avg_pool2d.default", "aten._adaptive_avg_pool2d.default"]),
     (Contraction, &["aten.einsum.default"]),
     (Diagonal, &["aten.diag_embed.default"]),

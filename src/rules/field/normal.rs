@@ -141,6 +141,7 @@ impl Field<'_> {
         };
         let holds = |found: Option<bool>| found == Some(true);
         let (bare_a, bare_b) = (Self::of_numbers(e, a)?, Self::of_numbers(e, b)?);
+        let (bare_a, bare_b) = (e.labels_apart(bare_a)?, e.labels_apart(bare_b)?);
         let asks = (bare_a, bare_b) != (a, b);
         let bends = asks || Self::has_signs(e, &[a, b]) || Self::chooses_by_order(e, &[a, b]);
         if !bends || !holds(hides_no_nan(e, a, b)) || !holds(is_turned_by_no_nan(e, a, b)) {
