@@ -128,6 +128,8 @@ pub enum Write {
     Put,
     /// At places along one dimension; a tensor, or one number, and whether it is added.
     Scatter { adds: bool },
+    /// At places along one dimension, as the greatest or the least of what stood there and all that lead there.
+    Reduced,
     /// At rows, added up.
     Rows,
     /// Along one dimension, each times a number, added up.
@@ -264,6 +266,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Written(Write::Put), &["aten.index_put.default"]),
     (Written(Write::Scatter { adds: false }), &["aten.scatter.src", "aten.scatter.value"]),
     (Written(Write::Scatter { adds: true }), &["aten.scatter_add.default"]),
+    (Written(Write::Reduced), &["aten.scatter_reduce.two"]),
     (Written(Write::Rows), &["aten.embedding_dense_backward.default"]),
     (Written(Write::Multiples), &["aten.index_add.default"]),
     (Columns, &["aten.im2col.default"]),

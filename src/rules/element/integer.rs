@@ -348,8 +348,8 @@ impl Elements {
                     return self.index_value(dtype, left);
                 }
                 let a = match self.number(*b).filter(|by| *by > 1 && by.count_ones() == 1) {
-                    Some(by) if self.integers_of(*a).is_none() => self.lowest_bits(dtype, *a, by)?,
-                    _ => *a,
+                    Some(by) => self.lowest_bits(dtype, *a, by)?.unwrap_or(*a),
+                    None => *a,
                 };
                 let quotient = self.divided_down(dtype, a, *b)?;
                 let multiple = self.integer_op(Op::Mul, dtype, &[quotient, *b])?;
@@ -486,11 +486,12 @@ impl Elements {
                 };
                 let Some(over) = self.divided_by_range(dtype, x, by)? else {
                     let sum = matches!(self.expr(x)?.form, Form::Poly(_)) && wrapped(dtype, by) == Some(by);
-                    if !sum || self.integers_of(x).is_some() {
+                    if !sum {
                         continue;
                     }
+                    let Some(low) = self.lowest_bits(dtype, x, by)? else { continue };
                     let by = self.integer(dtype, by)?;
-                    return self.integer_op(Op::Rem, dtype, &[x, by]).map(Some);
+                    return self.integer_op(Op::Rem, dtype, &[low, by]).map(Some);
                 };
                 let by = self.integer(dtype, by)?;
                 let multiple = self.integer_op(Op::Mul, dtype, &[over, by])?;
@@ -610,9 +611,10 @@ impl Elements {
 }
 
 impl Elements {
-    /// Returns a sum that leaves the same, divided by a power of two: each factor as near to 0 as may be, and nothing masked of which the lowest bits are left.
-    fn lowest_bits(&mut self, dtype: Dtype, x: ExprId, by: i64) -> Option<ExprId> {
-        let low = by.checked_sub(1)?;
+    /// Returns a sum that leaves the same, divided by a power of two: each factor as near to 0 as may be, and nothing masked of which the lowest bits are left; `None`
+    /// within where nothing is masked in a sum that does not wrap around.
+    fn lowest_bits(&mut self, dtype: Dtype, x: ExprId, by: i64) -> Option<Option<ExprId>> {
+        let (low, mut masked) = (by.checked_sub(1)?, false);
         let mut out = Sum::default();
         for (product, factor) in self.as_sum(x)? {
             let mut term = Sum::default();
@@ -625,10 +627,15 @@ impl Elements {
                         (_, true) => p,
                         _ => break,
                     };
+                    masked = true;
                 }
                 term = multiplied(&term, &self.as_sum(kid)?)?;
             }
             add(&mut out, &term, 1);
+        }
+        let known = self.integers_of(x);
+        if known.is_some_and(|(least, most)| !masked || least >= 0 && most < by) {
+            return Some(None);
         }
         for factor in out.values_mut() {
             let left = factor.checked_rem_euclid(by)?;
@@ -638,7 +645,7 @@ impl Elements {
         if found != x {
             self.by("lowest-bits");
         }
-        Some(found)
+        Some(Some(found))
     }
 
     /// Whether one integer is less than another, by what sums that surely do not wrap around do not have in common: without a factor of all, each part on
