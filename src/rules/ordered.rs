@@ -2,7 +2,9 @@
 //!
 //! ## What it says
 //! Where a call says at which places along a dimension the elements that it gives stand, the elements at these places are those. The greatest of
-//! integers, and of floats over the reals, is the one that stands where the greatest does. Of what is 1 at one place and 0 at the others that place is where the greatest stands.
+//! integers, and of floats over the reals, is the one that stands where the greatest does. Where what is looked for belongs in a row that surely rises (of numbers that are known, of sums of
+//! integers that are not negative up to each place) is how many of the row are less, or at most as large. Of what is 1 at one place and 0 at the others that place is where the greatest stands.
+//! Over the reals the one in the middle of few is told by the greater and the lesser of them.
 //!
 //! ## When it is wrong
 //! Along another dimension, or of another tensor, the same places hold other elements. Of zeros of both signs `amax` gives one or the other, `max.dim` the one
@@ -22,6 +24,9 @@ use crate::term::term::Token;
 
 /// In how long a row of numbers something is looked for.
 const MOST_COUNTED: i64 = 256;
+
+/// Of how many the one in the middle is written out.
+const FEW: i64 = 5;
 
 /// How a dimension is put in order, and which place of it is asked for.
 #[derive(Clone, Copy)]
@@ -43,7 +48,9 @@ impl Speaker<'_> {
         else {
             return None;
         };
-        self.rises(&row, *count).filter(|rises| *rises)?;
+        if !self.is_running_sum(&row)? {
+            self.rises(&row, *count).filter(|rises| *rises)?;
+        }
         let level = self.e.highest_level(row.expr).max(self.e.highest_level(x.expr)).map_or(0, |l| l.saturating_add(1));
         let place = self.e.place(Place::Bound(level, Dim::Fixed(*count)));
         let one = self.at(&row, SmallVec::from_elem(place, 1))?;
@@ -54,6 +61,21 @@ impl Speaker<'_> {
         let each = self.e.op(Op::Cast, Dtype::I64, &[below])?;
         let sum = self.e.reduced(Fold::Sum, level, &[Dim::Fixed(*count)], each)?;
         self.e.op(Op::Cast, c.result.dtype, &[sum])
+    }
+
+    /// Whether a row surely holds sums of integers that are not negative, each up to its place, that do not wrap around.
+    fn is_running_sum(&mut self, row: &Array) -> Option<bool> {
+        let expr = self.e.expr(row.expr)?.clone();
+        let (Form::Reduce(Fold::Sum, ..), [body]) = (&expr.form, expr.kids.as_slice()) else { return Some(false) };
+        let Some((Op::Choose, &[reached, one, zero])) = self.e.op_of(*body) else { return Some(false) };
+        let Form::AtLeastZero(over) = self.e.expr(reached)?.form else { return Some(false) };
+        let own = |place: &Place| matches!(place, Place::Var(0, _));
+        let rises = self.e.linear(over).terms.iter().any(|(p, by)| own(p) && by.fixed().is_some_and(|by| by > 0));
+        let deep = self.e.linear(over).terms.iter().any(|(p, _)| !matches!(p, Place::Var(..) | Place::Bound(..)));
+        let places = self.e.below(one).into_iter().filter_map(|id| self.e.expr(id)).flat_map(|x| self.e.places_of(x));
+        let changes = places.collect::<Vec<_>>().iter().any(|p| own(p) || matches!(p, Place::Data(_)));
+        let never = self.e.integers_of(one).is_some_and(|(low, _)| low >= 0) && self.e.number(zero) == Some(0);
+        Some(rises && !deep && !changes && never && self.e.integers_of(row.expr).is_some())
     }
 
     /// Whether the numbers of a row are known, and none is below the one before.
@@ -71,6 +93,28 @@ impl Speaker<'_> {
             last = number;
         }
         Some(true)
+    }
+
+    /// The one in the middle of a dimension of few, the lower one of two: NaN where any is, as the greater and the lesser of some are.
+    pub(super) fn median_of_few(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
+        let (x, to) = (c.array(0)?.clone(), c.result.dtype);
+        let dim = match c.named("dim")? {
+            Arg::Int(d) if !x.sizes.is_empty() && x.dtype == to => self.axis(&Arg::Int(*d), x.sizes.len())?,
+            _ => return None,
+        };
+        let count = x.sizes.get(dim)?.fixed().filter(|n| (1..=FEW).contains(n))?;
+        let mut at = self.vars(&c.result.sizes);
+        if c.named("keepdim") != Some(&Arg::Bool(true)) {
+            let zero = self.e.at(Dim::Fixed(0));
+            (dim <= at.len()).then(|| at.insert(dim, zero))?;
+        }
+        let mut all = Vec::new();
+        for k in 0..count {
+            *at.get_mut(dim)? = self.e.at(Dim::Fixed(k));
+            all.push(self.at(&x, at.clone())?);
+        }
+        let middle = usize::try_from(count.checked_sub(1)?.checked_div(2)?).ok()?;
+        self.e.at_place_of_few(to, &all, middle)
     }
 
     /// The elements of a dimension in order: NaN is the greatest.

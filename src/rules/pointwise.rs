@@ -112,7 +112,8 @@ impl Speaker<'_> {
             Meaning::RunningExtreme(fold) if (self.over_reals || !to.is_float()) && c.item == Some(0) => {
                 self.running_extreme(c, fold)
             }
-            Meaning::RunningProduct | Meaning::RunningExtreme(_) => None,
+            Meaning::Median if self.over_reals && to.is_float() && c.item == Some(0) => self.median_of_few(c),
+            Meaning::RunningProduct | Meaning::RunningExtreme(_) | Meaning::Median => None,
             Meaning::Variance | Meaning::Convolution | Meaning::Contraction | Meaning::Pooling | Meaning::Running => {
                 None
             }

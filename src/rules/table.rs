@@ -62,6 +62,8 @@ pub enum Meaning {
     RunningProduct,
     /// The greatest, or the least, of what stands before and here along a dimension, of integers and over the reals, and where it stands.
     RunningExtreme(Fold),
+    /// The one in the middle of a dimension, of few over the reals, and where it stands.
+    Median,
     /// The mean over a window, over the reals.
     Pooling,
     /// Products summed over labels, over the reals.
@@ -126,6 +128,8 @@ pub enum Write {
     Put,
     /// At places along one dimension; a tensor, or one number, and whether it is added.
     Scatter { adds: bool },
+    /// At places along one dimension, as the greatest or the least of what stood there and all that lead there.
+    Reduced,
     /// At rows, added up.
     Rows,
     /// Along one dimension, each times a number, added up.
@@ -237,6 +241,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (RunningProduct, &["aten.cumprod.default"]),
     (RunningExtreme(Fold::Most), &["aten.cummax.default"]),
     (RunningExtreme(Fold::Least), &["aten.cummin.default"]),
+    (Median, &["aten.median.dim"]),
     (Pooling, &["aten.avg_pool2d.default", "aten._adaptive_avg_pool2d.default"]),
     (Contraction, &["aten.einsum.default"]),
     (Diagonal, &["aten.diag_embed.default"]),
@@ -261,6 +266,7 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (Written(Write::Put), &["aten.index_put.default"]),
     (Written(Write::Scatter { adds: false }), &["aten.scatter.src", "aten.scatter.value"]),
     (Written(Write::Scatter { adds: true }), &["aten.scatter_add.default"]),
+    (Written(Write::Reduced), &["aten.scatter_reduce.two"]),
     (Written(Write::Rows), &["aten.embedding_dense_backward.default"]),
     (Written(Write::Multiples), &["aten.index_add.default"]),
     (Columns, &["aten.im2col.default"]),

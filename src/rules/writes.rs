@@ -3,7 +3,7 @@
 //! ## What it says
 //! Element `p` of the values is written at `i(p)`. Where `i` is arithmetic that one place at most leads to, `p` is solved for: at `y` stands the value of
 //! that `p` where there is one and all other indices are those of `y`, else what stood there. Where one number is written by many, it stands where any
-//! is. Where values are added, at `y` stands what stood there and the sum of all that lead there, each times the number by which they are added.
+//! is. Where values are added, at `y` stands what stood there and the sum of all that lead there, each times the number by which they are added; where the greatest is kept, that of what stood there and of all that lead there.
 //!
 //! ## When it is wrong
 //! Where two places lead to one, which value is the last is the kernel's: values that differ with such a place are not looked into. Sums of floats are rounded
@@ -25,6 +25,17 @@ type Index = SmallVec<[IndexId; 4]>;
 const ZERO: Dim = Dim::Fixed(0);
 const ONE: Dim = Dim::Fixed(1);
 
+/// What becomes of several values that lead to one place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joined {
+    /// One of them stands there.
+    One,
+    /// They are added to what stood there.
+    Added,
+    /// The greatest or the least of them and of what stood there.
+    Extreme(Fold),
+}
+
 /// What a call writes, and where, by dimensions of its own: `Bound(level), Bound(level + 1), ...`.
 struct Written {
     /// What stood there, at the index of the result.
@@ -34,7 +45,7 @@ struct Written {
     /// One index for each dimension of the result.
     at: Vec<IndexId>,
     value: ExprId,
-    adds: bool,
+    joined: Joined,
 }
 
 /// Dimensions of a write, solved for.
@@ -53,13 +64,22 @@ impl Speaker<'_> {
     pub(super) fn written(&mut self, c: &Said<'_, '_>, write: Write) -> Option<ExprId> {
         let w = match write {
             Write::Put => self.put(c)?,
-            Write::Scatter { adds } => self.scattered_at(c, adds)?,
+            Write::Scatter { adds } => self.scattered_at(c, if adds { Joined::Added } else { Joined::One })?,
+            Write::Reduced => {
+                let fold = match c.arg(4) {
+                    Arg::Str(name) if &**name == "amax" => Fold::Most,
+                    Arg::Str(name) if &**name == "amin" => Fold::Least,
+                    _ => return None,
+                };
+                (c.named("include_self") == Some(&Arg::Bool(true))).then_some(())?;
+                self.scattered_at(c, Joined::Extreme(fold))?
+            }
             Write::Rows => self.rows(c)?,
             Write::Multiples => self.multiples(c)?,
         };
         let to = c.result.dtype;
         let sums = width(to).is_some_and(|w| w > 1) || self.over_reals && matches!(to, Dtype::F32 | Dtype::F64);
-        if w.adds && !sums || self.e.dtype(w.value) != Some(to) {
+        if w.joined != Joined::One && !sums || self.e.dtype(w.value) != Some(to) {
             return None;
         }
         // Dimensions that run take the first names again: all own ones are replaced at once.
@@ -89,7 +109,16 @@ impl Speaker<'_> {
     /// What stands at a place that a write may lead to.
     fn joined_with(&mut self, w: &Written, solved: &Solved, level: u32, hits: ExprId, value: ExprId) -> Option<ExprId> {
         let to = self.e.dtype(value)?;
-        if !w.adds {
+        if let Joined::Extreme(fold) = w.joined {
+            let op = if fold == Fold::Most { Op::Max } else { Op::Min };
+            let mut end = self.e.op(Op::Choose, to, &[hits, value, w.old])?;
+            if !solved.open.is_empty() {
+                solved.open.iter().all(|size| self.e.at_most(ONE, *size)).then_some(())?;
+                end = self.e.reduced(fold, level, &solved.open, end)?;
+            }
+            return self.e.op(op, to, &[w.old, end]);
+        }
+        if w.joined == Joined::One {
             let hits = match solved.open.as_slice() {
                 [] => hits,
                 _ if self.e.highest_level(value).is_some_and(|l| l >= level) => return None,
@@ -303,7 +332,14 @@ impl Speaker<'_> {
         }
         let place = self.repeated(&values, &sizes, &names)?;
         let value = self.at(&values, place)?;
-        Some(Written { old: old.expr, level, sizes, at, value, adds: *adds })
+        Some(Written {
+            old: old.expr,
+            level,
+            sizes,
+            at,
+            value,
+            joined: if *adds { Joined::Added } else { Joined::One },
+        })
     }
 
     /// Returns the sizes to which several arrays are repeated.
@@ -340,7 +376,7 @@ impl Speaker<'_> {
     }
 
     /// `scatter`: each element of the indices says the place along one dimension.
-    fn scattered_at(&mut self, c: &Said<'_, '_>, adds: bool) -> Option<Written> {
+    fn scattered_at(&mut self, c: &Said<'_, '_>, joined: Joined) -> Option<Written> {
         let (old, index) = (c.array(0)?.clone(), c.array(2)?.clone());
         let dim = self.axis(c.arg(1), old.sizes.len())?;
         if index.sizes.len() != old.sizes.len() || old.sizes.is_empty() {
@@ -362,7 +398,7 @@ impl Speaker<'_> {
             }
             None => self.constant(c, c.arg(3), old.dtype, false)?,
         };
-        Some(Written { old: old.expr, level, sizes: index.sizes.to_vec(), at, value, adds })
+        Some(Written { old: old.expr, level, sizes: index.sizes.to_vec(), at, value, joined })
     }
 
     /// `index_add` by another `alpha` than 1, which is `index_put`.
@@ -386,7 +422,7 @@ impl Speaker<'_> {
         *at.get_mut(dim)? = self.wrapped_index(found, *old.sizes.get(dim)?)?;
         let value = self.at(&source, names)?;
         let value = self.e.op(Op::Mul, to, &[value, factor])?;
-        Some(Written { old: old.expr, level, sizes: source.sizes.to_vec(), at, value, adds: true })
+        Some(Written { old: old.expr, level, sizes: source.sizes.to_vec(), at, value, joined: Joined::Added })
     }
 
     /// The gradient of a table whose rows were read: those of each row are added up.
@@ -408,6 +444,6 @@ impl Speaker<'_> {
             let is_padding = self.e.op(Op::Eq, Dtype::Bool, &[found, padding])?;
             value = self.e.op(Op::Choose, given.dtype, &[is_padding, zero, value])?;
         }
-        Some(Written { old: zero, level, sizes: given.sizes.to_vec(), at, value, adds: true })
+        Some(Written { old: zero, level, sizes: given.sizes.to_vec(), at, value, joined: Joined::Added })
     }
 }

@@ -34,6 +34,8 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, diagonal, &["aten.diagonal_backward.default"]),
     (Exact, trace, &["aten.trace_backward.default"]),
     (Real, index_select, &["aten.index_select_backward.default"]),
+    (Exact, gather, &["aten.gather_backward.default"]),
+    (Exact, embedding, &["aten.embedding_backward.default"]),
     (Real, unfold, &["aten.unfold_backward.default"]),
     (Exact, selected, &["aten.value_selecting_reduction_backward.default"]),
 ];
@@ -284,6 +286,18 @@ fn index_select(b: &Builder<'_>) -> Made {
     let g = b.t(0)?;
     let zeros = b.full(g, b.sizes(1), 0, g.dtype());
     done![zeros.call("index_add", args![b.arg(2), b.t(3)?, g])]
+}
+
+fn gather(b: &Builder<'_>) -> Made {
+    let (g, x) = (b.t(0)?, b.t(1)?);
+    b.only(!b.flag(4)?, "a sparse gradient")?;
+    let zeros = b.full(g, x.shape(), 0, g.dtype());
+    done![zeros.call("scatter_add", args![b.arg(2), b.t(3)?, g])]
+}
+
+fn embedding(b: &Builder<'_>) -> Made {
+    b.only(!b.flag(5)?, "a sparse gradient")?;
+    done![b.op("embedding_dense_backward", args![b.t(0)?, b.t(1)?, b.arg(2), b.arg(3), b.arg(4)])]
 }
 
 /// Every window's element is added where it was read.

@@ -145,6 +145,13 @@ fn averaged<'b>(b: &'b Builder<'_>, dims: usize, average: Averages<'b>) -> Made 
         let axis = signed(k).saturating_sub(signed(dims));
         let (own, length) = (x.fixed(axis)?, g.fixed(axis)?);
         b.only(own > 0 && length > 0, "an empty dimension")?;
+        if let Some(times) = tiles(b, k, dims, own, length)? {
+            g = g.call("repeat_interleave.self_int", args![times, axis]);
+            let summed = b.operator().schema.param_index("divisor_override").is_some()
+                && b.opt_int("divisor_override")?.is_some();
+            g = if summed { g } else { g / times };
+            continue;
+        }
         let unit = b.op("eye.default", args![own; dtype = g.dtype(), device = device_of(g)]).unsqueeze(0);
         let matrix = average(b, k, dims, unit, length)?.squeeze(0);
         g = g.transpose(axis, -1).call("matmul", args![matrix.transpose(0, 1)]).transpose(axis, -1);
@@ -155,6 +162,19 @@ fn averaged<'b>(b: &'b Builder<'_>, dims: usize, average: Averages<'b>) -> Made 
         g = g / divisor;
     }
     done![g.to(dtype).contiguous()]
+}
+
+/// Returns how long windows are that stand one beside the other and leave nothing.
+fn tiles(b: &Builder<'_>, k: usize, dims: usize, own: i64, length: i64) -> Result<Option<i64>, CallFault> {
+    let times = own.checked_div(length).filter(|times| times.checked_mul(length) == Some(own));
+    if b.operator().schema.param_index("kernel_size").is_none() {
+        return Ok(times);
+    }
+    let kernel = b.ints_of("kernel_size", dims)?;
+    let stride = if b.ints("stride")?.is_empty() { kernel.clone() } else { b.ints_of("stride", dims)? };
+    let padding = b.ints_of("padding", dims)?;
+    let is = |list: &[i64], n: Option<i64>| n.is_some() && list.get(k).copied() == n;
+    Ok(times.filter(|_| is(&kernel, times) && is(&stride, times) && is(&padding, Some(0))))
 }
 
 /// Averages over windows, by the own length of each; sums where a divisor is given for all.

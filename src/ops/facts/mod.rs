@@ -27,6 +27,8 @@ pub enum Total {
     Alike,
     /// As [`Total::Plain`] without bool.
     Reals,
+    /// The same, where all tensor operands have one dtype.
+    AlikeReals,
     /// The same for floats alone, narrow ones included.
     AnyFloats,
     /// The same, where all tensor operands have one dtype.
@@ -60,7 +62,7 @@ impl Total {
         let plain = PLAIN.contains(&dtype);
         match self {
             Total::Plain | Total::Alike | Total::PlainWords | Total::Divisor | Total::Steps => Some(plain),
-            Total::Reals | Total::Powers => Some(plain && dtype != Dtype::Bool),
+            Total::Reals | Total::AlikeReals | Total::Powers => Some(plain && dtype != Dtype::Bool),
             Total::AnyFloats | Total::AlikeFloats | Total::OneShape => Some(plain && dtype.is_float()),
             Total::MaskedFloats => Some(plain && (dtype.is_float() || dtype == Dtype::Bool)),
             _ => None,
@@ -74,7 +76,9 @@ impl Total {
         let alike = match (self, floats.next()) {
             (Total::AlikeFloats | Total::OneShape | Total::MaskedFloats, Some(first)) => floats.all(|d| d == first),
             (Total::AlikeFloats | Total::OneShape | Total::MaskedFloats, None) => false,
-            (Total::Alike, _) => !dtypes.is_empty() && dtypes.windows(2).all(|pair| pair.first() == pair.last()),
+            (Total::Alike | Total::AlikeReals, _) => {
+                !dtypes.is_empty() && dtypes.windows(2).all(|pair| pair.first() == pair.last())
+            }
             _ => true,
         };
         Some(one && alike && dtypes.iter().all(|d| self.takes(*d) == Some(true)))
@@ -501,6 +505,7 @@ impl Facts {
             "total" if value == "plain" => self.total = Total::Plain,
             "total" if value == "plain-words" => self.total = Total::PlainWords,
             "total" if value == "alike" => self.total = Total::Alike,
+            "total" if value == "alike-reals" => self.total = Total::AlikeReals,
             "total" if value == "reals" => self.total = Total::Reals,
             "total" if value == "any-float" => self.total = Total::AnyFloats,
             "total" if value == "alike-float" => self.total = Total::AlikeFloats,

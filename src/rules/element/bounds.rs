@@ -358,6 +358,10 @@ fn of_operator(op: Op, each: &[(i64, i64)]) -> Option<(i64, i64)> {
             let by = u32::try_from(b.0).ok()?;
             Some((a.0.checked_shr(by)?, a.1.checked_shr(by)?))
         }
+        (Op::Shr, [a, b]) if a.0 >= 0 && b.0 >= 0 && b.1 < 63 => {
+            let (least, most) = (u32::try_from(b.0).ok()?, u32::try_from(b.1).ok()?);
+            Some((a.0.checked_shr(most)?, a.1.checked_shr(least)?))
+        }
         (Op::Abs, [a]) => {
             let (first, last) = (a.0.checked_abs()?, a.1.checked_abs()?);
             let least = if a.0 <= 0 && a.1 >= 0 { 0 } else { first.min(last) };

@@ -240,6 +240,11 @@ impl Elements {
                 return Some(if first { a } else { b });
             }
         }
+        if !dtype.is_float()
+            && let Some(moved) = self.bound_by_parts(op, dtype, a, b)?
+        {
+            return Some(moved);
+        }
         let unlike = matches!((self.float(a), self.float(b)), (Some(x), Some(y)) if x.partial_cmp(&y).is_some_and(|o| o.is_ne()));
         if unlike || self.is_firm(a) && self.is_firm(b) {
             let less = self.is_less(a, b)?;

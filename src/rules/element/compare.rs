@@ -486,6 +486,11 @@ impl Elements {
         if let Some(less) = self.greater_itself(op, a, b) {
             return Some(less);
         }
+        if op == Op::Lt
+            && let Some(less) = self.less_by_parts(dtype, a, b)?
+        {
+            return Some(less);
+        }
         if op == Op::Lt {
             return if a == b { self.truth(false) } else { self.raw(op, Dtype::Bool, &[a, b]) };
         }

@@ -256,7 +256,13 @@ impl Elements {
                         whole.terms.push((place, Dim::Fixed(c.checked_div(n)?)));
                         rest.terms.push((place, Dim::Fixed(c.checked_rem(n)?)));
                     }
-                    _ => rest.terms.push((place, c)),
+                    _ => match self.beyond_once(c, n) {
+                        Some(left) => {
+                            whole.terms.push((place, ONE));
+                            rest.terms.push((place, Dim::Fixed(left)));
+                        }
+                        None => rest.terms.push((place, c)),
+                    },
                 },
             }
         }
@@ -269,6 +275,15 @@ impl Elements {
             _ => rest.constant = Some(c),
         }
         Some((whole, rest))
+    }
+
+    /// Returns by which number a size is more than a divisor that is none: a step of one row and some columns.
+    fn beyond_once(&mut self, c: Dim, n: Dim) -> Option<i64> {
+        if n.fixed().is_some() || c.fixed().is_some() {
+            return None;
+        }
+        let minus = self.minus(n)?;
+        self.plus(c, minus)?.fixed().filter(|left| *left > 0)
     }
 
     /// Returns the common divisor of all coefficients and of `n`, where these are numbers.

@@ -5,7 +5,8 @@
 //! form. Of a sum that surely does not wrap around multiples of the divisor are divided, and a rest between 0 and the divisor is gone; a quotient of which the range holds
 //! one number is that. `x mod c` is `x -
 //! c * (x / c)`, rounded down; `(6 * x) / 30` is `x / 5` where nothing wraps around; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
-//! `-((x + n - 1) / n)`, where neither wraps around. The magnitude of what is surely at least 0 is that, of what is surely at most 0 its opposite. A quotient rounded down, and 1 more where a rest is left, is the quotient rounded up.
+//! `-((x + n - 1) / n)`, where neither wraps around. Of sums that surely do not wrap around one is less than, or the greater of, another as what they do not have in common is. What is left of a sum by
+//! a power of two is that of the lowest bits of all that it is made of, wrapping around or not. The magnitude of what is surely at least 0 is that, of what is surely at most 0 its opposite. A quotient rounded down, and 1 more where a rest is left, is the quotient rounded up.
 //!
 //! ## When it is wrong
 //! Division does not undo a product that wrapped around: `(x * 2) / 2` is not `x`. Rounded towards 0, a division is no shift for negative numbers. A
@@ -346,9 +347,13 @@ impl Elements {
                     let left = self.remainder(at, Dim::Fixed(by))?;
                     return self.index_value(dtype, left);
                 }
-                let quotient = self.divided_down(dtype, *a, *b)?;
+                let a = match self.number(*b).filter(|by| *by > 1 && by.count_ones() == 1) {
+                    Some(by) => self.lowest_bits(dtype, *a, by)?.unwrap_or(*a),
+                    None => *a,
+                };
+                let quotient = self.divided_down(dtype, a, *b)?;
                 let multiple = self.integer_op(Op::Mul, dtype, &[quotient, *b])?;
-                self.integer_op(Op::Sub, dtype, &[*a, multiple])
+                self.integer_op(Op::Sub, dtype, &[a, multiple])
             }
             (Op::And | Op::Or | Op::Xor, [a, b]) => {
                 let kids = [*a.min(b), *a.max(b)];
@@ -362,8 +367,19 @@ impl Elements {
                 }
             }
             (Op::Shr, [a, b]) => {
-                let by = self.number(*b).filter(|n| *n >= 0 && *n < i64::from(width(dtype).unwrap_or(0)))?;
+                let bits = i64::from(width(dtype).unwrap_or(0));
+                if self.number(*b).is_none() {
+                    // By an integer that is a number of bits.
+                    self.integers_of(*b).filter(|(low, high)| *low >= 0 && *high < bits)?;
+                    return self.raw(op, dtype, kids);
+                }
+                let by = self.number(*b).filter(|n| *n >= 0 && *n < bits)?;
                 let divisor = 1_i64.checked_shl(u32::try_from(by).ok()?).filter(|by| *by > 0);
+                let is_index = dtype == Dtype::I64 && matches!(self.expr(*a)?.form, Form::Index(_));
+                if let Some(by) = divisor.filter(|_| is_index) {
+                    let by = self.integer(dtype, by)?;
+                    return self.divided_down(dtype, *a, by);
+                }
                 if let Some(by) = divisor
                     && let Some(over) = self.divided_by_range(dtype, *a, by)?
                 {
@@ -468,7 +484,15 @@ impl Elements {
                 else {
                     continue;
                 };
-                let Some(over) = self.divided_by_range(dtype, x, by)? else { continue };
+                let Some(over) = self.divided_by_range(dtype, x, by)? else {
+                    let sum = matches!(self.expr(x)?.form, Form::Poly(_)) && wrapped(dtype, by) == Some(by);
+                    if !sum {
+                        continue;
+                    }
+                    let Some(low) = self.lowest_bits(dtype, x, by)? else { continue };
+                    let by = self.integer(dtype, by)?;
+                    return self.integer_op(Op::Rem, dtype, &[low, by]).map(Some);
+                };
                 let by = self.integer(dtype, by)?;
                 let multiple = self.integer_op(Op::Mul, dtype, &[over, by])?;
                 return self.integer_op(Op::Sub, dtype, &[x, multiple]).map(Some);
@@ -587,6 +611,124 @@ impl Elements {
 }
 
 impl Elements {
+    /// Returns a sum that leaves the same, divided by a power of two: each factor as near to 0 as may be, and nothing masked of which the lowest bits are left; `None`
+    /// within where nothing is masked in a sum that does not wrap around.
+    fn lowest_bits(&mut self, dtype: Dtype, x: ExprId, by: i64) -> Option<Option<ExprId>> {
+        let (low, mut masked) = (by.checked_sub(1)?, false);
+        let mut out = Sum::default();
+        for (product, factor) in self.as_sum(x)? {
+            let mut term = Sum::default();
+            term.insert(Product::new(), factor);
+            for mut kid in product {
+                while let Some((Op::And, &[p, q])) = self.op_of(kid).filter(|_| self.dtype(kid) == Some(dtype)) {
+                    let keeps = |mask: Option<i64>| mask.is_some_and(|m| m & low == low);
+                    kid = match (keeps(self.number(p)), keeps(self.number(q))) {
+                        (true, _) => q,
+                        (_, true) => p,
+                        _ => break,
+                    };
+                    masked = true;
+                }
+                term = multiplied(&term, &self.as_sum(kid)?)?;
+            }
+            add(&mut out, &term, 1);
+        }
+        let known = self.integers_of(x);
+        if known.is_some_and(|(least, most)| !masked || least >= 0 && most < by) {
+            return Some(None);
+        }
+        for factor in out.values_mut() {
+            let left = factor.checked_rem_euclid(by)?;
+            *factor = if left > by.checked_sub(left)? { left.checked_sub(by)? } else { left };
+        }
+        let found = self.of_sum(dtype, out)?;
+        if found != x {
+            self.by("lowest-bits");
+        }
+        Some(Some(found))
+    }
+
+    /// Whether one integer is less than another, by what sums that surely do not wrap around do not have in common: without a factor of all, each part on
+    /// the side on which it is added, and the number where it is not negative; `None` where that is how they stand.
+    pub(super) fn less_by_parts(&mut self, dtype: Dtype, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let sum = |e: &Self, x: ExprId| e.expr(x).is_some_and(|e| matches!(e.form, Form::Poly(_)));
+        if !sum(self, a) && !sum(self, b) || self.integers_of(a).is_none() || self.integers_of(b).is_none() {
+            return Some(None);
+        }
+        let mut over = self.as_sum(b)?;
+        for (product, factor) in self.as_sum(a)? {
+            let place = over.entry(product).or_insert(0);
+            let Some(left) = place.checked_sub(factor) else { return Some(None) };
+            *place = left;
+        }
+        over.retain(|_, factor| *factor != 0);
+        let number = over.remove(&Product::new()).unwrap_or(0);
+        if over.is_empty() {
+            self.by("compare-sums");
+            return self.truth(number > 0).map(Some);
+        }
+        let factor = over.values().fold(0, |g, v| crate::sym::gcd(g, v.unsigned_abs()));
+        let Some(factor) = i64::try_from(factor).ok().filter(|f| *f > 0) else { return Some(None) };
+        // The rest is above this number, an integer as it is.
+        let Some(least) = number.checked_neg().and_then(|n| n.checked_div_euclid(factor)) else { return Some(None) };
+        let (mut more, mut less) = (Sum::default(), Sum::default());
+        for (product, by) in over {
+            let by = by.checked_div(factor)?;
+            let Some(size) = by.checked_abs().filter(|size| wrapped(dtype, *size) == Some(*size)) else {
+                return Some(None);
+            };
+            if by > 0 {
+                more.insert(product, size)
+            } else {
+                less.insert(product, size)
+            };
+        }
+        let alone = more.is_empty() || less.is_empty();
+        let turned = !alone && least < 0;
+        let (mut below, mut above) = if turned { (more, less) } else { (less, more) };
+        let ends = match (turned, above.is_empty()) {
+            (true, _) => (least.checked_neg()?.checked_sub(1)?, 0),
+            (_, true) => (0, least.checked_neg()?),
+            _ => (least, 0),
+        };
+        for (side, number) in [(&mut below, ends.0), (&mut above, ends.1)] {
+            if wrapped(dtype, number) != Some(number) {
+                return Some(None);
+            }
+            side.insert(Product::new(), number);
+        }
+        let (below, above) = (self.of_sum(dtype, below)?, self.of_sum(dtype, above)?);
+        if (below, above) == (a, b) || self.integers_of(below).is_none() || self.integers_of(above).is_none() {
+            return Some(None);
+        }
+        self.by("compare-sums");
+        let found = self.compared(Op::Lt, below, above)?;
+        if turned { self.op(Op::Not, Dtype::Bool, &[found]).map(Some) } else { Some(Some(found)) }
+    }
+
+    /// The greater (lesser) of two sums that surely do not wrap around is that of what they do not have in common, and what they have.
+    pub(super) fn bound_by_parts(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        if self.number(a).is_some() || self.number(b).is_some() {
+            return Some(None);
+        }
+        let (mut first, mut second) = (self.as_sum(a)?, self.as_sum(b)?);
+        let common: Sum =
+            first.iter().filter(|(p, f)| second.get(*p) == Some(*f)).map(|(p, f)| (p.clone(), *f)).collect();
+        if common.is_empty() || self.integers_of(a).is_none() || self.integers_of(b).is_none() {
+            return Some(None);
+        }
+        first.retain(|p, _| !common.contains_key(p));
+        second.retain(|p, _| !common.contains_key(p));
+        let (first, second) = (self.of_sum(dtype, first)?, self.of_sum(dtype, second)?);
+        if self.integers_of(first).is_none() || self.integers_of(second).is_none() {
+            return Some(None);
+        }
+        self.by("bound-of-sums");
+        let bound = self.op(op, dtype, &[first, second])?;
+        let common = self.of_sum(dtype, common)?;
+        self.integer_op(Op::Add, dtype, &[bound, common]).map(Some)
+    }
+
     /// Whether an integer is what a division of another by a multiple of this divisor leaves.
     fn is_left_by(&self, a: ExprId, by: i64) -> bool {
         let Some(Expr { form: Form::Poly(products), kids, .. }) = self.expr(a) else { return false };

@@ -94,7 +94,7 @@ impl Elements {
     }
 
     /// The one of a few integers that stands at a place once they are in order: the least of the greatest of each `place + 1` of them.
-    pub(super) fn at_place_of_few(&mut self, dtype: Dtype, all: &[ExprId], place: usize) -> Option<ExprId> {
+    pub(in crate::rules) fn at_place_of_few(&mut self, dtype: Dtype, all: &[ExprId], place: usize) -> Option<ExprId> {
         let count = u32::try_from(place.checked_add(1)?).ok()?;
         let ends = 1_u32.checked_shl(u32::try_from(all.len()).ok().filter(|n| *n <= 5)?)?;
         let mut least: Option<ExprId> = None;

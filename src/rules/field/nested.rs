@@ -32,7 +32,11 @@ impl Field<'_> {
         let least = least_choices(choices, |chosen| holds(table, chosen));
         let dual = least_choices(choices, |chosen| !holds(table, choices.wrapping_sub(1) & !chosen));
         let names = |sets: &[u32]| sets.iter().map(|s| s.count_ones()).sum::<u32>();
-        if names(&least) <= names(&dual) {
+        // Of both ways alike, that of the numbers as they are and not of their opposites.
+        let opposite = |p: &Rc<Poly>| p.terms.first().is_some_and(|t| t.number < 0.0);
+        let falls = atoms.iter().filter(|p| opposite(p)).count();
+        let falls = falls > atoms.len().saturating_sub(falls);
+        if names(&least) < names(&dual) || names(&least) == names(&dual) && !falls {
             let mut each = Vec::new();
             for set in least {
                 each.push(Rc::new(self.least_of(&chosen(&atoms, set))?));

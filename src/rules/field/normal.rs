@@ -27,6 +27,8 @@ const UNROLLING: usize = 6000;
 const CASES: usize = 4;
 /// How many products two truths may have together.
 const TRUTHS: usize = 16;
+/// Of how many angles a sum is taken apart.
+const ANGLES: usize = 3;
 /// How deep choices are looked into that a number bounds.
 const BOUNDS: usize = 3;
 /// How many where bounds and magnitudes are choices: one comparison with a number often decides others.
@@ -117,7 +119,9 @@ impl Field<'_> {
     /// it is.
     pub fn equal_unrolled(e: &mut Elements, dtype: Dtype, a: ExprId, b: ExprId) -> Option<bool> {
         let few = [a, b].iter().map(|r| e.below(*r).len()).sum::<usize>() <= UNROLLED;
-        if !few || ![a, b].iter().any(|r| e.asks_reduced(*r)) {
+        // Of other lengths they are not the same places.
+        let [first, second] = [a, b].map(|r| e.lengths_reduced(r));
+        if !few || first == second && ![a, b].iter().any(|r| e.asks_reduced(*r)) {
             return Some(false);
         }
         // Most that is not equal is not so unrolled, too.
@@ -141,6 +145,7 @@ impl Field<'_> {
         };
         let holds = |found: Option<bool>| found == Some(true);
         let (bare_a, bare_b) = (Self::of_numbers(e, a)?, Self::of_numbers(e, b)?);
+        let (bare_a, bare_b) = (e.labels_apart(bare_a)?, e.labels_apart(bare_b)?);
         let asks = (bare_a, bare_b) != (a, b);
         let bends = asks || Self::has_signs(e, &[a, b]) || Self::chooses_by_order(e, &[a, b]);
         if !bends || !holds(hides_no_nan(e, a, b)) || !holds(is_turned_by_no_nan(e, a, b)) {
@@ -759,11 +764,27 @@ impl Field<'_> {
                 let inverse = self.power(&under, -1)?;
                 self.times(&over, &inverse)
             }
-            Real::Sin | Real::Cos if matches!(x.terms.as_slice(), [one] if one.number.abs() == 2.0) => {
-                self.of_double(function, &x)
-            }
-            Real::Tanh | Real::Erf | Real::Sin | Real::Cos => self.odd_or_even(function, &x),
+            Real::Sin | Real::Cos => self.of_angle(function, &x),
+            Real::Tanh | Real::Erf => self.odd_or_even(function, &x),
         }
+    }
+
+    /// Of a sum of few angles `sin(x + y)` is `sin(x) * cos(y) + cos(x) * sin(y)`, `cos(x + y)` is `cos(x) * cos(y) - sin(x) * sin(y)`.
+    fn of_angle(&mut self, function: Real, x: &Rc<Poly>) -> Option<Poly> {
+        let [first, rest @ ..] = x.terms.as_slice() else { return self.odd_or_even(function, x) };
+        if rest.is_empty() && first.number.abs() == 2.0 {
+            return self.of_double(function, x);
+        }
+        if rest.is_empty() || rest.len() >= ANGLES {
+            return self.odd_or_even(function, x);
+        }
+        let first = Rc::new(Poly { terms: vec![first.clone()], depth: x.depth });
+        let rest = Rc::new(Poly { terms: rest.to_vec(), depth: x.depth });
+        let other = if function == Real::Sin { Real::Cos } else { Real::Sin };
+        let (a, b) = (self.of_angle(function, &first)?, self.of_angle(Real::Cos, &rest)?);
+        let (c, d) = (self.of_angle(other, &first)?, self.of_angle(Real::Sin, &rest)?);
+        let (same, turned) = (self.times(&a, &b)?, self.times(&c, &d)?);
+        self.plus(&same, &turned, if function == Real::Sin { 1.0 } else { -1.0 })
     }
 
     /// `sin(2 * x)` is `2 * sin(x) * cos(x)`, `cos(2 * x)` is `1 - 2 * sin(x) * sin(x)`.

@@ -8,7 +8,7 @@
 //! Bit by bit, for the order of a sum is its kernel's. What is multiplied by 0 is gone, and its NaN with it: that is asked elsewhere. A place
 //! that may lie beside the dimension is 0 there. A greatest over no place is nothing: both parts must hold one.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
@@ -175,6 +175,16 @@ impl Elements {
             }),
             _ => false,
         })
+    }
+
+    /// Returns the lengths of dimensions over which floats are taken together.
+    pub(super) fn lengths_reduced(&self, root: ExprId) -> FxHashSet<Dim> {
+        let all = self.below(root).into_iter().filter_map(|id| self.expr(id)).filter(|x| x.dtype.is_float());
+        all.flat_map(|expr| match &expr.form {
+            Form::Reduce(_, _, sizes) => sizes.to_vec(),
+            _ => Vec::new(),
+        })
+        .collect()
     }
 
     fn unrolled_where(&mut self, root: ExprId, of: fn(Dtype) -> bool) -> Option<ExprId> {

@@ -21,7 +21,10 @@ impl Field<'_> {
     /// One number in front.
     pub(super) fn sqrt(&mut self, x: &Poly) -> Option<Poly> {
         // The root of the greatest is the greatest root.
-        if let Some((number, kids)) = self.greatest_above_zero(x)? {
+        let above = self.greatest_above_zero(x)?;
+        let filled = |kids: &[Rc<Poly>]| kids.iter().all(|kid| !kid.terms.is_empty());
+        let never = self.greatest_never_negative(x)?.filter(|(_, kids)| filled(kids));
+        if let Some((number, kids)) = above.or(never) {
             let mut roots = Vec::new();
             for kid in kids {
                 roots.push(Rc::new(self.sqrt(&kid)?));
@@ -36,13 +39,29 @@ impl Field<'_> {
         let inner = self.plus(&Poly::default(), x, 1.0 / lead)?;
         let root = match inner.terms.as_slice() {
             [one] => self.root_of_product(one, x.depth)?,
-            _ => Self::call(Function::Sqrt, vec![Rc::new(inner)])?,
+            _ => self.root_of_sum(inner)?,
         };
         self.plus(&Poly::default(), &root, lead.sqrt())
     }
 
-    /// Returns the kids of the greatest of some that are never negative, one of them a number above 0, and the number in front.
-    pub(super) fn greatest_above_zero(&mut self, p: &Poly) -> Option<Option<(f64, Vec<Rc<Poly>>)>> {
+    /// The root of a sum: what is never negative and all of its products have, as what they are divided by, has a root of its own.
+    fn root_of_sum(&mut self, x: Poly) -> Option<Poly> {
+        let depth = x.depth;
+        let (factors, left) = self.without_common_exponentials(&x)?;
+        let common = Product { number: 1.0, scale: 1.0, binders: Binders::new(), factors };
+        if common.factors.is_empty() || !self.is_never_negative_product(&common)? {
+            return Self::call(Function::Sqrt, vec![Rc::new(x)]);
+        }
+        let outside = self.root_of_product(&common, depth)?;
+        let inside = match left.terms.as_slice() {
+            [one] => self.root_of_product(one, depth)?,
+            _ => Self::call(Function::Sqrt, vec![Rc::new(left)])?,
+        };
+        self.times(&outside, &inside)
+    }
+
+    /// Returns the kids of the greatest of some that are never negative, and the number above 0 in front.
+    fn greatest_never_negative(&mut self, p: &Poly) -> Option<Option<(f64, Vec<Rc<Poly>>)>> {
         let [term] = p.terms.as_slice() else { return Some(None) };
         let ([(Atom::Call(Function::Max, kids), 1)], true) = (term.factors.as_slice(), term.binders.is_empty()) else {
             return Some(None);
@@ -55,9 +74,14 @@ impl Field<'_> {
                 }
             }
         }
-        let above = number > 0.0 && kids.iter().any(|kid| kid.as_number().is_some_and(|v| v > 0.0));
-        // Beside a number above 0 nothing is not the greatest.
-        Some(above.then(|| (number, kids.iter().filter(|kid| !kid.terms.is_empty()).cloned().collect())))
+        Some((number > 0.0).then(|| (number, kids.to_vec())))
+    }
+
+    /// The same where one of them is a number above 0: beside it nothing is not the greatest.
+    pub(super) fn greatest_above_zero(&mut self, p: &Poly) -> Option<Option<(f64, Vec<Rc<Poly>>)>> {
+        let above = |kids: &[Rc<Poly>]| kids.iter().any(|kid| kid.as_number().is_some_and(|v| v > 0.0));
+        let found = self.greatest_never_negative(p)?.filter(|(_, kids)| above(kids));
+        Some(found.map(|(number, kids)| (number, kids.into_iter().filter(|kid| !kid.terms.is_empty()).collect())))
     }
 
     /// The root of a product: of a square the magnitude, of what is never negative a root of its own.
@@ -79,8 +103,17 @@ impl Field<'_> {
                     rest.push((atom.clone(), *exponent));
                     continue;
                 }
-                one = Self::call(Function::Sqrt, vec![Rc::new(one)])?;
-                one.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = *exponent);
+                one = match atom {
+                    Atom::Sum(inner) => {
+                        let root = self.sqrt(inner)?;
+                        self.power(&root, *exponent)?
+                    }
+                    _ => {
+                        let mut root = Self::call(Function::Sqrt, vec![Rc::new(one)])?;
+                        root.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = *exponent);
+                        root
+                    }
+                };
             } else {
                 if !never {
                     one = self.magnitude(&one)?;

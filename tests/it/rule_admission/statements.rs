@@ -4,6 +4,13 @@ const STATEMENTS: &[Statement] = &[
     rule(XY, "p = aten.lt.Scalar(x, 5) | c = aten.clamp_max.default(x, 4) | r = aten.where.self(p, c, y) | return (r,)", "p = aten.lt.Scalar(x, 5) | r = aten.where.self(p, x, y) | return (r,)", "i64 i32 u8"),
     rule(XY, "p = aten.lt.Scalar(x, 5) | c = aten.clamp_max.default(x, 3) | r = aten.where.self(p, c, y) | return (r,)", "p = aten.lt.Scalar(x, 5) | r = aten.where.self(p, x, y) | return (r,)", ""),
     rule(XY, "p = aten.gt.Scalar(x, 2) | c = aten.clamp_min.default(x, 3) | r = aten.where.self(p, y, c) | return (r,)", "p = aten.gt.Scalar(x, 2) | c = aten.full_like.default(x, 3) | r = aten.where.self(p, y, c) | return (r,)", "i64 i32 u8"),
+    // sums of integers that do not wrap around, and the lowest bits of those that do
+    rule("x: u8[$n, $m]; y: u8[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.int32) | b = aten._to_copy.default(y, dtype = torch.int32) | c = aten.sub.Tensor(a, b) | r = aten.ge.Scalar(c, 0) | return (r,)", "r = aten.ge.Tensor(x, y) | return (r,)", "f32"),
+    rule(XY, "c = aten.sub.Tensor(x, y) | r = aten.ge.Scalar(c, 0) | return (r,)", "r = aten.ge.Tensor(x, y) | return (r,)", ""),
+    rule("x: u8[$n, $m]; y: u8[$n, $m]", "a = aten._to_copy.default(x, dtype = torch.int32) | b = aten._to_copy.default(y, dtype = torch.int32) | c = aten.add.Tensor(a, 5) | d = aten.add.Tensor(b, 5) | r = aten.maximum.default(c, d) | return (r,)", "a = aten._to_copy.default(x, dtype = torch.int32) | b = aten._to_copy.default(y, dtype = torch.int32) | c = aten.maximum.default(a, b) | r = aten.add.Tensor(c, 5) | return (r,)", "f32"),
+    rule(XY, "a = aten.add.Tensor(x, 5) | b = aten.add.Tensor(y, 5) | r = aten.maximum.default(a, b) | return (r,)", "a = aten.maximum.default(x, y) | r = aten.add.Tensor(a, 5) | return (r,)", ""),
+    rule(X, "a = aten.mul.Tensor(x, 1001) | r = aten.remainder.Scalar(a, 16) | return (r,)", "a = aten.bitwise_and.Scalar(x, 15) | b = aten.mul.Tensor(a, 9) | r = aten.bitwise_and.Scalar(b, 15) | return (r,)", "i64 i32"),
+    rule(X, "a = aten.mul.Tensor(x, 1001) | r = aten.remainder.Scalar(a, 10) | return (r,)", "r = aten.remainder.Scalar(x, 10) | return (r,)", ""),
     // arithmetic of floats
     rule(X, "a = aten.mul.Tensor(x, 1.0) | r = aten.neg.default(a) | return (r,)", "r = aten.neg.default(x) | return (r,)", "f32 f16 bf16 f64"),
     rule(X, "a = aten.sub.Tensor(x, 0.0) | r = aten.neg.default(a) | return (r,)", "r = aten.neg.default(x) | return (r,)", "f32 f16"),

@@ -206,6 +206,9 @@ fn pool_gradient(c: &Call<'_>) -> Needed {
     c.need_length(3, &[0, 1, 2])?;
     has_places(c, 1, 2, 0)?;
     let max = c.operator.schema.name.contains("max");
+    if !max && c.opt_int(7)? == Some(0) {
+        return Err(c.bad(7, "another divisor than 0", "0"));
+    }
     let (kernel, stride, padding) = (c.ints(2)?, c.ints(3)?, c.ints(4)?);
     let dilation = if max { c.ints(5)? } else { smallvec::smallvec![1] };
     let ceil = c.bool(if max { 6 } else { 5 })?;

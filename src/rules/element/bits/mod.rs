@@ -213,8 +213,8 @@ impl Elements {
             Form::Const(_) => bits_of(e.dtype).is_some(),
             Form::Poly(products) => products.iter().any(|(n, _)| *n <= 1) || products.len() > 1,
             Form::Op(op) => match op {
-                Op::Not | Op::And | Op::Or | Op::Xor | Op::Shr | Op::Max | Op::Min => integer(Some(e.dtype)),
-                Op::DivFloor | Op::DivTrunc => {
+                Op::Not | Op::And | Op::Or | Op::Xor | Op::Max | Op::Min => integer(Some(e.dtype)),
+                Op::DivFloor | Op::DivTrunc | Op::Shr => {
                     integer(Some(e.dtype)) && e.kids.get(1).is_some_and(|k| self.number(*k).is_some())
                 }
                 Op::Choose => integer(Some(e.dtype)),
