@@ -655,6 +655,14 @@ impl Elements {
         if !sum(self, a) && !sum(self, b) || self.integers_of(a).is_none() || self.integers_of(b).is_none() {
             return Some(None);
         }
+        // What a division leaves is asked for as it is.
+        let divides = |e: &Self, x: ExprId| {
+            let kids = e.expr(x).map(|e| e.kids.as_slice()).unwrap_or_default();
+            kids.iter().any(|k| matches!(e.op_of(*k), Some((Op::DivFloor | Op::DivTrunc, _))))
+        };
+        if divides(self, a) || divides(self, b) {
+            return Some(None);
+        }
         let mut over = self.as_sum(b)?;
         for (product, factor) in self.as_sum(a)? {
             let place = over.entry(product).or_insert(0);
