@@ -762,6 +762,15 @@ pub fn meaning(target: &str) -> Option<Meaning> {
     BY_TARGET.get(target).copied()
 }
 
+/// Returns how what is written to one place is joined, by the word of a reduction: of those that take one of the elements.
+pub fn joined_by(word: &str) -> Option<Fold> {
+    match word {
+        "amax" => Some(Fold::Most),
+        "amin" => Some(Fold::Least),
+        _ => None,
+    }
+}
+
 /// Returns the quotient of integers that a rounding mode names.
 pub fn rounding(mode: &str) -> Option<Op> {
     match mode {

@@ -17,7 +17,7 @@ use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::width;
 use crate::rules::element::rebuild::Moves;
 use crate::rules::meaning::{Array, Said, Speaker};
-use crate::rules::table::Write;
+use crate::rules::table::{Write, joined_by};
 use crate::sym::Dim;
 use crate::term::sizes::Dims;
 
@@ -66,11 +66,8 @@ impl Speaker<'_> {
             Write::Put => self.put(c)?,
             Write::Scatter { adds } => self.scattered_at(c, if adds { Joined::Added } else { Joined::One })?,
             Write::Reduced => {
-                let fold = match c.arg(4) {
-                    Arg::Str(name) if &**name == "amax" => Fold::Most,
-                    Arg::Str(name) if &**name == "amin" => Fold::Least,
-                    _ => return None,
-                };
+                let Arg::Str(word) = c.arg(4) else { return None };
+                let fold = joined_by(word)?;
                 (c.named("include_self") == Some(&Arg::Bool(true))).then_some(())?;
                 self.scattered_at(c, Joined::Extreme(fold))?
             }
