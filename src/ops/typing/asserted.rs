@@ -8,12 +8,23 @@ use crate::graph::{Arg, BodyId, Graph, NodeId, NodeKind, ValueType, View};
 use crate::ops::typing::hearsay::symbols_of;
 use crate::sym::{Dim, KeyedMap, KeyedSet, Range, Symbols};
 
-/// Where a symbol is made: by which call, as which dimension of its result, or as the number itself.
+/// Where a symbol is made: by which call, and as what.
 #[derive(Copy, Clone)]
 struct Origin {
     body: BodyId,
     node: NodeId,
-    dim: Option<i64>,
+    made: Made,
+}
+
+/// What a symbol is of a call's result.
+#[derive(Copy, Clone, PartialEq)]
+enum Made {
+    /// The number that it gives.
+    Number,
+    /// A dimension of it, or of one of several results.
+    Size { item: Option<usize>, dim: usize },
+    /// A part of a size or a number, which says nothing of the part.
+    Within,
 }
 
 /// Doubts what is stated of symbols that no input binds and no assertion states.
@@ -30,7 +41,7 @@ pub fn doubt(graph: &Graph, symbols: &mut Symbols) {
     let origins = origins(graph, symbols, open);
     let asserted = asserted(graph, symbols, &origins);
     for (name, origin) in &origins {
-        let natural = if origin.dim.is_some() { Range::SIZE } else { Range::ALL };
+        let natural = if matches!(origin.made, Made::Size { .. }) { Range::SIZE } else { Range::ALL };
         let shown = asserted.get(name).map_or(natural, |stated| natural.intersect(stated));
         let stated = symbols.declared_range(name).unwrap_or(Range::SIZE);
         symbols.believe(name, hull(&stated, &shown));
@@ -53,17 +64,27 @@ fn origins(graph: &Graph, symbols: &Symbols, mut open: KeyedSet<String>) -> Keye
             let ty = graph.ty(node);
             for name in symbols_of(symbols, ty) {
                 if open.remove(&name) && graph.kind(node) == NodeKind::Call {
-                    let symbol = symbols.find_symbol(&name);
-                    let number = matches!(ty, ValueType::SymInt(d) if Some(*d) == symbol);
-                    let own = |d: &Dim| Some(*d) == symbol;
-                    let dim =
-                        ty.as_tensor().and_then(|t| t.sizes.iter().position(own)).and_then(|d| i64::try_from(d).ok());
-                    out.insert(name, Origin { body, node, dim: if number { None } else { Some(dim.unwrap_or(-1)) } });
+                    let made = symbols.find_symbol(&name).map_or(Made::Within, |symbol| made_as(ty, symbol));
+                    out.insert(name, Origin { body, node, made });
                 }
             }
         }
     }
     out
+}
+
+/// What a symbol is of a result of that type.
+fn made_as(ty: &ValueType, symbol: Dim) -> Made {
+    let dim_of = |one: &ValueType| one.as_tensor()?.sizes.iter().position(|d| *d == symbol);
+    match ty {
+        ValueType::SymInt(d) if *d == symbol => Made::Number,
+        ValueType::Many(all) => {
+            let mut items = all.iter().enumerate();
+            let found = items.find_map(|(item, one)| Some((item, dim_of(one)?)));
+            found.map_or(Made::Within, |(item, dim)| Made::Size { item: Some(item), dim })
+        }
+        one => dim_of(one).map_or(Made::Within, |dim| Made::Size { item: None, dim }),
+    }
 }
 
 /// What assertions state of symbols, each in the body in which the symbol is made.
@@ -87,12 +108,25 @@ fn asserted(graph: &Graph, symbols: &Symbols, origins: &KeyedMap<String, Origin>
 
 /// Whether a number is the one that a symbol stands for: what made it, or the size of what made it.
 fn is_made_by(graph: &Graph, origin: &Origin, subject: NodeId) -> bool {
-    if origin.node == subject {
-        return origin.dim.is_none();
+    match origin.made {
+        Made::Number => origin.node == subject,
+        Made::Within => false,
+        Made::Size { item, dim } => {
+            let [Arg::Node(of), Arg::Int(asked)] = graph.args(subject) else { return false };
+            let is_result = match item {
+                None => *of == origin.node,
+                Some(item) => is_item(graph, *of, origin.node, item),
+            };
+            graph.target(subject) == "aten.sym_size.int" && usize::try_from(*asked) == Ok(dim) && is_result
+        }
     }
-    let Some(dim) = origin.dim else { return false };
-    graph.target(subject) == "aten.sym_size.int"
-        && matches!(graph.args(subject), [Arg::Node(of), Arg::Int(d)] if *of == origin.node && *d == dim)
+}
+
+/// Whether a node takes that one of several results.
+fn is_item(graph: &Graph, node: NodeId, of: NodeId, item: usize) -> bool {
+    let taken = |at: &i64| usize::try_from(*at) == Ok(item);
+    graph.target(node) == "_operator.getitem"
+        && matches!(graph.args(node), [Arg::Node(n), Arg::Int(at)] if *n == of && taken(at))
 }
 
 /// The number of which a call states a range, raising where it is another.
@@ -164,6 +198,19 @@ mod tests {
         assert!(Registry::standard().check_types(&mut graph).is_empty());
         assert_eq!(graph.symbols.declared_range("u0"), Some(Range::new(2, 40)));
         graph.symbols.range_of(found)
+    }
+
+    #[test]
+    fn only_a_whole_size_is_known_to_be_at_least_nothing() {
+        let mut symbols = Symbols::new();
+        let u = symbols.symbol("u0");
+        let more = symbols.add(u, Dim::Fixed(6)).unwrap();
+        let vector = |d: Dim| ValueType::tensor(TensorType::new(Dtype::F32, [d], Device::cpu()));
+        let both = |d: Dim| ValueType::Many([vector(Dim::Fixed(2)), vector(d)].into());
+        assert!(made_as(&ValueType::SymInt(u), u) == Made::Number);
+        assert!(made_as(&vector(u), u) == Made::Size { item: None, dim: 0 });
+        assert!(made_as(&both(u), u) == Made::Size { item: Some(1), dim: 0 });
+        assert!([vector(more), both(more), ValueType::SymInt(more)].iter().all(|ty| made_as(ty, u) == Made::Within));
     }
 
     #[test]
