@@ -33,22 +33,30 @@ units() {
     step cargo test --locked --workspace --lib "$@"
 }
 
+# What scripts/setup.sh --languages builds: a whole language, or a pass of one. Where their compilers cannot be had, their tests are skipped, and say so.
+required=capi,c,cpp,python/same-shape,python/stream-split,python/torchair-document,javascript/same-shape,javascript/stream-split,typescript/same-shape,typescript/stream-split
+
 mkdir -p "$target"
 lints >"$target/lints.log" 2>&1 &
 linting=$!
-trap 'pkill -P $linting 2>/dev/null || :' EXIT
+preparing=
+trap 'for job in $linting $preparing; do pkill -P $job 2>/dev/null || :; done' EXIT
 trap 'exit 130' INT TERM
 
 # Before set-up, which builds passes with the `airlock` that this makes: tests switch on other features of what it stands on, and
 # without them all of it would be compiled a second time.
 integration --bins --test '*' --no-run
-units --no-run
 AIRLOCK_BUILT=$target/debug/airlock
 export AIRLOCK_BUILT
 
-# What scripts/setup.sh --languages builds: a whole language, or a pass of one. Where their compilers cannot be had, their tests are skipped, and say so.
-required=capi,c,cpp,python/same-shape,python/stream-split,python/torchair-document,javascript/same-shape,javascript/stream-split,typescript/same-shape,typescript/stream-split
-if ! "$root/scripts/setup.sh" --languages; then
+# Set-up waits for downloads, too, and for compilers that use one processor.
+"$root/scripts/setup.sh" --languages >"$target/setup.log" 2>&1 &
+preparing=$!
+units --no-run
+prepared=0
+wait $preparing || prepared=$?
+cat "$target/setup.log" >&2
+if [ $prepared -ne 0 ]; then
     printf 'test: no compilers of other languages: passes in them are NOT tested\n' >&2
     "$root/scripts/setup.sh"
     required=
