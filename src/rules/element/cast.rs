@@ -485,7 +485,10 @@ impl Elements {
         let (Some(depth), Some((op, kids))) = (depth.checked_sub(1), self.op_of(x)) else { return Some(None) };
         let kids = kids.to_vec();
         match (op, kids.as_slice()) {
-            (Op::Cast, [inner]) => Some((self.dtype(*inner) == Some(to)).then_some(*inner)),
+            (Op::Cast, [inner]) => {
+                let widens = self.dtype(x).is_some_and(|wide| wide.is_float() && loses_nothing(to, wide));
+                Some((widens && self.dtype(*inner) == Some(to)).then_some(*inner))
+            }
             (Op::Max | Op::Min | Op::AtLeast | Op::AtMost, [a, b]) if self.float(*a).or(self.float(*b)).is_some() => {
                 let (Some(a), Some(b)) = (self.narrow(to, *a, depth)?, self.narrow(to, *b, depth)?) else {
                     return Some(None);

@@ -107,13 +107,22 @@ fn all_lead(f: &mut Functional<'_>, reals: &Reals, class: ValueId, [before, afte
         && between.iter().all(|from| reaches(from, after))
 }
 
+/// What a node is made of, of a class.
+#[derive(Copy, Clone, PartialEq)]
+enum Made {
+    /// A value, bit by bit.
+    Of(ValueId),
+    /// What a node makes of one, and is of the class itself. Terms name operands by their class: which of it the bits are is not known.
+    At(NodeId),
+}
+
 /// Returns the first node of a graph that is made of two values of a class.
 fn are_not_mixed(f: &mut Functional<'_>, side: Side, classes: &Classes) -> Result<(), String> {
     let view = f.view(side);
     // Of each node: of which values of which classes it is made.
-    let mut made: FxHashMap<NodeId, FxHashMap<ValueId, ValueId>> = FxHashMap::default();
+    let mut made: FxHashMap<NodeId, FxHashMap<ValueId, Made>> = FxHashMap::default();
     for node in view.nodes(BodyId::ROOT).filter(|n| view.kind(*n) != NodeKind::Output) {
-        let mut own: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+        let mut own: FxHashMap<ValueId, Made> = FxHashMap::default();
         for (class, value) in view.operands(node).filter_map(|n| made.get(&n)).flatten() {
             if *own.entry(*class).or_insert(*value) != *value {
                 return Err(view.name(node).to_string());
@@ -122,7 +131,8 @@ fn are_not_mixed(f: &mut Functional<'_>, side: Side, classes: &Classes) -> Resul
         for value in given(f, side, node) {
             let class = f.store.find(value);
             if classes.contains_key(&class) {
-                own.insert(class, f.store.exactly(value));
+                let given = Made::Of(f.store.exactly(value));
+                own.entry(class).and_modify(|of| *of = if *of == given { given } else { Made::At(node) }).or_insert(given);
             }
         }
         // What is written may be read anywhere.
