@@ -80,7 +80,9 @@ fn the_gate_admits_what_is_proved_or_runs_do_not_contradict_and_nothing_else() {
         assert_eq!(output.status.code(), Some(expected), "{name}: {told}");
         match name {
             "neg-neg" => assert_eq!(told["admitted"]["by"], "proof"),
-            "sum-in-another-order" => assert_eq!(told["backwards"]["by"], "proof"),
+            "sum-in-another-order" | "associates" | "turned-comparison" | "half-is-the-rest" => {
+                assert_eq!(told["backwards"]["by"], "proof");
+            }
             "variance-of-two-passes" => {
                 assert_eq!((&told["admitted"]["by"], &told["backwards"]), (&"proof".into(), &Value::Null));
             }
@@ -236,4 +238,44 @@ fn what_rules_make_equal_still_lies_in_memory_of_its_own() {
         (&["y = torch.ops.aten.hypot.default(w, x)", "z = torch.ops.aten.hypot.default(x, w)"], "y, z");
     assert!(judged_by(&["hypot-commutes"], ALIKE, two, swapped).accepted);
     assert!(!judged_by(&["hypot-commutes"], ALIKE, two, one).accepted);
+}
+
+const THREE: &str = "x: \"f32[8]\", y: \"f32[8]\", z: \"f32[8]\"";
+const FIRST: [&str; 2] = ["s = torch.ops.aten.add.Tensor(x, y)", "p = torch.ops.aten.add.Tensor(s, z)"];
+const LAST: [&str; 2] = ["t = torch.ops.aten.add.Tensor(y, z)", "q = torch.ops.aten.add.Tensor(x, t)"];
+
+#[test]
+fn of_two_values_that_a_rule_makes_one_nothing_is_computed() {
+    let end = |of: &'static str| [of, "g = torch.ops.aten.mul.Tensor(d, 1e8)", "o = torch.ops.aten.add.Tensor(g, x)"];
+    let before = [&FIRST[..], &end("d = torch.ops.aten.sub.Tensor(p, p)")].concat();
+    let after = [&FIRST[..], &LAST, &end("d = torch.ops.aten.sub.Tensor(p, q)")].concat();
+    let told = judged_by(&["associates"], THREE, (&before, "o"), (&after, "o"));
+    assert!(!told.accepted, "{told:?}");
+    let (once, twice) = (
+        [&FIRST[..], &["o = torch.ops.aten.mul.Tensor(p, y)"]].concat(),
+        [&LAST[..], &["o = torch.ops.aten.mul.Tensor(q, y)"]].concat(),
+    );
+    let told = judged_by(&["associates"], THREE, (&once, "o"), (&twice, "o"));
+    assert!(told.accepted, "{told:?}");
+}
+
+#[test]
+fn what_is_written_as_what_a_rule_put_somewhere_reaches_no_step_either() {
+    let before = [&LAST[..], &["c = torch.ops.aten.ge.Tensor(q, z)"]].concat();
+    let after = [&LAST[..], &FIRST, &["c = torch.ops.aten.le.Tensor(z, p)"]].concat();
+    let told = judged_by(&["associates", "turned-comparison"], THREE, (&before, "q, c"), (&after, "q, c"));
+    assert!(!told.accepted, "{told:?}");
+}
+
+#[test]
+fn a_rule_over_the_reals_is_applied_to_numbers() {
+    let made = |of: &[&'static str]| -> Vec<&'static str> {
+        let odd =
+            ["k = torch.ops.aten.eq.Scalar(x, 3.369999885559082)", "v = torch.ops.aten.masked_fill.Scalar(y, k, inf)"];
+        [&odd[..], of].concat()
+    };
+    let half = ["c = torch.ops.aten.mul.Tensor(v, 0.5)"];
+    let rest = ["a = torch.ops.aten.mul.Tensor(v, 0.5)", "c = torch.ops.aten.sub.Tensor(v, a)"];
+    let told = judged_by(&["half-is-the-rest"], THREE, (&made(&half), "c"), (&made(&rest), "c"));
+    assert!(!told.accepted, "{told:?}");
 }

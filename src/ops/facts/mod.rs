@@ -392,6 +392,8 @@ pub struct Facts {
     pub runs_once: bool,
     /// `#unset`: leaves to chance what is in its results.
     pub unset: bool,
+    /// `#asynchronous`: its operands are read, and its result is written, until something waits for that.
+    pub asynchronous: bool,
     /// `#copies`: the result and what is written is the second operand, converted and repeated to the first.
     pub copies: bool,
     /// `#numbers`: a number may stand in the place of a tensor; others refuse it when they are called.
@@ -558,6 +560,7 @@ impl Facts {
             "runs-once" => self.runs_once = true,
             "same-call" => self.same_call = Some(value.into()),
             "unset" => self.unset = true,
+            "asynchronous" => self.asynchronous = true,
             "one-memory" => self.one_memory = true,
             "copies" => self.copies = true,
             "numbers" => self.numbers = true,

@@ -1,11 +1,11 @@
 //! What a call does that no value shows, as far as the judge compares it.
 //!
 //! Promises: every draw, print, collective, sub-graph call and every operator that nobody described is [`Effect::Ordered`]; every
-//! assertion is [`Effect::Assertion`]. Stream operators order, they compute nothing: they belong to `streams`. Writes belong to
+//! assertion is [`Effect::Assertion`]. What reads or writes what a collective may still work on is ordered, too: whether that was waited for is seen. Stream operators order, they compute nothing: they belong to `streams`. Writes belong to
 //! the storages.
 
 use crate::analysis::call::{self, Known};
-use crate::analysis::{bodies_called, place_of, type_of};
+use crate::analysis::{bodies_called, getitem_of, place_of, type_of};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, StrId, TensorType, ValueType, View};
 use crate::ops::{CallSite, Operator, Registry, SideEffect};
 use crate::sym::Symbols;
@@ -25,7 +25,10 @@ pub fn effect_of(view: &dyn View, registry: &Registry, node: NodeId) -> Option<E
         return None;
     }
     let Known::As(operator, bound) = Known::of(view, registry, node) else { return Some(Effect::Ordered) };
-    if call::draws(operator, &bound) || wraps_effect(view, registry, node) {
+    if call::draws(operator, &bound)
+        || wraps_effect(view, registry, node)
+        || is_beside_a_collective(view, registry, node, operator)
+    {
         return Some(Effect::Ordered);
     }
     match operator.effects.side {
@@ -34,6 +37,48 @@ pub fn effect_of(view: &dyn View, registry: &Registry, node: NodeId) -> Option<E
         Some(SideEffect::Print | SideEffect::Collective | SideEffect::Control) => Some(Effect::Ordered),
         Some(SideEffect::Stream | SideEffect::Record | SideEffect::Prefetch) | None => None,
     }
+}
+
+/// How many values are looked at to see whether a collective reads one.
+const LOOKED_AT: usize = 256;
+
+/// Returns whether a call reads what a collective gave and nobody waited for, or writes what one reads.
+fn is_beside_a_collective(view: &dyn View, registry: &Registry, node: NodeId, operator: &Operator) -> bool {
+    let starts = |n: NodeId| registry.operator_of(view, n).is_some_and(|o| o.facts.asynchronous);
+    let base = |n: NodeId| {
+        let next = |n: &NodeId| lies_in(view, registry, *n).then(|| view.operands(*n).next()).flatten();
+        std::iter::successors(Some(n), next).last().unwrap_or(n)
+    };
+    if view.operands(node).any(|n| starts(base(n))) {
+        return true;
+    }
+    let some =
+        || view.targets().iter().any(|t| registry.get(view.texts().text(*t)).is_some_and(|o| o.facts.asynchronous));
+    operator.effects.writes() && some() && view.operands(node).any(|n| is_read(view, registry, base(n), &starts))
+}
+
+/// Returns whether what a node gives may lie in the memory of its first operand.
+fn lies_in(view: &dyn View, registry: &Registry, node: NodeId) -> bool {
+    let shares = |o: &Operator| o.effects.side.is_none() && o.effects.returns.iter().any(|r| !r.is_empty());
+    view.kind(node) == NodeKind::Call
+        && (getitem_of(view, node).is_some() || registry.operator_of(view, node).is_some_and(shares))
+}
+
+/// Returns whether a value, or what lies in its memory, is read by a call of some kind, as far as can be seen.
+fn is_read(view: &dyn View, registry: &Registry, value: NodeId, by: &dyn Fn(NodeId) -> bool) -> bool {
+    let (mut open, mut seen) = (vec![value], 0_usize);
+    while let Some(at) = open.pop() {
+        for user in view.users_in_order(at) {
+            seen = seen.saturating_add(1);
+            if by(user) || seen > LOOKED_AT {
+                return true;
+            }
+            if lies_in(view, registry, user) {
+                open.push(user);
+            }
+        }
+    }
+    false
 }
 
 /// Returns whether a call runs a body once in which nothing stands, and that is given nothing.

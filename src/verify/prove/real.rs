@@ -513,7 +513,7 @@ fn sources(e: &Elements, roots: &[ExprId]) -> Vec<(SourceId, Source)> {
 }
 
 /// Nodes, of either graph, that may hold an infinite number that the graph names, or so large a one that a sum leaves its dtype.
-pub(super) fn infinite(f: &Functional<'_>) -> FxHashSet<(bool, NodeId)> {
+pub(in crate::verify) fn infinite(f: &Functional<'_>) -> FxHashSet<(bool, NodeId)> {
     let is_large = |v: f64| !v.is_finite() || v.abs() > 1e30;
     let large = |a: &Arg| matches!(a, Arg::Float(v) if is_large(*v));
     let mut out = FxHashSet::default();

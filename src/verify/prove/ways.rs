@@ -132,7 +132,9 @@ fn are_not_mixed(f: &mut Functional<'_>, side: Side, classes: &Classes) -> Resul
             let class = f.store.find(value);
             if classes.contains_key(&class) {
                 let given = Made::Of(f.store.exactly(value));
-                own.entry(class).and_modify(|of| *of = if *of == given { given } else { Made::At(node) }).or_insert(given);
+                own.entry(class)
+                    .and_modify(|of| *of = if *of == given { given } else { Made::At(node) })
+                    .or_insert(given);
             }
         }
         // What is written may be read anywhere.

@@ -26,8 +26,8 @@ pub(super) struct Applied {
     pub(super) graph: Graph,
     /// Which rules.
     pub(super) used: BTreeSet<usize>,
-    /// What stands where something stood that it is equal to over the reals only.
-    pub(super) reals: Vec<NodeId>,
+    /// What stands where something stood that it is equal to over the reals only, and what stood there.
+    pub(super) reals: Vec<(NodeId, NodeId)>,
 }
 
 impl Applied {
@@ -55,7 +55,7 @@ pub(super) fn applied(
             let Some(found) = found(rule, editor.graph(), place) else { continue };
             if let Some(new) = replaced(&mut editor, rule, &found, place) {
                 used.insert(k);
-                reals.extend((rule.level == Level::Real && is_near(editor.graph().ty(new))).then_some(new));
+                reals.extend((rule.level == Level::Real && is_near(editor.graph().ty(new))).then_some((new, place)));
                 break;
             }
         }

@@ -1,13 +1,15 @@
 //! Rules that a user states: what a graph holds may be replaced by something else, of which the judge knows no proof.
 //!
 //! - `admission`: what a rule must show before it is used; `matching`: where it holds in a graph, and the graph in which it was applied once at each place;
-//! - `saturate`: all that rules which hold both ways make equal in two graphs, in any order (`terms`: graphs in an e-graph; `rebuild`: graphs out of it).
+//! - `saturate`: all that rules which hold both ways make equal in two graphs, in any order (`terms`: graphs in an e-graph; `rebuild`: graphs out of it);
+//! - `carried`: whether what rules put into a graph stands where they say so, and is no more than real numbers to what is made of it.
 //!
 //! Promises: a rule is asked only where values stay unknown without it; the first graph is brought to what rules make of it, the second one to what those make of it that hold backwards, too, and both
 //! are judged as any two are; what is equal over the reals by a rule is no more than real numbers to what is made of it; what rests on a
 //! rule says so in its assumptions, and `strict` takes none of which there is no proof; both graphs as they were given are run, too, and no run may disagree. Leaves the reading of files to `pipeline`.
 
 mod admission;
+mod carried;
 mod matching;
 mod rebuild;
 mod saturate;
@@ -18,22 +20,17 @@ pub use admission::{NotAdmitted, admit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::formats::text::write_node_line;
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
 use crate::ops::Registry;
-use crate::term::sizes::Sizes;
-use crate::term::term::Side;
 use crate::verify::differ::settle;
 use crate::verify::findings::Findings;
-use crate::verify::judge::edit::functional;
 use crate::verify::judge::judge_pair;
-use crate::verify::judge::kinds::Kinds;
 use crate::verify::judge::pair::comparable;
 use crate::verify::options::JudgeOptions;
-use crate::verify::prove::poles::is_not_crossed;
-use crate::verify::prove::real::reached;
+use crate::verify::user_rules::carried::carried;
 use crate::verify::user_rules::matching::Applied;
 use crate::verify::verdict::{Assumption, Finding, Level, Question, Stop, Verdict};
 
@@ -111,8 +108,10 @@ pub(in crate::verify) fn judged_by(
     let judged = |first: &Applied, second: &Applied| {
         let used = !(first.used.is_empty() && second.used.is_empty());
         let found = used.then(|| judge_pair(&first.graph, &second.graph, registry, &plain))?;
-        let is_shown = found.accepted && are_carried([first, second], registry, &plain);
-        is_shown.then(|| with_rules(&verdict, found, [first, second], (before, after, registry), options))
+        found.accepted.then_some(())?;
+        let within = carried([(before, first), (after, second)], registry, &plain)?;
+        let found = Verdict { assumes: found.assumes.iter().cloned().chain(within).collect(), ..found };
+        Some(with_rules(&verdict, found, [first, second], (before, after, registry), options))
     };
     // What one graph says may be what a rule makes of the other's, so that it must not be changed.
     let [before_alone, after_alone] = [before, after].map(Applied::none);
@@ -153,20 +152,6 @@ fn with_rules(
         Finding::Proved if !is_real => Verdict { accepted: plain.policy.accepts(&settled), ..settled },
         _ => settled,
     }
-}
-
-/// Whether what rules put into two graphs, equal over the reals only, is no more than real numbers to what is made of it.
-fn are_carried([first, second]: [&Applied; 2], registry: &Registry, options: &JudgeOptions) -> bool {
-    let (before, after) = comparable(&first.graph, &second.graph, registry, &mut Findings::default());
-    let (sizes, kinds) = (Sizes::new(after.symbols(), &before), Kinds::of(&[&before, &after], registry));
-    let mut f = functional(&before, &after, registry, options, (sizes, kinds));
-    [(Side::Before, first), (Side::After, second)].into_iter().all(|(side, applied)| {
-        let view = f.view(side);
-        let users = applied.reals.iter().flat_map(|n| view.users_in_order(*n)).collect();
-
-        reached(&mut f, side, users) == Ok(None)
-            && is_not_crossed(&mut f, side, &FxHashMap::default(), &applied.reals).is_ok()
-    })
 }
 
 /// Returns the calls of a graph as they are written.

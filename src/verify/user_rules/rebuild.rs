@@ -14,14 +14,14 @@ use crate::editor::{Editor, Point};
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
 use crate::ops::Registry;
 
-/// Returns a graph with every class in the one way that it is written, and what stands there in the place of something else; adds the classes that were written anew.
+/// Returns a graph with every class in the one way that it is written, and what stands there in the place of what; adds the classes that were written anew.
 pub(super) fn rebuilt(
     terms: &Terms,
     graph: &Graph,
     side: &Side,
     registry: &Registry,
     touched: &mut BTreeSet<Id>,
-) -> Option<(Graph, Vec<NodeId>)> {
+) -> Option<(Graph, Vec<(NodeId, NodeId)>)> {
     let editor = Editor::new(graph.clone(), Arc::new(registry.clone()));
     let mut writer = Writer { terms, best: flattest(terms, side), editor, stands: FxHashMap::default(), touched };
     let mut placed = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn rebuilt(
         let own = side.term(node)?;
         let stays = writer.best.get(&class).is_none_or(|best| *best == canonical(terms, own));
         let stands = if stays { None } else { writer.replace(node, class)? };
-        placed.extend(stands);
+        placed.extend(stands.map(|new| (new, node)));
         writer.stands.entry(class).or_insert(stands.unwrap_or(node));
     }
     Some((writer.editor.into_graph(), placed))

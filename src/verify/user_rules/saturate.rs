@@ -69,7 +69,7 @@ pub(super) fn saturated(
         joined.filter(|(_, class)| rests_on.contains(&terms.find(*class))).map(|(k, _)| *k).collect();
     let is_real = used.iter().filter_map(|k| rules.get(*k)).any(|rule| rule.level == Level::Real);
     let [before, after] = [before, after].map(|(graph, mut reals)| {
-        reals.retain(|n| is_real && is_near(graph.ty(*n)));
+        reals.retain(|(n, _)| is_real && is_near(graph.ty(*n)));
         Applied { graph, used: used.clone(), reals }
     });
     Some(Saturated { before, after, is_whole })

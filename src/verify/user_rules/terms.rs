@@ -58,7 +58,7 @@ impl Heads {
     }
 
     /// Returns the head of a call, and its operands in order.
-    pub(super) fn of_call(&mut self, graph: &Graph, node: NodeId) -> (u32, Vec<NodeId>) {
+    pub(super) fn of_call(&mut self, graph: &dyn View, node: NodeId) -> (u32, Vec<NodeId>) {
         let mut operands = Vec::new();
         let mut position = |operand| {
             operands.push(operand);
@@ -66,7 +66,7 @@ impl Heads {
         };
         let args = graph.args(node).iter().map(|a| a.map_nodes(&mut position)).collect();
         let named = graph.kwargs(node).iter();
-        let kwargs = named.map(|(k, a)| (graph.texts.text(*k).to_string(), a.map_nodes(&mut position))).collect();
+        let kwargs = named.map(|(k, a)| (graph.texts().text(*k).to_string(), a.map_nodes(&mut position))).collect();
         let call = NewCall { target: graph.target(node).into(), args, kwargs, name: None };
         (self.head(format!("{call:?}"), Some(call)), operands)
     }
