@@ -59,6 +59,9 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
             let least = SHARE / by.high;
             found = found.and_then(|range| Interval::new(range.low.max(least), range.high.max(least)));
         }
+        if let Some(least) = e.ends.apart.get(id) {
+            found = found.and_then(|range| Interval::new(range.low.max(*least), range.high.max(*least)));
+        }
         if e.ends.never_above.contains(id) {
             found = found.and_then(|range| Interval::new(range.low.min(0.0), range.high.min(0.0)));
         }

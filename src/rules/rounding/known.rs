@@ -4,7 +4,8 @@
 //! A sum of exponentials of `x - max(x)`, over all elements, is at least 1; so is what is that sum over the reals: the divisor of a softmax that is
 //! computed in blocks, and the sum of a few such exponentials, of some of them the greatest of which is told, too. Divided by one number each, their sum is at
 //! least 1 by that. One of some, less the greatest of them, or less the greatest of these and others, is at most 0, though some stand beside
-//! others (`cat`), or in a part of them. The same holds of the least, less one of those.
+//! others (`cat`), or in a part of them. The same holds of the least, less one of those. The magnitude of an input that is stated not to be near 0 is at least
+//! the number that is nearest, and its square the square of that.
 //!
 //! ## When it is wrong
 //! Where the element is none of those of which the greatest is taken: which one it is, is put in its place and compared, and it must surely be there.
@@ -36,6 +37,27 @@ pub fn remember(e: &mut Elements, roots: [ExprId; 2]) {
     order.dedup();
     never_above(e, &order);
     ones(e, &order);
+    apart(e, &order);
+}
+
+/// No number that is stated not to be near 0 is nearer.
+pub const APART: f64 = 0.125;
+
+fn apart(e: &mut Elements, order: &[ExprId]) {
+    let is_apart =
+        |e: &Elements, x: ExprId| matches!(e.expr(x).map(|x| &x.form), Some(Form::Load(s, _)) if e.apart.contains(s));
+    for id in order {
+        let Some(expr) = e.expr(*id) else { continue };
+        let (of, least) = match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Abs), [x]) => (*x, APART),
+            (Form::Op(Op::Mul), [x, y]) if x == y => (*x, APART * APART),
+            (Form::Named(target, _), [x]) if real(target) == Some(Real::Square) => (*x, APART * APART),
+            _ => continue,
+        };
+        if expr.dtype.is_float() && is_apart(e, of) {
+            e.ends.apart.insert(*id, least);
+        }
+    }
 }
 
 /// What is known of the elements of two ends, to be put back.

@@ -26,7 +26,7 @@ mod within;
 pub use absorb::without_absorbed;
 pub use forward::free;
 pub use interval::Interval;
-pub use known::{Known, known, remember};
+pub use known::{APART, Known, known, remember};
 pub use sample::largest;
 pub use within::within_choices;
 

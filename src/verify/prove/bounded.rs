@@ -109,9 +109,9 @@ fn on_all_boxes(
     let x = &Array { expr: e.parted_in_ones(first)?, ..x };
     let y = &Array { expr: e.parted_in_ones(second)?, ..y };
     let roots = [x.expr, y.expr];
-    rounding::remember(e, roots);
     let all = if common.is_some() { whole } else { roots };
     let parts = apart_from_zero(e, &all, stated)?;
+    rounding::remember(e, roots);
     let half = all.into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
     for now in sizes_of(e, &all, finite)? {
         e.now = Some(now);
@@ -347,26 +347,21 @@ fn exponent(e: &Elements, id: ExprId) -> Option<ExprId> {
     expr.kids.first().copied().filter(|_| is_one)
 }
 
-/// Returns every choice of signs for sources whose elements are not near 0, each of which is read at one place only.
+/// Returns every choice of signs for sources whose elements are not near 0, as far as each of these is read at one place only. Of the others it is known that their
+/// magnitudes are not small.
 fn apart_from_zero(
-    e: &Elements,
+    e: &mut Elements,
     roots: &[ExprId],
     stated: &FxHashMap<SourceId, Domain>,
 ) -> Option<Vec<FxHashMap<SourceId, bool>>> {
     let mut apart: Vec<SourceId> = stated.iter().filter(|(_, d)| **d == Domain::Nonzero).map(|(s, _)| *s).collect();
     apart.sort_unstable_by_key(|s| s.number());
     let mut all = vec![FxHashMap::default()];
+    e.apart = FxHashSet::default();
     for source in apart {
-        let mut at = None;
-        for id in roots.iter().flat_map(|r| e.below(*r)) {
-            let Some(Form::Load(s, index)) = e.expr(id).map(|x| &x.form) else { continue };
-            if *s != source {
-                continue;
-            }
-            let bound = index.iter().any(|i| e.places_in(*i).iter().any(|p| matches!(p, Place::Bound(..))));
-            if bound || at.get_or_insert_with(|| index.clone()) != index {
-                return None;
-            }
+        if !is_read_at_one_place(e, roots, source) {
+            e.apart.insert(source);
+            continue;
         }
         all = all
             .into_iter()
@@ -377,6 +372,22 @@ fn apart_from_zero(
         (all.len() <= 8).then_some(())?;
     }
     Some(all)
+}
+
+/// Whether one element alone of a source is read.
+fn is_read_at_one_place(e: &Elements, roots: &[ExprId], source: SourceId) -> bool {
+    let mut at = None;
+    for id in roots.iter().flat_map(|r| e.below(*r)) {
+        let Some(Form::Load(s, index)) = e.expr(id).map(|x| &x.form) else { continue };
+        if *s != source {
+            continue;
+        }
+        let bound = index.iter().any(|i| e.places_in(*i).iter().any(|p| matches!(p, Place::Bound(..))));
+        if bound || at.get_or_insert_with(|| index.clone()) != index {
+            return false;
+        }
+    }
+    true
 }
 
 /// How many sizes bounds are computed at.
@@ -455,8 +466,12 @@ fn inside(domain: &Domain, around: Interval) -> Option<Interval> {
             let fold = |f: fn(f64, f64) -> f64| all.iter().copied().reduce(f);
             (fold(f64::min)?, fold(f64::max)?)
         }
-        // Neither side of 0 alone.
-        Domain::Nonzero | Domain::Integers { .. } => return None,
+        // It lies on both sides of 0.
+        Domain::Nonzero if around.most() <= rounding::APART => {
+            return Interval::new(-rounding::APART, rounding::APART);
+        }
+        Domain::Nonzero => return Some(around),
+        Domain::Integers { .. } => return None,
     };
     part(around, (low, high))
 }
