@@ -8,6 +8,9 @@ use crate::rules::element::arena::{Form, Op};
 use crate::rules::field::normal::Field;
 use crate::rules::field::poly::{Atom, Binders, Function, Poly, Product};
 
+/// Up to which whole number an exponent is a power of the exponential of what it multiplies.
+const WHOLE: f64 = 64.0;
+
 impl Field<'_> {
     /// `1 / (1 + exp(-x))`.
     pub(super) fn sigmoid(&mut self, x: &Poly) -> Option<Poly> {
@@ -202,7 +205,7 @@ impl Field<'_> {
             }
             // Literals are roundings of what they stand for.
             let nearest = term.number.round();
-            let whole = (term.number - nearest).abs() <= 0.5_f64.powi(50) * nearest.abs() && nearest.abs() <= 8.0;
+            let whole = (term.number - nearest).abs() <= 0.5_f64.powi(50) * nearest.abs() && nearest.abs() <= WHOLE;
             // Of a number and its opposite there is one exponential.
             let sign = if term.number < 0.0 { -1 } else { 1 };
             let exponent = if whole { nearest as i32 } else { sign };
@@ -306,6 +309,9 @@ impl Field<'_> {
             let twice = self.plus(&d, &magnitude, 1.0)?;
             return self.plus(&soft, &twice, -0.5);
         }
+        if let Some(found) = self.log_of_greatest_square(x)? {
+            return Some(found);
+        }
         let (common, left) = self.without_common_exponentials(x)?;
         let mut out = self.log_of_product(&left)?;
         for (atom, exponent) in common {
@@ -317,6 +323,26 @@ impl Field<'_> {
             out = self.plus(&out, &log, f64::from(exponent))?;
         }
         Some(out)
+    }
+
+    /// The logarithm of the greatest of squares and a number above 0 is twice that of the greatest of their roots.
+    fn log_of_greatest_square(&mut self, x: &Poly) -> Option<Option<Poly>> {
+        let Some((number, kids)) = self.greatest_above_zero(x)? else { return Some(None) };
+        let is_square = |kid: &Rc<Poly>| match kid.terms.as_slice() {
+            [t] => t.binders.is_empty() && !t.factors.is_empty() && t.factors.iter().all(|(_, by)| by & 1 == 0),
+            _ => false,
+        };
+        if !kids.iter().any(is_square) || !kids.iter().all(|kid| is_square(kid) || kid.as_number().is_some()) {
+            return Some(None);
+        }
+        let mut roots = Vec::new();
+        for kid in kids {
+            roots.push(Rc::new(self.sqrt(&kid)?));
+        }
+        let most = self.greatest(&roots)?;
+        let log = self.log(&most)?;
+        let front = Poly::number(number.ln())?;
+        self.plus(&front, &log, 2.0).map(Some)
     }
 
     fn log_of_product(&mut self, x: &Poly) -> Option<Poly> {

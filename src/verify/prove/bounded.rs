@@ -231,8 +231,10 @@ impl Ends<'_> {
         }
         bounds.retain(|v| v.is_finite());
         let mut all: Vec<FxHashMap<SourceId, Interval>> = vec![FxHashMap::default()];
+        // Of one element more of them are looked at: what is compared may be its square.
+        let least = if read.len() > 1 { -6 } else { -16 };
         for source in read {
-            let cut = pieces(sources(Some(source), self.x.dtype)?, &bounds);
+            let cut = pieces(sources(Some(source), self.x.dtype)?, &bounds, least);
             let each = |before: FxHashMap<SourceId, Interval>| {
                 cut.iter().map(move |piece| before.iter().map(|(s, v)| (*s, *v)).chain([(source, *piece)]).collect())
             };
@@ -317,11 +319,11 @@ fn decided(e: &mut Elements, root: ExprId, sources: &Sources<'_>) -> Option<Expr
     e.with_truths(root, &known)
 }
 
-/// Cuts an interval at powers of two and between them, and around numbers that something is compared with.
-fn pieces(whole: Interval, bounds: &[f64]) -> Vec<Interval> {
+/// Cuts an interval at powers of two from one on and between them, and around numbers that something is compared with.
+fn pieces(whole: Interval, bounds: &[f64], least: i32) -> Vec<Interval> {
     let mut cuts: Vec<(f64, bool)> = bounds.iter().map(|v| (*v, true)).collect();
     cuts.extend(
-        (-6..=10).flat_map(|k| [1.0, 1.5].map(|v| v * 2.0_f64.powi(k))).flat_map(|v| [(v, false), (-v, false)]),
+        (least..=10).flat_map(|k| [1.0, 1.5].map(|v| v * 2.0_f64.powi(k))).flat_map(|v| [(v, false), (-v, false)]),
     );
     cuts.retain(|(v, _)| whole.low <= *v && *v <= whole.high);
     cuts.sort_by(|(a, p), (b, q)| a.total_cmp(b).then(q.cmp(p)));
