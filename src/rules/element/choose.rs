@@ -203,7 +203,8 @@ impl Elements {
             _ => true,
         };
         let size = self.op(Op::Abs, dtype, &[x])?;
-        let is_one = matches!(dtype, Dtype::F32 | Dtype::F64 | Dtype::Bf16) && exact && is_element_of(self, size, most, None);
+        let is_one =
+            matches!(dtype, Dtype::F32 | Dtype::F64 | Dtype::Bf16) && exact && is_element_of(self, size, most, None);
         Some(is_one.then_some(by))
     }
 

@@ -292,9 +292,18 @@ impl Elements {
     fn is_less_the_greatest(&self, exponent: ExprId) -> bool {
         let Some((Op::Sub, [a, most])) = self.op_of(exponent) else { return false };
         let sources = |root: ExprId| -> FxHashSet<_> {
-            let forms = self.below(root).into_iter().filter_map(|id| self.expr(id));
-            let loads = forms.filter_map(|x| if let Form::Load(source, _) = &x.form { Some(*source) } else { None });
-            loads.collect()
+            let (mut open, mut out) = (vec![root], FxHashSet::default());
+            while let Some(root) = open.pop() {
+                for expr in self.below(root).into_iter().filter_map(|id| self.expr(id)) {
+                    let Form::Load(source, _) = &expr.form else { continue };
+                    // One of those in order is one of those that are put in order.
+                    match self.ordered(*source).filter(|_| out.len() < FACTORS) {
+                        Some(all) => open.push(all.expr),
+                        None => drop(out.insert(*source)),
+                    }
+                }
+            }
+            out
         };
         let greatest = matches!(self.expr(*most).map(|x| &x.form), Some(Form::Reduce(Fold::Most, ..)));
         greatest && sources(*a).is_subset(&sources(*most))
@@ -427,7 +436,9 @@ impl Elements {
             }
             (Op::Sub, [x, most]) => {
                 let found = rounded(kid(0).plus(kid(1).minus()));
-                let below = is_element_of(self, *x, *most, None);
+                let (x, most) = (*x, *most);
+                let below = is_element_of(self, x, most, None) || self.last_in_order(x).flatten() == Some(most);
+                let (x, most) = (&x, &most);
                 let low = if self.is_a_span(*x, *most) { found.low.max(0.0) } else { found.low };
                 let low = low.max(self.least_on_the_way(expr, known));
                 Extent { low, high: if below { found.high.min(0.0) } else { found.high }.max(low), ..found }

@@ -231,12 +231,17 @@ impl Field<'_> {
         Some(out)
     }
 
-    /// Returns a sum as what all of its products have in common of exponentials and of sums that they are divided by, and what is left: none of these has a
-    /// negative power there.
+    /// Returns a sum as what all of its products have in common of exponentials, and of sums and elements that are never negative that they are divided by, and what is left:
+    /// none of these has a negative power there.
     pub(super) fn without_common_exponentials(&mut self, x: &Poly) -> Option<(Vec<(Atom, i32)>, Poly)> {
         let mut all: Vec<Atom> = Vec::new();
         for (atom, exponent) in x.terms.iter().flat_map(|t| &t.factors) {
-            let is_one = matches!(atom, Atom::Call(Function::Exp, _)) || matches!(atom, Atom::Sum(_)) && *exponent < 0;
+            let is_one = match atom {
+                Atom::Call(Function::Exp, _) => true,
+                Atom::Sum(_) => *exponent < 0,
+                Atom::Leaf(_) => *exponent < 0 && self.is_never_negative(atom)?,
+                Atom::Call(..) => false,
+            };
             let mut known = !is_one;
             for other in &all {
                 known = known || self.same_atom(other, atom, &[])?;
@@ -262,7 +267,7 @@ impl Field<'_> {
                 }
                 least = Some(least.map_or(own, |l| l.min(own)));
             }
-            let sum = matches!(atom, Atom::Sum(_));
+            let sum = matches!(atom, Atom::Sum(_) | Atom::Leaf(_));
             let Some(least) = least.filter(|l| *l < 0 || !sum && *l > 0) else { continue };
             let mut power = Poly::atom(atom.clone(), x.depth)?;
             power.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = least.saturating_neg());
@@ -318,7 +323,8 @@ impl Field<'_> {
             let log = match &atom {
                 Atom::Call(Function::Exp, kids) => (**kids.first()?).clone(),
                 Atom::Sum(inner) => self.log_of_product(inner)?,
-                _ => return None,
+                Atom::Leaf(_) => Self::call(Function::Log, vec![Rc::new(Poly::atom(atom.clone(), x.depth)?)])?,
+                Atom::Call(..) => return None,
             };
             out = self.plus(&out, &log, f64::from(exponent))?;
         }

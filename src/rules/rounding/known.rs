@@ -147,7 +147,9 @@ fn ones(e: &mut Elements, order: &[ExprId]) {
 /// Returns what an element is at least that is the greatest share of a sum, or a sum of some shares in order among which that is: one over how many there are. What is rounded on the
 /// way takes less than what is left out here.
 pub(in crate::rules) fn least_share(e: &mut Elements, id: ExprId) -> Option<Option<f64>> {
-    let Some(Expr { form: Form::Reduce(fold, level, sizes), kids, .. }) = e.expr(id).cloned() else { return Some(None) };
+    let Some(Expr { form: Form::Reduce(fold, level, sizes), kids, .. }) = e.expr(id).cloned() else {
+        return Some(None);
+    };
     let body = *kids.first()?;
     match fold {
         Fold::Most => share_of(e, body, level, &sizes),
@@ -183,7 +185,8 @@ fn greatest_summed(e: &mut Elements, body: ExprId, level: u32, sizes: &[Dim]) ->
     let Some(Form::Load(source, at)) = e.expr(body).map(|x| x.form.clone()) else { return Some(None) };
     let Some((all, size)) = e.ordered(source).map(|t| (t.expr, t.sizes.last().copied())) else { return Some(None) };
     let (Some((place, others)), [count], Some(size)) = (at.split_last(), sizes, size) else { return Some(None) };
-    let named = |e: &Elements, i: IndexId| e.places_in(i).iter().any(|p| matches!(p, Place::Bound(l, _) if *l >= level));
+    let named =
+        |e: &Elements, i: IndexId| e.places_in(i).iter().any(|p| matches!(p, Place::Bound(l, _) if *l >= level));
     if others.iter().any(|i| named(e, *i)) {
         return Some(None);
     }
