@@ -10,6 +10,8 @@ use crate::rules::field::poly::{Atom, Binders, Function, Poly, Product};
 
 /// Up to which whole number an exponent is a power of the exponential of what it multiplies.
 const WHOLE: f64 = 64.0;
+/// Up to which one the exponential of a multiple of a logarithm is a power.
+const FEW: f64 = 8.0;
 
 impl Field<'_> {
     /// `1 / (1 + exp(-x))`.
@@ -206,6 +208,7 @@ impl Field<'_> {
             // Literals are roundings of what they stand for.
             let nearest = term.number.round();
             let whole = (term.number - nearest).abs() <= 0.5_f64.powi(50) * nearest.abs() && nearest.abs() <= WHOLE;
+            let few = whole && nearest.abs() <= FEW;
             // Of a number and its opposite there is one exponential.
             let sign = if term.number < 0.0 { -1 } else { 1 };
             let exponent = if whole { nearest as i32 } else { sign };
@@ -214,7 +217,7 @@ impl Field<'_> {
             inner.scale = if whole { 1.0 } else { inner.scale };
             // The exponential of a logarithm.
             let alone = match inner.factors.as_slice() {
-                [(Atom::Call(Function::Log, kids), 1)] if whole && inner.binders.is_empty() => kids.first().cloned(),
+                [(Atom::Call(Function::Log, kids), 1)] if few && inner.binders.is_empty() => kids.first().cloned(),
                 _ => None,
             };
             let factor = match alone {

@@ -17,6 +17,7 @@ use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::field::Field;
 use crate::rules::rounding::forward::{holds_a_one, without_scales};
+use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
 
@@ -28,6 +29,8 @@ const ADDED: usize = 8;
 const DIFFERENCES: usize = 64;
 /// Of how many elements the greatest share is looked for.
 const SHARED: i64 = 4096;
+/// Which part of their sum their roundings may come to.
+const LOST: f64 = 0.005;
 /// How many places of a dimension are tried.
 const TRIED: usize = 12;
 
@@ -176,7 +179,11 @@ fn share_of(e: &mut Elements, body: ExprId, level: u32, sizes: &[Dim]) -> Option
     let (Some(count), false) = (count.filter(|n| *n <= SHARED), e.places_below(all).iter().any(within)) else {
         return Some(None);
     };
-    let whole = e.reduced(Fold::Sum, level, sizes, each)? == all && e.is_never_negative(each)?;
+    let narrow = e.dtype(all).is_none_or(|d| count as f64 * unit(d) > LOST);
+    let whole = !narrow
+        && e.reduced(Fold::Sum, level, sizes, each)? == all
+        && e.is_never_negative(each)?
+        && e.is_apart_from_zero(all)?;
     Some(whole.then_some(0.99 / count as f64))
 }
 
