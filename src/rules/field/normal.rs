@@ -803,10 +803,13 @@ impl Field<'_> {
             return self.odd_or_even(function, x);
         }
         let quarter = if function == Real::Sin { whole } else { whole + 1.0 };
-        Poly::number(match quarter.rem_euclid(4.0) {
-            v if v == 1.0 => 1.0,
-            v if v == 3.0 => -1.0,
-            _ => 0.0,
+        let quarter = quarter.rem_euclid(4.0);
+        Poly::number(if quarter == 1.0 {
+            1.0
+        } else if quarter == 3.0 {
+            -1.0
+        } else {
+            0.0
         })
     }
 
