@@ -396,11 +396,6 @@ impl Elements {
                 // Its own NaN is no NaN that is made.
                 None => ANY.plain(true),
             },
-            Form::Op(Op::Div) => {
-                let found = self.extent_of_operator(Op::Div, expr, known);
-                let low = least_share(self, id).flatten().map_or(found.low, |least| found.low.max(least));
-                Extent { low, high: found.high.max(low), ..found }
-            }
             Form::Op(op) => self.extent_of_operator(*op, expr, known),
             Form::Named(target, _) => real(target).map_or(ANY, |function| kid(0).function(function, expr.dtype)),
             Form::Reduce(Fold::Most, ..) => {

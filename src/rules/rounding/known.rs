@@ -150,43 +150,38 @@ fn ones(e: &mut Elements, order: &[ExprId]) {
 /// Returns what an element is at least that is the greatest share of a sum, or a sum of some shares in order among which that is: one over how many there are. What is rounded on the
 /// way takes less than what is left out here.
 pub(in crate::rules) fn least_share(e: &mut Elements, id: ExprId) -> Option<Option<f64>> {
-    let expr = e.expr(id)?.clone();
-    match (&expr.form, expr.kids.as_slice()) {
-        (Form::Reduce(Fold::Most, ..) | Form::Op(Op::Div), _) => greatest_share(e, &expr),
-        (Form::Reduce(Fold::Sum, level, sizes), [body]) => match greatest_summed(e, *body, *level, sizes)? {
-            Some(greatest) => {
-                let greatest = e.expr(greatest)?.clone();
-                greatest_share(e, &greatest)
+    let Some(Expr { form: Form::Reduce(fold, level, sizes), kids, .. }) = e.expr(id).cloned() else {
+        return Some(None);
+    };
+    let body = *kids.first()?;
+    match fold {
+        Fold::Most => share_of(e, body, level, &sizes),
+        Fold::Sum => {
+            let Some(greatest) = greatest_summed(e, body, level, &sizes)? else { return Some(None) };
+            match e.expr(greatest).cloned() {
+                Some(Expr { form: Form::Reduce(Fold::Most, level, sizes), kids, .. }) => {
+                    share_of(e, *kids.first()?, level, &sizes)
+                }
+                _ => Some(None),
             }
-            None => Some(None),
-        },
+        }
         _ => Some(None),
     }
 }
 
-/// Returns one over how many elements there are, where the greatest of them, none of which is negative, is divided by their sum, before or after it is chosen.
+/// Returns one over how many elements there are, where one is divided by their sum, and none is negative.
 #[allow(clippy::cast_precision_loss)]
-fn greatest_share(e: &mut Elements, expr: &Expr) -> Option<Option<f64>> {
-    let (most, all) = match (&expr.form, expr.kids.as_slice()) {
-        (Form::Op(Op::Div), [most, all]) => (e.expr(*most)?.clone(), Some(*all)),
-        _ => (expr.clone(), None),
-    };
-    let (Form::Reduce(Fold::Most, level, sizes), [body]) = (&most.form, most.kids.as_slice()) else {
-        return Some(None);
-    };
-    let (each, all) = match (all, e.op_of(*body)) {
-        (Some(all), _) => (*body, all),
-        (None, Some((Op::Div, [each, all]))) => (*each, *all),
-        _ => return Some(None),
-    };
+fn share_of(e: &mut Elements, body: ExprId, level: u32, sizes: &[Dim]) -> Option<Option<f64>> {
+    let Some((Op::Div, [each, all])) = e.op_of(body) else { return Some(None) };
+    let (each, all) = (*each, *all);
     let count = sizes.iter().try_fold(1_i64, |n, d| n.checked_mul(d.fixed().filter(|d| *d > 0)?));
-    let within = |p: &Place| matches!(p, Place::Bound(l, _) if l >= level);
+    let within = |p: &Place| matches!(p, Place::Bound(l, _) if *l >= level);
     let (Some(count), false) = (count.filter(|n| *n <= SHARED), e.places_below(all).iter().any(within)) else {
         return Some(None);
     };
     let narrow = e.dtype(all).is_none_or(|d| count as f64 * unit(d) > LOST);
     let whole = !narrow
-        && e.reduced(Fold::Sum, *level, sizes, each)? == all
+        && e.reduced(Fold::Sum, level, sizes, each)? == all
         && e.is_never_negative(each)?
         && e.is_apart_from_zero(all)?;
     Some(whole.then_some(0.99 / count as f64))
