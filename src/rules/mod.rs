@@ -49,6 +49,10 @@ pub const KEEP_NAN: &[&str] = &[
     "sum-of-indices",
     "sum-up-to-an-index",
     "compare-indices",
+    "compare-bits",
+    "compare-magnitude",
+    "compare-opposites",
+    "abs-of-positive",
 ];
 
 /// How equal values are.

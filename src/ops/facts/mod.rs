@@ -104,6 +104,8 @@ pub enum Contracts {
     Labels,
     /// Two vectors, each element with each, and a first one that is repeated to the result.
     Outer,
+    /// A row in which places of elements of any shape are searched, or rows with the same sizes ahead.
+    Searched,
 }
 
 impl Contracts {
@@ -117,6 +119,7 @@ impl Contracts {
             "attention" => Contracts::Attention,
             "labels" => Contracts::Labels,
             "outer" => Contracts::Outer,
+            "searched" => Contracts::Searched,
             _ => return None,
         })
     }
@@ -440,6 +443,10 @@ pub struct Facts {
     pub spares: Option<Box<str>>,
     /// `#corner=PARAM`: beside `#reaches`: of PARAM it reads the corner alone that has the sizes of those integers.
     pub corner: Option<Box<str>>,
+    /// `#into=PARAM`: beside `#reaches`: places are those of PARAM, in place of its first tensor.
+    pub into: Option<Box<str>>,
+    /// `#unless=PARAM`: where PARAM is given, `#total` states nothing.
+    pub unless: Option<Box<str>>,
     /// `#bags=OFFSETS`: it raises where integers of OFFSETS do not begin with 0, or are more than there are of `indices`, too.
     pub bags: Option<Box<str>>,
     /// `#whole`: of integers it raises as it does of floats.
@@ -460,7 +467,7 @@ pub struct Facts {
     pub counts: Option<Box<str>>,
     /// `#fits-alike`: sizes fit where those of all its tensors are the same.
     pub fits_alike: bool,
-    /// `#fits-along=NAME`: sizes fit where that of the dimension that NAME names is a number and its type rule takes it.
+    /// `#fits-along=NAME`: sizes fit where that of the dimension that NAME names is a number and its type rule takes it, and all its tensors have the same.
     pub fits_along: Option<Box<str>>,
     /// `#adds=NAME`: sizes fit where no number of that list takes away more than there is, and every word is its default.
     pub adds: Option<Box<str>>,
@@ -543,6 +550,8 @@ impl Facts {
             "reaches" => self.reaches = Some(value.into()),
             "spares" => self.spares = Some(value.into()),
             "corner" => self.corner = Some(value.into()),
+            "into" => self.into = Some(value.into()),
+            "unless" => self.unless = Some(value.into()),
             "bags" => self.bags = Some(value.into()),
             "contracts" => self.contracts = Some(Contracts::parse(value)?),
             "fits-filled" => self.fits_filled = true,

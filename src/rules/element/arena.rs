@@ -203,6 +203,10 @@ pub struct Elements {
     pub exact: bool,
     /// Whether floats are numbers where cases are told apart: of NaN something else is asked.
     pub(in crate::rules) numbers_alone: bool,
+    /// Sources of which no element is 0, or no number.
+    pub(in crate::rules) not_zero: FxHashSet<SourceId>,
+    /// Sources that are stated not to be near 0, on either side of it.
+    pub apart: FxHashSet<SourceId>,
     /// Whether roundings to narrower floats are roundings like others, no steps: the second of two ends may have fewer.
     pub wider: bool,
     /// Dimensions of reductions that are looked into, by their levels: what they bind has a value there.
@@ -236,6 +240,8 @@ pub(in crate::rules) struct Ends {
     pub(in crate::rules) shares: FxHashMap<ExprId, ExprId>,
     /// Those that are at most 0.
     pub(in crate::rules) never_above: FxHashSet<ExprId>,
+    /// Squares and magnitudes of what is not near 0, and the greatest shares of sums, and what they are at least.
+    pub(in crate::rules) apart: FxHashMap<ExprId, f64>,
 }
 
 #[derive(Debug)]
@@ -289,6 +295,8 @@ impl Elements {
             met: Vec::new(),
             exact: false,
             numbers_alone: false,
+            not_zero: FxHashSet::default(),
+            apart: FxHashSet::default(),
             wider: false,
             within: Vec::new(),
             now: None,

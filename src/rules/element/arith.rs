@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! `x + -0.0`, `x - 0.0`, `x * 1` and `x / 1` are `x`; `x * -1` is `-x`; `a - b` is `a + (-b)`; sums and products commute; a sign passes through
-//! products and quotients, and is lost to both operands where it is lost to them, and in a square; `x / 2^k` is `x * 2^-k` where the dtype has both, and `x * (1 / s)` is `x / s` where the host says that `s` is such a power; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
+//! products and quotients, and is lost to both operands where it is lost to them, and in a square; what the host says is above 0 is its magnitude; `x / 2^k` is `x * 2^-k` where the dtype has both, and `x * (1 / s)` is `x / s` where the host says that `s` is such a power; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
 //! Over the reals, where one of two chosen numbers is 0 wherever the other is not, their sum is the one that is not.
 //!
 //! ## When it is wrong
@@ -55,6 +55,10 @@ impl Elements {
                     self.op(Op::Abs, dtype, &[inner])
                 }
                 (_, Some(v)) => self.rounded(dtype, v.abs()),
+                _ if self.floats_of(*a).is_some_and(|(low, _)| low > 0.0) => {
+                    self.by("abs-of-positive");
+                    Some(*a)
+                }
                 (Some((of @ (Op::Mul | Op::Div), [x, y])), _) => {
                     let (x, y) = (*x, *y);
                     self.by("abs-of-product");

@@ -22,6 +22,9 @@ const DEPTH: usize = 12;
 /// How many comparisons of one condition are taken for what they say.
 const TOLD: usize = 8;
 
+/// What is at least this is far from 0.
+const NEAR: f64 = 0.001;
+
 impl Elements {
     /// Says that every element of a source lies between two integers.
     pub fn lies_between(&mut self, source: SourceId, low: i64, high: i64) {
@@ -44,6 +47,24 @@ impl Elements {
     /// Says that every element of a source is a float between two.
     pub fn is_number_between(&mut self, source: SourceId, low: f64, high: f64) {
         self.numbers.insert(source, (low, high));
+    }
+
+    /// Says that no element of a source is 0, or no number.
+    pub fn is_not_zero(&mut self, source: SourceId) {
+        self.not_zero.insert(source);
+    }
+
+    /// Whether an element is surely a number, and not 0.
+    pub(super) fn is_never_zero(&self, id: ExprId) -> bool {
+        let stated = matches!(self.expr(id).map(|x| &x.form), Some(Form::Load(s, _)) if self.not_zero.contains(s));
+        stated || self.floats_of(id).is_some_and(|(low, high)| low > 0.0 || high < 0.0)
+    }
+
+    /// Whether the host says of an element that it is far from 0.
+    pub(super) fn is_never_near_zero(&self, id: ExprId) -> bool {
+        let far = |(low, high): (f64, f64)| low >= NEAR || high <= -NEAR;
+        matches!(&self.expr(id).map(|x| &x.form), Some(Form::Load(s, _)) if self.not_zero.contains(s))
+            || self.floats_of(id).is_some_and(far)
     }
 
     /// Says that every element of a source is one of few small integers.

@@ -6,14 +6,17 @@
 //! value and minus infinity, is that value; that of an integer and its opposite is its magnitude. Bool algebra. Of 1 and 0 it is the truth as a number. A
 //! magnitude that takes the sign of its number is that number. A
 //! rounded number and an integer are bounded as the number is by what is left of the bound. Of two numbers one is not less than the other where that is
-//! at most the one.
+//! at most the one. A quotient by the greatest magnitude over a whole number, of one of those of which it is the greatest, rounded to an integer, does not pass that number.
 //!
 //! ## When it is wrong
 //! Bounds apply in order: `clamp(clamp(x, 0, 1), 2, 3)` is 2, not `clamp(x, 2, 1)`. NaN passes. Which of 0.0 and -0.0 is the greater one is the kernel's:
 //! a bound of 0 is never moved past another, nor are such operands exchanged. `where(a > b, a, b)` is not `maximum`.
+//! Where the greatest magnitude over the number may be less than the smallest number that has all of its places, its quotients pass: it must be at least a number, or of what is
+//! stated to be far from 0. Before it is rounded a quotient passes in its last places.
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Op};
+use crate::rules::element::arena::{Elements, ExprId, Form, Op};
+use crate::rules::rounding::{is_element_of, unit};
 
 impl Elements {
     pub(super) fn choose(&mut self, dtype: Dtype, c: ExprId, a: ExprId, b: ExprId) -> Option<ExprId> {
@@ -49,7 +52,7 @@ impl Elements {
             true => (self.float(a) == Some(1.0), self.float(b).is_some_and(|v| v.to_bits() == 0)),
             false => (self.number(a) == Some(1), self.number(b) == Some(0)),
         };
-        if one && zero && matches!(self.expr(a).map(|x| &x.form), Some(crate::rules::element::arena::Form::Const(_))) {
+        if one && zero && matches!(self.expr(a).map(|x| &x.form), Some(Form::Const(_))) {
             self.by("choose-truth");
             return self.op(Op::Cast, dtype, &[c]);
         }
@@ -173,6 +176,50 @@ impl Elements {
         Some(self.truths.get(&itself) == Some(&false))
     }
 
+    /// Returns a whole number that no quotient passes which is rounded to an integer, of an element by its scale: the greatest magnitude of some, that one among them, divided by that
+    /// number, and no less than what is seen in its dtype.
+    fn quotient_within(&mut self, id: ExprId) -> Option<Option<f64>> {
+        let Some((Op::Round, [quotient])) = self.op_of(id) else { return Some(None) };
+        let Some((Op::Div, [x, scale])) = self.op_of(*quotient) else { return Some(None) };
+        let (x, dtype) = (*x, self.dtype(id)?);
+        let (scale, seen) = self.without_least_number(*scale);
+        let (most, by) = match self.op_of(scale) {
+            Some((Op::Div, [most, by])) => (*most, self.float(*by)),
+            Some((Op::Mul, [most, by])) => (*most, self.float(*by).map(|v| (1.0 / v).round())),
+            _ => return Some(None),
+        };
+        let least = if dtype == Dtype::F64 { f64::MIN_POSITIVE } else { f64::from(f32::MIN_POSITIVE) };
+        let Some(by) = by.filter(|v| v.fract() == 0.0 && *v >= 1.0 && *v * 8.0 * unit(dtype) < 0.5) else {
+            return Some(None);
+        };
+        let (most, above) = self.without_least_number(most);
+        let stated = matches!(self.expr(x).map(|x| &x.form), Some(Form::Load(..))) && self.is_never_near_zero(x);
+        if !stated && seen.max(above / by) < 2.0 * least {
+            return Some(None);
+        }
+        // A product by the inverse of a number is nearly the quotient by it.
+        let exact = match self.op_of(scale) {
+            Some((Op::Mul, [_, inverse])) => self.float(*inverse).is_some_and(|v| (v * by - 1.0).abs() <= unit(dtype)),
+            _ => true,
+        };
+        let size = self.op(Op::Abs, dtype, &[x])?;
+        let is_one =
+            matches!(dtype, Dtype::F32 | Dtype::F64 | Dtype::Bf16) && exact && is_element_of(self, size, most, None);
+        Some(is_one.then_some(by))
+    }
+
+    /// Returns an element without a number above 0 that it is at least, and that number.
+    fn without_least_number(&self, id: ExprId) -> (ExprId, f64) {
+        match self.op_of(id) {
+            Some((Op::Max | Op::AtLeast, [x, least])) => match (self.float(*x), self.float(*least)) {
+                (None, Some(v)) if v > 0.0 => (*x, v),
+                (Some(v), None) if v > 0.0 => (*least, v),
+                _ => (id, 0.0),
+            },
+            _ => (id, 0.0),
+        }
+    }
+
     pub(super) fn bounded_by(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
         if self.is_nan(a)? && (self.is_firm(b) || matches!(op, Op::AtLeast | Op::AtMost)) {
             return Some(a);
@@ -197,6 +244,14 @@ impl Elements {
         {
             self.by("greatest-magnitude");
             return self.op(op, dtype, &[most, b]);
+        }
+        if dtype.is_float()
+            && let Some(v) = self.float(b)
+            && let Some(most) = self.quotient_within(a)?
+            && if matches!(op, Op::Max | Op::AtLeast) { v <= -most } else { v >= most }
+        {
+            self.by("bound-of-quotient");
+            return Some(a);
         }
         let op = match op {
             Op::AtLeast if self.is_firm(b) || !dtype.is_float() => Op::Max,

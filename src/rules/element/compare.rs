@@ -2,10 +2,10 @@
 //!
 //! ## What it says
 //! Among integers `a <= b` is not `b < a`, `a == b` is `a - b == 0` (wrapping around), a number equals itself; none is less than itself, a NaN neither. Conversions that lose nothing keep order
-//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`, and `|x| == c`, above 0, is `x == -c` or `x == c`; `x * c == 0`, of a magnitude of `c` of at least 1 and finite in f32, is `x == 0`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
+//! and equality. Of two floats one is less, or both are equal, or one is greater, or one is NaN: what is known of some comparisons says others. `-x < c` is `-c < x`; `|x| < c` is `-c < x` and `x < c`, and `|x| == c`, above 0, is `x == -c` or `x == c`; `x * c == 0`, of a magnitude of `c` of at least 1 and finite in f32, is `x == 0`; `max(x, c) <= d` is `x <= d` where `c <= d`, else false. Over the reals `0 < x - c` is `c < x`. Comparisons of indices are arithmetic. A count of truths, or of products of truths, is above 0 where any is true, and that of all where none is false. The greater one of two is one of them where the other is not above it, and what is bounded by numbers is itself between them. The bits of a float, without that of its sign, are in the order of magnitudes up to the infinite one, and beyond that of NaN alone; where it is never 0, that of its sign tells whether it is less. A truth as a number is 0 where it is false. A product of integers that surely does not wrap around is 0 where any of them is.
 //!
 //! ## When it is wrong
-//! `c <= max(x, c)` is false where `x` is NaN: of such nothing is said. With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
+//! Of bits below those of the smallest number that has all of its places nothing is said: a comparison of such floats may take them for 0. The bit of the sign of -0.0 is set, and -0.0 is not less than 0. `c <= max(x, c)` is false where `x` is NaN: of such nothing is said. With NaN `a <= b` is not the opposite of `b < a`, and `x == x` is false. Among floats `a == b` is no statement of `a - b` (inf - inf). `a < b` is
 //! no statement of the sign of `a - b` among integers either: that wraps around.
 
 use crate::graph::Dtype;
@@ -108,6 +108,66 @@ impl Elements {
         self.compared(op, x, y).map(Some)
     }
 
+    /// Bits of a magnitude are in the order of magnitudes, up to the infinite one; beyond are those of NaN. The sign of what is never 0 tells whether it is less.
+    fn bits_compared(&mut self, op: Op, a: ExprId, b: ExprId) -> Option<Option<ExprId>> {
+        let float_of = |e: &Self, x: ExprId| match e.op_of(x) {
+            Some((Op::Bits, [of])) if e.dtype(*of).is_some_and(Dtype::is_float) => Some(*of),
+            _ => None,
+        };
+        if let (Op::Lt, Some(x), Some(0)) = (op, float_of(self, a), self.number(b))
+            && self.is_never_zero(x)
+        {
+            self.by("compare-bits");
+            let zero = self.rounded(self.dtype(x)?, 0.0)?;
+            return self.compared(Op::Lt, x, zero).map(Some);
+        }
+        let (of, number, behind) = match (self.magnitude_in_bits(a), self.magnitude_in_bits(b)) {
+            (Some(x), None) => (x, self.number(b), false),
+            (None, Some(x)) => (x, self.number(a), true),
+            _ => return Some(None),
+        };
+        let dtype = self.dtype(of)?;
+        let (Some(number), Some((least, endless))) = (number, bits_of_ends(dtype)) else { return Some(None) };
+        // What is not below is at least that.
+        let (asked, opposite) = match (op, behind) {
+            (Op::Lt, true) => (Op::Le, true),
+            (Op::Le, true) => (Op::Lt, true),
+            (op, _) => (op, false),
+        };
+        let (asked, at) = match asked {
+            Op::Lt if number > endless => (Op::Le, number.checked_sub(1)?),
+            asked => (asked, number),
+        };
+        if !(least..=endless).contains(&at) {
+            return Some(None);
+        }
+        self.by("compare-bits");
+        let found = if asked == Op::Le && at == endless {
+            self.compared(Op::Eq, of, of)?
+        } else {
+            let (size, edge) = (self.op(Op::Abs, dtype, &[of])?, self.rounded(dtype, float_of_bits(dtype, at)?)?);
+            self.compared(asked, size, edge)?
+        };
+        if opposite { self.op(Op::Not, Dtype::Bool, &[found]).map(Some) } else { Some(Some(found)) }
+    }
+
+    /// Returns the float of which an integer has the bits but for that of its sign.
+    fn magnitude_in_bits(&self, x: ExprId) -> Option<ExprId> {
+        let bits = |x: ExprId| match self.op_of(x) {
+            Some((Op::Bits, [of])) if self.dtype(*of).is_some_and(Dtype::is_float) => Some(*of),
+            _ => None,
+        };
+        if let Some((Op::Abs, [of])) = bits(x).and_then(|of| self.op_of(of)) {
+            return Some(*of);
+        }
+        let (_, most) = ends(self.dtype(x)?)?;
+        match self.op_of(x)? {
+            (Op::And, [p, q]) if self.number(*q) == Some(most) => bits(*p),
+            (Op::And, [p, q]) if self.number(*p) == Some(most) => bits(*q),
+            _ => None,
+        }
+    }
+
     fn never_compared(&mut self) -> Option<ExprId> {
         self.by("compare-bound");
         self.truth(false)
@@ -151,6 +211,9 @@ impl Elements {
             return self.truths_compared(op, a, b);
         }
         if width(dtype).is_some() {
+            if let Some(floats) = self.bits_compared(op, a, b)? {
+                return Some(floats);
+            }
             return self.integers_compared(op, dtype, a, b);
         }
         if self.exact
@@ -624,6 +687,26 @@ impl Elements {
         whole.is_some_and(|v| v <= i128::from(most) && v.saturating_neg() >= i128::from(least))
     }
 
+    /// Returns the truth that is counted as a number: where truths are multiplied as numbers, whether all hold.
+    fn truth_counted(&mut self, body: ExprId) -> Option<ExprId> {
+        let as_number = |e: &Self, id: ExprId| match e.op_of(id) {
+            Some((Op::Cast, [inner])) if e.dtype(*inner) == Some(Dtype::Bool) => Some(*inner),
+            _ => None,
+        };
+        if let Some(truth) = as_number(self, body) {
+            return Some(truth);
+        }
+        let expr = self.expr(body)?.clone();
+        let Form::Poly(products) = &expr.form else { return None };
+        matches!(&products[..], [(_, 1)]).then_some(())?;
+        let mut all: Option<ExprId> = None;
+        for kid in &expr.kids {
+            let truth = as_number(self, *kid)?;
+            all = Some(all.map_or(Some(truth), |all| self.op(Op::And, Dtype::Bool, &[all, truth]))?);
+        }
+        all
+    }
+
     /// Whether a count of truths is above 0, or 0, or that of all.
     fn counted(&mut self, op: Op, dtype: Dtype, a: ExprId, b: ExprId) -> Option<ExprId> {
         let (zero, count, is_above) = match (op, self.number(a), self.number(b)) {
@@ -638,10 +721,7 @@ impl Elements {
         };
         let expr = self.expr(count)?.clone();
         let Form::Reduce(Fold::Sum, level, sizes) = &expr.form else { return None };
-        let truth = match self.op_of(*expr.kids.first()?)? {
-            (Op::Cast, [inner]) if self.dtype(*inner) == Some(Dtype::Bool) && dtype == Dtype::I64 => *inner,
-            _ => return None,
-        };
+        let truth = self.truth_counted(*expr.kids.first()?).filter(|_| dtype == Dtype::I64)?;
         if self.number(zero) != Some(0) {
             let all = self.product(sizes)?;
             let all = self.at(all);
@@ -655,4 +735,29 @@ impl Elements {
         let any = self.reduced(Fold::Any, *level, sizes, truth)?;
         if is_above { Some(any) } else { self.op(Op::Not, Dtype::Bool, &[any]) }
     }
+}
+
+/// Returns the bits of the least number of a dtype of floats that has all of its places, and of the infinite one.
+fn bits_of_ends(dtype: Dtype) -> Option<(i64, i64)> {
+    match dtype {
+        Dtype::F16 => Some((0x0400, 0x7c00)),
+        Dtype::Bf16 => Some((0x0080, 0x7f80)),
+        Dtype::F32 => Some((0x0080_0000, 0x7f80_0000)),
+        Dtype::F64 => Some((0x0010_0000_0000_0000, 0x7ff0_0000_0000_0000)),
+        _ => None,
+    }
+}
+
+/// Returns the float that has these bits, which are those of a number that has all of its places, or of the infinite one.
+#[allow(clippy::cast_precision_loss)]
+fn float_of_bits(dtype: Dtype, bits: i64) -> Option<f64> {
+    let (least, endless) = bits_of_ends(dtype)?;
+    if bits == endless {
+        return Some(f64::INFINITY);
+    }
+    let one = least;
+    let (exponent, places) = (bits.checked_div(one)?, bits.checked_rem(one)?);
+    let middle = endless.checked_div(one)?.checked_div(2)?;
+    let power = i32::try_from(exponent.checked_sub(middle)?).ok()?;
+    Some((1.0 + places as f64 / one as f64) * 2.0_f64.powi(power))
 }

@@ -3,7 +3,7 @@
 //! ## What it says
 //! Of integers `max` and `min` distribute over one another, and absorb: two nestings over the same integers are equal where they are for 0 and 1, whichever of
 //! the integers are 1 (what is made by them alone is at least `t` where it is so of what says of each integer whether that is at least `t`). The
-//! element at a place of few in order is the least of the greatest of as many as reach that place.
+//! element at a place of few in order, the greatest and the least of them included, is the least of the greatest of as many as reach that place.
 //!
 //! ## When it is wrong
 //! Of floats NaN is the greater one and the lesser one. Of zeros of both signs the kernel chooses.
@@ -11,11 +11,14 @@
 use smallvec::SmallVec;
 
 use crate::graph::Dtype;
-use crate::rules::element::arena::{Elements, ExprId, Op};
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op};
 use crate::rules::element::make::width;
+use crate::sym::Dim;
 
 /// Of how many integers all combinations of 0 and 1 are looked at: as many as a word has bits.
 const MOST: usize = 6;
+/// Of how many places of a dimension each is looked at.
+const FEW: i64 = 6;
 /// How many nested calls are looked into.
 const CALLS: usize = 128;
 /// Which of the combinations say 1 of each of the integers.
@@ -33,11 +36,17 @@ impl Elements {
     pub(super) fn equal_in_order(&mut self, a: ExprId, b: ExprId) -> bool {
         let bounds = |e: &Self, x: ExprId| {
             let integers = e.dtype(x).is_some_and(|d| width(d).is_some_and(|w| w > 1));
-            integers && matches!(e.op_of(x), Some((Op::Max | Op::Min, _)))
+            integers && (matches!(e.op_of(x), Some((Op::Max | Op::Min, _))) || e.is_end_of_few(x))
         };
         if !bounds(self, a) && !bounds(self, b) || self.dtype(a) != self.dtype(b) {
             return false;
         }
+        let (a, b) = if [a, b].iter().any(|x| self.is_end_of_few(*x)) {
+            let (Some(a), Some(b)) = (self.unrolled_integers(a), self.unrolled_integers(b)) else { return false };
+            (a, b)
+        } else {
+            (a, b)
+        };
         let mut atoms: SmallVec<[ExprId; MOST]> = SmallVec::new();
         let (Some(x), Some(y)) = (self.order_table(a, &mut atoms), self.order_table(b, &mut atoms)) else {
             return false;
@@ -56,6 +65,12 @@ impl Elements {
             self.by("order-of-integers");
         }
         equal
+    }
+
+    /// Whether an element is the greatest, or the least, of a dimension of few.
+    fn is_end_of_few(&self, x: ExprId) -> bool {
+        let few = |d: &Dim| d.fixed().is_some_and(|n| (1..=FEW).contains(&n));
+        matches!(self.expr(x).map(|x| &x.form), Some(Form::Reduce(Fold::Most | Fold::Least, _, sizes)) if sizes.iter().all(few))
     }
 
     /// For which combinations of the integers it is 1. A worklist: children first.

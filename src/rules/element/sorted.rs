@@ -121,7 +121,8 @@ impl Elements {
         self.load(expr.dtype, source, at).map(Some)
     }
 
-    fn ordered(&self, source: SourceId) -> Option<&Tensor> {
+    /// Returns the tensor of which a source has a dimension in order.
+    pub(in crate::rules) fn ordered(&self, source: SourceId) -> Option<&Tensor> {
         match self.source_of(source)? {
             Source::Call { target, kids, .. } if &**target == IN_ORDER => self.tensor_of(*kids.first()?),
             _ => None,

@@ -18,7 +18,7 @@ use crate::rules::definedness::hides_no_nan;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::field::normal::Field;
-use crate::rules::rounding::{Least, greatest, holds_a_one, is_element_of, least_of_sum, unit};
+use crate::rules::rounding::{Least, between, greatest, holds_a_one, is_element_of, least_of_sum, least_share, unit};
 use crate::rules::table::{Meaning, Real, meaning, real};
 use crate::sym::Dim;
 
@@ -292,9 +292,18 @@ impl Elements {
     fn is_less_the_greatest(&self, exponent: ExprId) -> bool {
         let Some((Op::Sub, [a, most])) = self.op_of(exponent) else { return false };
         let sources = |root: ExprId| -> FxHashSet<_> {
-            let forms = self.below(root).into_iter().filter_map(|id| self.expr(id));
-            let loads = forms.filter_map(|x| if let Form::Load(source, _) = &x.form { Some(*source) } else { None });
-            loads.collect()
+            let (mut open, mut out) = (vec![root], FxHashSet::default());
+            while let Some(root) = open.pop() {
+                for expr in self.below(root).into_iter().filter_map(|id| self.expr(id)) {
+                    let Form::Load(source, _) = &expr.form else { continue };
+                    // One of those in order is one of those that are put in order.
+                    match self.ordered(*source).filter(|_| out.len() < FACTORS) {
+                        Some(all) => open.push(all.expr),
+                        None => drop(out.insert(*source)),
+                    }
+                }
+            }
+            out
         };
         let greatest = matches!(self.expr(*most).map(|x| &x.form), Some(Form::Reduce(Fold::Most, ..)));
         greatest && sources(*a).is_subset(&sources(*most))
@@ -358,13 +367,19 @@ impl Elements {
         for id in self.below(root) {
             self.spend(1)?;
             let expr = self.expr(id)?.clone();
-            let found = if expr.dtype.is_float() { self.extent(&expr, &known) } else { ANY };
+            let found = if expr.dtype.is_float() { self.extent(id, &expr, &known) } else { ANY };
             known.insert(id, found);
         }
         Some(known)
     }
 
-    fn extent(&mut self, expr: &Expr, known: &FxHashMap<ExprId, Extent>) -> Extent {
+    /// Whether something below is in order.
+    fn has_ordered(&self, root: ExprId) -> bool {
+        let forms = self.below(root).into_iter().filter_map(|id| self.expr(id));
+        forms.into_iter().any(|x| matches!(x.form, Form::Load(source, _) if self.is_in_order(source)))
+    }
+
+    fn extent(&mut self, id: ExprId, expr: &Expr, known: &FxHashMap<ExprId, Extent>) -> Extent {
         let kid = |k: usize| expr.kids.get(k).and_then(|k| known.get(k)).copied().unwrap_or(ANY);
         match &expr.form {
             Form::Const(v) => {
@@ -374,12 +389,21 @@ impl Elements {
             Form::Number(bits) => Extent::of(f64::from_bits(*bits), f64::from_bits(*bits)).plain(true),
             Form::Load(source, _) => match self.numbers.get(source) {
                 Some((low, high)) => Extent::of(*low, *high).plain(true),
+                // In order they are what they are.
+                None if let Some(all) = self.ordered(*source).map(|t| t.expr).filter(|all| !self.has_ordered(*all)) => {
+                    self.extent_of(all).unwrap_or(ANY)
+                }
                 // Its own NaN is no NaN that is made.
                 None => ANY.plain(true),
             },
             Form::Op(op) => self.extent_of_operator(*op, expr, known),
             Form::Named(target, _) => real(target).map_or(ANY, |function| kid(0).function(function, expr.dtype)),
-            Form::Reduce(Fold::Most | Fold::Least, ..) => kid(0),
+            Form::Reduce(Fold::Most, ..) => {
+                let found = kid(0);
+                let low = least_share(self, id).flatten().map_or(found.low, |least| found.low.max(least));
+                Extent { low, high: found.high.max(low), ..found }
+            }
+            Form::Reduce(Fold::Least, ..) => kid(0),
             Form::Reduce(Fold::Sum, _, sizes) => {
                 let found = self.extent_of_sum(kid(0), sizes, expr.dtype);
                 let least = match least_of_sum(self, expr) {
@@ -392,6 +416,7 @@ impl Elements {
                     }
                     _ => found.low,
                 };
+                let least = least_share(self, id).flatten().map_or(least, |share| least.max(share));
                 let low = found.low.max(least);
                 Extent { low, high: found.high.max(low), ..found }
             }
@@ -406,12 +431,16 @@ impl Elements {
             (Op::Add, [a, b]) => {
                 let found = rounded(kid(0).plus(kid(1)));
                 let low = if self.add_up_to_a_span(*a, *b) { found.low.max(0.0) } else { found.low };
+                let low = low.max(self.least_on_the_way(expr, known));
                 Extent { low, high: found.high.max(low), ..found }
             }
             (Op::Sub, [x, most]) => {
                 let found = rounded(kid(0).plus(kid(1).minus()));
-                let below = is_element_of(self, *x, *most, None);
+                let (x, most) = (*x, *most);
+                let below = is_element_of(self, x, most, None) || self.last_in_order(x).flatten() == Some(most);
+                let (x, most) = (&x, &most);
                 let low = if self.is_a_span(*x, *most) { found.low.max(0.0) } else { found.low };
+                let low = low.max(self.least_on_the_way(expr, known));
                 Extent { low, high: if below { found.high.min(0.0) } else { found.high }.max(low), ..found }
             }
             (Op::Neg, _) => kid(0).minus(),
@@ -447,6 +476,20 @@ impl Elements {
                 }
             },
             _ => ANY,
+        }
+    }
+
+    /// What an element is at least that lies at most half of the way between two that are never negative: it is off by a few units of itself, since more than half of
+    /// the one that it begins with is left.
+    fn least_on_the_way(&self, expr: &Expr, known: &FxHashMap<ExprId, Extent>) -> f64 {
+        let Some((from, to, part)) = between(self, expr) else { return f64::NEG_INFINITY };
+        let lows = [from, to].map(|k| known.get(&k).map_or(f64::NEG_INFINITY, |e| e.low));
+        match lows {
+            [from, to] if from >= 0.0 && to >= 0.0 => {
+                let least = from * (1.0 - part) + to * part;
+                least - least * OF_FUNCTION * unit(expr.dtype) - least_normal(expr.dtype).min(least)
+            }
+            _ => f64::NEG_INFINITY,
         }
     }
 

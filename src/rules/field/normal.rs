@@ -12,6 +12,7 @@ use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::{loses_nothing, most_whole, round};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::field::poly::{Atom, Binders, Function, Poly};
+use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real, target};
 use crate::sym::Dim;
 use crate::term::term::Token;
@@ -29,6 +30,10 @@ const CASES: usize = 4;
 const TRUTHS: usize = 16;
 /// Of how many angles a sum is taken apart.
 const ANGLES: usize = 3;
+/// How many quarters of a turn a number may be.
+const QUARTERS: f64 = 8.0;
+/// How often an element stands in an angle that is taken for the double of its half: more often that is not looked for.
+const DOUBLED: std::ops::Range<f64> = 2.0..8.0;
 /// How deep choices are looked into that a number bounds.
 const BOUNDS: usize = 3;
 /// How many where bounds and magnitudes are choices: one comparison with a number often decides others.
@@ -772,7 +777,7 @@ impl Field<'_> {
     /// Of a sum of few angles `sin(x + y)` is `sin(x) * cos(y) + cos(x) * sin(y)`, `cos(x + y)` is `cos(x) * cos(y) - sin(x) * sin(y)`.
     fn of_angle(&mut self, function: Real, x: &Rc<Poly>) -> Option<Poly> {
         let [first, rest @ ..] = x.terms.as_slice() else { return self.odd_or_even(function, x) };
-        if rest.is_empty() && first.number.abs() == 2.0 {
+        if rest.is_empty() && DOUBLED.contains(&first.number.abs()) {
             return self.of_double(function, x);
         }
         if rest.is_empty() || rest.len() >= ANGLES {
@@ -781,17 +786,38 @@ impl Field<'_> {
         let first = Rc::new(Poly { terms: vec![first.clone()], depth: x.depth });
         let rest = Rc::new(Poly { terms: rest.to_vec(), depth: x.depth });
         let other = if function == Real::Sin { Real::Cos } else { Real::Sin };
-        let (a, b) = (self.of_angle(function, &first)?, self.of_angle(Real::Cos, &rest)?);
-        let (c, d) = (self.of_angle(other, &first)?, self.of_angle(Real::Sin, &rest)?);
+        let (a, b) = (self.of_part(function, &first)?, self.of_part(Real::Cos, &rest)?);
+        let (c, d) = (self.of_part(other, &first)?, self.of_part(Real::Sin, &rest)?);
         let (same, turned) = (self.times(&a, &b)?, self.times(&c, &d)?);
         self.plus(&same, &turned, if function == Real::Sin { 1.0 } else { -1.0 })
+    }
+
+    /// Of a part of an angle: of a number that is as near to quarters of a turn as these rounded are it is what it is of those, since the whole is rounded no less.
+    fn of_part(&mut self, function: Real, x: &Rc<Poly>) -> Option<Poly> {
+        let Some(turns) = x.as_number().map(|v| v / std::f64::consts::FRAC_PI_2) else {
+            return self.of_angle(function, x);
+        };
+        let whole = turns.round();
+        let near = (turns - whole).abs() <= unit(self.dtype).min(unit(Dtype::F32)) * whole.abs();
+        if !near || !(1.0..=QUARTERS).contains(&whole.abs()) {
+            return self.odd_or_even(function, x);
+        }
+        let quarter = if function == Real::Sin { whole } else { whole + 1.0 };
+        let quarter = quarter.rem_euclid(4.0);
+        Poly::number(if quarter == 1.0 {
+            1.0
+        } else if quarter == 3.0 {
+            -1.0
+        } else {
+            0.0
+        })
     }
 
     /// `sin(2 * x)` is `2 * sin(x) * cos(x)`, `cos(2 * x)` is `1 - 2 * sin(x) * sin(x)`.
     fn of_double(&mut self, function: Real, x: &Rc<Poly>) -> Option<Poly> {
         let half = Rc::new(self.plus(&Poly::default(), x, 0.5)?);
-        let sine = self.odd_or_even(Real::Sin, &half)?;
-        let other = if function == Real::Sin { self.odd_or_even(Real::Cos, &half)? } else { sine.clone() };
+        let sine = self.of_angle(Real::Sin, &half)?;
+        let other = if function == Real::Sin { self.of_angle(Real::Cos, &half)? } else { sine.clone() };
         let product = self.times(&sine, &other)?;
         match function {
             Real::Sin => self.plus(&Poly::default(), &product, 2.0),

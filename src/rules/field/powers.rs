@@ -8,6 +8,11 @@ use crate::rules::element::arena::{Form, Op};
 use crate::rules::field::normal::Field;
 use crate::rules::field::poly::{Atom, Binders, Function, Poly, Product};
 
+/// Up to which whole number an exponent is a power of the exponential of what it multiplies.
+const WHOLE: f64 = 64.0;
+/// Up to which one the exponential of a multiple of a logarithm is a power.
+const FEW: f64 = 8.0;
+
 impl Field<'_> {
     /// `1 / (1 + exp(-x))`.
     pub(super) fn sigmoid(&mut self, x: &Poly) -> Option<Poly> {
@@ -202,7 +207,8 @@ impl Field<'_> {
             }
             // Literals are roundings of what they stand for.
             let nearest = term.number.round();
-            let whole = (term.number - nearest).abs() <= 0.5_f64.powi(50) * nearest.abs() && nearest.abs() <= 8.0;
+            let whole = (term.number - nearest).abs() <= 0.5_f64.powi(50) * nearest.abs() && nearest.abs() <= WHOLE;
+            let few = whole && nearest.abs() <= FEW;
             // Of a number and its opposite there is one exponential.
             let sign = if term.number < 0.0 { -1 } else { 1 };
             let exponent = if whole { nearest as i32 } else { sign };
@@ -211,7 +217,7 @@ impl Field<'_> {
             inner.scale = if whole { 1.0 } else { inner.scale };
             // The exponential of a logarithm.
             let alone = match inner.factors.as_slice() {
-                [(Atom::Call(Function::Log, kids), 1)] if whole && inner.binders.is_empty() => kids.first().cloned(),
+                [(Atom::Call(Function::Log, kids), 1)] if few && inner.binders.is_empty() => kids.first().cloned(),
                 _ => None,
             };
             let factor = match alone {
@@ -228,12 +234,17 @@ impl Field<'_> {
         Some(out)
     }
 
-    /// Returns a sum as what all of its products have in common of exponentials and of sums that they are divided by, and what is left: none of these has a
-    /// negative power there.
+    /// Returns a sum as what all of its products have in common of exponentials, and of sums and elements that are never negative that they are divided by, and what is left:
+    /// none of these has a negative power there.
     pub(super) fn without_common_exponentials(&mut self, x: &Poly) -> Option<(Vec<(Atom, i32)>, Poly)> {
         let mut all: Vec<Atom> = Vec::new();
         for (atom, exponent) in x.terms.iter().flat_map(|t| &t.factors) {
-            let is_one = matches!(atom, Atom::Call(Function::Exp, _)) || matches!(atom, Atom::Sum(_)) && *exponent < 0;
+            let is_one = match atom {
+                Atom::Call(Function::Exp, _) => true,
+                Atom::Sum(_) => *exponent < 0,
+                Atom::Leaf(_) => *exponent < 0 && self.is_never_negative(atom)?,
+                Atom::Call(..) => false,
+            };
             let mut known = !is_one;
             for other in &all {
                 known = known || self.same_atom(other, atom, &[])?;
@@ -259,7 +270,7 @@ impl Field<'_> {
                 }
                 least = Some(least.map_or(own, |l| l.min(own)));
             }
-            let sum = matches!(atom, Atom::Sum(_));
+            let sum = matches!(atom, Atom::Sum(_) | Atom::Leaf(_));
             let Some(least) = least.filter(|l| *l < 0 || !sum && *l > 0) else { continue };
             let mut power = Poly::atom(atom.clone(), x.depth)?;
             power.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = least.saturating_neg());
@@ -306,17 +317,41 @@ impl Field<'_> {
             let twice = self.plus(&d, &magnitude, 1.0)?;
             return self.plus(&soft, &twice, -0.5);
         }
+        if let Some(found) = self.log_of_greatest_square(x)? {
+            return Some(found);
+        }
         let (common, left) = self.without_common_exponentials(x)?;
         let mut out = self.log_of_product(&left)?;
         for (atom, exponent) in common {
             let log = match &atom {
                 Atom::Call(Function::Exp, kids) => (**kids.first()?).clone(),
                 Atom::Sum(inner) => self.log_of_product(inner)?,
-                _ => return None,
+                Atom::Leaf(_) => Self::call(Function::Log, vec![Rc::new(Poly::atom(atom.clone(), x.depth)?)])?,
+                Atom::Call(..) => return None,
             };
             out = self.plus(&out, &log, f64::from(exponent))?;
         }
         Some(out)
+    }
+
+    /// The logarithm of the greatest of squares and a number above 0 is twice that of the greatest of their roots.
+    fn log_of_greatest_square(&mut self, x: &Poly) -> Option<Option<Poly>> {
+        let Some((number, kids)) = self.greatest_above_zero(x)? else { return Some(None) };
+        let is_square = |kid: &Rc<Poly>| match kid.terms.as_slice() {
+            [t] => t.binders.is_empty() && !t.factors.is_empty() && t.factors.iter().all(|(_, by)| by & 1 == 0),
+            _ => false,
+        };
+        if !kids.iter().any(is_square) || !kids.iter().all(|kid| is_square(kid) || kid.as_number().is_some()) {
+            return Some(None);
+        }
+        let mut roots = Vec::new();
+        for kid in kids {
+            roots.push(Rc::new(self.sqrt(&kid)?));
+        }
+        let most = self.greatest(&roots)?;
+        let log = self.log(&most)?;
+        let front = Poly::number(number.ln())?;
+        self.plus(&front, &log, 2.0).map(Some)
     }
 
     fn log_of_product(&mut self, x: &Poly) -> Option<Poly> {

@@ -59,6 +59,9 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
             let least = SHARE / by.high;
             found = found.and_then(|range| Interval::new(range.low.max(least), range.high.max(least)));
         }
+        if let Some(least) = e.ends.apart.get(id) {
+            found = found.and_then(|range| Interval::new(range.low.max(*least), range.high.max(*least)));
+        }
         if e.ends.never_above.contains(id) {
             found = found.and_then(|range| Interval::new(range.low.min(0.0), range.high.min(0.0)));
         }
@@ -184,6 +187,11 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
         };
         return held(expr.dtype, found).filter(|_| whole);
     }
+    if let Some((from, to, part)) = between(e, expr)
+        && let (Some(from), Some(to)) = (known.get(&from), known.get(&to))
+    {
+        return from.scaled(1.0 - part)?.plus(to.scaled(part)?);
+    }
     match (op, expr.kids.as_slice()) {
         (Op::Add, _) => kid(0)?.plus(kid(1)?),
         (Op::Sub, [a, b]) if a == b => Interval::point(0.0),
@@ -213,6 +221,29 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
         (Op::Cast, [from]) => kid(0).filter(|_| e.dtype(*from).is_some_and(|d| d.is_float() || width(d).is_some())),
         _ => None,
     }
+}
+
+/// Returns two elements, and which part of the way from the first to the second an element lies, at most half of it: `x + (y - x) * c`, or `x - (x - y) * c`.
+pub(in crate::rules) fn between(e: &Elements, expr: &Expr) -> Option<(ExprId, ExprId, f64)> {
+    let (Form::Op(op @ (Op::Add | Op::Sub)), [p, q]) = (&expr.form, expr.kids.as_slice()) else { return None };
+    let literal = |id: ExprId| match e.expr(id).map(|x| &x.form) {
+        Some(Form::Number(bits)) => Some(f64::from_bits(*bits)),
+        _ => e.float(id),
+    };
+    let number = |id: ExprId| literal(id).filter(|v| *v > 0.0 && *v <= 0.5);
+    let way = |product: ExprId| match e.op_of(product)? {
+        (Op::Mul, [a, b]) => number(*b).map(|v| (*a, v)).or_else(|| number(*a).map(|v| (*b, v))),
+        _ => None,
+    };
+    let along = |from: ExprId, product: ExprId| {
+        let (difference, part) = way(product)?;
+        match (op, e.op_of(difference)?) {
+            (Op::Add, (Op::Sub, [to, same])) if *same == from => Some((from, *to, part)),
+            (Op::Sub, (Op::Sub, [same, to])) if *same == from => Some((from, *to, part)),
+            _ => None,
+        }
+    };
+    along(*p, *q).or_else(|| along(*q, *p).filter(|_| *op == Op::Add))
 }
 
 /// Returns the values of `(c * x) * x`: those of a square, times what stands beside.

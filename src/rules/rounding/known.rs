@@ -4,7 +4,8 @@
 //! A sum of exponentials of `x - max(x)`, over all elements, is at least 1; so is what is that sum over the reals: the divisor of a softmax that is
 //! computed in blocks, and the sum of a few such exponentials, of some of them the greatest of which is told, too. Divided by one number each, their sum is at
 //! least 1 by that. One of some, less the greatest of them, or less the greatest of these and others, is at most 0, though some stand beside
-//! others (`cat`), or in a part of them. The same holds of the least, less one of those.
+//! others (`cat`), or in a part of them. The same holds of the least, less one of those. The magnitude of an input that is stated not to be near 0 is at least
+//! the number that is nearest, and its square the square of that. The greatest share of a sum is at least one over how many there are, and so is the sum of the greatest few.
 //!
 //! ## When it is wrong
 //! Where the element is none of those of which the greatest is taken: which one it is, is put in its place and compared, and it must surely be there.
@@ -16,6 +17,7 @@ use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::field::Field;
 use crate::rules::rounding::forward::{holds_a_one, without_scales};
+use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
 
@@ -25,6 +27,10 @@ const SUMS: usize = 8;
 const ADDED: usize = 8;
 /// How many differences are looked at.
 const DIFFERENCES: usize = 64;
+/// Of how many elements the greatest share is looked for.
+const SHARED: i64 = 4096;
+/// Which part of their sum their roundings may come to.
+const LOST: f64 = 0.005;
 /// How many places of a dimension are tried.
 const TRIED: usize = 12;
 
@@ -36,6 +42,37 @@ pub fn remember(e: &mut Elements, roots: [ExprId; 2]) {
     order.dedup();
     never_above(e, &order);
     ones(e, &order);
+    apart(e, &order);
+}
+
+/// No number that is stated not to be near 0 is nearer.
+pub const APART: f64 = 0.125;
+
+fn apart(e: &mut Elements, order: &[ExprId]) {
+    let is_apart =
+        |e: &Elements, x: ExprId| matches!(e.expr(x).map(|x| &x.form), Some(Form::Load(s, _)) if e.apart.contains(s));
+    for id in order {
+        let Some(expr) = e.expr(*id) else { continue };
+        let (of, least) = match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Abs), [x]) => (*x, APART),
+            (Form::Op(Op::Mul), [x, y]) if x == y => (*x, APART * APART),
+            (Form::Named(target, _), [x]) if real(target) == Some(Real::Square) => (*x, APART * APART),
+            _ => continue,
+        };
+        if expr.dtype.is_float() && is_apart(e, of) {
+            e.ends.apart.insert(*id, least);
+        }
+    }
+    for id in order {
+        let ordered = match e.expr(*id).map(|x| &x.form) {
+            Some(Form::Load(source, _)) => e.ordered(*source).map(|t| t.expr),
+            _ => None,
+        };
+        let never = ordered.is_some_and(|all| e.is_never_negative(all) == Some(true));
+        if let Some(least) = least_share(e, *id).flatten().or(never.then_some(0.0)) {
+            e.ends.apart.insert(*id, least);
+        }
+    }
 }
 
 /// What is known of the elements of two ends, to be put back.
@@ -108,6 +145,71 @@ fn ones(e: &mut Elements, order: &[ExprId]) {
             }
         }
     }
+}
+
+/// Returns what an element is at least that is the greatest share of a sum, or a sum of some shares in order among which that is: one over how many there are. What is rounded on the
+/// way takes less than what is left out here.
+pub(in crate::rules) fn least_share(e: &mut Elements, id: ExprId) -> Option<Option<f64>> {
+    let Some(Expr { form: Form::Reduce(fold, level, sizes), kids, .. }) = e.expr(id).cloned() else {
+        return Some(None);
+    };
+    let body = *kids.first()?;
+    match fold {
+        Fold::Most => share_of(e, body, level, &sizes),
+        Fold::Sum => {
+            let Some(greatest) = greatest_summed(e, body, level, &sizes)? else { return Some(None) };
+            match e.expr(greatest).cloned() {
+                Some(Expr { form: Form::Reduce(Fold::Most, level, sizes), kids, .. }) => {
+                    share_of(e, *kids.first()?, level, &sizes)
+                }
+                _ => Some(None),
+            }
+        }
+        _ => Some(None),
+    }
+}
+
+/// Returns one over how many elements there are, where one is divided by their sum, and none is negative.
+#[allow(clippy::cast_precision_loss)]
+fn share_of(e: &mut Elements, body: ExprId, level: u32, sizes: &[Dim]) -> Option<Option<f64>> {
+    let Some((Op::Div, [each, all])) = e.op_of(body) else { return Some(None) };
+    let (each, all) = (*each, *all);
+    let count = sizes.iter().try_fold(1_i64, |n, d| n.checked_mul(d.fixed().filter(|d| *d > 0)?));
+    let within = |p: &Place| matches!(p, Place::Bound(l, _) if *l >= level);
+    let (Some(count), false) = (count.filter(|n| *n <= SHARED), e.places_below(all).iter().any(within)) else {
+        return Some(None);
+    };
+    let narrow = e.dtype(all).is_none_or(|d| count as f64 * unit(d) > LOST);
+    let whole = !narrow
+        && e.reduced(Fold::Sum, level, sizes, each)? == all
+        && e.is_never_negative(each)?
+        && e.is_apart_from_zero(all)?;
+    Some(whole.then_some(0.99 / count as f64))
+}
+
+/// Returns the greatest of elements in order, where it is among those that are summed, and none of these is negative.
+fn greatest_summed(e: &mut Elements, body: ExprId, level: u32, sizes: &[Dim]) -> Option<Option<ExprId>> {
+    let Some(Form::Load(source, at)) = e.expr(body).map(|x| x.form.clone()) else { return Some(None) };
+    let Some((all, size)) = e.ordered(source).map(|t| (t.expr, t.sizes.last().copied())) else { return Some(None) };
+    let (Some((place, others)), [count], Some(size)) = (at.split_last(), sizes, size) else { return Some(None) };
+    let named =
+        |e: &Elements, i: IndexId| e.places_in(i).iter().any(|p| matches!(p, Place::Bound(l, _) if *l >= level));
+    if others.iter().any(|i| named(e, *i)) {
+        return Some(None);
+    }
+    let sum = e.linear(*place);
+    let ends = (sum.offset().fixed(), count.fixed(), size.fixed());
+    let last = match (sum.terms.as_slice(), ends) {
+        ([(Place::Bound(l, _), Dim::Fixed(-1))], (Some(from), Some(1..), Some(_))) if *l == level => from,
+        ([(Place::Bound(l, _), Dim::Fixed(1))], (Some(from), Some(n), Some(_))) if *l == level => {
+            from.checked_add(n)?.checked_sub(1)?
+        }
+        _ => return Some(None),
+    };
+    if size.fixed()?.checked_sub(1) != Some(last) || !e.is_never_negative(all)? {
+        return Some(None);
+    }
+    e.last_in_order(body)
 }
 
 /// What a sum is at least.

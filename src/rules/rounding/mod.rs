@@ -6,7 +6,7 @@
 //! One rounding adds a unit of the dtype at the largest magnitude there, a sum of n elements n - 1 of them at n times the largest
 //! element, a function of a library two; a product, a quotient and a function half of the smallest number of the dtype, too, which is lost where they become less; adding 0 and multiplying by a power of two add none. What divides moves a quotient by its error beside it, where nothing in it cancels: the bounds of both ends are compared without that, and with it. `x - max(x)` is at most 0, and a sum of exponentials of all such differences at least 1, and so is
 //! what is that sum over the reals. Where only products, quotients and roots stand one in another, each adds a unit of what the end is. `log(1 + exp(x))` follows `x` as far as
-//! its sigmoid. What is made of the same steps is rounded alike, where a divisor is off by a part of itself alone.
+//! its sigmoid. What lies at most half of the way from one element to another lies between them. What is made of the same steps is rounded alike, where a divisor is off by a part of itself alone.
 //!
 //! ## When it is wrong
 //! It is first order: products of errors are left out. An interval in which a function is not defined everywhere bounds nothing; one that leaves the
@@ -26,7 +26,7 @@ mod within;
 pub use absorb::without_absorbed;
 pub use forward::free;
 pub use interval::Interval;
-pub use known::{Known, known, remember};
+pub use known::{APART, Known, known, remember};
 pub use sample::largest;
 pub use within::within_choices;
 
@@ -41,8 +41,8 @@ use crate::rules::table;
 pub type Box<'b> = &'b dyn Fn(Option<SourceId>, Dtype) -> Option<Interval>;
 
 pub(in crate::rules) use backward::constant;
-pub(in crate::rules) use forward::{holds_a_one, is_element_of, largest as greatest};
-pub(in crate::rules) use known::{Least, least_of_sum};
+pub(in crate::rules) use forward::{between, holds_a_one, is_element_of, largest as greatest};
+pub(in crate::rules) use known::{Least, least_of_sum, least_share};
 
 /// Returns whether no rounding reaches an expression.
 pub fn is_exact(e: &Elements, root: ExprId) -> bool {

@@ -16,6 +16,13 @@ pub(super) fn fits(sizes: &Sizes, kind: Contracts, bound: &Bound<'_>, types: &[&
             let ([rows], [columns]) = (u.sizes.as_slice(), v.sizes.as_slice()) else { return false };
             is_repeated_to(sizes, &i.sizes, &[*rows, *columns])
         }
+        (Contracts::Searched, [row, _]) if row.rank() == 1 => true,
+        (Contracts::Searched, [rows, values]) => {
+            let (Some((_, ahead)), Some((_, others))) = (rows.sizes.split_last(), values.sizes.split_last()) else {
+                return false;
+            };
+            sizes.all_same(ahead, others)
+        }
         (Contracts::Linear, [x, w, rest @ ..]) => {
             let [rows, columns] = w.sizes.as_slice() else { return false };
             let bias = match rest {

@@ -68,10 +68,14 @@ pub(super) fn holds_plainly(
     let taken = (!complex || operator.facts.complex)
         && total.takes_all(&given) == Some(true)
         && dtypes.iter().all(|d| PLAIN.contains(d));
+    let unless = operator.facts.unless.as_ref().and_then(|name| operator.schema.param_index(name));
+    let stated = unless.is_none_or(|i| *bound.get(i) == Arg::None);
     let one_shape = operands.windows(2).all(|pair| matches!(pair, [a, b] if a.sizes == b.sizes));
     let shaped = total != Total::OneShape || one_shape;
     let worded = total != Total::PlainWords || dtypes.iter().all(|d| d.is_float()) || has_own_words(operator, bound);
-    fit && options
+    stated
+        && fit
+        && options
         && taken
         && shaped
         && worded

@@ -172,7 +172,7 @@ fn in_corner<'a>(
     let given = |name: &str| operator.schema.param_index(name).map(|i| bound.get(i));
     let facts = &operator.facts;
     let (sent, index) = (given(facts.corner.as_ref()?)?.as_node()?, given(facts.reaches.as_ref()?)?.as_node()?);
-    let into = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?.clone();
+    let into = f.tensor(side, place_of(view, into_of(operator, bound)?.as_node()?))?.clone();
     let (from, at) = (f.tensor(side, place_of(view, sent))?.clone(), f.tensor(side, place_of(view, index))?.clone());
     let dim = axis(given("dim")?, into.rank())?;
     let has_kernel = into.dtype.is_float() || facts.moves && into.dtype.is_integer();
@@ -193,6 +193,14 @@ fn in_corner<'a>(
     }
     let child = f.read(side, index, node);
     Some(f.store.of_term(Form::Of(Fact::Within, Box::new([Token::Dim(size)])), [child]))
+}
+
+/// What a call sends something to: its first tensor, where nothing else is stated.
+fn into_of<'b>(operator: &Operator, bound: &Bound<'b>) -> Option<&'b Arg> {
+    match &operator.facts.into {
+        Some(name) => Some(bound.get(operator.schema.param_index(name)?)),
+        None => bound.args.first().copied(),
+    }
 }
 
 /// The same of a call that counts places from either end of one dimension, or of all as one.
@@ -279,11 +287,16 @@ fn reaches(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<bool> {
     if weighs.is_some_and(|given| *given != Arg::Bool(false)) {
         return None;
     }
-    let from = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?.clone();
+    let from = f.tensor(side, place_of(view, into_of(operator, &bound)?.as_node()?))?.clone();
     let moves = operator.facts.within.is_some() || operator.facts.moves;
     let scalars = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
     let fit = scalars.into_iter().all(|(_, number)| fits_plainly(number, &[from.dtype]));
     let has_kernel = from.dtype.is_float() || from.dtype.is_integer() && (moves || operator.facts.whole) && fit;
+    if operator.facts.into.is_some() {
+        let first = f.tensor(side, place_of(view, bound.args.first()?.as_node()?))?;
+        let sparse = operator.schema.param_index("sparse_grad").is_some_and(|i| *bound.get(i) != Arg::Bool(false));
+        (first.dtype == from.dtype && !sparse).then_some(())?;
+    }
     let devices = tensor_operands(view, node).into_iter().map(|p| f.tensor(side, p).map(|t| t.device.clone()));
     let one_device = devices.collect::<Vec<_>>().into_iter().all(|d| d.as_ref() == Some(&from.device));
     let classes = ["num_classes", "num_weights"].iter().find_map(|name| operator.schema.param_index(name));

@@ -64,7 +64,10 @@ pub(super) fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
         return bound.args.iter().all(|a| is_int(a));
     }
     if let Some(kind) = operator.facts.contracts {
-        return !given_sizes && takes_flags(operator, bound) && contract::fits(&f.sizes, kind, bound, &types);
+        // One that is given twice is two of them.
+        let given = bound.args.iter().flat_map(|a| a.nodes()).filter_map(|n| f.tensor(side, place_of(view, n)));
+        let given: Vec<&TensorType> = given.collect();
+        return !given_sizes && takes_flags(operator, bound) && contract::fits(&f.sizes, kind, bound, &given);
     }
     if operator.facts.fits_filled {
         return !given_sizes && (contract::are_filled(&f.sizes, &types) || is_reduced_filled(f, operator, bound, from));
@@ -159,7 +162,9 @@ pub(super) fn has_known_sizes(
     }
     let named = operator.facts.fits_along.as_ref().and_then(|name| operator.schema.param_index(name));
     let size = named.and_then(|i| axis(bound.get(i), from.rank())).and_then(|d| from.sizes.get(d));
-    types.len() == 1 && size.is_some_and(|d| d.fixed().is_some())
+    !types.is_empty()
+        && types.iter().all(|t| all.all_same(&t.sizes, &from.sizes))
+        && size.is_some_and(|d| d.fixed().is_some())
 }
 
 /// Whether the first dimension of the first tensor is a batch, and all that stands beside it has sizes that are numbers.

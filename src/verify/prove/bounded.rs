@@ -109,9 +109,9 @@ fn on_all_boxes(
     let x = &Array { expr: e.parted_in_ones(first)?, ..x };
     let y = &Array { expr: e.parted_in_ones(second)?, ..y };
     let roots = [x.expr, y.expr];
-    rounding::remember(e, roots);
     let all = if common.is_some() { whole } else { roots };
     let parts = apart_from_zero(e, &all, stated)?;
+    rounding::remember(e, roots);
     let half = all.into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
     for now in sizes_of(e, &all, finite)? {
         e.now = Some(now);
@@ -231,8 +231,10 @@ impl Ends<'_> {
         }
         bounds.retain(|v| v.is_finite());
         let mut all: Vec<FxHashMap<SourceId, Interval>> = vec![FxHashMap::default()];
+        // Of one element more of them are looked at: what is compared may be its square.
+        let least = if read.len() > 1 { -6 } else { -16 };
         for source in read {
-            let cut = pieces(sources(Some(source), self.x.dtype)?, &bounds);
+            let cut = pieces(sources(Some(source), self.x.dtype)?, &bounds, least);
             let each = |before: FxHashMap<SourceId, Interval>| {
                 cut.iter().map(move |piece| before.iter().map(|(s, v)| (*s, *v)).chain([(source, *piece)]).collect())
             };
@@ -317,11 +319,11 @@ fn decided(e: &mut Elements, root: ExprId, sources: &Sources<'_>) -> Option<Expr
     e.with_truths(root, &known)
 }
 
-/// Cuts an interval at powers of two and between them, and around numbers that something is compared with.
-fn pieces(whole: Interval, bounds: &[f64]) -> Vec<Interval> {
+/// Cuts an interval at powers of two from one on and between them, and around numbers that something is compared with.
+fn pieces(whole: Interval, bounds: &[f64], least: i32) -> Vec<Interval> {
     let mut cuts: Vec<(f64, bool)> = bounds.iter().map(|v| (*v, true)).collect();
     cuts.extend(
-        (-6..=10).flat_map(|k| [1.0, 1.5].map(|v| v * 2.0_f64.powi(k))).flat_map(|v| [(v, false), (-v, false)]),
+        (least..=10).flat_map(|k| [1.0, 1.5].map(|v| v * 2.0_f64.powi(k))).flat_map(|v| [(v, false), (-v, false)]),
     );
     cuts.retain(|(v, _)| whole.low <= *v && *v <= whole.high);
     cuts.sort_by(|(a, p), (b, q)| a.total_cmp(b).then(q.cmp(p)));
@@ -347,26 +349,21 @@ fn exponent(e: &Elements, id: ExprId) -> Option<ExprId> {
     expr.kids.first().copied().filter(|_| is_one)
 }
 
-/// Returns every choice of signs for sources whose elements are not near 0, each of which is read at one place only.
+/// Returns every choice of signs for sources whose elements are not near 0, as far as each of these is read at one place only. Of the others it is known that their
+/// magnitudes are not small.
 fn apart_from_zero(
-    e: &Elements,
+    e: &mut Elements,
     roots: &[ExprId],
     stated: &FxHashMap<SourceId, Domain>,
 ) -> Option<Vec<FxHashMap<SourceId, bool>>> {
     let mut apart: Vec<SourceId> = stated.iter().filter(|(_, d)| **d == Domain::Nonzero).map(|(s, _)| *s).collect();
     apart.sort_unstable_by_key(|s| s.number());
     let mut all = vec![FxHashMap::default()];
+    e.apart = FxHashSet::default();
     for source in apart {
-        let mut at = None;
-        for id in roots.iter().flat_map(|r| e.below(*r)) {
-            let Some(Form::Load(s, index)) = e.expr(id).map(|x| &x.form) else { continue };
-            if *s != source {
-                continue;
-            }
-            let bound = index.iter().any(|i| e.places_in(*i).iter().any(|p| matches!(p, Place::Bound(..))));
-            if bound || at.get_or_insert_with(|| index.clone()) != index {
-                return None;
-            }
+        if !is_read_at_one_place(e, roots, source) {
+            e.apart.insert(source);
+            continue;
         }
         all = all
             .into_iter()
@@ -377,6 +374,22 @@ fn apart_from_zero(
         (all.len() <= 8).then_some(())?;
     }
     Some(all)
+}
+
+/// Whether one element alone of a source is read.
+fn is_read_at_one_place(e: &Elements, roots: &[ExprId], source: SourceId) -> bool {
+    let mut at = None;
+    for id in roots.iter().flat_map(|r| e.below(*r)) {
+        let Some(Form::Load(s, index)) = e.expr(id).map(|x| &x.form) else { continue };
+        if *s != source {
+            continue;
+        }
+        let bound = index.iter().any(|i| e.places_in(*i).iter().any(|p| matches!(p, Place::Bound(..))));
+        if bound || at.get_or_insert_with(|| index.clone()) != index {
+            return false;
+        }
+    }
+    true
 }
 
 /// How many sizes bounds are computed at.
@@ -455,8 +468,12 @@ fn inside(domain: &Domain, around: Interval) -> Option<Interval> {
             let fold = |f: fn(f64, f64) -> f64| all.iter().copied().reduce(f);
             (fold(f64::min)?, fold(f64::max)?)
         }
-        // Neither side of 0 alone.
-        Domain::Nonzero | Domain::Integers { .. } => return None,
+        // It lies on both sides of 0.
+        Domain::Nonzero if around.most() <= rounding::APART => {
+            return Interval::new(-rounding::APART, rounding::APART);
+        }
+        Domain::Nonzero => return Some(around),
+        Domain::Integers { .. } => return None,
     };
     part(around, (low, high))
 }

@@ -90,6 +90,9 @@ impl Lowering<'_, '_> {
                 if self.f.domain_of(id).is_some_and(holds_powers) && ty.dtype.is_float() {
                     self.speaker.e.is_power_of_two(source);
                 }
+                if self.f.domain_of(id) == Some(&Domain::Nonzero) && ty.dtype.is_float() {
+                    self.speaker.e.is_not_zero(source);
+                }
                 if let Some((low, high)) = self.f.domain_of(id).and_then(floats).filter(|_| ty.dtype.is_float()) {
                     self.speaker.e.is_number_between(source, low, high);
                 }

@@ -226,8 +226,11 @@ fn none_below_zero(c: &Call<'_>) -> Needed {
 }
 
 fn repeats(c: &Call<'_>) -> Needed {
-    let (t, times) = (c.tensor(0)?, c.int(1)?);
     c.need_int(1, 0..=i64::MAX)?;
+    if c.is_none(3) {
+        return Ok(());
+    }
+    let (t, times) = (c.tensor(0)?, c.int(1)?);
     let length = match c.opt_int(2)? {
         Some(d) => size(t, c.wrap(2, d, t.rank())?).fixed(),
         None => t.sizes.iter().try_fold(1_i64, |n, d| n.checked_mul(d.fixed()?)),
