@@ -723,7 +723,15 @@ pub fn edge_of(target: &str, operand: usize) -> Option<Edge> {
 }
 
 /// Operators whose results are finite or NaN, whatever they are given.
-const FINITE: &[&str] = &["aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default"];
+const FINITE: &[&str] = &[
+    "aten.softmax.int",
+    "aten._softmax.default",
+    "aten._safe_softmax.default",
+    "aten.asin.default",
+    "aten.acos.default",
+    "aten.atan.default",
+    "aten.atan2.default",
+];
 
 /// Returns whether what an operator gives is never infinite, whatever it is given.
 pub fn is_never_infinite(target: &str) -> bool {

@@ -4,11 +4,15 @@
 
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::rules::element::arena::{Elements, Expr, ExprId};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Form};
 use crate::rules::element::index::Place;
 use crate::sym::Dim;
+
+/// Dimensions that are reduced, by level and size.
+pub type Names = SmallVec<[(u32, Dim); 2]>;
 
 /// What is known of an expression since it was made.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +76,30 @@ impl Elements {
     /// Returns the dimensions that are reduced, by level and size, that an expression names, or anything below it.
     pub fn names_below(&self, root: ExprId) -> &[(u32, Dim)] {
         self.known(root).map_or(&[], |known| &known.names)
+    }
+
+    /// Returns, of each of some expressions, children first, the dimensions by level and size that it names and a reduction around it binds.
+    pub fn bound_around(&self, order: &[ExprId]) -> FxHashMap<ExprId, Names> {
+        let mut out: FxHashMap<ExprId, Names> = FxHashMap::default();
+        for id in order {
+            let Some(expr) = self.expr(*id) else { continue };
+            let own = self.places_of(expr).into_iter().filter_map(|p| match p {
+                Place::Bound(level, size) => Some((level, size)),
+                _ => None,
+            });
+            let mut named: Names = own.collect();
+            for part in self.parts(expr) {
+                named.extend(out.get(&part).into_iter().flatten().copied());
+            }
+            if let Form::Reduce(_, level, sizes) = &expr.form {
+                let end = (*level as usize).saturating_add(sizes.len());
+                named.retain(|(l, _)| *l < *level || *l as usize >= end);
+            }
+            named.sort_unstable_by_key(|(level, _)| *level);
+            named.dedup_by_key(|(level, _)| *level);
+            out.insert(*id, named);
+        }
+        out
     }
 
     /// Returns the places in all indices of an expression, and of those below it.

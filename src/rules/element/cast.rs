@@ -566,17 +566,6 @@ impl Elements {
             self.by("sign-bit");
             return Some(signed);
         }
-        // What is wider than `bf16` has its bits in front.
-        if let (Dtype::I32, Dtype::F32, Some((Op::Cast, [narrow]))) = (to, from, self.op_of(x))
-            && self.dtype(*narrow) == Some(Dtype::Bf16)
-        {
-            let narrow = *narrow;
-            self.by("upper-half");
-            let bits = self.converted(Op::Bits, Dtype::I16, narrow)?;
-            let bits = self.converted(Op::Cast, Dtype::I32, bits)?;
-            let by = self.integer(Dtype::I32, 16)?;
-            return self.op(Op::Shl, Dtype::I32, &[bits, by]);
-        }
         self.raw(Op::Bits, to, &[x])
     }
 

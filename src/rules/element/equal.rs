@@ -7,9 +7,6 @@
 //!
 //! Promises: `true` was shown; cases are bounded; nothing that was assumed outlives its case.
 
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-
 use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op, Source, SourceId, TensorId};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
@@ -315,39 +312,11 @@ impl Elements {
         None
     }
 
-    /// Whether an expression names a dimension that a reduction around it binds; reductions within bind their own.
+    /// Whether an expression names a dimension that a reduction around it binds, but for those within which it is asked.
     fn names_bound(&self, root: ExprId) -> bool {
-        let mut free: FxHashMap<ExprId, SmallVec<[u32; 4]>> = FxHashMap::default();
-        for id in self.below(root) {
-            let Some(expr) = self.expr(id) else { return true };
-            let indices: SmallVec<[IndexId; 4]> = match &expr.form {
-                Form::Load(_, at) => at.clone(),
-                Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),
-                _ => SmallVec::new(),
-            };
-            let mut named: SmallVec<[u32; 4]> = indices.iter().flat_map(|i| self.bound_in(*i)).collect();
-            for part in self.parts(expr) {
-                named.extend(free.get(&part).into_iter().flatten().copied());
-            }
-            if let Form::Reduce(_, level, sizes) = &expr.form {
-                let end = u32::try_from(sizes.len()).map_or(u32::MAX, |n| level.saturating_add(n));
-                named.retain(|l| !(*level..end).contains(l));
-            }
-            named.sort_unstable();
-            named.dedup();
-            free.insert(id, named);
-        }
-        free.get(&root).is_none_or(|named| !named.is_empty())
-    }
-
-    /// The dimensions that reductions bind which an index names, but for those within which it is asked.
-    fn bound_in(&self, index: IndexId) -> SmallVec<[u32; 4]> {
-        let places = self.places_in(index);
-        let bound = places.iter().filter_map(|p| match p {
-            Place::Bound(l, _) => Some(*l),
-            _ => None,
-        });
-        bound.filter(|l| !self.within.iter().any(|(from, to)| (*from..*to).contains(l))).collect()
+        let within = |level: u32| self.within.iter().any(|(from, to)| (*from..*to).contains(&level));
+        let named = self.bound_around(&self.below(root));
+        named.get(&root).is_none_or(|named| named.iter().any(|(level, _)| !within(*level)))
     }
 
     /// Equal operators of equal operands, down to equal elements: a worklist of pairs, all of which must hold.

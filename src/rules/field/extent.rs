@@ -15,11 +15,13 @@ use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::definedness::hides_no_nan;
-use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::field::normal::Field;
-use crate::rules::rounding::{Least, between, greatest, holds_a_one, is_element_of, least_of_sum, least_share, unit};
-use crate::rules::table::{Meaning, Real, meaning, real};
+use crate::rules::rounding::{
+    Least, between, greatest, holds_a_one, is_element_of, least_of_sum, least_share, remember, unit,
+};
+use crate::rules::table::{Meaning, Real, is_never_infinite, meaning, real};
 use crate::sym::Dim;
 
 /// How far ends are moved apart, beside themselves, for what is lost where they are computed.
@@ -35,8 +37,12 @@ const MODEST: f64 = 100.0;
 const FACTORS: usize = 16;
 /// An exponential that comes to more than this is steep.
 const STEEP: f64 = 1_048_576.0;
+/// A number that the graph names and that is larger is steep, too.
+const NUMBER: f64 = 16384.0;
 /// Within which no exponential comes to its end.
 const NEAR_ENOUGH: f64 = 4.0;
+/// No dimension is longer.
+const MANY: f64 = 9.3e18;
 /// The square of what is at least this is far above the smallest numbers.
 const SEEN: f64 = 1e-15;
 
@@ -259,6 +265,83 @@ impl Elements {
         Some(!self.endless_within(root, &known).is_empty())
     }
 
+    /// Returns what stands in order in a source, if that is one.
+    pub fn in_order(&self, source: SourceId) -> Option<ExprId> {
+        self.ordered(source).map(|t| t.expr)
+    }
+
+    /// The same of what stands in order in a source, if that is one, where some of what is read has no ends.
+    pub fn leaves_in_order(&mut self, source: SourceId, endless: &[SourceId]) -> Option<[bool; 2]> {
+        let root = self.in_order(source)?;
+        let stated = self.numbers.clone();
+        self.numbers.extend(endless.iter().map(|s| (*s, (f64::NEG_INFINITY, f64::INFINITY))));
+        self.lies_in_working_range(root);
+        let found = self.leaves_dtype(root);
+        self.numbers = stated;
+        found
+    }
+
+    /// Whether an element may leave its dtype upwards, and downwards, in few places or many: by what grows beside them, by large numbers, or by a rounding. What sums
+    /// and products of other numbers come to is not asked.
+    pub fn leaves_dtype(&mut self, root: ExprId) -> Option<[bool; 2]> {
+        let dtype = self.dtype(root)?;
+        let ends = std::mem::take(&mut self.ends);
+        remember(self, [root, root]);
+        let steep = self.extents(root).map(|known| (self.steep_within(root, &known).contains(&root), known));
+        self.ends = ends;
+        let (is_steep, known) = steep?;
+        let (found, most) = (known.get(&root).copied().unwrap_or(ANY), greatest(dtype));
+        if !dtype.is_float() || !is_steep {
+            return Some([false; 2]);
+        }
+        Some([found.high > most, found.low < -most])
+    }
+
+    /// Returns what is large in few places, and what is made of that and may be large.
+    fn steep_within(&self, root: ExprId, known: &FxHashMap<ExprId, Extent>) -> FxHashSet<ExprId> {
+        let extent = |id: &ExprId| known.get(id).copied().unwrap_or(ANY);
+        let most = |id: &ExprId| extent(id).high.max(-extent(id).low);
+        let mut steep: FxHashSet<ExprId> = FxHashSet::default();
+        for id in self.below(root) {
+            let Some(expr) = self.expr(id).filter(|x| x.dtype.is_float()) else { continue };
+            let last = expr.kids.last();
+            let below = last.map_or(0.0, |k| extent(k).least_magnitude());
+            let own = match &expr.form {
+                Form::Const(_) | Form::Number(_) => most(&id) > NUMBER && most(&id).is_finite(),
+                Form::Load(..) => most(&id).is_infinite(),
+                Form::Op(Op::Div) => {
+                    last.is_some_and(|k| !self.ends.ones.contains(k) && below < self.least_divisor(*k))
+                }
+                Form::Op(Op::Cast) => most(&id).is_infinite() && last.is_some_and(|k| most(k).is_finite()),
+                Form::Op(_) => false,
+                Form::Reduce(fold, ..) => *fold == Fold::Product,
+                Form::Named(target, _) => match real(target) {
+                    Some(Real::Exp | Real::Exp2 | Real::Expm1 | Real::Sinh | Real::Cosh) => {
+                        let falls = |k: &ExprId| self.ends.never_above.contains(k) || self.is_less_the_greatest(*k);
+                        most(&id) > STEEP && !expr.kids.iter().any(falls)
+                    }
+                    Some(Real::Reciprocal) => below < last.map_or(1.0, |k| self.least_divisor(*k)),
+                    Some(Real::Rsqrt) => below < 1.0 / (STEEP * STEEP),
+                    Some(Real::Log | Real::Log1p | Real::Tan) => most(&id).is_infinite(),
+                    Some(_) => false,
+                    None => !is_never_infinite(target),
+                },
+                _ => false,
+            };
+            if (own || expr.kids.iter().any(|k| steep.contains(k))) && most(&id) > MODEST {
+                steep.insert(id);
+            }
+        }
+        steep
+    }
+
+    /// What is divided by less is large: roots stand in norms, whose bound is smaller.
+    fn least_divisor(&self, id: ExprId) -> f64 {
+        let root =
+            matches!(self.expr(id).map(|x| &x.form), Some(Form::Named(target, _)) if real(target) == Some(Real::Sqrt));
+        if root { 1.0 / STEEP } else { 16.0 / STEEP }
+    }
+
     /// Returns what is infinite over a whole part of the working range, and what is made of that.
     pub(super) fn endless_within(&self, root: ExprId, known: &FxHashMap<ExprId, Extent>) -> FxHashSet<ExprId> {
         let high = |id: &ExprId| known.get(id).map_or(0.0, |e| e.high.max(-e.low));
@@ -464,10 +547,7 @@ impl Elements {
             (Op::Cast, [from]) => match self.dtype(*from) {
                 Some(dtype) if dtype.is_float() && loses_nothing(dtype, expr.dtype) => kid(0),
                 // A rounding does not leave 0 for the other side.
-                Some(dtype) if dtype.is_float() => {
-                    let low = if kid(0).low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
-                    Extent::of(low, if kid(0).high <= 0.0 { 0.0 } else { f64::INFINITY }).plain(kid(0).plain)
-                }
+                Some(dtype) if dtype.is_float() => rounded(kid(0)),
                 _ => {
                     #[allow(clippy::cast_precision_loss)]
                     let ends = self.integers_of(*from).map(|(low, high)| Extent::of(low as f64, high as f64));
@@ -530,13 +610,14 @@ impl Elements {
     fn extent_of_sum(&self, each: Extent, sizes: &[Dim], dtype: Dtype) -> Extent {
         let least = |d: &Dim| if self.at_most(Dim::Fixed(1), *d) { 1.0 } else { 0.0 };
         let few: f64 = sizes.iter().map(|d| d.fixed().map_or_else(|| least(d), |n| n as f64)).product();
-        let many: f64 = sizes.iter().map(|d| d.fixed().map_or(f64::INFINITY, |n| n as f64)).product();
+        let many: f64 = sizes.iter().map(|d| d.fixed().map_or(MANY, |n| n as f64)).product();
         let times = |v: f64, n: f64| if v == 0.0 || n == 0.0 { 0.0 } else { v * n };
         let low = times(each.low, if each.low >= 0.0 { few } else { many });
         let high = times(each.high, if each.high <= 0.0 { few } else { many });
         let one_sided = each.low > f64::NEG_INFINITY || each.high < f64::INFINITY;
         // What is added up of one sign never becomes less than one of it; else each step loses a unit of all that it may hold.
-        let lost = times(each.low.abs().max(each.high.abs()) * unit(dtype), many * many);
+        // No sum of many comes to more than twice what they come to.
+        let lost = times(each.low.abs().max(each.high.abs()), many * (many * unit(dtype)).min(1.0));
         let low = if each.low >= 0.0 { (low - lost).max(each.low.min(low)) } else { low - lost };
         let high = if each.high <= 0.0 { (high + lost).min(each.high.max(high)) } else { high + lost };
         Extent { low, high, plain: each.plain && one_sided }.mended().computed(dtype, 1.0)

@@ -516,31 +516,8 @@ pub fn holds_a_one(e: &Elements, sum: &Expr) -> bool {
 
 /// Returns the reduced dimensions on which each element depends.
 pub fn free(e: &Elements, order: &[ExprId]) -> FxHashMap<ExprId, Free> {
-    let mut out: FxHashMap<ExprId, Free> = FxHashMap::default();
-    for id in order {
-        let Some(expr) = e.expr(*id) else { continue };
-        let mut own = Free::new();
-        let indices: SmallVec<[IndexId; 4]> = match &expr.form {
-            Form::Load(_, at) => at.clone(),
-            Form::Index(i) | Form::AtLeastZero(i) | Form::IsZero(i) => SmallVec::from_elem(*i, 1),
-            _ => SmallVec::new(),
-        };
-        for place in indices.into_iter().flat_map(|i| e.places_in(i)) {
-            if let Place::Bound(level, size) = place {
-                #[allow(clippy::cast_precision_loss)]
-                own.push((level, e.size_now(size).map_or(f64::INFINITY, |n| n as f64)));
-            }
-        }
-        for part in e.parts(expr) {
-            own.extend(out.get(&part).into_iter().flatten().copied());
-        }
-        if let Form::Reduce(_, level, sizes) = &expr.form {
-            let end = (*level as usize).saturating_add(sizes.len());
-            own.retain(|(l, _)| *l < *level || *l as usize >= end);
-        }
-        own.sort_unstable_by_key(|(l, _)| *l);
-        own.dedup_by_key(|(l, _)| *l);
-        out.insert(*id, own);
-    }
-    out
+    #[allow(clippy::cast_precision_loss)]
+    let places = |size| e.size_now(size).map_or(f64::INFINITY, |n| n as f64);
+    let named = e.bound_around(order).into_iter();
+    named.map(|(id, names)| (id, names.into_iter().map(|(level, size)| (level, places(size))).collect())).collect()
 }

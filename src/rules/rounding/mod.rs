@@ -19,6 +19,7 @@ mod beside;
 mod forward;
 mod interval;
 mod known;
+mod leaving;
 mod sample;
 mod together;
 mod within;
@@ -27,6 +28,7 @@ pub use absorb::without_absorbed;
 pub use forward::free;
 pub use interval::Interval;
 pub use known::{APART, Known, known, remember};
+pub use leaving::{Leaving, leave_alike, leave_together};
 pub use sample::largest;
 pub use within::within_choices;
 

@@ -39,6 +39,7 @@ pub use error::Shows;
 pub use illustrate::{Illustration, illustrate};
 pub use likeness::{Print, Prints, prints};
 pub use regimes::Values;
+pub(super) use sampled::says_farther;
 pub use traced::{Traced, TracedNode, trace};
 pub use witness::{Held, Witness, values as values_of};
 

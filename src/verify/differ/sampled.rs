@@ -33,6 +33,14 @@ const MUST: u8 = 5;
 /// Of how many sizes the telling inputs come first.
 const FIRST_SIZES: usize = 2;
 
+/// What is said of an output that is worse.
+const FARTHER: &str = "is rounded more than 12 times as far as before, and 64 units";
+
+/// Whether a verdict's reason is that an output was rounded farther on the inputs of its seed.
+pub fn says_farther(reason: &str) -> bool {
+    reason.ends_with(FARTHER)
+}
+
 /// Returns on how many inputs the second program's rounding is no worse; else why it is not taken.
 pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline: Instant) -> Result<usize, String> {
     let held = rounding_in(subject, trials, seed, deadline, None)?;
@@ -86,7 +94,7 @@ fn rounding_in(
         let beside: Vec<(Vec<Ran>, Ran)> = (1..=BESIDE).filter_map(|seed| lab.first_beside(seed, floats)).collect();
         firsts.extend(beside.iter().flat_map(|(all, wide)| all.iter().map(move |ran| (ran, wide))));
         if worse(&firsts, &b, ra, rb).is_some() {
-            return Err(format!("output {k} is rounded more than 12 times as far as before, and 64 units"));
+            return Err(format!("output {k} {FARTHER}"));
         }
         held = held.saturating_add(1);
     }

@@ -10,10 +10,8 @@ use crate::formats::text::domain::Domain;
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, SourceId};
 use crate::rules::element::index::Place;
-use crate::rules::field::Field;
 use crate::rules::meaning::Array;
-use crate::rules::rounding::{self, Bound, Interval, unit};
-use crate::rules::table::{Real, real};
+use crate::rules::rounding::{self, Bound, Interval, Leaving, leave_alike, leave_together, unit};
 use crate::sym::{Bindings, Dim, SymValue};
 use crate::verify::prove::common::{Common, common};
 
@@ -30,7 +28,13 @@ pub fn is_bounded(
     y: &Array,
     finite: &[ExprId],
     stated: &FxHashMap<SourceId, Domain>,
+    leaving: &Leaving,
 ) -> Option<bool> {
+    // What is compared with an infinite number is finite.
+    if finite.iter().any(|root| reads_one_of(e, *root, leaving)) {
+        return Some(false);
+    }
+    let known = &Asked { finite, stated, leaving };
     // What is made of the same steps is rounded alike, where none of them takes a rounding for more than it is.
     let plain = !e.wider && finite.is_empty();
     if plain && x.expr == y.expr && rounding::is_followed(e, x.expr)? {
@@ -47,10 +51,10 @@ pub fn is_bounded(
     }
     // Both are one over the reals: that is worth more work than to look whether they are.
     let left = std::mem::replace(&mut e.fuel, CHOSEN);
-    let mut found = as_chosen(e, x, y, finite, stated);
+    let mut found = as_chosen(e, x, y, known);
     e.fuel = WORK;
     if found != Some(true) {
-        found = on_all_boxes(e, x, y, None, finite, stated);
+        found = on_all_boxes(e, x, y, None, known);
     }
     // Of dimensions in a row more is known where they are those that are read.
     if found != Some(true)
@@ -58,14 +62,14 @@ pub fn is_bounded(
         && (a, b) != (x.expr, y.expr)
     {
         let [x, y] = [(x, a), (y, b)].map(|(array, expr)| Array { expr, ..array.clone() });
-        found = on_all_boxes(e, &x, &y, None, finite, stated);
+        found = on_all_boxes(e, &x, &y, None, known);
     }
     // What cancels between what both are made of shows once that is one number.
     if found == Some(false)
         && !e.wider
         && let Some(Some(both)) = common(e, x.dtype, x.expr, y.expr)
     {
-        found = on_all_boxes(e, x, y, Some(&both), finite, stated);
+        found = on_all_boxes(e, x, y, Some(&both), known);
     }
     e.now = None;
     let used = WORK.saturating_sub(e.fuel);
@@ -73,28 +77,31 @@ pub fn is_bounded(
     found
 }
 
+/// What is known of what two ends are made of.
+struct Asked<'e> {
+    finite: &'e [ExprId],
+    stated: &'e FxHashMap<SourceId, Domain>,
+    leaving: &'e Leaving,
+}
+
+/// Whether an element is made of one of some sources.
+fn reads_one_of(e: &Elements, root: ExprId, sources: &Leaving) -> bool {
+    !sources.is_empty()
+        && e.below(root)
+            .into_iter()
+            .any(|id| matches!(e.expr(id).map(|x| &x.form), Some(Form::Load(s, _)) if sources.contains_key(s)))
+}
+
 /// The same of values of choices as far as they are chosen; `None` where none is chosen by a number.
-fn as_chosen(
-    e: &mut Elements,
-    x: &Array,
-    y: &Array,
-    finite: &[ExprId],
-    stated: &FxHashMap<SourceId, Domain>,
-) -> Option<bool> {
+fn as_chosen(e: &mut Elements, x: &Array, y: &Array, known: &Asked<'_>) -> Option<bool> {
     let (a, b) = (rounding::within_choices(e, x.expr)?, rounding::within_choices(e, y.expr)?);
     let apart = (a, b) != (x.expr, y.expr) && !e.wider;
     let [x, y] = [(x, a), (y, b)].map(|(array, expr)| Array { expr, ..array.clone() });
-    apart.then(|| on_all_boxes(e, &x, &y, None, finite, stated))?
+    apart.then(|| on_all_boxes(e, &x, &y, None, known))?
 }
 
-fn on_all_boxes(
-    e: &mut Elements,
-    x: &Array,
-    y: &Array,
-    common: Option<&Common>,
-    finite: &[ExprId],
-    stated: &FxHashMap<SourceId, Domain>,
-) -> Option<bool> {
+fn on_all_boxes(e: &mut Elements, x: &Array, y: &Array, common: Option<&Common>, known: &Asked<'_>) -> Option<bool> {
+    let Asked { finite, stated, leaving } = *known;
     // What is tiny is lost under a root that only the second takes.
     if e.has_roots_of_what_vanishes(y.expr)? && !e.has_roots_of_what_vanishes(x.expr)? {
         return Some(false);
@@ -112,13 +119,30 @@ fn on_all_boxes(
     let all = if common.is_some() { whole } else { roots };
     let parts = apart_from_zero(e, &all, stated)?;
     rounding::remember(e, roots);
+    let mut leaving = leaving.clone();
+    for (source, of) in common.iter().flat_map(|c| &c.numbers) {
+        if reads_one_of(e, *of, &leaving) {
+            leaving.insert(*source, [true; 2]);
+        }
+    }
     let half = all.into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
     for now in sizes_of(e, &all, finite)? {
         e.now = Some(now);
         let sizes: Vec<i64> = x.sizes.iter().map(|d| e.size_now(*d).unwrap_or(1).max(1)).collect();
         for parts in &parts {
             let reaches = if common.is_some() { reaches.expr } else { x.expr };
-            let ends = Ends { x, y, reaches, common, finite, stated, parts, sizes: &sizes };
+            let ends = Ends {
+                x,
+                y,
+                reaches,
+                common,
+                finite,
+                stated,
+                leaving: &leaving,
+                reach: reach(half),
+                parts,
+                sizes: &sizes,
+            };
             for around in boxes(half) {
                 if !ends.are_bounded(e, around)? {
                     return Some(false);
@@ -129,9 +153,19 @@ fn on_all_boxes(
     Some(true)
 }
 
+/// As a power of two, the end of the working range.
+fn farthest(half: bool) -> i32 {
+    if half { 5 } else { 10 }
+}
+
+/// The end of the working range.
+fn reach(half: bool) -> f64 {
+    2.0_f64.powi(farthest(half))
+}
+
 /// Centres and widths of the boxes.
 fn boxes(half: bool) -> impl Iterator<Item = (f64, f64)> {
-    let far = if half { 5 } else { 10 };
+    let far = farthest(half);
     let centre = 2.0_f64.powi(far);
     // Of what is tiny squares are still numbers, and their products are none.
     let tiny = [-40].into_iter().filter(move |_| !half);
@@ -151,6 +185,10 @@ struct Ends<'e> {
     common: Option<&'e Common>,
     finite: &'e [ExprId],
     stated: &'e FxHashMap<SourceId, Domain>,
+    /// Sources that may leave their dtype.
+    leaving: &'e Leaving,
+    /// The end of the working range.
+    reach: f64,
     /// Sources that are above 0, or below.
     parts: &'e FxHashMap<SourceId, bool>,
     sizes: &'e [i64],
@@ -186,10 +224,14 @@ impl Ends<'_> {
         if !self.parts.is_empty() {
             (x, y) = (decided(e, x, &sources)?, decided(e, y, &sources)?);
         }
+        let whole_range = centre.abs() <= 0.0 && width >= self.reach;
+        if whole_range && !self.leaving.is_empty() && !leave_alike(e, x, y, &sources, self.leaving)? {
+            return Some(false);
+        }
         if rounding::are_one_by_zero(e, x, y, &sources) {
             return Some(true);
         }
-        let whole = errors(e, x, y, &sources);
+        let whole = errors(e, (x, y), &sources, self.leaving);
         // What is rounded elsewhere must come as close.
         if e.wider {
             return whole.map(|[(a, b), _]| b <= a);
@@ -246,7 +288,7 @@ impl Ends<'_> {
                 source.and_then(|s| piece.get(&s).copied()).or_else(|| sources(source, dtype))
             };
             let (x, y) = (decided(e, self.x.expr, &within)?, decided(e, self.y.expr, &within)?);
-            let [(a, b), _] = errors(e, x, y, &within)?;
+            let [(a, b), _] = errors(e, (x, y), &within, self.leaving)?;
             most = (most.0.max(a), most.1.max(b));
         }
         Some(most)
@@ -275,9 +317,16 @@ fn is_multiple_of_sum(e: &Elements, root: ExprId, sum: ExprId) -> bool {
 
 /// Returns bounds of both errors, and such where what divides is followed by its error beside it; `None` where one has none, or where one may be infinite and the
 /// other not.
-fn errors(e: &mut Elements, x: ExprId, y: ExprId, sources: &Sources<'_>) -> Option<[(f64, f64); 2]> {
+fn errors(
+    e: &mut Elements,
+    (x, y): (ExprId, ExprId),
+    sources: &Sources<'_>,
+    leaving: &Leaving,
+) -> Option<[(f64, f64); 2]> {
     let (a, b) = (rounding::bound(e, x, &sources)?, rounding::bound(e, y, &sources)?);
-    let alike = is_past_where(e, &a, &b)? && is_past_where(e, &b, &a)?;
+    let none = a.past.is_empty() && b.past.is_empty();
+    let alike =
+        none || is_past_where(e, &a, &b)? && is_past_where(e, &b, &a)? && leave_alike(e, x, y, &sources, leaving)?;
     alike.then_some([(a.error, b.error), (a.beside, b.beside)])
 }
 
@@ -286,11 +335,7 @@ fn is_past_where(e: &mut Elements, some: &Bound, others: &Bound) -> Option<bool>
     for one in some.past.iter().filter(|one| !others.past.contains(one)) {
         let dtype = e.dtype(*one)?;
         let alike: Vec<ExprId> = others.past.iter().filter(|o| e.dtype(**o) == Some(dtype)).take(4).copied().collect();
-        let mut together = |other: ExprId| {
-            exponent(e, *one).is_some_and(|x| exponent(e, other) == Some(x))
-                || Field::same_value(e, dtype, *one, other) == Some(true)
-        };
-        if !alike.into_iter().any(&mut together) {
+        if !alike.into_iter().any(|other| leave_together(e, *one, other) == Some(true)) {
             return Some(false);
         }
     }

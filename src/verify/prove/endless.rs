@@ -11,7 +11,7 @@ use crate::analysis::{Stamp, getitem_of, place_of};
 use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::{Bound, Operator};
-use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source};
+use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source, SourceId};
 use crate::rules::field::{LARGE, POWERS};
 use crate::rules::meaning::Meant;
 use crate::rules::table::{
@@ -23,12 +23,16 @@ use crate::term::term::Side;
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::poles;
 use crate::verify::prove::real;
+use crate::verify::prove::speak::Lowering;
 
 /// The greatest power of a norm that stays within its dtype in the working range.
 const STEEP: i64 = 8;
 const STEEP_NUMBER: f64 = 8.0;
 /// How many nodes are looked at to find what may be infinite; beyond that everything may.
 const NODES: usize = 4096;
+
+/// How often what a value is made of is looked into anew.
+const DEEP: usize = 16;
 
 /// What may be infinite, as far as it was asked for.
 #[derive(Default)]
@@ -227,6 +231,109 @@ pub(super) fn grows_beyond(f: &mut Functional<'_>, value: ValueId) -> Option<boo
         e.lies_in_working_range(x.expr);
         Some(e.float(x.expr).is_some_and(|v| v.abs() > LARGE) || e.grows_beyond(x.expr)?)
     })
+}
+
+/// Which values may leave their dtype, upwards and downwards, as far as it was asked.
+pub(super) type Leaves = FxHashMap<ValueId, [bool; 2]>;
+
+/// Whether a value may leave its dtype upwards, and downwards, where inputs lie in the working range, and what it is made of where that is known to stay within its dtype.
+pub(super) fn leaves(f: &mut Functional<'_>, value: ValueId, known: &mut Leaves) -> [bool; 2] {
+    leaves_from(f, value, known, DEEP)
+}
+
+fn leaves_from(f: &mut Functional<'_>, value: ValueId, known: &mut Leaves, depth: usize) -> [bool; 2] {
+    let key = f.store.find(value);
+    if let Some(found) = known.get(&key) {
+        return *found;
+    }
+    // What stands below itself adds nothing.
+    known.insert(key, [false; 2]);
+    let made_by = f.store.key(value).and_then(|k| f.registry.operator_of(f.view(k.side), k.place.node));
+    if made_by.is_some_and(|o| is_never_infinite(&o.target)) {
+        return [false; 2];
+    }
+    let [_, most] = poles::TERMS;
+    let found = poles::looked_into(f, value, most, |l| {
+        let Meant::One(x) = l.meant(value)? else { return None };
+        let below = l.speaker.e.below(x.expr);
+        if stands_for_itself(l, x.expr, key) {
+            return None;
+        }
+        for source in endless_of(l, &below, Some(key), known, depth) {
+            l.speaker.e.is_number_between(source, f64::NEG_INFINITY, f64::INFINITY);
+        }
+        l.speaker.e.lies_in_working_range(x.expr);
+        l.speaker.e.leaves_dtype(x.expr)
+    });
+    let found = found.unwrap_or_else(|| operands_leave(f, value, known, depth));
+    known.insert(key, found);
+    found
+}
+
+fn stands_for_itself(l: &mut Lowering<'_, '_>, expr: ExprId, class: ValueId) -> bool {
+    let Some(Form::Load(source, _)) = l.speaker.e.expr(expr).map(|x| x.form.clone()) else { return false };
+    match l.speaker.e.source_of(source).cloned() {
+        Some(Source::Value(id)) => l.f.store.find(id) == class,
+        _ => false,
+    }
+}
+
+/// The same of a value that is not looked into: it does where its function ends somewhere, or where its operands do.
+fn operands_leave(f: &mut Functional<'_>, value: ValueId, known: &mut Leaves, depth: usize) -> [bool; 2] {
+    let Some(key) = f.store.key(value) else { return [true; 2] };
+    let (view, node) = (f.view(key.side), key.place.node);
+    let ends = f.registry.operator_of(view, node).is_some_and(|operator| {
+        let Some(bound) = bind(operator, view, node) else { return true };
+        // What the graph names is a number of which the function is known.
+        let is_asked = |k: usize| edge_of(&operator.target, k).is_some() && bound.get(k).nodes().next().is_some();
+        grows(&operator.target) || (0..bound.args.len()).any(is_asked)
+    });
+    if ends {
+        return [true; 2];
+    }
+    let Some(depth) = depth.checked_sub(1) else { return [false; 2] };
+    let children = f.term(value).map(|term| term.children.to_vec()).unwrap_or_default();
+    [children.into_iter().any(|child| leaves_from(f, child, known, depth) != [false; 2]); 2]
+}
+
+/// The same of what is read in order, if that is it.
+pub(super) fn leaves_in_order(l: &mut Lowering<'_, '_>, source: SourceId, known: &mut Leaves) -> Option<[bool; 2]> {
+    let root = l.speaker.e.in_order(source)?;
+    let below = l.speaker.e.below(root);
+    let endless = endless_of(l, &below, None, known, DEEP);
+    l.speaker.e.leaves_in_order(source, &endless)
+}
+
+/// Says between which integers inputs lie; returns what is read that may leave its dtype.
+#[allow(clippy::cast_precision_loss)]
+fn endless_of(
+    l: &mut Lowering<'_, '_>,
+    below: &[ExprId],
+    itself: Option<ValueId>,
+    known: &mut Leaves,
+    depth: usize,
+) -> Vec<SourceId> {
+    let mut out = Vec::new();
+    for id in below {
+        let Some(Form::Load(source, _)) = l.speaker.e.expr(*id).map(|x| x.form.clone()) else { continue };
+        let Some(Source::Value(value)) = l.speaker.e.source_of(source).cloned() else {
+            out.push(source);
+            continue;
+        };
+        if real::made(l, source).is_some() {
+            let itself = itself == Some(l.f.store.find(value));
+            let leaves = match depth.checked_sub(1) {
+                Some(depth) if !itself => leaves_from(l.f, value, known, depth) != [false; 2],
+                _ => itself,
+            };
+            if leaves {
+                out.push(source);
+            }
+        } else if let Some(Domain::Integers { lo, hi, .. }) = l.f.domain_of(value).cloned() {
+            l.speaker.e.is_number_between(source, lo as f64, hi as f64);
+        }
+    }
+    out
 }
 
 /// Whether a value may be 0 in more than few places.

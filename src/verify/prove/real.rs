@@ -21,7 +21,7 @@ use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId,
 use crate::rules::field::{BesideZero, Field};
 use crate::rules::fingerprint::Over;
 use crate::rules::meaning::{Array, Meant, Speaker};
-use crate::rules::rounding;
+use crate::rules::rounding::{self, Leaving};
 use crate::rules::table::{hides_nan, is_never_infinite, is_within_softmax};
 use crate::sym::Dim;
 use crate::term::store::ValueId;
@@ -38,6 +38,9 @@ use crate::verify::prove::speak::Lowering;
 const LOOKED_AT_AGAIN: usize = 400;
 /// How much work that may be.
 const AGAIN: usize = 20_000;
+
+/// Which values are made of memory that nobody set, once it was looked whether a call leaves any.
+type ByChance = Option<Option<FxHashMap<ValueId, bool>>>;
 
 /// What was shown equal over the reals.
 #[derive(Debug, Default)]
@@ -56,6 +59,10 @@ pub struct Reals {
     assumed: Vec<Source>,
     /// Which values are infinite over a whole part of the working range, as far as it was asked.
     grows: FxHashMap<ValueId, bool>,
+    /// Which values may leave their dtype, as far as it was asked.
+    leaves: endless::Leaves,
+    /// Which values are made of memory that nobody set, as far as it was asked.
+    by_chance: ByChance,
     /// Which values may be 0 in more than few places, as far as it was asked.
     vanishes: FxHashMap<ValueId, bool>,
     /// Nodes of either graph that may hold an infinite number that is named there, once that was looked up.
@@ -148,8 +155,7 @@ fn without_guards(l: &mut Lowering<'_, '_>, reals: &mut Reals, a: ValueId, b: Va
         sources(&l.speaker.e, &roots).iter().any(|(_, s)| matches!(s, Source::Value(id) if l.f.store.is_near(*id)));
     let [x, y] = [l.speaker.e.tensor(x), l.speaker.e.tensor(y)];
     (!near && l.speaker.e.equal_tensors(x, y)).then_some(())?;
-    let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
-    free_values(l, &roots, infinite)
+    free_values(l, reals, &roots)
 }
 
 /// The same of two values looked into beyond what they have in common.
@@ -337,8 +343,7 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
     if !is_one && meets_an_end(l, reals, x.expr, y.expr)? {
         return None;
     }
-    let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
-    let free = free_values(l, &[x.expr, y.expr], infinite)?;
+    let free = free_values(l, reals, &[x.expr, y.expr])?;
     // What one of both reads alone may be no number for inputs that the other gives one for.
     if !is_one && !free.is_empty() && !are_read_by_both(l, &free, x.expr, y.expr) {
         return None;
@@ -347,7 +352,8 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
         reals.assumed.extend(free);
         return Some(true);
     }
-    let bounded = bounded::is_bounded(&mut l.speaker.e, &x, &y, &finite, &domains)?;
+    let leaving = leaving(l, reals, &[x.expr, y.expr]);
+    let bounded = bounded::is_bounded(&mut l.speaker.e, &x, &y, &finite, &domains, &leaving)?;
     if bounded {
         reals.assumed.extend(free);
     }
@@ -377,12 +383,48 @@ fn meets_an_end(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: ExprId, y: ExprI
     Some(false)
 }
 
+/// Returns what is read that may leave its dtype, whether upwards and whether downwards.
+fn leaving(l: &mut Lowering<'_, '_>, reals: &mut Reals, roots: &[ExprId]) -> Leaving {
+    let mut out = Leaving::default();
+    let all = sources(&l.speaker.e, roots);
+    let (values, calls): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, s)| matches!(s, Source::Value(_)));
+    for (source, _) in values {
+        let Some(value) = made(l, source) else { continue };
+        let ends = endless::leaves(l.f, value, &mut reals.leaves);
+        if ends != [false; 2] {
+            out.insert(source, ends);
+        }
+    }
+    for (source, _) in calls {
+        let ends = endless::leaves_in_order(l, source, &mut reals.leaves).unwrap_or([true; 2]);
+        if ends != [false; 2] {
+            out.insert(source, ends);
+        }
+    }
+    out
+}
+
 /// Returns the value that is read, where it is no input.
-fn made(l: &Lowering<'_, '_>, source: SourceId) -> Option<ValueId> {
-    let Some(Source::Value(id)) = l.speaker.e.source_of(source) else { return None };
-    let key = l.f.store.key(*id)?;
-    let given = matches!(l.f.view(key.side).kind(key.place.node), NodeKind::Placeholder | NodeKind::GetAttr);
-    (!given || key.stamp != Stamp::Birth).then_some(*id)
+pub(super) fn made(l: &mut Lowering<'_, '_>, source: SourceId) -> Option<ValueId> {
+    let Some(Source::Value(id)) = l.speaker.e.source_of(source).cloned() else { return None };
+    (!is_given(l.f, id)).then_some(id)
+}
+
+/// Whether a value is what an input holds, whatever else is known to be that.
+fn is_given(f: &mut Functional<'_>, value: ValueId) -> bool {
+    let Some(key) = f.store.key(value) else { return false };
+    let class = f.store.find(value);
+    let view = f.view(key.side);
+    let is_input = |node: NodeId| matches!(view.kind(node), NodeKind::Placeholder | NodeKind::GetAttr);
+    if is_input(key.place.node) && key.stamp == Stamp::Birth {
+        return true;
+    }
+    let inputs: Vec<Place> =
+        view.nodes(BodyId::ROOT).into_iter().filter(|n| is_input(*n)).flat_map(|n| places_of(view, n)).collect();
+    inputs.into_iter().any(|place| {
+        let held = f.value(key.side, place, Stamp::Birth);
+        f.store.find(held) == class
+    })
 }
 
 /// Whether rules show two elements to be equal over the reals, or the first and what the second one is where something is absorbed; `None` where that was too much work.
@@ -415,12 +457,9 @@ fn without_masks(e: &mut Elements, x: Array, y: Array, all: bool) -> Option<([Ex
 }
 
 /// Returns values that are free and no inputs; `None` where one of them may be infinite, or nobody set it.
-fn free_values(
-    l: &mut Lowering<'_, '_>,
-    roots: &[ExprId],
-    infinite: &FxHashSet<(bool, NodeId)>,
-) -> Option<Vec<Source>> {
+fn free_values(l: &mut Lowering<'_, '_>, reals: &mut Reals, roots: &[ExprId]) -> Option<Vec<Source>> {
     let mut out = Vec::new();
+    let infinite = reals.infinite.get_or_insert_with(|| infinite(l.f));
     for (_, source) in sources(&l.speaker.e, roots) {
         match source {
             Source::Value(id) => {
@@ -436,6 +475,9 @@ fn free_values(
                     return None;
                 }
                 if !matches!(view.kind(key.place.node), NodeKind::Placeholder | NodeKind::GetAttr) {
+                    if !is_given(l.f, id) && is_made_by_chance(l.f, &mut reals.by_chance, id) {
+                        return None;
+                    }
                     out.push(source);
                 }
             }
@@ -458,6 +500,51 @@ fn is_left_to_chance(l: &mut Lowering<'_, '_>, side: Side, place: Place) -> bool
     let origin = l.f.side(side).storages.origin(place);
     let unset = |node: NodeId| l.f.registry.operator_of(l.f.view(side), node).is_some_and(|o| o.facts.unset);
     [place.node, origin.node].into_iter().any(unset)
+}
+
+/// Whether a value is made of memory that its maker leaves to chance: what is overwritten is not.
+fn is_made_by_chance(f: &mut Functional<'_>, known: &mut ByChance, value: ValueId) -> bool {
+    let unset = |f: &Functional<'_>, side: Side, node: NodeId| {
+        f.registry.operator_of(f.view(side), node).is_some_and(|o| o.facts.unset)
+    };
+    let known = known.get_or_insert_with(|| {
+        let any = [Side::Before, Side::After].into_iter().any(|side| {
+            let mut nodes = f.view(side).nodes(BodyId::ROOT).into_iter();
+            nodes.any(|node| unset(f, side, node))
+        });
+        any.then(FxHashMap::default)
+    });
+    let Some(known) = known else { return false };
+    let root = f.store.find(value);
+    let (mut open, mut seen) = (vec![root], FxHashSet::default());
+    while let Some(id) = open.pop() {
+        let before = known.get(&id).copied();
+        let key = f.store.key(id).map(|key| (key.side, key.place));
+        if before == Some(true) || key.is_some_and(|(side, place)| unset(f, side, place.node)) {
+            known.insert(root, true);
+            return true;
+        }
+        if before.is_none() && seen.insert(id) {
+            let read = read_by(f, id);
+            open.extend(read.into_iter().map(|id| f.store.find(id)));
+        }
+    }
+    known.extend(seen.into_iter().map(|id| (id, false)));
+    false
+}
+
+/// What a value reads, as far as it is looked into; of what stands for itself its operands.
+fn read_by(f: &mut Functional<'_>, value: ValueId) -> Vec<ValueId> {
+    let [few, _] = poles::TERMS;
+    let found = poles::looked_into(f, value, few, |l| {
+        let Meant::One(x) = l.meant(value)? else { return None };
+        let each = sources(&l.speaker.e, &[x.expr]).into_iter().map(|(_, source)| match source {
+            Source::Value(id) if l.f.store.find(id) != value => Some(id),
+            _ => None,
+        });
+        each.collect::<Option<Vec<ValueId>>>()
+    });
+    found.unwrap_or_else(|| f.term(value).map(|term| term.children.to_vec()).unwrap_or_default())
 }
 
 /// Returns the names of what is assumed to lie in the working range: of whole graphs, of the first node that gives a value, since which one was met first

@@ -1,0 +1,573 @@
+//! Whether what leaves its dtype makes two elements infinite, or NaN, in the same places.
+//!
+//! ## What it says
+//! Each of the numbers that both elements are made of is below 0, nothing, or above 0; where it may leave its dtype it is infinite on one of both sides, or NaN. In each of
+//! these ways of which one is not finite, both elements are finite, or both the same infinite number, or both NaN.
+//!
+//! ## When it is wrong
+//! What both are made of stands for itself: that the one is infinite where the other is makes ways that do not occur, never fewer than do. Of places that are summed, and of
+//! those of which the greatest is taken, two of each kind stand for all. A product that is too small to be seen is taken for the number that it is.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, SourceId};
+use crate::rules::field::Field;
+use crate::rules::rounding::backward::constant;
+use crate::rules::rounding::forward::{Past, Ranges, largest, ranges};
+use crate::rules::rounding::{Box, free};
+use crate::rules::table::{Real, real};
+use crate::sym::Dim;
+
+/// How many ways are looked at.
+const WAYS: usize = 20_000;
+/// How many elements stand for themselves.
+const ATOMS: usize = 8;
+/// By how many powers of two a number may be rounded up.
+const ROUNDED: f64 = 1e-3;
+/// What is smaller may be nothing, too.
+const TINY: f64 = 1e-30;
+
+/// On which sides values may leave their dtype; those that do not are not in here.
+pub type Leaving = FxHashMap<SourceId, [bool; 2]>;
+
+/// What a number may be, one bit each.
+type Kinds = u8;
+const NOTHING: Kinds = 1;
+const ABOVE: Kinds = 2;
+const BELOW: Kinds = 4;
+const UP: Kinds = 8;
+const DOWN: Kinds = 16;
+const NAN: Kinds = 32;
+const FINITE: Kinds = NOTHING | ABOVE | BELOW;
+const ANY: Kinds = 63;
+/// Of a truth.
+const HOLDS: Kinds = 1;
+const FAILS: Kinds = 2;
+
+/// At two places of those over which something is reduced.
+type Two = [Kinds; 2];
+
+/// Whether two elements are infinite, or NaN, alike, wherever what they are made of leaves its dtype; `None` where nothing is known of an element.
+pub fn leave_alike(e: &mut Elements, x: ExprId, y: ExprId, sources: Box<'_>, leaving: &Leaving) -> Option<bool> {
+    if x == y {
+        return Some(true);
+    }
+    let order = in_order(e, [x, y]);
+    e.spend(order.len())?;
+    let (ranges, past, _) = ranges(e, &order, sources)?;
+    let may = may_leave(e, &order, &past, leaving);
+    if may.is_empty() {
+        return Some(true);
+    }
+    let Some(ways) = Ways::of(e, [x, y], &order, (&ranges, &past), (&may, leaving))? else { return Some(false) };
+    ways.are_alike(e)
+}
+
+/// Everything below two elements, children first.
+fn in_order(e: &Elements, roots: [ExprId; 2]) -> Vec<ExprId> {
+    let mut seen = FxHashSet::default();
+    roots.into_iter().flat_map(|r| e.below(r)).filter(|id| seen.insert(*id)).collect()
+}
+
+/// Floats that may leave their dtype, and what is made of them.
+fn may_leave(e: &Elements, order: &[ExprId], past: &Past, leaving: &Leaving) -> FxHashSet<ExprId> {
+    let mut out: FxHashSet<ExprId> = past.iter().copied().collect();
+    for id in order {
+        let Some(expr) = e.expr(*id) else { continue };
+        let own = matches!(&expr.form, Form::Load(source, _) if leaving.contains_key(source));
+        if own || e.parts(expr).iter().any(|k| out.contains(k)) {
+            out.insert(*id);
+        }
+    }
+    out
+}
+
+/// Two elements, what both are made of, and in which ways that may be infinite.
+struct Ways<'w> {
+    roots: [ExprId; 2],
+    /// What is computed of what stands for itself, children first.
+    made: Vec<ExprId>,
+    /// What stands for itself, and what it may be at a place.
+    atoms: Vec<(ExprId, Kinds, bool)>,
+    /// Elements that leave their dtype together.
+    past: Vec<(FxHashSet<ExprId>, bool)>,
+    ranges: &'w Ranges,
+}
+
+impl<'w> Ways<'w> {
+    /// Returns them; `None` within where there are too many.
+    fn of(
+        e: &mut Elements,
+        roots: [ExprId; 2],
+        order: &[ExprId],
+        (ranges, past): (&'w Ranges, &Past),
+        (may, leaving): (&FxHashSet<ExprId>, &Leaving),
+    ) -> Option<Option<Ways<'w>>> {
+        let own = atoms(e, roots);
+        let made: Vec<ExprId> = above(e, roots, &own, order);
+        let names = free(e, order);
+        let is_bound = |id: ExprId| names.get(&id).is_some_and(|levels| !levels.is_empty());
+        // Places over which one sum runs are two, of sums within sums they are more.
+        let inner = |id: &ExprId| e.is_reduction(*id) && is_bound(*id);
+        let many = |id: &ExprId| names.get(id).is_some_and(|levels| levels.len() > 1);
+        if own.len() > ATOMS || made.iter().any(inner) || own.iter().any(many) {
+            return Some(None);
+        }
+        let atoms = own.iter().map(|id| (*id, kinds_of(e, *id, ranges, may, leaving), is_bound(*id))).collect();
+        let mut groups: Vec<(FxHashSet<ExprId>, bool)> = Vec::new();
+        let growing = growing(e, &made, &own, may);
+        let own_past = made.iter().filter(|id| past.contains(id) || growing.contains(id));
+        for one in own_past {
+            let mut known = None;
+            for (k, (group, _)) in groups.iter().enumerate() {
+                let Some(other) = group.iter().next().copied() else { continue };
+                if leave_together(e, *one, other)? {
+                    known = Some(k);
+                    break;
+                }
+            }
+            match known.and_then(|k| groups.get_mut(k)) {
+                Some((group, bound)) => {
+                    *bound |= is_bound(*one);
+                    group.insert(*one);
+                }
+                None => groups.push((FxHashSet::from_iter([*one]), is_bound(*one))),
+            }
+        }
+        Some(Some(Ways { roots, made, atoms, past: groups, ranges }))
+    }
+
+    /// Whether both elements are alike in each way.
+    fn are_alike(&self, e: &mut Elements) -> Option<bool> {
+        let mut choices: Vec<Vec<Two>> = Vec::new();
+        for (_, kinds, bound) in &self.atoms {
+            choices.push(twos(&bits(*kinds), *bound));
+        }
+        for (_, bound) in &self.past {
+            choices.push(twos(&[0, 1], *bound));
+        }
+        let count = choices.iter().try_fold(1_usize, |n, c| n.checked_mul(c.len())).filter(|n| *n <= WAYS);
+        let Some(count) = count else { return Some(false) };
+        e.spend(count)?;
+        for number in 0..count {
+            let (mut rest, mut way) = (number, SmallVec::<[Two; 12]>::new());
+            for choice in &choices {
+                way.push(*choice.get(rest.checked_rem(choice.len())?)?);
+                rest = rest.checked_div(choice.len())?;
+            }
+            let (own, past) = way.split_at(self.atoms.len());
+            let infinite = own.iter().zip(&self.atoms).any(|(two, (id, ..))| {
+                e.dtype(*id).is_some_and(|d| d.is_float()) && two.iter().any(|k| k & FINITE == 0)
+            });
+            if !infinite && past.iter().all(|two| *two == [0, 0]) {
+                continue;
+            }
+            let [a, b] = self.ends(e, own, past)?;
+            let one = a == b && [UP, DOWN, NAN].contains(&a);
+            if !one && (a | b) & !FINITE != 0 {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// What both elements are in one way.
+    fn ends(&self, e: &Elements, own: &[Two], past: &[Two]) -> Option<Two> {
+        let mut known: FxHashMap<ExprId, Two> = FxHashMap::default();
+        for ((id, ..), two) in self.atoms.iter().zip(own) {
+            known.insert(*id, *two);
+        }
+        for id in &self.made {
+            let expr = e.expr(*id)?;
+            let mut two = computed(e, expr, &known);
+            if expr.dtype.is_float() {
+                for kinds in &mut two {
+                    *kinds = self.within(*id, *kinds);
+                }
+                for ((group, _), leaves) in self.past.iter().zip(past) {
+                    for (kinds, leaves) in two.iter_mut().zip(leaves) {
+                        if *leaves == 1 && group.contains(id) {
+                            *kinds = left(*kinds);
+                        }
+                    }
+                }
+            }
+            known.insert(*id, two);
+        }
+        let [a, b] = self.roots.map(|r| known.get(&r).map(|[one, other]| one | other));
+        Some([a?, b?])
+    }
+
+    /// What a number may be that lies in its interval, where it is finite.
+    fn within(&self, id: ExprId, kinds: Kinds) -> Kinds {
+        let Some(range) = self.ranges.get(&id) else { return kinds };
+        let finite = kinds & signs(range.low, range.high);
+        if finite == 0 { kinds } else { kinds & !FINITE | finite }
+    }
+}
+
+/// Returns what leaves its dtype where what it is made of is near the end of its own: a multiple by more than 1, a square, and what is rounded to less.
+fn growing(e: &Elements, made: &[ExprId], atoms: &[ExprId], may: &FxHashSet<ExprId>) -> FxHashSet<ExprId> {
+    let end = |id: ExprId| e.dtype(id).map_or(0.0, |dtype| largest(dtype).log2());
+    // As powers of two, how large each may be.
+    let mut sizes: FxHashMap<ExprId, f64> = FxHashMap::default();
+    for id in atoms.iter().filter(|id| may.contains(id) && e.dtype(**id).is_some_and(|d| d.is_float())) {
+        sizes.insert(*id, end(*id));
+    }
+    let mut out = FxHashSet::default();
+    for id in made {
+        let Some(expr) = e.expr(*id).filter(|x| x.dtype.is_float()) else { continue };
+        let within = expr.kids.iter().filter_map(|k| sizes.get(k)).copied().reduce(f64::max);
+        let Some(within) = within else { continue };
+        let number = |k: &ExprId| constant(e, *k).or_else(|| Some(-e.float(*k)?).filter(|v| *v > 0.0)).map(f64::log2);
+        let size = match (&expr.form, expr.kids.as_slice()) {
+            (Form::Op(Op::Mul), [a, b]) if sizes.contains_key(a) && sizes.contains_key(b) => {
+                sizes.get(a).into_iter().chain(sizes.get(b)).sum()
+            }
+            (Form::Op(Op::Mul), [a, b]) => within + number(a).or(number(b)).unwrap_or(0.0),
+            (Form::Op(Op::Div), [a, b]) if sizes.contains_key(a) => within - number(b).unwrap_or(0.0),
+            (Form::Op(Op::Div), _) => continue,
+            (Form::Op(Op::Add), [a, b]) if a == b => within + 1.0,
+            (Form::Named(target, _), _) => match real(target) {
+                Some(Real::Square) => 2.0 * within,
+                Some(Real::Sqrt) => within / 2.0,
+                Some(Real::Silu | Real::Relu) => within,
+                _ => continue,
+            },
+            _ => within,
+        };
+        if size > end(*id) + ROUNDED {
+            out.insert(*id);
+        }
+        sizes.insert(*id, size.min(end(*id)));
+    }
+    out
+}
+
+/// Whether elements that may leave their dtype do so in the same places.
+pub fn leave_together(e: &mut Elements, one: ExprId, other: ExprId) -> Option<bool> {
+    let dtype = e.dtype(one)?;
+    if e.dtype(other) != Some(dtype) {
+        return Some(false);
+    }
+    let same = exponent(e, one).is_some_and(|x| exponent(e, other) == Some(x));
+    Some(same || Field::same_value(e, dtype, one, other) == Some(true))
+}
+
+/// Returns the exponent of an exponential, or of one less 1: both are infinite where it is too large.
+fn exponent(e: &Elements, id: ExprId) -> Option<ExprId> {
+    let expr = e.expr(id)?;
+    let Form::Named(target, _) = &expr.form else { return None };
+    let is_one = matches!(real(target), Some(Real::Exp | Real::Expm1));
+    expr.kids.first().copied().filter(|_| is_one)
+}
+
+/// The largest floats, and truths, of which both elements are made and of which none is made of another.
+fn atoms(e: &Elements, [x, y]: [ExprId; 2]) -> Vec<ExprId> {
+    let within: FxHashSet<ExprId> = e.below(x).into_iter().collect();
+    let both: FxHashSet<ExprId> = e.below(y).into_iter().filter(|id| within.contains(id)).collect();
+    let is_number = |id: &ExprId| e.expr(*id).is_some_and(|x| matches!(x.form, Form::Const(_) | Form::Number(_)));
+    let (mut out, mut open, mut seen) = (Vec::new(), vec![x, y], FxHashSet::default());
+    while let Some(at) = open.pop() {
+        let Some(expr) = e.expr(at).filter(|_| seen.insert(at)) else { continue };
+        let is_leaf = expr.kids.is_empty() && !is_number(&at);
+        if is_leaf || both.contains(&at) && !is_number(&at) {
+            out.push(at);
+        } else {
+            open.extend(expr.kids.iter().copied());
+        }
+    }
+    // What is made of another one is taken apart.
+    loop {
+        let made_of_others = |id: &ExprId| {
+            let below = e.below(*id);
+            out.iter().any(|other| other != id && below.contains(other))
+        };
+        let Some(at) = out.iter().position(made_of_others) else { break };
+        let whole = out.swap_remove(at);
+        let kids = e.expr(whole).map(|x| x.kids.clone()).unwrap_or_default();
+        for kid in kids.into_iter().filter(|k| !is_number(k)) {
+            if !out.contains(&kid) {
+                out.push(kid);
+            }
+        }
+        if out.len() > ATOMS.saturating_mul(2) {
+            break;
+        }
+    }
+    out.sort_unstable();
+    out
+}
+
+/// What stands above some elements, children first.
+fn above(e: &Elements, roots: [ExprId; 2], atoms: &[ExprId], order: &[ExprId]) -> Vec<ExprId> {
+    let (mut open, mut seen) = (roots.to_vec(), FxHashSet::default());
+    while let Some(at) = open.pop() {
+        if atoms.contains(&at) || !seen.insert(at) {
+            continue;
+        }
+        open.extend(e.expr(at).map(|x| x.kids.clone()).unwrap_or_default());
+    }
+    order.iter().copied().filter(|id| seen.contains(id)).collect()
+}
+
+/// What an element that stands for itself may be.
+fn kinds_of(e: &Elements, id: ExprId, ranges: &Ranges, may: &FxHashSet<ExprId>, leaving: &Leaving) -> Kinds {
+    let Some(expr) = e.expr(id).filter(|x| x.dtype.is_float()) else { return HOLDS | FAILS };
+    let (low, high) = ranges.get(&id).map_or((f64::NEG_INFINITY, f64::INFINITY), |r| (r.low, r.high));
+    let finite = signs(low, high);
+    if !may.contains(&id) {
+        return finite;
+    }
+    match &expr.form {
+        Form::Load(source, _) => {
+            let [up, down] = leaving.get(source).copied().unwrap_or([true; 2]);
+            finite | if up { UP } else { 0 } | if down { DOWN } else { 0 }
+        }
+        _ => {
+            let up = if high > 0.0 { UP } else { 0 };
+            let down = if low < 0.0 { DOWN } else { 0 };
+            finite | up | down | NAN
+        }
+    }
+}
+
+/// The signs of the numbers between two.
+fn signs(low: f64, high: f64) -> Kinds {
+    let above = if high > 0.0 { ABOVE } else { 0 };
+    let below = if low < 0.0 { BELOW } else { 0 };
+    above | below | if low < TINY && high > -TINY { NOTHING } else { 0 }
+}
+
+fn bits(kinds: Kinds) -> SmallVec<[Kinds; 6]> {
+    (0..6).map(|k| 1 << k).filter(|bit| kinds & bit != 0).collect()
+}
+
+/// What may be at two places, or what is the same at both.
+fn twos(kinds: &[Kinds], bound: bool) -> Vec<Two> {
+    match bound {
+        false => kinds.iter().map(|k| [*k; 2]).collect(),
+        true => kinds.iter().flat_map(|a| kinds.iter().map(move |b| [*a, *b])).collect(),
+    }
+}
+
+/// What is past the largest number.
+fn left(kinds: Kinds) -> Kinds {
+    let up = if kinds & ABOVE != 0 { UP } else { 0 };
+    let down = if kinds & BELOW != 0 { DOWN } else { 0 };
+    let out = kinds & !FINITE | up | down;
+    if out == 0 { kinds } else { out }
+}
+
+fn computed(e: &Elements, expr: &Expr, known: &FxHashMap<ExprId, Two>) -> Two {
+    let kid = |k: usize| expr.kids.get(k).and_then(|k| known.get(k)).copied().unwrap_or([ANY; 2]);
+    if let Form::Reduce(fold, _, sizes) = &expr.form {
+        let [a, b] = kid(0);
+        let some = sizes.iter().all(|d| e.at_most(Dim::Fixed(1), *d));
+        let found = match fold {
+            _ if !some => ANY,
+            Fold::Sum if expr.dtype.is_float() => each(a, b, plus),
+            Fold::Most if expr.dtype.is_float() => each(a, b, greater),
+            Fold::Least if expr.dtype.is_float() => each(a, b, |p, q| minus(greater(minus(p), minus(q)))),
+            _ if expr.dtype.is_float() => ANY,
+            _ => HOLDS | FAILS,
+        };
+        return [found; 2];
+    }
+    let at = |place: usize| {
+        let own = |k: usize| kid(k).get(place).copied().unwrap_or(ANY);
+        one(e, expr, [own(0), own(1), own(2)])
+    };
+    [at(0), at(1)]
+}
+
+fn one(e: &Elements, expr: &Expr, [a, b, c]: [Kinds; 3]) -> Kinds {
+    let floats = |k: usize| expr.kids.get(k).and_then(|k| e.dtype(*k)).is_some_and(|d| d.is_float());
+    match &expr.form {
+        Form::Const(_) | Form::Number(_) if expr.dtype.is_float() => number(expr),
+        Form::Const(v) if expr.dtype == crate::graph::Dtype::Bool => {
+            if *v == 0 {
+                FAILS
+            } else {
+                HOLDS
+            }
+        }
+        Form::Op(op @ (Op::Lt | Op::Le | Op::Eq)) if floats(0) => each(a, b, |p, q| compared(*op, p, q)),
+        Form::Op(Op::Not) => (a & HOLDS) << 1 | (a & FAILS) >> 1,
+        Form::Op(Op::And) if expr.dtype == crate::graph::Dtype::Bool => a & b & HOLDS | (a | b) & FAILS,
+        Form::Op(Op::Or) if expr.dtype == crate::graph::Dtype::Bool => (a | b) & HOLDS | a & b & FAILS,
+        _ if !expr.dtype.is_float() => HOLDS | FAILS,
+        Form::Op(Op::Choose) => chosen(a, b, c),
+        Form::Op(Op::Cast) => {
+            if floats(0) {
+                a
+            } else {
+                FINITE
+            }
+        }
+        Form::Op(Op::Add) => each(a, b, plus),
+        Form::Op(Op::Sub) => each(a, b, |p, q| plus(p, minus(q))),
+        // Both are one number.
+        Form::Op(Op::Mul) if expr.kids.first() == expr.kids.get(1) => {
+            each(a, a, |p, q| if p == q { times(p, q) } else { 0 })
+        }
+        Form::Op(Op::Mul) => each(a, b, times),
+        Form::Op(Op::Div) => each(a, b, |p, q| each(p, inverse(q), times)),
+        Form::Op(Op::Neg) => each(a, a, |p, _| minus(p)),
+        Form::Op(Op::Abs) => each(a, a, |p, _| if p & (BELOW | DOWN) != 0 { minus(p) } else { p }),
+        Form::Op(Op::Max | Op::AtLeast) => each(a, b, greater),
+        Form::Op(Op::Min | Op::AtMost) => each(a, b, |p, q| minus(greater(minus(p), minus(q)))),
+        Form::Named(target, _) => real(target).map_or(ANY, |of| each(a, a, |p, _| function(of, p))),
+        _ => ANY,
+    }
+}
+
+fn chosen(truth: Kinds, a: Kinds, b: Kinds) -> Kinds {
+    let (first, second) = (truth & HOLDS != 0, truth & FAILS != 0);
+    (if first { a } else { 0 }) | (if second { b } else { 0 })
+}
+
+fn number(expr: &Expr) -> Kinds {
+    let value = match &expr.form {
+        Form::Number(bits) => f64::from_bits(*bits),
+        Form::Const(bits) => f64::from_bits(bits.cast_unsigned()),
+        _ => return ANY,
+    };
+    match value {
+        v if v.is_nan() => NAN,
+        v if v.is_infinite() => {
+            if v > 0.0 {
+                UP
+            } else {
+                DOWN
+            }
+        }
+        v if v > 0.0 => ABOVE,
+        v if v < 0.0 => BELOW,
+        _ => NOTHING,
+    }
+}
+
+/// All that comes of one of each.
+fn each(a: Kinds, b: Kinds, of: impl Fn(Kinds, Kinds) -> Kinds) -> Kinds {
+    let (a, b) = (bits(a), bits(b));
+    a.iter().flat_map(|p| b.iter().map(|q| of(*p, *q))).fold(0, |all, one| all | one)
+}
+
+fn plus(p: Kinds, q: Kinds) -> Kinds {
+    match (p, q) {
+        (NAN, _) | (_, NAN) | (UP, DOWN) | (DOWN, UP) => NAN,
+        (UP | DOWN, _) | (_, NOTHING) => p,
+        (_, UP | DOWN) | (NOTHING, _) => q,
+        _ if p == q => p,
+        _ => FINITE,
+    }
+}
+
+fn minus(p: Kinds) -> Kinds {
+    match p {
+        ABOVE => BELOW,
+        BELOW => ABOVE,
+        UP => DOWN,
+        DOWN => UP,
+        other => other,
+    }
+}
+
+fn times(p: Kinds, q: Kinds) -> Kinds {
+    let infinite = |k: Kinds| k & (UP | DOWN) != 0;
+    match (p, q) {
+        (NAN, _) | (_, NAN) => NAN,
+        (NOTHING, other) | (other, NOTHING) => {
+            if infinite(other) {
+                NAN
+            } else {
+                NOTHING
+            }
+        }
+        _ => {
+            let same = (p & (ABOVE | UP) != 0) == (q & (ABOVE | UP) != 0);
+            match (infinite(p) || infinite(q), same) {
+                (true, true) => UP,
+                (true, false) => DOWN,
+                (false, true) => ABOVE,
+                (false, false) => BELOW,
+            }
+        }
+    }
+}
+
+fn inverse(p: Kinds) -> Kinds {
+    match p {
+        NOTHING => UP | DOWN,
+        UP | DOWN => NOTHING,
+        other => other,
+    }
+}
+
+fn rank(p: Kinds) -> u8 {
+    match p {
+        DOWN => 0,
+        BELOW => 1,
+        NOTHING => 2,
+        ABOVE => 3,
+        _ => 4,
+    }
+}
+
+fn greater(p: Kinds, q: Kinds) -> Kinds {
+    match (p, q) {
+        (NAN, _) | (_, NAN) => NAN,
+        _ if rank(p) >= rank(q) => p,
+        _ => q,
+    }
+}
+
+fn compared(op: Op, p: Kinds, q: Kinds) -> Kinds {
+    let truth = |holds: bool| if holds { HOLDS } else { FAILS };
+    match (rank(p).cmp(&rank(q)), op) {
+        _ if p == NAN || q == NAN => FAILS,
+        (std::cmp::Ordering::Equal, _) if p & (ABOVE | BELOW) != 0 => HOLDS | FAILS,
+        (std::cmp::Ordering::Equal, _) => truth(op != Op::Lt),
+        (order, _) => truth(op != Op::Eq && order.is_lt()),
+    }
+}
+
+fn function(of: Real, p: Kinds) -> Kinds {
+    let infinite = p & (UP | DOWN) != 0;
+    match (of, p) {
+        (_, NAN) => NAN,
+        (Real::Exp | Real::Exp2 | Real::Expm1 | Real::Log | Real::Log1p | Real::Sqrt | Real::Silu | Real::Relu, UP) => {
+            UP
+        }
+        (Real::Exp | Real::Exp2 | Real::Sigmoid | Real::Relu, DOWN) | (Real::Rsqrt | Real::Erfc, UP) => NOTHING,
+        (Real::Exp | Real::Exp2 | Real::Erfc, _) | (Real::Sigmoid, NOTHING | BELOW) => ABOVE | NOTHING,
+        (Real::Sigmoid, _) => ABOVE,
+        (Real::Expm1 | Real::Tanh | Real::Erf, DOWN) => BELOW,
+        (Real::Tanh | Real::Erf, UP) => ABOVE,
+        (Real::Log, NOTHING) => DOWN,
+        (Real::Log, ABOVE) => FINITE,
+        (Real::Log | Real::Sqrt | Real::Rsqrt, BELOW | DOWN) | (Real::Log1p | Real::Silu, DOWN) => NAN,
+        (Real::Log1p, BELOW) => BELOW | DOWN | NAN,
+        (Real::Rsqrt, NOTHING) => UP | DOWN,
+        (Real::Reciprocal, _) => inverse(p),
+        (Real::Silu, BELOW) => BELOW | NOTHING,
+        (Real::Relu, BELOW) => NOTHING,
+        (Real::Square | Real::Cosh, UP | DOWN) => UP,
+        (Real::Cosh, _) | (Real::Square, BELOW) => ABOVE,
+        (Real::Sin | Real::Cos | Real::Tan, _) => {
+            if infinite {
+                NAN
+            } else {
+                FINITE
+            }
+        }
+        // Of 0 they are 0, and on its side else.
+        (
+            Real::Expm1 | Real::Log | Real::Log1p | Real::Sqrt | Real::Rsqrt | Real::Silu | Real::Relu | Real::Square,
+            _,
+        )
+        | (Real::Tanh | Real::Erf | Real::Sinh, _) => p,
+    }
+}
