@@ -386,14 +386,6 @@ fn pieces(whole: Interval, bounds: &[f64], least: i32) -> Vec<Interval> {
     out
 }
 
-/// Returns the exponent of an exponential, or of one less 1: both are infinite where it is too large.
-fn exponent(e: &Elements, id: ExprId) -> Option<ExprId> {
-    let expr = e.expr(id)?;
-    let Form::Named(target, _) = &expr.form else { return None };
-    let is_one = matches!(real(target), Some(Real::Exp | Real::Expm1));
-    expr.kids.first().copied().filter(|_| is_one)
-}
-
 /// Returns every choice of signs for sources whose elements are not near 0, as far as each of these is read at one place only. Of the others it is known that their
 /// magnitudes are not small.
 fn apart_from_zero(
