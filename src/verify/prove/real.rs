@@ -420,7 +420,7 @@ fn is_given(f: &mut Functional<'_>, value: ValueId) -> bool {
         return true;
     }
     let inputs: Vec<Place> =
-        view.nodes(BodyId::ROOT).into_iter().filter(|n| is_input(*n)).flat_map(|n| places_of(view, n)).collect();
+        view.nodes(BodyId::ROOT).filter(|n| is_input(*n)).flat_map(|n| places_of(view, n)).collect();
     inputs.into_iter().any(|place| {
         let held = f.value(key.side, place, Stamp::Birth);
         f.store.find(held) == class
@@ -509,7 +509,7 @@ fn is_made_by_chance(f: &mut Functional<'_>, known: &mut ByChance, value: ValueI
     };
     let known = known.get_or_insert_with(|| {
         let any = [Side::Before, Side::After].into_iter().any(|side| {
-            let mut nodes = f.view(side).nodes(BodyId::ROOT).into_iter();
+            let mut nodes = f.view(side).nodes(BodyId::ROOT);
             nodes.any(|node| unset(f, side, node))
         });
         any.then(FxHashMap::default)
