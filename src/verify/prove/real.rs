@@ -25,7 +25,7 @@ use crate::rules::rounding::{self, Leaving};
 use crate::rules::table::{hides_nan, is_never_infinite, is_within_softmax};
 use crate::sym::Dim;
 use crate::term::store::ValueId;
-use crate::term::term::Side;
+use crate::term::term::{self, Side};
 use crate::verify::functional::key::Aspect;
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::prove::bounded;
@@ -412,18 +412,14 @@ pub(super) fn made(l: &mut Lowering<'_, '_>, source: SourceId) -> Option<ValueId
 
 /// Whether a value is what an input holds, whatever else is known to be that.
 fn is_given(f: &mut Functional<'_>, value: ValueId) -> bool {
-    let Some(key) = f.store.key(value) else { return false };
-    let class = f.store.find(value);
-    let view = f.view(key.side);
-    let is_input = |node: NodeId| matches!(view.kind(node), NodeKind::Placeholder | NodeKind::GetAttr);
-    if is_input(key.place.node) && key.stamp == Stamp::Birth {
-        return true;
-    }
-    let inputs: Vec<Place> =
-        view.nodes(BodyId::ROOT).filter(|n| is_input(*n)).flat_map(|n| places_of(view, n)).collect();
-    inputs.into_iter().any(|place| {
-        let held = f.value(key.side, place, Stamp::Birth);
-        f.store.find(held) == class
+    // What an input is in is looked at as that input.
+    let leaf = match f.store.term(value).map(|t| &*t.form) {
+        Some(term::Form::Leaf(id)) => *id,
+        _ => value,
+    };
+    [value, leaf].into_iter().filter_map(|id| f.store.key(id)).any(|key| {
+        let kind = f.view(key.side).kind(key.place.node);
+        matches!(kind, NodeKind::Placeholder | NodeKind::GetAttr) && key.stamp == Stamp::Birth
     })
 }
 
