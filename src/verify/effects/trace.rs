@@ -45,16 +45,35 @@ const LOOKED_AT: usize = 256;
 /// Returns whether a call reads what a collective gave and nobody waited for, or writes what one reads.
 fn is_beside_a_collective(view: &dyn View, registry: &Registry, node: NodeId, operator: &Operator) -> bool {
     let starts = |n: NodeId| registry.operator_of(view, n).is_some_and(|o| o.facts.asynchronous);
-    let base = |n: NodeId| {
-        let next = |n: &NodeId| lies_in(view, registry, *n).then(|| view.operands(*n).next()).flatten();
-        std::iter::successors(Some(n), next).last().unwrap_or(n)
-    };
-    if view.operands(node).any(|n| starts(base(n))) {
+    if view.operands(node).any(starts) {
         return true;
     }
+    let writes = operator.effects.writes();
+    let looks = writes || view.operands(node).any(|n| lies_in(view, registry, n));
+    // A few targets: what lies in what is looked at only where there is a collective.
     let some =
         || view.targets().iter().any(|t| registry.get(view.texts().text(*t)).is_some_and(|o| o.facts.asynchronous));
-    operator.effects.writes() && some() && view.operands(node).any(|n| is_read(view, registry, base(n), &starts))
+    looks
+        && some()
+        && view.operands(node).any(|n| match base(view, registry, n) {
+            Some(base) => starts(base) || writes && is_read(view, registry, base, &starts),
+            None => true,
+        })
+}
+
+/// Returns the value in whose memory a node's result may lie; `None` where that is too far.
+fn base(view: &dyn View, registry: &Registry, node: NodeId) -> Option<NodeId> {
+    let mut at = node;
+    for _ in 0..LOOKED_AT {
+        if !lies_in(view, registry, at) {
+            return Some(at);
+        }
+        match view.operands(at).next() {
+            Some(next) => at = next,
+            None => return Some(at),
+        }
+    }
+    None
 }
 
 /// Returns whether what a node gives may lie in the memory of its first operand.
