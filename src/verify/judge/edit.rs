@@ -30,6 +30,7 @@ use crate::verify::judge::touched::Touched;
 use crate::verify::options::JudgeOptions;
 use crate::verify::order::judge_order;
 use crate::verify::policy::Policy;
+use crate::verify::prove::carried;
 use crate::verify::prove::checked::Checking;
 use crate::verify::prove::congruence::Congruence;
 use crate::verify::prove::partners::Partners;
@@ -174,7 +175,7 @@ fn finish(
             findings.push(Problem::unknown(Question::Effects, reason).at([name]));
         }
     }
-    if let Err(node) = real::is_carried(f, &c.rules.reals) {
+    if let Err(node) = carried::is_carried(f, &c.rules.reals) {
         let reason = format!("values are equal over the reals only, and to `{node}` they are more than real numbers");
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
     }
@@ -188,7 +189,7 @@ fn finish(
             format!("values are equal over the reals only, and may leave `{node}` undefined in one graph alone");
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
     }
-    if real::is_wider_inside(f, &c.rules.reals, c.settles_first()) {
+    if carried::is_wider_inside(f, &c.rules.reals, c.settles_first()) {
         let reason = "values that are rounded elsewhere are as close where they are, and not shown to be where more is made of them";
         findings.push(Problem::unknown(Question::Values, reason));
     }
@@ -199,7 +200,7 @@ fn finish(
         .map(|target| Assumption::Device(format!("the device computes `{target}` as it is defined here")));
     findings.assumes.extend(defined);
     findings.assumes.extend(real::assumed(f, &c.rules.reals, c.settles_first()).into_iter().map(Assumption::Range));
-    findings.assumes.extend(real::inner(f, &c.rules.reals).into_iter().map(Assumption::Sampled));
+    findings.assumes.extend(carried::inner(f, &c.rules.reals).into_iter().map(Assumption::Sampled));
     findings.checked_log2 = f.checking.bound_log2();
     let mut verdict = findings.verdict();
     verdict.terms = f.store.terms_hashed();

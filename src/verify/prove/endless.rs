@@ -21,6 +21,7 @@ use crate::sym::Dim;
 use crate::term::store::ValueId;
 use crate::term::term::Side;
 use crate::verify::functional::values::{Functional, bind};
+use crate::verify::prove::carried;
 use crate::verify::prove::poles;
 use crate::verify::prove::real;
 use crate::verify::prove::speak::Lowering;
@@ -51,7 +52,7 @@ impl Endless {
     /// Whether some operands of a node, of which one graph's may be 0 alone, are multiplied by what may be infinite or divided by what may be 0.
     pub fn is_met(&mut self, f: &mut Functional<'_>, (side, node): (Side, NodeId), near: &[NodeId]) -> bool {
         let view = f.view(side);
-        let Some(operator) = real::computes(f, side, node).filter(|_| !near.is_empty()) else { return false };
+        let Some(operator) = carried::computes(f, side, node).filter(|_| !near.is_empty()) else { return false };
         let before = near.iter().filter_map(|n| self.larger.get(n)).fold(0.0, |most: f64, own| most.max(*own));
         if getitem_of(view, node).is_some() || gives_no_float(view.ty(node)) {
             self.larger.insert(node, before);
@@ -162,7 +163,7 @@ impl Endless {
             return true;
         }
         let view = f.view(side);
-        let Some(operator) = real::computes(f, side, node).filter(|_| view.kind(node) == NodeKind::Call) else {
+        let Some(operator) = carried::computes(f, side, node).filter(|_| view.kind(node) == NodeKind::Call) else {
             return view.kind(node) == NodeKind::Call && getitem_of(view, node).is_none();
         };
         let Some(bound) = bind(operator, view, node) else { return true };

@@ -4,6 +4,7 @@
 //! - `normal`: values element by element, by rules; `region`: which terms are looked into; `speak`: terms as calls that rules understand;
 //! - `real`: values equal over the reals, with what that asks of both ends;
 //! - `bounded`: how far rounding may take them;
+//! - `carried`: whether what is equal over the reals only is no more than real numbers to what reads it;
 //! - `checked`: fingerprints, where no rule shows two values equal;
 //! - `endless`: what is equal over the reals only, beside what may be infinite or vanish;
 //! - `poles`: what is equal over the reals only, where functions end;
@@ -13,6 +14,7 @@
 //! - `widen`: where congruence parts, the smallest terms around it that rules show equal.
 
 mod bounded;
+pub(in crate::verify) mod carried;
 pub(in crate::verify) mod checked;
 mod common;
 pub(in crate::verify) mod congruence;

@@ -21,8 +21,9 @@ use crate::term::store::ValueId;
 use crate::term::term::{Form as TermForm, Side, Term};
 use crate::verify::functional::values::{Functional, bind};
 use crate::verify::functional::views::axis;
+use crate::verify::prove::carried::{self, computes};
 use crate::verify::prove::endless::Endless;
-use crate::verify::prove::real::{self, Reals, computes};
+use crate::verify::prove::real::Reals;
 use crate::verify::prove::region::{Ends, region};
 use crate::verify::prove::speak::Lowering;
 
@@ -39,7 +40,7 @@ pub type Known = FxHashMap<ValueId, BesideZero>;
 pub fn are_not_crossed(f: &mut Functional<'_>, reals: &Reals) -> Result<(), String> {
     let known = known(f, reals);
     for side in [Side::Before, Side::After].into_iter().filter(|_| !known.is_empty()) {
-        let holders = real::holders(f, side, reals)?;
+        let holders = carried::holders(f, side, reals)?;
         is_not_crossed(f, side, &known, &holders)?;
     }
     Ok(())
@@ -104,7 +105,7 @@ pub fn is_not_crossed(f: &mut Functional<'_>, side: Side, known: &Known, also: &
         if also.contains(&node) {
             own = Some(BesideZero::default());
         }
-        for carrier in if own.is_some() { real::written_carriers(f, side, node)? } else { Vec::new() } {
+        for carrier in if own.is_some() { carried::written_carriers(f, side, node)? } else { Vec::new() } {
             reached.insert(carrier, BesideZero::default());
             endless.lies_in(node, carrier);
         }
