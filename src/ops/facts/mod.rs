@@ -397,6 +397,8 @@ pub struct Facts {
     pub unset: bool,
     /// `#asynchronous`: its operands are read, and its result is written, until something waits for that.
     pub asynchronous: bool,
+    /// `#waits`: waits until nothing works on its operand any longer.
+    pub waits: bool,
     /// `#copies`: the result and what is written is the second operand, converted and repeated to the first.
     pub copies: bool,
     /// `#numbers`: a number may stand in the place of a tensor; others refuse it when they are called.
@@ -570,6 +572,7 @@ impl Facts {
             "same-call" => self.same_call = Some(value.into()),
             "unset" => self.unset = true,
             "asynchronous" => self.asynchronous = true,
+            "waits" => self.waits = true,
             "one-memory" => self.one_memory = true,
             "copies" => self.copies = true,
             "numbers" => self.numbers = true,

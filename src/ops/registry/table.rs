@@ -20,7 +20,7 @@ pub enum TableError {
     Schema(#[from] SchemaError),
     /// A mark that is not one of the known ones.
     #[error(
-        "`{mark}` is no mark of an operator; known: #random #may-alias #may-return= #writes= #effect= #commutes #pointwise #total #any-size #grid= #sees-layout #layout-decides #if-contiguous #not-on-views #if-given #reshapes #unset #asynchronous #copies #numbers #moves #discrete #writes-if= #draws-unless= #same-as= #shares= #step= #scatters="
+        "`{mark}` is no mark of an operator; known: #random #may-alias #may-return= #writes= #effect= #commutes #pointwise #total #any-size #grid= #sees-layout #layout-decides #if-contiguous #not-on-views #if-given #reshapes #unset #asynchronous #waits #copies #numbers #moves #discrete #writes-if= #draws-unless= #same-as= #shares= #step= #scatters="
     )]
     Mark {
         /// As written.

@@ -41,6 +41,11 @@ pub fn round(dtype: Dtype, v: f64) -> Option<f64> {
     })
 }
 
+/// Whether rounding to a float dtype keeps the order of all numbers, and what lies beyond its end is infinite: there are floats of 8 bits without a sign, and some that make it NaN.
+pub fn keeps_order(to: Dtype) -> bool {
+    matches!(to, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64 | Dtype::F8E5m2)
+}
+
 /// Returns whether every number of `from` is one of `to`, so that what comes next sees the same number.
 pub fn loses_nothing(from: Dtype, to: Dtype) -> bool {
     use Dtype::*;
@@ -420,7 +425,7 @@ impl Elements {
         let Some((op @ (Op::Max | Op::Min), [inner, bound])) = self.op_of(x) else { return Some(None) };
         let (inner, bound) = (*inner, *bound);
         let Some(v) = self.float(bound).filter(|v| *v != 0.0 && v.is_finite()) else { return Some(None) };
-        if !to.is_float() || round(to, v) != Some(v) {
+        if !keeps_order(to) || round(to, v) != Some(v) {
             return Some(None);
         }
         self.by("bound-before-cast");

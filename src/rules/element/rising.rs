@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::cast::keeps_order;
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::table::{Real, real};
@@ -98,7 +99,7 @@ impl Elements {
         let from = self.dtype(kid)?;
         let other = expr.kids.iter().copied().enumerate().find(|(place, _)| *place != k).map(|(_, x)| x);
         let rises = match (&expr.form, other) {
-            (Form::Op(Op::Cast), None) => from.is_float(),
+            (Form::Op(Op::Cast), None) => from.is_float() && keeps_order(expr.dtype),
             (Form::Op(Op::Add), Some(c)) => self.is_no_infinity(c),
             (Form::Op(Op::Sub), Some(c)) => k == 0 && self.is_no_infinity(c),
             (Form::Op(Op::Mul), Some(c)) => self.is_no_infinity(c) && self.is_positive(c)?,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Form, Op};
-use crate::rules::element::cast::round;
+use crate::rules::element::cast::{keeps_order, round};
 use crate::rules::field::normal::Field;
 use crate::rules::field::poly::{Atom, Binders, Function, Poly};
 
@@ -119,7 +119,7 @@ impl Field<'_> {
         Self::call(function, vec![Rc::new(most)]).map(Some)
     }
 
-    /// Returns what is rounded to a float dtype, where a number times that is all, and the number, which is not negative.
+    /// Returns what is rounded to a float dtype that keeps order and signs, where a number times that is all, and the number, which is not negative.
     fn rounded(p: &Poly) -> Option<(Function, Dtype, Rc<Poly>, f64)> {
         let [term] = p.terms.as_slice() else { return None };
         let ([(Atom::Call(function @ Function::Other(Form::Op(Op::Cast), dtype), kids), 1)], true) =
@@ -127,7 +127,7 @@ impl Field<'_> {
         else {
             return None;
         };
-        let kid = kids.first().filter(|_| dtype.is_float())?;
+        let kid = kids.first().filter(|_| keeps_order(*dtype))?;
         if term.number >= 0.0 {
             return Some((function.clone(), *dtype, kid.clone(), term.number));
         }

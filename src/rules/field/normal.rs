@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::graph::Dtype;
 use crate::rules::definedness::{hides_no_nan, is_turned_by_no_nan, shows_what_turns};
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
-use crate::rules::element::cast::{loses_nothing, most_whole, round};
+use crate::rules::element::cast::{keeps_order, loses_nothing, most_whole, round};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::field::poly::{Atom, Binders, Function, Poly};
 use crate::rules::rounding::unit;
@@ -589,8 +589,8 @@ impl Field<'_> {
                 self.plus(&Poly::default(), &most, -1.0)
             }
             (Op::Cast, [a]) => {
-                let wider =
-                    self.e.wider && expr.kids.first().and_then(|k| self.e.dtype(*k)).is_some_and(Dtype::is_float);
+                let of_float = expr.kids.first().and_then(|k| self.e.dtype(*k)).is_some_and(Dtype::is_float);
+                let wider = self.e.wider && of_float && keeps_order(expr.dtype);
                 if wider || self.e.is_kept(expr)? { Some((**a).clone()) } else { other() }
             }
             (Op::Abs, [a]) => {

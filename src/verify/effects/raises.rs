@@ -17,7 +17,6 @@ use crate::term::call::Arguments;
 use crate::term::store::ValueId;
 use crate::term::term::{Fact, Form, Side, Token};
 use crate::verify::effects::fits::surely_holds;
-use crate::verify::effects::trace::effect_of;
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::values::{Functional, bind};
@@ -29,7 +28,7 @@ use crate::verify::verdict::Question;
 /// Returns what a call asks in order not to raise; `None` where it surely holds, or is compared elsewhere.
 fn asked(f: &mut Functional<'_>, side: Side, node: NodeId) -> Option<ValueId> {
     let view = f.view(side);
-    if view.kind(node) != NodeKind::Call || surely_holds(f, side, node) || effect_of(view, f.registry, node).is_some() {
+    if view.kind(node) != NodeKind::Call || surely_holds(f, side, node) || f.effect(side, node).is_some() {
         return None;
     }
     let own = Key { side, place: Place::of(node), stamp: Stamp::Birth, aspect: Aspect::Value };
@@ -534,7 +533,7 @@ fn shows(f: &mut Functional<'_>, node: NodeId) -> bool {
     if view.kind(node) != NodeKind::Call {
         return view.kind(node) == NodeKind::Output;
     }
-    if effect_of(view, f.registry, node).is_some() {
+    if f.effect(Side::Before, node).is_some() {
         return true;
     }
     let written = f.before.storages.written_by(node);

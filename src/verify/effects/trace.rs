@@ -1,14 +1,15 @@
 //! What a call does that no value shows, as far as the judge compares it.
 //!
 //! Promises: every draw, print, collective, sub-graph call and every operator that nobody described is [`Effect::Ordered`]; every
-//! assertion is [`Effect::Assertion`]. What reads or writes what a collective may still work on is ordered, too: whether that was waited for is seen. Stream operators order, they compute nothing: they belong to `streams`. Writes belong to
+//! assertion is [`Effect::Assertion`]. What meets what a collective may still work on (`beside`) is ordered, too. Stream operators order, they compute nothing: they belong to `streams`. Writes belong to
 //! the storages.
 
 use crate::analysis::call::{self, Known};
-use crate::analysis::{bodies_called, getitem_of, place_of, type_of};
+use crate::analysis::{bodies_called, place_of, type_of};
 use crate::graph::{Arg, BodyId, NodeId, NodeKind, StrId, TensorType, ValueType, View};
 use crate::ops::{CallSite, Operator, Registry, SideEffect};
 use crate::sym::Symbols;
+use crate::verify::effects::beside::Beside;
 
 /// How the judge compares an effect.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -20,14 +21,14 @@ pub enum Effect {
 }
 
 /// Returns the effect of a node.
-pub fn effect_of(view: &dyn View, registry: &Registry, node: NodeId) -> Option<Effect> {
+pub fn effect_of(view: &dyn View, registry: &Registry, beside: &Beside, node: NodeId) -> Option<Effect> {
     if view.kind(node) != NodeKind::Call {
         return None;
     }
     let Known::As(operator, bound) = Known::of(view, registry, node) else { return Some(Effect::Ordered) };
     if call::draws(operator, &bound)
         || wraps_effect(view, registry, node)
-        || is_beside_a_collective(view, registry, node, operator)
+        || beside.touches(view, registry, node, operator)
     {
         return Some(Effect::Ordered);
     }
@@ -37,67 +38,6 @@ pub fn effect_of(view: &dyn View, registry: &Registry, node: NodeId) -> Option<E
         Some(SideEffect::Print | SideEffect::Collective | SideEffect::Control) => Some(Effect::Ordered),
         Some(SideEffect::Stream | SideEffect::Record | SideEffect::Prefetch) | None => None,
     }
-}
-
-/// How many values are looked at to see whether a collective reads one.
-const LOOKED_AT: usize = 256;
-
-/// Returns whether a call reads what a collective gave and nobody waited for, or writes what one reads.
-fn is_beside_a_collective(view: &dyn View, registry: &Registry, node: NodeId, operator: &Operator) -> bool {
-    let starts = |n: NodeId| registry.operator_of(view, n).is_some_and(|o| o.facts.asynchronous);
-    if view.operands(node).any(starts) {
-        return true;
-    }
-    let writes = operator.effects.writes();
-    let looks = writes || view.operands(node).any(|n| lies_in(view, registry, n));
-    // A few targets: what lies in what is looked at only where there is a collective.
-    let some =
-        || view.targets().iter().any(|t| registry.get(view.texts().text(*t)).is_some_and(|o| o.facts.asynchronous));
-    looks
-        && some()
-        && view.operands(node).any(|n| match base(view, registry, n) {
-            Some(base) => starts(base) || writes && is_read(view, registry, base, &starts),
-            None => true,
-        })
-}
-
-/// Returns the value in whose memory a node's result may lie; `None` where that is too far.
-fn base(view: &dyn View, registry: &Registry, node: NodeId) -> Option<NodeId> {
-    let mut at = node;
-    for _ in 0..LOOKED_AT {
-        if !lies_in(view, registry, at) {
-            return Some(at);
-        }
-        match view.operands(at).next() {
-            Some(next) => at = next,
-            None => return Some(at),
-        }
-    }
-    None
-}
-
-/// Returns whether what a node gives may lie in the memory of its first operand.
-fn lies_in(view: &dyn View, registry: &Registry, node: NodeId) -> bool {
-    let shares = |o: &Operator| o.effects.side.is_none() && o.effects.returns.iter().any(|r| !r.is_empty());
-    view.kind(node) == NodeKind::Call
-        && (getitem_of(view, node).is_some() || registry.operator_of(view, node).is_some_and(shares))
-}
-
-/// Returns whether a value, or what lies in its memory, is read by a call of some kind, as far as can be seen.
-fn is_read(view: &dyn View, registry: &Registry, value: NodeId, by: &dyn Fn(NodeId) -> bool) -> bool {
-    let (mut open, mut seen) = (vec![value], 0_usize);
-    while let Some(at) = open.pop() {
-        for user in view.users_in_order(at) {
-            seen = seen.saturating_add(1);
-            if by(user) || seen > LOOKED_AT {
-                return true;
-            }
-            if lies_in(view, registry, user) {
-                open.push(user);
-            }
-        }
-    }
-    false
 }
 
 /// Returns whether a call runs a body once in which nothing stands, and that is given nothing.
@@ -123,7 +63,7 @@ fn wraps_effect(view: &dyn View, registry: &Registry, node: NodeId) -> bool {
 /// no call ever had such a target.
 pub fn reshaping_in_place(view: &dyn View, registry: &Registry) -> Vec<NodeId> {
     let takes_out = |o: &Operator| o.schema.params.iter().zip(&o.effects.params).any(|(p, a)| p.kwarg_only && a.writes);
-    let reshapes = |target| registry.get(view.texts().text(target)).is_some_and(|o| o.facts.reshapes || takes_out(o));
+    let reshapes = |target| registry.get(view.texts().text(target)).is_none_or(|o| o.facts.reshapes || takes_out(o));
     let targets: Vec<_> = view.targets().iter().copied().filter(|t| reshapes(*t)).collect();
     let mut out = Vec::new();
     let mut symbols = if targets.is_empty() { Symbols::default() } else { view.symbols().clone() };
@@ -131,14 +71,21 @@ pub fn reshaping_in_place(view: &dyn View, registry: &Registry) -> Vec<NodeId> {
         for node in view.nodes(body) {
             if view.kind(node) == NodeKind::Call
                 && targets.contains(&view.target_id(node))
-                && (registry.get(view.target(node)).is_none_or(|o| o.facts.reshapes)
-                    || resizes_out(view, registry, &mut symbols, node))
+                && match registry.get(view.target(node)) {
+                    Some(known) => known.facts.reshapes || resizes_out(view, registry, &mut symbols, node),
+                    // What nobody described gives what is named `out` the shape that it likes.
+                    None => gives_out(view, node),
+                }
             {
                 out.push(node);
             }
         }
     }
     out
+}
+
+fn gives_out(view: &dyn View, node: NodeId) -> bool {
+    view.kwargs(node).iter().any(|(name, arg)| view.texts().text(*name) == "out" && arg.nodes().next().is_some())
 }
 
 /// Whether a call may give its `out` another shape: PyTorch does where that is not the result's.
@@ -167,10 +114,10 @@ fn resizes_out(view: &dyn View, registry: &Registry, symbols: &mut Symbols, node
 }
 
 /// Returns the effects of a graph in order.
-pub fn trace(view: &dyn View, registry: &Registry) -> (Vec<NodeId>, Vec<NodeId>) {
+pub fn trace(view: &dyn View, registry: &Registry, beside: &Beside) -> (Vec<NodeId>, Vec<NodeId>) {
     let (mut ordered, mut assertions) = (Vec::new(), Vec::new());
     for node in view.nodes(BodyId::ROOT) {
-        match effect_of(view, registry, node) {
+        match effect_of(view, registry, beside, node) {
             Some(Effect::Ordered) => ordered.push(node),
             Some(Effect::Assertion) => assertions.push(node),
             None => {}

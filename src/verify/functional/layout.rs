@@ -103,7 +103,7 @@ impl<'a> Functional<'a> {
         for operand in tensor_operands(view, node) {
             children.push(self.layout_as(key.side, operand, key.aspect));
         }
-        if crate::verify::effects::trace::effect_of(view, self.registry, node).is_some() {
+        if self.effect(key.side, node).is_some() {
             tokens.push(self.event(key));
         }
         if key.place.item != Place::WHOLE {

@@ -21,6 +21,7 @@ use crate::term::sizes::{Dims, Sizes};
 use crate::term::store::{Store, ValueId};
 use crate::term::term::{Form, Side, Term, Token};
 use crate::verify::differ::Prints;
+use crate::verify::effects::beside::Beside;
 use crate::verify::effects::trace::{Effect, effect_of};
 use crate::verify::functional::bodies::see_layout;
 use crate::verify::functional::identities::{equal_operand, strided_step};
@@ -55,6 +56,8 @@ pub struct Graphs<'a> {
     pub inputs: FxHashMap<NodeId, u32>,
     /// Numbers of calls that leave what they give to chance, each target's own; without them a node is its own number.
     pub unset: Option<FxHashMap<NodeId, u64>>,
+    /// What its collectives may still work on.
+    pub beside: Beside,
     /// Written memory that operators which nobody described can know.
     pub known_to_opaque: Option<std::sync::Arc<[Place]>>,
 }
@@ -144,6 +147,15 @@ impl<'a> Functional<'a> {
             Side::Before => self.before.view,
             Side::After | Side::Both => self.after.view,
         }
+    }
+
+    /// Returns the effect of a node.
+    pub fn effect(&self, side: Side, node: NodeId) -> Option<Effect> {
+        let graph = match side {
+            Side::Before => &self.before,
+            Side::After | Side::Both => &self.after,
+        };
+        effect_of(graph.view, self.registry, &graph.beside, node)
     }
 
     fn is_shared(&self, node: NodeId) -> bool {
@@ -501,7 +513,7 @@ impl<'a> Functional<'a> {
             // What it says to a person is no part of what it asks.
             tokens.retain(|t| !matches!(t, Token::Str(_)));
         }
-        let ordered = effect_of(view, self.registry, node) == Some(Effect::Ordered);
+        let ordered = self.effect(key.side, node) == Some(Effect::Ordered);
         if ordered {
             tokens.push(self.event(key));
         }

@@ -12,7 +12,7 @@ use crate::term::index_map::{Step, ViewMap};
 use crate::term::sizes::Dims;
 use crate::term::store::ValueId;
 use crate::term::term::{Form, Side, Token};
-use crate::verify::effects::trace::{Effect, effect_of};
+use crate::verify::effects::trace::Effect;
 use crate::verify::functional::key::{Aspect, Key};
 use crate::verify::functional::values::{Found, Functional, bind};
 
@@ -116,7 +116,7 @@ impl<'a> Functional<'a> {
             }
             None => (Arguments::written(view, writer, &mut self.sizes), usize::MAX),
         };
-        if effect_of(view, self.registry, writer) == Some(Effect::Ordered) {
+        if self.effect(key.side, writer) == Some(Effect::Ordered) {
             tokens.push(self.event(own));
         }
         let mut children = self.operands(own, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, writer));
@@ -202,7 +202,7 @@ impl<'a> Functional<'a> {
         let called = twin.unwrap_or(operator);
         let bound = bind(called, view, writer)?;
         let Arguments { mut tokens, operands } = Arguments::bound(view, called, &bound, &mut self.sizes);
-        if effect_of(view, self.registry, writer) == Some(Effect::Ordered) {
+        if self.effect(key.side, writer) == Some(Effect::Ordered) {
             tokens.push(self.event(own));
         }
         let mut children = self.operands(own, &mut tokens, &operands, &mut |f, n| f.read(key.side, n, writer));

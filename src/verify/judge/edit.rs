@@ -18,6 +18,7 @@ use crate::term::sizes::Sizes;
 use crate::term::store::{Store, ValueId};
 use crate::term::term::Side;
 use crate::verify::differ;
+use crate::verify::effects::beside::Beside;
 use crate::verify::effects::trace::{reshaping_in_place, trace};
 use crate::verify::findings::{Findings, Problem};
 use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_inputs, compare_outputs, has_memory};
@@ -134,6 +135,7 @@ pub(in crate::verify) fn functional<'a>(
         events: None,
         inputs: FxHashMap::default(),
         unset: None,
+        beside: Beside::of(view, registry, &kinds),
         known_to_opaque: None,
     };
     let (before, after) = (graphs(before), graphs(after));
@@ -319,8 +321,8 @@ struct Traced {
 
 /// Numbers ordered effects on both sides; `None` where their lists certainly differ, which makes values pointless to ask.
 fn number_effects(f: &mut Functional<'_>, findings: &mut Findings) -> Option<Traced> {
-    let (x, asserted) = trace(f.before.view, f.registry);
-    let (y, asserted_after) = trace(f.after.view, f.registry);
+    let (x, asserted) = trace(f.before.view, f.registry, &f.before.beside);
+    let (y, asserted_after) = trace(f.after.view, f.registry, &f.after.beside);
     f.before.events = Some(x.iter().copied().zip(0..).collect());
     f.after.events = Some(y.iter().copied().zip(0..).collect());
     let name = |view: &dyn View, n: Option<&NodeId>| n.map(|n| view.name(*n).to_string());

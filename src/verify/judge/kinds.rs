@@ -15,21 +15,38 @@ pub struct Kinds {
     pub shares_by_layout: bool,
     /// A call may give a tensor another shape or memory in place.
     pub reshapes: bool,
+    /// A call waits for what others still work on.
+    pub waits: bool,
+    /// A call may go on once it gave its result: a collective, or, where anything waits, an operator that nobody described.
+    pub goes_on: bool,
 }
 
 impl Kinds {
     /// Looks each target up once.
     pub fn of(views: &[&dyn View], registry: &Registry) -> Self {
-        let mut kinds = Kinds { is_plain: true, sees_nan: false, shares_by_layout: false, reshapes: false };
+        let mut kinds = Kinds {
+            is_plain: true,
+            sees_nan: false,
+            shares_by_layout: false,
+            reshapes: false,
+            waits: false,
+            goes_on: false,
+        };
+        let mut is_known = true;
         for target in views.iter().flat_map(|v| v.targets().iter().map(|t| v.texts().text(*t))) {
-            kinds.add(target, registry.get(target));
+            let operator = registry.get(target);
+            is_known &= operator.is_some();
+            kinds.add(target, operator);
         }
+        kinds.goes_on |= kinds.waits && !is_known;
         kinds
     }
 
     fn add(&mut self, target: &str, operator: Option<&Operator>) {
         let Some(o) = operator else {
             self.is_plain = false;
+            // It may be given an `out`.
+            self.reshapes = true;
             return;
         };
         let (effects, facts) = (&o.effects, &o.facts);
@@ -42,6 +59,8 @@ impl Kinds {
         let alone = !(effects.opaque || effects.random || effects.writes() || facts.unset || facts.sees_layout);
         self.is_plain &= *o.target == *target && !hides && side && alone;
         self.sees_nan |= facts.sees_nan;
+        self.waits |= facts.waits;
+        self.goes_on |= facts.asynchronous;
         self.shares_by_layout |= matches!(facts.shares, Some(SharesWhen::Contiguous | SharesWhen::Reshaped));
         // An `out` argument may be given another size.
         let takes_out = o.schema.params.iter().zip(&effects.params).any(|(p, a)| p.kwarg_only && a.writes);

@@ -16,7 +16,7 @@ use crate::analysis::{Place, Stamp, carriers, places_of, tensor_operands};
 use crate::certificate::Evidence;
 use crate::graph::{NodeId, NodeKind};
 use crate::term::term::Side;
-use crate::verify::effects::trace::{Effect, effect_of};
+use crate::verify::effects::trace::Effect;
 use crate::verify::findings::Findings;
 use crate::verify::form::outputs::{compare_attributes, compare_finals, compare_outputs, same_part};
 use crate::verify::form::strides::compare_strides;
@@ -118,7 +118,7 @@ fn compare(f: &mut Functional<'_>, c: &mut Congruence, node: NodeId, reach: &mut
             && (homes.0 == *place || same_part(f, c, *place, *place));
     }
     let contents = same_contents(f, c, node);
-    match effect_of(f.after.view, f.registry, node) {
+    match f.effect(Side::After, node) {
         Some(Effect::Ordered) => compare_effect(f, c, node, node, findings),
         // What it gives is its operand's: that says nothing of what it asks.
         Some(Effect::Assertion) if f.after.view.ty(node).as_tensor().is_some() => {

@@ -6,6 +6,7 @@
 use crate::editor::Changes;
 use crate::graph::{BodyId, NodeId, NodeKind, View};
 use crate::ops::Registry;
+use crate::verify::effects::beside::Beside;
 use crate::verify::effects::trace::effect_of;
 
 /// Nodes that an edit touched.
@@ -23,7 +24,7 @@ pub struct Touched {
 }
 
 impl Touched {
-    /// Reads the journal: neighbours of edits and changes of names and metadata are left out.
+    /// Reads the journal: neighbours of edits and changes of names and metadata are left out. Beside collectives no edit is local ([`Kinds::is_plain`](super::kinds::Kinds::is_plain)).
     pub fn of(before: &dyn View, after: &dyn View, changes: &Changes, registry: &Registry) -> Self {
         let differs = |n: &NodeId| {
             before.kind(*n) != after.kind(*n)
@@ -53,7 +54,7 @@ impl Touched {
                     !view.contains(n)
                         || (view.place(n).is_some_and(|(body, _)| body == BodyId::ROOT)
                             && matches!(view.kind(n), NodeKind::Call | NodeKind::Output)
-                            && effect_of(view, registry, n).is_none())
+                            && effect_of(view, registry, &Beside::default(), n).is_none())
                 };
                 on(before) && on(after)
             });
