@@ -205,6 +205,9 @@ pub struct Verdict {
     pub region: Option<String>,
     /// Which outputs lie in memory in other strides than before: judged by the strict policy alone.
     pub strides: Vec<String>,
+    /// Whether all that stands against it is that an output is rounded farther on the inputs of its seed.
+    #[serde(skip)]
+    pub rounds_farther: bool,
 }
 
 impl Verdict {
@@ -232,6 +235,7 @@ impl Verdict {
             obstacle: None,
             region: None,
             strides: Vec::new(),
+            rounds_farther: false,
         }
     }
 

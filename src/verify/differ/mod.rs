@@ -39,7 +39,6 @@ pub use error::Shows;
 pub use illustrate::{Illustration, illustrate};
 pub use likeness::{Print, Prints, prints};
 pub use regimes::Values;
-pub(super) use sampled::says_farther;
 pub use traced::{Traced, TracedNode, trace};
 pub use witness::{Held, Witness, values as values_of};
 
@@ -54,6 +53,7 @@ use crate::verify::differ::lab::Lab;
 use crate::verify::differ::lies::Lies;
 use crate::verify::differ::regimes::Regime;
 use crate::verify::differ::run::{From, Run};
+use crate::verify::differ::sampled::Unheld;
 use crate::verify::differ::shrink::Shrunk;
 use crate::verify::differ::sizes::Sizes;
 use crate::verify::differ::subject::Subject;
@@ -128,13 +128,14 @@ fn by_region(verdict: Verdict, before: &Graph, after: &Graph, registry: &Registr
 /// Takes what is equal over the reals where the sampled test of rounding holds; else it is unknown.
 fn sampled(verdict: Verdict, before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Verdict {
     let deadline = within(options.budget.time_ms);
-    let held = Subject::of(before, after, registry, options).and_then(|mut subject| {
+    let held = Subject::of(before, after, registry, options).map_err(Unheld::Open).and_then(|mut subject| {
         let trials = trials::of(&mut subject, options.budget.bytes);
         sampled::rounding(&mut subject, &trials, options.seed, deadline)
     });
     match held {
         Ok(_) => Verdict { accepted: options.policy.accepts(&verdict), ..verdict },
-        Err(why) => {
+        Err(unheld) => {
+            let why = unheld.to_string();
             let mut answers = verdict.answers.clone();
             for answer in answers.iter_mut().filter(|a| a.question == Question::Values) {
                 answer.finding = Finding::Unknown;
@@ -144,6 +145,7 @@ fn sampled(verdict: Verdict, before: &Graph, after: &Graph, registry: &Registry,
             let refusal = Verdict::refusal(Finding::Unknown, Question::Values, why, Vec::new());
             let mut refused = Verdict { answers, open: vec![Question::Values], ..refusal };
             (refused.ms, refused.terms, refused.tried) = (verdict.ms, verdict.terms, verdict.tried);
+            refused.rounds_farther = matches!(unheld, Unheld::Farther(_));
             refused.accepted = options.policy.accepts(&refused);
             refused
         }

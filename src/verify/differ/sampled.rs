@@ -5,6 +5,7 @@
 //! on the other, and no error of the second is above 12 times the first's, there or a few units beside, and 64 units of the tensor. It is asked
 //! of what was shown equal over the reals, beside a bound; alone it shows nothing.
 
+use std::fmt;
 use std::time::Instant;
 
 use crate::exec::{Floats, Value};
@@ -33,16 +34,32 @@ const MUST: u8 = 5;
 /// Of how many sizes the telling inputs come first.
 const FIRST_SIZES: usize = 2;
 
-/// What is said of an output that is worse.
-const FARTHER: &str = "is rounded more than 12 times as far as before, and 64 units";
+/// Why what rounding does is not taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unheld {
+    /// That output is rounded farther on the inputs of the seed.
+    Farther(usize),
+    /// It was not, or could not be, looked at as far as it must be.
+    Open(String),
+}
 
-/// Whether a verdict's reason is that an output was rounded farther on the inputs of its seed.
-pub fn says_farther(reason: &str) -> bool {
-    reason.ends_with(FARTHER)
+impl fmt::Display for Unheld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unheld::Farther(k) => write!(f, "output {k} is rounded more than 12 times as far as before, and 64 units"),
+            Unheld::Open(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::convert::From<&str> for Unheld {
+    fn from(why: &str) -> Self {
+        Unheld::Open(why.into())
+    }
 }
 
 /// Returns on how many inputs the second program's rounding is no worse; else why it is not taken.
-pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline: Instant) -> Result<usize, String> {
+pub fn rounding(subject: &mut Subject<'_>, trials: &Trials, seed: u64, deadline: Instant) -> Result<usize, Unheld> {
     let held = rounding_in(subject, trials, seed, deadline, None)?;
     // No run is wider than one in f64: what its rounding does is seen where it is f32.
     if subject.holds_doubles() {
@@ -57,13 +74,13 @@ fn rounding_in(
     seed: u64,
     deadline: Instant,
     floats: Option<Floats>,
-) -> Result<usize, String> {
+) -> Result<usize, Unheld> {
     // What a comparison chooses was shown to be one over the reals, for every number that is compared.
     if subject.other_roundings() || subject.old.beyond_comparisons() != subject.new.beyond_comparisons() {
         return Err("one graph rounds to a narrower dtype, or takes a step, that the other does not".into());
     }
     let mut held = 0_usize;
-    let over = || "time ran out before both graphs were run to see what rounding does".to_string();
+    let over = || Unheld::Open("time ran out before both graphs were run to see what rounding does".into());
     let most = if floats.is_some() { SINGLE_INPUTS } else { INPUTS };
     let (mut near, mut has_near) = (false, false);
     for trial in telling_first(trials, &in_turn(subject)).iter().take(most) {
@@ -94,7 +111,7 @@ fn rounding_in(
         let beside: Vec<(Vec<Ran>, Ran)> = (1..=BESIDE).filter_map(|seed| lab.first_beside(seed, floats)).collect();
         firsts.extend(beside.iter().flat_map(|(all, wide)| all.iter().map(move |ran| (ran, wide))));
         if worse(&firsts, &b, ra, rb).is_some() {
-            return Err(format!("output {k} {FARTHER}"));
+            return Err(Unheld::Farther(k));
         }
         held = held.saturating_add(1);
     }
@@ -238,7 +255,7 @@ mod tests {
         let mut subject = Subject::of(&graph, &graph, &registry, &options).unwrap();
         let trials = trials::of(&mut subject, options.budget.bytes);
         let now = Instant::now();
-        let over = rounding(&mut subject, &trials, options.seed, now).unwrap_err();
+        let over = rounding(&mut subject, &trials, options.seed, now).unwrap_err().to_string();
         assert!(over.starts_with("time ran out"), "{over}");
         let later = now.checked_add(std::time::Duration::from_secs(600)).unwrap();
         assert!(rounding(&mut subject, &trials, options.seed, later).unwrap() > 0);

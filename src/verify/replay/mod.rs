@@ -18,7 +18,6 @@ use crate::rules::Level;
 use crate::sym::Range;
 use crate::term::store::ValueId;
 use crate::term::term::Side;
-use crate::verify::differ::says_farther;
 use crate::verify::functional::position::{Names, find, given_by, names};
 use crate::verify::functional::values::Functional;
 use crate::verify::judge::pair::judge_pair_by;
@@ -94,6 +93,18 @@ impl Replay<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether steps are looked for anew: those that were kept are forgotten.
+    pub fn forget(&mut self) -> bool {
+        match self {
+            Replay::Search => true,
+            Replay::Record(seen) => {
+                seen.steps.clear();
+                true
+            }
+            Replay::Given(..) => false,
+        }
     }
 
     /// Keeps the steps that were shown.
@@ -270,7 +281,7 @@ pub fn check_certificate(
     };
     let (mut verdict, replay) = judged(seed);
     // What is rounded as far as may be is farther on some inputs: two other seeds outvote one.
-    if says_farther(&verdict.reason) {
+    if verdict.rounds_farther {
         let others = OTHER_SEEDS.map(|more| judged(seed.wrapping_add(more).max(1)).0);
         if others.iter().all(|other| other.accepted) {
             let [other, _] = others;
