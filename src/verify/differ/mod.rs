@@ -4,7 +4,7 @@
 //! - `run`, `lab`: runs in own dtypes and wide; `error`: when two runs show a difference; `sharing`: whose memory outputs are; `draws`: how often each draws;
 //! - `likeness`: which values are alike in a run, for provers to look at first;
 //! - `region`: parts of both graphs that differ, run on their own;
-//! - `sampled`: what rounding does where values are equal over the reals;
+//! - `sampled`: what rounding does where values are equal over the reals; `vanishing`: what is nothing but rounding;
 //! - `witness`: what is kept of it, made smaller by `shrink`; `counterexample`, `script`: that as files;
 //! - `illustrate`: the same kind of difference on graphs that a person can look through; `traced`: what each node of them came to.
 //!
@@ -32,6 +32,7 @@ mod steps;
 mod subject;
 mod traced;
 mod trials;
+mod vanishing;
 mod witness;
 
 pub use counterexample::{Given, GivenError, Written, inline_table, read as given, write as write_counterexample};

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::exec::{Floats, Value};
 use crate::formats::text::domain::Domain;
-use crate::graph::Dtype;
+use crate::graph::{Dtype, View};
 use crate::rules::rounding::flushed;
 use crate::verify::differ::INDEX_LIMITS;
 use crate::verify::differ::error::Ground;
@@ -20,6 +20,7 @@ use crate::verify::differ::run::{self, From, Ran, Run};
 use crate::verify::differ::sizes::Sizes;
 use crate::verify::differ::subject::{Input, Kind, Subject, roundoff};
 use crate::verify::differ::trials::{Trial, Trials};
+use crate::verify::differ::vanishing::vanishing;
 
 /// On how many inputs beside those that show it the first program is run before its rounding is called better.
 const BESIDE: u64 = 4;
@@ -97,6 +98,9 @@ fn rounding_in(
         let lab = Lab::new(subject, &inputs, trial.aliased, deadline);
         let Some((ra, rb)) = lab.wide() else { continue };
         near |= trial.regime == Regime::Offset(1);
+        if trial.regime == Regime::Normal(1) && trial.sizes == 0 {
+            vanish_alike(&lab, floats)?;
+        }
         let Some(k) = worse(&[(&a, ra)], &b, ra, rb) else {
             held = held.saturating_add(1);
             continue;
@@ -125,6 +129,16 @@ fn rounding_in(
         return Err("no inputs could be run on both graphs to see what rounding does".into());
     }
     Ok(held)
+}
+
+/// Whether no more of the second program than of the first is nothing but rounding: what is made of that may be large on inputs that no run meets.
+fn vanish_alike(lab: &Lab<'_, '_>, floats: Option<Floats>) -> Result<(), Unheld> {
+    let second = vanishing(lab, lab.subject.after, floats);
+    if second.is_empty() || second.len() <= vanishing(lab, lab.subject.before, floats).len() {
+        return Ok(());
+    }
+    let name = second.first().map_or("", |node| lab.subject.after.name(*node));
+    Err(Unheld::Open(format!("`{name}` is nothing but what rounding leaves where over the reals it is 0")))
 }
 
 /// Makes inputs of a trial and runs both programs to their end: where they do not come to it, with integers that may be indices.

@@ -37,6 +37,7 @@ use crate::verify::prove::congruence::Congruence;
 use crate::verify::prove::partners::Partners;
 use crate::verify::prove::poles;
 use crate::verify::prove::real;
+use crate::verify::prove::remains;
 use crate::verify::prove::ways;
 use crate::verify::prove::widen;
 use crate::verify::replay::Replay;
@@ -89,12 +90,28 @@ pub(in crate::verify) fn judge_graphs(
     start: Instant,
 ) -> Verdict {
     let kinds = Kinds::of(&[before, after], registry);
-    let mut f = functional(before, after, registry, options, (Sizes::new(after.symbols(), before), kinds));
-    f.runs = runs;
-    let mut c = Congruence::with_limit(options.budget.pairs);
     judge_order(before, after, registry, options, &mut findings);
-    judge_whole(&mut f, &mut c, proof, &mut findings);
-    finish(findings, &mut f, &c, options, start)
+    let judged = |proof: &mut Replay<'_>, inner_first: bool, mut findings: Findings| {
+        let mut f = functional(before, after, registry, options, (Sizes::new(after.symbols(), before), kinds));
+        f.runs = runs;
+        let mut c = Congruence::with_limit(options.budget.pairs);
+        c.inner_first = inner_first;
+        judge_whole(&mut f, &mut c, proof, &mut findings);
+        (f, c, findings)
+    };
+    let (mut f, c, found) = judged(proof, false, findings.clone());
+    if are_told_apart(&mut f, &c).is_ok() || !proof.forget() {
+        return finish(found, &mut f, &c, options, start);
+    }
+    // What was shown far out is shown of less where what is further in was shown before.
+    let (mut f, c, found) = judged(proof, true, findings);
+    finish(found, &mut f, &c, options, start)
+}
+
+/// Returns the first node at which values of one graph that are equal over the reals only are not told apart.
+fn are_told_apart(f: &mut Functional<'_>, c: &Congruence) -> Result<(), String> {
+    ways::are_shown(f, &c.rules.reals)?;
+    remains::are_told_apart(f, &c.rules.reals.remains)
 }
 
 /// Compares what two graphs return, and what their inputs hold at the end, once `begin` has shown which values are equal.
@@ -181,7 +198,7 @@ fn finish(
         let reason = format!("values are equal over the reals only, and to `{node}` they are more than real numbers");
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
     }
-    if let Err(node) = ways::are_shown(f, &c.rules.reals) {
+    if let Err(node) = are_told_apart(f, c) {
         let reason =
             format!("values of one graph are equal over the reals only, and at `{node}` they are not told apart");
         findings.push(Problem::unknown(Question::Values, reason).at([node]));

@@ -52,6 +52,8 @@ pub struct Congruence {
     pub rules: crate::verify::prove::widen::Rules,
     /// Whether more is looked for.
     pub proof: Proof,
+    /// Whether values nearer to the inputs are compared by rules before those around them.
+    pub inner_first: bool,
     tried: FxHashSet<(ValueId, ValueId, Level)>,
     checked: FxHashSet<(ValueId, ValueId)>,
     steps: usize,

@@ -9,6 +9,7 @@
 //! - `endless`: what is equal over the reals only, beside what may be infinite or vanish;
 //! - `poles`: what is equal over the reals only, where functions end;
 //! - `partners`: which question of the other graph is the same;
+//! - `remains`: what only the first of two values was made of that are equal over the reals only, and is computed with still;
 //! - `sweep`: which values of both graphs may be one;
 //! - `ways`: which values of a class stand for which, where some are equal over the reals only;
 //! - `widen`: where congruence parts, the smallest terms around it that rules show equal.
@@ -24,6 +25,7 @@ pub(in crate::verify) mod partners;
 pub(in crate::verify) mod poles;
 pub(in crate::verify) mod real;
 mod region;
+pub(in crate::verify) mod remains;
 mod speak;
 mod sweep;
 pub(in crate::verify) mod ways;

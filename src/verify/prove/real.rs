@@ -30,6 +30,7 @@ use crate::verify::prove::bounded;
 use crate::verify::prove::endless;
 use crate::verify::prove::poles;
 use crate::verify::prove::region::{ENDS, Ends, region};
+use crate::verify::prove::remains::{Remains, remains};
 use crate::verify::prove::speak::Lowering;
 
 /// How many expressions two ends may be made of to be looked at in further ways.
@@ -49,6 +50,8 @@ pub struct Reals {
     pub ways: Vec<(ValueId, ValueId)>,
     /// The names, bit by bit, of what stood for classes of what is equal over the reals only, where these were looked into.
     pub looked_into: Vec<ValueId>,
+    /// What only the first of a pair was made of.
+    pub remains: Vec<Remains>,
     /// Where both of each pair lie beside 0.
     pub beside_zero: Vec<BesideZero>,
     /// Whether one of the pairs is only as close, and rounded elsewhere.
@@ -89,9 +92,9 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
         if shown == Some(true) {
             let beside = beside_zero(&mut lowering, reals, a, b).unwrap_or_default();
             let defined = std::mem::take(&mut lowering.speaker.e.defined);
-            let within: Vec<ValueId> = lowering.terms.keys().copied().collect();
+            let terms = lowering.terms;
             f.defined.extend(defined);
-            for class in within {
+            for class in terms.keys().copied() {
                 if f.store.is_near(class) {
                     reals.looked_into.push(f.store.shown_of(class));
                 }
@@ -100,6 +103,7 @@ pub fn equal(f: &mut Functional<'_>, reals: &mut Reals, a: ValueId, b: ValueId, 
             let [first, second] = [a, b].map(|one| poles::lies(f, one).unwrap_or_default());
             let whole = beside_zero_whole(f, reals, a, b).unwrap_or_default();
             let beside = beside.or(whole).or(first.and(second));
+            reals.remains.extend(remains(f, &terms, [a, b]));
             reals.ways.push((f.store.shown_of(a), f.store.shown_of(b)));
             reals.pairs.push((a, b));
             reals.beside_zero.push(beside);

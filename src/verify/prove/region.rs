@@ -71,7 +71,7 @@ pub fn region(f: &mut Functional<'_>, a: ValueId, b: ValueId, limit: usize, ends
 const CONSTANT: usize = 12;
 
 /// Whether a value is made of few terms and of no input: what it is says more than that it is the same.
-fn is_made_of_nothing(f: &mut Functional<'_>, id: ValueId) -> bool {
+pub(super) fn is_made_of_nothing(f: &mut Functional<'_>, id: ValueId) -> bool {
     let (mut open, mut seen) = (vec![id], FxHashSet::default());
     while let Some(id) = open.pop() {
         if !seen.insert(f.store.find(id)) {

@@ -74,7 +74,7 @@ fn each_value<'a>(f: &mut Functional<'a>, side: Side, mut look: impl FnMut(&mut 
 }
 
 /// Returns what a node gives, and what the memory that it writes holds then.
-fn given(f: &mut Functional<'_>, side: Side, node: NodeId) -> Vec<ValueId> {
+pub(super) fn given(f: &mut Functional<'_>, side: Side, node: NodeId) -> Vec<ValueId> {
     let places = places_of(f.view(side), node);
     let mut out: Vec<ValueId> = places.into_iter().map(|place| f.outcome(side, place)).collect();
     for place in f.side(side).storages.written_by(node) {

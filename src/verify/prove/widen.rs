@@ -3,10 +3,15 @@
 //! Promises: what rules show equal becomes one class, and congruence goes on from there; attempts are bounded, and what stopped them is
 //! known. Costs nothing where congruence suffices.
 
+use crate::analysis::{getitem_of, place_of};
 use crate::certificate::Step;
+use crate::graph::Dtype;
+use crate::ops::Operator;
 use crate::rules::Level;
+use crate::term::sizes::Dims;
 use crate::term::store::ValueId;
 use crate::term::term::Side;
+use crate::verify::functional::key::Aspect;
 use crate::verify::functional::position;
 use crate::verify::functional::values::Functional;
 use crate::verify::prove::congruence::{Congruence, Proof};
@@ -42,6 +47,11 @@ fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, 
     let reals = level == Level::Real && f.budget.trials > 0 && !f.kinds.sees_nan;
     let mut swept = false;
     c.pairs_alike = false;
+    if reals && c.inner_first && !c.equal_or_part(f, a, b) {
+        swept = true;
+        by_sweep(f, c, a, b);
+        c.try_again();
+    }
     for _ in 0..f.budget.differences {
         if c.equal_or_part(f, a, b) {
             return true;
@@ -133,12 +143,46 @@ fn by_rules(f: &mut Functional<'_>, c: &mut Congruence, pairs: &[(ValueId, Value
         if f.budget.rules <= c.rules.spent {
             return false;
         }
-        if show(f, c, (a, b), level) {
+        if level == Level::Real && beneath_is_shown(f, c, (a, b)) || show(f, c, (a, b), level) {
             return true;
         }
     }
     false
 }
+
+/// Whether what two values move is shown equal: what else moves it is equal then, bit by bit.
+fn beneath_is_shown(f: &mut Functional<'_>, c: &mut Congruence, (a, b): (ValueId, ValueId)) -> bool {
+    let [first, second] = [a, b].map(|id| moved(f, id));
+    let partner = |own| second.iter().rev().find(|(_, other)| own == other).map(|(y, _)| *y);
+    let pair = first.iter().rev().find_map(|(x, own)| partner(own).map(|y| (*x, y)));
+    let Some((x, y)) = pair.filter(|(x, y)| f.store.find(*x) != f.store.find(*y)) else { return false };
+    c.try_once(x, y, Level::Exact) && show(f, c, (x, y), Level::Exact)
+        || c.try_once(x, y, Level::Real) && show(f, c, (x, y), Level::Real)
+}
+
+/// Returns what a node's value moves, and what that moves, with their types.
+fn moved(f: &mut Functional<'_>, value: ValueId) -> Vec<(ValueId, (Dtype, Dims))> {
+    let mut out = Vec::new();
+    let Some(key) = f.store.key(value).filter(|k| k.aspect == Aspect::Value) else { return out };
+    let (view, mut at) = (f.view(key.side), key.place.node);
+    let moves =
+        |o: &Operator| o.facts.moves || o.facts.same_as.is_some() || o.effects.returns.iter().any(|r| !r.is_empty());
+    for _ in 0..VIEWS {
+        let is_item = getitem_of(view, at).is_some();
+        let operator = f.registry.operator_of(view, at);
+        let is_pure = operator.is_some_and(|o| o.effects.is_pure() && moves(o));
+        let Some(next) = view.operands(at).next().filter(|_| is_item || is_pure) else { break };
+        at = next;
+        let place = place_of(view, at);
+        if let (Some(t), None) = (f.tensor(key.side, place), getitem_of(view, at)) {
+            out.push((f.outcome(key.side, place), (t.dtype, t.sizes.clone())));
+        }
+    }
+    out
+}
+
+/// How many nodes that move what others give are looked through.
+const VIEWS: usize = 16;
 
 /// Makes two values one class where rules show them equal at a level: the step that a certificate names.
 pub(in crate::verify) fn show(

@@ -1,0 +1,246 @@
+//! What only the first of two values that are equal over the reals was made of, and the graph as it is still computes with.
+//!
+//! What is made of one value twice follows one rounding, which may cancel: `p + neg(p)` is 0. Where `neg(q)` stands for `neg(p)`, and `p` is still there, it is rounding alone, and what it is multiplied by
+//! may be large where no run looks.
+//!
+//! Promises: in the graph as it is nothing is computed both of such a second value and of what only the first was made of, nor of two second values whose first ones were made of one value that these are
+//! not made of. Inputs, and what moves them, are not rounded. What a call gives beside such a second value was made together with it. A second value that is made of what the first was made of is taken to
+//! follow its rounding: one that names it and does not is for the runs to see.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::getitem_of;
+use crate::graph::{BodyId, Dtype, NodeId, NodeKind, ValueType};
+use crate::rules::element::arena::Op;
+use crate::rules::element::cast::loses_nothing;
+use crate::rules::table::{Meaning, meaning};
+use crate::term::store::ValueId;
+use crate::term::term::{Form, Side, Term};
+use crate::verify::functional::values::Functional;
+use crate::verify::prove::region::is_made_of_nothing;
+use crate::verify::prove::ways::given;
+
+/// A second value, and what the first was made of.
+#[derive(Debug)]
+pub struct Remains {
+    second: ValueId,
+    /// What is rounded on the way to the first.
+    lost: Vec<ValueId>,
+    /// What both were taken to be made of, whatever that is.
+    ends: Vec<ValueId>,
+}
+
+/// Returns what the first of two values is made of within some terms, and the second is not, if that is anything that is rounded.
+pub fn remains(f: &mut Functional<'_>, terms: &FxHashMap<ValueId, Term>, [a, b]: [ValueId; 2]) -> Option<Remains> {
+    let root = f.store.find(a);
+    let mut lost = Vec::new();
+    let [(within, mut ends), (others, more)] = [a, b].map(|id| below(f, terms, id));
+    let others: FxHashSet<ValueId> = others.into_iter().collect();
+    for id in within {
+        let Some(term) = terms.get(&id).filter(|_| id != root && !others.contains(&id)) else { continue };
+        let is_float = dtype(f, id).is_none_or(|dtype| dtype.is_float() || dtype.is_complex());
+        if is_float && !matches!(*term.form, Form::Of(..)) && !moves(f, term) && !is_made_of_nothing(f, id) {
+            lost.push(id);
+        }
+    }
+    ends.extend(more);
+    (!lost.is_empty()).then_some(Remains { second: b, lost, ends })
+}
+
+/// Returns which of some terms are below a value, and what these end at.
+fn below(f: &mut Functional<'_>, terms: &FxHashMap<ValueId, Term>, root: ValueId) -> (Vec<ValueId>, Vec<ValueId>) {
+    let (mut open, mut seen) = (vec![root], FxHashSet::default());
+    let (mut within, mut ends) = (Vec::new(), Vec::new());
+    while let Some(id) = open.pop() {
+        let id = f.store.find(id);
+        if !seen.insert(id) {
+            continue;
+        }
+        match terms.get(&id) {
+            Some(term) => {
+                within.push(id);
+                open.extend(term.children.iter().copied());
+            }
+            None => ends.push(id),
+        }
+    }
+    (within, ends)
+}
+
+/// Whether each element of a term is one of its children's, but for its sign.
+fn moves(f: &mut Functional<'_>, term: &Term) -> bool {
+    match &*term.form {
+        Form::View { .. } | Form::Part(_) | Form::Scatter { .. } | Form::ScatterAt => true,
+        Form::Cast(to) => {
+            let from = term.children.first().and_then(|child| dtype(f, *child));
+            from.is_some_and(|from| loses_nothing(from, *to))
+        }
+        Form::Call { callee, .. } => f.store.targets().find(|(id, _)| id == callee).is_some_and(|(_, target)| {
+            matches!(meaning(target), Some(Meaning::Unary(Op::Neg | Op::Abs)))
+                || f.registry.get(target).is_some_and(|operator| operator.facts.moves)
+        }),
+        _ => false,
+    }
+}
+
+fn dtype(f: &mut Functional<'_>, id: ValueId) -> Option<Dtype> {
+    let key = f.store.key(id)?;
+    f.tensor(key.side, key.place).map(|t| t.dtype)
+}
+
+/// What a node of the graph as it is is made of.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Made {
+    /// Of what a first value was made of.
+    Lost,
+    /// Of a second value, by the node that makes it.
+    Second(NodeId),
+}
+
+/// Second values, and what their first ones were made of, where these hang together.
+#[derive(Default)]
+struct Groups {
+    /// The group of each value, and what it is in it.
+    of: FxHashMap<ValueId, (usize, Made)>,
+    /// Which nodes make what each second value was taken to be made of.
+    ends: FxHashMap<ValueId, Vec<NodeId>>,
+}
+
+impl Groups {
+    fn of(f: &mut Functional<'_>, all: &[Remains]) -> Self {
+        let makers = makers(f, all);
+        let all = &unfollowed(f, all, &makers);
+        let mut out = Groups::default();
+        for (one, group) in all.iter().zip(hang_together(f, all)) {
+            let second = f.store.find(one.second);
+            let Some((_, maker)) = makers.get(&second).copied() else { continue };
+            out.of.insert(second, (group, Made::Second(maker)));
+            for class in &one.lost {
+                let class = f.store.find(*class);
+                if makers.get(&class).is_some_and(|(_, own)| *own != maker) {
+                    out.of.entry(class).or_insert((group, Made::Lost));
+                }
+            }
+            let ends: Vec<ValueId> = one.ends.iter().map(|id| f.store.find(*id)).collect();
+            let ends = ends.into_iter().filter_map(|id| makers.get(&id)).map(|(node, _)| *node);
+            out.ends.entry(second).or_default().extend(ends);
+        }
+        out
+    }
+}
+
+/// How many nodes are looked at between a second value and what it ends at.
+const NODES: usize = 1024;
+
+/// Leaves out what second values are made of in the graph as it is, too, and what the first of that was made of.
+fn unfollowed(f: &mut Functional<'_>, all: &[Remains], makers: &FxHashMap<ValueId, (NodeId, NodeId)>) -> Vec<Remains> {
+    let mut lost_by: FxHashMap<ValueId, &[ValueId]> = FxHashMap::default();
+    for one in all {
+        lost_by.insert(f.store.find(one.second), &one.lost);
+    }
+    let mut out = Vec::new();
+    for one in all {
+        let lost: FxHashSet<ValueId> = one.lost.iter().map(|id| f.store.find(*id)).collect();
+        let mut followed: FxHashSet<ValueId> = FxHashSet::default();
+        for class in above(f, one, makers) {
+            if lost.contains(&class) {
+                followed.insert(class);
+                let more = lost_by.get(&class).copied().unwrap_or_default();
+                followed.extend(more.iter().map(|id| f.store.find(*id)));
+            }
+        }
+        let lost = lost.difference(&followed).copied().collect();
+        out.push(Remains { second: one.second, lost, ends: one.ends.clone() });
+    }
+    out
+}
+
+/// Returns what a second value is made of in the graph as it is, down to what it ends at.
+fn above(f: &mut Functional<'_>, one: &Remains, makers: &FxHashMap<ValueId, (NodeId, NodeId)>) -> FxHashSet<ValueId> {
+    let maker = |f: &mut Functional<'_>, id: ValueId| makers.get(&f.store.find(id)).map(|(node, _)| *node);
+    let mut seen: FxHashSet<NodeId> = one.ends.iter().filter_map(|id| maker(f, *id)).collect();
+    let Some(second) = maker(f, one.second) else { return FxHashSet::default() };
+    let view = f.view(Side::After);
+    let (mut open, mut out) = (view.operands(second).collect::<Vec<NodeId>>(), FxHashSet::default());
+    while let Some(node) = open.pop() {
+        if seen.len() < NODES && seen.insert(node) {
+            out.extend(given(f, Side::After, node).into_iter().map(|value| f.store.find(value)).collect::<Vec<_>>());
+            open.extend(view.operands(node));
+        }
+    }
+    out
+}
+
+/// Returns the group of each: those whose first ones were made of one value are of one.
+fn hang_together(f: &mut Functional<'_>, all: &[Remains]) -> Vec<usize> {
+    let mut group: Vec<usize> = (0..all.len()).collect();
+    let mut first_with: FxHashMap<ValueId, usize> = FxHashMap::default();
+    for (k, one) in all.iter().enumerate() {
+        for class in &one.lost {
+            let other = *first_with.entry(f.store.find(*class)).or_insert(k);
+            let (from, to) = (group.get(k).copied(), group.get(other).copied());
+            if from != to {
+                group.iter_mut().filter(|own| Some(**own) == from).for_each(|own| *own = to.unwrap_or(*own));
+            }
+        }
+    }
+    group
+}
+
+/// Returns which node of the graph as it is gives each value that is looked at, and which call makes it.
+fn makers(f: &mut Functional<'_>, all: &[Remains]) -> FxHashMap<ValueId, (NodeId, NodeId)> {
+    let asked = all.iter().flat_map(|one| one.lost.iter().chain(&one.ends).chain([&one.second]));
+    let asked: FxHashSet<ValueId> = asked.map(|id| f.store.find(*id)).collect();
+    let view = f.view(Side::After);
+    let mut out = FxHashMap::default();
+    for node in view.nodes(BodyId::ROOT) {
+        for value in given(f, Side::After, node) {
+            let class = f.store.find(value);
+            if asked.contains(&class) {
+                let maker = getitem_of(view, node).map_or(node, |(of, _)| of);
+                out.entry(class).or_insert((node, maker));
+            }
+        }
+    }
+    out
+}
+
+/// Returns the first node that is made of what hangs together and is not told apart.
+pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), String> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let groups = Groups::of(f, all);
+    let view = f.view(Side::After);
+    let mut made: FxHashMap<NodeId, FxHashMap<usize, Made>> = FxHashMap::default();
+    for node in view.nodes(BodyId::ROOT).filter(|n| !matches!(view.kind(*n), NodeKind::Output)) {
+        let given: Vec<ValueId> = given(f, Side::After, node).into_iter().map(|value| f.store.find(value)).collect();
+        let named: Vec<(usize, Made)> = given.iter().filter_map(|class| groups.of.get(class)).copied().collect();
+        let mut own: FxHashMap<usize, Made> = FxHashMap::default();
+        for (group, of) in view.operands(node).filter_map(|n| made.get(&n)).flatten() {
+            // What is named was looked into down to its ends.
+            let is_named = named.iter().any(|(own, _)| own == group);
+            if !is_named && *own.entry(*group).or_insert(*of) != *of {
+                return Err(view.name(node).to_string());
+            }
+        }
+        let ends = given.iter().filter_map(|class| groups.ends.get(class)).flatten();
+        let mut at_ends = ends.filter_map(|end| made.get(end)).flat_map(|own| own.keys());
+        if at_ends.any(|group| named.iter().any(|(own, of)| own == group && *of != Made::Lost)) {
+            return Err(view.name(node).to_string());
+        }
+        for (group, of) in named {
+            // What a call gives together is told apart where it is taken out.
+            own.entry(group).and_modify(|one| *one = if *one == of { of } else { Made::Second(node) }).or_insert(of);
+        }
+        let counts = !matches!(view.ty(node), ValueType::SymInt(_)) && !is_truth(view.ty(node));
+        if counts && !own.is_empty() {
+            made.insert(node, own);
+        }
+    }
+    Ok(())
+}
+
+fn is_truth(ty: &ValueType) -> bool {
+    matches!(ty, ValueType::Tensor(t) if t.dtype == Dtype::Bool)
+}
