@@ -279,3 +279,48 @@ fn a_rule_over_the_reals_is_applied_to_numbers() {
     let told = judged_by(&["half-is-the-rest"], THREE, (&made(&half), "c"), (&made(&rest), "c"));
     assert!(!told.accepted, "{told:?}");
 }
+
+#[test]
+fn a_rule_over_the_reals_is_applied_to_what_stays_in_the_working_range() {
+    let half = ["c = torch.ops.aten.mul.Tensor(v, 0.5)"];
+    let rest = ["a = torch.ops.aten.mul.Tensor(v, 0.5)", "c = torch.ops.aten.sub.Tensor(v, a)"];
+    let hat = [
+        "d = torch.ops.aten.sub.Tensor(x, 3.369999885559082)",
+        "e = torch.ops.aten.abs.default(d)",
+        "f = torch.ops.aten.mul.Tensor(e, 100000.0)",
+        "g = torch.ops.aten.rsub.Scalar(f, 1.0)",
+        "h = torch.ops.aten.relu.default(g)",
+    ];
+    let within: [&[&str]; 3] = [
+        &["v = torch.ops.aten.mul.Tensor(h, 100.0)"],
+        &["u = torch.ops.aten.mul.Tensor(h, 4.0)", "v = torch.ops.aten.exp.default(u)"],
+        &["u = torch.ops.aten.mul.Tensor(h, 10.0)", "v = torch.ops.aten.mul.Tensor(u, u)"],
+    ];
+    let beyond: [&[&str]; 5] = [
+        &["u = torch.ops.aten.mul.Tensor(h, 100.0)", "v = torch.ops.aten.exp.default(u)"],
+        &["u = torch.ops.aten.mul.Tensor(h, 1e20)", "v = torch.ops.aten.mul.Tensor(u, u)"],
+        &[
+            "u = torch.ops.aten.mul.Tensor(h, 1e20)",
+            "w = torch.ops.aten.mul.Tensor(u, u)",
+            "v = torch.ops.aten.asinh.default(w)",
+        ],
+        &[
+            "u = torch.ops.aten.mul.Tensor(h, 1e5)",
+            "w = torch.ops.aten._to_copy.default(u, dtype = torch.float16)",
+            "v = torch.ops.aten._to_copy.default(w, dtype = torch.float32)",
+        ],
+        &["v = torch.ops.aten.reciprocal.default(d)"],
+    ];
+    let judged = |of: &[&str]| {
+        let [before, after] = [&half[..], &rest].map(|end| [&hat[..], of, end].concat());
+        judged_by(&["half-is-the-rest"], THREE, (&before, "c"), (&after, "c"))
+    };
+    for of in within {
+        let told = judged(of);
+        assert!(told.accepted, "{of:?}: {told:?}");
+    }
+    for of in beyond {
+        let told = judged(of);
+        assert!(!told.accepted, "{of:?}: {told:?}");
+    }
+}

@@ -19,7 +19,7 @@ use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, Sourc
 use crate::rules::element::cast::loses_nothing;
 use crate::rules::field::normal::Field;
 use crate::rules::rounding::{
-    Least, between, greatest, holds_a_one, is_element_of, least_of_sum, least_share, remember, unit,
+    Least, Reach, between, greatest, holds_a_one, is_element_of, least_of_sum, least_share, remember, unit,
 };
 use crate::rules::table::{Meaning, Real, is_never_infinite, meaning, real};
 use crate::sym::Dim;
@@ -41,6 +41,8 @@ const STEEP: f64 = 1_048_576.0;
 const NUMBER: f64 = 16384.0;
 /// Within which no exponential comes to its end.
 const NEAR_ENOUGH: f64 = 4.0;
+/// The end of the working range, of narrow floats aside.
+pub const WORKING: f64 = 1024.0;
 /// No dimension is longer.
 const MANY: f64 = 9.3e18;
 /// The square of what is at least this is far above the smallest numbers.
@@ -220,6 +222,11 @@ impl Extent {
     }
 }
 
+/// A number's magnitude as a power of two; 0 of what has none.
+fn power_of(v: f64) -> f64 {
+    if v.is_finite() && v != 0.0 { v.abs().log2() } else { 0.0 }
+}
+
 /// The smallest number of a dtype that has all of its places: what is less a device may take for 0.
 pub(super) fn least_normal(dtype: Dtype) -> f64 {
     match dtype {
@@ -249,7 +256,7 @@ impl Elements {
     pub fn lies_in_working_range(&mut self, root: ExprId) {
         let below = self.below(root);
         let narrow = below.iter().any(|id| self.dtype(*id) == Some(Dtype::F16));
-        let most = if narrow { 32.0 } else { 1024.0 };
+        let most = if narrow { 32.0 } else { WORKING };
         for id in below {
             if let Some(Expr { form: Form::Load(source, _), .. }) = self.expr(id) {
                 let source = *source;
@@ -270,20 +277,20 @@ impl Elements {
         self.ordered(source).map(|t| t.expr)
     }
 
-    /// The same of what stands in order in a source, if that is one, where some of what is read has no ends.
-    pub fn leaves_in_order(&mut self, source: SourceId, endless: &[SourceId]) -> Option<[bool; 2]> {
+    /// How far what stands in order in a source reaches, if that is one, where some of what is read reaches beyond the working range.
+    pub fn reach_in_order(&mut self, source: SourceId, beyond: &[(SourceId, Reach)]) -> Option<Option<Reach>> {
         let root = self.in_order(source)?;
         let stated = self.numbers.clone();
-        self.numbers.extend(endless.iter().map(|s| (*s, (f64::NEG_INFINITY, f64::INFINITY))));
+        self.numbers.extend(beyond.iter().map(|(source, reach)| (*source, (reach.low, reach.high))));
         self.lies_in_working_range(root);
-        let found = self.leaves_dtype(root);
+        let found = self.reach_of(root);
         self.numbers = stated;
         found
     }
 
-    /// Whether an element may leave its dtype upwards, and downwards, in few places or many: by what grows beside them, by large numbers, or by a rounding. What sums
+    /// How far an element reaches beyond the working range, in few places or many: by what grows beside them, by large numbers, or by a rounding. What sums
     /// and products of other numbers come to is not asked.
-    pub fn leaves_dtype(&mut self, root: ExprId) -> Option<[bool; 2]> {
+    pub fn reach_of(&mut self, root: ExprId) -> Option<Option<Reach>> {
         let dtype = self.dtype(root)?;
         let ends = std::mem::take(&mut self.ends);
         remember(self, [root, root]);
@@ -292,9 +299,10 @@ impl Elements {
         let (is_steep, known) = steep?;
         let (found, most) = (known.get(&root).copied().unwrap_or(ANY), greatest(dtype));
         if !dtype.is_float() || !is_steep {
-            return Some([false; 2]);
+            return Some(None);
         }
-        Some([found.high > most, found.low < -most])
+        let end = |v: f64| if v.abs() > most { v.signum() * f64::INFINITY } else { v };
+        Some(Some(Reach { low: end(found.low), high: end(found.high) }).filter(|reach| reach.most() > WORKING))
     }
 
     /// Returns what is large in few places, and what is made of that and may be large.
@@ -302,13 +310,17 @@ impl Elements {
         let extent = |id: &ExprId| known.get(id).copied().unwrap_or(ANY);
         let most = |id: &ExprId| extent(id).high.max(-extent(id).low);
         let mut steep: FxHashSet<ExprId> = FxHashSet::default();
+        // By how many powers of two numbers that the graph names, one after another, make elements larger.
+        let mut larger: FxHashMap<ExprId, f64> = FxHashMap::default();
         for id in self.below(root) {
             let Some(expr) = self.expr(id).filter(|x| x.dtype.is_float()) else { continue };
+            let by = self.larger_by(expr, &larger);
+            larger.insert(id, by);
             let last = expr.kids.last();
             let below = last.map_or(0.0, |k| extent(k).least_magnitude());
             let own = match &expr.form {
                 Form::Const(_) | Form::Number(_) => most(&id) > NUMBER && most(&id).is_finite(),
-                Form::Load(..) => most(&id).is_infinite(),
+                Form::Load(..) => most(&id) > NUMBER,
                 Form::Op(Op::Div) => {
                     last.is_some_and(|k| !self.ends.ones.contains(k) && below < self.least_divisor(*k))
                 }
@@ -328,11 +340,32 @@ impl Elements {
                 },
                 _ => false,
             };
-            if (own || expr.kids.iter().any(|k| steep.contains(k))) && most(&id) > MODEST {
+            let named = by > NUMBER.log2() && most(&id).is_finite();
+            if (own || named || expr.kids.iter().any(|k| steep.contains(k))) && most(&id) > MODEST {
                 steep.insert(id);
             }
         }
         steep
+    }
+
+    /// By how many powers of two numbers that the graph names make an element larger than what is read.
+    fn larger_by(&self, expr: &Expr, known: &FxHashMap<ExprId, f64>) -> f64 {
+        let of = |k: usize| expr.kids.get(k).and_then(|k| known.get(k)).copied().unwrap_or(0.0);
+        let most = |kids: &[ExprId]| kids.iter().filter_map(|k| known.get(k)).copied().fold(0.0, f64::max);
+        match &expr.form {
+            Form::Const(v) => power_of(f64::from_bits(v.cast_unsigned())),
+            Form::Number(bits) => power_of(f64::from_bits(*bits)),
+            Form::Op(Op::Mul) => of(0) + of(1),
+            Form::Op(Op::Div) => of(0) - of(1),
+            Form::Named(target, _) => match real(target) {
+                Some(Real::Square) => 2.0 * of(0),
+                Some(Real::Sqrt) => of(0) / 2.0,
+                Some(Real::Relu | Real::Silu) => of(0),
+                _ => 0.0,
+            },
+            Form::Op(_) | Form::Reduce(..) => most(&expr.kids),
+            _ => 0.0,
+        }
     }
 
     /// What is divided by less is large: roots stand in norms, whose bound is smaller.

@@ -32,5 +32,6 @@ mod steps;
 mod zeros;
 
 pub use ends::{LARGE, Met, POWERS};
+pub use extent::WORKING;
 pub use normal::Field;
 pub use zeros::BesideZero;

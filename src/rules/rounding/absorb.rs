@@ -5,22 +5,23 @@
 //!
 //! ## When it is wrong
 //! Where `s` is NaN, which the sum shows and `c` does not: only the second side may be read so, which then shows more of it than is said here. Where `s`
-//! leaves the working range.
+//! leaves the working range: of what is known to reach beyond, it is asked how far.
 
 use rustc_hash::FxHashMap;
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, SourceId};
-use crate::rules::rounding::{self, Interval, unit};
+use crate::rules::rounding::{self, Interval, Leaving, unit};
 
 /// Returns an expression of the second side in which what is added to a number so large that the sum is that number is left out. Its NaN is left out,
 /// too: the second side shows more of it.
-pub fn without_absorbed(e: &mut Elements, root: ExprId) -> Option<ExprId> {
+pub fn without_absorbed(e: &mut Elements, root: ExprId, leaving: &Leaving) -> Option<ExprId> {
     let order = e.below(root);
     let half = order.iter().any(|id| e.dtype(*id) == Some(Dtype::F16));
     let far = 2.0_f64.powi(if half { 6 } else { 11 });
-    let sources = |_: Option<SourceId>, dtype: Dtype| {
-        Interval::new(-far, far).filter(|_| dtype.is_float() || dtype == Dtype::Bool)
+    let sources = |source: Option<SourceId>, dtype: Dtype| match source.and_then(|s| leaving.get(&s)) {
+        Some(reach) => Interval::new(reach.low, reach.high),
+        None => Interval::new(-far, far).filter(|_| dtype.is_float() || dtype == Dtype::Bool),
     };
     let mut known: FxHashMap<ExprId, ExprId> = FxHashMap::default();
     let mut changed = false;

@@ -7,8 +7,8 @@ use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::width;
-use crate::rules::rounding::Box;
 use crate::rules::rounding::interval::Interval;
+use crate::rules::rounding::{Box, flushed};
 use crate::rules::table::{Real, real};
 
 /// Dimensions that are reduced around an element, by name, with their sizes.
@@ -51,7 +51,7 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
     for id in order {
         let expr = e.expr(*id)?;
         let most = largest(expr.dtype);
-        let mut found = one(e, expr, &out, sources);
+        let mut found = one(e, expr, &out, sources).map(|range| with_nothing(expr, range));
         if e.ends.ones.contains(id) {
             found = found.and_then(|range| Interval::new(range.low.max(1.0), range.high.max(1.0)));
         }
@@ -82,6 +82,16 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
         }
     }
     Some((out, past, beyond))
+}
+
+/// A product or a quotient may be so small that a device gives 0: then that is one of its numbers.
+fn with_nothing(expr: &Expr, range: Interval) -> Interval {
+    let scales = matches!(expr.form, Form::Op(Op::Mul | Op::Div));
+    let least = flushed(expr.dtype);
+    if !scales || range.low >= least || range.high <= -least {
+        return range;
+    }
+    range.or_nothing()
 }
 
 /// Returns above what an element lies that is past the largest number on the whole box: what is added to one, and is not negative, leaves it there.

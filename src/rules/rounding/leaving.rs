@@ -28,8 +28,35 @@ const ROUNDED: f64 = 1e-3;
 /// What is smaller may be nothing, too.
 const TINY: f64 = 1e-30;
 
-/// On which sides values may leave their dtype; those that do not are not in here.
-pub type Leaving = FxHashMap<SourceId, [bool; 2]>;
+/// Between which numbers something lies that is beyond the working range: infinite ones where it may leave its dtype.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Reach {
+    /// The least.
+    pub low: f64,
+    /// The greatest.
+    pub high: f64,
+}
+
+impl Reach {
+    /// What may leave its dtype on both sides.
+    pub const ANY: Reach = Reach { low: f64::NEG_INFINITY, high: f64::INFINITY };
+
+    /// Whether it may leave its dtype.
+    pub fn leaves(self) -> bool {
+        self.low.is_infinite() || self.high.is_infinite()
+    }
+
+    /// The largest magnitude.
+    pub fn most(self) -> f64 {
+        self.low.abs().max(self.high.abs())
+    }
+}
+
+/// How far values reach that may be beyond the working range; those that are not are not in here.
+pub type Leaving = FxHashMap<SourceId, Reach>;
+
+/// As powers of two, how large elements may be.
+type Sizes = FxHashMap<ExprId, f64>;
 
 /// What a number may be, one bit each.
 type Kinds = u8;
@@ -55,12 +82,15 @@ pub fn leave_alike(e: &mut Elements, x: ExprId, y: ExprId, sources: Box<'_>, lea
     }
     let order = in_order(e, [x, y]);
     e.spend(order.len())?;
-    let (ranges, past, _) = ranges(e, &order, sources)?;
+    let (ranges, mut past, _) = ranges(e, &order, sources)?;
+    let (sizes, beyond) = grown(e, &order, large(e, &order, leaving));
+    past.extend(order.iter().filter(|id| beyond.contains(id)));
     let may = may_leave(e, &order, &past, leaving);
     if may.is_empty() {
         return Some(true);
     }
-    let Some(ways) = Ways::of(e, [x, y], &order, (&ranges, &past), (&may, leaving))? else { return Some(false) };
+    let known = Known { ranges: &ranges, past: &past, sizes: &sizes, may: &may, leaving };
+    let Some(ways) = Ways::of(e, [x, y], &order, &known)? else { return Some(false) };
     ways.are_alike(e)
 }
 
@@ -70,12 +100,45 @@ fn in_order(e: &Elements, roots: [ExprId; 2]) -> Vec<ExprId> {
     roots.into_iter().flat_map(|r| e.below(r)).filter(|id| seen.insert(*id)).collect()
 }
 
+/// What is known of what two elements are made of.
+struct Known<'w> {
+    ranges: &'w Ranges,
+    past: &'w Past,
+    sizes: &'w Sizes,
+    /// What may leave its dtype, and what is made of that.
+    may: &'w FxHashSet<ExprId>,
+    leaving: &'w Leaving,
+}
+
+/// How far an element reaches, if it is made of what is beyond the working range.
+pub fn reach(e: &Elements, root: ExprId, leaving: &Leaving) -> Option<Reach> {
+    let order = e.below(root);
+    if may_leave(e, &order, &Past::new(), leaving).contains(&root) {
+        return Some(Reach::ANY);
+    }
+    let (sizes, beyond) = grown(e, &order, large(e, &order, leaving));
+    if order.iter().any(|id| beyond.contains(id)) {
+        return Some(Reach::ANY);
+    }
+    sizes.get(&root).map(|size| Reach { low: -size.exp2(), high: size.exp2() })
+}
+
+/// What is read that is large and stays within its dtype.
+fn large(e: &Elements, order: &[ExprId], leaving: &Leaving) -> Sizes {
+    let of = |id: &ExprId| match &e.expr(*id)?.form {
+        Form::Load(source, _) => leaving.get(source).filter(|reach| !reach.leaves()).map(|reach| reach.most().log2()),
+        _ => None,
+    };
+    order.iter().filter_map(|id| Some((*id, of(id)?))).collect()
+}
+
 /// Floats that may leave their dtype, and what is made of them.
 fn may_leave(e: &Elements, order: &[ExprId], past: &Past, leaving: &Leaving) -> FxHashSet<ExprId> {
     let mut out: FxHashSet<ExprId> = past.iter().copied().collect();
     for id in order {
         let Some(expr) = e.expr(*id) else { continue };
-        let own = matches!(&expr.form, Form::Load(source, _) if leaving.contains_key(source));
+        let own =
+            matches!(&expr.form, Form::Load(source, _) if leaving.get(source).is_some_and(|reach| reach.leaves()));
         if own || e.parts(expr).iter().any(|k| out.contains(k)) {
             out.insert(*id);
         }
@@ -97,13 +160,7 @@ struct Ways<'w> {
 
 impl<'w> Ways<'w> {
     /// Returns them; `None` within where there are too many.
-    fn of(
-        e: &mut Elements,
-        roots: [ExprId; 2],
-        order: &[ExprId],
-        (ranges, past): (&'w Ranges, &Past),
-        (may, leaving): (&FxHashSet<ExprId>, &Leaving),
-    ) -> Option<Option<Ways<'w>>> {
+    fn of(e: &mut Elements, roots: [ExprId; 2], order: &[ExprId], known: &Known<'w>) -> Option<Option<Ways<'w>>> {
         let own = atoms(e, roots);
         let made: Vec<ExprId> = above(e, roots, &own, order);
         let names = free(e, order);
@@ -114,20 +171,20 @@ impl<'w> Ways<'w> {
         if own.len() > ATOMS || made.iter().any(inner) || own.iter().any(many) {
             return Some(None);
         }
-        let atoms = own.iter().map(|id| (*id, kinds_of(e, *id, ranges, may, leaving), is_bound(*id))).collect();
+        let atoms = own.iter().map(|id| (*id, kinds_of(e, *id, known), is_bound(*id))).collect();
         let mut groups: Vec<(FxHashSet<ExprId>, bool)> = Vec::new();
-        let growing = growing(e, &made, &own, may);
-        let own_past = made.iter().filter(|id| past.contains(id) || growing.contains(id));
+        let growing = growing(e, &made, &own, known);
+        let own_past = made.iter().filter(|id| known.past.contains(id) || growing.contains(id));
         for one in own_past {
-            let mut known = None;
+            let mut with = None;
             for (k, (group, _)) in groups.iter().enumerate() {
                 let Some(other) = group.iter().next().copied() else { continue };
                 if leave_together(e, *one, other)? {
-                    known = Some(k);
+                    with = Some(k);
                     break;
                 }
             }
-            match known.and_then(|k| groups.get_mut(k)) {
+            match with.and_then(|k| groups.get_mut(k)) {
                 Some((group, bound)) => {
                     *bound |= is_bound(*one);
                     group.insert(*one);
@@ -135,7 +192,7 @@ impl<'w> Ways<'w> {
                 None => groups.push((FxHashSet::from_iter([*one]), is_bound(*one))),
             }
         }
-        Some(Some(Ways { roots, made, atoms, past: groups, ranges }))
+        Some(Some(Ways { roots, made, atoms, past: groups, ranges: known.ranges }))
     }
 
     /// Whether both elements are alike in each way.
@@ -207,17 +264,26 @@ impl<'w> Ways<'w> {
     }
 }
 
-/// Returns what leaves its dtype where what it is made of is near the end of its own: a multiple by more than 1, a square, and what is rounded to less.
-fn growing(e: &Elements, made: &[ExprId], atoms: &[ExprId], may: &FxHashSet<ExprId>) -> FxHashSet<ExprId> {
-    let end = |id: ExprId| e.dtype(id).map_or(0.0, |dtype| largest(dtype).log2());
-    // As powers of two, how large each may be.
-    let mut sizes: FxHashMap<ExprId, f64> = FxHashMap::default();
-    for id in atoms.iter().filter(|id| may.contains(id) && e.dtype(**id).is_some_and(|d| d.is_float())) {
-        sizes.insert(*id, end(*id));
+/// Returns what leaves its dtype where what stands for itself is near the end of its own, or as large as it may be.
+fn growing(e: &Elements, made: &[ExprId], atoms: &[ExprId], known: &Known<'_>) -> FxHashSet<ExprId> {
+    let mut sizes = Sizes::default();
+    for id in atoms.iter().filter(|id| e.dtype(**id).is_some_and(|d| d.is_float())) {
+        let near = known.may.contains(id).then(|| end(e, *id));
+        sizes.extend(near.or_else(|| known.sizes.get(id).copied()).map(|size| (*id, size)));
     }
+    grown(e, made, sizes).1
+}
+
+/// As a power of two, the end of an element's dtype.
+fn end(e: &Elements, id: ExprId) -> f64 {
+    e.dtype(id).map_or(0.0, |dtype| largest(dtype).log2())
+}
+
+/// Returns how large what is made of some elements may be, and what leaves its dtype then: a multiple by more than 1, a square, a product of two such, and what is rounded to less.
+fn grown(e: &Elements, made: &[ExprId], mut sizes: Sizes) -> (Sizes, FxHashSet<ExprId>) {
     let mut out = FxHashSet::default();
     for id in made {
-        let Some(expr) = e.expr(*id).filter(|x| x.dtype.is_float()) else { continue };
+        let Some(expr) = e.expr(*id).filter(|x| x.dtype.is_float() && !sizes.contains_key(id)) else { continue };
         let within = expr.kids.iter().filter_map(|k| sizes.get(k)).copied().reduce(f64::max);
         let Some(within) = within else { continue };
         let number = |k: &ExprId| constant(e, *k).or_else(|| Some(-e.float(*k)?).filter(|v| *v > 0.0)).map(f64::log2);
@@ -237,12 +303,12 @@ fn growing(e: &Elements, made: &[ExprId], atoms: &[ExprId], may: &FxHashSet<Expr
             },
             _ => within,
         };
-        if size > end(*id) + ROUNDED {
+        if size > end(e, *id) + ROUNDED {
             out.insert(*id);
         }
-        sizes.insert(*id, size.min(end(*id)));
+        sizes.insert(*id, size.min(end(e, *id)));
     }
-    out
+    (sizes, out)
 }
 
 /// Whether elements that may leave their dtype do so in the same places.
@@ -313,17 +379,18 @@ fn above(e: &Elements, roots: [ExprId; 2], atoms: &[ExprId], order: &[ExprId]) -
 }
 
 /// What an element that stands for itself may be.
-fn kinds_of(e: &Elements, id: ExprId, ranges: &Ranges, may: &FxHashSet<ExprId>, leaving: &Leaving) -> Kinds {
+fn kinds_of(e: &Elements, id: ExprId, known: &Known<'_>) -> Kinds {
     let Some(expr) = e.expr(id).filter(|x| x.dtype.is_float()) else { return HOLDS | FAILS };
-    let (low, high) = ranges.get(&id).map_or((f64::NEG_INFINITY, f64::INFINITY), |r| (r.low, r.high));
+    let (low, high) = known.ranges.get(&id).map_or((f64::NEG_INFINITY, f64::INFINITY), |r| (r.low, r.high));
     let finite = signs(low, high);
-    if !may.contains(&id) {
+    if !known.may.contains(&id) {
         return finite;
     }
     match &expr.form {
         Form::Load(source, _) => {
-            let [up, down] = leaving.get(source).copied().unwrap_or([true; 2]);
-            finite | if up { UP } else { 0 } | if down { DOWN } else { 0 }
+            let reach = known.leaving.get(source).copied().unwrap_or(Reach::ANY);
+            let up = if reach.high.is_infinite() { UP } else { 0 };
+            finite | up | if reach.low.is_infinite() { DOWN } else { 0 }
         }
         _ => {
             let up = if high > 0.0 { UP } else { 0 };
@@ -569,5 +636,75 @@ fn function(of: Real, p: Kinds) -> Kinds {
             _,
         )
         | (Real::Tanh | Real::Erf | Real::Sinh, _) => p,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Dtype;
+    use crate::rules::element::arena::Source;
+    use crate::rules::rounding::Interval;
+    use crate::sym::Symbols;
+    use crate::term::store::Store;
+
+    /// Elements with two floats, and their sources.
+    fn two() -> (Elements, [(ExprId, SourceId); 2]) {
+        let mut e = Elements::new(Symbols::new(), crate::sym::KeyedSet::default(), 100_000);
+        let mut store: Store<u32> = Store::default();
+        let both = [store.at(0), store.at(1)].map(|value| {
+            let source = e.source(Source::Value(value));
+            (e.load(Dtype::F32, source, SmallVec::new()).unwrap(), source)
+        });
+        (e, both)
+    }
+
+    fn times(e: &mut Elements, x: ExprId, by: f64) -> ExprId {
+        let by = e.rounded(Dtype::F32, by).unwrap();
+        e.raw(Op::Mul, Dtype::F32, &[x, by]).unwrap()
+    }
+
+    fn made(e: &mut Elements, op: Op, x: ExprId, y: ExprId) -> ExprId {
+        e.raw(op, Dtype::F32, &[x, y]).unwrap()
+    }
+
+    fn alike(e: &mut Elements, x: ExprId, y: ExprId, leaving: &Leaving) -> bool {
+        leave_alike(e, x, y, &|_, _| Interval::new(-1024.0, 1024.0), leaving).unwrap()
+    }
+
+    #[test]
+    fn what_is_infinite_is_no_difference_of_itself_and_is_brought_to_its_end_in_both() {
+        let (mut e, [(v, source), (y, _)]) = two();
+        let leaving = Leaving::from_iter([(source, Reach::ANY)]);
+        let half = times(&mut e, v, 0.5);
+        let rest = made(&mut e, Op::Sub, v, half);
+        assert!(!alike(&mut e, rest, half, &leaving));
+        let (more, quarter) = (times(&mut e, v, 4.0), times(&mut e, v, 0.25));
+        let (back, less) = (times(&mut e, more, 0.125), times(&mut e, half, 0.5));
+        assert!(!alike(&mut e, back, half, &leaving));
+        assert!(alike(&mut e, less, quarter, &leaving));
+        // Nothing is asked of what lies in the working range.
+        let (half, more) = (times(&mut e, y, 0.5), times(&mut e, y, 4.0));
+        let (rest, back) = (made(&mut e, Op::Sub, y, half), times(&mut e, more, 0.125));
+        assert!(alike(&mut e, rest, half, &leaving) && alike(&mut e, back, half, &leaving));
+    }
+
+    #[test]
+    fn what_is_large_leaves_its_dtype_by_squares_products_and_multiples() {
+        let (mut e, [(v, source), (y, _)]) = two();
+        let square = made(&mut e, Op::Mul, v, v);
+        let (product, twice) = (made(&mut e, Op::Mul, v, y), times(&mut e, square, 2.0));
+        let (again, back) = (made(&mut e, Op::Mul, product, v), times(&mut e, twice, 0.5));
+        let (more, other) = (times(&mut e, again, 2.0), made(&mut e, Op::Mul, square, y));
+        let back_again = times(&mut e, more, 0.5);
+        for (most, expected) in [(1e18, true), (1e20, false)] {
+            let leaving = Leaving::from_iter([(source, Reach { low: 0.0, high: most })]);
+            assert_eq!(alike(&mut e, back, square, &leaving), expected, "{most}");
+            assert_eq!(alike(&mut e, square, back, &leaving), expected, "{most}");
+            assert_eq!(alike(&mut e, back_again, again, &leaving), expected, "{most}");
+            assert_eq!(alike(&mut e, other, again, &leaving), expected, "{most}");
+            assert_eq!(reach(&e, square, &leaving).unwrap().leaves(), !expected, "{most}");
+            assert!(!reach(&e, v, &leaving).unwrap().leaves() && reach(&e, y, &leaving).is_none());
+        }
     }
 }

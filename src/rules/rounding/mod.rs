@@ -25,10 +25,10 @@ mod together;
 mod within;
 
 pub use absorb::without_absorbed;
-pub use forward::free;
+pub use forward::{free, largest as greatest};
 pub use interval::Interval;
 pub use known::{APART, Known, known, remember};
-pub use leaving::{Leaving, leave_alike, leave_together};
+pub use leaving::{Leaving, Reach, leave_alike, leave_together, reach};
 pub use sample::largest;
 pub use within::within_choices;
 
@@ -43,7 +43,7 @@ use crate::rules::table;
 pub type Box<'b> = &'b dyn Fn(Option<SourceId>, Dtype) -> Option<Interval>;
 
 pub(in crate::rules) use backward::constant;
-pub(in crate::rules) use forward::{between, holds_a_one, is_element_of, largest as greatest};
+pub(in crate::rules) use forward::{between, holds_a_one, is_element_of};
 pub(in crate::rules) use known::{Least, least_of_sum, least_share};
 
 /// Returns whether no rounding reaches an expression.

@@ -10,7 +10,7 @@ use crate::analysis::call::{Known, only_orders};
 use crate::analysis::{getitem_of, place_of, tensor_operands};
 use crate::graph::{Arg, Device, Dtype, Layout, MemoryFormat, NodeId, NodeKind, TensorType, ValueType, View};
 use crate::ops::{Bound, Operator, Total};
-use crate::sym::Dim;
+use crate::sym::{Bindings, Dim, SymValue};
 use crate::term::term::Side;
 use crate::verify::effects::definition::by_definition;
 use crate::verify::effects::numbers::{has_defaults, has_number_for_tensor, holds_plainly, is_plain_float, numbers_of};
@@ -54,7 +54,7 @@ fn call_surely_holds(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
     if view.hearsay(node).is_told()
         || is_empty
         || operator.facts.not_on_views && !is_own(f, side, node)
-        || !is_held_by_memory(view, operator, node)
+        || !is_held_by_memory(f, view, operator, node)
         || operands_are_hearsay(f, side, node)
         || !operator.facts.numbers && has_number_for_tensor(view, operator, &bound)
     {
@@ -115,18 +115,36 @@ fn is_own(f: &mut Functional<'_>, side: Side, node: NodeId) -> bool {
 /// How many elements no memory of a machine holds.
 const HELD: i64 = 1 << 44;
 
-/// Whether there may be memory for what a call gives, as far as its sizes are numbers: what views give has it already.
-fn is_held_by_memory(view: &dyn View, operator: &Operator, node: NodeId) -> bool {
+/// Whether there may be memory for what a call gives, where symbols are as small as they may be and leave some: what views give has it already.
+fn is_held_by_memory(f: &mut Functional<'_>, view: &dyn View, operator: &Operator, node: NodeId) -> bool {
     let given = match view.ty(node) {
         ValueType::Many(all) => &all[..],
         one => std::slice::from_ref(one),
     };
     operator.facts.step.is_some()
         || given.iter().filter_map(ValueType::as_tensor).all(|t| {
-            let mut fixed = t.sizes.iter().map(|d| d.fixed().unwrap_or(1));
-            t.sizes.contains(&Dim::Fixed(0))
-                || fixed.try_fold(1_i64, |all, size| all.checked_mul(size)).is_some_and(|all| all < HELD)
+            let holds = |all: i64| all < HELD;
+            let mut sizes = t.sizes.iter().map(|d| least(f, *d));
+            if t.sizes.contains(&Dim::Fixed(0)) {
+                // No size is one that an integer does not hold, beside one that is 0, too.
+                return t.sizes.iter().zip(sizes).all(|(d, size)| d.fixed().is_some() || holds(size));
+            }
+            sizes.try_fold(1_i64, |all, size| all.checked_mul(size)).is_some_and(holds)
         })
+}
+
+/// What a size is at least where no symbol of it is 0.
+fn least(f: &mut Functional<'_>, size: Dim) -> i64 {
+    if let Some(size) = size.fixed() {
+        return size;
+    }
+    let (symbols, mut now) = (f.sizes.own(), Bindings::new());
+    for name in symbols.symbols_in(SymValue::Int(size)) {
+        let least = symbols.find_symbol(&name).and_then(|d| symbols.range_of(d).min).unwrap_or(1);
+        symbols.bind(&mut now, &name, least.max(1));
+    }
+    // What no integer holds is more than any memory.
+    symbols.eval(size, &now).map_or(i64::MAX, |size| size.max(1))
 }
 
 /// How many views may lie between a call and what it sees.

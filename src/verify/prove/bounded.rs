@@ -31,7 +31,7 @@ pub fn is_bounded(
     leaving: &Leaving,
 ) -> Option<bool> {
     // What is compared with an infinite number is finite.
-    if finite.iter().any(|root| reads_one_of(e, *root, leaving)) {
+    if finite.iter().any(|root| may_leave(e, *root, leaving)) {
         return Some(false);
     }
     let known = &Asked { finite, stated, leaving };
@@ -84,12 +84,13 @@ struct Asked<'e> {
     leaving: &'e Leaving,
 }
 
-/// Whether an element is made of one of some sources.
-fn reads_one_of(e: &Elements, root: ExprId, sources: &Leaving) -> bool {
-    !sources.is_empty()
+/// Whether an element is made of what may leave its dtype.
+fn may_leave(e: &Elements, root: ExprId, leaving: &Leaving) -> bool {
+    let leaves = |s: &SourceId| leaving.get(s).is_some_and(|reach| reach.leaves());
+    !leaving.is_empty()
         && e.below(root)
             .into_iter()
-            .any(|id| matches!(e.expr(id).map(|x| &x.form), Some(Form::Load(s, _)) if sources.contains_key(s)))
+            .any(|id| matches!(e.expr(id).map(|x| &x.form), Some(Form::Load(s, _)) if leaves(s)))
 }
 
 /// The same of values of choices as far as they are chosen; `None` where none is chosen by a number.
@@ -121,8 +122,8 @@ fn on_all_boxes(e: &mut Elements, x: &Array, y: &Array, common: Option<&Common>,
     rounding::remember(e, roots);
     let mut leaving = leaving.clone();
     for (source, of) in common.iter().flat_map(|c| &c.numbers) {
-        if reads_one_of(e, *of, &leaving) {
-            leaving.insert(*source, [true; 2]);
+        if let Some(reach) = rounding::reach(e, *of, &leaving) {
+            leaving.insert(*source, reach);
         }
     }
     let half = all.into_iter().flat_map(|r| e.below(r)).any(|id| e.dtype(id) == Some(Dtype::F16));
@@ -185,7 +186,7 @@ struct Ends<'e> {
     common: Option<&'e Common>,
     finite: &'e [ExprId],
     stated: &'e FxHashMap<SourceId, Domain>,
-    /// Sources that may leave their dtype.
+    /// Sources that may be beyond the working range.
     leaving: &'e Leaving,
     /// The end of the working range.
     reach: f64,
@@ -491,7 +492,7 @@ fn whole(domain: &Domain, dtype: Dtype) -> Option<Interval> {
 }
 
 /// No number of a stated spread is farther from 0 than so many times that.
-const SPREADS: f64 = 32.0;
+pub(super) const SPREADS: f64 = 32.0;
 
 /// Returns the part of a box that lies in a domain: where there is none, what of the domain is nearest.
 fn inside(domain: &Domain, around: Interval) -> Option<Interval> {

@@ -12,8 +12,9 @@ use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::{Bound, Operator};
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source, SourceId};
-use crate::rules::field::{LARGE, POWERS};
+use crate::rules::field::{LARGE, POWERS, WORKING};
 use crate::rules::meaning::Meant;
+use crate::rules::rounding::{APART, Reach, greatest};
 use crate::rules::table::{
     Edge, Meaning, Real, edge_of, grows, is_never_infinite, is_within_softmax, meaning, multipliers, norm_power, real,
 };
@@ -234,24 +235,24 @@ pub(super) fn grows_beyond(f: &mut Functional<'_>, value: ValueId) -> Option<boo
     })
 }
 
-/// Which values may leave their dtype, upwards and downwards, as far as it was asked.
-pub(super) type Leaves = FxHashMap<ValueId, [bool; 2]>;
+/// How far values reach that may be beyond the working range, as far as it was asked.
+pub(in crate::verify) type Reaches = FxHashMap<ValueId, Option<Reach>>;
 
-/// Whether a value may leave its dtype upwards, and downwards, where inputs lie in the working range, and what it is made of where that is known to stay within its dtype.
-pub(super) fn leaves(f: &mut Functional<'_>, value: ValueId, known: &mut Leaves) -> [bool; 2] {
-    leaves_from(f, value, known, DEEP)
+/// How far a value reaches, where inputs lie in the working range, and what it is made of where no more is known of that; `None` where that is not beyond.
+pub(in crate::verify) fn reach(f: &mut Functional<'_>, value: ValueId, known: &mut Reaches) -> Option<Reach> {
+    reach_from(f, value, known, DEEP)
 }
 
-fn leaves_from(f: &mut Functional<'_>, value: ValueId, known: &mut Leaves, depth: usize) -> [bool; 2] {
+fn reach_from(f: &mut Functional<'_>, value: ValueId, known: &mut Reaches, depth: usize) -> Option<Reach> {
     let key = f.store.find(value);
     if let Some(found) = known.get(&key) {
         return *found;
     }
     // What stands below itself adds nothing.
-    known.insert(key, [false; 2]);
+    known.insert(key, None);
     let made_by = f.store.key(value).and_then(|k| f.registry.operator_of(f.view(k.side), k.place.node));
     if made_by.is_some_and(|o| is_never_infinite(&o.target)) {
-        return [false; 2];
+        return None;
     }
     let [_, most] = poles::TERMS;
     let found = poles::looked_into(f, value, most, |l| {
@@ -260,13 +261,13 @@ fn leaves_from(f: &mut Functional<'_>, value: ValueId, known: &mut Leaves, depth
         if stands_for_itself(l, x.expr, key) {
             return None;
         }
-        for source in endless_of(l, &below, Some(key), known, depth) {
-            l.speaker.e.is_number_between(source, f64::NEG_INFINITY, f64::INFINITY);
+        for (source, reach) in beyond_of(l, &below, Some(key), known, depth) {
+            l.speaker.e.is_number_between(source, reach.low, reach.high);
         }
         l.speaker.e.lies_in_working_range(x.expr);
-        l.speaker.e.leaves_dtype(x.expr)
+        l.speaker.e.reach_of(x.expr)
     });
-    let found = found.unwrap_or_else(|| operands_leave(f, value, known, depth));
+    let found = found.unwrap_or_else(|| reach_of_call(f, value, known, depth));
     known.insert(key, found);
     found
 }
@@ -279,9 +280,9 @@ fn stands_for_itself(l: &mut Lowering<'_, '_>, expr: ExprId, class: ValueId) -> 
     }
 }
 
-/// The same of a value that is not looked into: it does where its function ends somewhere, or where its operands do.
-fn operands_leave(f: &mut Functional<'_>, value: ValueId, known: &mut Leaves, depth: usize) -> [bool; 2] {
-    let Some(key) = f.store.key(value) else { return [true; 2] };
+/// The same of a value that is not looked into: it leaves its dtype where its function ends somewhere, or where its operands do, and is no more than they come to together.
+fn reach_of_call(f: &mut Functional<'_>, value: ValueId, known: &mut Reaches, depth: usize) -> Option<Reach> {
+    let Some(key) = f.store.key(value) else { return Some(Reach::ANY) };
     let (view, node) = (f.view(key.side), key.place.node);
     let ends = f.registry.operator_of(view, node).is_some_and(|operator| {
         let Some(bound) = bind(operator, view, node) else { return true };
@@ -290,48 +291,56 @@ fn operands_leave(f: &mut Functional<'_>, value: ValueId, known: &mut Leaves, de
         grows(&operator.target) || (0..bound.args.len()).any(is_asked)
     });
     if ends {
-        return [true; 2];
+        return Some(Reach::ANY);
     }
-    let Some(depth) = depth.checked_sub(1) else { return [false; 2] };
+    let depth = depth.checked_sub(1)?;
     let children = f.term(value).map(|term| term.children.to_vec()).unwrap_or_default();
-    [children.into_iter().any(|child| leaves_from(f, child, known, depth) != [false; 2]); 2]
+    let within = children.into_iter().filter_map(|child| reach_from(f, child, known, depth)).map(Reach::most);
+    let most = within.reduce(|all, one| all * one)?;
+    let most = if most > greatest(Dtype::F32) { f64::INFINITY } else { most };
+    Some(Reach { low: -most, high: most })
 }
 
 /// The same of what is read in order, if that is it.
-pub(super) fn leaves_in_order(l: &mut Lowering<'_, '_>, source: SourceId, known: &mut Leaves) -> Option<[bool; 2]> {
+pub(super) fn reach_in_order(l: &mut Lowering<'_, '_>, source: SourceId, known: &mut Reaches) -> Option<Option<Reach>> {
     let root = l.speaker.e.in_order(source)?;
     let below = l.speaker.e.below(root);
-    let endless = endless_of(l, &below, None, known, DEEP);
-    l.speaker.e.leaves_in_order(source, &endless)
+    let beyond = beyond_of(l, &below, None, known, DEEP);
+    l.speaker.e.reach_in_order(source, &beyond)
 }
 
-/// Says between which integers inputs lie; returns what is read that may leave its dtype.
+/// Says between which numbers inputs lie; returns what is read that may be beyond the working range.
 #[allow(clippy::cast_precision_loss)]
-fn endless_of(
+fn beyond_of(
     l: &mut Lowering<'_, '_>,
     below: &[ExprId],
     itself: Option<ValueId>,
-    known: &mut Leaves,
+    known: &mut Reaches,
     depth: usize,
-) -> Vec<SourceId> {
+) -> Vec<(SourceId, Reach)> {
     let mut out = Vec::new();
     for id in below {
         let Some(Form::Load(source, _)) = l.speaker.e.expr(*id).map(|x| x.form.clone()) else { continue };
         let Some(Source::Value(value)) = l.speaker.e.source_of(source).cloned() else {
-            out.push(source);
+            out.push((source, Reach::ANY));
             continue;
         };
         if real::made(l, source).is_some() {
             let itself = itself == Some(l.f.store.find(value));
-            let leaves = match depth.checked_sub(1) {
-                Some(depth) if !itself => leaves_from(l.f, value, known, depth) != [false; 2],
-                _ => itself,
+            let reach = match depth.checked_sub(1) {
+                Some(depth) if !itself => reach_from(l.f, value, known, depth),
+                _ => itself.then_some(Reach::ANY),
             };
-            if leaves {
-                out.push(source);
+            out.extend(reach.map(|reach| (source, reach)));
+        } else {
+            match l.f.domain_of(value) {
+                Some(Domain::Integers { lo, hi, .. }) => {
+                    let (lo, hi) = (*lo as f64, *hi as f64);
+                    l.speaker.e.is_number_between(source, lo, hi);
+                }
+                Some(Domain::Positive) => l.speaker.e.is_number_between(source, APART, WORKING),
+                _ => {}
             }
-        } else if let Some(Domain::Integers { lo, hi, .. }) = l.f.domain_of(value).cloned() {
-            l.speaker.e.is_number_between(source, lo as f64, hi as f64);
         }
     }
     out

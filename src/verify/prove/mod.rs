@@ -19,7 +19,7 @@ pub(in crate::verify) mod carried;
 pub(in crate::verify) mod checked;
 mod common;
 pub(in crate::verify) mod congruence;
-mod endless;
+pub(in crate::verify) mod endless;
 pub(in crate::verify) mod normal;
 pub(in crate::verify) mod partners;
 pub(in crate::verify) mod poles;

@@ -17,10 +17,10 @@ use crate::formats::text::domain::Domain;
 use crate::graph::{Arg, BodyId, Dtype, NodeId, NodeKind, ValueType};
 use crate::ops::SideEffect;
 use crate::rules::element::arena::{Elements, ExprId, Form, Op, Source, SourceId, Tensor};
-use crate::rules::field::{BesideZero, Field};
+use crate::rules::field::{BesideZero, Field, WORKING};
 use crate::rules::fingerprint::Over;
 use crate::rules::meaning::{Array, Meant, Speaker};
-use crate::rules::rounding::{self, Leaving};
+use crate::rules::rounding::{self, Leaving, Reach};
 use crate::rules::table::{is_never_infinite, is_within_softmax};
 use crate::sym::Dim;
 use crate::term::store::ValueId;
@@ -32,6 +32,9 @@ use crate::verify::prove::poles;
 use crate::verify::prove::region::{ENDS, Ends, region};
 use crate::verify::prove::remains::{Remains, remains};
 use crate::verify::prove::speak::Lowering;
+
+/// What is larger than this is taken for an infinite number.
+const LARGEST: f64 = 1e30;
 
 /// How many expressions two ends may be made of to be looked at in further ways.
 const LOOKED_AT_AGAIN: usize = 400;
@@ -60,8 +63,8 @@ pub struct Reals {
     assumed: Vec<Source>,
     /// Which values are infinite over a whole part of the working range, as far as it was asked.
     grows: FxHashMap<ValueId, bool>,
-    /// Which values may leave their dtype, as far as it was asked.
-    leaves: endless::Leaves,
+    /// How far values reach that may be beyond the working range, as far as it was asked.
+    reaches: endless::Reaches,
     /// Which values are made of memory that nobody set, as far as it was asked.
     by_chance: ByChance,
     /// Which values may be 0 in more than few places, as far as it was asked.
@@ -321,7 +324,7 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
     }
     let y = match domains.values().any(leaves) {
         true => y,
-        false => Array { expr: rounding::without_absorbed(&mut l.speaker.e, y.expr)?, ..y },
+        false => Array { expr: without_absorbed(l, reals, y.expr)?, ..y },
     };
     let (limits, x, y) = without_masks(&mut l.speaker.e, x, y, alive)?;
     let [first, second, absorbed] = limits;
@@ -362,6 +365,16 @@ fn are_one(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: &Array, y: &Array, al
     Some(bounded)
 }
 
+/// Returns an element without what is absorbed by a large number, wherever it lies.
+fn without_absorbed(l: &mut Lowering<'_, '_>, reals: &mut Reals, root: ExprId) -> Option<ExprId> {
+    let found = rounding::without_absorbed(&mut l.speaker.e, root, &Leaving::default())?;
+    if found == root {
+        return Some(root);
+    }
+    let leaving = leaving(l, reals, &[root]);
+    rounding::without_absorbed(&mut l.speaker.e, root, &leaving)
+}
+
 /// Whether a rest that is 0 in one of two elements alone meets what is infinite over a part of the working range, or is divided by what vanishes there.
 fn meets_an_end(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: ExprId, y: ExprId) -> Option<bool> {
     let met = l.speaker.e.ends_met(x, y)?;
@@ -385,25 +398,37 @@ fn meets_an_end(l: &mut Lowering<'_, '_>, reals: &mut Reals, x: ExprId, y: ExprI
     Some(false)
 }
 
-/// Returns what is read that may leave its dtype, whether upwards and whether downwards.
+/// Returns what is read that may be beyond the working range, and how far it reaches.
 fn leaving(l: &mut Lowering<'_, '_>, reals: &mut Reals, roots: &[ExprId]) -> Leaving {
     let mut out = Leaving::default();
     let all = sources(&l.speaker.e, roots);
     let (values, calls): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, s)| matches!(s, Source::Value(_)));
-    for (source, _) in values {
-        let Some(value) = made(l, source) else { continue };
-        let ends = endless::leaves(l.f, value, &mut reals.leaves);
-        if ends != [false; 2] {
-            out.insert(source, ends);
-        }
+    for (source, of) in values {
+        let reach = match made(l, source) {
+            Some(value) => endless::reach(l.f, value, &mut reals.reaches),
+            None => match of {
+                Source::Value(id) => l.f.domain_of(id).and_then(stated_beyond),
+                Source::Call { .. } => None,
+            },
+        };
+        out.extend(reach.map(|reach| (source, reach)));
     }
     for (source, _) in calls {
-        let ends = endless::leaves_in_order(l, source, &mut reals.leaves).unwrap_or([true; 2]);
-        if ends != [false; 2] {
-            out.insert(source, ends);
-        }
+        let reach = endless::reach_in_order(l, source, &mut reals.reaches).unwrap_or(Some(Reach::ANY));
+        out.extend(reach.map(|reach| (source, reach)));
     }
     out
+}
+
+/// How far an input reaches of which it is stated that it holds more than the working range.
+pub(in crate::verify) fn stated_beyond(domain: &Domain) -> Option<Reach> {
+    let most = match domain {
+        Domain::OneOf(all) | Domain::Is(all) => all.iter().map(|v| v.abs()).reduce(f64::max)?,
+        Domain::Spread(spread) => bounded::SPREADS * spread.abs(),
+        _ => return None,
+    };
+    // What is larger is in no proof, but as a mask.
+    Some(Reach { low: -most, high: most }).filter(|_| (WORKING..=LARGEST).contains(&most))
 }
 
 /// Returns the value that is read, where it is no input.
@@ -599,7 +624,7 @@ fn sources(e: &Elements, roots: &[ExprId]) -> Vec<(SourceId, Source)> {
 
 /// Nodes, of either graph, that may hold an infinite number that the graph names, or so large a one that a sum leaves its dtype.
 pub(in crate::verify) fn infinite(f: &Functional<'_>) -> FxHashSet<(bool, NodeId)> {
-    let is_large = |v: f64| !v.is_finite() || v.abs() > 1e30;
+    let is_large = |v: f64| !v.is_finite() || v.abs() > LARGEST;
     let large = |a: &Arg| matches!(a, Arg::Float(v) if is_large(*v));
     let mut out = FxHashSet::default();
     for side in [Side::Before, Side::After] {

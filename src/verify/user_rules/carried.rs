@@ -7,6 +7,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analysis::places_of;
 use crate::graph::{BodyId, Graph, NodeId, NodeKind, View};
 use crate::ops::Registry;
 use crate::term::sizes::Sizes;
@@ -18,8 +19,9 @@ use crate::verify::judge::kinds::Kinds;
 use crate::verify::judge::pair::comparable;
 use crate::verify::options::JudgeOptions;
 use crate::verify::prove::carried::reached;
+use crate::verify::prove::endless::{Reaches, reach};
 use crate::verify::prove::poles::is_not_crossed;
-use crate::verify::prove::real::infinite;
+use crate::verify::prove::real::{infinite, stated_beyond};
 use crate::verify::user_rules::matching::Applied;
 use crate::verify::user_rules::terms::Heads;
 use crate::verify::verdict::Assumption;
@@ -34,6 +36,7 @@ pub(super) fn carried(
     let (sizes, kinds) = (Sizes::new(other.symbols(), &one), Kinds::of(&[&one, &other], registry));
     let mut f = functional(&one, &other, registry, options, (sizes, kinds));
     let endless = infinite(&f);
+    let mut reaches = Reaches::default();
     let mut assumed = Vec::new();
     for (side, given, applied) in [(Side::Before, before, first), (Side::After, after, second)] {
         let mut written = Written::default();
@@ -49,12 +52,25 @@ pub(super) fn carried(
         holds.then_some(())?;
         for leaf in leaves(f.view(side), given, applied) {
             let may_be_endless = endless.contains(&(side == Side::Before, leaf)) || is_unset(&f, side, leaf);
-            (!may_be_endless).then_some(())?;
+            (!may_be_endless && lies_in_working_range(&mut f, side, leaf, &mut reaches)).then_some(())?;
             let view = f.view(side);
             assumed.extend((view.kind(leaf) == NodeKind::Call).then(|| Assumption::Range(view.name(leaf).to_string())));
         }
     }
     Some(assumed)
+}
+
+/// Whether no value that a node gives is known, or stated, to be beyond the working range, near one input or near many.
+fn lies_in_working_range(f: &mut Functional<'_>, side: Side, node: NodeId, reaches: &mut Reaches) -> bool {
+    let view = f.view(side);
+    places_of(view, node).into_iter().all(|place| {
+        let value = f.outcome(side, place);
+        f.settle(value);
+        match view.kind(node) {
+            NodeKind::Call => reach(f, value, reaches).is_none(),
+            _ => f.domain_of(value).and_then(stated_beyond).is_none(),
+        }
+    })
 }
 
 fn is_unset(f: &Functional<'_>, side: Side, node: NodeId) -> bool {
