@@ -65,7 +65,10 @@ impl Elements {
                     let (x, y) = (self.op(Op::Abs, dtype, &[x])?, self.op(Op::Abs, dtype, &[y])?);
                     self.op(of, dtype, &[x, y])
                 }
-                _ => self.raw(op, dtype, kids),
+                _ => match self.magnitude_of_whole(dtype, *a)? {
+                    Some(size) => Some(size),
+                    None => self.raw(op, dtype, kids),
+                },
             },
             (Op::Round, [a]) => self.rounded_to_integer(dtype, *a),
             _ => self.raw(op, dtype, kids),
