@@ -170,6 +170,11 @@ impl Elements {
             self.by("abs-of-product");
             return self.raw(Op::Mul, dtype, &[inner, inner]);
         }
+        for (x, y) in [(a, b), (b, a)] {
+            if let Some(within) = self.power_within(x, y)? {
+                return Some(within);
+            }
+        }
         self.raw(Op::Mul, dtype, &[a.min(b), a.max(b)])
     }
 
@@ -204,6 +209,9 @@ impl Elements {
                 return self.opposite(dtype, quotient);
             }
         }
+        if let Some(quotient) = self.power_of_divisor(dtype, a, b)? {
+            return Some(quotient);
+        }
         self.raw(Op::Div, dtype, &[a, b])
     }
 
@@ -222,6 +230,9 @@ impl Elements {
         if self.exact && self.whole(a).is_some() {
             self.by("integers-as-floats");
             return Some(a);
+        }
+        if let Some(whole) = self.whole_again(a)? {
+            return Some(whole);
         }
         match self.op_of(a) {
             Some((Op::Round, _)) => return Some(a),
