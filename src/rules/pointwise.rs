@@ -25,7 +25,7 @@ fn is_narrow(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::F16 | Dtype::Bf16)
 }
 
-fn is_plain(dtype: Dtype) -> bool {
+pub(super) fn is_plain(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64) || width(dtype).is_some()
 }
 
