@@ -16,6 +16,8 @@ use crate::sym::Dim;
 const FEW: i64 = 4;
 /// How many conditions may be split, one within another.
 const DEPTH: usize = 10;
+/// Within how many conditions a truth that is an integer is split.
+const TRUTHS: usize = 2;
 /// How many conditions may be split within a reduction, and how many reductions looked into.
 const BODIES: usize = 4;
 /// How deep calls within calls are compared.
@@ -291,7 +293,7 @@ impl Elements {
 
     /// Within a case a truth that is an integer, 1 or 0, is looked at, too.
     fn truth_as_integer(&self, root: ExprId) -> Option<ExprId> {
-        if self.truths.is_empty() || !self.exact {
+        if !(1..=TRUTHS).contains(&self.truths.len()) || !self.exact {
             return None;
         }
         let truth = |id: ExprId| match self.op_of(id)? {
