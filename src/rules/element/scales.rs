@@ -152,7 +152,7 @@ impl Elements {
                 continue;
             }
             let Some(number) = self.whole(whole) else { continue };
-            let few = self.integers_of(number).is_some_and(|(low, high)| low >= -most && high <= most);
+            let few = self.integers_of(number).is_some_and(|(low, high)| low >= most.saturating_neg() && high <= most);
             // Its inverse, too, has all of its places.
             let inverse = divides || self.magnitudes(by, DEPTH).is_some_and(|(low, high)| low > 1e-30 && high < 1e30);
             if few && inverse && self.magnitudes(product, DEPTH).is_some() {
