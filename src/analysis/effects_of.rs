@@ -195,7 +195,7 @@ impl<'a> EffectsOf<'a> {
             Total::Always => true,
             Total::Floats => tensor_operands(self.view, node).iter().all(plain),
             // Stated for numbers that fit, too: told where none is given.
-            Total::Plain | Total::Reals | Total::AnyFloats => {
+            Total::Plain | Total::PlainWords | Total::Reals | Total::AnyFloats => {
                 let mut args = self.view.args(node).iter().chain(self.view.kwargs(node).iter().map(|(_, a)| a));
                 args.all(|a| matches!(a, Arg::Node(_))) && tensor_operands(self.view, node).iter().all(plain)
             }

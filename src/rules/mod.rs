@@ -53,6 +53,8 @@ pub const KEEP_NAN: &[&str] = &[
     "compare-magnitude",
     "compare-opposites",
     "abs-of-positive",
+    "bits-of-integers",
+    "quotient-of-opposite",
 ];
 
 /// How equal values are.

@@ -625,14 +625,7 @@ impl Speaker<'_> {
         let from = c.array(0)?.clone();
         let to = c.result;
         let pads: Vec<Dim> = c.arg(1).items()?.iter().map(|a| c.dim(a)).collect::<Option<_>>()?;
-        #[allow(clippy::cast_possible_truncation)]
-        let fill = match c.arg(2) {
-            // An integer that is written as a float.
-            Arg::Float(v) if width(to.dtype).is_some_and(|w| w > 1) && v.fract() == 0.0 && v.abs() < 1e9 => {
-                self.constant(c, &Arg::Int(*v as i64), to.dtype, false)?
-            }
-            given => self.constant(c, given, to.dtype, false)?,
-        };
+        let fill = self.filling(c, c.arg(2), to.dtype)?;
         let rank = from.sizes.len();
         let (mut index, mut facts) = (self.vars(&to.sizes), Vec::new());
         for (k, pair) in pads.chunks(2).enumerate() {

@@ -25,7 +25,7 @@ fn is_narrow(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::F16 | Dtype::Bf16)
 }
 
-fn is_plain(dtype: Dtype) -> bool {
+pub(super) fn is_plain(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64) || width(dtype).is_some()
 }
 
@@ -94,9 +94,9 @@ impl Speaker<'_> {
             Meaning::Full => {
                 let at =
                     c.operator.schema.params.iter().position(|p| !p.ty.holds_tensors() && p.ty.suffixes.is_empty())?;
-                self.constant(c, c.arg(at), to, false)
+                self.filling(c, c.arg(at), to)
             }
-            Meaning::FullLike => self.constant(c, c.arg(1), to, false),
+            Meaning::FullLike => self.filling(c, c.arg(1), to),
             Meaning::Fold(fold) => self.folded(c, fold),
             Meaning::Sum(fold) => self.summed(c, Some(fold)),
             Meaning::Mean => self.summed(c, None),
@@ -381,6 +381,17 @@ impl Speaker<'_> {
         let array = c.array_of(arg).filter(|a| is_plain(a.dtype))?;
         let x = self.broadcast(array, &c.result.sizes)?;
         self.e.op(Op::Cast, Dtype::Bool, &[x])
+    }
+
+    /// Returns a number that is filled in: a float becomes an integer as a conversion makes it one.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn filling(&mut self, c: &Said<'_, '_>, arg: &Arg, dtype: Dtype) -> Option<ExprId> {
+        match arg {
+            Arg::Float(v) if width(dtype).is_some_and(|w| w > 1) && v.abs() < 1e9 => {
+                self.constant(c, &Arg::Int(v.trunc() as i64), dtype, false)
+            }
+            given => self.constant(c, given, dtype, false),
+        }
     }
 
     /// The dtype in which two operands are compared.

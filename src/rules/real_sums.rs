@@ -14,6 +14,7 @@ use crate::rules::element::arena::{ExprId, Fold, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::{ends, width};
 use crate::rules::meaning::{Array, Said, Speaker};
+use crate::rules::pointwise::is_plain;
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
 
@@ -467,9 +468,12 @@ impl Speaker<'_> {
     pub(super) fn running(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let mut x = c.array(0)?.clone();
         let to = c.result.dtype;
-        if width(to).is_some_and(|w| w > 1) && width(x.dtype).is_some() {
+        let floats = matches!(to, Dtype::F32 | Dtype::F64);
+        let converts = width(x.dtype).is_some() || is_plain(x.dtype) && floats;
+        if converts && (floats || width(to).is_some_and(|w| w > 1)) {
+            // What is summed in another dtype is converted first.
             x = Array { dtype: to, expr: self.e.op(Op::Cast, to, &[x.expr])?, ..x };
-        } else if x.dtype != to || !matches!(to, Dtype::F32 | Dtype::F64) {
+        } else {
             return None;
         }
         let [dim] = <[usize; 1]>::try_from(self.reduced_dims(c, x.sizes.len())?).ok()?;
@@ -493,9 +497,10 @@ impl Speaker<'_> {
         if width(to).is_some_and(|w| w > 1) && width(x.dtype).is_some() {
             return self.running_product_of_integers(c, x);
         }
-        if x.dtype != to || !matches!(to, Dtype::F32 | Dtype::F64) {
+        if !is_plain(x.dtype) || !matches!(to, Dtype::F32 | Dtype::F64) {
             return None;
         }
+        let x = Array { dtype: to, expr: self.e.op(Op::Cast, to, &[x.expr])?, ..x };
         let [dim] = <[usize; 1]>::try_from(self.reduced_dims(c, x.sizes.len())?).ok()?;
         let size = x.sizes.get(dim)?.fixed().filter(|n| (1..=FACTORS).contains(n))?;
         let (vars, one) = (self.vars(&x.sizes), self.e.rounded(to, 1.0)?);

@@ -19,7 +19,7 @@ use crate::common::facts::{self, Facts, Line};
 use crate::common::golden::{self, shown};
 use airlock::analysis::{Home, Place, Shares, home_of};
 use airlock::graph::{Arg, BodyId, Dtype, Graph, NewNode, NodeId, NodeKind, ValueType};
-use airlock::ops::{Base, Bound, Given, Operator, PLAIN, Registry, Total, fits_plainly, parts_of};
+use airlock::ops::{Base, Bound, Given, Operator, PLAIN, Registry, Total, parts_of};
 use airlock::sym::Dim;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -111,7 +111,7 @@ fn is_total(operator: &Operator, rows: &[Value], bound: Option<&Bound<'_>>, resu
             let numbers = operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| p.ty.base == Base::Scalar);
             let floats = !dtypes.is_empty() && dtypes.iter().all(|d| d.is_float());
             let finite = |a: &Arg| !none || floats || !matches!(a, Arg::Float(v) if !v.is_finite());
-            let fit = numbers.into_iter().all(|(_, a)| fits_plainly(a, &dtypes) && finite(a));
+            let fit = numbers.into_iter().all(|(_, a)| operator.facts.total.fits(a, &dtypes) && finite(a));
             let divides = match bound.get(1) {
                 Arg::Int(v) => *v != 0,
                 Arg::Float(v) => *v != 0.0,

@@ -21,7 +21,7 @@ pub enum Total {
     Numbers,
     /// Where every tensor operand has a dtype of [`PLAIN`] and numbers fit it: every kernel takes these, whatever they hold.
     Plain,
-    /// The same where every word has its default, else for floats alone; a number may be a float that is whole.
+    /// The same where every word has its default, else for floats alone; among integers a number may be a float, too, which is compared as it is, or cut.
     PlainWords,
     /// The same, where all tensor operands have one dtype.
     Alike,
@@ -66,6 +66,18 @@ impl Total {
             Total::AnyFloats | Total::AlikeFloats | Total::OneShape => Some(plain && dtype.is_float()),
             Total::MaskedFloats => Some(plain && (dtype.is_float() || dtype == Dtype::Bool)),
             _ => None,
+        }
+    }
+
+    /// Returns whether no kernel refuses a number among such dtypes.
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn fits(self, number: &Arg, dtypes: &[Dtype]) -> bool {
+        let whole = 2_f64.powi(53);
+        match number {
+            Arg::Float(v) if self == Total::PlainWords && v.abs() < whole && !dtypes.iter().any(|d| d.is_float()) => {
+                [v.floor(), v.ceil()].into_iter().all(|end| fits_plainly(&Arg::Int(end as i64), dtypes))
+            }
+            number => fits_plainly(number, dtypes),
         }
     }
 

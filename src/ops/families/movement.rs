@@ -126,8 +126,17 @@ fn stack(c: &mut Call<'_>) -> Typed {
     }
     let mut dims = first.sizes.clone();
     dims.insert(d.min(first.rank()), Dim::Fixed(i64::try_from(tensors.len()).unwrap_or(i64::MAX)));
-    // Images and volumes may be joined channels-last before the new dimension is seen.
-    if matches!(first.rank(), 4 | 5) {
+    // Images and volumes may be joined channels-last before the new dimension is seen, where all look so: at the end, each with it.
+    let at_end = d == first.rank();
+    let in_rows = tensors.iter().any(|t| {
+        let mut t = (*t).clone();
+        if at_end {
+            t.sizes.push(Dim::Fixed(1));
+            t.strides.iter_mut().for_each(|s| s.push(Dim::Fixed(1)));
+        }
+        layout::suggested_format(c.symbols, &t) == Some(MemoryFormat::Contiguous)
+    });
+    if matches!(first.rank(), 4 | 5) && !in_rows {
         let operands: Vec<Option<&TensorType>> = tensors.iter().copied().map(Some).collect();
         return out::row_or_open(c, joined_dtype(&tensors)?, dims, &operands);
     }

@@ -65,7 +65,10 @@ impl Elements {
                     let (x, y) = (self.op(Op::Abs, dtype, &[x])?, self.op(Op::Abs, dtype, &[y])?);
                     self.op(of, dtype, &[x, y])
                 }
-                _ => self.raw(op, dtype, kids),
+                _ => match self.magnitude_of_whole(dtype, *a)? {
+                    Some(size) => Some(size),
+                    None => self.raw(op, dtype, kids),
+                },
             },
             (Op::Round, [a]) => self.rounded_to_integer(dtype, *a),
             _ => self.raw(op, dtype, kids),
@@ -167,6 +170,11 @@ impl Elements {
             self.by("abs-of-product");
             return self.raw(Op::Mul, dtype, &[inner, inner]);
         }
+        for (x, y) in [(a, b), (b, a)] {
+            if let Some(within) = self.power_within(x, y)? {
+                return Some(within);
+            }
+        }
         self.raw(Op::Mul, dtype, &[a.min(b), a.max(b)])
     }
 
@@ -201,6 +209,9 @@ impl Elements {
                 return self.opposite(dtype, quotient);
             }
         }
+        if let Some(quotient) = self.power_of_divisor(dtype, a, b)? {
+            return Some(quotient);
+        }
         self.raw(Op::Div, dtype, &[a, b])
     }
 
@@ -219,6 +230,9 @@ impl Elements {
         if self.exact && self.whole(a).is_some() {
             self.by("integers-as-floats");
             return Some(a);
+        }
+        if let Some(whole) = self.whole_again(a)? {
+            return Some(whole);
         }
         match self.op_of(a) {
             Some((Op::Round, _)) => return Some(a),

@@ -5,8 +5,8 @@
 //! second. Among integers the second one decides where it is not wider than the first. To bool is "not equal to 0". A sign passes through a conversion of
 //! floats. What is computed in a dtype of more than twice as many places and rounded back is computed in the own one: sums, differences, products,
 //! quotients of two; bounds by numbers and choices, also of one another, are never rounded. NaN is 0 in at most 16 bits. A sum or product of integers may be converted to fewer
-//! bits before or after, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
-//! differences, bounds, and products of numbers of known sign are those of the integers; so are their sums, in any order, as long as no part of one may
+//! bits before or after, one that surely does not wrap around to more bits, too, and a quotient by a number to more. `abs` and the sign are bits; those of an integer, seen as one of as many, are its conversion. Of floats that are integers, none so large that the dtype does not hold all up to it, sums,
+//! differences, magnitudes, bounds, and products of numbers of known sign are those of the integers; so are their sums, in any order, as long as no part of one may
 //! be too large. A conversion to an integer cuts: what was cut before is as it was. A float between numbers that a short dtype holds is the same integer by way of a longer one. To an integer -0.0 is 0.0: what is added to 0 before is as it was. What was rounded to an
 //! integer is one: rounded down it is itself. A quotient of floats that are such integers, cut or rounded down to an integer, is that of the integers. The bits of a
 //! `bf16` are the upper half of those of the same `f32`.
@@ -103,13 +103,16 @@ impl Elements {
         self.op(Op::Cast, Dtype::I64, &[inner])
     }
 
-    /// Returns the integer that a sum, a difference or a product of two floats is which are integers, whatever the sign of a zero.
+    /// Returns the integer that a sum, a difference or a product of two floats, or the opposite of one, is which are integers, whatever the sign of a zero.
     fn whole_value(&mut self, x: ExprId) -> Option<Option<ExprId>> {
         let most = most_whole(self.dtype(x)?)?;
-        let Some((op @ (Op::Add | Op::Sub | Op::Mul), [a, b])) = self.op_of(x) else { return Some(None) };
-        let (a, b) = (*a, *b);
-        let (Some(a), Some(b)) = (self.whole(a), self.whole(b)) else { return Some(None) };
-        let made = self.op(op, Dtype::I64, &[a, b])?;
+        let (op, kids) = match self.op_of(x) {
+            Some((op @ (Op::Add | Op::Sub | Op::Mul), [a, b])) => (op, vec![*a, *b]),
+            Some((Op::Neg, [a])) => (Op::Neg, vec![*a]),
+            _ => return Some(None),
+        };
+        let Some(kids) = kids.into_iter().map(|k| self.whole(k)).collect::<Option<Vec<_>>>() else { return Some(None) };
+        let made = self.op(op, Dtype::I64, &kids)?;
         let fits = self.integers_of(made).is_some_and(|(low, high)| most.saturating_neg() <= low && high <= most);
         Some(fits.then_some(made))
     }
@@ -122,6 +125,34 @@ impl Elements {
         }
         self.by("integers-as-floats");
         self.op(Op::Cast, dtype, &[x]).map(Some)
+    }
+
+    /// A quotient by a number of a sum that surely does not wrap around, before it is cut to fewer bits: as one of 64.
+    fn quotient_in_more_bits(&mut self, to: Dtype, from: Dtype, x: ExprId) -> Option<Option<ExprId>> {
+        let cuts = width(to).zip(width(from)).is_some_and(|(few, more)| 1 < few && few < more && from != Dtype::I64);
+        let Some((op @ (Op::DivFloor | Op::DivTrunc | Op::Shr), [a, b])) = self.op_of(x).filter(|_| cuts) else {
+            return Some(None);
+        };
+        let (a, b) = (*a, *b);
+        let is_sum = matches!(self.expr(a).map(|e| &e.form), Some(Form::Poly(_)));
+        let (Some(by), true, Some((low, high))) = (self.number(b), is_sum, self.integers_of(a)) else {
+            return Some(None);
+        };
+        if wrapped(from, low) != Some(low) || wrapped(from, high) != Some(high) {
+            return Some(None);
+        }
+        let (a, by) = (self.converted(Op::Cast, Dtype::I64, a)?, self.integer(Dtype::I64, by)?);
+        self.op(op, Dtype::I64, &[a, by]).map(Some)
+    }
+
+    /// The magnitude of a float that is an integer, converted, as that of the integer; `Some(None)` where it is not so.
+    pub(super) fn magnitude_of_whole(&mut self, dtype: Dtype, x: ExprId) -> Option<Option<ExprId>> {
+        if !self.exact || !matches!(self.op_of(x), Some((Op::Cast, _))) {
+            return Some(None);
+        }
+        let Some(whole) = self.whole(x) else { return Some(None) };
+        let size = self.op(Op::Abs, Dtype::I64, &[whole])?;
+        self.whole_as(dtype, size)
     }
 
     /// Arithmetic of floats that are integers, converted, as that of the integers; `Some(None)` where it is not so.
@@ -278,6 +309,12 @@ impl Elements {
             self.by("cast-of-quotient");
             let (a, b) = (self.converted(Op::Cast, to, a)?, self.integer(to, by)?);
             return self.op(op, to, &[a, b]);
+        }
+        if self.exact
+            && let Some(quotient) = self.quotient_in_more_bits(to, from, x)?
+        {
+            self.by("cast-of-quotient");
+            return self.converted(Op::Cast, to, quotient);
         }
         if self.exact
             && to != Dtype::Bool
@@ -539,6 +576,11 @@ impl Elements {
     fn seen_as(&mut self, to: Dtype, from: Dtype, x: ExprId) -> Option<ExprId> {
         if from.bytes() != to.bytes() {
             return None;
+        }
+        let integers = |d: Dtype| width(d).is_some_and(|w| w > 1);
+        if integers(from) && integers(to) {
+            self.by("bits-of-integers");
+            return self.converted(Op::Cast, to, x);
         }
         if let Some((Op::Bits, [inner])) = self.op_of(x) {
             let inner = *inner;

@@ -16,6 +16,8 @@ use crate::sym::Dim;
 const FEW: i64 = 4;
 /// How many conditions may be split, one within another.
 const DEPTH: usize = 10;
+/// Within how many conditions a truth that is an integer is split.
+const TRUTHS: usize = 2;
 /// How many conditions may be split within a reduction, and how many reductions looked into.
 const BODIES: usize = 4;
 /// How deep calls within calls are compared.
@@ -282,10 +284,25 @@ impl Elements {
             let kid = self.expr(id).and_then(|e| e.kids.first().copied());
             kid.and_then(|k| self.dtype(k)).is_some_and(|d| d.is_float())
         };
+        let best = best.or_else(|| self.truth_as_integer(root));
         best.or_else(|| {
             let free = self.expr(root).is_some_and(own) && floats(root) && !self.names_bound(root);
             (free && !self.truths.contains_key(&root)).then_some(root)
         })
+    }
+
+    /// Within a case a truth that is an integer, 1 or 0, is looked at, too.
+    fn truth_as_integer(&self, root: ExprId) -> Option<ExprId> {
+        if !(1..=TRUTHS).contains(&self.truths.len()) || !self.exact {
+            return None;
+        }
+        let truth = |id: ExprId| match self.op_of(id)? {
+            (Op::Cast, [truth]) if self.dtype(*truth) == Some(crate::graph::Dtype::Bool) => Some(*truth),
+            _ => None,
+        };
+        let free = |c: &ExprId| !self.truths.contains_key(c) && self.number(*c).is_none() && !self.names_bound(*c);
+        let compares = |c: &ExprId| matches!(self.op_of(*c), Some((Op::Lt | Op::Le | Op::Eq, _)));
+        self.below(root).into_iter().filter_map(truth).find(|c| compares(c) && free(c))
     }
 
     /// The truth that decides what an expression is: a choice's condition, a truth that is combined with others, a comparison of indices.

@@ -7,9 +7,10 @@
 //! c * (x / c)`, rounded down; `(6 * x) / 30` is `x / 5` where nothing wraps around; divisions by positive numbers compose; dividing by 2^k, rounded down, shifts to the right. `-x / n`, rounded down, is
 //! `-((x + n - 1) / n)`, where neither wraps around. Of sums that surely do not wrap around one is less than, or the greater of, another as what they do not have in common is. What is left of a sum by
 //! a power of two is that of the lowest bits of all that it is made of, wrapping around or not. The magnitude of what is surely at least 0 is that, of what is surely at most 0 its opposite. A quotient rounded down, and 1 more where a rest is left, is the quotient rounded up.
+//! A quotient that is cut is the opposite of that of the opposite, which is none of the least integer; so it is by the opposite of a number.
 //!
 //! ## When it is wrong
-//! Division does not undo a product that wrapped around: `(x * 2) / 2` is not `x`. Rounded towards 0, a division is no shift for negative numbers. A
+//! Division does not undo a product that wrapped around: `(x * 2) / 2` is not `x`. Rounded towards 0, a division is no shift for negative numbers. The least integer is its own opposite. A
 //! divisor of 0 raises: only numbers divide here. Indices are no ring: their numbers never wrap.
 
 use rustc_hash::FxHashMap;
@@ -316,6 +317,12 @@ impl Elements {
                     self.integers_of(*b).filter(|(low, _)| *low > 0)?;
                     return self.raw(op, dtype, kids);
                 };
+                if by < -1 && by > i64::MIN {
+                    self.by("quotient-of-opposite");
+                    let by = self.integer(dtype, by.checked_neg()?)?;
+                    let over = self.integer_op(op, dtype, &[*a, by])?;
+                    return self.integer_op(Op::Neg, dtype, &[over]);
+                }
                 if by < 1 {
                     return None;
                 }
@@ -328,6 +335,12 @@ impl Elements {
                     }
                     _ => match self.divided_exactly(dtype, *a, by)? {
                         Some(over) => Some(over),
+                        None if self.is_opposite_of_sum(*a) && self.is_above_least(dtype, *a) => {
+                            self.by("quotient-of-opposite");
+                            let plus = self.integer_op(Op::Neg, dtype, &[*a])?;
+                            let over = self.integer_op(op, dtype, &[plus, *b])?;
+                            self.integer_op(Op::Neg, dtype, &[over])
+                        }
                         None => self.raw(op, dtype, kids),
                     },
                 }
@@ -405,6 +418,16 @@ impl Elements {
             }
             _ => self.raw(op, dtype, kids),
         }
+    }
+
+    /// Whether every product of a sum has a factor below 0.
+    fn is_opposite_of_sum(&self, x: ExprId) -> bool {
+        matches!(self.expr(x).map(|e| &e.form), Some(Form::Poly(all)) if all.iter().all(|(_, factor)| *factor < 0))
+    }
+
+    /// Whether an integer surely is not the least of its dtype, which is its own opposite.
+    fn is_above_least(&mut self, dtype: Dtype, x: ExprId) -> bool {
+        self.integers_of(x).zip(ends(dtype)).is_some_and(|((low, _), (least, _))| low > least)
     }
 
     /// Returns whether an integer surely is at least 0, or at most 0, given its negative too.

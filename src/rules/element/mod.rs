@@ -10,7 +10,7 @@
 //! - `rebuild`: an expression at another index, or where something is known;
 //! - `bounds`: between which integers the data lies; `order`: between which numbers floats lie that are compared; `numbers`: whether they are numbers;
 //! - `lattice`: the greater and the lesser of integers, however they are nested; `pick`: choices that are one of these; `held`: bounds of what becomes an integer;
-//! - `rising`: functions that keep order;
+//! - `rising`: functions that keep order; `scales`: powers of two, and factors that are divided by again;
 //! - `divided`: dimensions that are reduced as one, or as two;
 //! - `equal`: whether two expressions are equal: congruence, then by cases; `bits`: integers bit by bit; `exhaust`: all values of few bits.
 //!
@@ -43,4 +43,5 @@ pub mod places;
 pub mod rebuild;
 pub mod reduce;
 pub mod rising;
+mod scales;
 pub mod sorted;

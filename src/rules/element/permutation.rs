@@ -240,9 +240,11 @@ impl Elements {
             with.push(if own == name { place } else { self.place(Place::Bound(own, *size)) });
         }
         let other = self.moved(body, &Moves { vars: SmallVec::new(), bound: Some((level, with)) })?;
-        let sees = self.below(other).into_iter().any(
-            |id| matches!(self.expr(id).map(|x| &x.form), Some(Form::Load(s, _)) if *s == undoing || *s == source),
-        );
+        // Where both orders are told, what undoes places tells which one stands.
+        let sees = self
+            .below(other)
+            .into_iter()
+            .any(|id| matches!(self.expr(id).map(|x| &x.form), Some(Form::Load(s, _)) if *s == source));
         Some((!sees).then_some(other))
     }
 }

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use crate::rules::element::arena::{Elements, Expr, ExprId, Form, Op};
 use crate::rules::element::index::{IndexId, Place};
+use crate::rules::element::make::width;
 
 /// What stands in place of index variables.
 #[derive(Clone, Debug, Default)]
@@ -91,11 +92,25 @@ impl Elements {
             let made = match (self.truths.get(&id), self.assumed.get(&id)) {
                 (Some(known), _) => self.truth(*known)?,
                 (None, Some(number)) => *number,
-                (None, None) => self.remade(id, &expr, &mut work)?,
+                (None, None) => match self.number_by_truths(id, &expr)? {
+                    Some(number) => number,
+                    None => self.remade(id, &expr, &mut work)?,
+                },
             };
             work.exprs.insert(id, made);
         }
         work.exprs.get(&root).copied()
+    }
+
+    /// The one number that truths leave of an integer of a source.
+    fn number_by_truths(&mut self, id: ExprId, expr: &Expr) -> Option<Option<ExprId>> {
+        if self.truths.is_empty() || !matches!(expr.form, Form::Load(..)) || width(expr.dtype).is_none_or(|w| w < 2) {
+            return Some(None);
+        }
+        match self.integers_of(id) {
+            Some((low, high)) if low == high => self.integer(expr.dtype, low).map(Some),
+            _ => Some(None),
+        }
     }
 
     /// Returns an expression with other ones in the place of some that it is made of, simplified.

@@ -352,7 +352,7 @@ impl Elements {
         self.at_least_zero_expr(most).map(Some)
     }
 
-    /// Whether a truth surely holds at a place of one dimension: where one of its conditions turns, or where it reads what it reads elsewhere.
+    /// Whether a truth surely holds at a place of one dimension: where one of its conditions turns, where one of its numbers is 0, or where it reads what it reads elsewhere.
     fn holds_somewhere(&mut self, level: u32, sizes: &[Dim], body: ExprId) -> Option<bool> {
         let [size] = sizes else { return Some(false) };
         let own = self.place(Place::Bound(level, *size));
@@ -360,7 +360,7 @@ impl Elements {
         let mut places = Vec::new();
         for id in self.below(body) {
             match self.expr(id).map(|x| x.form.clone()) {
-                Some(Form::AtLeastZero(index) | Form::IsZero(index)) => {
+                Some(Form::AtLeastZero(index) | Form::IsZero(index) | Form::Index(index)) => {
                     let sum = self.linear(index).clone();
                     let by = sum.terms.iter().find(|(p, _)| is_own(p)).and_then(|(_, by)| by.fixed());
                     let Some(by @ (1 | -1)) = by else { continue };

@@ -40,12 +40,7 @@ pub(super) fn holds_plainly(
         Arg::Float(v) if operands.is_empty() && !v.is_finite() => {
             !dtypes.is_empty() && dtypes.iter().all(|d| d.is_float())
         }
-        // A whole number is one of integers, too.
-        #[allow(clippy::cast_possible_truncation)]
-        Arg::Float(v) if total == Total::PlainWords && v.fract() == 0.0 && v.abs() < f64::from(1_i32 << 24) => {
-            fits_plainly(&Arg::Int(*v as i64), &dtypes)
-        }
-        number => fits_plainly(number, &dtypes),
+        number => total.fits(number, &dtypes),
     });
     // Words are the type rules' to refuse; a dtype of truth values kernels refuse as they like, unless it is stated that they do not.
     let options = operator.schema.params.iter().zip(&bound.args).all(|(p, a)| {

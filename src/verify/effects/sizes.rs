@@ -30,7 +30,10 @@ pub(super) fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
         return types.len() < 2 || fits_into(f, types.get(1).copied(), types.first().copied());
     }
     let given_sizes = !scalars_of(view, node).is_empty();
-    if operator.facts.any_size && types.is_empty() && matches!(operator.facts.total, Total::Plain | Total::Steps) {
+    if operator.facts.any_size
+        && types.is_empty()
+        && matches!(operator.facts.total, Total::Plain | Total::PlainWords | Total::Steps)
+    {
         return numbers_rise(f, side, operator, bound);
     }
     if operator.facts.joins {
@@ -41,7 +44,7 @@ pub(super) fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
         };
         return dim.is_some_and(|dim| agree_but(f, &types, dim));
     }
-    if operator.facts.any_size && operator.facts.total == Total::Plain && given_sizes {
+    if operator.facts.any_size && matches!(operator.facts.total, Total::Plain | Total::PlainWords) && given_sizes {
         return numbers_rise(f, side, operator, bound);
     }
     if operator.facts.any_size_alone && types.len() == 1 && !given_sizes {

@@ -67,8 +67,7 @@ pub fn judge_edit(
     let touched = Touched::of(before, after, changes, registry);
     let mut findings = Findings::default();
     let sizes = Sizes::new(after.symbols(), before);
-    // Both are one graph, and its targets what any of its calls ever had.
-    let kinds = Kinds::of(&[after], registry);
+    let kinds = Kinds::of(&[before, after], registry);
     let mut f = functional(before, after, registry, options, (sizes, kinds));
     let mut c = Congruence::with_limit(options.budget.pairs);
     judge_order(before, after, registry, options, &mut findings);

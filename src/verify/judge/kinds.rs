@@ -1,6 +1,6 @@
-//! What kinds of calls two graphs have, or ever had: answers that cost the targets, a few, and not the nodes.
+//! What kinds of calls two graphs have, or ever had: answers that cost the targets, a few, and the nodes only where a target may see a NaN.
 
-use crate::graph::View;
+use crate::graph::{Dtype, NodeId, NodeKind, View};
 use crate::ops::{Operator, Registry, SharesWhen, SideEffect};
 
 /// What is so of any call, or of all.
@@ -21,6 +21,18 @@ pub struct Kinds {
     pub goes_on: bool,
 }
 
+/// Whether a call that may depend on the payload of a NaN is given or gives floats: integers seen as others have none.
+fn looks_into_floats(view: &dyn View, registry: &Registry) -> bool {
+    let whole = |n: NodeId| {
+        let dtype = view.ty(n).as_tensor().map(|t| t.dtype).filter(|_| !view.hearsay(n).sizes());
+        dtype.is_some_and(|d| d.is_integer() || d == Dtype::Bool)
+    };
+    view.bodies().flat_map(|b| view.nodes(b)).filter(|n| view.kind(*n) == NodeKind::Call).any(|n| {
+        let sees = registry.get(view.target(n)).is_some_and(|o| o.facts.sees_nan);
+        sees && !(whole(n) && view.operands(n).all(whole))
+    })
+}
+
 impl Kinds {
     /// Looks each target up once.
     pub fn of(views: &[&dyn View], registry: &Registry) -> Self {
@@ -39,6 +51,7 @@ impl Kinds {
             kinds.add(target, operator);
         }
         kinds.goes_on |= kinds.waits && !is_known;
+        kinds.sees_nan = kinds.sees_nan && views.iter().any(|v| looks_into_floats(*v, registry));
         kinds
     }
 
