@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::graph::Dtype;
 use crate::rules::definedness::hides_no_nan;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op, SourceId};
-use crate::rules::element::cast::loses_nothing;
+use crate::rules::element::cast::{keeps_order, loses_nothing};
 use crate::rules::field::normal::Field;
 use crate::rules::rounding::{
     Least, Reach, between, greatest, holds_a_one, is_element_of, least_of_sum, least_share, remember, unit,
@@ -578,6 +578,8 @@ impl Elements {
             }
             (Op::Choose, _) => kid(1).with(kid(2)),
             (Op::Cast, [from]) => match self.dtype(*from) {
+                // There are floats without a sign.
+                _ if !keeps_order(expr.dtype) => ANY,
                 Some(dtype) if dtype.is_float() && loses_nothing(dtype, expr.dtype) => kid(0),
                 // A rounding does not leave 0 for the other side.
                 Some(dtype) if dtype.is_float() => rounded(kid(0)),

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
+use crate::rules::element::cast::keeps_order;
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::width;
 use crate::rules::rounding::interval::Interval;
@@ -228,6 +229,7 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
             Interval::new(a.low.min(b.low), a.high.min(b.high))
         }
         (Op::Choose, _) => Some(kid(1)?.with(kid(2)?)),
+        (Op::Cast, _) if !keeps_order(expr.dtype) => None,
         (Op::Cast, [from]) => kid(0).filter(|_| e.dtype(*from).is_some_and(|d| d.is_float() || width(d).is_some())),
         _ => None,
     }

@@ -73,8 +73,8 @@ pub fn reshaping_in_place(view: &dyn View, registry: &Registry) -> Vec<NodeId> {
                 && targets.contains(&view.target_id(node))
                 && match registry.get(view.target(node)) {
                     Some(known) => known.facts.reshapes || resizes_out(view, registry, &mut symbols, node),
-                    // What nobody described gives what is named `out` the shape that it likes.
-                    None => gives_out(view, node),
+                    // What nobody described gives what it is given by name, to write it, the shape that it likes.
+                    None => is_given_by_name(view, node),
                 }
             {
                 out.push(node);
@@ -84,8 +84,9 @@ pub fn reshaping_in_place(view: &dyn View, registry: &Registry) -> Vec<NodeId> {
     out
 }
 
-fn gives_out(view: &dyn View, node: NodeId) -> bool {
-    view.kwargs(node).iter().any(|(name, arg)| view.texts().text(*name) == "out" && arg.nodes().next().is_some())
+fn is_given_by_name(view: &dyn View, node: NodeId) -> bool {
+    let mut given = view.kwargs(node).iter().flat_map(|(_, arg)| arg.nodes());
+    given.any(|n| !matches!(view.ty(n), ValueType::SymInt(_) | ValueType::Body(_)))
 }
 
 /// Whether a call may give its `out` another shape: PyTorch does where that is not the result's.

@@ -58,7 +58,7 @@ impl Kinds {
     fn add(&mut self, target: &str, operator: Option<&Operator>) {
         let Some(o) = operator else {
             self.is_plain = false;
-            // It may be given an `out`.
+            // It may be given what it writes by name.
             self.reshapes = true;
             return;
         };
