@@ -17,6 +17,7 @@ use crate::rules::table::{Meaning, meaning};
 use crate::term::store::ValueId;
 use crate::term::term::{Form, Side, Term};
 use crate::verify::functional::values::Functional;
+use crate::verify::prove::carried::written_carriers;
 use crate::verify::prove::region::is_made_of_nothing;
 use crate::verify::prove::ways::given;
 
@@ -107,9 +108,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn of(f: &mut Functional<'_>, all: &[Remains]) -> Self {
-        let makers = makers(f, all);
-        let all = &unfollowed(f, all, &makers);
+    fn of(f: &mut Functional<'_>, all: &[Remains], makers: &Makers) -> Self {
         let mut out = Groups::default();
         for (one, group) in all.iter().zip(hang_together(f, all)) {
             let second = f.store.find(one.second);
@@ -125,15 +124,31 @@ impl Groups {
             let ends = ends.into_iter().filter_map(|id| makers.get(&id)).map(|(node, _)| *node);
             out.ends.entry(second).or_default().extend(ends);
         }
+        out.leave_out_single();
         out
     }
+
+    /// Nothing meets another thing of its group where there is none.
+    fn leave_out_single(&mut self) {
+        let mut first: FxHashMap<usize, Made> = FxHashMap::default();
+        let mut several: FxHashSet<usize> = FxHashSet::default();
+        for (group, made) in self.of.values() {
+            if *first.entry(*group).or_insert(*made) != *made {
+                several.insert(*group);
+            }
+        }
+        self.of.retain(|_, (group, _)| several.contains(group));
+    }
 }
+
+/// Which node of the graph as it is gives a value, and which call makes it.
+type Makers = FxHashMap<ValueId, (NodeId, NodeId)>;
 
 /// How many nodes are looked at between a second value and what it ends at.
 const NODES: usize = 1024;
 
 /// Leaves out what second values are made of in the graph as it is, too, and what the first of that was made of.
-fn unfollowed(f: &mut Functional<'_>, all: &[Remains], makers: &FxHashMap<ValueId, (NodeId, NodeId)>) -> Vec<Remains> {
+fn unfollowed(f: &mut Functional<'_>, all: &[Remains], makers: &Makers) -> Vec<Remains> {
     let mut lost_by: FxHashMap<ValueId, &[ValueId]> = FxHashMap::default();
     for one in all {
         lost_by.insert(f.store.find(one.second), &one.lost);
@@ -156,7 +171,7 @@ fn unfollowed(f: &mut Functional<'_>, all: &[Remains], makers: &FxHashMap<ValueI
 }
 
 /// Returns what a second value is made of in the graph as it is, down to what it ends at.
-fn above(f: &mut Functional<'_>, one: &Remains, makers: &FxHashMap<ValueId, (NodeId, NodeId)>) -> FxHashSet<ValueId> {
+fn above(f: &mut Functional<'_>, one: &Remains, makers: &Makers) -> FxHashSet<ValueId> {
     let maker = |f: &mut Functional<'_>, id: ValueId| makers.get(&f.store.find(id)).map(|(node, _)| *node);
     let mut seen: FxHashSet<NodeId> = one.ends.iter().filter_map(|id| maker(f, *id)).collect();
     let Some(second) = maker(f, one.second) else { return FxHashSet::default() };
@@ -187,8 +202,8 @@ fn hang_together(f: &mut Functional<'_>, all: &[Remains]) -> Vec<usize> {
     group
 }
 
-/// Returns which node of the graph as it is gives each value that is looked at, and which call makes it.
-fn makers(f: &mut Functional<'_>, all: &[Remains]) -> FxHashMap<ValueId, (NodeId, NodeId)> {
+/// Returns the makers of all values that are looked at.
+fn makers(f: &mut Functional<'_>, all: &[Remains]) -> Makers {
     let asked = all.iter().flat_map(|one| one.lost.iter().chain(&one.ends).chain([&one.second]));
     let asked: FxHashSet<ValueId> = asked.map(|id| f.store.find(*id)).collect();
     let view = f.view(Side::After);
@@ -210,7 +225,12 @@ pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), Str
     if all.is_empty() {
         return Ok(());
     }
-    let groups = Groups::of(f, all);
+    let makers = makers(f, all);
+    if Groups::of(f, all, &makers).of.is_empty() {
+        return Ok(());
+    }
+    let unfollowed = unfollowed(f, all, &makers);
+    let groups = Groups::of(f, &unfollowed, &makers);
     let view = f.view(Side::After);
     let mut made: FxHashMap<NodeId, FxHashMap<usize, Made>> = FxHashMap::default();
     for node in view.nodes(BodyId::ROOT).filter(|n| !matches!(view.kind(*n), NodeKind::Output)) {
@@ -233,9 +253,18 @@ pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), Str
             // What a call gives together is told apart where it is taken out.
             own.entry(group).and_modify(|one| *one = if *one == of { of } else { Made::Second(node) }).or_insert(of);
         }
-        let counts = !matches!(view.ty(node), ValueType::SymInt(_)) && !is_truth(view.ty(node));
-        if counts && !own.is_empty() {
-            made.insert(node, own);
+        if own.is_empty() || matches!(view.ty(node), ValueType::SymInt(_)) || is_truth(view.ty(node)) {
+            continue;
+        }
+        // What is written may be read by any name.
+        for carrier in written_carriers(f, Side::After, node)?.into_iter().chain([node]) {
+            let of_it = made.entry(carrier).or_default();
+            for (group, of) in &own {
+                of_it
+                    .entry(*group)
+                    .and_modify(|one| *one = if one == of { *of } else { Made::Second(node) })
+                    .or_insert(*of);
+            }
         }
     }
     Ok(())
