@@ -36,9 +36,14 @@ pub fn remains(f: &mut Functional<'_>, terms: &FxHashMap<ValueId, Term>, [a, b]:
     let root = f.store.find(a);
     let mut lost = Vec::new();
     let [(within, mut ends), (others, more)] = [a, b].map(|id| below(f, terms, id));
-    let others: FxHashSet<ValueId> = others.into_iter().collect();
+    // Several results are each rounded on their own.
+    let items = terms.values().filter(|term| matches!(*term.form, Form::Item(_)));
+    let several: Vec<ValueId> = items.flat_map(|term| term.children.iter().copied()).collect();
+    let mut others: FxHashSet<ValueId> = others.into_iter().collect();
+    others.extend(several.into_iter().map(|id| f.store.find(id)));
     for id in within {
-        let Some(term) = terms.get(&id).filter(|_| id != root && !others.contains(&id)) else { continue };
+        let is_lost = |term: &&Term| id != root && !others.contains(&id) && !term.children.is_empty();
+        let Some(term) = terms.get(&id).filter(is_lost) else { continue };
         let is_float = dtype(f, id).is_none_or(|dtype| dtype.is_float() || dtype.is_complex());
         if is_float && !matches!(*term.form, Form::Of(..)) && !moves(f, term) && !is_made_of_nothing(f, id) {
             lost.push(id);
