@@ -4,6 +4,7 @@
 //! Where a call says at which places along a dimension the elements that it gives stand, the elements at these places are those. The greatest of
 //! integers, and of floats over the reals, is the one that stands where the greatest does. Where what is looked for belongs in a row that surely rises (of numbers that are known, of sums of
 //! integers that are not negative up to each place) is how many of the row are less, or at most as large. Of what is 1 at one place and 0 at the others that place is where the greatest stands.
+//! The greatest stands where it stands in a dtype that holds each of its numbers.
 //! Over the reals the one in the middle of few is told by the greater and the lesser of them.
 //!
 //! ## When it is wrong
@@ -366,6 +367,8 @@ impl Speaker<'_> {
             _ => (fold, x.expr),
         };
         let expr = self.e.without_exact_factors(expr);
+        let expr = self.e.without_wider(expr);
+        let x = Array { dtype: self.e.dtype(expr)?, ..x };
         if let (Fold::Most, Token::Int(along)) = (fold, &dim)
             && let Some(place) = self.only_place(&x, usize::try_from(*along).ok()?)?
         {

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
-use crate::rules::element::cast::keeps_order;
+use crate::rules::element::cast::{keeps_order, loses_nothing};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::table::{Real, real};
@@ -54,6 +54,20 @@ impl Elements {
             _ => return root,
         };
         if low.abs().max(high.abs()) * by <= most { at } else { root }
+    }
+
+    /// Returns a number without conversions to dtypes that hold it: no two numbers become one, and none changes its place among others.
+    pub(in crate::rules) fn without_wider(&self, root: ExprId) -> ExprId {
+        let mut at = root;
+        while let Some((Op::Cast, [inner])) = self.op_of(at) {
+            let held = self.dtype(*inner).zip(self.dtype(at));
+            let keeps = |d: Dtype| d.is_integer() || keeps_order(d);
+            if !held.is_some_and(|(from, to)| keeps(from) && keeps(to) && loses_nothing(from, to)) {
+                break;
+            }
+            at = *inner;
+        }
+        at
     }
 
     /// Takes off what rises or falls with the one child that depends on the place along a dimension.
