@@ -116,6 +116,12 @@ impl<'r> Memory<'r> {
         }
     }
 
+    /// Returns the node that took the same item, in memory of its own, out of the same call before.
+    pub(super) fn taken_before(&self, node: NodeId) -> Option<NodeId> {
+        let place = analysis::place_of(&self.graph, node);
+        self.items.get(&place).copied().filter(|first| place.node != node && *first != node)
+    }
+
     /// How a value is a view of the first operand of the call that makes it.
     fn seen(&self, node: NodeId, place: Place, shares: Shares) -> Option<Seen> {
         let first = self.graph.args(place.node).first()?.as_node()?;

@@ -122,6 +122,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_taken_out_of_a_call_once_more_holds_what_was_written_to_it() {
+        assert_means_the_same(
+            "m = torch.ops.aten._foreach_maximum.ScalarList([x], [-1.25])
+             a = m[0]
+             f = torch.ops.aten.fix_.default(a)
+             b = m[0]
+             return (b, f, x)",
+        );
+    }
+
+    #[test]
     fn a_write_through_views_is_seen_by_all_that_read_the_memory_later() {
         assert_means_the_same(
             "c = torch.ops.aten.clone.default(x)

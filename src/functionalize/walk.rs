@@ -52,6 +52,13 @@ impl Walk<'_> {
                     return Ok(first);
                 }
             }
+            // What is taken out of a call once more may have been written since.
+            if let Some(first) = m.taken_before(node) {
+                let next = m.graph.next(node);
+                m.given.insert(m.graph.name(node).into(), m.graph.name(first).into());
+                replace(&mut m.graph, node, &[Arg::Node(first)]);
+                return Ok(next);
+            }
             m.lay(node);
             m.refresh(node)?;
             return Ok(m.graph.next(node));

@@ -81,7 +81,9 @@ fn equal_at(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId, 
 fn by_sweep(f: &mut Functional<'_>, c: &mut Congruence, a: ValueId, b: ValueId) -> bool {
     let (mut shown, budget) = (false, f.budget);
     // Little work for each: what is near is found, and what is below it is common by then.
-    f.budget.region = SWEPT_TERMS;
+    if !c.inner_first {
+        f.budget.region = SWEPT_TERMS;
+    }
     f.budget.work = SWEPT_WORK;
     let pairs = sweep::pairs(f, a, b);
     for (x, y) in pairs {
