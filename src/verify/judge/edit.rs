@@ -75,7 +75,8 @@ pub fn judge_edit(
         true => crate::verify::judge::reach::judge_local(&mut f, &mut c, touched, &mut findings),
         false => judge_whole(&mut f, &mut c, &mut Replay::Search, &mut findings),
     }
-    finish(findings, &mut f, &c, options, start)
+    let apart = are_told_apart(&mut f, &c);
+    finish((findings, apart), &mut f, &c, options, start)
 }
 
 /// Judges two graphs that have nothing but their inputs in common. Types must be settled and symbols shared.
@@ -99,12 +100,14 @@ pub(in crate::verify) fn judge_graphs(
         (f, c, findings)
     };
     let (mut f, c, found) = judged(proof, false, findings.clone());
-    if are_told_apart(&mut f, &c).is_ok() || !proof.forget() {
-        return finish(found, &mut f, &c, options, start);
+    let apart = are_told_apart(&mut f, &c);
+    if apart.is_ok() || !proof.forget() {
+        return finish((found, apart), &mut f, &c, options, start);
     }
     // What was shown far out is shown of less where what is further in was shown before.
     let (mut f, c, found) = judged(proof, true, findings);
-    finish(found, &mut f, &c, options, start)
+    let apart = are_told_apart(&mut f, &c);
+    finish((found, apart), &mut f, &c, options, start)
 }
 
 /// Returns the first node at which values of one graph that are equal over the reals only are not told apart.
@@ -176,8 +179,9 @@ pub(in crate::verify) fn functional<'a>(
     }
 }
 
+/// Returns the verdict on what was found, and on whether values that are equal over the reals only are told apart.
 fn finish(
-    mut findings: Findings,
+    (mut findings, apart): (Findings, Result<(), String>),
     f: &mut Functional<'_>,
     c: &Congruence,
     options: &JudgeOptions,
@@ -197,7 +201,7 @@ fn finish(
         let reason = format!("values are equal over the reals only, and to `{node}` they are more than real numbers");
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
     }
-    if let Err(node) = are_told_apart(f, c) {
+    if let Err(node) = apart {
         let reason =
             format!("values of one graph are equal over the reals only, and at `{node}` they are not told apart");
         findings.push(Problem::unknown(Question::Values, reason).at([node]));
