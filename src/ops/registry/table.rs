@@ -137,6 +137,14 @@ mod tests {
     }
 
     #[test]
+    fn what_aliases_sometimes_is_marked_by_the_schema() {
+        for text in TABLES.iter().flat_map(|t| t.lines()) {
+            let Some((schema, marks)) = line(text).unwrap() else { continue };
+            assert!(!marks.may_alias || schema.returns.iter().any(|r| r.ty.alias.is_some()), "{schema}");
+        }
+    }
+
+    #[test]
     fn an_unknown_mark_is_named() {
         let error = line("aten::f(Tensor self) -> Tensor  #random #fast").unwrap_err();
         assert_eq!(error, TableError::Mark { mark: "fast".into() });

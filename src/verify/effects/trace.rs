@@ -26,10 +26,7 @@ pub fn effect_of(view: &dyn View, registry: &Registry, beside: &Beside, node: No
         return None;
     }
     let Known::As(operator, bound) = Known::of(view, registry, node) else { return Some(Effect::Ordered) };
-    if call::draws(operator, &bound)
-        || wraps_effect(view, registry, node)
-        || beside.touches(view, registry, node, operator)
-    {
+    if call::draws(operator, &bound) || wraps_effect(view, registry, node) || beside.touches(view, node, operator) {
         return Some(Effect::Ordered);
     }
     match operator.effects.side {

@@ -148,14 +148,18 @@ pub(in crate::verify) fn functional<'a>(
     options: &'a JudgeOptions,
     (sizes, kinds): (Sizes<'a>, Kinds),
 ) -> Functional<'a> {
-    let graphs = |view: &'a dyn View| Graphs {
-        view,
-        storages: Storages::new(view, registry, &options.may_alias),
-        events: None,
-        inputs: FxHashMap::default(),
-        unset: None,
-        beside: Beside::of(view, registry, &kinds),
-        known_to_opaque: None,
+    let graphs = |view: &'a dyn View| {
+        let mut storages = Storages::new(view, registry, &options.may_alias);
+        let beside = Beside::of(view, registry, &kinds, &mut storages);
+        Graphs {
+            view,
+            storages,
+            events: None,
+            inputs: FxHashMap::default(),
+            unset: None,
+            beside,
+            known_to_opaque: None,
+        }
     };
     let (before, after) = (graphs(before), graphs(after));
     Functional {
