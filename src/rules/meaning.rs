@@ -42,6 +42,8 @@ pub enum Meant {
     Many(Vec<Meant>),
     /// An integer that inputs settle.
     Size(Dim),
+    /// A float that is computed of such.
+    Number(crate::sym::ExprId),
     /// One of several results, of which nothing can be said.
     Unsaid,
 }
@@ -113,6 +115,14 @@ impl<'c, 'b> Said<'c, 'b> {
                 Meant::Size(d) => Some(*d),
                 _ => None,
             },
+            _ => None,
+        }
+    }
+
+    /// Returns the float over sizes that an argument is.
+    pub(super) fn number(&self, arg: &Arg) -> Option<crate::sym::ExprId> {
+        match self.values.get(&arg.as_node()?)? {
+            Meant::Number(v) => Some(*v),
             _ => None,
         }
     }
@@ -204,6 +214,9 @@ impl<'r> Speaker<'r> {
         }
         if let ValueType::SymInt(d) = ty {
             return self.e.are_settled(&[d]).then_some(Meant::Size(d));
+        }
+        if let ValueType::SymFloat(v) = ty {
+            return Some(Meant::Number(v));
         }
         let types = match &ty {
             ValueType::Many(all) => Some(&**all),
@@ -495,7 +508,7 @@ impl<'r> Speaker<'r> {
                                 out.extend([Token::Other("both parts".into()), Token::Child, Token::Child]);
                                 kids.extend(parts.iter().cloned());
                             }
-                            Meant::Unsaid => return None,
+                            Meant::Number(_) | Meant::Unsaid => return None,
                             Meant::Size(Dim::Fixed(v)) => out.push(Token::Int(*v)),
                             Meant::Size(d) => out.push(Token::Dim(*d)),
                             Meant::Many(all) => {

@@ -7,7 +7,7 @@
 //!
 //! - `fingerprint`: elements computed at every place over fields that are drawn: what rests on it is checked, not proved;
 //! - `catalog`: their names and texts;
-//! - `field`: equality over the reals; `definedness`: what NaN does; `rounding`: bounds on boxes of inputs; `real_sums`, `contract`: sums of floats.
+//! - `field`: equality over the reals; `definedness`: what NaN does; `rounding`: bounds on boxes of inputs; `real_sums`, `contract`: sums of floats; `pooling`: windows.
 //!
 //! A file of rules says what it says and when it is wrong. What `element` shows holds bit by bit ([`Level::Exact`]); equality over the reals
 //! ([`Level::Real`]) takes all of `field`, `definedness` and `rounding`. `tests/it/rule_admission.rs` runs random instances of both sides.
@@ -25,8 +25,10 @@ pub mod meaning;
 mod movement;
 mod ordered;
 mod pointwise;
+mod pooling;
 mod real_sums;
 pub mod rounding;
+mod scalars;
 pub mod table;
 mod writes;
 

@@ -21,6 +21,9 @@ use crate::rules::table::{Meaning, Real, target};
 use crate::sym::Dim;
 use crate::term::term::Token;
 
+/// How many operations on sizes may stand in one another.
+const OPERATIONS: usize = 8;
+
 fn is_narrow(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::F16 | Dtype::Bf16)
 }
@@ -104,7 +107,7 @@ impl Speaker<'_> {
             Meaning::Variance if self.over_reals => self.varied(c),
             Meaning::Convolution if self.over_reals => self.convolved(c),
             Meaning::Contraction if self.over_reals || width(to).is_some_and(|w| w > 1) => self.contracted(c),
-            Meaning::Pooling if self.over_reals => self.pooled(c),
+            Meaning::Pooling(rank) if self.over_reals => self.pooled(c, rank),
             Meaning::Bags if self.over_reals && c.item == Some(0) => self.summed_in_bags(c),
             Meaning::Bags => None,
             Meaning::Running if self.over_reals || width(to).is_some() => self.running(c),
@@ -114,9 +117,11 @@ impl Speaker<'_> {
             }
             Meaning::Median if self.over_reals && to.is_float() && c.item == Some(0) => self.median_of_few(c),
             Meaning::RunningProduct | Meaning::RunningExtreme(_) | Meaning::Median => None,
-            Meaning::Variance | Meaning::Convolution | Meaning::Contraction | Meaning::Pooling | Meaning::Running => {
-                None
-            }
+            Meaning::Variance
+            | Meaning::Convolution
+            | Meaning::Contraction
+            | Meaning::Pooling(_)
+            | Meaning::Running => None,
             Meaning::Power => match c.arg(1) {
                 Arg::Int(n @ 0..=8) if width(to).is_some_and(|w| w > 1) && c.array(0)?.dtype == to => {
                     // Integers are multiplied, wrapping around, in any order.
@@ -350,6 +355,10 @@ impl Speaker<'_> {
                 let fits = crate::rules::element::make::wrapped(dtype, *v) == Some(*v);
                 // `full` of a bool takes any number; else a number that does not fit raises or wraps by kernel.
                 (fits || dtype == Dtype::Bool).then(|| self.e.integer(dtype, *v))?
+            }
+            Arg::Node(_) if let Some(number) = c.number(arg) => {
+                let plain = self.over_reals && matches!(dtype, Dtype::F32 | Dtype::F64);
+                plain.then(|| self.number_over_sizes(number, dtype, OPERATIONS))?
             }
             Arg::Node(_) => {
                 let size = c.dim(arg)?;

@@ -2,7 +2,7 @@
 //!
 //! ## What it says
 //! A variance is the mean of the squares of differences from the mean; a convolution sums products over channels of a group and over a window,
-//! and what lies beside the input is 0. Windows that adapt to a size that does not divide begin at a quotient rounded down, and end at one rounded up.
+//! and what lies beside the input is 0.
 //!
 //! ## When it is wrong
 //! Bit by bit: the order in which a kernel sums is its own. Narrow floats are summed as f32; that they are is each operator's definition.
@@ -10,16 +10,13 @@
 use smallvec::SmallVec;
 
 use crate::graph::{Arg, Dtype};
-use crate::rules::element::arena::{ExprId, Fold, Form, Op};
+use crate::rules::element::arena::{ExprId, Fold, Op};
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::{ends, width};
 use crate::rules::meaning::{Array, Said, Speaker};
 use crate::rules::pointwise::is_plain;
-use crate::rules::table::{Real, real};
 use crate::sym::Dim;
 
-/// How many places a dimension may have that is cut into windows of different sizes.
-const WIDEST: i64 = 1 << 12;
 /// How many factors a product may have.
 const FACTORS: i64 = 8;
 
@@ -134,7 +131,7 @@ impl Speaker<'_> {
     }
 
     /// A size as a float.
-    fn number_of(&mut self, to: Dtype, size: Dim) -> Option<ExprId> {
+    pub(super) fn number_of(&mut self, to: Dtype, size: Dim) -> Option<ExprId> {
         let at = self.e.at(size);
         let number = self.e.index_value(Dtype::I64, at)?;
         self.e.op(Op::Cast, to, &[number])
@@ -305,165 +302,6 @@ impl Speaker<'_> {
         Some(sum)
     }
 
-    /// Returns the sizes of windows side by side that make up the last two dimensions.
-    fn even_windows(&self, c: &Said<'_, '_>) -> Option<Vec<i64>> {
-        let (from, to) = (&c.array(0)?.sizes, &c.result.sizes);
-        let ahead = from.len().checked_sub(2)?;
-        let each = from.iter().zip(to).skip(ahead).map(|(old, new)| {
-            let (old, new) = (old.fixed()?, new.fixed()?);
-            (new > 0 && old.checked_rem(new)? == 0).then(|| old.checked_div(new))?
-        });
-        each.collect()
-    }
-
-    /// Whether windows that adapt to the size of the result are not all alike.
-    fn is_uneven(&self, c: &Said<'_, '_>) -> bool {
-        c.named("kernel_size").is_none() && self.even_windows(c).is_none()
-    }
-
-    /// What is taken over windows of different sizes: each begins at a quotient rounded down, and ends at one rounded up. Returns the element of a window,
-    /// `beside` where the window is shorter than the longest, the level and the sizes of that one, and how many elements each window has.
-    fn in_uneven_windows(
-        &mut self,
-        c: &Said<'_, '_>,
-        x: &Array,
-        beside: ExprId,
-    ) -> Option<(ExprId, Vec<Dim>, Vec<IndexId>)> {
-        let ahead = x.sizes.len().checked_sub(2)?;
-        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
-        let vars = self.vars(&c.result.sizes);
-        let mut at: SmallVec<[IndexId; 4]> = vars.iter().take(ahead).copied().collect();
-        let (mut sizes, mut inside, mut counts) = (Vec::new(), Vec::new(), Vec::new());
-        for dim in ahead..x.sizes.len() {
-            let (from, to) = (x.sizes.get(dim)?.fixed()?, c.result.sizes.get(dim)?.fixed()?);
-            if from < 1 || to < 1 || from > WIDEST || to > WIDEST {
-                return None;
-            }
-            let length = |k: i64| {
-                let end = k.checked_add(1)?.checked_mul(from)?.checked_add(to)?.checked_sub(1)?.checked_div(to)?;
-                end.checked_sub(k.checked_mul(from)?.checked_div(to)?)
-            };
-            let longest = (0..to).filter_map(length).max()?;
-            let name = level.checked_add(u32::try_from(sizes.len()).ok()?)?;
-            sizes.push(Dim::Fixed(longest));
-            let bound = self.e.place(Place::Bound(name, Dim::Fixed(longest)));
-            let var = *vars.get(dim)?;
-            let begin = self.e.scale(var, Dim::Fixed(from))?;
-            let end = self.e.shift(begin, Dim::Fixed(from.checked_add(to)?.checked_sub(1)?))?;
-            let (begin, end) = (self.e.quotient(begin, Dim::Fixed(to))?, self.e.quotient(end, Dim::Fixed(to))?);
-            let place = self.e.sum(begin, bound)?;
-            let left = self.e.difference(end, place)?;
-            inside.push(self.e.shift(left, Dim::Fixed(-1))?);
-            counts.push(self.e.difference(end, begin)?);
-            at.push(place);
-        }
-        let mut element = self.within(&inside.clone(), |s| s.at(x, at))?;
-        for fact in inside {
-            let holds = self.e.at_least_zero_expr(fact)?;
-            element = self.e.op(Op::Choose, x.dtype, &[holds, element, beside])?;
-        }
-        Some((element, sizes, counts))
-    }
-
-    /// The mean over windows of different sizes.
-    fn pooled_unevenly(&mut self, c: &Said<'_, '_>, x: &Array, wide: Dtype) -> Option<ExprId> {
-        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
-        let zero = self.e.rounded(wide, 0.0)?;
-        let (element, sizes, counts) = self.in_uneven_windows(c, x, zero)?;
-        let mut mean = self.e.reduced(Fold::Sum, level, &sizes, element)?;
-        for count in counts {
-            let count = self.e.index_value(Dtype::I64, count)?;
-            let count = self.e.op(Op::Cast, wide, &[count])?;
-            mean = self.e.op(Op::Div, wide, &[mean, count])?;
-        }
-        Some(mean)
-    }
-
-    /// The greatest over a window, beside which -inf stands.
-    pub(super) fn greatest_in_window(&mut self, c: &Said<'_, '_>, rank: usize) -> Option<ExprId> {
-        let x = c.array(0)?.clone();
-        // What keeps order may come after: a window holds an element.
-        let bound = self.e.expr(x.expr).cloned().and_then(|expr| {
-            let inner = *expr.kids.first()?;
-            let relu = matches!(&expr.form, Form::Named(target, _) if real(target) == Some(Real::Relu));
-            let number = expr.kids.get(1).is_some_and(|k| self.e.float(*k).is_some_and(|v| !v.is_nan()));
-            let bounds = matches!(expr.form, Form::Op(Op::AtLeast | Op::AtMost | Op::Max | Op::Min)) && number;
-            (relu || bounds && self.e.float(inner).is_none()).then_some((expr, inner))
-        });
-        let Some((expr, inner)) = bound else { return self.windowed(c, &x, rank) };
-        let most = self.windowed(c, &Array { expr: inner, ..x }, rank)?;
-        let kids: SmallVec<[ExprId; 3]> = expr.kids.iter().map(|k| if *k == inner { most } else { *k }).collect();
-        self.e.again(&expr, &kids)
-    }
-
-    fn windowed(&mut self, c: &Said<'_, '_>, x: &Array, rank: usize) -> Option<ExprId> {
-        let numbers = |a: &Arg| -> Option<Vec<i64>> {
-            a.items()?.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect()
-        };
-        let list = |a: &Arg| -> Option<Vec<i64>> {
-            match (a, numbers(a)) {
-                (Arg::Int(one), _) => Some(vec![*one; rank]),
-                (_, Some(all)) if all.len() == 1 => Some(vec![*all.first()?; rank]),
-                (_, all) => all,
-            }
-        };
-        let adaptive = c.named("kernel_size").is_none();
-        if self.is_uneven(c) {
-            if rank != 2 || x.dtype != c.result.dtype || !x.dtype.is_float() {
-                return None;
-            }
-            let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
-            let least = self.e.rounded(x.dtype, f64::NEG_INFINITY)?;
-            let (element, sizes, _) = self.in_uneven_windows(c, x, least)?;
-            return self.e.reduced(Fold::Most, level, &sizes, element);
-        }
-        let kernel = if adaptive { self.even_windows(c)? } else { list(c.arg(1))? };
-        let given = |name: &str| c.named(name).and_then(list).filter(|l| !l.is_empty());
-        let stride = Some(c.arg(2)).filter(|_| !adaptive).and_then(list).filter(|l| !l.is_empty());
-        let strides = stride.unwrap_or_else(|| kernel.clone());
-        let (pads, steps) = match adaptive {
-            true => (vec![0; rank], vec![1; rank]),
-            false => (given("padding")?, given("dilation")?),
-        };
-        let fits = [&kernel, &strides, &pads, &steps].iter().all(|l| l.len() == rank) && x.dtype == c.result.dtype;
-        if c.named("ceil_mode").is_some_and(|a| *a != Arg::Bool(false)) {
-            return None;
-        }
-        if !fits || !x.dtype.is_float() || pads.iter().any(|p| *p < 0) || kernel.iter().any(|n| *n < 1) {
-            return None;
-        }
-        let ahead = x.sizes.len().checked_sub(rank)?;
-        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
-        let vars = self.vars(&c.result.sizes);
-        let mut at: SmallVec<[IndexId; 4]> = vars.iter().take(ahead).copied().collect();
-        let (mut sizes, mut inside) = (Vec::new(), Vec::new());
-        for (k, dim) in (ahead..x.sizes.len()).enumerate() {
-            let count = Dim::Fixed(*kernel.get(k)?);
-            let name = level.checked_add(u32::try_from(sizes.len()).ok()?)?;
-            let bound = self.e.place(Place::Bound(name, count));
-            sizes.push(count);
-            let begin = self.e.scale(*vars.get(dim)?, Dim::Fixed(*strides.get(k)?))?;
-            let step = self.e.scale(bound, Dim::Fixed(*steps.get(k)?))?;
-            let place = self.e.sum(begin, step)?;
-            let pad = *pads.get(k)?;
-            let place = self.e.shift(place, Dim::Fixed(pad.checked_neg()?))?;
-            if pad > 0 {
-                let left = self.e.scale(place, Dim::Fixed(-1))?;
-                let last = self.e.plus(*x.sizes.get(dim)?, Dim::Fixed(-1))?;
-                // The last dimension first, as padding has it.
-                inside.splice(0..0, [place, self.e.shift(left, last)?]);
-            }
-            at.push(place);
-        }
-        let least = self.e.rounded(x.dtype, f64::NEG_INFINITY)?;
-        let mut element = self.within(&inside.clone(), |s| s.at(x, at))?;
-        for fact in inside {
-            let holds = self.e.at_least_zero_expr(fact)?;
-            element = self.e.op(Op::Choose, x.dtype, &[holds, element, least])?;
-        }
-        self.e.reduced(Fold::Most, level, &sizes, element)
-    }
-
     /// The sum of the elements of a dimension up to this one.
     pub(super) fn running(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
         let mut x = c.array(0)?.clone();
@@ -577,91 +415,5 @@ impl Speaker<'_> {
         let reached = self.e.at_least_zero_expr(reached)?;
         let element = self.e.op(Op::Choose, x.dtype, &[reached, element, least])?;
         self.e.reduced(fold, level, &[size], element)
-    }
-
-    /// The mean over a window; what lies beside counts as 0.
-    pub(super) fn pooled(&mut self, c: &Said<'_, '_>) -> Option<ExprId> {
-        let x = c.array(0)?.clone();
-        let to = c.result.dtype;
-        let wide = if matches!(to, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { to };
-        let pair = |a: &Arg| -> Option<Vec<i64>> {
-            if let Arg::Int(one) = a {
-                return Some(vec![*one, *one]);
-            }
-            let all: Vec<i64> =
-                a.items()?.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect::<Option<_>>()?;
-            Some(if let [one] = all.as_slice() { vec![*one, *one] } else { all })
-        };
-        let adaptive = c.named("kernel_size").is_none();
-        if self.is_uneven(c) {
-            if x.dtype != to || !to.is_float() {
-                return None;
-            }
-            let expr = self.e.op(Op::Cast, wide, &[x.expr])?;
-            let mean = self.pooled_unevenly(c, &Array { dtype: wide, expr, ..x }, wide)?;
-            return self.e.op(Op::Cast, to, &[mean]);
-        }
-        let (kernel, pads) = match adaptive {
-            true => (self.even_windows(c)?, vec![0, 0]),
-            false => (pair(c.arg(1))?, pair(c.arg(3))?),
-        };
-        let strides = Some(c.arg(2))
-            .filter(|_| !adaptive)
-            .and_then(pair)
-            .filter(|s| !s.is_empty())
-            .unwrap_or_else(|| kernel.clone());
-        let divisor = match c.named("divisor_override") {
-            None | Some(Arg::None) => None,
-            Some(Arg::Int(n)) if *n > 0 => Some(*n),
-            Some(_) => return None,
-        };
-        if c.named("ceil_mode").is_some_and(|a| *a != Arg::Bool(false)) {
-            return None;
-        }
-        let padded = pads.iter().any(|p| *p != 0);
-        let fits = [&kernel, &pads, &strides].iter().all(|l| l.len() == 2) && x.dtype == to && to.is_float();
-        if !fits || padded && c.named("count_include_pad") != Some(&Arg::Bool(true)) || kernel.iter().any(|n| *n < 1) {
-            return None;
-        }
-        let ahead = x.sizes.len().checked_sub(2)?;
-        let level = self.e.highest_level(x.expr).map_or(0, |l| l.saturating_add(1));
-        let vars = self.vars(&c.result.sizes);
-        let mut at: SmallVec<[IndexId; 4]> = vars.iter().take(ahead).copied().collect();
-        let (mut sizes, mut inside) = (Vec::new(), Vec::new());
-        for (k, dim) in (ahead..x.sizes.len()).enumerate() {
-            let bound = match *kernel.get(k)? {
-                1 => self.e.at(Dim::Fixed(0)),
-                n => {
-                    let name = level.checked_add(u32::try_from(sizes.len()).ok()?)?;
-                    sizes.push(Dim::Fixed(n));
-                    self.e.place(Place::Bound(name, Dim::Fixed(n)))
-                }
-            };
-            let begin = self.e.scale(*vars.get(dim)?, Dim::Fixed(*strides.get(k)?))?;
-            let place = self.e.sum(begin, bound)?;
-            let place = self.e.shift(place, Dim::Fixed(pads.get(k)?.checked_neg()?))?;
-            if *pads.get(k)? > 0 {
-                let left = self.e.scale(place, Dim::Fixed(-1))?;
-                let last = self.e.plus(*x.sizes.get(dim)?, Dim::Fixed(-1))?;
-                inside.splice(0..0, [place, self.e.shift(left, last)?]);
-            }
-            at.push(place);
-        }
-        let expr = self.e.op(Op::Cast, wide, &[x.expr])?;
-        let x = Array { dtype: wide, expr, ..x };
-        let zero = self.e.rounded(wide, 0.0)?;
-        let mut element = self.within(&inside.clone(), |s| s.at(&x, at))?;
-        for fact in inside {
-            let holds = self.e.at_least_zero_expr(fact)?;
-            element = self.e.op(Op::Choose, wide, &[holds, element, zero])?;
-        }
-        let sum = self.e.reduced(Fold::Sum, level, &sizes, element)?;
-        let count = match divisor {
-            Some(n) => Dim::Fixed(n),
-            None => self.e.product(&kernel.iter().map(|n| Dim::Fixed(*n)).collect::<Vec<_>>())?,
-        };
-        let count = self.number_of(wide, count)?;
-        let mean = self.e.op(Op::Div, wide, &[sum, count])?;
-        self.e.op(Op::Cast, to, &[mean])
     }
 }

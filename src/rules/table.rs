@@ -65,7 +65,7 @@ pub enum Meaning {
     /// The one in the middle of a dimension, of few over the reals, and where it stands.
     Median,
     /// The mean over a window, over the reals.
-    Pooling,
+    Pooling(usize),
     /// Products summed over labels, over the reals.
     Contraction,
     /// A diagonal of zeros but for the operand.
@@ -242,7 +242,8 @@ const TABLE: &[(Meaning, &[&str])] = &[
     (RunningExtreme(Fold::Most), &["aten.cummax.default"]),
     (RunningExtreme(Fold::Least), &["aten.cummin.default"]),
     (Median, &["aten.median.dim"]),
-    (Pooling, &["aten.avg_pool2d.default", "aten._adaptive_avg_pool2d.default"]),
+    (Pooling(2), &["aten.avg_pool2d.default", "aten._adaptive_avg_pool2d.default"]),
+    (Pooling(3), &["aten.avg_pool3d.default"]),
     (Contraction, &["aten.einsum.default"]),
     (Diagonal, &["aten.diag_embed.default"]),
     (Power, &["aten.pow.Tensor_Scalar"]),

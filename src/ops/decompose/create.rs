@@ -19,6 +19,7 @@ pub(super) const TABLE: &[Line] = &[
     (Exact, eye, &["aten.eye.default", "aten.eye.m"]),
     (Exact, to, &["aten.to.dtype", "aten.to.device", "aten.to.dtype_layout"]),
     (Exact, to_other, &["aten.to.other", "aten.type_as.default"]),
+    (Real, linspace, &["aten.linspace.default"]),
     (Real, logspace, &["aten.logspace.default"]),
 ];
 
@@ -103,6 +104,18 @@ fn to_other(b: &Builder<'_>) -> Made {
     let same_device = x.ty().map(|t| t.device.clone()) == other.ty().map(|t| t.device.clone());
     b.only(same_device, "another device")?;
     done![b.op("to.dtype", args![x, other.dtype()])]
+}
+
+/// As many steps of one length.
+fn linspace(b: &Builder<'_>) -> Made {
+    let own = b.own_tensor()?;
+    b.only(matches!(own.dtype, Dtype::F32 | Dtype::F64), "a dtype that does not count so far")?;
+    let (start, end, steps) = (b.float(0)?, b.float(1)?, b.int(2)?);
+    let device = Arg::Device(own.device.clone());
+    #[allow(clippy::cast_precision_loss)]
+    let step = if steps > 1 { (end - start) / (steps as f64 - 1.0) } else { 0.0 };
+    let place = b.op("arange.default", args![steps; dtype = own.dtype, device = device]);
+    done![place * step + start]
 }
 
 fn logspace(b: &Builder<'_>) -> Made {

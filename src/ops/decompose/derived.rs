@@ -7,7 +7,6 @@
 use super::builder::{Actual, Builder, Made, args};
 use super::value::T;
 use crate::graph::Arg;
-use crate::ops::error::CallFault;
 use crate::ops::facts::effects::Sharing;
 use crate::ops::registry::Registry;
 use crate::ops::registry::operator::Operator;
@@ -26,6 +25,16 @@ pub enum Derived<'r> {
     /// Its functional form, then `copy_` into each tensor of the first list.
     EachInPlace(&'r Operator),
 }
+
+/// Operators on lists whose operator on elements has another name, or more parameters.
+const SAID: &[(&str, &[&str], &str)] = &[
+    ("addcdiv", &["Scalar", "ScalarList"], "aten.addcdiv.default"),
+    ("addcmul", &["Scalar", "ScalarList"], "aten.addcmul.default"),
+    ("lerp", &["List"], "aten.lerp.Tensor"),
+    ("lerp", &["Scalar", "ScalarList"], "aten.lerp.Scalar"),
+    ("maximum", &["Scalar", "ScalarList"], "aten.clamp_min.default"),
+    ("minimum", &["Scalar", "ScalarList"], "aten.clamp_max.default"),
+];
 
 /// Names whose functional form changes no values but shape or storage, or is this very copy.
 const NOT_BY_COPY: &[&str] = &["copy_", "resize_", "resize_as_", "set_", "detach_"];
@@ -85,8 +94,9 @@ fn is_fresh(o: &Operator) -> bool {
 }
 
 fn each<'r>(registry: &'r Registry, operator: &Operator, name: &str, overload: &str) -> Option<Derived<'r>> {
-    if matches!((name, overload), ("addcdiv" | "addcmul", "Scalar")) {
-        return registry.get(&format!("aten.{name}.default")).filter(|o| is_fresh(o)).map(Derived::Each);
+    let said = SAID.iter().find(|(one, all, _)| *one == name && all.contains(&overload));
+    if let Some((_, _, target)) = said {
+        return registry.get(target).filter(|o| is_fresh(o)).map(Derived::Each);
     }
     if name.ends_with('_')
         || operator.schema.returns.len() != 1
@@ -174,28 +184,24 @@ fn overlaps(t: T<'_>) -> bool {
 
 fn on_each(b: &Builder<'_>, o: &Operator) -> Made {
     let firsts = b.ts(0)?;
-    if let Some(value) = b.operator().schema.param_index("value") {
-        let (left, right) = (b.ts(1)?, b.ts(2)?);
-        b.only(left.len() == firsts.len() && right.len() == firsts.len(), "lists of unequal lengths")?;
-        let each = firsts.iter().zip(left).zip(right);
-        let made = each.map(|((x, l), r)| Arg::from(b.op(&o.target, args![*x, l, r; value = b.arg(value)])));
-        return Ok(vec![Arg::List(made.collect())]);
-    }
-    let second = (b.operator().schema.params.len() > 1).then(|| b.arg(1));
-    let seconds: Option<Vec<Arg>> = match &second {
-        Some(Arg::List(items) | Arg::Tuple(items)) => Some(items.to_vec()),
-        Some(one) => Some(vec![one.clone(); firsts.len()]),
-        None => None,
-    };
-    let alpha = b.operator().schema.param_index("alpha").map(|i| b.arg(i)).filter(|a| *a != Arg::Int(1));
-    if seconds.as_ref().is_some_and(|s| s.len() != firsts.len()) {
-        return Err(CallFault::Unsupported { what: "lists of unequal lengths".into() });
-    }
+    let params = &b.operator().schema.params;
+    let given: Vec<(&Param, Arg)> = params.iter().enumerate().skip(1).map(|(i, p)| (p, b.arg(i))).collect();
+    let items = |arg: &Arg| if let Arg::List(items) | Arg::Tuple(items) = arg { Some(items.len()) } else { None };
+    b.only(given.iter().filter_map(|(_, a)| items(a)).all(|n| n == firsts.len()), "lists of unequal lengths")?;
     let made = firsts.iter().enumerate().map(|(i, x)| {
         let mut args = args![*x];
-        args.args.extend(seconds.as_ref().and_then(|s| s.get(i)).cloned());
-        if let Some(alpha) = alpha.clone() {
-            args.named.push(("alpha".into(), alpha));
+        for (param, arg) in &given {
+            let own = match arg {
+                Arg::List(items) | Arg::Tuple(items) => items.get(i).cloned().unwrap_or(Arg::None),
+                one => one.clone(),
+            };
+            // A number by which something is multiplied is given by name.
+            let name = if &*param.name == "scalars" { "value" } else { &*param.name };
+            match o.schema.param_index(name).and_then(|k| o.schema.params.get(k)) {
+                Some(p) if p.kwarg_only && p.default.as_ref().is_some_and(|d| d.value == own) => {}
+                Some(p) if p.kwarg_only => args.named.push((p.name.clone(), own)),
+                _ => args.args.push(own),
+            }
         }
         Arg::from(b.op(&o.target, args))
     });

@@ -37,6 +37,7 @@ pub(super) const TABLE: &[Line] = &[
     (Real, cov, &["aten.cov.default"]),
     (Real, corrcoef, &["aten.corrcoef.default"]),
     (Exact, |b| done![b.op("amin", args![b.t(0)?, ints(&[])])], &["aten.min.default"]),
+    (Exact, |b| done![b.op("amax", args![b.t(0)?, ints(&[])])], &["aten.max.default"]),
     (Real, |b| done![(b.t(0)? - b.t(1)?).call("linalg_vector_norm", args![b.arg(2)])], &["aten.dist.default"]),
 ];
 

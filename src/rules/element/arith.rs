@@ -3,7 +3,7 @@
 //! ## What it says
 //! `x + -0.0`, `x - 0.0`, `x * 1` and `x / 1` are `x`; `x * -1` is `-x`; `a - b` is `a + (-b)`; sums and products commute; a sign passes through
 //! products and quotients, and is lost to both operands where it is lost to them, and in a square; what the host says is above 0 is its magnitude; `x / 2^k` is `x * 2^-k` where the dtype has both, and `x * (1 / s)` is `x / s` where the host says that `s` is such a power; `x + x` is `2 * x`; rounding to an integer is idempotent, and a sign passes through.
-//! Over the reals, where one of two chosen numbers is 0 wherever the other is not, their sum is the one that is not.
+//! Over the reals the opposite of a chosen number is the chosen opposite, and where one of two chosen numbers is 0 wherever the other is not, their sum is the one that is not.
 //!
 //! ## When it is wrong
 //! `x + 0.0` is not `x` (-0.0). `-(a - b)` is not `b - a` (0.0). Nothing associates or distributes: each step rounds. A quotient by a number
@@ -12,6 +12,9 @@
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Form, Op};
 use crate::rules::table::{Real, real};
+
+/// How deep choices of numbers may stand in choices.
+const NUMBERS: usize = 4;
 
 impl Elements {
     /// Returns the operand of which this is the negative.
@@ -222,7 +225,44 @@ impl Elements {
         }
         match self.float(a) {
             Some(v) => self.rounded(dtype, -v),
+            None if !self.exact && self.chooses_numbers(a, NUMBERS) => {
+                self.by("opposite-numbers");
+                self.opposite_number(dtype, a)
+            }
             None => self.raw(Op::Neg, dtype, &[a]),
+        }
+    }
+
+    /// Whether an element is one of a few numbers that truths choose.
+    fn chooses_numbers(&self, a: ExprId, depth: usize) -> bool {
+        let inner = depth.checked_sub(1);
+        match (self.op_of(a), inner) {
+            _ if self.float(a).is_some() => true,
+            (Some((Op::Choose, [_, x, y])), Some(inner)) => {
+                self.chooses_numbers(*x, inner) && self.chooses_numbers(*y, inner)
+            }
+            (Some((Op::Cast, [truth])), _) => self.dtype(*truth) == Some(Dtype::Bool),
+            _ => false,
+        }
+    }
+
+    /// The opposite of such an element; the sign of a zero is none over the reals.
+    fn opposite_number(&mut self, dtype: Dtype, a: ExprId) -> Option<ExprId> {
+        if let Some(v) = self.float(a) {
+            return self.rounded(dtype, if v == 0.0 { 0.0 } else { -v });
+        }
+        match self.op_of(a)? {
+            (Op::Choose, [c, x, y]) => {
+                let (c, x, y) = (*c, *x, *y);
+                let (x, y) = (self.opposite_number(dtype, x)?, self.opposite_number(dtype, y)?);
+                self.op(Op::Choose, dtype, &[c, x, y])
+            }
+            (Op::Cast, [truth]) => {
+                let truth = *truth;
+                let (minus, zero) = (self.rounded(dtype, -1.0)?, self.rounded(dtype, 0.0)?);
+                self.op(Op::Choose, dtype, &[truth, minus, zero])
+            }
+            _ => None,
         }
     }
 

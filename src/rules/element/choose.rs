@@ -1,7 +1,7 @@
 //! Choices, bounds and truths.
 //!
 //! ## What it says
-//! A choice of equal values is that value; with the opposite condition its values are exchanged. A bound within bounds: constants are taken together, in
+//! A choice of equal values is that value; with the opposite condition its values are exchanged; of two conditions that never hold together either is asked first. A bound within bounds: constants are taken together, in
 //! the order in which they are applied. The greater one of a value and itself, or of a
 //! value and minus infinity, is that value; that of an integer and its opposite is its magnitude. Bool algebra. Of 1 and 0 it is the truth as a number. A
 //! magnitude that takes the sign of its number is that number. A
@@ -70,6 +70,16 @@ impl Elements {
         };
         if a == b {
             return Some(a);
+        }
+        // Of two conditions that never hold together either may be asked first.
+        if let (Some((Op::Choose, [d, x, y])), Some((Op::Lt, [p, q]))) = (self.op_of(b), self.op_of(c))
+            && *d < c
+            && let (d, x, y) = (*d, *x, *y)
+            && matches!(self.op_of(d), Some((Op::Lt, [r, s])) if r == q && s == p)
+        {
+            self.by("choose-either");
+            let inner = self.choose(dtype, c, a, y)?;
+            return self.choose(dtype, d, x, inner);
         }
         self.raw(Op::Choose, dtype, &[c, a, b])
     }

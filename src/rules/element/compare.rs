@@ -173,17 +173,29 @@ impl Elements {
         self.truth(false)
     }
 
-    /// Two floats whose comparison is that of both with the other sign: `-a < c` is `-c < a`.
+    /// Two floats whose comparison is that of both with the other sign: `-a < c` is `-c < a`, and `a - b < c` is `-c < b - a`.
     fn opposites(&mut self, a: ExprId, b: ExprId) -> Option<Option<(ExprId, ExprId)>> {
         let negative = |e: &Self, x: ExprId| match e.op_of(x) {
             Some((Op::Neg, [inner])) => Some(*inner),
             _ => None,
         };
         let dtype = self.dtype(a)?;
+        // Which zero it is makes no difference.
+        let opposite = |v: f64| if v == 0.0 { 0.0 } else { -v };
+        let back = |e: &Self, x: ExprId| match e.op_of(x) {
+            Some((Op::Sub, [p, q])) if q < p => Some((*q, *p)),
+            _ => None,
+        };
         Some(match (negative(self, a), negative(self, b), self.float(a), self.float(b)) {
             (Some(x), Some(y), ..) => Some((y, x)),
-            (Some(x), _, _, Some(v)) => Some((self.rounded(dtype, -v)?, x)),
-            (_, Some(y), Some(v), _) => Some((y, self.rounded(dtype, -v)?)),
+            (Some(x), _, _, Some(v)) => Some((self.rounded(dtype, opposite(v))?, x)),
+            (_, Some(y), Some(v), _) => Some((y, self.rounded(dtype, opposite(v))?)),
+            (.., Some(v)) if let Some((q, p)) = back(self, a) => {
+                Some((self.rounded(dtype, opposite(v))?, self.op(Op::Sub, dtype, &[q, p])?))
+            }
+            (_, _, Some(v), _) if let Some((q, p)) = back(self, b) => {
+                Some((self.op(Op::Sub, dtype, &[q, p])?, self.rounded(dtype, opposite(v))?))
+            }
             _ => None,
         })
     }

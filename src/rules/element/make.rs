@@ -146,22 +146,24 @@ impl Elements {
     /// An index in which integers of the data stand as they are: a sum of them, of their multiples and of the index that is left.
     fn sum_with_data(&mut self, index: IndexId) -> Option<Option<ExprId>> {
         let from = self.linear(index).clone();
-        let whole = |e: &Self, id: ExprId| e.dtype(id) == Some(Dtype::I64);
-        let is_data = |e: &Self, place: &Place| matches!(place, Place::Data(id) if whole(e, *id));
-        if !from.terms.iter().any(|(place, _)| is_data(self, place)) {
+        let mut told: SmallVec<[Option<ExprId>; 4]> = SmallVec::new();
+        for (place, _) in &from.terms {
+            told.push(self.told_by_data(*place)?);
+        }
+        if told.iter().all(Option::is_none) {
             return Some(None);
         }
         let mut rest = self.at(from.offset());
         let mut sum = self.integer(Dtype::I64, 0)?;
-        for (place, by) in from.terms {
-            match place {
-                Place::Data(id) if whole(self, id) => {
+        for ((place, by), told) in from.terms.into_iter().zip(told) {
+            match told {
+                Some(id) => {
                     let by = self.at(by);
                     let by = self.index_value(Dtype::I64, by)?;
                     let multiple = self.op(Op::Mul, Dtype::I64, &[id, by])?;
                     sum = self.op(Op::Add, Dtype::I64, &[sum, multiple])?;
                 }
-                place => {
+                None => {
                     let one = self.place(place);
                     let part = self.scale(one, by)?;
                     rest = self.sum(rest, part)?;
@@ -170,6 +172,27 @@ impl Elements {
         }
         let rest = self.index_value(Dtype::I64, rest)?;
         self.op(Op::Add, Dtype::I64, &[sum, rest]).map(Some)
+    }
+
+    /// Returns the integer of the data that a place is: one as it stands, or what is left of such, or its quotient.
+    fn told_by_data(&mut self, place: Place) -> Option<Option<ExprId>> {
+        let (over, by, op) = match place {
+            Place::Data(id) => return Some((self.dtype(id) == Some(Dtype::I64)).then_some(id)),
+            Place::Div(over, by) => (over, by, Op::DivFloor),
+            Place::Mod(over, by) => (over, by, Op::Rem),
+            _ => return Some(None),
+        };
+        let whole = |e: &Self, p: &Place| matches!(p, Place::Data(id) if e.dtype(*id) == Some(Dtype::I64));
+        let by = by.fixed().filter(|by| *by > 0);
+        let (Some(by), true) = (by, self.linear(over).terms.iter().all(|(p, _)| whole(self, p))) else {
+            return Some(None);
+        };
+        let over = self.index_value(Dtype::I64, over)?;
+        if self.integers_of(over).is_none() {
+            return Some(None);
+        }
+        let by = self.integer(Dtype::I64, by)?;
+        self.op(op, Dtype::I64, &[over, by]).map(Some)
     }
 
     /// Returns whether an index is at least 0.
@@ -226,6 +249,14 @@ impl Elements {
             (Some(true), Some(true)) => return self.truth(true),
             (Some(false), _) | (_, Some(false)) => return self.truth(false),
             _ => {}
+        }
+        // Of the data alone it is a comparison of integers, which surely do not wrap around.
+        if self.linear(index).terms.iter().all(|(p, _)| matches!(p, Place::Data(_))) {
+            let value = self.index_value(Dtype::I64, index)?;
+            if !matches!(self.expr(value)?.form, Form::Index(_)) && self.integers_of(value).is_some() {
+                let zero = self.integer(Dtype::I64, 0)?;
+                return self.op(Op::Eq, Dtype::Bool, &[value, zero]);
+            }
         }
         self.plain(Dtype::Bool, Form::IsZero(index.min(other)), &[])
     }

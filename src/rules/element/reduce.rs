@@ -5,7 +5,7 @@
 //! The greatest of what is bounded by a number is the greatest, bounded; that of a sum of integers which does not wrap around is the greatest of what
 //! depends on the place, and the rest; that of integers as floats is the greatest integer as one.
 //! Beside another element -inf is never the greatest one. An index is at
-//! least 0 at any place where it is at the one where it is greatest. What holds at a place that surely is there holds somewhere; either of two holds somewhere where one of them does. A sum of sums of
+//! least 0 at any place where it is at the one where it is greatest. Where a condition names the one place at which it holds, the others are asked there. What holds at a place that surely is there holds somewhere; either of two holds somewhere where one of them does. A sum of sums of
 //! integers is the sum of their sums, and a factor that is the same everywhere stands outside. The sum of no elements is 0, their product 1; a product of truths that are integers is 1 where none is false. The sum of the numbers 0 to n - 1 is n * (n - 1) / 2; that of one number up to an index,
 //! which surely is a place, is a multiple of it. As many truths are false as are not true.
 //!
@@ -15,7 +15,7 @@
 
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
-use crate::rules::element::index::Place;
+use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::sym::Dim;
 
@@ -74,6 +74,12 @@ impl Elements {
             self.by("any-of-either");
             let (a, b) = (self.reduced(fold, level, sizes, a)?, self.reduced(fold, level, sizes, b)?);
             return self.op(Op::Or, Dtype::Bool, &[a, b]);
+        }
+        if fold == Fold::Any
+            && let Some(found) = self.at_named_place(level, sizes, body)?
+        {
+            self.by("any-of-places");
+            return Some(found);
         }
         if fold == Fold::Any && self.holds_somewhere(level, sizes, body)? {
             self.by("any-of-places");
@@ -350,6 +356,59 @@ impl Elements {
             most = self.sum(most, part)?;
         }
         self.at_least_zero_expr(most).map(Some)
+    }
+
+    /// What holds at some place of one dimension where one of the conditions names the place: that the place is there, and the others hold there.
+    fn at_named_place(&mut self, level: u32, sizes: &[Dim], body: ExprId) -> Option<Option<ExprId>> {
+        let [size] = sizes else { return Some(None) };
+        let (mut open, mut all) = (vec![body], Vec::new());
+        while let Some(one) = open.pop() {
+            match self.op_of(one) {
+                Some((Op::And, kids)) if all.len() < TRIED => open.extend(kids),
+                _ => all.push(one),
+            }
+        }
+        let own = self.place(Place::Bound(level, *size));
+        for (k, condition) in all.iter().enumerate() {
+            let Some(Form::IsZero(index)) = self.expr(*condition).map(|x| x.form.clone()) else { continue };
+            let Some(place) = self.place_named(index, own, level)? else { continue };
+            let left = self.scale(place, Dim::Fixed(-1))?;
+            let last = self.plus(*size, Dim::Fixed(-1))?;
+            let left = self.shift(left, last)?;
+            let (there, before) = (self.at_least_zero_expr(place)?, self.at_least_zero_expr(left)?);
+            let mut holds = self.op(Op::And, Dtype::Bool, &[there, before])?;
+            for other in all.iter().enumerate().filter(|(other, _)| *other != k).map(|(_, other)| *other) {
+                let at = Moves {
+                    vars: smallvec::SmallVec::new(),
+                    bound: Some((level, smallvec::SmallVec::from_elem(place, 1))),
+                };
+                let there = self.moved(other, &at)?;
+                holds = self.op(Op::And, Dtype::Bool, &[holds, there])?;
+            }
+            return Some(Some(holds));
+        }
+        Some(None)
+    }
+
+    /// Returns the place of a dimension at which an index is 0, if that hangs on nothing that is reduced within.
+    fn place_named(&mut self, index: IndexId, own: IndexId, level: u32) -> Option<Option<IndexId>> {
+        let is_own = |p: &Place| matches!(p, Place::Bound(l, _) if *l == level);
+        let sum = self.linear(index).clone();
+        let by = sum.terms.iter().find(|(p, _)| is_own(p)).and_then(|(_, by)| by.fixed());
+        let Some(by @ (1 | -1)) = by else { return Some(None) };
+        let part = self.scale(own, Dim::Fixed(by))?;
+        let rest = self.difference(index, part)?;
+        let place = self.scale(rest, Dim::Fixed(by.checked_neg()?))?;
+        // Names of dimensions within are below those around: nothing is captured.
+        let around = |p: &Place| match p {
+            Place::Bound(l, _) => *l > level,
+            _ => true,
+        };
+        let mut inner: Vec<Place> = self.places_in(place).to_vec();
+        let told: Vec<ExprId> =
+            inner.iter().filter_map(|p| if let Place::Data(id) = p { Some(*id) } else { None }).collect();
+        inner.extend(told.into_iter().flat_map(|id| self.places_below(id)));
+        Some(inner.iter().all(around).then_some(place))
     }
 
     /// Whether a truth surely holds at a place of one dimension: where one of its conditions turns, where one of its numbers is 0, or where it reads what it reads elsewhere.

@@ -28,6 +28,8 @@ use crate::sym::Dim;
 const LOST: f64 = 1e-12;
 /// How many units of its dtype a function may be off.
 const OF_FUNCTION: f64 = 8.0;
+/// No number that is stated not to be near 0 is nearer.
+const NOT_NEAR: f64 = crate::rules::rounding::APART;
 /// How far ends must lie apart, beside themselves, so that no rounding decides a comparison.
 const APART: f64 = 0.01;
 /// What is no larger never leaves a dtype where few are added or two are multiplied.
@@ -513,7 +515,13 @@ impl Elements {
                 None => ANY.plain(true),
             },
             Form::Op(op) => self.extent_of_operator(*op, expr, known),
-            Form::Named(target, _) => real(target).map_or(ANY, |function| kid(0).function(function, expr.dtype)),
+            Form::Named(target, _) => match (real(target), expr.kids.first()) {
+                (Some(Real::Square), Some(x)) => {
+                    self.told_apart(*x, kid(0)).magnitude().function(Real::Square, expr.dtype)
+                }
+                (Some(function), _) => kid(0).function(function, expr.dtype),
+                _ => ANY,
+            },
             Form::Reduce(Fold::Most, ..) => {
                 let found = kid(0);
                 let low = least_share(self, id).flatten().map_or(found.low, |least| found.low.max(least));
@@ -540,6 +548,13 @@ impl Elements {
         }
     }
 
+    /// The magnitude of an element that the host says is not near 0.
+    fn told_apart(&self, x: ExprId, found: Extent) -> Extent {
+        let is_told = matches!(self.expr(x).map(|x| &x.form), Some(Form::Load(s, _)) if self.not_zero.contains(s));
+        let size = found.magnitude();
+        if is_told { Extent { low: size.low.max(NOT_NEAR), high: size.high.max(NOT_NEAR), ..size } } else { found }
+    }
+
     fn extent_of_operator(&mut self, op: Op, expr: &Expr, known: &FxHashMap<ExprId, Extent>) -> Extent {
         let kid = |k: usize| expr.kids.get(k).and_then(|k| known.get(k)).copied().unwrap_or(ANY);
         let rounded = |e: Extent| e.computed(expr.dtype, 1.0);
@@ -560,8 +575,8 @@ impl Elements {
                 Extent { low, high: if below { found.high.min(0.0) } else { found.high }.max(low), ..found }
             }
             (Op::Neg, _) => kid(0).minus(),
-            (Op::Abs, _) => kid(0).magnitude(),
-            (Op::Mul, [a, b]) if a == b => kid(0).function(Real::Square, expr.dtype),
+            (Op::Abs, [x]) => self.told_apart(*x, kid(0)).magnitude(),
+            (Op::Mul, [a, b]) if a == b => self.told_apart(*a, kid(0)).magnitude().function(Real::Square, expr.dtype),
             (Op::Mul, _) => {
                 let found = rounded(kid(0).times(kid(1)));
                 let low = if found.low < 0.0 && self.has_no_sign(expr, known) { 0.0 } else { found.low };

@@ -113,6 +113,11 @@ impl Field<'_> {
                         let root = self.sqrt(inner)?;
                         self.power(&root, *exponent)?
                     }
+                    // Of an exponential it is that of half of its exponent.
+                    Atom::Call(Function::Exp, kids) if kids.len() == 1 => {
+                        let half = self.plus(&Poly::default(), kids.first()?, f64::from(*exponent) / 2.0)?;
+                        self.exp(&half)?
+                    }
                     _ => {
                         let mut root = Self::call(Function::Sqrt, vec![Rc::new(one)])?;
                         root.terms.iter_mut().flat_map(|t| &mut t.factors).for_each(|f| f.1 = *exponent);

@@ -16,8 +16,18 @@ const FAR_PAST: f64 = 1024.0;
 /// How many products and quotients are looked through.
 const DEEP: usize = 4;
 
+/// How the end follows what is off by a part of itself.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Follow {
+    /// As all else: by derivatives.
+    Slopes,
+    /// What divides is followed by its error beside it.
+    Divisors,
+    /// Products and quotients in which nothing cancels are off by that part of what they are.
+    Products,
+}
+
 /// Returns a bound of the error of the last element; `None` where nothing bounds it.
-/// `beside`: whether what divides is followed by its error beside it.
 /// `limits`: quotients whose divisor may leave the dtype; they are 0 there. `meets`: choices whose values are one where the condition turns.
 pub fn error(
     e: &Elements,
@@ -25,7 +35,7 @@ pub fn error(
     (ranges, beyond): (&Ranges, &Beyond),
     free: &FxHashMap<ExprId, Free>,
     (limits, meets): (&FxHashSet<ExprId>, &FxHashSet<ExprId>),
-    (errors, beside): (&FxHashMap<ExprId, Beside>, bool),
+    (errors, follow): (&FxHashMap<ExprId, Beside>, Follow),
 ) -> Option<f64> {
     let root = *order.last()?;
     let (inexact, picked) = (inexact(e, order), together::picked(e, order));
@@ -43,6 +53,13 @@ pub fn error(
             return None;
         }
         let times: f64 = free.get(id)?.iter().map(|(_, n)| n).product();
+        if follow == Follow::Products
+            && matches!(expr.form, Form::Op(Op::Mul | Op::Div))
+            && let Some(error) = errors.get(id).filter(|_| limits.is_empty())
+        {
+            total += error.whole(ranges.get(id)?.most()) * by.most() * times;
+            continue;
+        }
         let mut rounded = rounding(e, expr, ranges.get(id).copied(), ranges)? * times;
         if rounded > 0.0
             && picked.contains(id)
@@ -79,7 +96,7 @@ pub fn error(
                 continue;
             }
             let divides = beside::divisor(&expr.form).filter(|(at, _)| *at == k && !limits.contains(id));
-            if let (true, Some((_, part))) = (beside, divides)
+            if let (Follow::Divisors, Some((_, part))) = (follow, divides)
                 && let (Some(error), Some(range)) = (errors.get(kid), ranges.get(kid))
             {
                 let from_zero = range.low.max(-range.high);
@@ -95,6 +112,20 @@ pub fn error(
                 total += (2.0 * unit(expr.dtype) * bend.high + least(expr.dtype)) * by.most() * times;
                 if inexact.contains(&exponent) {
                     let more = by.times(bend)?;
+                    let sum = match follows.get(&exponent) {
+                        Some(known) => known.plus(more)?,
+                        None => more,
+                    };
+                    follows.insert(exponent, sum);
+                }
+                continue;
+            }
+            // What is multiplied by its own sigmoid follows that one's operand no farther than by a quarter, wherever it is.
+            if let Some((exponent, x, by_most)) = gated(e, expr, k) {
+                let sigmoid = ranges.get(kid)?.high;
+                total += 2.0 * unit(expr.dtype) * sigmoid * ranges.get(&x)?.most() * by.most() * times;
+                if inexact.contains(&exponent) {
+                    let more = by.times(Interval::new(-by_most, by_most)?)?;
                     let sum = match follows.get(&exponent) {
                         Some(known) => known.plus(more)?,
                         None => more,
@@ -144,6 +175,25 @@ fn softened(e: &Elements, expr: &Expr) -> Option<ExprId> {
     let inner = e.expr(*expr.kids.first()?).filter(|_| real(target) == Some(Real::Log1p))?;
     let Form::Named(target, _) = &inner.form else { return None };
     inner.kids.first().copied().filter(|_| real(target) == Some(Real::Exp))
+}
+
+/// The greatest of `t * sigmoid'(t)`.
+const GATED: f64 = 0.23;
+
+/// Returns the exponent of the sigmoid of a multiple of an element, by which that element is multiplied, the element, and how far the product follows the exponent at most.
+fn gated(e: &Elements, product: &Expr, k: usize) -> Option<(ExprId, ExprId, f64)> {
+    let (Form::Op(Op::Mul), [a, b]) = (&product.form, product.kids.as_slice()) else { return None };
+    let (sigmoid, x) = if k == 0 { (*a, *b) } else { (*b, *a) };
+    let gate = e.expr(sigmoid)?;
+    let Form::Named(target, _) = &gate.form else { return None };
+    let exponent = gate.kids.first().copied().filter(|_| real(target) == Some(Real::Sigmoid))?;
+    let by = match e.op_of(exponent) {
+        _ if exponent == x => 1.0,
+        Some((Op::Mul, [y, c])) if *y == x => constant(e, *c)?,
+        Some((Op::Mul, [c, y])) if *y == x => constant(e, *c)?,
+        _ => return None,
+    };
+    Some((exponent, x, GATED / by))
 }
 
 /// The root of a multiple of a sum of squares: it follows what is squared as a length does, near 0 too.

@@ -9,7 +9,7 @@ use crate::rules::element::cast::keeps_order;
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::make::width;
 use crate::rules::rounding::interval::Interval;
-use crate::rules::rounding::{Box, flushed};
+use crate::rules::rounding::{Box, cancel, flushed};
 use crate::rules::table::{Real, real};
 
 /// Dimensions that are reduced around an element, by name, with their sizes.
@@ -204,8 +204,12 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
         return from.scaled(1.0 - part)?.plus(to.scaled(part)?);
     }
     match (op, expr.kids.as_slice()) {
+        (Op::Add, [a, b]) if is_magnitude_of(e, *b, *a) => kid(0)?.rising(|v| 2.0 * v.max(0.0)),
+        (Op::Add, [b, a]) if is_magnitude_of(e, *b, *a) => kid(1)?.rising(|v| 2.0 * v.max(0.0)),
         (Op::Add, _) => kid(0)?.plus(kid(1)?),
         (Op::Sub, [a, b]) if a == b => Interval::point(0.0),
+        // Twice what is negative, or nothing.
+        (Op::Sub, [a, b]) if is_magnitude_of(e, *b, *a) => kid(0)?.rising(|v| 2.0 * v.min(0.0)),
         (Op::Sub, [a, b]) => {
             let difference = kid(0)?.plus(kid(1)?.minus())?;
             let (x, most) = without_scales(e, *a, *b);
@@ -215,9 +219,9 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
         (Op::Mul, [a, b]) if a == b => kid(0)?.squared(),
         (Op::Mul, [a, b]) => match squared_within(e, *a, *b, known) {
             Some(found) => Some(found),
-            None => kid(0)?.times(kid(1)?),
+            None => cancel::within(e, expr, known, kid(0)?.times(kid(1)?)?),
         },
-        (Op::Div, _) => kid(0)?.times(kid(1)?.inverse()?),
+        (Op::Div, _) => cancel::within(e, expr, known, kid(0)?.times(kid(1)?.inverse()?)?),
         (Op::Neg, _) => Some(kid(0)?.minus()),
         (Op::Abs, _) => Some(kid(0)?.magnitude()),
         (Op::Max | Op::AtLeast, _) => {
@@ -233,6 +237,11 @@ fn operator(e: &Elements, op: Op, expr: &Expr, known: &Ranges) -> Option<Interva
         (Op::Cast, [from]) => kid(0).filter(|_| e.dtype(*from).is_some_and(|d| d.is_float() || width(d).is_some())),
         _ => None,
     }
+}
+
+/// Whether an element is the magnitude of another one.
+fn is_magnitude_of(e: &Elements, abs: ExprId, x: ExprId) -> bool {
+    matches!(e.op_of(abs), Some((Op::Abs, [of])) if *of == x)
 }
 
 /// Returns two elements, and which part of the way from the first to the second an element lies, at most half of it: `x + (y - x) * c`, or `x - (x - y) * c`.

@@ -110,7 +110,8 @@ fn never_above(e: &mut Elements, order: &[ExprId]) {
 fn ones(e: &mut Elements, order: &[ExprId]) {
     let whole = order.iter().copied().filter(|id| e.expr(*id).is_some_and(|x| holds_a_one(e, x)));
     let whole: Vec<ExprId> = whole.take(SUMS).collect();
-    let added: Vec<ExprId> = order.iter().copied().filter(|id| adds_a_one(e, *id)).collect();
+    let sums: Vec<ExprId> = order.iter().copied().filter(|id| matches!(e.op_of(*id), Some((Op::Add, _)))).collect();
+    let added: Vec<ExprId> = sums.into_iter().filter(|id| adds_a_one(e, *id) == Some(true)).collect();
     for id in order {
         let Some(expr) = e.expr(*id).cloned() else { continue };
         match least_of_sum(e, &expr) {
@@ -251,37 +252,67 @@ pub(in crate::rules) fn least_of_sum(e: &mut Elements, sum: &Expr) -> Option<Lea
     Some(if e.reduced(fold, *level, sizes, a)? == most { least } else { Least::Unknown })
 }
 
-/// Whether exponentials are added of some elements, each less the greatest of them: one of them is 1.
-fn adds_a_one(e: &Elements, sum: ExprId) -> bool {
+/// Whether exponentials are added of some elements, each less the greatest of them: one of them is 1. Elements may stand in sums of their own, and one be a number.
+fn adds_a_one(e: &mut Elements, sum: ExprId) -> Option<bool> {
     let (mut open, mut each, mut most) = (vec![sum], Vec::new(), None);
     while let Some(at) = open.pop() {
         if each.len().saturating_add(open.len()) > ADDED {
-            return false;
+            return Some(false);
         }
         if let Some((Op::Add, kids)) = e.op_of(at) {
             open.extend(kids);
             continue;
         }
-        let exponent = e.expr(at).and_then(|x| match (&x.form, x.kids.as_slice()) {
-            (Form::Named(target, _), [x]) if matches!(real(target), Some(Real::Exp | Real::Exp2)) => Some(*x),
-            _ => None,
-        });
-        let Some((Op::Sub, [a, less])) = exponent.and_then(|x| e.op_of(x)) else { return false };
-        if *most.get_or_insert(*less) != *less {
-            return false;
+        let Some((of, less)) = exponentials(e, at)? else { return Some(false) };
+        if *most.get_or_insert(less) != less {
+            return Some(false);
         }
-        each.push(*a);
+        each.push(of);
     }
     let mut open: Vec<ExprId> = most.into_iter().collect();
     for _ in 0..ADDED.saturating_mul(2) {
-        let Some(at) = open.pop() else { return each.len() > 1 };
+        let Some(at) = open.pop() else { return Some(each.len() > 1) };
         match e.op_of(at) {
-            _ if each.contains(&at) => {}
-            Some((Op::Max, kids)) => open.extend(kids),
-            _ => return false,
+            _ if each.contains(&Added::One(at)) => {}
+            _ if e.float(at).is_some_and(|v| v == 0.0) && each.contains(&Added::Nothing) => {}
+            Some((Op::Max | Op::AtLeast, kids)) => open.extend(kids),
+            _ => return Some(false),
         }
     }
-    false
+    Some(false)
+}
+
+/// Of what an exponential is added, beside what is taken away from it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Added {
+    /// An element, or some of which this is the greatest.
+    One(ExprId),
+    /// 0.
+    Nothing,
+}
+
+/// Returns of what an exponential, or a sum of some, is made, and what is taken away from it.
+fn exponentials(e: &mut Elements, at: ExprId) -> Option<Option<(Added, ExprId)>> {
+    let exponent = |e: &Elements, x: ExprId| match e.expr(x).map(|x| (&x.form, x.kids.as_slice())) {
+        Some((Form::Named(target, _), [x])) if matches!(real(target), Some(Real::Exp | Real::Exp2)) => Some(*x),
+        _ => None,
+    };
+    let expr = e.expr(at)?.clone();
+    if let (Form::Reduce(Fold::Sum, level, sizes), [body]) = (&expr.form, expr.kids.as_slice()) {
+        let Some((Op::Sub, [a, less])) = exponent(e, *body).and_then(|x| e.op_of(x)) else { return Some(None) };
+        let (a, less) = (*a, *less);
+        let within = |p: &Place| matches!(p, Place::Bound(l, _) if l >= level);
+        let some = sizes.iter().all(|d| e.at_most(Dim::Fixed(1), *d)) && !e.places_below(less).iter().any(within);
+        return Some(match some {
+            true => Some((Added::One(e.reduced(Fold::Most, *level, sizes, a)?), less)),
+            false => None,
+        });
+    }
+    Some(match exponent(e, at).and_then(|x| e.op_of(x)) {
+        Some((Op::Sub, [a, less])) => Some((Added::One(*a), *less)),
+        Some((Op::Neg, [less])) => Some((Added::Nothing, *less)),
+        _ => None,
+    })
 }
 
 /// Whether an element is at most the greatest of some: one of them, or one of those that they are the greatest of.
@@ -292,7 +323,7 @@ fn is_at_most(e: &mut Elements, a: ExprId, most: ExprId) -> Option<bool> {
         if a == most || is_one_of(e, a, most, Fold::Most)? || e.last_in_order(a)? == Some(most) {
             return Some(true);
         }
-        if let Some((Op::Max, kids)) = e.op_of(most) {
+        if let Some((Op::Max | Op::AtLeast, kids)) = e.op_of(most) {
             open.extend(kids);
         }
     }

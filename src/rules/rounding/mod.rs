@@ -16,6 +16,7 @@
 mod absorb;
 mod backward;
 mod beside;
+mod cancel;
 mod forward;
 mod interval;
 mod known;
@@ -37,6 +38,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::graph::Dtype;
 use crate::rules::element::arena::{Elements, ExprId, Fold, Form, Op, Source, SourceId};
 use crate::rules::field::Field;
+use crate::rules::rounding::backward::Follow;
 use crate::rules::table;
 
 /// What elements of a source lie in; without a source, those of an unknown function.
@@ -127,6 +129,8 @@ pub struct Bound {
     pub error: f64,
     /// The same where what divides is followed by its error beside it, if that is less.
     pub beside: f64,
+    /// The same where products and quotients in which nothing cancels are followed by their errors beside them.
+    pub products: f64,
     /// The elements that may be infinite there, and with which the end is: left out of the bound where they are.
     pub past: Vec<ExprId>,
 }
@@ -141,9 +145,10 @@ pub fn bound(e: &mut Elements, root: ExprId, sources: Box<'_>) -> Option<Bound> 
     let meets = meeting(e, &order)?;
     let ways = (&limits, &meets);
     let errors = beside::errors(e, &order, &ranges);
-    let error = backward::error(e, &order, (&ranges, &beyond), &free, ways, (&errors, false))?;
-    let beside = backward::error(e, &order, (&ranges, &beyond), &free, ways, (&errors, true)).unwrap_or(error);
-    error.is_finite().then_some(Bound { error, beside: error.min(beside), past })
+    let by = |follow| backward::error(e, &order, (&ranges, &beyond), &free, ways, (&errors, follow));
+    let error = by(Follow::Slopes).filter(|error| error.is_finite())?;
+    let or_less = |follow| by(follow).map_or(error, |other| error.min(other));
+    Some(Bound { error, beside: or_less(Follow::Divisors), products: or_less(Follow::Products), past })
 }
 
 /// Returns those of some choices whose condition a rounding reaches and whose values are one where it turns: they follow what is compared without a

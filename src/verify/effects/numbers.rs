@@ -5,7 +5,7 @@
 use crate::analysis::{Place, place_of};
 use crate::graph::{Arg, Dtype, Layout, NodeId, TensorType, ValueType, View};
 use crate::ops::{Base, Bound, Operator, PLAIN, Total, fits_plainly, parts_of};
-use crate::sym::Dim;
+use crate::sym::{Dim, ExprId, FloatParts, SymFloat, Symbols};
 use crate::term::sizes::Sizes;
 use crate::term::term::Side;
 use crate::verify::functional::values::Functional;
@@ -27,14 +27,28 @@ pub(super) fn holds_plainly(
     let given: Vec<Dtype> = dtypes.iter().copied().take(operands.len()).collect();
     let numbers =
         operator.schema.params.iter().zip(&bound.args).filter(|(p, _)| matches!(p.ty.base, Base::Scalar | Base::Float));
-    let each = numbers.flat_map(|(_, arg)| arg.items().map_or_else(|| vec![*arg], |items| items.iter().collect()));
-    let fit = each.into_iter().all(|arg| match arg {
+    let each = numbers.flat_map(|(p, arg)| {
+        let items: Vec<&Arg> = arg.items().map_or_else(|| vec![*arg], |items| items.iter().collect());
+        items.into_iter().map(move |arg| (&p.ty.base, arg))
+    });
+    let fit = each.into_iter().all(|(base, arg)| match arg {
+        // It becomes a float first, and may be larger then.
+        Arg::Int(v) if *base == Base::Float && v.unsigned_abs() > 1 << 53 => false,
+        // A truth is a number of a dtype of its own.
+        Arg::Bool(_) if *base == Base::Scalar && total == Total::Reals => false,
         // Every size is a number of these.
         Arg::Node(n) => {
             let wide = |d: &Dtype| matches!(d, Dtype::F32 | Dtype::F64 | Dtype::I64);
             // A truth that a comparison gives holds none.
             let mut held = dtypes.iter().enumerate().filter(|(k, d)| *k < operands.len() || **d != Dtype::Bool);
-            matches!(view.ty(*n), ValueType::SymInt(_)) && (operands.is_empty() || held.all(|(_, d)| wide(d)))
+            match view.ty(*n) {
+                ValueType::SymInt(_) => operands.is_empty() || held.all(|(_, d)| wide(d)),
+                ValueType::SymFloat(_) if operands.is_empty() => true,
+                ValueType::SymFloat(v) => {
+                    dtypes.iter().all(|d| matches!(d, Dtype::F32 | Dtype::F64)) && is_held(sizes, view.symbols(), *v)
+                }
+                _ => false,
+            }
         }
         // Integers have none.
         Arg::Float(v) if operands.is_empty() && !v.is_finite() => {
@@ -54,9 +68,11 @@ pub(super) fn holds_plainly(
         // A number that stands for a tensor is one of the other's dtype: 256 is 0 among `u8`.
         Some(Arg::Int(v)) => *v != 0 && fits_plainly(&Arg::Int(*v), &dtypes),
         Some(Arg::Float(v)) => *v != 0.0,
-        Some(Arg::Node(n)) => {
-            matches!(view.ty(*n), ValueType::SymInt(d) if sizes.is_settled(*d) && sizes.at_most(Dim::Fixed(1), *d))
-        }
+        Some(Arg::Node(n)) => match view.ty(*n) {
+            ValueType::SymInt(d) => sizes.is_settled(*d) && sizes.at_most(Dim::Fixed(1), *d),
+            ValueType::SymFloat(v) => is_one_or_more(sizes, view.symbols(), *v),
+            _ => false,
+        },
         _ => false,
     };
     let raised = dtypes.iter().all(|d| d.is_float()) || matches!(bound.args.get(1), Some(Arg::Int(0..)));
@@ -77,6 +93,49 @@ pub(super) fn holds_plainly(
         && (total != Total::Divisor || divides)
         && (total != Total::Powers || raised)
         && (total != Total::Steps || steps(bound))
+}
+
+/// How many operations on sizes may stand in one another.
+const OPERATIONS: usize = 8;
+/// What no size is larger than.
+const LARGEST: f64 = 9.3e18;
+
+/// Whether every dtype of floats that is not narrow holds a float over sizes.
+pub(super) fn is_held(sizes: &mut Sizes<'_>, symbols: &Symbols, float: ExprId) -> bool {
+    most(sizes, symbols, float, OPERATIONS).is_some_and(|most| most <= f64::from(f32::MAX))
+}
+
+/// Returns what a float over sizes is at most, whatever its sign.
+fn most(sizes: &mut Sizes<'_>, symbols: &Symbols, float: ExprId, depth: usize) -> Option<f64> {
+    let inner = depth.checked_sub(1)?;
+    let mut of = |one: SymFloat| most(sizes, symbols, one.into(), inner);
+    match symbols.parts_of(float) {
+        FloatParts::Number(v) => v.is_finite().then_some(v.abs()),
+        FloatParts::Whole(d) => sizes.is_settled(d).then_some(LARGEST),
+        FloatParts::Sum(all) => all.iter().map(|one| of(*one)).sum(),
+        FloatParts::Product(all) => all.iter().map(|one| of(*one)).product(),
+        FloatParts::Function(name, x) if &*name == "sqrt" => of(x).map(|v| v.max(1.0)),
+        FloatParts::Quotient(x, y) => {
+            let over = of(x)?;
+            match symbols.parts_of(y.into()) {
+                FloatParts::Number(v) => (v != 0.0).then(|| over / v.abs()),
+                _ => is_one_or_more(sizes, symbols, y.into()).then_some(over),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether a float is a size that is at least 1, or the root of one.
+fn is_one_or_more(sizes: &mut Sizes<'_>, symbols: &Symbols, float: ExprId) -> bool {
+    match symbols.parts_of(float) {
+        FloatParts::Whole(d) => sizes.is_settled(d) && sizes.at_most(Dim::Fixed(1), d),
+        FloatParts::Function(name, x) if &*name == "sqrt" => match symbols.parts_of(x.into()) {
+            FloatParts::Whole(d) => sizes.is_settled(d) && sizes.at_most(Dim::Fixed(1), d),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Whether every word is the default one.

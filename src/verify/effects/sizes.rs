@@ -10,7 +10,7 @@ use crate::sym::Dim;
 use crate::term::sizes::Sizes;
 use crate::term::term::Side;
 use crate::verify::effects::contract;
-use crate::verify::effects::numbers::has_own_words;
+use crate::verify::effects::numbers::{has_own_words, is_held};
 use crate::verify::effects::view_calls::step_fits;
 use crate::verify::effects::windows::grid_fits;
 use crate::verify::functional::values::Functional;
@@ -59,12 +59,12 @@ pub(super) fn fits(f: &mut Functional<'_>, side: Side, node: NodeId, operator: &
         return !given_sizes || &*operator.schema.namespace == "aten" && result.is_none() && is_size_query(operator);
     }
     if is_python(operator) {
-        let is_int = |a: &Arg| match a {
-            Arg::Int(_) => true,
-            Arg::Node(n) => matches!(view.ty(*n), ValueType::SymInt(_)),
+        let is_number = |a: &Arg| match a {
+            Arg::Int(_) | Arg::Float(_) => true,
+            Arg::Node(n) => matches!(view.ty(*n), ValueType::SymInt(_) | ValueType::SymFloat(_)),
             _ => false,
         };
-        return bound.args.iter().all(|a| is_int(a));
+        return bound.args.iter().all(|a| is_number(a));
     }
     if let Some(kind) = operator.facts.contracts {
         // One that is given twice is two of them.
@@ -298,9 +298,14 @@ fn scalars_of(view: &dyn View, node: NodeId) -> Vec<NodeId> {
 
 /// Whether sizes stand as numbers beside tensors whose dtypes hold every integer, or what is nearest to it.
 fn are_numbers_among(f: &mut Functional<'_>, view: &dyn View, numbers: &[NodeId], types: &[&TensorType]) -> bool {
-    let mut settled = |n: &NodeId| matches!(view.ty(*n), ValueType::SymInt(d) if f.sizes.is_settled(*d));
-    let wide = |t: &&TensorType| matches!(t.dtype, Dtype::F32 | Dtype::F64 | Dtype::I64);
-    numbers.iter().all(&mut settled) && !types.is_empty() && types.iter().all(wide)
+    let floats = types.iter().all(|t| matches!(t.dtype, Dtype::F32 | Dtype::F64));
+    let wide = floats || types.iter().all(|t| matches!(t.dtype, Dtype::F32 | Dtype::F64 | Dtype::I64));
+    let mut held = |n: &NodeId| match view.ty(*n) {
+        ValueType::SymInt(d) => f.sizes.is_settled(*d),
+        ValueType::SymFloat(v) => floats && is_held(&mut f.sizes, view.symbols(), *v),
+        _ => false,
+    };
+    numbers.iter().all(&mut held) && !types.is_empty() && wide
 }
 
 /// Whether flags that exclude one another are not set together.

@@ -40,6 +40,10 @@ pub fn is_bounded(
     let known = &Asked { finite, stated, leaving };
     // What is made of the same steps is rounded alike, where none of them takes a rounding for more than it is.
     let plain = !e.wider && finite.is_empty();
+    // Where nothing is rounded, nothing is rounded farther.
+    if plain && rounding::is_exact(e, x.expr) && rounding::is_exact(e, y.expr) {
+        return Some(true);
+    }
     if plain && x.expr == y.expr && rounding::is_followed(e, x.expr)? {
         return Some(true);
     }
@@ -238,12 +242,12 @@ impl Ends<'_> {
         let whole = errors(e, (x, y), &sources, self.leaving);
         // What is rounded elsewhere must come as close, but for what wider floats are rounded to before.
         if e.wider {
-            return whole.map(|[(a, b), _]| b <= a * (1.0 + TWICE));
+            return whole.map(|[(a, b), ..]| b <= a * (1.0 + TWICE));
         }
         if whole.is_some_and(|both| both.iter().any(|(a, b)| *b <= 16.0 * a)) {
             return Some(true);
         }
-        let pieces = self.in_pieces(e, &sources).map(|found| [found; 2]);
+        let pieces = self.in_pieces(e, &sources).map(|found| [found; 3]);
         let found = pieces.or(whole)?;
         let holds = |more: f64| found.iter().chain(whole.iter().flatten()).any(|(a, b)| *b <= 16.0 * a + more);
         if holds(0.0) {
@@ -292,7 +296,7 @@ impl Ends<'_> {
                 source.and_then(|s| piece.get(&s).copied()).or_else(|| sources(source, dtype))
             };
             let (x, y) = (decided(e, self.x.expr, &within)?, decided(e, self.y.expr, &within)?);
-            let [(a, b), _] = errors(e, (x, y), &within, self.leaving)?;
+            let [(a, b), ..] = errors(e, (x, y), &within, self.leaving)?;
             most = (most.0.max(a), most.1.max(b));
         }
         Some(most)
@@ -319,19 +323,19 @@ fn is_multiple_of_sum(e: &Elements, root: ExprId, sum: ExprId) -> bool {
     e.below(sum).into_iter().all(|id| id == sum || !e.is_reduction(id))
 }
 
-/// Returns bounds of both errors, and such where what divides is followed by its error beside it; `None` where one has none, or where one may be infinite and the
+/// Returns bounds of both errors, and such where what divides, and what is multiplied and divided, is followed by its error beside it; `None` where one has none, or where one may be infinite and the
 /// other not.
 fn errors(
     e: &mut Elements,
     (x, y): (ExprId, ExprId),
     sources: &Sources<'_>,
     leaving: &Leaving,
-) -> Option<[(f64, f64); 2]> {
+) -> Option<[(f64, f64); 3]> {
     let (a, b) = (rounding::bound(e, x, &sources)?, rounding::bound(e, y, &sources)?);
     let none = a.past.is_empty() && b.past.is_empty();
     let alike =
         none || is_past_where(e, &a, &b)? && is_past_where(e, &b, &a)? && leave_alike(e, x, y, &sources, leaving)?;
-    alike.then_some([(a.error, b.error), (a.beside, b.beside)])
+    alike.then_some([(a.error, b.error), (a.beside, b.beside), (a.products, b.products)])
 }
 
 /// Whether elements that leave their dtype do so only where some of the other side do.

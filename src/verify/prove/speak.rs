@@ -102,6 +102,7 @@ impl Lowering<'_, '_> {
                 let d = *d;
                 self.speaker.e.are_settled(&[d]).then_some(Meant::Size(d))
             }
+            ValueType::SymFloat(v) if !self.f.view(key.side).hearsay(key.place.node).sizes() => Some(Meant::Number(*v)),
             _ => None,
         }
     }
@@ -292,6 +293,7 @@ impl Lowering<'_, '_> {
                 ValueType::tensor(TensorType { strides: Some(strides), ..ty })
             }
             Meant::Size(d) => ValueType::SymInt(*d),
+            Meant::Number(v) => ValueType::SymFloat(*v),
             Meant::Many(_) | Meant::Unsaid => return None,
         };
         let target = graph.texts.intern("input");
