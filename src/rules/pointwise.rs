@@ -17,9 +17,16 @@ use crate::rules::element::arena::{ExprId, Fold, Form, Op, Source, Tensor};
 use crate::rules::element::make::width;
 use crate::rules::element::rebuild::Moves;
 use crate::rules::meaning::{Array, Said, Speaker};
+use crate::rules::rounding::range;
 use crate::rules::table::{Meaning, Real, target};
 use crate::sym::Dim;
 use crate::term::term::Token;
+
+/// Up to which exponent an exponential is rounded about as far as any function.
+const SMALL: f64 = 16.0;
+
+/// Up to which whole number a power is a product.
+const WHOLE: f64 = 16.0;
 
 /// How many operations on sizes may stand in one another.
 const OPERATIONS: usize = 8;
@@ -234,9 +241,16 @@ impl Speaker<'_> {
             }
             Meaning::Logarithm(_) => None,
             Meaning::PowerOf if self.over_reals && to.is_float() && !c.array(1)?.dtype.is_complex() => {
-                let of_two = matches!(c.arg(0), Arg::Int(2)) || matches!(c.arg(0), Arg::Float(v) if *v == 2.0);
-                let x = of_two.then(|| self.operand(c, c.arg(1), to, false))??;
-                self.e.named(to, Form::Named(target(Real::Exp2).into(), Box::new([Token::Child])), &[x])
+                let base = match c.arg(0) {
+                    Arg::Int(n) => f64::from(i32::try_from(*n).ok()?),
+                    Arg::Float(v) => *v,
+                    _ => return None,
+                };
+                let x = self.operand(c, c.arg(1), to, false)?;
+                if base == 2.0 {
+                    return self.e.named(to, Form::Named(target(Real::Exp2).into(), Box::new([Token::Child])), &[x]);
+                }
+                self.power_of_number(to, base, x)
             }
             // The powers of two that an integer holds are shifts.
             Meaning::PowerOf if matches!(c.arg(0), Arg::Int(2)) && c.array(1)?.dtype == to => {
@@ -278,6 +292,15 @@ impl Speaker<'_> {
         self.e.op(Op::Choose, to, &[any, endless, root])
     }
 
+    /// A power of a number to what is made of indices alone: an exponential, which is rounded as far where its exponent is small.
+    fn power_of_number(&mut self, to: Dtype, base: f64, x: ExprId) -> Option<ExprId> {
+        let most = range(&mut self.e, x, &|_, _| None)?.most() * base.ln().abs();
+        (base > 0.0 && base.is_finite() && most <= SMALL).then_some(())?;
+        let by = self.e.literal(to, base.ln())?;
+        let exponent = self.e.op(Op::Mul, to, &[x, by])?;
+        self.e.named(to, Form::Named(target(Real::Exp).into(), Box::new([Token::Child])), &[exponent])
+    }
+
     /// A small power that is a product, a root, or one divided by these.
     fn power(&mut self, c: &Said<'_, '_>, exponent: &Arg) -> Option<ExprId> {
         let to = c.result.dtype;
@@ -290,7 +313,7 @@ impl Speaker<'_> {
         let whole = exponent.abs().floor();
         let mut out = self.e.rounded(to, 1.0)?;
         let part = exponent.abs() - whole;
-        if whole > 8.0 || ![0.0, 0.25, 0.5, 0.75].contains(&part) {
+        if whole > WHOLE || ![0.0, 0.25, 0.5, 0.75].contains(&part) {
             return None;
         }
         let mut k = 0.0;

@@ -47,6 +47,10 @@ impl Speaker<'_> {
                 let x = self.number_over_sizes(x, dtype, inner)?;
                 self.e.named(dtype, Form::Named(target(Real::Sqrt).into(), Box::new([Token::Child])), &[x])
             }
+            FloatParts::InverseRoot(x) => {
+                let x = self.number_over_sizes(x, dtype, inner)?;
+                self.e.named(dtype, Form::Named(target(Real::Rsqrt).into(), Box::new([Token::Child])), &[x])
+            }
             FloatParts::Power(..) | FloatParts::Function(..) | FloatParts::Other => None,
         }
     }

@@ -24,6 +24,8 @@ pub enum FloatParts {
     Ratio(Dim, Dim),
     /// A power to a whole number.
     Power(SymFloat, i64),
+    /// One over a root.
+    InverseRoot(SymFloat),
     /// A function of `math`, by its name there.
     Function(Arc<str>, SymFloat),
     /// Something else.
@@ -44,6 +46,7 @@ impl Symbols {
             Some(Expr::FloatCall(name, x)) => FloatParts::Function(name.clone(), *x),
             Some(Expr::FloatPower(x, y)) => match self.parts_of(y.0) {
                 FloatParts::Number(0.5) => FloatParts::Function("sqrt".into(), *x),
+                FloatParts::Number(-0.5) => FloatParts::InverseRoot(*x),
                 _ => FloatParts::Other,
             },
             _ => FloatParts::Other,

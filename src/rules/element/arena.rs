@@ -238,6 +238,8 @@ pub(in crate::rules) struct Ends {
     pub(in crate::rules) ones: FxHashSet<ExprId>,
     /// Those that are at least 1 by another.
     pub(in crate::rules) shares: FxHashMap<ExprId, ExprId>,
+    /// Those that are at least another, where that is above 0.
+    pub(in crate::rules) weighted: FxHashMap<ExprId, ExprId>,
     /// Those that are at most 0.
     pub(in crate::rules) never_above: FxHashSet<ExprId>,
     /// Squares and magnitudes of what is not near 0, and the greatest shares of sums, and what they are at least.

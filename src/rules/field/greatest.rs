@@ -1,6 +1,6 @@
 //! The greatest of some, and the greatest over dimensions.
 //!
-//! Promises: whatever the order and the nesting, one form; a number in front stands outside, and so does a rounding.
+//! Promises: whatever the order and the nesting, one form; a number in front stands outside, and so do a rounding, a divisor of which the sign is known and an exponential.
 
 use std::rc::Rc;
 
@@ -59,6 +59,12 @@ impl Field<'_> {
         if let Some(found) = self.greatest_of_multiples(&kept)? {
             return Some(found);
         }
+        if let Some(found) = self.greatest_of_quotients(&kept)? {
+            return Some(found);
+        }
+        if let Some(found) = self.greatest_of_exponentials(&kept)? {
+            return Some(found);
+        }
         if let (true, [a, b]) = (self.signs, kept.as_slice()) {
             let (a, b) = (a.clone(), b.clone());
             let (sum, apart) = (self.plus(&a, &b, 1.0)?, self.plus(&a, &b, -1.0)?);
@@ -94,6 +100,69 @@ impl Field<'_> {
         let most = self.greatest(&each)?;
         let most = self.plus(&Poly::default(), &most, sign)?;
         self.with_factors(most, outside, depth).map(Some)
+    }
+
+    /// The greatest of some of which one is divided by what is never negative is that of all multiplied by it, divided.
+    fn greatest_of_quotients(&mut self, all: &[Rc<Poly>]) -> Option<Option<Poly>> {
+        if all.len() > WIDEST {
+            return Some(None);
+        }
+        let divided = all.iter().flat_map(|p| &p.terms).flat_map(|t| &t.factors).filter(|(_, exponent)| *exponent < 0);
+        let divisors: Vec<Atom> = divided.map(|(atom, _)| atom.clone()).take(WIDEST).collect();
+        for atom in divisors {
+            if self.sign_of(&atom)? != Some(false) {
+                continue;
+            }
+            let mut most = 0_i32;
+            let mut bound = false;
+            for term in all.iter().flat_map(|p| &p.terms) {
+                bound |= self.names_any(&atom, &term.binders);
+                for (other, exponent) in &term.factors {
+                    if *exponent < 0 && self.same_atom(&atom, other, &[])? {
+                        most = most.max(exponent.checked_neg()?);
+                    }
+                }
+            }
+            if bound || most == 0 {
+                continue;
+            }
+            let depth = all.iter().map(|p| p.depth).max().unwrap_or(0);
+            let mut each = Vec::new();
+            for one in all {
+                each.push(Rc::new(self.with_factors((**one).clone(), vec![(atom.clone(), most)], depth)?));
+            }
+            let found = self.greatest(&each)?;
+            return self.with_factors(found, vec![(atom, most.checked_neg()?)], depth).map(Some);
+        }
+        Some(None)
+    }
+
+    /// The greatest of exponentials is that of the greatest exponent; of opposites of such it is that of the least.
+    fn greatest_of_exponentials(&mut self, all: &[Rc<Poly>]) -> Option<Option<Poly>> {
+        let (mut exponents, mut sign, mut any) = (Vec::new(), None, false);
+        for one in all {
+            let [term] = one.terms.as_slice() else { return Some(None) };
+            if !term.binders.is_empty() || *sign.get_or_insert(term.number > 0.0) != (term.number > 0.0) {
+                return Some(None);
+            }
+            let mut exponent = Poly::number(term.number.abs().ln())?;
+            for (atom, by) in term.factors.clone() {
+                let Atom::Call(Function::Exp, kids) = &atom else { return Some(None) };
+                exponent = self.plus(&exponent, kids.first()?, f64::from(by))?;
+                any = true;
+            }
+            exponents.push(exponent);
+        }
+        let Some(above) = sign.filter(|_| any) else { return Some(None) };
+        let by = if above { 1.0 } else { -1.0 };
+        let mut each = Vec::new();
+        for one in &exponents {
+            each.push(Rc::new(self.plus(&Poly::default(), one, by)?));
+        }
+        let most = self.greatest(&each)?;
+        let most = self.plus(&Poly::default(), &most, by)?;
+        let found = self.exp(&most)?;
+        self.plus(&Poly::default(), &found, by).map(Some)
     }
 
     /// The greatest of what is rounded to one dtype, or is a number of it, is the greatest, rounded.

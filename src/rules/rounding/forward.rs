@@ -60,6 +60,10 @@ pub fn ranges(e: &Elements, order: &[ExprId], sources: Box<'_>) -> Option<(Range
             let least = SHARE / by.high;
             found = found.and_then(|range| Interval::new(range.low.max(least), range.high.max(least)));
         }
+        if let Some(by) = e.ends.weighted.get(id).and_then(|by| out.get(by)).filter(|by| by.low > 0.0) {
+            let least = SHARE * by.low;
+            found = found.and_then(|range| Interval::new(range.low.max(least), range.high.max(least)));
+        }
         if let Some(least) = e.ends.apart.get(id) {
             found = found.and_then(|range| Interval::new(range.low.max(*least), range.high.max(*least)));
         }

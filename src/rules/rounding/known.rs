@@ -3,7 +3,7 @@
 //! ## What it says
 //! A sum of exponentials of `x - max(x)`, over all elements, is at least 1; so is what is that sum over the reals: the divisor of a softmax that is
 //! computed in blocks, and the sum of a few such exponentials, of some of them the greatest of which is told, too. Divided by one number each, their sum is at
-//! least 1 by that. One of some, less the greatest of them, or less the greatest of these and others, is at most 0, though some stand beside
+//! least 1 by that; multiplied by what is never negative, the least of these. One of some, less the greatest of them, or less the greatest of these and others, is at most 0, though some stand beside
 //! others (`cat`), or in a part of them. The same holds of the least, less one of those. The magnitude of an input that is stated not to be near 0 is at least
 //! the number that is nearest, and its square the square of that. The greatest share of a sum is at least one over how many there are, and so is the sum of the greatest few.
 //!
@@ -121,6 +121,9 @@ fn ones(e: &mut Elements, order: &[ExprId]) {
             Some(Least::Over(by)) => {
                 e.ends.shares.insert(*id, by);
             }
+            Some(Least::Times(by)) => {
+                e.ends.weighted.insert(*id, by);
+            }
             _ => {}
         }
     }
@@ -222,20 +225,26 @@ pub(in crate::rules) enum Least {
     One,
     /// 1 by an element.
     Over(ExprId),
+    /// The least of an element.
+    Times(ExprId),
 }
 
 /// Returns what a sum is at least of exponentials, each of an element less the greatest of all these, as it is told: one of them is 1; or of such, each
-/// divided by what is the same for all.
+/// divided by what is the same for all, or multiplied by what is never negative.
 pub(in crate::rules) fn least_of_sum(e: &mut Elements, sum: &Expr) -> Option<Least> {
     let Form::Reduce(Fold::Sum, level, sizes) = &sum.form else { return Some(Least::Unknown) };
     let (mut body, mut least) = (*sum.kids.first()?, Least::One);
-    if let Some((Op::Div, [each, by])) = e.op_of(body) {
-        (body, least) = (*each, Least::Over(*by));
-    }
-    let exponent = e.expr(body).and_then(|x| match (&x.form, x.kids.as_slice()) {
-        (Form::Named(target, _), [x]) if matches!(real(target), Some(Real::Exp | Real::Exp2)) => Some(*x),
+    let exponent = |e: &Elements, id: ExprId| match e.expr(id).map(|x| (&x.form, x.kids.as_slice())) {
+        Some((Form::Named(target, _), [x])) if matches!(real(target), Some(Real::Exp | Real::Exp2)) => Some(*x),
         _ => None,
-    });
+    };
+    match e.op_of(body) {
+        Some((Op::Div, [each, by])) => (body, least) = (*each, Least::Over(*by)),
+        Some((Op::Mul, [each, by])) if exponent(e, *each).is_some() => (body, least) = (*each, Least::Times(*by)),
+        Some((Op::Mul, [by, each])) if exponent(e, *each).is_some() => (body, least) = (*each, Least::Times(*by)),
+        _ => {}
+    }
+    let exponent = exponent(e, body);
     let Some((Op::Sub, [a, most])) = exponent.and_then(|x| e.op_of(x)) else { return Some(Least::Unknown) };
     let least_of_all = matches!(e.expr(*a).map(|x| &x.form), Some(Form::Reduce(Fold::Least, ..)));
     let (a, most, fold) = if least_of_all { (*most, *a, Fold::Least) } else { (*a, *most, Fold::Most) };

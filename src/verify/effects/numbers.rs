@@ -115,6 +115,7 @@ fn most(sizes: &mut Sizes<'_>, symbols: &Symbols, float: ExprId, depth: usize) -
         FloatParts::Sum(all) => all.iter().map(|one| of(*one)).sum(),
         FloatParts::Product(all) => all.iter().map(|one| of(*one)).product(),
         FloatParts::Function(name, x) if &*name == "sqrt" => of(x).map(|v| v.max(1.0)),
+        FloatParts::InverseRoot(x) => is_one_or_more(sizes, symbols, x.into()).then_some(1.0),
         FloatParts::Quotient(x, y) => {
             let over = of(x)?;
             match symbols.parts_of(y.into()) {
