@@ -76,6 +76,25 @@ pub fn hides_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
     Some(true)
 }
 
+/// Returns whether an element is NaN wherever another one is: that one reaches it as it stands, or makes no NaN but of elements that do.
+pub fn shows_every_nan(e: &mut Elements, of: ExprId, a: ExprId) -> Option<bool> {
+    let own = elements(e, of, &e.expr(of)?.clone())?;
+    if reached(e, a, CHOICES)?.contains(&own) {
+        return Some(true);
+    }
+    let makes_none = |x: &Expr| match &x.form {
+        Form::Load(..) | Form::Number(_) | Form::Index(_) => true,
+        Form::Const(v) => !x.dtype.is_float() || f64::from_bits(v.cast_unsigned()).is_finite(),
+        Form::Op(op) => {
+            matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs | Op::Max | Op::Min | Op::AtLeast | Op::AtMost)
+        }
+        Form::Reduce(fold, ..) => matches!(fold, Fold::Sum | Fold::Most | Fold::Least),
+        _ => false,
+    };
+    let plain = e.below(of).into_iter().all(|id| e.expr(id).is_some_and(makes_none));
+    Some(plain && hides_no_nan(e, of, a)?)
+}
+
 /// Returns whether a NaN that turns a comparison of `b`, one that `a` does not ask, reaches `b`: over the reals both outcomes may be one, and of a NaN neither is.
 pub fn is_turned_by_no_nan(e: &mut Elements, a: ExprId, b: ExprId) -> Option<bool> {
     let asked: FxHashSet<ExprId> = e.below(a).into_iter().collect();

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::graph::Dtype;
-use crate::rules::definedness::{hides_no_nan, is_turned_by_no_nan, shows_what_turns};
+use crate::rules::definedness::{hides_no_nan, is_turned_by_no_nan, shows_every_nan, shows_what_turns};
 use crate::rules::element::arena::{Elements, Expr, ExprId, Fold, Form, Op};
 use crate::rules::element::cast::{keeps_order, loses_nothing, most_whole, round};
 use crate::rules::element::index::{IndexId, Place};
@@ -149,7 +149,8 @@ impl Field<'_> {
             false => (e.unrolled(a)?, e.unrolled(b)?),
         };
         let holds = |found: Option<bool>| found == Some(true);
-        let (bare_a, bare_b) = (Self::of_numbers(e, a)?, Self::of_numbers(e, b)?);
+        let shown = Self::numbers_shown(e, a, b)?;
+        let (bare_a, bare_b) = (e.with_truths(a, &shown)?, e.with_truths(b, &shown)?);
         let (bare_a, bare_b) = (e.labels_apart(bare_a)?, e.labels_apart(bare_b)?);
         let asks = (bare_a, bare_b) != (a, b);
         let bends = asks || Self::has_signs(e, &[a, b]) || Self::chooses_by_order(e, &[a, b]);
@@ -186,18 +187,26 @@ impl Field<'_> {
         Some(alike)
     }
 
-    /// Returns an expression in which floats that are chosen where a number equals itself are those that are.
-    fn of_numbers(e: &mut Elements, root: ExprId) -> Option<ExprId> {
-        let mut truths: Vec<(ExprId, bool)> = Vec::new();
-        for id in e.below(root) {
+    /// Returns which floats of two elements are asked whether they equal themselves of which the first element shows every NaN: where one is none, so is the element.
+    fn numbers_shown(e: &mut Elements, a: ExprId, b: ExprId) -> Option<Vec<(ExprId, bool)>> {
+        let mut asked: Vec<(ExprId, ExprId)> = Vec::new();
+        for id in [a, b].into_iter().flat_map(|root| e.below(root)) {
             if let Some((Op::Eq, [x, y])) = e.op_of(id)
                 && x == y
                 && e.dtype(*x).is_some_and(|d| d.is_float())
             {
-                truths.push((id, true));
+                asked.push((id, *x));
             }
         }
-        e.with_truths(root, &truths)
+        asked.sort_unstable();
+        asked.dedup();
+        let mut out = Vec::new();
+        for (truth, of) in asked {
+            if shows_every_nan(e, of, a)? {
+                out.push((truth, true));
+            }
+        }
+        Some(out)
     }
 
     /// Returns an expression in which bounds and magnitudes are choices.

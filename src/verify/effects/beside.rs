@@ -3,12 +3,48 @@
 //! Promises: [`Beside::touches`] says of every call that reads what such a collective may still write, or writes what it may still read. That something waits in between is not looked at: such calls are
 //! compared in their order beside collectives and waits. Where anything waits, what nobody described may be a collective that writes its operands. Costs a walk, where there is one at all. Which memory is one is what the storages say.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::{Place, Storages, getitem_of, tensor_operands};
-use crate::graph::{BodyId, NodeId, NodeKind, View};
+use crate::analysis::{Place, Storages, bodies_called, getitem_of, tensor_operands};
+use crate::graph::{Arg, BodyId, NodeId, NodeKind, View};
 use crate::ops::{Operator, Registry};
 use crate::verify::judge::kinds::Kinds;
+
+/// Whether a call itself may go on once it gave its results: a collective, or what is given one to run.
+fn goes_on(view: &dyn View, registry: &Registry, kinds: &Kinds, node: NodeId) -> bool {
+    let is_one = |operator: Option<&Operator>| operator.map_or(kinds.waits, |o| o.facts.asynchronous);
+    let given = |arg: &Arg| match arg {
+        Arg::Operator(target) => is_one(registry.get(target.strip_prefix("torch.ops.").unwrap_or(target))),
+        _ => false,
+    };
+    is_one(registry.operator_of(view, node)) || view.args(node).iter().any(given)
+}
+
+/// Returns the bodies in which something goes on, and those that run such.
+fn bodies_that_go_on(view: &dyn View, registry: &Registry, kinds: &Kinds) -> FxHashSet<BodyId> {
+    let (mut callers, mut open): (FxHashMap<BodyId, Vec<BodyId>>, Vec<BodyId>) = (FxHashMap::default(), Vec::new());
+    for body in view.bodies() {
+        for node in calls(view, body) {
+            if goes_on(view, registry, kinds, node) {
+                open.push(body);
+            }
+            for called in bodies_called(view, node) {
+                callers.entry(called).or_default().push(body);
+            }
+        }
+    }
+    let mut out = FxHashSet::default();
+    while let Some(body) = open.pop() {
+        if out.insert(body) {
+            open.extend(callers.get(&body).into_iter().flatten());
+        }
+    }
+    out
+}
+
+fn calls(view: &dyn View, body: BodyId) -> impl Iterator<Item = NodeId> + '_ {
+    view.nodes(body).filter(|n| view.kind(*n) == NodeKind::Call && getitem_of(view, *n).is_none())
+}
 
 /// What is done to memory.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -27,12 +63,15 @@ impl Beside {
     /// Looks at the collectives of a graph.
     pub fn of(view: &dyn View, registry: &Registry, kinds: &Kinds, storages: &mut Storages<'_>) -> Self {
         let mut out = Beside::default();
-        let nodes = view.nodes(BodyId::ROOT).filter(|n| kinds.goes_on && view.kind(*n) == NodeKind::Call);
-        for node in nodes.filter(|n| getitem_of(view, *n).is_none()) {
-            let operator = registry.operator_of(view, node);
-            if operator.map_or(kinds.waits, |o| o.facts.asynchronous) {
-                let to_operands = match operator {
-                    Some(known) if !known.effects.writes() => Work::Reads,
+        if !kinds.goes_on {
+            return out;
+        }
+        let bodies = bodies_that_go_on(view, registry, kinds);
+        for node in view.bodies().flat_map(|body| calls(view, body)) {
+            let runs_one = || bodies_called(view, node).iter().any(|body| bodies.contains(body));
+            if goes_on(view, registry, kinds, node) || runs_one() {
+                let to_operands = match registry.operator_of(view, node) {
+                    Some(known) if known.facts.asynchronous && !known.effects.writes() => Work::Reads,
                     _ => Work::Writes,
                 };
                 for place in storages.places(node) {

@@ -33,6 +33,11 @@ fn looks_into_floats(view: &dyn View, registry: &Registry) -> bool {
     })
 }
 
+/// Whether an operator takes another one, which it may hide.
+fn hides_another(operator: &Operator) -> bool {
+    operator.schema.params.first().is_some_and(|p| &*p.name == "op")
+}
+
 impl Kinds {
     /// Looks each target up once.
     pub fn of(views: &[&dyn View], registry: &Registry) -> Self {
@@ -44,13 +49,14 @@ impl Kinds {
             waits: false,
             goes_on: false,
         };
-        let mut is_known = true;
+        let (mut is_known, mut hides) = (true, false);
         for target in views.iter().flat_map(|v| v.targets().iter().map(|t| v.texts().text(*t))) {
             let operator = registry.get(target);
             is_known &= operator.is_some();
+            hides |= operator.is_some_and(hides_another);
             kinds.add(target, operator);
         }
-        kinds.goes_on |= kinds.waits && !is_known;
+        kinds.goes_on |= kinds.waits && (!is_known || hides);
         kinds.sees_nan = kinds.sees_nan && views.iter().any(|v| looks_into_floats(*v, registry));
         kinds
     }
@@ -67,8 +73,7 @@ impl Kinds {
             effects.side,
             None | Some(SideEffect::Stream | SideEffect::Record | SideEffect::Prefetch | SideEffect::Assert)
         );
-        // One that takes an operator may hide another.
-        let hides = o.schema.params.first().is_some_and(|p| &*p.name == "op");
+        let hides = hides_another(o);
         let alone = !(effects.opaque || effects.random || effects.writes() || facts.unset || facts.sees_layout);
         self.is_plain &= *o.target == *target && !hides && side && alone;
         self.sees_nan |= facts.sees_nan;
