@@ -106,8 +106,10 @@ enum Made {
 /// Second values, and what their first ones were made of, where these hang together.
 #[derive(Default)]
 struct Groups {
-    /// The group of each value, and what it is in it.
-    of: FxHashMap<ValueId, (usize, Made)>,
+    /// The group of each second value, as it is, and which node makes it.
+    seconds: FxHashMap<ValueId, (usize, Made)>,
+    /// The group of each class of what a first one was made of.
+    lost: FxHashMap<ValueId, (usize, Made)>,
     /// Which nodes make what each second value was taken to be made of.
     ends: FxHashMap<ValueId, Vec<NodeId>>,
 }
@@ -116,17 +118,17 @@ impl Groups {
     fn of(f: &mut Functional<'_>, all: &[Remains], makers: &Makers) -> Self {
         let mut out = Groups::default();
         for (one, group) in all.iter().zip(hang_together(f, all)) {
-            let second = f.store.find(one.second);
-            let Some((_, maker)) = makers.get(&second).copied() else { continue };
-            out.of.insert(second, (group, Made::Second(maker)));
+            let second = f.store.exactly(one.second);
+            let Some((_, maker)) = makers.of_second(f, one.second) else { continue };
+            out.seconds.insert(second, (group, Made::Second(maker)));
             for class in &one.lost {
                 let class = f.store.find(*class);
-                if makers.get(&class).is_some_and(|(_, own)| *own != maker) {
-                    out.of.entry(class).or_insert((group, Made::Lost));
+                if makers.of.get(&class).is_some_and(|(_, own)| *own != maker) {
+                    out.lost.entry(class).or_insert((group, Made::Lost));
                 }
             }
             let ends: Vec<ValueId> = one.ends.iter().map(|id| f.store.find(*id)).collect();
-            let ends = ends.into_iter().filter_map(|id| makers.get(&id)).map(|(node, _)| *node);
+            let ends = ends.into_iter().filter_map(|id| makers.of.get(&id)).map(|(node, _)| *node);
             out.ends.entry(second).or_default().extend(ends);
         }
         out.leave_out_single();
@@ -137,17 +139,30 @@ impl Groups {
     fn leave_out_single(&mut self) {
         let mut first: FxHashMap<usize, Made> = FxHashMap::default();
         let mut several: FxHashSet<usize> = FxHashSet::default();
-        for (group, made) in self.of.values() {
+        for (group, made) in self.seconds.values().chain(self.lost.values()) {
             if *first.entry(*group).or_insert(*made) != *made {
                 several.insert(*group);
             }
         }
-        self.of.retain(|_, (group, _)| several.contains(group));
+        self.seconds.retain(|_, (group, _)| several.contains(group));
+        self.lost.retain(|_, (group, _)| several.contains(group));
     }
 }
 
 /// Which node of the graph as it is gives a value, and which call makes it.
-type Makers = FxHashMap<ValueId, (NodeId, NodeId)>;
+#[derive(Default)]
+struct Makers {
+    /// The first of those that give what is equal to a value over the reals.
+    of: FxHashMap<ValueId, (NodeId, NodeId)>,
+    /// Those of the very value: a first one may still stand ahead of the second.
+    exactly: FxHashMap<ValueId, (NodeId, NodeId)>,
+}
+
+impl Makers {
+    fn of_second(&self, f: &mut Functional<'_>, second: ValueId) -> Option<(NodeId, NodeId)> {
+        self.exactly.get(&f.store.exactly(second)).copied()
+    }
+}
 
 /// How many nodes are looked at between a second value and what it ends at.
 const NODES: usize = 1024;
@@ -177,9 +192,9 @@ fn unfollowed(f: &mut Functional<'_>, all: &[Remains], makers: &Makers) -> Vec<R
 
 /// Returns what a second value is made of in the graph as it is, down to what it ends at.
 fn above(f: &mut Functional<'_>, one: &Remains, makers: &Makers) -> FxHashSet<ValueId> {
-    let maker = |f: &mut Functional<'_>, id: ValueId| makers.get(&f.store.find(id)).map(|(node, _)| *node);
+    let maker = |f: &mut Functional<'_>, id: ValueId| makers.of.get(&f.store.find(id)).map(|(node, _)| *node);
     let mut seen: FxHashSet<NodeId> = one.ends.iter().filter_map(|id| maker(f, *id)).collect();
-    let Some(second) = maker(f, one.second) else { return FxHashSet::default() };
+    let Some((second, _)) = makers.of_second(f, one.second) else { return FxHashSet::default() };
     let view = f.view(Side::After);
     let (mut open, mut out) = (view.operands(second).collect::<Vec<NodeId>>(), FxHashSet::default());
     while let Some(node) = open.pop() {
@@ -212,13 +227,14 @@ fn makers(f: &mut Functional<'_>, all: &[Remains]) -> Makers {
     let asked = all.iter().flat_map(|one| one.lost.iter().chain(&one.ends).chain([&one.second]));
     let asked: FxHashSet<ValueId> = asked.map(|id| f.store.find(*id)).collect();
     let view = f.view(Side::After);
-    let mut out = FxHashMap::default();
+    let mut out = Makers::default();
     for node in view.nodes(BodyId::ROOT) {
         for value in given(f, Side::After, node) {
             let class = f.store.find(value);
             if asked.contains(&class) {
                 let maker = getitem_of(view, node).map_or(node, |(of, _)| of);
-                out.entry(class).or_insert((node, maker));
+                out.of.entry(class).or_insert((node, maker));
+                out.exactly.entry(f.store.exactly(value)).or_insert((node, maker));
             }
         }
     }
@@ -231,7 +247,7 @@ pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), Str
         return Ok(());
     }
     let makers = makers(f, all);
-    if Groups::of(f, all, &makers).of.is_empty() {
+    if Groups::of(f, all, &makers).seconds.is_empty() {
         return Ok(());
     }
     let unfollowed = unfollowed(f, all, &makers);
@@ -239,8 +255,10 @@ pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), Str
     let view = f.view(Side::After);
     let mut made: FxHashMap<NodeId, FxHashMap<usize, Made>> = FxHashMap::default();
     for node in view.nodes(BodyId::ROOT).filter(|n| !matches!(view.kind(*n), NodeKind::Output)) {
-        let given: Vec<ValueId> = given(f, Side::After, node).into_iter().map(|value| f.store.find(value)).collect();
-        let named: Vec<(usize, Made)> = given.iter().filter_map(|class| groups.of.get(class)).copied().collect();
+        let given: Vec<[ValueId; 2]> =
+            given(f, Side::After, node).into_iter().map(|value| [f.store.exactly(value), f.store.find(value)]).collect();
+        let named = |[own, class]: &[ValueId; 2]| groups.seconds.get(own).or_else(|| groups.lost.get(class)).copied();
+        let named: Vec<(usize, Made)> = given.iter().filter_map(named).collect();
         let mut own: FxHashMap<usize, Made> = FxHashMap::default();
         for (group, of) in view.operands(node).filter_map(|n| made.get(&n)).flatten() {
             // What is named was looked into down to its ends.
@@ -249,7 +267,7 @@ pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), Str
                 return Err(view.name(node).to_string());
             }
         }
-        let ends = given.iter().filter_map(|class| groups.ends.get(class)).flatten();
+        let ends = given.iter().filter_map(|[own, _]| groups.ends.get(own)).flatten();
         let mut at_ends = ends.filter_map(|end| made.get(end)).flat_map(|own| own.keys());
         if at_ends.any(|group| named.iter().any(|(own, of)| own == group && *of != Made::Lost)) {
             return Err(view.name(node).to_string());
