@@ -16,7 +16,7 @@ use crate::rules::element::arena::{Elements, Ends, Expr, ExprId, Fold, Form, Op}
 use crate::rules::element::index::{IndexId, Place};
 use crate::rules::element::rebuild::Moves;
 use crate::rules::field::Field;
-use crate::rules::rounding::forward::{holds_a_one, without_scales};
+use crate::rules::rounding::forward::{holds_a_one, is_end_of, without_scales};
 use crate::rules::rounding::unit;
 use crate::rules::table::{Real, real};
 use crate::sym::Dim;
@@ -258,7 +258,8 @@ pub(in crate::rules) fn least_of_sum(e: &mut Elements, sum: &Expr) -> Option<Lea
     {
         return Some(Least::Unknown);
     }
-    Some(if e.reduced(fold, *level, sizes, a)? == most { least } else { Least::Unknown })
+    let is_end = e.reduced(fold, *level, sizes, a)? == most || is_end_of(e, a, (most, fold), Some(*level));
+    Some(if is_end { least } else { Least::Unknown })
 }
 
 /// Whether exponentials are added of some elements, each less the greatest of them: one of them is 1. Elements may stand in sums of their own, and one be a number.

@@ -255,8 +255,10 @@ pub fn are_told_apart(f: &mut Functional<'_>, all: &[Remains]) -> Result<(), Str
     let view = f.view(Side::After);
     let mut made: FxHashMap<NodeId, FxHashMap<usize, Made>> = FxHashMap::default();
     for node in view.nodes(BodyId::ROOT).filter(|n| !matches!(view.kind(*n), NodeKind::Output)) {
-        let given: Vec<[ValueId; 2]> =
-            given(f, Side::After, node).into_iter().map(|value| [f.store.exactly(value), f.store.find(value)]).collect();
+        let given: Vec<[ValueId; 2]> = given(f, Side::After, node)
+            .into_iter()
+            .map(|value| [f.store.exactly(value), f.store.find(value)])
+            .collect();
         let named = |[own, class]: &[ValueId; 2]| groups.seconds.get(own).or_else(|| groups.lost.get(class)).copied();
         let named: Vec<(usize, Made)> = given.iter().filter_map(named).collect();
         let mut own: FxHashMap<usize, Made> = FxHashMap::default();
