@@ -1,8 +1,8 @@
 //! Runs in other floats than those a program is written in: wide ones, in f64 whatever it says, and single ones, in f32 where it says f64.
 //!
 //! Every float tensor is f64 from the inputs on; a dtype that a call asks for becomes f64. Discrete steps stay. A cast to a narrower dtype
-//! stays as a rounding ([`Floats::Cast`]) or is left out ([`Floats::Wide`]): the second is the function that the program means over
-//! the reals. In [`Floats::Single`] f64 is f32, and nothing else changes. Complex numbers go with their parts. Promises: what cannot be computed so
+//! stays as a rounding ([`Floats::Cast`]) or is left out ([`Floats::Wide`]), but for the sign where the dtype has none: the second is the
+//! function that the program means over the reals. In [`Floats::Single`] f64 is f32, and nothing else changes. Complex numbers go with their parts. Promises: what cannot be computed so
 //! is an error, never a number of another dtype; draws are those of the program's own run. Leaves to callers what a difference from the wide run means.
 
 use crate::exec::call::session::Session;
@@ -19,7 +19,7 @@ use crate::ops::{CallFault, Operator, SharesWhen, TypeError};
 pub enum Floats {
     /// In f64: casts to narrower dtypes round, and the result is held in f64.
     Cast,
-    /// In f64: casts do nothing.
+    /// In f64: casts do nothing, but to what has no sign.
     Wide,
     /// In f32 where the program's are f64, else in its own: beside a wide run, what rounding in f64 does is seen at a larger scale.
     Single,
@@ -180,13 +180,16 @@ impl Session<'_> {
         }
         let rounds_to = Some(asked).filter(|d| floats == Floats::Cast && d.is_float() && *d != Dtype::F64);
         let lent = args.iter().filter_map(Value::as_tensor).any(|a| a.shares_storage(t));
-        if rounds_to.is_none() && !(lent && converts) {
+        let is_magnitude = floats == Floats::Wide && asked == Dtype::F8E8m0fnu;
+        if rounds_to.is_none() && !is_magnitude && !(lent && converts) {
             return Ok(result);
         }
         let out = fill::empty(&Meta { offset: 0, ..t.meta.clone() }, self.meter())?;
         if let Some(dtype) = rounds_to {
             let meta = Meta::contiguous(dtype, t.sizes());
             out.copy_from(&fill::from_lanes(&meta, t.lanes::<f64>()?.into_vec(), self.meter())?)?;
+        } else if is_magnitude {
+            out.write(&t.lanes::<f64>()?.iter().map(|v| v.abs()).collect::<Vec<_>>())?;
         } else {
             out.copy_from(t)?;
         }
@@ -234,6 +237,15 @@ mod tests {
         let cast = vec![("aten.to.dtype", vec![Value::Literal(Arg::Dtype(Dtype::F16))])];
         assert_eq!(run(Some(Floats::Wide), &cast), [x]);
         assert_eq!(run(Some(Floats::Cast), &cast), [half::f16::from_f64(x).to_f64()]);
+    }
+
+    #[test]
+    fn what_has_no_sign_is_the_magnitude_in_a_wide_run() {
+        let to = |dtype| ("aten.to.dtype", vec![Value::Literal(Arg::Dtype(dtype))]);
+        let turned = |floats| run(floats, &[("aten.neg.default", vec![]), to(Dtype::F8E8m0fnu), to(Dtype::F32)]);
+        assert_eq!(turned(Some(Floats::Wide)), [f64::from(0.1_f32)]);
+        assert_eq!(turned(Some(Floats::Cast)), [0.125]);
+        assert_eq!(turned(None), [0.125]);
     }
 
     #[test]

@@ -155,10 +155,20 @@ fn sampled(verdict: Verdict, before: &Graph, after: &Graph, registry: &Registry,
 
 /// Looks for inputs on which both programs differ.
 pub fn refute(before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Tried {
-    let mut subject = match Subject::of(before, after, registry, options) {
-        Ok(subject) => subject,
-        Err(obstacle) => return Tried { obstacle: Some(obstacle), ..Tried::default() },
-    };
+    match Subject::of(before, after, registry, options) {
+        Ok(subject) => searched(subject, options),
+        Err(obstacle) => Tried { obstacle: Some(obstacle), ..Tried::default() },
+    }
+}
+
+/// Looks for inputs on which both programs differ by a bit, where their dtypes are so coarse that no run tells what is near.
+pub fn differ_if_coarse(before: &Graph, after: &Graph, registry: &Registry, options: &JudgeOptions) -> Option<Witness> {
+    let mut subject = Subject::of(before, after, registry, options).ok().filter(Subject::is_coarse)?;
+    subject.old.bits = true;
+    searched(subject, options).witness
+}
+
+fn searched(mut subject: Subject<'_>, options: &JudgeOptions) -> Tried {
     let budget = options.budget;
     let deadline = within(budget.time_ms);
     let trials = trials::of(&mut subject, budget.bytes);

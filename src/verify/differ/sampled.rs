@@ -35,6 +35,9 @@ const MUST: u8 = 5;
 /// Of how many sizes the telling inputs come first.
 const FIRST_SIZES: usize = 2;
 
+/// How many units of the dtype of a tensor rounding may come to, whatever it was.
+pub const UNITS: f64 = 64.0;
+
 /// Why what rounding does is not taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unheld {
@@ -231,7 +234,7 @@ fn worse(firsts: &[(&Ran, &Ran)], b: &Ran, ra: &Ran, rb: &Ran) -> Option<usize> 
             off = off.max(farthest(x, own));
         }
         let scale = p.iter().map(|v| v.abs()).filter(|v| v.is_finite()).fold(0.0, f64::max);
-        (farthest(y, q) > 12.0 * off + 64.0 * unit * scale + flushed).then_some(k)
+        (farthest(y, q) > 12.0 * off + UNITS * unit * scale + flushed).then_some(k)
     })
 }
 

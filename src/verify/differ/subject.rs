@@ -10,6 +10,7 @@ use crate::ops::Registry;
 use crate::sym::{Dim, Symbols};
 use crate::verify::differ::parting;
 use crate::verify::differ::run;
+use crate::verify::differ::sampled::UNITS;
 use crate::verify::differ::steps::{self, Steps};
 use crate::verify::options::JudgeOptions;
 
@@ -152,6 +153,11 @@ impl<'a> Subject<'a> {
     /// Returns the roundoff of the coarsest dtype that occurs.
     pub fn unit(&self) -> f64 {
         self.floats().map(roundoff).fold(f64::EPSILON / 2.0, f64::max)
+    }
+
+    /// Returns whether a dtype occurs of which so few numbers lie near one that whatever rounding is allowed to do leads to any other.
+    pub fn is_coarse(&self) -> bool {
+        UNITS * self.unit() >= 1.0
     }
 
     /// Returns whether a bit of a float is told from others: bits are read.

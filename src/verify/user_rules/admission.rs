@@ -1,7 +1,7 @@
 //! What a rule must show before it is used: what every rule of the judge's own shows in its tests.
 //!
 //! Promises: a rule that one run contradicts is none, nor is one whose sides are one, or that nothing could be run of; what the judge proves is admitted by that, all else
-//! by runs of every regime at sizes from all its ranges, from several seeds.
+//! by runs of every regime at sizes from all its ranges, from several seeds; runs in a dtype so coarse that anything is near show bits, or nothing.
 
 use serde::Deserialize;
 use serde::de::{IntoDeserializer, value::Error as UnknownLabel};
@@ -12,7 +12,7 @@ use crate::formats::text::case::Case;
 use crate::formats::text::write_node_line;
 use crate::graph::{BodyId, Graph, InputLayout, NodeKind, TensorType, ValueType, View};
 use crate::ops::Registry;
-use crate::verify::differ::{refute, settle};
+use crate::verify::differ::{differ_if_coarse, refute, settle};
 use crate::verify::judge::judge_pair;
 use crate::verify::options::{Budget, JudgeOptions, Mode};
 use crate::verify::policy::Policy;
@@ -154,6 +154,12 @@ fn by_runs(
             return Err(NotAdmitted::Wrong { rule: rule.into(), why: witness.refutes(claimed).reason });
         }
         inputs = inputs.saturating_add(tried.ran);
+        if let Some(witness) = differ_if_coarse(before, after, registry, &options) {
+            let why = witness.sentence();
+            return Err(unshown(format!(
+                "a dtype is too coarse for runs to tell what is near, and bits differ: {why}"
+            )));
+        }
         // As if it were proved: the sampled test decides.
         let claimed = Verdict { level: Some(Level::Real), ..Verdict::proved_exact(Vec::new()) };
         let settled = settle(claimed, before, after, registry, &options);
